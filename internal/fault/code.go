@@ -1,0 +1,108 @@
+package fault
+
+import "slices"
+
+// Code names one kind of failure. Codes are public and never change meaning.
+type Code string
+
+// The codes, in the order of their exit codes.
+const (
+	Failed         Code = "FAILED"
+	BudgetExceeded Code = "BUDGET_EXCEEDED"
+	TimedOut       Code = "TIMEOUT"
+
+	Usage         Code = "USAGE"
+	InvalidID     Code = "INVALID_ID"
+	InvalidName   Code = "INVALID_NAME"
+	InvalidLabel  Code = "INVALID_LABEL"
+	InvalidText   Code = "INVALID_TEXT"
+	InvalidKind   Code = "INVALID_KIND"
+	InvalidConfig Code = "INVALID_CONFIG"
+
+	NotFound Code = "NOT_FOUND"
+
+	Locked            Code = "LOCKED"
+	Leased            Code = "LEASED"
+	Fenced            Code = "FENCED"
+	DeadAgent         Code = "DEAD_AGENT"
+	AgentZero         Code = "AGENT_ZERO"
+	Ambiguous         Code = "AMBIGUOUS"
+	Conflict          Code = "CONFLICT"
+	IllegalTransition Code = "ILLEGAL_TRANSITION"
+
+	EventChainBroken Code = "EVENT_CHAIN_BROKEN"
+	HistoryDamaged   Code = "HISTORY_DAMAGED"
+
+	StorageFull        Code = "STORAGE_FULL"
+	StorageReadOnly    Code = "STORAGE_READONLY"
+	StorageCorrupt     Code = "STORAGE_CORRUPT"
+	StorageForeign     Code = "STORAGE_FOREIGN"
+	StorageNewer       Code = "STORAGE_NEWER"
+	StorageUnreachable Code = "STORAGE_UNREACHABLE"
+	StorageIO          Code = "STORAGE_IO"
+
+	Denied    Code = "DENIED"
+	Untrusted Code = "UNTRUSTED"
+
+	Interrupted Code = "INTERRUPTED"
+	Cancelled   Code = "CANCELLED"
+)
+
+// Row is one line of the table: a code, its exit code and its meaning.
+type Row struct {
+	Code    Code
+	Exit    int
+	Meaning string
+}
+
+var table = []Row{
+	{Failed, 1, "the work itself failed"},
+	{BudgetExceeded, 1, "a limit on cost, tokens, steps or time was reached"},
+	{TimedOut, 1, "the time allowed ran out"},
+	{Usage, 2, "unknown command or flag, or a missing or superfluous argument"},
+	{InvalidID, 2, "an id or prefix that cannot name anything"},
+	{InvalidName, 2, "an agent name that breaks the naming rule"},
+	{InvalidLabel, 2, "a mark label that breaks the label rule"},
+	{InvalidText, 2, "text that is empty, too long, not UTF-8 or holds NUL"},
+	{InvalidKind, 2, "a message kind that does not exist or may not be written by hand"},
+	{InvalidConfig, 2, "a configuration key or value that is not understood"},
+	{NotFound, 3, "no agent, message, letter, mark or file of that name"},
+	{Locked, 4, "another process holds the database or a lock file"},
+	{Leased, 4, "a live process holds the agent"},
+	{Fenced, 4, "the lease was lost to a newer holder; nothing was written"},
+	{DeadAgent, 4, "the agent is dead and the command needs a living one"},
+	{AgentZero, 4, "agent 0 cannot be killed"},
+	{Ambiguous, 4, "a prefix that fits several agents"},
+	{Conflict, 4, "the request contradicts what is stored"},
+	{IllegalTransition, 4, "the state does not allow this step"},
+	{EventChainBroken, 5, "a run's event log was changed or cut"},
+	{HistoryDamaged, 5, "an agent's history was changed or cut"},
+	{StorageFull, 6, "no space left; nothing was lost, free space and repeat"},
+	{StorageReadOnly, 6, "the database cannot be written"},
+	{StorageCorrupt, 6, "the database file is cut or damaged"},
+	{StorageForeign, 6, "the database belongs to another program"},
+	{StorageNewer, 6, "the database was written by a newer ramet"},
+	{StorageUnreachable, 6, "the database server does not answer"},
+	{StorageIO, 6, "reading or writing the disk failed"},
+	{Denied, 7, "not permitted"},
+	{Untrusted, 7, "the folder is not trusted yet"},
+	{Interrupted, 130, "stopped by a signal"},
+	{Cancelled, 130, "cancelled by the user"},
+}
+
+// Table returns every code with its exit code, in order.
+func Table() []Row { return slices.Clone(table) }
+
+// Exit is the process exit code of an error; 0 for nil.
+func Exit(err error) int {
+	if err == nil {
+		return 0
+	}
+	code := CodeOf(err)
+	for _, row := range table {
+		if row.Code == code {
+			return row.Exit
+		}
+	}
+	return 1
+}
