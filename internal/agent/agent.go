@@ -1,0 +1,106 @@
+// Package agent is the registry of processes: who exists, who descends from
+// whom, who may write for whom.
+//
+// An agent is made by a fork and never deleted; it is running or dead, and its
+// parent never changes. Agent 0 is the root of its workspace. What a running
+// agent is doing at the moment is not here: that is the kernel's knowledge.
+package agent
+
+import (
+	"context"
+	"regexp"
+	"time"
+
+	"ramet/internal/chain"
+	"ramet/internal/fault"
+	"ramet/internal/id"
+)
+
+// Status of an agent in the registry.
+type Status string
+
+// The two states of a process.
+const (
+	Running Status = "running"
+	Dead    Status = "dead"
+)
+
+// Agent is one row of the registry.
+type Agent struct {
+	ID          id.Agent
+	Name        string     // optional; unique among the living
+	Parent      id.Agent   // empty for agent 0 only
+	ForkMessage id.Message // the parent's last own entry before the fork; 0 for agent 0
+	Depth       int        // generations below agent 0
+
+	Status    Status
+	EndReason string
+	CreatedAt time.Time
+	EndedAt   time.Time // zero while running
+
+	Provider, Model, Cwd string
+
+	Lease Lease
+
+	Head     id.Message // newest own entry
+	HeadHash chain.Hash
+	Own      int64 // own entries that reach the model
+	Total    int64 // messages in its context now, inherited ones included
+	Unread   int64 // letters waiting; filled by Directory.Agents
+}
+
+// IsZero says whether this is agent 0.
+func (a Agent) IsZero() bool { return a.Parent == "" }
+
+// Label is what people call the agent: its name, else 0, else its short id.
+func (a Agent) Label() string {
+	switch {
+	case a.Name != "":
+		return a.Name
+	case a.IsZero():
+		return "0"
+	}
+	return a.ID.Short()
+}
+
+var nameRule = regexp.MustCompile(`^[a-z][a-z0-9._-]{0,62}$`)
+
+// CheckName refuses names that break the rule.
+func CheckName(name string) error {
+	if nameRule.MatchString(name) {
+		return nil
+	}
+	return fault.New(fault.InvalidName, "%.80q is not a name for an agent", name).
+		WithHint("a name begins with a-z and goes on with a-z 0-9 . _ -, at most 63 characters")
+}
+
+// NeedLiving refuses the dead.
+func NeedLiving(a Agent) error {
+	if a.Status == Running {
+		return nil
+	}
+	return fault.New(fault.DeadAgent, "agent %s is dead since %s (%s)", a.Label(),
+		a.EndedAt.UTC().Format(time.RFC3339), a.EndReason).
+		WithHint("read it with `ramet log %s`, or fork a living one", a.ID)
+}
+
+// Filter chooses agents for Directory.Agents.
+type Filter struct {
+	Dead bool // the dead too
+}
+
+// Directory finds agents. It never changes anything.
+type Directory interface {
+	// Agent reads one row. Unknown: NOT_FOUND.
+	Agent(ctx context.Context, a id.Agent) (Agent, error)
+	// Zero reads agent 0.
+	Zero(ctx context.Context) (Agent, error)
+	// Agents lists in creation order, with unread counts.
+	Agents(ctx context.Context, f Filter) ([]Agent, error)
+	// Named finds the living agent of that name, else the one that died last.
+	Named(ctx context.Context, name string) (Agent, bool, error)
+	// Prefixed lists at most limit agents whose uuid begins so.
+	Prefixed(ctx context.Context, prefix string, limit int) ([]Agent, error)
+	// Names lists the names of the living.
+	Names(ctx context.Context) ([]string, error)
+}

@@ -1,0 +1,127 @@
+package history
+
+import (
+	"encoding/json"
+	"time"
+
+	"ramet/internal/chain"
+	"ramet/internal/fault"
+	"ramet/internal/id"
+	"ramet/internal/text"
+)
+
+// Entry is one stored entry of a history.
+type Entry struct {
+	ID        id.Message
+	Agent     id.Agent
+	Kind      Kind
+	Content   []byte // encoded parts, see Encode; nil once redacted
+	Meta      []byte // a JSON object in canonical form
+	CreatedAt time.Time
+	Hash      chain.Hash
+}
+
+// Record is an entry with everything that verification needs.
+type Record struct {
+	Entry
+	Salt       []byte // nil once redacted
+	Commitment chain.Hash
+	Seq        int64 // how many own entries up to this one reach the model
+}
+
+// Redacted says whether the content was deleted.
+func (r Record) Redacted() bool { return r.Content == nil && r.Salt == nil }
+
+// Meta is what an entry says beside its content. Ids are decimal strings: they
+// are hashed in RFC 8785 form, whose numbers are doubles.
+type Meta struct {
+	// fork, the first entry of a child: where it comes from, and what it is.
+	Parent      id.Agent `json:"parent_uuid,omitempty"`
+	ForkMessage string   `json:"fork_message_id,omitempty"`
+	Name        *string  `json:"name,omitempty"` // also: command rename
+	Provider    string   `json:"provider,omitempty"`
+	Model       string   `json:"model,omitempty"`
+	Cwd         string   `json:"cwd,omitempty"`
+	// fork, in the parent: who was born.
+	Children []id.Agent `json:"children,omitempty"`
+
+	Label    string `json:"label,omitempty"`    // mark; rewind, when asked for by label
+	Target   string `json:"target,omitempty"`   // rewind, redact
+	StartID  string `json:"start_id,omitempty"` // compact: first and last message replaced
+	EndID    string `json:"end_id,omitempty"`
+	By       string `json:"by,omitempty"`     // killed: an agent's uuid, or empty for the user
+	Reason   string `json:"reason,omitempty"` // killed
+	Command  string `json:"command,omitempty"`
+	LetterID string `json:"letter_id,omitempty"` // mail
+	To       string `json:"to,omitempty"`
+	Body     string `json:"body_commitment,omitempty"`
+}
+
+// Decode reads the meta of an entry.
+func (e Entry) Decode() (Meta, error) {
+	var m Meta
+	if err := json.Unmarshal(e.Meta, &m); err != nil {
+		return m, fault.New(fault.HistoryDamaged, "agent %s message %d: meta is not readable: %w", e.Agent, e.ID, err)
+	}
+	return m, nil
+}
+
+// Draft is an entry that is not written yet.
+type Draft struct {
+	Kind  Kind
+	Parts []Part
+	Meta  Meta
+}
+
+// MaxText is the largest text of one message.
+const MaxText = 64 << 20
+
+// MaxLabel is the longest label of a mark, in bytes.
+const MaxLabel = 64
+
+// Say drafts a message of one text.
+func Say(k Kind, s string) (Draft, error) {
+	if err := text.Check(fault.InvalidText, "the message", s, MaxText); err != nil {
+		return Draft{}, err
+	}
+	return Draft{Kind: k, Parts: []Part{{Type: Text, Text: s}}}, nil
+}
+
+// NewClear drafts a wall.
+func NewClear() Draft { return Draft{Kind: Clear} }
+
+// NewMark drafts a mark; the label may be empty.
+func NewMark(label string) (Draft, error) {
+	if label == "" {
+		return Draft{Kind: Mark}, nil
+	}
+	if err := CheckLabel(label); err != nil {
+		return Draft{}, err
+	}
+	return Draft{Kind: Mark, Meta: Meta{Label: label}}, nil
+}
+
+// CheckLabel refuses labels that could not be typed or shown.
+func CheckLabel(label string) error {
+	if err := text.Check(fault.InvalidLabel, "the label", label, MaxLabel); err != nil {
+		return err
+	}
+	if text.Line(label, MaxLabel) != label {
+		return fault.New(fault.InvalidLabel, "label %q has control characters or spaces at its ends", label).
+			WithHint("use plain words on one line")
+	}
+	return nil
+}
+
+// NewRewind drafts a return to the context as it was after target.
+func NewRewind(target id.Message, label string) Draft {
+	return Draft{Kind: Rewind, Meta: Meta{Target: target.String(), Label: label}}
+}
+
+// NewCompact drafts the replacement of the messages from start to end by a
+// summary.
+func NewCompact(summary string, start, end id.Message) (Draft, error) {
+	d, err := Say(Compact, summary)
+	d.Meta = Meta{StartID: start.String(), EndID: end.String()}
+	return d, err
+}

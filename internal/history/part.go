@@ -1,0 +1,136 @@
+package history
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"ramet/internal/chain"
+)
+
+// PartType says what a part of a message is.
+type PartType string
+
+// The parts a message is made of.
+const (
+	Text       PartType = "text"
+	Thinking   PartType = "thinking"
+	ToolCall   PartType = "tool_call"
+	Result     PartType = "tool_result"
+	Image      PartType = "image"
+	BlobCutoff          = 8 << 10 // larger texts and images are stored as blobs
+)
+
+// Part is one piece of a message. Text or Data of more than BlobCutoff bytes
+// stands in a blob: then Blob names it, and Text and Data are empty until the
+// part is filled.
+type Part struct {
+	Type      PartType        `json:"type"`
+	Text      string          `json:"text,omitempty"`
+	Signature string          `json:"signature,omitempty"` // thinking
+	CallID    string          `json:"call_id,omitempty"`   // tool_call, tool_result
+	Name      string          `json:"name,omitempty"`      // tool_call, tool_result
+	Args      json.RawMessage `json:"args,omitempty"`      // tool_call
+	IsError   bool            `json:"is_error,omitempty"`  // tool_result
+	MediaType string          `json:"media_type,omitempty"`
+	Data      []byte          `json:"data,omitempty"` // image
+	Blob      *chain.Hash     `json:"blob,omitempty"`
+	Size      int64           `json:"size,omitempty"` // bytes in the blob
+}
+
+// Blob is a large piece of content, keyed by the hash of its bytes.
+type Blob struct {
+	Hash chain.Hash
+	Data []byte
+}
+
+// Encode gives the stored form of parts: one JSON array, nothing for no parts,
+// and the blobs that it names.
+func Encode(parts []Part) ([]byte, []Blob, error) {
+	if len(parts) == 0 {
+		return []byte{}, nil, nil
+	}
+	var blobs []Blob
+	out := make([]Part, len(parts))
+	for i, p := range parts {
+		big := []byte(nil)
+		switch {
+		case p.Blob != nil:
+			return nil, nil, fmt.Errorf("encode parts: part %d is a reference already", i)
+		case len(p.Text) > BlobCutoff:
+			big, p.Text = []byte(p.Text), ""
+		case len(p.Data) > BlobCutoff:
+			big, p.Data = p.Data, nil
+		}
+		if big != nil {
+			h := chain.Sum(big)
+			p.Blob, p.Size = &h, int64(len(big))
+			blobs = append(blobs, Blob{h, big})
+		}
+		out[i] = p
+	}
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(out); err != nil {
+		return nil, nil, fmt.Errorf("encode parts: %w", err)
+	}
+	return []byte(strings.TrimSuffix(b.String(), "\n")), blobs, nil
+}
+
+// RedactedText stands where content was deleted.
+const RedactedText = "[redacted]"
+
+// Parts decodes the content. Parts that stand in blobs name them; Fill gets
+// them.
+func (e Entry) Parts() ([]Part, error) {
+	if e.Content == nil {
+		return []Part{{Type: Text, Text: RedactedText}}, nil
+	}
+	if len(e.Content) == 0 {
+		return nil, nil
+	}
+	var parts []Part
+	if err := json.Unmarshal(e.Content, &parts); err != nil {
+		return nil, damaged(e, "content is not readable: %v", err)
+	}
+	return parts, nil
+}
+
+// Fill puts the contents of blobs back into their parts.
+func Fill(parts []Part, read func(chain.Hash) ([]byte, error)) error {
+	for i := range parts {
+		p := &parts[i]
+		if p.Blob == nil {
+			continue
+		}
+		data, err := read(*p.Blob)
+		if err != nil {
+			return err
+		}
+		if p.Type == Image {
+			p.Data = data
+		} else {
+			p.Text = string(data)
+		}
+		p.Blob, p.Size = nil, 0
+	}
+	return nil
+}
+
+// Plain is what a person reads of a message: its texts and results, calls in
+// short; thinking is left out.
+func Plain(parts []Part) string {
+	var out []string
+	for _, p := range parts {
+		switch p.Type {
+		case Text, Result:
+			out = append(out, p.Text)
+		case ToolCall:
+			out = append(out, fmt.Sprintf("[%s %s]", p.Name, p.Args))
+		case Image:
+			out = append(out, fmt.Sprintf("[image %s, %d bytes]", p.MediaType, max(p.Size, int64(len(p.Data)))))
+		}
+	}
+	return strings.Join(out, "\n")
+}

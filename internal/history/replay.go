@@ -1,0 +1,168 @@
+package history
+
+import (
+	"context"
+	"slices"
+
+	"ramet/internal/fault"
+	"ramet/internal/id"
+)
+
+// Context is what a model and a screen see of an agent: the messages in order,
+// and summaries in the place of what they replace.
+type Context struct {
+	Messages []Entry
+	Outline  Outline
+}
+
+// Replay reconstructs the context of an agent. It is the only constructor.
+func Replay(ctx context.Context, log Log, leaf id.Agent) (*Context, error) {
+	c := &Context{}
+	ranges, err := BuildRanges(ctx, log, leaf)
+	if err != nil {
+		return nil, err
+	}
+	if c.Outline, err = Shape(ctx, log, ranges); err != nil {
+		return nil, err
+	}
+	for _, p := range Pieces(ranges, &c.Outline) {
+		if p.Summary != nil {
+			c.Messages = append(c.Messages, *p.Summary)
+			continue
+		}
+		for e, err := range log.QueryRange(ctx, p.Range, Selection{}) {
+			if err != nil {
+				return nil, err
+			}
+			if e.Kind.Reaches() {
+				c.Messages = append(c.Messages, e)
+			}
+		}
+	}
+	return c, nil
+}
+
+// Extend takes an entry that was just appended. It returns false when the
+// entry brings back or takes away what is not in memory alone (rewind,
+// compact): then the context is stale and Replay makes a new one.
+func (c *Context) Extend(e Entry) (bool, error) {
+	if err := c.Outline.Apply(e); err != nil {
+		return false, err
+	}
+	switch {
+	case e.Kind.Reaches():
+		c.Messages = append(c.Messages, e)
+	case e.Kind == Clear:
+		c.Messages = nil
+	case e.Kind == Rewind || e.Kind == Compact:
+		return false, nil
+	}
+	return true, nil
+}
+
+// Tail returns the last n messages of the context, reading no more than those.
+func Tail(ctx context.Context, log Log, leaf id.Agent, n int) ([]Entry, error) {
+	ranges, err := BuildRanges(ctx, log, leaf)
+	if err != nil {
+		return nil, err
+	}
+	outline, err := Shape(ctx, log, ranges)
+	if err != nil {
+		return nil, err
+	}
+	var tail []Entry // newest first
+	for _, p := range slices.Backward(Pieces(ranges, &outline)) {
+		if len(tail) >= n {
+			break
+		}
+		if p.Summary != nil {
+			tail = append(tail, *p.Summary)
+			continue
+		}
+		for e, err := range log.QueryRange(ctx, p.Range, Selection{Newest: n - len(tail)}) {
+			if err != nil {
+				return nil, err
+			}
+			tail = append(tail, e)
+		}
+	}
+	slices.Reverse(tail)
+	return tail, nil
+}
+
+// Shape reduces the shaping entries of ranges.
+func Shape(ctx context.Context, log Log, ranges []Range) (Outline, error) {
+	var o Outline
+	if len(ranges) > 0 {
+		// The walk stopped behind this clear; the wall stands all the same.
+		o.wall, o.open = ranges[0].Start, ranges[0].Start
+	}
+	for _, r := range ranges {
+		for e, err := range log.QueryRange(ctx, r, Selection{Shaping: true}) {
+			if err != nil {
+				return o, err
+			}
+			if err := o.Apply(e); err != nil {
+				return o, err
+			}
+		}
+	}
+	return o, nil
+}
+
+// Lookup finds the entry that a rewind of the agent may go back to: any of its
+// lineage behind the wall.
+func Lookup(ctx context.Context, log Log, leaf id.Agent, target id.Message) error {
+	ranges, err := BuildRanges(ctx, log, leaf)
+	if err != nil {
+		return err
+	}
+	e, err := log.Entry(ctx, target)
+	if err != nil {
+		return err
+	}
+	for _, r := range ranges {
+		if r.Agent == e.Agent && r.Holds(target) {
+			return nil
+		}
+	}
+	lineage, err := log.Lineage(ctx, leaf)
+	if err != nil {
+		return err
+	}
+	end := NoLimit
+	for _, a := range lineage {
+		if a.Agent == e.Agent && end.Admits(target) {
+			return fault.New(fault.Conflict, "message %d lies behind the clear %d", target, ranges[0].Start).
+				WithHint("a clear is a wall; rewind to something after it")
+		}
+		end = UpTo(a.ForkMessage)
+	}
+	return fault.New(fault.NotFound, "message %d is not in the history of this agent", target).
+		WithHint("`ramet log` prints the ids that are")
+}
+
+// Piece is a stretch of the context within one agent, or a summary.
+type Piece struct {
+	Range
+	Summary *Entry
+}
+
+// Pieces cuts the spans of an outline along the ranges of a lineage. Ids
+// ascend along a lineage, so both lists are in one order.
+func Pieces(ranges []Range, o *Outline) []Piece {
+	var out []Piece
+	for _, s := range o.Spans() {
+		if s.Summary != nil {
+			out = append(out, Piece{Summary: s.Summary})
+			continue
+		}
+		for _, r := range ranges {
+			cut := Range{r.Agent, max(r.Start, s.Start), r.End.Min(s.End)}
+			if cut.End.Admits(cut.Start + 1) {
+				out = append(out, Piece{Range: cut})
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,51 @@
+// Package mail is letters between agents. Mail is pulled, never pushed: it
+// lies in a mailbox until its owner reads it, in order of arrival. It is data
+// and carries no authority; whoever shows it says who sent it and when.
+package mail
+
+import (
+	"context"
+	"time"
+
+	"ramet/internal/fault"
+	"ramet/internal/id"
+	"ramet/internal/text"
+)
+
+// MaxBody is the largest letter.
+const MaxBody = 64 << 10
+
+// Letter is one message between agents.
+type Letter struct {
+	ID        int64    // in the workspace
+	Number    int64    // in its mailbox: order of arrival from 1, never reused
+	From      id.Agent // empty: the user
+	To        id.Agent
+	Body      string
+	CreatedAt time.Time
+	ReadAt    time.Time // zero: unread
+	DeletedAt time.Time // zero: not hidden
+	InReplyTo int64     // id of the letter it answers; 0: none
+}
+
+// Unread says whether the letter still waits.
+func (l Letter) Unread() bool { return l.ReadAt.IsZero() }
+
+// CheckBody refuses what is no letter.
+func CheckBody(body string) error { return text.Check(fault.InvalidText, "the letter", body, MaxBody) }
+
+// Filter chooses letters of one mailbox.
+type Filter struct {
+	Unread  bool
+	From    *id.Agent // nil: anybody; the empty Agent: the user
+	Deleted bool      // hidden ones too
+}
+
+// Boxes are the mailboxes of a workspace. Sending and reading also write
+// histories: they are verbs of the registry.
+type Boxes interface {
+	// Letters lists a mailbox, unread first, then by number. Marks nothing.
+	Letters(ctx context.Context, owner id.Agent, f Filter) ([]Letter, error)
+	// Hide takes a letter out of the lists. Unknown: NOT_FOUND.
+	Hide(ctx context.Context, owner id.Agent, number int64) error
+}

@@ -1,0 +1,131 @@
+package registry
+
+import (
+	"time"
+
+	"ramet/internal/agent"
+	"ramet/internal/chain"
+	"ramet/internal/fault"
+	"ramet/internal/history"
+	"ramet/internal/id"
+	"ramet/internal/mail"
+)
+
+// The entries that verbs write of themselves. Stores call these, so that both
+// write the same.
+
+// Genesis is the first entry of every history: it binds what the row says.
+func Genesis(a agent.Agent) history.Draft {
+	m := history.Meta{Name: &a.Name, Provider: a.Provider, Model: a.Model, Cwd: a.Cwd}
+	if !a.IsZero() {
+		m.Parent, m.ForkMessage = a.Parent, a.ForkMessage.String()
+	}
+	return history.Draft{Kind: history.Fork, Meta: m}
+}
+
+// ForkEntry is the parent's record of a fork.
+func ForkEntry(children []Child) history.Draft {
+	ids := make([]id.Agent, len(children))
+	for i, c := range children {
+		ids[i] = c.ID
+	}
+	return history.Draft{Kind: history.Fork, Meta: history.Meta{Children: ids}}
+}
+
+// KilledEntry ends a history.
+func KilledEntry(by id.Agent, reason string) history.Draft {
+	return history.Draft{Kind: history.Killed, Meta: history.Meta{By: string(by), Reason: reason}}
+}
+
+// RenameEntry records a name.
+func RenameEntry(name string) history.Draft {
+	return history.Draft{Kind: history.Command, Meta: history.Meta{Command: "rename", Name: &name}}
+}
+
+// MailEntry is the sender's record of a letter.
+func MailEntry(l mail.Letter, body chain.Hash) history.Draft {
+	return history.Draft{Kind: history.Mail, Meta: history.Meta{
+		LetterID: id.Message(l.ID).String(), To: string(l.To), Body: body.String()}}
+}
+
+// RedactEntry records a redaction.
+func RedactEntry(m id.Message) history.Draft {
+	return history.Draft{Kind: history.Redact, Meta: history.Meta{Target: m.String()}}
+}
+
+// Check refuses a fork that could never be carried out.
+func (f Fork) Check() error {
+	if len(f.Children) == 0 {
+		return fault.New(fault.Usage, "a fork needs at least one child")
+	}
+	names := map[string]bool{}
+	for _, c := range f.Children {
+		if _, err := id.ParseAgent(string(c.ID)); err != nil {
+			return err
+		}
+		if c.Name == "" {
+			continue
+		}
+		if err := agent.CheckName(c.Name); err != nil {
+			return err
+		}
+		if names[c.Name] {
+			return NameTaken(c.Name)
+		}
+		names[c.Name] = true
+	}
+	return nil
+}
+
+// Born is the row of a new child, before its first entry.
+func Born(parent agent.Agent, c Child, at time.Time) agent.Agent {
+	a := agent.Agent{
+		ID: c.ID, Name: c.Name, Parent: parent.ID, ForkMessage: parent.Head, Depth: parent.Depth + 1,
+		Status: agent.Running, CreatedAt: at, Provider: c.Provider, Model: c.Model, Cwd: c.Cwd,
+		Total: parent.Total, HeadHash: parent.HeadHash, // the first link hangs on the fork point
+	}
+	if a.Provider == "" && a.Model == "" {
+		a.Provider, a.Model = parent.Provider, parent.Model
+	}
+	if a.Cwd == "" {
+		a.Cwd = parent.Cwd
+	}
+	return a
+}
+
+// NameTaken is the refusal of a name that a living agent has.
+func NameTaken(name string) error {
+	return fault.New(fault.Conflict, "a living agent is called %q already", name).
+		WithHint("choose another name, or kill or rename that one")
+}
+
+// MayKill refuses the end of agent 0.
+func MayKill(a agent.Agent) error {
+	if a.IsZero() {
+		return fault.New(fault.AgentZero, "agent 0 cannot be killed").
+			WithHint("it is the root of the workspace; `ramet clear 0` empties its context")
+	}
+	return nil
+}
+
+// ContextSize counts the messages of a context without reading them: seq gives
+// how many own messages an agent has up to a bound.
+func ContextSize(pieces []history.Piece, seq func(id.Agent, history.Bound) (int64, error)) (int64, error) {
+	var n int64
+	for _, p := range pieces {
+		if p.Summary != nil {
+			n++
+			continue
+		}
+		upper, err := seq(p.Agent, p.End)
+		if err != nil {
+			return 0, err
+		}
+		lower, err := seq(p.Agent, history.UpTo(p.Start))
+		if err != nil {
+			return 0, err
+		}
+		n += max(0, upper-lower)
+	}
+	return n, nil
+}

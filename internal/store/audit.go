@@ -1,0 +1,153 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+
+	"ramet/internal/agent"
+	"ramet/internal/history"
+	"ramet/internal/id"
+	"ramet/internal/registry"
+)
+
+// Audit implements registry.Upkeep.
+func (s *Store) Audit(ctx context.Context, heads []registry.Head) (registry.Report, error) {
+	db, ok := s.q.(*sql.DB)
+	if !ok {
+		db = s.writer
+	}
+	tx, err := db.BeginTx(ctx, s.d.Snapshot())
+	if err != nil {
+		return registry.Report{}, s.fail("verify", err)
+	}
+	defer tx.Rollback()
+	report, err := reader{tx, s.d}.audit(ctx, registry.NewAuditor(heads))
+	if err != nil {
+		return report, s.fail("verify", err)
+	}
+	return report, nil
+}
+
+func (r reader) audit(ctx context.Context, u *registry.Auditor) (registry.Report, error) {
+	agents, err := r.agents(ctx, `ORDER BY genesis_id`)
+	if err != nil {
+		return registry.Report{}, err
+	}
+	for _, a := range agents {
+		if err := u.Agent(a, r.sizer(ctx, a)); err != nil {
+			return registry.Report{}, err
+		}
+	}
+	for _, pass := range []func(context.Context, *registry.Auditor) error{r.auditRecords, r.auditLetters, r.auditBlobs} {
+		if err := pass(ctx, u); err != nil {
+			return registry.Report{}, err
+		}
+	}
+	return u.Report()
+}
+
+func (r reader) sizer(ctx context.Context, a agent.Agent) func() (int64, error) {
+	return func() (int64, error) { return r.contextSize(ctx, a.ID) }
+}
+
+func (r reader) auditRecords(ctx context.Context, u *registry.Auditor) error {
+	rows, err := r.q.QueryContext(ctx, `SELECT `+entryColumns+`, salt, commitment, seq FROM messages ORDER BY id`)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	var share entryScan
+	for rows.Next() {
+		var e history.Record
+		var agentText, kind, content, meta, hash, salt, commitment sql.RawBytes
+		var created int64
+		if err := rows.Scan(&e.ID, &agentText, &kind, &content, &meta, &created, &hash, &salt, &commitment, &e.Seq); err != nil {
+			return err
+		}
+		share.share(&e.Entry, agentText, kind, meta)
+		e.Content, e.Salt = content, salt // valid until the next row; the auditor keeps neither
+		e.CreatedAt, e.Hash, e.Commitment = fromMicros(created), toHash(hash), toHash(commitment)
+		if err := u.Record(e); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+func (r reader) auditLetters(ctx context.Context, u *registry.Auditor) error {
+	rows, err := r.q.QueryContext(ctx, `SELECT `+letterColumns+`, salt FROM mail ORDER BY id`)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var salt []byte
+		l, err := scanLetter(rows.Scan, &salt)
+		if err != nil {
+			return err
+		}
+		if err := u.Letter(l, salt); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+func (r reader) auditBlobs(ctx context.Context, u *registry.Auditor) error {
+	rows, err := r.q.QueryContext(ctx, `SELECT hash, data FROM blobs`)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var hash, packed sql.RawBytes
+		if err := rows.Scan(&hash, &packed); err != nil {
+			return err
+		}
+		h := toHash(hash)
+		data, err := unpack(h, packed)
+		if err != nil {
+			return err
+		}
+		if err := u.Blob(h, data); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// GC implements registry.Upkeep.
+func (s *Store) GC(ctx context.Context) (registry.Swept, error) {
+	var out registry.Swept
+	err := s.write(ctx, "gc", func(tx *sql.Tx) error {
+		if err := s.d.LockBlobs(ctx, tx); err != nil {
+			return err
+		}
+		const unnamed = ` FROM blobs WHERE NOT EXISTS (SELECT 1 FROM blob_refs r WHERE r.hash = blobs.hash)`
+		if err := tx.QueryRowContext(ctx, `SELECT count(*), coalesce(sum(length(data)), 0)`+unnamed).
+			Scan(&out.Blobs, &out.Bytes); err != nil || out.Blobs == 0 {
+			return err
+		}
+		_, err := tx.ExecContext(ctx, `DELETE`+unnamed)
+		return err
+	})
+	return out, err
+}
+
+// Ensure makes agent 0 if the workspace has none. Stores call it while they
+// make the tables, in the same transaction.
+func Ensure(ctx context.Context, tx *sql.Tx, d Dialect, cwd string) error {
+	var n int
+	if err := tx.QueryRowContext(ctx, `SELECT count(*) FROM agents WHERE parent_uuid IS NULL`).Scan(&n); err != nil || n > 0 {
+		return err
+	}
+	p, err := (&Store{reader: reader{d: d}}).newPen(ctx, tx, 1)
+	if err != nil {
+		return err
+	}
+	zero := &agent.Agent{ID: id.NewAgent(), Status: agent.Running, CreatedAt: p.at, Cwd: cwd}
+	if err := p.insert(ctx, zero); err != nil {
+		return err
+	}
+	return p.flush(ctx)
+}

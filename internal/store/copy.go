@@ -1,0 +1,56 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"strings"
+)
+
+// tables in an order that satisfies their references, with the columns that
+// both engines have.
+var tables = []struct{ name, columns, order string }{
+	{"agents", `genesis_id, uuid, name, parent_uuid, fork_message_id, depth, status, end_reason, provider, model, cwd,
+		created_at, ended_at, lease_owner, lease_epoch, lease_until, head_id, head_hash, own, total`, "genesis_id"},
+	{"messages", `id, agent_uuid, kind, content, meta, created_at, hash, salt, commitment, seq`, "id"},
+	{"mail", `id, number, from_uuid, to_uuid, body, salt, created_at, read_at, deleted_at, in_reply_to`, "id"},
+	{"blobs", `hash, size, data`, "hash"},
+	{"blob_refs", `message_id, hash`, "message_id"},
+}
+
+// Copy brings a whole workspace from one database into the empty tables of
+// another, byte for byte, so that it verifies there too.
+func Copy(ctx context.Context, from, to *sql.Tx) error {
+	for _, t := range tables {
+		if err := copyTable(ctx, from, to, t.name, t.columns, t.order); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func copyTable(ctx context.Context, from, to *sql.Tx, name, columns, order string) error {
+	rows, err := from.QueryContext(ctx, `SELECT `+columns+` FROM `+name+` ORDER BY `+order)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	n := strings.Count(columns, ",") + 1
+	insert, err := to.PrepareContext(ctx, `INSERT INTO `+name+` (`+columns+`) VALUES `+values(1, n))
+	if err != nil {
+		return err
+	}
+	defer insert.Close()
+	row, into := make([]any, n), make([]any, n)
+	for i := range row {
+		into[i] = &row[i]
+	}
+	for rows.Next() {
+		if err := rows.Scan(into...); err != nil {
+			return err
+		}
+		if _, err := insert.ExecContext(ctx, row...); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}

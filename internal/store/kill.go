@@ -1,0 +1,83 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+
+	"ramet/internal/agent"
+	"ramet/internal/id"
+	"ramet/internal/registry"
+)
+
+// Kill implements registry.Registry.
+func (s *Store) Kill(ctx context.Context, k registry.Kill) (registry.Killed, error) {
+	var out registry.Killed
+	err := s.write(ctx, "kill", func(tx *sql.Tx) error {
+		out = registry.Killed{}
+		r := reader{tx, s.d}
+		named, _, err := r.lock(ctx, k.Agent)
+		if err != nil {
+			return err
+		}
+		if err := registry.MayKill(named); err != nil {
+			return err
+		}
+		out.Agent, out.Before = named, named.Status == agent.Dead
+		victims := []agent.Agent{named}
+		if k.Cascade {
+			if victims, err = r.lockSubtree(ctx, k.Agent); err != nil {
+				return err
+			}
+		}
+		for _, v := range victims {
+			if v.Status == agent.Running {
+				out.Victims = append(out.Victims, v)
+			}
+		}
+		if len(out.Victims) == 0 {
+			return nil
+		}
+		p, err := s.newPen(ctx, tx, len(out.Victims))
+		if err != nil {
+			return err
+		}
+		dying := make([]*agent.Agent, len(out.Victims))
+		for i := range out.Victims {
+			v := &out.Victims[i]
+			// The epoch first: whoever held the lease can write no more.
+			v.Lease = agent.Lease{Epoch: v.Lease.Epoch + 1}
+			if _, err := p.write(v, registry.KilledEntry(k.By, k.Reason)); err != nil {
+				return err
+			}
+			v.Status, v.EndReason, v.EndedAt = agent.Dead, k.Reason, p.at
+			dying[i] = v
+			if v.ID == k.Agent {
+				out.Agent = *v
+			}
+		}
+		return p.flush(ctx, dying...)
+	})
+	return out, err
+}
+
+// lockSubtree locks an agent and everything below it, through the dead, in
+// creation order: parents before children. A fork that was under way when the
+// tree was read has its parent locked; so the tree is read again, with all of
+// it locked, until it is complete.
+func (r reader) lockSubtree(ctx context.Context, root id.Agent) ([]agent.Agent, error) {
+	const below = `WHERE uuid IN (
+		WITH RECURSIVE tree(uuid) AS (
+			SELECT CAST($1 AS TEXT)
+			UNION ALL
+			SELECT a.uuid FROM tree JOIN agents a ON a.parent_uuid = tree.uuid
+		) SELECT uuid FROM tree) ORDER BY genesis_id`
+	found, err := r.agents(ctx, below, string(root))
+	for err == nil && r.d.ForUpdate() != "" {
+		var locked []agent.Agent
+		if locked, err = r.agents(ctx, below+r.d.ForUpdate(), string(root)); err != nil || len(locked) == len(found) {
+			return locked, err
+		}
+		found = locked
+	}
+	return found, err
+}

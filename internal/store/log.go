@@ -1,0 +1,203 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"iter"
+
+	"ramet/internal/chain"
+	"ramet/internal/fault"
+	"ramet/internal/history"
+	"ramet/internal/id"
+)
+
+// shaping repeats the condition of the index messages_shaping word for word,
+// or the engines would not use it.
+const shaping = `kind IN ('clear', 'mark', 'rewind', 'compact')`
+
+const reaching = `kind IN ('system', 'user', 'assistant', 'tool_result')`
+
+// Lineage implements history.Log.
+func (r reader) Lineage(ctx context.Context, leaf id.Agent) ([]history.Ancestor, error) {
+	rows, err := r.q.QueryContext(ctx, `
+		WITH RECURSIVE line(uuid, parent_uuid, fork_message_id, step) AS (
+			SELECT uuid, parent_uuid, fork_message_id, 0 FROM agents WHERE uuid = $1
+			UNION ALL
+			SELECT a.uuid, a.parent_uuid, a.fork_message_id, step + 1
+			FROM line JOIN agents a ON a.uuid = line.parent_uuid
+		)
+		SELECT uuid, coalesce(parent_uuid, ''), coalesce(fork_message_id, 0) FROM line ORDER BY step`, string(leaf))
+	if err != nil {
+		return nil, r.fail("read lineage", err)
+	}
+	defer rows.Close()
+	var out []history.Ancestor
+	for rows.Next() {
+		var a history.Ancestor
+		if err := rows.Scan(&a.Agent, &a.Parent, &a.ForkMessage); err != nil {
+			return nil, r.fail("read lineage", err)
+		}
+		out = append(out, a)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, r.fail("read lineage", err)
+	}
+	if len(out) == 0 {
+		return nil, noAgent(leaf)
+	}
+	return out, nil
+}
+
+// FindClear implements history.Log.
+func (r reader) FindClear(ctx context.Context, a id.Agent, within history.Bound) (id.Message, bool, error) {
+	var m id.Message
+	err := r.q.QueryRowContext(ctx, `
+		SELECT id FROM messages WHERE agent_uuid = $1 AND `+shaping+` AND kind = 'clear' AND id <= $2
+		ORDER BY id DESC LIMIT 1`, string(a), limit(within)).Scan(&m)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, false, nil
+	}
+	if err != nil {
+		return 0, false, r.fail("find clear", err)
+	}
+	return m, true, nil
+}
+
+// limit is the bound as a number: the largest there is for no limit.
+func limit(b history.Bound) int64 {
+	if m, set := b.Limit(); set {
+		return int64(m)
+	}
+	return 1<<63 - 1
+}
+
+const entryColumns = `id, agent_uuid, kind, content, meta, created_at, hash`
+
+// QueryRange implements history.Log.
+func (r reader) QueryRange(ctx context.Context, rg history.Range, s history.Selection) iter.Seq2[history.Entry, error] {
+	query := `SELECT ` + entryColumns + ` FROM messages WHERE agent_uuid = $1 AND id > $2 AND id <= $3`
+	args := []any{string(rg.Agent), int64(rg.Start), limit(rg.End)}
+	switch {
+	case s.Shaping:
+		query += ` AND ` + shaping + ` ORDER BY id`
+	case s.Newest > 0:
+		query += ` AND ` + reaching + ` ORDER BY id DESC LIMIT $4`
+		args = append(args, s.Newest)
+	default:
+		query += ` ORDER BY id`
+	}
+	return func(yield func(history.Entry, error) bool) {
+		rows, err := r.q.QueryContext(ctx, query, args...)
+		if err != nil {
+			yield(history.Entry{}, r.fail("read messages", err))
+			return
+		}
+		defer rows.Close()
+		var es entryScan
+		for rows.Next() {
+			e, err := es.scan(rows)
+			if err != nil {
+				yield(e, r.fail("read messages", err))
+				return
+			}
+			if !yield(e, nil) {
+				return
+			}
+		}
+		if err := rows.Err(); err != nil {
+			yield(history.Entry{}, r.fail("read messages", err))
+		}
+	}
+}
+
+// entryScan reads entries, sharing what repeats from row to row: agent, kind
+// and empty meta are the same strings and bytes for all entries of a range.
+type entryScan struct {
+	agent id.Agent
+	meta  []byte
+}
+
+func (s *entryScan) scan(rows *sql.Rows) (history.Entry, error) {
+	var e history.Entry
+	var agentText, kind, meta, hash sql.RawBytes
+	var created int64
+	if err := rows.Scan(&e.ID, &agentText, &kind, &e.Content, &meta, &created, &hash); err != nil {
+		return e, err
+	}
+	s.share(&e, agentText, kind, meta)
+	e.CreatedAt, e.Hash = fromMicros(created), toHash(hash)
+	return e, nil
+}
+
+func (s *entryScan) share(e *history.Entry, agentText, kind, meta []byte) {
+	if string(agentText) != string(s.agent) {
+		s.agent = id.Agent(agentText)
+	}
+	if string(meta) != string(s.meta) {
+		s.meta = append([]byte(nil), meta...)
+	}
+	e.Agent, e.Meta, e.Kind = s.agent, s.meta, kindOf(kind)
+}
+
+var kinds = func() map[string]history.Kind {
+	m := map[string]history.Kind{}
+	for _, k := range history.Kinds() {
+		m[string(k)] = k
+	}
+	return m
+}()
+
+// kindOf spares a copy for every known kind.
+func kindOf(b []byte) history.Kind {
+	if k, ok := kinds[string(b)]; ok {
+		return k
+	}
+	return history.Kind(b)
+}
+
+// Entry implements history.Log.
+func (r reader) Entry(ctx context.Context, m id.Message) (history.Entry, error) {
+	rows, err := r.q.QueryContext(ctx, `SELECT `+entryColumns+` FROM messages WHERE id = $1`, int64(m))
+	if err != nil {
+		return history.Entry{}, r.fail("read message", err)
+	}
+	defer rows.Close()
+	if rows.Next() {
+		e, err := new(entryScan).scan(rows)
+		if err != nil {
+			return e, r.fail("read message", err)
+		}
+		return e, nil
+	}
+	if err := rows.Err(); err != nil {
+		return history.Entry{}, r.fail("read message", err)
+	}
+	return history.Entry{}, fault.New(fault.NotFound, "no message %d", m).WithHint("`ramet log` prints the ids")
+}
+
+// Blob implements history.Log.
+func (r reader) Blob(ctx context.Context, h chain.Hash) ([]byte, error) {
+	var packed []byte
+	err := r.q.QueryRowContext(ctx, `SELECT data FROM blobs WHERE hash = $1`, h[:]).Scan(&packed)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, fault.New(fault.HistoryDamaged, "blob %s is missing", h).WithHint("`ramet verify` says which message names it")
+	}
+	if err != nil {
+		return nil, r.fail("read blob", err)
+	}
+	return unpack(h, packed)
+}
+
+// seq is how many own messages an agent has up to a bound.
+func (r reader) seq(ctx context.Context) func(id.Agent, history.Bound) (int64, error) {
+	return func(a id.Agent, within history.Bound) (int64, error) {
+		var n int64
+		err := r.q.QueryRowContext(ctx, `SELECT seq FROM messages WHERE agent_uuid = $1 AND id <= $2
+			ORDER BY id DESC LIMIT 1`, string(a), limit(within)).Scan(&n)
+		if errors.Is(err, sql.ErrNoRows) {
+			return 0, nil
+		}
+		return n, err
+	}
+}

@@ -1,0 +1,209 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"ramet/internal/agent"
+	"ramet/internal/chain"
+	"ramet/internal/fault"
+	"ramet/internal/id"
+	"ramet/internal/mail"
+	"ramet/internal/registry"
+)
+
+const letterColumns = `id, number, coalesce(from_uuid, ''), to_uuid, body, created_at, coalesce(read_at, 0),
+	coalesce(deleted_at, 0), coalesce(in_reply_to, 0)`
+
+func scanLetter(scan func(...any) error, more ...any) (mail.Letter, error) {
+	var l mail.Letter
+	var created, read, deleted int64
+	err := scan(append([]any{&l.ID, &l.Number, &l.From, &l.To, &l.Body, &created, &read, &deleted, &l.InReplyTo}, more...)...)
+	l.CreatedAt, l.ReadAt, l.DeletedAt = fromMicros(created), fromMicros(read), fromMicros(deleted)
+	return l, err
+}
+
+// Letters implements mail.Boxes.
+func (r reader) Letters(ctx context.Context, owner id.Agent, f mail.Filter) ([]mail.Letter, error) {
+	where, args := `WHERE to_uuid = $1`, []any{string(owner)}
+	if !f.Deleted {
+		where += ` AND deleted_at IS NULL`
+	}
+	if f.Unread {
+		where += ` AND read_at IS NULL`
+	}
+	if f.From != nil && *f.From == "" {
+		where += ` AND from_uuid IS NULL`
+	} else if f.From != nil {
+		where += ` AND from_uuid = $2`
+		args = append(args, string(*f.From))
+	}
+	rows, err := r.q.QueryContext(ctx, `SELECT `+letterColumns+` FROM mail `+where+
+		` ORDER BY (read_at IS NOT NULL), number`, args...)
+	if err != nil {
+		return nil, r.fail("read mail", err)
+	}
+	defer rows.Close()
+	var out []mail.Letter
+	for rows.Next() {
+		l, err := scanLetter(rows.Scan)
+		if err != nil {
+			return nil, r.fail("read mail", err)
+		}
+		out = append(out, l)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, r.fail("read mail", err)
+	}
+	return out, nil
+}
+
+// letter reads one letter that is not hidden.
+func (r reader) letter(ctx context.Context, owner id.Agent, where string, args ...any) (mail.Letter, bool, error) {
+	row := r.q.QueryRowContext(ctx, `SELECT `+letterColumns+` FROM mail
+		WHERE to_uuid = $1 AND deleted_at IS NULL AND `+where, append([]any{string(owner)}, args...)...)
+	l, err := scanLetter(row.Scan)
+	if errors.Is(err, sql.ErrNoRows) {
+		return l, false, nil
+	}
+	return l, err == nil, err
+}
+
+func noLetter(number int64) error {
+	return fault.New(fault.NotFound, "no letter %d in this mailbox", number).WithHint("`ramet mail` lists them")
+}
+
+// Send implements registry.Registry.
+func (s *Store) Send(ctx context.Context, m registry.Send) (mail.Letter, error) {
+	if err := mail.CheckBody(m.Body); err != nil {
+		return mail.Letter{}, err
+	}
+	var out mail.Letter
+	err := s.write(ctx, "send", func(tx *sql.Tx) error {
+		r := reader{tx, s.d}
+		// One order for everybody, or two that write to each other would wait
+		// for each other.
+		if m.From != "" && m.From < m.To {
+			if _, _, err := r.lock(ctx, m.From); err != nil {
+				return err
+			}
+		}
+		to, now, err := r.lock(ctx, m.To)
+		if err != nil {
+			return err
+		}
+		if err := agent.NeedLiving(to); err != nil {
+			return err
+		}
+		out = mail.Letter{From: m.From, To: m.To, Body: m.Body, CreatedAt: fromMicros(now)}
+		if m.InReplyTo != 0 {
+			answered, ok, err := r.letter(ctx, m.From, `number = $2`, m.InReplyTo)
+			if err != nil {
+				return err
+			}
+			if !ok {
+				return noLetter(m.InReplyTo)
+			}
+			out.InReplyTo = answered.ID
+		}
+		if out.ID, err = s.d.NextLetter(ctx, tx); err != nil {
+			return err
+		}
+		if err := tx.QueryRowContext(ctx, `SELECT coalesce(max(number), 0) + 1 FROM mail WHERE to_uuid = $1`,
+			string(m.To)).Scan(&out.Number); err != nil {
+			return err
+		}
+		salt := chain.NewSalt()
+		if _, err := tx.ExecContext(ctx, `INSERT INTO mail (id, number, from_uuid, to_uuid, body, salt, created_at, in_reply_to)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`, out.ID, out.Number, null(string(m.From)), string(m.To), m.Body, salt[:],
+			now, null(out.InReplyTo)); err != nil {
+			return err
+		}
+		if m.From == "" {
+			return nil
+		}
+		from, err := s.admit(ctx, tx, m.From, m.Claim)
+		if err != nil {
+			return err
+		}
+		p, err := s.newPen(ctx, tx, 1)
+		if err != nil {
+			return err
+		}
+		if _, err := p.write(from, registry.MailEntry(out, chain.Commit(salt, []byte(m.Body)))); err != nil {
+			return err
+		}
+		return p.flush(ctx, from)
+	})
+	return out, err
+}
+
+// Read implements registry.Registry.
+func (s *Store) Read(ctx context.Context, rd registry.Read) (mail.Letter, bool, error) {
+	var out mail.Letter
+	var found bool
+	err := s.write(ctx, "read mail", func(tx *sql.Tx) error {
+		r := reader{tx, s.d}
+		_, now, err := r.lock(ctx, rd.Owner)
+		if err != nil {
+			return err
+		}
+		if rd.Number == 0 {
+			out, found, err = r.letter(ctx, rd.Owner, `read_at IS NULL ORDER BY number LIMIT 1`)
+		} else {
+			out, found, err = r.letter(ctx, rd.Owner, `number = $2`, rd.Number)
+		}
+		switch {
+		case err != nil:
+			return err
+		case !found && rd.Number != 0:
+			return noLetter(rd.Number)
+		case !found:
+			return nil
+		}
+		if out.Unread() {
+			out.ReadAt = fromMicros(now)
+			if _, err := tx.ExecContext(ctx, `UPDATE mail SET read_at = $2 WHERE id = $1`, out.ID, now); err != nil {
+				return err
+			}
+		}
+		if rd.Entries == nil {
+			return nil
+		}
+		drafts := rd.Entries(out)
+		owner, err := s.admit(ctx, tx, rd.Owner, rd.Claim)
+		if err != nil {
+			return err
+		}
+		p, err := s.newPen(ctx, tx, len(drafts))
+		if err != nil {
+			return err
+		}
+		if _, err := p.write(owner, drafts...); err != nil {
+			return err
+		}
+		return p.flush(ctx, owner)
+	})
+	return out, found && err == nil, err
+}
+
+// Hide implements mail.Boxes.
+func (s *Store) Hide(ctx context.Context, owner id.Agent, number int64) error {
+	return s.write(ctx, "delete mail", func(tx *sql.Tx) error {
+		r := reader{tx, s.d}
+		_, now, err := r.lock(ctx, owner)
+		if err != nil {
+			return err
+		}
+		l, ok, err := r.letter(ctx, owner, `number = $2`, number)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			return noLetter(number)
+		}
+		_, err = tx.ExecContext(ctx, `UPDATE mail SET deleted_at = $2 WHERE id = $1`, l.ID, now)
+		return err
+	})
+}

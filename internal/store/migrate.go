@@ -1,0 +1,41 @@
+package store
+
+import (
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"ramet/internal/fault"
+)
+
+// Migrations are the numbered files NNN_name.sql of a folder, in order. The
+// number of the newest is the version of the schema.
+func Migrations(files fs.FS) ([]string, error) {
+	names, err := fs.Glob(files, "migrations/*.sql")
+	if err != nil {
+		return nil, err
+	}
+	slices.Sort(names)
+	out := make([]string, len(names))
+	for i, name := range names {
+		if want := fmt.Sprintf("migrations/%03d_", i+1); !strings.HasPrefix(name, want) {
+			return nil, fmt.Errorf("migration %s: want a name that begins with %s", name, want)
+		}
+		text, err := fs.ReadFile(files, name)
+		if err != nil {
+			return nil, err
+		}
+		out[i] = string(text)
+	}
+	return out, nil
+}
+
+// CheckVersion refuses a schema from the future.
+func CheckVersion(place string, have, known int) error {
+	if have > known {
+		return fault.New(fault.StorageNewer, "%s has schema version %d, this ramet knows %d", place, have, known).
+			WithHint("use a newer ramet")
+	}
+	return nil
+}

@@ -1,0 +1,248 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"ramet/internal/agent"
+	"ramet/internal/chain"
+	"ramet/internal/fault"
+	"ramet/internal/history"
+	"ramet/internal/id"
+	"ramet/internal/registry"
+)
+
+// pen writes entries within one transaction: it gives them their ids and
+// links, and keeps the heads and counts of the agents it writes for. Entries
+// are collected and go to the database in few statements, at flush.
+type pen struct {
+	s    *Store
+	tx   *sql.Tx
+	at   time.Time
+	ids  []id.Message // reserved for this transaction, not used yet
+	rows []history.Record
+	blob []ref
+	// reshaped holds the agents whose context must be counted anew, with the
+	// entries that a rewind must be checked for.
+	reshaped map[*agent.Agent][]id.Message
+}
+
+// noTargets marks an agent as reshaped without a rewind to check.
+var noTargets = []id.Message{}
+
+type ref struct {
+	history.Blob
+	by id.Message
+}
+
+// newPen reserves ids for n entries. The rows of all agents it will write for
+// are locked already, so that no lower id can appear later in their histories.
+func (s *Store) newPen(ctx context.Context, tx *sql.Tx, n int) (*pen, error) {
+	ids, err := s.d.NextMessages(ctx, tx, n)
+	if err != nil {
+		return nil, err
+	}
+	return &pen{s: s, tx: tx, at: time.UnixMicro(time.Now().UnixMicro()).UTC(), ids: ids,
+		reshaped: map[*agent.Agent][]id.Message{}}, nil
+}
+
+// write appends entries to an agent's history and moves its head and counts.
+func (p *pen) write(a *agent.Agent, drafts ...history.Draft) ([]history.Entry, error) {
+	from := len(p.rows)
+	for _, d := range drafts {
+		content, blobs, err := history.Encode(d.Parts)
+		if err != nil {
+			return nil, err
+		}
+		meta, err := encodeMeta(d.Meta)
+		if err != nil {
+			return nil, err
+		}
+		salt := chain.NewSalt()
+		r := history.Record{Salt: salt[:], Commitment: chain.Commit(salt, content)}
+		r.ID, r.Agent, r.Kind, r.Content, r.Meta, r.CreatedAt = p.ids[0], a.ID, d.Kind, content, meta, p.at
+		r.Hash = chain.Link{ID: r.ID, CreatedAt: micros(p.at), Agent: a.ID, Kind: string(d.Kind), Meta: meta,
+			Commitment: r.Commitment, Prev: a.HeadHash}.Hash()
+		p.ids = p.ids[1:]
+		a.Head, a.HeadHash = r.ID, r.Hash
+		switch {
+		case d.Kind.Reaches():
+			a.Own++
+			a.Total++
+		case d.Kind == history.Clear:
+			a.Total = 0
+		case d.Kind == history.Rewind:
+			target, err := id.ParseMessage(d.Meta.Target)
+			if err != nil {
+				return nil, err
+			}
+			p.reshaped[a] = append(p.reshaped[a], target)
+		case d.Kind == history.Compact:
+			if p.reshaped[a] == nil {
+				p.reshaped[a] = noTargets
+			}
+		}
+		r.Seq = a.Own
+		p.rows = append(p.rows, r)
+		for _, b := range blobs {
+			p.blob = append(p.blob, ref{b, r.ID})
+		}
+	}
+	out := make([]history.Entry, 0, len(drafts))
+	for _, r := range p.rows[from:] {
+		out = append(out, r.Entry)
+	}
+	return out, nil
+}
+
+func encodeMeta(m history.Meta) ([]byte, error) {
+	b, err := json.Marshal(m)
+	if err != nil {
+		return nil, fmt.Errorf("encode meta: %w", err)
+	}
+	if string(b) == "{}" {
+		return b, nil
+	}
+	return chain.Canonical(b)
+}
+
+// flush sends the entries, then the new heads of their agents.
+func (p *pen) flush(ctx context.Context, agents ...*agent.Agent) error {
+	if err := p.insertRows(ctx); err != nil {
+		return err
+	}
+	if err := p.insertBlobs(ctx); err != nil {
+		return err
+	}
+	for _, a := range agents {
+		if targets, reshaped := p.reshaped[a]; reshaped {
+			if err := p.recount(ctx, a, targets); err != nil {
+				return err
+			}
+		}
+		if err := p.update(ctx, a); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// chunk is how many rows go into one INSERT: enough to make statements rare,
+// few enough for every engine's limit of parameters.
+const chunk = 64
+
+func (p *pen) insertRows(ctx context.Context) error {
+	const columns = 10
+	for rows := p.rows; len(rows) > 0; {
+		n := min(chunk, len(rows))
+		args := make([]any, 0, n*columns)
+		for _, r := range rows[:n] {
+			args = append(args, int64(r.ID), string(r.Agent), string(r.Kind), r.Content, string(r.Meta),
+				micros(r.CreatedAt), r.Hash[:], r.Salt, r.Commitment[:], r.Seq)
+		}
+		_, err := p.tx.ExecContext(ctx, `INSERT INTO messages
+			(id, agent_uuid, kind, content, meta, created_at, hash, salt, commitment, seq) VALUES `+values(n, columns), args...)
+		if err != nil {
+			return err
+		}
+		rows = rows[n:]
+	}
+	return nil
+}
+
+// values is ($1,$2,…),($n,…),… for an INSERT.
+func values(rows, columns int) string {
+	var b strings.Builder
+	for i := range rows * columns {
+		switch {
+		case i == 0:
+			b.WriteString("(")
+		case i%columns == 0:
+			b.WriteString("),(")
+		default:
+			b.WriteString(",")
+		}
+		fmt.Fprintf(&b, "$%d", i+1)
+	}
+	b.WriteString(")")
+	return b.String()
+}
+
+func (p *pen) insertBlobs(ctx context.Context) error {
+	for _, b := range p.blob {
+		packed, err := pack(b.Data)
+		if err != nil {
+			return err
+		}
+		if _, err := p.tx.ExecContext(ctx, `INSERT INTO blobs (hash, size, data) VALUES ($1, $2, $3)
+			ON CONFLICT (hash) DO UPDATE SET size = excluded.size`, b.Hash[:], len(b.Data), packed); err != nil {
+			return err
+		}
+		if _, err := p.tx.ExecContext(ctx, `INSERT INTO blob_refs (message_id, hash) VALUES ($1, $2)
+			ON CONFLICT DO NOTHING`, int64(b.by), b.Hash[:]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// recount finds the size of a context that was rewound or compacted, and
+// refuses rewinds that lead out of the history or behind a wall.
+func (p *pen) recount(ctx context.Context, a *agent.Agent, targets []id.Message) error {
+	r := reader{p.tx, p.s.d}
+	for _, target := range targets {
+		if err := history.Lookup(ctx, r, a.ID, target); err != nil {
+			return err
+		}
+	}
+	n, err := r.contextSize(ctx, a.ID)
+	if fault.Is(err, fault.HistoryDamaged) {
+		return fault.New(fault.Conflict, "this entry does not fit the history: %w", err)
+	}
+	a.Total = n
+	return err
+}
+
+// contextSize counts the messages of a context without reading them.
+func (r reader) contextSize(ctx context.Context, a id.Agent) (int64, error) {
+	ranges, err := history.BuildRanges(ctx, r, a)
+	if err != nil {
+		return 0, err
+	}
+	outline, err := history.Shape(ctx, r, ranges)
+	if err != nil {
+		return 0, err
+	}
+	return registry.ContextSize(history.Pieces(ranges, &outline), r.seq(ctx))
+}
+
+func (p *pen) update(ctx context.Context, a *agent.Agent) error {
+	_, err := p.tx.ExecContext(ctx, `UPDATE agents SET name = $2, status = $3, end_reason = $4, ended_at = $5,
+		lease_owner = $6, lease_epoch = $7, lease_until = $8, head_id = $9, head_hash = $10, own = $11, total = $12
+		WHERE uuid = $1`,
+		string(a.ID), null(a.Name), string(a.Status), null(a.EndReason), nullTime(a.EndedAt),
+		null(a.Lease.Owner), a.Lease.Epoch, nullTime(a.Lease.Until), int64(a.Head), a.HeadHash[:], a.Own, a.Total)
+	return err
+}
+
+// insert makes an agent's row, with its first entry and what follows it.
+func (p *pen) insert(ctx context.Context, a *agent.Agent, drafts ...history.Draft) error {
+	genesis := p.ids[0]
+	if _, err := p.write(a, append([]history.Draft{registry.Genesis(*a)}, drafts...)...); err != nil {
+		return err
+	}
+	var parent, fork any
+	if !a.IsZero() {
+		parent, fork = string(a.Parent), int64(a.ForkMessage)
+	}
+	_, err := p.tx.ExecContext(ctx, `INSERT INTO agents (genesis_id, uuid, name, parent_uuid, fork_message_id, depth,
+		status, provider, model, cwd, created_at, head_id, head_hash, own, total)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`,
+		int64(genesis), string(a.ID), null(a.Name), parent, fork, a.Depth, string(a.Status), a.Provider, a.Model, a.Cwd,
+		micros(a.CreatedAt), int64(a.Head), a.HeadHash[:], a.Own, a.Total)
+	return err
+}

@@ -1,0 +1,197 @@
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"net"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"ramet/internal/fault"
+	"ramet/internal/id"
+	"ramet/internal/registry"
+	"ramet/internal/store"
+)
+
+type dialect struct {
+	db     *sql.DB
+	schema string
+	place  string // for people; never a password
+	export func(ctx context.Context, path string, from *sql.Tx) error
+}
+
+func (d *dialect) ForUpdate() string { return ` FOR UPDATE` }
+
+func (d *dialect) Now() string { return `(extract(epoch FROM clock_timestamp()) * 1000000)::bigint` }
+
+// NextMessages: other transactions may draw numbers in between; only the order
+// counts.
+func (d *dialect) NextMessages(ctx context.Context, tx *sql.Tx, n int) ([]id.Message, error) {
+	rows, err := tx.QueryContext(ctx, `SELECT nextval('message_ids') FROM generate_series(1, $1)`, n)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	out := make([]id.Message, 0, n)
+	for rows.Next() {
+		var m id.Message
+		if err := rows.Scan(&m); err != nil {
+			return nil, err
+		}
+		out = append(out, m)
+	}
+	slices.Sort(out)
+	return out, rows.Err()
+}
+
+func (d *dialect) NextLetter(ctx context.Context, tx *sql.Tx) (int64, error) {
+	var n int64
+	err := tx.QueryRowContext(ctx, `SELECT nextval('letter_ids')`).Scan(&n)
+	return n, err
+}
+
+// LockBlobs: every writer of blobs has a weaker lock on the table until it
+// commits, so this waits for them and holds off new ones.
+func (d *dialect) LockBlobs(ctx context.Context, tx *sql.Tx) error {
+	_, err := tx.ExecContext(ctx, `LOCK TABLE blobs IN EXCLUSIVE MODE`)
+	return err
+}
+
+func (d *dialect) Snapshot() *sql.TxOptions {
+	return &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true}
+}
+
+// Transient: a deadlock's victim, or a serialization failure.
+func (d *dialect) Transient(err error) bool {
+	var e *pgconn.PgError
+	return errors.As(err, &e) && (e.Code == "40P01" || e.Code == "40001")
+}
+
+func (d *dialect) Fault(err error) error {
+	if _, ours := fault.Of(err); ours || err == nil {
+		return err
+	}
+	var connect *pgconn.ConnectError
+	var network *net.OpError
+	if errors.As(err, &connect) || errors.As(err, &network) {
+		return fault.New(fault.StorageUnreachable, "%s: %s", d.place, reason(err)).
+			WithHint("check that the server runs and that the URL names it")
+	}
+	var e *pgconn.PgError
+	if !errors.As(err, &e) {
+		return err
+	}
+	f := func(code fault.Code) *fault.Error {
+		return fault.New(code, "%s: %s (SQLSTATE %s)", d.place, e.Message, e.Code)
+	}
+	switch {
+	case e.Code == "53100":
+		return f(fault.StorageFull).WithHint("nothing was lost; free some space on the server and repeat")
+	case e.Code == "25006" || e.Code == "42501":
+		return f(fault.StorageReadOnly).WithHint("the user needs the right to create and write in this schema")
+	case e.Code == "23505" && e.ConstraintName == "agents_living_name":
+		return fault.New(fault.Conflict, "a living agent has that name already").WithHint("choose another name")
+	case e.Code == "55P03":
+		return f(fault.Locked).WithHint("wait until the other process ends, then repeat")
+	case strings.HasPrefix(e.Code, "23"):
+		return f(fault.Conflict)
+	case strings.HasPrefix(e.Code, "28") || e.Code == "3D000" || strings.HasPrefix(e.Code, "08") || strings.HasPrefix(e.Code, "57P"):
+		return f(fault.StorageUnreachable).WithHint("check user, password and database of the URL")
+	case strings.HasPrefix(e.Code, "XX"):
+		return f(fault.StorageCorrupt)
+	case strings.HasPrefix(e.Code, "58"):
+		return f(fault.StorageIO)
+	}
+	return err
+}
+
+// Scrub rewrites the tables, since dead rows stay in their pages otherwise.
+// The server's own log and its backups are the administrator's.
+func (d *dialect) Scrub(ctx context.Context) error {
+	for _, table := range []string{"messages", "blobs"} {
+		if _, err := d.db.ExecContext(ctx, `VACUUM FULL `+table); err != nil {
+			return err
+		}
+	}
+	_, err := d.db.ExecContext(ctx, `CHECKPOINT`)
+	var e *pgconn.PgError
+	if errors.As(err, &e) && e.Code == "42501" {
+		return nil // only a superuser may ask for it; the server does it by itself before long
+	}
+	return err
+}
+
+// cursor is a place in the feed. Transactions become visible in another order
+// than they were begun, so a place is not a number but a snapshot: what the
+// reader has seen, and, while it pages through the difference to a later
+// snapshot, how far it has come there.
+type cursor struct {
+	Seen string         `json:"s"` // pg_snapshot; empty: nothing
+	Till string         `json:"t"` // pg_snapshot being paged up to; empty: take a new one
+	At   store.Position `json:"p"` // within Seen..Till
+}
+
+func (d *dialect) Changes(ctx context.Context, after registry.Cursor, limit int) ([]registry.Change, registry.Cursor, error) {
+	var c cursor
+	if after != "" {
+		text, err := base64.RawURLEncoding.DecodeString(string(after))
+		if err != nil || json.Unmarshal(text, &c) != nil || c.Seen+c.Till == "" {
+			return nil, "", store.BadCursor(after)
+		}
+	}
+	tx, err := d.db.BeginTx(ctx, d.Snapshot())
+	if err != nil {
+		return nil, "", err
+	}
+	defer tx.Rollback()
+	if c.Till == "" {
+		if err := tx.QueryRowContext(ctx, `SELECT pg_current_snapshot()::text`).Scan(&c.Till); err != nil {
+			return nil, "", err
+		}
+	}
+	within, args := `AND pg_visible_in_snapshot(txid, $3::pg_snapshot)`, []any{c.Till}
+	if c.Seen != "" {
+		within += ` AND txid >= pg_snapshot_xmin($4::pg_snapshot) AND NOT pg_visible_in_snapshot(txid, $4::pg_snapshot)`
+		args = append(args, c.Seen)
+	}
+	out, err := store.Page(ctx, tx, &c.At, limit, within, args...)
+	if err != nil {
+		var e *pgconn.PgError
+		if errors.As(err, &e) && strings.HasPrefix(e.Code, "22") {
+			return nil, "", store.BadCursor(after)
+		}
+		return nil, "", err
+	}
+	if len(out) < limit {
+		c = cursor{Seen: c.Till}
+	}
+	text, err := json.Marshal(c)
+	if err != nil {
+		return nil, "", err
+	}
+	return out, registry.Cursor(base64.RawURLEncoding.EncodeToString(text)), nil
+}
+
+func (d *dialect) Backup(ctx context.Context, path string) error {
+	tx, err := d.db.BeginTx(ctx, d.Snapshot())
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback()
+	return d.export(ctx, path, tx)
+}
+
+func (d *dialect) Describe(ctx context.Context) (registry.Description, error) {
+	out := registry.Description{Engine: "postgres", Place: d.place}
+	var now int64
+	err := d.db.QueryRowContext(ctx, `SELECT current_setting('server_version'), (SELECT version FROM ramet_schema),
+		current_setting('transaction_read_only') = 'on', `+d.Now()).Scan(&out.Version, &out.Schema, &out.ReadOnly, &now)
+	out.Now = time.UnixMicro(now).UTC()
+	return out, err
+}

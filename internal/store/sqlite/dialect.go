@@ -1,0 +1,201 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	driver "modernc.org/sqlite"
+	lib "modernc.org/sqlite/lib"
+
+	"ramet/internal/fault"
+	"ramet/internal/id"
+	"ramet/internal/registry"
+	"ramet/internal/store"
+)
+
+type dialect struct {
+	path     string
+	readOnly bool
+	writer   *sql.DB
+	readers  *sql.DB
+}
+
+// ForUpdate: a writing transaction is immediate and has the whole file.
+func (d *dialect) ForUpdate() string { return "" }
+
+func (d *dialect) Now() string { return `CAST(unixepoch('now', 'subsec') * 1000000 AS INTEGER)` }
+
+// NextMessages: rows are never deleted, so the largest id is the last one.
+func (d *dialect) NextMessages(ctx context.Context, tx *sql.Tx, n int) ([]id.Message, error) {
+	first, err := next(ctx, tx, "messages")
+	out := make([]id.Message, n)
+	for i := range out {
+		out[i] = id.Message(first + int64(i))
+	}
+	return out, err
+}
+
+func (d *dialect) NextLetter(ctx context.Context, tx *sql.Tx) (int64, error) {
+	return next(ctx, tx, "mail")
+}
+
+func next(ctx context.Context, tx *sql.Tx, table string) (int64, error) {
+	var n int64
+	err := tx.QueryRowContext(ctx, `SELECT coalesce(max(id), 0) + 1 FROM `+table).Scan(&n)
+	return n, err
+}
+
+func (d *dialect) LockBlobs(context.Context, *sql.Tx) error { return nil }
+
+func (d *dialect) Snapshot() *sql.TxOptions { return &sql.TxOptions{ReadOnly: true} }
+
+// Transient: waiting is the busy timeout's work, nothing else is worth a try.
+func (d *dialect) Transient(error) bool { return false }
+
+func (d *dialect) Fault(err error) error {
+	if _, ours := fault.Of(err); ours || err == nil {
+		return err
+	}
+	var e *driver.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	f := func(code fault.Code, what string) *fault.Error { return fault.New(code, "%s: %s: %w", d.path, what, e) }
+	switch e.Code() & 0xff {
+	case lib.SQLITE_FULL:
+		return f(fault.StorageFull, "no space left").WithHint("nothing was lost; free some space and repeat")
+	case lib.SQLITE_READONLY:
+		return f(fault.StorageReadOnly, "the database cannot be written").WithHint("check the owner and mode of the file and its folder")
+	case lib.SQLITE_BUSY, lib.SQLITE_LOCKED:
+		return f(fault.Locked, "another process holds the database").WithHint("wait until it ends, then repeat")
+	case lib.SQLITE_NOTADB:
+		return foreign(d.path)
+	case lib.SQLITE_CORRUPT:
+		return f(fault.StorageCorrupt, "the database is damaged").WithHint("restore it from a backup")
+	case lib.SQLITE_CANTOPEN, lib.SQLITE_PERM:
+		return f(fault.StorageReadOnly, "the database cannot be opened").WithHint("check the owner and mode of the file and its folder")
+	case lib.SQLITE_IOERR:
+		return f(fault.StorageIO, "reading or writing failed").WithHint("check the disk")
+	case lib.SQLITE_CONSTRAINT:
+		return f(fault.Conflict, "the database refused the change")
+	}
+	return err
+}
+
+// Scrub empties the write-ahead log; the pages themselves were overwritten
+// when the content was deleted.
+func (d *dialect) Scrub(ctx context.Context) error {
+	var busy, logged, moved int
+	if err := d.writer.QueryRowContext(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`).Scan(&busy, &logged, &moved); err != nil {
+		return err
+	}
+	if busy != 0 {
+		return fault.New(fault.Locked, "%s-wal still holds the deleted bytes: another process is reading", d.path).
+			WithHint("end it and repeat the command")
+	}
+	return nil
+}
+
+// Changes: one writer at a time commits in the order of ids, so the last ids
+// seen are the cursor.
+func (d *dialect) Changes(ctx context.Context, after registry.Cursor, limit int) ([]registry.Change, registry.Cursor, error) {
+	var at store.Position
+	if after != "" {
+		text, err := base64.RawURLEncoding.DecodeString(string(after))
+		if n, serr := fmt.Sscanf(string(text), "sqlite %d %d", &at.Entry, &at.Letter); err != nil || serr != nil || n != 2 {
+			return nil, "", store.BadCursor(after)
+		}
+	}
+	tx, err := d.readers.BeginTx(ctx, d.Snapshot())
+	if err != nil {
+		return nil, "", err
+	}
+	defer tx.Rollback()
+	out, err := store.Page(ctx, tx, &at, limit, "")
+	if err != nil {
+		return nil, "", err
+	}
+	next := base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, "sqlite %d %d", at.Entry, at.Letter))
+	return out, registry.Cursor(next), nil
+}
+
+// Backup: VACUUM INTO copies one moment without stopping writers, but does not
+// sync; so it works on a temporary name.
+func (d *dialect) Backup(ctx context.Context, path string) error {
+	return Deliver(path, func(temp string) error {
+		_, err := d.readers.ExecContext(ctx, `VACUUM INTO $1`, temp)
+		return err
+	})
+}
+
+// Deliver lets fill write a new file and gives it its name when it is whole
+// and on the disk. An existing file is never replaced.
+func Deliver(path string, fill func(temp string) error) error {
+	if _, err := os.Lstat(path); err == nil {
+		return exists(path)
+	}
+	temp := fmt.Sprintf("%s.%s.tmp", path, id.NewAgent().Short())
+	defer func() {
+		for _, end := range []string{"", "-wal", "-shm", "-journal"} {
+			os.Remove(temp + end)
+		}
+	}()
+	if err := fill(temp); err != nil {
+		return err
+	}
+	if err := errors.Join(os.Chmod(temp, 0o600), sync(temp)); err != nil {
+		return unwritable(path, err)
+	}
+	// A link, not a rename: it fails if somebody made the file meanwhile.
+	if err := os.Link(temp, path); errors.Is(err, fs.ErrExist) {
+		return exists(path)
+	} else if err != nil {
+		return unwritable(path, err)
+	}
+	if err := sync(filepath.Dir(path)); err != nil {
+		return fault.New(fault.StorageIO, "sync the folder of %s: %w", path, err)
+	}
+	return nil
+}
+
+func exists(path string) error {
+	return fault.New(fault.Conflict, "%s exists already", path).WithHint("a backup never replaces a file; choose another name")
+}
+
+func sync(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
+func (d *dialect) Describe(ctx context.Context) (registry.Description, error) {
+	out := registry.Description{Engine: "sqlite", Place: d.path, ReadOnly: d.readOnly, Now: time.Now().UTC()}
+	if err := d.readers.QueryRowContext(ctx, `SELECT sqlite_version(), user_version FROM pragma_user_version`).
+		Scan(&out.Version, &out.Schema); err != nil {
+		return out, err
+	}
+	rows, err := d.readers.QueryContext(ctx, `SELECT quick_check FROM pragma_quick_check LIMIT 20`)
+	if err != nil {
+		return out, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var s string
+		if err := rows.Scan(&s); err != nil {
+			return out, err
+		}
+		if s != "ok" {
+			out.Problems = append(out.Problems, s)
+		}
+	}
+	return out, rows.Err()
+}

@@ -1,0 +1,88 @@
+package sqlite
+
+import (
+	"encoding/binary"
+	"errors"
+	"io"
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"ramet/internal/fault"
+)
+
+var (
+	errReadOnlyFS = syscall.EROFS
+	errNoSpace    = syscall.ENOSPC
+)
+
+// header is the beginning of an SQLite file (see "Database File Format" in
+// SQLite's documentation).
+type header struct {
+	magic      string
+	pageSize   int64
+	pages      int64 // 0 if the file's own count is not to be trusted
+	appID      uint32
+	bytes      int
+	walPresent bool
+}
+
+func readHeader(path string) (header, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return header{}, fault.New(fault.StorageIO, "open %s: %w", path, err)
+	}
+	defer f.Close()
+	var b [100]byte
+	n, err := io.ReadFull(f, b[:])
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return header{}, fault.New(fault.StorageIO, "read %s: %w", path, err)
+	}
+	h := header{bytes: n, magic: string(b[:16]), pageSize: int64(binary.BigEndian.Uint16(b[16:])),
+		appID: binary.BigEndian.Uint32(b[68:])}
+	if h.pageSize == 1 {
+		h.pageSize = 64 << 10
+	}
+	// The count holds only if it was written with the last change.
+	if binary.BigEndian.Uint32(b[24:]) == binary.BigEndian.Uint32(b[92:]) {
+		h.pages = int64(binary.BigEndian.Uint32(b[28:]))
+	}
+	if info, err := os.Stat(path + "-wal"); err == nil && info.Size() > 0 {
+		h.walPresent = true
+	}
+	return h, nil
+}
+
+const magic = "SQLite format 3\x00"
+
+func (h header) check(path string, size int64) error {
+	switch {
+	case size == 0:
+		return nil // new, or killed before its first commit
+	case h.bytes < 100 && h.magic[:min(h.bytes, len(magic))] == magic[:min(h.bytes, len(magic))]:
+		return cut(path)
+	case h.magic != magic:
+		return foreign(path)
+	case h.pages > 0 && size < h.pages*h.pageSize:
+		return cut(path)
+	case h.appID != applicationID && (h.appID != 0 || h.pages > 1 && !h.walPresent):
+		return foreign(path)
+	}
+	return nil
+}
+
+func foreign(path string) error {
+	return fault.New(fault.StorageForeign, "%s is not a ramet database", path).
+		WithHint("nothing was changed; give another path with --db")
+}
+
+func cut(path string) error {
+	return fault.New(fault.StorageCorrupt, "%s is cut: it is shorter than its header says", path).
+		WithHint("restore it from a backup; nothing was changed")
+}
+
+// readOnly honours the file's mode even for root, who could write all the same.
+func readOnly(path string, info os.FileInfo) bool {
+	return info.Mode()&0o222 == 0 || unix.Access(path, unix.W_OK) != nil
+}

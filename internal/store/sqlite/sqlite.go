@@ -1,0 +1,192 @@
+// Package sqlite keeps a workspace in one SQLite file, embedded in the binary.
+//
+// One connection writes, a few read (WAL). A commit is on the disk when it
+// returns (synchronous FULL). The tables, the version and agent 0 are made in
+// one transaction, so that a process killed at first start leaves nothing
+// half-made. Deleted bytes are overwritten (secure_delete).
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+
+	_ "modernc.org/sqlite" // the driver "sqlite"
+
+	"ramet/internal/fault"
+	"ramet/internal/store"
+)
+
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+// applicationID marks our files: "ramt" in SQLite's header.
+const applicationID = 0x72616d74
+
+// busyTimeout is how long a verb waits for another process, in milliseconds.
+const busyTimeout = 5000
+
+// Options of Open.
+type Options struct {
+	Cwd string // folder of agent 0, if it has to be made
+}
+
+// Open opens the workspace in a file, and makes it if there is none.
+func Open(ctx context.Context, path string, o Options) (*store.Store, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	f, err := prepare(path)
+	if err != nil {
+		return nil, err
+	}
+	d := &dialect{path: path, readOnly: f.readOnly}
+	if err := d.open(ctx, f); err != nil {
+		return nil, err
+	}
+	if err := d.migrate(ctx, o); err != nil {
+		return nil, errors.Join(d.Fault(err), d.close())
+	}
+	return store.New(d.writer, d.readers, d, d.close), nil
+}
+
+func (d *dialect) open(ctx context.Context, f file) error {
+	d.writer = open(d.path, "_txlock=immediate&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)"+
+		"&_pragma=foreign_keys(1)&_pragma=secure_delete(1)", 1)
+	d.readers = open(d.path, "_pragma=query_only(1)", 4)
+	if !f.readOnly {
+		return nil
+	}
+	d.writer = open(d.path, "mode=ro&_txlock=deferred", 1)
+	d.readers = open(d.path, "mode=ro", 4)
+	if err := d.readers.PingContext(ctx); err == nil {
+		return nil
+	}
+	// A folder where not even the shared-memory file of WAL can be made.
+	if err := d.close(); err != nil {
+		return err
+	}
+	d.writer = open(d.path, "mode=ro&immutable=1", 1)
+	d.readers = open(d.path, "mode=ro&immutable=1", 4)
+	return nil
+}
+
+func open(path, params string, connections int) *sql.DB {
+	dsn := "file:" + (&url.URL{Path: path}).EscapedPath() + fmt.Sprintf("?_pragma=busy_timeout(%d)&", busyTimeout) + params
+	db, err := sql.Open("sqlite", dsn)
+	if err != nil {
+		panic(err) // only an unknown driver's name
+	}
+	db.SetMaxOpenConns(connections)
+	return db
+}
+
+func (d *dialect) close() error { return errors.Join(d.writer.Close(), d.readers.Close()) }
+
+// file is what can be known of a database file before SQLite touches it.
+type file struct {
+	readOnly bool
+}
+
+// prepare makes the folder of a new file, and refuses what is not a whole
+// SQLite file of ours. Switching a stranger's file to WAL would change it, so
+// this looks at the header itself.
+func prepare(path string) (file, error) {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return file{}, create(path)
+	case err != nil:
+		return file{}, fault.New(fault.StorageIO, "open %s: %w", path, err)
+	case !info.Mode().IsRegular():
+		return file{}, fault.New(fault.StorageForeign, "%s is not a file", path).
+			WithHint("--db wants the path of a database file, or a postgres:// URL")
+	}
+	h, err := readHeader(path)
+	if err != nil {
+		return file{}, err
+	}
+	if err := h.check(path, info.Size()); err != nil {
+		return file{}, err
+	}
+	return file{readOnly: readOnly(path, info)}, nil
+}
+
+func create(path string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return unwritable(path, err)
+	}
+	// Made here, empty, so that nobody else can read it from its first byte.
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return unwritable(path, err)
+	}
+	return f.Close()
+}
+
+func unwritable(path string, err error) error {
+	code := fault.StorageIO
+	if errors.Is(err, fs.ErrPermission) || errors.Is(err, errReadOnlyFS) {
+		code = fault.StorageReadOnly
+	} else if errors.Is(err, errNoSpace) {
+		code = fault.StorageFull
+	}
+	return fault.New(code, "create %s: %w", path, err).WithHint("choose another place with --db or --home")
+}
+
+// migrate brings the schema up to date and ensures agent 0.
+func (d *dialect) migrate(ctx context.Context, o Options) error {
+	steps, err := store.Migrations(migrations)
+	if err != nil {
+		return err
+	}
+	version, err := d.version(ctx, d.readers)
+	if err != nil {
+		return err
+	}
+	if err := store.CheckVersion(d.path, version, len(steps)); err != nil || version == len(steps) {
+		return err
+	}
+	if d.readOnly {
+		return fault.New(fault.StorageReadOnly, "%s has schema version %d and cannot be brought to %d", d.path, version, len(steps))
+	}
+	tx, err := d.writer.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback()
+	// build looks at the version again, with the database locked: another
+	// process may have been faster.
+	if err := d.build(ctx, tx, steps); err != nil {
+		return err
+	}
+	if err := store.Ensure(ctx, tx, d, o.Cwd); err != nil {
+		return err
+	}
+	return tx.Commit()
+}
+
+type queryRower interface {
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}
+
+// version is that of our schema, 0 for an empty file; a stranger's file is
+// refused.
+func (d *dialect) version(ctx context.Context, q queryRower) (int, error) {
+	var app, version, objects int
+	if err := q.QueryRowContext(ctx, `SELECT application_id, user_version, (SELECT count(*) FROM sqlite_schema)
+		FROM pragma_application_id, pragma_user_version`).Scan(&app, &version, &objects); err != nil {
+		return 0, err
+	}
+	if app != applicationID && (app != 0 || objects > 0) {
+		return 0, foreign(d.path)
+	}
+	return version, nil
+}

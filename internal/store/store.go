@@ -1,0 +1,164 @@
+// Package store keeps a workspace in a relational database. It is written once
+// for both engines over database/sql; what differs between SQLite and
+// PostgreSQL is a Dialect, supplied by the packages beside it.
+//
+// Each verb is one transaction that begins by locking the rows of the agents
+// it writes for, so that ids, links and counts of one history are made by one
+// writer at a time. Nothing of a transaction leaves this package.
+//
+// Statements use $N placeholders and integers for times (microseconds), which
+// both engines read the same way.
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"ramet/internal/fault"
+	"ramet/internal/id"
+	"ramet/internal/registry"
+)
+
+// Dialect is what the engines do differently.
+type Dialect interface {
+	// ForUpdate ends a SELECT that locks its rows; "" where the transaction
+	// locks the whole database.
+	ForUpdate() string
+	// Now is an expression for the database's time in microseconds.
+	Now() string
+	// NextMessages reserves n ascending message ids, above all that were
+	// reserved before.
+	NextMessages(ctx context.Context, tx *sql.Tx, n int) ([]id.Message, error)
+	// NextLetter reserves a letter id.
+	NextLetter(ctx context.Context, tx *sql.Tx) (int64, error)
+	// LockBlobs keeps others from naming blobs until the transaction ends, so
+	// that one can be dropped safely.
+	LockBlobs(ctx context.Context, tx *sql.Tx) error
+	// Fault turns a driver's error into one of ours, or returns it as it is.
+	Fault(err error) error
+	// Transient says whether a transaction may succeed when repeated.
+	Transient(err error) bool
+	// Scrub removes deleted bytes from free pages and logs.
+	Scrub(ctx context.Context) error
+	// Changes is registry.Feed on this engine.
+	Changes(ctx context.Context, after registry.Cursor, limit int) ([]registry.Change, registry.Cursor, error)
+	// Backup is registry.Upkeep's.
+	Backup(ctx context.Context, path string) error
+	// Describe is registry.Upkeep's.
+	Describe(ctx context.Context) (registry.Description, error)
+	// Snapshot are the options of a transaction that sees one moment.
+	Snapshot() *sql.TxOptions
+}
+
+// Store is a workspace in a database. It implements the ports of agent,
+// history, mail and registry and is safe for concurrent use.
+type Store struct {
+	reader
+	writer *sql.DB
+	close  func() error
+}
+
+// New makes a store from its handles. writes go to writer, everything else to
+// readers; they may be the same. closing gives them back.
+func New(writer, readers *sql.DB, d Dialect, closing func() error) *Store {
+	return &Store{reader: reader{q: readers, d: d}, writer: writer, close: closing}
+}
+
+// Close gives back the database. The store is not used afterwards.
+func (s *Store) Close() error { return s.close() }
+
+// maxTries bounds how often a transaction is repeated after the engine chose
+// it as the victim of a deadlock.
+const maxTries = 8
+
+// write runs fn in one transaction and commits it.
+func (s *Store) write(ctx context.Context, verb string, fn func(*sql.Tx) error) error {
+	for try := 1; ; try++ {
+		err := s.once(ctx, fn)
+		if err == nil {
+			return nil
+		}
+		if try == maxTries || !s.d.Transient(err) {
+			return s.fail(verb, err)
+		}
+	}
+}
+
+func (s *Store) once(ctx context.Context, fn func(*sql.Tx) error) error {
+	tx, err := s.writer.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback() // after a commit this does nothing
+	if err := fn(tx); err != nil {
+		return err
+	}
+	return tx.Commit()
+}
+
+// fail gives a driver's error its code, and every error the verb's name.
+func (r reader) fail(verb string, err error) error {
+	err = r.d.Fault(err)
+	if f, ok := fault.Of(err); ok {
+		return f
+	}
+	if errors.Is(err, context.Canceled) {
+		return fault.New(fault.Interrupted, "%s: %w", verb, err)
+	}
+	return fmt.Errorf("%s: %w", verb, err)
+}
+
+func micros(t time.Time) int64 { return t.UnixMicro() }
+
+// fromMicros gives the zero time for 0, which stands for NULL.
+func fromMicros(n int64) time.Time {
+	if n == 0 {
+		return time.Time{}
+	}
+	return time.UnixMicro(n).UTC()
+}
+
+// null is NULL for the zero value.
+func null[T comparable](v T) any {
+	var zero T
+	if v == zero {
+		return nil
+	}
+	return v
+}
+
+func nullTime(t time.Time) any {
+	if t.IsZero() {
+		return nil
+	}
+	return micros(t)
+}
+
+// Changes implements registry.Feed.
+func (s *Store) Changes(ctx context.Context, after registry.Cursor, limit int) ([]registry.Change, registry.Cursor, error) {
+	changes, next, err := s.d.Changes(ctx, after, limit)
+	if err != nil {
+		return nil, after, s.fail("read feed", err)
+	}
+	return changes, next, nil
+}
+
+// Backup implements registry.Upkeep.
+func (s *Store) Backup(ctx context.Context, path string) error {
+	if err := s.d.Backup(ctx, path); err != nil {
+		return s.fail("back up", err)
+	}
+	return nil
+}
+
+// Describe implements registry.Upkeep.
+func (s *Store) Describe(ctx context.Context) (registry.Description, error) {
+	d, err := s.d.Describe(ctx)
+	if err != nil {
+		return d, s.fail("describe store", err)
+	}
+	return d, nil
+}

@@ -1,0 +1,254 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"time"
+
+	"ramet/internal/agent"
+	"ramet/internal/fault"
+	"ramet/internal/history"
+	"ramet/internal/id"
+	"ramet/internal/registry"
+)
+
+// admit locks a living agent and checks the right to write for it.
+func (s *Store) admit(ctx context.Context, tx *sql.Tx, name id.Agent, c agent.Claim) (*agent.Agent, error) {
+	a, now, err := reader{tx, s.d}.lock(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	if err := agent.NeedLiving(a); err != nil {
+		return nil, err
+	}
+	a.Lease, err = agent.Admit(a, c, fromMicros(now))
+	return &a, err
+}
+
+// Append implements registry.Registry.
+func (s *Store) Append(ctx context.Context, name id.Agent, c agent.Claim, drafts ...history.Draft) ([]history.Entry, error) {
+	if len(drafts) == 0 {
+		return nil, nil
+	}
+	var out []history.Entry
+	err := s.write(ctx, "append", func(tx *sql.Tx) error {
+		a, err := s.admit(ctx, tx, name, c)
+		if err != nil {
+			return err
+		}
+		p, err := s.newPen(ctx, tx, len(drafts))
+		if err != nil {
+			return err
+		}
+		if out, err = p.write(a, drafts...); err != nil {
+			return err
+		}
+		return p.flush(ctx, a)
+	})
+	return out, err
+}
+
+// Fork implements registry.Registry.
+func (s *Store) Fork(ctx context.Context, f registry.Fork) ([]agent.Agent, error) {
+	if err := f.Check(); err != nil {
+		return nil, err
+	}
+	entries := 1 + len(f.Entries)
+	for _, c := range f.Children {
+		entries += 1 + len(c.Entries)
+	}
+	var born []agent.Agent
+	err := s.write(ctx, "fork", func(tx *sql.Tx) error {
+		born = make([]agent.Agent, len(f.Children)) // again after a deadlock
+		parent, err := s.admit(ctx, tx, f.Parent, f.Claim)
+		if err != nil {
+			return err
+		}
+		for _, c := range f.Children {
+			if err := s.nameFree(ctx, tx, c.Name); err != nil {
+				return err
+			}
+		}
+		p, err := s.newPen(ctx, tx, entries)
+		if err != nil {
+			return err
+		}
+		for i, c := range f.Children {
+			born[i] = registry.Born(*parent, c, p.at)
+		}
+		parentEntries := append([]history.Draft{registry.ForkEntry(f.Children)}, f.Entries...)
+		if _, err := p.write(parent, parentEntries...); err != nil {
+			return err
+		}
+		var reshaped []*agent.Agent
+		for i, c := range f.Children {
+			if err := p.insert(ctx, &born[i], c.Entries...); err != nil {
+				return err
+			}
+			if _, ok := p.reshaped[&born[i]]; ok {
+				reshaped = append(reshaped, &born[i])
+			}
+		}
+		return p.flush(ctx, append(reshaped, parent)...)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return born, nil
+}
+
+// nameFree refuses the name of a living agent. The unique index decides races.
+func (s *Store) nameFree(ctx context.Context, tx *sql.Tx, name string) error {
+	if name == "" {
+		return nil
+	}
+	a, ok, err := reader{tx, s.d}.Named(ctx, name)
+	if err == nil && ok && a.Status == agent.Running {
+		err = registry.NameTaken(name)
+	}
+	return err
+}
+
+// Rename implements registry.Registry.
+func (s *Store) Rename(ctx context.Context, name id.Agent, c agent.Claim, to string) (agent.Agent, error) {
+	if to != "" {
+		if err := agent.CheckName(to); err != nil {
+			return agent.Agent{}, err
+		}
+	}
+	var out agent.Agent
+	err := s.write(ctx, "rename", func(tx *sql.Tx) error {
+		a, err := s.admit(ctx, tx, name, c)
+		if err != nil {
+			return err
+		}
+		if out = *a; a.Name == to {
+			return nil
+		}
+		if err := s.nameFree(ctx, tx, to); err != nil {
+			return err
+		}
+		p, err := s.newPen(ctx, tx, 1)
+		if err != nil {
+			return err
+		}
+		a.Name = to
+		if _, err := p.write(a, registry.RenameEntry(to)); err != nil {
+			return err
+		}
+		out = *a
+		return p.flush(ctx, a)
+	})
+	return out, err
+}
+
+// Redact implements registry.Registry.
+func (s *Store) Redact(ctx context.Context, name id.Agent, c agent.Claim, m id.Message) error {
+	err := s.write(ctx, "redact", func(tx *sql.Tx) error {
+		r := reader{tx, s.d}
+		a, now, err := r.lock(ctx, name)
+		if err != nil {
+			return err
+		}
+		// The dead may be redacted too: a secret does not die with its agent.
+		if a.Lease, err = agent.Admit(a, c, fromMicros(now)); err != nil {
+			return err
+		}
+		e, err := r.Entry(ctx, m)
+		if err != nil {
+			return err
+		}
+		switch {
+		case e.Agent != name:
+			return fault.New(fault.NotFound, "message %d is not of agent %s", m, a.Label()).
+				WithHint("it belongs to %s", e.Agent)
+		case e.Content == nil:
+			return nil
+		case len(e.Content) == 0:
+			return fault.New(fault.Conflict, "message %d is a %s entry and has no content to delete", m, e.Kind)
+		}
+		if err := s.erase(ctx, tx, m); err != nil {
+			return err
+		}
+		p, err := s.newPen(ctx, tx, 1)
+		if err != nil {
+			return err
+		}
+		if _, err := p.write(&a, registry.RedactEntry(m)); err != nil {
+			return err
+		}
+		return p.flush(ctx, &a)
+	})
+	if err != nil {
+		return err
+	}
+	// Even if it was redacted before: the scrub may have failed then.
+	if err := s.d.Scrub(ctx); err != nil {
+		return s.fail("scrub", err)
+	}
+	return nil
+}
+
+// erase deletes content, salt, and blobs that only this entry names.
+func (s *Store) erase(ctx context.Context, tx *sql.Tx, m id.Message) error {
+	if err := s.d.LockBlobs(ctx, tx); err != nil {
+		return err
+	}
+	for _, q := range []string{
+		`UPDATE messages SET content = NULL, salt = NULL WHERE id = $1`,
+		`DELETE FROM blobs WHERE hash IN (SELECT hash FROM blob_refs WHERE message_id = $1)
+			AND NOT EXISTS (SELECT 1 FROM blob_refs o WHERE o.hash = blobs.hash AND o.message_id <> $1)`,
+		`DELETE FROM blob_refs WHERE message_id = $1`,
+	} {
+		if _, err := tx.ExecContext(ctx, q, int64(m)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Acquire implements agent.Leases.
+func (s *Store) Acquire(ctx context.Context, name id.Agent, owner string, ttl time.Duration) (agent.Lease, error) {
+	return s.relet(ctx, "acquire lease", name, func(a agent.Agent, now time.Time) (agent.Lease, error) {
+		if err := agent.NeedLiving(a); err != nil {
+			return a.Lease, err
+		}
+		return agent.Grant(a, owner, now, ttl)
+	})
+}
+
+// Renew implements agent.Leases.
+func (s *Store) Renew(ctx context.Context, name id.Agent, owner string, epoch int64, ttl time.Duration) (agent.Lease, error) {
+	return s.relet(ctx, "renew lease", name, func(a agent.Agent, now time.Time) (agent.Lease, error) {
+		return agent.Renewed(a, owner, epoch, now, ttl)
+	})
+}
+
+// Release implements agent.Leases.
+func (s *Store) Release(ctx context.Context, name id.Agent, owner string, epoch int64) error {
+	_, err := s.relet(ctx, "release lease", name, func(a agent.Agent, _ time.Time) (agent.Lease, error) {
+		if a.Lease.Owner != owner || a.Lease.Epoch != epoch {
+			return a.Lease, nil // lost already
+		}
+		return agent.Lease{Epoch: epoch}, nil
+	})
+	return err
+}
+
+func (s *Store) relet(ctx context.Context, verb string, name id.Agent,
+	decide func(agent.Agent, time.Time) (agent.Lease, error)) (agent.Lease, error) {
+	var lease agent.Lease
+	err := s.write(ctx, verb, func(tx *sql.Tx) error {
+		a, now, err := reader{tx, s.d}.lock(ctx, name)
+		if err != nil {
+			return err
+		}
+		if lease, err = decide(a, fromMicros(now)); err != nil || lease == a.Lease {
+			return err
+		}
+		_, err = tx.ExecContext(ctx, `UPDATE agents SET lease_owner = $2, lease_epoch = $3, lease_until = $4 WHERE uuid = $1`,
+			string(name), null(lease.Owner), lease.Epoch, nullTime(lease.Until))
+		return err
+	})
+	return lease, err
+}

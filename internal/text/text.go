@@ -1,0 +1,111 @@
+// Package text says which texts from outside are accepted, and makes texts
+// safe for a terminal. The first keeps both stores able to hold them and every
+// provider able to take them; the second keeps data from driving a screen.
+package text
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"ramet/internal/fault"
+)
+
+// Check accepts a text of 1 to limit bytes of UTF-8 without NUL. what names
+// it in the refusal, code is the fault's code.
+func Check(code fault.Code, what, s string, limit int) error {
+	switch {
+	case s == "":
+		return fault.New(code, "%s is empty", what)
+	case len(s) > limit:
+		return fault.New(code, "%s has %d bytes, over the limit of %d", what, len(s), limit)
+	case !utf8.ValidString(s):
+		return fault.New(code, "%s is not valid UTF-8 at byte %d", what, badByte(s)).
+			WithHint("convert it first, for instance with iconv")
+	case strings.IndexByte(s, 0) >= 0:
+		return fault.New(code, "%s holds a NUL at byte %d", what, strings.IndexByte(s, 0)).
+			WithHint("binary data belongs in a file")
+	}
+	return nil
+}
+
+func badByte(s string) int {
+	for i, r := range s {
+		if r == utf8.RuneError {
+			if _, n := utf8.DecodeRuneInString(s[i:]); n == 1 {
+				return i
+			}
+		}
+	}
+	return 0
+}
+
+// Safe returns s with nothing in it that a terminal would obey: control
+// characters (but line feed and tab), bytes that are not UTF-8, and the marks
+// that reorder or hide text are shown as what they are.
+func Safe(s string) string {
+	if clean(s) {
+		return s
+	}
+	var b strings.Builder
+	for i := 0; i < len(s); {
+		r, n := utf8.DecodeRuneInString(s[i:])
+		switch {
+		case r == utf8.RuneError && n == 1:
+			b.WriteRune('\uFFFD')
+		case r == '\n' || r == '\t':
+			b.WriteRune(r)
+		case r == '\r' && strings.HasPrefix(s[i+1:], "\n"): // a DOS line end
+		case r < 0x20:
+			b.WriteRune('\u2400' + r) // the picture of that control character
+		case r == 0x7f:
+			b.WriteRune('\u2421')
+		case hostile(r):
+			b.WriteRune('\uFFFD')
+		default:
+			b.WriteString(s[i : i+n])
+		}
+		i += n
+	}
+	return b.String()
+}
+
+func clean(s string) bool {
+	for i, r := range s {
+		if r == utf8.RuneError {
+			if _, n := utf8.DecodeRuneInString(s[i:]); n == 1 {
+				return false
+			}
+		}
+		if (r < 0x20 && r != '\n' && r != '\t') || r == 0x7f || hostile(r) {
+			return false
+		}
+	}
+	return true
+}
+
+// hostile covers C1 controls, line separators and bidirectional overrides.
+// Joiners stay: emoji and scripts need them.
+func hostile(r rune) bool {
+	return r >= 0x80 && r <= 0x9f ||
+		r == 0x2028 || r == 0x2029 ||
+		r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 ||
+		r == 0xfeff ||
+		unicode.Is(unicode.Noncharacter_Code_Point, r)
+}
+
+// Line is the text on one line, cut to at most width runes, for lists.
+func Line(s string, width int) string {
+	s = strings.Join(strings.Fields(Safe(s)), " ")
+	if utf8.RuneCountInString(s) <= width {
+		return s
+	}
+	n := 0
+	for i := range s {
+		if n == width-1 {
+			return s[:i] + "…"
+		}
+		n++
+	}
+	return s
+}

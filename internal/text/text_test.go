@@ -1,0 +1,67 @@
+package text
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"ramet/internal/fault"
+)
+
+func TestCheck(t *testing.T) {
+	for in, want := range map[string]string{
+		"ok":                     "",
+		"äöü 日本 👩‍👩‍👧\n\t":       "",
+		"":                       "body is empty",
+		strings.Repeat("x", 101): "body has 101 bytes, over the limit of 100",
+		"ab\xffcd":               "body is not valid UTF-8 at byte 2: convert it first, for instance with iconv",
+		"\uFFFDx\xf0":            "body is not valid UTF-8 at byte 4: convert it first, for instance with iconv",
+		"a\x00b":                 "body holds a NUL at byte 1: binary data belongs in a file",
+	} {
+		got := ""
+		if err := Check(fault.InvalidText, "body", in, 100); err != nil {
+			got = err.Error()
+		}
+		if got != want {
+			t.Errorf("Check(%.20q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestSafe(t *testing.T) {
+	for in, want := range map[string]string{
+		"plain\n\ttext":         "plain\n\ttext",
+		"dos\r\nline":           "dos\nline",
+		"\x1b[31mred\x1b[0m":    "␛[31mred␛[0m",
+		"\x1b]52;c;aGk=\a":      "␛]52;c;aGk=␇",
+		"over\rwritten":         "over␍written",
+		"\u009b31m":             "\uFFFD31m",
+		"abc\u202egnp.exe":      "abc\uFFFDgnp.exe",
+		"bad\xffbyte":           "bad\uFFFDbyte",
+		"family 👩‍👩‍👧 and שלום": "family 👩‍👩‍👧 and שלום",
+		"\x7f":                  "␡",
+	} {
+		if got := Safe(in); got != want {
+			t.Errorf("Safe(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestLine(t *testing.T) {
+	if got := Line("two\n  lines here", 8); got != "two lin…" {
+		t.Errorf("%q", got)
+	}
+	if got := Line("日本語", 3); got != "日本語" {
+		t.Errorf("%q", got)
+	}
+}
+
+func FuzzSafe(f *testing.F) {
+	f.Add("\x1b[2J\xff\u202e\r\r\n")
+	f.Fuzz(func(t *testing.T, in string) {
+		out := Safe(in)
+		if !utf8.ValidString(out) || !clean(out) || Safe(out) != out {
+			t.Fatalf("Safe(%q) = %q", in, out)
+		}
+	})
+}
