@@ -78,6 +78,7 @@ type Ancestor struct {
 type Selection struct {
 	Shaping bool // only kinds that shape (Kind.Shapes)
 	Newest  int  // from the newest backwards, at most this many that reach the model; 0: all, oldest first
+	Any     bool // with Newest: whether they reach the model or not
 }
 
 // Log is the stored histories of a workspace, as a reader sees them. It never

@@ -2,7 +2,9 @@ package history
 
 import (
 	"context"
+	"iter"
 	"slices"
+	"sort"
 
 	"ramet/internal/fault"
 	"ramet/internal/id"
@@ -17,29 +19,86 @@ type Context struct {
 
 // Replay reconstructs the context of an agent. It is the only constructor.
 func Replay(ctx context.Context, log Log, leaf id.Agent) (*Context, error) {
-	c := &Context{}
-	ranges, err := BuildRanges(ctx, log, leaf)
+	ranges, outline, err := plan(ctx, log, leaf)
 	if err != nil {
 		return nil, err
 	}
-	if c.Outline, err = Shape(ctx, log, ranges); err != nil {
-		return nil, err
-	}
-	for _, p := range Pieces(ranges, &c.Outline) {
-		if p.Summary != nil {
-			c.Messages = append(c.Messages, *p.Summary)
-			continue
+	c := &Context{Outline: outline}
+	for e, err := range play(ctx, log, Pieces(ranges, &outline)) {
+		if err != nil {
+			return nil, err
 		}
-		for e, err := range log.QueryRange(ctx, p.Range, Selection{}) {
-			if err != nil {
-				return nil, err
-			}
-			if e.Kind.Reaches() {
-				c.Messages = append(c.Messages, e)
-			}
-		}
+		c.Messages = append(c.Messages, e)
 	}
 	return c, nil
+}
+
+// Play streams the messages of the context without holding them.
+func Play(ctx context.Context, log Log, leaf id.Agent) iter.Seq2[Entry, error] {
+	return func(yield func(Entry, error) bool) {
+		ranges, outline, err := plan(ctx, log, leaf)
+		if err != nil {
+			yield(Entry{}, err)
+			return
+		}
+		play(ctx, log, Pieces(ranges, &outline))(yield)
+	}
+}
+
+// plan finds out what to read: only shaping entries are read for that.
+func plan(ctx context.Context, log Log, leaf id.Agent) ([]Range, Outline, error) {
+	ranges, err := BuildRanges(ctx, log, leaf)
+	if err != nil {
+		return nil, Outline{}, err
+	}
+	outline, err := Shape(ctx, log, ranges)
+	return ranges, outline, err
+}
+
+func play(ctx context.Context, log Log, pieces []Piece) iter.Seq2[Entry, error] {
+	return func(yield func(Entry, error) bool) {
+		for _, p := range pieces {
+			if p.Summary != nil {
+				if !yield(*p.Summary, nil) {
+					return
+				}
+				continue
+			}
+			for e, err := range log.QueryRange(ctx, p.Range, Selection{}) {
+				if err == nil && !e.Kind.Reaches() {
+					continue
+				}
+				if !yield(e, err) || err != nil {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Membership tells of any entry of the lineage whether it is in the context.
+func Membership(ctx context.Context, log Log, leaf id.Agent) (func(Entry) bool, error) {
+	ranges, outline, err := plan(ctx, log, leaf)
+	if err != nil {
+		return nil, err
+	}
+	byAgent := map[id.Agent][]Range{}
+	summaries := map[id.Message]bool{}
+	for _, p := range Pieces(ranges, &outline) {
+		if p.Summary != nil {
+			summaries[p.Summary.ID] = true
+		} else {
+			byAgent[p.Agent] = append(byAgent[p.Agent], p.Range)
+		}
+	}
+	return func(e Entry) bool {
+		if !e.Kind.Reaches() {
+			return summaries[e.ID]
+		}
+		own := byAgent[e.Agent]
+		i := sort.Search(len(own), func(i int) bool { return own[i].End.Admits(e.ID) })
+		return i < len(own) && own[i].Holds(e.ID)
+	}, nil
 }
 
 // Extend takes an entry that was just appended. It returns false when the
@@ -62,11 +121,7 @@ func (c *Context) Extend(e Entry) (bool, error) {
 
 // Tail returns the last n messages of the context, reading no more than those.
 func Tail(ctx context.Context, log Log, leaf id.Agent, n int) ([]Entry, error) {
-	ranges, err := BuildRanges(ctx, log, leaf)
-	if err != nil {
-		return nil, err
-	}
-	outline, err := Shape(ctx, log, ranges)
+	ranges, outline, err := plan(ctx, log, leaf)
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +177,7 @@ func Lookup(ctx context.Context, log Log, leaf id.Agent, target id.Message) erro
 		return err
 	}
 	for _, r := range ranges {
-		if r.Agent == e.Agent && r.Holds(target) {
+		if r.Agent == e.Agent && (r.Holds(target) || target == r.Start) { // just after the clear is allowed
 			return nil
 		}
 	}

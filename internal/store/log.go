@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"iter"
+	"strings"
 
 	"ramet/internal/chain"
 	"ramet/internal/fault"
@@ -12,11 +13,23 @@ import (
 	"ramet/internal/id"
 )
 
-// shaping repeats the condition of the index messages_shaping word for word,
-// or the engines would not use it.
-const shaping = `kind IN ('clear', 'mark', 'rewind', 'compact')`
+// shaping must be the condition of the index messages_shaping, or the engines
+// would not use it.
+var (
+	shaping  = kindIn(history.Kind.Shapes)
+	reaching = kindIn(history.Kind.Reaches)
+)
 
-const reaching = `kind IN ('system', 'user', 'assistant', 'tool_result')`
+// kindIn is the domain's predicate in SQL.
+func kindIn(belongs func(history.Kind) bool) string {
+	var names []string
+	for _, k := range history.Kinds() {
+		if belongs(k) {
+			names = append(names, "'"+string(k)+"'")
+		}
+	}
+	return `kind IN (` + strings.Join(names, ", ") + `)`
+}
 
 // Lineage implements history.Log.
 func (r reader) Lineage(ctx context.Context, leaf id.Agent) ([]history.Ancestor, error) {
@@ -82,7 +95,10 @@ func (r reader) QueryRange(ctx context.Context, rg history.Range, s history.Sele
 	case s.Shaping:
 		query += ` AND ` + shaping + ` ORDER BY id`
 	case s.Newest > 0:
-		query += ` AND ` + reaching + ` ORDER BY id DESC LIMIT $4`
+		if !s.Any {
+			query += ` AND ` + reaching
+		}
+		query += ` ORDER BY id DESC LIMIT $4`
 		args = append(args, s.Newest)
 	default:
 		query += ` ORDER BY id`

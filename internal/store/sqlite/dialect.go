@@ -130,8 +130,12 @@ func (d *dialect) Changes(ctx context.Context, after registry.Cursor, limit int)
 // sync; so it works on a temporary name.
 func (d *dialect) Backup(ctx context.Context, path string) error {
 	return Deliver(path, func(temp string) error {
-		_, err := d.readers.ExecContext(ctx, `VACUUM INTO $1`, temp)
-		return err
+		// Our readers may not even write elsewhere (query_only). The copy gets
+		// secure_delete from its source, or stale copies of rows would stay in
+		// its pages, where no later redaction reaches them.
+		db := open(d.path, "mode=ro&_pragma=secure_delete(1)", 1)
+		_, err := db.ExecContext(ctx, `VACUUM INTO $1`, temp)
+		return errors.Join(err, db.Close())
 	})
 }
 

@@ -1,0 +1,48 @@
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.PHONY: help build test race lint fuzz bench soak ci demo clean
+
+export CGO_ENABLED ?= 0
+WITHPG := go run ./internal/pgtest/withpg --
+FUZZTIME ?= 2m
+
+help: ## show this help
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+build: ## build bin/ramet
+	go build -trimpath -o bin/ramet ./cmd/ramet
+
+test: ## run all tests on both stores (./test --help)
+	./test
+
+race: ## run all tests under the race detector (needs gcc)
+	./test -race
+
+lint: ## check formatting, vet, staticcheck
+	@test -z "$$(gofmt -l . | tee /dev/stderr)"
+	go vet ./...
+	go tool -modfile=tools/go.mod staticcheck ./...
+
+fuzz: ## fuzz every target in turn (FUZZTIME=2m each)
+	@grep -rEo --include='*_test.go' '^func Fuzz\w+' . | sed -E 's|/[^/]*:func | |' | sort | \
+	while read -r folder target; do \
+		echo "== $$folder $$target"; \
+		go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) "$$folder"; \
+	done
+
+bench: ## run the benchmarks at full size into docs/benchmarks/latest.txt
+	@mkdir -p docs/benchmarks
+	RAMET_BENCH_SCALE=1 $(WITHPG) go test -timeout 2h -run '^$$' -bench . ./... | tee docs/benchmarks/latest.txt
+
+soak: ## run the tests that take hours
+	RAMET_SOAK=1 $(WITHPG) go test -timeout 2h -run Soak ./...
+
+ci: ## run everything that a change has to pass
+	.ci/run
+
+demo: ## see ramet at work, with no key and no network
+	go run ./cmd/ramet demo
+
+clean: ## remove what was built
+	rm -rf bin

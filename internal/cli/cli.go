@@ -1,0 +1,311 @@
+// Package cli is ramet's command line: one file for each command, all of them
+// thin. A command reads its arguments, calls a verb or a query of the
+// workspace, and hands one datum to the printer, which shows it as text or, with
+// --json, in its public shape (documented in docs/json.md).
+//
+// Errors leave as error[CODE]: what: what to do, on standard error, with the
+// exit code of the table in package fault.
+package cli
+
+import (
+	"context"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"ramet/internal/agent"
+	"ramet/internal/config"
+	"ramet/internal/demo"
+	"ramet/internal/fault"
+	"ramet/internal/history"
+	"ramet/internal/mail"
+	"ramet/internal/nearest"
+	"ramet/internal/printer"
+	"ramet/internal/registry"
+	"ramet/internal/workspace"
+)
+
+// Workspace is what commands need of a store.
+type Workspace interface {
+	agent.Directory
+	agent.Leases
+	history.Log
+	mail.Boxes
+	registry.Registry
+	registry.Feed
+	registry.Upkeep
+	Close() error
+}
+
+// Env is everything a command may know of the world outside.
+type Env struct {
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+	Getenv         func(string) string
+	Dir            string // current folder
+	Terminal       bool   // standard output is one
+	ErrTerminal    bool   // standard error is one
+	Now            func() time.Time
+	Version        Version
+	// Open opens the store of a place.
+	Open func(context.Context, workspace.Place) (Workspace, error)
+	// Demo is the guided tour; it makes a workspace of its own.
+	Demo func(ctx context.Context, show func(demo.Step) error) error
+}
+
+// Run carries out one command line and returns the exit code.
+func Run(ctx context.Context, args []string, e Env) int {
+	s := &session{Env: e}
+	root := s.root()
+	root.SetArgs(args)
+	root.SetIn(e.Stdin)
+	root.SetOut(e.Stdout)
+	root.SetErr(e.Stderr)
+	err := root.ExecuteContext(ctx)
+	if cerr := s.close(); err == nil {
+		err = cerr
+	}
+	if err == nil {
+		return 0
+	}
+	if ctx.Err() != nil && fault.CodeOf(err) == fault.Failed {
+		err = fault.New(fault.Interrupted, "stopped by a signal")
+	}
+	// Before the flags are parsed nobody knows about --json; then look.
+	asJSON := s.json || hasFlag(args, "--json")
+	(&printer.Printer{Out: e.Stderr, JSON: asJSON, Color: s.color(e.ErrTerminal)}).Fail(s.hide(err))
+	return fault.Exit(err)
+}
+
+func hasFlag(args []string, flag string) bool {
+	for _, a := range args {
+		if a == "--" {
+			return false
+		}
+		if a == flag {
+			return true
+		}
+	}
+	return false
+}
+
+// session is one command line being carried out.
+type session struct {
+	Env
+	db, home, workspace string
+	json                bool
+
+	conf *config.Config
+	ws   Workspace
+}
+
+func (s *session) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "ramet",
+		Short: "An operating environment for LLM agents",
+		Long: `ramet runs LLM agents as durable processes: they fork, mail each other, are
+killed with their whole subtree, and come back after a crash where they were.
+
+The workspace is that of the project you stand in; --db, RAMET_DB and
+--workspace choose another.
+
+` + exitHelp(),
+		SilenceErrors:     true,
+		SilenceUsage:      true,
+		DisableAutoGenTag: true,
+		Args:              unknownCommand,
+		RunE:              func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	flags := root.PersistentFlags()
+	flags.StringVar(&s.db, "db", "", "database: a file, or postgres://user@host/database?schema=NAME")
+	flags.StringVar(&s.home, "home", "", "ramet's home folder (default $RAMET_HOME, else the XDG data folder + /ramet)")
+	flags.StringVar(&s.workspace, "workspace", "", "a project's folder, or the name of a known workspace")
+	flags.BoolVar(&s.json, "json", false, "print JSON")
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		return fault.New(fault.Usage, "%s: %w", c.CommandPath(), err).WithHint("see `%s --help`", c.CommandPath())
+	})
+	root.AddGroup(
+		&cobra.Group{ID: "agents", Title: "Agents:"},
+		&cobra.Group{ID: "history", Title: "History:"},
+		&cobra.Group{ID: "mail", Title: "Mail:"},
+		&cobra.Group{ID: "proof", Title: "Proof and care:"},
+	)
+	add := func(group string, cmds ...*cobra.Command) {
+		for _, c := range cmds {
+			c.GroupID = group
+			root.AddCommand(c)
+		}
+	}
+	add("agents", s.psCommand(), s.showCommand(), s.forkCommand(), s.killCommand(), s.renameCommand())
+	add("history", s.appendCommand(), s.logCommand(), s.clearCommand(), s.markCommand(), s.rewindCommand(), s.exportCommand())
+	add("mail", s.sendCommand(), s.mailCommand(), s.readCommand())
+	add("proof", s.verifyCommand(), s.checkpointCommand(), s.keyCommand(), s.redactCommand(), s.gcCommand(), s.backupCommand())
+	add("", s.configCommand(), s.trustCommand(), s.doctorCommand(), s.demoCommand(), s.versionCommand())
+	return root
+}
+
+func unknownCommand(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	var names []string
+	for _, sub := range c.Commands() {
+		names = append(names, sub.Name())
+	}
+	err := fault.New(fault.Usage, "unknown command %q", args[0])
+	if near := nearest.Word(args[0], names); near != "" {
+		return err.WithHint("did you mean `ramet %s`?", near)
+	}
+	return err.WithHint("`ramet --help` lists the commands")
+}
+
+// arguments demands between least and most positional arguments.
+func arguments(least, most int) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		switch {
+		case len(args) < least:
+			return fault.New(fault.Usage, "%s: an argument is missing", c.CommandPath()).WithHint("usage: %s", c.UseLine())
+		case len(args) > most:
+			return fault.New(fault.Usage, "%s: unexpected argument %q", c.CommandPath(), args[most]).
+				WithHint("usage: %s; put a text of several words in quotes", c.UseLine())
+		}
+		return nil
+	}
+}
+
+// acting are the files of a project that do something once it is trusted.
+var acting = []string{".ramet/config.toml", "AGENTS.md", "CLAUDE.md"}
+
+// config loads the configuration once.
+func (s *session) config() (*config.Config, error) {
+	if s.conf != nil {
+		return s.conf, nil
+	}
+	project, err := workspace.Project(s.Dir)
+	if err != nil {
+		return nil, err
+	}
+	home, err := s.homeDir()
+	if err != nil {
+		return nil, err
+	}
+	trusted, err := config.Trusted(home, project, acting)
+	if err != nil {
+		return nil, err
+	}
+	s.conf, err = config.Load(config.Options{Env: s.Getenv, Project: project, Trusted: trusted})
+	return s.conf, err
+}
+
+func (s *session) homeDir() (string, error) { return config.Home(s.Getenv, s.home) }
+
+// place decides which workspace is meant.
+func (s *session) place() (workspace.Place, error) {
+	home, err := s.homeDir()
+	if err != nil {
+		return workspace.Place{}, err
+	}
+	choice := workspace.Choice{DB: s.db, Workspace: s.workspace, Home: home, Dir: s.Dir}
+	if choice.DB == "" {
+		choice.DB = s.Getenv("RAMET_DB")
+	}
+	if choice.DB == "" && choice.Workspace == "" {
+		conf, err := s.config()
+		if err != nil {
+			return workspace.Place{}, err
+		}
+		choice.ConfigDB = conf.DB
+	}
+	return workspace.Locate(choice)
+}
+
+// open opens the workspace once; Run closes it.
+func (s *session) open(ctx context.Context) (Workspace, error) {
+	if s.ws != nil {
+		return s.ws, nil
+	}
+	place, err := s.place()
+	if err != nil {
+		return nil, err
+	}
+	s.ws, err = s.Open(ctx, place)
+	return s.ws, err
+}
+
+// find opens the workspace and finds an agent in it.
+func (s *session) find(ctx context.Context, ref string) (Workspace, agent.Agent, error) {
+	ws, err := s.open(ctx)
+	if err != nil {
+		return nil, agent.Agent{}, err
+	}
+	a, err := agent.Find(ctx, ws, ref)
+	return ws, a, err
+}
+
+// findOr0 takes the agent from the first argument, or agent 0.
+func (s *session) findOr0(ctx context.Context, args []string) (Workspace, agent.Agent, error) {
+	if len(args) == 0 {
+		return s.find(ctx, "0")
+	}
+	return s.find(ctx, args[0])
+}
+
+func (s *session) close() error {
+	if s.ws == nil {
+		return nil
+	}
+	return s.ws.Close()
+}
+
+// text is an argument, or standard input for "-".
+func (s *session) text(arg string) (string, error) {
+	if arg != "-" {
+		return arg, nil
+	}
+	b, err := io.ReadAll(io.LimitReader(s.Stdin, history.MaxText+1))
+	if err != nil {
+		return "", fault.New(fault.InvalidText, "read standard input: %w", err)
+	}
+	return strings.TrimSuffix(string(b), "\n"), nil
+}
+
+func (s *session) printer() *printer.Printer {
+	return &printer.Printer{Out: s.Stdout, JSON: s.json, Color: s.color(s.Terminal), Now: s.Now}
+}
+
+func (s *session) print(d printer.Datum) error { return s.printer().Print(d) }
+
+// color decides by the configuration if it was read, else by environment.
+func (s *session) color(terminal bool) bool {
+	if s.Getenv("NO_COLOR") != "" || s.Getenv("TERM") == "dumb" {
+		return false
+	}
+	if s.conf != nil && s.conf.Color != "auto" {
+		return s.conf.Color == "always"
+	}
+	return terminal
+}
+
+// hide takes the password of a database URL out of an error, should any layer
+// have repeated it.
+func (s *session) hide(err error) error {
+	for _, db := range []string{s.db, s.Getenv("RAMET_DB")} {
+		secret := password(db)
+		if secret == "" || !strings.Contains(err.Error(), secret) {
+			continue
+		}
+		f, ok := fault.Of(err)
+		if !ok {
+			f = fault.New(fault.CodeOf(err), "%v", err)
+		}
+		c := *f
+		c.Message = strings.ReplaceAll(c.Message, secret, "****")
+		c.Hint = strings.ReplaceAll(c.Hint, secret, "****")
+		c.Err = nil
+		return &c
+	}
+	return err
+}
+

@@ -1,0 +1,168 @@
+package cli
+
+import (
+	"github.com/spf13/cobra"
+
+	"ramet/internal/config"
+	"ramet/internal/printer"
+	"ramet/internal/workspace"
+)
+
+func (s *session) configCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "config",
+		Short: "Show or change settings",
+		Long: `Show all settings, with the place each value comes from: the user's file, the
+project's file (after "ramet trust"), the environment, or the default.`,
+		Args: arguments(0, 0),
+		RunE: func(*cobra.Command, []string) error {
+			var out settingList
+			for _, known := range config.Settings() {
+				one, err := s.setting(known.Key)
+				if err != nil {
+					return err
+				}
+				out.Settings = append(out.Settings, one)
+			}
+			out.Ignored = s.conf.Ignored
+			return s.print(out)
+		},
+	}
+	keys := func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		var out []string
+		for _, known := range config.Settings() {
+			out = append(out, known.Key)
+		}
+		return out, cobra.ShellCompDirectiveNoFileComp
+	}
+	c.AddCommand(&cobra.Command{
+		Use: "get KEY", Short: "Print the value of a setting", Args: arguments(1, 1), ValidArgsFunction: keys,
+		RunE: func(_ *cobra.Command, args []string) error {
+			one, err := s.setting(args[0])
+			if err != nil {
+				return err
+			}
+			return s.print(one)
+		},
+	}, &cobra.Command{
+		Use: "set KEY VALUE", Short: "Change a setting in the user's file", Args: arguments(2, 2), ValidArgsFunction: keys,
+		RunE: func(c *cobra.Command, args []string) error {
+			path, err := config.Path(s.Getenv)
+			if err != nil {
+				return err
+			}
+			if err := config.Set(c.Context(), path, args[0], args[1]); err != nil {
+				return err
+			}
+			one, err := s.setting(args[0])
+			if err != nil {
+				return err
+			}
+			return s.print(one)
+		},
+	}, &cobra.Command{
+		Use: "path", Short: "Print the path of the user's file", Args: arguments(0, 0),
+		RunE: func(*cobra.Command, []string) error {
+			path, err := config.Path(s.Getenv)
+			if err != nil {
+				return err
+			}
+			return s.print(pathShape{path})
+		},
+	})
+	return c
+}
+
+func (s *session) setting(key string) (settingShape, error) {
+	conf, err := s.config()
+	if err != nil {
+		return settingShape{}, err
+	}
+	v, err := conf.Get(key)
+	return settingShape{key, v.Text, string(v.Layer), v.Where}, err
+}
+
+// settingShape is the datum of config get.
+type settingShape struct {
+	Key   string `json:"key"`
+	Value string `json:"value"`
+	Layer string `json:"layer"`
+	Where string `json:"where"`
+}
+
+func (d settingShape) Text(w *printer.Writer) { w.Line("%s", d.Value) }
+
+// settingList is the datum of config.
+type settingList struct {
+	Settings []settingShape `json:"settings"`
+	Ignored  []string       `json:"ignored"`
+}
+
+func (l settingList) Text(w *printer.Writer) {
+	rows := [][]string{{"KEY", "VALUE", "FROM"}}
+	for _, d := range l.Settings {
+		from := d.Layer
+		if d.Where != "" {
+			from += " " + d.Where
+		}
+		rows = append(rows, []string{d.Key, d.Value, from})
+	}
+	w.Table(rows)
+	for _, path := range l.Ignored {
+		w.Line("%s is not read: the folder is not trusted (`ramet trust`)", path)
+	}
+}
+
+// pathShape is the datum of config path.
+type pathShape struct {
+	Path string `json:"path"`
+}
+
+func (p pathShape) Text(w *printer.Writer) { w.Line("%s", p.Path) }
+
+func (s *session) trustCommand() *cobra.Command {
+	var revoke bool
+	c := &cobra.Command{
+		Use:   "trust",
+		Short: "Let the files of this project act",
+		Long: `Trust the project you stand in: its .ramet/config.toml is read from now on.
+Trust is bound to the content of the files that act; when one of them changes,
+it ends.`,
+		Args: arguments(0, 0),
+		RunE: func(c *cobra.Command, _ []string) error {
+			home, err := s.homeDir()
+			if err != nil {
+				return err
+			}
+			project, err := workspace.Project(s.Dir)
+			if err != nil {
+				return err
+			}
+			if revoke {
+				err = config.Revoke(c.Context(), home, project)
+			} else {
+				err = config.SetTrusted(c.Context(), home, project, acting)
+			}
+			if err != nil {
+				return err
+			}
+			return s.print(trust{project, !revoke})
+		},
+	}
+	c.Flags().BoolVar(&revoke, "revoke", false, "end the trust")
+	return c
+}
+
+// trust is the datum of trust.
+type trust struct {
+	Project string `json:"project"`
+	Trusted bool   `json:"trusted"`
+}
+
+func (t trust) Text(w *printer.Writer) {
+	if t.Trusted {
+		w.Line("%s is trusted with its files as they are now", t.Project)
+	} else {
+		w.Line("%s is not trusted", t.Project)
+	}
+}

@@ -1,0 +1,126 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"ramet/internal/agent"
+	"ramet/internal/fault"
+	"ramet/internal/id"
+	"ramet/internal/printer"
+	"ramet/internal/registry"
+	"ramet/internal/text"
+)
+
+// maxReason is the longest reason of a kill, in bytes.
+const maxReason = 512
+
+func (s *session) killCommand() *cobra.Command {
+	var cascade bool
+	var reason string
+	c := &cobra.Command{
+		Use:   "kill AGENT",
+		Short: "End an agent, with its whole subtree if asked",
+		Long: `End an agent. With --cascade everything below it ends too, also below agents
+that are dead already. Without it children live on under their nearest living
+ancestor, unless the configuration says orphans = "cascade".
+
+Killing the dead says since when it is dead and exits 0. Agent 0 cannot be
+killed.`,
+		Args:              arguments(1, 1),
+		ValidArgsFunction: s.completeAgents(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := text.Check(fault.InvalidText, "the reason", reason, maxReason); err != nil {
+				return err
+			}
+			conf, err := s.config()
+			if err != nil {
+				return err
+			}
+			if !c.Flags().Changed("cascade") {
+				cascade = conf.Orphans == "cascade"
+			}
+			ws, a, err := s.find(c.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			done, err := ws.Kill(c.Context(), registry.Kill{Agent: a.ID, Cascade: cascade, Reason: reason})
+			if err != nil {
+				return err
+			}
+			return s.print(killed{done})
+		},
+	}
+	c.Flags().BoolVar(&cascade, "cascade", false, "everything below it too")
+	c.Flags().StringVar(&reason, "reason", "killed", "why, for the record")
+	return c
+}
+
+// killed is the datum of kill.
+type killed struct{ registry.Killed }
+
+func (k killed) MarshalJSON() ([]byte, error) {
+	ids := []id.Agent{}
+	for _, v := range k.Victims {
+		ids = append(ids, v.ID)
+	}
+	return marshal(struct {
+		Agent  agentShape `json:"agent"`
+		Killed []id.Agent `json:"killed"`
+		Count  int        `json:"count"`
+		Before bool       `json:"already_dead"`
+	}{shapeAgent(k.Agent), ids, len(ids), k.Before})
+}
+
+func (k killed) Text(w *printer.Writer) {
+	below := len(k.Victims)
+	if k.Before {
+		w.Line("%s is dead since %s (%s)", k.Agent.Label(), stamp(k.Agent.EndedAt), k.Agent.EndReason)
+	} else {
+		w.Line("killed %s", k.Agent.Label())
+		below--
+	}
+	if below > 0 {
+		w.Line("killed %s below it", count(below, "agent"))
+	}
+}
+
+// count is a number with its noun, in the right form.
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	if stem, ok := strings.CutSuffix(noun, "y"); ok {
+		return fmt.Sprintf("%d %sies", n, stem)
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+func (s *session) renameCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:               "rename AGENT NAME",
+		Short:             "Give an agent a name",
+		Args:              arguments(2, 2),
+		ValidArgsFunction: s.completeAgents(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := agent.CheckName(args[1]); err != nil {
+				return err
+			}
+			ws, a, err := s.find(c.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			if a, err = ws.Rename(c.Context(), a.ID, agent.Passing(), args[1]); err != nil {
+				return err
+			}
+			return s.print(renamed(shapeAgent(a)))
+		},
+	}
+}
+
+// renamed is the datum of rename.
+type renamed agentShape
+
+func (r renamed) Text(w *printer.Writer) { w.Line("%s is now called %s", r.UUID.Short(), *r.Name) }

@@ -1,0 +1,210 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"ramet/internal/agent"
+	"ramet/internal/chain"
+	"ramet/internal/fault"
+	"ramet/internal/history"
+	"ramet/internal/id"
+	"ramet/internal/printer"
+)
+
+func (s *session) logCommand() *cobra.Command {
+	var own, ranges, follow bool
+	var limit int
+	c := &cobra.Command{
+		Use:   "log [AGENT]",
+		Short: "Show an agent's context, or its stored entries",
+		Long: `Show the context of an agent (agent 0 if none is named) as a model would see it:
+what it inherited, what it said itself, and summaries in the place of what was
+compacted. --own shows the entries that this agent stored, of every kind.`,
+		Args:              arguments(0, 1),
+		ValidArgsFunction: s.completeAgents(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			if limit < 0 || c.Flags().Changed("limit") && limit == 0 {
+				return fault.New(fault.Usage, "log: --limit must be 1 or more")
+			}
+			if ranges && (own || follow) {
+				return fault.New(fault.Usage, "log: --ranges goes with neither --own nor --follow")
+			}
+			ws, a, err := s.findOr0(c.Context(), args)
+			if err != nil {
+				return err
+			}
+			l := logger{session: s, ws: ws, agent: a, limit: limit}
+			switch {
+			case ranges:
+				return l.ranges(c.Context())
+			case own:
+				err = l.own(c.Context())
+			default:
+				err = l.context(c.Context())
+			}
+			if err != nil || !follow {
+				return err
+			}
+			return l.follow(c.Context(), own)
+		},
+	}
+	f := c.Flags()
+	f.BoolVar(&own, "own", false, "the entries stored for this agent, of every kind")
+	f.BoolVar(&ranges, "ranges", false, "the stretches of history that make up the context")
+	f.IntVarP(&limit, "limit", "n", 0, "only the last N")
+	f.BoolVarP(&follow, "follow", "f", false, "go on as entries are added, until the agent dies")
+	return c
+}
+
+// logger prints the history of one agent.
+type logger struct {
+	*session
+	ws    Workspace
+	agent agent.Agent
+	limit int
+	last  id.Message // newest entry that was seen
+}
+
+func (l *logger) print(ctx context.Context, e history.Entry, inContext bool) error {
+	shape, err := shapeEntry(e, inContext, func(h chain.Hash) ([]byte, error) { return l.ws.Blob(ctx, h) })
+	if err != nil {
+		return err
+	}
+	return l.printer().PrintLine(shape)
+}
+
+func (l *logger) context(ctx context.Context) error {
+	l.last = l.agent.Head
+	if l.limit > 0 {
+		tail, err := history.Tail(ctx, l.ws, l.agent.ID, l.limit)
+		if err != nil {
+			return err
+		}
+		for _, e := range tail {
+			if err := l.print(ctx, e, true); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	for e, err := range history.Play(ctx, l.ws, l.agent.ID) {
+		if err != nil {
+			return err
+		}
+		if err := l.print(ctx, e, true); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// own prints stored entries, saying of each whether it is in the context.
+func (l *logger) own(ctx context.Context) error {
+	in, err := history.Membership(ctx, l.ws, l.agent.ID)
+	if err != nil {
+		return err
+	}
+	all := l.ws.QueryRange(ctx, history.Range{Agent: l.agent.ID}, history.Selection{})
+	if l.limit > 0 {
+		if all, err = l.newest(ctx); err != nil {
+			return err
+		}
+	}
+	for e, err := range all {
+		if err != nil {
+			return err
+		}
+		if err := l.print(ctx, e, in(e)); err != nil {
+			return err
+		}
+		l.last = e.ID
+	}
+	return nil
+}
+
+// newest reads the last entries and gives them oldest first.
+func (l *logger) newest(ctx context.Context) (iter.Seq2[history.Entry, error], error) {
+	var list []history.Entry
+	for e, err := range l.ws.QueryRange(ctx, history.Range{Agent: l.agent.ID}, history.Selection{Newest: l.limit, Any: true}) {
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, e)
+	}
+	return func(yield func(history.Entry, error) bool) {
+		for _, e := range slices.Backward(list) {
+			if !yield(e, nil) {
+				return
+			}
+		}
+	}, nil
+}
+
+// pollEvery is how often follow looks for new entries.
+const pollEvery = 200 * time.Millisecond
+
+func (l *logger) follow(ctx context.Context, own bool) error {
+	tick := time.NewTicker(pollEvery)
+	defer tick.Stop()
+	for {
+		for e, err := range l.ws.QueryRange(ctx, history.Range{Agent: l.agent.ID, Start: l.last}, history.Selection{}) {
+			if err != nil {
+				return err
+			}
+			l.last = e.ID
+			if own || e.Kind.Reaches() {
+				if err := l.print(ctx, e, e.Kind.Reaches()); err != nil {
+					return err
+				}
+			}
+			if e.Kind == history.Killed {
+				return nil
+			}
+		}
+		if l.agent.Status == agent.Dead {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+		}
+	}
+}
+
+func (l *logger) ranges(ctx context.Context) error {
+	ranges, err := history.BuildRanges(ctx, l.ws, l.agent.ID)
+	if err != nil {
+		return err
+	}
+	return l.session.print(rangeList(ranges))
+}
+
+// rangeList is the datum of log --ranges.
+type rangeList []history.Range
+
+func (r rangeList) Text(w *printer.Writer) {
+	for _, one := range r {
+		w.Line("%s", rangeText(one))
+	}
+}
+
+// Text of an entry: its id and kind, then what it says.
+func (e entryShape) Text(w *printer.Writer) {
+	label := fmt.Sprintf("%d %s", e.ID, e.Kind)
+	if !e.InContext {
+		label += " (not in the context)"
+	}
+	body := e.Content
+	if body == "" && string(e.Meta) != "{}" {
+		body = string(e.Meta)
+	}
+	w.Line("%v", w.Dim(label))
+	w.Block("  ", body)
+}

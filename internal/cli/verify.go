@@ -1,0 +1,187 @@
+package cli
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"ramet/internal/agent"
+	"ramet/internal/fault"
+	"ramet/internal/printer"
+	"ramet/internal/registry"
+	"ramet/internal/seal"
+)
+
+func (s *session) verifyCommand() *cobra.Command {
+	var checkpoint, key string
+	c := &cobra.Command{
+		Use:   "verify",
+		Short: "Check every link, commitment, blob and letter",
+		Long: `Check the whole workspace: every link, commitment, blob, letter and first entry,
+and every field of the registry that the histories vouch for. The first damage
+is reported with agent and message id, exit code 5.
+
+Without --checkpoint nobody can see that the newest entries were cut off, or
+all of it rewritten, by somebody who can write the database: keep what
+"ramet checkpoint" prints somewhere else, and give it here.`,
+		Args: arguments(0, 0),
+		RunE: func(c *cobra.Command, _ []string) error {
+			ws, err := s.open(c.Context())
+			if err != nil {
+				return err
+			}
+			var heads []registry.Head
+			if checkpoint != "" {
+				if heads, err = s.openCheckpoint(c, ws, checkpoint, key); err != nil {
+					return err
+				}
+			}
+			report, err := ws.Audit(c.Context(), heads)
+			if err != nil {
+				return err
+			}
+			return s.print(verified{OK: true, Report: report, Checkpoint: optional(checkpoint)})
+		},
+	}
+	c.Flags().StringVar(&checkpoint, "checkpoint", "", "file made by `ramet checkpoint`")
+	c.Flags().StringVar(&key, "key", "", "verifier key of whoever signed it (default: this home's key)")
+	return c
+}
+
+// openCheckpoint checks signature and workspace of a checkpoint.
+func (s *session) openCheckpoint(c *cobra.Command, ws Workspace, path, key string) ([]registry.Head, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fault.New(fault.NotFound, "read checkpoint: %w", err)
+	}
+	if key == "" {
+		own, err := s.signingKey()
+		if err != nil {
+			return nil, err
+		}
+		key = own.Verifier()
+	}
+	// The signed note ends with its signatures; an empty line later come the heads.
+	note, block := data, []byte(nil)
+	if sig := bytes.Index(data, []byte("\n\n— ")); sig >= 0 {
+		if end := bytes.Index(data[sig+2:], []byte("\n\n")); end >= 0 {
+			note, block = data[:sig+2+end+1], data[sig+2+end+2:]
+		}
+	}
+	text, err := seal.Open(note, key)
+	if err != nil {
+		return nil, err
+	}
+	zero, heads, err := registry.ParseCheckpoint(text, string(block))
+	if err != nil {
+		return nil, err
+	}
+	if have, err := ws.Zero(c.Context()); err != nil {
+		return nil, err
+	} else if have.ID != zero {
+		return nil, fault.New(fault.HistoryDamaged, "the checkpoint is of a workspace whose agent 0 is %s, here it is %s", zero, have.ID).
+			WithHint("it belongs to another workspace, or this one was replaced")
+	}
+	return heads, nil
+}
+
+func (s *session) signingKey() (*seal.Key, error) {
+	home, err := s.homeDir()
+	if err != nil {
+		return nil, err
+	}
+	return seal.LoadKey(filepath.Join(home, "keys", "log.ed25519"))
+}
+
+// verified is the datum of verify.
+type verified struct {
+	OK bool `json:"ok"`
+	registry.Report
+	Checkpoint *string `json:"checkpoint"`
+}
+
+func (v verified) Text(w *printer.Writer) {
+	w.Line("ok: %s, %s, %s, %s", count(v.Agents, "agent"), count(v.Messages, "entry"), count(v.Blobs, "blob"), count(v.Letters, "letter"))
+	if v.Redacted > 0 {
+		w.Line("%s redacted", count(v.Redacted, "entry"))
+	}
+	if v.Checkpoint != nil {
+		w.Line("all %s of the checkpoint are here", count(v.Heads, "head"))
+	} else {
+		w.Line("%v", w.Dim("not checked against a checkpoint: cut tails and full rewrites would not show"))
+	}
+}
+
+func (s *session) checkpointCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "checkpoint",
+		Short: "Print a signed note over all histories, to keep elsewhere",
+		Long: `Print a signed note over the newest entry of every history. Keep it where the
+people who can write the database cannot change it; "ramet verify --checkpoint
+FILE" then finds cut tails and rewrites.`,
+		Args: arguments(0, 0),
+		RunE: func(c *cobra.Command, _ []string) error {
+			key, err := s.signingKey()
+			if err != nil {
+				return err
+			}
+			ws, err := s.open(c.Context())
+			if err != nil {
+				return err
+			}
+			agents, err := ws.Agents(c.Context(), agent.Filter{Dead: true})
+			if err != nil {
+				return err
+			}
+			if len(agents) == 0 {
+				return fault.New(fault.HistoryDamaged, "the workspace has no agents")
+			}
+			text, block := registry.FormatCheckpoint(agents[0].ID, registry.Heads(agents))
+			note, err := key.Sign(text)
+			if err != nil {
+				return err
+			}
+			return s.print(checkpoint{Note: string(note), Heads: block, Key: key.Verifier(), Agents: len(agents)})
+		},
+	}
+}
+
+// checkpoint is the datum of checkpoint. As text it is the file to keep.
+type checkpoint struct {
+	Note   string `json:"note"`
+	Heads  string `json:"heads"`
+	Key    string `json:"key"`
+	Agents int    `json:"agents"`
+}
+
+func (d checkpoint) Text(w *printer.Writer) {
+	w.Line("%s", strings.TrimSuffix(d.Note, "\n"))
+	w.Line("")
+	w.Block("", d.Heads)
+}
+
+func (s *session) keyCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "key",
+		Short: "Print the public key that checks our checkpoints",
+		Long:  "Print the verifier key for checkpoints signed in this home. It is made at first\nuse; its private half stays in the home folder.",
+		Args:  arguments(0, 0),
+		RunE: func(*cobra.Command, []string) error {
+			key, err := s.signingKey()
+			if err != nil {
+				return err
+			}
+			return s.print(publicKey{key.Verifier()})
+		},
+	}
+}
+
+// publicKey is the datum of key.
+type publicKey struct {
+	Key string `json:"key"`
+}
+
+func (k publicKey) Text(w *printer.Writer) { w.Line("%s", k.Key) }

@@ -1,0 +1,170 @@
+// Package config finds out what the user wants: from files, the environment
+// and flags, in that order, later ones winning.
+//
+//	default      the table in setting.go
+//	user         <XDG config>/ramet/config.toml, or the file RAMET_CONFIG names
+//	project      <project>/.ramet/config.toml, only when the folder is trusted
+//	environment  RAMET_…, and NO_COLOR
+//	flag         what the command line says
+//
+// It promises:
+//
+//   - Nothing is guessed. An unknown key, a value that is not allowed and a
+//     line that is no TOML are fault.InvalidConfig, with file and line and what
+//     would be right.
+//   - A project file does nothing before its folder is trusted, and never sets
+//     what would send data elsewhere (db). Trust is bound to the content of the
+//     files that act; see Trusted.
+//   - Set changes one value of the user's file and leaves every other line as
+//     it is; after a crash the file is the old one or the new one.
+//   - Every error is a fault. Nothing here is global: the environment is a
+//     parameter.
+package config
+
+import (
+	"path/filepath"
+
+	"ramet/internal/fault"
+)
+
+// Layer says where a value came from.
+type Layer string
+
+// The layers, weakest first.
+const (
+	Default     Layer = "default"
+	User        Layer = "user"
+	Project     Layer = "project"
+	Environment Layer = "environment"
+	Flag        Layer = "flag"
+)
+
+// Value is a setting as it stands.
+type Value struct {
+	Text  string
+	Layer Layer
+	Where string // file:line, variable or flag; empty for a default
+}
+
+// Config is the outcome. The fields are those of the table of settings.
+type Config struct {
+	Orphans string // what happens to the children of a killed agent
+	DB      string // the database; empty means the project's own
+	Color   string // auto, always or never
+	Model   string // the model of new agents; empty means the built-in one
+
+	// Ignored lists project files that were not read because the folder is not
+	// trusted, so that the caller can say so.
+	Ignored []string
+
+	values map[string]Value
+}
+
+// Options is what Load depends on.
+type Options struct {
+	Env     func(string) string // os.Getenv; an empty variable counts as unset
+	Project string              // the project folder; empty for none
+	Trusted bool                // whether the project folder is trusted
+	Flags   map[string]string   // key to value, of the flags that were given
+}
+
+// Load reads all layers.
+func Load(o Options) (*Config, error) {
+	c := &Config{values: map[string]Value{}}
+	for _, s := range settings {
+		c.values[s.Key] = Value{Text: s.Default, Layer: Default}
+	}
+	path, err := Path(o.Env)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.addFile(path, User); err != nil {
+		return nil, err
+	}
+	if o.Project != "" {
+		if err := c.addProject(o.Project, o.Trusted); err != nil {
+			return nil, err
+		}
+	}
+	for _, s := range settings {
+		if err := c.addEnvironment(s, o.Env); err != nil {
+			return nil, err
+		}
+	}
+	if err := c.addFlags(o.Flags); err != nil {
+		return nil, err
+	}
+	for _, s := range settings {
+		*s.field(c) = c.values[s.Key].Text
+	}
+	return c, nil
+}
+
+// Get is the value of a key and where it came from; an unknown key is
+// fault.InvalidConfig.
+func (c *Config) Get(key string) (Value, error) {
+	if _, err := lookup(key); err != nil {
+		return Value{}, err
+	}
+	return c.values[key], nil
+}
+
+func (c *Config) addFile(path string, layer Layer) error {
+	entries, err := readFile(path)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		s, err := e.check(path)
+		if err != nil {
+			return err
+		}
+		if layer == Project && s.UserOnly {
+			return fault.New(fault.InvalidConfig, "%s: a project may not set %s", e.where(path), s.Key).
+				WithHint("set it in your own configuration: ramet config set %s …", s.Key)
+		}
+		c.values[s.Key] = Value{Text: e.text, Layer: layer, Where: e.where(path)}
+	}
+	return nil
+}
+
+func (c *Config) addProject(dir string, trusted bool) error {
+	path := filepath.Join(dir, ".ramet", "config.toml")
+	if trusted {
+		return c.addFile(path, Project)
+	}
+	there, err := exists(path)
+	if there {
+		c.Ignored = append(c.Ignored, path)
+	}
+	return err
+}
+
+func (c *Config) addEnvironment(s Setting, env func(string) string) error {
+	if s.Switch.Env != "" && env(s.Switch.Env) != "" {
+		c.values[s.Key] = Value{Text: s.Switch.Value, Layer: Environment, Where: s.Switch.Env}
+	}
+	text := env(s.Env)
+	if text == "" {
+		return nil
+	}
+	if err := s.check(text); err != nil {
+		return at(s.Env, err)
+	}
+	c.values[s.Key] = Value{Text: text, Layer: Environment, Where: s.Env}
+	return nil
+}
+
+func (c *Config) addFlags(flags map[string]string) error {
+	for _, key := range sortedKeys(flags) {
+		s, err := lookup(key)
+		if err != nil {
+			return err
+		}
+		if err := s.check(flags[key]); err != nil {
+			return at("--"+key, err)
+		}
+		c.values[key] = Value{Text: flags[key], Layer: Flag, Where: "--" + key}
+	}
+	return nil
+}

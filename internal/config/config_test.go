@@ -1,0 +1,254 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"ramet/internal/fault"
+)
+
+// place is a home and a project made for one test.
+type place struct {
+	t             *testing.T
+	user, project string // the files
+	vars          map[string]string
+}
+
+func newPlace(t *testing.T) *place {
+	t.Helper()
+	dir := t.TempDir()
+	return &place{
+		t:       t,
+		user:    filepath.Join(dir, "home", ".config", "ramet", "config.toml"),
+		project: filepath.Join(dir, "project", ".ramet", "config.toml"),
+		vars:    map[string]string{"HOME": filepath.Join(dir, "home")},
+	}
+}
+
+func (p *place) env(name string) string { return p.vars[name] }
+
+func (p *place) options(trusted bool) Options {
+	return Options{Env: p.env, Project: filepath.Dir(filepath.Dir(p.project)), Trusted: trusted}
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func expectValue(t *testing.T, c *Config, key, text string, layer Layer, where string) {
+	t.Helper()
+	v, err := c.Get(key)
+	if err != nil || v != (Value{text, layer, where}) {
+		t.Errorf("%s is %+v (%v), want %s from %s %s", key, v, err, text, layer, where)
+	}
+}
+
+func TestLaterLayersWin(t *testing.T) {
+	p := newPlace(t)
+	o := p.options(true)
+	load := func() *Config {
+		t.Helper()
+		c, err := Load(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	c := load()
+	expectValue(t, c, "orphans", "adopt", Default, "")
+	expectValue(t, c, "color", "auto", Default, "")
+	expectValue(t, c, "db", "", Default, "")
+	expectValue(t, c, "model", "", Default, "")
+
+	write(t, p.user, "# mine\norphans = \"cascade\"\ndb = 'x.db'\nmodel = \"m1\"\ncolor = \"always\"\n")
+	c = load()
+	expectValue(t, c, "orphans", "cascade", User, p.user+":2")
+	expectValue(t, c, "db", "x.db", User, p.user+":3")
+
+	write(t, p.project, "\nmodel = \"m2\"\norphans = \"adopt\"\n")
+	c = load()
+	expectValue(t, c, "model", "m2", Project, p.project+":2")
+	expectValue(t, c, "color", "always", User, p.user+":5")
+
+	p.vars["NO_COLOR"], p.vars["RAMET_MODEL"], p.vars["RAMET_DB"] = "1", "m3", "y.db"
+	c = load()
+	expectValue(t, c, "color", "never", Environment, "NO_COLOR")
+	expectValue(t, c, "model", "m3", Environment, "RAMET_MODEL")
+	expectValue(t, c, "db", "y.db", Environment, "RAMET_DB")
+	p.vars["RAMET_COLOR"] = "always"
+	expectValue(t, load(), "color", "always", Environment, "RAMET_COLOR")
+
+	o.Flags = map[string]string{"model": "", "color": "auto"}
+	c = load()
+	expectValue(t, c, "model", "", Flag, "--model")
+	expectValue(t, c, "color", "auto", Flag, "--color")
+	if c.Orphans != "adopt" || c.DB != "y.db" || c.Color != "auto" || c.Model != "" || c.Ignored != nil {
+		t.Errorf("fields %+v", c)
+	}
+	if _, err := c.Get("colour"); !fault.Is(err, fault.InvalidConfig) || !strings.Contains(err.Error(), `did you mean "color"?`) {
+		t.Errorf("unknown key: %v", err)
+	}
+}
+
+func TestAnUntrustedProjectIsIgnoredAndNamed(t *testing.T) {
+	p := newPlace(t)
+	c, err := Load(p.options(false))
+	if err != nil || c.Ignored != nil {
+		t.Fatalf("nothing there: %v, %v", c, err)
+	}
+	write(t, p.project, "this is no TOML and \x1b[2J never read")
+	c, err = Load(p.options(false))
+	if err != nil || len(c.Ignored) != 1 || c.Ignored[0] != p.project {
+		t.Errorf("got %+v, %v", c, err)
+	}
+}
+
+func TestAProjectMaySetLess(t *testing.T) {
+	p := newPlace(t)
+	write(t, p.project, "model = \"m\"\ndb = \"postgres://evil\"\n")
+	_, err := Load(p.options(true))
+	if !fault.Is(err, fault.InvalidConfig) || !strings.Contains(err.Error(), p.project+":2: a project may not set db") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestMistakesNameThePlaceAndTheRemedy(t *testing.T) {
+	for text, want := range map[string]string{
+		"orphan = \"adopt\"\n":                   `:1: unknown key "orphan": did you mean "orphans"?`,
+		"\n\n\"Orphans\" = \"adopt\"":            `:3: unknown key "Orphans": did you mean "orphans"?`,
+		"nothing-like-it = 1":                    `:1: unknown key "nothing-like-it": known keys: color, db, model, orphans`,
+		"\n[table]\nx = 1\n":                     `:2: unknown key "table"`,
+		"model = 'm'\n\na.b.c = 1\n":             `:3: unknown key "a"`,
+		"\n[x.y]\nz = 1\n":                       `:2: unknown key "x"`,
+		"\n[[list]]\n":                           `:2: unknown key "list"`,
+		"color = \"auto\"\norphans = \"kill\"\n": `:2: orphans cannot be "kill": allowed: adopt, cascade`,
+		"\norphans = true":                       `:2: orphans is not a string: write it in quotes: orphans = "…"`,
+		"orphans = ['adopt']":                    `:1: orphans is not a string`,
+		"model = \"a\\u001bb\"":                  `:1: model cannot be "a\x1bb": control characters are not allowed`,
+		"model = \"a\"\nmodel = \"b\"":           `:2: Key 'model' has already been defined.`,
+		"# x\nmodel = \"a\n":                     `:2: strings cannot contain newlines`,
+		"model == 1":                             `:1: `,
+		"\x00":                                   `:1: files cannot contain NULL bytes`,
+		"model = '\xff'":                         `:1: `,
+	} {
+		p := newPlace(t)
+		write(t, p.user, text)
+		_, err := Load(p.options(false))
+		if !fault.Is(err, fault.InvalidConfig) || !strings.HasPrefix(err.Error(), p.user+want) {
+			t.Errorf("%q:\n got %v\nwant %s%s", text, err, p.user, want)
+		}
+	}
+	p := newPlace(t)
+	p.vars["RAMET_ORPHANS"] = "x"
+	if _, err := Load(p.options(false)); !fault.Is(err, fault.InvalidConfig) ||
+		err.Error() != `RAMET_ORPHANS: orphans cannot be "x": allowed: adopt, cascade` {
+		t.Errorf("variable: %v", err)
+	}
+	for flags, want := range map[[2]string]string{
+		{"color", "red"}: `--color: color cannot be "red": allowed: auto, always, never`,
+		{"colr", "auto"}: `unknown key "colr": did you mean "color"?`,
+	} {
+		_, err := Load(Options{Env: newPlace(t).env, Flags: map[string]string{flags[0]: flags[1]}})
+		if !fault.Is(err, fault.InvalidConfig) || err.Error() != want {
+			t.Errorf("flag: %v", err)
+		}
+	}
+}
+
+func TestAnOddFileIsRefusedAndDoesNotHang(t *testing.T) {
+	for name, make := range map[string]func(string) error{
+		"pipe":   func(path string) error { return syscall.Mkfifo(path, 0o600) },
+		"folder": func(path string) error { return os.Mkdir(path, 0o700) },
+		"large":  func(path string) error { return os.WriteFile(path, []byte(strings.Repeat("#", maxFile+1)), 0o600) },
+	} {
+		p := newPlace(t)
+		p.vars["RAMET_CONFIG"] = filepath.Join(t.TempDir(), "c")
+		if err := make(p.vars["RAMET_CONFIG"]); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Load(p.options(false)); !fault.Is(err, fault.InvalidConfig) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestHomeAndPath(t *testing.T) {
+	wd, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		vars       map[string]string
+		flag       string
+		home, path string
+	}{
+		{map[string]string{"HOME": "/h"}, "", "/h/.local/share/ramet", "/h/.config/ramet/config.toml"},
+		{map[string]string{"HOME": "/h", "XDG_DATA_HOME": "/d", "XDG_CONFIG_HOME": "/c"}, "", "/d/ramet", "/c/ramet/config.toml"},
+		{map[string]string{"HOME": "/h", "XDG_DATA_HOME": "d", "XDG_CONFIG_HOME": "c"}, "", "/h/.local/share/ramet", "/h/.config/ramet/config.toml"},
+		{map[string]string{"HOME": "/h", "RAMET_HOME": "/r", "RAMET_CONFIG": "/x.toml"}, "", "/r", "/x.toml"},
+		{map[string]string{"RAMET_HOME": "/r", "RAMET_CONFIG": "x.toml"}, "f", wd + "/f", wd + "/x.toml"},
+	} {
+		env := func(name string) string { return c.vars[name] }
+		home, err1 := Home(env, c.flag)
+		path, err2 := Path(env)
+		if err1 != nil || err2 != nil || home != c.home || path != c.path {
+			t.Errorf("%v: %s %s (%v, %v)", c.vars, home, path, err1, err2)
+		}
+	}
+	none := func(string) string { return "" }
+	if _, err := Home(none, ""); !fault.Is(err, fault.InvalidConfig) {
+		t.Errorf("no home: %v", err)
+	}
+	if _, err := Load(Options{Env: none}); !fault.Is(err, fault.InvalidConfig) {
+		t.Errorf("no configuration: %v", err)
+	}
+}
+
+func TestTheTableIsConsistent(t *testing.T) {
+	last := ""
+	for _, s := range Settings() {
+		if s.Key <= last || s.Help == "" || !strings.HasPrefix(s.Env, "RAMET_") || s.field == nil || s.check(s.Default) != nil {
+			t.Errorf("%+v", s)
+		}
+		last = s.Key
+	}
+}
+
+func FuzzLoad(f *testing.F) {
+	for _, text := range []string{"", "model = 'm'\n", "[a]\nb=1\n[a.c]\n", "a.b.c = {d = [1, {e = 2}]}", "\"\" = 1\n''.x = 2", "[[a]]\n[[a.b]]\n", "x = 1979-05-27T07:32:00Z", "\xef\xbb\xbfcolor='never'", "a = nan\n[\"\"]\n"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		path := filepath.Join(t.TempDir(), "c")
+		write(t, path, text)
+		c, err := Load(Options{Env: func(name string) string {
+			if name == "RAMET_CONFIG" {
+				return path
+			}
+			return ""
+		}})
+		if err == nil {
+			for _, s := range settings {
+				if v, err := c.Get(s.Key); err != nil || s.check(v.Text) != nil {
+					t.Errorf("%s let %+v through", s.Key, v)
+				}
+			}
+			return
+		}
+		if !fault.Is(err, fault.InvalidConfig) || !strings.HasPrefix(err.Error(), path+":") {
+			t.Errorf("%T %v", err, err)
+		}
+		if strings.ContainsAny(err.Error(), "\x1b\n\r") || strings.HasPrefix(err.Error(), path+":0") {
+			t.Errorf("%q", err)
+		}
+	})
+}

@@ -1,0 +1,136 @@
+package config
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"ramet/internal/fault"
+)
+
+// Setting describes one key, for the loader, the help and the documentation.
+type Setting struct {
+	Key      string
+	Default  string
+	Allowed  []string // empty: any text
+	Env      string   // the variable that sets it
+	Switch   Switch   // another variable that has a say; Env wins over it
+	UserOnly bool     // a project file may not set it
+	Help     string
+
+	field func(*Config) *string
+}
+
+// Switch is a variable that means one value, whatever it is set to.
+type Switch struct{ Env, Value string }
+
+var settings = []Setting{
+	{
+		Key: "color", Default: "auto", Allowed: []string{"auto", "always", "never"}, Env: "RAMET_COLOR",
+		Switch: Switch{Env: "NO_COLOR", Value: "never"},
+		Help:   "colours in the terminal; NO_COLOR means never, RAMET_COLOR wins over it",
+		field:  func(c *Config) *string { return &c.Color },
+	},
+	{
+		Key: "db", Env: "RAMET_DB", UserOnly: true,
+		Help:  "the database: a file or a PostgreSQL address; empty means the project's own",
+		field: func(c *Config) *string { return &c.DB },
+	},
+	{
+		Key: "model", Env: "RAMET_MODEL",
+		Help:  "the model of new agents; empty means the built-in offline one",
+		field: func(c *Config) *string { return &c.Model },
+	},
+	{
+		Key: "orphans", Default: "adopt", Allowed: []string{"adopt", "cascade"}, Env: "RAMET_ORPHANS",
+		Help:  "children of a killed agent: adopt gives them to its parent, cascade kills them too",
+		field: func(c *Config) *string { return &c.Orphans },
+	},
+}
+
+// Settings returns the table, in the order of the keys.
+func Settings() []Setting { return slices.Clone(settings) }
+
+// lookup finds a key or says which one was perhaps meant.
+func lookup(key string) (Setting, error) {
+	for _, s := range settings {
+		if s.Key == key {
+			return s, nil
+		}
+	}
+	f := fault.New(fault.InvalidConfig, "unknown key %q", key)
+	if near, ok := nearest(key); ok {
+		return Setting{}, f.WithHint("did you mean %q?", near)
+	}
+	var keys []string
+	for _, s := range settings {
+		keys = append(keys, s.Key)
+	}
+	return Setting{}, f.WithHint("known keys: %s", strings.Join(keys, ", "))
+}
+
+// check says whether text may be the setting's value.
+func (s Setting) check(text string) error {
+	if len(s.Allowed) > 0 {
+		if slices.Contains(s.Allowed, text) {
+			return nil
+		}
+		return fault.New(fault.InvalidConfig, "%s cannot be %q", s.Key, text).
+			WithHint("allowed: %s", strings.Join(s.Allowed, ", "))
+	}
+	if !utf8.ValidString(text) || strings.ContainsFunc(text, unicode.IsControl) {
+		return fault.New(fault.InvalidConfig, "%s cannot be %q", s.Key, text).
+			WithHint("control characters are not allowed")
+	}
+	return nil
+}
+
+// at puts a place before a fault's message.
+func at(where string, err error) error {
+	f, ok := fault.Of(err)
+	if !ok {
+		return fault.New(fault.InvalidConfig, "%s: %w", where, err)
+	}
+	placed := *f
+	placed.Message = where + ": " + f.Message
+	return &placed
+}
+
+// nearest is the known key with the fewest changes, if there are few.
+func nearest(key string) (string, bool) {
+	if len(key) > 64 { // the measure is quadratic, and nothing is near anyway
+		return "", false
+	}
+	best, least := "", 3
+	for _, s := range settings {
+		if d := distance(strings.ToLower(key), s.Key); d < least {
+			best, least = s.Key, d
+		}
+	}
+	return best, best != ""
+}
+
+// distance is Levenshtein's.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			change := diagonal
+			if a[i] != b[j] {
+				change++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(change, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

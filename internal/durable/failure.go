@@ -1,0 +1,42 @@
+package durable
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"syscall"
+
+	"ramet/internal/fault"
+)
+
+// failure turns an operating system error into the fault a user can act on;
+// nil stays nil.
+func failure(verb, path string, err error) error {
+	if err == nil {
+		return nil
+	}
+	err = bare(err)
+	says := func(code fault.Code) *fault.Error {
+		return fault.New(code, "%s %s: %w", verb, path, err)
+	}
+	switch {
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		return says(fault.StorageFull).WithHint("free some space and repeat")
+	case errors.Is(err, syscall.EROFS), errors.Is(err, syscall.EACCES), errors.Is(err, syscall.EPERM):
+		return says(fault.StorageReadOnly).WithHint("check the owner and the mode of the folder")
+	default:
+		return says(fault.StorageIO)
+	}
+}
+
+// bare drops the path that the os package adds: it is often the temporary
+// file's, which means nothing to the user.
+func bare(err error) error {
+	if p, ok := errors.AsType[*fs.PathError](err); ok {
+		return p.Err
+	}
+	if l, ok := errors.AsType[*os.LinkError](err); ok {
+		return l.Err
+	}
+	return err
+}

@@ -1,0 +1,275 @@
+package house
+
+import (
+	"bytes"
+	"fmt"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// rooms are the places of packages under internal/. A package lives in the
+// room that names the first part of its path. Its own code (not its tests) may
+// import its own subpackages, the rooms listed, and code from outside ramet.
+var rooms = []struct{ name, packages, mayImport string }{
+	{"words", "id chain fault text nearest", "words"},
+	{"domain", "agent history mail ledger run telemetry command", "words"},
+	{"registry", "registry", "words domain"},
+	{"shared", "durable seal secret config printer workspace pgtest", "words domain registry shared"},
+	{"store", "store", "words domain registry shared store"},
+	{"edges", "cli demo tui httpapi web", "words domain registry shared store edges"},
+	{"composition", "app", "words domain registry shared store edges composition"},
+	{"house", "house", ""},
+}
+
+// outside is what words may use besides the standard library.
+var outside = map[string]string{
+	"chain": "github.com/go-json-experiment/json",
+}
+
+// namers lists the packages that only the ones named may import.
+var namers = map[string]string{
+	"ramet/internal/store/sqlite":   "ramet/internal/app",
+	"ramet/internal/store/postgres": "ramet/internal/app",
+	"ramet/internal/app":            "ramet/cmd/ramet",
+}
+
+// slowestInit is what one package may add to every start, in milliseconds.
+const slowestInit = 3
+
+// slowInits are the known exceptions.
+var slowInits = map[string]string{
+	"github.com/alecthomas/chroma/v2/lexers": "no version of it is faster, and Markdown on the terminal needs it",
+	"github.com/alecthomas/chroma/v2/styles": "as its lexers",
+}
+
+func TestEveryPackageStaysInItsRoom(t *testing.T) {
+	for _, fault := range check(importsOf(t, "../..")) {
+		t.Error(fault)
+	}
+}
+
+func TestTheRulesBite(t *testing.T) {
+	const in = "ramet/internal/"
+	for _, c := range []struct{ from, to, want string }{
+		{in + "id", "time", ""},
+		{in + "id", in + "fault", ""},
+		{in + "id", "github.com/google/uuid", "words"},
+		{in + "id", in + "agent", "words"},
+		{in + "chain", "github.com/go-json-experiment/json/jsontext", ""},
+		{in + "fault", "github.com/go-json-experiment/json", "words"},
+		{in + "agent", in + "id", ""},
+		{in + "agent", in + "agent/agenttest", ""},
+		{in + "agent", in + "mail", "domain"},
+		{in + "mail", in + "durable", "domain"},
+		{in + "registry", in + "agent", ""},
+		{in + "registry", in + "store", "registry"},
+		{in + "store/sqlite", in + "registry", ""},
+		{in + "store/sqlite", in + "store/schema", ""},
+		{in + "store/sqlite", in + "store/postgres", "only ramet/internal/app"},
+		{in + "store/postgres", in + "store/sqlite", "only ramet/internal/app"},
+		{in + "store/schema", in + "cli", "store"},
+		{in + "cli", in + "store/sqlite", "only ramet/internal/app"},
+		{in + "cli", in + "app", "edges"},
+		{in + "app", in + "store/sqlite", ""},
+		{in + "app", in + "cli", ""},
+		{in + "demo", in + "store/postgres", "only ramet/internal/app"},
+		{in + "app", "ramet/cmd/ramet", "nothing imports cmd"},
+		{in + "stranger", "time", "give it a place"},
+		{in + "app", in + "stranger", "no room"},
+		{"ramet/cmd/ramet", in + "app", ""},
+		{"ramet/cmd/ramet", in + "cli", "cmd"},
+		{"ramet/cmd/ramet", "github.com/spf13/cobra", "cmd"},
+	} {
+		got := strings.Join(check(map[string][]string{c.from: {c.to}}), "\n")
+		if (c.want == "") != (got == "") || !strings.Contains(got, c.want) {
+			t.Errorf("%s imports %s: got %q, want %q", c.from, c.to, got, c.want)
+		}
+	}
+}
+
+// check holds the import graph against the tables and returns what is wrong.
+func check(imports map[string][]string) []string {
+	var faults []string
+	for _, from := range slices.Sorted(maps.Keys(imports)) {
+		if within(from, "ramet/internal") && roomOf(from) == "" {
+			faults = append(faults, fmt.Sprintf("%s stands in no room: give it a place in the table at the top of internal/house/house_test.go", from))
+			continue
+		}
+		for _, to := range imports[from] {
+			if why := forbidden(from, to); why != "" {
+				faults = append(faults, fmt.Sprintf("%s imports %s: %s", from, to, why))
+			}
+		}
+	}
+	return faults
+}
+
+// forbidden says why one package may not import another, or nothing.
+func forbidden(from, to string) string {
+	first, _, _ := strings.Cut(to, "/")
+	if standard := first != "ramet" && !strings.Contains(first, "."); standard {
+		return ""
+	}
+	inCmd, room := within(from, "ramet/cmd"), roomOf(from)
+	switch {
+	case within(to, "ramet/cmd"):
+		return "nothing imports cmd"
+	case inCmd && to != "ramet/internal/app":
+		return "cmd imports only ramet/internal/app and the standard library"
+	case inCmd:
+		return ""
+	case namers[to] != "" && from != namers[to]:
+		return "only " + namers[to] + " may name it (and tests); " + room + " may not"
+	case first != "ramet":
+		allowed := outside[topOf(from)]
+		if room != "words" || allowed != "" && within(to, allowed) {
+			return ""
+		}
+		return "words use only the standard library"
+	case topOf(from) == topOf(to):
+		return ""
+	case roomOf(to) == "":
+		return "it stands in no room"
+	}
+	for _, row := range rooms {
+		if row.name == room && !slices.Contains(strings.Fields(row.mayImport), roomOf(to)) {
+			return fmt.Sprintf("%s may import {%s}, not %s", room, row.mayImport, roomOf(to))
+		}
+	}
+	return ""
+}
+
+// within says whether a path is the folder or lies below it.
+func within(p, folder string) bool { return p == folder || strings.HasPrefix(p, folder+"/") }
+
+// topOf is the first part of a path under internal/.
+func topOf(p string) string {
+	rest, _ := strings.CutPrefix(p, "ramet/internal/")
+	top, _, _ := strings.Cut(rest, "/")
+	return top
+}
+
+func roomOf(p string) string {
+	if within(p, "ramet/internal") {
+		for _, row := range rooms {
+			if slices.Contains(strings.Fields(row.packages), topOf(p)) {
+				return row.name
+			}
+		}
+	}
+	return ""
+}
+
+// importsOf reads what each package of the module imports outside its tests,
+// on every operating system. It reads the files itself, because go test sees
+// the files that a test opens, and not those of a go list that it runs: this
+// way a cached result is never older than the source.
+func importsOf(t *testing.T, root string) map[string][]string {
+	t.Helper()
+	imports := map[string][]string{}
+	err := filepath.WalkDir(root, func(file string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name := entry.Name()
+		if entry.IsDir() && file != root {
+			_, nested := os.Stat(filepath.Join(file, "go.mod"))
+			if strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") || name == "testdata" || name == "node_modules" || nested == nil {
+				return filepath.SkipDir
+			}
+		}
+		if entry.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
+			return nil
+		}
+		source, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		parsed, err := parser.ParseFile(token.NewFileSet(), file, source, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		folder, err := filepath.Rel(root, filepath.Dir(file))
+		if err != nil {
+			return err
+		}
+		from := path.Join("ramet", filepath.ToSlash(folder))
+		imports[from] = slices.Grow(imports[from], len(parsed.Imports))
+		for _, spec := range parsed.Imports {
+			to, err := strconv.Unquote(spec.Path.Value)
+			if err != nil {
+				return err
+			}
+			imports[from] = append(imports[from], to)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for from, to := range imports {
+		slices.Sort(to)
+		imports[from] = slices.Compact(to)
+	}
+	return imports
+}
+
+var initLine = regexp.MustCompile(`(?m)^init (\S+) @\S+ ms, (\S+) ms clock`)
+
+func TestNoPackageSlowsDownEveryStart(t *testing.T) {
+	// The build below reads the source where go test does not see it; here it
+	// does.
+	importsOf(t, "../..")
+	for _, file := range []string{"../../go.mod", "../../go.sum"} {
+		if _, err := os.ReadFile(file); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	binary := filepath.Join(t.TempDir(), "ramet")
+	build := exec.CommandContext(t.Context(), "go", "build", "-buildvcs=false", "-o", binary, "ramet/cmd/ramet")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as it is released
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v\n%s", build, err, out)
+	}
+	// A busy machine makes any init slow once. The fastest of a few runs is
+	// what the init itself costs.
+	fastest := map[string]float64{}
+	for range 5 {
+		start := exec.CommandContext(t.Context(), binary, "version")
+		start.Env = append(os.Environ(), "GODEBUG=inittrace=1")
+		var stderr bytes.Buffer
+		start.Stderr = &stderr
+		if err := start.Run(); err != nil {
+			t.Fatalf("%s: %v\n%s", start, err, stderr.Bytes())
+		}
+		for _, match := range initLine.FindAllStringSubmatch(stderr.String(), -1) {
+			took, err := strconv.ParseFloat(match[2], 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if before, ok := fastest[match[1]]; !ok || took < before {
+				fastest[match[1]] = took
+			}
+		}
+	}
+	if len(fastest) == 0 {
+		t.Fatal("the trace names no package")
+	}
+	for name, took := range fastest {
+		if took > slowestInit && slowInits[name] == "" {
+			t.Errorf("init of %s takes %.1f ms of every start, more than %d: pin another version, or import it later", name, took, slowestInit)
+		}
+	}
+}

@@ -1,0 +1,167 @@
+// Package printer shows results: one datum, two printers. A command makes a
+// value that marshals to its public JSON shape and can also write itself as
+// text; the user's flags decide which is shown. Nothing that comes from
+// outside reaches a terminal raw: texts pass through text.Safe here.
+package printer
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"ramet/internal/fault"
+	"ramet/internal/text"
+)
+
+// Datum is a result that can show itself to people. Its JSON form is what
+// encoding/json makes of it.
+type Datum interface {
+	Text(w *Writer)
+}
+
+// Printer writes results to one place in one form.
+type Printer struct {
+	Out   io.Writer
+	JSON  bool
+	Color bool
+	Now   func() time.Time // for ages
+}
+
+// Print shows one datum: an indented JSON value, or text.
+func (p *Printer) Print(d Datum) error {
+	if p.JSON {
+		return p.encode(d, "  ")
+	}
+	return p.text(d)
+}
+
+// PrintLine shows one of many data: a JSON value on a line of its own, or text.
+func (p *Printer) PrintLine(d Datum) error {
+	if p.JSON {
+		return p.encode(d, "")
+	}
+	return p.text(d)
+}
+
+func (p *Printer) encode(d any, indent string) error {
+	enc := json.NewEncoder(p.Out)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", indent)
+	return enc.Encode(d)
+}
+
+func (p *Printer) text(d Datum) error {
+	w := &Writer{color: p.Color, now: p.Now()}
+	d.Text(w)
+	_, err := io.WriteString(p.Out, w.b.String())
+	return err
+}
+
+// Fail shows an error, as {"error":{…}} or as error[CODE]: … on one line.
+func (p *Printer) Fail(err error) {
+	f, ok := fault.Of(err)
+	if !ok {
+		f = &fault.Error{Code: fault.CodeOf(err), Message: err.Error()}
+	}
+	if p.JSON {
+		p.encode(map[string]any{"error": map[string]any{
+			"code": f.Code, "message": f.Message, "hint": f.Hint}}, "")
+		return
+	}
+	w := &Writer{color: p.Color}
+	fmt.Fprintf(p.Out, "%s %s\n", w.style(red, fmt.Sprintf("error[%s]:", f.Code)), text.Line(f.Error(), 4096))
+}
+
+// Writer collects text. Its methods make texts from outside safe.
+type Writer struct {
+	b     strings.Builder
+	color bool
+	now   time.Time
+}
+
+const (
+	bold = "1"
+	dim  = "2"
+	red  = "31"
+)
+
+func (w *Writer) style(code, s string) string {
+	if !w.color {
+		return s
+	}
+	return "\x1b[" + code + "m" + s + "\x1b[0m"
+}
+
+// Bold marks what matters, on a colour terminal.
+func (w *Writer) Bold(s string) Styled { return Styled(w.style(bold, text.Safe(s))) }
+
+// Dim steps back, on a colour terminal.
+func (w *Writer) Dim(s string) Styled { return Styled(w.style(dim, text.Safe(s))) }
+
+// Line writes a formatted line. Strings among the arguments are made safe.
+func (w *Writer) Line(format string, args ...any) {
+	for i, a := range args {
+		if s, ok := a.(string); ok {
+			args[i] = text.Safe(s)
+		}
+	}
+	fmt.Fprintf(&w.b, format+"\n", args...)
+}
+
+// Styled is text that was made safe already and may hold colour.
+type Styled string
+
+// Block writes a text of several lines, each indented.
+func (w *Writer) Block(indent, s string) {
+	for line := range strings.Lines(text.Safe(s)) {
+		w.b.WriteString(indent + strings.TrimSuffix(line, "\n") + "\n")
+	}
+}
+
+// Table writes rows in aligned columns; the first row is the head. The last
+// column is not padded.
+func (w *Writer) Table(rows [][]string) {
+	var widths []int
+	for _, row := range rows {
+		for i, cell := range row {
+			if i == len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+		}
+	}
+	for n, row := range rows {
+		var line strings.Builder
+		for i, cell := range row {
+			cell = text.Safe(cell)
+			line.WriteString(cell)
+			if i < len(row)-1 {
+				line.WriteString(strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell)+2))
+			}
+		}
+		out := strings.TrimRight(line.String(), " ")
+		if n == 0 {
+			out = w.style(dim, out)
+		}
+		w.b.WriteString(out + "\n")
+	}
+}
+
+// Age is how long ago something was, in one unit.
+func (w *Writer) Age(t time.Time) string {
+	switch d := w.now.Sub(t); {
+	case d < 0:
+		return "0s"
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", d/time.Second)
+	case d < time.Hour:
+		return fmt.Sprintf("%dm", d/time.Minute)
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%dh", d/time.Hour)
+	default:
+		return fmt.Sprintf("%dd", d/(24*time.Hour))
+	}
+}

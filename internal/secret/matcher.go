@@ -1,0 +1,75 @@
+package secret
+
+import "strings"
+
+// prefixLen is how many bytes of a pattern are hashed; no pattern is shorter.
+const prefixLen = 4
+
+// matcher finds many patterns in one pass: a bit for the hash of the next four
+// bytes says whether any pattern can begin here, which is nearly always no.
+type matcher struct {
+	may      [1 << 16 / 64]uint64
+	byPrefix map[uint32][]pattern
+}
+
+// newMatcher is nil when there is nothing to look for.
+func newMatcher(patterns []pattern) *matcher {
+	m := &matcher{byPrefix: map[uint32][]pattern{}}
+	for _, p := range patterns {
+		if len(p.text) < prefixLen {
+			continue
+		}
+		x := prefix(p.text, 0)
+		h := hash(x)
+		m.may[h/64] |= 1 << (h % 64)
+		m.byPrefix[x] = append(m.byPrefix[x], p)
+	}
+	if len(m.byPrefix) == 0 {
+		return nil
+	}
+	return m
+}
+
+// find appends a span for every occurrence, overlapping ones included.
+func (m *matcher) find(s string, spans []span) []span {
+	for i := 0; i+prefixLen <= len(s); i++ {
+		x := prefix(s, i)
+		h := hash(x)
+		if m.may[h/64]&(1<<(h%64)) == 0 {
+			continue
+		}
+		for _, p := range m.byPrefix[x] {
+			if strings.HasPrefix(s[i:], p.text) {
+				spans = append(spans, p.spanAt(s, i))
+			}
+		}
+	}
+	return spans
+}
+
+// spanAt is the pattern's place when it begins at i, with the characters that
+// hold some bits of it, and the padding behind them.
+func (p pattern) spanAt(s string, i int) span {
+	from, to := i, i+len(p.text)
+	if p.before && from > 0 && isBase64(s[from-1]) {
+		from--
+	}
+	if p.after && to < len(s) && isBase64(s[to]) {
+		to++
+		for n := 0; n < 2 && to < len(s) && s[to] == '='; n++ {
+			to++
+		}
+	}
+	return span{from, to, p.label}
+}
+
+func isBase64(c byte) bool {
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' ||
+		c == '+' || c == '/' || c == '-' || c == '_'
+}
+
+func prefix(s string, i int) uint32 {
+	return uint32(s[i]) | uint32(s[i+1])<<8 | uint32(s[i+2])<<16 | uint32(s[i+3])<<24
+}
+
+func hash(x uint32) uint32 { return x * 0x9E3779B1 >> 16 }

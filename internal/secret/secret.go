@@ -1,0 +1,132 @@
+// Package secret takes secrets out of texts before they are kept or shown.
+//
+// A Redactor knows two kinds. Own credentials are exact values given by the
+// caller; they are found as they are and in these disguises:
+//
+//   - percent-encoded, in whole or in part, one layer deep (URLs, forms)
+//   - base64, standard or URL alphabet, alone or inside something larger that
+//     was encoded ("user:key" of HTTP Basic), on one line
+//   - escaped as in a JSON string
+//
+// Known formats are the rules of gitleaks, built in; no file and no variable
+// of the environment can change them, nor can a remark in the text. Rules that
+// gitleaks binds to file names do not apply.
+//
+// What is found becomes [redacted:NAME], NAME being the credential's name or
+// the rule's. In names, bytes other than letters, digits, "_", "." and "-"
+// become "_", and 64 bytes are kept. Secrets that overlap become one marker,
+// named after the one that begins first.
+//
+// It promises, for Own and All:
+//
+//   - no value survives, in any of the forms above
+//   - a text without secrets comes back byte for byte, not UTF-8 included
+//   - redacting twice is redacting once
+//   - concurrent use is safe, and nothing is printed
+//
+// Values shorter than MinValue bytes are ignored: they are found everywhere in
+// innocent text, and the markers would tell more than they hide. A value that
+// is part of a marker (such as "redacted") is ignored too.
+package secret
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// MinValue is the length in bytes below which a value is not looked for.
+const MinValue = 8
+
+// Redactor replaces secrets. It does not change after New.
+type Redactor struct {
+	markers []string        // of the own credentials, sorted
+	own     *matcher        // nil when there is no value to look for
+	every   func() []string // the own markers and those of the rules
+}
+
+// New makes a redactor of our own credentials: name to exact value. Of names
+// that share a value the first in order is shown.
+func New(values map[string]string) *Redactor {
+	r := &Redactor{markers: []string{marker(nameless)}}
+	names := slices.Sorted(maps.Keys(values))
+	for _, name := range names {
+		r.markers = append(r.markers, marker(name))
+	}
+	slices.Sort(r.markers)
+	r.markers = slices.Compact(r.markers)
+
+	var patterns []pattern
+	var texts []string
+	for _, name := range names {
+		if len(values[name]) < MinValue {
+			continue
+		}
+		for _, p := range disguises(values[name]) {
+			// Looking for a piece of a marker would never come to an end.
+			if containedIn(p.text, r.markers) {
+				continue
+			}
+			p.label = marker(name)
+			patterns = append(patterns, p)
+			texts = append(texts, p.text)
+		}
+	}
+	r.own = newMatcher(patterns)
+	r.every = sync.OnceValue(func() []string {
+		return slices.Concat(r.markers, without(known().markers, texts))
+	})
+	return r
+}
+
+// Own replaces the values of our own credentials and nothing else.
+func (r *Redactor) Own(s string) string {
+	for {
+		next := r.ownOnce(s, r.markers)
+		if next == s {
+			return s
+		}
+		// A replacement can bring the pieces of another value together.
+		s = next
+	}
+}
+
+// All replaces what Own replaces, and secrets of known formats. The first call
+// in a process builds the rules, which takes some milliseconds.
+func (r *Redactor) All(s string) string {
+	rules, markers := known(), r.every()
+	for {
+		next := r.ownOnce(s, markers)
+		next = rules.once(next, markers)
+		if next == s {
+			return s
+		}
+		s = next
+	}
+}
+
+// without leaves out the markers that would show one of our own values.
+func without(markers, texts []string) []string {
+	return slices.DeleteFunc(slices.Clone(markers), func(m string) bool {
+		return slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(m, text) })
+	})
+}
+
+// ownOnce is one pass. Each pass that changes anything leaves fewer bytes
+// outside markers, so passes come to an end.
+func (r *Redactor) ownOnce(s string, markers []string) string {
+	if r.own == nil {
+		return s
+	}
+	spans := r.own.find(s, nil)
+	if plain, ok := percentDecoded(s); ok {
+		if found := r.own.find(plain, nil); len(found) > 0 {
+			place := percentPlaces(s)
+			for _, sp := range found {
+				spans = append(spans, span{place[sp.from], place[sp.to], sp.label})
+			}
+		}
+	}
+	return replace(s, spans, markers)
+}

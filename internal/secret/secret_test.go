@@ -1,0 +1,148 @@
+package secret
+
+import (
+	"encoding/base64"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+)
+
+const (
+	apiKey  = "sk-test-4f9A8cQ2/zX7+kL0=="
+	token   = "tok\"en<with>odd & chars\\"
+	overlap = "kL0==another-value"
+)
+
+func sample() *Redactor {
+	return New(map[string]string{
+		"API_KEY": apiKey, "TOKEN": token, "OVERLAP": overlap, "SHORT": "1234567", "TWIN": apiKey, "odd name]": "odd-name-value",
+	})
+}
+
+func TestOwnFindsEveryForm(t *testing.T) {
+	std, raw := base64.StdEncoding.EncodeToString, base64.RawURLEncoding.EncodeToString
+	for name, c := range map[string]struct{ in, want string }{
+		"as it is":           {"key " + apiKey + " end", "key [redacted:API_KEY] end"},
+		"alone":              {apiKey, "[redacted:API_KEY]"},
+		"twice":              {apiKey + apiKey, "[redacted:API_KEY][redacted:API_KEY]"},
+		"query":              {"?k=" + url.QueryEscape(apiKey) + "&x=1", "?k=[redacted:API_KEY]&x=1"},
+		"path":               {"/" + url.PathEscape(token) + "/", "/[redacted:TOKEN]/"},
+		"form":               {"t=" + url.QueryEscape(token), "t=[redacted:TOKEN]"},
+		"lower-case hex":     {strings.ToLower("%2D") + apiKey[8:], "%2d" + apiKey[8:]},
+		"partly encoded":     {"x%73k" + apiKey[2:], "x[redacted:API_KEY]"},
+		"base64":             {"<" + std([]byte(apiKey)) + ">", "<[redacted:API_KEY]>"},
+		"base64 url":         {raw([]byte(apiKey)), "[redacted:API_KEY]"},
+		"base64 in a query":  {"?a=" + url.QueryEscape(std([]byte(apiKey))), "?a=[redacted:API_KEY]"},
+		"json":               {`{"t":"tok\"en<with>odd & chars\\"}`, `{"t":"[redacted:TOKEN]"}`},
+		"json for html":      {`{"t":"tok\"en\u003cwith\u003eodd \u0026 chars\\"}`, `{"t":"[redacted:TOKEN]"}`},
+		"overlapping":        {"a " + apiKey + "another-value b", "a [redacted:API_KEY] b"},
+		"the later alone":    {"a " + overlap + " b", "a [redacted:OVERLAP] b"},
+		"too short":          {"a 1234567 b", "a 1234567 b"},
+		"odd name":           {"odd-name-value", "[redacted:odd_name_]"},
+		"a strange marker":   {"[redacted:" + apiKey + "]", "[redacted:[redacted:API_KEY]]"},
+		"percent, no secret": {"100 % of 50%25 and %zz", "100 % of 50%25 and %zz"},
+		"not UTF-8":          {"\xff\xfe" + apiKey + "\x00", "\xff\xfe[redacted:API_KEY]\x00"},
+		"known format":       {githubToken, githubToken},
+	} {
+		if got := sample().Own(c.in); got != c.want {
+			t.Errorf("%s: %q\n got %q\nwant %q", name, c.in, got, c.want)
+		}
+	}
+}
+
+// A value inside something larger that was encoded as a whole can begin at any
+// of three places in a group; no bit of it may remain.
+func TestOwnFindsAValueWithinBase64(t *testing.T) {
+	r := sample()
+	for before := range 7 {
+		for after := range 7 {
+			for _, enc := range []*base64.Encoding{base64.StdEncoding, base64.RawStdEncoding, base64.URLEncoding, base64.RawURLEncoding} {
+				text := strings.Repeat("u", before) + apiKey + strings.Repeat("v", after)
+				got := r.Own("Basic " + enc.EncodeToString([]byte(text)) + "\n")
+				rest, found := strings.CutPrefix(strings.Replace(got, "[redacted:API_KEY]", "", 1), "Basic ")
+				rest = strings.TrimRight(rest, "=\n")
+				// Characters that hold only bits of the neighbours may stay.
+				begin, end := before*8, (before+len(apiKey))*8
+				stay := begin/6 + (len(text)*8+5)/6 - (end+5)/6
+				if !found || len(rest) != stay {
+					t.Errorf("%d before, %d after: %q leaves %d characters, want %d", before, after, got, len(rest), stay)
+				}
+			}
+		}
+	}
+}
+
+func TestValuesThatLookLikeMarkers(t *testing.T) {
+	r := New(map[string]string{"A": "redacted", "B": "]abcdefgh", "C": "secret-value", "D": "github-pat", "E": "[redacted:A]"})
+	for in, want := range map[string]string{
+		"redacted":                "redacted", // part of every marker, so no secret
+		"secret-valueabcdefgh":    "[redacted:B]",
+		"[redacted:A]abcdefgh":    "[redacted:B]",
+		"[redacted:C":             "[redacted:C",
+		"[redacted:[redacted:C]]": "[redacted:[redacted:C]]",
+	} {
+		if got := r.Own(in); got != want {
+			t.Errorf("%q became %q, want %q", in, got, want)
+		}
+	}
+	// A rule must not be named when its name is a value.
+	if got := r.All("x " + githubToken); got != "x [redacted:secret]" {
+		t.Errorf("got %q", got)
+	}
+	if got := r.All("[redacted:github-pat]"); got != "[redacted:[redacted:D]]" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestNothingToLookFor(t *testing.T) {
+	for _, r := range []*Redactor{New(nil), New(map[string]string{"A": ""})} {
+		if got := r.Own(apiKey); got != apiKey {
+			t.Errorf("got %q", got)
+		}
+		if got := r.All("plain"); got != "plain" {
+			t.Errorf("got %q", got)
+		}
+	}
+}
+
+func TestARedactorIsSharedByGoroutines(t *testing.T) {
+	r := sample()
+	in := "a " + apiKey + "\nexport TOKEN=" + githubToken + "\n"
+	want := "a [redacted:API_KEY]\nexport TOKEN=[redacted:github-pat]\n"
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			for range 20 {
+				if got := r.All(in); got != want {
+					t.Errorf("got %q", got)
+				}
+			}
+		})
+	}
+	all.Wait()
+}
+
+func FuzzRedact(f *testing.F) {
+	f.Add("text", apiKey, token)
+	f.Add("token = aB3dE5fG7hI9jK1lM3nO5pQ7rS9tU1vW3xY5", "redacted:", "[redacted:A]")
+	f.Add("%41%42%"+githubToken, "ABABABAB", "BABABABA")
+	f.Add("-----BEGIN PRIVATE KEY-----\n", "aaaaaaaaaaaa", "]aaaaaaa")
+	f.Add("api_key\n:::= `'aaaaaaaaaaaa0123456789\\n", "%25%25%25", "========")
+	f.Fuzz(func(t *testing.T, text, a, b string) {
+		r := New(map[string]string{"A": a, "B": b})
+		text = text + a + b + url.QueryEscape(a) + " " + base64.StdEncoding.EncodeToString([]byte(b+text+a))
+		for name, redact := range map[string]func(string) string{"Own": r.Own, "All": r.All} {
+			got := redact(text)
+			for _, value := range []string{a, b} {
+				looked := len(value) >= MinValue && !containedIn(value, r.markers)
+				if looked && strings.Contains(got, value) {
+					t.Errorf("%s: %q survives in %q", name, value, got)
+				}
+			}
+			if again := redact(got); again != got {
+				t.Errorf("%s: not idempotent:\n%q\n%q", name, got, again)
+			}
+		}
+	})
+}

@@ -1,0 +1,134 @@
+// Package workspace finds out which workspace a command means.
+//
+// The project is the nearest folder upwards that holds .ramet or .git (in a
+// git worktree .git is a file, and the worktree is a project of its own), else
+// the current folder; always as a real path. Its database lies in ramet's home,
+// not in the project. A database can be named outright with --db or RAMET_DB.
+package workspace
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"ramet/internal/fault"
+	"ramet/internal/nearest"
+)
+
+// Choice is what the user said, strongest first.
+type Choice struct {
+	DB        string // --db or RAMET_DB: a file or a postgres:// URL
+	Workspace string // --workspace: a project's folder, or the name of a known workspace
+	ConfigDB  string // db of the configuration
+	Home      string // ramet's home
+	Dir       string // where the command was given
+}
+
+// Place is where the workspace is.
+type Place struct {
+	DB      string // absolute path, or URL
+	Project string // real path of the project's folder; where agent 0 lives
+	Name    string // of the workspace, for people
+}
+
+// Locate decides.
+func Locate(c Choice) (Place, error) {
+	project, err := Project(c.Dir)
+	if err != nil {
+		return Place{}, err
+	}
+	switch {
+	case c.DB != "":
+		return named(c.DB, c.Dir, project), nil
+	case c.Workspace != "":
+		return c.known()
+	case c.ConfigDB != "":
+		return named(c.ConfigDB, c.Dir, project), nil
+	}
+	return c.of(project), nil
+}
+
+func named(db, dir, project string) Place {
+	if !strings.Contains(db, "://") && !filepath.IsAbs(db) {
+		db = filepath.Join(dir, db)
+	}
+	return Place{DB: db, Project: project, Name: "--db"}
+}
+
+func (c Choice) of(project string) Place {
+	name := Name(project)
+	return Place{DB: filepath.Join(c.Home, "workspaces", name, "ramet.db"), Project: project, Name: name}
+}
+
+// known is a project's folder, or a workspace by its name.
+func (c Choice) known() (Place, error) {
+	dir := c.Workspace
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(c.Dir, dir)
+	}
+	if info, err := os.Stat(dir); err == nil && info.IsDir() {
+		project, err := Project(dir)
+		return c.of(project), err
+	}
+	var fits, all []string
+	entries, _ := os.ReadDir(filepath.Join(c.Home, "workspaces")) // none yet is no error
+	for _, e := range entries {
+		all = append(all, e.Name())
+		if e.Name() == c.Workspace || strings.HasPrefix(e.Name(), c.Workspace+"-") && len(e.Name()) == len(c.Workspace)+9 {
+			fits = append(fits, e.Name())
+		}
+	}
+	switch len(fits) {
+	case 1:
+		project, err := Project(c.Dir)
+		return Place{DB: filepath.Join(c.Home, "workspaces", fits[0], "ramet.db"), Project: project, Name: fits[0]}, err
+	case 0:
+		err := fault.New(fault.NotFound, "no folder and no workspace %q", c.Workspace)
+		if near := nearest.Word(c.Workspace, all); near != "" {
+			return Place{}, err.WithHint("did you mean %q?", near)
+		}
+		return Place{}, err.WithHint("give a project's folder, or a name under %s", filepath.Join(c.Home, "workspaces"))
+	}
+	return Place{}, fault.New(fault.Ambiguous, "%q fits several workspaces: %s", c.Workspace, strings.Join(fits, ", ")).
+		WithHint("give the whole name")
+}
+
+// Project is the folder of the project that dir belongs to.
+func Project(dir string) (string, error) {
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return "", fault.New(fault.NotFound, "folder %s: %w", dir, err)
+	}
+	if real, err = filepath.Abs(real); err != nil {
+		return "", err
+	}
+	for at := real; ; at = filepath.Dir(at) {
+		for _, sign := range []string{".ramet", ".git"} {
+			if _, err := os.Lstat(filepath.Join(at, sign)); err == nil {
+				return at, nil
+			}
+		}
+		if at == filepath.Dir(at) {
+			return real, nil
+		}
+	}
+}
+
+var unfit = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
+
+// Name is that of a project's workspace: its folder's, made fit for a file
+// name, and eight hex digits of its path.
+func Name(project string) string {
+	base := strings.Trim(unfit.ReplaceAllString(filepath.Base(project), "-"), "-.")
+	if base == "" {
+		base = "root"
+	}
+	if len(base) > 100 {
+		base = base[:100]
+	}
+	sum := sha256.Sum256([]byte(project))
+	return fmt.Sprintf("%s-%x", base, sum[:4])
+}
