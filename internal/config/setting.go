@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"ramet/internal/fault"
+	"ramet/internal/nearest"
 )
 
 // Setting describes one key, for the loader, the help and the documentation.
@@ -61,12 +62,12 @@ func lookup(key string) (Setting, error) {
 		}
 	}
 	f := fault.New(fault.InvalidConfig, "unknown key %q", key)
-	if near, ok := nearest(key); ok {
-		return Setting{}, f.WithHint("did you mean %q?", near)
-	}
 	var keys []string
 	for _, s := range settings {
 		keys = append(keys, s.Key)
+	}
+	if near := nearest.Word(strings.ToLower(key), keys); near != "" {
+		return Setting{}, f.WithHint("did you mean %q?", near)
 	}
 	return Setting{}, f.WithHint("known keys: %s", strings.Join(keys, ", "))
 }
@@ -98,39 +99,5 @@ func at(where string, err error) error {
 	return &placed
 }
 
-// nearest is the known key with the fewest changes, if there are few.
-func nearest(key string) (string, bool) {
-	if len(key) > 64 { // the measure is quadratic, and nothing is near anyway
-		return "", false
-	}
-	best, least := "", 3
-	for _, s := range settings {
-		if d := distance(strings.ToLower(key), s.Key); d < least {
-			best, least = s.Key, d
-		}
-	}
-	return best, best != ""
-}
-
-// distance is Levenshtein's.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := diagonal
-			if a[i] != b[j] {
-				change++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(change, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
-}
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -1,10 +1,17 @@
 // Package nearest finds the word a user probably meant.
 package nearest
 
+// longest bounds the work: the measure is quadratic, and to a word that long
+// nothing is near.
+const longest = 100
+
 // Word returns the candidate closest to word, or "" when none is close enough
 // to be worth suggesting: at most a third of the letters may differ, one at
 // the least.
 func Word(word string, candidates []string) string {
+	if len(word) > longest {
+		return ""
+	}
 	best, bestDistance := "", max(1, len(word)/3)+1
 	for _, c := range candidates {
 		if d := distance(word, c); d < bestDistance {
