@@ -68,7 +68,9 @@ func (s *session) gcCommand() *cobra.Command {
 // swept is the datum of gc.
 type swept registry.Swept
 
-func (d swept) Text(w *printer.Writer) { w.Line("dropped %s, %d bytes", count(int(d.Blobs), "blob"), d.Bytes) }
+func (d swept) Text(w *printer.Writer) {
+	w.Line("dropped %s, %d bytes", count(int(d.Blobs), "blob"), d.Bytes)
+}
 
 func (s *session) backupCommand() *cobra.Command {
 	return &cobra.Command{

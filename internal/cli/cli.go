@@ -308,4 +308,3 @@ func (s *session) hide(err error) error {
 	}
 	return err
 }
-

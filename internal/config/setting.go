@@ -99,5 +99,4 @@ func at(where string, err error) error {
 	return &placed
 }
 
-
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

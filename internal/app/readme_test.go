@@ -1,0 +1,72 @@
+package app_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// Everything that the README's tour prints is printed: each console block is
+// carried out by a shell with the built binary, in a fresh home and project.
+func TestTheReadmesTourIsTrue(t *testing.T) {
+	text, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	bin := t.TempDir()
+	build := exec.Command("go", "build", "-o", filepath.Join(bin, "ramet"), "../../cmd/ramet")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("build: %v\n%s", err, out)
+	}
+	project := t.TempDir()
+	steps := tour(string(text))
+	if len(steps) < 10 {
+		t.Fatalf("the README has a tour of %d steps", len(steps))
+	}
+	for _, s := range steps {
+		cmd := exec.Command("sh", "-c", s.command+" 2>&1")
+		cmd.Dir = project
+		cmd.Env = []string{"PATH=" + bin + ":" + os.Getenv("PATH"), "HOME=" + filepath.Join(project, "home")}
+		out, _ := cmd.CombinedOutput() // the tour ends with an error, on purpose
+		if got, want := steady(string(out)), steady(s.output); got != want {
+			t.Fatalf("$ %s\nprints\n%s\nand the README says\n%s", s.command, out, s.output)
+		}
+	}
+}
+
+type step struct{ command, output string }
+
+// tour reads the console blocks: commands behind "$ ", output below.
+func tour(readme string) []step {
+	var steps []step
+	inside := false
+	for line := range strings.Lines(readme) {
+		switch {
+		case strings.HasPrefix(line, "```"):
+			inside = strings.HasPrefix(line, "```console")
+		case inside && strings.HasPrefix(line, "$ "):
+			steps = append(steps, step{command: strings.TrimSpace(line[2:])})
+		case inside:
+			steps[len(steps)-1].output += line
+		}
+	}
+	return steps
+}
+
+var (
+	uuid  = regexp.MustCompile(`\b[A-Za-z0-9][A-Za-z0-9_-]{21}(\s|$)`)
+	short = regexp.MustCompile(`(^|\s)[A-Za-z0-9][A-Za-z0-9_-]{7}(  running|  dead| after)`)
+	stamp = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z`)
+	age   = regexp.MustCompile(`\b\d+s\b`)
+)
+
+// steady hides what differs from run to run: ids that are drawn, and times.
+func steady(s string) string {
+	s = uuid.ReplaceAllString(s, "UUID$1")
+	s = short.ReplaceAllString(s, "${1}SHORT$2")
+	s = stamp.ReplaceAllString(s, "TIME")
+	return age.ReplaceAllString(s, "AGE")
+}
