@@ -18,6 +18,7 @@ const (
 	InvalidText   Code = "INVALID_TEXT"
 	InvalidKind   Code = "INVALID_KIND"
 	InvalidConfig Code = "INVALID_CONFIG"
+	InvalidEvent  Code = "INVALID_EVENT"
 
 	NotFound Code = "NOT_FOUND"
 
@@ -29,6 +30,8 @@ const (
 	Ambiguous         Code = "AMBIGUOUS"
 	Conflict          Code = "CONFLICT"
 	IllegalTransition Code = "ILLEGAL_TRANSITION"
+
+	InvalidStateTransition Code = "INVALID_STATE_TRANSITION"
 
 	EventChainBroken Code = "EVENT_CHAIN_BROKEN"
 	HistoryDamaged   Code = "HISTORY_DAMAGED"
@@ -66,6 +69,7 @@ var table = []Row{
 	{InvalidText, 2, "text that is empty, too long, not UTF-8 or holds NUL"},
 	{InvalidKind, 2, "a message kind that does not exist or may not be written by hand"},
 	{InvalidConfig, 2, "a configuration key or value that is not understood"},
+	{InvalidEvent, 2, "an event or payload that does not have its form"},
 	{NotFound, 3, "no agent, message, letter, mark or file of that name"},
 	{Locked, 4, "another process holds the database or a lock file"},
 	{Leased, 4, "a live process holds the agent"},
@@ -75,6 +79,7 @@ var table = []Row{
 	{Ambiguous, 4, "a prefix that fits several agents"},
 	{Conflict, 4, "the request contradicts what is stored"},
 	{IllegalTransition, 4, "the state does not allow this step"},
+	{InvalidStateTransition, 4, "a run or section does not go that way"},
 	{EventChainBroken, 5, "a run's event log was changed or cut"},
 	{HistoryDamaged, 5, "an agent's history was changed or cut"},
 	{StorageFull, 6, "no space left; nothing was lost, free space and repeat"},

@@ -22,7 +22,7 @@ import (
 // room that names the first part of its path. Its own code (not its tests) may
 // import its own subpackages, the rooms listed, and code from outside ramet.
 var rooms = []struct{ name, packages, mayImport string }{
-	{"words", "id chain fault text nearest", "words"},
+	{"words", "id chain fault text nearest shape", "words"},
 	{"domain", "agent history mail ledger run telemetry command", "words"},
 	{"registry", "registry", "words domain"},
 	{"shared", "durable seal secret config printer workspace pgtest", "words domain registry shared"},
@@ -35,6 +35,7 @@ var rooms = []struct{ name, packages, mayImport string }{
 // outside is what words may use besides the standard library.
 var outside = map[string]string{
 	"chain": "github.com/go-json-experiment/json",
+	"shape": "github.com/go-json-experiment/json",
 }
 
 // namers lists the packages that only the ones named may import.

@@ -1,0 +1,219 @@
+package run
+
+import (
+	"fmt"
+	"sort"
+
+	"ramet/internal/fault"
+)
+
+// Plan is what a resume would do.
+type Plan struct {
+	RunID     string      `json:"run_id"`
+	From      State       `json:"from_state"`   // as the log left it
+	Resume    State       `json:"resume_state"` // where to go on
+	Rewind    bool        `json:"rewind"`       // a RESUME_REWIND is needed to get there
+	Reopen    bool        `json:"reopen"`       // a RUN_REOPENED is needed first
+	Skip      []Skipped   `json:"skip"`
+	Discard   []Discarded `json:"discard"` // interrupted: failed, and queued again
+	Queue     []Queued    `json:"queue"`
+	Unknown   []Unknown   `json:"unknown_outcome"`
+	Artifacts []Changed   `json:"changed_artifacts"`
+}
+
+// Skipped is completed work that is not done again.
+type Skipped struct {
+	WorkItemID string `json:"work_item_id"`
+	Why        string `json:"why"`
+}
+
+// Discarded is an item that was interrupted.
+type Discarded struct {
+	WorkItemID string `json:"work_item_id"`
+}
+
+// Queued is work to be done.
+type Queued struct {
+	WorkItemID string `json:"work_item_id"` // of the attempt to be made
+	Worker     string `json:"worker"`
+	ScopeKey   string `json:"scope_key"`
+	Attempt    int64  `json:"attempt"`
+	Why        string `json:"why"`
+}
+
+// Unknown is an external effect of which nobody knows whether it happened.
+type Unknown struct {
+	WorkItemID string `json:"work_item_id"`
+	Why        string `json:"why"`
+}
+
+// Changed is an artifact that is not what the log says.
+type Changed struct {
+	Name string `json:"name"`
+	Path string `json:"path"`
+	Why  string `json:"why"`
+}
+
+// Wishes are what the user asked of a resume.
+type Wishes struct {
+	Redo       []string // work items to do again, completed or not
+	Force      bool     // everything again
+	FromFailed bool     // reopen a FAILED run
+}
+
+// Disk tells the hash of a file of the run as it is now, and whether it is there.
+type Disk func(path string) (sha256 string, ok bool)
+
+// PlanResume decides what a resume would do. It is pure: the snapshot has all
+// events applied, and disk answers for the files.
+func PlanResume(s Snapshot, disk Disk, w Wishes) (Plan, error) {
+	p := Plan{RunID: s.RunID, From: s.RunState, Resume: s.RunState, Skip: []Skipped{}, Discard: []Discarded{},
+		Queue: []Queued{}, Unknown: []Unknown{}, Artifacts: []Changed{}}
+	if err := p.entry(s, w); err != nil {
+		return p, err
+	}
+	redo := map[string]bool{}
+	for _, id := range w.Redo {
+		redo[id] = true
+	}
+	for _, item := range latest(s.WorkItems) {
+		p.decide(s, item, disk, w.Force || redo[item.WorkItemID])
+		delete(redo, item.WorkItemID)
+	}
+	for id := range redo {
+		return p, fault.New(fault.NotFound, "no current work item %.120q to do again", id).
+			WithHint("`ramet run show` lists the items; name the latest attempt")
+	}
+	for _, a := range s.Artifacts {
+		if why := compare(disk, a.Path, a.SHA256); why != "" {
+			p.Artifacts = append(p.Artifacts, Changed{a.Name, a.Path, why})
+		}
+	}
+	return p, nil
+}
+
+// entry finds the state to go on from.
+func (p *Plan) entry(s Snapshot, w Wishes) error {
+	switch {
+	case s.RunState == Done, s.RunState == Cancelled:
+		return fault.New(fault.IllegalTransition, "run %s is %s", s.RunID, s.RunState).
+			WithHint("it does not reopen; fork it (`ramet run fork`) to go on from an earlier event")
+	case s.RunState == Failed && !w.FromFailed:
+		return fault.New(fault.IllegalTransition, "run %s is FAILED", s.RunID).
+			WithHint("resume it with --from-failed")
+	case s.RunState == Failed:
+		p.Reopen, p.Resume = true, p.beforeFailure(s)
+	case w.Force:
+		p.Resume, p.Rewind = Created, s.RunState != Created
+	}
+	if to, ok := p.Resume.RewindTo(); ok {
+		p.Resume, p.Rewind = to, true
+	}
+	return nil
+}
+
+// beforeFailure is the latest stable state whose promises the work items show:
+// the log of a failed run does not say where it failed, its items do.
+func (p *Plan) beforeFailure(s Snapshot) State {
+	switch {
+	case s.PR != nil:
+		return PROpened
+	case len(s.Gates) > 0:
+		return DraftReady
+	case len(s.WorkItems) > 0:
+		return PlanReady
+	}
+	return Created
+}
+
+// latest are the newest attempts, by worker and scope, in the order of queueing.
+func latest(items []WorkItem) []WorkItem {
+	type unit struct{ worker, scope string }
+	newest := map[unit]int{}
+	for i, w := range items {
+		u := unit{w.Worker, w.ScopeKey}
+		if j, ok := newest[u]; !ok || items[j].Attempt < w.Attempt {
+			newest[u] = i
+		}
+	}
+	var at []int
+	for _, i := range newest {
+		at = append(at, i)
+	}
+	sort.Ints(at)
+	out := make([]WorkItem, len(at))
+	for k, i := range at {
+		out[k] = items[i]
+	}
+	return out
+}
+
+func (p *Plan) decide(s Snapshot, w WorkItem, disk Disk, again bool) {
+	switch {
+	case again && w.Status == Completed:
+		p.again(s, w, "asked for")
+	case w.Status == Completed:
+		if why := stale(disk, w); why != "" {
+			p.again(s, w, why)
+		} else {
+			p.Skip = append(p.Skip, Skipped{w.WorkItemID, "completed; its inputs and outputs are unchanged"})
+		}
+	case w.Status == ItemSkipped:
+		p.Skip = append(p.Skip, Skipped{w.WorkItemID, "skipped before"})
+	case w.Status == InProgress && w.External() && !again:
+		p.Unknown = append(p.Unknown, Unknown{w.WorkItemID, unknownWhy(w)})
+	case w.Status == InProgress:
+		p.Discard = append(p.Discard, Discarded{w.WorkItemID})
+		p.again(s, w, "interrupted")
+	case w.Status == Pending:
+		p.Queue = append(p.Queue, Queued{w.WorkItemID, w.Worker, w.ScopeKey, w.Attempt, "was waiting"})
+	case w.Status == ItemFailed && (again || w.Retryable != nil && *w.Retryable):
+		p.again(s, w, "failed before, can be tried again")
+	case w.Status == ItemFailed:
+		p.Skip = append(p.Skip, Skipped{w.WorkItemID, "failed for good; --redo does it again"})
+	}
+}
+
+func unknownWhy(w WorkItem) string {
+	if w.IdempotencyKey != nil {
+		return fmt.Sprintf("its outcome is unknown; look up the key %s, or name it with --redo", *w.IdempotencyKey)
+	}
+	return "its outcome is unknown and cannot be looked up; --redo does it again"
+}
+
+func (p *Plan) again(s Snapshot, w WorkItem, why string) {
+	n := w.Attempt + 1
+	p.Queue = append(p.Queue, Queued{ItemID(s.RunID, w.Worker, n, w.ScopeKey), w.Worker, w.ScopeKey, n, why})
+}
+
+// stale says why a completed item must be done again, or nothing.
+func stale(disk Disk, w WorkItem) string {
+	for _, f := range w.Inputs {
+		if f.SHA256 != nil {
+			if why := compare(disk, f.Path, *f.SHA256); why != "" {
+				return fmt.Sprintf("its input %s %s", f.Path, why)
+			}
+		}
+	}
+	for _, f := range w.Outputs {
+		if f.SHA256 == nil {
+			if _, ok := disk(f.Path); !ok {
+				return fmt.Sprintf("its output %s is missing", f.Path)
+			}
+		} else if why := compare(disk, f.Path, *f.SHA256); why != "" {
+			return fmt.Sprintf("its output %s %s", f.Path, why)
+		}
+	}
+	return ""
+}
+
+func compare(disk Disk, path, sha256 string) string {
+	have, ok := disk(path)
+	switch {
+	case !ok:
+		return "is missing"
+	case have != sha256:
+		return "was changed"
+	}
+	return ""
+}

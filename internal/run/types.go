@@ -1,0 +1,176 @@
+package run
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/go-json-experiment/json"
+
+	"ramet/internal/fault"
+	"ramet/internal/shape"
+)
+
+// Type of an event.
+type Type string
+
+// The types that this version knows.
+const (
+	RunCreated          Type = "RUN_CREATED"
+	RunStateChanged     Type = "RUN_STATE_CHANGED"
+	RunCompleted        Type = "RUN_COMPLETED"
+	RunFailed           Type = "RUN_FAILED"
+	RunCancelled        Type = "RUN_CANCELLED"
+	RunReopened         Type = "RUN_REOPENED"
+	RunForked           Type = "RUN_FORKED"
+	ResumeRewind        Type = "RESUME_REWIND"
+	InputsCloned        Type = "INPUTS_CLONED"
+	ArtifactWritten     Type = "ARTIFACT_WRITTEN"
+	WorkItemQueued      Type = "WORK_ITEM_QUEUED"
+	WorkItemStarted     Type = "WORK_ITEM_STARTED"
+	WorkItemFinished    Type = "WORK_ITEM_FINISHED"
+	WorkItemFailed      Type = "WORK_ITEM_FAILED"
+	WorkItemInvalidated Type = "WORK_ITEM_INVALIDATED"
+	GateRunStarted      Type = "GATE_RUN_STARTED"
+	GateRunFinished     Type = "GATE_RUN_FINISHED"
+	IssueOpened         Type = "ISSUE_OPENED"
+	IssueResolved       Type = "ISSUE_RESOLVED"
+	SectionStateChanged Type = "SECTION_STATE_CHANGED"
+	PullRequestOpened   Type = "PR_OPENED"
+	LLMCallStarted      Type = "LLM_CALL_STARTED"
+	LLMCallFinished     Type = "LLM_CALL_FINISHED"
+	LLMCallFailed       Type = "LLM_CALL_FAILED"
+	LLMCacheHit         Type = "LLM_CACHE_HIT"
+)
+
+// Types lists all of them.
+func Types() []Type {
+	return []Type{RunCreated, RunStateChanged, RunCompleted, RunFailed, RunCancelled, RunReopened, RunForked,
+		ResumeRewind, InputsCloned, ArtifactWritten, WorkItemQueued, WorkItemStarted, WorkItemFinished, WorkItemFailed,
+		WorkItemInvalidated, GateRunStarted, GateRunFinished, IssueOpened, IssueResolved, SectionStateChanged,
+		PullRequestOpened, LLMCallStarted, LLMCallFinished, LLMCallFailed, LLMCacheHit}
+}
+
+var (
+	hash256  = shape.Match(`[0-9a-f]{64}`)
+	name     = shape.Text(1)
+	runState = shape.Enum(texts(States())...)
+	section  = shape.Enum(texts(SectionStates())...)
+	runID    = shape.Match(`[A-Za-z0-9_-]{1,64}`)
+	// A file that goes into or comes out of a work item: its path, or more.
+	file    = shape.Either(name, shape.Object(shape.Must("path", name), shape.May("name", name), shape.May("sha256", hash256)))
+	files   = shape.List(file)
+	failure = shape.Either(name, shape.Object(shape.Must("code", name), shape.Must("message", shape.Text(0))))
+	tokens  = shape.Integer(0)
+)
+
+// issueFields are those of an issue as the one who opens it gives them.
+func issueFields() []shape.Field {
+	return []shape.Field{
+		shape.Must("issue_id", name), shape.Must("gate", name),
+		shape.Must("severity", shape.Enum("info", "warn", "error", "blocker")), shape.Must("message", shape.Text(0)),
+		shape.Must("status", shape.Enum("OPEN", "IN_PROGRESS", "RESOLVED")),
+		shape.May("error_code", name), shape.May("files", shape.List(name)), shape.May("location", shape.Any()),
+		shape.May("suggested_fix", shape.Text(0)),
+	}
+}
+
+var payloads = map[Type]*shape.Shape{
+	RunCreated:      shape.Open(shape.Must("run_id", runID), shape.Must("config_sha256", hash256)),
+	RunStateChanged: shape.Object(shape.Must("old_state", runState), shape.Must("new_state", runState), shape.May("reason", shape.Text(0))),
+	RunCompleted:    shape.Object(),
+	RunFailed:       shape.Object(shape.Must("code", name), shape.Must("message", shape.Text(0))),
+	RunCancelled:    shape.Object(shape.Must("reason", shape.Text(0))),
+	RunReopened:     shape.Object(shape.May("reason", shape.Text(0))),
+	RunForked: shape.Object(shape.Must("parent_run_id", runID), shape.Must("event_id", shape.Match(uuidExpr)),
+		shape.Must("event_hash", hash256), shape.Must("event_count", shape.Integer(1))),
+	ResumeRewind: shape.Object(shape.Must("from_state", runState), shape.Must("to_state", runState)),
+	InputsCloned: shape.Object(shape.Must("inputs", shape.List(shape.Object(
+		shape.Must("name", name), shape.Must("url", name), shape.Must("commit", name))))),
+	ArtifactWritten: shape.Object(shape.Must("name", name), shape.Must("path", name), shape.Must("sha256", hash256),
+		shape.Must("schema_id", name), shape.May("writer_worker", name)),
+	WorkItemQueued: shape.Object(shape.Must("work_item_id", name), shape.Must("worker", name),
+		shape.Must("attempt", shape.Integer(1)), shape.Must("scope_key", name), shape.Must("inputs", files),
+		shape.Must("outputs", files), shape.May("effect", shape.Enum("local", "external")), shape.May("idempotency_key", name)),
+	WorkItemStarted:     shape.Object(shape.Must("work_item_id", name)),
+	WorkItemFinished:    shape.Object(shape.Must("work_item_id", name), shape.Must("outputs", files)),
+	WorkItemFailed:      shape.Object(shape.Must("work_item_id", name), shape.Must("error", failure), shape.Must("retryable", shape.Bool())),
+	WorkItemInvalidated: shape.Object(shape.Must("work_item_id", name), shape.May("reason", shape.Text(0))),
+	GateRunStarted:      shape.Object(shape.Must("gate", name)),
+	GateRunFinished:     shape.Object(shape.Must("gate", name), shape.Must("ok", shape.Bool()), shape.Must("issues", shape.List(name))),
+	IssueOpened:         shape.Object(shape.Must("issue", shape.Open(issueFields()...))),
+	IssueResolved:       shape.Object(shape.Must("issue_id", name)),
+	SectionStateChanged: shape.Object(shape.Must("section", name), shape.Must("old_state", section), shape.Must("new_state", section)),
+	PullRequestOpened: shape.Either(
+		shape.Object(shape.Must("url", name), shape.May("bundle", name)),
+		shape.Object(shape.Must("bundle", name))),
+	LLMCallStarted: shape.Object(shape.Must("call_id", name), shape.Must("model", name), shape.Must("provider_base_url", shape.Text(0)),
+		shape.Must("prompt_hash", name), shape.Must("temperature", shape.Number(0, 2)), shape.Must("max_tokens", shape.Integer(1)),
+		shape.May("tool_schema_hash", name), shape.May("response_format", name)),
+	LLMCallFinished: shape.Object(shape.Must("call_id", name), shape.Must("latency_ms", shape.Integer(0)),
+		shape.Must("token_usage", shape.Object(shape.Must("input_tokens", tokens), shape.Must("output_tokens", tokens),
+			shape.Must("total_tokens", tokens))),
+		shape.Must("finish_reason", shape.Enum("stop", "length", "tool_calls", "error")), shape.Must("output_hash", name),
+		shape.May("api_cost_usd", shape.Number(0, 1e12)), shape.May("tool_calls_count", shape.Integer(0))),
+	LLMCallFailed: shape.Object(shape.Must("call_id", name), shape.Must("latency_ms", shape.Integer(0)),
+		shape.Must("error_class", name), shape.Must("error_summary", shape.Text(0)), shape.Must("retryable", shape.Bool()),
+		shape.May("error_details", shape.Text(0)), shape.May("http_status", shape.Integer(100))),
+	LLMCacheHit: shape.Object(shape.Must("call_id", name), shape.Must("cache_key", name), shape.Must("output_hash", name)),
+}
+
+func texts[S ~string](list []S) []string {
+	out := make([]string, len(list))
+	for i, s := range list {
+		out[i] = string(s)
+	}
+	return out
+}
+
+// Payload is the shape of a type's payload, and whether this version knows it.
+func Payload(t Type) (*shape.Shape, bool) {
+	s, ok := payloads[t]
+	return s, ok
+}
+
+// CheckPayload refuses a payload that does not have the form of its type. Types
+// that this version does not know have no form.
+func CheckPayload(t Type, payload []byte) error {
+	s, known := payloads[t]
+	if !known {
+		if len(bytes.TrimSpace(payload)) == 0 || bytes.TrimSpace(payload)[0] != '{' {
+			return invalid(t, "must be an object")
+		}
+		return nil
+	}
+	if err := s.Check(payload); err != nil {
+		return invalid(t, "%v", err)
+	}
+	if t == LLMCallFinished {
+		return checkTokens(payload)
+	}
+	return nil
+}
+
+// checkTokens is the one rule that no schema can say.
+func checkTokens(payload []byte) error {
+	var p struct {
+		Usage struct {
+			Input  int64 `json:"input_tokens"`
+			Output int64 `json:"output_tokens"`
+			Total  int64 `json:"total_tokens"`
+		} `json:"token_usage"`
+	}
+	if err := json.Unmarshal(payload, &p); err != nil {
+		return invalid(LLMCallFinished, "%v", err)
+	}
+	if p.Usage.Total != p.Usage.Input+p.Usage.Output {
+		return invalid(LLMCallFinished, "/token_usage/total_tokens: is %d, the sum is %d", p.Usage.Total, p.Usage.Input+p.Usage.Output)
+	}
+	return nil
+}
+
+func invalid(t Type, format string, args ...any) error {
+	return fault.New(fault.InvalidEvent, "payload of %.60s: %s", t, fmt.Sprintf(format, args...)).
+		WithHint("`ramet schema event` prints the form")
+}
+
+const uuidExpr = `[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`
