@@ -42,6 +42,7 @@ type Agent struct {
 
 	Lease Lease
 
+	Genesis  id.Message // first own entry: agents are listed in this order
 	Head     id.Message // newest own entry
 	HeadHash chain.Hash
 	Own      int64 // own entries that reach the model
@@ -86,7 +87,9 @@ func NeedLiving(a Agent) error {
 
 // Filter chooses agents for Directory.Agents.
 type Filter struct {
-	Dead bool // the dead too
+	Dead     bool // the dead too
+	OnlyDead bool // none but the dead
+	Brief    bool // only what a tree shows: ID, Genesis, Parent, Status, Name, CreatedAt, Own, Total, Unread
 }
 
 // Directory finds agents. It never changes anything.

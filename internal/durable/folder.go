@@ -38,6 +38,9 @@ func MakeFolder(path string, perm fs.FileMode) error {
 	return failure(verb, path, syncFolder(parent))
 }
 
+// SyncFolder makes the names in a folder durable, after a rename or a link.
+func SyncFolder(path string) error { return failure("sync folder", path, syncFolder(path)) }
+
 // syncFolder makes the names in a folder durable.
 func syncFolder(path string) error {
 	d, err := os.Open(path)

@@ -21,9 +21,9 @@ const (
 	BlobCutoff          = 8 << 10 // larger texts and images are stored as blobs
 )
 
-// Part is one piece of a message. Text or Data of more than BlobCutoff bytes
-// stands in a blob: then Blob names it, and Text and Data are empty until the
-// part is filled.
+// Part is one piece of a message. The Data of an image, and the Text of
+// anything else, of more than BlobCutoff bytes stands in a blob: then Blob
+// names it, and the field is empty until the part is filled.
 type Part struct {
 	Type      PartType        `json:"type"`
 	Text      string          `json:"text,omitempty"`
@@ -57,10 +57,10 @@ func Encode(parts []Part) ([]byte, []Blob, error) {
 		switch {
 		case p.Blob != nil:
 			return nil, nil, fmt.Errorf("encode parts: part %d is a reference already", i)
-		case len(p.Text) > BlobCutoff:
-			big, p.Text = []byte(p.Text), ""
-		case len(p.Data) > BlobCutoff:
+		case p.Type == Image && len(p.Data) > BlobCutoff: // as Fill puts it back
 			big, p.Data = p.Data, nil
+		case p.Type != Image && len(p.Text) > BlobCutoff:
+			big, p.Text = []byte(p.Text), ""
 		}
 		if big != nil {
 			h := chain.Sum(big)

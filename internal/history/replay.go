@@ -103,7 +103,7 @@ func Membership(ctx context.Context, log Log, leaf id.Agent) (func(Entry) bool, 
 
 // Extend takes an entry that was just appended. It returns false when the
 // entry brings back or takes away what is not in memory alone (rewind,
-// compact): then the context is stale and Replay makes a new one.
+// compact, redact): then the context is stale and Replay makes a new one.
 func (c *Context) Extend(e Entry) (bool, error) {
 	if err := c.Outline.Apply(e); err != nil {
 		return false, err
@@ -113,7 +113,7 @@ func (c *Context) Extend(e Entry) (bool, error) {
 		c.Messages = append(c.Messages, e)
 	case e.Kind == Clear:
 		c.Messages = nil
-	case e.Kind == Rewind || e.Kind == Compact:
+	case e.Kind == Rewind || e.Kind == Compact || e.Kind == Redact:
 		return false, nil
 	}
 	return true, nil

@@ -5,6 +5,8 @@
 package printer
 
 import (
+	"bufio"
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -33,7 +35,7 @@ type Printer struct {
 // Print shows one datum: an indented JSON value, or text.
 func (p *Printer) Print(d Datum) error {
 	if p.JSON {
-		return p.encode(d, "  ")
+		return p.encode(d, true)
 	}
 	return p.text(d)
 }
@@ -41,16 +43,25 @@ func (p *Printer) Print(d Datum) error {
 // PrintLine shows one of many data: a JSON value on a line of its own, or text.
 func (p *Printer) PrintLine(d Datum) error {
 	if p.JSON {
-		return p.encode(d, "")
+		return p.encode(d, false)
 	}
 	return p.text(d)
 }
 
-func (p *Printer) encode(d any, indent string) error {
-	enc := json.NewEncoder(p.Out)
+func (p *Printer) encode(d any, lines bool) error {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	enc.SetIndent("", indent)
-	return enc.Encode(d)
+	if err := enc.Encode(d); err != nil {
+		return err
+	}
+	if !lines {
+		_, err := p.Out.Write(b.Bytes())
+		return err
+	}
+	out := bufio.NewWriterSize(p.Out, 64<<10)
+	indent(out, b.Bytes())
+	return out.Flush()
 }
 
 func (p *Printer) text(d Datum) error {
@@ -66,13 +77,27 @@ func (p *Printer) Fail(err error) {
 	if !ok {
 		f = &fault.Error{Code: fault.CodeOf(err), Message: err.Error()}
 	}
+	var hint *string
+	if f.Hint != "" {
+		hint = &f.Hint
+	}
 	if p.JSON {
-		p.encode(map[string]any{"error": map[string]any{
-			"code": f.Code, "message": f.Message, "hint": f.Hint}}, "")
+		p.encode(failure{failed{f.Code, f.Message, hint}}, false)
 		return
 	}
 	w := &Writer{color: p.Color}
 	fmt.Fprintf(p.Out, "%s %s\n", w.style(red, fmt.Sprintf("error[%s]:", f.Code)), text.Line(f.Error(), 4096))
+}
+
+// failure is the public shape of an error.
+type failure struct {
+	Error failed `json:"error"`
+}
+
+type failed struct {
+	Code    fault.Code `json:"code"`
+	Message string     `json:"message"`
+	Hint    *string    `json:"hint"` // null if nobody knows what to do
 }
 
 // Writer collects text. Its methods make texts from outside safe.
@@ -130,24 +155,42 @@ func (w *Writer) Table(rows [][]string) {
 			if i == len(widths) {
 				widths = append(widths, 0)
 			}
-			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+			row[i] = text.Safe(cell)
+			widths[i] = max(widths[i], utf8.RuneCountInString(row[i]))
 		}
 	}
 	for n, row := range rows {
 		var line strings.Builder
-		for i, cell := range row {
-			cell = text.Safe(cell)
-			line.WriteString(cell)
-			if i < len(row)-1 {
-				line.WriteString(strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell)+2))
-			}
+		if n > 0 {
+			w.tableRow(&w.b, widths, row)
+			continue
 		}
-		out := strings.TrimRight(line.String(), " ")
-		if n == 0 {
-			out = w.style(dim, out)
+		w.tableRow(&line, widths, row)
+		w.b.WriteString(w.style(dim, strings.TrimSuffix(line.String(), "\n")) + "\n")
+		size := 0
+		for _, width := range widths {
+			size += width + 2
 		}
-		w.b.WriteString(out + "\n")
+		w.b.Grow(size * len(rows))
 	}
+}
+
+// tableRow writes the cells up to the last that is not empty.
+func (w *Writer) tableRow(b *strings.Builder, widths []int, row []string) {
+	for len(row) > 0 && strings.TrimRight(row[len(row)-1], " ") == "" {
+		row = row[:len(row)-1]
+	}
+	for i, cell := range row {
+		if i == len(row)-1 {
+			b.WriteString(strings.TrimRight(cell, " "))
+			break
+		}
+		b.WriteString(cell)
+		for range widths[i] - utf8.RuneCountInString(cell) + 2 {
+			b.WriteByte(' ')
+		}
+	}
+	b.WriteByte('\n')
 }
 
 // Age is how long ago something was, in one unit.

@@ -22,9 +22,11 @@ import (
 type Auditor struct {
 	agents   map[id.Agent]*audited
 	order    []id.Agent
-	forks    map[id.Message]chain.Hash // hashes at fork points, filled as they pass
-	redacted map[id.Message]id.Agent   // content gone, no redact entry seen yet
-	blobs    map[chain.Hash]id.Message // named by an entry, not seen yet
+	forks    map[id.Message]forkPoint // filled as they pass
+	redacted map[id.Message]id.Agent  // content gone, no redact entry seen yet
+	blobs    map[chain.Hash]place     // named by an entry, not seen yet
+	stray    error                    // a bad blob that no entry names
+	children map[id.Agent]place       // named by their parents, not met yet
 	mailed   map[int64]letterProof
 	heads    map[id.Message]Head // of a checkpoint, not met yet
 	last     id.Message
@@ -40,7 +42,24 @@ type audited struct {
 	ended  time.Time
 	reason string
 	dead   bool
-	size   func() (int64, error)
+	// total counts the context as far as that can be done in passing: a rewind
+	// or compact needs the store's help, until the next clear.
+	total    int64
+	reshaped bool
+	size     func() (int64, error)
+}
+
+// place is an entry and whose it is.
+type place struct {
+	agent   id.Agent
+	message id.Message
+}
+
+// forkPoint is what a child takes over from its parent.
+type forkPoint struct {
+	hash     chain.Hash
+	total    int64
+	reshaped bool
 }
 
 type letterProof struct {
@@ -64,8 +83,9 @@ type Report struct {
 // elsewhere, each of which must be met.
 func NewAuditor(heads []Head) *Auditor {
 	u := &Auditor{
-		agents: map[id.Agent]*audited{}, forks: map[id.Message]chain.Hash{}, redacted: map[id.Message]id.Agent{},
-		blobs: map[chain.Hash]id.Message{}, mailed: map[int64]letterProof{}, heads: map[id.Message]Head{},
+		agents: map[id.Agent]*audited{}, forks: map[id.Message]forkPoint{}, redacted: map[id.Message]id.Agent{},
+		blobs: map[chain.Hash]place{}, mailed: map[int64]letterProof{}, heads: map[id.Message]Head{},
+		children: map[id.Agent]place{},
 	}
 	for _, h := range heads {
 		u.heads[h.Message] = h
@@ -79,7 +99,7 @@ func damage(a id.Agent, m id.Message, format string, args ...any) error {
 }
 
 // Agent takes one row of the registry. size counts the messages of its context
-// as the store would; nil leaves that unchecked.
+// as the store would; it is asked only where entries in passing do not tell.
 func (u *Auditor) Agent(a agent.Agent, size func() (int64, error)) error {
 	if a.IsZero() && u.report.Agents > 0 {
 		return damage(a.ID, 0, "a second agent without parent")
@@ -90,7 +110,7 @@ func (u *Auditor) Agent(a agent.Agent, size func() (int64, error)) error {
 	u.agents[a.ID] = &audited{Agent: a, size: size}
 	u.order = append(u.order, a.ID)
 	if !a.IsZero() {
-		u.forks[a.ForkMessage] = chain.Hash{}
+		u.forks[a.ForkMessage] = forkPoint{}
 	}
 	u.report.Agents++
 	return nil
@@ -116,8 +136,14 @@ func (u *Auditor) Record(r history.Record) error {
 	if link.Hash() != r.Hash {
 		return damage(r.Agent, r.ID, "its hash does not fit what is stored and what stands before it")
 	}
-	if r.Kind.Reaches() {
+	switch {
+	case r.Kind.Reaches():
 		a.seq++
+		a.total++
+	case r.Kind == history.Clear:
+		a.total, a.reshaped = 0, false
+	case r.Kind == history.Rewind || r.Kind == history.Compact:
+		a.reshaped = true
 	}
 	if r.Seq != a.seq {
 		return damage(r.Agent, r.ID, "is counted as %d, but is number %d", r.Seq, a.seq)
@@ -127,7 +153,7 @@ func (u *Auditor) Record(r history.Record) error {
 	}
 	a.prev, a.head = r.Hash, r.ID
 	if _, needed := u.forks[r.ID]; needed {
-		u.forks[r.ID] = r.Hash
+		u.forks[r.ID] = forkPoint{r.Hash, a.total, a.reshaped}
 	}
 	if h, ok := u.heads[r.ID]; ok && h.Agent == r.Agent {
 		if h.Hash != r.Hash {
@@ -160,10 +186,19 @@ func (u *Auditor) genesis(a *audited, e history.Entry) error {
 		return damage(e.Agent, e.ID, "provider, model or folder differ from the registry")
 	case e.CreatedAt.UnixMicro() != a.CreatedAt.UnixMicro():
 		return damage(e.Agent, e.ID, "was made at %s, but the registry says %s", e.CreatedAt, a.CreatedAt)
+	case e.ID != a.Genesis:
+		return damage(e.Agent, e.ID, "is its first entry, but the registry says %d", a.Genesis)
 	}
 	if a.IsZero() {
+		if a.ForkMessage != 0 {
+			return damage(e.Agent, e.ID, "is the root, but the registry says that it was forked at %d", a.ForkMessage)
+		}
 		return nil
 	}
+	if born, named := u.children[a.ID]; !named || born.agent != a.Parent {
+		return damage(e.Agent, e.ID, "its parent %s says nothing of its birth", a.Parent)
+	}
+	delete(u.children, a.ID)
 	parent, known := u.agents[a.Parent]
 	if !known {
 		return damage(e.Agent, e.ID, "its parent %s is not in the registry", a.Parent)
@@ -171,7 +206,8 @@ func (u *Auditor) genesis(a *audited, e history.Entry) error {
 	if a.Depth != parent.Depth+1 {
 		return damage(e.Agent, e.ID, "stands %d generations deep under a parent at %d", a.Depth, parent.Depth)
 	}
-	a.prev = u.forks[a.ForkMessage]
+	at := u.forks[a.ForkMessage]
+	a.prev, a.total, a.reshaped = at.hash, at.total, at.reshaped
 	return nil
 }
 
@@ -181,7 +217,7 @@ func (u *Auditor) content(r history.Record) error {
 		u.report.Redacted++
 		return nil
 	}
-	if len(r.Salt) != len(chain.Salt{}) || chain.Commit(chain.Salt(r.Salt), r.Content) != r.Commitment {
+	if r.Content == nil || len(r.Salt) != len(chain.Salt{}) || chain.Commit(chain.Salt(r.Salt), r.Content) != r.Commitment {
 		return damage(r.Agent, r.ID, "its content does not fit its commitment")
 	}
 	if !bytes.Contains(r.Content, []byte(`"blob"`)) {
@@ -194,7 +230,7 @@ func (u *Auditor) content(r history.Record) error {
 	for _, p := range parts {
 		if p.Blob != nil {
 			if _, known := u.blobs[*p.Blob]; !known {
-				u.blobs[*p.Blob] = r.ID
+				u.blobs[*p.Blob] = place{r.Agent, r.ID}
 			}
 		}
 	}
@@ -216,13 +252,15 @@ func (u *Auditor) meaning(a *audited, e history.Entry) error {
 		a.name = *m.Name
 	}
 	switch e.Kind {
+	case history.Fork:
+		for _, child := range m.Children {
+			u.children[child] = place{e.Agent, e.ID}
+		}
 	case history.Killed:
 		a.dead, a.ended, a.reason = true, e.CreatedAt, m.Reason
 	case history.Redact:
-		for target, owner := range u.redacted {
-			if target.String() == m.Target && owner == e.Agent {
-				delete(u.redacted, target)
-			}
+		if target, err := id.ParseMessage(m.Target); err == nil && u.redacted[target] == e.Agent {
+			delete(u.redacted, target)
 		}
 	case history.Mail:
 		if n, err := id.ParseMessage(m.LetterID); err == nil {
@@ -253,28 +291,27 @@ func (u *Auditor) Letter(l mail.Letter, salt []byte) error {
 	return nil
 }
 
-// Blob takes one blob, unpacked.
+// Blob takes one blob, unpacked; nil if it could not be.
 func (u *Auditor) Blob(h chain.Hash, data []byte) error {
 	u.report.Blobs++
-	if chain.Sum(data) != h {
-		owner := u.blobs[h]
-		return damage(u.ownerOf(owner), owner, "blob %s does not hash to its name", h)
+	owner, named := u.blobs[h]
+	switch whole := chain.Sum(data) == h; {
+	case !whole && named:
+		return damage(owner.agent, owner.message, "blob %s does not hash to its name", h)
+	case !whole:
+		// If it lost its name, whoever misses it says more.
+		u.stray = fault.New(fault.HistoryDamaged, "blob %s, which no message names, does not hash to its name", h).
+			WithHint("`ramet gc` drops it")
 	}
 	delete(u.blobs, h)
 	return nil
 }
 
-func (u *Auditor) ownerOf(m id.Message) id.Agent {
-	for _, a := range u.order {
-		if u.agents[a].head >= m {
-			return a
-		}
-	}
-	return ""
-}
-
 // Report ends the audit: what should have come and did not is damage too.
 func (u *Auditor) Report() (Report, error) {
+	if len(u.order) == 0 {
+		return u.report, fault.New(fault.HistoryDamaged, "agent 0 is missing").WithHint("compare with a backup")
+	}
 	for _, name := range u.order {
 		if err := u.row(u.agents[name]); err != nil {
 			return u.report, err
@@ -284,7 +321,13 @@ func (u *Auditor) Report() (Report, error) {
 		return u.report, damage(a, m, "its content is gone, and no entry says that it was redacted")
 	}
 	for h, m := range u.blobs {
-		return u.report, damage(u.ownerOf(m), m, "blob %s is missing", h)
+		return u.report, damage(m.agent, m.message, "blob %s is missing", h)
+	}
+	if u.stray != nil {
+		return u.report, u.stray
+	}
+	for child, p := range u.children {
+		return u.report, damage(p.agent, p.message, "its child %s is missing", child)
 	}
 	for l, p := range u.mailed {
 		return u.report, damage(p.from, p.at, "letter %d is missing", l)
@@ -307,19 +350,22 @@ func (u *Auditor) row(a *audited) error {
 		return damage(a.ID, a.head, "is %q in the registry, against its history", a.Status)
 	case a.dead && (a.ended.UnixMicro() != a.EndedAt.UnixMicro() || a.reason != a.EndReason):
 		return damage(a.ID, a.head, "ended at %s (%s), but the registry says %s (%s)", a.ended, a.reason, a.EndedAt, a.EndReason)
-	case !a.dead && !a.EndedAt.IsZero():
+	case !a.dead && (!a.EndedAt.IsZero() || a.EndReason != ""):
 		return damage(a.ID, a.head, "has an end in the registry and none in its history")
 	case a.seq != a.Own:
 		return damage(a.ID, a.head, "has %d own messages, but the registry says %d", a.seq, a.Own)
 	case a.IsZero() && a.Depth != 0:
 		return damage(a.ID, a.head, "is the root, but stands %d generations deep", a.Depth)
 	}
-	if a.size == nil {
-		return nil
+	n := a.total
+	if a.reshaped {
+		var err error
+		if n, err = a.size(); err != nil {
+			return err
+		}
 	}
-	n, err := a.size()
-	if err == nil && n != a.Total {
-		err = damage(a.ID, a.head, "has %d messages in its context, but the registry says %d", n, a.Total)
+	if n != a.Total {
+		return damage(a.ID, a.head, "has %d messages in its context, but the registry says %d", n, a.Total)
 	}
-	return err
+	return nil
 }

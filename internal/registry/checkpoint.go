@@ -3,6 +3,7 @@ package registry
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"ramet/internal/agent"
@@ -39,17 +40,24 @@ func Heads(agents []agent.Agent) []Head {
 	for i, a := range agents {
 		heads[i] = Head{a.ID, a.Head, a.HeadHash}
 	}
-	slices.SortFunc(heads, func(a, b Head) int { return strings.Compare(string(a.Agent), string(b.Agent)) })
+	SortHeads(heads)
 	return heads
+}
+
+// SortHeads puts heads into the order of a checkpoint.
+func SortHeads(heads []Head) {
+	slices.SortFunc(heads, func(a, b Head) int { return strings.Compare(string(a.Agent), string(b.Agent)) })
 }
 
 // FormatCheckpoint gives the text to sign and the heads block.
 func FormatCheckpoint(zero id.Agent, heads []Head) (text, block string) {
-	var b strings.Builder
+	var b []byte
 	for _, h := range heads {
-		fmt.Fprintf(&b, "%s %d %s\n", h.Agent, h.Message, h.Hash)
+		b = append(append(b, h.Agent...), ' ')
+		b = append(strconv.AppendInt(b, int64(h.Message), 10), ' ')
+		b = append(append(b, h.Hash.String()...), '\n')
 	}
-	block = b.String()
+	block = string(b)
 	return fmt.Sprintf("%s\n%s\n%d\n%s\n", checkpointOrigin, zero, len(heads), chain.Sum([]byte(block))), block
 }
 
@@ -72,7 +80,7 @@ func ParseCheckpoint(text, block string) (zero id.Agent, heads []Head, err error
 		return "", nil, badCheckpoint("it does not begin with %q", checkpointOrigin)
 	}
 	zero = id.Agent(lines[1])
-	if want, _ := FormatCheckpoint(zero, heads); want != text {
+	if wantText, wantBlock := FormatCheckpoint(zero, heads); wantText != text || wantBlock != block {
 		return "", nil, badCheckpoint("its heads are not the ones that were signed")
 	}
 	return zero, heads, nil

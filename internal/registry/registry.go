@@ -117,6 +117,8 @@ type Upkeep interface {
 	// returns the first damage (HISTORY_DAMAGED). heads, if any, are those of
 	// a checkpoint kept elsewhere.
 	Audit(ctx context.Context, heads []Head) (Report, error)
+	// Heads returns the newest entry of every history, by uuid, at one moment.
+	Heads(ctx context.Context) ([]Head, error)
 	// GC drops blobs that no entry names.
 	GC(ctx context.Context) (Swept, error)
 	// Backup writes a consistent copy into a new SQLite file.

@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"slices"
 	"time"
 
 	"ramet/internal/agent"
@@ -9,6 +10,7 @@ import (
 	"ramet/internal/history"
 	"ramet/internal/id"
 	"ramet/internal/mail"
+	"ramet/internal/text"
 )
 
 // The entries that verbs write of themselves. Stores call these, so that both
@@ -58,10 +60,21 @@ func (f Fork) Check() error {
 	if len(f.Children) == 0 {
 		return fault.New(fault.Usage, "a fork needs at least one child")
 	}
+	if err := CheckDrafts(f.Entries); err != nil {
+		return err
+	}
 	names := map[string]bool{}
 	for _, c := range f.Children {
 		if _, err := id.ParseAgent(string(c.ID)); err != nil {
 			return err
+		}
+		if err := CheckDrafts(c.Entries); err != nil {
+			return err
+		}
+		for _, f := range [][2]string{{"the provider", c.Provider}, {"the model", c.Model}, {"the folder", c.Cwd}} {
+			if err := CheckField(f[0], f[1]); err != nil {
+				return err
+			}
 		}
 		if c.Name == "" {
 			continue
@@ -76,6 +89,35 @@ func (f Fork) Check() error {
 	}
 	return nil
 }
+
+// CheckDrafts refuses entries of no known kind, and those that only a verb of
+// its own may write, because the registry or a mailbox must agree with them.
+func CheckDrafts(drafts []history.Draft) error {
+	for _, d := range drafts {
+		switch {
+		case !slices.Contains(history.Kinds(), d.Kind):
+			return fault.New(fault.InvalidKind, "%.40q is not a kind of entry", d.Kind)
+		case d.Kind == history.Fork || d.Kind == history.Killed || d.Kind == history.Redact || d.Kind == history.Mail || d.Meta.Name != nil:
+			return fault.New(fault.InvalidKind, "an entry of kind %s is not appended, its verb writes it", d.Kind)
+		}
+	}
+	return nil
+}
+
+// maxField is the longest text in a row of the registry: that of a path.
+const maxField = 4096
+
+// CheckField refuses a text that a row of the registry and the JSON of its
+// history would not hold alike. Empty is none.
+func CheckField(what, s string) error {
+	if s == "" {
+		return nil
+	}
+	return text.Check(fault.InvalidText, what, s, maxField)
+}
+
+// Check refuses a kill that could not be recorded.
+func (k Kill) Check() error { return CheckField("the reason", k.Reason) }
 
 // Born is the row of a new child, before its first entry.
 func Born(parent agent.Agent, c Child, at time.Time) agent.Agent {

@@ -16,9 +16,10 @@ import (
 func Check(code fault.Code, what, s string, limit int) error {
 	switch {
 	case s == "":
-		return fault.New(code, "%s is empty", what)
+		return fault.New(code, "%s is empty", what).WithHint("write something")
 	case len(s) > limit:
-		return fault.New(code, "%s has %d bytes, over the limit of %d", what, len(s), limit)
+		return fault.New(code, "%s has %d bytes, over the limit of %d", what, len(s), limit).
+			WithHint("make it shorter, or say it in several pieces")
 	case !utf8.ValidString(s):
 		return fault.New(code, "%s is not valid UTF-8 at byte %d", what, badByte(s)).
 			WithHint("convert it first, for instance with iconv")
@@ -87,11 +88,11 @@ func clean(s string) bool {
 // hostile covers C1 controls, line separators and bidirectional overrides.
 // Joiners stay: emoji and scripts need them.
 func hostile(r rune) bool {
-	return r >= 0x80 && r <= 0x9f ||
+	return r >= 0x80 && (r <= 0x9f || // most texts are ASCII and end here
 		r == 0x2028 || r == 0x2029 ||
 		r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 ||
 		r == 0xfeff ||
-		unicode.Is(unicode.Noncharacter_Code_Point, r)
+		unicode.Is(unicode.Noncharacter_Code_Point, r))
 }
 
 // Line is the text on one line, cut to at most width runes, for lists.

@@ -12,8 +12,8 @@ func TestCheck(t *testing.T) {
 	for in, want := range map[string]string{
 		"ok":                     "",
 		"äöü 日本 👩‍👩‍👧\n\t":       "",
-		"":                       "body is empty",
-		strings.Repeat("x", 101): "body has 101 bytes, over the limit of 100",
+		"":                       "body is empty: write something",
+		strings.Repeat("x", 101): "body has 101 bytes, over the limit of 100: make it shorter, or say it in several pieces",
 		"ab\xffcd":               "body is not valid UTF-8 at byte 2: convert it first, for instance with iconv",
 		"\uFFFDx\xf0":            "body is not valid UTF-8 at byte 4: convert it first, for instance with iconv",
 		"a\x00b":                 "body holds a NUL at byte 1: binary data belongs in a file",

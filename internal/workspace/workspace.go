@@ -76,7 +76,7 @@ func (c Choice) known() (Place, error) {
 	var fits, all []string
 	entries, _ := os.ReadDir(filepath.Join(c.Home, "workspaces")) // none yet is no error
 	for _, e := range entries {
-		all = append(all, e.Name())
+		all = append(all, e.Name(), e.Name()[:max(0, len(e.Name())-9)]) // without its digits
 		if e.Name() == c.Workspace || strings.HasPrefix(e.Name(), c.Workspace+"-") && len(e.Name()) == len(c.Workspace)+9 {
 			fits = append(fits, e.Name())
 		}

@@ -61,11 +61,9 @@ var (
 func Parse(drawing string) (*Tree, error) {
 	t := &Tree{}
 	for n, line := range strings.Split(drawing, "\n") {
-		if strings.Trim(line, " \t│") == "" {
+		line = strings.TrimLeft(line, "\t") // the indentation of the source
+		if strings.Trim(line, " │") == "" {
 			continue
-		}
-		if strings.Contains(line, "\t") && len(t.Agents) > 0 {
-			line = strings.ReplaceAll(line, "\t", "    ")
 		}
 		if err := t.line(n, []rune(line)); err != nil {
 			return nil, fmt.Errorf("drawing, line %d: %w", n+1, err)

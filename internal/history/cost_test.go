@@ -1,0 +1,85 @@
+package history_test
+
+import (
+	"fmt"
+	"testing"
+
+	"ramet/internal/history"
+	"ramet/internal/history/treetest"
+	"ramet/internal/id"
+)
+
+func say(text string) history.Draft {
+	return history.Draft{Kind: history.User, Parts: []history.Part{{Type: history.Text, Text: text}}}
+}
+
+func TestAncestry1000DeepIsReadInOrder(t *testing.T) {
+	const depth = 1000
+	log := treetest.NewLog()
+	parent, last := id.Agent(""), id.Message(0)
+	for i := range depth {
+		a := id.Agent(fmt.Sprintf("a%d", i))
+		log.Fork(parent, a, last)
+		last = id.Message(2*i + 1)
+		log.Append(a, last, say("in"))
+		log.Append(a, last+1, say("not inherited"))
+		parent = a
+	}
+	c := replay(t, log, parent)
+	if len(c.Messages) != depth+1 { // the leaf keeps its second one
+		t.Fatalf("%d messages", len(c.Messages))
+	}
+	for i, e := range c.Messages[:depth] {
+		if e.ID != id.Message(2*i+1) {
+			t.Fatalf("message %d has id %d", i, e.ID)
+		}
+	}
+	tail, err := history.Tail(t.Context(), log, parent, 700)
+	if err != nil || len(tail) != 700 || tail[0].ID != c.Messages[depth+1-700].ID {
+		t.Errorf("tail: %d entries, %v", len(tail), err)
+	}
+}
+
+func TestWhatIsNotInTheContextIsNotRead(t *testing.T) {
+	log := treetest.NewLog()
+	log.Fork("", "root", 0)
+	next := id.Message(0)
+	add := func(d history.Draft) id.Message {
+		next++
+		log.Append("root", next, d)
+		return next
+	}
+	many := func(n int) (first, last id.Message) {
+		first = next + 1
+		for range n {
+			last = add(say("x"))
+		}
+		return first, last
+	}
+	many(1000)
+	add(history.NewClear())
+	kept, _ := many(10)
+	many(1000)
+	add(history.NewRewind(kept+9, ""))
+	first, last := many(1000)
+	compact, err := history.NewCompact("short", first, last)
+	if err != nil {
+		t.Fatal(err)
+	}
+	add(compact)
+	many(5)
+	log.Read()
+	if c := replay(t, log, "root"); len(c.Messages) != 16 {
+		t.Errorf("%d messages", len(c.Messages))
+	}
+	// Those, and the shaping entries twice: once to shape, once on the way.
+	if n := log.Read(); n > 16+4 {
+		t.Errorf("replay of 16 messages read %d entries", n)
+	}
+	if tail, err := history.Tail(t.Context(), log, "root", 3); err != nil || len(tail) != 3 {
+		t.Errorf("tail: %v %v", tail, err)
+	}
+	if n := log.Read(); n > 3+2 {
+		t.Errorf("a tail of 3 read %d entries", n)
+	}
+}

@@ -1,0 +1,153 @@
+package treetest
+
+import (
+	"slices"
+
+	"ramet/internal/history"
+	"ramet/internal/id"
+)
+
+// Model is a second opinion on what a context is, as naive as can be: every
+// agent keeps a whole copy of its context as it was after each of its entries,
+// and a fork copies all of that. It has no ranges, no walk and no outline.
+type Model struct {
+	lives map[id.Agent]*life
+}
+
+type life struct {
+	moments []moment // since the last clear, inherited ones included
+	marks   []history.Label
+	own     int64
+}
+
+type moment struct {
+	at      id.Message
+	context []Item
+}
+
+// Item is one message of a context, or a summary for those from First to End.
+type Item struct {
+	ID         id.Message
+	First, End id.Message
+	Summary    bool
+}
+
+// NewModel makes one with a root that has no entries.
+func NewModel(root id.Agent) *Model {
+	return &Model{lives: map[id.Agent]*life{root: {moments: []moment{{}}}}}
+}
+
+// Fork gives a child everything its parent has.
+func (m *Model) Fork(parent, child id.Agent) {
+	p := m.lives[parent]
+	c := &life{marks: slices.Clone(p.marks)}
+	for _, o := range p.moments {
+		c.moments = append(c.moments, moment{o.at, slices.Clone(o.context)})
+	}
+	m.lives[child] = c
+}
+
+// Context is what the agent sees.
+func (m *Model) Context(a id.Agent) []Item {
+	l := m.lives[a]
+	return l.moments[len(l.moments)-1].context
+}
+
+// Own is how many of its own entries reach the model.
+func (m *Model) Own(a id.Agent) int64 { return m.lives[a].own }
+
+// Wall is the last clear, 0 if there is none.
+func (m *Model) Wall(a id.Agent) id.Message { return m.lives[a].moments[0].at }
+
+// Reachable are the entries a rewind may go to.
+func (m *Model) Reachable(a id.Agent) []id.Message {
+	var out []id.Message
+	for _, o := range m.lives[a].moments {
+		if o.at > 0 {
+			out = append(out, o.at)
+		}
+	}
+	return out
+}
+
+// Marked finds the newest mark of a label, or of any.
+func (m *Model) Marked(a id.Agent, label string) (id.Message, bool) {
+	for _, o := range slices.Backward(m.lives[a].marks) {
+		if label == "" || o.Label == label {
+			return o.ID, true
+		}
+	}
+	return 0, false
+}
+
+func (l *life) now(at id.Message, context []Item) {
+	l.moments = append(l.moments, moment{at, slices.Clone(context)})
+}
+
+// Append takes an entry of any kind but rewind and compact.
+func (m *Model) Append(a id.Agent, at id.Message, k history.Kind, label string) {
+	l := m.lives[a]
+	context := m.Context(a)
+	switch {
+	case k.Reaches():
+		l.own++
+		context = append(slices.Clone(context), Item{ID: at, First: at, End: at})
+	case k == history.Clear:
+		l.moments, l.marks, context = nil, nil, nil
+	case k == history.Mark:
+		l.marks = append(l.marks, history.Label{ID: at, Label: label})
+	}
+	l.now(at, context)
+}
+
+// Rewind goes back; false if the target cannot be reached.
+func (m *Model) Rewind(a id.Agent, at, target id.Message) bool {
+	l := m.lives[a]
+	for _, o := range l.moments {
+		if o.at == target && target > 0 {
+			l.now(at, o.context)
+			return true
+		}
+	}
+	return false
+}
+
+// MayCompact says whether the messages from first to end may be replaced.
+func (m *Model) MayCompact(a id.Agent, first, end id.Message) bool {
+	l := m.lives[a]
+	if first > end || first <= m.Wall(a) || end > l.moments[len(l.moments)-1].at {
+		return false
+	}
+	for _, i := range m.Context(a) {
+		if i.First <= end && i.End >= first && (i.First < first || i.End > end) {
+			return false // a part of an earlier summary
+		}
+	}
+	return true
+}
+
+// Compact replaces messages by a summary; false if MayCompact is.
+func (m *Model) Compact(a id.Agent, at, first, end id.Message) bool {
+	if !m.MayCompact(a, first, end) {
+		return false
+	}
+	var before, after []Item
+	for _, i := range m.Context(a) {
+		switch {
+		case i.End < first:
+			before = append(before, i)
+		case i.First > end:
+			after = append(after, i)
+		}
+	}
+	summary := Item{ID: at, First: first, End: end, Summary: true}
+	m.lives[a].now(at, slices.Concat(before, []Item{summary}, after))
+	return true
+}
+
+// Same says whether a replayed context is what the model holds.
+func Same(model []Item, replayed []history.Entry) bool {
+	return slices.EqualFunc(model, replayed, func(i Item, e history.Entry) bool {
+		return i.ID == e.ID && i.Summary == (e.Kind == history.Compact)
+	})
+}
