@@ -4,11 +4,15 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
+	"strconv"
+	"strings"
 
 	"ramet/internal/agent"
 	"ramet/internal/chain"
 	"ramet/internal/fault"
 	"ramet/internal/id"
+	"ramet/internal/registry"
 )
 
 // querier is a database or a transaction of one.
@@ -24,20 +28,85 @@ type reader struct {
 	d Dialect
 }
 
-const agentColumns = `uuid, coalesce(name, ''), coalesce(parent_uuid, ''), coalesce(fork_message_id, 0), depth, status,
-	coalesce(end_reason, ''), provider, model, cwd, created_at, coalesce(ended_at, 0),
-	coalesce(lease_owner, ''), lease_epoch, coalesce(lease_until, 0), head_id, head_hash, own, total`
+// What cannot hold a space, words and numbers, is read as one column: the
+// SQLite driver takes as long for a column as for five of these, and a tree has
+// thousands of rows.
+const (
+	treeWords    = `uuid, genesis_id, coalesce(parent_uuid, ''), status, coalesce(name, ''), created_at, own, total`
+	agentWords   = treeWords + `, coalesce(fork_message_id, 0), depth, coalesce(ended_at, 0), lease_epoch, coalesce(lease_until, 0), head_id`
+	treeColumns  = `concat_ws(' ', ` + treeWords + `)`
+	agentColumns = `concat_ws(' ', ` + agentWords + `), head_hash, provider, model, cwd, end_reason, lease_owner`
+)
 
-func scanAgent(scan func(...any) error, more ...any) (agent.Agent, error) {
-	var a agent.Agent
-	var created, ended, until int64
-	var hash []byte
-	err := scan(append([]any{&a.ID, &a.Name, &a.Parent, &a.ForkMessage, &a.Depth, &a.Status, &a.EndReason,
-		&a.Provider, &a.Model, &a.Cwd, &created, &ended, &a.Lease.Owner, &a.Lease.Epoch, &until,
-		&a.Head, &hash, &a.Own, &a.Total}, more...)...)
-	a.CreatedAt, a.EndedAt, a.Lease.Until = fromMicros(created), fromMicros(ended), fromMicros(until)
-	a.HeadHash = toHash(hash)
-	return a, err
+// agentScan reads rows of agents, one after the other, into the same place.
+type agentScan struct {
+	agent.Agent
+	brief         bool
+	packed        string
+	hash          []byte
+	reason, owner sql.Null[string]
+	into          []any
+}
+
+// scanAgents reads agentColumns, and what stands behind them into more.
+func scanAgents(more ...any) *agentScan {
+	s := &agentScan{}
+	s.into = append([]any{&s.packed, &s.hash, &s.Provider, &s.Model, &s.Cwd, &s.reason, &s.owner}, more...)
+	return s
+}
+
+// scanTree reads treeColumns.
+func scanTree() *agentScan {
+	s := &agentScan{brief: true}
+	s.into = []any{&s.packed}
+	return s
+}
+
+func (s *agentScan) read(scan func(...any) error) error {
+	if err := scan(s.into...); err != nil {
+		return err
+	}
+	w := words{rest: s.packed}
+	s.ID, s.Genesis = id.Agent(w.next()), id.Message(w.number())
+	s.Parent, s.Status, s.Name = id.Agent(w.next()), agent.Status(w.next()), w.next()
+	s.CreatedAt, s.Own, s.Total = fromMicros(w.number()), w.number(), w.number()
+	if !s.brief {
+		s.ForkMessage, s.Depth, s.EndedAt = id.Message(w.number()), int(w.number()), fromMicros(w.number())
+		s.Lease.Epoch, s.Lease.Until, s.Head = w.number(), fromMicros(w.number()), id.Message(w.number())
+		s.HeadHash, s.EndReason, s.Lease.Owner = toHash(s.hash), s.reason.V, s.owner.V
+	}
+	if w.bad || w.rest != "" {
+		return fmt.Errorf("%.200q is no row of an agent", s.packed)
+	}
+	return nil
+}
+
+// words are what stands between single spaces.
+type words struct {
+	rest string
+	bad  bool
+}
+
+func (w *words) next() string {
+	word, rest, _ := strings.Cut(w.rest, " ")
+	w.rest = rest
+	return word
+}
+
+func (w *words) number() int64 {
+	n, err := strconv.ParseInt(w.next(), 10, 64)
+	w.bad = w.bad || err != nil
+	return n
+}
+
+// unreadable is the fault of a row that holds what the schema never let in. Its
+// first columns say whose it is.
+func unreadable(rows *sql.Rows, a id.Agent, m id.Message, err error) error {
+	if rows.Err() != nil {
+		return rows.Err() // the row was not there to be read
+	}
+	return fault.New(fault.HistoryDamaged, "agent %s message %d: its row is not readable: %w", a, m, err).
+		WithHint("somebody or something changed the stored record; compare with a backup")
 }
 
 // toHash gives the zero Hash, which fits nothing, for bytes that are none.
@@ -49,23 +118,26 @@ func toHash(b []byte) chain.Hash {
 }
 
 func (r reader) agents(ctx context.Context, where string, args ...any) ([]agent.Agent, error) {
-	rows, err := r.q.QueryContext(ctx, `SELECT `+agentColumns+` FROM agents `+where, args...)
+	return r.collect(ctx, nil, scanAgents(), `SELECT `+agentColumns+` FROM agents `+where, args...)
+}
+
+// collect adds the agents of a query to a list.
+func (r reader) collect(ctx context.Context, list []agent.Agent, s *agentScan, query string, args ...any) ([]agent.Agent, error) {
+	rows, err := r.q.QueryContext(ctx, query, args...)
 	if err != nil {
 		return nil, r.fail("read agents", err)
 	}
 	defer rows.Close()
-	var out []agent.Agent
 	for rows.Next() {
-		a, err := scanAgent(rows.Scan)
-		if err != nil {
-			return nil, r.fail("read agents", err)
+		if err := s.read(rows.Scan); err != nil {
+			return nil, r.fail("read agents", unreadable(rows, s.ID, s.Genesis, err))
 		}
-		out = append(out, a)
+		list = append(list, s.Agent)
 	}
 	if err := rows.Err(); err != nil {
 		return nil, r.fail("read agents", err)
 	}
-	return out, nil
+	return list, nil
 }
 
 func (r reader) oneAgent(ctx context.Context, where string, args ...any) (agent.Agent, bool, error) {
@@ -101,10 +173,22 @@ func (r reader) Zero(ctx context.Context) (agent.Agent, error) {
 // Agents implements agent.Directory.
 func (r reader) Agents(ctx context.Context, f agent.Filter) ([]agent.Agent, error) {
 	where := `WHERE status = 'running'`
-	if f.Dead {
+	switch {
+	case f.OnlyDead:
+		where = `WHERE status = 'dead'`
+	case f.Dead:
 		where = ``
 	}
-	list, err := r.agents(ctx, where+` ORDER BY genesis_id`)
+	// Room for all of them at once: a list that grows is copied again and again.
+	var n int
+	if err := r.q.QueryRowContext(ctx, `SELECT count(*) FROM agents`).Scan(&n); err != nil {
+		return nil, r.fail("read agents", err)
+	}
+	columns, scan := agentColumns, scanAgents()
+	if f.Brief {
+		columns, scan = treeColumns, scanTree()
+	}
+	list, err := r.collect(ctx, make([]agent.Agent, 0, n), scan, `SELECT `+columns+` FROM agents `+where+` ORDER BY genesis_id`)
 	if err != nil {
 		return nil, err
 	}
@@ -116,6 +200,31 @@ func (r reader) Agents(ctx context.Context, f agent.Filter) ([]agent.Agent, erro
 		list[i].Unread = unread[list[i].ID]
 	}
 	return list, nil
+}
+
+// Heads implements registry.Upkeep.
+func (r reader) Heads(ctx context.Context) ([]registry.Head, error) {
+	rows, err := r.q.QueryContext(ctx, `SELECT uuid, head_id, head_hash FROM agents`)
+	if err != nil {
+		return nil, r.fail("read heads", err)
+	}
+	defer rows.Close()
+	var out []registry.Head
+	var uuid string
+	var hash sql.RawBytes
+	for rows.Next() {
+		var h registry.Head
+		if err := rows.Scan(&uuid, &h.Message, &hash); err != nil {
+			return nil, r.fail("read heads", unreadable(rows, id.Agent(uuid), h.Message, err))
+		}
+		h.Agent, h.Hash = id.Agent(uuid), toHash(hash)
+		out = append(out, h)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, r.fail("read heads", err)
+	}
+	registry.SortHeads(out)
+	return out, nil
 }
 
 func (r reader) unread(ctx context.Context) (map[id.Agent]int64, error) {
@@ -183,9 +292,10 @@ func (r reader) lock(ctx context.Context, a id.Agent) (agent.Agent, int64, error
 	var now int64
 	row := r.q.QueryRowContext(ctx,
 		`SELECT `+agentColumns+`, `+r.d.Now()+` FROM agents WHERE uuid = $1`+r.d.ForUpdate(), string(a))
-	found, err := scanAgent(row.Scan, &now)
+	s := scanAgents(&now)
+	err := s.read(row.Scan)
 	if errors.Is(err, sql.ErrNoRows) {
-		return found, now, noAgent(a)
+		err = noAgent(a)
 	}
-	return found, now, err
+	return s.Agent, now, err
 }

@@ -29,6 +29,9 @@ func (s *Store) Audit(ctx context.Context, heads []registry.Head) (registry.Repo
 }
 
 func (r reader) audit(ctx context.Context, u *registry.Auditor) (registry.Report, error) {
+	if _, err := r.Zero(ctx); err != nil {
+		return registry.Report{}, err
+	}
 	agents, err := r.agents(ctx, `ORDER BY genesis_id`)
 	if err != nil {
 		return registry.Report{}, err
@@ -51,7 +54,7 @@ func (r reader) sizer(ctx context.Context, a agent.Agent) func() (int64, error) 
 }
 
 func (r reader) auditRecords(ctx context.Context, u *registry.Auditor) error {
-	rows, err := r.q.QueryContext(ctx, `SELECT `+entryColumns+`, salt, commitment, seq FROM messages ORDER BY id`)
+	rows, err := r.q.QueryContext(ctx, `SELECT `+entryColumns+`, salt, commitment, seq, content IS NOT NULL FROM messages ORDER BY id`)
 	if err != nil {
 		return err
 	}
@@ -61,11 +64,15 @@ func (r reader) auditRecords(ctx context.Context, u *registry.Auditor) error {
 		var e history.Record
 		var agentText, kind, content, meta, hash, salt, commitment sql.RawBytes
 		var created int64
-		if err := rows.Scan(&e.ID, &agentText, &kind, &content, &meta, &created, &hash, &salt, &commitment, &e.Seq); err != nil {
-			return err
+		var kept bool
+		if err := rows.Scan(&e.ID, &agentText, &kind, &content, &meta, &created, &hash, &salt, &commitment, &e.Seq, &kept); err != nil {
+			return unreadable(rows, id.Agent(agentText), e.ID, err)
 		}
 		share.share(&e.Entry, agentText, kind, meta)
 		e.Content, e.Salt = content, salt // valid until the next row; the auditor keeps neither
+		if kept && content == nil {
+			e.Content = []byte{} // empty, not redacted: a driver may give no bytes for both
+		}
 		e.CreatedAt, e.Hash, e.Commitment = fromMicros(created), toHash(hash), toHash(commitment)
 		if err := u.Record(e); err != nil {
 			return err
@@ -84,7 +91,7 @@ func (r reader) auditLetters(ctx context.Context, u *registry.Auditor) error {
 		var salt []byte
 		l, err := scanLetter(rows.Scan, &salt)
 		if err != nil {
-			return err
+			return unreadable(rows, l.From, 0, err)
 		}
 		if err := u.Letter(l, salt); err != nil {
 			return err
@@ -107,7 +114,7 @@ func (r reader) auditBlobs(ctx context.Context, u *registry.Auditor) error {
 		h := toHash(hash)
 		data, err := unpack(h, packed)
 		if err != nil {
-			return err
+			data = nil // the auditor knows whose it is
 		}
 		if err := u.Blob(h, data); err != nil {
 			return err
@@ -139,6 +146,9 @@ func (s *Store) GC(ctx context.Context) (registry.Swept, error) {
 func Ensure(ctx context.Context, tx *sql.Tx, d Dialect, cwd string) error {
 	var n int
 	if err := tx.QueryRowContext(ctx, `SELECT count(*) FROM agents WHERE parent_uuid IS NULL`).Scan(&n); err != nil || n > 0 {
+		return err
+	}
+	if err := registry.CheckField("the folder of agent 0", cwd); err != nil {
 		return err
 	}
 	p, err := (&Store{reader: reader{d: d}}).newPen(ctx, tx, 1)

@@ -12,6 +12,9 @@ import (
 // Kill implements registry.Registry.
 func (s *Store) Kill(ctx context.Context, k registry.Kill) (registry.Killed, error) {
 	var out registry.Killed
+	if err := k.Check(); err != nil {
+		return out, err
+	}
 	err := s.write(ctx, "kill", func(tx *sql.Tx) error {
 		out = registry.Killed{}
 		r := reader{tx, s.d}
@@ -61,23 +64,21 @@ func (s *Store) Kill(ctx context.Context, k registry.Kill) (registry.Killed, err
 }
 
 // lockSubtree locks an agent and everything below it, through the dead, in
-// creation order: parents before children. A fork that was under way when the
-// tree was read has its parent locked; so the tree is read again, with all of
-// it locked, until it is complete.
+// creation order: parents before children. A fork that is under way has its
+// parent locked, and its children appear only when that lock was waited for; so
+// the tree is read again, with all of it locked, until nothing new appears.
 func (r reader) lockSubtree(ctx context.Context, root id.Agent) ([]agent.Agent, error) {
 	const below = `WHERE uuid IN (
 		WITH RECURSIVE tree(uuid) AS (
-			SELECT CAST($1 AS TEXT)
-			UNION ALL
+			SELECT uuid FROM agents WHERE uuid = $1
+			UNION
 			SELECT a.uuid FROM tree JOIN agents a ON a.parent_uuid = tree.uuid
 		) SELECT uuid FROM tree) ORDER BY genesis_id`
-	found, err := r.agents(ctx, below, string(root))
-	for err == nil && r.d.ForUpdate() != "" {
-		var locked []agent.Agent
-		if locked, err = r.agents(ctx, below+r.d.ForUpdate(), string(root)); err != nil || len(locked) == len(found) {
-			return locked, err
+	for known := 0; ; {
+		found, err := r.agents(ctx, below+r.d.ForUpdate(), string(root))
+		if err != nil || len(found) == known || r.d.ForUpdate() == "" {
+			return found, err
 		}
-		found = locked
+		known = len(found)
 	}
-	return found, err
 }

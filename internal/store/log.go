@@ -34,13 +34,13 @@ func kindIn(belongs func(history.Kind) bool) string {
 // Lineage implements history.Log.
 func (r reader) Lineage(ctx context.Context, leaf id.Agent) ([]history.Ancestor, error) {
 	rows, err := r.q.QueryContext(ctx, `
-		WITH RECURSIVE line(uuid, parent_uuid, fork_message_id, step) AS (
-			SELECT uuid, parent_uuid, fork_message_id, 0 FROM agents WHERE uuid = $1
+		WITH RECURSIVE line(uuid, parent_uuid, fork_message_id, genesis_id) AS (
+			SELECT uuid, parent_uuid, fork_message_id, genesis_id FROM agents WHERE uuid = $1
 			UNION ALL
-			SELECT a.uuid, a.parent_uuid, a.fork_message_id, step + 1
-			FROM line JOIN agents a ON a.uuid = line.parent_uuid
+			SELECT a.uuid, a.parent_uuid, a.fork_message_id, a.genesis_id
+			FROM line JOIN agents a ON a.uuid = line.parent_uuid AND a.genesis_id < line.genesis_id
 		)
-		SELECT uuid, coalesce(parent_uuid, ''), coalesce(fork_message_id, 0) FROM line ORDER BY step`, string(leaf))
+		SELECT uuid, coalesce(parent_uuid, ''), coalesce(fork_message_id, 0) FROM line ORDER BY genesis_id DESC`, string(leaf))
 	if err != nil {
 		return nil, r.fail("read lineage", err)
 	}
@@ -58,6 +58,10 @@ func (r reader) Lineage(ctx context.Context, leaf id.Agent) ([]history.Ancestor,
 	}
 	if len(out) == 0 {
 		return nil, noAgent(leaf)
+	}
+	if top := out[len(out)-1]; top.Parent != "" { // missing, or younger than its child
+		return nil, fault.New(fault.HistoryDamaged, "agent %s message 0: its parent %s is not above it", top.Agent, top.Parent).
+			WithHint("`ramet verify` says more")
 	}
 	return out, nil
 }
@@ -138,12 +142,25 @@ func (s *entryScan) scan(rows *sql.Rows) (history.Entry, error) {
 	var e history.Entry
 	var agentText, kind, meta, hash sql.RawBytes
 	var created int64
-	if err := rows.Scan(&e.ID, &agentText, &kind, &e.Content, &meta, &created, &hash); err != nil {
-		return e, err
+	if err := rows.Scan(&e.ID, &agentText, &kind, (*content)(&e.Content), &meta, &created, &hash); err != nil {
+		return e, unreadable(rows, id.Agent(agentText), e.ID, err)
 	}
 	s.share(&e, agentText, kind, meta)
 	e.CreatedAt, e.Hash = fromMicros(created), toHash(hash)
 	return e, nil
+}
+
+// content tells the empty one from the redacted one, which is NULL: a driver
+// may give no bytes for both.
+type content []byte
+
+// Scan implements sql.Scanner.
+func (c *content) Scan(v any) error {
+	*c = nil
+	if b, ok := v.([]byte); ok {
+		*c = append([]byte{}, b...) // the driver's bytes change with the next row
+	}
+	return nil
 }
 
 func (s *entryScan) share(e *history.Entry, agentText, kind, meta []byte) {

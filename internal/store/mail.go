@@ -172,6 +172,9 @@ func (s *Store) Read(ctx context.Context, rd registry.Read) (mail.Letter, bool, 
 			return nil
 		}
 		drafts := rd.Entries(out)
+		if err := registry.CheckDrafts(drafts); err != nil {
+			return err
+		}
 		owner, err := s.admit(ctx, tx, rd.Owner, rd.Claim)
 		if err != nil {
 			return err

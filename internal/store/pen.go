@@ -231,7 +231,7 @@ func (p *pen) update(ctx context.Context, a *agent.Agent) error {
 
 // insert makes an agent's row, with its first entry and what follows it.
 func (p *pen) insert(ctx context.Context, a *agent.Agent, drafts ...history.Draft) error {
-	genesis := p.ids[0]
+	a.Genesis = p.ids[0]
 	if _, err := p.write(a, append([]history.Draft{registry.Genesis(*a)}, drafts...)...); err != nil {
 		return err
 	}
@@ -242,7 +242,7 @@ func (p *pen) insert(ctx context.Context, a *agent.Agent, drafts ...history.Draf
 	_, err := p.tx.ExecContext(ctx, `INSERT INTO agents (genesis_id, uuid, name, parent_uuid, fork_message_id, depth,
 		status, provider, model, cwd, created_at, head_id, head_hash, own, total)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`,
-		int64(genesis), string(a.ID), null(a.Name), parent, fork, a.Depth, string(a.Status), a.Provider, a.Model, a.Cwd,
+		int64(a.Genesis), string(a.ID), null(a.Name), parent, fork, a.Depth, string(a.Status), a.Provider, a.Model, a.Cwd,
 		micros(a.CreatedAt), int64(a.Head), a.HeadHash[:], a.Own, a.Total)
 	return err
 }

@@ -30,6 +30,9 @@ func (s *Store) Append(ctx context.Context, name id.Agent, c agent.Claim, drafts
 	if len(drafts) == 0 {
 		return nil, nil
 	}
+	if err := registry.CheckDrafts(drafts); err != nil {
+		return nil, err
+	}
 	var out []history.Entry
 	err := s.write(ctx, "append", func(tx *sql.Tx) error {
 		a, err := s.admit(ctx, tx, name, c)
@@ -165,7 +168,8 @@ func (s *Store) Redact(ctx context.Context, name id.Agent, c agent.Claim, m id.M
 		case e.Content == nil:
 			return nil
 		case len(e.Content) == 0:
-			return fault.New(fault.Conflict, "message %d is a %s entry and has no content to delete", m, e.Kind)
+			return fault.New(fault.Conflict, "message %d is a %s entry and has no content to delete", m, e.Kind).
+				WithHint("`ramet log --own` shows which messages have one")
 		}
 		if err := s.erase(ctx, tx, m); err != nil {
 			return err

@@ -79,11 +79,14 @@ func (d *dialect) Fault(err error) error {
 	}
 	var connect *pgconn.ConnectError
 	var network *net.OpError
-	if errors.As(err, &connect) || errors.As(err, &network) {
-		return fault.New(fault.StorageUnreachable, "%s: %s", d.place, reason(err)).
-			WithHint("check that the server runs and that the URL names it")
-	}
 	var e *pgconn.PgError
+	if errors.As(err, &connect) || errors.As(err, &network) {
+		f := fault.New(fault.StorageUnreachable, "%s: %s", d.place, reason(err))
+		if errors.As(err, &e) { // it did answer
+			return f.WithHint("check user, password and database of the URL")
+		}
+		return f.WithHint("check that the server runs and that the URL names it")
+	}
 	if !errors.As(err, &e) {
 		return err
 	}
@@ -135,6 +138,8 @@ type cursor struct {
 	Seen string         `json:"s"` // pg_snapshot; empty: nothing
 	Till string         `json:"t"` // pg_snapshot being paged up to; empty: take a new one
 	At   store.Position `json:"p"` // within Seen..Till
+
+	fresh bool // Till was taken for the last page
 }
 
 func (d *dialect) Changes(ctx context.Context, after registry.Cursor, limit int) ([]registry.Change, registry.Cursor, error) {
@@ -150,9 +155,31 @@ func (d *dialect) Changes(ctx context.Context, after registry.Cursor, limit int)
 		return nil, "", err
 	}
 	defer tx.Rollback()
-	if c.Till == "" {
+	out, err := c.page(ctx, tx, limit)
+	if err == nil && len(out) == 0 && !c.fresh {
+		// The difference was read to its end by a full page: what came since
+		// is the next one.
+		out, err = c.page(ctx, tx, limit)
+	}
+	if err != nil {
+		var e *pgconn.PgError
+		if errors.As(err, &e) && strings.HasPrefix(e.Code, "22") {
+			return nil, "", store.BadCursor(after)
+		}
+		return nil, "", err
+	}
+	text, err := json.Marshal(c)
+	if err != nil {
+		return nil, "", err
+	}
+	return out, registry.Cursor(base64.RawURLEncoding.EncodeToString(text)), nil
+}
+
+// page reads on within the difference of two snapshots, and moves the cursor.
+func (c *cursor) page(ctx context.Context, tx *sql.Tx, limit int) ([]registry.Change, error) {
+	if c.fresh = c.Till == ""; c.fresh {
 		if err := tx.QueryRowContext(ctx, `SELECT pg_current_snapshot()::text`).Scan(&c.Till); err != nil {
-			return nil, "", err
+			return nil, err
 		}
 	}
 	within, args := `AND pg_visible_in_snapshot(txid, $3::pg_snapshot)`, []any{c.Till}
@@ -161,21 +188,10 @@ func (d *dialect) Changes(ctx context.Context, after registry.Cursor, limit int)
 		args = append(args, c.Seen)
 	}
 	out, err := store.Page(ctx, tx, &c.At, limit, within, args...)
-	if err != nil {
-		var e *pgconn.PgError
-		if errors.As(err, &e) && strings.HasPrefix(e.Code, "22") {
-			return nil, "", store.BadCursor(after)
-		}
-		return nil, "", err
+	if err == nil && len(out) < limit {
+		*c = cursor{Seen: c.Till, fresh: c.fresh}
 	}
-	if len(out) < limit {
-		c = cursor{Seen: c.Till}
-	}
-	text, err := json.Marshal(c)
-	if err != nil {
-		return nil, "", err
-	}
-	return out, registry.Cursor(base64.RawURLEncoding.EncodeToString(text)), nil
+	return out, err
 }
 
 func (d *dialect) Backup(ctx context.Context, path string) error {

@@ -29,6 +29,7 @@ const (
 	defaultSchema = "ramet"
 	connections   = 8
 	lockKey       = 0x72616d74 // advisory lock under which schemas are made
+	lockTimeout   = "5s"       // how long a verb waits for another process; ?lock_timeout= sets another
 )
 
 // Options of Open.
@@ -85,13 +86,21 @@ func parse(address string) (*pgx.ConnConfig, string, error) {
 	}
 	config.RuntimeParams["search_path"] = pgx.Identifier{schema}.Sanitize()
 	config.RuntimeParams["application_name"] = "ramet"
+	if config.RuntimeParams["lock_timeout"] == "" {
+		config.RuntimeParams["lock_timeout"] = lockTimeout
+	}
 	return config, schema, nil
 }
 
-// reason is the innermost cause, which names no connection string.
+// reason is the innermost cause, which names no connection string. Of several
+// attempts, with and without TLS or to several addresses, the first speaks for
+// all.
 func reason(err error) string {
 	for {
 		inner := errors.Unwrap(err)
+		if many, ok := err.(interface{ Unwrap() []error }); ok && len(many.Unwrap()) > 0 {
+			inner = many.Unwrap()[0]
+		}
 		if inner == nil {
 			return err.Error()
 		}

@@ -14,6 +14,7 @@ import (
 	driver "modernc.org/sqlite"
 	lib "modernc.org/sqlite/lib"
 
+	"ramet/internal/durable"
 	"ramet/internal/fault"
 	"ramet/internal/id"
 	"ramet/internal/registry"
@@ -68,7 +69,11 @@ func (d *dialect) Fault(err error) error {
 		return err
 	}
 	f := func(code fault.Code, what string) *fault.Error { return fault.New(code, "%s: %s: %w", d.path, what, e) }
-	switch e.Code() & 0xff {
+	code := e.Code() & 0xff
+	if code == lib.SQLITE_IOERR && noSpace(d.path) {
+		code = lib.SQLITE_FULL // SQLite does not say so of its shared memory
+	}
+	switch code {
 	case lib.SQLITE_FULL:
 		return f(fault.StorageFull, "no space left").WithHint("nothing was lost; free some space and repeat")
 	case lib.SQLITE_READONLY:
@@ -135,8 +140,22 @@ func (d *dialect) Backup(ctx context.Context, path string) error {
 		// its pages, where no later redaction reaches them.
 		db := open(d.path, "mode=ro&_pragma=secure_delete(1)", 1)
 		_, err := db.ExecContext(ctx, `VACUUM INTO $1`, temp)
-		return errors.Join(err, db.Close())
+		return errors.Join(blame(path, err), db.Close())
 	})
+}
+
+// blame names the copy, not the database, where it is the copy that could not
+// be written.
+func blame(path string, err error) error {
+	var e *driver.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	switch e.Code() & 0xff {
+	case lib.SQLITE_FULL, lib.SQLITE_READONLY, lib.SQLITE_CANTOPEN:
+		return (&dialect{path: path}).Fault(err)
+	}
+	return err
 }
 
 // Deliver lets fill write a new file and gives it its name when it is whole
@@ -144,6 +163,10 @@ func (d *dialect) Backup(ctx context.Context, path string) error {
 func Deliver(path string, fill func(temp string) error) error {
 	if _, err := os.Lstat(path); err == nil {
 		return exists(path)
+	}
+	if info, err := os.Stat(filepath.Dir(path)); err != nil || !info.IsDir() {
+		return fault.New(fault.NotFound, "no folder %s for the copy", filepath.Dir(path)).
+			WithHint("make it first, or choose another place")
 	}
 	temp := fmt.Sprintf("%s.%s.tmp", path, id.NewAgent().Short())
 	defer func() {
@@ -163,10 +186,7 @@ func Deliver(path string, fill func(temp string) error) error {
 	} else if err != nil {
 		return unwritable(path, err)
 	}
-	if err := sync(filepath.Dir(path)); err != nil {
-		return fault.New(fault.StorageIO, "sync the folder of %s: %w", path, err)
-	}
-	return nil
+	return durable.SyncFolder(filepath.Dir(path))
 }
 
 func exists(path string) error {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"path/filepath"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -58,13 +59,17 @@ const magic = "SQLite format 3\x00"
 
 func (h header) check(path string, size int64) error {
 	switch {
+	case size == 0 && h.walPresent:
+		return cut(path) // SQLite would throw the log away
 	case size == 0:
 		return nil // new, or killed before its first commit
 	case h.bytes < 100 && h.magic[:min(h.bytes, len(magic))] == magic[:min(h.bytes, len(magic))]:
 		return cut(path)
 	case h.magic != magic:
 		return foreign(path)
-	case h.pages > 0 && size < h.pages*h.pageSize:
+	case h.pages > 0 && size < h.pages*h.pageSize && !h.walPresent:
+		// With a log, this may be a checkpoint that was broken off after its
+		// first page, by a crash or a full disk. SQLite goes on with it.
 		return cut(path)
 	case h.appID != applicationID && (h.appID != 0 || h.pages > 1 && !h.walPresent):
 		return foreign(path)
@@ -80,6 +85,12 @@ func foreign(path string) error {
 func cut(path string) error {
 	return fault.New(fault.StorageCorrupt, "%s is cut: it is shorter than its header says", path).
 		WithHint("restore it from a backup; nothing was changed")
+}
+
+// noSpace says whether the disk that holds a file is full.
+func noSpace(path string) bool {
+	var disk unix.Statfs_t
+	return unix.Statfs(filepath.Dir(path), &disk) == nil && disk.Bavail == 0
 }
 
 // readOnly honours the file's mode even for root, who could write all the same.

@@ -17,8 +17,9 @@ import (
 	"os"
 	"path/filepath"
 
-	_ "modernc.org/sqlite" // the driver "sqlite"
+	driver "modernc.org/sqlite"
 
+	"ramet/internal/durable"
 	"ramet/internal/fault"
 	"ramet/internal/store"
 )
@@ -80,10 +81,11 @@ func (d *dialect) open(ctx context.Context, f file) error {
 
 func open(path, params string, connections int) *sql.DB {
 	dsn := "file:" + (&url.URL{Path: path}).EscapedPath() + fmt.Sprintf("?_pragma=busy_timeout(%d)&", busyTimeout) + params
-	db, err := sql.Open("sqlite", dsn)
+	connector, err := driver.NewConnector(dsn)
 	if err != nil {
-		panic(err) // only an unknown driver's name
+		panic(err) // only parameters that are no query string
 	}
+	db := sql.OpenDB(keeping{connector})
 	db.SetMaxOpenConns(connections)
 	return db
 }
@@ -104,7 +106,7 @@ func prepare(path string) (file, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return file{}, create(path)
 	case err != nil:
-		return file{}, fault.New(fault.StorageIO, "open %s: %w", path, err)
+		return file{}, fault.New(fault.StorageIO, "open database: %w", err).WithHint("choose another place with --db or --home")
 	case !info.Mode().IsRegular():
 		return file{}, fault.New(fault.StorageForeign, "%s is not a file", path).
 			WithHint("--db wants the path of a database file, or a postgres:// URL")
@@ -120,7 +122,7 @@ func prepare(path string) (file, error) {
 }
 
 func create(path string) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+	if err := durable.MakeFolder(filepath.Dir(path), 0o700); err != nil {
 		return unwritable(path, err)
 	}
 	// Made here, empty, so that nobody else can read it from its first byte.
@@ -155,7 +157,8 @@ func (d *dialect) migrate(ctx context.Context, o Options) error {
 		return err
 	}
 	if d.readOnly {
-		return fault.New(fault.StorageReadOnly, "%s has schema version %d and cannot be brought to %d", d.path, version, len(steps))
+		return fault.New(fault.StorageReadOnly, "%s has schema version %d and cannot be brought to %d: it cannot be written", d.path, version, len(steps)).
+			WithHint("check the owner and mode of the file and its folder")
 	}
 	tx, err := d.writer.BeginTx(ctx, nil)
 	if err != nil {

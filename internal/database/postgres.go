@@ -1,0 +1,131 @@
+package database
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"ramet/internal/fault"
+)
+
+const (
+	defaultSchema = "ramet"
+	lockTimeout   = "5s" // how long a statement waits for another process; ?lock_timeout= sets another
+)
+
+// SchemaLock is the advisory lock under which ramet makes tables in PostgreSQL.
+const SchemaLock = 0x72616d74
+
+// Postgres is a schema in a PostgreSQL database.
+type Postgres struct {
+	Config *pgx.ConnConfig
+	Schema string
+	Place  string // for people; never a password
+}
+
+// IsPostgres says whether an address names a PostgreSQL database.
+func IsPostgres(s string) bool {
+	return strings.HasPrefix(s, "postgres://") || strings.HasPrefix(s, "postgresql://")
+}
+
+// ParsePostgres reads a URL. It is libpq's, with one parameter of ours: schema, by
+// default "ramet". What is refused is not repeated: the URL may hold a password.
+func ParsePostgres(address string) (Postgres, error) {
+	u, err := url.Parse(address)
+	if err != nil {
+		return Postgres{}, fault.New(fault.InvalidConfig, "the PostgreSQL URL is not readable").
+			WithHint("write it as postgres://user@host:5432/database?schema=ramet")
+	}
+	q := u.Query()
+	schema := q.Get("schema")
+	if schema == "" {
+		schema = defaultSchema
+	}
+	if len(schema) > 63 || strings.ContainsRune(schema, 0) || strings.HasPrefix(schema, "pg_") {
+		return Postgres{}, fault.New(fault.InvalidConfig, "%.80q is not a name for a schema", schema).
+			WithHint("use 1 to 63 bytes that do not begin with pg_")
+	}
+	q.Del("schema")
+	u.RawQuery = q.Encode()
+	config, err := pgx.ParseConfig(u.String())
+	if err != nil {
+		return Postgres{}, fault.New(fault.InvalidConfig, "the PostgreSQL URL is not understood: %s", reason(err)).
+			WithHint("write it as postgres://user@host:5432/database?schema=ramet")
+	}
+	config.RuntimeParams["search_path"] = pgx.Identifier{schema}.Sanitize()
+	config.RuntimeParams["application_name"] = "ramet"
+	if config.RuntimeParams["lock_timeout"] == "" {
+		config.RuntimeParams["lock_timeout"] = lockTimeout
+	}
+	return Postgres{Config: config, Schema: schema, Place: place(config, schema)}, nil
+}
+
+// reason is the innermost cause, which names no connection string. Of several
+// attempts, with and without TLS or to several addresses, the first speaks for
+// all.
+func reason(err error) string {
+	for {
+		inner := errors.Unwrap(err)
+		if many, ok := err.(interface{ Unwrap() []error }); ok && len(many.Unwrap()) > 0 {
+			inner = many.Unwrap()[0]
+		}
+		if inner == nil {
+			return err.Error()
+		}
+		err = inner
+	}
+}
+
+func place(c *pgx.ConnConfig, schema string) string {
+	host := c.Host
+	if !strings.HasPrefix(host, "/") {
+		host = fmt.Sprintf("%s:%d", c.Host, c.Port)
+	}
+	return fmt.Sprintf("PostgreSQL at %s, database %s, schema %s", host, c.Database, schema)
+}
+
+// PostgresFault turns an error of the driver into a fault that names the place;
+// what it does not know stays as it is.
+func PostgresFault(place string, err error) error {
+	if _, ours := fault.Of(err); ours || err == nil {
+		return err
+	}
+	var connect *pgconn.ConnectError
+	var network *net.OpError
+	var e *pgconn.PgError
+	if errors.As(err, &connect) || errors.As(err, &network) {
+		f := fault.New(fault.StorageUnreachable, "%s: %s", place, reason(err))
+		if errors.As(err, &e) { // it did answer
+			return f.WithHint("check user, password and database of the URL")
+		}
+		return f.WithHint("check that the server runs and that the URL names it")
+	}
+	if !errors.As(err, &e) {
+		return err
+	}
+	f := func(code fault.Code) *fault.Error {
+		return fault.New(code, "%s: %s (SQLSTATE %s)", place, e.Message, e.Code)
+	}
+	switch {
+	case e.Code == "53100":
+		return f(fault.StorageFull).WithHint("nothing was lost; free some space on the server and repeat")
+	case e.Code == "25006" || e.Code == "42501":
+		return f(fault.StorageReadOnly).WithHint("the user needs the right to create and write in this schema")
+	case e.Code == "55P03":
+		return f(fault.Locked).WithHint("wait until the other process ends, then repeat")
+	case strings.HasPrefix(e.Code, "23"):
+		return f(fault.Conflict)
+	case strings.HasPrefix(e.Code, "28") || e.Code == "3D000" || strings.HasPrefix(e.Code, "08") || strings.HasPrefix(e.Code, "57P"):
+		return f(fault.StorageUnreachable).WithHint("check user, password and database of the URL")
+	case strings.HasPrefix(e.Code, "XX"):
+		return f(fault.StorageCorrupt)
+	case strings.HasPrefix(e.Code, "58"):
+		return f(fault.StorageIO)
+	}
+	return err
+}

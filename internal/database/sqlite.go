@@ -1,0 +1,63 @@
+// Package database is how ramet meets the two engines that it keeps things in:
+// their addresses, their handles, and their errors as faults that a user can act
+// on. What is kept there is the business of those who use it.
+package database
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+
+	driver "modernc.org/sqlite" // and the driver "sqlite"
+	lib "modernc.org/sqlite/lib"
+
+	"ramet/internal/fault"
+)
+
+// busyTimeout is how long a statement waits for another process, in milliseconds.
+const busyTimeout = 5000
+
+// OpenSQLite makes a handle on a file; params are the driver's. Nothing is opened
+// yet.
+func OpenSQLite(path, params string, connections int) *sql.DB {
+	dsn := "file:" + (&url.URL{Path: path}).EscapedPath() + fmt.Sprintf("?_pragma=busy_timeout(%d)&", busyTimeout) + params
+	db, err := sql.Open("sqlite", dsn)
+	if err != nil {
+		panic(err) // only an unknown driver's name
+	}
+	db.SetMaxOpenConns(connections)
+	return db
+}
+
+// SQLiteFault turns an error of the driver into a fault that names the file; what
+// it does not know stays as it is.
+func SQLiteFault(path string, err error) error {
+	if _, ours := fault.Of(err); ours || err == nil {
+		return err
+	}
+	var e *driver.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	f := func(code fault.Code, what string) *fault.Error { return fault.New(code, "%s: %s: %w", path, what, e) }
+	switch e.Code() & 0xff {
+	case lib.SQLITE_FULL:
+		return f(fault.StorageFull, "no space left").WithHint("nothing was lost; free some space and repeat")
+	case lib.SQLITE_READONLY:
+		return f(fault.StorageReadOnly, "the database cannot be written").WithHint("check the owner and mode of the file and its folder")
+	case lib.SQLITE_BUSY, lib.SQLITE_LOCKED:
+		return f(fault.Locked, "another process holds the database").WithHint("wait until it ends, then repeat")
+	case lib.SQLITE_NOTADB:
+		return f(fault.StorageForeign, "it is not a ramet database").WithHint("nothing was changed; give another path")
+	case lib.SQLITE_CORRUPT:
+		return f(fault.StorageCorrupt, "the database is damaged").WithHint("restore it from a backup")
+	case lib.SQLITE_CANTOPEN, lib.SQLITE_PERM:
+		return f(fault.StorageReadOnly, "the database cannot be opened").WithHint("check the owner and mode of the file and its folder")
+	case lib.SQLITE_IOERR:
+		return f(fault.StorageIO, "reading or writing failed").WithHint("check the disk")
+	case lib.SQLITE_CONSTRAINT:
+		return f(fault.Conflict, "the database refused the change")
+	}
+	return err
+}

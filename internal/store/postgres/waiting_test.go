@@ -1,0 +1,219 @@
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"strings"
+	"testing"
+
+	"github.com/klauspost/compress/zstd"
+
+	"ramet/internal/agent"
+	"ramet/internal/chain"
+	"ramet/internal/history"
+	"ramet/internal/id"
+	"ramet/internal/registry"
+	"ramet/internal/store"
+)
+
+// hurdle is a transaction that holds up whoever stores a certain long text, in
+// the middle of a verb: after its entries were written, before it commits.
+type hurdle struct {
+	t    *testing.T
+	raw  *sql.DB
+	tx   *sql.Tx
+	pid  int
+	text string
+}
+
+func newHurdle(t *testing.T, raw *sql.DB) *hurdle {
+	t.Helper()
+	h := &hurdle{t: t, raw: raw, text: strings.Repeat("held up ", 2000)}
+	enc, err := zstd.NewWriter(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if h.tx, err = raw.BeginTx(context.Background(), nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.tx.QueryRow(`SELECT pg_backend_pid()`).Scan(&h.pid); err != nil {
+		t.Fatal(err)
+	}
+	sum := chain.Sum([]byte(h.text))
+	if _, err := h.tx.Exec(`INSERT INTO blobs (hash, size, data) VALUES ($1, $2, $3)`, sum[:], len(h.text),
+		enc.EncodeAll([]byte(h.text), nil)); err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+func (h *hurdle) draft() history.Draft {
+	return history.Draft{Kind: history.User, Parts: []history.Part{{Type: history.Text, Text: h.text}}}
+}
+
+// waiting returns when a backend waits for the one given, and which.
+func waiting(t *testing.T, raw *sql.DB, pid int) int {
+	t.Helper()
+	for {
+		var waiter int
+		err := raw.QueryRow(`SELECT coalesce(max(pid), 0) FROM pg_stat_activity WHERE $1 = ANY(pg_blocking_pids(pid))`, pid).Scan(&waiter)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if waiter != 0 {
+			return waiter
+		}
+		if err := t.Context().Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// fall lets everybody go on.
+func (h *hurdle) fall() {
+	h.t.Helper()
+	if err := h.tx.Rollback(); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+func openFresh(t *testing.T) (*store.Store, *sql.DB, id.Agent) {
+	t.Helper()
+	w := fresh(t)
+	s, err := w.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if _, err := s.Audit(context.Background(), nil); err != nil {
+			t.Error(err)
+		}
+		s.Close()
+	})
+	zero, err := s.Zero(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, w.Raw(t), zero.ID
+}
+
+func fork(t *testing.T, s *store.Store, parent id.Agent, entries ...history.Draft) agent.Agent {
+	t.Helper()
+	born, err := s.Fork(context.Background(), registry.Fork{Parent: parent, Children: []registry.Child{{ID: id.NewAgent(), Entries: entries}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return born[0]
+}
+
+func TestTheFeedNeverSkipsALateCommit(t *testing.T) {
+	for limit := 1; limit <= 3; limit++ {
+		s, raw, zero := openFresh(t)
+		slow, fast := fork(t, s, zero), fork(t, s, zero)
+		h := newHurdle(t, raw)
+		done := make(chan error)
+		var late []history.Entry
+		go func() { // draws its ids now, commits later
+			var err error
+			late, err = s.Append(context.Background(), slow.ID, agent.Passing(), h.draft(), h.draft())
+			done <- err
+		}()
+		waiting(t, raw, h.pid)
+		early, err := s.Append(t.Context(), fast.ID, agent.Passing(), history.Draft{Kind: history.Note}, history.Draft{Kind: history.Note})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Send(t.Context(), registry.Send{To: fast.ID, Body: "dear"}); err != nil {
+			t.Fatal(err)
+		}
+		seen := map[id.Message]int{}
+		var order []id.Message
+		letters := 0
+		cursor := registry.Cursor("")
+		read := func() {
+			t.Helper()
+			for {
+				changes, next, err := s.Changes(t.Context(), cursor, limit)
+				if err != nil {
+					t.Fatal(err)
+				}
+				cursor = next
+				if len(changes) == 0 {
+					return
+				}
+				for _, c := range changes {
+					if c.Letter != nil {
+						letters++
+						continue
+					}
+					seen[c.Entry.ID]++
+					order = append(order, c.Entry.ID)
+				}
+			}
+		}
+		read()
+		if seen[early[1].ID] != 1 {
+			t.Fatalf("limit %d: the feed did not get past the open transaction", limit)
+		}
+		h.fall()
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+		if late[0].ID > early[0].ID {
+			t.Fatal("the late commit has no lower id: the test shows nothing")
+		}
+		read()
+		read()
+		report, err := s.Audit(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range append(late, early...) {
+			if seen[e.ID] != 1 {
+				t.Errorf("limit %d: message %d came %d times", limit, e.ID, seen[e.ID])
+			}
+		}
+		if len(order) != report.Messages || letters != 1 {
+			t.Errorf("limit %d: %d messages and %d letters, want %d and 1", limit, len(order), letters, report.Messages)
+		}
+		if n := len(order); order[n-2] != late[0].ID || order[n-1] != late[1].ID {
+			t.Errorf("limit %d: order %v", limit, order)
+		}
+	}
+}
+
+// A fork under way when a cascade begins must not leave a survivor.
+func TestACascadeWaitsForAForkUnderWay(t *testing.T) {
+	s, raw, zero := openFresh(t)
+	top := fork(t, s, zero)
+	parent := fork(t, s, top.ID)
+	h := newHurdle(t, raw)
+	forked, killed := make(chan error), make(chan error)
+	child := registry.Child{ID: id.NewAgent(), Entries: []history.Draft{h.draft()}}
+	go func() {
+		_, err := s.Fork(context.Background(), registry.Fork{Parent: parent.ID, Children: []registry.Child{child}})
+		forked <- err
+	}()
+	forker := waiting(t, raw, h.pid)
+	var done registry.Killed
+	go func() {
+		var err error
+		done, err = s.Kill(context.Background(), registry.Kill{Agent: top.ID, Cascade: true})
+		killed <- err
+	}()
+	waiting(t, raw, forker)
+	h.fall()
+	if err := <-forked; err != nil {
+		t.Fatal(err)
+	}
+	if err := <-killed; err != nil {
+		t.Fatal(err)
+	}
+	survivor, err := s.Agent(t.Context(), child.ID)
+	if err != nil || survivor.Status != agent.Dead {
+		t.Errorf("the child is %s, %v", survivor.Status, err)
+	}
+	if len(done.Victims) != 3 {
+		t.Errorf("%d victims", len(done.Victims))
+	}
+}

@@ -1,0 +1,129 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+)
+
+// keeping makes connections that keep their statements compiled, since
+// compiling is a third of what a small verb costs. A statement is kept from its
+// second use on: most commands use each once and would pay for nothing.
+type keeping struct{ driver.Connector }
+
+func (k keeping) Connect(ctx context.Context) (driver.Conn, error) {
+	c, err := k.Connector.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	full, ok := c.(conn)
+	if !ok {
+		return nil, errors.Join(errors.New("the SQLite driver lacks what a connection needs"), c.Close())
+	}
+	return &keeper{conn: full, kept: map[string]*kept{}}, nil
+}
+
+// conn is what database/sql uses of the driver's connections.
+type conn interface {
+	driver.Conn
+	driver.ConnBeginTx
+	driver.ConnPrepareContext
+	driver.ExecerContext
+	driver.QueryerContext
+	driver.Pinger
+	driver.SessionResetter
+	driver.Validator
+}
+
+// keeper is a connection with its statements. Its owner is whoever holds the
+// connection: database/sql lets one goroutine use it at a time.
+type keeper struct {
+	conn
+	kept map[string]*kept
+}
+
+// kept is a statement that was used before.
+type kept struct {
+	stmt statement // nil after the first use
+	busy bool      // its rows are being read
+}
+
+type statement interface {
+	driver.Stmt
+	driver.StmtExecContext
+	driver.StmtQueryContext
+}
+
+// maxKept bounds the statements of a connection; all our verbs need fewer,
+// except for INSERTs of every length.
+const maxKept = 128
+
+// take returns the kept statement of a query, or nil if it has to be run the
+// usual way.
+func (k *keeper) take(ctx context.Context, query string) (*kept, error) {
+	s, known := k.kept[query]
+	switch {
+	case !known:
+		if len(k.kept) < maxKept {
+			k.kept[query] = &kept{}
+		}
+		return nil, nil
+	case s.busy:
+		return nil, nil
+	case s.stmt == nil:
+		made, err := k.conn.PrepareContext(ctx, query)
+		if err != nil {
+			return nil, err
+		}
+		s.stmt = made.(statement)
+	}
+	return s, nil
+}
+
+func (k *keeper) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+	s, err := k.take(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	if s == nil {
+		return k.conn.ExecContext(ctx, query, args)
+	}
+	return s.stmt.ExecContext(ctx, args)
+}
+
+func (k *keeper) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	s, err := k.take(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	if s == nil {
+		return k.conn.QueryContext(ctx, query, args)
+	}
+	rows, err := s.stmt.QueryContext(ctx, args)
+	if err != nil {
+		return nil, err
+	}
+	s.busy = true
+	return &lent{rows, s}, nil
+}
+
+func (k *keeper) Close() error {
+	var errs []error
+	for _, s := range k.kept {
+		if s.stmt != nil {
+			errs = append(errs, s.stmt.Close())
+		}
+	}
+	return errors.Join(append(errs, k.conn.Close())...)
+}
+
+// lent are rows of a kept statement, which is free again when they are closed.
+type lent struct {
+	driver.Rows
+	of *kept
+}
+
+func (l *lent) Close() error {
+	l.of.busy = false
+	return l.Rows.Close()
+}

@@ -1,0 +1,36 @@
+package sqlite
+
+import (
+	"database/sql"
+	"path/filepath"
+	"testing"
+
+	"ramet/internal/store"
+	"ramet/internal/store/storetest"
+)
+
+func fresh(tb testing.TB) *storetest.Workspace {
+	path := filepath.Join(tb.TempDir(), "a b%?.db") // a path that must be escaped
+	openAt := func(path string) (*store.Store, error) {
+		return Open(tb.Context(), path, Options{Cwd: "/where/it/began"})
+	}
+	return &storetest.Workspace{
+		Open:     func() (*store.Store, error) { return openAt(path) },
+		OpenFile: openAt,
+		Raw: func(tb testing.TB) *sql.DB {
+			db := open(path, "_pragma=synchronous(OFF)&_pragma=ignore_check_constraints(1)", 1)
+			tb.Cleanup(func() { db.Close() })
+			return db
+		},
+		Loosen: []string{
+			`DROP INDEX agents_living_name`, `DROP INDEX agents_zero`,
+			`PRAGMA writable_schema = ON`,
+			`UPDATE sqlite_schema SET sql = replace(sql, ' NOT NULL', '') WHERE type = 'table'`,
+			`PRAGMA schema_version = 1000`,
+			`PRAGMA writable_schema = OFF`,
+		},
+		Files: []string{path, path + "-wal"},
+	}
+}
+
+func TestConformance(t *testing.T) { storetest.Run(t, fresh) }
