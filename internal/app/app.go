@@ -8,14 +8,18 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"golang.org/x/term"
 
 	"ramet/internal/cli"
 	"ramet/internal/demo"
+	"ramet/internal/fault"
+	"ramet/internal/store"
 	"ramet/internal/store/postgres"
 	"ramet/internal/store/sqlite"
+	"ramet/internal/text"
 	"ramet/internal/workspace"
 )
 
@@ -30,6 +34,10 @@ type Stdio struct {
 
 // Main carries out one command line and returns the exit code.
 func Main(ctx context.Context, args []string, env func(string) string, stdio Stdio) int {
+	// Garbage is first collected at twice this size, which few commands reach.
+	// The pages are never touched, so they take no memory.
+	ballast := make([]byte, 32<<20)
+	defer runtime.KeepAlive(ballast)
 	dir, err := os.Getwd()
 	if err != nil {
 		dir = "." // the folder is gone; what needs it will say so
@@ -43,10 +51,22 @@ func Main(ctx context.Context, args []string, env func(string) string, stdio Std
 }
 
 func open(ctx context.Context, p workspace.Place) (cli.Workspace, error) {
-	if postgres.IsURL(p.DB) {
-		return postgres.Open(ctx, p.DB, postgres.Options{Cwd: p.Project, Export: sqlite.Export})
+	var ws *store.Store
+	var err error
+	switch scheme, _, isURL := strings.Cut(p.DB, "://"); {
+	case postgres.IsURL(p.DB):
+		ws, err = postgres.Open(ctx, p.DB, postgres.Options{Cwd: p.Project, Export: sqlite.Export})
+	case isURL && !strings.Contains(scheme, "/"):
+		// The rest of it is not repeated: there may be a password in it.
+		err = fault.New(fault.InvalidConfig, "%s:// is no kind of database that ramet knows", text.Line(scheme, 40)).
+			WithHint("give a file, or postgres://user@host/database")
+	default:
+		ws, err = sqlite.Open(ctx, p.DB, sqlite.Options{Cwd: p.Project})
 	}
-	return sqlite.Open(ctx, p.DB, sqlite.Options{Cwd: p.Project})
+	if err != nil {
+		return nil, err // and no interface around a nil pointer
+	}
+	return ws, nil
 }
 
 func isTerminal(w io.Writer) bool {

@@ -10,6 +10,7 @@ package cli
 import (
 	"context"
 	"io"
+	"os"
 	"strings"
 	"time"
 
@@ -21,7 +22,6 @@ import (
 	"ramet/internal/fault"
 	"ramet/internal/history"
 	"ramet/internal/mail"
-	"ramet/internal/nearest"
 	"ramet/internal/printer"
 	"ramet/internal/registry"
 	"ramet/internal/workspace"
@@ -116,6 +116,7 @@ The workspace is that of the project you stand in; --db, RAMET_DB and
 		SilenceUsage:      true,
 		DisableAutoGenTag: true,
 		Args:              unknownCommand,
+		PersistentPreRunE: s.notEmpty,
 		RunE:              func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	flags := root.PersistentFlags()
@@ -123,9 +124,8 @@ The workspace is that of the project you stand in; --db, RAMET_DB and
 	flags.StringVar(&s.home, "home", "", "ramet's home folder (default $RAMET_HOME, else the XDG data folder + /ramet)")
 	flags.StringVar(&s.workspace, "workspace", "", "a project's folder, or the name of a known workspace")
 	flags.BoolVar(&s.json, "json", false, "print JSON")
-	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return fault.New(fault.Usage, "%s: %w", c.CommandPath(), err).WithHint("see `%s --help`", c.CommandPath())
-	})
+	root.SetFlagErrorFunc(badFlag)
+	root.SetHelpCommand(helpCommand())
 	root.AddGroup(
 		&cobra.Group{ID: "agents", Title: "Agents:"},
 		&cobra.Group{ID: "history", Title: "History:"},
@@ -143,36 +143,8 @@ The workspace is that of the project you stand in; --db, RAMET_DB and
 	add("mail", s.sendCommand(), s.mailCommand(), s.readCommand())
 	add("proof", s.verifyCommand(), s.checkpointCommand(), s.keyCommand(), s.redactCommand(), s.gcCommand(), s.backupCommand())
 	add("", s.configCommand(), s.trustCommand(), s.doctorCommand(), s.demoCommand(), s.versionCommand())
+	addCompletion(root)
 	return root
-}
-
-func unknownCommand(c *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return nil
-	}
-	var names []string
-	for _, sub := range c.Commands() {
-		names = append(names, sub.Name())
-	}
-	err := fault.New(fault.Usage, "unknown command %q", args[0])
-	if near := nearest.Word(args[0], names); near != "" {
-		return err.WithHint("did you mean `ramet %s`?", near)
-	}
-	return err.WithHint("`ramet --help` lists the commands")
-}
-
-// arguments demands between least and most positional arguments.
-func arguments(least, most int) cobra.PositionalArgs {
-	return func(c *cobra.Command, args []string) error {
-		switch {
-		case len(args) < least:
-			return fault.New(fault.Usage, "%s: an argument is missing", c.CommandPath()).WithHint("usage: %s", c.UseLine())
-		case len(args) > most:
-			return fault.New(fault.Usage, "%s: unexpected argument %q", c.CommandPath(), args[most]).
-				WithHint("usage: %s; put a text of several words in quotes", c.UseLine())
-		}
-		return nil
-	}
 }
 
 // acting are the files of a project that do something once it is trusted.
@@ -199,7 +171,18 @@ func (s *session) config() (*config.Config, error) {
 	return s.conf, err
 }
 
-func (s *session) homeDir() (string, error) { return config.Home(s.Getenv, s.home) }
+// homeDir is ramet's home. It need not be there yet.
+func (s *session) homeDir() (string, error) {
+	home, err := config.Home(s.Getenv, s.home)
+	if err != nil {
+		return "", err
+	}
+	if info, err := os.Stat(home); err == nil && !info.IsDir() {
+		return "", fault.New(fault.InvalidConfig, "ramet's home %s is not a folder", home).
+			WithHint("choose another with --home or RAMET_HOME")
+	}
+	return home, nil
+}
 
 // place decides which workspace is meant.
 func (s *session) place() (workspace.Place, error) {
@@ -230,8 +213,12 @@ func (s *session) open(ctx context.Context) (Workspace, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.ws, err = s.Open(ctx, place)
-	return s.ws, err
+	ws, err := s.Open(ctx, place)
+	if err != nil {
+		return nil, err
+	}
+	s.ws = ws
+	return ws, nil
 }
 
 // find opens the workspace and finds an agent in it.
@@ -277,21 +264,27 @@ func (s *session) printer() *printer.Printer {
 
 func (s *session) print(d printer.Datum) error { return s.printer().Print(d) }
 
-// color decides by the configuration if it was read, else by environment.
+// color decides by the configuration, which knows NO_COLOR too. Where it
+// cannot be read, somebody else says so.
 func (s *session) color(terminal bool) bool {
-	if s.Getenv("NO_COLOR") != "" || s.Getenv("TERM") == "dumb" {
-		return false
+	conf, err := s.config()
+	switch {
+	case err != nil:
+		return terminal && s.Getenv("NO_COLOR") == ""
+	case conf.Color == "auto":
+		return terminal && s.Getenv("TERM") != "dumb"
 	}
-	if s.conf != nil && s.conf.Color != "auto" {
-		return s.conf.Color == "always"
-	}
-	return terminal
+	return conf.Color == "always"
 }
 
 // hide takes the password of a database URL out of an error, should any layer
 // have repeated it.
 func (s *session) hide(err error) error {
-	for _, db := range []string{s.db, s.Getenv("RAMET_DB")} {
+	known := []string{s.db, s.Getenv("RAMET_DB")}
+	if s.conf != nil {
+		known = append(known, s.conf.DB)
+	}
+	for _, db := range known {
 		secret := password(db)
 		if secret == "" || !strings.Contains(err.Error(), secret) {
 			continue

@@ -16,7 +16,7 @@ func (s *session) completeAgents(n int) cobra.CompletionFunc {
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveError
 		}
-		list, err := ws.Agents(c.Context(), agent.Filter{})
+		list, err := ws.Agents(c.Context(), agent.Filter{Brief: true})
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveError
 		}

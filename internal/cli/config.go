@@ -14,9 +14,9 @@ func (s *session) configCommand() *cobra.Command {
 		Short: "Show or change settings",
 		Long: `Show all settings, with the place each value comes from: the user's file, the
 project's file (after "ramet trust"), the environment, or the default.`,
-		Args: arguments(0, 0),
+		Args: unknownCommand,
 		RunE: func(*cobra.Command, []string) error {
-			var out settingList
+			out := settingList{Ignored: []string{}}
 			for _, known := range config.Settings() {
 				one, err := s.setting(known.Key)
 				if err != nil {
@@ -24,7 +24,7 @@ project's file (after "ramet trust"), the environment, or the default.`,
 				}
 				out.Settings = append(out.Settings, one)
 			}
-			out.Ignored = s.conf.Ignored
+			out.Ignored = append(out.Ignored, s.conf.Ignored...)
 			return s.print(out)
 		},
 	}

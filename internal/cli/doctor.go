@@ -29,7 +29,8 @@ checks the histories themselves.`,
 				return err
 			}
 			if n := out.bad(); n > 0 {
-				return fault.New(fault.Failed, "doctor found %s", count(n, "problem"))
+				return fault.New(fault.Failed, "doctor found %s", count(n, "problem")).
+					WithHint("see what stands below each BAD")
 			}
 			return nil
 		},

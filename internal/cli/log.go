@@ -30,10 +30,11 @@ compacted. --own shows the entries that this agent stored, of every kind.`,
 		ValidArgsFunction: s.completeAgents(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if limit < 0 || c.Flags().Changed("limit") && limit == 0 {
-				return fault.New(fault.Usage, "log: --limit must be 1 or more")
+				return fault.New(fault.Usage, "log: --limit %d shows nothing", limit).WithHint("give 1 or more")
 			}
 			if ranges && (own || follow) {
-				return fault.New(fault.Usage, "log: --ranges goes with neither --own nor --follow")
+				return fault.New(fault.Usage, "log: --ranges goes with neither --own nor --follow").
+					WithHint("leave one of them out")
 			}
 			ws, a, err := s.findOr0(c.Context(), args)
 			if err != nil {

@@ -1,8 +1,7 @@
 package cli
 
 import (
-	"fmt"
-	"strings"
+	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -23,18 +22,27 @@ Children of a dead agent hang under their nearest living ancestor.`,
 			if err != nil {
 				return err
 			}
-			list, err := ws.Agents(c.Context(), agent.Filter{Dead: all})
+			list, err := ws.Agents(c.Context(), agent.Filter{Dead: all, Brief: !s.json})
 			if err != nil {
 				return err
 			}
 			if !all && orphaned(list) {
 				// Only then the dead are needed, to find the way up through them.
-				if list, err = ws.Agents(c.Context(), agent.Filter{Dead: true}); err != nil {
+				dead, err := ws.Agents(c.Context(), agent.Filter{OnlyDead: true, Brief: true})
+				if err != nil {
 					return err
 				}
+				list = append(list, dead...)
 			}
 			show := func(a agent.Agent) bool { return all || a.Status == agent.Running }
-			return s.print(tree{nodes: agent.Tree(list, show)})
+			out := tree{nodes: agent.Tree(list, show)}
+			if s.json {
+				out.Agents = make([]agentShape, len(out.nodes))
+				for i, n := range out.nodes {
+					out.Agents[i] = shapeAgent(*n.Agent)
+				}
+			}
+			return s.print(out)
 		},
 	}
 	c.Flags().BoolVarP(&all, "all", "a", false, "the dead too")
@@ -56,31 +64,24 @@ func orphaned(living []agent.Agent) bool {
 
 // tree is the datum of ps.
 type tree struct {
-	nodes []agent.Node
-}
-
-func (t tree) MarshalJSON() ([]byte, error) {
-	list := make([]agentShape, len(t.nodes))
-	for i, n := range t.nodes {
-		list[i] = shapeAgent(n.Agent)
-	}
-	return marshal(map[string]any{"agents": list})
+	nodes  []agent.Node
+	Agents []agentShape `json:"agents"` // only made to be printed as JSON
 }
 
 func (t tree) Text(w *printer.Writer) {
-	rows := [][]string{{"NAME", "ID", "STATE", "MESSAGES", "MAIL", "AGE"}}
+	rows := append(make([][]string, 0, len(t.nodes)+1), []string{"NAME", "ID", "STATE", "MESSAGES", "MAIL", "AGE"})
 	branches := drawBranches(t.nodes)
 	for i, n := range t.nodes {
 		mail := "-"
 		if n.Unread > 0 {
-			mail = fmt.Sprint(n.Unread)
+			mail = strconv.FormatInt(n.Unread, 10)
 		}
 		name := n.Label()
 		if n.Name == "" && !n.IsZero() {
 			name = "-"
 		}
-		rows = append(rows, []string{branches[i] + name, n.ID.Short(), string(n.Status),
-			fmt.Sprintf("%d/%d", n.Own, n.Total), mail, w.Age(n.CreatedAt)})
+		messages := strconv.FormatInt(n.Own, 10) + "/" + strconv.FormatInt(n.Total, 10)
+		rows = append(rows, []string{branches[i] + name, n.ID.Short(), string(n.Status), messages, mail, w.Age(n.CreatedAt)})
 	}
 	w.Table(rows)
 }
@@ -91,31 +92,28 @@ func (t tree) Text(w *printer.Writer) {
 func drawBranches(nodes []agent.Node) []string {
 	const deepest = 32
 	out := make([]string, len(nodes))
-	more := map[int]bool{}
+	var more [deepest + 1]bool
+	var line []byte
 	for i := len(nodes) - 1; i >= 0; i-- {
 		level := min(nodes[i].Indent, deepest)
 		if level > 0 {
-			var b strings.Builder
+			line = line[:0]
 			for l := 1; l < level; l++ {
 				if more[l] {
-					b.WriteString("│  ")
+					line = append(line, "│  "...)
 				} else {
-					b.WriteString("   ")
+					line = append(line, "   "...)
 				}
 			}
 			if more[level] {
-				b.WriteString("├─ ")
+				line = append(line, "├─ "...)
 			} else {
-				b.WriteString("└─ ")
+				line = append(line, "└─ "...)
 			}
-			out[i] = b.String()
+			out[i] = string(line)
 		}
 		more[level] = true
-		for l := range more {
-			if l > level {
-				delete(more, l)
-			}
-		}
+		clear(more[level+1:])
 	}
 	return out
 }

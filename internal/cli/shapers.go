@@ -1,6 +1,10 @@
 package cli
 
 import (
+	"fmt"
+	"slices"
+	"strings"
+
 	"github.com/spf13/cobra"
 
 	"ramet/internal/fault"
@@ -57,8 +61,8 @@ they are. A clear is a wall.`,
 		Args:              arguments(1, 2),
 		ValidArgsFunction: s.completeAgents(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			if to != "" && len(args) == 2 {
-				return fault.New(fault.Usage, "rewind: give a label or --to, not both")
+			if c.Flags().Changed("to") && len(args) == 2 {
+				return fault.New(fault.Usage, "rewind: both a label and --to").WithHint("leave one of them out")
 			}
 			if c.Flags().Changed("to") {
 				target, err := id.ParseMessage(to)
@@ -109,10 +113,12 @@ func noMark(who, label string, marks []history.Label) error {
 	err := fault.New(fault.NotFound, "agent %s has no mark %q", who, label)
 	var labels []string
 	for _, m := range marks {
-		labels = append(labels, m.Label)
+		if quoted := fmt.Sprintf("%q", m.Label); m.Label != "" && !slices.Contains(labels, quoted) {
+			labels = append(labels, quoted)
+		}
 	}
 	if len(labels) == 0 {
-		return err.WithHint("it has no marks since its last clear")
+		return err.WithHint("it has no labels since its last clear")
 	}
-	return err.WithHint("its marks are %q", labels)
+	return err.WithHint("it has %s", strings.Join(labels, ", "))
 }

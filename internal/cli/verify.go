@@ -2,13 +2,13 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"ramet/internal/agent"
 	"ramet/internal/fault"
 	"ramet/internal/printer"
 	"ramet/internal/registry"
@@ -43,6 +43,9 @@ all of it rewritten, by somebody who can write the database: keep what
 			if err != nil {
 				return err
 			}
+			if err := sound(c.Context(), ws); err != nil {
+				return err
+			}
 			return s.print(verified{OK: true, Report: report, Checkpoint: optional(checkpoint)})
 		},
 	}
@@ -51,11 +54,23 @@ all of it rewritten, by somebody who can write the database: keep what
 	return c
 }
 
+// sound asks the engine itself: an index that was damaged changes what is
+// found, but no record.
+func sound(ctx context.Context, ws Workspace) error {
+	d, err := ws.Describe(ctx)
+	if err != nil || len(d.Problems) == 0 {
+		return err
+	}
+	return fault.New(fault.StorageCorrupt, "%s: %s", d.Place, d.Problems[0]).
+		WithHint("restore it from a backup")
+}
+
 // openCheckpoint checks signature and workspace of a checkpoint.
 func (s *session) openCheckpoint(c *cobra.Command, ws Workspace, path, key string) ([]registry.Head, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return nil, fault.New(fault.NotFound, "read checkpoint: %w", err)
+		return nil, fault.New(fault.NotFound, "read checkpoint: %w", err).
+			WithHint("give the file that keeps what `ramet checkpoint` printed")
 	}
 	if key == "" {
 		own, err := s.signingKey()
@@ -132,19 +147,20 @@ FILE" then finds cut tails and rewrites.`,
 			if err != nil {
 				return err
 			}
-			agents, err := ws.Agents(c.Context(), agent.Filter{Dead: true})
+			zero, err := ws.Zero(c.Context())
 			if err != nil {
 				return err
 			}
-			if len(agents) == 0 {
-				return fault.New(fault.HistoryDamaged, "the workspace has no agents")
+			heads, err := ws.Heads(c.Context())
+			if err != nil {
+				return err
 			}
-			text, block := registry.FormatCheckpoint(agents[0].ID, registry.Heads(agents))
+			text, block := registry.FormatCheckpoint(zero.ID, heads)
 			note, err := key.Sign(text)
 			if err != nil {
 				return err
 			}
-			return s.print(checkpoint{Note: string(note), Heads: block, Key: key.Verifier(), Agents: len(agents)})
+			return s.print(checkpoint{Note: string(note), Heads: block, Key: key.Verifier(), Agents: len(heads)})
 		},
 	}
 }

@@ -25,7 +25,7 @@ var rooms = []struct{ name, packages, mayImport string }{
 	{"words", "id chain fault text nearest shape", "words"},
 	{"domain", "agent history mail ledger run telemetry command", "words"},
 	{"registry", "registry", "words domain"},
-	{"shared", "durable seal secret config printer workspace pgtest", "words domain registry shared"},
+	{"shared", "durable seal secret config printer workspace rundir pgtest", "words domain registry shared"},
 	{"store", "store", "words domain registry shared store"},
 	{"edges", "cli demo tui httpapi web", "words domain registry shared store edges"},
 	{"composition", "app", "words domain registry shared store edges composition"},

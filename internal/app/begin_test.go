@@ -1,0 +1,80 @@
+package app_test
+
+import (
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// patience bounds every wait for a fact.
+const patience = 30 * time.Second
+
+// begin starts ramet and lets it run. There is one at a time.
+func begin(ts *testscript.TestScript, _ bool, args []string) {
+	out, err := os.Create(ts.MkAbs("begun"))
+	ts.Check(err)
+	exe, err := exec.LookPath("ramet")
+	ts.Check(err)
+	cmd := exec.Command(exe, args...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = ts.MkAbs("."), out, out
+	for _, name := range []string{"HOME", "RAMET_DB", "PATH", "TMPDIR"} {
+		cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
+	}
+	ts.Check(cmd.Start())
+	b := current(ts)
+	b.cmd, b.ended = cmd, make(chan struct{})
+	go func() {
+		cmd.Wait() // its exit code is read by ends
+		out.Close()
+		close(b.ended)
+	}()
+	ts.Defer(func() {
+		cmd.Process.Kill()
+		<-b.ended
+	})
+}
+
+// begun is what a script began.
+type begun struct {
+	cmd   *exec.Cmd
+	ended chan struct{}
+}
+
+type begunKey struct{}
+
+func current(ts *testscript.TestScript) *begun { return ts.Value(begunKey{}).(*begun) }
+
+// until waits for a text in what began's output.
+func until(ts *testscript.TestScript, _ bool, args []string) {
+	deadline := time.Now().Add(patience)
+	for !strings.Contains(ts.ReadFile("begun"), args[0]) {
+		if time.Now().After(deadline) {
+			ts.Fatalf("%q was never printed, only:\n%s", args[0], ts.ReadFile("begun"))
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+// signalIt sends INT or TERM to what began.
+func signalIt(ts *testscript.TestScript, _ bool, args []string) {
+	s := map[string]os.Signal{"INT": os.Interrupt, "TERM": syscall.SIGTERM}[args[0]]
+	ts.Check(current(ts).cmd.Process.Signal(s))
+}
+
+// ends waits until what began has ended, and demands its exit code.
+func ends(ts *testscript.TestScript, _ bool, args []string) {
+	b := current(ts)
+	select {
+	case <-b.ended:
+	case <-time.After(patience):
+		ts.Fatalf("it does not end")
+	}
+	if code := b.cmd.ProcessState.ExitCode(); strconv.Itoa(code) != args[0] {
+		ts.Fatalf("exit code is %d, not %s:\n%s", code, args[0], ts.ReadFile("begun"))
+	}
+}

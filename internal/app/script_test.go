@@ -1,0 +1,101 @@
+package app_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"ramet/internal/pgtest"
+)
+
+// The scripts in testdata/script run on both stores. Those that are about one
+// of them (a file that is cut, a server that does not answer) stand in
+// testdata/sqlite or testdata/postgres.
+
+func TestScriptsOnSQLite(t *testing.T) { runScripts(t, "sqlite", "script", "sqlite") }
+
+func TestScriptsOnPostgreSQL(t *testing.T) { runScripts(t, "postgres", "script", "postgres") }
+
+func runScripts(t *testing.T, store string, folders ...string) {
+	var files []string
+	for _, folder := range folders {
+		found, err := filepath.Glob(filepath.Join("testdata", folder, "*.txtar"))
+		if err != nil || len(found) == 0 {
+			t.Fatalf("no scripts in %s: %v", folder, err)
+		}
+		files = append(files, found...)
+	}
+	testscript.Run(t, testscript.Params{
+		Files: files,
+		Cmds:  commands,
+		Setup: func(e *testscript.Env) error { return settle(e, store) },
+		Condition: func(cond string) (bool, error) {
+			return cond == store, nil
+		},
+		RequireUniqueNames: true,
+	})
+}
+
+// settle gives each script an empty home and stands it in a project of its own.
+func settle(e *testscript.Env, store string) error {
+	home, project := filepath.Join(e.WorkDir, "home"), filepath.Join(e.WorkDir, "project")
+	for _, dir := range []string{home, filepath.Join(project, ".git")} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return err
+		}
+	}
+	e.Cd = project
+	e.Values[begunKey{}] = &begun{}
+	e.Setenv("HOME", home)
+	e.Setenv("DATA", filepath.Join(home, ".local", "share", "ramet"))
+	if store == "postgres" {
+		e.Setenv("RAMET_DB", pgtest.URL(e.T().(testing.TB)))
+	}
+	return nil
+}
+
+// The commands of scripts beside those of testscript.
+var commands = map[string]func(ts *testscript.TestScript, neg bool, args []string){
+	"refused": refused,  // refused EXIT TEXT ARGS…
+	"exits":   exits,    // exits EXIT ARGS…
+	"json":    jsonIs,   // json PATH VALUE
+	"jsonl":   jsonlIs,  // jsonl PATH VALUE
+	"keys":    keys,     // keys PATH KEY…
+	"save":    save,     // save NAME [PATH]
+	"raw":     raw,      // raw NAME 'a\x00b'
+	"file":    file,     // file PATH 'a\x00b'
+	"long":    long,     // long NAME CHARACTER COUNT
+	"patch":   patch,    // patch FILE OFFSET 'bytes'
+	"cut":     cut,      // cut FILE SIZE
+	"sql":     sqlDo,    // sql STATEMENT [FILE]
+	"lock":    lock,     // lock [AGENT]: holds the database until the end
+	"schema":  schema,   // schema: makes it, without ramet
+	"server":  server,   // server URL: another user or database
+	"plant":   plant,    // plant UUID NAME
+	"begin":   begin,    // begin ARGS…
+	"until":   until,    // until TEXT: what began has printed it
+	"signal":  signalIt, // signal INT|TERM: to what began
+	"ends":    ends,     // ends EXIT: what began has ended
+	"never":   never,    // never TEXT
+	"empty":   empty,    // empty DIR
+}
+
+// never demands that a text is in neither output of the last command.
+func never(ts *testscript.TestScript, _ bool, args []string) {
+	for _, out := range []string{"stdout", "stderr"} {
+		if strings.Contains(ts.ReadFile(out), args[0]) {
+			ts.Fatalf("%q is in %s", args[0], out)
+		}
+	}
+}
+
+// empty demands a folder that is not there or holds nothing.
+func empty(ts *testscript.TestScript, _ bool, args []string) {
+	entries, _ := os.ReadDir(ts.MkAbs(args[0]))
+	for _, e := range entries {
+		ts.Fatalf("%s holds %s", args[0], e.Name())
+	}
+}
