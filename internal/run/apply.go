@@ -1,11 +1,9 @@
 package run
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"sort"
-	"strings"
 
 	fast "github.com/go-json-experiment/json"
 
@@ -33,6 +31,9 @@ type Reducer struct {
 
 // NewReducer goes on from a snapshot, which it owns from then on.
 func NewReducer(s Snapshot) *Reducer {
+	if s.SectionStates == nil {
+		s.SectionStates = map[string]SectionState{}
+	}
 	r := &Reducer{s: s, items: map[string]int{}, open: map[string]int{}}
 	for i, w := range s.WorkItems {
 		r.items[w.WorkItemID] = i
@@ -52,6 +53,9 @@ func (r *Reducer) State() State { return r.s.RunState }
 // Count is how many events were applied.
 func (r *Reducer) Count() int64 { return r.s.EventCount }
 
+// Hash is that of the last event applied.
+func (r *Reducer) Hash() string { return r.s.LastEventHash }
+
 // Apply takes the next event, or refuses it and stays as it was.
 func (r *Reducer) Apply(e Event) error {
 	if err := r.fits(e); err != nil {
@@ -70,9 +74,13 @@ func (r *Reducer) Apply(e Event) error {
 	return nil
 }
 
-// afterEnd are the types that may follow the end of a run.
-var afterEnd = []Type{RunCompleted, RunFailed, RunCancelled, RunReopened, RunForked, RunStateChanged,
-	LLMCallFinished, LLMCallFailed}
+// afterEnd are the types that may follow the end of a run: what says how it ended,
+// what goes on from there, and answers that were under way.
+var afterEnd = map[State][]Type{
+	Done:      {RunCompleted, RunStateChanged, RunReopened, RunForked, LLMCallFinished, LLMCallFailed},
+	Failed:    {RunFailed, RunStateChanged, RunReopened, RunForked, LLMCallFinished, LLMCallFailed},
+	Cancelled: {RunCancelled, RunStateChanged, RunReopened, RunForked, LLMCallFinished, LLMCallFailed},
+}
 
 func (r *Reducer) fits(e Event) error {
 	_, known := payloads[e.Type]
@@ -83,7 +91,7 @@ func (r *Reducer) fits(e Event) error {
 		return refuse(e, "the run was created already")
 	case e.RunID != r.s.RunID && e.Type != RunForked:
 		return refuse(e, "it is an event of run %s", e.RunID)
-	case known && r.s.RunState.Terminal() && !slices.Contains(afterEnd, e.Type):
+	case known && r.s.RunState.Terminal() && !slices.Contains(afterEnd[r.s.RunState], e.Type):
 		return fault.New(fault.InvalidStateTransition, "event %s (%s): the run is %s", e.ID, e.Type, r.s.RunState).
 			WithHint("what is over does not go on; a FAILED run can be reopened")
 	}
@@ -103,6 +111,32 @@ func payload[P any](e Event) (P, error) {
 	return p, nil
 }
 
+// moment is the time of an event, by itself: a pointer into the event would keep
+// all of it in memory, its line included.
+func moment(e Event) *string {
+	ts := e.TS
+	return &ts
+}
+
+// fail records why a run ends. What comes after the end explains it, and leaves
+// the state in which it came.
+func (r *Reducer) fail(code, message, ts string) {
+	from := r.s.RunState
+	if from.Terminal() && r.s.Failure != nil {
+		from = r.s.Failure.FromState
+	}
+	r.s.Failure = &Failure{Code: code, FromState: from, Message: message, TS: ts}
+}
+
+// checkReopening refuses to reopen a failed run further on than where it failed.
+func (r *Reducer) checkReopening(to State) error {
+	if r.s.RunState != Failed || r.s.Failure == nil || to == Created || to == r.s.Failure.reopensAt() {
+		return nil
+	}
+	return fault.New(fault.InvalidStateTransition, "a run that failed in %s does not go on from %s", r.s.Failure.FromState, to).
+		WithHint("allowed from FAILED: %s, or %s to do everything again", r.s.Failure.reopensAt(), Created)
+}
+
 var reducers = map[Type]func(*Reducer, Event) error{
 	RunCreated: func(r *Reducer, e Event) error {
 		p, err := payload[struct {
@@ -118,6 +152,8 @@ var reducers = map[Type]func(*Reducer, Event) error{
 		switch {
 		case err != nil:
 			return err
+		case e.RunID == r.s.RunID:
+			return refuse(e, "a run does not fork from itself")
 		case p.ParentRunID != r.s.RunID || p.EventCount != r.s.EventCount || p.EventHash != r.s.LastEventHash:
 			return refuse(e, "it forks run %s after %d events, but what stands before it is run %s with %d",
 				p.ParentRunID, p.EventCount, r.s.RunID, r.s.EventCount)
@@ -141,17 +177,26 @@ var reducers = map[Type]func(*Reducer, Event) error{
 		if err := checkStep(p.Old, p.New, p.Reason); err != nil {
 			return err
 		}
-		if p.Old == Failed {
+		if err := r.checkReopening(p.New); err != nil {
+			return err
+		}
+		switch {
+		case p.New != Failed && p.New != Cancelled:
 			r.s.Failure = nil
+		case r.s.Failure == nil:
+			r.fail(string(p.New), p.Reason, e.TS)
+		default:
+			f := *r.s.Failure
+			f.FromState = p.Old
+			r.s.Failure = &f
 		}
 		r.s.RunState = p.New
 		return nil
 	},
 	RunFailed: func(r *Reducer, e Event) error {
-		p, err := payload[Failure](e)
-		p.TS = e.TS
+		p, err := payload[ItemError](e)
 		if err == nil {
-			r.s.Failure = &p
+			r.fail(p.Code, p.Message, e.TS)
 		}
 		return err
 	},
@@ -160,9 +205,16 @@ var reducers = map[Type]func(*Reducer, Event) error{
 			Reason string `json:"reason"`
 		}](e)
 		if err == nil {
-			r.s.Failure = &Failure{Code: string(Cancelled), Message: p.Reason, TS: e.TS}
+			r.fail(string(Cancelled), p.Reason, e.TS)
 		}
 		return err
+	},
+	RunCompleted: func(r *Reducer, e Event) error {
+		if r.s.RunState != PROpened && r.s.RunState != Done {
+			return fault.New(fault.InvalidStateTransition, "event %s completes a run that is %s", e.ID, r.s.RunState).
+				WithHint("it must be %s or %s", PROpened, Done)
+		}
+		return nil
 	},
 	RunReopened: func(r *Reducer, e Event) error {
 		if r.s.RunState != Failed {
@@ -210,7 +262,7 @@ var reducers = map[Type]func(*Reducer, Event) error{
 		p, err := payload[gatePayload](e)
 		if err == nil {
 			g := r.gate(p.Gate)
-			g.StartedAt, g.FinishedAt, g.OK, g.Issues = &e.TS, nil, nil, []string{}
+			g.StartedAt, g.FinishedAt, g.OK, g.Issues = moment(e), nil, nil, []string{}
 			g.Runs++
 		}
 		return err
@@ -225,7 +277,7 @@ var reducers = map[Type]func(*Reducer, Event) error{
 			return refuse(e, "gate %q is not running", p.Gate)
 		}
 		g := &r.s.Gates[i]
-		g.FinishedAt, g.OK, g.Issues = &e.TS, &p.OK, p.Issues
+		g.FinishedAt, g.OK, g.Issues = moment(e), &p.OK, p.Issues
 		return nil
 	},
 	IssueOpened:   (*Reducer).issueOpened,
@@ -288,131 +340,4 @@ func (r *Reducer) gate(name string) *Gate {
 		r.s.Gates = slices.Insert(r.s.Gates, i, Gate{Name: name, Issues: []string{}})
 	}
 	return &r.s.Gates[i]
-}
-
-// ItemID is the id of a work item: {run_id}:{worker}:{attempt}:{scope}.
-func ItemID(runID, worker string, attempt int64, scope string) string {
-	return fmt.Sprintf("%s:%s:%d:%s", runID, worker, attempt, scope)
-}
-
-func (r *Reducer) queued(e Event) error {
-	w, err := payload[WorkItem](e)
-	if err != nil {
-		return err
-	}
-	if want := ItemID(r.s.RunID, w.Worker, w.Attempt, w.ScopeKey); w.WorkItemID != want {
-		return refuse(e, "work_item_id is %q, by its fields it is %q", w.WorkItemID, want)
-	}
-	if _, twice := r.items[w.WorkItemID]; twice {
-		return refuse(e, "work item %s was queued before", w.WorkItemID)
-	}
-	if strings.Contains(w.Worker, ":") {
-		return refuse(e, "a worker's name holds no colon")
-	}
-	w.Status = Pending
-	r.items[w.WorkItemID] = len(r.s.WorkItems)
-	r.s.WorkItems = append(r.s.WorkItems, w)
-	return nil
-}
-
-type itemPayload struct {
-	WorkItemID string     `json:"work_item_id"`
-	Outputs    []File     `json:"outputs"`
-	Error      *ItemError `json:"error"`
-	Retryable  *bool      `json:"retryable"`
-	Reason     string     `json:"reason"`
-}
-
-// item finds the work item of an event and demands one of some statuses.
-func (r *Reducer) item(e Event, from ...Status) (*WorkItem, itemPayload, error) {
-	p, err := payload[itemPayload](e)
-	if err != nil {
-		return nil, p, err
-	}
-	i, known := r.items[p.WorkItemID]
-	if !known {
-		return nil, p, refuse(e, "no work item %s was queued", p.WorkItemID)
-	}
-	w := &r.s.WorkItems[i]
-	if !slices.Contains(from, w.Status) {
-		return nil, p, fault.New(fault.InvalidStateTransition, "event %s (%s): work item %s is %s", e.ID, e.Type, w.WorkItemID, w.Status).
-			WithHint("it must be %s", join(from))
-	}
-	return w, p, nil
-}
-
-func (r *Reducer) started(e Event) error {
-	w, _, err := r.item(e, Pending)
-	if err == nil {
-		w.Status, w.StartedAt = InProgress, &e.TS
-	}
-	return err
-}
-
-func (r *Reducer) finished(e Event) error {
-	w, p, err := r.item(e, InProgress)
-	if err == nil {
-		w.Status, w.FinishedAt, w.Outputs = Completed, &e.TS, p.Outputs
-	}
-	return err
-}
-
-func (r *Reducer) failed(e Event) error {
-	w, p, err := r.item(e, Pending, InProgress)
-	if err == nil {
-		w.Status, w.FinishedAt, w.Error, w.Retryable = ItemFailed, &e.TS, p.Error, p.Retryable
-	}
-	return err
-}
-
-// Invalidated is the code of an item that was completed and is to be done again.
-const Invalidated = "INVALIDATED"
-
-func (r *Reducer) invalidated(e Event) error {
-	w, p, err := r.item(e, Completed, ItemFailed)
-	if err == nil {
-		retry := true
-		w.Status, w.Error, w.Retryable = ItemFailed, &ItemError{Code: Invalidated, Message: p.Reason}, &retry
-	}
-	return err
-}
-
-func (r *Reducer) issueOpened(e Event) error {
-	p, err := payload[struct {
-		Issue Issue `json:"issue"`
-	}](e)
-	if err != nil {
-		return err
-	}
-	issue := p.Issue
-	issue.Location = canonical(json.RawMessage(issue.Location))
-	issue.OpenedAt, issue.ResolvedAt = e.TS, nil
-	if issue.Status == IssueDone {
-		return refuse(e, "issue %s is opened as RESOLVED", issue.IssueID)
-	}
-	if i, known := r.open[issue.IssueID]; known {
-		if r.s.Issues[i].Status != IssueDone {
-			return refuse(e, "issue %s is open already", issue.IssueID)
-		}
-		r.s.Issues[i] = issue // it came back
-		return nil
-	}
-	r.open[issue.IssueID] = len(r.s.Issues)
-	r.s.Issues = append(r.s.Issues, issue)
-	return nil
-}
-
-func (r *Reducer) issueResolved(e Event) error {
-	p, err := payload[struct {
-		IssueID string `json:"issue_id"`
-	}](e)
-	if err != nil {
-		return err
-	}
-	i, known := r.open[p.IssueID]
-	if !known || r.s.Issues[i].Status == IssueDone {
-		return refuse(e, "issue %s is not open", p.IssueID)
-	}
-	r.s.Issues[i].Status, r.s.Issues[i].ResolvedAt = IssueDone, &e.TS
-	return nil
 }

@@ -34,7 +34,7 @@ func canonicalValue(b []byte, depth int) (int, error) {
 	case c == '"':
 		n, _, err := canonicalString(b)
 		return n, err
-	case c == '-' || c >= '0' && c <= '9':
+	case c == '-' || isDigit(c):
 		return canonicalNumber(b)
 	}
 	for _, word := range []string{"true", "false", "null"} {
@@ -197,7 +197,7 @@ func units(quoted []byte) []uint16 {
 // rest.
 func canonicalNumber(b []byte) (int, error) {
 	n := 0
-	for n < len(b) && (b[n] >= '0' && b[n] <= '9' || b[n] == '-' || b[n] == '+' || b[n] == '.' || b[n] == 'e' || b[n] == 'E') {
+	for n < len(b) && (isDigit(b[n]) || b[n] == '-' || b[n] == '+' || b[n] == '.' || b[n] == 'e' || b[n] == 'E') {
 		n++
 	}
 	digits := b[:n]
@@ -225,7 +225,7 @@ func plain(digits []byte) bool {
 		return false
 	}
 	for _, c := range digits {
-		if c < '0' || c > '9' {
+		if !isDigit(c) {
 			return false
 		}
 	}

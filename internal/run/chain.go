@@ -1,7 +1,7 @@
 package run
 
 import (
-	"encoding/hex"
+	"errors"
 	"fmt"
 
 	"ramet/internal/fault"
@@ -22,17 +22,50 @@ func NewChain(runID, prev string) *Chain {
 	return &Chain{runID: runID, prev: prev, ids: map[[16]byte]struct{}{}}
 }
 
+// Begin makes the chain that a log's first event belongs to. The event itself is
+// still to be taken, with Next or Follow.
+func Begin(first Event) (*Chain, error) {
+	prev, err := Root(first.Type, first.Payload)
+	if err != nil {
+		return nil, err
+	}
+	return NewChain(first.RunID, prev), nil
+}
+
 // Next takes the next event. The reason of a refusal names no line: whoever reads
 // the log knows it.
 func (c *Chain) Next(e Event) error {
+	if err := c.fits(e); err != nil {
+		return err
+	}
+	if !e.Intact() {
+		return errHash
+	}
+	return c.take(e)
+}
+
+// Follow is Next for an event that is known to be Intact: hashing needs no order,
+// so whoever reads many lines does it elsewhere, on several cores.
+func (c *Chain) Follow(e Event) error {
+	if err := c.fits(e); err != nil {
+		return err
+	}
+	return c.take(e)
+}
+
+var errHash = errors.New("event_hash does not fit the event")
+
+func (c *Chain) fits(e Event) error {
 	switch {
 	case e.RunID != c.runID:
 		return fmt.Errorf("it is an event of run %s, not of %s", e.RunID, c.runID)
 	case e.PrevHash != c.prev:
 		return fmt.Errorf("prev_hash is %.16q…, the event before has %.16q…", e.PrevHash, c.prev)
-	case e.Sum() != e.Hash:
-		return fmt.Errorf("event_hash does not fit the event")
 	}
+	return nil
+}
+
+func (c *Chain) take(e Event) error {
 	id := packUUID(e.ID)
 	if _, twice := c.ids[id]; twice {
 		return fmt.Errorf("event_id %s stands twice", e.ID)
@@ -42,14 +75,48 @@ func (c *Chain) Next(e Event) error {
 	return nil
 }
 
+// Root is the prev_hash of a log's first event: "" unless it continues another
+// run (RUN_FORKED); then the hash of that run's event, which its payload names.
+func Root(t Type, payload []byte) (string, error) {
+	if t != RunForked {
+		return "", nil
+	}
+	f, err := ParseFork(Event{Type: t, Payload: payload})
+	return f.EventHash, err
+}
+
 // Prev is the hash that the next event must name.
 func (c *Chain) Prev() string { return c.prev }
 
+// RunID is the run whose events these are.
+func (c *Chain) RunID() string { return c.runID }
+
+// Has says whether an event of this id was taken.
+func (c *Chain) Has(eventID string) bool {
+	_, has := c.ids[packUUID(eventID)]
+	return has
+}
+
+// packUUID is the 16 bytes of a UUID whose form was checked.
 func packUUID(s string) (out [16]byte) {
-	if len(s) == 36 {
-		hex.Decode(out[:], []byte(s[:8]+s[9:13]+s[14:18]+s[19:23]+s[24:]))
+	if len(s) != 36 {
+		return out
+	}
+	n := 0
+	for i := 0; i < len(s); i++ {
+		if c := s[i]; c != '-' {
+			out[n/2] = out[n/2]<<4 | nibble(c)
+			n++
+		}
 	}
 	return out
+}
+
+func nibble(c byte) byte {
+	if c >= 'a' {
+		return c - 'a' + 10
+	}
+	return c - '0'
 }
 
 // Broken is damage of a log: line from 1, byte from 0.

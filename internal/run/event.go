@@ -29,14 +29,26 @@ const MaxLine = 64 << 20
 
 // Sum is the event's hash, as the formula of the package says.
 func (e Event) Sum() string {
-	buf := make([]byte, 0, len(e.ID)+len(e.TS)+len(e.Type)+len(e.Payload)+len(e.PrevHash))
-	buf = append(buf, e.ID...)
+	text := e.sum()
+	return string(text[:])
+}
+
+// Intact says whether the event has the hash that the formula gives.
+func (e Event) Intact() bool {
+	text := e.sum()
+	return e.Hash == string(text[:])
+}
+
+func (e Event) sum() (text [2 * sha256.Size]byte) {
+	var room [1024]byte // ordinary events need no allocation
+	buf := append(room[:0], e.ID...)
 	buf = append(buf, e.TS...)
 	buf = append(buf, e.Type...)
 	buf = append(buf, e.Payload...)
 	buf = append(buf, e.PrevHash...)
 	sum := sha256.Sum256(buf)
-	return hex.EncodeToString(sum[:])
+	hex.Encode(text[:], sum[:])
+	return text
 }
 
 // Line is the event as it stands in the log, without the line feed.
@@ -206,14 +218,36 @@ func CheckRunID(s string) error {
 		WithHint("use 1 to 64 characters of A-Z a-z 0-9 _ -")
 }
 
-// IsTime says whether s is an RFC 3339 time in UTC.
+// timeForm is the form of a time: 0 stands for a digit.
+const timeForm = "0000-00-00T00:00:00"
+
+// IsTime says whether s is an RFC 3339 time in UTC, with at most nine digits
+// behind the second. It looks at the form itself, because time.Parse also takes
+// hours of one digit and a comma for the point.
 func IsTime(s string) bool {
-	if len(s) < 20 || len(s) > 30 || s[len(s)-1] != 'Z' || s[10] != 'T' {
+	if len(s) < len(timeForm)+1 || len(s) > len(timeForm)+11 || s[len(s)-1] != 'Z' {
 		return false
 	}
+	for i := range len(timeForm) {
+		if digit := isDigit(s[i]); digit != (timeForm[i] == '0') || !digit && s[i] != timeForm[i] {
+			return false
+		}
+	}
+	if fraction := s[len(timeForm) : len(s)-1]; fraction != "" {
+		if fraction[0] != '.' || len(fraction) == 1 {
+			return false
+		}
+		for i := 1; i < len(fraction); i++ {
+			if !isDigit(fraction[i]) {
+				return false
+			}
+		}
+	}
 	_, err := time.Parse(time.RFC3339Nano, s)
-	return err == nil && s[len(s)-2] != '.'
+	return err == nil
 }
+
+func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
 // FormatTime is the time of an event.
 func FormatTime(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000000Z") }

@@ -2,7 +2,11 @@ package run
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"iter"
+
+	"ramet/internal/fault"
 )
 
 // Entry is an event with its place in the log.
@@ -45,10 +49,42 @@ type Draft struct {
 	RunID      string
 	TS         string
 	Type       Type
-	Payload    []byte // RFC 8785 form, checked
+	Payload    []byte // RFC 8785 form; see Check
 	TraceID    string
 	SpanID     string
 	ParentSpan string
+}
+
+// Check refuses a draft whose line could not be read again, or whose payload does
+// not have the form of its type. A writer asks it before it links anything: what
+// ParseLine refuses would be damage of our own making.
+func (d Draft) Check() error {
+	if err := errors.Join(CheckRunID(d.RunID), CheckType(d.Type), CheckSpans(d.SpanID, d.ParentSpan)); err != nil {
+		return err
+	}
+	n, err := canonicalValue(d.Payload, 0)
+	switch {
+	case !isUUID([]byte(d.ID)):
+		return d.invalid("event_id %.60q is no UUID in lower case", d.ID)
+	case !IsTime(d.TS):
+		return d.invalid("ts %.60q is no RFC 3339 time in UTC", d.TS)
+	case !isTrace([]byte(d.TraceID)):
+		return d.invalid("trace_id %.60q is not 32 hex digits", d.TraceID)
+	case err != nil:
+		return d.invalid("payload is not in RFC 8785 form: %v", err)
+	case n != len(d.Payload):
+		return d.invalid("payload is not in RFC 8785 form: something follows the value")
+	case len(d.Payload)+lineFrame+len(d.Type) > MaxLine:
+		return d.invalid("it is longer than %d bytes", MaxLine)
+	}
+	return CheckPayload(d.Type, d.Payload)
+}
+
+// lineFrame is more than a line needs besides payload and type.
+const lineFrame = 512
+
+func (d Draft) invalid(format string, args ...any) error {
+	return fault.New(fault.InvalidEvent, "event %.60s: %s", d.ID, fmt.Sprintf(format, args...))
 }
 
 // Link gives the draft its place behind prev.

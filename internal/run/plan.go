@@ -80,12 +80,15 @@ func PlanResume(s Snapshot, disk Disk, w Wishes) (Plan, error) {
 		p.decide(s, item, disk, w.Force || redo[item.WorkItemID])
 		delete(redo, item.WorkItemID)
 	}
-	for id := range redo {
+	for _, id := range w.Redo {
+		if !redo[id] {
+			continue
+		}
 		return p, fault.New(fault.NotFound, "no current work item %.120q to do again", id).
 			WithHint("`ramet run show` lists the items; name the latest attempt")
 	}
 	for _, a := range s.Artifacts {
-		if why := compare(disk, a.Path, a.SHA256); why != "" {
+		if why := compare(disk, a.Path, &a.SHA256); why != "" {
 			p.Artifacts = append(p.Artifacts, Changed{a.Name, a.Path, why})
 		}
 	}
@@ -102,28 +105,18 @@ func (p *Plan) entry(s Snapshot, w Wishes) error {
 		return fault.New(fault.IllegalTransition, "run %s is FAILED", s.RunID).
 			WithHint("resume it with --from-failed")
 	case s.RunState == Failed:
-		p.Reopen, p.Resume = true, p.beforeFailure(s)
+		// Reopening steps back by itself, a rewind is not needed.
+		if p.Reopen, p.Resume = true, Created; !w.Force && s.Failure != nil {
+			p.Resume = s.Failure.reopensAt()
+		}
 	case w.Force:
 		p.Resume, p.Rewind = Created, s.RunState != Created
-	}
-	if to, ok := p.Resume.RewindTo(); ok {
-		p.Resume, p.Rewind = to, true
+	default:
+		if to, ok := s.RunState.RewindTo(); ok {
+			p.Resume, p.Rewind = to, true
+		}
 	}
 	return nil
-}
-
-// beforeFailure is the latest stable state whose promises the work items show:
-// the log of a failed run does not say where it failed, its items do.
-func (p *Plan) beforeFailure(s Snapshot) State {
-	switch {
-	case s.PR != nil:
-		return PROpened
-	case len(s.Gates) > 0:
-		return DraftReady
-	case len(s.WorkItems) > 0:
-		return PlanReady
-	}
-	return Created
 }
 
 // latest are the newest attempts, by worker and scope, in the order of queueing.
@@ -150,7 +143,7 @@ func latest(items []WorkItem) []WorkItem {
 
 func (p *Plan) decide(s Snapshot, w WorkItem, disk Disk, again bool) {
 	switch {
-	case again && w.Status == Completed:
+	case again && (w.Status == Completed || w.Status == ItemSkipped):
 		p.again(s, w, "asked for")
 	case w.Status == Completed:
 		if why := stale(disk, w); why != "" {
@@ -189,30 +182,26 @@ func (p *Plan) again(s Snapshot, w WorkItem, why string) {
 // stale says why a completed item must be done again, or nothing.
 func stale(disk Disk, w WorkItem) string {
 	for _, f := range w.Inputs {
-		if f.SHA256 != nil {
-			if why := compare(disk, f.Path, *f.SHA256); why != "" {
-				return fmt.Sprintf("its input %s %s", f.Path, why)
-			}
+		if why := compare(disk, f.Path, f.SHA256); why != "" {
+			return fmt.Sprintf("its input %s %s", f.Path, why)
 		}
 	}
 	for _, f := range w.Outputs {
-		if f.SHA256 == nil {
-			if _, ok := disk(f.Path); !ok {
-				return fmt.Sprintf("its output %s is missing", f.Path)
-			}
-		} else if why := compare(disk, f.Path, *f.SHA256); why != "" {
+		if why := compare(disk, f.Path, f.SHA256); why != "" {
 			return fmt.Sprintf("its output %s %s", f.Path, why)
 		}
 	}
 	return ""
 }
 
-func compare(disk Disk, path, sha256 string) string {
+// compare says what is wrong with a file. One whose hash was not recorded must
+// only be there.
+func compare(disk Disk, path string, sha256 *string) string {
 	have, ok := disk(path)
 	switch {
 	case !ok:
 		return "is missing"
-	case have != sha256:
+	case sha256 != nil && have != *sha256:
 		return "was changed"
 	}
 	return ""

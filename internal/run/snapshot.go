@@ -151,11 +151,21 @@ type PR struct {
 	URL      *string `json:"url"`
 }
 
-// Failure is why a run ended early.
+// Failure is why a run ended early, and in which state: from there it is resumed
+// when it is reopened.
 type Failure struct {
-	Code    string `json:"code"`
-	Message string `json:"message"`
-	TS      string `json:"ts"`
+	Code      string `json:"code"`
+	FromState State  `json:"from_state"`
+	Message   string `json:"message"`
+	TS        string `json:"ts"`
+}
+
+// reopensAt is the stable state from which the run can go on after the failure.
+func (f Failure) reopensAt() State {
+	if to, ok := f.FromState.RewindTo(); ok {
+		return to
+	}
+	return f.FromState
 }
 
 // New is the snapshot before the first event.
@@ -184,6 +194,9 @@ func DecodeSnapshot(text []byte) (Snapshot, error) {
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(&s); err != nil {
 		return s, fmt.Errorf("decode snapshot: %w", err)
+	}
+	if s.Artifacts == nil || s.Gates == nil || s.Issues == nil || s.SectionStates == nil || s.WorkItems == nil {
+		return s, fmt.Errorf("decode snapshot: a list is null")
 	}
 	if again, err := s.Encode(); err != nil || !bytes.Equal(again, text) {
 		return s, fmt.Errorf("decode snapshot: it is not in the form that ramet writes")

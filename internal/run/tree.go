@@ -83,6 +83,9 @@ func ParseEdge(text string) (*Tree, error) {
 	if ones != len(t.edge) {
 		return nil, fmt.Errorf("parse tree edge: %d hashes for %d lines", len(t.edge), n)
 	}
+	if t.Edge() != text {
+		return nil, fmt.Errorf("parse tree edge: it is not in the form that Edge writes")
+	}
 	return t, nil
 }
 
@@ -114,12 +117,18 @@ func ParseCheckpoint(text string) (Checkpoint, error) {
 		return c, badCheckpoint("it does not have the four lines of a run's checkpoint")
 	}
 	var err error
-	c.RunID = lines[1]
+	if c.RunID = lines[1]; !IsRunID(c.RunID) {
+		return c, badCheckpoint("%.80q is no run id", c.RunID)
+	}
 	if c.Size, err = strconv.ParseInt(lines[2], 10, 64); err != nil || c.Size < 0 {
 		return c, badCheckpoint("%.40q is no number of lines", lines[2])
 	}
 	if c.Root, err = tlog.ParseHash(lines[3]); err != nil {
 		return c, badCheckpoint("%v", err)
+	}
+	// Numbers and base64 have more than one spelling.
+	if c.Text() != text {
+		return c, badCheckpoint("it is spelled differently")
 	}
 	return c, nil
 }

@@ -15,7 +15,7 @@ func (s *Shape) Schema() map[string]any {
 			out["enum"] = s.enum
 		}
 		if s.match != nil {
-			out["pattern"] = s.match.String()
+			out["pattern"] = s.expr
 		}
 		if s.least > 0 {
 			out["minLength"] = s.least

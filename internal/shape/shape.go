@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -23,7 +24,8 @@ type Shape struct {
 	open   bool // objects: other members are allowed
 	elem   *Shape
 	enum   []string
-	match  *regexp.Regexp
+	expr   string // strings: what match compiles
+	match  func() *regexp.Regexp
 	min    float64
 	max    float64
 	limits bool
@@ -67,9 +69,12 @@ func Null() *Shape { return &Shape{kind: nullKind} }
 // Text is a string of at least so many characters.
 func Text(least int) *Shape { return &Shape{kind: stringKind, least: least} }
 
-// Match is a string that a regular expression, anchored at both ends, fits.
+// Match is a string that a regular expression, anchored at both ends, fits. It is
+// compiled when it is first needed, because shapes are made at every start.
 func Match(expr string) *Shape {
-	return &Shape{kind: stringKind, match: regexp.MustCompile(`^(?:` + expr + `)$`)}
+	expr = `^(?:` + expr + `)$`
+	return &Shape{kind: stringKind, expr: expr,
+		match: sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })}
 }
 
 // Enum is one of some strings.
@@ -88,7 +93,7 @@ func Number(least, most float64) *Shape {
 // Bool is true or false.
 func Bool() *Shape { return &Shape{kind: boolKind} }
 
-// Object has these members and no others.
+// Object has these members, at most 64, and no others.
 func Object(fields ...Field) *Shape { return &Shape{kind: objectKind, fields: fields} }
 
 // Open is an object that may have other members too.
@@ -153,17 +158,24 @@ func (s *Shape) check(v jsontext.Value, at string) error {
 }
 
 func (s *Shape) checkEither(v jsontext.Value, at string) error {
-	var first error
+	var best error
+	same := false
 	for _, one := range s.either {
 		err := one.check(v, at)
 		if err == nil {
 			return nil
 		}
-		if first == nil || one.kind == kindOf(v.Kind()) {
-			first = err // the one of the same kind says it best
+		// The first of the value's own kind says best what is wrong.
+		if fits := one.fits(kindOf(v.Kind())); best == nil || fits && !same {
+			best, same = err, fits
 		}
 	}
-	return first
+	return best
+}
+
+// fits says whether a value of this kind can have the shape at all.
+func (s *Shape) fits(k kind) bool {
+	return s.kind == k || s.kind == anyKind || s.kind == integerKind && k == numberKind
 }
 
 func kindOf(k jsontext.Kind) kind {
@@ -186,8 +198,7 @@ var kindNames = map[kind]string{stringKind: "a string", integerKind: "an integer
 	boolKind: "true or false", objectKind: "an object", arrayKind: "an array", nullKind: "null"}
 
 func (s *Shape) checkScalar(v jsontext.Value, at string) error {
-	have := kindOf(v.Kind())
-	if have != s.kind && (s.kind != integerKind || have != numberKind) {
+	if !s.fits(kindOf(v.Kind())) {
 		return &Error{at, "must be " + kindNames[s.kind]}
 	}
 	switch s.kind {
@@ -217,10 +228,12 @@ func (s *Shape) checkText(text, at string) error {
 	switch {
 	case s.enum != nil && !slices.Contains(s.enum, text):
 		return &Error{at, fmt.Sprintf("must be one of %s, not %.60q", strings.Join(s.enum, ", "), text)}
-	case s.match != nil && !s.match.MatchString(text):
-		return &Error{at, fmt.Sprintf("%.80q does not fit %s", text, s.match)}
-	case s.least > 0 && len(text) < s.least*4 && len([]rune(text)) < s.least:
+	case s.match != nil && !s.match().MatchString(text):
+		return &Error{at, fmt.Sprintf("%.80q does not fit %s", text, s.expr)}
+	case s.least == 1 && text == "":
 		return &Error{at, "must not be empty"}
+	case s.least > 1 && len(text) < s.least*4 && len([]rune(text)) < s.least:
+		return &Error{at, fmt.Sprintf("must have %d or more characters", s.least)}
 	}
 	return nil
 }
@@ -250,18 +263,18 @@ func (s *Shape) checkObject(v jsontext.Value, at string) error {
 			}
 		}
 		if shape == nil && !s.open {
-			return &Error{at + "/" + escape(key), "no such field here"}
+			return &Error{at + "/" + Escape(key), "no such field here"}
 		}
 		if shape == nil {
 			continue
 		}
-		if err := shape.check(value, at+"/"+escape(key)); err != nil {
+		if err := shape.check(value, at+"/"+Escape(key)); err != nil {
 			return err
 		}
 	}
 	for i := range s.fields {
 		if !s.fields[i].Optional && seen&(1<<i) == 0 {
-			return &Error{at + "/" + escape(s.fields[i].Name), "is missing"}
+			return &Error{at + "/" + Escape(s.fields[i].Name), "is missing"}
 		}
 	}
 	return nil
@@ -287,4 +300,5 @@ func (s *Shape) checkArray(v jsontext.Value, at string) error {
 
 var pointerEscapes = strings.NewReplacer("~", "~0", "/", "~1")
 
-func escape(key string) string { return pointerEscapes.Replace(key) }
+// Escape is a key as one step of a JSON pointer.
+func Escape(key string) string { return pointerEscapes.Replace(key) }

@@ -1,0 +1,96 @@
+package run
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"ramet/internal/fault"
+)
+
+// ItemID is the id of a work item: {run_id}:{worker}:{attempt}:{scope}.
+func ItemID(runID, worker string, attempt int64, scope string) string {
+	return fmt.Sprintf("%s:%s:%d:%s", runID, worker, attempt, scope)
+}
+
+func (r *Reducer) queued(e Event) error {
+	w, err := payload[WorkItem](e)
+	if err != nil {
+		return err
+	}
+	if want := ItemID(r.s.RunID, w.Worker, w.Attempt, w.ScopeKey); w.WorkItemID != want {
+		return refuse(e, "work_item_id is %q, by its fields it is %q", w.WorkItemID, want)
+	}
+	if _, twice := r.items[w.WorkItemID]; twice {
+		return refuse(e, "work item %s was queued before", w.WorkItemID)
+	}
+	if strings.Contains(w.Worker, ":") {
+		return refuse(e, "a worker's name holds no colon")
+	}
+	w.Status = Pending
+	r.items[w.WorkItemID] = len(r.s.WorkItems)
+	r.s.WorkItems = append(r.s.WorkItems, w)
+	return nil
+}
+
+type itemPayload struct {
+	WorkItemID string     `json:"work_item_id"`
+	Outputs    []File     `json:"outputs"`
+	Error      *ItemError `json:"error"`
+	Retryable  *bool      `json:"retryable"`
+	Reason     string     `json:"reason"`
+}
+
+// item finds the work item of an event and demands one of some statuses.
+func (r *Reducer) item(e Event, from ...Status) (*WorkItem, itemPayload, error) {
+	p, err := payload[itemPayload](e)
+	if err != nil {
+		return nil, p, err
+	}
+	i, known := r.items[p.WorkItemID]
+	if !known {
+		return nil, p, refuse(e, "no work item %s was queued", p.WorkItemID)
+	}
+	w := &r.s.WorkItems[i]
+	if !slices.Contains(from, w.Status) {
+		return nil, p, fault.New(fault.InvalidStateTransition, "event %s (%s): work item %s is %s", e.ID, e.Type, w.WorkItemID, w.Status).
+			WithHint("it must be %s", join(from))
+	}
+	return w, p, nil
+}
+
+func (r *Reducer) started(e Event) error {
+	w, _, err := r.item(e, Pending)
+	if err == nil {
+		w.Status, w.StartedAt = InProgress, moment(e)
+	}
+	return err
+}
+
+func (r *Reducer) finished(e Event) error {
+	w, p, err := r.item(e, InProgress)
+	if err == nil {
+		w.Status, w.FinishedAt, w.Outputs = Completed, moment(e), p.Outputs
+	}
+	return err
+}
+
+func (r *Reducer) failed(e Event) error {
+	w, p, err := r.item(e, Pending, InProgress)
+	if err == nil {
+		w.Status, w.FinishedAt, w.Error, w.Retryable = ItemFailed, moment(e), p.Error, p.Retryable
+	}
+	return err
+}
+
+// Invalidated is the code of an item that was completed and is to be done again.
+const Invalidated = "INVALIDATED"
+
+func (r *Reducer) invalidated(e Event) error {
+	w, p, err := r.item(e, Completed, ItemFailed, ItemSkipped)
+	if err == nil {
+		retry := true
+		w.Status, w.Error, w.Retryable = ItemFailed, &ItemError{Code: Invalidated, Message: p.Reason}, &retry
+	}
+	return err
+}

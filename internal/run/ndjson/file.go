@@ -1,0 +1,106 @@
+package ndjson
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"os"
+
+	"ramet/internal/durable"
+	"ramet/internal/fault"
+	"ramet/internal/run"
+	"ramet/internal/run/verified"
+)
+
+// file is a log open for reading. It implements run.Log.
+type file struct {
+	path string
+	f    *os.File
+	options
+	// size is how much of the file counts.
+	size func() (int64, error)
+}
+
+func newFile(path string, f *os.File, with []Option) *file {
+	l := &file{path: path, f: f}
+	for _, set := range with {
+		set(&l.options)
+	}
+	l.size = func() (int64, error) {
+		info, err := f.Stat()
+		if err != nil {
+			return 0, durable.Failure("read", path, err)
+		}
+		return info.Size(), nil
+	}
+	return l
+}
+
+// Close implements run.Log.
+func (l *file) Close() error { return durable.Failure("close", l.path, l.f.Close()) }
+
+// Events implements run.Log.
+func (l *file) Events(ctx context.Context, after int64) iter.Seq2[run.Entry, error] {
+	return func(yield func(run.Entry, error) bool) {
+		p, err := l.begin(ctx, after)
+		if err != nil {
+			yield(run.Entry{}, err)
+			return
+		}
+		for e, err := range p.Events(ctx) {
+			if err == nil {
+				if !yield(e, nil) {
+					return
+				}
+				continue
+			}
+			if err = p.judge(err); err != nil {
+				yield(run.Entry{}, err)
+			}
+			return
+		}
+		if _, err := p.unfinished(); err != nil {
+			yield(run.Entry{}, err)
+		}
+	}
+}
+
+// Last implements run.Log. The entry's Line is 0: nobody counted.
+func (l *file) Last(context.Context) (run.Entry, bool, error) {
+	size, err := l.size()
+	if err != nil {
+		return run.Entry{}, false, err
+	}
+	at, line, ok, err := lastLine(l.f, size)
+	if err != nil {
+		return run.Entry{}, false, l.failed(err)
+	}
+	if !ok {
+		return run.Entry{}, false, nil
+	}
+	e, err := verified.Parse(line)
+	if err == nil {
+		return run.Entry{Event: e, Offset: at, Raw: line}, true, nil
+	}
+	// Either damage or a tail with a hole in it: one look at all tells.
+	var last run.Entry
+	found := false
+	for e, err := range l.Events(context.Background(), 0) {
+		if err != nil {
+			return run.Entry{}, false, err
+		}
+		last, found = e, true
+	}
+	return last, found, nil
+}
+
+// failed gives an error of reading its fault.
+func (l *file) failed(err error) error {
+	if _, ours := fault.Of(err); ours {
+		return err
+	}
+	if bad := (*verified.Bad)(nil); errors.As(err, &bad) {
+		return run.Broken(l.path, bad.Line, bad.Offset, "%v", bad.Reason)
+	}
+	return durable.Failure("read", l.path, err)
+}

@@ -1,0 +1,110 @@
+package ndjson
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"ramet/internal/run"
+	"ramet/internal/run/verified"
+)
+
+// chunkSize is how much is read at once. Whoever keeps an entry keeps its chunk.
+const chunkSize = 128 << 10
+
+// lines cuts a part of a file into chunks of whole lines.
+type lines struct {
+	r    io.ReaderAt
+	at   int64  // where to read next
+	end  int64  // where to stop
+	line int64  // number of the line that rest begins
+	rest []byte // read already: the beginning of a line
+}
+
+// next gives the next lines that are whole. At the end, rest is what has no line
+// feed.
+func (l *lines) next(ctx context.Context) (verified.Chunk, error) {
+	for {
+		if err := ctx.Err(); err != nil {
+			return verified.Chunk{}, err
+		}
+		data, err := l.read()
+		if err != nil {
+			return verified.Chunk{}, err
+		}
+		whole := bytes.LastIndexByte(data, '\n') + 1
+		if whole == 0 {
+			l.rest = data
+			if len(data) > run.MaxLine {
+				return verified.Chunk{}, &verified.Bad{Line: l.line, Offset: l.at - int64(len(data)), Reason: fmt.Errorf("the line is longer than %d bytes", run.MaxLine)}
+			}
+			continue
+		}
+		c := verified.Chunk{Line: l.line, Offset: l.at - int64(len(data)), Lines: make([][]byte, 0, bytes.Count(data[:whole], []byte{'\n'}))}
+		for left := data[:whole]; len(left) > 0; {
+			n := bytes.IndexByte(left, '\n')
+			c.Lines = append(c.Lines, left[:n:n])
+			left = left[n+1:]
+		}
+		l.rest = data[whole:]
+		l.line += int64(len(c.Lines))
+		return c, nil
+	}
+}
+
+// read gives rest and what follows it, in fresh memory: the lines go to others.
+func (l *lines) read() ([]byte, error) {
+	// Long lines double what is read, so that they are not copied too often.
+	n := min(int64(max(chunkSize, len(l.rest))), l.end-l.at)
+	if n <= 0 {
+		return nil, io.EOF
+	}
+	data := make([]byte, len(l.rest)+int(n))
+	copy(data, l.rest)
+	got, err := l.r.ReadAt(data[len(l.rest):], l.at)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	if got == 0 {
+		return nil, io.EOF // a writer took back what failed
+	}
+	l.at += int64(got)
+	return data[:len(l.rest)+got], nil
+}
+
+// skip goes forward to the beginning of a line that has an end; io.EOF if there
+// is none.
+func (l *lines) skip(ctx context.Context, line int64) error {
+	buf := make([]byte, 4*chunkSize)
+	start, found := l.at, l.line == line
+	for at := l.at; ; {
+		if err := ctx.Err(); err != nil {
+			return verified.Cancelled("read events", err)
+		}
+		n, err := l.r.ReadAt(buf[:min(int64(len(buf)), l.end-at)], at)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return err
+		}
+		if n == 0 {
+			l.at = start
+			return io.EOF
+		}
+		for data := buf[:n]; len(data) > 0; {
+			i := bytes.IndexByte(data, '\n')
+			if i < 0 {
+				break
+			}
+			if found {
+				l.at = start
+				return nil
+			}
+			data = data[i+1:]
+			start = at + int64(n-len(data))
+			l.line++
+			found = l.line == line
+		}
+		at += int64(n)
+	}
+}

@@ -1,0 +1,96 @@
+package ndjson
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+
+	"ramet/internal/durable"
+	"ramet/internal/fault"
+	"ramet/internal/run"
+)
+
+// Option of Open and OpenWriter.
+type Option func(*options)
+
+type options struct {
+	count int64 // 0: nothing is known
+	hash  string
+}
+
+// Trust says that the log is known up to its event number count, which has that
+// hash, as a snapshot tells. Then that event is looked for from the end, and only
+// what follows is read. If it is not there: EVENT_CHAIN_BROKEN. A writer does not
+// know the ids before that event, so the ids of drafts have to be new.
+func Trust(count int64, hash string) Option {
+	return func(o *options) { o.count, o.hash = count, hash }
+}
+
+// Open opens a log for reading. It reads nothing yet.
+func Open(_ context.Context, path string, with ...Option) (run.Log, error) {
+	if err := checkFile(path); err != nil {
+		return nil, err
+	}
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fault.New(fault.NotFound, "no event log %s", path)
+	}
+	if err != nil {
+		return nil, durable.Failure("open", path, err)
+	}
+	return newFile(path, f, with), nil
+}
+
+// OpenWriter opens a log for appending, and makes it if there is none. It
+// verifies what is there, or what follows after the event to Trust, and repairs
+// a torn tail.
+func OpenWriter(ctx context.Context, path string, with ...Option) (*Writer, error) {
+	if err := checkFile(path); err != nil {
+		return nil, err
+	}
+	lock, err := durable.TryLock(path + ".lock")
+	if err != nil {
+		return nil, err
+	}
+	w, err := openLocked(ctx, path, with)
+	if err != nil {
+		return nil, errors.Join(err, lock.Unlock())
+	}
+	w.lock = lock
+	return w, nil
+}
+
+func openLocked(ctx context.Context, path string, with []Option) (*Writer, error) {
+	// Of the names that appear here, none is ever half-made or replaced.
+	err := durable.CreateFile(path, nil, 0o644)
+	if err != nil && !fault.Is(err, fault.Conflict) {
+		return nil, err
+	}
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return nil, durable.Failure("open", path, err)
+	}
+	w, err := newWriter(ctx, newFile(path, f, with))
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return w, nil
+}
+
+// checkFile refuses what cannot be a log before anything is made beside it. What
+// does not exist passes.
+func checkFile(path string) error {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return durable.Failure("open", path, err)
+	case info.IsDir():
+		return fault.New(fault.StorageForeign, "%s is a folder, not an event log", path).WithHint("nothing was changed")
+	case !info.Mode().IsRegular():
+		return fault.New(fault.StorageForeign, "%s is not a file", path).WithHint("nothing was changed")
+	}
+	return nil
+}

@@ -1,0 +1,20 @@
+// Package sqllog keeps the events of a run in a database: an SQLite file of their
+// own, or a table of a PostgreSQL server that many runs share.
+//
+// A row is a line: its run, its number, its event's id, and the exact bytes that
+// would stand in the file of package ndjson, without the line feed. So an export
+// is the same bytes wherever the log is kept, and verification is the same too.
+//
+// A commit is one transaction, durable when it returns (SQLite: synchronous FULL;
+// PostgreSQL: as the server is set up), shared by those who append at once (see
+// package group). There is one writer for each run:
+//
+//   - SQLite: whoever holds the lock on <path>.lock;
+//   - PostgreSQL: whoever holds the advisory lock of the run. It belongs to the
+//     session of one connection, and every write goes through that very
+//     connection. So a writer whose connection is lost, and with it the lock,
+//     cannot write any more, and does not try to.
+//
+// A pooler that hands sessions around between transactions breaks this: the URL
+// has to name the server itself.
+package sqllog

@@ -1,0 +1,140 @@
+package sqllog
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"ramet/internal/database"
+	"ramet/internal/durable"
+	"ramet/internal/fault"
+)
+
+// applicationID marks our files in SQLite's header: "rlog".
+const applicationID = 0x726c6f67
+
+const fileSchema = `CREATE TABLE IF NOT EXISTS run_events (
+	seq      INTEGER PRIMARY KEY CHECK (seq > 0),
+	run_id   TEXT NOT NULL,
+	event_id TEXT NOT NULL UNIQUE,
+	line     BLOB NOT NULL
+) STRICT`
+
+// OpenFile opens the log in an SQLite file for reading.
+func OpenFile(ctx context.Context, path string) (*rows, error) {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fault.New(fault.NotFound, "no event log %s", path)
+	case err != nil:
+		return nil, durable.Failure("open", path, err)
+	}
+	if err := checkFile(path, info); err != nil {
+		return nil, err
+	}
+	db := database.OpenSQLite(path, "mode=ro", 4)
+	if err := ours(ctx, db, path); fault.Is(err, fault.StorageReadOnly) {
+		// A folder where not even the shared-memory file of WAL can be made.
+		if err := db.Close(); err != nil {
+			return nil, err
+		}
+		db = database.OpenSQLite(path, "mode=ro&immutable=1", 4)
+	}
+	if err := ours(ctx, db, path); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return fileRows(path, db), nil
+}
+
+func fileRows(path string, db *sql.DB) *rows {
+	return &rows{place: path, db: db, close: db.Close, fault: func(err error) error { return database.SQLiteFault(path, err) }}
+}
+
+// OpenFileWriter opens the log in an SQLite file for appending, and makes it if
+// there is none.
+func OpenFileWriter(ctx context.Context, path string, with ...Option) (*Writer, error) {
+	if info, err := os.Stat(path); err == nil {
+		if err := checkFile(path, info); err != nil {
+			return nil, err
+		}
+	}
+	lock, err := durable.TryLock(path + ".lock")
+	if err != nil {
+		return nil, err
+	}
+	w, err := openFile(ctx, path, with)
+	if err != nil {
+		return nil, errors.Join(err, lock.Unlock())
+	}
+	w.release = lock.Unlock
+	return w, nil
+}
+
+func openFile(ctx context.Context, path string, with []Option) (*Writer, error) {
+	// Made here, so that its name is durable and its mode is ours.
+	if err := durable.CreateFile(path, nil, 0o644); err != nil && !fault.Is(err, fault.Conflict) {
+		return nil, err
+	}
+	var o options
+	for _, set := range with {
+		set(&o)
+	}
+	db := database.OpenSQLite(path, "_txlock=immediate&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)", 5)
+	w := &Writer{rows: fileRows(path, db), unsure: unsureFile}
+	if err := w.prepareFile(ctx); err != nil {
+		return nil, errors.Join(w.fail("open", err), db.Close())
+	}
+	if err := w.start(ctx, o); err != nil {
+		return nil, errors.Join(err, w.conn.Close(), db.Close())
+	}
+	return w, nil
+}
+
+func (w *Writer) prepareFile(ctx context.Context) (err error) {
+	if err := ours(ctx, w.db, w.place); err != nil && !fault.Is(err, fault.NotFound) {
+		return err
+	}
+	if w.conn, err = w.db.Conn(ctx); err != nil {
+		return err
+	}
+	_, err = w.conn.ExecContext(ctx, fmt.Sprintf("BEGIN IMMEDIATE; PRAGMA application_id = %d; PRAGMA user_version = 1; %s; COMMIT", applicationID, fileSchema))
+	return err
+}
+
+// unsureFile: SQLite rolls back what it could not write; after a failed sync or
+// read it may not know itself.
+func unsureFile(err error) bool {
+	f, known := fault.Of(database.SQLiteFault("", err))
+	return !known || f.Code != fault.StorageFull && f.Code != fault.Conflict && f.Code != fault.Locked
+}
+
+func checkFile(path string, info os.FileInfo) error {
+	if info.IsDir() {
+		return fault.New(fault.StorageForeign, "%s is a folder, not an event log", path).WithHint("nothing was changed")
+	}
+	if !info.Mode().IsRegular() {
+		return fault.New(fault.StorageForeign, "%s is not a file", path).WithHint("nothing was changed")
+	}
+	return nil
+}
+
+// ours refuses a stranger's file, and one in which there is no log yet: NOT_FOUND.
+func ours(ctx context.Context, db *sql.DB, path string) error {
+	var app, version, objects int
+	if err := db.QueryRowContext(ctx, `SELECT application_id, user_version, (SELECT count(*) FROM sqlite_schema)
+		FROM pragma_application_id, pragma_user_version`).Scan(&app, &version, &objects); err != nil {
+		return database.SQLiteFault(path, err)
+	}
+	switch {
+	case app == 0 && objects == 0:
+		return fault.New(fault.NotFound, "%s holds no events yet", path)
+	case app != applicationID:
+		return fault.New(fault.StorageForeign, "%s is not an event log", path).WithHint("nothing was changed")
+	case version > 1:
+		return fault.New(fault.StorageNewer, "%s has version %d, this ramet knows 1", path, version).WithHint("use a newer ramet")
+	}
+	return nil
+}

@@ -1,0 +1,177 @@
+package sqllog
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/stdlib"
+
+	"ramet/internal/database"
+	"ramet/internal/fault"
+	"ramet/internal/run"
+)
+
+const tableSchema = `CREATE TABLE IF NOT EXISTS run_events (
+	run_id   TEXT   NOT NULL,
+	seq      BIGINT NOT NULL CHECK (seq > 0),
+	event_id TEXT   NOT NULL,
+	line     BYTEA  NOT NULL,
+	PRIMARY KEY (run_id, seq),
+	UNIQUE (run_id, event_id)
+)`
+
+// OpenTable opens the log of a run in a PostgreSQL database for reading. A run
+// that has no rows is an empty log.
+func OpenTable(ctx context.Context, address, runID string) (*rows, error) {
+	l, _, err := connect(ctx, address, runID)
+	return l, err
+}
+
+func connect(ctx context.Context, address, runID string) (*rows, database.Postgres, error) {
+	if err := run.CheckRunID(runID); err != nil {
+		return nil, database.Postgres{}, err
+	}
+	pg, err := database.ParsePostgres(address)
+	if err != nil {
+		return nil, pg, err
+	}
+	pg.Config.RuntimeParams["application_name"] = processName()
+	db := stdlib.OpenDB(*pg.Config)
+	db.SetMaxOpenConns(4)
+	place := fmt.Sprintf("%s, run %s", pg.Place, runID)
+	l := &rows{place: place, db: db, run: runID, close: db.Close, fault: func(err error) error { return database.PostgresFault(place, err) }}
+	if err := makeTable(ctx, db, pg); err != nil {
+		return nil, pg, errors.Join(l.fail("open", err), db.Close())
+	}
+	return l, pg, nil
+}
+
+// processName tells people, in the server's list of sessions, who this is. The
+// server keeps 63 bytes.
+func processName() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	return fmt.Sprintf("ramet process %d on %.38s", os.Getpid(), host)
+}
+
+// makeTable makes the schema and the table that are missing; it needs no right to
+// make them where they exist.
+func makeTable(ctx context.Context, db *sql.DB, pg database.Postgres) error {
+	if missing, err := tableMissing(ctx, db, pg); err != nil || !missing {
+		return err
+	}
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback()
+	if _, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock($1)`, database.SchemaLock); err != nil {
+		return err
+	}
+	var exists bool
+	if err := tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT FROM pg_namespace WHERE nspname = $1)`, pg.Schema).Scan(&exists); err != nil {
+		return err
+	}
+	if !exists {
+		if _, err := tx.ExecContext(ctx, `CREATE SCHEMA `+pgx.Identifier{pg.Schema}.Sanitize()); err != nil {
+			return err
+		}
+	}
+	if _, err := tx.ExecContext(ctx, tableSchema); err != nil {
+		return err
+	}
+	return tx.Commit()
+}
+
+// tableMissing refuses a schema that holds the tables of another program.
+func tableMissing(ctx context.Context, db *sql.DB, pg database.Postgres) (bool, error) {
+	var ours, strange bool
+	err := db.QueryRowContext(ctx, `SELECT coalesce(bool_or(c.relname = 'run_events'), false),
+		count(*) > 0 AND NOT bool_or(c.relname IN ('run_events', 'ramet_schema'))
+		FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relkind IN ('r', 'p')`,
+		pg.Schema).Scan(&ours, &strange)
+	if err == nil && strange {
+		err = fault.New(fault.StorageForeign, "%s holds tables of another program", pg.Place).
+			WithHint("nothing was changed; give another schema with ?schema=NAME")
+	}
+	return !ours, err
+}
+
+// OpenTableWriter opens the log of a run in a PostgreSQL database for appending.
+func OpenTableWriter(ctx context.Context, address, runID string, with ...Option) (*Writer, error) {
+	var o options
+	for _, set := range with {
+		set(&o)
+	}
+	l, pg, err := connect(ctx, address, runID)
+	if err != nil {
+		return nil, err
+	}
+	w := &Writer{rows: l, unsure: unsureTable, release: func() error { return nil }}
+	if w.conn, err = l.db.Conn(ctx); err == nil {
+		err = w.lock(ctx, pg.Schema)
+	}
+	if err == nil {
+		err = w.start(ctx, o)
+	}
+	if err != nil {
+		err = w.fail("open", err)
+		if w.conn != nil {
+			err = errors.Join(err, w.conn.Close())
+		}
+		return nil, errors.Join(err, l.db.Close())
+	}
+	return w, nil
+}
+
+// lockKey is the number of a run's advisory lock. The server's database is part
+// of every lock already, the schema is not.
+func lockKey(schema, runID string) int64 {
+	sum := sha256.Sum256([]byte("ramet run\x00" + schema + "\x00" + runID))
+	return int64(binary.BigEndian.Uint64(sum[:]))
+}
+
+// lock takes the run for this session, or says who has it.
+func (w *Writer) lock(ctx context.Context, schema string) error {
+	key := lockKey(schema, w.run)
+	var got bool
+	if err := w.conn.QueryRowContext(ctx, `SELECT pg_try_advisory_lock($1)`, key).Scan(&got); err != nil || got {
+		return err
+	}
+	holder := "another process"
+	var name, since string
+	err := w.conn.QueryRowContext(ctx, `SELECT a.application_name, to_char(a.backend_start AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')
+		FROM pg_locks l JOIN pg_stat_activity a USING (pid) JOIN pg_database d ON d.oid = l.database
+		WHERE l.locktype = 'advisory' AND l.granted AND d.datname = current_database() AND l.objsubid = 1
+		AND l.classid::bigint = ($1::bigint >> 32) & 4294967295 AND l.objid::bigint = $1::bigint & 4294967295 LIMIT 1`, key).Scan(&name, &since)
+	if err == nil && name != "" {
+		// Quoted, because anybody can choose it.
+		holder = fmt.Sprintf("%q, connected since %s", name, since)
+	}
+	return fault.New(fault.Locked, "%s: held by %s", w.place, holder).WithHint("wait until it ends, or end it")
+}
+
+// unsureTable: an answer of the server that it refused the change is certain; no
+// answer, or one that it is going down, is not.
+func unsureTable(err error) bool {
+	var e *pgconn.PgError
+	if !errors.As(err, &e) {
+		return true
+	}
+	for _, class := range []string{"08", "57P", "58", "XX", "40003"} {
+		if strings.HasPrefix(e.Code, class) {
+			return true
+		}
+	}
+	return false
+}

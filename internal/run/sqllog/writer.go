@@ -1,0 +1,152 @@
+package sqllog
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"strconv"
+	"strings"
+	"sync"
+
+	"ramet/internal/fault"
+	"ramet/internal/run"
+	"ramet/internal/run/group"
+	"ramet/internal/run/verified"
+)
+
+// Writer is a log open for appending. It implements run.Writer.
+type Writer struct {
+	*rows
+	commits *group.Committer
+	conn    *sql.Conn // the only one that writes
+	// unsure says whether an error leaves open what is in the log.
+	unsure  func(error) bool
+	release func() error
+	closing sync.Once
+}
+
+// start verifies the log and readies the writer.
+func (w *Writer) start(ctx context.Context, o options) error {
+	s := &verified.Stream{Given: o.count > 0}
+	c := &cursor{log: w.rows, line: max(o.count, 1)}
+	defer c.close()
+	s.Next = c.next
+	known := o.count == 0
+	for e, err := range s.Events(ctx) {
+		if err != nil {
+			return w.fail("read events", err)
+		}
+		if !known {
+			if e.PrevHash != o.hash {
+				return w.unknown(o)
+			}
+			known = true
+		}
+		if w.run != "" && e.RunID != w.run {
+			return run.Broken(w.place, e.Line, e.Offset, "it is an event of run %s", e.RunID)
+		}
+	}
+	if !known && s.Last.Hash != o.hash {
+		return w.unknown(o)
+	}
+	w.commits = group.New(w.place, group.State{Chain: s.Chain, Count: s.Last.Line, Last: s.Last}, w.commit)
+	return nil
+}
+
+func (w *Writer) unknown(o options) error {
+	return run.Broken(w.place, o.count, 0, "it does not have the hash %.16s… that event %d had", o.hash, o.count)
+}
+
+// Append implements run.Writer.
+func (w *Writer) Append(ctx context.Context, drafts ...run.Draft) ([]run.Event, error) {
+	for _, d := range drafts {
+		if w.run != "" && d.RunID != w.run {
+			return nil, fault.New(fault.InvalidEvent, "%s: event %.60s is one of run %.80s, the log is that of run %s", w.place, d.ID, d.RunID, w.run)
+		}
+	}
+	return w.commits.Append(ctx, drafts...)
+}
+
+// Last implements run.Log, from memory.
+func (w *Writer) Last(context.Context) (run.Entry, bool, error) {
+	s := w.commits.State()
+	return s.Last, s.Count > 0, nil
+}
+
+// Count is how many events the log has.
+func (w *Writer) Count() int64 { return w.commits.State().Count }
+
+// Close waits for what is being written and gives back the lock.
+func (w *Writer) Close() (err error) {
+	w.closing.Do(func() {
+		w.commits.Close()
+		err = w.stop()
+	})
+	return err
+}
+
+func (w *Writer) stop() error {
+	err := w.conn.Close()
+	if errors.Is(err, sql.ErrConnDone) {
+		err = nil // lost before
+	}
+	return errors.Join(err, w.rows.Close(), w.release())
+}
+
+// commit writes lines in one transaction. It is a group.Sink. The context of one
+// caller does not end what many wait for.
+func (w *Writer) commit(entries []run.Entry) error {
+	ctx := context.Background()
+	tx, err := w.conn.BeginTx(ctx, nil)
+	if err != nil {
+		return w.judge(err, w.unsure(err))
+	}
+	for len(entries) > 0 {
+		n := 1
+		for n*step <= min(len(entries), maxRows) {
+			n *= step
+		}
+		if err := insert(ctx, tx, entries[:n]); err != nil {
+			undone := tx.Rollback()
+			return w.judge(err, undone != nil || w.unsure(err))
+		}
+		entries = entries[n:]
+	}
+	if err := tx.Commit(); err != nil {
+		return w.judge(err, w.unsure(err))
+	}
+	return nil
+}
+
+func (w *Writer) judge(err error, fatal bool) error {
+	err = w.fail("append", err)
+	if fatal {
+		return &group.Fatal{Err: err}
+	}
+	return err
+}
+
+// Rows go in steps of a few sizes, so that there are few statements to prepare.
+const (
+	step    = 8
+	maxRows = 64
+)
+
+func insert(ctx context.Context, tx *sql.Tx, entries []run.Entry) error {
+	var text strings.Builder
+	text.WriteString(`INSERT INTO run_events (run_id, seq, event_id, line) VALUES `)
+	args := make([]any, 0, 4*len(entries))
+	for i, e := range entries {
+		if i > 0 {
+			text.WriteByte(',')
+		}
+		for j, mark := range []string{"($", ",$", ",$", ",$"} {
+			text.WriteString(mark)
+			text.WriteString(strconv.Itoa(4*i + j + 1))
+		}
+		text.WriteByte(')')
+		args = append(args, e.RunID, e.Line, e.ID, e.Raw)
+	}
+	_, err := tx.ExecContext(ctx, text.String(), args...)
+	return err
+}

@@ -1,0 +1,185 @@
+package rundir
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"ramet/internal/durable"
+	"ramet/internal/fault"
+	"ramet/internal/run"
+)
+
+// Begin makes a new run: its folder, its configuration and RUN_CREATED.
+func (s *Store) Begin(ctx context.Context, runID string, kind Kind, config []byte, payload map[string]any) (*Session, error) {
+	if err := s.Create(runID, kind, config); err != nil {
+		return nil, err
+	}
+	x, err := s.OpenSession(ctx, runID, kind)
+	if err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(payload)
+	if err == nil {
+		_, err = x.Append(ctx, Request{Type: run.RunCreated, Payload: text})
+	}
+	if err != nil {
+		return nil, errors.Join(err, x.Close())
+	}
+	return x, nil
+}
+
+// Fork makes a run that continues another from one of its events, named by id or
+// by its number in the log. Nothing is copied but the configuration.
+func (s *Store) Fork(ctx context.Context, parentID, at, runID string, kind Kind) (*Session, error) {
+	parent, err := s.Open(ctx, parentID, "")
+	if err != nil {
+		return nil, err
+	}
+	state, fork, err := parent.until(ctx, at)
+	if err != nil {
+		return nil, errors.Join(err, parent.Close())
+	}
+	config, err := os.ReadFile(filepath.Join(s.Dir(parentID), configFile))
+	if err != nil {
+		config = nil // a run from elsewhere may have none
+	}
+	if runID == "" {
+		runID = s.NewID(append([]byte(parentID+at), config...))
+	}
+	if err := s.Create(runID, kind, config); err != nil {
+		return nil, errors.Join(err, parent.Close())
+	}
+	x, err := s.OpenSession(ctx, runID, kind)
+	if err != nil {
+		return nil, errors.Join(err, parent.Close())
+	}
+	x.parent, x.fork, x.reducer = parent, fork, run.NewReducer(state)
+	text, err := json.Marshal(fork)
+	if err == nil {
+		_, err = x.Append(ctx, Request{Type: run.RunForked, Payload: text})
+	}
+	if err != nil {
+		return nil, errors.Join(err, x.Close())
+	}
+	return x, nil
+}
+
+// until replays a run up to and including one event.
+func (r *Reader) until(ctx context.Context, at string) (run.Snapshot, run.Fork, error) {
+	number, _ := strconv.ParseInt(at, 10, 64)
+	reducer := r.reducer()
+	for e, err := range r.Events(ctx, 0) {
+		if err != nil {
+			return run.Snapshot{}, run.Fork{}, err
+		}
+		if err := reducer.Apply(e.Event); err != nil {
+			return run.Snapshot{}, run.Fork{}, unfit(r.RunID, e, err)
+		}
+		if e.ID == at || reducer.Count() == number {
+			return reducer.Snapshot(), run.Fork{ParentRunID: r.RunID, EventID: e.ID, EventHash: e.Hash, EventCount: reducer.Count()}, nil
+		}
+	}
+	return run.Snapshot{}, run.Fork{}, fault.New(fault.NotFound, "run %s has no event %.60q", r.RunID, at).
+		WithHint("`ramet run events %s` lists them; give an event_id or a number", r.RunID)
+}
+
+// Import makes a run from the lines of an export: the same bytes, all verified.
+func (s *Store) Import(ctx context.Context, data []byte, kind Kind) (*Session, error) {
+	drafts, err := readLines(data)
+	if err != nil {
+		return nil, err
+	}
+	return s.importInto(ctx, drafts, kind)
+}
+
+func readLines(data []byte) ([]run.Draft, error) {
+	var drafts []run.Draft
+	var chain *run.Chain
+	offset := int64(0)
+	reducer := (*run.Reducer)(nil)
+	for n := int64(1); len(data) > 0; n++ {
+		line, rest, ended := bytes.Cut(data, []byte("\n"))
+		e, err := run.ParseLine(line)
+		if err == nil && !ended {
+			err = errors.New("the last line has no line feed")
+		}
+		if err != nil {
+			return nil, run.Broken("the export", n, offset, "%v", err)
+		}
+		if chain == nil {
+			if e.Type == run.RunForked {
+				return nil, fault.New(fault.InvalidEvent, "the export begins with a fork of run %s", e.RunID)
+			}
+			chain, reducer = run.NewChain(e.RunID, ""), run.NewReducer(run.New(e.RunID))
+		}
+		if err := chain.Next(e); err != nil {
+			return nil, run.Broken("the export", n, offset, "%v", err)
+		}
+		if err := run.CheckPayload(e.Type, e.Payload); err != nil {
+			return nil, run.Broken("the export", n, offset, "%v", err)
+		}
+		if err := reducer.Apply(e); err != nil {
+			return nil, run.Broken("the export", n, offset, "%v", err)
+		}
+		drafts = append(drafts, run.Draft{ID: e.ID, RunID: e.RunID, TS: e.TS, Type: e.Type, Payload: e.Payload,
+			TraceID: e.TraceID, SpanID: e.SpanID, ParentSpan: e.ParentSpan})
+		offset += int64(len(line)) + 1
+		data = rest
+	}
+	if len(drafts) == 0 {
+		return nil, fault.New(fault.InvalidEvent, "the export is empty")
+	}
+	return drafts, nil
+}
+
+// importInto works under another name until all of it is there, so that an import
+// that was stopped leaves no run that looks whole.
+func (s *Store) importInto(ctx context.Context, drafts []run.Draft, kind Kind) (*Session, error) {
+	runID := drafts[0].RunID
+	if _, err := os.Lstat(s.Dir(runID)); err == nil {
+		return nil, exists(runID)
+	}
+	aside := &Store{Root: filepath.Join(s.Root, ".import-"+runID), Logs: s.Logs, Key: s.Key, Now: s.Now}
+	if err := os.RemoveAll(aside.Root); err != nil { // left by one that was killed
+		return nil, fault.New(fault.StorageIO, "remove %s: %w", aside.Root, err)
+	}
+	defer os.RemoveAll(aside.Root)
+	if err := aside.fill(ctx, runID, drafts, kind); err != nil {
+		return nil, err
+	}
+	if err := os.Rename(aside.Dir(runID), s.Dir(runID)); err != nil {
+		return nil, fault.New(fault.StorageIO, "name run %s: %w", runID, err)
+	}
+	if err := durable.SyncFolder(s.Root); err != nil {
+		return nil, err
+	}
+	return s.OpenSession(ctx, runID, kind)
+}
+
+func (s *Store) fill(ctx context.Context, runID string, drafts []run.Draft, kind Kind) error {
+	if err := s.Create(runID, kind, nil); err != nil {
+		return err
+	}
+	x, err := s.OpenSession(ctx, runID, kind)
+	if err != nil {
+		return err
+	}
+	if _, any, err := x.log.Last(ctx); err != nil || any { // a server may have it already
+		if err == nil {
+			err = exists(runID)
+		}
+		return errors.Join(err, x.Close())
+	}
+	if _, err = x.w.Append(ctx, drafts...); err == nil {
+		err = x.load(ctx)
+	}
+	if err == nil {
+		err = x.Settle()
+	}
+	return errors.Join(err, x.Close())
+}

@@ -1,0 +1,194 @@
+// Package rundir is a run's folder: the event log, and beside it what follows
+// from the log or was given at the start.
+//
+//	runs/<run_id>/
+//	  run_config.yaml    copied at the start; later edits of the original do not count
+//	  events.ndjson      the log: the truth (or events.sqlite, or a PostgreSQL table)
+//	  log                which of these it is
+//	  snapshot.json      a cache: the replay of its first event_count events
+//	  checkpoints        signed heads of the log, one note behind the other
+//	  tree               the right edge of the Merkle tree at the last checkpoint: a cache
+//
+// An event is durable before anything follows from it. After each transition of
+// the run's state the snapshot is replaced and a checkpoint is added; being
+// behind the log is normal for both, differing from it is damage.
+package rundir
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"ramet/internal/durable"
+	"ramet/internal/fault"
+	"ramet/internal/run"
+	"ramet/internal/seal"
+)
+
+// Kind says where the log of a run is: ndjson, sqlite, or a postgres:// URL.
+type Kind string
+
+// The kinds of logs in the folder itself.
+const (
+	NDJSON Kind = "ndjson"
+	SQLite Kind = "sqlite"
+)
+
+// Remote says whether the log is in a server.
+func (k Kind) Remote() bool { return strings.Contains(string(k), "://") }
+
+// Logs opens logs; the adapters stand behind it.
+type Logs interface {
+	// Open opens the log of a run for reading.
+	Open(ctx context.Context, kind Kind, dir, runID string) (run.Log, error)
+	// OpenWriter opens it for appending, makes it if it is not there, repairs a
+	// torn tail, and tells what it repaired. at, if not nil, is a snapshot that
+	// need not be checked again.
+	OpenWriter(ctx context.Context, kind Kind, dir, runID string, at *run.Snapshot) (run.Writer, string, error)
+}
+
+// Store is the folder of all runs.
+type Store struct {
+	Root string
+	Logs Logs
+	Key  func() (*seal.Key, error) // signs checkpoints; asked for when needed
+	Now  func() time.Time
+}
+
+const (
+	configFile     = "run_config.yaml"
+	snapshotFile   = "snapshot.json"
+	checkpointFile = "checkpoints"
+	edgeFile       = "tree"
+	kindFile       = "log"
+)
+
+// Dir is the folder of one run.
+func (s *Store) Dir(runID string) string { return filepath.Join(s.Root, runID) }
+
+// NewID is a run id for a configuration: sortable by time, told apart by content.
+func (s *Store) NewID(config []byte) string {
+	sum := sha256.Sum256(config)
+	stamp := strings.Replace(s.Now().UTC().Format("20060102T150405.000Z"), ".", "", 1)
+	return stamp + "-" + hex.EncodeToString(sum[:4])
+}
+
+// Create makes the folder of a new run with its configuration. A run that exists
+// is left as it is: CONFLICT.
+func (s *Store) Create(runID string, kind Kind, config []byte) error {
+	if err := run.CheckRunID(runID); err != nil {
+		return err
+	}
+	if err := durable.MakeFolder(s.Root, 0o755); err != nil {
+		return err
+	}
+	dir := s.Dir(runID)
+	if err := os.Mkdir(dir, 0o755); errors.Is(err, fs.ErrExist) {
+		return exists(runID)
+	} else if err != nil {
+		return fault.New(fault.StorageReadOnly, "make %s: %w", dir, err).WithHint("choose another place with --runs-dir")
+	}
+	if err := durable.WriteFile(filepath.Join(dir, configFile), config, 0o644); err != nil {
+		return err
+	}
+	return durable.WriteFile(filepath.Join(dir, kindFile), []byte(withoutPassword(kind)+"\n"), 0o644)
+}
+
+// withoutPassword is what the folder may say about a server: PGPASSWORD, a pass
+// file or the flag supply the rest.
+func withoutPassword(kind Kind) string {
+	u, err := url.Parse(string(kind))
+	if err != nil || !kind.Remote() {
+		return string(kind)
+	}
+	if u.User != nil {
+		u.User = url.User(u.User.Username())
+	}
+	q := u.Query()
+	q.Del("password")
+	u.RawQuery = q.Encode()
+	return u.String()
+}
+
+// kind finds out where the log of a run is. said is the user's word, if any.
+func (s *Store) kind(runID string, said Kind) (Kind, error) {
+	if err := run.CheckRunID(runID); err != nil {
+		return "", err
+	}
+	dir := s.Dir(runID)
+	if said.Remote() {
+		return said, nil
+	}
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return "", fault.New(fault.NotFound, "no run %s in %s", runID, s.Root).WithHint("`ramet run list` lists the runs")
+	}
+	text, err := os.ReadFile(filepath.Join(dir, kindFile))
+	kind := Kind(strings.TrimSpace(string(text)))
+	switch {
+	case said != "":
+		return said, nil
+	case err == nil && (kind == NDJSON || kind == SQLite || kind.Remote()):
+		return kind, nil
+	}
+	// A folder from elsewhere: look.
+	if _, err := os.Stat(filepath.Join(dir, "events.sqlite")); err == nil {
+		return SQLite, nil
+	}
+	return NDJSON, nil
+}
+
+// List names the runs, oldest id first.
+func (s *Store) List() ([]string, error) {
+	entries, err := os.ReadDir(s.Root)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fault.New(fault.StorageIO, "read %s: %w", s.Root, err)
+	}
+	var out []string
+	for _, e := range entries {
+		if e.IsDir() && run.IsRunID(e.Name()) {
+			out = append(out, e.Name())
+		}
+	}
+	slices.Sort(out)
+	return out, nil
+}
+
+// Disk answers for the files of a run, whose paths are relative to its folder.
+func (s *Store) Disk(runID string) run.Disk {
+	root, err := os.OpenRoot(s.Dir(runID))
+	return func(path string) (string, bool) {
+		if err != nil {
+			return "", false
+		}
+		data, err := root.ReadFile(filepath.Clean(path))
+		if err != nil {
+			return "", false
+		}
+		sum := sha256.Sum256(data)
+		return hex.EncodeToString(sum[:]), true
+	}
+}
+
+func exists(runID string) error {
+	return fault.New(fault.Conflict, "run %s exists already", runID).
+		WithHint("nothing was changed; choose another --run-id, or go on with that run")
+}
+
+func tooFar(place string, snapshot, log int64) error {
+	return fault.New(fault.EventChainBroken, "%s has %d events, its snapshot was made of %d", place, log, snapshot).
+		WithHint("the log was cut; restore it from a copy")
+}
+
+func place(runID string) string { return fmt.Sprintf("run %s", runID) }

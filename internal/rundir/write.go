@@ -1,0 +1,238 @@
+package rundir
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"ramet/internal/chain"
+	"ramet/internal/durable"
+	"ramet/internal/fault"
+	"ramet/internal/run"
+)
+
+// Session is a run, open for appending, by one holder at a time.
+type Session struct {
+	*Reader
+	Repaired string // what was cut from a torn tail; empty: nothing
+
+	w       run.Writer
+	reducer *run.Reducer
+	tree    *run.Tree // of the lines of this run's own log
+	trace   string
+}
+
+// OpenSession opens a run for appending.
+func (s *Store) OpenSession(ctx context.Context, runID string, said Kind) (*Session, error) {
+	kind, err := s.kind(runID, said)
+	if err != nil {
+		return nil, err
+	}
+	dir := s.Dir(runID)
+	var at *run.Snapshot
+	stored, _, ok, err := (&Reader{store: s, RunID: runID}).Stored()
+	if err == nil && ok && stored.RunID == runID {
+		at = &stored
+	}
+	w, repaired, err := s.Logs.OpenWriter(ctx, kind, dir, runID, at)
+	if err != nil {
+		return nil, err
+	}
+	x := &Session{Reader: &Reader{store: s, RunID: runID, Kind: kind, log: w}, w: w, Repaired: repaired}
+	if err := x.load(ctx); err != nil {
+		return nil, errors.Join(err, x.Close())
+	}
+	return x, nil
+}
+
+// load brings state and tree up to the end of the log.
+func (x *Session) load(ctx context.Context) error {
+	if err := x.findParent(ctx, 0); err != nil {
+		return err
+	}
+	last, any, err := x.log.Last(ctx)
+	if err != nil {
+		return err
+	}
+	if any {
+		x.trace = last.TraceID
+		s, err := x.State(ctx)
+		if err != nil {
+			return err
+		}
+		x.reducer = run.NewReducer(s)
+	} else {
+		x.reducer = run.NewReducer(run.New(x.RunID))
+	}
+	return x.growTree(ctx)
+}
+
+// growTree goes on from the stored edge, if that is the tree of the last signed
+// checkpoint; else it reads the log.
+func (x *Session) growTree(ctx context.Context) error {
+	x.tree = &run.Tree{}
+	if notes, err := x.Checkpoints(); err == nil && len(notes) > 0 {
+		text, err := os.ReadFile(x.path(edgeFile))
+		if err == nil {
+			edge, err := run.ParseEdge(string(text))
+			last := notes[len(notes)-1]
+			if err == nil && edge.Size() == last.Size && edge.Root() == last.Root {
+				x.tree = edge
+			}
+		}
+	}
+	own := x.reducer.Count() - x.inherited()
+	if x.tree.Size() > own {
+		x.tree = &run.Tree{}
+	}
+	if x.tree.Size() == own {
+		return nil
+	}
+	for e, err := range x.log.Events(ctx, x.tree.Size()) {
+		if err != nil {
+			return err
+		}
+		x.tree.Add(e.Raw)
+	}
+	return nil
+}
+
+func (x *Session) path(name string) string { return filepath.Join(x.store.Dir(x.RunID), name) }
+
+// Now is the run's state at the end of the log.
+func (x *Session) Now() run.Snapshot { return x.reducer.Snapshot() }
+
+// Request asks for an event.
+type Request struct {
+	Type       run.Type
+	Payload    []byte // any JSON object
+	SpanID     string // empty: a new one
+	ParentSpan string
+}
+
+// Append checks, links and writes events, all or none, and returns when they are
+// durable. After a transition it writes snapshot and checkpoint too.
+func (x *Session) Append(ctx context.Context, requests ...Request) ([]run.Event, error) {
+	drafts := make([]run.Draft, len(requests))
+	for i, q := range requests {
+		d, err := x.draft(q)
+		if err != nil {
+			return nil, err
+		}
+		drafts[i] = d
+	}
+	// Reduced before they are written: nothing gets into the log that could not
+	// be replayed. If writing fails, the state is read from the log again.
+	transition := false
+	for i, d := range drafts {
+		if err := x.reducer.Apply(d.Link(x.reducer.Hash())); err != nil {
+			if i > 0 {
+				err = errors.Join(err, x.load(ctx))
+			}
+			return nil, err
+		}
+		transition = transition || d.Type == run.RunStateChanged || d.Type == run.RunCreated || d.Type == run.RunForked
+	}
+	events, err := x.w.Append(ctx, drafts...)
+	if err != nil {
+		if reload := x.load(ctx); reload != nil {
+			return nil, errors.Join(err, reload)
+		}
+		return nil, err
+	}
+	for _, e := range events {
+		x.tree.Add(e.Line())
+	}
+	if transition {
+		return events, x.Settle()
+	}
+	return events, nil
+}
+
+func (x *Session) draft(q Request) (run.Draft, error) {
+	payload, err := chain.Canonical(q.Payload)
+	if err != nil {
+		return run.Draft{}, fault.New(fault.InvalidEvent, "payload of %s: %w", q.Type, err).WithHint("give a JSON object")
+	}
+	if err := run.CheckType(q.Type); err != nil {
+		return run.Draft{}, err
+	}
+	if err := run.CheckPayload(q.Type, payload); err != nil {
+		return run.Draft{}, err
+	}
+	id, err := uuid.NewV7()
+	if err != nil {
+		return run.Draft{}, err
+	}
+	d := run.Draft{ID: id.String(), RunID: x.RunID, TS: run.FormatTime(x.store.Now()), Type: q.Type, Payload: payload,
+		TraceID: x.trace, SpanID: q.SpanID, ParentSpan: q.ParentSpan}
+	if d.TraceID == "" {
+		d.TraceID = strings.ReplaceAll(uuid.NewString(), "-", "")
+		x.trace = d.TraceID
+	}
+	if d.SpanID == "" {
+		d.SpanID = strings.ReplaceAll(uuid.NewString(), "-", "")[:16]
+	}
+	return d, run.CheckSpans(d.SpanID, d.ParentSpan)
+}
+
+// Settle writes the snapshot and signs the head of the log. The log is never
+// read for this.
+func (x *Session) Settle() error {
+	text, err := x.reducer.Snapshot().Encode()
+	if err != nil {
+		return err
+	}
+	if err := durable.WriteFile(x.path(snapshotFile), text, 0o644); err != nil {
+		return err
+	}
+	return x.sign()
+}
+
+func (x *Session) sign() error {
+	key, err := x.store.Key()
+	if err != nil {
+		return err
+	}
+	note, err := key.Sign(run.Checkpoint{RunID: x.RunID, Size: x.tree.Size(), Root: x.tree.Root()}.Text())
+	if err != nil {
+		return err
+	}
+	if err := appendFile(x.path(checkpointFile), append(note, '\n')); err != nil {
+		return err
+	}
+	return durable.WriteFile(x.path(edgeFile), []byte(x.tree.Edge()), 0o644)
+}
+
+func appendFile(path string, data []byte) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o644)
+	if err != nil {
+		return fault.New(fault.StorageIO, "open %s: %w", path, err)
+	}
+	_, err = f.Write(data)
+	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return fault.New(fault.StorageIO, "write %s: %w", path, err)
+	}
+	return nil
+}
+
+// PutSnapshot replaces snapshot.json by the replay of all events; a damaged one is
+// kept beside it.
+func (x *Session) PutSnapshot(damaged bool) error {
+	if damaged {
+		bad := x.path(snapshotFile) + ".bad-" + x.store.Now().UTC().Format("20060102T150405Z")
+		if err := os.Rename(x.path(snapshotFile), bad); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fault.New(fault.StorageIO, "keep %s: %w", bad, err)
+		}
+	}
+	text, err := x.reducer.Snapshot().Encode()
+	if err != nil {
+		return err
+	}
+	return durable.WriteFile(x.path(snapshotFile), text, 0o644)
+}
