@@ -46,7 +46,7 @@ func Main(ctx context.Context, args []string, env func(string) string, stdio Std
 		Stdin: stdio.In, Stdout: stdio.Out, Stderr: stdio.Err,
 		Getenv: env, Dir: dir, Now: time.Now,
 		Terminal: isTerminal(stdio.Out), ErrTerminal: isTerminal(stdio.Err),
-		Version: about(), Open: open, Demo: demo.Run,
+		Version: about(), Open: open, Logs: logs{}, Demo: demo.Run,
 	})
 }
 

@@ -24,6 +24,7 @@ import (
 	"ramet/internal/mail"
 	"ramet/internal/printer"
 	"ramet/internal/registry"
+	"ramet/internal/rundir"
 	"ramet/internal/workspace"
 )
 
@@ -51,6 +52,8 @@ type Env struct {
 	Version        Version
 	// Open opens the store of a place.
 	Open func(context.Context, workspace.Place) (Workspace, error)
+	// Logs opens the event logs of runs.
+	Logs rundir.Logs
 	// Demo is the guided tour; it makes a workspace of its own.
 	Demo func(ctx context.Context, show func(demo.Step) error) error
 }
@@ -131,6 +134,7 @@ The workspace is that of the project you stand in; --db, RAMET_DB and
 		&cobra.Group{ID: "history", Title: "History:"},
 		&cobra.Group{ID: "mail", Title: "Mail:"},
 		&cobra.Group{ID: "proof", Title: "Proof and care:"},
+		&cobra.Group{ID: "runs", Title: "Runs:"},
 	)
 	add := func(group string, cmds ...*cobra.Command) {
 		for _, c := range cmds {
@@ -142,6 +146,7 @@ The workspace is that of the project you stand in; --db, RAMET_DB and
 	add("history", s.appendCommand(), s.logCommand(), s.clearCommand(), s.markCommand(), s.rewindCommand(), s.exportCommand())
 	add("mail", s.sendCommand(), s.mailCommand(), s.readCommand())
 	add("proof", s.verifyCommand(), s.checkpointCommand(), s.keyCommand(), s.redactCommand(), s.gcCommand(), s.backupCommand())
+	add("runs", s.runCommand(), s.schemaCommand())
 	add("", s.configCommand(), s.trustCommand(), s.doctorCommand(), s.demoCommand(), s.versionCommand())
 	addCompletion(root)
 	return root

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"iter"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -35,14 +36,7 @@ Children of a dead agent hang under their nearest living ancestor.`,
 				list = append(list, dead...)
 			}
 			show := func(a agent.Agent) bool { return all || a.Status == agent.Running }
-			out := tree{nodes: agent.Tree(list, show)}
-			if s.json {
-				out.Agents = make([]agentShape, len(out.nodes))
-				for i, n := range out.nodes {
-					out.Agents[i] = shapeAgent(*n.Agent)
-				}
-			}
-			return s.print(out)
+			return s.print(tree(agent.Tree(list, show)))
 		},
 	}
 	c.Flags().BoolVarP(&all, "all", "a", false, "the dead too")
@@ -63,15 +57,23 @@ func orphaned(living []agent.Agent) bool {
 }
 
 // tree is the datum of ps.
-type tree struct {
-	nodes  []agent.Node
-	Agents []agentShape `json:"agents"` // only made to be printed as JSON
+type tree []agent.Node
+
+// List makes the public shapes.
+func (t tree) List() (string, iter.Seq[any]) {
+	return "agents", func(yield func(any) bool) {
+		for _, n := range t {
+			if !yield(shapeAgent(*n.Agent)) {
+				return
+			}
+		}
+	}
 }
 
 func (t tree) Text(w *printer.Writer) {
-	rows := append(make([][]string, 0, len(t.nodes)+1), []string{"NAME", "ID", "STATE", "MESSAGES", "MAIL", "AGE"})
-	branches := drawBranches(t.nodes)
-	for i, n := range t.nodes {
+	rows := append(make([][]string, 0, len(t)+1), []string{"NAME", "ID", "STATE", "MESSAGES", "MAIL", "AGE"})
+	branches := drawBranches(t)
+	for i, n := range t {
 		mail := "-"
 		if n.Unread > 0 {
 			mail = strconv.FormatInt(n.Unread, 10)

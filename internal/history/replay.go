@@ -28,6 +28,9 @@ func Replay(ctx context.Context, log Log, leaf id.Agent) (*Context, error) {
 		if err != nil {
 			return nil, err
 		}
+		if len(c.Messages) == cap(c.Messages) {
+			c.Messages = slices.Grow(c.Messages, len(c.Messages)+1) // twice as many: append alone copies more often
+		}
 		c.Messages = append(c.Messages, e)
 	}
 	return c, nil

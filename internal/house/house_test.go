@@ -29,7 +29,7 @@ var rooms = []struct{ name, packages, mayImport string }{
 	{"store", "store", "words domain registry shared store"},
 	{"edges", "cli demo tui httpapi web", "words domain registry shared store edges"},
 	{"composition", "app", "words domain registry shared store edges composition"},
-	{"house", "house", ""},
+	{"house", "house bench", ""},
 }
 
 // outside is what words may use besides the standard library.

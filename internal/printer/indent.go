@@ -4,9 +4,9 @@ import "bufio"
 
 // indent writes JSON over several lines, as json.Indent does with two spaces.
 // It takes what was encoded just now, without spaces, and does not check it
-// again: that costs four times as much, and a tree of agents is megabytes.
-func indent(out *bufio.Writer, src []byte) {
-	depth := 0
+// again: that costs four times as much, and a tree of agents is megabytes. depth
+// is how deep in a larger value it stands.
+func indent(out *bufio.Writer, src []byte, depth int) {
 	newline := func() {
 		out.WriteByte('\n')
 		for range depth {

@@ -4,13 +4,15 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"iter"
+	"slices"
 	"testing"
 )
 
 func indented(src []byte) string {
 	var b bytes.Buffer
 	out := bufio.NewWriter(&b)
-	indent(out, src)
+	indent(out, src, 0)
 	out.Flush()
 	return b.String()
 }
@@ -34,4 +36,29 @@ func FuzzIndentAsTheStandardLibrary(f *testing.F) {
 			t.Errorf("%s\nwant\n%s", got, want.String())
 		}
 	})
+}
+
+// numbers is a long datum of any elements.
+type numbers []any
+
+func (n numbers) Text(*Writer) {}
+
+func (n numbers) List() (string, iter.Seq[any]) { return "numbers", slices.Values(n) }
+
+func TestAListingPrintsAsOneValue(t *testing.T) {
+	for _, list := range []numbers{{}, {1}, {1, "a\nb<&>", map[string]any{"x": []int{1, 2}, "y": []int{}}, nil}} {
+		var got, whole bytes.Buffer
+		if err := (&Printer{Out: &got, JSON: true}).Print(list); err != nil {
+			t.Fatal(err)
+		}
+		enc := json.NewEncoder(&whole)
+		enc.SetEscapeHTML(false)
+		enc.SetIndent("", "  ")
+		if err := enc.Encode(map[string]any{"numbers": []any(list)}); err != nil {
+			t.Fatal(err)
+		}
+		if got.String() != whole.String() {
+			t.Errorf("%s\nwant\n%s", got.String(), whole.String())
+		}
+	}
 }

@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"iter"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -24,6 +25,13 @@ type Datum interface {
 	Text(w *Writer)
 }
 
+// Listing is a datum that can be long: its JSON form is an object with one
+// list, which is written element by element.
+type Listing interface {
+	Datum
+	List() (name string, elements iter.Seq[any])
+}
+
 // Printer writes results to one place in one form.
 type Printer struct {
 	Out   io.Writer
@@ -34,6 +42,9 @@ type Printer struct {
 
 // Print shows one datum: an indented JSON value, or text.
 func (p *Printer) Print(d Datum) error {
+	if list, ok := d.(Listing); ok && p.JSON {
+		return p.list(list)
+	}
 	if p.JSON {
 		return p.encode(d, true)
 	}
@@ -60,7 +71,29 @@ func (p *Printer) encode(d any, lines bool) error {
 		return err
 	}
 	out := bufio.NewWriterSize(p.Out, 64<<10)
-	indent(out, b.Bytes())
+	indent(out, b.Bytes(), 0)
+	return out.Flush()
+}
+
+// list prints what encode would, one element in memory at a time.
+func (p *Printer) list(l Listing) error {
+	out := bufio.NewWriterSize(p.Out, 64<<10)
+	name, elements := l.List()
+	fmt.Fprintf(out, "{\n  %q: [", name)
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	between, end := "\n    ", "]\n}\n"
+	for e := range elements {
+		b.Reset()
+		if err := enc.Encode(e); err != nil {
+			return err
+		}
+		out.WriteString(between)
+		indent(out, bytes.TrimSuffix(b.Bytes(), []byte("\n")), 2)
+		between, end = ",\n    ", "\n  ]\n}\n"
+	}
+	out.WriteString(end)
 	return out.Flush()
 }
 

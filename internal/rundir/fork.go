@@ -44,6 +44,15 @@ func (s *Store) Fork(ctx context.Context, parentID, at, runID string, kind Kind)
 	if err != nil {
 		return nil, errors.Join(err, parent.Close())
 	}
+	if fork.ParentRunID != parentID {
+		// An event that the run itself inherited: continue the one that wrote it.
+		if err := parent.Close(); err != nil {
+			return nil, err
+		}
+		if parent, err = s.Open(ctx, fork.ParentRunID, ""); err != nil {
+			return nil, err
+		}
+	}
 	config, err := os.ReadFile(filepath.Join(s.Dir(parentID), configFile))
 	if err != nil {
 		config = nil // a run from elsewhere may have none
@@ -81,7 +90,7 @@ func (r *Reader) until(ctx context.Context, at string) (run.Snapshot, run.Fork, 
 			return run.Snapshot{}, run.Fork{}, unfit(r.RunID, e, err)
 		}
 		if e.ID == at || reducer.Count() == number {
-			return reducer.Snapshot(), run.Fork{ParentRunID: r.RunID, EventID: e.ID, EventHash: e.Hash, EventCount: reducer.Count()}, nil
+			return reducer.Snapshot(), run.Fork{ParentRunID: e.RunID, EventID: e.ID, EventHash: e.Hash, EventCount: reducer.Count()}, nil
 		}
 	}
 	return run.Snapshot{}, run.Fork{}, fault.New(fault.NotFound, "run %s has no event %.60q", r.RunID, at).

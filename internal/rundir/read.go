@@ -37,13 +37,34 @@ func (s *Store) open(ctx context.Context, runID string, said Kind, depth int) (*
 		return nil, err
 	}
 	r := &Reader{store: s, RunID: runID, Kind: kind}
-	if r.log, err = s.Logs.Open(ctx, kind, s.Dir(runID), runID); err != nil {
+	if r.log, err = s.Logs.Open(ctx, kind, s.Dir(runID), runID, Position{}); err != nil {
 		return nil, err
 	}
 	if err := r.findParent(ctx, depth); err != nil {
 		return nil, errors.Join(err, r.Close())
 	}
+	// Open again with what the snapshot knows: then State need not read the rest.
+	if at := r.known(); at.Count > 0 {
+		log, err := s.Logs.Open(ctx, kind, s.Dir(runID), runID, at)
+		if err != nil {
+			return nil, errors.Join(err, r.Close())
+		}
+		r.log, log = log, r.log
+		if err := log.Close(); err != nil {
+			return nil, errors.Join(err, r.Close())
+		}
+	}
 	return r, nil
+}
+
+// known is the position in this run's own log that the stored snapshot vouches
+// for, if it is a good one.
+func (r *Reader) known() Position {
+	s, _, ok, err := r.Stored()
+	if err != nil || !ok || s.RunID != r.RunID || s.EventCount <= r.inherited() {
+		return Position{}
+	}
+	return Position{s.EventCount - r.inherited(), s.LastEventHash}
 }
 
 // findParent looks at the first event: a fork names the run it continues.

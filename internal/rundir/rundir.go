@@ -48,12 +48,19 @@ func (k Kind) Remote() bool { return strings.Contains(string(k), "://") }
 
 // Logs opens logs; the adapters stand behind it.
 type Logs interface {
-	// Open opens the log of a run for reading.
-	Open(ctx context.Context, kind Kind, dir, runID string) (run.Log, error)
+	// Open opens the log of a run for reading. Events up to at need not be read
+	// to go on behind them.
+	Open(ctx context.Context, kind Kind, dir, runID string, at Position) (run.Log, error)
 	// OpenWriter opens it for appending, makes it if it is not there, repairs a
-	// torn tail, and tells what it repaired. at, if not nil, is a snapshot that
-	// need not be checked again.
-	OpenWriter(ctx context.Context, kind Kind, dir, runID string, at *run.Snapshot) (run.Writer, string, error)
+	// torn tail, and tells what it repaired. Events up to at are not checked again.
+	OpenWriter(ctx context.Context, kind Kind, dir, runID string, at Position) (run.Writer, string, error)
+}
+
+// Position is an event of a log that is known: its number in it, and its hash. The
+// zero Position is none.
+type Position struct {
+	Count int64
+	Hash  string
 }
 
 // Store is the folder of all runs.

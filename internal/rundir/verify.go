@@ -124,14 +124,18 @@ func (r *Reader) Verify(ctx context.Context, elsewhere ...run.Checkpoint) (Proof
 	}
 	p.Lines = tree.Size()
 	for size := range due {
-		return p, fault.New(fault.EventChainBroken, "run %s has %d lines, a checkpoint was signed over %d", r.RunID, p.Lines, size).
-			WithHint("the log was cut; restore it from a copy")
+		return p, cutShort(r.RunID, p.Lines, size)
 	}
 	if hasSnapshot && p.Snapshot == "none" {
 		return p, tooFar(place(r.RunID), stored.EventCount, p.Events)
 	}
 	p.Elsewhere = len(elsewhere) > 0
 	return p, nil
+}
+
+func cutShort(runID string, have, signed int64) error {
+	return fault.New(fault.EventChainBroken, "run %s has %d lines, a checkpoint was signed over %d", runID, have, signed).
+		WithHint("the log was cut; restore it from a copy")
 }
 
 func meet(p *Proof, tree *run.Tree, due map[int64][]run.Checkpoint, e run.Entry) error {

@@ -21,29 +21,48 @@ type Session struct {
 	*Reader
 	Repaired string // what was cut from a torn tail; empty: nothing
 
-	w       run.Writer
-	reducer *run.Reducer
-	tree    *run.Tree // of the lines of this run's own log
-	trace   string
+	w        run.Writer
+	trusting bool // the stored snapshot counts
+	reducer  *run.Reducer
+	tree     *run.Tree // of the lines of this run's own log
+	trace    string
 }
 
 // OpenSession opens a run for appending.
 func (s *Store) OpenSession(ctx context.Context, runID string, said Kind) (*Session, error) {
+	return s.openSession(ctx, runID, said, true)
+}
+
+// OpenAfresh is OpenSession without any trust in the snapshot: all of the log is
+// read and checked.
+func (s *Store) OpenAfresh(ctx context.Context, runID string, said Kind) (*Session, error) {
+	return s.openSession(ctx, runID, said, false)
+}
+
+func (s *Store) openSession(ctx context.Context, runID string, said Kind, trusting bool) (*Session, error) {
 	kind, err := s.kind(runID, said)
 	if err != nil {
 		return nil, err
 	}
-	dir := s.Dir(runID)
-	var at *run.Snapshot
-	stored, _, ok, err := (&Reader{store: s, RunID: runID}).Stored()
-	if err == nil && ok && stored.RunID == runID {
-		at = &stored
-	}
-	w, repaired, err := s.Logs.OpenWriter(ctx, kind, dir, runID, at)
-	if err != nil {
+	x := &Session{Reader: &Reader{store: s, RunID: runID, Kind: kind}, trusting: trusting}
+	var at Position
+	r, err := s.Open(ctx, runID, kind)
+	switch {
+	case err == nil:
+		x.parent, x.fork = r.parent, r.fork
+		if trusting {
+			at = r.known()
+		}
+		if err := r.log.Close(); err != nil {
+			return nil, err
+		}
+	case !fault.Is(err, fault.NotFound): // a run that has only a folder so far
 		return nil, err
 	}
-	x := &Session{Reader: &Reader{store: s, RunID: runID, Kind: kind, log: w}, w: w, Repaired: repaired}
+	if x.w, x.Repaired, err = s.Logs.OpenWriter(ctx, kind, s.Dir(runID), runID, at); err != nil {
+		return nil, err
+	}
+	x.log = x.w
 	if err := x.load(ctx); err != nil {
 		return nil, errors.Join(err, x.Close())
 	}
@@ -52,23 +71,24 @@ func (s *Store) OpenSession(ctx context.Context, runID string, said Kind) (*Sess
 
 // load brings state and tree up to the end of the log.
 func (x *Session) load(ctx context.Context) error {
-	if err := x.findParent(ctx, 0); err != nil {
+	last, any, err := x.log.Last(ctx)
+	if err != nil {
 		return err
 	}
-	last, any, err := x.log.Last(ctx)
+	state := run.New(x.RunID)
+	switch {
+	case any && x.trusting:
+		state, err = x.State(ctx)
+	case any:
+		state, err = x.Replay(ctx)
+	}
 	if err != nil {
 		return err
 	}
 	if any {
 		x.trace = last.TraceID
-		s, err := x.State(ctx)
-		if err != nil {
-			return err
-		}
-		x.reducer = run.NewReducer(s)
-	} else {
-		x.reducer = run.NewReducer(run.New(x.RunID))
 	}
+	x.reducer = run.NewReducer(state)
 	return x.growTree(ctx)
 }
 

@@ -54,8 +54,11 @@ func (s *Shape) objectSchema(out map[string]any) {
 			required = append(required, f.Name)
 		}
 	}
-	if len(s.fields) > 0 {
-		out["properties"], out["required"] = properties, required
+	if len(properties) > 0 {
+		out["properties"] = properties
+	}
+	if len(required) > 0 {
+		out["required"] = required
 	}
 	switch {
 	case !s.open:

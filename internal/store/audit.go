@@ -156,7 +156,7 @@ func Ensure(ctx context.Context, tx *sql.Tx, d Dialect, cwd string) error {
 		return err
 	}
 	zero := &agent.Agent{ID: id.NewAgent(), Status: agent.Running, CreatedAt: p.at, Cwd: cwd}
-	if err := p.insert(ctx, zero); err != nil {
+	if err := p.insert(zero); err != nil {
 		return err
 	}
 	return p.flush(ctx)

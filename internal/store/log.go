@@ -131,22 +131,33 @@ func (r reader) QueryRange(ctx context.Context, rg history.Range, s history.Sele
 	}
 }
 
-// entryScan reads entries, sharing what repeats from row to row: agent, kind
-// and empty meta are the same strings and bytes for all entries of a range.
+// entryScan reads entries, one after the other, sharing what repeats from row
+// to row: agent, kind and empty meta are the same strings and bytes for all
+// entries of a range.
 type entryScan struct {
 	agent id.Agent
 	meta  []byte
+
+	// The row at hand.
+	row       history.Entry
+	agentText sql.RawBytes
+	kindText  sql.RawBytes
+	metaText  sql.RawBytes
+	created   int64
+	hash      sql.RawBytes
+	into      []any
 }
 
 func (s *entryScan) scan(rows *sql.Rows) (history.Entry, error) {
-	var e history.Entry
-	var agentText, kind, meta, hash sql.RawBytes
-	var created int64
-	if err := rows.Scan(&e.ID, &agentText, &kind, (*content)(&e.Content), &meta, &created, &hash); err != nil {
-		return e, unreadable(rows, id.Agent(agentText), e.ID, err)
+	if s.into == nil {
+		s.into = []any{&s.row.ID, &s.agentText, &s.kindText, (*content)(&s.row.Content), &s.metaText, &s.created, &s.hash}
 	}
-	s.share(&e, agentText, kind, meta)
-	e.CreatedAt, e.Hash = fromMicros(created), toHash(hash)
+	if err := rows.Scan(s.into...); err != nil {
+		return s.row, unreadable(rows, id.Agent(s.agentText), s.row.ID, err)
+	}
+	e := s.row
+	s.share(&e, s.agentText, s.kindText, s.metaText)
+	e.CreatedAt, e.Hash = fromMicros(s.created), toHash(s.hash)
 	return e, nil
 }
 

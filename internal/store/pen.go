@@ -25,6 +25,7 @@ type pen struct {
 	at   time.Time
 	ids  []id.Message // reserved for this transaction, not used yet
 	rows []history.Record
+	put  []Statement // put off until send
 	blob []ref
 	// reshaped holds the agents whose context must be counted anew, with the
 	// entries that a rewind must be checked for.
@@ -110,10 +111,14 @@ func encodeMeta(m history.Meta) ([]byte, error) {
 	return chain.Canonical(b)
 }
 
-// flush sends the entries, then the new heads of their agents.
+// flush sends the entries and the new heads of their agents.
 func (p *pen) flush(ctx context.Context, agents ...*agent.Agent) error {
-	if err := p.insertRows(ctx); err != nil {
-		return err
+	p.insertRows()
+	if len(p.blob) > 0 || len(p.reshaped) > 0 {
+		// References to the entries come next, or questions about them.
+		if err := p.send(ctx); err != nil {
+			return err
+		}
 	}
 	if err := p.insertBlobs(ctx); err != nil {
 		return err
@@ -124,18 +129,28 @@ func (p *pen) flush(ctx context.Context, agents ...*agent.Agent) error {
 				return err
 			}
 		}
-		if err := p.update(ctx, a); err != nil {
-			return err
-		}
+		p.update(a)
 	}
-	return nil
+	return p.send(ctx)
+}
+
+// send carries out what was put off.
+func (p *pen) send(ctx context.Context) error {
+	put := p.put
+	p.put = nil
+	return p.s.d.Run(ctx, p.tx, put)
+}
+
+// later puts off a statement, so that few round trips carry many.
+func (p *pen) later(query string, args ...any) {
+	p.put = append(p.put, Statement{query, args})
 }
 
 // chunk is how many rows go into one INSERT: enough to make statements rare,
 // few enough for every engine's limit of parameters.
 const chunk = 64
 
-func (p *pen) insertRows(ctx context.Context) error {
+func (p *pen) insertRows() {
 	const columns = 10
 	for rows := p.rows; len(rows) > 0; {
 		n := min(chunk, len(rows))
@@ -144,14 +159,10 @@ func (p *pen) insertRows(ctx context.Context) error {
 			args = append(args, int64(r.ID), string(r.Agent), string(r.Kind), r.Content, string(r.Meta),
 				micros(r.CreatedAt), r.Hash[:], r.Salt, r.Commitment[:], r.Seq)
 		}
-		_, err := p.tx.ExecContext(ctx, `INSERT INTO messages
+		p.later(`INSERT INTO messages
 			(id, agent_uuid, kind, content, meta, created_at, hash, salt, commitment, seq) VALUES `+values(n, columns), args...)
-		if err != nil {
-			return err
-		}
 		rows = rows[n:]
 	}
-	return nil
 }
 
 // values is ($1,$2,…),($n,…),… for an INSERT.
@@ -220,17 +231,16 @@ func (r reader) contextSize(ctx context.Context, a id.Agent) (int64, error) {
 	return registry.ContextSize(history.Pieces(ranges, &outline), r.seq(ctx))
 }
 
-func (p *pen) update(ctx context.Context, a *agent.Agent) error {
-	_, err := p.tx.ExecContext(ctx, `UPDATE agents SET name = $2, status = $3, end_reason = $4, ended_at = $5,
+func (p *pen) update(a *agent.Agent) {
+	p.later(`UPDATE agents SET name = $2, status = $3, end_reason = $4, ended_at = $5,
 		lease_owner = $6, lease_epoch = $7, lease_until = $8, head_id = $9, head_hash = $10, own = $11, total = $12
 		WHERE uuid = $1`,
 		string(a.ID), null(a.Name), string(a.Status), null(a.EndReason), nullTime(a.EndedAt),
 		null(a.Lease.Owner), a.Lease.Epoch, nullTime(a.Lease.Until), int64(a.Head), a.HeadHash[:], a.Own, a.Total)
-	return err
 }
 
 // insert makes an agent's row, with its first entry and what follows it.
-func (p *pen) insert(ctx context.Context, a *agent.Agent, drafts ...history.Draft) error {
+func (p *pen) insert(a *agent.Agent, drafts ...history.Draft) error {
 	a.Genesis = p.ids[0]
 	if _, err := p.write(a, append([]history.Draft{registry.Genesis(*a)}, drafts...)...); err != nil {
 		return err
@@ -239,10 +249,10 @@ func (p *pen) insert(ctx context.Context, a *agent.Agent, drafts ...history.Draf
 	if !a.IsZero() {
 		parent, fork = string(a.Parent), int64(a.ForkMessage)
 	}
-	_, err := p.tx.ExecContext(ctx, `INSERT INTO agents (genesis_id, uuid, name, parent_uuid, fork_message_id, depth,
+	p.later(`INSERT INTO agents (genesis_id, uuid, name, parent_uuid, fork_message_id, depth,
 		status, provider, model, cwd, created_at, head_id, head_hash, own, total)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`,
 		int64(a.Genesis), string(a.ID), null(a.Name), parent, fork, a.Depth, string(a.Status), a.Provider, a.Model, a.Cwd,
 		micros(a.CreatedAt), int64(a.Head), a.HeadHash[:], a.Own, a.Total)
-	return err
+	return nil
 }

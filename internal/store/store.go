@@ -34,6 +34,9 @@ type Dialect interface {
 	NextMessages(ctx context.Context, tx *sql.Tx, n int) ([]id.Message, error)
 	// NextLetter reserves a letter id.
 	NextLetter(ctx context.Context, tx *sql.Tx) (int64, error)
+	// Run carries out statements that write different rows, in any order; where
+	// the database is far away, in few round trips.
+	Run(ctx context.Context, tx *sql.Tx, statements []Statement) error
 	// LockBlobs keeps others from naming blobs until the transaction ends, so
 	// that one can be dropped safely.
 	LockBlobs(ctx context.Context, tx *sql.Tx) error
@@ -51,6 +54,12 @@ type Dialect interface {
 	Describe(ctx context.Context) (registry.Description, error)
 	// Snapshot are the options of a transaction that sees one moment.
 	Snapshot() *sql.TxOptions
+}
+
+// Statement is one that is carried out for its effect.
+type Statement struct {
+	Query string
+	Args  []any
 }
 
 // Store is a workspace in a database. It implements the ports of agent,

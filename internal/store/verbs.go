@@ -85,7 +85,7 @@ func (s *Store) Fork(ctx context.Context, f registry.Fork) ([]agent.Agent, error
 		}
 		var reshaped []*agent.Agent
 		for i, c := range f.Children {
-			if err := p.insert(ctx, &born[i], c.Entries...); err != nil {
+			if err := p.insert(&born[i], c.Entries...); err != nil {
 				return err
 			}
 			if _, ok := p.reshaped[&born[i]]; ok {

@@ -131,6 +131,21 @@ func corners() []Example {
 			Context: map[string]string{"root": "m1 m4 m7"},
 		},
 		{
+			Name:    "rewind to a message between two rewinds",
+			Drawing: `root ─ m1 ─ m2 ─ rewind(m1) ─ m4 ─ m5 ─ rewind(m4) ─ m7 ─ rewind(m5) ─ m9`,
+			Context: map[string]string{"root": "m1 m4 m5 m9"},
+		},
+		{
+			Name:    "compact before a hole that a rewind left",
+			Drawing: `root ─ m1 ─ m2 ─ m3 ─ m4 ─ rewind(m3) ─ m6 ─ compact(m1..m2) ─ m8`,
+			Context: map[string]string{"root": "[m1..m2] m3 m6 m8"},
+		},
+		{
+			Name:    "compact between two summaries and two holes",
+			Drawing: `root ─ m1 ─ m2 ─ m3 ─ rewind(m2) ─ m5 ─ m6 ─ rewind(m5) ─ m8 ─ compact(m1..m1) ─ compact(m8..m8) ─ compact(m2..m5) ─ m12`,
+			Context: map[string]string{"root": "[m1..m1] [m2..m5] [m8..m8] m12"},
+		},
+		{
 			Name:    "rewind to the clear itself: the empty context behind it",
 			Drawing: `root ─ m1 ─ clear(m2) ─ m3 ─ rewind(m2) ─ m5`,
 			Context: map[string]string{"root": "m5"},

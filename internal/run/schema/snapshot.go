@@ -19,7 +19,6 @@ func words[S ~string](list ...S) *shape.Shape {
 var (
 	text     = shape.Text(0)
 	name     = shape.Text(1)
-	count    = shape.Integer(0)
 	runState = words(run.States()...)
 	file     = shape.Object(shape.Must("name", orNull(name)), shape.Must("path", name), shape.Must("sha256", orNull(hash)))
 )
@@ -57,10 +56,25 @@ var gate = shape.Object(
 	shape.Must("started_at", orNull(moment)),
 )
 
+var itemError = shape.Object(shape.Must("code", name), shape.Must("message", text))
+
+var failure = shape.Object(
+	shape.Must("code", name),
+	shape.Must("from_state", runState.With("The state in which it came.")),
+	shape.Must("message", text),
+	shape.Must("ts", moment),
+)
+
+var pullRequest = shape.Object(
+	shape.Must("bundle", orNull(name)),
+	shape.Must("opened_at", moment),
+	shape.Must("url", orNull(name)),
+)
+
 var workItem = shape.Object(
 	shape.Must("attempt", shape.Integer(1)),
 	shape.Must("effect", orNull(shape.Enum("local", "external"))),
-	shape.Must("error", orNull(shape.Object(shape.Must("code", name), shape.Must("message", text)))),
+	shape.Must("error", orNull(itemError)),
 	shape.Must("finished_at", orNull(moment)),
 	shape.Must("idempotency_key", orNull(name)),
 	shape.Must("inputs", shape.List(file)),
@@ -78,18 +92,11 @@ var snapshot = shape.Object(
 	shape.Must("artifacts", shape.List(artifact).With("The latest write of each name, sorted by name.")),
 	shape.Must("created_at", moment),
 	shape.Must("event_count", shape.Integer(1)),
-	shape.Must("failure", orNull(shape.Object(
-		shape.Must("code", name),
-		shape.Must("from_state", runState.With("The state in which it failed.")),
-		shape.Must("message", text),
-		shape.Must("ts", moment)))),
+	shape.Must("failure", orNull(failure)),
 	shape.Must("gates", shape.List(gate).With("The latest run of each gate, sorted by name.")),
 	shape.Must("issues", shape.List(issue).With("In the order they were opened.")),
 	shape.Must("last_event_hash", hash),
-	shape.Must("pr", orNull(shape.Object(
-		shape.Must("bundle", orNull(name)),
-		shape.Must("opened_at", moment),
-		shape.Must("url", orNull(name))))),
+	shape.Must("pr", orNull(pullRequest)),
 	shape.Must("run_id", runID),
 	shape.Must("run_state", runState),
 	shape.Must("schema_version", shape.Enum(run.SchemaVersion)),

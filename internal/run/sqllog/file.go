@@ -11,6 +11,7 @@ import (
 	"ramet/internal/database"
 	"ramet/internal/durable"
 	"ramet/internal/fault"
+	"ramet/internal/run"
 )
 
 // applicationID marks our files in SQLite's header: "rlog".
@@ -24,7 +25,7 @@ const fileSchema = `CREATE TABLE IF NOT EXISTS run_events (
 ) STRICT`
 
 // OpenFile opens the log in an SQLite file for reading.
-func OpenFile(ctx context.Context, path string) (*rows, error) {
+func OpenFile(ctx context.Context, path string) (run.Log, error) {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -69,7 +70,7 @@ func OpenFileWriter(ctx context.Context, path string, with ...Option) (*Writer, 
 	if err != nil {
 		return nil, errors.Join(err, lock.Unlock())
 	}
-	w.release = lock.Unlock
+	w.after = lock.Unlock
 	return w, nil
 }
 
@@ -82,9 +83,13 @@ func openFile(ctx context.Context, path string, with []Option) (*Writer, error) 
 	for _, set := range with {
 		set(&o)
 	}
+	fresh, err := peek(ctx, path)
+	if err != nil {
+		return nil, err
+	}
 	db := database.OpenSQLite(path, "_txlock=immediate&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)", 5)
 	w := &Writer{rows: fileRows(path, db), unsure: unsureFile}
-	if err := w.prepareFile(ctx); err != nil {
+	if err := w.prepareFile(ctx, fresh); err != nil {
 		return nil, errors.Join(w.fail("open", err), db.Close())
 	}
 	if err := w.start(ctx, o); err != nil {
@@ -93,11 +98,19 @@ func openFile(ctx context.Context, path string, with []Option) (*Writer, error) 
 	return w, nil
 }
 
-func (w *Writer) prepareFile(ctx context.Context) (err error) {
-	if err := ours(ctx, w.db, w.place); err != nil && !fault.Is(err, fault.NotFound) {
-		return err
+// peek looks whether a file is new or ours, without changing it: opening it for
+// writing switches it to WAL.
+func peek(ctx context.Context, path string) (fresh bool, err error) {
+	db := database.OpenSQLite(path, "mode=ro", 1)
+	err = ours(ctx, db, path)
+	if fault.Is(err, fault.NotFound) {
+		fresh, err = true, nil
 	}
-	if w.conn, err = w.db.Conn(ctx); err != nil {
+	return fresh, errors.Join(err, db.Close())
+}
+
+func (w *Writer) prepareFile(ctx context.Context, fresh bool) (err error) {
+	if w.conn, err = w.db.Conn(ctx); err != nil || !fresh {
 		return err
 	}
 	_, err = w.conn.ExecContext(ctx, fmt.Sprintf("BEGIN IMMEDIATE; PRAGMA application_id = %d; PRAGMA user_version = 1; %s; COMMIT", applicationID, fileSchema))

@@ -30,9 +30,12 @@ const tableSchema = `CREATE TABLE IF NOT EXISTS run_events (
 
 // OpenTable opens the log of a run in a PostgreSQL database for reading. A run
 // that has no rows is an empty log.
-func OpenTable(ctx context.Context, address, runID string) (*rows, error) {
+func OpenTable(ctx context.Context, address, runID string) (run.Log, error) {
 	l, _, err := connect(ctx, address, runID)
-	return l, err
+	if err != nil {
+		return nil, err
+	}
+	return l, nil
 }
 
 func connect(ctx context.Context, address, runID string) (*rows, database.Postgres, error) {
@@ -117,7 +120,11 @@ func OpenTableWriter(ctx context.Context, address, runID string, with ...Option)
 	if err != nil {
 		return nil, err
 	}
-	w := &Writer{rows: l, unsure: unsureTable, release: func() error { return nil }}
+	w := &Writer{rows: l, unsure: unsureTable}
+	w.before = func() {
+		// The session's end frees the lock too, but some time later.
+		w.conn.ExecContext(context.Background(), `SELECT pg_advisory_unlock_all()`)
+	}
 	if w.conn, err = l.db.Conn(ctx); err == nil {
 		err = w.lock(ctx, pg.Schema)
 	}

@@ -3,6 +3,7 @@ package sqllog
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"strconv"
 	"strings"
@@ -21,7 +22,8 @@ type Writer struct {
 	conn    *sql.Conn // the only one that writes
 	// unsure says whether an error leaves open what is in the log.
 	unsure  func(error) bool
-	release func() error
+	before  func()       // ends a session's lock, before the session
+	after   func() error // ends a file's lock, after all else
 	closing sync.Once
 }
 
@@ -86,11 +88,18 @@ func (w *Writer) Close() (err error) {
 }
 
 func (w *Writer) stop() error {
+	if w.before != nil {
+		w.before()
+	}
 	err := w.conn.Close()
-	if errors.Is(err, sql.ErrConnDone) {
+	if errors.Is(err, sql.ErrConnDone) || errors.Is(err, driver.ErrBadConn) {
 		err = nil // lost before
 	}
-	return errors.Join(err, w.rows.Close(), w.release())
+	err = errors.Join(err, w.rows.Close())
+	if w.after != nil {
+		err = errors.Join(err, w.after())
+	}
+	return err
 }
 
 // commit writes lines in one transaction. It is a group.Sink. The context of one

@@ -78,7 +78,11 @@ func (s *Stream) Events(ctx context.Context) iter.Seq2[run.Entry, error] {
 		workers := runtime.GOMAXPROCS(0)
 		order := make(chan *batch, 2*workers) // bounds what is read ahead
 		work := make(chan *batch, 2*workers)
-		helpers.Go(func() { s.read(ctx, order, work) })
+		whole := false // the end was read; set before order is closed
+		helpers.Go(func() {
+			defer close(order)
+			whole = s.read(ctx, order, work)
+		})
 		for range workers {
 			helpers.Go(func() {
 				for b := range work {
@@ -118,6 +122,9 @@ func (s *Stream) Events(ctx context.Context) iter.Seq2[run.Entry, error] {
 				return
 			}
 		}
+		if !whole { // a cancelled reading is never taken for a short log
+			yield(run.Entry{}, Cancelled("read events", ctx.Err()))
+		}
 	}
 }
 
@@ -131,37 +138,33 @@ func Cancelled(verb string, cause error) error {
 }
 
 // read hands chunks to whoever is free, and to the one who keeps the order. A
-// failure is a batch of its own, so that it comes after what was read before.
-func (s *Stream) read(ctx context.Context, order, work chan<- *batch) {
-	defer close(order)
+// failure is a batch of its own, so that it comes after what was read before. It
+// says whether the end of the log was reached.
+func (s *Stream) read(ctx context.Context, order, work chan<- *batch) (whole bool) {
 	defer close(work)
 	for {
 		b := &batch{ready: make(chan struct{})}
 		b.Chunk, b.err = s.Next(ctx)
 		if errors.Is(b.err, io.EOF) {
-			return
+			return true
 		}
-		failed := b.err != nil
-		if failed {
+		if b.err != nil {
 			close(b.ready)
-		} else {
-			select {
-			case work <- b:
-			case <-ctx.Done():
-				b.err, failed = ctx.Err(), true
-				close(b.ready)
-			}
+		} else if !send(ctx, work, b) {
+			return false
 		}
-		select {
-		case order <- b:
-		case <-ctx.Done():
-			if !failed {
-				continue // Next says that it is over
-			}
+		if !send(ctx, order, b) || b.err != nil {
+			return false
 		}
-		if failed {
-			return
-		}
+	}
+}
+
+func send(ctx context.Context, to chan<- *batch, b *batch) bool {
+	select {
+	case to <- b:
+		return true
+	case <-ctx.Done():
+		return false
 	}
 }
 

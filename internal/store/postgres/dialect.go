@@ -6,8 +6,10 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -54,6 +56,60 @@ func (d *dialect) NextLetter(ctx context.Context, tx *sql.Tx) (int64, error) {
 	var n int64
 	err := tx.QueryRowContext(ctx, `SELECT nextval('letter_ids')`).Scan(&n)
 	return n, err
+}
+
+// fewStatements go in one round trip, as one statement; more would be planned
+// longer than they take.
+const fewStatements = 4
+
+func (d *dialect) Run(ctx context.Context, tx *sql.Tx, statements []store.Statement) error {
+	if len(statements) > 1 && len(statements) <= fewStatements {
+		statements = []store.Statement{join(statements)}
+	}
+	for _, s := range statements {
+		if _, err := tx.ExecContext(ctx, s.Query, s.Args...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// join makes all but the last part of a WITH, whose parts are carried out
+// whether anybody reads them or not.
+func join(statements []store.Statement) store.Statement {
+	var out store.Statement
+	var query strings.Builder
+	last := len(statements) - 1
+	for i, s := range statements {
+		switch {
+		case i == 0:
+			query.WriteString("WITH s0 AS (")
+		case i < last:
+			fmt.Fprintf(&query, "), s%d AS (", i)
+		default:
+			query.WriteString(") ")
+		}
+		query.WriteString(renumber(s.Query, len(out.Args)))
+		out.Args = append(out.Args, s.Args...)
+	}
+	out.Query = query.String()
+	return out
+}
+
+// renumber moves the placeholders of a statement behind those of others.
+func renumber(query string, by int) string {
+	if by == 0 {
+		return query
+	}
+	var out strings.Builder
+	parts := strings.Split(query, "$")
+	out.WriteString(parts[0])
+	for _, part := range parts[1:] {
+		digits := len(part) - len(strings.TrimLeft(part, "0123456789"))
+		n, _ := strconv.Atoi(part[:digits]) // our own statements hold no other $
+		fmt.Fprintf(&out, "$%d%s", n+by, part[digits:])
+	}
+	return out.String()
 }
 
 // LockBlobs: every writer of blobs has a weaker lock on the table until it

@@ -53,6 +53,15 @@ func next(ctx context.Context, tx *sql.Tx, table string) (int64, error) {
 	return n, err
 }
 
+func (d *dialect) Run(ctx context.Context, tx *sql.Tx, statements []store.Statement) error {
+	for _, s := range statements {
+		if _, err := tx.ExecContext(ctx, s.Query, s.Args...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func (d *dialect) LockBlobs(context.Context, *sql.Tx) error { return nil }
 
 func (d *dialect) Snapshot() *sql.TxOptions { return &sql.TxOptions{ReadOnly: true} }

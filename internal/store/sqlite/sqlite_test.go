@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"ramet/internal/fault"
 	"ramet/internal/store"
 	"ramet/internal/store/storetest"
 )
@@ -34,3 +35,19 @@ func fresh(tb testing.TB) *storetest.Workspace {
 }
 
 func TestConformance(t *testing.T) { storetest.Run(t, fresh) }
+
+func TestAFirstStartThatFailsLeavesNothingHalfMade(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "new.db")
+	_, err := Open(t.Context(), path, Options{Cwd: "/folder\xff"})
+	if !fault.Is(err, fault.InvalidText) {
+		t.Fatalf("a folder that is no UTF-8: %v", err)
+	}
+	s, err := Open(t.Context(), path, Options{Cwd: "/folder"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if report, err := s.Audit(t.Context(), nil); err != nil || report.Agents != 1 {
+		t.Errorf("%+v, %v", report, err)
+	}
+}

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"bytes"
+	"context"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -85,6 +86,10 @@ func testAppendRefuses(t *testing.T, w *Workspace) {
 	for _, k := range []history.Kind{history.Fork, history.Killed, history.Redact, history.Mail} {
 		refused(t, "a verb's own kind", try(kid.ID, agent.Passing(), history.Draft{Kind: k}), fault.InvalidKind)
 	}
+	over, cancel := context.WithCancel(background)
+	cancel()
+	_, err := d.s.Append(over, kid.ID, agent.Passing(), x)
+	refused(t, "a cancelled context", err, fault.Interrupted)
 	lease := must(d.s.Acquire(background, kid.ID, "kernel", hour))(t)
 	refused(t, "a leased agent", try(kid.ID, agent.Passing(), x), fault.Leased)
 	refused(t, "another owner", try(kid.ID, agent.Held("other", lease.Epoch), x), fault.Fenced)

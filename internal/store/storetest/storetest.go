@@ -54,6 +54,7 @@ func Run(t *testing.T, fresh Factory) {
 		{"append", testAppend},
 		{"append refuses", testAppendRefuses},
 		{"shaping entries", testShaping},
+		{"ranges", testRanges},
 		{"blobs", testBlobs},
 		{"directory", testDirectory},
 		{"fork", testFork},

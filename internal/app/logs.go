@@ -1,0 +1,58 @@
+package app
+
+import (
+	"context"
+	"path/filepath"
+
+	"ramet/internal/run"
+	"ramet/internal/run/ndjson"
+	"ramet/internal/run/sqllog"
+	"ramet/internal/rundir"
+)
+
+// logs opens the event logs of runs, wherever they are kept.
+type logs struct{}
+
+func (logs) Open(ctx context.Context, kind rundir.Kind, dir, runID string, at rundir.Position) (run.Log, error) {
+	switch {
+	case kind.Remote():
+		return sqllog.OpenTable(ctx, string(kind), runID)
+	case kind == rundir.SQLite:
+		return sqllog.OpenFile(ctx, filepath.Join(dir, "events.sqlite"))
+	}
+	return ndjson.Open(ctx, filepath.Join(dir, "events.ndjson"), known(at, ndjson.Trust)...)
+}
+
+func (logs) OpenWriter(ctx context.Context, kind rundir.Kind, dir, runID string, at rundir.Position) (run.Writer, string, error) {
+	switch {
+	case kind.Remote():
+		w, err := sqllog.OpenTableWriter(ctx, string(kind), runID, known(at, sqllog.Trust)...)
+		if err != nil {
+			return nil, "", err
+		}
+		return w, "", nil
+	case kind == rundir.SQLite:
+		w, err := sqllog.OpenFileWriter(ctx, filepath.Join(dir, "events.sqlite"), known(at, sqllog.Trust)...)
+		if err != nil {
+			return nil, "", err
+		}
+		return w, "", nil
+	}
+	w, err := ndjson.OpenWriter(ctx, filepath.Join(dir, "events.ndjson"), known(at, ndjson.Trust)...)
+	if err != nil {
+		return nil, "", err
+	}
+	repair, did := w.Repaired()
+	if !did {
+		return w, "", nil
+	}
+	return w, repair.String(), nil
+}
+
+// known tells a log where it need not be read again.
+func known[O any](at rundir.Position, trust func(int64, string) O) []O {
+	if at.Count == 0 {
+		return nil
+	}
+	return []O{trust(at.Count, at.Hash)}
+}

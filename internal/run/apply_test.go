@@ -1,0 +1,412 @@
+package run_test
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+
+	"ramet/internal/fault"
+	"ramet/internal/run"
+	"ramet/internal/run/runtest"
+)
+
+// step is an event to come: its type and payload.
+type step struct {
+	kind    run.Type
+	payload string
+}
+
+// do is a step with the example's payload, or with another.
+func do(kind run.Type, payload ...string) step {
+	if len(payload) == 0 {
+		return step{kind, runtest.Examples()[kind]}
+	}
+	return step{kind, payload[0]}
+}
+
+// to is the step into a state.
+func to(from, to run.State, reason ...string) step {
+	if len(reason) > 0 {
+		return step{run.RunStateChanged, fmt.Sprintf(`{"new_state":"%s","old_state":"%s","reason":"%s"}`, to, from, reason[0])}
+	}
+	return step{run.RunStateChanged, fmt.Sprintf(`{"new_state":"%s","old_state":"%s"}`, to, from)}
+}
+
+// path walks from CREATED through the states named.
+func path(states ...run.State) []step {
+	var steps []step
+	now := run.Created
+	for _, next := range states {
+		steps = append(steps, to(now, next))
+		now = next
+	}
+	return steps
+}
+
+var toPlan = path(run.ClonedInputs, run.Ingested, run.FactsReady, run.PlanReady)
+
+// replay applies the steps to a new run, after RUN_CREATED, and returns the error
+// of the last.
+func replay(t *testing.T, steps ...step) (run.Snapshot, error) {
+	t.Helper()
+	s := run.New(runtest.RunID)
+	all := append([]step{do(run.RunCreated)}, steps...)
+	for i, x := range all {
+		d := runtest.Draft(i, x.kind, x.payload)
+		if err := d.Check(); err != nil {
+			t.Fatal(err)
+		}
+		next, err := run.Apply(s, d.Link(s.LastEventHash))
+		if err != nil {
+			if i < len(all)-1 {
+				t.Fatalf("event %d, %s: %v", i, x.kind, err)
+			}
+			return s, err
+		}
+		s = next
+	}
+	return s, nil
+}
+
+func must(t *testing.T, steps ...step) run.Snapshot {
+	t.Helper()
+	s, err := replay(t, steps...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// ts is the time of the nth event, RUN_CREATED being the first of number 0.
+func ts(n int) string { return runtest.Draft(n, "", "").TS }
+
+// each line of the source's replay algorithm
+
+func TestRunCreatedInitialisesTheSnapshotWithIdAndTimes(t *testing.T) {
+	s := must(t)
+	if s.RunID != runtest.RunID || s.RunState != run.Created || s.CreatedAt != ts(0) || s.UpdatedAt != ts(0) || s.EventCount != 1 || len(s.LastEventHash) != 64 {
+		t.Errorf("%+v", s)
+	}
+	text, err := s.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, empty := range []string{`"artifacts": []`, `"work_items": []`, `"issues": []`, `"section_states": {}`, `"gates": []`, `"failure": null`, `"pr": null`} {
+		if !strings.Contains(string(text), empty) {
+			t.Errorf("the initial snapshot has no %s:\n%s", empty, text)
+		}
+	}
+}
+
+func TestRunStateChangedUpdatesTheState(t *testing.T) {
+	if s := must(t, to(run.Created, run.ClonedInputs)); s.RunState != run.ClonedInputs || s.UpdatedAt != ts(1) || s.CreatedAt != ts(0) {
+		t.Errorf("%+v", s)
+	}
+}
+
+func TestArtifactWrittenAddsToTheIndex(t *testing.T) {
+	s := must(t, do(run.ArtifactWritten))
+	if len(s.Artifacts) != 1 {
+		t.Fatalf("%+v", s.Artifacts)
+	}
+	a := s.Artifacts[0]
+	if a.Name != "facts" || a.Path != "artifacts/facts.json" || a.SHA256 != runtest.Sum || a.SchemaID != "urn:facts:1" || *a.WriterWorker != "finder" || a.TS != ts(1) {
+		t.Errorf("%+v", a)
+	}
+}
+
+func TestTheLatestWriteOfAnArtifactWinsAndTheyAreSortedByName(t *testing.T) {
+	write := func(name, path string) step {
+		return do(run.ArtifactWritten, fmt.Sprintf(`{"name":"%s","path":"%s","schema_id":"s","sha256":"%s"}`, name, path, runtest.Sum))
+	}
+	s := must(t, write("m", "1"), write("z", "2"), write("a", "3"), write("m", "4"))
+	var got []string
+	for _, a := range s.Artifacts {
+		got = append(got, a.Name+a.Path+a.TS)
+	}
+	if want := fmt.Sprint([]string{"a3" + ts(3), "m4" + ts(4), "z2" + ts(2)}); fmt.Sprint(got) != want {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+func TestWorkItemQueuedAddsAPendingItem(t *testing.T) {
+	s := must(t, do(run.WorkItemQueued))
+	w := s.WorkItems[0]
+	if w.Status != run.Pending || w.WorkItemID != runtest.Item || w.Worker != "writer" || w.ScopeKey != "intro" || w.Attempt != 1 || !w.External() || w.StartedAt != nil {
+		t.Errorf("%+v", w)
+	}
+	if len(w.Inputs) != 2 || w.Inputs[1].Path != "plan.json" || w.Inputs[1].SHA256 != nil || *w.Inputs[0].SHA256 != runtest.Sum {
+		t.Errorf("inputs %+v", w.Inputs)
+	}
+}
+
+func TestWorkItemStartedMakesItInProgress(t *testing.T) {
+	if w := must(t, do(run.WorkItemQueued), do(run.WorkItemStarted)).WorkItems[0]; w.Status != run.InProgress || *w.StartedAt != ts(2) || w.FinishedAt != nil {
+		t.Errorf("%+v", w)
+	}
+}
+
+func TestWorkItemFinishedMakesItCompleted(t *testing.T) {
+	w := must(t, do(run.WorkItemQueued), do(run.WorkItemStarted), do(run.WorkItemFinished)).WorkItems[0]
+	if w.Status != run.Completed || *w.StartedAt != ts(2) || *w.FinishedAt != ts(3) || *w.Outputs[0].SHA256 != runtest.Sum {
+		t.Errorf("%+v", w)
+	}
+}
+
+func TestWorkItemFailedKeepsWhy(t *testing.T) {
+	w := must(t, do(run.WorkItemQueued), do(run.WorkItemStarted), do(run.WorkItemFailed)).WorkItems[0]
+	if w.Status != run.ItemFailed || w.Error.Code != "TIMEOUT" || !*w.Retryable || *w.FinishedAt != ts(3) {
+		t.Errorf("%+v", w)
+	}
+	bare := must(t, do(run.WorkItemQueued), do(run.WorkItemFailed, `{"error":"no","retryable":false,"work_item_id":"`+runtest.Item+`"}`)).WorkItems[0]
+	if bare.Error.Code != "FAILED" || bare.Error.Message != "no" || *bare.Retryable {
+		t.Errorf("%+v", bare)
+	}
+}
+
+func TestWorkItemInvalidatedMakesACompletedOneFailedAndRetryable(t *testing.T) {
+	w := must(t, do(run.WorkItemQueued), do(run.WorkItemStarted), do(run.WorkItemFinished), do(run.WorkItemInvalidated)).WorkItems[0]
+	if w.Status != run.ItemFailed || w.Error.Code != run.Invalidated || !*w.Retryable {
+		t.Errorf("%+v", w)
+	}
+}
+
+func TestIssueOpenedAddsAnOpenIssue(t *testing.T) {
+	i := must(t, do(run.IssueOpened)).Issues[0]
+	if i.Status != run.IssueOpen || i.OpenedAt != ts(1) || i.ResolvedAt != nil || i.Severity != "blocker" || string(i.Location) != `{"line":3}` || *i.ErrorCode != "DEAD_LINK" {
+		t.Errorf("%+v", i)
+	}
+}
+
+func TestIssueResolvedSetsStatusAndTime(t *testing.T) {
+	if i := must(t, do(run.IssueOpened), do(run.IssueResolved)).Issues[0]; i.Status != run.IssueDone || *i.ResolvedAt != ts(2) || i.OpenedAt != ts(1) {
+		t.Errorf("%+v", i)
+	}
+}
+
+func TestAnIssueThatComesBackIsOpenAgainInItsPlace(t *testing.T) {
+	other := strings.Replace(runtest.Examples()[run.IssueOpened], `"i1"`, `"i2"`, 1)
+	s := must(t, do(run.IssueOpened), do(run.IssueOpened, other), do(run.IssueResolved), do(run.IssueOpened))
+	if len(s.Issues) != 2 || s.Issues[0].Status != run.IssueOpen || s.Issues[0].OpenedAt != ts(4) || s.Issues[0].ResolvedAt != nil {
+		t.Errorf("%+v", s.Issues)
+	}
+}
+
+func TestWhatTheOpenerCallsOpenedAtIsHisOwnAffair(t *testing.T) {
+	more := strings.Replace(runtest.Examples()[run.IssueOpened], `"message"`, `"opened_at":7,"resolved_at":{},"message"`, 1)
+	more = strings.Replace(more, `"message":"no such page","severity"`, `"severity"`, 1)
+	more = strings.Replace(more, `"opened_at":7,"resolved_at":{},`, `"message":"","opened_at":7,"resolved_at":{},`, 1)
+	if i := must(t, do(run.IssueOpened, more)).Issues[0]; i.OpenedAt != ts(1) || i.ResolvedAt != nil {
+		t.Errorf("%+v", i)
+	}
+}
+
+func TestGateRunFinishedUpdatesTheResult(t *testing.T) {
+	g := must(t, do(run.GateRunStarted), do(run.GateRunFinished)).Gates[0]
+	if g.Name != "links" || *g.OK || *g.StartedAt != ts(1) || *g.FinishedAt != ts(2) || g.Runs != 1 || fmt.Sprint(g.Issues) != "[i1]" {
+		t.Errorf("%+v", g)
+	}
+	again := must(t, do(run.GateRunStarted), do(run.GateRunFinished), do(run.GateRunStarted)).Gates[0]
+	if again.OK != nil || again.FinishedAt != nil || again.Runs != 2 || len(again.Issues) != 0 {
+		t.Errorf("%+v", again)
+	}
+}
+
+func TestGatesAreSortedByName(t *testing.T) {
+	s := must(t, do(run.GateRunStarted, `{"gate":"b"}`), do(run.GateRunStarted, `{"gate":"c"}`), do(run.GateRunStarted, `{"gate":"a"}`))
+	if s.Gates[0].Name+s.Gates[1].Name+s.Gates[2].Name != "abc" {
+		t.Errorf("%+v", s.Gates)
+	}
+}
+
+func TestPullRequestOpenedIsKept(t *testing.T) {
+	pr := must(t, do(run.PullRequestOpened, `{"bundle":"b"}`)).PR
+	if pr.URL != nil || *pr.Bundle != "b" || pr.OpenedAt != ts(1) {
+		t.Errorf("%+v", pr)
+	}
+}
+
+// failures
+
+func TestAFailureKnowsTheStateItCameIn(t *testing.T) {
+	drafting := append(toPlan[:4:4], to(run.PlanReady, run.Drafting))
+	failed := to(run.Drafting, run.Failed, "no more")
+	for name, steps := range map[string][]step{
+		"event first":      {do(run.RunFailed), failed},
+		"state first":      {failed, do(run.RunFailed)},
+		"event alone":      {do(run.RunFailed)},
+		"told twice":       {failed, do(run.RunFailed), do(run.RunFailed)},
+		"before and after": {do(run.RunFailed), failed, do(run.RunFailed)},
+	} {
+		f := must(t, append(drafting[:5:5], steps...)...).Failure
+		if f == nil || f.Code != "NO_PROGRESS" || f.FromState != run.Drafting {
+			t.Errorf("%s: %+v", name, f)
+		}
+	}
+	if f := must(t, append(drafting[:5:5], failed)...).Failure; f.Code != "FAILED" || f.Message != "no more" || f.FromState != run.Drafting {
+		t.Errorf("state alone: %+v", f)
+	}
+	if f := must(t, append(drafting[:5:5], do(run.RunCancelled), to(run.Drafting, run.Cancelled))...).Failure; f.Code != "CANCELLED" || f.Message != "asked for" {
+		t.Errorf("cancelled: %+v", f)
+	}
+}
+
+func TestAFailureIsForgottenWhenTheRunGoesOn(t *testing.T) {
+	for name, steps := range map[string][]step{
+		"reopened":         {do(run.RunFailed), to(run.Created, run.Failed), do(run.RunReopened), to(run.Failed, run.Created, run.ReasonReopen)},
+		"it did not fail":  {do(run.RunFailed), to(run.Created, run.ClonedInputs)},
+		"nor was it ended": {do(run.RunCancelled), to(run.Created, run.ClonedInputs)},
+	} {
+		if s := must(t, steps...); s.Failure != nil {
+			t.Errorf("%s: %+v", name, s.Failure)
+		}
+	}
+}
+
+func TestAFailedRunReopensWhereItFailedAndNotFurtherOn(t *testing.T) {
+	drafted := append(toPlan[:4:4], to(run.PlanReady, run.Drafting), to(run.Drafting, run.Failed))
+	for _, state := range run.States() {
+		_, err := replay(t, append(drafted[:6:6], to(run.Failed, state, run.ReasonReopen))...)
+		if want := state == run.PlanReady || state == run.Created; (err == nil) != want {
+			t.Errorf("to %s: %v", state, err)
+		} else if err != nil && (!fault.Is(err, fault.InvalidStateTransition) || !strings.Contains(err.Error(), "PLAN_READY")) {
+			t.Errorf("to %s: %v", state, err)
+		}
+	}
+}
+
+// what does not fit
+
+func TestIllegalEventsAreRefused(t *testing.T) {
+	done := append(toPlan[:4:4], to(run.PlanReady, run.Drafting), to(run.Drafting, run.DraftReady), to(run.DraftReady, run.Linking),
+		to(run.Linking, run.Validating), to(run.Validating, run.ReadyForPR), to(run.ReadyForPR, run.PROpened), to(run.PROpened, run.Done))
+	failed := []step{to(run.Created, run.Failed)}
+	cancelled := []step{to(run.Created, run.Cancelled)}
+	queued, started, finished := do(run.WorkItemQueued), do(run.WorkItemStarted), do(run.WorkItemFinished)
+	fork := func(count int, parent string) string {
+		return fmt.Sprintf(`{"event_count":%d,"event_hash":"%s","event_id":"00000000-0000-7000-8000-000000000001","parent_run_id":"%s"}`, count, runtest.Sum, parent)
+	}
+	for _, c := range []struct {
+		name   string
+		before []step
+		event  step
+		code   fault.Code
+	}{
+		{"created twice", nil, do(run.RunCreated), fault.InvalidEvent},
+		{"started, never queued", nil, started, fault.InvalidEvent},
+		{"finished, never queued", nil, finished, fault.InvalidEvent},
+		{"queued twice", []step{queued}, queued, fault.InvalidEvent},
+		{"queued under another id", nil, do(run.WorkItemQueued, strings.Replace(queued.payload, runtest.Item, "x", 1)), fault.InvalidEvent},
+		{"queued for a worker with a colon", nil, do(run.WorkItemQueued, strings.ReplaceAll(queued.payload, "writer", "wri:ter")), fault.InvalidEvent},
+		{"started twice", []step{queued, started}, started, fault.InvalidStateTransition},
+		{"finished, not started", []step{queued}, finished, fault.InvalidStateTransition},
+		{"finished twice", []step{queued, started, finished}, finished, fault.InvalidStateTransition},
+		{"failed after it was finished", []step{queued, started, finished}, do(run.WorkItemFailed), fault.InvalidStateTransition},
+		{"invalidated, not finished", []step{queued, started}, do(run.WorkItemInvalidated), fault.InvalidStateTransition},
+		{"gate finished, not started", nil, do(run.GateRunFinished), fault.InvalidEvent},
+		{"gate finished twice", []step{do(run.GateRunStarted), do(run.GateRunFinished)}, do(run.GateRunFinished), fault.InvalidEvent},
+		{"issue opened twice", []step{do(run.IssueOpened)}, do(run.IssueOpened), fault.InvalidEvent},
+		{"issue opened as resolved", nil, do(run.IssueOpened, strings.Replace(runtest.Examples()[run.IssueOpened], "OPEN", "RESOLVED", 1)), fault.InvalidEvent},
+		{"issue resolved, not opened", nil, do(run.IssueResolved), fault.InvalidEvent},
+		{"issue resolved twice", []step{do(run.IssueOpened), do(run.IssueResolved)}, do(run.IssueResolved), fault.InvalidEvent},
+		{"completed at the beginning", nil, do(run.RunCompleted), fault.InvalidStateTransition},
+		{"failed after it was done", done, do(run.RunFailed), fault.InvalidStateTransition},
+		{"cancelled after it was done", done, do(run.RunCancelled), fault.InvalidStateTransition},
+		{"completed after it failed", failed, do(run.RunCompleted), fault.InvalidStateTransition},
+		{"failed after it was cancelled", cancelled, do(run.RunFailed), fault.InvalidStateTransition},
+		{"work after the end", done, queued, fault.InvalidStateTransition},
+		{"artifact after the end", failed, do(run.ArtifactWritten), fault.InvalidStateTransition},
+		{"model call after the end", failed, do(run.LLMCallStarted), fault.InvalidStateTransition},
+		{"reopened while it goes on", nil, do(run.RunReopened), fault.InvalidStateTransition},
+		{"reopened after it was done", done, do(run.RunReopened), fault.InvalidStateTransition},
+		{"reopened after it was cancelled", cancelled, do(run.RunReopened), fault.InvalidStateTransition},
+		{"rewound from where it is not", nil, do(run.ResumeRewind), fault.InvalidStateTransition},
+		{"rewound to where it does not go", append(toPlan[:4:4], to(run.PlanReady, run.Drafting)),
+			do(run.ResumeRewind, `{"from_state":"DRAFTING","to_state":"FACTS_READY"}`), fault.InvalidStateTransition},
+		{"rewound from the beginning", nil, do(run.ResumeRewind, `{"from_state":"CREATED","to_state":"CREATED"}`), fault.InvalidStateTransition},
+		{"forked from itself", nil, do(run.RunForked, fork(1, runtest.RunID)), fault.InvalidEvent},
+	} {
+		before := must(t, c.before...)
+		want, err := before.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		after, err := replay(t, append(c.before[:len(c.before):len(c.before)], c.event)...)
+		if !fault.Is(err, c.code) {
+			t.Errorf("%s: %v, want %s", c.name, err, c.code)
+		}
+		if got, err := after.Encode(); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%s: the snapshot changed (%v)\n%s\n%s", c.name, err, got, want)
+		}
+	}
+}
+
+func TestARunBeginsWithItsOwnCreation(t *testing.T) {
+	s := run.New(runtest.RunID)
+	if _, err := run.Apply(s, runtest.Draft(0, run.GateRunStarted, `{"gate":"g"}`).Link("")); !fault.Is(err, fault.InvalidEvent) {
+		t.Errorf("another type first: %v", err)
+	}
+	other := runtest.Draft(0, run.RunCreated, runtest.Examples()[run.RunCreated])
+	other.RunID = "other"
+	if _, err := run.Apply(s, other.Link("")); !fault.Is(err, fault.InvalidEvent) {
+		t.Errorf("another run's event: %v", err)
+	}
+	named := runtest.Draft(0, run.RunCreated, `{"config_sha256":"`+runtest.Sum+`","run_id":"other"}`)
+	if _, err := run.Apply(s, named.Link("")); !fault.Is(err, fault.InvalidEvent) {
+		t.Errorf("another run's name: %v", err)
+	}
+}
+
+func TestTypesFromANewerVersionAreKeptAndNotReduced(t *testing.T) {
+	before := must(t, do(run.GateRunStarted))
+	after := must(t, do(run.GateRunStarted), do("FROM_A_NEWER_VERSION", `{"run_state":"DONE"}`))
+	if after.EventCount != before.EventCount+1 || after.LastEventHash == before.LastEventHash || after.UpdatedAt != ts(2) {
+		t.Errorf("it does not count: %+v", after)
+	}
+	after.EventCount, after.LastEventHash, after.UpdatedAt = before.EventCount, before.LastEventHash, before.UpdatedAt
+	if fmt.Sprintf("%+v", after.RunState) != fmt.Sprintf("%+v", before.RunState) || len(after.Gates) != len(before.Gates) {
+		t.Errorf("it was reduced: %+v", after)
+	}
+	if _, err := replay(t, to(run.Created, run.Cancelled), do("FROM_A_NEWER_VERSION", `{}`)); err != nil {
+		t.Errorf("after the end: %v", err)
+	}
+}
+
+func TestAForkGoesOnFromItsParentUnderItsOwnName(t *testing.T) {
+	parent := must(t, do(run.WorkItemQueued), to(run.Created, run.ClonedInputs))
+	fork := func(count int64, hash, name string) (run.Snapshot, error) {
+		payload := fmt.Sprintf(`{"event_count":%d,"event_hash":"%s","event_id":"00000000-0000-7000-8000-000000000001","parent_run_id":"%s"}`, count, hash, name)
+		d := runtest.Draft(9, run.RunForked, payload)
+		d.RunID = "child"
+		return run.Apply(parent, d.Link(hash))
+	}
+	s, err := fork(parent.EventCount, parent.LastEventHash, runtest.RunID)
+	if err != nil || s.RunID != "child" || s.RunState != run.ClonedInputs || s.EventCount != 4 || len(s.WorkItems) != 1 {
+		t.Errorf("%+v, %v", s, err)
+	}
+	for name, try := range map[string]func() (run.Snapshot, error){
+		"another count":  func() (run.Snapshot, error) { return fork(2, parent.LastEventHash, runtest.RunID) },
+		"another hash":   func() (run.Snapshot, error) { return fork(3, runtest.Sum, runtest.RunID) },
+		"another parent": func() (run.Snapshot, error) { return fork(3, parent.LastEventHash, "other") },
+	} {
+		if _, err := try(); !fault.Is(err, fault.InvalidEvent) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	// The parent's events end where the fork begins.
+	if _, err := run.Apply(s, runtest.Draft(10, run.GateRunStarted, `{"gate":"g"}`).Link("")); !fault.Is(err, fault.InvalidEvent) {
+		t.Errorf("the parent goes on in the fork: %v", err)
+	}
+}
+
+func TestTheZeroSnapshotTakesEventsToo(t *testing.T) {
+	d := runtest.Draft(1, run.SectionStateChanged, runtest.Examples()[run.SectionStateChanged])
+	s := run.Snapshot{RunID: runtest.RunID, RunState: run.Created, EventCount: 1}
+	if _, err := run.Apply(s, d.Link("")); err != nil {
+		t.Error(err)
+	}
+	if _, err := run.Apply(run.Snapshot{}, d.Link("")); err == nil {
+		t.Error("the run of no name takes events")
+	}
+}

@@ -1,0 +1,320 @@
+package ndjson
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"ramet/internal/fault"
+	"ramet/internal/run"
+	"ramet/internal/run/logtest"
+)
+
+// put writes a log file as it is.
+func put(tb testing.TB, data []byte) string {
+	tb.Helper()
+	dir := tb.TempDir()
+	if shared, err := os.MkdirTemp("/dev/shm", "ramet-*"); err == nil {
+		// In memory: these tests ask what is in a file, not when.
+		tb.Cleanup(func() { os.RemoveAll(shared) })
+		dir = shared
+	}
+	path := filepath.Join(dir, "events.ndjson")
+	if err := os.WriteFile(path, data, 0o644); err != nil {
+		tb.Fatal(err)
+	}
+	return path
+}
+
+// read is everything that a reader sees, and what stopped it.
+func read(tb testing.TB, path string) ([]byte, error) {
+	tb.Helper()
+	l, err := Open(tb.Context(), path)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer l.Close()
+	var out bytes.Buffer
+	for e, err := range l.Events(tb.Context(), 0) {
+		if err != nil {
+			return out.Bytes(), err
+		}
+		out.Write(e.Raw)
+		out.WriteByte('\n')
+	}
+	return out.Bytes(), nil
+}
+
+// repairs checks what a reader and a writer make of a torn log: both see want,
+// what was cut is kept, and an event appended after it verifies.
+func repairs(tb testing.TB, path string, want []byte, next run.Draft) {
+	tb.Helper()
+	before, err := os.ReadFile(path)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	w, err := OpenWriter(tb.Context(), path)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer w.Close()
+	r, repaired := w.Repaired()
+	if repaired == bytes.Equal(before, want) {
+		tb.Fatalf("repaired: %v, %+v", repaired, r)
+	}
+	if repaired && r.Cut > 0 {
+		cut, err := os.ReadFile(r.Saved)
+		if at := int64(len(before)) - r.Cut; err != nil || !bytes.Equal(cut, before[at:]) {
+			tb.Fatalf("cut %d bytes at %d, kept %d: %v", r.Cut, at, len(cut), err)
+		}
+		os.Remove(r.Saved)
+	}
+	if now, err := os.ReadFile(path); err != nil || !bytes.Equal(now, want) {
+		tb.Fatalf("after the repair (%v) the file is\n%.300q, want\n%.300q: %v", r, now, want, err)
+	}
+	events, err := w.Append(tb.Context(), next)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	w.Close()
+	got, err := read(tb, path)
+	if want := append(bytes.Clone(want), append(events[0].Line(), '\n')...); err != nil || !bytes.Equal(got, want) {
+		tb.Fatalf("after another append: %v", err)
+	}
+}
+
+// Wherever a log is cut, the longest valid prefix survives and nothing fuses.
+func TestTruncation(t *testing.T) { truncate(t, 200, 1009) }
+
+func TestSoakTruncationAtEveryByte(t *testing.T) {
+	if soaking() {
+		truncate(t, 200, 1)
+	} else {
+		truncate(t, 2, 1)
+	}
+}
+
+// truncate cuts at every so many bytes, and around some of the ends of lines, where
+// the cases differ.
+func truncate(t *testing.T, events, each int) {
+	all := logtest.Lines(logtest.Drafts(0, events)...)
+	next := logtest.Draft(events)
+	path := put(t, nil)
+	ends, line := 0, 0 // of the last whole line
+	for n := 0; n <= len(all); n++ {
+		if n > 0 && all[n-1] == '\n' {
+			ends = n
+			line++
+		}
+		feed := bytes.IndexByte(all[max(0, n-2):min(n+3, len(all))], '\n') >= 0
+		if n%each != 0 && !(feed && line%50 == 1) {
+			continue
+		}
+		if err := os.WriteFile(path, all[:n], 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := read(t, path); err != nil || !bytes.Equal(got, all[:ends]) {
+			t.Fatalf("cut at %d: a reader sees %d bytes, want %d: %v", n, len(got), ends, err)
+		}
+		want := all[:ends]
+		if n < len(all) && all[n] == '\n' {
+			want = all[:n+1] // whole but for the line feed: kept
+		}
+		repairs(t, path, want, next)
+	}
+}
+
+func soaking() bool { return os.Getenv("RAMET_SOAK") != "" }
+
+func TestNULTails(t *testing.T) {
+	all := logtest.Lines(logtest.Drafts(0, 20)...)
+	next := logtest.Draft(20)
+	last := bytes.LastIndexByte(all[:len(all)-1], '\n') + 1
+	for _, nuls := range []int{1, 2, 511, 512, 4096, 3 << 20} {
+		tail := make([]byte, nuls)
+		for _, cut := range []int{0, 1, last, last + 1, last + 100, len(all) - 1, len(all)} {
+			path := put(t, append(bytes.Clone(all[:cut]), tail...))
+			whole := bytes.LastIndexByte(all[:cut], '\n') + 1
+			if got, err := read(t, path); err != nil || !bytes.Equal(got, all[:whole]) {
+				t.Fatalf("%d NULs at %d: a reader sees %d bytes, want %d: %v", nuls, cut, len(got), whole, err)
+			}
+			l, _ := Open(t.Context(), path)
+			if _, ok, err := l.Last(t.Context()); err != nil || ok != (whole > 0) {
+				t.Errorf("last: %v, %v", ok, err)
+			}
+			l.Close()
+			if nuls <= mostNULs {
+				want := all[:whole]
+				if cut == len(all)-1 {
+					want = all
+				}
+				repairs(t, path, want, next)
+			}
+		}
+	}
+	// Longer than any line may be.
+	path := put(t, all)
+	if err := os.Truncate(path, run.MaxLine*2); err != nil {
+		t.Fatal(err)
+	}
+	w, err := OpenWriter(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	if r, ok := w.Repaired(); !ok || r.Cut != run.MaxLine*2-int64(len(all)) {
+		t.Errorf("repaired: %v %+v", ok, r)
+	}
+}
+
+// A disk may write the second half of a write and not the first.
+func TestNULsBeforeTheRestOfALine(t *testing.T) {
+	all := logtest.Lines(logtest.Drafts(0, 20)...)
+	next := logtest.Draft(20)
+	last := bytes.LastIndexByte(all[:len(all)-1], '\n') + 1
+	before := bytes.LastIndexByte(all[:last-1], '\n') + 1
+	lost := func(from, to int) []byte {
+		data := bytes.Clone(all)
+		clear(data[from:to])
+		return data
+	}
+	boundary := (last/sector + 1) * sector
+	if boundary >= len(all)-2 {
+		boundary -= sector
+	}
+	if boundary <= last {
+		t.Fatalf("no sector ends in the last line, %d to %d", last, len(all))
+	}
+	path := put(t, lost(last, boundary))
+	if got, err := read(t, path); err != nil || !bytes.Equal(got, all[:last]) {
+		t.Errorf("a reader sees %d bytes, want %d: %v", len(got), last, err)
+	}
+	l, _ := Open(t.Context(), path)
+	if e, ok, err := l.Last(t.Context()); err != nil || !ok || e.ID != logtest.Draft(18).ID {
+		t.Errorf("last: %v %v %s", ok, err, e.ID)
+	}
+	l.Close()
+	repairs(t, path, all[:last], next)
+	for name, data := range map[string][]byte{
+		"a valid line behind": lost(before, before+(boundary-last)),
+		"one NUL":             lost(boundary-1, boundary),
+		"not to a sector":     lost(last+10, last+20),
+	} {
+		path := put(t, data)
+		if _, err := read(t, path); !fault.Is(err, fault.EventChainBroken) {
+			t.Errorf("%s: a reader says %v", name, err)
+		}
+		if _, err := OpenWriter(t.Context(), path); !fault.Is(err, fault.EventChainBroken) {
+			t.Errorf("%s: a writer says %v", name, err)
+		}
+		if now, _ := os.ReadFile(path); !bytes.Equal(now, data) {
+			t.Errorf("%s: the file was changed", name)
+		}
+	}
+}
+
+func TestDamageIsToldWithLineAndByte(t *testing.T) {
+	all := logtest.Lines(logtest.Drafts(0, 5)...)
+	lines := strings.SplitAfter(string(all), "\n")[:5]
+	other := logtest.Draft(2)
+	other.RunID = "another"
+	foreign := strings.Replace(lines[2], logtest.RunID, "another", 1)
+	join := func(parts ...string) string { return strings.Join(parts, "") }
+	at := func(n int) int { return len(join(lines[:n]...)) }
+	for name, c := range map[string]struct {
+		log  string
+		line int
+		at   int
+		word string
+	}{
+		"CRLF":            {join(lines[0], strings.Replace(lines[1], "\n", "\r\n", 1), lines[2]), 2, at(1), "CR LF"},
+		"BOM":             {"\xef\xbb\xbf" + string(all), 1, 0, "byte order mark"},
+		"blank":           {join(lines[0], lines[1], "\n", lines[2]), 3, at(2), "blank"},
+		"only blank":      {"\n", 1, 0, "blank"},
+		"NUL block":       {join(lines[0], string(make([]byte, 300)), lines[1]), 2, at(1), "NUL"},
+		"another run":     {join(lines[0], lines[1], foreign, lines[3]), 3, at(2), "run another"},
+		"no hash":         {join(lines[0], `{"event_id"`+strings.SplitN(lines[1], `"event_id"`, 2)[1]), 2, at(1), "event_hash"},
+		"missing line":    {join(lines[0], lines[2], lines[3]), 2, at(1), "prev_hash"},
+		"missing first":   {join(lines[1:]...), 1, 0, "prev_hash"},
+		"twice":           {join(lines[0], lines[1], lines[1]), 3, at(2), "prev_hash"},
+		"swapped":         {join(lines[0], lines[2], lines[1]), 2, at(1), "prev_hash"},
+		"spaces":          {join(lines[0], strings.Replace(lines[1], `,"payload"`, `, "payload"`, 1)), 2, at(1), "RFC 8785"},
+		"no feed at all":  {string(all[:len(all)-1]) + "*", 5, at(4), "line feed"},
+		"not json":        {"hello\n", 1, 0, "RFC 8785"},
+		"fused with next": {strings.TrimSuffix(lines[0], "\n") + lines[1], 1, 0, "RFC 8785"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := put(t, []byte(c.log))
+			_, err := read(t, path)
+			_, werr := OpenWriter(t.Context(), path)
+			for _, err := range []error{err, werr} {
+				place := fmt.Sprintf("%s line %d (byte %d)", path, c.line, c.at)
+				if !fault.Is(err, fault.EventChainBroken) || !strings.Contains(err.Error(), place) || !strings.Contains(err.Error(), c.word) {
+					t.Errorf("got %v, want %s … %s", err, place, c.word)
+				}
+			}
+			if now, _ := os.ReadFile(path); string(now) != c.log {
+				t.Error("the file was changed")
+			}
+		})
+	}
+}
+
+// Event ids are unique even where hashes link.
+func TestDuplicateIDsAreDamage(t *testing.T) {
+	path := put(t, logtest.Lines(logtest.Draft(0), logtest.Draft(1), logtest.Draft(2), logtest.Draft(1)))
+	if _, err := read(t, path); !fault.Is(err, fault.EventChainBroken) || !strings.Contains(err.Error(), "line 4") || !strings.Contains(err.Error(), "twice") {
+		t.Error(err)
+	}
+}
+
+// A line of 200 MiB is refused without being read.
+func TestEndlessLine(t *testing.T) {
+	all := logtest.Lines(logtest.Drafts(0, 3)...)
+	path := put(t, all)
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for at := int64(len(all)); at < 200<<20; at += 4096 { // sparse, but not NULs to the end
+		if _, err := f.WriteAt([]byte("x"), at); err != nil {
+			t.Fatal(err)
+		}
+		if !soaking() {
+			break
+		}
+	}
+	f.WriteAt([]byte("y\n"), 200<<20)
+	f.Close()
+	place := fmt.Sprintf("line 4 (byte %d): the line is longer than", len(all))
+	if _, err := read(t, path); !fault.Is(err, fault.EventChainBroken) || !strings.Contains(err.Error(), place) {
+		t.Error(err)
+	}
+	if _, err := OpenWriter(t.Context(), path); !fault.Is(err, fault.EventChainBroken) || !strings.Contains(err.Error(), place) {
+		t.Error(err)
+	}
+	l, _ := Open(t.Context(), path)
+	defer l.Close()
+	if _, _, err := l.Last(t.Context()); !fault.Is(err, fault.EventChainBroken) {
+		t.Error(err)
+	}
+}
+
+func TestPathsThatAreNoLog(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := Open(t.Context(), dir); !fault.Is(err, fault.StorageForeign) {
+		t.Error(err)
+	}
+	if _, err := OpenWriter(t.Context(), dir); !fault.Is(err, fault.StorageForeign) {
+		t.Error(err)
+	}
+	if _, err := Open(t.Context(), filepath.Join(dir, "none")); !fault.Is(err, fault.NotFound) {
+		t.Error(err)
+	}
+	if _, err := OpenWriter(t.Context(), filepath.Join(dir, "no", "folder")); err == nil || fault.CodeOf(err) == fault.Failed {
+		t.Error(err)
+	}
+}
