@@ -270,14 +270,12 @@ func state(t *testing.T, db string) string {
 	return b.String()
 }
 
-// build makes the real binary, as it is released.
+// build gives the path of the real binary.
 func build(t *testing.T) string {
 	t.Helper()
 	exe := filepath.Join(t.TempDir(), "ramet")
-	cmd := exec.CommandContext(t.Context(), "go", "build", "-buildvcs=false", "-o", exe, "ramet/cmd/ramet")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%s: %v\n%s", cmd, err, out)
+	if err := buildTo(exe); err != nil {
+		t.Fatal(err)
 	}
 	return exe
 }

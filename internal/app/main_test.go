@@ -2,8 +2,12 @@ package app_test
 
 import (
 	"context"
+	"fmt"
+	"log"
 	"os"
+	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"syscall"
 	"testing"
 
@@ -22,7 +26,37 @@ func TestMain(m *testing.M) {
 type withServer struct{ m *testing.M }
 
 // Run stops the PostgreSQL server that a test may have started.
-func (w withServer) Run() int { return pgtest.Main(w.m) }
+func (w withServer) Run() int {
+	if underRace {
+		defer preferPlain()()
+	}
+	return pgtest.Main(w.m)
+}
+
+// preferPlain lets scripts run a ramet without the race detector, under which
+// a thousand starts take longer than all other tests. What runs concurrently
+// is tested, with it, where it is written.
+func preferPlain() (clean func()) {
+	dir, err := os.MkdirTemp("", "ramet-plain-")
+	if err == nil {
+		err = buildTo(filepath.Join(dir, "ramet"))
+	}
+	if err != nil {
+		log.Fatal(err)
+	}
+	os.Setenv("PATH", dir+string(filepath.ListSeparator)+os.Getenv("PATH"))
+	return func() { os.RemoveAll(dir) }
+}
+
+// buildTo makes the real binary, as it is released.
+func buildTo(exe string) error {
+	cmd := exec.Command("go", "build", "-buildvcs=false", "-o", exe, "ramet/cmd/ramet")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %w\n%s", cmd, err, out)
+	}
+	return nil
+}
 
 // ramet is cmd/ramet, which nobody may import.
 func ramet() {

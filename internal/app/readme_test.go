@@ -61,10 +61,12 @@ var (
 	short = regexp.MustCompile(`(^|\s)[A-Za-z0-9][A-Za-z0-9_-]{7}(  running|  dead| after)`)
 	stamp = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z`)
 	age   = regexp.MustCompile(`\b\d+s\b`)
+	event = regexp.MustCompile(`\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`)
 )
 
 // steady hides what differs from run to run: ids that are drawn, and times.
 func steady(s string) string {
+	s = event.ReplaceAllString(s, "EVENT")
 	s = uuid.ReplaceAllString(s, "UUID$1")
 	s = short.ReplaceAllString(s, "${1}SHORT$2")
 	s = stamp.ReplaceAllString(s, "TIME")
