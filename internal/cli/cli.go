@@ -33,6 +33,7 @@ type Workspace interface {
 	agent.Directory
 	agent.Leases
 	history.Log
+	history.Viewer
 	mail.Boxes
 	registry.Registry
 	registry.Feed
@@ -73,7 +74,7 @@ func Run(ctx context.Context, args []string, e Env) int {
 	if err == nil {
 		return 0
 	}
-	if ctx.Err() != nil && fault.CodeOf(err) == fault.Failed {
+	if code := fault.CodeOf(err); ctx.Err() != nil && (code == fault.Failed || code == fault.Interrupted) {
 		err = fault.New(fault.Interrupted, "stopped by a signal")
 	}
 	// Before the flags are parsed nobody knows about --json; then look.

@@ -34,31 +34,35 @@ jsonl has one object a line, of the same shape as log --json; md is for people.`
 				fmt.Fprintf(s.Stdout, "# Agent %s\n\n%s, %s, %s in the context.\n", a.Label(), a.ID, a.Status,
 					count(int(a.Total), "message"))
 			}
-			for e, err := range history.Play(ctx, ws, a.ID) {
-				if err != nil {
-					return err
+			return ws.View(ctx, func(log history.Log) error {
+				for e, err := range history.Play(ctx, log, a.ID) {
+					if err != nil {
+						return err
+					}
+					shape, err := shapeEntry(e, true, func(h chain.Hash) ([]byte, error) { return ws.Blob(ctx, h) })
+					if err != nil {
+						return err
+					}
+					if err := s.exportEntry(shape, format); err != nil {
+						return err
+					}
 				}
-				shape, err := shapeEntry(e, true, func(h chain.Hash) ([]byte, error) { return ws.Blob(ctx, h) })
-				if err != nil {
-					return err
-				}
-				if format == "md" && !s.json {
-					err = s.markdown(shape)
-				} else {
-					p := s.printer()
-					p.JSON = true
-					err = p.PrintLine(shape)
-				}
-				if err != nil {
-					return err
-				}
-			}
-			return nil
+				return nil
+			})
 		},
 	}
 	c.Flags().StringVar(&format, "format", "jsonl", "jsonl or md")
 	c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"jsonl", "md"}, cobra.ShellCompDirectiveNoFileComp))
 	return c
+}
+
+func (s *session) exportEntry(e entryShape, format string) error {
+	if format == "md" && !s.json {
+		return s.markdown(e)
+	}
+	p := s.printer()
+	p.JSON = true
+	return p.PrintLine(e)
 }
 
 func (s *session) markdown(e entryShape) error {

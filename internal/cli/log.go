@@ -41,14 +41,16 @@ compacted. --own shows the entries that this agent stored, of every kind.`,
 				return err
 			}
 			l := logger{session: s, ws: ws, agent: a, limit: limit}
-			switch {
-			case ranges:
-				return l.ranges(c.Context())
-			case own:
-				err = l.own(c.Context())
-			default:
-				err = l.context(c.Context())
-			}
+			err = ws.View(c.Context(), func(log history.Log) error {
+				l.log = log
+				switch {
+				case ranges:
+					return l.ranges(c.Context())
+				case own:
+					return l.own(c.Context())
+				}
+				return l.context(c.Context())
+			})
 			if err != nil || !follow {
 				return err
 			}
@@ -67,6 +69,7 @@ compacted. --own shows the entries that this agent stored, of every kind.`,
 type logger struct {
 	*session
 	ws    Workspace
+	log   history.Log // one moment of it
 	agent agent.Agent
 	limit int
 	last  id.Message // newest entry that was seen
@@ -81,9 +84,12 @@ func (l *logger) print(ctx context.Context, e history.Entry, inContext bool) err
 }
 
 func (l *logger) context(ctx context.Context) error {
-	l.last = l.agent.Head
+	var err error
+	if l.last, err = l.head(ctx); err != nil {
+		return err
+	}
 	if l.limit > 0 {
-		tail, err := history.Tail(ctx, l.ws, l.agent.ID, l.limit)
+		tail, err := history.Tail(ctx, l.log, l.agent.ID, l.limit)
 		if err != nil {
 			return err
 		}
@@ -94,7 +100,7 @@ func (l *logger) context(ctx context.Context) error {
 		}
 		return nil
 	}
-	for e, err := range history.Play(ctx, l.ws, l.agent.ID) {
+	for e, err := range history.Play(ctx, l.log, l.agent.ID) {
 		if err != nil {
 			return err
 		}
@@ -105,13 +111,21 @@ func (l *logger) context(ctx context.Context) error {
 	return nil
 }
 
+// head is the newest own entry at the moment that is looked at.
+func (l *logger) head(ctx context.Context) (id.Message, error) {
+	for e, err := range l.log.QueryRange(ctx, history.Range{Agent: l.agent.ID}, history.Selection{Newest: 1, Any: true}) {
+		return e.ID, err
+	}
+	return 0, nil
+}
+
 // own prints stored entries, saying of each whether it is in the context.
 func (l *logger) own(ctx context.Context) error {
-	in, err := history.Membership(ctx, l.ws, l.agent.ID)
+	in, err := history.Membership(ctx, l.log, l.agent.ID)
 	if err != nil {
 		return err
 	}
-	all := l.ws.QueryRange(ctx, history.Range{Agent: l.agent.ID}, history.Selection{})
+	all := l.log.QueryRange(ctx, history.Range{Agent: l.agent.ID}, history.Selection{})
 	if l.limit > 0 {
 		if all, err = l.newest(ctx); err != nil {
 			return err
@@ -132,7 +146,7 @@ func (l *logger) own(ctx context.Context) error {
 // newest reads the last entries and gives them oldest first.
 func (l *logger) newest(ctx context.Context) (iter.Seq2[history.Entry, error], error) {
 	var list []history.Entry
-	for e, err := range l.ws.QueryRange(ctx, history.Range{Agent: l.agent.ID}, history.Selection{Newest: l.limit, Any: true}) {
+	for e, err := range l.log.QueryRange(ctx, history.Range{Agent: l.agent.ID}, history.Selection{Newest: l.limit, Any: true}) {
 		if err != nil {
 			return nil, err
 		}
@@ -180,7 +194,7 @@ func (l *logger) follow(ctx context.Context, own bool) error {
 }
 
 func (l *logger) ranges(ctx context.Context) error {
-	ranges, err := history.BuildRanges(ctx, l.ws, l.agent.ID)
+	ranges, err := history.BuildRanges(ctx, l.log, l.agent.ID)
 	if err != nil {
 		return err
 	}

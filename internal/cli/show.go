@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
@@ -32,17 +33,9 @@ func (s *session) showCommand() *cobra.Command {
 			}
 			a.Unread = int64(len(unread))
 			out := details{agent: a}
-			if out.lineage, err = ws.Lineage(ctx, a.ID); err != nil {
+			if err := ws.View(ctx, func(log history.Log) error { return out.read(ctx, log) }); err != nil {
 				return err
 			}
-			if out.ranges, err = history.BuildRanges(ctx, ws, a.ID); err != nil {
-				return err
-			}
-			outline, err := history.Shape(ctx, ws, out.ranges)
-			if err != nil {
-				return err
-			}
-			out.marks = outline.Marks()
 			return s.print(out)
 		},
 	}
@@ -54,6 +47,18 @@ type details struct {
 	lineage []history.Ancestor
 	ranges  []history.Range
 	marks   []history.Label
+}
+
+func (d *details) read(ctx context.Context, log history.Log) (err error) {
+	if d.lineage, err = log.Lineage(ctx, d.agent.ID); err != nil {
+		return err
+	}
+	if d.ranges, err = history.BuildRanges(ctx, log, d.agent.ID); err != nil {
+		return err
+	}
+	outline, err := history.Shape(ctx, log, d.ranges)
+	d.marks = outline.Marks()
+	return err
 }
 
 func (d details) MarshalJSON() ([]byte, error) {

@@ -98,6 +98,14 @@ type Log interface {
 	Blob(ctx context.Context, h chain.Hash) ([]byte, error)
 }
 
+// Viewer shows histories as they are at one moment. Whoever reads a context in
+// several steps needs that: a clear between the steps would tear it.
+type Viewer interface {
+	// View calls look with a log that does not change. One query of it is read to
+	// its end before the next one begins.
+	View(ctx context.Context, look func(Log) error) error
+}
+
 // BuildRanges walks from the leaf to the root, or to the most recent clear on
 // the way, and returns what to read, root first.
 func BuildRanges(ctx context.Context, log Log, leaf id.Agent) ([]Range, error) {

@@ -25,6 +25,7 @@ type Auditor struct {
 	forks    map[id.Message]forkPoint // filled as they pass
 	redacted map[id.Message]id.Agent  // content gone, no redact entry seen yet
 	blobs    map[chain.Hash]place     // named by an entry, not seen yet
+	refs     map[blobRef]place        // which entry names which blob, not seen in the index yet
 	stray    error                    // a bad blob that no entry names
 	children map[id.Agent]place       // named by their parents, not met yet
 	mailed   map[int64]letterProof
@@ -62,6 +63,11 @@ type forkPoint struct {
 	reshaped bool
 }
 
+type blobRef struct {
+	message id.Message
+	hash    chain.Hash
+}
+
 type letterProof struct {
 	from id.Agent
 	at   id.Message
@@ -84,7 +90,7 @@ type Report struct {
 func NewAuditor(heads []Head) *Auditor {
 	u := &Auditor{
 		agents: map[id.Agent]*audited{}, forks: map[id.Message]forkPoint{}, redacted: map[id.Message]id.Agent{},
-		blobs: map[chain.Hash]place{}, mailed: map[int64]letterProof{}, heads: map[id.Message]Head{},
+		blobs: map[chain.Hash]place{}, refs: map[blobRef]place{}, mailed: map[int64]letterProof{}, heads: map[id.Message]Head{},
 		children: map[id.Agent]place{},
 	}
 	for _, h := range heads {
@@ -229,6 +235,7 @@ func (u *Auditor) content(r history.Record) error {
 	}
 	for _, p := range parts {
 		if p.Blob != nil {
+			u.refs[blobRef{r.ID, *p.Blob}] = place{r.Agent, r.ID}
 			if _, known := u.blobs[*p.Blob]; !known {
 				u.blobs[*p.Blob] = place{r.Agent, r.ID}
 			}
@@ -307,6 +314,9 @@ func (u *Auditor) Blob(h chain.Hash, data []byte) error {
 	return nil
 }
 
+// Ref takes one row of the index that says which entry names which blob.
+func (u *Auditor) Ref(m id.Message, h chain.Hash) { delete(u.refs, blobRef{m, h}) }
+
 // Report ends the audit: what should have come and did not is damage too.
 func (u *Auditor) Report() (Report, error) {
 	if len(u.order) == 0 {
@@ -319,6 +329,9 @@ func (u *Auditor) Report() (Report, error) {
 	}
 	for m, a := range u.redacted {
 		return u.report, damage(a, m, "its content is gone, and no entry says that it was redacted")
+	}
+	for ref, p := range u.refs {
+		return u.report, damage(p.agent, p.message, "blob %s is not known to be named by it: gc would drop it", ref.hash)
 	}
 	for h, m := range u.blobs {
 		return u.report, damage(m.agent, m.message, "blob %s is missing", h)

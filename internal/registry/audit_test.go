@@ -20,6 +20,7 @@ type desk struct {
 	letters []mail.Letter
 	salts   [][]byte
 	blobs   map[chain.Hash][]byte
+	refs    []blobRef
 }
 
 const (
@@ -71,6 +72,7 @@ func (d *desk) write(tb testing.TB, who int, m id.Message, draft history.Draft) 
 	}
 	for _, b := range blobs {
 		d.blobs[b.Hash] = b.Data
+		d.refs = append(d.refs, blobRef{m, b.Hash})
 	}
 	salt := chain.NewSalt()
 	r := history.Record{Salt: salt[:], Commitment: chain.Commit(salt, content)}
@@ -106,6 +108,9 @@ func (d *desk) audit(heads []Head) (Report, error) {
 		if err := u.Letter(l, d.salts[i]); err != nil {
 			return Report{}, err
 		}
+	}
+	for _, r := range d.refs {
+		u.Ref(r.message, r.hash)
 	}
 	for h, data := range d.blobs {
 		if err := u.Blob(h, data); err != nil {

@@ -92,8 +92,9 @@ type Read struct {
 	Entries func(mail.Letter) []history.Draft // nil: the history says nothing
 }
 
-// Feed is what happened in a workspace, in an order that every reader sees the
-// same way.
+// Feed is what happened in a workspace. Entries of one history and letters of one
+// mailbox come in their order; between histories the order may differ from reader
+// to reader, as their transactions ended.
 type Feed interface {
 	// Changes returns up to limit changes after the cursor and the cursor
 	// behind them. A change that was under way in another transaction when the

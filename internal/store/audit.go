@@ -12,11 +12,7 @@ import (
 
 // Audit implements registry.Upkeep.
 func (s *Store) Audit(ctx context.Context, heads []registry.Head) (registry.Report, error) {
-	db, ok := s.q.(*sql.DB)
-	if !ok {
-		db = s.writer
-	}
-	tx, err := db.BeginTx(ctx, s.d.Snapshot())
+	tx, err := s.snapshot(ctx)
 	if err != nil {
 		return registry.Report{}, s.fail("verify", err)
 	}
@@ -41,7 +37,7 @@ func (r reader) audit(ctx context.Context, u *registry.Auditor) (registry.Report
 			return registry.Report{}, err
 		}
 	}
-	for _, pass := range []func(context.Context, *registry.Auditor) error{r.auditRecords, r.auditLetters, r.auditBlobs} {
+	for _, pass := range []func(context.Context, *registry.Auditor) error{r.auditRecords, r.auditLetters, r.auditBlobs, r.auditRefs} {
 		if err := pass(ctx, u); err != nil {
 			return registry.Report{}, err
 		}
@@ -60,12 +56,13 @@ func (r reader) auditRecords(ctx context.Context, u *registry.Auditor) error {
 	}
 	defer rows.Close()
 	var share entryScan
+	var e history.Record // and what follows: one place for all rows
+	var agentText, kind, content, meta, hash, salt, commitment sql.RawBytes
+	var created int64
+	var kept bool
+	into := []any{&e.ID, &agentText, &kind, &content, &meta, &created, &hash, &salt, &commitment, &e.Seq, &kept}
 	for rows.Next() {
-		var e history.Record
-		var agentText, kind, content, meta, hash, salt, commitment sql.RawBytes
-		var created int64
-		var kept bool
-		if err := rows.Scan(&e.ID, &agentText, &kind, &content, &meta, &created, &hash, &salt, &commitment, &e.Seq, &kept); err != nil {
+		if err := rows.Scan(into...); err != nil {
 			return unreadable(rows, id.Agent(agentText), e.ID, err)
 		}
 		share.share(&e.Entry, agentText, kind, meta)
@@ -119,6 +116,25 @@ func (r reader) auditBlobs(ctx context.Context, u *registry.Auditor) error {
 		if err := u.Blob(h, data); err != nil {
 			return err
 		}
+	}
+	return rows.Err()
+}
+
+// auditRefs: gc and redaction go by these rows, so they must be what the entries
+// say.
+func (r reader) auditRefs(ctx context.Context, u *registry.Auditor) error {
+	rows, err := r.q.QueryContext(ctx, `SELECT message_id, hash FROM blob_refs`)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var m id.Message
+		var hash sql.RawBytes
+		if err := rows.Scan(&m, &hash); err != nil {
+			return unreadable(rows, "", m, err)
+		}
+		u.Ref(m, toHash(hash))
 	}
 	return rows.Err()
 }

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"ramet/internal/fault"
+	"ramet/internal/history"
 	"ramet/internal/id"
 	"ramet/internal/registry"
 )
@@ -144,6 +145,21 @@ func nullTime(t time.Time) any {
 		return nil
 	}
 	return micros(t)
+}
+
+// View implements history.Viewer.
+func (s *Store) View(ctx context.Context, look func(history.Log) error) error {
+	tx, err := s.snapshot(ctx)
+	if err != nil {
+		return s.fail("look", err)
+	}
+	defer tx.Rollback() // nothing was written
+	return look(reader{tx, s.d})
+}
+
+// snapshot begins a transaction that sees one moment.
+func (s *Store) snapshot(ctx context.Context) (*sql.Tx, error) {
+	return s.q.(*sql.DB).BeginTx(ctx, s.d.Snapshot())
 }
 
 // Changes implements registry.Feed.

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"ramet/internal/database"
 	"ramet/internal/fault"
 	"ramet/internal/id"
 	"ramet/internal/registry"
@@ -130,44 +130,11 @@ func (d *dialect) Transient(err error) bool {
 }
 
 func (d *dialect) Fault(err error) error {
-	if _, ours := fault.Of(err); ours || err == nil {
-		return err
-	}
-	var connect *pgconn.ConnectError
-	var network *net.OpError
 	var e *pgconn.PgError
-	if errors.As(err, &connect) || errors.As(err, &network) {
-		f := fault.New(fault.StorageUnreachable, "%s: %s", d.place, reason(err))
-		if errors.As(err, &e) { // it did answer
-			return f.WithHint("check user, password and database of the URL")
-		}
-		return f.WithHint("check that the server runs and that the URL names it")
-	}
-	if !errors.As(err, &e) {
-		return err
-	}
-	f := func(code fault.Code) *fault.Error {
-		return fault.New(code, "%s: %s (SQLSTATE %s)", d.place, e.Message, e.Code)
-	}
-	switch {
-	case e.Code == "53100":
-		return f(fault.StorageFull).WithHint("nothing was lost; free some space on the server and repeat")
-	case e.Code == "25006" || e.Code == "42501":
-		return f(fault.StorageReadOnly).WithHint("the user needs the right to create and write in this schema")
-	case e.Code == "23505" && e.ConstraintName == "agents_living_name":
+	if errors.As(err, &e) && e.Code == "23505" && e.ConstraintName == "agents_living_name" {
 		return fault.New(fault.Conflict, "a living agent has that name already").WithHint("choose another name")
-	case e.Code == "55P03":
-		return f(fault.Locked).WithHint("wait until the other process ends, then repeat")
-	case strings.HasPrefix(e.Code, "23"):
-		return f(fault.Conflict)
-	case strings.HasPrefix(e.Code, "28") || e.Code == "3D000" || strings.HasPrefix(e.Code, "08") || strings.HasPrefix(e.Code, "57P"):
-		return f(fault.StorageUnreachable).WithHint("check user, password and database of the URL")
-	case strings.HasPrefix(e.Code, "XX"):
-		return f(fault.StorageCorrupt)
-	case strings.HasPrefix(e.Code, "58"):
-		return f(fault.StorageIO)
 	}
-	return err
+	return database.PostgresFault(d.place, err)
 }
 
 // Scrub rewrites the tables, since dead rows stay in their pages otherwise.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5/stdlib"
 
+	"ramet/internal/database"
 	"ramet/internal/pgtest"
 	"ramet/internal/store"
 	"ramet/internal/store/sqlite"
@@ -26,12 +27,12 @@ func fresh(tb testing.TB) *storetest.Workspace {
 			return sqlite.Open(context.Background(), path, sqlite.Options{})
 		},
 		Raw: func(tb testing.TB) *sql.DB {
-			config, _, err := parse(address)
+			pg, err := database.ParsePostgres(address)
 			if err != nil {
 				tb.Fatal(err)
 			}
-			config.RuntimeParams["synchronous_commit"] = "off"
-			db := stdlib.OpenDB(*config)
+			pg.Config.RuntimeParams["synchronous_commit"] = "off"
+			db := stdlib.OpenDB(*pg.Config)
 			tb.Cleanup(func() { db.Close() })
 			return db
 		},

@@ -14,6 +14,7 @@ import (
 	driver "modernc.org/sqlite"
 	lib "modernc.org/sqlite/lib"
 
+	"ramet/internal/database"
 	"ramet/internal/durable"
 	"ramet/internal/fault"
 	"ramet/internal/id"
@@ -70,35 +71,11 @@ func (d *dialect) Snapshot() *sql.TxOptions { return &sql.TxOptions{ReadOnly: tr
 func (d *dialect) Transient(error) bool { return false }
 
 func (d *dialect) Fault(err error) error {
-	if _, ours := fault.Of(err); ours || err == nil {
+	if _, ours := fault.Of(err); ours {
 		return err
 	}
-	var e *driver.Error
-	if !errors.As(err, &e) {
-		return err
-	}
-	f := func(code fault.Code, what string) *fault.Error { return fault.New(code, "%s: %s: %w", d.path, what, e) }
-	code := e.Code() & 0xff
-	if code == lib.SQLITE_IOERR && noSpace(d.path) {
-		code = lib.SQLITE_FULL // SQLite does not say so of its shared memory
-	}
-	switch code {
-	case lib.SQLITE_FULL:
-		return f(fault.StorageFull, "no space left").WithHint("nothing was lost; free some space and repeat")
-	case lib.SQLITE_READONLY:
-		return f(fault.StorageReadOnly, "the database cannot be written").WithHint("check the owner and mode of the file and its folder")
-	case lib.SQLITE_BUSY, lib.SQLITE_LOCKED:
-		return f(fault.Locked, "another process holds the database").WithHint("wait until it ends, then repeat")
-	case lib.SQLITE_NOTADB:
+	if err = database.SQLiteFault(d.path, err); fault.Is(err, fault.StorageForeign) {
 		return foreign(d.path)
-	case lib.SQLITE_CORRUPT:
-		return f(fault.StorageCorrupt, "the database is damaged").WithHint("restore it from a backup")
-	case lib.SQLITE_CANTOPEN, lib.SQLITE_PERM:
-		return f(fault.StorageReadOnly, "the database cannot be opened").WithHint("check the owner and mode of the file and its folder")
-	case lib.SQLITE_IOERR:
-		return f(fault.StorageIO, "reading or writing failed").WithHint("check the disk")
-	case lib.SQLITE_CONSTRAINT:
-		return f(fault.Conflict, "the database refused the change")
 	}
 	return err
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"os"
-	"path/filepath"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -85,12 +84,6 @@ func foreign(path string) error {
 func cut(path string) error {
 	return fault.New(fault.StorageCorrupt, "%s is cut: it is shorter than its header says", path).
 		WithHint("restore it from a backup; nothing was changed")
-}
-
-// noSpace says whether the disk that holds a file is full.
-func noSpace(path string) bool {
-	var disk unix.Statfs_t
-	return unix.Statfs(filepath.Dir(path), &disk) == nil && disk.Bavail == 0
 }
 
 // readOnly honours the file's mode even for root, who could write all the same.

@@ -72,6 +72,7 @@ func testForgeries(t *testing.T, w *Workspace) {
 		{"a blob deleted", func() { x.exec(`DELETE FROM blobs`) }},
 		{"a blob renamed", func() { x.exec(`UPDATE blobs SET hash = $1`, make([]byte, 32)) }},
 		{"a blob with an ill-formed name", func() { x.exec(`UPDATE blobs SET hash = $1`, []byte("x")) }},
+		{"a blob that its message is not known to name", func() { x.exec(`DELETE FROM blob_refs`) }},
 		{"a letter changed", func() { x.exec(`UPDATE mail SET body = 'cheap' WHERE from_uuid IS NOT NULL`) }},
 		{"a letter from another", func() { x.exec(`UPDATE mail SET from_uuid = $1 WHERE from_uuid IS NOT NULL`, string(twin)) }},
 		{"a letter from the user", func() { x.exec(`UPDATE mail SET from_uuid = NULL`) }},

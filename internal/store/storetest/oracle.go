@@ -57,7 +57,7 @@ type letter struct {
 // them after each.
 func testOracle(t *testing.T, w *Workspace) {
 	d := open(t, w)
-	checks := 60
+	checks := 40
 	if testing.Short() {
 		checks = 10
 	}

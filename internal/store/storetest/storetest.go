@@ -75,6 +75,7 @@ func Run(t *testing.T, fresh Factory) {
 		{"many writers", testManyWriters},
 		{"feed", testFeed},
 		{"feed under writers", testFeedUnderWriters},
+		{"a view of one moment", testView},
 		{"drawings", testDrawings},
 		{"order by id, not by time", testClock},
 		{"ancestry 1,000 deep", testDeep},
