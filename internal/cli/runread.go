@@ -12,6 +12,7 @@ import (
 	"ramet/internal/fault"
 	"ramet/internal/printer"
 	"ramet/internal/run"
+	"ramet/internal/run/schema"
 	"ramet/internal/rundir"
 	"ramet/internal/text"
 )
@@ -221,6 +222,11 @@ func (s *session) replay(c *cobra.Command, r *rundir.Reader, x *rundir.Session) 
 	state, err := r.Replay(c.Context())
 	if err != nil {
 		return err
+	}
+	if doc, err := state.Encode(); err != nil {
+		return err
+	} else if err := schema.Validate("snapshot", doc); err != nil {
+		return fault.New(fault.EventChainBroken, "the events of run %s give no valid snapshot: %w", r.RunID, err)
 	}
 	bad := damage != nil || len(lines) > 0
 	if x != nil {

@@ -105,7 +105,8 @@ func (r *Reader) Verify(ctx context.Context, elsewhere ...run.Checkpoint) (Proof
 		if err != nil {
 			return p, err
 		}
-		if err := reducer.Apply(e.Event); err != nil {
+		// A log that another program wrote may be linked and still say nonsense.
+		if err := errors.Join(run.CheckPayload(e.Type, e.Payload), reducer.Apply(e.Event)); err != nil {
 			return p, unfit(r.RunID, e, err)
 		}
 		p.Events++
