@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -16,21 +17,62 @@ import (
 
 // Begin makes a new run: its folder, its configuration and RUN_CREATED.
 func (s *Store) Begin(ctx context.Context, runID string, kind Kind, config []byte, payload map[string]any) (*Session, error) {
-	if err := s.Create(runID, kind, config); err != nil {
+	text, err := json.Marshal(payload)
+	if err != nil {
 		return nil, err
+	}
+	return s.build(ctx, runID, kind, config, func(x *Session) error {
+		_, err := x.Append(ctx, Request{Type: run.RunCreated, Payload: text})
+		return err
+	})
+}
+
+// build makes a run under another name and gives it its own when all of it is
+// there, so that a command that was killed left no run that looks whole, and can
+// be given again.
+func (s *Store) build(ctx context.Context, runID string, kind Kind, config []byte, begin func(*Session) error) (*Session, error) {
+	if err := run.CheckRunID(runID); err != nil {
+		return nil, err
+	}
+	if _, err := os.Lstat(s.Dir(runID)); err == nil {
+		return nil, exists(runID)
+	}
+	aside := &Store{Root: filepath.Join(s.Root, ".new-"+runID), Logs: s.Logs, Key: s.Key, Now: s.Now}
+	if err := os.RemoveAll(aside.Root); err != nil { // left by one that was killed
+		return nil, fault.New(fault.StorageIO, "remove %s: %w", aside.Root, err)
+	}
+	defer os.RemoveAll(aside.Root)
+	if err := aside.fill(ctx, runID, kind, config, begin); err != nil {
+		return nil, err
+	}
+	if err := os.Rename(aside.Dir(runID), s.Dir(runID)); errors.Is(err, fs.ErrExist) {
+		return nil, exists(runID)
+	} else if err != nil {
+		return nil, fault.New(fault.StorageIO, "name run %s: %w", runID, err)
+	}
+	if err := durable.SyncFolder(s.Root); err != nil {
+		return nil, err
+	}
+	return s.OpenSession(ctx, runID, kind)
+}
+
+func (s *Store) fill(ctx context.Context, runID string, kind Kind, config []byte, begin func(*Session) error) error {
+	if err := s.create(runID, kind, config); err != nil {
+		return err
 	}
 	x, err := s.OpenSession(ctx, runID, kind)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	text, err := json.Marshal(payload)
-	if err == nil {
-		_, err = x.Append(ctx, Request{Type: run.RunCreated, Payload: text})
+	_, any, err := x.log.Last(ctx)
+	switch {
+	case err != nil:
+	case any: // a server may have it already
+		err = exists(runID)
+	default:
+		err = begin(x)
 	}
-	if err != nil {
-		return nil, errors.Join(err, x.Close())
-	}
-	return x, nil
+	return errors.Join(err, x.Close())
 }
 
 // Fork makes a run that continues another from one of its events, named by id or
@@ -60,22 +102,15 @@ func (s *Store) Fork(ctx context.Context, parentID, at, runID string, kind Kind)
 	if runID == "" {
 		runID = s.NewID(append([]byte(parentID+at), config...))
 	}
-	if err := s.Create(runID, kind, config); err != nil {
-		return nil, errors.Join(err, parent.Close())
-	}
-	x, err := s.OpenSession(ctx, runID, kind)
-	if err != nil {
-		return nil, errors.Join(err, parent.Close())
-	}
-	x.parent, x.fork, x.reducer = parent, fork, run.NewReducer(state)
 	text, err := json.Marshal(fork)
-	if err == nil {
-		_, err = x.Append(ctx, Request{Type: run.RunForked, Payload: text})
-	}
 	if err != nil {
-		return nil, errors.Join(err, x.Close())
+		return nil, errors.Join(err, parent.Close())
 	}
-	return x, nil
+	return s.build(ctx, runID, kind, config, func(x *Session) error {
+		x.parent, x.fork, x.reducer = parent, fork, run.NewReducer(state)
+		_, err := x.Append(ctx, Request{Type: run.RunForked, Payload: text})
+		return err
+	})
 }
 
 // until replays a run up to and including one event.
@@ -103,7 +138,15 @@ func (s *Store) Import(ctx context.Context, data []byte, kind Kind) (*Session, e
 	if err != nil {
 		return nil, err
 	}
-	return s.importInto(ctx, drafts, kind)
+	return s.build(ctx, drafts[0].RunID, kind, nil, func(x *Session) error {
+		if _, err := x.w.Append(ctx, drafts...); err != nil {
+			return err
+		}
+		if err := x.load(ctx); err != nil {
+			return err
+		}
+		return x.Settle()
+	})
 }
 
 func readLines(data []byte) ([]run.Draft, error) {
@@ -144,51 +187,4 @@ func readLines(data []byte) ([]run.Draft, error) {
 		return nil, fault.New(fault.InvalidEvent, "the export is empty")
 	}
 	return drafts, nil
-}
-
-// importInto works under another name until all of it is there, so that an import
-// that was stopped leaves no run that looks whole.
-func (s *Store) importInto(ctx context.Context, drafts []run.Draft, kind Kind) (*Session, error) {
-	runID := drafts[0].RunID
-	if _, err := os.Lstat(s.Dir(runID)); err == nil {
-		return nil, exists(runID)
-	}
-	aside := &Store{Root: filepath.Join(s.Root, ".import-"+runID), Logs: s.Logs, Key: s.Key, Now: s.Now}
-	if err := os.RemoveAll(aside.Root); err != nil { // left by one that was killed
-		return nil, fault.New(fault.StorageIO, "remove %s: %w", aside.Root, err)
-	}
-	defer os.RemoveAll(aside.Root)
-	if err := aside.fill(ctx, runID, drafts, kind); err != nil {
-		return nil, err
-	}
-	if err := os.Rename(aside.Dir(runID), s.Dir(runID)); err != nil {
-		return nil, fault.New(fault.StorageIO, "name run %s: %w", runID, err)
-	}
-	if err := durable.SyncFolder(s.Root); err != nil {
-		return nil, err
-	}
-	return s.OpenSession(ctx, runID, kind)
-}
-
-func (s *Store) fill(ctx context.Context, runID string, drafts []run.Draft, kind Kind) error {
-	if err := s.Create(runID, kind, nil); err != nil {
-		return err
-	}
-	x, err := s.OpenSession(ctx, runID, kind)
-	if err != nil {
-		return err
-	}
-	if _, any, err := x.log.Last(ctx); err != nil || any { // a server may have it already
-		if err == nil {
-			err = exists(runID)
-		}
-		return errors.Join(err, x.Close())
-	}
-	if _, err = x.w.Append(ctx, drafts...); err == nil {
-		err = x.load(ctx)
-	}
-	if err == nil {
-		err = x.Settle()
-	}
-	return errors.Join(err, x.Close())
 }

@@ -89,20 +89,11 @@ func (s *Store) NewID(config []byte) string {
 	return stamp + "-" + hex.EncodeToString(sum[:4])
 }
 
-// Create makes the folder of a new run with its configuration. A run that exists
-// is left as it is: CONFLICT.
-func (s *Store) Create(runID string, kind Kind, config []byte) error {
-	if err := run.CheckRunID(runID); err != nil {
-		return err
-	}
-	if err := durable.MakeFolder(s.Root, 0o755); err != nil {
-		return err
-	}
+// create makes the folder of a new run with its configuration.
+func (s *Store) create(runID string, kind Kind, config []byte) error {
 	dir := s.Dir(runID)
-	if err := os.Mkdir(dir, 0o755); errors.Is(err, fs.ErrExist) {
-		return exists(runID)
-	} else if err != nil {
-		return fault.New(fault.StorageReadOnly, "make %s: %w", dir, err).WithHint("choose another place with --runs-dir")
+	if err := durable.MakeFolder(dir, 0o755); err != nil {
+		return err
 	}
 	if err := durable.WriteFile(filepath.Join(dir, configFile), config, 0o644); err != nil {
 		return err

@@ -1,0 +1,162 @@
+package app_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A run is killed as the agents' workspace is: at every call that changes a file.
+// Afterwards an acknowledged event is in the log, every command works, the log and
+// its checkpoints verify, and the next event can be appended.
+
+var runVerbs = map[string][]string{
+	"init":       {"run", "init", "--run-id", "new"},
+	"transition": {"run", "append", "r", "--type", "RUN_STATE_CHANGED", "--payload", `{"old_state":"CLONED_INPUTS","new_state":"INGESTED"}`},
+	"event":      {"run", "append", "r", "--type", "GATE_RUN_STARTED", "--payload", `{"gate":"links"}`},
+	"replay":     {"run", "replay", "r"},
+	"fork":       {"run", "fork", "r", "--at", "2", "--run-id", "new"},
+	"import":     {"run", "import", "export.ndjson"},
+}
+
+// runCalls are those by which a run's folder changes.
+var runCalls = []string{"write", "pwrite64", "fdatasync", "fsync", "ftruncate", "renameat", "linkat", "unlinkat", "mkdirat"}
+
+func TestAKilledRunGoesOnSoak(t *testing.T) {
+	exe := build(t)
+	for verb, args := range runVerbs {
+		t.Run(verb, func(t *testing.T) {
+			t.Parallel()
+			kills, template := 0, newRunScene(t, exe)
+			for _, call := range runCalls {
+				for n := 1; ; n += runStride() {
+					s := template.copy()
+					acknowledged, killed := s.kill(args, call, n)
+					s.comesBack(verb, acknowledged, fmt.Sprintf("killed at %s %d", call, n))
+					os.RemoveAll(s.dir)
+					if !killed {
+						break
+					}
+					kills++
+				}
+			}
+			if kills == 0 {
+				t.Fatal("nothing was killed")
+			}
+			t.Logf("%d kills", kills)
+		})
+	}
+}
+
+// runStride takes a sample where it is not asked for all.
+func runStride() int {
+	if os.Getenv("RAMET_SOAK") == "" {
+		return 3
+	}
+	return 1
+}
+
+type runScene struct {
+	t        *testing.T
+	exe, dir string
+}
+
+func newRunScene(t *testing.T, exe string) *runScene {
+	s := &runScene{t, exe, filepath.Join(t.TempDir(), "project")}
+	if err := os.MkdirAll(filepath.Join(s.dir, ".git"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	s.must("run", "init", "--run-id", "r")
+	s.must("run", "append", "r", "--type", "RUN_STATE_CHANGED", "--payload", `{"old_state":"CREATED","new_state":"CLONED_INPUTS"}`)
+	s.must("run", "init", "--run-id", "other")
+	export := s.must("run", "export", "other")
+	if err := errors.Join(os.WriteFile(filepath.Join(s.dir, "export.ndjson"), []byte(export), 0o600),
+		os.RemoveAll(filepath.Join(s.dir, ".ramet", "runs", "other"))); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func (s *runScene) copy() *runScene {
+	again := &runScene{s.t, s.exe, filepath.Join(s.t.TempDir(), "project")}
+	if err := os.CopyFS(again.dir, os.DirFS(s.dir)); err != nil {
+		s.t.Fatal(err)
+	}
+	// CopyFS knows no modes but 0666 and 0777; the key is for its owner alone.
+	if err := os.Chmod(filepath.Join(again.dir, keyFile), 0o600); err != nil {
+		s.t.Fatal(err)
+	}
+	return again
+}
+
+const keyFile = ".local/share/ramet/keys/log.ed25519"
+
+func (s *runScene) command(name string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(s.t.Context(), name, args...)
+	cmd.Dir = s.dir
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + s.dir, "GOMAXPROCS=1"} // most calls on one thread
+	return cmd
+}
+
+func (s *runScene) must(args ...string) string {
+	s.t.Helper()
+	out, err := s.command(s.exe, args...).CombinedOutput()
+	if err != nil {
+		s.t.Fatalf("ramet %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return string(out)
+}
+
+// kill runs a command that is killed at its n-th call of a kind, and returns what
+// it had printed.
+func (s *runScene) kill(args []string, call string, n int) (printed string, killed bool) {
+	trace := append([]string{"-f", "-qq", "-o", os.DevNull, "-e", "trace=" + call,
+		"-e", fmt.Sprintf("inject=%s:signal=KILL:when=%d", call, n), s.exe}, args...)
+	cmd := s.command("strace", trace...)
+	var stdout bytes.Buffer
+	cmd.Stdout = &stdout
+	if err := cmd.Run(); cmd.ProcessState == nil {
+		s.t.Fatal(err)
+	}
+	return strings.TrimSpace(stdout.String()), !cmd.ProcessState.Exited()
+}
+
+func (s *runScene) comesBack(verb, acknowledged, what string) {
+	s.t.Helper()
+	if acknowledged != "" && (verb == "event" || verb == "transition") {
+		if log := s.must("run", "events", "r", "--json"); !strings.Contains(log, acknowledged) {
+			s.t.Fatalf("%s: event %s was acknowledged and is lost", what, acknowledged)
+		}
+	}
+	s.must("run", "list")
+	s.must("run", "append", "r", "--type", "ISSUE_OPENED", "--payload",
+		`{"issue":{"issue_id":"i","gate":"g","severity":"warn","message":"m","status":"OPEN"}}`)
+	s.must("run", "replay", "r", "--check")
+	s.must("run", "verify", "r")
+	switch verb {
+	case "init", "fork", "import":
+		s.onceOrNotAtAll(verb, acknowledged, what)
+	}
+}
+
+// onceOrNotAtAll: a run that was being made is whole, or its command can simply be
+// given again.
+func (s *runScene) onceOrNotAtAll(verb, acknowledged, what string) {
+	s.t.Helper()
+	name := "new"
+	if verb == "import" {
+		name = "other"
+	}
+	if _, err := os.Stat(filepath.Join(s.dir, ".ramet", "runs", name)); err != nil {
+		if acknowledged != "" {
+			s.t.Fatalf("%s: run %s was acknowledged and is lost", what, name)
+		}
+		s.must(runVerbs[verb]...)
+	}
+	s.must("run", "verify", name)
+}
