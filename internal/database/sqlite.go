@@ -8,7 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"path/filepath"
 
+	"golang.org/x/sys/unix"
 	driver "modernc.org/sqlite" // and the driver "sqlite"
 	lib "modernc.org/sqlite/lib"
 
@@ -41,7 +43,11 @@ func SQLiteFault(path string, err error) error {
 		return err
 	}
 	f := func(code fault.Code, what string) *fault.Error { return fault.New(code, "%s: %s: %w", path, what, e) }
-	switch e.Code() & 0xff {
+	code := e.Code() & 0xff
+	if code == lib.SQLITE_IOERR && noSpace(path) {
+		code = lib.SQLITE_FULL // SQLite does not say so of its shared memory
+	}
+	switch code {
 	case lib.SQLITE_FULL:
 		return f(fault.StorageFull, "no space left").WithHint("nothing was lost; free some space and repeat")
 	case lib.SQLITE_READONLY:
@@ -60,4 +66,10 @@ func SQLiteFault(path string, err error) error {
 		return f(fault.Conflict, "the database refused the change")
 	}
 	return err
+}
+
+// noSpace says whether the disk that holds a file is full.
+func noSpace(path string) bool {
+	var disk unix.Statfs_t
+	return unix.Statfs(filepath.Dir(path), &disk) == nil && disk.Bavail == 0
 }

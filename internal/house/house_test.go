@@ -19,16 +19,19 @@ import (
 )
 
 // rooms are the places of packages under internal/. A package lives in the
-// room that names the first part of its path. Its own code (not its tests) may
-// import its own subpackages, the rooms listed, and code from outside ramet.
+// room that names the first part of its path, or more of it: adapters stand
+// beside the port that they serve, but not in its room. Its own code (not its
+// tests) may import its own subpackages, the rooms listed, and code from outside
+// ramet.
 var rooms = []struct{ name, packages, mayImport string }{
 	{"words", "id chain fault text nearest shape", "words"},
 	{"domain", "agent history mail ledger run telemetry command", "words"},
 	{"registry", "registry", "words domain"},
-	{"shared", "durable seal secret config printer workspace rundir pgtest", "words domain registry shared"},
+	{"shared", "durable database seal secret config printer workspace rundir pgtest", "words domain registry shared"},
 	{"store", "store", "words domain registry shared store"},
+	{"logs", "run/ndjson run/sqllog run/logtest", "words domain shared"},
 	{"edges", "cli demo tui httpapi web", "words domain registry shared store edges"},
-	{"composition", "app", "words domain registry shared store edges composition"},
+	{"composition", "app", "words domain registry shared store logs edges composition"},
 	{"house", "house bench", ""},
 }
 
@@ -42,6 +45,8 @@ var outside = map[string]string{
 var namers = map[string]string{
 	"ramet/internal/store/sqlite":   "ramet/internal/app",
 	"ramet/internal/store/postgres": "ramet/internal/app",
+	"ramet/internal/run/ndjson":     "ramet/internal/app",
+	"ramet/internal/run/sqllog":     "ramet/internal/app",
 	"ramet/internal/app":            "ramet/cmd/ramet",
 }
 
@@ -83,6 +88,15 @@ func TestTheRulesBite(t *testing.T) {
 		{in + "cli", in + "store/sqlite", "only ramet/internal/app"},
 		{in + "cli", in + "app", "edges"},
 		{in + "app", in + "store/sqlite", ""},
+		{in + "run/ndjson", in + "run", ""},
+		{in + "run/ndjson", in + "run/group", ""},
+		{in + "run/ndjson", in + "durable", ""},
+		{in + "run/ndjson", in + "run/sqllog", "only ramet/internal/app"},
+		{in + "run/ndjson", in + "store", "logs"},
+		{in + "run/group", in + "durable", "domain"},
+		{in + "run", in + "run/group", ""},
+		{in + "rundir", in + "run/ndjson", "only ramet/internal/app"},
+		{in + "app", in + "run/ndjson", ""},
 		{in + "app", in + "cli", ""},
 		{in + "demo", in + "store/postgres", "only ramet/internal/app"},
 		{in + "app", "ramet/cmd/ramet", "nothing imports cmd"},
@@ -154,10 +168,18 @@ func forbidden(from, to string) string {
 // within says whether a path is the folder or lies below it.
 func within(p, folder string) bool { return p == folder || strings.HasPrefix(p, folder+"/") }
 
-// topOf is the first part of a path under internal/.
+// topOf is the first part of a path under internal/, or the longer one that a
+// room names.
 func topOf(p string) string {
 	rest, _ := strings.CutPrefix(p, "ramet/internal/")
 	top, _, _ := strings.Cut(rest, "/")
+	for _, row := range rooms {
+		for _, name := range strings.Fields(row.packages) {
+			if within(rest, name) && len(name) > len(top) {
+				top = name
+			}
+		}
+	}
 	return top
 }
 

@@ -62,6 +62,9 @@ func (d Draft) Check() error {
 	if err := errors.Join(CheckRunID(d.RunID), CheckType(d.Type), CheckSpans(d.SpanID, d.ParentSpan)); err != nil {
 		return err
 	}
+	if len(d.Payload)+lineFrame+len(d.Type) > MaxLine {
+		return d.invalid("it is longer than %d bytes", MaxLine)
+	}
 	n, err := canonicalValue(d.Payload, 0)
 	switch {
 	case !isUUID([]byte(d.ID)):
@@ -74,8 +77,6 @@ func (d Draft) Check() error {
 		return d.invalid("payload is not in RFC 8785 form: %v", err)
 	case n != len(d.Payload):
 		return d.invalid("payload is not in RFC 8785 form: something follows the value")
-	case len(d.Payload)+lineFrame+len(d.Type) > MaxLine:
-		return d.invalid("it is longer than %d bytes", MaxLine)
 	}
 	return CheckPayload(d.Type, d.Payload)
 }

@@ -2,6 +2,7 @@ package run_test
 
 import (
 	"bytes"
+	"math/rand/v2"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -13,10 +14,10 @@ import (
 // history draws a run: what came of it event by event, the illegal ones refused.
 func history(t *rapid.T) (events []run.Event, snapshots []string) {
 	r := run.NewReducer(run.New(runtest.RunID))
-	for n := range rapid.IntRange(1, 60).Draw(t, "events") {
+	dice, last := runtest.Dice(t), encode(t, r.Snapshot())
+	for n := range rapid.IntRange(1, 100).Draw(t, "events") + 20 {
 		before := r.Snapshot()
-		kind, payload := runtest.Step(t, before)
-		d := runtest.Draft(n, kind, payload)
+		d := runtest.Step(dice, before, n)
 		if err := d.Check(); err != nil {
 			t.Fatal(err)
 		}
@@ -31,11 +32,12 @@ func history(t *rapid.T) (events []run.Event, snapshots []string) {
 			t.Fatalf("Apply and the reducer differ after %s", e.Line())
 		}
 		if err != nil {
-			if after != encode(t, before) {
+			if after != last {
 				t.Fatalf("%s was refused and changed the snapshot", e.Line())
 			}
 			continue
 		}
+		last = after
 		events = append(events, e)
 		snapshots = append(snapshots, after)
 	}
@@ -110,14 +112,15 @@ func TestNothingHidesOutsideTheSnapshot(t *testing.T) {
 func TestApplyIsPure(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := run.New(runtest.RunID)
-		for n := range rapid.IntRange(1, 30).Draw(t, "events") {
+		dice := runtest.Dice(t)
+		for n := range rapid.IntRange(1, 30).Draw(t, "events") + 20 {
 			before := encode(t, s)
 			var next run.Snapshot
 			for range 2 {
-				kind, payload := runtest.Step(t, s)
-				next, _ = run.Apply(s, runtest.Draft(n, kind, payload).Link(s.LastEventHash))
+				e := runtest.Step(dice, s, n).Link(s.LastEventHash)
+				next, _ = run.Apply(s, e)
 				if encode(t, s) != before {
-					t.Fatalf("%s %s changed what it was given", kind, payload)
+					t.Fatalf("%s changed what it was given", e.Line())
 				}
 			}
 			s = next
@@ -146,7 +149,9 @@ func TestAPlanCanBeCarriedOut(t *testing.T) {
 		}
 		r := run.NewReducer(s.Clone())
 		for i, x := range carryOut(s, plan) {
-			if err := r.Apply(runtest.Draft(1000+i, x.kind, x.payload).Link(r.Hash())); err != nil {
+			d := runtest.Draft(1000+i, x.kind, x.payload)
+			d.RunID = s.RunID
+			if err := r.Apply(d.Link(r.Hash())); err != nil {
 				t.Fatalf("%s %s: %v\nplan %+v", x.kind, x.payload, err, plan)
 			}
 		}
@@ -154,6 +159,41 @@ func TestAPlanCanBeCarriedOut(t *testing.T) {
 			t.Fatalf("it is %s, the plan says %s", r.State(), plan.Resume)
 		}
 	})
+}
+
+// The properties above say something only if random runs get everywhere.
+func TestRandomRunsGetEverywhere(t *testing.T) {
+	states, types := map[run.State]int{}, map[run.Type]int{}
+	items, refused := map[run.Status]int{}, 0
+	dice := rand.New(rand.NewPCG(1, 2))
+	for range 150 {
+		r := run.NewReducer(run.New(runtest.RunID))
+		for n := range 100 {
+			d := runtest.Step(dice, r.Snapshot(), n)
+			if r.Apply(d.Link(r.Hash())) != nil {
+				refused++
+				continue
+			}
+			types[d.Type]++
+			states[r.State()]++
+		}
+		for _, w := range r.Snapshot().WorkItems {
+			items[w.Status]++
+		}
+	}
+	for _, s := range run.States() {
+		if states[s] < 10 {
+			t.Errorf("%s was reached %d times", s, states[s])
+		}
+	}
+	for _, kind := range run.Types() {
+		if types[kind] < 10 {
+			t.Errorf("%s was legal %d times", kind, types[kind])
+		}
+	}
+	if refused < 500 || items[run.Completed] < 50 || items[run.ItemFailed] < 50 || items[run.InProgress] < 50 {
+		t.Errorf("%d refused, items %v", refused, items)
+	}
 }
 
 func TestOnlyWhatEncodeWroteIsDecoded(t *testing.T) {

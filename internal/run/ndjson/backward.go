@@ -6,7 +6,6 @@ import (
 	"io"
 
 	"ramet/internal/run"
-	"ramet/internal/run/verified"
 )
 
 // trimNULs is where the NULs at the end begin.
@@ -26,7 +25,8 @@ func trimNULs(r io.ReaderAt, size int64) (int64, error) {
 	return 0, nil
 }
 
-// lastLine finds the last line that has an end, reading from the back.
+// lastLine finds the last line that has an end, reading from the back; of one that
+// is longer than any may be, only that much.
 func lastLine(r io.ReaderAt, size int64) (at int64, line []byte, ok bool, err error) {
 	feed, err := lastFeed(r, size)
 	if err != nil || feed < 0 {
@@ -37,10 +37,7 @@ func lastLine(r io.ReaderAt, size int64) (at int64, line []byte, ok bool, err er
 		return 0, nil, false, err
 	}
 	at = before + 1
-	if feed-at > run.MaxLine {
-		return 0, nil, false, &verified.Bad{Offset: at, Reason: errors.New("the line is too long")}
-	}
-	line = make([]byte, feed-at)
+	line = make([]byte, min(feed-at, run.MaxLine+1))
 	return at, line, true, readAt(r, line, at)
 }
 

@@ -66,37 +66,38 @@ func (l *file) Events(ctx context.Context, after int64) iter.Seq2[run.Entry, err
 }
 
 // Last implements run.Log. The entry's Line is 0: nobody counted.
-func (l *file) Last(context.Context) (run.Entry, bool, error) {
+func (l *file) Last(ctx context.Context) (run.Entry, bool, error) {
 	size, err := l.size()
 	if err != nil {
 		return run.Entry{}, false, err
 	}
 	at, line, ok, err := lastLine(l.f, size)
-	if err != nil {
+	if err != nil || !ok {
 		return run.Entry{}, false, l.failed(err)
 	}
-	if !ok {
-		return run.Entry{}, false, nil
+	if len(line) <= run.MaxLine {
+		if e, err := verified.Parse(line); err == nil {
+			return run.Entry{Event: e, Offset: at, Raw: line}, true, nil
+		}
 	}
-	e, err := verified.Parse(line)
-	if err == nil {
-		return run.Entry{Event: e, Offset: at, Raw: line}, true, nil
-	}
-	// Either damage or a tail with a hole in it: one look at all tells.
-	var last run.Entry
-	found := false
-	for e, err := range l.Events(context.Background(), 0) {
+	return l.lastOfAll(ctx)
+}
+
+// lastOfAll reads the whole log: the last line is damaged, and its number is to be
+// told, or it is a torn tail with a hole in it.
+func (l *file) lastOfAll(ctx context.Context) (last run.Entry, ok bool, err error) {
+	for e, err := range l.Events(ctx, 0) {
 		if err != nil {
 			return run.Entry{}, false, err
 		}
-		last, found = e, true
+		last, ok = e, true
 	}
-	return last, found, nil
+	return last, ok, nil
 }
 
 // failed gives an error of reading its fault.
 func (l *file) failed(err error) error {
-	if _, ours := fault.Of(err); ours {
+	if _, ours := fault.Of(err); ours || err == nil {
 		return err
 	}
 	if bad := (*verified.Bad)(nil); errors.As(err, &bad) {

@@ -36,17 +36,14 @@ func (r Repair) String() string {
 // finish verifies the rest of the log, repairs its tail and returns where the log
 // ends, in events and in bytes.
 func (p *pass) finish(ctx context.Context) (state group.State, size int64, repair *Repair, err error) {
-	for _, err := range p.Events(ctx) {
-		if err == nil {
-			continue
-		}
-		if err := p.judge(err); err != nil {
-			return state, 0, nil, err
-		}
-		p.from.rest = nil // torn; nothing of it can be kept
-		break
+	var rest []byte
+	for _, err = range p.Events(ctx) {
 	}
-	rest, err := p.unfinished()
+	if err != nil {
+		err = p.judge(err) // torn; nothing of it can be kept
+	} else {
+		rest, err = p.unfinished()
+	}
 	if err != nil {
 		return state, 0, nil, err
 	}

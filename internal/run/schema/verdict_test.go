@@ -172,12 +172,12 @@ func TestTheEnvelopeIsPublishedAsLinesAreRead(t *testing.T) {
 // random draws a run and gives its snapshot.
 func random(t *rapid.T) run.Snapshot {
 	r := run.NewReducer(run.New(runtest.RunID))
-	for n := range rapid.IntRange(1, 80).Draw(t, "events") {
-		kind, payload := runtest.Step(t, r.Snapshot())
-		if n == 0 {
-			kind, payload = run.RunCreated, runtest.Examples()[run.RunCreated]
-		}
-		_ = r.Apply(runtest.Draft(n, kind, payload).Link(r.Hash())) // illegal ones are refused
+	if err := r.Apply(runtest.Draft(0, run.RunCreated, runtest.Examples()[run.RunCreated]).Link("")); err != nil {
+		t.Fatal(err)
+	}
+	dice := runtest.Dice(t)
+	for n := range rapid.IntRange(1, 80).Draw(t, "events") + 20 {
+		_ = r.Apply(runtest.Step(dice, r.Snapshot(), n+1).Link(r.Hash())) // illegal ones are refused
 	}
 	return r.Snapshot()
 }

@@ -116,7 +116,7 @@ type cursor struct {
 	rows   *sql.Rows
 	line   int64 // of the next row
 	offset int64
-	over   bool
+	end    error // what comes after the last row
 }
 
 func (c *cursor) close() {
@@ -134,29 +134,37 @@ func (c *cursor) next(ctx context.Context) (verified.Chunk, error) {
 		}
 	}
 	out := verified.Chunk{Line: c.line, Offset: c.offset}
-	for size := 0; size < chunkSize && !c.over; {
-		if !c.rows.Next() {
-			c.over = true
-			if err := c.rows.Err(); err != nil {
-				return verified.Chunk{}, err
-			}
+	for size := 0; size < chunkSize && c.end == nil; {
+		var line []byte
+		if line, c.end = c.row(); c.end != nil {
 			break
 		}
-		var seq int64
-		var line []byte
-		if err := c.rows.Scan(&seq, &line); err != nil {
-			return verified.Chunk{}, err
-		}
-		if seq != c.line {
-			return verified.Chunk{}, &verified.Bad{Line: c.line, Offset: c.offset, Reason: errors.New("the line is missing")}
-		}
 		out.Lines = append(out.Lines, line)
-		c.line++
 		size += len(line)
-		c.offset += int64(len(line)) + 1
 	}
 	if len(out.Lines) == 0 {
-		return out, io.EOF
+		return out, c.end
 	}
-	return out, nil
+	return out, nil // what is wrong comes after what is not
+}
+
+// row is the next line; io.EOF after the last.
+func (c *cursor) row() ([]byte, error) {
+	if !c.rows.Next() {
+		if err := c.rows.Err(); err != nil {
+			return nil, err
+		}
+		return nil, io.EOF
+	}
+	var seq int64
+	var line []byte
+	if err := c.rows.Scan(&seq, &line); err != nil {
+		return nil, err
+	}
+	if seq != c.line {
+		return nil, &verified.Bad{Line: c.line, Offset: c.offset, Reason: errors.New("the line is missing")}
+	}
+	c.line++
+	c.offset += int64(len(line)) + 1
+	return line, nil
 }

@@ -25,8 +25,11 @@ func freshFile(tb testing.TB) logtest.Place {
 // would take most of the time.
 func tables(t *testing.T) logtest.Fresh {
 	address := pgtest.URL(t)
-	l, pg, err := connect(t.Context(), address, logtest.RunID)
+	l, pg, err := connect(address, logtest.RunID)
 	if err != nil {
+		t.Fatal(err)
+	}
+	if err := makeTable(t.Context(), l.db, pg); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { l.Close() })

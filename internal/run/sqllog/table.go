@@ -4,9 +4,12 @@ import (
 	"context"
 	"crypto/sha256"
 	"database/sql"
+	"database/sql/driver"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"os"
 	"strings"
 
@@ -28,17 +31,24 @@ const tableSchema = `CREATE TABLE IF NOT EXISTS run_events (
 	UNIQUE (run_id, event_id)
 )`
 
-// OpenTable opens the log of a run in a PostgreSQL database for reading. A run
-// that has no rows is an empty log.
+// OpenTable opens the log of a run in a PostgreSQL database for reading, and makes
+// nothing there. A run that has no rows is an empty log.
 func OpenTable(ctx context.Context, address, runID string) (run.Log, error) {
-	l, _, err := connect(ctx, address, runID)
+	l, pg, err := connect(address, runID)
 	if err != nil {
 		return nil, err
+	}
+	missing, err := tableMissing(ctx, l.db, pg)
+	if err == nil && missing {
+		err = fault.New(fault.NotFound, "no event log in %s", pg.Place)
+	}
+	if err != nil {
+		return nil, errors.Join(l.fail("open", err), l.db.Close())
 	}
 	return l, nil
 }
 
-func connect(ctx context.Context, address, runID string) (*rows, database.Postgres, error) {
+func connect(address, runID string) (*rows, database.Postgres, error) {
 	if err := run.CheckRunID(runID); err != nil {
 		return nil, database.Postgres{}, err
 	}
@@ -50,11 +60,18 @@ func connect(ctx context.Context, address, runID string) (*rows, database.Postgr
 	db := stdlib.OpenDB(*pg.Config)
 	db.SetMaxOpenConns(4)
 	place := fmt.Sprintf("%s, run %s", pg.Place, runID)
-	l := &rows{place: place, db: db, run: runID, close: db.Close, fault: func(err error) error { return database.PostgresFault(place, err) }}
-	if err := makeTable(ctx, db, pg); err != nil {
-		return nil, pg, errors.Join(l.fail("open", err), db.Close())
+	return &rows{place: place, db: db, run: runID, close: db.Close, fault: func(err error) error { return tableFault(place, err) }}, pg, nil
+}
+
+// tableFault adds to the driver's errors those of a connection that is no more.
+func tableFault(place string, err error) error {
+	for _, lost := range []error{driver.ErrBadConn, sql.ErrConnDone, io.EOF, io.ErrUnexpectedEOF, net.ErrClosed} {
+		if errors.Is(err, lost) {
+			return fault.New(fault.StorageUnreachable, "%s: the connection was lost: %w", place, err).
+				WithHint("start again; what was acknowledged is in the log")
+		}
 	}
-	return l, pg, nil
+	return database.PostgresFault(place, err)
 }
 
 // processName tells people, in the server's list of sessions, who this is. The
@@ -116,7 +133,7 @@ func OpenTableWriter(ctx context.Context, address, runID string, with ...Option)
 	for _, set := range with {
 		set(&o)
 	}
-	l, pg, err := connect(ctx, address, runID)
+	l, pg, err := connect(address, runID)
 	if err != nil {
 		return nil, err
 	}
@@ -125,7 +142,11 @@ func OpenTableWriter(ctx context.Context, address, runID string, with ...Option)
 		// The session's end frees the lock too, but some time later.
 		w.conn.ExecContext(context.Background(), `SELECT pg_advisory_unlock_all()`)
 	}
-	if w.conn, err = l.db.Conn(ctx); err == nil {
+	err = makeTable(ctx, l.db, pg)
+	if err == nil {
+		w.conn, err = l.db.Conn(ctx)
+	}
+	if err == nil {
 		err = w.lock(ctx, pg.Schema)
 	}
 	if err == nil {

@@ -122,6 +122,8 @@ func (w *Writer) commit(entries []run.Entry) error {
 		entries = entries[n:]
 	}
 	if err := tx.Commit(); err != nil {
+		// SQLite may leave the transaction open, if it can still be ended.
+		w.conn.ExecContext(ctx, `ROLLBACK`)
 		return w.judge(err, w.unsure(err))
 	}
 	return nil

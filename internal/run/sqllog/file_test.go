@@ -1,0 +1,79 @@
+package sqllog
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"ramet/internal/database"
+	"ramet/internal/fault"
+	"ramet/internal/run/logtest"
+)
+
+func openTestFile(t *testing.T, path string, with ...Option) *Writer {
+	t.Helper()
+	w, err := OpenFileWriter(t.Context(), path, with...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { w.Close() })
+	return w
+}
+
+func TestFilesThatAreNoLog(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := OpenFile(t.Context(), filepath.Join(dir, "none")); !fault.Is(err, fault.NotFound) {
+		t.Error(err)
+	}
+	if _, err := OpenFileWriter(t.Context(), dir); !fault.Is(err, fault.StorageForeign) {
+		t.Error(err)
+	}
+	text := filepath.Join(dir, "text")
+	if err := os.WriteFile(text, []byte(strings.Repeat("not a database\n", 100)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	theirs := filepath.Join(dir, "theirs")
+	db := database.OpenSQLite(theirs, "", 1)
+	if _, err := db.Exec(`CREATE TABLE theirs (n INT)`); err != nil {
+		t.Fatal(err)
+	}
+	db.Close()
+	for _, path := range []string{text, theirs} {
+		before, _ := os.ReadFile(path)
+		if _, err := OpenFile(t.Context(), path); !fault.Is(err, fault.StorageForeign) {
+			t.Errorf("%s: %v", path, err)
+		}
+		if _, err := OpenFileWriter(t.Context(), path); !fault.Is(err, fault.StorageForeign) {
+			t.Errorf("%s: %v", path, err)
+		}
+		if now, _ := os.ReadFile(path); !bytes.Equal(now, before) {
+			t.Errorf("%s was changed", path)
+		}
+	}
+}
+
+func TestFileTrustAndDamage(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "events.sqlite")
+	w := openTestFile(t, path)
+	events, err := w.Append(t.Context(), logtest.Drafts(0, 100)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.db.Exec(`UPDATE run_events SET line = CAST(replace(CAST(line AS TEXT), 'section 7 ', 'section 8 ') AS BLOB) WHERE seq = 8`); err != nil {
+		t.Fatal(err)
+	}
+	w.Close()
+	if _, err := OpenFileWriter(t.Context(), path); !fault.Is(err, fault.EventChainBroken) || !strings.Contains(err.Error(), "line 8 ") {
+		t.Error(err)
+	}
+	w = openTestFile(t, path, Trust(50, events[49].Hash))
+	if _, err := w.Append(t.Context(), logtest.Draft(100)); err != nil || w.Count() != 101 {
+		t.Error(w.Count(), err)
+	}
+	w.Close()
+	if _, err := OpenFileWriter(t.Context(), path, Trust(51, events[49].Hash)); !fault.Is(err, fault.EventChainBroken) {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,176 @@
+package sqllog
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"ramet/internal/fault"
+	"ramet/internal/pgtest"
+	"ramet/internal/run/logtest"
+)
+
+func openTable(t *testing.T, address, runID string, with ...Option) *Writer {
+	t.Helper()
+	w, err := OpenTableWriter(t.Context(), address, runID, with...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { w.Close() })
+	return w
+}
+
+// Whose connection is lost has lost the run: another may have it, and the first
+// never writes again.
+func TestLostConnectionEndsTheWriter(t *testing.T) {
+	address := pgtest.URL(t)
+	w := openTable(t, address, logtest.RunID)
+	if _, err := w.Append(t.Context(), logtest.Draft(0)); err != nil {
+		t.Fatal(err)
+	}
+	// Every session of this process but the one that asks, until all are gone:
+	// the server ends them some time after it said yes.
+	admin, _, err := connect(address, "admin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer admin.Close()
+	conn, err := admin.db.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	for n := 1; n > 0; {
+		if err := conn.QueryRowContext(t.Context(), `SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
+			WHERE application_name = current_setting('application_name') AND pid <> pg_backend_pid()`).Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+	}
+	second := openTable(t, address, logtest.RunID)
+	for range 3 {
+		if _, err := w.Append(t.Context(), logtest.Draft(1)); !fault.Is(err, fault.StorageUnreachable) {
+			t.Errorf("append on a lost connection: %v", err)
+		}
+	}
+	if _, err := second.Append(t.Context(), logtest.Draft(2)); err != nil {
+		t.Error(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Errorf("close: %v", err)
+	}
+	if _, err := second.Append(t.Context(), logtest.Draft(3)); err != nil {
+		t.Error(err)
+	}
+	if got := logtest.Export(t, second); !bytes.Equal(got, logtest.Lines(logtest.Draft(0), logtest.Draft(2), logtest.Draft(3))) {
+		t.Errorf("got %s", got)
+	}
+}
+
+// Runs share the table and nothing else.
+func TestRunsAreApart(t *testing.T) {
+	address := pgtest.URL(t)
+	var writers []*Writer
+	for _, name := range []string{logtest.RunID, "other"} {
+		w := openTable(t, address, name)
+		writers = append(writers, w)
+		for n := range 3 {
+			d := logtest.Draft(n + 1)
+			d.RunID = name
+			if _, err := w.Append(t.Context(), d); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if _, err := writers[1].Append(t.Context(), logtest.Draft(5)); !fault.Is(err, fault.InvalidEvent) {
+		t.Error(err)
+	}
+	for _, w := range writers {
+		if w.Count() != 3 || bytes.Count(logtest.Export(t, w), []byte("\n")) != 3 {
+			t.Errorf("%d events", w.Count())
+		}
+	}
+	// An empty log of a run takes no other run's events either.
+	w := openTable(t, address, "third")
+	if _, err := w.Append(t.Context(), logtest.Draft(0)); !fault.Is(err, fault.InvalidEvent) {
+		t.Error(err)
+	}
+}
+
+func TestDamagedRows(t *testing.T) {
+	address := pgtest.URL(t)
+	w := openTable(t, address, logtest.RunID)
+	if _, err := w.Append(t.Context(), logtest.Drafts(0, 10)...); err != nil {
+		t.Fatal(err)
+	}
+	w.Close()
+	l, _, err := connect(address, logtest.RunID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	hash := logtest.Draft(0).Link("").Hash
+	for _, c := range []struct{ change, word string }{
+		{`UPDATE run_events SET line = overlay(line PLACING 'X' FROM 200) WHERE seq = 4`, "line 4"},
+		{`DELETE FROM run_events WHERE seq = 4`, "line 4"},
+		{`DELETE FROM run_events WHERE seq = 1`, "line 1"},
+		{`UPDATE run_events SET seq = CASE seq WHEN 5 THEN 106 WHEN 6 THEN 5 END WHERE seq IN (5, 6)`, "line 5"},
+		{`UPDATE run_events SET line = line || '\x0a' WHERE seq = 2`, "line 2"},
+		{`UPDATE run_events SET line = '' WHERE seq = 10`, "line 10"},
+	} {
+		if _, err := l.db.Exec(c.change); err != nil {
+			t.Fatal(c.change, err)
+		}
+		for _, err := range l.Events(t.Context(), 0) {
+			if err != nil && (!fault.Is(err, fault.EventChainBroken) || !strings.Contains(err.Error(), c.word+" ")) {
+				t.Errorf("%s: %v", c.change, err)
+			}
+		}
+		if _, err := OpenTableWriter(t.Context(), address, logtest.RunID); !fault.Is(err, fault.EventChainBroken) {
+			t.Errorf("%s: %v", c.change, err)
+		}
+		if _, err := l.db.Exec(`TRUNCATE run_events`); err != nil {
+			t.Fatal(err)
+		}
+		w := openTable(t, address, logtest.RunID)
+		if _, err := w.Append(t.Context(), logtest.Drafts(0, 10)...); err != nil {
+			t.Fatal(err)
+		}
+		w.Close()
+	}
+	w = openTable(t, address, logtest.RunID, Trust(1, hash))
+	if w.Count() != 10 {
+		t.Errorf("%d events", w.Count())
+	}
+	w.Close()
+	for _, bad := range []Option{Trust(2, hash), Trust(10, hash), Trust(11, hash)} {
+		if _, err := OpenTableWriter(t.Context(), address, logtest.RunID, bad); !fault.Is(err, fault.EventChainBroken) {
+			t.Error(err)
+		}
+	}
+}
+
+func TestPlacesThatAreNoTable(t *testing.T) {
+	address := pgtest.URL(t)
+	if _, err := OpenTable(t.Context(), address, logtest.RunID); !fault.Is(err, fault.NotFound) {
+		t.Error(err)
+	}
+	l, pg, err := connect(address, logtest.RunID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	if _, err := l.db.Exec(`CREATE SCHEMA ` + pg.Schema + `; CREATE TABLE ` + pg.Schema + `.theirs (n INT)`); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := OpenTableWriter(t.Context(), address, logtest.RunID); !fault.Is(err, fault.StorageForeign) {
+		t.Error(err)
+	}
+	if _, err := OpenTableWriter(t.Context(), address, "a/b"); !fault.Is(err, fault.InvalidID) {
+		t.Error(err)
+	}
+	for _, wrong := range []string{"postgres://nobody@127.0.0.1:1/none?sslmode=disable", "postgres://%zz"} {
+		if _, err := OpenTableWriter(t.Context(), wrong, "r"); fault.Exit(err) != 6 && fault.Exit(err) != 2 {
+			t.Error(err)
+		}
+	}
+}
