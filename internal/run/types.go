@@ -50,7 +50,7 @@ func Types() []Type {
 }
 
 var (
-	hash256  = shape.Match(`[0-9a-f]{64}`)
+	hash256  = shape.Hex(64)
 	name     = shape.Text(1)
 	runState = shape.Enum(texts(States())...)
 	section  = shape.Enum(texts(SectionStates())...)

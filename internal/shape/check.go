@@ -145,7 +145,7 @@ func (s *Shape) checkText(text []byte, at *place) error {
 	switch {
 	case s.enum != nil && !contains(s.enum, text):
 		return at.wrong("must be one of %s, not %.60q", strings.Join(s.enum, ", "), text)
-	case s.match != nil && !s.match().Match(text):
+	case s.match != nil && !s.match(text):
 		return at.wrong("%.80q does not fit %s", text, s.expr)
 	case s.least == 1 && len(text) == 0:
 		return at.wrong("must not be empty")

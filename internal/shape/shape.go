@@ -4,6 +4,7 @@
 package shape
 
 import (
+	"fmt"
 	"regexp"
 	"sync"
 )
@@ -17,7 +18,7 @@ type Shape struct {
 	elem   *Shape
 	enum   []string
 	expr   string // strings: what match compiles
-	match  func() *regexp.Regexp
+	match  func(text []byte) bool
 	min    float64
 	max    float64
 	limits bool
@@ -65,8 +66,21 @@ func Text(least int) *Shape { return &Shape{kind: stringKind, least: least} }
 // compiled when it is first needed, because shapes are made at every start.
 func Match(expr string) *Shape {
 	expr = `^(?:` + expr + `)$`
-	return &Shape{kind: stringKind, expr: expr,
-		match: sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })}
+	compiled := sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
+	return &Shape{kind: stringKind, expr: expr, match: func(text []byte) bool { return compiled().Match(text) }}
+}
+
+// Hex is a string of so many hex digits in lower case: hashes are in every event,
+// and a regular expression takes its time.
+func Hex(digits int) *Shape {
+	return &Shape{kind: stringKind, expr: fmt.Sprintf(`^(?:[0-9a-f]{%d})$`, digits), match: func(text []byte) bool {
+		for _, c := range text {
+			if (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+				return false
+			}
+		}
+		return len(text) == digits
+	}}
 }
 
 // Enum is one of some strings.

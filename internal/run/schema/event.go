@@ -6,8 +6,8 @@ import (
 )
 
 var (
-	hash = shape.Match(`[0-9a-f]{64}`)
-	span = shape.Match(`[0-9a-f]{16}`)
+	hash = shape.Hex(64)
+	span = shape.Hex(16)
 	// The days of each month are more than a pattern should say.
 	moment = shape.Match(`[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])T(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\.[0-9]{1,9})?Z`)
 	runID  = shape.Match(`[A-Za-z0-9_-]{1,64}`)
@@ -20,7 +20,7 @@ var envelope = shape.Object(
 	shape.Must("ts", moment.With("RFC 3339, UTC.")),
 	shape.Must("type", shape.Match(`[A-Z_]+`)),
 	shape.Must("payload", shape.Open()),
-	shape.Must("trace_id", shape.Match(`[0-9a-f]{32}`).With("One for the whole run.")),
+	shape.Must("trace_id", shape.Hex(32).With("One for the whole run.")),
 	shape.Must("span_id", span),
 	shape.May("parent_span_id", span),
 	shape.Must("prev_hash", shape.Match(`(?:[0-9a-f]{64})?`).With("The event_hash of the event before; empty for the first.")),
