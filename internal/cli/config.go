@@ -5,7 +5,6 @@ import (
 
 	"ramet/internal/config"
 	"ramet/internal/printer"
-	"ramet/internal/workspace"
 )
 
 func (s *session) configCommand() *cobra.Command {
@@ -119,50 +118,3 @@ type pathShape struct {
 }
 
 func (p pathShape) Text(w *printer.Writer) { w.Line("%s", p.Path) }
-
-func (s *session) trustCommand() *cobra.Command {
-	var revoke bool
-	c := &cobra.Command{
-		Use:   "trust",
-		Short: "Let the files of this project act",
-		Long: `Trust the project you stand in: its .ramet/config.toml is read from now on.
-Trust is bound to the content of the files that act; when one of them changes,
-it ends.`,
-		Args: arguments(0, 0),
-		RunE: func(c *cobra.Command, _ []string) error {
-			home, err := s.homeDir()
-			if err != nil {
-				return err
-			}
-			project, err := workspace.Project(s.Dir)
-			if err != nil {
-				return err
-			}
-			if revoke {
-				err = config.Revoke(c.Context(), home, project)
-			} else {
-				err = config.SetTrusted(c.Context(), home, project, acting)
-			}
-			if err != nil {
-				return err
-			}
-			return s.print(trust{project, !revoke})
-		},
-	}
-	c.Flags().BoolVar(&revoke, "revoke", false, "end the trust")
-	return c
-}
-
-// trust is the datum of trust.
-type trust struct {
-	Project string `json:"project"`
-	Trusted bool   `json:"trusted"`
-}
-
-func (t trust) Text(w *printer.Writer) {
-	if t.Trusted {
-		w.Line("%s is trusted with its files as they are now", t.Project)
-	} else {
-		w.Line("%s is not trusted", t.Project)
-	}
-}

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"context"
 	"os"
-	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -103,14 +101,6 @@ func (s *session) openCheckpoint(c *cobra.Command, ws Workspace, path, key strin
 	return heads, nil
 }
 
-func (s *session) signingKey() (*seal.Key, error) {
-	home, err := s.homeDir()
-	if err != nil {
-		return nil, err
-	}
-	return seal.LoadKey(filepath.Join(home, "keys", "log.ed25519"))
-}
-
 // verified is the datum of verify.
 type verified struct {
 	OK bool `json:"ok"`
@@ -129,75 +119,3 @@ func (v verified) Text(w *printer.Writer) {
 		w.Line("%v", w.Dim("not checked against a checkpoint: cut tails and full rewrites would not show"))
 	}
 }
-
-func (s *session) checkpointCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "checkpoint",
-		Short: "Print a signed note over all histories, to keep elsewhere",
-		Long: `Print a signed note over the newest entry of every history. Keep it where the
-people who can write the database cannot change it; "ramet verify --checkpoint
-FILE" then finds cut tails and rewrites.`,
-		Args: arguments(0, 0),
-		RunE: func(c *cobra.Command, _ []string) error {
-			key, err := s.signingKey()
-			if err != nil {
-				return err
-			}
-			ws, err := s.open(c.Context())
-			if err != nil {
-				return err
-			}
-			zero, err := ws.Zero(c.Context())
-			if err != nil {
-				return err
-			}
-			heads, err := ws.Heads(c.Context())
-			if err != nil {
-				return err
-			}
-			text, block := registry.FormatCheckpoint(zero.ID, heads)
-			note, err := key.Sign(text)
-			if err != nil {
-				return err
-			}
-			return s.print(checkpoint{Note: string(note), Heads: block, Key: key.Verifier(), Agents: len(heads)})
-		},
-	}
-}
-
-// checkpoint is the datum of checkpoint. As text it is the file to keep.
-type checkpoint struct {
-	Note   string `json:"note"`
-	Heads  string `json:"heads"`
-	Key    string `json:"key"`
-	Agents int    `json:"agents"`
-}
-
-func (d checkpoint) Text(w *printer.Writer) {
-	w.Line("%s", strings.TrimSuffix(d.Note, "\n"))
-	w.Line("")
-	w.Block("", d.Heads)
-}
-
-func (s *session) keyCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "key",
-		Short: "Print the public key that checks our checkpoints",
-		Long:  "Print the verifier key for checkpoints signed in this home. It is made at first\nuse; its private half stays in the home folder.",
-		Args:  arguments(0, 0),
-		RunE: func(*cobra.Command, []string) error {
-			key, err := s.signingKey()
-			if err != nil {
-				return err
-			}
-			return s.print(publicKey{key.Verifier()})
-		},
-	}
-}
-
-// publicKey is the datum of key.
-type publicKey struct {
-	Key string `json:"key"`
-}
-
-func (k publicKey) Text(w *printer.Writer) { w.Line("%s", k.Key) }

@@ -12,43 +12,6 @@ import (
 	"ramet/internal/id"
 )
 
-func (s *session) clearCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "clear AGENT",
-		Short: "Empty an agent's context; print the entry's id",
-		Long: `Empty an agent's context. Nothing is deleted: the clear is an entry, and a wall
-behind which no rewind goes. Children that were forked before keep theirs.`,
-		Args:              arguments(1, 1),
-		ValidArgsFunction: s.completeAgents(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			return s.append(c, args[0], history.NewClear())
-		},
-	}
-}
-
-func (s *session) markCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:               "mark AGENT [LABEL]",
-		Short:             "Mark a point to rewind to; print its id",
-		Args:              arguments(1, 2),
-		ValidArgsFunction: s.completeAgents(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			label := ""
-			if len(args) == 2 {
-				label = args[1]
-				if err := history.CheckLabel(label); err != nil {
-					return err
-				}
-			}
-			draft, err := history.NewMark(label)
-			if err != nil {
-				return err
-			}
-			return s.append(c, args[0], draft)
-		},
-	}
-}
-
 func (s *session) rewindCommand() *cobra.Command {
 	var to string
 	c := &cobra.Command{

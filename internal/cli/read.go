@@ -1,0 +1,68 @@
+package cli
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"ramet/internal/fault"
+	"ramet/internal/printer"
+	"ramet/internal/registry"
+)
+
+func (s *session) readCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:               "read AGENT [N]",
+		Short:             "Read a letter: number N, or the oldest that waits",
+		Long:              "Read a letter of an agent's mailbox and mark it as read: number N, or the oldest\nunread one.",
+		Args:              arguments(1, 2),
+		ValidArgsFunction: s.completeAgents(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			var number int64
+			if len(args) == 2 {
+				n, err := strconv.ParseInt(args[1], 10, 64)
+				if err != nil || n < 1 {
+					return fault.New(fault.InvalidID, "%q is not the number of a letter", args[1]).WithHint("`ramet mail` lists them")
+				}
+				number = n
+			}
+			ws, a, err := s.find(c.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			l, ok, err := ws.Read(c.Context(), registry.Read{Owner: a.ID, Number: number})
+			if err != nil {
+				return err
+			}
+			out := letterRead{owner: a.Label(), from: you}
+			if ok {
+				shape := shapeLetter(l)
+				out.Letter = &shape
+				if l.From != "" {
+					sender, err := ws.Agent(c.Context(), l.From)
+					if err != nil {
+						return err
+					}
+					out.from = sender.Label()
+				}
+			}
+			return s.print(out)
+		},
+	}
+}
+
+// letterRead is the datum of read.
+type letterRead struct {
+	Letter      *letterShape `json:"letter"`
+	owner, from string
+}
+
+func (d letterRead) Text(w *printer.Writer) {
+	if d.Letter == nil {
+		w.Line("no unread mail for %s", d.owner)
+		return
+	}
+	w.Line("%v", w.Dim(fmt.Sprintf("letter %d from %s, %s", d.Letter.Number, d.from, d.Letter.CreatedAt)))
+	w.Block("", d.Letter.Body)
+}

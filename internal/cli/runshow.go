@@ -1,0 +1,55 @@
+package cli
+
+import (
+	"github.com/spf13/cobra"
+
+	"ramet/internal/printer"
+	"ramet/internal/run"
+	"ramet/internal/rundir"
+)
+
+func (s *session) runShow(f *runFlags) *cobra.Command {
+	return &cobra.Command{
+		Use: "show ID", Short: "Show the state of a run", Args: arguments(1, 1),
+		Long: `Show the state of a run: the snapshot and the events behind it. --json prints the
+snapshot (its form: "ramet schema snapshot").`,
+		RunE: func(c *cobra.Command, args []string) error {
+			return s.withReader(c, f, args[0], func(_ *rundir.Store, r *rundir.Reader) error {
+				state, err := r.State(c.Context())
+				if err != nil {
+					return err
+				}
+				return s.print(runState{state})
+			})
+		},
+	}
+}
+
+// runState is the datum of run show and run replay.
+type runState struct{ run.Snapshot }
+
+func (d runState) Text(w *printer.Writer) {
+	w.Line("run        %s", d.RunID)
+	w.Line("state      %s", string(d.RunState))
+	w.Line("events     %d, last %s", d.EventCount, d.UpdatedAt)
+	counts := map[run.Status]int{}
+	for _, item := range d.WorkItems {
+		counts[item.Status]++
+	}
+	w.Line("items      %d: %d completed, %d in progress, %d pending, %d failed", len(d.WorkItems), counts[run.Completed],
+		counts[run.InProgress], counts[run.Pending], counts[run.ItemFailed])
+	open := 0
+	for _, i := range d.Issues {
+		if i.Status != run.IssueDone {
+			open++
+		}
+	}
+	w.Line("issues     %d open of %d", open, len(d.Issues))
+	w.Line("artifacts  %d", len(d.Artifacts))
+	if d.Failure != nil {
+		w.Line("failure    %s: %s", d.Failure.Code, d.Failure.Message)
+	}
+	if d.PR != nil && d.PR.URL != nil {
+		w.Line("pr         %s", *d.PR.URL)
+	}
+}
