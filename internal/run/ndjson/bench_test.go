@@ -33,9 +33,6 @@ func scaled(n int) int {
 	return max(100, int(float64(n)*min(f, 1)))
 }
 
-// lineSize is the length of the lines that the promises speak of.
-const lineSize = 800
-
 // event is one of the usual kind, with a line of about lineSize bytes.
 func event(n int) run.Draft {
 	d := logtest.Draft(n)
