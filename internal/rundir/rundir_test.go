@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -115,7 +116,7 @@ func walk(t *rapid.T, s *rundir.Store, kind rundir.Kind) {
 		case 1:
 			forks++
 			at := []string{"1", "2", "3", "99"}[dice.IntN(4)]
-			y, err := s.Fork(ctx, x.RunID, at, "r"+string(rune('0'+forks)), kind)
+			y, err := s.Fork(ctx, x.RunID, at, fmt.Sprintf("r%d", forks), kind)
 			if err != nil && !fault.Is(err, fault.NotFound) {
 				t.Fatal(err)
 			}
