@@ -155,6 +155,7 @@ func OpenTableWriter(ctx context.Context, address, runID string, with ...Option)
 	if err != nil {
 		err = w.fail("open", err)
 		if w.conn != nil {
+			w.before() // the lock may be ours already
 			err = errors.Join(err, w.conn.Close())
 		}
 		return nil, errors.Join(err, l.db.Close())

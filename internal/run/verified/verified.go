@@ -114,11 +114,11 @@ func (s *Stream) Events(ctx context.Context) iter.Seq2[run.Entry, error] {
 				yield(run.Entry{}, b.bad)
 				return
 			}
-			if b.err != nil {
+			if err := b.err; err != nil { // the reader still looks at b.err
 				if cause := ctx.Err(); cause != nil {
-					b.err = Cancelled("read events", cause)
+					err = Cancelled("read events", cause)
 				}
-				yield(run.Entry{}, b.err)
+				yield(run.Entry{}, err)
 				return
 			}
 		}
