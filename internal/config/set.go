@@ -20,7 +20,7 @@ import (
 // there (0600, its folder 0700); behind a symbolic link the target is changed.
 // Concurrent calls follow each other; ctx bounds the wait. Nothing is written
 // when the key or value is wrong or the file is no TOML.
-func Set(ctx context.Context, path, key, value string) (err error) {
+func Set(ctx context.Context, path, key, value string) error {
 	s, err := lookup(key)
 	if err != nil {
 		return err
@@ -36,16 +36,11 @@ func Set(ctx context.Context, path, key, value string) (err error) {
 	if err := durable.MakeFolder(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	lock, err := durable.Lock(ctx, path+".lock")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if unlockErr := lock.Unlock(); err == nil {
-			err = unlockErr
-		}
-	}()
+	return durable.While(ctx, path, func() error { return change(path, key, value) })
+}
 
+// change is Set with the file locked.
+func change(path, key, value string) error {
 	text, err := readText(path)
 	if err != nil {
 		return err

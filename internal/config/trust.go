@@ -116,28 +116,21 @@ func readTrust(home string) (Trust, error) {
 	return t, nil
 }
 
-func changeTrust(ctx context.Context, home string, change func(*Trust)) (err error) {
+func changeTrust(ctx context.Context, home string, change func(*Trust)) error {
 	if err := durable.MakeFolder(home, 0o700); err != nil {
 		return err
 	}
 	path := trustPath(home)
-	lock, err := durable.Lock(ctx, path+".lock")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if unlockErr := lock.Unlock(); err == nil {
-			err = unlockErr
+	return durable.While(ctx, path, func() error {
+		t, err := readTrust(home)
+		if err != nil {
+			return err
 		}
-	}()
-	t, err := readTrust(home)
-	if err != nil {
-		return err
-	}
-	change(&t)
-	text, err := json.MarshalIndent(t, "", "  ")
-	if err != nil {
-		return fault.New(fault.Failed, "write trust: %w", err)
-	}
-	return durable.WriteFile(path, append(text, '\n'), 0o600)
+		change(&t)
+		text, err := json.MarshalIndent(t, "", "  ")
+		if err != nil {
+			return fault.New(fault.Failed, "write trust: %w", err)
+		}
+		return durable.WriteFile(path, append(text, '\n'), 0o600)
+	})
 }

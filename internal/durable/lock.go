@@ -93,3 +93,13 @@ func refusal(path string, cause error) error {
 	f.Err = cause
 	return f
 }
+
+// While holds the lock of a file (path + ".lock") during do, so that reading,
+// changing and writing the file are one step for everybody who does the same.
+func While(ctx context.Context, path string, do func() error) error {
+	held, err := Lock(ctx, path+".lock")
+	if err != nil {
+		return err
+	}
+	return errors.Join(do(), held.Unlock())
+}

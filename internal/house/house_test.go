@@ -27,7 +27,7 @@ var rooms = []struct{ name, packages, mayImport string }{
 	{"words", "id chain fault text nearest shape", "words"},
 	{"domain", "agent history mail ledger run telemetry command", "words"},
 	{"registry", "registry", "words domain"},
-	{"shared", "durable database seal secret config printer workspace rundir pgtest", "words domain registry shared"},
+	{"shared", "durable database seal secret config printer workspace rundir pgtest mounttest", "words domain registry shared"},
 	{"store", "store", "words domain registry shared store"},
 	{"logs", "run/ndjson run/sqllog run/logtest", "words domain shared"},
 	{"edges", "cli demo tui httpapi web", "words domain registry shared store edges"},

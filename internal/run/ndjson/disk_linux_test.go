@@ -3,64 +3,28 @@ package ndjson
 import (
 	"bytes"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 
 	"ramet/internal/fault"
+	"ramet/internal/mounttest"
 	"ramet/internal/run"
 	"ramet/internal/run/logtest"
 )
 
-// inside says that this process may mount what it likes.
-const inside = "RAMET_TEST_MAY_MOUNT"
-
-// A full disk is a small one, mounted where nobody else sees it: the test runs
-// itself again in a mount namespace of its own.
+// A full disk is a small one, mounted where nobody else sees it.
 func TestSmallDisk(t *testing.T) {
-	if os.Getenv(inside) != "" {
+	mounttest.Inside(t, func() {
 		fullDisk(t)
 		readOnlyDisk(t)
-		return
-	}
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, flags := range []uintptr{syscall.CLONE_NEWNS, syscall.CLONE_NEWNS | syscall.CLONE_NEWUSER} {
-		cmd := exec.CommandContext(t.Context(), exe, "-test.run=^TestSmallDisk$", "-test.v")
-		cmd.Env = append(os.Environ(), inside+"=1")
-		cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: flags, Pdeathsig: syscall.SIGKILL}
-		if flags&syscall.CLONE_NEWUSER != 0 {
-			cmd.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{HostID: os.Geteuid(), Size: 1}}
-			cmd.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{HostID: os.Getegid(), Size: 1}}
-		}
-		out, ran := cmd.CombinedOutput()
-		if cmd.Process == nil {
-			err = ran // not allowed; the other way may be
-			continue
-		}
-		if ran != nil {
-			t.Fatalf("%v\n%s", ran, out)
-		}
-		return
-	}
-	t.Fatalf("a small disk needs root, or user namespaces: %v", err)
+	})
 }
 
 func mount(t *testing.T) string {
 	dir := t.TempDir()
-	for _, err := range []error{
-		syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""),
-		syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=128k"),
-	} {
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	t.Cleanup(func() { syscall.Unmount(dir, 0) })
+	mounttest.Small(t, dir, "128k")
 	return dir
 }
 
