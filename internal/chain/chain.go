@@ -35,6 +35,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -57,6 +58,14 @@ func (h Hash) String() string {
 		return ""
 	}
 	return hex.EncodeToString(h[:])
+}
+
+// appendTo appends what String gives.
+func (h Hash) appendTo(b []byte) []byte {
+	if h == (Hash{}) {
+		return b
+	}
+	return hex.AppendEncode(b, h[:])
 }
 
 // ParseHash reads what String prints.
@@ -117,10 +126,13 @@ type Link struct {
 func (l Link) Bytes() []byte {
 	b := make([]byte, 0, 256+len(l.Meta))
 	b = append(b, `["`+Format+`","`...)
-	b = fmt.Appendf(b, `%d","%d","%s","%s",`, int64(l.ID), l.CreatedAt, l.Agent, l.Kind)
-	b = append(b, l.Meta...)
-	b = append(b, `,"`+l.Commitment.String()+`","`+l.Prev.String()+`"]`...)
-	return b
+	b = append(strconv.AppendInt(b, int64(l.ID), 10), `","`...)
+	b = append(strconv.AppendInt(b, l.CreatedAt, 10), `","`...)
+	b = append(append(b, l.Agent...), `","`...)
+	b = append(append(b, l.Kind...), `",`...)
+	b = append(append(b, l.Meta...), `,"`...)
+	b = append(l.Commitment.appendTo(b), `","`...)
+	return append(l.Prev.appendTo(b), `"]`...)
 }
 
 // Hash is the hash of the entry.

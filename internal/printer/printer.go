@@ -75,7 +75,8 @@ func (p *Printer) encode(d any, lines bool) error {
 	return out.Flush()
 }
 
-// list prints what encode would, one element in memory at a time.
+// list prints one element a line, and has one in memory at a time. They are not
+// indented: that would cost a tree of thousands of agents more than reading it.
 func (p *Printer) list(l Listing) error {
 	out := bufio.NewWriterSize(p.Out, 64<<10)
 	name, elements := l.List()
@@ -90,7 +91,7 @@ func (p *Printer) list(l Listing) error {
 			return err
 		}
 		out.WriteString(between)
-		indent(out, bytes.TrimSuffix(b.Bytes(), []byte("\n")), 2)
+		out.Write(bytes.TrimSuffix(b.Bytes(), []byte("\n")))
 		between, end = ",\n    ", "\n  ]\n}\n"
 	}
 	out.WriteString(end)
@@ -174,8 +175,11 @@ type Styled string
 
 // Block writes a text of several lines, each indented.
 func (w *Writer) Block(indent, s string) {
+	w.b.Grow(len(s))
 	for line := range strings.Lines(text.Safe(s)) {
-		w.b.WriteString(indent + strings.TrimSuffix(line, "\n") + "\n")
+		w.b.WriteString(indent)
+		w.b.WriteString(strings.TrimSuffix(line, "\n"))
+		w.b.WriteByte('\n')
 	}
 }
 

@@ -51,7 +51,8 @@ func SortHeads(heads []Head) {
 
 // FormatCheckpoint gives the text to sign and the heads block.
 func FormatCheckpoint(zero id.Agent, heads []Head) (text, block string) {
-	var b []byte
+	const line = 22 + 1 + 20 + 1 + 64 + 1 // at most
+	b := make([]byte, 0, line*len(heads))
 	for _, h := range heads {
 		b = append(append(b, h.Agent...), ' ')
 		b = append(strconv.AppendInt(b, int64(h.Message), 10), ' ')
