@@ -4,6 +4,7 @@ package app
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"runtime"
@@ -46,7 +47,7 @@ func Main(ctx context.Context, args []string, env func(string) string, stdio Std
 		Stdin: stdio.In, Stdout: stdio.Out, Stderr: stdio.Err,
 		Getenv: env, Dir: dir, Now: time.Now,
 		Terminal: isTerminal(stdio.Out), ErrTerminal: isTerminal(stdio.Err),
-		Version: about(), Open: open, Logs: logs{}, Demo: demo.Run,
+		Version: about(), Open: open, Logs: logs{}, Demo: demo.Run, Password: password(stdio),
 	})
 }
 
@@ -72,6 +73,21 @@ func open(ctx context.Context, p workspace.Place) (cli.Workspace, error) {
 func isTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// password reads from the terminal without echo; nil where standard input is
+// none.
+func password(stdio Stdio) func(string) (string, error) {
+	f, ok := stdio.In.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		return nil
+	}
+	return func(prompt string) (string, error) {
+		fmt.Fprint(stdio.Err, prompt)
+		line, err := term.ReadPassword(int(f.Fd()))
+		fmt.Fprintln(stdio.Err)
+		return string(line), err
+	}
 }
 
 func about() cli.Version {

@@ -12,8 +12,8 @@ import (
 	"io/fs"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -167,7 +167,7 @@ func cut(s string, n int) string { return strings.ToValidUTF8(s[:min(n, len(s))]
 
 func (tell *teller) read() {
 	root := "../.."
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		// Not this package, and no made-up secrets, which scanners would find.
 		if err == nil && d.IsDir() && (d.Name() == "bench" || d.Name() == "secret" || d.Name() == "testdata") {
 			return filepath.SkipDir
@@ -195,8 +195,12 @@ func (tell *teller) read() {
 // library lists the files of Go's standard library.
 func (tell *teller) library() string {
 	var b strings.Builder
-	root := filepath.Join(runtime.GOROOT(), "src")
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+	goroot, err := exec.Command("go", "env", "GOROOT").Output()
+	if err != nil {
+		tell.t.Fatal(err)
+	}
+	root := filepath.Join(strings.TrimSpace(string(goroot)), "src")
+	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}

@@ -10,7 +10,9 @@ package cli
 import (
 	"context"
 	"io"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,6 +20,7 @@ import (
 
 	"ramet/internal/agent"
 	"ramet/internal/config"
+	"ramet/internal/credential"
 	"ramet/internal/demo"
 	"ramet/internal/fault"
 	"ramet/internal/history"
@@ -55,6 +58,9 @@ type Env struct {
 	Open func(context.Context, workspace.Place) (Workspace, error)
 	// Logs opens the event logs of runs.
 	Logs rundir.Logs
+	// Password asks for a secret on the terminal without showing what is typed;
+	// nil where standard input is no terminal.
+	Password func(prompt string) (string, error)
 	// Demo is the guided tour; it makes a workspace of its own.
 	Demo func(ctx context.Context, show func(demo.Step) error) error
 }
@@ -102,6 +108,7 @@ type session struct {
 	json                bool
 
 	conf *config.Config
+	keys *credential.Store
 	ws   Workspace
 }
 
@@ -136,6 +143,7 @@ The workspace is that of the project you stand in; --db, RAMET_DB and
 		&cobra.Group{ID: "mail", Title: "Mail:"},
 		&cobra.Group{ID: "proof", Title: "Proof and care:"},
 		&cobra.Group{ID: "runs", Title: "Runs:"},
+		&cobra.Group{ID: "models", Title: "Models:"},
 	)
 	add := func(group string, cmds ...*cobra.Command) {
 		for _, c := range cmds {
@@ -148,6 +156,7 @@ The workspace is that of the project you stand in; --db, RAMET_DB and
 	add("mail", s.sendCommand(), s.mailCommand(), s.readCommand())
 	add("proof", s.verifyCommand(), s.checkpointCommand(), s.keyCommand(), s.redactCommand(), s.gcCommand(), s.backupCommand())
 	add("runs", s.runCommand(), s.schemaCommand())
+	add("models", s.modelsCommand(), s.authCommand())
 	add("", s.configCommand(), s.trustCommand(), s.doctorCommand(), s.demoCommand(), s.versionCommand())
 	addCompletion(root)
 	return root
@@ -188,6 +197,23 @@ func (s *session) homeDir() (string, error) {
 			WithHint("choose another with --home or RAMET_HOME")
 	}
 	return home, nil
+}
+
+// credentials reads the keys once.
+func (s *session) credentials() (*credential.Store, error) {
+	if s.keys != nil {
+		return s.keys, nil
+	}
+	home, err := s.homeDir()
+	if err != nil {
+		return nil, err
+	}
+	keys, err := credential.Open(s.Getenv, home)
+	if err != nil {
+		return nil, err
+	}
+	s.keys = keys
+	return keys, nil
 }
 
 // place decides which workspace is meant.
@@ -283,15 +309,17 @@ func (s *session) color(terminal bool) bool {
 	return conf.Color == "always"
 }
 
-// hide takes the password of a database URL out of an error, should any layer
-// have repeated it.
+// hide takes the password of a database URL and the keys that were read out of
+// an error, should any layer have repeated them.
 func (s *session) hide(err error) error {
-	known := []string{s.db, s.Getenv("RAMET_DB")}
+	known := []string{password(s.db), password(s.Getenv("RAMET_DB"))}
 	if s.conf != nil {
-		known = append(known, s.conf.DB)
+		known = append(known, password(s.conf.DB))
 	}
-	for _, db := range known {
-		secret := password(db)
+	if s.keys != nil {
+		known = slices.AppendSeq(known, maps.Values(s.keys.Values()))
+	}
+	for _, secret := range known {
 		if secret == "" || !strings.Contains(err.Error(), secret) {
 			continue
 		}
@@ -303,7 +331,7 @@ func (s *session) hide(err error) error {
 		c.Message = strings.ReplaceAll(c.Message, secret, "****")
 		c.Hint = strings.ReplaceAll(c.Hint, secret, "****")
 		c.Err = nil
-		return &c
+		err = &c
 	}
 	return err
 }

@@ -47,6 +47,16 @@ const (
 	Denied    Code = "DENIED"
 	Untrusted Code = "UNTRUSTED"
 
+	ProviderAuth        Code = "PROVIDER_AUTH"
+	ProviderRateLimit   Code = "PROVIDER_RATE_LIMIT"
+	ProviderOverloaded  Code = "PROVIDER_OVERLOADED"
+	ProviderBadRequest  Code = "PROVIDER_BAD_REQUEST"
+	ProviderNotFound    Code = "PROVIDER_NOT_FOUND"
+	ProviderUnreachable Code = "PROVIDER_UNREACHABLE"
+	ProviderProtocol    Code = "PROVIDER_PROTOCOL"
+	ProviderContext     Code = "PROVIDER_CONTEXT"
+	StreamCut           Code = "STREAM_CUT"
+
 	Interrupted Code = "INTERRUPTED"
 	Cancelled   Code = "CANCELLED"
 )
@@ -91,6 +101,15 @@ var table = []Row{
 	{StorageIO, 6, "reading or writing the disk failed"},
 	{Denied, 7, "not permitted"},
 	{Untrusted, 7, "the folder is not trusted yet"},
+	{ProviderAuth, 8, "no key, a wrong one, or one without the right"},
+	{ProviderRateLimit, 8, "the model's provider allows no more requests now"},
+	{ProviderOverloaded, 8, "the model's provider is overloaded or fails on its side"},
+	{ProviderBadRequest, 8, "the model's provider does not accept the request"},
+	{ProviderNotFound, 8, "the provider has no such model"},
+	{ProviderUnreachable, 8, "the model's provider does not answer"},
+	{ProviderProtocol, 8, "the answer is not in the provider's format"},
+	{ProviderContext, 8, "the context is too long for the model"},
+	{StreamCut, 8, "the answer stopped in the middle; none of it counts"},
 	{Interrupted, 130, "stopped by a signal"},
 	{Cancelled, 130, "cancelled by the user"},
 }

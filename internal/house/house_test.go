@@ -24,14 +24,15 @@ import (
 // tests) may import its own subpackages, the rooms listed, and code from outside
 // ramet.
 var rooms = []struct{ name, packages, mayImport string }{
-	{"words", "id chain fault text nearest shape", "words"},
+	{"words", "id chain fault text nearest shape llm", "words"},
 	{"domain", "agent history mail ledger run telemetry command", "words"},
 	{"registry", "registry", "words domain"},
-	{"shared", "durable database seal secret config printer workspace rundir pgtest mounttest", "words domain registry shared"},
+	{"models", "llm/wire llm/anthropic llm/responses llm/chat llm/gemini llm/script llm/retry llm/record llm/dial llm/llmtest", "words models"},
+	{"shared", "durable database seal secret credential config printer workspace rundir pgtest mounttest", "words domain registry shared"},
 	{"store", "store", "words domain registry shared store"},
 	{"logs", "run/ndjson run/sqllog run/logtest", "words domain shared"},
 	{"edges", "cli demo tui httpapi web", "words domain registry shared store edges"},
-	{"composition", "app", "words domain registry shared store logs edges composition"},
+	{"composition", "app", "words domain registry models shared store logs edges composition"},
 	{"house", "house bench", ""},
 }
 
@@ -47,6 +48,11 @@ var namers = map[string]string{
 	"ramet/internal/store/postgres": "ramet/internal/app",
 	"ramet/internal/run/ndjson":     "ramet/internal/app",
 	"ramet/internal/run/sqllog":     "ramet/internal/app",
+	"ramet/internal/llm/anthropic":  "ramet/internal/llm/dial",
+	"ramet/internal/llm/responses":  "ramet/internal/llm/dial",
+	"ramet/internal/llm/chat":       "ramet/internal/llm/dial",
+	"ramet/internal/llm/gemini":     "ramet/internal/llm/dial",
+	"ramet/internal/llm/dial":       "ramet/internal/app",
 	"ramet/internal/app":            "ramet/cmd/ramet",
 }
 
@@ -97,6 +103,15 @@ func TestTheRulesBite(t *testing.T) {
 		{in + "run", in + "run/group", ""},
 		{in + "rundir", in + "run/ndjson", "only ramet/internal/app"},
 		{in + "app", in + "run/ndjson", ""},
+		{in + "llm", in + "fault", ""},
+		{in + "llm", in + "llm/wire", "words"},
+		{in + "llm/catalog", in + "llm", ""},
+		{in + "llm/anthropic", in + "llm/wire", ""},
+		{in + "llm/anthropic", in + "llm/chat", "only ramet/internal/llm/dial"},
+		{in + "llm/chat", in + "history", "models"},
+		{in + "llm/dial", in + "llm/chat", ""},
+		{in + "cli", in + "llm/dial", "only ramet/internal/app"},
+		{in + "cli", in + "llm/catalog", ""},
 		{in + "app", in + "cli", ""},
 		{in + "demo", in + "store/postgres", "only ramet/internal/app"},
 		{in + "app", "ramet/cmd/ramet", "nothing imports cmd"},

@@ -47,7 +47,7 @@ func (n numbers) List() (string, iter.Seq[any]) { return "numbers", slices.Value
 
 func TestAListingPrintsAsOneValueWithAnElementALine(t *testing.T) {
 	for want, list := range map[string]numbers{
-		"{\n  \"numbers\": []\n}\n":        {},
+		"{\n  \"numbers\": []\n}\n":            {},
 		"{\n  \"numbers\": [\n    1\n  ]\n}\n": {1},
 		"{\n  \"numbers\": [\n    1,\n    \"a\\nb<&>\",\n    {\"x\":[1,2]},\n    null\n  ]\n}\n": {
 			1, "a\nb<&>", map[string]any{"x": []int{1, 2}}, nil},

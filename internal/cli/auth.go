@@ -1,0 +1,193 @@
+package cli
+
+import (
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"ramet/internal/credential"
+	"ramet/internal/fault"
+	"ramet/internal/llm/catalog"
+	"ramet/internal/printer"
+)
+
+func (s *session) authCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "auth",
+		Short: "Store, list and remove the keys of vendors",
+		Long: `Keys come from the environment (ANTHROPIC_API_KEY, OPENAI_API_KEY, …), else from
+credentials.toml in ramet's home, which only you can read. A key is never printed,
+never part of a history, and never in the environment of a tool.`,
+		Args: unknownCommand,
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.AddCommand(s.authSetCommand(), s.authListCommand(), s.authRemoveCommand())
+	return c
+}
+
+func (s *session) authSetCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "set VENDOR",
+		Short: "Store a key, read from standard input",
+		Long: `Store the key of a vendor. It is read from standard input, never from the command
+line, which others could see:
+
+    ramet auth set anthropic < key.txt
+
+On a terminal ramet asks for it and does not show what is typed.`,
+		Args:              arguments(1, 1),
+		ValidArgsFunction: completeKeyOwners,
+		RunE: func(c *cobra.Command, args []string) error {
+			v, home, err := s.keyOwner(args[0])
+			if err != nil {
+				return err
+			}
+			key, err := s.readKey(v)
+			if err != nil {
+				return err
+			}
+			if err := credential.Set(c.Context(), home, v.Name, key); err != nil {
+				return err
+			}
+			return s.printKey(v, "the key of %s is stored")
+		},
+	}
+}
+
+func (s *session) authRemoveCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:               "rm VENDOR",
+		Short:             "Remove a stored key",
+		Args:              arguments(1, 1),
+		ValidArgsFunction: completeKeyOwners,
+		RunE: func(c *cobra.Command, args []string) error {
+			v, home, err := s.keyOwner(args[0])
+			if err != nil {
+				return err
+			}
+			if err := credential.Remove(c.Context(), home, v.Name); err != nil {
+				return err
+			}
+			return s.printKey(v, "the stored key of %s is removed")
+		},
+	}
+}
+
+func (s *session) authListCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "list",
+		Short: "Show which vendors have a key, and from where",
+		Args:  arguments(0, 0),
+		RunE: func(*cobra.Command, []string) error {
+			keys, err := s.credentials()
+			if err != nil {
+				return err
+			}
+			out := keyList{Vendors: []keyShape{}}
+			for _, v := range catalog.Vendors() {
+				if v.KeyOwner() == v.Name {
+					out.Vendors = append(out.Vendors, shapeKey(v, keys))
+				}
+			}
+			return s.print(out)
+		},
+	}
+}
+
+// keyOwner finds the vendor whose key is meant.
+func (s *session) keyOwner(name string) (catalog.Vendor, string, error) {
+	v, err := catalog.Find(strings.ToLower(name))
+	if err != nil {
+		return v, "", err
+	}
+	if owner := v.KeyOwner(); owner != v.Name {
+		return v, "", fault.New(fault.NotFound, "%s has no key of its own", v.Name).WithHint("it takes that of %s", owner)
+	}
+	home, err := s.homeDir()
+	return v, home, err
+}
+
+func (s *session) readKey(v catalog.Vendor) (string, error) {
+	const most = 64 << 10
+	var text string
+	var err error
+	if s.Password != nil {
+		text, err = s.Password("key of " + v.Title + " (not shown): ")
+	} else {
+		var b []byte
+		b, err = io.ReadAll(io.LimitReader(s.Stdin, most))
+		text = string(b)
+	}
+	if err != nil {
+		return "", fault.New(fault.InvalidText, "read the key: %w", err)
+	}
+	text = strings.TrimSpace(text)
+	return text, credential.CheckKey(text)
+}
+
+// printKey shows how things stand after a change.
+func (s *session) printKey(v catalog.Vendor, done string) error {
+	s.keys = nil
+	keys, err := s.credentials()
+	if err != nil {
+		return err
+	}
+	return s.print(keyChange{shapeKey(v, keys), done})
+}
+
+// keyShape is what is told of a key, and the datum of auth set and auth rm.
+type keyShape struct {
+	Vendor   string  `json:"vendor"`
+	HasKey   bool    `json:"has_key"`
+	From     *string `json:"from"`     // the variable, or the file
+	Variable string  `json:"variable"` // that would set it
+	Stored   bool    `json:"stored"`   // the file has one, even if the variable wins
+}
+
+func shapeKey(v catalog.Vendor, keys *credential.Store) keyShape {
+	a := keys.Access(v)
+	return keyShape{v.Name, !a.Key.IsZero(), optional(a.KeyFrom), v.KeyVariable(), keys.Stored(v.Name)}
+}
+
+type keyChange struct {
+	keyShape
+	done string
+}
+
+func (d keyChange) Text(w *printer.Writer) {
+	w.Line(d.done, d.Vendor)
+	if d.From != nil && *d.From == d.Variable {
+		w.Line("%s is set and is used instead", d.Variable)
+	}
+}
+
+// keyList is the datum of auth list.
+type keyList struct {
+	Vendors []keyShape `json:"vendors"`
+}
+
+func (l keyList) Text(w *printer.Writer) {
+	rows := [][]string{{"VENDOR", "KEY", "FROM"}}
+	for _, d := range l.Vendors {
+		state, from := "-", ""
+		if d.HasKey {
+			state, from = "yes", *d.From
+		}
+		if d.Stored && from == d.Variable {
+			from += " (another one is stored)"
+		}
+		rows = append(rows, []string{d.Vendor, state, from})
+	}
+	w.Table(rows)
+}
+
+func completeKeyOwners(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	var out []string
+	for _, v := range catalog.Vendors() {
+		if len(args) == 0 && v.KeyOwner() == v.Name {
+			out = append(out, v.Name)
+		}
+	}
+	return out, cobra.ShellCompDirectiveNoFileComp
+}

@@ -1,0 +1,146 @@
+// Package credential finds the keys of vendors: in the environment
+// (<VENDOR>_API_KEY), else in <home>/credentials.toml, one line a vendor:
+//
+//	anthropic = "sk-…"
+//
+// It promises:
+//
+//   - The file is written with mode 0600, and not read when others could read it.
+//   - A Key prints as [redacted], however it is printed; only Reveal gives it.
+//     No fault holds one, not even that of a file that is no TOML.
+//   - Values gives every key, for a redactor, and Variables the names that no
+//     tool may find in its environment.
+//   - Set and Remove change one line; after a crash the file is the old one or
+//     the new one.
+package credential
+
+import (
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"ramet/internal/fault"
+	"ramet/internal/llm/catalog"
+)
+
+// Key is a key. It cannot be printed by accident.
+type Key struct{ value string }
+
+const hidden = "[redacted]"
+
+// Reveal is the key itself.
+func (k Key) Reveal() string { return k.value }
+
+// IsZero says that there is none.
+func (k Key) IsZero() bool { return k.value == "" }
+
+// String hides the key.
+func (k Key) String() string { return hidden }
+
+// GoString hides the key.
+func (k Key) GoString() string { return hidden }
+
+// MarshalText hides the key.
+func (k Key) MarshalText() ([]byte, error) { return []byte(hidden), nil }
+
+// Access is how a vendor is reached.
+type Access struct {
+	Key      Key
+	KeyFrom  string // a variable, or the file; empty without a key
+	Base     string // base URL; empty for the vendor's own
+	BaseFrom string // a variable
+}
+
+// Store is the keys as they were when it was opened.
+type Store struct {
+	env  func(string) string
+	path string
+	file map[string]string // vendor to key
+}
+
+// Path is the file of a home folder.
+func Path(home string) string { return filepath.Join(home, "credentials.toml") }
+
+// Open reads the keys; a file that is not there has none.
+func Open(env func(string) string, home string) (*Store, error) {
+	s := &Store{env: env, path: Path(home)}
+	var err error
+	s.file, err = read(s.path)
+	return s, err
+}
+
+// Access is how a vendor is reached.
+func (s *Store) Access(v catalog.Vendor) Access {
+	var a Access
+	if value := strings.TrimSpace(s.env(v.KeyVariable())); value != "" {
+		a.Key, a.KeyFrom = Key{value}, v.KeyVariable()
+	} else if value := s.file[v.KeyOwner()]; value != "" {
+		a.Key, a.KeyFrom = Key{value}, s.path
+	}
+	if base := strings.TrimSpace(s.env(v.BaseVariable())); base != "" {
+		a.Base, a.BaseFrom = base, v.BaseVariable()
+	}
+	return a
+}
+
+// Usable says whether a vendor can be asked, and why not. With a base URL of its
+// own a key is not demanded: proxies and local servers need none.
+func (s *Store) Usable(v catalog.Vendor) (ok bool, why string) {
+	a := s.Access(v)
+	switch {
+	case !a.Key.IsZero() || a.Base != "":
+		return true, ""
+	case v.Local:
+		return false, "not configured: set " + v.BaseVariable() + " (its usual address is " + v.Base + ")"
+	}
+	return false, "no key: set " + v.KeyVariable() + " or `ramet auth set " + v.KeyOwner() + "`"
+}
+
+// Stored says whether the file has a key of this vendor.
+func (s *Store) Stored(vendor string) bool { return s.file[vendor] != "" }
+
+// Values is every key by its name, for a redactor.
+func (s *Store) Values() map[string]string {
+	out := map[string]string{}
+	for _, v := range catalog.Vendors() {
+		name := v.KeyVariable()
+		if value := strings.TrimSpace(s.env(name)); value != "" {
+			out[name] = value
+		}
+		if value := s.file[v.KeyOwner()]; value != "" && value != out[name] {
+			if out[name] != "" {
+				name += ".file"
+			}
+			out[name] = value
+		}
+	}
+	return out
+}
+
+// Variables lists the variables that may hold keys.
+func Variables() []string {
+	names := map[string]bool{}
+	for _, v := range catalog.Vendors() {
+		names[v.KeyVariable()] = true
+	}
+	return slices.Sorted(maps.Keys(names))
+}
+
+// maxKey is longer than any key.
+const maxKey = 4096
+
+// CheckKey refuses what cannot be a key: it would not fit into a header.
+func CheckKey(key string) error {
+	bad := strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' })
+	switch {
+	case key == "":
+		return fault.New(fault.InvalidText, "the key is empty").WithHint("give it on standard input")
+	case len(key) > maxKey:
+		return fault.New(fault.InvalidText, "the key has more than %d bytes", maxKey)
+	case bad:
+		return fault.New(fault.InvalidText, "the key holds spaces, line breaks or other characters that no key has").
+			WithHint("give the key alone, on one line")
+	}
+	return nil
+}

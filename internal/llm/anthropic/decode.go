@@ -1,0 +1,178 @@
+package anthropic
+
+import (
+	"encoding/json"
+
+	"ramet/internal/llm"
+	"ramet/internal/llm/wire"
+)
+
+type decoder struct {
+	parts  wire.Parts
+	blocks map[int]int // index of the protocol to ours; -1 is passed over
+	usage  llm.Usage
+	reason string
+}
+
+func newDecoder() wire.Decoder {
+	return &decoder{parts: wire.Parts{Origin: Origin}, blocks: map[int]int{}}
+}
+
+type event struct {
+	Type    string `json:"type"`
+	Index   int    `json:"index"`
+	Message struct {
+		Usage usage `json:"usage"`
+	} `json:"message"`
+	Block json.RawMessage `json:"content_block"`
+	Delta struct {
+		Type        string `json:"type"`
+		Text        string `json:"text"`
+		Thinking    string `json:"thinking"`
+		Signature   string `json:"signature"`
+		PartialJSON string `json:"partial_json"`
+		StopReason  string `json:"stop_reason"`
+	} `json:"delta"`
+	Usage usage `json:"usage"`
+}
+
+// usage names what is known so far; what is absent has not changed.
+type usage struct {
+	Input      *int64 `json:"input_tokens"`
+	Output     *int64 `json:"output_tokens"`
+	CacheRead  *int64 `json:"cache_read_input_tokens"`
+	CacheWrite *int64 `json:"cache_creation_input_tokens"`
+}
+
+func (d *decoder) Next(_ string, data []byte) ([]llm.Event, bool, error) {
+	var e event
+	if err := json.Unmarshal(data, &e); err != nil {
+		return nil, false, wire.Garbled("an event is no JSON: %v", err)
+	}
+	var err error
+	switch e.Type {
+	case "message_start":
+		d.count(e.Message.Usage)
+		return d.used(), false, nil
+	case "content_block_start":
+		err = d.start(e)
+	case "content_block_delta":
+		err = d.delta(e)
+	case "content_block_stop":
+		err = d.stop(e)
+	case "message_delta":
+		if e.Delta.StopReason != "" {
+			d.reason = e.Delta.StopReason
+		}
+		d.count(e.Usage)
+		return d.used(), false, nil
+	case "message_stop":
+		return nil, true, nil
+	case "error":
+		err = wire.ParseSaid(data)
+	}
+	return d.parts.Take(), false, err
+}
+
+func (d *decoder) start(e event) error {
+	var b struct {
+		Type      string          `json:"type"`
+		ID        string          `json:"id"`
+		Name      string          `json:"name"`
+		Text      string          `json:"text"`
+		Thinking  string          `json:"thinking"`
+		Signature string          `json:"signature"`
+		Input     json.RawMessage `json:"input"`
+	}
+	if err := json.Unmarshal(e.Block, &b); err != nil {
+		return wire.Garbled("a content block is no JSON: %v", err)
+	}
+	if _, twice := d.blocks[e.Index]; twice {
+		return wire.Garbled("content block %d begins twice", e.Index)
+	}
+	i := -1
+	switch b.Type {
+	case "text":
+		i = d.parts.Open(llm.Text)
+		d.parts.Add(i, b.Text)
+	case "thinking":
+		i = d.parts.Open(llm.Thinking)
+		d.parts.Add(i, b.Thinking)
+		d.parts.Sign(i, b.Signature)
+	case "redacted_thinking":
+		i = d.parts.Open(llm.Thinking)
+		d.parts.Keep(i, e.Block)
+	case "tool_use":
+		i = d.parts.OpenCall(b.ID, b.Name)
+		if s := string(b.Input); s != "" && s != "{}" && s != "null" {
+			d.parts.Add(i, s) // not in pieces
+		}
+	}
+	d.blocks[e.Index] = i
+	return nil
+}
+
+func (d *decoder) delta(e event) error {
+	i, ok := d.blocks[e.Index]
+	switch {
+	case !ok:
+		return wire.Garbled("content block %d goes on and never began", e.Index)
+	case i < 0:
+		return nil
+	}
+	switch e.Delta.Type {
+	case "text_delta":
+		d.parts.Add(i, e.Delta.Text)
+	case "thinking_delta":
+		d.parts.Add(i, e.Delta.Thinking)
+	case "signature_delta":
+		d.parts.Sign(i, e.Delta.Signature)
+	case "input_json_delta":
+		d.parts.Add(i, e.Delta.PartialJSON)
+	}
+	return nil
+}
+
+func (d *decoder) stop(e event) error {
+	i, ok := d.blocks[e.Index]
+	if !ok {
+		return wire.Garbled("content block %d ends and never began", e.Index)
+	}
+	if i >= 0 {
+		d.parts.Done(i)
+	}
+	return nil
+}
+
+func (d *decoder) count(u usage) {
+	for _, one := range []struct {
+		from *int64
+		to   *int64
+	}{{u.Input, &d.usage.Input}, {u.Output, &d.usage.Output}, {u.CacheRead, &d.usage.CacheRead}, {u.CacheWrite, &d.usage.CacheWrite}} {
+		if one.from != nil {
+			*one.to = max(0, *one.from)
+		}
+	}
+}
+
+func (d *decoder) used() []llm.Event {
+	return append(d.parts.Take(), llm.Event{Type: llm.Used, Usage: d.usage})
+}
+
+var reasons = map[string]llm.Reason{
+	"end_turn": llm.Stop, "stop_sequence": llm.Stop, "pause_turn": llm.Stop,
+	"max_tokens": llm.Length, "model_context_window_exceeded": llm.Length,
+	"tool_use": llm.ToolCalls,
+}
+
+func (d *decoder) Close() ([]llm.Event, llm.Finish, bool) {
+	if d.reason == "" {
+		return nil, llm.Finish{}, false
+	}
+	d.parts.DoneAll()
+	reason, known := reasons[d.reason]
+	if !known { // refusal, and what we have not heard of
+		reason = llm.Error
+	}
+	return d.parts.Take(), llm.Finish{Reason: reason, Raw: d.reason}, true
+}

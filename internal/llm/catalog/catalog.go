@@ -1,0 +1,148 @@
+// Package catalog is what ramet knows without asking anybody: the vendors it
+// can talk to, where, in which protocol and with which key, and their models with
+// prices and limits.
+//
+// The models stand in table/*.json, one file a vendor, read when first asked
+// for. They are made from charm.land/catwalk by this package's test, which also
+// fails when the two differ; see table_test.go for the conversion of prices.
+//
+// Vendors whose models are not known (Ollama and other local servers) take any
+// name, and cost nothing.
+package catalog
+
+import (
+	"embed"
+	"encoding/json"
+	"slices"
+	"strings"
+	"sync"
+
+	"ramet/internal/fault"
+	"ramet/internal/llm"
+	"ramet/internal/nearest"
+)
+
+// Protocol is how a vendor is talked to.
+type Protocol string
+
+// The protocols.
+const (
+	Anthropic Protocol = "anthropic"
+	Responses Protocol = "openai-responses"
+	Chat      Protocol = "openai-chat"
+	Gemini    Protocol = "gemini"
+)
+
+// Vendor is somebody who runs models.
+type Vendor struct {
+	Name     string
+	Title    string
+	Protocol Protocol
+	Base     string // the usual base URL; empty: it must be given
+	Key      string // whose key it takes: its own name, or another vendor's
+	Local    bool   // runs on the user's machine: needs no key, costs nothing
+	Thoughts string // of the chat protocol: where it wants plain thinking back
+	Models   string // whose models it has, if not its own
+}
+
+// vendors is in the order in which a default is looked for.
+var vendors = []Vendor{
+	{Name: "anthropic", Title: "Anthropic", Protocol: Anthropic, Base: "https://api.anthropic.com"},
+	{Name: "openai", Title: "OpenAI", Protocol: Responses, Base: "https://api.openai.com/v1"},
+	{Name: "gemini", Title: "Google Gemini", Protocol: Gemini, Base: "https://generativelanguage.googleapis.com"},
+	{Name: "openrouter", Title: "OpenRouter", Protocol: Chat, Base: "https://openrouter.ai/api/v1", Thoughts: "reasoning"},
+	{Name: "xai", Title: "xAI", Protocol: Chat, Base: "https://api.x.ai/v1"},
+	{Name: "deepseek", Title: "DeepSeek", Protocol: Chat, Base: "https://api.deepseek.com/v1", Thoughts: "reasoning_content"},
+	{Name: "groq", Title: "Groq", Protocol: Chat, Base: "https://api.groq.com/openai/v1"},
+	{Name: "cerebras", Title: "Cerebras", Protocol: Chat, Base: "https://api.cerebras.ai/v1"},
+	{Name: "openai-chat", Title: "OpenAI, Chat Completions", Protocol: Chat, Base: "https://api.openai.com/v1", Key: "openai", Models: "openai"},
+	{Name: "ollama", Title: "Ollama", Protocol: Chat, Base: "http://127.0.0.1:11434/v1", Local: true},
+	{Name: "llamacpp", Title: "llama.cpp", Protocol: Chat, Base: "http://127.0.0.1:8080/v1", Local: true, Thoughts: "reasoning_content"},
+	{Name: "vllm", Title: "vLLM", Protocol: Chat, Base: "http://127.0.0.1:8000/v1", Local: true, Thoughts: "reasoning_content"},
+	{Name: "lmstudio", Title: "LM Studio", Protocol: Chat, Base: "http://127.0.0.1:1234/v1", Local: true},
+}
+
+// KeyOwner is the vendor whose key and base URL it takes.
+func (v Vendor) KeyOwner() string {
+	if v.Key != "" {
+		return v.Key
+	}
+	return v.Name
+}
+
+// KeyVariable is the environment variable of its key.
+func (v Vendor) KeyVariable() string { return strings.ToUpper(v.KeyOwner()) + "_API_KEY" }
+
+// BaseVariable is the environment variable of its base URL.
+func (v Vendor) BaseVariable() string { return strings.ToUpper(v.KeyOwner()) + "_BASE_URL" }
+
+// Vendors lists all of them, in the order in which a default is looked for.
+func Vendors() []Vendor { return slices.Clone(vendors) }
+
+// Find is the vendor of a name, or NOT_FOUND with what was perhaps meant.
+func Find(name string) (Vendor, error) {
+	names := make([]string, len(vendors))
+	for i, v := range vendors {
+		if v.Name == name {
+			return v, nil
+		}
+		names[i] = v.Name
+	}
+	err := fault.New(fault.NotFound, "no vendor is called %.40q", name)
+	if near := nearest.Word(strings.ToLower(name), names); near != "" {
+		return Vendor{}, err.WithHint("did you mean %s?", near)
+	}
+	return Vendor{}, err.WithHint("known: %s", strings.Join(names, ", "))
+}
+
+// Table is the models of one vendor.
+type Table struct {
+	Default string      `json:"default"` // the one to take if nobody chooses
+	Models  []llm.Model `json:"models"`
+}
+
+//go:embed table
+var files embed.FS
+
+var (
+	mu     sync.Mutex
+	tables = map[string]Table{}
+)
+
+// Table is the vendor's; empty where its models are not known.
+func (v Vendor) Table() Table {
+	name := v.Name
+	if v.Models != "" {
+		name = v.Models
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if t, ok := tables[name]; ok {
+		return t
+	}
+	var t Table
+	if text, err := files.ReadFile("table/" + name + ".json"); err == nil {
+		if err := json.Unmarshal(text, &t); err != nil {
+			panic("catalog: table of " + name + ": " + err.Error())
+		}
+	}
+	tables[name] = t
+	return t
+}
+
+// Model is what is known about a model; ok is false, and only its name is set,
+// where that is nothing.
+func (v Vendor) Model(name string) (m llm.Model, ok bool) {
+	for _, m := range v.Table().Models {
+		if m.Name == name {
+			return m, true
+		}
+	}
+	return llm.Model{Name: name}, false
+}
+
+// Price is what a model costs; ok is false where nobody knows.
+func (v Vendor) Price(name string) (llm.Price, bool) {
+	m, known := v.Model(name)
+	return m.Price, known || v.Local
+}

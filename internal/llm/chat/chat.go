@@ -1,0 +1,49 @@
+// Package chat speaks OpenAI's Chat Completions protocol, which many servers
+// speak besides: Ollama, llama.cpp, vLLM, OpenRouter and others.
+//
+// It takes what they differ in as it comes: calls in pieces or at once, with or
+// without an index or an id; thinking as reasoning_content or reasoning; usage in
+// a chunk of its own or not at all. Thinking goes back to the server it came from
+// where that server wants it (Dialect.Thoughts, reasoning_details), and nowhere
+// else.
+package chat
+
+import (
+	"context"
+	"iter"
+	"net/http"
+
+	"ramet/internal/llm"
+	"ramet/internal/llm/wire"
+)
+
+// Dialect is what servers differ in.
+type Dialect struct {
+	// Thoughts is the field in which a server wants plain thinking back; empty
+	// where it wants none.
+	Thoughts string
+	// LongLimit: the limit of an answer is max_completion_tokens, not max_tokens.
+	LongLimit bool
+}
+
+type provider struct {
+	client *wire.Client
+	model  func(string) llm.Model
+	Dialect
+	origin string
+}
+
+// New makes a provider. The base URL is given with /v1, where the server has it.
+func New(o wire.Options, d Dialect) llm.Provider {
+	h := http.Header{}
+	if o.Key != "" {
+		h.Set("Authorization", "Bearer "+o.Key)
+	}
+	return &provider{o.Client(h), o.Model, d, "chat/" + o.Vendor}
+}
+
+func (p *provider) Stream(ctx context.Context, r llm.Request) iter.Seq[llm.Event] {
+	return p.client.Ask(ctx, r, p.encode, func() wire.Decoder {
+		return &decoder{parts: wire.Parts{Origin: p.origin}, calls: map[int]int{}, text: -1, thought: -1}
+	})
+}

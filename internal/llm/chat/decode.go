@@ -1,0 +1,227 @@
+package chat
+
+import (
+	"encoding/json"
+
+	"ramet/internal/llm"
+	"ramet/internal/llm/wire"
+)
+
+type decoder struct {
+	parts   wire.Parts
+	text    int         // the text being written, -1 for none
+	thought int         // the thinking being written
+	calls   map[int]int // index of the protocol to ours
+	ids     []string    // of the calls, by the order of their beginning
+	last    int         // the call that came last, in calls
+	details details
+	usage   *llm.Usage
+	reason  string
+	refused bool
+}
+
+type chunk struct {
+	Choices []struct {
+		Delta struct {
+			Content   json.RawMessage   `json:"content"`
+			Refusal   string            `json:"refusal"`
+			Reasoning string            `json:"reasoning"`
+			Thinking  string            `json:"reasoning_content"`
+			Details   []json.RawMessage `json:"reasoning_details"`
+			ToolCalls []toolCall        `json:"tool_calls"`
+		} `json:"delta"`
+		FinishReason string          `json:"finish_reason"`
+		Error        json.RawMessage `json:"error"`
+	} `json:"choices"`
+	Usage *usage          `json:"usage"`
+	Error json.RawMessage `json:"error"`
+}
+
+type toolCall struct {
+	Index    *int   `json:"index"`
+	ID       string `json:"id"`
+	Function struct {
+		Name      string          `json:"name"`
+		Arguments json.RawMessage `json:"arguments"`
+	} `json:"function"`
+}
+
+type usage struct {
+	Prompt     int64 `json:"prompt_tokens"`
+	Completion int64 `json:"completion_tokens"`
+	Hit        int64 `json:"prompt_cache_hit_tokens"` // DeepSeek
+	Details    struct {
+		Cached  int64 `json:"cached_tokens"`
+		Written int64 `json:"cache_write_tokens"` // OpenRouter
+	} `json:"prompt_tokens_details"`
+	CompletionDetails struct {
+		Reasoning int64 `json:"reasoning_tokens"`
+	} `json:"completion_tokens_details"`
+}
+
+func (d *decoder) Next(_ string, data []byte) ([]llm.Event, bool, error) {
+	if string(data) == "[DONE]" {
+		return nil, true, nil
+	}
+	var c chunk
+	if err := json.Unmarshal(data, &c); err != nil {
+		return nil, false, wire.Garbled("a chunk is no JSON of the protocol: %v", err)
+	}
+	if present(c.Error) {
+		return nil, false, wire.ParseSaid(data)
+	}
+	if c.Usage != nil {
+		d.count(*c.Usage)
+	}
+	for _, choice := range c.Choices[:min(len(c.Choices), 1)] {
+		if present(choice.Error) {
+			return nil, false, wire.ParseSaid([]byte(`{"error":` + string(choice.Error) + `}`))
+		}
+		delta := choice.Delta
+		d.details.add(delta.Details)
+		d.think(delta.Thinking + delta.Reasoning)
+		d.say(plain(delta.Content))
+		if delta.Refusal != "" {
+			d.refused = true
+			d.say(delta.Refusal)
+		}
+		for _, call := range delta.ToolCalls {
+			d.call(call)
+		}
+		if choice.FinishReason != "" {
+			d.reason = choice.FinishReason
+		}
+	}
+	return d.take(), false, nil
+}
+
+func (d *decoder) take() []llm.Event {
+	events := d.parts.Take()
+	if d.usage != nil {
+		events = append(events, llm.Event{Type: llm.Used, Usage: *d.usage})
+		d.usage = nil
+	}
+	return events
+}
+
+func (d *decoder) think(s string) {
+	if s == "" {
+		return
+	}
+	if d.thought < 0 {
+		d.thought = d.parts.Open(llm.Thinking)
+	}
+	d.parts.Add(d.thought, s)
+}
+
+func (d *decoder) say(s string) {
+	if s == "" {
+		return
+	}
+	if d.text < 0 {
+		d.text = d.parts.Open(llm.Text)
+	}
+	d.parts.Add(d.text, s)
+}
+
+// call takes a piece of a call. Most servers number calls; some send the same
+// number for each, with another id; some send no number.
+func (d *decoder) call(c toolCall) {
+	key := d.last
+	if c.Index != nil {
+		key = *c.Index
+	} else if c.ID != "" || c.Function.Name != "" {
+		key = -1 - len(d.ids)
+	}
+	i, known := d.calls[key]
+	if known && c.ID != "" && c.Function.Name != "" && !d.has(i, c.ID) {
+		known = false
+	}
+	if !known {
+		if c.Function.Name == "" {
+			return // a piece of nothing
+		}
+		id := c.ID
+		if id == "" {
+			id = wire.NewCallID()
+		}
+		i = d.parts.OpenCall(id, c.Function.Name)
+		for len(d.ids) <= i {
+			d.ids = append(d.ids, "")
+		}
+		d.ids[i] = c.ID
+		d.calls[key] = i
+	}
+	d.last = key
+	d.parts.Add(i, arguments(c.Function.Arguments))
+}
+
+func (d *decoder) has(i int, id string) bool { return i < len(d.ids) && d.ids[i] == id }
+
+// arguments come as a string; some servers send the object itself.
+func arguments(raw json.RawMessage) string {
+	var s string
+	if json.Unmarshal(raw, &s) == nil {
+		return s
+	}
+	return string(raw)
+}
+
+// plain is content as a string, or the texts of a list of pieces.
+func plain(raw json.RawMessage) string {
+	var s string
+	if !present(raw) || json.Unmarshal(raw, &s) == nil {
+		return s
+	}
+	var list []struct {
+		Text string `json:"text"`
+	}
+	if json.Unmarshal(raw, &list) == nil {
+		for _, one := range list {
+			s += one.Text
+		}
+	}
+	return s
+}
+
+func present(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }
+
+func (d *decoder) count(u usage) {
+	cached := max(u.Details.Cached, u.Hit)
+	d.usage = &llm.Usage{
+		Input:  max(0, u.Prompt-cached-u.Details.Written),
+		Output: u.Completion, CacheRead: cached, CacheWrite: u.Details.Written,
+		Reasoning: u.CompletionDetails.Reasoning,
+	}
+}
+
+var reasons = map[string]llm.Reason{
+	"stop": llm.Stop, "eos": llm.Stop, "end_turn": llm.Stop,
+	"length": llm.Length, "tool_calls": llm.ToolCalls, "function_call": llm.ToolCalls,
+}
+
+func (d *decoder) Close() ([]llm.Event, llm.Finish, bool) {
+	if d.reason == "" {
+		return nil, llm.Finish{}, false
+	}
+	if kept := d.details.bytes(); kept != nil {
+		if d.thought < 0 {
+			d.thought = d.parts.Open(llm.Thinking)
+		}
+		d.parts.Keep(d.thought, kept)
+	}
+	d.parts.DoneAll()
+	finish := llm.Finish{Reason: llm.Error, Raw: d.reason} // content_filter, error, and what we have not heard of
+	if reason, known := reasons[d.reason]; known {
+		finish.Reason = reason
+	}
+	switch {
+	case d.refused:
+		finish = llm.Finish{Reason: llm.Error, Raw: "refusal"}
+	case finish.Reason == llm.Stop && d.parts.Calls():
+		finish.Reason = llm.ToolCalls // some servers say stop
+	case finish.Reason == llm.ToolCalls && !d.parts.Calls():
+		finish.Reason = llm.Stop
+	}
+	return d.take(), finish, true
+}

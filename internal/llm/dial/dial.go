@@ -1,0 +1,109 @@
+// Package dial opens a model by its name. It is the one place where the vendors'
+// adapters stand together, and where the decorators are stacked:
+//
+//	record          one record for each call, however often it was sent
+//	  retry         repeats what failed for a passing reason
+//	    adapter     speaks the vendor's protocol
+package dial
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"ramet/internal/fault"
+	"ramet/internal/llm"
+	"ramet/internal/llm/anthropic"
+	"ramet/internal/llm/catalog"
+	"ramet/internal/llm/chat"
+	"ramet/internal/llm/gemini"
+	"ramet/internal/llm/record"
+	"ramet/internal/llm/responses"
+	"ramet/internal/llm/retry"
+	"ramet/internal/llm/wire"
+)
+
+// Access is how a vendor is reached.
+type Access struct {
+	Key  string // empty: none
+	Base string // base URL; empty: the vendor's own
+}
+
+// Options is what Model depends on.
+type Options struct {
+	Access   Access
+	Retry    retry.Options
+	Recorder record.Recorder   // nil: nothing is recorded
+	Stall    time.Duration     // 0: wire.Stall
+	HTTP     http.RoundTripper // nil: the usual one
+	Now      func() time.Time
+}
+
+// Model opens the vendor of a model; the request names the model. Nothing is
+// sent before the first call. A vendor that needs a key and has none is
+// PROVIDER_AUTH, a base URL that is none INVALID_CONFIG.
+func Model(ref llm.Ref, o Options) (llm.Provider, error) {
+	v, err := catalog.Find(ref.Vendor)
+	if err != nil {
+		return nil, err
+	}
+	// Proxies and local servers need no key.
+	if o.Access.Key == "" && o.Access.Base == "" && !v.Local {
+		return nil, fault.New(fault.ProviderAuth, "there is no key for %s", v.Name).
+			WithHint("set %s, or store one with `ramet auth set %s`", v.KeyVariable(), v.KeyOwner())
+	}
+	if strings.ContainsFunc(o.Access.Key, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return nil, fault.New(fault.ProviderAuth, "the key for %s holds spaces or other characters that no key has", v.Name).
+			WithHint("set %s anew, or `ramet auth set %s`", v.KeyVariable(), v.KeyOwner())
+	}
+	base, err := baseURL(v, o.Access.Base)
+	if err != nil {
+		return nil, err
+	}
+	w := wire.Options{Vendor: v.Name, Base: base, Key: o.Access.Key, Stall: o.Stall, HTTP: o.HTTP,
+		Model: func(name string) llm.Model { m, _ := v.Model(name); return m }}
+	var p llm.Provider
+	switch v.Protocol {
+	case catalog.Anthropic:
+		p = anthropic.New(w)
+	case catalog.Responses:
+		p = responses.New(w)
+	case catalog.Gemini:
+		p = gemini.New(w)
+	default:
+		p = chat.New(w, chat.Dialect{Thoughts: v.Thoughts, LongLimit: v.KeyOwner() == "openai"})
+	}
+	return Stack(p, v, o), nil
+}
+
+// Stack puts the decorators around a provider.
+func Stack(p llm.Provider, v catalog.Vendor, o Options) llm.Provider {
+	p = retry.New(p, o.Retry)
+	if o.Recorder != nil {
+		p = record.New(p, record.Options{Vendor: v.Name, Recorder: o.Recorder, Price: v.Price, Now: o.Now})
+	}
+	return p
+}
+
+// baseURL checks a base URL. OpenAI's protocols stand below /v1, which people
+// leave out.
+func baseURL(v catalog.Vendor, given string) (string, error) {
+	base := given
+	if base == "" {
+		base = v.Base
+	}
+	u, err := url.Parse(base)
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
+		// It is not repeated: there may be a password in it.
+		return "", fault.New(fault.InvalidConfig, "%s is no URL with http or https and a host", v.BaseVariable()).
+			WithHint("correct it, or leave it out")
+	}
+	if u.RawQuery != "" || u.Fragment != "" {
+		return "", fault.New(fault.InvalidConfig, "%s has a query or a fragment", v.BaseVariable()).WithHint("leave it out")
+	}
+	if strings.Trim(u.Path, "/") == "" && (v.Protocol == catalog.Chat || v.Protocol == catalog.Responses) {
+		u.Path = "/v1"
+	}
+	return strings.TrimRight(u.String(), "/"), nil
+}

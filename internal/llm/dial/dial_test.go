@@ -1,0 +1,124 @@
+package dial
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"ramet/internal/fault"
+	"ramet/internal/llm"
+	"ramet/internal/llm/catalog"
+	"ramet/internal/llm/record"
+	"ramet/internal/llm/retry"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+type calls []record.Call
+
+func (c *calls) Record(_ context.Context, one record.Call) error {
+	*c = append(*c, one)
+	return nil
+}
+
+// Each vendor, by the name a user would give, through the whole stack: the first
+// attempt is refused, the second answered, the call recorded with its cost.
+func TestEveryVendorThroughTheStack(t *testing.T) {
+	folders := map[catalog.Protocol]string{catalog.Anthropic: "anthropic", catalog.Responses: "responses", catalog.Chat: "chat", catalog.Gemini: "gemini"}
+	paths := map[catalog.Protocol]string{catalog.Anthropic: "/v1/messages", catalog.Responses: "/v1/responses",
+		catalog.Chat: "/v1/chat/completions", catalog.Gemini: "/v1beta/models/"}
+	for _, v := range catalog.Vendors() {
+		t.Run(v.Name, func(t *testing.T) {
+			answer, err := os.ReadFile(filepath.Join("..", folders[v.Protocol], "testdata", "text.sse"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			attempts := 0
+			srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				io.Copy(io.Discard, r.Body)
+				if !strings.HasPrefix(r.URL.Path, paths[v.Protocol]) {
+					t.Errorf("asked for %s", r.URL.Path)
+				}
+				if attempts++; attempts == 1 {
+					w.WriteHeader(529)
+					return
+				}
+				w.Header().Set("Content-Type", "text/event-stream")
+				w.Write(answer)
+			}))
+			defer srv.Close()
+			transport := &http.Transport{}
+			defer transport.CloseIdleConnections()
+			var kept calls
+			name := v.Table().Default
+			if name == "" {
+				name = "any/name"
+			}
+			p, err := Model(llm.Ref{Vendor: v.Name, Name: name}, Options{
+				Access: Access{Key: "k", Base: srv.URL}, HTTP: transport, Recorder: &kept,
+				Retry: retry.Options{First: time.Nanosecond},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			m, usage, _, err := llm.Collect(p.Stream(t.Context(), llm.Request{Model: name, Messages: []llm.Message{llm.Say(llm.User, "Hi")}}))
+			if err != nil || m.Text() != "Hello, world." || usage != (llm.Usage{Input: 12, Output: 5}) {
+				t.Fatalf("%+v %+v %v", m, usage, err)
+			}
+			if len(kept) != 1 || kept[0].Attempts != 2 || !kept[0].Priced || (kept[0].Cost == 0) != v.Local || kept[0].Outcome != "stop" {
+				t.Errorf("recorded %+v", kept)
+			}
+		})
+	}
+}
+
+func TestWhatCannotBeOpened(t *testing.T) {
+	for name, c := range map[string]struct {
+		vendor string
+		access Access
+		code   fault.Code
+	}{
+		"an unknown vendor":      {"acme", Access{}, fault.NotFound},
+		"no key":                 {"anthropic", Access{}, fault.ProviderAuth},
+		"a key with a line feed": {"anthropic", Access{Key: "a\nb"}, fault.ProviderAuth},
+		"no URL":                 {"openai", Access{Key: "k", Base: "localhost:8080"}, fault.InvalidConfig},
+		"another scheme":         {"openai", Access{Key: "k", Base: "file:///etc"}, fault.InvalidConfig},
+		"a query":                {"openai", Access{Key: "k", Base: "http://h/?a=sesame"}, fault.InvalidConfig},
+	} {
+		_, err := Model(llm.Ref{Vendor: c.vendor, Name: "m"}, Options{Access: c.access})
+		if !fault.Is(err, c.code) || strings.Contains(err.Error(), "sesame") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for _, access := range []Access{{}, {Base: "http://127.0.0.1:1/v1/"}} {
+		if _, err := Model(llm.Ref{Vendor: "ollama", Name: "m"}, Options{Access: access}); err != nil {
+			t.Errorf("%+v: %v", access, err)
+		}
+	}
+	if _, err := Model(llm.Ref{Vendor: "openai", Name: "m"}, Options{Access: Access{Base: "http://127.0.0.1:1"}}); err != nil {
+		t.Errorf("a server that needs no key: %v", err)
+	}
+}
+
+func TestBaseURLs(t *testing.T) {
+	for _, c := range [][3]string{
+		{"openai", "", "https://api.openai.com/v1"}, {"ollama", "http://h:1", "http://h:1/v1"}, {"ollama", "http://h:1/", "http://h:1/v1"},
+		{"ollama", "http://h:1/v1/", "http://h:1/v1"}, {"openrouter", "http://h/api/v1", "http://h/api/v1"}, {"anthropic", "http://h", "http://h"},
+	} {
+		v, err := catalog.Find(c[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := baseURL(v, c[1]); err != nil || got != c[2] {
+			t.Errorf("%v: %s %v", c, got, err)
+		}
+	}
+}

@@ -1,0 +1,96 @@
+package llm
+
+import (
+	"time"
+
+	"ramet/internal/chain"
+)
+
+// EventType says what happened in a stream.
+type EventType string
+
+// The events. Sent and Retry tell about the call, the deltas, Start and Done
+// about the message; Finish and Failed are terminal.
+const (
+	Sent          EventType = "sent"           // Sent: the request as it leaves
+	Retry         EventType = "retry"          // Retry: it failed and will be sent again
+	TextDelta     EventType = "text_delta"     // Text
+	ThinkingDelta EventType = "thinking_delta" // Text
+	ToolStart     EventType = "tool_start"     // CallID, Name
+	ToolDelta     EventType = "tool_delta"     // Text: a piece of the arguments
+	Done          EventType = "done"           // Part: a text, thinking or call is whole
+	Used          EventType = "usage"          // Usage: what was used so far
+	Finished      EventType = "finish"         // Finish
+	Failed        EventType = "error"          // Err, a fault
+)
+
+// Event is one thing that happened in a stream. Only the fields that its type
+// names are set.
+type Event struct {
+	Type   EventType
+	Index  int // which part of the message a delta, start or done is about
+	Text   string
+	CallID string
+	Name   string
+	Part   Part
+	Usage  Usage
+	Finish Finish
+	Sent   Bytes
+	Retry  Attempt
+	Err    error
+}
+
+// Terminal says whether nothing follows.
+func (e Event) Terminal() bool { return e.Type == Finished || e.Type == Failed }
+
+// Content says whether the event shows something of the answer. From then on a
+// call cannot be repeated unnoticed.
+func (e Event) Content() bool {
+	switch e.Type {
+	case TextDelta, ThinkingDelta, ToolStart, ToolDelta, Done:
+		return true
+	}
+	return false
+}
+
+// Fail is the terminal event of a call that failed.
+func Fail(err error) Event { return Event{Type: Failed, Err: err} }
+
+// Reason says why a model stopped.
+type Reason string
+
+// The reasons. ToolCalls means that the model waits for results; Error that it
+// or its vendor refused to go on.
+const (
+	Stop      Reason = "stop"
+	Length    Reason = "length"
+	ToolCalls Reason = "tool_calls"
+	Error     Reason = "error"
+)
+
+// Finish is how an answer ended.
+type Finish struct {
+	Reason Reason `json:"reason"`
+	Raw    string `json:"raw"` // the vendor's own word
+}
+
+// Bytes is a request as it goes over the wire. There is no key in it.
+type Bytes struct {
+	Path string // with the query, relative to the vendor's base URL
+	Body []byte
+}
+
+// Hash identifies the request: SHA-256 of the path, a line feed and the body.
+func (r Bytes) Hash() chain.Hash {
+	b := make([]byte, 0, len(r.Path)+1+len(r.Body))
+	b = append(append(b, r.Path...), '\n')
+	return chain.Sum(append(b, r.Body...))
+}
+
+// Attempt tells of a call that failed and will be repeated.
+type Attempt struct {
+	Number int           // of the attempt that failed; the first is 1
+	Of     int           // how many there will be at most
+	Wait   time.Duration // until the next
+	Err    error         // why
+}

@@ -1,0 +1,181 @@
+package gemini
+
+import (
+	"encoding/json"
+	"net/url"
+
+	"ramet/internal/llm"
+	"ramet/internal/llm/wire"
+)
+
+type request struct {
+	System   *content  `json:"systemInstruction,omitempty"`
+	Contents []content `json:"contents"`
+	Tools    []tools   `json:"tools,omitempty"`
+	Config   config    `json:"generationConfig"`
+}
+
+type content struct {
+	Role  string `json:"role,omitempty"`
+	Parts []part `json:"parts"`
+}
+
+type part struct {
+	Text      *string           `json:"text,omitempty"`
+	Thought   bool              `json:"thought,omitempty"`
+	Signature string            `json:"thoughtSignature,omitempty"`
+	Call      *functionCall     `json:"functionCall,omitempty"`
+	Response  *functionResponse `json:"functionResponse,omitempty"`
+	Inline    *inlineData       `json:"inlineData,omitempty"`
+}
+
+type functionCall struct {
+	ID   string          `json:"id,omitempty"`
+	Name string          `json:"name"`
+	Args json.RawMessage `json:"args,omitempty"`
+}
+
+type functionResponse struct {
+	ID       string            `json:"id,omitempty"`
+	Name     string            `json:"name"`
+	Response map[string]string `json:"response"`
+}
+
+type inlineData struct {
+	MimeType string `json:"mimeType"`
+	Data     []byte `json:"data"`
+}
+
+type tools struct {
+	Functions []function `json:"functionDeclarations"`
+}
+
+type function struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description,omitempty"`
+	Schema      json.RawMessage `json:"parametersJsonSchema"`
+}
+
+type config struct {
+	MaxTokens   int64           `json:"maxOutputTokens,omitempty"`
+	Temperature *float64        `json:"temperature,omitempty"`
+	Thinking    *thinkingConfig `json:"thinkingConfig,omitempty"`
+}
+
+type thinkingConfig struct {
+	Include bool   `json:"includeThoughts"`
+	Level   string `json:"thinkingLevel,omitempty"`
+	Budget  int64  `json:"thinkingBudget,omitempty"`
+}
+
+// unsigned is Google's word for a call that was not signed by this model.
+const unsigned = "skip_thought_signature_validator"
+
+func (p *provider) encode(r llm.Request) (string, any) {
+	known := p.model(r.Model)
+	out := request{Config: config{MaxTokens: r.MaxTokens, Temperature: r.Temperature}, Contents: []content{}}
+	if known.Thinks || r.Effort != "" {
+		out.Config.Thinking = think(r.Effort, known)
+	}
+	if len(r.Tools) > 0 {
+		var list []function
+		for _, t := range r.Tools {
+			list = append(list, function{t.Name, t.Description, t.Schema})
+		}
+		out.Tools = []tools{{list}}
+	}
+	// Models that think in levels are those that insist on signatures.
+	insists := len(known.Efforts) > 0
+	for _, m := range r.Messages {
+		parts := partsOf(m, insists)
+		leading := len(out.Contents) == 0
+		if len(parts) == 0 {
+			continue
+		}
+		if m.Role == llm.System && !leading { // the protocol has no place for it
+			for i := range parts {
+				if parts[i].Text != nil {
+					tagged := "<system>\n" + *parts[i].Text + "\n</system>"
+					parts[i].Text = &tagged
+				}
+			}
+		}
+		if m.Role == llm.System && leading {
+			if out.System == nil {
+				out.System = &content{}
+			}
+			out.System.Parts = append(out.System.Parts, parts...)
+			continue
+		}
+		role := "user"
+		if m.Role == llm.Assistant {
+			role = "model"
+		}
+		n := len(out.Contents)
+		if n == 0 || out.Contents[n-1].Role != role {
+			out.Contents = append(out.Contents, content{Role: role})
+			n++
+		}
+		out.Contents[n-1].Parts = append(out.Contents[n-1].Parts, parts...)
+	}
+	return "/v1beta/models/" + url.PathEscape(r.Model) + ":streamGenerateContent?alt=sse", out
+}
+
+func think(e llm.Effort, known llm.Model) *thinkingConfig {
+	out := &thinkingConfig{Include: true}
+	switch {
+	case e == "":
+	case len(known.Efforts) > 0:
+		out.Level = known.Nearest(e)
+	default:
+		out.Budget = map[llm.Effort]int64{llm.Low: 1024, llm.Medium: 8192, llm.High: 24576}[e]
+	}
+	return out
+}
+
+func partsOf(m llm.Message, insists bool) []part {
+	var out []part
+	signed := false
+	for _, p := range m.Parts {
+		signature := ""
+		if p.Origin == Origin {
+			signature = p.Signature
+		}
+		switch p.Type {
+		case llm.Text:
+			text := p.Text
+			if text == "" && signature == "" {
+				continue
+			}
+			out = append(out, part{Text: &text, Signature: signature})
+		case llm.Thinking:
+			if signature != "" { // without one it is only a summary for people
+				out = append(out, part{Text: &p.Text, Thought: true, Signature: signature})
+			}
+		case llm.ToolCall:
+			if signature == "" && !signed && insists {
+				signature = unsigned
+			}
+			signed = true // the first call of a message stands for all
+			out = append(out, part{Call: &functionCall{id(p.CallID), p.Name, p.Args}, Signature: signature})
+		case llm.ToolResult:
+			kind := "output"
+			if p.IsError {
+				kind = "error"
+			}
+			out = append(out, part{Response: &functionResponse{id(p.CallID), p.Name, map[string]string{kind: p.Text}}})
+		case llm.Image:
+			out = append(out, part{Inline: &inlineData{p.MediaType, p.Data}})
+		}
+	}
+	return out
+}
+
+// id leaves out ids that this protocol did not give: it finds the call by its
+// name and place then.
+func id(s string) string {
+	if wire.IsDrawn(s) {
+		return ""
+	}
+	return wire.CallID(s)
+}

@@ -1,0 +1,40 @@
+// Package gemini speaks Google's Gemini protocol.
+//
+// Signatures of thoughts stand on thoughts, texts and calls, and go back on the
+// same parts. The newer models refuse a call without one; a call of another
+// vendor gets the word that Google provides for that case.
+package gemini
+
+import (
+	"context"
+	"iter"
+	"net/http"
+	"strings"
+
+	"ramet/internal/llm"
+	"ramet/internal/llm/wire"
+)
+
+// Origin marks what only this protocol can read.
+const Origin = "gemini"
+
+type provider struct {
+	client *wire.Client
+	model  func(string) llm.Model
+}
+
+// New makes a provider. The base URL is given without the version.
+func New(o wire.Options) llm.Provider {
+	h := http.Header{}
+	if o.Key != "" {
+		h.Set("X-Goog-Api-Key", o.Key)
+	}
+	o.Base = strings.TrimSuffix(strings.TrimRight(o.Base, "/"), "/v1beta")
+	return &provider{o.Client(h), o.Model}
+}
+
+func (p *provider) Stream(ctx context.Context, r llm.Request) iter.Seq[llm.Event] {
+	return p.client.Ask(ctx, r, p.encode, func() wire.Decoder {
+		return &decoder{parts: wire.Parts{Origin: Origin}, open: -1}
+	})
+}

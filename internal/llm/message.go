@@ -1,0 +1,102 @@
+package llm
+
+import "encoding/json"
+
+// Role says who speaks.
+type Role string
+
+// The roles.
+const (
+	System    Role = "system"
+	User      Role = "user"
+	Assistant Role = "assistant"
+	ToolRole  Role = "tool" // the results of tool calls
+)
+
+// Message is one turn of a conversation.
+type Message struct {
+	Role  Role   `json:"role"`
+	Parts []Part `json:"parts"`
+}
+
+// Say is a message of one text.
+func Say(r Role, text string) Message {
+	return Message{Role: r, Parts: []Part{{Type: Text, Text: text}}}
+}
+
+// Text is the text parts of a message, joined.
+func (m Message) Text() string {
+	out := ""
+	for _, p := range m.Parts {
+		if p.Type == Text {
+			out += p.Text
+		}
+	}
+	return out
+}
+
+// Calls are the tool calls of a message, in order.
+func (m Message) Calls() []Part {
+	var out []Part
+	for _, p := range m.Parts {
+		if p.Type == ToolCall {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// PartType says what a part of a message is.
+type PartType string
+
+// The parts that a message is made of.
+const (
+	Text       PartType = "text"
+	Thinking   PartType = "thinking"
+	ToolCall   PartType = "tool_call"
+	ToolResult PartType = "tool_result"
+	Image      PartType = "image"
+)
+
+// Part is one piece of a message.
+type Part struct {
+	Type      PartType        `json:"type"`
+	Text      string          `json:"text,omitempty"`       // text, thinking, tool_result
+	CallID    string          `json:"call_id,omitempty"`    // tool_call, tool_result
+	Name      string          `json:"name,omitempty"`       // tool_call, tool_result
+	Args      json.RawMessage `json:"args,omitempty"`       // tool_call; always a JSON object
+	IsError   bool            `json:"is_error,omitempty"`   // tool_result
+	MediaType string          `json:"media_type,omitempty"` // image
+	Data      []byte          `json:"data,omitempty"`       // image
+
+	// Malformed is what the model sent as arguments of a tool call when that was
+	// no JSON object, or only the beginning of one. Args is {} then, so that every
+	// vendor takes the message back; such a call must not be run.
+	Malformed string `json:"malformed,omitempty"`
+
+	// Signature and Opaque are the vendor's: they go back to Origin unchanged, and
+	// to nobody else.
+	Signature string          `json:"signature,omitempty"`
+	Opaque    json.RawMessage `json:"opaque,omitempty"`
+	Origin    string          `json:"origin,omitempty"`
+}
+
+// NewCall makes a tool call of the arguments as a model sent them.
+func NewCall(id, name, args string) Part {
+	p := Part{Type: ToolCall, CallID: id, Name: name, Args: json.RawMessage("{}")}
+	if args == "" { // how vendors write a call without arguments
+		return p
+	}
+	var object map[string]json.RawMessage
+	if json.Unmarshal([]byte(args), &object) != nil || object == nil {
+		p.Malformed = args
+		return p
+	}
+	p.Args = json.RawMessage(args)
+	return p
+}
+
+// Result answers a tool call.
+func Result(call Part, text string, isError bool) Part {
+	return Part{Type: ToolResult, CallID: call.CallID, Name: call.Name, Text: text, IsError: isError}
+}

@@ -1,0 +1,124 @@
+// Package record tells a Recorder about every call: what was asked (as a hash),
+// what it used and cost, how long it took and how it ended. Runs and telemetry
+// hang on it.
+//
+// It stands outside of retries: one call is one record, however often it was
+// sent. The record is made before the terminal event is passed on; when that
+// fails, the call has failed: an answer that was not recorded is not shown as
+// done. A consumer that breaks off leaves a record too.
+package record
+
+import (
+	"context"
+	"iter"
+	"time"
+
+	"ramet/internal/chain"
+	"ramet/internal/fault"
+	"ramet/internal/llm"
+)
+
+// Call is what happened.
+type Call struct {
+	Model    llm.Ref
+	Request  chain.Hash // of the bytes sent, see llm.Bytes; zero if none were
+	Size     int        // of the body
+	Attempts int        // how often it was sent
+	Started  time.Time
+	First    time.Duration // until something of the answer came; 0 if nothing did
+	Took     time.Duration
+	Usage    llm.Usage
+	Cost     llm.Money
+	Priced   bool       // false: nobody knows the model's price, and Cost is 0
+	Finish   llm.Finish // zero unless it ended well
+	Err      error      // why it failed; nil also for Abandoned
+	Outcome  string     // a finish reason, a fault code, or Abandoned
+}
+
+// Abandoned is the outcome of a call that its consumer broke off.
+const Abandoned = "abandoned"
+
+// Recorder keeps records.
+type Recorder interface {
+	// Record keeps one. It is called once for each call, possibly by several
+	// goroutines at a time, and its context outlives the call's.
+	Record(context.Context, Call) error
+}
+
+// Options is what to record with.
+type Options struct {
+	Vendor   string
+	Recorder Recorder
+	Price    func(model string) (llm.Price, bool)
+	Now      func() time.Time // nil: time.Now
+}
+
+type provider struct {
+	next llm.Provider
+	Options
+}
+
+// New puts a recorder around a provider.
+func New(next llm.Provider, o Options) llm.Provider {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return &provider{next, o}
+}
+
+func (p *provider) Stream(ctx context.Context, r llm.Request) iter.Seq[llm.Event] {
+	return func(yield func(llm.Event) bool) {
+		c := Call{Model: llm.Ref{Vendor: p.Vendor, Name: r.Model}, Started: p.Now(), Outcome: Abandoned}
+		for e := range p.next.Stream(ctx, r) {
+			p.note(&c, e)
+			if e.Terminal() {
+				if err := p.keep(ctx, c); err != nil {
+					e = llm.Fail(err)
+				}
+				yield(e)
+				return
+			}
+			if !yield(e) {
+				p.keep(ctx, c) // nobody is left to be told
+				return
+			}
+		}
+		c.Err = llm.Cut(nil)
+		c.Outcome = string(fault.StreamCut)
+		if err := p.keep(ctx, c); err != nil {
+			c.Err = err
+		}
+		yield(llm.Fail(c.Err))
+	}
+}
+
+func (p *provider) note(c *Call, e llm.Event) {
+	switch e.Type {
+	case llm.Sent:
+		c.Request, c.Size = e.Sent.Hash(), len(e.Sent.Body)
+		c.Attempts++
+	case llm.Used:
+		c.Usage = e.Usage
+	case llm.Finished:
+		c.Finish, c.Outcome = e.Finish, string(e.Finish.Reason)
+	case llm.Failed:
+		c.Err, c.Outcome = e.Err, string(fault.CodeOf(e.Err))
+	}
+	if e.Content() && c.First == 0 {
+		c.First = max(p.Now().Sub(c.Started), 1)
+	}
+}
+
+func (p *provider) keep(ctx context.Context, c Call) error {
+	c.Took = p.Now().Sub(c.Started)
+	if price, ok := p.Price(c.Model.Name); ok {
+		c.Cost, c.Priced = price.Cost(c.Usage), true
+	}
+	if err := p.Recorder.Record(context.WithoutCancel(ctx), c); err != nil {
+		if _, ok := fault.Of(err); ok {
+			return err
+		}
+		return fault.New(fault.Failed, "record call of %s: %w", c.Model, err)
+	}
+	return nil
+}

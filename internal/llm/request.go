@@ -1,0 +1,69 @@
+package llm
+
+import (
+	"encoding/json"
+
+	"ramet/internal/fault"
+)
+
+// Tool is something that a model may call.
+type Tool struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	Schema      json.RawMessage `json:"schema"` // JSON Schema of the arguments, an object
+}
+
+// Effort is how hard a model should think. Empty leaves it to the vendor.
+type Effort string
+
+// The efforts. A model that does not know one gets the nearest it has.
+const (
+	Low    Effort = "low"
+	Medium Effort = "medium"
+	High   Effort = "high"
+)
+
+// Request is what a model is asked.
+type Request struct {
+	Model       string    `json:"model"` // the vendor's name for it
+	Messages    []Message `json:"messages"`
+	Tools       []Tool    `json:"tools,omitempty"`
+	MaxTokens   int64     `json:"max_tokens,omitempty"`  // of the answer; 0 is what the model allows
+	Temperature *float64  `json:"temperature,omitempty"` // nil leaves it to the vendor
+	Effort      Effort    `json:"effort,omitempty"`
+	// CacheAfter lists messages, by index, up to which the request will be sent
+	// again: vendors that cache on demand are told so. Tools count as standing
+	// before the first message.
+	CacheAfter []int `json:"cache_after,omitempty"`
+}
+
+// Check refuses what no vendor would take, before anything is sent.
+func (r Request) Check() error {
+	bad := func(format string, args ...any) error {
+		return fault.New(fault.ProviderBadRequest, "ask model: "+format, args...)
+	}
+	if r.Model == "" {
+		return bad("no model is named")
+	}
+	if len(r.Messages) == 0 {
+		return bad("there is no message")
+	}
+	for i, m := range r.Messages {
+		switch m.Role {
+		case System, User, Assistant, ToolRole:
+		default:
+			return bad("message %d has the role %.20q", i, m.Role)
+		}
+		for _, p := range m.Parts {
+			if p.Type == ToolCall && !json.Valid(p.Args) {
+				return bad("message %d: the arguments of call %.40q are no JSON", i, p.CallID)
+			}
+		}
+	}
+	for _, t := range r.Tools {
+		if t.Name == "" || !json.Valid(t.Schema) {
+			return bad("tool %.40q has no name or no JSON schema", t.Name)
+		}
+	}
+	return nil
+}

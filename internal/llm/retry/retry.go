@@ -1,0 +1,125 @@
+// Package retry repeats calls that failed for a passing reason: a rate limit, an
+// overloaded or failing server, a network that broke. It waits between attempts,
+// longer each time and never all at once (jitter), at least as long as the server
+// asks for, and says so with a Retry event.
+//
+// It promises that a call is repeated only while nothing of an answer was shown,
+// only where its Failure says that this can help, and not more often than
+// Options.Attempts. When ctx ends while it waits, it stops at once.
+package retry
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"math/rand/v2"
+	"time"
+
+	"ramet/internal/llm"
+)
+
+// Options is how patient to be; zero values are the defaults.
+type Options struct {
+	Attempts int           // in all; 5
+	First    time.Duration // the first wait; 500 ms. It doubles each time
+	Most     time.Duration // the longest wait; 30 s
+	// Patience is the longest wait that a server may ask for; 2 min. If it asks
+	// for more, the call has failed.
+	Patience time.Duration
+	Random   func() float64 // in [0, 1)
+}
+
+type provider struct {
+	next llm.Provider
+	Options
+}
+
+// New puts patience around a provider.
+func New(next llm.Provider, o Options) llm.Provider {
+	if o.Attempts <= 0 {
+		o.Attempts = 5
+	}
+	if o.First <= 0 {
+		o.First = 500 * time.Millisecond
+	}
+	if o.Most <= 0 {
+		o.Most = 30 * time.Second
+	}
+	if o.Patience <= 0 {
+		o.Patience = 2 * time.Minute
+	}
+	if o.Random == nil {
+		o.Random = rand.Float64
+	}
+	return &provider{next, o}
+}
+
+func (p *provider) Stream(ctx context.Context, r llm.Request) iter.Seq[llm.Event] {
+	return func(yield func(llm.Event) bool) {
+		for attempt := 1; ; attempt++ {
+			failed, over := p.attempt(ctx, r, yield)
+			if over {
+				return
+			}
+			wait, again := p.wait(failed.Err, attempt)
+			if !again {
+				yield(failed)
+				return
+			}
+			notice := llm.Attempt{Number: attempt, Of: p.Attempts, Wait: wait, Err: failed.Err}
+			if !yield(llm.Event{Type: llm.Retry, Retry: notice}) {
+				return
+			}
+			if !pause(ctx, wait) {
+				yield(llm.Fail(llm.Ended(ctx)))
+				return
+			}
+		}
+	}
+}
+
+// attempt passes on one attempt. It holds a failure back as long as nothing of
+// the answer was shown; else it is over.
+func (p *provider) attempt(ctx context.Context, r llm.Request, yield func(llm.Event) bool) (failed llm.Event, over bool) {
+	shown := false
+	for e := range p.next.Stream(ctx, r) {
+		if e.Type == llm.Failed && !shown {
+			return e, false
+		}
+		shown = shown || e.Content()
+		if !yield(e) || e.Terminal() {
+			return e, true
+		}
+	}
+	cut := llm.Fail(llm.Cut(nil))
+	if shown {
+		yield(cut)
+	}
+	return cut, shown
+}
+
+// wait is how long to wait before the next attempt, if there is to be one.
+func (p *provider) wait(err error, attempt int) (time.Duration, bool) {
+	why, ok := errors.AsType[*llm.Failure](err)
+	if !ok || !why.Again || attempt >= p.Attempts || why.After > p.Patience {
+		return 0, false
+	}
+	wait := p.First
+	for range attempt - 1 {
+		wait = min(2*wait, p.Most)
+	}
+	// Half of it at least, so that a server has time; not the same for all.
+	wait = wait/2 + time.Duration(p.Random()*float64(wait/2))
+	return max(wait, why.After), true
+}
+
+func pause(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-t.C:
+		return ctx.Err() == nil
+	}
+}

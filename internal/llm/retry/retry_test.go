@@ -1,0 +1,148 @@
+package retry
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"ramet/internal/fault"
+	"ramet/internal/llm"
+)
+
+// takes answers each call with the next list of events.
+func takes(lists ...[]llm.Event) (llm.Provider, *int) {
+	n := new(int)
+	return llm.Func(func(context.Context, llm.Request) iter.Seq[llm.Event] {
+		list := lists[min(*n, len(lists)-1)]
+		*n++
+		return slices.Values(list)
+	}), n
+}
+
+func failed(code fault.Code, again bool, after time.Duration) llm.Event {
+	return llm.Fail(fault.New(code, "x: %w", &llm.Failure{Says: "no", Again: again, After: after}))
+}
+
+var (
+	sent   = llm.Event{Type: llm.Sent}
+	delta  = llm.Event{Type: llm.TextDelta, Text: "a"}
+	finish = llm.Event{Type: llm.Finished, Finish: llm.Finish{Reason: llm.Stop, Raw: "stop"}}
+	busy   = failed(fault.ProviderOverloaded, true, 0)
+)
+
+func run(t *testing.T, p llm.Provider, o Options) (events []llm.Event, took time.Duration) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		events = slices.Collect(New(p, o).Stream(t.Context(), llm.Request{}))
+		took = time.Since(began)
+	})
+	return events, took
+}
+
+func half() float64 { return 0.5 }
+
+func TestItWaitsLongerEachTimeAndSaysSo(t *testing.T) {
+	p, n := takes([]llm.Event{sent, busy}, []llm.Event{sent, busy}, []llm.Event{sent, busy}, []llm.Event{sent, delta, finish})
+	events, took := run(t, p, Options{Random: half})
+	var waits []time.Duration
+	for _, e := range events {
+		if e.Type == llm.Retry {
+			waits = append(waits, e.Retry.Wait)
+			if e.Retry.Number != len(waits) || e.Retry.Of != 5 || !fault.Is(e.Retry.Err, fault.ProviderOverloaded) {
+				t.Errorf("%+v", e.Retry)
+			}
+		}
+	}
+	ms := time.Millisecond
+	if !slices.Equal(waits, []time.Duration{375 * ms, 750 * ms, 1500 * ms}) || took != 2625*ms || *n != 4 {
+		t.Errorf("waited %v, %v in all, %d calls", waits, took, *n)
+	}
+	if events[len(events)-1].Type != llm.Finished {
+		t.Errorf("ended with %+v", events[len(events)-1])
+	}
+}
+
+func TestJitterStaysBetweenHalfAndWhole(t *testing.T) {
+	for _, c := range []struct {
+		random float64
+		want   time.Duration
+	}{{0, 250 * time.Millisecond}, {0.999999999, 500 * time.Millisecond}} {
+		p, _ := takes([]llm.Event{busy}, []llm.Event{finish})
+		if _, took := run(t, p, Options{Random: func() float64 { return c.random }}); (took - c.want).Abs() > time.Millisecond {
+			t.Errorf("%v: %v", c.random, took)
+		}
+	}
+}
+
+func TestTheServersWordCounts(t *testing.T) {
+	p, n := takes([]llm.Event{failed(fault.ProviderRateLimit, true, 7*time.Second)}, []llm.Event{finish})
+	if _, took := run(t, p, Options{Random: half}); took != 7*time.Second || *n != 2 {
+		t.Errorf("waited %v, %d calls", took, *n)
+	}
+	p, n = takes([]llm.Event{failed(fault.ProviderRateLimit, true, time.Hour)}, []llm.Event{finish})
+	if events, took := run(t, p, Options{}); took != 0 || *n != 1 || events[0].Type != llm.Failed {
+		t.Errorf("an hour: waited %v, %d calls", took, *n)
+	}
+}
+
+func TestItIsBounded(t *testing.T) {
+	p, n := takes([]llm.Event{sent, busy})
+	events, took := run(t, p, Options{Attempts: 12, Random: half})
+	if *n != 12 || events[len(events)-1].Type != llm.Failed || took > 12*30*time.Second {
+		t.Errorf("%d calls in %v, last %+v", *n, took, events[len(events)-1])
+	}
+}
+
+func TestWhatIsNotRepeated(t *testing.T) {
+	for name, c := range map[string][]llm.Event{
+		"a wrong key":            {sent, failed(fault.ProviderAuth, false, 0)},
+		"a failure without word": {sent, llm.Fail(errors.New("boom"))},
+		"cancelled":              {sent, llm.Fail(fault.New(fault.Cancelled, "x"))},
+		"after text":             {sent, delta, busy},
+		"after thinking":         {sent, {Type: llm.ThinkingDelta, Text: "a"}, busy},
+		"after a call began":     {sent, {Type: llm.ToolStart}, busy},
+		"an answer":              {sent, delta, finish},
+		"cut after text":         {sent, delta},
+	} {
+		p, n := takes(c, []llm.Event{finish})
+		events, _ := run(t, p, Options{})
+		last := events[len(events)-1]
+		if *n != 1 || !last.Terminal() {
+			t.Errorf("%s: %d calls, last %+v", name, *n, last)
+		}
+		if name == "cut after text" && !fault.Is(last.Err, fault.StreamCut) {
+			t.Errorf("%s: %v", name, last.Err)
+		}
+	}
+	p, n := takes([]llm.Event{sent}, []llm.Event{finish}) // cut before anything was shown
+	if run(t, p, Options{}); *n != 2 {
+		t.Errorf("cut before text: %d calls", *n)
+	}
+}
+
+func TestItStopsWaitingAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		p, _ := takes([]llm.Event{failed(fault.ProviderRateLimit, true, time.Minute)})
+		began := time.Now()
+		events := slices.Collect(New(p, Options{}).Stream(ctx, llm.Request{}))
+		if last := events[len(events)-1]; !fault.Is(last.Err, fault.TimedOut) || time.Since(began) != 100*time.Millisecond {
+			t.Errorf("%v after %v", last.Err, time.Since(began))
+		}
+	})
+	p, n := takes([]llm.Event{sent, busy})
+	for e := range New(p, Options{}).Stream(t.Context(), llm.Request{}) {
+		if e.Type == llm.Retry {
+			break
+		}
+	}
+	if *n != 1 {
+		t.Error("it went on without a consumer")
+	}
+}
