@@ -167,7 +167,7 @@ func cut(s string, n int) string { return strings.ToValidUTF8(s[:min(n, len(s))]
 
 func (tell *teller) read() {
 	root := "../.."
-	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		// Not this package, and no made-up secrets, which scanners would find.
 		if err == nil && d.IsDir() && (d.Name() == "bench" || d.Name() == "secret" || d.Name() == "testdata") {
 			return filepath.SkipDir
