@@ -2,6 +2,7 @@ package registry
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"ramet/internal/agent"
@@ -107,11 +108,18 @@ func CheckDrafts(drafts []history.Draft) error {
 // maxField is the longest text in a row of the registry: that of a path.
 const maxField = 4096
 
+// Separator stands between the texts of a row when a store reads them together
+// (ASCII's unit separator). No text of the registry holds it.
+const Separator = "\x1f"
+
 // CheckField refuses a text that a row of the registry and the JSON of its
 // history would not hold alike. Empty is none.
 func CheckField(what, s string) error {
 	if s == "" {
 		return nil
+	}
+	if strings.Contains(s, Separator) {
+		return fault.New(fault.InvalidText, "%s holds a unit separator (0x1f)", what).WithHint("leave it out")
 	}
 	return text.Check(fault.InvalidText, what, s, maxField)
 }

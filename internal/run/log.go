@@ -7,6 +7,7 @@ import (
 	"iter"
 
 	"ramet/internal/fault"
+	"ramet/internal/shape"
 )
 
 // Entry is an event with its place in the log.
@@ -78,7 +79,7 @@ func (d Draft) Check() error {
 	case n != len(d.Payload):
 		return d.invalid("payload is not in RFC 8785 form: something follows the value")
 	}
-	return CheckPayload(d.Type, d.Payload)
+	return checkPayload(d.Type, d.Payload, (*shape.Shape).CheckValid) // canonical, so it is JSON
 }
 
 // lineFrame is more than a line needs besides payload and type.

@@ -18,6 +18,12 @@ func (s *Shape) Check(text []byte) error {
 	if !jsontext.Value(text).IsValid() {
 		return &Error{What: "not JSON: " + syntax(text)}
 	}
+	return s.CheckValid(text)
+}
+
+// CheckValid is Check for a text that is known to be JSON, and to have no key
+// twice.
+func (s *Shape) CheckValid(text []byte) error {
 	v, _ := next(text, 0)
 	return s.check(v, nil)
 }

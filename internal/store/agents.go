@@ -28,30 +28,32 @@ type reader struct {
 	d Dialect
 }
 
-// What cannot hold a space, words and numbers, is read as one column: the
+// What cannot hold a space, words and numbers, is read as one column, and so are
+// the texts, between separators that registry.CheckField keeps out of them: the
 // SQLite driver takes as long for a column as for five of these, and a tree has
 // thousands of rows.
 const (
 	treeWords    = `uuid, genesis_id, coalesce(parent_uuid, ''), status, coalesce(name, ''), created_at, own, total`
 	agentWords   = treeWords + `, coalesce(fork_message_id, 0), depth, coalesce(ended_at, 0), lease_epoch, coalesce(lease_until, 0), head_id`
 	treeColumns  = `concat_ws(' ', ` + treeWords + `)`
-	agentColumns = `concat_ws(' ', ` + agentWords + `), head_hash, provider, model, cwd, end_reason, lease_owner`
+	agentTexts   = `provider, model, cwd, coalesce(end_reason, ''), coalesce(lease_owner, '')`
+	agentColumns = `concat_ws(' ', ` + agentWords + `), head_hash, concat_ws('` + registry.Separator + `', ` + agentTexts + `)`
 )
 
 // agentScan reads rows of agents, one after the other, into the same place.
 type agentScan struct {
 	agent.Agent
-	brief         bool
-	packed        string
-	hash          []byte
-	reason, owner sql.Null[string]
-	into          []any
+	brief       bool
+	packed      string
+	hash        []byte
+	texts, last string
+	into        []any
 }
 
 // scanAgents reads agentColumns, and what stands behind them into more.
 func scanAgents(more ...any) *agentScan {
 	s := &agentScan{}
-	s.into = append([]any{&s.packed, &s.hash, &s.Provider, &s.Model, &s.Cwd, &s.reason, &s.owner}, more...)
+	s.into = append([]any{&s.packed, &s.hash, &s.texts}, more...)
 	return s
 }
 
@@ -73,12 +75,27 @@ func (s *agentScan) read(scan func(...any) error) error {
 	if !s.brief {
 		s.ForkMessage, s.Depth, s.EndedAt = id.Message(w.number()), int(w.number()), fromMicros(w.number())
 		s.Lease.Epoch, s.Lease.Until, s.Head = w.number(), fromMicros(w.number()), id.Message(w.number())
-		s.HeadHash, s.EndReason, s.Lease.Owner = toHash(s.hash), s.reason.V, s.owner.V
+		s.HeadHash = toHash(s.hash)
+		w.bad = w.bad || !s.split()
 	}
 	if w.bad || w.rest != "" {
 		return fmt.Errorf("%.200q is no row of an agent", s.packed)
 	}
 	return nil
+}
+
+// split takes the texts apart. Most rows have the same as the one before.
+func (s *agentScan) split() bool {
+	if s.texts == s.last && s.last != "" {
+		return true
+	}
+	parts := strings.Split(s.texts, registry.Separator)
+	if len(parts) != 5 {
+		return false
+	}
+	s.Provider, s.Model, s.Cwd, s.EndReason, s.Lease.Owner = parts[0], parts[1], parts[2], parts[3], parts[4]
+	s.last = s.texts
+	return true
 }
 
 // words are what stands between single spaces.

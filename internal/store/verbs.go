@@ -213,6 +213,9 @@ func (s *Store) erase(ctx context.Context, tx *sql.Tx, m id.Message) error {
 
 // Acquire implements agent.Leases.
 func (s *Store) Acquire(ctx context.Context, name id.Agent, owner string, ttl time.Duration) (agent.Lease, error) {
+	if err := registry.CheckField("the owner of a lease", owner); err != nil {
+		return agent.Lease{}, err
+	}
 	return s.relet(ctx, "acquire lease", name, func(a agent.Agent, now time.Time) (agent.Lease, error) {
 		if err := agent.NeedLiving(a); err != nil {
 			return a.Lease, err
