@@ -28,7 +28,7 @@ fuzz: ## fuzz every target in turn (FUZZTIME=2m each)
 	@grep -rEo --include='*_test.go' '^func Fuzz\w+' . | sed -E 's|/[^/]*:func | |' | sort | \
 	while read -r folder target; do \
 		echo "== $$folder $$target"; \
-		go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) "$$folder"; \
+		go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x "$$folder"; \
 	done
 
 bench: ## run the benchmarks at full size into docs/benchmarks
