@@ -102,7 +102,7 @@ func Remove(ctx context.Context, home, vendor string) error {
 	})
 }
 
-func change(ctx context.Context, home string, do func(map[string]string) error) (err error) {
+func change(ctx context.Context, home string, do func(map[string]string) error) error {
 	path := Path(home)
 	if _, statErr := os.Stat(home); statErr == nil || !errors.Is(statErr, fs.ErrNotExist) {
 		// Nothing to change is found out before anything is made.
@@ -119,26 +119,19 @@ func change(ctx context.Context, home string, do func(map[string]string) error) 
 	if err := durable.MakeFolder(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	lock, err := durable.Lock(ctx, path+".lock")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if unlockErr := lock.Unlock(); err == nil {
-			err = unlockErr
+	return durable.While(ctx, path, func() error {
+		keys, err := read(path)
+		if err != nil {
+			return err
 		}
-	}()
-	keys, err := read(path)
-	if err != nil {
-		return err
-	}
-	if err := do(keys); err != nil {
-		return err
-	}
-	var b strings.Builder
-	for _, vendor := range slices.Sorted(maps.Keys(keys)) {
-		// Keys are plain ASCII, for which Go and TOML quote alike.
-		fmt.Fprintf(&b, "%s = %s\n", vendor, strconv.Quote(keys[vendor]))
-	}
-	return durable.WriteFile(path, []byte(b.String()), 0o600)
+		if err := do(keys); err != nil {
+			return err
+		}
+		var b strings.Builder
+		for _, vendor := range slices.Sorted(maps.Keys(keys)) {
+			// Keys are plain ASCII, for which Go and TOML quote alike.
+			fmt.Fprintf(&b, "%s = %s\n", vendor, strconv.Quote(keys[vendor]))
+		}
+		return durable.WriteFile(path, []byte(b.String()), 0o600)
+	})
 }
