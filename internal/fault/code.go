@@ -10,6 +10,7 @@ const (
 	Failed         Code = "FAILED"
 	BudgetExceeded Code = "BUDGET_EXCEEDED"
 	TimedOut       Code = "TIMEOUT"
+	LoopDetected   Code = "LOOP_DETECTED"
 
 	Usage         Code = "USAGE"
 	InvalidID     Code = "INVALID_ID"
@@ -72,6 +73,7 @@ var table = []Row{
 	{Failed, 1, "the work itself failed"},
 	{BudgetExceeded, 1, "a limit on cost, tokens, steps or time was reached"},
 	{TimedOut, 1, "the time allowed ran out"},
+	{LoopDetected, 1, "a model repeats a call that fails"},
 	{Usage, 2, "unknown command or flag, or a missing or superfluous argument"},
 	{InvalidID, 2, "an id or prefix that cannot name anything"},
 	{InvalidName, 2, "an agent name that breaks the naming rule"},

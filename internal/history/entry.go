@@ -55,6 +55,37 @@ type Meta struct {
 	LetterID string `json:"letter_id,omitempty"` // mail
 	To       string `json:"to,omitempty"`
 	Body     string `json:"body_commitment,omitempty"`
+
+	Call   *Call   `json:"call,omitempty"`   // usage
+	Budget *Budget `json:"budget,omitempty"` // command budget
+}
+
+// Call is what a usage entry tells of one call of a model. Money and tokens are
+// whole numbers below 2^53, which RFC 8785 keeps as they are.
+type Call struct {
+	Model      string `json:"model"`             // vendor/name
+	Request    string `json:"request,omitempty"` // SHA-256 of the bytes sent, in hex
+	Outcome    string `json:"outcome"`           // a finish reason, a fault code, or abandoned
+	Input      int64  `json:"input"`
+	Output     int64  `json:"output"`
+	CacheRead  int64  `json:"cache_read"`
+	CacheWrite int64  `json:"cache_write"`
+	Reasoning  int64  `json:"reasoning"`
+	Cost       int64  `json:"cost_nano_usd"`
+	Priced     bool   `json:"priced"` // false: nobody knows the price, and Cost is 0
+	Attempts   int    `json:"attempts"`
+	FirstMS    int64  `json:"first_ms"`
+	TookMS     int64  `json:"took_ms"`
+}
+
+// Tokens is all tokens of the call, each counted once.
+func (c Call) Tokens() int64 { return c.Input + c.Output + c.CacheRead + c.CacheWrite }
+
+// Budget is what an agent and everything below it may spend in all, from its
+// birth on; nil is no limit.
+type Budget struct {
+	Tokens *int64 `json:"tokens,omitempty"`
+	Cost   *int64 `json:"cost_nano_usd,omitempty"`
 }
 
 // Decode reads the meta of an entry.

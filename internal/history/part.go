@@ -36,6 +36,11 @@ type Part struct {
 	Data      []byte          `json:"data,omitempty"` // image
 	Blob      *chain.Hash     `json:"blob,omitempty"`
 	Size      int64           `json:"size,omitempty"` // bytes in the blob
+
+	Malformed string          `json:"malformed,omitempty"` // tool_call: arguments that are no JSON object
+	Opaque    json.RawMessage `json:"opaque,omitempty"`    // what the vendor keeps in a part, unread
+	Origin    string          `json:"origin,omitempty"`    // the protocol that reads Signature and Opaque
+	Show      string          `json:"show,omitempty"`      // tool_result: the answer for people, where it differs
 }
 
 // Blob is a large piece of content, keyed by the hash of its bytes.

@@ -27,12 +27,14 @@ var rooms = []struct{ name, packages, mayImport string }{
 	{"words", "id chain fault text nearest shape llm", "words"},
 	{"domain", "agent history mail ledger run telemetry command", "words"},
 	{"registry", "registry", "words domain"},
-	{"models", "llm/wire llm/anthropic llm/responses llm/chat llm/gemini llm/script llm/retry llm/record llm/dial llm/llmtest", "words models"},
+	{"engine", "tool loop permit proc", "words domain registry engine models"},
+	{"models", "llm/wire llm/anthropic llm/responses llm/chat llm/gemini llm/script llm/retry llm/record llm/dial llm/offline llm/llmtest", "words models"},
 	{"shared", "durable database seal secret credential config printer workspace rundir pgtest mounttest", "words domain registry shared"},
+	{"tools", "tool/local tool/process sandbox worktree", "words domain registry engine shared tools"},
 	{"store", "store", "words domain registry shared store"},
 	{"logs", "run/ndjson run/sqllog run/logtest", "words domain shared"},
-	{"edges", "cli demo tui httpapi web", "words domain registry shared store edges"},
-	{"composition", "app", "words domain registry models shared store logs edges composition"},
+	{"edges", "cli demo tui httpapi web control", "words domain registry engine shared store edges"},
+	{"composition", "app", "words domain registry engine models tools shared store logs edges composition"},
 	{"house", "house bench", ""},
 }
 
@@ -52,7 +54,9 @@ var namers = map[string]string{
 	"ramet/internal/llm/responses":  "ramet/internal/llm/dial",
 	"ramet/internal/llm/chat":       "ramet/internal/llm/dial",
 	"ramet/internal/llm/gemini":     "ramet/internal/llm/dial",
+	"ramet/internal/llm/offline":    "ramet/internal/llm/dial",
 	"ramet/internal/llm/dial":       "ramet/internal/app",
+	"ramet/internal/tool/local":     "ramet/internal/app",
 	"ramet/internal/app":            "ramet/cmd/ramet",
 }
 

@@ -1,0 +1,51 @@
+package loop
+
+import (
+	"ramet/internal/history"
+	"ramet/internal/id"
+	"ramet/internal/llm"
+)
+
+// EventType says what happened.
+type EventType string
+
+// The events of a turn. The first group is of this package, the second of the
+// kernel around it.
+const (
+	TextDelta     EventType = "text_delta"     // Text
+	ThinkingDelta EventType = "thinking_delta" // Text
+	Recorded      EventType = "entry"          // Entry: it is durable
+	CallStarted   EventType = "call_started"   // CallID, Tool, Text: a line about it
+	CallOutput    EventType = "call_output"    // CallID, Tool, Text: a piece of what it prints
+	CallEnded     EventType = "call_ended"     // CallID, Tool, Text: for people, IsError
+	Retrying      EventType = "retrying"       // Attempt
+	Spent         EventType = "spent"          // Usage, Cost
+	Compacting    EventType = "compacting"     // Text: why
+	Note          EventType = "note"           // Text: something that people should know
+
+	TurnStarted EventType = "turn_started" // Text: the model
+	TurnEnded   EventType = "turn_ended"   // Outcome, Err
+	Asking      EventType = "asking"       // CallID, Tool, Text: waits for permission
+	Waiting     EventType = "waiting"      // Text: what a fork or a wait waits for
+	Forked      EventType = "forked"       // Children
+	Killed      EventType = "killed"       // Text: the reason
+	Mailed      EventType = "mailed"       // Text: from whom, to the agent
+)
+
+// Event is one thing that happened to an agent. Only the fields that its type
+// names are set, besides Agent.
+type Event struct {
+	Type     EventType
+	Agent    id.Agent
+	Text     string
+	CallID   string
+	Tool     string
+	IsError  bool
+	Entry    *history.Entry
+	Attempt  llm.Attempt
+	Usage    llm.Usage
+	Cost     llm.Money
+	Children []id.Agent
+	Outcome  *Outcome
+	Err      error
+}

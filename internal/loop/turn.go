@@ -1,0 +1,89 @@
+package loop
+
+import (
+	"context"
+
+	"ramet/internal/chain"
+	"ramet/internal/history"
+	"ramet/internal/id"
+	"ramet/internal/llm"
+	"ramet/internal/tool"
+)
+
+// Journal is the history of the agent whose turn it is.
+type Journal interface {
+	// Append writes entries; they are durable when it returns.
+	Append(ctx context.Context, drafts ...history.Draft) ([]history.Entry, error)
+	// Since reads own entries that are newer than one, oldest first: those that
+	// tools wrote.
+	Since(ctx context.Context, after id.Message) ([]history.Entry, error)
+	// Replay reads the context anew, after a compaction.
+	Replay(ctx context.Context) (*history.Context, error)
+	// Blob reads a large content.
+	Blob(ctx context.Context, h chain.Hash) ([]byte, error)
+	// Streaming takes what was shown of the reply so far, to keep it should the
+	// process die. It returns at once; the text is written within a second.
+	Streaming(text string)
+}
+
+// Guard decides about calls.
+type Guard interface {
+	// Decide permits a call, or refuses it with a DENIED fault whose text the model
+	// reads. It may ask the user, and then takes as long as that takes.
+	Decide(ctx context.Context, s tool.Spec, c tool.Call) (tool.Grant, error)
+}
+
+// Purse knows what may still be spent.
+type Purse interface {
+	// Left is what the agent may still spend, by its own limits and those of its
+	// ancestors. Nothing left is BUDGET_EXCEEDED, which says whose limit it is.
+	Left(ctx context.Context) (Allowance, error)
+}
+
+// Allowance is a remainder.
+type Allowance struct {
+	Tokens *int64     // nil: no limit
+	Cost   *llm.Money // nil: no limit
+}
+
+// Turn is what a turn depends on.
+type Turn struct {
+	Agent    id.Agent
+	Provider llm.Provider
+	Ref      llm.Ref       // the model
+	Model    llm.Model     // what is known of it
+	System   []llm.Message // overlays, in front of the context; not part of any history
+	Tools    tool.Box
+	Journal  Journal
+	Guard    Guard
+	Purse    Purse
+	Limits   Limits
+	// Acting is held from before a message that calls tools is written until all
+	// its results are: no fork comes between. nil: nobody forks.
+	Acting func(context.Context) (release func(), err error)
+	// Clean takes our own credentials out of a text before it is kept, sent or
+	// shown. nil: there are none.
+	Clean func(string) string
+	Emit  func(Event) // never nil; called by one goroutine at a time
+}
+
+// Limits bound one turn.
+type Limits struct {
+	Steps   int // calls of the model; 0: 100
+	Repeats int // identical calls that fail in a row; 0: 3
+	// Fill is the part of the model's context, in percent, above which the
+	// conversation is compacted; 0: 80.
+	Fill int
+}
+
+// Outcome is how a turn ended.
+type Outcome struct {
+	Text   string // the model's last text
+	Steps  int
+	Usage  llm.Usage
+	Cost   llm.Money
+	Calls  int  // tool calls that were made
+	Denied int  // of these, how many were not permitted
+	Worked int  // of these, how many did what they were asked
+	Ended  bool // the agent ended itself
+}

@@ -1,0 +1,98 @@
+// Package tool is what a model can do besides speaking: the port that every tool
+// stands behind, and the checks that each call passes before anything runs.
+//
+// A tool promises:
+//
+//   - Its description, for the model, is a .md file beside its code.
+//   - It answers twice: for the model and for the person who watches.
+//   - What goes wrong in it is an answer (IsError), which the model reads and can
+//     act upon. An error is returned only where the turn itself cannot go on: the
+//     context ended, or the store failed.
+//   - When ctx ends it stops at once, and nothing that it started runs on.
+package tool
+
+import (
+	"context"
+	"encoding/json"
+
+	"ramet/internal/id"
+	"ramet/internal/shape"
+)
+
+// Access is what a tool can do to the world; permission hangs on it.
+type Access string
+
+// The kinds of access.
+const (
+	Reads     Access = "reads"     // looks at files of the workspace: runs unasked
+	Writes    Access = "writes"    // changes files of the workspace
+	Commands  Access = "commands"  // runs programs
+	Processes Access = "processes" // acts on agents: unasked, within budget and descent
+)
+
+// Spec is what is known of a tool without running it.
+type Spec struct {
+	Name        string
+	Description string // Markdown, for the model
+	Args        *shape.Shape
+	Access      Access
+	// Subject is what a permission rule is held against: a path relative to the
+	// workspace with forward slashes, or a command line. nil: nothing.
+	Subject func(args json.RawMessage) string
+	// Summary is one line for people about a call: what exactly would be done. nil:
+	// the arguments.
+	Summary func(args json.RawMessage) string
+}
+
+// Tool is something that a model can call.
+type Tool interface {
+	Spec() Spec
+	// Run carries out one call, whose arguments have the shape and which was
+	// permitted. Calls of several tools, and of a tool that only reads, may run
+	// concurrently.
+	Run(ctx context.Context, c Call) (Answer, error)
+}
+
+// Batch is a tool whose calls of one message are carried out together, after all
+// the others of that message.
+type Batch interface {
+	Tool
+	// RunAll carries out the calls and writes their results into the history
+	// itself, in one transaction. With an error nothing happened, and nothing was
+	// written; one that is a fault becomes the result of each call.
+	RunAll(ctx context.Context, calls []Call) error
+}
+
+// Grant is how a call may act.
+type Grant string
+
+// The grants.
+const (
+	Free    Grant = "free"    // permitted by the user or a rule, or harmless
+	Confine Grant = "confine" // unasked, so only inside the sandbox
+)
+
+// Call is one call of a tool.
+type Call struct {
+	Agent  id.Agent
+	ID     string // the model's name for it
+	Name   string
+	Args   json.RawMessage // a JSON object of the tool's shape
+	Grant  Grant
+	Output func([]byte) // takes what a command prints, as it comes; never nil
+}
+
+// Answer is the result of a call.
+type Answer struct {
+	Text    string // for the model
+	Show    string // for people, such as a diff; empty: the text
+	IsError bool
+	// Recorded says that the result stands in the history already: the tool wrote
+	// it together with what it changed.
+	Recorded bool
+	// Ends says that the turn is over, because the agent is.
+	Ends bool
+}
+
+// Failed is an answer that says what went wrong.
+func Failed(text string) Answer { return Answer{Text: text, IsError: true} }
