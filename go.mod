@@ -22,7 +22,13 @@ require (
 	modernc.org/sqlite v1.60.1
 )
 
-require github.com/charmbracelet/x/etag v0.2.0 // indirect
+require (
+	github.com/aymanbagabas/go-udiff v0.4.1 // indirect
+	github.com/bmatcuk/doublestar/v4 v4.9.1 // indirect
+	github.com/charmbracelet/x/etag v0.2.0 // indirect
+	github.com/landlock-lsm/go-landlock v0.11.0 // indirect
+	mvdan.cc/sh/v3 v3.14.1 // indirect
+)
 
 require (
 	dario.cat/mergo v1.0.1 // indirect
