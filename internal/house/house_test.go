@@ -24,13 +24,13 @@ import (
 // tests) may import its own subpackages, the rooms listed, and code from outside
 // ramet.
 var rooms = []struct{ name, packages, mayImport string }{
-	{"words", "id chain fault text nearest shape llm", "words"},
+	{"words", "id chain fault text nearest shape llm bus", "words"},
 	{"domain", "agent history mail ledger run telemetry command", "words"},
 	{"registry", "registry", "words domain"},
-	{"engine", "tool loop permit proc", "words domain registry engine models"},
+	{"engine", "tool loop permit proc tool/process", "words domain registry engine models"},
 	{"models", "llm/wire llm/anthropic llm/responses llm/chat llm/gemini llm/script llm/retry llm/record llm/dial llm/offline llm/llmtest", "words models"},
-	{"shared", "durable database seal secret credential config printer workspace rundir pgtest mounttest", "words domain registry shared"},
-	{"tools", "tool/local tool/process sandbox worktree", "words domain registry engine shared tools"},
+	{"shared", "durable database seal secret credential config printer workspace rundir worktree pgtest mounttest", "words domain registry shared"},
+	{"tools", "tool/local sandbox", "words domain registry engine shared tools"},
 	{"store", "store", "words domain registry shared store"},
 	{"logs", "run/ndjson run/sqllog run/logtest", "words domain shared"},
 	{"edges", "cli demo tui httpapi web control", "words domain registry engine shared store edges"},

@@ -1,0 +1,100 @@
+// Package bus hands what happens to those who want to know. A publisher never
+// waits for a reader: each has a queue of its own, without a bound, so nothing is
+// lost as long as it reads on.
+package bus
+
+import (
+	"context"
+	"iter"
+	"sync"
+)
+
+// Bus carries values of one type. The zero Bus is ready for use.
+type Bus[T any] struct {
+	mu     sync.Mutex
+	queues map[*queue[T]]bool
+	closed bool
+}
+
+type queue[T any] struct {
+	waiting []T
+	over    bool          // nothing more is put in
+	wake    chan struct{} // has room for one: something changed
+}
+
+// Publish hands a value to every reader there is now.
+func (b *Bus[T]) Publish(v T) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for q := range b.queues {
+		q.waiting = append(q.waiting, v)
+		q.ring()
+	}
+}
+
+func (q *queue[T]) ring() {
+	select {
+	case q.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Subscribe begins to listen at once; the values are ranged over later, once. They
+// end when ctx does; or, after everything that was published before, when enough
+// is called or the bus is closed.
+func (b *Bus[T]) Subscribe(ctx context.Context) (values iter.Seq[T], enough func()) {
+	q := &queue[T]{wake: make(chan struct{}, 1)}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.queues == nil {
+		b.queues = map[*queue[T]]bool{}
+	}
+	q.over = b.closed
+	if !b.closed {
+		b.queues[q] = true
+	}
+	context.AfterFunc(ctx, func() { b.leave(q) })
+	return func(yield func(T) bool) {
+		defer b.leave(q)
+		for {
+			b.mu.Lock()
+			batch, over := q.waiting, q.over
+			q.waiting = nil
+			b.mu.Unlock()
+			for _, v := range batch {
+				if ctx.Err() != nil || !yield(v) {
+					return
+				}
+			}
+			if over {
+				return
+			}
+			select {
+			case <-q.wake:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}, func() { b.leave(q) }
+}
+
+// leave puts nothing more into a queue.
+func (b *Bus[T]) leave(q *queue[T]) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.queues, q)
+	q.over = true
+	q.ring()
+}
+
+// Close lets readers end once they have read everything.
+func (b *Bus[T]) Close() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.closed = true
+	for q := range b.queues {
+		q.over = true
+		q.ring()
+	}
+	b.queues = nil
+}

@@ -1,0 +1,72 @@
+package bus
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"testing"
+)
+
+func TestEveryReaderGetsEverythingInOrder(t *testing.T) {
+	var b Bus[int]
+	b.Publish(-1) // before anybody listens
+	var got [3][]int
+	var readers sync.WaitGroup
+	for i := range got {
+		values, _ := b.Subscribe(t.Context())
+		readers.Go(func() { got[i] = slices.Collect(values) })
+	}
+	want := []int{}
+	for i := range 10_000 {
+		b.Publish(i)
+		want = append(want, i)
+	}
+	b.Close()
+	readers.Wait()
+	for i := range got {
+		if !slices.Equal(got[i], want) {
+			t.Errorf("reader %d got %d values", i, len(got[i]))
+		}
+	}
+	late, _ := b.Subscribe(t.Context())
+	if got := slices.Collect(late); len(got) > 0 {
+		t.Errorf("%v after the end", got)
+	}
+}
+
+func TestAReaderCanLeave(t *testing.T) {
+	var b Bus[int]
+	ctx, cancel := context.WithCancel(t.Context())
+	values, _ := b.Subscribe(ctx)
+	b.Publish(1)
+	cancel()
+	if got := slices.Collect(values); len(got) > 0 {
+		t.Errorf("got %v", got)
+	}
+	values, _ = b.Subscribe(t.Context())
+	b.Publish(2)
+	b.Publish(3)
+	for v := range values {
+		if v != 2 {
+			t.Errorf("got %d", v)
+		}
+		break
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.queues) != 0 {
+		t.Errorf("%d queues are left", len(b.queues))
+	}
+}
+
+func TestEnoughLeavesNothingOut(t *testing.T) {
+	var b Bus[int]
+	values, enough := b.Subscribe(t.Context())
+	b.Publish(1)
+	b.Publish(2)
+	enough()
+	b.Publish(3)
+	if got := slices.Collect(values); !slices.Equal(got, []int{1, 2}) {
+		t.Errorf("got %v", got)
+	}
+}
