@@ -48,6 +48,9 @@ type Agent struct {
 	Own      int64 // own entries that reach the model
 	Total    int64 // messages in its context now, inherited ones included
 	Unread   int64 // letters waiting; filled by Directory.Agents
+
+	Spent  Spending // by its own calls of models
+	Budget Budget   // its own; those of its ancestors bind it too
 }
 
 // IsZero says whether this is agent 0.

@@ -48,6 +48,12 @@ func (c Claim) At(head id.Message) Claim {
 	return c
 }
 
+// Holder tells under which lease a claim writes; held is false for Passing.
+func (c Claim) Holder() (owner string, epoch int64, held bool) { return c.owner, c.epoch, c.held }
+
+// Head tells which newest own entry a claim demands, if it demands one.
+func (c Claim) Head() (head id.Message, ok bool) { return c.head, c.hasHead }
+
 // Admit decides whether a claim may write to an agent and returns the lease as
 // it stands after the verb. Pure: the store calls it with the row locked.
 func Admit(a Agent, c Claim, now time.Time) (Lease, error) {
@@ -90,6 +96,17 @@ func Renewed(a Agent, owner string, epoch int64, now time.Time, ttl time.Duratio
 	return Lease{Owner: owner, Epoch: epoch, Until: now.Add(ttl)}, nil
 }
 
+// Seized takes the lease from a holder that is known to be dead, though the
+// lease may be live: only if it is still that holder's, of that epoch; else
+// CONFLICT. The epoch is raised, in case the dead was only believed to be.
+func Seized(a Agent, from Lease, owner string, now time.Time, ttl time.Duration) (Lease, error) {
+	if from.Owner == "" || a.Lease.Owner != from.Owner || a.Lease.Epoch != from.Epoch {
+		return a.Lease, fault.New(fault.Conflict, "lease %d of %q on agent %s cannot be taken: the lease is number %d of %q",
+			from.Epoch, from.Owner, a.Label(), a.Lease.Epoch, a.Lease.Owner).WithHint("look again who holds it")
+	}
+	return Lease{Owner: owner, Epoch: from.Epoch + 1, Until: now.Add(ttl)}, nil
+}
+
 func leased(a Agent) error {
 	return fault.New(fault.Leased, "agent %s is held by %s until %s", a.Label(), a.Lease.Owner,
 		a.Lease.Until.UTC().Format(time.RFC3339)).WithHint("use that process, or wait until it ends")
@@ -98,6 +115,12 @@ func leased(a Agent) error {
 func fenced(a Agent, c Claim) error {
 	return fault.New(fault.Fenced, "lease %d of %s on agent %s is over: epoch is %d", c.epoch, c.owner, a.Label(),
 		a.Lease.Epoch).WithHint("nothing was written; acquire the lease again and read the history anew")
+}
+
+// Holding is a lease as its owner remembers it.
+type Holding struct {
+	Agent id.Agent
+	Epoch int64
 }
 
 // Leases hands out the right to write. Each verb is one transaction in the
@@ -110,4 +133,16 @@ type Leases interface {
 	Renew(ctx context.Context, a id.Agent, owner string, epoch int64, ttl time.Duration) (Lease, error)
 	// Release gives it back. Giving back a lost lease is no error.
 	Release(ctx context.Context, a id.Agent, owner string, epoch int64) error
+	// RenewAll prolongs every lease that owner has, also one that ran out and
+	// was taken by nobody, in one transaction. It returns what owner holds now,
+	// in no order: what is missing was lost to a kill or to another owner.
+	RenewAll(ctx context.Context, owner string, ttl time.Duration) ([]Holding, error)
+	// Leased lists the running agents whose lease has an owner, live or run
+	// out, in creation order, and the database's time. Its cost is that of the
+	// agents it lists.
+	Leased(ctx context.Context) ([]Agent, time.Time, error)
+	// Seize takes a lease away from a holder that is known to be dead, live or
+	// not. CONFLICT unless owner and epoch are still those of from, DEAD_AGENT
+	// for the dead.
+	Seize(ctx context.Context, a id.Agent, from Lease, owner string, ttl time.Duration) (Lease, error)
 }

@@ -103,3 +103,30 @@ func TestRenewed(t *testing.T) {
 		})
 	}
 }
+
+func TestSeized(t *testing.T) {
+	live := Lease{Owner: "j", Epoch: 3, Until: later}
+	for _, c := range []struct {
+		what        string
+		lease, from Lease
+		ok          bool
+	}{
+		{"a live lease", live, live, true},
+		{"one that ran out", Lease{Owner: "j", Epoch: 3, Until: ago}, live, true},
+		{"one that was renewed meanwhile", live, Lease{Owner: "j", Epoch: 3, Until: ago}, true},
+		{"another owner's", Lease{Owner: "i", Epoch: 3, Until: later}, live, false},
+		{"one of a later epoch", Lease{Owner: "j", Epoch: 4, Until: later}, live, false},
+		{"one that was given back", Lease{Epoch: 3}, live, false},
+		{"nobody's", Lease{Epoch: 3}, Lease{Epoch: 3}, false},
+	} {
+		t.Run(c.what, func(t *testing.T) {
+			got, err := Seized(Agent{Lease: c.lease}, c.from, "k", now, time.Minute)
+			if c.ok && (err != nil || got != Lease{Owner: "k", Epoch: 4, Until: now.Add(time.Minute)}) {
+				t.Errorf("%+v, %v", got, err)
+			}
+			if !c.ok && (!fault.Is(err, fault.Conflict) || got != c.lease) {
+				t.Errorf("%+v, %v", got, err)
+			}
+		})
+	}
+}

@@ -43,6 +43,7 @@ type audited struct {
 	ended  time.Time
 	reason string
 	dead   bool
+	bill   agent.Agent // only what Account keeps
 	// total counts the context as far as that can be done in passing: a rewind
 	// or compact needs the store's help, until the next clear.
 	total    int64
@@ -247,7 +248,7 @@ func (u *Auditor) content(r history.Record) error {
 // meaning keeps what later rows must agree with.
 func (u *Auditor) meaning(a *audited, e history.Entry) error {
 	switch e.Kind {
-	case history.Fork, history.Command, history.Killed, history.Redact, history.Mail:
+	case history.Fork, history.Command, history.Killed, history.Redact, history.Mail, history.Usage:
 	default:
 		return nil
 	}
@@ -258,6 +259,7 @@ func (u *Auditor) meaning(a *audited, e history.Entry) error {
 	if m.Name != nil {
 		a.name = *m.Name
 	}
+	Account(&a.bill, e.Kind, m)
 	switch e.Kind {
 	case history.Fork:
 		for _, child := range m.Children {
@@ -367,6 +369,11 @@ func (u *Auditor) row(a *audited) error {
 		return damage(a.ID, a.head, "has an end in the registry and none in its history")
 	case a.seq != a.Own:
 		return damage(a.ID, a.head, "has %d own messages, but the registry says %d", a.seq, a.Own)
+	case a.bill.Spent != a.Spent:
+		return damage(a.ID, a.head, "has spent %d tokens and %d nano-dollars, but the registry says %d and %d",
+			a.bill.Spent.Tokens, a.bill.Spent.Cost, a.Spent.Tokens, a.Spent.Cost)
+	case a.bill.Budget != a.Budget:
+		return damage(a.ID, a.head, "has another budget in its history than in the registry")
 	case a.IsZero() && a.Depth != 0:
 		return damage(a.ID, a.head, "is the root, but stands %d generations deep", a.Depth)
 	}

@@ -83,6 +83,7 @@ func (d *desk) write(tb testing.TB, who int, m id.Message, draft history.Draft) 
 		a.Own++
 		a.Total++
 	}
+	Account(a, draft.Kind, draft.Meta)
 	r.Seq = a.Own
 	d.records = append(d.records, r)
 }

@@ -91,6 +91,9 @@ func TestEachKindOfDamageIsNamed(t *testing.T) {
 		{"another head hash", func(d *desk) { d.agents[1].HeadHash[3]++ }, place1(11), "is its newest entry"},
 		{"another own count", func(d *desk) { d.agents[1].Own = 7 }, place1(11), "1 own messages, but the registry says 7"},
 		{"another total", func(d *desk) { d.agents[1].Total = 7 }, place1(11), "4 messages in its context, but the registry says 7"},
+		{"tokens that nobody used", func(d *desk) { d.agents[0].Spent.Tokens = 1 }, place0(6), "has spent 0 tokens and 0 nano-dollars, but the registry says 1 and 0"},
+		{"money that nobody spent", func(d *desk) { d.agents[1].Spent.Cost = 1 }, place1(11), "has spent 0 tokens"},
+		{"a budget that nobody set", func(d *desk) { d.agents[1].Budget.Cost = agent.AtMost(0) }, place1(11), "has another budget"},
 		{"a second root", func(d *desk) { d.agents[1].Parent = "" }, place1(0), "a second agent without parent"},
 		{"an agent twice", func(d *desk) { d.agents = append(d.agents, d.agents[1]) }, place1(0), "stands twice"},
 		{"a whole agent is missing", func(d *desk) {

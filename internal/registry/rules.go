@@ -91,8 +91,9 @@ func (f Fork) Check() error {
 	return nil
 }
 
-// CheckDrafts refuses entries of no known kind, and those that only a verb of
-// its own may write, because the registry or a mailbox must agree with them.
+// CheckDrafts refuses entries of no known kind, those that only a verb of its
+// own may write, because the registry or a mailbox must agree with them, and
+// those that would falsify what was spent or may be.
 func CheckDrafts(drafts []history.Draft) error {
 	for _, d := range drafts {
 		switch {
@@ -100,6 +101,9 @@ func CheckDrafts(drafts []history.Draft) error {
 			return fault.New(fault.InvalidKind, "%.40q is not a kind of entry", d.Kind)
 		case d.Kind == history.Fork || d.Kind == history.Killed || d.Kind == history.Redact || d.Kind == history.Mail || d.Meta.Name != nil:
 			return fault.New(fault.InvalidKind, "an entry of kind %s is not appended, its verb writes it", d.Kind)
+		}
+		if err := checkAccount(d); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -33,8 +33,9 @@ type reader struct {
 // SQLite driver takes as long for a column as for five of these, and a tree has
 // thousands of rows.
 const (
-	treeWords    = `uuid, genesis_id, coalesce(parent_uuid, ''), status, coalesce(name, ''), created_at, own, total`
-	agentWords   = treeWords + `, coalesce(fork_message_id, 0), depth, coalesce(ended_at, 0), lease_epoch, coalesce(lease_until, 0), head_id`
+	treeWords  = `uuid, genesis_id, coalesce(parent_uuid, ''), status, coalesce(name, ''), created_at, own, total`
+	agentWords = treeWords + `, coalesce(fork_message_id, 0), depth, coalesce(ended_at, 0), lease_epoch, coalesce(lease_until, 0),
+		spent_tokens, spent_cost, coalesce(CAST(budget_tokens AS TEXT), ''), coalesce(CAST(budget_cost AS TEXT), ''), head_id`
 	treeColumns  = `concat_ws(' ', ` + treeWords + `)`
 	agentTexts   = `provider, model, cwd, coalesce(end_reason, ''), coalesce(lease_owner, '')`
 	agentColumns = `concat_ws(' ', ` + agentWords + `), head_hash, concat_ws('` + registry.Separator + `', ` + agentTexts + `)`
@@ -74,7 +75,10 @@ func (s *agentScan) read(scan func(...any) error) error {
 	s.CreatedAt, s.Own, s.Total = fromMicros(w.number()), w.number(), w.number()
 	if !s.brief {
 		s.ForkMessage, s.Depth, s.EndedAt = id.Message(w.number()), int(w.number()), fromMicros(w.number())
-		s.Lease.Epoch, s.Lease.Until, s.Head = w.number(), fromMicros(w.number()), id.Message(w.number())
+		s.Lease.Epoch, s.Lease.Until = w.number(), fromMicros(w.number())
+		s.Spent.Tokens, s.Spent.Cost = w.number(), w.number()
+		s.Budget.Tokens, s.Budget.Cost = w.limit(), w.limit()
+		s.Head = id.Message(w.number()) // the last: a NULL before it would leave it without a word
 		s.HeadHash = toHash(s.hash)
 		w.bad = w.bad || !s.split()
 	}
@@ -110,10 +114,21 @@ func (w *words) next() string {
 	return word
 }
 
-func (w *words) number() int64 {
-	n, err := strconv.ParseInt(w.next(), 10, 64)
+func (w *words) number() int64 { return w.parse(w.next()) }
+
+func (w *words) parse(word string) int64 {
+	n, err := strconv.ParseInt(word, 10, 64)
 	w.bad = w.bad || err != nil
 	return n
+}
+
+// limit is a number, or nothing.
+func (w *words) limit() agent.Limit {
+	word := w.next()
+	if word == "" {
+		return agent.Limit{}
+	}
+	return agent.AtMost(w.parse(word))
 }
 
 // unreadable is the fault of a row that holds what the schema never let in. Its

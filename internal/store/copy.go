@@ -10,7 +10,8 @@ import (
 // both engines have.
 var tables = []struct{ name, columns, order string }{
 	{"agents", `genesis_id, uuid, name, parent_uuid, fork_message_id, depth, status, end_reason, provider, model, cwd,
-		created_at, ended_at, lease_owner, lease_epoch, lease_until, head_id, head_hash, own, total`, "genesis_id"},
+		created_at, ended_at, lease_owner, lease_epoch, lease_until, head_id, head_hash, own, total,
+		spent_tokens, spent_cost, budget_tokens, budget_cost`, "genesis_id"},
 	{"messages", `id, agent_uuid, kind, content, meta, created_at, hash, salt, commitment, seq`, "id"},
 	{"mail", `id, number, from_uuid, to_uuid, body, salt, created_at, read_at, deleted_at, in_reply_to`, "id"},
 	{"blobs", `hash, size, data`, "hash"},

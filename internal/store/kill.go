@@ -44,7 +44,7 @@ func (s *Store) Kill(ctx context.Context, k registry.Kill) (registry.Killed, err
 		if err != nil {
 			return err
 		}
-		dying := make([]*agent.Agent, len(out.Victims))
+		dying, names := make([]*agent.Agent, len(out.Victims)), make([]id.Agent, len(out.Victims))
 		for i := range out.Victims {
 			v := &out.Victims[i]
 			// The epoch first: whoever held the lease can write no more.
@@ -53,11 +53,12 @@ func (s *Store) Kill(ctx context.Context, k registry.Kill) (registry.Killed, err
 				return err
 			}
 			v.Status, v.EndReason, v.EndedAt = agent.Dead, k.Reason, p.at
-			dying[i] = v
+			dying[i], names[i] = v, v.ID
 			if v.ID == k.Agent {
 				out.Agent = *v
 			}
 		}
+		p.tell = s.d.Announce(registry.RingKilled, names...)
 		return p.flush(ctx, dying...)
 	})
 	return out, err

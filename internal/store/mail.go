@@ -115,13 +115,12 @@ func (s *Store) Send(ctx context.Context, m registry.Send) (mail.Letter, error) 
 			return err
 		}
 		salt := chain.NewSalt()
-		if _, err := tx.ExecContext(ctx, `INSERT INTO mail (id, number, from_uuid, to_uuid, body, salt, created_at, in_reply_to)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`, out.ID, out.Number, null(string(m.From)), string(m.To), m.Body, salt[:],
-			now, null(out.InReplyTo)); err != nil {
-			return err
-		}
+		post := Statement{`INSERT INTO mail (id, number, from_uuid, to_uuid, body, salt, created_at, in_reply_to)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`, []any{out.ID, out.Number, null(string(m.From)), string(m.To), m.Body, salt[:],
+			now, null(out.InReplyTo)}}
+		tell := s.d.Announce(registry.RingMail, m.To)
 		if m.From == "" {
-			return nil
+			return s.d.Run(ctx, tx, append([]Statement{post}, tell...))
 		}
 		from, err := s.admit(ctx, tx, m.From, m.Claim)
 		if err != nil {
@@ -134,6 +133,7 @@ func (s *Store) Send(ctx context.Context, m registry.Send) (mail.Letter, error) 
 		if _, err := p.write(from, registry.MailEntry(out, chain.Commit(salt, []byte(m.Body)))); err != nil {
 			return err
 		}
+		p.put, p.tell = append(p.put, post), tell
 		return p.flush(ctx, from)
 	})
 	return out, err

@@ -26,6 +26,7 @@ type pen struct {
 	ids  []id.Message // reserved for this transaction, not used yet
 	rows []history.Record
 	put  []Statement // put off until send
+	tell []Statement // what the bell says of it, behind everything else
 	blob []ref
 	// reshaped holds the agents whose context must be counted anew, with the
 	// entries that a rewind must be checked for.
@@ -87,6 +88,7 @@ func (p *pen) write(a *agent.Agent, drafts ...history.Draft) ([]history.Entry, e
 				p.reshaped[a] = noTargets
 			}
 		}
+		registry.Account(a, d.Kind, d.Meta)
 		r.Seq = a.Own
 		p.rows = append(p.rows, r)
 		for _, b := range blobs {
@@ -131,6 +133,7 @@ func (p *pen) flush(ctx context.Context, agents ...*agent.Agent) error {
 		}
 		p.update(a)
 	}
+	p.put = append(p.put, p.tell...)
 	return p.send(ctx)
 }
 
@@ -231,12 +234,21 @@ func (r reader) contextSize(ctx context.Context, a id.Agent) (int64, error) {
 	return registry.ContextSize(history.Pieces(ranges, &outline), r.seq(ctx))
 }
 
+// update writes what entries change of a row. Its status and lease are written
+// only at its end: they are indexed, and SQLite writes the index of every column
+// that a statement names.
 func (p *pen) update(a *agent.Agent) {
-	p.later(`UPDATE agents SET name = $2, status = $3, end_reason = $4, ended_at = $5,
-		lease_owner = $6, lease_epoch = $7, lease_until = $8, head_id = $9, head_hash = $10, own = $11, total = $12
-		WHERE uuid = $1`,
-		string(a.ID), null(a.Name), string(a.Status), null(a.EndReason), nullTime(a.EndedAt),
-		null(a.Lease.Owner), a.Lease.Epoch, nullTime(a.Lease.Until), int64(a.Head), a.HeadHash[:], a.Own, a.Total)
+	const living = `UPDATE agents SET name = $2, head_id = $3, head_hash = $4, own = $5, total = $6,
+		spent_tokens = $7, spent_cost = $8, budget_tokens = $9, budget_cost = $10`
+	args := []any{string(a.ID), null(a.Name), int64(a.Head), a.HeadHash[:], a.Own, a.Total,
+		a.Spent.Tokens, a.Spent.Cost, nullLimit(a.Budget.Tokens), nullLimit(a.Budget.Cost)}
+	if a.Status == agent.Running {
+		p.later(living+` WHERE uuid = $1`, args...)
+		return
+	}
+	p.later(living+`, status = $11, end_reason = $12, ended_at = $13, lease_owner = $14, lease_epoch = $15, lease_until = $16
+		WHERE uuid = $1`, append(args, string(a.Status), null(a.EndReason), nullTime(a.EndedAt),
+		null(a.Lease.Owner), a.Lease.Epoch, nullTime(a.Lease.Until))...)
 }
 
 // insert makes an agent's row, with its first entry and what follows it.
@@ -250,9 +262,11 @@ func (p *pen) insert(a *agent.Agent, drafts ...history.Draft) error {
 		parent, fork = string(a.Parent), int64(a.ForkMessage)
 	}
 	p.later(`INSERT INTO agents (genesis_id, uuid, name, parent_uuid, fork_message_id, depth,
-		status, provider, model, cwd, created_at, head_id, head_hash, own, total)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`,
+		status, provider, model, cwd, created_at, head_id, head_hash, own, total,
+		spent_tokens, spent_cost, budget_tokens, budget_cost)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)`,
 		int64(a.Genesis), string(a.ID), null(a.Name), parent, fork, a.Depth, string(a.Status), a.Provider, a.Model, a.Cwd,
-		micros(a.CreatedAt), int64(a.Head), a.HeadHash[:], a.Own, a.Total)
+		micros(a.CreatedAt), int64(a.Head), a.HeadHash[:], a.Own, a.Total,
+		a.Spent.Tokens, a.Spent.Cost, nullLimit(a.Budget.Tokens), nullLimit(a.Budget.Cost))
 	return nil
 }

@@ -17,6 +17,7 @@ import (
 	"fmt"
 	"time"
 
+	"ramet/internal/agent"
 	"ramet/internal/fault"
 	"ramet/internal/history"
 	"ramet/internal/id"
@@ -30,17 +31,25 @@ type Dialect interface {
 	ForUpdate() string
 	// Now is an expression for the database's time in microseconds.
 	Now() string
+	// Bytes is the type of a column of bytes.
+	Bytes() string
 	// NextMessages reserves n ascending message ids, above all that were
 	// reserved before.
 	NextMessages(ctx context.Context, tx *sql.Tx, n int) ([]id.Message, error)
 	// NextLetter reserves a letter id.
 	NextLetter(ctx context.Context, tx *sql.Tx) (int64, error)
 	// Run carries out statements that write different rows, in any order; where
-	// the database is far away, in few round trips.
+	// the database is far away, in few round trips. What Announce made may come
+	// last.
 	Run(ctx context.Context, tx *sql.Tx, statements []Statement) error
-	// LockBlobs keeps others from naming blobs until the transaction ends, so
-	// that one can be dropped safely.
-	LockBlobs(ctx context.Context, tx *sql.Tx) error
+	// LockContents keeps others from naming blobs and from keeping replies until
+	// the transaction ends, so that those here can be dropped safely.
+	LockContents(ctx context.Context, tx *sql.Tx) error
+	// Announce makes the statements that let the listeners of this workspace
+	// hear of agents when the transaction commits; none where nobody can listen.
+	Announce(what string, agents ...id.Agent) []Statement
+	// Listen is registry.Bell on this engine.
+	Listen(ctx context.Context, ring func(registry.Ring)) error
 	// Fault turns a driver's error into one of ours, or returns it as it is.
 	Fault(err error) error
 	// Transient says whether a transaction may succeed when repeated.
@@ -140,6 +149,13 @@ func null[T comparable](v T) any {
 	return v
 }
 
+func nullLimit(l agent.Limit) any {
+	if n, ok := l.Get(); ok {
+		return n
+	}
+	return nil
+}
+
 func nullTime(t time.Time) any {
 	if t.IsZero() {
 		return nil
@@ -169,6 +185,14 @@ func (s *Store) Changes(ctx context.Context, after registry.Cursor, limit int) (
 		return nil, after, s.fail("read feed", err)
 	}
 	return changes, next, nil
+}
+
+// Listen implements registry.Bell.
+func (s *Store) Listen(ctx context.Context, ring func(registry.Ring)) error {
+	if err := s.d.Listen(ctx, ring); err != nil {
+		return s.fail("listen", err)
+	}
+	return nil
 }
 
 // Backup implements registry.Upkeep.

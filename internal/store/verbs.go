@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"database/sql"
-	"time"
 
 	"ramet/internal/agent"
 	"ramet/internal/fault"
@@ -21,8 +20,18 @@ func (s *Store) admit(ctx context.Context, tx *sql.Tx, name id.Agent, c agent.Cl
 	if err := agent.NeedLiving(a); err != nil {
 		return nil, err
 	}
-	a.Lease, err = agent.Admit(a, c, fromMicros(now))
-	return &a, err
+	return &a, s.entitle(ctx, tx, &a, c, now)
+}
+
+// entitle checks the right to write for a locked agent. A passing writer that
+// finds a lease that ran out shuts its holder out.
+func (s *Store) entitle(ctx context.Context, tx *sql.Tx, a *agent.Agent, c agent.Claim, now int64) error {
+	lease, err := agent.Admit(*a, c, fromMicros(now))
+	if err != nil || lease == a.Lease {
+		return err
+	}
+	a.Lease = lease
+	return writeLease(ctx, tx, a.ID, lease)
 }
 
 // Append implements registry.Registry.
@@ -154,7 +163,7 @@ func (s *Store) Redact(ctx context.Context, name id.Agent, c agent.Claim, m id.M
 			return err
 		}
 		// The dead may be redacted too: a secret does not die with its agent.
-		if a.Lease, err = agent.Admit(a, c, fromMicros(now)); err != nil {
+		if err := s.entitle(ctx, tx, &a, c, now); err != nil {
 			return err
 		}
 		e, err := r.Entry(ctx, m)
@@ -166,12 +175,15 @@ func (s *Store) Redact(ctx context.Context, name id.Agent, c agent.Claim, m id.M
 			return fault.New(fault.NotFound, "message %d is not of agent %s", m, a.Label()).
 				WithHint("it belongs to %s", e.Agent)
 		case e.Content == nil:
-			return nil
+			return s.dropReply(ctx, tx, name)
 		case len(e.Content) == 0:
 			return fault.New(fault.Conflict, "message %d is a %s entry and has no content to delete", m, e.Kind).
 				WithHint("`ramet log --own` shows which messages have one")
 		}
 		if err := s.erase(ctx, tx, m); err != nil {
+			return err
+		}
+		if err := s.dropReply(ctx, tx, name); err != nil {
 			return err
 		}
 		p, err := s.newPen(ctx, tx, 1)
@@ -195,7 +207,7 @@ func (s *Store) Redact(ctx context.Context, name id.Agent, c agent.Claim, m id.M
 
 // erase deletes content, salt, and blobs that only this entry names.
 func (s *Store) erase(ctx context.Context, tx *sql.Tx, m id.Message) error {
-	if err := s.d.LockBlobs(ctx, tx); err != nil {
+	if err := s.d.LockContents(ctx, tx); err != nil {
 		return err
 	}
 	for _, q := range []string{
@@ -209,53 +221,4 @@ func (s *Store) erase(ctx context.Context, tx *sql.Tx, m id.Message) error {
 		}
 	}
 	return nil
-}
-
-// Acquire implements agent.Leases.
-func (s *Store) Acquire(ctx context.Context, name id.Agent, owner string, ttl time.Duration) (agent.Lease, error) {
-	if err := registry.CheckField("the owner of a lease", owner); err != nil {
-		return agent.Lease{}, err
-	}
-	return s.relet(ctx, "acquire lease", name, func(a agent.Agent, now time.Time) (agent.Lease, error) {
-		if err := agent.NeedLiving(a); err != nil {
-			return a.Lease, err
-		}
-		return agent.Grant(a, owner, now, ttl)
-	})
-}
-
-// Renew implements agent.Leases.
-func (s *Store) Renew(ctx context.Context, name id.Agent, owner string, epoch int64, ttl time.Duration) (agent.Lease, error) {
-	return s.relet(ctx, "renew lease", name, func(a agent.Agent, now time.Time) (agent.Lease, error) {
-		return agent.Renewed(a, owner, epoch, now, ttl)
-	})
-}
-
-// Release implements agent.Leases.
-func (s *Store) Release(ctx context.Context, name id.Agent, owner string, epoch int64) error {
-	_, err := s.relet(ctx, "release lease", name, func(a agent.Agent, _ time.Time) (agent.Lease, error) {
-		if a.Lease.Owner != owner || a.Lease.Epoch != epoch {
-			return a.Lease, nil // lost already
-		}
-		return agent.Lease{Epoch: epoch}, nil
-	})
-	return err
-}
-
-func (s *Store) relet(ctx context.Context, verb string, name id.Agent,
-	decide func(agent.Agent, time.Time) (agent.Lease, error)) (agent.Lease, error) {
-	var lease agent.Lease
-	err := s.write(ctx, verb, func(tx *sql.Tx) error {
-		a, now, err := reader{tx, s.d}.lock(ctx, name)
-		if err != nil {
-			return err
-		}
-		if lease, err = decide(a, fromMicros(now)); err != nil || lease == a.Lease {
-			return err
-		}
-		_, err = tx.ExecContext(ctx, `UPDATE agents SET lease_owner = $2, lease_epoch = $3, lease_until = $4 WHERE uuid = $1`,
-			string(name), null(lease.Owner), lease.Epoch, nullTime(lease.Until))
-		return err
-	})
-	return lease, err
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"ramet/internal/database"
@@ -23,6 +24,7 @@ import (
 
 type dialect struct {
 	db     *sql.DB
+	config *pgx.ConnConfig
 	schema string
 	place  string // for people; never a password
 	export func(ctx context.Context, path string, from *sql.Tx) error
@@ -60,7 +62,7 @@ func (d *dialect) NextLetter(ctx context.Context, tx *sql.Tx) (int64, error) {
 
 // fewStatements go in one round trip, as one statement; more would be planned
 // longer than they take.
-const fewStatements = 4
+const fewStatements = 5
 
 func (d *dialect) Run(ctx context.Context, tx *sql.Tx, statements []store.Statement) error {
 	if len(statements) > 1 && len(statements) <= fewStatements {
@@ -74,8 +76,8 @@ func (d *dialect) Run(ctx context.Context, tx *sql.Tx, statements []store.Statem
 	return nil
 }
 
-// join makes all but the last part of a WITH, whose parts are carried out
-// whether anybody reads them or not.
+// join makes all but the last part of a WITH. Parts that write are carried out
+// whether anybody reads them or not; one that only selects must be the last.
 func join(statements []store.Statement) store.Statement {
 	var out store.Statement
 	var query strings.Builder
@@ -112,10 +114,12 @@ func renumber(query string, by int) string {
 	return out.String()
 }
 
-// LockBlobs: every writer of blobs has a weaker lock on the table until it
-// commits, so this waits for them and holds off new ones.
-func (d *dialect) LockBlobs(ctx context.Context, tx *sql.Tx) error {
-	_, err := tx.ExecContext(ctx, `LOCK TABLE blobs IN EXCLUSIVE MODE`)
+func (d *dialect) Bytes() string { return "BYTEA" }
+
+// LockContents: every writer has a weaker lock on the table until it commits, so
+// this waits for them and holds off new ones.
+func (d *dialect) LockContents(ctx context.Context, tx *sql.Tx) error {
+	_, err := tx.ExecContext(ctx, `LOCK TABLE blobs, replies IN EXCLUSIVE MODE`)
 	return err
 }
 
@@ -140,7 +144,7 @@ func (d *dialect) Fault(err error) error {
 // Scrub rewrites the tables, since dead rows stay in their pages otherwise.
 // The server's own log and its backups are the administrator's.
 func (d *dialect) Scrub(ctx context.Context) error {
-	for _, table := range []string{"messages", "blobs"} {
+	for _, table := range []string{"messages", "blobs", "replies"} {
 		if _, err := d.db.ExecContext(ctx, `VACUUM FULL `+table); err != nil {
 			return err
 		}

@@ -47,7 +47,7 @@ func Open(ctx context.Context, address string, o Options) (*store.Store, error) 
 	db := stdlib.OpenDB(*pg.Config)
 	db.SetMaxOpenConns(connections)
 	db.SetMaxIdleConns(connections)
-	d := &dialect{db: db, schema: pg.Schema, place: pg.Place, export: o.Export}
+	d := &dialect{db: db, config: pg.Config, schema: pg.Schema, place: pg.Place, export: o.Export}
 	if err := d.migrate(ctx, o); err != nil {
 		return nil, errors.Join(d.Fault(err), db.Close())
 	}

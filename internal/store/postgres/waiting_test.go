@@ -217,3 +217,87 @@ func TestACascadeWaitsForAForkUnderWay(t *testing.T) {
 		t.Errorf("%d victims", len(done.Victims))
 	}
 }
+
+// A reply that is being kept when a redaction begins must not outlive it.
+func TestARedactionWaitsForRepliesUnderWay(t *testing.T) {
+	s, raw, zero := openFresh(t)
+	secret := say(t, s, zero, "secret")
+	tx, pid := begin(t, raw)
+	if _, err := tx.Exec(`INSERT INTO replies VALUES ($1, $2, 'the secret', 0)`, string(zero), int64(secret)); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error)
+	go func() { done <- s.Redact(context.Background(), zero, agent.Passing(), secret) }()
+	waiting(t, raw, pid)
+	if err := tx.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	var rows int
+	if err := raw.QueryRow(`SELECT count(*) FROM replies`).Scan(&rows); err != nil || rows != 0 {
+		t.Errorf("%d replies after the redaction, %v", rows, err)
+	}
+}
+
+// Replies that had to wait, as for a redaction, are held against what is true
+// afterwards.
+func TestRepliesThatWaitedAreOver(t *testing.T) {
+	s, raw, zero := openFresh(t)
+	after := say(t, s, zero, "x")
+	kept := fork(t, s, zero)
+	tx, pid := begin(t, raw)
+	if _, err := tx.Exec(`LOCK TABLE replies IN EXCLUSIVE MODE`); err != nil {
+		t.Fatal(err)
+	}
+	row, err := s.Agent(t.Context(), zero)
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error)
+	go func() {
+		done <- s.KeepReplies(context.Background(), []registry.Reply{
+			{Agent: zero, After: row.Head, Text: "late"}, {Agent: kept.ID, After: kept.Head, Text: "on time"}})
+	}()
+	waiting(t, raw, pid)
+	if say(t, s, zero, "meanwhile") <= after {
+		t.Fatal("the history went backwards")
+	}
+	if err := tx.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	var agents string
+	if err := raw.QueryRow(`SELECT coalesce(string_agg(agent_uuid, ' '), '') FROM replies`).Scan(&agents); err != nil || agents != string(kept.ID) {
+		t.Errorf("replies of %q, %v, want %s", agents, err, kept.ID)
+	}
+}
+
+func begin(t *testing.T, raw *sql.DB) (tx *sql.Tx, pid int) {
+	t.Helper()
+	tx, err := raw.BeginTx(context.Background(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { tx.Rollback() })
+	if err := tx.QueryRow(`SELECT pg_backend_pid()`).Scan(&pid); err != nil {
+		t.Fatal(err)
+	}
+	return tx, pid
+}
+
+func say(t *testing.T, s *store.Store, a id.Agent, text string) id.Message {
+	t.Helper()
+	d, err := history.Say(history.User, text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := s.Append(t.Context(), a, agent.Passing(), d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out[0].ID
+}

@@ -63,7 +63,18 @@ func (d *dialect) Run(ctx context.Context, tx *sql.Tx, statements []store.Statem
 	return nil
 }
 
-func (d *dialect) LockBlobs(context.Context, *sql.Tx) error { return nil }
+func (d *dialect) LockContents(context.Context, *sql.Tx) error { return nil }
+
+func (d *dialect) Bytes() string { return "BLOB" }
+
+// Announce: a file has no listeners; whoever writes it tells the others itself.
+func (d *dialect) Announce(string, ...id.Agent) []store.Statement { return nil }
+
+func (d *dialect) Listen(ctx context.Context, ring func(registry.Ring)) error {
+	ring(registry.Ring{})
+	<-ctx.Done()
+	return nil
+}
 
 func (d *dialect) Snapshot() *sql.TxOptions { return &sql.TxOptions{ReadOnly: true} }
 

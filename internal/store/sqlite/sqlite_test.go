@@ -51,3 +51,8 @@ func TestAFirstStartThatFailsLeavesNothingHalfMade(t *testing.T) {
 		t.Errorf("%+v, %v", report, err)
 	}
 }
+
+func TestAWorkspaceOfFormat1(t *testing.T) {
+	path := storetest.Format1(t)
+	storetest.RunFormat1(t, &storetest.Workspace{Open: func() (*store.Store, error) { return Open(t.Context(), path, Options{}) }})
+}

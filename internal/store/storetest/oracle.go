@@ -41,6 +41,9 @@ type person struct {
 	filled     []id.Message // own entries with content
 	box        []letter
 	live       *history.Context
+	calls      []history.Call
+	budget     history.Budget
+	reply      string // kept behind the newest entry; "" if none
 }
 
 // GoString keeps the logs of failures short.
@@ -129,11 +132,12 @@ func (m *mind) observe(t *rapid.T, p *person) []history.Entry {
 		out = append(out, e)
 	}
 	for _, e := range out {
-		p.seen = e.ID
+		p.seen, p.reply = e.ID, ""
 		meta, err := e.Decode()
 		if err != nil {
 			t.Fatal(err)
 		}
+		p.account(meta)
 		ok := true
 		switch e.Kind {
 		case history.Rewind:
@@ -232,6 +236,8 @@ func (m *mind) compare(t *rapid.T, p *person) {
 		row.Head != p.seen || row.Lease.Owner != p.owner || row.Lease.Epoch != p.epoch || row.Parent != p.parent {
 		t.Fatalf("row %+v, mind %+v with %d own of %d", row, *p, m.model.Own(p.id), len(want))
 	}
+	m.compareMoney(t, p, row)
+	m.compareReply(t, p)
 	m.compareMail(t, p)
 }
 

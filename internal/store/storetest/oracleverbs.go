@@ -39,10 +39,14 @@ func (m *mind) next() string {
 func (m *mind) draft(t *rapid.T) history.Draft {
 	s := m.next()
 	k := rapid.SampledFrom([]history.Kind{history.User, history.User, history.Assistant, history.System, history.ToolResult,
-		history.Note, history.Usage, history.Mark, history.Clear}).Draw(t, "kind")
+		history.Note, history.Usage, history.Mark, history.Clear, history.Command}).Draw(t, "kind")
 	switch k {
-	case history.Clear, history.Usage:
+	case history.Clear:
 		return history.Draft{Kind: k}
+	case history.Usage:
+		return usage(rapid.Int64Range(0, 1000).Draw(t, "tokens"), rapid.Int64Range(0, 1000).Draw(t, "cost"))
+	case history.Command:
+		return budget(rapid.Int64Range(-1, 3).Draw(t, "tokens"), rapid.Int64Range(-1, 3).Draw(t, "cost"))
 	case history.Mark:
 		return history.Draft{Kind: k, Meta: history.Meta{Label: rapid.SampledFrom([]string{"", "x", "y"}).Draw(t, "label")}}
 	}
@@ -68,6 +72,7 @@ func (m *mind) actions() map[string]func(*rapid.T) {
 		"hide":    m.doHide,
 		"redact":  m.doRedact,
 		"lease":   m.doLease,
+		"reply":   m.doReply,
 		"":        m.check,
 	}
 }
@@ -319,7 +324,7 @@ func (m *mind) doRedact(t *rapid.T) {
 		c, code = agent.Passing(), ""
 	}
 	if answer(t, m.s.Redact(background, p.id, c, target), code) {
-		m.texts[target] = history.RedactedText
+		m.texts[target], p.reply = history.RedactedText, ""
 		m.observe(t, p)
 	}
 }
@@ -327,7 +332,7 @@ func (m *mind) doRedact(t *rapid.T) {
 func (m *mind) doLease(t *rapid.T) {
 	p := m.pick(t)
 	owner := rapid.SampledFrom([]string{"k1", "k2"}).Draw(t, "owner")
-	switch rapid.SampledFrom([]string{"acquire", "renew", "release"}).Draw(t, "verb") {
+	switch rapid.SampledFrom([]string{"acquire", "renew", "release", "seize", "renew all"}).Draw(t, "verb") {
 	case "acquire":
 		code := fault.Code("")
 		if p.dead {
@@ -351,6 +356,30 @@ func (m *mind) doLease(t *rapid.T) {
 			code = fault.Fenced
 		}
 		answer(t, must2(m.s.Renew(background, p.id, owner, p.epoch, hour)), code)
+	case "seize":
+		code := fault.Code("")
+		if p.dead {
+			code = fault.DeadAgent
+		} else if p.owner == "" {
+			code = fault.Conflict
+		}
+		if answer(t, must2(m.s.Seize(background, p.id, agent.Lease{Owner: p.owner, Epoch: p.epoch}, owner, hour)), code) {
+			p.owner, p.epoch = owner, p.epoch+1
+		}
+	case "renew all":
+		held, err := m.s.RenewAll(background, owner, hour)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := map[id.Agent]int64{}
+		for _, h := range held {
+			got[h.Agent] = h.Epoch
+		}
+		for _, o := range m.people {
+			if epoch, ok := got[o.id]; ok != (o.owner == owner) || ok && epoch != o.epoch {
+				t.Fatalf("%s holds %s: %v under %d, mind %+v", owner, o.id, ok, epoch, *o)
+			}
+		}
 	case "release":
 		answer(t, m.s.Release(background, p.id, owner, p.epoch), "")
 		if p.owner == owner {

@@ -36,7 +36,8 @@ func scene(t testing.TB, w *Workspace) (*tamperer, map[string]id.Agent) {
 	d.redact(root, e[1].ID)
 	d.send(root, d.zero, "dear")
 	d.send("", root, "sir")
-	d.append(agents["twin"], history.Draft{Kind: history.Note})
+	d.append(root, usage(100, 5), budget(1000, -1))
+	d.append(agents["twin"], usage(7, 7), budget(-1, 0), history.Draft{Kind: history.Note})
 	if _, err := d.s.Audit(background, nil); err != nil {
 		t.Fatalf("before any harm: %v", err)
 	}

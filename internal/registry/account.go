@@ -1,0 +1,61 @@
+package registry
+
+import (
+	"ramet/internal/agent"
+	"ramet/internal/fault"
+	"ramet/internal/history"
+)
+
+// BudgetCommand is the command of an entry that sets a budget.
+const BudgetCommand = "budget"
+
+// Account brings an agent's spending and budget up to date with an entry that
+// it wrote. Stores and the auditor share it.
+func Account(a *agent.Agent, k history.Kind, m history.Meta) {
+	switch {
+	case k == history.Usage && m.Call != nil:
+		a.Spent = a.Spent.Plus(agent.Spending{Tokens: m.Call.Tokens(), Cost: m.Call.Cost})
+	case k == history.Command && m.Command == BudgetCommand && m.Budget != nil:
+		a.Budget = agent.Budget{Tokens: agent.MaybeAtMost(m.Budget.Tokens), Cost: agent.MaybeAtMost(m.Budget.Cost)}
+	}
+}
+
+// most is the largest number that the canonical form of JSON keeps exactly.
+const most = 1<<53 - 1
+
+// checkAccount refuses entries that would falsify an account.
+func checkAccount(d history.Draft) error {
+	if c := d.Meta.Call; c != nil {
+		if d.Kind != history.Usage {
+			return fault.New(fault.InvalidEvent, "an entry of kind %s tells of no call of a model, usage does", d.Kind)
+		}
+		for _, n := range []int64{c.Input, c.Output, c.CacheRead, c.CacheWrite, c.Reasoning, c.Cost, int64(c.Attempts), c.FirstMS, c.TookMS} {
+			if err := checkCount("a call of "+c.Model, n); err != nil {
+				return err
+			}
+		}
+	}
+	b := d.Meta.Budget
+	if sets := d.Kind == history.Command && d.Meta.Command == BudgetCommand; sets != (b != nil) {
+		return fault.New(fault.InvalidEvent, "an entry of kind %s and command %.40q cannot set a budget, and command %s must",
+			d.Kind, d.Meta.Command, BudgetCommand)
+	}
+	if b == nil {
+		return nil
+	}
+	for _, n := range []*int64{b.Tokens, b.Cost} {
+		if n != nil {
+			if err := checkCount("a budget", *n); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func checkCount(of string, n int64) error {
+	if n < 0 || n > most {
+		return fault.New(fault.InvalidEvent, "%.80s cannot count %d", of, n).WithHint("use a whole number from 0 to %d", most)
+	}
+	return nil
+}

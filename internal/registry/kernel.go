@@ -1,0 +1,76 @@
+package registry
+
+import (
+	"context"
+
+	"ramet/internal/agent"
+	"ramet/internal/id"
+)
+
+// Reply is what was shown of a reply that is not in the history yet.
+type Reply struct {
+	Agent id.Agent
+	Claim agent.Claim // the right to write; not stored
+	After id.Message  // the agent's newest own entry, which the reply follows
+	Text  string
+}
+
+// Replies keeps what a crash would lose of replies that are being streamed, one
+// for each agent. What is kept ends by itself: a reply counts only as long as
+// the agent lives and its newest own entry is the one that the reply follows.
+type Replies interface {
+	// KeepReplies keeps replies, all in one transaction; each takes the place
+	// of its agent's former one. A reply that is over (its claim is no longer
+	// good, or its agent has gone on from After, or is dead or unknown) is left
+	// out without an error, and the others are kept.
+	KeepReplies(ctx context.Context, replies []Reply) error
+	// Reply reads what was kept of an agent's reply, if it still counts.
+	Reply(ctx context.Context, a id.Agent) (Reply, bool, error)
+}
+
+// Allowance is one limit that binds an agent.
+type Allowance struct {
+	Of     agent.Agent // whose limit it is
+	Budget agent.Budget
+	Spent  agent.Spending // by Of and everything below it, the dead included
+}
+
+// Purses knows what may be spent.
+type Purses interface {
+	// Allowances lists the agent's own limits and those of its ancestors,
+	// nearest first, through the dead. No limits: none, at the cost of a look
+	// at the ancestors; each limit costs a look at all agents below it.
+	// Unknown: NOT_FOUND.
+	Allowances(ctx context.Context, a id.Agent) ([]Allowance, error)
+	// Spent is what the agent and everything below it, the dead included, spent so
+	// far.
+	Spent(ctx context.Context, a id.Agent) (agent.Spending, error)
+}
+
+// The reasons to ring.
+const (
+	RingMail   = "mail"   // a letter came for the agent
+	RingKilled = "killed" // the agent was killed
+)
+
+// Ring is a call to look at an agent. The zero Ring says: something may have
+// happened to anybody, look yourself.
+type Ring struct {
+	Agent id.Agent
+	What  string // RingMail or RingKilled
+}
+
+// Bell tells what other processes did to agents, so that nobody has to poll. It
+// only calls to look: what happened stands in the store.
+type Bell interface {
+	// Listen calls ring for each letter and each end of an agent that becomes
+	// durable, until ctx ends, and returns nil then. It rings Ring{} when it has
+	// begun to listen: what happened before then is not told. After a lost
+	// connection it connects again and rings Ring{}. An error is returned only if it could
+	// not begin at all. ring is called by one goroutine at a time, must return
+	// soon, and may be called for the caller's own doings.
+	//
+	// On SQLite nobody outside this process can ring: after the first Ring{}
+	// nothing comes.
+	Listen(ctx context.Context, ring func(Ring)) error
+}

@@ -1,0 +1,126 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"ramet/internal/agent"
+	"ramet/internal/id"
+	"ramet/internal/registry"
+)
+
+// Acquire implements agent.Leases.
+func (s *Store) Acquire(ctx context.Context, name id.Agent, owner string, ttl time.Duration) (agent.Lease, error) {
+	if err := registry.CheckField("the owner of a lease", owner); err != nil {
+		return agent.Lease{}, err
+	}
+	return s.relet(ctx, "acquire lease", name, func(a agent.Agent, now time.Time) (agent.Lease, error) {
+		if err := agent.NeedLiving(a); err != nil {
+			return a.Lease, err
+		}
+		return agent.Grant(a, owner, now, ttl)
+	})
+}
+
+// Seize implements agent.Leases.
+func (s *Store) Seize(ctx context.Context, name id.Agent, from agent.Lease, owner string, ttl time.Duration) (agent.Lease, error) {
+	if err := registry.CheckField("the owner of a lease", owner); err != nil {
+		return agent.Lease{}, err
+	}
+	return s.relet(ctx, "seize lease", name, func(a agent.Agent, now time.Time) (agent.Lease, error) {
+		if err := agent.NeedLiving(a); err != nil {
+			return a.Lease, err
+		}
+		return agent.Seized(a, from, owner, now, ttl)
+	})
+}
+
+// Renew implements agent.Leases.
+func (s *Store) Renew(ctx context.Context, name id.Agent, owner string, epoch int64, ttl time.Duration) (agent.Lease, error) {
+	return s.relet(ctx, "renew lease", name, func(a agent.Agent, now time.Time) (agent.Lease, error) {
+		return agent.Renewed(a, owner, epoch, now, ttl)
+	})
+}
+
+// Release implements agent.Leases.
+func (s *Store) Release(ctx context.Context, name id.Agent, owner string, epoch int64) error {
+	_, err := s.relet(ctx, "release lease", name, func(a agent.Agent, _ time.Time) (agent.Lease, error) {
+		if a.Lease.Owner != owner || a.Lease.Epoch != epoch {
+			return a.Lease, nil // lost already
+		}
+		return agent.Lease{Epoch: epoch}, nil
+	})
+	return err
+}
+
+func (s *Store) relet(ctx context.Context, verb string, name id.Agent,
+	decide func(agent.Agent, time.Time) (agent.Lease, error)) (agent.Lease, error) {
+	var lease agent.Lease
+	err := s.write(ctx, verb, func(tx *sql.Tx) error {
+		a, now, err := reader{tx, s.d}.lock(ctx, name)
+		if err != nil {
+			return err
+		}
+		if lease, err = decide(a, fromMicros(now)); err != nil || lease == a.Lease {
+			return err
+		}
+		return writeLease(ctx, tx, name, lease)
+	})
+	return lease, err
+}
+
+func writeLease(ctx context.Context, tx *sql.Tx, name id.Agent, l agent.Lease) error {
+	_, err := tx.ExecContext(ctx, `UPDATE agents SET lease_owner = $2, lease_epoch = $3, lease_until = $4 WHERE uuid = $1`,
+		string(name), null(l.Owner), l.Epoch, nullTime(l.Until))
+	return err
+}
+
+// RenewAll implements agent.Leases. The rows are locked in the order in which
+// Send locks its two, so that neither waits for the other in a circle. What is
+// held comes back as one text: ten thousand rows would take longer to hand over
+// than to write.
+func (s *Store) RenewAll(ctx context.Context, owner string, ttl time.Duration) ([]agent.Holding, error) {
+	const mine = ` FROM agents WHERE lease_owner = $1 AND status = 'running'`
+	renew := `UPDATE agents SET lease_until = ` + s.d.Now() + ` + $2 WHERE lease_owner = $1 AND status = 'running'`
+	if lock := s.d.ForUpdate(); lock != "" {
+		renew = `WITH mine AS MATERIALIZED (SELECT genesis_id AS held` + mine + ` ORDER BY uuid` + lock + `)
+			UPDATE agents SET lease_until = ` + s.d.Now() + ` + $2 FROM mine WHERE genesis_id = held`
+	}
+	var held string
+	err := s.write(ctx, "renew leases", func(tx *sql.Tx) error {
+		if _, err := tx.ExecContext(ctx, renew, owner, ttl.Microseconds()); err != nil {
+			return err
+		}
+		return tx.QueryRowContext(ctx, `SELECT coalesce(string_agg(uuid || ' ' || lease_epoch, ' '), '')`+mine, owner).Scan(&held)
+	})
+	if err != nil || held == "" {
+		return nil, err
+	}
+	out := make([]agent.Holding, 0, strings.Count(held, " ")/2+1)
+	w := words{rest: held}
+	for w.rest != "" {
+		out = append(out, agent.Holding{Agent: id.Agent(w.next()), Epoch: w.number()})
+	}
+	if w.bad {
+		return nil, fmt.Errorf("renew leases: %.200q are no leases", held)
+	}
+	return out, nil
+}
+
+// Leased implements agent.Leases. The time is read first: a lease that is
+// renewed meanwhile must not look as if it had run out. The order is made here:
+// asked for it, SQLite would walk through all agents in that order.
+func (r reader) Leased(ctx context.Context) ([]agent.Agent, time.Time, error) {
+	var now int64
+	if err := r.q.QueryRowContext(ctx, `SELECT `+r.d.Now()).Scan(&now); err != nil {
+		return nil, time.Time{}, r.fail("read leases", err)
+	}
+	list, err := r.agents(ctx, `WHERE lease_owner IS NOT NULL AND status = 'running'`)
+	slices.SortFunc(list, func(a, b agent.Agent) int { return cmp.Compare(a.Genesis, b.Genesis) })
+	return list, fromMicros(now), err
+}

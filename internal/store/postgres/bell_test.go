@@ -1,0 +1,251 @@
+package postgres
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	"ramet/internal/agent"
+	"ramet/internal/database"
+	"ramet/internal/fault"
+	"ramet/internal/history"
+	"ramet/internal/id"
+	"ramet/internal/registry"
+	"ramet/internal/store"
+)
+
+// listener is somebody who listens at another handle of a workspace.
+type listener struct {
+	t     *testing.T
+	rings chan registry.Ring
+}
+
+func listen(t *testing.T, s *store.Store) *listener {
+	t.Helper()
+	l := &listener{t, make(chan registry.Ring, 64)}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error)
+	go func() { ended <- s.Listen(ctx, func(r registry.Ring) { l.rings <- r }) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Errorf("listen: %v", err)
+		}
+	})
+	l.wants(registry.Ring{})
+	return l
+}
+
+// wants waits for exactly these rings, in this order.
+func (l *listener) wants(rings ...registry.Ring) {
+	l.t.Helper()
+	for _, want := range rings {
+		select {
+		case got := <-l.rings:
+			if got != want {
+				l.t.Fatalf("rang %+v, want %+v", got, want)
+			}
+		case <-l.t.Context().Done():
+			l.t.Fatalf("no ring, want %+v", want)
+		}
+	}
+}
+
+func mailFor(a id.Agent) registry.Ring    { return registry.Ring{Agent: a, What: registry.RingMail} }
+func killedRing(a id.Agent) registry.Ring { return registry.Ring{Agent: a, What: registry.RingKilled} }
+
+func TestTheBellRingsForMailAndKills(t *testing.T) {
+	w := fresh(t)
+	here, err := w.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer here.Close()
+	there, err := w.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer there.Close()
+	elsewhere, _, _ := openFresh(t) // another schema of the same database
+	strangers := listen(t, elsewhere)
+	l := listen(t, there)
+
+	zero, err := here.Zero(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	kid := fork(t, here, zero.ID)
+	send := func(s registry.Send) error {
+		_, err := here.Send(t.Context(), s)
+		return err
+	}
+	if err := send(registry.Send{To: kid.ID, Body: "from the user"}); err != nil {
+		t.Fatal(err)
+	}
+	l.wants(mailFor(kid.ID))
+	if err := send(registry.Send{From: kid.ID, To: zero.ID, Body: "from an agent"}); err != nil {
+		t.Fatal(err)
+	}
+	l.wants(mailFor(zero.ID))
+	// What is refused rings for nobody: the next ring is the next letter's.
+	if err := send(registry.Send{From: zero.ID, Claim: agent.Held("x", 9), To: kid.ID, Body: "refused"}); err == nil {
+		t.Fatal("a stale claim was taken")
+	}
+	if err := send(registry.Send{From: kid.ID, To: kid.ID, Body: "to itself"}); err != nil {
+		t.Fatal(err)
+	}
+	l.wants(mailFor(kid.ID))
+	// Other verbs do not ring.
+	if _, err := here.Append(t.Context(), kid.ID, agent.Passing(), history.Draft{Kind: history.Note}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := here.Kill(t.Context(), registry.Kill{Agent: kid.ID}); err != nil {
+		t.Fatal(err)
+	}
+	l.wants(killedRing(kid.ID))
+	if again, err := here.Kill(t.Context(), registry.Kill{Agent: kid.ID}); err != nil || !again.Before {
+		t.Fatal(again, err)
+	}
+
+	// A cascade of more than one payload holds.
+	top := fork(t, here, zero.ID)
+	kids := make([]registry.Child, 2*maxRung+1)
+	for i := range kids {
+		kids[i].ID = id.NewAgent()
+	}
+	if _, err := here.Fork(t.Context(), registry.Fork{Parent: top.ID, Children: kids}); err != nil {
+		t.Fatal(err)
+	}
+	killed := make(chan registry.Killed, 1)
+	go func() {
+		k, err := here.Kill(context.Background(), registry.Kill{Agent: top.ID, Cascade: true})
+		if err != nil {
+			t.Error(err)
+		}
+		killed <- k
+	}()
+	want := []id.Agent{top.ID}
+	for _, k := range kids {
+		want = append(want, k.ID)
+	}
+	var got []id.Agent
+	for range want {
+		r := <-l.rings
+		if r.What != registry.RingKilled {
+			t.Fatalf("%+v", r)
+		}
+		got = append(got, r.Agent)
+	}
+	if k := <-killed; len(k.Victims) != len(want) {
+		t.Errorf("%d victims", len(k.Victims))
+	}
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		t.Errorf("the bell named %d victims of %d", len(got), len(want))
+	}
+	// Nobody else heard anything.
+	other, err := elsewhere.Zero(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := elsewhere.Send(t.Context(), registry.Send{To: other.ID, Body: "hello"}); err != nil {
+		t.Fatal(err)
+	}
+	strangers.wants(mailFor(other.ID))
+}
+
+func TestTheBellSurvivesALostConnection(t *testing.T) {
+	s, raw, zero := openFresh(t)
+	l := listen(t, s)
+	for range 3 {
+		var cut int
+		if err := raw.QueryRow(`SELECT count(*) FROM (SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query = $1) AS cut`,
+			`LISTEN "`+channel(schemaOf(t, s))+`"`).Scan(&cut); err != nil || cut != 1 {
+			t.Fatalf("%d connections cut, %v", cut, err)
+		}
+		l.wants(registry.Ring{}) // look yourself: it may have missed something
+		if _, err := s.Send(t.Context(), registry.Send{To: zero, Body: "after"}); err != nil {
+			t.Fatal(err)
+		}
+		l.wants(mailFor(zero))
+	}
+}
+
+// schemaOf reads the schema's name off the description of a store.
+func schemaOf(t *testing.T, s *store.Store) string {
+	t.Helper()
+	d, err := s.Describe(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, schema, ok := strings.Cut(d.Place, ", schema ")
+	if !ok {
+		t.Fatalf("no schema in %q", d.Place)
+	}
+	return schema
+}
+
+func TestABellThatCannotBeginSaysSo(t *testing.T) {
+	pg, err := database.ParsePostgres("postgres://127.0.0.1:1/nowhere")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := store.New(nil, nil, &dialect{config: pg.Config, schema: pg.Schema, place: pg.Place}, nil)
+	err = s.Listen(t.Context(), func(r registry.Ring) { t.Errorf("rang %+v", r) })
+	if !fault.Is(err, fault.StorageUnreachable) {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestPayloadsFitAndComeBack(t *testing.T) {
+	for _, n := range []int{0, 1, 2, maxRung, maxRung + 1, 3*maxRung + 5} {
+		agents := make([]id.Agent, n)
+		var want []registry.Ring
+		for i := range agents {
+			agents[i] = id.NewAgent()
+			want = append(want, killedRing(agents[i]))
+		}
+		var got []registry.Ring
+		for _, p := range payloads(registry.RingKilled, agents) {
+			if len(p) >= 8000 {
+				t.Errorf("a payload of %d bytes", len(p))
+			}
+			got = append(got, rings(p)...)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%d agents came back as %d", n, len(got))
+		}
+	}
+	for _, schema := range []string{"ramet", strings.Repeat("s", 63), `a"b`} {
+		if c := channel(schema); len(c) > 63 || c == channel(schema+"x") {
+			t.Errorf("channel %s", c)
+		}
+	}
+}
+
+// Anybody may notify; nothing but our own payloads names agents.
+func FuzzRings(f *testing.F) {
+	a := id.NewAgent()
+	for _, seed := range []string{"", " ", "mail", "mail ", "mail " + string(a), "killed " + string(a) + " " + string(a),
+		"born " + string(a), "mail  " + string(a), "mail " + string(a) + " ", "mail\n" + string(a), "mail x"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, payload string) {
+		got := rings(payload)
+		if len(got) == 1 && got[0] == (registry.Ring{}) {
+			return
+		}
+		back := []string{got[0].What}
+		for _, r := range got {
+			if _, err := id.ParseAgent(string(r.Agent)); err != nil || r.What != got[0].What {
+				t.Fatalf("%q rings %+v", payload, r)
+			}
+			back = append(back, string(r.Agent))
+		}
+		if again := strings.Join(back, " "); again != payload || !slices.Contains([]string{registry.RingMail, registry.RingKilled}, got[0].What) {
+			t.Fatalf("%q is read as %q", payload, again)
+		}
+	})
+}
