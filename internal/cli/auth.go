@@ -101,6 +101,9 @@ func (s *session) keyOwner(name string) (catalog.Vendor, string, error) {
 	if err != nil {
 		return v, "", err
 	}
+	if v.BuiltIn {
+		return v, "", fault.New(fault.NotFound, "%s takes no key: it is built in", v.Name).WithHint("just use it: --model %s/%s", v.Name, v.Table().Default)
+	}
 	if owner := v.KeyOwner(); owner != v.Name {
 		return v, "", fault.New(fault.NotFound, "%s has no key of its own", v.Name).WithHint("it takes that of %s", owner)
 	}

@@ -24,8 +24,9 @@ func (s *session) modelsCommand() *cobra.Command {
 		Long: `List the models of all vendors that have a key or a base URL, with their prices per
 million tokens; below them the other vendors, and what is missing. With --all their
 models too. The default is marked with *: the setting "model", else the first usable
-vendor's best known one. Nobody is asked: the table is built in. Local servers take
-any name, as in ollama/NAME.`,
+vendor's best known one, else the offline model, which is built in: it needs no
+network, and understands plain orders only. Nobody is asked: the table is built in.
+Local servers take any name, as in ollama/NAME.`,
 		Args: arguments(0, 0),
 		RunE: func(*cobra.Command, []string) error {
 			keys, err := s.credentials()
@@ -39,10 +40,10 @@ any name, as in ollama/NAME.`,
 			out := listModels(keys, all)
 			usable := func(v catalog.Vendor) bool { ok, _ := keys.Usable(v); return ok }
 			chosen, err := catalog.Choose(conf.Model, usable)
-			if err != nil && conf.Model != "" {
+			if err != nil {
 				return ofSetting(conf, err)
 			}
-			out.choose(chosen, err)
+			out.choose(chosen)
 			return s.print(out)
 		},
 	}
@@ -52,11 +53,9 @@ any name, as in ollama/NAME.`,
 
 // modelList is the datum of models.
 type modelList struct {
-	Default *string       `json:"default"`
+	Default string        `json:"default"`
 	Models  []modelShape  `json:"models"`
 	Vendors []vendorShape `json:"vendors"`
-
-	hint string // what to do when there is no default
 }
 
 type modelShape struct {
@@ -125,14 +124,8 @@ func shapeModel(v catalog.Vendor, m llm.Model, usable bool) modelShape {
 
 // choose marks the default. One that is in no table is still a model: local
 // servers take any name, and vendors bring out new ones.
-func (l *modelList) choose(ref llm.Ref, err error) {
-	if err != nil {
-		if f, ok := fault.Of(err); ok {
-			l.hint = f.Hint
-		}
-		return
-	}
-	l.Default = optional(ref.String())
+func (l *modelList) choose(ref llm.Ref) {
+	l.Default = ref.String()
 	for i := range l.Models {
 		l.Models[i].Default = l.Models[i].Model == ref.String()
 	}
@@ -160,6 +153,8 @@ func (l modelList) Text(w *printer.Writer) {
 		switch {
 		case v.Why != nil:
 			state = *v.Why
+		case v.Vendor == catalog.Offline:
+			state += ", built in"
 		case v.KeyFrom != nil:
 			state += ", key from " + *v.KeyFrom
 		default:
@@ -169,10 +164,9 @@ func (l modelList) Text(w *printer.Writer) {
 	}
 	w.Table(rows)
 	w.Line("")
-	if l.Default == nil {
-		w.Line("default: none configured: %s", l.hint)
-	} else {
-		w.Line("default: %s", *l.Default)
+	w.Line("default: %s", l.Default)
+	if strings.HasPrefix(l.Default, catalog.Offline+"/") {
+		w.Line("It understands plain orders only. For another, set a key with `ramet auth set VENDOR`, or choose with `ramet config set model VENDOR/NAME`.")
 	}
 }
 

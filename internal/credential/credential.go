@@ -73,6 +73,9 @@ func Open(env func(string) string, home string) (*Store, error) {
 // Access is how a vendor is reached.
 func (s *Store) Access(v catalog.Vendor) Access {
 	var a Access
+	if v.BuiltIn {
+		return a
+	}
 	if value := strings.TrimSpace(s.env(v.KeyVariable())); value != "" {
 		a.Key, a.KeyFrom = Key{value}, v.KeyVariable()
 	} else if value := s.file[v.KeyOwner()]; value != "" {
@@ -89,6 +92,8 @@ func (s *Store) Access(v catalog.Vendor) Access {
 func (s *Store) Usable(v catalog.Vendor) (ok bool, why string) {
 	a := s.Access(v)
 	switch {
+	case v.BuiltIn:
+		return true, ""
 	case !a.Key.IsZero() || a.Base != "":
 		return true, ""
 	case v.Local:
@@ -104,6 +109,9 @@ func (s *Store) Stored(vendor string) bool { return s.file[vendor] != "" }
 func (s *Store) Values() map[string]string {
 	out := map[string]string{}
 	for _, v := range catalog.Vendors() {
+		if v.BuiltIn {
+			continue
+		}
 		name := v.KeyVariable()
 		if value := strings.TrimSpace(s.env(name)); value != "" {
 			out[name] = value
@@ -122,7 +130,9 @@ func (s *Store) Values() map[string]string {
 func Variables() []string {
 	names := map[string]bool{}
 	for _, v := range catalog.Vendors() {
-		names[v.KeyVariable()] = true
+		if !v.BuiltIn {
+			names[v.KeyVariable()] = true
+		}
 	}
 	return slices.Sorted(maps.Keys(names))
 }

@@ -67,7 +67,7 @@ func TestTheEnvironmentWinsOverTheFile(t *testing.T) {
 func TestWhatIsUsableAndWhyNot(t *testing.T) {
 	s := open(t, environment("GEMINI_API_KEY", value, "OLLAMA_BASE_URL", "http://localhost:11434"), t.TempDir())
 	for name, want := range map[string]string{
-		"gemini": "", "ollama": "", "anthropic": "no key: set ANTHROPIC_API_KEY or `ramet auth set anthropic`",
+		"gemini": "", "ollama": "", "offline": "", "anthropic": "no key: set ANTHROPIC_API_KEY or `ramet auth set anthropic`",
 		"openai-chat": "no key: set OPENAI_API_KEY or `ramet auth set openai`",
 		"vllm":        "not configured: set VLLM_BASE_URL (its usual address is http://127.0.0.1:8000/v1)",
 	} {
@@ -156,6 +156,7 @@ func TestBadFilesAreRefusedAndNotRepeated(t *testing.T) {
 		"no TOML":            {"# a\nopenai = " + value, 0o600, "credentials.toml:2: not understood"},
 		"a table":            {"[openai]\nkey = \"" + value + "\"", 0o600, "not understood"},
 		"an unknown vendor":  {value + ` = "x"`, 0o600, "a line is for no vendor"},
+		"a key for nobody":   {`offline = "` + value + `"`, 0o600, "a line is for no vendor"},
 		"no key of its own":  {`openai-chat = "` + value + `"`, 0o600, "a line is for no vendor"},
 		"a key with spaces":  {`openai = "` + value + ` x"`, 0o600, "what stands for openai is no key"},
 		"too large":          {strings.Repeat("# "+value+"\n", 1<<16), 0o600, "has more than"},
@@ -190,7 +191,7 @@ func TestWhatIsNoKey(t *testing.T) {
 			t.Errorf("%.20q: %v", key, err)
 		}
 	}
-	if !strings.Contains(strings.Join(Variables(), " "), "ANTHROPIC_API_KEY CEREBRAS_API_KEY") {
+	if all := strings.Join(Variables(), " "); !strings.HasPrefix(all, "ANTHROPIC_API_KEY CEREBRAS_API_KEY") || strings.Contains(all, "OFFLINE") {
 		t.Errorf("%v", Variables())
 	}
 }

@@ -5,6 +5,7 @@
 // The models stand in table/*.json, one file a vendor, read when first asked
 // for. They are made from charm.land/catwalk by this package's test, which also
 // fails when the two differ; see table_test.go for the conversion of prices.
+// offline.json alone is ours: the model that is built in.
 //
 // Vendors whose models are not known (Ollama and other local servers) take any
 // name, and cost nothing.
@@ -31,6 +32,7 @@ const (
 	Responses Protocol = "openai-responses"
 	Chat      Protocol = "openai-chat"
 	Gemini    Protocol = "gemini"
+	None      Protocol = "none" // it is built in, and asked without one
 )
 
 // Vendor is somebody who runs models.
@@ -41,6 +43,7 @@ type Vendor struct {
 	Base     string // the usual base URL; empty: it must be given
 	Key      string // whose key it takes: its own name, or another vendor's
 	Local    bool   // runs on the user's machine: needs no key, costs nothing
+	BuiltIn  bool   // is part of ramet: always usable, has neither key nor base URL
 	Thoughts string // of the chat protocol: where it wants plain thinking back
 	Models   string // whose models it has, if not its own
 }
@@ -60,21 +63,36 @@ var vendors = []Vendor{
 	{Name: "llamacpp", Title: "llama.cpp", Protocol: Chat, Base: "http://127.0.0.1:8080/v1", Local: true, Thoughts: "reasoning_content"},
 	{Name: "vllm", Title: "vLLM", Protocol: Chat, Base: "http://127.0.0.1:8000/v1", Local: true, Thoughts: "reasoning_content"},
 	{Name: "lmstudio", Title: "LM Studio", Protocol: Chat, Base: "http://127.0.0.1:1234/v1", Local: true},
+	{Name: Offline, Title: "built in", Protocol: None, BuiltIn: true},
 }
 
-// KeyOwner is the vendor whose key and base URL it takes.
+// Offline is the vendor of the model that is built in.
+const Offline = "offline"
+
+// KeyOwner is the vendor whose key and base URL it takes; empty for one that is
+// built in.
 func (v Vendor) KeyOwner() string {
-	if v.Key != "" {
+	switch {
+	case v.BuiltIn:
+		return ""
+	case v.Key != "":
 		return v.Key
 	}
 	return v.Name
 }
 
-// KeyVariable is the environment variable of its key.
-func (v Vendor) KeyVariable() string { return strings.ToUpper(v.KeyOwner()) + "_API_KEY" }
+// KeyVariable is the environment variable of its key; empty if it takes none.
+func (v Vendor) KeyVariable() string { return v.variable("_API_KEY") }
 
-// BaseVariable is the environment variable of its base URL.
-func (v Vendor) BaseVariable() string { return strings.ToUpper(v.KeyOwner()) + "_BASE_URL" }
+// BaseVariable is the environment variable of its base URL; empty if it has none.
+func (v Vendor) BaseVariable() string { return v.variable("_BASE_URL") }
+
+func (v Vendor) variable(ending string) string {
+	if v.BuiltIn {
+		return ""
+	}
+	return strings.ToUpper(v.KeyOwner()) + ending
+}
 
 // Vendors lists all of them, in the order in which a default is looked for.
 func Vendors() []Vendor { return slices.Clone(vendors) }

@@ -12,6 +12,10 @@ func TestEveryVendorHasAProtocolAndItsDefault(t *testing.T) {
 	for _, v := range Vendors() {
 		switch v.Protocol {
 		case Anthropic, Responses, Chat, Gemini:
+		case None:
+			if !v.BuiltIn {
+				t.Errorf("%s has no protocol", v.Name)
+			}
 		default:
 			t.Errorf("%s has the protocol %q", v.Name, v.Protocol)
 		}
@@ -19,7 +23,7 @@ func TestEveryVendorHasAProtocolAndItsDefault(t *testing.T) {
 		if v.Local != (len(table.Models) == 0) {
 			t.Errorf("%s: local %v, and %d models", v.Name, v.Local, len(table.Models))
 		}
-		if v.Local {
+		if v.Local || v.BuiltIn {
 			continue
 		}
 		if m, ok := v.Model(table.Default); !ok || m.Price.Input == 0 || m.Price.Output == 0 {
@@ -85,8 +89,10 @@ func TestChoose(t *testing.T) {
 		{"openrouter/a/b:free", only(), "openrouter/a/b:free", ""},
 		{"", only("gemini", "ollama"), "gemini/" + mustTable("gemini").Default, ""},
 		{"", only("gemini", "anthropic"), "anthropic/" + mustTable("anthropic").Default, ""},
-		{"", only("ollama"), "", fault.NotFound},
-		{"", only(), "", fault.NotFound},
+		{"", only("ollama"), "offline/offline", ""}, // nobody knows which models it has
+		{"", only("offline", "groq"), "groq/" + mustTable("groq").Default, ""},
+		{"", only(), "offline/offline", ""},
+		{"offline/offline", only("gemini"), "offline/offline", ""},
 		{"gpt-5", only(), "", fault.InvalidConfig},
 		{"/x", only(), "", fault.InvalidConfig},
 		{"openai/", only(), "", fault.InvalidConfig},
@@ -103,6 +109,23 @@ func TestChoose(t *testing.T) {
 		if err != nil || got.String() != c.want {
 			t.Errorf("%q: %s %v, want %s", c.asked, got, err, c.want)
 		}
+	}
+}
+
+func TestTheBuiltInModelNeedsNothing(t *testing.T) {
+	v, err := Find(Offline)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if all := Vendors(); all[len(all)-1].Name != v.Name {
+		t.Errorf("it is not the last resort: %s is", all[len(all)-1].Name)
+	}
+	if v.KeyOwner()+v.KeyVariable()+v.BaseVariable()+v.Base != "" {
+		t.Errorf("%+v has a key or a base URL", v)
+	}
+	m, ok := v.Model("offline")
+	if price, known := v.Price("offline"); !ok || !known || price != (llm.Price{}) || m.Context != 200_000 || m.Title != "built-in offline model" {
+		t.Errorf("%+v %v, price %+v %v", m, ok, price, known)
 	}
 }
 

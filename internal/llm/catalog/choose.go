@@ -1,13 +1,9 @@
 package catalog
 
-import (
-	"ramet/internal/fault"
-	"ramet/internal/llm"
-)
+import "ramet/internal/llm"
 
 // Choose decides which model is meant: the one that was asked for, else the
-// default of the first vendor that is usable. Without either it is NOT_FOUND,
-// with what to do.
+// default of the first vendor that is usable, else the one that is built in.
 func Choose(asked string, usable func(Vendor) bool) (llm.Ref, error) {
 	if asked != "" {
 		ref, err := llm.ParseRef(asked)
@@ -18,10 +14,9 @@ func Choose(asked string, usable func(Vendor) bool) (llm.Ref, error) {
 		return ref, err
 	}
 	for _, v := range vendors {
-		if name := v.Table().Default; name != "" && usable(v) {
+		if name := v.Table().Default; name != "" && (v.BuiltIn || usable(v)) {
 			return llm.Ref{Vendor: v.Name, Name: name}, nil
 		}
 	}
-	return llm.Ref{}, fault.New(fault.NotFound, "no model is configured").
-		WithHint("set a key with `ramet auth set VENDOR`, or choose with `ramet config set model VENDOR/NAME`")
+	panic("catalog: no model is built in")
 }

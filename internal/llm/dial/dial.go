@@ -3,7 +3,7 @@
 //
 //	record          one record for each call, however often it was sent
 //	  retry         repeats what failed for a passing reason
-//	    adapter     speaks the vendor's protocol
+//	    adapter     speaks the vendor's protocol, or is the model that is built in
 package dial
 
 import (
@@ -18,9 +18,11 @@ import (
 	"ramet/internal/llm/catalog"
 	"ramet/internal/llm/chat"
 	"ramet/internal/llm/gemini"
+	"ramet/internal/llm/offline"
 	"ramet/internal/llm/record"
 	"ramet/internal/llm/responses"
 	"ramet/internal/llm/retry"
+	"ramet/internal/llm/script"
 	"ramet/internal/llm/wire"
 )
 
@@ -38,15 +40,44 @@ type Options struct {
 	Stall    time.Duration     // 0: wire.Stall
 	HTTP     http.RoundTripper // nil: the usual one
 	Now      func() time.Time
+	// Scripts allows script/PATH, a model that says what a file tells it. For tests:
+	// no user means a file when he names a model.
+	Scripts bool
+}
+
+// Script is the vendor of scripted models. No catalog lists it.
+const Script = "script"
+
+// Choose is catalog.Choose, which also takes script/PATH where scripts are
+// allowed.
+func Choose(asked string, usable func(catalog.Vendor) bool, scripts bool) (llm.Ref, error) {
+	if ref, err := llm.ParseRef(asked); err == nil && scripts && ref.Vendor == Script {
+		return ref, nil
+	}
+	return catalog.Choose(asked, usable)
 }
 
 // Model opens the vendor of a model; the request names the model. Nothing is
 // sent before the first call. A vendor that needs a key and has none is
-// PROVIDER_AUTH, a base URL that is none INVALID_CONFIG.
+// PROVIDER_AUTH, a base URL that is none INVALID_CONFIG. A script is read anew each
+// time, and begins with its first reply.
 func Model(ref llm.Ref, o Options) (llm.Provider, error) {
+	if o.Scripts && ref.Vendor == Script {
+		p, err := script.Read(ref.Name, script.Pipe)
+		if err != nil {
+			return nil, err
+		}
+		return Stack(p, catalog.Vendor{Name: Script, Local: true}, o), nil
+	}
 	v, err := catalog.Find(ref.Vendor)
 	if err != nil {
 		return nil, err
+	}
+	if v.BuiltIn {
+		if _, known := v.Model(ref.Name); !known {
+			return nil, fault.New(fault.NotFound, "%s has no model %.40q", v.Name, ref.Name).WithHint("it has one: %s/%s", v.Name, v.Table().Default)
+		}
+		return Stack(offline.New(), v, o), nil
 	}
 	// Proxies and local servers need no key.
 	if o.Access.Key == "" && o.Access.Base == "" && !v.Local {

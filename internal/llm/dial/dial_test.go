@@ -36,6 +36,9 @@ func TestEveryVendorThroughTheStack(t *testing.T) {
 	paths := map[catalog.Protocol]string{catalog.Anthropic: "/v1/messages", catalog.Responses: "/v1/responses",
 		catalog.Chat: "/v1/chat/completions", catalog.Gemini: "/v1beta/models/"}
 	for _, v := range catalog.Vendors() {
+		if v.BuiltIn {
+			continue
+		}
 		t.Run(v.Name, func(t *testing.T) {
 			answer, err := os.ReadFile(filepath.Join("..", folders[v.Protocol], "testdata", "text.sse"))
 			if err != nil {
@@ -80,6 +83,58 @@ func TestEveryVendorThroughTheStack(t *testing.T) {
 	}
 }
 
+// The built-in one: no key, no server, no waiting; recorded like the others.
+func TestTheBuiltInModelThroughTheStack(t *testing.T) {
+	var kept calls
+	p, err := Model(llm.Ref{Vendor: "offline", Name: "offline"}, Options{Recorder: &kept, Access: Access{Key: "not\nasked for", Base: "no URL"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, _, _, err := llm.Collect(p.Stream(t.Context(), llm.Request{Model: "offline", Messages: []llm.Message{llm.Say(llm.User, "Hi")}}))
+	if err != nil || !strings.HasPrefix(m.Text(), "[offline model] ") {
+		t.Fatalf("%+v %v", m, err)
+	}
+	if len(kept) != 1 || kept[0].Attempts != 1 || !kept[0].Priced || kept[0].Cost != 0 || kept[0].Outcome != "stop" ||
+		kept[0].Model.String() != "offline/offline" || kept[0].Usage.Total() == 0 || kept[0].Size == 0 {
+		t.Errorf("recorded %+v", kept)
+	}
+}
+
+func TestScriptsOnlyWhereTheyAreAllowed(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "Model.script")
+	if err := os.WriteFile(path, []byte(`{"steps": [{"text": "hi"}]}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	nobody := func(catalog.Vendor) bool { return false }
+	if _, err := Choose("script/"+path, nobody, false); !fault.Is(err, fault.NotFound) {
+		t.Error(err)
+	}
+	ref, err := Choose("script/"+path, nobody, true)
+	if err != nil || ref.Name != path {
+		t.Fatal(ref, err)
+	}
+	if ref, err := Choose("", nobody, true); err != nil || ref.String() != "offline/offline" {
+		t.Error(ref, err)
+	}
+	if _, err := Model(ref, Options{}); !fault.Is(err, fault.NotFound) {
+		t.Error(err)
+	}
+	if _, err := Model(llm.Ref{Vendor: Script, Name: path + "x"}, Options{Scripts: true}); !fault.Is(err, fault.NotFound) {
+		t.Error(err)
+	}
+	for range 2 { // opened anew each time
+		var kept calls
+		p, err := Model(ref, Options{Scripts: true, Recorder: &kept})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, _, _, err := llm.Collect(p.Stream(t.Context(), llm.Request{Model: path, Messages: []llm.Message{llm.Say(llm.User, "Hi")}}))
+		if err != nil || m.Text() != "hi" || len(kept) != 1 || !kept[0].Priced {
+			t.Errorf("%+v %v %+v", m, err, kept)
+		}
+	}
+}
+
 func TestWhatCannotBeOpened(t *testing.T) {
 	for name, c := range map[string]struct {
 		vendor string
@@ -87,6 +142,8 @@ func TestWhatCannotBeOpened(t *testing.T) {
 		code   fault.Code
 	}{
 		"an unknown vendor":      {"acme", Access{}, fault.NotFound},
+		"another built-in model": {"offline", Access{}, fault.NotFound},
+		"a script":               {"script", Access{}, fault.NotFound},
 		"no key":                 {"anthropic", Access{}, fault.ProviderAuth},
 		"a key with a line feed": {"anthropic", Access{Key: "a\nb"}, fault.ProviderAuth},
 		"no URL":                 {"openai", Access{Key: "k", Base: "localhost:8080"}, fault.InvalidConfig},
