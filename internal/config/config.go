@@ -13,7 +13,8 @@
 //     line that is no TOML are fault.InvalidConfig, with file and line and what
 //     would be right.
 //   - A project file does nothing before its folder is trusted, and never sets
-//     what would send data elsewhere (db). Trust is bound to the content of the
+//     what would send data elsewhere (db) or let tools do more (allow, permission).
+//     Trust is bound to the content of the
 //     files that act; see Trusted.
 //   - Set changes one value of the user's file and leaves every other line as
 //     it is; after a crash the file is the old one or the new one.
@@ -53,6 +54,9 @@ type Config struct {
 	Color   string // auto, always or never
 	Model   string // the model of new agents; empty means the built-in one
 
+	Permission string // ask or sandbox: what happens to calls that no rule permits
+	Allow      string // rules that permit calls of tools, with ; between them
+
 	// Ignored lists project files that were not read because the folder is not
 	// trusted, so that the caller can say so.
 	Ignored []string
@@ -66,6 +70,8 @@ type Options struct {
 	Project string              // the project folder; empty for none
 	Trusted bool                // whether the project folder is trusted
 	Flags   map[string]string   // key to value, of the flags that were given
+	// Check refuses values that only others can judge, such as rules; nil: none.
+	Check func(key, value string) error
 }
 
 // Load reads all layers.
@@ -95,7 +101,13 @@ func Load(o Options) (*Config, error) {
 		return nil, err
 	}
 	for _, s := range settings {
-		*s.field(c) = c.values[s.Key].Text
+		v := c.values[s.Key]
+		if o.Check != nil && v.Layer != Default {
+			if err := o.Check(s.Key, v.Text); err != nil {
+				return nil, at(v.Where, err)
+			}
+		}
+		*s.field(c) = v.Text
 	}
 	return c, nil
 }

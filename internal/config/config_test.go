@@ -121,11 +121,50 @@ func TestAProjectMaySetLess(t *testing.T) {
 	}
 }
 
+// What tools may do is the user's to say.
+func TestAProjectPermitsNothing(t *testing.T) {
+	for _, line := range []string{"allow = \"bash\"", "permission = \"sandbox\""} {
+		p := newPlace(t)
+		write(t, p.project, line+"\n")
+		key, _, _ := strings.Cut(line, " ")
+		if _, err := Load(p.options(true)); !fault.Is(err, fault.InvalidConfig) || !strings.Contains(err.Error(), p.project+":1: a project may not set "+key) {
+			t.Errorf("%s: %v", line, err)
+		}
+		write(t, p.user, line+"\n")
+		c, err := Load(p.options(false))
+		if err != nil || c.Allow+c.Permission == "ask" {
+			t.Errorf("%s: %+v, %v", line, c, err)
+		}
+	}
+}
+
+func TestOthersJudgeWhatOnlyTheyCan(t *testing.T) {
+	p := newPlace(t)
+	o := p.options(false)
+	var seen []string
+	o.Check = func(key, value string) error {
+		seen = append(seen, key+"="+value)
+		if value == "bsh" {
+			return fault.New(fault.InvalidConfig, "no rule %q", value).WithHint("write another")
+		}
+		return nil
+	}
+	write(t, p.user, "\nallow = \"bsh\"\nmodel = \"m\"\n")
+	if _, err := Load(o); !fault.Is(err, fault.InvalidConfig) || err.Error() != p.user+":2: no rule \"bsh\": write another" {
+		t.Errorf("file: %v", err)
+	}
+	p.vars["RAMET_ALLOW"] = "bash"
+	seen = nil
+	if c, err := Load(o); err != nil || c.Allow != "bash" || strings.Join(seen, " ") != "allow=bash model=m" {
+		t.Errorf("%+v, %v, %q", c, err, seen)
+	}
+}
+
 func TestMistakesNameThePlaceAndTheRemedy(t *testing.T) {
 	for text, want := range map[string]string{
 		"orphan = \"adopt\"\n":                   `:1: unknown key "orphan": did you mean "orphans"?`,
 		"\n\n\"Orphans\" = \"adopt\"":            `:3: unknown key "Orphans": did you mean "orphans"?`,
-		"nothing-like-it = 1":                    `:1: unknown key "nothing-like-it": known keys: color, db, model, orphans`,
+		"nothing-like-it = 1":                    `:1: unknown key "nothing-like-it": known keys: allow, color, db, model, orphans, permission`,
 		"\n[table]\nx = 1\n":                     `:2: unknown key "table"`,
 		"model = 'm'\n\na.b.c = 1\n":             `:3: unknown key "a"`,
 		"\n[x.y]\nz = 1\n":                       `:2: unknown key "x"`,

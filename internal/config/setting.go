@@ -29,6 +29,11 @@ type Switch struct{ Env, Value string }
 
 var settings = []Setting{
 	{
+		Key: "allow", Env: "RAMET_ALLOW", UserOnly: true,
+		Help:  "what tools may do unasked, rules with ; between them: bash(go test *); write(docs/**)",
+		field: func(c *Config) *string { return &c.Allow },
+	},
+	{
 		Key: "color", Default: "auto", Allowed: []string{"auto", "always", "never"}, Env: "RAMET_COLOR",
 		Switch: Switch{Env: "NO_COLOR", Value: "never"},
 		Help:   "colours in the terminal; NO_COLOR means never, RAMET_COLOR wins over it",
@@ -41,13 +46,18 @@ var settings = []Setting{
 	},
 	{
 		Key: "model", Env: "RAMET_MODEL",
-		Help:  "the model of new agents; empty means the built-in offline one",
+		Help:  "the model of new agents; empty means that of the first usable vendor, else the built-in offline one",
 		field: func(c *Config) *string { return &c.Model },
 	},
 	{
 		Key: "orphans", Default: "adopt", Allowed: []string{"adopt", "cascade"}, Env: "RAMET_ORPHANS",
 		Help:  "children of a killed agent: adopt gives them to its parent, cascade kills them too",
 		field: func(c *Config) *string { return &c.Orphans },
+	},
+	{
+		Key: "permission", Default: "ask", Allowed: []string{"ask", "sandbox"}, Env: "RAMET_PERMISSION", UserOnly: true,
+		Help:  "calls that no rule permits: ask asks before each, sandbox runs commands unasked inside the sandbox",
+		field: func(c *Config) *string { return &c.Permission },
 	},
 }
 

@@ -1,0 +1,231 @@
+package permit
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// maxLine is the longest command line that is taken apart: the parser descends into
+// brackets, and a line of a million of them must not exhaust the stack.
+const maxLine = 16 << 10
+
+// word is a word of a simple command.
+type word struct {
+	text   string // without its quotes
+	assign bool   // NAME=value in front of the command
+	open   bool   // a variable or a file pattern: known only when it runs, and perhaps no word or several
+}
+
+// takeApart gives the simple commands of a line, in lists, pipes, groups and
+// subshells. It knows only what it is sure of: ok is false for everything else, such
+// as substitutions, loops, functions, here documents, and files that are written
+// or read by the shell.
+func takeApart(line string) (commands [][]word, ok bool) {
+	if len(line) > maxLine || !utf8.ValidString(line) || strings.ContainsFunc(line, odd) {
+		return nil, false
+	}
+	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash), syntax.KeepComments(true)).Parse(strings.NewReader(line), "")
+	if err != nil || strings.Contains(line, "\\\n") && commented(file) {
+		return nil, false
+	}
+	t := taker{ok: true}
+	t.statements(file.Stmts)
+	return t.commands, t.ok && len(t.commands) > 0
+}
+
+// commented says whether there is a comment. The parser joins it with the next line
+// after a backslash, and shells do not.
+func commented(file *syntax.File) (found bool) {
+	syntax.Walk(file, func(n syntax.Node) bool {
+		_, comment := n.(*syntax.Comment)
+		found = found || comment
+		return !found
+	})
+	return found
+}
+
+// odd are characters about which shells and parsers disagree.
+func odd(r rune) bool {
+	return unicode.IsControl(r) && r != '\n' && r != '\t' || unicode.IsSpace(r) && r > 0x7f
+}
+
+type taker struct {
+	commands [][]word
+	ok       bool
+}
+
+func (t *taker) statements(list []*syntax.Stmt) {
+	for _, s := range list {
+		t.statement(s)
+	}
+}
+
+func (t *taker) statement(s *syntax.Stmt) {
+	if s.Coprocess || s.Disown {
+		t.ok = false
+	}
+	for _, r := range s.Redirs {
+		t.ok = t.ok && harmless(r)
+	}
+	switch c := s.Cmd.(type) {
+	case *syntax.CallExpr:
+		t.call(c)
+	case *syntax.BinaryCmd:
+		t.statement(c.X)
+		t.statement(c.Y)
+	case *syntax.Subshell:
+		t.statements(c.Stmts)
+	case *syntax.Block:
+		t.statements(c.Stmts)
+	default:
+		t.ok = false
+	}
+}
+
+func (t *taker) call(c *syntax.CallExpr) {
+	var words []word
+	for _, a := range c.Assigns {
+		if a.Append || a.Naked || a.Name == nil || a.Index != nil || a.Array != nil {
+			t.ok = false
+			return
+		}
+		value, ok := word{}, true
+		if a.Value != nil {
+			value, ok = readWord(a.Value)
+		}
+		t.ok = t.ok && ok && !value.open
+		words = append(words, word{text: a.Name.Value + "=" + value.text, assign: true})
+	}
+	for _, w := range c.Args {
+		value, ok := readWord(w)
+		t.ok = t.ok && ok
+		words = append(words, value)
+	}
+	t.commands = append(t.commands, words)
+}
+
+// harmless are redirections to or from nothing, and from one descriptor to another.
+func harmless(r *syntax.Redirect) bool {
+	if r.N != nil && !digits(r.N.Value) || r.Word == nil || r.Hdoc != nil {
+		return false
+	}
+	to, ok := readWord(r.Word)
+	if !ok || to.open {
+		return false
+	}
+	switch r.Op {
+	case syntax.RdrOut, syntax.AppOut, syntax.RdrClob, syntax.RdrIn, syntax.RdrAll, syntax.AppAll:
+		return to.text == "/dev/null"
+	case syntax.DplOut, syntax.DplIn:
+		return digits(to.text) || to.text == "-"
+	}
+	return false
+}
+
+func digits(s string) bool {
+	return s != "" && strings.Trim(s, "0123456789") == ""
+}
+
+// readWord takes the quotes off a word; ok is false where something in it would run.
+func readWord(w *syntax.Word) (out word, ok bool) {
+	var b strings.Builder
+	for i, part := range w.Parts {
+		switch p := part.(type) {
+		case *syntax.Lit:
+			text, ok := unescape(p.Value, "")
+			if !ok {
+				return word{}, false
+			}
+			out.open = out.open || i == 0 && strings.HasPrefix(p.Value, "~") || expands(p.Value)
+			b.WriteString(text)
+		case *syntax.SglQuoted:
+			if p.Dollar {
+				return word{}, false
+			}
+			b.WriteString(p.Value)
+		case *syntax.DblQuoted:
+			if p.Dollar {
+				return word{}, false
+			}
+			for _, inner := range p.Parts {
+				switch q := inner.(type) {
+				case *syntax.Lit:
+					text, ok := unescape(q.Value, "$`\"\\\n")
+					if !ok {
+						return word{}, false
+					}
+					b.WriteString(text)
+				case *syntax.ParamExp:
+					if !plain(q) {
+						return word{}, false
+					}
+					out.open = true
+				default:
+					return word{}, false
+				}
+			}
+		case *syntax.ParamExp:
+			if !plain(p) {
+				return word{}, false
+			}
+			out.open = true
+		default:
+			return word{}, false
+		}
+	}
+	out.text = b.String()
+	return out, true
+}
+
+// plain is $NAME or ${NAME}, whose value is only put in. Everything longer can
+// assign, or evaluate what a variable holds.
+func plain(p *syntax.ParamExp) bool {
+	return p.Param != nil && syntax.ValidName(p.Param.Value) && p.Flags == nil && !p.Excl && !p.Length && !p.Width && !p.IsSet &&
+		p.Split == syntax.OptUnset && p.GlobSubst == syntax.OptUnset && p.RcExpand == syntax.OptUnset &&
+		p.NestedParam == nil && p.Index == nil && len(p.Modifiers) == 0 && p.Slice == nil && p.Repl == nil && p.Names == 0 && p.Exp == nil
+}
+
+// unescape takes backslashes away: all, or those before one of some characters.
+func unescape(s, special string) (string, bool) {
+	if !strings.Contains(s, `\`) {
+		return s, true
+	}
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] != '\\' {
+			b.WriteByte(s[i])
+			continue
+		}
+		i++
+		switch {
+		case i == len(s):
+			return "", false
+		case s[i] == '\n': // the line goes on
+		case special != "" && strings.IndexByte(special, s[i]) < 0:
+			b.WriteString(s[i-1 : i+1])
+		default:
+			b.WriteByte(s[i])
+		}
+	}
+	return b.String(), true
+}
+
+// expands says whether unquoted text stands for file names or several words.
+func expands(s string) bool {
+	for i := 0; i < len(s); i++ {
+		switch s[i] {
+		case '\\':
+			i++
+		case '*', '?', '[', '{':
+			return true
+		case '~':
+			if i > 0 && (s[i-1] == ':' || s[i-1] == '=') {
+				return true
+			}
+		}
+	}
+	return false
+}
