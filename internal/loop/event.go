@@ -23,8 +23,8 @@ const (
 	Compacting    EventType = "compacting"     // Text: why
 	Note          EventType = "note"           // Text: something that people should know
 
-	TurnStarted EventType = "turn_started" // Text: the model
-	TurnEnded   EventType = "turn_ended"   // Outcome, Err
+	TurnStarted EventType = "turn_started" // Turn, Text: the model
+	TurnEnded   EventType = "turn_ended"   // Turn, Outcome, Err
 	Asking      EventType = "asking"       // CallID, Tool, Text: waits for permission
 	Waiting     EventType = "waiting"      // Text: what a fork or a wait waits for
 	Forked      EventType = "forked"       // Children
@@ -46,6 +46,7 @@ type Event struct {
 	Usage    llm.Usage
 	Cost     llm.Money
 	Children []id.Agent
+	Turn     int64 // of the kernel: counts its turns
 	Outcome  *Outcome
 	Err      error
 }

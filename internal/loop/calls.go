@@ -1,0 +1,251 @@
+package loop
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"ramet/internal/fault"
+	"ramet/internal/history"
+	"ramet/internal/llm"
+	"ramet/internal/text"
+	"ramet/internal/tool"
+)
+
+const (
+	sideBySide = 8 // calls that only read run so many at a time
+	notRun     = "interrupted: not run"
+)
+
+// job is one call on its way.
+type job struct {
+	call    llm.Part
+	tool    tool.Tool // nil: it was refused
+	spec    tool.Spec
+	made    tool.Call
+	answer  tool.Answer
+	err     error
+	denied  bool
+	started bool
+	written bool
+	over    chan struct{} // closed when it ran
+}
+
+// act carries out the calls of one message. Each gets a result; only when nothing
+// may be written any more, or nothing can, some do not.
+func (r *turn) act(ctx context.Context, calls []llm.Part) error {
+	jobs := make([]*job, len(calls))
+	var single, batch []*job
+	for i, call := range calls {
+		j := &job{call: call, over: make(chan struct{})}
+		jobs[i] = j
+		j.made = tool.Call{Agent: r.Agent, ID: call.CallID, Name: call.Name, Args: call.Args, Output: func([]byte) {}}
+		var ok bool
+		if j.tool, j.answer, ok = r.Tools.Find(call); ok {
+			j.spec = j.tool.Spec()
+		}
+		if _, together := j.tool.(tool.Batch); together {
+			batch = append(batch, j)
+		} else {
+			single = append(single, j)
+		}
+	}
+	r.out.Calls += len(calls)
+	err := r.singles(ctx, single)
+	if err == nil && !r.out.Ended {
+		err = r.batches(ctx, batch)
+	}
+	return r.leave(ctx, jobs, err)
+}
+
+// leave writes results for what has none, at the end of everything.
+func (r *turn) leave(ctx context.Context, jobs []*job, err error) error {
+	if r.out.Ended && (err == nil || lost(err)) {
+		return nil // it ended itself, and its history with it
+	}
+	if err == nil && ctx.Err() != nil {
+		err = ended(ctx)
+	}
+	if err != nil && lost(err) {
+		return err
+	}
+	var drafts []history.Draft
+	var cut []*job
+	for _, j := range jobs {
+		switch {
+		case j.written:
+		case j.started:
+			drafts = append(drafts, result(j.call, tool.Failed(unknownOutcome)))
+			cut = append(cut, j)
+		default:
+			drafts = append(drafts, result(j.call, tool.Failed(notRun)))
+		}
+	}
+	writing := r.write(ctx, drafts...)
+	for _, j := range cut {
+		if writing != nil {
+			break
+		}
+		r.emit(Event{Type: CallEnded, CallID: j.call.CallID, Tool: j.call.Name, Text: unknownOutcome, IsError: true})
+	}
+	if err == nil {
+		return writing
+	}
+	return err
+}
+
+// singles carries out calls in their order; neighbours that only read run side by
+// side.
+func (r *turn) singles(ctx context.Context, jobs []*job) error {
+	for len(jobs) > 0 && !r.out.Ended && ctx.Err() == nil {
+		n := 1
+		for reads(jobs[0]) && n < len(jobs) && reads(jobs[n]) {
+			n++
+		}
+		if err := r.together(ctx, jobs[:n]); err != nil {
+			return err
+		}
+		jobs = jobs[n:]
+	}
+	return nil
+}
+
+func reads(j *job) bool { return j.tool != nil && j.spec.Access == tool.Reads }
+
+// together runs jobs side by side and writes their results in order, each as soon
+// as it is there.
+func (r *turn) together(ctx context.Context, jobs []*job) error {
+	running, cancel := context.WithCancel(ctx)
+	var work sync.WaitGroup
+	defer work.Wait()
+	defer cancel()
+	for _, j := range jobs {
+		if err := r.permit(ctx, j); err != nil {
+			for _, j := range jobs {
+				j.started = false
+			}
+			return err
+		}
+	}
+	var stopped error
+	slots := make(chan struct{}, sideBySide)
+	for _, j := range jobs {
+		if !j.started {
+			continue
+		}
+		work.Go(func() {
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			r.run(running, j)
+		})
+	}
+	for _, j := range jobs {
+		if j.started {
+			<-j.over
+		}
+		if j.err != nil && ctx.Err() == nil && stopped == nil {
+			stopped = j.err
+		}
+		if j.err != nil || stopped != nil && lost(stopped) {
+			continue // leave answers it
+		}
+		if err := r.conclude(ctx, j); err != nil {
+			cancel()
+			return err
+		}
+	}
+	return stopped
+}
+
+// permit begins a call: it is announced and asked for. A refusal is an answer; an
+// error is the end of the turn.
+func (r *turn) permit(ctx context.Context, j *job) error {
+	if ctx.Err() != nil {
+		return ended(ctx)
+	}
+	line := string(j.call.Args)
+	if j.tool != nil && j.spec.Summary != nil {
+		line = j.spec.Summary(j.call.Args)
+	}
+	r.emit(Event{Type: CallStarted, CallID: j.call.CallID, Tool: j.call.Name, Text: text.Line(line, maxLine)})
+	if j.tool == nil {
+		return nil
+	}
+	grant, err := r.Guard.Decide(ctx, j.spec, j.made)
+	switch {
+	case err == nil:
+		j.made.Grant, j.started = grant, true
+		return nil
+	case fault.Is(err, fault.Denied):
+		j.denied, j.answer = true, tool.Failed(err.Error())
+		r.out.Denied++
+		return nil
+	}
+	return err
+}
+
+// run runs a tool. Its panic is its own.
+func (r *turn) run(ctx context.Context, j *job) {
+	out := printer{turn: r, job: j}
+	j.made.Output = out.print
+	defer close(j.over)
+	defer out.flush()
+	defer func() {
+		if broken := recover(); broken != nil {
+			j.answer, j.err = panicked(broken), nil
+		}
+	}()
+	j.answer, j.err = j.tool.Run(ctx, j.made)
+}
+
+func panicked(broken any) tool.Answer {
+	return tool.Answer{IsError: true, Text: "The tool itself broke; what it did before is not known.",
+		Show: "panic: " + text.Line(fmt.Sprint(broken), maxLine)}
+}
+
+// conclude writes the result of a call, if the tool has not, and counts it.
+func (r *turn) conclude(ctx context.Context, j *job) error {
+	a := j.answer
+	a.Text, a.Show = both(r.kept(a.Text), maxResult), start(r.kept(a.Show), maxShow)
+	if a.Show == a.Text {
+		a.Show = ""
+	}
+	r.out.Ended = r.out.Ended || a.Ends
+	err := r.keep(ctx, j, a)
+	if err != nil && !(a.Ends && lost(err)) {
+		return err
+	}
+	j.written = true
+	r.count(j, a.IsError)
+	people := a.Show
+	if people == "" {
+		people = start(a.Text, maxShow)
+	}
+	r.emit(Event{Type: CallEnded, CallID: j.call.CallID, Tool: j.call.Name, Text: people, IsError: a.IsError})
+	return nil
+}
+
+func (r *turn) keep(ctx context.Context, j *job, a tool.Answer) error {
+	if a.Recorded {
+		if _, err := r.catchUp(ctx); err != nil {
+			return err
+		}
+		if a.Ends || !r.waits(j) {
+			return nil
+		}
+	}
+	return r.write(ctx, result(j.call, a))
+}
+
+// waits says whether a call has no result yet.
+func (r *turn) waits(j *job) bool {
+	return slices.ContainsFunc(r.c.Unanswered(), func(p llm.Part) bool { return p.CallID == j.call.CallID })
+}
+
+func (r *turn) count(j *job, failed bool) {
+	if !failed {
+		r.out.Worked++
+	}
+	r.repeats.note(j.call, failed)
+}

@@ -1,0 +1,286 @@
+package loop
+
+import (
+	"slices"
+
+	"ramet/internal/history"
+	"ramet/internal/llm"
+)
+
+const (
+	// unknownOutcome answers a call whose result nobody wrote down.
+	unknownOutcome = "interrupted: outcome unknown"
+	// goesOn opens a conversation that the model would open otherwise.
+	goesOn = "(conversation continues)"
+)
+
+// group is a message that calls tools, until the results are there.
+type group struct {
+	message  llm.Message // with ids that nobody else has
+	slots    []slot      // one for each call
+	nameless []llm.Part  // results that do not say which call they answer
+	extras   []llm.Part  // what came with results and is none, such as an image
+	after    []llm.Message
+}
+
+type slot struct {
+	id     string // as the history has it
+	call   llm.Part
+	result *llm.Part // nil: not there yet
+}
+
+// place is where a result would stand.
+type place struct{ out, slot int }
+
+// push takes the next item.
+func (c *Conversation) push(it item) {
+	if it.message.Role == llm.ToolRole && c.sharedLate(it.message.Parts) {
+		c.replay(c.items()) // so that it is ours to change
+	}
+	it.outs, it.clean, it.state = c.outs(), c.group == nil, c.state
+	c.own.items = append(c.own.items, it)
+	c.state.size += sizeOf(it.message)
+	m := it.message
+	switch {
+	case m.Role == llm.ToolRole:
+		c.results(m.Parts)
+	case m.Role == llm.Assistant:
+		c.state.open = c.state.open && c.group != nil
+		if len(m.Parts) > 0 {
+			c.state.open = false
+			c.settle()
+			c.answer(m)
+		}
+	case len(m.Parts) > 0:
+		// A system message asks for nothing; a summary tells what was answered.
+		if it.kind == history.User {
+			c.state.open = true
+		} else if it.kind == history.Compact {
+			c.state.open = false
+		}
+		c.put(m)
+	}
+}
+
+// answer takes what the model said.
+func (c *Conversation) answer(m llm.Message) {
+	if !slices.ContainsFunc(m.Parts, func(p llm.Part) bool { return p.Type == llm.ToolCall }) {
+		c.put(m)
+		return
+	}
+	c.state.open = true
+	g := &group{message: m}
+	copied := false
+	for i, p := range m.Parts {
+		if p.Type != llm.ToolCall {
+			continue
+		}
+		s := slot{id: p.CallID, call: p}
+		delete(c.late, p.CallID) // from here on it names this call
+		if s.call.CallID = c.unique(p.CallID, len(g.slots)); s.call.CallID != p.CallID {
+			if !copied {
+				g.message.Parts, copied = slices.Clone(m.Parts), true
+			}
+			g.message.Parts[i].CallID = s.call.CallID
+		}
+		g.slots = append(g.slots, s)
+	}
+	c.group = g
+}
+
+// unique is an id that no call before has: the same, or with its place.
+func (c *Conversation) unique(name string, slot int) string {
+	index := c.Len() - 1
+	out := name
+	for n := 0; out == "" || c.own.taken(out) || c.base.taken(out); n++ {
+		switch n {
+		case 0:
+			out = numbered(name, index)
+		default:
+			out = numbered(name, index, slot+n)
+		}
+	}
+	if c.own.names == nil {
+		c.own.names = map[string]int{}
+	}
+	c.own.names[out] = index
+	return out
+}
+
+// results takes results. Those that name no call answer the first that is open;
+// what came beside a result goes with it.
+func (c *Conversation) results(parts []llm.Part) {
+	var extras []llm.Part
+	text, named, taken := "", false, false
+	for _, p := range parts {
+		switch {
+		case p.Type == llm.ToolResult && p.CallID != "":
+			named = true
+			taken = c.result(p) || taken
+		case p.Type == llm.ToolResult:
+			text += p.Text
+		default:
+			extras = append(extras, p)
+		}
+	}
+	g := c.group
+	if !named && g != nil {
+		for _, p := range extras {
+			text += p.Text
+		}
+		extras = slices.DeleteFunc(extras, func(p llm.Part) bool { return p.Type == llm.Text })
+		g.nameless = append(g.nameless, llm.Part{Type: llm.ToolResult, Text: text})
+		taken = true
+	}
+	if taken {
+		c.state.open = true
+	}
+	if g == nil {
+		return
+	}
+	if taken {
+		g.extras = append(g.extras, extras...)
+	}
+	if len(g.open()) == 0 {
+		c.settle()
+	}
+}
+
+// result puts a result where it belongs, and says whether that is at the end.
+func (c *Conversation) result(p llm.Part) bool {
+	if c.group != nil {
+		found := false
+		for i := range c.group.slots {
+			s := &c.group.slots[i]
+			if s.id != p.CallID {
+				continue
+			}
+			found = true
+			if s.result == nil {
+				r := s.answered(p)
+				s.result = &r
+				return true
+			}
+		}
+		if found {
+			return false // it was answered already
+		}
+	}
+	where, ok := c.late[p.CallID]
+	if !ok {
+		return false
+	}
+	delete(c.late, p.CallID)
+	m := &c.own.out[where.out-c.own.outFirst]
+	m.Parts = slices.Clone(m.Parts) // a request may have it
+	r := &m.Parts[where.slot]
+	r.Text, r.IsError = p.Text, p.IsError
+	return false
+}
+
+// sharedLate says whether one of the results belongs into what others share.
+func (c *Conversation) sharedLate(parts []llm.Part) bool {
+	return slices.ContainsFunc(parts, func(p llm.Part) bool {
+		where, ok := c.late[p.CallID]
+		return ok && where.out < c.own.outFirst
+	})
+}
+
+// expect remembers a call whose result may still come.
+func (c *Conversation) expect(name string, where place) {
+	if c.late == nil {
+		c.late = map[string]place{}
+	}
+	c.late[name] = where
+}
+
+// settle ends the wait for results.
+func (c *Conversation) settle() {
+	g := c.group
+	if g == nil {
+		return
+	}
+	c.group = nil
+	for i, m := range g.settled() {
+		c.put(m)
+		if i > 0 {
+			continue
+		}
+		for _, j := range g.missing() {
+			c.expect(g.slots[j].id, place{c.outs(), j})
+			c.loose = true
+		}
+	}
+}
+
+// put takes a message that is as it should be, behind those that wait.
+func (c *Conversation) put(m llm.Message) {
+	if c.group != nil {
+		c.group.after = append(c.group.after, m)
+		return
+	}
+	c.own.out, c.state.begun = follow(c.own.out, c.state.begun, m)
+}
+
+// follow appends a message, and lets the user open the conversation.
+func follow(out []llm.Message, begun bool, m llm.Message) ([]llm.Message, bool) {
+	if !begun && m.Role == llm.Assistant {
+		out = append(out, llm.Say(llm.User, goesOn))
+	}
+	return append(out, m), begun || m.Role != llm.System
+}
+
+// outs is how many messages are settled.
+func (c *Conversation) outs() int { return c.own.outFirst + len(c.own.out) }
+
+// missing lists the slots that nothing fills.
+func (g *group) missing() []int {
+	var out []int
+	for i, s := range g.slots {
+		if s.result == nil {
+			out = append(out, i)
+		}
+	}
+	return out[min(len(out), len(g.nameless)):]
+}
+
+// open lists the calls without a result, as the history has them.
+func (g *group) open() []llm.Part {
+	var out []llm.Part
+	for _, i := range g.missing() {
+		call := g.slots[i].call
+		call.CallID = g.slots[i].id
+		out = append(out, call)
+	}
+	return out
+}
+
+// settled is the messages of a group, whatever is missing in it.
+func (g *group) settled() []llm.Message {
+	parts := make([]llm.Part, 0, len(g.slots)+len(g.extras))
+	nameless := g.nameless
+	for _, s := range g.slots {
+		switch {
+		case s.result != nil:
+			parts = append(parts, *s.result)
+		case len(nameless) > 0:
+			parts = append(parts, s.answered(nameless[0]))
+			nameless = nameless[1:]
+		default:
+			parts = append(parts, llm.Result(s.call, unknownOutcome, true))
+		}
+	}
+	return append([]llm.Message{g.message, {Role: llm.ToolRole, Parts: append(parts, g.extras...)}}, g.after...)
+}
+
+func (s slot) answered(p llm.Part) llm.Part { return llm.Result(s.call, p.Text, p.IsError) }
+
+// clone is a group for a fork. Results are never changed, so they are shared.
+func (g *group) clone() *group {
+	out := *g
+	out.slots = slices.Clone(g.slots)
+	out.nameless = slices.Clip(g.nameless)
+	out.extras = slices.Clip(g.extras)
+	out.after = slices.Clip(g.after)
+	return &out
+}

@@ -1,0 +1,51 @@
+package loop
+
+import (
+	"encoding/json"
+	"reflect"
+	"testing"
+
+	"ramet/internal/history"
+)
+
+func TestTheUsualFormIsReadByHand(t *testing.T) {
+	for _, parts := range [][]history.Part{
+		{{Type: history.Text, Text: "hello"}},
+		{{Type: history.Text, Text: "a\nb\t\"c\" \\ <&> é 😀"}, {Type: history.Thinking, Text: "hm", Signature: "s+/=", Origin: "anthropic"}},
+		{{Type: history.ToolCall, CallID: "a", Name: "read", Args: json.RawMessage(`{"a":[1,{"b":"}\"]"}],"c":null}`)}},
+		{{Type: history.ToolCall, CallID: "a", Name: "read", Args: json.RawMessage(`{}`), Malformed: `{"a`}},
+		{{Type: history.Result, CallID: "a", Name: "read", Text: "", IsError: true, Show: "x"}},
+	} {
+		content, _, err := history.Encode(parts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, ok := parse(content); !ok || !reflect.DeepEqual(got, parts) {
+			t.Errorf("%s: %v %+v", content, ok, got)
+		}
+	}
+	for _, content := range []string{``, `[]`, `[{}]`, `[{"type":"text"}`, `[{"type":"text"}]x`, `[{"type":"te` + "\n" + `xt"}]`,
+		`[{"text":"\u0041"}]`, `[{"text":"\`, `[{"args":{"a":1}},{"args":{]}]`, `[{"args":1}]`, `[{"future":"x"}]`, `[{"is_error":false}]`} {
+		if got, ok := parse([]byte(content)); ok {
+			t.Errorf("%s was read as %+v", content, got)
+		}
+	}
+}
+
+// What is read by hand is read as the library reads it.
+func FuzzParse(f *testing.F) {
+	for _, s := range []string{`[{"type":"text","text":"a\nb"}]`, `[{"type":"tool_call","call_id":"a","args":{"x":["}"]}},{"type":"text"}]`,
+		`[{"type":"tool_result","is_error":true,"text":"\\\""}]`, `[{"text":"\ud800"}]`, `[{"text":"a","text":"b"}]`, "[{\"text\":\"\xff\"}]"} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, content []byte) {
+		got, ok := parse(content)
+		if !ok {
+			return
+		}
+		var want []history.Part
+		if err := json.Unmarshal(content, &want); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%q: %+v, the library says %+v %v", content, got, want, err)
+		}
+	})
+}

@@ -1,0 +1,168 @@
+package loop
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"time"
+
+	"ramet/internal/fault"
+	"ramet/internal/history"
+	"ramet/internal/llm"
+	"ramet/internal/tool"
+)
+
+// lastWords is how long a turn whose context ended may take to close its history.
+const lastWords = 5 * time.Second
+
+// turn is a turn under way.
+type turn struct {
+	Turn
+	c       *Conversation
+	out     Outcome
+	offer   []llm.Tool
+	repeats repeats
+	filled  filling
+	sent    int  // messages of the conversation in the last request
+	closed  bool // the history says that the turn was interrupted
+
+	emitting sync.Mutex // tools that run side by side print
+}
+
+// Run carries out one turn: it answers what waits in the conversation, which is
+// the whole context of the agent, the prompt included. It returns when the model
+// calls no more tools, when a limit is reached, or when something fails; then the
+// history is acceptable all the same, unless it could not be written.
+//
+// When ctx ends, the history gets an interrupted entry, and the fault has the code
+// of the cause. Nothing that the turn started runs on when Run returns.
+func Run(ctx context.Context, t Turn, c *Conversation) (Outcome, error) {
+	r, err := begin(t, c)
+	if err != nil {
+		return Outcome{}, err
+	}
+	if c.State() == Idle {
+		return Outcome{}, fault.New(fault.Conflict, "there is nothing to answer: the model said the last word").
+			WithHint("say something first")
+	}
+	err = r.steps(ctx)
+	if err != nil && ctx.Err() != nil && !lost(err) && !storage(err) {
+		err = r.close(ctx)
+	}
+	return r.out, err
+}
+
+func begin(t Turn, c *Conversation) (*turn, error) {
+	if t.Limits.Steps <= 0 {
+		t.Limits.Steps = 100
+	}
+	if t.Limits.Repeats <= 0 {
+		t.Limits.Repeats = 3
+	}
+	if t.Limits.Fill <= 0 {
+		t.Limits.Fill = 80
+	}
+	if t.Clean == nil {
+		t.Clean = func(s string) string { return s }
+	}
+	offer, err := t.Tools.Offer()
+	return &turn{Turn: t, c: c, offer: offer}, err
+}
+
+func (r *turn) steps(ctx context.Context) error {
+	// What an earlier turn left open is closed before anything new is said.
+	if open := r.c.Unanswered(); len(open) > 0 {
+		if err := r.write(ctx, Unknown(open)...); err != nil {
+			return err
+		}
+	}
+	for {
+		if ctx.Err() != nil {
+			return ended(ctx)
+		}
+		if r.out.Steps >= r.Limits.Steps {
+			return r.stop(ctx, fault.New(fault.BudgetExceeded, "the turn has taken the %d steps that it may take", r.Limits.Steps).
+				WithHint("say go on, or give it more"))
+		}
+		more, err := r.step(ctx)
+		if err != nil || !more {
+			return err
+		}
+		if again := r.repeats.count; again >= r.Limits.Repeats {
+			return r.stop(ctx, fault.New(fault.LoopDetected, "the model made the same call of %s %d times, and it failed each time", r.repeats.tool, again).
+				WithHint("tell it what to do instead"))
+		}
+	}
+}
+
+// stop ends the turn at a limit; the history says so.
+func (r *turn) stop(ctx context.Context, why *fault.Error) error {
+	if err := r.write(ctx, history.Draft{Kind: history.Note, Parts: []history.Part{{Type: history.Text, Text: why.Message}}}); err != nil {
+		return err
+	}
+	return why
+}
+
+// close writes that the turn was interrupted, once.
+func (r *turn) close(ctx context.Context) error {
+	why := ended(ctx)
+	if r.closed || lost(why) {
+		return why
+	}
+	if err := r.write(ctx, r.interrupted("", why)); err != nil {
+		return err
+	}
+	return why
+}
+
+// ended is the fault of a turn whose context ended, with the code of its cause.
+func ended(ctx context.Context) error {
+	cause := context.Cause(ctx)
+	switch f, ok := fault.Of(cause); {
+	case ok:
+		return fault.New(f.Code, "the turn was stopped: %w", cause)
+	case errors.Is(cause, context.DeadlineExceeded):
+		return fault.New(fault.TimedOut, "the turn was stopped: the time allowed ran out: %w", cause)
+	}
+	return fault.New(fault.Cancelled, "the turn was stopped: %w", cause)
+}
+
+// lost says that the agent is no longer ours: nothing more may be written.
+func lost(err error) bool { return fault.Is(err, fault.Fenced) || fault.Is(err, fault.DeadAgent) }
+
+// storage says that the store failed.
+func storage(err error) bool {
+	f, ok := fault.Of(err)
+	return ok && (strings.HasPrefix(string(f.Code), "STORAGE_") || f.Code == fault.HistoryDamaged)
+}
+
+// linger is a context for writing, which outlives the turn's by a little: what is
+// written must not be torn by the end of what it tells of.
+func linger(ctx context.Context) (context.Context, context.CancelFunc) {
+	out, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		select {
+		case <-out.Done():
+		case <-time.After(lastWords):
+			cancel()
+		}
+	})
+	return out, func() { stop(); cancel() }
+}
+
+// Unknown drafts results for calls that nobody can answer any more.
+func Unknown(calls []llm.Part) []history.Draft {
+	out := make([]history.Draft, len(calls))
+	for i, call := range calls {
+		out[i] = result(call, tool.Failed(unknownOutcome))
+	}
+	return out
+}
+
+func (r *turn) emit(e Event) {
+	r.emitting.Lock()
+	defer r.emitting.Unlock()
+	e.Agent = r.Agent
+	r.Emit(e)
+}

@@ -1,0 +1,255 @@
+package loop
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+
+	"ramet/internal/fault"
+	"ramet/internal/history"
+	"ramet/internal/llm"
+	"ramet/internal/llm/script"
+	"ramet/internal/tool"
+)
+
+func TestATurnWithTools(t *testing.T) {
+	s := newStage(t, `{"steps": [{"thinking": "hm", "signature": "sig"}, {"text": "I "}, {"text": "look."}, {"call": "look", "args": {"n": 1}}, {"usage": {"input": 10, "output": 5}}]}
+{"steps": [{"text": "Done."}, {"usage": {"input": 20, "output": 2, "cache_read": 3}}]}`, echo("look", tool.Reads))
+	out := s.must()
+	want := Outcome{Text: "Done.", Steps: 2, Usage: llm.Usage{Input: 30, Output: 7, CacheRead: 3}, Calls: 1, Worked: 1}
+	if out != want {
+		t.Errorf("%+v", out)
+	}
+	s.wantLog(`assistant hm I look. call_1:look{"n":1}`, "usage tool_calls", `tool_result call_1=look{"n": 1}`, "assistant Done.", "usage stop")
+	if got := s.told(); got != "thinking_delta text_delta text_delta assistant usage spent call_started(call_1) tool_result call_ended(call_1) text_delta assistant usage spent" {
+		t.Error(got)
+	}
+	if s.streamed != "Done." {
+		t.Errorf("handed over: %q", s.streamed)
+	}
+	for e := range s.book.QueryRange(t.Context(), history.Range{Agent: me}, history.Selection{}) {
+		if e.Kind != history.Usage {
+			continue
+		}
+		m, err := e.Decode()
+		if err != nil || m.Call.Model != "script/x" || len(m.Call.Request) != 64 || m.Call.Attempts != 1 || !m.Call.Priced {
+			t.Errorf("%+v %v", m.Call, err)
+		}
+	}
+	if p := s.requests[1].Messages[2].Parts[0]; p.Signature != "sig" || p.Origin != script.Origin {
+		t.Errorf("the thought went back as %+v", p)
+	}
+	if got := s.requests[0].CacheAfter; len(got) != 2 || got[0] != 0 || got[1] != 1 {
+		t.Errorf("marks of the first request: %v", got)
+	}
+	if got := s.requests[1].CacheAfter; len(got) != 3 || got[0] != 0 || got[1] != 1 || got[2] != 3 {
+		t.Errorf("marks of the second: %v", got)
+	}
+	if s.c.State() != Idle {
+		t.Error("something is open")
+	}
+	if _, err := Run(t.Context(), s.turn, s.c); !fault.Is(err, fault.Conflict) {
+		t.Errorf("a turn with nothing to answer: %v", err)
+	}
+}
+
+// Same context, same model, same tools: same entries. Time stands still.
+func TestATurnIsAFunction(t *testing.T) {
+	play := func(t *testing.T) (log string, hashes []string) {
+		synctest.Test(t, func(t *testing.T) {
+			s := newStage(t, `{"steps": [{"text": "a"}, {"call": "look", "args": {"n": 1}}, {"call": "look", "args": {"n": 2}}, {"call": "act"}]}
+{"steps": [{"text": "b"}]}`, echo("look", tool.Reads), echo("act", tool.Commands))
+			s.must()
+			for e := range s.book.QueryRange(t.Context(), history.Range{Agent: me}, history.Selection{}) {
+				hashes = append(hashes, string(e.Kind)+string(e.Content)+string(e.Meta))
+			}
+			log = s.log()
+		})
+		return log, hashes
+	}
+	log, first := play(t)
+	for range 20 {
+		if _, again := play(t); strings.Join(again, "\n") != strings.Join(first, "\n") {
+			t.Fatalf("another time:\n%s\nfirst:\n%s\n%s", strings.Join(again, "\n"), strings.Join(first, "\n"), log)
+		}
+	}
+}
+
+func TestReadsRunSideBySideAndAreWrittenInOrder(t *testing.T) {
+	line := `{"steps": [{"call": "look", "args": {"n": 0}}, {"call": "look", "args": {"n": 1}}, {"call": "look", "args": {"n": 2}}, {"call": "act"}, {"call": "look", "args": {"n": 3}}]}
+{"steps": [{"text": "ok"}]}`
+	var chans [4]chan struct{}
+	for i := range chans {
+		chans[i] = make(chan struct{})
+	}
+	acted := false
+	look := device{"look", tool.Reads, func(_ context.Context, c tool.Call) (tool.Answer, error) {
+		n := number(c.Args)
+		if n < 2 {
+			<-chans[n+1] // the later one is done first
+		}
+		if n < 3 {
+			close(chans[n])
+			if acted {
+				t.Error("it acted while others looked")
+			}
+		} else if !acted {
+			t.Error("it looked before it had acted")
+		}
+		return tool.Answer{Text: "seen"}, nil
+	}}
+	act := device{"act", tool.Commands, func(context.Context, tool.Call) (tool.Answer, error) {
+		acted = true
+		return tool.Answer{Text: "acted", Show: "shown"}, nil
+	}}
+	s := newStage(t, line, look, act)
+	if out := s.must(); out.Calls != 5 || out.Worked != 5 {
+		t.Errorf("%+v", out)
+	}
+	s.wantLog(`assistant call_1:look{"n":0} call_2:look{"n":1} call_3:look{"n":2} call_4:act{} call_5:look{"n":3}`, "usage tool_calls",
+		"tool_result call_1=seen", "tool_result call_2=seen", "tool_result call_3=seen", "tool_result call_4=acted", "tool_result call_5=seen", "assistant ok", "usage stop")
+	for _, e := range s.events {
+		if e.Type == CallEnded && e.CallID == "call_4" && e.Text != "shown" {
+			t.Errorf("people are shown %q", e.Text)
+		}
+	}
+}
+
+func TestNotMoreThanEightAtATime(t *testing.T) {
+	var now, most atomic.Int64
+	var once sync.Once
+	full := make(chan struct{})
+	look := device{"look", tool.Reads, func(context.Context, tool.Call) (tool.Answer, error) {
+		n := now.Add(1)
+		for old := most.Load(); n > old && !most.CompareAndSwap(old, n); old = most.Load() {
+		}
+		if n == sideBySide {
+			once.Do(func() { close(full) })
+		}
+		<-full
+		now.Add(-1)
+		return tool.Answer{Text: "x"}, nil
+	}}
+	s := newStage(t, `{"steps": [`+strings.TrimSuffix(strings.Repeat(`{"call": "look"},`, 20), ",")+`]}
+{"steps": [{"text": "ok"}]}`, look)
+	if out := s.must(); most.Load() != sideBySide || out.Worked != 20 {
+		t.Error(most.Load(), out)
+	}
+}
+
+func TestCallsThatCannotRunGetResults(t *testing.T) {
+	s := newStage(t, `{"steps": [{"call": "lok"}, {"call": "look", "raw": "{\"n"}, {"call": "look", "args": {"x": 1}}, {"call": "act"}, {"call": "look"}]}
+{"steps": [{"text": "ok"}]}`, echo("look", tool.Reads), echo("act", tool.Commands))
+	s.deny["act"] = true
+	out := s.must()
+	if out.Calls != 5 || out.Denied != 1 || out.Worked != 1 {
+		t.Errorf("%+v", out)
+	}
+	got := strings.Split(s.log(), "\n")
+	for i, want := range []string{`call_1=There is no tool "lok". Did you mean "look"?`, "call_2=The arguments are no complete JSON", "call_3=The arguments of look are wrong", "call_4=act is not allowed here!", "call_5=look{}"} {
+		if !strings.Contains(got[i+2], want) {
+			t.Errorf("%q, want %q", got[i+2], want)
+		}
+	}
+}
+
+func TestAnAnswerThatDidNotEndIsNone(t *testing.T) {
+	for _, c := range []struct {
+		name, line string
+		code       fault.Code
+		want       []string
+	}{
+		{"cut", `{"steps": [{"text": "I wi"}, {"text": "ll"}, {"call": "act"}, {"cut": true}]}`, fault.StreamCut, []string{"usage STREAM_CUT", "interrupted I will"}},
+		{"cut before a word", `{"steps": [{"call": "act"}, {"cut": true}]}`, fault.StreamCut, []string{"usage STREAM_CUT"}},
+		{"failed", `{"steps": [{"text": "I"}, {"error": "PROVIDER_OVERLOADED", "message": "busy"}]}`, fault.ProviderOverloaded, []string{"usage PROVIDER_OVERLOADED", "interrupted I"}},
+		{"refused", `{"steps": [{"text": "No"}, {"finish": "error"}]}`, fault.ProviderBadRequest, []string{"usage error", "interrupted No"}},
+		{"nothing left", ``, fault.ProviderBadRequest, []string{"usage PROVIDER_BAD_REQUEST"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			act := device{"act", tool.Commands, func(context.Context, tool.Call) (tool.Answer, error) {
+				t.Error("it ran")
+				return tool.Answer{}, nil
+			}}
+			s := newStage(t, c.line, act)
+			if _, err := s.run(t.Context()); !fault.Is(err, c.code) {
+				t.Error(err)
+			}
+			s.wantLog(c.want...)
+			if s.c.State() != Open {
+				t.Error("it cannot be continued")
+			}
+		})
+	}
+}
+
+func TestReasonsToStop(t *testing.T) {
+	s := newStage(t, `{"steps": [{"text": "so"}, {"call": "act"}, {"call": "act", "raw": "{\"n\": "}, {"finish": "length"}]}
+{"steps": [{"text": "and so"}, {"finish": "length"}]}`, echo("act", tool.Commands))
+	out := s.must()
+	if out.Text != "and so" || out.Worked != 1 || out.Calls != 2 {
+		t.Errorf("%+v", out)
+	}
+	if n := strings.Count(s.told(), " note"); n != 2 {
+		t.Errorf("%d notes: %s", n, s.told())
+	}
+	s = newStage(t, `{"steps": [{"usage": {"output": 1}}]}`)
+	if out := s.must(); out.Text != "" || out.Usage.Output != 1 {
+		t.Errorf("%+v", out)
+	}
+	s.wantLog("usage stop")
+}
+
+func TestLimits(t *testing.T) {
+	s := newStage(t, `{"repeat": true, "steps": [{"text": "again"}, {"call": "act"}]}`, echo("act", tool.Commands))
+	s.turn.Limits.Steps = 3
+	out, err := s.run(t.Context())
+	if !fault.Is(err, fault.BudgetExceeded) || out.Steps != 3 || out.Worked != 3 || out.Text != "again" || !strings.HasSuffix(s.log(), "\nnote the turn has taken the 3 steps that it may take") {
+		t.Errorf("%+v %v\n%s", out, err, s.log())
+	}
+
+	s = newStage(t, `{"steps": [{"call": "act", "args": {"n": 1, "s": "x"}}]}
+{"steps": [{"call": "act", "args": {"s": "x", "n": 1.0}}, {"call": "act"}]}
+{"repeat": true, "steps": [{"call": "act", "args": {"s":"x", "n": 1}}]}`, fails("act", "no"))
+	out, err = s.run(t.Context())
+	if !fault.Is(err, fault.LoopDetected) || out.Steps != 5 || !strings.Contains(s.log(), "\nnote the model made the same call of act 3 times") {
+		t.Errorf("%+v %v\n%s", out, err, s.log())
+	}
+
+	s = newStage(t, `{"steps": [{"text": "x"}]}`)
+	s.leftErr = fault.New(fault.BudgetExceeded, "nothing left")
+	if _, err := s.run(t.Context()); !errors.Is(err, s.leftErr) || s.log() != "" {
+		t.Errorf("%v\n%s", err, s.log())
+	}
+}
+
+func TestAnswersAreLimitedToWhatIsLeft(t *testing.T) {
+	n := func(i int64) *int64 { return &i }
+	m := func(i llm.Money) *llm.Money { return &i }
+	for _, c := range []struct {
+		left  Allowance
+		model llm.Model
+		want  int64
+	}{
+		{Allowance{}, llm.Model{Output: 1000}, 0},
+		{Allowance{Tokens: n(500)}, llm.Model{Output: 1000}, 500},
+		{Allowance{Tokens: n(5000)}, llm.Model{Output: 1000}, 0},
+		{Allowance{Tokens: n(5000)}, llm.Model{}, 5000},
+		{Allowance{Tokens: n(50000)}, llm.Model{}, 0},
+		{Allowance{Cost: m(15000)}, llm.Model{Output: 1000, Price: llm.Price{Output: 15e6}}, 1}, // $15 a million
+		{Allowance{Cost: m(1e6)}, llm.Model{Output: 1000, Price: llm.Price{Output: 15e6}}, 66},  // a tenth of a cent
+		{Allowance{Cost: m(1)}, llm.Model{Output: 1000, Price: llm.Price{Output: 15e6}}, 1},
+		{Allowance{Cost: m(1)}, llm.Model{Output: 1000}, 0},
+		{Allowance{Cost: m(1 << 62)}, llm.Model{Output: 1000, Price: llm.Price{Output: 1}}, 0},
+	} {
+		s := newStage(t, `{"steps": [{"text": "x"}]}`)
+		s.left, s.turn.Model = c.left, c.model
+		s.must()
+		if got := s.requests[0].MaxTokens; got != c.want {
+			t.Errorf("%+v: %d, want %d", c, got, c.want)
+		}
+	}
+}

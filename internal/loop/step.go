@@ -1,0 +1,191 @@
+package loop
+
+import (
+	"context"
+
+	"ramet/internal/fault"
+	"ramet/internal/history"
+	"ramet/internal/llm"
+	"ramet/internal/llm/record"
+)
+
+// reply is a whole answer of the model.
+type reply struct {
+	message llm.Message
+	finish  llm.Finish
+	call    record.Call
+}
+
+// step asks the model once and carries out what it calls. It says whether the
+// model is to be asked again.
+func (r *turn) step(ctx context.Context) (more bool, err error) {
+	said, err := r.answer(ctx)
+	if err != nil {
+		return false, err
+	}
+	var parts []history.Part
+	var calls []llm.Part
+	for _, p := range said.message.Parts {
+		p, ok := r.part(p)
+		if !ok {
+			continue
+		}
+		parts = append(parts, stored(p))
+		if p.Type == llm.ToolCall {
+			calls = append(calls, p)
+		}
+	}
+	if len(calls) > 0 && r.Acting != nil {
+		release, err := r.Acting(ctx)
+		if err != nil {
+			return false, r.broken(ctx, said.call, said.message.Text(), err)
+		}
+		defer release()
+	}
+	var drafts []history.Draft
+	if len(parts) > 0 {
+		drafts = append(drafts, history.Draft{Kind: history.Assistant, Parts: parts})
+	}
+	if err := r.write(ctx, append(drafts, usage(said.call))...); err != nil {
+		return false, err
+	}
+	r.spent(said.call)
+	r.filled = filling{tokens: said.call.Usage.Total(), size: r.c.state.size}
+	if text := r.kept(said.message.Text()); text != "" || len(calls) == 0 {
+		r.out.Text = text
+	}
+	if said.finish.Reason == llm.Length {
+		r.emit(Event{Type: Note, Text: "the answer was cut at the longest that the model may write"})
+	}
+	if len(calls) == 0 {
+		return false, nil
+	}
+	err = r.act(ctx, calls)
+	return err == nil && !r.out.Ended, err
+}
+
+// answer asks the model, within the budget and the context that it has.
+func (r *turn) answer(ctx context.Context) (reply, error) {
+	if r.full() {
+		err := r.compact(ctx, "the context is nearly full", keepNewest, r.c.state.size/8)
+		if err != nil && !fault.Is(err, fault.Conflict) {
+			return reply{}, err
+		}
+	}
+	said, err := r.ask(ctx)
+	if !fault.Is(err, fault.ProviderContext) || ctx.Err() != nil {
+		return said, err
+	}
+	if short := r.compact(ctx, "the context is too long for the model", keepNewest, 0); fault.Is(short, fault.Conflict) {
+		return said, err // that it is too long says more
+	} else if short != nil {
+		return said, short
+	}
+	return r.ask(ctx)
+}
+
+// ask sends the conversation.
+func (r *turn) ask(ctx context.Context) (reply, error) {
+	limit, err := r.allowed(ctx)
+	if err != nil {
+		return reply{}, err
+	}
+	r.out.Steps++
+	messages := r.c.Messages()
+	said, shown, err := r.stream(ctx, r.request(messages, limit), true)
+	r.sent = len(messages)
+	if err != nil {
+		return said, r.broken(ctx, said.call, shown, err)
+	}
+	return said, nil
+}
+
+// broken records a call that gave no answer, and what was shown of it.
+func (r *turn) broken(ctx context.Context, call record.Call, shown string, why error) error {
+	if ctx.Err() != nil {
+		why = ended(ctx)
+	}
+	if lost(why) {
+		return why
+	}
+	drafts := []history.Draft{usage(call)}
+	if shown != "" || ctx.Err() != nil {
+		drafts = append(drafts, r.interrupted(shown, why))
+	}
+	if err := r.write(ctx, drafts...); err != nil {
+		return err
+	}
+	r.spent(call)
+	return why
+}
+
+// spent counts and tells what a call cost.
+func (r *turn) spent(c record.Call) {
+	r.out.Usage = r.out.Usage.Plus(c.Usage)
+	r.out.Cost += c.Cost
+	r.emit(Event{Type: Spent, Usage: c.Usage, Cost: c.Cost})
+}
+
+// request is what the model is asked. Up to the end of the system's words, of the
+// last request and of this one it will be sent again.
+func (r *turn) request(messages []llm.Message, limit int64) llm.Request {
+	all := make([]llm.Message, 0, len(r.System)+len(messages))
+	all = append(append(all, r.System...), messages...)
+	out := llm.Request{Model: r.Ref.Name, Messages: all, Tools: r.offer, MaxTokens: limit}
+	head := 0
+	for head < len(all) && all[head].Role == llm.System {
+		head++
+	}
+	mark := func(n int) { // behind n messages
+		if n > 0 && n <= len(all) && (len(out.CacheAfter) == 0 || out.CacheAfter[len(out.CacheAfter)-1] < n-1) {
+			out.CacheAfter = append(out.CacheAfter, n-1)
+		}
+	}
+	mark(head)
+	if r.sent > 0 {
+		mark(len(r.System) + r.sent)
+	}
+	mark(len(all))
+	return out
+}
+
+// stream asks and listens. The text is what was shown, also of an answer that did
+// not end; aloud shows it at all.
+func (r *turn) stream(ctx context.Context, q llm.Request, aloud bool) (reply, string, error) {
+	var keep keeper
+	p := record.New(r.Provider, record.Options{Vendor: r.Ref.Vendor, Recorder: &keep, Price: r.price})
+	var whole llm.Collector
+	var seen shown
+	for e := range p.Stream(ctx, q) {
+		whole.Add(e)
+		switch e.Type {
+		case llm.TextDelta:
+			if aloud {
+				seen.add(e.Text, r.Clean)
+				r.Journal.Streaming(seen.b.String())
+				r.emit(Event{Type: TextDelta, Text: r.Clean(e.Text)})
+			}
+		case llm.ThinkingDelta:
+			if aloud {
+				r.emit(Event{Type: ThinkingDelta, Text: r.Clean(e.Text)})
+			}
+		case llm.Retry:
+			r.emit(Event{Type: Retrying, Attempt: e.Retry})
+		}
+	}
+	message, _, finish, err := whole.Result()
+	if err == nil && finish.Reason == llm.Error {
+		err = fault.New(fault.ProviderBadRequest, "the model or its vendor refused to go on (%.200s)", finish.Raw).
+			WithHint("say it in other words, or ask another model")
+	}
+	return reply{message, finish, keep.call}, seen.b.String(), err
+}
+
+// keeper keeps the record of one call.
+type keeper struct{ call record.Call }
+
+// Record implements record.Recorder.
+func (k *keeper) Record(_ context.Context, c record.Call) error {
+	k.call = c
+	return nil
+}

@@ -1,0 +1,156 @@
+package loop
+
+import (
+	"ramet/internal/history"
+	"ramet/internal/id"
+	"ramet/internal/llm"
+)
+
+// item is one entry in the words of models, and what was known before it.
+type item struct {
+	id      id.Message
+	kind    history.Kind
+	message llm.Message // nothing in it: the model does not see it
+	// first and end are what the entry stands for: itself, or what a summary
+	// replaces.
+	first, end id.Message
+
+	outs  int  // how many messages were settled before it
+	clean bool // and no call waited for its result
+	state state
+}
+
+// stretch is a run of items and what was made of them. It does not change once
+// another one or a second conversation points to it.
+type stretch struct {
+	prev     *stretch
+	first    int // index of the first item in the conversation
+	items    []item
+	outFirst int
+	out      []llm.Message
+	names    map[string]int // ids of calls: the index of the item
+}
+
+func (s *stretch) end() int {
+	if s == nil {
+		return 0
+	}
+	return s.first + len(s.items)
+}
+
+func (s *stretch) outEnd() int {
+	if s == nil {
+		return 0
+	}
+	return s.outFirst + len(s.out)
+}
+
+// taken says whether a call before has this id.
+func (s *stretch) taken(name string) bool {
+	for ; s != nil; s = s.prev {
+		if i, ok := s.names[name]; ok && i < s.end() { // a part of a stretch has the names of the whole
+			return true
+		}
+	}
+	return false
+}
+
+// cut is the first n items, of which so many messages were made.
+func (s *stretch) cut(n, outs int) *stretch {
+	for s != nil && s.first >= n {
+		s = s.prev
+	}
+	if s == nil || s.end() == n {
+		return s
+	}
+	part := *s
+	part.items = s.items[: n-s.first : n-s.first]
+	part.out = s.out[: outs-s.outFirst : outs-s.outFirst]
+	return &part
+}
+
+// items lists all items, oldest first.
+func (c *Conversation) items() []item {
+	out := make([]item, c.Len())
+	copy(out[c.own.first:], c.own.items)
+	for s := c.base; s != nil; s = s.prev {
+		copy(out[s.first:], s.items)
+	}
+	return out
+}
+
+// at is one item.
+func (c *Conversation) at(i int) *item {
+	if i >= c.own.first {
+		return &c.own.items[i-c.own.first]
+	}
+	s := c.base
+	for s.first > i {
+		s = s.prev
+	}
+	return &s.items[i-s.first]
+}
+
+// Fork is the conversation as it was just after an entry. It shares what both have
+// in memory, and costs the same however much that is. It returns false when the
+// context was shaped after that entry: then only the history knows how it was.
+func (c *Conversation) Fork(at id.Message) (*Conversation, bool) {
+	if at < c.shaped {
+		return nil, false
+	}
+	n := c.Len() // behind the newest shaping entry, ids ascend
+	for n > 0 && c.at(n-1).id > at {
+		n--
+	}
+	c.freeze()
+	fork := &Conversation{blob: c.blob, shaped: c.shaped, last: min(c.last, at)}
+	switch {
+	case n == c.Len():
+		fork.base, fork.state, fork.loose = c.base, c.state, c.loose
+		if c.group != nil {
+			fork.group = c.group.clone()
+		}
+		for name, where := range c.late {
+			fork.expect(name, where)
+		}
+		fork.continues()
+	case c.loose:
+		fork.replay(c.items()[:n])
+	default:
+		k := n
+		for !c.at(k).clean {
+			k--
+		}
+		from := c.at(k)
+		fork.base, fork.state = c.base.cut(k, from.outs), from.state
+		fork.continues()
+		for i := k; i < n; i++ {
+			fork.push(*c.at(i))
+		}
+	}
+	return fork, true
+}
+
+// freeze puts what is ours where it can be shared.
+func (c *Conversation) freeze() {
+	if len(c.own.items) == 0 && len(c.own.out) == 0 {
+		return
+	}
+	s := c.own
+	s.prev, s.items, s.out = c.base, s.items[:len(s.items):len(s.items)], s.out[:len(s.out):len(s.out)]
+	c.base = &s
+	c.continues()
+}
+
+// continues begins what is ours behind the base.
+func (c *Conversation) continues() {
+	c.own = stretch{first: c.base.end(), outFirst: c.base.outEnd()}
+}
+
+// replay makes everything anew, from items.
+func (c *Conversation) replay(items []item) {
+	c.base, c.own, c.state, c.group, c.late, c.loose = nil, stretch{}, state{}, nil, nil, false
+	for _, it := range items {
+		c.push(it)
+	}
+}

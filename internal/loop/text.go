@@ -1,0 +1,141 @@
+package loop
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"ramet/internal/fault"
+	"ramet/internal/history"
+	"ramet/internal/llm"
+	"ramet/internal/text"
+)
+
+const (
+	maxResult = 256 << 10 // of the text of a result; tools cut theirs before
+	maxShow   = 8 << 10   // of what people are shown
+	maxLine   = 200       // of a line about a call, in runes
+	window    = 512       // in which a credential is looked for that came in pieces
+)
+
+// kept is a text as it is kept: without our credentials, and such that both stores
+// and every vendor take it.
+func (r *turn) kept(s string) string { return storable(r.Clean(s)) }
+
+// storable is UTF-8 without NUL.
+func storable(s string) string {
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	return strings.ReplaceAll(s, "\x00", "\u2400")
+}
+
+// reason is one line about a failure.
+func reason(err error) string { return text.Line(fmt.Sprintf("%s: %v", fault.CodeOf(err), err), 400) }
+
+// both is the beginning and the end of a text that is too long.
+func both(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	head, tail := s[:limit/2], s[len(s)-limit/2:]
+	for len(head) > 0 && !utf8.RuneStart(s[len(head)]) {
+		head = head[:len(head)-1]
+	}
+	for len(tail) > 0 && !utf8.RuneStart(tail[0]) {
+		tail = tail[1:]
+	}
+	return fmt.Sprintf("%s\n[… %d bytes are left out here …]\n%s", head, len(s)-len(head)-len(tail), tail)
+}
+
+// start is the beginning of a text that is too long.
+func start(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	for limit > 0 && !utf8.RuneStart(s[limit]) {
+		limit--
+	}
+	return s[:limit] + "…"
+}
+
+// part is what the model said, as it is kept. What was signed and had to be
+// changed is not signed any more. false: there is nothing in it.
+func (r *turn) part(p llm.Part) (llm.Part, bool) {
+	before := p
+	p.Text, p.Malformed, p.Args = r.kept(p.Text), r.kept(p.Malformed), r.args(p.Args)
+	p.Name, p.CallID = storable(p.Name), storable(p.CallID)
+	same := p.Text == before.Text && p.Malformed == before.Malformed && bytes.Equal(p.Args, before.Args)
+	if r.Clean(string(p.Opaque)) != string(p.Opaque) {
+		same = false
+	}
+	if !same {
+		p.Signature, p.Opaque = "", nil
+	}
+	empty := p.Text == "" && p.Signature == "" && p.Opaque == nil
+	return p, p.Type == llm.ToolCall || !empty
+}
+
+// args cleans the texts in arguments and leaves everything else as it was sent.
+func (r *turn) args(raw json.RawMessage) json.RawMessage {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	var v any
+	if dec.Decode(&v) != nil {
+		return raw
+	}
+	changed := false
+	clean := func(s string) string {
+		out := r.kept(s)
+		changed = changed || out != s
+		return out
+	}
+	var walk func(any) any
+	walk = func(v any) any {
+		switch v := v.(type) {
+		case string:
+			return clean(v)
+		case []any:
+			for i := range v {
+				v[i] = walk(v[i])
+			}
+		case map[string]any:
+			out := make(map[string]any, len(v))
+			for name, one := range v {
+				out[clean(name)] = walk(one)
+			}
+			return out
+		}
+		return v
+	}
+	v = walk(v)
+	if !changed {
+		return raw
+	}
+	out, err := json.Marshal(v)
+	if err != nil {
+		return raw
+	}
+	return out
+}
+
+// stored is a part as the history has it.
+func stored(p llm.Part) history.Part {
+	return history.Part{Type: history.PartType(p.Type), Text: p.Text, CallID: p.CallID, Name: p.Name, Args: p.Args,
+		MediaType: p.MediaType, Data: p.Data, Malformed: p.Malformed, Signature: p.Signature, Opaque: p.Opaque, Origin: p.Origin}
+}
+
+// shown collects what was shown of a reply. A credential that comes in pieces is
+// found when it is whole.
+type shown struct{ b strings.Builder }
+
+func (s *shown) add(piece string, clean func(string) string) {
+	all := s.b.String()
+	cut := max(0, len(all)-window)
+	if end := all[cut:] + piece; clean(end) != end {
+		s.b.Reset()
+		s.b.WriteString(all[:cut] + clean(end))
+		return
+	}
+	s.b.WriteString(piece)
+}

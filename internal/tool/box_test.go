@@ -1,0 +1,114 @@
+package tool
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"ramet/internal/llm"
+	"ramet/internal/shape"
+)
+
+type stub struct{ spec Spec }
+
+func (s stub) Spec() Spec                                { return s.spec }
+func (s stub) Run(context.Context, Call) (Answer, error) { return Answer{Text: "ran"}, nil }
+
+var box = Box{
+	stub{Spec{Name: "read", Description: "\nRead a <file>.\n\n", Access: Reads,
+		Args: shape.Object(shape.Must("path", shape.Text(1).With("the file")), shape.May("lines", shape.Integer(1)))}},
+	stub{Spec{Name: "bash", Description: "Run.", Access: Commands, Args: shape.Object(shape.Must("command", shape.Text(1)))}},
+}
+
+func TestOfferTellsTheModelOfEachTool(t *testing.T) {
+	offer, err := box.Offer()
+	if err != nil || len(offer) != 2 || offer[0].Name != "read" || offer[1].Name != "bash" {
+		t.Fatal(offer, err)
+	}
+	if offer[0].Description != "Read a <file>." {
+		t.Errorf("%q", offer[0].Description)
+	}
+	var schema struct {
+		Type       string
+		Properties map[string]struct{ Type, Description string }
+		Required   []string
+	}
+	if err := json.Unmarshal(offer[0].Schema, &schema); err != nil {
+		t.Fatal(err)
+	}
+	if schema.Type != "object" || schema.Properties["path"].Description != "the file" || schema.Properties["lines"].Type != "integer" || len(schema.Required) != 1 {
+		t.Errorf("%+v", schema)
+	}
+	// What is offered is what is sent: the same bytes each time, or caches miss.
+	for range 20 {
+		again, err := box.Offer()
+		if err != nil || string(again[0].Schema) != string(offer[0].Schema) {
+			t.Fatal(string(again[0].Schema), err)
+		}
+	}
+	if err := (llm.Request{Model: "x", Messages: []llm.Message{llm.Say(llm.User, "hi")}, Tools: offer}).Check(); err != nil {
+		t.Error(err)
+	}
+	if none, err := (Box{}).Offer(); err != nil || len(none) != 0 {
+		t.Error(none, err)
+	}
+}
+
+func TestFindLetsOnlyGoodCallsPass(t *testing.T) {
+	for _, c := range []struct{ name, args, want string }{
+		{"read", `{"path":"a"}`, ""},
+		{"read", ` {"lines": 3, "path": "a"} `, ""},
+		{"reed", `{"path":"a"}`, `There is no tool "reed". Did you mean "read"? The tools are: read, bash.`},
+		{"", `{}`, `There is no tool "".`},
+		{"Read", `{"path":"a"}`, `Did you mean "read"?`},
+		{strings.Repeat("x", 500), `{}`, `The tools are: read, bash.`},
+		{"read", `{"path":"a`, "The arguments are no complete JSON object. Nothing was run"},
+		{"read", `[1]`, "The arguments are no complete JSON object."},
+		{"read", `{}`, "The arguments of read are wrong:"},
+		{"read", ``, "The arguments of read are wrong:"},
+		{"read", `{"path":""}`, "/path"},
+		{"read", `{"path":7}`, "/path"},
+		{"read", `{"path":"a","lines":0}`, "/lines"},
+		{"read", `{"path":"a","more":1}`, "more"},
+		{"bash", `{"path":"a"}`, "The arguments of bash are wrong:"},
+	} {
+		found, answer, ok := box.Find(llm.NewCall("id", c.name, c.args))
+		if ok != (c.want == "") || ok != (found != nil) {
+			t.Errorf("%s %s: found %v, %v", c.name, c.args, found, answer)
+			continue
+		}
+		if ok && (found.Spec().Name != c.name || answer != Answer{}) {
+			t.Errorf("%s: %v %+v", c.name, found, answer)
+		}
+		if !ok && (!answer.IsError || !strings.Contains(answer.Text, c.want) || len(answer.Text) > 400) {
+			t.Errorf("%s %s: %q, want %q", c.name, c.args, answer.Text, c.want)
+		}
+	}
+}
+
+func TestAnEmptyBoxFindsNothing(t *testing.T) {
+	if _, answer, ok := (Box{}).Find(llm.NewCall("id", "read", "{}")); ok || !answer.IsError {
+		t.Error(answer, ok)
+	}
+}
+
+// Whatever a model sends is refused or has the shape.
+func FuzzFind(f *testing.F) {
+	for _, s := range []string{`{"path":"a"}`, `{"path":"a","lines":1}`, `{`, ``, `null`, `{"path":"\u0000"}`, `{"path":"a","path":1}`} {
+		f.Add("read", s)
+	}
+	f.Fuzz(func(t *testing.T, name, args string) {
+		call := llm.NewCall("id", name, args)
+		found, answer, ok := box.Find(call)
+		if !ok {
+			if !answer.IsError || answer.Text == "" || found != nil {
+				t.Errorf("%+v %v", answer, found)
+			}
+			return
+		}
+		if found.Spec().Name != name || found.Spec().Args.Check(call.Args) != nil || !json.Valid(call.Args) {
+			t.Errorf("%s passed with %s", name, args)
+		}
+	})
+}
