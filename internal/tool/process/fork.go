@@ -1,0 +1,170 @@
+package process
+
+import (
+	"context"
+	_ "embed"
+	"strings"
+
+	"ramet/internal/agent"
+	"ramet/internal/fault"
+	"ramet/internal/history"
+	"ramet/internal/id"
+	"ramet/internal/registry"
+	"ramet/internal/shape"
+	"ramet/internal/text"
+	"ramet/internal/tool"
+)
+
+// maxChildren is how many children one message may fork.
+const maxChildren = 64
+
+// What a child knows of its parent's conversation.
+const (
+	inherit = "inherit"
+	nothing = "none"
+)
+
+//go:embed fork.md
+var forkText string
+
+var forkSpec = tool.Spec{
+	Name: "fork", Description: forkText, Access: tool.Processes,
+	Args: shape.Object(
+		shape.Must("prompt", shape.Text(1).With("The child's task. It is the child's next message.")),
+		shape.May("name", shape.Text(0).With("A name for the child: a-z, then a-z 0-9 . _ -, at most 63 characters, of no living agent.")),
+		shape.May("context", shape.Enum(inherit, nothing).With("inherit (default): the child knows this whole conversation. none: it knows only its prompt.")),
+		shape.May("worktree", shape.Bool().With("Give the child its own git worktree and branch, so that its files are apart from yours. Default: false.")),
+	),
+	Summary: summary(func(args forkArgs) string {
+		line := "fork"
+		if args.Name != "" {
+			line += " " + args.Name
+		}
+		if args.Worktree {
+			line += " in a worktree of its own"
+		}
+		return line + ": " + args.Prompt
+	}),
+}
+
+type forkArgs struct {
+	Prompt   string `json:"prompt"`
+	Name     string `json:"name"`
+	Context  string `json:"context"`
+	Worktree bool   `json:"worktree"`
+}
+
+// fork is the tool that makes children. It returns twice: in the parent, and in
+// each child.
+type fork struct{ actor }
+
+func (fork) Spec() tool.Spec { return forkSpec }
+
+// Run implements tool.Tool.
+func (f fork) Run(ctx context.Context, c tool.Call) (tool.Answer, error) {
+	births, err := f.bear(ctx, []tool.Call{c})
+	if err != nil {
+		return refuse(ctx, err)
+	}
+	return tool.Answer{Text: births[0].toParent(), Show: births[0].shown(), Recorded: true}, nil
+}
+
+// RunAll implements tool.Batch.
+func (f fork) RunAll(ctx context.Context, calls []tool.Call) error {
+	_, err := f.bear(ctx, calls)
+	return err
+}
+
+// bear makes one child for each call, all at one fork point, or none.
+func (f fork) bear(ctx context.Context, calls []tool.Call) (births []birth, err error) {
+	if len(calls) == 0 {
+		return nil, nil
+	}
+	parent, err := f.me(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if births, err = f.plan(ctx, parent, calls); err != nil {
+		return nil, err
+	}
+	born := false
+	for i := range births {
+		b := &births[i]
+		if !b.args.Worktree {
+			continue
+		}
+		dir, undo, err := f.kernel.Worktree(ctx, parent, b.child.ID, b.child.Name)
+		if err != nil {
+			return nil, err
+		}
+		defer func() {
+			if !born {
+				undo()
+			}
+		}()
+		b.child.Cwd = dir
+	}
+	verb := registry.Fork{Parent: f.self}
+	for i, b := range births {
+		verb.Entries = append(verb.Entries, b.result(b.toParent(), b.shown()))
+		if b.child.Entries, err = entries(births, i); err != nil {
+			return nil, err
+		}
+		verb.Children = append(verb.Children, b.child)
+	}
+	made, err := f.kernel.Fork(ctx, verb)
+	if err != nil && len(made) == 0 {
+		return nil, err
+	}
+	// Children that exist exist, whatever came afterwards: their worktrees stay,
+	// and the results stand in the history.
+	born = true
+	return births, nil
+}
+
+// plan draws the identities, and refuses what can be refused before worktrees are
+// made. The registry decides again, in its transaction.
+func (f fork) plan(ctx context.Context, parent agent.Agent, calls []tool.Call) ([]birth, error) {
+	if len(calls) > maxChildren {
+		return nil, fault.New(fault.Usage, "one message forks %d children, over the limit of %d", len(calls), maxChildren).
+			WithHint("none was forked; fork fewer, and let them fork")
+	}
+	births := make([]birth, len(calls))
+	children := make([]registry.Child, len(calls))
+	for i, c := range calls {
+		args, err := decode[forkArgs](c.Args)
+		if err != nil {
+			return nil, err
+		}
+		if err := f.check(ctx, args); err != nil {
+			return nil, err
+		}
+		children[i] = registry.Child{ID: id.NewAgent(), Name: args.Name}
+		births[i] = birth{call: c, args: args, child: children[i], parent: parent}
+	}
+	return births, registry.Fork{Parent: f.self, Children: children}.Check()
+}
+
+func (f fork) check(ctx context.Context, args forkArgs) error {
+	if strings.TrimSpace(args.Prompt) == "" {
+		return fault.New(fault.InvalidText, "the prompt of a child is empty").WithHint("say what it shall do")
+	}
+	if err := text.Check(fault.InvalidText, "the prompt of a child", args.Prompt, history.MaxText); err != nil {
+		return err
+	}
+	switch args.Name {
+	case "":
+		return nil
+	case theUser, theParent:
+		return fault.New(fault.InvalidName, "no child can be called %q: the word means somebody else", args.Name).
+			WithHint("choose another name")
+	}
+	if err := agent.CheckName(args.Name); err != nil {
+		return err
+	}
+	other, ok, err := f.people.Named(ctx, args.Name)
+	if err == nil && ok && other.Status == agent.Running {
+		err = registry.NameTaken(args.Name)
+	}
+	return err
+}

@@ -1,0 +1,73 @@
+// Package process is the tools with which a model acts on agents as a process
+// acts on processes: fork, kill, send, check_mail, read_mail, wait, ps, exit.
+//
+// They run unasked, within budget and descent: an agent forks itself, kills its
+// descendants only, and reads its own mail only. Mail is data: it enters a context
+// as a tool result that says who sent it and when.
+//
+// # What stands in the history
+//
+//   - fork writes the results of all fork calls of a message itself, together
+//     with the children and their first entries: a fork returns twice, or not at
+//     all.
+//   - read_mail writes its result together with the mark on the letter: none is
+//     marked and lost, or read and still unread.
+//   - exit leaves its call without result: the agent is dead before there could be
+//     one, and nothing is appended to a history after its end. Its answer says
+//     Recorded, so that nobody tries.
+//   - All others answer, and the turn records that.
+//
+// A refusal that concerns the request (no such agent, a name that is taken, a
+// letter too long) is an answer for the model. What ends the turn is an error: a
+// lost lease, a failing store, a context that ended.
+package process
+
+import (
+	"context"
+	"time"
+
+	"ramet/internal/agent"
+	"ramet/internal/id"
+	"ramet/internal/mail"
+	"ramet/internal/registry"
+	"ramet/internal/tool"
+)
+
+// Kernel is what the tools need of the process that runs their agent. Claims of
+// verbs are filled in by it: it holds the agent's lease.
+type Kernel interface {
+	// Fork makes the children in one transaction, with the entries of both sides,
+	// and starts a turn of each child, for the prompt that its entries end with.
+	// Children are returned if and only if they exist; with none, nothing happened.
+	Fork(ctx context.Context, f registry.Fork) ([]agent.Agent, error)
+	// Kill ends an agent; when it returns, nothing of the victims runs.
+	Kill(ctx context.Context, k registry.Kill) (registry.Killed, error)
+	// Send puts a letter into a mailbox and wakes its owner.
+	Send(ctx context.Context, s registry.Send) (mail.Letter, error)
+	// Read marks a letter and writes the entries in one transaction.
+	Read(ctx context.Context, r registry.Read) (l mail.Letter, ok bool, err error)
+	// Await blocks until a letter waits unread in the mailbox (of that sender, if
+	// one is given; the empty one is the user), without polling. false: the time
+	// ran out. DEAD_AGENT: the sender died and will never write.
+	Await(ctx context.Context, owner id.Agent, from *id.Agent, timeout time.Duration) (bool, error)
+	// Exit ends the agent itself, of its own will: the result goes to its parent as
+	// a letter.
+	Exit(ctx context.Context, a id.Agent, result string) error
+	// Worktree gives a child a git worktree of its own; undo takes it away again.
+	Worktree(ctx context.Context, parent agent.Agent, child id.Agent, name string) (dir string, undo func(), err error)
+	// Doing says what an agent is doing at the moment, in a word or two; empty:
+	// nothing that is known here.
+	Doing(a id.Agent) string
+}
+
+// People is what the tools read.
+type People interface {
+	agent.Directory
+	mail.Boxes
+}
+
+// New is the tools of one agent.
+func New(k Kernel, p People, self id.Agent) tool.Box {
+	a := actor{k, p, self}
+	return tool.Box{fork{a}, kill{a}, send{a}, checkMail{a}, readMail{a}, wait{a}, ps{a}, exit{a}}
+}

@@ -1,0 +1,57 @@
+package process
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+
+	"ramet/internal/registry"
+	"ramet/internal/shape"
+	"ramet/internal/tool"
+)
+
+//go:embed send.md
+var sendText string
+
+var sendSpec = tool.Spec{
+	Name: "send", Description: sendText, Access: tool.Processes,
+	Args: shape.Object(
+		shape.Must("to", shape.Text(1).With("The receiver: a name, a uuid, four or more characters of a uuid, 0 for agent 0, or parent.")),
+		shape.Must("text", shape.Text(1).With("The letter, at most 64 KiB.")),
+		shape.May("in_reply_to", shape.Integer(0).With("The number, in your own mailbox, of the letter that this one answers.")),
+	),
+	Summary: summary(func(args sendArgs) string { return "send to " + args.To + ": " + args.Text }),
+}
+
+// Numbers are read as doubles, because 1.0 and 1e2 are whole numbers of JSON too;
+// the shape keeps them within what a double holds exactly.
+type sendArgs struct {
+	To        string  `json:"to"`
+	Text      string  `json:"text"`
+	InReplyTo float64 `json:"in_reply_to"`
+}
+
+// send is the tool that writes letters.
+type send struct{ actor }
+
+func (send) Spec() tool.Spec { return sendSpec }
+
+// Run implements tool.Tool.
+func (s send) Run(ctx context.Context, c tool.Call) (tool.Answer, error) {
+	args, err := decode[sendArgs](c.Args)
+	if err != nil {
+		return refuse(ctx, err)
+	}
+	if args.To == theUser {
+		return tool.Failed("The user has no mailbox: what you say in your answer reaches them. Nothing was sent."), nil
+	}
+	to, err := s.find(ctx, args.To)
+	if err != nil {
+		return refuse(ctx, err)
+	}
+	l, err := s.kernel.Send(ctx, registry.Send{From: s.self, To: to.ID, Body: args.Text, InReplyTo: int64(args.InReplyTo)})
+	if err != nil {
+		return refuse(ctx, err)
+	}
+	return tool.Answer{Text: fmt.Sprintf("Sent to %s: letter %d in its mailbox.", title(to), l.Number)}, nil
+}
