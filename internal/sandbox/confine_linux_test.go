@@ -1,0 +1,210 @@
+package sandbox
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"ramet/internal/fault"
+)
+
+// room is a folder that may be written, one beside it that may not, and a home that
+// is hidden.
+type room struct{ root, outside, home string }
+
+func newRoom(t *testing.T) room {
+	t.Helper()
+	if err := Available(); err != nil {
+		t.Fatal(err)
+	}
+	top := t.TempDir()
+	r := room{top + "/root", top + "/outside", top + "/home"}
+	for file, text := range map[string]string{
+		"root/file": "mine", "root/.git/config": "[core]", "root/.git/hooks/pre-commit": "#!/bin/sh", "root/.ramet/config.toml": "x=1",
+		"outside/file": "theirs", "outside/folder/file": "theirs", "home/credentials.toml": "secret", "home/worktrees/one/file": "w",
+	} {
+		file = filepath.Join(top, file)
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(r.outside, r.root+"/link"); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func (r room) box() *Box {
+	return &Box{Write: []string{r.root}, Keep: []string{r.root + "/.git", r.root + "/.ramet"}, Hide: []string{r.home, "/no/such"}}
+}
+
+// state is every file below the room, with mode, time and content.
+func (r room) state(t *testing.T) string {
+	t.Helper()
+	var all strings.Builder
+	for _, dir := range []string{r.outside, r.home, r.root + "/.git", r.root + "/.ramet"} {
+		err := filepath.Walk(dir, func(path string, info os.FileInfo, err error) error {
+			if err != nil {
+				return err
+			}
+			text, _ := os.ReadFile(path)
+			fmt.Fprintln(&all, path, info.Mode(), info.ModTime(), string(text))
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return all.String()
+}
+
+func TestAConfinedCommandWorksInside(t *testing.T) {
+	r := newRoom(t)
+	c := sh(r.root, `set -e
+echo new > file; mkdir -p a/b; echo x > a/b/c; mv a/b/c d; ln -s d e; ln d f; rm -r a; chmod 700 d
+echo $TMPDIR | grep -q ramet-box; echo x > $TMPDIR/x; f=$(mktemp); echo y > "$f"; mv $TMPDIR/x from-temp
+echo x > /dev/null; echo err > /dev/stderr; mkfifo pipe
+cat ../outside/file; ls / /proc/self > /dev/null; cat .git/config; id -u`)
+	c.Confine = r.box()
+	got, out := run(t, c)
+	if want := fmt.Sprintf("err\ntheirs[core]%d\n", os.Geteuid()); got.ExitCode != 0 || out != want {
+		t.Errorf("%+v %q, want %q", got, out, want)
+	}
+	if text, err := os.ReadFile(r.root + "/file"); string(text) != "new\n" {
+		t.Error(string(text), err)
+	}
+	if left, err := filepath.Glob(os.TempDir() + "/ramet-box-*"); err != nil || len(left) != 0 {
+		t.Error(left, err)
+	}
+}
+
+func TestAConfinedCommandCannotActOutside(t *testing.T) {
+	r := newRoom(t)
+	before := r.state(t)
+	for _, script := range []string{
+		"echo x > ../outside/file", "echo x >> ../outside/file", "echo x > ../outside/new", "rm ../outside/file",
+		"rm -rf ../outside/folder", "mkdir ../outside/new", "mv file ../outside/", "mv ../outside/file .", "ln ../outside/file hard",
+		"chmod 777 ../outside/file", "touch ../outside/file", "touch -d 2001-01-01 ../outside", "truncate -s 0 ../outside/file",
+		"echo x > link/file", "rm link/file", "echo x > link/new", "chmod 777 link/file", "mv link/folder .",
+		"echo x > .git/config", "echo x > .git/hooks/new", "rm -rf .git", "mv .git other", "chmod 777 .git/config", "mv .git/hooks x",
+		"rmdir .git", "ln .git/config hard", "mkdir x && mv x .git/hooks", "echo x > .ramet/config.toml", "mv .ramet other",
+		"cat ../home/credentials.toml", "ls ../home/* && false; ls ../home | grep .", "echo x > ../home/new", "mv ../home h",
+		"mknod disk b 8 0", "mknod char c 1 3", "mount -t tmpfs none .", "umount .git", "umount " + r.home, "mount -o remount,rw /",
+		"echo x > /tmp/ramet-confined", "echo 1 > /proc/sys/kernel/sysrq", "echo c > /dev/kmsg", "echo x > /dev/tty",
+		"unshare -m true", "unshare -Um mount -t tmpfs none .", "unshare -Urm umount .git", "unshare -Urm mount -o remount,bind,rw .git", "chroot / true", "sysctl -w kernel.panic=1",
+		fmt.Sprintf("kill -0 %d", os.Getpid()), fmt.Sprintf("cat /proc/%d/environ", os.Getpid()),
+		"cat /proc/1/environ", "cat /proc/1/mem", "ls /proc/1/root/", "for t in /proc/1/task/*; do cat $t/environ && exit 0; done; exit 1",
+		"nsenter -t 1 -m true", "date -s 2001-01-01",
+	} {
+		c := sh(r.root, script)
+		c.Confine = r.box()
+		got, out := run(t, c)
+		if got.ExitCode == 0 {
+			t.Errorf("%s: done: %q", script, out)
+		}
+		if after := r.state(t); after != before {
+			t.Fatalf("%s: %s\nbefore:\n%s\nafter:\n%s", script, out, before, after)
+		}
+	}
+	if _, err := os.Lstat("/tmp/ramet-confined"); err == nil {
+		t.Error("it wrote to /tmp")
+	}
+}
+
+func TestAFolderInsideAHiddenOneCanBeWritten(t *testing.T) {
+	r := newRoom(t)
+	tree := r.home + "/worktrees/one"
+	c := sh(tree, "echo new > file; ls ..; ls ../..; cat ../../credentials.toml; echo x > ../../new")
+	c.Confine = &Box{Write: []string{tree}, Hide: []string{r.home}}
+	got, out := run(t, c)
+	text, err := os.ReadFile(tree + "/file")
+	if got.ExitCode == 0 || err != nil || string(text) != "new\n" || strings.Contains(out, "secret") || !strings.HasPrefix(out, "one\nworktrees\n") {
+		t.Errorf("%+v %q %q %v", got, out, text, err)
+	}
+}
+
+func TestAHiddenFileIsEmpty(t *testing.T) {
+	r := newRoom(t)
+	c := sh(r.root, "cat ../home/credentials.toml; ls ../home")
+	c.Confine = &Box{Write: []string{r.root}, Hide: []string{r.home + "/credentials.toml"}}
+	if _, out := run(t, c); out != "credentials.toml\nworktrees\n" {
+		t.Errorf("%q", out)
+	}
+}
+
+// play is the test binary in another role, confined or not.
+func play(dir, name string, args ...string) Command {
+	return Command{Args: append([]string{"/proc/self/exe"}, args...), Dir: dir, Env: []string{path, role + "=" + name, "GORACE=atexit_sleep_ms=0"}}
+}
+
+func TestAConfinedCommandHasNoNetwork(t *testing.T) {
+	r := newRoom(t)
+	tcp, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tcp.Close()
+	named, err := net.Listen("unix", filepath.Join(r.outside, "socket"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer named.Close()
+	hidden := fmt.Sprintf("@ramet-%s", newMark())
+	abstract, err := net.Listen("unix", hidden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer abstract.Close()
+	for _, l := range []net.Listener{tcp, named, abstract} {
+		free := play(r.root, "dial", l.Addr().Network(), l.Addr().String())
+		if got, out := run(t, free); got.ExitCode != 0 || out != "connected\n" {
+			t.Fatalf("%s: %+v %q", l.Addr(), got, out)
+		}
+		shut := free
+		shut.Confine = r.box()
+		if got, out := run(t, shut); got.ExitCode == 0 || !strings.HasPrefix(out, "no:") {
+			t.Errorf("%s: %+v %q", l.Addr(), got, out)
+		}
+		open := free
+		open.Confine = r.box()
+		open.Confine.Network = true
+		if got, out := run(t, open); got.ExitCode != 0 || out != "connected\n" {
+			t.Errorf("%s: %+v %q", l.Addr(), got, out)
+		}
+	}
+	c := play(r.root, "loopback")
+	c.Confine = r.box()
+	if _, out := run(t, c); out != "loopback: <nil>\n" {
+		t.Errorf("%q", out)
+	}
+}
+
+func TestWithoutNamespacesNothingIsConfined(t *testing.T) {
+	r := newRoom(t)
+	was := best.Swap(int32(len(ways) - 1))
+	defer best.Store(was)
+	c := sh(r.root, "touch ran")
+	c.Confine = r.box()
+	p, err := Start(t.Context(), c)
+	if p != nil || !fault.Is(err, fault.Denied) || !strings.Contains(err.Error(), "namespaces") {
+		t.Errorf("%v", err)
+	}
+	in, err := c.Confine.resolve()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer removeAll(in.Temp)
+	o := order{Path: "/bin/sh", Args: c.Args, Dir: c.Dir, Env: c.Env, Box: in}
+	if p, err := launch(t.Context(), o, nil); p != nil || !strings.Contains(fmt.Sprint(err), "namespaces") {
+		t.Errorf("%v", err)
+	}
+	if _, err := os.Stat(r.root + "/ran"); err == nil {
+		t.Error("it ran")
+	}
+}

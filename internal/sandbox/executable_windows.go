@@ -1,0 +1,5 @@
+package sandbox
+
+import "io/fs"
+
+func executable(fs.FileInfo) bool { return true }

@@ -1,0 +1,13 @@
+package sandbox
+
+import (
+	"os"
+	"syscall"
+)
+
+func groupOfItsOwn() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{CreationFlags: syscall.CREATE_NEW_PROCESS_GROUP}
+}
+
+// killGroup ends the command only: a group cannot be killed here.
+func killGroup(p *os.Process) { p.Kill() }

@@ -1,0 +1,205 @@
+package sandbox
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// share gives a contained command its own /proc. Mounts from outside still come in;
+// its own do not get out.
+func share() error {
+	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_SLAVE, ""); err != nil {
+		return err
+	}
+	freshProc()
+	return nil
+}
+
+// freshProc is refused in containers that cover parts of /proc. The command then
+// sees the host's, which promises nothing less but privacy.
+func freshProc() {
+	unix.Mount("proc", "/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "")
+}
+
+// enclose makes all mounts read-only but the folders that may be written, and covers
+// what may not be seen.
+func (b *inside) enclose() error {
+	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+		return err
+	}
+	shm := filepath.Join(b.Temp, "shm")
+	writable := append([]string{b.Temp}, b.Write...)
+	var open []string // of these, what was not read-only before
+	for _, w := range writable {
+		var fs unix.Statfs_t
+		if err := unix.Statfs(w, &fs); err != nil {
+			return at(w, err)
+		}
+		if fs.Flags&unix.ST_RDONLY == 0 {
+			open = append(open, w)
+		}
+		if err := bind(w, w); err != nil {
+			return err
+		}
+	}
+	if err := bind(shm, "/dev/shm"); err == nil {
+		open = append(open, "/dev/shm")
+	} else if !gone(err) {
+		return err
+	}
+	for _, k := range b.Keep {
+		if err := bind(k, k); err != nil && !gone(err) {
+			return err
+		}
+	}
+	if err := setReadOnly("/", true, unix.AT_RECURSIVE); err != nil {
+		return err
+	}
+	for _, w := range open {
+		// This mount only: what is mounted below it may be read-only for a reason.
+		if err := setReadOnly(w, false, 0); err != nil {
+			return err
+		}
+	}
+	for _, h := range b.Hide {
+		if err := cover(h, writable); err != nil && !gone(err) {
+			return err
+		}
+	}
+	for _, s := range b.Sockets {
+		if err := bind(os.DevNull, s); err != nil && !gone(err) {
+			return err
+		}
+	}
+	freshProc()
+	return nil
+}
+
+// clear removes the temporary folder in ramet's stead. It is a mount here, in a folder
+// that is read-only here, so that its name goes by the descriptor from outside.
+func (b *inside) clear() {
+	entries, _ := os.ReadDir(b.Temp)
+	for _, e := range entries {
+		removeAll(filepath.Join(b.Temp, e.Name()))
+	}
+	unix.Unmount("/dev/shm", unix.MNT_DETACH)
+	unix.Unmount(b.Temp, unix.MNT_DETACH)
+	unix.Unlinkat(parentFD, filepath.Base(b.Temp), unix.AT_REMOVEDIR)
+}
+
+// cover puts something empty over a path. Writable folders below it stay where
+// they are.
+func cover(path string, writable []string) error {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return err
+	}
+	if !info.IsDir() {
+		return bind(os.DevNull, path)
+	}
+	type tree struct {
+		path string
+		fd   int
+	}
+	var saved []tree
+	for _, w := range writable {
+		if !below(w, path) {
+			continue
+		}
+		fd, err := unix.OpenTree(unix.AT_FDCWD, w, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE)
+		if err != nil {
+			return at(w, err)
+		}
+		defer unix.Close(fd)
+		saved = append(saved, tree{w, fd})
+	}
+	if err := unix.Mount("tmpfs", path, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "size=1m,mode=0755"); err != nil {
+		return at(path, err)
+	}
+	for _, t := range saved {
+		if err := os.MkdirAll(t.path, 0o755); err != nil {
+			return err
+		}
+		if err := unix.MoveMount(t.fd, "", unix.AT_FDCWD, t.path, unix.MOVE_MOUNT_F_EMPTY_PATH); err != nil {
+			return at(t.path, err)
+		}
+	}
+	return setReadOnly(path, true, 0)
+}
+
+func bind(from, to string) error {
+	return at(to, unix.Mount(from, to, "", unix.MS_BIND|unix.MS_REC, ""))
+}
+
+func setReadOnly(path string, on bool, flags uint) error {
+	attr := unix.MountAttr{Attr_clr: unix.MOUNT_ATTR_RDONLY}
+	if on {
+		attr = unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY}
+	}
+	return at(path, unix.MountSetattr(unix.AT_FDCWD, path, flags, &attr))
+}
+
+func at(path string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &fs.PathError{Op: "mount", Path: path, Err: err}
+}
+
+// gone says that there is nothing to cover or to keep, or nothing that this user
+// could reach.
+func gone(err error) bool {
+	return errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.EACCES)
+}
+
+func below(path, folder string) bool {
+	return strings.HasPrefix(path, strings.TrimSuffix(folder, "/")+"/")
+}
+
+// sockets are the paths at which somebody listens, or did.
+func sockets() ([]string, error) {
+	table, err := os.ReadFile("/proc/net/unix")
+	if err != nil {
+		return nil, err
+	}
+	seen := map[string]bool{}
+	var paths []string
+	for line := range strings.Lines(string(table)) {
+		// Num RefCount Protocol Flags Type St Inode Path, of which the path may hold
+		// spaces.
+		i := strings.IndexByte(line, '/')
+		if i < 0 || len(strings.Fields(line[:i])) != 7 {
+			continue
+		}
+		path := strings.TrimSuffix(line[i:], "\n")
+		if info, err := os.Lstat(path); err != nil || info.Mode()&fs.ModeSocket == 0 || seen[path] {
+			continue
+		}
+		seen[path] = true
+		paths = append(paths, path)
+	}
+	return paths, nil
+}
+
+// loopback brings up the command's own.
+func (b *inside) loopback() error {
+	if b.Network {
+		return nil
+	}
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	lo, err := unix.NewIfreq("lo")
+	if err != nil {
+		return err
+	}
+	lo.SetUint16(unix.IFF_UP | unix.IFF_RUNNING)
+	return unix.IoctlIfreq(fd, unix.SIOCSIFFLAGS, lo)
+}

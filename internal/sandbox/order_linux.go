@@ -1,0 +1,48 @@
+package sandbox
+
+// marker is the name under which the binary is its own helper.
+const marker = "ramet-sandbox"
+
+// The helper's descriptors: it is told what to do on the one, whose end is also
+// the end of ramet, and tells what happened on the other. The third is the folder
+// in which a confined command's temporary folder is.
+const (
+	controlFD = 3
+	reportFD  = 4
+	parentFD  = 5
+)
+
+// way is how a command is held together.
+type way struct {
+	Spaces bool // namespaces; else a subreaper
+	User   bool // with a user namespace, which an ordinary user needs
+}
+
+// order is what the helper is told, as one line of JSON.
+type order struct {
+	Way  way
+	Path string
+	Args []string
+	Dir  string
+	Env  []string
+	Box  *inside // nil: not confined
+	Dry  bool    // prepare all and run nothing
+}
+
+// inside is a Box with what ramet found out for the helper: real paths.
+type inside struct {
+	Write, Keep, Hide []string
+	Sockets           []string // to be covered
+	Temp              string   // the command's own folder
+	Network           bool
+}
+
+// report is what the helper says, one line of JSON each time: that the command
+// runs or why not, and how it ended.
+type report struct {
+	Step   string // what failed; empty: nothing
+	Why    string
+	Denied bool // the kernel does not allow it, now or later
+
+	Code, Signal int
+}

@@ -1,0 +1,248 @@
+package sandbox
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"ramet/internal/fault"
+)
+
+// ways are tried in this order; best is the first that the kernel was not found to
+// refuse.
+var (
+	ways = []way{{Spaces: true}, {Spaces: true, User: true}, {}}
+	best atomic.Int32
+)
+
+// Start runs a command. When ctx ends it is killed. A nil error means that the
+// command's program was started; Wait must then be called.
+func Start(ctx context.Context, c Command) (*Process, error) {
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	path, err := lookPath(c.Args[0], c.Dir, c.Env)
+	if err != nil {
+		return nil, err
+	}
+	o := order{Path: path, Args: c.Args, Dir: c.Dir, Env: c.Env}
+	if c.Confine != nil {
+		if err := Available(); err != nil {
+			return nil, err
+		}
+		if o.Box, err = c.Confine.resolve(); err != nil {
+			return nil, err
+		}
+		o.Env = append(slices.DeleteFunc(slices.Clone(c.Env), func(pair string) bool {
+			return strings.HasPrefix(pair, "TMPDIR=")
+		}), "TMPDIR="+o.Box.Temp)
+	}
+	p, err := firstWay(ctx, o, c)
+	if err != nil && o.Box != nil {
+		removeAll(o.Box.Temp)
+	}
+	return p, err
+}
+
+// firstWay starts the helper in the first way that the kernel allows. What it refuses
+// is found out before the command runs. A confined command needs namespaces.
+func firstWay(ctx context.Context, o order, c Command) (*Process, error) {
+	var last *refusal
+	for i := int(best.Load()); i < len(ways); i++ {
+		if o.Box != nil && !ways[i].Spaces {
+			continue
+		}
+		o.Way = ways[i]
+		p, err := launch(ctx, o, c.Output)
+		if !errors.As(err, &last) {
+			return p, err
+		}
+		if !last.denied {
+			break
+		}
+		if o.Box == nil {
+			best.CompareAndSwap(int32(i), int32(i+1))
+		}
+	}
+	if last == nil {
+		last = &refusal{step: "namespaces", why: "the kernel does not allow any to this user"}
+	}
+	code := fault.Failed
+	if o.Box != nil {
+		code = fault.Denied
+	}
+	return nil, fault.New(code, "start command: %w", last)
+}
+
+// launch starts the helper in one way, and waits until the command runs.
+func launch(ctx context.Context, o order, output io.Writer) (*Process, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, fault.New(fault.Cancelled, "start command: %w", err)
+	}
+	mark := ""
+	if !o.Way.Spaces {
+		mark = newMark()
+		o.Env = append(slices.Clone(o.Env), mark)
+	}
+	line, err := json.Marshal(o)
+	if err != nil {
+		return nil, err
+	}
+	var pipes pipeSet
+	controlR, controlW := pipes.open()
+	reportR, reportW := pipes.open()
+	outR, outW := pipes.open()
+	if pipes.err != nil {
+		pipes.close()
+		return nil, pipes.err
+	}
+	cmd := &exec.Cmd{
+		// Not by its path: the binary may have been replaced meanwhile.
+		Path: "/proc/self/exe", Args: []string{marker}, Env: []string{}, Dir: "/",
+		Stdout: outW, Stderr: outW, ExtraFiles: []*os.File{controlR, reportW},
+		SysProcAttr: attributes(o),
+	}
+	if o.Box != nil {
+		parent, err := os.Open(filepath.Dir(o.Box.Temp))
+		if err != nil {
+			pipes.close()
+			return nil, fault.New(fault.StorageIO, "confine command: %w", err)
+		}
+		defer parent.Close()
+		cmd.ExtraFiles = append(cmd.ExtraFiles, parent)
+	}
+	err = cmd.Start()
+	controlR.Close()
+	reportW.Close()
+	outW.Close()
+	if err != nil {
+		pipes.close()
+		return nil, &refusal{step: "start the helper", why: err.Error(), denied: denied(err)}
+	}
+	p := &Process{cmd: cmd, way: o.Way, mark: mark, control: controlW, done: make(chan struct{})}
+	if o.Box != nil {
+		p.temp = o.Box.Temp
+	}
+	if o.Way.Spaces {
+		p.space, _ = os.Open(fmt.Sprintf("/proc/%d/ns/pid", cmd.Process.Pid))
+	}
+	stop := context.AfterFunc(ctx, p.Kill)
+	reports := bufio.NewReader(reportR)
+	var first report
+	if _, err = controlW.Write(append(line, '\n')); err == nil {
+		err = readReport(reports, &first)
+	}
+	if err != nil || first.Step != "" {
+		stop()
+		p.Kill()
+		cmd.Wait()
+		left := p.leftOver() // the command may have run, and killed its helper
+		p.space.Close()
+		pipes.close()
+		switch {
+		case len(left) > 0:
+			return nil, survived(left)
+		case ctx.Err() != nil:
+			return nil, fault.New(fault.Cancelled, "start command: %w", ctx.Err())
+		case err != nil: // not a refusal: another try could run the command twice
+			return nil, fault.New(fault.Failed, "start command: its helper ended early: %s", cmd.ProcessState)
+		case first.Step == "exec":
+			return nil, fault.New(fault.Failed, "start %s in %s: %s", o.Path, o.Dir, first.Why)
+		}
+		return nil, &refusal{step: first.Step, why: first.Why, denied: first.Denied}
+	}
+	go p.follow(stop, reports, newDrain(outR, output), []*os.File{reportR, outR})
+	return p, nil
+}
+
+// attributes are the namespaces of the helper.
+func attributes(o order) *syscall.SysProcAttr {
+	attr := &syscall.SysProcAttr{Setsid: true}
+	if !o.Way.Spaces {
+		return attr
+	}
+	attr.Cloneflags = unix.CLONE_NEWPID | unix.CLONE_NEWNS
+	if o.Box != nil {
+		attr.Cloneflags |= unix.CLONE_NEWIPC
+		if !o.Box.Network {
+			attr.Cloneflags |= unix.CLONE_NEWNET
+		}
+	}
+	if o.Way.User {
+		attr.Cloneflags |= unix.CLONE_NEWUSER
+		attr.UidMappings = []syscall.SysProcIDMap{{ContainerID: os.Geteuid(), HostID: os.Geteuid(), Size: 1}}
+		attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: os.Getegid(), HostID: os.Getegid(), Size: 1}}
+		attr.AmbientCaps = needed
+	}
+	return attr
+}
+
+// refusal is a way that the kernel does not allow, or that failed.
+type refusal struct {
+	step, why string
+	denied    bool
+}
+
+func (r *refusal) Error() string { return r.step + ": " + r.why }
+
+// resolve makes real paths of a box, and its temporary folder.
+func (b *Box) resolve() (*inside, error) {
+	in := &inside{Network: b.Network}
+	for _, w := range b.Write {
+		real, err := filepath.EvalSymlinks(w)
+		if err != nil {
+			return nil, fault.New(fault.NotFound, "confine command: %w", err).WithHint("a folder to be written must exist")
+		}
+		if info, err := os.Stat(real); err != nil || !info.IsDir() || real == "/" || !filepath.IsAbs(real) {
+			return nil, fault.New(fault.Denied, "confine command: %s cannot be the folder that it may write", w).
+				WithHint("work in a folder of its own, not at the root of the file system")
+		}
+		in.Write = append(in.Write, real)
+	}
+	slices.Sort(in.Write) // outer folders first
+	for _, pair := range []struct {
+		from []string
+		to   *[]string
+	}{{b.Keep, &in.Keep}, {b.Hide, &in.Hide}} {
+		for _, path := range pair.from {
+			real, err := filepath.EvalSymlinks(path)
+			if errors.Is(err, fs.ErrNotExist) {
+				continue
+			}
+			if err != nil || !filepath.IsAbs(real) {
+				return nil, fault.New(fault.Denied, "confine command: protect %s: %v", path, err)
+			}
+			*pair.to = append(*pair.to, real)
+		}
+		slices.Sort(*pair.to)
+	}
+	var err error
+	if !b.Network {
+		if in.Sockets, err = sockets(); err != nil {
+			return nil, fault.New(fault.Denied, "confine command: find sockets: %w", err)
+		}
+	}
+	if in.Temp, err = os.MkdirTemp("", "ramet-box-"); err == nil {
+		err = os.Mkdir(filepath.Join(in.Temp, "shm"), 0o700)
+	}
+	if err == nil {
+		in.Temp, err = filepath.EvalSymlinks(in.Temp)
+	}
+	if err != nil {
+		return nil, fault.New(fault.StorageIO, "confine command: make a temporary folder: %w", err)
+	}
+	return in, nil
+}

@@ -1,0 +1,149 @@
+package local
+
+import (
+	"context"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"ramet/internal/sandbox"
+	"ramet/internal/shape"
+	"ramet/internal/text"
+	"ramet/internal/tool"
+)
+
+//go:embed bash.md
+var bashDoc string
+
+type bashArgs struct {
+	Command string
+	Timeout float64
+}
+
+func (l *Local) bash() tool.Tool {
+	return &one{run: l.runBash, spec: tool.Spec{
+		Name: "bash", Description: bashDoc, Access: tool.Commands,
+		Args: shape.Object(
+			shape.Must("command", shape.Text(1).With("the command line")),
+			shape.May("timeout", shape.Number(1, l.o.Limits.MaxTimeout.Seconds()).With("seconds after which it is killed")),
+		),
+		Subject: func(args json.RawMessage) string {
+			a, _ := parse[bashArgs](args)
+			return a.Command
+		},
+		Summary: func(args json.RawMessage) string {
+			a, _ := parse[bashArgs](args)
+			return text.Line(a.Command, 200)
+		},
+	}}
+}
+
+func (l *Local) runBash(ctx context.Context, c tool.Call) (tool.Answer, error) {
+	args, err := parse[bashArgs](c.Args)
+	if err != nil {
+		return tool.Answer{}, err
+	}
+	timeout := l.o.Limits.Timeout
+	if args.Timeout > 0 {
+		timeout = time.Duration(args.Timeout * float64(time.Second))
+	}
+	timeout = min(timeout, l.o.Limits.MaxTimeout)
+	timed, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+
+	out := &ends{head: l.o.Limits.Head, tail: l.o.Limits.Tail}
+	cmd := sandbox.Command{Args: l.shell(args.Command), Dir: l.o.Root, Env: l.o.Env, Output: tee{out, c.Output}}
+	switch c.Grant {
+	case tool.Free:
+	case tool.Confine:
+		cmd.Confine = l.confinement()
+	default:
+		return tool.Answer{}, complain("The call was not permitted (%q). Nothing was run.", c.Grant)
+	}
+	p, err := sandbox.Start(timed, cmd)
+	if err != nil {
+		return tool.Answer{}, complain("Nothing was run: %w", err)
+	}
+	result, err := p.Wait()
+	if ctx.Err() != nil {
+		return tool.Answer{Text: ending(out.String(), "[stopped]"), IsError: true}, ctx.Err()
+	}
+	how, failed := "", true
+	switch {
+	case err != nil:
+		how = "[" + text.Safe(err.Error()) + "]"
+	case result.Killed:
+		how = fmt.Sprintf("[timed out after %s: the command and all that it started were killed]", timeout)
+	case result.Signal != 0:
+		how = fmt.Sprintf("[ended by signal %d, %s]", int(result.Signal), result.Signal)
+	case result.ExitCode != 0:
+		how = fmt.Sprintf("[exit code %d]", result.ExitCode)
+	default:
+		failed = false
+	}
+	if failed && c.Grant == tool.Confine {
+		how += "\n[it ran confined: writing only in the workspace and $TMPDIR, no network]"
+	}
+	return tool.Answer{Text: ending(out.String(), how), IsError: failed}, nil
+}
+
+// ending puts a last line under the output.
+func ending(out, how string) string {
+	switch {
+	case out == "" && how == "":
+		return "[no output]"
+	case out == "" || how == "":
+		return out + how
+	case !strings.HasSuffix(out, "\n"):
+		out += "\n"
+	}
+	return out + how
+}
+
+// shell is the command line as arguments.
+func (l *Local) shell(command string) []string {
+	name := "sh"
+	for _, pair := range l.o.Env {
+		value, _ := strings.CutPrefix(pair, "PATH=")
+		if value == pair {
+			continue
+		}
+		for _, dir := range filepath.SplitList(value) {
+			if info, err := os.Stat(filepath.Join(dir, "bash")); err == nil && info.Mode().IsRegular() {
+				name = "bash"
+			}
+		}
+	}
+	return []string{name, "-c", "--", command} // which may begin with a dash
+}
+
+// confinement is what a command may do that nobody permitted.
+func (l *Local) confinement() *sandbox.Box {
+	box := &sandbox.Box{
+		Write: []string{l.o.Root},
+		Keep:  []string{filepath.Join(l.o.Root, ".git"), filepath.Join(l.o.Root, ".ramet")},
+		Hide:  l.o.Hide,
+	}
+	for _, dir := range l.o.Write {
+		if info, err := os.Stat(dir); err == nil && info.IsDir() {
+			box.Write = append(box.Write, dir)
+		}
+	}
+	return box
+}
+
+// tee hands output to two who never fail.
+type tee struct {
+	kept  *ends
+	other func([]byte)
+}
+
+func (t tee) Write(p []byte) (int, error) {
+	t.kept.Write(p)
+	t.other(p)
+	return len(p), nil
+}

@@ -1,0 +1,169 @@
+//go:build unix
+
+package local
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"ramet/internal/tool"
+)
+
+// outsiders are paths that no file tool may use.
+func outsiders(d *desk) []string {
+	return []string{"../outside/secret", "a/../../outside/secret", d.outside + "/secret", "/etc/passwd", "/proc/self/environ", "/", "..",
+		"folder/secret", "file", "loop", "up/outside/secret", "abs/etc/passwd", "deep/secret", "~/../../../etc/passwd"}
+}
+
+func TestNoPathLeadsOutside(t *testing.T) {
+	d := newDesk(t, "a/x", "", "~", "not a folder")
+	d.link("../outside", "folder")
+	d.link("../outside/secret", "file")
+	d.link("loop", "loop")
+	d.link("..", "up")
+	d.link("/", "abs")
+	d.link("../../outside", "a/out")
+	d.link("a/out", "deep")
+	for _, p := range outsiders(d) {
+		for _, c := range []struct {
+			name string
+			a    args
+		}{
+			{"read", args{"path": p}}, {"write", args{"path": p, "content": "x"}}, {"write", args{"path": p + "/new/file", "content": "x"}},
+			{"edit", args{"path": p, "old_string": "theirs", "new_string": "ours"}},
+			{"list", args{"path": p}}, {"glob", args{"pattern": "**", "path": p}}, {"grep", args{"pattern": "theirs", "path": p}},
+		} {
+			if got := d.call(c.name, c.a); !got.IsError || strings.Contains(got.Text, "theirs") {
+				t.Errorf("%s %v: %+v", c.name, c.a, got)
+			}
+		}
+	}
+	if left, err := os.ReadDir(d.outside); err != nil || len(left) != 1 || d.get("../outside/secret") != "theirs" {
+		t.Error(left, err)
+	}
+}
+
+func TestLinksInsideAreFollowedAndNamed(t *testing.T) {
+	d := newDesk(t, "src/file", "x", "docs/readme", "y")
+	d.link("../src", "docs/link")
+	d.link(filepath.Join(d.root, "src"), "abs")
+	d.link("../docs/link/../src/./file", "src/round")
+	d.works("read", args{"path": "docs/link/file"}, "x")
+	d.works("read", args{"path": "abs/file"}, "x")
+	d.works("read", args{"path": "src/round"}, "x")
+	d.works("write", args{"path": "abs/file", "content": "z"}, "Replaced src/file") // read by another name
+	d.works("write", args{"path": "docs/link/new/file", "content": "n"}, "Made src/new/file")
+	for p, want := range map[string]string{
+		"docs/link/file": "src/file", "abs": "src", "docs/link/a/b/c": "src/a/b/c", "docs/link": "src", "docs//x/../readme": "docs/readme",
+		filepath.Join(d.root, "docs", "new"): "docs/new", "../x": "../x", "/etc/passwd": "/etc/passwd", ".": ".", d.root: ".",
+	} {
+		text, _ := json.Marshal(args{"path": p, "content": ""})
+		if got := d.local.write().Spec().Subject(text); got != want {
+			t.Errorf("subject of %s: %s, want %s", p, got, want)
+		}
+	}
+}
+
+func TestGitAndRametAreLeftAlone(t *testing.T) {
+	d := newDesk(t, ".git/config", "theirs", "sub/.git", "theirs", ".ramet/config.toml", "theirs")
+	d.link(".git", "g")
+	d.link(".git/config", "c")
+	d.link(".ramet", "r")
+	for _, p := range []string{".git/config", ".git", ".GIT/config", ".Git", "sub/.git", "g/config", "c", ".git./config", ".git /config", ".git::$INDEX_ALLOCATION/config",
+		"GIT~1/config", ".g\u200cit/config", ".g\u0131t/config", ".G\u0130T/config", "sub/../.git/config", d.root + "/.git/config", ".git/../.git/new"} {
+		d.fails("read", args{"path": p}, "git")
+		d.fails("write", args{"path": p, "content": "x"}, "git")
+		d.fails("edit", args{"path": p, "old_string": "theirs", "new_string": "x"}, "git")
+		d.fails("list", args{"path": p}, "git")
+	}
+	for _, p := range []string{".ramet/config.toml", ".ramet/new", ".RAMET/new", "r/config.toml", "sub/.ramet/config.toml", ".ramet"} {
+		d.fails("write", args{"path": p, "content": "x"}, "ramet's own")
+	}
+	d.works("read", args{"path": ".ramet/config.toml"}, "theirs")
+	d.works("write", args{"path": ".gitignore", "content": "x"}, "Made")
+	d.works("write", args{"path": ".github/x", "content": "x"}, "Made")
+	if d.get(".git/config")+d.get(".ramet/config.toml") != "theirstheirs" {
+		t.Error("they were written")
+	}
+}
+
+func TestSpecialFilesAreRefusedAtOnce(t *testing.T) {
+	d := newDesk(t)
+	pipe := filepath.Join(d.root, "pipe")
+	if err := syscall.Mkfifo(pipe, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	d.fails("read", args{"path": "pipe"}, "a named pipe")
+	d.fails("write", args{"path": "pipe", "content": "x"}, "a named pipe")
+	d.fails("edit", args{"path": "pipe", "old_string": "x", "new_string": "y"}, "a named pipe")
+	d.works("grep", args{"pattern": "x"}, "Nothing fits.")
+	d.works("list", args{}, "pipe (a named pipe)")
+}
+
+// A folder is swapped for a link to another place, again and again, while files in
+// it are written and read.
+func TestNothingEscapesWhileFoldersAreSwapped(t *testing.T) {
+	d := newDesk(t, "dir/file", "inside", ".git/file", "theirs")
+	d.put("../outside/file", "theirs")
+	stop := make(chan struct{})
+	var swapping sync.WaitGroup
+	swapping.Go(func() {
+		for i := 0; ; i++ {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			target := []string{"../outside", ".git"}[i%2]
+			os.Rename(filepath.Join(d.root, "dir"), filepath.Join(d.root, "aside"))
+			os.Symlink(target, filepath.Join(d.root, "dir"))
+			os.Remove(filepath.Join(d.root, "dir"))
+			os.Rename(filepath.Join(d.root, "aside"), filepath.Join(d.root, "dir"))
+		}
+	})
+	done := 0
+	for i := range 3000 {
+		name := []string{"write", "read", "list", "grep"}[i%4]
+		a := []args{{"path": "dir/new", "content": strings.Repeat("x", i)}, {"path": "dir/file"}, {"path": "dir"}, {"path": "dir", "pattern": "theirs"}}[i%4]
+		got := d.call(name, a)
+		if !got.IsError {
+			done++
+		}
+		if strings.Contains(got.Text, "theirs") || strings.Contains(got.Text, "secret") {
+			t.Fatalf("%s saw what is not its own: %q", name, got.Text)
+		}
+	}
+	close(stop)
+	swapping.Wait()
+	if done == 0 {
+		t.Error("nothing ever worked, so nothing was tested")
+	}
+	for _, dir := range []string{d.outside, filepath.Join(d.root, ".git")} {
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range entries {
+			if e.Name() != "file" && e.Name() != "secret" {
+				t.Errorf("%s appeared in %s", e.Name(), dir)
+			}
+		}
+	}
+}
+
+func TestAnEndedContextEndsTheCall(t *testing.T) {
+	d := newDesk(t, "file", "x")
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, one := range d.local.Tools() {
+		if _, err := one.Run(ended, tool.Call{Args: json.RawMessage(`{"path":"file","pattern":"x","command":"true"}`), Grant: tool.Free}); err == nil {
+			t.Errorf("%s ran", one.Spec().Name)
+		}
+	}
+}

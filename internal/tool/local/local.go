@@ -1,0 +1,146 @@
+// Package local is the tools that work on the machine: bash, read, write, edit, glob,
+// grep and list, all in one folder, the agent's root.
+//
+// It promises:
+//
+//   - The file tools touch nothing outside the root, whatever a path says and
+//     whatever is swapped while they work: folders are opened one by one, and each
+//     must be the folder, not a link, that stood there a moment before. Links are
+//     followed only to places inside the root, and by us.
+//   - They touch nothing named .git, and write nothing named .ramet, at any depth, in
+//     any spelling that a file system could take for it, also through links.
+//   - Only regular files are read or replaced. Pipes, devices and sockets are refused
+//     without waiting.
+//   - write and edit replace a file only if it was read before and did not change
+//     since; a reader sees the old file or the new one.
+//   - Commands see the environment that was given and no input. What they start dies
+//     with them. Without permission (tool.Confine) they run in the sandbox: writing
+//     below the root only, but not its .git and .ramet, and without network. Where
+//     there is no sandbox they are refused.
+//   - Answers are bounded, whatever the size of files and output, and free of escape
+//     codes. What is left out is said.
+//   - The subject that permissions are held against is the file itself, links
+//     resolved.
+package local
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"ramet/internal/fault"
+	"ramet/internal/tool"
+)
+
+// Options are what the tools of one agent need.
+type Options struct {
+	Root string   // the agent's folder: absolute, a real path
+	Env  []string // the complete environment of commands, without keys
+	// Hide is what confined commands may not read: ramet's home and configuration.
+	Hide []string
+	// Write are further folders that confined commands may write, such as caches of
+	// compilers; those that do not exist are left out.
+	Write  []string
+	Limits Limits
+}
+
+// Limits bound the commands; what is zero has its default.
+type Limits struct {
+	Timeout    time.Duration // where the call does not say: 120 s
+	MaxTimeout time.Duration // what a call can say: 600 s
+	Head, Tail int           // bytes of output that are kept: 16 KiB each
+}
+
+// Local is the tools of one agent, and what it has read. It is safe for concurrent
+// use.
+type Local struct {
+	o Options
+
+	writing sync.Mutex // held while a file is checked and replaced
+
+	mu   sync.Mutex
+	seen map[string][sha256.Size]byte // real path in the root: the content that was read
+}
+
+// New makes the tools of an agent.
+func New(o Options) (*Local, error) {
+	real, err := filepath.EvalSymlinks(o.Root)
+	if err != nil {
+		return nil, fault.New(fault.NotFound, "open the agent's folder: %w", err).
+			WithHint("make it, or start the agent in another folder with --cwd")
+	}
+	if real != filepath.Clean(o.Root) || !filepath.IsAbs(real) {
+		return nil, fault.New(fault.Usage, "open the agent's folder: %s is not a real path", o.Root)
+	}
+	o.Root = real
+	l := &o.Limits
+	l.Timeout = orElse(l.Timeout, 120*time.Second)
+	l.MaxTimeout = orElse(l.MaxTimeout, 600*time.Second)
+	l.Head = orElse(l.Head, 16<<10)
+	l.Tail = orElse(l.Tail, 16<<10)
+	return &Local{o: o, seen: map[string][sha256.Size]byte{}}, nil
+}
+
+func orElse[T comparable](v, other T) T {
+	var zero T
+	if v == zero {
+		return other
+	}
+	return v
+}
+
+// Tools are all of them, in the order in which models see them.
+func (l *Local) Tools() tool.Box {
+	return tool.Box{l.bash(), l.read(), l.write(), l.edit(), l.glob(), l.grep(), l.list()}
+}
+
+// one is a tool whose failures are answers.
+type one struct {
+	spec tool.Spec
+	run  func(ctx context.Context, c tool.Call) (tool.Answer, error)
+}
+
+// Spec is what is known of it.
+func (t *one) Spec() tool.Spec { return t.spec }
+
+// Run carries out a call.
+func (t *one) Run(ctx context.Context, c tool.Call) (tool.Answer, error) {
+	if err := ctx.Err(); err != nil {
+		return tool.Answer{}, err
+	}
+	a, err := t.run(ctx, c)
+	switch {
+	case ctx.Err() != nil:
+		return a, ctx.Err()
+	case err != nil:
+		return tool.Failed(err.Error()), nil
+	}
+	return a, nil
+}
+
+// parse reads arguments whose shape was checked, or will be.
+func parse[T any](args json.RawMessage) (T, error) {
+	var v T
+	err := json.Unmarshal(args, &v)
+	return v, err
+}
+
+// saw remembers the content of a file.
+func (l *Local) saw(path string, content []byte) { l.sawSum(path, sha256.Sum256(content)) }
+
+func (l *Local) sawSum(path string, sum [sha256.Size]byte) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.seen[path] = sum
+}
+
+// sight is the sum of the content that was read last.
+func (l *Local) sight(path string) ([sha256.Size]byte, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	sum, ok := l.seen[path]
+	return sum, ok
+}

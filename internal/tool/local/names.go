@@ -1,0 +1,38 @@
+package local
+
+import (
+	"strings"
+	"unicode"
+)
+
+// refuseName keeps the file tools from what is not theirs.
+func refuseName(name string, a aim) error {
+	switch plain := plainName(name); {
+	case isGit(plain):
+		return complain("What is inside .git is git's own. Use git itself, with bash.")
+	case plain == ".ramet" && a >= toWrite:
+		return complain("What is inside .ramet is ramet's own configuration, and is not written by tools.")
+	}
+	return nil
+}
+
+// isGit knows also the short name that Windows gives to .git.
+func isGit(plain string) bool { return plain == ".git" || plain == "git~1" }
+
+// plainName is the name that some file system would take this one for: without case,
+// without marks that are not drawn, without trailing dots, spaces and streams.
+func plainName(name string) string {
+	name, _, _ = strings.Cut(name, ":")
+	name = strings.Map(func(r rune) rune {
+		if unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Variation_Selector, r) {
+			return -1
+		}
+		return unicode.ToLower(unicode.SimpleFold(unicode.ToLower(r)))
+	}, name)
+	return strings.TrimRight(foldASCII(name), ". ")
+}
+
+// foldASCII maps the letters outside ASCII whose case folds into it.
+func foldASCII(s string) string {
+	return strings.NewReplacer("\u0130", "i", "\u0131", "i", "\u017f", "s", "\u212a", "k").Replace(s)
+}
