@@ -1,0 +1,132 @@
+package proc
+
+import (
+	"context"
+	"time"
+
+	"ramet/internal/agent"
+	"ramet/internal/fault"
+	"ramet/internal/history"
+	"ramet/internal/id"
+	"ramet/internal/loop"
+	"ramet/internal/mail"
+	"ramet/internal/registry"
+	acts "ramet/internal/tool/process"
+)
+
+// Fork makes children of an agent, for a user. It waits for the tools that the
+// agent is running, so that no call is separated from its result; ctx ends the
+// wait. With start, a turn of each child begins, for the prompt that its entries
+// end with; it is no task: nobody asked for a letter.
+func (k *Kernel) Fork(ctx context.Context, f registry.Fork, start bool) ([]agent.Agent, error) {
+	if _, err := k.living(ctx, f.Parent); err != nil {
+		return nil, err
+	}
+	if p := k.lookup(f.Parent); p != nil {
+		select {
+		case p.barrier <- struct{}{}:
+		default:
+			k.Events.Publish(loop.Event{Type: loop.Waiting, Agent: f.Parent, Text: "fork waits for running tools"})
+			select {
+			case p.barrier <- struct{}{}:
+			case <-ctx.Done():
+				return nil, fault.New(fault.Cancelled, "fork: cancelled while tools of the agent were running; nothing was forked")
+			case <-p.killed:
+				return nil, errKilled
+			}
+		}
+		defer func() { <-p.barrier }()
+	}
+	f.Claim = k.claim(f.Parent)
+	born, err := k.Store.Fork(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	k.Events.Publish(loop.Event{Type: loop.Forked, Agent: f.Parent, Children: idsOf(born)})
+	if start {
+		for _, c := range born {
+			if err := k.submit(c.ID, &job{ctx: k.ctx}); err != nil {
+				return born, err
+			}
+		}
+	}
+	return born, nil
+}
+
+func idsOf(agents []agent.Agent) []id.Agent {
+	out := make([]id.Agent, len(agents))
+	for i, a := range agents {
+		out[i] = a.ID
+	}
+	return out
+}
+
+// hands are the kernel as the tools of one agent's turn use it.
+type hands struct {
+	*Kernel
+	p      *process
+	claim  agent.Claim
+	family *tally
+}
+
+var _ acts.Kernel = hands{}
+
+// Fork is the fork of a model, in the middle of its turn: the barrier is held
+// already. Children inherit the conversation in memory too.
+func (h hands) Fork(ctx context.Context, f registry.Fork) ([]agent.Agent, error) {
+	f.Claim, f.Entries = h.claim, h.cleanAll(f.Entries)
+	for i := range f.Children {
+		f.Children[i].Entries = h.cleanAll(f.Children[i].Entries)
+	}
+	born, err := h.Store.Fork(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	h.Events.Publish(loop.Event{Type: loop.Forked, Agent: f.Parent, Children: idsOf(born)})
+	for _, c := range born {
+		if err := h.raise(c); err != nil {
+			// It is born all the same; it waits to be continued.
+			h.Events.Publish(loop.Event{Type: loop.Note, Agent: c.ID, Text: "its task did not begin: " + err.Error()})
+		}
+	}
+	return born, nil
+}
+
+// raise starts the task of a child, which inherits the conversation in memory.
+func (h hands) raise(child agent.Agent) error {
+	p, err := h.process(child.ID)
+	if err != nil {
+		return err
+	}
+	if legacy, ok := h.p.talk.Fork(child.ForkMessage); ok {
+		h.mu.Lock()
+		p.legacy = legacy
+		h.mu.Unlock()
+	}
+	return h.task(child.ID, h.family)
+}
+
+func (h hands) Send(ctx context.Context, s registry.Send) (mail.Letter, error) {
+	s.Claim = h.claim
+	return h.send(ctx, s)
+}
+
+func (h hands) Read(ctx context.Context, r registry.Read) (mail.Letter, bool, error) {
+	r.Claim = h.claim
+	if entries := r.Entries; entries != nil {
+		r.Entries = func(l mail.Letter) []history.Draft { return h.cleanAll(entries(l)) }
+	}
+	return h.Store.Read(ctx, r)
+}
+
+func (h hands) Await(ctx context.Context, _ id.Agent, from *id.Agent, timeout time.Duration) (bool, error) {
+	return h.p.await(ctx, from, timeout)
+}
+
+func (h hands) Exit(ctx context.Context, _ id.Agent, result string) error {
+	return h.p.exit(ctx, result)
+}
+
+func (h hands) Worktree(ctx context.Context, parent agent.Agent, child id.Agent, name string) (string, func(), error) {
+	return h.Options.Worktree(ctx, parent, child, name)
+}

@@ -1,0 +1,188 @@
+// Package proc is the kernel: it runs live agents. An agent that is being worked
+// with has one light goroutine with an inbox; all others cost nothing.
+//
+// # Promises
+//
+//   - One turn of an agent at a time, under its lease. The lease is taken when a
+//     turn begins, renewed while it lasts and given back at its end; so an idle
+//     agent can be used by any process. Whoever finds it lost stops at once.
+//   - A turn begins with a history that every model accepts: what a crash left
+//     open is closed first, with `interrupted` entries. Nothing is run again that
+//     may have happened.
+//   - A fork waits for the tools of its agent (the barrier), never for its model,
+//     and never comes between a call and its result.
+//   - Kill returns when nothing of the victims runs: the registry is told first, in
+//     one transaction, so that no victim writes or forks any more; then model calls
+//     and tools are ended, children first.
+//   - A panic ends one attempt of one turn. It is tried again, three times in a
+//     minute at most; then the turn has failed.
+//   - A child that was forked by a tool is a task: when its turn ends, well or not,
+//     a letter tells its parent.
+//   - What happens is published after it is durable (see package loop).
+package proc
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"ramet/internal/agent"
+	"ramet/internal/bus"
+	"ramet/internal/fault"
+	"ramet/internal/history"
+	"ramet/internal/id"
+	"ramet/internal/llm"
+	"ramet/internal/loop"
+	"ramet/internal/mail"
+	"ramet/internal/registry"
+	"ramet/internal/tool"
+)
+
+// Store is what the kernel needs of a workspace.
+type Store interface {
+	agent.Directory
+	agent.Leases
+	history.Log
+	history.Viewer
+	mail.Boxes
+	registry.Registry
+	registry.Replies
+	registry.Purses
+	registry.Bell
+}
+
+// Model is a model that can be asked.
+type Model struct {
+	Ref      llm.Ref
+	Info     llm.Model
+	Provider llm.Provider
+}
+
+// Options is what a kernel depends on. Functions without a comment about nil must
+// be there.
+type Options struct {
+	Store Store
+	// Owner is the name under which leases are held; no two kernels share one.
+	Owner string
+	// Model opens the model of an agent's turn; asked is zero where nobody asked for
+	// one.
+	Model func(a agent.Agent, asked llm.Ref) (Model, error)
+	// Tools are the tools that act on the machine, for an agent and its folder.
+	Tools func(a agent.Agent) (tool.Box, error)
+	// System is what stands before the context.
+	System func(a agent.Agent) ([]llm.Message, error)
+	Guard  loop.Guard
+	// Worktree gives a child a git worktree; undo takes it away.
+	Worktree func(ctx context.Context, parent agent.Agent, child id.Agent, name string) (dir string, undo func(), err error)
+	// Gone says that the process which held leases under this name is known to be
+	// dead. False also where nobody can know.
+	Gone func(owner string) bool
+	// Tell tells the other kernels of the workspace on this machine, and returns
+	// when they have acted upon it.
+	Tell   func(context.Context, ...registry.Ring)
+	Clean  func(string) string // see loop.Turn; nil: nothing to hide
+	Limits loop.Limits
+}
+
+// The lease of a turn, as in the spec: fifteen seconds, renewed every five.
+const (
+	leaseTTL   = 15 * time.Second
+	leaseRenew = 5 * time.Second
+)
+
+// Kernel runs agents. All methods are safe for concurrent use.
+type Kernel struct {
+	Options
+	Events bus.Bus[loop.Event]
+
+	ctx    context.Context // ends when the kernel is stopped
+	cancel context.CancelCauseFunc
+	work   sync.WaitGroup // every goroutine of the kernel
+	memory memory
+	drafts drafts
+
+	mu   sync.Mutex // guards what follows, and each process's mutable fields
+	live map[id.Agent]*process
+
+	jobs  tally // given and not done
+	turns atomic.Int64
+
+	forgot atomic.Int64 // how often Forget was called
+}
+
+var errStopped = fault.New(fault.Interrupted, "the kernel was stopped")
+
+// Start makes a kernel and lets it take up its duties: renewing leases, hearing
+// the bell, closing what dead kernels left open.
+func Start(ctx context.Context, o Options) (*Kernel, error) {
+	k := &Kernel{Options: o, live: map[id.Agent]*process{}}
+	k.ctx, k.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
+	k.drafts.kernel = k
+	if err := k.Recover(ctx); err != nil {
+		k.cancel(errStopped)
+		return nil, err
+	}
+	k.work.Go(k.renew)
+	k.work.Go(k.drafts.flushAll)
+	k.work.Go(k.listen)
+	return k, nil
+}
+
+// Stop ends all turns and returns when nothing runs any more. What was open is
+// closed in the histories, as after any interruption.
+func (k *Kernel) Stop() {
+	k.cancel(errStopped)
+	k.work.Wait()
+	k.Events.Close()
+}
+
+// Drain waits until no agent works.
+func (k *Kernel) Drain(ctx context.Context) error { return k.jobs.wait(ctx) }
+
+// listen hears what other processes did to agents.
+func (k *Kernel) listen() {
+	err := k.Store.Listen(k.ctx, func(r registry.Ring) { k.Ring(k.ctx, r) })
+	if err != nil && k.ctx.Err() == nil {
+		k.Events.Publish(loop.Event{Type: loop.Note, Text: "mail and kills of other hosts are noticed late: " + err.Error()})
+	}
+}
+
+// process finds the goroutine of an agent, or starts it.
+func (k *Kernel) process(a id.Agent) (*process, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.ctx.Err() != nil {
+		return nil, errStopped
+	}
+	p := k.live[a]
+	if p == nil {
+		p = newProcess(k, a)
+		k.live[a] = p
+		k.work.Go(p.serve)
+	}
+	return p, nil
+}
+
+// lookup finds the goroutine of an agent, if it has one.
+func (k *Kernel) lookup(a id.Agent) *process {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.live[a]
+}
+
+// Doing says what an agent does at the moment, in a word or two; empty: nothing.
+func (k *Kernel) Doing(a id.Agent) string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if p := k.live[a]; p != nil {
+		return p.doing
+	}
+	return ""
+}
+
+// lost says whether an error means that the agent is no longer ours.
+func lost(err error) bool {
+	return fault.Is(err, fault.Fenced) || fault.Is(err, fault.DeadAgent) || errors.Is(err, errKilled)
+}

@@ -1,0 +1,146 @@
+package proc
+
+import (
+	"context"
+	"slices"
+
+	"ramet/internal/agent"
+	"ramet/internal/fault"
+	"ramet/internal/id"
+	"ramet/internal/loop"
+	"ramet/internal/registry"
+)
+
+// errKilled is why the turns of a killed agent end.
+var errKilled = fault.New(fault.DeadAgent, "the agent was killed")
+
+// Kill ends an agent, with its subtree if asked, and returns when nothing of the
+// victims runs, here or in another kernel of this machine. The registry comes
+// first: from then on no victim writes, forks or begins anything.
+func (k *Kernel) Kill(ctx context.Context, kill registry.Kill) (registry.Killed, error) {
+	done, err := k.Store.Kill(ctx, kill)
+	if err != nil {
+		return done, err
+	}
+	// A kill that was committed and not carried out is carried out now.
+	victims := []id.Agent{}
+	if done.Before {
+		victims = append(victims, done.Agent.ID)
+	}
+	for _, v := range done.Victims {
+		victims = append(victims, v.ID)
+	}
+	rings := make([]registry.Ring, len(victims))
+	for i, v := range victims {
+		rings[i] = registry.Ring{Agent: v, What: registry.RingKilled}
+	}
+	k.reap(ctx, kill.By, victims...)
+	k.Tell(ctx, rings...)
+	k.wake("") // whoever waits for one of them would wait for ever
+	return done, nil
+}
+
+// reap ends what runs of agents that are dead in the registry, the last first:
+// victims are listed with parents before children.
+func (k *Kernel) reap(ctx context.Context, by id.Agent, victims ...id.Agent) {
+	var ending []chan struct{}
+	var tasks []id.Agent
+	for _, a := range slices.Backward(victims) {
+		k.mu.Lock()
+		p := k.live[a]
+		if p == nil {
+			k.mu.Unlock()
+			continue
+		}
+		delete(k.live, a)
+		close(p.killed)
+		if p.stop != nil {
+			p.stop(errKilled)
+			ending = append(ending, p.ended)
+		}
+		if p.tasked {
+			tasks = append(tasks, a)
+		}
+		k.mu.Unlock()
+		k.Events.Publish(loop.Event{Type: loop.Killed, Agent: a})
+	}
+	for _, ended := range ending {
+		select {
+		case <-ended:
+		case <-ctx.Done():
+			return
+		}
+	}
+	for _, a := range tasks {
+		if err := k.obituary(ctx, by, a, victims); err != nil {
+			k.trouble(ctx, "tell of the end of "+a.Short(), err)
+		}
+	}
+}
+
+// obituary tells the nearest living ancestor of a task that was killed, unless it
+// was the one who did it; once for a whole subtree. The dead write no letters: it is
+// from the user.
+func (k *Kernel) obituary(ctx context.Context, by, victim id.Agent, victims []id.Agent) error {
+	dead, err := k.Store.Agent(ctx, victim)
+	if err != nil || slices.Contains(victims, dead.Parent) {
+		return err
+	}
+	up, ok, err := k.ancestor(ctx, dead)
+	if err != nil || !ok || up.ID == by {
+		return err
+	}
+	_, err = k.send(ctx, registry.Send{To: up.ID, Body: "Agent " + dead.Label() + " (" + string(dead.ID) + ") was killed: " + dead.EndReason})
+	return err
+}
+
+// ancestor is the nearest living one. Agent 0 has none.
+func (k *Kernel) ancestor(ctx context.Context, a agent.Agent) (agent.Agent, bool, error) {
+	for parent := a.Parent; parent != ""; {
+		up, err := k.Store.Agent(ctx, parent)
+		if err != nil || up.Status == agent.Running {
+			return up, err == nil, err
+		}
+		parent = up.Parent
+	}
+	return agent.Agent{}, false, nil
+}
+
+// exit is the end of an agent by its own hand: its parent gets the result, and its
+// turn ends by itself.
+func (p *process) exit(ctx context.Context, result string) error {
+	k := p.kernel
+	a, err := k.Store.Agent(ctx, p.id)
+	if err != nil {
+		return err
+	}
+	if err := registry.MayKill(a); err != nil {
+		return err
+	}
+	if result == "" {
+		result = "I have ended."
+	}
+	if err := k.notify(ctx, a, k.claim(p.id), cut(k.clean(result))); err != nil {
+		return err
+	}
+	if _, err := k.Store.Kill(ctx, registry.Kill{Agent: p.id, By: p.id, Reason: "exited"}); err != nil {
+		return err
+	}
+	k.mu.Lock()
+	if k.live[p.id] == p {
+		delete(k.live, p.id)
+		close(p.killed)
+	}
+	k.mu.Unlock()
+	k.wake("")
+	return nil
+}
+
+// living refuses the dead, for verbs that need no lease.
+func (k *Kernel) living(ctx context.Context, a id.Agent) (agent.Agent, error) {
+	found, err := k.Store.Agent(ctx, a)
+	if err != nil {
+		return found, err
+	}
+	return found, agent.NeedLiving(found)
+}

@@ -1,0 +1,206 @@
+package proc
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"ramet/internal/agent"
+	"ramet/internal/fault"
+	"ramet/internal/history"
+	"ramet/internal/id"
+	"ramet/internal/loop"
+	"ramet/internal/registry"
+)
+
+// hold takes the lease of the agent, also from a kernel that is known to be dead,
+// and reads the agent as it is then.
+func (p *process) hold(ctx context.Context) (agent.Agent, error) {
+	k := p.kernel
+	lease, err := k.acquire(ctx, p.id)
+	if err != nil {
+		return agent.Agent{}, err
+	}
+	k.mu.Lock()
+	p.lease = &lease
+	k.mu.Unlock()
+	a, err := k.Store.Agent(ctx, p.id)
+	if err != nil {
+		p.release(ctx)
+	}
+	return a, err
+}
+
+func (k *Kernel) acquire(ctx context.Context, name id.Agent) (agent.Lease, error) {
+	lease, err := k.Store.Acquire(ctx, name, k.Owner, leaseTTL)
+	if !fault.Is(err, fault.Leased) {
+		return lease, err
+	}
+	a, aerr := k.Store.Agent(ctx, name)
+	if aerr != nil || !k.Gone(a.Lease.Owner) {
+		return lease, err
+	}
+	return k.Store.Seize(ctx, name, a.Lease, k.Owner, leaseTTL)
+}
+
+// release gives the lease back.
+func (p *process) release(ctx context.Context) {
+	k := p.kernel
+	k.mu.Lock()
+	lease := p.lease
+	p.lease = nil
+	k.mu.Unlock()
+	k.drafts.forget(p.id)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
+	defer cancel()
+	if err := k.Store.Release(ctx, p.id, k.Owner, lease.Epoch); err != nil {
+		k.Events.Publish(loop.Event{Type: loop.Note, Agent: p.id, Text: "the lease runs out by itself: " + err.Error()})
+	}
+}
+
+// claim is the right under which the kernel writes for an agent now: its lease, or
+// a passing one.
+func (k *Kernel) claim(a id.Agent) agent.Claim {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if p := k.live[a]; p != nil && p.lease != nil {
+		return agent.Held(k.Owner, p.lease.Epoch)
+	}
+	return agent.Passing()
+}
+
+// renew prolongs the leases while there are any, and looks after agents that dead
+// kernels held.
+func (k *Kernel) renew() {
+	tick := time.NewTicker(leaseRenew)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			k.look(k.ctx)
+		case <-k.ctx.Done():
+			return
+		}
+	}
+}
+
+// look renews, and finds out what was lost meanwhile.
+func (k *Kernel) look(ctx context.Context) {
+	held := k.held()
+	if len(held) > 0 {
+		ours, err := k.Store.RenewAll(ctx, k.Owner, leaseTTL)
+		if err != nil {
+			k.trouble(ctx, "renew leases", err)
+			return // the writes find out
+		}
+		for _, h := range held {
+			if !slices.Contains(ours, h) {
+				k.lose(ctx, h.Agent)
+			}
+		}
+	}
+	if err := k.Recover(ctx); err != nil {
+		k.trouble(ctx, "look for interrupted agents", err)
+	}
+}
+
+func (k *Kernel) trouble(ctx context.Context, what string, err error) {
+	if ctx.Err() == nil {
+		k.Events.Publish(loop.Event{Type: loop.Note, Text: what + ": " + err.Error()})
+	}
+}
+
+// held lists what the kernel believes to hold.
+func (k *Kernel) held() []agent.Holding {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	var out []agent.Holding
+	for _, p := range k.live {
+		if p.lease != nil {
+			out = append(out, agent.Holding{Agent: p.id, Epoch: p.lease.Epoch})
+		}
+	}
+	return out
+}
+
+// lose stops the turn of an agent whose lease is somebody else's, or that is dead.
+func (k *Kernel) lose(ctx context.Context, name id.Agent) {
+	a, err := k.Store.Agent(ctx, name)
+	switch {
+	case err != nil:
+		k.trouble(ctx, "read agent", err)
+	case a.Status == agent.Dead:
+		k.reap(ctx, "", name)
+	case k.holds(a):
+		// It was given back, or taken anew, while we looked.
+	default:
+		k.end(ctx, name, fault.New(fault.Fenced, "agent %s was taken over by %s", a.Label(), a.Lease.Owner))
+	}
+}
+
+// holds says whether the lease in the registry is the one that we hold.
+func (k *Kernel) holds(a agent.Agent) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	p := k.live[a.ID]
+	return p == nil || p.lease == nil || a.Lease.Owner == k.Owner && a.Lease.Epoch == p.lease.Epoch
+}
+
+// Recover closes what dead kernels left open: every running agent whose lease ran
+// out, or whose holder is known to be gone. Its history is mended, and its parent
+// gets a letter. Nothing is run again. An agent that cannot be mended is told of
+// and left alone.
+func (k *Kernel) Recover(ctx context.Context) error {
+	leased, now, err := k.Store.Leased(ctx)
+	if err != nil {
+		return err
+	}
+	for _, a := range leased {
+		if a.Lease.Owner == k.Owner || a.Lease.Live(now) && !k.Gone(a.Lease.Owner) {
+			continue
+		}
+		if err := k.rescue(ctx, a); err != nil && !lost(err) && !fault.Is(err, fault.Conflict) && !fault.Is(err, fault.Leased) {
+			k.trouble(ctx, "mend agent "+a.Label(), err)
+		}
+	}
+	return nil
+}
+
+func (k *Kernel) rescue(ctx context.Context, a agent.Agent) error {
+	lease, err := k.Store.Seize(ctx, a.ID, a.Lease, k.Owner, leaseTTL)
+	if err != nil {
+		return err
+	}
+	p := newProcess(k, a.ID) // no goroutine: nothing will run
+	p.lease = &lease
+	defer p.release(ctx)
+	if a, err = k.Store.Agent(ctx, a.ID); err != nil {
+		return err
+	}
+	if err := p.recall(ctx, a); err != nil {
+		return err
+	}
+	drafts, err := p.mend(ctx)
+	if err != nil {
+		return err
+	}
+	if len(drafts) == 0 || drafts[0].Kind != history.Interrupted {
+		drafts = append(drafts, history.Draft{Kind: history.Interrupted, Meta: history.Meta{Reason: "the process ended"}})
+	}
+	claim := agent.Held(k.Owner, lease.Epoch)
+	if err := p.append(ctx, claim, drafts...); err != nil {
+		return err
+	}
+	return k.notify(ctx, a, claim, "I was interrupted: the process that ran me ended. What I did so far stands in my history; nothing was run again.")
+}
+
+// notify sends a letter of an agent to its nearest living ancestor. Agent 0 has
+// none.
+func (k *Kernel) notify(ctx context.Context, a agent.Agent, claim agent.Claim, body string) error {
+	up, ok, err := k.ancestor(ctx, a)
+	if err != nil || !ok {
+		return err
+	}
+	_, err = k.send(ctx, registry.Send{From: a.ID, Claim: claim, To: up.ID, Body: body})
+	return err
+}

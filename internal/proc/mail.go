@@ -1,0 +1,142 @@
+package proc
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"ramet/internal/agent"
+	"ramet/internal/fault"
+	"ramet/internal/id"
+	"ramet/internal/llm"
+	"ramet/internal/loop"
+	"ramet/internal/mail"
+	"ramet/internal/registry"
+)
+
+// Send puts a letter into a mailbox, under the sender's lease where we hold it,
+// and wakes the receiver, whoever runs it.
+func (k *Kernel) Send(ctx context.Context, s registry.Send) (mail.Letter, error) {
+	if s.From != "" {
+		s.Claim = k.claim(s.From)
+	}
+	return k.send(ctx, s)
+}
+
+func (k *Kernel) send(ctx context.Context, s registry.Send) (mail.Letter, error) {
+	l, err := k.Store.Send(ctx, s)
+	if err != nil {
+		return l, err
+	}
+	ring := registry.Ring{Agent: s.To, What: registry.RingMail}
+	k.Ring(ctx, ring)
+	k.Tell(ctx, ring)
+	return l, nil
+}
+
+// Ring takes news of an agent: that it has mail, or is dead. An empty agent means
+// that anything may have happened.
+func (k *Kernel) Ring(ctx context.Context, r registry.Ring) {
+	switch {
+	case r.Agent == "":
+		k.look(ctx)
+		k.wake("")
+	case r.What == registry.RingKilled:
+		k.lose(ctx, r.Agent)
+		k.wake("") // a letter of the dead will never come
+	default:
+		k.Events.Publish(loop.Event{Type: loop.Mailed, Agent: r.Agent})
+		k.wake(r.Agent)
+	}
+}
+
+// wake lets an agent that waits for mail look again; all of them for "".
+func (k *Kernel) wake(a id.Agent) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if a != "" {
+		if p := k.live[a]; p != nil {
+			p.ring()
+		}
+		return
+	}
+	for _, p := range k.live {
+		p.ring()
+	}
+}
+
+func (p *process) ring() {
+	select {
+	case p.mail <- struct{}{}:
+	default:
+	}
+}
+
+// await blocks until a letter waits.
+func (p *process) await(ctx context.Context, from *id.Agent, timeout time.Duration) (bool, error) {
+	late := time.NewTimer(timeout)
+	defer late.Stop()
+	for {
+		letters, err := p.kernel.Store.Letters(ctx, p.id, mail.Filter{Unread: true, From: from})
+		if err != nil || len(letters) > 0 {
+			return len(letters) > 0, err
+		}
+		if from != nil && *from != "" {
+			a, err := p.kernel.Store.Agent(ctx, *from)
+			if err != nil {
+				return false, err
+			}
+			if err := agent.NeedLiving(a); err != nil {
+				return false, err
+			}
+		}
+		select {
+		case <-p.mail:
+		case <-late.C:
+			return false, nil
+		case <-ctx.Done():
+			return false, llm.Ended(ctx)
+		}
+	}
+}
+
+// report tells the parent of a task how it ended. The agent's lease is still held.
+func (p *process) report(ctx context.Context, a agent.Agent, j *job, o loop.Outcome, err error) {
+	if !j.task || o.Ended || errors.Is(err, errKilled) {
+		return // it said so itself, or who killed it does
+	}
+	body := o.Text
+	switch {
+	case fault.Is(err, fault.Cancelled) || fault.Is(err, fault.Interrupted):
+		body = "I was interrupted."
+		if o.Text != "" {
+			body += " My last words were:\n" + o.Text
+		}
+	case err != nil:
+		body = "I failed: error[" + string(fault.CodeOf(err)) + "]: " + err.Error()
+	case body == "":
+		body = "I am done, and have nothing to say."
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
+	defer cancel()
+	claim := p.kernel.claim(p.id)
+	if err := p.kernel.notify(ctx, a, claim, cut(p.kernel.clean(body))); err != nil && !lost(err) {
+		p.kernel.Events.Publish(loop.Event{Type: loop.Note, Agent: p.id, Text: "the parent could not be told: " + err.Error()})
+	}
+}
+
+// cut makes a text fit into a letter.
+func cut(body string) string {
+	const mark = "\n[cut]"
+	body = strings.ToValidUTF8(strings.ReplaceAll(body, "\x00", ""), "\uFFFD")
+	if len(body) <= mail.MaxBody {
+		return body
+	}
+	end := mail.MaxBody - len(mark)
+	for end > 0 && !utf8.RuneStart(body[end]) {
+		end--
+	}
+	return body[:end] + mark
+}

@@ -1,0 +1,236 @@
+package proc
+
+import (
+	"context"
+
+	"ramet/internal/agent"
+	"ramet/internal/fault"
+	"ramet/internal/history"
+	"ramet/internal/id"
+	"ramet/internal/llm"
+	"ramet/internal/loop"
+)
+
+// process is one live agent.
+type process struct {
+	kernel *Kernel
+	id     id.Agent
+	inbox  chan *job
+	// barrier is held by a turn while it acts, and by a fork: it has room for one.
+	barrier chan struct{}
+	mail    chan struct{} // has room for one: there may be mail
+	killed  chan struct{} // closed when the agent is dead
+
+	// Guarded by the kernel's mutex.
+	doing  string
+	lease  *agent.Lease // while it holds one
+	tasked bool         // what it does is a task
+	stop   context.CancelCauseFunc
+	ended  chan struct{}      // closed when the turn that stop ends is over
+	legacy *loop.Conversation // what a child inherits, until it is first needed
+
+	// Owned by the goroutine.
+	talk     *loop.Conversation
+	forgot   int64 // Kernel.forgot when talk was made
+	restarts restarts
+}
+
+// job is one piece of work in an inbox.
+type job struct {
+	ctx    context.Context
+	number int64 // counts the kernel's jobs
+	prompt Prompt
+	task   bool   // a letter tells the parent how it ended
+	family *tally // the tasks that come from one prompt
+	only   func(context.Context, loop.Turn, *loop.Conversation) error
+	done   chan result
+}
+
+type result struct {
+	outcome loop.Outcome
+	err     error
+}
+
+// Prompt asks for a turn.
+type Prompt struct {
+	Text   string // what the user says; empty: go on with what is there
+	Model  llm.Ref
+	Fresh  bool // behind a clear
+	Budget *history.Budget
+}
+
+// inboxSize is how many jobs can wait before those who give them wait.
+const inboxSize = 4
+
+func newProcess(k *Kernel, a id.Agent) *process {
+	return &process{kernel: k, id: a, inbox: make(chan *job, inboxSize), forgot: k.forgot.Load(), barrier: make(chan struct{}, 1),
+		mail: make(chan struct{}, 1), killed: make(chan struct{})}
+}
+
+// serve carries out jobs until the agent is killed or the kernel stopped.
+func (p *process) serve() {
+	for {
+		select {
+		case j := <-p.inbox:
+			p.do(j)
+		case <-p.killed:
+			p.refuse(errKilled)
+			return
+		case <-p.kernel.ctx.Done():
+			p.refuse(errStopped)
+			return
+		}
+	}
+}
+
+// refuse answers what is still waiting.
+func (p *process) refuse(err error) {
+	for {
+		select {
+		case j := <-p.inbox:
+			j.finish(p.kernel, loop.Outcome{}, err)
+		default:
+			return
+		}
+	}
+}
+
+func (j *job) finish(k *Kernel, o loop.Outcome, err error) {
+	j.done <- result{o, err}
+	if j.task {
+		j.family.done()
+	}
+	k.jobs.done()
+}
+
+// do carries out one job.
+func (p *process) do(j *job) {
+	ctx, cancel := context.WithCancelCause(j.ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(p.kernel.ctx, func() { cancel(errStopped) })()
+	ended := make(chan struct{})
+	p.kernel.mu.Lock()
+	p.stop, p.ended, p.doing, p.tasked = cancel, ended, "starting", j.task
+	p.kernel.mu.Unlock()
+	select {
+	case <-p.killed: // between the inbox and here
+		cancel(errKilled)
+	default:
+	}
+	outcome, err := p.turn(ctx, j)
+	p.kernel.mu.Lock()
+	p.stop, p.ended, p.doing, p.tasked = nil, nil, "", false
+	p.kernel.mu.Unlock()
+	p.kernel.Events.Publish(loop.Event{Type: loop.TurnEnded, Agent: p.id, Turn: j.number, Outcome: &outcome, Err: err})
+	close(ended)
+	j.finish(p.kernel, outcome, err)
+}
+
+// submit puts a job into an inbox.
+func (k *Kernel) submit(a id.Agent, j *job) error {
+	p, err := k.process(a)
+	if err != nil {
+		return err
+	}
+	j.done, j.number = make(chan result, 1), k.turns.Add(1)
+	if j.family == nil {
+		j.family = &tally{}
+	}
+	if j.task {
+		j.family.add()
+	}
+	k.jobs.add()
+	select {
+	case p.inbox <- j:
+	case <-p.killed:
+		err = errKilled
+	case <-j.ctx.Done():
+		err = llm.Ended(j.ctx)
+	case <-k.ctx.Done():
+		err = errStopped
+	}
+	if err != nil {
+		j.finish(k, loop.Outcome{}, err)
+		return err
+	}
+	// It may have ended between the check and the put; then nobody empties the
+	// inbox but us.
+	select {
+	case <-p.killed:
+		p.refuse(errKilled)
+	case <-k.ctx.Done():
+		p.refuse(errStopped)
+	default:
+	}
+	return nil
+}
+
+// Turn is a turn that was asked for.
+type Turn struct{ job *job }
+
+// Exec asks for one turn of an agent. One that is under way is waited for. When
+// ctx ends the turn is stopped; its history says so.
+func (k *Kernel) Exec(ctx context.Context, a id.Agent, prompt Prompt) (*Turn, error) {
+	j := &job{ctx: ctx, prompt: prompt}
+	return &Turn{j}, k.submit(a, j)
+}
+
+// ID is the number of the turn in its events.
+func (t *Turn) ID() int64 { return t.job.number }
+
+// Wait returns when the turn is over. It is called once.
+func (t *Turn) Wait() (loop.Outcome, error) {
+	r := <-t.job.done // a turn ends soon after its context does
+	if r.err != nil && t.job.ctx.Err() != nil && (fault.Is(r.err, fault.Cancelled) || fault.Is(r.err, fault.Interrupted)) {
+		return r.outcome, llm.Ended(t.job.ctx)
+	}
+	return r.outcome, r.err
+}
+
+// Tasks returns when all children that the turn forked, and theirs, have done
+// their tasks.
+func (t *Turn) Tasks(ctx context.Context) error { return t.job.family.wait(ctx) }
+
+// Compact replaces the older part of an agent's context by a summary.
+func (k *Kernel) Compact(ctx context.Context, a id.Agent, model llm.Ref) error {
+	compact := func(ctx context.Context, t loop.Turn, c *loop.Conversation) error { return loop.Compact(ctx, t, c, 0) }
+	j := &job{ctx: ctx, prompt: Prompt{Model: model}, only: compact}
+	if err := k.submit(a, j); err != nil {
+		return err
+	}
+	_, err := (&Turn{j}).Wait()
+	return err
+}
+
+// task runs the turn of a child that a tool forked. Nobody waits for it; its
+// parent gets a letter.
+func (k *Kernel) task(a id.Agent, family *tally) error {
+	return k.submit(a, &job{ctx: k.ctx, task: true, family: family})
+}
+
+// Interrupt stops the turn of an agent, if there is one, and returns when it is
+// over.
+func (k *Kernel) Interrupt(ctx context.Context, a id.Agent) error {
+	return k.end(ctx, a, fault.New(fault.Cancelled, "stopped by the user"))
+}
+
+// end stops the turn of an agent for a reason and waits until it is over.
+func (k *Kernel) end(ctx context.Context, a id.Agent, why error) error {
+	k.mu.Lock()
+	var stop context.CancelCauseFunc
+	var ended chan struct{}
+	if p := k.live[a]; p != nil {
+		stop, ended = p.stop, p.ended
+	}
+	k.mu.Unlock()
+	if stop == nil {
+		return nil
+	}
+	stop(why)
+	select {
+	case <-ended:
+		return nil
+	case <-ctx.Done():
+		return llm.Ended(ctx)
+	}
+}

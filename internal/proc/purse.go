@@ -1,0 +1,51 @@
+package proc
+
+import (
+	"context"
+	"fmt"
+
+	"ramet/internal/fault"
+	"ramet/internal/id"
+	"ramet/internal/llm"
+	"ramet/internal/loop"
+	"ramet/internal/registry"
+)
+
+// purse is what an agent may still spend: the least that its own budget and those
+// of its ancestors leave, for each covers everything below it.
+type purse struct {
+	store registry.Purses
+	agent id.Agent
+}
+
+func (p purse) Left(ctx context.Context) (loop.Allowance, error) {
+	var left loop.Allowance
+	limits, err := p.store.Allowances(ctx, p.agent)
+	if err != nil {
+		return left, err
+	}
+	for _, l := range limits {
+		if rest, ok := l.Budget.Tokens.Left(l.Spent.Tokens); ok {
+			if rest == 0 {
+				return left, spent(l, fmt.Sprintf("%d tokens", l.Spent.Tokens))
+			}
+			if left.Tokens == nil || rest < *left.Tokens {
+				left.Tokens = &rest
+			}
+		}
+		if rest, ok := l.Budget.Cost.Left(l.Spent.Cost); ok {
+			if rest == 0 {
+				return left, spent(l, llm.Money(l.Spent.Cost).String())
+			}
+			if money := llm.Money(rest); left.Cost == nil || money < *left.Cost {
+				left.Cost = &money
+			}
+		}
+	}
+	return left, nil
+}
+
+func spent(l registry.Allowance, what string) error {
+	return fault.New(fault.BudgetExceeded, "agent %s and those below it have used up their budget (%s in all)", l.Of.Label(), what).
+		WithHint("give more with --max-cost or --max-tokens, or stop here")
+}

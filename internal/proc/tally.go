@@ -1,0 +1,48 @@
+package proc
+
+import (
+	"context"
+	"sync"
+
+	"ramet/internal/llm"
+)
+
+// tally counts what is under way. The zero tally counts nothing.
+type tally struct {
+	mu   sync.Mutex
+	n    int
+	none chan struct{} // closed when n falls to 0; made when it leaves 0
+}
+
+func (t *tally) add() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.n == 0 {
+		t.none = make(chan struct{})
+	}
+	t.n++
+}
+
+func (t *tally) done() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.n--; t.n == 0 {
+		close(t.none)
+	}
+}
+
+// wait returns when the count is 0 at some moment.
+func (t *tally) wait(ctx context.Context) error {
+	t.mu.Lock()
+	n, none := t.n, t.none
+	t.mu.Unlock()
+	if n == 0 {
+		return nil
+	}
+	select {
+	case <-none:
+		return nil
+	case <-ctx.Done():
+		return llm.Ended(ctx)
+	}
+}

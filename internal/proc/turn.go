@@ -1,0 +1,270 @@
+package proc
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"ramet/internal/agent"
+	"ramet/internal/fault"
+	"ramet/internal/history"
+	"ramet/internal/llm"
+	"ramet/internal/loop"
+	"ramet/internal/text"
+	acts "ramet/internal/tool/process"
+)
+
+// lastWords is how long a turn that was stopped may take to close its history.
+const lastWords = 5 * time.Second
+
+// turn carries out one job under the agent's lease.
+func (p *process) turn(ctx context.Context, j *job) (loop.Outcome, error) {
+	k := p.kernel
+	a, err := p.hold(ctx)
+	if err != nil {
+		return loop.Outcome{}, err
+	}
+	defer p.release(ctx)
+	claim := agent.Held(k.Owner, a.Lease.Epoch)
+	t, err := p.prepare(a, claim, j)
+	if err != nil {
+		// Nothing was written: what could not begin leaves no trace.
+		p.report(ctx, a, j, loop.Outcome{}, err)
+		return loop.Outcome{}, err
+	}
+	if err := p.begin(ctx, a, claim, j); err != nil {
+		return loop.Outcome{}, err
+	}
+	k.Events.Publish(loop.Event{Type: loop.TurnStarted, Agent: p.id, Turn: j.number, Text: t.Ref.String()})
+	outcome, err := p.run(ctx, a, claim, t, j)
+	p.report(ctx, a, j, outcome, err)
+	if err != nil && lost(err) {
+		p.talk = nil // somebody else may have gone on with it
+	}
+	return outcome, err
+}
+
+// prepare finds everything that a turn needs before anything is written.
+func (p *process) prepare(a agent.Agent, claim agent.Claim, j *job) (loop.Turn, error) {
+	k := p.kernel
+	m, err := k.Model(a, j.prompt.Model)
+	if err != nil {
+		return loop.Turn{}, err
+	}
+	box, err := k.Tools(a)
+	if err != nil {
+		return loop.Turn{}, err
+	}
+	system, err := k.System(a)
+	if err != nil {
+		return loop.Turn{}, err
+	}
+	hands := hands{k, p, claim, j.family}
+	return loop.Turn{
+		Agent: p.id, Provider: m.Provider, Ref: m.Ref, Model: m.Info, System: system,
+		Tools:   append(box[:len(box):len(box)], acts.New(hands, k.Store, p.id)...),
+		Journal: &journal{p, claim}, Guard: k.Guard, Purse: purse{k.Store, p.id}, Limits: k.Limits,
+		Acting: p.acting, Clean: k.Clean, Emit: p.emit,
+	}, nil
+}
+
+// acting holds the barrier.
+func (p *process) acting(ctx context.Context) (func(), error) {
+	select {
+	case p.barrier <- struct{}{}:
+		return func() { <-p.barrier }, nil
+	case <-ctx.Done():
+		return nil, llm.Ended(ctx)
+	}
+}
+
+// emit publishes, and remembers what the agent is doing.
+func (p *process) emit(e loop.Event) {
+	doing := ""
+	switch e.Type {
+	case loop.TextDelta, loop.ThinkingDelta, loop.Spent, loop.CallEnded:
+		doing = "thinking"
+	case loop.CallStarted:
+		doing = "running " + e.Tool
+	case loop.Compacting:
+		doing = "compacting"
+	case loop.Retrying:
+		doing = "waiting for the model"
+	}
+	if doing != "" {
+		p.kernel.mu.Lock()
+		p.doing = doing
+		p.kernel.mu.Unlock()
+	}
+	p.kernel.Events.Publish(e)
+}
+
+// begin brings the conversation up to date, closes what was left open, and writes
+// what the user says: in one transaction.
+func (p *process) begin(ctx context.Context, a agent.Agent, claim agent.Claim, j *job) error {
+	if err := p.recall(ctx, a); err != nil {
+		return err
+	}
+	drafts, err := p.mend(ctx)
+	if err != nil {
+		return err
+	}
+	if b := j.prompt.Budget; b != nil {
+		drafts = append(drafts, history.Draft{Kind: history.Command, Meta: history.Meta{Command: "budget", Budget: b}})
+	}
+	if j.prompt.Fresh {
+		drafts = append(drafts, history.NewClear())
+	}
+	if j.prompt.Text != "" {
+		said, err := history.Say(history.User, p.kernel.clean(j.prompt.Text))
+		if err != nil {
+			return err
+		}
+		drafts = append(drafts, said)
+	}
+	if len(drafts) == 0 {
+		return nil
+	}
+	return p.append(ctx, claim, drafts...)
+}
+
+func (k *Kernel) clean(s string) string {
+	if k.Clean == nil {
+		return s
+	}
+	return k.Clean(s)
+}
+
+// cleanAll takes our own credentials out of entries that a tool writes itself.
+func (k *Kernel) cleanAll(drafts []history.Draft) []history.Draft {
+	for _, d := range drafts {
+		for i := range d.Parts {
+			d.Parts[i].Text, d.Parts[i].Show = k.clean(d.Parts[i].Text), k.clean(d.Parts[i].Show)
+		}
+	}
+	return drafts
+}
+
+// append writes entries, tells of them and takes them into the conversation.
+func (p *process) append(ctx context.Context, claim agent.Claim, drafts ...history.Draft) error {
+	entries, err := p.kernel.Store.Append(ctx, p.id, claim, drafts...)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		p.kernel.Events.Publish(loop.Event{Type: loop.Recorded, Agent: p.id, Entry: &e})
+	}
+	fresh, err := p.talk.Add(ctx, entries...)
+	if err != nil {
+		return err
+	}
+	if fresh {
+		return nil
+	}
+	p.talk = nil
+	a, err := p.kernel.Store.Agent(ctx, p.id)
+	if err != nil {
+		return err
+	}
+	return p.recall(ctx, a)
+}
+
+// mend drafts the ends of what a crash left open.
+func (p *process) mend(ctx context.Context) ([]history.Draft, error) {
+	var drafts []history.Draft
+	shown, ok, err := p.kernel.Store.Reply(ctx, p.id)
+	if err != nil {
+		return nil, err
+	}
+	if ok && shown.Text != "" {
+		drafts = append(drafts, history.Draft{Kind: history.Interrupted, Meta: history.Meta{Reason: "the process ended"},
+			Parts: []history.Part{{Type: history.Text, Text: shown.Text}}})
+	}
+	for _, call := range p.talk.Unanswered() {
+		drafts = append(drafts, history.Draft{Kind: history.ToolResult, Parts: []history.Part{{
+			Type: history.Result, CallID: call.CallID, Name: call.Name, IsError: true,
+			Text: "interrupted: the process that ran this call ended; its outcome is unknown"}}})
+	}
+	return drafts, nil
+}
+
+// run makes attempts until one ends without a panic, or there were too many.
+func (p *process) run(ctx context.Context, a agent.Agent, claim agent.Claim, t loop.Turn, j *job) (loop.Outcome, error) {
+	for {
+		outcome, err, broken := p.attempt(ctx, t, j)
+		if broken == nil {
+			return outcome, err
+		}
+		what := text.Line(fmt.Sprint(broken), 400)
+		p.talk = nil
+		writing, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
+		err = p.pickUp(writing, claim, "the turn broke: "+what)
+		cancel()
+		if err != nil {
+			return outcome, err
+		}
+		if !p.restarts.allow(time.Now()) {
+			return outcome, fault.New(fault.Failed, "agent %s broke %d times within %s: %s", a.Label(), maxRestarts+1, restartWindow, what).
+				WithHint("this is a fault of ramet or of a tool; the history is whole")
+		}
+	}
+}
+
+// pickUp reads the history anew, as after a crash, and closes what is open in it.
+func (p *process) pickUp(ctx context.Context, claim agent.Claim, why string) error {
+	a, err := p.kernel.Store.Agent(ctx, p.id)
+	if err != nil {
+		return err
+	}
+	if err := p.recall(ctx, a); err != nil {
+		return err
+	}
+	drafts, err := p.mend(ctx)
+	if err != nil {
+		return err
+	}
+	note, err := history.Say(history.Note, why)
+	if err != nil {
+		return err
+	}
+	return p.append(ctx, claim, append(drafts, note)...)
+}
+
+func (p *process) attempt(ctx context.Context, t loop.Turn, j *job) (outcome loop.Outcome, err error, broken any) {
+	defer func() {
+		if broken = recover(); broken != nil {
+			p.kernel.Events.Publish(loop.Event{Type: loop.Note, Agent: p.id, Text: fmt.Sprintf("the turn broke: %v", broken), Err: stack(debug.Stack())})
+		}
+	}()
+	if j.only != nil {
+		return loop.Outcome{}, j.only(ctx, t, p.talk), nil
+	}
+	outcome, err = loop.Run(ctx, t, p.talk)
+	return outcome, err, nil
+}
+
+// stack is where a turn broke, for those who look at events.
+type stack []byte
+
+func (s stack) Error() string { return string(s) }
+
+// restarts counts how often a process broke lately.
+type restarts []time.Time
+
+const (
+	maxRestarts   = 3
+	restartWindow = time.Minute
+)
+
+// allow says whether it may be tried once more.
+func (r *restarts) allow(now time.Time) bool {
+	kept := (*r)[:0]
+	for _, at := range *r {
+		if now.Sub(at) < restartWindow {
+			kept = append(kept, at)
+		}
+	}
+	*r = append(kept, now)
+	return len(*r) <= maxRestarts
+}
