@@ -1,0 +1,143 @@
+package control
+
+import (
+	"encoding/json"
+	"time"
+
+	"ramet/internal/chain"
+	"ramet/internal/fault"
+	"ramet/internal/history"
+	"ramet/internal/id"
+	"ramet/internal/llm"
+	"ramet/internal/loop"
+)
+
+// Line is an event as one line of JSON. Its shape is public (docs/json.md): fields
+// may be added, never renamed or removed; those that an event does not have are
+// left out.
+type Line struct {
+	Type     loop.EventType `json:"type"`
+	Agent    id.Agent       `json:"agent_uuid,omitempty"`
+	Text     string         `json:"text,omitempty"`
+	CallID   string         `json:"call_id,omitempty"`
+	Tool     string         `json:"tool,omitempty"`
+	IsError  bool           `json:"is_error,omitempty"`
+	Message  *Message       `json:"message,omitempty"`
+	Attempt  *Attempt       `json:"attempt,omitempty"`
+	Usage    *llm.Usage     `json:"usage,omitempty"`
+	Cost     *llm.Money     `json:"cost_nano_usd,omitempty"`
+	Children []id.Agent     `json:"children,omitempty"`
+	Turn     int64          `json:"turn,omitempty"`
+	Outcome  *Outcome       `json:"outcome,omitempty"`
+	Error    *Error         `json:"error,omitempty"`
+}
+
+// Message is an entry of a history. Parts over 8 KiB stand in blobs, which they
+// name.
+type Message struct {
+	ID        id.Message      `json:"id"`
+	Agent     id.Agent        `json:"agent_uuid"`
+	Kind      history.Kind    `json:"kind"`
+	Parts     json.RawMessage `json:"parts"`
+	Meta      json.RawMessage `json:"meta"`
+	CreatedAt string          `json:"created_at"`
+	Hash      chain.Hash      `json:"hash"`
+}
+
+// Attempt is a call of a model that failed and is repeated.
+type Attempt struct {
+	Number int    `json:"number"`
+	Of     int    `json:"of"`
+	WaitMS int64  `json:"wait_ms"`
+	Error  *Error `json:"error"`
+}
+
+// Outcome is how a turn ended.
+type Outcome struct {
+	Text   string    `json:"text"`
+	Steps  int       `json:"steps"`
+	Calls  int       `json:"calls"`
+	Denied int       `json:"denied"`
+	Worked int       `json:"worked"`
+	Ended  bool      `json:"ended"`
+	Usage  llm.Usage `json:"usage"`
+	Cost   llm.Money `json:"cost_nano_usd"`
+}
+
+// Error is a fault.
+type Error struct {
+	Code    fault.Code `json:"code"`
+	Message string     `json:"message"`
+	Hint    string     `json:"hint,omitempty"`
+}
+
+// Result is the type of the last line of `ramet exec --json`.
+const Result loop.EventType = "result"
+
+const stampForm = "2006-01-02T15:04:05.000000Z"
+
+// Format is the line of an event.
+func Format(e loop.Event) Line {
+	l := Line{Type: e.Type, Agent: e.Agent, Text: e.Text, CallID: e.CallID, Tool: e.Tool, IsError: e.IsError,
+		Children: e.Children, Turn: e.Turn, Error: formatError(e.Err)}
+	if e.Entry != nil {
+		parts := json.RawMessage(e.Entry.Content)
+		if len(parts) == 0 {
+			parts = json.RawMessage("[]")
+		}
+		l.Message = &Message{e.Entry.ID, e.Entry.Agent, e.Entry.Kind, parts, e.Entry.Meta,
+			e.Entry.CreatedAt.UTC().Format(stampForm), e.Entry.Hash}
+	}
+	if e.Attempt.Number > 0 {
+		l.Attempt = &Attempt{e.Attempt.Number, e.Attempt.Of, e.Attempt.Wait.Milliseconds(), formatError(e.Attempt.Err)}
+	}
+	if e.Type == loop.Spent {
+		l.Usage, l.Cost = &e.Usage, &e.Cost
+	}
+	if o := e.Outcome; o != nil {
+		l.Outcome = &Outcome{o.Text, o.Steps, o.Calls, o.Denied, o.Worked, o.Ended, o.Usage, o.Cost}
+	}
+	return l
+}
+
+// Event is what Format made a line of.
+func (l Line) Event() loop.Event {
+	e := loop.Event{Type: l.Type, Agent: l.Agent, Text: l.Text, CallID: l.CallID, Tool: l.Tool, IsError: l.IsError,
+		Children: l.Children, Turn: l.Turn, Err: l.Error.fault()}
+	if m := l.Message; m != nil {
+		at, _ := time.Parse(stampForm, m.CreatedAt) // ours; a time that is none is shown as such
+		e.Entry = &history.Entry{ID: m.ID, Agent: m.Agent, Kind: m.Kind, Content: m.Parts, Meta: m.Meta, CreatedAt: at, Hash: m.Hash}
+	}
+	if a := l.Attempt; a != nil {
+		e.Attempt = llm.Attempt{Number: a.Number, Of: a.Of, Wait: time.Duration(a.WaitMS) * time.Millisecond, Err: a.Error.fault()}
+	}
+	if l.Usage != nil {
+		e.Usage = *l.Usage
+	}
+	if l.Cost != nil {
+		e.Cost = *l.Cost
+	}
+	if o := l.Outcome; o != nil {
+		e.Outcome = &loop.Outcome{Text: o.Text, Steps: o.Steps, Calls: o.Calls, Denied: o.Denied, Worked: o.Worked,
+			Ended: o.Ended, Usage: o.Usage, Cost: o.Cost}
+	}
+	return e
+}
+
+func formatError(err error) *Error {
+	if err == nil {
+		return nil
+	}
+	if f, ok := fault.Of(err); ok {
+		return &Error{f.Code, f.Message, f.Hint}
+	}
+	return &Error{Code: fault.Failed, Message: err.Error()}
+}
+
+// fault gives the error back; its cause is lost on the way.
+func (e *Error) fault() error {
+	if e == nil {
+		return nil
+	}
+	return &fault.Error{Code: e.Code, Message: e.Message, Hint: e.Hint}
+}

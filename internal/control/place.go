@@ -1,0 +1,131 @@
+package control
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"ramet/internal/durable"
+	"ramet/internal/fault"
+)
+
+// Place is the folder where the kernels of one workspace on this machine meet.
+type Place struct {
+	dir  string
+	host string
+}
+
+// At is the place of a workspace. db is its database, a file or a URL: of a URL,
+// credentials do not count.
+func At(home, db string) Place {
+	sum := sha256.Sum256([]byte(db))
+	host, err := os.Hostname()
+	if err != nil || host == "" {
+		host = "localhost"
+	}
+	return Place{dir: filepath.Join(home, "kernels", hex.EncodeToString(sum[:8])), host: strings.ReplaceAll(host, ":", "_")}
+}
+
+// owner is the name under which an instance holds leases.
+func (p Place) owner(instance string) string {
+	return p.host + ":" + strconv.Itoa(os.Getpid()) + ":" + instance
+}
+
+// instance is the one of an owner, if it is one of this machine.
+func (p Place) instance(owner string) (string, bool) {
+	fields := strings.Split(owner, ":")
+	if len(fields) != 3 || fields[0] != p.host || len(fields[2]) != instanceSize*2 {
+		return "", false
+	}
+	if _, err := hex.DecodeString(fields[2]); err != nil {
+		return "", false
+	}
+	return fields[2], true
+}
+
+const instanceSize = 6 // bytes
+
+func newInstance() string {
+	var b [instanceSize]byte
+	rand.Read(b[:]) // never fails
+	return hex.EncodeToString(b[:])
+}
+
+func (p Place) lock(instance string) string { return filepath.Join(p.dir, instance+".lock") }
+func (p Place) sock(instance string) string { return filepath.Join(p.dir, instance+".sock") }
+
+// Gone says that the kernel of this name is known to be dead: it was of this
+// machine, and nobody holds its lock. False also where nobody can know.
+func (p Place) Gone(owner string) bool {
+	instance, ok := p.instance(owner)
+	return ok && p.gone(instance)
+}
+
+// gone looks with a shared lock, so that those who look do not see each other.
+func (p Place) gone(instance string) bool {
+	path := p.lock(instance)
+	if _, err := os.Stat(path); err != nil {
+		return false // a kernel with another home, or one that left in good order
+	}
+	probe := flock.New(path)
+	defer probe.Close()
+	free, err := probe.TryRLock()
+	return err == nil && free
+}
+
+// swept is how long the lock of a dead kernel stays, to tell those who meet its
+// leases: longer than any of them lasts.
+const swept = time.Minute
+
+// instances lists the kernels that live, and sweeps away what dead ones left.
+func (p Place) instances() ([]string, error) {
+	entries, err := os.ReadDir(p.dir)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, durable.Failure("list kernels", p.dir, err)
+	}
+	var out []string
+	for _, e := range entries {
+		instance, ok := strings.CutSuffix(e.Name(), ".lock")
+		if !ok {
+			continue
+		}
+		if p.gone(instance) {
+			p.sweep(instance)
+			continue
+		}
+		out = append(out, instance)
+	}
+	return out, nil
+}
+
+func (p Place) sweep(instance string) {
+	now := time.Now()
+	if os.Remove(p.sock(instance)) == nil {
+		os.Chtimes(p.lock(instance), now, now) // it was found dead now
+		return
+	}
+	if info, err := os.Stat(p.lock(instance)); err == nil && now.Sub(info.ModTime()) > swept {
+		os.Remove(p.lock(instance))
+	}
+}
+
+// unanswered is the refusal of a verb whose agent is held by somebody who cannot be
+// asked.
+func unanswered(owner string, cause error) error {
+	err := fault.New(fault.Leased, "the agent is held by %s, which does not answer", owner)
+	if cause != nil {
+		err = fault.New(fault.Leased, "the agent is held by %s, which does not answer: %w", owner, cause)
+	}
+	return err.WithHint("use that process, or wait until its lease ends (15 s after it dies)")
+}
