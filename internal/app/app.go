@@ -17,6 +17,7 @@ import (
 	"ramet/internal/cli"
 	"ramet/internal/demo"
 	"ramet/internal/fault"
+	"ramet/internal/sandbox"
 	"ramet/internal/store"
 	"ramet/internal/store/postgres"
 	"ramet/internal/store/sqlite"
@@ -35,6 +36,7 @@ type Stdio struct {
 
 // Main carries out one command line and returns the exit code.
 func Main(ctx context.Context, args []string, env func(string) string, stdio Stdio) int {
+	sandbox.Main() // which does not return when this process is to confine a command
 	// Garbage is first collected at twice this size, which few commands reach.
 	// The pages are never touched, so they take no memory.
 	ballast := make([]byte, 32<<20)
@@ -47,7 +49,7 @@ func Main(ctx context.Context, args []string, env func(string) string, stdio Std
 		Stdin: stdio.In, Stdout: stdio.Out, Stderr: stdio.Err,
 		Getenv: env, Dir: dir, Now: time.Now,
 		Terminal: isTerminal(stdio.Out), ErrTerminal: isTerminal(stdio.Err),
-		Version: about(), Open: open, Logs: logs{}, Demo: demo.Run, Password: password(stdio),
+		Version: about(), Open: open, Kernel: kernel, Logs: logs{}, Demo: demo.Run, Password: password(stdio),
 	})
 }
 

@@ -41,6 +41,9 @@ type Workspace interface {
 	registry.Registry
 	registry.Feed
 	registry.Upkeep
+	registry.Replies
+	registry.Purses
+	registry.Bell
 	Close() error
 }
 
@@ -56,6 +59,8 @@ type Env struct {
 	Version        Version
 	// Open opens the store of a place.
 	Open func(context.Context, workspace.Place) (Workspace, error)
+	// Kernel starts a kernel.
+	Kernel func(context.Context, KernelRequest) (*Kernel, error)
 	// Logs opens the event logs of runs.
 	Logs rundir.Logs
 	// Password asks for a secret on the terminal without showing what is typed;
@@ -151,7 +156,7 @@ The workspace is that of the project you stand in; --db, RAMET_DB and
 			root.AddCommand(c)
 		}
 	}
-	add("agents", s.psCommand(), s.showCommand(), s.forkCommand(), s.killCommand(), s.renameCommand())
+	add("agents", s.execCommand(), s.psCommand(), s.showCommand(), s.forkCommand(), s.mergeCommand(), s.worktreeCommand(), s.killCommand(), s.renameCommand())
 	add("history", s.appendCommand(), s.logCommand(), s.clearCommand(), s.markCommand(), s.rewindCommand(), s.exportCommand())
 	add("mail", s.sendCommand(), s.mailCommand(), s.readCommand())
 	add("proof", s.verifyCommand(), s.checkpointCommand(), s.keyCommand(), s.redactCommand(), s.gcCommand(), s.backupCommand())
@@ -182,7 +187,7 @@ func (s *session) config() (*config.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.conf, err = config.Load(config.Options{Env: s.Getenv, Project: project, Trusted: trusted})
+	s.conf, err = config.Load(config.Options{Env: s.Getenv, Project: project, Trusted: trusted, Check: judge})
 	return s.conf, err
 }
 

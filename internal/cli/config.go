@@ -1,9 +1,13 @@
 package cli
 
 import (
+	"fmt"
+	"strings"
+
 	"github.com/spf13/cobra"
 
 	"ramet/internal/config"
+	"ramet/internal/permit"
 	"ramet/internal/printer"
 )
 
@@ -12,7 +16,9 @@ func (s *session) configCommand() *cobra.Command {
 		Use:   "config",
 		Short: "Show or change settings",
 		Long: `Show all settings, with the place each value comes from: the user's file, the
-project's file (after "ramet trust"), the environment, or the default.`,
+project's file (after "ramet trust"), the environment, or the default.
+
+` + settingsHelp(),
 		Args: unknownCommand,
 		RunE: func(*cobra.Command, []string) error {
 			out := settingList{Ignored: []string{}}
@@ -50,6 +56,9 @@ project's file (after "ramet trust"), the environment, or the default.`,
 			if err != nil {
 				return err
 			}
+			if err := judge(args[0], args[1]); err != nil {
+				return err
+			}
 			if err := config.Set(c.Context(), path, args[0], args[1]); err != nil {
 				return err
 			}
@@ -70,6 +79,28 @@ project's file (after "ramet trust"), the environment, or the default.`,
 		},
 	})
 	return c
+}
+
+// judge refuses values that the configuration cannot judge itself.
+func judge(key, value string) error {
+	if key != "allow" {
+		return nil
+	}
+	_, err := permit.ParseAll(value)
+	return err
+}
+
+// settingsHelp is the table of settings for --help.
+func settingsHelp() string {
+	var b strings.Builder
+	b.WriteString("Settings:")
+	for _, known := range config.Settings() {
+		fmt.Fprintf(&b, "\n  %-11s %s", known.Key, known.Help)
+		if known.UserOnly {
+			b.WriteString("\n              (not from a project's file)")
+		}
+	}
+	return b.String()
 }
 
 func (s *session) setting(key string) (settingShape, error) {

@@ -1,0 +1,217 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"ramet/internal/agent"
+	"ramet/internal/cli"
+	"ramet/internal/control"
+	"ramet/internal/credential"
+	"ramet/internal/fault"
+	"ramet/internal/id"
+	"ramet/internal/llm"
+	"ramet/internal/llm/catalog"
+	"ramet/internal/llm/dial"
+	"ramet/internal/permit"
+	"ramet/internal/proc"
+	"ramet/internal/registry"
+	"ramet/internal/sandbox"
+	"ramet/internal/secret"
+	"ramet/internal/tool"
+	"ramet/internal/tool/local"
+)
+
+// kernel puts a kernel together: store, models, tools, permissions, socket.
+func kernel(ctx context.Context, r cli.KernelRequest) (*cli.Kernel, error) {
+	rules, err := permit.ParseAll(r.Config.Allow)
+	if err != nil {
+		return nil, err
+	}
+	policy := &permit.Policy{Rules: append(rules, r.Allow...), Unasked: r.Config.Permission == "sandbox", Confinable: sandbox.Available}
+	server, err := control.Listen(control.At(r.Home, r.Place.DB))
+	if err != nil {
+		return nil, err
+	}
+	models := models{request: r, open: map[llm.Ref]proc.Model{}}
+	tools := tools{request: r, environment: environment(r)}
+	place := control.At(r.Home, r.Place.DB)
+	k, err := proc.Start(ctx, proc.Options{
+		Store: r.Workspace, Owner: server.Owner,
+		Model: models.model, Tools: tools.box, Guard: policy,
+		System:   func(agent.Agent) ([]llm.Message, error) { return overlay(r) },
+		Worktree: worktrees{r}.make,
+		Gone:     place.Gone,
+		Tell:     func(ctx context.Context, rings ...registry.Ring) { place.Tell(ctx, server.Owner, rings...) },
+		Clean:    secret.New(r.Keys.Values()).Own,
+	})
+	if err != nil {
+		server.Close()
+		return nil, err
+	}
+	server.Serve(k, &k.Events)
+	return &cli.Kernel{Kernel: k, Close: func() {
+		server.Close()
+		k.Stop()
+	}}, nil
+}
+
+// models opens each model once.
+type models struct {
+	request cli.KernelRequest
+
+	mu   sync.Mutex
+	open map[llm.Ref]proc.Model
+}
+
+// scripts lets tests name a script as a model.
+const scripts = "RAMET_TEST_SCRIPTS"
+
+// model is the one that was asked for, else the agent's own, else the configured
+// one, else the first that is usable, else the one that is built in.
+func (m *models) model(a agent.Agent, asked llm.Ref) (proc.Model, error) {
+	name := m.request.Config.Model
+	if a.Provider != "" && a.Model != "" {
+		name = a.Provider + "/" + a.Model
+	}
+	if asked != (llm.Ref{}) {
+		name = asked.String()
+	}
+	testing := os.Getenv(scripts) != ""
+	usable := func(v catalog.Vendor) bool { ok, _ := m.request.Keys.Usable(v); return ok }
+	ref, err := dial.Choose(name, usable, testing)
+	if err != nil {
+		return proc.Model{}, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if known, ok := m.open[ref]; ok {
+		return known, nil
+	}
+	opened := proc.Model{Ref: ref}
+	options := dial.Options{Scripts: testing}
+	if v, err := catalog.Find(ref.Vendor); err == nil {
+		access := m.request.Keys.Access(v)
+		options.Access = dial.Access{Key: access.Key.Reveal(), Base: access.Base}
+		opened.Info, _ = v.Model(ref.Name)
+	}
+	if opened.Provider, err = dial.Model(ref, options); err != nil {
+		return proc.Model{}, err
+	}
+	m.open[ref] = opened
+	return opened, nil
+}
+
+// tools makes the tools of an agent, once: they remember what was read.
+type tools struct {
+	request     cli.KernelRequest
+	environment []string
+
+	mu    sync.Mutex
+	boxes map[id.Agent]tool.Box
+}
+
+func (t *tools) box(a agent.Agent) (tool.Box, error) {
+	if t.request.NoTools {
+		return nil, nil
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if box, ok := t.boxes[a.ID]; ok {
+		return box, nil
+	}
+	root, err := t.root(a)
+	if err != nil {
+		return nil, err
+	}
+	made, err := local.New(local.Options{Root: root, Env: t.environment, Hide: []string{t.request.Home}})
+	if err != nil {
+		return nil, err
+	}
+	if t.boxes == nil {
+		t.boxes = map[id.Agent]tool.Box{}
+	}
+	t.boxes[a.ID] = made.Tools()
+	return t.boxes[a.ID], nil
+}
+
+// root is the folder of an agent on this machine.
+func (t *tools) root(a agent.Agent) (string, error) {
+	dir := t.request.Cwd
+	if dir == "" {
+		dir = a.Cwd
+	}
+	if dir == "" {
+		dir = t.request.Place.Project
+	}
+	abs, err := filepath.Abs(dir)
+	if err == nil {
+		abs, err = filepath.EvalSymlinks(abs)
+	}
+	info, serr := os.Stat(abs)
+	if err != nil || serr != nil || !info.IsDir() {
+		return "", fault.New(fault.NotFound, "the folder of agent %s, %s, is not on this machine", a.Label(), dir).
+			WithHint("choose another with --cwd, or work without tools with --no-tools")
+	}
+	return abs, nil
+}
+
+// environment is what commands of tools see: no key of a model, no password of a
+// database.
+func environment(r cli.KernelRequest) []string {
+	hidden := append(credential.Variables(), "RAMET_DB")
+	return slices.DeleteFunc(os.Environ(), func(entry string) bool {
+		name, _, _ := strings.Cut(entry, "=")
+		return slices.Contains(hidden, name)
+	})
+}
+
+// overlays are the files of a trusted project that say how to work in it; the
+// first that is there counts.
+var overlays = []string{"AGENTS.md", "CLAUDE.md"}
+
+// maxOverlay bounds what stands before every conversation.
+const maxOverlay = 64 << 10
+
+func overlay(r cli.KernelRequest) ([]llm.Message, error) {
+	if !r.Trusted {
+		return proc.System(), nil
+	}
+	for _, name := range overlays {
+		text, err := os.ReadFile(filepath.Join(r.Place.Project, name))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, fault.New(fault.StorageIO, "read instructions of the project: %w", err)
+		}
+		if len(text) > maxOverlay {
+			return nil, fault.New(fault.InvalidConfig, "%s is longer than %d bytes", filepath.Join(r.Place.Project, name), maxOverlay).
+				WithHint("shorten it, or revoke the trust with `ramet trust --revoke`")
+		}
+		return proc.System("Instructions of this project, from " + name + ":\n\n" + string(text)), nil
+	}
+	return proc.System(), nil
+}
+
+// worktrees gives children files of their own.
+type worktrees struct{ request cli.KernelRequest }
+
+func (w worktrees) make(ctx context.Context, parent agent.Agent, child id.Agent, name string) (string, func(), error) {
+	keeper := w.request.Trees
+	folder := parent.Cwd
+	if w.request.Cwd != "" {
+		folder = w.request.Cwd
+	}
+	tree, err := keeper.Make(ctx, folder, child, name)
+	if err != nil {
+		return "", nil, err
+	}
+	return tree.Cwd, func() { keeper.Unmake(context.WithoutCancel(ctx), folder, tree) }, nil
+}

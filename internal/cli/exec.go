@@ -1,0 +1,272 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"ramet/internal/agent"
+	"ramet/internal/fault"
+	"ramet/internal/history"
+	"ramet/internal/id"
+	"ramet/internal/llm"
+	"ramet/internal/loop"
+	"ramet/internal/permit"
+	"ramet/internal/proc"
+	"ramet/internal/registry"
+)
+
+// execFlags are the flags of exec.
+type execFlags struct {
+	fork, fresh, noWait, resume, noTools bool
+
+	name, model, maxCost, cwd string
+	maxTokens                 int64
+	allow                     []string
+	timeout                   time.Duration
+}
+
+func (s *session) execCommand() *cobra.Command {
+	var f execFlags
+	c := &cobra.Command{
+		Use:   "exec [AGENT] PROMPT|-",
+		Short: "Run one turn of an agent; print its answer",
+		Long: `Run one turn of an agent (agent 0 if none is named) without a screen: the prompt
+goes into its history, the model answers and calls tools until it is done. The
+answer goes to standard output, progress to standard error. PROMPT - reads
+standard input.
+
+Children that the turn forks go on until their tasks are done, unless --no-wait
+ends them with the turn.
+
+Tools that read run unasked. Commands and writes run only if a rule permits them:
+--allow bash, --allow 'bash(go test *)', --allow 'write(docs/**)', or allow in your
+configuration; or, with permission = "sandbox", inside the sandbox. What is denied
+the model is told, and it goes on without; exit 7 if nothing else could be done.
+
+With --json every event is one line of JSON.
+
+` + exitHelp(),
+		Args:              s.execArgs(&f),
+		ValidArgsFunction: s.completeAgents(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			return s.exec(c, f, args)
+		},
+	}
+	flags := c.Flags()
+	flags.BoolVar(&f.fork, "fork", false, "run in a new child")
+	flags.StringVar(&f.name, "name", "", "with --fork: a name for the child")
+	flags.BoolVar(&f.fresh, "fresh", false, "begin behind a clear, without the context so far")
+	flags.BoolVar(&f.resume, "continue", false, "go on with what is there, without a new prompt")
+	flags.StringVar(&f.model, "model", "", "vendor/name of the model (see `ramet models`)")
+	flags.StringVar(&f.maxCost, "max-cost", "", "the most that this turn and its children may cost, in dollars")
+	flags.Int64Var(&f.maxTokens, "max-tokens", 0, "the most tokens that this turn and its children may use")
+	flags.StringArrayVar(&f.allow, "allow", nil, "permit calls of a tool: bash, 'bash(go test *)', 'write(docs/**)'; repeats")
+	flags.DurationVar(&f.timeout, "timeout", 0, "the longest that it may take, such as 90s or 10m")
+	flags.BoolVar(&f.noWait, "no-wait", false, "do not wait for the tasks of children")
+	flags.StringVar(&f.cwd, "cwd", "", "the folder where tools work, instead of the agent's own")
+	flags.BoolVar(&f.noTools, "no-tools", false, "without the tools that touch this machine")
+	c.RegisterFlagCompletionFunc("model", cobra.NoFileCompletions)
+	return c
+}
+
+func (s *session) execArgs(f *execFlags) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if f.resume {
+			return arguments(0, 1)(c, args)
+		}
+		return arguments(1, 2)(c, args)
+	}
+}
+
+// exec checks everything that can be checked before anything happens.
+func (s *session) exec(c *cobra.Command, f execFlags, args []string) error {
+	prompt, err := f.prompt(c)
+	if err != nil {
+		return err
+	}
+	ref := "0"
+	if len(args) == 2 || f.resume && len(args) == 1 {
+		ref = args[0]
+	}
+	if !f.resume {
+		if prompt.Text, err = s.text(args[len(args)-1]); err != nil {
+			return err
+		}
+		if _, err := history.Say(history.User, prompt.Text); err != nil {
+			return err
+		}
+	}
+	request := KernelRequest{Cwd: f.cwd, NoTools: f.noTools}
+	for _, text := range f.allow {
+		rule, err := permit.Parse(text)
+		if err != nil {
+			return err
+		}
+		request.Allow = append(request.Allow, rule)
+	}
+	ctx := c.Context()
+	if c.Flags().Changed("timeout") {
+		if f.timeout <= 0 {
+			return fault.New(fault.Usage, "--timeout must be longer than nothing")
+		}
+		limited, cancel := context.WithTimeout(ctx, f.timeout)
+		defer cancel()
+		ctx = limited
+	}
+	ws, a, err := s.find(ctx, ref)
+	if err != nil {
+		return err
+	}
+	if err := agent.NeedLiving(a); err != nil {
+		return err
+	}
+	w := s.watch()
+	request.Warn = w.note
+	k, err := s.kernel(ctx, request)
+	if err != nil {
+		return err
+	}
+	defer k.Close()
+	if f.fork {
+		if a, err = s.forkFor(ctx, ws, a, f.name); err != nil {
+			return err
+		}
+	}
+	if err := f.limit(ctx, ws, a, &prompt); err != nil {
+		return err
+	}
+	return s.turn(ctx, ws, k, a, prompt, f, w)
+}
+
+// prompt reads the flags that say how the turn is to be run.
+func (f execFlags) prompt(c *cobra.Command) (proc.Prompt, error) {
+	p := proc.Prompt{Fresh: f.fresh}
+	var err error
+	if c.Flags().Changed("model") {
+		if p.Model, err = llm.ParseRef(f.model); err != nil {
+			return p, err
+		}
+	}
+	if c.Flags().Changed("name") {
+		if !f.fork {
+			return p, fault.New(fault.Usage, "--name is for --fork: it names the child")
+		}
+		if err := agent.CheckName(f.name); err != nil {
+			return p, err
+		}
+	}
+	if f.resume && f.fresh {
+		return p, fault.New(fault.Usage, "--continue goes on with the context that --fresh would leave behind")
+	}
+	if c.Flags().Changed("max-tokens") && f.maxTokens <= 0 {
+		return p, fault.New(fault.Usage, "--max-tokens must be more than nothing")
+	}
+	if c.Flags().Changed("max-cost") {
+		_, err = parseMoney(f.maxCost)
+	}
+	return p, err
+}
+
+// parseMoney reads an amount in dollars.
+func parseMoney(s string) (llm.Money, error) {
+	dollars, err := strconv.ParseFloat(strings.TrimPrefix(s, "$"), 64)
+	if err != nil || !(dollars > 0) || dollars > 1e6 {
+		return 0, fault.New(fault.Usage, "--max-cost %.40q is no amount", s).WithHint("write dollars, such as 0.50")
+	}
+	return llm.Money(math.Round(dollars * 1e9)), nil
+}
+
+// forkFor makes the child in which the turn runs; where a kernel holds the
+// parent, that kernel makes it.
+func (s *session) forkFor(ctx context.Context, ws Workspace, parent agent.Agent, name string) (agent.Agent, error) {
+	fork := registry.Fork{Parent: parent.ID, Claim: agent.Passing(), Children: []registry.Child{{ID: id.NewAgent(), Name: name}}}
+	born, err := s.forkThrough(ctx, ws, parent, fork)
+	if err != nil {
+		return agent.Agent{}, err
+	}
+	return born[0], nil
+}
+
+// forkThrough forks, if need be through the kernel that holds the parent.
+func (s *session) forkThrough(ctx context.Context, ws Workspace, parent agent.Agent, f registry.Fork) ([]agent.Agent, error) {
+	born, err := ws.Fork(ctx, f)
+	if err == nil {
+		return born, nil
+	}
+	kernel, err := s.holder(ctx, ws, parent, err)
+	if err != nil {
+		return nil, err
+	}
+	return kernel.Fork(ctx, f, false)
+}
+
+// limit turns what this turn may spend into what the agent may have spent in all.
+// Without a limit, one that an earlier turn left is lifted.
+func (f execFlags) limit(ctx context.Context, ws Workspace, a agent.Agent, p *proc.Prompt) error {
+	if f.maxCost == "" && f.maxTokens == 0 {
+		if !a.Budget.IsZero() {
+			p.Budget = &history.Budget{}
+		}
+		return nil
+	}
+	spent, err := ws.Spent(ctx, a.ID)
+	if err != nil {
+		return err
+	}
+	p.Budget = &history.Budget{}
+	if f.maxCost != "" {
+		most, err := parseMoney(f.maxCost)
+		if err != nil {
+			return err
+		}
+		total := spent.Cost + int64(most)
+		p.Budget.Cost = &total
+	}
+	if f.maxTokens > 0 {
+		total := spent.Tokens + f.maxTokens
+		p.Budget.Tokens = &total
+	}
+	return nil
+}
+
+// turn runs it, here or in the kernel that holds the agent, and prints the answer.
+func (s *session) turn(ctx context.Context, ws Workspace, k *Kernel, a agent.Agent, p proc.Prompt, f execFlags, w *watcher) error {
+	w.follow(ctx, a.ID, &k.Events)
+	outcome, err := s.runHere(ctx, k, a, p, f, w)
+	if fault.Is(err, fault.Leased) {
+		kernel, herr := s.holder(ctx, ws, a, err)
+		if herr != nil {
+			w.end()
+			return herr
+		}
+		if len(f.allow) > 0 {
+			w.note("the agent is held by a running kernel: its permissions hold, not --allow")
+		}
+		outcome, err = kernel.Exec(ctx, a.ID, p, !f.noWait, w.show)
+	}
+	w.end()
+	if err == nil && outcome.Denied > 0 && outcome.Worked == 0 {
+		// There is an answer all the same, perhaps why it could not be done.
+		err = errors.Join(w.early(outcome), fault.New(fault.Denied, "every call that the model made was denied (%d)", outcome.Denied).
+			WithHint("permit what it needs with --allow; standard error says which"))
+	}
+	return errors.Join(w.answer(outcome, err), err)
+}
+
+func (s *session) runHere(ctx context.Context, k *Kernel, a agent.Agent, p proc.Prompt, f execFlags, w *watcher) (loop.Outcome, error) {
+	turn, err := k.Exec(ctx, a.ID, p)
+	if err != nil {
+		return loop.Outcome{}, err
+	}
+	outcome, err := turn.Wait()
+	if err == nil && !f.noWait {
+		err = errors.Join(w.early(outcome), turn.Tasks(ctx))
+	}
+	return outcome, err
+}
