@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"ramet/internal/agent"
 	"ramet/internal/cli"
@@ -42,7 +43,12 @@ func kernel(ctx context.Context, r cli.KernelRequest) (*cli.Kernel, error) {
 	models := models{request: r, open: map[llm.Ref]proc.Model{}}
 	tools := tools{request: r, environment: environment(r)}
 	place := control.At(r.Home, r.Place.DB)
+	lease, err := time.ParseDuration(os.Getenv(shortLease))
+	if err != nil {
+		lease = 0
+	}
 	k, err := proc.Start(ctx, proc.Options{
+		Lease: lease,
 		Store: r.Workspace, Owner: server.Owner,
 		Model: models.model, Tools: tools.box, Guard: policy,
 		System:   func(agent.Agent) ([]llm.Message, error) { return overlay(r) },
@@ -70,8 +76,11 @@ type models struct {
 	open map[llm.Ref]proc.Model
 }
 
-// scripts lets tests name a script as a model.
-const scripts = "RAMET_TEST_SCRIPTS"
+// For tests: a script as a model, and leases that end soon.
+const (
+	scripts    = "RAMET_TEST_SCRIPTS"
+	shortLease = "RAMET_TEST_LEASE"
+)
 
 // model is the one that was asked for, else the agent's own, else the configured
 // one, else the first that is usable, else the one that is built in.

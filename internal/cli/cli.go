@@ -61,6 +61,8 @@ type Env struct {
 	Open func(context.Context, workspace.Place) (Workspace, error)
 	// Kernel starts a kernel.
 	Kernel func(context.Context, KernelRequest) (*Kernel, error)
+	// Sandbox says whether commands can be confined here, or why not.
+	Sandbox func() error
 	// Logs opens the event logs of runs.
 	Logs rundir.Logs
 	// Password asks for a secret on the terminal without showing what is typed;
@@ -157,7 +159,7 @@ The workspace is that of the project you stand in; --db, RAMET_DB and
 		}
 	}
 	add("agents", s.execCommand(), s.psCommand(), s.showCommand(), s.forkCommand(), s.mergeCommand(), s.worktreeCommand(), s.killCommand(), s.renameCommand())
-	add("history", s.appendCommand(), s.logCommand(), s.clearCommand(), s.markCommand(), s.rewindCommand(), s.exportCommand())
+	add("history", s.appendCommand(), s.logCommand(), s.clearCommand(), s.compactCommand(), s.markCommand(), s.rewindCommand(), s.exportCommand())
 	add("mail", s.sendCommand(), s.mailCommand(), s.readCommand())
 	add("proof", s.verifyCommand(), s.checkpointCommand(), s.keyCommand(), s.redactCommand(), s.gcCommand(), s.backupCommand())
 	add("runs", s.runCommand(), s.schemaCommand())

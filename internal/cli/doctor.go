@@ -20,7 +20,7 @@ func (s *session) doctorCommand() *cobra.Command {
 		Use:   "doctor",
 		Short: "Check that everything ramet needs is in order",
 		Long: `Check configuration, home folder, key, database (its engine's own check, version,
-durable write, clock) and git. Exit code 1 if something is wrong. "ramet verify"
+durable write, clock), sandbox and git. Exit code 1 if something is wrong. "ramet verify"
 checks the histories themselves.`,
 		Args: arguments(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -102,6 +102,12 @@ func (s *session) examine(ctx context.Context) checkup {
 		out.add("key", "", err)
 	}
 	s.examineStore(ctx, &out)
+
+	detail := "commands can run unasked, confined"
+	if err := s.Sandbox(); err != nil {
+		detail = "none, so every command is asked for: " + err.Error()
+	}
+	out.add("sandbox", detail, nil)
 
 	git, err := exec.CommandContext(ctx, "git", "--version").Output()
 	if err != nil {

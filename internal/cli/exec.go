@@ -199,7 +199,7 @@ func (s *session) forkThrough(ctx context.Context, ws Workspace, parent agent.Ag
 	if err == nil {
 		return born, nil
 	}
-	kernel, err := s.holder(ctx, ws, parent, err)
+	kernel, err := s.holder(ctx, ws, parent.ID, err)
 	if err != nil {
 		return nil, err
 	}
@@ -240,7 +240,7 @@ func (s *session) turn(ctx context.Context, ws Workspace, k *Kernel, a agent.Age
 	w.follow(ctx, a.ID, &k.Events)
 	outcome, err := s.runHere(ctx, k, a, p, f, w)
 	if fault.Is(err, fault.Leased) {
-		kernel, herr := s.holder(ctx, ws, a, err)
+		kernel, herr := s.holder(ctx, ws, a.ID, err)
 		if herr != nil {
 			w.end()
 			return herr

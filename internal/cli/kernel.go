@@ -3,11 +3,11 @@ package cli
 import (
 	"context"
 
-	"ramet/internal/agent"
 	"ramet/internal/config"
 	"ramet/internal/control"
 	"ramet/internal/credential"
 	"ramet/internal/fault"
+	"ramet/internal/id"
 	"ramet/internal/permit"
 	"ramet/internal/proc"
 	"ramet/internal/registry"
@@ -86,13 +86,23 @@ func (s *session) tell(ctx context.Context, rings ...registry.Ring) error {
 	return nil
 }
 
+// forget lets them drop what they remember of histories.
+func (s *session) forget(ctx context.Context) error {
+	place, err := s.meeting()
+	if err != nil {
+		return err
+	}
+	place.Forget(ctx)
+	return nil
+}
+
 // holder reaches the kernel that holds an agent, for a verb that was refused with
 // LEASED. Other errors come back as they are.
-func (s *session) holder(ctx context.Context, ws Workspace, a agent.Agent, refused error) (*control.Client, error) {
+func (s *session) holder(ctx context.Context, ws Workspace, a id.Agent, refused error) (*control.Client, error) {
 	if !fault.Is(refused, fault.Leased) {
 		return nil, refused
 	}
-	now, err := ws.Agent(ctx, a.ID)
+	now, err := ws.Agent(ctx, a)
 	if err != nil {
 		return nil, err
 	}

@@ -23,7 +23,8 @@ func (s *session) killCommand() *cobra.Command {
 		Use:   "kill AGENT",
 		Short: "End an agent, with its whole subtree if asked",
 		Long: `End an agent. With --cascade everything below it ends too, also below agents
-that are dead already. Without it children live on under their nearest living
+that are dead already. What a kernel of this machine runs for them is ended before
+the command returns. Without it children live on under their nearest living
 ancestor, unless the configuration says orphans = "cascade".
 
 Killing the dead says since when it is dead and exits 0. Agent 0 cannot be
@@ -49,12 +50,28 @@ killed.`,
 			if err != nil {
 				return err
 			}
+			// Nothing of the victims may run when this says that they are dead.
+			if err := s.tell(c.Context(), rings(done)...); err != nil {
+				return err
+			}
 			return s.print(killed{done})
 		},
 	}
 	c.Flags().BoolVar(&cascade, "cascade", false, "everything below it too")
 	c.Flags().StringVar(&reason, "reason", "killed", "why, for the record")
 	return c
+}
+
+// rings are the news for kernels: also of one that died before, whose killer may
+// not have come to tell.
+func rings(k registry.Killed) []registry.Ring {
+	out := []registry.Ring{{Agent: k.Agent.ID, What: registry.RingKilled}}
+	for _, v := range k.Victims {
+		if v.ID != k.Agent.ID {
+			out = append(out, registry.Ring{Agent: v.ID, What: registry.RingKilled})
+		}
+	}
+	return out
 }
 
 // killed is the datum of kill.

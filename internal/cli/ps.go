@@ -1,12 +1,14 @@
 package cli
 
 import (
+	"context"
 	"iter"
 	"strconv"
 
 	"github.com/spf13/cobra"
 
 	"ramet/internal/agent"
+	"ramet/internal/id"
 	"ramet/internal/printer"
 )
 
@@ -16,7 +18,8 @@ func (s *session) psCommand() *cobra.Command {
 		Use:   "ps",
 		Short: "Show the tree of agents",
 		Long: `Show the tree of agents: name, short id, state, own/total messages, unread mail, age.
-Children of a dead agent hang under their nearest living ancestor.`,
+An agent is working while a kernel holds it, and interrupted when that kernel ended
+in the middle of a turn: "ramet exec AGENT --continue" goes on. Children of a dead agent hang under their nearest living ancestor.`,
 		Args: arguments(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
 			ws, err := s.open(c.Context())
@@ -36,11 +39,35 @@ Children of a dead agent hang under their nearest living ancestor.`,
 				list = append(list, dead...)
 			}
 			show := func(a agent.Agent) bool { return all || a.Status == agent.Running }
-			return s.print(tree(agent.Tree(list, show)))
+			busy, err := s.busy(c.Context(), ws)
+			if err != nil {
+				return err
+			}
+			return s.print(tree{agent.Tree(list, show), busy})
 		},
 	}
 	c.Flags().BoolVarP(&all, "all", "a", false, "the dead too")
 	return c
+}
+
+// busy says what agents do that a kernel holds, or held when it ended.
+func (s *session) busy(ctx context.Context, ws Workspace) (map[id.Agent]string, error) {
+	leased, now, err := ws.Leased(ctx)
+	if err != nil || len(leased) == 0 {
+		return nil, err
+	}
+	place, err := s.meeting()
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[id.Agent]string, len(leased))
+	for _, a := range leased {
+		out[a.ID] = "working"
+		if !a.Lease.Live(now) || place.Gone(a.Lease.Owner) {
+			out[a.ID] = "interrupted"
+		}
+	}
+	return out, nil
 }
 
 func orphaned(living []agent.Agent) bool {
@@ -57,13 +84,18 @@ func orphaned(living []agent.Agent) bool {
 }
 
 // tree is the datum of ps.
-type tree []agent.Node
+type tree struct {
+	nodes []agent.Node
+	busy  map[id.Agent]string
+}
 
 // List makes the public shapes.
 func (t tree) List() (string, iter.Seq[any]) {
 	return "agents", func(yield func(any) bool) {
-		for _, n := range t {
-			if !yield(shapeAgent(*n.Agent)) {
+		for _, n := range t.nodes {
+			shape := shapeAgent(*n.Agent)
+			shape.Activity = optional(t.busy[n.ID])
+			if !yield(shape) {
 				return
 			}
 		}
@@ -71,9 +103,9 @@ func (t tree) List() (string, iter.Seq[any]) {
 }
 
 func (t tree) Text(w *printer.Writer) {
-	rows := append(make([][]string, 0, len(t)+1), []string{"NAME", "ID", "STATE", "MESSAGES", "MAIL", "AGE"})
-	branches := drawBranches(t)
-	for i, n := range t {
+	rows := append(make([][]string, 0, len(t.nodes)+1), []string{"NAME", "ID", "STATE", "MESSAGES", "MAIL", "AGE"})
+	branches := drawBranches(t.nodes)
+	for i, n := range t.nodes {
 		mail := "-"
 		if n.Unread > 0 {
 			mail = strconv.FormatInt(n.Unread, 10)
@@ -83,7 +115,11 @@ func (t tree) Text(w *printer.Writer) {
 			name = "-"
 		}
 		messages := strconv.FormatInt(n.Own, 10) + "/" + strconv.FormatInt(n.Total, 10)
-		rows = append(rows, []string{branches[i] + name, n.ID.Short(), string(n.Status), messages, mail, w.Age(n.CreatedAt)})
+		state := string(n.Status)
+		if doing := t.busy[n.ID]; doing != "" {
+			state = doing
+		}
+		rows = append(rows, []string{branches[i] + name, n.ID.Short(), state, messages, mail, w.Age(n.CreatedAt)})
 	}
 	w.Table(rows)
 }

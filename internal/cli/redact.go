@@ -30,6 +30,9 @@ The history still verifies; what the message said is gone. Copies elsewhere
 			if err := ws.Redact(c.Context(), a.ID, agent.Passing(), m); err != nil {
 				return err
 			}
+			if err := s.forget(c.Context()); err != nil {
+				return err
+			}
 			return s.print(redacted{a.ID, m})
 		},
 	}

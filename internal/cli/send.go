@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"context"
+
 	"github.com/spf13/cobra"
 
 	"ramet/internal/agent"
@@ -38,7 +40,7 @@ func (s *session) sendCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			l, err := ws.Send(c.Context(), registry.Send{From: sender, Claim: agent.Passing(), To: to.ID, Body: body})
+			l, err := s.post(c.Context(), ws, registry.Send{From: sender, Claim: agent.Passing(), To: to.ID, Body: body})
 			if err != nil {
 				return err
 			}
@@ -48,6 +50,23 @@ func (s *session) sendCommand() *cobra.Command {
 	c.Flags().StringVar(&from, "from", you, "the agent that sends it")
 	c.RegisterFlagCompletionFunc("from", s.completeAgents(1<<30))
 	return c
+}
+
+// post sends a letter, if need be through the kernel that holds the sender, and
+// wakes the receiver.
+func (s *session) post(ctx context.Context, ws Workspace, letter registry.Send) (mail.Letter, error) {
+	l, err := ws.Send(ctx, letter)
+	if err != nil && letter.From != "" {
+		kernel, herr := s.holder(ctx, ws, letter.From, err)
+		if herr != nil {
+			return l, herr
+		}
+		return kernel.Send(ctx, letter)
+	}
+	if err != nil {
+		return l, err
+	}
+	return l, s.tell(ctx, registry.Ring{Agent: letter.To, What: registry.RingMail})
 }
 
 func (s *session) sender(c *cobra.Command, ws Workspace, ref string) (id.Agent, error) {

@@ -35,6 +35,19 @@ type agentShape struct {
 	Model         *string     `json:"model"`
 	Cwd           *string     `json:"cwd"`
 	Lease         *leaseShape `json:"lease"`
+	Activity      *string     `json:"activity"` // working or interrupted; ps alone tells
+	Spent         spentShape  `json:"spent"`
+	Budget        budgetShape `json:"budget"`
+}
+
+type spentShape struct {
+	Tokens int64 `json:"tokens"`
+	Cost   int64 `json:"cost_nano_usd"`
+}
+
+type budgetShape struct {
+	Tokens *int64 `json:"tokens"`
+	Cost   *int64 `json:"cost_nano_usd"`
 }
 
 type leaseShape struct {
@@ -49,6 +62,13 @@ func shapeAgent(a agent.Agent) agentShape {
 		EndReason: optional(a.EndReason), CreatedAt: stamp(a.CreatedAt), EndedAt: optional(stamp(a.EndedAt)),
 		Depth: a.Depth, OwnMessages: a.Own, TotalMessages: a.Total, UnreadMail: a.Unread, HeadMessageID: a.Head,
 		Provider: optional(a.Provider), Model: optional(a.Model), Cwd: optional(a.Cwd),
+	}
+	out.Spent = spentShape(a.Spent)
+	if n, ok := a.Budget.Tokens.Get(); ok {
+		out.Budget.Tokens = &n
+	}
+	if n, ok := a.Budget.Cost.Get(); ok {
+		out.Budget.Cost = &n
 	}
 	if !a.IsZero() {
 		out.ForkMessageID = &a.ForkMessage

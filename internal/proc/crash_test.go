@@ -35,7 +35,7 @@ func said(kind history.Kind, text string) history.Draft {
 func (b *bench) interrupt(a agent.Agent, owner string, shown string) agent.Lease {
 	b.t.Helper()
 	ctx := b.t.Context()
-	lease, err := b.store.Acquire(ctx, a.ID, owner, leaseTTL)
+	lease, err := b.store.Acquire(ctx, a.ID, owner, LeaseTTL)
 	if err != nil {
 		b.t.Fatal(err)
 	}

@@ -84,13 +84,13 @@ type Options struct {
 	Tell   func(context.Context, ...registry.Ring)
 	Clean  func(string) string // see loop.Turn; nil: nothing to hide
 	Limits loop.Limits
+	// Lease is how long a lease lasts after the last sign of life; it is renewed
+	// three times as often. 0: LeaseTTL.
+	Lease time.Duration
 }
 
-// The lease of a turn, as in the spec: fifteen seconds, renewed every five.
-const (
-	leaseTTL   = 15 * time.Second
-	leaseRenew = 5 * time.Second
-)
+// LeaseTTL is how long a lease lasts, as the spec has it.
+const LeaseTTL = 15 * time.Second
 
 // Kernel runs agents. All methods are safe for concurrent use.
 type Kernel struct {
@@ -117,6 +117,9 @@ var errStopped = fault.New(fault.Interrupted, "the kernel was stopped")
 // Start makes a kernel and lets it take up its duties: renewing leases, hearing
 // the bell, closing what dead kernels left open.
 func Start(ctx context.Context, o Options) (*Kernel, error) {
+	if o.Lease == 0 {
+		o.Lease = LeaseTTL
+	}
 	k := &Kernel{Options: o, live: map[id.Agent]*process{}}
 	k.ctx, k.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 	k.drafts.kernel = k

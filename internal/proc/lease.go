@@ -32,7 +32,7 @@ func (p *process) hold(ctx context.Context) (agent.Agent, error) {
 }
 
 func (k *Kernel) acquire(ctx context.Context, name id.Agent) (agent.Lease, error) {
-	lease, err := k.Store.Acquire(ctx, name, k.Owner, leaseTTL)
+	lease, err := k.Store.Acquire(ctx, name, k.Owner, k.Lease)
 	if !fault.Is(err, fault.Leased) {
 		return lease, err
 	}
@@ -40,7 +40,7 @@ func (k *Kernel) acquire(ctx context.Context, name id.Agent) (agent.Lease, error
 	if aerr != nil || !k.Gone(a.Lease.Owner) {
 		return lease, err
 	}
-	return k.Store.Seize(ctx, name, a.Lease, k.Owner, leaseTTL)
+	return k.Store.Seize(ctx, name, a.Lease, k.Owner, k.Lease)
 }
 
 // release gives the lease back.
@@ -72,7 +72,7 @@ func (k *Kernel) claim(a id.Agent) agent.Claim {
 // renew prolongs the leases while there are any, and looks after agents that dead
 // kernels held.
 func (k *Kernel) renew() {
-	tick := time.NewTicker(leaseRenew)
+	tick := time.NewTicker(k.Lease / 3)
 	defer tick.Stop()
 	for {
 		select {
@@ -88,7 +88,7 @@ func (k *Kernel) renew() {
 func (k *Kernel) look(ctx context.Context) {
 	held := k.held()
 	if len(held) > 0 {
-		ours, err := k.Store.RenewAll(ctx, k.Owner, leaseTTL)
+		ours, err := k.Store.RenewAll(ctx, k.Owner, k.Lease)
 		if err != nil {
 			k.trouble(ctx, "renew leases", err)
 			return // the writes find out
@@ -167,7 +167,7 @@ func (k *Kernel) Recover(ctx context.Context) error {
 }
 
 func (k *Kernel) rescue(ctx context.Context, a agent.Agent) error {
-	lease, err := k.Store.Seize(ctx, a.ID, a.Lease, k.Owner, leaseTTL)
+	lease, err := k.Store.Seize(ctx, a.ID, a.Lease, k.Owner, k.Lease)
 	if err != nil {
 		return err
 	}
