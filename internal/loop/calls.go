@@ -2,14 +2,10 @@ package loop
 
 import (
 	"context"
-	"fmt"
-	"slices"
 	"sync"
 
-	"ramet/internal/fault"
 	"ramet/internal/history"
 	"ramet/internal/llm"
-	"ramet/internal/text"
 	"ramet/internal/tool"
 )
 
@@ -17,20 +13,6 @@ const (
 	sideBySide = 8 // calls that only read run so many at a time
 	notRun     = "interrupted: not run"
 )
-
-// job is one call on its way.
-type job struct {
-	call    llm.Part
-	tool    tool.Tool // nil: it was refused
-	spec    tool.Spec
-	made    tool.Call
-	answer  tool.Answer
-	err     error
-	denied  bool
-	started bool
-	written bool
-	over    chan struct{} // closed when it ran
-}
 
 // act carries out the calls of one message. Each gets a result; only when nothing
 // may be written any more, or nothing can, some do not.
@@ -156,96 +138,4 @@ func (r *turn) together(ctx context.Context, jobs []*job) error {
 		}
 	}
 	return stopped
-}
-
-// permit begins a call: it is announced and asked for. A refusal is an answer; an
-// error is the end of the turn.
-func (r *turn) permit(ctx context.Context, j *job) error {
-	if ctx.Err() != nil {
-		return ended(ctx)
-	}
-	line := string(j.call.Args)
-	if j.tool != nil && j.spec.Summary != nil {
-		line = j.spec.Summary(j.call.Args)
-	}
-	r.emit(Event{Type: CallStarted, CallID: j.call.CallID, Tool: j.call.Name, Text: text.Line(line, maxLine)})
-	if j.tool == nil {
-		return nil
-	}
-	grant, err := r.Guard.Decide(ctx, j.spec, j.made)
-	switch {
-	case err == nil:
-		j.made.Grant, j.started = grant, true
-		return nil
-	case fault.Is(err, fault.Denied):
-		j.denied, j.answer = true, tool.Failed(err.Error())
-		r.out.Denied++
-		return nil
-	}
-	return err
-}
-
-// run runs a tool. Its panic is its own.
-func (r *turn) run(ctx context.Context, j *job) {
-	out := printer{turn: r, job: j}
-	j.made.Output = out.print
-	defer close(j.over)
-	defer out.flush()
-	defer func() {
-		if broken := recover(); broken != nil {
-			j.answer, j.err = panicked(broken), nil
-		}
-	}()
-	j.answer, j.err = j.tool.Run(ctx, j.made)
-}
-
-func panicked(broken any) tool.Answer {
-	return tool.Answer{IsError: true, Text: "The tool itself broke; what it did before is not known.",
-		Show: "panic: " + text.Line(fmt.Sprint(broken), maxLine)}
-}
-
-// conclude writes the result of a call, if the tool has not, and counts it.
-func (r *turn) conclude(ctx context.Context, j *job) error {
-	a := j.answer
-	a.Text, a.Show = both(r.kept(a.Text), maxResult), start(r.kept(a.Show), maxShow)
-	if a.Show == a.Text {
-		a.Show = ""
-	}
-	r.out.Ended = r.out.Ended || a.Ends
-	err := r.keep(ctx, j, a)
-	if err != nil && !(a.Ends && lost(err)) {
-		return err
-	}
-	j.written = true
-	r.count(j, a.IsError)
-	people := a.Show
-	if people == "" {
-		people = start(a.Text, maxShow)
-	}
-	r.emit(Event{Type: CallEnded, CallID: j.call.CallID, Tool: j.call.Name, Text: people, IsError: a.IsError})
-	return nil
-}
-
-func (r *turn) keep(ctx context.Context, j *job, a tool.Answer) error {
-	if a.Recorded {
-		if _, err := r.catchUp(ctx); err != nil {
-			return err
-		}
-		if a.Ends || !r.waits(j) {
-			return nil
-		}
-	}
-	return r.write(ctx, result(j.call, a))
-}
-
-// waits says whether a call has no result yet.
-func (r *turn) waits(j *job) bool {
-	return slices.ContainsFunc(r.c.Unanswered(), func(p llm.Part) bool { return p.CallID == j.call.CallID })
-}
-
-func (r *turn) count(j *job, failed bool) {
-	if !failed {
-		r.out.Worked++
-	}
-	r.repeats.note(j.call, failed)
 }

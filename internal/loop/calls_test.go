@@ -401,7 +401,8 @@ func TestALineThatNeverEndsIsShown(t *testing.T) {
 	s := newStage(t, `{"steps": [{"call": "act"}]}
 {"steps": [{"text": "ok"}]}`, device{"act", tool.Commands, func(_ context.Context, c tool.Call) (tool.Answer, error) {
 		for range 3 {
-			c.Output([]byte(strings.Repeat("x", longestLine-1)))
+			c.Output([]byte(strings.Repeat("é", longestLine/2)[1:]))
+			c.Output([]byte("\xc3"))
 		}
 		return tool.Answer{Text: "did"}, nil
 	}})
@@ -409,11 +410,11 @@ func TestALineThatNeverEndsIsShown(t *testing.T) {
 	n, pieces := 0, 0
 	for _, e := range s.events {
 		if e.Type == CallOutput {
-			n += len(e.Text)
+			n += strings.Count(e.Text, "é")
 			pieces++
 		}
 	}
-	if n != 3*(longestLine-1) || pieces != 2 {
-		t.Errorf("%d bytes in %d pieces", n, pieces)
+	if n != 3*(longestLine/2)-1 || pieces != 4 {
+		t.Errorf("%d letters in %d pieces", n, pieces)
 	}
 }

@@ -3,6 +3,7 @@ package loop
 import (
 	"bytes"
 	"sync"
+	"unicode/utf8"
 )
 
 // longestLine is how much of a line that does not end is held back.
@@ -24,6 +25,14 @@ func (p *printer) print(piece []byte) {
 	n := bytes.LastIndexAny(p.rest, "\n\r") + 1
 	if n == 0 && len(p.rest) >= longestLine {
 		n = len(p.rest)
+		for i := 1; i < utf8.UTFMax && i < n; i++ {
+			if last := p.rest[n-i:]; utf8.RuneStart(last[0]) {
+				if !utf8.FullRune(last) {
+					n -= i
+				}
+				break
+			}
+		}
 	}
 	p.pass(n)
 }

@@ -92,7 +92,7 @@ func usage(c record.Call) history.Draft {
 
 // interrupted drafts the end of a reply that is no answer, or of a turn.
 func (r *turn) interrupted(shown string, why error) history.Draft {
-	d := history.Draft{Kind: history.Interrupted, Meta: history.Meta{Reason: reason(why)}}
+	d := history.Draft{Kind: history.Interrupted, Meta: history.Meta{Reason: r.kept(reason(why))}}
 	if shown = r.kept(shown); shown != "" {
 		d.Parts = []history.Part{{Type: history.Text, Text: shown}}
 	}
