@@ -143,7 +143,7 @@ func (r reader) auditRefs(ctx context.Context, u *registry.Auditor) error {
 func (s *Store) GC(ctx context.Context) (registry.Swept, error) {
 	var out registry.Swept
 	err := s.write(ctx, "gc", func(tx *sql.Tx) error {
-		if err := s.d.LockContents(ctx, tx); err != nil {
+		if err := s.d.LockBlobs(ctx, tx); err != nil {
 			return err
 		}
 		const unnamed = ` FROM blobs WHERE NOT EXISTS (SELECT 1 FROM blob_refs r WHERE r.hash = blobs.hash)`

@@ -98,6 +98,9 @@ func (r reader) Reply(ctx context.Context, a id.Agent) (registry.Reply, bool, er
 // dropReply leaves nothing of an agent's reply, over or not: it may say what is
 // redacted.
 func (s *Store) dropReply(ctx context.Context, tx *sql.Tx, a id.Agent) error {
+	if err := s.d.LockReplies(ctx, tx); err != nil {
+		return err
+	}
 	_, err := tx.ExecContext(ctx, `DELETE FROM replies WHERE agent_uuid = $1`, string(a))
 	return err
 }

@@ -42,9 +42,12 @@ type Dialect interface {
 	// the database is far away, in few round trips. What Announce made may come
 	// last.
 	Run(ctx context.Context, tx *sql.Tx, statements []Statement) error
-	// LockContents keeps others from naming blobs and from keeping replies until
-	// the transaction ends, so that those here can be dropped safely.
-	LockContents(ctx context.Context, tx *sql.Tx) error
+	// LockBlobs keeps others from naming blobs until the transaction ends, so
+	// that one can be dropped safely.
+	LockBlobs(ctx context.Context, tx *sql.Tx) error
+	// LockReplies waits for replies that others are keeping and holds off new
+	// ones until the transaction ends, so that none comes back behind it.
+	LockReplies(ctx context.Context, tx *sql.Tx) error
 	// Announce makes the statements that let the listeners of this workspace
 	// hear of agents when the transaction commits; none where nobody can listen.
 	Announce(what string, agents ...id.Agent) []Statement

@@ -207,7 +207,7 @@ func (s *Store) Redact(ctx context.Context, name id.Agent, c agent.Claim, m id.M
 
 // erase deletes content, salt, and blobs that only this entry names.
 func (s *Store) erase(ctx context.Context, tx *sql.Tx, m id.Message) error {
-	if err := s.d.LockContents(ctx, tx); err != nil {
+	if err := s.d.LockBlobs(ctx, tx); err != nil {
 		return err
 	}
 	for _, q := range []string{

@@ -17,7 +17,8 @@ import (
 
 // The bell is LISTEN and NOTIFY. A payload is the reason and then the ids, all
 // between single spaces; a transaction's notifications are delivered when it has
-// committed.
+// committed. It needs a session of its own: behind a pooler that lends sessions
+// for single transactions it stays silent.
 
 // maxRung is how many ids go into one payload, which may have 8,000 bytes.
 const maxRung = 300
@@ -99,7 +100,7 @@ func (d *dialect) Listen(ctx context.Context, ring func(registry.Ring)) error {
 func (d *dialect) listen(ctx context.Context, ring func(registry.Ring)) error {
 	config := d.config.Copy()
 	// A server that vanished without a word is noticed within half a minute.
-	dialer := net.Dialer{KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 15 * time.Second, Interval: 5 * time.Second, Count: 3}}
+	dialer := net.Dialer{Timeout: 10 * time.Second, KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 15 * time.Second, Interval: 5 * time.Second, Count: 3}}
 	config.DialFunc = dialer.DialContext
 	conn, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {

@@ -162,7 +162,7 @@ func TestTheBellSurvivesALostConnection(t *testing.T) {
 	for range 3 {
 		var cut int
 		if err := raw.QueryRow(`SELECT count(*) FROM (SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query = $1) AS cut`,
-			`LISTEN "`+channel(schemaOf(t, s))+`"`).Scan(&cut); err != nil || cut != 1 {
+			`LISTEN "`+channel(schemaOf(t, s))+`"`).Scan(&cut); err != nil || cut < 1 { // one that was cut before may still be going
 			t.Fatalf("%d connections cut, %v", cut, err)
 		}
 		l.wants(registry.Ring{}) // look yourself: it may have missed something

@@ -116,10 +116,17 @@ func renumber(query string, by int) string {
 
 func (d *dialect) Bytes() string { return "BYTEA" }
 
-// LockContents: every writer has a weaker lock on the table until it commits, so
-// this waits for them and holds off new ones.
-func (d *dialect) LockContents(ctx context.Context, tx *sql.Tx) error {
-	_, err := tx.ExecContext(ctx, `LOCK TABLE blobs, replies IN EXCLUSIVE MODE`)
+// LockBlobs: every writer of blobs has a weaker lock on the table until it
+// commits, so this waits for them and holds off new ones.
+func (d *dialect) LockBlobs(ctx context.Context, tx *sql.Tx) error {
+	_, err := tx.ExecContext(ctx, `LOCK TABLE blobs IN EXCLUSIVE MODE`)
+	return err
+}
+
+// LockReplies: as LockBlobs. Whoever had to wait looks at the agents afterwards,
+// since a statement's snapshot is taken when it has its locks.
+func (d *dialect) LockReplies(ctx context.Context, tx *sql.Tx) error {
+	_, err := tx.ExecContext(ctx, `LOCK TABLE replies IN EXCLUSIVE MODE`)
 	return err
 }
 

@@ -63,7 +63,9 @@ func (d *dialect) Run(ctx context.Context, tx *sql.Tx, statements []store.Statem
 	return nil
 }
 
-func (d *dialect) LockContents(context.Context, *sql.Tx) error { return nil }
+func (d *dialect) LockBlobs(context.Context, *sql.Tx) error { return nil }
+
+func (d *dialect) LockReplies(context.Context, *sql.Tx) error { return nil }
 
 func (d *dialect) Bytes() string { return "BLOB" }
 

@@ -185,6 +185,14 @@ func testAllowances(t *testing.T, w *Workspace) {
 	must(d.s.Kill(background, killOf(side, false)))(t)
 	d.append(c, usage(5, 5))
 	equal(t, "through the dead", bound(c), "c:1005/-:2005/0 b:1105/7:2205/7 a:11115/50000:22225/- 0:11116/1:22227/2")
+	for _, c := range []struct {
+		of     id.Agent
+		tokens int64
+	}{{c, 1005}, {b, 1105}, {side, 10000}, {a, 11115}, {d.zero, 11116}} {
+		equal(t, "spent by "+names[c.of]+" and all below it", must(d.s.Spent(background, c.of))(t).Tokens, c.tokens)
+	}
+	_, err = d.s.Spent(background, id.NewAgent())
+	refused(t, "spent by an unknown agent", err, fault.NotFound)
 	equal(t, "of the dead", bound(b), "b:1105/7:2205/7 a:11115/50000:22225/- 0:11116/1:22227/2")
 	late := fork(c, "late")
 	d.append(late, usage(100000, 0))
