@@ -174,7 +174,7 @@ func (t *tools) root(a agent.Agent) (string, error) {
 // environment is what commands of tools see: no key of a model, no password of a
 // database.
 func environment(r cli.KernelRequest) []string {
-	hidden := append(credential.Variables(), "RAMET_DB")
+	hidden := append(credential.Variables(), "RAMET_DB", detached)
 	return slices.DeleteFunc(os.Environ(), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")
 		return slices.Contains(hidden, name)

@@ -9,10 +9,12 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"io"
 	"maps"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -61,6 +63,13 @@ type Env struct {
 	Open func(context.Context, workspace.Place) (Workspace, error)
 	// Kernel starts a kernel.
 	Kernel func(context.Context, KernelRequest) (*Kernel, error)
+	// Detach carries out the same command line again in the background, shows what it
+	// prints, and returns the exit code it has for its user, while it may go on. nil:
+	// this system cannot.
+	Detach func(context.Context) (exit int, err error)
+	// Leave is set in a process that Detach started: it gives the exit code to the
+	// user, and nothing is shown from then on.
+	Leave func(exit int)
 	// Sandbox says whether commands can be confined here, or why not.
 	Sandbox func() error
 	// Logs opens the event logs of runs.
@@ -87,6 +96,10 @@ func Run(ctx context.Context, args []string, e Env) int {
 	if err == nil {
 		return 0
 	}
+	var exit exited
+	if errors.As(err, &exit) {
+		return int(exit)
+	}
 	if code := fault.CodeOf(err); ctx.Err() != nil && (code == fault.Failed || code == fault.Interrupted) {
 		err = fault.New(fault.Interrupted, "stopped by a signal")
 	}
@@ -95,6 +108,12 @@ func Run(ctx context.Context, args []string, e Env) int {
 	(&printer.Printer{Out: e.Stderr, JSON: asJSON, Color: s.color(e.ErrTerminal)}).Fail(s.hide(err))
 	return fault.Exit(err)
 }
+
+// exited is the exit code of a command that was carried out by another process,
+// which has said everything.
+type exited int
+
+func (e exited) Error() string { return "exit " + strconv.Itoa(int(e)) }
 
 func hasFlag(args []string, flag string) bool {
 	for _, a := range args {

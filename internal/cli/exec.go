@@ -17,6 +17,7 @@ import (
 	"ramet/internal/llm"
 	"ramet/internal/loop"
 	"ramet/internal/permit"
+	"ramet/internal/printer"
 	"ramet/internal/proc"
 	"ramet/internal/registry"
 )
@@ -41,8 +42,8 @@ goes into its history, the model answers and calls tools until it is done. The
 answer goes to standard output, progress to standard error. PROMPT - reads
 standard input.
 
-Children that the turn forks go on until their tasks are done, unless --no-wait
-ends them with the turn.
+Children that the turn forks go on until their tasks are done, and the command waits
+for them; with --no-wait they go on in the background.
 
 Tools that read run unasked. Commands and writes run only if a rule permits them:
 --allow bash, --allow 'bash(go test *)', --allow 'write(docs/**)', or allow in your
@@ -55,6 +56,13 @@ With --json every event is one line of JSON.
 		Args:              s.execArgs(&f),
 		ValidArgsFunction: s.completeAgents(1),
 		RunE: func(c *cobra.Command, args []string) error {
+			if f.noWait && s.Leave == nil && s.Detach != nil {
+				code, err := s.Detach(c.Context())
+				if err == nil && code != 0 {
+					err = exited(code)
+				}
+				return err
+			}
 			return s.exec(c, f, args)
 		},
 	}
@@ -238,8 +246,9 @@ func (f execFlags) limit(ctx context.Context, ws Workspace, a agent.Agent, p *pr
 // turn runs it, here or in the kernel that holds the agent, and prints the answer.
 func (s *session) turn(ctx context.Context, ws Workspace, k *Kernel, a agent.Agent, p proc.Prompt, f execFlags, w *watcher) error {
 	w.follow(ctx, a.ID, &k.Events)
-	outcome, err := s.runHere(ctx, k, a, p, f, w)
+	here, outcome, err := s.runHere(ctx, k, a, p, f, w)
 	if fault.Is(err, fault.Leased) {
+		here = nil
 		kernel, herr := s.holder(ctx, ws, a.ID, err)
 		if herr != nil {
 			w.end()
@@ -256,17 +265,28 @@ func (s *session) turn(ctx context.Context, ws Workspace, k *Kernel, a agent.Age
 		err = errors.Join(w.early(outcome), fault.New(fault.Denied, "every call that the model made was denied (%d)", outcome.Denied).
 			WithHint("permit what it needs with --allow; standard error says which"))
 	}
-	return errors.Join(w.answer(outcome, err), err)
+	err = errors.Join(w.answer(outcome, err), err)
+	if s.Leave == nil || here == nil {
+		return err
+	}
+	// The user has the answer. The children go on in the background.
+	if err != nil {
+		(&printer.Printer{Out: s.Stderr, JSON: s.json, Color: s.color(s.ErrTerminal)}).Fail(s.hide(err))
+	}
+	s.Leave(fault.Exit(err))
+	return here.Tasks(context.WithoutCancel(ctx))
 }
 
-func (s *session) runHere(ctx context.Context, k *Kernel, a agent.Agent, p proc.Prompt, f execFlags, w *watcher) (loop.Outcome, error) {
+// runHere runs it in our own kernel. Children that it forked are waited for,
+// unless the user does not want to.
+func (s *session) runHere(ctx context.Context, k *Kernel, a agent.Agent, p proc.Prompt, f execFlags, w *watcher) (*proc.Turn, loop.Outcome, error) {
 	turn, err := k.Exec(ctx, a.ID, p)
 	if err != nil {
-		return loop.Outcome{}, err
+		return nil, loop.Outcome{}, err
 	}
 	outcome, err := turn.Wait()
 	if err == nil && !f.noWait {
 		err = errors.Join(w.early(outcome), turn.Tasks(ctx))
 	}
-	return outcome, err
+	return turn, outcome, err
 }

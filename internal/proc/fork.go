@@ -8,6 +8,7 @@ import (
 	"ramet/internal/fault"
 	"ramet/internal/history"
 	"ramet/internal/id"
+	"ramet/internal/llm"
 	"ramet/internal/loop"
 	"ramet/internal/mail"
 	"ramet/internal/registry"
@@ -67,6 +68,7 @@ type hands struct {
 	p      *process
 	claim  agent.Claim
 	family *tally
+	asked  llm.Ref // the model that this turn was asked to use; zero: the agent's own
 }
 
 var _ acts.Kernel = hands{}
@@ -76,7 +78,11 @@ var _ acts.Kernel = hands{}
 func (h hands) Fork(ctx context.Context, f registry.Fork) ([]agent.Agent, error) {
 	f.Claim, f.Entries = h.claim, h.cleanAll(f.Entries)
 	for i := range f.Children {
-		f.Children[i].Entries = h.cleanAll(f.Children[i].Entries)
+		c := &f.Children[i]
+		c.Entries = h.cleanAll(c.Entries)
+		if c.Provider == "" && c.Model == "" { // it inherits the model too
+			c.Provider, c.Model = h.asked.Vendor, h.asked.Name
+		}
 	}
 	born, err := h.Store.Fork(ctx, f)
 	if err != nil {

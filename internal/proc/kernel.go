@@ -146,7 +146,8 @@ func (k *Kernel) Drain(ctx context.Context) error { return k.jobs.wait(ctx) }
 
 // listen hears what other processes did to agents.
 func (k *Kernel) listen() {
-	err := k.Store.Listen(k.ctx, func(r registry.Ring) { k.Ring(k.ctx, r) })
+	// What a ring leads to may take its time; the bell does not wait for it.
+	err := k.Store.Listen(k.ctx, func(r registry.Ring) { k.work.Go(func() { k.Ring(k.ctx, r) }) })
 	if err != nil && k.ctx.Err() == nil {
 		k.Events.Publish(loop.Event{Type: loop.Note, Text: "mail and kills of other hosts are noticed late: " + err.Error()})
 	}

@@ -60,7 +60,7 @@ func (p *process) prepare(a agent.Agent, claim agent.Claim, j *job) (loop.Turn, 
 	if err != nil {
 		return loop.Turn{}, err
 	}
-	hands := hands{k, p, claim, j.family}
+	hands := hands{k, p, claim, j.family, j.prompt.Model}
 	return loop.Turn{
 		Agent: p.id, Provider: m.Provider, Ref: m.Ref, Model: m.Info, System: system,
 		Tools:   append(box[:len(box):len(box)], acts.New(hands, k.Store, p.id)...),
@@ -181,12 +181,7 @@ func (p *process) mend(ctx context.Context) ([]history.Draft, error) {
 		drafts = append(drafts, history.Draft{Kind: history.Interrupted, Meta: history.Meta{Reason: "the process ended"},
 			Parts: []history.Part{{Type: history.Text, Text: shown.Text}}})
 	}
-	for _, call := range p.talk.Unanswered() {
-		drafts = append(drafts, history.Draft{Kind: history.ToolResult, Parts: []history.Part{{
-			Type: history.Result, CallID: call.CallID, Name: call.Name, IsError: true,
-			Text: "interrupted: the process that ran this call ended; its outcome is unknown"}}})
-	}
-	return drafts, nil
+	return append(drafts, loop.Unknown(p.talk.Unanswered())...), nil
 }
 
 // run makes attempts until one ends without a panic, or there were too many.
