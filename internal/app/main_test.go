@@ -15,11 +15,13 @@ import (
 
 	"ramet/internal/app"
 	"ramet/internal/pgtest"
+	"ramet/internal/sandbox"
 )
 
 // TestMain lets scripts run the real thing: the test binary, started under the
 // name ramet, is ramet.
 func TestMain(m *testing.M) {
+	sandbox.Main() // the command of a tool is started by the test binary too
 	testscript.Main(withServer{m}, map[string]func(){"ramet": ramet})
 }
 

@@ -37,7 +37,7 @@ func Run(ctx context.Context, show func(Step) error) error {
 	}
 	defer os.RemoveAll(dir)
 	g := &guide{exe: exe, dir: dir, show: show}
-	for _, chapter := range []func(context.Context) error{g.fork, g.mail, g.crash, g.kill, g.prove} {
+	for _, chapter := range []func(context.Context) error{g.think, g.survive, g.fork, g.mail, g.crash, g.kill, g.prove} {
 		if err := chapter(ctx); err != nil {
 			return err
 		}
@@ -50,8 +50,8 @@ type guide struct {
 	show     func(Step) error
 }
 
-// command is the binary in the demo's own world: no configuration, database
-// or home of the user.
+// command is the binary in the demo's own world: no configuration, database or
+// home of the user, and no model but the one that is built in.
 func (g *guide) command(ctx context.Context, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, g.exe, args...)
 	cmd.Dir = g.dir
@@ -60,7 +60,7 @@ func (g *guide) command(ctx context.Context, args ...string) *exec.Cmd {
 			cmd.Env = append(cmd.Env, kv)
 		}
 	}
-	cmd.Env = append(cmd.Env, "NO_COLOR=1", "RAMET_HOME="+filepath.Join(g.dir, "home"),
+	cmd.Env = append(cmd.Env, "NO_COLOR=1", "RAMET_MODEL=offline/offline", "RAMET_HOME="+filepath.Join(g.dir, "home"),
 		"RAMET_CONFIG="+filepath.Join(g.dir, "config.toml"))
 	return cmd
 }
@@ -95,7 +95,10 @@ func (g *guide) quiet(ctx context.Context, args ...string) (out string, exit int
 func quoted(args []string) string {
 	out := make([]string, len(args))
 	for i, a := range args {
-		if out[i] = a; strings.ContainsAny(a, " ,'") {
+		switch out[i] = a; {
+		case strings.ContainsAny(a, "\"`(*"):
+			out[i] = "'" + a + "'"
+		case strings.ContainsAny(a, " ,'"):
 			out[i] = `"` + a + `"`
 		}
 	}
@@ -124,7 +127,7 @@ func (g *guide) fork(ctx context.Context) error {
 		[]string{"append", "0", "I wait for you both."},
 		[]string{"fork", "ada", "--name", "ada-tests"},
 		[]string{"ps"},
-		[]string{"log", "ada"})
+		[]string{"log", "ada", "--limit", "3"})
 }
 
 func (g *guide) mail(ctx context.Context) error {
