@@ -10,7 +10,8 @@ import (
 )
 
 // Everything that the README's tour prints is printed: each console block is
-// carried out by a shell with the built binary, in a fresh home and project.
+// carried out by a shell with the built binary, in a home and project that are
+// fresh for each chapter.
 func TestTheReadmesTourIsTrue(t *testing.T) {
 	text, err := os.ReadFile("../../README.md")
 	if err != nil {
@@ -21,13 +22,16 @@ func TestTheReadmesTourIsTrue(t *testing.T) {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build: %v\n%s", err, out)
 	}
-	project := t.TempDir()
 	steps := tour(string(text))
 	if len(steps) < 10 {
 		t.Fatalf("the README has a tour of %d steps", len(steps))
 	}
+	var project, chapter string
 	for _, s := range steps {
-		cmd := exec.Command("sh", "-c", s.command+" 2>&1")
+		if s.chapter != chapter {
+			project, chapter = t.TempDir(), s.chapter
+		}
+		cmd := exec.Command("sh", "-c", "{ "+s.command+"\n} 2>&1")
 		cmd.Dir = project
 		cmd.Env = []string{"PATH=" + bin + ":" + os.Getenv("PATH"), "HOME=" + filepath.Join(project, "home")}
 		out, _ := cmd.CombinedOutput() // the tour ends with an error, on purpose
@@ -37,18 +41,20 @@ func TestTheReadmesTourIsTrue(t *testing.T) {
 	}
 }
 
-type step struct{ command, output string }
+type step struct{ chapter, command, output string }
 
 // tour reads the console blocks: commands behind "$ ", output below.
 func tour(readme string) []step {
 	var steps []step
-	inside := false
+	inside, chapter := false, ""
 	for line := range strings.Lines(readme) {
 		switch {
 		case strings.HasPrefix(line, "```"):
 			inside = strings.HasPrefix(line, "```console")
+		case !inside && strings.HasPrefix(line, "## "):
+			chapter = line
 		case inside && strings.HasPrefix(line, "$ "):
-			steps = append(steps, step{command: strings.TrimSpace(line[2:])})
+			steps = append(steps, step{chapter: chapter, command: strings.TrimSpace(line[2:])})
 		case inside:
 			steps[len(steps)-1].output += line
 		}
@@ -57,9 +63,9 @@ func tour(readme string) []step {
 }
 
 var (
-	uuid  = regexp.MustCompile(`\b[A-Za-z0-9][A-Za-z0-9_-]{21}(\s|$)`)
-	short = regexp.MustCompile(`(^|\s)[A-Za-z0-9][A-Za-z0-9_-]{7}(  running|  dead| after)`)
-	stamp = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z`)
+	uuid  = regexp.MustCompile(`\b[A-Za-z0-9][A-Za-z0-9_-]{21}([\s`+"`"+`]|$)`)
+	short = regexp.MustCompile(`(^|[\s(])[A-Za-z0-9][A-Za-z0-9_-]{7}(\)|  running|  dead| after)`)
+	stamp = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{6})?Z`)
 	age   = regexp.MustCompile(`\b\d+s\b`)
 	event = regexp.MustCompile(`\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`)
 )
