@@ -43,6 +43,7 @@ func (k *Kernel) Fork(ctx context.Context, f registry.Fork, start bool) ([]agent
 	if err != nil {
 		return nil, err
 	}
+	k.drafts.moved(f.Parent)
 	k.Events.Publish(loop.Event{Type: loop.Forked, Agent: f.Parent, Children: idsOf(born)})
 	if start {
 		for _, c := range born {

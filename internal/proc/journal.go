@@ -99,6 +99,16 @@ func (d *drafts) forget(a id.Agent) {
 	delete(d.open, a)
 }
 
+// moved says that another entry of the agent was written beside its reply: the
+// reply follows that one now.
+func (d *drafts) moved(a id.Agent) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if one := d.open[a]; one != nil {
+		one.after, one.dirty = 0, true
+	}
+}
+
 func (d *drafts) flushAll() {
 	tick := time.NewTicker(flushEvery)
 	defer tick.Stop()

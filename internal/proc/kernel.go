@@ -105,6 +105,9 @@ type Kernel struct {
 
 	mu   sync.Mutex // guards what follows, and each process's mutable fields
 	live map[id.Agent]*process
+	// mending are the agents whose histories are being closed after another kernel;
+	// a channel is closed when that is done.
+	mending map[id.Agent]chan struct{}
 
 	jobs  tally // given and not done
 	turns atomic.Int64
@@ -120,7 +123,7 @@ func Start(ctx context.Context, o Options) (*Kernel, error) {
 	if o.Lease == 0 {
 		o.Lease = LeaseTTL
 	}
-	k := &Kernel{Options: o, live: map[id.Agent]*process{}}
+	k := &Kernel{Options: o, live: map[id.Agent]*process{}, mending: map[id.Agent]chan struct{}{}}
 	k.ctx, k.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 	k.drafts.kernel = k
 	if err := k.Recover(ctx); err != nil {

@@ -72,7 +72,7 @@ func (k *Kernel) reap(ctx context.Context, by id.Agent, victims ...id.Agent) {
 		}
 	}
 	for _, a := range tasks {
-		if err := k.obituary(ctx, by, a, victims); err != nil {
+		if err := k.obituary(ctx, by, a); err != nil {
 			k.trouble(ctx, "tell of the end of "+a.Short(), err)
 		}
 	}
@@ -81,10 +81,14 @@ func (k *Kernel) reap(ctx context.Context, by id.Agent, victims ...id.Agent) {
 // obituary tells the nearest living ancestor of a task that was killed, unless it
 // was the one who did it; once for a whole subtree. The dead write no letters: it is
 // from the user.
-func (k *Kernel) obituary(ctx context.Context, by, victim id.Agent, victims []id.Agent) error {
+func (k *Kernel) obituary(ctx context.Context, by, victim id.Agent) error {
 	dead, err := k.Store.Agent(ctx, victim)
-	if err != nil || slices.Contains(victims, dead.Parent) {
+	if err != nil {
 		return err
+	}
+	parent, err := k.Store.Agent(ctx, dead.Parent)
+	if err != nil || parent.Status == agent.Dead && parent.EndedAt.Equal(dead.EndedAt) {
+		return err // they died together: one transaction has one time
 	}
 	up, ok, err := k.ancestor(ctx, dead)
 	if err != nil || !ok || up.ID == by {

@@ -9,6 +9,7 @@ import (
 	"ramet/internal/fault"
 	"ramet/internal/history"
 	"ramet/internal/id"
+	"ramet/internal/llm"
 	"ramet/internal/loop"
 	"ramet/internal/registry"
 )
@@ -17,6 +18,9 @@ import (
 // and reads the agent as it is then.
 func (p *process) hold(ctx context.Context) (agent.Agent, error) {
 	k := p.kernel
+	if err := k.mended(ctx, p.id); err != nil {
+		return agent.Agent{}, err
+	}
 	lease, err := k.acquire(ctx, p.id)
 	if err != nil {
 		return agent.Agent{}, err
@@ -29,6 +33,41 @@ func (p *process) hold(ctx context.Context) (agent.Agent, error) {
 		p.release(ctx)
 	}
 	return a, err
+}
+
+// mended waits until nobody here mends the agent. Both would hold one lease, and
+// write side by side.
+func (k *Kernel) mended(ctx context.Context, a id.Agent) error {
+	k.mu.Lock()
+	done := k.mending[a]
+	k.mu.Unlock()
+	if done == nil {
+		return nil
+	}
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return llm.Ended(ctx)
+	}
+}
+
+// mend says that an agent is being mended from now on until done is called; not ok
+// if it is already, or has a turn, which mends it first of all.
+func (k *Kernel) mend(a id.Agent) (done func(), ok bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if p := k.live[a]; k.mending[a] != nil || p != nil && p.stop != nil {
+		return nil, false
+	}
+	over := make(chan struct{})
+	k.mending[a] = over
+	return func() {
+		k.mu.Lock()
+		delete(k.mending, a)
+		k.mu.Unlock()
+		close(over)
+	}, true
 }
 
 func (k *Kernel) acquire(ctx context.Context, name id.Agent) (agent.Lease, error) {
@@ -134,7 +173,11 @@ func (k *Kernel) lose(ctx context.Context, name id.Agent) {
 	case k.holds(a):
 		// It was given back, or taken anew, while we looked.
 	default:
-		k.end(ctx, name, fault.New(fault.Fenced, "agent %s was taken over by %s", a.Label(), a.Lease.Owner))
+		by := a.Lease.Owner
+		if by == "" {
+			by = "another process, which has ended since"
+		}
+		k.end(ctx, name, fault.New(fault.Fenced, "agent %s was taken over by %s", a.Label(), by))
 	}
 }
 
@@ -167,6 +210,11 @@ func (k *Kernel) Recover(ctx context.Context) error {
 }
 
 func (k *Kernel) rescue(ctx context.Context, a agent.Agent) error {
+	done, ok := k.mend(a.ID)
+	if !ok {
+		return nil
+	}
+	defer done()
 	lease, err := k.Store.Seize(ctx, a.ID, a.Lease, k.Owner, k.Lease)
 	if err != nil {
 		return err

@@ -30,6 +30,7 @@ func (k *Kernel) send(ctx context.Context, s registry.Send) (mail.Letter, error)
 	if err != nil {
 		return l, err
 	}
+	k.drafts.moved(s.From)
 	ring := registry.Ring{Agent: s.To, What: registry.RingMail}
 	k.Ring(ctx, ring)
 	k.Tell(ctx, ring)

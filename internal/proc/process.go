@@ -88,11 +88,17 @@ func (p *process) refuse(err error) {
 	for {
 		select {
 		case j := <-p.inbox:
-			j.finish(p.kernel, loop.Outcome{}, err)
+			p.over(j, loop.Outcome{}, err)
 		default:
 			return
 		}
 	}
+}
+
+// over ends a job: it is told of, then its result is there.
+func (p *process) over(j *job, o loop.Outcome, err error) {
+	p.kernel.Events.Publish(loop.Event{Type: loop.TurnEnded, Agent: p.id, Turn: j.number, Outcome: &o, Err: err})
+	j.finish(p.kernel, o, err)
 }
 
 func (j *job) finish(k *Kernel, o loop.Outcome, err error) {
