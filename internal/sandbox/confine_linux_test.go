@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"ramet/internal/fault"
@@ -86,7 +87,14 @@ cat ../outside/file; ls / /proc/self > /dev/null; cat .git/config; id -u`)
 
 func TestAConfinedCommandCannotActOutside(t *testing.T) {
 	r := newRoom(t)
+	// Whoever starts ramet may leave something open.
+	fd, err := syscall.Open(r.outside, syscall.O_RDONLY|syscall.O_DIRECTORY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer syscall.Close(fd)
 	before := r.state(t)
+	// Each would do little harm, should it succeed.
 	for _, script := range []string{
 		"echo x > ../outside/file", "echo x >> ../outside/file", "echo x > ../outside/new", "rm ../outside/file",
 		"rm -rf ../outside/folder", "mkdir ../outside/new", "mv file ../outside/", "mv ../outside/file .", "ln ../outside/file hard",
@@ -96,11 +104,11 @@ func TestAConfinedCommandCannotActOutside(t *testing.T) {
 		"rmdir .git", "ln .git/config hard", "mkdir x && mv x .git/hooks", "echo x > .ramet/config.toml", "mv .ramet other",
 		"cat ../home/credentials.toml", "ls ../home/* && false; ls ../home | grep .", "echo x > ../home/new", "mv ../home h",
 		"mknod disk b 8 0", "mknod char c 1 3", "mount -t tmpfs none .", "umount .git", "umount " + r.home, "mount -o remount,rw /",
-		"echo x > /tmp/ramet-confined", "echo 1 > /proc/sys/kernel/sysrq", "echo c > /dev/kmsg", "echo x > /dev/tty",
-		"unshare -m true", "unshare -Um mount -t tmpfs none .", "unshare -Urm umount .git", "unshare -Urm mount -o remount,bind,rw .git", "chroot / true", "sysctl -w kernel.panic=1",
+		"echo x > /tmp/ramet-confined", "tee /proc/sys/kernel/sysrq < /proc/sys/kernel/sysrq", ": > /dev/kmsg", ": <> /dev/ptmx", "echo x > /dev/tty",
+		"unshare -m true", "unshare -Um mount -t tmpfs none .", "unshare -Urm umount .git", "unshare -Urm mount -o remount,bind,rw .git", "chroot / true", "tee /proc/sys/kernel/panic < /proc/sys/kernel/panic",
 		fmt.Sprintf("kill -0 %d", os.Getpid()), fmt.Sprintf("cat /proc/%d/environ", os.Getpid()),
-		"cat /proc/1/environ", "cat /proc/1/mem", "ls /proc/1/root/", "for t in /proc/1/task/*; do cat $t/environ && exit 0; done; exit 1",
-		"nsenter -t 1 -m true", "date -s 2001-01-01",
+		"cat /proc/1/environ", "cat /proc/1/mem", "ls /proc/1/fd/5/", "echo x > /proc/1/fd/4", "ls /proc/self/fd/ | grep '[4-9]'", fmt.Sprintf("ls /proc/self/fd/%d/", fd), "echo 0 > /proc/self/oom_score_adj", "ls /proc/1/root/", "for t in /proc/1/task/*; do cat $t/environ && exit 0; done; exit 1",
+		"nsenter -t 1 -m true", "date -s @$(date +%s)",
 	} {
 		c := sh(r.root, script)
 		c.Confine = r.box()

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -38,6 +39,42 @@ func TestACommandRuns(t *testing.T) {
 			}
 		}
 	}
+}
+
+func TestTextsArriveAsTheyAre(t *testing.T) {
+	dir := t.TempDir() + "/a\xff\nb"
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	cmd := sh(dir, `printf '%s|%s|%s' "$1" "$A" "$(pwd)"`, "A=\xfe\"<&>", "PWD=")
+	cmd.Args = append(cmd.Args, "sh", "\xfd\u2028 -x")
+	if _, out := run(t, cmd); out != "\xfd\u2028 -x|\xfe\"<&>|"+dir {
+		t.Errorf("%q", out)
+	}
+}
+
+func TestNoDescriptorAndNoGoroutineIsLeft(t *testing.T) {
+	count := func() int {
+		files, err := os.ReadDir("/proc/self/fd")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(files)
+	}
+	dir := t.TempDir()
+	run(t, sh(dir, "true")) // what the runtime opens for itself
+	files, routines := count(), runtime.NumGoroutine()
+	for range 10 {
+		run(t, sh(dir, "true"))
+		c := sh(dir, "true")
+		c.Confine = &Box{Write: []string{dir}}
+		run(t, c)
+		c.Args = []string{dir}
+		if _, err := Start(t.Context(), c); err == nil {
+			t.Error("a folder was run")
+		}
+	}
+	eventually(t, "all is closed", func() bool { return count() <= files && runtime.NumGoroutine() <= routines })
 }
 
 func TestAnInitThatIsSignalledGoesOn(t *testing.T) {

@@ -2,13 +2,16 @@ package sandbox
 
 import (
 	"bufio"
+	"encoding/gob"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/signal"
 	"runtime"
+	"strconv"
 	"sync/atomic"
 	"syscall"
 
@@ -30,17 +33,14 @@ func Main() {
 func help() int {
 	// Signals are swallowed, not ignored: what is ignored would be so in the command.
 	signal.Notify(make(chan os.Signal, 1))
-	unix.CloseOnExec(controlFD)
-	unix.CloseOnExec(reportFD)
-	unix.CloseOnExec(parentFD)
+	if err := keepFiles(); err != nil {
+		fmt.Fprintln(os.Stderr, "keep files from the command:", err)
+		return 125
+	}
 	control, reports := os.NewFile(controlFD, "control"), os.NewFile(reportFD, "reports")
 	in := bufio.NewReader(control)
-	line, err := in.ReadBytes('\n')
 	var o order
-	if err == nil {
-		err = json.Unmarshal(line, &o)
-	}
-	if err != nil {
+	if err := gob.NewDecoder(in).Decode(&o); err != nil {
 		fmt.Fprintln(os.Stderr, "this is a part of ramet that only ramet itself can start:", err)
 		return 125
 	}
@@ -92,6 +92,21 @@ func help() int {
 	return 0
 }
 
+// keepFiles keeps all files but the three streams from the command: our own, and
+// those that whoever started ramet left open. An open folder leads out of every box.
+func keepFiles() error {
+	if unix.CloseRange(controlFD, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC) == nil {
+		return nil
+	}
+	files, err := os.ReadDir("/proc/self/fd") // before Linux 5.11
+	for _, f := range files {
+		if fd, err := strconv.Atoi(f.Name()); err == nil && fd >= controlFD {
+			unix.CloseOnExec(fd)
+		}
+	}
+	return err
+}
+
 // stepError says at which step of the preparation something failed.
 type stepError struct {
 	step string
@@ -122,6 +137,8 @@ func (o order) prepare() error {
 	}
 	var steps []func() error
 	switch {
+	case o.Confined != (o.Box != nil):
+		steps = append(steps, step("confine", func() error { return errors.New("the order is garbled") }))
 	case !o.Way.Spaces && o.Box != nil:
 		steps = append(steps, step("confine", func() error { return errors.New("there are no namespaces") }))
 	case !o.Way.Spaces:
@@ -131,7 +148,8 @@ func (o order) prepare() error {
 	case os.Getpid() != 1:
 		steps = append(steps, step("namespaces", func() error { return unix.EPERM }))
 	case o.Box == nil:
-		steps = append(steps, step("mounts", share), step("privileges", dropAmbient))
+		share()
+		steps = append(steps, step("privileges", dropAmbient))
 	default:
 		var rules int
 		steps = append(steps,

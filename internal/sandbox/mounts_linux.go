@@ -10,14 +10,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// share gives a contained command its own /proc. Mounts from outside still come in;
-// its own do not get out.
-func share() error {
-	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_SLAVE, ""); err != nil {
-		return err
+// share gives a contained command its own /proc, where the kernel allows it. Mounts
+// from outside still come in; its own do not get out.
+func share() {
+	if unix.Mount("", "/", "", unix.MS_REC|unix.MS_SLAVE, "") == nil {
+		freshProc()
 	}
-	freshProc()
-	return nil
 }
 
 // freshProc is refused in containers that cover parts of /proc. The command then
@@ -77,7 +75,7 @@ func (b *inside) enclose() error {
 		}
 	}
 	freshProc()
-	return nil
+	return setReadOnly("/proc", true, 0)
 }
 
 // clear removes the temporary folder in ramet's stead. It is a mount here, in a folder

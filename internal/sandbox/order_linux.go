@@ -18,15 +18,17 @@ type way struct {
 	User   bool // with a user namespace, which an ordinary user needs
 }
 
-// order is what the helper is told, as one line of JSON.
+// order is what the helper is told. It goes as gob, which leaves texts as they are;
+// JSON would not, where they are no UTF-8.
 type order struct {
-	Way  way
-	Path string
-	Args []string
-	Dir  string
-	Env  []string
-	Box  *inside // nil: not confined
-	Dry  bool    // prepare all and run nothing
+	Way      way
+	Path     string
+	Args     []string
+	Dir      string
+	Env      []string
+	Confined bool    // that there is a box, said twice
+	Box      *inside // nil: not confined
+	Dry      bool    // prepare all and run nothing
 }
 
 // inside is a Box with what ramet found out for the helper: real paths.

@@ -3,11 +3,10 @@ package sandbox
 import (
 	"bufio"
 	"context"
-	"encoding/json"
+	"encoding/gob"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -97,10 +96,7 @@ func launch(ctx context.Context, o order, output io.Writer) (*Process, error) {
 		mark = newMark()
 		o.Env = append(slices.Clone(o.Env), mark)
 	}
-	line, err := json.Marshal(o)
-	if err != nil {
-		return nil, err
-	}
+	o.Confined = o.Box != nil
 	var pipes pipeSet
 	controlR, controlW := pipes.open()
 	reportR, reportW := pipes.open()
@@ -124,7 +120,7 @@ func launch(ctx context.Context, o order, output io.Writer) (*Process, error) {
 		defer parent.Close()
 		cmd.ExtraFiles = append(cmd.ExtraFiles, parent)
 	}
-	err = cmd.Start()
+	err := cmd.Start()
 	controlR.Close()
 	reportW.Close()
 	outW.Close()
@@ -142,7 +138,7 @@ func launch(ctx context.Context, o order, output io.Writer) (*Process, error) {
 	stop := context.AfterFunc(ctx, p.Kill)
 	reports := bufio.NewReader(reportR)
 	var first report
-	if _, err = controlW.Write(append(line, '\n')); err == nil {
+	if err = gob.NewEncoder(controlW).Encode(o); err == nil {
 		err = readReport(reports, &first)
 	}
 	if err != nil || first.Step != "" {
@@ -197,52 +193,3 @@ type refusal struct {
 }
 
 func (r *refusal) Error() string { return r.step + ": " + r.why }
-
-// resolve makes real paths of a box, and its temporary folder.
-func (b *Box) resolve() (*inside, error) {
-	in := &inside{Network: b.Network}
-	for _, w := range b.Write {
-		real, err := filepath.EvalSymlinks(w)
-		if err != nil {
-			return nil, fault.New(fault.NotFound, "confine command: %w", err).WithHint("a folder to be written must exist")
-		}
-		if info, err := os.Stat(real); err != nil || !info.IsDir() || real == "/" || !filepath.IsAbs(real) {
-			return nil, fault.New(fault.Denied, "confine command: %s cannot be the folder that it may write", w).
-				WithHint("work in a folder of its own, not at the root of the file system")
-		}
-		in.Write = append(in.Write, real)
-	}
-	slices.Sort(in.Write) // outer folders first
-	for _, pair := range []struct {
-		from []string
-		to   *[]string
-	}{{b.Keep, &in.Keep}, {b.Hide, &in.Hide}} {
-		for _, path := range pair.from {
-			real, err := filepath.EvalSymlinks(path)
-			if errors.Is(err, fs.ErrNotExist) {
-				continue
-			}
-			if err != nil || !filepath.IsAbs(real) {
-				return nil, fault.New(fault.Denied, "confine command: protect %s: %v", path, err)
-			}
-			*pair.to = append(*pair.to, real)
-		}
-		slices.Sort(*pair.to)
-	}
-	var err error
-	if !b.Network {
-		if in.Sockets, err = sockets(); err != nil {
-			return nil, fault.New(fault.Denied, "confine command: find sockets: %w", err)
-		}
-	}
-	if in.Temp, err = os.MkdirTemp("", "ramet-box-"); err == nil {
-		err = os.Mkdir(filepath.Join(in.Temp, "shm"), 0o700)
-	}
-	if err == nil {
-		in.Temp, err = filepath.EvalSymlinks(in.Temp)
-	}
-	if err != nil {
-		return nil, fault.New(fault.StorageIO, "confine command: make a temporary folder: %w", err)
-	}
-	return in, nil
-}

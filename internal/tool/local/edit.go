@@ -119,7 +119,7 @@ func places(body, old string) string {
 }
 
 // mostCompared bounds the search for a similar line.
-const mostCompared = 20000
+const mostCompared = 5000
 
 // nearby says which line is most like the first one that was looked for.
 func nearby(body, old string) string {

@@ -64,9 +64,9 @@ func (e *ends) String() string {
 }
 
 // escapes are the sequences by which a program moves the cursor, changes colours,
-// sets titles and the like. The last kind is cut at the end of the text.
+// sets titles and the like. None goes over the end of a line.
 var escapes = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-OQ-WYZ\\` + "`" + `-~])`)
+	return regexp.MustCompile(`\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b\n]*(?:\x07|\x1b\\)?|[ -/]*[0-OQ-WYZ\\` + "`" + `-~])`)
 })
 
 // plain is output without escape codes. Of a line that was written over, as

@@ -85,6 +85,10 @@ func TestGitAndRametAreLeftAlone(t *testing.T) {
 	for _, p := range []string{".ramet/config.toml", ".ramet/new", ".RAMET/new", "r/config.toml", "sub/.ramet/config.toml", ".ramet"} {
 		d.fails("write", args{"path": p, "content": "x"}, "ramet's own")
 	}
+	d.fails("write", args{"path": "made/.git/x", "content": "x"}, "git")
+	if _, err := os.Stat(filepath.Join(d.root, "made")); err == nil {
+		t.Error("a folder was made for what was refused")
+	}
 	d.works("read", args{"path": ".ramet/config.toml"}, "theirs")
 	d.works("write", args{"path": ".gitignore", "content": "x"}, "Made")
 	d.works("write", args{"path": ".github/x", "content": "x"}, "Made")

@@ -173,6 +173,8 @@ func TestSearchesAreSortedAndBounded(t *testing.T) {
 		}
 	}
 	d.fails("glob", args{"pattern": "{a"}, "no valid pattern")
+	d.fails("glob", args{"pattern": strings.Repeat("{a,aa}", 40) + "b"}, "too many braces")
+	d.fails("grep", args{"pattern": "x", "include": strings.Repeat("{a,{b,c}}", 40) + "b"}, "too many braces")
 	d.fails("glob", args{"pattern": "*", "path": "missing"}, "There is no missing")
 	d.fails("grep", args{"pattern": "(a"}, "regular expression")
 	d.fails("grep", args{"pattern": "a", "include": "[a"}, "no valid pattern")

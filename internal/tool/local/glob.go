@@ -49,9 +49,9 @@ func (l *Local) runGlob(ctx context.Context, c tool.Call) (tool.Answer, error) {
 	if err != nil {
 		return tool.Answer{}, err
 	}
-	pattern := l.pattern(args.Pattern)
-	if !doublestar.ValidatePattern(pattern) {
-		return tool.Answer{}, complain("%q is no valid pattern: look at its brackets and braces.", text.Line(args.Pattern, 100))
+	pattern, err := l.pattern(args.Pattern)
+	if err != nil {
+		return tool.Answer{}, err
 	}
 	var found []string
 	note, err := l.walk(ctx, args.Path, func(rel, inside string, _ *spot) error {
@@ -77,11 +77,43 @@ func (l *Local) runGlob(ctx context.Context, c tool.Call) (tool.Answer, error) {
 	return tool.Answer{Text: strings.Join(found, "\n") + note, Show: fmt.Sprintf("%d files", len(found))}, nil
 }
 
-// pattern takes away what a model may put in front: the root itself, or ./
-func (l *Local) pattern(p string) string {
-	p = filepath.ToSlash(p)
-	p = strings.TrimPrefix(p, strings.TrimSuffix(filepath.ToSlash(l.o.Root), "/")+"/")
-	return strings.TrimPrefix(p, "./")
+// mostChoices is how many patterns without braces one pattern may stand for: each
+// is tried for each name.
+const mostChoices = 1000
+
+// pattern checks a pattern, and takes away what a model may put in front: the root
+// itself, or ./
+func (l *Local) pattern(p string) (string, error) {
+	clean := filepath.ToSlash(p)
+	clean = strings.TrimPrefix(clean, strings.TrimSuffix(filepath.ToSlash(l.o.Root), "/")+"/")
+	clean = strings.TrimPrefix(clean, "./")
+	switch {
+	case !doublestar.ValidatePattern(clean):
+		return "", complain("%q is no valid pattern: look at its brackets and braces.", text.Line(p, 100))
+	case choices(clean) > mostChoices:
+		return "", complain("%q has too many braces.", text.Line(p, 100))
+	}
+	return clean, nil
+}
+
+// choices counts, or overstates, what the braces of a pattern stand for.
+func choices(pattern string) int {
+	all := 1
+	var open []int // the alternatives in each brace that is open
+	for _, c := range pattern {
+		switch n := len(open); {
+		case c == '{':
+			open = append(open, 1)
+		case c == ',' && n > 0:
+			open[n-1]++
+		case c == '}' && n > 0:
+			if all *= open[n-1]; all > mostChoices {
+				return all
+			}
+			open = open[:n-1]
+		}
+	}
+	return all
 }
 
 // oneLine is a path that takes up one line, whatever is in it.

@@ -62,9 +62,9 @@ func (l *Local) runGrep(ctx context.Context, c tool.Call) (tool.Answer, error) {
 	if err != nil {
 		return tool.Answer{}, complain("The pattern is no regular expression of RE2: %w", err)
 	}
-	include := l.pattern(args.Include)
-	if !doublestar.ValidatePattern(include) {
-		return tool.Answer{}, complain("%q is no valid pattern for include.", text.Line(args.Include, 100))
+	include, err := l.pattern(args.Include)
+	if err != nil {
+		return tool.Answer{}, err
 	}
 	// Found in the order of the walk, which is not that of whole paths: all files
 	// first, then in order until enough was found.

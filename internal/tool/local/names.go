@@ -27,12 +27,9 @@ func plainName(name string) string {
 		if unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Variation_Selector, r) {
 			return -1
 		}
-		return unicode.ToLower(unicode.SimpleFold(unicode.ToLower(r)))
+		return unicode.ToLower(r)
 	}, name)
-	return strings.TrimRight(foldASCII(name), ". ")
-}
-
-// foldASCII maps the letters outside ASCII whose case folds into it.
-func foldASCII(s string) string {
-	return strings.NewReplacer("\u0130", "i", "\u0131", "i", "\u017f", "s", "\u212a", "k").Replace(s)
+	// Letters outside ASCII whose case leads into it.
+	name = strings.NewReplacer("\u0131", "i", "\u017f", "s").Replace(name)
+	return strings.TrimRight(name, ". ")
 }

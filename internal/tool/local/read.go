@@ -59,7 +59,8 @@ func (l *Local) runRead(ctx context.Context, c tool.Call) (tool.Answer, error) {
 	}
 	defer f.Close()
 	sum := sha256.New()
-	in := bufio.NewReaderSize(io.TeeReader(f, sum), 64<<10)
+	// A file that grows while it is read has an end all the same.
+	in := bufio.NewReaderSize(io.TeeReader(io.LimitReader(f, max(s.info.Size(), largest)), sum), 64<<10)
 	p := page{first: max(1, int(args.Offset)), most: mostLines}
 	if args.Limit > 0 {
 		p.most = min(mostLines, int(args.Limit))
@@ -99,7 +100,7 @@ type page struct {
 // fill reads lines until the page is full; with whole, to the end of the file.
 func (p *page) fill(ctx context.Context, in *bufio.Reader, whole bool) error {
 	for ctx.Err() == nil && (whole || !p.full) {
-		line, long, err := readLine(in)
+		line, long, err := readLine(ctx, in)
 		if err == io.EOF {
 			return nil
 		}
@@ -126,9 +127,9 @@ func (p *page) fill(ctx context.Context, in *bufio.Reader, whole bool) error {
 }
 
 // readLine reads one line, without its end, of which it keeps so much as is shown.
-func readLine(in *bufio.Reader) (line []byte, long bool, err error) {
+func readLine(ctx context.Context, in *bufio.Reader) (line []byte, long bool, err error) {
 	read := false
-	for {
+	for ctx.Err() == nil { // a line can be as long as the disk
 		piece, err := in.ReadSlice('\n')
 		read = read || len(piece) > 0
 		ended := err == nil
@@ -150,6 +151,7 @@ func readLine(in *bufio.Reader) (line []byte, long bool, err error) {
 			return nil, false, err
 		}
 	}
+	return nil, false, ctx.Err()
 }
 
 // wholeRunes drops the beginning of a character whose rest was cut off.

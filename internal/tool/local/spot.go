@@ -78,6 +78,11 @@ func (l *Local) find(p string, a aim) (found *spot, err error) {
 	if err != nil {
 		return nil, err
 	}
+	for name := range strings.SplitSeq(rel, "/") { // before any folder is made
+		if err := refuseName(name, a); err != nil {
+			return nil, err
+		}
+	}
 	root, err := os.OpenRoot(l.o.Root)
 	if err != nil {
 		return nil, complain("The workspace cannot be opened: %w", err)

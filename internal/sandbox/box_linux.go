@@ -1,0 +1,60 @@
+package sandbox
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"ramet/internal/fault"
+)
+
+// resolve makes real paths of a box, and its temporary folder.
+func (b *Box) resolve() (*inside, error) {
+	in := &inside{Network: b.Network}
+	for _, w := range b.Write {
+		real, err := filepath.EvalSymlinks(w)
+		if err != nil {
+			return nil, fault.New(fault.NotFound, "confine command: %w", err).WithHint("a folder to be written must exist")
+		}
+		if info, err := os.Stat(real); err != nil || !info.IsDir() || real == "/" || !filepath.IsAbs(real) {
+			return nil, fault.New(fault.Denied, "confine command: %s cannot be the folder that it may write", w).
+				WithHint("work in a folder of its own, not at the root of the file system")
+		}
+		in.Write = append(in.Write, real)
+	}
+	slices.Sort(in.Write) // outer folders first
+	for _, pair := range []struct {
+		from []string
+		to   *[]string
+	}{{b.Keep, &in.Keep}, {b.Hide, &in.Hide}} {
+		for _, path := range pair.from {
+			real, err := filepath.EvalSymlinks(path)
+			if errors.Is(err, fs.ErrNotExist) {
+				continue
+			}
+			if err != nil || !filepath.IsAbs(real) {
+				return nil, fault.New(fault.Denied, "confine command: protect %s: %v", path, err)
+			}
+			*pair.to = append(*pair.to, real)
+		}
+		slices.Sort(*pair.to)
+	}
+	var err error
+	if !b.Network {
+		if in.Sockets, err = sockets(); err != nil {
+			return nil, fault.New(fault.Denied, "confine command: find sockets: %w", err)
+		}
+	}
+	if in.Temp, err = os.MkdirTemp("", "ramet-box-"); err == nil {
+		err = os.Mkdir(filepath.Join(in.Temp, "shm"), 0o700)
+	}
+	if err == nil {
+		in.Temp, err = filepath.EvalSymlinks(in.Temp)
+	}
+	if err != nil {
+		return nil, fault.New(fault.StorageIO, "confine command: make a temporary folder: %w", err)
+	}
+	return in, nil
+}
