@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -60,6 +61,7 @@ func (l *Local) runBash(ctx context.Context, c tool.Call) (tool.Answer, error) {
 	switch c.Grant {
 	case tool.Free:
 	case tool.Confine:
+		cmd.Env = l.cached(cmd.Env)
 		cmd.Confine = l.confinement()
 	default:
 		return tool.Answer{}, complain("The call was not permitted (%q). Nothing was run.", c.Grant)
@@ -121,6 +123,15 @@ func (l *Local) shell(command string) []string {
 	return []string{name, "-c", "--", command} // which may begin with a dash
 }
 
+// cached lets confined commands keep what they built from one to the next, apart
+// from the caches of the user, which they could poison.
+func (l *Local) cached(env []string) []string {
+	if l.o.Cache == "" || os.MkdirAll(l.o.Cache, 0o700) != nil {
+		return env // compilers say what they miss
+	}
+	return append(slices.Clip(env), "XDG_CACHE_HOME="+l.o.Cache, "GOCACHE="+filepath.Join(l.o.Cache, "go-build"))
+}
+
 // confinement is what a command may do that nobody permitted.
 func (l *Local) confinement() *sandbox.Box {
 	box := &sandbox.Box{
@@ -128,7 +139,7 @@ func (l *Local) confinement() *sandbox.Box {
 		Keep:  []string{filepath.Join(l.o.Root, ".git"), filepath.Join(l.o.Root, ".ramet")},
 		Hide:  l.o.Hide,
 	}
-	for _, dir := range l.o.Write {
+	for _, dir := range append(slices.Clip(l.o.Write), l.o.Cache) {
 		if info, err := os.Stat(dir); err == nil && info.IsDir() {
 			box.Write = append(box.Write, dir)
 		}

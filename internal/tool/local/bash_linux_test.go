@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -108,5 +109,26 @@ func TestBashUnaskedIsConfined(t *testing.T) {
 	}
 	if d.get(".git/config")+d.get(".ramet/config.toml") != "theirstheirs" {
 		t.Error("they were written")
+	}
+}
+
+func TestConfinedCommandsHaveACacheOfTheirOwn(t *testing.T) {
+	d := newDesk(t)
+	home := filepath.Join(d.outside, "home") // hidden, but for the cache
+	var err error
+	d.local, err = New(Options{Root: d.root, Env: []string{"PATH=" + os.Getenv("PATH")}, Hide: []string{d.outside}, Cache: filepath.Join(home, "cache")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ command, want string }{
+		{"mkdir -p $GOCACHE && echo kept > $GOCACHE/a", "[no output]"},
+		{"cat $GOCACHE/a $XDG_CACHE_HOME/go-build/a", "kept\nkept\n"},
+	} {
+		if a := d.granted(tool.Confine, "bash", args{"command": c.command}); a.Text != c.want {
+			t.Errorf("%s: %+v", c.command, a)
+		}
+	}
+	if a := d.call("bash", args{"command": "echo [$GOCACHE]"}); a.Text != "[]\n" {
+		t.Errorf("not confined: %+v", a)
 	}
 }

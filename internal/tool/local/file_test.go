@@ -180,3 +180,24 @@ func TestSearchesAreSortedAndBounded(t *testing.T) {
 	d.fails("grep", args{"pattern": "a", "include": "[a"}, "no valid pattern")
 	d.fails("list", args{"path": "b.go"}, "not a folder")
 }
+
+func TestWhatIsRametsOwnIsNotForTools(t *testing.T) {
+	d := newDesk(t, "data/ramet/credentials.toml", "marker", "config.toml", "marker", "other.toml", "marker")
+	d.link("data/ramet", "link")
+	var err error
+	hide := []string{filepath.Join(d.root, "data/ramet"), filepath.Join(d.root, "config.toml")}
+	if d.local, err = New(Options{Root: d.root, Hide: hide}); err != nil {
+		t.Fatal(err)
+	}
+	d.fails("read", args{"path": "data/ramet/credentials.toml"}, "ramet's own")
+	d.fails("read", args{"path": "link/credentials.toml"}, "ramet's own")
+	d.fails("read", args{"path": "config.toml"}, "ramet's own")
+	d.fails("list", args{"path": "data/ramet"}, "ramet's own")
+	d.fails("write", args{"path": "data/ramet/new.txt", "content": "x"}, "ramet's own")
+	d.fails("write", args{"path": "config.toml", "content": "x"}, "ramet's own")
+	for name, a := range map[string]args{"grep": {"pattern": "marker"}, "glob": {"pattern": "**/*.toml"}} {
+		if got := d.works(name, a, "other.toml"); strings.Contains(got.Text, "credentials") || strings.Contains(got.Text, "config") {
+			t.Errorf("%s: %s", name, got.Text)
+		}
+	}
+}

@@ -173,6 +173,11 @@ func (l *Local) walk(ctx context.Context, start string, visit func(rel, inside s
 				return fs.SkipDir
 			}
 			return nil
+		case inside != "." && l.owns(entry):
+			if entry.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
 		case entry.IsDir():
 			return nil
 		}

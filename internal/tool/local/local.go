@@ -27,6 +27,8 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"sync"
 	"time"
@@ -39,11 +41,15 @@ import (
 type Options struct {
 	Root string   // the agent's folder: absolute, a real path
 	Env  []string // the complete environment of commands, without keys
-	// Hide is what confined commands may not read: ramet's home and configuration.
+	// Hide is ramet's home and configuration: confined commands may not read it, and
+	// file tools do not touch it where it lies in the root.
 	Hide []string
-	// Write are further folders that confined commands may write, such as caches of
-	// compilers; those that do not exist are left out.
-	Write  []string
+	// Write are further folders that confined commands may write; those that do not
+	// exist are left out.
+	Write []string
+	// Cache is where confined commands keep what compilers cache; made when needed.
+	// Empty: nowhere.
+	Cache  string
 	Limits Limits
 }
 
@@ -57,7 +63,8 @@ type Limits struct {
 // Local is the tools of one agent, and what it has read. It is safe for concurrent
 // use.
 type Local struct {
-	o Options
+	o   Options
+	own []fs.FileInfo // what Options.Hide names
 
 	writing sync.Mutex // held while a file is checked and replaced
 
@@ -81,7 +88,13 @@ func New(o Options) (*Local, error) {
 	l.MaxTimeout = orElse(l.MaxTimeout, 600*time.Second)
 	l.Head = orElse(l.Head, 16<<10)
 	l.Tail = orElse(l.Tail, 16<<10)
-	return &Local{o: o, seen: map[string][sha256.Size]byte{}}, nil
+	made := &Local{o: o, seen: map[string][sha256.Size]byte{}}
+	for _, path := range o.Hide {
+		if info, err := os.Stat(path); err == nil {
+			made.own = append(made.own, info)
+		}
+	}
+	return made, nil
 }
 
 func orElse[T comparable](v, other T) T {

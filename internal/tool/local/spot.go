@@ -6,6 +6,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"ramet/internal/text"
@@ -67,6 +68,21 @@ func (l *Local) leaves(p string) error {
 	return complain("%s is outside the workspace, %s. Only files in it can be used.", show(p), l.o.Root)
 }
 
+// hidden says whether this is a folder or file of ramet itself, as where the
+// workspace is the user's home.
+func (l *Local) hidden(info fs.FileInfo) bool {
+	return slices.ContainsFunc(l.own, func(own fs.FileInfo) bool { return os.SameFile(own, info) })
+}
+
+// owns is hidden for a walk: it looks closer only where the name fits.
+func (l *Local) owns(entry fs.DirEntry) bool {
+	if !slices.ContainsFunc(l.own, func(own fs.FileInfo) bool { return strings.EqualFold(own.Name(), entry.Name()) }) {
+		return false
+	}
+	info, err := entry.Info()
+	return err != nil || l.hidden(info)
+}
+
 // show is a path in a sentence.
 func show(p string) string { return text.Line(p, 300) }
 
@@ -124,6 +140,8 @@ func (l *Local) find(p string, a aim) (found *spot, err error) {
 			return s, nil
 		case err != nil:
 			return nil, explain(p, err)
+		case l.hidden(info):
+			return nil, complain("%s is ramet's own, and not for tools.", show(p))
 		case info.Mode()&fs.ModeSymlink != 0:
 			if links++; links > mostLinks {
 				return nil, complain("%s goes through too many links.", show(p))
