@@ -13,7 +13,8 @@ func (s *session) trustCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "trust",
 		Short: "Let the files of this project act",
-		Long: `Trust the project you stand in: its .ramet/config.toml is read from now on.
+		Long: `Trust the project you stand in: its .ramet/config.toml is read from now on, and its
+AGENTS.md (else CLAUDE.md) stands before every conversation.
 Trust is bound to the content of the files that act; when one of them changes,
 it ends.`,
 		Args: arguments(0, 0),
