@@ -156,18 +156,25 @@ func (r *turn) stream(ctx context.Context, q llm.Request, aloud bool) (reply, st
 	p := record.New(r.Provider, record.Options{Vendor: r.Ref.Vendor, Recorder: &keep, Price: r.price})
 	var whole llm.Collector
 	var seen shown
+	said, thought := veil{turn: r, kind: TextDelta}, veil{turn: r, kind: ThinkingDelta}
 	for e := range p.Stream(ctx, q) {
 		whole.Add(e)
+		if e.Type != llm.TextDelta {
+			said.drop()
+		}
+		if e.Type != llm.ThinkingDelta {
+			thought.drop()
+		}
 		switch e.Type {
 		case llm.TextDelta:
 			if aloud {
 				seen.add(e.Text, r.Clean)
 				r.Journal.Streaming(seen.b.String())
-				r.emit(Event{Type: TextDelta, Text: r.Clean(e.Text)})
+				said.show(e.Text)
 			}
 		case llm.ThinkingDelta:
 			if aloud {
-				r.emit(Event{Type: ThinkingDelta, Text: r.Clean(e.Text)})
+				thought.show(e.Text)
 			}
 		case llm.Retry:
 			r.emit(Event{Type: Retrying, Attempt: e.Retry})

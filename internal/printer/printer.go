@@ -66,12 +66,13 @@ func (p *Printer) encode(d any, lines bool) error {
 	if err := enc.Encode(d); err != nil {
 		return err
 	}
+	plain := text.JSON(b.String()) // JSON keeps some codes that a terminal obeys
 	if !lines {
-		_, err := p.Out.Write(b.Bytes())
+		_, err := io.WriteString(p.Out, plain)
 		return err
 	}
 	out := bufio.NewWriterSize(p.Out, 64<<10)
-	indent(out, b.Bytes(), 0)
+	indent(out, []byte(plain), 0)
 	return out.Flush()
 }
 
@@ -91,7 +92,7 @@ func (p *Printer) list(l Listing) error {
 			return err
 		}
 		out.WriteString(between)
-		out.Write(bytes.TrimSuffix(b.Bytes(), []byte("\n")))
+		out.WriteString(text.JSON(strings.TrimSuffix(b.String(), "\n")))
 		between, end = ",\n    ", "\n  ]\n}\n"
 	}
 	out.WriteString(end)
