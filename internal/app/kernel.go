@@ -13,6 +13,7 @@ import (
 
 	"ramet/internal/agent"
 	"ramet/internal/cli"
+	"ramet/internal/config"
 	"ramet/internal/control"
 	"ramet/internal/credential"
 	"ramet/internal/fault"
@@ -20,6 +21,7 @@ import (
 	"ramet/internal/llm"
 	"ramet/internal/llm/catalog"
 	"ramet/internal/llm/dial"
+	"ramet/internal/llm/retry"
 	"ramet/internal/permit"
 	"ramet/internal/proc"
 	"ramet/internal/registry"
@@ -41,14 +43,14 @@ func kernel(ctx context.Context, r cli.KernelRequest) (*cli.Kernel, error) {
 		return nil, err
 	}
 	models := models{request: r, open: map[llm.Ref]proc.Model{}}
-	tools := tools{request: r, environment: environment(r)}
-	place := control.At(r.Home, r.Place.DB)
-	lease, err := time.ParseDuration(os.Getenv(shortLease))
+	settings, err := config.Path(os.Getenv)
 	if err != nil {
-		lease = 0
+		return nil, err
 	}
+	tools := tools{request: r, environment: environment(r), hidden: []string{r.Home, settings}}
+	place := control.At(r.Home, r.Place.DB)
 	k, err := proc.Start(ctx, proc.Options{
-		Lease: lease,
+		Lease: shortened(shortLease),
 		Store: r.Workspace, Owner: server.Owner,
 		Model: models.model, Tools: tools.box, Guard: policy,
 		System:   func(agent.Agent) ([]llm.Message, error) { return overlay(r) },
@@ -61,10 +63,17 @@ func kernel(ctx context.Context, r cli.KernelRequest) (*cli.Kernel, error) {
 		server.Close()
 		return nil, err
 	}
+	if name := unread(r); name != "" && r.Warn != nil {
+		r.Warn(name + " is not used: the folder is not trusted with its files as they are now (`ramet trust`)")
+	}
 	server.Serve(k, &k.Events)
 	return &cli.Kernel{Kernel: k, Close: func() {
-		server.Close()
+		server.Finish(ctx) // others may have asked for turns that came behind ours
 		k.Stop()
+		if k.Owes() {
+			server.Owe()
+		}
+		server.Close()
 	}}, nil
 }
 
@@ -76,11 +85,23 @@ type models struct {
 	open map[llm.Ref]proc.Model
 }
 
-// For tests: a script as a model, and leases that end soon.
+// For tests: a script as a model, leases that end soon, servers that are given up
+// soon, and short waits between attempts.
 const (
 	scripts    = "RAMET_TEST_SCRIPTS"
 	shortLease = "RAMET_TEST_LEASE"
+	shortStall = "RAMET_TEST_STALL"
+	shortWaits = "RAMET_TEST_RETRY"
 )
+
+// shortened is a time that a test sets; 0 is the usual one.
+func shortened(variable string) time.Duration {
+	d, err := time.ParseDuration(os.Getenv(variable))
+	if err != nil {
+		return 0
+	}
+	return d
+}
 
 // model is the one that was asked for, else the agent's own, else the configured
 // one, else the first that is usable, else the one that is built in.
@@ -104,7 +125,7 @@ func (m *models) model(a agent.Agent, asked llm.Ref) (proc.Model, error) {
 		return known, nil
 	}
 	opened := proc.Model{Ref: ref}
-	options := dial.Options{Scripts: testing}
+	options := dial.Options{Scripts: testing, Stall: shortened(shortStall), Retry: retry.Options{First: shortened(shortWaits)}}
 	if v, err := catalog.Find(ref.Vendor); err == nil {
 		access := m.request.Keys.Access(v)
 		options.Access = dial.Access{Key: access.Key.Reveal(), Base: access.Base}
@@ -121,6 +142,7 @@ func (m *models) model(a agent.Agent, asked llm.Ref) (proc.Model, error) {
 type tools struct {
 	request     cli.KernelRequest
 	environment []string
+	hidden      []string // ramet's own folders
 
 	mu    sync.Mutex
 	boxes map[id.Agent]tool.Box
@@ -139,7 +161,7 @@ func (t *tools) box(a agent.Agent) (tool.Box, error) {
 	if err != nil {
 		return nil, err
 	}
-	made, err := local.New(local.Options{Root: root, Env: t.environment, Hide: []string{t.request.Home}})
+	made, err := local.New(local.Options{Root: root, Env: t.environment, Hide: t.hidden, Cache: filepath.Join(t.request.Home, "cache", "confined")})
 	if err != nil {
 		return nil, err
 	}
@@ -175,6 +197,9 @@ func (t *tools) root(a agent.Agent) (string, error) {
 // database.
 func environment(r cli.KernelRequest) []string {
 	hidden := append(credential.Variables(), "RAMET_DB", detached)
+	for _, v := range catalog.Vendors() {
+		hidden = append(hidden, v.BaseVariable()) // there may be a password in it
+	}
 	return slices.DeleteFunc(os.Environ(), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")
 		return slices.Contains(hidden, name)
@@ -207,6 +232,16 @@ func overlay(r cli.KernelRequest) ([]llm.Message, error) {
 		return proc.System("Instructions of this project, from " + name + ":\n\n" + string(text)), nil
 	}
 	return proc.System(), nil
+}
+
+// unread is the file that would say how to work in the project, were it trusted.
+func unread(r cli.KernelRequest) string {
+	for _, name := range overlays {
+		if _, err := os.Lstat(filepath.Join(r.Place.Project, name)); err == nil && !r.Trusted {
+			return name
+		}
+	}
+	return ""
 }
 
 // worktrees gives children files of their own.

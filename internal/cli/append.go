@@ -42,7 +42,7 @@ its id. It is on the disk when the id is printed. TEXT - reads standard input.`,
 
 // append writes one entry and prints its id.
 func (s *session) append(c *cobra.Command, ref string, draft history.Draft) error {
-	ws, a, err := s.find(c.Context(), ref)
+	ws, a, err := s.findToWrite(c.Context(), ref)
 	if err != nil {
 		return err
 	}

@@ -11,10 +11,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"ramet/internal/agent"
+	"ramet/internal/control"
 	"ramet/internal/fault"
 	"ramet/internal/history"
 	"ramet/internal/id"
 	"ramet/internal/llm"
+	"ramet/internal/llm/catalog"
 	"ramet/internal/loop"
 	"ramet/internal/permit"
 	"ramet/internal/printer"
@@ -141,7 +143,13 @@ func (s *session) exec(c *cobra.Command, f execFlags, args []string) error {
 		return err
 	}
 	defer k.Close()
+	if err := f.countable(k, a, prompt.Model); err != nil {
+		return err
+	}
 	if f.fork {
+		if err := startable(k, a, prompt.Model); err != nil {
+			return err
+		}
 		if a, err = s.forkFor(ctx, ws, a, f.name); err != nil {
 			return err
 		}
@@ -190,6 +198,39 @@ func parseMoney(s string) (llm.Money, error) {
 	return llm.Money(math.Round(dollars * 1e9)), nil
 }
 
+// startable says why no turn could begin, before a child is made for one.
+func startable(k *Kernel, a agent.Agent, asked llm.Ref) error {
+	if _, err := k.Model(a, asked); err != nil {
+		return err
+	}
+	if _, err := k.Tools(a); err != nil {
+		return err
+	}
+	_, err := k.System(a)
+	return err
+}
+
+// countable refuses a limit on money where nobody knows what the model costs: it
+// would never be reached.
+func (f execFlags) countable(k *Kernel, a agent.Agent, asked llm.Ref) error {
+	if f.maxCost == "" {
+		return nil
+	}
+	m, err := k.Model(a, asked)
+	if err != nil {
+		return nil // whoever runs the turn will say so
+	}
+	v, err := catalog.Find(m.Ref.Vendor)
+	if err != nil {
+		return nil // a script, which costs nothing
+	}
+	if _, known := v.Price(m.Ref.Name); known {
+		return nil
+	}
+	return fault.New(fault.Usage, "--max-cost cannot hold: nobody knows what %s costs", m.Ref).
+		WithHint("limit it with --max-tokens")
+}
+
 // forkFor makes the child in which the turn runs; where a kernel holds the
 // parent, that kernel makes it.
 func (s *session) forkFor(ctx context.Context, ws Workspace, parent agent.Agent, name string) (agent.Agent, error) {
@@ -203,15 +244,15 @@ func (s *session) forkFor(ctx context.Context, ws Workspace, parent agent.Agent,
 
 // forkThrough forks, if need be through the kernel that holds the parent.
 func (s *session) forkThrough(ctx context.Context, ws Workspace, parent agent.Agent, f registry.Fork) ([]agent.Agent, error) {
-	born, err := ws.Fork(ctx, f)
-	if err == nil {
-		return born, nil
-	}
-	kernel, err := s.holder(ctx, ws, parent.ID, err)
-	if err != nil {
-		return nil, err
-	}
-	return kernel.Fork(ctx, f, false)
+	var born []agent.Agent
+	err := s.through(ctx, ws, parent.ID, func() (err error) {
+		born, err = ws.Fork(ctx, f)
+		return err
+	}, func(k *control.Client) (err error) {
+		born, err = k.Fork(ctx, f, false)
+		return err
+	})
+	return born, err
 }
 
 // limit turns what this turn may spend into what the agent may have spent in all.
@@ -246,20 +287,25 @@ func (f execFlags) limit(ctx context.Context, ws Workspace, a agent.Agent, p *pr
 // turn runs it, here or in the kernel that holds the agent, and prints the answer.
 func (s *session) turn(ctx context.Context, ws Workspace, k *Kernel, a agent.Agent, p proc.Prompt, f execFlags, w *watcher) error {
 	w.follow(ctx, a.ID, &k.Events)
-	here, outcome, err := s.runHere(ctx, k, a, p, f, w)
-	if fault.Is(err, fault.Leased) {
-		here = nil
-		kernel, herr := s.holder(ctx, ws, a.ID, err)
-		if herr != nil {
-			w.end()
-			return herr
-		}
+	var here *proc.Turn
+	var outcome loop.Outcome
+	var leased bool
+	err := s.through(ctx, ws, a.ID, func() (err error) {
+		here, outcome, err = s.runHere(ctx, k, a, p, f, w)
+		leased = fault.Is(err, fault.Leased)
+		return err
+	}, func(other *control.Client) (err error) {
+		here, leased = nil, false
 		if len(f.allow) > 0 {
 			w.note("the agent is held by a running kernel: its permissions hold, not --allow")
 		}
-		outcome, err = kernel.Exec(ctx, a.ID, p, !f.noWait, w.show)
-	}
+		outcome, err = other.Exec(ctx, a.ID, p, !f.noWait, w.show)
+		return err
+	})
 	w.end()
+	if leased { // nothing was run anywhere
+		return err
+	}
 	if err == nil && outcome.Denied > 0 && outcome.Worked == 0 {
 		// There is an answer all the same, perhaps why it could not be done.
 		err = errors.Join(w.early(outcome), fault.New(fault.Denied, "every call that the model made was denied (%d)", outcome.Denied).

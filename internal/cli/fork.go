@@ -37,6 +37,9 @@ is the parent's as it was just after it.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			ctx := c.Context()
 			ws, parent, err := s.findOr0(ctx, args)
+			if err == nil {
+				err = s.mend(ctx, ws, parent)
+			}
 			if err != nil {
 				return err
 			}

@@ -46,12 +46,16 @@ killed.`,
 			if err != nil {
 				return err
 			}
+			before, err := held(c.Context(), ws)
+			if err != nil {
+				return err
+			}
 			done, err := ws.Kill(c.Context(), registry.Kill{Agent: a.ID, Cascade: cascade, Reason: reason})
 			if err != nil {
 				return err
 			}
 			// Nothing of the victims may run when this says that they are dead.
-			if err := s.tell(c.Context(), rings(done)...); err != nil {
+			if err := s.bury(c.Context(), before, rings(done)...); err != nil {
 				return err
 			}
 			return s.print(killed{done})

@@ -27,7 +27,7 @@ func (s *session) readCommand() *cobra.Command {
 				}
 				number = n
 			}
-			ws, a, err := s.find(c.Context(), args[0])
+			ws, a, err := s.findToWrite(c.Context(), args[0])
 			if err != nil {
 				return err
 			}

@@ -23,7 +23,7 @@ The history still verifies; what the message said is gone. Copies elsewhere
 			if err != nil {
 				return err
 			}
-			ws, a, err := s.find(c.Context(), args[0])
+			ws, a, err := s.findToWrite(c.Context(), args[0])
 			if err != nil {
 				return err
 			}

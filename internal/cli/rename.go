@@ -17,7 +17,7 @@ func (s *session) renameCommand() *cobra.Command {
 			if err := agent.CheckName(args[1]); err != nil {
 				return err
 			}
-			ws, a, err := s.find(c.Context(), args[0])
+			ws, a, err := s.findToWrite(c.Context(), args[0])
 			if err != nil {
 				return err
 			}

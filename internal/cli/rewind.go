@@ -49,7 +49,7 @@ func (s *session) rewindToMark(c *cobra.Command, args []string) error {
 			return err
 		}
 	}
-	ws, a, err := s.find(c.Context(), args[0])
+	ws, a, err := s.findToWrite(c.Context(), args[0])
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ramet/internal/agent"
+	"ramet/internal/control"
 	"ramet/internal/id"
 	"ramet/internal/mail"
 	"ramet/internal/printer"
@@ -55,18 +56,23 @@ func (s *session) sendCommand() *cobra.Command {
 // post sends a letter, if need be through the kernel that holds the sender, and
 // wakes the receiver.
 func (s *session) post(ctx context.Context, ws Workspace, letter registry.Send) (mail.Letter, error) {
-	l, err := ws.Send(ctx, letter)
-	if err != nil && letter.From != "" {
-		kernel, herr := s.holder(ctx, ws, letter.From, err)
-		if herr != nil {
-			return l, herr
+	var l mail.Letter
+	var err error
+	here := func() error {
+		if l, err = ws.Send(ctx, letter); err != nil {
+			return err
 		}
-		return kernel.Send(ctx, letter)
+		return s.tell(ctx, registry.Ring{Agent: letter.To, What: registry.RingMail})
 	}
-	if err != nil {
+	if letter.From == "" {
+		err = here()
 		return l, err
 	}
-	return l, s.tell(ctx, registry.Ring{Agent: letter.To, What: registry.RingMail})
+	err = s.through(ctx, ws, letter.From, here, func(k *control.Client) error {
+		l, err = k.Send(ctx, letter)
+		return err
+	})
+	return l, err
 }
 
 func (s *session) sender(c *cobra.Command, ws Workspace, ref string) (id.Agent, error) {
@@ -74,7 +80,10 @@ func (s *session) sender(c *cobra.Command, ws Workspace, ref string) (id.Agent, 
 		return "", nil
 	}
 	a, err := agent.Find(c.Context(), ws, ref)
-	return a.ID, err
+	if err != nil {
+		return "", err
+	}
+	return a.ID, s.mend(c.Context(), ws, a)
 }
 
 // sent is the datum of send.

@@ -11,6 +11,8 @@ import (
 	"net/http"
 	"strconv"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"ramet/internal/agent"
 	"ramet/internal/fault"
@@ -28,6 +30,14 @@ type Client struct {
 	http  http.Client
 }
 
+// How long a kernel may take to say that it is there, to take news, and to end
+// what it runs of the dead. One that was stopped (SIGSTOP) never does.
+const (
+	helloWait = 5 * time.Second
+	newsWait  = 2 * time.Second
+	endWait   = 30 * time.Second
+)
+
 // Dial reaches the kernel that holds leases under this name. One that is not of
 // this machine, or does not answer, is LEASED.
 func (p Place) Dial(ctx context.Context, owner string) (*Client, error) {
@@ -35,12 +45,25 @@ func (p Place) Dial(ctx context.Context, owner string) (*Client, error) {
 	if !ok {
 		return nil, unanswered(owner, nil)
 	}
-	conn, err := p.connect(ctx, instance)
-	if err != nil {
-		return nil, unanswered(owner, err)
+	c := p.client(owner, instance)
+	if err := c.hello(ctx); err != nil {
+		return nil, err
 	}
-	conn.Close()
-	return p.client(owner, instance), nil
+	return c, nil
+}
+
+// hello finds out whether the kernel answers.
+func (c *Client) hello(ctx context.Context) error {
+	soon, cancel := context.WithTimeout(ctx, helloWait)
+	defer cancel()
+	_, err := ask[struct{}](soon, c, "/hello", struct{}{})
+	switch {
+	case ctx.Err() != nil:
+		return llm.Ended(ctx)
+	case soon.Err() != nil:
+		return unanswered(c.owner, nil)
+	}
+	return err
 }
 
 func (p Place) connect(ctx context.Context, instance string) (conn net.Conn, err error) {
@@ -59,27 +82,50 @@ func (p Place) client(owner, instance string) *Client {
 
 // Tell hands news to every kernel of the workspace on this machine but one, and
 // returns when they have acted upon it. Those that do not answer are passed over:
-// they find out by themselves.
-func (p Place) Tell(ctx context.Context, but string, rings ...registry.Ring) {
-	p.each(ctx, but, "/ring", rings)
+// they find out by themselves. It says how many did not answer though they live.
+func (p Place) Tell(ctx context.Context, but string, rings ...registry.Ring) (silent int) {
+	wait := newsWait
+	for _, r := range rings {
+		if r.What == registry.RingKilled {
+			wait = endWait
+		}
+	}
+	return p.each(ctx, wait, but, "/ring", rings)
 }
 
 // Forget lets every kernel drop what it remembers of histories.
-func (p Place) Forget(ctx context.Context) { p.each(ctx, "", "/forget", struct{}{}) }
+func (p Place) Forget(ctx context.Context) (silent int) {
+	return p.each(ctx, newsWait, "", "/forget", struct{}{})
+}
 
-func (p Place) each(ctx context.Context, but, path string, in any) {
+func (p Place) each(ctx context.Context, wait time.Duration, but, path string, in any) int {
 	instances, err := p.instances()
 	if err != nil {
-		return // as if nobody were there
+		return 0 // as if nobody were there
 	}
+	ctx, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
 	var asked sync.WaitGroup
+	var silent atomic.Int64
 	for _, i := range instances {
 		if mine, ok := p.instance(but); ok && mine == i {
 			continue
 		}
-		asked.Go(func() { ask[struct{}](ctx, p.client("", i), path, in) })
+		asked.Go(func() {
+			c := p.client("", i)
+			if wait > helloWait && c.hello(ctx) != nil {
+				if !p.gone(i) { // else it has just died, and all that it ran with it
+					silent.Add(1)
+				}
+				return
+			}
+			if _, err := ask[struct{}](ctx, c, path, in); err != nil && ctx.Err() != nil {
+				silent.Add(1)
+			}
+		})
 	}
 	asked.Wait()
+	return int(silent.Load())
 }
 
 // Fork forks an agent that the kernel holds.
@@ -129,11 +175,11 @@ func (c *Client) Exec(ctx context.Context, a id.Agent, p proc.Prompt, wait bool,
 
 // post sends a request and returns a good answer, whose body is to be closed.
 func (c *Client) post(ctx context.Context, path string, in any) (*http.Response, error) {
-	body, err := json.Marshal(in)
-	if err != nil {
+	var body bytes.Buffer
+	if err := encoder(&body).Encode(in); err != nil {
 		return nil, fault.New(fault.Failed, "encode request: %w", err)
 	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://kernel"+path, bytes.NewReader(body))
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://kernel"+path, &body)
 	if err != nil {
 		return nil, err
 	}

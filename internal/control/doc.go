@@ -13,4 +13,7 @@
 // The protocol is HTTP with JSON. It is between processes of the same ramet: a
 // different version is refused and said so. An answer that takes time is a stream
 // of lines, one event each (Line), as `ramet exec --json` prints them.
+//
+// A process that ends finishes what others asked of it first (Finish), unless it was
+// told to stop.
 package control

@@ -13,6 +13,7 @@ import (
 
 	"github.com/gofrs/flock"
 
+	"ramet/internal/database"
 	"ramet/internal/durable"
 	"ramet/internal/fault"
 )
@@ -23,15 +24,34 @@ type Place struct {
 	host string
 }
 
-// At is the place of a workspace. db is its database, a file or a URL: of a URL,
-// credentials do not count.
+// At is the place of a workspace. db is its database, a file or a URL: of a file,
+// the real path counts; of a URL, who connects and how does not.
 func At(home, db string) Place {
-	sum := sha256.Sum256([]byte(db))
+	sum := sha256.Sum256([]byte(identity(db)))
 	host, err := os.Hostname()
 	if err != nil || host == "" {
 		host = "localhost"
 	}
 	return Place{dir: filepath.Join(home, "kernels", hex.EncodeToString(sum[:8])), host: strings.ReplaceAll(host, ":", "_")}
+}
+
+// identity says which database it is, the same for everybody who uses it. It holds
+// no credential.
+func identity(db string) string {
+	if database.IsPostgres(db) {
+		pg, err := database.ParsePostgres(db)
+		if err != nil {
+			return "postgres" // nobody can open it
+		}
+		return pg.Place
+	}
+	if file, err := filepath.EvalSymlinks(db); err == nil {
+		return file
+	}
+	if dir, err := filepath.EvalSymlinks(filepath.Dir(db)); err == nil {
+		return filepath.Join(dir, filepath.Base(db))
+	}
+	return filepath.Clean(db)
 }
 
 // owner is the name under which an instance holds leases.
@@ -42,16 +62,19 @@ func (p Place) owner(instance string) string {
 // instance is the one of an owner, if it is one of this machine.
 func (p Place) instance(owner string) (string, bool) {
 	fields := strings.Split(owner, ":")
-	if len(fields) != 3 || fields[0] != p.host || len(fields[2]) != instanceSize*2 {
-		return "", false
-	}
-	if _, err := hex.DecodeString(fields[2]); err != nil {
+	if len(fields) != 3 || fields[0] != p.host || !isInstance(fields[2]) {
 		return "", false
 	}
 	return fields[2], true
 }
 
 const instanceSize = 6 // bytes
+
+// isInstance says whether a name is one that newInstance draws. It becomes part of
+// a path.
+func isInstance(name string) bool {
+	return len(name) == 2*instanceSize && strings.Trim(name, "0123456789abcdef") == ""
+}
 
 func newInstance() string {
 	var b [instanceSize]byte
@@ -97,8 +120,8 @@ func (p Place) instances() ([]string, error) {
 	var out []string
 	for _, e := range entries {
 		instance, ok := strings.CutSuffix(e.Name(), ".lock")
-		if !ok {
-			continue
+		if !ok || !isInstance(instance) {
+			continue // not ours
 		}
 		if p.gone(instance) {
 			p.sweep(instance)

@@ -4,11 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"os"
-	"strconv"
 	"sync"
 	"time"
 
@@ -24,6 +25,7 @@ import (
 	"ramet/internal/mail"
 	"ramet/internal/proc"
 	"ramet/internal/registry"
+	"ramet/internal/text"
 )
 
 // protocol is the version of what is spoken here.
@@ -32,7 +34,11 @@ const (
 	protocolHeader = "Ramet-Control"
 	turnHeader     = "Ramet-Turn"
 	maxBody        = history.MaxText * 2
+	maxHeader      = 8 << 10
 )
+
+// slow is how long a client may take to send a request.
+const slow = 10 * time.Second
 
 // Kernel is what can be asked of a kernel over its socket.
 type Kernel interface {
@@ -52,7 +58,15 @@ type Server struct {
 	lock     *flock.Flock
 	listener net.Listener
 	http     http.Server
-	done     sync.WaitGroup
+	done     sync.WaitGroup // what listens and what answers
+	owing    bool           // see Owe
+
+	mu     sync.Mutex    // guards what follows
+	closed bool          // no answer begins any more
+	turns  int           // that are being answered
+	last   bool          // when there is none, none begins any more
+	ending bool          // none begins any more
+	none   chan struct{} // closed when ending
 }
 
 // Listen takes the lock of a new instance and opens its socket. Nothing is
@@ -61,11 +75,15 @@ func Listen(p Place) (*Server, error) {
 	if err := durable.MakeFolder(p.dir, 0o700); err != nil {
 		return nil, err
 	}
-	s := &Server{place: p, instance: newInstance()}
+	if err := os.Chmod(p.dir, 0o700); err != nil { // whoever made it
+		return nil, durable.Failure("guard folder", p.dir, err)
+	}
+	s := &Server{place: p, instance: newInstance(), none: make(chan struct{})}
 	s.Owner = p.owner(s.instance)
 	s.lock = flock.New(p.lock(s.instance), flock.SetPermissions(0o600))
-	if ok, err := s.lock.TryLock(); err != nil || !ok {
-		return nil, durable.Failure("lock", p.lock(s.instance), errors.Join(err, errIf(!ok, "it is locked")))
+	// Somebody who looks may have it for a moment; nobody else ever does.
+	if err := s.lock.Lock(); err != nil {
+		return nil, durable.Failure("lock", p.lock(s.instance), err)
 	}
 	err := p.reach(s.instance, func(path string) error {
 		l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
@@ -83,45 +101,86 @@ func Listen(p Place) (*Server, error) {
 	return s, nil
 }
 
-func errIf(wrong bool, text string) error {
-	if wrong {
-		return errors.New(text)
-	}
-	return nil
-}
-
 // Serve answers for a kernel until Close.
 func (s *Server) Serve(k Kernel, events *bus.Bus[loop.Event]) {
 	mux := http.NewServeMux()
+	mux.HandleFunc("POST /hello", answer(func(context.Context, struct{}) (struct{}, error) { return struct{}{}, nil }))
 	mux.HandleFunc("POST /fork", answer(func(ctx context.Context, r forkRequest) ([]agent.Agent, error) {
 		return k.Fork(ctx, r.Fork, r.Start)
 	}))
 	mux.HandleFunc("POST /send", answer(k.Send))
 	mux.HandleFunc("POST /ring", answer(func(ctx context.Context, rings []registry.Ring) (struct{}, error) {
-		for _, r := range rings {
-			k.Ring(ctx, r)
+		var acted sync.WaitGroup
+		for _, r := range rings { // side by side: ending one may take its time
+			acted.Go(func() { k.Ring(ctx, r) })
 		}
+		acted.Wait()
 		return struct{}{}, nil
 	}))
 	mux.HandleFunc("POST /forget", answer(func(context.Context, struct{}) (struct{}, error) {
 		k.Forget()
 		return struct{}{}, nil
 	}))
-	mux.HandleFunc("POST /exec", func(w http.ResponseWriter, r *http.Request) { exec(k, events, w, r) })
-	s.http = http.Server{Handler: sameVersion(mux), ReadHeaderTimeout: 5 * time.Second}
+	mux.HandleFunc("POST /exec", func(w http.ResponseWriter, r *http.Request) { s.exec(k, events, w, r) })
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		refuse(w, fault.New(fault.Usage, "the kernel knows no %s %.80q", r.Method, r.URL.Path))
+	})
+	s.http = http.Server{Handler: s.counted(sameVersion(contained(mux))), ReadHeaderTimeout: slow, IdleTimeout: slow,
+		MaxHeaderBytes: maxHeader, ErrorLog: log.New(io.Discard, "", 0)}
 	s.done.Go(func() { s.http.Serve(s.listener) })
 }
 
-// Close stops answering and takes the socket away.
+// Close stops answering, takes the socket away and frees the lock. It returns when
+// nothing is being answered any more.
 func (s *Server) Close() {
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
 	s.http.Close()
 	if s.listener != nil {
 		s.listener.Close()
 	}
 	s.done.Wait()
 	os.Remove(s.place.sock(s.instance))
-	os.Remove(s.place.lock(s.instance))
+	if !s.owing {
+		os.Remove(s.place.lock(s.instance))
+	}
 	s.lock.Close()
+}
+
+// Owe lets Close leave the lock there, free: leases that could not be given back
+// stand under this name, and whoever meets them shall know that the holder is gone.
+// It is called before Close.
+func (s *Server) Owe() { s.owing = true }
+
+// counted lets Close wait for what is being answered.
+func (s *Server) counted(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.mu.Lock()
+		over := s.closed
+		if !over {
+			s.done.Add(1)
+		}
+		s.mu.Unlock()
+		if over {
+			panic(http.ErrAbortHandler) // the connection is closed already
+		}
+		defer s.done.Done()
+		next.ServeHTTP(w, r)
+	})
+}
+
+// contained makes an answer of a panic.
+func contained(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer func() {
+			if broken := recover(); broken != nil {
+				refuse(w, fault.New(fault.Failed, "the kernel broke while it answered: %s", text.Line(fmt.Sprint(broken), 400)).
+					WithHint("this is a fault of ramet"))
+			}
+		}()
+		next.ServeHTTP(w, r)
+	})
 }
 
 func sameVersion(next http.Handler) http.Handler {
@@ -148,12 +207,23 @@ func answer[In, Out any](verb func(context.Context, In) (Out, error)) http.Handl
 			refuse(w, err)
 			return
 		}
-		json.NewEncoder(w).Encode(out) // a client that is gone needs no answer
+		encoder(w).Encode(out) // a client that is gone needs no answer
 	}
 }
 
+// encoder writes JSON as it is: entries keep their bytes.
+func encoder(w io.Writer) *json.Encoder {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	return e
+}
+
+// read reads a request, from somebody who may be slow or mistaken.
 func read[In any](w http.ResponseWriter, r *http.Request) (In, error) {
 	var in In
+	conn := http.NewResponseController(w)
+	conn.SetReadDeadline(time.Now().Add(slow)) // where there is none, it is a test's
+	defer conn.SetReadDeadline(time.Time{})
 	d := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&in); err != nil {
@@ -167,66 +237,10 @@ func read[In any](w http.ResponseWriter, r *http.Request) (In, error) {
 
 func refuse(w http.ResponseWriter, err error) {
 	w.WriteHeader(http.StatusConflict)
-	json.NewEncoder(w).Encode(formatError(err))
+	encoder(w).Encode(formatError(err))
 }
 
 type forkRequest struct {
 	Fork  registry.Fork
 	Start bool
-}
-
-type execRequest struct {
-	Agent  id.Agent
-	Prompt proc.Prompt
-	Wait   bool // for the tasks of children too
-}
-
-// exec runs a turn and streams what happens to the agent and its offspring. The
-// turn is stopped when the client goes away.
-func exec(k Kernel, events *bus.Bus[loop.Event], w http.ResponseWriter, r *http.Request) {
-	in, err := read[execRequest](w, r)
-	if err != nil {
-		refuse(w, err)
-		return
-	}
-	seen, enough := events.Subscribe(r.Context())
-	defer enough()
-	turn, err := k.Exec(r.Context(), in.Agent, in.Prompt)
-	if err != nil {
-		refuse(w, err)
-		return
-	}
-	go func() {
-		defer enough()
-		turn.Wait() // how it ended is an event
-		if in.Wait {
-			turn.Tasks(r.Context())
-		}
-	}()
-	flush, out := http.NewResponseController(w), json.NewEncoder(w)
-	w.Header().Set(turnHeader, strconv.FormatInt(turn.ID(), 10))
-	family := Family{in.Agent: true}
-	for e := range seen {
-		if !family.Knows(e) {
-			continue
-		}
-		if err := errors.Join(out.Encode(Format(e)), flush.Flush()); err != nil {
-			return
-		}
-	}
-}
-
-// Family is an agent and those forked since it is watched.
-type Family map[id.Agent]bool
-
-// Knows says whether an event is about one of the family, and takes in those that
-// are born.
-func (f Family) Knows(e loop.Event) bool {
-	if !f[e.Agent] {
-		return e.Agent == "" // about the kernel
-	}
-	for _, c := range e.Children {
-		f[c] = true
-	}
-	return true
 }

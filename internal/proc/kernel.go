@@ -111,6 +111,7 @@ type Kernel struct {
 
 	jobs  tally // given and not done
 	turns atomic.Int64
+	owes  atomic.Bool // see Owes
 
 	forgot atomic.Int64 // how often Forget was called
 }

@@ -2,7 +2,6 @@ package proc
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"ramet/internal/agent"
@@ -90,12 +89,25 @@ func (p *process) release(ctx context.Context) {
 	p.lease = nil
 	k.mu.Unlock()
 	k.drafts.forget(p.id)
+	select {
+	case <-p.killed: // the kill took it; asking 10,000 times would take seconds
+		return
+	default:
+	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
 	defer cancel()
 	if err := k.Store.Release(ctx, p.id, k.Owner, lease.Epoch); err != nil {
+		if !lost(err) {
+			k.owes.Store(true)
+		}
 		k.Events.Publish(loop.Event{Type: loop.Note, Agent: p.id, Text: "the lease runs out by itself: " + err.Error()})
 	}
 }
+
+// Owes says that a lease could not be given back, as on a full disk. Then the kernel
+// must be known to be dead when it is, or nobody can have the agent before the lease
+// runs out.
+func (k *Kernel) Owes() bool { return k.owes.Load() }
 
 // claim is the right under which the kernel writes for an agent now: its lease, or
 // a passing one.
@@ -132,8 +144,12 @@ func (k *Kernel) look(ctx context.Context) {
 			k.trouble(ctx, "renew leases", err)
 			return // the writes find out
 		}
+		still := map[agent.Holding]bool{}
+		for _, h := range ours {
+			still[h] = true
+		}
 		for _, h := range held {
-			if !slices.Contains(ours, h) {
+			if !still[h] {
 				k.lose(ctx, h.Agent)
 			}
 		}
@@ -192,22 +208,30 @@ func (k *Kernel) holds(a agent.Agent) bool {
 // Recover closes what dead kernels left open: every running agent whose lease ran
 // out, or whose holder is known to be gone. Its history is mended, and its parent
 // gets a letter. Nothing is run again. An agent that cannot be mended is told of
-// and left alone.
+// and left alone. It does a few at a time, so that nobody waits who needs none of them.
 func (k *Kernel) Recover(ctx context.Context) error {
 	leased, now, err := k.Store.Leased(ctx)
 	if err != nil {
 		return err
 	}
+	left := rescuedAtOnce
 	for _, a := range leased {
+		if left == 0 {
+			return nil
+		}
 		if a.Lease.Owner == k.Owner || a.Lease.Live(now) && !k.Gone(a.Lease.Owner) {
 			continue
 		}
 		if err := k.rescue(ctx, a); err != nil && !lost(err) && !fault.Is(err, fault.Conflict) && !fault.Is(err, fault.Leased) {
 			k.trouble(ctx, "mend agent "+a.Label(), err)
 		}
+		left--
 	}
 	return nil
 }
+
+// rescuedAtOnce is how many agents one look mends; the next one comes soon.
+const rescuedAtOnce = 64
 
 func (k *Kernel) rescue(ctx context.Context, a agent.Agent) error {
 	done, ok := k.mend(a.ID)

@@ -1,0 +1,316 @@
+package app_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"ramet/internal/text"
+)
+
+// A model server speaks the wire format of a vendor on loopback. It refuses, as
+// the vendor would, every request that is not acceptable (see modelcheck_test.go),
+// and answers the others from a file of replies, which are separated by lines of
+// "--":
+//
+//	when TEXT            only for a request whose newest message holds it
+//	think SIGNATURE TEXT thinks; the signature must come back with the rest
+//	say TEXT             one piece of a text, with the escapes of Go
+//	call ID NAME ARGS    calls a tool; ARGS need not be JSON
+//	stop WORD            the vendor's word, if not the usual one
+//	usage IN OUT         tokens
+//	cut, hang            the stream ends here, or goes on for ever, without an end
+//	raw TEXT             these bytes, and the stream ends
+//	status N, header NAME: VALUE, body TEXT
+//	always               it is not used up
+type modelServer struct {
+	wire wireFormat
+	name string // of the vendor
+	key  string
+
+	mu       sync.Mutex
+	replies  []*reply
+	requests []string // bodies
+	wrong    []string
+	debts    map[string]string // a call or text that we said to what must come with it
+}
+
+type reply struct {
+	when   string
+	parts  []said
+	stop   string
+	in     int
+	out    int
+	ending string // "", cut, hang or raw
+	raw    string
+	status int
+	header http.Header
+	body   string
+	always bool
+	used   bool
+}
+
+// said is one part of a reply.
+type said struct {
+	kind      string // think, say, call
+	text      string // or arguments
+	pieces    []string
+	signature string
+	id, name  string
+}
+
+func init() {
+	commands["modelserver"] = startModelServer // modelserver VENDOR FILE
+	commands["asked"] = asked                  // asked N|last|any TEXT: request N holds it
+	commands["requests"] = requestsAre         // requests N: so many came
+	commands["json-last"] = jsonLast           // json-last PATH VALUE: of the last line
+	commands["plainly"] = printedPlainly       // plainly: nothing that was printed drives a terminal
+}
+
+var servers sync.Map // *testscript.TestScript to its newest *modelServer
+
+func serverOf(ts *testscript.TestScript) *modelServer {
+	s, ok := servers.Load(ts)
+	if !ok {
+		ts.Fatalf("there is no model server")
+	}
+	return s.(*modelServer)
+}
+
+func startModelServer(ts *testscript.TestScript, _ bool, args []string) {
+	vendor := args[0]
+	format, ok := wireFormats[vendor]
+	if !ok {
+		ts.Fatalf("%s is no vendor of model servers", vendor)
+	}
+	s := &modelServer{wire: format, name: vendor, key: "sk-" + vendor + "-0123456789abcdef0123456789",
+		debts: map[string]string{}}
+	s.replies = parseReplies(ts, ts.ReadFile(args[1]))
+	server := httptest.NewServer(s)
+	servers.Store(ts, s)
+	ts.Defer(func() {
+		server.CloseClientConnections()
+		server.Close()
+		servers.Delete(ts)
+	})
+	owner := strings.ToUpper(strings.TrimSuffix(vendor, "-chat"))
+	ts.Setenv(owner+"_BASE_URL", server.URL)
+	ts.Setenv(owner+"_API_KEY", s.key)
+	ts.Setenv("MODEL_URL", server.URL)
+}
+
+func parseReplies(ts *testscript.TestScript, file string) []*reply {
+	one := &reply{in: 12, out: 5, header: http.Header{}}
+	all := []*reply{one}
+	for line := range strings.Lines(file) {
+		line = strings.TrimSuffix(line, "\n")
+		word, rest, _ := strings.Cut(line, " ")
+		switch word {
+		case "", "#":
+		case "--":
+			one = &reply{in: 12, out: 5, header: http.Header{}}
+			all = append(all, one)
+		case "when":
+			one.when = rest
+		case "think":
+			signature, text, _ := strings.Cut(rest, " ")
+			one.parts = append(one.parts, said{kind: "think", text: text, signature: signature})
+		case "say":
+			text := unquote(ts, rest)
+			if n := len(one.parts); n > 0 && one.parts[n-1].kind == "say" {
+				one.parts[n-1].text += text
+				one.parts[n-1].pieces = append(one.parts[n-1].pieces, text)
+				continue
+			}
+			one.parts = append(one.parts, said{kind: "say", text: text, pieces: []string{text}})
+		case "call":
+			f := strings.SplitN(rest, " ", 3)
+			one.parts = append(one.parts, said{kind: "call", id: f[0], name: f[1], text: f[2]})
+		case "stop":
+			one.stop = rest
+		case "usage":
+			_, err := fmt.Sscan(rest, &one.in, &one.out)
+			ts.Check(err)
+		case "cut", "hang":
+			one.ending = word
+		case "raw":
+			one.ending, one.raw = word, unquote(ts, rest)
+		case "status":
+			n, err := strconv.Atoi(rest)
+			ts.Check(err)
+			one.status = n
+		case "header":
+			name, value, _ := strings.Cut(rest, ": ")
+			one.header.Set(name, value)
+		case "body":
+			one.body += unquote(ts, rest)
+		case "always":
+			one.always = true
+		default:
+			ts.Fatalf("a reply cannot hold %q", line)
+		}
+	}
+	return all
+}
+
+func (s *modelServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	one, wrong := s.take(r, body)
+	if wrong != "" {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(400)
+		fmt.Fprintf(w, `{"error":{"type":"invalid_request_error","message":%q}}`, "NOT ACCEPTABLE: "+wrong)
+		return
+	}
+	if one.status != 0 {
+		for name, values := range one.header {
+			w.Header()[name] = values
+		}
+		w.WriteHeader(one.status)
+		io.WriteString(w, one.body)
+		return
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	for _, event := range s.wire.stream(s.name, one) {
+		io.WriteString(w, event)
+		w.(http.Flusher).Flush()
+	}
+	if one.ending == "hang" {
+		<-r.Context().Done()
+	}
+}
+
+// take checks a request and finds the reply to it.
+func (s *modelServer) take(r *http.Request, body []byte) (*reply, string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.requests = append(s.requests, brief(body))
+	newest, err := s.check(r, body)
+	if err != nil {
+		s.wrong = append(s.wrong, err.Error())
+		return nil, err.Error()
+	}
+	for _, one := range s.replies {
+		if one.used || one.when != "" && !strings.Contains(newest, one.when) {
+			continue
+		}
+		one.used = !one.always
+		if one.status == 0 && one.ending == "" {
+			s.owe(one)
+		}
+		return one, ""
+	}
+	return nil, "no reply is left for " + newest
+}
+
+var toolName = regexp.MustCompile(`"name":"(\w+)"`)
+
+// brief is a request of whose tools only the names are left, as offered: their
+// descriptions hold many words that one may look for.
+func brief(body []byte) string {
+	var q map[string]json.RawMessage
+	if json.Unmarshal(body, &q) != nil {
+		return string(body)
+	}
+	var names []string
+	for _, m := range toolName.FindAllSubmatch(q["tools"], -1) {
+		names = append(names, string(m[1]))
+	}
+	delete(q, "tools")
+	q["offered"], _ = json.Marshal(names)
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(q); err != nil {
+		return string(body)
+	}
+	return out.String()
+}
+
+// owe remembers which signatures must come back with which words of ours.
+func (s *modelServer) owe(one *reply) {
+	if !s.wire.signs {
+		return
+	}
+	signature := ""
+	for _, p := range one.parts {
+		switch {
+		case p.kind == "think":
+			signature = p.signature
+		case p.kind == "call" && signature != "":
+			s.debts[p.id] = signature
+		}
+	}
+}
+
+// asked demands a text in a request, as it stands there.
+func asked(ts *testscript.TestScript, neg bool, args []string) {
+	s := serverOf(ts)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	found := false
+	for i, body := range s.requests {
+		if args[0] == "any" || args[0] == "last" && i == len(s.requests)-1 || args[0] == strconv.Itoa(i+1) {
+			found = found || strings.Contains(body, args[1])
+		}
+	}
+	if len(s.requests) == 0 {
+		ts.Fatalf("nothing was asked")
+	}
+	if n, err := strconv.Atoi(args[0]); err == nil && n > len(s.requests) {
+		ts.Fatalf("there were only %d requests", len(s.requests))
+	}
+	if found == neg {
+		var all bytes.Buffer
+		for i, body := range s.requests {
+			fmt.Fprintf(&all, "%d: %.1500s\n", i+1, body)
+		}
+		ts.Fatalf("%q in request %s: %v, of\n%s", args[1], args[0], found, all.Bytes())
+	}
+}
+
+// requestsAre demands how many requests came, and that all were acceptable.
+func requestsAre(ts *testscript.TestScript, _ bool, args []string) {
+	s := serverOf(ts)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if got := strconv.Itoa(len(s.requests)); got != args[0] {
+		ts.Fatalf("%s requests came", got)
+	}
+	for _, w := range s.wrong {
+		ts.Fatalf("a request was not acceptable: %s", w)
+	}
+}
+
+// printedPlainly demands that neither output of the last command holds anything
+// that a terminal would obey.
+func printedPlainly(ts *testscript.TestScript, _ bool, _ []string) {
+	for _, name := range []string{"stdout", "stderr"} {
+		if out := ts.ReadFile(name); text.Safe(out) != out {
+			ts.Fatalf("%s would drive a terminal: %q", name, out)
+		}
+	}
+}
+
+// jsonLast is json for the last of several lines, each of which must be JSON.
+func jsonLast(ts *testscript.TestScript, neg bool, args []string) {
+	for line := range strings.Lines(ts.ReadFile("stdout")) {
+		if !json.Valid([]byte(line)) {
+			ts.Fatalf("a line is no JSON: %s", line)
+		}
+	}
+	all := lines(ts)
+	if len(all) == 0 {
+		ts.Fatalf("nothing was printed")
+	}
+	compare(ts, neg, all[len(all)-1], args)
+}

@@ -1,0 +1,294 @@
+package control
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"ramet/internal/agent"
+	"ramet/internal/bus"
+	"ramet/internal/history"
+	"ramet/internal/id"
+	"ramet/internal/llm"
+	"ramet/internal/llm/script"
+	"ramet/internal/loop"
+	"ramet/internal/proc"
+	"ramet/internal/registry"
+	"ramet/internal/store"
+	"ramet/internal/store/sqlite"
+	"ramet/internal/tool"
+)
+
+// patience bounds every wait for a fact.
+const patience = 30 * time.Second
+
+// otherProcess says what this process is to be instead of a test.
+const otherProcess = "RAMET_CONTROL_TEST"
+
+func TestMain(m *testing.M) {
+	if role := os.Getenv(otherProcess); role != "" {
+		if err := other(role); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// orders are what another process is told.
+type orders struct {
+	Home, DB string
+	Replies  string // of its scripted model; gates are named pipes
+}
+
+// other is a kernel in a process of its own, which runs until its input ends.
+func other(role string) error {
+	var o orders
+	if err := json.Unmarshal([]byte(role), &o); err != nil {
+		return err
+	}
+	ctx := context.Background()
+	s, err := sqlite.Open(ctx, o.DB, sqlite.Options{Cwd: "/"})
+	if err != nil {
+		return err
+	}
+	server, err := Listen(At(o.Home, o.DB))
+	if err != nil {
+		return err
+	}
+	k, err := newKernel(ctx, s, server.Owner, o.Replies, script.Pipe)
+	if err != nil {
+		return err
+	}
+	server.Serve(k, &k.Events)
+	fmt.Println(server.Owner)
+	io.Copy(io.Discard, os.Stdin)
+	server.Finish(ctx)
+	k.Stop()
+	server.Close()
+	return s.Close()
+}
+
+// allow permits everything.
+type allow struct{}
+
+func (allow) Decide(context.Context, tool.Spec, tool.Call) (tool.Grant, error) { return tool.Free, nil }
+
+func newKernel(ctx context.Context, s *store.Store, owner, replies string, gate script.Gate) (*proc.Kernel, error) {
+	model, err := script.Parse(replies, gate)
+	if err != nil {
+		return nil, err
+	}
+	return proc.Start(ctx, proc.Options{
+		Store: s, Owner: owner, Guard: allow{},
+		Model: func(agent.Agent, llm.Ref) (proc.Model, error) {
+			return proc.Model{Ref: llm.Ref{Vendor: "script", Name: "test"}, Info: llm.Model{Name: "test"}, Provider: model}, nil
+		},
+		Tools:  func(agent.Agent) (tool.Box, error) { return nil, nil },
+		System: func(agent.Agent) ([]llm.Message, error) { return proc.System(), nil },
+		Gone:   func(string) bool { return false },
+		Tell:   func(context.Context, ...registry.Ring) {},
+	})
+}
+
+// bench is a workspace where kernels meet.
+type bench struct {
+	t     *testing.T
+	home  string
+	db    string
+	place Place
+	store *store.Store
+	zero  agent.Agent
+	gates script.Gates
+}
+
+func newBench(t *testing.T) *bench { return newBenchAt(t, t.TempDir()) }
+
+func newBenchAt(t *testing.T, home string) *bench {
+	t.Helper()
+	b := &bench{t: t, home: home, db: filepath.Join(t.TempDir(), "ramet.db")}
+	s, err := sqlite.Open(t.Context(), b.db, sqlite.Options{Cwd: "/"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.store, b.place = s, At(home, b.db)
+	t.Cleanup(func() {
+		if _, err := s.Audit(context.Background(), nil); err != nil {
+			t.Errorf("verify: %v", err)
+		}
+		s.Close()
+	})
+	if b.zero, err = s.Zero(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// served is a kernel of this process with its socket.
+type served struct {
+	*proc.Kernel
+	server *Server
+}
+
+func (b *bench) serve(replies string) *served {
+	b.t.Helper()
+	return b.serveAs(replies, func(k *proc.Kernel) Kernel { return k })
+}
+
+// serveAs lets a test stand between the socket and the kernel.
+func (b *bench) serveAs(replies string, as func(*proc.Kernel) Kernel) *served {
+	b.t.Helper()
+	server, err := Listen(b.place)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	k, err := newKernel(b.t.Context(), b.store, server.Owner, replies, b.gates.Wait)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	server.Serve(as(k), &k.Events)
+	b.t.Cleanup(func() {
+		k.Stop()
+		server.Close()
+	})
+	return &served{k, server}
+}
+
+func (b *bench) dial(owner string) *Client {
+	b.t.Helper()
+	c, err := b.place.Dial(b.t.Context(), owner)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return c
+}
+
+// process is another process with a kernel.
+type process struct {
+	owner string
+	cmd   *exec.Cmd
+	ended chan struct{}
+	quit  func()
+}
+
+func (b *bench) process(replies string) *process {
+	b.t.Helper()
+	role, err := json.Marshal(orders{b.home, b.db, replies})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	p := &process{cmd: exec.Command(exe), ended: make(chan struct{})}
+	p.cmd.Env = append(os.Environ(), otherProcess+"="+string(role))
+	p.cmd.Stderr = os.Stderr
+	in, err1 := p.cmd.StdinPipe()
+	out, err2 := p.cmd.StdoutPipe()
+	if err1 != nil || err2 != nil {
+		b.t.Fatal(err1, err2)
+	}
+	if err := p.cmd.Start(); err != nil {
+		b.t.Fatal(err)
+	}
+	p.quit = func() { in.Close() }
+	said, err := bufio.NewReader(out).ReadString('\n')
+	go func() {
+		p.cmd.Wait() // how it ended is no matter
+		close(p.ended)
+	}()
+	b.t.Cleanup(func() { p.kill() })
+	if err != nil {
+		b.t.Fatalf("the other process said %q: %v", said, err)
+	}
+	p.owner = strings.TrimSpace(said)
+	return p
+}
+
+// kill ends it without a word.
+func (p *process) kill() {
+	p.cmd.Process.Signal(syscall.SIGKILL)
+	<-p.ended
+}
+
+// pipe makes a gate for another process.
+func (b *bench) pipe() (path string, open func()) {
+	b.t.Helper()
+	path = filepath.Join(b.t.TempDir(), "gate")
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		b.t.Fatal(err)
+	}
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.t.Cleanup(func() { f.Close() })
+	return path, func() {
+		if _, err := f.Write([]byte("x")); err != nil {
+			b.t.Error(err)
+		}
+	}
+}
+
+// child forks one behind everybody's back.
+func (b *bench) child(name string) agent.Agent {
+	b.t.Helper()
+	born, err := b.store.Fork(b.t.Context(), registry.Fork{Parent: b.zero.ID, Claim: agent.Passing(),
+		Children: []registry.Child{{ID: id.NewAgent(), Name: name}}})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return born[0]
+}
+
+// kinds are those of an agent's own entries.
+func (b *bench) kinds(a id.Agent) []string {
+	b.t.Helper()
+	var out []string
+	for e, err := range b.store.QueryRange(b.t.Context(), history.Range{Agent: a, End: history.NoLimit}, history.Selection{}) {
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		out = append(out, string(e.Kind))
+	}
+	return out
+}
+
+func (b *bench) expect(a id.Agent, want ...string) {
+	b.t.Helper()
+	if got := b.kinds(a); !slices.Equal(got, want) {
+		b.t.Errorf("history %q, want %q", got, want)
+	}
+}
+
+// until returns when an event came.
+func until(t *testing.T, events *bus.Bus[loop.Event], want func(loop.Event) bool) (wait func()) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	seen, enough := events.Subscribe(ctx)
+	return func() {
+		t.Helper()
+		defer cancel()
+		defer enough()
+		for e := range seen {
+			if want(e) {
+				return
+			}
+		}
+		t.Fatal("it never happened")
+	}
+}

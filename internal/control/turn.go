@@ -1,0 +1,103 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+
+	"ramet/internal/bus"
+	"ramet/internal/fault"
+	"ramet/internal/id"
+	"ramet/internal/loop"
+	"ramet/internal/proc"
+)
+
+type execRequest struct {
+	Agent  id.Agent
+	Prompt proc.Prompt
+	Wait   bool // for the tasks of children too
+}
+
+// exec runs a turn and streams what happens to the agent and its offspring. The
+// turn is stopped when the client goes away.
+func (s *Server) exec(k Kernel, events *bus.Bus[loop.Event], w http.ResponseWriter, r *http.Request) {
+	in, err := read[execRequest](w, r)
+	if err == nil {
+		err = s.enter()
+	}
+	if err != nil {
+		refuse(w, err)
+		return
+	}
+	defer s.leave()
+	seen, enough := events.Subscribe(r.Context())
+	defer enough()
+	turn, err := k.Exec(r.Context(), in.Agent, in.Prompt)
+	if err != nil {
+		refuse(w, err)
+		return
+	}
+	go func() {
+		defer enough()
+		turn.Wait() // how it ended is an event
+		if in.Wait {
+			turn.Tasks(r.Context())
+		}
+	}()
+	flush, out := http.NewResponseController(w), encoder(w)
+	w.Header().Set(turnHeader, strconv.FormatInt(turn.ID(), 10))
+	family := Family{in.Agent: true}
+	for e := range seen {
+		if !family.Knows(e) {
+			continue
+		}
+		if err := errors.Join(out.Encode(Format(e)), flush.Flush()); err != nil {
+			return
+		}
+	}
+}
+
+// enter begins a turn that somebody asked for, if one may begin.
+func (s *Server) enter() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ending {
+		return fault.New(fault.Leased, "the kernel %s is ending", s.Owner).WithHint("try again")
+	}
+	s.turns++
+	return nil
+}
+
+func (s *Server) leave() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.turns--; s.turns == 0 && s.last {
+		s.end()
+	}
+}
+
+// Finish returns when every turn that others asked for is over, or ctx ends. From
+// then on no new one is taken; everything else is answered until Close.
+func (s *Server) Finish(ctx context.Context) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.last = true; s.turns == 0 {
+		s.end()
+	}
+	s.mu.Unlock()
+	select {
+	case <-s.none:
+	case <-ctx.Done():
+	}
+	s.mu.Lock()
+	s.end()
+}
+
+// end lets no turn begin; the caller has the mutex.
+func (s *Server) end() {
+	if !s.ending {
+		s.ending = true
+		close(s.none)
+	}
+}
