@@ -111,6 +111,9 @@ func (s *session) exec(c *cobra.Command, f execFlags, args []string) error {
 		if _, err := history.Say(history.User, prompt.Text); err != nil {
 			return err
 		}
+		if strings.TrimSpace(prompt.Text) == "" {
+			return fault.New(fault.InvalidText, "the prompt is blank").WithHint("say something, or --continue")
+		}
 	}
 	request := KernelRequest{Cwd: f.cwd, NoTools: f.noTools}
 	for _, text := range f.allow {

@@ -42,15 +42,23 @@ func Run(ctx context.Context, t Turn, c *Conversation) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
-	if c.State() == Idle {
-		return Outcome{}, fault.New(fault.Conflict, "there is nothing to answer: the model said the last word").
-			WithHint("say something first")
+	if err := c.Answerable(); err != nil {
+		return Outcome{}, err
 	}
 	err = r.steps(ctx)
 	if err != nil && ctx.Err() != nil && !lost(err) && !storage(err) {
 		err = r.close(ctx)
 	}
 	return r.out, err
+}
+
+// Answerable refuses a conversation in which nothing waits for an answer: CONFLICT.
+func (c *Conversation) Answerable() error {
+	if c.State() == Open {
+		return nil
+	}
+	return fault.New(fault.Conflict, "there is nothing to answer: the model said the last word").
+		WithHint("say something first")
 }
 
 func begin(t Turn, c *Conversation) (*turn, error) {

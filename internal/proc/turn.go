@@ -36,6 +36,9 @@ func (p *process) turn(ctx context.Context, j *job) (loop.Outcome, error) {
 	if err := p.begin(ctx, a, claim, j); err != nil {
 		return loop.Outcome{}, err
 	}
+	if err := p.talk.Answerable(); err != nil && j.only == nil {
+		return loop.Outcome{}, err
+	}
 	k.Events.Publish(loop.Event{Type: loop.TurnStarted, Agent: p.id, Turn: j.number, Text: t.Ref.String()})
 	outcome, err := p.run(ctx, a, claim, t, j)
 	p.report(ctx, a, j, outcome, err)
