@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -29,6 +30,11 @@ type withServer struct{ m *testing.M }
 
 // Run stops the PostgreSQL server that a test may have started.
 func (w withServer) Run() int {
+	defer func() {
+		if builtDir != "" {
+			os.RemoveAll(builtDir)
+		}
+	}()
 	if underRace {
 		defer preferPlain()()
 	}
@@ -59,6 +65,26 @@ func buildTo(exe string) error {
 	}
 	return nil
 }
+
+// builtBinary tells a test that runs once more in another process where it is.
+const builtBinary = "RAMET_TEST_BINARY"
+
+// built builds the real binary on first use, for all tests that want it; it is
+// removed when they have ended.
+var (
+	builtDir string
+	built    = sync.OnceValues(func() (exe string, err error) {
+		if exe = os.Getenv(builtBinary); exe != "" {
+			return exe, nil
+		}
+		if builtDir, err = os.MkdirTemp("", "ramet-built-"); err != nil {
+			return "", err
+		}
+		exe = filepath.Join(builtDir, "ramet")
+		os.Setenv(builtBinary, exe)
+		return exe, buildTo(exe)
+	})
+)
 
 // ramet is cmd/ramet, which nobody may import.
 func ramet() {

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"ramet/internal/agent"
+	"ramet/internal/history"
 	"ramet/internal/id"
 	"ramet/internal/loop"
 )
@@ -14,8 +15,15 @@ import (
 // point. It is a cache of replay; what it holds never changes.
 type memory struct {
 	mu      sync.Mutex
-	parents map[id.Agent]*loop.Conversation
+	parents map[id.Agent]remembered
 	order   []id.Agent // oldest first
+}
+
+// remembered is a conversation that is whole up to an entry. That need not be a
+// message: a turn ends with what it cost, and the conversation does not know of it.
+type remembered struct {
+	talk *loop.Conversation
+	upTo id.Message
 }
 
 // maxParents bounds how many parents are remembered.
@@ -24,27 +32,27 @@ const maxParents = 32
 func (m *memory) get(parent id.Agent, at id.Message) (*loop.Conversation, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	c := m.parents[parent]
-	if c == nil || c.Last() < at {
+	known := m.parents[parent]
+	if known.talk == nil || known.upTo < at {
 		return nil, false
 	}
-	return c.Fork(at)
+	return known.talk.Fork(at)
 }
 
-func (m *memory) put(parent id.Agent, c *loop.Conversation) {
+func (m *memory) put(parent id.Agent, c *loop.Conversation, upTo id.Message) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.parents == nil {
-		m.parents = map[id.Agent]*loop.Conversation{}
+		m.parents = map[id.Agent]remembered{}
 	}
-	if m.parents[parent] == nil {
+	if m.parents[parent].talk == nil {
 		m.order = append(m.order, parent)
 		if len(m.order) > maxParents {
 			delete(m.parents, m.order[0])
 			m.order = m.order[1:]
 		}
 	}
-	m.parents[parent] = c
+	m.parents[parent] = remembered{c, upTo}
 }
 
 // Forget drops everything remembered: a redaction took content away. Turns that
@@ -83,16 +91,30 @@ func (p *process) recall(ctx context.Context, a agent.Agent) error {
 			return err
 		}
 	}
-	c, err := replay(ctx, k.Store, p.id)
+	talk, err := k.restore(ctx, p.id)
 	if err != nil {
 		return err
 	}
-	p.talk, err = loop.NewConversation(ctx, c, k.Store.Blob)
-	if err != nil || a.IsZero() {
-		return err
+	if p.talk = talk; a.IsZero() {
+		return nil
 	}
 	if prefix, ok := p.talk.Fork(a.ForkMessage); ok {
-		k.memory.put(a.Parent, prefix)
+		k.memory.put(a.Parent, prefix, a.ForkMessage)
 	}
 	return nil
+}
+
+// restore reads the conversation of an agent as it is at one moment.
+func (k *Kernel) restore(ctx context.Context, a id.Agent) (*loop.Conversation, error) {
+	var reader *loop.Reader
+	var outline history.Outline
+	err := k.Store.View(ctx, func(log history.Log) (err error) {
+		reader = loop.NewReader()
+		outline, err = history.Recall(ctx, log, a, reader.Take)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return reader.Conversation(ctx, &outline, k.Store.Blob)
 }

@@ -2,6 +2,7 @@ package proc
 
 import (
 	"context"
+	"errors"
 
 	"ramet/internal/agent"
 	"ramet/internal/fault"
@@ -43,7 +44,8 @@ type job struct {
 	task   bool   // a letter tells the parent how it ended
 	family *tally // the tasks that come from one prompt
 	only   func(context.Context, loop.Turn, *loop.Conversation) error
-	done   chan result
+	done   chan struct{} // closed when result is set
+	result result
 }
 
 type result struct {
@@ -102,7 +104,8 @@ func (p *process) over(j *job, o loop.Outcome, err error) {
 }
 
 func (j *job) finish(k *Kernel, o loop.Outcome, err error) {
-	j.done <- result{o, err}
+	j.result = result{o, err}
+	close(j.done)
 	if j.task {
 		j.family.done()
 	}
@@ -124,6 +127,9 @@ func (p *process) do(j *job) {
 	default:
 	}
 	outcome, err := p.turn(ctx, j)
+	if err != nil && ctx.Err() != nil {
+		err = stopped(ctx, err)
+	}
 	p.kernel.mu.Lock()
 	p.stop, p.ended, p.doing, p.tasked = nil, nil, "", false
 	p.kernel.mu.Unlock()
@@ -132,13 +138,29 @@ func (p *process) do(j *job) {
 	j.finish(p.kernel, outcome, err)
 }
 
+// stopped is the error of a turn whose context ended. What only says that it did
+// gives way to why it did.
+func stopped(ctx context.Context, err error) error {
+	if f, told := fault.Of(err); told && f.Code != fault.Cancelled && f.Code != fault.Interrupted {
+		return err
+	}
+	cause := context.Cause(ctx)
+	switch f, told := fault.Of(cause); {
+	case told && f.Code != fault.Cancelled:
+		return cause
+	case errors.Is(cause, context.DeadlineExceeded):
+		return llm.Ended(ctx)
+	}
+	return err
+}
+
 // submit puts a job into an inbox.
 func (k *Kernel) submit(a id.Agent, j *job) error {
 	p, err := k.process(a)
 	if err != nil {
 		return err
 	}
-	j.done, j.number = make(chan result, 1), k.turns.Add(1)
+	j.done, j.number = make(chan struct{}), k.turns.Add(1)
 	if j.family == nil {
 		j.family = &tally{}
 	}
@@ -184,9 +206,10 @@ func (k *Kernel) Exec(ctx context.Context, a id.Agent, prompt Prompt) (*Turn, er
 // ID is the number of the turn in its events.
 func (t *Turn) ID() int64 { return t.job.number }
 
-// Wait returns when the turn is over. It is called once.
+// Wait returns when the turn is over.
 func (t *Turn) Wait() (loop.Outcome, error) {
-	r := <-t.job.done // a turn ends soon after its context does
+	<-t.job.done // a turn ends soon after its context does
+	r := t.job.result
 	if r.err != nil && t.job.ctx.Err() != nil && (fault.Is(r.err, fault.Cancelled) || fault.Is(r.err, fault.Interrupted)) {
 		return r.outcome, llm.Ended(t.job.ctx)
 	}

@@ -190,7 +190,7 @@ func (p *process) mend(ctx context.Context) ([]history.Draft, error) {
 // run makes attempts until one ends without a panic, or there were too many.
 func (p *process) run(ctx context.Context, a agent.Agent, claim agent.Claim, t loop.Turn, j *job) (loop.Outcome, error) {
 	for {
-		outcome, err, broken := p.attempt(ctx, t, j)
+		outcome, broken, err := p.attempt(ctx, t, j)
 		if broken == nil {
 			return outcome, err
 		}
@@ -229,17 +229,17 @@ func (p *process) pickUp(ctx context.Context, claim agent.Claim, why string) err
 	return p.append(ctx, claim, append(drafts, note)...)
 }
 
-func (p *process) attempt(ctx context.Context, t loop.Turn, j *job) (outcome loop.Outcome, err error, broken any) {
+func (p *process) attempt(ctx context.Context, t loop.Turn, j *job) (outcome loop.Outcome, broken any, err error) {
 	defer func() {
 		if broken = recover(); broken != nil {
 			p.kernel.Events.Publish(loop.Event{Type: loop.Note, Agent: p.id, Text: fmt.Sprintf("the turn broke: %v", broken), Err: stack(debug.Stack())})
 		}
 	}()
 	if j.only != nil {
-		return loop.Outcome{}, j.only(ctx, t, p.talk), nil
+		return loop.Outcome{}, nil, j.only(ctx, t, p.talk)
 	}
 	outcome, err = loop.Run(ctx, t, p.talk)
-	return outcome, err, nil
+	return outcome, nil, err
 }
 
 // stack is where a turn broke, for those who look at events.

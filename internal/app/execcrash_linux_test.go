@@ -1,0 +1,326 @@
+package app_test
+
+import (
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// The real binary runs a turn and is killed with SIGKILL at many points. After
+// each: the next turn begins at once, all links hold, what was acknowledged is
+// there, every call has one result, what was shown for a second is kept, and no
+// process of a tool is alive.
+
+// seed makes the points the same in every run; RAMET_SOAK draws more of them.
+const seed = 20260611
+
+func points() int {
+	if os.Getenv("RAMET_SOAK") != "" {
+		return 1000
+	}
+	return 20
+}
+
+// stubborn is a command line that leaves behind what is hard to end: a double fork
+// in a session of its own that ignores every signal that can be ignored, one under
+// nohup, one that is stopped.
+const stubborn = `(setsid sh -c 'trap \"\" TERM HUP INT QUIT; while :; do sleep 1000; done' &); ` +
+	`nohup sh -c '(sleep 1000 &)' >/dev/null 2>&1 & (sh -c 'kill -STOP $$' &); `
+
+// toolLoop is a script of many lines. Its commands leave something behind; the last
+// one ends with a command of one's choice.
+func toolLoop(t *testing.T, s *stage, leave, last string) string {
+	call := func(text, command string) string {
+		return `{"steps": [{"text": "` + text + ` "}, {"text": "then "}, {"call": "bash", "args": {"command": "` + command + `"}}]}`
+	}
+	return s.script(t,
+		call("one", leave+`echo up; seq 200`),
+		call("two", leave+`echo up; exec false`),
+		`{"steps": [{"call": "bash", "args": {"command": "`+leave+`echo a"}}, {"call": "list", "args": {"path": "."}}, {"call": "list", "args": {"path": "."}}]}`,
+		call("three", leave+`echo last; `+last),
+		`{"steps": [{"text": "the end"}]}`)
+}
+
+const (
+	toolLoopSays = "one then two then three then the end"
+	forever      = "exec sleep 1000"
+)
+
+func TestAKilledToolLoopGoesOnSoak(t *testing.T) {
+	t.Parallel()
+	exe := binary(t)
+	s := newStage(t, exe)
+	r := s.exec(t, "--model", toolLoop(t, s, stubborn, forever), "go")
+	r.need(t, "the last call", prints("last"))
+	if len(s.survivors()) < 5 {
+		t.Fatalf("there is nothing to kill: %v", s.survivors())
+	}
+	at := r.kill()
+	last := len(r.all())
+	if err := s.recovered(t, r, at, toolLoopSays); err != nil {
+		t.Fatalf("killed at the end: %v", err)
+	}
+	sample(t, 3, points(), func(t *testing.T, random *rand.Rand) error {
+		s := newStage(t, exe)
+		n, later := random.IntN(last), time.Duration(random.IntN(4000))*time.Microsecond
+		r := s.exec(t, "--model", toolLoop(t, s, stubborn, forever), "go")
+		if !r.until(func(i int, _ seen) bool { return i == n }) && n < last/2 { // output may come in fewer pieces
+			return fmt.Errorf("line %d never came:%s\n%s", n, r.told(), &r.stderr)
+		}
+		<-time.After(later) // this is the point, not a wait for anything
+		at := r.kill()
+		return wrap(s.recovered(t, r, at, toolLoopSays), "killed %s after line %d", later, n)
+	})
+}
+
+// strace kills as ramet enters the n-th call of one kind on one of its threads.
+func TestATurnKilledAtAWriteGoesOnSoak(t *testing.T) {
+	t.Parallel()
+	exe := binary(t)
+	var kills atomic.Int64
+	sample(t, 2, points()/2, func(t *testing.T, random *rand.Rand) error {
+		s := newStage(t, exe)
+		s.must(t, "ps") // the workspace is there
+		call, n := "pwrite64", 1+random.IntN(60)
+		if random.IntN(2) == 0 {
+			call, n = "fsync", 1+random.IntN(25)
+		}
+		tamper := fmt.Sprintf("inject=%s:signal=KILL:when=%d", call, n)
+		cmd := s.wrapped([]string{"strace", "-f", "-qq", "-o", os.DevNull, "-e", "trace=" + call, "-e", tamper},
+			"exec", "--json", "--allow", "bash", "--model", toolLoop(t, s, "(setsid sleep 1000 &); ", "true"), "go")
+		cmd.Env = append(cmd.Env, "GOMAXPROCS=1") // most calls on one thread
+		r := s.begin(t, cmd)
+		if !r.ends() {
+			return fmt.Errorf("it does not end:%s", r.told())
+		}
+		switch state := cmd.ProcessState; {
+		case !state.Exited():
+			kills.Add(1)
+		case state.ExitCode() != 0:
+			return fmt.Errorf("exit code %d:%s\n%s", state.ExitCode(), r.told(), &r.stderr)
+		}
+		return wrap(s.recovered(t, r, time.Now(), toolLoopSays), "killed at %s %d", call, n)
+	})
+	if kills.Load() == 0 {
+		t.Error("nothing was killed")
+	}
+	t.Logf("%d kills", kills.Load())
+}
+
+// Not beside other tests: a second is a second of this machine.
+func TestAKilledReplyIsKeptSoak(t *testing.T) {
+	exe := binary(t)
+	sample(t, 7, points(), func(t *testing.T, random *rand.Rand) error {
+		s := newStage(t, exe)
+		path, gate := s.pipe(t)
+		steps, says := []string{}, ""
+		for n := range 400 {
+			piece := fmt.Sprintf("piece %d. ", n)
+			says += piece
+			steps = append(steps, `{"text": "`+piece+`"}`, `{"wait": "`+path+`"}`)
+		}
+		r := s.exec(t, "--model", s.script(t, `{"steps": [`+strings.Join(steps, ", ")+`]}`), "tell me")
+		if !r.until(func(_ int, l seen) bool { return l.Type == "text_delta" }) {
+			return fmt.Errorf("no text came:%s\n%s", r.told(), &r.stderr)
+		}
+		length := time.Duration(random.IntN(2400)) * time.Millisecond
+		ends := time.After(length)
+		for tick := time.Tick(8 * time.Millisecond); ; {
+			select {
+			case <-tick:
+				gate.Write([]byte("."))
+				continue
+			case <-ends:
+			}
+			break
+		}
+		at := r.kill()
+		return wrap(s.recovered(t, r, at, says), "killed after %s", length)
+	})
+}
+
+// sample runs a trial at all points, a few at a time.
+func sample(t *testing.T, width, times int, trial func(*testing.T, *rand.Rand) error) {
+	t.Helper()
+	var work sync.WaitGroup
+	slots := make(chan struct{}, width)
+	for n := range times {
+		slots <- struct{}{}
+		if t.Failed() {
+			break
+		}
+		work.Go(func() {
+			defer func() { <-slots }()
+			t.Run(fmt.Sprint(n), func(t *testing.T) {
+				if err := trial(t, rand.New(rand.NewPCG(seed, uint64(n)))); err != nil {
+					t.Errorf("seed %d, point %d: %v", seed, n, err)
+				}
+			})
+		})
+	}
+	work.Wait()
+}
+
+func wrap(err error, format string, args ...any) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf(format+": %w", append(args, err)...)
+}
+
+// recovered checks everything that is promised after a kill at that time, of a turn
+// in which the model says that.
+func (s *stage) recovered(t *testing.T, r *running, at time.Time, says string) error {
+	if err := s.quiet(5 * time.Second); err != nil {
+		return err
+	}
+	next := s.ramet("exec", "--model", s.script(t, `{"steps": [{"text": "I am back."}]}`), "and now?")
+	if next.code != 0 || next.stdout != "I am back.\n" {
+		return fmt.Errorf("the next turn: exit code %d\n%s%s", next.code, next.stdout, next.stderr)
+	}
+	if out := s.ramet("verify"); out.code != 0 {
+		return fmt.Errorf("verify: exit code %d\n%s%s", out.code, out.stdout, out.stderr)
+	}
+	all, err := s.history("0")
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(acknowledged(r, all), answered(all), kept(r, all, at, says)); err != nil {
+		return fmt.Errorf("%w\nshown:%s\nkept: %+v", err, r.told(), all)
+	}
+	return nil
+}
+
+// acknowledged checks that every entry of the agent that was shown is in its history.
+func acknowledged(r *running, all []entry) error {
+	hashes := map[string]bool{}
+	for _, e := range all {
+		hashes[e.Hash] = true
+	}
+	for _, l := range r.all() {
+		if l.Type == "entry" && string(l.Message.Agent) == all[0].Agent && !hashes[l.Message.Hash.String()] {
+			return fmt.Errorf("entry %d was shown and is lost", l.Message.ID)
+		}
+	}
+	return nil
+}
+
+// kept checks that text that was shown more than a second before the end stands
+// in the history, and nothing twice or unsaid.
+func kept(r *running, all []entry, at time.Time, says string) error {
+	var history, shown strings.Builder
+	for _, e := range all {
+		if e.Kind == "assistant" || e.Kind == "interrupted" {
+			history.WriteString(e.text())
+		}
+	}
+	had, _ := strings.CutSuffix(history.String(), "I am back.")
+	for _, l := range r.all() {
+		if l.Type == "text_delta" && at.Sub(l.at) > time.Second {
+			shown.WriteString(l.Text)
+		}
+	}
+	if !strings.HasPrefix(had, shown.String()) || !strings.HasPrefix(says, had) {
+		return fmt.Errorf("shown a second before the end: %q\nin the history: %q", shown.String(), had)
+	}
+	return nil
+}
+
+// Every verb that writes finds a usable agent after a kill, at once, and what was
+// shown is kept before it writes.
+func TestVerbsAfterAKill(t *testing.T) {
+	t.Parallel()
+	exe := binary(t)
+	for _, args := range [][]string{
+		{"append", "0", "hello"}, {"fork", "--name", "ada"}, {"clear", "0"}, {"mark", "0", "here"}, {"rename", "0", "root"},
+		{"rewind", "0", "--to", "2"}, {"redact", "0", "2"}, {"send", "0", "--from", "0", "hello"}, {"read", "0"},
+	} {
+		t.Run(args[0], func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t, exe)
+			path, _ := s.pipe(t)
+			s.must(t, "send", "0", "a letter")
+			model := s.script(t, `{"steps": [{"text": "Look. "}, {"call": "bash", "args": {"command": "echo up"}}]}`,
+				`{"steps": [{"text": "half a word "}, {"wait": "`+path+`"}]}`)
+			r := s.exec(t, "--model", model, "go")
+			r.need(t, "text", func(l seen) bool { return l.Type == "text_delta" && strings.Contains(l.Text, "half a word") })
+			if err := s.replyKept(); err != nil {
+				t.Fatal(err)
+			}
+			r.kill()
+			s.must(t, args...)
+			all, err := s.history("0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !slices.ContainsFunc(all, func(e entry) bool { return e.Kind == "interrupted" && strings.HasPrefix(e.text(), "half a word") }) {
+				t.Errorf("what was shown is lost: %+v", all)
+			}
+			s.must(t, "exec", "--model", s.script(t, `{"steps": [{"text": "I am back."}]}`), "and now?")
+			s.must(t, "verify")
+		})
+	}
+}
+
+// replyKept waits until what was shown is on the disk.
+func (s *stage) replyKept() error {
+	db, err := sql.Open("sqlite", s.db)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	for end := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
+		count := 0
+		err := db.QueryRow(`SELECT count(*) FROM replies`).Scan(&count)
+		if count > 0 || time.Now().After(end) {
+			return err
+		}
+	}
+}
+
+// The children of a killed process are found by the next one: each history is
+// closed, and each parent has a letter.
+func TestAKilledFamilyIsClosed(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, binary(t))
+	r := s.exec(t, "--model", office(t, s, 3), "begin")
+	r.toiling(t, 4)
+	at := r.kill()
+	if err := s.recovered(t, r, at, ""); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"0", "boss", "w0", "w1", "w2"} {
+		all, err := s.history(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		says := 0
+		for _, e := range all {
+			if e.Kind == "interrupted" {
+				says++
+			}
+		}
+		context, err := s.log(name)
+		if err == nil {
+			err = errors.Join(answered(context), acknowledged(r, all))
+		}
+		if err != nil || says != 1 {
+			t.Errorf("agent %s: %v, interrupted %d times: %+v", name, err, says, all)
+		}
+	}
+	for name, letters := range map[string]int{"0": 1, "boss": 3, "w0": 0} {
+		var box struct{ Letters []struct{ Preview string } }
+		if err := json.Unmarshal([]byte(s.must(t, "mail", name, "--json")), &box); err != nil || len(box.Letters) != letters {
+			t.Errorf("agent %s has not %d letters: %v %+v", name, letters, err, box)
+		}
+	}
+}

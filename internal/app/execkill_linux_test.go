@@ -1,0 +1,375 @@
+package app_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"ramet/internal/mounttest"
+)
+
+// office is a script in which agent 0 forks boss and waits for mail; boss forks
+// workers; boss and workers each run a command for ever.
+func office(t *testing.T, s *stage, workers int) string {
+	forks := make([]string, workers)
+	for i := range forks {
+		forks[i] = fmt.Sprintf(`{"call": "fork", "args": {"name": "w%d", "prompt": "toil"}}`, i)
+	}
+	toil := `[{"call": "bash", "args": {"command": "` + stubborn + `echo toiling; ` + forever + `"}}]`
+	return s.script(t,
+		`{"when": "begin", "steps": [{"call": "fork", "args": {"name": "boss", "prompt": "hire"}}]}`,
+		`{"when": "(boss) is your child", "steps": [{"call": "wait", "args": {"timeout": 600}}]}`,
+		`{"when": "unread, from", "steps": [{"call": "read_mail"}]}`,
+		`{"when": "was killed", "steps": [{"text": "so be it"}]}`,
+		`{"when": "hire", "steps": [`+strings.Join(forks, ", ")+`]}`,
+		`{"when": ") is your child", "steps": `+toil+`}`,
+		`{"when": "toil", "repeat": true, "steps": `+toil+`}`)
+}
+
+// toiling waits until that many agents run their commands.
+func (r *running) toiling(t *testing.T, count int) {
+	t.Helper()
+	at := map[string]bool{}
+	r.need(t, "everybody toils", func(l seen) bool {
+		if prints("toiling")(l) {
+			at[string(l.Agent)] = true
+		}
+		return len(at) == count
+	})
+}
+
+func TestNothingOfAKilledSubtreeRuns(t *testing.T) {
+	t.Parallel()
+	const workers = 63
+	s := newStage(t, binary(t))
+	r := s.exec(t, "--model", office(t, s, workers), "begin")
+	r.toiling(t, workers+1)
+	if n := len(s.survivors()); n < 4*(workers+1) {
+		t.Fatalf("only %d processes run", n)
+	}
+	began := time.Now()
+	told := s.must(t, "kill", "boss", "--cascade", "--reason", "enough", "--json")
+	left := s.survivors() // at once, but for agent 0
+	t.Logf("killed in %s", time.Since(began))
+	delete(left, r.cmd.Process.Pid)
+	if len(left) > 0 && r.cmd.ProcessState == nil {
+		t.Errorf("when kill returned these ran: %v", left)
+	}
+	var killed struct {
+		Killed []string
+	}
+	if err := json.Unmarshal([]byte(told), &killed); err != nil || len(killed.Killed) != workers+1 {
+		t.Fatalf("%v: %s", err, told)
+	}
+	r.end(t, 0)
+	if all := r.all(); all[len(all)-1].Outcome == nil || all[len(all)-1].Outcome.Text != "so be it" {
+		t.Errorf("agent 0 ended otherwise:%s", r.told())
+	}
+	for _, dead := range killed.Killed {
+		all, err := s.history(dead)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if last := all[len(all)-1]; last.Kind != "killed" {
+			t.Errorf("the history of %s ends with %+v", dead, last)
+		}
+	}
+	var box struct{ Letters []struct{ Body string } }
+	if err := json.Unmarshal([]byte(s.must(t, "mail", "--json")), &box); err != nil || len(box.Letters) != 1 {
+		t.Errorf("agent 0 has not one letter: %v %+v", err, box)
+	}
+	s.must(t, "verify")
+}
+
+func TestASignalEndsATurn(t *testing.T) {
+	t.Parallel()
+	for name, signal := range map[string]syscall.Signal{"INT": syscall.SIGINT, "TERM": syscall.SIGTERM} {
+		t.Run("tools/"+name, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t, binary(t))
+			r := s.exec(t, "--model", office(t, s, 3), "begin")
+			r.toiling(t, 4)
+			s.interrupted(t, r, signal, "0", "boss", "w0", "w1", "w2")
+		})
+		t.Run("reply/"+name, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t, binary(t))
+			path, _ := s.pipe(t)
+			r := s.exec(t, "--model", s.script(t, `{"steps": [{"text": "half a "}, {"wait": "`+path+`"}, {"text": "word"}]}`), "go")
+			r.need(t, "text", func(l seen) bool { return l.Type == "text_delta" })
+			s.interrupted(t, r, signal, "0")
+			all, err := s.history("0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !slices.ContainsFunc(all, func(e entry) bool { return e.Kind == "interrupted" && e.text() == "half a " }) {
+				t.Errorf("the reply was not kept: %+v", all)
+			}
+		})
+	}
+}
+
+// interrupted sends a signal, and checks what must be true when ramet has ended.
+func (s *stage) interrupted(t *testing.T, r *running, signal syscall.Signal, agents ...string) {
+	t.Helper()
+	began := time.Now()
+	if err := r.cmd.Process.Signal(signal); err != nil {
+		t.Fatal(err)
+	}
+	r.end(t, 130)
+	left := s.survivors()
+	t.Logf("ended after %s", time.Since(began))
+	if len(left) > 0 {
+		t.Errorf("it ended, and these run: %v", left)
+	}
+	for _, a := range agents {
+		all, err := s.history(a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		says := 0
+		for _, e := range all {
+			if e.Kind == "interrupted" {
+				says++
+			}
+		}
+		context, err := s.log(a)
+		if err == nil {
+			err = answered(context)
+		}
+		if err != nil || says != 1 {
+			t.Errorf("agent %s: %v, interrupted %d times: %+v", a, err, says, all)
+		}
+	}
+	s.must(t, "verify")
+	s.must(t, "exec", "--model", s.script(t, `{"steps": [{"text": "I am back."}]}`), "and now?")
+}
+
+func TestATurnOnAFullDisk(t *testing.T) {
+	t.Parallel()
+	exe := binary(t)
+	mounttest.Inside(t, func() {
+		s := newStage(t, exe)
+		disk := s.dir + "/disk"
+		if err := os.Mkdir(disk, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		mounttest.Small(t, disk, "700k")
+		s.db = disk + "/ramet.db"
+		noise := `{"repeat": true, "steps": [{"text": "more "}, {"call": "bash", "args": {"command": "` + stubborn + `head -c 9000 /dev/urandom | base64 -w 100"}}]}`
+		r := s.exec(t, "--model", s.script(t, noise), "go")
+		r.end(t, 6)
+		if r.code() != "STORAGE_FULL" || !strings.Contains(r.stderr.String(), "STORAGE_FULL") {
+			t.Errorf("it says%s\n%s", r.told(), &r.stderr)
+		}
+		if left := s.survivors(); len(left) > 0 {
+			t.Errorf("these run: %v", left)
+		}
+		s.must(t, "verify")
+		all, err := s.history("0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := acknowledged(r, all); err != nil {
+			t.Error(err)
+		}
+		back := s.script(t, `{"repeat": true, "steps": [{"text": "I am back."}]}`)
+		if err := syscall.Mount("", disk, "", syscall.MS_REMOUNT, "size=3m"); err != nil {
+			t.Fatal(err)
+		}
+		s.must(t, "exec", "--model", back, "and now?")
+		if all, err = s.history("0"); err != nil {
+			t.Fatal(err)
+		}
+		if err := answered(all); err != nil {
+			t.Error(err)
+		}
+		if err := acknowledged(r, all); err != nil {
+			t.Error(err)
+		}
+		s.must(t, "verify")
+	})
+}
+
+func TestTwoTurnsOfOneAgentAtOnce(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, binary(t))
+	s.must(t, "ps")
+	model := s.script(t, `{"repeat": true, "steps": [{"text": "yes"}, {"call": "bash", "args": {"command": "true"}}], "when": "prompt"}`,
+		`{"repeat": true, "steps": [{"text": "done"}]}`)
+	const many = 8
+	outs := make([]outcome, many)
+	var all sync.WaitGroup
+	for i := range outs {
+		all.Go(func() {
+			outs[i] = s.ramet("exec", "--model", model, "--allow", "bash", fmt.Sprintf("prompt %d", i))
+		})
+	}
+	all.Wait()
+	entries, err := s.history("0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, out := range outs {
+		count := 0
+		for _, e := range entries {
+			if e.Kind == "user" && e.text() == fmt.Sprintf("prompt %d", i) {
+				count++
+			}
+		}
+		switch {
+		case out.code == 0 && out.stdout == "done\n" && count == 1:
+		default:
+			t.Errorf("turn %d: exit code %d, %d times in the history\n%s%s", i, out.code, count, out.stdout, out.stderr)
+		}
+	}
+	if err := answered(entries); err != nil {
+		t.Error(err)
+	}
+	s.must(t, "verify")
+}
+
+func TestAStoppedHolderIsNotWaitedFor(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, binary(t))
+	path, gate := s.pipe(t)
+	r := s.exec(t, "--model", s.script(t, `{"steps": [{"text": "half a "}, {"wait": "`+path+`"}, {"text": "word"}]}`), "go")
+	r.need(t, "text", func(l seen) bool { return l.Type == "text_delta" })
+	r.stop(t)
+	began := time.Now()
+	model := s.script(t, `{"repeat": true, "steps": [{"text": "mine"}]}`)
+	out := s.ramet("exec", "--model", model, "let me")
+	t.Logf("exec: refused after %s: %s", time.Since(began), out.stderr)
+	if out.code != 4 || !strings.Contains(out.stderr, "error[LEASED]: ") || !strings.Contains(out.stderr, fmt.Sprintf(":%d:", r.cmd.Process.Pid)) {
+		t.Errorf("exit code %d: %s%s", out.code, out.stdout, out.stderr)
+	}
+	began = time.Now()
+	s.must(t, "send", "0", "a letter") // mail needs no holder
+	t.Logf("send: after %s", time.Since(began))
+	r.cmd.Process.Signal(syscall.SIGCONT)
+	gate.Write([]byte("."))
+	r.end(t, 0)
+	s.must(t, "exec", "--model", model, "now")
+	s.must(t, "verify")
+}
+
+// stop is SIGSTOP, and returns when it has stopped.
+func (r *running) stop(t *testing.T) {
+	t.Helper()
+	r.cmd.Process.Signal(syscall.SIGSTOP)
+	stat := fmt.Sprintf("/proc/%d/stat", r.cmd.Process.Pid)
+	for end := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
+		if text, _ := os.ReadFile(stat); strings.Contains(string(text), ") T ") {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatal("it does not stop")
+		}
+	}
+}
+
+// A holder that slept past its lease finds the agent taken, and writes nothing.
+func TestASleeperFindsItsAgentTaken(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, binary(t))
+	path, gate := s.pipe(t)
+	cmd := s.command("exec", "--json", "--model", s.script(t, `{"steps": [{"text": "half a "}, {"wait": "`+path+`"}, {"text": "word"}]}`), "go")
+	cmd.Env = append(cmd.Env, "RAMET_TEST_LEASE=1s")
+	r := s.begin(t, cmd)
+	r.need(t, "text", func(l seen) bool { return l.Type == "text_delta" })
+	r.stop(t)
+	model := s.script(t, `{"repeat": true, "steps": [{"text": "mine"}]}`)
+	for end := time.Now().Add(patience); ; {
+		out := s.ramet("exec", "--model", model, "let me")
+		if out.code == 0 {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatalf("never: %s", out.stderr)
+		}
+	}
+	before, err := s.history("0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.cmd.Process.Signal(syscall.SIGCONT)
+	gate.Write([]byte("."))
+	r.end(t, 4)
+	if r.code() != "FENCED" {
+		t.Errorf("it says%s", r.told())
+	}
+	after, err := s.history("0")
+	if err != nil || len(after) != len(before) {
+		t.Errorf("the sleeper wrote: %+v %v", after[len(before):], err)
+	}
+	s.must(t, "verify")
+}
+
+// When we say killed, nothing runs; where that cannot be said, we do not say it.
+func TestAKillThatAStoppedHolderDoesNotHear(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, binary(t))
+	r := s.exec(t, "--model", office(t, s, 2), "begin")
+	r.toiling(t, 3)
+	r.stop(t)
+	began := time.Now()
+	out := s.ramet("kill", "boss", "--cascade")
+	t.Logf("after %s: %s", time.Since(began), out.stderr)
+	if out.code != 4 || out.stdout != "" || !strings.Contains(out.stderr, fmt.Sprintf(":%d:", r.cmd.Process.Pid)) {
+		t.Errorf("exit code %d: %s%s", out.code, out.stdout, out.stderr)
+	}
+	r.cmd.Process.Signal(syscall.SIGCONT)
+	r.end(t, 0) // it finds its children dead
+	if left := s.survivors(); len(left) > 0 {
+		t.Errorf("these run: %v", left)
+	}
+	s.must(t, "kill", "boss")
+	s.must(t, "verify")
+}
+
+// A turn that waits in the inbox of another process goes down with it, and says so.
+func TestAWaitingTurnWhoseHolderDies(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, binary(t))
+	path, _ := s.pipe(t)
+	model := s.script(t, `{"when": "first", "steps": [{"text": "half a "}, {"wait": "`+path+`"}]}`, `{"when": "second", "steps": [{"text": "mine"}]}`)
+	first := s.exec(t, "--model", model, "first")
+	first.need(t, "text", func(l seen) bool { return l.Type == "text_delta" })
+	sockets, err := filepath.Glob(filepath.Join(s.dir, "home", "*", "*", "*", "kernels", "*", "*.sock"))
+	if err != nil || len(sockets) != 1 {
+		t.Fatalf("%v: %v", sockets, err)
+	}
+	second := s.exec(t, "--model", model, "second")
+	for end := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
+		// An accepted connection bears the name of the socket too.
+		all, err := os.ReadFile("/proc/net/unix")
+		if err != nil || strings.Count(string(all), filepath.Base(sockets[0])) > 1 {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatalf("the second does not ask the first:%s\n%s", second.told(), &second.stderr)
+		}
+	}
+	first.kill()
+	if !second.ends() {
+		t.Fatal("it waits for ever")
+	}
+	t.Logf("exit code %d: %s", second.cmd.ProcessState.ExitCode(), &second.stderr)
+	entries, err := s.history("0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ran := slices.ContainsFunc(entries, func(e entry) bool { return e.Kind == "user" && e.text() == "second" })
+	if ran != (second.cmd.ProcessState.ExitCode() == 0) {
+		t.Errorf("it ran: %t%s", ran, second.told())
+	}
+	s.must(t, "exec", "--model", s.script(t, `{"steps": [{"text": "I am back."}]}`), "and now?")
+	s.must(t, "verify")
+}
