@@ -37,7 +37,7 @@ func kernel(ctx context.Context, r cli.KernelRequest) (*cli.Kernel, error) {
 	if err != nil {
 		return nil, err
 	}
-	policy := &permit.Policy{Rules: append(rules, r.Allow...), Unasked: r.Config.Permission == "sandbox", Confinable: sandbox.Available}
+	policy := &permit.Policy{Rules: append(rules, r.Allow...), Unasked: r.Config.Permission == "sandbox", Confinable: sandbox.Available, Ask: r.Ask}
 	server, err := control.Listen(control.At(r.Home, r.Place.DB))
 	if err != nil {
 		return nil, err

@@ -28,6 +28,7 @@ type KernelRequest struct {
 	Cwd       string // where tools work instead of the agents' own folders; empty: there
 	NoTools   bool   // nothing but speaking, and acting on agents
 	Allow     []permit.Rule
+	Ask       permit.Asker // nil: nobody can be asked
 	Warn      func(string)
 }
 

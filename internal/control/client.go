@@ -5,11 +5,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
-	"io"
 	"net"
 	"net/http"
-	"strconv"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -33,7 +31,7 @@ type Client struct {
 // How long a kernel may take to say that it is there, to take news, and to end
 // what it runs of the dead. One that was stopped (SIGSTOP) never does.
 const (
-	helloWait = 5 * time.Second
+	helloWait = 2 * time.Second
 	newsWait  = 2 * time.Second
 	endWait   = 30 * time.Second
 )
@@ -114,7 +112,7 @@ func (p Place) each(ctx context.Context, wait time.Duration, but, path string, i
 		asked.Go(func() {
 			c := p.client("", i)
 			if wait > helloWait && c.hello(ctx) != nil {
-				if !p.gone(i) { // else it has just died, and all that it ran with it
+				if _, err := os.Stat(p.lock(i)); err == nil && !p.gone(i) { // else it has just ended, and all that it ran with it
 					silent.Add(1)
 				}
 				return
@@ -146,9 +144,6 @@ func (c *Client) Exec(ctx context.Context, a id.Agent, p proc.Prompt, wait bool,
 		return loop.Outcome{}, err
 	}
 	defer answer.Body.Close()
-	turn := answer.Header.Get(turnHeader)
-	var outcome loop.Outcome
-	ended, over := error(nil), false
 	lines := bufio.NewReader(answer.Body)
 	for {
 		text, err := lines.ReadBytes('\n')
@@ -156,18 +151,15 @@ func (c *Client) Exec(ctx context.Context, a id.Agent, p proc.Prompt, wait bool,
 		if err == nil {
 			err = json.Unmarshal(text, &l)
 		}
-		switch {
-		case errors.Is(err, io.EOF) && over:
-			return outcome, ended
-		case err != nil && ctx.Err() != nil:
-			return outcome, llm.Ended(ctx)
-		case err != nil:
-			return outcome, fault.New(fault.Interrupted, "the kernel %s ended before the turn did: %w", c.owner, err).
-				WithHint("its history is whole; look with `ramet log`")
-		}
 		e := l.Event()
-		if e.Type == loop.TurnEnded && strconv.FormatInt(e.Turn, 10) == turn && e.Outcome != nil {
-			outcome, ended, over = *e.Outcome, e.Err, true
+		switch {
+		case err != nil && ctx.Err() != nil:
+			return loop.Outcome{}, llm.Ended(ctx)
+		case err != nil:
+			return loop.Outcome{}, fault.New(fault.Interrupted, "the kernel %s ended before the turn did: %w", c.owner, err).
+				WithHint("its history is whole; look with `ramet log`")
+		case e.Type == Result && e.Outcome != nil:
+			return *e.Outcome, e.Err
 		}
 		show(e)
 	}

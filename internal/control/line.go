@@ -71,7 +71,7 @@ type Error struct {
 	Hint    string     `json:"hint,omitempty"`
 }
 
-// Result is the type of the last line of `ramet exec --json`.
+// Result is the type of the last line of a stream, and of `ramet exec --json`.
 const Result loop.EventType = "result"
 
 const stampForm = "2006-01-02T15:04:05.000000Z"

@@ -132,7 +132,14 @@ func (p Place) instances() ([]string, error) {
 	return out, nil
 }
 
+// sweep removes what a dead kernel left, under its lock: one that looked dead may
+// just not have taken it yet, and would lose the socket that it opens.
 func (p Place) sweep(instance string) {
+	own := flock.New(p.lock(instance), flock.SetFlag(os.O_RDONLY)) // never made anew
+	defer own.Close()
+	if free, err := own.TryLock(); err != nil || !free {
+		return
+	}
 	now := time.Now()
 	if os.Remove(p.sock(instance)) == nil {
 		os.Chtimes(p.lock(instance), now, now) // it was found dead now

@@ -32,7 +32,6 @@ import (
 const (
 	protocol       = "1"
 	protocolHeader = "Ramet-Control"
-	turnHeader     = "Ramet-Turn"
 	maxBody        = history.MaxText * 2
 	maxHeader      = 8 << 10
 )
@@ -221,6 +220,9 @@ func encoder(w io.Writer) *json.Encoder {
 // read reads a request, from somebody who may be slow or mistaken.
 func read[In any](w http.ResponseWriter, r *http.Request) (In, error) {
 	var in In
+	if r.ContentLength > maxBody {
+		return in, fault.New(fault.InvalidEvent, "read request: it has more than %d bytes", maxBody)
+	}
 	conn := http.NewResponseController(w)
 	conn.SetReadDeadline(time.Now().Add(slow)) // where there is none, it is a test's
 	defer conn.SetReadDeadline(time.Time{})

@@ -10,7 +10,9 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"ramet/internal/agent"
 	"ramet/internal/fault"
@@ -404,7 +406,14 @@ func TestTheTurnIsTheOneAskedFor(t *testing.T) {
 // queued returns when so many turns are being answered.
 func (b *bench) queued(k *served, n int) {
 	b.t.Helper()
-	for ctx := b.t.Context(); ctx.Err() == nil; {
+	late, look := time.After(patience), time.NewTicker(time.Millisecond)
+	defer look.Stop()
+	for {
+		select {
+		case <-look.C:
+		case <-late:
+			b.t.Fatalf("there never are %d", n)
+		}
 		k.server.mu.Lock()
 		turns := k.server.turns
 		k.server.mu.Unlock()
@@ -424,7 +433,6 @@ func TestTheQueueOfTheDeadIsAnswered(t *testing.T) {
 		t.Fatal(err)
 	}
 	began()
-	// Another reader stands for the header that comes with the first event.
 	over := make(chan error, 1)
 	go func() {
 		_, err := b.dial(k.server.Owner).Exec(t.Context(), kid.ID, prompt("second"), true, ignore)
@@ -507,11 +515,12 @@ func TestFinish(t *testing.T) {
 {"when": "last", "steps": [{"text": "never"}]}
 `)
 	c := b.dial(k.server.Owner)
+	var begun sync.Once
 	working, over, finished := make(chan struct{}), make(chan error, 1), make(chan struct{})
 	go func() {
 		o, err := c.Exec(t.Context(), b.zero.ID, prompt("first"), true, func(e loop.Event) {
-			if e.Type == loop.TextDelta && e.Text == "I begin" {
-				close(working)
+			if e.Type == loop.TextDelta {
+				begun.Do(func() { close(working) })
 			}
 		})
 		if err == nil && o.Text != "I begin, I end" {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"strconv"
 
 	"ramet/internal/bus"
 	"ramet/internal/fault"
@@ -19,8 +18,8 @@ type execRequest struct {
 	Wait   bool // for the tasks of children too
 }
 
-// exec runs a turn and streams what happens to the agent and its offspring. The
-// turn is stopped when the client goes away.
+// exec runs a turn and streams what happens to the agent and its offspring; the
+// last line is the result. The turn is stopped when the client goes away.
 func (s *Server) exec(k Kernel, events *bus.Bus[loop.Event], w http.ResponseWriter, r *http.Request) {
 	in, err := read[execRequest](w, r)
 	if err == nil {
@@ -38,15 +37,16 @@ func (s *Server) exec(k Kernel, events *bus.Bus[loop.Event], w http.ResponseWrit
 		refuse(w, err)
 		return
 	}
+	result := make(chan loop.Event, 1)
 	go func() {
 		defer enough()
-		turn.Wait() // how it ended is an event
+		outcome, err := turn.Wait()
 		if in.Wait {
 			turn.Tasks(r.Context())
 		}
+		result <- loop.Event{Type: Result, Agent: in.Agent, Turn: turn.ID(), Outcome: &outcome, Err: err}
 	}()
 	flush, out := http.NewResponseController(w), encoder(w)
-	w.Header().Set(turnHeader, strconv.FormatInt(turn.ID(), 10))
 	family := Family{in.Agent: true}
 	for e := range seen {
 		if !family.Knows(e) {
@@ -55,6 +55,13 @@ func (s *Server) exec(k Kernel, events *bus.Bus[loop.Event], w http.ResponseWrit
 		if err := errors.Join(out.Encode(Format(e)), flush.Flush()); err != nil {
 			return
 		}
+	}
+	select {
+	case e := <-result:
+		if out.Encode(Format(e)) == nil {
+			flush.Flush() // before Finish can know that it is over
+		}
+	case <-r.Context().Done():
 	}
 }
 

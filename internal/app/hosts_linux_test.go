@@ -1,0 +1,298 @@
+package app_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"ramet/internal/agent"
+	"ramet/internal/history"
+	"ramet/internal/id"
+	"ramet/internal/pgtest"
+	"ramet/internal/store"
+	"ramet/internal/store/postgres"
+)
+
+// team is hosts that share one PostgreSQL: processes of the real binary, each with a
+// home of its own, so that none sees the locks and sockets of another.
+type team struct {
+	t   *testing.T
+	exe string
+	db  string
+	dir string // the project
+	ws  *store.Store
+}
+
+func newTeam(t *testing.T) *team {
+	t.Helper()
+	exe, err := built()
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &team{t: t, exe: exe, db: pgtest.URL(t), dir: t.TempDir()}
+	m.open(postgres.Open(t.Context(), m.db, postgres.Options{Cwd: m.dir}))
+	return m
+}
+
+// open takes the workspace, which must be whole when the test is over.
+func (m *team) open(ws *store.Store, err error) {
+	t := m.t
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(m.dir, ".git"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	m.ws = ws
+	t.Cleanup(func() {
+		if _, err := ws.Audit(context.Background(), nil); err != nil {
+			t.Errorf("verify: %v", err)
+		}
+		ws.Close()
+	})
+}
+
+// host is one of them.
+type host struct {
+	*team
+	home  string
+	lease string
+}
+
+func (m *team) host(name string) *host {
+	m.t.Helper()
+	h := &host{m, filepath.Join(m.t.TempDir(), name), "1s"}
+	if err := os.MkdirAll(h.home, 0o700); err != nil {
+		m.t.Fatal(err)
+	}
+	return h
+}
+
+// script writes a script of a model.
+func (m *team) script(lines ...string) string {
+	m.t.Helper()
+	f, err := os.CreateTemp(m.dir, "*.script")
+	if err == nil {
+		_, err = f.WriteString(strings.Join(lines, "\n"))
+		f.Close()
+	}
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	return "script/" + f.Name()
+}
+
+// fifo makes a named pipe, which is open at both ends until the test is over.
+func (m *team) fifo() (path string, end *os.File) {
+	m.t.Helper()
+	path = filepath.Join(m.t.TempDir(), "fifo")
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		m.t.Fatal(err)
+	}
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	m.t.Cleanup(func() { f.Close() })
+	return path, f
+}
+
+// told returns when something was written into a pipe.
+func (m *team) told(f *os.File) {
+	m.t.Helper()
+	f.SetReadDeadline(time.Now().Add(patience))
+	if _, err := f.Read(make([]byte, 1)); err != nil {
+		m.t.Fatalf("it never began: %v", err)
+	}
+}
+
+func (m *team) agent(name string) agent.Agent {
+	m.t.Helper()
+	a, ok, err := m.ws.Named(context.Background(), name)
+	if err != nil || !ok {
+		m.t.Fatalf("no agent %s: %v", name, err)
+	}
+	return a
+}
+
+// record is an agent's own entries: kind and text.
+func (m *team) record(a id.Agent) string {
+	m.t.Helper()
+	var b strings.Builder
+	for e, err := range m.ws.QueryRange(context.Background(), history.Range{Agent: a, End: history.NoLimit}, history.Selection{}) {
+		if err != nil {
+			m.t.Fatal(err)
+		}
+		parts, err := e.Parts()
+		if err != nil {
+			m.t.Fatal(err)
+		}
+		fmt.Fprintf(&b, "%s %s\n", e.Kind, strings.ReplaceAll(history.Plain(parts), "\n", " "))
+	}
+	return b.String()
+}
+
+// task is a command that runs.
+type task struct {
+	cmd            *exec.Cmd
+	stdout, stderr output
+	over           chan struct{}
+}
+
+// output is read while it is written.
+type output struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (o *output) Write(b []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.Write(b)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String()
+}
+
+func (h *host) begin(args ...string) *task {
+	h.t.Helper()
+	k := h.try(args...)
+	if k == nil {
+		h.t.FailNow()
+	}
+	return k
+}
+
+// try is begin for a goroutine.
+func (h *host) try(args ...string) *task {
+	k := &task{over: make(chan struct{})}
+	k.cmd = exec.Command(h.exe, append([]string{"--db", h.db}, args...)...)
+	k.cmd.Dir = h.dir
+	k.cmd.Env = []string{"HOME=" + h.home, "RAMET_HOME=" + filepath.Join(h.home, "data"), "PATH=" + os.Getenv("PATH"), "RAMET_TEST_SCRIPTS=1", "RAMET_TEST_LEASE=" + h.lease}
+	k.cmd.Stdout, k.cmd.Stderr = &k.stdout, &k.stderr
+	if err := k.cmd.Start(); err != nil {
+		h.t.Error(err)
+		return nil
+	}
+	go func() {
+		k.cmd.Wait() // its exit code is asked for by ends
+		close(k.over)
+	}()
+	h.t.Cleanup(func() {
+		k.cmd.Process.Kill()
+		<-k.over
+	})
+	return k
+}
+
+func (k *task) signal(t *testing.T, s os.Signal) {
+	t.Helper()
+	if err := k.cmd.Process.Signal(s); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// ends demands how it ended, and gives what it printed.
+func (k *task) ends(t *testing.T, code int, says ...string) string {
+	t.Helper()
+	select {
+	case <-k.over:
+	case <-time.After(patience):
+		t.Fatalf("it does not end:\n%s%s", k.stdout.String(), k.stderr.String())
+	}
+	all := k.stdout.String() + k.stderr.String()
+	if got := k.cmd.ProcessState.ExitCode(); got != code {
+		t.Fatalf("exit code %d, want %d:\n%s", got, code, all)
+	}
+	for _, s := range says {
+		if !strings.Contains(all, s) {
+			t.Errorf("it does not say %q:\n%s", s, all)
+		}
+	}
+	return k.stdout.String()
+}
+
+func (h *host) ramet(code int, args ...string) string {
+	h.t.Helper()
+	return h.begin(args...).ends(h.t, code)
+}
+
+// tools are the processes whose command line holds a text.
+func tools(text string) []string {
+	var out []string
+	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, f := range files {
+		if line, err := os.ReadFile(f); err == nil && bytes.Contains(line, []byte(text)) {
+			out = append(out, filepath.Base(filepath.Dir(f))+": "+string(bytes.ReplaceAll(line, []byte{0}, []byte{' '})))
+		}
+	}
+	return out
+}
+
+// eventually returns when something is true.
+func eventually(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	if !comes(is) {
+		t.Fatalf("it never came true: %s", what)
+	}
+}
+
+// comes says whether something becomes true.
+func comes(is func() bool) bool {
+	late := time.After(patience)
+	look := time.NewTicker(20 * time.Millisecond)
+	defer look.Stop()
+	for !is() {
+		select {
+		case <-look.C:
+		case <-late:
+			return false
+		}
+	}
+	return true
+}
+
+// expired says whether nobody's lease on an agent is live.
+func (m *team) expired(name string) func() bool {
+	return func() bool {
+		leased, now, err := m.ws.Leased(context.Background())
+		if err != nil {
+			return false
+		}
+		for _, a := range leased {
+			if a.Name == name && a.Lease.Live(now) {
+				return false
+			}
+		}
+		return true
+	}
+}
+
+// working is a host with an agent whose command runs: it tells that it does, and
+// then blocks in a pipe.
+func (h *host) working(name string) (k *task, pipe string) {
+	h.t.Helper()
+	began, told := h.fifo()
+	block, _ := h.fifo()
+	args, err := json.Marshal(map[string]string{"command": "echo > " + began + "; cat " + block})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	model := h.script(fmt.Sprintf(`{"steps": [{"text": "I work"}, {"call": "bash", "args": %s}]}`, args), `{"steps": [{"text": "late words"}]}`)
+	k = h.begin("exec", name, "work", "--model", model, "--allow", "bash")
+	h.told(told)
+	return k, block
+}
