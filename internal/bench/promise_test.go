@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"ramet/internal/pgtest"
+	"ramet/internal/sandbox"
 )
 
 // scale is how much of the full size is measured.
@@ -30,6 +31,10 @@ func scaled(n int) int { return max(1, int(float64(n)*scale)) }
 var workshop string
 
 func TestMain(m *testing.M) {
+	sandbox.Main() // commands of tools run below this binary
+	if play := roles[os.Getenv(roleVariable)]; play != nil {
+		os.Exit(play())
+	}
 	var err error
 	if workshop, err = os.MkdirTemp("", "ramet-bench-*"); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -149,4 +154,10 @@ func check(b *testing.B, err error) {
 	if err != nil {
 		b.Fatal(err)
 	}
+}
+
+// middle is the median.
+func middle(figures []float64) float64 {
+	sorted := slices.Sorted(slices.Values(figures))
+	return sorted[len(sorted)/2]
 }

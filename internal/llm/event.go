@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"crypto/sha256"
 	"time"
 
 	"ramet/internal/chain"
@@ -82,9 +83,10 @@ type Bytes struct {
 
 // Hash identifies the request: SHA-256 of the path, a line feed and the body.
 func (r Bytes) Hash() chain.Hash {
-	b := make([]byte, 0, len(r.Path)+1+len(r.Body))
-	b = append(append(b, r.Path...), '\n')
-	return chain.Sum(append(b, r.Body...))
+	h := sha256.New()
+	h.Write(append([]byte(r.Path), '\n'))
+	h.Write(r.Body) // megabytes, of which no copy is made
+	return chain.Hash(h.Sum(nil))
 }
 
 // Attempt tells of a call that failed and will be repeated.

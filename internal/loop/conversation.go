@@ -54,19 +54,11 @@ const (
 
 // NewConversation reads a context. blob reads large contents, also later.
 func NewConversation(ctx context.Context, c *history.Context, blob func(context.Context, chain.Hash) ([]byte, error)) (*Conversation, error) {
-	out := &Conversation{blob: blob, shaped: lastShaped(&c.Outline)}
-	out.last = out.shaped
-	out.own.items = make([]item, 0, len(c.Messages)+len(c.Messages)/8)
-	out.own.out = make([]llm.Message, 0, cap(out.own.items))
+	r := NewReader()
 	for _, e := range c.Messages {
-		it, err := read(ctx, e, blob)
-		if err != nil {
-			return nil, err
-		}
-		out.push(it)
-		out.last = max(out.last, e.ID)
+		r.Take(e)
 	}
-	return out, nil
+	return r.Conversation(ctx, &c.Outline, blob)
 }
 
 // lastShaped is the newest clear, rewind or compact: the open end of a context

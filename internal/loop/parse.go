@@ -12,26 +12,27 @@ import (
 // is read at every start, so the usual form, as history.Encode writes it, is read
 // by hand, in less than half the time; everything else is left to Entry.Parts. Both
 // give the same.
-func partsOf(e history.Entry) ([]history.Part, error) {
-	if parts, ok := parse(e.Content); ok {
+//
+// The parts lie in space, as far as there is room.
+func partsOf(e history.Entry, space []history.Part) ([]history.Part, error) {
+	if parts, ok := parse(e.Content, space); ok {
 		return parts, nil
 	}
 	return e.Parts()
 }
 
 // parse reads a list of objects whose members are texts, truths and arguments.
-func parse(content []byte) ([]history.Part, bool) {
+func parse(content []byte, space []history.Part) ([]history.Part, bool) {
 	s := scanner{rest: content}
 	if !utf8.Valid(content) || !s.take('[') {
 		return nil, false
 	}
-	parts := make([]history.Part, 0, 1)
+	parts := space
 	for {
-		var p history.Part
-		if !s.object(&p) {
+		parts = append(parts, history.Part{})
+		if !s.object(&parts[len(parts)-1]) {
 			return nil, false
 		}
-		parts = append(parts, p)
 		if s.take(']') {
 			return parts, len(s.rest) == 0
 		}
@@ -72,9 +73,10 @@ func (s *scanner) object(p *history.Part) bool {
 func (s *scanner) member(p *history.Part, key []byte) (ok bool) {
 	switch string(key) {
 	case "type":
-		var text string
-		text, ok = s.text()
-		p.Type = history.PartType(text)
+		var text []byte
+		text, ok = s.raw()
+		p.Type = typeOf(text)
+		ok = ok && p.Type != ""
 	case "text":
 		p.Text, ok = s.text()
 	case "signature":
@@ -96,6 +98,23 @@ func (s *scanner) member(p *history.Part, key []byte) (ok bool) {
 		p.IsError = true
 	}
 	return ok
+}
+
+// typeOf spares a copy for each of the types; others are left to the library.
+func typeOf(text []byte) history.PartType {
+	switch string(text) {
+	case string(history.Text):
+		return history.Text
+	case string(history.Thinking):
+		return history.Thinking
+	case string(history.ToolCall):
+		return history.ToolCall
+	case string(history.Result):
+		return history.Result
+	case string(history.Image):
+		return history.Image
+	}
+	return ""
 }
 
 // raw is what stands between quotes, escapes untouched.

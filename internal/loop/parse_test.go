@@ -20,13 +20,13 @@ func TestTheUsualFormIsReadByHand(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, ok := parse(content); !ok || !reflect.DeepEqual(got, parts) {
+		if got, ok := parse(content, nil); !ok || !reflect.DeepEqual(got, parts) {
 			t.Errorf("%s: %v %+v", content, ok, got)
 		}
 	}
 	for _, content := range []string{``, `[]`, `[{}]`, `[{"type":"text"}`, `[{"type":"text"}]x`, `[{"type":"te` + "\n" + `xt"}]`,
 		`[{"text":"\u0041"}]`, `[{"text":"\`, `[{"args":{"a":1}},{"args":{]}]`, `[{"args":1}]`, `[{"future":"x"}]`, `[{"is_error":false}]`} {
-		if got, ok := parse([]byte(content)); ok {
+		if got, ok := parse([]byte(content), nil); ok {
 			t.Errorf("%s was read as %+v", content, got)
 		}
 	}
@@ -39,7 +39,7 @@ func FuzzParse(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, content []byte) {
-		got, ok := parse(content)
+		got, ok := parse(content, nil)
 		if !ok {
 			return
 		}

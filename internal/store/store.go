@@ -33,6 +33,9 @@ type Dialect interface {
 	Now() string
 	// Bytes is the type of a column of bytes.
 	Bytes() string
+	// Lends says whether bytes that the driver hands out change with the next row,
+	// so that they must be copied to be kept.
+	Lends() bool
 	// NextMessages reserves n ascending message ids, above all that were
 	// reserved before.
 	NextMessages(ctx context.Context, tx *sql.Tx, n int) ([]id.Message, error)

@@ -6,14 +6,16 @@ import (
 	"strings"
 
 	"ramet/internal/llm"
-	"ramet/internal/llm/wire"
 )
 
+// request is the body; what is left out here stands before the rest (see
+// AppendJSON).
 type request struct {
-	Model        string        `json:"model"`
-	MaxTokens    int64         `json:"max_tokens"`
-	System       []block       `json:"system,omitempty"`
-	Messages     []message     `json:"messages"`
+	Model     string    `json:"-"`
+	MaxTokens int64     `json:"-"`
+	System    []block   `json:"-"`
+	Messages  []message `json:"-"`
+
 	Tools        []tool        `json:"tools,omitempty"`
 	Temperature  *float64      `json:"temperature,omitempty"`
 	Thinking     *thinking     `json:"thinking,omitempty"`
@@ -22,8 +24,8 @@ type request struct {
 }
 
 type message struct {
-	Role    string  `json:"role"`
-	Content []block `json:"content"`
+	Role    string
+	Content []block
 }
 
 type tool struct {
@@ -41,46 +43,9 @@ type outputConfig struct {
 	Effort string `json:"effort"`
 }
 
-// block is any piece of content. raw is sent as it is, instead of the rest.
-type block struct {
-	Type      string          `json:"type"`
-	Text      string          `json:"text,omitempty"`
-	Thinking  *string         `json:"thinking,omitempty"`
-	Signature string          `json:"signature,omitempty"`
-	ID        string          `json:"id,omitempty"`
-	Name      string          `json:"name,omitempty"`
-	Input     json.RawMessage `json:"input,omitempty"`
-	ToolUseID string          `json:"tool_use_id,omitempty"`
-	Content   string          `json:"content,omitempty"`
-	IsError   bool            `json:"is_error,omitempty"`
-	Source    *source         `json:"source,omitempty"`
-	Cache     *cacheControl   `json:"cache_control,omitempty"`
-
-	raw json.RawMessage
-}
-
-type plainBlock block // without the method
-
-func (b block) MarshalJSON() ([]byte, error) {
-	if b.raw != nil {
-		return b.raw, nil
-	}
-	return wire.Marshal(plainBlock(b))
-}
-
-type source struct {
-	Type      string `json:"type"`
-	MediaType string `json:"media_type"`
-	Data      []byte `json:"data"`
-}
-
-type cacheControl struct {
-	Type string `json:"type"`
-}
-
 func (p *provider) encode(r llm.Request) (string, any) {
 	known := p.model(r.Model)
-	out := request{Model: r.Model, MaxTokens: r.MaxTokens, Temperature: r.Temperature, Stream: true, Messages: []message{}}
+	out := request{Model: r.Model, MaxTokens: r.MaxTokens, Temperature: r.Temperature, Stream: true, Messages: make([]message, 0, len(r.Messages))}
 	if out.MaxTokens <= 0 {
 		out.MaxTokens = known.Output
 	}
@@ -143,48 +108,35 @@ func (r *request) add(role llm.Role, blocks []block) {
 		n++
 	}
 	last := &r.Messages[n-1]
-	last.Content = append(last.Content, blocks...)
+	if last.Content == nil {
+		last.Content = blocks
+	} else {
+		last.Content = append(last.Content, blocks...)
+	}
 	if who == "user" {
-		slices.SortStableFunc(last.Content, func(a, b block) int { return rank(a) - rank(b) })
+		slices.SortStableFunc(last.Content, func(a, b block) int { return a.rank() - b.rank() })
 	}
-}
-
-func rank(b block) int {
-	if b.Type == "tool_result" {
-		return 0
-	}
-	return 1
 }
 
 func blocksOf(m llm.Message, leading bool) []block {
-	var out []block
-	for _, p := range m.Parts {
+	out := make([]block, 0, len(m.Parts))
+	for i := range m.Parts {
+		p := &m.Parts[i]
 		switch p.Type {
 		case llm.Text:
-			text := p.Text
-			if strings.TrimSpace(text) == "" {
-				continue // refused by the server
+			if strings.TrimSpace(p.Text) != "" { // refused by the server
+				out = append(out, block{part: p, aside: m.Role == llm.System && !leading})
 			}
-			if m.Role == llm.System && !leading {
-				text = "<system>\n" + text + "\n</system>"
-			}
-			out = append(out, block{Type: "text", Text: text})
 		case llm.Thinking:
-			if p.Origin != Origin {
-				continue
+			if p.Origin == Origin && (p.Opaque != nil || p.Signature != "") {
+				out = append(out, block{part: p})
 			}
-			if p.Opaque != nil {
-				out = append(out, block{Type: "redacted_thinking", raw: p.Opaque})
-			} else if p.Signature != "" {
-				out = append(out, block{Type: "thinking", Thinking: &p.Text, Signature: p.Signature})
-			}
-		case llm.ToolCall:
-			out = append(out, block{Type: "tool_use", ID: wire.CallID(p.CallID), Name: p.Name, Input: p.Args})
-		case llm.ToolResult:
-			out = append(out, block{Type: "tool_result", ToolUseID: wire.CallID(p.CallID), Content: p.Text, IsError: p.IsError})
-		case llm.Image:
-			out = append(out, block{Type: "image", Source: &source{"base64", p.MediaType, p.Data}})
+		case llm.ToolCall, llm.ToolResult, llm.Image:
+			out = append(out, block{part: p})
 		}
+	}
+	for m.Role == llm.Assistant && len(out) > 0 && out[len(out)-1].part.Type == llm.Thinking {
+		out = out[:len(out)-1] // refused too; a blank text stood behind it
 	}
 	return out
 }
@@ -202,8 +154,8 @@ func marked(marks []int) []int {
 // markLast marks the last block that can be: thinking cannot.
 func markLast(blocks []block) {
 	for i := len(blocks) - 1; i >= 0; i-- {
-		if t := blocks[i].Type; t != "thinking" && t != "redacted_thinking" {
-			blocks[i].Cache = &cacheControl{"ephemeral"}
+		if blocks[i].part.Type != llm.Thinking {
+			blocks[i].cache = true
 			return
 		}
 	}

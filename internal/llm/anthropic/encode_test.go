@@ -1,6 +1,7 @@
 package anthropic
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -12,7 +13,7 @@ func sent(t *testing.T, r llm.Request, known llm.Model) string {
 	t.Helper()
 	p := &provider{model: func(string) llm.Model { return known }}
 	_, value := p.encode(r)
-	out, err := wire.Marshal(value)
+	out, err := value.(wire.Appender).AppendJSON(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,6 +54,47 @@ func TestFourCacheMarksAtMost(t *testing.T) {
 	r = llm.Request{Model: "m", CacheAfter: []int{0}, Messages: []llm.Message{{Role: llm.Assistant, Parts: []llm.Part{
 		{Type: llm.Text, Text: "a"}, {Type: llm.Thinking, Text: "b", Signature: "s", Origin: Origin}}}}}
 	if got := sent(t, r, llm.Model{}); !strings.Contains(got, `{"type":"text","text":"a","cache_control":{"type":"ephemeral"}}`) {
+		t.Error(got)
+	}
+}
+
+// What is written by hand is what the library would read.
+func TestTheBodyIsJSONWhateverIsSaid(t *testing.T) {
+	for _, text := range []string{"a\x00b\x1f\x7f", "\u2028 <&> \"\\/ é 😀", "\xff broken", strings.Repeat("\n\t", 3) + "x"} {
+		raw := sent(t, llm.Request{Model: `m"`, Messages: []llm.Message{
+			llm.Say(llm.System, text), llm.Say(llm.User, text), llm.Say(llm.System, text),
+			{Role: llm.Assistant, Parts: []llm.Part{{Type: llm.Thinking, Text: text, Signature: text, Origin: Origin},
+				{Type: llm.ToolCall, CallID: text, Name: text, Args: json.RawMessage(`{ "a" : [1] }`)}}},
+			{Role: llm.ToolRole, Parts: []llm.Part{{Type: llm.ToolResult, CallID: text, Text: text, IsError: true}, {Type: llm.Image, MediaType: text, Data: []byte(text)}}},
+		}}, llm.Model{})
+		var body struct {
+			Model    string
+			System   []struct{ Text string }
+			Messages []struct {
+				Content []struct {
+					Text, Thinking, Signature, Name, Content string
+					Source                                   struct{ Data []byte }
+				}
+			}
+		}
+		if err := json.Unmarshal([]byte(raw), &body); err != nil {
+			t.Fatalf("%v\n%s", err, raw)
+		}
+		want := strings.ToValidUTF8(text, "\uFFFD")
+		said, answer, result := body.Messages[0].Content, body.Messages[1].Content, body.Messages[2].Content
+		if body.Model != `m"` || body.System[0].Text != want || said[0].Text != want || said[1].Text != "<system>\n"+want+"\n</system>" ||
+			answer[0].Thinking != want || answer[0].Signature != want || answer[1].Name != want ||
+			result[0].Content != want || string(result[1].Source.Data) != text {
+			t.Errorf("%q became %s", text, raw)
+		}
+	}
+}
+
+func TestNoAnswerEndsInAThought(t *testing.T) {
+	thought := llm.Part{Type: llm.Thinking, Text: "hm", Signature: "s", Origin: Origin}
+	got := sent(t, llm.Request{Model: "m", Messages: []llm.Message{llm.Say(llm.User, "Hi"), {Role: llm.Assistant,
+		Parts: []llm.Part{{Type: llm.Text, Text: "a"}, thought, {Type: llm.Text, Text: " ", Signature: "s"}}}, llm.Say(llm.User, "and?")}}, llm.Model{})
+	if strings.Contains(got, "thinking") || !strings.Contains(got, `{"role":"assistant","content":[{"type":"text","text":"a"}]}`) {
 		t.Error(got)
 	}
 }

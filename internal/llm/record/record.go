@@ -69,9 +69,15 @@ func New(next llm.Provider, o Options) llm.Provider {
 func (p *provider) Stream(ctx context.Context, r llm.Request) iter.Seq[llm.Event] {
 	return func(yield func(llm.Event) bool) {
 		c := Call{Model: llm.Ref{Vendor: p.Vendor, Name: r.Model}, Started: p.Now(), Outcome: Abandoned}
+		var hash hashing
+		defer hash.end()
 		for e := range p.next.Stream(ctx, r) {
+			if e.Type == llm.Sent {
+				hash.begin(e.Sent)
+			}
 			p.note(&c, e)
 			if e.Terminal() {
+				c.Request = hash.end()
 				if err := p.keep(ctx, c); err != nil {
 					e = llm.Fail(err)
 				}
@@ -79,10 +85,12 @@ func (p *provider) Stream(ctx context.Context, r llm.Request) iter.Seq[llm.Event
 				return
 			}
 			if !yield(e) {
+				c.Request = hash.end()
 				p.keep(ctx, c) // nobody is left to be told
 				return
 			}
 		}
+		c.Request = hash.end()
 		c.Err = llm.Cut(nil)
 		c.Outcome = string(fault.StreamCut)
 		if err := p.keep(ctx, c); err != nil {
@@ -92,10 +100,35 @@ func (p *provider) Stream(ctx context.Context, r llm.Request) iter.Seq[llm.Event
 	}
 }
 
+// hashing hashes a request while it is being sent: of a long one that takes
+// milliseconds.
+type hashing struct {
+	done chan struct{}
+	hash chain.Hash
+}
+
+// begin hashes a request; that of an earlier attempt is forgotten.
+func (h *hashing) begin(sent llm.Bytes) {
+	h.end()
+	h.done = make(chan struct{})
+	go func() {
+		defer close(h.done)
+		h.hash = sent.Hash()
+	}()
+}
+
+// end is the hash of the last request; the zero hash if there was none.
+func (h *hashing) end() chain.Hash {
+	if h.done != nil {
+		<-h.done
+	}
+	return h.hash
+}
+
 func (p *provider) note(c *Call, e llm.Event) {
 	switch e.Type {
 	case llm.Sent:
-		c.Request, c.Size = e.Sent.Hash(), len(e.Sent.Body)
+		c.Size = len(e.Sent.Body)
 		c.Attempts++
 	case llm.Used:
 		c.Usage = e.Usage

@@ -8,6 +8,8 @@ import (
 	"encoding/json"
 	"iter"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"ramet/internal/chain"
 	"ramet/internal/fault"
 	"ramet/internal/llm"
@@ -22,13 +24,49 @@ func (c *Client) Ask(ctx context.Context, r llm.Request, encode func(llm.Request
 			return
 		}
 		path, value := encode(r)
-		body, err := Marshal(value)
+		body, err := bodyOf(r, value)
 		if err != nil {
 			yield(llm.Fail(fault.New(fault.ProviderBadRequest, "encode request: %w", err)))
 			return
 		}
 		c.Stream(ctx, llm.Bytes{Path: path, Body: body}, decode())(yield)
 	}
+}
+
+// Appender is a body that writes itself. Long conversations are sent with every
+// step, and the library takes many times as long for them.
+type Appender interface {
+	// AppendJSON appends the body.
+	AppendJSON([]byte) ([]byte, error)
+}
+
+func bodyOf(r llm.Request, value any) ([]byte, error) {
+	a, ok := value.(Appender)
+	if !ok {
+		return Marshal(value)
+	}
+	size := 16 << 10 // and what tools say of themselves, about
+	for _, m := range r.Messages {
+		for _, p := range m.Parts {
+			size += 128 + len(p.Text) + len(p.Text)/32 + len(p.Args) + len(p.Signature) + len(p.Opaque) + len(p.Data)*4/3
+		}
+	}
+	return a.AppendJSON(make([]byte, 0, size))
+}
+
+// AppendText appends a string as JSON, without HTML escapes.
+func AppendText(b []byte, s string) []byte {
+	b, _ = jsontext.AppendQuote(b, s) // what is no UTF-8 is replaced, as the library does
+	return b
+}
+
+// AppendMember appends a comma, a name and a text, if there is one.
+func AppendMember(b []byte, name, text string) []byte {
+	if text == "" {
+		return b
+	}
+	b = append(append(append(b, `,"`...), name...), `":`...)
+	return AppendText(b, text)
 }
 
 // Marshal is json.Marshal without HTML escapes, which cost tokens in some

@@ -116,6 +116,8 @@ func renumber(query string, by int) string {
 
 func (d *dialect) Bytes() string { return "BYTEA" }
 
+func (d *dialect) Lends() bool { return true }
+
 // LockBlobs: every writer of blobs has a weaker lock on the table until it
 // commits, so this waits for them and holds off new ones.
 func (d *dialect) LockBlobs(ctx context.Context, tx *sql.Tx) error {

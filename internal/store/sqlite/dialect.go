@@ -69,6 +69,9 @@ func (d *dialect) LockReplies(context.Context, *sql.Tx) error { return nil }
 
 func (d *dialect) Bytes() string { return "BLOB" }
 
+// Lends: the driver makes a copy for each row.
+func (d *dialect) Lends() bool { return false }
+
 // Announce: a file has no listeners; whoever writes it tells the others itself.
 func (d *dialect) Announce(string, ...id.Agent) []store.Statement { return nil }
 

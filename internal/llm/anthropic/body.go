@@ -1,0 +1,110 @@
+package anthropic
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"strconv"
+
+	"ramet/internal/llm"
+	"ramet/internal/llm/wire"
+)
+
+// block is any piece of content: a part of a message as this protocol has it.
+type block struct {
+	part  *llm.Part
+	aside bool // a word of the system among those of the user
+	cache bool // up to here it will be sent again
+}
+
+// rank puts results before everything else.
+func (b block) rank() int {
+	if b.part.Type == llm.ToolResult {
+		return 0
+	}
+	return 1
+}
+
+// AppendJSON implements wire.Appender. What is short is left to the library.
+func (r request) AppendJSON(b []byte) ([]byte, error) {
+	rest, err := wire.Marshal(r)
+	if err != nil {
+		return nil, err
+	}
+	b = wire.AppendText(append(b, `{"model":`...), r.Model)
+	b = strconv.AppendInt(append(b, `,"max_tokens":`...), r.MaxTokens, 10)
+	if len(r.System) > 0 {
+		if b, err = appendBlocks(append(b, `,"system":`...), r.System); err != nil {
+			return nil, err
+		}
+	}
+	b = append(b, `,"messages":[`...)
+	for i, m := range r.Messages {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(append(append(b, `{"role":"`...), m.Role...), `","content":`...)
+		if b, err = appendBlocks(b, m.Content); err != nil {
+			return nil, err
+		}
+		b = append(b, '}')
+	}
+	return append(append(b, "],"...), rest[1:]...), nil // without its brace; it is never empty
+}
+
+func appendBlocks(b []byte, blocks []block) (_ []byte, err error) {
+	b = append(b, '[')
+	for i, one := range blocks {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		if b, err = one.append(b); err != nil {
+			return nil, err
+		}
+	}
+	return append(b, ']'), nil
+}
+
+func (k block) append(b []byte) ([]byte, error) {
+	p := k.part
+	switch p.Type {
+	case llm.Text:
+		text := p.Text
+		if k.aside {
+			text = "<system>\n" + text + "\n</system>"
+		}
+		b = wire.AppendMember(append(b, `{"type":"text"`...), "text", text)
+	case llm.Thinking:
+		if p.Opaque != nil {
+			return appendRaw(b, p.Opaque)
+		}
+		b = wire.AppendText(append(b, `{"type":"thinking","thinking":`...), p.Text)
+		b = wire.AppendMember(b, "signature", p.Signature)
+	case llm.ToolCall:
+		b = wire.AppendMember(append(b, `{"type":"tool_use"`...), "id", wire.CallID(p.CallID))
+		b = wire.AppendMember(b, "name", p.Name)
+		b = append(append(b, `,"input":`...), p.Args...) // Ask has checked it
+	case llm.ToolResult:
+		b = wire.AppendMember(append(b, `{"type":"tool_result"`...), "tool_use_id", wire.CallID(p.CallID))
+		b = wire.AppendMember(b, "content", p.Text)
+		if p.IsError {
+			b = append(b, `,"is_error":true`...)
+		}
+	case llm.Image:
+		b = wire.AppendText(append(b, `{"type":"image","source":{"type":"base64","media_type":`...), p.MediaType)
+		b = base64.StdEncoding.AppendEncode(append(b, `,"data":"`...), p.Data)
+		b = append(b, `"}`...)
+	}
+	if k.cache {
+		b = append(b, `,"cache_control":{"type":"ephemeral"}`...)
+	}
+	return append(b, '}'), nil
+}
+
+// appendRaw appends what came from the server, which nobody has read since.
+func appendRaw(b []byte, raw json.RawMessage) ([]byte, error) {
+	if !json.Valid(raw) {
+		return nil, fmt.Errorf("encrypted thinking is no JSON: %.80q", raw)
+	}
+	return append(b, raw...), nil
+}
