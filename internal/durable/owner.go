@@ -39,13 +39,15 @@ func own(path string) error {
 
 // disown empties the owner line.
 func disown(path string) error {
-	return failure("unlock", path, overwrite(path, nil))
+	return failure("unlock", path, overwrite(path, []byte("\n")))
 }
 
 // overwrite works on the file in place: the lock belongs to the inode, so the
-// file must never be replaced.
+// file must never be replaced. What an older, longer line leaves behind the new one
+// stays: only the first line counts, and cutting a file costs more than all the rest,
+// because some file systems write it out at once then.
 func overwrite(path string, line []byte) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_TRUNC, 0)
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {
 		return err
 	}

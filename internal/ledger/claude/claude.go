@@ -1,0 +1,178 @@
+// Package claude knows what the ledger needs of Claude Code: where its hooks stand in
+// a settings.json, and what it tells them.
+//
+// A settings file belongs to its user: only our own hooks are added and taken out, and
+// everything else keeps its place and its spelling.
+//
+// The events, as documented: SubagentStart and SubagentStop come with the agent's id and
+// type; PostToolUseFailure says that the tool which runs a sub-agent failed or was
+// interrupted; SessionEnd and SessionStart bound the life of everything in a session. All
+// come as one JSON object on standard input. A hook that exits with 2 would keep a
+// sub-agent from stopping, and what it prints could become part of a conversation: ours
+// does neither.
+package claude
+
+import (
+	"encoding/json"
+	"regexp"
+	"strconv"
+
+	"ramet/internal/fault"
+	"ramet/internal/ledger/ordered"
+)
+
+// Hook is the part of our command line by which our hooks are known.
+const Hook = "track hook claude-code"
+
+// seconds that a hook may take.
+const seconds = 30
+
+// events are those that we want to hear, with the tools that they are about.
+var events = []struct{ name, matcher string }{
+	{"SubagentStart", ""},
+	{"SubagentStop", ""},
+	{"PostToolUseFailure", "Task|Agent"},
+	{"SessionStart", "startup|resume"},
+	{"SessionEnd", ""},
+}
+
+// Install adds our hooks to a settings file, which may be empty. Ours that are there
+// already are replaced.
+func Install(settings []byte, command string) ([]byte, error) {
+	root, hooks, err := open(settings)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range events {
+		groups, err := without(hooks, e.name)
+		if err != nil {
+			return nil, err
+		}
+		hooks.Set(e.name, ordered.AppendList(nil, append(groups, group(e.matcher, command)), 2))
+	}
+	root.Set("hooks", hooks.Append(nil, 1))
+	return append(root.Append(nil, 0), '\n'), nil
+}
+
+// Uninstall takes our hooks out, and with them the lists and objects that hold nothing
+// else then. changed is false if there were none.
+func Uninstall(settings []byte) (out []byte, changed bool, err error) {
+	root, hooks, err := open(settings)
+	if err != nil {
+		return nil, false, err
+	}
+	for _, name := range names(hooks) {
+		raw, _ := hooks.Get(name)
+		if !mine.Match(raw) {
+			continue
+		}
+		groups, err := without(hooks, name)
+		if err != nil {
+			return nil, false, err
+		}
+		changed = true
+		if len(groups) == 0 {
+			hooks.Delete(name)
+		} else {
+			hooks.Set(name, ordered.AppendList(nil, groups, 2))
+		}
+	}
+	if !changed {
+		return settings, false, nil
+	}
+	if len(hooks.Members) == 0 {
+		root.Delete("hooks")
+	} else {
+		root.Set("hooks", hooks.Append(nil, 1))
+	}
+	return append(root.Append(nil, 0), '\n'), true, nil
+}
+
+var mine = regexp.MustCompile(regexp.QuoteMeta(Hook) + `\b`)
+
+func names(o ordered.Object) []string {
+	var out []string
+	for _, m := range o.Members {
+		out = append(out, m.Key)
+	}
+	return out
+}
+
+// open reads a settings file and its hooks.
+func open(settings []byte) (root, hooks ordered.Object, err error) {
+	if len(settings) == 0 {
+		return root, hooks, nil
+	}
+	if root, err = ordered.Parse(settings); err != nil {
+		return root, hooks, wrong("the file", err)
+	}
+	raw, ok := root.Get("hooks")
+	if !ok || string(raw) == "null" {
+		return root, hooks, nil
+	}
+	if hooks, err = ordered.Of(raw); err != nil {
+		return root, hooks, wrong("hooks", err)
+	}
+	return root, hooks, nil
+}
+
+func wrong(where string, err error) error {
+	return fault.New(fault.InvalidConfig, "read settings of Claude Code: %s: %w", where, err).
+		WithHint("repair the file; nothing was changed")
+}
+
+// without gives the groups of an event without our commands.
+func without(hooks ordered.Object, event string) ([][]byte, error) {
+	raw, ok := hooks.Get(event)
+	if !ok || string(raw) == "null" {
+		return nil, nil
+	}
+	groups, err := ordered.List(raw)
+	if err != nil {
+		return nil, wrong("hooks."+event, err)
+	}
+	var kept [][]byte
+	for _, g := range groups {
+		o, err := ordered.Of(g)
+		if err != nil || !mine.Match(g) {
+			kept = append(kept, g) // not ours to judge
+			continue
+		}
+		if rest, any := others(o); any {
+			o.Set("hooks", ordered.AppendList(nil, rest, 4))
+			kept = append(kept, o.Append(nil, 3))
+		}
+	}
+	return kept, nil
+}
+
+// others are the commands of a group that are not ours.
+func others(group ordered.Object) (rest [][]byte, any bool) {
+	raw, _ := group.Get("hooks")
+	list, err := ordered.List(raw)
+	if err != nil {
+		return nil, true
+	}
+	for _, h := range list {
+		var c struct{ Command string }
+		if json.Unmarshal(h, &c) != nil || !mine.MatchString(c.Command) {
+			rest = append(rest, h)
+		}
+	}
+	return rest, len(rest) > 0
+}
+
+// group is one element of an event's list.
+func group(matcher, command string) []byte {
+	hook := ordered.Object{Members: []ordered.Member{
+		{Key: "type", Raw: ordered.Quote("command")},
+		{Key: "command", Raw: ordered.Quote(command)},
+		{Key: "timeout", Raw: strconv.AppendInt(nil, seconds, 10)},
+	}}
+	var o ordered.Object
+	if matcher != "" {
+		o.Set("matcher", ordered.Quote(matcher))
+	}
+	o.Set("hooks", ordered.AppendList(nil, [][]byte{hook.Append(nil, 5)}, 4))
+	return o.Append(nil, 3)
+}

@@ -1,0 +1,265 @@
+package ledger
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+	"time"
+
+	"ramet/internal/ledger/ordered"
+)
+
+// Entry is one sub-agent as the file tells it. A field that is missing there, or has
+// another type than ours, is the zero value here and stays in the file.
+type Entry struct {
+	ID          string
+	Type        string
+	Description string
+	Plan        string
+	Group       string
+	At          time.Time // registered
+	Status      Status
+	EndedAt     time.Time // completed, failed, timed out or interrupted
+	Resumes     string    // the id of the entry that this one goes on for
+	ResumedBy   string
+	Owner       *Owner
+	Minutes     float64 // allowed; 0 is no limit
+	Reason      string
+	Recovered   bool // made from a summary, after the file was lost
+
+	raw []byte
+	at  int // the place in the file
+}
+
+// Owner is the process that looks after a sub-agent.
+type Owner struct {
+	Host  string
+	PID   int
+	Start string // when that process began, in words of its system
+}
+
+// The keys of an entry.
+const (
+	keyID, keyType, keyDescription   = "agent_id", "agent_type", "task_description"
+	keyPlan, keyGroup, keyAt         = "plan", "task_group", "timestamp"
+	keyStatus, keyEnded              = "status", "completion_timestamp"
+	keyResumes, keyResumedBy         = "resumes", "resumed_by"
+	keyOwner, keyMinutes             = "owner", "timeout_minutes"
+	keyReason, keyRecovered          = "reason", "recovered"
+	keyHost, keyPID, keyStart        = "host", "pid", "pid_start_time"
+	keyVersion, keyLimit, keyEntries = "version", "max_entries", "entries"
+)
+
+// Overdue says whether the time that the entry was allowed is over.
+func (e Entry) Overdue(now time.Time) bool {
+	due, limited := e.Due()
+	return e.Status == Spawned && limited && now.After(due)
+}
+
+// Due is when the time of the entry is over, if it has a limit.
+func (e Entry) Due() (time.Time, bool) {
+	if e.At.IsZero() || !(e.Minutes > 0) || e.Minutes > 1e9 {
+		return time.Time{}, false
+	}
+	return e.At.Add(time.Duration(e.Minutes * float64(time.Minute))), true
+}
+
+// Extra is what others wrote into the entry, in order.
+func (e Entry) Extra() []ordered.Member {
+	o, err := ordered.Of(e.raw)
+	if err != nil {
+		return nil
+	}
+	var out []ordered.Member
+	for _, m := range o.Members {
+		if !ours[m.Key] {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// Field is an extra field of ours or another's whose value is a text.
+func (e Entry) Field(key string) string {
+	o, err := ordered.Of(e.raw)
+	if err != nil {
+		return ""
+	}
+	raw, _ := o.Get(key)
+	s, _ := ordered.Text(raw)
+	return s
+}
+
+var ours = map[string]bool{keyID: true, keyType: true, keyDescription: true, keyPlan: true, keyGroup: true, keyAt: true,
+	keyStatus: true, keyEnded: true, keyResumes: true, keyResumedBy: true, keyOwner: true, keyMinutes: true,
+	keyReason: true, keyRecovered: true}
+
+// read takes an entry from its text. A file can hold thousands: keys are not even
+// copied, unless one is spelled with escapes.
+func read(raw []byte, at int) (Entry, bool) {
+	e := Entry{raw: raw, at: at}
+	if !ordered.IsObject(raw) {
+		return e, false
+	}
+	for key, value := range ordered.Each(raw) {
+		if bytes.IndexByte(key, '\\') >= 0 {
+			plain, _ := ordered.Text(key)
+			key = ordered.Quote(plain)
+		}
+		e.take(key, value)
+	}
+	return e, true
+}
+
+// take reads one member; the key has its quotes.
+func (e *Entry) take(key, value []byte) {
+	switch string(key) {
+	case `"` + keyOwner + `"`:
+		e.Owner = readOwner(value)
+		return
+	case `"` + keyMinutes + `"`:
+		e.Minutes, _ = strconv.ParseFloat(string(value), 64) // no number is no limit
+		return
+	case `"` + keyRecovered + `"`:
+		e.Recovered = string(value) == "true"
+		return
+	case `"` + keyStatus + `"`:
+		e.Status = readStatus(value)
+		return
+	}
+	var to *string
+	switch string(key) {
+	case `"` + keyID + `"`:
+		to = &e.ID
+	case `"` + keyType + `"`:
+		to = &e.Type
+	case `"` + keyDescription + `"`:
+		to = &e.Description
+	case `"` + keyPlan + `"`:
+		to = &e.Plan
+	case `"` + keyGroup + `"`:
+		to = &e.Group
+	case `"` + keyResumes + `"`:
+		to = &e.Resumes
+	case `"` + keyResumedBy + `"`:
+		to = &e.ResumedBy
+	case `"` + keyReason + `"`:
+		to = &e.Reason
+	case `"` + keyAt + `"`:
+		e.At = moment(value)
+		return
+	case `"` + keyEnded + `"`:
+		e.EndedAt = moment(value)
+		return
+	default:
+		return
+	}
+	*to, _ = ordered.Text(value)
+}
+
+func readStatus(raw []byte) Status {
+	for _, s := range known {
+		if len(raw) == len(s)+2 && string(raw[1:len(raw)-1]) == string(s) {
+			return s
+		}
+	}
+	s, _ := ordered.Text(raw)
+	return Status(s)
+}
+
+func readOwner(raw []byte) *Owner {
+	if !ordered.IsObject(raw) {
+		return nil
+	}
+	var out Owner
+	for key, value := range ordered.Each(raw) {
+		switch string(key) {
+		case `"` + keyHost + `"`:
+			out.Host, _ = ordered.Text(value)
+		case `"` + keyPID + `"`:
+			out.PID, _ = strconv.Atoi(string(value))
+		case `"` + keyStart + `"`:
+			out.Start, _ = ordered.Text(value)
+		}
+	}
+	if out.Host == "" || out.PID <= 0 {
+		return nil // nobody can be asked
+	}
+	return &out
+}
+
+// moment reads a time as any tool writes it; zero if it is none.
+func moment(raw []byte) time.Time {
+	s, _ := ordered.Text(raw)
+	return parseTime(s)
+}
+
+func parseTime(s string) time.Time {
+	t, err := time.Parse(time.RFC3339Nano, s)
+	if err != nil {
+		return time.Time{}
+	}
+	return t.UTC()
+}
+
+// text is the entry as it stands in the file. What it was before keeps its members
+// and their order; ours that are new go to the end.
+func (e Entry) text(extra []ordered.Member) []byte {
+	var o ordered.Object
+	old, known := Entry{}, false
+	if e.raw != nil {
+		o, _ = ordered.Of(e.raw)
+		old, known = read(e.raw, e.at)
+	}
+	put := func(key string, changed, always bool, raw []byte) {
+		if changed || always && !known {
+			o.Set(key, raw)
+		}
+	}
+	str := func(key, before, after string, always bool) {
+		put(key, before != after, always, ordered.Quote(after))
+	}
+	when := func(key string, before, after time.Time) {
+		raw := []byte("null")
+		if !after.IsZero() {
+			raw = ordered.Quote(after.UTC().Format(layout))
+		}
+		put(key, !before.Equal(after), true, raw)
+	}
+	str(keyID, old.ID, e.ID, true)
+	str(keyType, old.Type, e.Type, false)
+	str(keyDescription, old.Description, e.Description, true)
+	str(keyPlan, old.Plan, e.Plan, false)
+	str(keyGroup, old.Group, e.Group, false)
+	when(keyAt, old.At, e.At)
+	str(keyStatus, string(old.Status), string(e.Status), true)
+	when(keyEnded, old.EndedAt, e.EndedAt)
+	str(keyResumes, old.Resumes, e.Resumes, false)
+	str(keyResumedBy, old.ResumedBy, e.ResumedBy, false)
+	if !known && e.Owner != nil {
+		o.Set(keyOwner, e.Owner.text())
+	}
+	put(keyMinutes, old.Minutes != e.Minutes, false, strconv.AppendFloat(nil, e.Minutes, 'f', -1, 64))
+	str(keyReason, old.Reason, e.Reason, false)
+	put(keyRecovered, old.Recovered != e.Recovered, false, []byte("true"))
+	for _, m := range extra {
+		o.Set(m.Key, m.Raw)
+	}
+	return o.Append(nil, entryDepth)
+}
+
+// entryDepth is how deep in the document an entry stands.
+const entryDepth = 2
+
+func (o Owner) text() []byte {
+	return ordered.Object{Members: []ordered.Member{
+		{Key: keyHost, Raw: ordered.Quote(o.Host)},
+		{Key: keyPID, Raw: strconv.AppendInt(nil, int64(o.PID), 10)},
+		{Key: keyStart, Raw: ordered.Quote(o.Start)},
+	}}.Append(nil, entryDepth+1)
+}
+
+// MarshalJSON is the owner as in the file.
+func (o Owner) MarshalJSON() ([]byte, error) {
+	return json.Marshal(map[string]any{keyHost: o.Host, keyPID: o.PID, keyStart: o.Start})
+}

@@ -1,0 +1,292 @@
+// Package file keeps a ledger in a state folder: agent-history.json and
+// current-agent-id.txt, shared with other processes and other tools.
+//
+// It promises:
+//
+//   - What was returned is on the disk: the file is written anew under a lock, synced,
+//     renamed, and the folder synced. A reader sees the old file or the new one.
+//   - A write that fails is tried three times, each time with a new file, then it
+//     is an error and nothing has changed.
+//   - A file that cannot be read is kept as agent-history.json.corrupt-<time> and
+//     made again, from a whole temporary file that a killed writer left, else from
+//     summaries/*-SUMMARY.md, else empty.
+//   - The pointer is written after the file and not synced: it says where to look
+//     first, and one that names nobody is repaired by whoever comes next.
+//   - Reading takes no lock and writes nothing, unless there is something to repair.
+//
+// The lock is agent-history.json.lock. Tools that do not take it can lose an update
+// of ours, as they can lose each other's.
+package file
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"ramet/internal/durable"
+	"ramet/internal/fault"
+	"ramet/internal/ledger"
+)
+
+// Folder is a ledger in a state folder. It is a ledger.Book.
+type Folder struct {
+	dir  string
+	now  func() time.Time
+	wait time.Duration
+	told func(Repair)
+}
+
+var _ ledger.Book = (*Folder)(nil)
+
+// Options may be left out.
+type Options struct {
+	Now func() time.Time
+	// Wait is how long a busy lock is waited for before it is LOCKED; 10 s.
+	Wait time.Duration
+	// Repaired is told what had to be repaired on the way.
+	Repaired func(Repair)
+}
+
+// At is the ledger of a state folder, which need not exist: the first entry makes it.
+func At(dir string, o Options) *Folder {
+	f := &Folder{dir: dir, now: o.Now, wait: o.Wait, told: o.Repaired}
+	if f.now == nil {
+		f.now = time.Now
+	}
+	if f.wait == 0 {
+		f.wait = 10 * time.Second
+	}
+	if f.told == nil {
+		f.told = func(Repair) {}
+	}
+	return f
+}
+
+// Dir is the state folder.
+func (f *Folder) Dir() string { return f.dir }
+
+func (f *Folder) path() string { return filepath.Join(f.dir, ledger.FileName) }
+
+// View is the ledger at one moment.
+type View struct {
+	*ledger.Sheet
+	Named string // what the pointer names; empty without one
+}
+
+// Read gives the ledger as it is. What is damaged is repaired first.
+func (f *Folder) Read(ctx context.Context) (View, error) {
+	v, sound, err := f.look()
+	if err != nil || sound {
+		return v, err
+	}
+	if _, err := os.Stat(f.dir); err != nil {
+		return v, nil // nothing is there, and there is nothing to repair
+	}
+	if _, err = f.Recover(ctx); err != nil {
+		// Who may only read still gets what can be read.
+		if v.Sheet != nil && fault.Is(err, fault.StorageReadOnly) {
+			return v, nil
+		}
+		return View{}, err
+	}
+	v, _, err = f.look()
+	return v, err
+}
+
+// look reads without a lock, and says whether all is sound. The sheet is nil if it
+// cannot be read.
+func (f *Folder) look() (v View, sound bool, err error) {
+	data, there, err := f.load()
+	if err != nil {
+		return v, false, err
+	}
+	// The pointer second: it is written second, so it names nobody that is not there
+	// yet, unless the file has changed in between. Recover looks again under the lock.
+	if v.Named, err = f.pointer(); err != nil {
+		return v, false, err
+	}
+	v.Sheet = ledger.New()
+	if there {
+		if v.Sheet, err = ledger.Parse(data); err != nil {
+			return View{}, false, nil
+		}
+	}
+	if v.Named == "" || v.Writable() != nil {
+		return v, true, nil
+	}
+	want, ok := v.Pointer(v.Named)
+	if want == v.Named && ok {
+		return v, true, nil
+	}
+	v.Named = want
+	return v, false, nil
+}
+
+// load reads the file; it must be a plain one.
+func (f *Folder) load() (data []byte, there bool, err error) {
+	const verb = "read ledger"
+	info, err := os.Lstat(f.path())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, false, nil
+	}
+	if err == nil && !info.Mode().IsRegular() {
+		return nil, false, fault.New(fault.StorageForeign, "%s %s: it is not a plain file", verb, f.path()).
+			WithHint("put the file itself there, or give another folder with --state")
+	}
+	if err == nil {
+		data, err = os.ReadFile(f.path())
+	}
+	return data, true, durable.Failure(verb, f.path(), err)
+}
+
+// change reads, repairs, changes and writes under the lock. do returns the id that the
+// pointer shall name, if it is to name another one.
+func (f *Folder) change(ctx context.Context, do func(*ledger.Sheet) (point string, err error)) (r Repair, err error) {
+	ctx, cancel := context.WithTimeout(ctx, f.wait)
+	defer cancel()
+	err = durable.While(ctx, f.path(), func() error {
+		var sheet *ledger.Sheet
+		if sheet, r, err = f.restore(); err != nil {
+			return err
+		}
+		if err := sheet.Writable(); err != nil {
+			return err
+		}
+		point, err := do(sheet)
+		if err != nil {
+			return err
+		}
+		if sheet.Changed() {
+			if err := f.save(sheet.Format()); err != nil {
+				return err
+			}
+		}
+		if point != "" {
+			f.sweep()
+		}
+		r.Entries = sheet.Len()
+		r.Pointer, err = f.point(sheet, point)
+		return err
+	})
+	return r, err
+}
+
+// save writes the file, three times if need be. Each time it is another temporary
+// file: what a failed fsync has left in the old one is not to be trusted.
+func (f *Folder) save(data []byte) error {
+	perm := fs.FileMode(0o644)
+	if info, err := os.Stat(f.path()); err == nil {
+		perm = info.Mode().Perm()
+	}
+	var err error
+	for range 3 {
+		if err = durable.WriteFile(f.path(), data, perm); err == nil {
+			return nil
+		}
+	}
+	return err
+}
+
+// sweep removes what killed writers left. Under the lock nobody else is writing, and
+// the file itself is whole, so nothing in them counts.
+func (f *Folder) sweep() {
+	for _, path := range leftovers(f.dir) {
+		if strings.HasPrefix(filepath.Base(path), ".") { // ours
+			os.Remove(path) // if not: nothing reads it
+		}
+	}
+}
+
+// pointer reads current-agent-id.txt. One that is no plain file names nobody.
+func (f *Folder) pointer() (string, error) {
+	path := filepath.Join(f.dir, ledger.PointerName)
+	info, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", durable.Failure("read pointer", path, err)
+	}
+	if !info.Mode().IsRegular() {
+		return nobody, nil
+	}
+	file, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil // its agent has ended just now
+	}
+	if err != nil {
+		return "", durable.Failure("read pointer", path, err)
+	}
+	defer file.Close()
+	data, err := io.ReadAll(io.LimitReader(file, 4096))
+	if err != nil {
+		return "", durable.Failure("read pointer", path, err)
+	}
+	if name := strings.TrimSpace(string(data)); name != "" {
+		return name, nil
+	}
+	return nobody, nil
+}
+
+// nobody is what an empty pointer names: no id has this form.
+const nobody = "\x00"
+
+// point brings the pointer to where it belongs: to the one named, else to where the
+// sheet wants it. It says whether one that was wrong was repaired.
+func (f *Folder) point(sheet *ledger.Sheet, to string) (repaired bool, err error) {
+	named, err := f.pointer()
+	if err != nil {
+		return false, err
+	}
+	if to == "" && named != "" {
+		_, known := sheet.Find(named)
+		to, _ = sheet.Pointer(named)
+		repaired = !known
+	}
+	path := filepath.Join(f.dir, ledger.PointerName)
+	switch {
+	case to == named:
+		return false, nil
+	case to == "":
+		err = os.Remove(path)
+	case named == "":
+		err = create(path, to)
+	default:
+		err = replace(path, to)
+	}
+	return repaired, durable.Failure("write pointer", path, err)
+}
+
+// create writes a pointer where there is none. Whoever reads it while it is still empty
+// looks again under the lock.
+func create(path, text string) error {
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = file.WriteString(text)
+	return errors.Join(err, file.Close())
+}
+
+// replace writes another one in its place. Neither is synced.
+func replace(path, text string) error {
+	temp := path + ".tmp"
+	os.Remove(temp) // a killed writer's; or a link, which is not to be followed
+	file, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = file.WriteString(text)
+	if err = errors.Join(err, file.Close()); err == nil {
+		err = os.Rename(temp, path)
+	}
+	if err != nil {
+		os.Remove(temp)
+	}
+	return err
+}

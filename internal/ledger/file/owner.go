@@ -1,0 +1,60 @@
+package file
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+
+	"ramet/internal/fault"
+	"ramet/internal/ledger"
+)
+
+// Judge says which spawned entries are gone: their owner, a process of this machine, is
+// dead, or their time is over. Of an owner elsewhere nobody knows; then the time
+// alone counts.
+func (f *Folder) Judge() ledger.Judge {
+	now, host := f.now(), hostname()
+	return func(e ledger.Entry) (string, bool) {
+		if e.Owner != nil && e.Owner.Host == host && dead(e.Owner.PID, e.Owner.Start) {
+			return fmt.Sprintf("its owner, process %d, has ended", e.Owner.PID), true
+		}
+		if e.Overdue(now) {
+			return "it is past its " + strconv.FormatFloat(e.Minutes, 'f', -1, 64) + " minutes", true
+		}
+		return "", false
+	}
+}
+
+// Owner is a process of this machine as the one that looks after a sub-agent. NOT_FOUND
+// if there is no such process.
+func Owner(pid int) (*ledger.Owner, error) {
+	start, ok := began(pid)
+	if pid <= 0 || !ok {
+		return nil, fault.New(fault.NotFound, "there is no process %d", pid).WithHint("give the id of a running process")
+	}
+	return &ledger.Owner{Host: hostname(), PID: pid, Start: start}, nil
+}
+
+// Self is this process as an owner.
+func Self() *ledger.Owner {
+	start, _ := began(os.Getpid())
+	return &ledger.Owner{Host: hostname(), PID: os.Getpid(), Start: start}
+}
+
+func hostname() string {
+	host, err := os.Hostname()
+	if err != nil || host == "" {
+		return "localhost"
+	}
+	return host
+}
+
+// dead says that a process is known to have ended: there is none with that id, or one
+// that began at another time.
+func dead(pid int, start string) bool {
+	if start != "" && !comparable(start) {
+		return false
+	}
+	now, there := began(pid)
+	return !there || start != "" && now != "" && start != now
+}

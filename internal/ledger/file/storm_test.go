@@ -1,0 +1,107 @@
+package file
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"ramet/internal/ledger"
+)
+
+// Eight processes write, and are killed with SIGKILL again and again in the middle of it.
+// Every update that was acknowledged is there at the end, and whoever reads meanwhile
+// sees a whole file.
+func TestEightWritersLoseNothingSoak(t *testing.T) {
+	updates := 50
+	if os.Getenv("RAMET_SOAK") != "" {
+		updates = 1000
+	}
+	f := At(t.TempDir(), Options{})
+	put(t, f, ledger.FileName, `{"version":"1.0","max_entries":1000000,"entries":[]}`)
+
+	var over atomic.Bool
+	polled := make(chan int)
+	go func() {
+		n := 0
+		for ; !over.Load() || n == 0; n++ {
+			data, err := os.ReadFile(f.path())
+			if err != nil || !json.Valid(data) {
+				t.Errorf("a reader saw %v, %.80q…", err, data)
+				break
+			}
+		}
+		polled <- n
+	}()
+
+	var writers sync.WaitGroup
+	acknowledged, kills := make([]map[string]ledger.Status, 8), make([]int, 8)
+	for i := range 8 {
+		writers.Go(func() {
+			acknowledged[i] = map[string]ledger.Status{}
+			for got, next := 0, 0; got < updates; {
+				more, last := storm(t, f.dir, fmt.Sprintf("w%d", i), next, updates-got, acknowledged[i])
+				got += more
+				next = last + 2 // the next number may be in the file already, not acknowledged
+				kills[i]++
+			}
+		})
+	}
+	writers.Wait()
+	over.Store(true)
+	reads := <-polled
+
+	begin(t, f, "last") // under whose lock the leftovers of the killed are swept
+	if got := names(t, f); got != ledger.FileName+" "+ledger.PointerName {
+		t.Errorf("the folder holds %s", got)
+	}
+	v, err := f.Read(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	have := map[string]ledger.Status{}
+	for _, e := range v.Entries() {
+		if _, twice := have[e.ID]; twice {
+			t.Errorf("%s is there twice", e.ID)
+		}
+		have[e.ID] = e.Status
+	}
+	total, killed := 0, 0
+	for i, acks := range acknowledged {
+		for id, status := range acks {
+			if got := have[id]; got != status && !(status == ledger.Spawned && got == ledger.Completed) {
+				t.Errorf("%s was acknowledged as %s and is %q", id, status, got)
+			}
+		}
+		total += len(acks)
+		killed += kills[i]
+	}
+	t.Logf("%d agents, %d kills, %d reads", total, killed, reads)
+}
+
+// storm lets one writer write until it has acknowledged some updates, at most so many,
+// and kills it. It returns how many that were and the last number that it used.
+func storm(t *testing.T, dir, name string, from, most int, acks map[string]ledger.Status) (got, last int) {
+	p := start(t, "write", dir, name, strconv.Itoa(from))
+	last = from
+	for quota := min(most, 1+rand.IntN(20)); p.lines.Scan(); {
+		status, id, ok := strings.Cut(p.lines.Text(), " ")
+		if !ok || status == "error:" {
+			t.Errorf("%s says %q", name, p.lines.Text())
+			break
+		}
+		acks[id] = ledger.Status(status)
+		_, number, _ := strings.Cut(id, "-")
+		last, _ = strconv.Atoi(number)
+		if got++; got == quota {
+			p.Process.Kill() // and what it acknowledged before that is still read
+		}
+	}
+	p.Wait()
+	return got, last
+}

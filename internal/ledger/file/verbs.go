@@ -1,0 +1,95 @@
+package file
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"slices"
+
+	"ramet/internal/durable"
+	"ramet/internal/fault"
+	"ramet/internal/ledger"
+	"ramet/internal/ledger/ordered"
+)
+
+// Spawn registers a sub-agent.
+func (f *Folder) Spawn(ctx context.Context, st ledger.Start) (e ledger.Entry, err error) {
+	if err := st.Check(); err != nil {
+		return e, err // before a folder is made for it
+	}
+	if err := durable.MakeFolder(f.dir, 0o755); err != nil {
+		return e, err
+	}
+	_, err = f.change(ctx, func(s *ledger.Sheet) (string, error) {
+		e, err = s.Spawn(st, f.now())
+		return e.ID, err
+	})
+	return e, err
+}
+
+// Finish records how a sub-agent ended.
+func (f *Folder) Finish(ctx context.Context, id string, how ledger.Status, reason string) (ledger.Entry, error) {
+	if !how.Finished() {
+		return ledger.Entry{}, fault.New(fault.Usage, "%s is no end", how).WithHint("use completed, failed or timeout")
+	}
+	return f.Move(ctx, id, how, reason)
+}
+
+// Interrupt records that it stopped in the middle.
+func (f *Folder) Interrupt(ctx context.Context, id, reason string) (ledger.Entry, error) {
+	return f.Move(ctx, id, ledger.Interrupted, reason)
+}
+
+// Move takes a sub-agent to another status, with extra fields for its entry.
+func (f *Folder) Move(ctx context.Context, id string, to ledger.Status, reason string, extra ...ordered.Member) (e ledger.Entry, err error) {
+	if err := f.there(id); err != nil {
+		return e, err
+	}
+	_, err = f.change(ctx, func(s *ledger.Sheet) (string, error) {
+		e, err = s.Move(id, to, reason, f.now(), extra...)
+		return "", err
+	})
+	return e, err
+}
+
+// there refuses an id before anything is made for it: where no folder is, nobody is.
+func (f *Folder) there(id string) error {
+	if _, err := os.Stat(f.dir); !errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	_, err := ledger.New().Get(id)
+	return err
+}
+
+// Resume registers the one that goes on for another.
+func (f *Folder) Resume(ctx context.Context, old string, st ledger.Start) (e ledger.Entry, err error) {
+	if err := f.there(old); err != nil {
+		return e, err
+	}
+	_, err = f.change(ctx, func(s *ledger.Sheet) (string, error) {
+		e, err = s.Resume(old, st, f.now(), f.Judge())
+		return e.ID, err
+	})
+	return e, err
+}
+
+// Sweep marks what is gone, and tells which entries that were.
+func (f *Folder) Sweep(ctx context.Context) (out []ledger.Entry, err error) {
+	v, err := f.Read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	judge := f.Judge()
+	if !slices.ContainsFunc(v.Entries(), func(e ledger.Entry) bool {
+		_, gone := judge(e)
+		return e.Status == ledger.Spawned && gone
+	}) {
+		return nil, nil // and nothing is locked for it
+	}
+	_, err = f.change(ctx, func(s *ledger.Sheet) (string, error) {
+		out = s.Sweep(judge, f.now())
+		return "", nil
+	})
+	return out, err
+}

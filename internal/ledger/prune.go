@@ -1,0 +1,85 @@
+package ledger
+
+// Prune drops the oldest finished tasks until the sheet is within its limit: those
+// whose last entry is completed, failed or timeout; then those whose last entry is
+// resumed by somebody who is not in the file. A chain of resumes goes whole. What
+// is spawned, interrupted or unknown stays, and everything that leads to it.
+func (s *Sheet) Prune() {
+	over := len(s.rows) - s.Limit()
+	if over <= 0 {
+		return
+	}
+	last := s.lasts()
+	size := map[int]int{}
+	for _, l := range last {
+		size[l]++
+	}
+	gone := map[int]bool{}
+	for _, may := range []func(Status) bool{Status.Finished, func(st Status) bool { return st == Resumed }} {
+		for i, r := range s.rows {
+			if over > 0 && last[i] == i && r.ok && may(r.entry.Status) {
+				gone[i] = true
+				over -= size[i]
+			}
+		}
+	}
+	s.keep(func(i int) bool { return !gone[last[i]] })
+}
+
+// lasts gives, for each row, the row in which its chain of resumes ends.
+func (s *Sheet) lasts() []int {
+	next := s.nexts()
+	last := make([]int, len(s.rows))
+	for i := range last {
+		last[i] = -1
+	}
+	for i := range s.rows {
+		if next[i] < 0 {
+			last[i] = i
+			continue
+		}
+		var path []int
+		at, seen := i, map[int]bool{}
+		for last[at] < 0 && next[at] >= 0 && !seen[at] { // a file can claim a circle
+			seen[at] = true
+			path = append(path, at)
+			at = next[at]
+		}
+		end := at
+		if last[at] >= 0 {
+			end = last[at]
+		}
+		last[at] = end
+		for _, p := range path {
+			last[p] = end
+		}
+	}
+	return last
+}
+
+// nexts gives, for each row, the row that goes on for it, or -1.
+func (s *Sheet) nexts() []int {
+	byID := map[string][]int{}
+	for i, r := range s.rows {
+		if r.ok && r.entry.ID != "" {
+			byID[r.entry.ID] = append(byID[r.entry.ID], i)
+		}
+	}
+	next := make([]int, len(s.rows))
+	for i, r := range s.rows {
+		next[i] = -1
+		if !r.ok || r.entry.Status != Resumed {
+			continue
+		}
+		// The first behind it. Others may sort their files; then one before it.
+		for _, j := range byID[r.entry.ResumedBy] {
+			if j == i || s.rows[j].entry.Resumes != r.entry.ID {
+				continue
+			}
+			if next[i] < 0 || next[i] < i && j > i {
+				next[i] = j
+			}
+		}
+	}
+	return next
+}

@@ -1,0 +1,115 @@
+package ledger
+
+import "time"
+
+// Find is the entry that an id means: the newest live one, else the newest.
+func (s *Sheet) Find(id string) (Entry, bool) {
+	var found Entry
+	ok := false
+	if id == "" {
+		return found, false
+	}
+	for i := len(s.rows) - 1; i >= 0; i-- {
+		r := s.rows[i]
+		switch {
+		case !r.ok || r.entry.ID != id:
+		case r.entry.Status.Live():
+			return r.entry, true
+		case !ok:
+			found, ok = r.entry, true
+		}
+	}
+	return found, ok
+}
+
+// Pointer is what current-agent-id.txt should name, given what it names: that, as long
+// as it can go on; whoever resumed it; nobody once it has ended. One that names nothing
+// in the file names the newest spawned entry from then on.
+func (s *Sheet) Pointer(named string) (id string, ok bool) {
+	e, known := s.Find(named)
+	if known {
+		e = s.Outcome(e)
+	}
+	switch {
+	case !known:
+		e, ok := s.Newest()
+		return e.ID, ok
+	case e.Status.Live(), !e.Status.Known():
+		return e.ID, true
+	}
+	return "", false
+}
+
+// Active is the entry that the pointer names, or without a pointer the newest spawned
+// one.
+func (s *Sheet) Active(named string) (Entry, bool) {
+	if named == "" {
+		return s.Newest()
+	}
+	id, ok := s.Pointer(named)
+	if !ok {
+		return Entry{}, false
+	}
+	return s.Find(id)
+}
+
+// Newest is the newest spawned entry.
+func (s *Sheet) Newest() (Entry, bool) {
+	return s.newest(func(e Entry) bool { return e.Status == Spawned })
+}
+
+// Interrupted is the newest entry that can be resumed: interrupted, or spawned and gone.
+func (s *Sheet) Interrupted(judge Judge) (Entry, bool) {
+	return s.newest(func(e Entry) bool {
+		if e.Status == Spawned {
+			_, gone := judge(e)
+			return gone
+		}
+		return e.Status == Interrupted
+	})
+}
+
+func (s *Sheet) newest(fits func(Entry) bool) (Entry, bool) {
+	for i := len(s.rows) - 1; i >= 0; i-- {
+		if r := s.rows[i]; r.ok && fits(r.entry) {
+			return r.entry, true
+		}
+	}
+	return Entry{}, false
+}
+
+// Plan is the history of one plan, oldest first.
+func (s *Sheet) Plan(plan string) []Entry {
+	out := []Entry{}
+	for _, e := range s.Entries() {
+		if e.Plan == plan {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// Outcome is the end of the chain of resumes that an entry of this sheet is in: how its
+// task ended, or how it stands.
+func (s *Sheet) Outcome(e Entry) Entry { return s.rows[s.lasts()[e.at]].entry }
+
+// Outcomes is Outcome for all entries, in one walk.
+func (s *Sheet) Outcomes() func(Entry) Entry {
+	last := s.lasts()
+	return func(e Entry) Entry { return s.rows[last[e.at]].entry }
+}
+
+// Sweep marks every spawned entry that is gone as interrupted, and returns those.
+func (s *Sheet) Sweep(judge Judge, now time.Time) []Entry {
+	var out []Entry
+	for _, e := range s.Entries() {
+		if e.Status != Spawned {
+			continue
+		}
+		if why, gone := judge(e); gone {
+			moved, _ := e.Move(Interrupted, why, now) // which spawned always allows
+			out = append(out, s.put(moved, nil))
+		}
+	}
+	return out
+}

@@ -1,0 +1,166 @@
+package ledger
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+
+	"ramet/internal/fault"
+	"ramet/internal/ledger/ordered"
+)
+
+// Sheet is the content of agent-history.json.
+type Sheet struct {
+	head    ordered.Object // all members; that of the entries is not looked at
+	rows    []row
+	tail    string // behind the last bracket
+	changed bool
+}
+
+// row is one element of the entries; one that is no object has no entry.
+type row struct {
+	raw   []byte
+	entry Entry
+	ok    bool
+}
+
+// Version and Limit are what a new file says.
+const (
+	Version = "1.0"
+	Limit   = 50
+)
+
+// New is an empty sheet, from the template.
+func New() *Sheet {
+	return &Sheet{changed: true, head: ordered.Object{Members: []ordered.Member{
+		{Key: keyVersion, Raw: ordered.Quote(Version)},
+		{Key: keyLimit, Raw: strconv.AppendInt(nil, Limit, 10)},
+		{Key: keyEntries, Raw: []byte("[]")},
+	}}}
+}
+
+// Parse reads a file. It is STORAGE_CORRUPT if it is no JSON, no object, or has
+// entries that are no list; everything else is kept and read as far as it can be.
+func Parse(data []byte) (*Sheet, error) {
+	head, err := ordered.Parse(data)
+	if err != nil {
+		return nil, fault.New(fault.StorageCorrupt, "read %s: %w", FileName, err)
+	}
+	s := &Sheet{head: head}
+	if bytes.HasSuffix(data, []byte("\n")) {
+		s.tail = "\n"
+	}
+	raw, ok := head.Get(keyEntries)
+	if !ok || string(raw) == "null" {
+		return s, nil
+	}
+	list, err := ordered.List(raw)
+	if err != nil {
+		return nil, fault.New(fault.StorageCorrupt, "read %s: entries: %w", FileName, err)
+	}
+	s.rows = make([]row, len(list))
+	for i, raw := range list {
+		s.rows[i].raw = raw
+		s.rows[i].entry, s.rows[i].ok = read(raw, i)
+	}
+	return s, nil
+}
+
+// Format writes the sheet. What was not changed is written as it was read.
+func (s *Sheet) Format() []byte {
+	size := 256
+	for _, r := range s.rows {
+		size += len(r.raw) + 8
+	}
+	elements := make([][]byte, len(s.rows))
+	for i, r := range s.rows {
+		elements[i] = r.raw
+	}
+	head := ordered.Object{Members: append([]ordered.Member(nil), s.head.Members...)}
+	if raw, ok := head.Get(keyVersion); !ok || string(raw) == "null" {
+		head.Set(keyVersion, ordered.Quote(Version))
+	}
+	head.Set(keyEntries, ordered.AppendList(make([]byte, 0, size), elements, 1))
+	return append(head.Append(make([]byte, 0, size), 0), s.tail...)
+}
+
+// Changed says that Format would write something else than what was read.
+func (s *Sheet) Changed() bool { return s.changed }
+
+// Limit is how many entries the file wants to hold.
+func (s *Sheet) Limit() int {
+	raw, _ := s.head.Get(keyLimit)
+	n, err := strconv.Atoi(string(raw))
+	if err != nil || n < 1 {
+		return Limit
+	}
+	return n
+}
+
+// Len is how many elements the entries have, whatever they are.
+func (s *Sheet) Len() int { return len(s.rows) }
+
+// Writable refuses a file whose version is not ours to write: a later major version
+// is STORAGE_NEWER, one that is no version at all STORAGE_FOREIGN.
+func (s *Sheet) Writable() error {
+	raw, ok := s.head.Get(keyVersion)
+	if !ok || string(raw) == "null" {
+		return nil
+	}
+	version, isText := ordered.Text(raw)
+	if !isText {
+		version = string(raw) // a number: others are not as strict
+	}
+	major, _, _ := strings.Cut(version, ".")
+	n, err := strconv.Atoi(major)
+	switch {
+	case err != nil || n < 0:
+		return fault.New(fault.StorageForeign, "%s has the version %.20q, which is none", FileName, version).
+			WithHint("it can be read, not written; give another folder with --state")
+	case n > 1:
+		return fault.New(fault.StorageNewer, "%s has version %.20s, newer than %s", FileName, version, Version).
+			WithHint("it can be read, not written; use a newer ramet, or another folder with --state")
+	}
+	return nil
+}
+
+// Entries are all entries, oldest first.
+func (s *Sheet) Entries() []Entry {
+	out := make([]Entry, 0, len(s.rows))
+	for _, r := range s.rows {
+		if r.ok {
+			out = append(out, r.entry)
+		}
+	}
+	return out
+}
+
+// add appends a new entry.
+func (s *Sheet) add(e Entry, extra []ordered.Member) Entry {
+	e.raw, e.at = nil, len(s.rows)
+	e.raw = e.text(extra)
+	s.rows = append(s.rows, row{e.raw, e, true})
+	s.changed = true
+	return e
+}
+
+// put replaces an entry where it stands.
+func (s *Sheet) put(e Entry, extra []ordered.Member) Entry {
+	e.raw = e.text(extra)
+	s.rows[e.at] = row{e.raw, e, true}
+	s.changed = true
+	return e
+}
+
+// keep leaves only the rows that stay.
+func (s *Sheet) keep(stays func(int) bool) {
+	kept := s.rows[:0:0]
+	for i, r := range s.rows {
+		if stays(i) {
+			r.entry.at = len(kept)
+			kept = append(kept, r)
+		}
+	}
+	s.changed = s.changed || len(kept) != len(s.rows)
+	s.rows = kept
+}
