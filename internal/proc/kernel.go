@@ -33,6 +33,7 @@ import (
 	"ramet/internal/fault"
 	"ramet/internal/history"
 	"ramet/internal/id"
+	"ramet/internal/ledger"
 	"ramet/internal/llm"
 	"ramet/internal/loop"
 	"ramet/internal/mail"
@@ -81,9 +82,12 @@ type Options struct {
 	Gone func(owner string) bool
 	// Tell tells the other kernels of the workspace on this machine, and returns
 	// when they have acted upon it.
-	Tell   func(context.Context, ...registry.Ring)
-	Clean  func(string) string // see loop.Turn; nil: nothing to hide
-	Limits loop.Limits
+	Tell func(context.Context, ...registry.Ring)
+	// Book is the ledger of tasks; nil: none is kept. BookOwner is this process in it.
+	Book      ledger.Book
+	BookOwner *ledger.Owner
+	Clean     func(string) string // see loop.Turn; nil: nothing to hide
+	Limits    loop.Limits
 	// Lease is how long a lease lasts after the last sign of life; it is renewed
 	// three times as often. 0: LeaseTTL.
 	Lease time.Duration

@@ -263,6 +263,9 @@ func (k *Kernel) rescue(ctx context.Context, a agent.Agent) error {
 	if err := p.append(ctx, claim, drafts...); err != nil {
 		return err
 	}
+	if err := k.interrupted(ctx, a.ID); err != nil {
+		k.trouble(ctx, "record in the ledger that "+a.Label()+" was interrupted", err)
+	}
 	return k.notify(ctx, a, claim, "I was interrupted: the process that ran me ended. What I did so far stands in my history; nothing was run again.")
 }
 

@@ -38,14 +38,15 @@ type process struct {
 
 // job is one piece of work in an inbox.
 type job struct {
-	ctx    context.Context
-	number int64 // counts the kernel's jobs
-	prompt Prompt
-	task   bool   // a letter tells the parent how it ended
-	family *tally // the tasks that come from one prompt
-	only   func(context.Context, loop.Turn, *loop.Conversation) error
-	done   chan struct{} // closed when result is set
-	result result
+	ctx     context.Context
+	number  int64 // counts the kernel's jobs
+	prompt  Prompt
+	task    bool   // a letter tells the parent how it ended
+	family  *tally // the tasks that come from one prompt
+	entered bool   // the ledger has it already
+	only    func(context.Context, loop.Turn, *loop.Conversation) error
+	done    chan struct{} // closed when result is set
+	result  result
 }
 
 type result struct {
@@ -59,6 +60,7 @@ type Prompt struct {
 	Model  llm.Ref
 	Fresh  bool // behind a clear
 	Budget *history.Budget
+	Task   bool // it is one, and the ledger has it: a letter tells the parent how it ended
 }
 
 // inboxSize is how many jobs can wait before those who give them wait.
@@ -199,7 +201,7 @@ type Turn struct{ job *job }
 // Exec asks for one turn of an agent. One that is under way is waited for. When
 // ctx ends the turn is stopped; its history says so.
 func (k *Kernel) Exec(ctx context.Context, a id.Agent, prompt Prompt) (*Turn, error) {
-	j := &job{ctx: ctx, prompt: prompt}
+	j := &job{ctx: ctx, prompt: prompt, task: prompt.Task, entered: prompt.Task}
 	return &Turn{j}, k.submit(a, j)
 }
 

@@ -39,8 +39,13 @@ func (p *process) turn(ctx context.Context, j *job) (loop.Outcome, error) {
 	if err := p.talk.Answerable(); err != nil && j.only == nil {
 		return loop.Outcome{}, err
 	}
+	if err := p.enter(ctx, a, j); err != nil {
+		p.report(ctx, a, j, loop.Outcome{}, err)
+		return loop.Outcome{}, err
+	}
 	k.Events.Publish(loop.Event{Type: loop.TurnStarted, Agent: p.id, Turn: j.number, Text: t.Ref.String()})
 	outcome, err := p.run(ctx, a, claim, t, j)
+	p.close(ctx, j, err)
 	p.report(ctx, a, j, outcome, err)
 	if err != nil && lost(err) {
 		p.talk = nil // somebody else may have gone on with it
