@@ -122,13 +122,13 @@ var strict = []struct {
 				if open[m["call_id"]] || closed[m["call_id"]] {
 					return fmt.Errorf("item %d: call %v again", i, m["call_id"])
 				}
-				open[m["call_id"]], last = true, "user"
+				open[m["call_id"]] = true
 			case "function_call_output":
 				if !open[m["call_id"]] {
 					return fmt.Errorf("item %d: no call %v is open", i, m["call_id"])
 				}
 				delete(open, m["call_id"])
-				closed[m["call_id"]] = true
+				closed[m["call_id"]], last = true, "tool"
 			case "message":
 				if len(open) > 0 && m["role"] != "assistant" {
 					return fmt.Errorf("item %d stands before results", i)
