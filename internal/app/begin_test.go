@@ -60,9 +60,9 @@ func until(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// signalIt sends INT or TERM to what began.
+// signalIt sends INT, TERM or KILL to what began.
 func signalIt(ts *testscript.TestScript, _ bool, args []string) {
-	s := map[string]os.Signal{"INT": os.Interrupt, "TERM": syscall.SIGTERM}[args[0]]
+	s := map[string]os.Signal{"INT": os.Interrupt, "TERM": syscall.SIGTERM, "KILL": syscall.SIGKILL}[args[0]]
 	ts.Check(current(ts).cmd.Process.Signal(s))
 }
 

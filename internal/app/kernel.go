@@ -18,6 +18,7 @@ import (
 	"ramet/internal/credential"
 	"ramet/internal/fault"
 	"ramet/internal/id"
+	"ramet/internal/ledger/file"
 	"ramet/internal/llm"
 	"ramet/internal/llm/catalog"
 	"ramet/internal/llm/dial"
@@ -52,6 +53,7 @@ func kernel(ctx context.Context, r cli.KernelRequest) (*cli.Kernel, error) {
 	k, err := proc.Start(ctx, proc.Options{
 		Lease: shortened(shortLease),
 		Store: r.Workspace, Owner: server.Owner,
+		Book: r.Book, BookOwner: file.Self(),
 		Model: models.model, Tools: tools.box, Guard: policy,
 		System:   func(agent.Agent) ([]llm.Message, error) { return overlay(r) },
 		Worktree: worktrees{r}.make,

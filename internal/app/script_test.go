@@ -77,7 +77,7 @@ var commands = map[string]func(ts *testscript.TestScript, neg bool, args []strin
 	"plant":   plant,    // plant UUID NAME
 	"begin":   begin,    // begin ARGS…
 	"until":   until,    // until TEXT: what began has printed it
-	"signal":  signalIt, // signal INT|TERM: to what began
+	"signal":  signalIt, // signal INT|TERM|KILL: to what began
 	"ends":    ends,     // ends EXIT: what began has ended
 	"never":   never,    // never TEXT
 	"empty":   empty,    // empty DIR

@@ -63,6 +63,8 @@ type Env struct {
 	Open func(context.Context, workspace.Place) (Workspace, error)
 	// Kernel starts a kernel.
 	Kernel func(context.Context, KernelRequest) (*Kernel, error)
+	// Screen is the terminal UI; nil where standard input or output is no terminal.
+	Screen func(context.Context, ScreenRequest) error
 	// Detach carries out the same command line again in the background, shows what it
 	// prints, and returns the exit code it has for its user, while it may go on. nil:
 	// this system cannot.
@@ -145,6 +147,10 @@ func (s *session) root() *cobra.Command {
 		Long: `ramet runs LLM agents as durable processes: they fork, mail each other, are
 killed with their whole subtree, and come back after a crash where they were.
 
+Without a command it opens the terminal: many agents on one screen; F1 or /help
+there shows the keys and commands. Where standard input or output is no terminal
+it prints this help.
+
 The workspace is that of the project you stand in; --db, RAMET_DB and
 --workspace choose another.
 
@@ -154,7 +160,7 @@ The workspace is that of the project you stand in; --db, RAMET_DB and
 		DisableAutoGenTag: true,
 		Args:              unknownCommand,
 		PersistentPreRunE: s.notEmpty,
-		RunE:              func(c *cobra.Command, _ []string) error { return c.Help() },
+		RunE:              s.bare,
 	}
 	flags := root.PersistentFlags()
 	flags.StringVar(&s.db, "db", "", "database: a file, or postgres://user@host/database?schema=NAME")
@@ -169,6 +175,7 @@ The workspace is that of the project you stand in; --db, RAMET_DB and
 		&cobra.Group{ID: "mail", Title: "Mail:"},
 		&cobra.Group{ID: "proof", Title: "Proof and care:"},
 		&cobra.Group{ID: "runs", Title: "Runs:"},
+		&cobra.Group{ID: "ledger", Title: "Ledger:"},
 		&cobra.Group{ID: "models", Title: "Models:"},
 	)
 	add := func(group string, cmds ...*cobra.Command) {
@@ -182,6 +189,7 @@ The workspace is that of the project you stand in; --db, RAMET_DB and
 	add("mail", s.sendCommand(), s.mailCommand(), s.readCommand())
 	add("proof", s.verifyCommand(), s.checkpointCommand(), s.keyCommand(), s.redactCommand(), s.gcCommand(), s.backupCommand())
 	add("runs", s.runCommand(), s.schemaCommand())
+	add("ledger", s.trackCommand())
 	add("models", s.modelsCommand(), s.authCommand())
 	add("", s.configCommand(), s.trustCommand(), s.doctorCommand(), s.demoCommand(), s.versionCommand())
 	addCompletion(root)

@@ -26,7 +26,7 @@ import (
 
 // execFlags are the flags of exec.
 type execFlags struct {
-	fork, fresh, noWait, resume, noTools bool
+	fork, fresh, noWait, resume, again, noTools bool
 
 	name, model, maxCost, cwd string
 	maxTokens                 int64
@@ -73,6 +73,7 @@ With --json every event is one line of JSON.
 	flags.StringVar(&f.name, "name", "", "with --fork: a name for the child")
 	flags.BoolVar(&f.fresh, "fresh", false, "begin behind a clear, without the context so far")
 	flags.BoolVar(&f.resume, "continue", false, "go on with what is there, without a new prompt")
+	flags.BoolVar(&f.again, "resume", false, "go on with an interrupted task in a new child, forked where it stopped")
 	flags.StringVar(&f.model, "model", "", "vendor/name of the model (see `ramet models`)")
 	flags.StringVar(&f.maxCost, "max-cost", "", "the most that this turn and its children may cost, in dollars")
 	flags.Int64Var(&f.maxTokens, "max-tokens", 0, "the most tokens that this turn and its children may use")
@@ -87,7 +88,10 @@ With --json every event is one line of JSON.
 
 func (s *session) execArgs(f *execFlags) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
-		if f.resume {
+		switch {
+		case f.again:
+			return arguments(1, 2)(c, args)
+		case f.resume:
 			return arguments(0, 1)(c, args)
 		}
 		return arguments(1, 2)(c, args)
@@ -101,10 +105,10 @@ func (s *session) exec(c *cobra.Command, f execFlags, args []string) error {
 		return err
 	}
 	ref := "0"
-	if len(args) == 2 || f.resume && len(args) == 1 {
+	if len(args) == 2 || (f.resume || f.again) && len(args) == 1 {
 		ref = args[0]
 	}
-	if !f.resume {
+	if !f.resume && (!f.again || len(args) == 2) {
 		if prompt.Text, err = s.text(args[len(args)-1]); err != nil {
 			return err
 		}
@@ -149,6 +153,12 @@ func (s *session) exec(c *cobra.Command, f execFlags, args []string) error {
 	if err := f.countable(k, a, prompt.Model); err != nil {
 		return err
 	}
+	if f.again {
+		if a, err = s.resume(ctx, ws, a); err != nil {
+			return err
+		}
+		prompt.Task = true
+	}
 	if f.fork {
 		if err := startable(k, a, prompt.Model); err != nil {
 			return err
@@ -179,6 +189,9 @@ func (f execFlags) prompt(c *cobra.Command) (proc.Prompt, error) {
 		if err := agent.CheckName(f.name); err != nil {
 			return p, err
 		}
+	}
+	if f.again && (f.fork || f.fresh || f.resume) {
+		return p, fault.New(fault.Usage, "--resume goes on in a child of its own: --fork, --fresh and --continue do not go with it")
 	}
 	if f.resume && f.fresh {
 		return p, fault.New(fault.Usage, "--continue goes on with the context that --fresh would leave behind")

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"path/filepath"
 	"time"
 
 	"ramet/internal/config"
@@ -9,6 +10,8 @@ import (
 	"ramet/internal/credential"
 	"ramet/internal/fault"
 	"ramet/internal/id"
+	"ramet/internal/ledger"
+	"ramet/internal/ledger/file"
 	"ramet/internal/permit"
 	"ramet/internal/proc"
 	"ramet/internal/registry"
@@ -28,6 +31,7 @@ type KernelRequest struct {
 	Cwd       string // where tools work instead of the agents' own folders; empty: there
 	NoTools   bool   // nothing but speaking, and acting on agents
 	Allow     []permit.Rule
+	Book      ledger.Book  // of tasks
 	Ask       permit.Asker // nil: nobody can be asked
 	Warn      func(string)
 }
@@ -64,6 +68,7 @@ func (s *session) kernel(ctx context.Context, r KernelRequest) (*Kernel, error) 
 		return nil, err
 	}
 	r.Trees = trees.Keeper
+	r.Book = s.tasks(r.Place.Project)
 	return s.Kernel(ctx, r)
 }
 
@@ -190,4 +195,25 @@ func (s *session) through(ctx context.Context, ws Workspace, a id.Agent, here fu
 		}
 		asked, refused = holder, err
 	}
+}
+
+// tasks is the ledger of the workspace's own tasks.
+func (s *session) tasks(project string) book {
+	return book{file.At(filepath.Join(project, ".ramet"), file.Options{Now: s.Now, Repaired: s.tellRepair}), project}
+}
+
+// book makes the project's folder before the first entry, as every .ramet is made.
+type book struct {
+	*file.Folder
+	project string
+}
+
+func (b book) Spawn(ctx context.Context, st ledger.Start) (ledger.Entry, error) {
+	if err := stays(b.project, b.Dir(), "make it a folder"); err != nil {
+		return ledger.Entry{}, err
+	}
+	if err := makeProjectFolder(b.project); err != nil {
+		return ledger.Entry{}, err
+	}
+	return b.Folder.Spawn(ctx, st)
 }

@@ -83,11 +83,16 @@ func (s *session) makeRamet(f *runFlags) error {
 	if f.dir != "" || s.Getenv("RAMET_RUNS") != "" {
 		return nil
 	}
-	project, err := workspace.Project(s.Dir)
+	return makeProjectFolder(s.Dir)
+}
+
+// makeProjectFolder makes the .ramet folder of the project that dir is in.
+func makeProjectFolder(dir string) error {
+	project, err := workspace.Project(dir)
 	if err != nil {
 		return err
 	}
-	dir := filepath.Join(project, ".ramet")
+	dir = filepath.Join(project, ".ramet")
 	if err := durable.MakeFolder(dir, 0o755); err != nil {
 		return err
 	}

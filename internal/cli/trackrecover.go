@@ -1,0 +1,64 @@
+package cli
+
+import (
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"ramet/internal/ledger/file"
+	"ramet/internal/printer"
+)
+
+func (s *session) trackRecover(f *trackFlags) *cobra.Command {
+	return &cobra.Command{
+		Use:   "recover",
+		Short: "Make the two files of the ledger sound; say what was done",
+		Long: `Make the two files sound. A missing agent-history.json is made from the template. One
+that cannot be read is kept as agent-history.json.corrupt-TIME and made again from a
+whole temporary file, else from summaries/*-SUMMARY.md. A pointer to nobody is
+repaired. Every other command does the same first, when it meets damage.`,
+		Args: arguments(0, 0),
+		RunE: func(c *cobra.Command, _ []string) error {
+			folder, err := s.ledger(c, f, s.Dir)
+			if err != nil {
+				return err
+			}
+			if err := s.makeState(f, s.Dir); err != nil {
+				return err
+			}
+			r, err := folder.Recover(c.Context())
+			if err != nil {
+				return err
+			}
+			return s.print(recovered{r, folder.Dir()})
+		},
+	}
+}
+
+// recovered is the datum of track recover.
+type recovered struct {
+	file.Repair
+	dir string
+}
+
+func (r recovered) MarshalJSON() ([]byte, error) {
+	return marshal(struct {
+		State   string  `json:"state"`
+		Corrupt *string `json:"corrupt"`
+		From    *string `json:"from"`
+		Entries int     `json:"entries"`
+		Pointer bool    `json:"pointer_repaired"`
+	}{r.dir, optional(r.Corrupt), optional(r.From), r.Entries, r.Repair.Pointer})
+}
+
+func (r recovered) Text(w *printer.Writer) {
+	said := []string{"ok: " + count(r.Entries, "entry")}
+	if r.Corrupt != "" {
+		said = append(said, "made again from the "+r.From, "the old file is "+filepath.Base(r.Corrupt))
+	}
+	if r.Repair.Pointer {
+		said = append(said, "the pointer named nobody and was repaired")
+	}
+	w.Line("%s", strings.Join(said, "; "))
+}

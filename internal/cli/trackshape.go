@@ -1,0 +1,110 @@
+package cli
+
+import (
+	"encoding/json"
+	"iter"
+
+	"ramet/internal/ledger"
+	"ramet/internal/ledger/ordered"
+	"ramet/internal/printer"
+	"ramet/internal/text"
+)
+
+// tracked is an entry of the ledger as a datum.
+type tracked struct {
+	ledger.Entry
+	gone    string // why it is gone although it is spawned
+	outcome ledger.Entry
+	short   bool // its text is the id alone
+}
+
+func (t tracked) MarshalJSON() ([]byte, error) {
+	extra := ordered.Object{Members: t.Extra()}
+	return marshal(struct {
+		ID          string          `json:"agent_id"`
+		Type        *string         `json:"agent_type"`
+		Description string          `json:"task_description"`
+		Plan        *string         `json:"plan"`
+		Group       *string         `json:"task_group"`
+		At          *string         `json:"timestamp"`
+		Status      ledger.Status   `json:"status"`
+		EndedAt     *string         `json:"completion_timestamp"`
+		Resumes     *string         `json:"resumes"`
+		ResumedBy   *string         `json:"resumed_by"`
+		Owner       *ledger.Owner   `json:"owner"`
+		Minutes     *float64        `json:"timeout_minutes"`
+		Reason      *string         `json:"reason"`
+		Recovered   bool            `json:"recovered"`
+		Gone        *string         `json:"gone"`
+		Outcome     ledger.Status   `json:"outcome"`
+		Extra       json.RawMessage `json:"extra"`
+	}{t.ID, optional(t.Type), t.Description, optional(t.Plan), optional(t.Group), optional(stamp(t.At)), t.Status,
+		optional(stamp(t.EndedAt)), optional(t.Resumes), optional(t.ResumedBy), t.Owner, optional(t.Minutes),
+		optional(t.Reason), t.Recovered, optional(t.gone), t.outcome.Status, extra.Append(nil, 0)})
+}
+
+func (t tracked) Text(w *printer.Writer) {
+	if t.short {
+		w.Line("%s", t.ID)
+		return
+	}
+	w.Line("%s %s", t.ID, t.says())
+}
+
+// says is the status, and what else matters about it.
+func (t tracked) says() string {
+	status := string(t.Status)
+	switch {
+	case t.gone != "":
+		status += " (" + t.gone + ")"
+	case t.ResumedBy != "":
+		status += " by " + t.ResumedBy
+	case t.Reason != "":
+		status += " (" + text.Line(t.Reason, 60) + ")"
+	}
+	return status
+}
+
+// trackedList is the datum of list and history.
+type trackedList struct{ entries []tracked }
+
+func (l trackedList) List() (string, iter.Seq[any]) {
+	return "entries", func(yield func(any) bool) {
+		for _, t := range l.entries {
+			if !yield(t) {
+				return
+			}
+		}
+	}
+}
+
+func (l trackedList) Text(w *printer.Writer) {
+	if len(l.entries) == 0 {
+		w.Line("no sub-agents")
+		return
+	}
+	rows := [][]string{{"ID", "PLAN", "TYPE", "AGE", "TASK", "STATUS"}}
+	for _, t := range l.entries {
+		age := ""
+		if !t.At.IsZero() {
+			age = w.Age(t.At)
+		}
+		rows = append(rows, []string{text.Line(t.ID, 40), text.Line(t.Plan, 10), text.Line(t.Type, 24), age, text.Line(t.Description, 40), t.says()})
+	}
+	w.Table(rows)
+}
+
+// show makes data of entries of one sheet.
+func shower(sheet *ledger.Sheet, judge ledger.Judge) func(ledger.Entry) tracked {
+	outcome := sheet.Outcomes()
+	return func(e ledger.Entry) tracked {
+		t := tracked{Entry: e, outcome: outcome(e)}
+		if e.Status == ledger.Spawned {
+			t.gone, _ = judge(e)
+		}
+		return t
+	}
+}
+
+// alone is the datum of an entry that was just written: nothing goes on for it yet.
+func alone(e ledger.Entry, short bool) tracked { return tracked{Entry: e, outcome: e, short: short} }
