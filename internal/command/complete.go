@@ -1,0 +1,148 @@
+package command
+
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// Candidate is one way to go on.
+type Candidate struct {
+	Text    string // as it is shown
+	Summary string // one line beside it; may be empty
+}
+
+// Sources are what can be completed besides commands and options. A nil one has
+// nothing.
+type Sources struct {
+	Agents, Labels, Models func() []Candidate
+	Paths                  func(prefix string) []Candidate
+}
+
+// Completion says what can stand at the cursor. The bytes of the line from Start to
+// End are what the candidate chosen replaces, written with Insert.
+type Completion struct {
+	Start, End int
+	Word       string // what is typed of it so far, without quotes
+	Kind       Kind   // of what is completed; Nothing for options
+	Candidates []Candidate
+}
+
+// Insert is a candidate as it must stand in the line.
+func (c Completion) Insert(chosen Candidate) string {
+	switch c.Kind {
+	case Topic:
+		return chosen.Text + " "
+	case Path:
+		if strings.HasSuffix(chosen.Text, "/") { // a folder: one goes on typing
+			return strings.TrimSuffix(Quote(chosen.Text), `"`)
+		}
+	case Nothing:
+		return chosen.Text + " "
+	}
+	return Quote(chosen.Text) + " "
+}
+
+// Complete tells what can stand at the cursor, a place in bytes: first what begins
+// with the word there, then what has it inside. Nothing to offer is an empty list.
+func Complete(line string, cursor int, sources Sources) Completion {
+	cursor = min(max(cursor, 0), len(line))
+	for cursor > 0 && cursor < len(line) && !utf8.RuneStart(line[cursor]) {
+		cursor--
+	}
+	head := line[:cursor]
+	first, ok := next(head, 0)
+	if !ok || first.end == cursor {
+		c := Completion{Start: first.start, End: wordEnd(line, first.start, cursor), Kind: Topic, Word: strings.TrimPrefix(first.text, "/")}
+		for _, row := range table {
+			c.Candidates = append(c.Candidates, Candidate{"/" + row.Name, row.Summary})
+		}
+		c.filter("/" + c.Word)
+		return c
+	}
+	row, ok := Find(strings.TrimPrefix(first.text, "/"))
+	if !ok {
+		return Completion{Start: cursor, End: cursor}
+	}
+	return row.complete(line, first.end, cursor, sources)
+}
+
+func (r Row) complete(line string, from, cursor int, sources Sources) Completion {
+	places, taken := r.places(), 0
+	var expects *Argument // the option whose value comes
+	var used []string
+	for {
+		w, ok := next(line[:cursor], from)
+		if !ok || w.end == cursor { // the word at the cursor, perhaps still empty
+			c := Completion{Start: w.start, End: wordEnd(line, w.start, cursor), Word: w.text}
+			switch {
+			case expects != nil:
+				c.offer(expects.Kind, sources)
+			case strings.HasPrefix(w.text, "-") && !w.quoted:
+				for _, flag := range r.flags() {
+					if !slices.Contains(used, flag) {
+						c.Candidates = append(c.Candidates, Candidate{Text: flag})
+					}
+				}
+			case taken < len(places):
+				c.offer(places[taken].Kind, sources)
+			}
+			c.filter(c.Word)
+			return c
+		}
+		flag, isFlag := r.flag(w.text)
+		switch {
+		case expects != nil:
+			expects = nil
+		case isFlag && !w.quoted:
+			used = append(used, flag.Flag)
+			if flag.Kind != Nothing {
+				expects = &flag
+			}
+		case taken < len(places) && places[taken].Kind == Text:
+			return Completion{Start: cursor, End: cursor, Kind: Text} // the rest is prose
+		default:
+			taken++
+		}
+		from = w.end
+	}
+}
+
+func (c *Completion) offer(kind Kind, sources Sources) {
+	c.Kind = kind
+	list := map[Kind]func() []Candidate{Agent: sources.Agents, Label: sources.Labels, Model: sources.Models}[kind]
+	switch {
+	case list != nil:
+		c.Candidates = append(c.Candidates, list()...)
+	case kind == Path && sources.Paths != nil:
+		c.Candidates = append(c.Candidates, sources.Paths(c.Word)...)
+	case kind == Topic:
+		for _, row := range table {
+			c.Candidates = append(c.Candidates, Candidate{row.Name, row.Summary})
+		}
+	}
+}
+
+// filter keeps what begins with the word, then what holds it; case is ignored.
+func (c *Completion) filter(typed string) {
+	typed = strings.ToLower(typed)
+	var begin, hold []Candidate
+	for _, candidate := range c.Candidates {
+		low := strings.ToLower(candidate.Text)
+		switch {
+		case strings.HasPrefix(low, typed):
+			begin = append(begin, candidate)
+		case strings.Contains(low, strings.TrimPrefix(typed, "/")):
+			hold = append(hold, candidate)
+		}
+	}
+	c.Candidates = append(begin, hold...)
+}
+
+// wordEnd is where the word that the cursor stands in ends.
+func wordEnd(line string, start, cursor int) int {
+	if w, ok := next(line, start); ok && w.start <= cursor && w.open == 0 {
+		return max(w.end, cursor)
+	}
+	return cursor
+}

@@ -1,0 +1,144 @@
+package markdown
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+)
+
+// hostile texts that make a careless reader quadratic, or worse.
+func hostile(n int) map[string]string {
+	return map[string]string{
+		"brackets":     strings.Repeat("[", n),
+		"links":        strings.Repeat("[a](", n/4),
+		"images":       strings.Repeat("![a](<", n/6),
+		"stars":        strings.Repeat("*a ", n/3),
+		"stars both":   strings.Repeat("a**b*", n/5),
+		"underscores":  strings.Repeat("_ a_ ", n/5),
+		"backticks":    ticks(n),
+		"tildes":       strings.Repeat("~a", n/2),
+		"quotes":       strings.Repeat(">", n),
+		"lists":        strings.Repeat("- ", n/2),
+		"one line":     strings.Repeat("x", n),
+		"words":        strings.Repeat("word ", n/5),
+		"marks":        "a" + strings.Repeat("\u0301", n/2),
+		"no width":     strings.Repeat("\u200b", n/3),
+		"joiners":      strings.Repeat("👩\u200d", n/7),
+		"table":        "|a|b|\n|-|-|\n" + strings.Repeat("|x|y|\n", n/6),
+		"wide table":   strings.Repeat("|a", n/4) + "|\n" + strings.Repeat("|-", n/4) + "|\n",
+		"fence":        "```go\n" + strings.Repeat("x := 1 // y\n", n/12),
+		"open comment": "```go\n/*" + strings.Repeat("* ", n/2),
+		"references":   strings.Repeat("&amp", n/4),
+		"lines":        strings.Repeat("a\n", n/2),
+		"items":        strings.Repeat("- a\n", n/4),
+		"empty lines":  strings.Repeat("\n", n),
+		"backslashes":  strings.Repeat(`\`, n),
+		"autolinks":    strings.Repeat("<http://a", n/9),
+		"https":        strings.Repeat("http", n/4),
+		"nested items": nested(n),
+	}
+}
+
+func ticks(n int) string {
+	var b strings.Builder
+	for i := 1; b.Len() < n; i++ {
+		b.WriteString(strings.Repeat("`", i%200+1) + " ")
+	}
+	return b.String()
+}
+
+func nested(n int) string {
+	var b strings.Builder
+	for i := 0; b.Len() < n; i++ {
+		b.WriteString(strings.Repeat("  ", i%100) + "- a\n")
+	}
+	return b.String()
+}
+
+// Any of them takes a bounded time: seconds would be a fault that a model or a tool
+// could make.
+func TestHostileTextsAreBoundedInTime(t *testing.T) {
+	for name, src := range hostile(64 << 10) {
+		start := time.Now()
+		if err := wrong(Render(src, 80, Dark()), 80); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		one := strings.ReplaceAll(src, "\n", " ")
+		for _, lines := range [][]Line{Code(one, "go", 80, Dark()), Text(one, 80, "")} {
+			if err := wrong(lines, 80); err != nil {
+				t.Errorf("%s as it is: %v", name, err)
+			}
+		}
+		if took := time.Since(start); took > 5*time.Second {
+			t.Errorf("%s took %s", name, took)
+		} else if testing.Verbose() {
+			t.Log(name, took)
+		}
+	}
+}
+
+// What a delta costs does not grow with what was before it.
+func TestADeltaCostsTheSameEverywhere(t *testing.T) {
+	sample, err := os.ReadFile("testdata/answer.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, unit := range map[string]string{"prose": string(sample), "code": "x := 1 // y\n", "row": "| a | b |\n", "one line": "word ", "item": "- item\n"} {
+		cost := func(before int) float64 {
+			s := NewStream(80, Dark())
+			switch name {
+			case "code":
+				s.Write("```go\n")
+			case "row":
+				s.Write("| a | b |\n|---|---|\n")
+			}
+			s.Write(strings.Repeat(unit, before/len(unit)))
+			s.Lines()
+			return testing.AllocsPerRun(200, func() {
+				for i := 0; i < len(unit); i += 50 {
+					s.Write(unit[i:min(i+50, len(unit))])
+					s.Lines()
+				}
+			})
+		}
+		// Allocations are a measure that other work on the machine does not change.
+		if small, large := cost(32<<10), cost(512<<10); large > 2*small+20 {
+			t.Errorf("%s: %.0f allocations after 32 KB, %.0f after 512 KB", name, small, large)
+		}
+	}
+}
+
+func BenchmarkStreamDelta(b *testing.B) {
+	sample, err := os.ReadFile("testdata/answer.md")
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, before := range []int{10 << 10, 1 << 20, 10 << 20} {
+		b.Run(fmt.Sprint(before>>10, "KB"), func(b *testing.B) {
+			s := NewStream(100, Dark())
+			s.Write(strings.Repeat(string(sample), before/len(sample)))
+			i := 0
+			for b.Loop() {
+				s.Write(string(sample[i : i+5]))
+				s.Lines()
+				if i += 5; i+5 > len(sample) {
+					i = 0
+				}
+			}
+		})
+	}
+}
+
+func BenchmarkRender(b *testing.B) {
+	sample, err := os.ReadFile("testdata/answer.md")
+	if err != nil {
+		b.Fatal(err)
+	}
+	src := strings.Repeat(string(sample), 20)
+	b.SetBytes(int64(len(src)))
+	for b.Loop() {
+		Render(src, 100, Dark())
+	}
+}
