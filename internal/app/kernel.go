@@ -53,7 +53,7 @@ func kernel(ctx context.Context, r cli.KernelRequest) (*cli.Kernel, error) {
 	k, err := proc.Start(ctx, proc.Options{
 		Lease: shortened(shortLease),
 		Store: r.Workspace, Owner: server.Owner,
-		Book: r.Book, BookOwner: file.Self(),
+		Book: r.Book, BookOwner: file.Self(), TaskTime: r.Timeout,
 		Model: models.model, Tools: tools.box, Guard: policy,
 		System:   func(agent.Agent) ([]llm.Message, error) { return overlay(r) },
 		Worktree: worktrees{r}.make,

@@ -17,6 +17,7 @@ import (
 
 	"ramet/internal/durable"
 	"ramet/internal/fault"
+	"ramet/internal/ledger"
 	"ramet/internal/ledger/claude"
 	"ramet/internal/printer"
 	"ramet/internal/workspace"
@@ -196,7 +197,7 @@ var plainWord = regexp.MustCompile(`^[A-Za-z0-9_./:@%+=-]+$`)
 
 // hookCommand is the command line that Claude Code is to run.
 func (s *session) hookCommand(c *cobra.Command, f *trackFlags, minutes float64) (string, error) {
-	if !(minutes >= 0) || minutes > 1e9 {
+	if !(minutes >= 0) || minutes > ledger.MaxMinutes {
 		return "", fault.New(fault.Usage, "--timeout %v is no time", minutes).WithHint("give a number of minutes, 0 for no limit")
 	}
 	words := []string{quoteWord(thisProgram()), claude.Hook}

@@ -63,9 +63,8 @@ func (s *session) runTracked(c *cobra.Command, f *trackFlags, flags *startFlags,
 		st.Type = filepath.Base(args[0])
 	}
 	if st.Description == "" && st.Plan == "" && st.Group == "" {
-		st.Description = strings.ToValidUTF8(strings.Join(args, " "), "\uFFFD")
-		st.Description = strings.ReplaceAll(st.Description[:min(len(st.Description), 4096)], "\x00", "")
-		st.Description = strings.ToValidUTF8(st.Description, "")
+		st.Description = strings.Join(args, " ")
+		st.Description = strings.ToValidUTF8(st.Description[:min(len(st.Description), 4096)], "\uFFFD")
 	}
 	folder, err := s.ledger(c, f, s.Dir)
 	if err != nil {
@@ -85,8 +84,7 @@ func (s *session) runTracked(c *cobra.Command, f *trackFlags, flags *startFlags,
 	cmd.Args[0] = args[0]
 	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = s.Dir, s.Stdin, s.Stdout, s.Stderr
 	cmd.Env = append(os.Environ(), "RAMET_TRACK_ID="+e.ID, "RAMET_TRACK_STATE="+folder.Dir())
-	due, limited := e.Due()
-	end := attend(cmd, signals, isTerminal(s.Stdin), due, limited)
+	end := attend(cmd, signals, isTerminal(s.Stdin), time.Duration(e.Minutes*float64(time.Minute)))
 	status, reason := end.verdict(e)
 	// The record is due also when a signal has cancelled everything else.
 	_, err = folder.Move(context.WithoutCancel(c.Context()), e.ID, status, reason)
@@ -121,8 +119,8 @@ type ending struct {
 	failed error // it could not even start
 }
 
-// attend runs a command to its end.
-func attend(cmd *exec.Cmd, signals <-chan os.Signal, terminal bool, due time.Time, limited bool) (end ending) {
+// attend runs a command to its end. A limit of 0 is none.
+func attend(cmd *exec.Cmd, signals <-chan os.Signal, terminal bool, limit time.Duration) (end ending) {
 	prepare(cmd, terminal)
 	started, ended := make(chan error, 1), make(chan error, 1)
 	go func() {
@@ -139,8 +137,8 @@ func attend(cmd *exec.Cmd, signals <-chan os.Signal, terminal bool, due time.Tim
 		return end
 	}
 	var late, over <-chan time.Time
-	if limited {
-		timer := time.NewTimer(time.Until(due))
+	if limit > 0 {
+		timer := time.NewTimer(limit)
 		defer timer.Stop()
 		late = timer.C
 	}

@@ -3,6 +3,7 @@ package cli
 import (
 	"encoding/json"
 	"iter"
+	"strings"
 
 	"ramet/internal/ledger"
 	"ramet/internal/ledger/ordered"
@@ -19,7 +20,8 @@ type tracked struct {
 }
 
 func (t tracked) MarshalJSON() ([]byte, error) {
-	extra := ordered.Object{Members: t.Extra()}
+	// What others wrote is shown as it is, but drives no terminal.
+	extra := text.JSON(strings.ToValidUTF8(string(ordered.Object{Members: t.Extra()}.Append(nil, 0)), "\uFFFD"))
 	return marshal(struct {
 		ID          string          `json:"agent_id"`
 		Type        *string         `json:"agent_type"`
@@ -40,7 +42,7 @@ func (t tracked) MarshalJSON() ([]byte, error) {
 		Extra       json.RawMessage `json:"extra"`
 	}{t.ID, optional(t.Type), t.Description, optional(t.Plan), optional(t.Group), optional(stamp(t.At)), t.Status,
 		optional(stamp(t.EndedAt)), optional(t.Resumes), optional(t.ResumedBy), t.Owner, optional(t.Minutes),
-		optional(t.Reason), t.Recovered, optional(t.gone), t.outcome.Status, extra.Append(nil, 0)})
+		optional(t.Reason), t.Recovered, optional(t.gone), t.outcome.Status, json.RawMessage(extra)})
 }
 
 func (t tracked) Text(w *printer.Writer) {
@@ -48,7 +50,7 @@ func (t tracked) Text(w *printer.Writer) {
 		w.Line("%s", t.ID)
 		return
 	}
-	w.Line("%s %s", t.ID, t.says())
+	w.Line("%s %s", text.Line(t.ID, 200), t.says())
 }
 
 // says is the status, and what else matters about it.
@@ -62,7 +64,7 @@ func (t tracked) says() string {
 	case t.Reason != "":
 		status += " (" + text.Line(t.Reason, 60) + ")"
 	}
-	return status
+	return text.Line(status, 200)
 }
 
 // trackedList is the datum of list and history.

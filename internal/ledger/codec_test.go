@@ -159,6 +159,20 @@ func TestVersions_ALaterMajorOneIsReadOnly(t *testing.T) {
 	}
 }
 
+func TestTimeoutsThatAreNoneOrEndless(t *testing.T) {
+	for minutes, want := range map[string]float64{`1e400`: 0, `-5`: -5, `1e300`: 1e300, `99999999`: 99999999, `null`: 0, `true`: 0} {
+		s, err := Parse([]byte(`{"entries":[{"agent_id":"a","status":"spawned","timestamp":"2026-01-15T12:00:00Z","timeout_minutes":` + minutes + `}]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e := s.Entries()[0]; e.Minutes != want || e.Overdue(noon.AddDate(50, 0, 0)) {
+			t.Errorf("%s: %+v", minutes, e)
+		}
+	}
+	_, err := New().Spawn(Start{ID: "a", Minutes: 2 * MaxMinutes}, noon)
+	refused(t, err, fault.Usage)
+}
+
 func TestIDsThatCannotBe(t *testing.T) {
 	for _, id := range []string{"", "-a", "_a", "a b", "a\n", "a/b", "ä", strings.Repeat("a", 129)} {
 		_, err := New().Spawn(Start{ID: id}, noon)

@@ -56,9 +56,12 @@ func (e Entry) Overdue(now time.Time) bool {
 	return e.Status == Spawned && limited && now.After(due)
 }
 
+// MaxMinutes is the longest limit, some two hundred years: a longer one is none.
+const MaxMinutes = 1e8
+
 // Due is when the time of the entry is over, if it has a limit.
 func (e Entry) Due() (time.Time, bool) {
-	if e.At.IsZero() || !(e.Minutes > 0) || e.Minutes > 1e9 {
+	if e.At.IsZero() || !(e.Minutes > 0) || e.Minutes > MaxMinutes {
 		return time.Time{}, false
 	}
 	return e.At.Add(time.Duration(e.Minutes * float64(time.Minute))), true
@@ -94,31 +97,33 @@ var ours = map[string]bool{keyID: true, keyType: true, keyDescription: true, key
 	keyStatus: true, keyEnded: true, keyResumes: true, keyResumedBy: true, keyOwner: true, keyMinutes: true,
 	keyReason: true, keyRecovered: true}
 
-// read takes an entry from its text. A file can hold thousands: keys are not even
-// copied, unless one is spelled with escapes.
+// read takes an entry from its text.
 func read(raw []byte, at int) (Entry, bool) {
 	e := Entry{raw: raw, at: at}
 	if !ordered.IsObject(raw) {
 		return e, false
 	}
 	for key, value := range ordered.Each(raw) {
-		if bytes.IndexByte(key, '\\') >= 0 {
-			plain, _ := ordered.Text(key)
-			key = ordered.Quote(plain)
-		}
 		e.take(key, value)
 	}
 	return e, true
 }
 
-// take reads one member; the key has its quotes.
+// take reads one member; the key has its quotes. A file can hold thousands of entries:
+// keys are not even copied, unless one is spelled with escapes.
 func (e *Entry) take(key, value []byte) {
+	if bytes.IndexByte(key, '\\') >= 0 {
+		plain, _ := ordered.Text(key)
+		key = ordered.Quote(plain)
+	}
 	switch string(key) {
 	case `"` + keyOwner + `"`:
 		e.Owner = readOwner(value)
 		return
 	case `"` + keyMinutes + `"`:
-		e.Minutes, _ = strconv.ParseFloat(string(value), 64) // no number is no limit
+		if n, err := strconv.ParseFloat(string(value), 64); err == nil { // no number is no limit
+			e.Minutes = n
+		}
 		return
 	case `"` + keyRecovered + `"`:
 		e.Recovered = string(value) == "true"
@@ -155,6 +160,20 @@ func (e *Entry) take(key, value []byte) {
 		return
 	}
 	*to, _ = ordered.Text(value)
+}
+
+// take reads what a row is found by.
+func (r *row) take(key, value []byte) {
+	if bytes.IndexByte(key, '\\') >= 0 {
+		plain, _ := ordered.Text(key)
+		key = ordered.Quote(plain)
+	}
+	switch string(key) {
+	case `"` + keyID + `"`:
+		r.id, _ = ordered.Text(value)
+	case `"` + keyStatus + `"`:
+		r.status = readStatus(value)
+	}
 }
 
 func readStatus(raw []byte) Status {

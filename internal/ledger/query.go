@@ -4,22 +4,24 @@ import "time"
 
 // Find is the entry that an id means: the newest live one, else the newest.
 func (s *Sheet) Find(id string) (Entry, bool) {
-	var found Entry
-	ok := false
+	found := -1
 	if id == "" {
-		return found, false
+		return Entry{}, false
 	}
 	for i := len(s.rows) - 1; i >= 0; i-- {
 		r := s.rows[i]
 		switch {
-		case !r.ok || r.entry.ID != id:
-		case r.entry.Status.Live():
-			return r.entry, true
-		case !ok:
-			found, ok = r.entry, true
+		case !r.ok || r.id != id:
+		case r.status.Live():
+			return s.entry(i), true
+		case found < 0:
+			found = i
 		}
 	}
-	return found, ok
+	if found < 0 {
+		return Entry{}, false
+	}
+	return s.entry(found), true
 }
 
 // Pointer is what current-agent-id.txt should name, given what it names: that, as long
@@ -71,8 +73,8 @@ func (s *Sheet) Interrupted(judge Judge) (Entry, bool) {
 
 func (s *Sheet) newest(fits func(Entry) bool) (Entry, bool) {
 	for i := len(s.rows) - 1; i >= 0; i-- {
-		if r := s.rows[i]; r.ok && fits(r.entry) {
-			return r.entry, true
+		if e := s.entry(i); s.rows[i].ok && fits(e) {
+			return e, true
 		}
 	}
 	return Entry{}, false
@@ -91,21 +93,22 @@ func (s *Sheet) Plan(plan string) []Entry {
 
 // Outcome is the end of the chain of resumes that an entry of this sheet is in: how its
 // task ended, or how it stands.
-func (s *Sheet) Outcome(e Entry) Entry { return s.rows[s.lasts()[e.at]].entry }
+func (s *Sheet) Outcome(e Entry) Entry { return s.entry(s.lasts()[e.at]) }
 
 // Outcomes is Outcome for all entries, in one walk.
 func (s *Sheet) Outcomes() func(Entry) Entry {
 	last := s.lasts()
-	return func(e Entry) Entry { return s.rows[last[e.at]].entry }
+	return func(e Entry) Entry { return s.entry(last[e.at]) }
 }
 
 // Sweep marks every spawned entry that is gone as interrupted, and returns those.
 func (s *Sheet) Sweep(judge Judge, now time.Time) []Entry {
 	var out []Entry
-	for _, e := range s.Entries() {
-		if e.Status != Spawned {
+	for i, r := range s.rows {
+		if !r.ok || r.status != Spawned {
 			continue
 		}
+		e := s.entry(i)
 		if why, gone := judge(e); gone {
 			moved, _ := e.Move(Interrupted, why, now) // which spawned always allows
 			out = append(out, s.put(moved, nil))

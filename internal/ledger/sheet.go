@@ -17,11 +17,19 @@ type Sheet struct {
 	changed bool
 }
 
-// row is one element of the entries; one that is no object has no entry.
+// row is one element of the entries; one that is no object is no entry. Most are only
+// passed over, so just what they are found by is read at once.
 type row struct {
-	raw   []byte
-	entry Entry
-	ok    bool
+	raw    []byte
+	id     string
+	status Status
+	ok     bool
+}
+
+// entry reads a row.
+func (s *Sheet) entry(i int) Entry {
+	e, _ := read(s.rows[i].raw, i)
+	return e
 }
 
 // Version and Limit are what a new file says.
@@ -42,26 +50,42 @@ func New() *Sheet {
 // Parse reads a file. It is STORAGE_CORRUPT if it is no JSON, no object, or has
 // entries that are no list; everything else is kept and read as far as it can be.
 func Parse(data []byte) (*Sheet, error) {
-	head, err := ordered.Parse(data)
+	s := &Sheet{head: ordered.Object{Members: []ordered.Member{}}}
+	var r row // that is being read
+	var rows []row
+	err := ordered.Walk(data, ordered.Visitor{
+		Member: func(depth int, key, value []byte) {
+			switch depth {
+			case 1 + entryDepth:
+				r.take(key, value)
+			case 1:
+				name, _ := ordered.Text(key)
+				s.head.Members = append(s.head.Members, ordered.Member{Key: name, Raw: value})
+				if name == keyEntries {
+					s.rows = rows
+				}
+				r, rows = row{}, nil
+			}
+		},
+		Element: func(depth int, value []byte) {
+			if depth == entryDepth {
+				r.raw, r.ok = value, ordered.IsObject(value)
+				rows = append(rows, r)
+				r = row{}
+			}
+		},
+	})
+	if err == nil && len(s.head.Members) == 0 {
+		_, err = ordered.Parse(data) // which may be no object
+	}
 	if err != nil {
 		return nil, fault.New(fault.StorageCorrupt, "read %s: %w", FileName, err)
 	}
-	s := &Sheet{head: head}
+	if raw, ok := s.head.Get(keyEntries); ok && string(raw) != "null" && raw[0] != '[' {
+		return nil, fault.New(fault.StorageCorrupt, "read %s: the entries are no list", FileName)
+	}
 	if bytes.HasSuffix(data, []byte("\n")) {
 		s.tail = "\n"
-	}
-	raw, ok := head.Get(keyEntries)
-	if !ok || string(raw) == "null" {
-		return s, nil
-	}
-	list, err := ordered.List(raw)
-	if err != nil {
-		return nil, fault.New(fault.StorageCorrupt, "read %s: entries: %w", FileName, err)
-	}
-	s.rows = make([]row, len(list))
-	for i, raw := range list {
-		s.rows[i].raw = raw
-		s.rows[i].entry, s.rows[i].ok = read(raw, i)
 	}
 	return s, nil
 }
@@ -127,9 +151,9 @@ func (s *Sheet) Writable() error {
 // Entries are all entries, oldest first.
 func (s *Sheet) Entries() []Entry {
 	out := make([]Entry, 0, len(s.rows))
-	for _, r := range s.rows {
+	for i, r := range s.rows {
 		if r.ok {
-			out = append(out, r.entry)
+			out = append(out, s.entry(i))
 		}
 	}
 	return out
@@ -139,7 +163,7 @@ func (s *Sheet) Entries() []Entry {
 func (s *Sheet) add(e Entry, extra []ordered.Member) Entry {
 	e.raw, e.at = nil, len(s.rows)
 	e.raw = e.text(extra)
-	s.rows = append(s.rows, row{e.raw, e, true})
+	s.rows = append(s.rows, row{e.raw, e.ID, e.Status, true})
 	s.changed = true
 	return e
 }
@@ -147,7 +171,7 @@ func (s *Sheet) add(e Entry, extra []ordered.Member) Entry {
 // put replaces an entry where it stands.
 func (s *Sheet) put(e Entry, extra []ordered.Member) Entry {
 	e.raw = e.text(extra)
-	s.rows[e.at] = row{e.raw, e, true}
+	s.rows[e.at] = row{e.raw, e.ID, e.Status, true}
 	s.changed = true
 	return e
 }
@@ -157,7 +181,6 @@ func (s *Sheet) keep(stays func(int) bool) {
 	kept := s.rows[:0:0]
 	for i, r := range s.rows {
 		if stays(i) {
-			r.entry.at = len(kept)
 			kept = append(kept, r)
 		}
 	}

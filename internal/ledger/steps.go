@@ -43,7 +43,7 @@ func (st Start) Check() error {
 			return err
 		}
 	}
-	if !(st.Minutes >= 0) || st.Minutes > 1e9 {
+	if !(st.Minutes >= 0) || st.Minutes > MaxMinutes {
 		return fault.New(fault.Usage, "a timeout of %v minutes makes no sense", st.Minutes).WithHint("give a positive number of minutes")
 	}
 	return nil
@@ -77,7 +77,7 @@ func (s *Sheet) begin(st Start, resumes string, now time.Time) Entry {
 	s.add(Entry{ID: st.ID, Type: st.Type, Description: st.describe(), Plan: st.Plan, Group: st.Group,
 		At: s.after(st.ID, now), Status: Spawned, Resumes: resumes, Owner: st.Owner, Minutes: st.Minutes}, st.Extra)
 	s.Prune()
-	return s.rows[len(s.rows)-1].entry
+	return s.entry(len(s.rows) - 1)
 }
 
 // free refuses an id that is live.
@@ -95,9 +95,12 @@ func (s *Sheet) free(id string) error {
 // after is now, but later than any entry of the same id: (id, time) is the key.
 func (s *Sheet) after(id string, now time.Time) time.Time {
 	now = whole(now)
-	for _, r := range s.rows {
-		if r.ok && r.entry.ID == id && !now.After(r.entry.At) {
-			now = whole(r.entry.At).Add(time.Millisecond)
+	for i, r := range s.rows {
+		if !r.ok || r.id != id {
+			continue
+		}
+		if at := s.entry(i).At; !now.After(at) {
+			now = whole(at).Add(time.Millisecond)
 		}
 	}
 	return now

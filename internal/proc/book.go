@@ -18,7 +18,8 @@ func (p *process) enter(ctx context.Context, a agent.Agent, j *job) error {
 	if p.kernel.Book == nil || !j.task || j.entered {
 		return nil
 	}
-	start := ledger.Start{ID: string(a.ID), Type: "agent", Group: a.Label(), Description: p.purpose(), Owner: p.kernel.BookOwner}
+	start := ledger.Start{ID: string(a.ID), Type: "agent", Group: a.Label(), Description: p.purpose(),
+		Owner: p.kernel.BookOwner, Minutes: p.kernel.TaskTime.Minutes()}
 	if up, err := p.kernel.Store.Agent(ctx, a.Parent); err == nil {
 		start.Plan = up.Label()
 	}

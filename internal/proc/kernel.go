@@ -84,8 +84,10 @@ type Options struct {
 	// when they have acted upon it.
 	Tell func(context.Context, ...registry.Ring)
 	// Book is the ledger of tasks; nil: none is kept. BookOwner is this process in it.
+	// TaskTime is how long a task may take, for the ledger; 0: as long as it takes.
 	Book      ledger.Book
 	BookOwner *ledger.Owner
+	TaskTime  time.Duration
 	Clean     func(string) string // see loop.Turn; nil: nothing to hide
 	Limits    loop.Limits
 	// Lease is how long a lease lasts after the last sign of life; it is renewed

@@ -39,6 +39,7 @@ type Folder struct {
 	now  func() time.Time
 	wait time.Duration
 	told func(Repair)
+	turn chan struct{} // held by the goroutine whose turn it is to wait for the lock
 }
 
 var _ ledger.Book = (*Folder)(nil)
@@ -54,7 +55,7 @@ type Options struct {
 
 // At is the ledger of a state folder, which need not exist: the first entry makes it.
 func At(dir string, o Options) *Folder {
-	f := &Folder{dir: dir, now: o.Now, wait: o.Wait, told: o.Repaired}
+	f := &Folder{dir: dir, now: o.Now, wait: o.Wait, told: o.Repaired, turn: make(chan struct{}, 1)}
 	if f.now == nil {
 		f.now = time.Now
 	}
@@ -147,6 +148,14 @@ func (f *Folder) load() (data []byte, there bool, err error) {
 // change reads, repairs, changes and writes under the lock. do returns the id that the
 // pointer shall name, if it is to name another one.
 func (f *Folder) change(ctx context.Context, do func(*ledger.Sheet) (point string, err error)) (r Repair, err error) {
+	// Within one process the first comes first, and waits as long as its caller likes.
+	// Between processes nobody knows how long.
+	select {
+	case f.turn <- struct{}{}:
+		defer func() { <-f.turn }()
+	case <-ctx.Done():
+		return r, fault.New(fault.Cancelled, "wait for the ledger %s: %w", f.dir, ctx.Err())
+	}
 	ctx, cancel := context.WithTimeout(ctx, f.wait)
 	defer cancel()
 	err = durable.While(ctx, f.path(), func() error {

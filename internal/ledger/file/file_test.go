@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -319,6 +321,23 @@ func TestABusyLockIsWaitedForThenLocked(t *testing.T) {
 	}
 	if _, err := f.Finish(t.Context(), "a", ledger.Completed, ""); err != nil {
 		t.Fatal(err)
+	}
+}
+
+func TestManyGoroutinesOfOneProcess(t *testing.T) {
+	f := place(t)
+	f.wait = time.Second // for all of them together it would not be enough
+	var all sync.WaitGroup
+	for i := range 64 {
+		all.Go(func() {
+			if _, err := f.Spawn(t.Context(), ledger.Start{ID: fmt.Sprintf("g%d", i)}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if n := len(strings.Fields(drawn(t, f))); n != 64 {
+		t.Errorf("%d of 64 are there", n)
 	}
 }
 

@@ -52,7 +52,7 @@ func hostname() string {
 // dead says that a process is known to have ended: there is none with that id, or one
 // that began at another time.
 func dead(pid int, start string) bool {
-	if start != "" && !comparable(start) {
+	if start != "" && !sameNumbers(start) {
 		return false
 	}
 	now, there := began(pid)

@@ -30,9 +30,9 @@ var here = sync.OnceValue(func() string {
 	return string(boot[:min(8, len(boot))]) + "." + strings.Trim(space, "pid:[]") + "."
 })
 
-// comparable says whether what another process wrote can be compared with what this one
-// sees: in another PID namespace of the same boot numbers mean other processes.
-func comparable(start string) bool {
+// sameNumbers says whether the number of a process means here what it meant to whoever
+// wrote it down: in another PID namespace of the same boot it does not.
+func sameNumbers(start string) bool {
 	theirs, ours := strings.Split(start, "."), strings.Split(here(), ".")
 	return len(theirs) == 3 && (theirs[0] != ours[0] || theirs[1] == ours[1])
 }

@@ -24,4 +24,4 @@ func began(pid int) (start string, there bool) {
 	return strconv.FormatInt(created.Nanoseconds(), 10), true
 }
 
-func comparable(string) bool { return true }
+func sameNumbers(string) bool { return true }

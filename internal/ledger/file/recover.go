@@ -64,10 +64,13 @@ func (f *Folder) restore() (*ledger.Sheet, Repair, error) {
 	return sheet, r, nil
 }
 
+// corrupt is what the name of a file that was put aside has behind its own.
+const corrupt = ".corrupt-"
+
 // keep puts a file that cannot be read aside.
 func (f *Folder) keep(data []byte) (string, error) {
 	for at := f.now().UTC(); ; at = at.Add(time.Millisecond) {
-		path := f.path() + ".corrupt-" + at.Format("20060102T150405.000Z")
+		path := f.path() + corrupt + at.Format("20060102T150405.000Z")
 		err := durable.CreateFile(path, data, 0o644)
 		if !fault.Is(err, fault.Conflict) {
 			return path, err
@@ -78,6 +81,9 @@ func (f *Folder) keep(data []byte) (string, error) {
 // rebuild makes a new sheet of what is left.
 func (f *Folder) rebuild() (*ledger.Sheet, string) {
 	for _, path := range leftovers(f.dir) {
+		if strings.Contains(filepath.Base(path), corrupt) {
+			continue // half of a copy of what could not be read
+		}
 		if sheet := readSheet(path); sheet != nil {
 			return sheet, FromTemp
 		}
@@ -144,7 +150,7 @@ func leftovers(dir string) []string {
 
 func isLeftover(name string) bool {
 	if digits, ok := strings.CutPrefix(name, "."+ledger.FileName); ok {
-		return digits != "" && strings.Trim(digits, "0123456789") == ""
+		return digits != "" && strings.Trim(digits, "0123456789") == "" || strings.HasPrefix(digits, corrupt)
 	}
 	rest, ok := strings.CutPrefix(name, ledger.FileName)
 	return ok && (strings.HasPrefix(rest, ".tmp") || strings.HasSuffix(rest, ".tmp"))

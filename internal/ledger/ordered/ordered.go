@@ -29,11 +29,10 @@ var errNoObject = errors.New("it is no JSON object")
 // Parse reads a whole document, which must be one object. A byte order mark before
 // it is dropped.
 func Parse(data []byte) (Object, error) {
-	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
-	if !json.Valid(data) {
-		return Object{}, syntax(data)
+	if err := Walk(data, Visitor{}); err != nil {
+		return Object{}, err
 	}
-	return Of(bytes.TrimSpace(data))
+	return Of(bytes.TrimSpace(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))))
 }
 
 // syntax says where a text stops being JSON.
