@@ -119,7 +119,7 @@ func (s *session) exec(c *cobra.Command, f execFlags, args []string) error {
 			return fault.New(fault.InvalidText, "the prompt is blank").WithHint("say something, or --continue")
 		}
 	}
-	request := KernelRequest{Cwd: f.cwd, NoTools: f.noTools}
+	request := KernelRequest{Cwd: f.cwd, NoTools: f.noTools, Timeout: f.timeout}
 	for _, text := range f.allow {
 		rule, err := permit.Parse(text)
 		if err != nil {

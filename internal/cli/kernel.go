@@ -31,8 +31,9 @@ type KernelRequest struct {
 	Cwd       string // where tools work instead of the agents' own folders; empty: there
 	NoTools   bool   // nothing but speaking, and acting on agents
 	Allow     []permit.Rule
-	Book      ledger.Book  // of tasks
-	Ask       permit.Asker // nil: nobody can be asked
+	Book      ledger.Book   // of tasks
+	Timeout   time.Duration // of all that the kernel is for; 0: none
+	Ask       permit.Asker  // nil: nobody can be asked
 	Warn      func(string)
 }
 
