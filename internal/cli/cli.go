@@ -190,7 +190,7 @@ The workspace is that of the project you stand in; --db, RAMET_DB and
 	add("proof", s.verifyCommand(), s.checkpointCommand(), s.keyCommand(), s.redactCommand(), s.gcCommand(), s.backupCommand())
 	add("runs", s.runCommand(), s.schemaCommand())
 	add("ledger", s.trackCommand())
-	add("models", s.modelsCommand(), s.authCommand())
+	add("models", s.modelsCommand(), s.authCommand(), s.spendingCommand())
 	add("", s.configCommand(), s.trustCommand(), s.doctorCommand(), s.demoCommand(), s.versionCommand())
 	addCompletion(root)
 	return root

@@ -2,8 +2,11 @@ package registry
 
 import (
 	"context"
+	"iter"
+	"time"
 
 	"ramet/internal/agent"
+	"ramet/internal/history"
 	"ramet/internal/id"
 )
 
@@ -45,6 +48,10 @@ type Purses interface {
 	// Spent is what the agent and everything below it, the dead included, spent so
 	// far.
 	Spent(ctx context.Context, a id.Agent) (agent.Spending, error)
+	// Calls streams the usage entries of all histories, in order of id, since a
+	// moment. Each call of a model is one entry of one history, so forks count
+	// nothing twice. The entries have no content.
+	Calls(ctx context.Context, since time.Time) iter.Seq2[history.Entry, error]
 }
 
 // The reasons to ring.

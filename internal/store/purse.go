@@ -2,8 +2,11 @@ package store
 
 import (
 	"context"
+	"iter"
+	"time"
 
 	"ramet/internal/agent"
+	"ramet/internal/history"
 	"ramet/internal/id"
 	"ramet/internal/registry"
 )
@@ -46,6 +49,34 @@ func (r reader) Spent(ctx context.Context, a id.Agent) (agent.Spending, error) {
 		return s, r.fail("read spending", err)
 	}
 	return s, nil
+}
+
+// Calls implements registry.Purses.
+func (r reader) Calls(ctx context.Context, since time.Time) iter.Seq2[history.Entry, error] {
+	return func(yield func(history.Entry, error) bool) {
+		rows, err := r.q.QueryContext(ctx, `SELECT id, agent_uuid, meta, created_at FROM messages
+			WHERE kind = 'usage' AND created_at >= $1 ORDER BY id`, micros(since))
+		if err != nil {
+			yield(history.Entry{}, r.fail("read usage", err))
+			return
+		}
+		defer rows.Close()
+		for rows.Next() {
+			e := history.Entry{Kind: history.Usage}
+			var created int64
+			if err := rows.Scan(&e.ID, &e.Agent, &e.Meta, &created); err != nil {
+				yield(e, r.fail("read usage", err))
+				return
+			}
+			e.CreatedAt = fromMicros(created)
+			if !yield(e, nil) {
+				return
+			}
+		}
+		if err := rows.Err(); err != nil {
+			yield(history.Entry{}, r.fail("read usage", err))
+		}
+	}
 }
 
 // givers are an agent and its ancestors that have limits, nearest first.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"ramet/internal/agent"
 	"ramet/internal/fault"
@@ -217,4 +218,29 @@ func testAllowances(t *testing.T, w *Workspace) {
 		last = must(d.s.Fork(background, forkOf(last, agent.Passing(), kids)))(t)[0].ID
 	}
 	equal(t, "far below", bound(last), fmt.Sprintf("top:%d/1:%d/1", deep+1, deep+1))
+	// Every call is in one history, whoever inherits it.
+	var before id.Message
+	sum, calls := int64(0), 0
+	var newest time.Time
+	for e, err := range d.s.Calls(background, time.Unix(0, 0)) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := e.Decode()
+		if err != nil || e.Kind != history.Usage || e.ID <= before {
+			t.Fatalf("entry %d after %d: %s, %v", e.ID, before, e.Kind, err)
+		}
+		before, newest = e.ID, e.CreatedAt
+		if m.Call != nil {
+			sum += m.Call.Tokens()
+			calls++
+		}
+	}
+	equal(t, "tokens of all calls", sum, must(d.s.Spent(background, d.zero))(t).Tokens)
+	if calls == 0 {
+		t.Error("there are no calls")
+	}
+	for e := range d.s.Calls(background, newest.Add(time.Microsecond)) {
+		t.Errorf("entry %d is older than that", e.ID)
+	}
 }

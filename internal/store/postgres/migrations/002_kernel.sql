@@ -12,3 +12,5 @@ CREATE TABLE replies ( -- not part of any history: one being streamed, for each 
 	text       BYTEA NOT NULL,
 	updated_at BIGINT NOT NULL
 );
+
+CREATE INDEX messages_usage ON messages(id) WHERE kind = 'usage'; -- what calls of models used

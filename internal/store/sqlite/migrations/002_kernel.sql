@@ -11,3 +11,5 @@ CREATE TABLE replies ( -- not part of any history: one being streamed, for each 
 	text       BLOB NOT NULL,
 	updated_at INTEGER NOT NULL
 );
+
+CREATE INDEX messages_usage ON messages(id) WHERE kind = 'usage'; -- what calls of models used
