@@ -1,0 +1,299 @@
+package app
+
+import (
+	"context"
+	"iter"
+	"slices"
+
+	"ramet/internal/agent"
+	"ramet/internal/bus"
+	"ramet/internal/chain"
+	"ramet/internal/cli"
+	"ramet/internal/control"
+	"ramet/internal/history"
+	"ramet/internal/id"
+	"ramet/internal/llm"
+	"ramet/internal/loop"
+	"ramet/internal/proc"
+	"ramet/internal/registry"
+	"ramet/internal/text"
+	"ramet/internal/tui"
+)
+
+// desk is a workspace and its kernel, for the terminal UI.
+type desk struct {
+	request     cli.ScreenRequest
+	ws          cli.Workspace
+	kernel      *cli.Kernel
+	asker       *asker
+	interrupted map[id.Agent]bool
+	// elsewhere carries what happens in other kernels to turns that we asked for.
+	elsewhere bus.Bus[loop.Event]
+	warnings  []string // of the start
+	files     files
+	dead      graveyard
+}
+
+func openDesk(ctx context.Context, r cli.ScreenRequest) (tui.Desk, error) {
+	d := &desk{request: r, asker: newAsker()}
+	var err error
+	if d.ws, err = r.Open(ctx); err != nil {
+		return nil, err
+	}
+	// Whom a crash interrupted is known only before the kernel tidies up.
+	if d.interrupted, err = abandoned(ctx, d.ws, r.Gone); err != nil {
+		return nil, err
+	}
+	if d.kernel, err = r.Kernel(ctx, d.asker, func(s string) { d.warnings = append(d.warnings, s) }); err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+// abandoned are the agents whose kernels ended in the middle of a turn.
+func abandoned(ctx context.Context, ws cli.Workspace, gone func(string) bool) (map[id.Agent]bool, error) {
+	leased, now, err := ws.Leased(ctx)
+	out := map[id.Agent]bool{}
+	for _, a := range leased {
+		if !a.Lease.Live(now) || gone(a.Lease.Owner) {
+			out[a.ID] = true
+		}
+	}
+	return out, err
+}
+
+func (d *desk) Close() { d.kernel.Close() }
+
+func (d *desk) Events(ctx context.Context) iter.Seq[loop.Event] {
+	here, _ := d.kernel.Events.Subscribe(ctx)
+	there, _ := d.elsewhere.Subscribe(ctx)
+	both := make(chan loop.Event)
+	for _, seq := range []iter.Seq[loop.Event]{here, there} {
+		go func() {
+			for e := range seq {
+				select {
+				case both <- e:
+				case <-ctx.Done():
+					return
+				}
+			}
+		}()
+	}
+	return func(yield func(loop.Event) bool) {
+		for _, w := range d.warnings {
+			if !yield(loop.Event{Type: loop.Note, Text: w}) {
+				return
+			}
+		}
+		for {
+			select {
+			case e := <-both:
+				if !yield(e) {
+					return
+				}
+			case <-ctx.Done():
+				return
+			}
+		}
+	}
+}
+
+func (d *desk) Questions(ctx context.Context) <-chan tui.Question { return d.asker.questions }
+
+func (d *desk) Agents(ctx context.Context) (tui.Crowd, error) {
+	all, err := d.dead.join(ctx, d.ws)
+	if err != nil {
+		return tui.Crowd{}, err
+	}
+	leased, now, err := d.ws.Leased(ctx)
+	if err != nil {
+		return tui.Crowd{}, err
+	}
+	c := tui.Crowd{Agents: all, Doing: map[id.Agent]string{}, Interrupted: map[id.Agent]bool{}}
+	for _, a := range leased {
+		if a.Lease.Owner == d.kernel.Owner {
+			c.Doing[a.ID] = d.kernel.Doing(a.ID)
+		} else if a.Lease.Live(now) && !d.request.Gone(a.Lease.Owner) {
+			c.Doing[a.ID] = "works elsewhere"
+		}
+	}
+	for a := range d.interrupted {
+		c.Interrupted[a] = true
+	}
+	return c, nil
+}
+
+func (d *desk) Turn(ctx context.Context, a id.Agent, said string, model llm.Ref) error {
+	prompt := proc.Prompt{Text: said, Model: model}
+	return d.request.Through(ctx, a, func() error {
+		turn, err := d.kernel.Exec(ctx, a, prompt)
+		if err != nil {
+			return err
+		}
+		_, err = turn.Wait()
+		return err
+	}, func(other *control.Client) error {
+		_, err := other.Exec(ctx, a, prompt, false, d.elsewhere.Publish)
+		return err
+	})
+}
+
+func (d *desk) Stop(ctx context.Context, a id.Agent) error { return d.kernel.Interrupt(ctx, a) }
+
+func (d *desk) Compact(ctx context.Context, a id.Agent, model llm.Ref) error {
+	return d.kernel.Compact(ctx, a, model)
+}
+
+func (d *desk) Hide(ctx context.Context, a id.Agent, n int64) error { return d.ws.Hide(ctx, a, n) }
+
+func (d *desk) Command(ctx context.Context, args ...string) (string, error) {
+	return d.request.Command(ctx, args...)
+}
+
+// Fork makes a child; with a prompt it begins to work.
+func (d *desk) Fork(ctx context.Context, f tui.Fork) (agent.Agent, error) {
+	parent, err := d.ws.Agent(ctx, f.Parent)
+	if err != nil {
+		return parent, err
+	}
+	if err := agent.NeedLiving(parent); err != nil {
+		return parent, err
+	}
+	child := registry.Child{ID: id.NewAgent(), Name: f.Name, Provider: f.Model.Vendor, Model: f.Model.Name}
+	if f.Name != "" {
+		if err := agent.CheckName(f.Name); err != nil {
+			return parent, err
+		}
+	}
+	if f.At != 0 {
+		if err := history.Lookup(ctx, d.ws, f.Parent, f.At); err != nil {
+			return parent, err
+		}
+		child.Entries = append(child.Entries, history.NewRewind(f.At, ""))
+	}
+	if f.Prompt != "" {
+		said, err := history.Say(history.User, f.Prompt)
+		if err != nil {
+			return parent, err
+		}
+		child.Entries = append(child.Entries, said)
+	}
+	undo := func() {}
+	if f.Worktree {
+		if child.Cwd, undo, err = d.kernel.Options.Worktree(ctx, parent, child.ID, f.Name); err != nil {
+			return parent, err
+		}
+	}
+	fork := registry.Fork{Parent: f.Parent, Claim: agent.Passing(), Children: []registry.Child{child}}
+	var born []agent.Agent
+	err = d.request.Through(ctx, f.Parent, func() (err error) {
+		born, err = d.kernel.Fork(ctx, fork, f.Prompt != "")
+		return err
+	}, func(other *control.Client) (err error) {
+		born, err = other.Fork(ctx, fork, f.Prompt != "")
+		return err
+	})
+	if err != nil {
+		if _, lost := d.ws.Agent(context.WithoutCancel(ctx), child.ID); lost != nil {
+			undo()
+		}
+		return parent, err
+	}
+	return born[0], nil
+}
+
+// maxShown is how much of one large content is read for the screen.
+const maxShown = 1 << 20
+
+func (d *desk) Page(ctx context.Context, a id.Agent, s tui.Span) (tui.Page, error) {
+	var p tui.Page
+	err := d.ws.View(ctx, func(log history.Log) error {
+		ranges, err := history.BuildRanges(ctx, log, a)
+		if err != nil {
+			return err
+		}
+		in, err := history.Membership(ctx, log, a)
+		if err != nil {
+			return err
+		}
+		for e, err := range log.QueryRange(ctx, history.Range{Agent: a}, history.Selection{Newest: 1, Any: true}) {
+			if err != nil {
+				return err
+			}
+			p.Head = e.ID
+		}
+		var found []history.Entry // newest first
+		if s.After > 0 {
+			own := history.Range{Agent: a, Start: s.After, End: history.NoLimit}
+			for e, err := range log.QueryRange(ctx, own, history.Selection{}) {
+				if err != nil {
+					return err
+				}
+				found = append(found, e)
+			}
+			slices.Reverse(found)
+		} else if found, p.More, err = newest(ctx, log, ranges, s); err != nil {
+			return err
+		}
+		for _, e := range slices.Backward(found) {
+			one, err := d.entry(ctx, log, e)
+			if err != nil {
+				return err
+			}
+			one.Gone = e.Kind.Reaches() && !in(e)
+			p.Entries = append(p.Entries, one)
+		}
+		return nil
+	})
+	return p, err
+}
+
+// newest reads the last entries of a lineage before a message, newest first.
+func newest(ctx context.Context, log history.Log, ranges []history.Range, s tui.Span) (found []history.Entry, more bool, err error) {
+	limit := max(1, s.Limit)
+	for _, r := range slices.Backward(ranges) {
+		if s.Before > 0 {
+			r.End = r.End.Min(history.UpTo(s.Before - 1))
+		}
+		if !r.End.Admits(r.Start + 1) {
+			continue
+		}
+		for e, err := range log.QueryRange(ctx, r, history.Selection{Newest: limit + 1 - len(found), Any: true}) {
+			if err != nil {
+				return nil, false, err
+			}
+			found = append(found, e)
+		}
+		if len(found) > limit {
+			return found[:limit], true, nil
+		}
+	}
+	return found, false, nil
+}
+
+// entry reads an entry; of large contents only the beginning is kept.
+func (d *desk) entry(ctx context.Context, log history.Log, e history.Entry) (tui.Entry, error) {
+	out := tui.Entry{Entry: e}
+	var err error
+	if out.Parts, err = e.Parts(); err != nil {
+		return out, err
+	}
+	if out.About, err = e.Decode(); err != nil {
+		return out, err
+	}
+	out.Content, out.Meta = nil, nil // read
+	for i := range out.Parts {
+		p := &out.Parts[i]
+		if p.Blob == nil || p.Type == history.Image {
+			continue
+		}
+		if err := history.Fill(out.Parts[i:i+1], func(h chain.Hash) ([]byte, error) { return d.ws.Blob(ctx, h) }); err != nil {
+			return out, err
+		}
+		if len(p.Text) > maxShown {
+			p.Size = int64(len(p.Text) - maxShown)
+			p.Text = text.Safe(p.Text[:maxShown])
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,65 @@
+package app_test
+
+import (
+	"flag"
+	"html"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "make "+storyFile+" anew")
+
+// storyFile is the picture of the README.
+const storyFile = "../../docs/terminal.svg"
+
+// The README's picture is true: it is the screen at the end of this story. The
+// picture is made by
+//
+//	go test ./internal/app -run TestTheStory -update
+func TestTheStory(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "COLORTERM=truecolor")
+	w.write("server.go", "package main\n\nimport \"net/http\"\n\nfunc main() {\n\thttp.ListenAndServe(\":8080\", nil)\n}\n")
+	x := w.open(100, 30)
+	x.see("Three things to try", "offline/offline")
+	x.say("replace :8080 with :9090 in server.go")
+	x.see("wants to use edit", "server.go", "y once")
+	x.press("y")
+	x.see("● edit", "[offline model]", "idle")
+	x.say(`/fork --name docs "search for 9090 in ."`)
+	x.see("[docs]", "[offline model]", "idle")
+	x.press(ctrlUp)
+	x.see("[0]", "↓1")
+	x.say(`/send docs "The port is 9090 now."`)
+	x.see("letter 1 to docs")
+	x.say(`/fork --name tests "run wc -l server.go"`)
+	x.see("[tests]", "wants to use bash", "wc -l server.go")
+	x.press(ctrlT)
+	x.see("3 agents", "├ docs", "└ tests", "✉1", "◌ bash wc -l server.go", "asks · 3.", "context 1%") // all that comes by itself
+	got := picture(x)
+	x.press("y")
+	x.see("● bash", "idle")
+	x.leave()
+
+	if *update {
+		if err := os.WriteFile(storyFile, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	kept, err := os.ReadFile(storyFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := words(got), words(string(kept)); got != want {
+		t.Errorf("the screen says\n%s\nand the picture\n%s\nTo make it anew: go test ./internal/app -run TestTheStory -update", got, want)
+	}
+}
+
+var tag = regexp.MustCompile(`<[^>]*>`)
+
+// words are those of a picture.
+func words(svg string) string {
+	return strings.Join(strings.Fields(html.UnescapeString(tag.ReplaceAllString(svg, " "))), " ")
+}

@@ -1,0 +1,287 @@
+package app_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/charmbracelet/x/vt"
+	"github.com/creack/pty"
+)
+
+// terminal is the real binary on a real terminal, and the screen that its output
+// makes.
+type terminal struct {
+	t    *testing.T
+	cmd  *exec.Cmd
+	file *os.File // our side of the terminal
+	exit chan error
+
+	mu      sync.Mutex
+	screen  *vt.Emulator
+	raw     bytes.Buffer // everything that was written
+	changed chan struct{}
+	w, h    int
+}
+
+// world is where terminals are opened: a project, a home.
+type world struct {
+	t             *testing.T
+	exe           string
+	home, project string
+	env           []string
+}
+
+func newWorld(t *testing.T, env ...string) *world {
+	t.Helper()
+	exe, err := built()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{t: t, exe: exe, home: filepath.Join(dir, "home"), project: filepath.Join(dir, "project")}
+	for _, folder := range []string{w.home, w.project, filepath.Join(w.project, ".ramet")} {
+		if err := os.MkdirAll(folder, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.env = append([]string{"HOME=" + w.home, "RAMET_HOME=" + filepath.Join(w.home, "ramet"), "PATH=" + os.Getenv("PATH"),
+		"TERM=xterm-256color", "LANG=C.UTF-8", "SHELL=/bin/sh", "RAMET_TEST_LEASE=2s"}, env...)
+	return w
+}
+
+// ramet runs a command line beside the terminal.
+func (w *world) ramet(args ...string) string {
+	w.t.Helper()
+	cmd := exec.CommandContext(w.t.Context(), w.exe, args...)
+	cmd.Dir, cmd.Env = w.project, w.env
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		w.t.Fatalf("ramet %v: %v\n%s", args, err, out)
+	}
+	return string(out)
+}
+
+// script is a model that says what it is told to.
+func (w *world) script(lines ...string) {
+	w.t.Helper()
+	path := filepath.Join(w.home, "script")
+	w.write(path, strings.Join(lines, "\n")+"\n")
+	w.env = append(w.env, "RAMET_TEST_SCRIPTS=1", "RAMET_MODEL=script/"+path)
+}
+
+func (w *world) write(path, content string) {
+	w.t.Helper()
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(w.project, path)
+	}
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// open starts the terminal UI.
+func (w *world) open(columns, rows int) *terminal {
+	w.t.Helper()
+	cmd := exec.Command(w.exe)
+	cmd.Dir, cmd.Env = w.project, w.env
+	file, err := pty.StartWithSize(cmd, &pty.Winsize{Cols: uint16(columns), Rows: uint16(rows)})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	t := &terminal{t: w.t, cmd: cmd, file: file, exit: make(chan error, 1), screen: vt.NewEmulator(columns, rows), changed: make(chan struct{}, 1), w: columns, h: rows}
+	go io.Copy(file, answers{t.screen}) // what a terminal is asked it answers
+	go t.read()
+	go func() { t.exit <- cmd.Wait() }()
+	w.t.Cleanup(func() {
+		cmd.Process.Kill()
+		file.Close()
+		t.screen.Close()
+	})
+	return t
+}
+
+// answers are those of the emulator.
+type answers struct{ *vt.Emulator }
+
+func (t *terminal) read() {
+	buf := make([]byte, 64<<10)
+	for {
+		n, err := t.file.Read(buf)
+		t.mu.Lock()
+		t.raw.Write(buf[:n])
+		t.screen.Write(buf[:n])
+		t.mu.Unlock()
+		select {
+		case t.changed <- struct{}{}:
+		default:
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// text is the screen, line by line.
+func (t *terminal) text() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var b strings.Builder
+	for y := range t.h {
+		var line strings.Builder
+		for x := 0; x < t.w; x++ {
+			c := t.screen.CellAt(x, y)
+			if c == nil || c.Width == 0 && c.Content == "" {
+				continue
+			}
+			line.WriteString(c.Content)
+		}
+		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
+	}
+	return b.String()
+}
+
+// screenPatience is how long a fact may take on a busy machine.
+const screenPatience = 30 * time.Second
+
+// until waits until the screen is as it should be.
+func (t *terminal) until(what string, ok func(screen string) bool) {
+	t.t.Helper()
+	late := time.After(screenPatience)
+	for {
+		if ok(t.text()) {
+			return
+		}
+		select {
+		case <-t.changed:
+		case <-late:
+			t.t.Fatalf("the screen never was: %s\n%s", what, t.text())
+		}
+	}
+}
+
+// see waits for texts, all on the screen at once.
+func (t *terminal) see(texts ...string) {
+	t.t.Helper()
+	t.until(strings.Join(texts, " and "), func(s string) bool {
+		for _, want := range texts {
+			if !strings.Contains(s, want) {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// gone waits until a text is not on the screen.
+func (t *terminal) gone(text string) {
+	t.t.Helper()
+	t.until("without "+text, func(s string) bool { return !strings.Contains(s, text) })
+}
+
+// press types keys.
+func (t *terminal) press(keys ...string) {
+	t.t.Helper()
+	for _, k := range keys {
+		if _, err := io.WriteString(t.file, k); err != nil {
+			t.t.Fatal(err)
+		}
+	}
+}
+
+// say types a line, waits until it stands in the prompt, and sends it.
+func (t *terminal) say(line string) {
+	t.t.Helper()
+	t.press(line)
+	t.see(line)
+	t.press(enter)
+}
+
+// The keys as a terminal sends them.
+const (
+	enter     = "\r"
+	escape    = "\x1b"
+	ctrlC     = "\x03"
+	ctrlUp    = "\x1b[1;5A"
+	ctrlDown  = "\x1b[1;5B"
+	ctrlRight = "\x1b[1;5C"
+	ctrlLeft  = "\x1b[1;5D"
+	ctrlT     = "\x14"
+	ctrlG     = "\x07"
+	ctrlL     = "\x0c"
+	ctrlO     = "\x0f"
+	ctrlF     = "\x06"
+	pgUp      = "\x1b[5~"
+	altUp     = "\x1b[1;3A"
+)
+
+func (t *terminal) resize(columns, rows int) {
+	t.t.Helper()
+	t.mu.Lock()
+	t.w, t.h = columns, rows
+	t.screen.Resize(columns, rows)
+	t.mu.Unlock()
+	if err := pty.Setsize(t.file, &pty.Winsize{Cols: uint16(columns), Rows: uint16(rows)}); err != nil {
+		t.t.Fatal(err)
+	}
+}
+
+// ends waits for the end of the process and returns its exit code.
+func (t *terminal) ends() int {
+	t.t.Helper()
+	select {
+	case err := <-t.exit:
+		var failed *exec.ExitError
+		if err != nil && !errors.As(err, &failed) {
+			t.t.Fatal(err)
+		}
+		return t.cmd.ProcessState.ExitCode()
+	case <-time.After(screenPatience):
+		t.t.Fatalf("it does not end\n%s", t.text())
+	}
+	return -1
+}
+
+// leave leaves, and holds the terminal against how it was found.
+func (t *terminal) leave() {
+	t.t.Helper()
+	t.press("/exit", enter)
+	if code := t.ends(); code != 0 {
+		t.t.Errorf("it ended with %d\n%s", code, t.text())
+	}
+	t.restored()
+}
+
+// restored fails where the terminal was not left as it was found.
+func (t *terminal) restored() {
+	t.t.Helper()
+	t.until("restored", func(string) bool {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		out := t.raw.String()
+		for _, mode := range []string{"\x1b[?1049", "\x1b[?2004", "\x1b[?1002"} {
+			if on, off := strings.LastIndex(out, mode+"h"), strings.LastIndex(out, mode+"l"); on < 0 || off < on {
+				return false
+			}
+		}
+		return strings.LastIndex(out, "\x1b[?25h") >= strings.LastIndex(out, "\x1b[?25l")
+	})
+}
+
+func (t *terminal) signal(s syscall.Signal) {
+	t.t.Helper()
+	if err := t.cmd.Process.Signal(s); err != nil {
+		t.t.Fatal(err)
+	}
+}

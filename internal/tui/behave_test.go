@@ -1,0 +1,335 @@
+package tui
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	tea "charm.land/bubbletea/v2"
+
+	"ramet/internal/agent"
+	"ramet/internal/fault"
+	"ramet/internal/history"
+	"ramet/internal/loop"
+	"ramet/internal/permit"
+)
+
+func (x *show) shows(texts ...string) {
+	x.t.Helper()
+	screen := x.screen()
+	for _, want := range texts {
+		if !strings.Contains(screen, want) {
+			x.t.Errorf("the screen does not show %q:\n%s", want, screen)
+		}
+	}
+}
+
+func (x *show) hides(texts ...string) {
+	x.t.Helper()
+	screen := x.screen()
+	for _, text := range texts {
+		if strings.Contains(screen, text) {
+			x.t.Errorf("the screen shows %q:\n%s", text, screen)
+		}
+	}
+}
+
+func TestEveryViewFitsEveryScreen(t *testing.T) {
+	views := map[string]func(*show){
+		"conversation": func(x *show) {},
+		"open":         func(x *show) { x.press("ctrl+o") },
+		"tree":         func(x *show) { x.press("ctrl+t") },
+		"jump":         func(x *show) { x.press("ctrl+g") },
+		"help":         func(x *show) { x.press("f1") },
+		"model":        func(x *show) { x.press("/model", "enter") },
+		"kill":         func(x *show) { x.press("/kill ada --cascade", "enter") },
+		"complete":     func(x *show) { x.press("/") },
+		"find":         func(x *show) { x.press("ctrl+f", "e") },
+		"editor":       func(x *show) { x.press(strings.Repeat("word 你好 ", 60)) },
+		"log": func(x *show) {
+			x.s.points = []Point{{ID: 1, Kind: history.Fork, Text: strings.Repeat("long ", 50)}}
+			x.press("ctrl+l")
+		},
+		"permission": func(x *show) {
+			x.take(askedMsg{Question{Question: permit.Question{Agent: who("zero"), Tool: "bash", Subject: strings.Repeat("echo 你好 && ", 80), Why: strings.Repeat("why ", 60)}}})
+		},
+		"queue": func(x *show) {
+			event(x, loop.Event{Type: loop.TurnStarted, Agent: who("zero")})
+			for range 6 {
+				x.press(strings.Repeat("more ", 30), "enter")
+			}
+		},
+	}
+	for name, act := range views {
+		for _, size := range [][2]int{{40, 10}, {41, 11}, {60, 15}, {83, 24}, {84, 24}, {300, 90}, {20, 5}} {
+			t.Run(name, func(t *testing.T) {
+				x := perform(t, family(), size[0], size[1])
+				x.screen()
+				act(x)
+				x.screen()
+				x.press("pgup", "pgup", "pgup")
+				x.screen()
+			})
+		}
+	}
+}
+
+func TestEachAgentKeepsWhatWasTyped(t *testing.T) {
+	x := perform(t, family(), 80, 24)
+	x.press("for zero", "ctrl+down")
+	x.hides("for zero")
+	x.press("for bob", "ctrl+right")
+	x.shows("[ada]")
+	x.press("ctrl+right")
+	x.shows("[bob]", "for bob")
+	x.press("ctrl+up")
+	x.shows("[0]", "for zero")
+	x.press("ctrl+up") // nobody is there
+	x.shows("[0]")
+}
+
+func TestWhatIsOnDiskComesBack(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "deep", "state.json")
+	x := perform(t, family(), 80, 24)
+	x.o.State = path
+	x.press("/switch bob", "enter", "a draft of bob", "ctrl+up", "zero", "pgup", "ctrl+t")
+	x.run(x.save())
+	again := newRoot(t.Context(), x.o)
+	y := &show{again, t, x.s}
+	y.take(tea.WindowSizeMsg{Width: 80, Height: 24})
+	y.shows("zero") // before anything is open
+	y.press(" typed early")
+	y.desk = x.s
+	y.run(y.look())
+	y.shows("zero typed early", "[0]", "4 agents")
+	y.press("ctrl+down")
+	y.shows("[bob]", "a draft of bob")
+	for _, damage := range []string{"", "{", `{"version":99}`, `[]`, `{"version":1,"agents":null}`} {
+		if err := os.WriteFile(path, []byte(damage), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if m := recall(path); m.Agents == nil || len(m.Said) != 0 {
+			t.Errorf("%q gives %+v", damage, m)
+		}
+	}
+}
+
+func TestWhatIsTypedWhileItWorksWaits(t *testing.T) {
+	x := perform(t, family(), 80, 24)
+	event(x, loop.Event{Type: loop.TurnStarted, Agent: who("zero")})
+	x.press("one", "enter", "two", "enter")
+	if len(x.s.said) != 0 || !slices.Equal(x.now.queue, []string{"one", "two"}) {
+		t.Fatalf("said %q, queue %q", x.s.said, x.now.queue)
+	}
+	x.press("ctrl+c")
+	if !slices.Contains(x.s.said, "stop zer") || x.now.input.text() != "one\ntwo" {
+		t.Errorf("said %q, draft %q", x.s.said, x.now.input.text())
+	}
+	x.shows("stopping")
+}
+
+func TestAMessageThatCouldNotBeSentComesBack(t *testing.T) {
+	x := perform(t, family(), 80, 24)
+	x.s.err = fault.New(fault.Leased, "somebody else has it")
+	x.press("hello there", "enter")
+	x.shows("LEASED", "❯ hello there")
+	x.s.err = errors.New("the model is away")
+	x.press("ctrl+c", "again", "enter")
+	x.shows("the model is away")
+}
+
+func TestNoWordIsAnAnswer(t *testing.T) {
+	x := perform(t, family(), 80, 24)
+	x.press("I am typ")
+	var got []permit.Verdict
+	ask := func() {
+		x.take(askedMsg{Question{Question: permit.Question{Agent: who("zero"), Tool: "bash", Subject: "rm -rf x"}, Answer: func(v permit.Verdict) { got = append(got, v) }}})
+	}
+	ask()
+	x.press("ing y n")
+	if len(got) != 0 || x.now.input.text() != "I am typing y n" {
+		t.Fatalf("answers %v, draft %q", got, x.now.input.text())
+	}
+	x.shows("rm -rf x", "Tab answers")
+	x.press("tab", "n")
+	if len(got) != 1 || got[0].Choice != permit.Refuse {
+		t.Errorf("answers %v", got)
+	}
+	x.hides("rm -rf x")
+	x.press("ctrl+c")
+	ask()
+	x.press("a") // no rule is suggested: nothing to permit for ever
+	if len(got) != 1 {
+		t.Errorf("answers %v", got)
+	}
+	x.press("r", "too risky", "enter")
+	if len(got) != 2 || got[1].Words != "too risky" {
+		t.Errorf("answers %v", got)
+	}
+}
+
+func TestAClearedConversationIsReadOnce(t *testing.T) {
+	s := family()
+	s.write("zero", Entry{Entry: history.Entry{Kind: history.Clear}})
+	s.entries[who("zero")] = nil // nothing stands behind it
+	x := perform(t, s, 80, 24)
+	for range 5 {
+		x.run(x.look())
+	}
+	if s.pages > 2 {
+		t.Errorf("%d pages were read", s.pages)
+	}
+}
+
+func TestOldPagesAreReadWhenOneScrollsThere(t *testing.T) {
+	s := newStage()
+	s.born("zero", "")
+	for range 1000 {
+		s.say("zero", history.User, words("question"))
+		s.say("zero", history.Assistant, words("answer "+s.next.String()))
+	}
+	x := perform(t, s, 80, 24)
+	x.shows("answer 2001")
+	if s.pages != 1 {
+		t.Errorf("%d pages at the start", s.pages)
+	}
+	for range 400 {
+		x.screen()
+		x.press("pgup")
+	}
+	x.hides("answer 2001")
+	if x.now.more || len(x.now.entries) != 2001 {
+		t.Errorf("%d entries were read, more: %v", len(x.now.entries), x.now.more)
+	}
+	laid := 0
+	for _, b := range x.now.blocks {
+		if b.laid != nil {
+			laid++
+		}
+	}
+	if laid > 1200 {
+		t.Errorf("%d blocks are laid out", laid)
+	}
+	x.press("ctrl+end")
+	x.shows("answer 2001")
+	x.press("ctrl+f", "answer 13")
+	x.shows("answer 13")
+}
+
+func TestALookAtARunningReplyStaysWhereItWas(t *testing.T) {
+	x := perform(t, family(), 80, 24)
+	zero := who("zero")
+	event(x, loop.Event{Type: loop.TurnStarted, Agent: zero})
+	for range 100 {
+		event(x, loop.Event{Type: loop.TextDelta, Agent: zero, Text: "a line\n\n"})
+	}
+	x.screen()
+	x.press("pgup")
+	before := x.now.at
+	if before == nil || before.Entry != speaking {
+		t.Fatalf("it is at %+v", before)
+	}
+	was := x.screen()
+	e := x.s.say("zero", history.Assistant, words(strings.Repeat("a line\n\n", 100)))
+	content, err := json.Marshal(e.Parts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.Content, e.Meta = content, []byte("{}")
+	event(x, loop.Event{Type: loop.Recorded, Agent: zero, Entry: &e.Entry})
+	event(x, loop.Event{Type: loop.TurnEnded, Agent: zero, Outcome: &loop.Outcome{}})
+	if x.now.at == nil || x.now.at.Entry != e.ID || x.now.live.text != nil {
+		t.Errorf("it is at %+v", x.now.at)
+	}
+	if is := x.screen(); strings.Count(is, "a line") != strings.Count(was, "a line") {
+		t.Errorf("it was\n%s\nand is\n%s", was, is)
+	}
+}
+
+func TestNothingForeignDrivesTheTerminal(t *testing.T) {
+	s := newStage()
+	a := s.born("zero", "")
+	a.EndReason = "\x1b]0;evil\x07"
+	evil := "\x1b]52;c;evil\x07\x1b[2J\x9b31m\u202e\xff\r\x1bc"
+	s.say("zero", history.User, words(evil))
+	s.say("zero", history.Assistant, history.Part{Type: history.Thinking, Text: evil}, words(evil+"\n```\n"+evil+"\n```"), called("c", "ba\x1b[sh", `{"command":"\u001b]52;c;evil\u0007"}`))
+	s.say("zero", history.ToolResult, result("c", "bash", evil))
+	s.write("zero", Entry{Entry: history.Entry{Kind: history.Mark}, About: history.Meta{Label: evil}})
+	s.say("zero", history.Note, words(evil))
+	s.say("zero", history.Interrupted, words(evil))
+	s.points = []Point{{ID: 1, Kind: history.Mark, Text: evil, Label: evil}}
+	s.answer = evil
+	x := perform(t, s, 100, 60)
+	zero := who("zero")
+	event(x, loop.Event{Type: loop.TurnStarted, Agent: zero})
+	event(x, loop.Event{Type: loop.TextDelta, Agent: zero, Text: evil})
+	event(x, loop.Event{Type: loop.CallStarted, Agent: zero, CallID: "d", Tool: evil, Text: evil})
+	event(x, loop.Event{Type: loop.CallOutput, Agent: zero, CallID: "d", Text: evil})
+	event(x, loop.Event{Type: loop.Waiting, Agent: zero, Text: evil})
+	event(x, loop.Event{Type: loop.Note, Agent: zero, Text: evil})
+	x.take(askedMsg{Question{Question: permit.Question{Agent: zero, Tool: evil, Subject: evil, Why: evil}, Answer: func(permit.Verdict) {}}})
+	harmless := func() {
+		t.Helper()
+		lines, _, _ := x.draw()
+		for _, l := range lines {
+			if rest := ansiOurs.ReplaceAllString(l, ""); strings.ContainsAny(rest, "\x1b\x07\r\u009b\u202e") || !json.Valid([]byte(`"`+strings.NewReplacer(`"`, "", `\`, "").Replace(rest)+`"`)) {
+				t.Errorf("a line holds %q", rest)
+			}
+		}
+	}
+	harmless()
+	x.press("ctrl+o")
+	harmless()
+	x.press("r", evil)
+	harmless()
+	x.press("esc", "n", "ctrl+l")
+	harmless()
+	x.press("esc", evil)
+	x.take(tea.PasteMsg{Content: evil})
+	harmless()
+	x.press("ctrl+c", "/ps", "enter")
+	harmless()
+	x.press("ctrl+f", evil)
+	harmless()
+}
+
+func TestTheDeadAreReadNotWrittenTo(t *testing.T) {
+	s := family()
+	s.crowd.Agents[1].Status = agent.Dead
+	x := perform(t, s, 80, 24)
+	x.press("/switch ada", "enter", "hello", "enter")
+	x.shows("DEAD_AGENT", "❯ hello", "[ada]")
+	if len(s.said) != 0 {
+		t.Errorf("said %q", s.said)
+	}
+	x.press("ctrl+up")
+	x.shows("[0]")
+}
+
+func TestCommandsBecomeCommandLines(t *testing.T) {
+	x := perform(t, family(), 80, 24)
+	me := string(who("zero"))
+	for line, want := range map[string]string{
+		"/mark -x":                "command mark -- " + me + " -x",
+		"/rewind 7":               "command rewind " + me + " --to 7",
+		"/rewind here":            "command rewind -- " + me + " here",
+		"/clear":                  "command clear " + me,
+		`/send ada "-n hello"`:    "command send -- ada -n hello",
+		"/check-mail":             "command mail " + me,
+		"/read-mail 3":            "command read " + me + " 3",
+		"/filter-mail --from ada": "command mail " + me + " --from ada",
+		"/ps":                     "command ps",
+		"/verify":                 "command verify",
+		"/rename eve":             "command rename -- " + me + " eve",
+	} {
+		x.s.said = nil
+		x.press(line, "enter")
+		if !slices.Equal(x.s.said, []string{want}) {
+			t.Errorf("%s became %q, not %q", line, x.s.said, want)
+		}
+	}
+}

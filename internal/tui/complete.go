@@ -1,0 +1,175 @@
+package tui
+
+import (
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"ramet/internal/agent"
+	"ramet/internal/command"
+	"ramet/internal/id"
+	"ramet/internal/tui/fuzzy"
+)
+
+// completion is what could stand at the cursor: commands and their arguments behind
+// a slash, files behind an @.
+type completion struct {
+	command.Completion
+	file  bool
+	at    int
+	away  bool // the user does not want it until the prompt changes
+	typed string
+}
+
+func (c *completion) shown() bool { return len(c.Candidates) > 0 && !c.away }
+
+func (c *completion) close() { c.away = true }
+
+// maxOffered is how many candidates are looked at.
+const maxOffered = 200
+
+type filesMsg struct {
+	agent id.Agent
+	typed string
+	files []string
+}
+
+// update looks what could stand at the cursor now.
+func (c *completion) update(m *root) tea.Cmd {
+	*c = completion{}
+	in := &m.now.input
+	said, cursor := in.text(), in.cursor()
+	if len(said) > 16<<10 || m.crowd == nil {
+		return nil
+	}
+	if strings.HasPrefix(said, "/") && !strings.Contains(said, "\n") {
+		c.Completion = command.Complete(said, cursor, m.sources())
+		c.typed = said
+		return nil
+	}
+	start, fragment, ok := mention(said, cursor)
+	if !ok || m.desk == nil {
+		return nil
+	}
+	c.file, c.typed = true, fragment
+	c.Start, c.End = start, cursor
+	desk, ctx, a := m.desk, m.ctx, m.now.agent
+	return func() tea.Msg { return filesMsg{a, fragment, desk.Files(ctx, a, fragment)} }
+}
+
+// mention finds the @path that the cursor stands behind.
+func mention(said string, cursor int) (start int, fragment string, ok bool) {
+	head := said[:cursor]
+	at := strings.LastIndexByte(head, '@')
+	if at < 0 || strings.ContainsAny(head[at:], " \n\t") || at > 0 && !strings.ContainsRune(" \n\t(", rune(head[at-1])) {
+		return 0, "", false
+	}
+	return at, head[at+1:], true
+}
+
+// files takes the files that may fit.
+func (c *completion) files(m *root, msg filesMsg) {
+	if !c.file || msg.typed != c.typed || msg.agent != m.now.agent {
+		return
+	}
+	c.Candidates = nil
+	for i, found := range fuzzy.Find(msg.typed, msg.files) {
+		if i == maxOffered {
+			break
+		}
+		c.Candidates = append(c.Candidates, command.Candidate{Text: msg.files[found.Index]})
+	}
+}
+
+// sources are what can be completed.
+func (m *root) sources() command.Sources {
+	return command.Sources{
+		Agents: func() []command.Candidate {
+			var out []command.Candidate
+			for _, a := range m.crowd.Agents {
+				if a.Status == agent.Running && len(out) < maxOffered {
+					word, _ := m.state(a)
+					out = append(out, command.Candidate{Text: a.Label(), Summary: word})
+				}
+			}
+			return out
+		},
+		Labels: func() []command.Candidate {
+			var out []command.Candidate
+			for _, e := range m.now.entries {
+				if l := e.About.Label; l != "" && e.Kind == "mark" {
+					out = append(out, command.Candidate{Text: line(l, 64), Summary: "message " + e.ID.String()})
+				}
+			}
+			return out
+		},
+		Models: func() []command.Candidate {
+			var out []command.Candidate
+			for _, model := range m.desk.Usable() {
+				out = append(out, command.Candidate{Text: model.Ref.String(), Summary: model.Title})
+			}
+			return out
+		},
+	}
+}
+
+// key moves in the list and takes from it. ok is false for keys that are not for it.
+func (c *completion) key(m *root, name string) (cmd tea.Cmd, ok bool) {
+	if !c.shown() {
+		return nil, false
+	}
+	switch name {
+	case "up":
+		c.at = max(0, c.at-1)
+		return nil, true
+	case "down":
+		c.at = min(len(c.Candidates)-1, c.at+1)
+		return nil, true
+	case "tab":
+		return c.take(m), true
+	case "enter":
+		// A line that means something already is sent, whatever could follow.
+		if c.file || c.Kind == command.Topic && c.Start == 0 && c.Candidates[c.at].Text != strings.TrimSpace(m.now.input.text()) {
+			return c.take(m), true
+		}
+	}
+	return nil, false
+}
+
+// take puts the chosen candidate into the prompt.
+func (c *completion) take(m *root) tea.Cmd {
+	in := &m.now.input
+	said := in.text()
+	insert := ""
+	if c.file {
+		insert = "@" + c.Candidates[c.at].Text
+		if !strings.HasSuffix(insert, "/") {
+			insert += " "
+		}
+	} else {
+		insert = c.Insert(c.Candidates[c.at])
+	}
+	if c.End > len(said) || c.Start > c.End {
+		return nil
+	}
+	in.Editor = in.Replace(c.Start, c.End, insert)
+	return m.edited()
+}
+
+// view draws the list, the best at the bottom of what is shown above the prompt.
+func (c *completion) view(w, h int) []string {
+	room := min(h, 8)
+	from := max(0, min(c.at-room/2, len(c.Candidates)-room))
+	var out []string
+	for i := from; i < len(c.Candidates) && i < from+room; i++ {
+		one := c.Candidates[i]
+		l := fit(" "+fit(line(one.Text, w/2), min(w/2, 24))+" "+line(one.Summary, w), w)
+		if i == c.at {
+			l = reverse.of(l)
+		} else {
+			l = faint.of(l)
+		}
+		out = append(out, l)
+	}
+	return out
+}

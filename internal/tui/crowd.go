@@ -1,0 +1,167 @@
+package tui
+
+import (
+	"ramet/internal/agent"
+	"ramet/internal/id"
+	"ramet/internal/llm"
+)
+
+// crowd is everybody, with the ways between them. It is made anew when somebody is
+// born, dies or changes; looking is cheap.
+type crowd struct {
+	Crowd
+	at     map[id.Agent]int
+	living []agent.Node // as a tree
+	row    map[id.Agent]int
+	kids   map[id.Agent][]id.Agent
+}
+
+func newCrowd(c Crowd) *crowd {
+	out := &crowd{Crowd: c, at: make(map[id.Agent]int, len(c.Agents)), row: map[id.Agent]int{}, kids: map[id.Agent][]id.Agent{}}
+	for i := range c.Agents {
+		out.at[c.Agents[i].ID] = i
+	}
+	out.living = agent.Tree(c.Agents, func(a agent.Agent) bool { return a.Status == agent.Running })
+	for i, n := range out.living {
+		out.row[n.ID] = i
+		if n.Home != "" {
+			out.kids[n.Home] = append(out.kids[n.Home], n.ID)
+		}
+	}
+	return out
+}
+
+func (c *crowd) get(a id.Agent) (agent.Agent, bool) {
+	if c == nil {
+		return agent.Agent{}, false
+	}
+	i, ok := c.at[a]
+	if !ok {
+		return agent.Agent{}, false
+	}
+	return c.Agents[i], true
+}
+
+// label is what an agent is called; it is safe to show.
+func (c *crowd) label(a id.Agent) string {
+	if found, ok := c.get(a); ok {
+		return found.Label()
+	}
+	return a.Short()
+}
+
+func (c *crowd) zero() (agent.Agent, bool) {
+	if c != nil {
+		for _, a := range c.Agents {
+			if a.IsZero() {
+				return a, true
+			}
+		}
+	}
+	return agent.Agent{}, false
+}
+
+// up is the nearest living ancestor.
+func (c *crowd) up(a id.Agent) (id.Agent, bool) {
+	now, ok := c.get(a)
+	for ok && now.Parent != "" {
+		if now, ok = c.get(now.Parent); ok && now.Status == agent.Running {
+			return now.ID, true
+		}
+	}
+	return "", false
+}
+
+// children are the living ones, oldest first: also those whom a dead child left.
+func (c *crowd) children(a id.Agent) []id.Agent {
+	if c == nil {
+		return nil
+	}
+	return c.kids[a]
+}
+
+// siblings are those under the same living ancestor, the agent included, oldest
+// first. The dead stand alone.
+func (c *crowd) siblings(a id.Agent) []id.Agent {
+	if _, ok := c.row[a]; !ok {
+		return []id.Agent{a}
+	}
+	home := c.living[c.row[a]].Home
+	if home == "" {
+		return []id.Agent{a}
+	}
+	return c.children(home)
+}
+
+// beside is the sibling n steps further, around the end.
+func (c *crowd) beside(a id.Agent, n int) (id.Agent, bool) {
+	if c == nil {
+		return "", false
+	}
+	all := c.siblings(a)
+	if len(all) < 2 {
+		return "", false
+	}
+	for i, s := range all {
+		if s == a {
+			return all[((i+n)%len(all)+len(all))%len(all)], true
+		}
+	}
+	return "", false
+}
+
+// down is the newest child.
+func (c *crowd) down(a id.Agent) (id.Agent, bool) {
+	children := c.children(a)
+	if len(children) == 0 {
+		return "", false
+	}
+	return children[len(children)-1], true
+}
+
+// below counts the living below an agent, through the dead.
+func (c *crowd) below(a id.Agent) int {
+	under := map[id.Agent]bool{a: true}
+	n := 0
+	for _, one := range c.Agents { // parents are older than their children
+		if under[one.Parent] {
+			under[one.ID] = true
+			if one.Status == agent.Running {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// find is the agent that a user means: as agent.Find, among those who are known.
+func (c *crowd) find(ref string) (agent.Agent, bool) {
+	if ref == "0" {
+		return c.zero()
+	}
+	if a, ok := c.get(id.Agent(ref)); ok {
+		return a, true
+	}
+	var fits []agent.Agent
+	var dead agent.Agent
+	for _, a := range c.Agents {
+		switch {
+		case a.Name == ref && a.Status == agent.Running:
+			return a, true
+		case a.Name == ref && (dead.ID == "" || a.EndedAt.After(dead.EndedAt)):
+			dead = a
+		case len(ref) >= 4 && len(ref) <= len(a.ID) && string(a.ID[:len(ref)]) == ref:
+			fits = append(fits, a)
+		}
+	}
+	if dead.ID != "" {
+		return dead, true
+	}
+	if len(fits) == 1 {
+		return fits[0], true
+	}
+	return agent.Agent{}, false
+}
+
+// cost is what an agent spent, as it is shown.
+func cost(a agent.Agent) string { return money(llm.Money(a.Spent.Cost)) }

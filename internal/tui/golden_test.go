@@ -1,0 +1,143 @@
+package tui
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"ramet/internal/agent"
+	"ramet/internal/history"
+	"ramet/internal/loop"
+	"ramet/internal/permit"
+)
+
+// family is agent 0 with two children and a grandchild, and conversations.
+func family() *stage {
+	s := newStage()
+	s.born("zero", "")
+	s.say("zero", history.User, words("Please look at the tests, and fix what fails."))
+	s.say("zero", history.Assistant, history.Part{Type: history.Thinking, Text: "I should run them first.\nThen read the failing ones."},
+		words("I run the tests first."), called("c1", "bash", `{"command":"go test ./..."}`))
+	s.say("zero", history.ToolResult, result("c1", "bash", strings.Repeat("ok  \tramet/internal/id\t0.01s\n", 9)+"FAIL\tramet/internal/loop\t0.2s\n"))
+	s.write("zero", Entry{Entry: history.Entry{Kind: history.Usage}, About: history.Meta{Call: &history.Call{Model: "offline/offline", Input: 12000, Output: 300}}})
+	edit := result("c2", "edit", "edited loop.go")
+	edit.Show = "--- loop.go\n+++ loop.go\n@@ -1,3 +1,3 @@\n func add(a, b int) int {\n-\treturn a - b\n+\treturn a + b\n }\n"
+	s.say("zero", history.Assistant, called("c2", "edit", `{"path":"loop.go","old":"a - b","new":"a + b"}`))
+	s.say("zero", history.ToolResult, edit)
+	s.say("zero", history.Assistant, words("# Done\n\nThe sign was **wrong** in `add`:\n\n```go\nfunc add(a, b int) int {\n\treturn a + b // not -\n}\n```\n\n- tests pass\n- 你好 and 👩‍👩‍👧‍👦 too\n"))
+	s.write("zero", Entry{Entry: history.Entry{Kind: history.Mark}, About: history.Meta{Label: "fixed"}})
+	s.born("ada", "zero")
+	s.say("ada", history.User, words("Write the changelog."))
+	s.born("bob", "zero")
+	s.born("cy", "ada")
+	for i := range s.crowd.Agents {
+		s.crowd.Agents[i].Spent = agent.Spending{Tokens: int64(i) * 12_345, Cost: int64(i) * 1_234_000_00}
+	}
+	s.crowd.Agents[2].Unread = 2
+	s.crowd.Doing[who("cy")] = "works elsewhere"
+	return s
+}
+
+// both performs at the two sizes of the golden screens.
+func both(t *testing.T, s func() *stage, name string, act func(*show)) {
+	for _, size := range [][2]int{{80, 24}, {120, 40}} {
+		x := perform(t, s(), size[0], size[1])
+		act(x)
+		x.golden(name)
+	}
+}
+
+func fresh() *stage {
+	s := newStage()
+	s.born("zero", "")
+	s.entries[who("zero")] = nil // a screen shows nothing of it
+	return s
+}
+
+func event(x *show, e loop.Event) {
+	x.t.Helper()
+	x.take(eventsMsg{e})
+}
+
+func TestGoldenScreens(t *testing.T) {
+	zero := who("zero")
+	both(t, fresh, "first", func(x *show) {})
+	both(t, family, "conversation", func(x *show) {})
+	both(t, family, "open", func(x *show) { x.press("ctrl+o") })
+	both(t, family, "scrolled", func(x *show) { x.screen(); x.press("pgup") })
+	both(t, family, "tree", func(x *show) { x.press("ctrl+t") })
+	both(t, family, "child", func(x *show) { x.press("ctrl+down", "ctrl+left") })
+	both(t, family, "jump", func(x *show) { x.press("ctrl+g") })
+	both(t, family, "jump-typed", func(x *show) { x.press("ctrl+g", "ad") })
+	both(t, family, "help", func(x *show) { x.press("f1") })
+	both(t, family, "help-fork", func(x *show) { x.press("/help fork", "enter") })
+	both(t, family, "model", func(x *show) { x.press("/model", "enter") })
+	both(t, family, "kill", func(x *show) { x.press("/kill ada --cascade", "enter") })
+	both(t, family, "complete", func(x *show) { x.press("/re") })
+	both(t, family, "files", func(x *show) { x.press("look at @tui") })
+	both(t, family, "find", func(x *show) { x.screen(); x.press("ctrl+f", "FAIL") })
+	both(t, family, "usage", func(x *show) {
+		x.s.answer = "AGENT  CALLS  TOKENS   COST\n0          3   12345  $0.12\n"
+		x.press("/usage", "enter")
+	})
+	both(t, family, "editor", func(x *show) {
+		x.press("the first line", "alt+enter", "a second 你好", "alt+enter", "third")
+		x.take(tea.PasteMsg{Content: strings.Repeat("pasted\n", 300)})
+	})
+	both(t, family, "working", func(x *show) {
+		event(x, loop.Event{Type: loop.TurnStarted, Agent: zero})
+		event(x, loop.Event{Type: loop.ThinkingDelta, Agent: zero, Text: "Let me see what the user wants."})
+		event(x, loop.Event{Type: loop.TextDelta, Agent: zero, Text: "I look at *both* files:\n\n1. one"})
+		event(x, loop.Event{Type: loop.CallStarted, Agent: zero, CallID: "c9", Tool: "bash", Text: "make all"})
+		event(x, loop.Event{Type: loop.CallOutput, Agent: zero, CallID: "c9", Tool: "bash", Text: "cc a.c\ncc b.c\n"})
+		x.press("and then lint it", "enter")
+	})
+	both(t, family, "permission", func(x *show) {
+		event(x, loop.Event{Type: loop.TurnStarted, Agent: zero})
+		event(x, loop.Event{Type: loop.CallStarted, Agent: zero, CallID: "c9", Tool: "bash", Text: "git push"})
+		rule, err := permit.Parse("bash(git push *)")
+		if err != nil {
+			t.Fatal(err)
+		}
+		x.take(askedMsg{Question{Question: permit.Question{Agent: zero, Tool: "bash", Summary: "git push", Subject: "git push origin \x1b[31mmain &&\nrm -rf build", Suggestion: []permit.Rule{rule}, Why: "there is no sandbox here"}}})
+	})
+	both(t, family, "permission-edit", func(x *show) {
+		x.s.say("zero", history.Assistant, called("e1", "edit", `{"path":"docs/a.md","old_string":"one\ntwo","new_string":"one\n\u001b[2Jthree"}`))
+		x.run(x.look())
+		x.take(askedMsg{Question{Question: permit.Question{Agent: zero, Tool: "edit", Summary: "edit docs/a.md", Subject: "docs/a.md"}}})
+	})
+	both(t, family, "asks-elsewhere", func(x *show) {
+		x.take(askedMsg{Question{Question: permit.Question{Agent: who("ada"), Tool: "bash", Subject: "ls"}}})
+	})
+	both(t, family, "interrupted", func(x *show) {
+		x.s.say("ada", history.Interrupted, words("As I was say"))
+		x.run(x.look())
+		x.press("/switch ada", "enter")
+	})
+	both(t, family, "dead", func(x *show) {
+		x.s.crowd.Agents[1].Status, x.s.crowd.Agents[1].EndReason, x.s.crowd.Agents[1].EndedAt = agent.Dead, "killed by the user", clock.Add(-time.Minute).Local()
+		x.run(x.look())
+		x.press("/switch ada", "enter")
+	})
+	both(t, family, "log", func(x *show) {
+		x.s.points = []Point{
+			{Agent: zero, Label: "0", ID: 1, Kind: history.Fork, Text: "the workspace begins"},
+			{Agent: zero, Label: "0", ID: 2, Kind: history.User, Text: "Please look at the tests"},
+			{Agent: zero, Label: "0", ID: 7, Kind: history.Mark, Text: "fixed"},
+			{Agent: zero, Label: "0", ID: 9, Kind: history.User, Text: "a wrong way", Gone: true},
+			{Agent: zero, Label: "0", ID: 12, Kind: history.Rewind, Text: "to fixed"},
+			{Agent: zero, Label: "0", ID: 14, Kind: history.Fork, Text: "ada"},
+			{Agent: who("ada"), Label: "ada", ID: 15, Kind: history.Fork, Text: "ada begins"},
+			{Agent: who("ada"), Label: "ada", ID: 16, Kind: history.User, Text: "Write the changelog.", Head: true},
+		}
+		x.press("/log", "enter", "up")
+	})
+	both(t, family, "notice", func(x *show) {
+		event(x, loop.Event{Type: loop.TurnEnded, Agent: who("bob"), Outcome: &loop.Outcome{Text: "All is well.\nReally."}})
+	})
+	both(t, family, "trouble", func(x *show) {
+		x.press("/nonsense", "enter")
+	})
+}

@@ -1,0 +1,175 @@
+package tui
+
+import (
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"ramet/internal/agent"
+	"ramet/internal/fault"
+	"ramet/internal/history"
+	"ramet/internal/loop"
+)
+
+// happened follows events.
+func (m *root) happened(events eventsMsg) tea.Cmd {
+	cmds := []tea.Cmd{m.events.next(m.ctx)}
+	look := false
+	for _, e := range events {
+		cmd, changed := m.event(e)
+		cmds = append(cmds, cmd)
+		look = look || changed
+	}
+	if look {
+		cmds = append(cmds, m.look())
+	}
+	return tea.Batch(cmds...)
+}
+
+// event follows one. changed says that agents are not what they were.
+func (m *root) event(e loop.Event) (cmd tea.Cmd, changed bool) {
+	if e.Agent == "" {
+		if e.Type == loop.Note {
+			return m.tell(warn, e.Text), false
+		}
+		return nil, true
+	}
+	s := m.screen(e.Agent)
+	s.live.take(e, m.o.Now())
+	switch e.Type {
+	case loop.TurnStarted:
+		s.begun = true
+		m.resumed[e.Agent] = true
+		return nil, true
+	case loop.Recorded:
+		return m.recorded(s, *e.Entry), e.Entry.Kind != history.ToolResult
+	case loop.TurnEnded, loop.Forked, loop.Killed, loop.Mailed, loop.Spent:
+		return tea.Batch(m.news(e), m.catchUpLater(s, e)), true
+	case loop.Note:
+		return m.news(e), false
+	}
+	return nil, false
+}
+
+// recorded takes an entry that became durable. One with large contents is read as a
+// page.
+func (m *root) recorded(s *screen, e history.Entry) tea.Cmd {
+	if e.Kind == history.Assistant || e.Kind == history.Interrupted {
+		defer s.live.said()
+	}
+	if !s.transcript.read {
+		return nil
+	}
+	read, whole := decode(e)
+	if !whole || s.behind || s.loading {
+		s.behind = true
+		if s == m.now {
+			return m.catchUp(s)
+		}
+		return nil
+	}
+	if s.stored(read) {
+		return m.reread(s)
+	}
+	return nil
+}
+
+// decode reads an entry; whole is false where something of it stands elsewhere.
+func decode(e history.Entry) (Entry, bool) {
+	out := Entry{Entry: e}
+	parts, err := e.Parts()
+	meta, merr := e.Decode()
+	if err != nil || merr != nil {
+		return out, false
+	}
+	out.Parts, out.About = parts, meta
+	for _, p := range parts {
+		if p.Blob != nil {
+			return out, false
+		}
+	}
+	return out, true
+}
+
+// catchUpLater reads what a turn left, once it is over.
+func (m *root) catchUpLater(s *screen, e loop.Event) tea.Cmd {
+	if e.Type != loop.TurnEnded {
+		return nil
+	}
+	if s.transcript.read {
+		s.behind = true
+	}
+	if s == m.now {
+		return m.catchUp(s)
+	}
+	return nil
+}
+
+// news tells what happened to others, without moving the screen.
+func (m *root) news(e loop.Event) tea.Cmd {
+	who := m.crowd.label(e.Agent)
+	here := e.Agent == m.now.agent
+	switch e.Type {
+	case loop.TurnEnded:
+		switch {
+		case here:
+		case e.Err == nil:
+			return m.tell(good, who+" is done: "+lastLine(e.Outcome))
+		case fault.Is(e.Err, fault.Cancelled), fault.Is(e.Err, fault.Interrupted), fault.Is(e.Err, fault.DeadAgent):
+			return m.tell(warn, who+" was stopped")
+		default:
+			return m.tell(bad, who+" failed: "+e.Err.Error())
+		}
+	case loop.Forked:
+		if m.screen(e.Agent).barrier == nil && len(e.Children) > 0 && !m.mine[e.Children[0]] { // not by the user
+			return m.tell(accent, who+" forked "+count(len(e.Children), "child"))
+		}
+	case loop.Killed:
+		return m.tell(warn, who+" was killed")
+	case loop.Mailed:
+		return m.tell(accent, "mail for "+who)
+	case loop.Note:
+		return m.tell(warn, who+": "+e.Text)
+	}
+	return nil
+}
+
+func lastLine(o *loop.Outcome) string {
+	if o == nil {
+		return ""
+	}
+	first, _, _ := strings.Cut(strings.TrimSpace(o.Text), "\n")
+	return first
+}
+
+// state is what an agent does, in a word.
+func (m *root) state(a agent.Agent) (string, style) {
+	if a.Status == agent.Dead {
+		return "dead", faint
+	}
+	for _, q := range m.questions {
+		if q.Agent == a.ID {
+			return "asks", warn
+		}
+	}
+	s := m.screens[a.ID]
+	switch {
+	case s != nil && s.live.stopping:
+		return "stopping", warn
+	case s != nil && s.working():
+		if n := len(s.live.calls); n > 0 && !s.live.calls[n-1].done {
+			if s.live.calls[n-1].title == "wait" {
+				return "waits for mail", good
+			}
+			return "runs " + line(s.live.calls[n-1].title, 16), good
+		}
+		return "thinks", good
+	case m.crowd.Interrupted[a.ID] && !m.resumed[a.ID]:
+		return "interrupted", warn
+	case m.crowd.Doing[a.ID] != "":
+		return m.crowd.Doing[a.ID], good
+	case s != nil && s.transcript.read && s.open():
+		return "interrupted", warn
+	}
+	return "idle", faint
+}

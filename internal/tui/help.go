@@ -1,0 +1,84 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"ramet/internal/command"
+)
+
+// openHelp shows the keys and commands, or one command.
+func (m *root) openHelp(topic string) tea.Cmd {
+	s := &sheet{title: "help"}
+	w := max(30, m.w-2)
+	if topic != "" {
+		row, ok := command.Find(strings.TrimPrefix(topic, "/"))
+		if !ok {
+			return m.tell(bad, "no command "+topic)
+		}
+		s.title = row.Usage
+		s.lines = append([]string{"", row.Summary + ".", ""}, wrap(row.Help, w)...)
+		m.over = s
+		return nil
+	}
+	s.lines = append(s.lines, "", bold.of("Commands"))
+	for _, row := range command.Table() {
+		s.lines = append(s.lines, describe("/"+row.Name, row.Summary, w)...)
+	}
+	s.lines = append(s.lines, "", bold.of("Keys"))
+	for _, k := range keyHelp {
+		s.lines = append(s.lines, describe(k[0], k[1], w)...)
+	}
+	m.over = s
+	return nil
+}
+
+func describe(name, what string, w int) []string {
+	const column = 20
+	if w < 60 {
+		out := []string{accent.of(name)}
+		for _, l := range wrap(what, w-2) {
+			out = append(out, "  "+l)
+		}
+		return out
+	}
+	var out []string
+	for i, l := range wrap(what, w-column) {
+		if i == 0 {
+			out = append(out, accent.of(fit(name, column))+l)
+		} else {
+			out = append(out, strings.Repeat(" ", column)+l)
+		}
+	}
+	return out
+}
+
+// welcome is what is shown where nobody has said anything yet.
+func (m *root) welcome(w int) []string {
+	out := []string{accented.of("ramet") + " runs agents as processes: they fork, mail each other, and survive.", ""}
+	model, known := m.models[m.now.agent]
+	switch {
+	case !known:
+		out = append(out, faint.of("opening the workspace…"))
+	case model.err != nil:
+		out = append(out, bad.of("No model: "+line(model.err.Error(), 3*w)))
+	case model.BuiltIn:
+		out = append(out, bold.of("Model: "+model.Ref.String())+", which is built in: no key is set. It needs no network, and understands plain orders only.",
+			"For a real one: "+accent.of("export ANTHROPIC_API_KEY=…")+" or "+accent.of("ramet auth set anthropic")+", then start again; /model lists them.")
+	default:
+		out = append(out, bold.of("Model: "+model.Ref.String())+", "+model.Why+". /model changes it.")
+	}
+	out = append(out, "", "Three things to try:",
+		"  "+accent.of("run go version")+"            it asks before anything runs",
+		"  "+accent.of(`/fork "list the files"`)+"    a child with this context; Ctrl+↑ comes back",
+		"  "+accent.of("Ctrl+T")+"                    the tree of agents; F1 shows all keys", "")
+	var lines []string
+	for _, l := range out {
+		lines = append(lines, wrap(l, w)...)
+	}
+	return lines
+}
+
+var _ = fmt.Sprint

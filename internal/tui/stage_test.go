@@ -1,0 +1,266 @@
+package tui
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"iter"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"ramet/internal/agent"
+	"ramet/internal/history"
+	"ramet/internal/id"
+	"ramet/internal/llm"
+	"ramet/internal/loop"
+	"ramet/internal/tui/markdown"
+)
+
+var update = flag.Bool("update", false, "write the golden screens anew")
+
+// clock is when everything happens in tests.
+var clock = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+// stage is a desk whose agents and entries a test writes down. It has no goroutines:
+// the test hands over messages itself.
+type stage struct {
+	crowd   Crowd
+	entries map[id.Agent][]Entry
+	points  []Point
+	said    []string // what was asked of it
+	next    id.Message
+	pages   int
+	answer  string
+	err     error
+}
+
+func newStage() *stage {
+	return &stage{entries: map[id.Agent][]Entry{}, next: 1, crowd: Crowd{Doing: map[id.Agent]string{}, Interrupted: map[id.Agent]bool{}}}
+}
+
+// who is the id of a name: always the same.
+func who(name string) id.Agent {
+	return id.Agent((strings.Repeat(name, 22) + "AAAAAAAAAAAAAAAAAAAAAA")[:21] + "A")
+}
+
+// born adds an agent.
+func (s *stage) born(name, parent string) *agent.Agent {
+	a := agent.Agent{ID: who(name), Name: name, Status: agent.Running, CreatedAt: clock.Add(-time.Hour), Genesis: s.next}
+	if parent == "" {
+		a.Name = ""
+	} else {
+		a.Parent = who(parent)
+	}
+	s.crowd.Agents = append(s.crowd.Agents, a)
+	meta := history.Meta{Parent: a.Parent}
+	s.write(name, Entry{Entry: history.Entry{Kind: history.Fork}, About: meta})
+	return &s.crowd.Agents[len(s.crowd.Agents)-1]
+}
+
+// write adds an entry to the history of an agent.
+func (s *stage) write(name string, e Entry) Entry {
+	e.ID, e.Agent, e.CreatedAt = s.next, who(name), clock
+	s.next++
+	s.entries[e.Agent] = append(s.entries[e.Agent], e)
+	for i := range s.crowd.Agents {
+		if s.crowd.Agents[i].ID == e.Agent {
+			s.crowd.Agents[i].Head = e.ID
+		}
+	}
+	return e
+}
+
+func (s *stage) say(name string, k history.Kind, parts ...history.Part) Entry {
+	return s.write(name, Entry{Entry: history.Entry{Kind: k}, Parts: parts})
+}
+
+func words(s string) history.Part { return history.Part{Type: history.Text, Text: s} }
+
+func called(id, tool, args string) history.Part {
+	return history.Part{Type: history.ToolCall, CallID: id, Name: tool, Args: json.RawMessage(args)}
+}
+
+func result(id, tool, said string) history.Part {
+	return history.Part{Type: history.Result, CallID: id, Name: tool, Text: said}
+}
+
+func (s *stage) Agents(context.Context) (Crowd, error) { return s.crowd, nil }
+
+func (s *stage) Page(_ context.Context, a id.Agent, span Span) (Page, error) {
+	s.pages++
+	all := s.entries[a]
+	head := id.Message(0)
+	for _, one := range s.crowd.Agents {
+		if one.ID == a {
+			head = one.Head
+		}
+	}
+	if span.After > 0 {
+		i := slices.IndexFunc(all, func(e Entry) bool { return e.ID > span.After })
+		if i < 0 {
+			return Page{Head: head}, nil
+		}
+		return Page{Entries: all[i:], Head: head}, nil
+	}
+	if span.Before > 0 {
+		i := slices.IndexFunc(all, func(e Entry) bool { return e.ID >= span.Before })
+		all = all[:i]
+	}
+	from := max(0, len(all)-span.Limit)
+	return Page{Entries: all[from:], More: from > 0, Head: head}, nil
+}
+
+func (s *stage) Timeline(context.Context, id.Agent) ([]Point, error) { return s.points, nil }
+func (s *stage) Events(context.Context) iter.Seq[loop.Event] {
+	return func(func(loop.Event) bool) {}
+}
+func (s *stage) Questions(context.Context) <-chan Question { return nil }
+func (s *stage) Turn(_ context.Context, a id.Agent, said string, model llm.Ref) error {
+	s.said = append(s.said, fmt.Sprintf("turn %s %q", a[:3], said))
+	return s.err
+}
+func (s *stage) Stop(_ context.Context, a id.Agent) error {
+	s.said = append(s.said, fmt.Sprintf("stop %s", a[:3]))
+	return nil
+}
+func (s *stage) Fork(_ context.Context, f Fork) (agent.Agent, error) {
+	s.said = append(s.said, fmt.Sprintf("fork %s %q at %d", f.Parent[:3], f.Prompt, f.At))
+	if s.err != nil {
+		return agent.Agent{}, s.err
+	}
+	return *s.born(f.Name, "zero"), nil
+}
+func (s *stage) Compact(context.Context, id.Agent, llm.Ref) error { return nil }
+func (s *stage) Hide(context.Context, id.Agent, int64) error      { return nil }
+func (s *stage) Command(_ context.Context, args ...string) (string, error) {
+	s.said = append(s.said, "command "+strings.Join(args, " "))
+	return s.answer, s.err
+}
+func (s *stage) Shell(context.Context, id.Agent, string, func(string)) error { return nil }
+func (s *stage) Model(a agent.Agent, asked llm.Ref) (Model, error) {
+	if asked == (llm.Ref{}) {
+		asked = llm.Ref{Vendor: "offline", Name: "offline"}
+	}
+	return Model{Ref: asked, Context: 200_000, BuiltIn: asked.Vendor == "offline", Why: "set in your configuration"}, nil
+}
+func (s *stage) Usable() []Model {
+	return []Model{{Ref: llm.Ref{Vendor: "offline", Name: "offline"}, Context: 200_000}, {Ref: llm.Ref{Vendor: "anthropic", Name: "claude-sonnet-4-5"}, Context: 1_000_000}}
+}
+func (s *stage) Files(context.Context, id.Agent, string) []string {
+	return []string{"README.md", "internal/", "internal/tui/doc.go", "main.go"}
+}
+func (s *stage) Close() {}
+
+// show is the terminal over a stage.
+type show struct {
+	*root
+	t *testing.T
+	s *stage
+}
+
+func perform(t *testing.T, s *stage, w, h int) *show {
+	t.Helper()
+	o := Options{Open: func(context.Context) (Desk, error) { return s, nil }, Now: func() time.Time { return clock }, Follow: true, Project: t.TempDir(), Later: func(time.Duration, tea.Msg) tea.Cmd { return nil }}
+	x := &show{newRoot(t.Context(), o), t, s}
+	x.theme = markdown.Basic()
+	x.take(tea.WindowSizeMsg{Width: w, Height: h})
+	x.desk = s
+	x.run(x.look())
+	return x
+}
+
+// take hands a message over and carries out what follows from it, but for what waits
+// for time.
+func (x *show) take(msg tea.Msg) {
+	x.t.Helper()
+	x.run(x.follow(msg))
+}
+
+func (x *show) run(cmd tea.Cmd) {
+	x.t.Helper()
+	if cmd == nil {
+		return
+	}
+	msg := cmd()
+	switch msg := msg.(type) {
+	case nil:
+	case tea.BatchMsg:
+		for _, c := range msg {
+			x.run(c)
+		}
+	default:
+		x.take(msg)
+	}
+}
+
+// press types keys by their names; anything else is text.
+func (x *show) press(keys ...string) {
+	x.t.Helper()
+	codes := map[string]tea.KeyPressMsg{
+		"enter": {Code: tea.KeyEnter}, "esc": {Code: tea.KeyEscape}, "tab": {Code: tea.KeyTab}, "up": {Code: tea.KeyUp}, "down": {Code: tea.KeyDown},
+		"pgup": {Code: tea.KeyPgUp}, "pgdown": {Code: tea.KeyPgDown}, "backspace": {Code: tea.KeyBackspace},
+		"ctrl+c": {Code: 'c', Mod: tea.ModCtrl}, "ctrl+t": {Code: 't', Mod: tea.ModCtrl}, "ctrl+g": {Code: 'g', Mod: tea.ModCtrl}, "ctrl+l": {Code: 'l', Mod: tea.ModCtrl},
+		"ctrl+o": {Code: 'o', Mod: tea.ModCtrl}, "ctrl+f": {Code: 'f', Mod: tea.ModCtrl}, "ctrl+p": {Code: 'p', Mod: tea.ModCtrl}, "f1": {Code: tea.KeyF1},
+		"ctrl+up": {Code: tea.KeyUp, Mod: tea.ModCtrl}, "ctrl+down": {Code: tea.KeyDown, Mod: tea.ModCtrl}, "ctrl+left": {Code: tea.KeyLeft, Mod: tea.ModCtrl}, "ctrl+right": {Code: tea.KeyRight, Mod: tea.ModCtrl},
+		"alt+up": {Code: tea.KeyUp, Mod: tea.ModAlt}, "alt+enter": {Code: tea.KeyEnter, Mod: tea.ModAlt}, "ctrl+end": {Code: tea.KeyEnd, Mod: tea.ModCtrl},
+	}
+	for _, k := range keys {
+		if code, ok := codes[k]; ok {
+			x.take(code)
+			continue
+		}
+		for _, r := range k {
+			x.take(tea.KeyPressMsg{Code: r, Text: string(r)})
+		}
+	}
+}
+
+// screen is what is shown, without colours. Each line fits.
+func (x *show) screen() string {
+	x.t.Helper()
+	lines, _, y := x.draw()
+	if len(lines) != x.h {
+		x.t.Errorf("%d lines on a screen of %d", len(lines), x.h)
+	}
+	if y >= x.h {
+		x.t.Errorf("the cursor is in line %d of %d", y, x.h)
+	}
+	for i, l := range lines {
+		if n := width(l); n > x.w {
+			x.t.Errorf("line %d has %d cells on a screen of %d: %q", i, n, x.w, l)
+		}
+		lines[i] = strings.TrimRight(strip(l), " ")
+	}
+	return strings.Join(lines, "\n") + "\n"
+}
+
+// golden holds the screen against the one that was written down.
+func (x *show) golden(name string) {
+	x.t.Helper()
+	path := filepath.Join("testdata", fmt.Sprintf("%s-%dx%d.txt", name, x.w, x.h))
+	got := x.screen()
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			x.t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	if got != string(want) {
+		x.t.Errorf("the screen is not %s (go test -update writes it anew):\n%s", path, got)
+	}
+}
+
+// ansiOurs is the only thing that we write besides text.
+var ansiOurs = regexp.MustCompile("\x1b\\[[0-9;]*m")

@@ -1,0 +1,90 @@
+package tui
+
+import (
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"ramet/internal/text"
+)
+
+// style is a way to write. Only the sixteen colours of the terminal's own palette
+// are used: they fit light and dark backgrounds, because the user chose them. Where
+// there are none, bold, faint and reverse remain.
+type style string
+
+const (
+	plain    style = ""
+	bold     style = "1"
+	faint    style = "2"
+	italic   style = "3"
+	reverse  style = "7"
+	accent   style = "36"   // where you are, keys
+	accented style = "1;36" //
+	good     style = "32"
+	warn     style = "33"
+	bad      style = "31"
+	yours    style = "1;34" // what the user said
+	tooled   style = "35"   // tools
+)
+
+// of writes s, which holds no codes that end a style.
+func (st style) of(s string) string {
+	if st == plain || s == "" {
+		return s
+	}
+	return "\x1b[" + string(st) + "m" + s + "\x1b[m"
+}
+
+// width is how many cells a text takes.
+func width(s string) int { return ansi.StringWidth(s) }
+
+// cut shortens a line to w cells.
+func cut(s string, w int) string {
+	if w <= 0 {
+		return ""
+	}
+	if width(s) <= w {
+		return s
+	}
+	return ansi.Truncate(s, w, "…")
+}
+
+// fit makes a line exactly w cells wide.
+func fit(s string, w int) string {
+	s = cut(s, w)
+	if missing := w - width(s); missing > 0 {
+		s += strings.Repeat(" ", missing)
+	}
+	return s
+}
+
+// spread puts one text to the left and one to the right of a line. The right one
+// goes first where there is no room for both.
+func spread(left, right string, w int) string {
+	room := w - width(right) - 1
+	if right == "" || room < 12 && width(left) > room {
+		return fit(left, w)
+	}
+	return fit(left, room) + " " + right
+}
+
+// clean makes a foreign text harmless and its tabs spaces.
+func clean(s string) string {
+	s = text.Safe(s)
+	if strings.IndexByte(s, '\t') >= 0 {
+		s = strings.ReplaceAll(s, "\t", "    ")
+	}
+	return s
+}
+
+// line is a foreign text on one line of at most w cells.
+func line(s string, w int) string { return cut(text.Line(s, 4*w+16), w) }
+
+// wrap breaks a harmless text into lines of at most w cells.
+func wrap(s string, w int) []string {
+	if w < 1 {
+		w = 1
+	}
+	return strings.Split(ansi.Wrap(s, w, " -/"), "\n")
+}

@@ -1,0 +1,130 @@
+package tui
+
+import (
+	"fmt"
+
+	tea "charm.land/bubbletea/v2"
+
+	"ramet/internal/agent"
+)
+
+// branches draws the lines in front of names.
+func branches(nodes []agent.Node) []string {
+	const deepest = 12
+	out := make([]string, len(nodes))
+	var more [deepest + 1]bool
+	for i := len(nodes) - 1; i >= 0; i-- {
+		level := min(nodes[i].Indent, deepest)
+		for l := 1; l < level; l++ {
+			if more[l] {
+				out[i] += "│ "
+			} else {
+				out[i] += "  "
+			}
+		}
+		if level > 0 {
+			if more[level] {
+				out[i] += "├ "
+			} else {
+				out[i] += "└ "
+			}
+		}
+		more[level] = true
+		clear(more[level+1:])
+	}
+	return out
+}
+
+// tree draws the panel of agents.
+func (m *root) tree(w, h int) []string {
+	if m.crowd == nil {
+		return []string{faint.of("…")}
+	}
+	nodes := m.crowd.living
+	title := count(len(nodes), "agent")
+	out := []string{headline(title, w)}
+	room := h - 1
+	row, ok := m.crowd.row[m.now.agent]
+	if !ok {
+		row = 0
+	}
+	from := max(0, min(row-room/2, len(nodes)-room))
+	lines := branches(nodes)
+	for i := from; i < len(nodes) && i < from+room; i++ {
+		n := nodes[i]
+		word, st := m.state(*n.Agent)
+		right := st.of(word)
+		if n.Unread > 0 {
+			right += warn.of(fmt.Sprintf(" ✉%d", n.Unread))
+		}
+		if w >= 36 {
+			right += faint.of(" " + cost(*n.Agent) + " " + age(m.o.Now().Sub(n.CreatedAt)))
+		}
+		name := line(n.Label(), max(6, w-14))
+		if n.ID == m.now.agent {
+			name = accented.of(name)
+		}
+		out = append(out, spread(faint.of(lines[i])+name, right, w))
+	}
+	return out
+}
+
+// openJump lets the user go to any agent: the tree, or those that fit a few letters.
+func (m *root) openJump() tea.Cmd {
+	if m.crowd == nil {
+		return nil
+	}
+	var choices []choice
+	at := 0
+	lines := branches(m.crowd.living)
+	for i, n := range m.crowd.living {
+		word, _ := m.state(*n.Agent)
+		extra := word
+		if n.Unread > 0 {
+			extra = fmt.Sprintf("✉%d %s", n.Unread, word)
+		}
+		if n.ID == m.now.agent {
+			at = i
+		}
+		choices = append(choices, choice{lines[i] + n.Label() + " " + short(*n.Agent), extra, m.crowd.at[n.ID]})
+	}
+	for i, a := range m.crowd.Agents {
+		if a.Status == agent.Dead {
+			choices = append(choices, choice{a.Label() + " " + short(a), "dead", i})
+		}
+	}
+	m.over = newPicker("go to", choices, at, func(m *root, i int) tea.Cmd {
+		if i >= len(m.crowd.Agents) {
+			return nil
+		}
+		return m.goTo(m.crowd.Agents[i].ID)
+	})
+	return nil
+}
+
+// short is the id beside a name.
+func short(a agent.Agent) string {
+	if a.Name == "" && !a.IsZero() {
+		return ""
+	}
+	return a.ID.Short()
+}
+
+// openModels lets the user choose a model.
+func (m *root) openModels() tea.Cmd {
+	usable := m.desk.Usable()
+	var choices []choice
+	at := 0
+	for i, model := range usable {
+		extra := ""
+		if model.Context > 0 {
+			extra = tokens(model.Context)
+		}
+		if model.Ref == m.models[m.now.agent].Ref {
+			at = i
+		}
+		choices = append(choices, choice{line(model.Ref.String(), 60), extra, i})
+	}
+	m.over = newPicker("model", choices, at, func(m *root, i int) tea.Cmd { return m.useModel(usable[i].Ref) })
+	return nil
+}

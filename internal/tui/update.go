@@ -1,0 +1,285 @@
+package tui
+
+import (
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"ramet/internal/fault"
+	"ramet/internal/id"
+)
+
+// Update follows what happened.
+func (m *root) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	cmd := m.follow(msg)
+	return m, tea.Batch(cmd, m.saveSoon(), m.tick())
+}
+
+func (m *root) follow(msg tea.Msg) tea.Cmd {
+	switch msg := msg.(type) {
+	case tea.WindowSizeMsg:
+		m.w, m.h = msg.Width, msg.Height
+	case tea.ColorProfileMsg:
+		m.profile = msg.Profile
+		m.paint()
+	case tea.BackgroundColorMsg:
+		m.light = !msg.IsDark()
+		m.paint()
+	case tea.KeyPressMsg:
+		return m.key(msg)
+	case tea.PasteMsg:
+		return m.paste(msg.Content)
+	case tea.MouseWheelMsg:
+		return m.wheel(msg)
+	case tea.MouseClickMsg:
+		return m.click(msg)
+	case openedMsg:
+		return m.opened(msg)
+	case crowdMsg:
+		return m.seen(msg)
+	case pageMsg:
+		return m.paged(msg)
+	case eventsMsg:
+		return m.happened(msg)
+	case askedMsg:
+		return m.asked(msg)
+	case unaskedMsg:
+		return m.unasked(msg.q)
+	case turnMsg:
+		return m.turned(msg)
+	case forkedMsg:
+		return m.forked(msg)
+	case answerMsg:
+		return m.answered(msg)
+	case compactedMsg:
+		m.screen(msg.agent).turns--
+		return m.answered(msg.answerMsg)
+	case shellMsg:
+		return m.printed(msg)
+	case filesMsg:
+		m.offer.files(m, msg)
+	case timelineMsg:
+		return m.timelined(msg)
+	case tickMsg:
+		m.ticking = false
+		m.frame++
+	case lookMsg:
+		return tea.Batch(m.look(), m.lookLater())
+	case stoppedMsg:
+		return m.look()
+	case saveMsg:
+		return m.save()
+	case savedMsg:
+		m.saving = false
+		if msg.err != nil {
+			return m.tell(bad, "drafts are not kept: "+msg.err.Error())
+		}
+	case noticeOverMsg:
+		if int(msg) == m.note.number {
+			m.note.text = ""
+		}
+	}
+	return nil
+}
+
+type (
+	tickMsg struct{}
+	lookMsg struct{}
+)
+
+// tick lets what moves on the screen move, as long as something does.
+func (m *root) tick() tea.Cmd {
+	if m.ticking || !m.now.working() {
+		return nil
+	}
+	m.ticking = true
+	return m.later(200*time.Millisecond, tickMsg{})
+}
+
+// lookLater looks at everybody again: other processes work with the same agents.
+func (m *root) lookLater() tea.Cmd { return m.later(2*time.Second, lookMsg{}) }
+
+func (m *root) opened(msg openedMsg) tea.Cmd {
+	if msg.err != nil {
+		m.fatal = msg.err
+		return tea.Quit
+	}
+	m.desk = msg.desk
+	m.events = newInbox(m.ctx, m.desk.Events(m.ctx))
+	m.asks = m.desk.Questions(m.ctx)
+	return tea.Batch(m.events.next(m.ctx), m.nextQuestion(), m.look(), m.lookLater())
+}
+
+type crowdMsg struct {
+	crowd *crowd
+	err   error
+}
+
+// look reads who is there. Any number of wishes to look become one.
+func (m *root) look() tea.Cmd {
+	if m.desk == nil {
+		return nil
+	}
+	if m.looking {
+		m.again = true
+		return nil
+	}
+	m.looking, m.again = true, false
+	desk, ctx := m.desk, m.ctx
+	return func() tea.Msg {
+		c, err := desk.Agents(ctx)
+		if err != nil {
+			return crowdMsg{nil, err}
+		}
+		return crowdMsg{newCrowd(c), nil}
+	}
+}
+
+// seen takes who is there.
+func (m *root) seen(msg crowdMsg) tea.Cmd {
+	m.looking = false
+	var cmds []tea.Cmd
+	if m.again {
+		cmds = append(cmds, m.look())
+	}
+	if msg.err != nil {
+		if m.crowd == nil {
+			m.fatal = msg.err
+			return tea.Quit
+		}
+		return tea.Batch(append(cmds, m.tell(bad, explain(msg.err)))...)
+	}
+	began := m.crowd == nil
+	m.crowd = msg.crowd
+	if began {
+		m.arrive()
+	}
+	cmds = append(cmds, m.catchUp(m.now), m.choose(m.now))
+	if began {
+		cmds = append(cmds, m.next(m.now))
+	}
+	return tea.Batch(cmds...)
+}
+
+// arrive goes to an agent that is there, with what was typed before anybody knew who
+// is.
+func (m *root) arrive() {
+	if _, ok := m.agent(); ok {
+		return
+	}
+	zero, ok := m.crowd.zero()
+	if !ok {
+		return
+	}
+	typed := m.now
+	m.visit(zero.ID)
+	delete(m.memory.Agents, typed.agent)
+	delete(m.screens, typed.agent)
+	if said := typed.input.text(); said != "" {
+		m.now.giveBack(said)
+	}
+	m.now.queue = append(typed.queue, m.now.queue...)
+}
+
+// choose finds out which model an agent would use.
+func (m *root) choose(s *screen) tea.Cmd {
+	a, ok := m.crowd.get(s.agent)
+	if !ok || m.desk == nil {
+		return nil
+	}
+	if _, known := m.models[s.agent]; known {
+		return nil
+	}
+	found, err := m.desk.Model(a, s.model)
+	m.models[s.agent] = chosen{found, err}
+	return nil
+}
+
+// pageSize is how many entries are read at a time.
+const pageSize = 120
+
+type pageMsg struct {
+	agent id.Agent
+	span  Span
+	page  Page
+	err   error
+}
+
+// read asks for a page.
+func (m *root) read(s *screen, span Span) tea.Cmd {
+	if m.desk == nil || s.loading || s.agent == "" {
+		return nil
+	}
+	s.loading = true
+	desk, ctx, a := m.desk, m.ctx, s.agent
+	return func() tea.Msg {
+		p, err := desk.Page(ctx, a, span)
+		return pageMsg{a, span, p, err}
+	}
+}
+
+// catchUp reads what is not known yet of a conversation that is looked at.
+func (m *root) catchUp(s *screen) tea.Cmd {
+	a, ok := m.crowd.get(s.agent)
+	switch {
+	case !ok || s.loading:
+		return nil
+	case !s.transcript.read:
+		return m.read(s, Span{Limit: pageSize})
+	case a.Head > s.head || s.behind:
+		s.behind = false
+		return m.read(s, Span{After: max(1, s.head)})
+	}
+	return nil
+}
+
+// paged takes a page.
+func (m *root) paged(msg pageMsg) tea.Cmd {
+	s := m.screen(msg.agent)
+	s.loading = false
+	s.failed = msg.err
+	if msg.err != nil {
+		if fault.Is(msg.err, fault.Cancelled) {
+			return nil
+		}
+		return m.tell(bad, explain(msg.err))
+	}
+	switch {
+	case msg.span.After > 0:
+		stale := s.stored(msg.page.Entries...)
+		s.head = max(s.head, msg.page.Head)
+		if stale {
+			return m.reread(s)
+		}
+	case msg.span.Before > 0:
+		s.prepend(msg.page)
+		s.rewarm()
+		return m.searchOn(s)
+	default:
+		s.reset(msg.page)
+		s.rewarm()
+		s.live.settle(&s.transcript)
+	}
+	if s == m.now && s.at == nil {
+		s.trim(4 * pageSize)
+	}
+	if s.behind {
+		return m.catchUp(s)
+	}
+	return nil // what is newer the next look brings
+}
+
+// reread reads a conversation anew, after its past changed.
+func (m *root) reread(s *screen) tea.Cmd {
+	s.transcript.read = false
+	s.entries = nil
+	return m.read(s, Span{Limit: pageSize})
+}
+
+// older reads what stands before.
+func (m *root) older(s *screen) tea.Cmd {
+	if !s.more || len(s.entries) == 0 {
+		return nil
+	}
+	return m.read(s, Span{Before: s.first(), Limit: pageSize})
+}

@@ -1,0 +1,262 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"ramet/internal/agent"
+	"ramet/internal/id"
+)
+
+// View draws everything.
+func (m *root) View() tea.View {
+	v := tea.NewView("")
+	v.AltScreen = true
+	v.MouseMode = tea.MouseModeCellMotion
+	v.WindowTitle = "ramet"
+	lines, x, y := m.draw()
+	v.Content = strings.Join(lines, "\n")
+	if y >= 0 {
+		v.Cursor = tea.NewCursor(x, y)
+	}
+	return v
+}
+
+// draw gives exactly h lines, and where the cursor stands; y is -1 where there is
+// none.
+func (m *root) draw() (lines []string, x, y int) {
+	w, h := max(m.w, 10), max(m.h, 4)
+	typing, x, y := m.now.input.view(w-2, max(1, min(10, h/3)))
+	for i := range typing {
+		mark := "  "
+		if i == 0 {
+			mark = accented.of("❯ ")
+		}
+		typing[i] = mark + typing[i]
+	}
+	bottom := append([]string{m.separator(w)}, typing...)
+	bottom = append(bottom, m.status(w))
+	above := m.above(w)
+	room := h - len(bottom)
+	if len(above) > room-1 {
+		above = above[max(0, len(above)-max(0, room-1)):]
+	}
+	room -= len(above)
+	lines = append(m.middle(w, room), above...)
+	y += len(lines) + 1
+	lines = append(lines, bottom...)
+	if m.over != nil || m.search.on {
+		y = -1
+	}
+	if q := m.question(); q != nil && m.asking(q) && m.over == nil {
+		y = -1
+	}
+	for len(lines) < h {
+		lines = append(lines, "")
+	}
+	return lines[:h], x + 2, y
+}
+
+// above are the lines just above the separator: what is asked, offered, waited for.
+func (m *root) above(w int) []string {
+	var out []string
+	s := m.now
+	if c, ok := m.over.(confirm); ok {
+		return c.view(m, w, m.h/2)
+	}
+	if q := m.question(); q != nil && m.over == nil {
+		return q.view(m, w, max(4, m.h/2))
+	}
+	for i, q := range s.queue {
+		if i == 3 {
+			out = append(out, faint.of(fmt.Sprintf("  … %d more", len(s.queue)-3)))
+			break
+		}
+		out = append(out, faint.of(cut("⏎ "+line(q, w-12)+" (queued)", w)))
+	}
+	if l := m.progress(w); l != "" {
+		out = append(out, l)
+	}
+	if m.note.text != "" {
+		out = append(out, m.note.style.of(cut(m.note.text, w)))
+	}
+	if m.search.on {
+		out = append(out, m.search.view(w))
+	}
+	if m.offer.shown() && m.over == nil {
+		out = append(out, m.offer.view(w, m.h/3)...)
+	}
+	return out
+}
+
+var spinner = []string{"◐", "◓", "◑", "◒"}
+
+// progress is what the current agent does.
+func (m *root) progress(w int) string {
+	s := m.now
+	a, ok := m.agent()
+	if !ok {
+		return ""
+	}
+	word, st := m.state(a)
+	if s.barrier != nil {
+		return warn.of(cut(spinner[m.frame%4]+" the fork waits for running tools · Esc cancels", w))
+	}
+	if s.working() {
+		text := spinner[m.frame%4] + " " + word
+		if !s.live.since.IsZero() {
+			text += " " + age(m.o.Now().Sub(s.live.since))
+		}
+		if s.live.note != "" {
+			text += " · " + s.live.note
+		}
+		return st.of(line(text, w-14)) + faint.of(" · Esc stops")
+	}
+	switch word {
+	case "interrupted":
+		return warn.of(cut("interrupted · Enter goes on, or say something else", w))
+	case "dead":
+		return faint.of(line("dead since "+a.EndedAt.Local().Format("2006-01-02 15:04")+" ("+a.EndReason+"): it can be read, not written to", w))
+	case "idle":
+		return ""
+	}
+	return st.of(line(word, w))
+}
+
+// middle is the conversation, what is in front of it, and the tree.
+func (m *root) middle(w, h int) []string {
+	m.hits = nil
+	if h <= 0 {
+		return nil
+	}
+	if _, small := m.over.(confirm); m.over != nil && !small {
+		return fill(m.over.view(m, w, h), h)
+	}
+	side := 0
+	if m.memory.Tree {
+		if side = max(38, min(46, w*2/5)); w < 84 {
+			return fill(m.tree(w, h), h)
+		}
+	}
+	body := m.conversation(w-side, h)
+	if side == 0 {
+		return body
+	}
+	tree := fill(m.tree(side-2, h), h)
+	for i := range body {
+		body[i] = fit(body[i], w-side) + faint.of("│ ") + tree[i]
+	}
+	return body
+}
+
+func fill(lines []string, h int) []string {
+	for len(lines) < h {
+		lines = append(lines, "")
+	}
+	return lines[:h]
+}
+
+// conversation draws the current agent's, from the bottom up.
+func (m *root) conversation(w, h int) []string {
+	s := m.now
+	s.theme = m.theme
+	if fresh := s.transcript.read && len(s.visible()) == 0 || !s.transcript.read && m.crowd == nil; fresh {
+		s.width, s.height = w, h
+		return fill(m.welcome(w), h)
+	}
+	if !s.transcript.read {
+		return fill([]string{faint.of("reading…")}, h)
+	}
+	lines, hits := s.draw(w, h)
+	if s.at != nil && len(lines) > 0 {
+		lines = append([]string(nil), lines...)
+		lines[len(lines)-1] = faint.of(fit("↓ PgDn goes on, Ctrl+End to the end", w))
+	}
+	m.hits = hits
+	return fill(lines, h)
+}
+
+// separator says where you are.
+func (m *root) separator(w int) string {
+	a, ok := m.agent()
+	if !ok {
+		return faint.of(strings.Repeat("─", w))
+	}
+	word, st := m.state(a)
+	var right []string
+	if a.Unread > 0 {
+		right = append(right, warn.of(fmt.Sprintf("✉ %d", a.Unread)))
+	}
+	right = append(right, st.of(word))
+	if a.Spent.Tokens > 0 {
+		right = append(right, faint.of(tokens(a.Spent.Tokens)), faint.of(cost(a)))
+	}
+	facts := " " + strings.Join(right, faint.of(" · ")) + " " + faint.of("─")
+	if width(facts) > w/2 {
+		facts = " " + st.of(word) + " "
+	}
+	room := w - width(facts)
+	where := m.where(a, room)
+	gap := max(0, room-width(where))
+	return cut(where+faint.of(strings.Repeat("─", gap))+facts, w)
+}
+
+// where is the part of the separator with the neighbours; they go first where there
+// is no room.
+func (m *root) where(a agent.Agent, room int) string {
+	c := m.crowd
+	children := c.children(a.ID)
+	up, hasUp := c.up(a.ID)
+	prev, hasPrev := c.beside(a.ID, -1)
+	next, hasNext := c.beside(a.ID, 1)
+	for _, most := range []int{24, 12, 6, 0} {
+		name := func(arrow string, who id.Agent, ok bool) string {
+			if !ok {
+				return faint.of(arrow)
+			}
+			return accent.of(arrow) + cut(c.label(who), most)
+		}
+		below := faint.of("↓")
+		if len(children) > 0 {
+			below = accent.of("↓") + fmt.Sprint(len(children))
+		}
+		s := faint.of("─ ") + name("↑", up, hasUp) + " " + name("←", prev, hasPrev) + " " +
+			bold.of("["+cut(a.Label(), max(most, 8))+"]") + " " + name("→", next, hasNext) + " " + below + " "
+		if width(s) <= room || most == 0 {
+			return cut(s, room)
+		}
+	}
+	return ""
+}
+
+// status is the last line: the model, how full its context is, what it cost.
+func (m *root) status(w int) string {
+	if m.desk == nil {
+		return faint.of(fit("opening the workspace… you can type already", w))
+	}
+	var parts []string
+	model, ok := m.models[m.now.agent]
+	switch {
+	case !ok:
+	case model.err != nil:
+		parts = append(parts, bad.of("no model: "+line(model.err.Error(), w/2)))
+	default:
+		parts = append(parts, line(model.Ref.String(), 40))
+	}
+	if call := m.now.call; call != nil {
+		if used := call.Tokens(); model.Context > 0 {
+			parts = append(parts, fmt.Sprintf("context %d%%", min(100, used*100/model.Context)))
+		} else {
+			parts = append(parts, "context "+tokens(used))
+		}
+	}
+	if a, ok := m.agent(); ok {
+		parts = append(parts, cost(a))
+	}
+	if n := len(m.questions); n > 0 && m.question() == nil {
+		parts = append(parts, warn.of(count(n, "question")+": Ctrl+P"))
+	}
+	return spread(faint.of(" ")+strings.Join(parts, faint.of(" · ")), faint.of("F1 help "), w)
+}
