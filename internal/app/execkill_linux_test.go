@@ -264,7 +264,13 @@ func TestAStoppedHolderIsNotWaitedFor(t *testing.T) {
 func (r *running) stop(t *testing.T) {
 	t.Helper()
 	r.cmd.Process.Signal(syscall.SIGSTOP)
-	stat := fmt.Sprintf("/proc/%d/stat", r.cmd.Process.Pid)
+	stopped(t, r.cmd.Process.Pid)
+}
+
+// stopped waits until a signal that stops a process has taken effect.
+func stopped(t *testing.T, pid int) {
+	t.Helper()
+	stat := fmt.Sprintf("/proc/%d/stat", pid)
 	for end := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
 		if text, _ := os.ReadFile(stat); strings.Contains(string(text), ") T ") {
 			return

@@ -203,6 +203,9 @@ func (k *task) signal(t *testing.T, s os.Signal) {
 	if err := k.cmd.Process.Signal(s); err != nil {
 		t.Fatal(err)
 	}
+	if s == syscall.SIGSTOP {
+		stopped(t, k.cmd.Process.Pid)
+	}
 }
 
 // ends demands how it ended, and gives what it printed.

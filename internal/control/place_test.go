@@ -132,6 +132,10 @@ func TestAStoppedKernelIsPassedOver(t *testing.T) {
 	if err := p.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
+	// A signal takes effect when it does; the parent is told.
+	if _, err := syscall.Wait4(p.cmd.Process.Pid, nil, syscall.WUNTRACED, nil); err != nil {
+		t.Fatal(err)
+	}
 	var asking sync.WaitGroup
 	asking.Go(func() {
 		_, err := b.place.Dial(t.Context(), p.owner)
