@@ -63,12 +63,6 @@ var namers = map[string]string{
 // slowestInit is what one package may add to every start, in milliseconds.
 const slowestInit = 3
 
-// slowInits are the known exceptions.
-var slowInits = map[string]string{
-	"github.com/alecthomas/chroma/v2/lexers": "no version of it is faster, and Markdown on the terminal needs it",
-	"github.com/alecthomas/chroma/v2/styles": "as its lexers",
-}
-
 func TestEveryPackageStaysInItsRoom(t *testing.T) {
 	for _, fault := range check(importsOf(t, "../..")) {
 		t.Error(fault)
@@ -315,7 +309,7 @@ func TestNoPackageSlowsDownEveryStart(t *testing.T) {
 		t.Fatal("the trace names no package")
 	}
 	for name, took := range fastest {
-		if took > slowestInit && slowInits[name] == "" {
+		if took > slowestInit {
 			t.Errorf("init of %s takes %.1f ms of every start, more than %d: pin another version, or import it later", name, took, slowestInit)
 		}
 	}
