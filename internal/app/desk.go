@@ -3,11 +3,10 @@ package app
 import (
 	"context"
 	"iter"
-	"slices"
+	"os"
 
 	"ramet/internal/agent"
 	"ramet/internal/bus"
-	"ramet/internal/chain"
 	"ramet/internal/cli"
 	"ramet/internal/control"
 	"ramet/internal/history"
@@ -16,7 +15,6 @@ import (
 	"ramet/internal/loop"
 	"ramet/internal/proc"
 	"ramet/internal/registry"
-	"ramet/internal/text"
 	"ramet/internal/tui"
 )
 
@@ -147,6 +145,9 @@ func (d *desk) Compact(ctx context.Context, a id.Agent, model llm.Ref) error {
 func (d *desk) Hide(ctx context.Context, a id.Agent, n int64) error { return d.ws.Hide(ctx, a, n) }
 
 func (d *desk) Command(ctx context.Context, args ...string) (string, error) {
+	if os.Getenv(brokenScreen) != "" {
+		panic("the screen breaks, for a test")
+	}
 	return d.request.Command(ctx, args...)
 }
 
@@ -200,100 +201,4 @@ func (d *desk) Fork(ctx context.Context, f tui.Fork) (agent.Agent, error) {
 		return parent, err
 	}
 	return born[0], nil
-}
-
-// maxShown is how much of one large content is read for the screen.
-const maxShown = 1 << 20
-
-func (d *desk) Page(ctx context.Context, a id.Agent, s tui.Span) (tui.Page, error) {
-	var p tui.Page
-	err := d.ws.View(ctx, func(log history.Log) error {
-		ranges, err := history.BuildRanges(ctx, log, a)
-		if err != nil {
-			return err
-		}
-		in, err := history.Membership(ctx, log, a)
-		if err != nil {
-			return err
-		}
-		for e, err := range log.QueryRange(ctx, history.Range{Agent: a}, history.Selection{Newest: 1, Any: true}) {
-			if err != nil {
-				return err
-			}
-			p.Head = e.ID
-		}
-		var found []history.Entry // newest first
-		if s.After > 0 {
-			own := history.Range{Agent: a, Start: s.After, End: history.NoLimit}
-			for e, err := range log.QueryRange(ctx, own, history.Selection{}) {
-				if err != nil {
-					return err
-				}
-				found = append(found, e)
-			}
-			slices.Reverse(found)
-		} else if found, p.More, err = newest(ctx, log, ranges, s); err != nil {
-			return err
-		}
-		for _, e := range slices.Backward(found) {
-			one, err := d.entry(ctx, log, e)
-			if err != nil {
-				return err
-			}
-			one.Gone = e.Kind.Reaches() && !in(e)
-			p.Entries = append(p.Entries, one)
-		}
-		return nil
-	})
-	return p, err
-}
-
-// newest reads the last entries of a lineage before a message, newest first.
-func newest(ctx context.Context, log history.Log, ranges []history.Range, s tui.Span) (found []history.Entry, more bool, err error) {
-	limit := max(1, s.Limit)
-	for _, r := range slices.Backward(ranges) {
-		if s.Before > 0 {
-			r.End = r.End.Min(history.UpTo(s.Before - 1))
-		}
-		if !r.End.Admits(r.Start + 1) {
-			continue
-		}
-		for e, err := range log.QueryRange(ctx, r, history.Selection{Newest: limit + 1 - len(found), Any: true}) {
-			if err != nil {
-				return nil, false, err
-			}
-			found = append(found, e)
-		}
-		if len(found) > limit {
-			return found[:limit], true, nil
-		}
-	}
-	return found, false, nil
-}
-
-// entry reads an entry; of large contents only the beginning is kept.
-func (d *desk) entry(ctx context.Context, log history.Log, e history.Entry) (tui.Entry, error) {
-	out := tui.Entry{Entry: e}
-	var err error
-	if out.Parts, err = e.Parts(); err != nil {
-		return out, err
-	}
-	if out.About, err = e.Decode(); err != nil {
-		return out, err
-	}
-	out.Content, out.Meta = nil, nil // read
-	for i := range out.Parts {
-		p := &out.Parts[i]
-		if p.Blob == nil || p.Type == history.Image {
-			continue
-		}
-		if err := history.Fill(out.Parts[i:i+1], func(h chain.Hash) ([]byte, error) { return d.ws.Blob(ctx, h) }); err != nil {
-			return out, err
-		}
-		if len(p.Text) > maxShown {
-			p.Size = int64(len(p.Text) - maxShown)
-			p.Text = text.Safe(p.Text[:maxShown])
-		}
-	}
-	return out, nil
 }

@@ -94,6 +94,8 @@ const (
 	shortLease = "RAMET_TEST_LEASE"
 	shortStall = "RAMET_TEST_STALL"
 	shortWaits = "RAMET_TEST_RETRY"
+
+	brokenScreen = "RAMET_TEST_PANIC" // the terminal UI breaks at the first command
 )
 
 // shortened is a time that a test sets; 0 is the usual one.

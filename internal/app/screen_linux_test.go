@@ -47,6 +47,13 @@ func TestATurnWithToolsAsksFirst(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(w.project, "never.txt")); err == nil {
 		t.Error("it ran although it was refused")
 	}
+	x.say("write 'some words' to notes.txt")
+	x.see("wants to use write", "notes.txt", "+ some words")
+	x.press("y")
+	x.see("● write", "idle")
+	if got, err := os.ReadFile(filepath.Join(w.project, "notes.txt")); err != nil || !strings.Contains(string(got), "some words") {
+		t.Errorf("it wrote %q, %v", got, err)
+	}
 	x.say("run git --version")
 	x.see("wants to use bash", "git --version", "a always")
 	x.press("a")
@@ -467,4 +474,34 @@ func TestTwoTerminalsOnOneAgent(t *testing.T) {
 	x.leave()
 	y.leave()
 	w.ramet("verify")
+}
+
+func TestAWorkspaceThatCannotBeOpenedSaysWhy(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "RAMET_DB=mysql://nowhere")
+	x := w.open(80, 24)
+	if code := x.ends(); code != 2 {
+		t.Errorf("it ended with %d", code)
+	}
+	x.restored()
+	x.see("error[INVALID_CONFIG]", "mysql")
+}
+
+func TestNoTerminalMeansHelp(t *testing.T) {
+	t.Parallel()
+	if out := newWorld(t).ramet(); !strings.Contains(out, "Usage:") {
+		t.Errorf("it printed %q", out)
+	}
+}
+
+func TestAPanicLeavesTheTerminalAsItWas(t *testing.T) {
+	t.Parallel()
+	x := newWorld(t, "RAMET_TEST_PANIC=1").open(80, 24)
+	x.see("[0]", "F1 help")
+	x.say("/ps")
+	if code := x.ends(); code != 1 {
+		t.Errorf("it ended with %d", code)
+	}
+	x.restored()
+	x.see("error[FAILED]", "the terminal broke")
 }

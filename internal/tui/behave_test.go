@@ -132,6 +132,20 @@ func TestWhatIsTypedWhileItWorksWaits(t *testing.T) {
 	x.shows("stopping")
 }
 
+func TestWhatWaitsBeginsWhenATaskIsOver(t *testing.T) {
+	x := perform(t, family(), 80, 24)
+	x.press("/switch bob", "enter")
+	event(x, loop.Event{Type: loop.TurnStarted, Agent: who("bob")}) // by its parent
+	x.press("one", "enter", "two", "enter", "ctrl+up")
+	if len(x.s.said) != 0 {
+		t.Fatalf("said %q", x.s.said)
+	}
+	event(x, loop.Event{Type: loop.TurnEnded, Agent: who("bob"), Outcome: &loop.Outcome{}})
+	if want := []string{`turn bob "one"`, `turn bob "two"`}; !slices.Equal(x.s.said, want) {
+		t.Errorf("said %q", x.s.said)
+	}
+}
+
 func TestAMessageThatCouldNotBeSentComesBack(t *testing.T) {
 	x := perform(t, family(), 80, 24)
 	x.s.err = fault.New(fault.Leased, "somebody else has it")
@@ -331,5 +345,77 @@ func TestCommandsBecomeCommandLines(t *testing.T) {
 		if !slices.Equal(x.s.said, []string{want}) {
 			t.Errorf("%s became %q, not %q", line, x.s.said, want)
 		}
+	}
+}
+
+func TestTheWheelScrollsAndAClickOpens(t *testing.T) {
+	x := perform(t, family(), 80, 24)
+	x.shows("mark fixed")
+	for range 4 {
+		x.take(tea.MouseWheelMsg{Button: tea.MouseWheelUp})
+	}
+	x.hides("mark fixed")
+	x.shows("● bash go test", "lines above")
+	for y, b := range x.hits {
+		if b.form == call && b.title == "bash" {
+			x.take(tea.MouseClickMsg{Button: tea.MouseLeft, Y: y})
+			break
+		}
+	}
+	x.hides("lines above")
+	for range 20 {
+		x.take(tea.MouseWheelMsg{Button: tea.MouseWheelDown})
+	}
+	x.shows("mark fixed")
+	if x.now.at != nil {
+		t.Errorf("it is at %+v", x.now.at)
+	}
+}
+
+func TestFormerPromptsComeBack(t *testing.T) {
+	x := perform(t, family(), 80, 24)
+	x.screen()
+	x.press("the first", "enter", "the second", "enter", "a draft", "up")
+	x.shows("❯ the second")
+	x.press("up")
+	x.shows("❯ the first")
+	x.press("up", "down", "down")
+	x.shows("❯ a draft")
+}
+
+func TestACompletionIsTaken(t *testing.T) {
+	x := perform(t, family(), 80, 24)
+	x.press("/swi", "enter") // not yet a command
+	x.shows("❯ /switch", "ada", "bob")
+	x.press("bo", "tab")
+	x.press("enter")
+	x.shows("[bob]")
+	x.press("see @main", "tab")
+	x.shows("see @main.go")
+	x.press("ctrl+c", "/nonsense", "enter")
+	x.shows("❯ /nonsense") // what was not understood stays
+}
+
+func TestABlockIsPickedAndCopied(t *testing.T) {
+	x := perform(t, family(), 80, 24)
+	x.screen()
+	x.press("alt+up")
+	if b := x.now.picked(); b == nil || b.form != speech {
+		t.Fatalf("picked is %+v", b)
+	}
+	x.press("alt+up")
+	b := x.now.picked()
+	if b == nil || b.title != "edit" {
+		t.Fatalf("picked is %+v", b)
+	}
+	x.press("enter")
+	if !x.now.opened(b) {
+		t.Error("it is not open")
+	}
+	x.press("c")
+	x.shows("copied")
+	x.press("esc")
+	if x.now.picked() != nil {
+		t.Error("it is still picked")
 	}
 }

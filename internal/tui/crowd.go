@@ -14,6 +14,7 @@ type crowd struct {
 	living []agent.Node // as a tree
 	row    map[id.Agent]int
 	kids   map[id.Agent][]id.Agent
+	lines  []string // before the names of living; made when first drawn
 }
 
 func newCrowd(c Crowd) *crowd {
@@ -29,6 +30,14 @@ func newCrowd(c Crowd) *crowd {
 		}
 	}
 	return out
+}
+
+// branches are the lines before the names of living.
+func (c *crowd) branches() []string {
+	if c.lines == nil {
+		c.lines = branches(c.living)
+	}
+	return c.lines
 }
 
 func (c *crowd) get(a id.Agent) (agent.Agent, bool) {

@@ -13,7 +13,8 @@ import (
 )
 
 // Desk is a workspace and its kernel, as the screens use them. All methods are safe
-// for concurrent use, and none is called by the goroutine that draws.
+// for concurrent use. Those that take a context may take their time, and are not
+// called by the goroutine that draws; the others answer at once.
 type Desk interface {
 	Archive
 	Floor
@@ -34,7 +35,7 @@ type Archive interface {
 	Timeline(ctx context.Context, a id.Agent) ([]Point, error)
 	// Events begins to listen at once. They end when ctx does.
 	Events(ctx context.Context) iter.Seq[loop.Event]
-	// Questions asks ask about calls that no rule permits, until ctx ends.
+	// Questions are about calls that no rule permits.
 	Questions(ctx context.Context) <-chan Question
 }
 

@@ -43,8 +43,11 @@ func (m *root) event(e loop.Event) (cmd tea.Cmd, changed bool) {
 		return nil, true
 	case loop.Recorded:
 		return m.recorded(s, *e.Entry), e.Entry.Kind != history.ToolResult
-	case loop.TurnEnded, loop.Forked, loop.Killed, loop.Mailed, loop.Spent:
-		return tea.Batch(m.news(e), m.catchUpLater(s, e)), true
+	case loop.TurnEnded:
+		// It may have been one that nobody here asked for, such as a task.
+		return tea.Batch(m.news(e), m.catchUpLater(s), m.next(s)), true
+	case loop.Forked, loop.Killed, loop.Mailed, loop.Spent:
+		return m.news(e), true
 	case loop.Note:
 		return m.news(e), false
 	}
@@ -92,10 +95,7 @@ func decode(e history.Entry) (Entry, bool) {
 }
 
 // catchUpLater reads what a turn left, once it is over.
-func (m *root) catchUpLater(s *screen, e loop.Event) tea.Cmd {
-	if e.Type != loop.TurnEnded {
-		return nil
-	}
+func (m *root) catchUpLater(s *screen) tea.Cmd {
 	if s.transcript.read {
 		s.behind = true
 	}

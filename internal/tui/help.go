@@ -1,7 +1,6 @@
 package tui
 
 import (
-	"fmt"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -80,5 +79,3 @@ func (m *root) welcome(w int) []string {
 	}
 	return lines
 }
-
-var _ = fmt.Sprint

@@ -2,12 +2,8 @@ package tui
 
 import (
 	"strings"
-	"time"
 
 	tea "charm.land/bubbletea/v2"
-
-	"ramet/internal/agent"
-	"ramet/internal/id"
 )
 
 // keyHelp is what the keys do, for the help screen.
@@ -126,79 +122,6 @@ func (m *root) global(name string) (tea.Cmd, bool) {
 	return nil, false
 }
 
-// walk goes to another agent; where there is none, nothing happens.
-func (m *root) walk(to id.Agent, ok bool) (tea.Cmd, bool) {
-	if !ok {
-		return nil, true
-	}
-	return m.goTo(to), true
-}
-
-// goTo shows an agent.
-func (m *root) goTo(a id.Agent) tea.Cmd {
-	if a == m.now.agent {
-		return nil
-	}
-	m.search = search{}
-	m.visit(a)
-	return tea.Batch(m.catchUp(m.now), m.choose(m.now))
-}
-
-// escape leaves what is nearest: a list, a choice, a search, then the turn.
-func (m *root) escape() tea.Cmd {
-	switch {
-	case m.offer.shown():
-		m.offer.close()
-	case m.search.on:
-		m.search = search{}
-	case m.now.chosen != nil:
-		m.now.chosen = nil
-	case m.now.stoppable():
-		return m.halt()
-	}
-	return nil
-}
-
-// twice is how soon the second Ctrl-C must follow.
-const twice = 3 * time.Second
-
-// interrupt is Ctrl-C: it stops what is under way, else clears the prompt, else
-// leaves.
-func (m *root) interrupt() tea.Cmd {
-	switch {
-	case m.over != nil:
-		m.over = nil
-		return nil
-	case m.now.stoppable() && !m.now.live.stopping:
-		return m.halt()
-	case m.now.input.text() != "":
-		m.memory.remember(m.now.input.text())
-		m.now.input.set("", 0)
-		m.edited()
-		return nil
-	}
-	if now := m.o.Now(); now.Sub(m.ctrlC) < twice {
-		return m.leave(false)
-	}
-	m.ctrlC = m.o.Now()
-	return m.tell(accent, "Ctrl+C again leaves")
-}
-
-// leave ends the program; where agents work it asks first.
-func (m *root) leave(sure bool) tea.Cmd {
-	n := 0
-	for _, s := range m.screens {
-		if s.working() {
-			n++
-		}
-	}
-	if n > 0 && !sure {
-		m.over = confirm{text: count(n, "agent") + " at work will be stopped, and can go on later. Leave?", yes: func() tea.Cmd { return tea.Quit }}
-		return nil
-	}
-	return tea.Quit
-}
-
 // pickedKey are the keys of a block that is picked.
 func (m *root) pickedKey(name string) (tea.Cmd, bool) {
 	b := m.now.picked()
@@ -232,38 +155,6 @@ func (m *root) copyText(s string) tea.Cmd {
 	return tea.Batch(tea.SetClipboard(s), m.tell(good, "copied "+count(strings.Count(s, "\n")+1, "line")))
 }
 
-func (m *root) scroll(n int) tea.Cmd {
-	older := m.now.scroll(n)
-	m.dirty = true
-	if older {
-		return m.older(m.now)
-	}
-	return nil
-}
-
-func (m *root) wheel(msg tea.MouseWheelMsg) tea.Cmd {
-	n := 3
-	if msg.Button == tea.MouseWheelUp {
-		n = -3
-	} else if msg.Button != tea.MouseWheelDown {
-		return nil
-	}
-	if s, ok := m.over.(interface{ scroll(int) }); ok {
-		s.scroll(n)
-		return nil
-	}
-	return m.scroll(n)
-}
-
-// click opens or closes the block that was clicked at.
-func (m *root) click(msg tea.MouseClickMsg) tea.Cmd {
-	if m.over == nil && msg.Button == tea.MouseLeft && msg.Y >= 0 && msg.Y < len(m.hits) {
-		m.now.fold(m.hits[msg.Y])
-		m.dirty = true
-	}
-	return nil
-}
-
 // typed gives a key to the prompt.
 func (m *root) typed(k tea.KeyPressMsg) tea.Cmd {
 	switch name := k.String(); name {
@@ -282,10 +173,15 @@ func (m *root) typed(k tea.KeyPressMsg) tea.Cmd {
 			return m.openHelp("")
 		}
 	}
-	if m.now.input.key(k) {
+	before := m.now.input.text()
+	if !m.now.input.key(k) {
+		return nil
+	}
+	if m.now.input.text() != before {
 		return m.edited()
 	}
-	return nil
+	m.dirty = true // the cursor moved
+	return m.offer.update(m)
 }
 
 func (m *root) paste(s string) tea.Cmd {
@@ -305,43 +201,4 @@ func (m *root) edited() tea.Cmd {
 	m.dirty = true
 	m.past.at = len(m.memory.Said)
 	return m.offer.update(m)
-}
-
-// past are the former prompts, as one walks through them.
-type past struct {
-	at    int
-	draft string // what stood there before
-}
-
-// key recalls a former prompt where the cursor stands at the edge.
-func (p *past) key(m *root, name string) bool {
-	in := &m.now.input
-	said := m.memory.Said
-	switch {
-	case name == "up" && in.atTop() && p.at > 0 && p.at <= len(said):
-		if p.at == len(said) {
-			p.draft = in.text()
-		}
-		p.at--
-	case name == "down" && in.atBottom() && p.at < len(said):
-		p.at++
-	default:
-		return false
-	}
-	recalled := p.draft
-	if p.at < len(said) {
-		recalled = said[p.at]
-	}
-	in.set(recalled, len(recalled))
-	m.dirty = true
-	return true
-}
-
-// writable says whether the current agent can be spoken to, or why not.
-func (m *root) writable() (agent.Agent, error) {
-	a, ok := m.agent()
-	if !ok {
-		return a, nil
-	}
-	return a, agent.NeedLiving(a)
 }

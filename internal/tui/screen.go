@@ -180,7 +180,7 @@ func (s *screen) top(blocks []*block) (i, line int) {
 			if blocks[i].key != want {
 				return i, 0
 			}
-			return i, min(s.at.Line, len(s.lay(blocks[i]))-1)
+			return i, max(0, min(s.at.Line, len(s.lay(blocks[i]))-1))
 		}
 	}
 	room := s.height

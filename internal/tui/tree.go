@@ -49,7 +49,7 @@ func (m *root) tree(w, h int) []string {
 		row = 0
 	}
 	from := max(0, min(row-room/2, len(nodes)-room))
-	lines := branches(nodes)
+	lines := m.crowd.branches()
 	for i := from; i < len(nodes) && i < from+room; i++ {
 		n := nodes[i]
 		word, st := m.state(*n.Agent)
@@ -76,7 +76,7 @@ func (m *root) openJump() tea.Cmd {
 	}
 	var choices []choice
 	at := 0
-	lines := branches(m.crowd.living)
+	lines := m.crowd.branches()
 	for i, n := range m.crowd.living {
 		word, _ := m.state(*n.Agent)
 		extra := word

@@ -1,0 +1,34 @@
+package app
+
+import (
+	"context"
+	"sync"
+
+	"ramet/internal/permit"
+	"ramet/internal/tui"
+)
+
+// asker asks the user of the terminal about calls.
+type asker struct{ questions chan tui.Question }
+
+func newAsker() *asker { return &asker{make(chan tui.Question)} }
+
+// Ask waits for the answer, or until the turn that asks is over.
+func (a *asker) Ask(ctx context.Context, q permit.Question) (permit.Verdict, error) {
+	answer := make(chan permit.Verdict, 1)
+	over := make(chan struct{})
+	defer close(over)
+	var once sync.Once
+	asked := tui.Question{Question: q, Over: over, Answer: func(v permit.Verdict) { once.Do(func() { answer <- v }) }}
+	select {
+	case a.questions <- asked:
+	case <-ctx.Done():
+		return permit.Verdict{}, ctx.Err()
+	}
+	select {
+	case v := <-answer:
+		return v, nil
+	case <-ctx.Done():
+		return permit.Verdict{}, ctx.Err()
+	}
+}

@@ -1,0 +1,58 @@
+package tui
+
+import (
+	"context"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"ramet/internal/id"
+)
+
+// answerMsg is what a command answered.
+type answerMsg struct {
+	agent id.Agent
+	title string
+	text  string
+	err   error
+	to    id.Agent // where to go then; empty: nowhere
+}
+
+// run carries out a command line of ramet and shows what it prints.
+func (m *root) run(title string, args ...string) tea.Cmd {
+	return m.work(title, func(ctx context.Context, desk Desk) (string, error) { return desk.Command(ctx, args...) })
+}
+
+// quiet is run for what the conversation itself shows.
+func (m *root) quiet(title string, args ...string) tea.Cmd {
+	return m.work(title, func(ctx context.Context, desk Desk) (string, error) {
+		_, err := desk.Command(ctx, args...)
+		return "", err
+	})
+}
+
+// work does something elsewhere and shows what it answers.
+func (m *root) work(title string, do func(context.Context, Desk) (string, error)) tea.Cmd {
+	desk, ctx, a := m.desk, m.ctx, m.now.agent
+	return func() tea.Msg {
+		said, err := do(ctx, desk)
+		return answerMsg{agent: a, title: title, text: said, err: err}
+	}
+}
+
+func (m *root) answered(msg answerMsg) tea.Cmd {
+	s := m.screen(msg.agent)
+	s.behind = s.transcript.read
+	cmds := []tea.Cmd{m.look(), m.catchUp(s)}
+	if msg.err != nil {
+		s.tell(&block{form: trouble, body: msg.title + ": " + explain(msg.err)})
+		return tea.Batch(cmds...)
+	}
+	if strings.TrimSpace(msg.text) != "" {
+		s.tell(&block{form: output, title: msg.title, body: msg.text})
+	}
+	if msg.to != "" {
+		cmds = append(cmds, m.goTo(msg.to))
+	}
+	return tea.Batch(cmds...)
+}

@@ -1,0 +1,32 @@
+package tui
+
+import (
+	tea "charm.land/bubbletea/v2"
+
+	"ramet/internal/llm"
+)
+
+func (m *root) setModel(name string) tea.Cmd {
+	if name == "" {
+		return m.openModels()
+	}
+	model, err := llm.ParseRef(name)
+	if err != nil {
+		return m.tell(bad, explain(err))
+	}
+	return m.useModel(model)
+}
+
+func (m *root) useModel(model llm.Ref) tea.Cmd {
+	a, ok := m.agent()
+	if !ok {
+		return nil
+	}
+	found, err := m.desk.Model(a, model)
+	if err != nil {
+		return m.tell(bad, explain(err))
+	}
+	m.now.model, m.dirty = model, true
+	m.models[a.ID] = chosen{Model: found}
+	return m.tell(good, "from now on this agent asks "+found.Ref.String())
+}

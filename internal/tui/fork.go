@@ -1,0 +1,82 @@
+package tui
+
+import (
+	"context"
+
+	tea "charm.land/bubbletea/v2"
+
+	"ramet/internal/agent"
+	"ramet/internal/command"
+	"ramet/internal/fault"
+	"ramet/internal/id"
+	"ramet/internal/llm"
+)
+
+type forkedMsg struct {
+	parent id.Agent
+	child  agent.Agent
+	said   string
+	err    error
+}
+
+// fork makes a child and goes to it.
+func (m *root) fork(c command.Command) tea.Cmd {
+	f := Fork{Parent: m.now.agent, Name: c.NewName, Prompt: c.Text, Worktree: c.Worktree, Model: m.now.model}
+	if c.At != nil {
+		f.At = *c.At
+	}
+	if c.Model != "" {
+		model, err := llm.ParseRef(c.Model)
+		if err != nil {
+			return m.tell(bad, explain(err))
+		}
+		f.Model = model
+	}
+	return m.forkNow(f)
+}
+
+func (m *root) forkNow(f Fork) tea.Cmd {
+	if m.now.barrier != nil {
+		return m.tell(warn, "a fork of this agent is waiting already")
+	}
+	if _, err := m.writable(); err != nil {
+		return m.tell(bad, explain(err))
+	}
+	ctx, cancel := context.WithCancel(m.ctx)
+	m.now.barrier = cancel
+	desk := m.desk
+	return func() tea.Msg {
+		defer cancel()
+		child, err := desk.Fork(ctx, f)
+		return forkedMsg{f.Parent, child, f.Prompt, err}
+	}
+}
+
+func (m *root) forked(msg forkedMsg) tea.Cmd {
+	s := m.screen(msg.parent)
+	s.barrier, s.live.note = nil, ""
+	switch {
+	case fault.Is(msg.err, fault.Cancelled):
+		return m.tell(warn, "nothing was forked")
+	case msg.err != nil:
+		s.tell(&block{form: trouble, body: explain(msg.err)})
+		return nil
+	}
+	s.behind = s.transcript.read
+	m.mine[msg.child.ID] = true
+	child := m.screen(msg.child.ID)
+	child.model = s.model
+	cmds := []tea.Cmd{m.look(), m.catchUp(s)}
+	if m.o.Follow && m.now == s && m.over == nil {
+		// It is known before the next look is over.
+		if _, ok := m.crowd.get(msg.child.ID); !ok {
+			c := m.crowd.Crowd
+			c.Agents = append(c.Agents[:len(c.Agents):len(c.Agents)], msg.child)
+			m.crowd = newCrowd(c)
+		}
+		cmds = append(cmds, m.goTo(msg.child.ID), m.tell(good, "forked "+msg.child.Label()+"; files are shared with "+m.crowd.label(msg.parent)))
+	} else {
+		cmds = append(cmds, m.tell(good, "forked "+msg.child.Label()))
+	}
+	return tea.Batch(cmds...)
+}

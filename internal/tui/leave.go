@@ -1,0 +1,62 @@
+package tui
+
+import (
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+)
+
+// escape leaves what is nearest: a list, a choice, a search, then the turn.
+func (m *root) escape() tea.Cmd {
+	switch {
+	case m.offer.shown():
+		m.offer.close()
+	case m.search.on:
+		m.search = search{}
+	case m.now.chosen != nil:
+		m.now.chosen = nil
+	case m.now.stoppable():
+		return m.halt()
+	}
+	return nil
+}
+
+// twice is how soon the second Ctrl-C must follow.
+const twice = 3 * time.Second
+
+// interrupt is Ctrl-C: it stops what is under way, else clears the prompt, else
+// leaves.
+func (m *root) interrupt() tea.Cmd {
+	switch {
+	case m.over != nil:
+		m.over = nil
+		return nil
+	case m.now.stoppable() && !m.now.live.stopping:
+		return m.halt()
+	case m.now.input.text() != "":
+		m.memory.remember(m.now.input.text())
+		m.now.input.set("", 0)
+		m.edited()
+		return nil
+	}
+	if now := m.o.Now(); now.Sub(m.ctrlC) < twice {
+		return m.leave(false)
+	}
+	m.ctrlC = m.o.Now()
+	return m.tell(accent, "Ctrl+C again leaves")
+}
+
+// leave ends the program; where agents work it asks first.
+func (m *root) leave(sure bool) tea.Cmd {
+	n := 0
+	for _, s := range m.screens {
+		if s.working() {
+			n++
+		}
+	}
+	if n > 0 && !sure {
+		m.over = confirm{text: count(n, "agent") + " at work will be stopped, and can go on later. Leave?", yes: func() tea.Cmd { return tea.Quit }}
+		return nil
+	}
+	return tea.Quit
+}
