@@ -26,7 +26,7 @@ func screen(stdio Stdio) func(context.Context, cli.ScreenRequest) error {
 			State:   stateFile(r),
 			Project: r.Place.Project,
 			Cascade: r.Config.Orphans == "cascade",
-			Follow:  true,
+			Follow:  r.Config.Follow == "yes",
 			Now:     time.Now,
 			In:      stdio.In, Out: stdio.Out,
 			Env: os.Environ(),

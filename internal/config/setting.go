@@ -45,6 +45,11 @@ var settings = []Setting{
 		field: func(c *Config) *string { return &c.DB },
 	},
 	{
+		Key: "follow", Default: "yes", Allowed: []string{"yes", "no"}, Env: "RAMET_FOLLOW",
+		Help:  "whether the screen moves to the child after your own /fork",
+		field: func(c *Config) *string { return &c.Follow },
+	},
+	{
 		Key: "model", Env: "RAMET_MODEL",
 		Help:  "the model of new agents; empty means that of the first usable vendor, else the built-in offline one",
 		field: func(c *Config) *string { return &c.Model },
