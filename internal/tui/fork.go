@@ -67,6 +67,12 @@ func (m *root) forked(msg forkedMsg) tea.Cmd {
 	child := m.screen(msg.child.ID)
 	child.model = s.model
 	cmds := []tea.Cmd{m.look(), m.catchUp(s)}
+	said := "forked " + msg.child.Label()
+	if parent, ok := m.crowd.get(msg.parent); ok && parent.Cwd != msg.child.Cwd {
+		said += "; its files are its own: `ramet merge " + msg.child.Label() + "` brings them back"
+	} else {
+		said += "; files are shared with " + m.crowd.label(msg.parent)
+	}
 	if m.o.Follow && m.now == s && m.over == nil {
 		// It is known before the next look is over.
 		if _, ok := m.crowd.get(msg.child.ID); !ok {
@@ -74,9 +80,8 @@ func (m *root) forked(msg forkedMsg) tea.Cmd {
 			c.Agents = append(c.Agents[:len(c.Agents):len(c.Agents)], msg.child)
 			m.crowd = newCrowd(c)
 		}
-		cmds = append(cmds, m.goTo(msg.child.ID), m.tell(good, "forked "+msg.child.Label()+"; files are shared with "+m.crowd.label(msg.parent)))
-	} else {
-		cmds = append(cmds, m.tell(good, "forked "+msg.child.Label()))
+		cmds = append(cmds, m.goTo(msg.child.ID))
 	}
+	cmds = append(cmds, m.tell(good, said))
 	return tea.Batch(cmds...)
 }
