@@ -102,12 +102,17 @@ func (w *world) open(columns, rows int) *terminal {
 	}
 	t := &terminal{t: w.t, cmd: cmd, file: file, exit: make(chan error, 1), screen: vt.NewEmulator(columns, rows), changed: make(chan struct{}, 1), w: columns, h: rows}
 	go io.Copy(file, answers{t.screen}) // what a terminal is asked it answers
-	go t.read()
+	reading := make(chan struct{})
+	go func() {
+		defer close(reading)
+		t.read()
+	}()
 	go func() { t.exit <- cmd.Wait() }()
 	w.t.Cleanup(func() {
 		cmd.Process.Kill()
 		file.Close()
-		t.screen.Close()
+		<-reading
+		t.screen.InputPipe().(io.Closer).Close() // Close of the emulator itself races with its Read
 	})
 	return t
 }
