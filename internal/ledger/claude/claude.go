@@ -13,7 +13,6 @@
 package claude
 
 import (
-	"encoding/json"
 	"regexp"
 	"strconv"
 
@@ -44,7 +43,7 @@ func Install(settings []byte, command string) ([]byte, error) {
 		return nil, err
 	}
 	for _, e := range events {
-		groups, err := without(hooks, e.name)
+		groups, _, err := without(hooks, e.name)
 		if err != nil {
 			return nil, err
 		}
@@ -66,9 +65,12 @@ func Uninstall(settings []byte) (out []byte, changed bool, err error) {
 		if !mine.Match(raw) {
 			continue
 		}
-		groups, err := without(hooks, name)
+		groups, found, err := without(hooks, name)
 		if err != nil {
 			return nil, false, err
+		}
+		if !found {
+			continue // a mention, no hook
 		}
 		changed = true
 		if len(groups) == 0 {
@@ -121,45 +123,62 @@ func wrong(where string, err error) error {
 		WithHint("repair the file; nothing was changed")
 }
 
-// without gives the groups of an event without our commands.
-func without(hooks ordered.Object, event string) ([][]byte, error) {
+// without gives the groups of an event without our commands, and says whether there
+// were any. A group in which none of them stands is not ours to judge.
+func without(hooks ordered.Object, event string) (kept [][]byte, found bool, err error) {
 	raw, ok := hooks.Get(event)
 	if !ok || string(raw) == "null" {
-		return nil, nil
+		return nil, false, nil
 	}
 	groups, err := ordered.List(raw)
 	if err != nil {
-		return nil, wrong("hooks."+event, err)
+		return nil, false, wrong("hooks."+event, err)
 	}
-	var kept [][]byte
 	for _, g := range groups {
 		o, err := ordered.Of(g)
-		if err != nil || !mine.Match(g) {
-			kept = append(kept, g) // not ours to judge
+		if err != nil {
+			kept = append(kept, g)
 			continue
 		}
-		if rest, any := others(o); any {
+		rest, ours := others(o)
+		switch {
+		case !ours:
+			kept = append(kept, g)
+		case len(rest) > 0:
 			o.Set("hooks", ordered.AppendList(nil, rest, 4))
 			kept = append(kept, o.Append(nil, 3))
 		}
+		found = found || ours
 	}
-	return kept, nil
+	return kept, found, nil
 }
 
-// others are the commands of a group that are not ours.
-func others(group ordered.Object) (rest [][]byte, any bool) {
+// others are the commands of a group that are not ours; ours says whether one was.
+func others(group ordered.Object) (rest [][]byte, ours bool) {
 	raw, _ := group.Get("hooks")
 	list, err := ordered.List(raw)
 	if err != nil {
-		return nil, true
+		return nil, false
 	}
 	for _, h := range list {
-		var c struct{ Command string }
-		if json.Unmarshal(h, &c) != nil || !mine.MatchString(c.Command) {
+		if own(h) {
+			ours = true
+		} else {
 			rest = append(rest, h)
 		}
 	}
-	return rest, len(rest) > 0
+	return rest, ours
+}
+
+// own says whether a hook runs our command.
+func own(hook []byte) bool {
+	o, err := ordered.Of(hook)
+	if err != nil {
+		return false
+	}
+	raw, _ := o.Get("command")
+	command, ok := ordered.Text(raw)
+	return ok && mine.MatchString(command)
 }
 
 // group is one element of an event's list.

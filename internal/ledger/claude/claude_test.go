@@ -112,9 +112,13 @@ func TestUninstallTakesOurCommandOutOfAGroupOfOthers(t *testing.T) {
 		t.Errorf("%q", out)
 	}
 	// A mention elsewhere is no hook.
-	const mention = `{"hooks":{"Stop":[{"matcher":"track hook claude-code","hooks":[{"type":"command","command":"a"}]}]}}`
-	if out, _ := uninstall(t, mention); !reflect.DeepEqual(value(t, out), value(t, mention)) {
-		t.Errorf("%s", out)
+	for _, mention := range []string{
+		`{"hooks":{"Stop":[{"matcher":"track hook claude-code","hooks":[{"type":"command","command":"a"}]}]}}`,
+		`{"hooks":{"SubagentStop":[{"note":"track hook claude-code"}]}}`,
+	} {
+		if out, changed := uninstall(t, mention); changed || out != mention {
+			t.Errorf("%s", out)
+		}
 	}
 }
 
@@ -128,6 +132,7 @@ func TestSettingsThatAreNoneAreLeftAlone(t *testing.T) {
 
 func FuzzInstall(f *testing.F) {
 	f.Add([]byte(theirs))
+	f.Add([]byte(`{"hooks":{"SubagentStop":[{"x":[{"y":"track hook claude-code"}]}]}}`))
 	f.Add([]byte(`{"hooks":{"SubagentStop":[null,1,{"hooks":{}},{"hooks":[1,{"command":2},{"command":"track hook claude-code"}]}]}}`))
 	f.Fuzz(func(t *testing.T, settings []byte) {
 		out, err := Install(settings, command)
