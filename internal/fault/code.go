@@ -11,6 +11,10 @@ const (
 	BudgetExceeded Code = "BUDGET_EXCEEDED"
 	TimedOut       Code = "TIMEOUT"
 	LoopDetected   Code = "LOOP_DETECTED"
+	GateFailed     Code = "GATE_FAILED"
+	NoProgress     Code = "NO_PROGRESS"
+	OutputInvalid  Code = "OUTPUT_INVALID"
+	ForgeRefused   Code = "FORGE_REFUSED"
 
 	Usage         Code = "USAGE"
 	InvalidID     Code = "INVALID_ID"
@@ -20,6 +24,7 @@ const (
 	InvalidKind   Code = "INVALID_KIND"
 	InvalidConfig Code = "INVALID_CONFIG"
 	InvalidEvent  Code = "INVALID_EVENT"
+	InvalidRecipe Code = "INVALID_RECIPE"
 
 	NotFound Code = "NOT_FOUND"
 
@@ -31,6 +36,7 @@ const (
 	Ambiguous         Code = "AMBIGUOUS"
 	Conflict          Code = "CONFLICT"
 	IllegalTransition Code = "ILLEGAL_TRANSITION"
+	UnknownOutcome    Code = "UNKNOWN_OUTCOME"
 
 	InvalidStateTransition Code = "INVALID_STATE_TRANSITION"
 
@@ -74,6 +80,10 @@ var table = []Row{
 	{BudgetExceeded, 1, "a limit on cost, tokens, steps or time was reached"},
 	{TimedOut, 1, "the time allowed ran out"},
 	{LoopDetected, 1, "a model repeats a call that fails"},
+	{GateFailed, 1, "a gate of a run found what nobody could mend, or took too long"},
+	{NoProgress, 1, "an issue of a run stayed after all its attempts"},
+	{OutputInvalid, 1, "a work item did not make what it promised, or not in its form"},
+	{ForgeRefused, 1, "the forge did not take the branch or the pull request"},
 	{Usage, 2, "unknown command or flag, or a missing or superfluous argument"},
 	{InvalidID, 2, "an id or prefix that cannot name anything"},
 	{InvalidName, 2, "an agent name that breaks the naming rule"},
@@ -82,6 +92,7 @@ var table = []Row{
 	{InvalidKind, 2, "a message kind that does not exist or may not be written by hand"},
 	{InvalidConfig, 2, "a configuration key or value that is not understood"},
 	{InvalidEvent, 2, "an event or payload that does not have its form"},
+	{InvalidRecipe, 2, "a recipe that cannot be carried out"},
 	{NotFound, 3, "no agent, message, letter, mark or file of that name"},
 	{Locked, 4, "another process holds the database or a lock file"},
 	{Leased, 4, "a live process holds the agent"},
@@ -91,6 +102,7 @@ var table = []Row{
 	{Ambiguous, 4, "a prefix that fits several agents"},
 	{Conflict, 4, "the request contradicts what is stored"},
 	{IllegalTransition, 4, "the state does not allow this step"},
+	{UnknownOutcome, 4, "whether an external effect of a run happened is not known; --redo decides"},
 	{InvalidStateTransition, 4, "a run or section does not go that way"},
 	{EventChainBroken, 5, "a run's event log was changed or cut"},
 	{HistoryDamaged, 5, "an agent's history was changed or cut"},

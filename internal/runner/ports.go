@@ -1,0 +1,193 @@
+package runner
+
+import (
+	"context"
+	"time"
+
+	"ramet/internal/run"
+	"ramet/internal/run/recipe"
+)
+
+// Item is one attempt of one unit of work. It carries what whoever does it needs.
+type Item struct {
+	ID      string `json:"work_item_id"`
+	RunID   string `json:"run_id"`
+	Worker  string `json:"worker"`
+	Scope   string `json:"scope_key"`
+	Attempt int64  `json:"attempt"`
+	// Agent is the run's own agent: the one who works is forked from it.
+	Agent string `json:"agent"`
+	// Inputs are files by their paths in the run's folder; contents are fetched by hash.
+	Inputs []Input `json:"inputs"`
+	Task   Task    `json:"task"`
+}
+
+// Input is a file that an item needs.
+type Input struct {
+	Path   string `json:"path"`
+	SHA256 string `json:"sha256"`
+}
+
+// Task is what is to be done. Exactly one of Uses, Prompt and Command is set.
+type Task struct {
+	Uses    string `json:"uses,omitempty"`    // a built-in, see Staff
+	Prompt  string `json:"prompt,omitempty"`  // of an agent; complete
+	Command string `json:"command,omitempty"` // for sh -c
+	// With are the parameters of a built-in, and variables of a command.
+	With    map[string]string `json:"with,omitempty"`
+	Outputs []Output          `json:"outputs"`
+	Tools   []string          `json:"tools,omitempty"` // of an agent; names as in package tool
+	Model   string            `json:"model,omitempty"` // vendor/name; empty: the configured one
+	// Tree says that the item works in a git worktree of its own, and where it begins.
+	Tree    *Tree         `json:"tree,omitempty"`
+	Timeout time.Duration `json:"timeout,omitempty"` // 0: none
+	// An external effect happens once for a key. Lookup, a command, says whether it did:
+	// exit 0 yes (what it prints is the output), 1 no, anything else: it is not known.
+	External bool   `json:"external,omitempty"`
+	Key      string `json:"key,omitempty"`
+	Lookup   string `json:"lookup,omitempty"`
+}
+
+// Output is a file that an item promises.
+type Output struct {
+	Path   string `json:"path"`             // in the run's folder
+	Schema string `json:"schema,omitempty"` // name of a schema; empty: any bytes
+	// Patch says that it is the difference that the item made in its worktree.
+	Patch bool `json:"patch,omitempty"`
+	// Answer says that it is the last answer of the agent, or what a command printed.
+	Answer bool `json:"answer,omitempty"`
+}
+
+// Tree is where a worktree begins.
+type Tree struct {
+	Bundle  string   `json:"bundle"`            // path of a git bundle among the inputs, with one commit
+	Commit  string   `json:"commit"`            // that commit
+	Patches []string `json:"patches,omitempty"` // paths among the inputs, applied in order first
+}
+
+// Result is what an item gave back.
+type Result struct {
+	Files  []Blob  `json:"files"`            // one for each output
+	Issues []Issue `json:"issues,omitempty"` // what it could not do and somebody has to mend
+	// Inputs are clones that were made at pinned commits (the clone built-in only).
+	Clones []Clone `json:"clones,omitempty"`
+	// PR is where the pull request is: its URL, or the path of a bundle.
+	PR string `json:"pr,omitempty"`
+}
+
+// Blob is a file with its content.
+type Blob struct {
+	Path string `json:"path"`
+	Data []byte `json:"data"`
+}
+
+// Clone is an input at a commit.
+type Clone struct {
+	Name   string `json:"name"`
+	URL    string `json:"url"`
+	Commit string `json:"commit"`
+}
+
+// Issue is something that a gate or an item found. The orchestrator gives it its id,
+// which is made of gate, code, file and message, so that the same issue is known again.
+type Issue struct {
+	Gate     string   `json:"gate"`
+	Severity Severity `json:"severity"`
+	Code     string   `json:"code"`
+	Message  string   `json:"message"`
+	Files    []string `json:"files,omitempty"` // in the written tree
+	Line     int      `json:"line,omitempty"`
+	Fix      string   `json:"fix,omitempty"` // a suggestion
+}
+
+// Severity of an issue. Errors and blockers keep a run from going on.
+type Severity string
+
+// The severities.
+const (
+	Info    Severity = "info"
+	Warn    Severity = "warn"
+	Error   Severity = "error"
+	Blocker Severity = "blocker"
+)
+
+// Desk is the orchestrator as a worker sees it. All methods return when what was said
+// is durable; FENCED means that the attempt is not current any more: stop, and leave no
+// trace. They may be called again with the same arguments after a lost answer.
+type Desk interface {
+	// Claim asks the log whether an attempt is current and waiting, and takes it for a
+	// host.
+	Claim(ctx context.Context, itemID, host string) (Item, error)
+	// Fetch gets the content of an input.
+	Fetch(ctx context.Context, itemID, sha256 string) ([]byte, error)
+	// Report writes events of an item into the log: those of model calls, and no others.
+	// Evidence files go with them.
+	Report(ctx context.Context, itemID string, r Report) error
+	// Deliver hands over what an item gave back, or why it failed.
+	Deliver(ctx context.Context, itemID string, r Result, failure *Failure) error
+}
+
+// Report is an event about a model call.
+type Report struct {
+	ID       string   `json:"id"` // told twice, it counts once
+	Type     run.Type `json:"type"`
+	Payload  []byte   `json:"payload"`
+	Evidence *Blob    `json:"evidence,omitempty"` // path below the run's folder
+}
+
+// Failure is why an item failed.
+type Failure struct {
+	Code      string `json:"code"`
+	Message   string `json:"message"`
+	Retryable bool   `json:"retryable"`
+	// Unknown: it acts outside the run, and whether it did is not known.
+	Unknown bool `json:"unknown,omitempty"`
+}
+
+// Staff does items. The implementation finds the way for each kind of task.
+type Staff interface {
+	// Do carries out one item; the end of ctx stops it. Desk is for fetching inputs and
+	// reporting calls; claiming and delivering are done by the caller (see Serve). An
+	// error is a fault; those that Retryable names may be tried again.
+	Do(ctx context.Context, it Item, d Desk) (Result, error)
+}
+
+// Queue hands out jobs: the ids of items. It is derived from the log and may be lost at
+// any time; the orchestrator enqueues again what the log says is waiting.
+type Queue interface {
+	// Enqueue adds a job, once for each id.
+	Enqueue(ctx context.Context, j Job) error
+	// Cancel takes a job out, or ends the context of whoever does it. Unknown: nothing.
+	Cancel(ctx context.Context, id string) error
+	// Resume hands a job out again that ended, was cancelled or lost its host.
+	Resume(ctx context.Context, id string) error
+	// Takeover gives the unfinished jobs of a dead host back to the queue, and tells
+	// which.
+	Takeover(ctx context.Context, host string) ([]string, error)
+}
+
+// Job is an item in a queue.
+type Job struct {
+	ID    string // of the item
+	RunID string
+	Queue string // name of the queue
+}
+
+// Host takes jobs out of queues. Serve returns when ctx ended and nothing is being done.
+type Host interface {
+	Serve(ctx context.Context, queues []string, parallel int, do func(ctx context.Context, j Job) error) error
+}
+
+// Site is where a run stands on the orchestrator's machine: built-ins work in it, and
+// gates look at it.
+type Site struct {
+	Dir    string            // the run's folder
+	Params map[string]string // of the recipe, by name; repo and into among them
+}
+
+// Inspector carries out gates. It changes nothing.
+type Inspector interface {
+	// Inspect looks at what was written and returns what it found. ctx ends at the gate's
+	// timeout. An error means that it could not look.
+	Inspect(ctx context.Context, g recipe.Gate, s Site) ([]Issue, error)
+}
