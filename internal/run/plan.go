@@ -39,6 +39,7 @@ type Queued struct {
 	ScopeKey   string `json:"scope_key"`
 	Attempt    int64  `json:"attempt"`
 	Why        string `json:"why"`
+	Asked      bool   `json:"-"` // not because of anything that happened
 }
 
 // Unknown is an external effect of which nobody knows whether it happened.
@@ -77,7 +78,9 @@ func PlanResume(s Snapshot, disk Disk, w Wishes) (Plan, error) {
 		redo[id] = true
 	}
 	for _, item := range latest(s.WorkItems) {
-		p.decide(s, item, disk, w.Force || redo[item.WorkItemID])
+		// Who reopens a failed run wants what failed to be tried again.
+		reopened := p.Reopen && item.Status == ItemFailed
+		p.decide(s, item, disk, w.Force || redo[item.WorkItemID] || reopened)
 		delete(redo, item.WorkItemID)
 	}
 	for _, id := range w.Redo {
@@ -144,7 +147,7 @@ func latest(items []WorkItem) []WorkItem {
 func (p *Plan) decide(s Snapshot, w WorkItem, disk Disk, again bool) {
 	switch {
 	case again && (w.Status == Completed || w.Status == ItemSkipped):
-		p.again(s, w, "asked for")
+		p.again(s, w, askedFor)
 	case w.Status == Completed:
 		if why := stale(disk, w); why != "" {
 			p.again(s, w, why)
@@ -159,13 +162,15 @@ func (p *Plan) decide(s Snapshot, w WorkItem, disk Disk, again bool) {
 		p.Discard = append(p.Discard, Discarded{w.WorkItemID})
 		p.again(s, w, "interrupted")
 	case w.Status == Pending:
-		p.Queue = append(p.Queue, Queued{w.WorkItemID, w.Worker, w.ScopeKey, w.Attempt, "was waiting"})
+		p.Queue = append(p.Queue, Queued{w.WorkItemID, w.Worker, w.ScopeKey, w.Attempt, "was waiting", false})
 	case w.Status == ItemFailed && (again || w.Retryable != nil && *w.Retryable):
 		p.again(s, w, "failed before, can be tried again")
 	case w.Status == ItemFailed:
 		p.Skip = append(p.Skip, Skipped{w.WorkItemID, "failed for good; --redo does it again"})
 	}
 }
+
+const askedFor = "asked for"
 
 func unknownWhy(w WorkItem) string {
 	if w.IdempotencyKey != nil {
@@ -176,7 +181,7 @@ func unknownWhy(w WorkItem) string {
 
 func (p *Plan) again(s Snapshot, w WorkItem, why string) {
 	n := w.Attempt + 1
-	p.Queue = append(p.Queue, Queued{ItemID(s.RunID, w.Worker, n, w.ScopeKey), w.Worker, w.ScopeKey, n, why})
+	p.Queue = append(p.Queue, Queued{ItemID(s.RunID, w.Worker, n, w.ScopeKey), w.Worker, w.ScopeKey, n, why, why == askedFor})
 }
 
 // stale says why a completed item must be done again, or nothing.

@@ -130,6 +130,26 @@ var sectionNext = map[SectionState][]SectionState{
 	Blocked:    {Outlined, Drafted, Merged},
 }
 
+// SectionPath is the shortest way from one state of a section to another, without the
+// first; nothing if it is there already, or if no way leads there.
+func SectionPath(from, to SectionState) []SectionState {
+	came := map[SectionState]SectionState{from: from}
+	for queue := []SectionState{from}; len(queue) > 0 && came[to] == ""; queue = queue[1:] {
+		for _, next := range sectionNext[queue[0]] {
+			if came[next] == "" && (next != Blocked || to == Blocked) { // nothing is blocked on the way
+				came[next] = queue[0]
+				queue = append(queue, next)
+			}
+		}
+	}
+	var path []SectionState
+	for at := to; at != from && came[at] != ""; at = came[at] {
+		path = append(path, at)
+	}
+	slices.Reverse(path)
+	return path
+}
+
 func checkSectionStep(section string, from, to SectionState) error {
 	if slices.Contains(sectionNext[from], to) {
 		return nil

@@ -26,3 +26,44 @@ func CheckConfig(text []byte) error {
 	}
 	return schema.Validate("run_config", doc)
 }
+
+// Config is what a run was started with, as far as the engine needs it. The file may say
+// more.
+type Config struct {
+	Recipe string             `yaml:"recipe"`                // its name
+	Text   string             `yaml:"recipe_text,omitempty"` // the recipe itself, as it was at the start
+	Model  string             `yaml:"model,omitempty"`       // vendor/name; empty: the configured one
+	Set    map[string]string  `yaml:"set,omitempty"`
+	Limits map[string]float64 `yaml:"limits,omitempty"` // instead of the recipe's
+}
+
+// Format gives the text of run_config.yaml.
+func (c Config) Format() ([]byte, error) {
+	text, err := yaml.Marshal(c)
+	if err != nil {
+		return nil, fault.New(fault.InvalidConfig, "write the run's configuration: %w", err)
+	}
+	return text, CheckConfig(text)
+}
+
+// Config reads the configuration of a run.
+func (s *Store) Config(runID string) (Config, error) {
+	files, err := s.OpenFiles(runID)
+	if err != nil {
+		return Config{}, err
+	}
+	defer files.Close()
+	text, err := files.Read(configFile)
+	if err != nil {
+		return Config{}, err
+	}
+	var c Config
+	if err := yaml.Unmarshal(text, &c); err != nil {
+		return Config{}, fault.New(fault.InvalidConfig, "read the configuration of run %s: %w", runID, err)
+	}
+	if c.Text == "" {
+		return Config{}, fault.New(fault.InvalidConfig, "run %s holds no recipe: it was made by `ramet run init`", runID).
+			WithHint("only runs of `ramet run start` can be carried out; this one belongs to the program that appends to it")
+	}
+	return c, nil
+}

@@ -7,6 +7,7 @@
 //	  log                which of these it is
 //	  snapshot.json      a cache: the replay of its first event_count events
 //	  checkpoints        signed heads of the log, one note behind the other
+//	  agent              uuid of the run's own agent: its workers are forked from it
 //	  tree               the right edge of the Merkle tree at the last checkpoint: a cache
 //
 // An event is durable before anything follows from it. After each transition of
@@ -77,6 +78,7 @@ const (
 	checkpointFile = "checkpoints"
 	edgeFile       = "tree"
 	kindFile       = "log"
+	agentFile      = "agent"
 )
 
 // Dir is the folder of one run.
@@ -144,6 +146,24 @@ func (s *Store) kind(runID string, said Kind) (Kind, error) {
 	return NDJSON, nil
 }
 
+// Agent is the run's own agent; ok is false if it has none yet.
+func (s *Store) Agent(runID string) (uuid string, ok bool, err error) {
+	path := filepath.Join(s.Dir(runID), agentFile)
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", false, nil
+	}
+	if err != nil {
+		return "", false, durable.Failure("read", path, err)
+	}
+	return strings.TrimSpace(string(text)), true, nil
+}
+
+// PutAgent says which the run's own agent is.
+func (s *Store) PutAgent(runID, uuid string) error {
+	return durable.WriteFile(filepath.Join(s.Dir(runID), agentFile), []byte(uuid+"\n"), 0o644)
+}
+
 // List names the runs, oldest id first.
 func (s *Store) List() ([]string, error) {
 	entries, err := os.ReadDir(s.Root)
@@ -163,19 +183,25 @@ func (s *Store) List() ([]string, error) {
 	return out, nil
 }
 
-// Disk answers for the files of a run, whose paths are relative to its folder.
+// Disk answers for the files of a run, whose paths are relative to its folder. Each is
+// read once.
 func (s *Store) Disk(runID string) run.Disk {
-	root, err := os.OpenRoot(s.Dir(runID))
+	files, err := s.OpenFiles(runID)
+	type answer struct {
+		sum string
+		ok  bool
+	}
+	known := map[string]answer{}
 	return func(path string) (string, bool) {
 		if err != nil {
 			return "", false
 		}
-		data, err := root.ReadFile(filepath.Clean(path))
-		if err != nil {
-			return "", false
+		a, seen := known[path]
+		if !seen {
+			a.sum, a.ok = files.Hash(filepath.ToSlash(filepath.Clean(path)))
+			known[path] = a
 		}
-		sum := sha256.Sum256(data)
-		return hex.EncodeToString(sum[:]), true
+		return a.sum, a.ok
 	}
 }
 

@@ -1,0 +1,97 @@
+package runner
+
+import (
+	"context"
+	"encoding/json"
+
+	"ramet/internal/fault"
+	"ramet/internal/run"
+)
+
+// spending is what the model calls of a run used.
+type spending struct {
+	calls, tokens int64
+	dollars       float64
+}
+
+// add counts an event of a model call.
+func (s *spending) add(t run.Type, payload []byte) {
+	switch t {
+	case run.LLMCallStarted:
+		s.calls++
+	case run.LLMCallFinished:
+		var p struct {
+			Usage struct {
+				Total int64 `json:"total_tokens"`
+			} `json:"token_usage"`
+			Cost float64 `json:"api_cost_usd"`
+		}
+		json.Unmarshal(payload, &p) // the log checks its form
+		s.tokens += p.Usage.Total
+		s.dollars += p.Cost
+	}
+}
+
+// afford refuses a call for which nothing is left. The caller holds mu.
+func (r *Run) afford() error {
+	over := func(what string, spent, limit any) error {
+		return fault.New(fault.BudgetExceeded, "run %s: %s: %v of %v are used up", r.RunID, what, spent, limit).
+			WithHint("`ramet run resume %s --limit %s=MORE` goes on", r.RunID, what)
+	}
+	switch l := r.limits; {
+	case l.Calls > 0 && r.spent.calls >= l.Calls:
+		return over("calls", r.spent.calls, l.Calls)
+	case l.Tokens > 0 && r.spent.tokens >= l.Tokens:
+		return over("tokens", r.spent.tokens, l.Tokens)
+	case l.CostUSD > 0 && r.spent.dollars >= l.CostUSD:
+		return over("cost_usd", r.spent.dollars, l.CostUSD)
+	}
+	return nil
+}
+
+// recount reads from the log what was spent, and how often issues were mended since the
+// run was last reopened.
+func (r *Run) recount(ctx context.Context) error {
+	for e, err := range r.Log.Events(ctx) {
+		if err != nil {
+			return err
+		}
+		switch e.Type {
+		case run.RunReopened:
+			clear(r.fixed)
+		case run.WorkItemFinished, run.WorkItemFailed:
+			var p struct {
+				ID    string        `json:"work_item_id"`
+				Error run.ItemError `json:"error"`
+			}
+			if err := json.Unmarshal(e.Payload, &p); err != nil {
+				return fault.New(fault.EventChainBroken, "event %s: %w", e.ID, err)
+			}
+			if scope, ok := r.fixOf(p.ID); ok && p.Error.Code != string(fault.Interrupted) {
+				r.fixed[scope]++
+			}
+		default:
+			r.spent.add(e.Type, e.Payload)
+		}
+	}
+	return nil
+}
+
+// fixOf is the issue that an item was to mend.
+func (r *Run) fixOf(itemID string) (string, bool) {
+	for _, scope := range r.fixes {
+		for _, name := range r.Recipe.States[run.Fixing] {
+			w, _ := r.worker(name)
+			e := r.units[unit{name, scope}]
+			if !w.Each.Issue || e == nil {
+				continue
+			}
+			for n := int64(1); n <= e.attempt; n++ {
+				if itemID == run.ItemID(r.RunID, name, n, scope) {
+					return scope, true
+				}
+			}
+		}
+	}
+	return "", false
+}

@@ -1,0 +1,297 @@
+package runner
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"path"
+	"slices"
+	"strings"
+
+	"ramet/internal/fault"
+	"ramet/internal/run"
+	"ramet/internal/run/recipe"
+)
+
+var _ Desk = (*Run)(nil)
+
+// current finds an attempt that somebody is working at. The caller holds mu.
+func (r *Run) current(itemID string, wanted ...run.Status) (*effort, error) {
+	e := r.byID[itemID]
+	switch {
+	case r.over || r.stopped != nil && e != nil && e.status == run.Pending:
+		return nil, fault.New(fault.Fenced, "work item %s: the run does not go on here", itemID)
+	case e == nil || !slices.Contains(wanted, e.status):
+		return nil, fault.New(fault.Fenced, "work item %s is not current", itemID)
+	}
+	return e, nil
+}
+
+// Claim writes WORK_ITEM_STARTED.
+func (r *Run) Claim(ctx context.Context, itemID, host string) (Item, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	e, err := r.current(itemID, run.Pending, run.InProgress)
+	if err != nil {
+		return Item{}, err
+	}
+	if e.status == run.InProgress && e.host != host {
+		return Item{}, fault.New(fault.Fenced, "work item %s is done by %s", itemID, e.host)
+	}
+	it, err := r.item(e)
+	if err != nil {
+		// Nobody can do it: it fails without having been started.
+		if ferr := r.settle(ctx, e, nil, &Failure{Code: string(fault.CodeOf(err)), Message: err.Error()}); ferr != nil {
+			return Item{}, ferr
+		}
+		return Item{}, fault.New(fault.Fenced, "work item %s cannot be done: %v", itemID, err)
+	}
+	if e.status == run.Pending {
+		if err := r.append(ctx, Record{Type: run.WorkItemStarted, Payload: object("work_item_id", itemID)}.about(itemID)); err != nil {
+			return Item{}, err
+		}
+		e.status, e.host = run.InProgress, host
+	}
+	return it, nil
+}
+
+// item puts together all that an attempt needs.
+func (r *Run) item(e *effort) (Item, error) {
+	w, ok := r.worker(e.worker)
+	if !ok {
+		return Item{}, fault.New(fault.InvalidRecipe, "the recipe has no worker %s", e.worker)
+	}
+	t := Task{Uses: w.Uses, Command: w.Command, Tools: w.Tools, Model: w.Model, Timeout: w.Timeout, External: w.External, With: map[string]string{}}
+	for k, v := range w.With {
+		t.With[k] = r.expand(v, e.scope)
+	}
+	if w.External {
+		t.Key, t.Lookup = r.expand(w.Key, e.scope), w.Lookup
+	}
+	for _, o := range w.Outputs {
+		t.Outputs = append(t.Outputs, Output{Path: r.expand(o.Path, e.scope), Schema: o.Schema, Patch: o.Patch, Answer: o.Answer})
+	}
+	if w.Worktree != "" {
+		t.Tree = &Tree{Bundle: r.expand(w.Worktree, e.scope), Patches: r.patches(w, e)}
+	}
+	if w.Prompt != "" {
+		prompt, err := r.prompt(w, e)
+		if err != nil {
+			return Item{}, err
+		}
+		t.Prompt = prompt
+	}
+	return Item{ID: e.id, RunID: r.RunID, Worker: e.worker, Scope: e.scope, Attempt: e.attempt, Agent: r.Agent, Inputs: e.inputs, Task: t}, nil
+}
+
+// patches are those of an item's inputs that its worktree begins with.
+func (r *Run) patches(w recipe.Worker, e *effort) []string {
+	var out []string
+	for _, in := range e.inputs {
+		for _, p := range w.Patches {
+			p = r.expand(p, e.scope)
+			folder, all := strings.CutSuffix(p, "/**")
+			if in.Path == p || all && strings.HasPrefix(in.Path, folder+"/") {
+				out = append(out, in.Path)
+			}
+		}
+	}
+	return out
+}
+
+func (r *Run) prompt(w recipe.Worker, e *effort) (string, error) {
+	data := recipe.RenderData{Scope: e.scope, Params: r.Params, Read: r.Folder.Read}
+	for _, in := range e.inputs {
+		data.Inputs = append(data.Inputs, in.Path)
+	}
+	if e.code != "" && e.code != string(fault.Interrupted) && e.code != run.Invalidated {
+		data.Failure = e.failure
+	}
+	if w.Each.Sections {
+		section := r.sectionOf(e.scope)
+		data.Section = &section
+	}
+	if w.Each.Issue {
+		i := r.issues[e.scope]
+		data.Issue = &recipe.Issue{ID: i.IssueID, Gate: i.Gate, Severity: i.Severity, Message: i.Message, Files: i.Files}
+		if i.ErrorCode != nil {
+			data.Issue.Code = *i.ErrorCode
+		}
+		if i.SuggestedFix != nil {
+			data.Issue.Fix = *i.SuggestedFix
+		}
+	}
+	return recipe.Render(w, data)
+}
+
+// Fetch reads an input of an item and makes sure that it is what the log says.
+func (r *Run) Fetch(_ context.Context, itemID, sum string) ([]byte, error) {
+	r.mu.Lock()
+	e, err := r.current(itemID, run.InProgress)
+	var found string
+	if err == nil {
+		for _, in := range e.inputs {
+			if in.SHA256 == sum {
+				found = in.Path
+			}
+		}
+	}
+	r.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	if found == "" {
+		return nil, fault.New(fault.NotFound, "work item %s has no input %s", itemID, sum)
+	}
+	data, err := r.Folder.Read(found)
+	if err == nil && hashOf(data) != sum {
+		err = fault.New(fault.Conflict, "%s is not what work item %s was queued for", found, itemID).
+			WithHint("somebody changed it; resume the run, and what depends on it is done again")
+	}
+	return data, err
+}
+
+func hashOf(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
+// reports are the events that workers may write.
+var reports = []run.Type{run.LLMCallStarted, run.LLMCallFinished, run.LLMCallFailed, run.LLMCacheHit}
+
+// Report writes an event of a model call, within the budget.
+func (r *Run) Report(ctx context.Context, itemID string, p Report) error {
+	if !slices.Contains(reports, p.Type) {
+		return fault.New(fault.InvalidEvent, "a worker does not write %s", p.Type)
+	}
+	if p.Evidence != nil {
+		if err := r.keep(*p.Evidence); err != nil {
+			return err
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if _, err := r.current(itemID, run.InProgress); err != nil {
+		return err
+	}
+	if r.reported[p.ID] {
+		return nil
+	}
+	if p.Type == run.LLMCallStarted {
+		if err := r.afford(); err != nil {
+			r.stopLocked(err)
+			return err
+		}
+	}
+	record := Record{Type: p.Type, Payload: p.Payload, Span: Span(itemID + " " + callID(p.Payload)), Parent: Span(itemID)}
+	if err := r.append(ctx, record); err != nil {
+		return err
+	}
+	r.reported[p.ID] = true
+	r.spent.add(p.Type, p.Payload)
+	return nil
+}
+
+const evidenceFolder = "evidence/llm_calls/"
+
+// keep writes an evidence file, before the event that it belongs to.
+func (r *Run) keep(b Blob) error {
+	if !strings.HasPrefix(b.Path, evidenceFolder) || path.Clean(b.Path) != b.Path {
+		return fault.New(fault.InvalidEvent, "evidence does not belong at %.80q", b.Path)
+	}
+	staged, err := r.Folder.Stage(b.Path, b.Data)
+	if err != nil {
+		return err
+	}
+	return staged.Commit()
+}
+
+// Deliver makes the outputs durable, gives them their names, and writes that the item is
+// finished; or that it failed, and whether it is tried again.
+func (r *Run) Deliver(ctx context.Context, itemID string, res Result, f *Failure) error {
+	var staged []Staged
+	defer func() {
+		for _, s := range staged {
+			s.Discard()
+		}
+	}()
+	r.mu.Lock()
+	e, err := r.current(itemID, run.InProgress)
+	r.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	if f == nil {
+		if err := r.accept(e.unit, res); err != nil {
+			f = &Failure{Code: string(fault.CodeOf(err)), Message: message(err), Retryable: true}
+		}
+	}
+	if f == nil {
+		for _, b := range res.Files {
+			s, err := r.Folder.Stage(b.Path, b.Data)
+			if err != nil {
+				r.Stop(err)
+				return err
+			}
+			staged = append(staged, s)
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if e, err = r.current(itemID, run.InProgress); err != nil {
+		return err // overtaken while the files were written
+	}
+	if f != nil {
+		return r.settle(ctx, e, nil, f)
+	}
+	for _, s := range staged {
+		if err := s.Commit(); err != nil {
+			r.stopLocked(err)
+			return err
+		}
+	}
+	staged = nil
+	for _, b := range res.Files {
+		r.hashes[b.Path] = hashOf(b.Data)
+	}
+	return r.settle(ctx, e, &res, nil)
+}
+
+func message(err error) string {
+	if f, ok := fault.Of(err); ok {
+		return f.Message
+	}
+	return err.Error()
+}
+
+// accept checks that a result is what was promised, in its form.
+func (r *Run) accept(u unit, res Result) error {
+	w, _ := r.worker(u.worker)
+	used := map[string]bool{}
+	for _, o := range w.Outputs {
+		want := r.expand(o.Path, u.scope)
+		folder, all := strings.CutSuffix(want, "/**")
+		n := 0
+		for _, b := range res.Files {
+			if b.Path != want && !(all && strings.HasPrefix(b.Path, folder+"/") && path.Clean(b.Path) == b.Path) {
+				continue
+			}
+			n++
+			used[b.Path] = true
+			if o.Schema != "" && r.Form != nil {
+				if err := r.Form(o.Schema, b.Data); err != nil {
+					return fault.New(fault.OutputInvalid, "%s does not have the form %s: %s", b.Path, o.Schema, message(err))
+				}
+			}
+		}
+		if n == 0 && !all {
+			return fault.New(fault.OutputInvalid, "it did not make %s", want)
+		}
+	}
+	for _, b := range res.Files {
+		if !used[b.Path] {
+			return fault.New(fault.OutputInvalid, "it made %.120s, which it did not promise", b.Path)
+		}
+	}
+	return nil
+}

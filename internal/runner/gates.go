@@ -1,0 +1,162 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"ramet/internal/fault"
+	"ramet/internal/run"
+	"ramet/internal/run/recipe"
+)
+
+// gateTime is how long a gate may take that says nothing about it.
+const gateTime = 2 * time.Minute
+
+// validate runs the gates and decides: on to the pull request, or an issue is mended, or
+// the run ends.
+func (r *Run) validate(ctx context.Context) (run.State, error) {
+	for _, g := range r.Recipe.Gates {
+		if err := r.gate(ctx, g); err != nil {
+			return "", err
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	issue, any := r.worst()
+	if !any {
+		return run.ReadyForPR, nil
+	}
+	if !r.mendable(issue) {
+		return "", fault.New(fault.GateFailed, "gate %s: %s", issue.Gate, issue.Message).
+			WithHint("nobody can mend that here; remove the cause and `ramet run resume %s --from-failed`", r.RunID)
+	}
+	if n := r.fixed[issue.IssueID]; n >= r.limits.FixAttempts {
+		return "", fault.New(fault.NoProgress, "gate %s: %s (%d attempts to mend it)", issue.Gate, issue.Message, n).
+			WithHint("mend the cause, then `ramet run resume %s --from-failed`", r.RunID)
+	}
+	r.mending = issue.IssueID
+	return run.Fixing, nil
+}
+
+// gate runs one gate.
+func (r *Run) gate(ctx context.Context, g recipe.Gate) error {
+	r.mu.Lock()
+	err := r.append(ctx, Record{Type: run.GateRunStarted, Payload: object("gate", g.Name)})
+	r.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	limit := g.Timeout
+	if limit == 0 {
+		limit = gateTime
+	}
+	look, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	issues, err := r.Gates.Inspect(look, g, r.Site)
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case errors.Is(look.Err(), context.DeadlineExceeded):
+		issues = append(issues, Issue{Severity: Blocker, Code: "GATE_TIMEOUT", Message: "the gate took longer than " + limit.String()})
+	case err != nil:
+		issues = append(issues, Issue{Severity: Blocker, Code: "GATE_BROKEN", Message: "the gate could not look: " + err.Error()})
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	records := r.found(g.Name, issues)
+	ids, ok := []string{}, true
+	for _, id := range r.opened {
+		if i := r.issues[id]; i.Gate == g.Name && i.Status != run.IssueDone {
+			ids = append(ids, id)
+			ok = ok && !blocking(i)
+		}
+	}
+	records = append(records, event(run.GateRunFinished, map[string]any{"gate": g.Name, "ok": ok, "issues": ids}))
+	return r.append(ctx, records...)
+}
+
+// found are the events that bring the open issues of a gate to what it found now. The
+// caller holds mu.
+func (r *Run) found(gate string, issues []Issue) []Record {
+	var records []Record
+	now := map[string]bool{}
+	for _, i := range issues {
+		i.Gate = gate
+		id := IssueID(i)
+		if now[id] {
+			continue
+		}
+		now[id] = true
+		if old, known := r.issues[id]; known && old.Status != run.IssueDone {
+			continue
+		}
+		records = append(records, r.open(id, i))
+	}
+	for _, id := range r.opened {
+		if i := r.issues[id]; i.Gate == gate && i.Status != run.IssueDone && !now[id] {
+			records = append(records, Record{Type: run.IssueResolved, Payload: object("issue_id", id)})
+			i.Status = run.IssueDone
+			r.issues[id] = i
+		}
+	}
+	return records
+}
+
+// open is the event of a new issue.
+func (r *Run) open(id string, i Issue) Record {
+	issue := run.Issue{IssueID: id, Gate: i.Gate, Severity: string(i.Severity), Message: i.Message, Files: i.Files, Status: run.IssueOpen}
+	payload := map[string]any{"issue_id": id, "gate": i.Gate, "severity": i.Severity, "message": i.Message, "status": run.IssueOpen}
+	if i.Code != "" {
+		payload["error_code"], issue.ErrorCode = i.Code, &i.Code
+	}
+	if len(i.Files) > 0 {
+		payload["files"] = i.Files
+	}
+	if i.Line > 0 {
+		payload["location"] = map[string]int{"line": i.Line}
+	}
+	if i.Fix != "" {
+		payload["suggested_fix"], issue.SuggestedFix = i.Fix, &i.Fix
+	}
+	if _, known := r.issues[id]; !known {
+		r.opened = append(r.opened, id)
+	}
+	r.issues[id] = issue
+	return event(run.IssueOpened, map[string]any{"issue": payload})
+}
+
+// IssueID is the same for the same issue, found again.
+func IssueID(i Issue) string {
+	name := strings.Join(append([]string{i.Gate, i.Code, i.Message}, i.Files...), "\x00")
+	return i.Gate + "-" + hashOf([]byte(name))[:12]
+}
+
+func blocking(i run.Issue) bool {
+	return i.Status != run.IssueDone && (i.Severity == string(Error) || i.Severity == string(Blocker))
+}
+
+// worst is the issue to be mended next: blockers first, then in the order of opening.
+func (r *Run) worst() (run.Issue, bool) {
+	for _, severity := range []Severity{Blocker, Error} {
+		for _, id := range r.opened {
+			if i := r.issues[id]; blocking(i) && i.Severity == string(severity) {
+				return i, true
+			}
+		}
+	}
+	return run.Issue{}, false
+}
+
+// mendable says whether an issue is about files, and the recipe has somebody to mend it.
+func (r *Run) mendable(i run.Issue) bool {
+	if len(i.Files) == 0 {
+		return false
+	}
+	return slices.ContainsFunc(r.Recipe.States[run.Fixing], func(name string) bool {
+		w, ok := r.worker(name)
+		return ok && w.Each.Issue
+	})
+}

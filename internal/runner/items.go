@@ -1,0 +1,353 @@
+package runner
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"ramet/internal/fault"
+	"ramet/internal/run"
+	"ramet/internal/run/recipe"
+)
+
+// window is how many items are in the queue at once: enough for all hosts, and few
+// enough that a long list costs no memory there.
+const window = 256
+
+// batch is how many items one append queues.
+const batch = 128
+
+// level does the items of workers that do not wait for each other.
+func (r *Run) level(ctx context.Context, workers []recipe.Worker) error {
+	wanted, err := r.wanted(workers)
+	if err != nil {
+		return err
+	}
+	if err := r.queueAll(ctx, wanted); err != nil {
+		return err
+	}
+	for {
+		r.mu.Lock()
+		left, stopped, failures := r.unsettled, r.stopped, r.failures
+		r.mu.Unlock()
+		switch {
+		case stopped != nil:
+			return stopped
+		case left == 0:
+			return r.verdict(ctx, failures)
+		}
+		select {
+		case <-r.wake:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// wanted are the units of workers.
+func (r *Run) wanted(workers []recipe.Worker) ([]unit, error) {
+	sections, err := r.sectionNames()
+	if err != nil {
+		return nil, err
+	}
+	var out []unit
+	for _, w := range workers {
+		if w.Each.Issue {
+			out = append(out, unit{w.Name, r.mending})
+			continue
+		}
+		scopes, err := recipe.Scopes(w, sections, r.Folder.Read)
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range scopes {
+			out = append(out, unit{w.Name, s})
+		}
+	}
+	return out, nil
+}
+
+// queueAll brings all units that are not done into the log and the queue.
+func (r *Run) queueAll(ctx context.Context, units []unit) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.unsettled, r.failures, r.backlog = 0, nil, nil
+	var records []Record
+	for i, u := range units {
+		more, err := r.require(ctx, u)
+		if err != nil {
+			return err
+		}
+		records = append(records, more...)
+		if len(records) >= batch || i == len(units)-1 {
+			if err := r.append(ctx, records...); err != nil {
+				return err
+			}
+			records = nil
+		}
+	}
+	return r.feed(ctx)
+}
+
+// require decides whether a unit has to be done, and gives the events that queue it.
+func (r *Run) require(ctx context.Context, u unit) ([]Record, error) {
+	w, _ := r.worker(u.worker)
+	e := r.effort(u)
+	in, err := r.inputs(w, u.scope)
+	if err != nil {
+		return nil, err
+	}
+	var records []Record
+	switch {
+	case e.status == run.Completed && w.Each.Issue:
+		// It was mended before, and is still there.
+		payload := object("work_item_id", e.id, "reason", stillOpen)
+		records = append(records, Record{Type: run.WorkItemInvalidated, Payload: payload}.about(e.id))
+		e.code, e.failure = "STILL_OPEN", stillOpen
+	case e.status == run.Completed && r.fresh(e, in):
+		return nil, nil
+	case e.status == run.Completed:
+		payload := object("work_item_id", e.id, "reason", "its inputs or outputs changed")
+		records = append(records, Record{Type: run.WorkItemInvalidated, Payload: payload}.about(e.id))
+	case e.status == run.ItemSkipped:
+		return nil, nil
+	case e.status == run.ItemFailed && !e.retry:
+		r.failures = append(r.failures, failed{e.id, Failure{Code: e.code, Message: e.failure}})
+		return nil, nil
+	case e.status == run.Pending && !slices.Equal(e.inputs, in):
+		records = append(records, r.failing(e, Failure{Code: string(fault.Interrupted), Message: "its inputs changed while it waited", Retryable: true}))
+	}
+	e.wanted, e.tries = true, 0
+	r.unsettled++
+	if e.status == run.Pending {
+		r.backlog = append(r.backlog, e)
+		return records, nil
+	}
+	return append(records, r.queue(e, w, in)), nil
+}
+
+const stillOpen = "the issue is still there after the last attempt"
+
+// queue is the event of the next attempt.
+func (r *Run) queue(e *effort, w recipe.Worker, in []Input) Record {
+	delete(r.byID, e.id)
+	e.attempt++
+	e.id, e.status, e.inputs, e.host = run.ItemID(r.RunID, e.worker, e.attempt, e.scope), run.Pending, in, ""
+	r.byID[e.id] = e
+	r.backlog = append(r.backlog, e)
+	type file struct {
+		Path   string `json:"path"`
+		SHA256 string `json:"sha256,omitempty"`
+	}
+	q := struct {
+		ID      string `json:"work_item_id"`
+		Worker  string `json:"worker"`
+		Attempt int64  `json:"attempt"`
+		Scope   string `json:"scope_key"`
+		Inputs  []file `json:"inputs"`
+		Outputs []file `json:"outputs"`
+		Effect  string `json:"effect,omitempty"`
+		Key     string `json:"idempotency_key,omitempty"`
+	}{e.id, e.worker, e.attempt, e.scope, []file{}, []file{}, "", ""}
+	for _, f := range in {
+		q.Inputs = append(q.Inputs, file{f.Path, f.SHA256})
+	}
+	for _, o := range w.Outputs {
+		q.Outputs = append(q.Outputs, file{Path: r.expand(o.Path, e.scope)})
+	}
+	if w.External {
+		q.Effect, q.Key = "external", r.expand(w.Key, e.scope)
+	}
+	return event(run.WorkItemQueued, q).about(e.id)
+}
+
+// feed enqueues what the log has queued, as far as there is room. The caller holds mu.
+func (r *Run) feed(ctx context.Context) error {
+	for r.outstanding < window && len(r.backlog) > 0 && r.stopped == nil {
+		e := r.backlog[0]
+		r.backlog = r.backlog[1:]
+		if err := r.queueOf(e).Enqueue(ctx, Job{ID: e.id, RunID: r.RunID, Queue: r.queueName(e)}); err != nil {
+			r.stopLocked(err)
+			return err
+		}
+		r.outstanding++
+	}
+	return nil
+}
+
+// Local is the queue of what must be done where the run's folder is; Work is that of
+// everything else.
+const (
+	Local = "local"
+	Work  = "work"
+)
+
+func (r *Run) queueName(e *effort) string {
+	w, _ := r.worker(e.worker)
+	switch {
+	case w.Uses != "":
+		return Local
+	case w.Queue != "":
+		return w.Queue
+	}
+	return Work
+}
+
+func (r *Run) queueOf(e *effort) Queue {
+	if r.queueName(e) == Local {
+		return r.Near
+	}
+	return r.Far
+}
+
+// inputs are the files that an item is to be given, with their hashes as they are now.
+func (r *Run) inputs(w recipe.Worker, scope string) ([]Input, error) {
+	paths, err := r.paths(w, scope)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Input, 0, len(paths))
+	for _, p := range paths {
+		sum, ok := r.hash(p)
+		if !ok {
+			return nil, fault.New(fault.OutputInvalid, "worker %s needs %s, which is not there", w.Name, p).
+				WithHint("the worker that makes it has to be done again: `ramet run resume %s --redo ITEM`", r.RunID)
+		}
+		out = append(out, Input{p, sum})
+	}
+	return out, nil
+}
+
+// paths are the inputs of an item. What fixes made comes last, in the order in which
+// they were first tried: each begins where the one before ended.
+func (r *Run) paths(w recipe.Worker, scope string) ([]string, error) {
+	var out, late []string
+	order := r.fixOutputs()
+	own := r.ownOutputs(w, scope)
+	for _, in := range w.Inputs {
+		path := r.expand(in, scope)
+		folder, all := strings.CutSuffix(path, "/**")
+		if !all {
+			out = append(out, path)
+			continue
+		}
+		files, err := r.Folder.Below(folder)
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range files {
+			switch {
+			case own[f]: // of an earlier attempt
+			case slices.Contains(order, f):
+				late = append(late, f)
+			default:
+				out = append(out, f)
+			}
+		}
+	}
+	slices.SortFunc(late, func(a, b string) int { return slices.Index(order, a) - slices.Index(order, b) })
+	return append(out, late...), nil
+}
+
+// fixOutputs are the files of fixes, in the order in which they were first queued.
+func (r *Run) fixOutputs() []string {
+	var out []string
+	for _, scope := range r.fixes {
+		for _, w := range r.Recipe.Workers {
+			if w.Each.Issue {
+				for _, o := range w.Outputs {
+					out = append(out, r.expand(o.Path, scope))
+				}
+			}
+		}
+	}
+	return out
+}
+
+func (r *Run) ownOutputs(w recipe.Worker, scope string) map[string]bool {
+	own := map[string]bool{}
+	for _, o := range w.Outputs {
+		own[r.expand(o.Path, scope)] = true
+	}
+	return own
+}
+
+// expand puts scope and parameters into a path or a value. New has checked that this can
+// be done.
+func (r *Run) expand(text, scope string) string {
+	out, err := recipe.ExpandText(text, scope, r.Params)
+	if err != nil {
+		return text
+	}
+	return out
+}
+
+// checkPaths makes sure that the parameters lead no path astray.
+func (r *Run) checkPaths() error {
+	for _, w := range r.Recipe.Workers {
+		paths := slices.Concat(w.Inputs, w.Patches)
+		for _, o := range w.Outputs {
+			paths = append(paths, o.Path)
+		}
+		if w.Worktree != "" {
+			paths = append(paths, w.Worktree)
+		}
+		for _, p := range paths {
+			if _, err := recipe.Expand(p, "scope", r.Params); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// hash of a file of the run, read once.
+func (r *Run) hash(path string) (string, bool) {
+	if sum, ok := r.hashes[path]; ok {
+		return sum, true
+	}
+	sum, ok := r.Folder.Hash(path)
+	if ok {
+		r.hashes[path] = sum
+	}
+	return sum, ok
+}
+
+// fresh says whether a completed item need not be done again.
+func (r *Run) fresh(e *effort, in []Input) bool {
+	if !slices.Equal(e.inputs, in) {
+		return false
+	}
+	for _, o := range e.outputs {
+		if sum, ok := r.hash(o.Path); !ok || o.SHA256 != nil && *o.SHA256 != sum {
+			return false
+		}
+	}
+	return true
+}
+
+// verdict ends a level: what failed for good ends the run, and blocks its sections.
+func (r *Run) verdict(ctx context.Context, failures []failed) error {
+	if len(failures) == 0 {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var records []Record
+	for _, f := range failures {
+		if e := r.byID[f.id]; e != nil {
+			if w, _ := r.worker(e.worker); w.Each.Sections {
+				records = append(records, r.section(e.scope, run.Blocked)...)
+			}
+		}
+	}
+	if err := r.append(ctx, records...); err != nil {
+		return err
+	}
+	first := failures[0]
+	hint := "`ramet run resume " + r.RunID + " --redo " + first.id + "` does it again"
+	if first.failure.Code != string(fault.UnknownOutcome) && fatal[fault.Code(first.failure.Code)] {
+		hint = "look at the item with `ramet run show " + r.RunID + "`; `ramet run resume " + r.RunID + " --from-failed` tries again"
+	}
+	return fault.New(fault.Code(first.failure.Code), "work item %s failed: %s", first.id, first.failure.Message).WithHint("%s", hint)
+}

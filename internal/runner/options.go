@@ -1,0 +1,93 @@
+package runner
+
+import (
+	"context"
+	"iter"
+	"time"
+
+	"ramet/internal/run"
+	"ramet/internal/run/recipe"
+)
+
+// Options is what a run is carried out with.
+type Options struct {
+	RunID  string
+	Recipe *recipe.Recipe
+	Params map[string]string // bound, see recipe.Bind
+	Agent  string            // the run's own agent
+	Log    Log
+	Folder Folder
+	Site   Site
+	// Near takes what must be done on this machine, Far everything else; without Far all
+	// is near.
+	Near, Far Queue
+	Gates     Inspector
+	// Form says whether an output has the form of that name.
+	Form func(schema string, data []byte) error
+	// Dead names hosts that were taken for dead since it was asked last; nil: there are no
+	// others. It is asked every Lease/3.
+	Dead  func(ctx context.Context) ([]string, error)
+	Lease time.Duration
+	// Watch is told of every event after it is durable, in order. It must not block.
+	Watch func(Record)
+	Now   func() time.Time
+}
+
+// Log is the log of the run as its one writer sees it. It is used by one goroutine at
+// a time.
+type Log interface {
+	// Append writes events, all or none, and returns when they are durable. What the
+	// state does not allow is refused and leaves the log as it was.
+	Append(ctx context.Context, records ...Record) error
+	// Now is a copy of what all events amount to.
+	Now() run.Snapshot
+	// Events reads the log from its beginning.
+	Events(ctx context.Context) iter.Seq2[run.Entry, error]
+}
+
+// Record is an event to be written.
+type Record struct {
+	Type    run.Type
+	Payload []byte
+	Span    string // empty: a new one
+	Parent  string
+}
+
+// Folder is the run's folder. Paths are relative to it, with slashes, and never lead out
+// of it.
+type Folder interface {
+	Read(path string) ([]byte, error)
+	// Hash of a file as it is now; ok is false if it is not there.
+	Hash(path string) (sha256 string, ok bool)
+	// Below lists all files below a folder, sorted; none if there is no such folder.
+	Below(path string) ([]string, error)
+	// Stage makes content durable under another name; Commit gives it its name.
+	Stage(path string, data []byte) (Staged, error)
+}
+
+// Staged is a file that waits for its name.
+type Staged interface {
+	Commit() error
+	Discard()
+}
+
+// Defaults of limits that a recipe leaves open.
+const (
+	parallel    = 4
+	attempts    = 2
+	fixAttempts = 3
+)
+
+// Limits are the recipe's, with the defaults.
+func Limits(l recipe.Limits) recipe.Limits {
+	if l.Parallel == 0 {
+		l.Parallel = parallel
+	}
+	if l.Attempts == 0 {
+		l.Attempts = attempts
+	}
+	if l.FixAttempts == 0 {
+		l.FixAttempts = fixAttempts
+	}
+	return l
+}

@@ -1,0 +1,682 @@
+package runner_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"ramet/internal/fault"
+	"ramet/internal/run"
+	"ramet/internal/run/ndjson"
+	"ramet/internal/run/recipe"
+	"ramet/internal/rundir"
+	"ramet/internal/runner"
+	"ramet/internal/seal"
+)
+
+// logs opens real logs in files.
+type logs struct{}
+
+func (logs) Open(ctx context.Context, _ rundir.Kind, dir, _ string, _ rundir.Position) (run.Log, error) {
+	return ndjson.Open(ctx, filepath.Join(dir, "events.ndjson"))
+}
+
+func (logs) OpenWriter(ctx context.Context, _ rundir.Kind, dir, _ string, _ rundir.Position) (run.Writer, string, error) {
+	w, err := ndjson.OpenWriter(ctx, filepath.Join(dir, "events.ndjson"))
+	return w, "", err
+}
+
+// site is a run with everything real but its workers.
+type site struct {
+	t      *testing.T
+	store  *rundir.Store
+	recipe *recipe.Recipe
+	params map[string]string
+	staff  func(ctx context.Context, it runner.Item, d runner.Desk) (runner.Result, error)
+	gate   func(ctx context.Context, g recipe.Gate, s runner.Site) ([]runner.Issue, error)
+	wishes run.Wishes
+	// crash ends everything after that many appended events; 0: never.
+	crash int
+	seen  func(runner.Record)
+
+	mu    sync.Mutex
+	items []string // that were done, in order
+}
+
+const runID = "r1"
+
+func newSite(t *testing.T, text string) *site {
+	t.Helper()
+	r, err := recipe.Parse([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &site{t: t, recipe: r, gate: func(context.Context, recipe.Gate, runner.Site) ([]runner.Issue, error) { return nil, nil }}
+	if s.params, err = r.Bind(nil); err != nil {
+		t.Fatal(err)
+	}
+	s.staff = s.echo
+	s.again(t)
+	return s
+}
+
+// again gives the site an empty folder of runs.
+func (s *site) again(t *testing.T) {
+	t.Helper()
+	key, err := seal.LoadKey(filepath.Join(t.TempDir(), "key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.store = &rundir.Store{Root: filepath.Join(t.TempDir(), "runs"), Logs: logs{}, Key: func() (*seal.Key, error) { return key, nil }, Now: time.Now}
+	x, err := s.store.Begin(t.Context(), runID, rundir.NDJSON, []byte("{}\n"), map[string]any{"run_id": runID, "config_sha256": strings.Repeat("0", 64)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := x.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// echo makes every output of what the item is.
+func (s *site) echo(_ context.Context, it runner.Item, d runner.Desk) (runner.Result, error) {
+	var res runner.Result
+	for _, o := range it.Task.Outputs {
+		text := it.Worker + " " + it.Scope + " " + it.Task.Prompt + "\n"
+		for _, in := range it.Inputs {
+			text += in.Path + " " + in.SHA256 + "\n"
+		}
+		res.Files = append(res.Files, runner.Blob{Path: o.Path, Data: []byte(text)})
+	}
+	return res, nil
+}
+
+// Do is the staff of the site.
+func (s *site) Do(ctx context.Context, it runner.Item, d runner.Desk) (runner.Result, error) {
+	s.mu.Lock()
+	s.items = append(s.items, it.ID)
+	s.mu.Unlock()
+	return s.staff(ctx, it, d)
+}
+
+func (s *site) Inspect(ctx context.Context, g recipe.Gate, at runner.Site) ([]runner.Issue, error) {
+	return s.gate(ctx, g, at)
+}
+
+func (s *site) did() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := s.items
+	s.items = nil
+	return out
+}
+
+var errCrash = errors.New("the machine died")
+
+// log is the log of an open session that dies when it is told to.
+type log struct {
+	*rundir.Session
+	left *int // appends until the crash; nil: never
+	dead bool
+}
+
+func (l *log) Append(ctx context.Context, records ...runner.Record) error {
+	if l.dead {
+		return errCrash
+	}
+	requests := make([]rundir.Request, len(records))
+	for i, e := range records {
+		requests[i] = rundir.Request{Type: e.Type, Payload: e.Payload, SpanID: e.Span, ParentSpan: e.Parent}
+	}
+	if l.left != nil {
+		if *l.left < len(records) {
+			// Of a batch only the first are on the disk, as after a torn write.
+			requests, l.dead = requests[:*l.left], true
+			if len(requests) == 0 {
+				return errCrash
+			}
+		}
+		*l.left -= len(requests)
+	}
+	_, err := l.Session.Append(ctx, requests...)
+	if l.dead {
+		return errors.Join(err, errCrash)
+	}
+	return err
+}
+
+func (l *log) Events(ctx context.Context) iter.Seq2[run.Entry, error] {
+	return l.Session.Events(ctx, 0)
+}
+
+// folder is the real folder.
+type folder struct{ *rundir.Files }
+
+func (f folder) Stage(path string, data []byte) (runner.Staged, error) {
+	return f.Files.Stage(path, data)
+}
+
+// queue is the smallest queue: a goroutine for each job, so many at a time.
+type queue struct {
+	jobs chan runner.Job
+}
+
+func (q *queue) Enqueue(ctx context.Context, j runner.Job) error {
+	select {
+	case q.jobs <- j:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+func (q *queue) Cancel(context.Context, string) error               { return nil }
+func (q *queue) Resume(context.Context, string) error               { return nil }
+func (q *queue) Takeover(context.Context, string) ([]string, error) { return nil, nil }
+
+// execute carries the run on until it ends or crashes.
+func (s *site) execute(ctx context.Context) error {
+	s.t.Helper()
+	x, err := s.store.OpenSession(ctx, runID, rundir.NDJSON)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer x.Close()
+	files, err := s.store.OpenFiles(runID)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer files.Close()
+	plan, err := run.PlanResume(x.Now(), s.store.Disk(runID), s.wishes)
+	if err != nil {
+		return err
+	}
+	q := &queue{make(chan runner.Job, 4096)}
+	l := &log{Session: x}
+	if s.crash > 0 {
+		n := s.crash
+		l.left = &n
+	}
+	r, err := runner.New(ctx, runner.Options{RunID: runID, Recipe: s.recipe, Params: s.params, Log: l, Folder: folder{files}, Near: q,
+		Gates: s, Site: runner.Site{Dir: s.store.Dir(runID), Params: s.params}, Form: form, Watch: s.seen})
+	if err != nil {
+		return err
+	}
+	return r.Execute(ctx, plan, func(ctx context.Context) error {
+		var work sync.WaitGroup
+		for range 4 {
+			work.Go(func() {
+				for {
+					select {
+					case <-ctx.Done():
+						return
+					case j := <-q.jobs:
+						runner.Serve(ctx, j, "here", r, s)
+					}
+				}
+			})
+		}
+		work.Wait()
+		return nil
+	})
+}
+
+func form(name string, data []byte) error {
+	s, ok := recipe.Form(name)
+	if !ok {
+		return fmt.Errorf("no form %s", name)
+	}
+	return s.Check(data)
+}
+
+// artifacts are all files that the run made.
+func (s *site) artifacts() map[string]string {
+	s.t.Helper()
+	out := map[string]string{}
+	for _, folder := range []string{"artifacts", "drafts"} {
+		err := filepath.WalkDir(filepath.Join(s.store.Dir(runID), folder), func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() || strings.HasPrefix(d.Name(), ".staged-") {
+				return nil
+			}
+			data, err := os.ReadFile(path)
+			rel, _ := filepath.Rel(s.store.Dir(runID), path)
+			out[rel] = string(data)
+			return err
+		})
+		if err != nil {
+			s.t.Fatal(err)
+		}
+	}
+	return out
+}
+
+// now is the state of the run, read from the disk and verified.
+func (s *site) now() run.Snapshot {
+	s.t.Helper()
+	r, err := s.store.Open(s.t.Context(), runID, rundir.NDJSON)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer r.Close()
+	n, err := r.Replay(s.t.Context())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if _, err := r.Verify(s.t.Context()); err != nil {
+		s.t.Fatal(err)
+	}
+	return n
+}
+
+const small = `
+name: small
+description: for tests
+sections:
+  one: {title: One}
+  two: {title: Two}
+states:
+  INGESTED: [list]
+  DRAFTING: [draft]
+  LINKING: [join]
+  PR_OPENED: [tell]
+workers:
+  list:
+    prompt: say what there is
+    outputs: [{path: artifacts/list.txt, answer: true}]
+  draft:
+    each: sections
+    prompt: 'write {{section.Title}}{{if failure}} (before: {{failure}}){{end}}'
+    inputs: [artifacts/list.txt]
+    outputs: [{path: 'drafts/{scope}/page.md', answer: true}]
+  join:
+    prompt: put it together
+    inputs: [drafts/**]
+    outputs: [{path: artifacts/all.md, answer: true}]
+  tell:
+    command: tell
+    effect: external
+    key: 'tell-{scope}'
+    lookup: look
+    inputs: [artifacts/all.md]
+    outputs: [{path: artifacts/told.txt, answer: true}]
+gates:
+  look: {uses: markdown}
+`
+
+func TestARunGoesThroughAllItsStates(t *testing.T) {
+	s := newSite(t, small)
+	if err := s.execute(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	n := s.now()
+	if n.RunState != run.Done || len(n.WorkItems) != 5 {
+		t.Fatalf("%s %+v", n.RunState, n.WorkItems)
+	}
+	for _, w := range n.WorkItems {
+		if w.Status != run.Completed || len(w.Outputs) != 1 || w.Outputs[0].SHA256 == nil {
+			t.Errorf("%+v", w)
+		}
+	}
+	if !maps.Equal(n.SectionStates, map[string]run.SectionState{"one": run.Validated, "two": run.Validated}) {
+		t.Error(n.SectionStates)
+	}
+	if len(n.Artifacts) != 5 || len(s.artifacts()) != 5 {
+		t.Error(n.Artifacts)
+	}
+	// What is over does not go on.
+	if err := s.execute(t.Context()); !fault.Is(err, fault.IllegalTransition) {
+		t.Error(err)
+	}
+}
+
+// world is what external effects happen in: it survives every crash, and counts.
+type world struct {
+	mu   sync.Mutex
+	told map[string]int
+}
+
+// staff does items like echo; external ones look first, act, and can die in between.
+func (w *world) staff(s *site) func(context.Context, runner.Item, runner.Desk) (runner.Result, error) {
+	return func(ctx context.Context, it runner.Item, d runner.Desk) (runner.Result, error) {
+		if it.Task.External {
+			w.mu.Lock()
+			if it.Task.Lookup == "" || w.told[it.Task.Key] == 0 {
+				w.told[it.Task.Key]++
+			}
+			w.mu.Unlock()
+		}
+		return s.echo(ctx, it, d)
+	}
+}
+
+func TestKilledAfterEveryEventAndResumed(t *testing.T) {
+	s := newSite(t, small)
+	w := &world{told: map[string]int{}}
+	s.staff = w.staff(s)
+	if err := s.execute(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	want, events := s.artifacts(), int(s.now().EventCount)
+	for n := 1; n < events-1; n++ { // the first was there before
+		w.told = map[string]int{}
+		s.again(t)
+		s.did()
+		s.crash = n
+		if err := s.execute(t.Context()); !errors.Is(err, errCrash) {
+			t.Fatalf("after %d events: %v", n, err)
+		}
+		finished := completed(s.now())
+		s.did()
+		s.crash = 0
+		if err := s.execute(t.Context()); err != nil {
+			t.Fatalf("resumed after %d events: %v", n, err)
+		}
+		for _, id := range s.did() {
+			if finished[unitOf(id)] {
+				t.Errorf("after %d events: %s was done again", n, id)
+			}
+		}
+		if got := s.artifacts(); !maps.Equal(got, want) {
+			t.Fatalf("after %d events: %v, not %v", n, slices.Sorted(maps.Keys(got)), slices.Sorted(maps.Keys(want)))
+		}
+		if w.told["tell-all"] != 1 {
+			t.Errorf("after %d events: told %d times", n, w.told["tell-all"])
+		}
+	}
+}
+
+func completed(n run.Snapshot) map[string]bool {
+	out := map[string]bool{}
+	for _, w := range n.WorkItems {
+		if w.Status == run.Completed {
+			out[unitOf(w.WorkItemID)] = true
+		}
+	}
+	return out
+}
+
+func unitOf(id string) string {
+	p := strings.SplitN(id, ":", 4)
+	return p[1] + ":" + p[3]
+}
+
+func TestAnEffectThatCannotBeLookedUpIsListedAndNotRepeated(t *testing.T) {
+	s := newSite(t, strings.Replace(small, "    lookup: look\n", "", 1))
+	w := &world{told: map[string]int{}}
+	s.staff = func(ctx context.Context, it runner.Item, d runner.Desk) (runner.Result, error) {
+		res, err := w.staff(s)(ctx, it, d)
+		if it.Task.External {
+			err = fault.New(fault.UnknownOutcome, "the line was cut")
+		}
+		return res, err
+	}
+	if err := s.execute(t.Context()); !fault.Is(err, fault.UnknownOutcome) {
+		t.Fatal(err)
+	}
+	// Resumed without a word about it, nothing happens.
+	if err := s.execute(t.Context()); !fault.Is(err, fault.UnknownOutcome) || w.told["tell-all"] != 1 {
+		t.Fatal(err, w.told)
+	}
+	s.staff = w.staff(s)
+	s.wishes.Redo = []string{run.ItemID(runID, "tell", 1, "all")}
+	if err := s.execute(t.Context()); err != nil || w.told["tell-all"] != 2 {
+		t.Fatal(err, w.told)
+	}
+}
+
+func TestWhatFailsIsTriedAgainWithTheReason(t *testing.T) {
+	s := newSite(t, small)
+	var prompts []string
+	s.staff = func(ctx context.Context, it runner.Item, d runner.Desk) (runner.Result, error) {
+		if it.Worker == "draft" && it.Scope == "one" {
+			prompts = append(prompts, it.Task.Prompt)
+			if it.Attempt == 1 {
+				return runner.Result{}, nil // nothing was made
+			}
+		}
+		return s.echo(ctx, it, d)
+	}
+	if err := s.execute(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"write One", "write One (before: it did not make drafts/one/page.md)"}
+	if !slices.Equal(prompts, want) {
+		t.Errorf("%q", prompts)
+	}
+}
+
+func TestAnItemThatFailsForGoodEndsTheRunAndCanBeReopened(t *testing.T) {
+	s := newSite(t, small)
+	broken := true
+	s.staff = func(ctx context.Context, it runner.Item, d runner.Desk) (runner.Result, error) {
+		if broken && it.Worker == "draft" && it.Scope == "two" {
+			return runner.Result{}, fault.New(fault.Denied, "not allowed")
+		}
+		return s.echo(ctx, it, d)
+	}
+	if err := s.execute(t.Context()); !fault.Is(err, fault.Denied) {
+		t.Fatal(err)
+	}
+	n := s.now()
+	if n.RunState != run.Failed || n.SectionStates["two"] != run.Blocked || n.SectionStates["one"] != run.Drafted {
+		t.Fatal(n.RunState, n.SectionStates)
+	}
+	if err := s.execute(t.Context()); !fault.Is(err, fault.IllegalTransition) {
+		t.Fatal(err)
+	}
+	broken, s.wishes.FromFailed = false, true
+	s.did()
+	if err := s.execute(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if did := s.did(); slices.Contains(did, run.ItemID(runID, "draft", 1, "one")) || !slices.Contains(did, run.ItemID(runID, "draft", 2, "two")) {
+		t.Error(did)
+	}
+}
+
+func TestForceDoesEverythingAgain(t *testing.T) {
+	s := newSite(t, small)
+	s.staff = func(ctx context.Context, it runner.Item, d runner.Desk) (runner.Result, error) {
+		if it.Worker == "join" {
+			return runner.Result{}, fault.New(fault.ProviderAuth, "no key") // not the run's fault: it can go on
+		}
+		return s.echo(ctx, it, d)
+	}
+	if err := s.execute(t.Context()); !fault.Is(err, fault.ProviderAuth) || s.now().RunState != run.Linking {
+		t.Fatal(err, s.now().RunState)
+	}
+	s.staff, s.wishes.Force = s.echo, true
+	s.did()
+	if err := s.execute(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if did := s.did(); len(did) != 5 {
+		t.Error(did)
+	}
+}
+
+func TestWorkWhoseFilesChangedIsDoneAgain(t *testing.T) {
+	s := newSite(t, small)
+	s.crash = 30
+	if err := s.execute(t.Context()); !errors.Is(err, errCrash) {
+		t.Fatal(err)
+	}
+	s.crash = 0
+	if err := os.WriteFile(filepath.Join(s.store.Dir(runID), "artifacts/list.txt"), []byte("other"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	s.did()
+	if err := s.execute(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	did := s.did()
+	if !slices.Contains(did, run.ItemID(runID, "list", 2, "all")) {
+		t.Error(did)
+	}
+	// The same bytes came out, so nothing that depends on them was done again.
+	if slices.Contains(did, run.ItemID(runID, "draft", 2, "one")) {
+		t.Error(did)
+	}
+}
+
+const mended = small + `
+  second: {uses: links}
+`
+
+func withFix(text string) string {
+	text = strings.Replace(text, "  PR_OPENED: [tell]\n", "  FIXING: [fix, join]\n  PR_OPENED: [tell]\n", 1)
+	return strings.Replace(text, "  tell:\n", `  fix:
+    each: issue
+    prompt: 'mend {{issue.Message}}'
+    inputs: [drafts/**]
+    outputs: [{path: 'drafts/fixes/{scope}.patch', answer: true}]
+  tell:
+`, 1)
+}
+
+func TestIssuesAreMendedOneAtATime(t *testing.T) {
+	s := newSite(t, withFix(mended))
+	var fixed []string
+	s.staff = func(ctx context.Context, it runner.Item, d runner.Desk) (runner.Result, error) {
+		if it.Worker == "fix" {
+			fixed = append(fixed, it.Task.Prompt)
+		}
+		return s.echo(ctx, it, d)
+	}
+	s.gate = func(_ context.Context, g recipe.Gate, _ runner.Site) ([]runner.Issue, error) {
+		all := []runner.Issue{{Severity: runner.Warn, Code: "W", Message: "only a warning"}}
+		for _, m := range []string{"a", "b"} {
+			if g.Name == "look" && !slices.Contains(fixed, "mend "+m) {
+				all = append(all, runner.Issue{Severity: runner.Error, Code: "E", Message: m, Files: []string{"x.md"}})
+			}
+		}
+		if g.Name == "second" && !slices.Contains(fixed, "mend c") {
+			all = append(all, runner.Issue{Severity: runner.Blocker, Code: "B", Message: "c", Files: []string{"x.md"}})
+		}
+		return all, nil
+	}
+	if err := s.execute(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"mend c", "mend a", "mend b"}; !slices.Equal(fixed, want) {
+		t.Error(fixed)
+	}
+	n := s.now()
+	open := 0
+	for _, i := range n.Issues {
+		if i.Status != run.IssueDone {
+			open++
+		}
+	}
+	if open != 2 || len(n.Issues) != 5 { // the warnings stay
+		t.Errorf("%d of %d open", open, len(n.Issues))
+	}
+}
+
+func TestNoProgressEndsTheRunAlsoOverCrashes(t *testing.T) {
+	s := newSite(t, withFix(small))
+	s.gate = func(context.Context, recipe.Gate, runner.Site) ([]runner.Issue, error) {
+		return []runner.Issue{{Severity: runner.Error, Code: "E", Message: "stays", Files: []string{"x.md"}}}, nil
+	}
+	fixes := func() (count int) {
+		for _, id := range s.did() {
+			if strings.Contains(id, ":fix:") {
+				count++
+			}
+		}
+		return count
+	}
+	if err := s.execute(t.Context()); !fault.Is(err, fault.NoProgress) || fixes() != 3 || s.now().RunState != run.Failed {
+		t.Fatal(err, s.now().RunState)
+	}
+	events := int(s.now().EventCount)
+	for n := events - 40; n < events; n += 7 {
+		s.again(t)
+		s.did()
+		s.crash = n
+		s.execute(t.Context())
+		s.crash = 0
+		if err := s.execute(t.Context()); !fault.Is(err, fault.NoProgress) {
+			t.Fatalf("after %d events: %v", n, err)
+		}
+		if got := fixes(); got > 4 { // three, and one that was interrupted
+			t.Errorf("after %d events: mended %d times", n, got)
+		}
+	}
+	// Reopened, it is tried again.
+	s.wishes.FromFailed = true
+	if err := s.execute(t.Context()); !fault.Is(err, fault.NoProgress) || fixes() != 3 {
+		t.Error(err)
+	}
+}
+
+func TestAGateThatHangsIsABlocker(t *testing.T) {
+	s := newSite(t, strings.Replace(small, "{uses: markdown}", "{uses: markdown, timeout: 10ms}", 1))
+	s.gate = func(ctx context.Context, _ recipe.Gate, _ runner.Site) ([]runner.Issue, error) {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	err := s.execute(t.Context())
+	n := s.now()
+	if !fault.Is(err, fault.GateFailed) || n.RunState != run.Failed || len(n.Issues) != 1 || *n.Issues[0].ErrorCode != "GATE_TIMEOUT" || n.Issues[0].Severity != "blocker" {
+		t.Fatal(err, n.RunState, n.Issues)
+	}
+}
+
+func TestABudgetThatIsUsedUpStopsTheRunAndMoreLetsItGoOn(t *testing.T) {
+	s := newSite(t, small+"limits: {calls: 2, parallel: 1}\n")
+	s.staff = func(ctx context.Context, it runner.Item, d runner.Desk) (runner.Result, error) {
+		call := it.Worker + "." + it.Scope + ".1"
+		payload, _ := json.Marshal(map[string]any{"call_id": call, "model": "m", "provider_base_url": "", "prompt_hash": "x", "temperature": 1, "max_tokens": 1})
+		if err := d.Report(ctx, it.ID, runner.Report{ID: it.ID + call, Type: run.LLMCallStarted, Payload: payload}); err != nil {
+			return runner.Result{}, err
+		}
+		return s.echo(ctx, it, d)
+	}
+	if err := s.execute(t.Context()); !fault.Is(err, fault.BudgetExceeded) {
+		t.Fatal(err)
+	}
+	if n := s.now(); n.RunState.Terminal() {
+		t.Fatal(n.RunState)
+	}
+	// With the same budget nothing more is sent.
+	if err := s.execute(t.Context()); !fault.Is(err, fault.BudgetExceeded) {
+		t.Fatal(err)
+	}
+	s.recipe.Limits.Calls = 100
+	if err := s.execute(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestInterruptedItStaysResumable(t *testing.T) {
+	s := newSite(t, small)
+	ctx, cancel := context.WithCancel(t.Context())
+	s.staff = func(ctx context.Context, it runner.Item, d runner.Desk) (runner.Result, error) {
+		if it.Worker == "draft" {
+			cancel()
+			<-ctx.Done()
+			return runner.Result{}, ctx.Err()
+		}
+		return s.echo(ctx, it, d)
+	}
+	if err := s.execute(ctx); !fault.Is(err, fault.Interrupted) {
+		t.Fatal(err)
+	}
+	if n := s.now(); n.RunState != run.Drafting {
+		t.Fatal(n.RunState)
+	}
+	s.staff = s.echo
+	if err := s.execute(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}

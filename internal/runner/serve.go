@@ -1,0 +1,78 @@
+package runner
+
+import (
+	"context"
+	"net/url"
+	"runtime/debug"
+	"time"
+
+	"ramet/internal/fault"
+)
+
+// lastWords is how long a worker that was stopped may take to say so.
+const lastWords = 5 * time.Second
+
+// Serve does one job: it claims the item, has it done, and delivers. An item that is not
+// current any more is no error: nothing is left to do.
+func Serve(ctx context.Context, j Job, host string, d Desk, s Staff) error {
+	it, err := d.Claim(ctx, j.ID, host)
+	if fault.Is(err, fault.Fenced) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	result, err := do(ctx, it, d, s)
+	if fault.Is(err, fault.Fenced) {
+		return nil
+	}
+	say, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
+	if ctx.Err() == nil {
+		cancel()
+		say, cancel = context.WithCancel(ctx)
+	}
+	defer cancel()
+	err = d.Deliver(say, it.ID, result, failure(ctx, it, err))
+	if fault.Is(err, fault.Fenced) {
+		return nil
+	}
+	return err
+}
+
+// do keeps the host alive when an item breaks.
+func do(ctx context.Context, it Item, d Desk, s Staff) (res Result, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fault.New(fault.Failed, "work item %s broke: %v\n%s", it.ID, p, debug.Stack())
+		}
+	}()
+	if it.Task.Timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, it.Task.Timeout,
+			fault.New(fault.TimedOut, "it took longer than %s", it.Task.Timeout))
+		defer cancel()
+	}
+	return s.Do(ctx, it, d)
+}
+
+// failure is how an error is told.
+func failure(ctx context.Context, it Item, err error) *Failure {
+	if err == nil {
+		return nil
+	}
+	f := &Failure{Code: string(fault.CodeOf(err)), Message: message(err), Retryable: Retryable(err)}
+	switch {
+	case fault.Is(err, fault.UnknownOutcome):
+		f.Unknown, f.Retryable = true, false
+	case ctx.Err() != nil && it.Task.External:
+		f.Code, f.Unknown, f.Retryable = string(fault.UnknownOutcome), true, false
+	case ctx.Err() != nil:
+		f.Code, f.Retryable = string(fault.Interrupted), true
+	}
+	return f
+}
+
+func isURL(s string) bool {
+	u, err := url.Parse(s)
+	return err == nil && u.Scheme != "" && u.Host != ""
+}

@@ -1,0 +1,141 @@
+package runner
+
+import (
+	"context"
+	"encoding/json"
+
+	"ramet/internal/fault"
+	"ramet/internal/run"
+)
+
+// settle records how an attempt ended, and queues the next one where that is right. The
+// caller holds mu.
+func (r *Run) settle(ctx context.Context, e *effort, res *Result, f *Failure) error {
+	w, _ := r.worker(e.worker)
+	var records []Record
+	again := false
+	if f == nil {
+		records = r.finishing(e, *res)
+	} else {
+		records, again = r.afterFailure(e, *f)
+	}
+	done := *e
+	if again {
+		in, err := r.inputs(w, e.scope)
+		if err != nil {
+			in = e.inputs
+		}
+		records = append(records, r.queue(e, w, in))
+	}
+	if err := r.append(ctx, records...); err != nil {
+		*e = done
+		return err
+	}
+	r.outstanding = max(0, r.outstanding-1)
+	if !again && e.wanted {
+		e.wanted = false
+		r.unsettled--
+		if f != nil {
+			r.failures = append(r.failures, failed{e.id, *f})
+		}
+	}
+	if f == nil {
+		e.code, e.failure = "", ""
+	}
+	if r.unsettled == 0 {
+		r.settled()
+	}
+	return r.feed(ctx)
+}
+
+// afterFailure are the events of a failure, and whether the item is tried again.
+func (r *Run) afterFailure(e *effort, f Failure) ([]Record, bool) {
+	w, _ := r.worker(e.worker)
+	if f.Unknown && w.External && (w.Lookup != "" || w.Uses != "") {
+		f.Retryable, f.Code = true, string(fault.Interrupted) // the next attempt looks first
+	}
+	records := []Record{r.failing(e, f)}
+	if f.Code != string(fault.Interrupted) {
+		e.tries++
+		if w.Each.Issue {
+			r.fixed[e.scope]++
+		}
+	}
+	limit := r.limits.Attempts
+	if w.Attempts > 0 {
+		limit = w.Attempts
+	}
+	return records, f.Retryable && e.tries < limit && r.stopped == nil
+}
+
+// failing is the event of a failure; the effort remembers it.
+func (r *Run) failing(e *effort, f Failure) Record {
+	e.status, e.code, e.failure, e.retry = run.ItemFailed, f.Code, f.Message, f.Retryable
+	return event(run.WorkItemFailed, struct {
+		ID        string        `json:"work_item_id"`
+		Error     run.ItemError `json:"error"`
+		Retryable bool          `json:"retryable"`
+	}{e.id, run.ItemError{Code: f.Code, Message: f.Message}, f.Retryable}).about(e.id)
+}
+
+// finishing are the events of an item that gave back what it promised.
+func (r *Run) finishing(e *effort, res Result) []Record {
+	w, _ := r.worker(e.worker)
+	var records []Record
+	if len(res.Clones) > 0 {
+		records = append(records, event(run.InputsCloned, map[string]any{"inputs": res.Clones}))
+	}
+	e.outputs = nil
+	for _, b := range res.Files {
+		sum := hashOf(b.Data)
+		form := "bytes"
+		for _, o := range w.Outputs {
+			if o.Schema != "" && r.expand(o.Path, e.scope) == b.Path {
+				form = o.Schema
+			}
+		}
+		records = append(records, Record{Type: run.ArtifactWritten, Payload: object("name", b.Path, "path", b.Path, "sha256", sum,
+			"schema_id", form, "writer_worker", e.worker)}.about(e.id))
+		e.outputs = append(e.outputs, run.File{Path: b.Path, SHA256: &sum})
+	}
+	type file struct {
+		Path   string `json:"path"`
+		SHA256 string `json:"sha256"`
+	}
+	outputs := []file{}
+	for _, o := range e.outputs {
+		outputs = append(outputs, file{o.Path, *o.SHA256})
+	}
+	records = append(records, event(run.WorkItemFinished, map[string]any{"work_item_id": e.id, "outputs": outputs}).about(e.id))
+	e.status = run.Completed
+	if w.Each.Issue {
+		r.fixed[e.scope]++
+	}
+	if w.Each.Sections && r.state == run.Drafting {
+		records = append(records, r.section(e.scope, run.Drafted)...)
+	}
+	if w.Uses != "" {
+		records = append(records, r.found(e.worker, res.Issues)...)
+	}
+	if res.PR != "" {
+		records = append(records, r.pullRequest(res.PR))
+	}
+	return records
+}
+
+func (r *Run) pullRequest(where string) Record {
+	kind := "bundle"
+	if isURL(where) {
+		kind = "url"
+	}
+	return Record{Type: run.PullRequestOpened, Payload: object(kind, where)}
+}
+
+// callID is the call that a report is about.
+func callID(payload []byte) string {
+	var p struct {
+		CallID string `json:"call_id"`
+	}
+	json.Unmarshal(payload, &p) // the log checks its form
+	return p.CallID
+}
