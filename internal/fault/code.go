@@ -15,6 +15,7 @@ const (
 	NoProgress     Code = "NO_PROGRESS"
 	OutputInvalid  Code = "OUTPUT_INVALID"
 	ForgeRefused   Code = "FORGE_REFUSED"
+	Killed         Code = "KILLED"
 
 	Usage         Code = "USAGE"
 	InvalidID     Code = "INVALID_ID"
@@ -37,6 +38,7 @@ const (
 	Conflict          Code = "CONFLICT"
 	IllegalTransition Code = "ILLEGAL_TRANSITION"
 	UnknownOutcome    Code = "UNKNOWN_OUTCOME"
+	IDReused          Code = "ID_REUSED"
 
 	InvalidStateTransition Code = "INVALID_STATE_TRANSITION"
 
@@ -84,6 +86,7 @@ var table = []Row{
 	{NoProgress, 1, "an issue of a run stayed after all its attempts"},
 	{OutputInvalid, 1, "a work item did not make what it promised, or not in its form"},
 	{ForgeRefused, 1, "the forge did not take the branch or the pull request"},
+	{Killed, 1, "the agent that did a work item was killed"},
 	{Usage, 2, "unknown command or flag, or a missing or superfluous argument"},
 	{InvalidID, 2, "an id or prefix that cannot name anything"},
 	{InvalidName, 2, "an agent name that breaks the naming rule"},
@@ -103,6 +106,7 @@ var table = []Row{
 	{Conflict, 4, "the request contradicts what is stored"},
 	{IllegalTransition, 4, "the state does not allow this step"},
 	{UnknownOutcome, 4, "whether an external effect of a run happened is not known; --redo decides"},
+	{IDReused, 4, "the same id with another body"},
 	{InvalidStateTransition, 4, "a run or section does not go that way"},
 	{EventChainBroken, 5, "a run's event log was changed or cut"},
 	{HistoryDamaged, 5, "an agent's history was changed or cut"},

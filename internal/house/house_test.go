@@ -30,13 +30,14 @@ var rooms = []struct{ name, packages, mayImport string }{
 	{"engine", "tool loop permit proc tool/process runner", "words domain registry engine models"},
 	{"models", "llm/wire llm/anthropic llm/responses llm/chat llm/gemini llm/script llm/retry llm/record llm/dial llm/offline llm/llmtest", "words models"},
 	{"shared", "durable database seal secret credential config printer workspace rundir worktree git forge pgtest mounttest ledger/file", "words domain registry shared"},
-	{"queues", "runner/dbosqueue runner/post runner/memory", "words domain engine shared queues"},
+	{"queues", "runner/dbosqueue runner/post", "words domain engine shared queues"},
 	{"crew", "runner/crew runner/builtin", "words domain registry engine shared tools crew"},
 	{"tools", "tool/local sandbox", "words domain registry engine shared tools"},
 	{"store", "store", "words domain registry shared store"},
 	{"logs", "run/ndjson run/sqllog run/logtest", "words domain shared"},
-	{"edges", "cli demo tui httpapi web control", "words domain registry engine shared store edges"},
-	{"composition", "app", "words domain registry engine models tools shared store logs queues crew edges composition"},
+	{"records", "telemetry/store telemetry/outbox telemetry/otlp", "words domain shared records"},
+	{"edges", "cli demo tui httpapi web control", "words domain registry engine shared store records edges"},
+	{"composition", "app", "words domain registry engine models tools shared store logs records queues crew edges composition"},
 	{"house", "house bench", ""},
 }
 

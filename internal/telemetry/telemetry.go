@@ -1,0 +1,170 @@
+// Package telemetry is the record of what ran: one telemetry run for each launch, node,
+// worker, gate and model call, in a tree below its launch.
+//
+// A record is created once and changed by patches. Its event_id is the key: the same body
+// sent again is the same record, another body under the same id is ID_REUSED. Ids are made
+// of what they stand for (see EventID), so that a re-send after a crash is the same.
+//
+// What follows from an event log is made by package telemetry/follow; it is delivered by
+// telemetry/outbox and kept by telemetry/store.
+package telemetry
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+)
+
+// JobType says what kind of thing ran.
+type JobType string
+
+// The job types.
+const (
+	Launch       JobType = "launch"
+	Node         JobType = "orchestrator_node"
+	Worker       JobType = "worker"
+	Gate         JobType = "gate"
+	LLMCall      JobType = "llm_call"
+	MCPToolCall  JobType = "mcp_tool_call"
+	CommitThings JobType = "commit_service"
+)
+
+// Status of a record. On input failed, completed, succeeded and canceled are understood.
+type Status string
+
+// The statuses.
+const (
+	Running   Status = "running"
+	Success   Status = "success"
+	Failure   Status = "failure"
+	Partial   Status = "partial"
+	Timeout   Status = "timeout"
+	Cancelled Status = "cancelled"
+)
+
+// Record is one telemetry run. Absent is nil; times are UTC.
+type Record struct {
+	EventID     string  `json:"event_id"` // UUID
+	RunID       string  `json:"run_id"`   // unique
+	ParentRunID string  `json:"parent_run_id,omitempty"`
+	AgentName   string  `json:"agent_name"`
+	JobType     JobType `json:"job_type"`
+	Status      Status  `json:"status"`
+
+	StartTime  time.Time  `json:"start_time"`
+	EndTime    *time.Time `json:"end_time,omitempty"`
+	CreatedAt  time.Time  `json:"created_at"` // by the service
+	UpdatedAt  time.Time  `json:"updated_at"` // by the service
+	DurationMS *int64     `json:"duration_ms,omitempty"`
+
+	Product         string `json:"product,omitempty"`
+	ItemsDiscovered int64  `json:"items_discovered"`
+	ItemsSucceeded  int64  `json:"items_succeeded"`
+	ItemsFailed     int64  `json:"items_failed"`
+	ItemsSkipped    int64  `json:"items_skipped"`
+
+	InputSummary  string `json:"input_summary,omitempty"`
+	OutputSummary string `json:"output_summary,omitempty"`
+	SourceRef     string `json:"source_ref,omitempty"`
+	TargetRef     string `json:"target_ref,omitempty"`
+	ErrorSummary  string `json:"error_summary,omitempty"`
+	ErrorDetails  string `json:"error_details,omitempty"`
+
+	GitRepo            string     `json:"git_repo,omitempty"`
+	GitBranch          string     `json:"git_branch,omitempty"`
+	GitCommitHash      string     `json:"git_commit_hash,omitempty"`
+	GitCommitSource    string     `json:"git_commit_source,omitempty"`
+	GitCommitAuthor    string     `json:"git_commit_author,omitempty"`
+	GitCommitTimestamp *time.Time `json:"git_commit_timestamp,omitempty"`
+	GitRunTag          string     `json:"git_run_tag,omitempty"`
+
+	Host        string `json:"host,omitempty"`
+	Environment string `json:"environment,omitempty"`
+	TriggerType string `json:"trigger_type,omitempty"`
+
+	Metrics json.RawMessage `json:"metrics_json,omitempty"` // an object
+	Context json.RawMessage `json:"context_json,omitempty"` // an object
+}
+
+// Filter chooses records. Zero fields choose nothing away.
+type Filter struct {
+	AgentName, RunID, ParentRunID, TraceID string
+	Status                                 Status
+	JobType                                JobType
+	CreatedBefore, CreatedAfter            time.Time
+	StartFrom, StartTo                     time.Time
+	Limit                                  int    // 1 to 1000; 0: 100
+	Cursor                                 string // of the page before
+}
+
+// Sums of a subtree.
+type Sums struct {
+	Records      int64   `json:"records"`
+	Calls        int64   `json:"llm_calls"`
+	InputTokens  int64   `json:"input_tokens"`
+	OutputTokens int64   `json:"output_tokens"`
+	TotalTokens  int64   `json:"total_tokens"`
+	CostUSD      float64 `json:"api_cost_usd"`
+	DurationMS   int64   `json:"duration_ms"` // of the models' calls
+}
+
+// Branch is a record with everything below it.
+type Branch struct {
+	Record
+	Sums     Sums     `json:"sums"`
+	Children []Branch `json:"children"`
+}
+
+// Metadata is what there is to filter by.
+type Metadata struct {
+	AgentNames []string  `json:"agent_names"`
+	JobTypes   []JobType `json:"job_types"`
+	Statuses   []Status  `json:"statuses"`
+	Records    int64     `json:"records"`
+}
+
+// Outcome of a create.
+type Outcome string
+
+// The outcomes.
+const (
+	Created   Outcome = "created"
+	Duplicate Outcome = "duplicate" // the same body was created before
+)
+
+// Store keeps records. All methods are safe for concurrent use and return when it is
+// durable. Unknown ids are NOT_FOUND.
+type Store interface {
+	// Create keeps records, in order, and says of each what came of it; err is about all.
+	// body is what was sent, for the comparison with what was first created: another body
+	// under a known event_id, or a known run_id under another event_id, is ID_REUSED.
+	Create(ctx context.Context, news []New) ([]Result, error)
+	// Patch changes fields of a record; see ParsePatch.
+	Patch(ctx context.Context, eventID string, p Patch) (Record, error)
+	Get(ctx context.Context, eventID string) (Record, error)
+	// List gives a page, newest first, and the cursor of the next; empty: none.
+	List(ctx context.Context, f Filter) ([]Record, string, error)
+	// Tree gives a record with all below it, with sums.
+	Tree(ctx context.Context, eventID string) (Branch, error)
+	Metadata(ctx context.Context) (Metadata, error)
+	Close() error
+}
+
+// New is a record to be created, with the hash of the body that asked for it.
+type New struct {
+	Record
+	BodyHash string // SHA-256 of the canonical form
+}
+
+// Result is what came of one create.
+type Result struct {
+	Outcome Outcome
+	Record  Record // as it is now
+	Err     error  // a fault; then the rest is empty
+}
+
+// Patch is a change of known fields: those of a record but event_id, run_id, job_type,
+// created_at and updated_at.
+type Patch struct {
+	fields map[string]json.RawMessage
+}
