@@ -1,0 +1,3 @@
+package otlp
+
+import _ "go.opentelemetry.io/proto/otlp/collector/trace/v1"
