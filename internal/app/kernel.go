@@ -23,9 +23,11 @@ import (
 	"ramet/internal/llm/catalog"
 	"ramet/internal/llm/dial"
 	"ramet/internal/llm/retry"
+	"ramet/internal/loop"
 	"ramet/internal/permit"
 	"ramet/internal/proc"
 	"ramet/internal/registry"
+	"ramet/internal/runner/crew"
 	"ramet/internal/sandbox"
 	"ramet/internal/secret"
 	"ramet/internal/tool"
@@ -34,6 +36,11 @@ import (
 
 // kernel puts a kernel together: store, models, tools, permissions, socket.
 func kernel(ctx context.Context, r cli.KernelRequest) (*cli.Kernel, error) {
+	return kernelFor(ctx, r, nil)
+}
+
+// kernelFor is a kernel whose agents may work on items of runs.
+func kernelFor(ctx context.Context, r cli.KernelRequest, work *crew.Crew) (*cli.Kernel, error) {
 	rules, err := permit.ParseAll(r.Config.Allow)
 	if err != nil {
 		return nil, err
@@ -50,11 +57,15 @@ func kernel(ctx context.Context, r cli.KernelRequest) (*cli.Kernel, error) {
 	}
 	tools := tools{request: r, environment: environment(r), hidden: []string{r.Home, settings}}
 	place := control.At(r.Home, r.Place.DB)
+	model, box, guard := models.model, tools.box, loop.Guard(policy)
+	if work != nil {
+		model, box, guard = models.taped(work), tools.chosen(work), work.Guard(policy)
+	}
 	k, err := proc.Start(ctx, proc.Options{
 		Lease: shortened(shortLease),
 		Store: r.Workspace, Owner: server.Owner,
 		Book: r.Book, BookOwner: file.Self(), TaskTime: r.Timeout,
-		Model: models.model, Tools: tools.box, Guard: policy,
+		Model: model, Tools: box, Guard: guard,
 		System:   func(agent.Agent) ([]llm.Message, error) { return overlay(r) },
 		Worktree: worktrees{r}.make,
 		Gone:     place.Gone,
@@ -142,6 +153,17 @@ func (m *models) model(a agent.Agent, asked llm.Ref) (proc.Model, error) {
 	return opened, nil
 }
 
+// taped records the calls of agents that work on items of runs.
+func (m *models) taped(work *crew.Crew) func(agent.Agent, llm.Ref) (proc.Model, error) {
+	return func(a agent.Agent, asked llm.Ref) (proc.Model, error) {
+		opened, err := m.model(a, asked)
+		if err != nil {
+			return opened, err
+		}
+		return work.Model(a, opened)
+	}
+}
+
 // tools makes the tools of an agent, once: they remember what was read.
 type tools struct {
 	request     cli.KernelRequest
@@ -161,6 +183,18 @@ func (t *tools) box(a agent.Agent) (tool.Box, error) {
 	if box, ok := t.boxes[a.ID]; ok {
 		return box, nil
 	}
+	box, err := t.make(a)
+	if err != nil {
+		return nil, err
+	}
+	if t.boxes == nil {
+		t.boxes = map[id.Agent]tool.Box{}
+	}
+	t.boxes[a.ID] = box
+	return box, nil
+}
+
+func (t *tools) make(a agent.Agent) (tool.Box, error) {
 	root, err := t.root(a)
 	if err != nil {
 		return nil, err
@@ -169,11 +203,23 @@ func (t *tools) box(a agent.Agent) (tool.Box, error) {
 	if err != nil {
 		return nil, err
 	}
-	if t.boxes == nil {
-		t.boxes = map[id.Agent]tool.Box{}
+	return made.Tools(), nil
+}
+
+// chosen leaves agents that work on items of runs the tools that their tasks name. Theirs
+// are not kept: each agent has one turn.
+func (t *tools) chosen(work *crew.Crew) func(agent.Agent) (tool.Box, error) {
+	return func(a agent.Agent) (tool.Box, error) {
+		belongs, err := work.Belongs(a)
+		if err != nil {
+			return nil, err
+		}
+		if !belongs {
+			return t.box(a)
+		}
+		box, err := t.make(a)
+		return work.Tools(a, box), err
 	}
-	t.boxes[a.ID] = made.Tools()
-	return t.boxes[a.ID], nil
 }
 
 // root is the folder of an agent on this machine.

@@ -63,6 +63,10 @@ type Env struct {
 	Open func(context.Context, workspace.Place) (Workspace, error)
 	// Kernel starts a kernel.
 	Kernel func(context.Context, KernelRequest) (*Kernel, error)
+	// Carry carries out a run until it is over or has to stop; nil only when it is DONE.
+	Carry func(context.Context, RunRequest) error
+	// Work takes items of runs from a database until ctx ends.
+	Work func(context.Context, WorkRequest) error
 	// Screen is the terminal UI; nil where standard input or output is no terminal.
 	Screen func(context.Context, ScreenRequest) error
 	// Detach carries out the same command line again in the background, shows what it
@@ -188,7 +192,7 @@ The workspace is that of the project you stand in; --db, RAMET_DB and
 	add("history", s.appendCommand(), s.logCommand(), s.clearCommand(), s.compactCommand(), s.markCommand(), s.rewindCommand(), s.exportCommand())
 	add("mail", s.sendCommand(), s.mailCommand(), s.readCommand())
 	add("proof", s.verifyCommand(), s.checkpointCommand(), s.keyCommand(), s.redactCommand(), s.gcCommand(), s.backupCommand())
-	add("runs", s.runCommand(), s.schemaCommand())
+	add("runs", s.runCommand(), s.workerCommand(), s.schemaCommand())
 	add("ledger", s.trackCommand())
 	add("models", s.modelsCommand(), s.authCommand(), s.spendingCommand())
 	add("", s.configCommand(), s.trustCommand(), s.doctorCommand(), s.demoCommand(), s.versionCommand())

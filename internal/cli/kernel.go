@@ -45,32 +45,41 @@ type Kernel struct {
 
 // kernel starts a kernel for the workspace; the caller closes it.
 func (s *session) kernel(ctx context.Context, r KernelRequest) (*Kernel, error) {
-	var err error
-	if r.Workspace, err = s.open(ctx); err != nil {
-		return nil, err
-	}
-	if r.Place, err = s.place(); err != nil {
-		return nil, err
-	}
-	if r.Home, err = s.homeDir(); err != nil {
-		return nil, err
-	}
-	if r.Config, err = s.config(); err != nil {
-		return nil, err
-	}
-	if r.Keys, err = s.credentials(); err != nil {
-		return nil, err
-	}
-	if r.Trusted, err = config.Trusted(r.Home, r.Place.Project, acting); err != nil {
-		return nil, err
-	}
-	trees, err := s.garden(ctx)
+	r, err := s.kernelRequest(ctx, r)
 	if err != nil {
 		return nil, err
 	}
+	return s.Kernel(ctx, r)
+}
+
+// kernelRequest fills in what follows from the workspace.
+func (s *session) kernelRequest(ctx context.Context, r KernelRequest) (KernelRequest, error) {
+	var err error
+	if r.Workspace, err = s.open(ctx); err != nil {
+		return r, err
+	}
+	if r.Place, err = s.place(); err != nil {
+		return r, err
+	}
+	if r.Home, err = s.homeDir(); err != nil {
+		return r, err
+	}
+	if r.Config, err = s.config(); err != nil {
+		return r, err
+	}
+	if r.Keys, err = s.credentials(); err != nil {
+		return r, err
+	}
+	if r.Trusted, err = config.Trusted(r.Home, r.Place.Project, acting); err != nil {
+		return r, err
+	}
+	trees, err := s.garden(ctx)
+	if err != nil {
+		return r, err
+	}
 	r.Trees = trees.Keeper
 	r.Book = s.tasks(r.Place.Project)
-	return s.Kernel(ctx, r)
+	return r, nil
 }
 
 // meeting is where the kernels of the workspace are found.

@@ -24,16 +24,17 @@ func (s *session) runCommand() *cobra.Command {
 	f := &runFlags{}
 	c := &cobra.Command{
 		Use:   "run",
-		Short: "The event logs of orchestrated runs",
-		Long: `Keep an append-only, hash-chained log of what a job did; replay it, plan how to go
-on, and prove that nobody changed it. Any program, in any language, can use it as
-its own audit trail: init, append, verify.`,
+		Short: "Orchestrated runs and their event logs",
+		Long: `Carry out a recipe with agents as workers: start, resume, cancel. Everything that a
+run does is in an append-only, hash-chained log: follow it, replay it, and prove that
+nobody changed it. Any program, in any language, can use such a log as its own audit
+trail: init, append, verify.`,
 		Args: unknownCommand,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.PersistentFlags().StringVar(&f.dir, "runs-dir", "", "folder of the runs (default $RAMET_RUNS, else .ramet/runs of the project)")
 	c.PersistentFlags().StringVar(&f.log, "log", "", "where the log is: ndjson, sqlite or postgres://… (default: as the run was made; ndjson for a new one)")
-	c.AddCommand(s.runInit(f), s.runAppend(f), s.runEvents(f), s.runShow(f), s.runList(f), s.runReplay(f), s.runPlan(f),
+	c.AddCommand(s.runStart(f), s.runResume(f), s.runCancel(f), s.runRecipes(), s.runRecipe(), s.runInit(f), s.runAppend(f), s.runEvents(f), s.runShow(f), s.runList(f), s.runReplay(f), s.runPlan(f),
 		s.runVerify(f), s.runExport(f), s.runImport(f), s.runFork(f))
 	return c
 }

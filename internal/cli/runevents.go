@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"encoding/json"
 	"fmt"
 	"time"
 
@@ -23,7 +24,7 @@ continues come first. --json prints the lines of the log as they are.`,
 		Args: arguments(1, 1),
 		RunE: func(c *cobra.Command, args []string) error {
 			return s.withReader(c, f, args[0], func(_ *rundir.Store, r *rundir.Reader) error {
-				n := int64(0)
+				n, over := int64(0), false
 				tick := time.NewTicker(pollEvery)
 				defer tick.Stop()
 				for {
@@ -32,6 +33,7 @@ continues come first. --json prints the lines of the log as they are.`,
 							return err
 						}
 						n++
+						over = e.Type == run.RunStateChanged && ends(e.Payload) || over && e.Type != run.RunReopened
 						if kind != "" && string(e.Type) != kind {
 							continue
 						}
@@ -39,7 +41,7 @@ continues come first. --json prints the lines of the log as they are.`,
 							return err
 						}
 					}
-					if !follow {
+					if !follow || over {
 						return nil
 					}
 					select {
@@ -51,9 +53,17 @@ continues come first. --json prints the lines of the log as they are.`,
 			})
 		},
 	}
-	c.Flags().BoolVarP(&follow, "follow", "f", false, "go on as events are added")
+	c.Flags().BoolVarP(&follow, "follow", "f", false, "go on as events are added, until the run is over")
 	c.Flags().StringVar(&kind, "type", "", "only events of this type")
 	return c
+}
+
+// ends says whether a change of state is into one that ends a run.
+func ends(payload []byte) bool {
+	var p struct {
+		New run.State `json:"new_state"`
+	}
+	return json.Unmarshal(payload, &p) == nil && p.New.Terminal()
 }
 
 // eventLine is the datum of run events.

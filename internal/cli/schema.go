@@ -12,7 +12,7 @@ import (
 func (s *session) schemaCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:       "schema NAME",
-		Short:     "Print a published JSON Schema: event, snapshot, issue or run_config",
+		Short:     "Print a published JSON Schema: event, snapshot, issue, recipe or run_config",
 		Args:      arguments(1, 1),
 		ValidArgs: schema.Names(),
 		RunE: func(_ *cobra.Command, args []string) error {

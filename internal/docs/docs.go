@@ -105,6 +105,7 @@ type Page struct {
 	Brief   string   `json:"brief"`
 	Claims  []string `json:"claims"`            // ids that it may use
 	Related []string `json:"related,omitempty"` // paths of pages it should point to
+	Update  bool     `json:"update,omitempty"`  // it exists: what others wrote on it stays
 }
 
 // Assignment is artifacts/sections/<name>.json: a section with the claims themselves, as
@@ -113,6 +114,8 @@ type Assignment struct {
 	Project string           `json:"project"`
 	Section Section          `json:"section"`
 	Claims  map[string]Claim `json:"claims"` // by id, those of its pages
+	// Titles are those of the related pages, by path: they may be of other sections.
+	Titles map[string]string `json:"titles,omitempty"`
 }
 
 // Citations is artifacts/citations.json.

@@ -72,6 +72,9 @@ type Options struct {
 	Model func(a agent.Agent, asked llm.Ref) (Model, error)
 	// Tools are the tools that act on the machine, for an agent and its folder.
 	Tools func(a agent.Agent) (tool.Box, error)
+	// Offer chooses among all that an agent would have, the tools that act on agents
+	// included. nil: it has them all.
+	Offer func(a agent.Agent, all tool.Box) tool.Box
 	// System is what stands before the context.
 	System func(a agent.Agent) ([]llm.Message, error)
 	Guard  loop.Guard

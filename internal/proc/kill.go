@@ -130,6 +130,13 @@ func (p *process) exit(ctx context.Context, result string) error {
 	if _, err := k.Store.Kill(ctx, registry.Kill{Agent: p.id, By: p.id, Reason: "exited"}); err != nil {
 		return err
 	}
+	p.died()
+	return nil
+}
+
+// died says that the agent is dead by what its own turn did: nobody else ends that.
+func (p *process) died() {
+	k := p.kernel
 	k.mu.Lock()
 	if k.live[p.id] == p {
 		delete(k.live, p.id)
@@ -137,6 +144,31 @@ func (p *process) exit(ctx context.Context, result string) error {
 	}
 	k.mu.Unlock()
 	k.wake("")
+}
+
+// retire ends the agent at the end of its last turn, and everything below it. That takes
+// the place of giving back the lease.
+func (p *process) retire(ctx context.Context, reason string) error {
+	k := p.kernel
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
+	defer cancel()
+	done, err := k.Store.Kill(ctx, registry.Kill{Agent: p.id, Cascade: true, By: p.id, Reason: reason})
+	if err != nil {
+		return err
+	}
+	p.died()
+	var below []id.Agent
+	var rings []registry.Ring
+	for _, v := range done.Victims {
+		if v.ID != p.id {
+			below = append(below, v.ID)
+			rings = append(rings, registry.Ring{Agent: v.ID, What: registry.RingKilled})
+		}
+	}
+	if len(below) > 0 {
+		k.reap(ctx, p.id, below...)
+		k.Tell(ctx, rings...)
+	}
 	return nil
 }
 

@@ -55,6 +55,47 @@ func (m *memory) put(parent id.Agent, c *loop.Conversation, upTo id.Message) {
 	m.parents[parent] = remembered{c, upTo}
 }
 
+// newest is the conversation of a parent as far as it is remembered, and how far
+// that is.
+func (m *memory) newest(parent id.Agent) (*loop.Conversation, id.Message, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	known := m.parents[parent]
+	if known.talk == nil {
+		return nil, 0, false
+	}
+	talk, ok := known.talk.Fork(known.upTo)
+	return talk, known.upTo, ok
+}
+
+// inherited is what is remembered of the context that a child begins with; nil where
+// only the history knows it. Of a parent that has gone on since the last fork only what
+// is new is read: who forks ten thousand times does not read ten thousand forks each time.
+func (k *Kernel) inherited(ctx context.Context, a agent.Agent) (*loop.Conversation, error) {
+	if talk, ok := k.memory.get(a.Parent, a.ForkMessage); ok {
+		return talk, nil
+	}
+	forgot := k.forgot.Load()
+	talk, upTo, ok := k.memory.newest(a.Parent)
+	if !ok || upTo > a.ForkMessage {
+		return nil, nil
+	}
+	for e, err := range k.Store.QueryRange(ctx, history.Range{Agent: a.Parent, Start: upTo, End: history.UpTo(a.ForkMessage)}, history.Selection{}) {
+		if err != nil {
+			return nil, err
+		}
+		if fresh, err := talk.Add(ctx, e); err != nil || !fresh {
+			return nil, err
+		}
+	}
+	out, ok := talk.Fork(a.ForkMessage)
+	if !ok || k.forgot.Load() != forgot {
+		return nil, nil
+	}
+	k.memory.put(a.Parent, talk, a.ForkMessage)
+	return out, nil
+}
+
 // Forget drops everything remembered: a redaction took content away. Turns that
 // are under way go on with what their model has seen.
 func (k *Kernel) Forget() {
@@ -79,7 +120,10 @@ func (p *process) recall(ctx context.Context, a agent.Agent) error {
 		p.talk = legacy
 	}
 	if p.talk == nil && !a.IsZero() {
-		p.talk, _ = k.memory.get(a.Parent, a.ForkMessage)
+		var err error
+		if p.talk, err = k.inherited(ctx, a); err != nil {
+			return err
+		}
 	}
 	if p.talk != nil {
 		entries, err := since(ctx, k.Store, p.id, p.talk.Last())

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"ramet/internal/agent"
+	"ramet/internal/history"
 	"ramet/internal/id"
 	"ramet/internal/registry"
 )
@@ -44,5 +45,55 @@ func TestForksBehindATurnShareTheirMemory(t *testing.T) {
 			t.Error(err)
 		}
 		b.sameAsReplay(c.ID)
+	}
+}
+
+// A parent that goes on between two forks is not read anew for the second: what came
+// since is added to what is remembered, whatever that is.
+func TestLaterForksShareTheirMemoryToo(t *testing.T) {
+	b := newBench(t, `{"repeat": true, "steps": [{"text": "done"}]}`)
+	b.start()
+	fork := func() agent.Agent {
+		t.Helper()
+		born, err := b.store.Fork(t.Context(), registry.Fork{Parent: b.zero.ID, Claim: agent.Passing(), Children: []registry.Child{{ID: id.NewAgent()}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return born[0]
+	}
+	append := func(drafts ...history.Draft) {
+		t.Helper()
+		if _, err := b.store.Append(t.Context(), b.zero.ID, agent.Passing(), drafts...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	say := func(text string) history.Draft {
+		d, err := history.Say(history.User, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	for _, step := range []struct {
+		name  string
+		write []history.Draft
+		known bool
+	}{
+		{"first", []history.Draft{say("one")}, false},
+		{"only a fork in between", nil, true},
+		{"a message in between", []history.Draft{say("two")}, true},
+		{"a clear in between", []history.Draft{history.NewClear(), say("three")}, true},
+		{"and a fork", nil, true},
+	} {
+		append(step.write...)
+		child := fork()
+		talk, err := b.kernel.inherited(t.Context(), child)
+		if err != nil || (talk != nil) != step.known {
+			t.Errorf("%s: %v %v", step.name, talk, err)
+		}
+		if _, err := b.exec(child.ID, "go on"); err != nil {
+			t.Fatal(err)
+		}
+		b.sameAsReplay(child.ID)
 	}
 }

@@ -61,6 +61,9 @@ type Prompt struct {
 	Fresh  bool // behind a clear
 	Budget *history.Budget
 	Task   bool // it is one, and the ledger has it: a letter tells the parent how it ended
+	// Last says that the agent ends with the turn, with everything below it, and for what
+	// reason; err is how the turn ended. nil: it stays.
+	Last func(err error) string
 }
 
 // inboxSize is how many jobs can wait before those who give them wait.

@@ -47,6 +47,13 @@ func (p *process) turn(ctx context.Context, j *job) (loop.Outcome, error) {
 	outcome, err := p.run(ctx, a, claim, t, j)
 	p.close(ctx, j, err)
 	p.report(ctx, a, j, outcome, err)
+	if last := j.prompt.Last; last != nil {
+		retiring := p.retire(ctx, last(err))
+		outcome.Ended = retiring == nil
+		if err == nil {
+			err = retiring
+		}
+	}
 	if err != nil && lost(err) {
 		p.talk = nil // somebody else may have gone on with it
 	}
@@ -69,10 +76,13 @@ func (p *process) prepare(a agent.Agent, claim agent.Claim, j *job) (loop.Turn, 
 		return loop.Turn{}, err
 	}
 	hands := hands{k, p, claim, j.family, j.prompt.Model}
+	box = append(box[:len(box):len(box)], acts.New(hands, k.Store, p.id)...)
+	if k.Offer != nil {
+		box = k.Offer(a, box)
+	}
 	return loop.Turn{
 		Agent: p.id, Provider: m.Provider, Ref: m.Ref, Model: m.Info, System: system,
-		Tools:   append(box[:len(box):len(box)], acts.New(hands, k.Store, p.id)...),
-		Journal: &journal{p, claim}, Guard: k.Guard, Purse: purse{k.Store, p.id}, Limits: k.Limits,
+		Tools: box, Journal: &journal{p, claim}, Guard: k.Guard, Purse: purse{k.Store, p.id}, Limits: k.Limits,
 		Acting: p.acting, Clean: k.Clean, Emit: p.emit,
 	}, nil
 }

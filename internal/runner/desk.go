@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"path"
 	"slices"
 	"strings"
@@ -72,7 +73,7 @@ func (r *Run) item(e *effort) (Item, error) {
 		t.Outputs = append(t.Outputs, Output{Path: r.expand(o.Path, e.scope), Schema: o.Schema, Patch: o.Patch, Answer: o.Answer})
 	}
 	if w.Worktree != "" {
-		t.Tree = &Tree{Bundle: r.expand(w.Worktree, e.scope), Patches: r.patches(w, e)}
+		t.Tree = &Tree{Bundle: r.expand(w.Worktree, e.scope), Commit: r.values["base"], Patches: r.patches(w, e)}
 	}
 	if w.Prompt != "" {
 		prompt, err := r.prompt(w, e)
@@ -100,7 +101,7 @@ func (r *Run) patches(w recipe.Worker, e *effort) []string {
 }
 
 func (r *Run) prompt(w recipe.Worker, e *effort) (string, error) {
-	data := recipe.RenderData{Scope: e.scope, Params: r.Params, Read: r.Folder.Read}
+	data := recipe.RenderData{Scope: e.scope, Params: r.values, Read: r.Folder.Read}
 	for _, in := range e.inputs {
 		data.Inputs = append(data.Inputs, in.Path)
 	}
@@ -119,6 +120,12 @@ func (r *Run) prompt(w recipe.Worker, e *effort) (string, error) {
 		}
 		if i.SuggestedFix != nil {
 			data.Issue.Fix = *i.SuggestedFix
+		}
+		var at struct {
+			Line int `json:"line"`
+		}
+		if json.Unmarshal(i.Location, &at) == nil {
+			data.Issue.Line = at.Line
 		}
 	}
 	return recipe.Render(w, data)

@@ -3,6 +3,7 @@ package runner
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -53,6 +54,11 @@ func (r *Run) gate(ctx context.Context, g recipe.Gate) error {
 	if limit == 0 {
 		limit = gateTime
 	}
+	with := make(map[string]string, len(g.With))
+	for k, v := range g.With {
+		with[k] = r.expand(v, "all")
+	}
+	g.With = with
 	look, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	issues, err := r.Gates.Inspect(look, g, r.Site)
@@ -117,6 +123,7 @@ func (r *Run) open(id string, i Issue) Record {
 	}
 	if i.Line > 0 {
 		payload["location"] = map[string]int{"line": i.Line}
+		issue.Location = []byte(fmt.Sprintf(`{"line":%d}`, i.Line))
 	}
 	if i.Fix != "" {
 		payload["suggested_fix"], issue.SuggestedFix = i.Fix, &i.Fix

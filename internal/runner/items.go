@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 	"strings"
 
@@ -19,6 +20,9 @@ const batch = 128
 
 // level does the items of workers that do not wait for each other.
 func (r *Run) level(ctx context.Context, workers []recipe.Worker) error {
+	r.mu.Lock()
+	r.know()
+	r.mu.Unlock()
 	wanted, err := r.wanted(workers)
 	if err != nil {
 		return err
@@ -275,12 +279,27 @@ func (r *Run) ownOutputs(w recipe.Worker, scope string) map[string]bool {
 // expand puts scope and parameters into a path or a value. New has checked that this can
 // be done.
 func (r *Run) expand(text, scope string) string {
-	out, err := recipe.ExpandText(text, scope, r.Params)
+	out, err := recipe.ExpandText(text, scope, r.values)
 	if err != nil {
 		return text
 	}
 	return out
 }
+
+// know finds the values of all names in braces, as far as they are known: the base is
+// once the inputs were cloned.
+func (r *Run) know() {
+	var inputs struct {
+		Base string `json:"base"`
+	}
+	if data, err := r.Folder.Read(inputsFile); err == nil {
+		json.Unmarshal(data, &inputs) // the form of the file was checked when it was written
+	}
+	r.values = r.Recipe.Values(r.Params, inputs.Base)
+}
+
+// inputsFile says what was cloned.
+const inputsFile = "artifacts/inputs.json"
 
 // checkPaths makes sure that the parameters lead no path astray.
 func (r *Run) checkPaths() error {
@@ -293,7 +312,7 @@ func (r *Run) checkPaths() error {
 			paths = append(paths, w.Worktree)
 		}
 		for _, p := range paths {
-			if _, err := recipe.Expand(p, "scope", r.Params); err != nil {
+			if _, err := recipe.Expand(p, "scope", r.values); err != nil {
 				return err
 			}
 		}

@@ -45,12 +45,3 @@ type final struct{ err error }
 
 func (f *final) Error() string { return f.err.Error() }
 func (f *final) Unwrap() error { return f.err }
-
-// FailureOf is an error of Staff.Do as it is delivered; nil for nil.
-func FailureOf(err error) *Failure {
-	if err == nil {
-		return nil
-	}
-	code := fault.CodeOf(err)
-	return &Failure{Code: string(code), Message: err.Error(), Retryable: Retryable(err), Unknown: code == fault.UnknownOutcome}
-}

@@ -23,7 +23,7 @@ func TestWhatMayBeTriedAgain(t *testing.T) {
 			t.Errorf("%s: final, and yet tried again, or not itself any more", row.Code)
 		}
 	}
-	if Retryable(nil) || Final(nil) != nil || FailureOf(nil) != nil {
+	if Retryable(nil) || Final(nil) != nil {
 		t.Error("nothing failed, and something is said of it")
 	}
 	if !Retryable(errors.New("odd")) {
@@ -35,16 +35,5 @@ func TestWhatMayBeTriedAgain(t *testing.T) {
 	}
 	if !errors.Is(Final(context.Canceled), context.Canceled) {
 		t.Error("the cause is lost")
-	}
-}
-
-func TestAFailureIsWhatIsDelivered(t *testing.T) {
-	got := *FailureOf(fault.New(fault.UnknownOutcome, "push").WithHint("look"))
-	if want := (Failure{Code: "UNKNOWN_OUTCOME", Message: "push: look", Unknown: true}); got != want {
-		t.Errorf("%+v", got)
-	}
-	got = *FailureOf(fault.New(fault.OutputInvalid, "no plan"))
-	if want := (Failure{Code: "OUTPUT_INVALID", Message: "no plan", Retryable: true}); got != want {
-		t.Errorf("%+v", got)
 	}
 }

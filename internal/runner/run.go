@@ -28,6 +28,7 @@ type Run struct {
 	gates    map[string]bool
 	sections map[string]run.SectionState
 	hashes   map[string]string // of files, as far as known
+	values   map[string]string // of the names in braces
 	fixes    []string          // scopes of fixes, in the order they were first queued
 	fixed    map[string]int    // attempts of fixes, since the run was last reopened
 	mending  string            // the issue that is being mended
@@ -77,6 +78,7 @@ func New(ctx context.Context, o Options) (*Run, error) {
 		units: map[unit]*effort{}, byID: map[string]*effort{}, issues: map[string]run.Issue{}, gates: map[string]bool{},
 		sections: map[string]run.SectionState{}, hashes: map[string]string{}}
 	r.load(o.Log.Now())
+	r.know()
 	if err := r.checkPaths(); err != nil {
 		return nil, err
 	}

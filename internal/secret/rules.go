@@ -69,8 +69,13 @@ func (r *rules) once(s string, markers []string) string {
 }
 
 func redactFindings(s string, findings []report.Finding, markers []string) string {
+	return replace(s, places(s, findings, markers), markers)
+}
+
+// places are the pieces of a text that findings are about.
+func places(s string, findings []report.Finding, markers []string) []span {
 	if len(findings) == 0 {
-		return s
+		return nil
 	}
 	var patterns []pattern
 	var spans []span
@@ -95,7 +100,7 @@ func redactFindings(s string, findings []report.Finding, markers []string) strin
 	if m := newMatcher(patterns); m != nil {
 		spans = m.find(s, spans)
 	}
-	return replace(s, spans, markers)
+	return spans
 }
 
 // within finds a short secret only where the whole match stands: elsewhere the

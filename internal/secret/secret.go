@@ -116,8 +116,13 @@ func without(markers, texts []string) []string {
 // ownOnce is one pass. Each pass that changes anything leaves fewer bytes
 // outside markers, so passes come to an end.
 func (r *Redactor) ownOnce(s string, markers []string) string {
+	return replace(s, r.ownSpans(s), markers)
+}
+
+// ownSpans are the pieces of a text that hold our own credentials.
+func (r *Redactor) ownSpans(s string) []span {
 	if r.own == nil {
-		return s
+		return nil
 	}
 	spans := r.own.find(s, nil)
 	if plain, ok := percentDecoded(s); ok {
@@ -128,5 +133,5 @@ func (r *Redactor) ownOnce(s string, markers []string) string {
 			}
 		}
 	}
-	return replace(s, spans, markers)
+	return spans
 }

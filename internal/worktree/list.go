@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"ramet/internal/fault"
+	"ramet/internal/git"
 	"ramet/internal/id"
 )
 
@@ -17,13 +18,13 @@ func (k Keeper) List(ctx context.Context, project string) ([]Tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	out, err := git(ctx, r.top, "worktree", "list", "--porcelain", "-z")
+	out, err := run(ctx, r.top, "worktree", "list", "--porcelain", "-z")
 	if err != nil {
 		return nil, err
 	}
 	var trees []Tree
 	var t *Tree // the one that is read, if it is ours
-	for _, line := range lines(out) {
+	for _, line := range git.Fields(out) {
 		key, value, _ := strings.Cut(line, " ")
 		if key == "worktree" {
 			t = nil
@@ -129,7 +130,7 @@ func compare(ctx context.Context, from, to repo) (s State, err error) {
 
 // count counts commits.
 func count(ctx context.Context, r repo, args ...string) (int, error) {
-	out, err := git(ctx, r.top, append([]string{"rev-list", "--count"}, args...)...)
+	out, err := run(ctx, r.top, append([]string{"rev-list", "--count"}, args...)...)
 	if err != nil {
 		return 0, err
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"ramet/internal/fault"
+	"ramet/internal/git"
 )
 
 // Merged is what a merge did.
@@ -74,26 +75,26 @@ func merge(ctx context.Context, from, to repo, label string) (Merged, error) {
 	if m.Commits, err = count(ctx, from, there, "^"+here); err != nil || m.Commits == 0 {
 		return m, err
 	}
-	if _, err := git(ctx, to.top, append(who, "merge", "--no-ff", "--commit", "--no-squash", "--no-autostash", "--no-edit",
+	if _, err := run(ctx, to.top, append(who, "merge", "--no-ff", "--commit", "--no-squash", "--no-autostash", "--no-edit",
 		"--no-stat", "--quiet", "--no-verify", "--no-gpg-sign", "-m", "ramet: merge of "+label, there)...); err != nil {
 		return m, to.clash(ctx, err, there, label)
 	}
 	if m.Commit, err = to.head(ctx); err != nil {
 		return m, err
 	}
-	out, err := git(ctx, to.top, "diff", "--name-only", "-z", "--no-ext-diff", here, m.Commit)
-	m.Files = append(m.Files, lines(out)...)
+	out, err := run(ctx, to.top, "diff", "--name-only", "-z", "--no-ext-diff", here, m.Commit)
+	m.Files = append(m.Files, git.Fields(out)...)
 	return m, err
 }
 
 // commit writes down everything that is not ignored.
 func (r repo) commit(ctx context.Context, who []string, message string) error {
-	if _, err := git(ctx, r.top, "add", "--all"); err != nil {
+	if _, err := run(ctx, r.top, "add", "--all"); err != nil {
 		return err
 	}
 	// Empty is allowed: what differs may be something that git cannot commit, such as
 	// changes inside of a submodule.
-	_, err := git(ctx, r.top, append(who, "commit", "--quiet", "--no-verify", "--no-gpg-sign", "--allow-empty", "-m", message)...)
+	_, err := run(ctx, r.top, append(who, "commit", "--quiet", "--no-verify", "--no-gpg-sign", "--allow-empty", "-m", message)...)
 	return err
 }
 
@@ -122,9 +123,9 @@ func (r repo) atRest(ctx context.Context, from repo) error {
 func (r repo) clash(ctx context.Context, cause error, coming, label string) error {
 	ctx = context.WithoutCancel(ctx)
 	if now, ok := r.merging(); ok && now == coming {
-		files, err := git(ctx, r.top, "diff", "--name-only", "--diff-filter=U", "-z")
+		files, err := run(ctx, r.top, "diff", "--name-only", "--diff-filter=U", "-z")
 		if err == nil {
-			_, err = git(ctx, r.top, "merge", "--abort")
+			_, err = run(ctx, r.top, "merge", "--abort")
 		}
 		if err != nil {
 			return fault.New(fault.Conflict, "the merge of %s into %s stopped, and could not be undone: %w", label, r.top, err).
@@ -133,14 +134,14 @@ func (r repo) clash(ctx context.Context, cause error, coming, label string) erro
 		if fault.Is(cause, fault.Cancelled) || files == "" {
 			return cause
 		}
-		return fault.New(fault.Conflict, "both %s and %s changed: %s", label, r.top, names(lines(files))).
+		return fault.New(fault.Conflict, "both %s and %s changed: %s", label, r.top, names(git.Fields(files))).
 			WithHint("nothing was changed there; merge the other way round in the child's folder, resolve it there, and repeat")
 	}
-	f := (*failed)(nil)
-	if !errors.As(cause, &f) || !strings.Contains(f.stderr, "would be overwritten by merge") {
+	f := (*git.Failed)(nil)
+	if !errors.As(cause, &f) || !strings.Contains(f.Stderr, "would be overwritten by merge") {
 		return cause
 	}
-	return fault.New(fault.Conflict, "changes in %s that are not committed are in the way of %s: %s", r.top, label, names(indented(f.stderr))).
+	return fault.New(fault.Conflict, "changes in %s that are not committed are in the way of %s: %s", r.top, label, names(indented(f.Stderr))).
 		WithHint("commit or stash them, then repeat; nothing was changed there")
 }
 

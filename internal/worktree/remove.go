@@ -42,7 +42,7 @@ func (k Keeper) Remove(ctx context.Context, project string, t Tree, into string,
 		if err != nil || !strings.HasPrefix(t.Branch, start) {
 			return err // the agent checked out something that is not ours to delete
 		}
-		_, err = git(ctx, r.top, "branch", "-D", "--quiet", "--", t.Branch)
+		_, err = run(ctx, r.top, "branch", "-D", "--quiet", "--", t.Branch)
 		out.BranchDeleted = err == nil
 		return err
 	})
@@ -95,6 +95,6 @@ func (r repo) drop(ctx context.Context, t Tree, force bool) error {
 	if force {
 		args = append(args, "--force", "--force") // once for changes, once for a lock
 	}
-	_, err := git(ctx, r.top, append(args, t.Dir)...)
+	_, err := run(ctx, r.top, append(args, t.Dir)...)
 	return err
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"ramet/internal/fault"
+	"ramet/internal/git"
 )
 
 // repo is a checked-out repository, seen from one of its folders.
@@ -24,8 +25,8 @@ func open(ctx context.Context, dir string) (repo, error) {
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 		return repo{}, fault.New(fault.NotFound, "no folder %s", dir).WithHint("it was moved or removed")
 	}
-	out, err := git(ctx, dir, "rev-parse", "--path-format=absolute", "--show-toplevel", "--git-common-dir", "--absolute-git-dir", "--show-prefix")
-	if f := (*failed)(nil); errors.As(err, &f) && (strings.Contains(f.stderr, "not a git repository") || strings.Contains(f.stderr, "must be run in a work tree")) {
+	out, err := run(ctx, dir, "rev-parse", "--path-format=absolute", "--show-toplevel", "--git-common-dir", "--absolute-git-dir", "--show-prefix")
+	if f := (*git.Failed)(nil); errors.As(err, &f) && (strings.Contains(f.Stderr, "not a git repository") || strings.Contains(f.Stderr, "must be run in a work tree")) {
 		return repo{}, fault.New(fault.NotFound, "%s is in no git repository with files", dir).
 			WithHint("worktrees need one: `git init`, then commit")
 	}
@@ -50,8 +51,8 @@ func real(path string) string {
 
 // head is the commit that is checked out.
 func (r repo) head(ctx context.Context) (string, error) {
-	out, err := git(ctx, r.top, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
-	if f := (*failed)(nil); errors.As(err, &f) && f.exit == 1 {
+	out, err := run(ctx, r.top, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+	if f := (*git.Failed)(nil); errors.As(err, &f) && f.Exit == 1 {
 		return "", fault.New(fault.Conflict, "the repository %s has no commit yet", r.top).
 			WithHint("commit something first: a worktree begins with a commit")
 	}
@@ -61,7 +62,7 @@ func (r repo) head(ctx context.Context) (string, error) {
 // dirty says whether something is not committed. Ignored files do not count, nor what is
 // inside of submodules: git would have to run there.
 func (r repo) dirty(ctx context.Context) (bool, error) {
-	out, err := git(ctx, r.top, "status", "--porcelain", "-z", "--untracked-files=normal", "--ignore-submodules=dirty")
+	out, err := run(ctx, r.top, "status", "--porcelain", "-z", "--untracked-files=normal", "--ignore-submodules=dirty")
 	return out != "", err
 }
 
@@ -71,12 +72,12 @@ var acts = []string{"filter.*.clean", "filter.*.smudge", "filter.*.process", "me
 // harmless refuses a repository whose own configuration would run programs. What
 // the user's configuration names is the user's.
 func (r repo) harmless(ctx context.Context) error {
-	out, err := git(ctx, r.top, "config", "--list", "--name-only", "--show-scope", "-z")
+	out, err := run(ctx, r.top, "config", "--list", "--name-only", "--show-scope", "-z")
 	if err != nil {
 		return err
 	}
 	var found []string
-	all := lines(out)
+	all := git.Fields(out)
 	for i := 0; i+1 < len(all); i += 2 {
 		scope, key := all[i], strings.ToLower(all[i+1])
 		if scope != "local" && scope != "worktree" {
@@ -101,8 +102,8 @@ func (r repo) harmless(ctx context.Context) error {
 func (r repo) signature(ctx context.Context) ([]string, error) {
 	var out []string
 	for key, value := range map[string]string{"user.name": "ramet", "user.email": "ramet@localhost"} {
-		have, err := git(ctx, r.top, "config", "--get", key)
-		if f := (*failed)(nil); err != nil && !(errors.As(err, &f) && f.exit == 1) {
+		have, err := run(ctx, r.top, "config", "--get", key)
+		if f := (*git.Failed)(nil); err != nil && !(errors.As(err, &f) && f.Exit == 1) {
 			return nil, err
 		}
 		if strings.TrimSpace(have) == "" {

@@ -33,6 +33,7 @@ import (
 
 	"ramet/internal/durable"
 	"ramet/internal/fault"
+	"ramet/internal/git"
 	"ramet/internal/id"
 )
 
@@ -94,7 +95,7 @@ func (k Keeper) add(ctx context.Context, r repo, child id.Agent, name string) (T
 	if t.Branch, err = r.free(ctx, name, child); err != nil {
 		return Tree{}, err
 	}
-	_, err = git(ctx, r.top, "worktree", "add", "--quiet", "--no-track", "-b", t.Branch, t.Dir, t.Head)
+	_, err = run(ctx, r.top, "worktree", "add", "--quiet", "--no-track", "-b", t.Branch, t.Dir, t.Head)
 	if err == nil {
 		err = makeFolder(t.Cwd)
 	}
@@ -130,8 +131,8 @@ func (k Keeper) Unmake(ctx context.Context, project string, t Tree) error {
 // prune: that would forget worktrees of the user's on a disk that is not mounted.
 func (r repo) undo(ctx context.Context, t Tree) error {
 	ctx = context.WithoutCancel(ctx)
-	_, err := git(ctx, r.top, "worktree", "remove", "--force", "--force", t.Dir) // twice: half made, it is locked
-	if f := (*failed)(nil); err != nil && !(errors.As(err, &f) && strings.Contains(f.stderr, "is not a working tree")) {
+	_, err := run(ctx, r.top, "worktree", "remove", "--force", "--force", t.Dir) // twice: half made, it is locked
+	if f := (*git.Failed)(nil); err != nil && !(errors.As(err, &f) && strings.Contains(f.Stderr, "is not a working tree")) {
 		return err
 	}
 	if err := os.RemoveAll(t.Dir); err != nil {
@@ -140,7 +141,7 @@ func (r repo) undo(ctx context.Context, t Tree) error {
 	if taken, err := r.taken(ctx, t.Branch); err != nil || !taken {
 		return err
 	}
-	_, err = git(ctx, r.top, "branch", "-D", "--quiet", "--", t.Branch)
+	_, err = run(ctx, r.top, "branch", "-D", "--quiet", "--", t.Branch)
 	return err
 }
 
@@ -152,7 +153,7 @@ func (r repo) free(ctx context.Context, name string, child id.Agent) (string, er
 	}
 	base := start + name
 	// Names of agents may hold what names of branches may not, such as two dots.
-	if _, err := git(ctx, r.top, "check-ref-format", "--branch", base); name == "" || err != nil {
+	if _, err := run(ctx, r.top, "check-ref-format", "--branch", base); name == "" || err != nil {
 		base = start + child.Short()
 	}
 	branch := base
@@ -168,7 +169,7 @@ func (r repo) free(ctx context.Context, name string, child id.Agent) (string, er
 // ours is what our branches begin with in this repository: beside a branch that
 // is called ramet there can be no ramet/x.
 func (r repo) ours(ctx context.Context) (string, error) {
-	out, err := git(ctx, r.top, "for-each-ref", "--format=%(refname)", "refs/heads/ramet")
+	out, err := run(ctx, r.top, "for-each-ref", "--format=%(refname)", "refs/heads/ramet")
 	if strings.TrimSpace(out) == "refs/heads/ramet" {
 		return "ramet-", err
 	}
@@ -177,7 +178,7 @@ func (r repo) ours(ctx context.Context) (string, error) {
 
 // taken says whether there is a branch of that name, or one below it.
 func (r repo) taken(ctx context.Context, branch string) (bool, error) {
-	out, err := git(ctx, r.top, "for-each-ref", "refs/heads/"+branch)
+	out, err := run(ctx, r.top, "for-each-ref", "refs/heads/"+branch)
 	return out != "", err
 }
 

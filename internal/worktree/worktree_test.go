@@ -400,7 +400,11 @@ func TestVariablesDoNotLeadElsewhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	g.expect(tree.Dir, "a.txt", "a\n")
-	for _, pair := range environment(os.Environ()) {
+	env, err := run(t.Context(), g.dir, "-c", "alias.environment=!env", "environment")
+	if err != nil || !strings.Contains(env, "GIT_ALLOW_PROTOCOL=none") {
+		t.Fatal(env, err)
+	}
+	for pair := range strings.Lines(env) {
 		if strings.Contains(pair, other) || strings.Contains(pair, "secret") {
 			t.Error(pair)
 		}

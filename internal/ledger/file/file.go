@@ -10,6 +10,8 @@
 //   - A file that cannot be read is kept as agent-history.json.corrupt-<time> and
 //     made again, from a whole temporary file that a killed writer left, else from
 //     summaries/*-SUMMARY.md, else empty.
+//   - Changes that wait for the same lock are written together, in their order: many
+//     sub-agents that begin and end side by side cost a few writes.
 //   - The pointer is written after the file and not synced: it says where to look
 //     first, and one that names nobody is repaired by whoever comes next.
 //   - Reading takes no lock and writes nothing, unless there is something to repair.
@@ -26,6 +28,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"ramet/internal/durable"
@@ -40,6 +43,9 @@ type Folder struct {
 	wait time.Duration
 	told func(Repair)
 	turn chan struct{} // held by the goroutine whose turn it is to wait for the lock
+
+	mu      sync.Mutex
+	waiting []*step // guarded by mu; in the order in which they came
 }
 
 var _ ledger.Book = (*Folder)(nil)
@@ -143,46 +149,6 @@ func (f *Folder) load() (data []byte, there bool, err error) {
 		data, err = os.ReadFile(f.path())
 	}
 	return data, true, durable.Failure(verb, f.path(), err)
-}
-
-// change reads, repairs, changes and writes under the lock. do returns the id that the
-// pointer shall name, if it is to name another one.
-func (f *Folder) change(ctx context.Context, do func(*ledger.Sheet) (point string, err error)) (r Repair, err error) {
-	// Within one process the first comes first, and waits as long as its caller likes.
-	// Between processes nobody knows how long.
-	select {
-	case f.turn <- struct{}{}:
-		defer func() { <-f.turn }()
-	case <-ctx.Done():
-		return r, fault.New(fault.Cancelled, "wait for the ledger %s: %w", f.dir, ctx.Err())
-	}
-	ctx, cancel := context.WithTimeout(ctx, f.wait)
-	defer cancel()
-	err = durable.While(ctx, f.path(), func() error {
-		var sheet *ledger.Sheet
-		if sheet, r, err = f.restore(); err != nil {
-			return err
-		}
-		if err := sheet.Writable(); err != nil {
-			return err
-		}
-		point, err := do(sheet)
-		if err != nil {
-			return err
-		}
-		if sheet.Changed() {
-			if err := f.save(sheet.Format()); err != nil {
-				return err
-			}
-		}
-		if point != "" {
-			f.sweep()
-		}
-		r.Entries = sheet.Len()
-		r.Pointer, err = f.point(sheet, point)
-		return err
-	})
-	return r, err
 }
 
 // save writes the file, three times if need be. Each time it is another temporary

@@ -16,7 +16,9 @@
 //     the newest message of the user is an order.
 //
 // What it understands stands in Examples; the orders are joined by "then", by
-// semicolons, full stops or line breaks.
+// semicolons, full stops or line breaks. Two orders of runs are understood besides, by
+// their first line: to draft a section of documentation from claims, and to mend an issue
+// in it (see package scribe).
 package offline
 
 import (
@@ -77,14 +79,16 @@ func think(r llm.Request) answer {
 	if order == "" {
 		return answer{text: "There is no order to carry out. Say what I shall do next.\n\n" + Examples}
 	}
-	steps, odd := understand(order)
-	if odd != "" {
-		return answer{text: notUnderstood(odd)}
-	}
 	w := newWork(r.Tools, since)
-	for _, s := range steps {
-		if !w.carryOut(s) {
-			break
+	if !w.answerOrder(order) {
+		steps, odd := understand(order)
+		if odd != "" {
+			return answer{text: notUnderstood(odd)}
+		}
+		for _, s := range steps {
+			if !w.carryOut(s) {
+				break
+			}
 		}
 	}
 	if len(w.want) > 0 {

@@ -3,19 +3,41 @@
 // A recipe is YAML. It is read strictly: a key that is not known, a value of the wrong
 // kind, a worker that nobody defined, an input that nobody makes, a circle of workers
 // that wait for each other, two workers that make the same file: each is INVALID_RECIPE
-// with its line, and all of them are told at once.
+// with its line, and all of them are told at once. What Parse accepts can be ordered and,
+// given its parameters, carried out; nothing here carries out anything.
+//
+// # States
+//
+// A stable state's workers make what the state promises, a transitional one's are its
+// work. VALIDATING has gates only, and states without workers are passed through. A worker
+// stands in one state; it may stand in FIXING besides, to be done again when something was
+// mended there. Inside a state, whoever makes an input of somebody else goes first; in FIXING
+// the order of the list decides whether somebody new there sees what a worker that is done
+// again made before, or what it makes now.
 //
 // # Names in braces
 //
-// In paths and `with` values {scope} is the scope of an item and {name} a parameter. A
-// prompt is a text/template whose functions are scope, param "name", input "path" (its
-// content), failure (what was wrong with the last attempt; empty for the first),
-// section (of sections: .Name .Title .Brief) and issue (of a fix: .Message .Files .Fix …).
+// In paths, keys and `with` values {scope} is the scope of an item and {name} a parameter;
+// in keys and `with` values {base} is the commit that worktrees begin at, and {sections}
+// the recipe's sections as JSON. A prompt is a text/template with the functions scope,
+// param "name", input "path" (its content; of a path that ends in /** all files below, each
+// under a line with its name), failure (what was wrong with the last attempt; empty for the
+// first), section (where each is sections: .Name .Title .Brief .Claims) and issue (where each
+// is issue: .ID .Gate .Severity .Code .Message .Files .Line .Fix). A command is never
+// expanded, so that no shell reads a parameter as code: it gets its `with` values as
+// variables.
+//
+// # Paths
+//
+// They lie in work, artifacts, drafts or reports of the run's folder. An input that ends in
+// /** is all files below; what the worker itself made before is not among them. An output
+// may end so for a built-in, which then gives any number of files below.
 package recipe
 
 import (
 	"time"
 
+	"ramet/internal/fault"
 	"ramet/internal/run"
 )
 
@@ -43,10 +65,10 @@ type Parameter struct {
 
 // Section is a part of the product that is drafted by itself.
 type Section struct {
-	Name   string
-	Title  string
-	Brief  string
-	Claims []string // kinds of facts, for the docs recipe; module names may follow a colon
+	Name   string   `json:"name"`
+	Title  string   `json:"title"`
+	Brief  string   `json:"brief"`
+	Claims []string `json:"claims"` // kinds of facts, for the docs recipe; module names may follow a colon
 }
 
 // Worker is a kind of work. Exactly one of Uses, Prompt and Command is set.
@@ -62,10 +84,10 @@ type Worker struct {
 	Outputs  []Output
 	Tools    []string
 	Model    string
-	Worktree string // path of a bundle among the inputs: it works in a git worktree that begins there
-	Patches  []string
-	External bool
-	Key      string
+	Worktree string   // one of the inputs, a bundle: it works in a git worktree that begins there
+	Patches  []string // some of the inputs, applied to that worktree first
+	External bool     // effect: external
+	Key      string   // of an external effect
 	Lookup   string
 	Timeout  time.Duration
 	Attempts int // at most, for each scope; 0: that of Limits
@@ -114,15 +136,42 @@ type Limits struct {
 	LinesPerFile int
 }
 
-// Schema is a form that an output must have: a part of JSON Schema.
-type Schema struct {
-	Type       string // object, array, string, integer, number, boolean; empty: any
-	Properties map[string]*Schema
-	Required   []string
-	Closed     bool // additionalProperties: false
-	Items      *Schema
-	Enum       []string
-	MinItems   int
-	MinLength  int
-	Pattern    string
+// Worker finds a worker by its name.
+func (r *Recipe) Worker(name string) (Worker, bool) {
+	for _, w := range r.Workers {
+		if w.Name == name {
+			return w, true
+		}
+	}
+	return Worker{}, false
+}
+
+// Section finds a section by its name.
+func (r *Recipe) Section(name string) (Section, bool) {
+	for _, s := range r.Sections {
+		if s.Name == name {
+			return s, true
+		}
+	}
+	return Section{}, false
+}
+
+// Schema finds a form by its name: one of the recipe's own, or a built-in one.
+func (r *Recipe) Schema(name string) (*Schema, bool) {
+	if s, ok := r.Schemas[name]; ok {
+		return s, true
+	}
+	return Form(name)
+}
+
+// Fits says whether data is of a form: OUTPUT_INVALID, with the form's name and the place.
+func (r *Recipe) Fits(form string, data []byte) error {
+	s, ok := r.Schema(form)
+	if !ok {
+		return fault.New(fault.InvalidRecipe, "recipe %s has no schema %.60q", r.Name, form)
+	}
+	if err := s.Check(data); err != nil {
+		return fault.New(fault.OutputInvalid, "not of the form %s: %w", form, err)
+	}
+	return nil
 }

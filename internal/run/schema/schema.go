@@ -1,5 +1,5 @@
 // Package schema publishes the JSON Schemas (draft 2020-12) of runs: of the event,
-// the snapshot, the issue and the run's configuration. Other programs get them
+// the snapshot, the issue, the recipe and the run's configuration. Other programs get them
 // with `ramet schema NAME` or from the folder schemas of the repository, which
 // holds the same bytes.
 //
@@ -33,6 +33,8 @@ var all = []published{
 		"event_id, ts, type, payload and prev_hash, one behind the other. Types that are not listed here have any payload.",
 		eventSchema, checkEvent, fault.InvalidEvent},
 	{"issue", "Issue of a run", "Something that a gate found, as the snapshot keeps it.", issue.Schema, issue.Check, fault.InvalidEvent},
+	{"recipe", "Recipe of a run", "What a run does in each of its states, for editors: YAML that is read as JSON. `ramet run recipe FILE` " +
+		"looks at more: who makes which input, circles, templates.", recipeSchema, checkRecipe, fault.InvalidRecipe},
 	{"run_config", "Configuration of a run", "What a run is asked to do. It is copied when the run is made; members that " +
 		"are not listed here belong to the recipe.", runConfig.Schema, runConfig.Check, fault.InvalidConfig},
 	{"snapshot", "Snapshot of a run", "What the first event_count events of a run amount to: a cache, always equal to their replay.",

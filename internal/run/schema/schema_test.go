@@ -52,7 +52,7 @@ func TestTheSchemasInTheRepositoryAreTheGeneratedOnes(t *testing.T) {
 }
 
 func TestTheNamesAreSortedAndComplete(t *testing.T) {
-	if got := strings.Join(Names(), " "); got != "event issue run_config snapshot" {
+	if got := strings.Join(Names(), " "); got != "event issue recipe run_config snapshot" {
 		t.Errorf("names %s", got)
 	}
 	_, err := Schema("nothing")

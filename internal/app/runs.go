@@ -1,0 +1,379 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"ramet/internal/agent"
+	"ramet/internal/cli"
+	"ramet/internal/config"
+	"ramet/internal/fault"
+	"ramet/internal/history"
+	"ramet/internal/id"
+	"ramet/internal/ledger"
+	"ramet/internal/ledger/file"
+	"ramet/internal/llm"
+	"ramet/internal/llm/catalog"
+	"ramet/internal/registry"
+	"ramet/internal/run"
+	"ramet/internal/run/recipe"
+	"ramet/internal/rundir"
+	"ramet/internal/runner"
+	"ramet/internal/runner/builtin"
+	"ramet/internal/runner/crew"
+	"ramet/internal/runner/dbosqueue"
+	"ramet/internal/secret"
+)
+
+// carry carries out a run: orchestrator, queue, workers and gates of this process.
+func carry(ctx context.Context, r cli.RunRequest) (err error) {
+	closing := &closers{}
+	defer func() { err = errors.Join(err, closing.close()) }()
+	files, err := r.Store.OpenFiles(r.Session.RunID)
+	if err != nil {
+		return err
+	}
+	closing.add(files.Close)
+	c := &carrier{RunRequest: r, files: files, site: runner.Site{Dir: files.Dir(), Params: r.Params}, limits: runner.Limits(r.Recipe.Limits)}
+	if err := c.hire(ctx, closing); err != nil {
+		return err
+	}
+	if c.own, err = runAgent(ctx, r); err != nil {
+		return err
+	}
+	if c.near, err = dbosqueue.OpenFile(ctx, filepath.Join(files.Dir(), "queue.sqlite")); err != nil {
+		return err
+	}
+	closing.add(c.near.Close)
+	if r.Hosts != "" {
+		if err := c.share(ctx, closing); err != nil {
+			return err
+		}
+	}
+	carried, err := runner.New(ctx, c.options())
+	if err != nil {
+		return err
+	}
+	watch, stop := context.WithCancel(ctx)
+	defer stop()
+	go cancelled(watch, r.Kernel.Workspace, c.own, carried)
+	err = carried.Execute(ctx, r.Plan, func(ctx context.Context) error { return c.serve(ctx, carried) })
+	return errors.Join(err, c.retire(ctx))
+}
+
+// carrier is everything that a run is carried out with.
+type carrier struct {
+	cli.RunRequest
+	files  *rundir.Files
+	site   runner.Site
+	limits recipe.Limits
+	common crew.Options
+	staff  *crew.Crew
+	own    id.Agent // the run's own agent
+	near   *dbosqueue.File
+	hosts  *hosts // nil: all is done here
+}
+
+// hire starts the kernel and the workers of this process.
+func (c *carrier) hire(ctx context.Context, closing *closers) error {
+	book := file.At(c.files.Dir(), file.Options{})
+	if _, err := book.Sweep(ctx); err != nil { // what a killed process was doing is interrupted
+		return err
+	}
+	var err error
+	if c.common, err = crewOf(c.Kernel, c.NoCache); err != nil {
+		return err
+	}
+	c.common.Form = c.Recipe.Fits
+	c.common.Book = func(runner.Item) ledger.Book { return book }
+	workers := &builtin.Workers{Site: c.site, Env: os.Getenv}
+	c.common.Builtins = map[string]crew.Builtin{}
+	for _, name := range builtin.Names() {
+		c.common.Builtins[name] = workers.Do
+	}
+	c.staff = crew.New(c.common)
+	k, err := kernelFor(ctx, c.Kernel, c.staff)
+	if err != nil {
+		return err
+	}
+	closing.add(func() error { k.Close(); return nil })
+	if err := c.staff.Start(ctx, k.Kernel); err != nil {
+		return err
+	}
+	closing.add(c.staff.Stop)
+	return nil
+}
+
+func (c *carrier) options() runner.Options {
+	o := runner.Options{
+		RunID: c.Session.RunID, Recipe: c.Recipe, Params: c.Params, Agent: string(c.own), Log: runLog{c.Session}, Folder: runFolder{c.files}, Site: c.site,
+		Near:  c.near,
+		Gates: &builtin.Gates{Env: c.common.Env, Hide: c.common.Hide, Limits: c.limits, Secrets: secret.New(c.Kernel.Keys.Values())},
+		Form:  c.Recipe.Fits, Watch: c.Watch, Now: time.Now,
+	}
+	if c.hosts != nil {
+		o.Far, o.Dead, o.Lease = c.hosts.queue, c.hosts.dead, c.hosts.lease
+	}
+	return o
+}
+
+// serve does the work of queues in this process: one built-in at a time, as they share the
+// run's folder, and of everything else as much as the limit allows.
+func (c *carrier) serve(ctx context.Context, desk runner.Desk) error {
+	do := func(ctx context.Context, j runner.Job) error {
+		return runner.Serve(ctx, j, c.near.Host(), desk, c.staff)
+	}
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	var all sync.WaitGroup
+	errs := make([]error, 3)
+	part := func(i int, work func() error) {
+		all.Go(func() {
+			if errs[i] = work(); errs[i] != nil {
+				stop(errs[i])
+			}
+		})
+	}
+	part(0, func() error { return c.near.Serve(ctx, []string{runner.Local}, 1, do) })
+	switch {
+	case c.hosts == nil:
+		part(1, func() error { return c.near.Serve(ctx, queues(c.Recipe), c.limits.Parallel, do) })
+	default:
+		part(1, func() error { return c.hosts.answer(ctx, c.Session, desk) })
+		if !c.Leave {
+			part(2, func() error { return c.hosts.queue.Serve(ctx, queues(c.Recipe), c.limits.Parallel, do) })
+		}
+	}
+	all.Wait()
+	return errors.Join(errs...)
+}
+
+// retire ends the agent of a run that is over.
+func (c *carrier) retire(ctx context.Context) error {
+	state := c.Session.Now().RunState
+	if state != run.Done && state != run.Cancelled {
+		return nil
+	}
+	ctx = context.WithoutCancel(ctx)
+	_, err := c.Kernel.Workspace.Kill(ctx, registry.Kill{Agent: c.own, Cascade: true, Reason: "run " + c.Session.RunID + " is " + string(state)})
+	if c.hosts != nil {
+		err = errors.Join(err, c.hosts.clear(ctx, c.Session.RunID))
+	}
+	return err
+}
+
+// closers end what was begun, the last first.
+type closers struct{ all []func() error }
+
+func (c *closers) add(end func() error) { c.all = append(c.all, end) }
+
+func (c *closers) close() error {
+	var err error
+	for i := len(c.all) - 1; i >= 0; i-- {
+		err = errors.Join(err, c.all[i]())
+	}
+	return err
+}
+
+// queues are those that a recipe uses, but for the local one.
+func queues(r *recipe.Recipe) []string {
+	out := []string{runner.Work}
+	for _, w := range r.Workers {
+		if w.Queue != "" && !slices.Contains(out, w.Queue) {
+			out = append(out, w.Queue)
+		}
+	}
+	return out
+}
+
+// crewOf is what workers of this host have in common.
+func crewOf(r cli.KernelRequest, noCache bool) (crew.Options, error) {
+	settings, err := config.Path(os.Getenv)
+	if err != nil {
+		return crew.Options{}, err
+	}
+	o := crew.Options{
+		Store: r.Workspace, Dir: filepath.Join(r.Home, "runs", "work"), Owner: file.Self(),
+		Env: environment(r), Hide: []string{r.Home, settings},
+		Redact:  secret.Remember(secret.New(r.Keys.Values())).All,
+		BaseURL: func(ref llm.Ref) string { return baseURL(r, ref) },
+	}
+	if !noCache {
+		o.Cache = crew.Cache{Dir: filepath.Join(r.Home, "cache", "llm")}
+	}
+	return o, nil
+}
+
+// baseURL is where a model is asked, without what may be secret in it.
+func baseURL(r cli.KernelRequest, ref llm.Ref) string {
+	v, err := catalog.Find(ref.Vendor)
+	if err != nil {
+		return ref.Vendor + ":"
+	}
+	base := r.Keys.Access(v).Base
+	if base == "" {
+		base = v.Base
+	}
+	return withoutUser(base)
+}
+
+// runAgent finds the run's own agent, or forks it from agent 0 behind a clear: what was
+// talked about there is not the run's affair.
+func runAgent(ctx context.Context, r cli.RunRequest) (id.Agent, error) {
+	ws, runID := r.Kernel.Workspace, r.Session.RunID
+	if name, ok, err := r.Store.Agent(runID); err != nil {
+		return "", err
+	} else if ok {
+		a, err := ws.Agent(ctx, id.Agent(name))
+		if err == nil && agent.NeedLiving(a) == nil {
+			return a.ID, orphans(ctx, ws, a.ID)
+		}
+		if err != nil && !fault.Is(err, fault.NotFound) {
+			return "", err
+		}
+	}
+	zero, err := agent.Find(ctx, ws, "0")
+	if err != nil {
+		return "", err
+	}
+	child := registry.Child{ID: id.NewAgent(), Name: runName(ctx, ws, runID), Cwd: r.Kernel.Place.Project, Entries: []history.Draft{history.NewClear()}}
+	if r.Model != "" {
+		ref, err := llm.ParseRef(r.Model)
+		if err != nil {
+			return "", err
+		}
+		child.Provider, child.Model = ref.Vendor, ref.Name
+	}
+	if r.Recipe.Brief != "" {
+		said, err := history.Say(history.System, r.Recipe.Brief)
+		if err != nil {
+			return "", err
+		}
+		child.Entries = append(child.Entries, said)
+	}
+	if err := forkWhenFree(ctx, ws, registry.Fork{Parent: zero.ID, Children: []registry.Child{child}}); err != nil {
+		return "", err
+	}
+	return child.ID, r.Store.PutAgent(runID, string(child.ID))
+}
+
+// orphans ends the workers that an earlier process of the run left: their items are done
+// again by others.
+func orphans(ctx context.Context, ws cli.Workspace, own id.Agent) error {
+	living, err := ws.Agents(ctx, agent.Filter{Brief: true})
+	if err != nil {
+		return err
+	}
+	for _, a := range living {
+		if a.Parent != own {
+			continue
+		}
+		if _, err := ws.Kill(ctx, registry.Kill{Agent: a.ID, Cascade: true, Reason: "its item was interrupted"}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// runName is a name for the run's agent that no living agent has; empty if there is none.
+func runName(ctx context.Context, ws cli.Workspace, runID string) string {
+	name := "run-" + strings.Trim(runID, "-_")
+	if agent.CheckName(name) != nil {
+		name = name[:min(len(name), 24)]
+	}
+	if agent.CheckName(name) != nil {
+		return ""
+	}
+	if _, err := agent.Find(ctx, ws, name); err == nil {
+		return ""
+	}
+	return name
+}
+
+// forkWhenFree waits while agent 0 is in the middle of a turn, for a while.
+func forkWhenFree(ctx context.Context, ws cli.Workspace, f registry.Fork) error {
+	until := time.Now().Add(busyTime)
+	for {
+		_, err := ws.Fork(ctx, f)
+		if !fault.Is(err, fault.Leased) || time.Now().After(until) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
+
+// busyTime is how long a run waits for agent 0 to have a moment.
+const busyTime = 30 * time.Second
+
+// cancelled stops a run whose agent was killed: that is how a run is cancelled, from
+// wherever.
+func cancelled(ctx context.Context, ws cli.Workspace, own id.Agent, r *runner.Run) {
+	tick := time.NewTicker(500 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		a, err := ws.Agent(ctx, own)
+		if err == nil && agent.NeedLiving(a) != nil {
+			r.Stop(runner.ErrCancelled)
+			return
+		}
+	}
+}
+
+// runLog is the log of a session.
+type runLog struct{ session *rundir.Session }
+
+func (l runLog) Append(ctx context.Context, records ...runner.Record) error {
+	requests := make([]rundir.Request, len(records))
+	for i, e := range records {
+		requests[i] = rundir.Request{Type: e.Type, Payload: e.Payload, SpanID: e.Span, ParentSpan: e.Parent}
+	}
+	_, err := l.session.Append(ctx, requests...)
+	return err
+}
+
+func (l runLog) Now() run.Snapshot { return l.session.Now() }
+
+func (l runLog) Events(ctx context.Context) iter.Seq2[run.Entry, error] {
+	return l.session.Events(ctx, 0)
+}
+
+// runFolder is the folder of a run.
+type runFolder struct{ *rundir.Files }
+
+func (f runFolder) Stage(path string, data []byte) (runner.Staged, error) {
+	staged, err := f.Files.Stage(path, data)
+	if err != nil {
+		return nil, err
+	}
+	return staged, nil
+}
+
+func withoutUser(base string) string {
+	scheme, rest, ok := strings.Cut(base, "://")
+	if !ok {
+		return base
+	}
+	host, path, _ := strings.Cut(rest, "/")
+	if at := strings.LastIndexByte(host, '@'); at >= 0 {
+		host = host[at+1:]
+	}
+	path, _, _ = strings.Cut(path, "?")
+	return fmt.Sprintf("%s://%s/%s", scheme, host, path)
+}

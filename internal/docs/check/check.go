@@ -1,0 +1,149 @@
+// Package check holds the gates of documentation: functions that look at what was
+// written and say what is wrong with it.
+//
+// # Promises
+//
+//   - A gate only reads, runs nothing and fetches nothing.
+//   - The same site gives the same findings in the same order: by file, line, code and
+//     message.
+//   - A finding says what is wrong and what to do. Its code is public and stays; its
+//     message holds no line number, so that it is the same after the page has moved.
+//   - A page that is in order has no finding. A page that is hostile has one, or does no
+//     harm.
+//
+// # Severities
+//
+// A blocker must never be published (a secret, a path outside), an error keeps the run
+// from going on, a warning is told.
+package check
+
+import (
+	"cmp"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"ramet/internal/docs"
+)
+
+// Severity of a finding; the words are those of issues.
+type Severity string
+
+// The severities.
+const (
+	Warn    Severity = "warn"
+	Error   Severity = "error"
+	Blocker Severity = "blocker"
+)
+
+// Finding is something that a gate found.
+type Finding struct {
+	Severity Severity
+	Code     string // SCREAMING_SNAKE
+	Message  string // what is wrong, and what to do
+	File     string // in the written tree; empty: it is about something else
+	Line     int    // 0: none
+	Fix      string // a suggestion; may be empty
+}
+
+// Site is what gates look at. Gates say which parts they need.
+type Site struct {
+	Tree      fs.FS    // the written tree
+	Repo      fs.FS    // the repository that the facts were taken from
+	Artifacts fs.FS    // the folder of the artifacts
+	Changes   []Change // what differs from the base
+	Patch     string   // name of the patch among the artifacts
+	Facts     docs.Facts
+	Plan      docs.Plan
+	Citations docs.Citations
+	Allowed   []string // patterns of paths that may be changed, with ** for folders
+	Limits    Limits
+
+	// Secrets finds secrets in a text; nil: nothing is looked for.
+	Secrets func(text string) []Secret
+	// Texts are other texts that are published, by name: the body of the pull request.
+	Texts map[string]string
+	// Evidence says whether evidence still holds; nil: Held.
+	Evidence func(fsys fs.FS, e docs.Evidence) error
+
+	cache *cache
+}
+
+// Limits of what may be changed. 0 is no limit.
+type Limits struct {
+	Files        int
+	LinesPerFile int
+}
+
+// Secret is something that looks like a secret.
+type Secret struct {
+	Name string // of what it is; never the secret itself
+	Line int
+	Sure bool // its form is known; else it only looks random
+}
+
+// Gates are the built-in gates by name.
+var Gates = map[string]func(*Site) []Finding{
+	"schema":   Schema,
+	"markdown": Markdown,
+	"links":    Links,
+	"claims":   Claims,
+	"secrets":  Secrets,
+	"paths":    Paths,
+	"limits":   Size,
+}
+
+// findings collects what a gate finds.
+type findings []Finding
+
+func (f *findings) add(s Severity, code, file string, line int, message, fix string) {
+	*f = append(*f, Finding{Severity: s, Code: code, File: file, Line: line, Message: message, Fix: fix})
+}
+
+// sorted puts findings in order and leaves out repetitions.
+func (f findings) sorted() []Finding {
+	slices.SortStableFunc(f, func(a, b Finding) int {
+		return cmp.Or(strings.Compare(a.File, b.File), a.Line-b.Line, strings.Compare(a.Code, b.Code), strings.Compare(a.Message, b.Message))
+	})
+	return slices.Compact([]Finding(f))
+}
+
+// changed are the paths of files that were made or changed and are there.
+func (s *Site) changed() []string {
+	var out []string
+	for _, c := range s.Changes {
+		if !c.Deleted && fs.ValidPath(c.Path) && s.kind(c.Path) == file {
+			out = append(out, c.Path)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// pages are those of them that are Markdown.
+func (s *Site) pages() []string {
+	return slices.DeleteFunc(s.changed(), func(p string) bool { return !isPage(p) })
+}
+
+func isPage(path string) bool {
+	lower := strings.ToLower(path)
+	return strings.HasSuffix(lower, ".md") || strings.HasSuffix(lower, ".markdown")
+}
+
+func (s *Site) evidence(e docs.Evidence) error {
+	if s.Evidence != nil {
+		return s.Evidence(s.Repo, e)
+	}
+	return Held(s.Repo, e)
+}
+
+// planned are the pages of the plan by path.
+func (s *Site) planned() map[string]docs.Page {
+	out := map[string]docs.Page{}
+	for _, sec := range s.Plan.Sections {
+		for _, p := range sec.Pages {
+			out[p.Path] = p
+		}
+	}
+	return out
+}

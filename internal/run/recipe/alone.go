@@ -1,0 +1,165 @@
+package recipe
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+// alone looks at a worker without the others.
+func (p *parser) alone(s *sheet) {
+	what := "worker " + s.Name
+	refuse := func(key, why string) {
+		if line, there := s.lines[key]; there {
+			p.say(line, "%s has %s, %s: leave it out", what, key, why)
+		}
+	}
+	if s.Uses != "" || s.Command != "" {
+		refuse("tools", "which only agents have")
+		refuse("model", "which only agents have")
+	}
+	if s.Prompt != "" {
+		refuse("with", "which a prompt does not see")
+	}
+	if s.Uses != "" {
+		refuse("worktree", "which a built-in does not need")
+		refuse("lookup", "which a built-in does by itself")
+	}
+	if _, there := s.lines["patches"]; there && s.Worktree == "" {
+		p.say(s.lines["patches"], "%s has patches and no worktree that they could go into: add a worktree", what)
+	}
+	p.effects(s, what)
+	p.placed(s, what)
+	p.promised(s, what)
+	for _, key := range slices.Sorted(maps.Keys(s.With)) {
+		p.names(s.lines["with"], key+" in with of "+what, s.With[key], given...)
+	}
+	if s.Prompt != "" {
+		p.template(s, what)
+	}
+}
+
+func (p *parser) effects(s *sheet, what string) {
+	switch {
+	case s.External && s.Key == "":
+		p.say(s.lines["effect"], "%s acts outside the run and has no key: add one that is the same whenever the effect is", what)
+	case !s.External && s.lines["key"] != 0:
+		p.say(s.lines["key"], "%s has a key and does not act outside the run: add `effect: external`, or leave it out", what)
+	case !s.External && s.lines["lookup"] != 0:
+		p.say(s.lines["lookup"], "%s has a lookup and does not act outside the run: add `effect: external`, or leave it out", what)
+	case s.External && !s.Each.Once && !strings.Contains(s.Key, "{scope}"):
+		p.say(s.lines["key"], "key of %s is the same for all its items: put {scope} into it", what)
+	}
+	if s.Key != "" {
+		p.names(s.lines["key"], "key of "+what, s.Key, "scope", "base")
+	}
+}
+
+// placed looks at the paths that a worker names.
+func (p *parser) placed(s *sheet, what string) {
+	for _, in := range s.inputs {
+		p.path(in, "input", what)
+	}
+	for i, out := range s.outputs {
+		if !p.path(out, "output", what) {
+			continue
+		}
+		for _, tree := range trees {
+			if out.text == tree || strings.HasPrefix(out.text, tree+"/") {
+				p.say(out.line, "output %.100q of %s lies in %s, where only the orchestrator writes: choose another place", out.text, what, tree)
+			}
+		}
+		if strings.HasSuffix(out.text, "/**") && s.Uses == "" {
+			p.say(out.line, "output %.100q of %s does not say which files: only built-ins may end in /**", out.text, what)
+		}
+		if braces.FindString(out.text) == out.text {
+			p.say(out.line, "output %.100q of %s can be anywhere: say in which folder", out.text, what)
+		}
+		if !s.Each.Once && !strings.Contains(out.text, "{scope}") {
+			p.say(out.line, "output %.100q of %s is the same for all its items: put {scope} into it", s.Outputs[i].Path, what)
+		}
+	}
+	if from := s.Each.From; from != "" {
+		line := s.lines["each"]
+		if p.path(lined{from, line}, "from", what) && (strings.Contains(from, "{") || strings.HasSuffix(from, "/**")) {
+			p.say(line, "from %.100q of %s must be one file: write it without braces and stars", from, what)
+		}
+	}
+	if s.Worktree != "" && !slices.Contains(s.Inputs, s.Worktree) {
+		p.say(s.lines["worktree"], "worktree %.100q of %s is none of its inputs: add it to inputs", s.Worktree, what)
+	}
+	for _, patch := range s.Patches {
+		if !slices.Contains(s.Inputs, patch) {
+			p.say(s.lines["patches"], "patch %.100q of %s is none of its inputs: add it to inputs", patch, what)
+		}
+	}
+}
+
+// path says whether a path can be used.
+func (p *parser) path(path lined, kind, what string) bool {
+	of := kind + " of " + what
+	if !p.names(path.line, of, path.text, "scope") {
+		return false
+	}
+	// A name in braces counts as a plain word; whatever it becomes is looked at again.
+	plain := braces.ReplaceAllString(path.text, "x")
+	if strings.ContainsAny(plain, "{}") {
+		p.say(path.line, "%s %.100q has a brace that belongs to no name: write {name}, or take it out", of, path.text)
+		return false
+	}
+	if braces.FindString(path.text) == path.text {
+		plain = roots[0] + "/x" // a parameter that is a whole path
+	}
+	if why := badPath(plain); why != "" {
+		p.say(path.line, "%s %.100q %s", of, path.text, why)
+		return false
+	}
+	return true
+}
+
+// names says whether all names in braces are known: parameters, and some others.
+func (p *parser) names(line int, of, text string, others ...string) bool {
+	known := slices.Clone(others)
+	for _, one := range p.recipe.Parameters {
+		known = append(known, one.Name)
+	}
+	good := true
+	for _, found := range braces.FindAllStringSubmatch(text, -1) {
+		if !slices.Contains(known, found[1]) {
+			p.say(line, "%s names {%.60s}, which is no parameter: %s", of, found[1], instead(found[1], known))
+			good = false
+		}
+	}
+	return good
+}
+
+// promised looks at what the outputs are made of.
+func (p *parser) promised(s *sheet, what string) {
+	if len(s.Outputs) == 0 && !s.External && s.lines["outputs"] == 0 {
+		p.say(s.Line, "%s makes nothing: add outputs", what)
+	}
+	patches, answers := 0, 0
+	for i, o := range s.Outputs {
+		line := s.outputs[i].line
+		switch {
+		case o.Patch && o.Answer:
+			p.say(line, "output %.100q of %s is a patch and an answer: keep one of them", o.Path, what)
+		case o.Patch && s.Worktree == "":
+			p.say(line, "output %.100q of %s is a patch, but it has no worktree to change: add a worktree", o.Path, what)
+		case o.Answer && s.Uses != "":
+			p.say(line, "output %.100q of %s is an answer, which a built-in does not give: leave answer out", o.Path, what)
+		}
+		if o.Patch {
+			patches++
+		}
+		if o.Answer {
+			answers++
+		}
+	}
+	if patches > 1 || answers > 1 {
+		p.say(s.lines["outputs"], "%s gives the same patch or answer to several outputs: keep one of each", what)
+	}
+	if s.lines["outputs"] != 0 && len(s.Outputs) == 0 && !s.External && len(p.found) == 0 {
+		p.say(s.lines["outputs"], "outputs of %s is empty: name a file", what)
+	}
+}

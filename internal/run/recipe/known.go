@@ -1,0 +1,67 @@
+package recipe
+
+import (
+	"regexp"
+	"time"
+
+	"ramet/internal/run"
+)
+
+// What recipes can name. Those who do the work have the other half of each list.
+var (
+	builtIns   = []string{"clone", "inventory", "facts", "plan", "apply", "pull-request"}
+	gates      = []string{"schema", "markdown", "links", "claims", "secrets", "paths", "limits"}
+	severities = []string{"info", "warn", "error", "blocker"}
+	tools      = []string{"bash", "read", "write", "edit", "glob", "grep", "list",
+		"fork", "kill", "send", "check_mail", "read_mail", "wait", "ps", "exit"}
+	// working are the states that may hold workers.
+	working = []run.State{run.ClonedInputs, run.Ingested, run.FactsReady, run.PlanReady, run.Drafting, run.DraftReady,
+		run.Linking, run.Fixing, run.ReadyForPR, run.PROpened}
+	// roots are the folders of a run that paths may name.
+	roots = []string{"work", "artifacts", "drafts", "reports"}
+	// trees belong to the one writer.
+	trees = []string{"work/repo", "work/into", "work/tree"}
+	// given are names in braces that are no parameters.
+	given = []string{"scope", "base", "sections"}
+)
+
+// Limits of recipes themselves. They are far above what anybody writes by hand, and keep
+// the checks, some of which compare each with each, short.
+const (
+	maxSize     = 1 << 20
+	maxWorkers  = 100
+	maxPaths    = 20  // inputs, outputs of one worker
+	maxSections = 500 // gates, parameters, schemas too
+	maxScopes   = 100_000
+	maxAll      = 200_000 // scopes of all workers together
+	maxDuration = 30 * 24 * time.Hour
+	maxMistakes = 50 // that are told
+)
+
+// Defaults.
+const (
+	defaultParallel    = 4
+	defaultAttempts    = 2
+	defaultFixAttempts = 3
+	defaultGateTimeout = 5 * time.Minute
+)
+
+var (
+	nameRule  = regexp.MustCompile(`^[a-z][a-z0-9-]{0,39}$`)
+	paramRule = regexp.MustCompile(`^[a-z][a-z0-9_]{0,39}$`)
+	scopeRule = regexp.MustCompile(`^[A-Za-z0-9._-]{1,80}$`)
+	withRule  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`)
+	braces    = regexp.MustCompile(`\{([a-z_][a-z0-9_]*)\}`)
+)
+
+// BuiltIns are the workers that `uses` can name.
+func BuiltIns() []string { return append([]string(nil), builtIns...) }
+
+// BuiltInGates are the gates that `uses` can name.
+func BuiltInGates() []string { return append([]string(nil), gates...) }
+
+// Tools are what agents of recipes can be given.
+func Tools() []string { return append([]string(nil), tools...) }
+
+// ValidScope says whether a scope can name items and files.
+func ValidScope(s string) bool { return scopeRule.MatchString(s) && s != "." && s != ".." }

@@ -1,0 +1,106 @@
+package recipe
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"strings"
+	"testing"
+
+	"ramet/internal/fault"
+)
+
+func files(m map[string]string) func(string) ([]byte, error) {
+	return func(path string) ([]byte, error) {
+		if text, ok := m[path]; ok {
+			return []byte(text), nil
+		}
+		return nil, fault.New(fault.NotFound, "no file %s: %w", path, fs.ErrNotExist)
+	}
+}
+
+func TestRender(t *testing.T) {
+	data := RenderData{
+		Scope: "one", Params: map[string]string{"who": "{{scope}}"}, Failure: "too short",
+		Section: &Section{Name: "one", Title: "One", Brief: "B", Claims: []string{"x", "y"}},
+		Issue:   &Issue{ID: "i", Gate: "links", Severity: "error", Code: "C", Message: "M", Files: []string{"a.md", "b.md"}, Line: 7, Fix: "F"},
+		Inputs:  []string{"drafts/b", "artifacts/x", "drafts/a"},
+		Read:    files(map[string]string{"drafts/a": "A", "drafts/b": "{{B}}\n", "artifacts/one.json": "{}"}),
+	}
+	for _, c := range []struct{ prompt, want string }{
+		{"plain {scope}", "plain {scope}"},
+		{`{{scope}} {{param "who"}}`, "one {{scope}}"}, // a value is no template
+		{`{{if failure}}last: {{failure}}{{end}}`, "last: too short"},
+		{`{{section.Name}} {{section.Title}} {{section.Brief}}{{range section.Claims}} {{.}}{{end}}`, "one One B x y"},
+		{`{{issue.ID}} {{issue.Gate}} {{issue.Severity}} {{issue.Code}} {{issue.Message}} {{issue.Line}} {{issue.Fix}}{{range issue.Files}} {{.}}{{end}}`, "i links error C M 7 F a.md b.md"},
+		{`{{input "artifacts/{scope}.json"}}`, "{}"},
+		{`{{input "drafts/**"}}`, "==> drafts/b <==\n{{B}}\n==> drafts/a <==\nA\n"},
+		{`{{if and (eq scope "one") (not failure)}}a{{else}}b{{end}}`, "b"},
+		{`{{with section.Title}}{{.}}{{end}}`, "One"},
+		{`{{$s := scope}}{{$s}}`, "one"},
+	} {
+		got, err := Render(Worker{Name: "w", Prompt: c.prompt}, data)
+		if err != nil || got != c.want {
+			t.Errorf("%s: %q, %v, want %q", c.prompt, got, err, c.want)
+		}
+	}
+}
+
+func TestAPromptThatCannotBeFilledIsAFault(t *testing.T) {
+	for _, c := range []struct {
+		prompt string
+		data   RenderData
+		code   fault.Code
+		want   string
+	}{
+		{`{{input "artifacts/none"}}`, RenderData{Read: files(nil)}, fault.NotFound, "no file artifacts/none"},
+		{`{{input "artifacts/none"}}`, RenderData{}, fault.NotFound, "no input artifacts/none"},
+		{`{{input "drafts/**"}}`, RenderData{Read: files(nil), Inputs: []string{"work/x"}}, fault.NotFound, "no input below drafts/**"},
+		{`{{input "../x"}}`, RenderData{Read: files(nil)}, fault.Usage, "lies"},
+		{`{{param "x"}}`, RenderData{}, fault.Usage, `parameter "x" has no value`},
+		{`{{section.Title}}`, RenderData{}, fault.InvalidRecipe, "there is no section here"},
+		{`{{issue.Fix}}`, RenderData{}, fault.InvalidRecipe, "there is no issue here"},
+		{`{{eq scope 1}}`, RenderData{}, fault.InvalidRecipe, "incompatible types"},
+		{`{{`, RenderData{}, fault.InvalidRecipe, "prompt of worker w"},
+		{`{{input "work/big"}}`, RenderData{Read: func(string) ([]byte, error) { return bytes.Repeat([]byte("x"), maxPrompt+1), nil }}, fault.Failed, "more than 16777216 bytes"},
+	} {
+		_, err := Render(Worker{Name: "w", Prompt: c.prompt}, c.data)
+		if !fault.Is(err, c.code) || c.want != "lies" && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %s %s", c.prompt, err, c.code, c.want)
+		}
+	}
+	_, err := Render(Worker{Name: "w", Prompt: `{{input "work/x"}}`}, RenderData{Read: files(nil)})
+	if !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the cause is lost: %v", err)
+	}
+}
+
+func TestTheEmbeddedPromptsCanBeFilled(t *testing.T) {
+	r := embedded(t)
+	bound, err := r.Bind(map[string]string{"repo": "."})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range r.Workers {
+		if w.Prompt == "" {
+			continue
+		}
+		for _, failure := range []string{"", "it was too short"} {
+			data := RenderData{Scope: "overview", Params: bound, Failure: failure, Inputs: []string{"drafts/overview/changes.patch"},
+				Read: func(path string) ([]byte, error) { return []byte("content of " + path), nil }}
+			if w.Each.Sections {
+				data.Section = &r.Sections[0]
+			}
+			if w.Each.Issue {
+				data.Issue = &Issue{ID: "i", Message: "the message", Files: []string{"docs/a.md"}}
+			}
+			got, err := Render(w, data)
+			if err != nil || failure != "" && !strings.Contains(got, failure) || strings.Contains(got, "<no value>") {
+				t.Errorf("%s: %v\n%s", w.Name, err, got)
+			}
+			if w.Each.Issue && !strings.Contains(got, "the message") {
+				t.Errorf("%s does not tell its issue:\n%s", w.Name, got)
+			}
+		}
+	}
+}

@@ -1,0 +1,151 @@
+package recipe
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"ramet/internal/fault"
+)
+
+func TestSchemaSaysWhere(t *testing.T) {
+	const form = `
+type: object
+properties:
+  name: {type: string, minLength: 2, pattern: "^[a-z]+$"}
+  kind: {enum: [a, b]}
+  size: {type: integer}
+  part: {type: number}
+  yes: {type: boolean}
+  list: {type: array, minItems: 1, items: {type: object, properties: {x: {type: string}}, required: [x], additionalProperties: false}}
+  map: {type: object, additionalProperties: {type: integer}}
+  "a/b": {type: string}
+required: [name]
+`
+	s, err := ParseSchema([]byte(form))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ doc, want string }{
+		{`{"name":"ab"}`, ""},
+		{`{"name":"ab","kind":"a","size":3,"part":1.5,"yes":true,"list":[{"x":"y"}],"map":{"q":1},"other":null}`, ""},
+		{`{"name":"ab","part":2,"size":2.0}`, ""},
+		{`{}`, "/name: is missing"},
+		{`[]`, "the value: must be of type object, not array"},
+		{`{"name":1}`, "/name: must be of type string, not integer"},
+		{`{"name":null}`, "/name: must be of type string, not null"},
+		{`{"name":"a"}`, "/name: must have 2 or more characters"},
+		{`{"name":"AB"}`, `/name: "AB" does not fit ^[a-z]+$`},
+		{`{"name":"ab","kind":"c"}`, `/kind: must be one of a, b, not "c"`},
+		{`{"name":"ab","size":1.5}`, "/size: must be of type integer, not number"},
+		{`{"name":"ab","part":"1"}`, "/part: must be of type number, not string"},
+		{`{"name":"ab","list":[]}`, "/list: must have 1 or more items"},
+		{`{"name":"ab","list":[{"x":"y"},{}]}`, "/list/1/x: is missing"},
+		{`{"name":"ab","list":[{"x":"y","z":1}]}`, "/list/0/z: no such field here"},
+		{`{"name":"ab","map":{"q":"x"}}`, "/map/q: must be of type integer"},
+		{`{"name":"ab","a/b":1}`, "/a~1b: must be of type string"},
+		{"```json\n{}\n```", "not JSON"},
+		{`{"name":"ab"} and more`, "not JSON: "},
+		{`{"name":"ab","name":"cd"}`, "not JSON"},
+		{"{\"name\":\"\xff\"}", "not JSON"},
+		{``, "not JSON"},
+	} {
+		err := s.Check([]byte(c.doc))
+		if c.want == "" && err != nil || c.want != "" && (!fault.Is(err, fault.OutputInvalid) || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s: %v, want %s", c.doc, err, c.want)
+		}
+		// Others who read the same schema say the same, where it is JSON at all.
+		if strings.HasPrefix(c.want, "not JSON") {
+			continue
+		}
+		if other := library(t, form, c.doc); (other == nil) != (c.want == "") {
+			t.Errorf("%s: we say %v, the library %v", c.doc, err, other)
+		}
+	}
+}
+
+func library(t *testing.T, form, doc string) error {
+	t.Helper()
+	c := jsonschema.NewCompiler()
+	schema, err := jsonschema.UnmarshalJSON(bytes.NewReader(asJSON(t, form)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.AddResource("urn:form", schema); err != nil {
+		t.Fatal(err)
+	}
+	compiled, err := c.Compile("urn:form")
+	if err != nil {
+		t.Fatal(err)
+	}
+	value, err := jsonschema.UnmarshalJSON(strings.NewReader(doc))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return compiled.Validate(value)
+}
+
+func TestForms(t *testing.T) {
+	want := []string{"citations", "facts", "inputs", "inventory", "json", "markdown", "plan", "pr", "section", "text"}
+	if got := Forms(); !slices.Equal(got, want) {
+		t.Errorf("forms %v", got)
+	}
+	hash := strings.Repeat("a", 64)
+	claim := `{"id":"go.func.a.B","kind":"function","name":"B","text":"t","evidence":[{"file":"a.go","from":1,"to":2,"sha256":"` + hash + `"}]}`
+	section := `{"name":"guide","title":"Guide","brief":"","pages":[{"path":"docs/a.md","title":"A","brief":"","claims":["go.func.a.B"],"related":["docs/b.md"],"update":true}]}`
+	for _, c := range []struct{ form, doc, want string }{
+		{"json", `[1]`, ""},
+		{"json", `nothing`, "not of the form json: not JSON"},
+		{"text", "any", ""},
+		{"text", "", ""},
+		{"text", "\xff", "the text is not UTF-8"},
+		{"markdown", "# A\n", ""},
+		{"markdown", " \n", "the Markdown is empty"},
+		{"markdown", "a\x00", "holds NUL"},
+		{"markdown", "```markdown\n# A\n```\n", "wrapped in a code fence"},
+		{"markdown", "```go\nx\n```\n", ""},
+		{"inputs", `{"inputs":[{"name":"repo","commit":"` + hash[:40] + `"}],"base":"` + hash[:40] + `"}`, ""},
+		{"inputs", `{"inputs":[{"name":"repo","commit":"` + hash[:40] + `","url":"x"}],"base":"` + hash[:40] + `"}`, "/inputs/0/url: no such field"},
+		{"inventory", `{"commit":"c","files":[{"path":"a","size":1,"sha256":"` + hash + `","role":"source"}]}`, ""},
+		{"inventory", `{"commit":"c","files":[{"path":"a","size":1,"sha256":"` + hash + `","role":"code"}]}`, "/files/0/role"},
+		{"facts", `{"name":"n","commit":"c","languages":["go"],"claims":[` + claim + `]}`, ""},
+		{"facts", `{"name":"n","commit":"c","languages":["go"],"claims":[` + strings.Replace(claim, `"from":1,`, "", 1) + `]}`, "/claims/0/evidence/0/from: is missing"},
+		{"plan", `{"title":"t","commit":"c","sections":[` + section + `]}`, ""},
+		{"plan", `{"title":"t","commit":"c","sections":null}`, "/sections: must be of type array, not null"},
+		{"section", `{"project":"p","section":` + section + `,"claims":{"go.func.a.B":` + claim + `},"titles":{"docs/b.md":"B"}}`, ""},
+		{"section", `{"project":"p","section":` + section + `,"claims":{"x":{}}}`, "/claims/x/id: is missing"},
+		{"citations", `{"pages":[{"path":"p","section":"s","sha256":"` + hash + `","claims":[{"line":1,"claim":"c"}]}]}`, ""},
+		{"citations", `{"pages":[{"path":"p","section":"s","sha256":"x","claims":[]}]}`, "/pages/0/sha256"},
+		{"pr", `{"base_commit":"c","branch":"b","title":"t","affected_paths":[],"rollback":["r"],"bundle":"artifacts/pr/branch.bundle"}`, ""},
+		{"pr", `{"base_commit":"c","branch":"b","title":"t","affected_paths":[],"rollback":[]}`, "/rollback: must have 1 or more items"},
+		{"none", `{}`, "has no schema"},
+	} {
+		err := (&Recipe{Name: "r"}).Fits(c.form, []byte(c.doc))
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s %s: %v, want %s", c.form, c.doc, err, c.want)
+		}
+	}
+}
+
+func FuzzSchemaCheck(f *testing.F) {
+	f.Add("type: object\nproperties: {a: {type: string}}\nrequired: [a]\n", `{"a":"b"}`)
+	f.Add("items: {enum: [a]}", `["a",1]`)
+	f.Fuzz(func(t *testing.T, form, doc string) {
+		s, err := ParseSchema([]byte(form))
+		if err != nil {
+			if !fault.Is(err, fault.InvalidRecipe) {
+				t.Fatalf("%v", err)
+			}
+			return
+		}
+		if err := s.Check([]byte(doc)); err != nil && !fault.Is(err, fault.OutputInvalid) {
+			t.Fatalf("%v", err)
+		} else if err == nil && !json.Valid([]byte(doc)) {
+			t.Fatalf("%q is no JSON", doc)
+		}
+	})
+}

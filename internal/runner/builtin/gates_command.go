@@ -1,0 +1,189 @@
+package builtin
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"ramet/internal/docs/check"
+	"ramet/internal/durable"
+	"ramet/internal/fault"
+	"ramet/internal/run/recipe"
+	"ramet/internal/runner"
+	"ramet/internal/sandbox"
+)
+
+// homely gives the command a home that it may write, which is known only inside.
+const homely = `HOME=$TMPDIR XDG_CACHE_HOME=$TMPDIR/.cache XDG_CONFIG_HOME=$TMPDIR/.config; export HOME XDG_CACHE_HOME XDG_CONFIG_HOME; exec sh -c "$1"`
+
+// command lets a command of the user look at the tree.
+func (g *Gates) command(ctx context.Context, gate recipe.Gate, site runner.Site) ([]runner.Issue, error) {
+	blocker := func(code, message, fix string) []runner.Issue {
+		return []runner.Issue{{Gate: gate.Name, Severity: runner.Blocker, Code: code, Message: message, Fix: fix}}
+	}
+	available := g.available
+	if available == nil {
+		available = sandbox.Available
+	}
+	if err := available(); err != nil {
+		return blocker("GATE_UNCONFINED", "the command was not run: "+err.Error(),
+			"run it where commands can be confined, or take the gate out of the recipe"), nil
+	}
+	tree, err := realTree(site)
+	if err != nil {
+		return nil, err
+	}
+	env, err := g.environment(gate)
+	if err != nil {
+		return nil, err
+	}
+	hide, err := around(g.Hide, tree)
+	if err != nil {
+		return nil, err
+	}
+	before, err := fingerprint(ctx, tree)
+	if err != nil {
+		return nil, err
+	}
+	out := &gateOutput{}
+	process, err := sandbox.Start(ctx, sandbox.Command{
+		Args: []string{"sh", "-c", homely, "sh", gate.Command}, Dir: tree, Env: env, Output: out,
+		Confine: &sandbox.Box{Hide: hide},
+	})
+	if fault.Is(err, fault.Denied) {
+		return blocker("GATE_UNCONFINED", "the command was not run: "+err.Error(),
+			"run it where commands can be confined, or take the gate out of the recipe"), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	result, err := process.Wait()
+	if err != nil {
+		return nil, err
+	}
+	// Also after a timeout: the tree is what is published.
+	after, err := fingerprint(context.WithoutCancel(ctx), tree)
+	if err != nil {
+		return nil, err
+	}
+	var issues []runner.Issue
+	if changed := differing(before, after); len(changed) > 0 {
+		issues = blocker("GATE_WROTE", fmt.Sprintf("the tree was changed while the gate looked at it: %s; gates only look", someOf(changed, 10)),
+			"make the command write elsewhere: $TMPDIR is its own")
+	}
+	if result.Killed || ctx.Err() != nil || result.ExitCode == 0 {
+		return issues, nil
+	}
+	return append(issues, g.complaints(gate, site, tree, out, result)...), nil
+}
+
+func realTree(site runner.Site) (string, error) {
+	tree, err := filepath.Abs(filepath.Join(site.Dir, filepath.FromSlash(gateTree)))
+	if err == nil {
+		tree, err = filepath.EvalSymlinks(tree)
+	}
+	if err != nil {
+		return "", fault.New(fault.NotFound, "open %s of the run: %w", gateTree, err).WithHint("let a worker write it first")
+	}
+	return tree, nil
+}
+
+var gateVariable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+// environment is what the command sees.
+func (g *Gates) environment(gate recipe.Gate) ([]string, error) {
+	all := map[string]string{}
+	for _, pair := range g.Env {
+		if name, value, ok := strings.Cut(pair, "="); ok {
+			all[name] = value
+		}
+	}
+	for name, value := range gate.With {
+		if !gateVariable.MatchString(name) {
+			return nil, fault.New(fault.InvalidRecipe, "gate %s: %.80q is no name of a variable", gate.Name, name).WithHint("use letters, digits and _")
+		}
+		all[name] = value
+	}
+	if all["PATH"] == "" {
+		all["PATH"] = "/usr/local/bin:/usr/bin:/bin"
+	}
+	out := make([]string, 0, len(all))
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		out = append(out, name+"="+all[name])
+	}
+	return out, nil
+}
+
+// around hides folders so that the tree can still be seen: of a folder above it, what is
+// beside the way to the tree is hidden.
+func around(hide []string, tree string) ([]string, error) {
+	var out []string
+	for _, h := range hide {
+		real, err := filepath.EvalSymlinks(h)
+		if err != nil {
+			if os.IsNotExist(err) {
+				continue
+			}
+			return nil, durable.Failure("hide", h, err)
+		}
+		for real != tree && strings.HasPrefix(tree, strings.TrimSuffix(real, string(filepath.Separator))+string(filepath.Separator)) {
+			entries, err := os.ReadDir(real)
+			if err != nil {
+				return nil, durable.Failure("read folder", real, err)
+			}
+			way := ""
+			for _, e := range entries {
+				at := filepath.Join(real, e.Name())
+				if at == tree || strings.HasPrefix(tree, at+string(filepath.Separator)) {
+					way = at
+					continue
+				}
+				if e.Type()&fs.ModeSymlink == 0 { // where a link leads is hidden for itself, or not at all
+					out = append(out, at)
+				}
+			}
+			real = way
+		}
+		if real != "" && real != tree {
+			out = append(out, real)
+		}
+	}
+	return out, nil
+}
+
+// changedFiles are what the run changed, for issues that name no file.
+func changedFiles(site runner.Site) []string {
+	patch, err := os.ReadFile(filepath.Join(site.Dir, gateArtifacts, gatePatch))
+	if err != nil {
+		return nil
+	}
+	changes, err := check.Changes(patch)
+	if err != nil {
+		return nil
+	}
+	var out []string
+	for _, c := range changes {
+		if !c.Deleted {
+			out = append(out, c.Path)
+		}
+	}
+	slices.Sort(out)
+	return out[:min(len(out), mostFiles)]
+}
+
+// mostFiles is how many files an issue names.
+const mostFiles = 20
+
+// someOf is a list for people.
+func someOf(names []string, most int) string {
+	if len(names) <= most {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+}

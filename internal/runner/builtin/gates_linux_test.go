@@ -1,0 +1,354 @@
+package builtin
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"ramet/internal/fault"
+	"ramet/internal/run/recipe"
+	"ramet/internal/runner"
+	"ramet/internal/secret"
+)
+
+const patchOfA = "diff --git a/docs/a.md b/docs/a.md\nnew file mode 100644\nindex 0000000..%s\n--- /dev/null\n+++ b/docs/a.md\n@@ -0,0 +1,3 @@\n+# A\n+\n+Text.\n"
+
+// written is the folder of a run that has written docs/a.md.
+func written(t *testing.T, files ...string) runner.Site {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := append([]string{
+		"work/tree/docs/a.md", "# A\n\nText.\n", "work/tree/README.md", "# R\n", "work/repo/f.go", "package f\n",
+		"artifacts/docs.patch", fmt.Sprintf(patchOfA, "f7c8d4b"), "home/credentials.toml", "key = 1\n",
+	}, files...)
+	for i := 0; i < len(all); i += 2 {
+		path := filepath.Join(dir, all[i])
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(all[i+1]), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return runner.Site{Dir: dir, Params: map[string]string{"docs_dir": "docs"}}
+}
+
+func gates() *Gates {
+	return &Gates{Env: []string{"PATH=" + os.Getenv("PATH")}, Secrets: secret.New(map[string]string{"MY_KEY": "very-secret-value-1"})}
+}
+
+// inspect runs a gate to its end.
+func inspect(t *testing.T, g *Gates, gate recipe.Gate, s runner.Site) []runner.Issue {
+	t.Helper()
+	if gate.Name == "" {
+		gate.Name = "mine"
+	}
+	issues, err := g.Inspect(t.Context(), gate, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, i := range issues {
+		if i.Gate != gate.Name || i.Code == "" || i.Message == "" || i.Severity == "" {
+			t.Errorf("%+v", i)
+		}
+	}
+	return issues
+}
+
+func TestACommandThatSucceedsFindsNothing(t *testing.T) {
+	s := written(t)
+	for _, command := range []string{
+		"true", "grep -q Text docs/a.md && test -f README.md", "echo docs/a.md:1: warning only", `test "$PWD" = "` + s.Dir + `/work/tree"`,
+		`echo x > "$TMPDIR/x" && mkdir -p "$HOME/y" "$XDG_CACHE_HOME" && test "$HOME" = "$TMPDIR"`, `test "$word" = "two words"`,
+	} {
+		if got := inspect(t, gates(), recipe.Gate{Command: command, With: map[string]string{"word": "two words"}}, s); len(got) != 0 {
+			t.Errorf("%s: %+v", command, got)
+		}
+	}
+}
+
+func TestACommandThatFailsIsAnIssue(t *testing.T) {
+	s := written(t)
+	for _, c := range []struct {
+		command, severity, message string
+		want                       runner.Severity
+		files                      int
+	}{
+		{"exit 3", "", "the command ended with exit code 3 and printed nothing", runner.Error, 1},
+		{"echo 'it is wrong'; echo really >&2; exit 1", "warn", "the command ended with exit code 1:\nit is wrong\nreally", runner.Warn, 1},
+		{"kill -9 $$", "blocker", "the command was ended by signal 9 and printed nothing", runner.Blocker, 1},
+		{`printf '\033[31mred\033[0m\007 very-secret-value-1'; exit 1`, "error", "the command ended with exit code 1:\nred␇ [redacted:MY_KEY]", runner.Error, 1},
+		{`echo "$PWD/docs and $TMPDIR/x"; exit 1`, "error", "the command ended with exit code 1:\ndocs and $TMPDIR/x", runner.Error, 1},
+		{"no-such-program", "error", "no-such-program: not found", runner.Error, 0},
+	} {
+		got := inspect(t, gates(), recipe.Gate{Command: c.command, Severity: c.severity}, s)
+		if len(got) != 1 || got[0].Code != "GATE_FAILED" || got[0].Severity != c.want || len(got[0].Files) != c.files ||
+			got[0].Message != c.message && (c.files != 0 || !strings.Contains(got[0].Message, c.message)) {
+			t.Errorf("%s: %+v", c.command, got)
+		}
+	}
+	got := inspect(t, gates(), recipe.Gate{Command: "yes 0123456789 | head -c 3000000; echo; echo the end; exit 1"}, s)
+	if len(got) != 1 || len(got[0].Message) > 3000 || !strings.HasSuffix(got[0].Message, "the end") {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestLinesWithPlacesAreIssuesEach(t *testing.T) {
+	s := written(t)
+	got := inspect(t, gates(), recipe.Gate{Severity: "warn", Command: `
+echo "docs/a.md:3: spelling: Txt"; echo "./docs/a.md:1:5: heading"; echo "$PWD/README.md:7: absolute"
+echo "docs/a.md:9: heading"; echo "gone.md:1: no such file"; echo "/etc/passwd:1: not ours"; echo "../x:1: outside"; echo "12:30: time"; echo "no place"; exit 1`}, s)
+	var told []string
+	for _, i := range got {
+		told = append(told, fmt.Sprintf("%s %s:%d %s", i.Severity, strings.Join(i.Files, ","), i.Line, i.Message))
+	}
+	want := []string{"warn docs/a.md:3 spelling: Txt", "warn docs/a.md:1 heading", "warn README.md:7 absolute"}
+	if !slices.Equal(told, want) {
+		t.Errorf("%q", told)
+	}
+	got = inspect(t, gates(), recipe.Gate{Command: "i=0; while [ $i -lt 70 ]; do echo docs/a.md:1: complaint $i; i=$((i+1)); done; exit 1"}, s)
+	if len(got) != 50 || !strings.Contains(got[49].Fix, "more") {
+		t.Errorf("%d %+v", len(got), got[len(got)-1])
+	}
+}
+
+func TestACommandCannotWriteTheTree(t *testing.T) {
+	s := written(t)
+	before, err := fingerprint(t.Context(), s.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, command := range []string{
+		"echo x > docs/a.md", "echo x >> docs/a.md", "rm docs/a.md", "mv docs other", "touch new", "chmod 777 docs/a.md", "ln -s /etc link", "mkdir x",
+		"echo x > ../repo/f.go", "echo x > ../../artifacts/docs.patch", "echo x > /tmp/ramet-gate-escape", "sed -i s/A/B/ docs/a.md",
+	} {
+		got := inspect(t, gates(), recipe.Gate{Command: command}, s)
+		if len(got) != 1 || got[0].Code != "GATE_FAILED" {
+			t.Errorf("%s: %+v", command, got)
+		}
+	}
+	after, err := fingerprint(t.Context(), s.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := differing(before, after); len(d) > 0 {
+		t.Error(d)
+	}
+	if _, err := os.Stat("/tmp/ramet-gate-escape"); err == nil {
+		t.Error("it wrote outside")
+	}
+}
+
+// Somebody else writes while the gate looks: that is noticed too.
+func TestATreeThatChangedMeanwhileIsABlocker(t *testing.T) {
+	for _, c := range []struct {
+		act  func(tree string) error
+		name string
+	}{
+		{func(tree string) error { return os.WriteFile(tree+"/docs/a.md", []byte("# B\n\nText.\n"), 0o644) }, "docs/a.md"},
+		{func(tree string) error { return os.WriteFile(tree+"/new", nil, 0o644) }, "new"},
+		{func(tree string) error { return os.Chmod(tree+"/README.md", 0o600) }, "README.md"},
+		{func(tree string) error { return os.Remove(tree + "/README.md") }, "README.md"},
+	} {
+		s := written(t)
+		pipe := filepath.Join(s.Dir, "pipe")
+		if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		done := make(chan error, 1)
+		go func() {
+			f, err := os.OpenFile(pipe, os.O_WRONLY, 0) // returns when the command reads
+			if err == nil {
+				err = c.act(filepath.Join(s.Dir, "work/tree"))
+				f.Close()
+			}
+			done <- err
+		}()
+		got := inspect(t, gates(), recipe.Gate{Command: "cat ../../pipe"}, s)
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+		if len(got) != 1 || got[0].Code != "GATE_WROTE" || got[0].Severity != runner.Blocker || !strings.Contains(got[0].Message, c.name) {
+			t.Errorf("%s: %+v", c.name, got)
+		}
+	}
+}
+
+func TestACommandSeesNoKeyAndNoNetwork(t *testing.T) {
+	t.Setenv("ANTHROPIC_API_KEY", "sk-from-outside")
+	s := written(t)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	_, port, _ := net.SplitHostPort(listener.Addr().String())
+	g := gates()
+	g.Hide = []string{filepath.Join(s.Dir, "home")}
+	for _, command := range []string{
+		"env | grep API_KEY", "env | grep from-outside", "cat ../../home/credentials.toml | grep key",
+		"bash -c 'exec 3<>/dev/tcp/127.0.0.1/" + port + "'",
+	} {
+		if got := inspect(t, g, recipe.Gate{Command: command}, s); len(got) != 1 || got[0].Code != "GATE_FAILED" {
+			t.Errorf("%s: %+v", command, got)
+		}
+	}
+	// The run may lie inside what is hidden.
+	g.Hide = []string{s.Dir}
+	if got := inspect(t, g, recipe.Gate{Command: "grep -q Text docs/a.md && ! test -s ../../artifacts/docs.patch && ! test -e ../repo/f.go"}, s); len(got) != 0 {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestACommandThatHangsIsKilledWhole(t *testing.T) {
+	s := written(t)
+	mark := fmt.Sprintf("ramet-gate-%d", os.Getpid())
+	gate := recipe.Gate{Name: "slow", Timeout: 700 * time.Millisecond,
+		Command: fmt.Sprintf(`trap '' TERM INT; (setsid sh -c ': %s; while :; do sleep 1000; done' &) ; sh -c ': %s; sleep 1000' & sleep 1000`, mark, mark)}
+	got, err := gates().Inspect(t.Context(), gate, s)
+	if err != nil || len(got) != 1 || got[0].Code != "GATE_TIMEOUT" || got[0].Severity != runner.Blocker || got[0].Message != "the gate took longer than 700ms" {
+		t.Errorf("%+v %v", got, err)
+	}
+	if left := running(t, mark); len(left) > 0 {
+		t.Errorf("still running: %v", left)
+	}
+	// A command that ends leaves nothing either.
+	gate.Command, gate.Timeout = fmt.Sprintf(`(setsid sh -c ': %s; sleep 1000' &) ; exit 1`, mark), time.Minute
+	if got, err := gates().Inspect(t.Context(), gate, s); err != nil || len(got) != 1 || got[0].Code != "GATE_FAILED" {
+		t.Errorf("%+v %v", got, err)
+	}
+	if left := running(t, mark); len(left) > 0 {
+		t.Errorf("still running: %v", left)
+	}
+}
+
+// running are the processes whose command line holds a text.
+func running(t *testing.T, mark string) []string {
+	t.Helper()
+	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, f := range files {
+		if text, err := os.ReadFile(f); err == nil && strings.Contains(string(text), mark) {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+func TestWithoutASandboxNothingIsRun(t *testing.T) {
+	s := written(t)
+	mark := filepath.Join(s.Dir, "work/tree/ran")
+	g := gates()
+	g.available = func() error { return fault.New(fault.Denied, "commands cannot be confined on this system") }
+	got := inspect(t, g, recipe.Gate{Command: "touch ran", Severity: "info"}, s)
+	if len(got) != 1 || got[0].Code != "GATE_UNCONFINED" || got[0].Severity != runner.Blocker || !strings.Contains(got[0].Message, "not run") {
+		t.Errorf("%+v", got)
+	}
+	if _, err := os.Stat(mark); err == nil {
+		t.Error("it ran")
+	}
+}
+
+func TestGatesEndWithTheirCaller(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, gate := range []recipe.Gate{{Name: "a", Command: "sleep 1000"}, {Name: "a", Uses: "markdown"}} {
+		if got, err := gates().Inspect(ctx, gate, written(t)); err == nil || len(got) != 0 {
+			t.Errorf("%+v %v", got, err)
+		}
+	}
+	late, stop := context.WithDeadline(t.Context(), time.Unix(0, 0))
+	defer stop()
+	if got, err := gates().Inspect(late, recipe.Gate{Name: "a", Command: "true"}, written(t)); err == nil || len(got) != 0 {
+		t.Errorf("%+v %v", got, err)
+	}
+}
+
+func TestTheGateOfClaimsLooksIntoTheClone(t *testing.T) {
+	const plan = `{"title":"","commit":"","sections":[{"name":"a","title":"","brief":"","pages":[{"path":"docs/a.md","title":"","brief":"","claims":["x"]}]}]}`
+	const cited = `{"pages":[{"path":"docs/a.md","section":"a","sha256":"","claims":[{"line":3,"claim":"x"}]}]}`
+	facts := func(sum string) string {
+		return `{"name":"","commit":"","languages":[],"claims":[{"id":"x","kind":"module","name":"","text":"","evidence":[{"file":"f.go","from":1,"to":1,"sha256":"` + sum + `"}]}]}`
+	}
+	sum := fmt.Sprintf("%x", sha256.Sum256([]byte("package f\n")))
+	s := written(t, "artifacts/plan.json", plan, "artifacts/citations.json", cited, "artifacts/facts.json", facts(sum))
+	if got := inspect(t, gates(), recipe.Gate{Uses: "claims"}, s); len(got) != 0 {
+		t.Errorf("%+v", got)
+	}
+	s = written(t, "artifacts/plan.json", plan, "artifacts/citations.json", cited, "artifacts/facts.json", facts(sum), "work/repo/f.go", "package g\n")
+	if got := inspect(t, gates(), recipe.Gate{Uses: "claims"}, s); len(got) != 1 || got[0].Code != "CLAIM_EVIDENCE" || got[0].Line != 3 {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestBuiltInGatesLookAtTheRun(t *testing.T) {
+	codes := func(issues []runner.Issue) string {
+		var out []string
+		for _, i := range issues {
+			out = append(out, i.Code)
+		}
+		return strings.Join(out, " ")
+	}
+	for _, c := range []struct {
+		gate  recipe.Gate
+		files []string
+		want  string
+	}{
+		{recipe.Gate{Uses: "markdown"}, nil, ""},
+		{recipe.Gate{Uses: "markdown"}, []string{"work/tree/docs/a.md", "# A\n\n<script>\n"}, "MD_HTML_HARMFUL"},
+		{recipe.Gate{Uses: "links"}, nil, ""},
+		{recipe.Gate{Uses: "links"}, []string{"work/tree/docs/a.md", "[x](gone.md) [y](../README.md)\n"}, "LINK_MISSING"},
+		{recipe.Gate{Uses: "paths"}, nil, ""},
+		{recipe.Gate{Uses: "paths", With: map[string]string{"allow": "src/**, *.md"}}, nil, "PATH_OUTSIDE"},
+		{recipe.Gate{Uses: "limits"}, nil, ""},
+		{recipe.Gate{Uses: "limits", With: map[string]string{"lines_per_file": "2"}}, nil, "LIMIT_LINES"},
+		{recipe.Gate{Uses: "secrets"}, nil, ""},
+		{recipe.Gate{Uses: "secrets"}, []string{"work/tree/docs/a.md", "key: very-secret-value-1\n"}, "SECRET"},
+		{recipe.Gate{Uses: "secrets"}, []string{"work/tree/docs/a.md", "ghp_" + "0123456789abcdefghijABCDEFGHIJ012345\n"}, "SECRET"},
+		{recipe.Gate{Uses: "secrets"}, []string{"work/tree/docs/a.md", "token sha256: 9dfb1406f3ec56c177fc8c1c42dc94168135eb54ae4bdf6e177f348b3bbe9534\napi_key = 5b768359d0ebffcbd2a61b95fcfc57e5680ff115\n"}, ""},
+		{recipe.Gate{Uses: "secrets"}, []string{"artifacts/body.md", "very-secret-value-1\n"}, "SECRET"},
+		{recipe.Gate{Uses: "claims"}, []string{"artifacts/plan.json", `{"title":"","commit":"","sections":[{"name":"a","title":"","brief":"","pages":[{"path":"docs/a.md","title":"","brief":"","claims":["x"]}]}]}`}, "CLAIM_NONE"},
+	} {
+		g := gates()
+		g.Limits = recipe.Limits{Files: 5, LinesPerFile: 100}
+		if got := codes(inspect(t, g, c.gate, written(t, c.files...))); got != c.want {
+			t.Errorf("%s %v: %s, want %s", c.gate.Uses, c.files, got, c.want)
+		}
+	}
+	if got := codes(inspect(t, gates(), recipe.Gate{Uses: "schema"}, written(t))); !strings.Contains(got, "SCHEMA_MISSING") || !strings.Contains(got, "SCHEMA_DIFFERS") {
+		t.Error(got)
+	}
+	for _, c := range []struct {
+		gate   recipe.Gate
+		remove string
+		want   string
+	}{
+		{recipe.Gate{Uses: "beauty"}, "x", "no built-in gate"},
+		{recipe.Gate{Uses: "markdown"}, "work/tree", "work/tree"},
+		{recipe.Gate{Uses: "markdown"}, "artifacts/docs.patch", "docs.patch"},
+		{recipe.Gate{Uses: "claims"}, "work/repo", "work/repo"},
+		{recipe.Gate{Uses: "limits", With: map[string]string{"files": "many"}}, "x", "must be a number"},
+		{recipe.Gate{Command: "true", With: map[string]string{"a-b": "x"}}, "x", "no name of a variable"},
+		{recipe.Gate{Command: "true"}, "work/tree", "work/tree"},
+	} {
+		s := written(t)
+		os.RemoveAll(filepath.Join(s.Dir, c.remove))
+		if got, err := gates().Inspect(t.Context(), c.gate, s); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%+v: %v %v", c.gate, got, err)
+		}
+	}
+}

@@ -1,0 +1,137 @@
+package builtin
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"ramet/internal/run/recipe"
+	"ramet/internal/runner"
+	"ramet/internal/sandbox"
+	"ramet/internal/text"
+)
+
+// What is kept of what a command prints, and what is told of it.
+const (
+	keptHead   = 256 << 10
+	keptTail   = 8 << 10
+	toldTail   = 2000 // runes
+	toldLine   = 500
+	mostIssues = 50
+)
+
+// gateOutput keeps the beginning and the end of what is printed.
+type gateOutput struct {
+	head, tail []byte
+	missed     bool // something between them
+}
+
+// Write never fails.
+func (o *gateOutput) Write(p []byte) (int, error) {
+	n := len(p)
+	k := min(keptHead-len(o.head), len(p))
+	o.head = append(o.head, p[:k]...)
+	o.tail = append(o.tail, p[k:]...)
+	if over := len(o.tail) - keptTail; over > 0 {
+		o.missed = true
+		o.tail = slices.Delete(o.tail, 0, over)
+	}
+	return n, nil
+}
+
+// complaints makes issues of a command that failed: one for each line that names a place,
+// else one with the end of the output.
+func (g *Gates) complaints(gate recipe.Gate, site runner.Site, tree string, out *gateOutput, result sandbox.Result) []runner.Issue {
+	severity := runner.Severity(gate.Severity)
+	switch severity {
+	case runner.Info, runner.Warn, runner.Error, runner.Blocker:
+	default:
+		severity = runner.Error
+	}
+	clean := func(b []byte) string {
+		s := strings.ToValidUTF8(string(b), "\uFFFD")
+		s = g.redactor().All(text.Safe(ansi.Strip(s)))
+		// Places of this machine would make another issue of the same one.
+		return boxes.ReplaceAllString(strings.ReplaceAll(strings.ReplaceAll(s, tree+string(filepath.Separator), ""), tree, "."), "$$TMPDIR")
+	}
+	var issues []runner.Issue
+	more := 0
+	seen := map[string]bool{}
+	for line := range strings.Lines(clean(out.head)) {
+		i, ok := placed(gate.Name, severity, tree, strings.TrimRight(line, "\n"))
+		if !ok || seen[i.Files[0]+"\x00"+i.Message] {
+			continue
+		}
+		seen[i.Files[0]+"\x00"+i.Message] = true
+		if len(issues) == mostIssues {
+			more++
+			continue
+		}
+		issues = append(issues, i)
+	}
+	if more > 0 || len(issues) > 0 && out.missed {
+		issues[len(issues)-1].Fix = "there are more complaints than are told here: mend these first"
+	}
+	if len(issues) > 0 {
+		return issues
+	}
+	end := clean(append(slices.Clone(out.head), out.tail...))
+	if out.missed {
+		end = clean(out.tail)
+	}
+	i := runner.Issue{Gate: gate.Name, Severity: severity, Code: "GATE_FAILED", Files: changedFiles(site),
+		Message: endedHow(result) + tailOf(strings.TrimSpace(end))}
+	if result.ExitCode == 126 || result.ExitCode == 127 {
+		i.Files, i.Fix = nil, "install the program that the gate needs, or correct its command" // no page is to blame
+	}
+	return []runner.Issue{i}
+}
+
+func endedHow(r sandbox.Result) string {
+	if r.Signal != 0 {
+		return fmt.Sprintf("the command was ended by signal %d", int(r.Signal))
+	}
+	return fmt.Sprintf("the command ended with exit code %d", r.ExitCode)
+}
+
+func tailOf(s string) string {
+	if s == "" {
+		return " and printed nothing"
+	}
+	if runes := []rune(s); len(runes) > toldTail {
+		s = "…" + string(runes[len(runes)-toldTail:])
+	}
+	return ":\n" + s
+}
+
+var (
+	boxes = regexp.MustCompile(regexp.QuoteMeta(os.TempDir()) + `/ramet-box-[0-9]+`)
+	// path:line: message, and with a column.
+	placeForm = regexp.MustCompile(`^\s*(?:\./)?([^\s:][^:]*):([0-9]{1,9})(?::[0-9]{1,9})?:?\s+(\S.*)$`)
+)
+
+// placed reads a line that names a place in the tree.
+func placed(gate string, severity runner.Severity, tree, line string) (runner.Issue, bool) {
+	m := placeForm.FindStringSubmatch(line)
+	if m == nil {
+		return runner.Issue{}, false
+	}
+	name := filepath.ToSlash(filepath.Clean(m[1]))
+	if !filepath.IsLocal(m[1]) {
+		return runner.Issue{}, false
+	}
+	if info, err := os.Lstat(filepath.Join(tree, m[1])); err != nil || !info.Mode().IsRegular() {
+		return runner.Issue{}, false
+	}
+	n, err := strconv.Atoi(m[2])
+	if err != nil {
+		return runner.Issue{}, false
+	}
+	return runner.Issue{Gate: gate, Severity: severity, Code: "GATE_FAILED", Message: text.Line(m[3], toldLine), Files: []string{name}, Line: n}, true
+}

@@ -1,0 +1,221 @@
+package builtin
+
+import (
+	"bytes"
+	"context"
+	"regexp"
+	"strings"
+	"time"
+
+	"ramet/internal/docs"
+	"ramet/internal/fault"
+	"ramet/internal/forge"
+	"ramet/internal/git"
+	"ramet/internal/runner"
+)
+
+// pr is artifacts/pr.json.
+type pr struct {
+	BaseCommit    string   `json:"base_commit"`
+	Branch        string   `json:"branch"`
+	Title         string   `json:"title"`
+	AffectedPaths []string `json:"affected_paths"`
+	Rollback      []string `json:"rollback"`
+	URL           string   `json:"url,omitempty"`
+	Bundle        string   `json:"bundle,omitempty"`
+}
+
+// trailer is the line of a commit that says for which key it was made.
+const trailer = "Ramet-Key"
+
+var trailerLine = regexp.MustCompile(`(?m)^` + trailer + `: (.+)$`)
+
+// keyOf is the key in the text of a commit.
+func keyOf(message string) string {
+	if m := trailerLine.FindAllStringSubmatch(message, -1); len(m) > 0 {
+		return m[len(m)-1][1]
+	}
+	return ""
+}
+
+// pullRequest brings the patch to the target as a branch, and opens a pull request if
+// there is a forge; else it makes files of both. With: branch, base_branch.
+func (j *job) pullRequest(ctx context.Context) (runner.Result, error) {
+	in, err := j.restore(ctx)
+	if err != nil {
+		return runner.Result{}, err
+	}
+	var plan docs.Plan
+	if err := j.read(ctx, "plan.json", &plan); err != nil {
+		return runner.Result{}, err
+	}
+	patch, err := j.input(ctx, "docs.patch")
+	if err != nil {
+		return runner.Result{}, err
+	}
+	body, err := j.input(ctx, "body.md")
+	if err != nil {
+		return runner.Result{}, err
+	}
+	target := in.target()
+	out := pr{BaseCommit: target.Commit, Branch: j.value("branch"), Title: "Documentation of " + strings.Join(strings.Fields(plan.Title), " "), AffectedPaths: []string{}}
+	if out.Branch == "" {
+		return runner.Result{}, fault.New(fault.InvalidRecipe, "worker %s needs the name of a branch", j.it.Worker).WithHint("with: {branch: …}")
+	}
+	if len(bytes.TrimSpace(patch)) == 0 {
+		out.Rollback = []string{"Nothing was changed, and nothing was opened."}
+		return j.encoded("pr.json", out)
+	}
+	repo := git.Tree{Dir: j.at("work/" + target.Name)}
+	commit, err := j.commit(ctx, repo, target.Commit, patch, out.Title)
+	if err != nil {
+		return runner.Result{}, err
+	}
+	if out.AffectedPaths, err = git.ChangedBetween(ctx, repo, target.Commit, commit); err != nil {
+		return runner.Result{}, err
+	}
+	to, f, ok, err := j.remote(j.value(target.Name))
+	if err != nil {
+		return runner.Result{}, err
+	}
+	if !ok {
+		return j.files(ctx, repo, to, commit, out, patch, body)
+	}
+	opened, err := j.publish(ctx, repo, to, f, commit, out, body)
+	if err != nil {
+		return runner.Result{}, err
+	}
+	out.URL = opened.URL
+	out.Rollback = []string{
+		"Before it is merged: close the pull request and delete its branch: git push origin --delete " + out.Branch,
+		"Afterwards: git revert -m 1 MERGE_COMMIT, or git revert COMMIT where it was squashed",
+	}
+	r, err := j.encoded("pr.json", out)
+	r.PR = opened.URL
+	return r, err
+}
+
+// commit makes the commit of the branch. It depends on the patch, the base and the key.
+func (j *job) commit(ctx context.Context, repo git.Tree, base string, patch []byte, title string) (string, error) {
+	tree, err := git.ApplyTo(ctx, repo, base, patch)
+	if err != nil {
+		return "", err
+	}
+	about, err := git.Describe(ctx, repo, base)
+	if err != nil {
+		return "", err
+	}
+	message := title
+	if key := strings.Join(strings.Fields(j.it.Task.Key), " "); key != "" {
+		message += "\n\n" + trailer + ": " + key
+	}
+	// A time that is not ours to choose, and comes after what it is made on.
+	return git.CommitTree(ctx, repo, tree, base, message, about.Date.Add(time.Second))
+}
+
+// publish pushes the branch and opens the pull request, as far as that was not done.
+func (j *job) publish(ctx context.Context, repo git.Tree, to git.Remote, f forge.Forge, commit string, out pr, body []byte) (forge.PR, error) {
+	base := j.value("base_branch")
+	if base == "" {
+		var err error
+		if _, base, err = git.RemoteHead(ctx, to); err != nil {
+			return forge.PR{}, err
+		}
+	}
+	if base == "" || base == out.Branch {
+		return forge.PR{}, fault.New(fault.Conflict, "%s has no default branch that %s could be merged into", to, out.Branch).
+			WithHint("name one with `base_branch`")
+	}
+	if was, ok, err := f.Find(ctx, out.Branch, base); err != nil || ok && !was.Open && was.Commit == commit {
+		return was, err // merged or closed meanwhile: it is not opened again
+	}
+	now, exists, err := git.RemoteBranch(ctx, to, out.Branch)
+	if err != nil {
+		return forge.PR{}, err
+	}
+	same := false
+	if exists {
+		if same, err = j.ours(ctx, repo, to, out, now, commit); err != nil {
+			return forge.PR{}, err
+		}
+	}
+	if !same {
+		if err := git.Push(ctx, repo, to, out.Branch, commit, now); err != nil {
+			return forge.PR{}, err
+		}
+	}
+	return f.Open(ctx, forge.Request{Head: out.Branch, Base: base, Title: out.Title, Body: string(body)})
+}
+
+// ours looks at the commit that a branch has. same: it brings what ours brings. CONFLICT:
+// it is somebody else's.
+func (j *job) ours(ctx context.Context, repo git.Tree, to git.Remote, out pr, now, commit string) (same bool, err error) {
+	if now == commit {
+		return true, nil
+	}
+	if err := git.Fetch(ctx, repo, to, now); err != nil {
+		return false, err
+	}
+	there, err := git.Describe(ctx, repo, now)
+	if err != nil {
+		return false, err
+	}
+	here, err := git.Describe(ctx, repo, commit)
+	switch {
+	case err != nil:
+		return false, err
+	case there.Tree == here.Tree:
+		return true, nil
+	case keyOf(here.Message) != "" && keyOf(there.Message) == keyOf(here.Message):
+		return false, nil // an earlier attempt, which brought something else
+	case git.Behind(ctx, repo, now, out.BaseCommit):
+		return false, nil // what was merged may be left behind
+	}
+	return false, taken(to, out.Branch)
+}
+
+// files makes files of the pull request.
+func (j *job) files(ctx context.Context, repo git.Tree, to git.Remote, commit string, out pr, patch, body []byte) (runner.Result, error) {
+	if !j.promises("pr") {
+		return runner.Result{}, fault.New(fault.InvalidRecipe, "worker %s has no output for the files of a pull request", j.it.Worker).
+			WithHint("add artifacts/pr/** to its outputs, or configure a forge with GITHUB_TOKEN or GITEA_TOKEN")
+	}
+	if to.Local() {
+		now, ok, err := git.RemoteBranch(ctx, to, out.Branch)
+		if fault.Is(err, fault.NotFound) {
+			ok, err = false, nil // the folder is gone, and nobody needs it
+		}
+		if err != nil {
+			return runner.Result{}, err
+		}
+		if ok {
+			if _, err := j.ours(ctx, repo, to, out, now, commit); err != nil {
+				return runner.Result{}, err
+			}
+		}
+	}
+	made, err := forge.Local(ctx, repo, forge.Change{Branch: out.Branch, Base: out.BaseCommit, Commit: commit, Title: out.Title, Patch: patch, Body: body})
+	if err != nil {
+		return runner.Result{}, err
+	}
+	out.Rollback = []string{
+		"Nothing outside was changed: without the branch " + out.Branch + " all is as before",
+		"After it was fetched: git branch -D " + out.Branch,
+		"After it was merged: git revert -m 1 MERGE_COMMIT, or git revert COMMIT where it was squashed",
+	}
+	contents := map[string][]byte{}
+	for name, data := range made {
+		contents["pr/"+name] = data
+	}
+	for _, o := range j.it.Task.Outputs {
+		if folder, all := strings.CutSuffix(o.Path, "/**"); all && strings.HasSuffix("/"+folder, "/pr") {
+			out.Bundle = folder + "/branch.bundle"
+		}
+	}
+	if contents["pr.json"], err = docs.Encode(out); err != nil {
+		return runner.Result{}, err
+	}
+	r, err := j.result(contents)
+	r.PR = out.Bundle
+	return r, err
+}

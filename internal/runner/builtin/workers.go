@@ -1,0 +1,159 @@
+package builtin
+
+import (
+	"context"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"ramet/internal/docs"
+	"ramet/internal/fault"
+	"ramet/internal/forge"
+	"ramet/internal/git"
+	"ramet/internal/runner"
+)
+
+// Workers does the items of built-in workers in the folder of a run, one after the other.
+type Workers struct {
+	Site runner.Site
+	// Env is where the tokens of forges are found; nil: there are none.
+	Env func(string) string
+
+	mu sync.Mutex // who works in the folder
+}
+
+// Do carries out an item whose task names a built-in.
+func (w *Workers) Do(ctx context.Context, it runner.Item, d runner.Desk) (runner.Result, error) {
+	do, ok := works[it.Task.Uses]
+	if !ok {
+		return runner.Result{}, fault.New(fault.InvalidRecipe, "there is no built-in worker %.80q", it.Task.Uses).
+			WithHint("the workers are %s", strings.Join(Names(), ", "))
+	}
+	if it.Task.Timeout > 0 {
+		timed, cancel := context.WithTimeoutCause(ctx, it.Task.Timeout,
+			fault.New(fault.TimedOut, "work item %s took longer than %s", it.ID, it.Task.Timeout).WithHint("give it more time with `timeout`"))
+		defer cancel()
+		ctx = timed
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	res, err := do(&job{w, it, d}, ctx)
+	if cause, timed := fault.Of(context.Cause(ctx)); err != nil && timed && cause.Code == fault.TimedOut {
+		err = cause
+	}
+	return res, err
+}
+
+// works are the built-in workers.
+var works = map[string]func(*job, context.Context) (runner.Result, error){
+	"clone": (*job).clone, "inventory": (*job).inventory, "facts": (*job).facts,
+	"plan": (*job).plan, "apply": (*job).apply, "pull-request": (*job).pullRequest,
+}
+
+// Names are the built-in workers.
+func Names() []string { return slices.Sorted(maps.Keys(works)) }
+
+// job is one item.
+type job struct {
+	*Workers
+	it   runner.Item
+	desk runner.Desk
+}
+
+// value is a parameter of the worker, else of the recipe.
+func (j *job) value(name string) string {
+	if v, ok := j.it.Task.With[name]; ok {
+		return v
+	}
+	return j.Site.Params[name]
+}
+
+// at is a place in the run's folder.
+func (j *job) at(name string) string { return filepath.Join(j.Site.Dir, filepath.FromSlash(name)) }
+
+// input reads a declared input: artifacts/<name>, or else one of that name.
+func (j *job) input(ctx context.Context, name string) ([]byte, error) {
+	found := -1
+	for i, in := range j.it.Inputs {
+		if in.Path == "artifacts/"+name || found < 0 && path.Base(in.Path) == name {
+			found = i
+		}
+	}
+	if found < 0 {
+		return nil, fault.New(fault.InvalidRecipe, "worker %s needs %s", j.it.Worker, name).
+			WithHint("name artifacts/%s among its inputs", name)
+	}
+	return j.desk.Fetch(ctx, j.it.ID, j.it.Inputs[found].SHA256)
+}
+
+// read reads a declared input in one of the forms of package docs.
+func (j *job) read(ctx context.Context, name string, into any) error {
+	data, err := j.input(ctx, name)
+	if err != nil {
+		return err
+	}
+	return docs.Decode(data, into)
+}
+
+// result makes the files that the item promises of contents by name. A name with a slash
+// goes into the folder of that name, which an output with /** promises.
+func (j *job) result(contents map[string][]byte) (runner.Result, error) {
+	var r runner.Result
+	var made []string
+	for _, name := range slices.Sorted(maps.Keys(contents)) {
+		for _, o := range j.it.Task.Outputs {
+			folder, all := strings.CutSuffix(o.Path, "/**")
+			switch {
+			case !all && path.Base(o.Path) == name:
+				r.Files = append(r.Files, runner.Blob{Path: o.Path, Data: contents[name]})
+			case all && path.Base(folder) == path.Dir(name):
+				r.Files = append(r.Files, runner.Blob{Path: path.Join(folder, path.Base(name)), Data: contents[name]})
+			default:
+				continue
+			}
+			made = append(made, o.Path)
+		}
+	}
+	for _, o := range j.it.Task.Outputs {
+		if !slices.Contains(made, o.Path) && !strings.HasSuffix(o.Path, "/**") {
+			return r, fault.New(fault.InvalidRecipe, "worker %s does not make %s", j.it.Worker, o.Path).
+				WithHint("%s makes %s", j.it.Task.Uses, strings.Join(slices.Sorted(maps.Keys(contents)), ", "))
+		}
+	}
+	return r, nil
+}
+
+// promises says whether the item has an output for a folder.
+func (j *job) promises(folder string) bool {
+	return slices.ContainsFunc(j.it.Task.Outputs, func(o runner.Output) bool {
+		at, all := strings.CutSuffix(o.Path, "/**")
+		return all && path.Base(at) == folder
+	})
+}
+
+// remote is a repository, with the token for it if there is one.
+func (j *job) remote(address string) (git.Remote, forge.Forge, bool, error) {
+	r, err := git.Locate(address)
+	if err != nil || j.Env == nil {
+		return r, nil, false, err
+	}
+	f, ok, err := forge.Detect(r, j.Env)
+	if ok {
+		r = f.Sign(r)
+	}
+	return r, f, ok, err
+}
+
+// open is the file system of a folder of the run. No link in it leads outside.
+func (j *job) open(name string) (fs.FS, func() error, error) {
+	root, err := os.OpenRoot(j.at(name))
+	if err != nil {
+		return nil, nil, fault.New(fault.StorageIO, "open %s of the run: %w", name, err)
+	}
+	return root.FS(), root.Close, nil
+}

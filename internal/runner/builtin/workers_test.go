@@ -1,0 +1,339 @@
+package builtin
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"ramet/internal/docs"
+	"ramet/internal/fault"
+	"ramet/internal/runner"
+)
+
+var upToDrafts = []string{"clone", "inventory", "facts", "plan"}
+
+func (s *stage) pr() pr {
+	s.t.Helper()
+	var p pr
+	if err := docs.Decode([]byte(s.content("artifacts/pr.json")), &p); err != nil {
+		s.t.Fatal(err)
+	}
+	return p
+}
+
+func TestFromARepositoryToAPullRequest(t *testing.T) {
+	for _, kind := range []string{"gitea", "github"} {
+		t.Run(kind, func(t *testing.T) {
+			s := newStage(t)
+			s.begin(s.forge.URL+"/o/r.git", kind)
+			head := s.git(s.bare, "rev-parse", "main")
+			r := s.do("clone")
+			if len(r.Clones) != 1 || r.Clones[0] != (runner.Clone{Name: "repo", URL: s.forge.URL + "/o/r.git", Commit: head}) || len(r.Issues) > 0 {
+				t.Errorf("%+v", r)
+			}
+			s.do("inventory", "facts", "plan")
+			plan := s.drafts()
+			r = s.do("apply")
+			if len(r.Issues) > 0 {
+				t.Errorf("%+v", r.Issues)
+			}
+			var cited docs.Citations
+			if err := docs.Decode([]byte(s.content("artifacts/citations.json")), &cited); err != nil || len(cited.Pages) == 0 {
+				t.Fatal(err, cited)
+			}
+			for _, c := range cited.Pages {
+				page := s.content("work/tree/" + c.Path)
+				lines := strings.Split(page, "\n")
+				if strings.Contains(page, "claim:") || len(c.Claims) == 0 || c.Claims[0].Line > len(lines) || !strings.HasPrefix(lines[c.Claims[0].Line-1], "About ") {
+					t.Errorf("%+v\n%s", c, page)
+				}
+			}
+			r = s.do("pull-request")
+			p := s.pr()
+			if p.BaseCommit != head || p.Branch != "ramet/docs" || p.URL == "" || p.URL != r.PR || p.Bundle != "" || len(p.Rollback) == 0 || p.Title != "Documentation of "+plan.Title {
+				t.Errorf("%+v %+v", p, r.PR)
+			}
+			if changed := strings.Split(s.git(s.bare, "diff", "--name-only", "main", "ramet/docs"), "\n"); !slices.Equal(changed, p.AffectedPaths) {
+				t.Errorf("%q and %q", changed, p.AffectedPaths)
+			}
+			if log := s.git(s.bare, "log", "--format=%an <%ae> %ad %P%n%B", "--date=unix", "-1", "ramet/docs"); !strings.HasPrefix(log, "ramet <ramet@localhost> 1704164646 "+head) || !strings.Contains(log, "Ramet-Key: pull-request:ramet/docs:"+s.base) {
+				t.Error(log)
+			}
+			if pulls := s.forge.Pulls(); len(pulls) != 1 || pulls[0].Base != "main" || pulls[0].Body != s.content("artifacts/body.md") {
+				t.Errorf("%+v", pulls)
+			}
+			// Once more, and once more in another run: the same one.
+			before := s.artifacts()
+			s.do("pull-request")
+			s.same(before, s.artifacts())
+			s.begin(s.forge.URL+"/o/r.git", kind)
+			s.do(upToDrafts...)
+			s.drafts()
+			s.do("apply", "pull-request")
+			s.same(before, s.artifacts())
+			if s.forge.Posts() != 1 {
+				t.Errorf("%d were asked for", s.forge.Posts())
+			}
+			for _, dir := range []string{s.w.Site.Dir, s.bare} {
+				s.without(dir, token)
+			}
+		})
+	}
+}
+
+// without says that no file below a folder holds a text.
+func (s *stage) without(dir, text string) {
+	s.t.Helper()
+	err := filepath.WalkDir(dir, func(p string, d os.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() {
+			if data, _ := os.ReadFile(p); strings.Contains(string(data), text) {
+				s.t.Errorf("%s holds %s", p, text)
+			}
+		}
+		return err
+	})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func TestWithoutAForgeThereAreFiles(t *testing.T) {
+	s := newStage(t)
+	var before map[string]string
+	for range 2 { // the same bytes, wherever the run's folder is
+		s.begin(s.source, "")
+		s.do(upToDrafts...)
+		s.drafts()
+		r := s.do("apply", "pull-request")
+		if p := s.pr(); p.URL != "" || p.Bundle != "artifacts/pr/branch.bundle" || r.PR != p.Bundle {
+			t.Errorf("%+v", p)
+		}
+		if before == nil {
+			before = s.artifacts()
+		}
+		s.same(before, s.artifacts())
+		for name, text := range s.artifacts() {
+			if strings.Contains(text, s.w.Site.Dir) || strings.Contains(text, s.source) || strings.Contains(text, "run:") {
+				t.Errorf("%s holds a place or an id", name)
+			}
+		}
+	}
+	s.git(s.source, "fetch", "-q", filepath.Join(s.w.Site.Dir, "artifacts/pr/branch.bundle"), "ramet/docs:ramet/docs")
+	s.do("pull-request") // the branch is there, and it is ours
+	s.same(before, s.artifacts())
+	if len(s.forge.Heard()) > 0 {
+		t.Errorf("%q", s.forge.Heard())
+	}
+	if _, err := os.Stat(filepath.Join(s.w.Site.Dir, "artifacts/pr/README")); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestWhatIsMissingIsMadeAgain(t *testing.T) {
+	s := newStage(t)
+	s.do(upToDrafts...)
+	s.drafts()
+	s.do("apply")
+	before := s.artifacts()
+	// The source goes on, and the run stays where it is.
+	s.git(s.source, "commit", "-q", "--allow-empty", "-m", "second")
+	s.git(s.source, "push", "-q", s.bare, "main")
+	for _, name := range []string{"inventory", "facts", "plan", "apply", "clone"} {
+		for _, spoil := range []func(){
+			func() { os.RemoveAll(filepath.Join(s.w.Site.Dir, "work")) },
+			func() {
+				s.file(s.w.Site.Dir, "work/repo/greet.go", "package other\n")
+				s.file(s.w.Site.Dir, "work/repo/more.go", "package other\n")
+				s.file(s.w.Site.Dir, "work/tree/docs/old.md", "spoilt\n")
+				s.file(s.w.Site.Dir, "work/tree/docs/stray.md", "stray\n")
+			},
+		} {
+			if name != "clone" {
+				s.do("apply") // its inputs
+			}
+			spoil()
+			if _, err := os.Stat(filepath.Join(s.w.Site.Dir, bundleFile)); err != nil && name == "apply" {
+				s.do("clone") // the orchestrator has it as an artifact of clone
+			}
+			s.do(name)
+			s.same(before, s.artifacts())
+		}
+	}
+}
+
+func TestConflictsAreIssuesUntilTheyAreMended(t *testing.T) {
+	s := newStage(t)
+	s.do(upToDrafts...)
+	plan := s.drafts()
+	page := plan.Sections[0].Pages[0].Path
+	s.draft("drafts/zz-other/changes.patch", map[string]string{page: "# Mine\n\nSomething else.\n", "docs/extra.md": "# Extra\n\nFine.\n"})
+	s.file(s.w.Site.Dir, "drafts/zzz-broken/changes.patch", "no patch at all\n")
+	r := s.do("apply")
+	codes := func(r runner.Result) (out []string) {
+		for _, i := range r.Issues {
+			out = append(out, i.Code)
+		}
+		return out
+	}
+	if got := codes(r); !slices.Equal(got, []string{"PATCH_CONFLICT", "PATCH_INVALID"}) || !slices.Equal(r.Issues[0].Files, []string{page}) || r.Issues[0].Severity != runner.Error {
+		t.Fatalf("%+v", r.Issues)
+	}
+	if !strings.Contains(s.content("work/tree/docs/extra.md"), "Fine.") || strings.Contains(s.content("work/tree/"+page), "<<<<") || strings.Contains(s.content("work/tree/"+page), "Something else") {
+		t.Error("the rest was not applied, or too much")
+	}
+	again := s.do("apply")
+	a, _ := json.Marshal(r.Issues)
+	b, _ := json.Marshal(again.Issues)
+	if string(a) != string(b) {
+		t.Errorf("%s\n%s", a, b)
+	}
+	// The fix of the issue, and not that of another one, ends it.
+	s.draft("drafts/fixes/aaa.patch", map[string]string{"docs/fixed.md": "# Fixed\n"})
+	if got := codes(s.do("apply")); len(got) != 2 {
+		t.Errorf("%q", got)
+	}
+	s.draft("drafts/fixes/"+runner.IssueID(r.Issues[0])+".patch", map[string]string{"docs/mended.md": "# Mended\n"})
+	if got := codes(s.do("apply")); !slices.Equal(got, []string{"PATCH_INVALID"}) {
+		t.Errorf("%q", got)
+	}
+	s.draft("drafts/odd/changes.patch", map[string]string{"docs/odd.md": "# Odd\n\nx<!-- claim: -->\n"})
+	if got := s.do("apply").Issues; len(got) != 2 || got[1].Code != "CLAIM_MARKER" || !slices.Equal(got[1].Files, []string{"docs/odd.md"}) {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestABranchOfSomebodyElseIsNotTouched(t *testing.T) {
+	s := newStage(t)
+	s.do(upToDrafts...)
+	s.drafts()
+	s.do("apply")
+	s.git(s.source, "checkout", "-q", "-b", "ramet/docs")
+	s.file(s.source, "theirs", "theirs\n")
+	s.git(s.source, "add", "theirs")
+	s.git(s.source, "commit", "-q", "-m", "theirs")
+	s.git(s.source, "push", "-q", s.bare, "ramet/docs")
+	theirs := s.git(s.bare, "rev-parse", "ramet/docs")
+	_, err := s.try("pull-request")
+	s.refuse(err, fault.Conflict, "branch=NAME")
+	if now := s.git(s.bare, "rev-parse", "ramet/docs"); now != theirs || len(s.forge.Pulls()) > 0 {
+		t.Error("it was touched")
+	}
+	// Another run says so before it begins; without a forge too, and where the branch is
+	// the one that is checked out.
+	for _, repo := range []string{s.forge.URL + "/o/r.git", s.source, s.source} {
+		s.begin(repo, "gitea")
+		_, err = s.try("clone")
+		s.refuse(err, fault.Conflict, "branch=NAME")
+		s.git(s.source, "checkout", "-q", map[bool]string{true: "ramet/docs", false: "main"}[repo != s.source])
+	}
+}
+
+func TestAnAttemptThatBroughtSomethingElseIsReplaced(t *testing.T) {
+	s := newStage(t)
+	s.do(upToDrafts...)
+	plan := s.drafts()
+	s.do("apply", "pull-request")
+	first := s.git(s.bare, "rev-parse", "ramet/docs")
+	s.draft("drafts/"+plan.Sections[0].Name+"/changes.patch", map[string]string{plan.Sections[0].Pages[0].Path: "# Another\n"})
+	s.do("apply", "pull-request")
+	if now := s.git(s.bare, "rev-parse", "ramet/docs"); now == first || len(s.forge.Pulls()) != 1 {
+		t.Errorf("%s, %+v", now, s.forge.Pulls())
+	}
+	// What a reviewer put on top is not replaced.
+	s.git(s.source, "fetch", "-q", s.bare, "ramet/docs")
+	s.git(s.source, "checkout", "-q", "FETCH_HEAD")
+	s.git(s.source, "commit", "-q", "--allow-empty", "-m", "better words")
+	s.file(s.source, "docs/old.md", "better\n")
+	s.git(s.source, "commit", "-q", "-a", "-m", "better words")
+	s.git(s.source, "push", "-q", s.bare, "HEAD:ramet/docs")
+	_, err := s.try("pull-request")
+	s.refuse(err, fault.Conflict)
+	// Once all of it is merged, the next run may have the branch.
+	s.git(s.source, "push", "-q", s.bare, "HEAD:main")
+	s.begin(s.forge.URL+"/o/r.git", "gitea")
+	s.do(upToDrafts...)
+	s.draft("drafts/"+plan.Sections[0].Name+"/changes.patch", map[string]string{plan.Sections[0].Pages[0].Path: "# A third\n"})
+	s.do("apply", "pull-request")
+	if s.git(s.bare, "rev-parse", "ramet/docs^") != s.git(s.bare, "rev-parse", "main") {
+		t.Error("the branch does not begin at the default one")
+	}
+}
+
+func TestRefusalsOfTheForgeAreFailuresWithACode(t *testing.T) {
+	s := newStage(t)
+	s.do(upToDrafts...)
+	s.drafts()
+	s.do("apply")
+	s.forge.Demand("another") // the API refuses; git does not
+	_, err := s.try("pull-request")
+	s.refuse(err, fault.Denied, "token")
+	s.forge.Demand(token)
+	s.forge.After(func() bool { return true }) // the answer is lost
+	s.do("pull-request")
+	if len(s.forge.Pulls()) != 1 || s.forge.Posts() != 1 {
+		t.Errorf("%+v", s.forge.Pulls())
+	}
+}
+
+func TestPagesGoIntoAnotherRepository(t *testing.T) {
+	s := newStage(t)
+	site := filepath.Join(t.TempDir(), "site")
+	s.file(site, "docs/README.md", "# Site\n\nWelcome.\n")
+	s.git(site, "init", "-q", "-b", "trunk")
+	s.git(site, "add", "-A")
+	s.git(site, "commit", "-q", "-m", "site")
+	s.begin(s.source, "")
+	s.w.Site.Params["into"] = site
+	r := s.do("clone")
+	if len(r.Clones) != 2 || r.Clones[1].Name != "into" || r.Clones[1].Commit != s.git(site, "rev-parse", "HEAD") {
+		t.Errorf("%+v", r.Clones)
+	}
+	s.do("inventory", "facts", "plan")
+	s.drafts()
+	s.do("apply", "pull-request")
+	if p := s.pr(); p.BaseCommit != r.Clones[1].Commit || slices.Contains(p.AffectedPaths, "greet.go") {
+		t.Errorf("%+v", p)
+	}
+	if _, err := os.Stat(filepath.Join(s.w.Site.Dir, "work/tree/greet.go")); err == nil {
+		t.Error("the source is in the target")
+	}
+	s.git(site, "fetch", "-q", filepath.Join(s.w.Site.Dir, "artifacts/pr/branch.bundle"), "ramet/docs:ramet/docs")
+}
+
+func TestWithoutAChangeThereIsNoPullRequest(t *testing.T) {
+	s := newStage(t)
+	s.do(upToDrafts...)
+	s.file(s.w.Site.Dir, "artifacts/docs.patch", "")
+	s.file(s.w.Site.Dir, "artifacts/body.md", "nothing\n")
+	if r := s.do("pull-request"); r.PR != "" || len(s.pr().AffectedPaths) != 0 || len(s.forge.Pulls()) > 0 {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestInputsThatAreNoRepository(t *testing.T) {
+	s := newStage(t)
+	empty := filepath.Join(t.TempDir(), "empty")
+	s.git(s.source, "init", "-q", empty)
+	for address, code := range map[string]fault.Code{"": fault.Usage, filepath.Join(t.TempDir(), "x"): fault.NotFound, empty: fault.Conflict,
+		"ext::touch x": fault.Usage, s.forge.URL + "/o/none.git": fault.NotFound} {
+		s.begin(address, "gitea")
+		_, err := s.try("clone")
+		s.refuse(err, code)
+		if _, err := os.Stat(filepath.Join(s.w.Site.Dir, "work/repo")); err == nil {
+			t.Errorf("%q left something", address)
+		}
+	}
+	s.begin(s.source, "")
+	s.file(s.source, "greet.go", "package greet // changed\n")
+	r := s.do("clone")
+	if len(r.Issues) != 1 || r.Issues[0].Severity != runner.Warn || r.Issues[0].Code != "NOT_COMMITTED" {
+		t.Errorf("%+v", r.Issues)
+	}
+	it := s.item("clone")
+	it.Task.Uses = "nonsense"
+	_, err := s.w.Do(t.Context(), it, nil)
+	s.refuse(err, fault.InvalidRecipe, "clone")
+}

@@ -1,0 +1,269 @@
+package crew
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+	"strings"
+	"time"
+
+	"ramet/internal/agent"
+	"ramet/internal/fault"
+	"ramet/internal/history"
+	"ramet/internal/id"
+	"ramet/internal/ledger"
+	"ramet/internal/llm"
+	"ramet/internal/loop"
+	"ramet/internal/proc"
+	"ramet/internal/registry"
+	"ramet/internal/runner"
+	"ramet/internal/text"
+)
+
+// lastWords is how long the end of an item may take to be written after its context
+// ended.
+const lastWords = 30 * time.Second
+
+// agent lets an agent do an item.
+func (c *Crew) agent(ctx context.Context, it runner.Item, d runner.Desk) (res runner.Result, err error) {
+	p, err := c.place(ctx, it, d, needsFolder(it))
+	if err != nil {
+		return res, err
+	}
+	defer p.remove()
+	s := &shift{item: it, desk: d, agent: id.NewAgent()}
+	c.open(s)
+	defer func() {
+		if broken := recover(); broken != nil {
+			c.leave(ctx, s, fault.New(fault.Failed, "the item broke"))
+			panic(broken)
+		}
+		if failed := c.leave(ctx, s, err); failed != nil && err == nil {
+			res, err = runner.Result{}, failed
+		}
+	}()
+	said, err := c.work(ctx, s, p.work)
+	if err == nil {
+		res, err = p.collect(ctx, it, []byte(said))
+	}
+	if err == nil {
+		err = c.inspect(it, res)
+	}
+	if fault.Is(err, fault.OutputInvalid) || fault.Is(err, fault.LoopDetected) {
+		c.unlearn(s)
+	}
+	return res, err
+}
+
+// needsFolder says whether the agent of an item has files at all.
+func needsFolder(it runner.Item) bool {
+	file := func(o runner.Output) bool { return !o.Answer }
+	return it.Task.Tree != nil || len(it.Task.Tools) > 0 || slices.ContainsFunc(it.Task.Outputs, file)
+}
+
+// work forks the agent, lets it take its turn, and gives its last words.
+func (c *Crew) work(ctx context.Context, s *shift, dir string) (string, error) {
+	// An agent that is forked has not started: the ledger may take as long as that.
+	entered := make(chan error, 1)
+	go func() { entered <- c.enter(ctx, s) }()
+	err := c.fork(ctx, s, dir)
+	if entering := <-entered; entering != nil {
+		return "", entering
+	}
+	if err != nil {
+		return "", err
+	}
+	forks := slices.Contains(s.item.Task.Tools, "fork")
+	prompt := proc.Prompt{Last: reason}
+	if forks {
+		prompt.Last = nil // its children may still write files
+	}
+	turn, err := c.kernel.Exec(ctx, s.agent, prompt)
+	if err != nil {
+		return "", told(ctx, s, err)
+	}
+	outcome, err := turn.Wait()
+	s.dead = outcome.Ended && !forks
+	if err == nil && forks {
+		err = turn.Tasks(ctx)
+	}
+	return outcome.Text, told(ctx, s, err)
+}
+
+// reason is why the agent of an item is dead.
+func reason(err error) string {
+	if err == nil {
+		return "item finished"
+	}
+	return "item failed: " + string(fault.CodeOf(err))
+}
+
+// told says in the words of a run how a turn ended.
+func told(ctx context.Context, s *shift, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case fault.Is(err, fault.DeadAgent):
+		return fault.New(fault.Killed, "the agent of %s %s was killed", s.item.Worker, s.item.Scope)
+	case ctx.Err() == nil && (fault.Is(err, fault.Cancelled) || fault.Is(err, fault.Interrupted)):
+		return fault.New(fault.Interrupted, "the agent of %s %s was stopped: %w", s.item.Worker, s.item.Scope, err)
+	}
+	return err
+}
+
+// fork makes the agent of an item. Its prompt is its first message.
+func (c *Crew) fork(ctx context.Context, s *shift, dir string) error {
+	prompt := s.item.Task.Prompt
+	if clean := c.kernel.Clean; clean != nil {
+		prompt = clean(prompt)
+	}
+	said, err := history.Say(history.User, prompt)
+	if err != nil {
+		return err
+	}
+	child := registry.Child{ID: s.agent, Cwd: dir, Entries: []history.Draft{said}}
+	if s.item.Task.Model != "" {
+		ref, err := llm.ParseRef(s.item.Task.Model)
+		if err != nil {
+			return err
+		}
+		child.Provider, child.Model = ref.Vendor, ref.Name
+	}
+	for _, child.Name = range names(s.item) {
+		fork := registry.Fork{Parent: id.Agent(s.item.Agent), Children: []registry.Child{child}}
+		if _, err = c.kernel.Fork(ctx, fork, false); !fault.Is(err, fault.Conflict) || child.Name == "" {
+			break
+		}
+		if err := c.clear(ctx, s, child.Name); err != nil {
+			return err
+		}
+		if _, err = c.kernel.Fork(ctx, fork, false); !fault.Is(err, fault.Conflict) {
+			break
+		}
+	}
+	if fault.Is(err, fault.DeadAgent) {
+		return fault.New(fault.DeadAgent, "the agent of run %s is dead: nobody can be forked from it: %w", s.item.RunID, err)
+	}
+	return err
+}
+
+// clear ends what an earlier attempt at the same item left: its host died, or lost it.
+func (c *Crew) clear(ctx context.Context, s *shift, name string) error {
+	old, ok, err := c.Store.Named(ctx, name)
+	if err != nil || !ok || old.Status != agent.Running || old.Parent != id.Agent(s.item.Agent) {
+		return err
+	}
+	if other, _ := c.at(old.ID); other != nil && other.item.ID == s.item.ID {
+		return fault.New(fault.Conflict, "item %s is being done here already", s.item.ID)
+	}
+	_, err = c.kernel.Kill(ctx, registry.Kill{Agent: old.ID, Cascade: true, Reason: "another attempt took its place"})
+	return err
+}
+
+// maxName is the longest name of an agent.
+const maxName = 63
+
+// names are what the agent of an item may be called, best first; the last is no name.
+// The second is for a name that an agent of another run has.
+func names(it runner.Item) []string {
+	whole := it.Worker + "-" + it.Scope
+	plain := strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '.' || r == '_' || r == '-':
+			return r
+		case r >= 'A' && r <= 'Z':
+			return r + 'a' - 'A'
+		}
+		return '-'
+	}, whole)
+	if plain[0] < 'a' || plain[0] > 'z' {
+		plain = "w" + plain
+	}
+	if plain != whole || len(plain) > maxName-7 {
+		plain = plain[:min(len(plain), maxName-7-7)] + "-" + short(whole)
+	}
+	return []string{plain, plain + "-" + short(it.RunID), ""}
+}
+
+func short(s string) string {
+	sum := sha256.Sum256([]byte(s))
+	return hex.EncodeToString(sum[:3])
+}
+
+// unlearn takes answers out of the cache that led to nothing: the next attempt asks anew.
+func (c *Crew) unlearn(s *shift) {
+	if c.Cache == nil {
+		return
+	}
+	for _, key := range s.calls.Keys() {
+		if err := c.Cache.Drop(key); err != nil {
+			c.note(s, "an answer that was no good stays in the cache: "+err.Error())
+		}
+	}
+}
+
+// enter records the item in the ledger before its agent exists.
+func (c *Crew) enter(ctx context.Context, s *shift) error {
+	book := c.book(s.item)
+	if book == nil {
+		return nil
+	}
+	scope := text.Line(s.item.Scope, 200)
+	_, err := book.Spawn(ctx, ledger.Start{ID: string(s.agent), Type: s.item.Worker, Plan: s.item.RunID, Group: scope,
+		Description: s.item.Worker + " " + scope, Owner: c.Owner, Minutes: s.item.Task.Timeout.Minutes()})
+	s.entered = err == nil
+	return err
+}
+
+func (c *Crew) book(it runner.Item) ledger.Book {
+	if c.Book == nil {
+		return nil
+	}
+	return c.Book(it)
+}
+
+// leave ends the agent and all below it, and records how the item ended.
+func (c *Crew) leave(ctx context.Context, s *shift, err error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
+	defer cancel()
+	c.shut(s)
+	var failed error
+	if !s.dead {
+		_, failed = c.kernel.Kill(ctx, registry.Kill{Agent: s.agent, Cascade: true, Reason: reason(err)})
+	}
+	if fault.Is(failed, fault.NotFound) { // it was never born
+		failed = nil
+	}
+	if err == nil {
+		err = failed
+	}
+	if closing := c.close(ctx, s, err); closing != nil {
+		c.note(s, "its end is not in the ledger: "+closing.Error())
+	}
+	return failed
+}
+
+func (c *Crew) close(ctx context.Context, s *shift, err error) error {
+	book := c.book(s.item)
+	if book == nil || !s.entered {
+		return nil
+	}
+	var failed error
+	switch code := fault.CodeOf(err); {
+	case err == nil:
+		_, failed = book.Finish(ctx, string(s.agent), ledger.Completed, "")
+	case code == fault.TimedOut:
+		_, failed = book.Finish(ctx, string(s.agent), ledger.Timeout, text.Line(err.Error(), 200))
+	case code == fault.Cancelled || code == fault.Interrupted || code == fault.Fenced:
+		_, failed = book.Interrupt(ctx, string(s.agent), text.Line(err.Error(), 200))
+	default:
+		_, failed = book.Finish(ctx, string(s.agent), ledger.Failed, string(code))
+	}
+	return failed
+}
+
+// note tells those who watch the kernel of something that does not stop the item.
+func (c *Crew) note(s *shift, words string) {
+	c.kernel.Events.Publish(loop.Event{Type: loop.Note, Agent: s.agent, Text: words})
+}

@@ -1,0 +1,81 @@
+package crew
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+
+	"ramet/internal/durable"
+	"ramet/internal/fault"
+	"ramet/internal/runner/tape"
+)
+
+// Cache keeps answers in a folder, one file (0600) for each key. Hosts of one machine
+// may share it. A file begins with the hash of the rest: what a crash or anybody else
+// damaged is not there.
+type Cache struct{ Dir string }
+
+var _ tape.Cache = Cache{}
+
+var keyForm = regexp.MustCompile(`^[0-9a-f]{64}$`)
+
+const sumLine = 2*sha256.Size + 1
+
+func (c Cache) path(key string) (string, error) {
+	if !keyForm.MatchString(key) {
+		return "", fault.New(fault.InvalidID, "%.80q is no key of an answer", key)
+	}
+	return filepath.Join(c.Dir, key+".json"), nil
+}
+
+// Get implements tape.Cache.
+func (c Cache) Get(key string) ([]byte, bool, error) {
+	path, err := c.path(key)
+	if err != nil {
+		return nil, false, err
+	}
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, false, durable.Failure("read answer", path, err)
+	}
+	if len(data) < sumLine || string(data[:sumLine]) != sumOf(data[sumLine:]) {
+		return nil, false, nil
+	}
+	return data[sumLine:], true, nil
+}
+
+// Put implements tape.Cache.
+func (c Cache) Put(key string, data []byte) error {
+	path, err := c.path(key)
+	if err != nil {
+		return err
+	}
+	if err := durable.MakeFolder(c.Dir, 0o700); err != nil {
+		return err
+	}
+	return durable.WriteFile(path, append([]byte(sumOf(data)), data...), 0o600)
+}
+
+// Drop implements tape.Cache.
+func (c Cache) Drop(key string) error {
+	path, err := c.path(key)
+	if err != nil {
+		return err
+	}
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return durable.Failure("drop answer", path, err)
+	}
+	return nil
+}
+
+func sumOf(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:]) + "\n"
+}

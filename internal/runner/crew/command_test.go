@@ -1,0 +1,201 @@
+package crew
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"ramet/internal/fault"
+	"ramet/internal/runner"
+)
+
+var printed = runner.Output{Path: "artifacts/out", Answer: true}
+
+func (s *stage) command(line string, outputs ...runner.Output) runner.Item {
+	it := s.item("", outputs...)
+	it.Task.Command, it.Task.Key = line, "r1-push"
+	return it
+}
+
+func TestACommandIsConfined(t *testing.T) {
+	outside := filepath.Join(t.TempDir(), "outside")
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	s := newStage(t, ``)
+	it := s.command(fmt.Sprintf(`echo "$RAMET_KEY $RAMET_SCOPE $level"; echo noise >&2; echo in >made.txt; touch %s; bash -c 'exec 3<>/dev/tcp/%s' && echo connected; env | grep -c KEY`,
+		outside, strings.Replace(l.Addr().String(), ":", "/", 1)), printed, runner.Output{Path: "made.txt"})
+	it.Task.With = map[string]string{"level": "deep"}
+	t.Setenv("ANTHROPIC_API_KEY", "k")
+	res, err := s.do(it)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := string(res.Files[0].Data); got != "r1-push intro deep\n1\n" {
+		t.Errorf("%q", got)
+	}
+	if got := string(res.Files[1].Data); got != "in\n" {
+		t.Errorf("%q", got)
+	}
+	if _, err := os.Stat(outside); err == nil {
+		t.Error("it wrote outside its folder")
+	}
+	s.clean()
+}
+
+func TestACommandInAWorktree(t *testing.T) {
+	s := newStage(t, ``)
+	it := s.rooted("", patch)
+	it.Task.Prompt, it.Task.Command = "", "sed -i s/old/new/ README.md; rm .git; git config user.name x; git rev-parse --is-inside-work-tree >&2"
+	res, err := s.do(it)
+	if err != nil || !strings.Contains(string(res.Files[0].Data), "-old\n+new") {
+		t.Fatalf("%s %v", res.Files, err)
+	}
+	s.clean()
+}
+
+func TestCommandsThatFail(t *testing.T) {
+	s := newStage(t, ``)
+	for _, c := range []struct {
+		line  string
+		code  fault.Code
+		words string
+		again bool
+	}{
+		{"echo broken >&2; exit 3", fault.Failed, "exit code 3: broken", true},
+		{"kill -9 $$", fault.Failed, "", true},
+		{"true", fault.OutputInvalid, "printed nothing", true},
+		{"head -c 9000000 /dev/zero", fault.OutputInvalid, "more than 8 MiB", true},
+	} {
+		_, err := s.do(s.command(c.line, printed))
+		s.fails(err, c.code, c.words)
+		if runner.Retryable(err) != c.again {
+			t.Errorf("%s: retryable is %v", c.line, !c.again)
+		}
+	}
+	it := s.command("sleep 1000 & sleep 1000", printed)
+	it.Task.Timeout = 200 * time.Millisecond
+	_, err := s.do(it)
+	s.fails(err, fault.TimedOut)
+	it = s.command("true")
+	it.Task.With = map[string]string{"a b": "x"}
+	_, err = s.do(it)
+	s.fails(err, fault.InvalidRecipe, "no name of a variable")
+	it = s.command("true")
+	it.Task.With = map[string]string{"RAMET_KEY": "mine", "PATH": ""}
+	_, err = s.do(it)
+	s.fails(err, fault.NotFound)
+	s.clean()
+}
+
+// outside is a place that external commands act on.
+type outside struct {
+	*stage
+	dir string
+}
+
+func (o outside) count(name string) int {
+	data, _ := os.ReadFile(filepath.Join(o.dir, name))
+	return strings.Count(string(data), "\n")
+}
+
+func (o outside) item(command, lookup string) runner.Item {
+	it := o.command("cd "+o.dir+"; "+command, printed)
+	it.Task.External = true
+	if lookup != "" {
+		it.Task.Lookup = "cd " + o.dir + "; echo x >>looked; " + lookup
+	}
+	return it
+}
+
+func TestAnExternalEffectHappensOnce(t *testing.T) {
+	o := outside{newStage(t, ``), t.TempDir()}
+	const push = `echo "$RAMET_KEY" >>pushed; echo done`
+	const lookup = `grep -q "$RAMET_KEY" pushed 2>/dev/null || exit 1; echo found`
+	for i, want := range []string{"done\n", "found\n", "found\n"} {
+		res, err := o.do(o.item(push, lookup))
+		if err != nil || string(res.Files[0].Data) != want {
+			t.Fatalf("%d: %q %v", i, res.Files, err)
+		}
+	}
+	if o.count("pushed") != 1 || o.count("looked") != 3 {
+		t.Errorf("pushed %d times, looked %d times", o.count("pushed"), o.count("looked"))
+	}
+	o.clean()
+}
+
+func TestAnExternalEffectThatFails(t *testing.T) {
+	o := outside{newStage(t, ``), t.TempDir()}
+	_, err := o.do(o.item("exit 2", ""))
+	o.fails(err, fault.Failed, "exit code 2")
+	if runner.Retryable(err) {
+		t.Error("nobody may repeat it unasked")
+	}
+	_, err = o.do(o.item("echo x >>pushed", "exit 7"))
+	o.fails(err, fault.UnknownOutcome, "exit code 7", "key r1-push", "--redo")
+	if runner.Retryable(err) || o.count("pushed") != 0 {
+		t.Errorf("%v, pushed %d times", err, o.count("pushed"))
+	}
+	o.clean()
+}
+
+func TestAnExternalEffectThatIsStopped(t *testing.T) {
+	const slow = `echo x >>pushed; echo now >begun; sleep 1000`
+	for _, c := range []struct {
+		name, lookup string
+		code         fault.Code
+		again        bool
+	}{
+		{"nobody can say", "", fault.UnknownOutcome, false},
+		{"it happened", `test -s pushed || exit 1; echo found`, "", false},
+		{"it did not", `exit 1`, fault.Cancelled, false},
+		{"the lookup fails", `test -s pushed || exit 1; exit 9`, fault.UnknownOutcome, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			o := outside{newStage(t, ``), t.TempDir()}
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			pipe := filepath.Join(o.dir, "begun")
+			begun := make(chan struct{})
+			mkfifo(t, pipe)
+			go func() {
+				os.ReadFile(pipe)
+				close(begun)
+			}()
+			type end struct {
+				res runner.Result
+				err error
+			}
+			done := make(chan end, 1)
+			go func() {
+				res, err := o.crew.Do(ctx, o.item(slow, c.lookup), o.desk)
+				done <- end{res, err}
+			}()
+			select {
+			case <-begun:
+			case e := <-done:
+				t.Fatalf("%+v", e)
+			}
+			cancel()
+			e := <-done
+			if c.code == "" {
+				if e.err != nil || string(e.res.Files[0].Data) != "found\n" {
+					t.Fatalf("%+v", e)
+				}
+			} else {
+				o.fails(e.err, c.code)
+			}
+			if o.count("pushed") != 1 {
+				t.Errorf("pushed %d times", o.count("pushed"))
+			}
+			o.clean()
+		})
+	}
+}

@@ -1,0 +1,185 @@
+// Package crew does the work items of runs on one host: tasks of agents and of commands;
+// what is built in is handed to whoever knows it.
+//
+// # Promises
+//
+//   - An item of an agent is done by an agent of its own, forked from the run's, in the
+//     ledger before it starts. It can be killed (KILLED), stopped (INTERRUPTED) and has its
+//     time (TIMEOUT). When Do returns it is dead, and all that it forked.
+//   - Every model call of such an agent, and of all below it, goes through package tape. An
+//     agent below a run that works on no item calls no model.
+//   - An agent has the tools that its task names and no others. Its commands run inside
+//     the sandbox, its files are in a folder of its own.
+//   - A worktree begins with the commit of its bundle and the patches, whatever git's
+//     configuration says, and runs nothing of the repository: no hook, no filter. The
+//     patch that comes out depends on the two trees alone.
+//   - A command runs inside the sandbox, unless it acts outside the run; that happens at
+//     most once for a call of Do, is looked up first where that is possible, and what is
+//     not known is UNKNOWN_OUTCOME.
+//   - What an item promised and did not make, or not in its form, is OUTPUT_INVALID, and
+//     the fault says what to do better.
+//   - Nothing is left in the folder when Do returns, however the item ended. What a
+//     killed process left is removed by the next one.
+//
+// Files that git ignores are no part of a patch.
+package crew
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"ramet/internal/agent"
+	"ramet/internal/durable"
+	"ramet/internal/fault"
+	"ramet/internal/history"
+	"ramet/internal/id"
+	"ramet/internal/ledger"
+	"ramet/internal/llm"
+	"ramet/internal/proc"
+	"ramet/internal/runner"
+	"ramet/internal/runner/tape"
+	"ramet/internal/text"
+)
+
+// Builtin does the items of one `uses:`.
+type Builtin func(ctx context.Context, it runner.Item, d runner.Desk) (runner.Result, error)
+
+// Store is what is read of the workspace.
+type Store interface {
+	agent.Directory
+	history.Log
+}
+
+// Options is what a crew depends on. What is nil or empty is left out, but for Store and
+// Dir.
+type Options struct {
+	Store Store
+	// Dir is where items have their folders while they are done. Several hosts of one
+	// machine may share it.
+	Dir      string
+	Builtins map[string]Builtin
+	// Form says whether an output has the form of that name; the error says what is wrong
+	// with it, for the one who made it.
+	Form func(schema string, data []byte) error
+	// Book is the ledger of the run that an item belongs to; nil: none is kept. Owner is
+	// this process in it.
+	Book  func(it runner.Item) ledger.Book
+	Owner *ledger.Owner
+	// Env is the whole environment of commands, without keys; Hide is what they may not
+	// read inside the sandbox: ramet's home and configuration.
+	Env  []string
+	Hide []string
+
+	// For package tape.
+	Cache   tape.Cache
+	Budget  tape.Budget
+	Redact  func(string) (string, bool)
+	Price   func(ref llm.Ref, info llm.Model) (llm.Price, bool)
+	BaseURL func(ref llm.Ref) string
+	Now     func() time.Time
+}
+
+// Crew does items. It is a runner.Staff; all methods are safe for concurrent use.
+type Crew struct {
+	Options
+	kernel *proc.Kernel
+	home   string // this host's folder in Dir
+	lock   *durable.Held
+	clones clones
+
+	mu     sync.Mutex
+	shifts map[id.Agent]*shift // by the agent of the item
+	runs   map[id.Agent]bool   // the runs' own agents, as far as items were seen
+	folder int                 // counts those that were made
+}
+
+var _ runner.Staff = (*Crew)(nil)
+
+// New makes a crew. Its Model, Tools and Guard go into the options of a kernel, which
+// Start gets.
+func New(o Options) *Crew {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Redact == nil {
+		o.Redact = func(s string) (string, bool) { return s, false }
+	}
+	return &Crew{Options: o, shifts: map[id.Agent]*shift{}, runs: map[id.Agent]bool{}}
+}
+
+// Do carries out one item.
+func (c *Crew) Do(ctx context.Context, it runner.Item, d runner.Desk) (res runner.Result, err error) {
+	if limit := it.Task.Timeout; limit > 0 {
+		late := fault.New(fault.TimedOut, "the item has taken the %s that it may take: %w", limit, context.DeadlineExceeded)
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, limit, late)
+		defer cancel()
+	}
+	defer func() {
+		if broken := recover(); broken != nil {
+			res, err = runner.Result{}, fault.New(fault.Failed, "the item broke: %s", text.Line(fmt.Sprint(broken), 400))
+		}
+	}()
+	if ctx.Err() != nil {
+		return res, ended(ctx)
+	}
+	switch t := it.Task; {
+	case t.Uses != "":
+		res, err = c.builtin(ctx, it, d)
+	case t.Prompt != "":
+		res, err = c.agent(ctx, it, d)
+	case t.Command != "":
+		res, err = c.command(ctx, it, d)
+	default:
+		err = fault.New(fault.InvalidRecipe, "worker %s has nothing to do", it.Worker).WithHint("give it uses, prompt or command")
+	}
+	if err != nil {
+		return runner.Result{}, c.veiled(because(ctx, err))
+	}
+	return res, nil
+}
+
+// veiled takes secrets out of what goes into the log.
+func (c *Crew) veiled(err error) error {
+	words, found := c.Redact(err.Error())
+	if !found {
+		return err
+	}
+	f := fault.New(fault.CodeOf(err), "%s", words)
+	if !runner.Retryable(err) {
+		return runner.Final(f)
+	}
+	return f
+}
+
+func (c *Crew) builtin(ctx context.Context, it runner.Item, d runner.Desk) (runner.Result, error) {
+	do, ok := c.Builtins[it.Task.Uses]
+	if !ok {
+		return runner.Result{}, fault.New(fault.InvalidRecipe, "worker %s uses %q, which this host does not know", it.Worker, it.Task.Uses)
+	}
+	return do(ctx, it, d) // the desk looks at what came out
+}
+
+// because is why an item failed: the end of its context says more than what came of it,
+// unless that is known for sure.
+func because(ctx context.Context, err error) error {
+	if ctx.Err() == nil {
+		return err
+	}
+	switch fault.CodeOf(err) {
+	case fault.Cancelled, fault.Interrupted, fault.TimedOut, fault.Failed, fault.StreamCut:
+		return ended(ctx)
+	}
+	return err
+}
+
+// ended is the fault of an item whose context ended.
+func ended(ctx context.Context) error {
+	cause := context.Cause(ctx)
+	if f, ok := fault.Of(cause); ok {
+		return f
+	}
+	return llm.Ended(ctx)
+}

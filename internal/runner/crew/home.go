@@ -1,0 +1,99 @@
+package crew
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"ramet/internal/durable"
+	"ramet/internal/fault"
+	"ramet/internal/proc"
+)
+
+// prefix of the folders of hosts in Options.Dir.
+const prefix = "host-"
+
+// Start makes the folder of this host, removes what dead hosts left, and takes the kernel
+// that items are done with.
+func (c *Crew) Start(ctx context.Context, k *proc.Kernel) error {
+	if err := durable.MakeFolder(c.Dir, 0o700); err != nil {
+		return err
+	}
+	dir, err := filepath.EvalSymlinks(c.Dir)
+	if err == nil {
+		dir, err = filepath.Abs(dir)
+	}
+	if err != nil {
+		return fault.New(fault.StorageIO, "open the folder of work items: %w", err)
+	}
+	// One at a time: nobody takes a folder for abandoned that has not been locked yet.
+	lock, err := durable.Lock(ctx, filepath.Join(dir, "lock"))
+	if err != nil {
+		return err
+	}
+	defer lock.Unlock()
+	if err := sweep(dir); err != nil {
+		return err
+	}
+	home, err := os.MkdirTemp(dir, prefix)
+	if err != nil {
+		return durable.Failure("make folder", dir, err)
+	}
+	if c.lock, err = durable.TryLock(filepath.Join(home, "lock")); err != nil {
+		return err
+	}
+	c.home, c.kernel = home, k
+	c.clones.dir = filepath.Join(home, "clones")
+	return nil
+}
+
+// Stop removes the folder. No item may be under way.
+func (c *Crew) Stop() error {
+	err := removeAll(c.home)
+	if unlock := c.lock.Unlock(); err == nil && !errors.Is(unlock, fs.ErrNotExist) {
+		err = unlock
+	}
+	return err
+}
+
+// sweep removes the folders of hosts that are dead: their locks are free.
+func sweep(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return durable.Failure("read folder", dir, err)
+	}
+	for _, e := range entries {
+		if !e.IsDir() || !strings.HasPrefix(e.Name(), prefix) {
+			continue
+		}
+		home := filepath.Join(dir, e.Name())
+		held, err := durable.TryLock(filepath.Join(home, "lock"))
+		if fault.Is(err, fault.Locked) {
+			continue
+		}
+		if err == nil {
+			defer held.Unlock()
+		}
+		if err := removeAll(home); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// removeAll removes a folder, also where somebody took away the right to.
+func removeAll(dir string) error {
+	if dir == "" || os.RemoveAll(dir) == nil {
+		return nil
+	}
+	filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if e != nil && e.IsDir() {
+			os.Chmod(path, 0o700)
+		}
+		return nil
+	})
+	return durable.Failure("remove folder", dir, os.RemoveAll(dir))
+}

@@ -1,0 +1,86 @@
+package crew
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"ramet/internal/durable"
+	"ramet/internal/fault"
+	"ramet/internal/loop"
+	"ramet/internal/runner"
+)
+
+// place is where an item is done.
+type place struct {
+	crew *Crew
+	dir  string // its folder; empty: it has none
+	work string // the worktree, or an empty folder; empty: it has none
+	tree *tree  // nil: no worktree
+}
+
+// place makes the folder of an item, if it needs one.
+func (c *Crew) place(ctx context.Context, it runner.Item, d runner.Desk, needed bool) (p *place, err error) {
+	p = &place{crew: c}
+	if !needed {
+		return p, nil
+	}
+	c.mu.Lock()
+	c.folder++
+	p.dir = filepath.Join(c.home, "items", strconv.Itoa(c.folder))
+	c.mu.Unlock()
+	p.work = filepath.Join(p.dir, "work")
+	defer func() {
+		if err != nil {
+			p.remove()
+		}
+	}()
+	if it.Task.Tree == nil {
+		return p, durable.Failure("make folder", p.work, os.MkdirAll(p.work, 0o700))
+	}
+	if err := os.MkdirAll(p.dir, 0o700); err != nil {
+		return p, durable.Failure("make folder", p.dir, err)
+	}
+	p.tree, err = c.plant(ctx, it, d, p.work)
+	return p, err
+}
+
+// remove leaves nothing of it.
+func (p *place) remove() {
+	if p.tree != nil {
+		p.tree.uproot()
+	}
+	if err := removeAll(p.dir); err != nil { // it goes with the host's folder
+		p.crew.kernel.Events.Publish(loop.Event{Type: loop.Note, Text: "something of an item is left: " + err.Error()})
+	}
+}
+
+// fetch gets an input by its path, and checks that it is the one.
+func fetch(ctx context.Context, it runner.Item, d runner.Desk, path string) ([]byte, error) {
+	sum, err := hashOf(it, path)
+	if err != nil {
+		return nil, err
+	}
+	data, err := d.Fetch(ctx, it.ID, sum)
+	if err != nil {
+		return nil, err
+	}
+	if got := sha256.Sum256(data); hex.EncodeToString(got[:]) != sum {
+		return nil, fault.New(fault.Conflict, "input %s of item %s is not the file that was promised", path, it.ID)
+	}
+	return data, nil
+}
+
+// hashOf is the hash of an input.
+func hashOf(it runner.Item, path string) (string, error) {
+	for _, in := range it.Inputs {
+		if in.Path == path {
+			return in.SHA256, nil
+		}
+	}
+	return "", fault.New(fault.InvalidRecipe, "worker %s begins with %s, which is none of its inputs", it.Worker, path).
+		WithHint("name it under inputs")
+}

@@ -1,0 +1,223 @@
+package crew
+
+import (
+	"context"
+	"iter"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"ramet/internal/agent"
+	"ramet/internal/fault"
+	"ramet/internal/history"
+	"ramet/internal/id"
+	"ramet/internal/llm"
+	"ramet/internal/loop"
+	"ramet/internal/proc"
+	"ramet/internal/runner"
+	"ramet/internal/runner/tape"
+	"ramet/internal/sandbox"
+	"ramet/internal/tool"
+)
+
+// shift is an item that is being done by an agent.
+type shift struct {
+	item  runner.Item
+	desk  runner.Desk
+	agent id.Agent
+	calls tape.Sequence
+	over  atomic.Bool
+
+	// Of the one goroutine that does the item.
+	entered bool // the ledger has it
+	dead    bool // the agent ended with its turn
+}
+
+// reading is how long it may take to find out whom an agent works for.
+const reading = 30 * time.Second
+
+func (c *Crew) open(s *shift) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.shifts[s.agent] = s
+	c.runs[id.Agent(s.item.Agent)] = true
+}
+
+func (c *Crew) shut(s *shift) {
+	s.over.Store(true)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.shifts, s.agent)
+}
+
+// at finds what is known of an agent here: its item, or that it is a run's own.
+func (c *Crew) at(a id.Agent) (s *shift, run bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.shifts[a], c.runs[a]
+}
+
+// find finds the item that an agent works on: its own, or that of an ancestor; path leads
+// from the item's agent down to it. inRun: it stands below a run and works on none.
+func (c *Crew) find(ctx context.Context, a agent.Agent) (s *shift, path []id.Agent, inRun bool, err error) {
+	c.mu.Lock()
+	idle := len(c.runs) == 0
+	c.mu.Unlock()
+	if idle {
+		return nil, nil, false, nil
+	}
+	for at := a; ; {
+		s, run := c.at(at.ID)
+		if s != nil || run {
+			slices.Reverse(path)
+			return s, path, run, nil
+		}
+		if at.IsZero() {
+			return nil, nil, false, nil
+		}
+		path = append(path, at.ID)
+		if at, err = c.Store.Agent(ctx, at.Parent); err != nil {
+			return nil, nil, false, err
+		}
+	}
+}
+
+// Belongs says whether an agent works on an item, for itself or for an ancestor.
+func (c *Crew) Belongs(a agent.Agent) (bool, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), reading)
+	defer cancel()
+	s, _, _, err := c.find(ctx, a)
+	return s != nil, err
+}
+
+// Model puts the tape around the model of an agent that works on an item, and leaves
+// others as they are. An agent that stands below a run and works on no item is refused: its
+// calls would be in no log.
+func (c *Crew) Model(a agent.Agent, m proc.Model) (proc.Model, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), reading)
+	defer cancel()
+	s, path, inRun, err := c.find(ctx, a)
+	switch {
+	case err != nil:
+		return proc.Model{}, err
+	case inRun:
+		return proc.Model{}, fault.New(fault.Denied, "agent %s belongs to a run and works on none of its items", a.Label()).
+			WithHint("calls of a run's agents must stand in its log; fork another agent to talk to")
+	case s == nil:
+		return m, nil
+	}
+	lane, err := c.lane(ctx, s.agent, path)
+	if err != nil {
+		return proc.Model{}, err
+	}
+	o := tape.Options{Item: s.item, Desk: s.desk, Sequence: &s.calls, Lane: lane, Agent: string(a.ID), Vendor: m.Ref.Vendor,
+		MaxTokens: m.Info.Output, Cache: c.Cache, Budget: c.Budget, Redact: c.Redact, Now: c.Now,
+		Price: func(string) (llm.Price, bool) { return c.price(m) }}
+	if c.BaseURL != nil {
+		o.BaseURL = c.BaseURL(m.Ref)
+	}
+	taped := tape.New(m.Provider, o)
+	m.Provider = llm.Func(func(ctx context.Context, r llm.Request) iter.Seq[llm.Event] {
+		if s.over.Load() {
+			return func(yield func(llm.Event) bool) {
+				yield(llm.Fail(fault.New(fault.Denied, "the item %s is over", s.item.ID)))
+			}
+		}
+		return taped.Stream(ctx, r)
+	})
+	return m, nil
+}
+
+func (c *Crew) price(m proc.Model) (llm.Price, bool) {
+	if c.Price != nil {
+		return c.Price(m.Ref, m.Info)
+	}
+	free := m.Ref.Vendor == "offline" || m.Ref.Vendor == "script"
+	return m.Info.Price, free || m.Info.Price != llm.Price{}
+}
+
+// lane is the way from an item's agent down to one that works for it: each step is the
+// number of a child among those of its parent, which the parent's history tells.
+func (c *Crew) lane(ctx context.Context, from id.Agent, path []id.Agent) (string, error) {
+	lane := ""
+	for _, child := range path {
+		n, found := 0, false
+		for e, err := range c.Store.QueryRange(ctx, history.Range{Agent: from, End: history.NoLimit}, history.Selection{}) {
+			if err != nil {
+				return "", err
+			}
+			if e.Kind != history.Fork {
+				continue
+			}
+			m, err := e.Decode()
+			if err != nil {
+				return "", err
+			}
+			if i := slices.Index(m.Children, child); i >= 0 {
+				n, found = n+i+1, true
+				break
+			}
+			n += len(m.Children)
+		}
+		if !found {
+			return "", fault.New(fault.HistoryDamaged, "the history of agent %s does not tell of its child %s", from, child)
+		}
+		lane, from = tape.Lane(lane, n), child
+	}
+	return lane, nil
+}
+
+// Tools leaves those tools that the task of an agent names; others keep all.
+func (c *Crew) Tools(a agent.Agent, all tool.Box) tool.Box {
+	ctx, cancel := context.WithTimeout(context.Background(), reading)
+	defer cancel()
+	s, _, inRun, err := c.find(ctx, a)
+	if err != nil || inRun {
+		return nil // Model says why
+	}
+	if s == nil {
+		return all
+	}
+	var out tool.Box
+	for _, t := range all {
+		if slices.Contains(s.item.Task.Tools, t.Spec().Name) {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// Guard permits the calls of agents that work on items, whom nobody watches: files can be
+// changed in their own folder, and commands run inside the sandbox or not at all. Calls of
+// others are next's to decide.
+func (c *Crew) Guard(next loop.Guard) loop.Guard { return &guard{c, next} }
+
+type guard struct {
+	crew *Crew
+	next loop.Guard
+}
+
+func (g *guard) Decide(ctx context.Context, spec tool.Spec, call tool.Call) (tool.Grant, error) {
+	s, run := g.crew.at(call.Agent)
+	if s == nil && !run {
+		a, err := g.crew.Store.Agent(ctx, call.Agent)
+		if err != nil {
+			return "", err
+		}
+		if s, _, run, err = g.crew.find(ctx, a); err != nil {
+			return "", err
+		}
+	}
+	switch {
+	case s == nil && !run:
+		return g.next.Decide(ctx, spec, call)
+	case s == nil || s.over.Load() || !slices.Contains(s.item.Task.Tools, spec.Name):
+		return "", fault.New(fault.Denied, "%s is no tool of this task", spec.Name)
+	case spec.Access != tool.Commands:
+		return tool.Free, nil
+	}
+	if err := sandbox.Available(); err != nil {
+		return "", fault.New(fault.Denied, "there is no sandbox to run commands of a run in: %w", err)
+	}
+	return tool.Confine, nil
+}

@@ -1,0 +1,169 @@
+package post
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"ramet/internal/fault"
+)
+
+// ask puts a request and waits for its answer.
+func (c *Client) ask(ctx context.Context, itemID, verb string, body []byte, contents ...blob) ([]byte, error) {
+	runID, err := runOf(itemID)
+	if err != nil {
+		return nil, err
+	}
+	id, err := uuid.NewV7()
+	if err != nil {
+		return nil, err
+	}
+	woken := make(chan struct{}, 1)
+	c.mu.Lock()
+	c.waiting[id] = woken
+	c.mu.Unlock()
+	defer func() {
+		c.mu.Lock()
+		delete(c.waiting, id)
+		c.mu.Unlock()
+	}()
+	for {
+		if err := c.put(ctx, id, runID, itemID, verb, body, contents); err != nil {
+			return nil, err
+		}
+		// A server that crashed may have forgotten the last moment: it is told again.
+		if said, err := c.await(ctx, id, runID, woken); !errors.Is(err, errForgotten) {
+			return said, err
+		}
+	}
+}
+
+var errForgotten = errors.New("the request is not there any more")
+
+// put writes a request, with what belongs to it. Only where the run has a desk: nothing
+// is left behind for a run that was cleared.
+func (c *Client) put(ctx context.Context, id uuid.UUID, runID, itemID, verb string, body []byte, contents []blob) error {
+	since, pause := time.Now(), firstPause
+	for {
+		var desk bool
+		err := c.persist(ctx, func(ctx context.Context) error {
+			return pgx.BeginFunc(ctx, c.pool, func(tx pgx.Tx) (err error) {
+				if desk, err = atDesk(ctx, tx, runID); err != nil || !desk {
+					return err
+				}
+				if err := putBlobs(ctx, tx, runID, contents); err != nil {
+					return err
+				}
+				if _, err := tx.Exec(ctx, `INSERT INTO requests (id, run_id, item_id, verb, body) VALUES ($1, $2, $3, $4, $5) ON CONFLICT (id) DO NOTHING`,
+					id, runID, itemID, verb, body); err != nil {
+					return err
+				}
+				_, err = tx.Exec(ctx, `SELECT pg_notify($1, $2)`, c.asked(), runID)
+				return err
+			})
+		})
+		if err != nil || desk {
+			return err
+		}
+		if time.Since(since) > deskLease {
+			return nobody(runID)
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(pause): // it may be about to begin
+		}
+		pause = min(2*pause, netPoll)
+	}
+}
+
+func over(runID string) error { return fault.New(fault.Fenced, "run %s is over", runID) }
+
+func nobody(runID string) error {
+	return fault.New(fault.NotFound, "nobody carries out run %s", runID).WithHint("resume it: ramet run resume %s", runID)
+}
+
+// atDesk says whether a run has a desk, and keeps it from being cleared until the
+// transaction ends.
+func atDesk(ctx context.Context, tx pgx.Tx, runID string) (bool, error) {
+	tag, err := tx.Exec(ctx, `SELECT FROM desks WHERE run_id = $1 FOR KEY SHARE`, runID)
+	return tag.RowsAffected() == 1, err
+}
+
+// await looks for an answer when it is called, and now and then by itself.
+func (c *Client) await(ctx context.Context, id uuid.UUID, runID string, woken <-chan struct{}) ([]byte, error) {
+	since := time.Now()
+	poll := time.NewTicker(netPoll)
+	defer poll.Stop()
+	for {
+		var a answer
+		var state state
+		err := c.persist(ctx, func(ctx context.Context) (err error) {
+			a, state, err = c.look(ctx, id, runID)
+			return err
+		})
+		switch {
+		case err != nil:
+			return nil, err
+		case state.answered:
+			// Read, so it may go. If this is lost, Clear does it.
+			c.once(ctx, `DELETE FROM requests WHERE id = $1`, id)
+			return a.body, a.fault()
+		case !state.asked && state.desk:
+			return nil, errForgotten
+		case !state.asked:
+			return nil, over(runID)
+		case !state.served && time.Since(since) > deskLease:
+			c.once(ctx, `DELETE FROM requests WHERE id = $1`, id)
+			return nil, nobody(runID)
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-woken:
+		case <-poll.C:
+		}
+	}
+}
+
+// answer is what a desk said.
+type answer struct {
+	code, message, hint string
+	body                []byte
+}
+
+func (a answer) fault() error {
+	if a.code == "" {
+		return nil
+	}
+	return &fault.Error{Code: fault.Code(a.code), Message: a.message, Hint: a.hint}
+}
+
+// answerOf is what travels of an error.
+func answerOf(body []byte, err error) answer {
+	if err == nil {
+		return answer{body: body}
+	}
+	if f, ok := fault.Of(err); ok {
+		return answer{code: string(f.Code), message: f.Message, hint: f.Hint, body: []byte{}}
+	}
+	return answer{code: string(fault.Failed), message: err.Error(), body: []byte{}}
+}
+
+// state is how things are with a request.
+type state struct {
+	asked, answered bool
+	desk            bool // the run has a desk
+	served          bool // and somebody sits there
+}
+
+func (c *Client) look(ctx context.Context, id uuid.UUID, runID string) (a answer, s state, err error) {
+	err = c.pool.QueryRow(ctx, `SELECT r.id IS NOT NULL, a.id IS NOT NULL, d.run_id IS NOT NULL, coalesce(d.seen_at > clock_timestamp() - make_interval(secs => $3), false),
+			coalesce(a.code, ''), coalesce(a.message, ''), coalesce(a.hint, ''), coalesce(a.body, '')
+		FROM (VALUES (1)) AS one LEFT JOIN requests r ON r.id = $1 LEFT JOIN answers a ON a.id = $1 LEFT JOIN desks d ON d.run_id = $2`,
+		id, runID, deskLease.Seconds()).Scan(&s.asked, &s.answered, &s.desk, &s.served, &a.code, &a.message, &a.hint, &a.body)
+	return a, s, err
+}

@@ -1,0 +1,95 @@
+package post
+
+import (
+	"context"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"ramet/internal/database"
+	"ramet/internal/fault"
+	"ramet/internal/run"
+	"ramet/internal/runner"
+)
+
+// Times. Variables, so that tests need not wait.
+var (
+	// netPoll is how often one looks without having been called.
+	netPoll = time.Second
+	// deskBeat is how often an orchestrator shows that it is there, and deskLease after
+	// how long it is taken for gone.
+	deskBeat  = 3 * time.Second
+	deskLease = 15 * time.Second
+	// attempt is what one try of a statement may take, a large content with it.
+	attempt = 30 * time.Second
+)
+
+// Client is a connection to the post, for workers and orchestrators alike. For a worker
+// it is the desk.
+type Client struct {
+	config *pgx.ConnConfig
+	schema string
+	place  string // for people; never a password
+	pool   *pgxpool.Pool
+	bell   sync.WaitGroup
+	stop   context.CancelFunc
+
+	mu      sync.Mutex
+	waiting map[uuid.UUID]chan<- struct{} // for answers
+	serving map[string]chan<- struct{}    // for requests, by run
+}
+
+var _ runner.Desk = (*Client)(nil)
+
+// Open connects to the post beside a workspace, and makes its tables if there are none.
+func Open(ctx context.Context, address string) (*Client, error) {
+	pg, err := database.ParsePostgres(address)
+	if err != nil {
+		return nil, err
+	}
+	c := &Client{config: pg.Config, schema: besides(pg.Schema), place: pg.Place, waiting: map[uuid.UUID]chan<- struct{}{}, serving: map[string]chan<- struct{}{}}
+	c.config.RuntimeParams["search_path"] = pgx.Identifier{c.schema}.Sanitize()
+	// What is lost when the server crashes is said again: nobody waits for its disk.
+	c.config.RuntimeParams["synchronous_commit"] = "off"
+	// A server that vanished without a word is noticed within half a minute.
+	c.config.DialFunc = (&net.Dialer{Timeout: 10 * time.Second, KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 15 * time.Second, Interval: 5 * time.Second, Count: 3}}).DialContext
+	c.config.ConnectTimeout = 10 * time.Second
+	config, err := pgxpool.ParseConfig(pg.Config.ConnString())
+	if err != nil {
+		return nil, fault.New(fault.InvalidConfig, "the PostgreSQL URL is not understood") // unreachable: it was read before
+	}
+	config.ConnConfig, config.MaxConns, config.MaxConnIdleTime = c.config.Copy(), 8, 5*time.Minute
+	if c.pool, err = pgxpool.NewWithConfig(context.WithoutCancel(ctx), config); err != nil {
+		return nil, c.fail(err)
+	}
+	if err := c.migrate(ctx); err != nil {
+		c.pool.Close()
+		return nil, c.fail(err)
+	}
+	listen, stop := context.WithCancel(context.Background())
+	c.stop = stop
+	c.bell.Go(func() { c.listen(listen) })
+	return c, nil
+}
+
+// Close disconnects. Calls under way end with an error.
+func (c *Client) Close() error {
+	c.stop()
+	c.bell.Wait()
+	c.pool.Close()
+	return nil
+}
+
+// runOf is the run that an item belongs to: the first part of its id.
+func runOf(itemID string) (string, error) {
+	for i := range len(itemID) {
+		if itemID[i] == ':' {
+			return itemID[:i], run.CheckRunID(itemID[:i])
+		}
+	}
+	return "", fault.New(fault.InvalidID, "%.100q is not the id of a work item", itemID)
+}

@@ -1,0 +1,13 @@
+package post
+
+import (
+	"testing"
+	"time"
+)
+
+// Hasten shortens what is waited for until a test ends.
+func Hasten(tb testing.TB, poll, beat, lease time.Duration) {
+	p, b, l := netPoll, deskBeat, deskLease
+	tb.Cleanup(func() { netPoll, deskBeat, deskLease = p, b, l })
+	netPoll, deskBeat, deskLease = poll, beat, lease
+}

@@ -1,0 +1,94 @@
+package tape
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"ramet/internal/chain"
+	"ramet/internal/fault"
+	"ramet/internal/llm"
+	"ramet/internal/run"
+	"ramet/internal/runner"
+	"ramet/internal/text"
+)
+
+// finish records an answer.
+func (c *call) finish(ctx context.Context, f llm.Finish) error {
+	message, usage, _, _ := c.whole.Result()
+	output, _, err := hash(parts(message))
+	if err != nil {
+		return fault.New(fault.ProviderProtocol, "record model call %s: %w", c.id, err)
+	}
+	input := usage.Input + usage.CacheRead + usage.CacheWrite
+	payload := map[string]any{"call_id": c.id, "latency_ms": c.latency(), "finish_reason": reason(f.Reason, message), "output_hash": output,
+		"token_usage": map[string]any{"input_tokens": input, "output_tokens": usage.Output, "total_tokens": input + usage.Output}}
+	if price, ok := c.Price(c.request.Model); ok {
+		payload["api_cost_usd"] = float64(price.Cost(usage)) / 1e9
+	}
+	if n := len(message.Calls()); n > 0 {
+		payload["tool_calls_count"] = n
+	}
+	w := c.witness()
+	w.Answer = &answer{Parts: parts(message), Usage: usage, FinishReason: string(f.Reason), RawReason: f.Raw, OutputHash: output}
+	return c.last(ctx, run.LLMCallFinished, payload, w)
+}
+
+// fail records a call that gave no answer. What was shown of one is in the evidence.
+func (c *call) fail(ctx context.Context, why error) error {
+	message, usage, _, _ := c.whole.Result()
+	code := fault.CodeOf(why)
+	words, _ := c.Redact(text.Line(why.Error(), 400))
+	payload := map[string]any{"call_id": c.id, "latency_ms": c.latency(), "error_class": string(code), "error_summary": words,
+		"retryable": runner.Retryable(why)}
+	if f, ok := errors.AsType[*llm.Failure](why); ok && f.Status >= 100 {
+		payload["http_status"] = f.Status
+	}
+	w := c.witness()
+	w.Failure = &failure{Class: string(code), Message: why.Error()}
+	if len(message.Parts) > 0 || usage != (llm.Usage{}) {
+		w.Answer = &answer{Parts: parts(message), Usage: usage}
+	}
+	return c.last(ctx, run.LLMCallFailed, payload, w)
+}
+
+// last reports how the call ended, also after its context did.
+func (c *call) last(ctx context.Context, what run.Type, payload map[string]any, w *evidence) error {
+	blob, err := c.file(w)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
+	defer cancel()
+	return c.report(ctx, what, payload, blob)
+}
+
+func (c *call) latency() int64 { return max(0, c.Now().Sub(c.started).Milliseconds()) }
+
+// parts of an answer; a list also where there are none.
+func parts(m llm.Message) []llm.Part {
+	if m.Parts == nil {
+		return []llm.Part{}
+	}
+	return m.Parts
+}
+
+// reason is one of the four words that the log knows; the evidence has the vendor's.
+func reason(r llm.Reason, m llm.Message) string {
+	switch {
+	case r == llm.Stop || r == llm.Length || r == llm.ToolCalls || r == llm.Error:
+		return string(r)
+	case len(m.Calls()) > 0:
+		return string(llm.ToolCalls)
+	}
+	return string(llm.Stop)
+}
+
+// encode writes a payload as the log wants it.
+func encode(payload map[string]any) ([]byte, error) {
+	b, err := json.Marshal(payload)
+	if err != nil {
+		return nil, err
+	}
+	return chain.Canonical(b)
+}

@@ -1,0 +1,141 @@
+package tape
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"ramet/internal/chain"
+	"ramet/internal/fault"
+	"ramet/internal/llm"
+	"ramet/internal/runner"
+)
+
+// evidence is the file that shows what was asked and answered.
+type evidence struct {
+	CallID   string `json:"call_id"`
+	ItemID   string `json:"work_item_id"`
+	Attempt  int64  `json:"attempt"`
+	Agent    string `json:"agent,omitempty"`
+	Provider string `json:"provider"`
+	BaseURL  string `json:"provider_base_url"`
+	// Redacted says that the file does not hold what was sent and answered word by word:
+	// secrets were replaced.
+	Redacted bool   `json:"redacted"`
+	Cached   bool   `json:"cached"`
+	CacheKey string `json:"cache_key"`
+	Sent     int    `json:"times_sent"`
+	Bytes    string `json:"sent_sha256,omitempty"` // path, line feed and body as they left
+
+	PromptHash string   `json:"prompt_hash"`
+	Request    any      `json:"request"`
+	Answer     *answer  `json:"answer,omitempty"`
+	Failure    *failure `json:"failure,omitempty"`
+}
+
+type answer struct {
+	Parts        []llm.Part `json:"parts"`
+	Usage        llm.Usage  `json:"usage"`
+	FinishReason string     `json:"finish_reason,omitempty"`
+	RawReason    string     `json:"finish_reason_raw,omitempty"`
+	OutputHash   string     `json:"output_hash,omitempty"`
+}
+
+type failure struct {
+	Class   string `json:"error_class"`
+	Message string `json:"message"`
+}
+
+// witness is what is known before the answer.
+func (c *call) witness() *evidence {
+	w := &evidence{CallID: c.id, ItemID: c.Item.ID, Attempt: c.Item.Attempt, Agent: c.Agent, Provider: c.Vendor, BaseURL: c.BaseURL,
+		CacheKey: c.key, Sent: c.times, PromptHash: c.prompt, Request: seen(c.request)}
+	if c.times > 0 {
+		w.Bytes = c.sent.Hash().String()
+	}
+	return w
+}
+
+// seen is a request without the bytes of its images, which their hashes stand for.
+func seen(r llm.Request) llm.Request {
+	r.CacheAfter = nil
+	messages := make([]llm.Message, len(r.Messages))
+	for i, m := range r.Messages {
+		messages[i] = m
+		for j, p := range m.Parts {
+			if len(p.Data) == 0 {
+				continue
+			}
+			if &messages[i].Parts[0] == &m.Parts[0] {
+				messages[i].Parts = append([]llm.Part(nil), m.Parts...)
+			}
+			messages[i].Parts[j].Data = nil
+			messages[i].Parts[j].Text = "sha256:" + chain.Sum(p.Data).String()
+		}
+	}
+	r.Messages = messages
+	return r
+}
+
+// file is the evidence without secrets.
+func (c *call) file(w *evidence) (*runner.Blob, error) {
+	b, err := json.Marshal(w)
+	if err == nil {
+		b, w.Redacted, err = c.redact(b)
+	}
+	if err == nil && w.Redacted { // once more, and it says so
+		if b, err = json.Marshal(w); err == nil {
+			b, _, err = c.redact(b)
+		}
+	}
+	if err != nil {
+		return nil, fault.New(fault.Failed, "write evidence of model call %s: %w", c.id, err)
+	}
+	return &runner.Blob{Path: c.path(), Data: append(b, '\n')}, nil
+}
+
+// redact replaces secrets in a JSON text: in each of its strings, and then in the text
+// itself, where a name and its value stand side by side; that only if it stays JSON.
+func (c *call) redact(b []byte) ([]byte, bool, error) {
+	// Most texts hold none, and are looked at once.
+	whole, found := c.Redact(string(b))
+	if !found && !bytes.Contains(b, []byte(`\`)) {
+		return b, false, nil
+	}
+	var v any
+	dec := json.NewDecoder(bytes.NewReader(b))
+	dec.UseNumber()
+	if err := dec.Decode(&v); err != nil {
+		return nil, false, err
+	}
+	changed := false
+	v = c.walk(v, &changed)
+	if changed {
+		var err error
+		if b, err = json.Marshal(v); err != nil {
+			return nil, false, err
+		}
+		whole, found = c.Redact(string(b))
+	}
+	if found && json.Valid([]byte(whole)) {
+		return []byte(whole), true, nil
+	}
+	return b, changed, nil
+}
+
+func (c *call) walk(v any, changed *bool) any {
+	switch v := v.(type) {
+	case string:
+		clean, found := c.Redact(v)
+		*changed = *changed || found
+		return clean
+	case []any:
+		for i := range v {
+			v[i] = c.walk(v[i], changed)
+		}
+	case map[string]any:
+		for k := range v {
+			v[k] = c.walk(v[k], changed)
+		}
+	}
+	return v
+}

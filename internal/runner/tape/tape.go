@@ -1,0 +1,215 @@
+package tape
+
+import (
+	"context"
+	"iter"
+	"strconv"
+	"time"
+
+	"ramet/internal/fault"
+	"ramet/internal/llm"
+	"ramet/internal/run"
+	"ramet/internal/runner"
+)
+
+// Budget knows what a run may still spend.
+type Budget interface {
+	// Ask is called before each call that would be sent. BUDGET_EXCEEDED: no more.
+	Ask(ctx context.Context, it runner.Item) error
+}
+
+// Reporter is the part of runner.Desk that is needed here.
+type Reporter interface {
+	Report(ctx context.Context, itemID string, r runner.Report) error
+}
+
+// Options is what calls are recorded with. Item, Desk, Sequence and Vendor must be set.
+type Options struct {
+	Item     runner.Item
+	Desk     Reporter
+	Sequence *Sequence
+	Lane     string // of the agent, see Lane
+	Agent    string // who asks, for the evidence
+	Vendor   string
+	BaseURL  string // of the vendor; names and passwords in it are left out
+	// MaxTokens is how long an answer may be where the request does not say.
+	MaxTokens int64
+	Cache     Cache  // nil: none
+	Budget    Budget // nil: none but the desk's
+	// Redact replaces secrets in a text and says whether there were any. nil: there are
+	// none.
+	Redact func(string) (string, bool)
+	// Price of the vendor's models; nil: nobody knows any.
+	Price func(model string) (llm.Price, bool)
+	Now   func() time.Time // nil: time.Now
+}
+
+// lastWords is how long the end of a call may take to be recorded after its context
+// ended.
+const lastWords = 30 * time.Second
+
+// usualAnswer stands for the length of answers where nobody knows it.
+const usualAnswer = 8192
+
+type provider struct {
+	next llm.Provider
+	Options
+}
+
+// New puts a tape around a provider.
+func New(next llm.Provider, o Options) llm.Provider {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Redact == nil {
+		o.Redact = func(s string) (string, bool) { return s, false }
+	}
+	if o.Price == nil {
+		o.Price = func(string) (llm.Price, bool) { return llm.Price{}, false }
+	}
+	if o.MaxTokens < 1 {
+		o.MaxTokens = usualAnswer
+	}
+	o.BaseURL = bare(o.BaseURL)
+	return &provider{next, o}
+}
+
+// Stream asks the model, or the cache, and records it.
+func (p *provider) Stream(ctx context.Context, r llm.Request) iter.Seq[llm.Event] {
+	return func(yield func(llm.Event) bool) {
+		if ctx.Err() != nil { // nothing happens, and so there is nothing to record
+			yield(llm.Fail(llm.Ended(ctx)))
+			return
+		}
+		c := &call{provider: p, request: r}
+		var err error
+		if c.identity, err = p.identify(r); err != nil {
+			yield(llm.Fail(fault.New(fault.ProviderBadRequest, "ask model: encode the request: %w", err)))
+			return
+		}
+		kept, ok, err := c.recall()
+		if err != nil {
+			yield(llm.Fail(err))
+			return
+		}
+		if ok {
+			c.replay(ctx, kept, yield)
+			return
+		}
+		if err := c.begin(ctx); err != nil {
+			yield(llm.Fail(err))
+			return
+		}
+		c.pass(ctx, yield)
+	}
+}
+
+// call is one call under way.
+type call struct {
+	*provider
+	request llm.Request
+	identity
+	id      string
+	started time.Time
+
+	events []llm.Event // for the cache
+	whole  llm.Collector
+	sent   llm.Bytes
+	times  int // how often it was sent
+}
+
+// begin reports the call, which must be done before anything leaves.
+func (c *call) begin(ctx context.Context) error {
+	if c.Budget != nil {
+		if err := c.Budget.Ask(ctx, c.Item); err != nil {
+			return err
+		}
+	}
+	c.name()
+	temperature := Temperature(c.Vendor)
+	if t := c.request.Temperature; t != nil {
+		temperature = *t
+	}
+	most := c.request.MaxTokens
+	if most < 1 {
+		most = c.MaxTokens
+	}
+	payload := map[string]any{"call_id": c.id, "model": c.request.Model, "provider_base_url": c.BaseURL, "prompt_hash": c.prompt,
+		"temperature": temperature, "max_tokens": most}
+	if c.tools != "" {
+		payload["tool_schema_hash"] = c.tools
+	}
+	return c.report(ctx, run.LLMCallStarted, payload, nil)
+}
+
+func (c *call) name() {
+	c.id = CallID(c.Item, c.Lane, c.Sequence.next(c.Lane))
+	c.started = c.Now()
+}
+
+// pass hands on what the model says, and records how it ended.
+func (c *call) pass(ctx context.Context, yield func(llm.Event) bool) {
+	over := false
+	defer func() {
+		if !over { // the consumer broke off, or something broke
+			c.fail(ctx, fault.New(fault.Cancelled, "ask model: whoever asked did not wait for the end"))
+		}
+	}()
+	for e := range c.next.Stream(ctx, c.request) {
+		c.note(e)
+		if !e.Terminal() {
+			if !yield(e) {
+				return
+			}
+			continue
+		}
+		over = true
+		yield(c.end(ctx, e))
+		return
+	}
+	over = true
+	yield(c.end(ctx, llm.Fail(llm.Cut(nil))))
+}
+
+func (c *call) note(e llm.Event) {
+	c.whole.Add(e)
+	switch {
+	case e.Type == llm.Sent:
+		c.sent = e.Sent
+		c.times++
+	case e.Type != llm.Retry && c.Cache != nil:
+		c.events = append(c.events, e)
+	}
+}
+
+// end records the terminal event and returns the one to be passed on.
+func (c *call) end(ctx context.Context, e llm.Event) llm.Event {
+	if e.Type == llm.Failed {
+		if err := c.fail(ctx, e.Err); err != nil {
+			return llm.Fail(err)
+		}
+		return e
+	}
+	keeping := c.keep()
+	if err := c.finish(ctx, e.Finish); err != nil {
+		return llm.Fail(err)
+	}
+	if keeping != nil {
+		return llm.Fail(keeping)
+	}
+	return e
+}
+
+// report writes an event of the call. Its id is the same whenever the same is told.
+func (c *call) report(ctx context.Context, what run.Type, payload map[string]any, evidence *runner.Blob) error {
+	b, err := encode(payload)
+	if err != nil {
+		return fault.New(fault.InvalidEvent, "record model call %s: %w", c.id, err)
+	}
+	return c.Desk.Report(ctx, c.Item.ID, runner.Report{ID: c.Item.ID + "/" + c.id + "/" + string(what), Type: what, Payload: b, Evidence: evidence})
+}
+
+// path of the evidence.
+func (c *call) path() string {
+	return "evidence/llm_calls/" + c.id + ".a" + strconv.FormatInt(c.Item.Attempt, 10) + ".json"
+}
