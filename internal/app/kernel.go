@@ -17,6 +17,7 @@ import (
 	"ramet/internal/control"
 	"ramet/internal/credential"
 	"ramet/internal/fault"
+	"ramet/internal/forge"
 	"ramet/internal/id"
 	"ramet/internal/ledger/file"
 	"ramet/internal/llm"
@@ -57,9 +58,12 @@ func kernelFor(ctx context.Context, r cli.KernelRequest, work *crew.Crew) (*cli.
 	}
 	tools := tools{request: r, environment: environment(r), hidden: []string{r.Home, settings}}
 	place := control.At(r.Home, r.Place.DB)
+	trees := worktrees{r}.make
 	model, box, guard := models.model, tools.box, loop.Guard(policy)
+	var offer func(agent.Agent, tool.Box) tool.Box
 	if work != nil {
-		model, box, guard = models.taped(work), tools.chosen(work), work.Guard(policy)
+		model, box, guard, offer = models.taped(work), tools.chosen(work), work.Guard(policy), work.Tools
+		trees = noTrees(work, trees)
 	}
 	k, err := proc.Start(ctx, proc.Options{
 		Lease: shortened(shortLease),
@@ -67,7 +71,8 @@ func kernelFor(ctx context.Context, r cli.KernelRequest, work *crew.Crew) (*cli.
 		Book: r.Book, BookOwner: file.Self(), TaskTime: r.Timeout,
 		Model: model, Tools: box, Guard: guard,
 		System:   func(agent.Agent) ([]llm.Message, error) { return overlay(r) },
-		Worktree: worktrees{r}.make,
+		Worktree: trees,
+		Offer:    offer,
 		Gone:     place.Gone,
 		Tell:     func(ctx context.Context, rings ...registry.Ring) { place.Tell(ctx, server.Owner, rings...) },
 		Clean:    secret.New(r.Keys.Values()).Own,
@@ -199,6 +204,11 @@ func (t *tools) make(a agent.Agent) (tool.Box, error) {
 	if err != nil {
 		return nil, err
 	}
+	return t.at(root)
+}
+
+// at are the tools for a folder.
+func (t *tools) at(root string) (tool.Box, error) {
 	made, err := local.New(local.Options{Root: root, Env: t.environment, Hide: t.hidden, Cache: filepath.Join(t.request.Home, "cache", "confined")})
 	if err != nil {
 		return nil, err
@@ -206,8 +216,8 @@ func (t *tools) make(a agent.Agent) (tool.Box, error) {
 	return made.Tools(), nil
 }
 
-// chosen leaves agents that work on items of runs the tools that their tasks name. Theirs
-// are not kept: each agent has one turn.
+// chosen gives agents that work on items of runs tools for the folders of their items.
+// These are not kept: each agent has one turn.
 func (t *tools) chosen(work *crew.Crew) func(agent.Agent) (tool.Box, error) {
 	return func(a agent.Agent) (tool.Box, error) {
 		belongs, err := work.Belongs(a)
@@ -217,8 +227,7 @@ func (t *tools) chosen(work *crew.Crew) func(agent.Agent) (tool.Box, error) {
 		if !belongs {
 			return t.box(a)
 		}
-		box, err := t.make(a)
-		return work.Tools(a, box), err
+		return t.at(a.Cwd)
 	}
 }
 
@@ -246,7 +255,7 @@ func (t *tools) root(a agent.Agent) (string, error) {
 // environment is what commands of tools see: no key of a model, no password of a
 // database.
 func environment(r cli.KernelRequest) []string {
-	hidden := append(credential.Variables(), "RAMET_DB", detached)
+	hidden := slices.Concat(credential.Variables(), forge.Variables(), []string{"RAMET_DB", detached})
 	for _, v := range catalog.Vendors() {
 		hidden = append(hidden, v.BaseVariable()) // there may be a password in it
 	}
@@ -293,6 +302,23 @@ func unread(r cli.KernelRequest) string {
 	}
 	return ""
 }
+
+// noTrees refuses worktrees to agents that work on items of runs: what they make must be
+// in the folder of the item.
+func noTrees(work *crew.Crew, next treeMaker) treeMaker {
+	return func(ctx context.Context, parent agent.Agent, child id.Agent, name string) (string, func(), error) {
+		belongs, err := work.Belongs(parent)
+		if err == nil && belongs {
+			err = fault.New(fault.Denied, "agents of a run share the folder of their item: fork without a worktree")
+		}
+		if err != nil {
+			return "", nil, err
+		}
+		return next(ctx, parent, child, name)
+	}
+}
+
+type treeMaker = func(context.Context, agent.Agent, id.Agent, string) (string, func(), error)
 
 // worktrees gives children files of their own.
 type worktrees struct{ request cli.KernelRequest }

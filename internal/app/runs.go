@@ -2,9 +2,11 @@ package app
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,6 +18,7 @@ import (
 	"ramet/internal/cli"
 	"ramet/internal/config"
 	"ramet/internal/fault"
+	"ramet/internal/forge"
 	"ramet/internal/history"
 	"ramet/internal/id"
 	"ramet/internal/ledger"
@@ -64,7 +67,7 @@ func carry(ctx context.Context, r cli.RunRequest) (err error) {
 	}
 	watch, stop := context.WithCancel(ctx)
 	defer stop()
-	go cancelled(watch, r.Kernel.Workspace, c.own, carried)
+	go c.watch(watch, carried)
 	err = carried.Execute(ctx, r.Plan, func(ctx context.Context) error { return c.serve(ctx, carried) })
 	return errors.Join(err, c.retire(ctx))
 }
@@ -114,10 +117,10 @@ func (c *carrier) hire(ctx context.Context, closing *closers) error {
 
 func (c *carrier) options() runner.Options {
 	o := runner.Options{
-		RunID: c.Session.RunID, Recipe: c.Recipe, Params: c.Params, Agent: string(c.own), Log: runLog{c.Session}, Folder: runFolder{c.files}, Site: c.site,
+		RunID: c.Session.RunID, Recipe: c.Recipe, Params: c.Params, Agent: string(c.own), Model: c.Model, Log: runLog{c.Session}, Folder: runFolder{c.files}, Site: c.site,
 		Near:  c.near,
-		Gates: &builtin.Gates{Env: c.common.Env, Hide: c.common.Hide, Limits: c.limits, Secrets: secret.New(c.Kernel.Keys.Values())},
-		Form:  c.Recipe.Fits, Watch: c.Watch, Now: time.Now,
+		Gates: &builtin.Gates{Env: c.common.Env, Hide: c.common.Hide, Limits: c.limits, Secrets: secrets(c.Kernel)},
+		Form:  c.Recipe.Fits, Cancelled: c.cancelled, Watch: c.Watch, Now: time.Now,
 	}
 	if c.hosts != nil {
 		o.Far, o.Dead, o.Lease = c.hosts.queue, c.hosts.dead, c.hosts.lease
@@ -201,15 +204,36 @@ func crewOf(r cli.KernelRequest, noCache bool) (crew.Options, error) {
 		return crew.Options{}, err
 	}
 	o := crew.Options{
-		Store: r.Workspace, Dir: filepath.Join(r.Home, "runs", "work"), Owner: file.Self(),
+		Store: r.Workspace, Dir: workFolder(r.Home), Owner: file.Self(),
 		Env: environment(r), Hide: []string{r.Home, settings},
-		Redact:  secret.Remember(secret.New(r.Keys.Values())).All,
+		Redact:  secret.Remember(secrets(r)).All,
 		BaseURL: func(ref llm.Ref) string { return baseURL(r, ref) },
 	}
 	if !noCache {
 		o.Cache = crew.Cache{Dir: filepath.Join(r.Home, "cache", "llm")}
 	}
 	return o, nil
+}
+
+// workFolder is where items have their folders: outside of ramet's home, which commands
+// in the sandbox cannot read, and not shared with another home.
+func workFolder(home string) string {
+	sum := sha256.Sum256([]byte(home))
+	return filepath.Join(os.TempDir(), fmt.Sprintf("ramet-work-%d-%x", os.Getuid(), sum[:4]))
+}
+
+// secrets hides our own credentials: keys of models, and tokens of forges.
+func secrets(r cli.KernelRequest) *secret.Redactor {
+	values := maps.Clone(r.Keys.Values())
+	if values == nil {
+		values = map[string]string{}
+	}
+	for _, name := range forge.Variables() {
+		if v := os.Getenv(name); v != "" {
+			values[name] = v
+		}
+	}
+	return secret.New(values)
 }
 
 // baseURL is where a model is asked, without what may be secret in it.
@@ -245,13 +269,6 @@ func runAgent(ctx context.Context, r cli.RunRequest) (id.Agent, error) {
 		return "", err
 	}
 	child := registry.Child{ID: id.NewAgent(), Name: runName(ctx, ws, runID), Cwd: r.Kernel.Place.Project, Entries: []history.Draft{history.NewClear()}}
-	if r.Model != "" {
-		ref, err := llm.ParseRef(r.Model)
-		if err != nil {
-			return "", err
-		}
-		child.Provider, child.Model = ref.Vendor, ref.Name
-	}
 	if r.Recipe.Brief != "" {
 		said, err := history.Say(history.System, r.Recipe.Brief)
 		if err != nil {
@@ -317,9 +334,15 @@ func forkWhenFree(ctx context.Context, ws cli.Workspace, f registry.Fork) error 
 // busyTime is how long a run waits for agent 0 to have a moment.
 const busyTime = 30 * time.Second
 
-// cancelled stops a run whose agent was killed: that is how a run is cancelled, from
+// cancelled says whether the run's agent was killed: that is how a run is cancelled, from
 // wherever.
-func cancelled(ctx context.Context, ws cli.Workspace, own id.Agent, r *runner.Run) {
+func (c *carrier) cancelled(ctx context.Context) bool {
+	a, err := c.Kernel.Workspace.Agent(ctx, c.own)
+	return err == nil && agent.NeedLiving(a) != nil
+}
+
+// watch stops a run that was cancelled while nobody worked for it.
+func (c *carrier) watch(ctx context.Context, r *runner.Run) {
 	tick := time.NewTicker(500 * time.Millisecond)
 	defer tick.Stop()
 	for {
@@ -328,8 +351,7 @@ func cancelled(ctx context.Context, ws cli.Workspace, own id.Agent, r *runner.Ru
 			return
 		case <-tick.C:
 		}
-		a, err := ws.Agent(ctx, own)
-		if err == nil && agent.NeedLiving(a) != nil {
+		if c.cancelled(ctx) {
 			r.Stop(runner.ErrCancelled)
 			return
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ramet/internal/fault"
+	"ramet/internal/llm"
 	"ramet/internal/nearest"
 	"ramet/internal/printer"
 	"ramet/internal/run"
@@ -44,12 +45,15 @@ type carryFlags struct {
 	limits   []string
 	detached bool
 	leave    bool
+	model    string
 }
 
 func (f *carryFlags) add(c *cobra.Command) {
 	c.Flags().BoolVar(&f.noCache, "no-cache", false, "ask the models again, also where an answer to the same request is kept")
 	c.Flags().StringArrayVar(&f.limits, "limit", nil, "another limit than the recipe's, such as calls=200 or runtime=2h; repeats")
 	c.Flags().BoolVar(&f.detached, "detach", false, "go on in the background; follow with `ramet run events ID --follow`")
+	c.Flags().StringVar(&f.model, "model", "", "vendor/name of the model (see `ramet models`)")
+	c.RegisterFlagCompletionFunc("model", cobra.NoFileCompletions)
 	c.Flags().BoolVar(&f.leave, "leave-work", false, "leave the items to `ramet worker` hosts of the same PostgreSQL database")
 	c.RegisterFlagCompletionFunc("limit", cobra.FixedCompletions(limitNames(), cobra.ShellCompDirectiveNoSpace))
 }
@@ -89,6 +93,12 @@ func (s *session) carry(ctx context.Context, f *carryFlags, store *rundir.Store,
 	plan, err := run.PlanResume(x.Now(), store.Disk(x.RunID), wishes)
 	if err != nil {
 		return err
+	}
+	if f.model != "" {
+		if _, err := llm.ParseRef(f.model); err != nil {
+			return err
+		}
+		config.Model = f.model
 	}
 	request := RunRequest{Store: store, Session: x, Recipe: r, Params: params, Model: config.Model, Plan: plan, NoCache: f.noCache}
 	p := s.progress(x.Now(), r)

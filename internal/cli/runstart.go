@@ -19,8 +19,8 @@ import (
 
 type beginFlags struct {
 	carryFlags
-	recipe, repo, into, runID, model string
-	set                              []string
+	recipe, repo, into, runID string
+	set                       []string
 }
 
 func (s *session) runStart(f *runFlags) *cobra.Command {
@@ -56,10 +56,8 @@ that the run is DONE.
 	flags.StringVar(&o.into, "into", "", "the repository that is changed, if it is another one")
 	flags.StringArrayVar(&o.set, "set", nil, "a parameter of the recipe, NAME=VALUE; repeats")
 	flags.StringVar(&o.runID, "run-id", "", "id of the run (default: made of time and configuration)")
-	flags.StringVar(&o.model, "model", "", "vendor/name of the model (see `ramet models`)")
 	o.carryFlags.add(c)
 	c.RegisterFlagCompletionFunc("recipe", cobra.FixedCompletions(recipe.Embedded(), cobra.ShellCompDirectiveDefault))
-	c.RegisterFlagCompletionFunc("model", cobra.NoFileCompletions)
 	return c
 }
 

@@ -1,12 +1,9 @@
 package cli
 
 import (
-	"encoding/json"
 	"iter"
-	"strings"
 
 	"ramet/internal/ledger"
-	"ramet/internal/ledger/ordered"
 	"ramet/internal/printer"
 	"ramet/internal/text"
 )
@@ -20,29 +17,7 @@ type tracked struct {
 }
 
 func (t tracked) MarshalJSON() ([]byte, error) {
-	// What others wrote is shown as it is, but drives no terminal.
-	extra := text.JSON(strings.ToValidUTF8(string(ordered.Object{Members: t.Extra()}.Append(nil, 0)), "\uFFFD"))
-	return marshal(struct {
-		ID          string          `json:"agent_id"`
-		Type        *string         `json:"agent_type"`
-		Description string          `json:"task_description"`
-		Plan        *string         `json:"plan"`
-		Group       *string         `json:"task_group"`
-		At          *string         `json:"timestamp"`
-		Status      ledger.Status   `json:"status"`
-		EndedAt     *string         `json:"completion_timestamp"`
-		Resumes     *string         `json:"resumes"`
-		ResumedBy   *string         `json:"resumed_by"`
-		Owner       *ledger.Owner   `json:"owner"`
-		Minutes     *float64        `json:"timeout_minutes"`
-		Reason      *string         `json:"reason"`
-		Recovered   bool            `json:"recovered"`
-		Gone        *string         `json:"gone"`
-		Outcome     ledger.Status   `json:"outcome"`
-		Extra       json.RawMessage `json:"extra"`
-	}{t.ID, optional(t.Type), t.Description, optional(t.Plan), optional(t.Group), optional(stamp(t.At)), t.Status,
-		optional(stamp(t.EndedAt)), optional(t.Resumes), optional(t.ResumedBy), t.Owner, optional(t.Minutes),
-		optional(t.Reason), t.Recovered, optional(t.gone), t.outcome.Status, json.RawMessage(extra)})
+	return marshal(t.Show(t.gone, t.outcome.Status))
 }
 
 func (t tracked) Text(w *printer.Writer) {

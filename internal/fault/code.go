@@ -26,6 +26,7 @@ const (
 	InvalidConfig Code = "INVALID_CONFIG"
 	InvalidEvent  Code = "INVALID_EVENT"
 	InvalidRecipe Code = "INVALID_RECIPE"
+	InvalidField  Code = "INVALID_FIELD"
 
 	NotFound Code = "NOT_FOUND"
 
@@ -96,6 +97,7 @@ var table = []Row{
 	{InvalidConfig, 2, "a configuration key or value that is not understood"},
 	{InvalidEvent, 2, "an event or payload that does not have its form"},
 	{InvalidRecipe, 2, "a recipe that cannot be carried out"},
+	{InvalidField, 2, "a field of a request that is missing, unknown, or does not have its form"},
 	{NotFound, 3, "no agent, message, letter, mark or file of that name"},
 	{Locked, 4, "another process holds the database or a lock file"},
 	{Leased, 4, "a live process holds the agent"},

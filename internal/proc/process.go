@@ -62,8 +62,9 @@ type Prompt struct {
 	Budget *history.Budget
 	Task   bool // it is one, and the ledger has it: a letter tells the parent how it ended
 	// Last says that the agent ends with the turn, with everything below it, and for what
-	// reason; err is how the turn ended. nil: it stays.
-	Last func(err error) string
+	// reason; err is how the turn ended. nil: it stays. Only who starts a turn in its own
+	// process can ask for that.
+	Last func(err error) string `json:"-"`
 }
 
 // inboxSize is how many jobs can wait before those who give them wait.

@@ -63,6 +63,9 @@ func (r *Run) item(e *effort) (Item, error) {
 		return Item{}, fault.New(fault.InvalidRecipe, "the recipe has no worker %s", e.worker)
 	}
 	t := Task{Uses: w.Uses, Command: w.Command, Tools: w.Tools, Model: w.Model, Timeout: w.Timeout, External: w.External, With: map[string]string{}}
+	if t.Model == "" {
+		t.Model = r.Model
+	}
 	for k, v := range w.With {
 		t.With[k] = r.expand(v, e.scope)
 	}
@@ -227,6 +230,9 @@ func (r *Run) Deliver(ctx context.Context, itemID string, res Result, f *Failure
 	r.mu.Unlock()
 	if err != nil {
 		return err
+	}
+	if f != nil && (f.Code == string(fault.Killed) || f.Code == string(fault.DeadAgent)) && r.Cancelled != nil && r.Cancelled(ctx) {
+		r.Stop(ErrCancelled)
 	}
 	if f == nil {
 		if err := r.accept(e.unit, res); err != nil {

@@ -15,6 +15,7 @@ type Options struct {
 	Recipe *recipe.Recipe
 	Params map[string]string // bound, see recipe.Bind
 	Agent  string            // the run's own agent
+	Model  string            // of workers for whom the recipe names none; empty: the configured one
 	Log    Log
 	Folder Folder
 	Site   Site
@@ -28,6 +29,9 @@ type Options struct {
 	// others. It is asked every Lease/3.
 	Dead  func(ctx context.Context) ([]string, error)
 	Lease time.Duration
+	// Cancelled says whether the run was cancelled: its own agent is dead. It is asked when a
+	// worker was killed; nil: nobody can do that.
+	Cancelled func(ctx context.Context) bool
 	// Watch is told of every event after it is durable, in order. It must not block.
 	Watch func(Record)
 	Now   func() time.Time

@@ -64,7 +64,8 @@ func failure(ctx context.Context, it Item, err error) *Failure {
 	switch {
 	case fault.Is(err, fault.UnknownOutcome):
 		f.Unknown, f.Retryable = true, false
-	case ctx.Err() != nil && it.Task.External:
+	case ctx.Err() != nil && it.Task.External && it.Task.Uses != "":
+		// A built-in looks first; commands say themselves when nobody knows.
 		f.Code, f.Unknown, f.Retryable = string(fault.UnknownOutcome), true, false
 	case ctx.Err() != nil:
 		f.Code, f.Retryable = string(fault.Interrupted), true

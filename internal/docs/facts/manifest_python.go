@@ -13,6 +13,9 @@ var requirement = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^\s*([A-Za-z0-9][A-Za-z0-9._-]*)\s*(\[[^\]]*\])?\s*\(?([^;#)]*)\)?`)
 })
 
+// needLimit is how many entries of one list are read.
+const needLimit = 500
+
 func (p *project) pyNeeds(spec, extra string, s *source, from, to int) {
 	m := requirement().FindStringSubmatch(spec)
 	if m == nil {
@@ -88,7 +91,7 @@ func pyprojectManifest(_ *tree, s *source, p *project) {
 		}
 		list, _ := t.get(append(base[:len(base):len(base)], "dependencies")...).([]any)
 		w, from, to := at("dependencies")
-		for _, d := range list {
+		for _, d := range list[:min(len(list), needLimit)] {
 			if spec, ok := d.(string); ok {
 				f, l := lineWith(s, from, to, spec)
 				p.pyNeeds(spec, "", w, f, l)
@@ -97,7 +100,7 @@ func pyprojectManifest(_ *tree, s *source, p *project) {
 		for _, extra := range slices.Sorted(maps.Keys(tab("optional-dependencies"))) {
 			list, _ := tab("optional-dependencies")[extra].([]any)
 			w, from, to := at("optional-dependencies", extra)
-			for _, d := range list {
+			for _, d := range list[:min(len(list), needLimit)] {
 				if spec, ok := d.(string); ok {
 					f, l := lineWith(s, from, to, spec)
 					p.pyNeeds(spec, extra, w, f, l)
@@ -140,8 +143,12 @@ func lineWith(s *source, from, to int, text string) (int, int) {
 
 // setupCfgManifest reads the declarative form of setuptools.
 func setupCfgManifest(_ *tree, s *source, p *project) {
+	if len(s.data) > 128<<10 {
+		return
+	}
 	type entry struct {
 		value    string
+		lines    []string // of a list
 		from, to int
 	}
 	values := map[string]entry{}
@@ -154,7 +161,7 @@ func setupCfgManifest(_ *tree, s *source, p *project) {
 			section, key = bare[1:len(bare)-1], ""
 		case (line[0] == ' ' || line[0] == '\t') && key != "":
 			e := values[key]
-			e.value, e.to = e.value+"\n"+bare, l
+			e.lines, e.to = append(e.lines, bare), l
 			values[key] = e
 		default:
 			name, value, ok := strings.Cut(line, "=")
@@ -162,11 +169,13 @@ func setupCfgManifest(_ *tree, s *source, p *project) {
 				name, value, _ = strings.Cut(line, ":")
 			}
 			key = section + "." + strings.ReplaceAll(strings.TrimSpace(name), "-", "_")
-			values[key] = entry{strings.TrimSpace(value), l, l}
+			values[key] = entry{value: strings.TrimSpace(value), from: l, to: l}
 		}
 	}
 	with := func(key string, use func(v string, from, to int)) {
-		if e, ok := values[key]; ok && e.value != "" && !strings.HasPrefix(e.value, "file:") && !strings.HasPrefix(e.value, "attr:") {
+		e, ok := values[key]
+		e.value = strings.TrimSpace(e.value + "\n" + strings.Join(e.lines, "\n"))
+		if ok && e.value != "" && !strings.HasPrefix(e.value, "file:") && !strings.HasPrefix(e.value, "attr:") {
 			use(e.value, e.from, e.to)
 		}
 	}
@@ -180,13 +189,19 @@ func setupCfgManifest(_ *tree, s *source, p *project) {
 	with("metadata.license", func(v string, from, to int) { p.licensed(v, s, from, to) })
 	with("options.python_requires", func(v string, from, to int) { p.pyPython(v, s, from, to) })
 	with("options.install_requires", func(v string, from, to int) {
-		for spec := range strings.FieldsFuncSeq(v, func(r rune) bool { return r == '\n' }) {
+		for i, spec := range strings.Split(v, "\n") {
+			if i == needLimit {
+				break
+			}
 			f, l := lineWith(s, from, to, spec)
 			p.pyNeeds(spec, "", s, f, l)
 		}
 	})
 	with("options.entry_points.console_scripts", func(v string, from, to int) {
-		for spec := range strings.FieldsFuncSeq(v, func(r rune) bool { return r == '\n' }) {
+		for i, spec := range strings.Split(v, "\n") {
+			if i == needLimit {
+				break
+			}
 			f, l := lineWith(s, from, to, spec)
 			p.pyScript(spec, s, f, l)
 		}

@@ -28,7 +28,6 @@ type pyModule struct {
 	hasAll  bool
 	openAll bool // __all__ is made of more than literals
 	imports []pyImport
-	cli     []*cliItem
 }
 
 type pyImport struct {

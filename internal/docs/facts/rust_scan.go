@@ -20,7 +20,6 @@ type rsItem struct {
 	fields    []rsField
 	items     []*rsItem // of a mod, trait or impl
 	inline    bool      // a mod with its body here
-	file      string    // #[path]
 	use       []rsUse
 	target    string // type of an impl
 	trait     bool   // impl of a trait

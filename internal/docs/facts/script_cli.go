@@ -8,6 +8,9 @@ import (
 	"ramet/internal/docs"
 )
 
+// chainLimit is how many calls of a chain are followed.
+const chainLimit = 300
+
 // jsCLI is a command line made with commander or yargs, as far as it is written out.
 type jsCLI struct {
 	c     *jsCode
@@ -100,7 +103,7 @@ func (x *jsCLI) call(i int, inside string) (string, bool) {
 			return "", false
 		}
 		word, args, _ := strings.Cut(strings.TrimSpace(first), " ")
-		if word == "" || word == "$0" || word == "*" {
+		if word == "" || word == "$0" || word == "*" || strings.Count(command, " ") > 8 {
 			return "", false
 		}
 		full := strings.TrimSpace(command + " " + word)
@@ -126,7 +129,7 @@ func (x *jsCLI) chain(dot int, inside string) (root int, command string) {
 	c := x.c
 	i := dot - 1
 	var found []string
-	for i >= 0 {
+	for n := 0; i >= 0 && n < chainLimit; n++ {
 		if c.is(i, ")") && c.match[i] < i {
 			open := c.match[i]
 			if c.name(open-1) == "command" && len(found) == 0 {
@@ -159,7 +162,8 @@ func (x *jsCLI) chain(dot int, inside string) (root int, command string) {
 // description finds .description('…') in the rest of the chain.
 func (x *jsCLI) description(i, end int) (string, int) {
 	c := x.c
-	for i = c.match[i] + 1; c.is(i, ".") && c.is(i+2, "("); i = c.match[i+2] + 1 {
+	i = c.match[i] + 1
+	for n := 0; n < chainLimit && c.is(i, ".") && c.is(i+2, "("); n, i = n+1, c.match[i+2]+1 {
 		if name := c.name(i + 1); name == "description" || name == "summary" {
 			s, _ := c.str(i + 3)
 			return s, c.toks[c.match[i+2]].to

@@ -16,6 +16,7 @@ type jsCode struct {
 	text  string
 	toks  []jsTok
 	match []int // index of the partner of a bracket
+	cut   bool  // a template never ends
 }
 
 // lexScript cuts a file into tokens; nil where brackets do not pair up.
@@ -44,6 +45,9 @@ func lexScript(text string) *jsCode {
 			at = end
 		default:
 			tok := c.token(at)
+			if c.cut {
+				return nil
+			}
 			tok.first, tok.doc = first, doc
 			first, doc = false, span{}
 			c.toks = append(c.toks, tok)
@@ -83,6 +87,7 @@ func (c *jsCode) token(at int) jsTok {
 		if end := templateEnd(text, at); end > 0 {
 			return jsTok{kind: 't', text: text[at:end], from: at, to: end}
 		}
+		c.cut = true
 	case b == '/' && c.regexAllowed():
 		class := false
 	scan:

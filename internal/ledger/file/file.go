@@ -105,6 +105,16 @@ func (f *Folder) Read(ctx context.Context) (View, error) {
 	return v, err
 }
 
+// Peek gives the ledger as it is and changes nothing; what cannot be read is
+// STORAGE_CORRUPT.
+func (f *Folder) Peek() (View, error) {
+	v, _, err := f.look()
+	if err == nil && v.Sheet == nil {
+		return v, fault.New(fault.StorageCorrupt, "%s is damaged", f.path()).WithHint("`ramet track recover` repairs it")
+	}
+	return v, err
+}
+
 // look reads without a lock, and says whether all is sound. The sheet is nil if it
 // cannot be read.
 func (f *Folder) look() (v View, sound bool, err error) {

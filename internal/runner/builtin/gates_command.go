@@ -2,6 +2,7 @@ package builtin
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -47,7 +48,7 @@ func (g *Gates) command(ctx context.Context, gate recipe.Gate, site runner.Site)
 	if err != nil {
 		return nil, err
 	}
-	before, err := fingerprint(ctx, tree)
+	before, err := fingerprint(ctx, tree, ofRun(site, tree))
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +69,7 @@ func (g *Gates) command(ctx context.Context, gate recipe.Gate, site runner.Site)
 		return nil, err
 	}
 	// Also after a timeout: the tree is what is published.
-	after, err := fingerprint(context.WithoutCancel(ctx), tree)
+	after, err := fingerprint(context.WithoutCancel(ctx), tree, ofRun(site, tree))
 	if err != nil {
 		return nil, err
 	}
@@ -83,8 +84,14 @@ func (g *Gates) command(ctx context.Context, gate recipe.Gate, site runner.Site)
 	return append(issues, g.complaints(gate, site, tree, out, result)...), nil
 }
 
+// realTree is what a command looks at: the written tree, or where a recipe has none, the
+// folder of the run.
 func realTree(site runner.Site) (string, error) {
-	tree, err := filepath.Abs(filepath.Join(site.Dir, filepath.FromSlash(gateTree)))
+	dir := filepath.Join(site.Dir, filepath.FromSlash(gateTree))
+	if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
+		dir = site.Dir
+	}
+	tree, err := filepath.Abs(dir)
 	if err == nil {
 		tree, err = filepath.EvalSymlinks(tree)
 	}
@@ -92,6 +99,12 @@ func realTree(site runner.Site) (string, error) {
 		return "", fault.New(fault.NotFound, "open %s of the run: %w", gateTree, err).WithHint("let a worker write it first")
 	}
 	return tree, nil
+}
+
+// ofRun says whether a gate looks at the folder of the run itself.
+func ofRun(site runner.Site, tree string) bool {
+	dir, err := filepath.EvalSymlinks(site.Dir)
+	return err == nil && dir == tree
 }
 
 var gateVariable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)

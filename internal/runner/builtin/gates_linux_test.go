@@ -125,7 +125,7 @@ echo "docs/a.md:9: heading"; echo "gone.md:1: no such file"; echo "/etc/passwd:1
 
 func TestACommandCannotWriteTheTree(t *testing.T) {
 	s := written(t)
-	before, err := fingerprint(t.Context(), s.Dir)
+	before, err := fingerprint(t.Context(), s.Dir, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +138,7 @@ func TestACommandCannotWriteTheTree(t *testing.T) {
 			t.Errorf("%s: %+v", command, got)
 		}
 	}
-	after, err := fingerprint(t.Context(), s.Dir)
+	after, err := fingerprint(t.Context(), s.Dir, false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,11 +16,19 @@ import (
 
 // fingerprint tells the state of every file below a folder: its kind, mode, size and
 // content, and of git's own files the time instead of the content.
-func fingerprint(ctx context.Context, folder string) (map[string]string, error) {
+//
+// Where the folder is that of a run, what the engine itself writes there is no part of it.
+func fingerprint(ctx context.Context, folder string, run bool) (map[string]string, error) {
 	out := map[string]string{}
 	err := filepath.WalkDir(folder, func(path string, e fs.DirEntry, err error) error {
 		if err != nil {
 			return err
+		}
+		if run && filepath.Dir(path) == folder && !slices.Contains(made, e.Name()) {
+			if e.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
 		}
 		if err := ctx.Err(); err != nil {
 			return err
@@ -61,6 +69,9 @@ func fingerprint(ctx context.Context, folder string) (map[string]string, error) 
 	}
 	return out, nil
 }
+
+// made are the folders of a run that hold what its workers made.
+var made = []string{"artifacts", "drafts", "reports", "work"}
 
 func inGit(name string) bool {
 	return strings.HasPrefix(filepath.ToSlash(name), ".git/")

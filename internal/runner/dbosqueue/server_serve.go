@@ -14,7 +14,7 @@ import (
 
 // How often a host looks into its own queue, and at everything in case it missed a word.
 const (
-	ownPoll = 20 * time.Millisecond
+	ownPoll = 50 * time.Millisecond
 	netPoll = time.Second
 )
 
@@ -76,7 +76,7 @@ func (s *Server) Serve(ctx context.Context, queues []string, parallel int, do fu
 	if _, err := s.Takeover(v.ctx, s.host); err != nil {
 		return ended(v.ctx, err)
 	}
-	if err := v.start(); err != nil {
+	if err := v.begin(); err != nil {
 		return ended(v.ctx, s.fail("serve", err))
 	}
 	var bell sync.WaitGroup
@@ -92,6 +92,24 @@ func ended(ctx context.Context, err error) error {
 		return nil
 	}
 	return err
+}
+
+// begin starts the engine. What fails is tried again a few times, whatever it is: DBOS
+// does not tell a lost connection from anything else while it starts.
+func (v *service) begin() error {
+	pause := firstPause
+	for n := 1; ; n++ {
+		err := v.start()
+		if err == nil || n == tries {
+			return err
+		}
+		select {
+		case <-v.ctx.Done():
+			return err
+		case <-time.After(pause):
+		}
+		pause *= 2
+	}
 }
 
 func (v *service) start() error {

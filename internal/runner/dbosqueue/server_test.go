@@ -99,6 +99,8 @@ func TestAHostThatComesBackGetsJobsAgain(t *testing.T) {
 	s := serve(t, back, 1, nil)
 	enqueue(t, boss, "r:a")
 	s.expect("r:a")
+	for len(query(t, address, `SELECT FROM `+schemaOf(t, address)+`.workflow_status WHERE status = 'PENDING'`)) > 0 { // its end is noted
+	}
 	if _, err := boss.Takeover(t.Context(), "back"); err != nil {
 		t.Fatal(err)
 	}

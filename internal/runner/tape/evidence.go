@@ -3,6 +3,7 @@ package tape
 import (
 	"bytes"
 	"encoding/json"
+	"strings"
 
 	"ramet/internal/chain"
 	"ramet/internal/fault"
@@ -93,14 +94,10 @@ func (c *call) file(w *evidence) (*runner.Blob, error) {
 	return &runner.Blob{Path: c.path(), Data: append(b, '\n')}, nil
 }
 
-// redact replaces secrets in a JSON text: in each of its strings, and then in the text
-// itself, where a name and its value stand side by side; that only if it stays JSON.
+// redact replaces secrets in a JSON text: in each of its strings, and where a name and its
+// value stand side by side. Texts are looked at one by one, because most of them, the system
+// prompt first of all, are the same in every call, and whoever redacts may remember them.
 func (c *call) redact(b []byte) ([]byte, bool, error) {
-	// Most texts hold none, and are looked at once.
-	whole, found := c.Redact(string(b))
-	if !found && !bytes.Contains(b, []byte(`\`)) {
-		return b, false, nil
-	}
 	var v any
 	dec := json.NewDecoder(bytes.NewReader(b))
 	dec.UseNumber()
@@ -109,17 +106,11 @@ func (c *call) redact(b []byte) ([]byte, bool, error) {
 	}
 	changed := false
 	v = c.walk(v, &changed)
-	if changed {
-		var err error
-		if b, err = json.Marshal(v); err != nil {
-			return nil, false, err
-		}
-		whole, found = c.Redact(string(b))
+	if !changed {
+		return b, false, nil
 	}
-	if found && json.Valid([]byte(whole)) {
-		return []byte(whole), true, nil
-	}
-	return b, changed, nil
+	b, err := json.Marshal(v)
+	return b, true, err
 }
 
 func (c *call) walk(v any, changed *bool) any {
@@ -135,7 +126,33 @@ func (c *call) walk(v any, changed *bool) any {
 	case map[string]any:
 		for k := range v {
 			v[k] = c.walk(v[k], changed)
+			if s, ok := v[k].(string); ok && len(s) <= longestValue && !ours[k] {
+				v[k] = c.named(k, s, changed)
+			}
 		}
 	}
 	return v
+}
+
+// longestValue of a secret that is known by its name alone.
+const longestValue = 512
+
+// ours are names of our own whose values are hashes and ids, and no secrets.
+var ours = map[string]bool{"cache_key": true, "prompt_hash": true, "output_hash": true, "sent_sha256": true, "call_id": true,
+	"work_item_id": true, "agent": true, "id": true, "type": true, "name": true, "description": true, "role": true, "text": true}
+
+// named looks at a value together with its name.
+func (c *call) named(name, value string, changed *bool) string {
+	before, after := name+`: "`, `"`
+	clean, found := c.Redact(before + value + after)
+	if !found {
+		return value
+	}
+	*changed = true
+	if inner, ok := strings.CutPrefix(clean, before); ok {
+		if inner, ok = strings.CutSuffix(inner, after); ok {
+			return inner
+		}
+	}
+	return "[redacted]"
 }
