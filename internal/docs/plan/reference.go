@@ -99,7 +99,14 @@ func group(all []docs.Claim) []module {
 var hidden = map[string]bool{"internal": true, "testdata": true, "test": true, "tests": true, "example": true, "examples": true, "_examples": true, "vendor": true, "node_modules": true, "__tests__": true, "fixtures": true, "fuzz": true, "ossfuzz": true, "benchmarks": true}
 
 func public(name, language string) bool {
-	for part := range strings.FieldsFuncSeq(name, func(r rune) bool { return strings.ContainsRune("/.:", r) }) {
+	apart := "/"
+	switch language {
+	case "python":
+		apart = "./"
+	case "rust":
+		apart = ":/"
+	}
+	for part := range strings.FieldsFuncSeq(name, func(r rune) bool { return strings.ContainsRune(apart, r) }) {
 		private := language == "python" && strings.HasPrefix(part, "_") && !strings.HasPrefix(part, "__")
 		if hidden[part] || private {
 			return false
