@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"iter"
 	"maps"
 	"os"
 	"path/filepath"
@@ -33,6 +32,7 @@ import (
 	"ramet/internal/runner/builtin"
 	"ramet/internal/runner/crew"
 	"ramet/internal/runner/dbosqueue"
+	"ramet/internal/runner/post"
 	"ramet/internal/secret"
 )
 
@@ -117,7 +117,7 @@ func (c *carrier) hire(ctx context.Context, closing *closers) error {
 
 func (c *carrier) options() runner.Options {
 	o := runner.Options{
-		RunID: c.Session.RunID, Recipe: c.Recipe, Params: c.Params, Agent: string(c.own), Model: c.Model, Log: runLog{c.Session}, Folder: runFolder{c.files}, Site: c.site,
+		RunID: c.Session.RunID, Recipe: c.Recipe, Params: c.Params, Agent: string(c.own), Model: c.Model, Log: newRunLog(c.Session), Folder: runFolder{c.files}, Site: c.site,
 		Near:  c.near,
 		Gates: &builtin.Gates{Env: c.common.Env, Hide: c.common.Hide, Limits: c.limits, Secrets: secrets(c.Kernel)},
 		Form:  c.Recipe.Fits, Cancelled: c.cancelled, Watch: c.Watch, Now: time.Now,
@@ -150,7 +150,7 @@ func (c *carrier) serve(ctx context.Context, desk runner.Desk) error {
 	case c.hosts == nil:
 		part(1, func() error { return c.near.Serve(ctx, queues(c.Recipe), c.limits.Parallel, do) })
 	default:
-		part(1, func() error { return c.hosts.answer(ctx, c.Session, desk) })
+		part(1, func() error { return post.Serve(ctx, c.hosts.desk, c.Session.RunID, c.hosts.epoch, desk) })
 		if !c.Leave {
 			part(2, func() error { return c.hosts.queue.Serve(ctx, queues(c.Recipe), c.limits.Parallel, do) })
 		}
@@ -356,24 +356,6 @@ func (c *carrier) watch(ctx context.Context, r *runner.Run) {
 			return
 		}
 	}
-}
-
-// runLog is the log of a session.
-type runLog struct{ session *rundir.Session }
-
-func (l runLog) Append(ctx context.Context, records ...runner.Record) error {
-	requests := make([]rundir.Request, len(records))
-	for i, e := range records {
-		requests[i] = rundir.Request{Type: e.Type, Payload: e.Payload, SpanID: e.Span, ParentSpan: e.Parent}
-	}
-	_, err := l.session.Append(ctx, requests...)
-	return err
-}
-
-func (l runLog) Now() run.Snapshot { return l.session.Now() }
-
-func (l runLog) Events(ctx context.Context) iter.Seq2[run.Entry, error] {
-	return l.session.Events(ctx, 0)
 }
 
 // runFolder is the folder of a run.

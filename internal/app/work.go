@@ -11,7 +11,6 @@ import (
 	"ramet/internal/cli"
 	"ramet/internal/ledger"
 	"ramet/internal/proc"
-	"ramet/internal/rundir"
 	"ramet/internal/runner"
 	"ramet/internal/runner/crew"
 	"ramet/internal/runner/dbosqueue"
@@ -70,6 +69,7 @@ type hosts struct {
 	queue *dbosqueue.Server
 	desk  *post.Client
 	lease time.Duration
+	epoch int64 // how new we are as an orchestrator
 
 	mu   sync.Mutex
 	lost map[string]bool // dead hosts that were told of
@@ -98,14 +98,10 @@ func (c *carrier) share(ctx context.Context, closing *closers) error {
 	if err != nil {
 		name = "host"
 	}
-	c.hosts, err = openHosts(ctx, c.Hosts, name+"-"+strconv.Itoa(os.Getpid())+"-"+c.Session.RunID, closing)
+	if c.hosts, err = openHosts(ctx, c.Hosts, name+"-"+strconv.Itoa(os.Getpid())+"-"+c.Session.RunID, closing); err == nil {
+		c.hosts.epoch = c.Session.Now().EventCount // the log has one writer at a time, and each writes
+	}
 	return err
-}
-
-// answer serves the workers of other hosts. The number of events says how new we are: the
-// log has one writer, and each writes.
-func (h *hosts) answer(ctx context.Context, x *rundir.Session, desk runner.Desk) error {
-	return post.Serve(ctx, h.desk, x.RunID, x.Now().EventCount, desk)
 }
 
 // dead names the hosts that died since it was asked last.

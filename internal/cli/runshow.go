@@ -1,6 +1,9 @@
 package cli
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/spf13/cobra"
 
 	"ramet/internal/printer"
@@ -38,6 +41,14 @@ func (d runState) Text(w *printer.Writer) {
 	}
 	w.Line("items      %d: %d completed, %d in progress, %d pending, %d failed", len(d.WorkItems), counts[run.Completed],
 		counts[run.InProgress], counts[run.Pending], counts[run.ItemFailed])
+	for _, name := range slices.Sorted(maps.Keys(d.SectionStates)) {
+		w.Line("section    %s: %s", name, string(d.SectionStates[name]))
+	}
+	for _, item := range d.WorkItems {
+		if item.Status == run.InProgress || item.Status == run.ItemFailed && item.Error != nil && latest(d.WorkItems, item) {
+			w.Line("item       %s %s%s", item.WorkItemID, string(item.Status), because(item.Error))
+		}
+	}
 	open := 0
 	for _, i := range d.Issues {
 		if i.Status != run.IssueDone {
@@ -45,11 +56,33 @@ func (d runState) Text(w *printer.Writer) {
 		}
 	}
 	w.Line("issues     %d open of %d", open, len(d.Issues))
+	for _, i := range d.Issues {
+		if i.Status != run.IssueDone {
+			w.Line("issue      %s %s: %s%s", i.IssueID, i.Severity, i.Message, inFiles(i.Files))
+		}
+	}
 	w.Line("artifacts  %d", len(d.Artifacts))
 	if d.Failure != nil {
 		w.Line("failure    %s: %s", d.Failure.Code, d.Failure.Message)
 	}
-	if d.PR != nil && d.PR.URL != nil {
+	switch {
+	case d.PR != nil && d.PR.URL != nil:
 		w.Line("pr         %s", *d.PR.URL)
+	case d.PR != nil && d.PR.Bundle != nil:
+		w.Line("pr         %s", *d.PR.Bundle)
 	}
+}
+
+// latest says whether no later attempt of an item was made.
+func latest(all []run.WorkItem, item run.WorkItem) bool {
+	return !slices.ContainsFunc(all, func(o run.WorkItem) bool {
+		return o.Worker == item.Worker && o.ScopeKey == item.ScopeKey && o.Attempt > item.Attempt
+	})
+}
+
+func because(e *run.ItemError) string {
+	if e == nil {
+		return ""
+	}
+	return ": " + e.Code + ": " + e.Message
 }
