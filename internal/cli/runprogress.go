@@ -34,11 +34,12 @@ type progress struct {
 	dollars  float64
 	shown    time.Time
 	drawn    bool
+	over     chan struct{} // closed at the end
 }
 
 func (s *session) progress(n run.Snapshot, _ *recipe.Recipe) *progress {
 	p := &progress{out: s.Stderr, live: s.ErrTerminal && !s.json, quiet: s.json, now: s.Now, begun: s.Now(), state: n.RunState,
-		queued: map[string]bool{}, done: map[string]bool{}, sections: map[string]run.SectionState{}, issues: map[string]bool{}}
+		queued: map[string]bool{}, done: map[string]bool{}, sections: map[string]run.SectionState{}, issues: map[string]bool{}, over: make(chan struct{})}
 	for _, w := range n.WorkItems {
 		u := w.Worker + ":" + w.ScopeKey
 		p.queued[u] = true
@@ -47,7 +48,26 @@ func (s *session) progress(n run.Snapshot, _ *recipe.Recipe) *progress {
 	for name, st := range n.SectionStates {
 		p.sections[name] = st
 	}
+	if p.live {
+		go p.tick()
+	}
 	return p
+}
+
+// tick keeps the time going while nothing happens.
+func (p *progress) tick() {
+	second := time.NewTicker(time.Second)
+	defer second.Stop()
+	for {
+		select {
+		case <-p.over:
+			return
+		case <-second.C:
+			p.mu.Lock()
+			p.draw()
+			p.mu.Unlock()
+		}
+	}
 }
 
 // happened is what the payloads of events hold, as far as it is shown.
@@ -192,6 +212,11 @@ func (p *progress) wipe() {
 
 // draw shows the line that changes.
 func (p *progress) draw() {
+	select {
+	case <-p.over:
+		return
+	default:
+	}
 	done := 0
 	for u := range p.queued {
 		if p.done[u] {
@@ -223,5 +248,6 @@ func (p *progress) draw() {
 func (p *progress) end() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	close(p.over)
 	p.wipe()
 }
