@@ -1,7 +1,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help build test race lint fuzz bench story soak ci demo clean
+.PHONY: help build test race lint web fuzz bench story soak ci demo clean
 
 export CGO_ENABLED ?= 0
 WITHPG := go run ./internal/pgtest/withpg --
@@ -23,6 +23,9 @@ lint: ## check formatting, vet, staticcheck
 	@test -z "$$(gofmt -l . | tee /dev/stderr)"
 	go vet ./...
 	go tool -modfile=tools/go.mod staticcheck ./...
+
+web: ## build the page into internal/web/dist (needs Node and npm)
+	cd web && npm ci --no-audit --no-fund && npm run build
 
 fuzz: ## fuzz every target in turn (FUZZTIME=2m each)
 	@grep -rEo --include='*_test.go' '^func Fuzz\w+' . | sed -E 's|/[^/]*:func | |' | sort | \

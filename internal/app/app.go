@@ -49,7 +49,7 @@ func Main(ctx context.Context, args []string, env func(string) string, stdio Std
 		Stdin: stdio.In, Stdout: stdio.Out, Stderr: stdio.Err,
 		Getenv: env, Dir: dir, Now: time.Now,
 		Terminal: isTerminal(stdio.Out), ErrTerminal: isTerminal(stdio.Err),
-		Version: about(), Open: open, Kernel: kernel, Carry: carry, Work: work, Screen: screen(stdio), Detach: detach(args, stdio), Leave: leave(env), Sandbox: sandbox.Available, Logs: logs{}, Demo: demo.Run, Password: password(stdio),
+		Version: about(), Open: open, Kernel: kernel, Carry: carry, Work: work, Serve: serve, Screen: screen(stdio), Detach: detach(args, stdio), Leave: leave(env), Sandbox: sandbox.Available, Logs: logs{}, Demo: demo.Run, Password: password(stdio),
 	})
 }
 

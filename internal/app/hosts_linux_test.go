@@ -67,11 +67,12 @@ type host struct {
 	*team
 	home  string
 	lease string
+	env   []string // besides what all have
 }
 
 func (m *team) host(name string) *host {
 	m.t.Helper()
-	h := &host{m, filepath.Join(m.t.TempDir(), name), "1s"}
+	h := &host{team: m, home: filepath.Join(m.t.TempDir(), name), lease: "1s"}
 	if err := os.MkdirAll(h.home, 0o700); err != nil {
 		m.t.Fatal(err)
 	}
@@ -182,6 +183,7 @@ func (h *host) try(args ...string) *task {
 	k.cmd = exec.Command(h.exe, append([]string{"--db", h.db}, args...)...)
 	k.cmd.Dir = h.dir
 	k.cmd.Env = []string{"HOME=" + h.home, "RAMET_HOME=" + filepath.Join(h.home, "data"), "PATH=" + os.Getenv("PATH"), "RAMET_TEST_SCRIPTS=1", "RAMET_TEST_LEASE=" + h.lease}
+	k.cmd.Env = append(k.cmd.Env, h.env...)
 	k.cmd.Stdout, k.cmd.Stderr = &k.stdout, &k.stderr
 	if err := k.cmd.Start(); err != nil {
 		h.t.Error(err)

@@ -104,12 +104,13 @@ type models struct {
 }
 
 // For tests: a script as a model, leases that end soon, servers that are given up
-// soon, and short waits between attempts.
+// soon, short waits between attempts, and a death after an event of a run.
 const (
 	scripts    = "RAMET_TEST_SCRIPTS"
 	shortLease = "RAMET_TEST_LEASE"
 	shortStall = "RAMET_TEST_STALL"
 	shortWaits = "RAMET_TEST_RETRY"
+	dieAfter   = "RAMET_TEST_DIE_AFTER"
 
 	brokenScreen = "RAMET_TEST_PANIC" // the terminal UI breaks at the first command
 )

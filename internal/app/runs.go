@@ -61,6 +61,7 @@ func carry(ctx context.Context, r cli.RunRequest) (err error) {
 			return err
 		}
 	}
+	c.chronicle = chronicleOf(ctx, r, closing)
 	carried, err := runner.New(ctx, c.options())
 	if err != nil {
 		return err
@@ -69,6 +70,9 @@ func carry(ctx context.Context, r cli.RunRequest) (err error) {
 	defer stop()
 	go c.watch(watch, carried)
 	err = carried.Execute(ctx, r.Plan, func(ctx context.Context) error { return c.serve(ctx, carried) })
+	if c.chronicle != nil {
+		c.chronicle.end(ctx, c.Session, err)
+	}
 	return errors.Join(err, c.retire(ctx))
 }
 
@@ -83,6 +87,8 @@ type carrier struct {
 	own    id.Agent // the run's own agent
 	near   *dbosqueue.File
 	hosts  *hosts // nil: all is done here
+
+	chronicle *chronicle // nil: there is no telemetry
 }
 
 // hire starts the kernel and the workers of this process.
@@ -117,7 +123,7 @@ func (c *carrier) hire(ctx context.Context, closing *closers) error {
 
 func (c *carrier) options() runner.Options {
 	o := runner.Options{
-		RunID: c.Session.RunID, Recipe: c.Recipe, Params: c.Params, Agent: string(c.own), Model: c.Model, Log: newRunLog(c.Session), Folder: runFolder{c.files}, Site: c.site,
+		RunID: c.Session.RunID, Recipe: c.Recipe, Params: c.Params, Agent: string(c.own), Model: c.Model, Log: newRunLog(c.Session, c.chronicle), Folder: runFolder{c.files}, Site: c.site,
 		Near:  c.near,
 		Gates: &builtin.Gates{Env: c.common.Env, Hide: c.common.Hide, Limits: c.limits, Secrets: secrets(c.Kernel)},
 		Form:  c.Recipe.Fits, Cancelled: c.cancelled, Watch: c.Watch, Now: time.Now,

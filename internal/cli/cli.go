@@ -67,6 +67,8 @@ type Env struct {
 	Carry func(context.Context, RunRequest) error
 	// Work takes items of runs from a database until ctx ends.
 	Work func(context.Context, WorkRequest) error
+	// Serve serves the HTTP API until ctx ends.
+	Serve func(context.Context, ServeRequest) error
 	// Screen is the terminal UI; nil where standard input or output is no terminal.
 	Screen func(context.Context, ScreenRequest) error
 	// Detach carries out the same command line again in the background, shows what it
@@ -188,7 +190,7 @@ The workspace is that of the project you stand in; --db, RAMET_DB and
 			root.AddCommand(c)
 		}
 	}
-	add("agents", s.execCommand(), s.psCommand(), s.showCommand(), s.forkCommand(), s.mergeCommand(), s.worktreeCommand(), s.killCommand(), s.renameCommand())
+	add("agents", s.execCommand(), s.serveCommand(), s.webCommand(), s.psCommand(), s.showCommand(), s.forkCommand(), s.mergeCommand(), s.worktreeCommand(), s.killCommand(), s.renameCommand())
 	add("history", s.appendCommand(), s.logCommand(), s.clearCommand(), s.compactCommand(), s.markCommand(), s.rewindCommand(), s.exportCommand())
 	add("mail", s.sendCommand(), s.mailCommand(), s.readCommand())
 	add("proof", s.verifyCommand(), s.checkpointCommand(), s.keyCommand(), s.redactCommand(), s.gcCommand(), s.backupCommand())

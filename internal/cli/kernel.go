@@ -8,7 +8,6 @@ import (
 	"ramet/internal/config"
 	"ramet/internal/control"
 	"ramet/internal/credential"
-	"ramet/internal/fault"
 	"ramet/internal/id"
 	"ramet/internal/ledger"
 	"ramet/internal/ledger/file"
@@ -104,38 +103,13 @@ func (s *session) tell(ctx context.Context, rings ...registry.Ring) error {
 }
 
 // bury lets the kernels of this machine end what they run of the dead. Nothing of
-// them may run when it returns without an error. held are those whom a kernel held
-// before: what nobody held, nobody runs.
+// them may run when it returns without an error.
 func (s *session) bury(ctx context.Context, held map[id.Agent]string, rings ...registry.Ring) error {
 	place, err := s.meeting()
 	if err != nil {
 		return err
 	}
-	if place.Tell(ctx, "", rings...) == 0 {
-		return nil
-	}
-	for _, r := range rings {
-		if owner := held[r.Agent]; owner != "" && !place.Gone(owner) {
-			return fault.New(fault.Leased, "agent %s is dead, but %s, which ran it, does not answer: its commands may still run", r.Agent.Short(), owner).
-				WithHint("let that process go on, or end it; what it runs for the dead ends with it")
-		}
-	}
-	return nil
-}
-
-// held is who holds which agents now.
-func held(ctx context.Context, ws Workspace) (map[id.Agent]string, error) {
-	leased, now, err := ws.Leased(ctx)
-	if err != nil {
-		return nil, err
-	}
-	out := map[id.Agent]string{}
-	for _, a := range leased {
-		if a.Lease.Live(now) {
-			out[a.ID] = a.Lease.Owner
-		}
-	}
-	return out, nil
+	return place.Bury(ctx, "", held, rings...)
 }
 
 // forget lets them drop what they remember of histories.
@@ -148,63 +122,13 @@ func (s *session) forget(ctx context.Context) error {
 	return nil
 }
 
-// leaves waits a moment for a holder that cannot be asked, and says whether it has
-// given the agent up or is gone: one that is about to end answers no more.
-func leaves(ctx context.Context, place control.Place, ws Workspace, a id.Agent, holder string) bool {
-	for range 20 {
-		now, err := ws.Agent(ctx, a)
-		if err != nil || now.Lease.Owner != holder || place.Gone(holder) {
-			return err == nil
-		}
-		select {
-		case <-time.After(50 * time.Millisecond):
-		case <-ctx.Done():
-			return false
-		}
-	}
-	return false
-}
-
-// through carries out a verb here or, where a kernel holds the agent, there. The
-// lease may change hands between the two: then it begins anew. A holder that cannot
-// be asked is LEASED.
+// through carries out a verb here or, where a kernel holds the agent, there.
 func (s *session) through(ctx context.Context, ws Workspace, a id.Agent, here func() error, there func(*control.Client) error) error {
 	place, err := s.meeting()
 	if err != nil {
 		return err
 	}
-	var asked string // who could not be, before
-	var refused error
-	waited := false
-	for {
-		err := here()
-		if !fault.Is(err, fault.Leased) {
-			return err
-		}
-		now, err := ws.Agent(ctx, a)
-		if err != nil {
-			return err
-		}
-		holder := now.Lease.Owner
-		switch holder {
-		case "": // it was given back meanwhile
-			continue
-		case asked:
-			if waited || !leaves(ctx, place, ws, a, holder) {
-				return refused
-			}
-			waited = true
-			continue
-		}
-		kernel, err := place.Dial(ctx, holder)
-		if err == nil {
-			err = there(kernel)
-		}
-		if !fault.Is(err, fault.Leased) {
-			return err
-		}
-		asked, refused = holder, err
-	}
+	return place.Through(ctx, ws, a, here, there)
 }
 
 // tasks is the ledger of the workspace's own tasks.

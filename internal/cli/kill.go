@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"ramet/internal/control"
 	"ramet/internal/fault"
-	"ramet/internal/id"
 	"ramet/internal/printer"
 	"ramet/internal/registry"
 	"ramet/internal/text"
@@ -46,7 +46,7 @@ killed.`,
 			if err != nil {
 				return err
 			}
-			before, err := held(c.Context(), ws)
+			before, err := control.Held(c.Context(), ws)
 			if err != nil {
 				return err
 			}
@@ -55,7 +55,7 @@ killed.`,
 				return err
 			}
 			// Nothing of the victims may run when this says that they are dead.
-			if err := s.bury(c.Context(), before, rings(done)...); err != nil {
+			if err := s.bury(c.Context(), before, control.Deaths(done)...); err != nil {
 				return err
 			}
 			return s.print(killed{done})
@@ -66,33 +66,10 @@ killed.`,
 	return c
 }
 
-// rings are the news for kernels: also of one that died before, whose killer may
-// not have come to tell.
-func rings(k registry.Killed) []registry.Ring {
-	out := []registry.Ring{{Agent: k.Agent.ID, What: registry.RingKilled}}
-	for _, v := range k.Victims {
-		if v.ID != k.Agent.ID {
-			out = append(out, registry.Ring{Agent: v.ID, What: registry.RingKilled})
-		}
-	}
-	return out
-}
-
 // killed is the datum of kill.
 type killed struct{ registry.Killed }
 
-func (k killed) MarshalJSON() ([]byte, error) {
-	ids := []id.Agent{}
-	for _, v := range k.Victims {
-		ids = append(ids, v.ID)
-	}
-	return marshal(struct {
-		Agent  agentShape `json:"agent"`
-		Killed []id.Agent `json:"killed"`
-		Count  int        `json:"count"`
-		Before bool       `json:"already_dead"`
-	}{shapeAgent(k.Agent), ids, len(ids), k.Before})
-}
+func (k killed) MarshalJSON() ([]byte, error) { return marshal(control.FormatKilled(k.Killed)) }
 
 func (k killed) Text(w *printer.Writer) {
 	below := len(k.Victims)

@@ -1,13 +1,13 @@
 package cli
 
 import (
-	"context"
 	"iter"
 	"strconv"
 
 	"github.com/spf13/cobra"
 
 	"ramet/internal/agent"
+	"ramet/internal/control"
 	"ramet/internal/id"
 	"ramet/internal/printer"
 )
@@ -26,61 +26,23 @@ in the middle of a turn: "ramet exec AGENT --continue" goes on. Children of a de
 			if err != nil {
 				return err
 			}
-			list, err := ws.Agents(c.Context(), agent.Filter{Dead: all, Brief: !s.json})
+			nodes, err := control.Census(c.Context(), ws, all, !s.json)
 			if err != nil {
 				return err
 			}
-			if !all && orphaned(list) {
-				// Only then the dead are needed, to find the way up through them.
-				dead, err := ws.Agents(c.Context(), agent.Filter{OnlyDead: true, Brief: true})
-				if err != nil {
-					return err
-				}
-				list = append(list, dead...)
-			}
-			show := func(a agent.Agent) bool { return all || a.Status == agent.Running }
-			busy, err := s.busy(c.Context(), ws)
+			place, err := s.meeting()
 			if err != nil {
 				return err
 			}
-			return s.print(tree{agent.Tree(list, show), busy})
+			busy, err := place.Busy(c.Context(), ws)
+			if err != nil {
+				return err
+			}
+			return s.print(tree{nodes, busy})
 		},
 	}
 	c.Flags().BoolVarP(&all, "all", "a", false, "the dead too")
 	return c
-}
-
-// busy says what agents do that a kernel holds, or held when it ended.
-func (s *session) busy(ctx context.Context, ws Workspace) (map[id.Agent]string, error) {
-	leased, now, err := ws.Leased(ctx)
-	if err != nil || len(leased) == 0 {
-		return nil, err
-	}
-	place, err := s.meeting()
-	if err != nil {
-		return nil, err
-	}
-	out := make(map[id.Agent]string, len(leased))
-	for _, a := range leased {
-		out[a.ID] = "working"
-		if !a.Lease.Live(now) || place.Gone(a.Lease.Owner) {
-			out[a.ID] = "interrupted"
-		}
-	}
-	return out, nil
-}
-
-func orphaned(living []agent.Agent) bool {
-	known := make(map[string]bool, len(living))
-	for _, a := range living {
-		known[string(a.ID)] = true
-	}
-	for _, a := range living {
-		if !a.IsZero() && !known[string(a.Parent)] {
-			return true
-		}
-	}
-	return false
 }
 
 // tree is the datum of ps.

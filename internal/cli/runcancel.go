@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"ramet/internal/control"
 	"ramet/internal/fault"
 	"ramet/internal/id"
 	"ramet/internal/registry"
@@ -113,7 +114,7 @@ func (s *session) killRun(ctx context.Context, store *rundir.Store, runID, reaso
 	if err != nil {
 		return err
 	}
-	before, err := held(ctx, ws)
+	before, err := control.Held(ctx, ws)
 	if err != nil {
 		return err
 	}
@@ -124,5 +125,5 @@ func (s *session) killRun(ctx context.Context, store *rundir.Store, runID, reaso
 	if err != nil {
 		return err
 	}
-	return s.bury(ctx, before, rings(done)...)
+	return s.bury(ctx, before, control.Deaths(done)...)
 }

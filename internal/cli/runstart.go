@@ -138,7 +138,11 @@ func (s *session) newConfig(o beginFlags) (rundir.Config, error) {
 			set[given.name] = value
 		}
 	}
-	if _, err := r.Bind(set); err != nil {
+	params, err := r.Bind(set)
+	if err != nil {
+		return rundir.Config{}, err
+	}
+	if err := r.CheckPaths(r.Values(params, "")); err != nil {
 		return rundir.Config{}, err
 	}
 	if o.model != "" {

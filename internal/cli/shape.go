@@ -4,80 +4,27 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
-	"time"
 
-	"ramet/internal/agent"
 	"ramet/internal/chain"
+	"ramet/internal/control"
 	"ramet/internal/fault"
 	"ramet/internal/history"
 	"ramet/internal/id"
-	"ramet/internal/mail"
 )
 
 // The public JSON shapes (docs/json.md). Fields may be added, never renamed or
-// removed. What is absent is null.
+// removed. What is absent is null. Those that HTTP has too are of package control.
 
-type agentShape struct {
-	UUID          id.Agent    `json:"uuid"`
-	Name          *string     `json:"name"`
-	ParentUUID    *id.Agent   `json:"parent_uuid"`
-	ForkMessageID *id.Message `json:"fork_message_id"`
-	Status        string      `json:"status"`
-	EndReason     *string     `json:"end_reason"`
-	CreatedAt     string      `json:"created_at"`
-	EndedAt       *string     `json:"ended_at"`
-	Depth         int         `json:"depth"`
-	OwnMessages   int64       `json:"own_messages"`
-	TotalMessages int64       `json:"total_messages"`
-	UnreadMail    int64       `json:"unread_mail"`
-	HeadMessageID id.Message  `json:"head_message_id"`
-	Provider      *string     `json:"provider"`
-	Model         *string     `json:"model"`
-	Cwd           *string     `json:"cwd"`
-	Lease         *leaseShape `json:"lease"`
-	Activity      *string     `json:"activity"` // working or interrupted; ps alone tells
-	Spent         spentShape  `json:"spent"`
-	Budget        budgetShape `json:"budget"`
-}
+type (
+	agentShape  = control.Agent
+	letterShape = control.Letter
+)
 
-type spentShape struct {
-	Tokens int64 `json:"tokens"`
-	Cost   int64 `json:"cost_nano_usd"`
-}
-
-type budgetShape struct {
-	Tokens *int64 `json:"tokens"`
-	Cost   *int64 `json:"cost_nano_usd"`
-}
-
-type leaseShape struct {
-	Owner string `json:"owner"`
-	Epoch int64  `json:"epoch"`
-	Until string `json:"until"`
-}
-
-func shapeAgent(a agent.Agent) agentShape {
-	out := agentShape{
-		UUID: a.ID, Name: optional(a.Name), ParentUUID: optional(a.Parent), Status: string(a.Status),
-		EndReason: optional(a.EndReason), CreatedAt: stamp(a.CreatedAt), EndedAt: optional(stamp(a.EndedAt)),
-		Depth: a.Depth, OwnMessages: a.Own, TotalMessages: a.Total, UnreadMail: a.Unread, HeadMessageID: a.Head,
-		Provider: optional(a.Provider), Model: optional(a.Model), Cwd: optional(a.Cwd),
-	}
-	out.Spent = spentShape(a.Spent)
-	if n, ok := a.Budget.Tokens.Get(); ok {
-		out.Budget.Tokens = &n
-	}
-	if n, ok := a.Budget.Cost.Get(); ok {
-		out.Budget.Cost = &n
-	}
-	if !a.IsZero() {
-		out.ForkMessageID = &a.ForkMessage
-	}
-	if a.Lease.Owner != "" {
-		out.Lease = &leaseShape{a.Lease.Owner, a.Lease.Epoch, stamp(a.Lease.Until)}
-	}
-	return out
-}
+var (
+	shapeAgent  = control.FormatAgent
+	shapeLetter = control.FormatLetter
+	stamp       = control.Stamp
+)
 
 type entryShape struct {
 	ID        id.Message     `json:"id"`
@@ -114,22 +61,6 @@ func shapeEntry(e history.Entry, inContext bool, blob func(chain.Hash) ([]byte, 
 		Redacted: e.Content == nil}, nil
 }
 
-type letterShape struct {
-	ID        int64     `json:"id"`
-	Number    int64     `json:"number"`
-	FromUUID  *id.Agent `json:"from_uuid"`
-	ToUUID    id.Agent  `json:"to_uuid"`
-	Body      string    `json:"body"`
-	CreatedAt string    `json:"created_at"`
-	ReadAt    *string   `json:"read_at"`
-	InReplyTo *int64    `json:"in_reply_to"`
-}
-
-func shapeLetter(l mail.Letter) letterShape {
-	return letterShape{ID: l.ID, Number: l.Number, FromUUID: optional(l.From), ToUUID: l.To, Body: l.Body,
-		CreatedAt: stamp(l.CreatedAt), ReadAt: optional(stamp(l.ReadAt)), InReplyTo: optional(l.InReplyTo)}
-}
-
 // optional is null for the zero value.
 func optional[T comparable](v T) *T {
 	var zero T
@@ -137,13 +68,6 @@ func optional[T comparable](v T) *T {
 		return nil
 	}
 	return &v
-}
-
-func stamp(t time.Time) string {
-	if t.IsZero() {
-		return ""
-	}
-	return t.UTC().Format("2006-01-02T15:04:05.000000Z")
 }
 
 // password finds the password in a database URL.

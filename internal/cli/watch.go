@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -80,47 +79,11 @@ func (w *watcher) line(l control.Line) {
 		if w.hide == nil {
 			w.hide = secret.New(nil)
 		}
-		_, err = io.WriteString(w.s.Stdout, text.JSON(hidden(string(b), w.hide.All))+"\n")
+		_, err = io.WriteString(w.s.Stdout, text.JSON(control.Hide(string(b), w.hide.All))+"\n")
 	}
 	if w.failed == nil {
 		w.failed = err
 	}
-}
-
-// hidden is a line without secrets. One can seem to begin in one value and to end
-// in another; then each value is looked at alone, so that it stays JSON.
-func hidden(line string, hide func(string) string) string {
-	if out := hide(line); out == line || json.Valid([]byte(out)) {
-		return out
-	}
-	dec := json.NewDecoder(strings.NewReader(line))
-	dec.UseNumber()
-	var v any
-	if dec.Decode(&v) != nil {
-		return "null" // it is our own line
-	}
-	out, err := marshal(each(v, hide))
-	if err != nil {
-		return "null"
-	}
-	return string(out)
-}
-
-// each applies f to every text in a value.
-func each(v any, f func(string) string) any {
-	switch v := v.(type) {
-	case string:
-		return f(v)
-	case []any:
-		for i := range v {
-			v[i] = each(v[i], f)
-		}
-	case map[string]any:
-		for name := range v {
-			v[name] = each(v[name], f)
-		}
-	}
-	return v
 }
 
 // progress is what people are told of an event; most are not worth a line.

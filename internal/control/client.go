@@ -18,6 +18,7 @@ import (
 	"ramet/internal/llm"
 	"ramet/internal/loop"
 	"ramet/internal/mail"
+	"ramet/internal/permit"
 	"ramet/internal/proc"
 	"ramet/internal/registry"
 )
@@ -139,7 +140,30 @@ func (c *Client) Send(ctx context.Context, s registry.Send) (mail.Letter, error)
 // Exec runs a turn of an agent that the kernel holds, and shows what happens to it
 // and its offspring. The turn stops when ctx ends.
 func (c *Client) Exec(ctx context.Context, a id.Agent, p proc.Prompt, wait bool, show func(loop.Event)) (loop.Outcome, error) {
-	answer, err := c.post(ctx, "/exec", execRequest{a, p, wait})
+	return c.exec(ctx, execRequest{Agent: a, Prompt: p, Wait: wait}, show)
+}
+
+// Hand gives a turn away for good: when ctx ends, or this process does, it goes on.
+// Interrupt stops it.
+func (c *Client) Hand(ctx context.Context, a id.Agent, p proc.Prompt, show func(loop.Event)) (loop.Outcome, error) {
+	return c.exec(ctx, execRequest{Agent: a, Prompt: p, Stay: true}, show)
+}
+
+// Interrupt stops the turn of an agent that the kernel holds, if there is one, and
+// returns when it is over.
+func (c *Client) Interrupt(ctx context.Context, a id.Agent) error {
+	_, err := ask[struct{}](ctx, c, "/interrupt", a)
+	return err
+}
+
+// Answer answers a question of the kernel (loop.Asking). CONFLICT: somebody was faster.
+func (c *Client) Answer(ctx context.Context, question string, v permit.Verdict) error {
+	_, err := ask[struct{}](ctx, c, "/answer", answerRequest{question, v})
+	return err
+}
+
+func (c *Client) exec(ctx context.Context, r execRequest, show func(loop.Event)) (loop.Outcome, error) {
+	answer, err := c.post(ctx, "/exec", r)
 	if err != nil {
 		return loop.Outcome{}, err
 	}

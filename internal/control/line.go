@@ -28,6 +28,7 @@ type Line struct {
 	Cost     *llm.Money     `json:"cost_nano_usd,omitempty"`
 	Children []id.Agent     `json:"children,omitempty"`
 	Turn     int64          `json:"turn,omitempty"`
+	Ask      string         `json:"ask_id,omitempty"`
 	Outcome  *Outcome       `json:"outcome,omitempty"`
 	Error    *Error         `json:"error,omitempty"`
 }
@@ -79,14 +80,10 @@ const stampForm = "2006-01-02T15:04:05.000000Z"
 // Format is the line of an event.
 func Format(e loop.Event) Line {
 	l := Line{Type: e.Type, Agent: e.Agent, Text: e.Text, CallID: e.CallID, Tool: e.Tool, IsError: e.IsError,
-		Children: e.Children, Turn: e.Turn, Error: formatError(e.Err)}
+		Children: e.Children, Turn: e.Turn, Ask: e.Ask, Error: formatError(e.Err)}
 	if e.Entry != nil {
-		parts := json.RawMessage(e.Entry.Content)
-		if len(parts) == 0 {
-			parts = json.RawMessage("[]")
-		}
-		l.Message = &Message{e.Entry.ID, e.Entry.Agent, e.Entry.Kind, parts, e.Entry.Meta,
-			e.Entry.CreatedAt.UTC().Format(stampForm), e.Entry.Hash}
+		m := FormatEntry(*e.Entry)
+		l.Message = &m
 	}
 	if e.Attempt.Number > 0 {
 		l.Attempt = &Attempt{e.Attempt.Number, e.Attempt.Of, e.Attempt.Wait.Milliseconds(), formatError(e.Attempt.Err)}
@@ -103,7 +100,7 @@ func Format(e loop.Event) Line {
 // Event is what Format made a line of.
 func (l Line) Event() loop.Event {
 	e := loop.Event{Type: l.Type, Agent: l.Agent, Text: l.Text, CallID: l.CallID, Tool: l.Tool, IsError: l.IsError,
-		Children: l.Children, Turn: l.Turn, Err: l.Error.fault()}
+		Children: l.Children, Turn: l.Turn, Ask: l.Ask, Err: l.Error.fault()}
 	if m := l.Message; m != nil {
 		at, _ := time.Parse(stampForm, m.CreatedAt) // ours; a time that is none is shown as such
 		e.Entry = &history.Entry{ID: m.ID, Agent: m.Agent, Kind: m.Kind, Content: m.Parts, Meta: m.Meta, CreatedAt: at, Hash: m.Hash}

@@ -23,6 +23,7 @@ import (
 	"ramet/internal/id"
 	"ramet/internal/loop"
 	"ramet/internal/mail"
+	"ramet/internal/permit"
 	"ramet/internal/proc"
 	"ramet/internal/registry"
 	"ramet/internal/text"
@@ -30,7 +31,7 @@ import (
 
 // protocol is the version of what is spoken here.
 const (
-	protocol       = "1"
+	protocol       = "2"
 	protocolHeader = "Ramet-Control"
 	maxBody        = history.MaxText * 2
 	maxHeader      = 8 << 10
@@ -44,13 +45,23 @@ type Kernel interface {
 	Fork(ctx context.Context, f registry.Fork, start bool) ([]agent.Agent, error)
 	Send(ctx context.Context, s registry.Send) (mail.Letter, error)
 	Exec(ctx context.Context, a id.Agent, p proc.Prompt) (*proc.Turn, error)
+	Interrupt(ctx context.Context, a id.Agent) error
 	Ring(ctx context.Context, r registry.Ring)
 	Forget()
+}
+
+// Answerer takes answers to questions that the kernel's agents asked (loop.Asking).
+type Answerer interface {
+	// Answer is NOT_FOUND where there is no such question, CONFLICT where somebody was
+	// faster.
+	Answer(ask string, v permit.Verdict) error
 }
 
 // Server is a kernel's end of its socket.
 type Server struct {
 	Owner string // the name under which the kernel holds leases
+	// Answers takes answers; set before Serve. nil: nothing is asked here.
+	Answers Answerer
 
 	place    Place
 	instance string
@@ -59,6 +70,7 @@ type Server struct {
 	http     http.Server
 	done     sync.WaitGroup // what listens and what answers
 	owing    bool           // see Owe
+	post     *flock.Flock   // see Announce
 
 	mu     sync.Mutex    // guards what follows
 	closed bool          // no answer begins any more
@@ -108,6 +120,15 @@ func (s *Server) Serve(k Kernel, events *bus.Bus[loop.Event]) {
 		return k.Fork(ctx, r.Fork, r.Start)
 	}))
 	mux.HandleFunc("POST /send", answer(k.Send))
+	mux.HandleFunc("POST /interrupt", answer(func(ctx context.Context, a id.Agent) (struct{}, error) {
+		return struct{}{}, k.Interrupt(ctx, a)
+	}))
+	mux.HandleFunc("POST /answer", answer(func(_ context.Context, in answerRequest) (struct{}, error) {
+		if s.Answers == nil {
+			return struct{}{}, fault.New(fault.NotFound, "the kernel %s asks nobody", s.Owner)
+		}
+		return struct{}{}, s.Answers.Answer(in.Ask, in.Verdict)
+	}))
 	mux.HandleFunc("POST /ring", answer(func(ctx context.Context, rings []registry.Ring) (struct{}, error) {
 		var acted sync.WaitGroup
 		for _, r := range rings { // side by side: ending one may take its time
@@ -140,6 +161,7 @@ func (s *Server) Close() {
 		s.listener.Close()
 	}
 	s.done.Wait()
+	s.withdraw()
 	os.Remove(s.place.sock(s.instance))
 	if !s.owing {
 		os.Remove(s.place.lock(s.instance))
@@ -240,6 +262,11 @@ func read[In any](w http.ResponseWriter, r *http.Request) (In, error) {
 func refuse(w http.ResponseWriter, err error) {
 	w.WriteHeader(http.StatusConflict)
 	encoder(w).Encode(formatError(err))
+}
+
+type answerRequest struct {
+	Ask     string
+	Verdict permit.Verdict
 }
 
 type forkRequest struct {

@@ -201,7 +201,7 @@ func TestBadRequestsAreAnswered(t *testing.T) {
 		says                        string
 	}{
 		"no version":           {"POST", "/send", "", `{}`, "version"},
-		"another version":      {"POST", "/send", "2", `{}`, "version"},
+		"another version":      {"POST", "/send", "1", `{}`, "version"},
 		"unknown route":        {"POST", "/dance", protocol, `{}`, "knows no POST"},
 		"the root":             {"GET", "/", protocol, ``, "knows no GET"},
 		"wrong method":         {"GET", "/send", protocol, ``, "knows no GET"},

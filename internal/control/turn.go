@@ -16,10 +16,12 @@ type execRequest struct {
 	Agent  id.Agent
 	Prompt proc.Prompt
 	Wait   bool // for the tasks of children too
+	Stay   bool // the turn goes on when the client goes away
 }
 
 // exec runs a turn and streams what happens to the agent and its offspring; the
-// last line is the result. The turn is stopped when the client goes away.
+// last line is the result. The turn is stopped when the client goes away, unless it is
+// to stay.
 func (s *Server) exec(k Kernel, events *bus.Bus[loop.Event], w http.ResponseWriter, r *http.Request) {
 	in, err := read[execRequest](w, r)
 	if err == nil {
@@ -32,10 +34,17 @@ func (s *Server) exec(k Kernel, events *bus.Bus[loop.Event], w http.ResponseWrit
 	defer s.leave()
 	seen, enough := events.Subscribe(r.Context())
 	defer enough()
-	turn, err := k.Exec(r.Context(), in.Agent, in.Prompt)
+	ctx := r.Context()
+	if in.Stay {
+		ctx = context.WithoutCancel(ctx)
+	}
+	turn, err := k.Exec(ctx, in.Agent, in.Prompt)
 	if err != nil {
 		refuse(w, err)
 		return
+	}
+	if in.Stay {
+		defer turn.Wait() // before it leaves: Finish counts it
 	}
 	result := make(chan loop.Event, 1)
 	go func() {

@@ -24,11 +24,15 @@ type Held struct {
 	release sync.Once
 }
 
-// TryLock takes the lock at path or says at once who holds it: fault.Locked.
+// TryLock takes the lock at path or says at once who holds it: fault.Locked. A holder
+// that is dead may take a moment to let go.
 // The lock file is made with mode 0600; its folder must exist.
 func TryLock(path string) (*Held, error) {
 	file := flock.New(path)
 	ok, err := file.TryLock()
+	if err == nil && !ok && orphaned(path) {
+		ok, err = inherit(file)
+	}
 	if err != nil {
 		return nil, failure("lock", path, err)
 	}
@@ -36,6 +40,21 @@ func TryLock(path string) (*Held, error) {
 		return nil, refusal(path, nil)
 	}
 	return claim(path, file)
+}
+
+// lastBreath is how long a child of a killed holder may take until it runs a program of
+// its own: up to then it has what its parent had open, the lock too.
+const lastBreath = time.Second
+
+// inherit waits for a lock whose holder is dead.
+func inherit(file *flock.Flock) (bool, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), lastBreath)
+	defer cancel()
+	ok, err := file.TryLockContext(ctx, retryEvery)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = nil
+	}
+	return ok, err
 }
 
 // Lock waits for the lock at path until ctx ends. A deadline that passes is

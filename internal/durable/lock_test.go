@@ -58,6 +58,26 @@ func TestAKilledHolderFreesTheLock(t *testing.T) {
 	}
 }
 
+// A child of the killed holder that has not begun its own program yet has the lock a
+// moment longer.
+func TestALockIsTakenFromTheChildOfAKilledHolder(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lock")
+	p := start(t, "bequeath", path)
+	if said := p.says(); said != "held" {
+		t.Fatal(said)
+	}
+	p.Process.Wait()
+	if _, err := TryLock(path); !fault.Is(err, fault.Locked) {
+		t.Fatal("the child does not hold it:", err)
+	}
+	taken := make(chan error)
+	go func() { taken <- second(TryLock(path)) }()
+	p.stdin.Close() // the child ends
+	if err := <-taken; err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestLockWaitsForTheHolder(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
 	p := hold(t, path)

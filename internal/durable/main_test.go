@@ -3,6 +3,7 @@ package durable
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -40,6 +41,21 @@ func helper(role string, args []string) error {
 		fmt.Println("held")
 		io.Copy(io.Discard, os.Stdin)
 		return h.Unlock()
+	case "bequeath": // dies, and leaves the lock to a child
+		f, err := os.OpenFile(args[0], os.O_RDWR|os.O_CREATE, 0o600)
+		if err == nil {
+			err = errors.Join(syscall.Flock(int(f.Fd()), syscall.LOCK_EX), own(args[0]))
+		}
+		if err != nil {
+			return err
+		}
+		child := exec.Command("cat")
+		child.Stdin, child.ExtraFiles = os.Stdin, []*os.File{f}
+		if err := child.Start(); err != nil {
+			return err
+		}
+		fmt.Println("held")
+		return syscall.Kill(os.Getpid(), syscall.SIGKILL)
 	case "create":
 		io.Copy(io.Discard, os.Stdin)
 		return CreateFile(args[0], []byte(args[1]), 0o600)

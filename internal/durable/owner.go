@@ -3,9 +3,11 @@ package durable
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"syscall"
 	"time"
 )
 
@@ -56,6 +58,20 @@ func overwrite(path string, line []byte) error {
 		return err
 	}
 	return f.Close()
+}
+
+// orphaned says whether the owner was a process of this machine that is no more.
+func orphaned(path string) bool {
+	o, ok := ownerOf(path)
+	if host, err := os.Hostname(); !ok || err != nil || o.Host != host {
+		return false
+	}
+	p, err := os.FindProcess(o.PID)
+	if err != nil {
+		return true
+	}
+	defer p.Release()
+	return errors.Is(p.Signal(syscall.Signal(0)), os.ErrProcessDone)
 }
 
 // ownerOf reads the line; ok is false when there is none that makes sense.

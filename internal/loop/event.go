@@ -25,7 +25,8 @@ const (
 
 	TurnStarted EventType = "turn_started" // Turn, Text: the model
 	TurnEnded   EventType = "turn_ended"   // Turn, Outcome, Err
-	Asking      EventType = "asking"       // CallID, Tool, Text: waits for permission
+	Asking      EventType = "asking"       // Ask, CallID, Tool, Text: waits for permission
+	Answered    EventType = "answered"     // Ask, Tool, Text: the answer
 	Waiting     EventType = "waiting"      // Text: what a fork or a wait waits for
 	Forked      EventType = "forked"       // Children
 	Killed      EventType = "killed"       // Text: the reason
@@ -46,7 +47,8 @@ type Event struct {
 	Usage    llm.Usage
 	Cost     llm.Money
 	Children []id.Agent
-	Turn     int64 // of the kernel: counts its turns
+	Turn     int64  // of the kernel: counts its turns
+	Ask      string // of the kernel: names a question that anybody may answer
 	Outcome  *Outcome
 	Err      error
 }

@@ -101,6 +101,9 @@ type Feed interface {
 	// cursor was made is never skipped. The empty cursor is the beginning;
 	// a cursor that is not ours is refused with INVALID_ID.
 	Changes(ctx context.Context, after Cursor, limit int) ([]Change, Cursor, error)
+	// Latest is the cursor behind everything that is durable now, at a cost that
+	// does not depend on how much that is.
+	Latest(ctx context.Context) (Cursor, error)
 }
 
 // Cursor is a place in the feed; its text means nothing to anybody else.

@@ -301,25 +301,6 @@ func (r *Run) know() {
 // inputsFile says what was cloned.
 const inputsFile = "artifacts/inputs.json"
 
-// checkPaths makes sure that the parameters lead no path astray.
-func (r *Run) checkPaths() error {
-	for _, w := range r.Recipe.Workers {
-		paths := slices.Concat(w.Inputs, w.Patches)
-		for _, o := range w.Outputs {
-			paths = append(paths, o.Path)
-		}
-		if w.Worktree != "" {
-			paths = append(paths, w.Worktree)
-		}
-		for _, p := range paths {
-			if _, err := recipe.Expand(p, "scope", r.values); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
 // hash of a file of the run, read once.
 func (r *Run) hash(path string) (string, bool) {
 	if sum, ok := r.hashes[path]; ok {
@@ -365,8 +346,11 @@ func (r *Run) verdict(ctx context.Context, failures []failed) error {
 	}
 	first := failures[0]
 	hint := "`ramet run resume " + r.RunID + " --redo " + first.id + "` does it again"
-	if first.failure.Code != string(fault.UnknownOutcome) && fatal[fault.Code(first.failure.Code)] {
+	switch e := r.byID[first.id]; {
+	case fatal[fault.Code(first.failure.Code)]:
 		hint = "look at the item with `ramet run show " + r.RunID + "`; `ramet run resume " + r.RunID + " --from-failed` tries again"
+	case e != nil && e.retry:
+		hint = "when that is put right, `ramet run resume " + r.RunID + "` goes on"
 	}
 	return fault.New(fault.Code(first.failure.Code), "work item %s failed: %s", first.id, first.failure.Message).WithHint("%s", hint)
 }

@@ -79,7 +79,7 @@ func New(ctx context.Context, o Options) (*Run, error) {
 		sections: map[string]run.SectionState{}, hashes: map[string]string{}}
 	r.load(o.Log.Now())
 	r.know()
-	if err := r.checkPaths(); err != nil {
+	if err := o.Recipe.CheckPaths(r.values); err != nil {
 		return nil, err
 	}
 	return r, r.recount(ctx)

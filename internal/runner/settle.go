@@ -6,6 +6,7 @@ import (
 
 	"ramet/internal/fault"
 	"ramet/internal/run"
+	"ramet/internal/run/recipe"
 )
 
 // settle records how an attempt ended, and queues the next one where that is right. The
@@ -54,6 +55,10 @@ func (r *Run) afterFailure(e *effort, f Failure) ([]Record, bool) {
 	if f.Unknown && w.External && (w.Lookup != "" || w.Uses != "") {
 		f.Retryable, f.Code = true, string(fault.Interrupted) // the next attempt looks first
 	}
+	again := f.Retryable
+	if r.passing(w, f) {
+		f.Retryable = true
+	}
 	records := []Record{r.failing(e, f)}
 	if f.Code != string(fault.Interrupted) {
 		e.tries++
@@ -65,7 +70,14 @@ func (r *Run) afterFailure(e *effort, f Failure) ([]Record, bool) {
 	if w.Attempts > 0 {
 		limit = w.Attempts
 	}
-	return records, f.Retryable && e.tries < limit && r.stopped == nil
+	return records, again && e.tries < limit && r.stopped == nil
+}
+
+// passing says whether a resume tries again what failed: it was neither the task's fault
+// nor can it have acted. A key is put right, a disk has room again.
+func (r *Run) passing(w recipe.Worker, f Failure) bool {
+	code := fault.Code(f.Code)
+	return !fatal[code] && code != fault.UnknownOutcome && (!w.External || w.Lookup != "" || w.Uses != "")
 }
 
 // failing is the event of a failure; the effort remembers it.

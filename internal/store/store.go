@@ -64,6 +64,7 @@ type Dialect interface {
 	Scrub(ctx context.Context) error
 	// Changes is registry.Feed on this engine.
 	Changes(ctx context.Context, after registry.Cursor, limit int) ([]registry.Change, registry.Cursor, error)
+	Latest(ctx context.Context) (registry.Cursor, error)
 	// Backup is registry.Upkeep's.
 	Backup(ctx context.Context, path string) error
 	// Describe is registry.Upkeep's.
@@ -182,6 +183,15 @@ func (s *Store) View(ctx context.Context, look func(history.Log) error) error {
 // snapshot begins a transaction that sees one moment.
 func (s *Store) snapshot(ctx context.Context) (*sql.Tx, error) {
 	return s.q.(*sql.DB).BeginTx(ctx, s.d.Snapshot())
+}
+
+// Latest implements registry.Feed.
+func (s *Store) Latest(ctx context.Context) (registry.Cursor, error) {
+	at, err := s.d.Latest(ctx)
+	if err != nil {
+		return "", s.fail("read feed", err)
+	}
+	return at, nil
 }
 
 // Changes implements registry.Feed.

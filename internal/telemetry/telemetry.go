@@ -5,6 +5,11 @@
 // sent again is the same record, another body under the same id is ID_REUSED. Ids are made
 // of what they stand for (see EventID), so that a re-send after a crash is the same.
 //
+// Bodies from outside are read strictly (ParseNew, ParsePatch, ParseFilter): what is not
+// understood is refused with INVALID_FIELD, and Details gives a JSON pointer to every
+// field that is wrong. The hash that tells a body sent again from another one is SHA-256
+// over its RFC 8785 form, as it was sent.
+//
 // What follows from an event log is made by package telemetry/follow; it is delivered by
 // telemetry/outbox and kept by telemetry/store.
 package telemetry
@@ -12,6 +17,7 @@ package telemetry
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"time"
 )
 
@@ -91,10 +97,10 @@ type Filter struct {
 	AgentName, RunID, ParentRunID, TraceID string
 	Status                                 Status
 	JobType                                JobType
-	CreatedBefore, CreatedAfter            time.Time
-	StartFrom, StartTo                     time.Time
-	Limit                                  int    // 1 to 1000; 0: 100
-	Cursor                                 string // of the page before
+	CreatedBefore, CreatedAfter            time.Time // exclusive
+	StartFrom, StartTo                     time.Time // inclusive
+	Limit                                  int       // 1 to MaxLimit; 0: DefaultLimit
+	Cursor                                 string    // of the page before
 }
 
 // Sums of a subtree.
@@ -136,15 +142,15 @@ const (
 // durable. Unknown ids are NOT_FOUND.
 type Store interface {
 	// Create keeps records, in order, and says of each what came of it; err is about all.
-	// body is what was sent, for the comparison with what was first created: another body
-	// under a known event_id, or a known run_id under another event_id, is ID_REUSED.
+	// Another body (by its hash) under a known event_id, or a known run_id under another
+	// event_id, is ID_REUSED. The parent need not be known yet.
 	Create(ctx context.Context, news []New) ([]Result, error)
-	// Patch changes fields of a record; see ParsePatch.
+	// Patch changes fields of a record; see Apply. What Apply refuses changes nothing.
 	Patch(ctx context.Context, eventID string, p Patch) (Record, error)
 	Get(ctx context.Context, eventID string) (Record, error)
 	// List gives a page, newest first, and the cursor of the next; empty: none.
 	List(ctx context.Context, f Filter) ([]Record, string, error)
-	// Tree gives a record with all below it, with sums.
+	// Tree gives a record with all below it, with sums; CONFLICT if that is over MaxTree.
 	Tree(ctx context.Context, eventID string) (Branch, error)
 	Metadata(ctx context.Context) (Metadata, error)
 	Close() error
@@ -164,7 +170,26 @@ type Result struct {
 }
 
 // Patch is a change of known fields: those of a record but event_id, run_id, job_type,
-// created_at and updated_at.
+// created_at and updated_at. ParsePatch makes it, Apply carries it out.
 type Patch struct {
-	fields map[string]json.RawMessage
+	changes []change // in the order of the body
+}
+
+// change is the new value of one field.
+type change struct {
+	name string
+	set  func(*Record)
+}
+
+// Fields are the names of the fields that a patch changes.
+func (p Patch) Fields() []string {
+	out := make([]string, len(p.changes))
+	for i, c := range p.changes {
+		out[i] = c.name
+	}
+	return out
+}
+
+func (p Patch) has(name string) bool {
+	return slices.ContainsFunc(p.changes, func(c change) bool { return c.name == name })
 }

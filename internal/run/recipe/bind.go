@@ -159,3 +159,22 @@ func expand(s, scope string, params map[string]string, each func(name, value str
 	}
 	return out, nil
 }
+
+// CheckPaths makes sure that values lead no path of a worker astray.
+func (r *Recipe) CheckPaths(values map[string]string) error {
+	for _, w := range r.Workers {
+		paths := slices.Concat(w.Inputs, w.Patches)
+		for _, o := range w.Outputs {
+			paths = append(paths, o.Path)
+		}
+		if w.Worktree != "" {
+			paths = append(paths, w.Worktree)
+		}
+		for _, p := range paths {
+			if _, err := Expand(p, "scope", values); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

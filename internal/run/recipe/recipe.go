@@ -25,7 +25,7 @@
 // first), section (where each is sections: .Name .Title .Brief .Claims) and issue (where each
 // is issue: .ID .Gate .Severity .Code .Message .Files .Line .Fix). A command is never
 // expanded, so that no shell reads a parameter as code: it gets its `with` values as
-// variables.
+// variables, RAMET_SCOPE and RAMET_KEY besides, and finds its inputs below $RAMET_INPUTS.
 //
 // # Paths
 //

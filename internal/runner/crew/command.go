@@ -27,6 +27,9 @@ func (c *Crew) command(ctx context.Context, it runner.Item, d runner.Desk) (runn
 		return runner.Result{}, err
 	}
 	defer p.remove()
+	if err := p.supply(ctx, it, d); err != nil {
+		return runner.Result{}, err
+	}
 	if it.Task.External {
 		return c.external(ctx, it, p)
 	}
@@ -159,7 +162,7 @@ const split = `exec sh -c "$1" 2>"$2"`
 
 // sh runs a command line. With an error nothing was run.
 func (c *Crew) sh(ctx context.Context, it runner.Item, p *place, line string) (*ran, error) {
-	env, err := c.environment(it)
+	env, err := c.environment(it, p)
 	if err != nil {
 		return nil, err
 	}
@@ -202,7 +205,7 @@ func (c *Crew) sh(ctx context.Context, it runner.Item, p *place, line string) (*
 var variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // environment is what a command sees.
-func (c *Crew) environment(it runner.Item) ([]string, error) {
+func (c *Crew) environment(it runner.Item, p *place) ([]string, error) {
 	all := map[string]string{}
 	for _, pair := range c.Env {
 		if name, value, ok := strings.Cut(pair, "="); ok {
@@ -216,7 +219,7 @@ func (c *Crew) environment(it runner.Item) ([]string, error) {
 		}
 		all[name] = value
 	}
-	all["RAMET_KEY"], all["RAMET_SCOPE"] = it.Task.Key, it.Scope
+	all["RAMET_KEY"], all["RAMET_SCOPE"], all["RAMET_INPUTS"] = it.Task.Key, it.Scope, p.inputs()
 	out := make([]string, 0, len(all))
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		out = append(out, name+"="+all[name])

@@ -61,6 +61,25 @@ func TestACommandInAWorktree(t *testing.T) {
 	s.clean()
 }
 
+// Its inputs are beside its folder, and in no patch.
+func TestACommandFindsItsInputs(t *testing.T) {
+	s := newStage(t, ``)
+	it := s.command(`cat "$RAMET_INPUTS/drafts/a/page.md" && ! touch "$RAMET_INPUTS/x" && ls`, printed)
+	s.input(&it, "drafts/a/page.md", []byte("a page"))
+	res, err := s.do(it)
+	if err != nil || string(res.Files[0].Data) != "a page" {
+		t.Fatalf("%s %v", res.Files, err)
+	}
+	it = s.rooted("", patch)
+	s.input(&it, "artifacts/x", []byte("x"))
+	it.Task.Prompt, it.Task.Command = "", `cp "$RAMET_INPUTS/artifacts/x" README.md; ls -R "$RAMET_INPUTS" | grep -c bundle >README.md; true`
+	res, err = s.do(it)
+	if err != nil || !strings.Contains(string(res.Files[0].Data), "+0") || strings.Count(string(res.Files[0].Data), "diff --git") != 1 {
+		t.Fatalf("%s %v", res.Files, err)
+	}
+	s.clean()
+}
+
 func TestCommandsThatFail(t *testing.T) {
 	s := newStage(t, ``)
 	for _, c := range []struct {

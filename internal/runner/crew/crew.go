@@ -13,9 +13,10 @@
 //   - A worktree begins with the commit of its bundle and the patches, whatever git's
 //     configuration says, and runs nothing of the repository: no hook, no filter. The
 //     patch that comes out depends on the two trees alone.
-//   - A command runs inside the sandbox, unless it acts outside the run; that happens at
-//     most once for a call of Do, is looked up first where that is possible, and what is
-//     not known is UNKNOWN_OUTCOME.
+//   - A command finds its inputs below $RAMET_INPUTS, under their paths. It runs inside
+//     the sandbox, unless it acts outside the run; that happens at most once for a call
+//     of Do, is looked up first where that is possible, and what is not known is
+//     UNKNOWN_OUTCOME.
 //   - What an item promised and did not make, or not in its form, is OUTPUT_INVALID, and
 //     the fault says what to do better.
 //   - Nothing is left in the folder when Do returns, however the item ended. What a

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 
 	"ramet/internal/durable"
@@ -46,6 +47,34 @@ func (c *Crew) place(ctx context.Context, it runner.Item, d runner.Desk, needed 
 	}
 	p.tree, err = c.plant(ctx, it, d, p.work)
 	return p, err
+}
+
+// inputs is where a command finds its inputs, under their paths: beside its worktree, as
+// they are no part of a patch.
+func (p *place) inputs() string { return filepath.Join(p.dir, "inputs") }
+
+// supply puts the inputs there, but for those that the worktree was made of.
+func (p *place) supply(ctx context.Context, it runner.Item, d runner.Desk) error {
+	for _, in := range it.Inputs {
+		if t := it.Task.Tree; t != nil && (in.Path == t.Bundle || slices.Contains(t.Patches, in.Path)) {
+			continue
+		}
+		if !filepath.IsLocal(filepath.FromSlash(in.Path)) {
+			return fault.New(fault.InvalidRecipe, "%.200q is no path of an input", in.Path)
+		}
+		data, err := fetch(ctx, it, d, in.Path)
+		if err != nil {
+			return err
+		}
+		file := filepath.Join(p.inputs(), filepath.FromSlash(in.Path))
+		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+			return durable.Failure("make folder", filepath.Dir(file), err)
+		}
+		if err := os.WriteFile(file, data, 0o600); err != nil {
+			return durable.Failure("write", file, err)
+		}
+	}
+	return nil
 }
 
 // remove leaves nothing of it.

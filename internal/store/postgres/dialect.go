@@ -204,11 +204,22 @@ func (d *dialect) Changes(ctx context.Context, after registry.Cursor, limit int)
 		}
 		return nil, "", err
 	}
-	text, err := json.Marshal(c)
-	if err != nil {
-		return nil, "", err
+	next, err := c.text()
+	return out, next, err
+}
+
+// Latest: whoever is in the snapshot has been seen.
+func (d *dialect) Latest(ctx context.Context) (registry.Cursor, error) {
+	var c cursor
+	if err := d.db.QueryRowContext(ctx, `SELECT pg_current_snapshot()::text`).Scan(&c.Seen); err != nil {
+		return "", err
 	}
-	return out, registry.Cursor(base64.RawURLEncoding.EncodeToString(text)), nil
+	return c.text()
+}
+
+func (c cursor) text() (registry.Cursor, error) {
+	text, err := json.Marshal(c)
+	return registry.Cursor(base64.RawURLEncoding.EncodeToString(text)), err
 }
 
 // page reads on within the difference of two snapshots, and moves the cursor.

@@ -129,8 +129,19 @@ func (d *dialect) Changes(ctx context.Context, after registry.Cursor, limit int)
 	if err != nil {
 		return nil, "", err
 	}
-	next := base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, "sqlite %d %d", at.Entry, at.Letter))
-	return out, registry.Cursor(next), nil
+	return out, cursorAt(at), nil
+}
+
+// Latest: the largest ids are the last ones.
+func (d *dialect) Latest(ctx context.Context) (registry.Cursor, error) {
+	var at store.Position
+	err := d.readers.QueryRowContext(ctx, `SELECT coalesce((SELECT max(id) FROM messages), 0), coalesce((SELECT max(id) FROM mail), 0)`).
+		Scan(&at.Entry, &at.Letter)
+	return cursorAt(at), err
+}
+
+func cursorAt(at store.Position) registry.Cursor {
+	return registry.Cursor(base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, "sqlite %d %d", at.Entry, at.Letter)))
 }
 
 // Backup: VACUUM INTO copies one moment without stopping writers, but does not

@@ -102,6 +102,15 @@ func testFeed(t *testing.T, w *Workspace) {
 	other.cursor = f.cursor
 	d.say(kid, "h")
 	equal(t, "cursors can be shared", other.page(1)+f.page(1), 2)
+	late := d.follow()
+	var err error
+	if late.cursor, err = d.s.Latest(background); err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "nothing behind the latest", late.page(10), 0)
+	d.say(kid, "i")
+	d.send("", kid, "and again")
+	equal(t, "what comes behind it", late.drain(1), 2)
 	for _, bad := range []registry.Cursor{"x", "!!", registry.Cursor(strings.Repeat("A", 500)), "c3FsaXRlIHggeQ", "eyJzIjoieCIsInQiOiIiLCJwIjp7fX0", "e30"} {
 		_, _, err := d.s.Changes(background, bad, 10)
 		refused(t, "cursor "+string(bad[:min(len(bad), 20)]), err, fault.InvalidID)

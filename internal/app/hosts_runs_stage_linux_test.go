@@ -1,0 +1,312 @@
+package app_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// fleet is hosts that do the items of one run and share nothing but a PostgreSQL: each
+// has a home, a project and a model of its own. The first carries the run out.
+type fleet struct {
+	*team
+	boss *site
+	run  string
+}
+
+// site is one of them.
+type site struct {
+	*host
+	name string
+	gate *os.File // of its model: see newFleet
+}
+
+func newFleet(t *testing.T, recipe string) *fleet {
+	t.Helper()
+	f := &fleet{team: newTeam(t), run: "r"}
+	// What runs add to a workspace goes with it.
+	t.Cleanup(func() {
+		if err := f.clear(); err != nil {
+			t.Error(err)
+		}
+	})
+	f.boss = f.site("boss")
+	f.write(f.boss.dir, "recipe.yaml", recipe)
+	return f
+}
+
+func (f *fleet) clear() error {
+	u, err := url.Parse(f.db)
+	if err != nil {
+		return err
+	}
+	query := u.Query()
+	schema := query.Get("schema")
+	query.Del("schema")
+	u.RawQuery = query.Encode()
+	ctx := context.Background()
+	conn, err := pgx.Connect(ctx, u.String())
+	if err != nil {
+		return err
+	}
+	defer conn.Close(ctx)
+	_, err = conn.Exec(ctx, fmt.Sprintf(`SET client_min_messages = warning; DROP SCHEMA IF EXISTS %s_queue, %[1]s_runs CASCADE`, schema))
+	return err
+}
+
+// site makes a host. Its model says "page SCOPE" when it is asked to write SCOPE; where
+// the prompt says "patiently", it first waits for the host's own gate.
+func (f *fleet) site(name string) *site {
+	f.t.Helper()
+	h := f.host(name)
+	own := *f.team
+	own.dir = filepath.Join(h.home, "project")
+	h.team = &own
+	s := &site{host: h, name: name}
+	if err := os.MkdirAll(filepath.Join(s.dir, ".git"), 0o700); err != nil {
+		f.t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(h.home, "tmp"), 0o700); err != nil {
+		f.t.Fatal(err)
+	}
+	h.env = []string{"TMPDIR=" + filepath.Join(h.home, "tmp")}
+	gate := filepath.Join(s.dir, "gate")
+	err := syscall.Mkfifo(gate, 0o600)
+	if err == nil {
+		s.gate, err = os.OpenFile(gate, os.O_RDWR, 0)
+	}
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	f.t.Cleanup(func() { s.gate.Close() })
+	var script strings.Builder
+	for i := range 40 {
+		fmt.Fprintf(&script, `{"when": "write i%02d patiently", "repeat": true, "steps": [{"wait": "gate"}, {"text": "page i%02d"}]}`+"\n", i, i)
+		fmt.Fprintf(&script, `{"when": "write i%02d", "repeat": true, "steps": [{"text": "page i%02d"}]}`+"\n", i, i)
+	}
+	script.WriteString(`{"when": "sign patiently", "repeat": true, "steps": [{"wait": "gate"}, {"text": "signed by ` + name + `"}]}` + "\n")
+	script.WriteString(`{"repeat": true, "steps": [{"text": "nothing to say"}]}` + "\n")
+	f.write(s.dir, "model.jsonl", script.String())
+	return s
+}
+
+// onFile is the same host with a database of its own, in a file.
+func (s *site) onFile() *host {
+	h, own := *s.host, *s.team
+	own.db = filepath.Join(s.home, "own.db")
+	h.team = &own
+	return &h
+}
+
+func (m *team) write(dir, name, text string) {
+	m.t.Helper()
+	if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+		m.t.Fatal(err)
+	}
+}
+
+// open lets so many wait no longer at a host's gate.
+func (s *site) open(n int) {
+	s.t.Helper()
+	if _, err := s.gate.Write([]byte(strings.Repeat("x", n))); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// start begins the run; its items are left to workers.
+func (f *fleet) start(args ...string) *task {
+	f.t.Helper()
+	return f.boss.begin(append([]string{"run", "start", "--recipe", "recipe.yaml", "--run-id", f.run, "--leave-work", "--model", "script/model.jsonl"}, args...)...)
+}
+
+func (f *fleet) resume(args ...string) *task {
+	f.t.Helper()
+	return f.boss.begin(append([]string{"run", "resume", f.run, "--leave-work"}, args...)...)
+}
+
+// worker is a host at work.
+type worker struct {
+	*site
+	*task
+}
+
+// worker starts a host and waits until it is ready for items.
+func (f *fleet) worker(name string, args ...string) *worker {
+	f.t.Helper()
+	return f.site(name).work(args...)
+}
+
+func (s *site) work(args ...string) *worker {
+	s.t.Helper()
+	return &worker{s, s.begin(append([]string{"worker", "--host", s.name, "--parallel", "1"}, args...)...)}
+}
+
+// waits says whether a worker's model waits at the gate.
+func (w *worker) waits() bool { return holds(w.cmd.Process.Pid, filepath.Join(w.dir, "gate")) }
+
+// holds says whether a process has a file open.
+func holds(pid int, path string) bool {
+	links, _ := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid))
+	for _, l := range links {
+		if to, err := os.Readlink(l); err == nil && to == path {
+			return true
+		}
+	}
+	return false
+}
+
+// ended is how many items a worker says it ended.
+func (w *worker) ended() int { return strings.Count(w.stderr.String(), "\nends ") }
+
+// leaves ends a worker as its user would.
+func (w *worker) leaves() {
+	w.t.Helper()
+	w.signal(w.t, syscall.SIGTERM)
+	w.ends(w.t, 130)
+}
+
+// happening is one of the run's events.
+type happening struct {
+	Type    string `json:"type"`
+	Payload struct {
+		ID      string `json:"work_item_id"`
+		Attempt int    `json:"attempt"`
+		Error   struct {
+			Code string `json:"code"`
+		} `json:"error"`
+	} `json:"payload"`
+}
+
+func (f *fleet) events() []happening {
+	f.t.Helper()
+	var all []happening
+	for d := json.NewDecoder(strings.NewReader(f.boss.ramet(0, "run", "events", f.run, "--json"))); d.More(); {
+		var e happening
+		if err := d.Decode(&e); err != nil {
+			f.t.Fatal(err)
+		}
+		all = append(all, e)
+	}
+	return all
+}
+
+// count is how many events of a type there are of an item; of all items if id is empty.
+func count(all []happening, kind, id string) (n int) {
+	for _, e := range all {
+		if e.Type == kind && (id == "" || e.Payload.ID == id) {
+			n++
+		}
+	}
+	return n
+}
+
+// done demands that the run ends well, and that its log is whole: every item was finished
+// once, by its last attempt.
+func (f *fleet) done(k *task) []happening {
+	f.t.Helper()
+	k.ends(f.t, 0, "run "+f.run+" is DONE")
+	f.boss.ramet(0, "run", "verify", f.run)
+	all := f.events()
+	finished := map[string]int{}
+	for _, e := range all {
+		if e.Type == "WORK_ITEM_FINISHED" {
+			part := strings.SplitN(e.Payload.ID, ":", 4)
+			finished[part[1]+":"+part[3]]++
+		}
+	}
+	for unit, n := range finished {
+		if n != 1 {
+			f.t.Errorf("%s was finished %d times", unit, n)
+		}
+	}
+	return all
+}
+
+// file is one of the run's folder.
+func (f *fleet) file(path string) string {
+	f.t.Helper()
+	text, err := os.ReadFile(filepath.Join(f.boss.dir, ".ramet", "runs", f.run, path))
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return string(text)
+}
+
+// made is all that a run made, by path.
+func made(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	for _, folder := range []string{"artifacts", "drafts"} {
+		err := fs.WalkDir(os.DirFS(dir), folder, func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() {
+				return err
+			}
+			text, err := os.ReadFile(filepath.Join(dir, path))
+			out[path] = string(text)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return out
+}
+
+// quiet demands that nothing of a host is left: no process and no folder of an item.
+func (s *site) quiet() {
+	s.t.Helper()
+	eventually(s.t, "nothing of "+s.name+" runs", func() bool { return len(tools(s.home)) == 0 })
+	left, err := filepath.Glob(filepath.Join(s.home, "tmp", "ramet-work-*", "*", "items", "*"))
+	if err != nil || len(left) > 0 {
+		s.t.Errorf("left: %q %v", left, err)
+	}
+}
+
+// repository makes a small one.
+func (f *fleet) repository() string {
+	f.t.Helper()
+	dir := filepath.Join(f.t.TempDir(), "repo")
+	f.git("", "init", "--quiet", "--initial-branch", "main", dir)
+	f.write(dir, "README.md", "# Repository\n")
+	f.git(dir, "add", ".")
+	f.git(dir, "-c", "user.name=a", "-c", "user.email=a@example.org", "commit", "--quiet", "-m", "first")
+	return dir
+}
+
+func (f *fleet) git(dir string, args ...string) {
+	f.t.Helper()
+	cmd := exec.CommandContext(f.t.Context(), "git", args...)
+	cmd.Dir = dir
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + f.t.TempDir(), "GIT_AUTHOR_DATE=2026-01-01T00:00:00Z", "GIT_COMMITTER_DATE=2026-01-01T00:00:00Z"}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		f.t.Fatalf("%s: %v\n%s", cmd, err, out)
+	}
+}
+
+// anyOf waits until one of several workers is in the middle of an item, and gives it and
+// the others.
+func anyOf(t *testing.T, workers ...*worker) (at *worker, others []*worker) {
+	t.Helper()
+	eventually(t, "somebody works", func() bool {
+		at, others = nil, nil
+		for _, w := range workers {
+			if at == nil && w.waits() {
+				at = w
+			} else {
+				others = append(others, w)
+			}
+		}
+		return at != nil
+	})
+	return at, others
+}

@@ -1,0 +1,196 @@
+package app_test
+
+import (
+	"errors"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// The docs recipe through the real binary: what it makes, and of what it refuses.
+
+var greet = map[string]string{
+	"go.mod":    "module example.org/greet\n\ngo 1.22\n",
+	"greet.go":  "// Package greet greets people.\npackage greet\n\n// Hello greets somebody by name.\nfunc Hello(name string) string { return \"Hello, \" + name }\n",
+	"README.md": "# greet\n\nGreets people.\n",
+}
+
+// repository makes a git repository of files; no files: without a commit.
+func repository(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "source")
+	git(t, "", "init", "-q", "-b", "main", dir)
+	if len(files) > 0 {
+		commit(t, dir, files)
+	}
+	return dir
+}
+
+// commit writes files and commits everything.
+func commit(t *testing.T, dir string, files map[string]string) {
+	t.Helper()
+	for name, text := range files {
+		path := filepath.Join(dir, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	git(t, dir, "add", ".")
+	git(t, dir, "commit", "-q", "-m", "change")
+}
+
+// git with nobody's configuration, at a time of its own.
+func git(t *testing.T, dir string, args ...string) string {
+	t.Helper()
+	cmd := exec.Command("git", args...)
+	cmd.Dir = dir
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=/nowhere", "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_COUNT=1",
+		"GIT_CONFIG_KEY_0=protocol.file.allow", "GIT_CONFIG_VALUE_0=always",
+		"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.org", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.org",
+		"GIT_AUTHOR_DATE=2020-01-02T03:04:05Z", "GIT_COMMITTER_DATE=2020-01-02T03:04:05Z"}
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+func TestTheDocsRecipeMakesTheSameTwice(t *testing.T) {
+	t.Parallel()
+	var made []map[string]string
+	for _, name := range []string{"first-of-two", "second-of-two"} {
+		e := newErrand(t)
+		e.must(0, "run", "start", "--repo", repository(t, greet), "--run-id", name)
+		e.needNeutral(name)
+		made = append(made, e.made(name))
+	}
+	if len(made[0]) < 15 || !maps.Equal(made[0], made[1]) {
+		t.Errorf("%d files: %s", len(made[0]), differ(made[1], made[0]))
+	}
+}
+
+// A second run brings what is new, and leaves what others wrote.
+func TestDocsAreUpdated(t *testing.T) {
+	t.Parallel()
+	e, repo := newErrand(t), repository(t, greet)
+	merge := func(run string) {
+		git(t, repo, "fetch", "-q", filepath.Join(e.run(run), "artifacts/pr/branch.bundle"), "ramet/docs")
+		git(t, repo, "merge", "-q", "--no-edit", "FETCH_HEAD")
+	}
+	page := func(name string) string {
+		data, err := os.ReadFile(filepath.Join(repo, "docs", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(data)
+	}
+	e.must(0, "run", "start", "--repo", repo, "--run-id", "d1")
+	merge("d1")
+	before := page("reference.md")
+	const theirs = "# Words of ours\n\nNobody else knows this.\n\n"
+	commit(t, repo, map[string]string{
+		"greet.go":          greet["greet.go"] + "\n// Bye takes leave of somebody.\nfunc Bye(name string) string { return \"Bye, \" + name }\n",
+		"docs/reference.md": before + "\nMore words of ours.\n", "docs/own.md": theirs,
+	})
+	e.must(0, "run", "start", "--repo", repo, "--run-id", "d2")
+	merge("d2")
+	after := page("reference.md")
+	if strings.Contains(before, "Bye") || !strings.Contains(after, "Bye takes leave of somebody.") || !strings.HasSuffix(after, "\nMore words of ours.\n") || page("own.md") != theirs {
+		t.Errorf("%s", after)
+	}
+	if strings.Count(after, "Hello greets somebody by name.") != 1 {
+		t.Errorf("%s", after)
+	}
+
+	// With nothing new there is nothing to open.
+	r := e.must(0, "run", "start", "--repo", repo, "--run-id", "d3")
+	if patch := e.made("d3")["artifacts/docs.patch"]; patch != "" || strings.Contains(r.out, "pull request") {
+		t.Errorf("%s%s", r.out, patch)
+	}
+}
+
+func TestDocsIntoAnotherRepository(t *testing.T) {
+	t.Parallel()
+	e, repo := newErrand(t), repository(t, greet)
+	into := repository(t, map[string]string{"README.md": "# All our documentation\n"})
+	e.must(0, "run", "start", "--repo", repo, "--into", into, "--set", "docs_dir=greet", "--run-id", "d1")
+	git(t, into, "fetch", "-q", filepath.Join(e.run("d1"), "artifacts/pr/branch.bundle"), "ramet/docs")
+	if files := git(t, into, "ls-tree", "-r", "--name-only", "FETCH_HEAD"); files != "README.md\ngreet/guide.md\ngreet/index.md\ngreet/reference.md" {
+		t.Error(files)
+	}
+	for _, dir := range []string{repo, into} {
+		if branches := git(t, dir, "branch", "--format", "%(refname)"); branches != "refs/heads/main" {
+			t.Errorf("%s has %s", dir, branches)
+		}
+		if changed := git(t, dir, "status", "--porcelain"); changed != "" {
+			t.Errorf("%s: %s", dir, changed)
+		}
+	}
+	e.needNeutral("d1")
+}
+
+func TestRepositoriesOfAllKinds(t *testing.T) {
+	t.Parallel()
+	e := newErrand(t)
+	bad := func(name string, code int, says string, args ...string) {
+		t.Helper()
+		r := e.must(code, append([]string{"run", "start", "--run-id", name}, args...)...)
+		if !regexp.MustCompile(says).MatchString(r.errs) || r.out != "" {
+			t.Errorf("%s: %s", name, r.errs)
+		}
+	}
+	bad("nowhere", 3, `^error\[NOT_FOUND\]: --repo`, "--repo", filepath.Join(e.dir, "nowhere"))
+	if _, err := os.Stat(e.run("nowhere")); err == nil {
+		t.Error("a run was made")
+	}
+	bad("nowhere-url", 3, `error\[NOT_FOUND\]: `, "--repo", "file:///nowhere/at-all.git")
+	bad("no-repository", 3, `error\[NOT_FOUND\]: `, "--repo", t.TempDir())
+	bad("empty", 4, `error\[CONFLICT\]: .* is empty`, "--repo", repository(t, nil))
+
+	taken := repository(t, greet)
+	git(t, taken, "checkout", "-q", "-b", "ramet/docs")
+	commit(t, taken, map[string]string{"theirs.txt": "theirs"})
+	git(t, taken, "checkout", "-q", "main")
+	bad("taken", 4, `error\[CONFLICT\]: .* has a branch ramet/docs already`, "--repo", taken)
+	e.must(0, "run", "start", "--repo", taken, "--set", "branch=other/docs", "--run-id", "other-branch")
+
+	// Warned of, and left out.
+	dirty := repository(t, greet)
+	if err := os.WriteFile(filepath.Join(dirty, "greet.go"), []byte("package broken"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	e.must(0, "run", "start", "--repo", dirty, "--run-id", "dirty")
+	e.warned("dirty", "NOT_COMMITTED")
+	if !strings.Contains(e.made("dirty")["artifacts/docs.patch"], "Hello") {
+		t.Error("what is committed is not described")
+	}
+	if data, err := os.ReadFile(filepath.Join(dirty, "greet.go")); string(data) != "package broken" {
+		t.Errorf("%s %v", data, err)
+	}
+
+	whole := repository(t, greet)
+	git(t, whole, "submodule", "--quiet", "add", repository(t, map[string]string{"inner.go": "package inner\n\n// Inside is not for us.\nfunc Inside() {}\n"}), "inner")
+	commit(t, whole, map[string]string{"x.txt": "x"})
+	e.must(0, "run", "start", "--repo", whole, "--run-id", "submodules")
+	e.warned("submodules", "SUBMODULES")
+	if strings.Contains(e.made("submodules")["artifacts/docs.patch"], "Inside") {
+		t.Error("the submodule is described")
+	}
+
+	detached := repository(t, greet)
+	git(t, detached, "checkout", "-q", "--detach")
+	e.must(0, "run", "start", "--repo", detached, "--run-id", "detached")
+}
+
+// warned demands an open issue of a kind that stopped nothing.
+func (e *errand) warned(run, code string) {
+	e.t.Helper()
+	shown := e.must(0, "run", "show", run, "--json").out
+	if !strings.Contains(shown, `"error_code": "`+code+`"`) || !strings.Contains(shown, `"severity": "warn"`) {
+		e.t.Errorf("%s: nobody was warned of %s: %.400s", run, code, shown)
+	}
+}

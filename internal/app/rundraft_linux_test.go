@@ -1,0 +1,142 @@
+package app_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"ramet/internal/run/recipe"
+)
+
+// Drafts that are wrong, by a model that says what a script tells it to.
+
+// overviewOnly is the docs recipe with one section.
+func overviewOnly(t *testing.T, e *errand) string {
+	t.Helper()
+	text, err := recipe.Load("docs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cut := regexp.MustCompile(`(?s)\n  guide:\n.*?\nstates:`).ReplaceAllString(string(text), "\n\nstates:")
+	return e.file(t, "overview.yaml", cut)
+}
+
+func (e *errand) file(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(filepath.Dir(e.dir), name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// script is a model: each line is a reply to requests that hold a text.
+type script []string
+
+func (s *script) on(when string, repeat bool, step map[string]any) {
+	line, err := json.Marshal(map[string]any{"when": when, "repeat": repeat, "steps": []any{step}})
+	if err != nil {
+		panic(err)
+	}
+	*s = append(*s, string(line))
+}
+
+func call(tool string, args map[string]any) map[string]any {
+	return map[string]any{"call": tool, "args": args}
+}
+
+func says(text string) map[string]any { return map[string]any{"text": text} }
+
+// drafting is a model whose draft of the page is that text; files are others that it writes.
+func drafting(body string, files ...string) *script {
+	s := &script{}
+	page := "<!-- ramet:begin overview -->\n\n# greet\n\nGreets people. <!-- claim: readme.greet -->\n\n" + body + "\n\n<!-- ramet:end overview -->\n"
+	steps := []any{call("write", map[string]any{"path": "docs/index.md", "content": page})}
+	for _, f := range files {
+		steps = append(steps, call("write", map[string]any{"path": f, "content": "# More\n\nWords.\n"}))
+	}
+	line, err := json.Marshal(map[string]any{"when": `Draft the section`, "repeat": true, "steps": steps})
+	if err != nil {
+		panic(err)
+	}
+	*s = append(*s, string(line))
+	return s
+}
+
+// start carries out the recipe with that model.
+func (s *script) start(t *testing.T, e *errand, repo, name string, more ...string) ended {
+	t.Helper()
+	s.on("", true, says("done"))
+	path := e.file(t, name+".jsonl", strings.Join(*s, "\n")+"\n")
+	args := append([]string{"run", "start", "--recipe", overviewOnly(t, e), "--repo", repo, "--run-id", name, "--model", "script/" + path, "--no-cache"}, more...)
+	return e.ramet([]string{"RAMET_TEST_SCRIPTS=1"}, args...)
+}
+
+func TestABrokenLinkIsMended(t *testing.T) {
+	t.Parallel()
+	e := newErrand(t)
+	s := drafting("See [more](missing.md).")
+	s.on("Mend one issue", true, call("read", map[string]any{"path": "docs/index.md"}))
+	s.on("(missing.md)", true, call("edit", map[string]any{"path": "docs/index.md", "old_string": "[more](missing.md)", "new_string": "more"}))
+	r := s.start(t, e, repository(t, greet), "mended")
+	if r.code != 0 || !strings.Contains(r.errs, "state FIXING") || !strings.HasPrefix(r.out, "run mended is DONE") {
+		t.Fatalf("%d\n%s", r.code, r.errs)
+	}
+	if patch := e.made("mended")["artifacts/docs.patch"]; !strings.Contains(patch, "+See more.") || strings.Contains(patch, "missing.md") {
+		t.Error(patch)
+	}
+	if shown := e.must(0, "run", "show", "mended", "--json").out; !strings.Contains(shown, `"status": "RESOLVED"`) || strings.Contains(shown, `"status": "OPEN"`) {
+		t.Errorf("%.600s", shown)
+	}
+	e.needNeutral("mended")
+	e.must(0, "run", "verify", "mended")
+}
+
+// What nobody mends ends the run, after as many attempts as there may be; nothing is published.
+func TestDraftsThatNobodyMends(t *testing.T) {
+	t.Parallel()
+	const key = "ghp_" + "q7Zp2LmVb9Kc8Ws5Yt3FdR6nXhJ4gT1uEoA0"
+	for name, c := range map[string]struct {
+		draft  *script
+		gate   string
+		mended bool // by the offline model
+	}{
+		"link":   {drafting("See [more](missing.md)."), "links", true},
+		"secret": {drafting("Set `GITHUB_TOKEN=" + key + "` first."), "secrets", true},
+		"path":   {drafting("More.", "cmd/notes.md"), "paths", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e := newErrand(t)
+			r := c.draft.start(t, e, repository(t, greet), name)
+			if r.code != 1 || !strings.Contains(r.errs, "error[NO_PROGRESS]: gate "+c.gate+": ") || !strings.Contains(r.errs, "(3 attempts to mend it)") {
+				t.Fatalf("%d\n%s", r.code, r.errs)
+			}
+			if strings.Contains(r.errs, key) {
+				t.Error("the secret is shown")
+			}
+			if _, there := e.made(name)["artifacts/pr.json"]; there {
+				t.Error("it was published")
+			}
+			shown := e.must(0, "run", "show", name, "--json").out
+			if !strings.Contains(shown, `"run_state": "FAILED"`) || !strings.Contains(shown, `"code": "NO_PROGRESS"`) || strings.Contains(shown, key) {
+				t.Errorf("%.600s", shown)
+			}
+			if log := e.must(0, "run", "events", name, "--json").out; strings.Contains(log, key) {
+				t.Error("the secret is in the log")
+			}
+			e.must(4, "run", "resume", name)
+
+			// Reopened with a model that knows how to mend it, it goes on.
+			if c.mended {
+				e.must(0, "run", "resume", name, "--from-failed", "--model", "offline/offline")
+				if strings.Contains(e.made(name)["artifacts/docs.patch"], key) {
+					t.Error("the secret is published")
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,143 @@
+package control
+
+import (
+	"encoding/json"
+	"time"
+
+	"ramet/internal/agent"
+	"ramet/internal/history"
+	"ramet/internal/id"
+	"ramet/internal/mail"
+	"ramet/internal/registry"
+)
+
+// The public JSON shapes that the command line and HTTP share (docs/json.md). Fields
+// may be added, never renamed or removed. What is absent is null.
+
+// Agent is one agent.
+type Agent struct {
+	UUID          id.Agent    `json:"uuid"`
+	Name          *string     `json:"name"`
+	ParentUUID    *id.Agent   `json:"parent_uuid"`
+	ForkMessageID *id.Message `json:"fork_message_id"`
+	Status        string      `json:"status"`
+	EndReason     *string     `json:"end_reason"`
+	CreatedAt     string      `json:"created_at"`
+	EndedAt       *string     `json:"ended_at"`
+	Depth         int         `json:"depth"`
+	OwnMessages   int64       `json:"own_messages"`
+	TotalMessages int64       `json:"total_messages"`
+	UnreadMail    int64       `json:"unread_mail"`
+	HeadMessageID id.Message  `json:"head_message_id"`
+	Provider      *string     `json:"provider"`
+	Model         *string     `json:"model"`
+	Cwd           *string     `json:"cwd"`
+	Lease         *Lease      `json:"lease"`
+	Activity      *string     `json:"activity"` // Working or Interrupted; lists alone tell
+	Spent         Spent       `json:"spent"`
+	Budget        Budget      `json:"budget"`
+}
+
+// Spent is what an agent's own calls of models came to.
+type Spent struct {
+	Tokens int64 `json:"tokens"`
+	Cost   int64 `json:"cost_nano_usd"`
+}
+
+// Budget is what an agent and everything below it may spend.
+type Budget struct {
+	Tokens *int64 `json:"tokens"`
+	Cost   *int64 `json:"cost_nano_usd"`
+}
+
+// Lease is who holds an agent.
+type Lease struct {
+	Owner string `json:"owner"`
+	Epoch int64  `json:"epoch"`
+	Until string `json:"until"`
+}
+
+// FormatAgent is the shape of an agent.
+func FormatAgent(a agent.Agent) Agent {
+	out := Agent{
+		UUID: a.ID, Name: optional(a.Name), ParentUUID: optional(a.Parent), Status: string(a.Status),
+		EndReason: optional(a.EndReason), CreatedAt: Stamp(a.CreatedAt), EndedAt: optional(Stamp(a.EndedAt)),
+		Depth: a.Depth, OwnMessages: a.Own, TotalMessages: a.Total, UnreadMail: a.Unread, HeadMessageID: a.Head,
+		Provider: optional(a.Provider), Model: optional(a.Model), Cwd: optional(a.Cwd),
+	}
+	out.Spent = Spent(a.Spent)
+	if n, ok := a.Budget.Tokens.Get(); ok {
+		out.Budget.Tokens = &n
+	}
+	if n, ok := a.Budget.Cost.Get(); ok {
+		out.Budget.Cost = &n
+	}
+	if !a.IsZero() {
+		out.ForkMessageID = &a.ForkMessage
+	}
+	if a.Lease.Owner != "" {
+		out.Lease = &Lease{a.Lease.Owner, a.Lease.Epoch, Stamp(a.Lease.Until)}
+	}
+	return out
+}
+
+// Letter is one letter; nobody as its sender is the user.
+type Letter struct {
+	ID        int64     `json:"id"`
+	Number    int64     `json:"number"`
+	FromUUID  *id.Agent `json:"from_uuid"`
+	ToUUID    id.Agent  `json:"to_uuid"`
+	Body      string    `json:"body"`
+	CreatedAt string    `json:"created_at"`
+	ReadAt    *string   `json:"read_at"`
+	InReplyTo *int64    `json:"in_reply_to"`
+}
+
+// FormatLetter is the shape of a letter.
+func FormatLetter(l mail.Letter) Letter {
+	return Letter{ID: l.ID, Number: l.Number, FromUUID: optional(l.From), ToUUID: l.To, Body: l.Body,
+		CreatedAt: Stamp(l.CreatedAt), ReadAt: optional(Stamp(l.ReadAt)), InReplyTo: optional(l.InReplyTo)}
+}
+
+// Killed is what a kill did.
+type Killed struct {
+	Agent  Agent      `json:"agent"`
+	Killed []id.Agent `json:"killed"`
+	Count  int        `json:"count"`
+	Before bool       `json:"already_dead"`
+}
+
+// FormatKilled is the shape of what a kill did.
+func FormatKilled(k registry.Killed) Killed {
+	ids := []id.Agent{}
+	for _, v := range k.Victims {
+		ids = append(ids, v.ID)
+	}
+	return Killed{FormatAgent(k.Agent), ids, len(ids), k.Before}
+}
+
+// FormatEntry is the shape of an entry. Large contents stay where they are.
+func FormatEntry(e history.Entry) Message {
+	parts := json.RawMessage(e.Content)
+	if len(parts) == 0 {
+		parts = json.RawMessage("[]")
+	}
+	return Message{e.ID, e.Agent, e.Kind, parts, e.Meta, e.CreatedAt.UTC().Format(stampForm), e.Hash}
+}
+
+// optional is null for the zero value.
+func optional[T comparable](v T) *T {
+	var zero T
+	if v == zero {
+		return nil
+	}
+	return &v
+}
+
+// Stamp is a moment as all shapes have it; none is empty.
+func Stamp(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(stampForm)
+}

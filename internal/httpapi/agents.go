@@ -1,0 +1,157 @@
+package httpapi
+
+import (
+	"net/http"
+
+	"ramet/internal/agent"
+	"ramet/internal/control"
+	"ramet/internal/history"
+	"ramet/internal/id"
+	"ramet/internal/mail"
+	"ramet/internal/proc"
+)
+
+// Agents is what the routes below /api/v1/agents, /api/v1/permissions and
+// /api/v1/events work on: a workspace and the kernel of this process. Without a store
+// they answer NOT_FOUND.
+type Agents struct {
+	Store  AgentStore
+	Kernel *proc.Kernel
+	Place  control.Place // where other kernels of the workspace are
+	Events *Events       // of Kernel and Store
+	Asks   *Asks         // what the kernel's policy asks; nil: nothing is asked
+	// Cascade says that a kill ends everything below too, unless it says otherwise.
+	Cascade bool
+}
+
+// AgentStore is what routes read of a workspace. The kernel alone writes.
+type AgentStore interface {
+	agent.Directory
+	agent.Leases
+	history.Log
+	history.Viewer
+	mail.Boxes
+}
+
+// AgentNow is an agent and what it does at the moment.
+type AgentNow struct {
+	control.Agent
+	Doing *string `json:"doing"` // in a word or two; null: nothing
+}
+
+// AgentList is agents, parents before children.
+type AgentList struct {
+	Agents []AgentNow `json:"agents"`
+}
+
+// agentRoutes are the routes of agents; without a kernel they find nothing.
+func agentRoutes(a Agents, _ *Server) []Route {
+	const one = "/api/v1/agents/{ref}"
+	doc := func(id, summary string, query ...Param) Doc {
+		return Doc{ID: id, Tag: "agents", Summary: summary, Query: query}
+	}
+	cascade := Param{Name: "cascade", About: "everything below it too, as if absent", Form: "boolean"}
+	table := []Route{
+		Does(Route{Method: http.MethodGet, Path: "/api/v1/agents", Doc: doc("listAgents", "List agents, parents before children",
+			Param{Name: "all", About: "the dead too", Form: "boolean"})}, http.StatusOK, a.list),
+		Does(Route{Method: http.MethodGet, Path: one, Doc: doc("getAgent", "Get one agent: 0, a name, a uuid or the beginning of one")},
+			http.StatusOK, a.one),
+		Does(Route{Method: http.MethodGet, Path: one + "/messages", Doc: doc("listMessages", "Read a page of an agent's messages, oldest first",
+			Param{Name: "after", About: "only behind this message", Form: "integer"},
+			Param{Name: "before", About: "the newest before this message, instead", Form: "integer"},
+			Param{Name: "limit", About: "1 to 1000; 100 if absent", Form: "integer"},
+			Param{Name: "own", About: "1: those that it stored itself, of every kind; 0: its whole lineage, back to the last clear", Form: "boolean"})},
+			http.StatusOK, a.messages),
+		Does(Route{Method: http.MethodGet, Path: one + "/messages/{message}/parts/{part}", Doc: doc("getPart", "Read the content of a part that stands elsewhere",
+			Param{Name: "offset", About: "bytes to leave out", Form: "integer"})}, http.StatusOK, a.part),
+		Does(Route{Method: http.MethodGet, Path: one + "/mail", Doc: doc("listMail", "List an agent's letters, unread first; marks nothing",
+			Param{Name: "unread", About: "only those that wait", Form: "boolean"},
+			Param{Name: "limit", About: "1 to 1000; 200 if absent", Form: "integer"})}, http.StatusOK, a.mail),
+		Does(Route{Method: http.MethodPost, Path: one + "/prompt", Limit: recordBody, Doc: doc("promptAgent", "Say something to an agent: a turn begins, or waits for the one before")},
+			http.StatusAccepted, a.prompt),
+		Does(Route{Method: http.MethodPost, Path: one + "/fork", Limit: recordBody, Doc: doc("forkAgent", "Fork an agent; with a prompt, the child begins to work")},
+			http.StatusCreated, a.fork),
+		Does(Route{Method: http.MethodGet, Path: one + "/kill-preview", Doc: doc("previewKill", "Count those that a kill would end", cascade)},
+			http.StatusOK, a.preview),
+		Does(Route{Method: http.MethodPost, Path: one + "/kill", Doc: doc("killAgent", "End an agent; confirm is the number of those that end")},
+			http.StatusOK, a.kill),
+		Does(Route{Method: http.MethodPost, Path: one + "/interrupt", Doc: doc("interruptAgent", "Stop the turn of an agent, if there is one")},
+			http.StatusOK, a.interrupt),
+		Does(Route{Method: http.MethodPost, Path: one + "/send", Limit: 2 * mail.MaxBody, Doc: doc("sendLetter", "Send an agent a letter, from you")},
+			http.StatusCreated, a.send),
+		a.eventRoute(),
+	}
+	return append(table, a.permissionRoutes()...)
+}
+
+// here refuses where there is no kernel.
+func (a Agents) here() error {
+	if a.Store == nil {
+		return notHere("kernel")
+	}
+	return nil
+}
+
+// find is the agent that a path names.
+func (a Agents) find(c *Call) (agent.Agent, error) {
+	if err := a.here(); err != nil {
+		return agent.Agent{}, err
+	}
+	return agent.Find(c.Context(), a.Store, c.Param("ref"))
+}
+
+func (a Agents) list(c *Call, _ None) (AgentList, error) {
+	out := AgentList{[]AgentNow{}}
+	if err := a.here(); err != nil {
+		return out, err
+	}
+	all, err := c.Flag("all")
+	if err != nil {
+		return out, err
+	}
+	nodes, err := control.Census(c.Context(), a.Store, all, false)
+	if err != nil {
+		return out, err
+	}
+	busy, err := a.Place.Busy(c.Context(), a.Store)
+	if err != nil {
+		return out, err
+	}
+	for _, n := range nodes {
+		out.Agents = append(out.Agents, a.now(*n.Agent, busy))
+	}
+	return out, nil
+}
+
+func (a Agents) one(c *Call, _ None) (AgentNow, error) {
+	found, err := a.find(c)
+	if err != nil {
+		return AgentNow{}, err
+	}
+	unread, err := a.Store.Letters(c.Context(), found.ID, mail.Filter{Unread: true})
+	if err != nil {
+		return AgentNow{}, err
+	}
+	found.Unread = int64(len(unread))
+	busy, err := a.Place.Busy(c.Context(), a.Store)
+	return a.now(found, busy), err
+}
+
+// now is an agent with what it does.
+func (a Agents) now(one agent.Agent, busy map[id.Agent]string) AgentNow {
+	out := AgentNow{Agent: control.FormatAgent(one)}
+	if what := busy[one.ID]; what != "" {
+		out.Activity = &what
+	}
+	doing := a.Kernel.Doing(one.ID)
+	switch {
+	case a.Asks.waits(one.ID):
+		doing = "waits for permission"
+	case doing == "" && busy[one.ID] == control.Working && one.Lease.Owner != a.Kernel.Owner:
+		doing = "works elsewhere"
+	case doing == "":
+		return out
+	}
+	out.Doing = &doing
+	return out
+}

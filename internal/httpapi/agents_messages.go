@@ -1,0 +1,325 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"math"
+	"net/http"
+	"slices"
+	"strconv"
+	"unicode/utf8"
+
+	"ramet/internal/agent"
+	"ramet/internal/chain"
+	"ramet/internal/control"
+	"ramet/internal/fault"
+	"ramet/internal/history"
+	"ramet/internal/id"
+	"ramet/internal/mail"
+)
+
+// MessageHere is a message as it stands in the history of an agent.
+type MessageHere struct {
+	control.Message
+	Depth     int  `json:"depth"` // of the agent that stored it: generations below agent 0
+	InContext bool `json:"in_context"`
+	Redacted  bool `json:"redacted"`
+}
+
+// MessagePage is a page of messages, oldest first.
+type MessagePage struct {
+	Messages []MessageHere `json:"messages"`
+	Next     *id.Message   `json:"next"`     // after, for the page behind; null: there is none now
+	Previous *id.Message   `json:"previous"` // before, for the page in front; null: there is none, or it was not asked for
+}
+
+// maxPage is how many bytes of messages a page has, more or less.
+const maxPage = 4 << 20
+
+func (a Agents) messages(c *Call, _ None) (MessagePage, error) {
+	out := MessagePage{Messages: []MessageHere{}}
+	after, err := c.Number("after", 0, math.MaxInt64, 0)
+	if err != nil {
+		return out, err
+	}
+	before, err := c.Number("before", 1, math.MaxInt64, 0)
+	if err != nil {
+		return out, err
+	}
+	limit, err := c.Number("limit", 1, 1000, 100)
+	if err != nil {
+		return out, err
+	}
+	own, err := c.Flag("own")
+	if err != nil {
+		return out, err
+	}
+	if c.Has("after") && c.Has("before") {
+		return out, badQuery("before", "does not go with after", "")
+	}
+	found, err := a.find(c)
+	if err != nil {
+		return out, err
+	}
+	err = a.Store.View(c.Context(), func(log history.Log) error {
+		r := pager{log: log, agent: found, limit: int(limit), page: &out}
+		if err := r.open(c.Context(), own); err != nil {
+			return err
+		}
+		if before > 0 {
+			return r.backwards(c.Context(), id.Message(before))
+		}
+		return r.forwards(c.Context(), id.Message(after))
+	})
+	return out, err
+}
+
+// pager reads one page.
+type pager struct {
+	log    history.Log
+	agent  agent.Agent
+	limit  int
+	page   *MessagePage
+	ranges []history.Range
+	in     func(history.Entry) bool
+	depths map[id.Agent]int
+	bytes  int
+}
+
+func (r *pager) open(ctx context.Context, own bool) (err error) {
+	lineage, err := r.log.Lineage(ctx, r.agent.ID)
+	if err != nil {
+		return err
+	}
+	r.depths = make(map[id.Agent]int, len(lineage))
+	for i, up := range lineage {
+		r.depths[up.Agent] = len(lineage) - 1 - i
+	}
+	if r.in, err = history.Membership(ctx, r.log, r.agent.ID); err != nil {
+		return err
+	}
+	if own {
+		r.ranges = []history.Range{{Agent: r.agent.ID, End: history.NoLimit}}
+		return nil
+	}
+	r.ranges, err = history.BuildRanges(ctx, r.log, r.agent.ID)
+	return err
+}
+
+// forwards reads what comes behind a message. Ids grow along a lineage.
+func (r *pager) forwards(ctx context.Context, after id.Message) error {
+	for _, span := range r.ranges {
+		span.Start = max(span.Start, after)
+		if !span.End.Admits(span.Start + 1) {
+			continue
+		}
+		for e, err := range r.log.QueryRange(ctx, span, history.Selection{}) {
+			if err != nil {
+				return err
+			}
+			if r.full() {
+				last := r.page.Messages[len(r.page.Messages)-1].ID
+				r.page.Next = &last
+				return nil
+			}
+			r.add(e)
+		}
+	}
+	return nil
+}
+
+// backwards reads the newest before a message.
+func (r *pager) backwards(ctx context.Context, before id.Message) error {
+	for _, span := range slices.Backward(r.ranges) {
+		span.End = span.End.Min(history.UpTo(before - 1))
+		if !span.End.Admits(span.Start + 1) {
+			continue
+		}
+		want := history.Selection{Newest: r.limit + 1 - len(r.page.Messages), Any: true}
+		for e, err := range r.log.QueryRange(ctx, span, want) {
+			if err != nil {
+				return err
+			}
+			if r.full() {
+				first := r.page.Messages[len(r.page.Messages)-1].ID
+				r.page.Previous = &first
+				slices.Reverse(r.page.Messages)
+				return nil
+			}
+			r.add(e)
+		}
+	}
+	slices.Reverse(r.page.Messages)
+	return nil
+}
+
+func (r *pager) full() bool {
+	return len(r.page.Messages) >= r.limit || r.bytes > maxPage
+}
+
+func (r *pager) add(e history.Entry) {
+	m := MessageHere{Message: control.FormatEntry(e), Depth: r.depths[e.Agent], InContext: r.in(e), Redacted: e.Content == nil}
+	if m.Redacted {
+		m.Parts = json.RawMessage(`[{"type":"text","text":"` + history.RedactedText + `"}]`)
+	}
+	m.Parts = boundedParts(m.Parts)
+	r.bytes += len(m.Parts) + len(m.Meta)
+	r.page.Messages = append(r.page.Messages, m)
+}
+
+// shownPart is a part without what is too large to be shown in a list.
+type shownPart struct {
+	history.Part
+	Cut bool `json:"cut,omitempty"` // size says how large its content is; it is read by itself
+}
+
+// boundedParts leaves large parts as they are stored, which is by reference, and makes
+// references of the few kinds of content that are stored in place, however large.
+func boundedParts(stored json.RawMessage) json.RawMessage {
+	const small, most = 64 << 10, 128 << 10
+	if len(stored) <= small {
+		return stored
+	}
+	var parts []shownPart
+	if json.Unmarshal(stored, &parts) != nil {
+		return json.RawMessage("[]") // what is stored is parts; verify finds what is not
+	}
+	size := 0
+	for i := range parts {
+		p := &parts[i]
+		p.Signature, p.Opaque = "", nil // only their vendor reads them
+		p.Show = clip(p.Show, history.BlobCutoff)
+		p.Malformed = clip(p.Malformed, history.BlobCutoff)
+		if len(p.Args) > history.BlobCutoff {
+			p.Size, p.Args, p.Cut = int64(len(p.Args)), nil, true
+		}
+		if size += len(p.Text) + len(p.Args) + len(p.Data) + len(p.Show) + len(p.Malformed) + 64; size > most {
+			parts = append(parts[:i], shownPart{Part: history.Part{Type: history.Text,
+				Text: "[" + strconv.Itoa(len(parts)-i) + " more parts]"}, Cut: true})
+			break
+		}
+	}
+	out, err := encode(parts)
+	if err != nil {
+		return json.RawMessage("[]")
+	}
+	return out[:len(out)-1]
+}
+
+// PartContent is a piece of a part's content.
+type PartContent struct {
+	Type      history.PartType `json:"type"`
+	MediaType string           `json:"media_type,omitempty"`
+	Text      string           `json:"text"`           // of a call: its arguments
+	Data      []byte           `json:"data,omitempty"` // of an image, whole
+	Size      int64            `json:"size"`           // of all of it, in bytes
+	Next      *int64           `json:"next"`           // offset of the next piece; null: there is none
+}
+
+// maxPiece is how much of a text is given at once, maxImage the largest image.
+const (
+	maxPiece = 1 << 20
+	maxImage = 16 << 20
+)
+
+func (a Agents) part(c *Call, _ None) (PartContent, error) {
+	var out PartContent
+	offset, err := c.Number("offset", 0, math.MaxInt64, 0)
+	if err != nil {
+		return out, err
+	}
+	found, err := a.find(c)
+	if err != nil {
+		return out, err
+	}
+	m, err := id.ParseMessage(c.Param("message"))
+	if err != nil {
+		return out, err
+	}
+	part, err := a.readPart(c.Context(), found, m, c.Param("part"))
+	if err != nil {
+		return out, err
+	}
+	out = PartContent{Type: part.Type, MediaType: part.MediaType, Text: part.Text}
+	switch part.Type {
+	case history.Image:
+		if out.Size = int64(len(part.Data)); out.Size > maxImage {
+			return out, Refuse(http.StatusRequestEntityTooLarge, codeTooLarge, "the image has "+strconv.FormatInt(out.Size, 10)+" bytes, too many to be sent")
+		}
+		out.Data = part.Data
+		return out, nil
+	case history.ToolCall:
+		if out.Text = string(part.Args); out.Text == "" {
+			out.Text = part.Malformed
+		}
+	}
+	out.Size = int64(len(out.Text))
+	out.Text = out.Text[min(offset, out.Size):]
+	for len(out.Text) > 0 && !utf8.RuneStart(out.Text[0]) {
+		out.Text = out.Text[1:]
+	}
+	if len(out.Text) > maxPiece {
+		begin, end := out.Size-int64(len(out.Text)), maxPiece
+		for !utf8.RuneStart(out.Text[end]) {
+			end--
+		}
+		next := begin + int64(end)
+		out.Text, out.Next = out.Text[:end], &next
+	}
+	return out, nil
+}
+
+// readPart reads one part of a message that the agent's lineage has.
+func (a Agents) readPart(ctx context.Context, of agent.Agent, m id.Message, number string) (history.Part, error) {
+	e, err := a.Store.Entry(ctx, m)
+	if err != nil {
+		return history.Part{}, err
+	}
+	lineage, err := a.Store.Lineage(ctx, of.ID)
+	if err != nil {
+		return history.Part{}, err
+	}
+	parts, err := e.Parts()
+	if err != nil {
+		return history.Part{}, err
+	}
+	n, err := strconv.Atoi(number)
+	if err != nil || n < 0 || n >= len(parts) || !slices.ContainsFunc(lineage, func(up history.Ancestor) bool { return up.Agent == e.Agent }) {
+		return history.Part{}, fault.New(fault.NotFound, "agent %s has no part %.20q of message %d", of.Label(), number, m).
+			WithHint("parts are counted from 0")
+	}
+	one := parts[n : n+1]
+	err = history.Fill(one, func(h chain.Hash) ([]byte, error) { return a.Store.Blob(ctx, h) })
+	return one[0], err
+}
+
+// LetterList is letters, unread first.
+type LetterList struct {
+	Letters []control.Letter `json:"letters"`
+	More    int              `json:"more"` // letters that were left out
+}
+
+func (a Agents) mail(c *Call, _ None) (LetterList, error) {
+	out := LetterList{Letters: []control.Letter{}}
+	unread, err := c.Flag("unread")
+	if err != nil {
+		return out, err
+	}
+	limit, err := c.Number("limit", 1, 1000, 200)
+	if err != nil {
+		return out, err
+	}
+	found, err := a.find(c)
+	if err != nil {
+		return out, err
+	}
+	letters, err := a.Store.Letters(c.Context(), found.ID, mail.Filter{Unread: unread})
+	if err != nil {
+		return out, err
+	}
+	out.More = max(0, len(letters)-int(limit))
+	for _, l := range letters[:len(letters)-out.More] {
+		out.Letters = append(out.Letters, control.FormatLetter(l))
+	}
+	return out, nil
+}

@@ -1,0 +1,228 @@
+package httpapi
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"ramet/internal/control"
+	"ramet/internal/llm/script"
+	"ramet/internal/loop"
+	"ramet/internal/permit"
+	"ramet/internal/store/sqlite"
+)
+
+// otherProcess says what this process is to be instead of a test.
+const otherProcess = "RAMET_HTTPAPI_TEST"
+
+type orders struct{ Home, DB, Replies string }
+
+// The test binary is also another process of the workspace: a kernel that runs until
+// its input ends.
+func init() {
+	role := os.Getenv(otherProcess)
+	if role == "" {
+		return
+	}
+	if err := other(role); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+type allow struct{}
+
+func (allow) Ask(context.Context, permit.Question) (permit.Verdict, error) {
+	return permit.Verdict{Choice: permit.Once}, nil
+}
+
+func other(role string) error {
+	var o orders
+	if err := json.Unmarshal([]byte(role), &o); err != nil {
+		return err
+	}
+	ctx := context.Background()
+	s, err := sqlite.Open(ctx, o.DB, sqlite.Options{Cwd: "/"})
+	if err != nil {
+		return err
+	}
+	place := control.At(o.Home, o.DB)
+	server, err := control.Listen(place)
+	if err != nil {
+		return err
+	}
+	k, err := startKernel(ctx, s, server.Owner, o.Replies, script.Pipe, allow{}, place, make(chan string, 100))
+	if err != nil {
+		return err
+	}
+	server.Serve(k, &k.Events)
+	fmt.Println(server.Owner)
+	io.Copy(io.Discard, os.Stdin)
+	k.Stop()
+	server.Close()
+	return s.Close()
+}
+
+// process starts another process on the floor.
+func (f *floor) process(t *testing.T, replies string) (owner string, kill func()) {
+	t.Helper()
+	role, err := json.Marshal(orders{f.home, f.db, replies})
+	if err != nil {
+		t.Fatal(err)
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(exe)
+	cmd.Env = append(os.Environ(), otherProcess+"="+string(role))
+	cmd.Stderr = os.Stderr
+	in, err1 := cmd.StdinPipe()
+	out, err2 := cmd.StdoutPipe()
+	if err1 != nil || err2 != nil {
+		t.Fatal(err1, err2)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	kill = func() {
+		cmd.Process.Kill()
+		cmd.Wait()
+		in.Close()
+	}
+	t.Cleanup(kill)
+	said, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatalf("the other process said %q: %v", said, err)
+	}
+	return strings.TrimSpace(said), kill
+}
+
+// An agent that another process holds is worked with there, and watched here.
+func TestTwoProcesses(t *testing.T) {
+	f := newFloor(t, `{"when": "go on", "steps": [{"text": "here"}]}`)
+	s := opened(t, f)
+	gate := filepath.Join(t.TempDir(), "gate")
+	if err := syscall.Mkfifo(gate, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	owner, kill := f.process(t, fmt.Sprintf(`
+{"when": "begin", "steps": [{"text": "I begin"}, {"wait": %q}, {"text": "and end"}]}
+{"when": "more", "steps": [{"text": "more of it"}]}
+{"when": "again", "steps": [{"text": "stop me"}, {"wait": "/nowhere/for/ever"}]}
+{"when": "last", "steps": [{"text": "I work"}, {"wait": %q}]}
+`, gate, gate))
+	there, err := f.Place.Dial(t.Context(), owner)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kid := f.child(t, f.zero.ID, "kid")
+	w := s.watch(t, "?agent=kid", "")
+	go there.Hand(t.Context(), kid, promptOf("begin"), func(loop.Event) {})
+	w.until(func(l EventLine) bool { return l.Message != nil && l.Message.Kind == "user" }) // by the feed
+	var now AgentNow
+	s.good(t, "GET", "/api/v1/agents/kid", nil, 200, &now)
+	if now.Doing == nil || *now.Doing != "works elsewhere" || now.Lease == nil || now.Lease.Owner != owner {
+		t.Errorf("%+v", now)
+	}
+	// Forked there, since it is held there.
+	var born AgentNow
+	s.good(t, "POST", "/api/v1/agents/kid/fork", ForkInput{Name: "grandkid"}, 201, &born)
+	if *born.ParentUUID != kid {
+		t.Errorf("%+v", born)
+	}
+	// A prompt waits there for the turn before, and is watched here.
+	begun := make(chan reply, 1)
+	go func() { begun <- s.ask(t, "POST", "/api/v1/agents/kid/prompt", PromptInput{Text: "more"}) }()
+	pipe, err := os.OpenFile(gate, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pipe.Close()
+	fmt.Fprint(pipe, "x")
+	if got := <-begun; got.status != 202 {
+		t.Fatalf("%d %s", got.status, got.body)
+	}
+	w.until(func(l EventLine) bool { return l.Message != nil && strings.Contains(string(l.Message.Parts), "more of it") })
+	// Nobody holds it now: it goes on here.
+	w.until(isType(loop.TurnEnded, kid))
+	s.good(t, "POST", "/api/v1/agents/kid/prompt", PromptInput{Text: "go on"}, 202, nil)
+	w.until(func(l EventLine) bool { return l.Message != nil && strings.Contains(string(l.Message.Parts), `"here"`) })
+	w.until(isType(loop.TurnEnded, kid))
+	// Killed here while it works there.
+	ended := make(chan error, 1)
+	go func() {
+		_, err := there.Hand(context.Background(), kid, promptOf("last"), func(loop.Event) {})
+		ended <- err
+	}()
+	w.until(func(l EventLine) bool { return l.Message != nil && strings.Contains(string(l.Message.Parts), "last") })
+	var done control.Killed
+	s.good(t, "POST", "/api/v1/agents/kid/kill", KillInput{Cascade: new(true), Confirm: new(2)}, 200, &done)
+	if err := <-ended; err == nil || done.Count != 2 {
+		t.Errorf("%v %+v", err, done)
+	}
+	kill()
+}
+
+// A turn elsewhere is stopped from here; a kernel that died holds nobody.
+func TestInterruptElsewhere(t *testing.T) {
+	f := newFloor(t, `{"repeat": true, "steps": [{"text": "here"}]}`)
+	s := opened(t, f)
+	gate := filepath.Join(t.TempDir(), "gate")
+	if err := syscall.Mkfifo(gate, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	owner, kill := f.process(t, fmt.Sprintf(`{"repeat": true, "steps": [{"text": "stop me"}, {"wait": %q}]}`, gate))
+	there, err := f.Place.Dial(t.Context(), owner)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := s.watch(t, "", "")
+	run := func(said string) chan error {
+		ended := make(chan error, 1)
+		begun := make(chan struct{})
+		go func() {
+			_, err := there.Hand(context.Background(), f.zero.ID, promptOf(said), func(e loop.Event) {
+				if e.Type == loop.TextDelta {
+					close(begun)
+				}
+			})
+			ended <- err
+		}()
+		<-begun
+		return ended
+	}
+	ended := run("one")
+	var stopped Interrupted
+	s.good(t, "POST", "/api/v1/agents/0/interrupt", Nothing{}, 200, &stopped)
+	if err := <-ended; err == nil || !stopped.Interrupted {
+		t.Errorf("%v %+v", err, stopped)
+	}
+	ended = run("two")
+	kill()
+	if err := <-ended; err == nil || !strings.Contains(err.Error(), "ended before the turn did") {
+		t.Errorf("%v", err)
+	}
+	var list AgentList
+	s.good(t, "GET", "/api/v1/agents", nil, 200, &list)
+	if a := list.Agents[0]; a.Activity == nil || *a.Activity != "interrupted" || a.Doing != nil {
+		t.Errorf("%+v", a)
+	}
+	s.good(t, "POST", "/api/v1/agents/0/interrupt", Nothing{}, 200, &stopped)
+	if stopped.Interrupted {
+		t.Error("there is nothing to stop")
+	}
+	s.good(t, "POST", "/api/v1/agents/0/prompt", PromptInput{Text: "three"}, 202, nil)
+	if e, _ := w.until(isType(loop.TurnEnded, f.zero.ID)); e.Error != nil {
+		t.Errorf("%+v", e)
+	}
+}

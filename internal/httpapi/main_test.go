@@ -1,0 +1,213 @@
+package httpapi
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"ramet/internal/telemetry"
+	"ramet/internal/telemetry/store"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// site is a server on a real listener, over a real store.
+type site struct {
+	*Server
+	base, host string
+	token      string
+	store      *store.Store
+	clock      *clock
+	client     *http.Client
+	stop       func() error // ends it and gives what Serve returned; more than once is fine
+}
+
+// clock is one that tests move.
+type clock struct{ ahead atomic.Int64 }
+
+func (c *clock) now() time.Time        { return time.Now().Add(time.Duration(c.ahead.Load())) }
+func (c *clock) move(by time.Duration) { c.ahead.Add(int64(by)) }
+
+// start makes a site. change may alter its options.
+func start(t testing.TB, change ...func(*Options)) *site {
+	t.Helper()
+	home := t.TempDir()
+	token, err := OpenToken(home)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &site{token: token.Reveal(), clock: &clock{}}
+	if s.store, err = store.OpenFile(t.Context(), filepath.Join(home, "telemetry.db")); err != nil {
+		t.Fatal(err)
+	}
+	o := Options{Version: "1.2.3", Token: token, Telemetry: s.store, Now: s.clock.now, RunLogs: noRuns{}}
+	for _, f := range change {
+		f(&o)
+	}
+	s.Server = New(o)
+	l, err := Listen(t.Context(), "127.0.0.1:0", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.base, s.host = URL(l.Addr()), l.Addr().String()
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	var result error
+	go func() {
+		result = s.Serve(ctx, l)
+		close(ended)
+	}()
+	s.stop = func() error {
+		cancel()
+		<-ended
+		return result
+	}
+	transport := &http.Transport{MaxIdleConnsPerHost: 64}
+	s.client = &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	t.Cleanup(func() {
+		transport.CloseIdleConnections()
+		if err := s.stop(); err != nil {
+			t.Error(err)
+		}
+		if err := s.store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// reply is an answer, read whole.
+type reply struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
+// ask sends a request as the holder of the token would; change may alter it.
+func (s *site) ask(t testing.TB, method, path string, body any, change ...func(*http.Request)) reply {
+	t.Helper()
+	r := s.request(t, method, path, body)
+	for _, f := range change {
+		f(r)
+	}
+	return s.send(t, r)
+}
+
+func (s *site) request(t testing.TB, method, path string, body any) *http.Request {
+	t.Helper()
+	var content io.Reader
+	switch b := body.(type) {
+	case nil:
+	case string:
+		content = strings.NewReader(b)
+	case []byte:
+		content = bytes.NewReader(b)
+	default:
+		text, err := json.Marshal(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		content = bytes.NewReader(text)
+	}
+	r, err := http.NewRequestWithContext(t.Context(), method, s.base+path, content)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+s.token)
+	if body != nil {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	return r
+}
+
+func (s *site) send(t testing.TB, r *http.Request) reply {
+	t.Helper()
+	answer, err := s.client.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return reply{answer.StatusCode, answer.Header, text}
+}
+
+// into reads the answer's JSON.
+func (r reply) into(t testing.TB, v any) {
+	t.Helper()
+	if err := json.Unmarshal(r.body, v); err != nil {
+		t.Fatalf("%v in %s", err, r.body)
+	}
+}
+
+// refused checks that the answer is this error, and gives it.
+func (r reply) refused(t testing.TB, status int, code string) Error {
+	t.Helper()
+	var e Error
+	if r.status != status {
+		t.Fatalf("status %d, want %d: %s", r.status, status, r.body)
+	}
+	r.into(t, &e)
+	if string(e.Code) != code || e.Message == "" || e.Details == nil {
+		t.Fatalf("want %s with a message and details: %s", code, r.body)
+	}
+	return e
+}
+
+// raw opens a connection to write on by hand.
+func (s *site) raw(t testing.TB) net.Conn {
+	t.Helper()
+	c, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", s.host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+// record is one that can be created.
+func record(unit string, fields ...any) map[string]any {
+	out := map[string]any{"event_id": telemetry.EventID("test", unit), "run_id": "run-" + unit, "agent_name": "writer",
+		"job_type": "worker", "status": "running", "start_time": "2026-11-01T10:00:00Z"}
+	for i := 0; i < len(fields); i += 2 {
+		out[fields[i].(string)] = fields[i+1]
+	}
+	return out
+}
+
+// created creates a record and gives the path of it.
+func (s *site) created(t testing.TB, unit string, fields ...any) string {
+	t.Helper()
+	if r := s.ask(t, http.MethodPost, "/api/v1/runs", record(unit, fields...)); r.status != http.StatusCreated {
+		t.Fatalf("%d: %s", r.status, r.body)
+	}
+	return "/api/v1/runs/" + telemetry.EventID("test", unit)
+}
+
+// noRuns is an empty folder of runs.
+type noRuns struct{}
+
+func (noRuns) List(context.Context) ([]RunLog, error) { return nil, nil }
+func (noRuns) Snapshot(context.Context, string) (json.RawMessage, error) {
+	return nil, notHere("such run")
+}
+func (noRuns) Events(context.Context, string, int64, int64) ([]json.RawMessage, error) {
+	return nil, notHere("such run")
+}
+func (noRuns) Verify(context.Context, string) (RunProof, error) {
+	return RunProof{}, notHere("such run")
+}
+
+func bodyOf(text []byte) io.ReadCloser { return io.NopCloser(bytes.NewReader(text)) }

@@ -1,0 +1,270 @@
+package httpapi
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"ramet/internal/bus"
+	"ramet/internal/control"
+	"ramet/internal/fault"
+	"ramet/internal/history"
+	"ramet/internal/id"
+	"ramet/internal/loop"
+	"ramet/internal/registry"
+	"ramet/internal/text"
+)
+
+// Events is what happens in a workspace, kept for a while, for those who watch it over
+// HTTP. It promises:
+//
+//   - Everything that the kernel publishes, and every entry and letter that becomes
+//     durable, whoever wrote it, is told once, under an id that grows.
+//   - A reader that goes on from an id it was given gets all that came behind it, or is
+//     told that it is too late for that.
+//   - Whoever publishes never waits for a reader, and no reader for another. What is
+//     kept is bounded; a reader has nothing but a place in it.
+type Events struct {
+	o      EventsOptions
+	epoch  string // of all ids: those of another process mean nothing here
+	ctx    context.Context
+	cancel context.CancelFunc
+	work   sync.WaitGroup
+	look   chan struct{} // has room for one: there may be something in the feed
+
+	mu    sync.Mutex
+	kept  []happening // a ring: number n stands at n % len
+	first int64       // number of the oldest that is kept
+	next  int64       // number of the next one
+	bytes int
+	wake  chan struct{} // closed with the next one; nil: nobody waits
+	told  recent        // entries that came by the bus, and not by the feed yet
+	fed   recent        // entries that came by the feed, and not by the bus yet
+}
+
+// EventsOptions is what events are made of.
+type EventsOptions struct {
+	Bus  *bus.Bus[loop.Event] // of the kernel
+	Feed registry.Feed
+	Hide func(string) string // takes secrets out of a line; nil: none
+	// How much is kept; 0: 8192 events, 16 MiB.
+	Most, Bytes int
+	// Look is how often the feed is looked at for what other processes did, 0: 250 ms.
+	Look time.Duration
+	// Beat is how often a silent stream says that it is alive, 0: 15 s.
+	Beat time.Duration
+	// Pace is the least time between two writes to one reader, 0: 25 ms. What comes
+	// in between is written together, so that many readers cost little.
+	Pace time.Duration
+}
+
+// happening is an event, ready to be sent.
+type happening struct {
+	text   []byte
+	agent  id.Agent
+	parent id.Agent   // of an agent that begins
+	born   []id.Agent // whom it tells of
+}
+
+// EventLine is the data of one event.
+type EventLine struct {
+	control.Line
+	Durable bool `json:"durable"`       // it can be read again, with the agent's messages or mail
+	Cut     bool `json:"cut,omitempty"` // too large for an event: some of it is left out
+}
+
+// StartEvents begins to gather events. Stop ends it.
+func StartEvents(ctx context.Context, o EventsOptions) (*Events, error) {
+	setDefault(&o.Most, 8192)
+	setDefault(&o.Bytes, 16<<20)
+	setDefault(&o.Look, 250*time.Millisecond)
+	setDefault(&o.Beat, 15*time.Second)
+	setDefault(&o.Pace, 25*time.Millisecond)
+	var b [6]byte
+	rand.Read(b[:]) // never fails
+	e := &Events{o: o, epoch: hex.EncodeToString(b[:]), kept: make([]happening, o.Most), first: 1, next: 1, look: make(chan struct{}, 1)}
+	e.ctx, e.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	// First the bus, then the feed: what comes between the two comes by the bus.
+	seen, _ := o.Bus.Subscribe(e.ctx)
+	from, err := o.Feed.Latest(ctx)
+	if err != nil {
+		e.cancel()
+		return nil, err
+	}
+	e.work.Go(func() {
+		for one := range seen {
+			e.Publish(one)
+		}
+	})
+	e.work.Go(func() { e.follow(from) })
+	return e, nil
+}
+
+func setDefault[T comparable](v *T, otherwise T) {
+	var zero T
+	if *v == zero {
+		*v = otherwise
+	}
+}
+
+// Stop ends all streams and returns when nothing is gathered any more.
+func (e *Events) Stop() {
+	e.cancel()
+	e.work.Wait()
+}
+
+// Publish tells an event of this process, or of a turn that it asked another for.
+func (e *Events) Publish(one loop.Event) {
+	switch {
+	case one.Type == loop.Mailed: // the letter stands in the feed
+		e.hurry()
+		return
+	case one.Type == loop.TurnEnded && fault.Is(one.Err, fault.Leased):
+		return // it did not begin; another kernel is asked for it
+	case one.Type == loop.Forked || one.Type == loop.Killed: // so do the entries
+		e.hurry()
+	}
+	line := EventLine{Line: control.Format(one), Durable: one.Type == loop.Recorded}
+	h := happening{agent: one.Agent, born: one.Children}
+	if one.Entry != nil {
+		h = about(*one.Entry)
+	}
+	e.tell(line, h, one.Entry, &e.fed, &e.told)
+}
+
+// tell puts an event behind the others, unless it is an entry that came the other way.
+func (e *Events) tell(line EventLine, h happening, entry *history.Entry, other, own *recent) {
+	data := e.encode(line)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if entry != nil {
+		if other.take(entry.ID) {
+			return
+		}
+		own.put(entry.ID)
+	}
+	n := e.next
+	h.text = append(append(append(e.idLine(n), "data: "...), data...), "\n\n"...)
+	for e.next-e.first >= int64(len(e.kept)) || e.next > e.first && e.bytes+len(h.text) > e.o.Bytes {
+		e.drop()
+	}
+	e.kept[n%int64(len(e.kept))] = h
+	e.bytes += len(h.text)
+	e.next++
+	if e.wake != nil {
+		close(e.wake)
+		e.wake = nil
+	}
+}
+
+// drop forgets the oldest; the caller has the mutex.
+func (e *Events) drop() {
+	old := &e.kept[e.first%int64(len(e.kept))]
+	e.bytes -= len(old.text)
+	*old = happening{}
+	e.first++
+}
+
+func (e *Events) idLine(n int64) []byte {
+	return append(strconv.AppendInt(append([]byte("id: "+e.epoch), '-'), n, 10), '\n')
+}
+
+func (e *Events) cursor(n int64) string { return e.epoch + "-" + strconv.FormatInt(n, 10) }
+
+// encode makes one line of it, without anything that a terminal would obey.
+func (e *Events) encode(line EventLine) string {
+	out, err := encode(line)
+	if err == nil && len(out) > maxLine {
+		shorten(&line)
+		out, err = encode(line)
+	}
+	if err != nil {
+		return `{"type":"note","text":"an event could not be told","durable":false}` // what is stored is JSON
+	}
+	one := strings.TrimSuffix(string(out), "\n")
+	if e.o.Hide != nil {
+		one = control.Hide(one, e.o.Hide)
+	}
+	return text.JSON(one)
+}
+
+// maxLine is the largest event that is sent as it is.
+const maxLine = 256 << 10
+
+// shorten leaves out of a large event what can be read elsewhere.
+func shorten(l *EventLine) {
+	const most = 16 << 10
+	l.Cut = true
+	l.Text = clip(l.Text, most)
+	if l.Outcome != nil {
+		o := *l.Outcome
+		o.Text = clip(o.Text, most)
+		l.Outcome = &o
+	}
+	if l.Error != nil {
+		f := *l.Error
+		f.Message = clip(f.Message, most)
+		l.Error = &f
+	}
+	if l.Message != nil {
+		m := *l.Message
+		m.Parts = boundedParts(m.Parts)
+		l.Message = &m
+	}
+}
+
+// clip is the beginning of a text.
+func clip(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + "…"
+}
+
+// after gives what came behind number at: its number last, or how to wait for more.
+// late says that some of it is gone.
+func (e *Events) after(at int64) (batch []happening, last int64, late bool, wait <-chan struct{}) {
+	const most, bytes = 256, 64 << 10
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if at < e.first-1 {
+		return nil, at, true, nil
+	}
+	size := 0
+	for n := at + 1; n < e.next && len(batch) < most && size < bytes; n++ {
+		h := e.kept[n%int64(len(e.kept))]
+		batch, size = append(batch, h), size+len(h.text)
+	}
+	if len(batch) == 0 && e.wake == nil {
+		e.wake = make(chan struct{})
+	}
+	return batch, at + int64(len(batch)), false, e.wake
+}
+
+// newest is the number of the last event, and oldest of the first that is kept.
+func (e *Events) bounds() (oldest, newest int64) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.first, e.next - 1
+}
+
+// place reads a cursor; late says that one cannot go on from there.
+func (e *Events) place(cursor string) (at int64, late bool, err error) {
+	oldest, newest := e.bounds()
+	if cursor == "" {
+		return newest, false, nil
+	}
+	epoch, number, _ := strings.Cut(cursor, "-")
+	n, err := strconv.ParseInt(number, 10, 64)
+	if err != nil || n < 0 || len(epoch) != len(e.epoch) || strings.Trim(epoch, "0123456789abcdef") != "" || number != strconv.FormatInt(n, 10) {
+		return 0, false, fault.New(fault.InvalidID, "%.80q is not the id of an event", cursor).WithHint("leave it out to begin with what happens now")
+	}
+	if epoch != e.epoch || n > newest || n < oldest-1 {
+		return newest, true, nil
+	}
+	return n, false, nil
+}

@@ -1,0 +1,210 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"ramet/internal/agent"
+	"ramet/internal/id"
+)
+
+// Lost is the data of an event `lost`: some events were not sent, and are not kept any
+// more. Whoever gets it reads the present state anew and goes on from the cursor.
+type Lost struct {
+	Type   string `json:"type"`   // lost
+	Cursor string `json:"cursor"` // the newest event: go on from here
+	Oldest string `json:"oldest"` // one can also go on from here, to get what is still kept
+	Reason string `json:"reason"`
+}
+
+// streamTime is how long a reader may take to accept what is written.
+const streamTime = 20 * time.Second
+
+func (a Agents) eventRoute() Route {
+	return Route{Method: http.MethodGet, Path: "/api/v1/events", Stream: true, Serve: a.stream, Doc: Doc{
+		ID: "streamEvents", Tag: "agents", Summary: "Watch what happens, as server-sent events",
+		Query: []Param{
+			{Name: "agent", About: "only what happens to this agent, and to the kernel"},
+			{Name: "subtree", About: "with agent: and to everything below it", Form: "boolean"},
+			{Name: "cursor", About: "the id of an event, to go on behind it; Last-Event-ID comes first. Absent: what happens from now on"},
+		},
+		Answers: []Answer{{Status: http.StatusOK, Media: "text/event-stream",
+			About: "Each event has an id, and as its data one EventLine; an event named lost (Lost) says that some are missing"}},
+	}}
+}
+
+func (a Agents) stream(c *Call) error {
+	if a.Events == nil {
+		return notHere("kernel")
+	}
+	to, err := a.audience(c)
+	if err != nil {
+		return err
+	}
+	cursor := c.Request.Header.Get("Last-Event-ID")
+	if cursor == "" {
+		cursor = c.Query("cursor")
+	}
+	at, late, err := a.Events.place(cursor)
+	if err != nil {
+		return err
+	}
+	c.Writer.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
+	s := &stream{events: a.Events, to: to, w: c.Writer, control: http.NewResponseController(c.Writer), at: at}
+	if late {
+		err = s.lose("these events are not kept any more")
+	} else {
+		err = s.beat() // with a place to go on from, before anything happens
+	}
+	if err == nil {
+		s.run(c.Context())
+	}
+	return nil // whoever does not take it has gone
+}
+
+// stream is one reader.
+type stream struct {
+	events  *Events
+	to      audience
+	w       http.ResponseWriter
+	control *http.ResponseController
+	at      int64 // number of the last event that it has, or does not want
+}
+
+// run sends events until somebody has enough.
+func (s *stream) run(ctx context.Context) {
+	silent := time.NewTimer(s.events.o.Beat)
+	defer silent.Stop()
+	pace := time.NewTimer(0)
+	defer pace.Stop()
+	for {
+		batch, last, late, wait := s.events.after(s.at)
+		switch {
+		case late:
+			s.lose("it was read too slowly")
+			return
+		case len(batch) > 0:
+			sent, err := s.send(batch)
+			if err != nil {
+				return
+			}
+			s.at = last
+			if !sent {
+				continue
+			}
+			silent.Reset(s.events.o.Beat)
+			pace.Reset(s.events.o.Pace)
+			wait = nil
+		}
+		var paced <-chan time.Time
+		if len(batch) > 0 {
+			paced = pace.C
+		}
+		select {
+		case <-wait:
+		case <-paced:
+		case <-silent.C:
+			if s.beat() != nil {
+				return
+			}
+			silent.Reset(s.events.o.Beat)
+		case <-ctx.Done():
+			return
+		case <-s.events.ctx.Done():
+			return
+		}
+	}
+}
+
+// send writes those of a batch that the reader wants, as one piece.
+func (s *stream) send(batch []happening) (sent bool, err error) {
+	var out []byte
+	for _, h := range batch {
+		if s.to.wants(h) {
+			out = append(out, h.text...)
+		}
+	}
+	if len(out) == 0 {
+		return false, nil
+	}
+	return true, s.write(out)
+}
+
+// beat is a comment, and where the reader stands: it may have skipped much.
+func (s *stream) beat() error {
+	return s.write(append(append([]byte(": alive\n"), s.events.idLine(s.at)...), '\n'))
+}
+
+// lose tells the reader that events are missing. Its place is behind them then.
+func (s *stream) lose(why string) error {
+	oldest, newest := s.events.bounds()
+	data, err := encode(Lost{"lost", s.events.cursor(newest), s.events.cursor(oldest - 1), why})
+	if err != nil {
+		return err
+	}
+	s.at = newest
+	return s.write(append(append(append([]byte("event: lost\n"), s.events.idLine(newest)...), "data: "...), string(data)+"\n"...))
+}
+
+func (s *stream) write(out []byte) error {
+	if err := s.control.SetWriteDeadline(time.Now().Add(streamTime)); err != nil {
+		return err
+	}
+	if _, err := s.w.Write(out); err != nil {
+		return err
+	}
+	return s.control.Flush()
+}
+
+// audience is what a reader wants; nil family: everything.
+type audience struct {
+	family  map[id.Agent]bool
+	subtree bool
+}
+
+func (a Agents) audience(c *Call) (audience, error) {
+	subtree, err := c.Flag("subtree")
+	if err != nil {
+		return audience{}, err
+	}
+	if !c.Has("agent") {
+		if subtree {
+			return audience{}, badQuery("subtree", "is for agent", "")
+		}
+		return audience{}, nil
+	}
+	root, err := agent.Find(c.Context(), a.Store, c.Query("agent"))
+	if err != nil {
+		return audience{}, err
+	}
+	to := audience{family: map[id.Agent]bool{root.ID: true}, subtree: subtree}
+	if !subtree {
+		return to, nil
+	}
+	all, err := a.Store.Agents(c.Context(), agent.Filter{Dead: true, Brief: true})
+	for _, one := range all { // in the order of creation: parents come first
+		if to.family[one.Parent] {
+			to.family[one.ID] = true
+		}
+	}
+	return to, err
+}
+
+// wants says whether an event is for the reader, and learns who is born.
+func (a audience) wants(h happening) bool {
+	switch {
+	case a.family == nil || h.agent == "": // about the kernel
+		return true
+	case a.subtree && h.parent != "" && a.family[h.parent]:
+		a.family[h.agent] = true
+	case !a.family[h.agent]:
+		return false
+	}
+	if a.subtree {
+		for _, b := range h.born {
+			a.family[b] = true
+		}
+	}
+	return true
+}

@@ -1,0 +1,256 @@
+package follow
+
+import (
+	"slices"
+	"strconv"
+	"time"
+
+	"ramet/internal/telemetry"
+)
+
+// launch is one process's work at the run.
+type launch struct {
+	record
+	node     *record // of the state that the run is in; nil: not known
+	visits   map[string]int
+	gates    map[string]*record // that are running
+	gateRuns map[string]int
+	open     []*child // in the order of beginning
+	names    map[string]bool
+	counts   counts
+	resuming bool // only events of a resume so far
+}
+
+// child is a record that is open and what closes with it.
+type child struct {
+	*record
+	item *item // whose call or record it is; nil: none
+	call *call
+}
+
+type counts struct{ discovered, succeeded, failed int64 }
+
+func (c counts) fields() fields {
+	return fields{"items_discovered": c.discovered, "items_succeeded": c.succeeded, "items_failed": c.failed}
+}
+
+// gone are the words of an orchestrator about an item that another process did.
+const gone = "the process that did it ended"
+
+// resumes says whether an event is one that a resume begins with, or may continue with.
+func resumes(e Event, p payload) (begins, continues bool) {
+	switch e.Type {
+	case runReopened, resumeRewind:
+		return true, true
+	case stateChanged:
+		back := p.Reason == runReopened || p.Reason == resumeRewind || p.Reason == "RESUME_FORCED"
+		return back, back
+	case itemFailed:
+		lost := p.Error.code == "INTERRUPTED" && p.Error.message == gone
+		return lost, lost
+	case itemInvalidated:
+		return false, true
+	}
+	return false, false
+}
+
+// launchFor makes sure that there is a launch that the event belongs to.
+func (f *Follow) launchFor(e Event, p payload, at time.Time) {
+	begins, continues := resumes(e, p)
+	switch {
+	case f.now == nil:
+		f.launch(f.begun, e, at)
+		f.now.resuming = begins
+	case begins && (!f.now.resuming || f.now.ended):
+		f.abandon()
+		f.launch(e, e, at)
+		f.now.resuming = true
+	case !continues:
+		f.now.resuming = false
+	}
+}
+
+// launch creates the record of a launch, and of the state that it finds. from is the
+// event that has its span, first the one that it begins with.
+func (f *Follow) launch(from, first Event, at time.Time) {
+	f.n++
+	runID := f.run
+	if f.n > 1 {
+		runID += "-l" + strconv.Itoa(f.n)
+	}
+	span := from.SpanID
+	if from.Type == itemFailed || span == "" { // the span of an item, which has its own record
+		span = spanOf(runID)
+	}
+	l := &launch{visits: map[string]int{}, gates: map[string]*record{}, gateRuns: map[string]int{}, names: map[string]bool{}}
+	l.record = record{eventID: telemetry.EventID(f.run, string(telemetry.Launch), "", strconv.Itoa(f.n)), runID: runID, span: span, start: at}
+	f.now, f.why = l, reason{}
+	about := fields{"trace_id": first.TraceID, "span_id": span, "launch": f.n}
+	for k, v := range f.origin {
+		about[k] = v
+	}
+	f.add(create(telemetry.Record{EventID: l.eventID, RunID: runID, AgentName: orchestrator, JobType: telemetry.Launch, Status: telemetry.Running,
+		StartTime: at, Product: f.recipe, Context: about.object()}))
+	switch first.Type {
+	case stateChanged, runReopened, resumeRewind: // says itself which state it is
+	default:
+		if f.state != "" {
+			f.enter(Event{TraceID: first.TraceID}, f.state, at)
+		}
+	}
+}
+
+const orchestrator = "orchestrator"
+
+// below makes the ids of something below the launch.
+func (l *launch) below(job telemetry.JobType, unit string, attempt int) record {
+	runID := telemetry.RunID(l.runID, job, unit, attempt)
+	return record{runID: runID, eventID: telemetry.EventID(l.runID, string(job), unit, strconv.Itoa(attempt))}
+}
+
+// parent is what a child without a nearer parent belongs to.
+func (l *launch) parent() *record {
+	if l.node != nil {
+		return l.node
+	}
+	return &l.record
+}
+
+// enter creates the record of a state.
+func (f *Follow) enter(e Event, state string, at time.Time) {
+	l := f.now
+	l.visits[state]++
+	n := l.below(telemetry.Node, state, l.visits[state])
+	if n.start, n.span = at, e.SpanID; n.span == "" {
+		n.span = spanOf(n.runID)
+	}
+	r := telemetry.Record{EventID: n.eventID, RunID: n.runID, ParentRunID: l.runID, AgentName: orchestrator, JobType: telemetry.Node,
+		Status: telemetry.Running, StartTime: at,
+		Context: fields{"trace_id": e.TraceID, "span_id": n.span, "parent_span_id": or(e.ParentSpan, l.span), "state": line(state, telemetry.MaxName)}.object()}
+	if end, over := ends[state]; over {
+		n.ended = true
+		r.Status, r.EndTime = end, &at
+		r.DurationMS = new(int64(0))
+	}
+	l.node = &n
+	f.add(create(r))
+}
+
+// ends are the states in which a run is over.
+var ends = map[string]telemetry.Status{"DONE": telemetry.Success, "FAILED": telemetry.Failure, "CANCELLED": telemetry.Cancelled}
+
+// step leaves a state and enters another.
+func (f *Follow) step(e Event, p payload, at time.Time) {
+	l, to := f.now, string(p.New)
+	if to == "" {
+		return
+	}
+	end, over := ends[to]
+	why := f.why
+	if over && end != telemetry.Success && why.code == "" {
+		why = reason{to, string(p.Reason), ""}
+	}
+	if over {
+		f.settle(at, end)
+	}
+	if l.node != nil && !l.node.ended {
+		if over && end != telemetry.Success {
+			f.add(l.node.end(end, at, why, nil))
+		} else {
+			f.add(l.node.end(telemetry.Success, at, reason{}, nil))
+		}
+	}
+	f.state = to
+	f.enter(e, to, at)
+	if !over {
+		return
+	}
+	more := l.counts.fields()
+	if end == telemetry.Success {
+		why = reason{}
+		more["error_summary"] = nil // of a process that stopped on the way; see Stop
+	}
+	f.add(l.record.end(end, at, why, more))
+	f.why = reason{}
+}
+
+// ending remembers why the run will end; of one that has ended, it is told at once.
+func (f *Follow) ending(why reason) {
+	if !f.now.ended {
+		f.why = why
+		return
+	}
+	if end := ends[f.state]; end == telemetry.Failure || end == telemetry.Cancelled {
+		f.add(patch(f.now.eventID, fields{"error_summary": why.summary()}))
+	}
+}
+
+// settle closes what is open below the launch when the run ends.
+func (f *Follow) settle(at time.Time, how telemetry.Status) {
+	if how == telemetry.Success {
+		how = telemetry.Failure
+	}
+	f.closeAll(at, how, reason{"INTERRUPTED", "the run ended before it", ""})
+}
+
+// abandon closes a launch whose process is gone, at its last sign of life.
+func (f *Follow) abandon() {
+	l := f.now
+	why := reason{"INTERRUPTED", "the process ended", ""}
+	f.closeAll(f.last, telemetry.Failure, why)
+	if l.node != nil && !l.node.ended {
+		f.add(l.node.end(telemetry.Failure, f.last, why, nil))
+	}
+	if !l.ended {
+		f.add(l.record.end(telemetry.Failure, f.last, why, l.counts.fields()))
+	}
+}
+
+// closeAll closes the newest first.
+func (f *Follow) closeAll(at time.Time, how telemetry.Status, why reason) {
+	open := f.now.open
+	f.now.open = nil
+	for _, c := range slices.Backward(open) {
+		f.close(c, at, how, why)
+	}
+	clear(f.now.gates)
+}
+
+func (f *Follow) close(c *child, at time.Time, how telemetry.Status, why reason) {
+	var more fields
+	if c.call != nil {
+		more = c.call.cut()
+	}
+	f.add(c.end(how, at, why, more))
+}
+
+// closed takes a record from the open ones.
+func (l *launch) closed(r *record) {
+	for i, c := range slices.Backward(l.open) {
+		if c.record == r {
+			l.open = slices.Delete(l.open, i, i+1)
+			return
+		}
+	}
+}
+
+// cloned tells what the run works on.
+func (f *Follow) cloned(p payload) {
+	if len(p.Inputs.clones) == 0 {
+		return
+	}
+	first := p.Inputs.clones[0]
+	from := line(withoutUser(first.URL), telemetry.MaxRef)
+	about := fields{"git_repo": from, "source_ref": from}
+	if isCommit(first.Commit) {
+		about["git_commit_hash"], about["git_commit_source"] = first.Commit, "input"
+	}
+	f.add(patch(f.now.eventID, about))
+}
+
+func or(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
+}

@@ -1,0 +1,147 @@
+package follow
+
+import (
+	"encoding/json"
+	"strconv"
+	"time"
+
+	"ramet/internal/telemetry"
+)
+
+// Turn makes the telemetry of one turn of an agent outside runs: a worker, and an
+// llm_call below it for each call of a model. It is used by one goroutine at a time.
+type Turn struct {
+	record
+	agent, name, trace string
+	calls              int64
+}
+
+// TurnStart is a turn that begins.
+type TurnStart struct {
+	Agent string // its UUID
+	Name  string // empty: the agent has none
+	// Key tells the turn from all others of the agent, for ever: the kernel's name, its
+	// number there, and the time.
+	Key         string
+	Model       string // vendor/name
+	At          time.Time
+	ParentRunID string // of the turn that forked the agent for a task; empty: none
+	Host        string
+	Environment string
+	TriggerType string // such as prompt, task, api
+}
+
+// TurnCall is a call of a model that ended, as the usage entry of the history tells it.
+type TurnCall struct {
+	ID         string // of the entry: its hash, or another name that stays
+	Model      string // vendor/name
+	BaseURL    string
+	Request    string // SHA-256 of what was sent, in hex
+	Outcome    string // a finish reason, a fault's code, or abandoned
+	At         time.Time
+	TookMS     int64
+	Input      int64 // neither from nor into a cache
+	Output     int64
+	CacheRead  int64
+	CacheWrite int64
+	NanoUSD    int64
+	Priced     bool // false: nobody knows the price
+}
+
+// TurnEnd is how a turn ended. Code is empty if it ended well.
+type TurnEnd struct {
+	At            time.Time
+	Code, Message string // of the fault
+}
+
+// Begin creates the record of a turn.
+func Begin(s TurnStart) (*Turn, []Delivery) {
+	t := &Turn{agent: s.Agent, name: or(s.Name, s.Agent), trace: traceOf(s.Agent + " " + s.Key)}
+	launch := "agent-" + s.Agent
+	t.record = record{runID: telemetry.RunID(launch, telemetry.Worker, spanOf(s.Key), 1),
+		eventID: telemetry.EventID("agent", s.Agent, string(telemetry.Worker), s.Key), start: moment(s.At)}
+	t.span = spanOf(t.runID)
+	about := fields{"trace_id": t.trace, "span_id": t.span, "agent_uuid": s.Agent, "turn": line(s.Key, telemetry.MaxName)}
+	if s.Model != "" {
+		about["model"] = line(s.Model, telemetry.MaxName)
+	}
+	return t, []Delivery{create(telemetry.Record{EventID: t.eventID, RunID: t.runID, ParentRunID: s.ParentRunID, AgentName: t.name,
+		JobType: telemetry.Worker, Status: telemetry.Running, StartTime: t.start, Host: s.Host, Environment: s.Environment,
+		TriggerType: s.TriggerType, Context: about.object()})}
+}
+
+// RunID of the turn's record: the parent of what its children do.
+func (t *Turn) RunID() string { return t.runID }
+
+// EventID of the turn's record.
+func (t *Turn) EventID() string { return t.eventID }
+
+// Call creates the record of a call, finished: what is under way has no entry yet.
+func (t *Turn) Call(c TurnCall) []Delivery {
+	t.calls++
+	input := c.Input + c.CacheRead + c.CacheWrite
+	took := min(max(c.TookMS, 0), 1<<40)
+	end := moment(c.At)
+	start := later(t.start, end.Add(-time.Duration(took)*time.Millisecond))
+	end = later(start, end)
+	launch := "agent-" + t.agent
+	runID := telemetry.RunID(launch, telemetry.LLMCall, line(c.ID, telemetry.MaxName), 1)
+	r := telemetry.Record{EventID: telemetry.EventID("agent", t.agent, string(telemetry.LLMCall), c.ID), RunID: runID, ParentRunID: t.runID,
+		AgentName: t.name, JobType: telemetry.LLMCall, StartTime: start, EndTime: &end, DurationMS: &took}
+	about := fields{"trace_id": t.trace, "span_id": spanOf(runID), "parent_span_id": t.span, "call_id": line(c.ID, telemetry.MaxName), "agent_uuid": t.agent}
+	for name, value := range map[string]string{"model": c.Model, "provider_base_url": withoutUser(c.BaseURL), "request_hash": c.Request} {
+		if value != "" {
+			about[name] = line(value, telemetry.MaxRef)
+		}
+	}
+	used := fields{"input_tokens": input, "output_tokens": c.Output, "total_tokens": input + c.Output,
+		"cache_read_tokens": c.CacheRead, "cache_write_tokens": c.CacheWrite}
+	if c.Priced {
+		used["api_cost_usd"] = dollars(c.NanoUSD)
+	}
+	var why reason
+	switch c.Outcome {
+	case "stop", "length", "tool_calls":
+		used["finish_reason"] = c.Outcome
+	case "error":
+		used["finish_reason"] = c.Outcome
+		why = reason{"FAILED", "the model or its vendor refused to go on", ""}
+	case "abandoned":
+		why = reason{"CANCELLED", "whoever asked did not wait for the end", ""}
+	default:
+		used["finish_reason"], used["error_class"] = "error", line(c.Outcome, telemetry.MaxName)
+		why = reason{or(c.Outcome, "FAILED"), "", ""}
+	}
+	if r.Status = why.status(); why.code != "" {
+		r.ErrorSummary = why.summary()
+	}
+	r.Context, r.Metrics = about.object(), used.object()
+	return []Delivery{create(r)}
+}
+
+// End ends the turn.
+func (t *Turn) End(e TurnEnd) []Delivery {
+	if t.ended {
+		return nil
+	}
+	why := reason{e.Code, e.Message, ""}
+	status := why.status()
+	if e.Code == "INTERRUPTED" { // by a signal: somebody wanted it
+		status = telemetry.Cancelled
+	}
+	sums := fields{"llm_calls": t.calls}
+	return []Delivery{t.end(status, moment(e.At), why, fields{"metrics_json": sums.object()})}
+}
+
+// Lost ends a record whose process died before it could: at is when that was noticed.
+func Lost(eventID string, start, at time.Time) Delivery {
+	r := record{eventID: eventID, start: moment(start)}
+	return r.end(telemetry.Failure, moment(at), reason{"INTERRUPTED", "the process ended", ""}, nil)
+}
+
+func moment(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
+
+// dollars is an amount of nano-dollars, exactly.
+func dollars(nano int64) json.Number {
+	return json.Number(strconv.FormatFloat(float64(nano)/1e9, 'f', -1, 64))
+}

@@ -1,0 +1,95 @@
+package telemetry
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"ramet/internal/fault"
+)
+
+// FieldError is one thing that is wrong with a request, and where: Pointer is an RFC
+// 6901 JSON pointer into the body, "" for the whole; of a parameter of the query it is
+// "/query/NAME".
+type FieldError struct {
+	Pointer    string `json:"pointer"`
+	Message    string `json:"message"`
+	Suggestion string `json:"suggestion,omitempty"` // what was probably meant
+}
+
+func (e FieldError) Error() string {
+	s := e.Message
+	if e.Pointer != "" {
+		s = e.Pointer + ": " + s
+	}
+	if e.Suggestion != "" {
+		s += fmt.Sprintf(" (did you mean %q?)", e.Suggestion)
+	}
+	return s
+}
+
+// Invalid is all that is wrong with a request. It comes inside a fault INVALID_FIELD.
+type Invalid struct {
+	Fields []FieldError // one or more, at most maxComplaints
+	// Malformed says that the body is no JSON at all, or not one that two programs
+	// are sure to read alike (a key twice, broken UTF-8).
+	Malformed bool
+}
+
+// maxComplaints bounds the answer to a body that is wrong everywhere.
+const maxComplaints = 20
+
+func (e *Invalid) Error() string {
+	s := e.Fields[0].Error()
+	if more := len(e.Fields) - 1; more > 0 {
+		s += fmt.Sprintf(", and %d more", more)
+	}
+	return s
+}
+
+// Details are the fields that an error is about; none if it is about something else.
+func Details(err error) []FieldError {
+	if e := (*Invalid)(nil); errors.As(err, &e) {
+		return e.Fields
+	}
+	return nil
+}
+
+// Malformed says whether an error is about a body that is no JSON at all.
+func Malformed(err error) bool {
+	e := (*Invalid)(nil)
+	return errors.As(err, &e) && e.Malformed
+}
+
+func (e *Invalid) add(f FieldError) {
+	if len(e.Fields) < maxComplaints {
+		e.Fields = append(e.Fields, f)
+	}
+}
+
+// err is the fault, or nil if nothing is wrong.
+func (e *Invalid) err(what string) error {
+	if len(e.Fields) == 0 {
+		return nil
+	}
+	return fault.New(fault.InvalidField, "%s: %w", what, e)
+}
+
+// under is a copy of the error about a part of a larger body.
+func under(pointer string, err error) error {
+	f, _ := fault.Of(err)
+	e := (*Invalid)(nil)
+	if f == nil || !errors.As(err, &e) {
+		return err
+	}
+	moved := &Invalid{Malformed: e.Malformed}
+	for _, one := range e.Fields {
+		one.Pointer = pointer + one.Pointer
+		moved.add(one)
+	}
+	return moved.err(strings.TrimPrefix(pointer, "/"))
+}
+
+func wrong(format string, args ...any) *FieldError {
+	return &FieldError{Message: fmt.Sprintf(format, args...)}
+}

@@ -1,0 +1,144 @@
+package otlp
+
+import (
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"ramet/internal/fault"
+)
+
+// Config is where spans go.
+type Config struct {
+	Endpoint string // whole address of the traces
+	Headers  map[string]string
+	JSON     bool // http/json instead of http/protobuf
+	Gzip     bool
+	Timeout  time.Duration
+	Resource []Attribute // who sends
+}
+
+// Attribute of a resource.
+type Attribute struct{ Key, Value string }
+
+// Configure reads the OTEL_* variables. Not ok: spans are not asked for. version is that
+// of ramet.
+func Configure(env func(string) string, version string) (c Config, ok bool, err error) {
+	of := func(name string) string { // that of traces goes before the one of all signals
+		if v := strings.TrimSpace(env("OTEL_EXPORTER_OTLP_TRACES_" + name)); v != "" {
+			return v
+		}
+		return strings.TrimSpace(env("OTEL_EXPORTER_OTLP_" + name))
+	}
+	exporter := strings.ToLower(strings.TrimSpace(env("OTEL_TRACES_EXPORTER")))
+	switch {
+	case strings.EqualFold(strings.TrimSpace(env("OTEL_SDK_DISABLED")), "true"), exporter == "none":
+		return c, false, nil
+	case exporter != "" && exporter != "otlp":
+		return c, false, invalid("OTEL_TRACES_EXPORTER", "ramet has the exporters otlp and none")
+	case exporter == "" && of("ENDPOINT") == "":
+		return c, false, nil
+	}
+	if c.Endpoint, err = endpoint(env); err != nil {
+		return c, false, err
+	}
+	switch protocol := of("PROTOCOL"); protocol {
+	case "", "http/protobuf":
+	case "http/json":
+		c.JSON = true
+	default:
+		return c, false, invalid("OTEL_EXPORTER_OTLP_PROTOCOL", "ramet speaks http/protobuf and http/json")
+	}
+	switch of("COMPRESSION") {
+	case "", "none":
+	case "gzip":
+		c.Gzip = true
+	default:
+		return c, false, invalid("OTEL_EXPORTER_OTLP_COMPRESSION", "use gzip or none")
+	}
+	c.Timeout = 10 * time.Second
+	if ms := of("TIMEOUT"); ms != "" {
+		n, err := strconv.Atoi(ms)
+		if err != nil || n < 1 || n > 3_600_000 {
+			return c, false, invalid("OTEL_EXPORTER_OTLP_TIMEOUT", "use milliseconds, such as 10000")
+		}
+		c.Timeout = time.Duration(n) * time.Millisecond
+	}
+	if c.Headers, err = pairs(of("HEADERS")); err != nil {
+		return c, false, invalid("OTEL_EXPORTER_OTLP_HEADERS", "use name=value,name=value, with special characters as %xx")
+	}
+	if c.Resource, err = resource(env, version); err != nil {
+		return c, false, err
+	}
+	return c, true, nil
+}
+
+// endpoint of the traces: the variable of traces as it is, the one of all signals with the
+// path of traces behind it.
+func endpoint(env func(string) string) (string, error) {
+	name := "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"
+	address := strings.TrimSpace(env(name))
+	if address == "" {
+		name = "OTEL_EXPORTER_OTLP_ENDPOINT"
+		address = strings.TrimSpace(env(name))
+		if address == "" {
+			address = "http://localhost:4318"
+		}
+		address = strings.TrimRight(address, "/") + "/v1/traces"
+	}
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return "", invalid(name, "use something like http://localhost:4318")
+	}
+	return address, nil
+}
+
+// invalid never shows the value: there may be a secret in it.
+func invalid(name, hint string) error {
+	return fault.New(fault.InvalidConfig, "%s is not understood", name).WithHint("%s", hint)
+}
+
+// pairs reads name=value,name=value with percent-encoded values.
+func pairs(s string) (map[string]string, error) {
+	out := map[string]string{}
+	for _, one := range strings.Split(s, ",") {
+		if one = strings.TrimSpace(one); one == "" {
+			continue
+		}
+		name, value, ok := strings.Cut(one, "=")
+		name = strings.TrimSpace(name)
+		decoded, err := url.PathUnescape(strings.TrimSpace(value))
+		if !ok || name == "" || err != nil || strings.ContainsAny(name+decoded, "\r\n\x00") {
+			return nil, errPairs
+		}
+		out[name] = decoded
+	}
+	return out, nil
+}
+
+var errPairs = fault.New(fault.InvalidConfig, "not name=value,name=value")
+
+func resource(env func(string) string, version string) ([]Attribute, error) {
+	more, err := pairs(env("OTEL_RESOURCE_ATTRIBUTES"))
+	if err != nil {
+		return nil, invalid("OTEL_RESOURCE_ATTRIBUTES", "use name=value,name=value, with special characters as %xx")
+	}
+	name := strings.TrimSpace(env("OTEL_SERVICE_NAME"))
+	if name == "" {
+		name = more["service.name"]
+	}
+	if name == "" {
+		name = "ramet"
+	}
+	out := []Attribute{{"service.name", name}}
+	if _, said := more["service.version"]; !said && version != "" {
+		out = append(out, Attribute{"service.version", version})
+	}
+	for _, key := range sorted(more) {
+		if key != "service.name" {
+			out = append(out, Attribute{key, more[key]})
+		}
+	}
+	return out, nil
+}

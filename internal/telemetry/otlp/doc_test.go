@@ -1,3 +1,0 @@
-package otlp
-
-import _ "go.opentelemetry.io/proto/otlp/collector/trace/v1"

@@ -1,0 +1,139 @@
+package outbox
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"ramet/internal/telemetry/follow"
+)
+
+// The process or the machine dies while the file is written: whatever its length, the
+// outbox opens, sends the whole deliveries that are not known to be sent, and goes on.
+func TestACrashAtEveryByte(t *testing.T) {
+	var all []follow.Delivery
+	for i, method := range []string{"POST", "POST", "PATCH", "PATCH"} {
+		id := fmt.Sprintf("00000000-0000-4000-8000-00000000000%d", i%2)
+		all = append(all, follow.Delivery{Method: method, EventID: id, Body: []byte(`{"event_id":"` + id + `","n":` + strconv.Itoa(i) + `}`)})
+	}
+	var text []byte
+	sent, at := 2, int64(5)
+	for i, d := range all {
+		text = formatDelivery(text, d)
+		switch i {
+		case 1:
+			text = format(text, line{Sent: &sent})
+		case 2:
+			text = format(text, line{Mark: "run", At: &at})
+		}
+	}
+	extra := turns(1)
+	dir := t.TempDir()
+	s := newService(t)
+	for n := range len(text) + 1 {
+		path := filepath.Join(dir, strconv.Itoa(n)+".jsonl")
+		if err := os.WriteFile(path, text[:n], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		whole := text[:bytes.LastIndexByte(text[:n], '\n')+1]
+		lines := strings.Count(string(whole), `"method"`)
+		done := 0
+		if bytes.Contains(whole, []byte(`{"sent":2}`)) {
+			done = 2
+		}
+		s.mu.Lock()
+		clear(s.taken)
+		clear(s.order)
+		s.mu.Unlock()
+		b, err := Open(path, s.quick())
+		if err != nil {
+			t.Fatalf("cut at %d: %v", n, err)
+		}
+		if marked := b.Marked("run") == 5; marked != bytes.Contains(whole, []byte(`"mark"`)) {
+			t.Errorf("cut at %d: marked is %v", n, marked)
+		}
+		b.Put(extra...)
+		flush(t, b)
+		s.check(t, append(all[done:lines:lines], extra...))
+		if t.Failed() {
+			t.Fatalf("cut at %d of %d", n, len(text))
+		}
+		if err := b.Close(); err != nil || b.Dead() != 0 {
+			t.Fatal(err, b.Dead())
+		}
+		for _, name := range []string{path, path + ".lock"} {
+			os.Remove(name)
+		}
+	}
+}
+
+// Lines that somebody damaged are kept aside; the others are sent.
+func TestDamagedLinesAreKeptAside(t *testing.T) {
+	all := turns(2)
+	var text []byte
+	text = formatDelivery(text, all[0])
+	text = append(text, "\x00\x00garbage\n{\"method\":\"DELETE\",\"path\":\"/\",\"body\":{}}\n"...)
+	for _, d := range all[1:] {
+		text = formatDelivery(text, d)
+	}
+	path := at(t)
+	if err := os.WriteFile(path, append(text, 0, 0, 0), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := newService(t)
+	b := open(t, path, s.quick())
+	flush(t, b)
+	s.check(t, all)
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	letters, err := os.ReadFile(deadPath(path))
+	if err != nil || strings.Count(string(letters), "\n") != 2 || !strings.Contains(string(letters), "garbage") {
+		t.Errorf("%s %v", letters, err)
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	var text []byte
+	for _, d := range turns(1) {
+		text = formatDelivery(text, d)
+	}
+	sent, at := 1, int64(3)
+	text = format(text, line{Sent: &sent})
+	text = format(text, line{Mark: "m", At: &at})
+	f.Add(text)
+	f.Add(text[:len(text)-1])
+	f.Add([]byte("{}\n{\"sent\":-1}\n{\"sent\":99999999999999999999}\n{\"open\":{}}\n\n"))
+	f.Add([]byte("{\"method\":\"PATCH\",\"path\":\"/api/v1/runs/../x\",\"body\":{}}\n"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		c, err := read(bytes.NewReader(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.size > int64(len(text)) || c.size > 0 && text[c.size-1] != '\n' || bytes.IndexByte(text[c.size:], '\n') >= 0 {
+			t.Fatalf("%d whole bytes of %d", c.size, len(text))
+		}
+		if len(c.waiting)+c.sent != c.total {
+			t.Fatalf("%d wait, %d sent, %d in all", len(c.waiting), c.sent, c.total)
+		}
+		for _, e := range c.waiting {
+			one := text[e.offset:][:e.length]
+			l, err := parseLine(bytes.TrimSuffix(one, []byte("\n")))
+			if err != nil {
+				t.Fatalf("%q waits and cannot be read", one)
+			}
+			d, ok := l.delivery()
+			if !ok || strings.Contains(d.Path(), "..") {
+				t.Fatalf("%q is a delivery to %s", one, d.Path())
+			}
+		}
+		again, err := read(bytes.NewReader(text[:c.size]))
+		if err != nil || len(again.waiting) != len(c.waiting) || len(again.bad) != len(c.bad) {
+			t.Fatalf("read again: %v", err)
+		}
+	})
+}

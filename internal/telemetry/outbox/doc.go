@@ -1,0 +1,31 @@
+// Package outbox delivers telemetry, in order, without ever holding up the work.
+//
+// # Promises
+//
+//   - Put writes to a file and returns; it waits for no network and for no fsync. What a
+//     power cut takes away follows from the event log, and is put again: package follow
+//     makes the same deliveries of the same events, and Marked tells how far it got.
+//   - What was put before a crash of the process is sent after it.
+//   - A change is never sent before the creation of its record, and changes of a record
+//     are sent in their order.
+//   - No answer, a timeout and 5xx are tried again after 1, 2 and 4 s, then it stays here and
+//     is tried again later, until it is taken. Everything is sent once if it is answered
+//     once; what is sent twice is the same.
+//   - 4xx is never tried again: it goes to the dead letters, with the answer, and is
+//     reported.
+//   - One process at a time: a second is LOCKED.
+//   - The token is in no file and in no error.
+//
+// # Files
+//
+// The outbox is JSON lines. An unfinished last line is cut off; a line that cannot be read
+// goes to the dead letters.
+//
+//	{"method":"POST","path":"/api/v1/runs","body":{…}}   a delivery
+//	{"sent":3}                                           the first three are done
+//	{"mark":"NAME","at":7}                               see PutMarked
+//	{"open":{"event_id":…,"run_id":…,"start_time":…}}    created, running, sent; see Running
+//
+// The dead letters stand beside it, in NAME.dead.jsonl: {"at","method","path","body",
+// "status","answer"}.
+package outbox

@@ -1,0 +1,158 @@
+package outbox
+
+import (
+	"encoding/json"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"ramet/internal/durable"
+	"ramet/internal/fault"
+)
+
+// roomy is how much of the file may be about what is done before it is written anew.
+const roomy = 1 << 20
+
+// settle takes what is done from the head of the queue, and writes that down.
+func (b *Outbox) settle() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	n, filed := 0, 0
+	for n < len(b.queue) && b.queue[n].done {
+		if b.queue[n].line == nil {
+			filed++
+		}
+		n++
+	}
+	if n == 0 {
+		return
+	}
+	clear(b.queue[:n])
+	b.queue = b.queue[n:]
+	b.done += int64(n)
+	b.sent += filed
+	b.write(format(nil, line{Sent: &b.sent}))
+	if used := b.used(); b.torn || used > roomy && used > b.size/2 {
+		b.rewrite()
+	}
+	b.tell()
+}
+
+// used is how much of the file is about what is done.
+func (b *Outbox) used() int64 {
+	for _, e := range b.queue {
+		if e.line == nil {
+			return e.offset
+		}
+	}
+	return b.size
+}
+
+// tell wakes whoever waits; the caller holds mu.
+func (b *Outbox) tell() {
+	close(b.moved)
+	b.moved = make(chan struct{})
+}
+
+// rewrite writes the file anew, without what is done. The caller holds mu. If that fails
+// the old file goes on.
+func (b *Outbox) rewrite() {
+	var text []byte
+	for _, name := range slices.Sorted(maps.Keys(b.marks)) {
+		at := b.marks[name]
+		text = format(text, line{Mark: name, At: &at})
+	}
+	for _, o := range b.running() {
+		text = format(text, line{Open: &o})
+	}
+	var left []*entry
+	var places []int64
+	for _, e := range b.queue {
+		if e.done {
+			continue
+		}
+		one, err := b.textOf(e)
+		if err != nil {
+			b.trouble(err)
+			return
+		}
+		left, places = append(left, e), append(places, int64(len(text)))
+		text = append(text, one...)
+	}
+	if err := durable.WriteFile(b.path, text, 0o600); err != nil {
+		b.trouble(err)
+		return
+	}
+	file, err := os.OpenFile(b.path, os.O_RDWR, 0o600)
+	if err != nil {
+		b.trouble(durable.Failure("open", b.path, err))
+		b.torn = true // the old one is open, and has no name any more
+		return
+	}
+	b.file.Close()
+	b.file, b.size, b.sent, b.torn = file, int64(len(text)), 0, false
+	b.done += int64(len(b.queue) - len(left))
+	b.queue = left
+	for i, e := range b.queue {
+		e.offset, e.line = places[i], nil
+	}
+}
+
+// textOf is the line of an entry. The caller holds mu.
+func (b *Outbox) textOf(e *entry) ([]byte, error) {
+	if e.line != nil {
+		return e.line, nil
+	}
+	text := make([]byte, e.length)
+	if _, err := b.file.ReadAt(text, e.offset); err != nil {
+		return nil, durable.Failure("read", b.path, err)
+	}
+	return text, nil
+}
+
+// letter is a dead one.
+type letter struct {
+	At     string          `json:"at"`
+	Method string          `json:"method,omitempty"`
+	Path   string          `json:"path,omitempty"`
+	Body   json.RawMessage `json:"body,omitempty"`
+	Line   string          `json:"line,omitempty"` // that cannot be read
+	Status int             `json:"status,omitempty"`
+	Answer string          `json:"answer"`
+}
+
+// bury keeps what nobody takes. l is nil for a line that cannot be read.
+func (b *Outbox) bury(l *line, raw []byte, status int, answer string) error {
+	dead := letter{At: b.Now().UTC().Format(time.RFC3339Nano), Status: status, Answer: b.hide(answer)}
+	if l != nil {
+		dead.Method, dead.Path, dead.Body = l.Method, l.Path, l.Body
+	} else {
+		dead.Line = string(raw)
+	}
+	text, err := json.Marshal(dead)
+	if err != nil {
+		return fault.New(fault.Failed, "keep dead letter: %w", err)
+	}
+	path := deadPath(b.path)
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return durable.Failure("open", path, err)
+	}
+	_, err = f.Write(append(text, '\n'))
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	return durable.Failure("write", path, err)
+}
+
+func deadPath(path string) string { return strings.TrimSuffix(path, ".jsonl") + ".dead.jsonl" }
+
+// hide takes the token out of a text.
+func (o *Options) hide(s string) string {
+	if o.Token == "" {
+		return s
+	}
+	return strings.ReplaceAll(s, o.Token, "[token]")
+}

@@ -1,0 +1,184 @@
+package outbox
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"ramet/internal/telemetry"
+	"ramet/internal/telemetry/follow"
+)
+
+// line is one of the file; exactly one group of fields is set.
+type line struct {
+	Method string          `json:"method,omitempty"`
+	Path   string          `json:"path,omitempty"`
+	Body   json.RawMessage `json:"body,omitempty"`
+
+	Sent *int `json:"sent,omitempty"`
+
+	Mark string `json:"mark,omitempty"`
+	At   *int64 `json:"at,omitempty"`
+
+	Open *Live `json:"open,omitempty"`
+}
+
+// Live is a record that was created running and whose end was not put.
+type Live struct {
+	EventID   string    `json:"event_id"`
+	RunID     string    `json:"run_id"`
+	StartTime time.Time `json:"start_time"`
+}
+
+var errLine = errors.New("no line of an outbox")
+
+// parseLine reads a line without its line feed.
+func parseLine(text []byte) (line, error) {
+	var l line
+	dec := json.NewDecoder(bytes.NewReader(text))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&l); err != nil {
+		return l, errLine
+	}
+	if _, err := dec.Token(); err != io.EOF {
+		return l, errLine
+	}
+	n := 0
+	for _, set := range []bool{l.Method != "" || l.Path != "" || l.Body != nil, l.Sent != nil, l.Mark != "" || l.At != nil, l.Open != nil} {
+		if set {
+			n++
+		}
+	}
+	switch {
+	case n != 1, l.Sent != nil && *l.Sent < 0, (l.Mark == "") != (l.At == nil):
+		return l, errLine
+	case l.Open != nil:
+		if _, err := telemetry.ParseEventID(l.Open.EventID); err != nil {
+			return l, errLine
+		}
+	case l.Method != "" || l.Path != "" || l.Body != nil:
+		if _, ok := l.delivery(); !ok {
+			return l, errLine
+		}
+	}
+	return l, nil
+}
+
+// delivery is what a line asks for.
+func (l line) delivery() (follow.Delivery, bool) {
+	d := follow.Delivery{Method: l.Method, Body: l.Body}
+	if len(l.Body) == 0 || l.Body[0] != '{' {
+		return d, false
+	}
+	switch l.Method {
+	case http.MethodPost:
+		d.EventID = glance(l.Body).EventID
+	case http.MethodPatch:
+		d.EventID = strings.TrimPrefix(l.Path, follow.Collection+"/")
+	}
+	id, err := telemetry.ParseEventID(d.EventID)
+	return d, err == nil && id == d.EventID && l.Path == d.Path()
+}
+
+// seen is what the outbox itself reads of a body.
+type seen struct {
+	EventID   string    `json:"event_id"`
+	RunID     string    `json:"run_id"`
+	Status    string    `json:"status"`
+	StartTime time.Time `json:"start_time"`
+}
+
+func glance(body []byte) (s seen) {
+	json.Unmarshal(body, &s) // what is wrong with it is the service's to say
+	return s
+}
+
+func formatDelivery(b []byte, d follow.Delivery) []byte {
+	b = append(b, `{"method":"`...)
+	b = append(b, d.Method...)
+	b = append(b, `","path":"`...)
+	b = append(b, d.Path()...)
+	b = append(b, `","body":`...)
+	b = append(b, d.Body...)
+	return append(b, "}\n"...)
+}
+
+func format(b []byte, l line) []byte {
+	text, err := json.Marshal(l)
+	if err != nil {
+		panic(err) // it is all ours
+	}
+	return append(append(b, text...), '\n')
+}
+
+// contents is what a file amounts to.
+type contents struct {
+	waiting []*entry
+	marks   map[string]int64
+	open    map[string]Live
+	bad     [][]byte // lines that cannot be read
+	total   int      // deliveries in the file
+	sent    int      // of these, how many are done
+	size    int64    // of all whole lines
+}
+
+// read takes in a file, up to its last whole line.
+func read(r io.Reader) (contents, error) {
+	c := contents{marks: map[string]int64{}, open: map[string]Live{}}
+	in := bufio.NewReaderSize(r, 1<<16)
+	for {
+		text, err := in.ReadBytes('\n')
+		if err == io.EOF {
+			break // what is left is unfinished
+		}
+		if err != nil {
+			return c, err
+		}
+		c.take(text)
+		c.size += int64(len(text))
+	}
+	done := c.sent
+	kept := c.waiting[:0]
+	for i, e := range c.waiting {
+		if i >= done {
+			kept = append(kept, e)
+		}
+	}
+	c.waiting = kept
+	return c, nil
+}
+
+func (c *contents) take(text []byte) {
+	l, err := parseLine(bytes.TrimSuffix(text, []byte("\n")))
+	switch {
+	case err != nil:
+		c.bad = append(c.bad, text)
+	case l.Sent != nil:
+		c.sent = min(max(c.sent, *l.Sent), c.total)
+	case l.Mark != "":
+		c.marks[l.Mark] = *l.At
+	case l.Open != nil:
+		c.open[l.Open.EventID] = *l.Open
+	default:
+		d, _ := l.delivery()
+		note(c.open, d)
+		c.waiting = append(c.waiting, &entry{offset: c.size, length: len(text), post: d.Method == http.MethodPost})
+		c.total++
+	}
+}
+
+// note keeps count of what is running.
+func note(open map[string]Live, d follow.Delivery) {
+	s := glance(d.Body)
+	switch {
+	case d.Method == http.MethodPost && (s.Status == "" || s.Status == string(telemetry.Running)):
+		open[d.EventID] = Live{d.EventID, s.RunID, s.StartTime}
+	case d.Method == http.MethodPatch && s.Status != "" && s.Status != string(telemetry.Running):
+		delete(open, d.EventID)
+	}
+}

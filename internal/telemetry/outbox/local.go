@@ -1,0 +1,74 @@
+package outbox
+
+import (
+	"context"
+	"net/http"
+
+	"ramet/internal/fault"
+	"ramet/internal/telemetry"
+)
+
+// local delivers into a store of this process.
+type local struct{ store telemetry.Store }
+
+func (l local) close() {} // the store is its owner's
+
+func (l local) send(ctx context.Context, all []*parcel) error {
+	var news []telemetry.New
+	var whose []*parcel
+	for _, p := range all {
+		if p.done || p.Method != http.MethodPost {
+			continue
+		}
+		n, err := telemetry.ParseNew(p.Body)
+		if err != nil {
+			p.settle(err)
+			continue
+		}
+		news, whose = append(news, n), append(whose, p)
+	}
+	if len(news) > 0 {
+		results, err := l.store.Create(ctx, news)
+		if err != nil {
+			return err
+		}
+		var left error
+		for i, r := range results {
+			if err := whose[i].settle(r.Err); err != nil {
+				left = err
+			}
+		}
+		if left != nil {
+			return left
+		}
+	}
+	for _, p := range all {
+		if p.done {
+			continue
+		}
+		change, err := telemetry.ParsePatch(p.Body)
+		if err == nil {
+			_, err = l.store.Patch(ctx, p.EventID, change)
+		}
+		if err := p.settle(err); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// settle takes the answer of a store: nil, a refusal, or an error to be tried again.
+func (p *parcel) settle(err error) error {
+	if err == nil {
+		p.done = true
+		return nil
+	}
+	switch fault.CodeOf(err) {
+	case fault.InvalidField, fault.InvalidID, fault.InvalidText, fault.IDReused, fault.Conflict, fault.NotFound:
+		p.refusal = &refusal{0, err.Error()}
+	default:
+		return err
+	}
+	p.done = true
+	return nil
+}

@@ -1,0 +1,67 @@
+package outbox
+
+import (
+	"net/http"
+	"net/url"
+	"time"
+
+	"ramet/internal/fault"
+	"ramet/internal/telemetry"
+)
+
+// Options is where deliveries go, and how. Exactly one of URL and Local is set.
+type Options struct {
+	URL   string // of the service, such as http://127.0.0.1:8765
+	Token string // bearer token; empty: none
+	// Client asks the service; nil: one of our own, which follows no redirect.
+	Client *http.Client
+	// Local is a store of this process, for a ramet that keeps its own telemetry.
+	Local telemetry.Store
+	// Pauses are how long is waited before each further try; nil: 1, 2 and 4 s.
+	Pauses []time.Duration
+	// Later is how long a service that did not answer is left alone; 0: 30 s.
+	Later time.Duration
+	// Timeout of one request; 0: 5 s.
+	Timeout time.Duration
+	// Report is told of what was refused and of trouble with the file, by one goroutine at
+	// a time; it must not call the outbox. nil: see Dead and Err.
+	Report func(error)
+	Now    func() time.Time // nil: time.Now
+}
+
+func (o *Options) complete() error {
+	if o.Pauses == nil {
+		o.Pauses = []time.Duration{time.Second, 2 * time.Second, 4 * time.Second}
+	}
+	if o.Later == 0 {
+		o.Later = 30 * time.Second
+	}
+	if o.Timeout == 0 {
+		o.Timeout = 5 * time.Second
+	}
+	if o.Report == nil {
+		o.Report = func(error) {}
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if (o.URL == "") == (o.Local == nil) {
+		return fault.New(fault.InvalidConfig, "telemetry goes to a service or to a store: one of them, not both")
+	}
+	if o.URL == "" {
+		return nil
+	}
+	u, err := url.Parse(o.URL)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" || u.Fragment != "" {
+		return fault.New(fault.InvalidConfig, "the address of the telemetry service is not an http or https URL").
+			WithHint("set TELEMETRY_API_URL to something like http://127.0.0.1:8765")
+	}
+	return nil
+}
+
+func (o *Options) wire() wire {
+	if o.Local != nil {
+		return local{o.Local}
+	}
+	return newRemote(o)
+}

@@ -1,0 +1,295 @@
+package outbox
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+
+	"ramet/internal/durable"
+	"ramet/internal/fault"
+	"ramet/internal/telemetry/follow"
+)
+
+// Outbox is open: what is put is sent in the background. All methods are safe for
+// concurrent use.
+type Outbox struct {
+	Options
+	path string
+	held *durable.Held
+	wire wire
+
+	stop  context.CancelFunc
+	ended chan struct{} // closed when the sender is gone
+	wake  chan struct{} // has room for one: there is something to do
+	now   chan struct{} // has room for one: do it at once
+
+	mu     sync.Mutex // guards what follows, and the file
+	file   *os.File
+	size   int64 // of the file
+	sent   int   // of the deliveries in the file, how many are done
+	torn   bool  // the file could not be written, and has not been written anew since
+	queue  []*entry
+	marks  map[string]int64
+	open   map[string]Live
+	put    int64 // deliveries ever put, the ones that were found included
+	done   int64 // of these, how many are done
+	rounds int64 // that were begun
+	failed int64 // the last of these that was given up
+	why    error // of that one
+	dead   int
+	err    error         // trouble with the file
+	moved  chan struct{} // closed and made anew when done or failed changes
+	closed bool
+}
+
+// entry is a delivery that waits.
+type entry struct {
+	offset int64 // of its line
+	length int
+	line   []byte // instead, if it could not be written
+	post   bool
+	done   bool
+}
+
+// Open opens the outbox at a path, which is made if it is missing; its folder must be
+// there. What is in it is sent.
+func Open(path string, o Options) (*Outbox, error) {
+	if err := o.complete(); err != nil {
+		return nil, err
+	}
+	held, err := durable.TryLock(path + ".lock")
+	if err != nil {
+		return nil, err
+	}
+	b := &Outbox{Options: o, path: path, held: held, wire: o.wire(), ended: make(chan struct{}), wake: make(chan struct{}, 1),
+		now: make(chan struct{}, 1), moved: make(chan struct{})}
+	if err := b.load(); err != nil {
+		if b.file != nil {
+			b.file.Close()
+		}
+		return nil, errors.Join(err, held.Unlock())
+	}
+	var ctx context.Context
+	ctx, b.stop = context.WithCancel(context.Background())
+	go b.serve(ctx)
+	return b, nil
+}
+
+// load reads the file and cuts off what is unfinished.
+func (b *Outbox) load() error {
+	var err error
+	if b.file, err = os.OpenFile(b.path, os.O_RDWR|os.O_CREATE, 0o600); err != nil {
+		return durable.Failure("open", b.path, err)
+	}
+	c, err := read(b.file)
+	if err == nil {
+		err = b.file.Truncate(c.size)
+	}
+	if err != nil {
+		return durable.Failure("read", b.path, err)
+	}
+	for _, text := range c.bad {
+		if err := b.bury(nil, text, 0, "it cannot be read"); err != nil {
+			return err
+		}
+	}
+	b.size, b.sent, b.queue, b.marks, b.open = c.size, c.sent, c.waiting, c.marks, c.open
+	b.put = int64(len(b.queue))
+	if len(c.bad) > 0 {
+		b.rewrite() // or they would be found again
+	}
+	return b.err
+}
+
+// Put adds deliveries. It waits for nobody.
+func (b *Outbox) Put(all ...follow.Delivery) { b.PutMarked("", 0, all...) }
+
+// PutMarked is Put, and remembers under a name how far somebody got: of a run, how many
+// events of its log were followed. Both are kept, or neither.
+func (b *Outbox) PutMarked(name string, at int64, all ...follow.Delivery) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return
+	}
+	var text []byte
+	var fresh []*entry
+	for _, d := range all {
+		if !fit(&d) {
+			b.trouble(fault.New(fault.InvalidText, "telemetry delivery %s %.80s is no request", d.Method, d.EventID))
+			continue
+		}
+		begin := len(text)
+		text = formatDelivery(text, d)
+		fresh = append(fresh, &entry{offset: b.size + int64(begin), length: len(text) - begin, post: d.Method == http.MethodPost})
+		note(b.open, d)
+	}
+	if name != "" {
+		b.marks[name] = at
+		text = format(text, line{Mark: name, At: &at})
+	}
+	begin := b.size
+	if !b.write(text) { // it is kept in memory until the file can be written
+		for _, e := range fresh {
+			e.line = bytes.Clone(text[e.offset-begin:][:e.length])
+		}
+	}
+	b.queue = append(b.queue, fresh...)
+	b.put += int64(len(fresh))
+	signal(b.wake)
+}
+
+// fit makes sure that a delivery is one line that can be read again.
+func fit(d *follow.Delivery) bool {
+	if bytes.IndexByte(d.Body, '\n') >= 0 {
+		var one bytes.Buffer
+		if json.Compact(&one, d.Body) != nil {
+			return false
+		}
+		d.Body = one.Bytes()
+	}
+	_, ok := line{Method: d.Method, Path: d.Path(), Body: d.Body}.delivery()
+	return ok && json.Valid(d.Body)
+}
+
+// write appends to the file. Once it failed nothing is written until all of it is anew:
+// a mark must not be there without what was put before it.
+func (b *Outbox) write(text []byte) bool {
+	if b.torn || len(text) == 0 {
+		return !b.torn
+	}
+	n, err := b.file.WriteAt(text, b.size)
+	if err != nil {
+		b.torn = true
+		b.trouble(durable.Failure("write", b.path, err))
+		return false
+	}
+	b.size += int64(n)
+	return true
+}
+
+// trouble remembers and reports; the caller holds mu.
+func (b *Outbox) trouble(err error) {
+	b.err = err
+	b.Report(err)
+}
+
+// Marked is how far PutMarked was told to have got under a name; 0: never.
+func (b *Outbox) Marked(name string) int64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.marks[name]
+}
+
+// Unsent is how many deliveries wait.
+func (b *Outbox) Unsent() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return int(b.put - b.done)
+}
+
+// Dead is how many deliveries were refused since the outbox was opened.
+func (b *Outbox) Dead() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.dead
+}
+
+// Err is the last trouble with the file; nil: none.
+func (b *Outbox) Err() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.err
+}
+
+// Running are the records that were put as running and whose end was not, oldest first.
+// After a crash they are those of which nobody will tell the end: close them with
+// follow.Lost, unless a log does.
+func (b *Outbox) Running() []Live {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.running()
+}
+
+func (b *Outbox) running() []Live {
+	return slices.SortedFunc(maps.Values(b.open), func(x, y Live) int {
+		if c := x.StartTime.Compare(y.StartTime); c != 0 {
+			return c
+		}
+		return strings.Compare(x.RunID+x.EventID, y.RunID+y.EventID)
+	})
+}
+
+// Wake has what waits sent at once, also to a service that did not answer lately. It
+// waits for nothing.
+func (b *Outbox) Wake() { signal(b.now) }
+
+// Flush returns when all that was put before is sent or refused. If the service does not
+// answer, or ctx ends, it says how many deliveries wait; they are kept and sent later.
+func (b *Outbox) Flush(ctx context.Context) error {
+	b.mu.Lock()
+	target, begun := b.put, b.rounds // a round that is under way may have begun before
+	b.mu.Unlock()
+	for {
+		b.mu.Lock()
+		done, given, why, moved, closed := b.done >= target, b.failed > begun, b.why, b.moved, b.closed
+		waiting := b.put - b.done
+		b.mu.Unlock()
+		switch {
+		case done:
+			return nil
+		case given || closed:
+			return b.unsent(waiting, why)
+		}
+		b.Wake()
+		select {
+		case <-moved:
+		case <-ctx.Done():
+			return b.unsent(waiting, ctx.Err())
+		}
+	}
+}
+
+func (b *Outbox) unsent(n int64, why error) error {
+	err := fault.New(fault.Failed, "%d telemetry deliveries are not sent: %w", n, why)
+	if why == nil {
+		err = fault.New(fault.Failed, "%d telemetry deliveries are not sent", n)
+	}
+	return err.WithHint("they stay in %s and are sent when the service answers", b.path)
+}
+
+// Close stops sending and gives the outbox to others. What waits stays in the file.
+func (b *Outbox) Close() error {
+	b.mu.Lock()
+	already := b.closed
+	b.closed = true
+	b.mu.Unlock()
+	b.stop()
+	<-b.ended
+	if already {
+		return nil
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.sent > 0 || b.torn || slices.ContainsFunc(b.queue, func(e *entry) bool { return e.done }) {
+		b.rewrite()
+	}
+	close(b.moved)
+	b.moved = make(chan struct{})
+	b.wire.close()
+	return errors.Join(durable.Failure("close", b.path, b.file.Close()), b.held.Unlock())
+}
+
+func signal(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}

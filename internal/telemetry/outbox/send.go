@@ -1,0 +1,174 @@
+package outbox
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"ramet/internal/fault"
+	"ramet/internal/telemetry/follow"
+)
+
+// window is how many deliveries are looked at together.
+const window = 128
+
+// wire carries deliveries to where they are kept.
+type wire interface {
+	// send delivers what is not done, creations before changes, else in order, and says
+	// of each what came of it. An error means that the rest can be tried again.
+	send(ctx context.Context, all []*parcel) error
+	close()
+}
+
+// parcel is a delivery on its way.
+type parcel struct {
+	follow.Delivery
+	done    bool
+	refusal *refusal
+}
+
+// refusal is the answer to what is never tried again.
+type refusal struct {
+	status int // of HTTP; 0: it was no HTTP
+	answer string
+}
+
+// serve sends until ctx ends.
+func (b *Outbox) serve(ctx context.Context) {
+	defer close(b.ended)
+	down := false
+	later := time.NewTimer(0)
+	defer later.Stop()
+	for {
+		wake := b.wake
+		if down { // only time or a wish makes another try
+			wake = nil
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-wake:
+		case <-b.now:
+		case <-later.C:
+		}
+		for b.waiting() {
+			err := b.round(ctx, down)
+			if ctx.Err() != nil {
+				return
+			}
+			if down = err != nil; down {
+				b.giveUp(err)
+				later.Reset(b.Later)
+				break
+			}
+		}
+	}
+}
+
+func (b *Outbox) waiting() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.queue) > 0
+}
+
+// giveUp ends a round that led to nothing.
+func (b *Outbox) giveUp(err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.failed = b.rounds
+	b.why = err
+	if b.torn {
+		b.rewrite()
+	}
+	b.tell()
+}
+
+// round sends the head of the queue, with all its tries; once, if the service was down
+// before.
+func (b *Outbox) round(ctx context.Context, down bool) error {
+	entries, parcels, err := b.take()
+	if err != nil {
+		return err
+	}
+	pauses := b.Pauses
+	if down {
+		pauses = nil
+	}
+	for try := 0; ; try++ {
+		err := b.wire.send(ctx, parcels)
+		b.account(entries, parcels)
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+		err = errors.New(b.hide(err.Error()))
+		if try >= len(pauses) {
+			return err
+		}
+		if !sleep(ctx, pauses[try]) {
+			return ctx.Err()
+		}
+	}
+}
+
+func sleep(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// take reads the head of the queue. A line that cannot be read any more is given up.
+func (b *Outbox) take() ([]*entry, []*parcel, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.rounds++
+	entries := b.queue[:min(len(b.queue), window)]
+	parcels := make([]*parcel, len(entries))
+	for i, e := range entries {
+		parcels[i] = &parcel{done: e.done}
+		text, err := b.textOf(e)
+		if err != nil {
+			return nil, nil, err
+		}
+		l, err := parseLine(text)
+		if err != nil {
+			parcels[i].done, parcels[i].refusal = true, &refusal{0, "the line of the outbox was damaged"}
+			continue
+		}
+		parcels[i].Delivery, _ = l.delivery()
+	}
+	return append([]*entry(nil), entries...), parcels, nil
+}
+
+// account writes down what is done.
+func (b *Outbox) account(entries []*entry, parcels []*parcel) {
+	for i, p := range parcels {
+		if p.refusal != nil && !entries[i].done {
+			b.refused(p)
+		}
+		if p.done {
+			b.mu.Lock()
+			entries[i].done = true
+			b.mu.Unlock()
+		}
+	}
+	b.settle()
+}
+
+// refused keeps and reports a delivery that nobody takes.
+func (b *Outbox) refused(p *parcel) {
+	l := line{Method: p.Method, Path: p.Path(), Body: p.Body}
+	err := b.bury(&l, nil, p.refusal.status, p.refusal.answer)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.dead++
+	b.Report(fault.New(fault.Conflict, "telemetry %s %s was refused (%d): %.300s", p.Method, p.Path(), p.refusal.status, b.hide(p.refusal.answer)).
+		WithHint("it is kept in %s", deadPath(b.path)))
+	if err != nil {
+		b.trouble(err)
+	}
+}

@@ -1,0 +1,178 @@
+package telemetry
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"ramet/internal/chain"
+	"ramet/internal/nearest"
+)
+
+// ParseNew reads the body that creates a record. Null is the same as absent; created_at
+// and updated_at are ignored: the service makes them. Without a duration_ms it is what
+// lies between start_time and end_time.
+func ParseNew(body []byte) (New, error) {
+	n, trouble := parseNew(body)
+	return n, trouble.err("telemetry run")
+}
+
+func parseNew(body []byte) (New, *Invalid) {
+	sent, trouble := members(body)
+	if trouble != nil {
+		return New{}, trouble
+	}
+	trouble = &Invalid{}
+	n := New{Record: Record{Status: Running}}
+	seen := map[string]bool{}
+	for _, m := range sent {
+		f := byName[m.name]
+		switch {
+		case f == nil:
+			trouble.add(unknown(m.name, fieldNames()))
+		case f.service:
+		case m.value.Kind() != 'n':
+			seen[m.name] = true
+			set, complaint := f.read(m.value)
+			if complaint != nil {
+				trouble.add(at(m.name, complaint))
+				continue
+			}
+			set(&n.Record)
+		}
+	}
+	for _, f := range fields {
+		if f.must && !seen[f.name] {
+			trouble.add(FieldError{Pointer: "/" + f.name, Message: "is missing"})
+		}
+	}
+	if len(trouble.Fields) > 0 {
+		return New{}, trouble
+	}
+	if complaint := n.Record.check("/end_time"); complaint != nil {
+		trouble.add(*complaint)
+		return New{}, trouble
+	}
+	if n.DurationMS == nil && n.EndTime != nil {
+		n.DurationMS = new(n.EndTime.Sub(n.StartTime).Milliseconds())
+	}
+	form, complaint := canonical(body)
+	if complaint != nil {
+		trouble.add(*complaint)
+		return New{}, trouble
+	}
+	n.BodyHash = chain.Sum(form).String()
+	return n, trouble
+}
+
+// FormatNew is a body that creates a record; ParseNew reads it.
+func FormatNew(r Record) ([]byte, error) {
+	text, err := json.Marshal(r)
+	if err != nil {
+		return nil, err
+	}
+	sent, trouble := members(text)
+	if trouble != nil {
+		return nil, trouble.err("telemetry run")
+	}
+	out := map[string]json.RawMessage{}
+	for _, m := range sent {
+		if !byName[m.name].service {
+			out[m.name] = json.RawMessage(m.value)
+		}
+	}
+	if text, err = json.Marshal(out); err != nil {
+		return nil, err
+	}
+	return chain.Canonical(text)
+}
+
+// ParsePatch reads the body that changes a record. Null empties a field that can be
+// empty. What depends on the record as well is left to Apply.
+func ParsePatch(body []byte) (Patch, error) {
+	p, trouble := parsePatch(body)
+	return p, trouble.err("change of a telemetry run")
+}
+
+func parsePatch(body []byte) (Patch, *Invalid) {
+	sent, trouble := members(body)
+	if trouble != nil {
+		return Patch{}, trouble
+	}
+	trouble = &Invalid{}
+	var p Patch
+	for _, m := range sent {
+		f := byName[m.name]
+		c := change{name: m.name}
+		var complaint *FieldError
+		switch {
+		case f == nil:
+			trouble.add(unknown(m.name, changeable()))
+			continue
+		case f.service:
+			complaint = wrong("is set by the service")
+		case f.fixed:
+			complaint = wrong("stays as it was created")
+		case m.value.Kind() != 'n':
+			c.set, complaint = f.read(m.value)
+		case f.empty == nil:
+			complaint = wrong("must not be null")
+		default:
+			c.set = f.empty
+		}
+		if complaint != nil {
+			trouble.add(at(m.name, complaint))
+			continue
+		}
+		p.changes = append(p.changes, c)
+	}
+	if len(sent) == 0 {
+		trouble.add(*wrong("names no field to change"))
+	}
+	if len(trouble.Fields) > 0 {
+		return Patch{}, trouble
+	}
+	return p, trouble
+}
+
+// check is what must hold between fields. blame is the field that is told of an end
+// before the start.
+func (r *Record) check(blame string) *FieldError {
+	switch {
+	case r.EndTime != nil && r.EndTime.Before(r.StartTime):
+		complaint := wrong("end_time %s is before start_time %s", r.EndTime.Format(time.RFC3339Nano), r.StartTime.Format(time.RFC3339Nano))
+		complaint.Pointer = blame
+		return complaint
+	case r.ParentRunID == r.RunID:
+		return &FieldError{Pointer: "/parent_run_id", Message: "a run is not its own parent"}
+	}
+	return nil
+}
+
+func at(name string, complaint *FieldError) FieldError {
+	out := *complaint
+	out.Pointer = "/" + escapes.Replace(name) + out.Pointer
+	return out
+}
+
+var escapes = strings.NewReplacer("~", "~0", "/", "~1")
+
+func unknown(name string, known []string) FieldError {
+	f := at(name, wrong("no such field"))
+	f.Suggestion = nearest.Word(name, known)
+	return f
+}
+
+func fieldNames() []string { return slices.Sorted(maps.Keys(byName)) }
+
+// changeable are the fields of a patch.
+func changeable() (out []string) {
+	for _, f := range fields {
+		if !f.fixed && !f.service {
+			out = append(out, f.name)
+		}
+	}
+	return out
+}

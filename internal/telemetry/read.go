@@ -1,0 +1,157 @@
+package telemetry
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"math"
+	"strconv"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"ramet/internal/chain"
+)
+
+// What a body may be.
+const (
+	MaxBody  = 1 << 20 // bytes of one record
+	MaxDepth = 64      // of nested JSON
+)
+
+// member is a field as it was sent.
+type member struct {
+	name  string
+	value jsontext.Value
+}
+
+// members takes an object apart. It refuses what two programs could read
+// differently.
+func members(body []byte) ([]member, *Invalid) {
+	if trouble := sound(body); trouble != nil {
+		return nil, trouble
+	}
+	dec := jsontext.NewDecoder(bytes.NewBuffer(body))
+	if kind := dec.PeekKind(); kind != '{' && kind != 0 {
+		if _, err := dec.ReadValue(); err != nil {
+			return nil, malformed(err)
+		}
+		return nil, &Invalid{Fields: []FieldError{{Message: "must be an object"}}}
+	}
+	if _, err := dec.ReadToken(); err != nil {
+		return nil, malformed(err)
+	}
+	var out []member
+	for dec.PeekKind() == '"' {
+		name, err := dec.ReadToken()
+		if err != nil {
+			return nil, malformed(err)
+		}
+		m := member{name: name.String()}
+		value, err := dec.ReadValue()
+		if err != nil {
+			return nil, malformed(err)
+		}
+		end := int(dec.InputOffset()) // the decoder's own slice does not last
+		m.value = body[end-len(value) : end : end]
+		out = append(out, m)
+	}
+	if _, err := dec.ReadToken(); err != nil { // the closing bracket
+		return nil, malformed(err)
+	}
+	if _, err := dec.ReadToken(); !errors.Is(err, io.EOF) {
+		return nil, &Invalid{Malformed: true, Fields: []FieldError{*wrong("not JSON: something follows the object at byte %d", dec.InputOffset())}}
+	}
+	return out, nil
+}
+
+// sound refuses what is empty, too long or too deep, before a parser sees it.
+func sound(body []byte) *Invalid {
+	switch {
+	case len(bytes.TrimSpace(body)) == 0:
+		return &Invalid{Malformed: true, Fields: []FieldError{*wrong("is empty, where a JSON object belongs")}}
+	case len(body) > MaxBody:
+		return &Invalid{Fields: []FieldError{*wrong("has %d bytes, over the limit of %d", len(body), MaxBody)}}
+	case depth(body) > MaxDepth:
+		return &Invalid{Fields: []FieldError{*tooDeep(body)}}
+	}
+	return nil
+}
+
+// depth is how deep a text is nested, if it is JSON.
+func depth(text []byte) (deepest int) {
+	now, inside := 0, false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case inside && c == '\\':
+			i++
+		case c == '"':
+			inside = !inside
+		case inside:
+		case c == '{' || c == '[':
+			now++
+			deepest = max(deepest, now)
+		case c == '}' || c == ']':
+			now--
+		}
+	}
+	return deepest
+}
+
+// tooDeep points at the first value that is nested too deep.
+func tooDeep(text []byte) *FieldError {
+	complaint := wrong("nested deeper than %d", MaxDepth)
+	dec := jsontext.NewDecoder(bytes.NewBuffer(text))
+	for {
+		if _, err := dec.ReadToken(); err != nil {
+			return complaint // no JSON either
+		}
+		if dec.StackDepth() > MaxDepth {
+			complaint.Pointer = string(dec.StackPointer())
+			return complaint
+		}
+	}
+}
+
+// malformed says where a text stops being JSON.
+func malformed(err error) *Invalid {
+	out := &Invalid{Malformed: true}
+	var e *jsontext.SyntacticError
+	switch {
+	case errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF):
+		out.add(FieldError{Message: "not JSON: it is cut off"})
+	case !errors.As(err, &e):
+		out.add(*wrong("not JSON: %v", err))
+	case errors.Is(err, jsontext.ErrDuplicateName):
+		out.add(FieldError{Pointer: string(e.JSONPointer), Message: "the same key twice"})
+	default:
+		f := wrong("not JSON at byte %d: %v", e.ByteOffset, e.Err)
+		f.Pointer = string(e.JSONPointer)
+		out.add(*f)
+	}
+	return out
+}
+
+// canonical is the RFC 8785 form of a sound text; what has none is a number that no
+// double holds.
+func canonical(text []byte) ([]byte, *FieldError) {
+	out, err := chain.Canonical(text)
+	if err == nil {
+		return out, nil
+	}
+	complaint := wrong("%v", err)
+	dec := jsontext.NewDecoder(bytes.NewBuffer(text))
+	for {
+		token, err := dec.ReadToken()
+		if err != nil {
+			return nil, complaint
+		}
+		if token.Kind() != '0' {
+			continue
+		}
+		if f, err := strconv.ParseFloat(token.String(), 64); err != nil || math.IsInf(f, 0) {
+			complaint.Message = "a number that does not fit a double"
+			complaint.Pointer = string(dec.StackPointer())
+			return nil, complaint
+		}
+	}
+}

@@ -1,0 +1,164 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"ramet/internal/fault"
+	"ramet/internal/telemetry"
+)
+
+// Get implements telemetry.Store.
+func (s *Store) Get(ctx context.Context, eventID string) (telemetry.Record, error) {
+	eventID, err := telemetry.ParseEventID(eventID)
+	if err != nil {
+		return telemetry.Record{}, err
+	}
+	records, _, err := s.read(ctx, selectRecord+` WHERE event_id = $1`, eventID)
+	if err != nil {
+		return telemetry.Record{}, s.fail("get a record", err)
+	}
+	if len(records) == 0 {
+		return telemetry.Record{}, notFound(eventID)
+	}
+	return records[0], nil
+}
+
+// read gives the records of a query, and the place of each.
+func (s *Store) read(ctx context.Context, text string, args ...any) (records []telemetry.Record, places []int64, err error) {
+	rows, err := s.readers.QueryContext(ctx, text, args...)
+	if err != nil {
+		return nil, nil, err
+	}
+	err = each(rows, func(w *row) {
+		if len(records) == cap(records) {
+			// Doubled, because records are large to move.
+			records = slices.Grow(records, max(16, len(records)))
+		}
+		records, places = append(records, w.record), append(places, w.seq)
+	})
+	return records, places, err
+}
+
+// List implements telemetry.Store.
+func (s *Store) List(ctx context.Context, f telemetry.Filter) ([]telemetry.Record, string, error) {
+	if err := f.Check(); err != nil {
+		return nil, "", err
+	}
+	where, args := []string{"true"}, []any{}
+	add := func(condition string, value any) {
+		args = append(args, value)
+		where = append(where, fmt.Sprintf("%s $%d", condition, len(args)))
+	}
+	for _, one := range []struct{ column, value string }{
+		{"agent_name", f.AgentName}, {"run_id", f.RunID}, {"parent_run_id", f.ParentRunID},
+		{"trace_id", f.TraceID}, {"status", string(f.Status)}, {"job_type", string(f.JobType)},
+	} {
+		if one.value != "" {
+			add(one.column+" =", one.value)
+		}
+	}
+	if !f.CreatedBefore.IsZero() {
+		add("created_at <", f.CreatedBefore.UnixMicro())
+	}
+	if !f.CreatedAfter.IsZero() {
+		add("created_at >", f.CreatedAfter.UnixMicro())
+	}
+	if !f.StartFrom.IsZero() {
+		add("start_time >=", f.StartFrom.UnixMicro())
+	}
+	if !f.StartTo.IsZero() {
+		add("start_time <=", f.StartTo.UnixMicro())
+	}
+	if f.Cursor != "" {
+		place, err := telemetry.ParseCursor(f.Cursor)
+		if err != nil {
+			return nil, "", err
+		}
+		add("seq <", place)
+	}
+	limit := f.Limit
+	if limit == 0 {
+		limit = telemetry.DefaultLimit
+	}
+	// One more, to know whether there is a next page.
+	text := fmt.Sprintf(`%s WHERE %s ORDER BY seq DESC LIMIT %d`, selectRecord, strings.Join(where, " AND "), limit+1)
+	records, places, err := s.read(ctx, text, args...)
+	if err != nil {
+		return nil, "", s.fail("list records", err)
+	}
+	if len(records) <= limit {
+		return records, "", nil
+	}
+	return records[:limit], telemetry.FormatCursor(places[limit-1]), nil
+}
+
+// Tree implements telemetry.Store. UNION, not UNION ALL: a circle of parents ends where it
+// comes back.
+func (s *Store) Tree(ctx context.Context, eventID string) (telemetry.Branch, error) {
+	root, err := s.Get(ctx, eventID)
+	if err != nil {
+		return telemetry.Branch{}, err
+	}
+	text := fmt.Sprintf(`WITH RECURSIVE below (seq, run_id) AS (
+		SELECT seq, run_id FROM telemetry_runs WHERE event_id = $1
+		UNION SELECT c.seq, c.run_id FROM below JOIN telemetry_runs c ON c.parent_run_id = below.run_id
+	) %s WHERE seq IN (SELECT seq FROM below LIMIT %d)`, selectRecord, telemetry.MaxTree+1)
+	records, _, err := s.read(ctx, text, root.EventID)
+	if err != nil {
+		return telemetry.Branch{}, s.fail("read a tree", err)
+	}
+	if len(records) > telemetry.MaxTree {
+		return telemetry.Branch{}, fault.New(fault.Conflict, "the tree of telemetry run %s has more than %d records", root.EventID, telemetry.MaxTree).
+			WithHint("list it in parts with parent_run_id")
+	}
+	// The root as it was at the same moment as the rest.
+	if i := slices.IndexFunc(records, func(r telemetry.Record) bool { return r.EventID == root.EventID }); i >= 0 {
+		root = records[i]
+	}
+	return telemetry.Grow(root, records), nil
+}
+
+// maxNames bounds the names that Metadata gives.
+const maxNames = 1000
+
+// Metadata implements telemetry.Store. It gives the first thousand names of agents.
+func (s *Store) Metadata(ctx context.Context) (telemetry.Metadata, error) {
+	var m telemetry.Metadata
+	m.AgentNames, m.JobTypes, m.Statuses = []string{}, []telemetry.JobType{}, []telemetry.Status{}
+	err := s.distinct(ctx, "agent_name", func(v string) { m.AgentNames = append(m.AgentNames, v) })
+	if err == nil {
+		err = s.distinct(ctx, "job_type", func(v string) { m.JobTypes = append(m.JobTypes, telemetry.JobType(v)) })
+	}
+	if err == nil {
+		err = s.distinct(ctx, "status", func(v string) { m.Statuses = append(m.Statuses, telemetry.Status(v)) })
+	}
+	if err == nil {
+		err = s.readers.QueryRowContext(ctx, `SELECT count(*) FROM telemetry_runs`).Scan(&m.Records)
+	}
+	slices.Sort(m.AgentNames)
+	return m, s.fail("read metadata", err)
+}
+
+// distinct jumps along an index from value to value, so that it costs as many steps as
+// there are values, not rows.
+func (s *Store) distinct(ctx context.Context, column string, f func(string)) error {
+	rows, err := s.readers.QueryContext(ctx, strings.ReplaceAll(`WITH RECURSIVE each (v) AS (
+		SELECT min(COLUMN) FROM telemetry_runs
+		UNION ALL SELECT (SELECT min(COLUMN) FROM telemetry_runs WHERE COLUMN > each.v) FROM each WHERE each.v IS NOT NULL
+	) SELECT v FROM each WHERE v IS NOT NULL LIMIT `+fmt.Sprint(maxNames), "COLUMN", column))
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var v string
+		if err := rows.Scan(&v); err != nil {
+			return err
+		}
+		f(v)
+	}
+	return rows.Err()
+}

@@ -1,0 +1,107 @@
+// Package store keeps telemetry runs in a database: an SQLite file, or a schema of a
+// PostgreSQL server that several hosts share. It is written once over database/sql; what
+// the engines do differently is a dialect.
+//
+// It promises, beside what telemetry.Store says:
+//
+//   - What was acknowledged is on the disk (SQLite: WAL, synchronous FULL; PostgreSQL: as
+//     the server is set up).
+//   - Callers who write at the same time share one transaction (see line), so that the
+//     cost of a commit is shared too. What is wrong with one call does not touch the
+//     others.
+//   - Records are listed in the order of their arrival, newest first. A page goes on from
+//     the last record of the page before, so that what arrives meanwhile moves nothing.
+//   - After a commit of SQLite that may or may not be on the disk nothing is written any
+//     more; start again.
+//
+// A row is a record as JSON, without its objects metrics_json and
+// context_json, which stand beside it in their RFC 8785 form; copies of the fields that
+// are looked for, times in microseconds; the trace_id of the context; and the hash of the
+// body that created it. So a new field needs no new column, and reading ten thousand
+// records costs five columns each, not forty.
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"ramet/internal/fault"
+	"ramet/internal/telemetry"
+)
+
+// dialect is what the engines do differently.
+type dialect struct {
+	place     string // for people; never a password
+	forUpdate string // ends a SELECT that locks its rows
+	// patience is how long a transaction may take; 0 where nothing can keep it waiting.
+	patience time.Duration
+	// mark stands for the n-th value of a long statement. SQLite's driver looks for the
+	// name of each one among all, so there they have none.
+	mark func(n int) string
+	// fault turns a driver's error into one of ours, or returns it as it is.
+	fault func(error) error
+	// transient: the transaction may succeed when repeated.
+	transient func(error) bool
+	// fatal: it is not known what is on the disk.
+	fatal func(error) bool
+}
+
+// Store implements telemetry.Store.
+type Store struct {
+	dialect
+	writer, readers *sql.DB
+	now             func() time.Time
+	line            *line
+	inserts         map[int]*sql.Stmt // by the number of rows
+	find            *sql.Stmt         // one record, to be changed
+	closing         sync.Once
+}
+
+var _ telemetry.Store = (*Store)(nil)
+
+// newStore takes over handles on tables that are there. writer has one connection:
+// there is one transaction at a time.
+func newStore(ctx context.Context, d dialect, writer, readers *sql.DB) (*Store, error) {
+	s := &Store{dialect: d, writer: writer, readers: readers, now: time.Now, inserts: map[int]*sql.Stmt{}}
+	s.line = newLine(d.place, s.carry)
+	for _, rows := range steps {
+		stmt, err := writer.PrepareContext(ctx, insertText(rows, d.mark))
+		if err != nil {
+			return nil, s.fail("open", err)
+		}
+		s.inserts[rows] = stmt
+	}
+	var err error
+	s.find, err = writer.PrepareContext(ctx, selectRecord+` WHERE event_id = $1`+d.forUpdate)
+	return s, s.fail("open", err)
+}
+
+// Place says where the records are, for people.
+func (s *Store) Place() string { return s.place }
+
+// Close waits for what is being written and gives back the database.
+func (s *Store) Close() (err error) {
+	s.closing.Do(func() {
+		s.line.close()
+		err = errors.Join(s.writer.Close(), s.readers.Close())
+	})
+	return err
+}
+
+// fail gives an error its fault.
+func (s *Store) fail(verb string, err error) error {
+	if _, ours := fault.Of(err); ours || err == nil {
+		return err
+	}
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return fault.New(fault.Interrupted, "%s: %w", verb, err)
+	}
+	if err = s.dialect.fault(err); fault.CodeOf(err) != fault.Failed {
+		return err
+	}
+	return fmt.Errorf("%s: %s: %w", s.place, verb, err)
+}

@@ -1,0 +1,114 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"ramet/internal/fault"
+	"ramet/internal/telemetry"
+)
+
+// maxTries of a transaction that was a deadlock's victim.
+const maxTries = 8
+
+// Create implements telemetry.Store.
+func (s *Store) Create(ctx context.Context, news []telemetry.New) ([]telemetry.Result, error) {
+	if len(news) == 0 {
+		return nil, nil
+	}
+	for i := range news {
+		if err := whole(&news[i]); err != nil {
+			return nil, err
+		}
+	}
+	c := &call{news: news}
+	err := s.line.do(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	return c.results, nil
+}
+
+// whole refuses what ParseNew cannot have made.
+func whole(n *telemetry.New) error {
+	id, err := telemetry.ParseEventID(n.EventID)
+	if err == nil && (id != n.EventID || n.RunID == "" || len(n.BodyHash) != 64) {
+		err = fault.New(fault.InvalidField, "telemetry run %s lacks its run_id or the hash of its body", n.EventID)
+	}
+	return err
+}
+
+// Patch implements telemetry.Store.
+func (s *Store) Patch(ctx context.Context, eventID string, p telemetry.Patch) (telemetry.Record, error) {
+	eventID, err := telemetry.ParseEventID(eventID)
+	if err != nil {
+		return telemetry.Record{}, err
+	}
+	c := &call{eventID: eventID, patch: p}
+	if err := s.line.do(ctx, c); err != nil {
+		return telemetry.Record{}, err
+	}
+	if c.refused != nil {
+		return telemetry.Record{}, c.refused
+	}
+	return c.record, nil
+}
+
+// carry is what a line does. When the database refuses a transaction of many, each gets
+// one of its own, so that only the culprit fails.
+func (s *Store) carry(batch []*call) error {
+	err := s.repeat(batch)
+	if code := fault.CodeOf(err); err != nil && len(batch) > 1 && (code == fault.Failed || code == fault.Conflict) {
+		for _, c := range batch {
+			if fatal := s.carry([]*call{c}); fatal != nil {
+				return fatal
+			}
+		}
+		return nil
+	}
+	for _, c := range batch {
+		c.err = err
+	}
+	if err != nil && s.fatal(err) {
+		return err
+	}
+	return nil
+}
+
+func (s *Store) repeat(batch []*call) error {
+	for try := 1; ; try++ {
+		err := s.once(batch)
+		if err == nil || try == maxTries || !s.transient(err) {
+			return s.fail("write", err)
+		}
+	}
+}
+
+// once carries out calls in one transaction. The context of one caller does not end what
+// many wait for. Whether a call or another of the same moment comes first is open; that
+// records are made before they are changed makes fewer and larger statements.
+func (s *Store) once(batch []*call) error {
+	ctx := context.Background()
+	if s.patience > 0 {
+		patient, cancel := context.WithTimeout(ctx, s.patience)
+		defer cancel()
+		ctx = patient
+	}
+	tx, err := s.writer.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback() // after a commit this does nothing
+	now := s.now().UTC().Truncate(time.Microsecond)
+	if err := s.create(ctx, tx, batch, now); err != nil {
+		return err
+	}
+	for _, c := range batch {
+		if c.isPatch() {
+			if err := s.change(ctx, tx, c, now); err != nil {
+				return err
+			}
+		}
+	}
+	return tx.Commit()
+}

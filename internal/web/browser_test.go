@@ -1,0 +1,162 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+const sources = "../../web"
+
+// patience bounds the whole walk through the browser.
+const patience = 5 * time.Minute
+
+// TestThePageInABrowser walks through all views in Chromium: see web/test/walk.mjs.
+// RAMET_WEB_SHOTS names a folder in which to keep the screenshots.
+func TestThePageInABrowser(t *testing.T) {
+	readSources(t)
+	node, chromium := need(t, "node", "nodejs", "npm"), need(t, "chromium", "chromium")
+	install(t)
+	shots := os.Getenv("RAMET_WEB_SHOTS")
+	if shots == "" {
+		shots = t.TempDir()
+	}
+	plan, err := json.Marshal(map[string]any{
+		"ordinary": newFake(t, ordinary), "big": newFake(t, big), "empty": newFake(t, empty), "closed": newFake(t, closed),
+		"chromium": chromium, "shots": shots, "short": testing.Short(), "profile": t.TempDir(),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	walk := exec.CommandContext(ctx, node, ""+os.Getenv("WALK"))
+	walk.Dir = sources
+	walk.Env = append(os.Environ(), "RAMET_WEB_PLAN="+string(plan))
+	out, err := walk.CombinedOutput()
+	t.Logf("%s", out)
+	if err != nil {
+		t.Fatalf("%s: %v", walk, err)
+	}
+}
+
+// TestDistIsWhatTheSourcesBuild builds the page again, twice, and compares. It needs
+// npm, which a build of ramet does not: it runs where RAMET_WEB_REBUILD=1 asks for it.
+func TestDistIsWhatTheSourcesBuild(t *testing.T) {
+	readSources(t)
+	if os.Getenv("RAMET_WEB_REBUILD") != "1" {
+		t.Log("not asked for: RAMET_WEB_REBUILD=1 does")
+		return
+	}
+	need(t, "node", "nodejs", "npm")
+	install(t)
+	for range 2 {
+		made := filepath.Join(t.TempDir(), "dist")
+		build := exec.CommandContext(t.Context(), "npx", "vite", "build", "--outDir", made, "--emptyOutDir", "--logLevel", "error")
+		build.Dir = sources
+		if out, err := build.CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v\n%s", build, err, out)
+		}
+		compare(t, os.DirFS(made), Files())
+	}
+	check := exec.CommandContext(t.Context(), "npx", "tsc", "--noEmit")
+	check.Dir = sources
+	if out, err := check.CombinedOutput(); err != nil {
+		t.Errorf("%s: %v\n%s", check, err, out)
+	}
+}
+
+func compare(t *testing.T, made, kept fs.FS) {
+	t.Helper()
+	contents := func(f fs.FS) map[string][]byte {
+		out := map[string][]byte{}
+		err := fs.WalkDir(f, ".", func(name string, e fs.DirEntry, err error) error {
+			if err != nil || e.IsDir() {
+				return err
+			}
+			out[name], err = fs.ReadFile(f, name)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	a, b := contents(made), contents(kept)
+	for name, body := range a {
+		if !bytes.Equal(body, b[name]) {
+			t.Errorf("internal/web/dist/%s is not what web/ builds: make web", name)
+		}
+		delete(b, name)
+	}
+	for name := range b {
+		t.Errorf("internal/web/dist/%s is not built from web/ any more: make web", name)
+	}
+}
+
+// need finds a command, installing it where we may, and fails where it cannot be had.
+func need(t *testing.T, command string, packages ...string) string {
+	t.Helper()
+	if path, err := exec.LookPath(command); err == nil {
+		return path
+	}
+	install := exec.CommandContext(t.Context(), "../../.ci/need", append([]string{command}, packages...)...)
+	if out, err := install.CombinedOutput(); err != nil {
+		t.Fatalf("the page is tested with %s, which is missing: apt-get install %s\n%s", command, strings.Join(packages, " "), out)
+	}
+	path, err := exec.LookPath(command)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// install brings web/node_modules to what the lock says. npm keeps a copy of the lock
+// there that is newer than it when that is so.
+func install(t *testing.T) {
+	t.Helper()
+	lock, err := os.Stat(filepath.Join(sources, "package-lock.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	done, err := os.Stat(filepath.Join(sources, "node_modules", ".package-lock.json"))
+	if err == nil && done.ModTime().After(lock.ModTime()) {
+		return
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(err)
+	}
+	need(t, "npm", "npm")
+	npm := exec.CommandContext(t.Context(), "npm", "ci", "--no-audit", "--no-fund", "--loglevel=error")
+	npm.Dir = sources
+	if out, err := npm.CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v\n%s", npm, err, out)
+	}
+}
+
+// readSources opens what the commands read, so that go test sees it: a cached result
+// is never older than the page.
+func readSources(t *testing.T) {
+	t.Helper()
+	err := filepath.WalkDir(sources, func(name string, e fs.DirEntry, err error) error {
+		if err == nil && e.IsDir() && e.Name() == "node_modules" {
+			return filepath.SkipDir
+		}
+		if err != nil || e.IsDir() {
+			return err
+		}
+		_, err = os.ReadFile(name)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}

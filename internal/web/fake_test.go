@@ -1,0 +1,162 @@
+package web
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// fake is a server with the API that the page uses (docs/http.md), on loopback, over
+// made-up content, much of it hostile. What the page does to it can be asked for under
+// /_test/.
+type fake struct {
+	mu     sync.Mutex
+	agents []map[string]any
+	talks  map[string][]map[string]any
+	asks   []map[string]any
+	logs   map[string][]map[string]any
+	tree   map[string]any
+	runs   []map[string]any
+	events []string // data of the SSE events; the id of one is its place, from 1
+	more   chan struct{}
+	cut    chan struct{}
+	seen   []string // what was asked of us that matters
+	last   int      // the newest message id
+	refuse bool     // the next cursor of the stream
+}
+
+type kind int
+
+const (
+	ordinary kind = iota
+	big
+	empty
+	closed
+)
+
+func newFake(t *testing.T, k kind) (url string) {
+	t.Helper()
+	f := &fake{talks: map[string][]map[string]any{}, logs: map[string][]map[string]any{}, more: make(chan struct{}), cut: make(chan struct{})}
+	switch k {
+	case ordinary:
+		f.fill()
+	case big:
+		f.fillBig(10_000)
+	}
+	page, api := Handler(), f.routes()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case strings.HasPrefix(r.URL.Path, "/_test/"), k != closed && strings.HasPrefix(r.URL.Path, "/api/"):
+			api.ServeHTTP(w, r)
+		case strings.HasPrefix(r.URL.Path, "/api/"):
+			refuse(w, http.StatusUnauthorized, "DENIED", "not signed in")
+		default:
+			page.ServeHTTP(w, r)
+		}
+	}))
+	t.Cleanup(func() {
+		f.hangUp()
+		server.CloseClientConnections()
+		server.Close()
+	})
+	return server.URL
+}
+
+func answer(w http.ResponseWriter, status int, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	json.NewEncoder(w).Encode(v)
+}
+
+func refuse(w http.ResponseWriter, status int, code, message string) {
+	answer(w, status, map[string]any{"code": code, "message": message, "details": []any{}})
+}
+
+// hangUp ends all streams.
+func (f *fake) hangUp() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	close(f.cut)
+	f.cut = make(chan struct{})
+}
+
+// tell is called with the lock held.
+func (f *fake) tell(lines ...map[string]any) {
+	for _, l := range lines {
+		data, err := json.Marshal(l)
+		if err != nil {
+			panic(err)
+		}
+		f.events = append(f.events, string(data))
+	}
+	close(f.more)
+	f.more = make(chan struct{})
+}
+
+func (f *fake) find(ref string) map[string]any {
+	for _, a := range f.agents {
+		if a["uuid"] == ref {
+			return a
+		}
+	}
+	return nil
+}
+
+// below lists the living of a subtree.
+func (f *fake) below(ref string) []map[string]any {
+	var out []map[string]any
+	in := map[any]bool{ref: true}
+	for _, a := range f.agents { // parents stand before children
+		if in[a["uuid"]] || in[a["parent_uuid"]] {
+			in[a["uuid"]] = true
+			if a["status"] != "dead" {
+				out = append(out, a)
+			}
+		}
+	}
+	return out
+}
+
+func (f *fake) stream(w http.ResponseWriter, r *http.Request) {
+	at := 0
+	cursor := r.URL.Query().Get("cursor")
+	f.mu.Lock()
+	at = len(f.events)
+	cut := f.cut
+	f.seen = append(f.seen, "events cursor="+cursor+" last="+r.Header.Get("Last-Event-ID"))
+	if cursor != "" && f.refuse {
+		f.refuse = false
+		f.mu.Unlock()
+		refuse(w, http.StatusGone, "NOT_FOUND", "that cursor is too old")
+		return
+	}
+	if cursor != "" {
+		at, _ = strconv.Atoi(cursor)
+	}
+	f.mu.Unlock()
+	w.Header().Set("Content-Type", "text/event-stream")
+	fmt.Fprintf(w, ": alive\nid: %d\n\n", at)
+	for {
+		f.mu.Lock()
+		news, more := slices.Clone(f.events[min(at, len(f.events)):]), f.more
+		f.mu.Unlock()
+		for _, data := range news {
+			at++
+			fmt.Fprintf(w, "id: %d\ndata: %s\n\n", at, data)
+		}
+		w.(http.Flusher).Flush()
+		select {
+		case <-more:
+		case <-cut:
+			return
+		case <-r.Context().Done():
+			return
+		}
+	}
+}

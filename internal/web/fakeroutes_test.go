@@ -1,0 +1,205 @@
+package web
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+func stamp(ago time.Duration) string {
+	return time.Now().Add(-ago).UTC().Format("2006-01-02T15:04:05.000000Z")
+}
+
+func number(s string, otherwise int) int {
+	if n, err := strconv.Atoi(s); err == nil {
+		return n
+	}
+	return otherwise
+}
+
+func (f *fake) routes() http.Handler {
+	m := http.NewServeMux()
+	handle := func(pattern string, h func(w http.ResponseWriter, r *http.Request, body map[string]any)) {
+		m.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+			var body map[string]any
+			if r.Method == http.MethodPost {
+				if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
+					refuse(w, http.StatusBadRequest, "INVALID_TEXT", err.Error())
+					return
+				}
+			}
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			if ref := r.PathValue("ref"); ref != "" && f.find(ref) == nil {
+				refuse(w, http.StatusNotFound, "NOT_FOUND", "no agent <b>"+ref+"</b>")
+				return
+			}
+			h(w, r, body)
+		})
+	}
+	m.HandleFunc("GET /api/v1/events", f.stream)
+	handle("GET /api/v1/agents", func(w http.ResponseWriter, _ *http.Request, _ map[string]any) {
+		answer(w, 200, map[string]any{"agents": f.agents})
+	})
+	handle("GET /api/v1/agents/{ref}", func(w http.ResponseWriter, r *http.Request, _ map[string]any) {
+		answer(w, 200, f.find(r.PathValue("ref")))
+	})
+	handle("GET /api/v1/agents/{ref}/messages", func(w http.ResponseWriter, r *http.Request, _ map[string]any) {
+		query, limit := r.URL.Query(), number(r.URL.Query().Get("limit"), 100)
+		after, before := number(query.Get("after"), 0), number(query.Get("before"), math.MaxInt)
+		if query.Has("after") && query.Has("before") {
+			refuse(w, http.StatusBadRequest, "INVALID_FIELD", "before does not go with after")
+			return
+		}
+		out, next, previous := []map[string]any{}, any(nil), any(nil)
+		for _, msg := range f.talks[r.PathValue("ref")] {
+			if n := msg["id"].(int); n > after && n < before {
+				out = append(out, msg)
+			}
+		}
+		if len(out) > limit && query.Has("before") {
+			out = out[len(out)-limit:]
+			previous = out[0]["id"]
+		} else if len(out) > limit {
+			out = out[:limit]
+			next = out[limit-1]["id"]
+		}
+		answer(w, 200, map[string]any{"messages": out, "next": next, "previous": previous})
+	})
+	handle("GET /api/v1/agents/{ref}/messages/{message}/parts/{part}", func(w http.ResponseWriter, r *http.Request, _ map[string]any) {
+		f.seen = append(f.seen, "part "+r.PathValue("message")+" "+r.PathValue("part")+" "+r.URL.Query().Get("offset"))
+		if r.URL.Query().Get("offset") == "0" {
+			answer(w, 200, map[string]any{"type": "tool_result", "text": "first piece " + hostile, "size": 9000, "next": 5000})
+			return
+		}
+		answer(w, 200, map[string]any{"type": "tool_result", "text": "second piece", "size": 9000, "next": nil})
+	})
+	handle("GET /api/v1/agents/{ref}/mail", func(w http.ResponseWriter, r *http.Request, _ map[string]any) {
+		letters := []map[string]any{}
+		if n := f.find(r.PathValue("ref"))["unread_mail"].(int); n > 0 {
+			letters = append(letters, map[string]any{"id": 7, "number": 1, "from_uuid": nil, "to_uuid": r.PathValue("ref"), "body": hostile,
+				"created_at": stamp(time.Hour), "read_at": nil, "in_reply_to": nil})
+		}
+		answer(w, 200, map[string]any{"letters": letters})
+	})
+	handle("POST /api/v1/agents/{ref}/prompt", func(w http.ResponseWriter, r *http.Request, body map[string]any) {
+		f.turn(r.PathValue("ref"), body["text"].(string))
+		answer(w, 202, map[string]any{"agent_uuid": r.PathValue("ref"), "turn": 1})
+	})
+	handle("POST /api/v1/agents/{ref}/send", func(w http.ResponseWriter, r *http.Request, body map[string]any) {
+		f.seen = append(f.seen, fmt.Sprint("send ", body["body"]))
+		f.find(r.PathValue("ref"))["unread_mail"] = 1
+		f.tell(map[string]any{"type": "mailed", "agent_uuid": r.PathValue("ref")})
+		answer(w, 200, map[string]any{"id": 9, "number": 2})
+	})
+	handle("POST /api/v1/agents/{ref}/fork", func(w http.ResponseWriter, r *http.Request, body map[string]any) {
+		name, _ := body["name"].(string)
+		child := f.agent(name, r.PathValue("ref"), 0)
+		f.tell(map[string]any{"type": "forked", "agent_uuid": r.PathValue("ref"), "children": []any{child["uuid"]}})
+		answer(w, 201, child)
+	})
+	handle("POST /api/v1/agents/{ref}/interrupt", func(w http.ResponseWriter, r *http.Request, _ map[string]any) {
+		f.seen = append(f.seen, "interrupt "+r.PathValue("ref"))
+		w.WriteHeader(http.StatusNoContent)
+	})
+	handle("GET /api/v1/agents/{ref}/kill-preview", func(w http.ResponseWriter, r *http.Request, _ map[string]any) {
+		answer(w, 200, map[string]any{"count": len(f.below(r.PathValue("ref")))})
+	})
+	handle("POST /api/v1/agents/{ref}/kill", func(w http.ResponseWriter, r *http.Request, body map[string]any) {
+		dying := f.below(r.PathValue("ref"))
+		f.seen = append(f.seen, fmt.Sprint("kill confirm=", body["confirm"], " of ", len(dying)))
+		if body["confirm"] != float64(len(dying)) {
+			refuse(w, http.StatusConflict, "CONFLICT", fmt.Sprint("it would kill ", len(dying)))
+			return
+		}
+		for _, a := range dying {
+			a["status"], a["activity"], a["end_reason"], a["ended_at"] = "dead", nil, "killed", stamp(0)
+		}
+		f.tell(map[string]any{"type": "killed", "agent_uuid": r.PathValue("ref")})
+		answer(w, 200, map[string]any{"count": len(dying)})
+	})
+	handle("GET /api/v1/permissions", func(w http.ResponseWriter, _ *http.Request, _ map[string]any) {
+		answer(w, 200, map[string]any{"asks": f.asks})
+	})
+	handle("POST /api/v1/permissions/{id}", func(w http.ResponseWriter, r *http.Request, body map[string]any) {
+		f.seen = append(f.seen, fmt.Sprint("permission ", r.PathValue("id"), " ", body["answer"]))
+		f.asks = nil
+		answer(w, 200, map[string]any{})
+	})
+	handle("GET /api/v1/runs", func(w http.ResponseWriter, r *http.Request, _ map[string]any) {
+		kind, status := r.URL.Query().Get("job_type"), r.URL.Query().Get("status")
+		out := []map[string]any{}
+		for _, x := range f.runs {
+			if (kind == "" || x["job_type"] == kind) && (status == "" || x["status"] == status) && len(out) < 1000 {
+				out = append(out, x)
+			}
+		}
+		answer(w, 200, map[string]any{"runs": out, "next_cursor": ""})
+	})
+	handle("GET /api/v1/runs/{id}/tree", func(w http.ResponseWriter, r *http.Request, _ map[string]any) {
+		if f.tree == nil || r.PathValue("id") != f.tree["event_id"] {
+			refuse(w, http.StatusNotFound, "NOT_FOUND", "no such run")
+			return
+		}
+		answer(w, 200, f.tree)
+	})
+	handle("GET /api/v1/run-logs", func(w http.ResponseWriter, _ *http.Request, _ map[string]any) {
+		out := []map[string]any{}
+		for _, id := range []string{"docs-2026", "broken-1"} {
+			if n := len(f.logs[id]); n > 0 {
+				out = append(out, map[string]any{"run_id": id, "run_state": "VALIDATING", "event_count": n, "updated_at": stamp(time.Minute), "error": nil})
+			}
+		}
+		answer(w, 200, map[string]any{"runs": out})
+	})
+	handle("GET /api/v1/run-logs/{id}", func(w http.ResponseWriter, r *http.Request, _ map[string]any) {
+		if len(f.logs[r.PathValue("id")]) == 0 {
+			refuse(w, http.StatusNotFound, "NOT_FOUND", "no such run")
+			return
+		}
+		answer(w, 200, snapshotOf(r.PathValue("id"), len(f.logs[r.PathValue("id")])))
+	})
+	handle("GET /api/v1/run-logs/{id}/events", func(w http.ResponseWriter, r *http.Request, _ map[string]any) {
+		all := f.logs[r.PathValue("id")]
+		after := min(number(r.URL.Query().Get("after"), 0), len(all))
+		end := min(len(all), after+50) // as a server may
+		answer(w, 200, map[string]any{"events": all[after:end], "next": end})
+	})
+	handle("GET /api/v1/run-logs/{id}/verify", func(w http.ResponseWriter, r *http.Request, _ map[string]any) {
+		n := len(f.logs[r.PathValue("id")])
+		if r.PathValue("id") == "broken-1" {
+			refuse(w, http.StatusConflict, "EVENT_CHAIN_BROKEN", "line 5: the hash is not that of the event")
+			return
+		}
+		answer(w, 200, map[string]any{"ok": true, "run_id": r.PathValue("id"), "events": n, "lines": n, "checkpoints": 1, "covered": n - 10, "elsewhere": false, "snapshot": "ok"})
+	})
+	handle("GET /api/v1/track", func(w http.ResponseWriter, _ *http.Request, _ map[string]any) {
+		entries := []map[string]any{}
+		if len(f.agents) > 0 {
+			entries = append(entries, map[string]any{"agent_id": "a1", "agent_type": "general", "task_description": hostile, "status": "completed",
+				"timestamp": stamp(time.Hour), "completion_timestamp": stamp(0), "reason": nil})
+		}
+		answer(w, 200, map[string]any{"entries": entries})
+	})
+	handle("GET /api/v1/usage", func(w http.ResponseWriter, r *http.Request, _ map[string]any) {
+		answer(w, 200, f.usage(r.URL.Query().Get("by")))
+	})
+	handle("POST /_test/cut", func(http.ResponseWriter, *http.Request, map[string]any) {
+		close(f.cut)
+		f.cut = make(chan struct{})
+	})
+	handle("POST /_test/refuse", func(http.ResponseWriter, *http.Request, map[string]any) { f.refuse = true })
+	handle("POST /_test/tell", func(_ http.ResponseWriter, _ *http.Request, body map[string]any) { f.tell(body) })
+	handle("POST /_test/child", func(_ http.ResponseWriter, _ *http.Request, body map[string]any) {
+		f.agent("late", body["of"].(string), 0)
+	})
+	handle("POST /_test/entry", func(_ http.ResponseWriter, _ *http.Request, body map[string]any) {
+		ref := body["agent"].(string)
+		f.tell(map[string]any{"type": "entry", "agent_uuid": ref, "message": f.say(ref, "assistant", body["text"].(string))})
+	})
+	handle("GET /_test/seen", func(w http.ResponseWriter, _ *http.Request, _ map[string]any) { answer(w, 200, f.seen) })
+	return m
+}

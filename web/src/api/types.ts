@@ -1,0 +1,214 @@
+// The shapes of the HTTP API that the page reads: docs/http.md and docs/json.md
+// say what they mean. Fields that the page does not use are left out.
+
+export interface Money { tokens: number; cost_nano_usd: number }
+
+export interface Agent {
+  uuid: string;
+  name: string | null;
+  parent_uuid: string | null;
+  fork_message_id: number | null;
+  status: "running" | "dead";
+  end_reason: string | null;
+  created_at: string;
+  ended_at: string | null;
+  depth: number;
+  own_messages: number;
+  total_messages: number;
+  unread_mail: number;
+  head_message_id: number | null;
+  provider: string | null;
+  model: string | null;
+  cwd: string | null;
+  activity?: string | null;
+  doing?: string | null;
+  spent: Money | null;
+  budget: { tokens: number | null; cost_nano_usd: number | null } | null;
+}
+
+export interface Part {
+  type: string;
+  text?: string;
+  call_id?: string;
+  name?: string;
+  args?: unknown;
+  is_error?: boolean;
+  media_type?: string;
+  data?: string;
+  size?: number;
+  cut?: boolean;
+  malformed?: string;
+  show?: string;
+}
+
+export interface Meta {
+  parent?: string;
+  children?: string[];
+  label?: string;
+  target?: string;
+  reason?: string;
+  command?: string;
+  to?: string;
+  call?: { model: string; outcome: string; input: number; output: number; cache_read: number; cache_write: number; cost_nano_usd: number; priced: boolean; took_ms: number };
+}
+
+export interface Message {
+  id: number;
+  agent_uuid: string;
+  kind: string;
+  parts: Part[] | null;
+  meta: Meta | null;
+  created_at: string;
+  hash: string;
+  in_context?: boolean;
+  redacted?: boolean;
+}
+
+// A piece of a part that is too large to stand in a list.
+export interface Piece { type: string; media_type?: string; text: string; data?: string; size: number; next: number | null }
+
+export interface Letter {
+  id: number;
+  number: number;
+  from_uuid: string | null;
+  to_uuid: string;
+  body: string;
+  created_at: string;
+  read_at: string | null;
+  in_reply_to: number | null;
+}
+
+export interface Ask {
+  id: string;
+  agent_uuid: string;
+  tool: string;
+  text: string; // one line
+  subject?: string; // all of it
+  always?: string[] | null; // the rules that "always" adds
+  why?: string;
+  asked_at: string;
+  until?: string;
+}
+
+export interface Fault { code: string; message: string; hint?: string }
+
+export interface Line {
+  type: string;
+  agent_uuid?: string;
+  text?: string;
+  call_id?: string;
+  tool?: string;
+  is_error?: boolean;
+  message?: Message;
+  attempt?: { number: number; of: number; wait_ms: number; error: Fault | null };
+  cost_nano_usd?: number;
+  usage?: { input: number; output: number; cache_read: number; cache_write: number };
+  children?: string[];
+  turn?: number;
+  error?: Fault;
+}
+
+// A telemetry run.
+export interface Run {
+  event_id: string;
+  run_id: string;
+  parent_run_id?: string | null;
+  agent_name: string;
+  job_type: string;
+  status: string;
+  start_time: string;
+  end_time?: string | null;
+  duration_ms?: number | null;
+  created_at: string;
+  updated_at: string;
+  product?: string;
+  items_discovered?: number;
+  items_succeeded?: number;
+  items_failed?: number;
+  items_skipped?: number;
+  input_summary?: string;
+  output_summary?: string;
+  error_summary?: string;
+  error_details?: string;
+  source_ref?: string;
+  target_ref?: string;
+  git_repo?: string;
+  git_branch?: string;
+  git_commit_hash?: string;
+  host?: string;
+  environment?: string;
+  trigger_type?: string;
+  metrics_json?: Record<string, unknown> | null;
+  context_json?: Record<string, unknown> | null;
+}
+
+export interface Sums {
+  records: number;
+  llm_calls: number;
+  input_tokens: number;
+  output_tokens: number;
+  total_tokens: number;
+  api_cost_usd: number;
+  duration_ms: number;
+}
+
+export interface Branch extends Run { sums: Sums; children: Branch[] | null }
+
+export interface LogRow { run_id: string; run_state: string | null; event_count: number; updated_at: string | null; error: Fault | string | null }
+
+export interface RunEvent {
+  event_id: string;
+  event_hash: string;
+  prev_hash: string;
+  run_id: string;
+  trace_id: string;
+  span_id: string;
+  parent_span_id?: string;
+  ts: string;
+  type: string;
+  payload: unknown;
+}
+
+export interface Snapshot {
+  run_id: string;
+  run_state: string;
+  created_at: string;
+  updated_at: string;
+  event_count: number;
+  last_event_hash: string;
+  failure: { code: string; from_state: string; message: string; ts: string } | null;
+  pr: { bundle: string | null; opened_at: string; url: string | null } | null;
+  section_states: Record<string, string>;
+  artifacts: { name: string; path: string; sha256: string; ts: string; writer_worker: string | null }[];
+  gates: { name: string; ok: boolean | null; runs: number; issues: string[]; started_at: string | null; finished_at: string | null }[];
+  issues: { issue_id: string; gate: string; severity: string; status: string; message: string; error_code: string | null; files: string[] | null; suggested_fix: string | null; opened_at: string; resolved_at: string | null }[];
+  work_items: { work_item_id: string; worker: string; scope_key: string; status: string; attempt: number; started_at: string | null; finished_at: string | null; error: Fault | null }[];
+}
+
+export interface Verified { ok: boolean; run_id: string; events: number; lines: number; checkpoints: number; covered: number; snapshot: string }
+
+export interface UsageRow {
+  key: string;
+  agent_uuid: string | null;
+  calls: number;
+  failed: number;
+  input: number;
+  output: number;
+  cache_read: number;
+  cache_write: number;
+  cost_nano_usd: number;
+  unpriced: number;
+  took_ms: number;
+}
+
+export interface Usage { by: string; rows: UsageRow[]; total: UsageRow }
+
+export interface Tracked {
+  agent_id: string;
+  agent_type: string;
+  task_description: string;
+  status: string;
+  timestamp: string;
+  completion_timestamp: string | null;
+  reason: string | null;
+}

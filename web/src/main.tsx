@@ -1,0 +1,109 @@
+// The page: header, the view that the address names, and what is true everywhere.
+import { Component, render, type ComponentChildren } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { signedOut } from "./api/client";
+import { Cell, useCell } from "./cell";
+import { Empty, Failure, Title } from "./parts/small";
+import { go, route, to, type Route } from "./route";
+import { apply, theme, turn } from "./theme";
+import { AgentView } from "./views/agent";
+import { AgentsView } from "./views/agents";
+import { LogView } from "./views/log";
+import { LedgerView, LogsView } from "./views/logs";
+import { RunsView } from "./views/runs";
+import { SearchView } from "./views/search";
+import { TimelineView } from "./views/timeline";
+import { UsageView } from "./views/usage";
+import { asks, link, start } from "./world";
+import "./style/base.css";
+import "./style/views.css";
+
+const out = new Cell(false);
+signedOut.tell = () => out.set(true);
+
+// Guard keeps a fault of one view from taking the page down.
+class Guard extends Component<{ at: string; children?: ComponentChildren }, { failed?: { at: string; error: unknown } | undefined }> {
+  override state: { failed?: { at: string; error: unknown } | undefined } = {};
+  override componentDidCatch(error: unknown) { this.setState({ failed: { at: this.props.at, error } }); }
+  render() {
+    const { failed } = this.state;
+    if (failed?.at !== this.props.at) return this.props.children;
+    return <div class="pane page"><Title say="This view failed" /><Failure error={failed.error} again={() => this.setState({ failed: undefined })} /></div>;
+  }
+}
+
+function View({ at }: { at: Route }) {
+  const [name, id] = at.path;
+  switch (name) {
+    case "agents": return id ? <AgentView uuid={id} /> : <AgentsView />;
+    case "runs": return id ? <TimelineView key={id} id={id} /> : <RunsView />;
+    case "logs": return id ? <LogView key={id} id={id} /> : <LogsView />;
+    case "ledger": return <LedgerView />;
+    case "usage": return <UsageView />;
+    case "search": return <SearchView />;
+    default: return <div class="pane page"><Title say="No such page" /><Empty title="There is nothing at this address."><p><a href={to(["agents"])}>Go to the agents</a></p></Empty></div>;
+  }
+}
+
+const places: [string, string][] = [["agents", "Agents"], ["runs", "Runs"], ["logs", "Run logs"], ["usage", "Usage"]];
+
+function Header({ at }: { at: Route }) {
+  const open = useCell(asks), now = useCell(link), look = useCell(theme);
+  const box = useRef<HTMLInputElement>(null);
+  const [typed, setTyped] = useState("");
+  useEffect(() => {
+    const key = (e: KeyboardEvent) => {
+      const on = e.target as HTMLElement;
+      if (e.key !== "/" || e.ctrlKey || e.metaKey || e.altKey || on.matches("input,textarea,select") || document.querySelector("dialog[open]")) return;
+      e.preventDefault();
+      box.current?.focus();
+    };
+    addEventListener("keydown", key);
+    return () => removeEventListener("keydown", key);
+  }, []);
+  const here = at.path[0] === "ledger" ? "logs" : at.path[0];
+  return (
+    <header class="top">
+      <a class="brand" href={to(["agents"])}>ramet</a>
+      <nav aria-label="Main">
+        {places.map(([key, word]) => (
+          <a key={key} href={to([key])} {...(here === key ? { "aria-current": "page" as const } : {})}>{word}{key === "agents" && open.length > 0 && <span class="unread">{open.length}<span class="hidden"> requests for permission</span></span>}</a>
+        ))}
+      </nav>
+      <form role="search" class="find" onSubmit={(e) => { e.preventDefault(); go(["search"], { q: typed }); setTyped(""); }}>
+        <input ref={box} type="search" aria-label="Search" placeholder="Search" value={typed} onInput={(e) => setTyped(e.currentTarget.value)} aria-keyshortcuts="/" />
+      </form>
+      <span class={"link " + now} role="status"><i aria-hidden="true" /><span class="say">{now === "live" ? "live" : now === "connecting" ? "connecting" : "no connection, trying again"}</span></span>
+      <button type="button" class="quiet theme" onClick={turn} title="Change the colours"><span class="hidden">Colours: </span>{look === "system" ? "Auto" : look === "dark" ? "Dark" : "Light"}</button>
+    </header>
+  );
+}
+
+function SignedOut() {
+  useEffect(() => { document.title = "Not signed in \u00b7 ramet"; }, []);
+  return (
+    <main class="door" id="main">
+      <h1>You are not signed in</h1>
+      <p>This page is opened with a link that works once. In a terminal, in your project, run</p>
+      <pre class="code" tabIndex={0}><code>ramet web</code></pre>
+      <p>and open the link that it prints. It signs this browser in; there is no password.</p>
+      <p><button type="button" class="main" onClick={() => location.reload()}>Try again</button></p>
+    </main>
+  );
+}
+
+function Page() {
+  const at = useCell(route);
+  if (useCell(out)) return <SignedOut />;
+  return (
+    <>
+      <a class="skip" href="#main" onClick={(e) => { e.preventDefault(); document.getElementById("main")?.focus(); }}>Skip to the content</a>
+      <Header at={at} />
+      <main id="main" tabIndex={-1}><Guard at={at.path.join("/")}><View at={at} /></Guard></main>
+    </>
+  );
+}
+
+apply();
+render(<Page />, document.getElementById("page")!);
+start();

@@ -1,0 +1,41 @@
+// Where a prompt or a letter is written.
+import { useRef, useState } from "preact/hooks";
+import { api } from "../api/client";
+import type { Agent } from "../api/types";
+import { Failure, useBusy } from "./small";
+
+const drafts = new Map<string, string>(); // what was begun stays when one looks elsewhere
+
+export function Composer({ a, mail }: { a: Agent; mail: boolean }) {
+  const key = a.uuid + (mail ? " mail" : "");
+  const [, again] = useState({});
+  const text = drafts.get(key) ?? "";
+  const { busy, error, run } = useBusy();
+  const box = useRef<HTMLTextAreaElement>(null);
+  if (a.status === "dead") return <p class="composer note">This agent is dead. Its history can be read and forked from its parent, but it does not answer.</p>;
+  const set = (s: string) => {
+    drafts.set(key, s);
+    again({});
+  };
+  const send = () => {
+    if (!text.trim() || busy) return;
+    run(async () => {
+      await (mail ? api.send(a.uuid, text) : api.prompt(a.uuid, text));
+      if (drafts.get(key) === text) set("");
+      box.current?.focus();
+    });
+  };
+  return (
+    <form class="composer" onSubmit={(e) => { e.preventDefault(); send(); }}>
+      <label class="hidden" for="composer">{mail ? "Letter" : "Prompt"}</label>
+      <textarea id="composer" ref={box} rows={Math.min(10, Math.max(2, text.split("\n").length))} value={text} placeholder={mail ? "Write a letter; it is read when the agent looks" : "Say something to the agent"}
+        onInput={(e) => set(e.currentTarget.value)}
+        onKeyDown={(e) => { if (e.key === "Enter" && (e.ctrlKey || e.metaKey) && !e.isComposing) { e.preventDefault(); send(); } }} />
+      <div class="buttons">
+        <button type="submit" class="main" disabled={busy || !text.trim()}>{busy ? "Sending\u2026" : mail ? "Send letter" : "Send prompt"}</button>
+        <span class="soft keyhint"><kbd>Ctrl</kbd>+<kbd>Enter</kbd></span>
+      </div>
+      {error != null && <Failure error={error} />}
+    </form>
+  );
+}

@@ -1,0 +1,75 @@
+// Dialogs about one agent: fork and kill.
+import { useEffect, useState } from "preact/hooks";
+import { api, Refusal } from "../api/client";
+import type { Agent } from "../api/types";
+import { go } from "../route";
+import { plural } from "../text/format";
+import { oneLine } from "../text/visible";
+import { refresh } from "../world";
+import { Dialog, Failure, Loading, useBusy } from "./small";
+
+const named = (a: Agent) => oneLine(a.name || a.uuid.slice(0, 8), 60);
+
+export function ForkDialog({ a, close }: { a: Agent; close: () => void }) {
+  const [name, setName] = useState(""), [prompt, setPrompt] = useState("");
+  const { busy, error, run } = useBusy();
+  return (
+    <Dialog title={"Fork " + named(a)} close={close}>
+      <p>The child knows everything that this agent knows now, and goes its own way from here.</p>
+      <form onSubmit={(e) => {
+        e.preventDefault();
+        run(async () => {
+          const child = await api.fork(a.uuid, name.trim(), prompt.trim());
+          refresh();
+          close();
+          go(["agents", child.uuid]);
+        });
+      }}>
+        <label>Name <span class="soft">(may stay empty)</span><input value={name} onInput={(e) => setName(e.currentTarget.value)} maxLength={200} autocomplete="off" /></label>
+        <label>First prompt <span class="soft">(may stay empty)</span><textarea rows={3} value={prompt} onInput={(e) => setPrompt(e.currentTarget.value)} /></label>
+        {error != null && <Failure error={error} />}
+        <div class="buttons end"><button type="button" onClick={close}>Cancel</button><button type="submit" class="main" disabled={busy}>Fork</button></div>
+      </form>
+    </Dialog>
+  );
+}
+
+// KillDialog asks the kernel how many agents would die, and confirms that very
+// number: if it is another one by then, nothing is killed and the question is asked
+// again.
+export function KillDialog({ a, close }: { a: Agent; close: () => void }) {
+  const [count, setCount] = useState<number | null>(null);
+  const [agreed, setAgreed] = useState(false);
+  const [changed, setChanged] = useState(false);
+  const [why, setWhy] = useState<unknown>(null);
+  const { busy, error, run } = useBusy();
+  const look = () => api.victims(a.uuid).then((n) => { setCount(n); setAgreed(false); }, setWhy);
+  useEffect(() => { look(); }, []);
+  return (
+    <Dialog title={"Kill " + named(a)} close={close}>
+      {why != null ? <Failure error={why} /> : count === null ? <Loading what="what is below it" /> : (
+        <form onSubmit={(e) => {
+          e.preventDefault();
+          run(async () => {
+            try {
+              await api.kill(a.uuid, count);
+            } catch (e) {
+              if (!(e instanceof Refusal) || e.status !== 409) throw e;
+              setChanged(true);
+              await look();
+              return;
+            }
+            refresh();
+            close();
+          });
+        }}>
+          {changed && <p class="failure" role="alert">The number has changed in the meantime. Nothing was killed.</p>}
+          <p>{count === 1 ? "One agent dies: this one." : <><strong>{plural(count, "agent")}</strong> die: this one and {count - 1} below it.</>} What they run is stopped. Their histories stay and can be read, but they never answer again.</p>
+          <label class="check"><input type="checkbox" checked={agreed} onChange={(e) => setAgreed(e.currentTarget.checked)} /> I want to kill {count === 1 ? "this agent" : "all " + plural(count, "agent")}</label>
+          {error != null && <Failure error={error} />}
+          <div class="buttons end"><button type="button" onClick={close}>Cancel</button><button type="submit" class="danger main" disabled={busy || !agreed}>Kill {plural(count, "agent")}</button></div>
+        </form>
+      )}
+    </Dialog>
+  );
+}

@@ -1,0 +1,125 @@
+// Small parts that every view uses.
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { Refusal } from "../api/client";
+import type { Agent } from "../api/types";
+import { Cell, useCell, type Loaded } from "../cell";
+import { age, time } from "../text/format";
+import { oneLine, visible } from "../text/visible";
+import { to } from "../route";
+import { agents, label } from "../world";
+
+// Said is foreign text on one line.
+export function Said({ text, most }: { text: string | null | undefined; most?: number }) {
+  return <bdi>{oneLine(text ?? "", most)}</bdi>;
+}
+
+export function AgentLink({ uuid }: { uuid: string | null | undefined }) {
+  useCell(agents);
+  return uuid ? <a href={to(["agents", uuid])}><Said text={label(uuid)} most={80} /></a> : <span>you</span>;
+}
+
+export type Tone = "good" | "busy" | "bad" | "warn" | "quiet";
+
+export function Badge({ tone, children }: { tone: Tone; children?: ComponentChildren }) {
+  return <span class={"badge " + tone}><i aria-hidden="true" />{children}</span>;
+}
+
+export function stateOf(a: Agent): { word: string; tone: Tone } {
+  if (a.status === "dead") return { word: "dead", tone: "quiet" };
+  if (a.activity === "interrupted") return { word: "interrupted", tone: "warn" };
+  if (a.activity === "working" || a.doing) return { word: oneLine(a.doing || "working", 40), tone: "busy" };
+  return { word: "idle", tone: "good" };
+}
+
+const tones: Record<string, Tone> = {
+  running: "busy", success: "good", failure: "bad", partial: "warn", timeout: "bad", cancelled: "quiet",
+  DONE: "good", FAILED: "bad", CANCELLED: "quiet", completed: "good", in_progress: "busy", failed: "bad", skipped: "quiet", pending: "quiet",
+  OPEN: "warn", IN_PROGRESS: "busy", RESOLVED: "good", spawned: "busy", timed_out: "bad", interrupted: "warn",
+};
+export const Status = ({ of }: { of: string | null | undefined }) => <Badge tone={tones[of ?? ""] ?? "busy"}>{words(of ?? "unknown")}</Badge>;
+export const words = (s: string) => oneLine(s, 40).replaceAll("_", " ").toLowerCase();
+
+// now moves on once in a while, for ages.
+const now = new Cell(Date.now());
+setInterval(() => { if (!document.hidden) now.set(Date.now()); }, 10_000);
+export function Ago({ at }: { at: string | null | undefined }) {
+  const t = useCell(now);
+  if (!at) return <span>{"\u2014"}</span>;
+  return <time dateTime={at} title={time(at)}>{age(at, t)}</time>;
+}
+
+export function Loading({ what }: { what: string }) {
+  return <p class="note" role="status"><span class="spin" aria-hidden="true" />Reading {what}{"\u2026"}</p>;
+}
+
+export function Empty({ title, children }: { title: string; children?: ComponentChildren }) {
+  return <div class="empty"><p class="lead">{title}</p>{children}</div>;
+}
+
+export function reason(error: unknown): string {
+  if (error instanceof Refusal) return error.message + (error.details.length ? ": " + error.details.map((d) => d.message).join("; ") : "");
+  return error instanceof Error ? error.message : String(error);
+}
+
+export function Failure({ error, again }: { error: unknown; again?: () => void }) {
+  const code = error instanceof Refusal ? error.code : "PAGE";
+  return (
+    <div class="failure" role="alert">
+      <p><strong>{oneLine(code, 60)}</strong> <span class="wrap">{visible(reason(error)).slice(0, 2000)}</span></p>
+      {again && <button type="button" onClick={again}>Try again</button>}
+    </div>
+  );
+}
+
+// Show draws what was loaded, or why there is nothing.
+export function Show<T>({ of, what, again, children }: { of: Loaded<T>; what: string; again?: () => void; children: (value: T) => ComponentChildren }) {
+  if (of.state === "loading") return <Loading what={what} />;
+  if (of.state === "failed") return again ? <Failure error={of.error} again={again} /> : <Failure error={of.error} />;
+  return <>{children(of.value)}</>;
+}
+
+// Title is the heading of a view. It takes the focus when the view is entered, so
+// that the keyboard and readers go on from there.
+let entered = false;
+export function Title({ children, say }: { children?: ComponentChildren; say: string }) {
+  const h = useRef<HTMLHeadingElement>(null);
+  useEffect(() => {
+    document.title = oneLine(say, 60) + " \u00b7 ramet";
+  }, [say]);
+  useEffect(() => {
+    if (entered) h.current?.focus({ preventScroll: true });
+    entered = true;
+  }, []);
+  return <h1 ref={h} tabIndex={-1}>{children ?? say}</h1>;
+}
+
+export function Dialog({ title, close, children }: { title: string; close: () => void; children?: ComponentChildren }) {
+  const d = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    const el = d.current, before = document.activeElement;
+    el?.showModal();
+    return () => {
+      el?.close(); // while it is open, nothing behind it takes the focus
+      if (before instanceof HTMLElement && before.isConnected) before.focus();
+    };
+  }, []);
+  return (
+    <dialog ref={d} aria-labelledby="dialog-title" onCancel={(e) => { e.preventDefault(); close(); }}>
+      <h2 id="dialog-title" class="wrap">{title}</h2>
+      {children}
+    </dialog>
+  );
+}
+
+// useBusy runs one action at a time and keeps why it failed.
+export function useBusy(): { busy: boolean; error: unknown; run(f: () => Promise<void>): void } {
+  const [s, set] = useState<{ busy: boolean; error: unknown }>({ busy: false, error: null });
+  return {
+    ...s,
+    run: (f) => {
+      set({ busy: true, error: null });
+      f().then(() => set({ busy: false, error: null }), (error) => set({ busy: false, error }));
+    },
+  };
+}

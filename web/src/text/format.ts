@@ -1,0 +1,49 @@
+// Figures for people. The same figure is written the same way everywhere.
+
+export function money(nano: number | null | undefined): string {
+  const usd = (nano ?? 0) / 1e9;
+  if (usd === 0) return "$0";
+  if (usd < 0.01) return "$" + usd.toPrecision(2).replace(/\.?0+$/, "");
+  return "$" + usd.toLocaleString("en", { minimumFractionDigits: 2, maximumFractionDigits: 2 });
+}
+
+export function short(n: number): string {
+  if (n < 10_000) return n.toLocaleString("en");
+  if (n < 1e6) return (n / 1e3).toFixed(n < 1e5 ? 1 : 0) + "k";
+  if (n < 1e9) return (n / 1e6).toFixed(n < 1e8 ? 1 : 0) + "M";
+  return (n / 1e9).toFixed(1) + "G";
+}
+
+export const whole = (n: number) => n.toLocaleString("en");
+
+export function lasting(ms: number): string {
+  if (!Number.isFinite(ms) || ms < 0) return "\u2014";
+  if (ms < 1000) return Math.round(ms) + " ms";
+  if (ms < 60_000) return (ms / 1000).toFixed(ms < 10_000 ? 1 : 0) + " s";
+  const min = Math.floor(ms / 60_000);
+  const and = (n: number, unit: string) => (n ? " " + n + " " + unit : "");
+  if (min < 60) return min + " min" + and(Math.floor((ms % 60_000) / 1000), "s");
+  const h = Math.floor(min / 60);
+  return h < 48 ? h + " h" + and(min % 60, "min") : Math.floor(h / 24) + " d" + and(h % 24, "h");
+}
+
+export function age(since: string, now: number): string {
+  const s = Math.max(0, (now - Date.parse(since)) / 1000);
+  if (!Number.isFinite(s)) return "\u2014";
+  if (s < 60) return Math.floor(s) + " s";
+  if (s < 3600) return Math.floor(s / 60) + " min";
+  if (s < 172_800) return Math.floor(s / 3600) + " h";
+  return Math.floor(s / 86_400) + " d";
+}
+
+const moment = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "medium" });
+const clockForm = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+
+const form = (f: Intl.DateTimeFormat, t: string | null | undefined) => {
+  const at = t ? new Date(t) : null;
+  return at && !Number.isNaN(at.getTime()) ? f.format(at) : "\u2014";
+};
+export const time = (t: string | null | undefined) => form(moment, t);
+export const clock = (t: string | null | undefined) => form(clockForm, t);
+
+export const plural = (n: number, one: string, many = one + "s") => whole(n) + " " + (n === 1 ? one : many);

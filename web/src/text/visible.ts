@@ -1,0 +1,23 @@
+// Foreign text as it may be shown. Nothing here is HTML: text reaches the page as
+// text nodes only. What is left to do is to show what would otherwise act unseen:
+// control characters, marks that turn the direction of writing, and terminal codes.
+
+// eslint-disable-next-line no-control-regex
+const codes = /\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b[PX^_][^\x1b]*(?:\x1b\\)?|\x1b[@-Z\\-_]/g;
+const unseen = /[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]|[\u{e0000}-\u{e007f}]/gu;
+
+function mark(c: string): string {
+  const hex = (c.codePointAt(0) ?? 0).toString(16).toUpperCase();
+  return "\u27e8" + hex.padStart(hex.length > 2 ? 4 : 2, "0") + "\u27e9";
+}
+
+// visible is a text of several lines.
+export function visible(s: string): string {
+  return s.replace(/\r\n?/g, "\n").replace(codes, "").replace(unseen, mark);
+}
+
+// oneLine is a text for a single line, cut where it is too long to be one.
+export function oneLine(s: string, most = 400): string {
+  const cut = s.length > most ? s.slice(0, most) + "\u2026" : s;
+  return visible(cut).replace(/\s+/g, " ").trim();
+}

@@ -1,0 +1,67 @@
+// Telemetry runs, newest first.
+import { useEffect, useState } from "preact/hooks";
+import { api } from "../api/client";
+import type { Run } from "../api/types";
+import { useCell } from "../cell";
+import { Ago, Empty, Failure, Loading, Said, Status, Title, words } from "../parts/small";
+import { put, route, to } from "../route";
+import { lasting, time } from "../text/format";
+
+const kinds = ["launch", "orchestrator_node", "worker", "gate", "llm_call", "mcp_tool_call", "commit_service"];
+const statuses = ["running", "success", "failure", "partial", "timeout", "cancelled"];
+
+export function RunsView() {
+  const q = useCell(route).query;
+  const job_type = q.get("kind") ?? "launch", status = q.get("status") ?? "", agent_name = q.get("agent") ?? "";
+  const [got, set] = useState<{ of: string; runs: Run[]; next: string; error: unknown; busy: boolean }>({ of: "", runs: [], next: "", error: null, busy: true });
+  const of = JSON.stringify([job_type, status, agent_name]);
+  const read = (cursor: string) => {
+    const stop = new AbortController();
+    set((old) => ({ ...old, of, busy: true, error: null, runs: cursor ? old.runs : [] }));
+    api.runs({ job_type: job_type === "any" ? "" : job_type, status, agent_name, cursor, limit: 100 }, stop.signal).then(
+      (x) => { if (!stop.signal.aborted) set((old) => ({ of, runs: cursor ? [...old.runs, ...x.runs] : x.runs, next: x.next, error: null, busy: false })); },
+      (error) => { if (!stop.signal.aborted) set((old) => ({ ...old, of, error, busy: false })); });
+    return () => stop.abort();
+  };
+  useEffect(() => read(""), [of]);
+  return (
+    <div class="pane page">
+      <Title say="Runs" />
+      <form class="tools" onSubmit={(e) => e.preventDefault()}>
+        <label>Kind <select value={job_type} onChange={(e) => put({ kind: e.currentTarget.value })}>
+          {kinds.map((k) => <option key={k} value={k}>{words(k)}</option>)}<option value="any">any</option>
+        </select></label>
+        <label>Status <select value={status} onChange={(e) => put({ status: e.currentTarget.value })}>
+          <option value="">any</option>{statuses.map((k) => <option key={k} value={k}>{k}</option>)}
+        </select></label>
+        <label>Agent <input value={agent_name} size={14} onChange={(e) => put({ agent: e.currentTarget.value.trim() })} /></label>
+        <button type="button" class="quiet" onClick={() => { read(""); }}>Reload</button>
+      </form>
+      {got.error != null && <Failure error={got.error} again={() => { read(""); }} />}
+      {got.runs.length > 0 && <RunTable runs={got.runs} />}
+      {got.busy && <Loading what="runs" />}
+      {!got.busy && got.error == null && got.runs.length === 0 && <Empty title="No such runs."><p>Each launch of <code>ramet run</code> and each turn of an agent is recorded here.</p></Empty>}
+      {got.next && !got.busy && <button type="button" onClick={() => { read(got.next); }}>Show older runs</button>}
+    </div>
+  );
+}
+
+export function RunTable({ runs }: { runs: Run[] }) {
+  return (
+    <table class="list">
+      <thead><tr><th scope="col">Run</th><th scope="col">Status</th><th scope="col" class="opt">Kind</th><th scope="col" class="opt">Agent</th><th scope="col">Started</th><th scope="col" class="num">Took</th></tr></thead>
+      <tbody>
+        {runs.map((r) => (
+          <tr key={r.event_id}>
+            <td class="grow"><a href={to(["runs", r.event_id])}><Said text={r.run_id} most={120} /></a>{r.error_summary && <div class="bad small"><Said text={r.error_summary} most={160} /></div>}</td>
+            <td><Status of={r.status} /></td>
+            <td class="opt">{words(r.job_type)}</td>
+            <td class="opt"><Said text={r.agent_name} most={60} /></td>
+            <td title={time(r.start_time)}><Ago at={r.start_time} /> ago</td>
+            <td class="num">{r.duration_ms != null ? lasting(r.duration_ms) : r.end_time ? lasting(Date.parse(r.end_time) - Date.parse(r.start_time)) : "\u2014"}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}

@@ -1,0 +1,64 @@
+// Search over what the page has: agents, recent runs, run logs, and the messages of
+// the conversation that was open last.
+import { useEffect, useState } from "preact/hooks";
+import type { ComponentChildren } from "preact";
+import { api } from "../api/client";
+import { useCell, useLoad } from "../cell";
+import { AgentLink, Badge, Empty, Failure, Said, stateOf, Status, Title, words } from "../parts/small";
+import { put, route, to } from "../route";
+import { shown } from "../talk";
+import { plural } from "../text/format";
+import { oneLine } from "../text/visible";
+import { agents } from "../world";
+
+const most = 50;
+
+export function SearchView() {
+  const q = useCell(route).query.get("q") ?? "";
+  const [typed, setTyped] = useState(q);
+  useEffect(() => setTyped(q), [q]);
+  useEffect(() => {
+    if (typed === q) return;
+    const timer = setTimeout(() => put({ q: typed }), 150);
+    return () => clearTimeout(timer);
+  }, [typed]);
+  const world = useCell(agents), talk = useCell(shown);
+  const [runs] = useLoad((s) => api.runs({ limit: 1000 }, s), []);
+  const [logs] = useLoad((s) => api.logs(s), []);
+  const want = q.trim().toLowerCase();
+  const has = (...s: (string | null | undefined)[]) => want !== "" && s.some((x) => (x ?? "").toLowerCase().includes(want));
+  const people = [...world.all.values()].filter((a) => has(a.name, a.uuid, a.model, a.cwd));
+  const records = runs.state === "ready" ? runs.value.runs.filter((r) => has(r.run_id, r.agent_name, r.event_id, r.error_summary, r.input_summary, r.output_summary, r.product)) : [];
+  const books = logs.state === "ready" ? logs.value.filter((r) => has(r.run_id, r.run_state)) : [];
+  const said = talk.messages.map((m) => ({ m, text: (m.parts ?? []).map((p) => p.text ?? "").join(" ") })).filter((x) => has(x.text));
+  const total = people.length + records.length + books.length + said.length;
+  return (
+    <div class="pane page">
+      <Title say="Search" />
+      <form class="tools" onSubmit={(e) => { e.preventDefault(); put({ q: typed }); }}>
+        <input class="wide" type="search" aria-label="Search for" value={typed} onInput={(e) => setTyped(e.currentTarget.value)} placeholder="A name, an id, a model, a word that was said" />
+      </form>
+      <p role="status" class="soft">{want ? plural(total, "result") : "Searches agents, the newest 1,000 telemetry runs, run logs, and the messages of the conversation that was open last."}</p>
+      {runs.state === "failed" && <Failure error={runs.error} />}
+      {want && total === 0 && <Empty title="Nothing fits." />}
+      <Group title="Agents" n={people.length}>{people.slice(0, most).map((a) => { const s = stateOf(a); return <li key={a.uuid}><AgentLink uuid={a.uuid} /> <Badge tone={s.tone}>{s.word}</Badge> <span class="soft"><Said text={a.model} most={60} /> {a.uuid}</span></li>; })}</Group>
+      <Group title="Messages" n={said.length}>{said.slice(-most).map(({ m, text }) => <li key={m.id}><a href={to(["agents", talk.uuid], { at: String(m.id) })}>message {m.id}</a> <span class="soft">{words(m.kind)}</span> <div class="small"><Around text={text} want={want} /></div></li>)}</Group>
+      <Group title="Runs" n={records.length}>{records.slice(0, most).map((r) => <li key={r.event_id}><a href={to(["runs", r.event_id])}><Said text={r.run_id} most={120} /></a> <Status of={r.status} /> <span class="soft">{words(r.job_type)}</span></li>)}</Group>
+      <Group title="Run logs" n={books.length}>{books.slice(0, most).map((r) => <li key={r.run_id}><a href={to(["logs", r.run_id])}><Said text={r.run_id} most={120} /></a> <Status of={r.run_state} /></li>)}</Group>
+    </div>
+  );
+}
+
+function Group({ title, n, children }: { title: string; n: number; children?: ComponentChildren }) {
+  if (!n) return null;
+  return <section aria-label={title}><h2>{title} <span class="count">{n}</span></h2><ul class="found">{children}</ul>{n > most && <p class="soft">{n - most} more</p>}</section>;
+}
+
+// Around is the text near the word that was found.
+function Around({ text, want }: { text: string; want: string }) {
+  const at = text.toLowerCase().indexOf(want), from = Math.max(0, at - 80);
+  const cut = text.slice(from, at + want.length + 120);
+  const i = cut.toLowerCase().indexOf(want);
+  if (i < 0) return <bdi>{oneLine(cut, 300)}</bdi>;
+  return <bdi>{from ? "\u2026" : ""}{oneLine(cut.slice(0, i), 200) + (/\s$/.test(cut.slice(0, i)) ? " " : "")}<mark>{oneLine(cut.slice(i, i + want.length), 200)}</mark>{(/^\s/.test(cut.slice(i + want.length)) ? " " : "") + oneLine(cut.slice(i + want.length), 200)}</bdi>;
+}

@@ -1,0 +1,78 @@
+// What was spent: by agent, subtree, model and day, as a chart with its table.
+import { useState } from "preact/hooks";
+import { api } from "../api/client";
+import type { Usage, UsageRow } from "../api/types";
+import { useCell, useLoad } from "../cell";
+import { Bars, Columns } from "../parts/chart";
+import { AgentLink, Empty, Said, Show, Title } from "../parts/small";
+import { put, route } from "../route";
+import { lasting, money, short, whole } from "../text/format";
+import { oneLine } from "../text/visible";
+import { agents } from "../world";
+
+const spans: [string, string][] = [["", "Since the beginning"], ["24h", "Last 24 hours"], ["7d", "Last 7 days"], ["30d", "Last 30 days"]];
+const parts: [string, string][] = [["day", "By day"], ["model", "By model"], ["agent", "By agent"], ["subtree", "By subtree"]];
+export const tokens = (r: UsageRow) => r.input + r.output + r.cache_read + r.cache_write;
+
+export function UsageView() {
+  const q = useCell(route).query;
+  const span = spans.find(([k]) => k === q.get("since")) ?? spans[0]!;
+  const of = q.get("of") === "tokens" ? "tokens" : "cost";
+  const since = span[0];
+  return (
+    <div class="pane page usage">
+      <Title say="Usage" />
+      <form class="tools" onSubmit={(e) => e.preventDefault()}>
+        <label>Time <select value={since} onChange={(e) => put({ since: e.currentTarget.value })}>{spans.map(([k, w]) => <option key={k} value={k}>{w}</option>)}</select></label>
+        <div class="tabs" role="group" aria-label="Show">
+          <button type="button" aria-pressed={of === "cost"} onClick={() => put({ of: "" })}>Cost</button>
+          <button type="button" aria-pressed={of === "tokens"} onClick={() => put({ of: "tokens" })}>Tokens</button>
+        </div>
+      </form>
+      {parts.map(([by, title]) => <Part key={by} by={by} title={title} since={since} of={of} />)}
+    </div>
+  );
+}
+
+function Part({ by, title, since, of }: { by: string; title: string; since: string; of: "cost" | "tokens" }) {
+  const [usage, again] = useLoad((s) => api.usage(by, since, s), [by, since]);
+  return (
+    <section class="part" aria-label={title}>
+      <h2>{title}</h2>
+      <Show of={usage} what="usage" again={again}>{(u) => <Both u={u} by={by} of={of} title={title} />}</Show>
+    </section>
+  );
+}
+
+const few = 12;
+
+function Both({ u, by, of, title }: { u: Usage; by: string; of: "cost" | "tokens"; title: string }) {
+  const world = useCell(agents);
+  const [all, setAll] = useState(false);
+  const rows = u.rows ?? [];
+  if (!rows.length) return <Empty title="Nothing was spent in this time." />;
+  const value = (r: UsageRow) => (of === "cost" ? r.cost_nano_usd : tokens(r));
+  const write = (n: number) => (of === "cost" ? money(n) : short(n));
+  const name = (r: UsageRow) => (r.agent_uuid && world.all.get(r.agent_uuid)?.name) || r.key;
+  const sorted = by === "day" ? [...rows].sort((a, b) => (a.key < b.key ? -1 : 1)) : [...rows].sort((a, b) => value(b) - value(a));
+  const shown = all ? sorted : by === "day" ? sorted.slice(-few) : sorted.slice(0, few);
+  const data = (by === "day" ? sorted.slice(-60) : sorted.slice(0, few)).map((r) => ({ key: r.key, name: oneLine(name(r), 60), value: value(r), says: write(value(r)) }));
+  return (
+    <div class="both">
+      {by === "day" ? <Columns data={data} title={title} write={write} /> : <Bars data={data} title={title} />}
+      <div class="scroll" tabIndex={0} role="group" aria-label={title + ", table"}>
+        <table class="figures">
+          <thead><tr><th scope="col">{by === "day" ? "Day" : by === "model" ? "Model" : "Agent"}</th><th scope="col" class="num">Cost</th><th scope="col" class="num">Calls</th><th scope="col" class="num">Input</th><th scope="col" class="num">Output</th><th scope="col" class="num">Cache read</th><th scope="col" class="num">Cache write</th><th scope="col" class="num">Time</th></tr></thead>
+          <tbody>{shown.map((r) => <Row key={r.key} r={r} first={r.agent_uuid && by !== "model" && by !== "day" ? <AgentLink uuid={r.agent_uuid} /> : <Said text={name(r)} most={60} />} />)}</tbody>
+          {u.total && <tfoot><Row r={u.total} first="Total" /></tfoot>}
+        </table>
+        {sorted.length > few && <button type="button" class="quiet" onClick={() => setAll(!all)}>{all ? "Show fewer" : "Show all " + whole(sorted.length)}</button>}
+        {u.total?.unpriced > 0 && <p class="soft small">{whole(u.total.unpriced)} calls have no known price and count as nothing.</p>}
+      </div>
+    </div>
+  );
+}
+
+function Row({ r, first }: { r: UsageRow; first: preact.ComponentChildren }) {
+  return <tr><th scope="row">{first}</th><td class="num">{money(r.cost_nano_usd)}</td><td class="num">{whole(r.calls)}{r.failed ? <span class="bad"> ({whole(r.failed)} failed)</span> : null}</td><td class="num">{short(r.input)}</td><td class="num">{short(r.output)}</td><td class="num">{short(r.cache_read)}</td><td class="num">{short(r.cache_write)}</td><td class="num">{lasting(r.took_ms)}</td></tr>;
+}

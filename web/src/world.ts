@@ -1,0 +1,152 @@
+// What the page knows of the workspace: its agents and open questions, read once and
+// then kept up by the live events.
+import { api } from "./api/client";
+import { listen, type Link } from "./api/stream";
+import type { Agent, Ask, Line } from "./api/types";
+import { Cell } from "./cell";
+
+export interface Agents {
+  state: "loading" | "ready" | "failed";
+  error?: unknown;
+  all: Map<string, Agent>;
+  below: Map<string, string[]>; // children in order of birth; "" has the roots
+}
+
+export const agents = new Cell<Agents>({ state: "loading", all: new Map(), below: new Map() });
+export const asks = new Cell<Ask[]>([]);
+export const link = new Cell<Link>("connecting");
+
+const hearers = new Set<{ line(l: Line): void; anew(): void }>();
+export function hear(h: { line(l: Line): void; anew(): void }): () => void {
+  hearers.add(h);
+  return () => { hearers.delete(h); };
+}
+
+export function order(list: Iterable<Agent>): Map<string, string[]> {
+  const below = new Map<string, string[]>();
+  const known = new Set<string>();
+  const sorted = [...list].sort((a, b) => (a.created_at < b.created_at ? -1 : a.created_at > b.created_at ? 1 : a.uuid < b.uuid ? -1 : 1));
+  for (const a of sorted) known.add(a.uuid);
+  for (const a of sorted) {
+    const parent = a.parent_uuid && known.has(a.parent_uuid) ? a.parent_uuid : "";
+    const row = below.get(parent);
+    if (row) row.push(a.uuid);
+    else below.set(parent, [a.uuid]);
+  }
+  return below;
+}
+
+let reading = false, wanted = false;
+
+// refresh reads all agents anew. While it reads, further wishes become one; the more
+// it takes, the longer it rests.
+export async function refresh() {
+  if (reading) {
+    wanted = true;
+    return;
+  }
+  reading = true;
+  const begin = performance.now();
+  try {
+    const list = await api.agents();
+    agents.set({ state: "ready", all: new Map(list.map((a) => [a.uuid, a])), below: order(list) });
+  } catch (error) {
+    const now = agents.get();
+    agents.set(now.all.size ? { ...now } : { ...now, state: "failed", error });
+  }
+  setTimeout(() => {
+    reading = false;
+    if (wanted) {
+      wanted = false;
+      refresh();
+    }
+  }, Math.max(300, 5 * (performance.now() - begin)));
+}
+
+export const readAsks = () => api.asks().then((now) => asks.set(now), () => {});
+
+// change puts a new version of an agent in, and shows it with the next frame.
+let shown = true;
+function change(uuid: string, to: (a: Agent) => Agent) {
+  const now = agents.get(), a = now.all.get(uuid);
+  if (!a) return;
+  now.all.set(uuid, to(a));
+  if (!shown) return;
+  shown = false;
+  setTimeout(() => {
+    shown = true;
+    agents.set({ ...agents.get() });
+  }, 120);
+}
+
+function take(l: Line) {
+  const who = l.agent_uuid ?? "";
+  switch (l.type) {
+    case "turn_started":
+      change(who, (a) => ({ ...a, activity: "working", doing: "thinking" }));
+      break;
+    case "call_started":
+      change(who, (a) => ({ ...a, activity: "working", doing: l.tool ?? "" }));
+      break;
+    case "call_ended":
+      change(who, (a) => ({ ...a, doing: "thinking" }));
+      break;
+    case "waiting": case "compacting": case "retrying":
+      change(who, (a) => ({ ...a, activity: "working", doing: l.text || l.type }));
+      break;
+    case "asking":
+      change(who, (a) => ({ ...a, activity: "working", doing: "asks for permission" }));
+      readAsks();
+      break;
+    case "answered":
+      change(who, (a) => ({ ...a, doing: "thinking" }));
+      readAsks();
+      break;
+    case "turn_ended":
+      change(who, (a) => ({ ...a, activity: null, doing: null }));
+      readAsks();
+      refresh();
+      break;
+    case "spent":
+      change(who, (a) => ({ ...a, spent: {
+        cost_nano_usd: (a.spent?.cost_nano_usd ?? 0) + (l.cost_nano_usd ?? 0),
+        tokens: (a.spent?.tokens ?? 0) + (l.usage ? l.usage.input + l.usage.output + l.usage.cache_read + l.usage.cache_write : 0),
+      } }));
+      break;
+    case "entry":
+      if (l.message && ["fork", "killed", "command"].includes(l.message.kind)) refresh();
+      change(who, (a) => ({ ...a, own_messages: a.own_messages + 1, head_message_id: l.message?.id ?? a.head_message_id }));
+      break;
+    case "forked": case "killed": case "mailed":
+      refresh();
+  }
+}
+
+// start reads the agents when the stream is there, so that nothing happens in between;
+// and if it does not come, without it.
+export function start() {
+  listen({
+    link: (now) => {
+      link.set(now);
+      if (now === "waiting" && agents.get().state === "loading") {
+        refresh();
+        readAsks();
+      }
+    },
+    line: (l) => {
+      take(l);
+      for (const h of hearers) h.line(l);
+    },
+    anew: () => {
+      refresh();
+      readAsks();
+      for (const h of hearers) h.anew();
+    },
+  });
+}
+
+// label is how an agent is called: by its name, else by the beginning of its id.
+export function label(uuid: string | null | undefined): string {
+  if (!uuid) return "you";
+  return agents.get().all.get(uuid)?.name || uuid.slice(0, 8);
+}

@@ -1,0 +1,280 @@
+// What the walk looks at. Each test has a page of its own.
+import assert from "node:assert/strict";
+
+const id = (n) => "agent" + String(n).padStart(17, "0");
+const launch = "00000000-0000-4000-8000-000000000001";
+
+// views are the address of each, and what shows that it is there.
+const views = [
+  ["agents", "#/agents", ".trow:not(.head)"],
+  ["agent", "#/agents/" + id(0), ".entry.assistant"],
+  ["agent-aimed", "#/agents/" + id(0) + "?at=3", ".aimed"],
+  ["agent-hostile", "#/agents/" + id(7), ".entry.assistant"],
+  ["agent-mail", "#/agents/" + id(4) + "?tab=mail", ".letter"],
+  ["agent-unknown", "#/agents/nobody", ".failure"],
+  ["runs", "#/runs?kind=any", "table.list"],
+  ["timeline", "#/runs/" + launch, ".frow:not(.head)"],
+  ["logs", "#/logs", "table.list"],
+  ["log-events", "#/logs/docs-2026", ".erow .mark.good"],
+  ["log-broken", "#/logs/broken-1", ".erow .mark.bad"],
+  ["log-items", "#/logs/docs-2026?tab=items", ".sheet table"],
+  ["log-issues", "#/logs/docs-2026?tab=issues", ".sheet table"],
+  ["log-sections", "#/logs/docs-2026?tab=sections", ".sheet table"],
+  ["ledger", "#/ledger", "table.list"],
+  ["usage", "#/usage", ".part:last-child svg"],
+  ["search", "#/search?q=chain", ".found"],
+  ["nowhere", "#/nowhere", ".empty"],
+];
+const sizes = [["phone", 360, 740, ["light"]], ["tablet", 1024, 768, ["dark"]], ["wide", 1600, 1000, ["light"]]];
+
+export function Tests({ plan, open, sound, accessible, hand }) {
+  const base = plan.ordinary, on = hand(base);
+  const all = {};
+  for (const [size, width, height, schemes] of plan.short ? sizes.slice(0, 1) : sizes) {
+    for (const scheme of schemes) {
+      all[`every view, ${size}, ${scheme}`] = async () => {
+        const page = await open(base, { viewport: { width, height }, colorScheme: scheme, name: size });
+        for (const [name, address, ready] of views) {
+          const t0 = performance.now();
+          await page.goto(base + "/" + address);
+          await page.locator(ready).first().waitFor();
+          if (name === "agent-hostile" || name === "agent") await page.evaluate(() => { for (const d of document.querySelectorAll("details")) d.open = true; });
+          if (name === "usage") await page.locator(".part .figures").nth(3).waitFor();
+          if (name.startsWith("log-")) await page.locator(".seal .badge:not(.busy)").waitFor();
+          const t1 = performance.now();
+          await sound(page, `${name} ${size}`);
+          const t2 = performance.now();
+          await accessible(page, `${name} ${size} ${scheme}`, size === "tablet" ? ["color-contrast"] : undefined);
+          const t3 = performance.now();
+          await page.screenshot({ path: `${plan.shots}/${name}-${size}-${scheme}.png` });
+          console.log("PROF", name, size, Math.round(t1-t0), Math.round(t2-t1), Math.round(t3-t2), Math.round(performance.now()-t3));
+        }
+        await page.context().close();
+      };
+    }
+  }
+
+  all["empty, and signed out"] = async () => {
+    const page = await open(plan.empty, { name: "empty" });
+    for (const view of ["agents", "runs", "logs", "ledger", "usage", "search?q=x"]) {
+      await page.goto(plan.empty + "/#/" + view);
+      await page.locator(".empty").first().waitFor();
+      await accessible(page, "empty " + view);
+    }
+    await page.context().close();
+    const out = await open(plan.closed, { name: "signed out" });
+    await out.getByText("ramet web").waitFor();
+    await accessible(out, "signed out");
+    await out.screenshot({ path: plan.shots + "/signed-out.png" });
+    await out.context().close();
+  };
+
+  all["keyboard only"] = async () => {
+    const page = await open(base, { name: "keyboard" });
+    const key = (k) => page.keyboard.press(k);
+    const focus = () => page.evaluate(() => {
+      const e = document.activeElement, s = getComputedStyle(e);
+      return { what: e.className || e.id || e.tagName, text: (e.getAttribute("aria-label") ?? e.textContent ?? "").slice(0, 40), ring: s.outlineStyle !== "none" && parseFloat(s.outlineWidth) > 0 };
+    });
+    await page.locator(".trow:not(.head)").first().waitFor();
+    await key("Tab");
+    assert.equal((await focus()).text, "Skip to the content");
+    await key("Enter");
+    assert.equal((await focus()).what, "main");
+    // Every stop shows where it is, and the tree is one of them.
+    for (let i = 0; ; i++) {
+      assert.ok(i < 30, "the tree was never reached");
+      await key("Tab");
+      const at = await focus();
+      assert.ok(at.ring, "no ring around " + at.what + " " + at.text);
+      if (at.what.startsWith("rows")) break;
+    }
+    const active = () => page.evaluate(() => document.getElementById(document.activeElement.getAttribute("aria-activedescendant"))?.querySelector(".label").textContent);
+    assert.equal(await active(), "root");
+    await key("ArrowDown");
+    assert.equal(await active(), "parser");
+    await key("ArrowLeft");
+    assert.equal(await active(), "root");
+    const rows = () => page.evaluate(() => Number(document.activeElement.getAttribute("aria-rowcount")));
+    const before = await rows();
+    await key("ArrowLeft");
+    await page.waitForFunction((n) => Number(document.activeElement.getAttribute("aria-rowcount")) < n, before);
+    await key("ArrowRight");
+    await page.waitForFunction((n) => Number(document.activeElement.getAttribute("aria-rowcount")) === n, before);
+    await key("End");
+    assert.equal(await active(), "chain");
+    await key("Home");
+    await key("Enter");
+    await page.locator(".entry.assistant").first().waitFor();
+    assert.equal((await focus()).what, "H1");
+    for (let i = 0; (await focus()).what !== "composer"; i++) {
+      assert.ok(i < 60, "the prompt was never reached");
+      await key("Tab");
+    }
+    await page.keyboard.type("hello from the keys");
+    await key("Control+Enter");
+    await page.locator(".entry.assistant", { hasText: "echo: hello from the keys" }).waitFor();
+    assert.equal(await page.locator("#composer").inputValue(), "");
+    await page.locator("h1").focus();
+    await key("/");
+    await page.keyboard.type("parser");
+    await key("Enter");
+    await page.locator(".found a", { hasText: "parser" }).first().waitFor();
+    await page.locator(".found a", { hasText: "message" }).first().waitFor();
+    await page.context().close();
+  };
+
+  all["live, cut and live again"] = async () => {
+    const page = await open(base + "/#/agents/" + id(3), { name: "stream" });
+    await page.locator(".link.live").waitFor();
+    await page.getByText("Nothing has been said yet").waitFor();
+    await on.post("tell", { type: "turn_started", agent_uuid: id(3), turn: 1 });
+    await on.post("tell", { type: "text_delta", agent_uuid: id(3), text: "half a **sen" });
+    await page.locator(".coming", { hasText: "half a **sen" }).waitFor();
+    await on.post("tell", { type: "call_started", agent_uuid: id(3), call_id: "x", tool: "bash" });
+    await on.post("tell", { type: "call_output", agent_uuid: id(3), call_id: "x", text: "<b class=injected>line</b>" });
+    await page.locator(".coming pre", { hasText: "line" }).waitFor();
+    await on.post("entry", { agent: id(3), text: "first" });
+    await page.locator(".entry.assistant", { hasText: "first" }).waitFor();
+    await on.post("cut");
+    await on.post("entry", { agent: id(3), text: "while away" });
+    await page.locator(".entry.assistant", { hasText: "while away" }).waitFor();
+    assert.equal(await page.locator(".entry.assistant", { hasText: "while away" }).count(), 1);
+    const streams = (await on.seen()).filter((s) => s.startsWith("events cursor="));
+    const [, cursor, last] = /cursor=(\S*) last=(\S*)/.exec(streams.at(-1));
+    assert.ok(cursor !== "" && cursor === last, "it goes on behind a cursor: " + streams.at(-1));
+    // A cursor that the server does not know any more: everything is read anew.
+    await on.post("refuse");
+    await on.post("cut");
+    await on.post("entry", { agent: id(3), text: "after the gap" });
+    await page.locator(".entry.assistant", { hasText: "after the gap" }).waitFor();
+    await on.post("tell", { type: "turn_ended", agent_uuid: id(3) });
+    await page.locator(".titled .badge.good").waitFor();
+    await sound(page, "stream");
+    await page.context().close();
+  };
+
+  all["fork, ask, kill"] = async () => {
+    const page = await open(base + "/#/agents/" + id(2), { name: "kill" });
+    await page.getByRole("button", { name: "Fork" }).click();
+    await page.getByLabel("Name").fill("twig");
+    await accessible(page, "fork dialog");
+    await page.screenshot({ path: plan.shots + "/dialog-fork.png" });
+    await page.locator("dialog button[type=submit]").click();
+    await page.locator("h1", { hasText: "twig" }).waitFor();
+    await page.goto(base + "/#/agents/" + id(1));
+    await page.locator(".ask").waitFor();
+    await page.screenshot({ path: plan.shots + "/asking.png" });
+    await page.getByRole("button", { name: "Allow once" }).click();
+    await page.locator(".ask").waitFor({ state: "detached" });
+    assert.ok((await on.seen()).includes("permission ask-1 allow"));
+    await page.goto(base + "/#/agents/" + id(2));
+    await page.locator("h1", { hasText: "tests" }).waitFor();
+    const kill = page.getByRole("button", { name: "Kill\u2026" });
+    await kill.focus();
+    await page.keyboard.press("Enter");
+    const dialog = page.locator("dialog");
+    await dialog.getByText("3 agents").first().waitFor().catch(() => {});
+    const say = dialog.locator("button[type=submit]");
+    const first = await say.textContent();
+    assert.match(first, /^Kill \d+ agents?$/);
+    assert.ok(await say.isDisabled(), "nothing is killed without a tick");
+    await accessible(page, "kill dialog");
+    await page.screenshot({ path: plan.shots + "/dialog-kill.png" });
+    await page.keyboard.press("Escape");
+    await dialog.waitFor({ state: "detached" });
+    assert.equal(await page.evaluate(() => document.activeElement.textContent), "Kill\u2026");
+    assert.ok(!(await on.seen()).some((s) => s.startsWith("kill")));
+    await kill.click();
+    await dialog.getByRole("checkbox").check();
+    await on.post("child", { of: id(2) }); // one more is born behind the dialog's back
+    await say.click();
+    await dialog.getByText("Nothing was killed").waitFor();
+    const second = await say.textContent();
+    assert.notEqual(second, first);
+    assert.ok(await say.isDisabled(), "another number is another question");
+    await dialog.getByRole("checkbox").check();
+    await say.click();
+    await dialog.waitFor({ state: "detached" });
+    await page.locator(".titled .badge", { hasText: "dead" }).waitFor();
+    assert.equal((await on.seen()).filter((s) => s.startsWith("kill")).length, 2);
+    assert.ok(await kill.isDisabled());
+    await page.context().close();
+  };
+
+  all["long conversations and large parts"] = async () => {
+    const page = await open(base + "/#/agents/" + id(0), { name: "long" });
+    const call = page.locator(".call", { hasText: "large.txt" });
+    await call.locator("summary").click();
+    await call.getByRole("button", { name: "Show 9,000 bytes" }).click();
+    await call.locator("pre", { hasText: "first piece" }).waitFor();
+    await call.getByRole("button", { name: "Show more" }).click();
+    await call.locator("pre", { hasText: "second piece" }).waitFor();
+    assert.deepEqual((await on.seen()).filter((s) => s.startsWith("part")).map((s) => s.split(" ").at(-1)), ["0", "5000"]);
+    await sound(page, "large part");
+    await page.goto(base + "/#/agents/" + id(5));
+    await page.getByText("line 259").waitFor();
+    assert.equal(await page.getByText("line 3", { exact: true }).count(), 0);
+    const end = () => page.evaluate(() => { const t = document.querySelector(".talk"); return t.scrollHeight - t.scrollTop - t.clientHeight < 4; });
+    assert.ok(await end(), "it opens at the end");
+    for (let i = 0; i < 2; i++) {
+      await page.getByRole("button", { name: "Show earlier messages" }).click();
+      await page.getByText(`${200 + i * 60} messages here`).waitFor();
+    }
+    await page.getByText("line 3", { exact: true }).waitFor();
+    assert.equal(await page.getByRole("button", { name: "Show earlier messages" }).count(), 0);
+    assert.ok(!(await end()), "and stays where the reader is");
+    await page.context().close();
+  };
+
+  all["colours are chosen and kept"] = async () => {
+    const page = await open(base, { colorScheme: "light", name: "theme" });
+    const ground = () => page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);
+    const light = await ground();
+    await page.locator("button.theme").click();
+    const dark = await ground();
+    assert.notEqual(dark, light);
+    await page.reload();
+    await page.locator("button.theme").waitFor();
+    assert.equal(await ground(), dark);
+    await page.context().close();
+  };
+
+  all["ten thousand"] = async () => {
+    const big = plan.big;
+    const page = await open(big + "/#/usage", { viewport: { width: 1600, height: 1000 }, name: "big" });
+    await page.locator(".part").first().waitFor();
+    // From the click on a link until the rows are there and the keys move in them.
+    const timed = async (address, row) => page.evaluate(async ([address, row]) => {
+      const start = performance.now();
+      location.hash = address;
+      while (!document.querySelector(row)) await new Promise(requestAnimationFrame);
+      const shown = performance.now() - start;
+      const box = document.querySelector(".rows");
+      const at = () => box.getAttribute("aria-activedescendant");
+      const before = at();
+      box.focus();
+      box.dispatchEvent(new KeyboardEvent("keydown", { key: "End", bubbles: true }));
+      while (at() === before) await new Promise(requestAnimationFrame);
+      await new Promise(requestAnimationFrame);
+      const moved = performance.now() - start;
+      let slowest = 0;
+      for (let i = 0, last = performance.now(); i < 60; i++) {
+        box.scrollTop = (i * box.scrollHeight) / 60;
+        await new Promise(requestAnimationFrame);
+        slowest = Math.max(slowest, performance.now() - last);
+        last = performance.now();
+      }
+      return { shown, moved, slowest, rows: document.querySelectorAll(row).length, told: Number(box.getAttribute("aria-rowcount")) - 1 };
+    }, [address, row]);
+    for (const [what, address, row] of [["telemetry records", "#/runs/" + launch, ".frow:not(.head)"], ["agents", "#/agents", ".trow:not(.head)"]]) {
+      const t = await timed(address, row);
+      console.log(`figure: ${t.told} ${what}: shown after ${Math.round(t.shown)} ms, answers the keyboard after ${Math.round(t.moved)} ms, slowest frame while scrolling ${Math.round(t.slowest)} ms`);
+      assert.ok(t.told >= 9_900, `${t.told} ${what}`);
+      assert.ok(t.rows < 120, `${t.rows} rows are elements`);
+      await page.screenshot({ path: `${plan.shots}/big-${what.replace(" ", "-")}.png` });
+    }
+    await page.context().close();
+  };
+  return all;
+}

@@ -1,0 +1,77 @@
+// A walk through the page in Chromium, started by the Go tests of internal/web with
+// fake servers. It ends with 1 if anything was wrong, and prints what.
+import { readFileSync, mkdirSync } from "node:fs";
+import { createRequire } from "node:module";
+import { chromium } from "playwright-core";
+import { Tests } from "./prof.mjs";
+
+const plan = JSON.parse(process.env.RAMET_WEB_PLAN);
+mkdirSync(plan.shots, { recursive: true });
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const flags = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-extensions"];
+
+const browser = await chromium.launch({ executablePath: plan.chromium, headless: true, args: flags });
+const faults = [];
+const began = performance.now();
+
+// open gives a page in a profile of its own, and watches it: nothing may be asked of
+// another host, no dialog may open, nothing may be said on the console.
+async function open(url, options = {}) {
+  const context = await browser.newContext({ viewport: { width: 1024, height: 768 }, reducedMotion: "reduce", ...options });
+  const page = await context.newPage();
+  page.setDefaultTimeout(20_000);
+  const name = options.name ?? url;
+  page.on("dialog", (d) => { faults.push(`${name}: a dialog opened: ${d.message()}`); d.dismiss(); });
+  page.on("pageerror", (e) => faults.push(`${name}: ${e.stack ?? e}`));
+  page.on("console", (m) => { if (m.type() === "error" && !/Failed to load resource/.test(m.text())) faults.push(`${name}: console: ${m.text()}`); });
+  page.on("request", (r) => { if (!r.url().startsWith(new URL(url).origin) && !r.url().startsWith("data:")) faults.push(`${name}: asks ${r.url()}`); });
+  page.on("popup", () => faults.push(`${name}: a window opened`));
+  await page.goto(url);
+  return page;
+}
+
+// sound says what is wrong with the page as it is now.
+async function sound(page, where) {
+  const wrong = await page.evaluate(() => {
+    const out = [];
+    if ("pwned" in window) out.push("foreign code ran: " + window.pwned);
+    const injected = document.querySelector(".injected, iframe, object, embed, style, [onerror], [onload], [onclick], base, form[action], #page script, #page link, #page img:not(.picture)");
+    if (injected) out.push("an element was injected: " + injected.outerHTML.slice(0, 120));
+    for (const a of document.querySelectorAll("a[href]")) if (!/^(#|https?:|mailto:)/.test(a.getAttribute("href"))) out.push("a link to " + a.getAttribute("href").slice(0, 80));
+    const root = document.documentElement;
+    if (root.scrollWidth > root.clientWidth) out.push(`wider than the window: ${root.scrollWidth} > ${root.clientWidth}`);
+    for (const box of document.querySelectorAll(".talk, .pane.page, .details")) if (box.scrollWidth > box.clientWidth + 1) out.push(`${box.className} is wider than its box: ${box.scrollWidth} > ${box.clientWidth}`);
+    return out;
+  });
+  for (const w of wrong) faults.push(`${where}: ${w}`);
+}
+
+// accessible asks axe, about some rules or all of WCAG AA and what is good practice.
+async function accessible(page, where, rules = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]) {
+  if (!(await page.evaluate(() => "axe" in window))) await page.evaluate(axe);
+  const found = await page.evaluate((runOnly) => window.axe.run(document, { runOnly, resultTypes: ["violations"] }), rules);
+  for (const v of found.violations) faults.push(`${where}: axe ${v.id}: ${v.help}: ${v.nodes.slice(0, 3).map((n) => n.target + " " + (n.any[0]?.message ?? n.all[0]?.message ?? "")).join(" | ")}`);
+}
+
+async function test(name, f) {
+  const start = performance.now();
+  try {
+    await f();
+  } catch (e) {
+    faults.push(`${name}: ${e.stack ?? e}`);
+  }
+  console.log(`${name}: ${Math.round(performance.now() - start)} ms`);
+}
+
+const hand = (base) => ({
+  post: (path, body = {}) => fetch(base + "/_test/" + path, { method: "POST", body: JSON.stringify(body) }),
+  seen: async () => (await (await fetch(base + "/_test/seen")).json()) ?? [],
+});
+
+for (const [name, f] of Object.entries(Tests({ plan, open, sound, accessible, hand }))) await test(name, f);
+await browser.close();
+console.log(`all: ${Math.round(performance.now() - began)} ms`);
+if (faults.length) {
+  console.error(`\n${faults.length} faults:\n` + [...new Set(faults)].map((f) => "- " + f).join("\n"));
+  process.exit(1);
+}
