@@ -2,15 +2,24 @@ package app
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
+	"fmt"
+	"os"
 	"path/filepath"
+	"time"
 
 	"ramet/internal/cli"
 	"ramet/internal/control"
+	"ramet/internal/durable"
 	"ramet/internal/httpapi"
+	"ramet/internal/id"
+	"ramet/internal/logbook"
+	"ramet/internal/rundir"
 	"ramet/internal/secret"
 	"ramet/internal/store/postgres"
 	"ramet/internal/telemetry"
+	"ramet/internal/telemetry/outbox"
 	records "ramet/internal/telemetry/store"
 	"ramet/internal/web"
 )
@@ -37,6 +46,7 @@ func serve(ctx context.Context, r cli.ServeRequest) (err error) {
 		return err
 	}
 	closing.add(func() error { events.Stop(); return nil })
+	keepLogbook(ctx, r, kept, closing)
 	server := httpapi.New(httpapi.Options{
 		Version: version, Token: r.Token, Hosts: r.Hosts,
 		Telemetry: kept, RunLogs: httpapi.OverRunDir(r.Runs), Ledger: httpapi.OverLedger(r.Ledger), Usage: r.Kernel.Workspace,
@@ -47,6 +57,70 @@ func serve(ctx context.Context, r cli.ServeRequest) (err error) {
 	code, _ := server.LoginCode()
 	r.Ready(httpapi.LoginPath(code))
 	return server.Serve(ctx, r.Listener)
+}
+
+// keepLogbook records the turns of agents while the server runs, and those since the last
+// one did. It never keeps the server from serving.
+func keepLogbook(ctx context.Context, r cli.ServeRequest, kept telemetry.Store, closing *closers) {
+	warn := func(err error) { r.Kernel.Warn("turns of agents are not recorded in telemetry: " + err.Error()) }
+	sum := sha256.Sum256([]byte(r.Kernel.Place.DB))
+	dir := filepath.Join(r.Kernel.Home, "telemetry", fmt.Sprintf("%x", sum[:8]))
+	if err := durable.MakeFolder(dir, 0o700); err != nil {
+		warn(err)
+		return
+	}
+	options := outbox.Options{Local: kept, Report: func(err error) { r.Kernel.Warn("telemetry: " + err.Error()) }}
+	if url := os.Getenv("TELEMETRY_API_URL"); url != "" {
+		options = outbox.Options{URL: url, Token: os.Getenv("TELEMETRY_API_TOKEN"), Report: options.Report}
+	}
+	box, err := outbox.Open(filepath.Join(dir, "outbox.jsonl"), options)
+	if err != nil {
+		warn(err)
+		return
+	}
+	host, _ := os.Hostname() // without it the records have none
+	own := runAgents{store: r.Runs}
+	ctx, stop := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		err := logbook.Keep(ctx, logbook.Options{Feed: r.Kernel.Workspace, Agents: r.Kernel.Workspace, InRun: own.has, Put: box.Put,
+			Path: filepath.Join(dir, "cursor"), Host: host})
+		if err != nil {
+			warn(err)
+		}
+	}()
+	closing.add(func() error {
+		stop()
+		<-done
+		return box.Close()
+	})
+}
+
+// runAgents knows the runs' own agents.
+type runAgents struct {
+	store *rundir.Store
+	known map[id.Agent]bool
+	at    time.Time
+}
+
+// has says whether an agent is a run's own. The folder is read again for one that is not
+// known, at most once a second.
+func (r *runAgents) has(a id.Agent) bool {
+	if r.known[a] || time.Since(r.at) < time.Second {
+		return r.known[a]
+	}
+	r.known, r.at = map[id.Agent]bool{}, time.Now()
+	ids, err := r.store.List()
+	if err != nil {
+		return false
+	}
+	for _, run := range ids {
+		if own, ok, err := r.store.Agent(run); err == nil && ok {
+			r.known[id.Agent(own)] = true
+		}
+	}
+	return r.known[a]
 }
 
 // openTelemetry opens the records of this home, or of the database that hosts share.

@@ -36,7 +36,7 @@ var rooms = []struct{ name, packages, mayImport string }{
 	{"store", "store", "words domain registry shared store"},
 	{"logs", "run/ndjson run/sqllog run/logtest", "words domain shared"},
 	{"records", "telemetry/store telemetry/outbox telemetry/otlp", "words domain shared records"},
-	{"edges", "cli demo tui httpapi web control", "words domain registry engine shared store records edges"},
+	{"edges", "cli demo tui httpapi web control logbook", "words domain registry engine shared store records edges"},
 	{"composition", "app", "words domain registry engine models tools shared store logs records queues crew edges composition"},
 	{"house", "house bench", ""},
 }

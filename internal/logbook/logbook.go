@@ -1,0 +1,221 @@
+// Package logbook follows the histories of a workspace into telemetry: a record for each
+// turn of an agent outside runs, and one below it for each call of a model.
+//
+// It reads what is durable already, whoever wrote it, so that a turn pays nothing for it
+// and nothing is lost while nobody follows: the next one begins where the last one was.
+// Records have ids that follow from the entries; what is told twice is the same.
+//
+// Agents that work for runs are left out: their calls are in the logs of the runs.
+package logbook
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"ramet/internal/agent"
+	"ramet/internal/durable"
+	"ramet/internal/fault"
+	"ramet/internal/history"
+	"ramet/internal/id"
+	"ramet/internal/registry"
+	"ramet/internal/telemetry/follow"
+)
+
+// Options is what a logbook is kept with.
+type Options struct {
+	Feed   registry.Feed
+	Agents agent.Directory
+	// InRun says whether an agent is the own agent of a run.
+	InRun func(id.Agent) bool
+	// Put takes deliveries; it does not block.
+	Put func(...follow.Delivery)
+	// Path is the file that says how far the histories were followed.
+	Path string
+	Host string
+	// Look is how often the feed is read; 0: a second.
+	Look time.Duration
+}
+
+// Logbook is kept by one goroutine at a time.
+type Logbook struct {
+	Options
+	at    registry.Cursor
+	kept  registry.Cursor // what the file says
+	open  map[id.Agent]*turn
+	asked map[id.Agent]history.Entry // the newest words of the user, before a call followed
+	runs  map[id.Agent]bool          // whether an agent stands below a run
+}
+
+// turn is one that has not ended.
+type turn struct{ *follow.Turn }
+
+// page is how many entries are read at once.
+const page = 500
+
+// Keep follows until ctx ends.
+func Keep(ctx context.Context, o Options) error {
+	b := &Logbook{Options: o, open: map[id.Agent]*turn{}, asked: map[id.Agent]history.Entry{}, runs: map[id.Agent]bool{}}
+	if b.Look == 0 {
+		b.Look = time.Second
+	}
+	text, err := os.ReadFile(o.Path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return durable.Failure("read", o.Path, err)
+	}
+	b.at = registry.Cursor(strings.TrimSpace(string(text)))
+	b.kept = b.at
+	tick := time.NewTicker(b.Look)
+	defer tick.Stop()
+	for {
+		more, err := b.read(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case fault.Is(err, fault.InvalidID):
+			b.at = "" // of another database: from the beginning, told twice is the same
+		case err != nil:
+			return err
+		}
+		if more {
+			continue
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+	}
+}
+
+// read follows one page, and says whether there may be another.
+func (b *Logbook) read(ctx context.Context) (more bool, err error) {
+	changes, next, err := b.Feed.Changes(ctx, b.at, page)
+	if err != nil {
+		return false, err
+	}
+	for _, c := range changes {
+		if c.Entry == nil {
+			continue
+		}
+		if err := b.follow(ctx, *c.Entry); err != nil {
+			return false, err
+		}
+	}
+	b.at = next
+	// A turn that is under way is read again from its beginning by the next one who
+	// follows; so the place is kept only where no turn is.
+	if len(b.open) == 0 && b.at != b.kept {
+		if err := durable.WriteFile(b.Path, []byte(string(b.at)+"\n"), 0o600); err != nil {
+			return false, err
+		}
+		b.kept = b.at
+	}
+	return len(changes) == page, nil
+}
+
+// follow takes one entry.
+func (b *Logbook) follow(ctx context.Context, e history.Entry) error {
+	switch e.Kind {
+	case history.User, history.Usage, history.Interrupted, history.Killed:
+	default:
+		return nil
+	}
+	if below, err := b.below(ctx, e.Agent); err != nil || below {
+		return err
+	}
+	t := b.open[e.Agent]
+	switch e.Kind {
+	case history.User:
+		b.end(e.Agent, follow.TurnEnd{At: e.CreatedAt, Code: string(fault.Interrupted), Message: "something else was said before it ended"})
+		b.asked[e.Agent] = e
+	case history.Interrupted:
+		b.end(e.Agent, follow.TurnEnd{At: e.CreatedAt, Code: string(fault.Interrupted), Message: "it was interrupted"})
+	case history.Killed:
+		b.end(e.Agent, follow.TurnEnd{At: e.CreatedAt, Code: string(fault.Killed), Message: "the agent was killed"})
+		delete(b.asked, e.Agent)
+		delete(b.runs, e.Agent)
+	case history.Usage:
+		m, err := e.Decode()
+		if err != nil || m.Call == nil {
+			return err
+		}
+		if t == nil {
+			if t, err = b.begin(ctx, e, *m.Call); err != nil {
+				return err
+			}
+		}
+		b.call(t, e, *m.Call)
+	}
+	return nil
+}
+
+// begin begins a turn with its first call: when the user spoke, or when it was asked.
+func (b *Logbook) begin(ctx context.Context, e history.Entry, c history.Call) (*turn, error) {
+	a, err := b.Agents.Agent(ctx, e.Agent)
+	if err != nil {
+		return nil, err
+	}
+	s := follow.TurnStart{Agent: string(e.Agent), Name: a.Name, Key: "entry " + strconv.FormatInt(int64(e.ID), 10), Model: c.Model,
+		At: e.CreatedAt.Add(-time.Duration(c.TookMS) * time.Millisecond), Host: b.Host, TriggerType: "task"}
+	if said, ok := b.asked[e.Agent]; ok {
+		s.Key, s.At, s.TriggerType = "entry "+strconv.FormatInt(int64(said.ID), 10), said.CreatedAt, "prompt"
+		delete(b.asked, e.Agent)
+	}
+	begun, deliveries := follow.Begin(s)
+	b.Put(deliveries...)
+	t := &turn{begun}
+	b.open[e.Agent] = t
+	return t, nil
+}
+
+// call records a call; one that does not lead to another ends the turn.
+func (b *Logbook) call(t *turn, e history.Entry, c history.Call) {
+	b.Put(t.Call(follow.TurnCall{ID: e.Hash.String(), Model: c.Model, Request: c.Request, Outcome: c.Outcome, At: e.CreatedAt, TookMS: c.TookMS,
+		Input: c.Input, Output: c.Output, CacheRead: c.CacheRead, CacheWrite: c.CacheWrite, NanoUSD: c.Cost, Priced: c.Priced})...)
+	end := follow.TurnEnd{At: e.CreatedAt}
+	switch c.Outcome {
+	case "tool_calls":
+		return
+	case "stop", "length":
+	case "abandoned":
+		end.Code, end.Message = string(fault.Cancelled), "whoever asked did not wait for the end"
+	default:
+		end.Code, end.Message = c.Outcome, "the call of the model failed"
+	}
+	b.end(e.Agent, end)
+}
+
+func (b *Logbook) end(a id.Agent, how follow.TurnEnd) {
+	if t := b.open[a]; t != nil {
+		b.Put(t.End(how)...)
+		delete(b.open, a)
+	}
+}
+
+// below says whether an agent stands below a run, or is its own.
+func (b *Logbook) below(ctx context.Context, a id.Agent) (bool, error) {
+	if known, ok := b.runs[a]; ok {
+		return known, nil
+	}
+	if b.InRun(a) {
+		b.runs[a] = true
+		return true, nil
+	}
+	row, err := b.Agents.Agent(ctx, a)
+	if err != nil {
+		return false, err
+	}
+	found := false
+	if !row.IsZero() {
+		if found, err = b.below(ctx, row.Parent); err != nil {
+			return false, err
+		}
+	}
+	b.runs[a] = found
+	return found, nil
+}
