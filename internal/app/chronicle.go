@@ -12,7 +12,9 @@ import (
 	"ramet/internal/fault"
 	"ramet/internal/run"
 	"ramet/internal/rundir"
+	"ramet/internal/telemetry"
 	"ramet/internal/telemetry/follow"
+	"ramet/internal/telemetry/otlp"
 	"ramet/internal/telemetry/outbox"
 )
 
@@ -21,6 +23,7 @@ import (
 type chronicle struct {
 	note func(string)
 	box  *outbox.Outbox
+	otlp *otlp.Exporter // nil: nobody asked for spans
 
 	mu     sync.Mutex
 	follow follow.Follow
@@ -48,14 +51,21 @@ func chronicleOf(ctx context.Context, r cli.RunRequest, closing *closers) *chron
 }
 
 func (c *chronicle) open(ctx context.Context, r cli.RunRequest, closing *closers) error {
-	options, err := deliveryOptions(ctx, r.Kernel, closing, c.note)
-	if err != nil {
-		return err
+	var kept telemetry.Store
+	var err error
+	if os.Getenv(telemetryURL) == "" {
+		if kept, err = openTelemetry(ctx, r.Kernel); err != nil {
+			return err
+		}
+		closing.add(kept.Close)
 	}
-	if c.box, err = outbox.Open(filepath.Join(r.Store.Dir(r.Session.RunID), "telemetry_outbox.jsonl"), options); err != nil {
+	if c.box, err = outbox.Open(filepath.Join(r.Store.Dir(r.Session.RunID), outboxFile), destination(kept, c.note)); err != nil {
 		return err
 	}
 	closing.add(c.box.Close)
+	if c.otlp, err = spans(c.note, closing); err != nil {
+		return err
+	}
 	for e, err := range r.Session.Events(ctx, 0) {
 		if err != nil {
 			return err
@@ -69,22 +79,14 @@ func (c *chronicle) open(ctx context.Context, r cli.RunRequest, closing *closers
 	return nil
 }
 
-// deliveryOptions is where telemetry goes: to the service that the user names, or into the
-// records of this home.
-func deliveryOptions(ctx context.Context, r cli.KernelRequest, closing *closers, note func(string)) (outbox.Options, error) {
-	o := outbox.Options{Report: func(err error) { note("telemetry: " + err.Error()) }}
-	if o.URL = os.Getenv("TELEMETRY_API_URL"); o.URL != "" {
-		o.Token = os.Getenv("TELEMETRY_API_TOKEN")
-		return o, nil
-	}
-	kept, err := openTelemetry(ctx, r)
-	if err != nil {
-		return o, err
-	}
-	closing.add(kept.Close)
-	o.Local = kept
-	return o, nil
-}
+// The variables that name another telemetry service.
+const (
+	telemetryURL   = "TELEMETRY_API_URL"
+	telemetryToken = "TELEMETRY_API_TOKEN"
+)
+
+// outboxFile is what waits to be delivered, in the folder of a run.
+const outboxFile = "telemetry_outbox.jsonl"
 
 // tell follows one event; those that were followed before give nothing new.
 func (c *chronicle) tell(e run.Event) {
@@ -93,9 +95,26 @@ func (c *chronicle) tell(e run.Event) {
 	c.seen++
 	deliveries := c.follow.Next(follow.Event{RunID: e.RunID, Type: string(e.Type), TS: e.TS, Payload: e.Payload,
 		TraceID: e.TraceID, SpanID: e.SpanID, ParentSpan: e.ParentSpan})
-	if c.seen > c.box.Marked(mark) {
-		c.box.PutMarked(mark, c.seen, deliveries...)
+	if c.seen <= c.box.Marked(mark) {
+		c.otlp.Learn(deliveries...)
+		return
 	}
+	c.box.PutMarked(mark, c.seen, deliveries...)
+	c.otlp.Put(deliveries...)
+	if e.Type == run.RunStateChanged {
+		c.box.Wake() // what is known to be down is asked again
+	}
+}
+
+// spans sends telemetry to an OpenTelemetry collector too, if the usual variables say so.
+func spans(note func(string), closing *closers) (*otlp.Exporter, error) {
+	config, ok, err := otlp.Configure(os.Getenv, version)
+	if err != nil || !ok {
+		return nil, err
+	}
+	e := otlp.New(config, otlp.Options{Report: func(err error) { note("OpenTelemetry: " + err.Error()) }})
+	closing.add(func() error { e.Close(); return nil })
+	return e, nil
 }
 
 // end says how this process left the run, and waits a while for the last deliveries.
@@ -105,9 +124,14 @@ func (c *chronicle) end(ctx context.Context, x *rundir.Session, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if state := x.Now().RunState; err != nil && !state.Terminal() {
-		c.box.Put(c.follow.Stop(string(fault.CodeOf(err)), err.Error(), time.Now())...)
+		last := c.follow.Stop(string(fault.CodeOf(err)), err.Error(), time.Now())
+		c.box.Put(last...)
+		c.otlp.Put(last...)
 	}
 	flushed := c.box.Flush(ctx)
+	if err := c.otlp.Flush(ctx); err != nil {
+		c.note("OpenTelemetry: " + err.Error())
+	}
 	left, refused := c.box.Unsent(), c.box.Dead()
 	if left == 0 && refused == 0 {
 		return

@@ -256,7 +256,7 @@ func (t *tools) root(a agent.Agent) (string, error) {
 // environment is what commands of tools see: no key of a model, no password of a
 // database.
 func environment(r cli.KernelRequest) []string {
-	hidden := slices.Concat(credential.Variables(), forge.Variables(), []string{"RAMET_DB", detached})
+	hidden := slices.Concat(credential.Variables(), forge.Variables(), []string{"RAMET_DB", telemetryToken, "OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_TRACES_HEADERS", detached})
 	for _, v := range catalog.Vendors() {
 		hidden = append(hidden, v.BaseVariable()) // there may be a password in it
 	}

@@ -234,7 +234,7 @@ func secrets(r cli.KernelRequest) *secret.Redactor {
 	if values == nil {
 		values = map[string]string{}
 	}
-	for _, name := range forge.Variables() {
+	for _, name := range append(forge.Variables(), telemetryToken) {
 		if v := os.Getenv(name); v != "" {
 			values[name] = v
 		}

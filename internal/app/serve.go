@@ -19,6 +19,7 @@ import (
 	"ramet/internal/secret"
 	"ramet/internal/store/postgres"
 	"ramet/internal/telemetry"
+	"ramet/internal/telemetry/follow"
 	"ramet/internal/telemetry/outbox"
 	records "ramet/internal/telemetry/store"
 	"ramet/internal/web"
@@ -47,6 +48,7 @@ func serve(ctx context.Context, r cli.ServeRequest) (err error) {
 	}
 	closing.add(func() error { events.Stop(); return nil })
 	keepLogbook(ctx, r, kept, closing)
+	go leftovers(ctx, r, kept)
 	server := httpapi.New(httpapi.Options{
 		Version: version, Token: r.Token, Hosts: r.Hosts,
 		Telemetry: kept, RunLogs: httpapi.OverRunDir(r.Runs), Ledger: httpapi.OverLedger(r.Ledger), Usage: r.Kernel.Workspace,
@@ -69,14 +71,18 @@ func keepLogbook(ctx context.Context, r cli.ServeRequest, kept telemetry.Store, 
 		warn(err)
 		return
 	}
-	options := outbox.Options{Local: kept, Report: func(err error) { r.Kernel.Warn("telemetry: " + err.Error()) }}
-	if url := os.Getenv("TELEMETRY_API_URL"); url != "" {
-		options = outbox.Options{URL: url, Token: os.Getenv("TELEMETRY_API_TOKEN"), Report: options.Report}
-	}
-	box, err := outbox.Open(filepath.Join(dir, "outbox.jsonl"), options)
+	box, err := outbox.Open(filepath.Join(dir, "outbox.jsonl"), destination(kept, r.Kernel.Warn))
 	if err != nil {
 		warn(err)
 		return
+	}
+	sent, err := spans(r.Kernel.Warn, closing)
+	if err != nil {
+		r.Kernel.Warn(err.Error())
+	}
+	put := func(all ...follow.Delivery) {
+		box.Put(all...)
+		sent.Put(all...)
 	}
 	host, _ := os.Hostname() // without it the records have none
 	own := runAgents{store: r.Runs}
@@ -84,7 +90,7 @@ func keepLogbook(ctx context.Context, r cli.ServeRequest, kept telemetry.Store, 
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		err := logbook.Keep(ctx, logbook.Options{Feed: r.Kernel.Workspace, Agents: r.Kernel.Workspace, InRun: own.has, Put: box.Put,
+		err := logbook.Keep(ctx, logbook.Options{Feed: r.Kernel.Workspace, Agents: r.Kernel.Workspace, InRun: own.has, Put: put,
 			Path: filepath.Join(dir, "cursor"), Host: host})
 		if err != nil {
 			warn(err)
@@ -95,6 +101,42 @@ func keepLogbook(ctx context.Context, r cli.ServeRequest, kept telemetry.Store, 
 		<-done
 		return box.Close()
 	})
+}
+
+// leftovers delivers what runs could not while the service was down.
+func leftovers(ctx context.Context, r cli.ServeRequest, kept telemetry.Store) {
+	ids, err := r.Runs.List()
+	if err != nil {
+		return // the list of runs says why
+	}
+	for _, run := range ids {
+		path := filepath.Join(r.Runs.Dir(run), outboxFile)
+		if info, err := os.Stat(path); err != nil || info.Size() < someLines || ctx.Err() != nil {
+			continue
+		}
+		box, err := outbox.Open(path, destination(kept, r.Kernel.Warn))
+		if err != nil {
+			continue // whoever carries it out delivers
+		}
+		if err := errors.Join(box.Flush(ctx), box.Close()); err != nil && ctx.Err() == nil {
+			r.Kernel.Warn("telemetry of run " + run + " waits: " + err.Error())
+		}
+	}
+}
+
+// someLines is the size of an outbox that may hold more than its mark.
+const someLines = 64
+
+// destination is where telemetry goes: to the service that the user names, or into a
+// store.
+func destination(kept telemetry.Store, note func(string)) outbox.Options {
+	o := outbox.Options{Report: func(err error) { note("telemetry: " + err.Error()) }}
+	if o.URL = os.Getenv(telemetryURL); o.URL != "" {
+		o.Token = os.Getenv(telemetryToken)
+	} else {
+		o.Local = kept
+	}
+	return o
 }
 
 // runAgents knows the runs' own agents.

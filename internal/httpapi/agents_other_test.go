@@ -23,7 +23,11 @@ import (
 // otherProcess says what this process is to be instead of a test.
 const otherProcess = "RAMET_HTTPAPI_TEST"
 
-type orders struct{ Home, DB, Replies string }
+type orders struct {
+	Home, DB, Replies string
+	URL, Token        string // of streams to read, instead
+	Count             int
+}
 
 // The test binary is also another process of the workspace: a kernel that runs until
 // its input ends.
@@ -50,6 +54,9 @@ func other(role string) error {
 	if err := json.Unmarshal([]byte(role), &o); err != nil {
 		return err
 	}
+	if o.URL != "" {
+		return drainMany(o)
+	}
 	ctx := context.Background()
 	s, err := sqlite.Open(ctx, o.DB, sqlite.Options{Cwd: "/"})
 	if err != nil {
@@ -75,7 +82,13 @@ func other(role string) error {
 // process starts another process on the floor.
 func (f *floor) process(t *testing.T, replies string) (owner string, kill func()) {
 	t.Helper()
-	role, err := json.Marshal(orders{f.home, f.db, replies})
+	return spawn(t, orders{Home: f.home, DB: f.db, Replies: replies})
+}
+
+// spawn starts another process and gives its first words.
+func spawn(t testing.TB, o orders) (said string, kill func()) {
+	t.Helper()
+	role, err := json.Marshal(o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +113,7 @@ func (f *floor) process(t *testing.T, replies string) (owner string, kill func()
 		in.Close()
 	}
 	t.Cleanup(kill)
-	said, err := bufio.NewReader(out).ReadString('\n')
+	said, err = bufio.NewReader(out).ReadString('\n')
 	if err != nil {
 		t.Fatalf("the other process said %q: %v", said, err)
 	}
@@ -141,18 +154,16 @@ func TestTwoProcesses(t *testing.T) {
 		t.Errorf("%+v", born)
 	}
 	// A prompt waits there for the turn before, and is watched here.
-	begun := make(chan reply, 1)
-	go func() { begun <- s.ask(t, "POST", "/api/v1/agents/kid/prompt", PromptInput{Text: "more"}) }()
+	s.good(t, "POST", "/api/v1/agents/kid/prompt", PromptInput{Text: "more"}, 202, nil)
 	pipe, err := os.OpenFile(gate, os.O_RDWR, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer pipe.Close()
 	fmt.Fprint(pipe, "x")
-	if got := <-begun; got.status != 202 {
-		t.Fatalf("%d %s", got.status, got.body)
-	}
-	w.until(func(l EventLine) bool { return l.Message != nil && strings.Contains(string(l.Message.Parts), "more of it") })
+	w.until(func(l EventLine) bool {
+		return l.Message != nil && strings.Contains(string(l.Message.Parts), "more of it")
+	})
 	// Nobody holds it now: it goes on here.
 	w.until(isType(loop.TurnEnded, kid))
 	s.good(t, "POST", "/api/v1/agents/kid/prompt", PromptInput{Text: "go on"}, 202, nil)
@@ -189,11 +200,11 @@ func TestInterruptElsewhere(t *testing.T) {
 	w := s.watch(t, "", "")
 	run := func(said string) chan error {
 		ended := make(chan error, 1)
-		begun := make(chan struct{})
+		begun := make(chan struct{}, 100)
 		go func() {
 			_, err := there.Hand(context.Background(), f.zero.ID, promptOf(said), func(e loop.Event) {
 				if e.Type == loop.TextDelta {
-					close(begun)
+					begun <- struct{}{}
 				}
 			})
 			ended <- err

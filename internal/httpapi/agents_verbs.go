@@ -73,9 +73,13 @@ func pointed(pointer string, err error) error {
 	return e
 }
 
-// beginTime is how long an answer waits to see whether a turn begins. One that is in
-// order begins long before, or waits for another.
-const beginTime = 5 * time.Second
+// beginTime is how long an answer waits to see whether a turn begins here: one that is in
+// order begins long before. thereTime is the same elsewhere, where it mostly waits for
+// the turn for which the agent is held.
+const (
+	beginTime = 5 * time.Second
+	thereTime = time.Second
+)
 
 // beginHere starts a turn in our kernel, which goes on without the client, and waits
 // until it has begun: why it could not, the client is told.
@@ -119,7 +123,7 @@ func (a Agents) beginThere(ctx context.Context, other *control.Client, who id.Ag
 		})
 		ended <- err
 	})
-	patience := time.NewTimer(beginTime)
+	patience := time.NewTimer(thereTime)
 	defer patience.Stop()
 	select {
 	case n := <-began:

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -341,6 +342,27 @@ func FuzzDecode(f *testing.F) {
 		if err := (&Call{Body: body}).decode(&in); err != nil {
 			if e := answerOf(err); e.status != 400 && e.status != 422 || len(e.Details) == 0 {
 				t.Errorf("%q: %+v", body, e)
+			}
+		}
+	})
+}
+
+func FuzzFind(f *testing.F) {
+	tree := plant(New(Options{}).Routes())
+	for _, seed := range []string{"/", "/api/v1/runs/x", "/assets/a/b", "/assets/%2e%2e/x", "//", "/api/v1/runs/%00", "/api/v1/runs/%ff/tree", "", "*", "/assets/a%2fb"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, path string) {
+		u, err := url.ParseRequestURI(path)
+		if err != nil {
+			return
+		}
+		_, params := tree.find(u)
+		for name, value := range params {
+			for part := range strings.SplitSeq(value, "/") {
+				if !plain(part) || name != "path" && part != value {
+					t.Errorf("%q: %s is %q", path, name, value)
+				}
 			}
 		}
 	})

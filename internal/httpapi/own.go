@@ -96,6 +96,7 @@ func (s *Server) page(c *Call) error {
 	if s.o.Page == nil {
 		return notHere("page")
 	}
+	_ = http.NewResponseController(c.Writer).SetWriteDeadline(time.Now().Add(writeTime))
 	s.o.Page.ServeHTTP(c.Writer, c.Request)
 	return nil
 }

@@ -110,7 +110,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	select {
 	case err := <-ended:
 		s.stopped()
-		return fault.New(fault.StorageIO, "serve on %s: %w", l.Addr(), err)
+		return fault.New(fault.Failed, "serve on %s: %w", l.Addr(), err)
 	case <-ctx.Done():
 	}
 	s.stopped() // streams would keep Shutdown waiting

@@ -4,9 +4,11 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	mathrand "math/rand/v2"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"ramet/internal/bus"
@@ -36,6 +38,8 @@ type Events struct {
 	work   sync.WaitGroup
 	look   chan struct{} // has room for one: there may be something in the feed
 
+	readers atomic.Int64
+
 	mu    sync.Mutex
 	kept  []happening // a ring: number n stands at n % len
 	first int64       // number of the oldest that is kept
@@ -57,9 +61,28 @@ type EventsOptions struct {
 	Look time.Duration
 	// Beat is how often a silent stream says that it is alive, 0: 15 s.
 	Beat time.Duration
-	// Pace is the least time between two writes to one reader, 0: 25 ms. What comes
-	// in between is written together, so that many readers cost little.
+	// Pace is the least time between two writes to one reader, 0: 25 ms; more where there
+	// are many (see share). What comes in between is written together.
 	Pace time.Duration
+}
+
+// share is what one reader has of the time for writing: there are at most 4,000 writes a
+// second, however many read. Without that, hundreds of readers would take the processor
+// from those whom they watch.
+const share = 250 * time.Microsecond
+
+// pace is the time between two writes to one reader now.
+func (e *Events) pace() time.Duration {
+	return max(e.o.Pace, time.Duration(e.readers.Load())*share)
+}
+
+// spread is when a reader that waited is written to: they all wake at once.
+func (e *Events) spread() time.Duration {
+	n := e.readers.Load()
+	if n <= 1 {
+		return 0
+	}
+	return time.Duration(mathrand.Int64N(n * int64(share)))
 }
 
 // happening is an event, ready to be sent.

@@ -74,45 +74,48 @@ type stream struct {
 
 // run sends events until somebody has enough.
 func (s *stream) run(ctx context.Context) {
-	silent := time.NewTimer(s.events.o.Beat)
+	s.events.readers.Add(1)
+	defer s.events.readers.Add(-1)
+	silent := time.NewTicker(s.events.o.Beat)
 	defer silent.Stop()
 	pace := time.NewTimer(0)
 	defer pace.Stop()
 	for {
-		batch, last, late, wait := s.events.after(s.at)
-		switch {
-		case late:
+		batch, last, late, wake := s.events.after(s.at)
+		if late {
 			s.lose("it was read too slowly")
 			return
-		case len(batch) > 0:
-			sent, err := s.send(batch)
-			if err != nil {
-				return
-			}
-			s.at = last
-			if !sent {
-				continue
-			}
-			silent.Reset(s.events.o.Beat)
-			pace.Reset(s.events.o.Pace)
-			wait = nil
 		}
+		sent, err := s.send(batch)
+		if err != nil {
+			return
+		}
+		s.at = last
 		var paced <-chan time.Time
-		if len(batch) > 0 {
-			paced = pace.C
+		switch {
+		case sent:
+			silent.Reset(s.events.o.Beat)
+			pace.Reset(s.events.pace())
+			paced, wake = pace.C, nil
+		case len(batch) > 0: // none of it is wanted
+			continue
 		}
-		select {
-		case <-wait:
-		case <-paced:
-		case <-silent.C:
-			if s.beat() != nil {
+		for wake != nil || paced != nil {
+			select {
+			case <-wake:
+				pace.Reset(s.events.spread())
+				paced, wake = pace.C, nil
+			case <-paced:
+				paced = nil
+			case <-silent.C:
+				if s.beat() != nil {
+					return
+				}
+			case <-ctx.Done():
+				return
+			case <-s.events.ctx.Done():
 				return
 			}
-			silent.Reset(s.events.o.Beat)
-		case <-ctx.Done():
-			return
-		case <-s.events.ctx.Done():
-			return
 		}
 	}
 }

@@ -38,7 +38,7 @@ func TestThePageInABrowser(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	walk := exec.CommandContext(ctx, node, ""+os.Getenv("WALK"))
+	walk := exec.CommandContext(ctx, node, "test/walk.mjs")
 	walk.Dir = sources
 	walk.Env = append(os.Environ(), "RAMET_WEB_PLAN="+string(plan))
 	out, err := walk.CombinedOutput()
@@ -102,19 +102,12 @@ func compare(t *testing.T, made, kept fs.FS) {
 	}
 }
 
-// need finds a command, installing it where we may, and fails where it cannot be had.
+// need finds a command, and fails where it is missing: ./test installs it.
 func need(t *testing.T, command string, packages ...string) string {
 	t.Helper()
-	if path, err := exec.LookPath(command); err == nil {
-		return path
-	}
-	install := exec.CommandContext(t.Context(), "../../.ci/need", append([]string{command}, packages...)...)
-	if out, err := install.CombinedOutput(); err != nil {
-		t.Fatalf("the page is tested with %s, which is missing: apt-get install %s\n%s", command, strings.Join(packages, " "), out)
-	}
 	path, err := exec.LookPath(command)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("the page is tested with %s, which is missing: ./test installs it, or apt-get install %s", command, strings.Join(packages, " "))
 	}
 	return path
 }

@@ -247,11 +247,11 @@ func (f *fake) usage(by string) map[string]any {
 		return map[string]any{"key": key, "agent_uuid": ref, "calls": n * 3, "failed": n % 2, "input": n * 12_000, "output": n * 2100, "cache_read": n * 90_000, "cache_write": n * 800,
 			"cost_nano_usd": n * n * 31_000_000, "unpriced": 0, "took_ms": n * 4000}
 	}
-	for i := range min(18, len(f.agents)) {
+	for i := range min(14, len(f.agents)) {
 		n := int64(i%7 + 1)
 		switch by {
 		case "day":
-			rows = append(rows, row(time.Now().AddDate(0, 0, i-17).Format("2006-01-02"), nil, n))
+			rows = append(rows, row(time.Now().AddDate(0, 0, i-13).Format("2006-01-02"), nil, n))
 		case "model":
 			rows = append(rows, row([]string{"anthropic/large", "openai/middle", hostileName, "offline/demo"}[i%4]+fmt.Sprint(i/4), nil, n))
 		default:

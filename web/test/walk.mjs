@@ -3,6 +3,7 @@
 import { readFileSync, mkdirSync } from "node:fs";
 import { createRequire } from "node:module";
 import { chromium } from "playwright-core";
+import { parsers } from "./parsers.mjs";
 import { Tests } from "./tests.mjs";
 
 const plan = JSON.parse(process.env.RAMET_WEB_PLAN);
@@ -46,10 +47,16 @@ async function sound(page, where) {
   for (const w of wrong) faults.push(`${where}: ${w}`);
 }
 
-// accessible asks axe, about some rules or all of WCAG AA and what is good practice.
-async function accessible(page, where, rules = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]) {
+// accessible asks axe about WCAG AA and what is good practice: all of it, or of the
+// colours only, or without them.
+async function accessible(page, where, colours = "too") {
+  const options = {
+    too: { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] },
+    only: { runOnly: ["color-contrast"] },
+    not: { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"], rules: { "color-contrast": { enabled: false } } },
+  }[colours];
   if (!(await page.evaluate(() => "axe" in window))) await page.evaluate(axe);
-  const found = await page.evaluate((runOnly) => window.axe.run(document, { runOnly, resultTypes: ["violations"] }), rules);
+  const found = await page.evaluate((options) => window.axe.run(document, { ...options, resultTypes: ["violations"] }), options);
   for (const v of found.violations) faults.push(`${where}: axe ${v.id}: ${v.help}: ${v.nodes.slice(0, 3).map((n) => n.target + " " + (n.any[0]?.message ?? n.all[0]?.message ?? "")).join(" | ")}`);
 }
 
@@ -68,7 +75,12 @@ const hand = (base) => ({
   seen: async () => (await (await fetch(base + "/_test/seen")).json()) ?? [],
 });
 
-for (const [name, f] of Object.entries(Tests({ plan, open, sound, accessible, hand }))) await test(name, f);
+// Those that only look go side by side; the others change what the servers hold, or
+// are timed.
+await test("readers of foreign text", () => parsers(process.cwd()));
+const { looking, doing } = Tests({ plan, open, sound, accessible, hand });
+await Promise.all(Object.entries(looking).map(([name, f]) => test(name, f)));
+for (const [name, f] of Object.entries(doing)) await test(name, f);
 await browser.close();
 console.log(`all: ${Math.round(performance.now() - began)} ms`);
 if (faults.length) {

@@ -1,6 +1,7 @@
 package follow
 
 import (
+	"slices"
 	"time"
 
 	"ramet/internal/telemetry"
@@ -120,19 +121,28 @@ func (f *Follow) Here(a About) {
 // code and message), so that nothing stays running in the telemetry that does not run.
 // The log does not say so; if a later process continues the launch, its end counts.
 func (f *Follow) Stop(code, message string, at time.Time) []Delivery {
-	f.out = nil
 	if f.now == nil || f.now.ended {
 		return nil
 	}
 	why := reason{orFailed(words(code)), message, ""}
 	status := why.status()
-	if why.code == "INTERRUPTED" {
+	if why.code == "INTERRUPTED" { // by a signal: somebody wanted it
 		status = telemetry.Cancelled
 	}
-	at = at.UTC().Truncate(time.Microsecond)
+	at = later(f.last, moment(at))
 	var out []Delivery
-	open := f.now.record
-	out = append(out, open.end(status, later(f.last, at), why, f.now.counts.fields())) // a copy: it may go on
+	end := func(r record, more fields) { out = append(out, r.end(status, at, why, more)) } // of a copy: it may go on
+	for _, c := range slices.Backward(f.now.open) {
+		if c.call != nil {
+			end(*c.record, c.call.cut())
+		} else {
+			end(*c.record, nil)
+		}
+	}
+	if f.now.node != nil && !f.now.node.ended {
+		end(*f.now.node, nil)
+	}
+	end(f.now.record, f.now.counts.fields())
 	return out
 }
 

@@ -157,7 +157,7 @@ func (f *Follow) step(e Event, p payload, at time.Time) {
 		if over && end != telemetry.Success {
 			f.add(l.node.end(end, at, why, nil))
 		} else {
-			f.add(l.node.end(telemetry.Success, at, reason{}, nil))
+			f.add(l.node.end(telemetry.Success, at, reason{}, fields{"error_summary": nil})) // see Stop
 		}
 	}
 	f.state = to
@@ -168,7 +168,7 @@ func (f *Follow) step(e Event, p payload, at time.Time) {
 	more := l.counts.fields()
 	if end == telemetry.Success {
 		why = reason{}
-		more["error_summary"] = nil // of a process that stopped on the way; see Stop
+		more["error_summary"] = nil // of a process that stopped on the way
 	}
 	f.add(l.record.end(end, at, why, more))
 	f.why = reason{}

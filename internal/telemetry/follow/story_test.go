@@ -222,9 +222,29 @@ func TestWhatOnlyTheProcessKnowsIsNoPartOfTheRecordsBody(t *testing.T) {
 
 func TestAProcessThatStopsLeavesNoLaunchRunning(t *testing.T) {
 	events := log(t, story)
+	// Wherever it stops, nothing stays running.
+	for n := 2; n < len(events); n++ {
+		s, f := follows(t, events[:n])
+		if err := s.take(f.Stop("BUDGET_EXCEEDED", "", epoch.Add(time.Hour))...); err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range s.records {
+			if r.Status == telemetry.Running {
+				t.Errorf("stopped after %d events, and %s is running", n, r.RunID)
+			}
+		}
+		for _, e := range events[n:] { // as if nothing had been
+			if err := s.take(f.Next(e)...); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
 	s, f := follows(t, events[:6])
 	if err := s.take(f.Stop("INTERRUPTED", "stopped by a signal", epoch.Add(time.Second))...); err != nil {
 		t.Fatal(err)
+	}
+	if err := s.check(); err != nil {
+		t.Error(err)
 	}
 	r := s.records[s.runIDs["r1"]]
 	same(t, "launch", fmt.Sprint(r.Status, " ", *r.DurationMS, " ", r.ErrorSummary), "cancelled 900 INTERRUPTED: stopped by a signal")
@@ -317,9 +337,14 @@ func TestTheBytesStay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if b.String() != string(want) {
-		os.WriteFile(golden+".got", []byte(b.String()), 0o600)
-		t.Errorf("the deliveries differ from %s; compare it with %s.got", golden, golden)
+	lines, wanted := strings.Split(b.String(), "\n"), strings.Split(string(want), "\n")
+	for i := range min(len(lines), len(wanted)) {
+		if lines[i] != wanted[i] {
+			t.Fatalf("line %d of %s\n got %s\nwant %s", i+1, golden, lines[i], wanted[i])
+		}
+	}
+	if len(lines) != len(wanted) {
+		t.Errorf("%d lines, %s has %d", len(lines), golden, len(wanted))
 	}
 }
 

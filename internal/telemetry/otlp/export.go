@@ -34,7 +34,8 @@ type Options struct {
 	Report func(error)     // told of what was dropped, by one goroutine; nil: see Dropped
 }
 
-// Exporter sends spans in the background. All methods are safe for concurrent use.
+// Exporter sends spans in the background. All methods are safe for concurrent use; those of
+// a nil one do nothing, but for Close.
 type Exporter struct {
 	Config
 	Options
@@ -82,11 +83,19 @@ func New(c Config, o Options) *Exporter {
 }
 
 // Put takes what happened: the spans of the records that ended with it are sent.
-func (x *Exporter) Put(all ...follow.Delivery) { x.take(all, true) }
+func (x *Exporter) Put(all ...follow.Delivery) {
+	if x != nil {
+		x.take(all, true)
+	}
+}
 
 // Learn takes what happened before, in another process, so that records that began there
 // can end here. It sends nothing.
-func (x *Exporter) Learn(all ...follow.Delivery) { x.take(all, false) }
+func (x *Exporter) Learn(all ...follow.Delivery) {
+	if x != nil {
+		x.take(all, false)
+	}
+}
 
 func (x *Exporter) take(all []follow.Delivery, send bool) {
 	x.mu.Lock()
@@ -163,6 +172,9 @@ func (x *Exporter) Dropped() int64 {
 
 // Flush returns when all that was put before was sent or dropped, or when ctx ends.
 func (x *Exporter) Flush(ctx context.Context) error {
+	if x == nil {
+		return nil
+	}
 	x.mu.Lock()
 	target := x.put
 	x.mu.Unlock()

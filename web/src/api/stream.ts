@@ -33,8 +33,10 @@ export function parser(emit: (event: string, data: string) => void, place: (id: 
     else if (field === "id" && !value.includes("\0")) id = value;
   };
   return (chunk: string) => {
-    if (afterCR && chunk.startsWith("\n")) chunk = chunk.slice(1);
-    if (chunk) afterCR = chunk.endsWith("\r");
+    if (chunk === "") return;
+    const second = afterCR && chunk.startsWith("\n"); // the other half of a CRLF
+    afterCR = chunk.endsWith("\r");
+    if (second) chunk = chunk.slice(1);
     const lines = (rest + chunk).split(/\r\n|\n|\r/);
     rest = lines.pop() ?? "";
     for (const s of lines) line(s);

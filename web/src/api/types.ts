@@ -1,7 +1,10 @@
 // The shapes of the HTTP API that the page reads: docs/http.md and docs/json.md
 // say what they mean. Fields that the page does not use are left out.
 
-export interface Money { tokens: number; cost_nano_usd: number }
+export interface Money {
+  tokens: number;
+  cost_nano_usd: number;
+}
 
 export interface Agent {
   uuid: string;
@@ -65,7 +68,14 @@ export interface Message {
 }
 
 // A piece of a part that is too large to stand in a list.
-export interface Piece { type: string; media_type?: string; text: string; data?: string; size: number; next: number | null }
+export interface Piece {
+  type: string;
+  media_type?: string;
+  text: string;
+  data?: string;
+  size: number;
+  next: number | null;
+}
 
 export interface Letter {
   id: number;
@@ -90,7 +100,11 @@ export interface Ask {
   until?: string;
 }
 
-export interface Fault { code: string; message: string; hint?: string }
+export interface Fault {
+  code: string;
+  message: string;
+  hint?: string;
+}
 
 export interface Line {
   type: string;
@@ -152,9 +166,18 @@ export interface Sums {
   duration_ms: number;
 }
 
-export interface Branch extends Run { sums: Sums; children: Branch[] | null }
+export interface Branch extends Run {
+  sums: Sums;
+  children: Branch[] | null;
+}
 
-export interface LogRow { run_id: string; run_state: string | null; event_count: number; updated_at: string | null; error: Fault | string | null }
+export interface LogRow {
+  run_id: string;
+  run_state: string | null;
+  event_count: number;
+  updated_at: string | null;
+  error: Fault | string | null;
+}
 
 export interface RunEvent {
   event_id: string;
@@ -185,7 +208,15 @@ export interface Snapshot {
   work_items: { work_item_id: string; worker: string; scope_key: string; status: string; attempt: number; started_at: string | null; finished_at: string | null; error: Fault | null }[];
 }
 
-export interface Verified { ok: boolean; run_id: string; events: number; lines: number; checkpoints: number; covered: number; snapshot: string }
+export interface Verified {
+  ok: boolean;
+  run_id: string;
+  events: number;
+  lines: number;
+  checkpoints: number;
+  covered: number;
+  snapshot: string;
+}
 
 export interface UsageRow {
   key: string;
@@ -201,7 +232,11 @@ export interface UsageRow {
   took_ms: number;
 }
 
-export interface Usage { by: string; rows: UsageRow[]; total: UsageRow }
+export interface Usage {
+  by: string;
+  rows: UsageRow[];
+  total: UsageRow;
+}
 
 export interface Tracked {
   agent_id: string;

@@ -1,6 +1,6 @@
 // Small parts that every view uses.
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Refusal } from "../api/client";
 import type { Agent } from "../api/types";
 import { Cell, useCell, type Loaded } from "../cell";
@@ -96,7 +96,7 @@ export function Title({ children, say }: { children?: ComponentChildren; say: st
 
 export function Dialog({ title, close, children }: { title: string; close: () => void; children?: ComponentChildren }) {
   const d = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const el = d.current, before = document.activeElement;
     el?.showModal();
     return () => {

@@ -1,0 +1,106 @@
+// The readers of foreign text, on many random inputs: SSE, Markdown, what is made
+// visible, and the chain of a run. The seed is fixed: a failure comes back.
+import assert from "node:assert/strict";
+import { createServer } from "vite";
+
+let seed = 1;
+const random = (n) => {
+  seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0;
+  return Math.floor((seed / 2 ** 32) * n);
+};
+const pick = (list) => list[random(list.length)];
+const some = (alphabet, most) => Array.from({ length: random(most) }, () => pick(alphabet)).join("");
+
+export async function parsers(root) {
+  const vite = await createServer({ root, appType: "custom", logLevel: "error", server: { middlewareMode: true, hmr: false, ws: false, watch: null }, optimizeDeps: { noDiscovery: true } });
+  try {
+    const load = (path) => vite.ssrLoadModule(path);
+    stream(await load("/src/api/stream.ts"));
+    markdown(await load("/src/text/markdown.tsx"));
+    seen(await load("/src/text/visible.ts"));
+    await chain(await load("/src/text/proof.ts"));
+  } finally {
+    await vite.close();
+  }
+}
+
+// However a stream is cut into pieces, it tells the same.
+function stream({ parser }) {
+  const read = (pieces) => {
+    const out = [];
+    const feed = parser((event, data) => out.push([event, data]), (id) => out.push(id));
+    for (const p of pieces) feed(p);
+    return out;
+  };
+  assert.deepEqual(read([": alive\nid: e-1\n\n", "id: e-2\r\nevent: lost\r\ndata: a\r\ndata:b\r\n\r\n", "data: cut off"]), ["e-1", "e-2", ["lost", "a\nb"]]);
+  for (let i = 0; i < 2000; i++) {
+    const text = some(["data:", "data: ", "id: 7", "id:\0", "event: x", ":c", "\n", "\n", "\n\n", "\r\n", "\r", "a", "\u2028", "é"], 40);
+    const pieces = [];
+    for (let at = 0; at < text.length;) {
+      const n = 1 + random(5);
+      pieces.push(text.slice(at, at + n));
+      at += n;
+    }
+    assert.deepEqual(read(pieces), read([text]), JSON.stringify(text));
+  }
+}
+
+const tags = new Set(["div", "p", "h3", "hr", "br", "blockquote", "ul", "ol", "li", "pre", "code", "table", "thead", "tbody", "tr", "th", "td", "strong", "em", "del", "a", "span"]);
+const allowed = { a: ["href", "title", "target", "rel"], ol: ["start"], pre: ["class", "tabIndex", "aria-label"], div: ["class", "tabIndex", "role", "aria-label"], h3: ["class"], th: ["scope"] };
+
+// walk draws elements and counts them; only harmless ones may be among them.
+function walk(root) {
+  let n = 0, text = "";
+  const stack = [root];
+  while (stack.length) {
+    const v = stack.pop();
+    if (v === null || v === undefined || typeof v === "boolean") continue;
+    if (Array.isArray(v)) stack.push(...v.toReversed());
+    else if (typeof v !== "object") text += v;
+    else if (typeof v.type === "function") {
+      const drawn = v.type.prototype?.render ? Object.assign(new v.type(v.props), { props: v.props }).render() : v.type(v.props);
+      stack.push(drawn);
+    } else {
+      n++;
+      assert.ok(tags.has(v.type), "an element " + v.type);
+      for (const [key, value] of Object.entries(v.props)) {
+        if (key === "children") continue;
+        assert.ok(allowed[v.type]?.includes(key), v.type + " has " + key);
+        if (key === "href") assert.match(value, /^(https?:\/\/|mailto:)/i);
+      }
+      stack.push(v.props.children);
+    }
+  }
+  return { n, text };
+}
+
+function markdown({ Markdown }) {
+  const draw = (text) => walk({ type: Markdown, props: { text } });
+  assert.match(draw("a <b onclick=x>c</b> [d](javascript:e) **f**").text, /^a <b onclick=x>c<\/b> d f$/);
+  const bits = ["*", "**", "_", "`", "```\n", "~~", "[", "](", ")", "!", "](javascript:x)", "](https://a.b/c)", "https://x.y", "# ", "- ", "1. ", "> ", "|", "|-|", "\n", "\n\n", "  ", "\\", "<b>", "<script>", "&amp;", "a", "\u202e", "\0", "😀", "\t"];
+  for (let i = 0; i < 4000; i++) draw(some(bits, 60));
+  // Each of these takes for ever in a reader that looks ahead again and again.
+  for (const bit of ["[", "![", "](", "*", "**a ", "*a ", "_a", "`", "`` ` ", "~~a", "> ", "- ", "1) ", "|a", "|-", "# ", "http://", "\\", "[a](", "<", "\n>", "\n- ", "  - "]) {
+    for (const n of [100, 100_000]) draw(bit.repeat(Math.ceil(n / bit.length)));
+  }
+}
+
+function seen({ visible, oneLine }) {
+  for (let i = 0; i < 3000; i++) {
+    const text = some(["a", "\n", "\t", "\r", "\x1b[31m", "\x1b]0;x\x07", "\x1b", "\0", "\x7f", "\x9b", "\u202e", "\u2066", "\u200b", "\ufeff", "😀", "\ud800", "\u{e0041}"], 30);
+    const clean = visible(text);
+    // eslint-disable-next-line no-control-regex
+    assert.doesNotMatch(clean, /[\0-\x08\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]|[\u{e0000}-\u{e007f}]/u, JSON.stringify(text));
+    assert.doesNotMatch(oneLine(text), /[\n\t]/);
+  }
+}
+
+// The example of docs/run-log.md.
+async function chain({ check, canonical }) {
+  assert.equal(canonical({ b: [1, 0.5, null], a: "<é\u2028", "\u{1f600}": {}, "\ufb33": true }), '{"a":"<é\u2028","b":[1,0.5,null],"😀":{},"\ufb33":true}');
+  const first = { event_id: "evt-1", ts: "2026-01-15T14:22:10Z", type: "RUN_CREATED", payload: { run_id: "r1" }, prev_hash: "", event_hash: "9dfb1406f3ec56c177fc8c1c42dc94168135eb54ae4bdf6e177f348b3bbe9534" };
+  const second = { event_id: "evt-2", ts: "2026-01-15T14:22:11Z", type: "RUN_STATE_CHANGED", payload: { old_state: "CREATED", new_state: "CLONED_INPUTS" }, prev_hash: first.event_hash, event_hash: "5b768359d0ebffcbd2a61b95fcfc57e5680ff115be7668db82836ff18b32cebd" };
+  assert.deepEqual(await check([first, second], ""), ["ok", "ok"]);
+  assert.deepEqual(await check([{ ...first, ts: "2026-01-15T14:22:12Z" }, second], ""), ["hash", "ok"]);
+  assert.deepEqual(await check([second], "another"), ["link"]);
+}
