@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"ramet/internal/httpapi"
 	"ramet/internal/printer"
 	"ramet/internal/run/schema"
 )
@@ -12,10 +13,13 @@ import (
 func (s *session) schemaCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:       "schema NAME",
-		Short:     "Print a published JSON Schema: event, snapshot, issue, recipe or run_config",
+		Short:     "Print a published JSON Schema: event, snapshot, issue, recipe or run_config; or openapi",
 		Args:      arguments(1, 1),
-		ValidArgs: schema.Names(),
+		ValidArgs: append(schema.Names(), openAPI),
 		RunE: func(_ *cobra.Command, args []string) error {
+			if args[0] == openAPI {
+				return s.print(rawJSON(httpapi.OpenAPI(s.Version.Version)))
+			}
 			text, err := schema.Schema(args[0])
 			if err != nil {
 				return err
@@ -24,6 +28,9 @@ func (s *session) schemaCommand() *cobra.Command {
 		},
 	}
 }
+
+// openAPI is the description of the HTTP API.
+const openAPI = "openapi"
 
 // rawJSON is a datum that is JSON in any case.
 type rawJSON json.RawMessage
