@@ -34,7 +34,7 @@ type chronicle struct {
 const mark = "log"
 
 // lastDelivery is how long the end of a run waits for what was not delivered yet.
-const lastDelivery = 5 * time.Second
+const lastDelivery = 2 * time.Second
 
 // chronicleOf opens the chronicle of a run and catches up with its log. nil: there is none,
 // and the note says why.

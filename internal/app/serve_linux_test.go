@@ -1,0 +1,215 @@
+package app_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// served is a `ramet serve` of a stage.
+type served struct {
+	t     *testing.T
+	base  string
+	token string
+}
+
+// serve starts the server on a free port, and ends it with the test.
+func (s *stage) serve(t *testing.T) *served {
+	t.Helper()
+	cmd := s.command("serve", "--addr", "127.0.0.1:0")
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		cmd.Process.Signal(syscall.SIGINT)
+		if err := cmd.Wait(); err != nil && cmd.ProcessState.ExitCode() != 130 {
+			t.Errorf("serve: %v", err)
+		}
+	})
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	go io.Copy(io.Discard, out)
+	token, err := os.ReadFile(filepath.Join(filepath.Dir(s.db), "home", ".local", "share", "ramet", "token"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &served{t, strings.TrimSpace(line), strings.TrimSpace(string(token))}
+}
+
+// ask does one request and reads its answer.
+func (s *served) ask(method, path, body string, into any) int {
+	s.t.Helper()
+	r, err := http.NewRequestWithContext(s.t.Context(), method, s.base+path, strings.NewReader(body))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+s.token)
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	if err := json.NewDecoder(answer.Body).Decode(into); err != nil {
+		s.t.Fatalf("%s %s: %v", method, path, err)
+	}
+	return answer.StatusCode
+}
+
+type telemetryPage struct {
+	Runs []struct {
+		JobType string `json:"job_type"`
+		Status  string `json:"status"`
+		Context struct {
+			Trace string `json:"trace_id"`
+			Span  string `json:"span_id"`
+		} `json:"context_json"`
+	} `json:"runs"`
+}
+
+// calls are the llm_call records, by trace and span, and how often each is there.
+func (s *served) calls() map[string]int {
+	var p telemetryPage
+	s.ask("GET", "/api/v1/runs?job_type=llm_call&limit=1000", "", &p)
+	out := map[string]int{}
+	for _, r := range p.Runs {
+		out[r.Context.Trace+" "+r.Context.Span]++
+	}
+	return out
+}
+
+// logged are the calls of a run's log, by trace and span.
+func (s *stage) logged(t *testing.T, runID string) map[string]bool {
+	t.Helper()
+	out := map[string]bool{}
+	for line := range strings.Lines(s.must(t, "run", "events", runID, "--json")) {
+		var e struct {
+			Type, Trace, Span string
+			TraceID           string `json:"trace_id"`
+			SpanID            string `json:"span_id"`
+		}
+		if err := json.Unmarshal([]byte(line), &e); err != nil {
+			t.Fatal(err)
+		}
+		if strings.HasPrefix(e.Type, "LLM_") {
+			out[e.TraceID+" "+e.SpanID] = true
+		}
+	}
+	return out
+}
+
+const calling = `name: calling
+description: some calls
+states: {DRAFTING: [do]}
+workers:
+  do:
+    each: "1..6"
+    prompt: 'say {{scope}}'
+    outputs: [{path: 'drafts/{scope}.txt', answer: true}]
+`
+
+// For each model call of a run there is one record with the same trace and span: also when
+// the service was down, and when the run was killed in the middle and resumed.
+func TestEveryCallOfARunIsOneTelemetryRecord(t *testing.T) {
+	s := newStage(t, binary(t))
+	recipe := filepath.Join(s.dir, "calling.yaml")
+	if err := os.WriteFile(recipe, []byte(calling), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	model := s.script(t, `{"repeat": true, "steps": [{"text": "said"}]}`)
+
+	down := s.command("run", "start", "--recipe", recipe, "--run-id", "down", "--model", model, "--no-cache")
+	down.Env = append(down.Env, "TELEMETRY_API_URL=http://127.0.0.1:1")
+	if out, err := down.CombinedOutput(); err != nil || !strings.Contains(string(out), "wait to be delivered") {
+		t.Fatalf("%v\n%s", err, out)
+	}
+
+	killed := s.command("run", "start", "--recipe", recipe, "--run-id", "killed", "--model", model, "--no-cache")
+	killed.Env = append(killed.Env, "RAMET_TEST_DIE_AFTER=20")
+	if err := killed.Run(); err == nil {
+		t.Fatal("it was not killed")
+	}
+	s.must(t, "run", "resume", "killed", "--no-cache")
+
+	web := s.serve(t)
+	want := s.logged(t, "down")
+	for call := range s.logged(t, "killed") {
+		want[call] = true
+	}
+	if len(want) < 12 {
+		t.Fatalf("there were %d calls", len(want))
+	}
+	eventually(t, "the records of all calls", func() bool { return len(web.calls()) >= len(want) })
+	got := web.calls()
+	for call := range want {
+		if got[call] != 1 {
+			t.Errorf("call %s has %d records", call, got[call])
+		}
+	}
+	if len(got) != len(want) {
+		t.Errorf("%d records, %d calls", len(got), len(want))
+	}
+}
+
+// A turn of an agent outside runs is recorded too, whoever ran it, and the page's API shows
+// and drives agents.
+func TestAgentsOverHTTP(t *testing.T) {
+	s := newStage(t, binary(t))
+	s.must(t, "exec", "say hello", "--model", s.script(t, `{"repeat": true, "steps": [{"text": "hello"}]}`))
+	web := s.serve(t)
+	eventually(t, "the record of the turn", func() bool {
+		var p telemetryPage
+		web.ask("GET", "/api/v1/runs?job_type=worker", "", &p)
+		return len(p.Runs) == 1 && p.Runs[0].Status == "success" && len(web.calls()) == 1
+	})
+	var born struct {
+		UUID string `json:"uuid"`
+	}
+	if code := web.ask("POST", "/api/v1/agents/0/fork", `{"name":"ada"}`, &born); code != http.StatusCreated || born.UUID == "" {
+		t.Fatalf("fork: %d %+v", code, born)
+	}
+	if out := s.must(t, "ps"); !strings.Contains(out, "ada") {
+		t.Error(out)
+	}
+	var refused struct {
+		Code string `json:"code"`
+	}
+	if code := web.ask("POST", "/api/v1/agents/ada/kill", `{"cascade":true,"confirm":7}`, &refused); code != http.StatusConflict {
+		t.Errorf("a kill with a wrong count: %d %+v", code, refused)
+	}
+	var done any
+	if code := web.ask("POST", "/api/v1/agents/ada/kill", `{"cascade":true,"confirm":1}`, &done); code != http.StatusOK {
+		t.Errorf("kill: %d %v", code, done)
+	}
+	if out := s.must(t, "ps", "--all"); !strings.Contains(out, "dead") {
+		t.Error(out)
+	}
+	// A link to the page works once.
+	link := strings.TrimSpace(s.must(t, "web", "--addr", strings.TrimPrefix(web.base, "http://")))
+	for n, want := range []int{http.StatusSeeOther, http.StatusForbidden} {
+		client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+		answer, err := client.Get(link)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer.Body.Close()
+		if n == 0 && answer.StatusCode != want || n == 1 && answer.StatusCode < 400 {
+			t.Errorf("%s: %s", fmt.Sprint("visit ", n), answer.Status)
+		}
+	}
+}
