@@ -3,6 +3,7 @@ package outbox
 import (
 	"context"
 	"net/http"
+	"sync"
 
 	"ramet/internal/fault"
 	"ramet/internal/telemetry"
@@ -42,19 +43,39 @@ func (l local) send(ctx context.Context, all []*parcel) error {
 			return left
 		}
 	}
+	return l.patch(ctx, all)
+}
+
+// patch changes records, side by side, so that the store writes many at once; changes of one
+// record stay in their order.
+func (l local) patch(ctx context.Context, all []*parcel) error {
+	of := map[string][]*parcel{}
 	for _, p := range all {
-		if p.done {
-			continue
-		}
-		change, err := telemetry.ParsePatch(p.Body)
-		if err == nil {
-			_, err = l.store.Patch(ctx, p.EventID, change)
-		}
-		if err := p.settle(err); err != nil {
-			return err
+		if !p.done {
+			of[p.EventID] = append(of[p.EventID], p)
 		}
 	}
-	return nil
+	var work sync.WaitGroup
+	var mu sync.Mutex
+	var left error
+	for _, parcels := range of {
+		work.Go(func() {
+			for _, p := range parcels {
+				change, err := telemetry.ParsePatch(p.Body)
+				if err == nil {
+					_, err = l.store.Patch(ctx, p.EventID, change)
+				}
+				if err := p.settle(err); err != nil {
+					mu.Lock()
+					left = err
+					mu.Unlock()
+					return
+				}
+			}
+		})
+	}
+	work.Wait()
+	return left
 }
 
 // settle takes the answer of a store: nil, a refusal, or an error to be tried again.

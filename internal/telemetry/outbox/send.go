@@ -48,6 +48,7 @@ func (b *Outbox) serve(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-wake:
+			b.gather(ctx)
 		case <-b.now:
 		case <-later.C:
 		}
@@ -62,6 +63,21 @@ func (b *Outbox) serve(ctx context.Context) {
 				break
 			}
 		}
+	}
+}
+
+// gathering is how long deliveries are let come together: one writing for many costs the
+// work that they tell of less.
+const gathering = 100 * time.Millisecond
+
+// gather waits for more, unless somebody waits for us.
+func (b *Outbox) gather(ctx context.Context) {
+	t := time.NewTimer(gathering)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-b.now:
+	case <-ctx.Done():
 	}
 }
 
