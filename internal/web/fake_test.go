@@ -22,6 +22,7 @@ type fake struct {
 	asks   []map[string]any
 	logs   map[string][]map[string]any
 	tree   map[string]any
+	drawn  []byte // the tree as it is sent
 	runs   []map[string]any
 	events []string // data of the SSE events; the id of one is its place, from 1
 	more   chan struct{}

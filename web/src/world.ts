@@ -145,8 +145,11 @@ export function start() {
   });
 }
 
+export const named = (a: Agent) => a.name || (a.parent_uuid ? a.uuid.slice(0, 8) : "agent 0");
+
 // label is how an agent is called: by its name, else by the beginning of its id.
 export function label(uuid: string | null | undefined): string {
   if (!uuid) return "you";
-  return agents.get().all.get(uuid)?.name || uuid.slice(0, 8);
+  const a = agents.get().all.get(uuid);
+  return a ? named(a) : uuid.slice(0, 8);
 }

@@ -20,7 +20,7 @@ const began = performance.now();
 async function open(url, options = {}) {
   const context = await browser.newContext({ viewport: { width: 1024, height: 768 }, reducedMotion: "reduce", ...options });
   const page = await context.newPage();
-  page.setDefaultTimeout(20_000);
+  page.setDefaultTimeout(60_000); // reached only when something is wrong
   const name = options.name ?? url;
   page.on("dialog", (d) => { faults.push(`${name}: a dialog opened: ${d.message()}`); d.dismiss(); });
   page.on("pageerror", (e) => faults.push(`${name}: ${e.stack ?? e}`));

@@ -45,7 +45,7 @@ export interface Part {
 }
 
 export interface Meta {
-  parent?: string;
+  parent_uuid?: string;
   children?: string[];
   label?: string;
   target?: string;

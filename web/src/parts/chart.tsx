@@ -48,13 +48,13 @@ const fit = (s: string, width: number) => {
 export function Columns({ data, title, write }: { data: Datum[]; title: string; write: (n: number) => string }) {
   const [box, width] = useWidth();
   const height = 240, left = 56, bottom = 26, high = height - bottom - 10;
-  const top = nice(Math.max(1, ...data.map((d) => d.value)));
+  const most = Math.max(0, ...data.map((d) => d.value)), top = most ? nice(most) : 1;
   const step = (width - left - 16) / Math.max(1, data.length), wide = Math.max(1, Math.min(48, step * 0.72));
   const every = Math.max(1, Math.ceil(58 / step));
   return (
     <div class="chart" ref={box}>
       <svg role="img" aria-label={title + ": " + data.slice(-7).map((d) => d.name + " " + d.says).join(", ")} width={width} height={height}>
-        {[0, 0.5, 1].map((f) => {
+        {(most ? [0, 0.5, 1] : [0]).map((f) => {
           const y = 10 + high * (1 - f);
           return <g key={f}><line class="grid" x1={left} x2={width} y1={y} y2={y} /><text class="figure" x={left - 8} y={y + 4} text-anchor="end">{write(top * f)}</text></g>;
         })}

@@ -5,16 +5,16 @@ import type { Agent } from "../api/types";
 import { go } from "../route";
 import { plural } from "../text/format";
 import { oneLine } from "../text/visible";
-import { refresh } from "../world";
+import { named, refresh } from "../world";
 import { Dialog, Failure, Loading, useBusy } from "./small";
 
-const named = (a: Agent) => oneLine(a.name || a.uuid.slice(0, 8), 60);
+const called = (a: Agent) => oneLine(named(a), 60);
 
 export function ForkDialog({ a, close }: { a: Agent; close: () => void }) {
   const [name, setName] = useState(""), [prompt, setPrompt] = useState("");
   const { busy, error, run } = useBusy();
   return (
-    <Dialog title={"Fork " + named(a)} close={close}>
+    <Dialog title={"Fork " + called(a)} close={close}>
       <p>The child knows everything that this agent knows now, and goes its own way from here.</p>
       <form onSubmit={(e) => {
         e.preventDefault();
@@ -46,7 +46,7 @@ export function KillDialog({ a, close }: { a: Agent; close: () => void }) {
   const look = () => api.victims(a.uuid).then((n) => { setCount(n); setAgreed(false); }, setWhy);
   useEffect(() => { look(); }, []);
   return (
-    <Dialog title={"Kill " + named(a)} close={close}>
+    <Dialog title={"Kill " + called(a)} close={close}>
       {why != null ? <Failure error={why} /> : count === null ? <Loading what="what is below it" /> : (
         <form onSubmit={(e) => {
           e.preventDefault();

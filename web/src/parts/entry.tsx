@@ -98,7 +98,7 @@ function happened(m: Message) {
   switch (m.kind) {
     case "fork":
       if (meta.children?.length) return <>forked {meta.children.slice(0, 20).map((c, i) => <span key={c}>{i ? ", " : ""}<AgentLink uuid={c} /></span>)}{meta.children.length > 20 ? " and " + whole(meta.children.length - 20) + " more" : ""}</>;
-      return meta.parent ? <>forked from <AgentLink uuid={meta.parent} /></> : <>born</>;
+      return meta.parent_uuid ? <>forked from <AgentLink uuid={meta.parent_uuid} /></> : <>born</>;
     case "clear": return <>cleared: the context begins anew here</>;
     case "mark": return <>mark <Said text={meta.label} most={80} /></>;
     case "rewind": return <>rewound to {meta.label ? <Said text={meta.label} most={80} /> : "message " + oneLine(meta.target ?? "", 30)}</>;

@@ -6,7 +6,7 @@ import { useCell } from "../cell";
 import { go, to } from "../route";
 import { money, plural, whole } from "../text/format";
 import { oneLine } from "../text/visible";
-import { agents, refresh, type Agents } from "../world";
+import { agents, named, refresh, type Agents } from "../world";
 import { Ago, Badge, Empty, Failure, Loading, Said, stateOf } from "./small";
 import { useWindow } from "./window";
 
@@ -167,7 +167,7 @@ export function Tree({ current, narrow }: { current?: string | undefined; narrow
                   <span role="gridcell" class="name">
                     <Lines last={r.last} extra={Math.max(0, r.level - 1 - deepest)} row={row} />
                     <span class={"twist" + (r.kids ? "" : " none")} aria-hidden="true" onClick={() => r.kids && fold(a.uuid, !shut)}>{r.kids ? (shut ? "\u25b8" : "\u25be") : ""}</span>
-                    <a href={to(["agents", a.uuid])} tabIndex={-1} class="label" title={oneLine(a.name || a.uuid, 300)}>{a.name ? <Said text={a.name} most={120} /> : <span class="soft">{a.uuid.slice(0, 8)}</span>}</a>
+                    <a href={to(["agents", a.uuid])} tabIndex={-1} class="label" title={oneLine(a.name || a.uuid, 300)}>{a.name ? <Said text={a.name} most={120} /> : <span class="soft">{named(a)}</span>}</a>
                     {shut && r.kids > 0 && <span class="count">{whole(r.kids)}</span>}
                   </span>
                   <span role="gridcell" class="state"><Badge tone={s.tone}>{s.word}</Badge></span>

@@ -3,6 +3,7 @@
 export function money(nano: number | null | undefined): string {
   const usd = (nano ?? 0) / 1e9;
   if (usd === 0) return "$0";
+  if (usd < 0.0001) return "<$0.0001";
   if (usd < 0.01) return "$" + usd.toPrecision(2).replace(/\.?0+$/, "");
   return "$" + usd.toLocaleString("en", { minimumFractionDigits: 2, maximumFractionDigits: 2 });
 }

@@ -16,6 +16,9 @@ export function visible(s: string): string {
   return s.replace(/\r\n?/g, "\n").replace(codes, "").replace(unseen, mark);
 }
 
+// brief shortens the hashes in an id: their beginning tells them apart.
+export const brief = (s: string) => s.replace(/[0-9a-f]{20,}/g, (hash) => hash.slice(0, 8) + "\u2026");
+
 // oneLine is a text for a single line, cut where it is too long to be one.
 export function oneLine(s: string, most = 400): string {
   const cut = s.length > most ? s.slice(0, most) + "\u2026" : s;

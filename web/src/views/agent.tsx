@@ -15,7 +15,7 @@ import { Conversation } from "../talk";
 import { money, plural, short, time } from "../text/format";
 import { Markdown } from "../text/markdown";
 import { oneLine } from "../text/visible";
-import { agents } from "../world";
+import { agents, named } from "../world";
 
 export function AgentView({ uuid }: { uuid: string }) {
   const world = useCell(agents), wide = useWide(1100);
@@ -40,7 +40,7 @@ function One({ a }: { a: Agent }) {
       <div class="agenthead">
         <p class="crumbs"><a href={to(["agents"])}>Agents</a>{a.parent_uuid && <> / <AgentLink uuid={a.parent_uuid} /></>}</p>
         <div class="titled">
-          <Title say={a.name || a.uuid.slice(0, 8)}><Said text={a.name || a.uuid.slice(0, 8)} most={120} /></Title>
+          <Title say={named(a)}><Said text={named(a)} most={120} /></Title>
           <Badge tone={s.tone}>{s.word}</Badge>
           <span class="buttons">
             <button type="button" onClick={() => setDialog("fork")} disabled={a.status === "dead"}>Fork{"\u2026"}</button>
@@ -112,8 +112,7 @@ function Talking({ a, aim }: { a: Agent; aim: number }) {
     busy.current = t.busy;
   }, [t.busy]);
 
-  if (t.state === "loading") return <Loading what="the conversation" />;
-  if (t.state === "failed") return <Failure error={t.error} again={() => { talk.retry(); }} />;
+  if (t.state !== "ready") return <div class="talk"><div class="column">{t.state === "loading" ? <Loading what="the conversation" /> : <Failure error={t.error} again={() => { talk.retry(); }} />}</div></div>;
   const list = t.messages.slice(-drawn).filter((m) => usage || m.kind !== "usage");
   const more = t.messages.length > drawn || !t.whole;
   return (

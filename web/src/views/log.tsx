@@ -59,7 +59,7 @@ function One({ s, id, proof, again }: { s: Snapshot; id: string; proof: Loaded<V
       {tab !== "events" && <div class="sheet" tabIndex={0} role="region" aria-label={tab}>
         {!counts[tab] && <Empty title={"No " + tab + "."} />}
         {tab === "items" && counts[tab]! > 0 && <table class="list"><thead><tr><th scope="col">Item</th><th scope="col">Status</th><th scope="col" class="opt">Worker</th><th scope="col" class="num">Attempt</th></tr></thead><tbody>{s.work_items.map((w) => (
-          <tr key={w.work_item_id + w.attempt}><td class="grow"><Said text={w.work_item_id} most={120} /><div class="soft small"><Said text={w.scope_key} most={160} /></div>{w.error && <div class="bad small"><Said text={w.error.code + ": " + w.error.message} /></div>}</td><td><Status of={w.status} /></td><td class="opt"><Said text={w.worker} most={80} /></td><td class="num">{w.attempt}</td></tr>))}</tbody></table>}
+          <tr key={w.work_item_id + w.attempt}><td class="grow"><Said text={w.work_item_id.startsWith(s.run_id + ":") ? w.work_item_id.slice(s.run_id.length + 1) : w.work_item_id} most={120} /><div class="soft small"><Said text={w.scope_key} most={160} /></div>{w.error && <div class="bad small"><Said text={w.error.code + ": " + w.error.message} /></div>}</td><td><Status of={w.status} /></td><td class="opt"><Said text={w.worker} most={80} /></td><td class="num">{w.attempt}</td></tr>))}</tbody></table>}
         {tab === "issues" && counts[tab]! > 0 && <table class="list"><thead><tr><th scope="col">Issue</th><th scope="col">Status</th><th scope="col">Severity</th><th scope="col" class="opt">Gate</th></tr></thead><tbody>{s.issues.map((x) => (
           <tr key={x.issue_id}><td class="grow"><Said text={x.message} most={400} />{x.files?.length ? <div class="soft small"><Said text={x.files.join(", ")} most={300} /></div> : null}{x.suggested_fix && <div class="small">Suggested: <Said text={x.suggested_fix} most={300} /></div>}</td><td><Status of={x.status} /></td><td><Badge tone={x.severity === "blocker" || x.severity === "error" ? "bad" : x.severity === "warn" ? "warn" : "quiet"}>{words(x.severity)}</Badge></td><td class="opt"><Said text={x.gate} most={60} /></td></tr>))}</tbody></table>}
         {tab === "sections" && sections.length > 0 && <table class="list"><thead><tr><th scope="col">Section</th><th scope="col">State</th></tr></thead><tbody>{sections.map(([k, v]) => <tr key={k}><td class="grow"><Said text={k} most={120} /></td><td><Status of={typeof v === "string" ? v : JSON.stringify(v)} /></td></tr>)}</tbody></table>}
@@ -143,7 +143,7 @@ function Events({ id, upTo, proof }: { id: string; upTo: number; proof: Loaded<V
                   <span class="num soft nr">{i + 1}</span>
                   <span class={"mark " + (m === "ok" ? "good" : m ? "bad" : "quiet")}><span aria-hidden="true">{m === "ok" ? (signed ? "\u2713\u2713" : "\u2713") : m ? "\u2717" : "\u00b7"}</span><span class="hidden">{m === "ok" ? (signed ? "hash agrees, signed" : "hash agrees") : m === "hash" ? "hash does not agree" : m === "link" ? "not linked" : "not checked"}</span></span>
                   <span class="etype">{words(e.type)}</span>
-                  <span class="gist soft"><bdi>{summary(e.payload)}</bdi></span>
+                  <span class="gist soft"><bdi>{summary(e.payload, e.run_id)}</bdi></span>
                   <code class="soft opt">{oneLine(e.event_hash, 10).replace("\u2026", "")}</code>
                   <time class="soft" dateTime={e.ts} title={time(e.ts)}>{clock(e.ts)}</time>
                 </div>
@@ -169,10 +169,10 @@ function Events({ id, upTo, proof }: { id: string; upTo: number; proof: Loaded<V
   );
 }
 
-function summary(p: unknown): string {
+function summary(p: unknown, run: string): string {
   if (!p || typeof p !== "object") return "";
   const o = p as Record<string, unknown>;
   if (typeof o["new_state"] === "string") return words(String(o["old_state"] ?? "")) + " \u2192 " + words(o["new_state"]);
-  for (const k of ["work_item_id", "gate", "name", "section_id", "message", "model", "issue_id", "url", "run_id"]) if (typeof o[k] === "string") return oneLine(o[k], 120);
+  for (const k of ["work_item_id", "gate", "name", "section_id", "message", "model", "issue_id", "url", "run_id"]) if (typeof o[k] === "string") return oneLine(o[k].startsWith(run + ":") ? o[k].slice(run.length + 1) : o[k], 120);
   return "";
 }

@@ -6,6 +6,7 @@ import { useCell } from "../cell";
 import { Ago, Empty, Failure, Loading, Said, Status, Title, words } from "../parts/small";
 import { put, route, to } from "../route";
 import { lasting, time } from "../text/format";
+import { brief, oneLine } from "../text/visible";
 
 const kinds = ["launch", "orchestrator_node", "worker", "gate", "llm_call", "mcp_tool_call", "commit_service"];
 const statuses = ["running", "success", "failure", "partial", "timeout", "cancelled"];
@@ -40,7 +41,7 @@ export function RunsView() {
       {got.error != null && <Failure error={got.error} again={() => { read(""); }} />}
       {got.runs.length > 0 && <RunTable runs={got.runs} />}
       {got.busy && <Loading what="runs" />}
-      {!got.busy && got.error == null && got.runs.length === 0 && <Empty title="No such runs."><p>Each launch of <code>ramet run</code> and each turn of an agent is recorded here.</p></Empty>}
+      {!got.busy && got.error == null && got.runs.length === 0 && <Empty title="No such runs."><p>Each launch of <code>ramet run</code> and each turn of an agent is recorded here.</p>{job_type === "launch" && <p><button type="button" onClick={() => put({ kind: "worker" })}>Show turns of agents</button></p>}</Empty>}
       {got.next && !got.busy && <button type="button" onClick={() => { read(got.next); }}>Show older runs</button>}
     </div>
   );
@@ -53,7 +54,7 @@ export function RunTable({ runs }: { runs: Run[] }) {
       <tbody>
         {runs.map((r) => (
           <tr key={r.event_id}>
-            <td class="grow"><a href={to(["runs", r.event_id])}><Said text={r.run_id} most={120} /></a>{r.error_summary && <div class="bad small"><Said text={r.error_summary} most={160} /></div>}</td>
+            <td class="grow"><a href={to(["runs", r.event_id])} title={oneLine(r.run_id, 300)}><Said text={brief(r.run_id)} most={120} /></a>{r.error_summary && <div class="bad small"><Said text={r.error_summary} most={160} /></div>}</td>
             <td><Status of={r.status} /></td>
             <td class="opt">{words(r.job_type)}</td>
             <td class="opt"><Said text={r.agent_name} most={60} /></td>

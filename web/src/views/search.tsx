@@ -8,7 +8,7 @@ import { AgentLink, Badge, Empty, Failure, Said, stateOf, Status, Title, words }
 import { put, route, to } from "../route";
 import { shown } from "../talk";
 import { plural } from "../text/format";
-import { oneLine } from "../text/visible";
+import { brief, oneLine } from "../text/visible";
 import { agents } from "../world";
 
 const most = 50;
@@ -43,7 +43,7 @@ export function SearchView() {
       {want && total === 0 && <Empty title="Nothing fits." />}
       <Group title="Agents" n={people.length}>{people.slice(0, most).map((a) => { const s = stateOf(a); return <li key={a.uuid}><AgentLink uuid={a.uuid} /> <Badge tone={s.tone}>{s.word}</Badge> <span class="soft"><Said text={a.model} most={60} /> {a.uuid}</span></li>; })}</Group>
       <Group title="Messages" n={said.length}>{said.slice(-most).map(({ m, text }) => <li key={m.id}><a href={to(["agents", talk.uuid], { at: String(m.id) })}>message {m.id}</a> <span class="soft">{words(m.kind)}</span> <div class="small"><Around text={text} want={want} /></div></li>)}</Group>
-      <Group title="Runs" n={records.length}>{records.slice(0, most).map((r) => <li key={r.event_id}><a href={to(["runs", r.event_id])}><Said text={r.run_id} most={120} /></a> <Status of={r.status} /> <span class="soft">{words(r.job_type)}</span></li>)}</Group>
+      <Group title="Runs" n={records.length}>{records.slice(0, most).map((r) => <li key={r.event_id}><a href={to(["runs", r.event_id])}><Said text={brief(r.run_id)} most={120} /></a> <Status of={r.status} /> <span class="soft">{words(r.job_type)}</span></li>)}</Group>
       <Group title="Run logs" n={books.length}>{books.slice(0, most).map((r) => <li key={r.run_id}><a href={to(["logs", r.run_id])}><Said text={r.run_id} most={120} /></a> <Status of={r.run_state} /></li>)}</Group>
     </div>
   );

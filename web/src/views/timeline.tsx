@@ -8,7 +8,7 @@ import { useWide } from "../parts/wide";
 import { useWindow } from "../parts/window";
 import { put, route, to } from "../route";
 import { clock, lasting, money, plural, short, time, whole } from "../text/format";
-import { oneLine, visible } from "../text/visible";
+import { brief, oneLine, visible } from "../text/visible";
 
 interface Bar { run: Branch; level: number; kids: number; begin: number; end: number; place: number; of: number; up: number }
 
@@ -126,7 +126,7 @@ function Waterfall({ root, again }: { root: Branch; again: () => void }) {
     <>
       <div class="agenthead">
         <p class="crumbs"><a href={to(["runs"])}>Runs</a></p>
-        <div class="titled"><Title say={root.run_id}><Said text={root.run_id} most={120} /></Title><Status of={root.status} /></div>
+        <div class="titled"><Title say={root.run_id}><Said text={brief(root.run_id)} most={120} /></Title><Status of={root.status} /></div>
         <dl class="facts">
           <div><dt>Started</dt><dd>{time(root.start_time)}</dd></div>
           <div><dt>Took</dt><dd>{lasting(all.end - all.begin)}</dd></div>
@@ -164,7 +164,7 @@ function Waterfall({ root, again }: { root: Branch; again: () => void }) {
                   onClick={() => select(i)} onDblClick={() => zoomTo(b)}>
                   <span role="gridcell" class="what" style={{ paddingLeft: Math.min(b.level - 1, 10) * 14 + "px" }}>
                     <span class={"twist" + (b.kids ? "" : " none")} aria-hidden="true" onClick={(e) => { e.stopPropagation(); if (b.kids) fold(b.run.event_id, !shut); }}>{b.kids ? (shut ? "\u25b8" : "\u25be") : ""}</span>
-                    <span class="label"><Said text={title(b)} most={120} /></span>
+                    <span class="label"><Said text={title(b, root.run_id)} most={120} /></span>
                     {b.run.status !== "success" && <Badge tone={b.run.status === "running" ? "busy" : b.run.status === "cancelled" ? "quiet" : b.run.status === "partial" ? "warn" : "bad"}>{words(b.run.status)}</Badge>}
                   </span>
                   <span role="gridcell" class="track">
@@ -177,18 +177,19 @@ function Waterfall({ root, again }: { root: Branch; again: () => void }) {
             })}
           </div>
         </div>
-        {at && <Details b={at} zoom={() => zoomTo(at)} />}
+        {at && <Details b={at} root={root.run_id} zoom={() => zoomTo(at)} />}
       </div>
     </>
   );
 }
 
-// title is the part of the id that its parents do not say already.
-function title(b: Bar): string {
-  const r = b.run, up = r.parent_run_id ?? "";
-  const own = up && r.run_id.startsWith(up + "-") ? r.run_id.slice(up.length + 1) : r.run_id;
+// title is the part of the id that neither its parents nor its colour say already.
+function title(b: Bar, root: string): string {
+  const r = b.run;
+  let own = r.run_id;
+  for (const said of [r.parent_run_id ?? "", root, r.job_type]) if (said && own.startsWith(said + "-")) own = own.slice(said.length + 1);
   const model = r.job_type === "llm_call" ? r.context_json?.["model"] : undefined;
-  return typeof model === "string" ? model : own;
+  return typeof model === "string" ? model : brief(own);
 }
 
 function Axis({ begin, end, zero }: { begin: number; end: number; zero: number }) {
@@ -254,7 +255,7 @@ function Overview({ rows, begin, end, view, set }: { rows: Bar[]; begin: number;
   );
 }
 
-function Details({ b, zoom }: { b: Bar; zoom: () => void }) {
+function Details({ b, root, zoom }: { b: Bar; root: string; zoom: () => void }) {
   const r = b.run;
   const facts: [string, string | number | null | undefined][] = [
     ["Kind", words(r.job_type)], ["Agent", r.agent_name], ["Started", time(r.start_time)], ["Ended", r.end_time ? time(r.end_time) : null], ["Took", lasting(b.end - b.begin)],
@@ -269,7 +270,7 @@ function Details({ b, zoom }: { b: Bar; zoom: () => void }) {
     ["Metrics", r.metrics_json ? JSON.stringify(r.metrics_json, null, 2) : undefined], ["Context", r.context_json ? JSON.stringify(r.context_json, null, 2) : undefined]];
   return (
     <aside class="details" aria-label="Selected record" tabIndex={0}>
-      <h2 class="wrap"><Said text={title(b)} most={120} /></h2>
+      <h2 class="wrap"><Said text={title(b, root)} most={120} /></h2>
       <p class="buttons"><Status of={r.status} /><button type="button" class="quiet" onClick={zoom}>Zoom to it</button></p>
       <dl>{facts.filter(([, v]) => v !== null && v !== undefined && v !== "").map(([k, v]) => <div key={k}><dt>{k}</dt><dd class="wrap"><bdi>{oneLine(String(v), 400)}</bdi></dd></div>)}</dl>
       {texts.filter(([, v]) => v).map(([k, v]) => <div key={k}><h3>{k}</h3><pre class="plain" tabIndex={0} aria-label={k}>{visible(v ?? "").slice(0, 20_000)}</pre></div>)}

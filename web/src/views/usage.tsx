@@ -8,7 +8,7 @@ import { AgentLink, Empty, Said, Show, Title } from "../parts/small";
 import { put, route } from "../route";
 import { lasting, money, short, whole } from "../text/format";
 import { oneLine } from "../text/visible";
-import { agents } from "../world";
+import { agents, named } from "../world";
 
 const spans: [string, string][] = [["", "Since the beginning"], ["24h", "Last 24 hours"], ["7d", "Last 7 days"], ["30d", "Last 30 days"]];
 const parts: [string, string][] = [["day", "By day"], ["model", "By model"], ["agent", "By agent"], ["subtree", "By subtree"]];
@@ -53,7 +53,10 @@ function Both({ u, by, of, title }: { u: Usage; by: string; of: "cost" | "tokens
   if (!rows.length) return <Empty title="Nothing was spent in this time." />;
   const value = (r: UsageRow) => (of === "cost" ? r.cost_nano_usd : tokens(r));
   const write = (n: number) => (of === "cost" ? money(n) : short(n));
-  const name = (r: UsageRow) => (r.agent_uuid && world.all.get(r.agent_uuid)?.name) || r.key;
+  const name = (r: UsageRow) => {
+    const a = r.agent_uuid && by !== "model" && by !== "day" ? world.all.get(r.agent_uuid) : undefined;
+    return a ? named(a) : r.key;
+  };
   const sorted = by === "day" ? [...rows].sort((a, b) => (a.key < b.key ? -1 : 1)) : [...rows].sort((a, b) => value(b) - value(a));
   const shown = all ? sorted : by === "day" ? sorted.slice(-few) : sorted.slice(0, few);
   const data = (by === "day" ? sorted.slice(-60) : sorted.slice(0, few)).map((r) => ({ key: r.key, name: oneLine(name(r), 60), value: value(r), says: write(value(r)) }));
