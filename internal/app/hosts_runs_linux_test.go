@@ -2,8 +2,11 @@ package app_test
 
 import (
 	"maps"
+	"net/url"
+	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -69,4 +72,248 @@ func TestThreeHostsDoARunThatOneDoesAlike(t *testing.T) {
 	if !maps.Equal(got, want) || len(got) != 16 || !strings.Contains(got["drafts/build.patch"], "+built") || got["artifacts/build.txt"] != "# Repository\n" {
 		t.Errorf("made\n%q\nin one process\n%q", got, want)
 	}
+}
+
+// external is a command that acts on a file outside, and an agent beside it.
+func external(outside, began, block string) string {
+	return `
+name: external
+description: for tests
+states:
+  DRAFTING: [push, draft]
+workers:
+  push:
+    each: [i01, i02]
+    effect: external
+    key: 'push-{scope}'
+    with: {OUTSIDE: ` + outside + `, BEGAN: ` + began + `, BLOCK: ` + block + `}
+    lookup: 'grep -qx "$RAMET_KEY" "$OUTSIDE" && echo "$RAMET_KEY is there"'
+    command: 'echo "$RAMET_KEY" >> "$OUTSIDE"; printf . > "$BEGAN"; cat "$BLOCK"; echo "$RAMET_KEY is there"'
+    outputs: [{path: 'artifacts/{scope}.txt', answer: true}]
+  draft:
+    each: [i03, i04, i05, i06]
+    prompt: 'write {{scope}} patiently'
+    outputs: [{path: 'drafts/{scope}.txt', answer: true}]
+`
+}
+
+func TestWhatAKilledHostDidIsDoneByAnother(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	outside := filepath.Join(dir, "outside")
+	var team team
+	team.t = t
+	began, told := team.fifo()
+	block, _ := team.fifo()
+	team.write(dir, "outside", "")
+	f := newFleet(t, external(outside, began, block))
+	a, b := f.worker("a"), f.worker("b")
+	k := f.start()
+	f.told(told) // both effects have happened, and nobody knows
+	f.told(told)
+	a.kill()
+	b.kill()
+	c := f.worker("c")
+	eventually(t, "an agent is at work", c.waits)
+	c.kill()
+	d := f.worker("d")
+	d.open(4)
+	all := f.done(k)
+	for _, w := range []*worker{a, b, c} {
+		w.still()
+	}
+	if left := tools(block); len(left) > 0 {
+		t.Errorf("alive: %q", left)
+	}
+	text, err := os.ReadFile(outside)
+	if lines := strings.Fields(string(text)); err != nil || len(lines) != 2 || lines[0] == lines[1] {
+		t.Errorf("outside: %q %v", text, err)
+	}
+	for _, id := range []string{"r:push:1:i01", "r:push:1:i02"} {
+		if count(all, "WORK_ITEM_FINISHED", id) != 0 || count(all, "WORK_ITEM_FAILED", id) != 1 || count(all, "WORK_ITEM_FINISHED", strings.Replace(id, ":1:", ":2:", 1)) != 1 {
+			t.Errorf("item %s", id)
+		}
+	}
+	if got := f.file("artifacts/i01.txt"); got != "push-i01 is there\n" {
+		t.Errorf("%q", got)
+	}
+	if n := count(all, "WORK_ITEM_QUEUED", ""); n != 6+3 {
+		t.Errorf("%d attempts", n)
+	}
+}
+
+// signed has items whose result says who did them.
+const signed = `
+name: signed
+description: for tests
+states:
+  DRAFTING: [draft]
+workers:
+  draft:
+    each: [i01, i02, i03, i04]
+    prompt: 'for {{scope}}: sign patiently'
+    outputs: [{path: 'drafts/{scope}.txt', answer: true}]
+`
+
+func TestALateResultIsRefused(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, signed)
+	slow := f.worker("slow")
+	k := f.start()
+	eventually(t, "it works", slow.waits)
+	slow.signal(t, syscall.SIGSTOP)
+	slow.open(1) // it goes on as soon as it is awake
+	heir := f.worker("heir")
+	eventually(t, "another one has an item", heir.waits)
+	heir.open(1)
+	k.says(t, "again draft:2:i01")
+	// The heir has one after the other, until only that of the slow one is left.
+	heir.open(3)
+	k.says(t, "done draft:2:i01")
+	slow.signal(t, syscall.SIGCONT)
+	all := f.done(k)
+	if count(all, "WORK_ITEM_FINISHED", "r:draft:1:i01") != 0 {
+		t.Error("the late result counted")
+	}
+	if got := f.file("drafts/i01.txt"); got != "signed by heir" {
+		t.Errorf("it is %q", got)
+	}
+	// It goes on with what there is: the next run is its own.
+	heir.leaves()
+	f.run = "next"
+	k = f.start()
+	slow.open(4)
+	all = f.done(k)
+	if n := count(all, "WORK_ITEM_QUEUED", ""); n != 4 {
+		t.Errorf("%d attempts", n)
+	}
+	slow.leaves()
+	slow.quiet()
+}
+
+// A host that is killed and comes back under its name at once has lost what it did, and
+// nobody waits for it.
+func TestAHostThatIsStartedAgainHasLostItsItem(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, signed)
+	s := f.site("same")
+	w := s.work()
+	k := f.start()
+	eventually(t, "it works", w.waits)
+	w.kill()
+	w = s.work()
+	w.open(4)
+	all := f.done(k)
+	if count(all, "WORK_ITEM_FINISHED", "r:draft:2:i01") != 1 {
+		t.Error("the item was not done as a second attempt")
+	}
+}
+
+func TestAHostThatLeavesGivesItsItemBack(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, signed)
+	a := f.worker("a")
+	f.boss.lease = "1h" // nothing is found out by looking
+	k := f.start()
+	eventually(t, "it works", a.waits)
+	a.leaves()
+	a.quiet()
+	b := f.worker("b")
+	b.open(4)
+	all := f.done(k)
+	if count(all, "WORK_ITEM_FINISHED", "r:draft:2:i01") != 1 {
+		t.Error("the item was not done as a second attempt")
+	}
+}
+
+func TestAKilledOrchestratorIsResumedWhileHostsAreBusy(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, signed)
+	a, b := f.worker("a"), f.worker("b")
+	k := f.start()
+	eventually(t, "both work", func() bool { return a.waits() && b.waits() })
+	a.open(1)
+	k.says(t, "done ")
+	eventually(t, "both work", func() bool { return a.waits() && b.waits() })
+	k.kill()
+	k = f.resume()
+	eventually(t, "it is resumed", func() bool { return strings.Count(k.stderr.String(), "again ") == 2 })
+	a.open(4)
+	b.open(4)
+	all := f.done(k)
+	if got := count(all, "WORK_ITEM_QUEUED", ""); got != 6 {
+		t.Errorf("%d attempts", got)
+	}
+	if got := count(all, "WORK_ITEM_FAILED", ""); got != 2 {
+		t.Errorf("%d were interrupted", got)
+	}
+	a.leaves()
+	b.leaves()
+}
+
+// The orchestrator does items itself, and takes what it has not begun with it when it dies.
+func TestAnOrchestratorThatWorksIsKilled(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, signed)
+	k := f.boss.begin("run", "start", "--recipe", "recipe.yaml", "--run-id", f.run, "--model", "script/model.jsonl", "--limit", "parallel=2")
+	eventually(t, "it works", func() bool {
+		return strings.Count(k.stderr.String(), "state DRAFTING") == 1 && holds(k.cmd.Process.Pid, filepath.Join(f.boss.dir, "gate"))
+	})
+	k.kill()
+	w := f.worker("a")
+	w.open(4)
+	f.done(f.resume())
+}
+
+func TestACancelledRunEndsOnEveryHost(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	var team team
+	team.t = t
+	began, told := team.fifo()
+	block, _ := team.fifo()
+	team.write(dir, "outside", "")
+	f := newFleet(t, external(filepath.Join(dir, "outside"), began, block))
+	a, b, c := f.worker("a"), f.worker("b"), f.worker("c")
+	k := f.start()
+	f.told(told)
+	f.told(told)
+	at, _ := anyOf(t, a, b, c)
+	f.boss.ramet(0, "run", "cancel", f.run, "--reason", "enough")
+	k.ends(t, 130, "error[CANCELLED]")
+	eventually(t, "no command runs", func() bool { return len(tools(block)) == 0 })
+	eventually(t, "no agent works", func() bool { return !at.waits() })
+	f.boss.ramet(0, "run", "verify", f.run)
+	if show := f.boss.ramet(0, "run", "show", f.run, "--json"); !strings.Contains(show, `"CANCELLED"`) {
+		t.Errorf("it is %s", show)
+	}
+	for _, w := range []*worker{a, b, c} {
+		w.leaves()
+		w.quiet()
+	}
+}
+
+func TestAWorkerNeedsAServer(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, signed)
+	s := f.site("a")
+	s.onFile().begin("worker").ends(t, 2, "error[USAGE]", "is no database that several hosts can share", "postgres://")
+	s.onFile().begin("run", "start", "--recipe", filepath.Join(f.boss.dir, "recipe.yaml"), "--leave-work").ends(t, 2, "error[USAGE]", "--leave-work", "postgres://")
+	nobody := *s.host
+	own := *s.team
+	nobody.team = &own
+	own.db = "postgres://ramet@127.0.0.1:1/none?connect_timeout=2"
+	nobody.begin("worker").ends(t, 6, "error[STORAGE_UNREACHABLE]", "127.0.0.1:1")
+	u, err := url.Parse(f.db)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.User = url.UserPassword("stranger", "not-to-be-told")
+	own.db = u.String()
+	k := nobody.begin("worker")
+	k.ends(t, 6, "error[STORAGE_UNREACHABLE]", "check user, password and database of the URL")
+	if said := k.stderr.String(); strings.Contains(said, "not-to-be-told") {
+		t.Errorf("it tells a password: %s", said)
+	}
+	s.begin("worker", "--parallel", "0").ends(t, 2, "error[USAGE]", "--parallel")
 }

@@ -41,6 +41,7 @@ func newFleet(t *testing.T, recipe string) *fleet {
 		}
 	})
 	f.boss = f.site("boss")
+	f.boss.lease = "3s" // after which others are dead; they show every 300 ms that they are not
 	f.write(f.boss.dir, "recipe.yaml", recipe)
 	return f
 }
@@ -126,12 +127,31 @@ func (s *site) open(n int) {
 // start begins the run; its items are left to workers.
 func (f *fleet) start(args ...string) *task {
 	f.t.Helper()
-	return f.boss.begin(append([]string{"run", "start", "--recipe", "recipe.yaml", "--run-id", f.run, "--leave-work", "--model", "script/model.jsonl"}, args...)...)
+	k := f.boss.begin(append([]string{"run", "start", "--recipe", "recipe.yaml", "--run-id", f.run, "--leave-work", "--model", "script/model.jsonl"}, args...)...)
+	k.told(f.boss)
+	return k
 }
 
 func (f *fleet) resume(args ...string) *task {
 	f.t.Helper()
-	return f.boss.begin(append([]string{"run", "resume", f.run, "--leave-work"}, args...)...)
+	k := f.boss.begin(append([]string{"run", "resume", f.run, "--leave-work"}, args...)...)
+	k.told(f.boss)
+	return k
+}
+
+// told has a test that fails tell what a process said.
+func (k *task) told(s *site) {
+	s.t.Cleanup(func() {
+		if s.t.Failed() {
+			s.t.Logf("%s:\n%s", s.name, k.stderr.String())
+		}
+	})
+}
+
+// says returns when a process has said something.
+func (k *task) says(t *testing.T, text string) {
+	t.Helper()
+	eventually(t, "it says "+text, func() bool { return strings.Contains(k.stderr.String(), text) })
 }
 
 // worker is a host at work.
@@ -148,7 +168,9 @@ func (f *fleet) worker(name string, args ...string) *worker {
 
 func (s *site) work(args ...string) *worker {
 	s.t.Helper()
-	return &worker{s, s.begin(append([]string{"worker", "--host", s.name, "--parallel", "1"}, args...)...)}
+	w := &worker{s, s.begin(append([]string{"worker", "--host", s.name, "--parallel", "1"}, args...)...)}
+	w.told(s)
+	return w
 }
 
 // waits says whether a worker's model waits at the gate.
@@ -168,11 +190,17 @@ func holds(pid int, path string) bool {
 // ended is how many items a worker says it ended.
 func (w *worker) ended() int { return strings.Count(w.stderr.String(), "\nends ") }
 
+// kill ends a process as a power failure would.
+func (k *task) kill() {
+	k.cmd.Process.Kill()
+	<-k.over
+}
+
 // leaves ends a worker as its user would.
 func (w *worker) leaves() {
 	w.t.Helper()
 	w.signal(w.t, syscall.SIGTERM)
-	w.ends(w.t, 130)
+	w.ends(w.t, 0)
 }
 
 // happening is one of the run's events.
@@ -262,10 +290,16 @@ func made(t *testing.T, dir string) map[string]string {
 	return out
 }
 
+// still returns when no process of a host runs.
+func (s *site) still() {
+	s.t.Helper()
+	eventually(s.t, "nothing of "+s.name+" runs", func() bool { return len(tools(s.home)) == 0 })
+}
+
 // quiet demands that nothing of a host is left: no process and no folder of an item.
 func (s *site) quiet() {
 	s.t.Helper()
-	eventually(s.t, "nothing of "+s.name+" runs", func() bool { return len(tools(s.home)) == 0 })
+	s.still()
 	left, err := filepath.Glob(filepath.Join(s.home, "tmp", "ramet-work-*", "*", "items", "*"))
 	if err != nil || len(left) > 0 {
 		s.t.Errorf("left: %q %v", left, err)

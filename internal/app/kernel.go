@@ -84,7 +84,16 @@ func kernelFor(ctx context.Context, r cli.KernelRequest, work *crew.Crew) (*cli.
 	if name := unread(r); name != "" && r.Warn != nil {
 		r.Warn(name + " is not used: the folder is not trusted with its files as they are now (`ramet trust`)")
 	}
+	answers, serves := r.Ask.(control.Answerer) // whoever takes answers of other processes serves them
+	server.Answers = answers
 	server.Serve(k, &k.Events)
+	if serves {
+		if err := server.Announce(); err != nil {
+			k.Stop()
+			server.Close()
+			return nil, err
+		}
+	}
 	return &cli.Kernel{Kernel: k, Close: func() {
 		server.Finish(ctx) // others may have asked for turns that came behind ours
 		k.Stop()

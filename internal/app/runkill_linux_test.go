@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 )
@@ -174,6 +175,36 @@ func TestAHundredItemsKilledAfterAnEventSoak(t *testing.T) {
 			killedAfter(t, n, want, acted)
 		})
 	}
+}
+
+// Of two that go on with a run at once one does, and the other is told so.
+func TestTwoResumesAtOnce(t *testing.T) {
+	t.Parallel()
+	e := newErrand(t)
+	if r := e.ramet([]string{"RAMET_TEST_DIE_AFTER=300"}, startHundred(e)...); r.code != -1 {
+		t.Fatalf("exit code %d\n%s", r.code, r.errs)
+	}
+	var both [2]ended
+	var all sync.WaitGroup
+	for i := range both {
+		all.Go(func() { both[i] = e.ramet(nil, "run", "resume", "hundred-run") })
+	}
+	all.Wait()
+	if both[0].code != 0 {
+		both[0], both[1] = both[1], both[0]
+	}
+	if both[0].code != 0 || both[1].code != 4 || !strings.Contains(both[1].errs, "error[LOCKED]: ") && !strings.Contains(both[1].errs, "is DONE: it does not reopen") {
+		t.Fatalf("%+v", both)
+	}
+	if after := e.completed("hundred-run"); len(after) != 100 || len(twice(after)) > 0 {
+		t.Errorf("%d items were finished, twice: %v", len(after), twice(after))
+	}
+	for key, n := range e.effects() {
+		if n != 1 {
+			t.Errorf("%s happened %d times", key, n)
+		}
+	}
+	e.must(0, "run", "verify", "hundred-run")
 }
 
 // sampleOf are the events after which a run is killed: all, or some, and the last ones

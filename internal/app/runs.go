@@ -129,7 +129,7 @@ func (c *carrier) options() runner.Options {
 		Form:  c.Recipe.Fits, Cancelled: c.cancelled, Watch: c.Watch, Now: time.Now,
 	}
 	if c.hosts != nil {
-		o.Far, o.Dead, o.Lease = c.hosts.queue, c.hosts.dead, c.hosts.lease
+		o.Far, o.Hosts, o.Forget, o.Lease = c.hosts.queue, c.hosts.others, c.hosts.forget, c.hosts.lease
 	}
 	return o
 }
@@ -143,7 +143,7 @@ func (c *carrier) serve(ctx context.Context, desk runner.Desk) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	var all sync.WaitGroup
-	errs := make([]error, 3)
+	errs := make([]error, 4)
 	part := func(i int, work func() error) {
 		all.Go(func() {
 			if errs[i] = work(); errs[i] != nil {
@@ -159,6 +159,8 @@ func (c *carrier) serve(ctx context.Context, desk runner.Desk) error {
 		part(1, func() error { return post.Serve(ctx, c.hosts.desk, c.Session.RunID, c.hosts.epoch, desk) })
 		if !c.Leave {
 			part(2, func() error { return c.hosts.queue.Serve(ctx, queues(c.Recipe), c.limits.Parallel, do) })
+			// What it has put aside is given back when it dies.
+			part(3, func() error { return c.hosts.beat(ctx, queues(c.Recipe), c.limits.Parallel) })
 		}
 	}
 	all.Wait()

@@ -4,9 +4,10 @@ import (
 	"context"
 	"errors"
 	"os"
-	"strconv"
-	"sync"
+	"strings"
 	"time"
+
+	"github.com/google/uuid"
 
 	"ramet/internal/cli"
 	"ramet/internal/ledger"
@@ -40,11 +41,12 @@ func work(ctx context.Context, r cli.WorkRequest) (err error) {
 	if err != nil {
 		return err
 	}
+	r.Note("worker " + r.Host + " waits for items of " + strings.Join(r.Queues, ", "))
 	alive, leave := context.WithCancelCause(ctx)
 	defer leave(nil)
 	beating := make(chan error, 1)
 	go func() {
-		err := h.desk.Beat(alive, post.Host{Name: r.Host, Queues: r.Queues, Parallel: r.Parallel, Version: version}, h.lease)
+		err := h.beat(alive, r.Queues, r.Parallel)
 		if err != nil {
 			leave(err) // nobody would know that it is alive
 		}
@@ -52,7 +54,7 @@ func work(ctx context.Context, r cli.WorkRequest) (err error) {
 	}()
 	err = h.queue.Serve(alive, r.Queues, r.Parallel, func(ctx context.Context, j runner.Job) error {
 		r.Note("begins " + j.ID)
-		err := runner.Serve(ctx, j, r.Host, h.desk, staff)
+		err := runner.Serve(ctx, j, h.queue.Host(), h.desk, staff)
 		if err != nil {
 			r.Note("gives back " + j.ID + ": " + err.Error())
 			return err
@@ -69,14 +71,12 @@ type hosts struct {
 	queue *dbosqueue.Server
 	desk  *post.Client
 	lease time.Duration
-	epoch int64 // how new we are as an orchestrator
-
-	mu   sync.Mutex
-	lost map[string]bool // dead hosts that were told of
+	epoch int64    // how new we are as an orchestrator
+	own   []string // names of this process
 }
 
 func openHosts(ctx context.Context, url, name string, closing *closers) (*hosts, error) {
-	h := &hosts{lease: shortened(shortLease), lost: map[string]bool{}}
+	h := &hosts{lease: shortened(shortLease)}
 	if h.lease == 0 {
 		h.lease = proc.LeaseTTL
 	}
@@ -85,10 +85,13 @@ func openHosts(ctx context.Context, url, name string, closing *closers) (*hosts,
 		return nil, err
 	}
 	closing.add(h.desk.Close)
-	if h.queue, err = dbosqueue.OpenServer(ctx, url, name); err != nil {
+	// A name of its own for every process: one that was killed and started again under the
+	// same name has lost what it was doing.
+	if h.queue, err = dbosqueue.OpenServer(ctx, url, name+"#"+uuid.NewString()[:8]); err != nil {
 		return nil, err
 	}
 	closing.add(h.queue.Close)
+	h.own = []string{h.queue.Host()}
 	return h, nil
 }
 
@@ -98,39 +101,40 @@ func (c *carrier) share(ctx context.Context, closing *closers) error {
 	if err != nil {
 		name = "host"
 	}
-	if c.hosts, err = openHosts(ctx, c.Hosts, name+"-"+strconv.Itoa(os.Getpid())+"-"+c.Session.RunID, closing); err == nil {
-		c.hosts.epoch = c.Session.Now().EventCount // the log has one writer at a time, and each writes
+	if c.hosts, err = openHosts(ctx, c.Hosts, name+"-"+c.Session.RunID, closing); err != nil {
+		return err
 	}
-	return err
+	c.hosts.epoch = c.Session.Now().EventCount // the log has one writer at a time, and each writes
+	c.hosts.own = append(c.hosts.own, c.near.Host())
+	return nil
 }
 
-// dead names the hosts that died since it was asked last.
-func (h *hosts) dead(ctx context.Context) ([]string, error) {
-	all, err := h.desk.Dead(ctx, h.lease)
+// others tells which hosts are alive; this process is.
+func (h *hosts) others(ctx context.Context) (map[string]bool, error) {
+	listed, err := h.desk.Hosts(ctx)
 	if err != nil {
 		return nil, err
 	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	var out []string
-	now := map[string]bool{}
-	for _, name := range all {
-		now[name] = true
-		if !h.lost[name] {
-			out = append(out, name)
-		}
+	out := map[string]bool{}
+	for _, o := range listed {
+		out[o.Name] = o.Seen <= h.lease
 	}
-	h.lost = now // one that came back can die again
+	for _, name := range h.own {
+		out[name] = true
+	}
 	return out, nil
 }
 
-// clear removes what the database held for a run that is over, and forgets dead hosts.
+func (h *hosts) forget(ctx context.Context, name string) error {
+	return h.desk.Forget(ctx, name, h.lease)
+}
+
+// beat shows others that this process is alive, until ctx ends.
+func (h *hosts) beat(ctx context.Context, queues []string, parallel int) error {
+	return h.desk.Beat(ctx, post.Host{Name: h.queue.Host(), Queues: queues, Parallel: parallel, Version: version}, h.lease)
+}
+
+// clear removes what the database held for a run that is over.
 func (h *hosts) clear(ctx context.Context, runID string) error {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	err := errors.Join(h.desk.Clear(ctx, runID), h.queue.Clear(ctx, runID))
-	for name := range h.lost {
-		err = errors.Join(err, h.desk.Forget(ctx, name, h.lease))
-	}
-	return err
+	return errors.Join(h.desk.Clear(ctx, runID), h.queue.Clear(ctx, runID))
 }

@@ -44,6 +44,9 @@ goes into its history, the model answers and calls tools until it is done. The
 answer goes to standard output, progress to standard error. PROMPT - reads
 standard input.
 
+If ` + "`ramet serve`" + ` holds the workspace, the turn runs there, with that process's permissions;
+what it asks is asked here, if this is a terminal, and on the page.
+
 Children that the turn forks go on until their tasks are done, and the command waits
 for them; with --no-wait they go on in the background.
 
@@ -306,7 +309,17 @@ func (s *session) turn(ctx context.Context, ws Workspace, k *Kernel, a agent.Age
 	var here *proc.Turn
 	var outcome loop.Outcome
 	var leased bool
-	err := s.through(ctx, ws, a.ID, func() (err error) {
+	server, err := s.serving(ctx, f, w)
+	if err != nil {
+		w.end()
+		return err
+	}
+	err = s.through(ctx, ws, a.ID, func() (err error) {
+		if server != nil { // once: if it cannot either, whoever holds the agent is asked
+			outcome, err = server.Exec(ctx, a.ID, p, !f.noWait, s.asked(ctx, server, w))
+			leased, server = fault.Is(err, fault.Leased), nil
+			return err
+		}
 		here, outcome, err = s.runHere(ctx, k, a, p, f, w)
 		leased = fault.Is(err, fault.Leased)
 		return err
@@ -315,7 +328,7 @@ func (s *session) turn(ctx context.Context, ws Workspace, k *Kernel, a agent.Age
 		if len(f.allow) > 0 {
 			w.note("the agent is held by a running kernel: its permissions hold, not --allow")
 		}
-		outcome, err = other.Exec(ctx, a.ID, p, !f.noWait, w.show)
+		outcome, err = other.Exec(ctx, a.ID, p, !f.noWait, s.asked(ctx, other, w))
 		return err
 	})
 	w.end()

@@ -122,6 +122,10 @@ func (w *watcher) progress(e loop.Event) string {
 		return who + "compacting: " + e.Text
 	case loop.Killed:
 		return who + "killed"
+	case loop.Asking:
+		return who + askedOf(e)
+	case loop.Answered:
+		return who + "permission: " + e.Text
 	}
 	return ""
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -63,7 +62,6 @@ The models' keys are those of this host. Ctrl-C gives back what is being done.`,
 			if request.Kernel, err = s.kernelRequest(c.Context(), request.Kernel); err != nil {
 				return err
 			}
-			request.Note("worker " + host + " waits for items of " + strings.Join(queues, ", "))
 			return s.Work(c.Context(), request)
 		},
 	}

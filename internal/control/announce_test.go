@@ -115,12 +115,12 @@ func TestAServerOfAnotherVersion(t *testing.T) {
 func TestATurnThatStays(t *testing.T) {
 	b := newBench(t)
 	k := b.serve(`
-{"when": "stay", "steps": [{"text": "a"}, {"wait": "on"}, {"text": "b"}]}
-{"when": "stop", "steps": [{"text": "c"}, {"wait": "never"}]}
+{"when": "stay", "steps": [{"text": "a "}, {"wait": "on"}, {"text": "b"}]}
+{"when": "stop", "steps": [{"text": "c "}, {"wait": "never"}]}
 `)
 	c := b.dial(k.server.Owner)
 	ctx, leave := context.WithCancel(t.Context())
-	ended := until(t, &k.Events, func(e loop.Event) bool { return e.Type == loop.TurnEnded && e.Outcome.Text == "ab" && e.Err == nil })
+	ended := until(t, &k.Events, func(e loop.Event) bool { return e.Type == loop.TurnEnded && e.Outcome.Text == "a b" && e.Err == nil })
 	_, err := c.Hand(ctx, b.zero.ID, prompt("stay"), func(e loop.Event) {
 		if e.Type == loop.TextDelta {
 			leave()

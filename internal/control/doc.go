@@ -4,6 +4,7 @@
 //
 //	<home>/kernels/<workspace>/<instance>.lock   held while the kernel lives
 //	<home>/kernels/<workspace>/<instance>.sock   answers HTTP
+//	<home>/kernels/<workspace>/serve[.lock]      which of them serves
 //
 // The folder is 0700 and the files are 0600: whoever can open them is the user.
 // The name under which a kernel holds leases says host, process and instance, so
@@ -13,6 +14,10 @@
 // The protocol is HTTP with JSON. It is between processes of the same ramet: a
 // different version is refused and said so. An answer that takes time is a stream
 // of lines, one event each (Line), as `ramet exec --json` prints them.
+//
+// One kernel of a workspace may announce that it serves (Announce); then others hand
+// their turns to it (Serving). What its agents ask is told to those who watch, and the
+// first answer counts (Answerer).
 //
 // A process that ends finishes what others asked of it first (Finish), unless it was
 // told to stop.

@@ -11,28 +11,68 @@ import (
 
 // bury takes the items of dead hosts back, until ctx ends.
 func (r *Run) bury(ctx context.Context) {
-	if r.Dead == nil {
+	if r.Hosts == nil {
 		return
 	}
 	tick := time.NewTicker(max(r.Lease/3, 10*time.Millisecond))
 	defer tick.Stop()
+	missed := map[string]time.Time{} // since when hosts that have items are on no list
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
 		}
-		hosts, err := r.Dead(ctx)
+		hosts, err := r.Hosts(ctx)
 		if err != nil {
 			continue // the database is asked again; what is written meanwhile fails by itself
 		}
-		for _, h := range hosts {
+		for _, h := range r.gone(hosts, missed) {
 			if err := r.Lose(ctx, h); err != nil {
 				r.Stop(err)
 				return
 			}
+			r.Forget(ctx, h) // if it fails, it is lost once more
 		}
 	}
+}
+
+// gone are the hosts that are dead, and those that have items and have been on no list for
+// a lease: they left without a word, or somebody else's run has forgotten them.
+func (r *Run) gone(hosts map[string]bool, missed map[string]time.Time) []string {
+	var out []string
+	for h, alive := range hosts {
+		delete(missed, h)
+		if !alive {
+			out = append(out, h)
+		}
+	}
+	for _, h := range r.holders() {
+		since, late := missed[h]
+		switch _, listed := hosts[h]; {
+		case listed:
+		case !late:
+			missed[h] = time.Now()
+		case time.Since(since) > r.Lease:
+			delete(missed, h)
+			out = append(out, h)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// holders are the hosts that are doing items.
+func (r *Run) holders() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var out []string
+	for _, e := range r.byID {
+		if e.status == run.InProgress && !slices.Contains(out, e.host) {
+			out = append(out, e.host)
+		}
+	}
+	return out
 }
 
 // Lose takes back what a host was doing: it is dead, or was cut off for too long.

@@ -154,7 +154,7 @@ func (r *Run) queue(e *effort, w recipe.Worker, in []Input) Record {
 		Key     string `json:"idempotency_key,omitempty"`
 	}{e.id, e.worker, e.attempt, e.scope, []file{}, []file{}, "", ""}
 	for _, f := range in {
-		q.Inputs = append(q.Inputs, file{f.Path, f.SHA256})
+		q.Inputs = append(q.Inputs, file(f))
 	}
 	for _, o := range w.Outputs {
 		q.Outputs = append(q.Outputs, file{Path: r.expand(o.Path, e.scope)})

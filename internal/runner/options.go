@@ -25,10 +25,12 @@ type Options struct {
 	Gates     Inspector
 	// Form says whether an output has the form of that name.
 	Form func(schema string, data []byte) error
-	// Dead names hosts that were taken for dead since it was asked last; nil: there are no
-	// others. It is asked every Lease/3.
-	Dead  func(ctx context.Context) ([]string, error)
-	Lease time.Duration
+	// Hosts tells of every host that is known whether it is alive: it was seen within a
+	// lease. Nil: there are no others. It is asked every Lease/3. Forget takes a dead one off
+	// that list, unless it was seen again.
+	Hosts  func(ctx context.Context) (map[string]bool, error)
+	Forget func(ctx context.Context, host string) error
+	Lease  time.Duration
 	// Cancelled says whether the run was cancelled: its own agent is dead. It is asked when a
 	// worker was killed; nil: nobody can do that.
 	Cancelled func(ctx context.Context) bool

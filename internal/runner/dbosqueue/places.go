@@ -3,8 +3,11 @@ package dbosqueue
 import (
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/dbos-inc/dbos-transact-golang/dbos"
+
+	"ramet/internal/runner"
 )
 
 // putAside moves the jobs that have waited longest into this host's own queue, as many
@@ -24,6 +27,7 @@ func (v *service) putAside() {
 	rows, err := v.pool.Query(v.ctx, `UPDATE `+table+` SET queue_name = $1
 		WHERE workflow_uuid IN (SELECT workflow_uuid FROM `+table+`
 			WHERE status = 'ENQUEUED' AND queue_name = ANY($2) AND application_version = $3 AND workflow_uuid <> ALL($5)
+				AND EXISTS (SELECT FROM `+v.table("queues")+` WHERE name = $1)
 			ORDER BY priority, created_at LIMIT $4 FOR UPDATE SKIP LOCKED)
 		RETURNING workflow_uuid`, hostPrefix+v.host, v.queues, version, free, ending)
 	if err != nil {
@@ -38,6 +42,16 @@ func (v *service) putAside() {
 		v.mu.Lock()
 		v.out[id] = &place{}
 		v.mu.Unlock()
+	}
+}
+
+// comeBack makes the queue of this host anew, which it has lost if it was taken for dead.
+// Without it nothing is put aside: nobody would look for it there.
+func (v *service) comeBack() {
+	var there bool
+	err := v.pool.QueryRow(v.ctx, `SELECT EXISTS (SELECT FROM `+v.table("queues")+` WHERE name = $1)`, hostPrefix+v.host).Scan(&there)
+	if err == nil && !there && v.register() == nil {
+		nudge(v.look)
 	}
 }
 
@@ -66,6 +80,52 @@ func (v *service) review() {
 			v.drop(id, p)
 		}
 	}
+}
+
+// giveUp gives back what the server takes for ours, and nobody does here: the answer was
+// lost when DBOS took it.
+func (v *service) giveUp() {
+	rows, err := dbos.ListWorkflows(as(v.client, v.ctx), dbos.WithFilterName(workflow), dbos.WithFilterExecutorIDs(v.host),
+		dbos.WithFilterStatus(dbos.WorkflowStatusPending), dbos.WithFilterLoadInput(true), dbos.WithFilterLoadOutput(false))
+	if err != nil {
+		return
+	}
+	before := v.strays
+	v.strays = map[string]time.Time{}
+	var lost []runner.Job
+	for _, row := range rows {
+		since, known := before[row.ID]
+		switch {
+		case v.begun(row.ID):
+		case !known:
+			v.strays[row.ID] = time.Now()
+		case time.Since(since) < strayTime:
+			v.strays[row.ID] = since
+		default:
+			if j, err := jobOf(row); err == nil {
+				lost = append(lost, j)
+			}
+		}
+	}
+	if len(lost) == 0 || v.giveBack(v.ctx, lost) != nil {
+		return // what fails is noticed again
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for _, j := range lost {
+		if p := v.out[j.ID]; p != nil && p.cancel == nil {
+			delete(v.out, j.ID)
+		}
+	}
+	nudge(v.look)
+}
+
+// begun says whether a job is being done here.
+func (v *service) begun(id string) bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	p := v.out[id]
+	return p != nil && p.cancel != nil
 }
 
 // drop ends a job that is not ours any more. The caller holds mu.

@@ -16,6 +16,8 @@ import (
 const (
 	ownPoll = 50 * time.Millisecond
 	netPoll = time.Second
+	// strayTime is how long a job may be ours for the server before it begins here.
+	strayTime = 3 * time.Second
 )
 
 // service is one Serve.
@@ -29,6 +31,8 @@ type service struct {
 	engine dbos.Context
 	look   chan struct{} // something may wait, or a place is free
 	check  chan struct{} // something of ours may be cancelled
+
+	strays map[string]time.Time // of claim alone: since when jobs are ours for the server only
 
 	// claims is held while jobs are put aside, so that none begins before it has a place.
 	claims sync.RWMutex
@@ -156,9 +160,8 @@ func (v *service) launch() error {
 
 // claim puts jobs aside for this host while it has places, until ctx ends.
 func (v *service) claim() {
-	tick, rarely := time.NewTicker(netPoll), time.NewTicker(10*netPoll)
+	tick := time.NewTicker(netPoll)
 	defer tick.Stop()
-	defer rarely.Stop()
 	for v.ctx.Err() == nil {
 		v.putAside() // what fails is tried again at the next tick
 		select {
@@ -168,8 +171,8 @@ func (v *service) claim() {
 			v.review()
 		case <-tick.C:
 			v.review()
-		case <-rarely.C:
-			v.register() // who was taken for dead has lost it
+			v.comeBack()
+			v.giveUp()
 		}
 	}
 }

@@ -65,8 +65,15 @@ func (c *Client) put(ctx context.Context, id uuid.UUID, runID, itemID, verb stri
 				return err
 			})
 		})
-		if err != nil || desk {
+		if err != nil {
 			return err
+		}
+		if desk {
+			c.met(runID, true)
+			return nil
+		}
+		if c.met(runID, false) {
+			return over(runID) // it had one, which was cleared
 		}
 		if time.Since(since) > deskLease {
 			return nobody(runID)
@@ -78,6 +85,16 @@ func (c *Client) put(ctx context.Context, id uuid.UUID, runID, itemID, verb stri
 		}
 		pause = min(2*pause, netPoll)
 	}
+}
+
+// met says whether this client has been at a run's desk; now: it is.
+func (c *Client) met(runID string, now bool) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if now {
+		c.desks[runID] = true
+	}
+	return c.desks[runID]
 }
 
 func over(runID string) error { return fault.New(fault.Fenced, "run %s is over", runID) }

@@ -41,6 +41,7 @@ type Client struct {
 	mu      sync.Mutex
 	waiting map[uuid.UUID]chan<- struct{} // for answers
 	serving map[string]chan<- struct{}    // for requests, by run
+	desks   map[string]bool               // of runs that it has been at
 }
 
 var _ runner.Desk = (*Client)(nil)
@@ -51,7 +52,7 @@ func Open(ctx context.Context, address string) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Client{config: pg.Config, schema: besides(pg.Schema), place: pg.Place, waiting: map[uuid.UUID]chan<- struct{}{}, serving: map[string]chan<- struct{}{}}
+	c := &Client{config: pg.Config, schema: besides(pg.Schema), place: pg.Place, waiting: map[uuid.UUID]chan<- struct{}{}, serving: map[string]chan<- struct{}{}, desks: map[string]bool{}}
 	c.config.RuntimeParams["search_path"] = pgx.Identifier{c.schema}.Sanitize()
 	// What is lost when the server crashes is said again: nobody waits for its disk.
 	c.config.RuntimeParams["synchronous_commit"] = "off"
