@@ -293,7 +293,7 @@ func (r *Run) accept(u unit, res Result) error {
 			used[b.Path] = true
 			if o.Schema != "" && r.Form != nil {
 				if err := r.Form(o.Schema, b.Data); err != nil {
-					return fault.New(fault.OutputInvalid, "%s does not have the form %s: %s", b.Path, o.Schema, message(err))
+					return fault.New(fault.OutputInvalid, "%s: %s", b.Path, message(err))
 				}
 			}
 		}

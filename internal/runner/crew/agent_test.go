@@ -197,7 +197,7 @@ func TestOutputsThatAreNotAsPromised(t *testing.T) {
 	_, err := s.do(s.item("silent", page))
 	s.fails(err, fault.OutputInvalid, "drafts/p.json is missing", "the last answer is empty", "answer with its content")
 	_, err = s.do(s.item("words", page))
-	s.fails(err, fault.OutputInvalid, "drafts/p.json has not the form page", "an object is wanted")
+	s.fails(err, fault.OutputInvalid, "drafts/p.json: ", "an object is wanted")
 	if !runner.Retryable(err) {
 		t.Error("it may be tried again")
 	}

@@ -135,7 +135,7 @@ func (c *Crew) inspect(it runner.Item, res runner.Result) error {
 			wrong = append(wrong, o.Path+" is missing")
 		case o.Schema != "" && c.Form != nil:
 			if err := c.Form(o.Schema, data); err != nil {
-				wrong = append(wrong, fmt.Sprintf("%s has not the form %s: %v", o.Path, o.Schema, err))
+				wrong = append(wrong, fmt.Sprintf("%s: %v", o.Path, err))
 			}
 		}
 	}
