@@ -129,7 +129,7 @@ func (c *carrier) options() runner.Options {
 		Form:  c.Recipe.Fits, Cancelled: c.cancelled, Watch: c.Watch, Now: time.Now,
 	}
 	if c.hosts != nil {
-		o.Far, o.Hosts, o.Forget, o.Lease = c.hosts.queue, c.hosts.others, c.hosts.forget, c.hosts.lease
+		o.Far, o.Hosts, o.Forget, o.Lease, o.Here = c.hosts.queue, c.hosts.others, c.hosts.forget, c.hosts.lease, c.hosts.own
 	}
 	return o
 }

@@ -66,10 +66,10 @@ type EventsOptions struct {
 	Pace time.Duration
 }
 
-// share is what one reader has of the time for writing: there are at most 4,000 writes a
-// second, however many read. Without that, hundreds of readers would take the processor
+// share is what one reader has of the time for writing: about 1,000 times a second
+// something is written, however many read. Without that, hundreds of readers would take the processor
 // from those whom they watch.
-const share = 250 * time.Microsecond
+const share = time.Millisecond
 
 // pace is the time between two writes to one reader now.
 func (e *Events) pace() time.Duration {
@@ -248,8 +248,8 @@ func clip(s string, most int) string {
 	return strings.ToValidUTF8(s[:most], "") + "…"
 }
 
-// after gives what came behind number at: its number last, or how to wait for more.
-// late says that some of it is gone.
+// after gives what came behind number at, up to number last, or how to wait for it. late
+// says that some of it is gone.
 func (e *Events) after(at int64) (batch []happening, last int64, late bool, wait <-chan struct{}) {
 	const most, bytes = 256, 64 << 10
 	e.mu.Lock()
@@ -268,7 +268,13 @@ func (e *Events) after(at int64) (batch []happening, last int64, late bool, wait
 	return batch, at + int64(len(batch)), false, e.wake
 }
 
-// newest is the number of the last event, and oldest of the first that is kept.
+// upTo says whether nothing came behind number at yet.
+func (e *Events) upTo(at int64) bool {
+	_, newest := e.bounds()
+	return at >= newest
+}
+
+// bounds are the numbers of the first event that is kept and of the last.
 func (e *Events) bounds() (oldest, newest int64) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

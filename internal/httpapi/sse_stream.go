@@ -93,11 +93,11 @@ func (s *stream) run(ctx context.Context) {
 		s.at = last
 		var paced <-chan time.Time
 		switch {
-		case sent:
+		case sent && s.events.upTo(last):
 			silent.Reset(s.events.o.Beat)
 			pace.Reset(s.events.pace())
 			paced, wake = pace.C, nil
-		case len(batch) > 0: // none of it is wanted
+		case len(batch) > 0: // none of it was wanted, or there is more
 			continue
 		}
 		for wake != nil || paced != nil {

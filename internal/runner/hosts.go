@@ -17,11 +17,17 @@ func (r *Run) bury(ctx context.Context) {
 	tick := time.NewTicker(max(r.Lease/3, 10*time.Millisecond))
 	defer tick.Stop()
 	missed := map[string]time.Time{} // since when hosts that have items are on no list
-	for {
+	for last := wall(); ; last = wall() {
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
+		}
+		if wall().Sub(last) > asleep {
+			if err := r.wakeUp(ctx); err != nil {
+				r.Stop(err)
+				return
+			}
 		}
 		hosts, err := r.Hosts(ctx)
 		if err != nil {
@@ -35,6 +41,39 @@ func (r *Run) bury(ctx context.Context) {
 			r.Forget(ctx, h) // if it fails, it is lost once more
 		}
 	}
+}
+
+// asleep is how long this process must have been stopped for others to have given it up;
+// see post.
+const asleep = 10 * time.Second
+
+// wall is the time without the part that stands still while a machine sleeps.
+func wall() time.Time { return time.Now().Round(0) }
+
+// wakeUp comes back after the process or its machine was stopped: workers have given up what
+// they were doing, as nobody answered them.
+func (r *Run) wakeUp(ctx context.Context) error {
+	for _, h := range r.holders() {
+		if !slices.Contains(r.Here, h) {
+			if err := r.Lose(ctx, h); err != nil {
+				return err
+			}
+		}
+	}
+	r.mu.Lock()
+	var waiting []string
+	for _, e := range r.byID {
+		if e.status == run.Pending && e.wanted && !slices.Contains(r.backlog, e) && r.queueName(e) != Local {
+			waiting = append(waiting, e.id)
+		}
+	}
+	r.mu.Unlock()
+	for _, id := range waiting {
+		if err := r.Far.Resume(ctx, id); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // gone are the hosts that are dead, and those that have items and have been on no list for

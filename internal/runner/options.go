@@ -30,6 +30,7 @@ type Options struct {
 	// that list, unless it was seen again.
 	Hosts  func(ctx context.Context) (map[string]bool, error)
 	Forget func(ctx context.Context, host string) error
+	Here   []string // names of hosts that are this process
 	Lease  time.Duration
 	// Cancelled says whether the run was cancelled: its own agent is dead. It is asked when a
 	// worker was killed; nil: nobody can do that.
