@@ -248,17 +248,31 @@ func clip(s string, most int) string {
 	return strings.ToValidUTF8(s[:most], "") + "…"
 }
 
+// What is written at once has no more, or one event.
+const (
+	maxBatch      = 1024
+	maxBatchBytes = 64 << 10
+)
+
+// isFull says whether there may be more behind a batch.
+func isFull(batch []happening) bool {
+	size := 0
+	for _, h := range batch {
+		size += len(h.text)
+	}
+	return len(batch) == maxBatch || size >= maxBatchBytes
+}
+
 // after gives what came behind number at, up to number last, or how to wait for it. late
 // says that some of it is gone.
 func (e *Events) after(at int64) (batch []happening, last int64, late bool, wait <-chan struct{}) {
-	const most, bytes = 256, 64 << 10
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if at < e.first-1 {
 		return nil, at, true, nil
 	}
 	size := 0
-	for n := at + 1; n < e.next && len(batch) < most && size < bytes; n++ {
+	for n := at + 1; n < e.next && len(batch) < maxBatch && size < maxBatchBytes; n++ {
 		h := e.kept[n%int64(len(e.kept))]
 		batch, size = append(batch, h), size+len(h.text)
 	}
@@ -266,12 +280,6 @@ func (e *Events) after(at int64) (batch []happening, last int64, late bool, wait
 		e.wake = make(chan struct{})
 	}
 	return batch, at + int64(len(batch)), false, e.wake
-}
-
-// upTo says whether nothing came behind number at yet.
-func (e *Events) upTo(at int64) bool {
-	_, newest := e.bounds()
-	return at >= newest
 }
 
 // bounds are the numbers of the first event that is kept and of the last.

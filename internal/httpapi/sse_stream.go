@@ -93,7 +93,7 @@ func (s *stream) run(ctx context.Context) {
 		s.at = last
 		var paced <-chan time.Time
 		switch {
-		case sent && s.events.upTo(last):
+		case sent && !isFull(batch):
 			silent.Reset(s.events.o.Beat)
 			pace.Reset(s.events.pace())
 			paced, wake = pace.C, nil

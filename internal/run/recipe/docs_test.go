@@ -1,0 +1,25 @@
+package recipe_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"ramet/internal/run/recipe"
+)
+
+// The recipe that the documentation shows is one.
+func TestTheRecipeInTheDocumentationIsOne(t *testing.T) {
+	page, err := os.ReadFile("../../../docs/recipes.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text, _ := strings.Cut(string(page), "```yaml\n")
+	text, _, found := strings.Cut(text, "```")
+	if !found {
+		t.Fatal("there is none")
+	}
+	if _, err := recipe.Parse([]byte(text)); err != nil {
+		t.Error(err)
+	}
+}
