@@ -1,7 +1,6 @@
 package secret
 
 import (
-	"fmt"
 	"testing"
 )
 
@@ -20,7 +19,7 @@ func TestAMemoryHidesWhatTheRedactorHides(t *testing.T) {
 		m.clean[[32]byte{byte(i), byte(i >> 8)}] = struct{}{}
 		m.mu.Unlock()
 	}
-	m.All(fmt.Sprint("one more"))
+	m.All("one more")
 	if len(m.clean) > remembered {
 		t.Error(len(m.clean))
 	}
