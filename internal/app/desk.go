@@ -9,6 +9,7 @@ import (
 	"ramet/internal/bus"
 	"ramet/internal/cli"
 	"ramet/internal/control"
+	"ramet/internal/fault"
 	"ramet/internal/history"
 	"ramet/internal/id"
 	"ramet/internal/llm"
@@ -27,6 +28,7 @@ type desk struct {
 	interrupted map[id.Agent]bool
 	// elsewhere carries what happens in other kernels to turns that we asked for.
 	elsewhere bus.Bus[loop.Event]
+	handed    handed
 	warnings  []string // of the start
 	files     files
 	dead      graveyard
@@ -41,6 +43,11 @@ func openDesk(ctx context.Context, r cli.ScreenRequest) (tui.Desk, error) {
 	// Whom a crash interrupted is known only before the kernel tidies up.
 	if d.interrupted, err = abandoned(ctx, d.ws, r.Gone); err != nil {
 		return nil, err
+	}
+	if r.Config.Background == "yes" {
+		if err := background(ctx, r); err != nil {
+			d.warnings = append(d.warnings, err.Error())
+		}
 	}
 	if d.kernel, err = r.Kernel(ctx, d.asker, func(s string) { d.warnings = append(d.warnings, s) }); err != nil {
 		return nil, err
@@ -123,6 +130,11 @@ func (d *desk) Agents(ctx context.Context) (tui.Crowd, error) {
 
 func (d *desk) Turn(ctx context.Context, a id.Agent, said string, model llm.Ref) error {
 	prompt := proc.Prompt{Text: said, Model: model}
+	if server := d.serving(ctx, a); server != nil {
+		if err := d.hand(ctx, server, a, prompt); !fault.Is(err, fault.Leased) {
+			return err
+		} // else a third kernel holds the agent
+	}
 	return d.request.Through(ctx, a, func() error {
 		turn, err := d.kernel.Exec(ctx, a, prompt)
 		if err != nil {
@@ -135,8 +147,6 @@ func (d *desk) Turn(ctx context.Context, a id.Agent, said string, model llm.Ref)
 		return err
 	})
 }
-
-func (d *desk) Stop(ctx context.Context, a id.Agent) error { return d.kernel.Interrupt(ctx, a) }
 
 func (d *desk) Compact(ctx context.Context, a id.Agent, model llm.Ref) error {
 	return d.kernel.Compact(ctx, a, model)

@@ -42,7 +42,7 @@ func serve(ctx context.Context, r cli.ServeRequest) (err error) {
 	}
 	closing.add(func() error { k.Close(); return nil })
 	asks.Tell(k.Events.Publish)
-	events, err := httpapi.StartEvents(ctx, httpapi.EventsOptions{Bus: &k.Events, Feed: r.Kernel.Workspace, Hide: secret.New(r.Kernel.Keys.Values()).Own})
+	events, err := httpapi.StartEvents(ctx, httpapi.EventsOptions{Bus: &k.Events, Feed: r.Kernel.Workspace, Hide: hide(r.Kernel)})
 	if err != nil {
 		return err
 	}
@@ -59,6 +59,15 @@ func serve(ctx context.Context, r cli.ServeRequest) (err error) {
 	code, _ := server.LoginCode()
 	r.Ready(httpapi.LoginPath(code))
 	return server.Serve(ctx, r.Listener)
+}
+
+// hide takes secrets out of what is shown live. Texts repeat, and looking takes time.
+func hide(r cli.KernelRequest) func(string) string {
+	known := secret.Remember(secrets(r))
+	return func(s string) string {
+		clean, _ := known.All(s)
+		return clean
+	}
 }
 
 // keepLogbook records the turns of agents while the server runs, and those since the last

@@ -200,7 +200,7 @@ func TestAgentsOverHTTP(t *testing.T) {
 		t.Error(out)
 	}
 	// A link to the page works once.
-	link := strings.TrimSpace(s.must(t, "web", "--addr", strings.TrimPrefix(web.base, "http://")))
+	link := strings.TrimSpace(s.must(t, "web"))
 	for n, want := range []int{http.StatusSeeOther, http.StatusForbidden} {
 		client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 		answer, err := client.Get(link)

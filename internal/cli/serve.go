@@ -4,11 +4,14 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"ramet/internal/durable"
 	"ramet/internal/fault"
 	"ramet/internal/httpapi"
 	"ramet/internal/ledger/file"
@@ -92,13 +95,29 @@ func (s *session) serve(ctx context.Context, f *runFlags, addr string, hosts []s
 	request.Ledger = file.At(filepath.Join(request.Kernel.Place.Project, ".ramet"), file.Options{Now: s.Now})
 	base := httpapi.URL(l.Addr())
 	request.Ready = func(login string) {
+		// For `ramet web`; without it, it needs --addr.
+		if err := durable.WriteFile(filepath.Join(home, addressFile), []byte(l.Addr().String()+"\n"), 0o600); err != nil {
+			request.Kernel.Warn(err.Error())
+		}
 		fmt.Fprintf(s.Stdout, "%s\n", base)
-		fmt.Fprintf(s.Stderr, "the page, once and for two minutes: %s%s\n`ramet web --addr %s` gives another link\n", base, login, l.Addr())
+		fmt.Fprintf(s.Stderr, "the page, once and for two minutes: %s%s\n`ramet web` gives another link\n", base, login)
 		if s.Leave != nil {
 			s.Leave(0)
 		}
 	}
 	return s.Serve(ctx, request)
+}
+
+// addressFile is where the server that was started last listens.
+const addressFile = "address"
+
+// lastAddress is where to look for a server.
+func lastAddress(home string) string {
+	text, err := os.ReadFile(filepath.Join(home, addressFile))
+	if addr := strings.TrimSpace(string(text)); err == nil && addr != "" {
+		return addr
+	}
+	return defaultAddr
 }
 
 func (s *session) webCommand() *cobra.Command {
@@ -116,6 +135,9 @@ func (s *session) webCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if addr == "" {
+				addr = lastAddress(home)
+			}
 			link, err := httpapi.AskLogin(c.Context(), "http://"+addr, token)
 			if fault.Is(err, fault.NotFound) {
 				return fault.New(fault.NotFound, "nobody answers at %s", addr).WithHint("start it with `ramet serve`, or `ramet serve --background`")
@@ -126,7 +148,7 @@ func (s *session) webCommand() *cobra.Command {
 			return s.print(webLink{link, s.Now().Add(2 * time.Minute).UTC()})
 		},
 	}
-	c.Flags().StringVar(&addr, "addr", defaultAddr, "where the server is, HOST:PORT")
+	c.Flags().StringVar(&addr, "addr", "", "where the server is, HOST:PORT (default: where the last one was started)")
 	return c
 }
 

@@ -54,6 +54,7 @@ type Config struct {
 	Color   string // auto, always or never
 	Model   string // the model of new agents; empty means the built-in one
 
+	Background string // yes or no: whether the screen starts a server that stays
 	Follow     string // yes or no: whether the screen moves to the child after a fork
 	Permission string // ask or sandbox: what happens to calls that no rule permits
 	Allow      string // rules that permit calls of tools, with ; between them

@@ -34,6 +34,11 @@ var settings = []Setting{
 		field: func(c *Config) *string { return &c.Allow },
 	},
 	{
+		Key: "background", Default: "no", Allowed: []string{"no", "yes"}, Env: "RAMET_BACKGROUND", UserOnly: true,
+		Help:  "whether the terminal starts a server in the background (ramet serve --background), so that agents go on when it closes",
+		field: func(c *Config) *string { return &c.Background },
+	},
+	{
 		Key: "color", Default: "auto", Allowed: []string{"auto", "always", "never"}, Env: "RAMET_COLOR",
 		Switch: Switch{Env: "NO_COLOR", Value: "never"},
 		Help:   "colours in the terminal; NO_COLOR means never, RAMET_COLOR wins over it",
