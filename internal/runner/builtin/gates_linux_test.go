@@ -343,7 +343,6 @@ func TestBuiltInGatesLookAtTheRun(t *testing.T) {
 		{recipe.Gate{Uses: "claims"}, "work/repo", "work/repo"},
 		{recipe.Gate{Uses: "limits", With: map[string]string{"files": "many"}}, "x", "must be a number"},
 		{recipe.Gate{Command: "true", With: map[string]string{"a-b": "x"}}, "x", "no name of a variable"},
-		{recipe.Gate{Command: "true"}, "work/tree", "work/tree"},
 	} {
 		s := written(t)
 		os.RemoveAll(filepath.Join(s.Dir, c.remove))
