@@ -61,6 +61,9 @@ func TestAKilledLedgerIsWholeSoak(t *testing.T) {
 	}
 }
 
+// trackDone is trackBefore with the command carried out.
+const trackDone = "a:completed b:interrupted c:completed"
+
 func TestALedgerOnAFailingDiskTriesThreeTimesSoak(t *testing.T) {
 	exe, err := built()
 	if err != nil {
@@ -90,8 +93,10 @@ func TestALedgerOnAFailingDiskTriesThreeTimesSoak(t *testing.T) {
 				if c.exit == 6 || out.code != 6 {
 					break
 				}
-				if got := s.entries(); got != trackBefore {
-					t.Errorf("a refused command changed it: %s", got)
+				// If it was the folder's sync that failed last, the new file had its name
+				// already: the command says that it does not know, and the file is whole.
+				if got := s.entries(); got != trackBefore && got != trackDone {
+					t.Errorf("a refused command left it as %s", got)
 				}
 				s = newTrackScene(t, exe, "complete")
 				out = s.strace(c.call, inject)

@@ -251,9 +251,7 @@ func TestNothingSurvivesTheSIGKILLOfRamet(t *testing.T) {
 			t.Fatal(err)
 		}
 		out.await(t, "ready")
-		if alive(mark) < 4 {
-			t.Errorf("%s: %d processes", kind, alive(mark))
-		}
+		eventually(t, kind+": its processes are there", func() bool { return alive(mark) >= 4 })
 		ramet.Process.Signal(syscall.SIGKILL)
 		ramet.Wait()
 		eventually(t, kind+": all are gone", func() bool { return alive(mark) == 0 })
