@@ -213,6 +213,9 @@ func sampleOf(events int) []int {
 	step := 1
 	if os.Getenv("RAMET_SOAK") == "" {
 		step = events / 7
+		if testing.Short() {
+			step = events / 2
+		}
 	}
 	var out []int
 	for n := 1; n < events; n += step {
