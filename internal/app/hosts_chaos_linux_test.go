@@ -16,8 +16,9 @@ import (
 	"syscall"
 	"testing"
 
+	"ramet/internal/public"
+
 	"ramet/internal/chain"
-	"ramet/internal/control"
 	"ramet/internal/history"
 	"ramet/internal/id"
 )
@@ -112,7 +113,7 @@ func (m *turmoil) round(h, next *host, number int, name string, at, what int) {
 		if err != nil {
 			break // a line without an end says nothing
 		}
-		var l control.Line
+		var l public.Line
 		if err := json.Unmarshal(text, &l); err != nil {
 			m.t.Errorf("%s: %v", text, err)
 		}

@@ -16,7 +16,8 @@ import (
 	"testing"
 	"time"
 
-	"ramet/internal/control"
+	"ramet/internal/public"
+
 	"ramet/internal/fault"
 )
 
@@ -125,7 +126,7 @@ func (s *stage) must(t *testing.T, args ...string) string {
 
 // seen is a line of exec --json, and when it was read.
 type seen struct {
-	control.Line
+	public.Line
 	at time.Time
 }
 

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"ramet/internal/public"
+
 	"github.com/spf13/cobra"
 
 	"ramet/internal/control"
@@ -69,7 +71,7 @@ killed.`,
 // killed is the datum of kill.
 type killed struct{ registry.Killed }
 
-func (k killed) MarshalJSON() ([]byte, error) { return marshal(control.FormatKilled(k.Killed)) }
+func (k killed) MarshalJSON() ([]byte, error) { return marshal(public.FormatKilled(k.Killed)) }
 
 func (k killed) Text(w *printer.Writer) {
 	below := len(k.Victims)

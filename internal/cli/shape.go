@@ -5,8 +5,9 @@ import (
 	"net/url"
 	"strings"
 
+	"ramet/internal/public"
+
 	"ramet/internal/chain"
-	"ramet/internal/control"
 	"ramet/internal/fault"
 	"ramet/internal/history"
 	"ramet/internal/id"
@@ -16,14 +17,14 @@ import (
 // removed. What is absent is null. Those that HTTP has too are of package control.
 
 type (
-	agentShape  = control.Agent
-	letterShape = control.Letter
+	agentShape  = public.Agent
+	letterShape = public.Letter
 )
 
 var (
-	shapeAgent  = control.FormatAgent
-	shapeLetter = control.FormatLetter
-	stamp       = control.Stamp
+	shapeAgent  = public.FormatAgent
+	shapeLetter = public.FormatLetter
+	stamp       = public.Stamp
 )
 
 type entryShape struct {

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 
+	"ramet/internal/public"
+
 	"ramet/internal/bus"
 	"ramet/internal/control"
 	"ramet/internal/fault"
@@ -63,7 +65,7 @@ func (w *watcher) show(e loop.Event) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.s.json {
-		w.line(control.Format(e))
+		w.line(public.Format(e))
 		return
 	}
 	if line := w.progress(e); line != "" {
@@ -73,13 +75,13 @@ func (w *watcher) show(e loop.Event) {
 
 // line prints a line of JSON. Secrets of known formats are replaced: such lines
 // end in logs.
-func (w *watcher) line(l control.Line) {
+func (w *watcher) line(l public.Line) {
 	b, err := marshal(l)
 	if err == nil {
 		if w.hide == nil {
 			w.hide = secret.New(nil)
 		}
-		_, err = io.WriteString(w.s.Stdout, text.JSON(control.Hide(string(b), w.hide.All))+"\n")
+		_, err = io.WriteString(w.s.Stdout, text.JSON(public.Hide(string(b), w.hide.All))+"\n")
 	}
 	if w.failed == nil {
 		w.failed = err
@@ -154,7 +156,7 @@ func (w *watcher) answer(o loop.Outcome, err error) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.s.json {
-		w.line(control.Format(loop.Event{Type: control.Result, Agent: w.root, Outcome: &o, Err: err}))
+		w.line(public.Format(loop.Event{Type: public.Result, Agent: w.root, Outcome: &o, Err: err}))
 		return w.failed
 	}
 	if err != nil {

@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"ramet/internal/public"
+
 	"ramet/internal/agent"
 	"ramet/internal/fault"
 	"ramet/internal/id"
@@ -171,7 +173,7 @@ func (c *Client) exec(ctx context.Context, r execRequest, show func(loop.Event))
 	lines := bufio.NewReader(answer.Body)
 	for {
 		text, err := lines.ReadBytes('\n')
-		var l Line
+		var l public.Line
 		if err == nil {
 			err = json.Unmarshal(text, &l)
 		}
@@ -182,7 +184,7 @@ func (c *Client) exec(ctx context.Context, r execRequest, show func(loop.Event))
 		case err != nil:
 			return loop.Outcome{}, fault.New(fault.Interrupted, "the kernel %s ended before the turn did: %w", c.owner, err).
 				WithHint("its history is whole; look with `ramet log`")
-		case e.Type == Result && e.Outcome != nil:
+		case e.Type == public.Result && e.Outcome != nil:
 			return *e.Outcome, e.Err
 		}
 		show(e)
@@ -192,7 +194,7 @@ func (c *Client) exec(ctx context.Context, r execRequest, show func(loop.Event))
 // post sends a request and returns a good answer, whose body is to be closed.
 func (c *Client) post(ctx context.Context, path string, in any) (*http.Response, error) {
 	var body bytes.Buffer
-	if err := encoder(&body).Encode(in); err != nil {
+	if err := public.Encoder(&body).Encode(in); err != nil {
 		return nil, fault.New(fault.Failed, "encode request: %w", err)
 	}
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://kernel"+path, &body)
@@ -210,11 +212,11 @@ func (c *Client) post(ctx context.Context, path string, in any) (*http.Response,
 		return answer, nil
 	}
 	defer answer.Body.Close()
-	var refused Error
+	var refused public.Error
 	if err := json.NewDecoder(answer.Body).Decode(&refused); err != nil || refused.Code == "" {
 		return nil, fault.New(fault.Failed, "the kernel %s answers %s", c.owner, answer.Status)
 	}
-	return nil, refused.fault()
+	return nil, refused.Fault()
 }
 
 func ask[Out any](ctx context.Context, c *Client, path string, in any) (out Out, err error) {

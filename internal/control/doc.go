@@ -13,7 +13,7 @@
 //
 // The protocol is HTTP with JSON. It is between processes of the same ramet: a
 // different version is refused and said so. An answer that takes time is a stream
-// of lines, one event each (Line), as `ramet exec --json` prints them.
+// of lines, one event each (public.Line), as `ramet exec --json` prints them.
 //
 // One kernel of a workspace may announce that it serves (Announce); then others hand
 // their turns to it (Serving). What its agents ask is told to those who watch, and the

@@ -13,6 +13,8 @@ import (
 	"sync"
 	"time"
 
+	"ramet/internal/public"
+
 	"github.com/gofrs/flock"
 
 	"ramet/internal/agent"
@@ -228,15 +230,8 @@ func answer[In, Out any](verb func(context.Context, In) (Out, error)) http.Handl
 			refuse(w, err)
 			return
 		}
-		encoder(w).Encode(out) // a client that is gone needs no answer
+		public.Encoder(w).Encode(out) // a client that is gone needs no answer
 	}
-}
-
-// encoder writes JSON as it is: entries keep their bytes.
-func encoder(w io.Writer) *json.Encoder {
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	return e
 }
 
 // read reads a request, from somebody who may be slow or mistaken.
@@ -261,7 +256,7 @@ func read[In any](w http.ResponseWriter, r *http.Request) (In, error) {
 
 func refuse(w http.ResponseWriter, err error) {
 	w.WriteHeader(http.StatusConflict)
-	encoder(w).Encode(formatError(err))
+	public.Encoder(w).Encode(public.FormatError(err))
 }
 
 type answerRequest struct {

@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"ramet/internal/public"
+
 	"ramet/internal/agent"
 	"ramet/internal/fault"
 	"ramet/internal/history"
@@ -242,7 +244,7 @@ func TestBadRequestsAreAnswered(t *testing.T) {
 			if answer.StatusCode == http.StatusOK && strings.Contains(string(text), `"turn_ended"`) {
 				return // its stream says what is wrong
 			}
-			var refused Error
+			var refused public.Error
 			if err := json.Unmarshal(text, &refused); err != nil || refused.Code == "" || !strings.Contains(refused.Message, c.says) {
 				t.Errorf("%s %q %v", answer.Status, text, err)
 			}
@@ -358,7 +360,7 @@ func TestAStreamIsOfOneFamilyAndInOrder(t *testing.T) {
 
 func line(t *testing.T, e loop.Event) string {
 	t.Helper()
-	text, err := json.Marshal(Format(e))
+	text, err := json.Marshal(public.Format(e))
 	if err != nil {
 		t.Fatal(err)
 	}

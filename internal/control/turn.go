@@ -5,6 +5,8 @@ import (
 	"errors"
 	"net/http"
 
+	"ramet/internal/public"
+
 	"ramet/internal/bus"
 	"ramet/internal/fault"
 	"ramet/internal/id"
@@ -53,21 +55,21 @@ func (s *Server) exec(k Kernel, events *bus.Bus[loop.Event], w http.ResponseWrit
 		if in.Wait {
 			turn.Tasks(r.Context())
 		}
-		result <- loop.Event{Type: Result, Agent: in.Agent, Turn: turn.ID(), Outcome: &outcome, Err: err}
+		result <- loop.Event{Type: public.Result, Agent: in.Agent, Turn: turn.ID(), Outcome: &outcome, Err: err}
 	}()
-	flush, out := http.NewResponseController(w), encoder(w)
+	flush, out := http.NewResponseController(w), public.Encoder(w)
 	family := Family{in.Agent: true}
 	for e := range seen {
 		if !family.Knows(e) {
 			continue
 		}
-		if err := errors.Join(out.Encode(Format(e)), flush.Flush()); err != nil {
+		if err := errors.Join(out.Encode(public.Format(e)), flush.Flush()); err != nil {
 			return
 		}
 	}
 	select {
 	case e := <-result:
-		if out.Encode(Format(e)) == nil {
+		if out.Encode(public.Format(e)) == nil {
 			flush.Flush() // before Finish can know that it is over
 		}
 	case <-r.Context().Done():

@@ -3,6 +3,8 @@ package httpapi
 import (
 	"net/http"
 
+	"ramet/internal/public"
+
 	"ramet/internal/agent"
 	"ramet/internal/control"
 	"ramet/internal/history"
@@ -35,7 +37,7 @@ type AgentStore interface {
 
 // AgentNow is an agent and what it does at the moment.
 type AgentNow struct {
-	control.Agent
+	public.Agent
 	Doing *string `json:"doing"` // in a word or two; null: nothing
 }
 
@@ -139,7 +141,7 @@ func (a Agents) one(c *Call, _ None) (AgentNow, error) {
 
 // now is an agent with what it does.
 func (a Agents) now(one agent.Agent, busy map[id.Agent]string) AgentNow {
-	out := AgentNow{Agent: control.FormatAgent(one)}
+	out := AgentNow{Agent: public.FormatAgent(one)}
 	if what := busy[one.ID]; what != "" {
 		out.Activity = &what
 	}

@@ -9,9 +9,10 @@ import (
 	"strconv"
 	"unicode/utf8"
 
+	"ramet/internal/public"
+
 	"ramet/internal/agent"
 	"ramet/internal/chain"
-	"ramet/internal/control"
 	"ramet/internal/fault"
 	"ramet/internal/history"
 	"ramet/internal/id"
@@ -20,7 +21,7 @@ import (
 
 // MessageHere is a message as it stands in the history of an agent.
 type MessageHere struct {
-	control.Message
+	public.Message
 	Depth     int  `json:"depth"` // of the agent that stored it: generations below agent 0
 	InContext bool `json:"in_context"`
 	Redacted  bool `json:"redacted"`
@@ -158,7 +159,7 @@ func (r *pager) full() bool {
 }
 
 func (r *pager) add(e history.Entry) {
-	m := MessageHere{Message: control.FormatEntry(e), Depth: r.depths[e.Agent], InContext: r.in(e), Redacted: e.Content == nil}
+	m := MessageHere{Message: public.FormatEntry(e), Depth: r.depths[e.Agent], InContext: r.in(e), Redacted: e.Content == nil}
 	if m.Redacted {
 		m.Parts = json.RawMessage(`[{"type":"text","text":"` + history.RedactedText + `"}]`)
 	}
@@ -295,12 +296,12 @@ func (a Agents) readPart(ctx context.Context, of agent.Agent, m id.Message, numb
 
 // LetterList is letters, unread first.
 type LetterList struct {
-	Letters []control.Letter `json:"letters"`
-	More    int              `json:"more"` // letters that were left out
+	Letters []public.Letter `json:"letters"`
+	More    int             `json:"more"` // letters that were left out
 }
 
 func (a Agents) mail(c *Call, _ None) (LetterList, error) {
-	out := LetterList{Letters: []control.Letter{}}
+	out := LetterList{Letters: []public.Letter{}}
 	unread, err := c.Flag("unread")
 	if err != nil {
 		return out, err
@@ -319,7 +320,7 @@ func (a Agents) mail(c *Call, _ None) (LetterList, error) {
 	}
 	out.More = max(0, len(letters)-int(limit))
 	for _, l := range letters[:len(letters)-out.More] {
-		out.Letters = append(out.Letters, control.FormatLetter(l))
+		out.Letters = append(out.Letters, public.FormatLetter(l))
 	}
 	return out, nil
 }

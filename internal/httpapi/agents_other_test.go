@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 
+	"ramet/internal/public"
+
 	"ramet/internal/control"
 	"ramet/internal/llm/script"
 	"ramet/internal/loop"
@@ -176,7 +178,7 @@ func TestTwoProcesses(t *testing.T) {
 		ended <- err
 	}()
 	w.until(func(l EventLine) bool { return l.Message != nil && strings.Contains(string(l.Message.Parts), "last") })
-	var done control.Killed
+	var done public.Killed
 	s.good(t, "POST", "/api/v1/agents/kid/kill", KillInput{Cascade: new(true), Confirm: new(2)}, 200, &done)
 	if err := <-ended; err == nil || done.Count != 2 {
 		t.Errorf("%v %+v", err, done)

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"ramet/internal/public"
+
 	"ramet/internal/agent"
 	"ramet/internal/control"
 	"ramet/internal/history"
@@ -402,7 +404,7 @@ func TestKillIsConfirmedByNumber(t *testing.T) {
 			t.Errorf("%+v %v", a, err)
 		}
 	}
-	var done control.Killed
+	var done public.Killed
 	s.good(t, "POST", "/api/v1/agents/ada/kill", KillInput{Cascade: &yes, Confirm: new(2), Reason: "enough"}, 200, &done)
 	if done.Count != 2 || !slices.Equal(done.Killed, []id.Agent{ada, eve}) || done.Agent.Status != "dead" || *done.Agent.EndReason != "enough" {
 		t.Errorf("%+v", done)
@@ -466,7 +468,7 @@ func TestInterruptForkSendMail(t *testing.T) {
 	}
 	w.until(isType(loop.TurnEnded, kid.UUID)) // those who are born are watched too
 	s.ask(t, "POST", "/api/v1/agents/0/fork", ForkInput{Name: "kid"}).refused(t, 409, "CONFLICT")
-	var letter control.Letter
+	var letter public.Letter
 	s.good(t, "POST", "/api/v1/agents/kid/send", SendInput{"dear kid"}, 201, &letter)
 	if letter.Number != 1 || letter.FromUUID != nil || letter.ToUUID != kid.UUID {
 		t.Errorf("%+v", letter)

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"ramet/internal/public"
+
 	"ramet/internal/agent"
 	"ramet/internal/control"
 	"ramet/internal/fault"
@@ -235,8 +237,8 @@ func (a Agents) victims(ctx context.Context, root agent.Agent, cascade bool) (in
 	return n, err
 }
 
-func (a Agents) kill(c *Call, in KillInput) (control.Killed, error) {
-	var none control.Killed
+func (a Agents) kill(c *Call, in KillInput) (public.Killed, error) {
+	var none public.Killed
 	setDefault(&in.Reason, "killed")
 	if err := text.Check(fault.InvalidText, "the reason", in.Reason, 512); err != nil {
 		return none, pointed("/reason", err)
@@ -280,7 +282,7 @@ func (a Agents) kill(c *Call, in KillInput) (control.Killed, error) {
 			break
 		}
 	}
-	return control.FormatKilled(done), nil
+	return public.FormatKilled(done), nil
 }
 
 // Nothing is a body without fields.
@@ -320,14 +322,14 @@ type SendInput struct {
 	Body string `json:"body"`
 }
 
-func (a Agents) send(c *Call, in SendInput) (control.Letter, error) {
+func (a Agents) send(c *Call, in SendInput) (public.Letter, error) {
 	if err := mail.CheckBody(in.Body); err != nil {
-		return control.Letter{}, pointed("/body", err)
+		return public.Letter{}, pointed("/body", err)
 	}
 	to, err := a.find(c)
 	if err != nil {
-		return control.Letter{}, err
+		return public.Letter{}, err
 	}
 	l, err := a.Kernel.Send(c.Context(), registry.Send{To: to.ID, Body: in.Body})
-	return control.FormatLetter(l), err
+	return public.FormatLetter(l), err
 }

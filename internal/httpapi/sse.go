@@ -11,8 +11,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"ramet/internal/public"
+
 	"ramet/internal/bus"
-	"ramet/internal/control"
 	"ramet/internal/fault"
 	"ramet/internal/history"
 	"ramet/internal/id"
@@ -95,7 +96,7 @@ type happening struct {
 
 // EventLine is the data of one event.
 type EventLine struct {
-	control.Line
+	public.Line
 	Durable bool `json:"durable"`       // it can be read again, with the agent's messages or mail
 	Cut     bool `json:"cut,omitempty"` // too large for an event: some of it is left out
 }
@@ -151,7 +152,7 @@ func (e *Events) Publish(one loop.Event) {
 	case one.Type == loop.Forked || one.Type == loop.Killed: // so do the entries
 		e.hurry()
 	}
-	line := EventLine{Line: control.Format(one), Durable: one.Type == loop.Recorded}
+	line := EventLine{Line: public.Format(one), Durable: one.Type == loop.Recorded}
 	h := happening{agent: one.Agent, born: one.Children}
 	if one.Entry != nil {
 		h = about(*one.Entry)
@@ -210,7 +211,7 @@ func (e *Events) encode(line EventLine) string {
 	}
 	one := strings.TrimSuffix(string(out), "\n")
 	if e.o.Hide != nil {
-		one = control.Hide(one, e.o.Hide)
+		one = public.Hide(one, e.o.Hide)
 	}
 	return text.JSON(one)
 }

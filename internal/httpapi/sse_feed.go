@@ -4,7 +4,8 @@ import (
 	"context"
 	"time"
 
-	"ramet/internal/control"
+	"ramet/internal/public"
+
 	"ramet/internal/history"
 	"ramet/internal/id"
 	"ramet/internal/loop"
@@ -59,9 +60,9 @@ func (e *Events) drain(from registry.Cursor) (registry.Cursor, error) {
 			switch {
 			case c.Entry != nil:
 				one := loop.Event{Type: loop.Recorded, Agent: c.Entry.Agent, Entry: c.Entry}
-				e.tell(EventLine{Line: control.Format(one), Durable: true}, about(*c.Entry), c.Entry, &e.told, &e.fed)
+				e.tell(EventLine{Line: public.Format(one), Durable: true}, about(*c.Entry), c.Entry, &e.told, &e.fed)
 			case c.Letter != nil:
-				e.tell(EventLine{Line: control.Format(mailed(*c.Letter)), Durable: true}, happening{agent: c.Letter.To}, nil, nil, nil)
+				e.tell(EventLine{Line: public.Format(mailed(*c.Letter)), Durable: true}, happening{agent: c.Letter.To}, nil, nil, nil)
 			}
 		}
 		from = next

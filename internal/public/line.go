@@ -1,4 +1,4 @@
-package control
+package public
 
 import (
 	"encoding/json"
@@ -80,13 +80,13 @@ const stampForm = "2006-01-02T15:04:05.000000Z"
 // Format is the line of an event.
 func Format(e loop.Event) Line {
 	l := Line{Type: e.Type, Agent: e.Agent, Text: e.Text, CallID: e.CallID, Tool: e.Tool, IsError: e.IsError,
-		Children: e.Children, Turn: e.Turn, Ask: e.Ask, Error: formatError(e.Err)}
+		Children: e.Children, Turn: e.Turn, Ask: e.Ask, Error: FormatError(e.Err)}
 	if e.Entry != nil {
 		m := FormatEntry(*e.Entry)
 		l.Message = &m
 	}
 	if e.Attempt.Number > 0 {
-		l.Attempt = &Attempt{e.Attempt.Number, e.Attempt.Of, e.Attempt.Wait.Milliseconds(), formatError(e.Attempt.Err)}
+		l.Attempt = &Attempt{e.Attempt.Number, e.Attempt.Of, e.Attempt.Wait.Milliseconds(), FormatError(e.Attempt.Err)}
 	}
 	if e.Type == loop.Spent {
 		l.Usage, l.Cost = &e.Usage, &e.Cost
@@ -100,13 +100,13 @@ func Format(e loop.Event) Line {
 // Event is what Format made a line of.
 func (l Line) Event() loop.Event {
 	e := loop.Event{Type: l.Type, Agent: l.Agent, Text: l.Text, CallID: l.CallID, Tool: l.Tool, IsError: l.IsError,
-		Children: l.Children, Turn: l.Turn, Ask: l.Ask, Err: l.Error.fault()}
+		Children: l.Children, Turn: l.Turn, Ask: l.Ask, Err: l.Error.Fault()}
 	if m := l.Message; m != nil {
 		at, _ := time.Parse(stampForm, m.CreatedAt) // ours; a time that is none is shown as such
 		e.Entry = &history.Entry{ID: m.ID, Agent: m.Agent, Kind: m.Kind, Content: m.Parts, Meta: m.Meta, CreatedAt: at, Hash: m.Hash}
 	}
 	if a := l.Attempt; a != nil {
-		e.Attempt = llm.Attempt{Number: a.Number, Of: a.Of, Wait: time.Duration(a.WaitMS) * time.Millisecond, Err: a.Error.fault()}
+		e.Attempt = llm.Attempt{Number: a.Number, Of: a.Of, Wait: time.Duration(a.WaitMS) * time.Millisecond, Err: a.Error.Fault()}
 	}
 	if l.Usage != nil {
 		e.Usage = *l.Usage
@@ -121,7 +121,8 @@ func (l Line) Event() loop.Event {
 	return e
 }
 
-func formatError(err error) *Error {
+// FormatError is the shape of an error; nil of none.
+func FormatError(err error) *Error {
 	if err == nil {
 		return nil
 	}
@@ -131,8 +132,8 @@ func formatError(err error) *Error {
 	return &Error{Code: fault.Failed, Message: err.Error()}
 }
 
-// fault gives the error back; its cause is lost on the way.
-func (e *Error) fault() error {
+// Fault gives the error back; its cause is lost on the way.
+func (e *Error) Fault() error {
 	if e == nil {
 		return nil
 	}

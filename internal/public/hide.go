@@ -1,4 +1,4 @@
-package control
+package public
 
 import (
 	"bytes"
@@ -19,7 +19,7 @@ func Hide(line string, hide func(string) string) string {
 		return "null" // it is our own line
 	}
 	var out bytes.Buffer
-	if encoder(&out).Encode(each(v, hide)) != nil {
+	if Encoder(&out).Encode(each(v, hide)) != nil {
 		return "null"
 	}
 	return strings.TrimSuffix(out.String(), "\n")

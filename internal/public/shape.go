@@ -1,4 +1,4 @@
-package control
+package public
 
 import (
 	"encoding/json"
@@ -10,9 +10,6 @@ import (
 	"ramet/internal/mail"
 	"ramet/internal/registry"
 )
-
-// The public JSON shapes that the command line and HTTP share (docs/json.md). Fields
-// may be added, never renamed or removed. What is absent is null.
 
 // Agent is one agent.
 type Agent struct {
@@ -60,10 +57,10 @@ type Lease struct {
 // FormatAgent is the shape of an agent.
 func FormatAgent(a agent.Agent) Agent {
 	out := Agent{
-		UUID: a.ID, Name: optional(a.Name), ParentUUID: optional(a.Parent), Status: string(a.Status),
-		EndReason: optional(a.EndReason), CreatedAt: Stamp(a.CreatedAt), EndedAt: optional(Stamp(a.EndedAt)),
+		UUID: a.ID, Name: Optional(a.Name), ParentUUID: Optional(a.Parent), Status: string(a.Status),
+		EndReason: Optional(a.EndReason), CreatedAt: Stamp(a.CreatedAt), EndedAt: Optional(Stamp(a.EndedAt)),
 		Depth: a.Depth, OwnMessages: a.Own, TotalMessages: a.Total, UnreadMail: a.Unread, HeadMessageID: a.Head,
-		Provider: optional(a.Provider), Model: optional(a.Model), Cwd: optional(a.Cwd),
+		Provider: Optional(a.Provider), Model: Optional(a.Model), Cwd: Optional(a.Cwd),
 	}
 	out.Spent = Spent(a.Spent)
 	if n, ok := a.Budget.Tokens.Get(); ok {
@@ -95,8 +92,8 @@ type Letter struct {
 
 // FormatLetter is the shape of a letter.
 func FormatLetter(l mail.Letter) Letter {
-	return Letter{ID: l.ID, Number: l.Number, FromUUID: optional(l.From), ToUUID: l.To, Body: l.Body,
-		CreatedAt: Stamp(l.CreatedAt), ReadAt: optional(Stamp(l.ReadAt)), InReplyTo: optional(l.InReplyTo)}
+	return Letter{ID: l.ID, Number: l.Number, FromUUID: Optional(l.From), ToUUID: l.To, Body: l.Body,
+		CreatedAt: Stamp(l.CreatedAt), ReadAt: Optional(Stamp(l.ReadAt)), InReplyTo: Optional(l.InReplyTo)}
 }
 
 // Killed is what a kill did.
@@ -125,8 +122,8 @@ func FormatEntry(e history.Entry) Message {
 	return Message{e.ID, e.Agent, e.Kind, parts, e.Meta, e.CreatedAt.UTC().Format(stampForm), e.Hash}
 }
 
-// optional is null for the zero value.
-func optional[T comparable](v T) *T {
+// Optional is null for the zero value.
+func Optional[T comparable](v T) *T {
 	var zero T
 	if v == zero {
 		return nil

@@ -1,10 +1,9 @@
-package control
+package public
 
 import (
 	"bytes"
 	"encoding/json"
 	"io"
-	"net/http/httptest"
 	"reflect"
 	"testing"
 	"time"
@@ -17,7 +16,6 @@ import (
 	"ramet/internal/id"
 	"ramet/internal/llm"
 	"ramet/internal/loop"
-	"ramet/internal/registry"
 )
 
 // types are all events.
@@ -70,7 +68,7 @@ func TestALineKeepsItsEvent(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		e := anyEvent(t)
 		var b bytes.Buffer
-		if err := encoder(&b).Encode(Format(e)); err != nil {
+		if err := Encoder(&b).Encode(Format(e)); err != nil {
 			t.Fatal(err)
 		}
 		if n := bytes.Count(b.Bytes(), []byte("\n")); n != 1 {
@@ -103,36 +101,8 @@ func FuzzLine(f *testing.F) {
 			return
 		}
 		again := Format(l.Event()) // whatever it is, it can be shown again
-		if err := encoder(io.Discard).Encode(again); err != nil && again.Message == nil {
+		if err := Encoder(io.Discard).Encode(again); err != nil && again.Message == nil {
 			t.Error(err)
 		}
 	})
-}
-
-func FuzzRequest(f *testing.F) {
-	f.Add([]byte(`{"Fork":{"Parent":"a","Claim":{},"Children":[{"ID":"b","Entries":[{"Kind":"user","Parts":[{"type":"text"}],"Meta":{}}]}]},"Start":true}`))
-	f.Add([]byte(`[{"Agent":"a","What":"mail"}]`))
-	f.Add([]byte(`{"Agent":"a","Prompt":{"Text":"x","Model":{"Vendor":"v","Name":"n"},"Budget":{"tokens":1}},"Wait":true}`))
-	f.Add([]byte(`{"From":"a","Claim":{"held":true},"Body":"x"}`))
-	f.Fuzz(func(t *testing.T, body []byte) {
-		parses[forkRequest](t, body)
-		parses[execRequest](t, body)
-		parses[registry.Send](t, body)
-		parses[[]registry.Ring](t, body)
-	})
-}
-
-// parses demands that what is read is one JSON value, and everything else a fault.
-func parses[In any](t *testing.T, body []byte) {
-	r := httptest.NewRequest("POST", "/", bytes.NewReader(body))
-	in, err := read[In](httptest.NewRecorder(), r)
-	if err != nil {
-		if !fault.Is(err, fault.InvalidEvent) {
-			t.Errorf("%q: %v", body, err)
-		}
-		return
-	}
-	if !json.Valid(body) {
-		t.Errorf("%q is read as %+v", body, in)
-	}
 }

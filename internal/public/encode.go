@@ -1,0 +1,24 @@
+package public
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+)
+
+// Encoder writes JSON as it is, without HTML escapes: entries keep their bytes, and our
+// readers are programs and terminals, not pages.
+func Encoder(w io.Writer) *json.Encoder {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	return e
+}
+
+// Marshal is json.Marshal without HTML escapes.
+func Marshal(v any) ([]byte, error) {
+	var b bytes.Buffer
+	if err := Encoder(&b).Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
