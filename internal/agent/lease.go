@@ -26,9 +26,10 @@ func (l Lease) Live(now time.Time) bool { return l.Owner != "" && now.Before(l.U
 // Claim is what a write says about its right to write. Make one with Passing,
 // or with Held under a lease.
 type Claim struct {
-	held  bool
-	owner string
-	epoch int64
+	held   bool
+	beside bool
+	owner  string
+	epoch  int64
 
 	head    id.Message
 	hasHead bool
@@ -40,6 +41,14 @@ func Passing() Claim { return Claim{} }
 
 // Held writes under a lease that was acquired before.
 func Held(owner string, epoch int64) Claim { return Claim{held: true, owner: owner, epoch: epoch} }
+
+// Beside writes whoever holds the lease, and leaves the lease as it is. It is for a fork
+// alone: its entry in the parent's history says who was born and is nothing that the
+// holder decides by; the row is locked while it is written.
+func Beside() Claim { return Claim{beside: true} }
+
+// IsBeside says whether a claim needs no lease.
+func (c Claim) IsBeside() bool { return c.beside }
 
 // At adds the demand that the newest own entry is still this one, for writers
 // that decided by what they had read.
@@ -61,6 +70,7 @@ func Admit(a Agent, c Claim, now time.Time) (Lease, error) {
 	switch {
 	case c.held && (c.epoch != lease.Epoch || c.owner != lease.Owner):
 		return lease, fenced(a, c)
+	case c.beside: // the lease stays whose it is
 	case !c.held && lease.Live(now):
 		return lease, leased(a)
 	case !c.held && lease.Owner != "":

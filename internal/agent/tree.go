@@ -71,3 +71,19 @@ func fill(n int) []int32 {
 	}
 	return out
 }
+
+// CountLiving counts the living among an agent and everything below it, also below the dead.
+// all is in the order of creation, so that parents come first.
+func CountLiving(all []Agent, root id.Agent) int {
+	n, below := 0, map[id.Agent]bool{root: true}
+	for _, a := range all {
+		if a.ID != root && !below[a.Parent] {
+			continue
+		}
+		below[a.ID] = true
+		if a.Status == Running {
+			n++
+		}
+	}
+	return n
+}

@@ -68,6 +68,12 @@ func (p Place) instance(owner string) (string, bool) {
 	return fields[2], true
 }
 
+// Here says whether the kernel of this name is, or was, one of this machine.
+func (p Place) Here(owner string) bool {
+	_, ok := p.instance(owner)
+	return ok
+}
+
 const instanceSize = 6 // bytes
 
 // isInstance says whether a name is one that newInstance draws. It becomes part of

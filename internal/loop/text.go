@@ -77,47 +77,7 @@ func (r *turn) part(p llm.Part) (llm.Part, bool) {
 }
 
 // args cleans the texts in arguments and leaves everything else as it was sent.
-func (r *turn) args(raw json.RawMessage) json.RawMessage {
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	dec.UseNumber()
-	var v any
-	if dec.Decode(&v) != nil {
-		return raw
-	}
-	changed := false
-	clean := func(s string) string {
-		out := r.kept(s)
-		changed = changed || out != s
-		return out
-	}
-	var walk func(any) any
-	walk = func(v any) any {
-		switch v := v.(type) {
-		case string:
-			return clean(v)
-		case []any:
-			for i := range v {
-				v[i] = walk(v[i])
-			}
-		case map[string]any:
-			out := make(map[string]any, len(v))
-			for name, one := range v {
-				out[clean(name)] = walk(one)
-			}
-			return out
-		}
-		return v
-	}
-	v = walk(v)
-	if !changed {
-		return raw
-	}
-	out, err := json.Marshal(v)
-	if err != nil {
-		return raw
-	}
-	return out
-}
+func (r *turn) args(raw json.RawMessage) json.RawMessage { return text.Strings(raw, r.kept) }
 
 // stored is a part as the history has it.
 func stored(p llm.Part) history.Part {

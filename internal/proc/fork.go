@@ -6,7 +6,6 @@ import (
 
 	"ramet/internal/agent"
 	"ramet/internal/fault"
-	"ramet/internal/history"
 	"ramet/internal/id"
 	"ramet/internal/llm"
 	"ramet/internal/loop"
@@ -38,8 +37,12 @@ func (k *Kernel) Fork(ctx context.Context, f registry.Fork, start bool) ([]agent
 		}
 		defer func() { <-p.barrier }()
 	}
-	f.Claim = k.claim(f.Parent)
-	born, err := k.Store.Fork(ctx, f)
+	var born []agent.Agent
+	err := k.entitled(ctx, f.Parent, func(c agent.Claim) (err error) {
+		f.Claim = c
+		born, err = k.Store.Fork(ctx, f)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -77,10 +80,9 @@ var _ acts.Kernel = hands{}
 // Fork is the fork of a model, in the middle of its turn: the barrier is held
 // already. Children inherit the conversation in memory too.
 func (h hands) Fork(ctx context.Context, f registry.Fork) ([]agent.Agent, error) {
-	f.Claim, f.Entries = h.claim, h.cleanAll(f.Entries)
+	f.Claim = h.claim
 	for i := range f.Children {
 		c := &f.Children[i]
-		c.Entries = h.cleanAll(c.Entries)
 		if c.Provider == "" && c.Model == "" { // it inherits the model too
 			c.Provider, c.Model = h.asked.Vendor, h.asked.Name
 		}
@@ -120,9 +122,6 @@ func (h hands) Send(ctx context.Context, s registry.Send) (mail.Letter, error) {
 
 func (h hands) Read(ctx context.Context, r registry.Read) (mail.Letter, bool, error) {
 	r.Claim = h.claim
-	if entries := r.Entries; entries != nil {
-		r.Entries = func(l mail.Letter) []history.Draft { return h.cleanAll(entries(l)) }
-	}
 	return h.Store.Read(ctx, r)
 }
 

@@ -124,7 +124,7 @@ func (p *process) exit(ctx context.Context, result string) error {
 	if result == "" {
 		result = "I have ended."
 	}
-	if err := k.notify(ctx, a, k.claim(p.id), cut(k.clean(result))); err != nil {
+	if err := k.notify(ctx, a, k.claim(p.id), cut(result)); err != nil {
 		return err
 	}
 	if _, err := k.Store.Kill(ctx, registry.Kill{Agent: p.id, By: p.id, Reason: "exited"}); err != nil {

@@ -122,6 +122,38 @@ func (k *Kernel) claim(a id.Agent) agent.Claim {
 
 // renew prolongs the leases while there are any, and looks after agents that dead
 // kernels held.
+// entitled does something that writes an agent's history for a user. The right to write is
+// looked up before it is used, and a turn of our own may begin or end in between; then what
+// was refused is done again with the right as it is now. Nothing was written before.
+func (k *Kernel) entitled(ctx context.Context, a id.Agent, do func(agent.Claim) error) error {
+	until := time.Now().Add(retryFor)
+	for {
+		claim := k.claim(a)
+		err := do(claim)
+		_, _, held := claim.Holder()
+		switch {
+		case held && fault.Is(err, fault.Fenced):
+		case !held && fault.Is(err, fault.Leased) && k.holdsNow(ctx, a):
+		default:
+			return err
+		}
+		if time.Now().After(until) || ctx.Err() != nil {
+			return err
+		}
+		time.Sleep(time.Millisecond) // the turn is about to know
+	}
+}
+
+// retryFor is how long entitled tries: far longer than a turn takes to begin or end, and far
+// shorter than a lease.
+const retryFor = 2 * time.Second
+
+// holdsNow says whether the store knows us as the holder of an agent.
+func (k *Kernel) holdsNow(ctx context.Context, a id.Agent) bool {
+	now, err := k.Store.Agent(ctx, a)
+	return err == nil && (now.Lease.Owner == k.Owner || now.Lease.Owner == "")
+}
+
 func (k *Kernel) renew() {
 	tick := time.NewTicker(k.Lease / 3)
 	defer tick.Stop()

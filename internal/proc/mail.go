@@ -19,10 +19,16 @@ import (
 // Send puts a letter into a mailbox, under the sender's lease where we hold it,
 // and wakes the receiver, whoever runs it.
 func (k *Kernel) Send(ctx context.Context, s registry.Send) (mail.Letter, error) {
-	if s.From != "" {
-		s.Claim = k.claim(s.From)
+	if s.From == "" {
+		return k.send(ctx, s)
 	}
-	return k.send(ctx, s)
+	var l mail.Letter
+	err := k.entitled(ctx, s.From, func(c agent.Claim) (err error) {
+		s.Claim = c
+		l, err = k.send(ctx, s)
+		return err
+	})
+	return l, err
 }
 
 func (k *Kernel) send(ctx context.Context, s registry.Send) (mail.Letter, error) {
@@ -37,13 +43,15 @@ func (k *Kernel) send(ctx context.Context, s registry.Send) (mail.Letter, error)
 	return l, nil
 }
 
-// Ring takes news of an agent: that it has mail, or is dead. An empty agent means
+// Ring takes news of an agent: that it has mail, was forked by another host, or is dead. An empty agent means
 // that anything may have happened.
 func (k *Kernel) Ring(ctx context.Context, r registry.Ring) {
 	switch {
 	case r.Agent == "":
 		k.look(ctx)
 		k.wake("")
+	case r.What == registry.RingForked:
+		k.drafts.moved(r.Agent)
 	case r.What == registry.RingKilled:
 		k.lose(ctx, r.Agent)
 		k.wake("") // a letter of the dead will never come
@@ -123,7 +131,7 @@ func (p *process) report(ctx context.Context, a agent.Agent, j *job, o loop.Outc
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
 	defer cancel()
 	claim := p.kernel.claim(p.id)
-	if err := p.kernel.notify(ctx, a, claim, cut(p.kernel.clean(body))); err != nil && !lost(err) {
+	if err := p.kernel.notify(ctx, a, claim, cut(body)); err != nil && !lost(err) {
 		p.kernel.Events.Publish(loop.Event{Type: loop.Note, Agent: p.id, Text: "the parent could not be told: " + err.Error()})
 	}
 }

@@ -135,7 +135,7 @@ func (p *process) begin(ctx context.Context, a agent.Agent, claim agent.Claim, j
 		drafts = append(drafts, history.NewClear())
 	}
 	if j.prompt.Text != "" {
-		said, err := history.Say(history.User, p.kernel.clean(j.prompt.Text))
+		said, err := history.Say(history.User, j.prompt.Text)
 		if err != nil {
 			return err
 		}
@@ -145,23 +145,6 @@ func (p *process) begin(ctx context.Context, a agent.Agent, claim agent.Claim, j
 		return nil
 	}
 	return p.append(ctx, claim, drafts...)
-}
-
-func (k *Kernel) clean(s string) string {
-	if k.Clean == nil {
-		return s
-	}
-	return k.Clean(s)
-}
-
-// cleanAll takes our own credentials out of entries that a tool writes itself.
-func (k *Kernel) cleanAll(drafts []history.Draft) []history.Draft {
-	for _, d := range drafts {
-		for i := range d.Parts {
-			d.Parts[i].Text, d.Parts[i].Show = k.clean(d.Parts[i].Text), k.clean(d.Parts[i].Show)
-		}
-	}
-	return drafts
 }
 
 // append writes entries, tells of them and takes them into the conversation.

@@ -58,13 +58,14 @@ type Purses interface {
 const (
 	RingMail   = "mail"   // a letter came for the agent
 	RingKilled = "killed" // the agent was killed
+	RingForked = "forked" // another host forked the agent while a kernel held it
 )
 
 // Ring is a call to look at an agent. The zero Ring says: something may have
 // happened to anybody, look yourself.
 type Ring struct {
 	Agent id.Agent
-	What  string // RingMail or RingKilled
+	What  string // RingMail, RingKilled or RingForked
 }
 
 // Bell tells what other processes did to agents, so that nobody has to poll. It

@@ -88,6 +88,7 @@ func (s *Store) Fork(ctx context.Context, f registry.Fork) ([]agent.Agent, error
 		for i, c := range f.Children {
 			born[i] = registry.Born(*parent, c, p.at)
 		}
+		head := parent.Head
 		parentEntries := append([]history.Draft{registry.ForkEntry(f.Children)}, f.Entries...)
 		if _, err := p.write(parent, parentEntries...); err != nil {
 			return err
@@ -100,6 +101,11 @@ func (s *Store) Fork(ctx context.Context, f registry.Fork) ([]agent.Agent, error
 			if _, ok := p.reshaped[&born[i]]; ok {
 				reshaped = append(reshaped, &born[i])
 			}
+		}
+		if f.Claim.IsBeside() {
+			// Whoever holds the parent may be in the middle of a reply: it follows our entry now.
+			p.later(`UPDATE replies SET after_id = $1 WHERE agent_uuid = $2 AND after_id = $3`, int64(parent.Head), string(parent.ID), int64(head))
+			p.tell = s.d.Announce(registry.RingForked, parent.ID)
 		}
 		return p.flush(ctx, append(reshaped, parent)...)
 	})

@@ -114,11 +114,7 @@ func told(ctx context.Context, s *shift, err error) error {
 
 // fork makes the agent of an item. Its prompt is its first message.
 func (c *Crew) fork(ctx context.Context, s *shift, dir string) error {
-	prompt := s.item.Task.Prompt
-	if clean := c.kernel.Clean; clean != nil {
-		prompt = clean(prompt)
-	}
-	said, err := history.Say(history.User, prompt)
+	said, err := history.Say(history.User, s.item.Task.Prompt)
 	if err != nil {
 		return err
 	}

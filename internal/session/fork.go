@@ -1,0 +1,170 @@
+package session
+
+import (
+	"context"
+	"strings"
+
+	"ramet/internal/agent"
+	"ramet/internal/control"
+	"ramet/internal/fault"
+	"ramet/internal/history"
+	"ramet/internal/id"
+	"ramet/internal/llm"
+	"ramet/internal/registry"
+	"ramet/internal/worktree"
+)
+
+// Fork asks for a child.
+type Fork struct {
+	Parent   agent.Agent
+	Name     string     // empty: none
+	Prompt   *string    // what it begins with; nil: it waits
+	At       id.Message // its context is the parent's just after this message; 0: as it is
+	Worktree bool       // files of its own: a git worktree and a branch
+	Model    llm.Ref    // zero: the parent's
+	// Start begins a turn for the prompt, where a kernel runs here or holds the parent.
+	Start bool
+}
+
+// Forked is what came of it.
+type Forked struct {
+	Child agent.Agent
+	Tree  *worktree.Tree // nil: it shares its parent's files
+}
+
+// CheckPrompt refuses what nobody can have meant to say.
+func CheckPrompt(text string) error {
+	if strings.TrimSpace(text) == "" {
+		return fault.New(fault.InvalidText, "the prompt is blank").WithHint("say something, or leave it out")
+	}
+	_, err := history.Say(history.User, text)
+	return err
+}
+
+// Fork makes a child. It waits for the tools of its parent, until ctx ends. A parent that a
+// kernel of another host holds is forked beside it, at its last final entry.
+func (w *Workspace) Fork(ctx context.Context, f Fork) (Forked, error) {
+	child, err := w.child(ctx, f)
+	if err != nil {
+		return Forked{}, err
+	}
+	if f.Start && f.Prompt != nil {
+		if err := w.Startable(f.Parent, f.Model); err != nil {
+			return Forked{}, err
+		}
+	}
+	if err := w.mended(ctx, f.Parent); err != nil {
+		return Forked{}, err
+	}
+	var out Forked
+	if f.Worktree {
+		tree, err := w.Trees.Make(ctx, f.Parent.Cwd, child.ID, f.Name)
+		if err != nil {
+			return Forked{}, err
+		}
+		child.Cwd, out.Tree = tree.Cwd, &tree
+	}
+	born, err := w.fork(ctx, f.Parent.ID, child, f.Start && f.Prompt != nil)
+	if err != nil {
+		if out.Tree != nil {
+			err = w.Trees.takeBack(ctx, f.Parent.Cwd, *out.Tree, err)
+		}
+		return Forked{}, err
+	}
+	out.Child = born
+	return out, nil
+}
+
+// child checks everything that can be checked before anything is made.
+func (w *Workspace) child(ctx context.Context, f Fork) (registry.Child, error) {
+	c := registry.Child{ID: id.NewAgent(), Name: f.Name, Provider: f.Model.Vendor, Model: f.Model.Name}
+	if err := agent.NeedLiving(f.Parent); err != nil {
+		return c, err
+	}
+	if f.Name != "" {
+		if err := agent.CheckName(f.Name); err != nil {
+			return c, err
+		}
+	}
+	if f.At != 0 {
+		// Asked of the parent, so that the refusal speaks of what the user sees.
+		if err := history.Lookup(ctx, w.Store, f.Parent.ID, f.At); err != nil {
+			return c, err
+		}
+		c.Entries = append(c.Entries, history.NewRewind(f.At, ""))
+	}
+	if f.Prompt != nil {
+		if err := CheckPrompt(*f.Prompt); err != nil {
+			return c, err
+		}
+		said, err := history.Say(history.User, *f.Prompt)
+		if err != nil {
+			return c, err
+		}
+		c.Entries = append(c.Entries, said)
+	}
+	return c, nil
+}
+
+// fork makes the child where the parent is held.
+func (w *Workspace) fork(ctx context.Context, parent id.Agent, c registry.Child, start bool) (agent.Agent, error) {
+	f := registry.Fork{Parent: parent, Claim: agent.Passing(), Children: []registry.Child{c}}
+	var born []agent.Agent
+	err := w.through(ctx, parent, func() (err error) {
+		if w.Kernel != nil {
+			born, err = w.Kernel.Fork(ctx, f, start)
+		} else {
+			born, err = w.Store.Fork(ctx, f)
+		}
+		return err
+	}, func(k *control.Client) (err error) {
+		born, err = k.Fork(ctx, f, start)
+		return err
+	})
+	if fault.Is(err, fault.Leased) {
+		born, err = w.forkBeside(ctx, f, err)
+	}
+	if err != nil {
+		return agent.Agent{}, err
+	}
+	return born[0], nil
+}
+
+// forkBeside forks an agent that a kernel of another host holds, without asking it: at the
+// parent's last final entry, so that no call is separated from its result. The refusal is
+// what is left where the holder is of this machine, and should answer.
+func (w *Workspace) forkBeside(ctx context.Context, f registry.Fork, refused error) ([]agent.Agent, error) {
+	parent, err := w.Store.Agent(ctx, f.Parent)
+	if err != nil {
+		return nil, err
+	}
+	if parent.Lease.Owner == "" || w.Peers.Here(parent.Lease.Owner) {
+		return nil, refused
+	}
+	point, err := history.LastFinal(ctx, w.Store, f.Parent)
+	if err != nil {
+		return nil, err
+	}
+	f.Claim = agent.Beside()
+	child := &f.Children[0]
+	if len(child.Entries) == 0 || child.Entries[0].Kind != history.Rewind {
+		child.Entries = append([]history.Draft{history.NewRewind(point, "")}, child.Entries...)
+	}
+	return w.Store.Fork(ctx, f)
+}
+
+// Startable says why no turn could begin, before a child is made for one.
+func (w *Workspace) Startable(a agent.Agent, asked llm.Ref) error {
+	k := w.Kernel
+	if k == nil {
+		return nil
+	}
+	if _, err := k.Model(a, asked); err != nil {
+		return err
+	}
+	if _, err := k.Tools(a); err != nil {
+		return err
+	}
+	_, err := k.System(a)
+	return err
+}

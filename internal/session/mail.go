@@ -1,0 +1,70 @@
+package session
+
+import (
+	"context"
+
+	"ramet/internal/agent"
+	"ramet/internal/control"
+	"ramet/internal/id"
+	"ramet/internal/mail"
+	"ramet/internal/registry"
+)
+
+// Letter is what somebody sends.
+type Letter struct {
+	From *agent.Agent // nil: the person
+	To   agent.Agent
+	Body string
+}
+
+// Send puts a letter into a mailbox, if need be through the kernel that holds the sender,
+// and wakes the receiver.
+func (w *Workspace) Send(ctx context.Context, l Letter) (mail.Letter, error) {
+	if err := mail.CheckBody(l.Body); err != nil {
+		return mail.Letter{}, err
+	}
+	order := registry.Send{Claim: agent.Passing(), To: l.To.ID, Body: l.Body}
+	if l.From == nil {
+		return w.send(ctx, order)
+	}
+	order.From = l.From.ID
+	if err := w.mended(ctx, *l.From); err != nil {
+		return mail.Letter{}, err
+	}
+	var sent mail.Letter
+	err := w.through(ctx, l.From.ID, func() (err error) {
+		sent, err = w.send(ctx, order)
+		return err
+	}, func(k *control.Client) (err error) {
+		sent, err = k.Send(ctx, order)
+		return err
+	})
+	return sent, err
+}
+
+// send sends it here.
+func (w *Workspace) send(ctx context.Context, s registry.Send) (mail.Letter, error) {
+	if w.Kernel != nil {
+		return w.Kernel.Send(ctx, s)
+	}
+	l, err := w.Store.Send(ctx, s)
+	if err != nil {
+		return l, err
+	}
+	w.Peers.Tell(ctx, "", registry.Ring{Agent: s.To, What: registry.RingMail})
+	return l, nil
+}
+
+// Read marks a letter as read: the one with this number, or the oldest that waits (0). ok is
+// false when no letter waits.
+func (w *Workspace) Read(ctx context.Context, owner agent.Agent, number int64) (mail.Letter, bool, error) {
+	if err := w.mended(ctx, owner); err != nil {
+		return mail.Letter{}, false, err
+	}
+	return w.Store.Read(ctx, registry.Read{Owner: owner.ID, Number: number})
+}
+
+// Hide takes a letter out of a mailbox.
+func (w *Workspace) Hide(ctx context.Context, owner id.Agent, number int64) error {
+	return w.Store.Hide(ctx, owner, number)
+}

@@ -1,0 +1,55 @@
+package session
+
+import (
+	"ramet/internal/agent"
+	"ramet/internal/llm"
+	"ramet/internal/llm/catalog"
+)
+
+// Model is a model as it is shown.
+type Model struct {
+	Ref     llm.Ref
+	Title   string
+	Context int64  // tokens; 0: nobody knows
+	Why     string // why it is the one in use
+	BuiltIn bool
+}
+
+// Model is the model that a turn of the agent would use, and why that one. A kernel must run.
+func (w *Workspace) Model(a agent.Agent, asked llm.Ref) (Model, error) {
+	m, err := w.Kernel.Model(a, asked)
+	if err != nil {
+		return Model{}, err
+	}
+	out := Model{Ref: m.Ref, Title: m.Info.Title, Context: m.Info.Context, BuiltIn: m.Ref.Vendor == catalog.Offline}
+	switch {
+	case asked != (llm.Ref{}):
+		out.Why = "chosen with /model"
+	case a.Model != "":
+		out.Why = "the agent's own"
+	case w.Config.Model != "":
+		out.Why = "set in your configuration"
+	default:
+		out.Why = "the first whose key is there"
+		if v, err := catalog.Find(m.Ref.Vendor); err == nil {
+			if from := w.Keys.Access(v).KeyFrom; from != "" {
+				out.Why = "because of " + from
+			}
+		}
+	}
+	return out, nil
+}
+
+// Usable lists what can be asked.
+func (w *Workspace) Usable() []Model {
+	var out []Model
+	for _, v := range catalog.Vendors() {
+		if ok, _ := w.Keys.Usable(v); !ok {
+			continue
+		}
+		for _, m := range v.Table().Models {
+			out = append(out, Model{Ref: llm.Ref{Vendor: v.Name, Name: m.Name}, Title: m.Title, Context: m.Context, BuiltIn: v.BuiltIn})
+		}
+	}
+	return out
+}

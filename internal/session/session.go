@@ -1,0 +1,207 @@
+package session
+
+import (
+	"context"
+	"maps"
+	"os"
+	"path/filepath"
+	"time"
+
+	"ramet/internal/config"
+	"ramet/internal/control"
+	"ramet/internal/credential"
+	"ramet/internal/durable"
+	"ramet/internal/fault"
+	"ramet/internal/ledger/file"
+	"ramet/internal/permit"
+	"ramet/internal/seal"
+	"ramet/internal/secret"
+	"ramet/internal/store"
+	"ramet/internal/workspace"
+)
+
+// System is what a session needs of the program around it.
+type System struct {
+	Getenv func(string) string
+	Dir    string // where the command was given
+	Now    func() time.Time
+	// Open opens the store of a place.
+	Open func(context.Context, workspace.Place) (*store.Store, error)
+	// Start starts a kernel on an open workspace.
+	Start func(context.Context, *Workspace, Kernel) (*Running, error)
+	// Tokens are the variables that hold credentials besides the keys of models.
+	Tokens []string
+}
+
+// Choice is what the user said about the workspace; empty: nothing.
+type Choice struct{ DB, Home, Workspace string }
+
+// Session is one person's command, or one program that a person uses. It is used by one
+// goroutine until the workspace is open.
+type Session struct {
+	System
+	Choice
+
+	// Repaired is told when a ledger was found damaged and made again; nil: nobody is.
+	Repaired func(file.Repair)
+
+	conf *config.Config
+	keys *credential.Store
+	open *Workspace
+}
+
+// New makes a session. Nothing is read yet.
+func New(sys System, c Choice) *Session { return &Session{System: sys, Choice: c} }
+
+// Acting are the files of a project that do something once it is trusted.
+var Acting = []string{".ramet/config.toml", "AGENTS.md", "CLAUDE.md"}
+
+// Config is the configuration, loaded once.
+func (s *Session) Config() (*config.Config, error) {
+	if s.conf != nil {
+		return s.conf, nil
+	}
+	project, err := workspace.Project(s.Dir)
+	if err != nil {
+		return nil, err
+	}
+	home, err := s.HomeDir()
+	if err != nil {
+		return nil, err
+	}
+	trusted, err := config.Trusted(home, project, Acting)
+	if err != nil {
+		return nil, err
+	}
+	s.conf, err = config.Load(config.Options{Env: s.Getenv, Project: project, Trusted: trusted, Check: CheckSetting})
+	return s.conf, err
+}
+
+// CheckSetting refuses values that the configuration cannot judge itself.
+func CheckSetting(key, value string) error {
+	if key != "allow" {
+		return nil
+	}
+	_, err := permit.ParseAll(value)
+	return err
+}
+
+// HomeDir is ramet's home. It need not be there yet.
+func (s *Session) HomeDir() (string, error) {
+	home, err := config.Home(s.Getenv, s.Home)
+	if err != nil {
+		return "", err
+	}
+	if info, err := os.Stat(home); err == nil && !info.IsDir() {
+		return "", fault.New(fault.InvalidConfig, "ramet's home %s is not a folder", home).
+			WithHint("choose another with --home or RAMET_HOME")
+	}
+	return home, nil
+}
+
+// Keys are the keys of vendors, read once.
+func (s *Session) Keys() (*credential.Store, error) {
+	if s.keys != nil {
+		return s.keys, nil
+	}
+	home, err := s.HomeDir()
+	if err != nil {
+		return nil, err
+	}
+	keys, err := credential.Open(s.Getenv, home)
+	if err != nil {
+		return nil, err
+	}
+	s.keys = keys
+	return keys, nil
+}
+
+// Secrets knows our own credentials: keys of models, and tokens of other services.
+func (s *Session) Secrets() (*secret.Redactor, error) {
+	keys, err := s.Keys()
+	if err != nil {
+		return nil, err
+	}
+	values := map[string]string{}
+	maps.Copy(values, keys.Values())
+	for _, name := range s.Tokens {
+		if v := s.Getenv(name); v != "" {
+			values[name] = v
+		}
+	}
+	return secret.New(values), nil
+}
+
+// Place decides which workspace is meant.
+func (s *Session) Place() (workspace.Place, error) {
+	home, err := s.HomeDir()
+	if err != nil {
+		return workspace.Place{}, err
+	}
+	choice := workspace.Choice{DB: s.DB, Workspace: s.Workspace, Home: home, Dir: s.Dir}
+	if choice.DB == "" {
+		choice.DB = s.Getenv("RAMET_DB")
+	}
+	if choice.DB == "" && choice.Workspace == "" {
+		conf, err := s.Config()
+		if err != nil {
+			return workspace.Place{}, err
+		}
+		choice.ConfigDB = conf.DB
+	}
+	return workspace.Locate(choice)
+}
+
+// Peers is where the kernels of the workspace are found.
+func (s *Session) Peers() (control.Place, error) {
+	place, err := s.Place()
+	if err != nil {
+		return control.Place{}, err
+	}
+	home, err := s.HomeDir()
+	return control.At(home, place.DB), err
+}
+
+// SigningKey signs checkpoints. It is made at first use.
+func (s *Session) SigningKey() (*seal.Key, error) {
+	home, err := s.HomeDir()
+	if err != nil {
+		return nil, err
+	}
+	return seal.LoadKey(filepath.Join(home, "keys", "log.ed25519"))
+}
+
+// MakeProjectFolder makes the .ramet folder of the project that dir is in, which git is to
+// ignore.
+func MakeProjectFolder(dir string) error {
+	project, err := workspace.Project(dir)
+	if err != nil {
+		return err
+	}
+	dir = filepath.Join(project, ".ramet")
+	if err := durable.MakeFolder(dir, 0o755); err != nil {
+		return err
+	}
+	err = durable.CreateFile(filepath.Join(dir, ".gitignore"), []byte("*\n"), 0o644)
+	if fault.Is(err, fault.Conflict) {
+		return nil
+	}
+	return err
+}
+
+// Opened is the workspace, if it is open.
+func (s *Session) Opened() *Workspace { return s.open }
+
+// Within is a session for another command line on the workspace that is open.
+func (s *Session) Within() *Session {
+	sub := *s
+	return &sub
+}
+
+// Close closes the workspace. What runs here ends.
+func (s *Session) Close() error {
+	if s.open == nil {
+		return nil
+	}
+	return s.open.close()
+}

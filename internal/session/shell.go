@@ -1,0 +1,76 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"ramet/internal/agent"
+	"ramet/internal/fault"
+	"ramet/internal/id"
+	"ramet/internal/sandbox"
+)
+
+// Folder is where an agent works: its own folder, or that of the workspace.
+func (w *Workspace) Folder(a agent.Agent, instead string) (string, error) {
+	dir := a.Cwd
+	if instead != "" {
+		dir = instead
+	}
+	if dir == "" {
+		dir = w.Place.Project
+	}
+	abs, err := filepath.Abs(dir)
+	if err == nil {
+		var info os.FileInfo
+		if info, err = os.Stat(abs); err == nil && info.IsDir() {
+			return abs, nil
+		}
+	}
+	return "", fault.New(fault.NotFound, "the folder of agent %s, %s, is not on this machine", a.Label(), dir).
+		WithHint("choose another with --cwd, or work without tools with --no-tools")
+}
+
+func (w *Workspace) folder(ctx context.Context, a id.Agent) (string, error) {
+	found, err := w.Store.Agent(ctx, a)
+	if err != nil {
+		return "", err
+	}
+	return w.Folder(found, "")
+}
+
+// Shell runs a command of the user's: the user asked for it, so nobody asks. It dies
+// with ramet all the same.
+func (w *Workspace) Shell(ctx context.Context, a id.Agent, line string, output func(string)) error {
+	dir, err := w.folder(ctx, a)
+	if err != nil {
+		return err
+	}
+	shell := os.Getenv("SHELL")
+	if shell == "" {
+		shell = "sh"
+	}
+	p, err := sandbox.Start(ctx, sandbox.Command{Args: []string{shell, "-c", line}, Dir: dir, Env: os.Environ(), Output: lines(output)})
+	if err != nil {
+		return err
+	}
+	r, err := p.Wait()
+	switch {
+	case r.Killed:
+		return fault.New(fault.Cancelled, "stopped")
+	case err != nil:
+		return err
+	case r.ExitCode != 0:
+		return fmt.Errorf("exit %d", r.ExitCode)
+	}
+	return nil
+}
+
+// lines hands output on.
+type lines func(string)
+
+func (l lines) Write(p []byte) (int, error) {
+	l(string(p))
+	return len(p), nil
+}

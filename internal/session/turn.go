@@ -1,0 +1,239 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"ramet/internal/agent"
+	"ramet/internal/control"
+	"ramet/internal/fault"
+	"ramet/internal/id"
+	"ramet/internal/llm"
+	"ramet/internal/loop"
+	"ramet/internal/permit"
+	"ramet/internal/proc"
+)
+
+// Turn asks for a turn of an agent.
+type Turn struct {
+	Agent  id.Agent
+	Prompt proc.Prompt
+	// Here keeps it from the kernel that serves the workspace: it is to run in the way of
+	// this process's own kernel.
+	Here bool
+	// Stay lets it go on in the kernel that serves the workspace when ctx ends.
+	Stay bool
+	// Tasks waits for the tasks of children too; Said is told the answer before.
+	Tasks bool
+	Said  func(loop.Outcome) error
+	// Ask is asked what the turn asks in another kernel; nil: somebody else answers.
+	Ask permit.Asker
+	// Show is told what happens in another kernel; events of our own come from there. nil:
+	// they are published in Elsewhere.
+	Show func(loop.Event)
+}
+
+// Ran is how a turn went.
+type Ran struct {
+	Outcome loop.Outcome
+	Turn    *proc.Turn // nil: another kernel ran it
+	Began   bool       // false: nothing was run anywhere
+}
+
+// Run runs a turn to its end: in the kernel that serves the workspace, else in our own,
+// which must run; where a kernel holds the agent, there.
+func (w *Workspace) Run(ctx context.Context, t Turn) (Ran, error) {
+	if t.Show == nil {
+		t.Show = w.Elsewhere.Publish
+	}
+	server, err := w.serving(ctx, t)
+	if err != nil {
+		return Ran{}, err
+	}
+	out := Ran{}
+	err = w.through(ctx, t.Agent, func() (err error) {
+		out = Ran{}
+		if server != nil { // once: if it cannot either, whoever holds the agent is asked
+			out.Outcome, err = w.runThere(ctx, server, t, t.Stay)
+			server = nil
+		} else {
+			out.Turn, out.Outcome, err = w.runHere(ctx, t)
+		}
+		out.Began = !fault.Is(err, fault.Leased)
+		return err
+	}, func(other *control.Client) (err error) {
+		out = Ran{Began: true}
+		if w.allows {
+			t.Show(loop.Event{Type: loop.Note, Agent: t.Agent, Text: "the agent is held by a running kernel: its permissions hold, not --allow"})
+		}
+		out.Outcome, err = w.runThere(ctx, other, t, false)
+		return err
+	})
+	return out, err
+}
+
+// serving is the kernel that serves the workspace, if another one does.
+func (w *Workspace) serving(ctx context.Context, t Turn) (*control.Client, error) {
+	if t.Here {
+		return nil, nil
+	}
+	server, err := w.Peers.Serving(ctx)
+	if err != nil && ctx.Err() == nil {
+		t.Show(loop.Event{Type: loop.Note, Agent: t.Agent, Text: err.Error() + "; the turn runs here instead"})
+		return nil, nil
+	}
+	return server, err
+}
+
+// runHere runs it in our own kernel.
+func (w *Workspace) runHere(ctx context.Context, t Turn) (*proc.Turn, loop.Outcome, error) {
+	turn, err := w.Kernel.Exec(ctx, t.Agent, t.Prompt)
+	if err != nil {
+		return nil, loop.Outcome{}, err
+	}
+	outcome, err := turn.Wait()
+	if err == nil && t.Tasks {
+		if t.Said != nil {
+			err = t.Said(outcome)
+		}
+		err = errors.Join(err, turn.Tasks(ctx))
+	}
+	return turn, outcome, err
+}
+
+// runThere runs it in another kernel of this machine. What it asks is asked here too.
+func (w *Workspace) runThere(ctx context.Context, other *control.Client, t Turn, stay bool) (loop.Outcome, error) {
+	q := questions{workspace: w, kernel: other, asker: t.Ask, open: map[string]context.CancelFunc{}}
+	defer q.close()
+	show := func(e loop.Event) {
+		if e.Type == loop.TurnEnded && fault.Is(e.Err, fault.Leased) {
+			return // it did not begin
+		}
+		q.see(ctx, e)
+		t.Show(e)
+	}
+	if stay {
+		return other.Hand(ctx, t.Agent, t.Prompt, show)
+	}
+	return other.Exec(ctx, t.Agent, t.Prompt, t.Tasks, show)
+}
+
+// beginTime is how long Begin waits to see whether a turn begins here: one that is in order
+// begins long before. thereTime is the same elsewhere, where it mostly waits for the turn
+// for which the agent is held.
+const (
+	beginTime = 5 * time.Second
+	thereTime = time.Second
+)
+
+// Begin begins a turn, which goes on without whoever asked, and returns when it has begun or
+// waits for the one before: why it could not, is said. The number is that of the kernel
+// that runs it; 0: not known. work takes what follows a turn elsewhere.
+func (w *Workspace) Begin(ctx context.Context, a agent.Agent, p proc.Prompt, work func(func(context.Context))) (n int64, err error) {
+	if err := CheckPrompt(p.Text); err != nil {
+		return 0, err
+	}
+	if err := agent.NeedLiving(a); err != nil {
+		return 0, err
+	}
+	err = w.through(ctx, a.ID, func() (err error) {
+		n, err = w.beginHere(ctx, a.ID, p)
+		return err
+	}, func(other *control.Client) (err error) {
+		n, err = w.beginThere(ctx, other, a.ID, p, work)
+		return err
+	})
+	return n, err
+}
+
+func (w *Workspace) beginHere(ctx context.Context, who id.Agent, p proc.Prompt) (int64, error) {
+	patience, cancel := context.WithTimeout(ctx, beginTime)
+	defer cancel()
+	busy := w.Kernel.Doing(who) != ""
+	seen, enough := w.Kernel.Events.Subscribe(patience)
+	defer enough()
+	turn, err := w.Kernel.Exec(context.WithoutCancel(ctx), who, p)
+	if err != nil || busy {
+		return turn.ID(), err
+	}
+	for e := range seen {
+		if e.Agent != who || e.Turn != turn.ID() {
+			continue
+		}
+		switch e.Type {
+		case loop.TurnStarted:
+			return turn.ID(), nil
+		case loop.TurnEnded: // it never started
+			return turn.ID(), e.Err
+		}
+	}
+	return turn.ID(), nil
+}
+
+// beginThere gives a turn to the kernel that holds the agent. What happens is told here too.
+func (w *Workspace) beginThere(ctx context.Context, other *control.Client, who id.Agent, p proc.Prompt, work func(func(context.Context))) (int64, error) {
+	began, ended := make(chan int64, 1), make(chan error, 1)
+	work(func(ctx context.Context) {
+		_, err := other.Hand(ctx, who, p, func(e loop.Event) {
+			if e.Type == loop.TurnStarted && e.Agent == who {
+				select {
+				case began <- e.Turn:
+				default:
+				}
+			}
+			w.Elsewhere.Publish(e)
+		})
+		ended <- err
+	})
+	patience := time.NewTimer(thereTime)
+	defer patience.Stop()
+	select {
+	case n := <-began:
+		return n, nil
+	case err := <-ended:
+		return 0, err
+	case <-patience.C: // it waits for the turn before
+		return 0, nil
+	case <-ctx.Done():
+		return 0, llm.Ended(ctx)
+	}
+}
+
+// Stop ends the turn of an agent, wherever it runs on this machine, and returns when it is
+// over. false: there was none.
+func (w *Workspace) Stop(ctx context.Context, a id.Agent) (bool, error) {
+	if w.Kernel != nil && w.Kernel.Doing(a) != "" {
+		return true, w.Kernel.Interrupt(ctx, a)
+	}
+	held, err := control.Held(ctx, w.Store)
+	owner := held[a]
+	if err != nil || owner == "" || owner == w.owner() || w.Peers.Gone(owner) {
+		return false, err
+	}
+	other, err := w.Peers.Dial(ctx, owner)
+	if err != nil {
+		return false, err
+	}
+	return true, other.Interrupt(ctx, a)
+}
+
+// Compact replaces the older part of a context by a summary.
+func (w *Workspace) Compact(ctx context.Context, a agent.Agent, model llm.Ref) (agent.Agent, error) {
+	if err := agent.NeedLiving(a); err != nil {
+		return a, err
+	}
+	k := w.Kernel
+	if k == nil {
+		r, err := w.start(ctx, Kernel{NoTools: true})
+		if err != nil {
+			return a, err
+		}
+		defer r.Close()
+		k = r.Kernel
+	}
+	if err := k.Compact(ctx, a.ID, model); err != nil {
+		return a, err
+	}
+	return w.Store.Agent(ctx, a.ID)
+}

@@ -1,0 +1,120 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"ramet/internal/agent"
+	"ramet/internal/fault"
+	"ramet/internal/history"
+	"ramet/internal/id"
+)
+
+// Append writes one message of a kind that a person may write.
+func (w *Workspace) Append(ctx context.Context, a agent.Agent, kind history.Kind, text string) (history.Entry, error) {
+	draft, err := history.Say(kind, text)
+	if err != nil {
+		return history.Entry{}, err
+	}
+	return w.write(ctx, a, draft)
+}
+
+// Mark marks the point where the agent is; a label is optional.
+func (w *Workspace) Mark(ctx context.Context, a agent.Agent, label string) (history.Entry, error) {
+	draft, err := history.NewMark(label)
+	if err != nil {
+		return history.Entry{}, err
+	}
+	return w.write(ctx, a, draft)
+}
+
+// Clear empties an agent's context.
+func (w *Workspace) Clear(ctx context.Context, a agent.Agent) (history.Entry, error) {
+	return w.write(ctx, a, history.NewClear())
+}
+
+// RewindTo makes the context what it was just after a message.
+func (w *Workspace) RewindTo(ctx context.Context, a agent.Agent, target id.Message) (history.Entry, error) {
+	return w.write(ctx, a, history.NewRewind(target, ""))
+}
+
+// Rewind goes back to the newest mark of a label; of any, if the label is empty.
+func (w *Workspace) Rewind(ctx context.Context, a agent.Agent, label string) (history.Entry, error) {
+	if label != "" {
+		if err := history.CheckLabel(label); err != nil {
+			return history.Entry{}, err
+		}
+	}
+	if err := w.mended(ctx, a); err != nil {
+		return history.Entry{}, err
+	}
+	ranges, err := history.BuildRanges(ctx, w.Store, a.ID)
+	if err != nil {
+		return history.Entry{}, err
+	}
+	outline, err := history.Shape(ctx, w.Store, ranges)
+	if err != nil {
+		return history.Entry{}, err
+	}
+	mark, ok := outline.Mark(label)
+	if !ok {
+		return history.Entry{}, noMark(a.Label(), label, outline.Marks())
+	}
+	return w.write(ctx, a, history.NewRewind(mark.ID, mark.Label))
+}
+
+func noMark(who, label string, marks []history.Label) error {
+	if label == "" {
+		return fault.New(fault.NotFound, "agent %s has no mark", who).
+			WithHint("set one with `ramet mark`, or rewind with --to ID")
+	}
+	err := fault.New(fault.NotFound, "agent %s has no mark %q", who, label)
+	var labels []string
+	for _, m := range marks {
+		if quoted := fmt.Sprintf("%q", m.Label); m.Label != "" && !slices.Contains(labels, quoted) {
+			labels = append(labels, quoted)
+		}
+	}
+	if len(labels) == 0 {
+		return err.WithHint("it has no labels since its last clear")
+	}
+	return err.WithHint("it has %s", strings.Join(labels, ", "))
+}
+
+// Rename gives an agent a name.
+func (w *Workspace) Rename(ctx context.Context, a agent.Agent, name string) (agent.Agent, error) {
+	if err := agent.CheckName(name); err != nil {
+		return a, err
+	}
+	if err := w.mended(ctx, a); err != nil {
+		return a, err
+	}
+	return w.Store.Rename(ctx, a.ID, agent.Passing(), name)
+}
+
+// Redact deletes the content of a message for good, also from the memory of kernels of
+// this machine.
+func (w *Workspace) Redact(ctx context.Context, a agent.Agent, m id.Message) error {
+	if err := w.mended(ctx, a); err != nil {
+		return err
+	}
+	if err := w.Store.Redact(ctx, a.ID, agent.Passing(), m); err != nil {
+		return err
+	}
+	w.Peers.Forget(ctx)
+	return nil
+}
+
+// write appends one entry.
+func (w *Workspace) write(ctx context.Context, a agent.Agent, draft history.Draft) (history.Entry, error) {
+	if err := w.mended(ctx, a); err != nil {
+		return history.Entry{}, err
+	}
+	entries, err := w.Store.Append(ctx, a.ID, agent.Passing(), draft)
+	if err != nil {
+		return history.Entry{}, err
+	}
+	return entries[0], nil
+}
