@@ -15,9 +15,14 @@ import (
 	"golang.org/x/term"
 
 	"ramet/internal/cli"
+	"ramet/internal/cli/care"
+	"ramet/internal/cli/line"
+	"ramet/internal/cli/runs"
 	"ramet/internal/demo"
 	"ramet/internal/fault"
+	"ramet/internal/forge"
 	"ramet/internal/sandbox"
+	"ramet/internal/session"
 	"ramet/internal/store"
 	"ramet/internal/store/postgres"
 	"ramet/internal/store/sqlite"
@@ -46,30 +51,28 @@ func Main(ctx context.Context, args []string, env func(string) string, stdio Std
 		dir = "." // the folder is gone; what needs it will say so
 	}
 	return cli.Run(ctx, args, cli.Env{
-		Stdin: stdio.In, Stdout: stdio.Out, Stderr: stdio.Err,
-		Getenv: env, Dir: dir, Now: time.Now,
-		Terminal: isTerminal(stdio.Out), ErrTerminal: isTerminal(stdio.Err),
-		Version: about(), Open: open, Kernel: kernel, Carry: carry, Work: work, Serve: serve, Screen: screen(stdio), Detach: detach(args, stdio), Leave: leave(env), Sandbox: sandbox.Available, Logs: logs{}, Demo: demo.Run, Password: password(stdio),
+		Streams: line.Streams{Stdin: stdio.In, Stdout: stdio.Out, Stderr: stdio.Err,
+			Terminal: isTerminal(stdio.Out), ErrTerminal: isTerminal(stdio.Err), Password: password(stdio)},
+		Background: line.Background{Detach: detach(args, stdio), Leave: leave(env)},
+		System: session.System{Getenv: env, Dir: dir, Now: time.Now, Open: open, Start: kernel, Logs: logs{},
+			Tokens: append(forge.Variables(), telemetryToken)},
+		Serve:  serve,
+		Runs:   runs.Ports{Carry: carry, Work: work, Version: version},
+		Care:   care.Ports{Version: about(), Tour: demo.Run, Sandbox: sandbox.Available},
+		Screen: screen(stdio),
 	})
 }
 
-func open(ctx context.Context, p workspace.Place) (cli.Workspace, error) {
-	var ws *store.Store
-	var err error
+func open(ctx context.Context, p workspace.Place) (*store.Store, error) {
 	switch scheme, _, isURL := strings.Cut(p.DB, "://"); {
 	case postgres.IsURL(p.DB):
-		ws, err = postgres.Open(ctx, p.DB, postgres.Options{Cwd: p.Project, Export: sqlite.Export})
+		return postgres.Open(ctx, p.DB, postgres.Options{Cwd: p.Project, Export: sqlite.Export})
 	case isURL && !strings.Contains(scheme, "/"):
 		// The rest of it is not repeated: there may be a password in it.
-		err = fault.New(fault.InvalidConfig, "%s:// is no kind of database that ramet knows", text.Line(scheme, 40)).
+		return nil, fault.New(fault.InvalidConfig, "%s:// is no kind of database that ramet knows", text.Line(scheme, 40)).
 			WithHint("give a file, or postgres://user@host/database")
-	default:
-		ws, err = sqlite.Open(ctx, p.DB, sqlite.Options{Cwd: p.Project})
 	}
-	if err != nil {
-		return nil, err // and no interface around a nil pointer
-	}
-	return ws, nil
+	return sqlite.Open(ctx, p.DB, sqlite.Options{Cwd: p.Project})
 }
 
 func isTerminal(w io.Writer) bool {
@@ -92,8 +95,8 @@ func password(stdio Stdio) func(string) (string, error) {
 	}
 }
 
-func about() cli.Version {
-	v := cli.Version{Version: version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+func about() care.Version {
+	v := care.Version{Version: version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, s := range info.Settings {
 			if s.Key == "vcs.revision" {

@@ -8,10 +8,11 @@ import (
 	"sync"
 	"time"
 
-	"ramet/internal/cli"
+	"ramet/internal/cli/runs"
 	"ramet/internal/fault"
 	"ramet/internal/run"
 	"ramet/internal/rundir"
+	"ramet/internal/session"
 	"ramet/internal/telemetry"
 	"ramet/internal/telemetry/follow"
 	"ramet/internal/telemetry/otlp"
@@ -38,23 +39,23 @@ const lastDelivery = 2 * time.Second
 
 // chronicleOf opens the chronicle of a run and catches up with its log. nil: there is none,
 // and the note says why.
-func chronicleOf(ctx context.Context, r cli.RunRequest, closing *closers) *chronicle {
-	c := &chronicle{note: r.Kernel.Warn}
+func chronicleOf(ctx context.Context, ws *session.Workspace, r runs.Job, closing *closers) *chronicle {
+	c := &chronicle{note: r.Warn}
 	if c.note == nil {
 		c.note = func(string) {}
 	}
-	if err := c.open(ctx, r, closing); err != nil {
+	if err := c.open(ctx, ws, r, closing); err != nil {
 		c.note("this run is not recorded in telemetry: " + err.Error())
 		return nil
 	}
 	return c
 }
 
-func (c *chronicle) open(ctx context.Context, r cli.RunRequest, closing *closers) error {
+func (c *chronicle) open(ctx context.Context, ws *session.Workspace, r runs.Job, closing *closers) error {
 	var kept telemetry.Store
 	var err error
 	if os.Getenv(telemetryURL) == "" {
-		if kept, err = openTelemetry(ctx, r.Kernel); err != nil {
+		if kept, err = openTelemetry(ctx, ws); err != nil {
 			return err
 		}
 		closing.add(kept.Close)

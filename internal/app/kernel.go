@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"ramet/internal/agent"
-	"ramet/internal/cli"
 	"ramet/internal/config"
 	"ramet/internal/control"
 	"ramet/internal/credential"
@@ -30,24 +29,30 @@ import (
 	"ramet/internal/registry"
 	"ramet/internal/runner/crew"
 	"ramet/internal/sandbox"
-	"ramet/internal/secret"
+	"ramet/internal/session"
 	"ramet/internal/tool"
 	"ramet/internal/tool/local"
 )
 
 // kernel puts a kernel together: store, models, tools, permissions, socket.
-func kernel(ctx context.Context, r cli.KernelRequest) (*cli.Kernel, error) {
-	return kernelFor(ctx, r, nil)
+func kernel(ctx context.Context, ws *session.Workspace, o session.Kernel) (*session.Running, error) {
+	return kernelFor(ctx, request{ws, o}, nil)
+}
+
+// request is the workspace that a kernel is for, and how it is to work.
+type request struct {
+	*session.Workspace
+	session.Kernel
 }
 
 // kernelFor is a kernel whose agents may work on items of runs.
-func kernelFor(ctx context.Context, r cli.KernelRequest, work *crew.Crew) (*cli.Kernel, error) {
+func kernelFor(ctx context.Context, r request, work *crew.Crew) (*session.Running, error) {
 	rules, err := permit.ParseAll(r.Config.Allow)
 	if err != nil {
 		return nil, err
 	}
 	policy := &permit.Policy{Rules: append(rules, r.Allow...), Unasked: r.Config.Permission == "sandbox", Confinable: sandbox.Available, Ask: r.Ask}
-	server, err := control.Listen(control.At(r.Home, r.Place.DB))
+	server, err := control.Listen(r.Peers)
 	if err != nil {
 		return nil, err
 	}
@@ -56,8 +61,8 @@ func kernelFor(ctx context.Context, r cli.KernelRequest, work *crew.Crew) (*cli.
 	if err != nil {
 		return nil, err
 	}
-	tools := tools{request: r, environment: environment(r), hidden: []string{r.Home, settings}}
-	place := control.At(r.Home, r.Place.DB)
+	tools := tools{request: r, environment: environment(), hidden: []string{r.Home, settings}}
+	place := r.Peers
 	trees := worktrees{r}.make
 	model, box, guard := models.model, tools.box, loop.Guard(policy)
 	var offer func(agent.Agent, tool.Box) tool.Box
@@ -67,7 +72,7 @@ func kernelFor(ctx context.Context, r cli.KernelRequest, work *crew.Crew) (*cli.
 	}
 	k, err := proc.Start(ctx, proc.Options{
 		Lease: shortened(shortLease),
-		Store: r.Workspace, Owner: server.Owner,
+		Store: r.Store, Owner: server.Owner,
 		Book: r.Book, BookOwner: file.Self(), TaskTime: r.Timeout,
 		Model: model, Tools: box, Guard: guard,
 		System:   func(agent.Agent) ([]llm.Message, error) { return overlay(r) },
@@ -75,7 +80,7 @@ func kernelFor(ctx context.Context, r cli.KernelRequest, work *crew.Crew) (*cli.
 		Offer:    offer,
 		Gone:     place.Gone,
 		Tell:     func(ctx context.Context, rings ...registry.Ring) { place.Tell(ctx, server.Owner, rings...) },
-		Clean:    secret.New(r.Keys.Values()).Own,
+		Clean:    r.Secrets.Own,
 	})
 	if err != nil {
 		server.Close()
@@ -94,7 +99,7 @@ func kernelFor(ctx context.Context, r cli.KernelRequest, work *crew.Crew) (*cli.
 			return nil, err
 		}
 	}
-	return &cli.Kernel{Kernel: k, Close: func() {
+	return &session.Running{Kernel: k, Close: func() {
 		server.Finish(ctx) // others may have asked for turns that came behind ours
 		k.Stop()
 		if k.Owes() {
@@ -106,7 +111,7 @@ func kernelFor(ctx context.Context, r cli.KernelRequest, work *crew.Crew) (*cli.
 
 // models opens each model once.
 type models struct {
-	request cli.KernelRequest
+	request request
 
 	mu   sync.Mutex
 	open map[llm.Ref]proc.Model
@@ -181,7 +186,7 @@ func (m *models) taped(work *crew.Crew) func(agent.Agent, llm.Ref) (proc.Model, 
 
 // tools makes the tools of an agent, once: they remember what was read.
 type tools struct {
-	request     cli.KernelRequest
+	request     request
 	environment []string
 	hidden      []string // ramet's own folders
 
@@ -243,28 +248,16 @@ func (t *tools) chosen(work *crew.Crew) func(agent.Agent) (tool.Box, error) {
 
 // root is the folder of an agent on this machine.
 func (t *tools) root(a agent.Agent) (string, error) {
-	dir := t.request.Cwd
-	if dir == "" {
-		dir = a.Cwd
+	dir, err := t.request.Folder(a, t.request.Cwd)
+	if err != nil {
+		return "", err
 	}
-	if dir == "" {
-		dir = t.request.Place.Project
-	}
-	abs, err := filepath.Abs(dir)
-	if err == nil {
-		abs, err = filepath.EvalSymlinks(abs)
-	}
-	info, serr := os.Stat(abs)
-	if err != nil || serr != nil || !info.IsDir() {
-		return "", fault.New(fault.NotFound, "the folder of agent %s, %s, is not on this machine", a.Label(), dir).
-			WithHint("choose another with --cwd, or work without tools with --no-tools")
-	}
-	return abs, nil
+	return filepath.EvalSymlinks(dir)
 }
 
 // environment is what commands of tools see: no key of a model, no password of a
 // database.
-func environment(r cli.KernelRequest) []string {
+func environment() []string {
 	hidden := slices.Concat(credential.Variables(), forge.Variables(), []string{"RAMET_DB", telemetryToken, "OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_TRACES_HEADERS", detached})
 	for _, v := range catalog.Vendors() {
 		hidden = append(hidden, v.BaseVariable()) // there may be a password in it
@@ -282,7 +275,7 @@ var overlays = []string{"AGENTS.md", "CLAUDE.md"}
 // maxOverlay bounds what stands before every conversation.
 const maxOverlay = 64 << 10
 
-func overlay(r cli.KernelRequest) ([]llm.Message, error) {
+func overlay(r request) ([]llm.Message, error) {
 	if !r.Trusted {
 		return proc.System(), nil
 	}
@@ -304,7 +297,7 @@ func overlay(r cli.KernelRequest) ([]llm.Message, error) {
 }
 
 // unread is the file that would say how to work in the project, were it trusted.
-func unread(r cli.KernelRequest) string {
+func unread(r request) string {
 	for _, name := range overlays {
 		if _, err := os.Lstat(filepath.Join(r.Place.Project, name)); err == nil && !r.Trusted {
 			return name
@@ -331,17 +324,12 @@ func noTrees(work *crew.Crew, next treeMaker) treeMaker {
 type treeMaker = func(context.Context, agent.Agent, id.Agent, string) (string, func(), error)
 
 // worktrees gives children files of their own.
-type worktrees struct{ request cli.KernelRequest }
+type worktrees struct{ request request }
 
 func (w worktrees) make(ctx context.Context, parent agent.Agent, child id.Agent, name string) (string, func(), error) {
-	keeper := w.request.Trees
 	folder := parent.Cwd
 	if w.request.Cwd != "" {
 		folder = w.request.Cwd
 	}
-	tree, err := keeper.Make(ctx, folder, child, name)
-	if err != nil {
-		return "", nil, err
-	}
-	return tree.Cwd, func() { keeper.Unmake(context.WithoutCancel(ctx), folder, tree) }, nil
+	return w.request.Trees.Child(ctx, folder, child, name)
 }

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,10 +13,9 @@ import (
 	"time"
 
 	"ramet/internal/agent"
-	"ramet/internal/cli"
+	"ramet/internal/cli/runs"
 	"ramet/internal/config"
 	"ramet/internal/fault"
-	"ramet/internal/forge"
 	"ramet/internal/history"
 	"ramet/internal/id"
 	"ramet/internal/ledger"
@@ -34,10 +32,13 @@ import (
 	"ramet/internal/runner/dbosqueue"
 	"ramet/internal/runner/post"
 	"ramet/internal/secret"
+	"ramet/internal/session"
+	"ramet/internal/store"
+	"ramet/internal/store/postgres"
 )
 
 // carry carries out a run: orchestrator, queue, workers and gates of this process.
-func carry(ctx context.Context, r cli.RunRequest) (err error) {
+func carry(ctx context.Context, ws *session.Workspace, r runs.Job) (err error) {
 	closing := &closers{}
 	defer func() { err = errors.Join(err, closing.close()) }()
 	files, err := r.Store.OpenFiles(r.Session.RunID)
@@ -45,23 +46,23 @@ func carry(ctx context.Context, r cli.RunRequest) (err error) {
 		return err
 	}
 	closing.add(files.Close)
-	c := &carrier{RunRequest: r, files: files, site: runner.Site{Dir: files.Dir(), Params: r.Params}, limits: runner.Limits(r.Recipe.Limits)}
+	c := &carrier{Job: r, ws: ws, files: files, site: runner.Site{Dir: files.Dir(), Params: r.Params}, limits: runner.Limits(r.Recipe.Limits)}
 	if err := c.hire(ctx, closing); err != nil {
 		return err
 	}
-	if c.own, err = runAgent(ctx, r); err != nil {
+	if c.own, err = runAgent(ctx, ws, r); err != nil {
 		return err
 	}
 	if c.near, err = dbosqueue.OpenFile(ctx, filepath.Join(files.Dir(), "queue.sqlite")); err != nil {
 		return err
 	}
 	closing.add(c.near.Close)
-	if r.Hosts != "" {
+	if postgres.IsURL(ws.Place.DB) {
 		if err := c.share(ctx, closing); err != nil {
 			return err
 		}
 	}
-	c.chronicle = chronicleOf(ctx, r, closing)
+	c.chronicle = chronicleOf(ctx, ws, r, closing)
 	carried, err := runner.New(ctx, c.options())
 	if err != nil {
 		return err
@@ -78,7 +79,8 @@ func carry(ctx context.Context, r cli.RunRequest) (err error) {
 
 // carrier is everything that a run is carried out with.
 type carrier struct {
-	cli.RunRequest
+	runs.Job
+	ws     *session.Workspace
 	files  *rundir.Files
 	site   runner.Site
 	limits recipe.Limits
@@ -98,7 +100,7 @@ func (c *carrier) hire(ctx context.Context, closing *closers) error {
 		return err
 	}
 	var err error
-	if c.common, err = crewOf(c.Kernel, c.NoCache); err != nil {
+	if c.common, err = crewOf(c.ws, c.NoCache); err != nil {
 		return err
 	}
 	c.common.Form = c.Recipe.Fits
@@ -109,7 +111,7 @@ func (c *carrier) hire(ctx context.Context, closing *closers) error {
 		c.common.Builtins[name] = workers.Do
 	}
 	c.staff = crew.New(c.common)
-	k, err := kernelFor(ctx, c.Kernel, c.staff)
+	k, err := kernelFor(ctx, request{c.ws, session.Kernel{Warn: c.Warn}}, c.staff)
 	if err != nil {
 		return err
 	}
@@ -125,7 +127,7 @@ func (c *carrier) options() runner.Options {
 	o := runner.Options{
 		RunID: c.Session.RunID, Recipe: c.Recipe, Params: c.Params, Agent: string(c.own), Model: c.Model, Log: newRunLog(c.Session, c.chronicle), Folder: runFolder{c.files}, Site: c.site,
 		Near:  c.near,
-		Gates: &builtin.Gates{Env: c.common.Env, Hide: c.common.Hide, Limits: c.limits, Secrets: secrets(c.Kernel)},
+		Gates: &builtin.Gates{Env: c.common.Env, Hide: c.common.Hide, Limits: c.limits, Secrets: c.ws.Secrets},
 		Form:  c.Recipe.Fits, Cancelled: c.cancelled, Watch: c.Watch, Now: time.Now,
 	}
 	if c.hosts != nil {
@@ -174,7 +176,7 @@ func (c *carrier) retire(ctx context.Context) error {
 		return nil
 	}
 	ctx = context.WithoutCancel(ctx)
-	_, err := c.Kernel.Workspace.Kill(ctx, registry.Kill{Agent: c.own, Cascade: true, Reason: "run " + c.Session.RunID + " is " + string(state)})
+	_, err := c.ws.Store.Kill(ctx, registry.Kill{Agent: c.own, Cascade: true, Reason: "run " + c.Session.RunID + " is " + string(state)})
 	if c.hosts != nil {
 		err = errors.Join(err, c.hosts.clear(ctx, c.Session.RunID))
 	}
@@ -206,19 +208,19 @@ func queues(r *recipe.Recipe) []string {
 }
 
 // crewOf is what workers of this host have in common.
-func crewOf(r cli.KernelRequest, noCache bool) (crew.Options, error) {
+func crewOf(ws *session.Workspace, noCache bool) (crew.Options, error) {
 	settings, err := config.Path(os.Getenv)
 	if err != nil {
 		return crew.Options{}, err
 	}
 	o := crew.Options{
-		Store: r.Workspace, Dir: workFolder(r.Home), Owner: file.Self(),
-		Env: environment(r), Hide: []string{r.Home, settings},
-		Redact:  secret.Remember(secrets(r)).All,
-		BaseURL: func(ref llm.Ref) string { return baseURL(r, ref) },
+		Store: ws.Store, Dir: workFolder(ws.Home), Owner: file.Self(),
+		Env: environment(), Hide: []string{ws.Home, settings},
+		Redact:  secret.Remember(ws.Secrets).All,
+		BaseURL: func(ref llm.Ref) string { return baseURL(ws, ref) },
 	}
 	if !noCache {
-		o.Cache = crew.Cache{Dir: filepath.Join(r.Home, "cache", "llm")}
+		o.Cache = crew.Cache{Dir: filepath.Join(ws.Home, "cache", "llm")}
 	}
 	return o, nil
 }
@@ -230,27 +232,13 @@ func workFolder(home string) string {
 	return filepath.Join(os.TempDir(), fmt.Sprintf("ramet-work-%d-%x", os.Getuid(), sum[:4]))
 }
 
-// secrets hides our own credentials: keys of models, and tokens of forges.
-func secrets(r cli.KernelRequest) *secret.Redactor {
-	values := maps.Clone(r.Keys.Values())
-	if values == nil {
-		values = map[string]string{}
-	}
-	for _, name := range append(forge.Variables(), telemetryToken) {
-		if v := os.Getenv(name); v != "" {
-			values[name] = v
-		}
-	}
-	return secret.New(values)
-}
-
 // baseURL is where a model is asked, without what may be secret in it.
-func baseURL(r cli.KernelRequest, ref llm.Ref) string {
+func baseURL(ws *session.Workspace, ref llm.Ref) string {
 	v, err := catalog.Find(ref.Vendor)
 	if err != nil {
 		return ref.Vendor + ":"
 	}
-	base := r.Keys.Access(v).Base
+	base := ws.Keys.Access(v).Base
 	if base == "" {
 		base = v.Base
 	}
@@ -259,8 +247,8 @@ func baseURL(r cli.KernelRequest, ref llm.Ref) string {
 
 // runAgent finds the run's own agent, or forks it from agent 0 behind a clear: what was
 // talked about there is not the run's affair.
-func runAgent(ctx context.Context, r cli.RunRequest) (id.Agent, error) {
-	ws, runID := r.Kernel.Workspace, r.Session.RunID
+func runAgent(ctx context.Context, w *session.Workspace, r runs.Job) (id.Agent, error) {
+	ws, runID := w.Store, r.Session.RunID
 	if name, ok, err := r.Store.Agent(runID); err != nil {
 		return "", err
 	} else if ok {
@@ -276,7 +264,7 @@ func runAgent(ctx context.Context, r cli.RunRequest) (id.Agent, error) {
 	if err != nil {
 		return "", err
 	}
-	child := registry.Child{ID: id.NewAgent(), Name: runName(ctx, ws, runID), Cwd: r.Kernel.Place.Project, Entries: []history.Draft{history.NewClear()}}
+	child := registry.Child{ID: id.NewAgent(), Name: runName(ctx, ws, runID), Cwd: w.Place.Project, Entries: []history.Draft{history.NewClear()}}
 	if r.Recipe.Brief != "" {
 		said, err := history.Say(history.System, r.Recipe.Brief)
 		if err != nil {
@@ -292,7 +280,7 @@ func runAgent(ctx context.Context, r cli.RunRequest) (id.Agent, error) {
 
 // orphans ends the workers that an earlier process of the run left: their items are done
 // again by others.
-func orphans(ctx context.Context, ws cli.Workspace, own id.Agent) error {
+func orphans(ctx context.Context, ws *store.Cleaned, own id.Agent) error {
 	living, err := ws.Agents(ctx, agent.Filter{Brief: true})
 	if err != nil {
 		return err
@@ -309,7 +297,7 @@ func orphans(ctx context.Context, ws cli.Workspace, own id.Agent) error {
 }
 
 // runName is a name for the run's agent that no living agent has; empty if there is none.
-func runName(ctx context.Context, ws cli.Workspace, runID string) string {
+func runName(ctx context.Context, ws *store.Cleaned, runID string) string {
 	name := "run-" + strings.Trim(runID, "-_")
 	if agent.CheckName(name) != nil {
 		name = name[:min(len(name), 24)]
@@ -324,7 +312,7 @@ func runName(ctx context.Context, ws cli.Workspace, runID string) string {
 }
 
 // forkWhenFree waits while agent 0 is in the middle of a turn, for a while.
-func forkWhenFree(ctx context.Context, ws cli.Workspace, f registry.Fork) error {
+func forkWhenFree(ctx context.Context, ws *store.Cleaned, f registry.Fork) error {
 	until := time.Now().Add(busyTime)
 	for {
 		_, err := ws.Fork(ctx, f)
@@ -345,7 +333,7 @@ const busyTime = 30 * time.Second
 // cancelled says whether the run's agent was killed: that is how a run is cancelled, from
 // wherever.
 func (c *carrier) cancelled(ctx context.Context) bool {
-	a, err := c.Kernel.Workspace.Agent(ctx, c.own)
+	a, err := c.ws.Store.Agent(ctx, c.own)
 	return err == nil && agent.NeedLiving(a) != nil
 }
 

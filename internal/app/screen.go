@@ -12,21 +12,38 @@ import (
 	"golang.org/x/term"
 
 	"ramet/internal/cli"
+	"ramet/internal/session"
 	"ramet/internal/tui"
 )
 
-// screen is the terminal UI, where there is a terminal on both sides.
-func screen(stdio Stdio) func(context.Context, cli.ScreenRequest) error {
+// screen is the terminal UI, where there is a terminal on both sides. The prompt is shown
+// before the workspace is open.
+func screen(stdio Stdio) func(context.Context, *session.Session, cli.Command) error {
 	if !isTerminal(stdio.Out) || !readsTerminal(stdio.In) || os.Getenv("TERM") == "dumb" {
 		return nil
 	}
-	return func(ctx context.Context, r cli.ScreenRequest) error {
+	return func(ctx context.Context, s *session.Session, command cli.Command) error {
+		place, err := s.Place()
+		if err != nil {
+			return err
+		}
+		home, err := s.HomeDir()
+		if err != nil {
+			return err
+		}
+		conf, err := s.Config()
+		if err != nil {
+			return err
+		}
+		if _, err := s.Keys(); err != nil {
+			return err
+		}
 		return tui.Run(ctx, tui.Options{
-			Open:    func(ctx context.Context) (tui.Desk, error) { return openDesk(ctx, r) },
-			State:   stateFile(r),
-			Project: r.Place.Project,
-			Cascade: r.Config.Orphans == "cascade",
-			Follow:  r.Config.Follow == "yes",
+			Open:    func(ctx context.Context) (tui.Desk, error) { return openDesk(ctx, s, command) },
+			State:   stateFile(home, place.DB),
+			Project: place.Project,
+			Cascade: conf.Orphans == "cascade",
+			Follow:  conf.Follow == "yes",
 			Now:     time.Now,
 			In:      stdio.In, Out: stdio.Out,
 			Env: os.Environ(),
@@ -41,10 +58,10 @@ func readsTerminal(in io.Reader) bool {
 
 // stateFile is where the screen keeps drafts and places: beside the database in
 // ramet's home, or, for one that lies elsewhere, in a folder of the home.
-func stateFile(r cli.ScreenRequest) string {
-	if dir := filepath.Dir(r.Place.DB); filepath.Dir(dir) == filepath.Join(r.Home, "workspaces") {
+func stateFile(home, db string) string {
+	if dir := filepath.Dir(db); filepath.Dir(dir) == filepath.Join(home, "workspaces") {
 		return filepath.Join(dir, "screen.json")
 	}
-	sum := sha256.Sum256([]byte(r.Place.DB)) // there may be a password in it
-	return filepath.Join(r.Home, "screens", hex.EncodeToString(sum[:8])+".json")
+	sum := sha256.Sum256([]byte(db)) // there may be a password in it
+	return filepath.Join(home, "screens", hex.EncodeToString(sum[:8])+".json")
 }

@@ -9,14 +9,14 @@ import (
 	"path/filepath"
 	"time"
 
-	"ramet/internal/cli"
-	"ramet/internal/control"
+	"ramet/internal/cli/agents"
 	"ramet/internal/durable"
 	"ramet/internal/httpapi"
 	"ramet/internal/id"
 	"ramet/internal/logbook"
 	"ramet/internal/rundir"
 	"ramet/internal/secret"
+	"ramet/internal/session"
 	"ramet/internal/store/postgres"
 	"ramet/internal/telemetry"
 	"ramet/internal/telemetry/follow"
@@ -26,35 +26,32 @@ import (
 )
 
 // serve serves the HTTP API of a workspace, with a kernel of its own.
-func serve(ctx context.Context, r cli.ServeRequest) (err error) {
+func serve(ctx context.Context, ws *session.Workspace, r agents.Service) (err error) {
 	closing := &closers{}
 	defer func() { err = errors.Join(err, closing.close()) }()
-	kept, err := openTelemetry(ctx, r.Kernel)
+	kept, err := openTelemetry(ctx, ws)
 	if err != nil {
 		return err
 	}
 	closing.add(kept.Close)
 	asks := httpapi.NewAsks(0)
-	r.Kernel.Ask = asks
-	k, err := kernel(ctx, r.Kernel)
-	if err != nil {
+	if err := ws.Start(ctx, session.Kernel{Ask: asks, Warn: r.Warn}); err != nil {
 		return err
 	}
-	closing.add(func() error { k.Close(); return nil })
-	asks.Tell(k.Events.Publish)
-	events, err := httpapi.StartEvents(ctx, httpapi.EventsOptions{Bus: &k.Events, Feed: r.Kernel.Workspace, Hide: hide(r.Kernel)})
+	closing.add(func() error { ws.Stopped(); return nil })
+	asks.Tell(ws.Kernel.Events.Publish)
+	events, err := httpapi.StartEvents(ctx, httpapi.EventsOptions{Bus: &ws.Kernel.Events, Elsewhere: &ws.Elsewhere, Feed: ws.Store, Hide: hide(ws)})
 	if err != nil {
 		return err
 	}
 	closing.add(func() error { events.Stop(); return nil })
-	keepLogbook(ctx, r, kept, closing)
+	keepLogbook(ctx, ws, r, kept, closing)
 	go leftovers(ctx, r, kept)
 	server := httpapi.New(httpapi.Options{
 		Version: version, Token: r.Token, Hosts: r.Hosts,
-		Telemetry: kept, RunLogs: httpapi.OverRunDir(r.Runs), Ledger: httpapi.OverLedger(r.Ledger), Usage: r.Kernel.Workspace,
-		Agents: httpapi.Agents{Store: r.Kernel.Workspace, Kernel: k.Kernel, Place: control.At(r.Kernel.Home, r.Kernel.Place.DB),
-			Events: events, Asks: asks, Cascade: r.Kernel.Config.Orphans == "cascade"},
-		Page: web.Handler(),
+		Telemetry: kept, RunLogs: httpapi.OverRunDir(r.Runs), Ledger: httpapi.OverLedger(r.Ledger), Usage: ws.Store,
+		Agents: httpapi.Agents{Verbs: ws, Store: ws.Store, Events: events, Asks: asks},
+		Page:   web.Handler(),
 	})
 	code, _ := server.LoginCode()
 	r.Ready(httpapi.LoginPath(code))
@@ -62,8 +59,8 @@ func serve(ctx context.Context, r cli.ServeRequest) (err error) {
 }
 
 // hide takes secrets out of what is shown live. Texts repeat, and looking takes time.
-func hide(r cli.KernelRequest) func(string) string {
-	known := secret.Remember(secrets(r))
+func hide(ws *session.Workspace) func(string) string {
+	known := secret.Remember(ws.Secrets)
 	return func(s string) string {
 		clean, _ := known.All(s)
 		return clean
@@ -72,22 +69,22 @@ func hide(r cli.KernelRequest) func(string) string {
 
 // keepLogbook records the turns of agents while the server runs, and those since the last
 // one did. It never keeps the server from serving.
-func keepLogbook(ctx context.Context, r cli.ServeRequest, kept telemetry.Store, closing *closers) {
-	warn := func(err error) { r.Kernel.Warn("turns of agents are not recorded in telemetry: " + err.Error()) }
-	sum := sha256.Sum256([]byte(r.Kernel.Place.DB))
-	dir := filepath.Join(r.Kernel.Home, "telemetry", fmt.Sprintf("%x", sum[:8]))
+func keepLogbook(ctx context.Context, ws *session.Workspace, r agents.Service, kept telemetry.Store, closing *closers) {
+	warn := func(err error) { r.Warn("turns of agents are not recorded in telemetry: " + err.Error()) }
+	sum := sha256.Sum256([]byte(ws.Place.DB))
+	dir := filepath.Join(ws.Home, "telemetry", fmt.Sprintf("%x", sum[:8]))
 	if err := durable.MakeFolder(dir, 0o700); err != nil {
 		warn(err)
 		return
 	}
-	box, err := outbox.Open(filepath.Join(dir, "outbox.jsonl"), destination(kept, r.Kernel.Warn))
+	box, err := outbox.Open(filepath.Join(dir, "outbox.jsonl"), destination(kept, r.Warn))
 	if err != nil {
 		warn(err)
 		return
 	}
-	sent, err := spans(r.Kernel.Warn, closing)
+	sent, err := spans(r.Warn, closing)
 	if err != nil {
-		r.Kernel.Warn(err.Error())
+		r.Warn(err.Error())
 	}
 	put := func(all ...follow.Delivery) {
 		box.Put(all...)
@@ -99,7 +96,7 @@ func keepLogbook(ctx context.Context, r cli.ServeRequest, kept telemetry.Store, 
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		err := logbook.Keep(ctx, logbook.Options{Feed: r.Kernel.Workspace, Agents: r.Kernel.Workspace, InRun: own.has, Put: put,
+		err := logbook.Keep(ctx, logbook.Options{Feed: ws.Store, Agents: ws.Store, InRun: own.has, Put: put,
 			Path: filepath.Join(dir, "cursor"), Host: host})
 		if err != nil {
 			warn(err)
@@ -113,7 +110,7 @@ func keepLogbook(ctx context.Context, r cli.ServeRequest, kept telemetry.Store, 
 }
 
 // leftovers delivers what runs could not while the service was down.
-func leftovers(ctx context.Context, r cli.ServeRequest, kept telemetry.Store) {
+func leftovers(ctx context.Context, r agents.Service, kept telemetry.Store) {
 	ids, err := r.Runs.List()
 	if err != nil {
 		return // the list of runs says why
@@ -123,12 +120,12 @@ func leftovers(ctx context.Context, r cli.ServeRequest, kept telemetry.Store) {
 		if info, err := os.Stat(path); err != nil || info.Size() < someLines || ctx.Err() != nil {
 			continue
 		}
-		box, err := outbox.Open(path, destination(kept, r.Kernel.Warn))
+		box, err := outbox.Open(path, destination(kept, r.Warn))
 		if err != nil {
 			continue // whoever carries it out delivers
 		}
 		if err := errors.Join(box.Flush(ctx), box.Close()); err != nil && ctx.Err() == nil {
-			r.Kernel.Warn("telemetry of run " + run + " waits: " + err.Error())
+			r.Warn("telemetry of run " + run + " waits: " + err.Error())
 		}
 	}
 }
@@ -175,9 +172,9 @@ func (r *runAgents) has(a id.Agent) bool {
 }
 
 // openTelemetry opens the records of this home, or of the database that hosts share.
-func openTelemetry(ctx context.Context, r cli.KernelRequest) (telemetry.Store, error) {
-	if postgres.IsURL(r.Place.DB) {
-		return records.OpenServer(ctx, r.Place.DB)
+func openTelemetry(ctx context.Context, ws *session.Workspace) (telemetry.Store, error) {
+	if postgres.IsURL(ws.Place.DB) {
+		return records.OpenServer(ctx, ws.Place.DB)
 	}
-	return records.OpenFile(ctx, filepath.Join(r.Home, "telemetry.db"))
+	return records.OpenFile(ctx, filepath.Join(ws.Home, "telemetry.db"))
 }

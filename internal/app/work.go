@@ -9,26 +9,27 @@ import (
 
 	"github.com/google/uuid"
 
-	"ramet/internal/cli"
+	"ramet/internal/cli/runs"
 	"ramet/internal/ledger"
 	"ramet/internal/proc"
 	"ramet/internal/runner"
 	"ramet/internal/runner/crew"
 	"ramet/internal/runner/dbosqueue"
 	"ramet/internal/runner/post"
+	"ramet/internal/session"
 )
 
 // work does items of runs that others carry out, until ctx ends.
-func work(ctx context.Context, r cli.WorkRequest) (err error) {
+func work(ctx context.Context, ws *session.Workspace, r runs.Host) (err error) {
 	closing := &closers{}
 	defer func() { err = errors.Join(err, closing.close()) }()
-	options, err := crewOf(r.Kernel, false)
+	options, err := crewOf(ws, false)
 	if err != nil {
 		return err
 	}
-	options.Book = func(runner.Item) ledger.Book { return r.Kernel.Book }
+	options.Book = func(runner.Item) ledger.Book { return ws.Book }
 	staff := crew.New(options)
-	k, err := kernelFor(ctx, r.Kernel, staff)
+	k, err := kernelFor(ctx, request{ws, session.Kernel{Warn: r.Note}}, staff)
 	if err != nil {
 		return err
 	}
@@ -37,11 +38,11 @@ func work(ctx context.Context, r cli.WorkRequest) (err error) {
 		return err
 	}
 	closing.add(staff.Stop)
-	h, err := openHosts(ctx, r.Kernel.Place.DB, r.Host, closing)
+	h, err := openHosts(ctx, ws.Place.DB, r.Name, closing)
 	if err != nil {
 		return err
 	}
-	r.Note("worker " + r.Host + " waits for items of " + strings.Join(r.Queues, ", "))
+	r.Note("worker " + r.Name + " waits for items of " + strings.Join(r.Queues, ", "))
 	alive, leave := context.WithCancelCause(ctx)
 	defer leave(nil)
 	beating := make(chan error, 1)
@@ -101,7 +102,7 @@ func (c *carrier) share(ctx context.Context, closing *closers) error {
 	if err != nil {
 		name = "host"
 	}
-	if c.hosts, err = openHosts(ctx, c.Hosts, name+"-"+c.Session.RunID, closing); err != nil {
+	if c.hosts, err = openHosts(ctx, c.ws.Place.DB, name+"-"+c.Session.RunID, closing); err != nil {
 		return err
 	}
 	c.hosts.epoch = c.Session.Now().EventCount // the log has one writer at a time, and each writes

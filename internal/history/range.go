@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"iter"
 	"slices"
 
@@ -134,4 +135,13 @@ func BuildRanges(ctx context.Context, log Log, leaf id.Agent) ([]Range, error) {
 
 func damaged(e Entry, format string, args ...any) error {
 	return fault.New(fault.HistoryDamaged, "agent %s message %d: "+format, append([]any{e.Agent, e.ID}, args...)...)
+}
+
+// String is a range as people read it.
+func (r Range) String() string {
+	end := "no limit"
+	if m, set := r.End.Limit(); set {
+		end = fmt.Sprintf("up to %d", m)
+	}
+	return fmt.Sprintf("%s after %d, %s", r.Agent.Short(), r.Start, end)
 }

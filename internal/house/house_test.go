@@ -36,8 +36,11 @@ var rooms = []struct{ name, packages, mayImport string }{
 	{"store", "store", "words domain registry shared store"},
 	{"logs", "run/ndjson run/sqllog run/logtest", "words domain shared"},
 	{"records", "telemetry/store telemetry/outbox telemetry/otlp", "words domain shared records"},
-	{"edges", "cli demo tui httpapi web control logbook", "words domain registry engine shared store records edges"},
-	{"composition", "app", "words domain registry engine models tools shared store logs records queues crew edges composition"},
+	{"public", "public", "words domain registry engine public"},
+	{"kernels", "control", "words domain registry engine shared public kernels"},
+	{"person", "session", "words domain registry engine shared tools store public kernels person"},
+	{"edges", "cli demo tui httpapi web logbook", "words domain registry engine shared store records public kernels person edges"},
+	{"composition", "app", "words domain registry engine models tools shared store logs records queues crew public kernels person edges composition"},
 	{"house", "house bench", ""},
 }
 

@@ -1,12 +1,14 @@
 package httpapi
 
 import (
+	"context"
 	"net/http"
 
 	"ramet/internal/public"
+	"ramet/internal/registry"
+	"ramet/internal/session"
 
 	"ramet/internal/agent"
-	"ramet/internal/control"
 	"ramet/internal/history"
 	"ramet/internal/id"
 	"ramet/internal/mail"
@@ -14,22 +16,30 @@ import (
 )
 
 // Agents is what the routes below /api/v1/agents, /api/v1/permissions and
-// /api/v1/events work on: a workspace and the kernel of this process. Without a store
-// they answer NOT_FOUND.
+// /api/v1/events work on. Without a store they answer NOT_FOUND.
 type Agents struct {
+	Verbs  Verbs
 	Store  AgentStore
-	Kernel *proc.Kernel
-	Place  control.Place // where other kernels of the workspace are
-	Events *Events       // of Kernel and Store
-	Asks   *Asks         // what the kernel's policy asks; nil: nothing is asked
-	// Cascade says that a kill ends everything below too, unless it says otherwise.
-	Cascade bool
+	Events *Events // of the kernel and the store
+	Asks   *Asks   // what the kernel's policy asks; nil: nothing is asked
 }
 
-// AgentStore is what routes read of a workspace. The kernel alone writes.
+// Verbs is what a person asks over HTTP (package session). A kernel runs there.
+type Verbs interface {
+	Begin(ctx context.Context, a agent.Agent, p proc.Prompt, work func(func(context.Context))) (int64, error)
+	Fork(ctx context.Context, f session.Fork) (session.Forked, error)
+	Victims(ctx context.Context, k session.Kill) (n int, cascade bool, err error)
+	Kill(ctx context.Context, k session.Kill) (registry.Killed, error)
+	Stop(ctx context.Context, a id.Agent) (bool, error)
+	Send(ctx context.Context, l session.Letter) (mail.Letter, error)
+	List(ctx context.Context, all, brief bool) ([]agent.Node, error)
+	Busy(ctx context.Context) (map[id.Agent]string, error)
+	Doing(a agent.Agent, busy map[id.Agent]string) string
+}
+
+// AgentStore is what routes read of a workspace.
 type AgentStore interface {
 	agent.Directory
-	agent.Leases
 	history.Log
 	history.Viewer
 	mail.Boxes
@@ -111,11 +121,11 @@ func (a Agents) list(c *Call, _ None) (AgentList, error) {
 	if err != nil {
 		return out, err
 	}
-	nodes, err := control.Census(c.Context(), a.Store, all, false)
+	nodes, err := a.Verbs.List(c.Context(), all, false)
 	if err != nil {
 		return out, err
 	}
-	busy, err := a.Place.Busy(c.Context(), a.Store)
+	busy, err := a.Verbs.Busy(c.Context())
 	if err != nil {
 		return out, err
 	}
@@ -135,7 +145,7 @@ func (a Agents) one(c *Call, _ None) (AgentNow, error) {
 		return AgentNow{}, err
 	}
 	found.Unread = int64(len(unread))
-	busy, err := a.Place.Busy(c.Context(), a.Store)
+	busy, err := a.Verbs.Busy(c.Context())
 	return a.now(found, busy), err
 }
 
@@ -145,13 +155,11 @@ func (a Agents) now(one agent.Agent, busy map[id.Agent]string) AgentNow {
 	if what := busy[one.ID]; what != "" {
 		out.Activity = &what
 	}
-	doing := a.Kernel.Doing(one.ID)
-	switch {
-	case a.Asks.waits(one.ID):
+	doing := a.Verbs.Doing(one, busy)
+	if a.Asks.waits(one.ID) {
 		doing = "waits for permission"
-	case doing == "" && busy[one.ID] == control.Working && one.Lease.Owner != a.Kernel.Owner:
-		doing = "works elsewhere"
-	case doing == "":
+	}
+	if doing == "" {
 		return out
 	}
 	out.Doing = &doing

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"ramet/internal/public"
+	"ramet/internal/session"
 
 	"ramet/internal/agent"
 	"ramet/internal/control"
@@ -38,6 +39,8 @@ type floor struct {
 	Agents
 	home, db string
 	store    *store.Store
+	Kernel   *proc.Kernel
+	Place    control.Place
 	server   *control.Server
 	zero     agent.Agent
 	gates    script.Gates
@@ -75,9 +78,11 @@ func newFloorAt(t testing.TB, home, db, replies string, change ...func(*EventsOp
 	if f.Kernel, err = startKernel(t.Context(), s, f.server.Owner, replies, f.gates.Wait, f.Asks, f.Place, f.ran); err != nil {
 		t.Fatal(err)
 	}
+	ws := session.Over(store.Clean(s, nil), f.Place, f.Kernel)
+	f.Verbs = ws
 	f.Asks.Tell(f.Kernel.Events.Publish)
 	f.server.Serve(f.Kernel, &f.Kernel.Events)
-	o := EventsOptions{Bus: &f.Kernel.Events, Feed: s, Look: 10 * time.Millisecond, Pace: time.Millisecond}
+	o := EventsOptions{Bus: &f.Kernel.Events, Elsewhere: &ws.Elsewhere, Feed: s, Look: 10 * time.Millisecond, Pace: time.Millisecond}
 	for _, c := range change {
 		c(&o)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"iter"
 	mathrand "math/rand/v2"
 	"strconv"
 	"strings"
@@ -53,9 +54,11 @@ type Events struct {
 
 // EventsOptions is what events are made of.
 type EventsOptions struct {
-	Bus  *bus.Bus[loop.Event] // of the kernel
-	Feed registry.Feed
-	Hide func(string) string // takes secrets out of a line; nil: none
+	Bus *bus.Bus[loop.Event] // of the kernel
+	// Elsewhere is what happens in other kernels to turns that were asked for here; may be nil.
+	Elsewhere *bus.Bus[loop.Event]
+	Feed      registry.Feed
+	Hide      func(string) string // takes secrets out of a line; nil: none
 	// How much is kept; 0: 8192 events, 16 MiB.
 	Most, Bytes int
 	// Look is how often the feed is looked at for what other processes did, 0: 250 ms.
@@ -119,11 +122,18 @@ func StartEvents(ctx context.Context, o EventsOptions) (*Events, error) {
 		e.cancel()
 		return nil, err
 	}
-	e.work.Go(func() {
-		for one := range seen {
-			e.Publish(one)
-		}
-	})
+	gather := func(seen iter.Seq[loop.Event]) {
+		e.work.Go(func() {
+			for one := range seen {
+				e.Publish(one)
+			}
+		})
+	}
+	gather(seen)
+	if o.Elsewhere != nil {
+		there, _ := o.Elsewhere.Subscribe(e.ctx)
+		gather(there)
+	}
 	e.work.Go(func() { e.follow(from) })
 	return e, nil
 }
@@ -306,3 +316,6 @@ func (e *Events) place(cursor string) (at int64, late bool, err error) {
 	}
 	return n, false, nil
 }
+
+// beside carries out what follows a turn elsewhere, until the events end.
+func (e *Events) beside(work func(context.Context)) { e.work.Go(func() { work(e.ctx) }) }

@@ -14,6 +14,7 @@ import (
 	"ramet/internal/fault"
 	"ramet/internal/ledger/file"
 	"ramet/internal/permit"
+	"ramet/internal/rundir"
 	"ramet/internal/seal"
 	"ramet/internal/secret"
 	"ramet/internal/store"
@@ -29,6 +30,8 @@ type System struct {
 	Open func(context.Context, workspace.Place) (*store.Store, error)
 	// Start starts a kernel on an open workspace.
 	Start func(context.Context, *Workspace, Kernel) (*Running, error)
+	// Logs opens the event logs of runs.
+	Logs rundir.Logs
 	// Tokens are the variables that hold credentials besides the keys of models.
 	Tokens []string
 }
@@ -104,6 +107,11 @@ func (s *Session) Keys() (*credential.Store, error) {
 	if s.keys != nil {
 		return s.keys, nil
 	}
+	return s.ReadKeys()
+}
+
+// ReadKeys reads the keys again, after one was changed.
+func (s *Session) ReadKeys() (*credential.Store, error) {
 	home, err := s.HomeDir()
 	if err != nil {
 		return nil, err

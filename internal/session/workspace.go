@@ -46,7 +46,10 @@ type Workspace struct {
 	start func(context.Context, Kernel) (*Running, error)
 	stop  func()
 	files files
-	now   func() time.Time
+	dead  dead
+	// abandoned are those whose kernels ended in the middle of a turn; see Abandoned.
+	abandoned map[id.Agent]bool
+	now       func() time.Time
 }
 
 // Kernel says how a kernel of this process works.

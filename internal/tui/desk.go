@@ -5,11 +5,11 @@ import (
 	"iter"
 
 	"ramet/internal/agent"
-	"ramet/internal/history"
 	"ramet/internal/id"
 	"ramet/internal/llm"
 	"ramet/internal/loop"
 	"ramet/internal/permit"
+	"ramet/internal/session"
 )
 
 // Desk is a workspace and its kernel, as the screens use them. All methods are safe
@@ -47,7 +47,7 @@ type Floor interface {
 	// Stop ends the turn of an agent, and returns when it is over.
 	Stop(ctx context.Context, a id.Agent) error
 	// Fork makes a child; it waits for the tools of its parent, until ctx ends.
-	Fork(ctx context.Context, f Fork) (agent.Agent, error)
+	Fork(ctx context.Context, f session.Fork) (session.Forked, error)
 	// Compact replaces the older part of a context by a summary.
 	Compact(ctx context.Context, a id.Agent, model llm.Ref) error
 	// Hide takes a letter out of a mailbox.
@@ -69,66 +69,15 @@ type Models interface {
 	Files(ctx context.Context, a id.Agent, fragment string) []string
 }
 
-// Model is a model as it is shown.
-type Model struct {
-	Ref     llm.Ref
-	Title   string
-	Context int64  // tokens; 0: nobody knows
-	Why     string // why it is the one in use
-	BuiltIn bool
-}
-
-// Crowd is everybody at one moment.
-type Crowd struct {
-	Agents []agent.Agent // the living and the dead, in the order of creation
-	// Doing is what agents do that a kernel holds: a word or two.
-	Doing map[id.Agent]string
-	// Interrupted are those that a crash ended in the middle of a turn.
-	Interrupted map[id.Agent]bool
-}
-
-// Span asks for a page: the newest entries older than Before (0: the newest of all),
-// or, if After is set, all that are newer than that.
-type Span struct {
-	Before, After id.Message
-	Limit         int
-}
-
-// Page is a stretch of a conversation, oldest first.
-type Page struct {
-	Entries []Entry
-	More    bool       // there are older ones
-	Head    id.Message // the agent's newest entry then; not with Before
-}
-
-// Entry is one entry, read.
-type Entry struct {
-	history.Entry
-	Parts []history.Part
-	About history.Meta
-	Gone  bool // not in the context: rewound, or replaced by a summary
-}
-
-// Point is a place in a lineage.
-type Point struct {
-	Agent id.Agent
-	Label string // of that agent
-	ID    id.Message
-	Kind  history.Kind
-	Text  string // one line
-	Gone  bool
-	Head  bool // the newest entry of the agent that was asked for
-}
-
-// Fork asks for a child.
-type Fork struct {
-	Parent   id.Agent
-	Name     string
-	Prompt   string // what it begins with; empty: nothing
-	At       id.Message
-	Worktree bool
-	Model    llm.Ref
-}
+// What is shown is read by package session.
+type (
+	Model = session.Model // a model as it is shown
+	Crowd = session.Crowd // everybody at one moment
+	Span  = session.Span  // what is asked for of a conversation
+	Page  = session.Page  // a stretch of it
+	Entry = session.Entry // an entry, read
+	Point = session.Point // a place in a lineage
+)
 
 // Question is a question about a call, and where the answer goes. It is answered
 // once; Over is closed when nobody waits for the answer any more.

@@ -10,18 +10,21 @@ import (
 	"ramet/internal/fault"
 	"ramet/internal/id"
 	"ramet/internal/llm"
+	"ramet/internal/session"
 )
 
 type forkedMsg struct {
 	parent id.Agent
 	child  agent.Agent
-	said   string
 	err    error
 }
 
 // fork makes a child and goes to it.
 func (m *root) fork(c command.Command) tea.Cmd {
-	f := Fork{Parent: m.now.agent, Name: c.NewName, Prompt: c.Text, Worktree: c.Worktree, Model: m.now.model}
+	f := session.Fork{Name: c.NewName, Worktree: c.Worktree, Model: m.now.model}
+	if c.Text != "" {
+		f.Prompt = &c.Text
+	}
 	if c.At != nil {
 		f.At = *c.At
 	}
@@ -32,23 +35,28 @@ func (m *root) fork(c command.Command) tea.Cmd {
 		}
 		f.Model = model
 	}
-	return m.forkNow(f)
+	return m.forkNow(m.now.agent, f)
 }
 
-func (m *root) forkNow(f Fork) tea.Cmd {
+func (m *root) forkNow(parent id.Agent, f session.Fork) tea.Cmd {
 	if m.now.barrier != nil {
 		return m.tell(warn, "a fork of this agent is waiting already")
 	}
 	if _, err := m.writable(); err != nil {
 		return m.tell(bad, explain(err))
 	}
+	var known bool
+	if f.Parent, known = m.crowd.get(parent); !known {
+		return m.tell(faint, "the workspace is still being opened")
+	}
+	f.Start = true
 	ctx, cancel := context.WithCancel(m.ctx)
 	m.now.barrier = cancel
 	desk := m.desk
 	return func() tea.Msg {
 		defer cancel()
-		child, err := desk.Fork(ctx, f)
-		return forkedMsg{f.Parent, child, f.Prompt, err}
+		done, err := desk.Fork(ctx, f)
+		return forkedMsg{parent, done.Child, err}
 	}
 }
 

@@ -21,6 +21,7 @@ import (
 	"ramet/internal/id"
 	"ramet/internal/llm"
 	"ramet/internal/loop"
+	"ramet/internal/session"
 	"ramet/internal/tui/markdown"
 )
 
@@ -131,12 +132,16 @@ func (s *stage) Stop(_ context.Context, a id.Agent) error {
 	s.said = append(s.said, fmt.Sprintf("stop %s", a[:3]))
 	return nil
 }
-func (s *stage) Fork(_ context.Context, f Fork) (agent.Agent, error) {
-	s.said = append(s.said, fmt.Sprintf("fork %s %q at %d", f.Parent[:3], f.Prompt, f.At))
-	if s.err != nil {
-		return agent.Agent{}, s.err
+func (s *stage) Fork(_ context.Context, f session.Fork) (session.Forked, error) {
+	prompt := ""
+	if f.Prompt != nil {
+		prompt = *f.Prompt
 	}
-	return *s.born(f.Name, "zero"), nil
+	s.said = append(s.said, fmt.Sprintf("fork %s %q at %d", f.Parent.ID[:3], prompt, f.At))
+	if s.err != nil {
+		return session.Forked{}, s.err
+	}
+	return session.Forked{Child: *s.born(f.Name, "zero")}, nil
 }
 func (s *stage) Compact(context.Context, id.Agent, llm.Ref) error { return nil }
 func (s *stage) Hide(context.Context, id.Agent, int64) error      { return nil }

@@ -9,6 +9,7 @@ import (
 
 	"ramet/internal/history"
 	"ramet/internal/id"
+	"ramet/internal/session"
 	"ramet/internal/text"
 )
 
@@ -121,7 +122,7 @@ func (t *timeline) key(m *root, k tea.KeyPressMsg) tea.Cmd {
 	switch name {
 	case "f":
 		m.over = nil
-		return m.forkNow(Fork{Parent: t.agent, At: p.ID, Model: m.now.model})
+		return m.forkNow(t.agent, session.Fork{At: p.ID, Model: m.now.model})
 	case "r":
 		m.over = confirm{text: fmt.Sprintf("Rewind to message %d? Nothing is deleted; files stay as they are.", p.ID), yes: func() tea.Cmd {
 			return m.quiet(fmt.Sprintf("/rewind %d", p.ID), "rewind", string(t.agent), "--to", p.ID.String())

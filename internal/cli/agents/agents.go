@@ -1,0 +1,14 @@
+// Package agents are the commands that make agents work, list them and end them.
+package agents
+
+import (
+	"github.com/spf13/cobra"
+
+	"ramet/internal/cli/line"
+)
+
+// Commands are the commands of this group; serve serves a workspace.
+func Commands(l *line.Line, serve Serve) []*cobra.Command {
+	return []*cobra.Command{execCommand(l), serveCommand(l, serve), webCommand(l), psCommand(l), showCommand(l), forkCommand(l),
+		mergeCommand(l), worktreeCommand(l), killCommand(l), renameCommand(l)}
+}

@@ -1,0 +1,301 @@
+package agents
+
+import (
+	"context"
+	"errors"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"ramet/internal/agent"
+	"ramet/internal/cli/line"
+	"ramet/internal/fault"
+	"ramet/internal/history"
+	"ramet/internal/id"
+	"ramet/internal/llm"
+	"ramet/internal/llm/catalog"
+	"ramet/internal/permit"
+	"ramet/internal/proc"
+	"ramet/internal/session"
+)
+
+// execFlags are the flags of exec.
+type execFlags struct {
+	fork, fresh, noWait, resume, again, noTools, worktree bool
+
+	name, at, model, maxCost, cwd string
+	point                         id.Message // what at says
+	maxTokens                     int64
+	allow                         []string
+	timeout                       time.Duration
+}
+
+func execCommand(l *line.Line) *cobra.Command {
+	var f execFlags
+	c := &cobra.Command{
+		Use:   "exec [AGENT] PROMPT|-",
+		Short: "Run one turn of an agent; print its answer",
+		Long: `Run one turn of an agent (agent 0 if none is named) without a screen: the prompt
+goes into its history, the model answers and calls tools until it is done. The
+answer goes to standard output, progress to standard error. PROMPT - reads
+standard input.
+
+If ` + "`ramet serve`" + ` holds the workspace, the turn runs there, with that process's permissions;
+what it asks is asked here, if this is a terminal, and on the page.
+
+Children that the turn forks go on until their tasks are done, and the command waits
+for them; with --no-wait they go on in the background.
+
+Tools that read run unasked. Commands and writes run only if a rule permits them:
+--allow bash, --allow 'bash(go test *)', --allow 'write(docs/**)', or allow in your
+configuration; or, with permission = "sandbox", inside the sandbox. What is denied
+the model is told, and it goes on without; exit 7 if nothing else could be done.
+
+With --json every event is one line of JSON.
+
+` + line.ExitHelp(),
+		Args:              execArgs(l, &f),
+		ValidArgsFunction: l.CompleteAgents(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			if f.noWait && l.Detach != nil {
+				if there, err := l.GoOn(c.Context(), true); there {
+					return err
+				}
+			}
+			return exec(l, c, f, args)
+		},
+	}
+	flags := c.Flags()
+	flags.BoolVar(&f.fork, "fork", false, "run in a new child")
+	flags.StringVar(&f.name, "name", "", "with --fork: a name for the child")
+	flags.StringVar(&f.at, "at", "", "with --fork: message id at which the child's context ends")
+	flags.BoolVar(&f.worktree, "worktree", false, "with --fork: give the child files of its own, a git worktree and a branch")
+	flags.BoolVar(&f.fresh, "fresh", false, "begin behind a clear, without the context so far")
+	flags.BoolVar(&f.resume, "continue", false, "go on with what is there, without a new prompt")
+	flags.BoolVar(&f.again, "resume", false, "go on with an interrupted task in a new child, forked where it stopped")
+	flags.StringVar(&f.model, "model", "", "vendor/name of the model (see `ramet models`)")
+	flags.StringVar(&f.maxCost, "max-cost", "", "the most that this turn and its children may cost, in dollars")
+	flags.Int64Var(&f.maxTokens, "max-tokens", 0, "the most tokens that this turn and its children may use")
+	flags.StringArrayVar(&f.allow, "allow", nil, "permit calls of a tool: bash, 'bash(go test *)', 'write(docs/**)'; repeats")
+	flags.DurationVar(&f.timeout, "timeout", 0, "the longest that it may take, such as 90s or 10m")
+	flags.BoolVar(&f.noWait, "no-wait", false, "do not wait for the tasks of children")
+	flags.StringVar(&f.cwd, "cwd", "", "the folder where tools work, instead of the agent's own")
+	flags.BoolVar(&f.noTools, "no-tools", false, "without the tools that touch this machine")
+	c.RegisterFlagCompletionFunc("model", cobra.NoFileCompletions)
+	return c
+}
+
+func execArgs(l *line.Line, f *execFlags) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		switch {
+		case f.again:
+			return line.Arguments(1, 2)(c, args)
+		case f.resume:
+			return line.Arguments(0, 1)(c, args)
+		}
+		return line.Arguments(1, 2)(c, args)
+	}
+}
+
+// exec checks everything that can be checked before anything happens.
+func exec(l *line.Line, c *cobra.Command, f execFlags, args []string) error {
+	prompt, err := f.prompt(c)
+	if err != nil {
+		return err
+	}
+	ref := "0"
+	if len(args) == 2 || (f.resume || f.again) && len(args) == 1 {
+		ref = args[0]
+	}
+	if !f.resume && (!f.again || len(args) == 2) {
+		if prompt.Text, err = l.Text(args[len(args)-1]); err != nil {
+			return err
+		}
+		if err := session.CheckPrompt(prompt.Text); err != nil {
+			return err
+		}
+	}
+	kernel := session.Kernel{Cwd: f.cwd, NoTools: f.noTools, Timeout: f.timeout}
+	for _, text := range f.allow {
+		rule, err := permit.Parse(text)
+		if err != nil {
+			return err
+		}
+		kernel.Allow = append(kernel.Allow, rule)
+	}
+	ctx := c.Context()
+	if c.Flags().Changed("timeout") {
+		if f.timeout <= 0 {
+			return fault.New(fault.Usage, "--timeout must be longer than nothing")
+		}
+		limited, cancel := context.WithTimeout(ctx, f.timeout)
+		defer cancel()
+		ctx = limited
+	}
+	ws, a, err := l.Find(ctx, ref)
+	if err != nil {
+		return err
+	}
+	if err := agent.NeedLiving(a); err != nil {
+		return err
+	}
+	w := watch(l)
+	kernel.Warn = w.note
+	if err := ws.Start(ctx, kernel); err != nil {
+		return err
+	}
+	defer ws.Stopped()
+	if err := f.countable(ws.Kernel, a, prompt.Model); err != nil {
+		return err
+	}
+	if f.again {
+		if a, err = ws.Resume(ctx, a); err != nil {
+			return err
+		}
+		prompt.Task = true
+	}
+	if f.fork {
+		if err := ws.Startable(a, prompt.Model); err != nil {
+			return err
+		}
+		forked, err := ws.Fork(ctx, session.Fork{Parent: a, Name: f.name, At: f.point, Worktree: f.worktree, Model: prompt.Model})
+		if err != nil {
+			return err
+		}
+		a = forked.Child
+	}
+	if err := f.limit(ctx, ws, a, &prompt); err != nil {
+		return err
+	}
+	return turn(l, ctx, ws, a, prompt, f, w)
+}
+
+// prompt reads the flags that say how the turn is to be run.
+func (f *execFlags) prompt(c *cobra.Command) (proc.Prompt, error) {
+	p := proc.Prompt{Fresh: f.fresh}
+	var err error
+	if c.Flags().Changed("model") {
+		if p.Model, err = llm.ParseRef(f.model); err != nil {
+			return p, err
+		}
+	}
+	if c.Flags().Changed("name") {
+		if !f.fork {
+			return p, fault.New(fault.Usage, "--name is for --fork: it names the child")
+		}
+		if err := agent.CheckName(f.name); err != nil {
+			return p, err
+		}
+	}
+	if !f.fork && (c.Flags().Changed("at") || f.worktree) {
+		return p, fault.New(fault.Usage, "--at and --worktree are for --fork: they say how the child begins")
+	}
+	if c.Flags().Changed("at") {
+		if f.point, err = id.ParseMessage(f.at); err != nil {
+			return p, err
+		}
+	}
+	if f.again && (f.fork || f.fresh || f.resume) {
+		return p, fault.New(fault.Usage, "--resume goes on in a child of its own: --fork, --fresh and --continue do not go with it")
+	}
+	if f.resume && f.fresh {
+		return p, fault.New(fault.Usage, "--continue goes on with the context that --fresh would leave behind")
+	}
+	if c.Flags().Changed("max-tokens") && f.maxTokens <= 0 {
+		return p, fault.New(fault.Usage, "--max-tokens must be more than nothing")
+	}
+	if c.Flags().Changed("max-cost") {
+		_, err = parseMoney(f.maxCost)
+	}
+	return p, err
+}
+
+// parseMoney reads an amount in dollars.
+func parseMoney(s string) (llm.Money, error) {
+	dollars, err := strconv.ParseFloat(strings.TrimPrefix(s, "$"), 64)
+	if err != nil || !(dollars > 0) || dollars > 1e6 {
+		return 0, fault.New(fault.Usage, "--max-cost %.40q is no amount", s).WithHint("write dollars, such as 0.50")
+	}
+	return llm.Money(math.Round(dollars * 1e9)), nil
+}
+
+// countable refuses a limit on money where nobody knows what the model costs: it
+// would never be reached.
+func (f execFlags) countable(k *proc.Kernel, a agent.Agent, asked llm.Ref) error {
+	if f.maxCost == "" {
+		return nil
+	}
+	m, err := k.Model(a, asked)
+	if err != nil {
+		return nil // whoever runs the turn will say so
+	}
+	v, err := catalog.Find(m.Ref.Vendor)
+	if err != nil {
+		return nil // a script, which costs nothing
+	}
+	if _, known := v.Price(m.Ref.Name); known {
+		return nil
+	}
+	return fault.New(fault.Usage, "--max-cost cannot hold: nobody knows what %s costs", m.Ref).
+		WithHint("limit it with --max-tokens")
+}
+
+// limit turns what this turn may spend into what the agent may have spent in all.
+// Without a limit, one that an earlier turn left is lifted.
+func (f execFlags) limit(ctx context.Context, ws *session.Workspace, a agent.Agent, p *proc.Prompt) error {
+	if f.maxCost == "" && f.maxTokens == 0 {
+		if !a.Budget.IsZero() {
+			p.Budget = &history.Budget{}
+		}
+		return nil
+	}
+	spent, err := ws.Store.Spent(ctx, a.ID)
+	if err != nil {
+		return err
+	}
+	p.Budget = &history.Budget{}
+	if f.maxCost != "" {
+		most, err := parseMoney(f.maxCost)
+		if err != nil {
+			return err
+		}
+		total := spent.Cost + int64(most)
+		p.Budget.Cost = &total
+	}
+	if f.maxTokens > 0 {
+		total := spent.Tokens + f.maxTokens
+		p.Budget.Tokens = &total
+	}
+	return nil
+}
+
+// turn runs it, here or in the kernel that holds the agent, and prints the answer.
+func turn(l *line.Line, ctx context.Context, ws *session.Workspace, a agent.Agent, p proc.Prompt, f execFlags, w *watcher) error {
+	w.follow(ctx, a.ID, &ws.Kernel.Events)
+	ran, err := ws.Run(ctx, session.Turn{Agent: a.ID, Prompt: p,
+		Here:  len(f.allow) > 0 || f.cwd != "" || f.noTools, // the server has its own way
+		Tasks: !f.noWait, Said: w.early, Show: w.show, Ask: asker(l)})
+	w.end()
+	if !ran.Began {
+		return err
+	}
+	outcome := ran.Outcome
+	if err == nil && outcome.Denied > 0 && outcome.Worked == 0 {
+		// There is an answer all the same, perhaps why it could not be done.
+		err = errors.Join(w.early(outcome), fault.New(fault.Denied, "every call that the model made was denied (%d)", outcome.Denied).
+			WithHint("permit what it needs with --allow; standard error says which"))
+	}
+	err = errors.Join(w.answer(outcome, err), err)
+	if l.Leave == nil || ran.Turn == nil {
+		return err
+	}
+	// The user has the answer. The children go on in the background.
+	if err != nil {
+		l.Fail(err)
+	}
+	l.Leave(fault.Exit(err))
+	return ran.Turn.Tasks(context.WithoutCancel(ctx))
+}

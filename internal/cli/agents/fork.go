@@ -1,0 +1,98 @@
+package agents
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"ramet/internal/agent"
+	"ramet/internal/cli/line"
+	"ramet/internal/id"
+	"ramet/internal/llm"
+	"ramet/internal/printer"
+	"ramet/internal/public"
+	"ramet/internal/session"
+	"ramet/internal/text"
+)
+
+func forkCommand(l *line.Line) *cobra.Command {
+	var name, prompt, at, model string
+	var apart bool
+	c := &cobra.Command{
+		Use:   "fork [AGENT]",
+		Short: "Fork an agent; print the child's uuid",
+		Long: `Fork an agent (agent 0 if none is named) and print the child's uuid. The child
+inherits the context by reference: the cost does not depend on its length.
+Files are shared, not copied: parent and child work in the same folder.
+
+With --worktree the child gets a git worktree and a branch of its own, beginning
+with the commit that is checked out in the parent's folder; what is not committed
+there stays there. "ramet merge" brings its work back.
+
+With --at the child begins with a rewind to that message, so that its context
+is the parent's as it was just after it.`,
+		Args:              line.Arguments(0, 1),
+		ValidArgsFunction: l.CompleteAgents(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			ctx := c.Context()
+			ws, parent, err := l.FindOr0(ctx, args)
+			if err != nil {
+				return err
+			}
+			f := session.Fork{Parent: parent, Name: name, Worktree: apart}
+			if c.Flags().Changed("name") && name == "" {
+				return agent.CheckName(name)
+			}
+			if c.Flags().Changed("at") {
+				if f.At, err = id.ParseMessage(at); err != nil {
+					return err
+				}
+			}
+			if c.Flags().Changed("model") {
+				if f.Model, err = llm.ParseRef(model); err != nil {
+					return err
+				}
+			}
+			if c.Flags().Changed("prompt") {
+				said, err := l.Text(prompt)
+				if err != nil {
+					return err
+				}
+				f.Prompt = &said
+			}
+			done, err := ws.Fork(ctx, f)
+			if err != nil {
+				return err
+			}
+			out := forked{public.FormatAgent(done.Child), nil}
+			if t := done.Tree; t != nil {
+				out.Worktree = &forkedTree{t.Dir, t.Branch, t.Left}
+				if t.Left && !l.JSON {
+					fmt.Fprintf(l.Stderr, "%s has changes that are not committed; the child does not have them\n", text.Safe(parent.Cwd))
+				}
+			}
+			return l.Print(out)
+		},
+	}
+	c.Flags().StringVar(&name, "name", "", "a name for the child")
+	c.Flags().StringVar(&prompt, "prompt", "", "first message of the child (- reads standard input)")
+	c.Flags().StringVar(&at, "at", "", "message id at which the child's context ends")
+	c.Flags().StringVar(&model, "model", "", "vendor/name of the child's model (default: its parent's)")
+	c.Flags().BoolVar(&apart, "worktree", false, "give the child files of its own: a git worktree and a branch")
+	c.RegisterFlagCompletionFunc("model", cobra.NoFileCompletions)
+	return c
+}
+
+// forked is the datum of fork.
+type forked struct {
+	public.Agent
+	Worktree *forkedTree `json:"worktree"`
+}
+
+type forkedTree struct {
+	Dir         string `json:"dir"`
+	Branch      string `json:"branch"`
+	Uncommitted bool   `json:"uncommitted"` // the parent's folder has changes that the child has not
+}
+
+func (f forked) Text(w *printer.Writer) { w.Line("%s", string(f.UUID)) }

@@ -1,0 +1,83 @@
+package agents
+
+import (
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"ramet/internal/cli/line"
+	"ramet/internal/id"
+	"ramet/internal/printer"
+	"ramet/internal/public"
+	"ramet/internal/text"
+	"ramet/internal/worktree"
+)
+
+func mergeCommand(l *line.Line) *cobra.Command {
+	var into string
+	c := &cobra.Command{
+		Use:   "merge CHILD",
+		Short: "Bring back the work that a child did in its worktree",
+		Long: `Merge the worktree of a child ("ramet fork --worktree") into its parent's folder.
+What the child did not commit is committed first, as it is now; files that git
+ignores stay where they are. The worktree stays: "ramet worktree rm" removes it.
+
+Where both sides changed the same, or the folder has changes in the way that are
+not committed, the merge is undone and the files are named (CONFLICT, exit 4):
+nothing is lost on either side. Nothing to merge: says so, exit 0. Hooks of the
+repository do not run.`,
+		Args:              line.Arguments(1, 1),
+		ValidArgsFunction: l.CompleteAgents(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			ctx := c.Context()
+			ws, err := l.Open(ctx)
+			if err != nil {
+				return err
+			}
+			t, err := ws.Trees.Find(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			dir := t.Home
+			if c.Flags().Changed("into") {
+				if dir = into; !filepath.IsAbs(dir) {
+					dir = filepath.Join(l.Dir, dir)
+				}
+			}
+			done, err := t.Merge(ctx, dir)
+			if err != nil {
+				return err
+			}
+			return l.Print(merged{t.Child, t.Label(), done})
+		},
+	}
+	c.Flags().StringVar(&into, "into", "", "a folder of the same repository (default: that of the child's parent)")
+	return c
+}
+
+// merged is the datum of merge.
+type merged struct {
+	child id.Agent
+	label string
+	worktree.Merged
+}
+
+func (m merged) MarshalJSON() ([]byte, error) {
+	return public.Marshal(struct {
+		Child     id.Agent `json:"child_uuid"`
+		Into      string   `json:"into"`
+		Branch    *string  `json:"branch"`
+		Commit    *string  `json:"commit"`
+		Commits   int      `json:"commits"`
+		Files     []string `json:"files"`
+		Committed bool     `json:"committed"`
+	}{m.child, m.Into, public.Optional(m.Branch), public.Optional(m.Commit), m.Commits, m.Files, m.Committed})
+}
+
+func (m merged) Text(w *printer.Writer) {
+	if m.Commit == "" {
+		w.Line("nothing to merge: %s has everything of %s", m.Into, m.label)
+		return
+	}
+	w.Line("merged %s of %s into %s, %s changed", text.Count(m.Commits, "commit"), m.label, m.Into, text.Count(len(m.Files), "file"))
+}

@@ -1,0 +1,116 @@
+package agents
+
+import (
+	"iter"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"ramet/internal/agent"
+	"ramet/internal/cli/line"
+	"ramet/internal/id"
+	"ramet/internal/printer"
+	"ramet/internal/public"
+)
+
+func psCommand(l *line.Line) *cobra.Command {
+	var all bool
+	c := &cobra.Command{
+		Use:   "ps",
+		Short: "Show the tree of agents",
+		Long: `Show the tree of agents: name, short id, state, own/total messages, unread mail, age.
+An agent is working while a kernel holds it, and interrupted when that kernel ended
+in the middle of a turn: "ramet exec AGENT --continue" goes on. Children of a dead agent hang under their nearest living ancestor.`,
+		Args: line.Arguments(0, 0),
+		RunE: func(c *cobra.Command, _ []string) error {
+			ws, err := l.Open(c.Context())
+			if err != nil {
+				return err
+			}
+			nodes, err := ws.List(c.Context(), all, !l.JSON)
+			if err != nil {
+				return err
+			}
+			busy, err := ws.Busy(c.Context())
+			if err != nil {
+				return err
+			}
+			return l.Print(tree{nodes, busy})
+		},
+	}
+	c.Flags().BoolVarP(&all, "all", "a", false, "the dead too")
+	return c
+}
+
+// tree is the datum of ps.
+type tree struct {
+	nodes []agent.Node
+	busy  map[id.Agent]string
+}
+
+// List makes the public shapes.
+func (t tree) List() (string, iter.Seq[any]) {
+	return "agents", func(yield func(any) bool) {
+		for _, n := range t.nodes {
+			shape := public.FormatAgent(*n.Agent)
+			shape.Activity = public.Optional(t.busy[n.ID])
+			if !yield(shape) {
+				return
+			}
+		}
+	}
+}
+
+func (t tree) Text(w *printer.Writer) {
+	rows := append(make([][]string, 0, len(t.nodes)+1), []string{"NAME", "ID", "STATE", "MESSAGES", "MAIL", "AGE"})
+	branches := drawBranches(t.nodes)
+	for i, n := range t.nodes {
+		mail := "-"
+		if n.Unread > 0 {
+			mail = strconv.FormatInt(n.Unread, 10)
+		}
+		name := n.Label()
+		if n.Name == "" && !n.IsZero() {
+			name = "-"
+		}
+		messages := strconv.FormatInt(n.Own, 10) + "/" + strconv.FormatInt(n.Total, 10)
+		state := string(n.Status)
+		if doing := t.busy[n.ID]; doing != "" {
+			state = doing
+		}
+		rows = append(rows, []string{branches[i] + name, n.ID.Short(), state, messages, mail, w.Age(n.CreatedAt)})
+	}
+	w.Table(rows)
+}
+
+// drawBranches draws the lines in front of the names. Going backwards, it
+// knows for each level whether a sibling follows below. Very deep trees are
+// drawn flat from a level on: nobody reads a thousand bars.
+func drawBranches(nodes []agent.Node) []string {
+	const deepest = 32
+	out := make([]string, len(nodes))
+	var more [deepest + 1]bool
+	var line []byte
+	for i := len(nodes) - 1; i >= 0; i-- {
+		level := min(nodes[i].Indent, deepest)
+		if level > 0 {
+			line = line[:0]
+			for l := 1; l < level; l++ {
+				if more[l] {
+					line = append(line, "│  "...)
+				} else {
+					line = append(line, "   "...)
+				}
+			}
+			if more[level] {
+				line = append(line, "├─ "...)
+			} else {
+				line = append(line, "└─ "...)
+			}
+			out[i] = string(line)
+		}
+		more[level] = true
+		clear(more[level+1:])
+	}
+	return out
+}

@@ -1,0 +1,125 @@
+package agents
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"ramet/internal/agent"
+	"ramet/internal/cli/line"
+	"ramet/internal/history"
+	"ramet/internal/id"
+	"ramet/internal/mail"
+	"ramet/internal/printer"
+	"ramet/internal/public"
+)
+
+func showCommand(l *line.Line) *cobra.Command {
+	return &cobra.Command{
+		Use:               "show AGENT",
+		Short:             "Show one agent",
+		Long:              "Show one agent: lineage, ranges, counts, model, folder, lease.",
+		Args:              line.Arguments(1, 1),
+		ValidArgsFunction: l.CompleteAgents(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			ctx := c.Context()
+			ws, a, err := l.Find(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			unread, err := ws.Store.Letters(ctx, a.ID, mail.Filter{Unread: true})
+			if err != nil {
+				return err
+			}
+			a.Unread = int64(len(unread))
+			out := details{agent: a}
+			if err := ws.Store.View(ctx, func(log history.Log) error { return out.read(ctx, log) }); err != nil {
+				return err
+			}
+			return l.Print(out)
+		},
+	}
+}
+
+// details is the datum of show.
+type details struct {
+	agent   agent.Agent
+	lineage []history.Ancestor
+	ranges  []history.Range
+	marks   []history.Label
+}
+
+func (d *details) read(ctx context.Context, log history.Log) (err error) {
+	if d.lineage, err = log.Lineage(ctx, d.agent.ID); err != nil {
+		return err
+	}
+	if d.ranges, err = history.BuildRanges(ctx, log, d.agent.ID); err != nil {
+		return err
+	}
+	outline, err := history.Shape(ctx, log, d.ranges)
+	d.marks = outline.Marks()
+	return err
+}
+
+func (d details) MarshalJSON() ([]byte, error) {
+	type label struct {
+		ID    id.Message `json:"id"`
+		Label string     `json:"label"`
+	}
+	marks := []label{}
+	for _, m := range d.marks {
+		marks = append(marks, label(m))
+	}
+	lineage := []id.Agent{}
+	for _, a := range d.lineage {
+		lineage = append(lineage, a.Agent)
+	}
+	return public.Marshal(struct {
+		public.Agent
+		Lineage []id.Agent      `json:"lineage"`
+		Ranges  []history.Range `json:"ranges"`
+		Marks   []label         `json:"marks"`
+	}{public.FormatAgent(d.agent), lineage, d.ranges, marks})
+}
+
+func (d details) Text(w *printer.Writer) {
+	a := d.agent
+	line := func(name string, format string, args ...any) {
+		w.Line("%v%s", w.Dim(fmt.Sprintf("%-10s", name)), fmt.Sprintf(format, args...))
+	}
+	line("agent", "%s", a.Label())
+	line("uuid", "%s", a.ID)
+	line("status", "%s", a.Status)
+	if a.Status == agent.Dead {
+		line("ended", "%s (%s)", public.Stamp(a.EndedAt), a.EndReason)
+	}
+	line("created", "%s, %s ago", public.Stamp(a.CreatedAt), w.Age(a.CreatedAt))
+	if !a.IsZero() {
+		line("parent", "%s, forked after message %d", a.Parent, a.ForkMessage)
+	}
+	var ids []string
+	for _, up := range d.lineage {
+		ids = append(ids, up.Agent.Short())
+	}
+	if len(ids) > 8 {
+		ids = append(append(ids[:4], fmt.Sprintf("… %d more …", len(ids)-6)), ids[len(ids)-2:]...)
+	}
+	line("lineage", "%s", strings.Join(ids, " ← "))
+	line("messages", "%d own, %d in the context, newest entry %d", a.Own, a.Total, a.Head)
+	for _, r := range d.ranges[max(0, len(d.ranges)-8):] {
+		line("range", "%s", r.String())
+	}
+	for _, m := range d.marks[max(0, len(d.marks)-8):] {
+		line("mark", "%d %s", m.ID, m.Label)
+	}
+	line("mail", "%d unread", a.Unread)
+	if a.Model != "" {
+		line("model", "%s/%s", a.Provider, a.Model)
+	}
+	line("folder", "%s", a.Cwd)
+	if a.Lease.Owner != "" {
+		line("lease", "%s, epoch %d, until %s", a.Lease.Owner, a.Lease.Epoch, public.Stamp(a.Lease.Until))
+	}
+}

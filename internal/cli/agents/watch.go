@@ -1,0 +1,176 @@
+package agents
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+
+	"ramet/internal/cli/line"
+	"ramet/internal/public"
+
+	"ramet/internal/bus"
+	"ramet/internal/control"
+	"ramet/internal/fault"
+	"ramet/internal/id"
+	"ramet/internal/loop"
+	"ramet/internal/secret"
+	"ramet/internal/text"
+)
+
+// watcher shows the events of a turn: progress for people on standard error, or
+// lines of JSON on standard output.
+type watcher struct {
+	l       *line.Line
+	root    id.Agent
+	family  control.Family
+	enough  func()
+	reading sync.WaitGroup
+
+	mu       sync.Mutex // guards what follows, and the order of the output
+	hide     *secret.Redactor
+	answered bool
+	failed   error // of the output
+}
+
+func watch(l *line.Line) *watcher { return &watcher{l: l, enough: func() {}} }
+
+// follow shows the events of an agent and its offspring until end is called.
+func (w *watcher) follow(ctx context.Context, a id.Agent, events *bus.Bus[loop.Event]) {
+	w.root, w.family = a, control.Family{a: true}
+	seen, enough := events.Subscribe(context.WithoutCancel(ctx))
+	w.enough = enough
+	w.reading.Go(func() {
+		for e := range seen {
+			if e.Type == loop.TurnEnded && fault.Is(e.Err, fault.Leased) {
+				continue // it did not begin; another kernel is asked for it
+			}
+			if w.family.Knows(e) {
+				w.show(e)
+			}
+		}
+	})
+}
+
+// end returns when everything that happened is shown.
+func (w *watcher) end() {
+	w.enough()
+	w.reading.Wait()
+}
+
+func (w *watcher) note(what string) { w.show(loop.Event{Type: loop.Note, Text: what}) }
+
+// show shows one event.
+func (w *watcher) show(e loop.Event) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.l.JSON {
+		w.line(public.Format(e))
+		return
+	}
+	if line := w.progress(e); line != "" {
+		io.WriteString(w.l.Stderr, text.Line(line, 300)+"\n") // progress that nobody reads is no failure
+	}
+}
+
+// line prints a line of JSON. Secrets of known formats are replaced: such lines
+// end in logs.
+func (w *watcher) line(one public.Line) {
+	b, err := public.Marshal(one)
+	if err == nil {
+		if w.hide == nil {
+			w.hide = secret.New(nil)
+		}
+		_, err = io.WriteString(w.l.Stdout, text.JSON(public.Hide(string(b), w.hide.All))+"\n")
+	}
+	if w.failed == nil {
+		w.failed = err
+	}
+}
+
+// progress is what people are told of an event; most are not worth a line.
+func (w *watcher) progress(e loop.Event) string {
+	who := ""
+	if e.Agent != "" && e.Agent != w.root {
+		who = e.Agent.Short() + ": "
+	}
+	switch e.Type {
+	case loop.TurnStarted:
+		return who + "asking " + e.Text
+	case loop.CallStarted:
+		return who + told(e)
+	case loop.CallEnded:
+		if e.IsError {
+			return who + e.Tool + " failed: " + e.Text
+		}
+	case loop.Retrying:
+		return fmt.Sprintf("%stry %d of %d failed, again in %s: %v", who, e.Attempt.Number, e.Attempt.Of, e.Attempt.Wait.Round(1e8), e.Attempt.Err)
+	case loop.Forked:
+		names := make([]string, len(e.Children))
+		for i, c := range e.Children {
+			names[i] = c.Short()
+		}
+		return who + "forked " + strings.Join(names, ", ")
+	case loop.TurnEnded:
+		if who != "" && e.Err != nil {
+			return who + "failed: " + e.Err.Error()
+		}
+		if who != "" {
+			return who + "done"
+		}
+	case loop.Note, loop.Waiting:
+		return who + e.Text
+	case loop.Compacting:
+		return who + "compacting: " + e.Text
+	case loop.Killed:
+		return who + "killed"
+	case loop.Asking:
+		return who + askedOf(e)
+	case loop.Answered:
+		return who + "permission: " + e.Text
+	}
+	return ""
+}
+
+// told is the line about a call; most summaries begin with the tool's name.
+func told(e loop.Event) string {
+	if strings.HasPrefix(e.Text, e.Tool) {
+		return e.Text
+	}
+	return e.Tool + ": " + e.Text
+}
+
+// early prints the answer while tasks of children go on.
+func (w *watcher) early(o loop.Outcome) error {
+	if w.l.JSON {
+		return nil
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.say(o)
+}
+
+// answer ends the output: with the answer, or the result as JSON. A turn that
+// failed has no answer.
+func (w *watcher) answer(o loop.Outcome, err error) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.l.JSON {
+		w.line(public.Format(loop.Event{Type: public.Result, Agent: w.root, Outcome: &o, Err: err}))
+		return w.failed
+	}
+	if err != nil {
+		return nil
+	}
+	return w.say(o)
+}
+
+func (w *watcher) say(o loop.Outcome) error {
+	if w.answered || o.Text == "" {
+		return nil
+	}
+	w.answered = true
+	_, err := io.WriteString(w.l.Stdout, text.Safe(strings.TrimRight(o.Text, "\n"))+"\n")
+	return err
+}

@@ -1,0 +1,27 @@
+// Package care are the commands that prove, check and look after a workspace, its settings and
+// the program itself.
+package care
+
+import (
+	"github.com/spf13/cobra"
+
+	"ramet/internal/cli/line"
+)
+
+// Ports are what these commands need besides the session.
+type Ports struct {
+	Version Version
+	Tour    Tour
+	// Sandbox says whether commands can be confined here, or why not.
+	Sandbox func() error
+}
+
+// Proof are the commands of proof and care.
+func Proof(l *line.Line) []*cobra.Command {
+	return []*cobra.Command{verifyCommand(l), checkpointCommand(l), keyCommand(l), redactCommand(l), gcCommand(l), backupCommand(l)}
+}
+
+// Rest are the commands about settings and the program.
+func Rest(l *line.Line, p Ports) []*cobra.Command {
+	return []*cobra.Command{configCommand(l), trustCommand(l), doctorCommand(l, p.Sandbox), demoCommand(l, p.Tour), versionCommand(l, p.Version)}
+}

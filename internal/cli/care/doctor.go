@@ -1,0 +1,174 @@
+package care
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"ramet/internal/cli/line"
+	"ramet/internal/fault"
+	"ramet/internal/printer"
+	"ramet/internal/text"
+)
+
+func doctorCommand(l *line.Line, sandbox func() error) *cobra.Command {
+	return &cobra.Command{
+		Use:   "doctor",
+		Short: "Check that everything ramet needs is in order",
+		Long: `Check configuration, home folder, key, database (its engine's own check, version,
+durable write, clock), sandbox and git. Exit code 1 if something is wrong. "ramet verify"
+checks the histories themselves.`,
+		Args: line.Arguments(0, 0),
+		RunE: func(c *cobra.Command, _ []string) error {
+			out := examine(l, c.Context(), sandbox)
+			if err := l.Print(out); err != nil {
+				return err
+			}
+			if n := out.bad(); n > 0 {
+				return fault.New(fault.Failed, "doctor found %s", text.Count(n, "problem")).
+					WithHint("see what stands below each BAD")
+			}
+			return nil
+		},
+	}
+}
+
+// checkup is the datum of doctor.
+type checkup struct {
+	Checks []check `json:"checks"`
+}
+
+type check struct {
+	Name   string `json:"name"`
+	OK     bool   `json:"ok"`
+	Detail string `json:"detail"`
+	Hint   string `json:"hint,omitempty"`
+}
+
+func (d *checkup) add(name, detail string, err error) {
+	one := check{Name: name, OK: err == nil, Detail: detail}
+	if err != nil {
+		one.Detail = err.Error()
+		if f, ok := fault.Of(err); ok {
+			one.Detail, one.Hint = f.Message, f.Hint
+		}
+	}
+	d.Checks = append(d.Checks, one)
+}
+
+func (d checkup) bad() (n int) {
+	for _, c := range d.Checks {
+		if !c.OK {
+			n++
+		}
+	}
+	return n
+}
+
+// Text of a checkup.
+func (d checkup) Text(w *printer.Writer) {
+	for _, c := range d.Checks {
+		sign := "ok "
+		if !c.OK {
+			sign = "BAD"
+		}
+		w.Line("%s  %-14s %s", sign, c.Name, text.Line(c.Detail, 200))
+		if c.Hint != "" {
+			w.Line("     %-14s %v", "", w.Dim(c.Hint))
+		}
+	}
+}
+
+func examine(l *line.Line, ctx context.Context, sandbox func() error) checkup {
+	var out checkup
+	path, err := "", error(nil)
+	if conf, cerr := l.Config(); cerr != nil {
+		err = cerr
+	} else if len(conf.Ignored) > 0 {
+		path = "read; the project's file is not: not trusted"
+	} else {
+		path = "read"
+	}
+	out.add("configuration", path, err)
+
+	home, err := l.HomeDir()
+	out.add("home", home, firstError(err, private(home)))
+	key, err := l.SigningKey()
+	if err == nil {
+		out.add("key", key.Verifier(), nil)
+	} else {
+		out.add("key", "", err)
+	}
+	examineStore(l, ctx, &out)
+
+	detail := "commands can run unasked, confined"
+	if err := sandbox(); err != nil {
+		detail = "none, so every command is asked for: " + err.Error()
+	}
+	out.add("sandbox", detail, nil)
+
+	git, err := exec.CommandContext(ctx, "git", "--version").Output()
+	if err != nil {
+		err = fault.New(fault.NotFound, "git does not run: %w", err).WithHint("install git; worktrees and runs need it")
+	}
+	out.add("git", text.Line(string(git), 80), err)
+	return out
+}
+
+func examineStore(l *line.Line, ctx context.Context, out *checkup) {
+	ws, err := l.Open(ctx)
+	if err != nil {
+		out.add("database", "", l.Hide(err))
+		return
+	}
+	d, err := ws.Store.Describe(ctx)
+	if err != nil {
+		out.add("database", "", l.Hide(err))
+		return
+	}
+	out.add("database", fmt.Sprintf("%s, %s %s, schema version %d", d.Place, d.Engine, d.Version, d.Schema), nil)
+	if d.ReadOnly {
+		out.add("writable", "", fault.New(fault.StorageReadOnly, "the database cannot be written").
+			WithHint("reading works; check the owner and mode if that is not meant"))
+	}
+	for _, p := range d.Problems {
+		out.add("integrity", "", fault.New(fault.StorageCorrupt, "%s", p).WithHint("restore from a backup"))
+	}
+	if len(d.Problems) == 0 {
+		out.add("integrity", "the engine finds nothing wrong", nil)
+	}
+	skew := l.Now().Sub(d.Now).Abs()
+	err = nil
+	if skew > 5*time.Second {
+		err = fault.New(fault.Failed, "this host's clock differs from the database's by %s", skew.Round(time.Second)).
+			WithHint("leases use the database's clock; set this host's clock right")
+	}
+	out.add("clock", "agrees with the database", err)
+}
+
+// private checks that only the owner can look into a folder, if it is there.
+func private(dir string) error {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return nil // not made yet
+	}
+	if info.Mode().Perm()&0o077 != 0 {
+		return fault.New(fault.InvalidConfig, "%s can be read by others (mode %o)", filepath.Clean(dir), info.Mode().Perm()).
+			WithHint("chmod 700 %s", dir)
+	}
+	return nil
+}
+
+func firstError(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

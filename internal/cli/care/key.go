@@ -1,0 +1,31 @@
+package care
+
+import (
+	"github.com/spf13/cobra"
+
+	"ramet/internal/cli/line"
+	"ramet/internal/printer"
+)
+
+func keyCommand(l *line.Line) *cobra.Command {
+	return &cobra.Command{
+		Use:   "key",
+		Short: "Print the public key that checks our checkpoints",
+		Long:  "Print the verifier key for checkpoints signed in this home. It is made at first\nuse; its private half stays in the home folder.",
+		Args:  line.Arguments(0, 0),
+		RunE: func(*cobra.Command, []string) error {
+			key, err := l.SigningKey()
+			if err != nil {
+				return err
+			}
+			return l.Print(publicKey{key.Verifier()})
+		},
+	}
+}
+
+// publicKey is the datum of key.
+type publicKey struct {
+	Key string `json:"key"`
+}
+
+func (k publicKey) Text(w *printer.Writer) { w.Line("%s", k.Key) }

@@ -1,0 +1,125 @@
+package care
+
+import (
+	"bytes"
+	"context"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"ramet/internal/cli/line"
+	"ramet/internal/fault"
+	"ramet/internal/printer"
+	"ramet/internal/public"
+	"ramet/internal/registry"
+	"ramet/internal/seal"
+	"ramet/internal/session"
+	"ramet/internal/text"
+)
+
+func verifyCommand(l *line.Line) *cobra.Command {
+	var checkpoint, key string
+	c := &cobra.Command{
+		Use:   "verify",
+		Short: "Check every link, commitment, blob and letter",
+		Long: `Check the whole workspace: every link, commitment, blob, letter and first entry,
+and every field of the registry that the histories vouch for. The first damage
+is reported with agent and message id, exit code 5.
+
+Without --checkpoint nobody can see that the newest entries were cut off, or
+all of it rewritten, by somebody who can write the database: keep what
+"ramet checkpoint" prints somewhere else, and give it here.`,
+		Args: line.Arguments(0, 0),
+		RunE: func(c *cobra.Command, _ []string) error {
+			ws, err := l.Open(c.Context())
+			if err != nil {
+				return err
+			}
+			var heads []registry.Head
+			if checkpoint != "" {
+				if heads, err = openCheckpoint(l, c, ws, checkpoint, key); err != nil {
+					return err
+				}
+			}
+			report, err := ws.Store.Audit(c.Context(), heads)
+			if err != nil {
+				return err
+			}
+			if err := sound(c.Context(), ws); err != nil {
+				return err
+			}
+			return l.Print(verified{OK: true, Report: report, Checkpoint: public.Optional(checkpoint)})
+		},
+	}
+	c.Flags().StringVar(&checkpoint, "checkpoint", "", "file made by `ramet checkpoint`")
+	c.Flags().StringVar(&key, "key", "", "verifier key of whoever signed it (default: this home's key)")
+	return c
+}
+
+// sound asks the engine itself: an index that was damaged changes what is
+// found, but no record.
+func sound(ctx context.Context, ws *session.Workspace) error {
+	d, err := ws.Store.Describe(ctx)
+	if err != nil || len(d.Problems) == 0 {
+		return err
+	}
+	return fault.New(fault.StorageCorrupt, "%s: %s", d.Place, d.Problems[0]).
+		WithHint("restore it from a backup")
+}
+
+// openCheckpoint checks signature and workspace of a checkpoint.
+func openCheckpoint(l *line.Line, c *cobra.Command, ws *session.Workspace, path, key string) ([]registry.Head, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fault.New(fault.NotFound, "read checkpoint: %w", err).
+			WithHint("give the file that keeps what `ramet checkpoint` printed")
+	}
+	if key == "" {
+		own, err := l.SigningKey()
+		if err != nil {
+			return nil, err
+		}
+		key = own.Verifier()
+	}
+	// The signed note ends with its signatures; an empty line later come the heads.
+	note, block := data, []byte(nil)
+	if sig := bytes.Index(data, []byte("\n\n— ")); sig >= 0 {
+		if end := bytes.Index(data[sig+2:], []byte("\n\n")); end >= 0 {
+			note, block = data[:sig+2+end+1], data[sig+2+end+2:]
+		}
+	}
+	text, err := seal.Open(note, key)
+	if err != nil {
+		return nil, err
+	}
+	zero, heads, err := registry.ParseCheckpoint(text, string(block))
+	if err != nil {
+		return nil, err
+	}
+	if have, err := ws.Store.Zero(c.Context()); err != nil {
+		return nil, err
+	} else if have.ID != zero {
+		return nil, fault.New(fault.HistoryDamaged, "the checkpoint is of a workspace whose agent 0 is %s, here it is %s", zero, have.ID).
+			WithHint("it belongs to another workspace, or this one was replaced")
+	}
+	return heads, nil
+}
+
+// verified is the datum of verify.
+type verified struct {
+	OK bool `json:"ok"`
+	registry.Report
+	Checkpoint *string `json:"checkpoint"`
+}
+
+func (v verified) Text(w *printer.Writer) {
+	w.Line("ok: %s, %s, %s, %s", text.Count(v.Agents, "agent"), text.Count(v.Messages, "entry"), text.Count(v.Blobs, "blob"), text.Count(v.Letters, "letter"))
+	if v.Redacted > 0 {
+		w.Line("%s redacted", text.Count(v.Redacted, "entry"))
+	}
+	if v.Checkpoint != nil {
+		w.Line("all %s of the checkpoint are here", text.Count(v.Heads, "head"))
+	} else {
+		w.Line("%v", w.Dim("not checked against a checkpoint: cut tails and full rewrites would not show"))
+	}
+}

@@ -1,0 +1,231 @@
+package history
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"ramet/internal/agent"
+	"ramet/internal/chain"
+	"ramet/internal/cli/line"
+	"ramet/internal/fault"
+	"ramet/internal/history"
+	"ramet/internal/id"
+	"ramet/internal/printer"
+	"ramet/internal/public"
+	"ramet/internal/session"
+)
+
+func logCommand(l *line.Line) *cobra.Command {
+	var own, ranges, follow bool
+	var limit int
+	c := &cobra.Command{
+		Use:   "log [AGENT]",
+		Short: "Show an agent's context, or its stored entries",
+		Long: `Show the context of an agent (agent 0 if none is named) as a model would see it:
+what it inherited, what it said itself, and summaries in the place of what was
+compacted. --own shows the entries that this agent stored, of every kind.`,
+		Args:              line.Arguments(0, 1),
+		ValidArgsFunction: l.CompleteAgents(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			if limit < 0 || c.Flags().Changed("limit") && limit == 0 {
+				return fault.New(fault.Usage, "log: --limit %d shows nothing", limit).WithHint("give 1 or more")
+			}
+			if ranges && (own || follow) {
+				return fault.New(fault.Usage, "log: --ranges goes with neither --own nor --follow").
+					WithHint("leave one of them out")
+			}
+			ws, a, err := l.FindOr0(c.Context(), args)
+			if err != nil {
+				return err
+			}
+			g := logger{line: l, ws: ws, agent: a, limit: limit}
+			err = ws.Store.View(c.Context(), func(log history.Log) error {
+				g.log = log
+				switch {
+				case ranges:
+					return g.ranges(c.Context())
+				case own:
+					return g.own(c.Context())
+				}
+				return g.context(c.Context())
+			})
+			if err != nil || !follow {
+				return err
+			}
+			return g.follow(c.Context(), own)
+		},
+	}
+	f := c.Flags()
+	f.BoolVar(&own, "own", false, "the entries stored for this agent, of every kind")
+	f.BoolVar(&ranges, "ranges", false, "the stretches of history that make up the context")
+	f.IntVarP(&limit, "limit", "n", 0, "only the last N")
+	f.BoolVarP(&follow, "follow", "f", false, "go on as entries are added, until the agent dies")
+	return c
+}
+
+// logger prints the history of one agent.
+type logger struct {
+	line  *line.Line
+	ws    *session.Workspace
+	log   history.Log // one moment of it
+	agent agent.Agent
+	limit int
+	last  id.Message // newest entry that was seen
+}
+
+func (l *logger) print(ctx context.Context, e history.Entry, inContext bool) error {
+	shape, err := public.ReadEntry(e, inContext, func(h chain.Hash) ([]byte, error) { return l.ws.Store.Blob(ctx, h) })
+	if err != nil {
+		return err
+	}
+	return l.line.Printer().PrintLine(entry{shape})
+}
+
+func (l *logger) context(ctx context.Context) error {
+	var err error
+	if l.last, err = l.head(ctx); err != nil {
+		return err
+	}
+	if l.limit > 0 {
+		tail, err := history.Tail(ctx, l.log, l.agent.ID, l.limit)
+		if err != nil {
+			return err
+		}
+		for _, e := range tail {
+			if err := l.print(ctx, e, true); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	for e, err := range history.Play(ctx, l.log, l.agent.ID) {
+		if err != nil {
+			return err
+		}
+		if err := l.print(ctx, e, true); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// head is the newest own entry at the moment that is looked at.
+func (l *logger) head(ctx context.Context) (id.Message, error) {
+	for e, err := range l.log.QueryRange(ctx, history.Range{Agent: l.agent.ID}, history.Selection{Newest: 1, Any: true}) {
+		return e.ID, err
+	}
+	return 0, nil
+}
+
+// own prints stored entries, saying of each whether it is in the context.
+func (l *logger) own(ctx context.Context) error {
+	in, err := history.Membership(ctx, l.log, l.agent.ID)
+	if err != nil {
+		return err
+	}
+	all := l.log.QueryRange(ctx, history.Range{Agent: l.agent.ID}, history.Selection{})
+	if l.limit > 0 {
+		if all, err = l.newest(ctx); err != nil {
+			return err
+		}
+	}
+	for e, err := range all {
+		if err != nil {
+			return err
+		}
+		if err := l.print(ctx, e, in(e)); err != nil {
+			return err
+		}
+		l.last = e.ID
+	}
+	return nil
+}
+
+// newest reads the last entries and gives them oldest first.
+func (l *logger) newest(ctx context.Context) (iter.Seq2[history.Entry, error], error) {
+	var list []history.Entry
+	for e, err := range l.log.QueryRange(ctx, history.Range{Agent: l.agent.ID}, history.Selection{Newest: l.limit, Any: true}) {
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, e)
+	}
+	return func(yield func(history.Entry, error) bool) {
+		for _, e := range slices.Backward(list) {
+			if !yield(e, nil) {
+				return
+			}
+		}
+	}, nil
+}
+
+// pollEvery is how often follow looks for new entries.
+const pollEvery = 200 * time.Millisecond
+
+func (l *logger) follow(ctx context.Context, own bool) error {
+	tick := time.NewTicker(pollEvery)
+	defer tick.Stop()
+	for {
+		for e, err := range l.ws.Store.QueryRange(ctx, history.Range{Agent: l.agent.ID, Start: l.last}, history.Selection{}) {
+			if err != nil {
+				return err
+			}
+			l.last = e.ID
+			if own || e.Kind.Reaches() {
+				if err := l.print(ctx, e, e.Kind.Reaches()); err != nil {
+					return err
+				}
+			}
+			if e.Kind == history.Killed {
+				return nil
+			}
+		}
+		if l.agent.Status == agent.Dead {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+		}
+	}
+}
+
+func (l *logger) ranges(ctx context.Context) error {
+	ranges, err := history.BuildRanges(ctx, l.log, l.agent.ID)
+	if err != nil {
+		return err
+	}
+	return l.line.Print(rangeList(ranges))
+}
+
+// rangeList is the datum of log --ranges.
+type rangeList []history.Range
+
+func (r rangeList) Text(w *printer.Writer) {
+	for _, one := range r {
+		w.Line("%s", one.String())
+	}
+}
+
+// entry is the datum of log: an entry with its id and kind, then what it says.
+type entry struct{ public.Entry }
+
+// Text implements printer.Datum.
+func (e entry) Text(w *printer.Writer) {
+	label := fmt.Sprintf("%d %s", e.ID, e.Kind)
+	if !e.InContext {
+		label += " (not in the context)"
+	}
+	body := e.Content
+	if body == "" && string(e.Meta) != "{}" {
+		body = string(e.Meta)
+	}
+	w.Line("%v", w.Dim(label))
+	w.Block("  ", body)
+}

@@ -1,0 +1,53 @@
+package history
+
+import (
+	"github.com/spf13/cobra"
+
+	"ramet/internal/cli/line"
+	"ramet/internal/fault"
+	"ramet/internal/history"
+	"ramet/internal/id"
+)
+
+func rewindCommand(l *line.Line) *cobra.Command {
+	var to string
+	c := &cobra.Command{
+		Use:   "rewind AGENT [LABEL]",
+		Short: "Go back to a mark or a message; print the entry's id",
+		Long: `Go back: the context becomes what it was just after a mark (the newest of that
+label; the newest mark if no label is given) or after the message --to ID.
+Nothing is deleted, and what was rewound can be reached again. Files stay as
+they are. A clear is a wall.`,
+		Args:              line.Arguments(1, 2),
+		ValidArgsFunction: l.CompleteAgents(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			if c.Flags().Changed("to") && len(args) == 2 {
+				return fault.New(fault.Usage, "rewind: both a label and --to").WithHint("leave one of them out")
+			}
+			label := ""
+			if len(args) == 2 {
+				label = args[1]
+				if err := history.CheckLabel(label); err != nil {
+					return err
+				}
+			}
+			var target id.Message
+			if c.Flags().Changed("to") {
+				var err error
+				if target, err = id.ParseMessage(to); err != nil {
+					return err
+				}
+			}
+			ws, a, err := l.Find(c.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			if c.Flags().Changed("to") {
+				return written(l)(ws.RewindTo(c.Context(), a, target))
+			}
+			return written(l)(ws.Rewind(c.Context(), a, label))
+		},
+	}
+	c.Flags().StringVar(&to, "to", "", "message id")
+	return c
+}

@@ -1,0 +1,36 @@
+package line
+
+import (
+	"github.com/spf13/cobra"
+
+	"ramet/internal/agent"
+)
+
+// CompleteAgents completes the first n arguments with names and ids of agents.
+func (l *Line) CompleteAgents(n int) cobra.CompletionFunc {
+	return func(c *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		if len(args) >= n {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		ws, err := l.Open(c.Context())
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveError
+		}
+		list, err := ws.Store.Agents(c.Context(), agent.Filter{Brief: true})
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveError
+		}
+		var out []string
+		for _, a := range list {
+			name := a.Name
+			if a.IsZero() {
+				name = "0"
+			}
+			if name == "" {
+				name = string(a.ID)
+			}
+			out = append(out, name)
+		}
+		return out, cobra.ShellCompDirectiveNoFileComp
+	}
+}

@@ -1,0 +1,13 @@
+// Package models are the commands about models: which there are, their keys, what they cost.
+package models
+
+import (
+	"github.com/spf13/cobra"
+
+	"ramet/internal/cli/line"
+)
+
+// Commands are the commands of this group.
+func Commands(l *line.Line) []*cobra.Command {
+	return []*cobra.Command{modelsCommand(l), authCommand(l), spendingCommand(l)}
+}

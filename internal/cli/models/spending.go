@@ -1,0 +1,85 @@
+package models
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"ramet/internal/cli/line"
+	"ramet/internal/printer"
+	"ramet/internal/registry"
+	"ramet/internal/text"
+)
+
+func spendingCommand(l *line.Line) *cobra.Command {
+	var by, since string
+	c := &cobra.Command{
+		Use:   "usage",
+		Short: "Show what calls of models used and cost",
+		Long: `Add up the calls of models that agents made: how many, tokens read and written,
+tokens read from and put into caches, cost and time. Each call counts once, although
+forks share their histories.
+
+--by agent (default), subtree (each agent with everything below it), model, or day
+(UTC). --since takes a date (2026-11-01) or an age (36h, 7d).`,
+		Args: line.Arguments(0, 0),
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := registry.CheckGrouping(by); err != nil {
+				return err
+			}
+			from, err := registry.ParseSince(since, l.Now())
+			if err != nil {
+				return err
+			}
+			out, err := addUp(l, c.Context(), by, from)
+			if err != nil {
+				return err
+			}
+			return l.Print(out)
+		},
+	}
+	c.Flags().StringVar(&by, "by", "agent", "agent, subtree, model or day")
+	c.Flags().StringVar(&since, "since", "", "only calls since a date, or of the last hours or days")
+	c.RegisterFlagCompletionFunc("by", cobra.FixedCompletions(registry.Groupings, cobra.ShellCompDirectiveNoFileComp))
+	return c
+}
+
+// spending is the datum of usage.
+type spending struct{ registry.Spending }
+
+// addUp reads the calls of the workspace.
+func addUp(l *line.Line, ctx context.Context, by string, since time.Time) (spending, error) {
+	ws, err := l.Open(ctx)
+	if err != nil {
+		return spending{}, err
+	}
+	out, err := registry.AddUp(ctx, ws.Store, by, since)
+	return spending{out}, err
+}
+
+func (d spending) Text(w *printer.Writer) {
+	if len(d.Rows) == 0 {
+		w.Line("no calls of models")
+		return
+	}
+	rows := [][]string{{strings.ToUpper(d.By), "CALLS", "INPUT", "OUTPUT", "CACHE READ", "CACHE WRITE", "COST", "TIME"}}
+	for _, r := range append(slices.Clip(d.Rows), d.Total) {
+		calls := strconv.FormatInt(r.Calls, 10)
+		if r.Failed > 0 {
+			calls += fmt.Sprintf(" (%d failed)", r.Failed)
+		}
+		cost := r.Cost.String()
+		if r.Unpriced > 0 {
+			cost += fmt.Sprintf(" + %s of unknown price", text.Count(int(r.Unpriced), "call"))
+		}
+		rows = append(rows, []string{r.Key, calls, strconv.FormatInt(r.Input, 10), strconv.FormatInt(r.Output, 10),
+			strconv.FormatInt(r.CacheRead, 10), strconv.FormatInt(r.CacheWrite, 10), cost,
+			(time.Duration(r.TookMS) * time.Millisecond).String()})
+	}
+	w.Table(rows)
+}

@@ -1,0 +1,81 @@
+package runs
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"ramet/internal/cli/line"
+	"ramet/internal/fault"
+	"ramet/internal/printer"
+	"ramet/internal/public"
+	"ramet/internal/run"
+	"ramet/internal/rundir"
+)
+
+func listCommand(l *line.Line, f *runFlags) *cobra.Command {
+	return &cobra.Command{
+		Use: "list", Short: "List the runs", Args: line.Arguments(0, 0),
+		RunE: func(c *cobra.Command, _ []string) error {
+			store, err := l.Runs(f.dir)
+			if err != nil {
+				return err
+			}
+			ids, err := store.List()
+			if err != nil {
+				return err
+			}
+			out := runList{Runs: []runRow{}}
+			for _, id := range ids {
+				out.Runs = append(out.Runs, rowOf(l, c, store, id))
+			}
+			return l.Print(out)
+		},
+	}
+}
+
+// rowOf never fails: a run that cannot be read is listed with its fault.
+func rowOf(l *line.Line, c *cobra.Command, store *rundir.Store, id string) runRow {
+	row := runRow{RunID: id}
+	r, err := store.Open(c.Context(), id, "")
+	if err == nil {
+		defer r.Close()
+		var state run.Snapshot
+		if state, err = r.State(c.Context()); err == nil {
+			row.State, row.Events, row.Updated = string(state.RunState), state.EventCount, state.UpdatedAt
+		}
+	}
+	if err != nil {
+		row.Error = public.Optional(string(fault.CodeOf(err)))
+	}
+	return row
+}
+
+// runList is the datum of run list.
+type runList struct {
+	Runs []runRow `json:"runs"`
+}
+
+type runRow struct {
+	RunID   string  `json:"run_id"`
+	State   string  `json:"run_state"`
+	Events  int64   `json:"event_count"`
+	Updated string  `json:"updated_at"`
+	Error   *string `json:"error"`
+}
+
+func (l runList) Text(w *printer.Writer) {
+	if len(l.Runs) == 0 {
+		w.Line("no runs")
+		return
+	}
+	rows := [][]string{{"RUN", "STATE", "EVENTS", "UPDATED"}}
+	for _, r := range l.Runs {
+		state := r.State
+		if r.Error != nil {
+			state = *r.Error
+		}
+		rows = append(rows, []string{r.RunID, state, fmt.Sprint(r.Events), r.Updated})
+	}
+	w.Table(rows)
+}

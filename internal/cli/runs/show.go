@@ -1,0 +1,89 @@
+package runs
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"ramet/internal/cli/line"
+	"ramet/internal/printer"
+	"ramet/internal/run"
+	"ramet/internal/rundir"
+)
+
+func showCommand(l *line.Line, f *runFlags) *cobra.Command {
+	return &cobra.Command{
+		Use: "show ID", Short: "Show the state of a run", Args: line.Arguments(1, 1),
+		Long: `Show the state of a run: the snapshot and the events behind it. --json prints the
+snapshot (its form: "ramet schema snapshot").`,
+		RunE: func(c *cobra.Command, args []string) error {
+			return withReader(l, c, f, args[0], func(_ *rundir.Store, r *rundir.Reader) error {
+				state, err := r.State(c.Context())
+				if err != nil {
+					return err
+				}
+				return l.Print(runState{state})
+			})
+		},
+	}
+}
+
+// runState is the datum of run show and run replay.
+type runState struct{ run.Snapshot }
+
+func (d runState) Text(w *printer.Writer) {
+	w.Line("run        %s", d.RunID)
+	w.Line("state      %s", string(d.RunState))
+	w.Line("events     %d, last %s", d.EventCount, d.UpdatedAt)
+	counts := map[run.Status]int{}
+	for _, item := range d.WorkItems {
+		counts[item.Status]++
+	}
+	w.Line("items      %d: %d completed, %d in progress, %d pending, %d failed", len(d.WorkItems), counts[run.Completed],
+		counts[run.InProgress], counts[run.Pending], counts[run.ItemFailed])
+	for _, name := range slices.Sorted(maps.Keys(d.SectionStates)) {
+		w.Line("section    %s: %s", name, string(d.SectionStates[name]))
+	}
+	for _, item := range d.WorkItems {
+		if item.Status == run.InProgress || item.Status == run.ItemFailed && item.Error != nil && latest(d.WorkItems, item) {
+			w.Line("item       %s %s%s", item.WorkItemID, string(item.Status), because(item.Error))
+		}
+	}
+	open := 0
+	for _, i := range d.Issues {
+		if i.Status != run.IssueDone {
+			open++
+		}
+	}
+	w.Line("issues     %d open of %d", open, len(d.Issues))
+	for _, i := range d.Issues {
+		if i.Status != run.IssueDone {
+			w.Line("issue      %s %s: %s%s", i.IssueID, i.Severity, i.Message, inFiles(i.Files))
+		}
+	}
+	w.Line("artifacts  %d", len(d.Artifacts))
+	if d.Failure != nil {
+		w.Line("failure    %s: %s", d.Failure.Code, d.Failure.Message)
+	}
+	switch {
+	case d.PR != nil && d.PR.URL != nil:
+		w.Line("pr         %s", *d.PR.URL)
+	case d.PR != nil && d.PR.Bundle != nil:
+		w.Line("pr         %s", *d.PR.Bundle)
+	}
+}
+
+// latest says whether no later attempt of an item was made.
+func latest(all []run.WorkItem, item run.WorkItem) bool {
+	return !slices.ContainsFunc(all, func(o run.WorkItem) bool {
+		return o.Worker == item.Worker && o.ScopeKey == item.ScopeKey && o.Attempt > item.Attempt
+	})
+}
+
+func because(e *run.ItemError) string {
+	if e == nil {
+		return ""
+	}
+	return ": " + e.Code + ": " + e.Message
+}

@@ -1,0 +1,169 @@
+package runs
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"ramet/internal/cli/line"
+	"ramet/internal/database"
+	"ramet/internal/fault"
+	"ramet/internal/llm"
+	"ramet/internal/run"
+	"ramet/internal/run/recipe"
+	"ramet/internal/rundir"
+)
+
+type beginFlags struct {
+	carryFlags
+	recipe, repo, into, runID string
+	set                       []string
+}
+
+func startCommand(l *line.Line, f *runFlags, p Ports) *cobra.Command {
+	var o beginFlags
+	c := &cobra.Command{
+		Use:   "start",
+		Short: "Start a run of a recipe and carry it out",
+		Long: `Start a run: agents carry out a recipe, and everything that happens is in the run's
+log. Without --recipe it is ` + "`docs`" + `: documentation of the repository is written and
+one pull request is opened, or, where no forge is configured, made as files.
+
+What a recipe of yours does, you permit by naming it: its commands run in the sandbox,
+those with an external effect outside of it. Look at a recipe with ` + "`ramet run recipe`" + `.
+
+Ctrl-C stops the run so that ` + "`ramet run resume`" + ` goes on with it (exit 130). Exit 0 means
+that the run is DONE.
+
+` + line.ExitHelp(),
+		Example: `  ramet run start --repo .
+  ramet run start --repo https://example.org/project.git --into ../project-docs
+  ramet run start --recipe examples/review.yaml --repo . --set depth=2`,
+		Args: line.Arguments(0, 0),
+		RunE: func(c *cobra.Command, _ []string) error {
+			if there, err := l.GoOn(c.Context(), o.detached); there {
+				return err
+			}
+			return start(l, p, c, f, o)
+		},
+	}
+	flags := c.Flags()
+	flags.StringVar(&o.recipe, "recipe", "docs", "name of a recipe, or the path of its file")
+	flags.StringVar(&o.repo, "repo", "", "the repository: a path or a URL")
+	flags.StringVar(&o.into, "into", "", "the repository that is changed, if it is another one")
+	flags.StringArrayVar(&o.set, "set", nil, "a parameter of the recipe, NAME=VALUE; repeats")
+	flags.StringVar(&o.runID, "run-id", "", "id of the run (default: made of time and configuration)")
+	o.carryFlags.add(c)
+	c.RegisterFlagCompletionFunc("recipe", cobra.FixedCompletions(recipe.Embedded(), cobra.ShellCompDirectiveDefault))
+	return c
+}
+
+func start(l *line.Line, p Ports, c *cobra.Command, f *runFlags, o beginFlags) error {
+	config, err := newConfig(l, o)
+	if err != nil {
+		return err
+	}
+	text, err := config.Format()
+	if err != nil {
+		return err
+	}
+	store, err := l.Runs(f.dir)
+	if err != nil {
+		return err
+	}
+	kind, err := logOf(l, f)
+	if err != nil {
+		return err
+	}
+	if o.runID == "" {
+		o.runID = store.NewID(text)
+	}
+	if err := run.CheckRunID(o.runID); err != nil {
+		return err
+	}
+	if err := l.MakeRuns(f.dir); err != nil {
+		return err
+	}
+	sum := sha256.Sum256(text)
+	x, err := store.Begin(c.Context(), o.runID, kind, text, map[string]any{
+		"run_id": o.runID, "config_sha256": hex.EncodeToString(sum[:]), "recipe": config.Recipe})
+	if err != nil {
+		return err
+	}
+	return errors.Join(carry(l, p, c.Context(), &o.carryFlags, store, x, run.Wishes{}), x.Close())
+}
+
+// logOf is where a new run's log goes: where the agents are, if several hosts share them.
+func logOf(l *line.Line, f *runFlags) (rundir.Kind, error) {
+	kind, err := f.kind()
+	if err != nil || kind != "" {
+		return kind, err
+	}
+	place, err := l.Place()
+	if err != nil {
+		return "", err
+	}
+	if database.IsPostgres(place.DB) {
+		return rundir.Kind(place.DB), nil
+	}
+	return rundir.NDJSON, nil
+}
+
+// newConfig checks everything that can be checked before anything is made.
+func newConfig(l *line.Line, o beginFlags) (rundir.Config, error) {
+	text, err := loadRecipe(o.recipe)
+	if err != nil {
+		return rundir.Config{}, err
+	}
+	r, err := recipe.Parse(text)
+	if err != nil {
+		return rundir.Config{}, err
+	}
+	if err := limit(&r.Limits, o.limits); err != nil {
+		return rundir.Config{}, err
+	}
+	set, err := settings(o.set)
+	if err != nil {
+		return rundir.Config{}, err
+	}
+	for _, given := range []struct{ name, flag, value string }{{"repo", "--repo", o.repo}, {"into", "--into", o.into}} {
+		value, err := repository(l, given.flag, given.value)
+		if err != nil {
+			return rundir.Config{}, err
+		}
+		if value != "" {
+			set[given.name] = value
+		}
+	}
+	params, err := r.Bind(set)
+	if err != nil {
+		return rundir.Config{}, err
+	}
+	if err := r.CheckPaths(r.Values(params, "")); err != nil {
+		return rundir.Config{}, err
+	}
+	if o.model != "" {
+		if _, err := llm.ParseRef(o.model); err != nil {
+			return rundir.Config{}, err
+		}
+	}
+	return rundir.Config{Recipe: r.Name, Text: string(text), Model: o.model, Set: set}, nil
+}
+
+// loadRecipe finds a recipe by its name, or reads a file.
+func loadRecipe(name string) ([]byte, error) {
+	if slices.Contains(recipe.Embedded(), name) {
+		return recipe.Load(name)
+	}
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return nil, fault.New(fault.NotFound, "no recipe %.200q: %w", name, err).
+			WithHint("recipes: %s; or give the path of a file", strings.Join(recipe.Embedded(), ", "))
+	}
+	return text, nil
+}

@@ -1,0 +1,71 @@
+package runs
+
+import (
+	"os"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"ramet/internal/cli/line"
+	"ramet/internal/database"
+	"ramet/internal/fault"
+	"ramet/internal/runner"
+	"ramet/internal/text"
+)
+
+// Host is a host that does items of runs.
+type Host struct {
+	Name     string // no two live ones share it
+	Queues   []string
+	Parallel int
+	Note     func(string) // what happens, a line each
+}
+
+func workerCommand(l *line.Line, p Ports) *cobra.Command {
+	var host string
+	var queues []string
+	var parallel int
+	c := &cobra.Command{
+		Use:   "worker --db postgres://…",
+		Short: "Do the work of runs that others carry out on the same database",
+		Long: `Take work items from the queues of a PostgreSQL database and do them, until stopped.
+Any number of hosts can do this; they share nothing but the database: an item brings its
+inputs and takes back what was made. A host that is killed or cut off loses its items to
+others, and what it says too late is refused.
+
+The models' keys are those of this host. Ctrl-C gives back what is being done.`,
+		Args: line.Arguments(0, 0),
+		RunE: func(c *cobra.Command, _ []string) error {
+			if parallel < 1 || parallel > 1000 {
+				return fault.New(fault.Usage, "--parallel %d is not between 1 and 1000", parallel)
+			}
+			if host == "" {
+				name, err := os.Hostname()
+				if err != nil {
+					name = "host"
+				}
+				host = name + "-" + strconv.Itoa(os.Getpid())
+			}
+			if err := text.Check(fault.InvalidName, "--host", host, 120); err != nil {
+				return err
+			}
+			place, err := l.Place()
+			if err != nil {
+				return err
+			}
+			if !database.IsPostgres(place.DB) {
+				return fault.New(fault.Usage, "worker: %s is no database that several hosts can share", place.DB).
+					WithHint("give --db postgres://user@host/database; a run on SQLite does its work itself")
+			}
+			ws, err := l.Open(c.Context())
+			if err != nil {
+				return err
+			}
+			return p.Work(c.Context(), ws, Host{Name: host, Queues: queues, Parallel: parallel, Note: l.Note})
+		},
+	}
+	c.Flags().StringVar(&host, "host", "", "name of this host (default: its own, with the process number)")
+	c.Flags().StringSliceVar(&queues, "queues", []string{runner.Work}, "queues to take items from")
+	c.Flags().IntVar(&parallel, "parallel", 4, "how many items at once")
+	return c
+}

@@ -1,0 +1,34 @@
+package session
+
+import (
+	"path/filepath"
+
+	"ramet/internal/rundir"
+	"ramet/internal/workspace"
+)
+
+// Runs is the folder of the runs: the one that is named, else $RAMET_RUNS, else that of the
+// project.
+func (s *Session) Runs(dir string) (*rundir.Store, error) {
+	if dir == "" {
+		dir = s.Getenv("RAMET_RUNS")
+	}
+	if dir == "" {
+		project, err := workspace.Project(s.Dir)
+		if err != nil {
+			return nil, err
+		}
+		dir = filepath.Join(project, ".ramet", "runs")
+	} else if !filepath.IsAbs(dir) {
+		dir = filepath.Join(s.Dir, dir)
+	}
+	return &rundir.Store{Root: dir, Logs: s.Logs, Key: s.SigningKey, Now: s.Now}, nil
+}
+
+// MakeRuns makes the project's folder for runs, unless they lie elsewhere.
+func (s *Session) MakeRuns(dir string) error {
+	if dir != "" || s.Getenv("RAMET_RUNS") != "" {
+		return nil
+	}
+	return MakeProjectFolder(s.Dir)
+}
