@@ -128,6 +128,7 @@ func (a Agents) preview(c *Call, _ None) (KillPreview, error) {
 
 func (a Agents) kill(c *Call, in KillInput) (public.Killed, error) {
 	var none public.Killed
+	setDefault(&in.Reason, "killed")
 	if err := session.CheckReason(in.Reason); err != nil {
 		return none, pointed("/reason", err)
 	}

@@ -34,11 +34,13 @@ type Forked struct {
 
 // CheckPrompt refuses what nobody can have meant to say.
 func CheckPrompt(text string) error {
+	if _, err := history.Say(history.User, text); err != nil {
+		return err
+	}
 	if strings.TrimSpace(text) == "" {
 		return fault.New(fault.InvalidText, "the prompt is blank").WithHint("say something, or leave it out")
 	}
-	_, err := history.Say(history.User, text)
-	return err
+	return nil
 }
 
 // Fork makes a child. It waits for the tools of its parent, until ctx ends. A parent that a
