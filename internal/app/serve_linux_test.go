@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -23,7 +24,19 @@ type served struct {
 // serve starts the server on a free port, and ends it with the test.
 func (s *stage) serve(t *testing.T) *served {
 	t.Helper()
-	cmd := s.command("serve", "--addr", "127.0.0.1:0")
+	return serveWith(t, s.command("serve", "--addr", "127.0.0.1:0"), filepath.Join(filepath.Dir(s.db), "home", ".local", "share", "ramet"))
+}
+
+// serve is the same for terminals.
+func (w *world) serve() *served {
+	w.t.Helper()
+	cmd := exec.Command(w.exe, "serve", "--addr", "127.0.0.1:0")
+	cmd.Dir, cmd.Env = w.project, w.env
+	return serveWith(w.t, cmd, filepath.Join(w.home, "ramet"))
+}
+
+func serveWith(t *testing.T, cmd *exec.Cmd, home string) *served {
+	t.Helper()
 	out, err := cmd.StdoutPipe()
 	if err == nil {
 		err = cmd.Start()
@@ -42,7 +55,7 @@ func (s *stage) serve(t *testing.T) *served {
 		t.Fatal(err)
 	}
 	go io.Copy(io.Discard, out)
-	token, err := os.ReadFile(filepath.Join(filepath.Dir(s.db), "home", ".local", "share", "ramet", "token"))
+	token, err := os.ReadFile(filepath.Join(home, "token"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -68,10 +68,15 @@ func (p Place) instance(owner string) (string, bool) {
 	return fields[2], true
 }
 
-// Here says whether the kernel of this name is, or was, one of this machine.
-func (p Place) Here(owner string) bool {
-	_, ok := p.instance(owner)
-	return ok
+// Near says whether the kernel of this name can be reached from here, or could be: it is of
+// this machine, and meets others in this place.
+func (p Place) Near(owner string) bool {
+	instance, ok := p.instance(owner)
+	if !ok {
+		return false
+	}
+	_, err := os.Stat(p.lock(instance))
+	return err == nil
 }
 
 const instanceSize = 6 // bytes

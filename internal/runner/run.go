@@ -251,6 +251,9 @@ func (r *Run) end(ctx context.Context, err error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.over = true
+	if r.state == run.Done {
+		return nil // whatever stopped the hosts of a run that is over
+	}
 	if r.stopped != nil {
 		err = r.stopped
 	}

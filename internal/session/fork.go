@@ -140,7 +140,7 @@ func (w *Workspace) forkBeside(ctx context.Context, f registry.Fork, refused err
 	if err != nil {
 		return nil, err
 	}
-	if parent.Lease.Owner == "" || w.Peers.Here(parent.Lease.Owner) {
+	if parent.Lease.Owner == "" || w.Peers.Near(parent.Lease.Owner) {
 		return nil, refused
 	}
 	point, err := history.LastFinal(ctx, w.Store, f.Parent)
