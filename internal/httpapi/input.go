@@ -65,7 +65,7 @@ func inputFields(s *schemas) Schema {
 		fields[name] = Schema{"type": "integer", "minimum": 0}
 	}
 	for _, name := range []string{"metrics_json", "context_json"} {
-		fields[name] = Schema{"type": []string{"object", "string"}, "description": "an object, or a string that holds one"}
+		fields[name] = Schema{"anyOf": []any{Schema{"type": "object"}, Schema{"type": "string"}}, "description": "an object, or a string that holds one"}
 	}
 	return fields
 }

@@ -106,6 +106,11 @@ func orNull(one Schema) Schema {
 		one["type"] = []string{kind, "null"}
 		return one
 	}
+	if several, ok := one["anyOf"].([]any); ok {
+		one = maps.Clone(one)
+		one["anyOf"] = append(slices.Clip(several), Schema{"type": "null"})
+		return one
+	}
 	return Schema{"anyOf": []any{one, Schema{"type": "null"}}}
 }
 
