@@ -1,6 +1,9 @@
 package secret
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // One rule knows no vendor: a name with a word like "token" in it, an operator, and
 // something that looks random. In texts about models nearly every line has such a word
@@ -9,6 +12,9 @@ import "strings"
 
 // keyWords are the words of the rule. One of them must stand in the name.
 var keyWords = [...]string{"access", "api", "auth", "key", "credential", "creds", "passwd", "password", "secret", "token"}
+
+// openWords are in the names of what anybody may know.
+var openWords = [...]string{"publickey", "public_key", "public key", "public-key", "pubkey", "fingerprint", "thumbprint", "checksum", "digest"}
 
 const (
 	minAssigned = 10  // the shortest value
@@ -108,12 +114,22 @@ func nameBefore(s string, i int) (name string, ok bool) {
 		from--
 	}
 	name = strings.ToLower(s[from:i])
-	for _, w := range keyWords {
-		if strings.Contains(name, w) {
-			return name, true
-		}
+	return name, hasWord(name, keyWords[:]) && !hasWord(name, openWords[:]) && !endsAsDigest(name)
+}
+
+func hasWord(name string, words []string) bool {
+	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(name, w) })
+}
+
+// endsAsDigest says that the last word of a name is an algorithm's: what follows is the
+// digest of what the name is about, as in go.sum.
+func endsAsDigest(name string) bool {
+	last := name[strings.LastIndexAny(name, " \t._-")+1:]
+	switch last {
+	case "h1", "md5", "sha1", "sha224", "sha256", "sha384", "sha512":
+		return true
 	}
-	return "", false
+	return false
 }
 
 // looksRandom is the judgement of the rule on a value.

@@ -13,9 +13,9 @@ var moneyKinds = []kind{
 	{name: "razorpay-key-id", forms: "rzp_live_<base62:14> rzp_test_<base62:14>"},
 	{name: "plaid-api-token", forms: "access-sandbox-<uuid> access-development-<uuid> access-production-<uuid>"},
 	{name: "braintree-access-token", forms: "access_token$production$<lower:16>$<hex:32> access_token$sandbox$<lower:16>$<hex:32>"},
-	{name: "flutterwave-secret-key", forms: "FLWSECK_TEST-<lower:32>-X FLWSECK-<lower:32>-X"},
-	{name: "flutterwave-encryption-key", forms: "FLWSECK_TEST<lower:12> FLWSECK_TEST-<lower:12>"},
-	{name: "flutterwave-public-key", forms: "FLWPUBK_TEST-<lower:32>-X FLWPUBK-<lower:32>-X"},
+	{name: "flutterwave-secret-key", forms: "FLWSECK_TEST-<base62:32>-X FLWSECK-<base62:32>-X"},
+	{name: "flutterwave-encryption-key", forms: "FLWSECK_TEST<base62:12> FLWSECK_TEST-<base62:12>"},
+	{name: "flutterwave-public-key", forms: "FLWPUBK_TEST-<base62:32>-X FLWPUBK-<base62:32>-X"},
 	{name: "easypost-api-token", forms: "EZAK<base62:54>"},
 	{name: "easypost-test-api-token", forms: "EZTK<base62:54>"},
 	{name: "shippo-api-token", forms: "shippo_live_<hex:40> shippo_test_<hex:40>"},
@@ -28,6 +28,6 @@ var moneyKinds = []kind{
 var commonKinds = []kind{
 	{name: "jwt", forms: "eyJ<url:16-1024>.eyJ<path:16-8192>.<path:10-1024><pad:0-2> eyJ<url:16-1024>.eyJ<path:16-8192>. " +
 		"ey<base62:17-1024>.ey<path:17-8192>.<path:10-1024><pad:0-2> ey<base62:17-1024>.ey<path:17-8192>."},
-	// A JWT that is encoded once more: eyJhbGciOi, eyJ0eXAiOi and eyJraWQiOi in base64.
-	{name: "jwt-base64", forms: "ZXlKaGJHY2lPaU<base64:60-8192><pad:0-2> ZXlKMGVYQWlPaU<base64:60-8192><pad:0-2> ZXlKcmFXUWlPaU<base64:60-8192><pad:0-2>"},
+	// A JWT that is encoded once more: ZXlK is eyJ.
+	{name: "jwt-base64", forms: "ZXlK<full:44-8192>"},
 }
