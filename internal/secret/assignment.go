@@ -35,7 +35,7 @@ func assignments(s string) []assignment {
 	var out []assignment
 	var run values
 	for i := range len(s) {
-		if !isOperator(s[i]) {
+		if sorts[s[i]]&operator == 0 {
 			continue
 		}
 		from, to := run.assigned(s, i+1)
@@ -56,17 +56,20 @@ type values struct{ end int }
 // assigned is the value that begins at i or a few bytes later; to is -1 when what follows
 // cannot be one. Calls go through s from left to right.
 func (v *values) assigned(s string, i int) (from, to int) {
-	i = v.scheme(s, i)
 	for skipped := 0; skipped <= 5 && i < len(s); skipped++ {
 		if i >= v.end {
-			for v.end = i; v.end < len(s) && isValue(s[v.end]); {
+			for v.end = i; v.end < len(s) && sorts[s[v.end]]&inValue != 0; {
 				v.end++
 			}
 		}
 		if v.end-i >= minAssigned && s[i] != '=' {
 			return i, v.end
 		}
-		if strings.IndexByte("`'\"=\\", s[i]) < 0 && !isSpace(s[i]) {
+		if sorts[s[i]]&beforeValue == 0 {
+			if n := scheme(s[i:]); n > 0 {
+				i += n
+				continue
+			}
 			return 0, -1
 		}
 		i++
@@ -74,17 +77,17 @@ func (v *values) assigned(s string, i int) (from, to int) {
 	return 0, -1
 }
 
-// scheme steps over the word that says what kind of credential follows in a header.
-func (v *values) scheme(s string, i int) int {
-	if i >= len(s) || s[i] != ' ' {
-		return i
+// scheme is how long the word is that says what kind of credential follows in a header.
+func scheme(s string) int {
+	if s[0] != 'B' && s[0]|0x20 != 't' {
+		return 0
 	}
 	for _, word := range [...]string{"Bearer ", "Basic ", "Token ", "token "} {
-		if strings.HasPrefix(s[i+1:], word) {
-			return i + len(word)
+		if strings.HasPrefix(s, word) {
+			return len(word)
 		}
 	}
-	return i
+	return 0
 }
 
 // canBeKey says that a value has letters and digits, is not too long, and does not go on
@@ -106,11 +109,11 @@ func nameBefore(s string, i int) (name string, ok bool) {
 	for n := 0; n < 3 && i > 0 && strings.IndexByte(":=|?", s[i-1]) >= 0; n++ {
 		i--
 	}
-	for n := 0; n < 5 && i > 0 && (strings.IndexByte("'\"\\", s[i-1]) >= 0 || isSpace(s[i-1])); n++ {
+	for n := 0; n < 5 && i > 0 && sorts[s[i-1]]&afterName != 0; n++ {
 		i--
 	}
 	from := i
-	for n := 0; n < stretch && from > 0 && isName(s[from-1]); n++ {
+	for n := 0; n < stretch && from > 0 && sorts[s[from-1]]&inName != 0; n++ {
 		from--
 	}
 	name = strings.ToLower(s[from:i])
@@ -135,25 +138,9 @@ func endsAsDigest(name string) bool {
 // looksRandom is the judgement of the rule on a value.
 func looksRandom(v string) bool {
 	v = strings.Trim(v, "=.-_/+")
-	if len(v) < minAssigned || entropy(v) < minBits || written(v) || wordy(v) > 0.35 {
+	if len(v) < minAssigned || entropy(v) < minBits || written(v) || counted(v) > 0.4 || wordy(v) > 0.35 {
 		return false
 	}
 	// A constant of a program, such as 0x9e3779b97f4a7c15.
 	return len(v) > len("0x")+16 || !strings.HasPrefix(v, "0x")
 }
-
-// isOperator says that c is the last character of an operator.
-func isOperator(c byte) bool {
-	const signs = 1<<('='-',') | 1<<('>'-',') | 1<<(':'-',') | 1
-	return c-',' < 32 && signs>>(c-',')&1 == 1 || c == '|'
-}
-
-func isValue(c byte) bool {
-	return isAlnum(c) || c == '_' || c == '.' || c == '=' || c == '-' || c == '+' || c == '/'
-}
-
-func isName(c byte) bool {
-	return isAlnum(c) || c == '_' || c == ' ' || c == '\t' || c == '.' || c == '-'
-}
-
-func isSpace(c byte) bool { return c == ' ' || '\t' <= c && c <= '\r' }

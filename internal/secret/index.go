@@ -10,23 +10,25 @@ import (
 // no.
 type index struct {
 	may [1 << 16 / 64]uint64
-	at  map[uint32][]entry
+	at  [1 << 16 / 64][]entry // in the place of the bit's word
 }
 
-// entry is a form of a kind, found by three bytes that begin some bytes before its anchor.
+// entry is a form of a kind, found by three bytes; shift is how far behind their first its
+// anchor begins.
 type entry struct {
-	kind   *kind
-	form   *form
-	before int
+	gram  uint32
+	kind  *kind
+	form  *form
+	shift int
 }
 
 func newIndex(kinds []kind) *index {
-	x := &index{at: map[uint32][]entry{}}
+	x := &index{}
 	for i := range kinds {
 		for _, f := range kinds[i].parsed() {
-			grams, before := f.grams()
+			grams, shift := f.grams()
 			for _, g := range grams {
-				x.add(g, entry{&kinds[i], f, before})
+				x.add(entry{gramOf(g), &kinds[i], f, shift})
 			}
 		}
 	}
@@ -37,25 +39,23 @@ func newIndex(kinds []kind) *index {
 	return x
 }
 
-func (x *index) add(gram string, e entry) {
-	g := gramAt(gram, 0)
-	h := hash(g)
+func (x *index) add(e entry) {
+	h := hash(e.gram)
 	x.may[h/64] |= 1 << (h % 64)
-	x.at[g] = append(x.at[g], e)
+	x.at[h/64] = append(x.at[h/64], e)
 }
 
 // gramLen is how many bytes of a text are looked up at each place.
 const gramLen = 3
 
-func gramAt(s string, i int) uint32 {
-	return uint32(s[i]) | uint32(s[i+1])<<8 | uint32(s[i+2])<<16
-}
+func gramOf(s string) uint32 { return uint32(s[0]) | uint32(s[1])<<8 | uint32(s[2])<<16 }
 
-// grams are the three bytes that the anchor begins with. An anchor that is shorter has many:
-// with each character that can follow it, or with those that can precede it.
-func (f *form) grams() (grams []string, before int) {
+// grams are three bytes of the anchor. An anchor that is shorter has many: with each
+// character that can follow it, or with those that can precede it.
+func (f *form) grams() (grams []string, shift int) {
 	if len(f.anchor) >= gramLen {
-		return []string{f.anchor[:gramLen]}, 0
+		at := rarest(f.anchor)
+		return []string{f.anchor[at : at+gramLen]}, -at
 	}
 	at := slices.IndexFunc(f.pieces, func(p piece) bool { return p.literal == f.anchor })
 	if len(f.anchor) == 2 && at+1 < len(f.pieces) {
@@ -75,6 +75,24 @@ func (f *form) grams() (grams []string, before int) {
 	panic("secret: a form without an anchor")
 }
 
+// rarest is where the three bytes of an anchor begin that are least like a text's: small
+// letters are common.
+func rarest(anchor string) int {
+	best, most := 0, -1
+	for i := range len(anchor) - gramLen + 1 {
+		n := 0
+		for _, c := range []byte(anchor[i : i+gramLen]) {
+			if c < 'a' || c > 'z' {
+				n++
+			}
+		}
+		if n > most {
+			best, most = i, n
+		}
+	}
+	return best
+}
+
 // find is every key of the index in a text.
 func (x *index) find(s string) []span {
 	if len(s) < gramLen {
@@ -88,8 +106,12 @@ func (x *index) find(s string) []span {
 		if x.may[h/64]&(1<<(h%64)) == 0 {
 			continue
 		}
-		for _, e := range x.at[g] {
-			if from, to := e.key(s, end+1-gramLen+e.before); to > 0 {
+		for i := range x.at[h/64] {
+			e := &x.at[h/64][i]
+			if e.gram != g {
+				continue
+			}
+			if from, to := e.key(s, end+1-gramLen+e.shift); to > 0 {
 				out = append(out, span{from, to, marker(e.kind.name)})
 				break
 			}
@@ -100,7 +122,7 @@ func (x *index) find(s string) []span {
 
 // key is the place of the key whose anchor stands at a; to is 0 when there is none.
 func (e *entry) key(s string, a int) (from, to int) {
-	if !strings.HasPrefix(s[a:], e.form.anchor) {
+	if a < 0 || !strings.HasPrefix(s[a:], e.form.anchor) {
 		return 0, 0
 	}
 	for lead := e.form.lead[0]; lead <= min(e.form.lead[1], a); lead++ {

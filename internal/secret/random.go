@@ -89,7 +89,7 @@ func written(body string) bool {
 		return false
 	}
 	most := math.Log2(float64(min(len(body), 16)))
-	return entropy(body) < 0.6*most || counted(body) > 0.4 || wordy(body) > 0.6 || saysExample(body)
+	return entropy(body) < 0.6*most || wordy(body) > 0.6 || saysExample(body)
 }
 
 func saysExample(s string) bool {

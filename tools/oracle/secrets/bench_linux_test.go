@@ -1,6 +1,7 @@
 package secrets
 
 import (
+	"math"
 	"strings"
 	"syscall"
 	"testing"
@@ -9,8 +10,8 @@ import (
 	"ramet/internal/secret"
 )
 
-// BenchmarkLook gives the processor's time for a megabyte of real texts: of ours, which
-// may take 5 ms, and of gitleaks.
+// BenchmarkLook gives the processor's time for a megabyte of real texts, the best of the
+// rounds: of ours, which may take 5 ms, and of gitleaks.
 func BenchmarkLook(b *testing.B) {
 	text := strings.Join(corpus(b), "\n")
 	text = text[:min(len(text), 4<<20)]
@@ -24,14 +25,16 @@ func BenchmarkLook(b *testing.B) {
 		{"gitleaks/find", func(s string) { d.DetectString(s) }},
 	} {
 		b.Run(c.name, func(b *testing.B) {
-			c.look(text[:1000]) // what is built at the first use
-			before := used(b)
+			c.look(text[:1000])                  // what is built at the first use
+			best := time.Duration(math.MaxInt64) // on a busy machine the processor's time varies too
 			for b.Loop() {
+				before := used(b)
 				for i := 0; i < len(text); i += 1 << 16 { // a file, an answer of a tool
 					c.look(text[i:min(len(text), i+1<<16)])
 				}
+				best = min(best, used(b)-before)
 			}
-			b.ReportMetric((used(b)-before).Seconds()*1e3/float64(b.N)/(float64(len(text))/1e6), "cpu-ms/MB")
+			b.ReportMetric(best.Seconds()*1e3/(float64(len(text))/1e6), "cpu-ms/MB")
 		})
 	}
 }
