@@ -1,7 +1,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help build test race lint web fuzz bench story soak ci demo clean
+.PHONY: help build test race lint web fuzz bench oracle story soak ci demo clean
 
 export CGO_ENABLED ?= 0
 WITHPG := go run ./internal/pgtest/withpg --
@@ -39,6 +39,10 @@ bench: ## run the benchmarks at full size into docs/benchmarks
 	RAMET_BENCH_SCALE=1 $(WITHPG) go test -timeout 2h -run '^$$' -bench . -benchtime 5x ./internal/bench | tee docs/benchmarks/latest.txt
 	RAMET_BENCH_SCALE=1 $(WITHPG) go test -timeout 2h -p 1 -run '^$$' -bench . $$(go list ./... | grep -v /bench$$) | \
 		sed '/no test files/d' | tee docs/benchmarks/others.txt
+
+oracle: ## let gitleaks judge the rules for secrets, into docs/benchmarks/secrets.txt
+	@cd tools/oracle && { date -u +%F && go version && go list -m github.com/zricethezav/gitleaks/v8 && \
+		go test -count 1 -v ./secrets && go test -run '^$$' -bench . -benchtime 3s ./secrets; } | tee ../../docs/benchmarks/secrets.txt
 
 story: ## make docs/terminal.svg, the README's picture, from a recorded session
 	go test ./internal/app -run TestTheStory -count 1 -update

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"ramet/internal/agent"
 	"ramet/internal/config"
@@ -71,7 +70,7 @@ func kernelFor(ctx context.Context, r request, work *crew.Crew) (*session.Runnin
 		trees = noTrees(work, trees)
 	}
 	k, err := proc.Start(ctx, proc.Options{
-		Lease: shortened(shortLease),
+		Lease: switches().Lease,
 		Store: r.Store, Owner: server.Owner,
 		Book: r.Book, BookOwner: file.Self(), TaskTime: r.Timeout,
 		Model: model, Tools: box, Guard: guard,
@@ -117,27 +116,6 @@ type models struct {
 	open map[llm.Ref]proc.Model
 }
 
-// For tests: a script as a model, leases that end soon, servers that are given up
-// soon, short waits between attempts, and a death after an event of a run.
-const (
-	scripts    = "RAMET_TEST_SCRIPTS"
-	shortLease = "RAMET_TEST_LEASE"
-	shortStall = "RAMET_TEST_STALL"
-	shortWaits = "RAMET_TEST_RETRY"
-	dieAfter   = "RAMET_TEST_DIE_AFTER"
-
-	brokenScreen = "RAMET_TEST_PANIC" // the terminal UI breaks at the first command
-)
-
-// shortened is a time that a test sets; 0 is the usual one.
-func shortened(variable string) time.Duration {
-	d, err := time.ParseDuration(os.Getenv(variable))
-	if err != nil {
-		return 0
-	}
-	return d
-}
-
 // model is the one that was asked for, else the agent's own, else the configured
 // one, else the first that is usable, else the one that is built in.
 func (m *models) model(a agent.Agent, asked llm.Ref) (proc.Model, error) {
@@ -148,9 +126,9 @@ func (m *models) model(a agent.Agent, asked llm.Ref) (proc.Model, error) {
 	if asked != (llm.Ref{}) {
 		name = asked.String()
 	}
-	testing := os.Getenv(scripts) != ""
+	testing := switches()
 	usable := func(v catalog.Vendor) bool { ok, _ := m.request.Keys.Usable(v); return ok }
-	ref, err := dial.Choose(name, usable, testing)
+	ref, err := dial.Choose(name, usable, testing.Scripts)
 	if err != nil {
 		return proc.Model{}, err
 	}
@@ -160,7 +138,7 @@ func (m *models) model(a agent.Agent, asked llm.Ref) (proc.Model, error) {
 		return known, nil
 	}
 	opened := proc.Model{Ref: ref}
-	options := dial.Options{Scripts: testing, Stall: shortened(shortStall), Retry: retry.Options{First: shortened(shortWaits)}}
+	options := dial.Options{Scripts: testing.Scripts, Stall: testing.Stall, Retry: retry.Options{First: testing.Retry}}
 	if v, err := catalog.Find(ref.Vendor); err == nil {
 		access := m.request.Keys.Access(v)
 		options.Access = dial.Access{Key: access.Key.Reveal(), Base: access.Base}

@@ -15,6 +15,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"ramet/internal/app"
+	"ramet/internal/app/probe"
 	"ramet/internal/pgtest"
 	"ramet/internal/sandbox"
 )
@@ -56,9 +57,12 @@ func preferPlain() (clean func()) {
 	return func() { os.RemoveAll(dir) }
 }
 
-// buildTo makes the real binary, as it is released.
-func buildTo(exe string) error {
-	cmd := exec.Command("go", "build", "-buildvcs=false", "-o", exe, "ramet/cmd/ramet")
+// buildTo makes the real binary, with the switches of tests.
+func buildTo(exe string) error { return goBuild(exe, "-tags", probe.Tag) }
+
+// goBuild makes the real binary; without flags it is the one that is released.
+func goBuild(exe string, flags ...string) error {
+	cmd := exec.Command("go", append(append([]string{"build", "-buildvcs=false"}, flags...), "-o", exe, "ramet/cmd/ramet")...)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%s: %w\n%s", cmd, err, out)

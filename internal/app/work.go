@@ -77,7 +77,7 @@ type hosts struct {
 }
 
 func openHosts(ctx context.Context, url, name string, closing *closers) (*hosts, error) {
-	h := &hosts{lease: shortened(shortLease)}
+	h := &hosts{lease: switches().Lease}
 	if h.lease == 0 {
 		h.lease = proc.LeaseTTL
 	}

@@ -29,14 +29,16 @@ type shell struct {
 	order                 []string
 }
 
-func newShell(b *testing.B) *shell {
+// newShell builds the binary; without flags it is the one that is released.
+func newShell(b *testing.B, flags ...string) *shell {
 	b.Helper()
 	dir := must[string](b)(os.MkdirTemp(workshop, "shell-*"))
 	s := &shell{binary: filepath.Join(dir, "ramet"), home: filepath.Join(dir, "home"), project: filepath.Join(dir, "project"),
 		cpu: map[string][]float64{}}
 	check(b, os.MkdirAll(filepath.Join(s.project, ".git"), 0o700))
-	build := exec.CommandContext(b.Context(), "go", "build", "-trimpath", "-buildvcs=false", "-o", s.binary, "ramet/cmd/ramet")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as it is released
+	args := append(append([]string{"build", "-trimpath", "-buildvcs=false"}, flags...), "-o", s.binary, "ramet/cmd/ramet")
+	build := exec.CommandContext(b.Context(), "go", args...)
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		b.Fatalf("%s: %v\n%s", build, err, out)
 	}

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"testing"
 	"time"
+
+	"ramet/internal/app/probe"
 )
 
 // Runs of many items by the real binary, on the built-in stores: what the engine costs
@@ -124,7 +126,7 @@ func countOf(events []event, kind string) (n int) {
 
 // An item costs little, the ten-thousandth no more than the first, in time and memory.
 func BenchmarkRunItems(b *testing.B) {
-	sh := newShell(b)
+	sh := newShell(b, "-tags", probe.Tag) // its model is a script
 	some, many := max(20, scaled(1_000)), max(100, scaled(10_000))
 	var item, slower, memory, peak []float64
 	for b.Loop() {
@@ -160,7 +162,7 @@ func lastToFirst(events []event) float64 {
 // Killed ten items before its end, a run of a thousand goes on at once, and does nothing
 // again.
 func BenchmarkRunResume(b *testing.B) {
-	sh := newShell(b)
+	sh := newShell(b, "-tags", probe.Tag) // its model is a script
 	n := max(30, scaled(1_000))
 	whole := newProject(b, sh, n)
 	whole.carry(b, n+2, whole.start()...)

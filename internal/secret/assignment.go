@@ -1,117 +1,146 @@
 package secret
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
-// The generic rule's expression costs half a second per megabyte, and texts
-// about models are full of its words ("input_tokens": 12). So it only sees the
-// pieces of a text where its parts stand in the right order:
-//
-//	word, up to 20 of [ \t\w.-], up to 3 of [\s'"], operator,
-//	up to 5 of [`'"\s=], at least 10 of the value's characters
-//
-// The search for these pieces errs on the side of too many.
+// One rule knows no vendor: a name with a word like "token" in it, an operator, and
+// something that looks random. In texts about models nearly every line has such a word
+// ("input_tokens": 12), so the parts are looked at in the order of what they cost: the
+// operator, the characters behind it, then the name before it.
 
-// genericWords are the words of the rule.
-var genericWords = []string{
-	"access", "api", "auth", "key", "credential", "creds", "passwd", "password", "secret", "token",
-}
+// keyWords are the words of the rule. One of them must stand in the name.
+var keyWords = [...]string{"access", "api", "auth", "key", "credential", "creds", "passwd", "password", "secret", "token"}
+
+// openWords are in the names of what anybody may know.
+var openWords = [...]string{"publickey", "public_key", "public key", "public-key", "pubkey", "fingerprint", "thumbprint", "checksum", "digest"}
 
 const (
 	minAssigned = 10  // the shortest value
-	stretch     = 96  // more than the bytes between the start of a word and its operator
-	ahead       = 160 // more than the 50 characters the rule takes before the word
-	behind      = 8   // what may end a value
+	maxAssigned = 512 // the longest; what is longer is data
+	stretch     = 96  // more than the bytes of a name
+	minBits     = 3.5 // the entropy of the least random value
 )
 
-// assignments are the pieces of s worth the generic rule, in order, merged
-// where they overlap.
-func assignments(s string) []span {
-	var out []span
+// assignment is a value that looks like a key, and the name that it is given to.
+type assignment struct {
+	name     string // in small letters
+	from, to int    // the value
+}
+
+// assignments are those in a text that can be keys by the characters of the value and a
+// word in the name.
+func assignments(s string) []assignment {
+	var out []assignment
 	var run values
-	for i := 0; ; i++ {
-		next := strings.IndexAny(s[i:], "=>:|,")
-		if next < 0 {
-			return out
-		}
-		i += next
-		end := run.assigned(s, i+1)
-		if end < 0 {
+	for i := range len(s) {
+		if sorts[s[i]]&operator == 0 {
 			continue
 		}
-		from, ok := assignedTo(s, i)
-		if !ok {
+		from, to := run.assigned(s, i+1)
+		if to < 0 || !canBeKey(s, from, to) {
 			continue
 		}
-		w := span{from: max(0, from-ahead), to: min(len(s), end+behind)}
-		if n := len(out); n > 0 && w.from <= out[n-1].to {
-			out[n-1].to = max(out[n-1].to, w.to)
-			continue
+		if name, ok := nameBefore(s, i); ok {
+			out = append(out, assignment{name, from, to})
 		}
-		out = append(out, w)
 	}
+	return out
 }
 
 // values remembers where the last run of value characters ended, so that a run
 // full of operators is walked once.
 type values struct{ end int }
 
-// assigned is the end of the value that begins at i or a few bytes later, or
-// -1 when what follows cannot be one. Calls go through s from left to right.
-func (v *values) assigned(s string, i int) int {
+// assigned is the value that begins at i or a few bytes later; to is -1 when what follows
+// cannot be one. Calls go through s from left to right.
+func (v *values) assigned(s string, i int) (from, to int) {
 	for skipped := 0; skipped <= 5 && i < len(s); skipped++ {
 		if i >= v.end {
-			for v.end = i; v.end < len(s) && isValue(s[v.end]); {
+			for v.end = i; v.end < len(s) && sorts[s[v.end]]&inValue != 0; {
 				v.end++
 			}
 		}
-		if v.end-i >= minAssigned {
-			return v.end
+		if v.end-i >= minAssigned && s[i] != '=' {
+			return i, v.end
 		}
-		if strings.IndexByte("`'\"=", s[i]) < 0 && !isSpace(s[i]) {
-			return -1
+		if sorts[s[i]]&beforeValue == 0 {
+			if n := scheme(s[i:]); n > 0 {
+				i += n
+				continue
+			}
+			return 0, -1
 		}
 		i++
 	}
-	return -1
+	return 0, -1
 }
 
-// assignedTo is the start of the words before the operator that ends at i; ok
-// when one of the rule's words is among them.
-func assignedTo(s string, i int) (from int, ok bool) {
+// scheme is how long the word is that says what kind of credential follows in a header.
+func scheme(s string) int {
+	if s[0] != 'B' && s[0]|0x20 != 't' {
+		return 0
+	}
+	for _, word := range [...]string{"Bearer ", "Basic ", "Token ", "token "} {
+		if strings.HasPrefix(s, word) {
+			return len(word)
+		}
+	}
+	return 0
+}
+
+// canBeKey says that a value has letters and digits, is not too long, and does not go on
+// as a call, an index or an expression does.
+func canBeKey(s string, from, to int) bool {
+	if to-from > maxAssigned || to < len(s) && strings.IndexByte("([{$@*~", s[to]) >= 0 {
+		return false
+	}
+	var hasLetter, hasDigit bool
+	for i := from; i < to && !(hasLetter && hasDigit); i++ {
+		hasLetter, hasDigit = hasLetter || isLetter(s[i]), hasDigit || isDigit(s[i])
+	}
+	return hasLetter && hasDigit
+}
+
+// nameBefore is the name before the operator that ends at i, in small letters; ok when
+// one of the rule's words is in it.
+func nameBefore(s string, i int) (name string, ok bool) {
 	for n := 0; n < 3 && i > 0 && strings.IndexByte(":=|?", s[i-1]) >= 0; n++ {
 		i--
 	}
-	for n := 0; n < 3 && i > 0 && (s[i-1] == '\'' || s[i-1] == '"' || isSpace(s[i-1])); n++ {
+	for n := 0; n < 5 && i > 0 && sorts[s[i-1]]&afterName != 0; n++ {
 		i--
 	}
-	from = i
-	folds := false // the rule ignores case, and a few other letters fold to ours
-	for n := 0; n < stretch && from > 0; n++ {
-		c := s[from-1]
-		if !isWord(c) && c != ' ' && c != '\t' && c != '.' && c != '-' {
-			break
-		}
-		folds = folds || c >= 0x80
+	from := i
+	for n := 0; n < stretch && from > 0 && sorts[s[from-1]]&inName != 0; n++ {
 		from--
 	}
-	if folds {
-		return from, true
+	name = strings.ToLower(s[from:i])
+	return name, hasWord(name, keyWords[:]) && !hasWord(name, openWords[:]) && !endsAsDigest(name)
+}
+
+func hasWord(name string, words []string) bool {
+	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(name, w) })
+}
+
+// endsAsDigest says that the last word of a name is an algorithm's: what follows is the
+// digest of what the name is about, as in go.sum.
+func endsAsDigest(name string) bool {
+	last := name[strings.LastIndexAny(name, " \t._-")+1:]
+	switch last {
+	case "h1", "md5", "sha1", "sha224", "sha256", "sha384", "sha512":
+		return true
 	}
-	words := strings.ToLower(s[from:i])
-	for _, w := range genericWords {
-		if strings.Contains(words, w) {
-			return from, true
-		}
+	return false
+}
+
+// looksRandom is the judgement of the rule on a value.
+func looksRandom(v string) bool {
+	v = strings.Trim(v, "=.-_/+")
+	if len(v) < minAssigned || entropy(v) < minBits || written(v) || counted(v) > 0.4 || wordy(v) > 0.35 {
+		return false
 	}
-	return 0, false
+	// A constant of a program, such as 0x9e3779b97f4a7c15.
+	return len(v) > len("0x")+16 || !strings.HasPrefix(v, "0x")
 }
-
-func isValue(c byte) bool {
-	return isWord(c) || c == '.' || c == '=' || c == '-' || c == '+' || c == '/'
-}
-
-func isWord(c byte) bool {
-	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_' || c >= 0x80
-}
-
-func isSpace(c byte) bool { return c == ' ' || '\t' <= c && c <= '\r' }

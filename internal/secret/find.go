@@ -5,8 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-
-	"github.com/zricethezav/gitleaks/v8/report"
+	"sync"
 )
 
 // Found is a secret in a text. The secret itself is not told.
@@ -23,17 +22,11 @@ type Found struct {
 func (r *Redactor) Find(s string) []Found {
 	rules, markers := known(), r.every()
 	units := unitsIn(s, markers)
-	sure := respect(append(r.ownSpans(s), places(s, rules.specific.DetectString(s), markers)...), units)
-	var maybe []report.Finding
-	for _, w := range assignments(s) {
-		for _, f := range rules.generic.DetectString(s[w.from:w.to]) {
-			if !harmless.MatchString(strings.Trim(f.Secret, "\"'`")) {
-				maybe = append(maybe, f)
-			}
-		}
-	}
+	named, random := rules.assigned(s)
+	maybe := slices.DeleteFunc(random, func(sp span) bool { return harmless().MatchString(s[sp.from:sp.to]) })
+	sure := respect(append(r.ownSpans(s), everywhere(s, append(rules.formed(s), named...), markers)...), units)
 	// What is known already is not told again as something that may be one.
-	rest := slices.DeleteFunc(respect(places(s, maybe, markers), units), func(m span) bool {
+	rest := slices.DeleteFunc(respect(everywhere(s, maybe, markers), units), func(m span) bool {
 		return slices.ContainsFunc(sure, func(k span) bool { return k.from < m.to && m.from < k.to })
 	})
 	var out []Found
@@ -49,7 +42,9 @@ func (r *Redactor) Find(s string) []Found {
 
 // harmless are values that look random and are none: digests in hex or with the name of
 // their algorithm, UUIDs, and versions of Go modules.
-var harmless = regexp.MustCompile(`^(?i:(?:[0-9a-f]{7,12}|[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{56}|[0-9a-f]{64}|[0-9a-f]{96}|[0-9a-f]{128})|` +
-	`(?:sha1|sha256|sha384|sha512|md5|h1)[-:][a-z0-9+/=_-]+|` +
-	`[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|` +
-	`v?[0-9]+\.[0-9]+\.[0-9]+(?:[-+][0-9a-z.+-]+)?)$`)
+var harmless = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?i:(?:[0-9a-f]{7,12}|[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{56}|[0-9a-f]{64}|[0-9a-f]{96}|[0-9a-f]{128})|` +
+		`(?:sha1|sha256|sha384|sha512|md5|h1)[-:][a-z0-9+/=_-]+|` +
+		`[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|` +
+		`v?[0-9]+\.[0-9]+\.[0-9]+(?:[-+][0-9a-z.+-]+)?)$`)
+})

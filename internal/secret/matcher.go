@@ -32,12 +32,17 @@ func newMatcher(patterns []pattern) *matcher {
 
 // find appends a span for every occurrence, overlapping ones included.
 func (m *matcher) find(s string, spans []span) []span {
-	for i := 0; i+prefixLen <= len(s); i++ {
-		x := prefix(s, i)
+	if len(s) < prefixLen {
+		return spans
+	}
+	x := prefix(s, 0) << 8
+	for end := prefixLen - 1; end < len(s); end++ {
+		x = x>>8 | uint32(s[end])<<24
 		h := hash(x)
 		if m.may[h/64]&(1<<(h%64)) == 0 {
 			continue
 		}
+		i := end + 1 - prefixLen
 		for _, p := range m.byPrefix[x] {
 			if strings.HasPrefix(s[i:], p.text) {
 				spans = append(spans, p.spanAt(s, i))

@@ -4,126 +4,110 @@ import (
 	"slices"
 	"strings"
 	"sync"
-
-	"github.com/BurntSushi/toml"
-	"github.com/rs/zerolog"
-	"github.com/zricethezav/gitleaks/v8/config"
-	"github.com/zricethezav/gitleaks/v8/detect"
-	"github.com/zricethezav/gitleaks/v8/logging"
-	"github.com/zricethezav/gitleaks/v8/report"
 )
 
-// genericRule is the one rule that knows no format: a word like "token", an
-// assignment, and something that looks random.
+// genericRule is the one rule that knows no form.
 const genericRule = "generic-api-key"
 
-// rules are the known formats, shared by all redactors.
+// rules are the kinds of keys, shared by all redactors.
 type rules struct {
-	specific *detect.Detector
-	generic  *detect.Detector // genericRule alone
+	anywhere *index
+	named    map[string][]namedForm // by the vendor's name
+	vendors  []string               // the keys of named
 	markers  []string
 }
 
-// known builds the rules at the first call: hundreds of regular expressions
-// that most commands never need. Rules that are bound to file names stay
-// unused, since our texts have none.
+// namedForm is a form that is known beside its vendor's name only.
+type namedForm struct {
+	form  *form
+	label string
+}
+
+// known builds the rules at the first call: most commands never need them.
 var known = sync.OnceValue(func() *rules {
-	// gitleaks logs to stderr, secrets included at its lower levels.
-	logging.Logger = zerolog.Nop()
-	// Its own constructor goes through viper's global state, which anything in
-	// the process may have pointed elsewhere; the text it embeds is enough.
-	var text config.ViperConfig
-	if _, err := toml.Decode(config.DefaultConfig, &text); err != nil {
-		panic("secret: built-in rules: " + err.Error())
+	anywhere := published()
+	r := &rules{anywhere: newIndex(anywhere), named: map[string][]namedForm{}}
+	for _, k := range namedKinds {
+		for _, f := range k.parsed() {
+			for _, vendor := range strings.Fields(k.near) {
+				r.named[vendor] = append(r.named[vendor], namedForm{f, marker(k.name)})
+			}
+		}
 	}
-	cfg, err := text.Translate()
-	if err != nil {
-		panic("secret: built-in rules: " + err.Error())
+	for vendor := range r.named {
+		r.vendors = append(r.vendors, vendor)
 	}
-	r := &rules{}
-	for id := range cfg.Rules {
-		r.markers = append(r.markers, marker(id))
+	slices.Sort(r.vendors)
+	for _, k := range slices.Concat(anywhere, namedKinds) {
+		r.markers = append(r.markers, marker(k.name))
 	}
-	generic := cfg
-	generic.Rules = map[string]config.Rule{genericRule: cfg.Rules[genericRule]}
-	generic.Keywords = map[string]struct{}{}
-	for _, word := range genericWords {
-		generic.Keywords[word] = struct{}{}
-	}
-	delete(cfg.Rules, genericRule)
-	r.specific, r.generic = detect.NewDetector(cfg), detect.NewDetector(generic)
-	// A remark beside a secret is no reason to keep it.
-	r.specific.IgnoreGitleaksAllow, r.generic.IgnoreGitleaksAllow = true, true
+	r.markers = append(r.markers, marker("private-key"), marker(genericRule))
+	slices.Sort(r.markers)
+	r.markers = slices.Compact(r.markers)
 	return r
 })
 
-// once is one pass over the known formats. The specific rules come first: what
-// they find has the better name.
+// once is one pass over the known kinds. Those of vendors come first: what they find has
+// the better name.
 func (r *rules) once(s string, markers []string) string {
-	s = redactFindings(s, r.specific.DetectString(s), markers)
-	var findings []report.Finding
-	for _, w := range assignments(s) {
-		findings = append(findings, r.generic.DetectString(s[w.from:w.to])...)
+	s = replace(s, everywhere(s, r.formed(s), markers), markers)
+	named, random := r.assigned(s)
+	return replace(s, everywhere(s, append(named, random...), markers), markers)
+}
+
+// formed are the keys that are known by their form, wherever they stand.
+func (r *rules) formed(s string) []span { return append(r.anywhere.find(s), privateKeys(s)...) }
+
+// assigned are the values that are keys by the name they are given to: named those of a
+// vendor's form beside the vendor's name, random those that just look like it.
+func (r *rules) assigned(s string) (named, random []span) {
+	for _, a := range assignments(s) {
+		value := s[a.from:a.to]
+		if label := r.vendorOf(a.name, value); label != "" {
+			named = append(named, span{a.from, a.to, label})
+		} else if looksRandom(value) {
+			random = append(random, span{a.from, a.to, marker(genericRule)})
+		}
 	}
-	return redactFindings(s, findings, markers)
+	return named, random
 }
 
-func redactFindings(s string, findings []report.Finding, markers []string) string {
-	return replace(s, places(s, findings, markers), markers)
+// vendorOf is the marker of the kind whose form the value has and whose vendor the name
+// speaks of.
+func (r *rules) vendorOf(name, value string) string {
+	for _, vendor := range r.vendors {
+		if !strings.Contains(name, vendor) {
+			continue
+		}
+		for _, f := range r.named[vendor] {
+			if f.form.match(value, 0) == len(value) && !written(value) && counted(value) <= 0.4 {
+				return f.label
+			}
+		}
+	}
+	return ""
 }
 
-// places are the pieces of a text that findings are about.
-func places(s string, findings []report.Finding, markers []string) []span {
-	if len(findings) == 0 {
+// everywhere adds the places where the same keys stand once more, even where nothing
+// around tells. A few bytes that are the same are a coincidence.
+func everywhere(s string, spans []span, markers []string) []span {
+	if len(spans) == 0 {
 		return nil
 	}
 	var patterns []pattern
-	var spans []span
 	seen := map[pattern]bool{}
-	for _, f := range findings {
-		// Some rules take the quotes along; without them JSON stays JSON.
-		p := pattern{text: strings.Trim(f.Secret, "\"'`"), label: marker(f.RuleID)}
-		if !slices.Contains(markers, p.label) {
-			p.label = marker(nameless)
+	for i, sp := range spans {
+		if !slices.Contains(markers, sp.label) {
+			spans[i].label = marker(nameless)
 		}
-		if len(p.text) >= MinValue {
-			// The same secret elsewhere in the text goes too, even where the
-			// words around it are not those of the rule.
-			if !seen[p] {
-				seen[p] = true
-				patterns = append(patterns, p)
-			}
-			continue
+		p := pattern{text: s[sp.from:sp.to], label: spans[i].label}
+		if len(p.text) >= MinValue && !seen[p] {
+			seen[p] = true
+			patterns = append(patterns, p)
 		}
-		spans = append(spans, within(s, f.Match, p)...)
 	}
 	if m := newMatcher(patterns); m != nil {
 		spans = m.find(s, spans)
 	}
 	return spans
-}
-
-// within finds a short secret only where the whole match stands: elsewhere the
-// same few bytes are a coincidence.
-func within(s, match string, p pattern) []span {
-	var spans []span
-	if match == "" || p.text == "" {
-		return nil
-	}
-	for at := 0; ; {
-		i := strings.Index(s[at:], match)
-		if i < 0 {
-			return spans
-		}
-		at += i
-		for in := 0; ; {
-			j := strings.Index(match[in:], p.text)
-			if j < 0 {
-				break
-			}
-			spans = append(spans, span{at + in + j, at + in + j + len(p.text), p.label})
-			in += j + len(p.text)
-		}
-		at += len(match)
-	}
 }

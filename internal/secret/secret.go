@@ -8,9 +8,13 @@
 //     was encoded ("user:key" of HTTP Basic), on one line
 //   - escaped as in a JSON string
 //
-// Known formats are the rules of gitleaks, built in; no file and no variable
-// of the environment can change them, nor can a remark in the text. Rules that
-// gitleaks binds to file names do not apply.
+// Known formats are kinds of keys, in tables written from what vendors publish of them:
+// the prefix, the alphabet, the length and, where there is one, the checksum. Keys whose
+// form many things have are known beside their vendor's name; any other by a name with a
+// word like "token" in it and a value that looks random. What somebody wrote (an example,
+// the name of a variable) is told from what is random, and stays. Nothing outside the
+// program can change the tables, nor can a remark in the text. gitleaks judges them
+// (tools/oracle); docs/benchmarks has its judgement.
 //
 // What is found becomes [redacted:NAME], NAME being the credential's name or
 // the rule's. In names, bytes other than letters, digits, "_", "." and "-"
@@ -93,7 +97,7 @@ func (r *Redactor) Own(s string) string {
 }
 
 // All replaces what Own replaces, and secrets of known formats. The first call
-// in a process builds the rules, which takes some milliseconds.
+// in a process builds the rules, which takes about a millisecond.
 func (r *Redactor) All(s string) string {
 	rules, markers := known(), r.every()
 	for {

@@ -1,0 +1,61 @@
+// Package probe has what tests change in a ramet from outside, by variables of its
+// environment: a model that follows a script, times that are short, a death at a certain
+// event, a screen that breaks.
+//
+// It promises that a released ramet has none of it. There nothing sets the switches, so
+// that FromEnvironment is not linked and no variable has a say. It is linked into test
+// binaries, and into a ramet that is built with the tag rametprobe:
+//
+//	go build -tags rametprobe ./cmd/ramet
+package probe
+
+import (
+	"os"
+	"strconv"
+	"time"
+
+	"ramet/internal/runner"
+)
+
+// Switches are what a test changes. The zero value changes nothing.
+type Switches struct {
+	Scripts bool          // RAMET_TEST_SCRIPTS: a file can be a model
+	Lease   time.Duration // RAMET_TEST_LEASE: leases end soon
+	Stall   time.Duration // RAMET_TEST_STALL: servers of models that say nothing are given up soon
+	Retry   time.Duration // RAMET_TEST_RETRY: short waits between attempts
+
+	// Log stands around the log of a run. RAMET_TEST_DIE_AFTER=N: the process is no more
+	// after event N.
+	Log func(runner.Log) runner.Log
+	// Command is called before each command of the terminal UI. RAMET_TEST_PANIC: it
+	// breaks.
+	Command func()
+}
+
+// Tag is what a ramet with switches is built with.
+const Tag = "rametprobe"
+
+// FromEnvironment reads the switches. What makes no sense changes nothing.
+func FromEnvironment() Switches {
+	s := Switches{
+		Scripts: os.Getenv("RAMET_TEST_SCRIPTS") != "",
+		Lease:   duration("RAMET_TEST_LEASE"),
+		Stall:   duration("RAMET_TEST_STALL"),
+		Retry:   duration("RAMET_TEST_RETRY"),
+	}
+	if last, err := strconv.ParseInt(os.Getenv("RAMET_TEST_DIE_AFTER"), 10, 64); err == nil && last > 0 {
+		s.Log = func(l runner.Log) runner.Log { return mortal{l, last} }
+	}
+	if os.Getenv("RAMET_TEST_PANIC") != "" {
+		s.Command = func() { panic("the screen breaks, for a test") }
+	}
+	return s
+}
+
+func duration(variable string) time.Duration {
+	d, err := time.ParseDuration(os.Getenv(variable))
+	if err != nil {
+		return 0
+	}
+	return d
+}

@@ -1,0 +1,7 @@
+//go:build rametprobe
+
+package app
+
+import "ramet/internal/app/probe"
+
+func init() { switches = probe.FromEnvironment }

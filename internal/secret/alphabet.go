@@ -1,0 +1,81 @@
+package secret
+
+// alphabet is a set of ASCII characters.
+type alphabet [2]uint64
+
+func newAlphabet(letters string) *alphabet {
+	var a alphabet
+	for i := range len(letters) {
+		a[letters[i]>>6&1] |= 1 << (letters[i] & 63)
+	}
+	return &a
+}
+
+func (a *alphabet) has(c byte) bool { return c < 128 && a[c>>6]&(1<<(c&63)) != 0 }
+
+// run is the end of the characters from i on that are in the alphabet, most of them
+// counted.
+func (a *alphabet) run(s string, i, most int) int {
+	end := i
+	for end < len(s) && end-i < most && a.has(s[end]) {
+		end++
+	}
+	return end
+}
+
+const (
+	digits = "0123456789"
+	small  = "abcdefghijklmnopqrstuvwxyz"
+	large  = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+)
+
+// letters are the characters of an alphabet that forms name, "" for none of that name.
+func letters(name string) string {
+	const alnum = small + large + digits
+	switch name {
+	case "digit":
+		return digits
+	case "hex":
+		return digits + "abcdefABCDEF"
+	case "letter":
+		return small + large
+	case "lower":
+		return small + digits
+	case "upper":
+		return large + digits
+	case "base32":
+		return large + "234567"
+	case "bech32":
+		return "QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L"
+	case "base62":
+		return alnum
+	case "base64":
+		return alnum + "+/"
+	case "pad":
+		return "="
+	case "url":
+		return alnum + "_-"
+	case "path":
+		return alnum + "_-/"
+	case "padded":
+		return alnum + "_-.="
+	case "tilde":
+		return alnum + "_-.~"
+	case "coded":
+		return alnum + "%"
+	case "full":
+		return alnum + "_-+/="
+	}
+	return ""
+}
+
+// letters are the characters of the alphabet, each a string.
+func (a *alphabet) letters() []string {
+	var out []string
+	for c := range byte(128) {
+		if a.has(c) {
+			out = append(out, string(rune(c)))
+		}
+	}
+	return out
+}

@@ -1,0 +1,130 @@
+package secret
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// form is how the keys of one kind are written: pieces in a row. In the table it is a
+// text in which <alphabet:length> stands for characters of an alphabet and everything else
+// for itself:
+//
+//	ghp_<base62:36>      exactly 36
+//	sk_live_<base62:24-99>
+//	<base62:14>.atlasv1.<url:60-70>
+//
+// <uuid> is short for the five groups of one.
+type form struct {
+	pieces []piece
+	anchor string // the literal that is looked for in a text
+	lead   [2]int // how many bytes stand before the anchor, at least and at most
+}
+
+// piece is a literal, or characters of an alphabet.
+type piece struct {
+	literal  string
+	set      *alphabet
+	min, max int
+}
+
+const uuid = "<hex:8>-<hex:4>-<hex:4>-<hex:4>-<hex:12>"
+
+// parseForm reads a form of the table.
+func parseForm(text string) (*form, error) {
+	f := &form{}
+	for rest := strings.ReplaceAll(text, "<uuid>", uuid); rest != ""; {
+		literal, after, isSet := strings.Cut(rest, "<")
+		if literal != "" {
+			f.pieces = append(f.pieces, piece{literal: literal})
+		}
+		if !isSet {
+			break
+		}
+		inside, behind, closed := strings.Cut(after, ">")
+		p, err := parseSet(inside)
+		if err != nil || !closed {
+			return nil, fmt.Errorf("form %q: <%s>: %v", text, inside, err)
+		}
+		f.pieces = append(f.pieces, p)
+		rest = behind
+	}
+	f.findAnchor()
+	return f, nil
+}
+
+func parseSet(text string) (piece, error) {
+	name, lengths, _ := strings.Cut(text, ":")
+	chars := letters(name)
+	if chars == "" {
+		return piece{}, fmt.Errorf("no such alphabet")
+	}
+	low, high, isRange := strings.Cut(lengths, "-")
+	if !isRange {
+		high = low
+	}
+	p := piece{set: newAlphabet(chars)}
+	var err error
+	if p.min, err = strconv.Atoi(low); err != nil {
+		return piece{}, err
+	}
+	if p.max, err = strconv.Atoi(high); err != nil || p.max < p.min {
+		return piece{}, fmt.Errorf("bad length")
+	}
+	return p, nil
+}
+
+// findAnchor takes the first literal, unless it is a single character and a longer one
+// follows.
+func (f *form) findAnchor() {
+	var low, high int
+	for _, p := range f.pieces {
+		if p.set == nil && len(p.literal) > len(f.anchor) && len(f.anchor) < 2 {
+			f.anchor, f.lead = p.literal, [2]int{low, high}
+		}
+		low, high = low+max(len(p.literal), p.min), high+max(len(p.literal), p.max)
+	}
+}
+
+// match is the end of the form when it begins at i, or -1. Of several ends it is the
+// last.
+func (f *form) match(s string, i int) int { return matchPieces(f.pieces, s, i) }
+
+func matchPieces(pieces []piece, s string, i int) int {
+	for n, p := range pieces {
+		if p.set == nil {
+			if !strings.HasPrefix(s[i:], p.literal) {
+				return -1
+			}
+			i += len(p.literal)
+			continue
+		}
+		end := p.set.run(s, i, p.max)
+		if n == len(pieces)-1 {
+			if end-i < p.min {
+				return -1
+			}
+			return end
+		}
+		for ; end-i >= p.min; end-- {
+			if to := matchPieces(pieces[n+1:], s, end); to >= 0 {
+				return to
+			}
+		}
+		return -1
+	}
+	return i
+}
+
+// last is the alphabet of the last piece, nil when that is a literal.
+func (f *form) last() *alphabet { return f.pieces[len(f.pieces)-1].set }
+
+// changing is a key without what all keys of the form have in common.
+func (f *form) changing(key string) string {
+	for _, p := range f.pieces {
+		if p.set == nil {
+			key = strings.Replace(key, p.literal, "", 1)
+		}
+	}
+	return key
+}

@@ -1,0 +1,37 @@
+package secret
+
+// cloudKinds are the keys of those who run machines, networks and sign-ins.
+var cloudKinds = []kind{
+	{name: "aws-access-token", forms: "AKIA<base32:16> ASIA<base32:16> ABIA<base32:16> ACCA<base32:16> A3T<upper:1><base32:16>"},
+	{name: "aws-amazon-bedrock-api-key", forms: "ABSK<base64:109-269><pad:0-2> bedrock-api-key-YmVkcm9jay5hbWF6b25hd3MuY29t<base64:0-2000><pad:0-2>"},
+	{name: "azure-ad-client-secret", forms: "<tilde:3><digit:1>Q~<tilde:31-34>"},
+	{name: "azure-account-key", forms: "AccountKey=<base64:86>== SharedAccessKey=<base64:43>="},
+	{name: "gcp-api-key", forms: "AIza<url:35>"},
+	{name: "gcp-oauth-client-secret", forms: "GOCSPX-<url:28>"},
+	{name: "gcp-oauth-access-token", forms: "ya29.<url:60-1024> ya29.a<url:60-1024>"},
+	{name: "gcp-oauth-refresh-token", forms: "1//0<digit:1><url:60-120>"},
+	{name: "alibaba-access-key-id", forms: "LTAI<base62:20> LTAI<base62:12>"},
+	{name: "tencent-secret-id", forms: "AKID<base62:32>"},
+	{name: "yandex-api-key", forms: "AQVN<url:35-38>"},
+	{name: "yandex-aws-access-token", forms: "YCAJE<url:20> YCN<url:37>"},
+	{name: "yandex-access-token", forms: "t1.<url:10-600><pad:0-2>.<url:86><pad:0-2>"},
+	{name: "scaleway-access-key", forms: "SCW<upper:17>"},
+	{name: "digitalocean-pat", forms: "dop_v1_<hex:64>"},
+	{name: "digitalocean-access-token", forms: "doo_v1_<hex:64>"},
+	{name: "digitalocean-refresh-token", forms: "dor_v1_<hex:64>"},
+	{name: "cloudflare-origin-ca-key", forms: "v1.0-<hex:24>-<hex:146>"},
+	{name: "cloudflare-api-token", forms: "cfut_<base62:46-48> cfat_<base62:46-48> cfk_<base62:46-48>"},
+	{name: "flyio-access-token", forms: "fo1_<url:43> fm1a_<base64:100-2000><pad:0-3> fm1r_<base64:100-2000><pad:0-3> fm2_<base64:100-2000><pad:0-3>"},
+	{name: "heroku-api-key", forms: "HRKU-AA<url:58> HRKU-<uuid>"},
+	{name: "netlify-access-token", forms: "nfp_<base62:36> nfc_<base62:36> nfo_<base62:36>"},
+	{name: "render-api-key", forms: "rnd_<base62:28>"},
+	{name: "scalingo-api-token", forms: "tk-us-<url:48>"},
+	{name: "tailscale-key", forms: "tskey-<lower:3-8>-<base62:10-20>CNTRL-<base62:20-40>"},
+	{name: "defined-networking-api-token", forms: "dnkey-<padded:26>-<padded:52>"},
+	{name: "openshift-user-token", forms: "sha256~<url:43>"},
+	{name: "authress-service-client-access-key", forms: "sc_<base62:5-30>.<base62:4-6>.acc<url:11-33>.<full:30-120> ext_<base62:5-30>.<base62:4-6>.acc<url:11-33>.<full:30-120> " +
+		"scauth_<base62:5-30>.<base62:4-6>.acc<url:11-33>.<full:30-120> authress_<base62:5-30>.<base62:4-6>.acc<url:11-33>.<full:30-120>"},
+	{name: "intra42-client-secret", forms: "s-s4t2ud-<hex:64> s-s4t2af-<hex:64>"},
+	{name: "adobe-client-secret", forms: "p8e-<base62:32>"},
+	{name: "maxmind-license-key", forms: "<base62:6>_<base62:29>_mmk"},
+}
