@@ -21,6 +21,7 @@ import (
 	"ramet/internal/demo"
 	"ramet/internal/fault"
 	"ramet/internal/forge"
+	"ramet/internal/id"
 	"ramet/internal/sandbox"
 	"ramet/internal/session"
 	"ramet/internal/store"
@@ -54,7 +55,7 @@ func Main(ctx context.Context, args []string, env func(string) string, stdio Std
 		Streams: line.Streams{Stdin: stdio.In, Stdout: stdio.Out, Stderr: stdio.Err,
 			Terminal: isTerminal(stdio.Out), ErrTerminal: isTerminal(stdio.Err), Password: password(stdio)},
 		Background: line.Background{Detach: detach(args, stdio), Leave: leave(env)},
-		System: session.System{Getenv: env, Dir: dir, Now: time.Now, Open: open, Start: kernel, Logs: logs{},
+		System: session.System{Getenv: env, Dir: dir, Now: time.Now, Open: open, Start: kernel, Logs: logs{}, Agent: ownAgent,
 			Tokens: append(forge.Variables(), telemetryToken)},
 		Serve:  serve,
 		Runs:   runs.Ports{Carry: carry, Work: work, Version: version},
@@ -105,4 +106,13 @@ func about() care.Version {
 		}
 	}
 	return v
+}
+
+// ownAgent is the agent for whose command this process was started.
+func ownAgent() (id.Agent, bool) {
+	mark, ok := sandbox.Marked()
+	if !ok {
+		return "", false
+	}
+	return id.AgentOf(mark), true
 }

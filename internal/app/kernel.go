@@ -197,12 +197,12 @@ func (t *tools) make(a agent.Agent) (tool.Box, error) {
 	if err != nil {
 		return nil, err
 	}
-	return t.at(root)
+	return t.at(root, a.ID)
 }
 
 // at are the tools for a folder.
-func (t *tools) at(root string) (tool.Box, error) {
-	made, err := local.New(local.Options{Root: root, Env: t.environment, Hide: t.hidden, Cache: filepath.Join(t.request.Home, "cache", "confined")})
+func (t *tools) at(root string, a id.Agent) (tool.Box, error) {
+	made, err := local.New(local.Options{Root: root, For: a, Env: t.environment, Hide: t.hidden, Cache: filepath.Join(t.request.Home, "cache", "confined")})
 	if err != nil {
 		return nil, err
 	}
@@ -220,7 +220,7 @@ func (t *tools) chosen(work *crew.Crew) func(agent.Agent) (tool.Box, error) {
 		if !belongs {
 			return t.box(a)
 		}
-		return t.at(a.Cwd)
+		return t.at(a.Cwd, a.ID)
 	}
 }
 

@@ -43,6 +43,18 @@ func ParseAgent(s string) (Agent, error) {
 	return Agent(s), nil
 }
 
+// Bytes are the drawn bytes of an identity; false for what is none.
+func (a Agent) Bytes() (b [agentBytes]byte, ok bool) {
+	drawn, err := base64.RawURLEncoding.Strict().DecodeString(string(a))
+	if err != nil || len(drawn) != agentBytes {
+		return b, false
+	}
+	return [agentBytes]byte(drawn), true
+}
+
+// AgentOf is the identity of drawn bytes.
+func AgentOf(b [agentBytes]byte) Agent { return Agent(base64.RawURLEncoding.EncodeToString(b[:])) }
+
 // IsPrefix says whether s could be the beginning of an identity.
 func IsPrefix(s string) bool {
 	if s == "" || len(s) > agentChars || s[0] == '-' || s[0] == '_' {

@@ -159,6 +159,10 @@ func (o order) prepare() error {
 			step("privileges", dropAll),
 			step("landlock", func() error { return restrict(rules) }))
 	}
+	if o.For != nil {
+		// Before privileges are given up, where they are: it needs one.
+		steps = append([]func() error{step("mark", o.For.bear)}, steps...)
+	}
 	for _, do := range steps {
 		if err := do(); err != nil {
 			return err

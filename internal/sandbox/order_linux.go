@@ -29,6 +29,7 @@ type order struct {
 	Confined bool    // that there is a box, said twice
 	Box      *inside // nil: not confined
 	Dry      bool    // prepare all and run nothing
+	For      *Mark   // what it bears; nil: nothing
 }
 
 // inside is a Box with what ramet found out for the helper: real paths.

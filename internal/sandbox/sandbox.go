@@ -58,6 +58,7 @@ type Command struct {
 	Env     []string  // complete; nothing is inherited
 	Confine *Box      // nil: contained only
 	Output  io.Writer // takes both streams as they come; nil: nobody
+	For     *Mark     // for whom it is started: it bears this for ever (Marked); nil: for nobody
 }
 
 // Box is what a confined command may do. All paths are absolute; what does not

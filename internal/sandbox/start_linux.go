@@ -37,7 +37,7 @@ func Start(ctx context.Context, c Command) (*Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := order{Path: path, Args: c.Args, Dir: c.Dir, Env: c.Env}
+	o := order{Path: path, Args: c.Args, Dir: c.Dir, Env: c.Env, For: c.For}
 	if c.Confine != nil {
 		if err := Available(); err != nil {
 			return nil, err

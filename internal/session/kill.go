@@ -67,6 +67,9 @@ func (w *Workspace) Kill(ctx context.Context, k Kill) (registry.Killed, error) {
 			return registry.Killed{}, miscounted(n)
 		}
 	}
+	if err := w.may(ctx, "kill", k.Agent); err != nil {
+		return registry.Killed{}, err
+	}
 	held, err := control.Held(ctx, w.Store)
 	if err != nil {
 		return registry.Killed{}, err

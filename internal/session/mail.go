@@ -23,6 +23,11 @@ func (w *Workspace) Send(ctx context.Context, l Letter) (mail.Letter, error) {
 	if err := mail.CheckBody(l.Body); err != nil {
 		return mail.Letter{}, err
 	}
+	from, err := w.sender(ctx, l.From)
+	if err != nil {
+		return mail.Letter{}, err
+	}
+	l.From = from
 	order := registry.Send{Claim: agent.Passing(), To: l.To.ID, Body: l.Body}
 	if l.From == nil {
 		return w.send(ctx, order)
@@ -32,7 +37,7 @@ func (w *Workspace) Send(ctx context.Context, l Letter) (mail.Letter, error) {
 		return mail.Letter{}, err
 	}
 	var sent mail.Letter
-	err := w.through(ctx, l.From.ID, func() (err error) {
+	err = w.through(ctx, l.From.ID, func() (err error) {
 		sent, err = w.send(ctx, order)
 		return err
 	}, func(k *control.Client) (err error) {
@@ -58,6 +63,9 @@ func (w *Workspace) send(ctx context.Context, s registry.Send) (mail.Letter, err
 // Read marks a letter as read: the one with this number, or the oldest that waits (0). ok is
 // false when no letter waits.
 func (w *Workspace) Read(ctx context.Context, owner agent.Agent, number int64) (mail.Letter, bool, error) {
+	if err := w.may(ctx, "read the mail of", owner); err != nil {
+		return mail.Letter{}, false, err
+	}
 	if err := w.mended(ctx, owner); err != nil {
 		return mail.Letter{}, false, err
 	}

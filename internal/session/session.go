@@ -12,6 +12,7 @@ import (
 	"ramet/internal/credential"
 	"ramet/internal/durable"
 	"ramet/internal/fault"
+	"ramet/internal/id"
 	"ramet/internal/ledger/file"
 	"ramet/internal/permit"
 	"ramet/internal/rundir"
@@ -30,6 +31,9 @@ type System struct {
 	Open func(context.Context, workspace.Place) (*store.Store, error)
 	// Start starts a kernel on an open workspace.
 	Start func(context.Context, *Workspace, Kernel) (*Running, error)
+	// Agent is the agent for whose command this process was started, by whatever way; false:
+	// a person started it. nil: nobody can know.
+	Agent func() (id.Agent, bool)
 	// Logs opens the event logs of runs.
 	Logs rundir.Logs
 	// Tokens are the variables that hold credentials besides the keys of models.

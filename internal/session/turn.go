@@ -47,6 +47,12 @@ func (w *Workspace) Run(ctx context.Context, t Turn) (Ran, error) {
 	if t.Show == nil {
 		t.Show = w.Elsewhere.Publish
 	}
+	if err := w.mayPrompt(ctx, t.Agent); err != nil {
+		return Ran{}, err
+	}
+	if w.own != "" {
+		t.Ask = nil // an agent answers no question
+	}
 	server, err := w.serving(ctx, t)
 	if err != nil {
 		return Ran{}, err

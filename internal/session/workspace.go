@@ -41,7 +41,8 @@ type Workspace struct {
 	// Elsewhere carries what happens in other kernels to turns that were asked for here.
 	Elsewhere bus.Bus[loop.Event]
 
-	allows bool // the kernel of this process has permissions of its own
+	own    id.Agent // whose command this process is; empty: a person's
+	allows bool     // the kernel of this process has permissions of its own
 
 	start func(context.Context, Kernel) (*Running, error)
 	stop  func()
@@ -102,6 +103,7 @@ func (s *Session) Open(ctx context.Context) (*Workspace, error) {
 	}
 	w.Store = store.Clean(opened, w.Secrets.Own)
 	w.Trees = Trees{w: w}
+	w.own, _ = s.by()
 	s.open = w
 	return w, nil
 }

@@ -18,6 +18,9 @@ func (w *Workspace) Append(ctx context.Context, a agent.Agent, kind history.Kind
 	if err != nil {
 		return history.Entry{}, err
 	}
+	if err := w.maySay(ctx, a, kind); err != nil {
+		return history.Entry{}, err
+	}
 	return w.write(ctx, a, draft)
 }
 
@@ -88,6 +91,9 @@ func (w *Workspace) Rename(ctx context.Context, a agent.Agent, name string) (age
 	if err := agent.CheckName(name); err != nil {
 		return a, err
 	}
+	if err := w.may(ctx, "rename", a); err != nil {
+		return a, err
+	}
 	if err := w.mended(ctx, a); err != nil {
 		return a, err
 	}
@@ -97,6 +103,9 @@ func (w *Workspace) Rename(ctx context.Context, a agent.Agent, name string) (age
 // Redact deletes the content of a message for good, also from the memory of kernels of
 // this machine.
 func (w *Workspace) Redact(ctx context.Context, a agent.Agent, m id.Message) error {
+	if err := w.person("redact"); err != nil {
+		return err
+	}
 	if err := w.mended(ctx, a); err != nil {
 		return err
 	}
@@ -109,6 +118,9 @@ func (w *Workspace) Redact(ctx context.Context, a agent.Agent, m id.Message) err
 
 // write appends one entry.
 func (w *Workspace) write(ctx context.Context, a agent.Agent, draft history.Draft) (history.Entry, error) {
+	if err := w.may(ctx, "write to", a); err != nil {
+		return history.Entry{}, err
+	}
 	if err := w.mended(ctx, a); err != nil {
 		return history.Entry{}, err
 	}

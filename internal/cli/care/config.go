@@ -61,6 +61,9 @@ project's file (after "ramet trust"), the environment, or the default.
 			if err != nil {
 				return err
 			}
+			if err := l.Person("config set"); err != nil {
+				return err
+			}
 			if err := session.CheckSetting(args[0], args[1]); err != nil {
 				return err
 			}

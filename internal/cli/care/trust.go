@@ -21,6 +21,9 @@ Trust is bound to the content of the files that act; when one of them changes,
 it ends.`,
 		Args: line.Arguments(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
+			if err := l.Person("trust"); err != nil {
+				return err
+			}
 			home, err := l.HomeDir()
 			if err != nil {
 				return err

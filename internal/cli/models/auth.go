@@ -99,6 +99,9 @@ func authListCommand(l *line.Line) *cobra.Command {
 
 // keyOwner finds the vendor whose key is meant.
 func keyOwner(l *line.Line, name string) (catalog.Vendor, string, error) {
+	if err := l.Person("auth"); err != nil {
+		return catalog.Vendor{}, "", err
+	}
 	v, err := catalog.Find(strings.ToLower(name))
 	if err != nil {
 		return v, "", err

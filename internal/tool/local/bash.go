@@ -58,6 +58,9 @@ func (l *Local) runBash(ctx context.Context, c tool.Call) (tool.Answer, error) {
 
 	out := &ends{head: l.o.Limits.Head, tail: l.o.Limits.Tail}
 	cmd := sandbox.Command{Args: l.shell(args.Command), Dir: l.o.Root, Env: l.o.Env, Output: tee{out, c.Output}}
+	if mark, ok := l.o.For.Bytes(); ok {
+		cmd.For = (*sandbox.Mark)(&mark)
+	}
 	switch c.Grant {
 	case tool.Free:
 	case tool.Confine:

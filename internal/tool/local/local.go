@@ -34,6 +34,7 @@ import (
 	"time"
 
 	"ramet/internal/fault"
+	"ramet/internal/id"
 	"ramet/internal/tool"
 )
 
@@ -51,6 +52,8 @@ type Options struct {
 	// Empty: nowhere.
 	Cache  string
 	Limits Limits
+	// For is the agent for which commands are started: they bear its mark.
+	For id.Agent
 }
 
 // Limits bound the commands; what is zero has its default.
