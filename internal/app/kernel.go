@@ -6,16 +6,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 	"sync"
 
 	"ramet/internal/agent"
 	"ramet/internal/config"
 	"ramet/internal/control"
-	"ramet/internal/credential"
+	"ramet/internal/environ"
 	"ramet/internal/fault"
-	"ramet/internal/forge"
 	"ramet/internal/id"
 	"ramet/internal/ledger/file"
 	"ramet/internal/llm"
@@ -60,7 +57,7 @@ func kernelFor(ctx context.Context, r request, work *crew.Crew) (*session.Runnin
 	if err != nil {
 		return nil, err
 	}
-	tools := tools{request: r, environment: environment(), hidden: []string{r.Home, settings}}
+	tools := tools{request: r, environment: environ.For(os.Environ()), hidden: []string{r.Home, settings}}
 	place := r.Peers
 	trees := worktrees{r}.make
 	model, box, guard := models.model, tools.box, loop.Guard(policy)
@@ -231,19 +228,6 @@ func (t *tools) root(a agent.Agent) (string, error) {
 		return "", err
 	}
 	return filepath.EvalSymlinks(dir)
-}
-
-// environment is what commands of tools see: no key of a model, no password of a
-// database.
-func environment() []string {
-	hidden := slices.Concat(credential.Variables(), forge.Variables(), []string{"RAMET_DB", telemetryToken, "OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_TRACES_HEADERS", detached})
-	for _, v := range catalog.Vendors() {
-		hidden = append(hidden, v.BaseVariable()) // there may be a password in it
-	}
-	return slices.DeleteFunc(os.Environ(), func(entry string) bool {
-		name, _, _ := strings.Cut(entry, "=")
-		return slices.Contains(hidden, name)
-	})
 }
 
 // overlays are the files of a trusted project that say how to work in it; the

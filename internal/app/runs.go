@@ -15,6 +15,7 @@ import (
 	"ramet/internal/agent"
 	"ramet/internal/cli/runs"
 	"ramet/internal/config"
+	"ramet/internal/environ"
 	"ramet/internal/fault"
 	"ramet/internal/history"
 	"ramet/internal/id"
@@ -215,7 +216,7 @@ func crewOf(ws *session.Workspace, noCache bool) (crew.Options, error) {
 	}
 	o := crew.Options{
 		Store: ws.Store, Dir: workFolder(ws.Home), Owner: file.Self(),
-		Env: environment(), Hide: []string{ws.Home, settings},
+		Env: environ.For(os.Environ()), Hide: []string{ws.Home, settings},
 		Redact:  secret.Remember(ws.Secrets).All,
 		BaseURL: func(ref llm.Ref) string { return baseURL(ws, ref) },
 	}
