@@ -10,7 +10,7 @@ import (
 	"ramet/internal/fault"
 )
 
-// resolve makes real paths of a box, and its temporary folder.
+// resolve makes real paths of a box.
 func (b *Box) resolve() (*inside, error) {
 	in := &inside{Network: b.Network}
 	for _, w := range b.Write {
@@ -46,15 +46,6 @@ func (b *Box) resolve() (*inside, error) {
 		if in.Sockets, err = sockets(); err != nil {
 			return nil, fault.New(fault.Denied, "confine command: find sockets: %w", err)
 		}
-	}
-	if in.Temp, err = os.MkdirTemp("", "ramet-box-"); err == nil {
-		err = os.Mkdir(filepath.Join(in.Temp, "shm"), 0o700)
-	}
-	if err == nil {
-		in.Temp, err = filepath.EvalSymlinks(in.Temp)
-	}
-	if err != nil {
-		return nil, fault.New(fault.StorageIO, "confine command: make a temporary folder: %w", err)
 	}
 	return in, nil
 }

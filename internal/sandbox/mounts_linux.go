@@ -31,7 +31,7 @@ func (b *inside) enclose() error {
 		return err
 	}
 	shm := filepath.Join(b.Temp, "shm")
-	writable := append([]string{b.Temp}, b.Write...)
+	writable := append([]string{b.tmp()}, b.Write...)
 	var open []string // of these, what was not read-only before
 	for _, w := range writable {
 		var fs unix.Statfs_t
@@ -78,16 +78,23 @@ func (b *inside) enclose() error {
 	return setReadOnly("/proc", true, 0)
 }
 
-// clear removes the temporary folder in ramet's stead. It is a mount here, in a folder
-// that is read-only here, so that its name goes by the descriptor from outside.
+// tmp is the command's TMPDIR.
+func (b *inside) tmp() string { return filepath.Join(b.Temp, "tmp") }
+
+// clear removes the temporary folder in ramet's stead. Parts of it are mounts here, in a
+// folder that is read-only here, so that the names go by the descriptor from outside.
 func (b *inside) clear() {
-	entries, _ := os.ReadDir(b.Temp)
-	for _, e := range entries {
-		removeAll(filepath.Join(b.Temp, e.Name()))
+	name := filepath.Base(b.Temp)
+	for part, mount := range map[string]string{"tmp": b.tmp(), "shm": "/dev/shm"} {
+		entries, _ := os.ReadDir(mount)
+		for _, e := range entries {
+			removeAll(filepath.Join(mount, e.Name()))
+		}
+		unix.Unmount(mount, unix.MNT_DETACH)
+		unix.Unlinkat(parentFD, filepath.Join(name, part), unix.AT_REMOVEDIR)
 	}
-	unix.Unmount("/dev/shm", unix.MNT_DETACH)
-	unix.Unmount(b.Temp, unix.MNT_DETACH)
-	unix.Unlinkat(parentFD, filepath.Base(b.Temp), unix.AT_REMOVEDIR)
+	unix.Unlinkat(parentFD, filepath.Join(name, lockName), 0)
+	unix.Unlinkat(parentFD, name, unix.AT_REMOVEDIR)
 }
 
 // cover puts something empty over a path. Writable folders below it stay where

@@ -35,7 +35,7 @@ type order struct {
 type inside struct {
 	Write, Keep, Hide []string
 	Sockets           []string // to be covered
-	Temp              string   // the command's own folder
+	Temp              string   // the command's own folder; see tempFolder
 	Network           bool
 }
 

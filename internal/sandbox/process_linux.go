@@ -5,10 +5,8 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -24,9 +22,9 @@ const patience = 3 * time.Second
 type Process struct {
 	cmd     *exec.Cmd
 	way     way
-	space   *os.File // its PID namespace, held so that no other gets its number; may be nil
-	mark    string   // in its environment, without namespaces
-	temp    string   // its temporary folder
+	space   *os.File    // its PID namespace, held so that no other gets its number; may be nil
+	mark    string      // in its environment, without namespaces
+	temp    *tempFolder // nil: it is not confined
 	control *os.File
 
 	kill   sync.Once
@@ -80,8 +78,8 @@ func (p *Process) follow(stop func() bool, reports *bufio.Reader, output *drain,
 		f.Close()
 	}
 	p.space.Close()
-	if p.temp != "" {
-		removeAll(p.temp)
+	if p.temp != nil {
+		p.temp.remove()
 	}
 	switch {
 	case ended == nil:
@@ -154,18 +152,4 @@ func (s *pipeSet) close() {
 	for _, f := range s.files {
 		f.Close()
 	}
-}
-
-// removeAll removes a folder, also where somebody closed folders in it.
-func removeAll(dir string) {
-	if os.RemoveAll(dir) == nil {
-		return
-	}
-	filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
-		if entry != nil && entry.IsDir() {
-			os.Chmod(path, 0o700)
-		}
-		return nil
-	})
-	os.RemoveAll(dir)
 }
