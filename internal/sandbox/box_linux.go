@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"ramet/internal/fault"
+	"ramet/internal/sandbox/guard"
 )
 
 // resolve makes real paths of a box.
@@ -48,4 +49,23 @@ func (b *Box) resolve() (*inside, error) {
 		}
 	}
 	return in, nil
+}
+
+// watch looks at what has a name that others execute, which is kept.
+func (b *Box) watch(in *inside) (*guard.Watch, error) {
+	if b.Guard == "" {
+		return nil, nil
+	}
+	w, err := guard.Begin(in.Write, b.Forbid, b.Guard)
+	if err != nil {
+		return nil, fault.New(fault.StorageIO, "confine command: %w", err)
+	}
+	for _, path := range w.Kept() {
+		if real, err := filepath.EvalSymlinks(path); err == nil {
+			in.Keep = append(in.Keep, real)
+		}
+	}
+	slices.Sort(in.Keep)
+	in.Keep = slices.Compact(in.Keep)
+	return w, nil
 }

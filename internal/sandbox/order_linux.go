@@ -1,5 +1,7 @@
 package sandbox
 
+import "ramet/internal/sandbox/guard"
+
 // marker is the name under which the binary is its own helper.
 const marker = "ramet-sandbox"
 
@@ -29,6 +31,8 @@ type order struct {
 	Confined bool    // that there is a box, said twice
 	Box      *inside // nil: not confined
 	Dry      bool    // prepare all and run nothing
+
+	watch *guard.Watch // stays here; nil: names are not looked after
 }
 
 // inside is a Box with what ramet found out for the helper: real paths.

@@ -26,8 +26,9 @@
 //     folder of the command's own (TMPDIR, removed afterwards, and /dev/shm). Landlock
 //     and read-only mounts both see to it, so neither is trusted alone.
 //   - Box.Keep, inside Box.Write, is read-only: it is a mount, so it cannot be renamed
-//     away either. Only what exists when the command starts can be kept. Below a
-//     writable folder other file systems that are mounted there stay read-only.
+//     away either. Only what exists when the command starts can be kept; for names that
+//     other programs execute, see Box.Guard. Below a writable folder other file systems
+//     that are mounted there stay read-only.
 //   - No network but a loopback of the command's own (Box.Network lifts this), no
 //     System V IPC, no abstract Unix sockets of others. Sockets in the file system that
 //     were bound, by an absolute path, when the command started are covered (docker,
@@ -67,6 +68,11 @@ type Box struct {
 	Keep    []string // what it may not write even so
 	Hide    []string // files and folders that it may not read
 	Network bool     // whether it may use the network
+	// Guard is a folder outside of Write, made when needed, to which is moved what the
+	// command leaves below Write under a name that other programs execute (package guard).
+	// What has such a name already is kept. Empty: names are not looked after.
+	Guard  string
+	Forbid []string // with Guard: files that must not come into being, whatever they hold
 }
 
 // Result is how a command ended.
@@ -74,6 +80,7 @@ type Result struct {
 	ExitCode int            // 128 + signal where a signal ended it
 	Signal   syscall.Signal // 0: none
 	Killed   bool           // by Kill or the end of the context
+	Notes    string         // what else there is to say about it, in lines
 }
 
 // lookPath finds a program as the command would.

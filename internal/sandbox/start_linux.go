@@ -45,6 +45,9 @@ func Start(ctx context.Context, c Command) (*Process, error) {
 		if o.Box, err = c.Confine.resolve(); err != nil {
 			return nil, err
 		}
+		if o.watch, err = c.Confine.watch(o.Box); err != nil {
+			return nil, err
+		}
 	}
 	return o.start(ctx, c.Output)
 }
@@ -65,6 +68,9 @@ func (o order) start(ctx context.Context, output io.Writer) (*Process, error) {
 	p, err := firstWay(ctx, o, temp, output)
 	if err != nil {
 		temp.remove()
+		if o.watch != nil {
+			o.watch.End() // it may have run, and killed its helper
+		}
 	}
 	return p, err
 }
@@ -141,7 +147,7 @@ func launch(ctx context.Context, o order, temp *tempFolder, output io.Writer) (*
 		pipes.close()
 		return nil, &refusal{step: "start the helper", why: err.Error(), denied: denied(err)}
 	}
-	p := &Process{cmd: cmd, way: o.Way, mark: mark, control: controlW, temp: temp, done: make(chan struct{})}
+	p := &Process{cmd: cmd, way: o.Way, mark: mark, control: controlW, temp: temp, watch: o.watch, done: make(chan struct{})}
 	if o.Way.Spaces {
 		p.space, _ = os.Open(fmt.Sprintf("/proc/%d/ns/pid", cmd.Process.Pid))
 	}
