@@ -9,7 +9,6 @@ import (
 	"sync"
 
 	"ramet/internal/agent"
-	"ramet/internal/config"
 	"ramet/internal/control"
 	"ramet/internal/environ"
 	"ramet/internal/fault"
@@ -53,11 +52,11 @@ func kernelFor(ctx context.Context, r request, work *crew.Crew) (*session.Runnin
 		return nil, err
 	}
 	models := models{request: r, open: map[llm.Ref]proc.Model{}}
-	settings, err := config.Path(os.Getenv)
+	hide, err := hidden(r.Workspace)
 	if err != nil {
 		return nil, err
 	}
-	tools := tools{request: r, environment: environ.For(os.Environ()), hidden: []string{r.Home, settings}}
+	tools := tools{request: r, environment: environ.For(os.Environ()), hidden: hide}
 	place := r.Peers
 	trees := worktrees{r}.make
 	model, box, guard := models.model, tools.box, loop.Guard(policy)
@@ -163,7 +162,7 @@ func (m *models) taped(work *crew.Crew) func(agent.Agent, llm.Ref) (proc.Model, 
 type tools struct {
 	request     request
 	environment []string
-	hidden      []string // ramet's own folders
+	hidden      []string // from confined commands
 
 	mu    sync.Mutex
 	boxes map[id.Agent]tool.Box
@@ -199,7 +198,9 @@ func (t *tools) make(a agent.Agent) (tool.Box, error) {
 
 // at are the tools for a folder.
 func (t *tools) at(root string) (tool.Box, error) {
-	made, err := local.New(local.Options{Root: root, Env: t.environment, Hide: t.hidden, Cache: filepath.Join(t.request.Home, "cache", "confined")})
+	ws := t.request.Workspace
+	made, err := local.New(local.Options{Root: root, Env: t.environment, Hide: t.hidden, Cache: confinedCache(ws),
+		Quarantine: quarantine(ws), Forbid: databaseFiles(ws.Place.DB)})
 	if err != nil {
 		return nil, err
 	}

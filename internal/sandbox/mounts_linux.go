@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -45,6 +46,12 @@ func (b *inside) enclose() error {
 			return err
 		}
 	}
+	for _, dir := range b.ways() {
+		if err := bind(dir, dir); err != nil {
+			return err
+		}
+		open = append(open, dir)
+	}
 	if err := bind(shm, "/dev/shm"); err == nil {
 		open = append(open, "/dev/shm")
 	} else if !gone(err) {
@@ -76,6 +83,26 @@ func (b *inside) enclose() error {
 	}
 	freshProc()
 	return setReadOnly("/proc", true, 0)
+}
+
+// ways are the folders on the way from a writable folder to what is hidden in it. As
+// mounts they cannot be renamed, with what is hidden in them.
+func (b *inside) ways() []string {
+	var out []string
+	for _, h := range b.Hide {
+		for _, w := range b.Write {
+			kept := func(dir string) bool {
+				return slices.ContainsFunc(b.Keep, func(k string) bool { return dir == k || below(dir, k) })
+			}
+			for dir := filepath.Dir(h); below(dir, w); dir = filepath.Dir(dir) {
+				if !kept(dir) && !slices.Contains(b.Write, dir) && !slices.Contains(out, dir) {
+					out = append(out, dir)
+				}
+			}
+		}
+	}
+	slices.Sort(out) // outer folders first
+	return out
 }
 
 // tmp is the command's TMPDIR.

@@ -56,7 +56,7 @@ func TestWithoutUserNamespaces(t *testing.T) {
 	cmd.Env = append(os.Environ(), role+"=poor")
 	cmd.SysProcAttr = attr
 	out, err := cmd.CombinedOutput()
-	want := "contained by {Spaces:false User:false}: true {ExitCode:137 Signal:killed Killed:true} <nil> 0\n"
+	want := "contained by {Spaces:false User:false}: true {ExitCode:137 Signal:killed Killed:true Notes:} <nil> 0\n"
 	if err != nil || !strings.HasPrefix(string(out), "confined: true commands cannot be confined") || !strings.HasSuffix(string(out), want) {
 		t.Errorf("%v\n%s\nwant %s", err, out, want)
 	}
