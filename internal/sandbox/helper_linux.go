@@ -157,7 +157,8 @@ func (o order) prepare() error {
 			step("loopback", o.Box.loopback),
 			step("landlock", func() (err error) { rules, err = o.Box.rules(); return err }),
 			step("privileges", dropAll),
-			step("landlock", func() error { return restrict(rules) }))
+			step("landlock", func() error { return restrict(rules) }),
+			step("system calls", restrictCalls))
 	}
 	for _, do := range steps {
 		if err := do(); err != nil {

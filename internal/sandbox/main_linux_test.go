@@ -34,6 +34,8 @@ func TestMain(m *testing.M) {
 		}
 		conn.Close()
 		fmt.Println("connected")
+	case "calls":
+		playCalls()
 	case "loopback": // whether it can talk to itself
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err == nil {

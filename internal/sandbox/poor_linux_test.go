@@ -8,6 +8,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -40,6 +41,9 @@ func playPoor() {
 	}
 	for !strings.Contains(out.String(), "ready") {
 		<-out.more
+	}
+	for end := time.Now().Add(20 * time.Second); alive(mark) <= 4 && time.Now().Before(end); {
+		time.Sleep(time.Millisecond)
 	}
 	stood := alive(mark) > 4
 	p.Kill()

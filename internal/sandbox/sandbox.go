@@ -37,6 +37,9 @@
 //   - No process outside can be seen, signalled or traced. No privilege can be
 //     gained (no_new_privs). Root keeps what it needs for files, and nothing else:
 //     no devices, modules, mounts, clocks or raw I/O.
+//   - A filter of system calls (seccomp) refuses keyrings, io_uring, programs in the
+//     kernel, counters, and sockets other than Unix, IP and the netlink of routes. What
+//     is no program of this machine's own architecture does not run.
 //
 // Landlock alone is not taken for confinement: its network rules know TCP (and only
 // later UDP), and not multipath TCP, so without namespaces the network is open.
