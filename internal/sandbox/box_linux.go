@@ -13,7 +13,7 @@ import (
 
 // resolve makes real paths of a box.
 func (b *Box) resolve() (*inside, error) {
-	in := &inside{Network: b.Network}
+	in := &inside{Network: b.Network, Limits: b.Limits.filled()}
 	for _, w := range b.Write {
 		real, err := filepath.EvalSymlinks(w)
 		if err != nil {

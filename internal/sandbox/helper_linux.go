@@ -77,6 +77,10 @@ func help() int {
 		return 125
 	}
 	say(report{})
+	var hit atomic.Pointer[string]
+	if o.Box != nil {
+		go o.Box.Limits.watch(&hit)
+	}
 	status := reap(child)
 	if ending.Load() {
 		select {} // the other goroutine has still to clean up
@@ -84,11 +88,14 @@ func help() int {
 	if !o.Way.Spaces {
 		o.sweep()
 	}
+	last := report{Code: status.ExitStatus()}
 	if status.Signaled() {
-		say(report{Code: 128 + int(status.Signal()), Signal: int(status.Signal())})
-	} else {
-		say(report{Code: status.ExitStatus()})
+		last = report{Code: 128 + int(status.Signal()), Signal: int(status.Signal())}
 	}
+	if o.Box != nil {
+		last.Limit = o.Box.Limits.hit(&hit, last.Code)
+	}
+	say(last)
 	return 0
 }
 
@@ -156,6 +163,7 @@ func (o order) prepare() error {
 			step("mounts", o.Box.enclose),
 			step("loopback", o.Box.loopback),
 			step("landlock", func() (err error) { rules, err = o.Box.rules(); return err }),
+			step("limits", o.Box.Limits.bound),
 			step("privileges", dropAll),
 			step("landlock", func() error { return restrict(rules) }),
 			step("system calls", restrictCalls))

@@ -34,6 +34,16 @@ func TestMain(m *testing.M) {
 		}
 		conn.Close()
 		fmt.Println("connected")
+	case "share": // eight processes see the same 150 MiB of a file
+		playShare(os.Args[1:])
+	case "eat": // half a gigabyte, and waits for somebody to mind
+		much := make([]byte, 500<<20)
+		for i := 0; i < len(much); i += 4096 {
+			much[i] = 1
+		}
+		fmt.Println("eaten", len(much))
+		time.Sleep(time.Hour)
+		runtime.KeepAlive(much)
 	case "calls":
 		playCalls()
 	case "loopback": // whether it can talk to itself

@@ -41,6 +41,7 @@ type inside struct {
 	Sockets           []string // to be covered
 	Temp              string   // the command's own folder; see tempFolder
 	Network           bool
+	Limits            Limits // without zeros
 }
 
 // report is what the helper says, one line of JSON each time: that the command
@@ -51,4 +52,5 @@ type report struct {
 	Denied bool // the kernel does not allow it, now or later
 
 	Code, Signal int
+	Limit        string // that was hit; empty: none
 }

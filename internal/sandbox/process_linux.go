@@ -87,6 +87,9 @@ func (p *Process) follow(stop func() bool, reports *bufio.Reader, output *drain,
 	switch {
 	case ended == nil:
 		p.result.ExitCode, p.result.Signal = last.Code, syscall.Signal(last.Signal)
+		if last.Limit != "" {
+			p.note("limit hit: %s", last.Limit)
+		}
 	case p.result.Killed:
 		p.result.ExitCode, p.result.Signal = 128+int(syscall.SIGKILL), syscall.SIGKILL
 	default:

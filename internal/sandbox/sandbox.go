@@ -37,6 +37,8 @@
 //   - No process outside can be seen, signalled or traced. No privilege can be
 //     gained (no_new_privs). Root keeps what it needs for files, and nothing else:
 //     no devices, modules, mounts, clocks or raw I/O.
+//   - Processes, memory and the size of a file are bounded (Box.Limits); Result.Notes says
+//     which limit was hit.
 //   - A filter of system calls (seccomp) refuses keyrings, io_uring, programs in the
 //     kernel, counters, and sockets other than Unix, IP and the netlink of routes. What
 //     is no program of this machine's own architecture does not run.
@@ -76,6 +78,7 @@ type Box struct {
 	// What has such a name already is kept. Empty: names are not looked after.
 	Guard  string
 	Forbid []string // with Guard: files that must not come into being, whatever they hold
+	Limits Limits   // when one is reached, everything of the command is killed
 }
 
 // Result is how a command ended.
