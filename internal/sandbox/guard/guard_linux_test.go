@@ -293,9 +293,7 @@ func BenchmarkLook(b *testing.B) {
 		b.Run(fmt.Sprintf("files=%d/again", files), func(b *testing.B) {
 			x := &index{root: dir}
 			look(b, x)
-			for _, f := range x.folders {
-				f.recent = false
-			}
+			x.top.each(func(f *folder) { f.recent = false })
 			for b.Loop() {
 				look(b, x)
 			}

@@ -29,10 +29,12 @@ type thing struct {
 
 // folder is what was seen in one.
 type folder struct {
+	path   string   // below the root; "." is the root
 	id     identity // with the time of its last change
 	recent bool     // it changed so shortly before it was read that a later change may have the same time
 	shut   bool     // it could not be read
-	sub    []string // names of folders in it
+	gone   bool
+	sub    []*folder
 	things []thing
 }
 
@@ -43,8 +45,8 @@ const grain = 100 * time.Millisecond
 type index struct {
 	root string
 
-	mu      sync.Mutex
-	folders map[string]*folder // by path below the root; "." is the root
+	mu  sync.Mutex
+	top *folder // nil: nobody has looked
 }
 
 // look finds everything with a guarded name, and the folders that cannot be read.
@@ -56,35 +58,47 @@ func (x *index) look() (found []thing, shut map[string]identity, err error) {
 		return nil, nil, err
 	}
 	defer top.Close()
-	s := &search{fd: int(top.Fd()), old: x.folders, now: make(map[string]*folder, len(x.folders)+64)}
+	if x.top == nil {
+		x.top = &folder{path: "."}
+	}
+	s := &search{fd: int(top.Fd())}
 	s.todo.L = &s.mu
-	s.queue = []string{"."}
+	s.queue = []*folder{x.top}
 	s.all()
 	if s.err != nil {
+		x.top = nil // half of it is new
 		return nil, nil, s.err
 	}
-	x.folders = s.now
 	shut = map[string]identity{}
-	for at, f := range s.now {
+	x.top.each(func(f *folder) {
 		if f.shut {
-			shut[at] = f.id
+			shut[f.path] = f.id
 		}
 		found = append(found, f.things...)
-	}
+	})
 	slices.SortFunc(found, func(a, b thing) int { return strings.Compare(a.path, b.path) })
 	return found, shut, nil
 }
 
+// each visits a folder and those below it.
+func (f *folder) each(do func(*folder)) {
+	if f.gone {
+		return
+	}
+	do(f)
+	for _, sub := range f.sub {
+		sub.each(do)
+	}
+}
+
 // search is one look. Several goroutines take folders from the queue.
 type search struct {
-	fd  int
-	old map[string]*folder
+	fd int
 
 	mu    sync.Mutex
 	todo  sync.Cond
-	queue []string
+	queue []*folder
 	busy  int
-	now   map[string]*folder
 	err   error
 }
 
@@ -99,6 +113,7 @@ func (s *search) all() {
 func (s *search) work() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	var batch []*folder
 	for {
 		for len(s.queue) == 0 && s.busy > 0 && s.err == nil {
 			s.todo.Wait()
@@ -107,15 +122,14 @@ func (s *search) work() {
 			return
 		}
 		// Many at once: taking turns costs more than a look at a folder.
-		n := min(len(s.queue), 64)
-		batch := append([]string(nil), s.queue[len(s.queue)-n:]...)
+		n := min(len(s.queue), 256)
+		batch = append(batch[:0], s.queue[len(s.queue)-n:]...)
 		s.queue = s.queue[:len(s.queue)-n]
 		s.busy++
 		s.mu.Unlock()
-		seen := make([]*folder, len(batch))
 		var failed error
-		for i, at := range batch {
-			if seen[i], failed = s.folder(at); failed != nil {
+		for _, f := range batch {
+			if failed = f.refresh(s.fd); failed != nil {
 				break
 			}
 		}
@@ -124,73 +138,80 @@ func (s *search) work() {
 		if s.err == nil {
 			s.err = failed
 		}
-		for i, f := range seen {
-			if f == nil {
-				continue // it is gone
-			}
-			s.now[batch[i]] = f
-			for _, name := range f.sub {
-				s.queue = append(s.queue, path.Join(batch[i], name))
+		for _, f := range batch {
+			if !f.gone {
+				s.queue = append(s.queue, f.sub...)
 			}
 		}
 		s.todo.Broadcast()
 	}
 }
 
-// folder looks at one; nil: there is none of that name.
-func (s *search) folder(at string) (*folder, error) {
-	id, stat, err := identify(s.fd, at)
+// refresh looks at a folder, and reads it if it changed.
+func (f *folder) refresh(root int) error {
+	id, stat, err := identify(root, f.path)
 	if err != nil || stat.Mode&unix.S_IFMT != unix.S_IFDIR {
-		return nil, ignoreGone(err)
+		f.gone = true
+		return ignoreGone(err)
 	}
 	id.changed = stat.Ctim.Nano()
-	if old := s.old[at]; old != nil && old.id == id && !old.recent {
-		return old, nil
+	if f.id == id && !f.recent && !f.gone {
+		return nil
 	}
-	return read(s.fd, at, id)
+	old := make(map[string]*folder, len(f.sub))
+	if f.id.dev == id.dev && f.id.ino == id.ino {
+		for _, sub := range f.sub {
+			old[sub.path] = sub
+		}
+	}
+	*f = folder{path: f.path, id: id, recent: time.Since(time.Unix(0, id.changed)) < grain}
+	return f.read(root, old)
 }
 
-// read reads a folder.
-func read(root int, at string, id identity) (*folder, error) {
-	f := &folder{id: id, recent: time.Since(time.Unix(0, id.changed)) < grain}
-	fd, err := unix.Openat(root, at, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+// read reads a folder. Of those in it, what is known is kept.
+func (f *folder) read(root int, old map[string]*folder) error {
+	fd, err := unix.Openat(root, f.path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if errors.Is(err, unix.EACCES) {
 		f.shut = true
-		return f, nil
+		return nil
 	}
 	if err != nil {
-		return nil, ignoreGone(err)
+		f.gone = true
+		return ignoreGone(err)
 	}
-	dir := os.NewFile(uintptr(fd), at)
+	dir := os.NewFile(uintptr(fd), f.path)
 	defer dir.Close()
 	entries, err := dir.ReadDir(-1)
 	if err != nil {
-		return nil, ignoreGone(err)
+		f.gone = true
+		return ignoreGone(err)
 	}
 	bare := 0 // of the three by which git takes a folder for a repository
 	for _, e := range entries {
 		name := e.Name()
-		switch {
-		case name == "HEAD", e.IsDir() && (name == "objects" || name == "refs"):
+		if name == "HEAD" || e.IsDir() && (name == "objects" || name == "refs") {
 			bare++
 		}
 		if k, ok := kindOf(name); ok {
-			t, err := seen(fd, name, k)
-			if err != nil {
-				continue // it is gone
+			if t, err := seen(fd, name, k); err == nil {
+				t.path = path.Join(f.path, name)
+				f.things = append(f.things, t)
 			}
-			t.path = path.Join(at, name)
-			f.things = append(f.things, t)
 			continue
 		}
 		if e.IsDir() {
-			f.sub = append(f.sub, name)
+			at := path.Join(f.path, name)
+			sub := old[at]
+			if sub == nil {
+				sub = &folder{path: at}
+			}
+			f.sub = append(f.sub, sub)
 		}
 	}
-	if bare == 3 && at != "." {
-		f.things = append(f.things, thing{path: at, kind: repository, id: identity{dev: id.dev, ino: id.ino}})
+	if bare == 3 && f.path != "." {
+		f.things = append(f.things, thing{path: f.path, kind: repository, id: identity{dev: f.id.dev, ino: f.id.ino}})
 	}
-	return f, nil
+	return nil
 }
 
 // seen is a thing in an open folder.
