@@ -26,10 +26,14 @@ func (b *Box) resolve() (*inside, error) {
 		in.Write = append(in.Write, real)
 	}
 	slices.Sort(in.Write) // outer folders first
+	hide := b.Hide
+	if !b.Network {
+		hide = slices.Concat(hide, socketFolders)
+	}
 	for _, pair := range []struct {
 		from []string
 		to   *[]string
-	}{{b.Keep, &in.Keep}, {b.Hide, &in.Hide}} {
+	}{{b.Keep, &in.Keep}, {hide, &in.Hide}} {
 		for _, path := range pair.from {
 			real, err := filepath.EvalSymlinks(path)
 			if errors.Is(err, fs.ErrNotExist) {

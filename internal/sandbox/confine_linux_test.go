@@ -218,3 +218,31 @@ func TestWithoutNamespacesNothingIsConfined(t *testing.T) {
 		t.Error("it ran")
 	}
 }
+
+// A socket that somebody binds while the command runs, in a folder of a session.
+func TestALaterSocketOfASessionIsNotReached(t *testing.T) {
+	r := newRoom(t)
+	session := t.TempDir()
+	was := socketFolders
+	socketFolders = []string{session}
+	defer func() { socketFolders = was }()
+	out := newScreen()
+	c := sh(r.root, `echo ready; while ! test -e go; do sleep 0.01; done; test -z "$(ls -A `+session+`)" && echo empty`)
+	c.Output, c.Confine = out, r.box()
+	p, err := Start(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out.await(t, "ready")
+	l, err := net.Listen("unix", filepath.Join(session, "s"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	if err := os.WriteFile(r.root+"/go", nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Wait(); err != nil || out.String() != "ready\nempty\n" {
+		t.Errorf("%v %q", err, out)
+	}
+}

@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -192,6 +193,10 @@ func gone(err error) bool {
 func below(path, folder string) bool {
 	return strings.HasPrefix(path, strings.TrimSuffix(folder, "/")+"/")
 }
+
+// socketFolders are where sessions and displays put their sockets. They are covered
+// whole, so that a socket which is bound there later is not seen either.
+var socketFolders = []string{fmt.Sprintf("/run/user/%d", os.Geteuid()), "/tmp/.X11-unix", "/tmp/.ICE-unix"}
 
 // sockets are the paths at which somebody listens, or did.
 func sockets() ([]string, error) {
