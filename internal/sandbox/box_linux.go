@@ -60,6 +60,10 @@ func (b *Box) watch(in *inside) (*guard.Watch, error) {
 	if b.Guard == "" {
 		return nil, nil
 	}
+	err := os.MkdirAll(filepath.Dir(b.Guard), 0o700)
+	if err != nil {
+		return nil, fault.New(fault.StorageIO, "confine command: make a place for the quarantine: %w", err)
+	}
 	w, err := guard.Begin(in.Write, b.Forbid, b.Guard)
 	if err != nil {
 		return nil, fault.New(fault.StorageIO, "confine command: %w", err)

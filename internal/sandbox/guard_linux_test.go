@@ -110,3 +110,34 @@ func TestNewProjectsStay(t *testing.T) {
 		}
 	}
 }
+
+// Names are looked after also when ramet is killed: its helper does it.
+func TestTheSIGKILLOfRametLeavesNothingBehind(t *testing.T) {
+	temp, work, home := t.TempDir(), t.TempDir(), t.TempDir()
+	mark := "TREE=" + newMark()
+	ramet := exec.Command("/proc/self/exe", "guard", mark, work, home)
+	ramet.Env = append(os.Environ(), role+"=ramet", "TMPDIR="+temp)
+	out := newScreen()
+	ramet.Stdout, ramet.Stderr = out, out
+	if err := ramet.Start(); err != nil {
+		t.Fatal(err)
+	}
+	out.await(t, "ready")
+	if _, err := os.Stat(work + "/a/b/.envrc"); err != nil {
+		t.Fatal(err)
+	}
+	ramet.Process.Kill()
+	ramet.Wait()
+	eventually(t, "the temporary folder is gone", func() bool { // which is the helper's last deed
+		left, err := os.ReadDir(temp)
+		return err == nil && len(left) == 0
+	})
+	for _, name := range []string{"a/b/.envrc", "a/repo/.git"} {
+		if _, err := os.Lstat(filepath.Join(work, name)); err == nil {
+			t.Errorf("%s is still there", name)
+		}
+		if found, err := filepath.Glob(filepath.Join(home, "quarantine", "*", "files", name)); err != nil || len(found) != 1 {
+			t.Errorf("%s is not in quarantine: %v %v", name, found, err)
+		}
+	}
+}

@@ -16,6 +16,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"ramet/internal/sandbox/guard"
 )
 
 // Main is the helper. The binary calls it before anything else: it returns at once
@@ -53,6 +55,10 @@ func help() int {
 		io.Copy(io.Discard, in) // until ramet is gone, or wants an end
 		ending.Store(true)
 		o.sweep()
+		if o.Guarded != nil {
+			// By its descriptor: the path is hidden here.
+			guard.Resume(o.Guarded, fmt.Sprintf("/proc/self/fd/%d/%s", guardFD, o.Quarantine)).End()
+		}
 		if o.Box != nil {
 			o.Box.clear()
 		}

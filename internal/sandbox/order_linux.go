@@ -7,11 +7,13 @@ const marker = "ramet-sandbox"
 
 // The helper's descriptors: it is told what to do on the one, whose end is also
 // the end of ramet, and tells what happened on the other. The third is the folder
-// in which a confined command's temporary folder is.
+// in which a confined command's temporary folder is, and the fourth, where names are
+// looked after, that in which the quarantine is or will be.
 const (
 	controlFD = 3
 	reportFD  = 4
 	parentFD  = 5
+	guardFD   = 6
 )
 
 // way is how a command is held together.
@@ -32,7 +34,11 @@ type order struct {
 	Box      *inside // nil: not confined
 	Dry      bool    // prepare all and run nothing
 
-	watch *guard.Watch // stays here; nil: names are not looked after
+	// Guarded lets the helper look after names in ramet's stead; nil: nobody does.
+	Guarded    *guard.State
+	Quarantine string // its name in the folder of guardFD
+
+	watch *guard.Watch // stays here
 }
 
 // inside is a Box with what ramet found out for the helper: real paths.

@@ -139,6 +139,16 @@ func launch(ctx context.Context, o order, temp *tempFolder, output io.Writer) (*
 		defer parent.Close()
 		cmd.ExtraFiles = append(cmd.ExtraFiles, parent)
 	}
+	if o.watch != nil {
+		into, err := os.Open(filepath.Dir(o.watch.Into()))
+		if err != nil {
+			pipes.close()
+			return nil, fault.New(fault.StorageIO, "confine command: %w", err)
+		}
+		defer into.Close()
+		cmd.ExtraFiles = append(cmd.ExtraFiles, into)
+		o.Guarded, o.Quarantine = o.watch.State(), filepath.Base(o.watch.Into())
+	}
 	err := cmd.Start()
 	controlR.Close()
 	reportW.Close()

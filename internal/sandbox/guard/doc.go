@@ -12,6 +12,8 @@
 //   - Nothing is made in the folder, not even for a moment. Nothing outside of it is
 //     touched, whatever links do meanwhile.
 //
+// Where the process that began a watch is killed, another one can end it (State, Resume).
+//
 // Meanwhile is also when somebody else changes the folder: what a person makes there by
 // hand while a command runs is judged like the rest. Until the command ends its names
 // stand; who uses the folder at that time may meet them.

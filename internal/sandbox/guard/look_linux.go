@@ -16,8 +16,8 @@ import (
 
 // identity tells a file from another one that has its name later.
 type identity struct {
-	dev, ino uint64
-	changed  int64 // when, where that is known to matter; else 0
+	Dev, Ino uint64
+	Changed  int64 // when, where that is known to matter; else 0
 }
 
 // thing is something with a guarded name.
@@ -154,17 +154,17 @@ func (f *folder) refresh(root int) error {
 		f.gone = true
 		return ignoreGone(err)
 	}
-	id.changed = stat.Ctim.Nano()
+	id.Changed = stat.Ctim.Nano()
 	if f.id == id && !f.recent && !f.gone {
 		return nil
 	}
 	old := make(map[string]*folder, len(f.sub))
-	if f.id.dev == id.dev && f.id.ino == id.ino {
+	if f.id.Dev == id.Dev && f.id.Ino == id.Ino {
 		for _, sub := range f.sub {
 			old[sub.path] = sub
 		}
 	}
-	*f = folder{path: f.path, id: id, recent: time.Since(time.Unix(0, id.changed)) < grain}
+	*f = folder{path: f.path, id: id, recent: time.Since(time.Unix(0, id.Changed)) < grain}
 	return f.read(root, old)
 }
 
@@ -209,7 +209,7 @@ func (f *folder) read(root int, old map[string]*folder) error {
 		}
 	}
 	if bare == 3 && f.path != "." {
-		f.things = append(f.things, thing{path: f.path, kind: repository, id: identity{dev: f.id.dev, ino: f.id.ino}})
+		f.things = append(f.things, thing{path: f.path, kind: repository, id: identity{Dev: f.id.Dev, Ino: f.id.Ino}})
 	}
 	return nil
 }
@@ -218,7 +218,7 @@ func (f *folder) read(root int, old map[string]*folder) error {
 func seen(dir int, name string, k kind) (thing, error) {
 	id, stat, err := identify(dir, name)
 	if stat.Mode&unix.S_IFMT != unix.S_IFDIR && stat.Nlink > 1 {
-		id.changed = stat.Ctim.Nano() // another name of it may have been written to
+		id.Changed = stat.Ctim.Nano() // another name of it may have been written to
 	}
 	return thing{kind: k, id: id}, err
 }
@@ -226,7 +226,7 @@ func seen(dir int, name string, k kind) (thing, error) {
 func identify(dir int, at string) (identity, unix.Stat_t, error) {
 	var stat unix.Stat_t
 	err := unix.Fstatat(dir, at, &stat, unix.AT_SYMLINK_NOFOLLOW)
-	return identity{dev: stat.Dev, ino: stat.Ino}, stat, err
+	return identity{Dev: stat.Dev, Ino: stat.Ino}, stat, err
 }
 
 func ignoreGone(err error) error {

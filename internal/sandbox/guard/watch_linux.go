@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -60,6 +61,43 @@ func Begin(folders, forbidden []string, into string) (*Watch, error) {
 		w.places = append(w.places, p)
 	}
 	return w, nil
+}
+
+// State is a watch as it was begun, for another process that ends it.
+type State struct{ Places []PlaceState }
+
+// PlaceState is one folder of it.
+type PlaceState struct {
+	Folder string
+	Before []identity
+	Shut   map[string]identity
+	Never  []string
+}
+
+// Into is the quarantine.
+func (w *Watch) Into() string { return w.into }
+
+// State is what Resume needs.
+func (w *Watch) State() *State {
+	s := &State{}
+	for _, p := range w.places {
+		s.Places = append(s.Places, PlaceState{p.index.root, slices.Collect(maps.Keys(p.before)), p.shut, p.never})
+	}
+	return s
+}
+
+// Resume is the watch that another process has begun, with a quarantine as this one
+// sees it.
+func Resume(s *State, into string) *Watch {
+	w := &Watch{into: into}
+	for _, p := range s.Places {
+		before := map[identity]bool{}
+		for _, id := range p.Before {
+			before[id] = true
+		}
+		w.places = append(w.places, place{index: indexOf(p.Folder), before: before, shut: p.Shut, never: p.Never})
+	}
+	return w
 }
 
 // Kept is what was there when the watch began: to be made read-only.
