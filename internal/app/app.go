@@ -59,7 +59,7 @@ func Main(ctx context.Context, args []string, env func(string) string, stdio Std
 			Tokens: append(forge.Variables(), telemetryToken)},
 		Serve:  serve,
 		Runs:   runs.Ports{Carry: carry, Work: work, Version: version},
-		Care:   care.Ports{Version: about(), Tour: demo.Run, Sandbox: sandbox.Available},
+		Care:   care.Ports{Version: about(), Tour: demo.Run, Sandbox: sandbox.Available, Limits: sandbox.DescribeLimits},
 		Screen: screen(stdio),
 	})
 }

@@ -6,16 +6,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 	"sync"
 
 	"ramet/internal/agent"
-	"ramet/internal/config"
 	"ramet/internal/control"
-	"ramet/internal/credential"
+	"ramet/internal/environ"
 	"ramet/internal/fault"
-	"ramet/internal/forge"
 	"ramet/internal/id"
 	"ramet/internal/ledger/file"
 	"ramet/internal/llm"
@@ -56,11 +52,11 @@ func kernelFor(ctx context.Context, r request, work *crew.Crew) (*session.Runnin
 		return nil, err
 	}
 	models := models{request: r, open: map[llm.Ref]proc.Model{}}
-	settings, err := config.Path(os.Getenv)
+	hide, err := hidden(r.Workspace)
 	if err != nil {
 		return nil, err
 	}
-	tools := tools{request: r, environment: environment(), hidden: []string{r.Home, settings}}
+	tools := tools{request: r, environment: environ.For(os.Environ()), hidden: hide}
 	place := r.Peers
 	trees := worktrees{r}.make
 	model, box, guard := models.model, tools.box, loop.Guard(policy)
@@ -166,7 +162,7 @@ func (m *models) taped(work *crew.Crew) func(agent.Agent, llm.Ref) (proc.Model, 
 type tools struct {
 	request     request
 	environment []string
-	hidden      []string // ramet's own folders
+	hidden      []string // from confined commands
 
 	mu    sync.Mutex
 	boxes map[id.Agent]tool.Box
@@ -202,7 +198,9 @@ func (t *tools) make(a agent.Agent) (tool.Box, error) {
 
 // at are the tools for a folder.
 func (t *tools) at(root string, a id.Agent) (tool.Box, error) {
-	made, err := local.New(local.Options{Root: root, For: a, Env: t.environment, Hide: t.hidden, Cache: filepath.Join(t.request.Home, "cache", "confined")})
+	ws := t.request.Workspace
+	made, err := local.New(local.Options{Root: root, For: a, Env: t.environment, Hide: t.hidden, Cache: confinedCache(ws),
+		Quarantine: quarantine(ws), Forbid: databaseFiles(ws.Place.DB)})
 	if err != nil {
 		return nil, err
 	}
@@ -231,19 +229,6 @@ func (t *tools) root(a agent.Agent) (string, error) {
 		return "", err
 	}
 	return filepath.EvalSymlinks(dir)
-}
-
-// environment is what commands of tools see: no key of a model, no password of a
-// database.
-func environment() []string {
-	hidden := slices.Concat(credential.Variables(), forge.Variables(), []string{"RAMET_DB", telemetryToken, "OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_TRACES_HEADERS", detached})
-	for _, v := range catalog.Vendors() {
-		hidden = append(hidden, v.BaseVariable()) // there may be a password in it
-	}
-	return slices.DeleteFunc(os.Environ(), func(entry string) bool {
-		name, _, _ := strings.Cut(entry, "=")
-		return slices.Contains(hidden, name)
-	})
 }
 
 // overlays are the files of a trusted project that say how to work in it; the

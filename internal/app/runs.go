@@ -14,7 +14,7 @@ import (
 
 	"ramet/internal/agent"
 	"ramet/internal/cli/runs"
-	"ramet/internal/config"
+	"ramet/internal/environ"
 	"ramet/internal/fault"
 	"ramet/internal/history"
 	"ramet/internal/id"
@@ -209,13 +209,13 @@ func queues(r *recipe.Recipe) []string {
 
 // crewOf is what workers of this host have in common.
 func crewOf(ws *session.Workspace, noCache bool) (crew.Options, error) {
-	settings, err := config.Path(os.Getenv)
+	hide, err := hidden(ws)
 	if err != nil {
 		return crew.Options{}, err
 	}
 	o := crew.Options{
 		Store: ws.Store, Dir: workFolder(ws.Home), Owner: file.Self(),
-		Env: environment(), Hide: []string{ws.Home, settings},
+		Env: environ.For(os.Environ()), Hide: hide,
 		Redact:  secret.Remember(ws.Secrets).All,
 		BaseURL: func(ref llm.Ref) string { return baseURL(ws, ref) },
 	}

@@ -13,7 +13,8 @@
 //     line that is no TOML are fault.InvalidConfig, with file and line and what
 //     would be right.
 //   - A project file does nothing before its folder is trusted, and never sets
-//     what would send data elsewhere (db) or let tools do more (allow, permission).
+//     what would send data elsewhere (db) or let tools do or see more (allow,
+//     permission, env, hide).
 //     Trust is bound to the content of the
 //     files that act; see Trusted.
 //   - Set changes one value of the user's file and leaves every other line as
@@ -58,6 +59,8 @@ type Config struct {
 	Follow     string // yes or no: whether the screen moves to the child after a fork
 	Permission string // ask or sandbox: what happens to calls that no rule permits
 	Allow      string // rules that permit calls of tools, with ; between them
+	Env        string // variables that commands see besides the usual ones; a list, see Items
+	Hide       string // what confined commands cannot read; a list
 
 	// Ignored lists project files that were not read because the folder is not
 	// trusted, so that the caller can say so.

@@ -164,7 +164,7 @@ func TestMistakesNameThePlaceAndTheRemedy(t *testing.T) {
 	for text, want := range map[string]string{
 		"orphan = \"adopt\"\n":                   `:1: unknown key "orphan": did you mean "orphans"?`,
 		"\n\n\"Orphans\" = \"adopt\"":            `:3: unknown key "Orphans": did you mean "orphans"?`,
-		"nothing-like-it = 1":                    `:1: unknown key "nothing-like-it": known keys: allow, background, color, db, follow, model, orphans, permission`,
+		"nothing-like-it = 1":                    `:1: unknown key "nothing-like-it": known keys: allow, background, color, db, env, follow, hide, model, orphans, permission`,
 		"\n[table]\nx = 1\n":                     `:2: unknown key "table"`,
 		"model = 'm'\n\na.b.c = 1\n":             `:3: unknown key "a"`,
 		"\n[x.y]\nz = 1\n":                       `:2: unknown key "x"`,
@@ -290,4 +290,39 @@ func FuzzLoad(f *testing.F) {
 			t.Errorf("%q", err)
 		}
 	})
+}
+
+func TestListsAreArraysOrTexts(t *testing.T) {
+	p := newPlace(t)
+	for text, want := range map[string]string{
+		`env = ["A", "B_*"]`: "A|B_*", `env = "A; B_*;"`: "A|B_*", `env = []`: "", ``: "",
+	} {
+		write(t, p.user, text+"\n")
+		c, err := Load(p.options(false))
+		if err != nil || strings.Join(Items(c.Env), "|") != want {
+			t.Errorf("%s: %v %v", text, c, err)
+		}
+	}
+	write(t, p.user, "hide = [\"~/x\", \"/y z\"]\n")
+	c, err := Load(p.options(false))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(c.HiddenPaths(p.env), "|"); got != p.vars["HOME"]+"/x|/y z" {
+		t.Error(got)
+	}
+	if got := strings.Join(c.HiddenPaths(func(string) string { return "" }), "|"); got != "/y z" {
+		t.Error(got)
+	}
+	for _, bad := range []string{`env = ["A=b"]`, `env = ["A;B"]`, `env = [1]`, `hide = ["relative"]`, `hide = "~other/x"`, `model = ["a"]`} {
+		write(t, p.user, bad+"\n")
+		if _, err := Load(p.options(false)); !fault.Is(err, fault.InvalidConfig) {
+			t.Errorf("%s: %v", bad, err)
+		}
+	}
+	write(t, p.user, "")
+	write(t, p.project, "hide = []\n")
+	if _, err := Load(p.options(true)); !fault.Is(err, fault.InvalidConfig) {
+		t.Error("a project took something out of hiding:", err)
+	}
 }

@@ -24,6 +24,7 @@ type entry struct {
 	key    string
 	text   string
 	isText bool // whether the value is a string
+	isList bool // whether it is an array of strings; text then has ; between them
 	line   int
 }
 
@@ -35,7 +36,7 @@ func (e entry) check(path string) (Setting, error) {
 	if err != nil {
 		return s, at(e.where(path), err)
 	}
-	if !e.isText {
+	if !e.isText && !(s.List && e.isList) {
 		return s, fault.New(fault.InvalidConfig, "%s: %s is not a string", e.where(path), e.key).
 			WithHint("write it in quotes: %s = \"…\"", e.key)
 	}
@@ -125,6 +126,13 @@ func parse(path, text string) ([]entry, error) {
 		delete(values, key[0])
 		e := entry{key: key[0], line: lineOf(&meta, value)}
 		e.isText = meta.PrimitiveDecode(value, &e.text) == nil
+		if !e.isText {
+			var items []string
+			// What holds a ; itself would fall apart.
+			if meta.PrimitiveDecode(value, &items) == nil && !strings.Contains(strings.Join(items, ""), ";") {
+				e.text, e.isList = strings.Join(items, "; "), true
+			}
+		}
 		entries = append(entries, e)
 	}
 	return entries, nil

@@ -2,11 +2,13 @@ package config
 
 import (
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
+	"ramet/internal/environ"
 	"ramet/internal/fault"
 	"ramet/internal/nearest"
 )
@@ -19,8 +21,10 @@ type Setting struct {
 	Env      string   // the variable that sets it
 	Switch   Switch   // another variable that has a say; Env wins over it
 	UserOnly bool     // a project file may not set it
+	List     bool     // a file may say it as an array of strings too; see Items
 	Help     string
 
+	item  func(string) error // of a list: refuses what cannot be one of its parts
 	field func(*Config) *string
 }
 
@@ -50,9 +54,21 @@ var settings = []Setting{
 		field: func(c *Config) *string { return &c.DB },
 	},
 	{
+		Key: "env", Env: "RAMET_ENV", UserOnly: true, List: true,
+		Help:  "variables that commands see besides the usual ones (PATH, HOME, LANG, those of toolchains), with ; between them: VAULT_ADDR; MY_*",
+		item:  environ.CheckName,
+		field: func(c *Config) *string { return &c.Env },
+	},
+	{
 		Key: "follow", Default: "yes", Allowed: []string{"yes", "no"}, Env: "RAMET_FOLLOW",
 		Help:  "whether the screen moves to the child after your own /fork",
 		field: func(c *Config) *string { return &c.Follow },
+	},
+	{
+		Key: "hide", Default: "~/.ssh; ~/.aws; ~/.gnupg; ~/.netrc; ~/.config/gh", Env: "RAMET_HIDE", UserOnly: true, List: true,
+		Help:  "files and folders that confined commands cannot read, with ; between them",
+		item:  checkPath,
+		field: func(c *Config) *string { return &c.Hide },
 	},
 	{
 		Key: "model", Env: "RAMET_MODEL",
@@ -69,6 +85,17 @@ var settings = []Setting{
 		Help:  "calls that no rule permits: ask asks before each, sandbox runs commands unasked inside the sandbox",
 		field: func(c *Config) *string { return &c.Permission },
 	},
+}
+
+// Items are the parts of a list: of several values with ; between them.
+func Items(text string) []string {
+	var out []string
+	for item := range strings.SplitSeq(text, ";") {
+		if item = strings.TrimSpace(item); item != "" {
+			out = append(out, item)
+		}
+	}
+	return out
 }
 
 // Settings returns the table, in the order of the keys.
@@ -105,7 +132,38 @@ func (s Setting) check(text string) error {
 		return fault.New(fault.InvalidConfig, "%s cannot be %q", s.Key, text).
 			WithHint("control characters are not allowed")
 	}
+	if s.item != nil {
+		for _, item := range Items(text) {
+			if err := s.item(item); err != nil {
+				return err
+			}
+		}
+	}
 	return nil
+}
+
+// checkPath refuses what depends on where ramet is started.
+func checkPath(path string) error {
+	if strings.HasPrefix(path, "~/") || filepath.IsAbs(path) {
+		return nil
+	}
+	return fault.New(fault.InvalidConfig, "hide cannot hold %.80q", path).WithHint("name it from the root, or from your home: ~/…")
+}
+
+// HiddenPaths are the paths of Hide. What begins with ~ is left out where nobody knows
+// the home.
+func (c *Config) HiddenPaths(env func(string) string) []string {
+	var out []string
+	for _, path := range Items(c.Hide) {
+		if rest, short := strings.CutPrefix(path, "~/"); short {
+			if !filepath.IsAbs(env("HOME")) {
+				continue
+			}
+			path = filepath.Join(env("HOME"), rest)
+		}
+		out = append(out, path)
+	}
+	return out
 }
 
 // at puts a place before a fault's message.

@@ -3,23 +3,29 @@ package git
 import (
 	"os"
 	"strings"
+
+	"ramet/internal/environ"
 )
 
 // reach are the variables that say how another repository is reached. They count where
 // one may be.
 var reach = map[string]bool{"GIT_SSH": true, "GIT_SSH_COMMAND": true, "GIT_SSH_VARIANT": true, "GIT_SSL_CAINFO": true, "GIT_SSL_CAPATH": true}
 
-// environment is ours without what would lead git elsewhere, without keys, and in
-// English.
+// environment is what programs for a project get of ours, without what would lead git
+// elsewhere, and in English. Where another repository may be reached, what is needed for
+// it is there too.
 func environment(env []string, user bool, allow []string) []string {
+	if len(allow) > 0 {
+		env = environ.Reaching(env)
+	} else {
+		env = environ.For(env)
+	}
 	var out []string
 	for _, pair := range env {
 		name, _, _ := strings.Cut(pair, "=")
 		upper := strings.ToUpper(name)
 		switch {
-		case strings.HasPrefix(upper, "GIT_") && !(len(allow) > 0 && reach[upper]),
-			strings.HasSuffix(upper, "_API_KEY"), strings.HasSuffix(upper, "_TOKEN"),
-			upper == "LC_ALL", upper == "LANGUAGE":
+		case strings.HasPrefix(upper, "GIT_") && !(len(allow) > 0 && reach[upper]), upper == "LC_ALL", upper == "LANGUAGE":
 			continue
 		}
 		out = append(out, pair)

@@ -2,6 +2,8 @@ package git
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"ramet/internal/fault"
@@ -21,10 +23,11 @@ func Push(ctx context.Context, t Tree, to Remote, branch, commit, was string) er
 	if err := to.exists(); err != nil {
 		return err
 	}
-	c, err := t.command()
+	c, err := t.courier(ctx, commit)
 	if err != nil {
 		return err
 	}
+	defer os.RemoveAll(c.Dir)
 	ref := "refs/heads/" + branch
 	args := []string{"push", "--quiet", "--no-verify", "--no-signed", "--no-follow-tags", "--force-with-lease=" + ref + ":" + was}
 	if to.Local() {
@@ -55,6 +58,30 @@ func Push(ctx context.Context, t Tree, to Remote, branch, commit, was string) er
 			WithHint("it may be protected, or a rule there forbids it: choose another branch")
 	}
 	return err
+}
+
+// courier is git in an empty repository that sees the tree's objects and nothing else of
+// it: what the tree's configuration says about ssh, helpers and addresses must not
+// decide where the user's credentials go. The caller removes its folder.
+func (t Tree) courier(ctx context.Context, commit string) (Command, error) {
+	from, err := filepath.Abs(filepath.Join(t.git(), "objects"))
+	if err != nil {
+		return Command{}, fault.New(fault.StorageIO, "find %s: %w", t.git(), err)
+	}
+	dir, err := os.MkdirTemp("", "ramet-push-")
+	if err != nil {
+		return Command{}, fault.New(fault.StorageIO, "push: make a temporary folder: %w", err)
+	}
+	if _, err := Run(ctx, dir, "init", "--quiet", "--bare", "--template=", "--object-format="+format(commit), "."); err != nil {
+		os.RemoveAll(dir)
+		return Command{}, err
+	}
+	return Command{Dir: dir, Env: []string{"GIT_DIR=" + dir, "GIT_ALTERNATE_OBJECT_DIRECTORIES=" + quotePath(from)}}, nil
+}
+
+// quotePath writes a path as git reads it in a list of paths.
+func quotePath(path string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(path) + `"`
 }
 
 // reason is what git says about the reference.

@@ -71,6 +71,43 @@ func TestABranchIsPushedOnce(t *testing.T) {
 	refuse(t, Push(t.Context(), tree, to, "ramet/docs", one, two), fault.ForgeRefused, "rejected")
 }
 
+// A configuration that came with the tree sends nobody's credentials anywhere.
+func TestPushingObeysNoConfigurationOfTheTree(t *testing.T) {
+	g := newGround(t)
+	bare := filepath.Join(t.TempDir(), "bare.git")
+	g.git(g.dir, "clone", "-q", "--bare", g.dir, bare)
+	tree, one := g.change(bare, "one\n")
+	ran := filepath.Join(t.TempDir(), "ran")
+	elsewhere := filepath.Join(t.TempDir(), "elsewhere.git")
+	g.git(g.dir, "clone", "-q", "--bare", g.dir, elsewhere)
+	for key, value := range map[string]string{
+		"core.sshCommand": "touch " + ran + "; false", "credential.helper": "!touch " + ran, "core.askPass": "touch " + ran,
+		"url." + elsewhere + ".pushInsteadOf": bare, "core.gitProxy": "touch " + ran, "core.alternateRefsCommand": "touch " + ran,
+	} {
+		g.git(tree.Dir, "config", key, value)
+	}
+	g.file(tree.Dir, ".git/hooks/pre-push", "#!/bin/sh\ntouch "+ran+"\n")
+	if err := os.Chmod(filepath.Join(tree.Dir, ".git", "hooks", "pre-push"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := Push(t.Context(), tree, g.at(bare), "ramet/docs", one, ""); err != nil {
+		t.Fatal(err)
+	}
+	if c, ok, err := RemoteBranch(t.Context(), g.at(bare), "ramet/docs"); c != one || !ok || err != nil {
+		t.Errorf("it went elsewhere: %s %v %v", c, ok, err)
+	}
+	for _, address := range []string{"ssh://git@127.0.0.1:1/x", "git://127.0.0.1:1/x"} {
+		to, err := Locate(address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := Push(t.Context(), tree, to, "ramet/docs", one, ""); err == nil {
+			t.Errorf("%s took it", address)
+		}
+	}
+	g.absent(ran)
+}
+
 // server serves bare repositories over http, for those who know the token.
 func server(t *testing.T, root, token string, before func(w http.ResponseWriter, r *http.Request) bool) *httptest.Server {
 	t.Helper()

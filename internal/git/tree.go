@@ -59,11 +59,7 @@ func (t Tree) make(ctx context.Context, commit string, links bool) error {
 			return err
 		}
 	}
-	format := "sha1"
-	if len(commit) == 64 {
-		format = "sha256"
-	}
-	if _, err := Run(ctx, t.git(), "init", "--quiet", "--bare", "--template=", "--initial-branch=base", "--object-format="+format, "."); err != nil {
+	if _, err := Run(ctx, t.git(), "init", "--quiet", "--bare", "--template=", "--initial-branch=base", "--object-format="+format(commit), "."); err != nil {
 		return err
 	}
 	settings := [][2]string{{"core.bare", "false"}, {"core.autocrlf", "false"}, {"core.protectHFS", "true"}, {"core.protectNTFS", "true"},
@@ -84,6 +80,14 @@ func (t Tree) make(ctx context.Context, commit string, links bool) error {
 		return durable.Failure("write", filepath.Join(info, "attributes"), err)
 	}
 	return nil
+}
+
+// format is how objects are named in the repository of a commit.
+func format(commit string) string {
+	if len(commit) == 64 {
+		return "sha256"
+	}
+	return "sha1"
 }
 
 // Head is the commit that the tree stands on.

@@ -9,7 +9,8 @@ import (
 )
 
 // Available says whether commands can be confined here: nil, or a DENIED fault that
-// names what is missing. The answer is found by doing it, once.
+// names what is missing. The answer is found by doing it, once; what
+// killed ramets left in the temporary folder is removed on that occasion.
 func Available() error { return available() }
 
 var available = sync.OnceValue(func() error {
@@ -24,8 +25,8 @@ var available = sync.OnceValue(func() error {
 	if err != nil {
 		return missing(err)
 	}
-	defer os.RemoveAll(in.Temp)
-	p, err := firstWay(context.Background(), order{Box: in, Dry: true}, Command{})
+	removeAbandoned(os.TempDir())
+	p, err := order{Box: in, Dry: true}.start(context.Background(), nil)
 	if err != nil {
 		return missing(err)
 	}

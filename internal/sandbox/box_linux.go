@@ -8,11 +8,12 @@ import (
 	"slices"
 
 	"ramet/internal/fault"
+	"ramet/internal/sandbox/guard"
 )
 
-// resolve makes real paths of a box, and its temporary folder.
+// resolve makes real paths of a box.
 func (b *Box) resolve() (*inside, error) {
-	in := &inside{Network: b.Network}
+	in := &inside{Network: b.Network, Limits: b.Limits.filled()}
 	for _, w := range b.Write {
 		real, err := filepath.EvalSymlinks(w)
 		if err != nil {
@@ -25,10 +26,14 @@ func (b *Box) resolve() (*inside, error) {
 		in.Write = append(in.Write, real)
 	}
 	slices.Sort(in.Write) // outer folders first
+	hide := b.Hide
+	if !b.Network {
+		hide = slices.Concat(hide, socketFolders)
+	}
 	for _, pair := range []struct {
 		from []string
 		to   *[]string
-	}{{b.Keep, &in.Keep}, {b.Hide, &in.Hide}} {
+	}{{b.Keep, &in.Keep}, {hide, &in.Hide}} {
 		for _, path := range pair.from {
 			real, err := filepath.EvalSymlinks(path)
 			if errors.Is(err, fs.ErrNotExist) {
@@ -47,14 +52,28 @@ func (b *Box) resolve() (*inside, error) {
 			return nil, fault.New(fault.Denied, "confine command: find sockets: %w", err)
 		}
 	}
-	if in.Temp, err = os.MkdirTemp("", "ramet-box-"); err == nil {
-		err = os.Mkdir(filepath.Join(in.Temp, "shm"), 0o700)
-	}
-	if err == nil {
-		in.Temp, err = filepath.EvalSymlinks(in.Temp)
-	}
-	if err != nil {
-		return nil, fault.New(fault.StorageIO, "confine command: make a temporary folder: %w", err)
-	}
 	return in, nil
+}
+
+// watch looks at what has a name that others execute, which is kept.
+func (b *Box) watch(in *inside) (*guard.Watch, error) {
+	if b.Guard == "" {
+		return nil, nil
+	}
+	err := os.MkdirAll(filepath.Dir(b.Guard), 0o700)
+	if err != nil {
+		return nil, fault.New(fault.StorageIO, "confine command: make a place for the quarantine: %w", err)
+	}
+	w, err := guard.Begin(in.Write, b.Forbid, b.Guard)
+	if err != nil {
+		return nil, fault.New(fault.StorageIO, "confine command: %w", err)
+	}
+	for _, path := range w.Kept() {
+		if real, err := filepath.EvalSymlinks(path); err == nil {
+			in.Keep = append(in.Keep, real)
+		}
+	}
+	slices.Sort(in.Keep)
+	in.Keep = slices.Compact(in.Keep)
+	return w, nil
 }

@@ -67,6 +67,8 @@ func (r room) state(t *testing.T) string {
 
 func TestAConfinedCommandWorksInside(t *testing.T) {
 	r := newRoom(t)
+	temp := t.TempDir() // what others left in the machine's own is not our affair
+	t.Setenv("TMPDIR", temp)
 	c := sh(r.root, `set -e
 echo new > file; mkdir -p a/b; echo x > a/b/c; mv a/b/c d; ln -s d e; ln d f; rm -r a; chmod 700 d
 echo $TMPDIR | grep -q ramet-box; echo x > $TMPDIR/x; f=$(mktemp); echo y > "$f"; mv $TMPDIR/x from-temp
@@ -80,7 +82,7 @@ cat ../outside/file; ls / /proc/self > /dev/null; cat .git/config; id -u`)
 	if text, err := os.ReadFile(r.root + "/file"); string(text) != "new\n" {
 		t.Error(string(text), err)
 	}
-	if left, err := filepath.Glob(os.TempDir() + "/ramet-box-*"); err != nil || len(left) != 0 {
+	if left, err := os.ReadDir(temp); err != nil || len(left) != 0 {
 		t.Error(left, err)
 	}
 }
@@ -207,12 +209,40 @@ func TestWithoutNamespacesNothingIsConfined(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer removeAll(in.Temp)
+	in.Temp = t.TempDir()
 	o := order{Path: "/bin/sh", Args: c.Args, Dir: c.Dir, Env: c.Env, Box: in}
-	if p, err := launch(t.Context(), o, nil); p != nil || !strings.Contains(fmt.Sprint(err), "namespaces") {
+	if p, err := launch(t.Context(), o, nil, nil); p != nil || !strings.Contains(fmt.Sprint(err), "namespaces") {
 		t.Errorf("%v", err)
 	}
 	if _, err := os.Stat(r.root + "/ran"); err == nil {
 		t.Error("it ran")
+	}
+}
+
+// A socket that somebody binds while the command runs, in a folder of a session.
+func TestALaterSocketOfASessionIsNotReached(t *testing.T) {
+	r := newRoom(t)
+	session := t.TempDir()
+	was := socketFolders
+	socketFolders = []string{session}
+	defer func() { socketFolders = was }()
+	out := newScreen()
+	c := sh(r.root, `echo ready; while ! test -e go; do sleep 0.01; done; test -z "$(ls -A `+session+`)" && echo empty`)
+	c.Output, c.Confine = out, r.box()
+	p, err := Start(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out.await(t, "ready")
+	l, err := net.Listen("unix", filepath.Join(session, "s"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	if err := os.WriteFile(r.root+"/go", nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Wait(); err != nil || out.String() != "ready\nempty\n" {
+		t.Errorf("%v %q", err, out)
 	}
 }

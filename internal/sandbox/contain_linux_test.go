@@ -212,11 +212,16 @@ func playRamet(args []string) {
 	var w way
 	var box *Box
 	fmt.Sscanf(args[0], "%t,%t", &w.Spaces, &w.User)
+	script := stubborn
 	if args[0] == "box" {
 		box = &Box{Write: []string{args[2]}}
 	}
+	if args[0] == "guard" {
+		box = &Box{Write: []string{args[2]}, Hide: []string{args[3]}, Guard: args[3] + "/quarantine"}
+		script = "mkdir -p a/b; echo x > a/b/.envrc; git init -q a/repo; git -C a/repo config core.fsmonitor x;" + stubborn
+	}
 	out := newScreen()
-	cmd := sh(args[2], stubborn, args[1])
+	cmd := sh(args[2], script, args[1])
 	cmd.Output, cmd.Confine = out, box
 	var err error
 	if box != nil {

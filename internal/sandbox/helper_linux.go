@@ -16,6 +16,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"ramet/internal/sandbox/guard"
 )
 
 // Main is the helper. The binary calls it before anything else: it returns at once
@@ -53,6 +55,10 @@ func help() int {
 		io.Copy(io.Discard, in) // until ramet is gone, or wants an end
 		ending.Store(true)
 		o.sweep()
+		if o.Guarded != nil {
+			// By its descriptor: the path is hidden here.
+			guard.Resume(o.Guarded, fmt.Sprintf("/proc/self/fd/%d/%s", guardFD, o.Quarantine)).End()
+		}
 		if o.Box != nil {
 			o.Box.clear()
 		}
@@ -77,6 +83,10 @@ func help() int {
 		return 125
 	}
 	say(report{})
+	var hit atomic.Pointer[string]
+	if o.Box != nil {
+		go o.Box.Limits.watch(&hit)
+	}
 	status := reap(child)
 	if ending.Load() {
 		select {} // the other goroutine has still to clean up
@@ -84,11 +94,14 @@ func help() int {
 	if !o.Way.Spaces {
 		o.sweep()
 	}
+	last := report{Code: status.ExitStatus()}
 	if status.Signaled() {
-		say(report{Code: 128 + int(status.Signal()), Signal: int(status.Signal())})
-	} else {
-		say(report{Code: status.ExitStatus()})
+		last = report{Code: 128 + int(status.Signal()), Signal: int(status.Signal())}
 	}
+	if o.Box != nil {
+		last.Limit = o.Box.Limits.hit(&hit, last.Code)
+	}
+	say(last)
 	return 0
 }
 
@@ -156,8 +169,10 @@ func (o order) prepare() error {
 			step("mounts", o.Box.enclose),
 			step("loopback", o.Box.loopback),
 			step("landlock", func() (err error) { rules, err = o.Box.rules(); return err }),
+			step("limits", o.Box.Limits.bound),
 			step("privileges", dropAll),
-			step("landlock", func() error { return restrict(rules) }))
+			step("landlock", func() error { return restrict(rules) }),
+			step("system calls", restrictCalls))
 	}
 	if o.For != nil {
 		// Before privileges are given up, where they are: it needs one.

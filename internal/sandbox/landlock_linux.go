@@ -80,7 +80,7 @@ func (b *inside) rules() (int, error) {
 	if err := allow("/", accessRead); err != nil {
 		return 0, err
 	}
-	for _, w := range append([]string{b.Temp}, b.Write...) {
+	for _, w := range append([]string{b.tmp()}, b.Write...) {
 		if err := allow(w, accessRead|accessWrite); err != nil {
 			return 0, err
 		}

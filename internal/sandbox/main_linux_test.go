@@ -36,6 +36,18 @@ func TestMain(m *testing.M) {
 		fmt.Println("connected")
 	case "marked":
 		playMarked()
+	case "share": // eight processes see the same 150 MiB of a file
+		playShare(os.Args[1:])
+	case "eat": // half a gigabyte, and waits for somebody to mind
+		much := make([]byte, 500<<20)
+		for i := 0; i < len(much); i += 4096 {
+			much[i] = 1
+		}
+		fmt.Println("eaten", len(much))
+		time.Sleep(time.Hour)
+		runtime.KeepAlive(much)
+	case "calls":
+		playCalls()
 	case "loopback": // whether it can talk to itself
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err == nil {
@@ -121,7 +133,7 @@ func startIn(ctx context.Context, w way, c Command) (*Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	return launch(ctx, order{Way: w, Path: file, Args: c.Args, Dir: c.Dir, Env: c.Env}, c.Output)
+	return launch(ctx, order{Way: w, Path: file, Args: c.Args, Dir: c.Dir, Env: c.Env}, nil, c.Output)
 }
 
 // run runs a command to its end, in the way that Start chooses.

@@ -2,9 +2,11 @@ package sandbox
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -31,7 +33,7 @@ func (b *inside) enclose() error {
 		return err
 	}
 	shm := filepath.Join(b.Temp, "shm")
-	writable := append([]string{b.Temp}, b.Write...)
+	writable := append([]string{b.tmp()}, b.Write...)
 	var open []string // of these, what was not read-only before
 	for _, w := range writable {
 		var fs unix.Statfs_t
@@ -44,6 +46,12 @@ func (b *inside) enclose() error {
 		if err := bind(w, w); err != nil {
 			return err
 		}
+	}
+	for _, dir := range b.ways() {
+		if err := bind(dir, dir); err != nil {
+			return err
+		}
+		open = append(open, dir)
 	}
 	if err := bind(shm, "/dev/shm"); err == nil {
 		open = append(open, "/dev/shm")
@@ -78,16 +86,43 @@ func (b *inside) enclose() error {
 	return setReadOnly("/proc", true, 0)
 }
 
-// clear removes the temporary folder in ramet's stead. It is a mount here, in a folder
-// that is read-only here, so that its name goes by the descriptor from outside.
-func (b *inside) clear() {
-	entries, _ := os.ReadDir(b.Temp)
-	for _, e := range entries {
-		removeAll(filepath.Join(b.Temp, e.Name()))
+// ways are the folders on the way from a writable folder to what is hidden in it. As
+// mounts they cannot be renamed, with what is hidden in them.
+func (b *inside) ways() []string {
+	var out []string
+	for _, h := range b.Hide {
+		for _, w := range b.Write {
+			kept := func(dir string) bool {
+				return slices.ContainsFunc(b.Keep, func(k string) bool { return dir == k || below(dir, k) })
+			}
+			for dir := filepath.Dir(h); below(dir, w); dir = filepath.Dir(dir) {
+				if !kept(dir) && !slices.Contains(b.Write, dir) && !slices.Contains(out, dir) {
+					out = append(out, dir)
+				}
+			}
+		}
 	}
-	unix.Unmount("/dev/shm", unix.MNT_DETACH)
-	unix.Unmount(b.Temp, unix.MNT_DETACH)
-	unix.Unlinkat(parentFD, filepath.Base(b.Temp), unix.AT_REMOVEDIR)
+	slices.Sort(out) // outer folders first
+	return out
+}
+
+// tmp is the command's TMPDIR.
+func (b *inside) tmp() string { return filepath.Join(b.Temp, "tmp") }
+
+// clear removes the temporary folder in ramet's stead. Parts of it are mounts here, in a
+// folder that is read-only here, so that the names go by the descriptor from outside.
+func (b *inside) clear() {
+	name := filepath.Base(b.Temp)
+	for part, mount := range map[string]string{"tmp": b.tmp(), "shm": "/dev/shm"} {
+		entries, _ := os.ReadDir(mount)
+		for _, e := range entries {
+			removeAll(filepath.Join(mount, e.Name()))
+		}
+		unix.Unmount(mount, unix.MNT_DETACH)
+		unix.Unlinkat(parentFD, filepath.Join(name, part), unix.AT_REMOVEDIR)
+	}
+	unix.Unlinkat(parentFD, filepath.Join(name, lockName), 0)
+	unix.Unlinkat(parentFD, name, unix.AT_REMOVEDIR)
 }
 
 // cover puts something empty over a path. Writable folders below it stay where
@@ -158,6 +193,10 @@ func gone(err error) bool {
 func below(path, folder string) bool {
 	return strings.HasPrefix(path, strings.TrimSuffix(folder, "/")+"/")
 }
+
+// socketFolders are where sessions and displays put their sockets. They are covered
+// whole, so that a socket which is bound there later is not seen either.
+var socketFolders = []string{fmt.Sprintf("/run/user/%d", os.Geteuid()), "/tmp/.X11-unix", "/tmp/.ICE-unix"}
 
 // sockets are the paths at which somebody listens, or did.
 func sockets() ([]string, error) {

@@ -1,15 +1,19 @@
 package sandbox
 
+import "ramet/internal/sandbox/guard"
+
 // marker is the name under which the binary is its own helper.
 const marker = "ramet-sandbox"
 
 // The helper's descriptors: it is told what to do on the one, whose end is also
 // the end of ramet, and tells what happened on the other. The third is the folder
-// in which a confined command's temporary folder is.
+// in which a confined command's temporary folder is, and the fourth, where names are
+// looked after, that in which the quarantine is or will be.
 const (
 	controlFD = 3
 	reportFD  = 4
 	parentFD  = 5
+	guardFD   = 6
 )
 
 // way is how a command is held together.
@@ -30,14 +34,21 @@ type order struct {
 	Box      *inside // nil: not confined
 	Dry      bool    // prepare all and run nothing
 	For      *Mark   // what it bears; nil: nothing
+
+	// Guarded lets the helper look after names in ramet's stead; nil: nobody does.
+	Guarded    *guard.State
+	Quarantine string // its name in the folder of guardFD
+
+	watch *guard.Watch // stays here
 }
 
 // inside is a Box with what ramet found out for the helper: real paths.
 type inside struct {
 	Write, Keep, Hide []string
 	Sockets           []string // to be covered
-	Temp              string   // the command's own folder
+	Temp              string   // the command's own folder; see tempFolder
 	Network           bool
+	Limits            Limits // without zeros
 }
 
 // report is what the helper says, one line of JSON each time: that the command
@@ -48,4 +59,5 @@ type report struct {
 	Denied bool // the kernel does not allow it, now or later
 
 	Code, Signal int
+	Limit        string // that was hit; empty: none
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -41,6 +42,9 @@ func playPoor() {
 	for !strings.Contains(out.String(), "ready") {
 		<-out.more
 	}
+	for end := time.Now().Add(20 * time.Second); alive(mark) <= 4 && time.Now().Before(end); {
+		time.Sleep(time.Millisecond)
+	}
 	stood := alive(mark) > 4
 	p.Kill()
 	r, err := p.Wait()
@@ -56,7 +60,7 @@ func TestWithoutUserNamespaces(t *testing.T) {
 	cmd.Env = append(os.Environ(), role+"=poor")
 	cmd.SysProcAttr = attr
 	out, err := cmd.CombinedOutput()
-	want := "contained by {Spaces:false User:false}: true {ExitCode:137 Signal:killed Killed:true} <nil> 0\n"
+	want := "contained by {Spaces:false User:false}: true {ExitCode:137 Signal:killed Killed:true Notes:} <nil> 0\n"
 	if err != nil || !strings.HasPrefix(string(out), "confined: true commands cannot be confined") || !strings.HasSuffix(string(out), want) {
 		t.Errorf("%v\n%s\nwant %s", err, out, want)
 	}

@@ -5,16 +5,15 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
 
 	"ramet/internal/fault"
+	"ramet/internal/sandbox/guard"
 )
 
 // patience is how long a helper without namespaces may take to end its descendants.
@@ -24,9 +23,10 @@ const patience = 3 * time.Second
 type Process struct {
 	cmd     *exec.Cmd
 	way     way
-	space   *os.File // its PID namespace, held so that no other gets its number; may be nil
-	mark    string   // in its environment, without namespaces
-	temp    string   // its temporary folder
+	space   *os.File     // its PID namespace, held so that no other gets its number; may be nil
+	mark    string       // in its environment, without namespaces
+	temp    *tempFolder  // nil: it is not confined
+	watch   *guard.Watch // nil: names are not looked after
 	control *os.File
 
 	kill   sync.Once
@@ -80,12 +80,16 @@ func (p *Process) follow(stop func() bool, reports *bufio.Reader, output *drain,
 		f.Close()
 	}
 	p.space.Close()
-	if p.temp != "" {
-		removeAll(p.temp)
+	if p.temp != nil {
+		p.temp.remove()
 	}
+	p.look()
 	switch {
 	case ended == nil:
 		p.result.ExitCode, p.result.Signal = last.Code, syscall.Signal(last.Signal)
+		if last.Limit != "" {
+			p.note("limit hit: %s", last.Limit)
+		}
 	case p.result.Killed:
 		p.result.ExitCode, p.result.Signal = 128+int(syscall.SIGKILL), syscall.SIGKILL
 	default:
@@ -95,6 +99,34 @@ func (p *Process) follow(stop func() bool, reports *bufio.Reader, output *drain,
 	if len(left) > 0 {
 		p.err = survived(left)
 	}
+}
+
+// look sees what the command left under names that others execute.
+func (p *Process) look() {
+	if p.watch == nil {
+		return
+	}
+	moved, err := p.watch.End()
+	for i, m := range moved {
+		if i == mostMoved {
+			p.note("and %d more were moved there", len(moved)-i)
+			break
+		}
+		p.note("%s", m)
+	}
+	if err != nil {
+		p.note("not everything that it left could be looked at: %v", err)
+	}
+}
+
+// mostMoved is how many things are told one by one.
+const mostMoved = 10
+
+func (p *Process) note(format string, args ...any) {
+	if p.result.Notes != "" {
+		p.result.Notes += "\n"
+	}
+	p.result.Notes += fmt.Sprintf(format, args...)
 }
 
 func survived(left []int) error {
@@ -154,18 +186,4 @@ func (s *pipeSet) close() {
 	for _, f := range s.files {
 		f.Close()
 	}
-}
-
-// removeAll removes a folder, also where somebody closed folders in it.
-func removeAll(dir string) {
-	if os.RemoveAll(dir) == nil {
-		return
-	}
-	filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
-		if entry != nil && entry.IsDir() {
-			os.Chmod(path, 0o700)
-		}
-		return nil
-	})
-	os.RemoveAll(dir)
 }

@@ -26,16 +26,23 @@
 //     folder of the command's own (TMPDIR, removed afterwards, and /dev/shm). Landlock
 //     and read-only mounts both see to it, so neither is trusted alone.
 //   - Box.Keep, inside Box.Write, is read-only: it is a mount, so it cannot be renamed
-//     away either. Only what exists when the command starts can be kept. Below a
-//     writable folder other file systems that are mounted there stay read-only.
+//     away either. Only what exists when the command starts can be kept; for names that
+//     other programs execute, see Box.Guard. Below a writable folder other file systems
+//     that are mounted there stay read-only.
 //   - No network but a loopback of the command's own (Box.Network lifts this), no
 //     System V IPC, no abstract Unix sockets of others. Sockets in the file system that
 //     were bound, by an absolute path, when the command started are covered (docker,
-//     agents, X). One that is bound later or by a relative path, where the command can
-//     see it, could be connected to with kernels before Landlock 9.
+//     agents), and the folders where sessions keep theirs are covered whole. One that is
+//     bound elsewhere later, or by a relative path, where the command can see it, could
+//     be connected to with kernels before Landlock 9.
 //   - No process outside can be seen, signalled or traced. No privilege can be
 //     gained (no_new_privs). Root keeps what it needs for files, and nothing else:
 //     no devices, modules, mounts, clocks or raw I/O.
+//   - Processes, memory and the size of a file are bounded (Box.Limits); Result.Notes says
+//     which limit was hit.
+//   - A filter of system calls (seccomp) refuses keyrings, io_uring, programs in the
+//     kernel, counters, and sockets other than Unix, IP and the netlink of routes. What
+//     is no program of this machine's own architecture does not run.
 //
 // Landlock alone is not taken for confinement: its network rules know TCP (and only
 // later UDP), and not multipath TCP, so without namespaces the network is open.
@@ -68,6 +75,12 @@ type Box struct {
 	Keep    []string // what it may not write even so
 	Hide    []string // files and folders that it may not read
 	Network bool     // whether it may use the network
+	// Guard is a folder outside of Write, made when needed, to which is moved what the
+	// command leaves below Write under a name that other programs execute (package guard).
+	// What has such a name already is kept. Empty: names are not looked after.
+	Guard  string
+	Forbid []string // with Guard: files that must not come into being, whatever they hold
+	Limits Limits   // when one is reached, everything of the command is killed
 }
 
 // Result is how a command ended.
@@ -75,6 +88,7 @@ type Result struct {
 	ExitCode int            // 128 + signal where a signal ended it
 	Signal   syscall.Signal // 0: none
 	Killed   bool           // by Kill or the end of the context
+	Notes    string         // what else there is to say about it, in lines
 }
 
 // lookPath finds a program as the command would.

@@ -45,27 +45,46 @@ func Start(ctx context.Context, c Command) (*Process, error) {
 		if o.Box, err = c.Confine.resolve(); err != nil {
 			return nil, err
 		}
-		o.Env = append(slices.DeleteFunc(slices.Clone(c.Env), func(pair string) bool {
-			return strings.HasPrefix(pair, "TMPDIR=")
-		}), "TMPDIR="+o.Box.Temp)
+		if o.watch, err = c.Confine.watch(o.Box); err != nil {
+			return nil, err
+		}
 	}
-	p, err := firstWay(ctx, o, c)
-	if err != nil && o.Box != nil {
-		removeAll(o.Box.Temp)
+	return o.start(ctx, c.Output)
+}
+
+// start gives a confined command its temporary folder and starts it.
+func (o order) start(ctx context.Context, output io.Writer) (*Process, error) {
+	if o.Box == nil {
+		return firstWay(ctx, o, nil, output)
+	}
+	temp, err := newTemp()
+	if err != nil {
+		return nil, err
+	}
+	o.Box.Temp = temp.dir
+	o.Env = append(slices.DeleteFunc(slices.Clone(o.Env), func(pair string) bool {
+		return strings.HasPrefix(pair, "TMPDIR=")
+	}), "TMPDIR="+o.Box.tmp())
+	p, err := firstWay(ctx, o, temp, output)
+	if err != nil {
+		temp.remove()
+		if o.watch != nil {
+			o.watch.End() // it may have run, and killed its helper
+		}
 	}
 	return p, err
 }
 
 // firstWay starts the helper in the first way that the kernel allows. What it refuses
 // is found out before the command runs. A confined command needs namespaces.
-func firstWay(ctx context.Context, o order, c Command) (*Process, error) {
+func firstWay(ctx context.Context, o order, temp *tempFolder, output io.Writer) (*Process, error) {
 	var last *refusal
 	for i := int(best.Load()); i < len(ways); i++ {
 		if o.Box != nil && !ways[i].Spaces {
 			continue
 		}
 		o.Way = ways[i]
-		p, err := launch(ctx, o, c.Output)
+		p, err := launch(ctx, o, temp, output)
 		if !errors.As(err, &last) {
 			return p, err
 		}
@@ -87,7 +106,7 @@ func firstWay(ctx context.Context, o order, c Command) (*Process, error) {
 }
 
 // launch starts the helper in one way, and waits until the command runs.
-func launch(ctx context.Context, o order, output io.Writer) (*Process, error) {
+func launch(ctx context.Context, o order, temp *tempFolder, output io.Writer) (*Process, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fault.New(fault.Cancelled, "start command: %w", err)
 	}
@@ -120,6 +139,16 @@ func launch(ctx context.Context, o order, output io.Writer) (*Process, error) {
 		defer parent.Close()
 		cmd.ExtraFiles = append(cmd.ExtraFiles, parent)
 	}
+	if o.watch != nil {
+		into, err := os.Open(filepath.Dir(o.watch.Into()))
+		if err != nil {
+			pipes.close()
+			return nil, fault.New(fault.StorageIO, "confine command: %w", err)
+		}
+		defer into.Close()
+		cmd.ExtraFiles = append(cmd.ExtraFiles, into)
+		o.Guarded, o.Quarantine = o.watch.State(), filepath.Base(o.watch.Into())
+	}
 	err := cmd.Start()
 	controlR.Close()
 	reportW.Close()
@@ -128,10 +157,7 @@ func launch(ctx context.Context, o order, output io.Writer) (*Process, error) {
 		pipes.close()
 		return nil, &refusal{step: "start the helper", why: err.Error(), denied: denied(err)}
 	}
-	p := &Process{cmd: cmd, way: o.Way, mark: mark, control: controlW, done: make(chan struct{})}
-	if o.Box != nil {
-		p.temp = o.Box.Temp
-	}
+	p := &Process{cmd: cmd, way: o.Way, mark: mark, control: controlW, temp: temp, watch: o.watch, done: make(chan struct{})}
 	if o.Way.Spaces {
 		p.space, _ = os.Open(fmt.Sprintf("/proc/%d/ns/pid", cmd.Process.Pid))
 	}

@@ -11,6 +11,7 @@ import (
 	"ramet/internal/control"
 	"ramet/internal/credential"
 	"ramet/internal/durable"
+	"ramet/internal/environ"
 	"ramet/internal/fault"
 	"ramet/internal/id"
 	"ramet/internal/ledger/file"
@@ -81,6 +82,9 @@ func (s *Session) Config() (*config.Config, error) {
 		return nil, err
 	}
 	s.conf, err = config.Load(config.Options{Env: s.Getenv, Project: project, Trusted: trusted, Check: CheckSetting})
+	if err == nil {
+		err = environ.Permit(config.Items(s.conf.Env))
+	}
 	return s.conf, err
 }
 

@@ -14,6 +14,8 @@ type Ports struct {
 	Tour    Tour
 	// Sandbox says whether commands can be confined here, or why not.
 	Sandbox func() error
+	// Limits says what bounds confined commands here, and how.
+	Limits func() string
 }
 
 // Proof are the commands of proof and care.
@@ -23,5 +25,5 @@ func Proof(l *line.Line) []*cobra.Command {
 
 // Rest are the commands about settings and the program.
 func Rest(l *line.Line, p Ports) []*cobra.Command {
-	return []*cobra.Command{configCommand(l), trustCommand(l), doctorCommand(l, p.Sandbox), demoCommand(l, p.Tour), versionCommand(l, p.Version)}
+	return []*cobra.Command{configCommand(l), trustCommand(l), doctorCommand(l, p), demoCommand(l, p.Tour), versionCommand(l, p.Version)}
 }

@@ -16,7 +16,7 @@ import (
 	"ramet/internal/text"
 )
 
-func doctorCommand(l *line.Line, sandbox func() error) *cobra.Command {
+func doctorCommand(l *line.Line, p Ports) *cobra.Command {
 	return &cobra.Command{
 		Use:   "doctor",
 		Short: "Check that everything ramet needs is in order",
@@ -25,7 +25,7 @@ durable write, clock), sandbox and git. Exit code 1 if something is wrong. "rame
 checks the histories themselves.`,
 		Args: line.Arguments(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
-			out := examine(l, c.Context(), sandbox)
+			out := examine(l, c.Context(), p)
 			if err := l.Print(out); err != nil {
 				return err
 			}
@@ -84,7 +84,7 @@ func (d checkup) Text(w *printer.Writer) {
 	}
 }
 
-func examine(l *line.Line, ctx context.Context, sandbox func() error) checkup {
+func examine(l *line.Line, ctx context.Context, p Ports) checkup {
 	var out checkup
 	path, err := "", error(nil)
 	if conf, cerr := l.Config(); cerr != nil {
@@ -106,9 +106,11 @@ func examine(l *line.Line, ctx context.Context, sandbox func() error) checkup {
 	}
 	examineStore(l, ctx, &out)
 
-	detail := "commands can run unasked, confined"
-	if err := sandbox(); err != nil {
+	detail := ""
+	if err := p.Sandbox(); err != nil {
 		detail = "none, so every command is asked for: " + err.Error()
+	} else {
+		detail = "commands can run unasked, confined; at most " + p.Limits()
 	}
 	out.add("sandbox", detail, nil)
 

@@ -111,7 +111,7 @@ func tailOf(s string) string {
 }
 
 var (
-	boxes = regexp.MustCompile(regexp.QuoteMeta(os.TempDir()) + `/ramet-box-[0-9]+`)
+	boxes = regexp.MustCompile(regexp.QuoteMeta(os.TempDir()) + `/ramet-box-[0-9]+/tmp`)
 	// path:line: message, and with a column.
 	placeForm = regexp.MustCompile(`^\s*(?:\./)?([^\s:][^:]*):([0-9]{1,9})(?::[0-9]{1,9})?:?\s+(\S.*)$`)
 )

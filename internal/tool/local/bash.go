@@ -93,6 +93,9 @@ func (l *Local) runBash(ctx context.Context, c tool.Call) (tool.Answer, error) {
 	if failed && c.Grant == tool.Confine {
 		how += "\n[it ran confined: writing only in the workspace and $TMPDIR, no network]"
 	}
+	for line := range strings.Lines(result.Notes) {
+		how = strings.TrimPrefix(how+"\n["+text.Safe(strings.TrimSpace(line))+"]", "\n")
+	}
 	return tool.Answer{Text: ending(out.String(), how), IsError: failed}, nil
 }
 
@@ -141,6 +144,7 @@ func (l *Local) confinement() *sandbox.Box {
 		Write: []string{l.o.Root},
 		Keep:  []string{filepath.Join(l.o.Root, ".git"), filepath.Join(l.o.Root, ".ramet")},
 		Hide:  l.o.Hide,
+		Guard: l.o.Quarantine, Forbid: l.o.Forbid,
 	}
 	for _, dir := range append(slices.Clip(l.o.Write), l.o.Cache) {
 		if info, err := os.Stat(dir); err == nil && info.IsDir() {

@@ -50,8 +50,12 @@ type Options struct {
 	Write []string
 	// Cache is where confined commands keep what compilers cache; made when needed.
 	// Empty: nowhere.
-	Cache  string
-	Limits Limits
+	Cache string
+	// Quarantine is where what a confined command leaves under a name that other programs
+	// execute is moved to; empty: it stays.
+	Quarantine string
+	Forbid     []string // files that no confined command may make
+	Limits     Limits
 	// For is the agent for which commands are started: they bear its mark.
 	For id.Agent
 }

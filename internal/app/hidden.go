@@ -1,0 +1,47 @@
+package app
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+
+	"ramet/internal/config"
+	"ramet/internal/session"
+	"ramet/internal/workspace"
+)
+
+// hidden is what confined commands may not read: ramet's own folders and files, and what
+// the user's configuration names.
+func hidden(ws *session.Workspace) ([]string, error) {
+	settings, err := config.Path(os.Getenv)
+	if err != nil {
+		return nil, err
+	}
+	runs := filepath.Join(ws.Place.Project, ".ramet", "runs")
+	if other := os.Getenv("RAMET_RUNS"); other != "" {
+		if runs, err = filepath.Abs(other); err != nil {
+			return nil, err
+		}
+	}
+	out := append([]string{ws.Home, settings, runs}, databaseFiles(ws.Place.DB)...)
+	return append(out, ws.Config.HiddenPaths(os.Getenv)...), nil
+}
+
+// databaseFiles are the files of a database that is one, those included that SQLite would
+// read if they were there.
+func databaseFiles(db string) []string {
+	if strings.Contains(db, "://") {
+		return nil
+	}
+	return []string{db, db + "-wal", db + "-shm", db + "-journal"}
+}
+
+// confinedCache is where confined commands of a project keep what compilers cache. What
+// one project's commands put there must not end up in the programs of another.
+func confinedCache(ws *session.Workspace) string {
+	return filepath.Join(ws.Home, "cache", "confined", workspace.Name(ws.Place.Project))
+}
+
+// quarantine is where files go that a confined command left under a name that other
+// programs execute.
+func quarantine(ws *session.Workspace) string { return filepath.Join(ws.Home, "quarantine") }

@@ -1,0 +1,70 @@
+package sandbox
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+)
+
+// BenchmarkConfinedBesideFree lets a free and a confined command take turns, and reports
+// the medians and what the confined one costs more. The confined one has all of it:
+// hidden paths, names that are looked after, limits, the filter.
+//
+//	go test -run '^$' -bench ConfinedBesideFree -benchtime 200x ./internal/sandbox
+func BenchmarkConfinedBesideFree(b *testing.B) {
+	for _, files := range []int{100, 10_000, 100_000} {
+		b.Run(fmt.Sprintf("files=%d", files), func(b *testing.B) {
+			top := b.TempDir()
+			root, home := filepath.Join(top, "root"), filepath.Join(top, "home")
+			for i := range files {
+				dir := filepath.Join(root, fmt.Sprintf("p%d/d%d", i/1000, i/10%100))
+				if i%10 == 0 {
+					if err := os.MkdirAll(dir, 0o755); err != nil {
+						b.Fatal(err)
+					}
+				}
+				if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("file%d.go", i)), nil, 0o644); err != nil {
+					b.Fatal(err)
+				}
+			}
+			for _, dir := range []string{root + "/.git", root + "/.ramet/runs", home + "/.ssh"} {
+				if err := os.MkdirAll(dir, 0o755); err != nil {
+					b.Fatal(err)
+				}
+			}
+			box := &Box{Write: []string{root}, Hide: []string{home, root + "/.ramet/runs"}, Guard: home + "/quarantine"}
+			took := func(box *Box) time.Duration {
+				began := time.Now()
+				p, err := Start(b.Context(), Command{Args: []string{"/bin/sh", "-c", "echo x > file"}, Dir: root, Confine: box})
+				if err != nil {
+					b.Fatal(err)
+				}
+				if r, err := p.Wait(); err != nil || r.ExitCode != 0 {
+					b.Fatal(r, err)
+				}
+				return time.Since(began)
+			}
+			took(nil)
+			first := took(box)
+			time.Sleep(200 * time.Millisecond) // folders that are not new
+			took(box)
+			var free, confined []time.Duration
+			for b.Loop() {
+				free = append(free, took(nil))
+				confined = append(confined, took(box))
+			}
+			median := func(d []time.Duration) float64 {
+				slices.Sort(d)
+				return float64(d[len(d)/2].Microseconds()) / 1000
+			}
+			b.ReportMetric(0, "ns/op")
+			b.ReportMetric(median(free), "ms-free")
+			b.ReportMetric(median(confined), "ms-confined")
+			b.ReportMetric(median(confined)-median(free), "ms-more")
+			b.ReportMetric(float64(first.Microseconds())/1000, "ms-first")
+		})
+	}
+}

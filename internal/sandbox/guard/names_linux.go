@@ -1,0 +1,52 @@
+package guard
+
+import "strings"
+
+// kind is what a name stands for, and so how it is judged.
+type kind string
+
+const (
+	repository kind = "repository" // of git: .git, or a folder that git takes for a bare one
+	attributes kind = "attributes" // of git
+	own        kind = "ramet"      // a folder of ours
+	settings   kind = "settings"   // a folder of which some files act
+	acting     kind = "acting"     // a file that acts
+	hooks      kind = "hooks"      // a folder whose programs git runs
+)
+
+// names are the ones that are looked after, in small letters.
+var names = func() map[string]kind {
+	all := map[string]kind{".git": repository, ".gitattributes": attributes, ".ramet": own, ".husky": hooks}
+	// Editors and agents that read a folder when they are opened in it.
+	for _, n := range strings.Fields(".vscode .zed .idea .fleet .claude .cursor .gemini .codex .opencode .windsurf .devcontainer .kiro .aider") {
+		all[n] = settings
+	}
+	// Shells, direnv, editors, debuggers and interpreters that execute a file of this name
+	// where they stand, and what a shell executes in a home.
+	for _, n := range strings.Fields(`.envrc .autoenv .mcp.json mcp.json opencode.json .devcontainer.json
+		.exrc .vimrc .nvimrc .nvim.lua .lvimrc .dir-locals.el .gdbinit .lldbinit .rprofile .irbrc .pryrc .psqlrc .sqliterc
+		.bashrc .bash_profile .bash_login .bash_logout .profile .zshrc .zshenv .zprofile .zlogin .zlogout .cshrc .tcshrc .login .kshrc .inputrc
+		.gitconfig .tmux.conf .screenrc .xinitrc .xprofile .xsession .xsessionrc .pam_environment`) {
+		all[n] = acting
+	}
+	return all
+}()
+
+// harmlessIn are the files of a settings folder that only describe.
+var harmlessIn = map[string]bool{"extensions.json": true, "readme.md": true, ".gitignore": true, ".gitkeep": true}
+
+// ofRamet says whether a name in a folder of ours does nothing by itself: ramet writes
+// such while commands run. Runs are data until somebody resumes them.
+func ofRamet(name string) bool {
+	return name == "runs" || name == ".gitignore" || strings.HasPrefix(strings.TrimPrefix(name, "."), "agent-history.")
+}
+
+// kindOf is the kind of a name, as a file system could take it that does not tell
+// capital letters.
+func kindOf(name string) (kind, bool) {
+	if name == "" || name[0] != '.' && name[0]|0x20 != 'm' && name[0]|0x20 != 'o' {
+		return "", false
+	}
+	k, ok := names[strings.ToLower(name)]
+	return k, ok
+}

@@ -1,0 +1,239 @@
+package guard
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"ramet/internal/text"
+)
+
+// Watch is one command's time in some folders.
+type Watch struct {
+	into   string // the quarantine
+	places []place
+}
+
+// place is a folder of a watch, as it was when the watch began.
+type place struct {
+	index  *index
+	before map[identity]bool
+	kept   []string
+	shut   map[string]identity
+	never  []string // paths below it that must not come into being
+}
+
+// Begin looks at folders, of which none may lie in another. Forbidden are paths that must
+// not come into being, whatever is in them. What has to go is moved below the folder
+// into, which is made when needed.
+func Begin(folders, forbidden []string, into string) (*Watch, error) {
+	w := &Watch{into: into}
+	for _, dir := range folders {
+		if slices.ContainsFunc(folders, func(other string) bool { return below(dir, other) }) {
+			continue
+		}
+		x := indexOf(dir)
+		found, shut, err := x.look()
+		if err != nil {
+			return nil, fmt.Errorf("look for names that others execute in %s: %w", dir, err)
+		}
+		p := place{index: x, before: map[identity]bool{}, shut: shut}
+		for _, t := range found {
+			p.before[t.id] = true
+			p.kept = append(p.kept, filepath.Join(dir, t.path))
+			if t.kind == repository {
+				p.kept = append(p.kept, hooksElsewhere(dir, t.path)...)
+			}
+		}
+		for _, f := range forbidden {
+			if _, err := os.Lstat(f); below(f, dir) && errors.Is(err, fs.ErrNotExist) {
+				rel, _ := filepath.Rel(dir, f)
+				p.never = append(p.never, rel)
+			}
+		}
+		w.places = append(w.places, p)
+	}
+	return w, nil
+}
+
+// State is a watch as it was begun, for another process that ends it.
+type State struct{ Places []PlaceState }
+
+// PlaceState is one folder of it.
+type PlaceState struct {
+	Folder string
+	Before []identity
+	Shut   map[string]identity
+	Never  []string
+}
+
+// Into is the quarantine.
+func (w *Watch) Into() string { return w.into }
+
+// State is what Resume needs.
+func (w *Watch) State() *State {
+	s := &State{}
+	for _, p := range w.places {
+		s.Places = append(s.Places, PlaceState{p.index.root, slices.Collect(maps.Keys(p.before)), p.shut, p.never})
+	}
+	return s
+}
+
+// Resume is the watch that another process has begun, with a quarantine as this one
+// sees it.
+func Resume(s *State, into string) *Watch {
+	w := &Watch{into: into}
+	for _, p := range s.Places {
+		before := map[identity]bool{}
+		for _, id := range p.Before {
+			before[id] = true
+		}
+		w.places = append(w.places, place{index: indexOf(p.Folder), before: before, shut: p.Shut, never: p.Never})
+	}
+	return w
+}
+
+// Kept is what was there when the watch began: to be made read-only.
+func (w *Watch) Kept() []string {
+	var out []string
+	for _, p := range w.places {
+		out = append(out, p.kept...)
+	}
+	return out
+}
+
+// Moved is something that was taken away.
+type Moved struct {
+	Path string // where it was, below its folder
+	Why  string
+	To   string // where it is; empty: it could not be moved
+}
+
+func (m Moved) String() string {
+	if m.To == "" {
+		return fmt.Sprintf("%s: %s", text.Line(m.Path, 200), m.Why)
+	}
+	return fmt.Sprintf("%s was moved to %s: %s", text.Line(m.Path, 200), text.Line(m.To, 300), m.Why)
+}
+
+// End judges what came since the beginning. Nothing of the command may run any more. An
+// error says that it could not look everywhere.
+func (w *Watch) End() ([]Moved, error) {
+	var out []Moved
+	var errs []error
+	for _, p := range w.places {
+		moved, err := p.end(w.into)
+		out = append(out, moved...)
+		if err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return out, errors.Join(errs...)
+}
+
+func (p place) end(into string) ([]Moved, error) {
+	root, err := os.OpenRoot(p.index.root)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil // with everything in it
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	found, err := p.search(root)
+	if err != nil {
+		return nil, err
+	}
+	q := quarantine{root: root, dir: p.index.root, into: into}
+	var out []Moved
+	for _, t := range found {
+		if p.before[t.id] {
+			continue
+		}
+		if why := judge(root, t); why != "" {
+			out = append(out, q.move(t.path, why))
+		}
+	}
+	for _, rel := range p.never {
+		if _, err := root.Lstat(rel); err == nil {
+			out = append(out, q.move(rel, "a file of that name would change the database"))
+		}
+	}
+	return out, nil
+}
+
+// search looks again, also into folders that the command has closed.
+func (p place) search(root *os.Root) ([]thing, error) {
+	for range 64 { // a folder that was closed may hold another one
+		found, shut, err := p.index.look()
+		if err != nil {
+			return nil, err
+		}
+		opened := false
+		for at, id := range shut {
+			if p.shut[at] != id && root.Chmod(at, 0o700) == nil {
+				opened = true
+			}
+		}
+		if !opened {
+			return found, nil
+		}
+	}
+	return nil, fmt.Errorf("folders in %s that cannot be opened", p.index.root)
+}
+
+// below says whether a path lies in a folder.
+func below(p, dir string) bool { return strings.HasPrefix(p, strings.TrimSuffix(dir, "/")+"/") }
+
+// indexes are remembered for a few folders: an agent works in one, for long.
+var indexes struct {
+	sync.Mutex
+	recent []*index
+}
+
+const mostIndexes = 16
+
+func indexOf(dir string) *index {
+	indexes.Lock()
+	defer indexes.Unlock()
+	i := slices.IndexFunc(indexes.recent, func(x *index) bool { return x.root == dir })
+	x := &index{root: dir}
+	if i >= 0 {
+		x = indexes.recent[i]
+		indexes.recent = slices.Delete(indexes.recent, i, i+1)
+	}
+	indexes.recent = append(indexes.recent, x)
+	if len(indexes.recent) > mostIndexes {
+		indexes.recent = indexes.recent[1:]
+	}
+	return x
+}
+
+// hooksElsewhere is the folder in which a repository has its hooks, where its
+// configuration says so and it lies among the files.
+func hooksElsewhere(dir, repo string) []string {
+	config, err := os.ReadFile(filepath.Join(dir, repo, "config"))
+	if err != nil || len(config) > maxConfig {
+		return nil
+	}
+	keys, err := parseConfig(string(config))
+	if err != nil {
+		return nil // git does not read it either
+	}
+	var out []string
+	for _, k := range keys {
+		if k.name == "core.hookspath" && k.value != "" && !filepath.IsAbs(k.value) {
+			out = append(out, filepath.Join(dir, path.Dir(repo), k.value))
+		} else if k.name == "core.hookspath" && below(k.value, dir) {
+			out = append(out, k.value)
+		}
+	}
+	return out
+}

@@ -1,0 +1,143 @@
+package sandbox
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// guarded is a room whose names are looked after.
+func (r room) guarded() *Box {
+	b := r.box()
+	b.Guard = filepath.Join(r.home, "quarantine")
+	return b
+}
+
+// planted are ways to let the user's next program run something. Each would touch the
+// file ran, beside the root.
+var planted = []string{
+	`git init -q new; git -C new config core.fsmonitor "touch $RAN"`,
+	`mkdir -p a/b; cd a/b; git init -q .; git config core.fsmonitor "touch $RAN"`,
+	`mkdir -p a/b; cd a/b; git init -q .; printf '#!/bin/sh\ntouch $RAN' > .git/hooks/post-checkout; chmod 700 .git/hooks/post-checkout`,
+	`mkdir objects refs; echo 'ref: refs/heads/main' > HEAD; mkdir sub; mv HEAD objects refs sub; printf '[core]\n\tfsmonitor = touch %s\n' $RAN > sub/config`,
+	`mkdir -p sub/.ramet; echo 'permission = "sandbox"' > sub/.ramet/config.toml`,
+	`echo "touch $RAN" > .envrc`, `mkdir sub; echo "touch $RAN" > sub/.envrc`, `echo '* filter=evil' > .gitattributes`,
+	`mkdir .vscode; echo '{"tasks":[]}' > .vscode/tasks.json`, `mkdir -p sub/.vscode; echo '{"tasks":[]}' > sub/.vscode/tasks.json`,
+	`echo '{"mcpServers":{}}' > .mcp.json`, `mkdir -p sub/.claude; echo '{}' > sub/.claude/settings.json`, `mkdir -p sub; echo x > sub/.bashrc`,
+	`mkdir -p deep/shut; echo "touch $RAN" > deep/shut/.envrc; chmod 0 deep/shut deep`,
+}
+
+func TestNothingThatOthersExecuteIsLeftBehind(t *testing.T) {
+	for _, script := range planted {
+		r := newRoom(t)
+		ran := r.outside + "/ran"
+		c := sh(r.root, script, "RAN="+ran, "HOME="+r.outside)
+		c.Confine = r.guarded()
+		got, out := run(t, c)
+		if got.ExitCode != 0 || !strings.Contains(got.Notes, " was moved to "+r.home+"/quarantine/") {
+			t.Errorf("%s: %+v %s", script, got, out)
+		}
+		// What the user does next.
+		user := exec.Command("sh", "-c", `for d in . $(find . -name .git -prune -o -type d -print); do (cd "$d" && git status; test -e .envrc && . ./.envrc); done; true`)
+		user.Dir = r.root
+		user.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null")
+		user.CombinedOutput()
+		if _, err := os.Lstat(ran); err == nil {
+			t.Errorf("%s: it ran", script)
+		}
+	}
+}
+
+// What had such a name before is read-only, wherever it is.
+func TestWhatOthersExecuteCannotBeChanged(t *testing.T) {
+	r := newRoom(t)
+	for name, text := range map[string]string{"sub/deep/.git/config": "[core]\n", "sub/.envrc": "x", ".vscode/tasks.json": "{}", "sub/.mcp.json": "{}", "hooks/pre-commit": "x"} {
+		at := filepath.Join(r.root, name)
+		if err := os.MkdirAll(filepath.Dir(at), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(at, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(r.root+"/.git/config", []byte("[core]\n\thooksPath = hooks\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, script := range []string{
+		"echo x > sub/deep/.git/config", "rm -r sub/deep/.git", "mv sub/deep/.git x", "echo x >> sub/.envrc", "rm sub/.envrc", "mv file sub/.envrc", "ln sub/.envrc x",
+		"echo x > .vscode/new", "echo x > .vscode/tasks.json", "echo x > sub/.mcp.json", "echo x > hooks/pre-commit", "echo x > hooks/new", "mv hooks x",
+	} {
+		c := sh(r.root, script)
+		c.Confine = r.guarded()
+		if got, out := run(t, c); got.ExitCode == 0 || got.Notes != "" {
+			t.Errorf("%s: %+v %s", script, got, out)
+		}
+	}
+	// A folder around it may move; what is made at its old place is new.
+	c := sh(r.root, "mv sub other; mkdir sub; echo evil > sub/.envrc")
+	c.Confine = r.guarded()
+	got, out := run(t, c)
+	if got.ExitCode != 0 || strings.Count(got.Notes, "\n") != 0 || !strings.HasPrefix(got.Notes, "sub/.envrc was moved to ") {
+		t.Errorf("%+v %s", got, out)
+	}
+	if text, err := os.ReadFile(r.root + "/other/.envrc"); string(text) != "x" {
+		t.Error(string(text), err)
+	}
+}
+
+func TestNewProjectsStay(t *testing.T) {
+	for _, script := range []string{
+		"git init -q new; cd new; echo x > a; git add a; git -c user.name=x -c user.email=x commit -q -m x; git status",
+		"git init -q from; git -C from -c user.name=x -c user.email=x commit -q --allow-empty -m x; git clone -q from new; git -C new log",
+		// What cargo new and npm create make, byte for byte where it matters.
+		`mkdir -p new/src new/.git/hooks new/.git/info new/.git/objects/pack new/.git/refs/heads; printf '[core]\n\tbare = false\n\trepositoryformatversion = 0\n\tfilemode = true\n\tlogallrefupdates = true\n' > new/.git/config
+		 echo 'ref: refs/heads/master' > new/.git/HEAD; echo '#!/bin/sh' > new/.git/hooks/README.sample; echo /target > new/.gitignore; touch new/Cargo.toml`,
+		`mkdir -p new/.vscode new/src; echo '{"recommendations":[]}' > new/.vscode/extensions.json; printf '* text=auto eol=lf\n' > new/.gitattributes; echo 'engine-strict=true' > new/.npmrc; echo '{}' > new/package.json`,
+	} {
+		r := newRoom(t)
+		c := sh(r.root, "set -e; "+script, "HOME="+r.outside)
+		c.Confine = r.guarded()
+		if got, out := run(t, c); got.ExitCode != 0 || got.Notes != "" {
+			t.Errorf("%s: %+v %s", script, got, out)
+		}
+		if _, err := os.Stat(r.root + "/new"); err != nil {
+			t.Error(err)
+		}
+		if _, err := os.Stat(r.home + "/quarantine"); err == nil {
+			t.Errorf("%s: a quarantine for nothing", script)
+		}
+	}
+}
+
+// Names are looked after also when ramet is killed: its helper does it.
+func TestTheSIGKILLOfRametLeavesNothingBehind(t *testing.T) {
+	temp, work, home := t.TempDir(), t.TempDir(), t.TempDir()
+	mark := "TREE=" + newMark()
+	ramet := exec.Command("/proc/self/exe", "guard", mark, work, home)
+	ramet.Env = append(os.Environ(), role+"=ramet", "TMPDIR="+temp)
+	out := newScreen()
+	ramet.Stdout, ramet.Stderr = out, out
+	if err := ramet.Start(); err != nil {
+		t.Fatal(err)
+	}
+	out.await(t, "ready")
+	if _, err := os.Stat(work + "/a/b/.envrc"); err != nil {
+		t.Fatal(err)
+	}
+	ramet.Process.Kill()
+	ramet.Wait()
+	eventually(t, "the temporary folder is gone", func() bool { // which is the helper's last deed
+		left, err := os.ReadDir(temp)
+		return err == nil && len(left) == 0
+	})
+	for _, name := range []string{"a/b/.envrc", "a/repo/.git"} {
+		if _, err := os.Lstat(filepath.Join(work, name)); err == nil {
+			t.Errorf("%s is still there", name)
+		}
+		if found, err := filepath.Glob(filepath.Join(home, "quarantine", "*", "files", name)); err != nil || len(found) != 1 {
+			t.Errorf("%s is not in quarantine: %v %v", name, found, err)
+		}
+	}
+}

@@ -1,0 +1,145 @@
+package sandbox
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strconv"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// How limits hold. Address space is not bounded: runtimes reserve far more of it than they
+// use. So the helper, who is the first process of the command's namespace, looks at what
+// there is, and ends everything when it is too much. That is late by a moment; the
+// kernel's own limit for processes, which counts those of this user namespace, stops a
+// loop that forks before.
+const limitsHow = " (looked at ten times a second; files by the kernel)"
+
+// between is how often the helper looks.
+const between = 100 * time.Millisecond
+
+// headroom is how many processes more than allowed there may be until the helper looks. A
+// fork that fails ends a loop of shells so soon that nobody could say why.
+const headroom = 4096
+
+// machineMemory is what the machine has; 0: not known.
+func machineMemory() int64 {
+	var info unix.Sysinfo_t
+	if unix.Sysinfo(&info) != nil {
+		return 0
+	}
+	return int64(uint64(info.Totalram) * uint64(info.Unit))
+}
+
+// bound sets the limits that the kernel keeps. They are inherited.
+func (l Limits) bound() error {
+	for what, n := range map[int]uint64{
+		unix.RLIMIT_FSIZE: uint64(l.FileSize),
+		unix.RLIMIT_NPROC: uint64(l.Processes + headroom), // does not count for root
+		unix.RLIMIT_CORE:  0,
+	} {
+		var now unix.Rlimit
+		if err := unix.Getrlimit(what, &now); err != nil {
+			return err
+		}
+		n = min(n, now.Max)
+		if err := unix.Setrlimit(what, &unix.Rlimit{Cur: n, Max: n}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// watch ends all processes of the namespace when they are too much, and says why in hit.
+// It runs for as long as the helper.
+func (l Limits) watch(hit *atomic.Pointer[string]) {
+	if self, err := os.Readlink("/proc/self"); err != nil || self != "1" || os.Getpid() != 1 {
+		return // this /proc is not that of the namespace
+	}
+	for {
+		time.Sleep(between)
+		if why := l.exceeded(); why != "" {
+			hit.CompareAndSwap(nil, &why)
+			syscall.Kill(-1, syscall.SIGKILL) // all but us
+		}
+	}
+}
+
+// exceeded says which limit is; empty: none.
+func (l Limits) exceeded() string {
+	threads, pages := 0, int64(0)
+	pids := processes()
+	for _, pid := range pids {
+		if pid == 1 {
+			continue
+		}
+		t, p := usage(pid)
+		threads += t
+		pages += p
+	}
+	if threads > l.Processes {
+		return fmt.Sprintf("more than %d processes and threads", l.Processes)
+	}
+	page := int64(os.Getpagesize())
+	if pages*page <= l.Memory {
+		return ""
+	}
+	// What processes share was counted for each. Who looks closer looks longer.
+	used := int64(0)
+	for _, pid := range pids {
+		if pid != 1 {
+			used += proportional(pid, page)
+		}
+	}
+	if used <= l.Memory {
+		return ""
+	}
+	return fmt.Sprintf("more than %s of memory", bytesOf(l.Memory))
+}
+
+// usage is how many threads a process has, and how many pages in memory.
+func usage(pid int) (threads int, pages int64) {
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return 0, 0
+	}
+	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:]) // the first is the third of the manual
+	if len(fields) < 22 {
+		return 0, 0
+	}
+	threads, _ = strconv.Atoi(string(fields[17]))
+	pages, _ = strconv.ParseInt(string(fields[21]), 10, 64)
+	return threads, pages
+}
+
+// proportional is what a process uses, with its part of what it shares; where that is not
+// told, all of it.
+func proportional(pid int, page int64) int64 {
+	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/smaps_rollup")
+	if err == nil {
+		if _, rest, ok := bytes.Cut(text, []byte("\nPss:")); ok {
+			if f := bytes.Fields(rest); len(f) > 0 {
+				if kb, err := strconv.ParseInt(string(f[0]), 10, 64); err == nil {
+					return kb << 10
+				}
+			}
+		}
+	}
+	_, pages := usage(pid)
+	return pages * page
+}
+
+// hit says which limit a command met that has ended.
+func (l Limits) hit(seen *atomic.Pointer[string], code int) string {
+	switch why := seen.Load(); {
+	case why != nil:
+		return *why + "; all that the command had started was killed"
+	case code == 128+int(unix.SIGXFSZ): // its own end, or told by a shell
+		return "a file larger than " + bytesOf(l.FileSize)
+	}
+	return ""
+}

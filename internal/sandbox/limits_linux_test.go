@@ -1,0 +1,101 @@
+package sandbox
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+func TestLimitsAreKept(t *testing.T) {
+	r := newRoom(t)
+	small := Limits{Processes: 50, Memory: 200 << 20, FileSize: 1 << 20}
+	for _, c := range []struct{ script, note string }{
+		{"i=0; while [ $i -lt 200 ]; do sleep 1000 & i=$((i+1)); done; wait", "limit hit: more than 50 processes and threads; all that the command had started was killed"},
+		{"f() { f | f & }; f; sleep 1000", "limit hit: more than 50 processes and threads; all that the command had started was killed"},
+		{"", "limit hit: more than 200 MiB of memory; all that the command had started was killed"},
+		{"exec head -c 2000000 /dev/zero > big", "limit hit: a file larger than 1 MiB"},
+		{"head -c 2000000 /dev/zero > big", "limit hit: a file larger than 1 MiB"},
+		{"i=0; while [ $i -lt 20 ]; do sleep 0.3 & i=$((i+1)); done; wait; head -c 1000000 /dev/zero > big", ""},
+	} {
+		cmd := sh(r.root, c.script)
+		if c.script == "" {
+			cmd = play(r.root, "eat")
+		}
+		cmd.Confine = r.box()
+		cmd.Confine.Limits = small
+		got, out := run(t, cmd)
+		if got.Notes != c.note || (got.ExitCode == 0) != (c.note == "") || got.Killed {
+			t.Errorf("%s: %+v %.200s", c.script, got, out)
+		}
+	}
+}
+
+// Many processes that share much use little.
+func TestSharedMemoryCountsOnce(t *testing.T) {
+	r := newRoom(t)
+	cmd := play(r.root, "share")
+	cmd.Confine = r.box()
+	cmd.Confine.Limits = Limits{Memory: 500 << 20}
+	if got, out := run(t, cmd); got.ExitCode != 0 || got.Notes != "" || out != "shared\n" {
+		t.Errorf("%+v %q", got, out)
+	}
+}
+
+func TestDefaultLimitsLeaveRoom(t *testing.T) {
+	l := Limits{}.filled()
+	if l.Processes < 2048 || l.Memory < 1<<30 || l.FileSize < 1<<30 {
+		t.Errorf("%+v", l)
+	}
+	if s := DescribeLimits(); !strings.Contains(s, "processes") || !strings.Contains(s, "GiB") {
+		t.Error(s)
+	}
+	if _, pages := usage(os.Getpid()); pages*int64(os.Getpagesize()) < 1<<20 {
+		t.Errorf("we ourselves use %d pages", pages)
+	}
+}
+
+// playShare maps a file, touches all of it, and lets seven others do so too.
+func playShare(args []string) {
+	const size = 150 << 20
+	file, err := os.OpenFile("shared", os.O_CREATE|os.O_RDWR, 0o600)
+	if err == nil {
+		err = file.Truncate(size)
+	}
+	if err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	view, err := unix.Mmap(int(file.Fd()), 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	if err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	for i := 0; i < size; i += os.Getpagesize() {
+		view[i] = 1
+	}
+	if len(args) > 0 {
+		time.Sleep(5 * between)
+		return
+	}
+	var others []*exec.Cmd
+	for range 7 {
+		c := exec.Command("/proc/self/exe", "other")
+		if err := c.Start(); err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+		others = append(others, c)
+	}
+	for _, c := range others {
+		if err := c.Wait(); err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+	}
+	fmt.Println("shared")
+}
