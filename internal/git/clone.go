@@ -22,18 +22,6 @@ type Cloned struct {
 	Submodules []string // paths; their files are not here
 }
 
-// Warnings says what is left out.
-func (c Cloned) Warnings() []string {
-	var out []string
-	if c.Dirty {
-		out = append(out, "changes that are not committed are left out")
-	}
-	if len(c.Submodules) > 0 {
-		out = append(out, "submodules are left out: "+strings.Join(c.Submodules, ", "))
-	}
-	return out
-}
-
 // Clone makes a folder that holds a commit of a repository, with its history: the one
 // named, else that of the default branch. Links are links; read them with care. The folder is Clone's own: if it stands on that
 // commit already, it is put right where files in it were changed; whatever else is there

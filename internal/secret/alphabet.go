@@ -13,15 +13,16 @@ func newAlphabet(letters string) *alphabet {
 
 func (a *alphabet) has(c byte) bool { return c < 128 && a[c>>6]&(1<<(c&63)) != 0 }
 
-// run is the end of the characters from i on that are in the alphabet, most of them
-// counted.
-func (a *alphabet) run(s string, i, most int) int {
-	end := i
-	for end < len(s) && end-i < most && a.has(s[end]) {
-		end++
+// run is the end of the characters from i on that are in the alphabet.
+func (a *alphabet) run(s string, i int) int {
+	for i < len(s) && a.has(s[i]) {
+		i++
 	}
-	return end
+	return i
 }
+
+// meets says that the alphabets have a character in common.
+func (a *alphabet) meets(b *alphabet) bool { return a[0]&b[0] != 0 || a[1]&b[1] != 0 }
 
 const (
 	digits = "0123456789"

@@ -45,35 +45,45 @@ func crcOfGrafana(key string) bool {
 
 // sumOfBech32 is the checksum of BIP 173, which age takes for its keys.
 func sumOfBech32(key string) bool {
-	const letters = "qpzry9x8gf2tvdw0s3jn54khce6mua7l"
+	sum, ok := bech32(key)
+	return ok && sum == 1
+}
+
+const bech32Letters = "qpzry9x8gf2tvdw0s3jn54khce6mua7l"
+
+// bech32 is the remainder of a key, 1 for a right one; ok when it has only characters of a
+// key.
+func bech32(key string) (sum uint32, ok bool) {
 	key = strings.ToLower(key)
 	at := strings.LastIndexByte(key, '1')
 	if at < 1 {
-		return false
+		return 0, false
 	}
-	sum := uint32(1)
-	add := func(v uint32) {
-		top := sum >> 25
-		sum = sum&0x1ffffff<<5 ^ v
-		for i, g := range [...]uint32{0x3b6a57b2, 0x26508e6d, 0x1ea119fa, 0x3d4233dd, 0x2a1462b3} {
-			if top>>i&1 == 1 {
-				sum ^= g
-			}
-		}
-	}
+	sum = 1
 	for i := range at {
-		add(uint32(key[i] >> 5))
+		sum = bech32Step(sum, uint32(key[i]>>5))
 	}
-	add(0)
+	sum = bech32Step(sum, 0)
 	for i := range at {
-		add(uint32(key[i] & 31))
+		sum = bech32Step(sum, uint32(key[i]&31))
 	}
 	for i := at + 1; i < len(key); i++ {
-		v := strings.IndexByte(letters, key[i])
+		v := strings.IndexByte(bech32Letters, key[i])
 		if v < 0 {
-			return false
+			return 0, false
 		}
-		add(uint32(v))
+		sum = bech32Step(sum, uint32(v))
 	}
-	return sum == 1
+	return sum, true
+}
+
+func bech32Step(sum, v uint32) uint32 {
+	top := sum >> 25
+	sum = sum&0x1ffffff<<5 ^ v
+	for i, g := range [...]uint32{0x3b6a57b2, 0x26508e6d, 0x1ea119fa, 0x3d4233dd, 0x2a1462b3} {
+		if top>>i&1 == 1 {
+			sum ^= g
+		}
+	}
+	return sum
 }

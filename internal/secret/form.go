@@ -25,7 +25,11 @@ type form struct {
 type piece struct {
 	literal  string
 	set      *alphabet
+	name     string // of the alphabet
 	min, max int
+	// firm: what follows cannot begin with a character of the alphabet, so that the piece
+	// goes as far as it can.
+	firm bool
 }
 
 const uuid = "<hex:8>-<hex:4>-<hex:4>-<hex:4>-<hex:12>"
@@ -50,6 +54,9 @@ func parseForm(text string) (*form, error) {
 		rest = behind
 	}
 	f.findAnchor()
+	for i := range f.pieces {
+		f.pieces[i].firm = f.isFirm(i)
+	}
 	return f, nil
 }
 
@@ -63,7 +70,7 @@ func parseSet(text string) (piece, error) {
 	if !isRange {
 		high = low
 	}
-	p := piece{set: newAlphabet(chars)}
+	p := piece{set: newAlphabet(chars), name: name}
 	var err error
 	if p.min, err = strconv.Atoi(low); err != nil {
 		return piece{}, err
@@ -86,28 +93,69 @@ func (f *form) findAnchor() {
 	}
 }
 
+func (f *form) isFirm(i int) bool {
+	set := f.pieces[i].set
+	if set == nil {
+		return true
+	}
+	for _, p := range f.pieces[i+1:] {
+		if p.set == nil {
+			return !set.has(p.literal[0])
+		}
+		if p.set.meets(set) {
+			return false
+		}
+		if p.min > 0 {
+			return true
+		}
+	}
+	return true
+}
+
 // match is the end of the form when it begins at i, or -1. Of several ends it is the
 // last.
-func (f *form) match(s string, i int) int { return matchPieces(f.pieces, s, i) }
+func (f *form) match(t *text, i int) int { return t.match(f.pieces, i) }
 
-func matchPieces(pieces []piece, s string, i int) int {
-	for n, p := range pieces {
+// text is what is looked through. It remembers for each alphabet where the last run of its
+// characters was, so that no run is walked once for each of the keys that can begin in it.
+type text struct {
+	string
+	runs map[string]span
+}
+
+func newText(s string) *text { return &text{s, map[string]span{}} }
+
+// run is the end of the characters of a piece's alphabet from i on, not more than the
+// piece has.
+func (t *text) run(p *piece, i int) int {
+	r, ok := t.runs[p.name]
+	if !ok || i < r.from || i >= r.to {
+		r = span{from: i, to: p.set.run(t.string, i)}
+		t.runs[p.name] = r
+	}
+	return min(r.to, i+p.max)
+}
+
+func (t *text) match(pieces []piece, i int) int {
+	for n := range pieces {
+		p := &pieces[n]
 		if p.set == nil {
-			if !strings.HasPrefix(s[i:], p.literal) {
+			if !strings.HasPrefix(t.string[i:], p.literal) {
 				return -1
 			}
 			i += len(p.literal)
 			continue
 		}
-		end := p.set.run(s, i, p.max)
-		if n == len(pieces)-1 {
+		end := t.run(p, i)
+		if p.firm {
 			if end-i < p.min {
 				return -1
 			}
-			return end
+			i = end
+			continue
 		}
 		for ; end-i >= p.min; end-- {
-			if to := matchPieces(pieces[n+1:], s, end); to >= 0 {
+			if to := t.match(pieces[n+1:], end); to >= 0 {
 				return to
 			}
 		}

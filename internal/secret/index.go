@@ -99,6 +99,7 @@ func (x *index) find(s string) []span {
 		return nil
 	}
 	var out []span
+	t := newText(s)
 	g := uint32(s[0])<<8 | uint32(s[1])<<16
 	for end := gramLen - 1; end < len(s); end++ {
 		g = g>>8 | uint32(s[end])<<16
@@ -111,7 +112,7 @@ func (x *index) find(s string) []span {
 			if e.gram != g {
 				continue
 			}
-			if from, to := e.key(s, end+1-gramLen+e.shift); to > 0 {
+			if from, to := e.key(t, end+1-gramLen+e.shift); to > 0 {
 				out = append(out, span{from, to, marker(e.kind.name)})
 				break
 			}
@@ -121,13 +122,14 @@ func (x *index) find(s string) []span {
 }
 
 // key is the place of the key whose anchor stands at a; to is 0 when there is none.
-func (e *entry) key(s string, a int) (from, to int) {
+func (e *entry) key(t *text, a int) (from, to int) {
+	s := t.string
 	if a < 0 || !strings.HasPrefix(s[a:], e.form.anchor) {
 		return 0, 0
 	}
 	for lead := e.form.lead[0]; lead <= min(e.form.lead[1], a); lead++ {
 		from = a - lead
-		if to = e.form.match(s, from); to < 0 {
+		if to = e.form.match(t, from); to < 0 {
 			continue
 		}
 		if e.kind.sum != nil && e.kind.sum(s[from:to]) {

@@ -5,7 +5,6 @@ import (
 	"hash/crc32"
 	"math/bits"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -78,12 +77,8 @@ func TestEveryNamedKindIsFound(t *testing.T) {
 	}
 }
 
-// A name is given once in a table, and each kind is its own: no sample of one is told to
-// be another by a longer table order. Kinds whose forms include another's are listed.
+// A kind is not taken for another one.
 func TestAKindIsToldByItsName(t *testing.T) {
-	same := map[string][]string{
-		"flutterwave-encryption-key": {"flutterwave-secret-key"},
-	}
 	r, random := New(nil), rand.New(rand.NewPCG(3, 4))
 	for _, k := range published() {
 		wrong := map[string]int{}
@@ -92,7 +87,7 @@ func TestAKindIsToldByItsName(t *testing.T) {
 			for range asked {
 				total++
 				for _, found := range r.Find(sampleOf(random, f)) {
-					if found.Name != k.name && !slices.Contains(same[k.name], found.Name) {
+					if found.Name != k.name {
 						wrong[found.Name]++
 					}
 				}
@@ -128,7 +123,15 @@ func TestAChecksumMakesUpForWhatIsGluedToAKey(t *testing.T) {
 	}
 	grafana := "glsa_" + body(32)
 	grafana += fmt.Sprintf("_%08x", bits.ReverseBytes32(crc32.ChecksumIEEE([]byte(grafana))))
-	for _, key := range []string{github("ghp_"), github("gho_"), github("npm_"), grafana} {
+	age := "AGE-SECRET-KEY-1"
+	for range 52 {
+		age += strings.ToUpper(bech32Letters[random.IntN(32):][:1])
+	}
+	sum, _ := bech32(age + "QQQQQQ")
+	for i := range 6 {
+		age += strings.ToUpper(bech32Letters[(sum^1)>>(25-5*i)&31:][:1])
+	}
+	for _, key := range []string{github("ghp_"), github("gho_"), github("npm_"), grafana, age} {
 		if got := r.All("x" + key + "x"); strings.Contains(got, key) || got[0] != 'x' || got[len(got)-1] != 'x' {
 			t.Errorf("%s…: %q", key[:5], got)
 		}
@@ -139,18 +142,31 @@ func TestAChecksumMakesUpForWhatIsGluedToAKey(t *testing.T) {
 	}
 }
 
-// The examples of BIP 173 and of age's specification.
+// The examples of BIP 173.
 func TestBech32(t *testing.T) {
 	for text, want := range map[string]bool{
 		"A12UEL5L": true,
-		"abcdef1qpzry9x8gf2tvdw0s3jn54khce6mua7lmqqqxw":                                   true,
-		"abcdef1qpzry9x8gf2tvdw0s3jn54khce6mua7lmqqqxq":                                   false,
-		"AGE-SECRET-KEY-1" + "GFPYYSJZGFPYYSJZGFPYYSJZGFPYYSJZGFPYYSJZGFPYYSJZGFPQ4EGAEX": true,
+		"abcdef1qpzry9x8gf2tvdw0s3jn54khce6mua7lmqqqxw": true,
+		"abcdef1qpzry9x8gf2tvdw0s3jn54khce6mua7lmqqqxq": false,
 		"1": false, "": false, "x1b4n0q5v": false,
 	} {
 		if got := sumOfBech32(text); got != want {
 			t.Errorf("%q: %t", text, got)
 		}
+	}
+}
+
+// However a text is made, looking through it takes time in proportion to its length.
+func BenchmarkHostile(b *testing.B) {
+	r := New(nil)
+	for _, piece := range []string{"-eyJ", "eyJaaaaaaaaaaaaaaaaaaaa.", "xapp-1-1-", "ZXlK-", "-----BEGIN " + "PRIVATE KEY-----\n", "key=key=1", "token:'", "0123|", "ghp_"} {
+		text := strings.Repeat(piece, 1<<20/len(piece))
+		b.Run(strings.TrimSpace(piece), func(b *testing.B) {
+			b.SetBytes(int64(len(text)))
+			for b.Loop() {
+				r.All(text)
+			}
+		})
 	}
 }
 

@@ -2,27 +2,28 @@ package secret
 
 import "strings"
 
-// prefixLen is how many bytes of a pattern are hashed; no pattern is shorter.
-const prefixLen = 4
+// prefixLen is how many bytes of a pattern are hashed, and bucketLen how many tell it from
+// others: keys of one kind begin alike. No pattern is shorter, since no value is.
+const prefixLen, bucketLen = 4, MinValue
 
 // matcher finds many patterns in one pass: a bit for the hash of the next four
 // bytes says whether any pattern can begin here, which is nearly always no.
 type matcher struct {
 	may      [1 << 16 / 64]uint64
-	byPrefix map[uint32][]pattern
+	byPrefix map[string][]pattern
 }
 
 // newMatcher is nil when there is nothing to look for.
 func newMatcher(patterns []pattern) *matcher {
-	m := &matcher{byPrefix: map[uint32][]pattern{}}
+	m := &matcher{byPrefix: map[string][]pattern{}}
 	for _, p := range patterns {
-		if len(p.text) < prefixLen {
+		if len(p.text) < bucketLen {
 			continue
 		}
 		x := prefix(p.text, 0)
 		h := hash(x)
 		m.may[h/64] |= 1 << (h % 64)
-		m.byPrefix[x] = append(m.byPrefix[x], p)
+		m.byPrefix[p.text[:bucketLen]] = append(m.byPrefix[p.text[:bucketLen]], p)
 	}
 	if len(m.byPrefix) == 0 {
 		return nil
@@ -43,7 +44,10 @@ func (m *matcher) find(s string, spans []span) []span {
 			continue
 		}
 		i := end + 1 - prefixLen
-		for _, p := range m.byPrefix[x] {
+		if i+bucketLen > len(s) {
+			return spans
+		}
+		for _, p := range m.byPrefix[s[i:i+bucketLen]] {
 			if strings.HasPrefix(s[i:], p.text) {
 				spans = append(spans, p.spanAt(s, i))
 			}

@@ -42,7 +42,7 @@ func pemBody(s string) int {
 	body, _, dashed := strings.Cut(s, "-----")
 	last := 0 // the end of the last line of base64
 	for i := 0; i < len(body); {
-		end := set.run(body, i, len(body))
+		end := set.run(body, i)
 		if end-i >= pemRun || last > 0 && end > i && len(strings.Trim(body[last:i], "\\nr \r\n\t=")) == 0 {
 			last = end
 		}

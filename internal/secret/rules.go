@@ -80,7 +80,7 @@ func (r *rules) vendorOf(name, value string) string {
 			continue
 		}
 		for _, f := range r.named[vendor] {
-			if f.form.match(value, 0) == len(value) && !written(value) && counted(value) <= 0.4 {
+			if f.form.match(newText(value), 0) == len(value) && !written(value) && counted(value) <= 0.4 {
 				return f.label
 			}
 		}

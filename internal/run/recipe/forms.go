@@ -40,19 +40,6 @@ func Form(name string) (*Schema, bool) {
 	return s, ok
 }
 
-// ParseSchema reads a schema by itself.
-func ParseSchema(data []byte) (*Schema, error) {
-	var n notebook
-	var s *Schema
-	if root := n.document(data); root != nil {
-		s = n.schema(root, "the schema", 0)
-	}
-	if err := n.fault(); err != nil {
-		return nil, err
-	}
-	return s, nil
-}
-
 func (p *parser) schemas(m member) {
 	for _, m := range p.named(m, "schemas", "schema", maxSections) {
 		if _, taken := Form(m.key); taken {

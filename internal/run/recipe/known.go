@@ -54,14 +54,5 @@ var (
 	braces    = regexp.MustCompile(`\{([a-z_][a-z0-9_]*)\}`)
 )
 
-// BuiltIns are the workers that `uses` can name.
-func BuiltIns() []string { return append([]string(nil), builtIns...) }
-
-// BuiltInGates are the gates that `uses` can name.
-func BuiltInGates() []string { return append([]string(nil), gates...) }
-
-// Tools are what agents of recipes can be given.
-func Tools() []string { return append([]string(nil), tools...) }
-
 // ValidScope says whether a scope can name items and files.
 func ValidScope(s string) bool { return scopeRule.MatchString(s) && s != "." && s != ".." }

@@ -12,6 +12,19 @@ import (
 	"ramet/internal/fault"
 )
 
+// parseSchema reads a schema by itself.
+func parseSchema(data []byte) (*Schema, error) {
+	var n notebook
+	var s *Schema
+	if root := n.document(data); root != nil {
+		s = n.schema(root, "the schema", 0)
+	}
+	if err := n.fault(); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
 func TestSchemaSaysWhere(t *testing.T) {
 	const form = `
 type: object
@@ -26,7 +39,7 @@ properties:
   "a/b": {type: string}
 required: [name]
 `
-	s, err := ParseSchema([]byte(form))
+	s, err := parseSchema([]byte(form))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +148,7 @@ func FuzzSchemaCheck(f *testing.F) {
 	f.Add("type: object\nproperties: {a: {type: string}}\nrequired: [a]\n", `{"a":"b"}`)
 	f.Add("items: {enum: [a]}", `["a",1]`)
 	f.Fuzz(func(t *testing.T, form, doc string) {
-		s, err := ParseSchema([]byte(form))
+		s, err := parseSchema([]byte(form))
 		if err != nil {
 			if !fault.Is(err, fault.InvalidRecipe) {
 				t.Fatalf("%v", err)

@@ -23,12 +23,6 @@ import (
 // the tables of others.
 const suffix = "_telemetry"
 
-// Schema is the name of the schema in which OpenServer keeps the records of a URL.
-func Schema(address string) (string, error) {
-	pg, err := parse(address)
-	return pg.Schema, err
-}
-
 // parse reads the URL of a workspace.
 func parse(address string) (database.Postgres, error) {
 	pg, err := database.ParsePostgres(address)
