@@ -1,4 +1,4 @@
-package dbosqueue
+package riverqueue
 
 import (
 	"context"
@@ -45,16 +45,16 @@ const (
 )
 
 // persist does a verb, over and over again while connections are lost.
-func (s *Server) persist(ctx context.Context, verb string, do func() error) error {
-	s.mu.Lock()
-	stopped := s.stopped && s.serving == nil
-	s.mu.Unlock()
+func (q *Queue) persist(ctx context.Context, verb string, do func() error) error {
+	q.mu.Lock()
+	stopped := q.stopped && q.serving == nil
+	q.mu.Unlock()
 	if stopped {
-		return fault.New(fault.Conflict, "%s: the queue is closed", s.pg.Place)
+		return q.errClosed()
 	}
 	pause := firstPause
 	for n := 1; ; n++ {
-		err := s.fail(verb, do())
+		err := q.fail(verb, do())
 		if n == tries || !fault.Is(err, fault.StorageUnreachable) {
 			return err
 		}
@@ -65,4 +65,13 @@ func (s *Server) persist(ctx context.Context, verb string, do func() error) erro
 		}
 		pause *= 2
 	}
+}
+
+// fail turns an error of River or of the driver into a fault.
+func (q *Queue) fail(verb string, err error) error {
+	err = serverFault(q.place, err)
+	if _, known := fault.Of(err); known || err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	return fault.New(fault.StorageIO, "%s: %s: %w", q.place, verb, err).WithHint("the queue can be made anew from the log: resume the run")
 }
