@@ -50,6 +50,7 @@ type site struct {
 	// crash ends everything after that many appended events; 0: never.
 	crash int
 	seen  func(runner.Record)
+	far   func(*memqueue.Queue) runner.Queue // for other hosts; nil: there are none
 
 	mu    sync.Mutex
 	items []string // that were done, in order
@@ -191,8 +192,14 @@ func (s *site) execute(ctx context.Context) error {
 		n := s.crash
 		l.left = &n
 	}
-	r, err := runner.New(ctx, runner.Options{RunID: runID, Recipe: s.recipe, Params: s.params, Log: l, Folder: folder{files}, Near: q,
-		Gates: s, Site: runner.Site{Dir: s.store.Dir(runID), Params: s.params}, Form: form, Watch: s.seen})
+	o := runner.Options{RunID: runID, Recipe: s.recipe, Params: s.params, Log: l, Folder: folder{files}, Near: q,
+		Gates: s, Site: runner.Site{Dir: s.store.Dir(runID), Params: s.params}, Form: form, Watch: s.seen}
+	if s.far != nil {
+		o.Far, o.Lease, o.Here = s.far(q), 50*time.Millisecond, []string{q.Host()}
+		o.Hosts = func(context.Context) (map[string]bool, error) { return map[string]bool{q.Host(): true}, nil }
+		o.Forget = func(context.Context, string) error { return nil }
+	}
+	r, err := runner.New(ctx, o)
 	if err != nil {
 		return err
 	}
