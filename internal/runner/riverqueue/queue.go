@@ -3,7 +3,6 @@ package riverqueue
 import (
 	"context"
 	"log/slog"
-	"net"
 	"sync"
 	"time"
 
@@ -53,7 +52,7 @@ func Open(ctx context.Context, address, host string) (*Queue, error) {
 	}
 	q := &Queue{host: host, place: pg.Place, schema: besides(pg.Schema)}
 	if q.pool, err = connect(ctx, pg); err != nil {
-		return nil, q.fail("open the queue", err)
+		return nil, q.fail(err)
 	}
 	err = q.migrate(ctx)
 	if err == nil {
@@ -61,20 +60,19 @@ func Open(ctx context.Context, address, host string) (*Queue, error) {
 	}
 	if err != nil {
 		q.pool.Close()
-		return nil, q.fail("open the queue", err)
+		return nil, q.fail(err)
 	}
 	return q, nil
 }
 
-// connect opens connections that notice a server which vanished without a word.
+// connect opens the connections of a queue.
 func connect(ctx context.Context, pg database.Postgres) (*pgxpool.Pool, error) {
 	config, err := pgxpool.ParseConfig(pg.Config.ConnString())
 	if err != nil {
 		return nil, err
 	}
 	config.ConnConfig = pg.Config.Copy()
-	config.ConnConfig.DialFunc = (&net.Dialer{Timeout: patience, KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 15 * time.Second, Interval: 5 * time.Second, Count: 3}}).DialContext
-	config.ConnConfig.ConnectTimeout = patience
+	database.Watchful(config.ConnConfig)
 	// What is lost when the server crashes is in the log: nobody waits for its disk.
 	config.ConnConfig.RuntimeParams["synchronous_commit"] = "off"
 	config.MaxConns, config.MaxConnIdleTime = 8, 5*time.Minute
@@ -86,6 +84,28 @@ func (q *Queue) newClient(config *river.Config) (*river.Client[pgx.Tx], error) {
 	config.Schema, config.Logger = q.schema, slog.New(slog.DiscardHandler)
 	config.FetchPollInterval = poll
 	return river.NewClient(riverpgxv5.New(q.pool), config)
+}
+
+// tries is how often a verb is tried while connections are lost. All may be repeated.
+const tries = 6
+
+// persist does a verb, over and over again while connections are lost.
+func (q *Queue) persist(ctx context.Context, do func(ctx context.Context) error) error {
+	q.mu.Lock()
+	stopped := q.stopped && q.serving == nil
+	q.mu.Unlock()
+	if stopped {
+		return q.errClosed()
+	}
+	return database.Patience{Place: q.place, Tries: tries}.Persist(ctx, do)
+}
+
+// fail turns an error of River or of the driver into a fault.
+func (q *Queue) fail(err error) error { return database.Patience{Place: q.place}.Fault(err) }
+
+// errClosed is the error of verbs that came too late.
+func (q *Queue) errClosed() error {
+	return fault.New(fault.Conflict, "%s: the queue is closed", q.place)
 }
 
 // Host is the name under which this process does jobs.

@@ -42,10 +42,11 @@ type service struct {
 	do     func(context.Context, runner.Job) error
 	places chan struct{} // one for each job that is being done
 
-	mu      sync.Mutex
-	at      map[int64]*effort   // rows that are being done
-	strays  map[int64]time.Time // of watch alone: since when rows are ours for River only
-	working sync.WaitGroup
+	mu   sync.Mutex
+	at   map[int64]*effort // rows that are being done
+	idle *sync.Cond        // none is
+
+	strays map[int64]time.Time // of watch alone: since when rows are ours for River only
 }
 
 // effort is a row that is being done.
@@ -60,6 +61,7 @@ func (q *Queue) Serve(ctx context.Context, queues []string, parallel int, do fun
 		return err
 	}
 	s := &service{Queue: q, do: do, places: make(chan struct{}, parallel), at: map[int64]*effort{}}
+	s.idle = sync.NewCond(&s.mu)
 	s.ctx, s.stop = context.WithCancel(ctx)
 	defer s.stop()
 	if err := q.begin(s); err != nil {
@@ -82,10 +84,10 @@ func (q *Queue) Serve(ctx context.Context, queues []string, parallel int, do fun
 	}
 	client, err := q.newClient(config)
 	if err != nil {
-		return q.fail("serve", err)
+		return q.fail(err)
 	}
 	// River's own context does not end with ours: what is done then is noted.
-	if err := q.persist(s.ctx, "serve", func() error { return client.Start(context.WithoutCancel(ctx)) }); err != nil {
+	if err := q.persist(s.ctx, func(context.Context) error { return client.Start(context.WithoutCancel(ctx)) }); err != nil {
 		return s.unlessOver(err)
 	}
 	s.watch()
@@ -130,8 +132,6 @@ func (s *service) Work(ctx context.Context, job *river.Job[args]) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(s.ctx, cancel)()
-	s.working.Add(1)
-	defer s.working.Done()
 	if !s.enter(ctx) {
 		if s.ctx.Err() != nil {
 			return river.JobSnooze(0)
@@ -145,7 +145,9 @@ func (s *service) Work(ctx context.Context, job *river.Job[args]) error {
 	s.mu.Unlock()
 	err := s.do(ctx, job.Args.job())
 	s.mu.Lock()
-	delete(s.at, job.ID)
+	if delete(s.at, job.ID); len(s.at) == 0 {
+		s.idle.Broadcast()
+	}
 	interrupted := err != nil && s.ctx.Err() != nil && !e.ended
 	s.mu.Unlock()
 	if interrupted {
@@ -182,10 +184,14 @@ func (s *service) end(client *river.Client[pgx.Tx]) error {
 	late, cancel := context.WithCancel(context.WithoutCancel(s.ctx))
 	defer cancel()
 	go func() { ended <- client.Stop(late) }()
-	s.working.Wait()
+	s.mu.Lock()
+	for len(s.at) > 0 {
+		s.idle.Wait()
+	}
+	s.mu.Unlock()
 	defer time.AfterFunc(patience, cancel).Stop()
 	if err := <-ended; err != nil {
-		return s.fail("stop serving", err)
+		return s.fail(err)
 	}
 	_, err := s.Takeover(late, s.host)
 	return err

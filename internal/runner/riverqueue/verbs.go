@@ -10,7 +10,6 @@ import (
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/rivertype"
 
-	"ramet/internal/fault"
 	"ramet/internal/run"
 	"ramet/internal/runner"
 )
@@ -31,7 +30,7 @@ func (q *Queue) Enqueue(ctx context.Context, jobs ...runner.Job) error {
 			all = append(all, args{ID: j.ID, RunID: j.RunID, Queue: j.Queue})
 		}
 	}
-	return q.persist(ctx, "enqueue", func() error {
+	return q.persist(ctx, func(ctx context.Context) error {
 		return pgx.BeginFunc(ctx, q.pool, func(tx pgx.Tx) error { return q.put(ctx, tx, all) })
 	})
 }
@@ -69,7 +68,7 @@ func (q *Queue) put(ctx context.Context, tx pgx.Tx, jobs []args) error {
 
 // Cancel takes a job out, or ends the context of whoever does it: River tells its host.
 func (q *Queue) Cancel(ctx context.Context, id string) error {
-	return q.persist(ctx, "cancel "+id, func() error {
+	return q.persist(ctx, func(ctx context.Context) error {
 		for row, err := range q.rows(ctx, river.NewJobListParams().Metadata(string(label{ID: id}.json()))) {
 			if err != nil {
 				return err
@@ -104,7 +103,7 @@ func (q *Queue) drop(ctx context.Context, tx pgx.Tx, id int64) (ok bool, err err
 // Takeover puts in again what a dead host had.
 func (q *Queue) Takeover(ctx context.Context, host string) ([]string, error) {
 	var ids []string
-	err := q.persist(ctx, "take over "+host, func() error {
+	err := q.persist(ctx, func(ctx context.Context) error {
 		ids = nil
 		var lost []*rivertype.JobRow
 		for row, err := range q.taken(ctx, clientName(host)) {
@@ -147,7 +146,7 @@ func (q *Queue) Clear(ctx context.Context, runID string) error {
 		return err
 	}
 	params := river.NewJobListParams().Metadata(string(label{RunID: runID}.json()))
-	return q.persist(ctx, "clear "+runID, func() error {
+	return q.persist(ctx, func(ctx context.Context) error {
 		for { // some may begin while others are deleted
 			var ids []int64
 			for row, err := range q.rows(ctx, params) {
@@ -208,9 +207,4 @@ func (q *Queue) rows(ctx context.Context, params *river.JobListParams) iter.Seq2
 			params = params.After(found.LastCursor)
 		}
 	}
-}
-
-// errClosed is the error of verbs that came too late.
-func (q *Queue) errClosed() error {
-	return fault.New(fault.Conflict, "%s: the queue is closed", q.place)
 }

@@ -28,10 +28,9 @@ func OpenFile(ctx context.Context, path string) (*Store, error) {
 		return nil, err
 	}
 	d := dialect{
-		place:     path,
-		mark:      func(int) string { return "?" },
-		fault:     func(err error) error { return database.SQLiteFault(path, err) },
-		transient: func(error) bool { return false }, // waiting is the busy timeout's work
+		place: path,
+		mark:  func(int) string { return "?" },
+		fault: func(err error) error { return database.SQLiteFault(path, err) },
 		fatal: func(err error) bool {
 			// What could not be written was rolled back; after a failed sync SQLite may
 			// not know itself.

@@ -3,16 +3,12 @@ package store
 import (
 	"context"
 	"database/sql"
-	"database/sql/driver"
 	"errors"
 	"fmt"
-	"io"
-	"net"
 	"strconv"
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
 
 	"ramet/internal/database"
@@ -58,8 +54,9 @@ func OpenServer(ctx context.Context, address string) (*Store, error) {
 		forUpdate: ` FOR UPDATE`,
 		patience:  30 * time.Second, // of a server that does not answer
 		mark:      func(n int) string { return "$" + strconv.Itoa(n) },
-		fault:     func(err error) error { return serverFault(pg.Place, err) },
-		transient: transient,
+		fault: func(err error) error {
+			return database.ServerFault(pg.Place, "send it again; what was kept already is found by its id", err)
+		},
 		// What was lost with the connection is found by its id when it is sent again.
 		fatal: func(error) bool { return false },
 	}
@@ -76,23 +73,6 @@ func OpenServer(ctx context.Context, address string) (*Store, error) {
 		return nil, errors.Join(d.fault(err), writer.Close(), readers.Close())
 	}
 	return s, nil
-}
-
-// transient: the victim of a deadlock, or of two who created the same.
-func transient(err error) bool {
-	var e *pgconn.PgError
-	return errors.As(err, &e) && (e.Code == "40P01" || e.Code == "40001")
-}
-
-// serverFault adds to the driver's errors those of a connection that is no more.
-func serverFault(place string, err error) error {
-	for _, lost := range []error{driver.ErrBadConn, sql.ErrConnDone, io.EOF, io.ErrUnexpectedEOF, net.ErrClosed} {
-		if errors.Is(err, lost) {
-			return fault.New(fault.StorageUnreachable, "%s: the connection was lost: %w", place, err).
-				WithHint("send it again; what was kept already is found by its id")
-		}
-	}
-	return database.PostgresFault(place, err)
 }
 
 // migrateServer makes the schema and the tables that are missing, in one transaction. It

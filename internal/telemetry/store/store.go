@@ -44,8 +44,6 @@ type dialect struct {
 	mark func(n int) string
 	// fault turns a driver's error into one of ours, or returns it as it is.
 	fault func(error) error
-	// transient: the transaction may succeed when repeated.
-	transient func(error) bool
 	// fatal: it is not known what is on the disk.
 	fatal func(error) bool
 }

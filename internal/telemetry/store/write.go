@@ -4,12 +4,10 @@ import (
 	"context"
 	"time"
 
+	"ramet/internal/database"
 	"ramet/internal/fault"
 	"ramet/internal/telemetry"
 )
-
-// maxTries of a transaction that was a deadlock's victim.
-const maxTries = 8
 
 // Create implements telemetry.Store.
 func (s *Store) Create(ctx context.Context, news []telemetry.New) ([]telemetry.Result, error) {
@@ -57,7 +55,7 @@ func (s *Store) Patch(ctx context.Context, eventID string, p telemetry.Patch) (t
 // carry is what a line does. When the database refuses a transaction of many, each gets
 // one of its own, so that only the culprit fails.
 func (s *Store) carry(batch []*call) error {
-	err := s.repeat(batch)
+	err := s.fail("write", database.Repeat(func() error { return s.once(batch) }))
 	if code := fault.CodeOf(err); err != nil && len(batch) > 1 && (code == fault.Failed || code == fault.Conflict) {
 		for _, c := range batch {
 			if fatal := s.carry([]*call{c}); fatal != nil {
@@ -73,15 +71,6 @@ func (s *Store) carry(batch []*call) error {
 		return err
 	}
 	return nil
-}
-
-func (s *Store) repeat(batch []*call) error {
-	for try := 1; ; try++ {
-		err := s.once(batch)
-		if err == nil || try == maxTries || !s.transient(err) {
-			return s.fail("write", err)
-		}
-	}
 }
 
 // once carries out calls in one transaction. The context of one caller does not end what
