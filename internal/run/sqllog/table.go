@@ -10,7 +10,6 @@ import (
 	"os"
 	"strings"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
 
@@ -83,17 +82,8 @@ func makeTable(ctx context.Context, db *sql.DB, pg database.Postgres) error {
 		return err
 	}
 	defer tx.Rollback()
-	if _, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock($1)`, database.SchemaLock); err != nil {
+	if err := database.LockSchema(ctx, tx, pg.Schema); err != nil {
 		return err
-	}
-	var exists bool
-	if err := tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT FROM pg_namespace WHERE nspname = $1)`, pg.Schema).Scan(&exists); err != nil {
-		return err
-	}
-	if !exists {
-		if _, err := tx.ExecContext(ctx, `CREATE SCHEMA `+pgx.Identifier{pg.Schema}.Sanitize()); err != nil {
-			return err
-		}
 	}
 	if _, err := tx.ExecContext(ctx, tableSchema); err != nil {
 		return err
