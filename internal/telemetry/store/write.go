@@ -20,8 +20,7 @@ func (s *Store) Create(ctx context.Context, news []telemetry.New) ([]telemetry.R
 		}
 	}
 	c := &call{news: news}
-	err := s.line.do(ctx, c)
-	if err != nil {
+	if err := s.do(ctx, c); err != nil {
 		return nil, err
 	}
 	return c.results, nil
@@ -43,13 +42,21 @@ func (s *Store) Patch(ctx context.Context, eventID string, p telemetry.Patch) (t
 		return telemetry.Record{}, err
 	}
 	c := &call{eventID: eventID, patch: p}
-	if err := s.line.do(ctx, c); err != nil {
+	if err := s.do(ctx, c); err != nil {
 		return telemetry.Record{}, err
 	}
 	if c.refused != nil {
 		return telemetry.Record{}, c.refused
 	}
 	return c.record, nil
+}
+
+// do has a call carried out, together with others.
+func (s *Store) do(ctx context.Context, c *call) error {
+	if err := s.line.Do(ctx, c); err != nil {
+		return err
+	}
+	return c.err
 }
 
 // carry is what a line does. When the database refuses a transaction of many, each gets
