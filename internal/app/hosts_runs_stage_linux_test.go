@@ -61,7 +61,7 @@ func (f *fleet) clear() error {
 		return err
 	}
 	defer conn.Close(ctx)
-	_, err = conn.Exec(ctx, fmt.Sprintf(`SET client_min_messages = warning; DROP SCHEMA IF EXISTS %s_queue, %[1]s_runs CASCADE`, schema))
+	_, err = conn.Exec(ctx, fmt.Sprintf(`SET client_min_messages = warning; DROP SCHEMA IF EXISTS %s_river, %[1]s_runs CASCADE`, schema))
 	return err
 }
 

@@ -29,7 +29,7 @@ import (
 	"ramet/internal/runner"
 	"ramet/internal/runner/builtin"
 	"ramet/internal/runner/crew"
-	"ramet/internal/runner/dbosqueue"
+	"ramet/internal/runner/memqueue"
 	"ramet/internal/runner/post"
 	"ramet/internal/secret"
 	"ramet/internal/session"
@@ -53,9 +53,7 @@ func carry(ctx context.Context, ws *session.Workspace, r runs.Job) (err error) {
 	if c.own, err = runAgent(ctx, ws, r); err != nil {
 		return err
 	}
-	if c.near, err = dbosqueue.OpenFile(ctx, filepath.Join(files.Dir(), "queue.sqlite")); err != nil {
-		return err
-	}
+	c.near = memqueue.New()
 	closing.add(c.near.Close)
 	if postgres.IsURL(ws.Place.DB) {
 		if err := c.share(ctx, closing); err != nil {
@@ -87,7 +85,7 @@ type carrier struct {
 	common crew.Options
 	staff  *crew.Crew
 	own    id.Agent // the run's own agent
-	near   *dbosqueue.File
+	near   *memqueue.Queue
 	hosts  *hosts // nil: all is done here
 
 	chronicle *chronicle // nil: there is no telemetry

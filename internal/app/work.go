@@ -14,8 +14,8 @@ import (
 	"ramet/internal/proc"
 	"ramet/internal/runner"
 	"ramet/internal/runner/crew"
-	"ramet/internal/runner/dbosqueue"
 	"ramet/internal/runner/post"
+	"ramet/internal/runner/riverqueue"
 	"ramet/internal/session"
 )
 
@@ -69,7 +69,7 @@ func work(ctx context.Context, ws *session.Workspace, r runs.Host) (err error) {
 
 // hosts is a database that several hosts take work from.
 type hosts struct {
-	queue *dbosqueue.Server
+	queue *riverqueue.Queue
 	desk  *post.Client
 	lease time.Duration
 	epoch int64    // how new we are as an orchestrator
@@ -88,7 +88,7 @@ func openHosts(ctx context.Context, url, name string, closing *closers) (*hosts,
 	closing.add(h.desk.Close)
 	// A name of its own for every process: one that was killed and started again under the
 	// same name has lost what it was doing.
-	if h.queue, err = dbosqueue.OpenServer(ctx, url, name+"#"+uuid.NewString()[:8]); err != nil {
+	if h.queue, err = riverqueue.Open(ctx, url, name+"#"+uuid.NewString()[:8]); err != nil {
 		return nil, err
 	}
 	closing.add(h.queue.Close)

@@ -156,6 +156,6 @@ func dropRuns(db string) error {
 		return err
 	}
 	defer conn.Close(ctx)
-	_, err = conn.Exec(ctx, fmt.Sprintf(`SET client_min_messages = warning; DROP SCHEMA IF EXISTS %s_queue, %[1]s_runs CASCADE`, schema))
+	_, err = conn.Exec(ctx, fmt.Sprintf(`SET client_min_messages = warning; DROP SCHEMA IF EXISTS %s_river, %[1]s_runs CASCADE`, schema))
 	return err
 }

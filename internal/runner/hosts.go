@@ -14,9 +14,12 @@ func (r *Run) bury(ctx context.Context) {
 	if r.Hosts == nil {
 		return
 	}
-	tick := time.NewTicker(max(r.Lease/3, 10*time.Millisecond))
+	// A host shows itself three times a lease, and is looked for twice as often: when it dies,
+	// its items wait for a lease and a sixth at most.
+	tick := time.NewTicker(max(r.Lease/6, 10*time.Millisecond))
 	defer tick.Stop()
 	missed := map[string]time.Time{} // since when hosts that have items are on no list
+	remind := time.Now()
 	for last := wall(); ; last = wall() {
 		select {
 		case <-ctx.Done():
@@ -28,6 +31,10 @@ func (r *Run) bury(ctx context.Context) {
 				r.Stop(err)
 				return
 			}
+		}
+		if time.Since(remind) > r.Lease {
+			remind = time.Now()
+			r.remind(ctx) // what fails is told again after another lease
 		}
 		hosts, err := r.Hosts(ctx)
 		if err != nil {
@@ -60,20 +67,25 @@ func (r *Run) wakeUp(ctx context.Context) error {
 			}
 		}
 	}
+	return r.remind(ctx)
+}
+
+// remind tells the queue again what waits for other hosts: it may have lost it, or a host
+// gave it back.
+func (r *Run) remind(ctx context.Context) error {
 	r.mu.Lock()
-	var waiting []string
+	var waiting []Job
 	for _, e := range r.byID {
-		if e.status == run.Pending && e.wanted && !slices.Contains(r.backlog, e) && r.queueName(e) != Local {
-			waiting = append(waiting, e.id)
+		if e.status == run.Pending && e.sent && r.stopped == nil && r.queueName(e) != Local {
+			waiting = append(waiting, r.job(e))
 		}
 	}
 	r.mu.Unlock()
-	for _, id := range waiting {
-		if err := r.Far.Resume(ctx, id); err != nil {
-			return err
-		}
+	if len(waiting) == 0 {
+		return nil
 	}
-	return nil
+	slices.SortFunc(waiting, func(a, b Job) int { return compare(a.ID, b.ID) })
+	return r.Far.Enqueue(ctx, waiting...)
 }
 
 // gone are the hosts that are dead, and those that have items and have been on no list for

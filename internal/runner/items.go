@@ -137,6 +137,7 @@ func (r *Run) queue(e *effort, w recipe.Worker, in []Input) Record {
 	delete(r.byID, e.id)
 	e.attempt++
 	e.id, e.status, e.inputs, e.host = run.ItemID(r.RunID, e.worker, e.attempt, e.scope), run.Pending, in, ""
+	e.sent = false
 	r.byID[e.id] = e
 	r.backlog = append(r.backlog, e)
 	type file struct {
@@ -167,17 +168,36 @@ func (r *Run) queue(e *effort, w recipe.Worker, in []Input) Record {
 
 // feed enqueues what the log has queued, as far as there is room. The caller holds mu.
 func (r *Run) feed(ctx context.Context) error {
+	var near, far []Job
 	for r.outstanding < window && len(r.backlog) > 0 && r.stopped == nil {
 		e := r.backlog[0]
 		r.backlog = r.backlog[1:]
-		if err := r.queueOf(e).Enqueue(ctx, Job{ID: e.id, RunID: r.RunID, Queue: r.queueName(e)}); err != nil {
-			r.stopLocked(err)
-			return err
+		if r.queueName(e) == Local {
+			near = append(near, r.job(e))
+		} else {
+			far = append(far, r.job(e))
 		}
+		e.sent = true
 		r.outstanding++
 	}
-	return nil
+	err := enqueue(ctx, r.Near, near)
+	if err == nil {
+		err = enqueue(ctx, r.Far, far)
+	}
+	if err != nil {
+		r.stopLocked(err)
+	}
+	return err
 }
+
+func enqueue(ctx context.Context, q Queue, jobs []Job) error {
+	if len(jobs) == 0 {
+		return nil
+	}
+	return q.Enqueue(ctx, jobs...)
+}
+
+func (r *Run) job(e *effort) Job { return Job{ID: e.id, RunID: r.RunID, Queue: r.queueName(e)} }
 
 // Local is the queue of what must be done where the run's folder is; Work is that of
 // everything else.

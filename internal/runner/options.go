@@ -26,7 +26,7 @@ type Options struct {
 	// Form says whether an output has the form of that name.
 	Form func(schema string, data []byte) error
 	// Hosts tells of every host that is known whether it is alive: it was seen within a
-	// lease. Nil: there are no others. It is asked every Lease/3. Forget takes a dead one off
+	// lease. Nil: there are no others. It is asked every Lease/6. Forget takes a dead one off
 	// that list, unless it was seen again.
 	Hosts  func(ctx context.Context) (map[string]bool, error)
 	Forget func(ctx context.Context, host string) error

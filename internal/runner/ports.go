@@ -152,32 +152,6 @@ type Staff interface {
 	Do(ctx context.Context, it Item, d Desk) (Result, error)
 }
 
-// Queue hands out jobs: the ids of items. It is derived from the log and may be lost at
-// any time; the orchestrator enqueues again what the log says is waiting.
-type Queue interface {
-	// Enqueue adds a job, once for each id.
-	Enqueue(ctx context.Context, j Job) error
-	// Cancel takes a job out, or ends the context of whoever does it. Unknown: nothing.
-	Cancel(ctx context.Context, id string) error
-	// Resume hands a job out again that ended, was cancelled or lost its host.
-	Resume(ctx context.Context, id string) error
-	// Takeover gives the unfinished jobs of a dead host back to the queue, and tells
-	// which.
-	Takeover(ctx context.Context, host string) ([]string, error)
-}
-
-// Job is an item in a queue.
-type Job struct {
-	ID    string // of the item
-	RunID string
-	Queue string // name of the queue
-}
-
-// Host takes jobs out of queues. Serve returns when ctx ended and nothing is being done.
-type Host interface {
-	Serve(ctx context.Context, queues []string, parallel int, do func(ctx context.Context, j Job) error) error
-}
-
 // Site is where a run stands on the orchestrator's machine: built-ins work in it, and
 // gates look at it.
 type Site struct {

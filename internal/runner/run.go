@@ -62,6 +62,7 @@ type effort struct {
 	failure string // what was wrong with the attempt before
 	host    string
 	wanted  bool // the level that is waited for needs it
+	sent    bool // the queue was told of it
 }
 
 type failed struct {

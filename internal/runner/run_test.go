@@ -22,6 +22,7 @@ import (
 	"ramet/internal/run/recipe"
 	"ramet/internal/rundir"
 	"ramet/internal/runner"
+	"ramet/internal/runner/memqueue"
 	"ramet/internal/seal"
 )
 
@@ -49,6 +50,7 @@ type site struct {
 	// crash ends everything after that many appended events; 0: never.
 	crash int
 	seen  func(runner.Record)
+	far   func(*memqueue.Queue) runner.Queue // for other hosts; nil: there are none
 
 	mu    sync.Mutex
 	items []string // that were done, in order
@@ -166,23 +168,6 @@ func (f folder) Stage(path string, data []byte) (runner.Staged, error) {
 	return f.Files.Stage(path, data)
 }
 
-// queue is the smallest queue: a goroutine for each job, so many at a time.
-type queue struct {
-	jobs chan runner.Job
-}
-
-func (q *queue) Enqueue(ctx context.Context, j runner.Job) error {
-	select {
-	case q.jobs <- j:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-func (q *queue) Cancel(context.Context, string) error               { return nil }
-func (q *queue) Resume(context.Context, string) error               { return nil }
-func (q *queue) Takeover(context.Context, string) ([]string, error) { return nil, nil }
-
 // execute carries the run on until it ends or crashes.
 func (s *site) execute(ctx context.Context) error {
 	s.t.Helper()
@@ -200,33 +185,28 @@ func (s *site) execute(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	q := &queue{make(chan runner.Job, 4096)}
+	q := memqueue.New()
+	defer q.Close()
 	l := &log{Session: x}
 	if s.crash > 0 {
 		n := s.crash
 		l.left = &n
 	}
-	r, err := runner.New(ctx, runner.Options{RunID: runID, Recipe: s.recipe, Params: s.params, Log: l, Folder: folder{files}, Near: q,
-		Gates: s, Site: runner.Site{Dir: s.store.Dir(runID), Params: s.params}, Form: form, Watch: s.seen})
+	o := runner.Options{RunID: runID, Recipe: s.recipe, Params: s.params, Log: l, Folder: folder{files}, Near: q,
+		Gates: s, Site: runner.Site{Dir: s.store.Dir(runID), Params: s.params}, Form: form, Watch: s.seen}
+	if s.far != nil {
+		o.Far, o.Lease, o.Here = s.far(q), 50*time.Millisecond, []string{q.Host()}
+		o.Hosts = func(context.Context) (map[string]bool, error) { return map[string]bool{q.Host(): true}, nil }
+		o.Forget = func(context.Context, string) error { return nil }
+	}
+	r, err := runner.New(ctx, o)
 	if err != nil {
 		return err
 	}
 	return r.Execute(ctx, plan, func(ctx context.Context) error {
-		var work sync.WaitGroup
-		for range 4 {
-			work.Go(func() {
-				for {
-					select {
-					case <-ctx.Done():
-						return
-					case j := <-q.jobs:
-						runner.Serve(ctx, j, "here", r, s)
-					}
-				}
-			})
-		}
-		work.Wait()
-		return nil
+		return q.Serve(ctx, []string{runner.Local, runner.Work}, 4, func(ctx context.Context, j runner.Job) error {
+			return runner.Serve(ctx, j, q.Host(), r, s)
+		})
 	})
 }
 

@@ -5,8 +5,6 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
-
-	"ramet/internal/fault"
 )
 
 // Migrations are the numbered files NNN_name.sql of a folder, in order. The
@@ -29,13 +27,4 @@ func Migrations(files fs.FS) ([]string, error) {
 		out[i] = string(text)
 	}
 	return out, nil
-}
-
-// CheckVersion refuses a schema from the future.
-func CheckVersion(place string, have, known int) error {
-	if have > known {
-		return fault.New(fault.StorageNewer, "%s has schema version %d, this ramet knows %d", place, have, known).
-			WithHint("use a newer ramet")
-	}
-	return nil
 }

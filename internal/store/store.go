@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"ramet/internal/agent"
+	"ramet/internal/database"
 	"ramet/internal/fault"
 	"ramet/internal/history"
 	"ramet/internal/id"
@@ -58,8 +59,6 @@ type Dialect interface {
 	Listen(ctx context.Context, ring func(registry.Ring)) error
 	// Fault turns a driver's error into one of ours, or returns it as it is.
 	Fault(err error) error
-	// Transient says whether a transaction may succeed when repeated.
-	Transient(err error) bool
 	// Scrub removes deleted bytes from free pages and logs.
 	Scrub(ctx context.Context) error
 	// Changes is registry.Feed on this engine.
@@ -96,21 +95,12 @@ func New(writer, readers *sql.DB, d Dialect, closing func() error) *Store {
 // Close gives back the database. The store is not used afterwards.
 func (s *Store) Close() error { return s.close() }
 
-// maxTries bounds how often a transaction is repeated after the engine chose
-// it as the victim of a deadlock.
-const maxTries = 8
-
 // write runs fn in one transaction and commits it.
 func (s *Store) write(ctx context.Context, verb string, fn func(*sql.Tx) error) error {
-	for try := 1; ; try++ {
-		err := s.once(ctx, fn)
-		if err == nil {
-			return nil
-		}
-		if try == maxTries || !s.d.Transient(err) {
-			return s.fail(verb, err)
-		}
+	if err := database.Repeat(func() error { return s.once(ctx, fn) }); err != nil {
+		return s.fail(verb, err)
 	}
+	return nil
 }
 
 func (s *Store) once(ctx context.Context, fn func(*sql.Tx) error) error {

@@ -1,24 +1,18 @@
-// Package group lets many callers share one durable write.
+// Package group appends to one log for many callers: those who come together share one
+// durable write (see package line).
 //
-// Callers of Append wait in line. The first of them, when nothing is being
-// written, takes everybody who waits, links all their drafts in the order of the
-// calls, has them written in one piece, and wakes them; then the next one leads.
-// So there is no helper to start or stop, a lone caller pays for no hand-over,
-// and the cost of a sync is shared by as many as wait for it.
-//
-// Drafts that do not fit are refused to their caller alone. Nothing is
-// acknowledged that the sink did not call durable, and after a failure that
-// leaves the end of the log unknown (see Fatal) nothing is written any more.
+// The drafts of all of them are linked in the order of the calls. Drafts that do not fit
+// are refused to their caller alone. Nothing is acknowledged that the sink did not call
+// durable, and after a failure that leaves the end of the log unknown (see Fatal) nothing
+// is written any more.
 package group
 
 import (
 	"context"
 	"errors"
-	"io/fs"
-	"slices"
 	"sync"
 
-	"ramet/internal/fault"
+	"ramet/internal/database/line"
 	"ramet/internal/run"
 	"ramet/internal/run/verified"
 )
@@ -51,16 +45,12 @@ type State struct {
 type Committer struct {
 	place string
 	sink  Sink
+	line  *line.Line[*call]
 
-	mu      sync.Mutex // guards all below
-	state   State
-	waiting []*call
-	leading bool // somebody writes
-	idle    *sync.Cond
-	failed  error // for ever
-	closed  bool
+	mu    sync.Mutex // guards state
+	state State
 
-	entries []run.Entry // the leader's; reused
+	entries []run.Entry // of whoever writes; reused
 }
 
 // call is one Append on its way.
@@ -69,14 +59,14 @@ type call struct {
 	events []run.Event
 	err    error
 	size   int
-	wake   chan bool // true: lead; false: done
-	leads  bool      // was told to lead
 }
 
 // New makes a committer for a log that ends at state.
 func New(place string, state State, sink Sink) *Committer {
 	c := &Committer{place: place, state: state, sink: sink}
-	c.idle = sync.NewCond(&c.mu)
+	c.line = line.New(line.Options[*call]{Place: place, Verb: "append to", Carry: c.carry,
+		Size: func(one *call) int { return one.size }, Most: maxBatch,
+		Interrupted: func(cause error) error { return verified.Cancelled("append", cause) }})
 	return c
 }
 
@@ -89,7 +79,7 @@ func (c *Committer) State() State {
 
 // Append implements run.Writer.
 func (c *Committer) Append(ctx context.Context, drafts ...run.Draft) ([]run.Event, error) {
-	me := &call{drafts: drafts, wake: make(chan bool, 1)}
+	me := &call{drafts: drafts}
 	for _, d := range drafts {
 		if err := d.Check(); err != nil {
 			return nil, err
@@ -99,122 +89,36 @@ func (c *Committer) Append(ctx context.Context, drafts ...run.Draft) ([]run.Even
 	if err := ctx.Err(); err != nil {
 		return nil, verified.Cancelled("append", err)
 	}
-	c.mu.Lock()
-	if err := c.usable(); err != nil || len(drafts) == 0 {
-		c.mu.Unlock()
+	if len(drafts) == 0 {
+		return nil, c.line.Usable()
+	}
+	if err := c.line.Do(ctx, me); err != nil {
 		return nil, err
 	}
-	c.waiting = append(c.waiting, me)
-	if c.leading {
-		c.mu.Unlock()
-		lead, err := c.wait(ctx, me)
-		if err != nil {
-			return nil, err
-		}
-		if !lead {
-			return me.events, me.err
-		}
-	} else {
-		c.leading = true
-		c.mu.Unlock()
-	}
-	c.lead()
 	return me.events, me.err
 }
 
-// wait until the call is written, or may lead. A call that nobody has begun to
-// write can still be taken back.
-func (c *Committer) wait(ctx context.Context, me *call) (lead bool, err error) {
-	select {
-	case lead := <-me.wake:
-		return lead, nil
-	case <-ctx.Done():
-	}
+// carry writes one batch.
+func (c *Committer) carry(batch []*call) error {
+	state, err := c.write(c.State(), batch)
 	c.mu.Lock()
-	if i := slices.Index(c.waiting, me); i >= 0 {
-		c.waiting = slices.Delete(c.waiting, i, i+1)
-		if me.leads {
-			c.handOver()
-		}
-		c.mu.Unlock()
-		return false, verified.Cancelled("append", ctx.Err())
-	}
-	c.mu.Unlock()
-	return <-me.wake, nil // too late: what is being written is awaited
-}
-
-// lead writes one batch, in which the leader's own call stands first.
-func (c *Committer) lead() {
-	c.mu.Lock()
-	batch := c.take()
-	err := c.usable()
-	state := c.state
-	c.mu.Unlock()
-	if err == nil {
-		state, err = c.write(state, batch)
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	c.state = state
+	c.mu.Unlock()
+	var failed error
 	if fatal := (*Fatal)(nil); errors.As(err, &fatal) {
-		err = fatal.Err
-		c.failed = err
+		err, failed = fatal.Err, fatal.Err
 	}
-	for i, done := range batch {
-		if done.err == nil {
-			done.err = err
+	for _, one := range batch {
+		if one.err == nil {
+			one.err = err
 		}
-		if done.err != nil {
-			done.events = nil
-		}
-		if i > 0 { // the first is the leader
-			done.wake <- false
+		if one.err != nil {
+			one.events = nil
 		}
 	}
-	c.handOver()
-}
-
-// handOver lets the next one lead. mu is held.
-func (c *Committer) handOver() {
-	if len(c.waiting) == 0 {
-		c.leading = false
-		c.idle.Broadcast()
-		return
-	}
-	c.waiting[0].leads = true
-	c.waiting[0].wake <- true
-}
-
-// take removes the calls of the next batch from the line. mu is held.
-func (c *Committer) take() []*call {
-	n, size := 0, 0
-	for n < len(c.waiting) && (n == 0 || size+c.waiting[n].size <= maxBatch) {
-		size += c.waiting[n].size
-		n++
-	}
-	batch := slices.Clone(c.waiting[:n])
-	c.waiting = slices.Delete(c.waiting, 0, n)
-	return batch
-}
-
-func (c *Committer) usable() error {
-	switch {
-	case c.failed != nil:
-		return fault.New(fault.CodeOf(c.failed), "%s: an earlier write failed, so nothing more is written: %w", c.place, c.failed).
-			WithHint("start again; what was acknowledged is in the log")
-	case c.closed:
-		return fault.New(fault.Conflict, "append to %s: %w", c.place, fs.ErrClosed)
-	}
-	return nil
+	return failed
 }
 
 // Close waits for what is being written and refuses what comes later. Those who
 // still wait in line are served.
-func (c *Committer) Close() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for c.leading {
-		c.idle.Wait()
-	}
-	c.closed = true
-}
+func (c *Committer) Close() { c.line.Close() }

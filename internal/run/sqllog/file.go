@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 
@@ -23,6 +22,11 @@ const fileSchema = `CREATE TABLE IF NOT EXISTS run_events (
 	event_id TEXT NOT NULL UNIQUE,
 	line     BLOB NOT NULL
 ) STRICT`
+
+// fileOf is what a file of ours says of itself.
+func fileOf(path string) database.File {
+	return database.File{Path: path, ID: applicationID, What: "an event log", Hint: "nothing was changed", Steps: []string{fileSchema}}
+}
 
 // OpenFile opens the log in an SQLite file for reading.
 func OpenFile(ctx context.Context, path string) (run.Log, error) {
@@ -83,38 +87,22 @@ func openFile(ctx context.Context, path string, with []Option) (*Writer, error) 
 	for _, set := range with {
 		set(&o)
 	}
-	fresh, err := peek(ctx, path)
-	if err != nil {
+	if _, err := fileOf(path).Peek(ctx); err != nil {
 		return nil, err
 	}
 	db := database.OpenSQLite(path, "_txlock=immediate&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)", 5)
 	w := &Writer{rows: fileRows(path, db), unsure: unsureFile}
-	if err := w.prepareFile(ctx, fresh); err != nil {
+	err := fileOf(path).Migrate(ctx, db, nil)
+	if err == nil {
+		w.conn, err = db.Conn(ctx)
+	}
+	if err != nil {
 		return nil, errors.Join(w.fail("open", err), db.Close())
 	}
 	if err := w.start(ctx, o); err != nil {
 		return nil, errors.Join(err, w.conn.Close(), db.Close())
 	}
 	return w, nil
-}
-
-// peek looks whether a file is new or ours, without changing it: opening it for
-// writing switches it to WAL.
-func peek(ctx context.Context, path string) (fresh bool, err error) {
-	db := database.OpenSQLite(path, "mode=ro", 1)
-	err = ours(ctx, db, path)
-	if fault.Is(err, fault.NotFound) {
-		fresh, err = true, nil
-	}
-	return fresh, errors.Join(err, db.Close())
-}
-
-func (w *Writer) prepareFile(ctx context.Context, fresh bool) (err error) {
-	if w.conn, err = w.db.Conn(ctx); err != nil || !fresh {
-		return err
-	}
-	_, err = w.conn.ExecContext(ctx, fmt.Sprintf("BEGIN IMMEDIATE; PRAGMA application_id = %d; PRAGMA user_version = 1; %s; COMMIT", applicationID, fileSchema))
-	return err
 }
 
 // unsureFile: SQLite rolls back what it could not write; after a failed sync or
@@ -136,18 +124,9 @@ func checkFile(path string, info os.FileInfo) error {
 
 // ours refuses a stranger's file, and one in which there is no log yet: NOT_FOUND.
 func ours(ctx context.Context, db *sql.DB, path string) error {
-	var app, version, objects int
-	if err := db.QueryRowContext(ctx, `SELECT application_id, user_version, (SELECT count(*) FROM sqlite_schema)
-		FROM pragma_application_id, pragma_user_version`).Scan(&app, &version, &objects); err != nil {
-		return database.SQLiteFault(path, err)
+	version, err := fileOf(path).Version(ctx, db)
+	if err == nil && version == 0 {
+		err = fault.New(fault.NotFound, "%s holds no events yet", path)
 	}
-	switch {
-	case app == 0 && objects == 0:
-		return fault.New(fault.NotFound, "%s holds no events yet", path)
-	case app != applicationID:
-		return fault.New(fault.StorageForeign, "%s is not an event log", path).WithHint("nothing was changed")
-	case version > 1:
-		return fault.New(fault.StorageNewer, "%s has version %d, this ramet knows 1", path, version).WithHint("use a newer ramet")
-	}
-	return nil
+	return database.SQLiteFault(path, err)
 }

@@ -4,16 +4,12 @@ import (
 	"context"
 	"crypto/sha256"
 	"database/sql"
-	"database/sql/driver"
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
-	"net"
 	"os"
 	"strings"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
 
@@ -60,18 +56,9 @@ func connect(address, runID string) (*rows, database.Postgres, error) {
 	db := stdlib.OpenDB(*pg.Config)
 	db.SetMaxOpenConns(4)
 	place := fmt.Sprintf("%s, run %s", pg.Place, runID)
-	return &rows{place: place, db: db, run: runID, close: db.Close, fault: func(err error) error { return tableFault(place, err) }}, pg, nil
-}
-
-// tableFault adds to the driver's errors those of a connection that is no more.
-func tableFault(place string, err error) error {
-	for _, lost := range []error{driver.ErrBadConn, sql.ErrConnDone, io.EOF, io.ErrUnexpectedEOF, net.ErrClosed} {
-		if errors.Is(err, lost) {
-			return fault.New(fault.StorageUnreachable, "%s: the connection was lost: %w", place, err).
-				WithHint("start again; what was acknowledged is in the log")
-		}
-	}
-	return database.PostgresFault(place, err)
+	return &rows{place: place, db: db, run: runID, close: db.Close, fault: func(err error) error {
+		return database.ServerFault(place, "start again; what was acknowledged is in the log", err)
+	}}, pg, nil
 }
 
 // processName tells people, in the server's list of sessions, who this is. The
@@ -95,17 +82,8 @@ func makeTable(ctx context.Context, db *sql.DB, pg database.Postgres) error {
 		return err
 	}
 	defer tx.Rollback()
-	if _, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock($1)`, database.SchemaLock); err != nil {
+	if err := database.LockSchema(ctx, tx, pg.Schema); err != nil {
 		return err
-	}
-	var exists bool
-	if err := tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT FROM pg_namespace WHERE nspname = $1)`, pg.Schema).Scan(&exists); err != nil {
-		return err
-	}
-	if !exists {
-		if _, err := tx.ExecContext(ctx, `CREATE SCHEMA `+pgx.Identifier{pg.Schema}.Sanitize()); err != nil {
-			return err
-		}
 	}
 	if _, err := tx.ExecContext(ctx, tableSchema); err != nil {
 		return err

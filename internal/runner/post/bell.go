@@ -2,56 +2,19 @@ package post
 
 import (
 	"context"
-	"crypto/sha256"
-	"fmt"
-	"time"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
+
+	"ramet/internal/database"
 )
 
 // The two channels. One carries ids of runs, the other ids of requests.
-func (c *Client) asked() string    { return channel("asked", c.schema) }
-func (c *Client) answered() string { return channel("answered", c.schema) }
+func (c *Client) asked() string    { return database.Channel("ramet_asked", c.schema) }
+func (c *Client) answered() string { return database.Channel("ramet_answered", c.schema) }
 
-func channel(what, schema string) string {
-	sum := sha256.Sum256([]byte(schema))
-	return fmt.Sprintf("ramet_%s_%x", what, sum[:16])
-}
-
-// listen wakes those who wait, until ctx ends, and connects again by itself.
+// listen wakes those who wait, until ctx ends. Who missed a word looks by himself, too.
 func (c *Client) listen(ctx context.Context) {
-	pause := firstPause
-	for ctx.Err() == nil {
-		c.hear(ctx, func() { pause = firstPause }) // why it ended matters to nobody: everybody looks by himself, too
-		select {
-		case <-ctx.Done():
-		case <-time.After(pause):
-		}
-		pause = min(2*pause, lastPause)
-	}
-}
-
-func (c *Client) hear(ctx context.Context, connected func()) error {
-	conn, err := pgx.ConnectConfig(ctx, c.config.Copy())
-	if err != nil {
-		return err
-	}
-	defer conn.Close(context.WithoutCancel(ctx))
-	for _, channel := range []string{c.asked(), c.answered()} {
-		if _, err := conn.Exec(ctx, `LISTEN `+pgx.Identifier{channel}.Sanitize()); err != nil {
-			return err
-		}
-	}
-	connected()
-	c.wakeAll() // something may have been said before
-	for {
-		n, err := conn.WaitForNotification(ctx)
-		if err != nil {
-			return err
-		}
-		c.wake(n.Channel == c.asked(), n.Payload)
-	}
+	database.Listen(ctx, c.config, false, c.wakeAll, func(channel, payload string) { c.wake(channel == c.asked(), payload) }, c.asked(), c.answered())
 }
 
 func (c *Client) wake(asked bool, payload string) {

@@ -2,7 +2,6 @@ package post
 
 import (
 	"context"
-	"net"
 	"sync"
 	"time"
 
@@ -56,9 +55,7 @@ func Open(ctx context.Context, address string) (*Client, error) {
 	c.config.RuntimeParams["search_path"] = pgx.Identifier{c.schema}.Sanitize()
 	// What is lost when the server crashes is said again: nobody waits for its disk.
 	c.config.RuntimeParams["synchronous_commit"] = "off"
-	// A server that vanished without a word is noticed within half a minute.
-	c.config.DialFunc = (&net.Dialer{Timeout: 10 * time.Second, KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 15 * time.Second, Interval: 5 * time.Second, Count: 3}}).DialContext
-	c.config.ConnectTimeout = 10 * time.Second
+	database.Watchful(c.config)
 	config, err := pgxpool.ParseConfig(pg.Config.ConnString())
 	if err != nil {
 		return nil, fault.New(fault.InvalidConfig, "the PostgreSQL URL is not understood") // unreachable: it was read before

@@ -2,14 +2,9 @@ package postgres
 
 import (
 	"context"
-	"crypto/sha256"
-	"fmt"
-	"net"
 	"strings"
-	"time"
 
-	"github.com/jackc/pgx/v5"
-
+	"ramet/internal/database"
 	"ramet/internal/id"
 	"ramet/internal/registry"
 	"ramet/internal/store"
@@ -24,10 +19,7 @@ import (
 const maxRung = 300
 
 // channel is the bell's name: that of the schema may be too long for one.
-func channel(schema string) string {
-	sum := sha256.Sum256([]byte(schema))
-	return fmt.Sprintf("ramet_%x", sum[:16])
-}
+func channel(schema string) string { return database.Channel("ramet", schema) }
 
 func (d *dialect) Announce(what string, agents ...id.Agent) []store.Statement {
 	return []store.Statement{{
@@ -68,55 +60,11 @@ func rings(payload string) []registry.Ring {
 	return out
 }
 
-// How long to wait before connecting again, at first and at last.
-const (
-	firstPause = 50 * time.Millisecond
-	lastPause  = 5 * time.Second
-)
-
+// Listen rings whenever it has connected, too: something may have been rung before.
 func (d *dialect) Listen(ctx context.Context, ring func(registry.Ring)) error {
-	begun, pause := false, firstPause
-	for {
-		err := d.listen(ctx, func(r registry.Ring) {
-			begun, pause = true, firstPause
-			ring(r)
-		})
-		switch {
-		case ctx.Err() != nil:
-			return nil
-		case !begun:
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-time.After(pause):
-		}
-		pause = min(2*pause, lastPause)
-	}
-}
-
-// listen rings until its connection is lost.
-func (d *dialect) listen(ctx context.Context, ring func(registry.Ring)) error {
-	config := d.config.Copy()
-	// A server that vanished without a word is noticed within half a minute.
-	dialer := net.Dialer{Timeout: 10 * time.Second, KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 15 * time.Second, Interval: 5 * time.Second, Count: 3}}
-	config.DialFunc = dialer.DialContext
-	conn, err := pgx.ConnectConfig(ctx, config)
-	if err != nil {
-		return err
-	}
-	defer conn.Close(context.WithoutCancel(ctx))
-	if _, err := conn.Exec(ctx, `LISTEN `+pgx.Identifier{channel(d.schema)}.Sanitize()); err != nil {
-		return err
-	}
-	for ring(registry.Ring{}); ; {
-		n, err := conn.WaitForNotification(ctx)
-		if err != nil {
-			return err
-		}
-		for _, r := range rings(n.Payload) {
+	return database.Listen(ctx, d.config, true, func() { ring(registry.Ring{}) }, func(_, payload string) {
+		for _, r := range rings(payload) {
 			ring(r)
 		}
-	}
+	}, channel(d.schema))
 }

@@ -136,12 +136,6 @@ func (d *dialect) Snapshot() *sql.TxOptions {
 	return &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true}
 }
 
-// Transient: a deadlock's victim, or a serialization failure.
-func (d *dialect) Transient(err error) bool {
-	var e *pgconn.PgError
-	return errors.As(err, &e) && (e.Code == "40P01" || e.Code == "40001")
-}
-
 func (d *dialect) Fault(err error) error {
 	var e *pgconn.PgError
 	if errors.As(err, &e) && e.Code == "23505" && e.ConstraintName == "agents_living_name" {

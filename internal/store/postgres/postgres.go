@@ -11,13 +11,10 @@ import (
 	"database/sql"
 	"embed"
 	"errors"
-	"fmt"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
 
 	"ramet/internal/database"
-	"ramet/internal/fault"
 	"ramet/internal/store"
 )
 
@@ -61,71 +58,6 @@ func (d *dialect) migrate(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	version, err := d.version(ctx, d.db)
-	if err != nil {
-		return err
-	}
-	if err := store.CheckVersion(d.place, version, len(steps)); err != nil || version == len(steps) {
-		return err
-	}
-	tx, err := d.db.BeginTx(ctx, nil)
-	if err != nil {
-		return err
-	}
-	defer tx.Rollback()
-	if _, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock($1)`, database.SchemaLock); err != nil {
-		return err
-	}
-	if version, err = d.version(ctx, tx); err != nil {
-		return err
-	}
-	if version == 0 {
-		if _, err := tx.ExecContext(ctx, `CREATE SCHEMA IF NOT EXISTS `+pgx.Identifier{d.schema}.Sanitize()); err != nil {
-			return err
-		}
-		if _, err := tx.ExecContext(ctx, `CREATE TABLE ramet_schema (version BIGINT NOT NULL)`); err != nil {
-			return err
-		}
-		if _, err := tx.ExecContext(ctx, `INSERT INTO ramet_schema VALUES (0)`); err != nil {
-			return err
-		}
-	}
-	for _, step := range steps[min(version, len(steps)):] {
-		if _, err := tx.ExecContext(ctx, step); err != nil {
-			return fmt.Errorf("migrate: %w", err)
-		}
-	}
-	if err := store.Ensure(ctx, tx, d, o.Cwd); err != nil {
-		return err
-	}
-	if _, err := tx.ExecContext(ctx, `UPDATE ramet_schema SET version = $1`, len(steps)); err != nil {
-		return err
-	}
-	return tx.Commit()
-}
-
-type queryRower interface {
-	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
-}
-
-// version is that of our schema, 0 if there is none; a schema with somebody
-// else's tables is refused. The logs of runs may be there already.
-func (d *dialect) version(ctx context.Context, q queryRower) (int, error) {
-	var ours bool
-	var tables int
-	if err := q.QueryRowContext(ctx, `SELECT coalesce(bool_or(c.relname = 'ramet_schema'), false), count(*) FILTER (WHERE c.relname <> 'run_events')
-		FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relkind IN ('r', 'p')`,
-		d.schema).Scan(&ours, &tables); err != nil {
-		return 0, err
-	}
-	if !ours {
-		if tables > 0 {
-			return 0, fault.New(fault.StorageForeign, "%s holds tables of another program", d.place).
-				WithHint("nothing was changed; give another schema with ?schema=NAME")
-		}
-		return 0, nil
-	}
-	var version int
-	err := q.QueryRowContext(ctx, `SELECT version FROM ramet_schema`).Scan(&version)
-	return version, err
+	t := database.Tables{Place: d.place, Schema: d.schema, Marker: "ramet_schema", Beside: []string{"run_events"}, Steps: steps}
+	return t.Migrate(ctx, d.db, func(tx *sql.Tx) error { return store.Ensure(ctx, tx, d, o.Cwd) })
 }

@@ -83,9 +83,6 @@ func (d *dialect) Listen(ctx context.Context, ring func(registry.Ring)) error {
 
 func (d *dialect) Snapshot() *sql.TxOptions { return &sql.TxOptions{ReadOnly: true} }
 
-// Transient: waiting is the busy timeout's work, nothing else is worth a try.
-func (d *dialect) Transient(error) bool { return false }
-
 func (d *dialect) Fault(err error) error {
 	if _, ours := fault.Of(err); ours {
 		return err

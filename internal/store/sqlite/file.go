@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 
 	"ramet/internal/store"
 )
@@ -25,7 +24,7 @@ func Export(ctx context.Context, path string, from *sql.Tx) error {
 }
 
 func (d *dialect) fill(ctx context.Context, from *sql.Tx) error {
-	steps, err := store.Migrations(migrations)
+	f, err := d.file()
 	if err != nil {
 		return err
 	}
@@ -34,7 +33,7 @@ func (d *dialect) fill(ctx context.Context, from *sql.Tx) error {
 		return err
 	}
 	defer tx.Rollback()
-	if err := d.build(ctx, tx, steps); err != nil {
+	if err := f.Build(ctx, tx); err != nil {
 		return err
 	}
 	if err := store.Copy(ctx, from, tx); err != nil {
@@ -44,19 +43,4 @@ func (d *dialect) fill(ctx context.Context, from *sql.Tx) error {
 		return d.Fault(err)
 	}
 	return d.Scrub(ctx) // everything into the one file, before it gets its name
-}
-
-// build makes the tables that are still missing and marks the file as ours.
-func (d *dialect) build(ctx context.Context, tx *sql.Tx, steps []string) error {
-	have, err := d.version(ctx, tx)
-	if err != nil {
-		return err
-	}
-	for _, step := range steps[min(have, len(steps)):] {
-		if _, err := tx.ExecContext(ctx, step); err != nil {
-			return fmt.Errorf("migrate: %w", err)
-		}
-	}
-	_, err = tx.ExecContext(ctx, fmt.Sprintf(`PRAGMA application_id = %d; PRAGMA user_version = %d`, applicationID, len(steps)))
-	return err
 }

@@ -76,11 +76,6 @@ func (h header) check(path string, size int64) error {
 	return nil
 }
 
-func foreign(path string) error {
-	return fault.New(fault.StorageForeign, "%s is not a ramet database", path).
-		WithHint("nothing was changed; give another path with --db")
-}
-
 func cut(path string) error {
 	return fault.New(fault.StorageCorrupt, "%s is cut: it is shorter than its header says", path).
 		WithHint("restore it from a backup; nothing was changed")

@@ -19,6 +19,7 @@ import (
 
 	driver "modernc.org/sqlite"
 
+	"ramet/internal/database"
 	"ramet/internal/durable"
 	"ramet/internal/fault"
 	"ramet/internal/store"
@@ -145,51 +146,33 @@ func unwritable(path string, err error) error {
 
 // migrate brings the schema up to date and ensures agent 0.
 func (d *dialect) migrate(ctx context.Context, o Options) error {
-	steps, err := store.Migrations(migrations)
+	f, err := d.file()
 	if err != nil {
 		return err
 	}
-	version, err := d.version(ctx, d.readers)
-	if err != nil {
-		return err
-	}
-	if err := store.CheckVersion(d.path, version, len(steps)); err != nil || version == len(steps) {
+	version, err := f.Version(ctx, d.readers)
+	if err != nil || version == len(f.Steps) {
 		return err
 	}
 	if d.readOnly {
-		return fault.New(fault.StorageReadOnly, "%s has schema version %d and cannot be brought to %d: it cannot be written", d.path, version, len(steps)).
+		return fault.New(fault.StorageReadOnly, "%s has schema version %d and cannot be brought to %d: it cannot be written", d.path, version, len(f.Steps)).
 			WithHint("check the owner and mode of the file and its folder")
 	}
-	tx, err := d.writer.BeginTx(ctx, nil)
-	if err != nil {
-		return err
-	}
-	defer tx.Rollback()
-	// build looks at the version again, with the database locked: another
-	// process may have been faster.
-	if err := d.build(ctx, tx, steps); err != nil {
-		return err
-	}
-	if err := store.Ensure(ctx, tx, d, o.Cwd); err != nil {
-		return err
-	}
-	return tx.Commit()
+	return f.Migrate(ctx, d.writer, func(tx *sql.Tx) error { return store.Ensure(ctx, tx, d, o.Cwd) })
 }
 
-type queryRower interface {
-	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+// file is what a file of ours says of itself.
+func (d *dialect) file() (database.File, error) {
+	steps, err := store.Migrations(migrations)
+	return database.File{Path: d.path, ID: applicationID, What: whatItIs, Hint: whatToDo, Steps: steps}, err
 }
 
-// version is that of our schema, 0 for an empty file; a stranger's file is
-// refused.
-func (d *dialect) version(ctx context.Context, q queryRower) (int, error) {
-	var app, version, objects int
-	if err := q.QueryRowContext(ctx, `SELECT application_id, user_version, (SELECT count(*) FROM sqlite_schema)
-		FROM pragma_application_id, pragma_user_version`).Scan(&app, &version, &objects); err != nil {
-		return 0, err
-	}
-	if app != applicationID && (app != 0 || objects > 0) {
-		return 0, foreign(d.path)
-	}
-	return version, nil
+// What is said to whoever gives another file.
+const (
+	whatItIs = "a ramet database"
+	whatToDo = "nothing was changed; give another path with --db"
+)
+
+func foreign(path string) error {
+	return database.File{Path: path, What: whatItIs, Hint: whatToDo}.Foreign()
 }

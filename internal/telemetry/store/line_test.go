@@ -1,95 +1,10 @@
 package store
 
 import (
-	"context"
-	"errors"
-	"strings"
-	"sync"
 	"testing"
-	"testing/synctest"
 
-	"ramet/internal/fault"
 	"ramet/internal/telemetry"
 )
-
-// gate carries calls when it is told to.
-type gate struct {
-	begun  chan int
-	answer chan error
-}
-
-func (g *gate) carry(batch []*call) error {
-	g.begun <- len(batch)
-	return <-g.answer
-}
-
-func TestThoseWhoWaitShareATransaction(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g := &gate{make(chan int), make(chan error)}
-		l := newLine("the place", g.carry)
-		var wg sync.WaitGroup
-		start := func(want fault.Code) context.CancelFunc {
-			ctx, cancel := context.WithCancel(t.Context())
-			wg.Go(func() {
-				err := l.do(ctx, &call{})
-				if want == "" && err != nil || want != "" && !fault.Is(err, want) {
-					t.Error(err)
-				}
-			})
-			synctest.Wait()
-			return cancel
-		}
-		tooLate := start("")
-		if n := <-g.begun; n != 1 {
-			t.Errorf("the first carries %d", n)
-		}
-		second := start(fault.Interrupted) // its turn to lead would come next
-		for range 20 {
-			defer start("")()
-		}
-		tooLate()
-		second()
-		synctest.Wait()
-		g.answer <- nil
-		if n := <-g.begun; n != 20 {
-			t.Errorf("those who waited are %d", n)
-		}
-		third := start("")
-		closed := make(chan struct{})
-		go func() { l.close(); close(closed) }()
-		synctest.Wait()
-		g.answer <- nil
-		if n := <-g.begun; n != 1 {
-			t.Errorf("the last carries %d", n)
-		}
-		g.answer <- nil
-		wg.Wait()
-		third()
-		<-closed
-		if err := l.do(t.Context(), &call{}); !fault.Is(err, fault.Conflict) {
-			t.Error(err)
-		}
-	})
-}
-
-func TestNothingIsWrittenAfterAnUncertainCommit(t *testing.T) {
-	torn := fault.New(fault.StorageIO, "sync failed")
-	carried := 0
-	l := newLine("the place", func(batch []*call) error {
-		carried++
-		batch[0].err = torn
-		return torn
-	})
-	for i := range 3 {
-		err := l.do(t.Context(), &call{})
-		if !errors.Is(err, torn) || i > 0 && !strings.Contains(err.Error(), "earlier") {
-			t.Error(err)
-		}
-	}
-	if carried != 1 {
-		t.Errorf("carried %d", carried)
-	}
-}
 
 // A record that the database does not take fails alone.
 func TestOneCulpritFailsAlone(t *testing.T) {

@@ -2,17 +2,11 @@ package store
 
 import (
 	"context"
-	"database/sql"
-	"database/sql/driver"
 	"errors"
-	"fmt"
-	"io"
-	"net"
 	"strconv"
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
 
 	"ramet/internal/database"
@@ -52,8 +46,9 @@ func OpenServer(ctx context.Context, address string) (*Store, error) {
 		forUpdate: ` FOR UPDATE`,
 		patience:  30 * time.Second, // of a server that does not answer
 		mark:      func(n int) string { return "$" + strconv.Itoa(n) },
-		fault:     func(err error) error { return serverFault(pg.Place, err) },
-		transient: transient,
+		fault: func(err error) error {
+			return database.ServerFault(pg.Place, "send it again; what was kept already is found by its id", err)
+		},
 		// What was lost with the connection is found by its id when it is sent again.
 		fatal: func(error) bool { return false },
 	}
@@ -61,7 +56,8 @@ func OpenServer(ctx context.Context, address string) (*Store, error) {
 	writer.SetMaxOpenConns(1)
 	readers.SetMaxOpenConns(4)
 	readers.SetMaxIdleConns(4)
-	err = migrateServer(ctx, writer, pg)
+	tables := database.Tables{Place: pg.Place, Schema: pg.Schema, Marker: "telemetry_schema", Steps: serverSteps}
+	err = tables.Migrate(ctx, writer, nil)
 	var s *Store
 	if err == nil {
 		s, err = newStore(ctx, d, writer, readers)
@@ -70,83 +66,4 @@ func OpenServer(ctx context.Context, address string) (*Store, error) {
 		return nil, errors.Join(d.fault(err), writer.Close(), readers.Close())
 	}
 	return s, nil
-}
-
-// transient: the victim of a deadlock, or of two who created the same.
-func transient(err error) bool {
-	var e *pgconn.PgError
-	return errors.As(err, &e) && (e.Code == "40P01" || e.Code == "40001")
-}
-
-// serverFault adds to the driver's errors those of a connection that is no more.
-func serverFault(place string, err error) error {
-	for _, lost := range []error{driver.ErrBadConn, sql.ErrConnDone, io.EOF, io.ErrUnexpectedEOF, net.ErrClosed} {
-		if errors.Is(err, lost) {
-			return fault.New(fault.StorageUnreachable, "%s: the connection was lost: %w", place, err).
-				WithHint("send it again; what was kept already is found by its id")
-		}
-	}
-	return database.PostgresFault(place, err)
-}
-
-// migrateServer makes the schema and the tables that are missing, in one transaction. It
-// needs no right to make them where they exist.
-func migrateServer(ctx context.Context, db *sql.DB, pg database.Postgres) error {
-	if version, err := serverVersion(ctx, db, pg); err != nil || version == len(serverSteps) {
-		return err
-	}
-	tx, err := db.BeginTx(ctx, nil)
-	if err != nil {
-		return err
-	}
-	defer tx.Rollback()
-	if _, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock($1)`, database.SchemaLock); err != nil {
-		return err
-	}
-	version, err := serverVersion(ctx, tx, pg) // another process may have been faster
-	if err != nil {
-		return err
-	}
-	var exists bool
-	if err := tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT FROM pg_namespace WHERE nspname = $1)`, pg.Schema).Scan(&exists); err != nil {
-		return err
-	}
-	var texts []string
-	if !exists {
-		texts = append(texts, `CREATE SCHEMA `+pgx.Identifier{pg.Schema}.Sanitize())
-	}
-	if version == 0 {
-		texts = append(texts, `CREATE TABLE telemetry_schema (version BIGINT NOT NULL)`, `INSERT INTO telemetry_schema VALUES (0)`)
-	}
-	texts = append(texts, serverSteps[version:]...)
-	texts = append(texts, fmt.Sprintf(`UPDATE telemetry_schema SET version = %d`, len(serverSteps)))
-	for _, text := range texts {
-		if _, err := tx.ExecContext(ctx, text); err != nil {
-			return fmt.Errorf("migrate: %w", err)
-		}
-	}
-	return tx.Commit()
-}
-
-// serverVersion is that of our tables, 0 if there are none; a schema with somebody else's
-// tables is refused.
-func serverVersion(ctx context.Context, q queryRower, pg database.Postgres) (int, error) {
-	var ours bool
-	var tables, version int
-	if err := q.QueryRowContext(ctx, `SELECT coalesce(bool_or(c.relname = 'telemetry_schema'), false), count(*)
-		FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relkind IN ('r', 'p')`,
-		pg.Schema).Scan(&ours, &tables); err != nil {
-		return 0, err
-	}
-	if !ours && tables > 0 {
-		return 0, fault.New(fault.StorageForeign, "%s holds tables of another program", pg.Place).
-			WithHint("nothing was changed; give another schema with ?schema=NAME")
-	}
-	if !ours {
-		return 0, nil
-	}
-	if err := q.QueryRowContext(ctx, `SELECT version FROM telemetry_schema`).Scan(&version); err != nil {
-		return 0, err
-	}
-	return version, checkVersion(pg.Place, version, len(serverSteps))
 }

@@ -6,7 +6,7 @@
 //
 //   - What was acknowledged is on the disk (SQLite: WAL, synchronous FULL; PostgreSQL: as
 //     the server is set up).
-//   - Callers who write at the same time share one transaction (see line), so that the
+//   - Callers who write at the same time share one transaction (see package line), so that the
 //     cost of a commit is shared too. What is wrong with one call does not touch the
 //     others.
 //   - Records are listed in the order of their arrival, newest first. A page goes on from
@@ -29,6 +29,7 @@ import (
 	"sync"
 	"time"
 
+	"ramet/internal/database/line"
 	"ramet/internal/fault"
 	"ramet/internal/telemetry"
 )
@@ -44,8 +45,6 @@ type dialect struct {
 	mark func(n int) string
 	// fault turns a driver's error into one of ours, or returns it as it is.
 	fault func(error) error
-	// transient: the transaction may succeed when repeated.
-	transient func(error) bool
 	// fatal: it is not known what is on the disk.
 	fatal func(error) bool
 }
@@ -55,7 +54,7 @@ type Store struct {
 	dialect
 	writer, readers *sql.DB
 	now             func() time.Time
-	line            *line
+	line            *line.Line[*call]
 	inserts         map[int]*sql.Stmt // by the number of rows
 	find            *sql.Stmt         // one record, to be changed
 	closing         sync.Once
@@ -86,7 +85,7 @@ func (s *Store) Place() string { return s.place }
 // Close waits for what is being written and gives back the database.
 func (s *Store) Close() (err error) {
 	s.closing.Do(func() {
-		s.line.close()
+		s.line.Close()
 		err = errors.Join(s.writer.Close(), s.readers.Close())
 	})
 	return err

@@ -4,12 +4,10 @@ import (
 	"context"
 	"time"
 
+	"ramet/internal/database"
 	"ramet/internal/fault"
 	"ramet/internal/telemetry"
 )
-
-// maxTries of a transaction that was a deadlock's victim.
-const maxTries = 8
 
 // Create implements telemetry.Store.
 func (s *Store) Create(ctx context.Context, news []telemetry.New) ([]telemetry.Result, error) {
@@ -22,8 +20,7 @@ func (s *Store) Create(ctx context.Context, news []telemetry.New) ([]telemetry.R
 		}
 	}
 	c := &call{news: news}
-	err := s.line.do(ctx, c)
-	if err != nil {
+	if err := s.do(ctx, c); err != nil {
 		return nil, err
 	}
 	return c.results, nil
@@ -45,7 +42,7 @@ func (s *Store) Patch(ctx context.Context, eventID string, p telemetry.Patch) (t
 		return telemetry.Record{}, err
 	}
 	c := &call{eventID: eventID, patch: p}
-	if err := s.line.do(ctx, c); err != nil {
+	if err := s.do(ctx, c); err != nil {
 		return telemetry.Record{}, err
 	}
 	if c.refused != nil {
@@ -54,10 +51,18 @@ func (s *Store) Patch(ctx context.Context, eventID string, p telemetry.Patch) (t
 	return c.record, nil
 }
 
+// do has a call carried out, together with others.
+func (s *Store) do(ctx context.Context, c *call) error {
+	if err := s.line.Do(ctx, c); err != nil {
+		return err
+	}
+	return c.err
+}
+
 // carry is what a line does. When the database refuses a transaction of many, each gets
 // one of its own, so that only the culprit fails.
 func (s *Store) carry(batch []*call) error {
-	err := s.repeat(batch)
+	err := s.fail("write", database.Repeat(func() error { return s.once(batch) }))
 	if code := fault.CodeOf(err); err != nil && len(batch) > 1 && (code == fault.Failed || code == fault.Conflict) {
 		for _, c := range batch {
 			if fatal := s.carry([]*call{c}); fatal != nil {
@@ -73,15 +78,6 @@ func (s *Store) carry(batch []*call) error {
 		return err
 	}
 	return nil
-}
-
-func (s *Store) repeat(batch []*call) error {
-	for try := 1; ; try++ {
-		err := s.once(batch)
-		if err == nil || try == maxTries || !s.transient(err) {
-			return s.fail("write", err)
-		}
-	}
 }
 
 // once carries out calls in one transaction. The context of one caller does not end what

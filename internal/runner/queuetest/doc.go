@@ -1,0 +1,2 @@
+// Package queuetest holds the tests that every runner.Queue has to pass.
+package queuetest

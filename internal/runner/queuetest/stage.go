@@ -1,0 +1,128 @@
+package queuetest
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"ramet/internal/runner"
+)
+
+// Queue is what is tested.
+type Queue interface {
+	runner.Queue
+	runner.Host
+	Host() string
+	Close() error
+}
+
+// NewJob is a job of the queue "work".
+func NewJob(id string) runner.Job { return runner.Job{ID: id, RunID: "r", Queue: "work"} }
+
+// Enqueue lets jobs of the queue "work" wait.
+func Enqueue(t testing.TB, q runner.Queue, ids ...string) {
+	t.Helper()
+	var jobs []runner.Job
+	for _, id := range ids {
+		jobs = append(jobs, NewJob(id))
+	}
+	if err := q.Enqueue(t.Context(), jobs...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Cancel cancels a job.
+func Cancel(t testing.TB, q runner.Queue, id string) {
+	t.Helper()
+	if err := q.Cancel(t.Context(), id); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Leakless sees to it that a test leaves no goroutine.
+func Leakless(t testing.TB) {
+	others := goleak.IgnoreCurrent()
+	t.Cleanup(func() { goleak.VerifyNone(t, others) })
+}
+
+// Within waits for something, not for ever.
+func Within[T any](t testing.TB, c <-chan T) T {
+	t.Helper()
+	select {
+	case v := <-c:
+		return v
+	case <-time.After(60 * time.Second):
+		t.Fatal("nothing happened within 60 s")
+		panic("unreachable")
+	}
+}
+
+// Server is a Serve under way.
+type Server struct {
+	Handed chan runner.Job // what was handed out, in its order
+	End    func() error    // ends it, and tells its error
+
+	t     testing.TB
+	mu    sync.Mutex
+	times map[string]int
+}
+
+// Serve hands each job to do, after telling it. It ends with the test at the latest.
+func Serve(t testing.TB, q runner.Host, parallel int, do func(ctx context.Context, j runner.Job) error) *Server {
+	return ServeQueues(t, q, []string{"work"}, parallel, do)
+}
+
+// ServeQueues is Serve for other queues than "work".
+func ServeQueues(t testing.TB, q runner.Host, queues []string, parallel int, do func(ctx context.Context, j runner.Job) error) *Server {
+	s := &Server{t: t, Handed: make(chan runner.Job, 10_000), times: map[string]int{}}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() {
+		ended <- q.Serve(ctx, queues, parallel, func(ctx context.Context, j runner.Job) error {
+			s.mu.Lock()
+			s.times[j.ID]++
+			s.mu.Unlock()
+			s.Handed <- j
+			if do == nil {
+				return nil
+			}
+			return do(ctx, j)
+		})
+	}()
+	s.End = sync.OnceValue(func() error {
+		cancel()
+		return Within(t, ended)
+	})
+	t.Cleanup(func() {
+		if err := s.End(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// Expect waits for jobs to be handed out, in any order.
+func (s *Server) Expect(ids ...string) {
+	s.t.Helper()
+	want := map[string]bool{}
+	for _, id := range ids {
+		want[id] = true
+	}
+	for len(want) > 0 {
+		j := Within(s.t, s.Handed)
+		if !want[j.ID] {
+			s.t.Fatalf("%s was handed out, still expecting %v", j.ID, want)
+		}
+		delete(want, j.ID)
+	}
+}
+
+// Count is how often a job was handed out.
+func (s *Server) Count(id string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.times[id]
+}

@@ -1,0 +1,55 @@
+package runner_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+
+	"ramet/internal/runner"
+	"ramet/internal/runner/memqueue"
+)
+
+// forgetful is a queue between hosts that loses whatever it is told first.
+type forgetful struct {
+	*memqueue.Queue
+	mu   sync.Mutex
+	seen map[string]bool
+}
+
+func (q *forgetful) Enqueue(ctx context.Context, jobs ...runner.Job) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, j := range jobs {
+		if !q.seen[j.ID] {
+			q.seen[j.ID] = true
+			continue
+		}
+		if err := q.Queue.Enqueue(ctx, j); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func TestAQueueThatLosesItemsIsToldAgain(t *testing.T) {
+	s := newSite(t, small)
+	lossy := &forgetful{seen: map[string]bool{}}
+	s.far = func(q *memqueue.Queue) runner.Queue {
+		lossy.Queue = q
+		return lossy
+	}
+	if err := s.execute(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if len(lossy.seen) == 0 {
+		t.Error("nothing went to other hosts")
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	times := map[string]int{}
+	for _, id := range s.items {
+		if times[id]++; times[id] > 1 {
+			t.Errorf("%s was done twice", id)
+		}
+	}
+}

@@ -1,0 +1,195 @@
+package riverqueue_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"ramet/internal/runner"
+	. "ramet/internal/runner/queuetest"
+	"ramet/internal/runner/riverqueue"
+)
+
+func takeover(t *testing.T, q runner.Queue, host string, want ...string) {
+	t.Helper()
+	ids, err := q.Takeover(t.Context(), host)
+	if slices.Sort(ids); err != nil || !slices.Equal(ids, want) {
+		t.Fatal(ids, err)
+	}
+}
+
+func TestTheJobsOfADeadHostAreTakenOver(t *testing.T) {
+	address := place(t)
+	q := open(t, address, "heir")
+	dead := newHost(t, address, "doomed")
+	Enqueue(t, q, "r:a", "r:b", "r:c")
+	dead.says("r:a", "r:b")
+	dead.kill()
+	if said := dead.err.String(); said != "" {
+		t.Errorf("the host printed %q", said)
+	}
+	Enqueue(t, q, "r:a") // nobody knows yet that it is dead
+	s := Serve(t, q, 2, nil)
+	s.Expect("r:c")
+	Cancel(t, q, "r:b") // the log says that it is not current any more
+	takeover(t, q, "doomed", "r:a")
+	s.Expect("r:a")
+	takeover(t, q, "doomed")
+	Enqueue(t, q, "r:b")
+	s.Expect("r:b")
+}
+
+// A host that was stopped for so long that others took over ends what it was doing, and
+// goes on with other jobs.
+func TestAHostThatWasOvertakenStops(t *testing.T) {
+	address := place(t)
+	q := open(t, address, "heir")
+	slow := newHost(t, address, "slow")
+	Enqueue(t, q, "r:a", "r:b")
+	slow.says("r:a", "r:b")
+	slow.signal(syscall.SIGSTOP)
+	s := Serve(t, q, 2, func(ctx context.Context, j runner.Job) error { <-ctx.Done(); return nil })
+	takeover(t, q, "slow", "r:a", "r:b")
+	s.Expect("r:a", "r:b")
+	slow.signal(syscall.SIGCONT)
+	slow.says("end r:a", "end r:b")
+	Enqueue(t, q, "r:c", "r:d")
+	slow.says("r:c", "r:d")
+	if a, b := s.Count("r:a"), s.Count("r:b"); a != 1 || b != 1 {
+		t.Errorf("handed out %d and %d times", a, b)
+	}
+}
+
+// River's rescue, which is by age, ends what a dead host left and was cancelled, and
+// nothing else. Here it takes everything for old.
+func TestAJobOfALivingHostIsNeverHandedOutTwice(t *testing.T) {
+	riverqueue.Rescue(t, time.Millisecond)
+	address := place(t)
+	boss := open(t, address, "boss")
+	// Of all clients of River, the first leads: it alone looks for old rows, when it begins.
+	leader := ServeQueues(t, open(t, address, "leader"), []string{"nothing"}, 1, nil)
+	for len(query(t, address, `SELECT FROM `+strings.Replace(table(t, address), "river_job", "river_leader", 1))) == 0 {
+		time.Sleep(10 * time.Millisecond)
+	}
+	dead := newHost(t, address, "dead")
+	Enqueue(t, boss, "r:old", "r:older")
+	dead.says("r:old", "r:older")
+	dead.kill()
+	takeover(t, boss, "dead", "r:old", "r:older")
+	Cancel(t, boss, "r:old")
+	Cancel(t, boss, "r:older")
+
+	Enqueue(t, boss, "r:long")
+	long := make(chan struct{})
+	s := Serve(t, boss, 2, func(_ context.Context, j runner.Job) error {
+		if j.ID == "r:long" {
+			<-long
+		}
+		return nil
+	})
+	s.Expect("r:long")
+	if err := leader.End(); err != nil {
+		t.Fatal(err)
+	}
+	state := func(id string) string {
+		rows := query(t, address, `SELECT state::text FROM `+table(t, address)+` WHERE args->>'id' = $1 AND (args->>'round')::int = 0`, id)
+		return fmt.Sprint(rows)
+	}
+	for deadline := time.Now().Add(time.Minute); state("r:old") != "[[cancelled]]" || state("r:older") != "[[cancelled]]"; {
+		if time.Now().After(deadline) {
+			t.Fatalf("River has not looked: %s %s", state("r:old"), state("r:older"))
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	if got := state("r:long"); got != "[[running]]" {
+		t.Errorf("the row is %s", got)
+	}
+	Enqueue(t, boss, "r:long", "r:next")
+	s.Expect("r:next")
+	if n := s.Count("r:long"); n != 1 {
+		t.Errorf("handed out %d times", n)
+	}
+	close(long)
+}
+
+func TestThreeHostsShareAThousandJobs(t *testing.T) {
+	address := place(t)
+	const jobs = 1000
+	var servers []*Server
+	for _, name := range []string{"one", "two", "three"} {
+		servers = append(servers, Serve(t, open(t, address, name), 4, nil))
+	}
+	q := open(t, address, "boss")
+	var ids []string
+	for i := range jobs {
+		ids = append(ids, fmt.Sprintf("r:%d", i))
+	}
+	for some := range slices.Chunk(ids, 100) {
+		Enqueue(t, q, some...)
+	}
+	times := map[string]int{}
+	for len(times) < jobs {
+		select {
+		case j := <-servers[0].Handed:
+			times[j.ID]++
+		case j := <-servers[1].Handed:
+			times[j.ID]++
+		case j := <-servers[2].Handed:
+			times[j.ID]++
+		case <-time.After(time.Minute):
+			t.Fatalf("%d of %d", len(times), jobs)
+		}
+	}
+	for id, n := range times {
+		if n != 1 {
+			t.Errorf("%s was handed out %d times", id, n)
+		}
+	}
+}
+
+func TestAHundredThousandJobsWait(t *testing.T) {
+	if testing.Short() {
+		t.Skip("half a minute")
+	}
+	address := place(t)
+	q := open(t, address, "one")
+	const jobs = 100_000
+	id := func(i int) string { return fmt.Sprintf("r:w:1:%06d", i) }
+	begin := time.Now()
+	for i := 0; i < jobs; i += 1000 {
+		ids := make([]string, 1000)
+		for k := range ids {
+			ids[k] = id(i + k)
+		}
+		Enqueue(t, q, ids...)
+	}
+	t.Logf("enqueued within %s", time.Since(begin))
+	begin = time.Now()
+	Cancel(t, q, id(0))
+	Cancel(t, q, id(jobs-1))
+	Enqueue(t, q, id(5))
+	t.Logf("cancelled and told again within %s", time.Since(begin))
+	begin = time.Now()
+	s := Serve(t, q, 1, nil)
+	for i := range 100 { // the oldest first
+		if j := Within(t, s.Handed); j != NewJob(id(i+1)) {
+			t.Fatalf("%v is number %d", j, i)
+		}
+	}
+	t.Logf("a hundred done within %s", time.Since(begin))
+	if err := s.End(); err != nil {
+		t.Fatal(err)
+	}
+	begin = time.Now()
+	if err := q.Clear(t.Context(), "r"); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("cleared within %s", time.Since(begin))
+	if n := query(t, address, `SELECT count(*) FROM `+table(t, address))[0][0]; n != int64(0) {
+		t.Errorf("%v are left", n)
+	}
+}

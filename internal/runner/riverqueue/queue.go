@@ -1,0 +1,127 @@
+package riverqueue
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+
+	"ramet/internal/database"
+	"ramet/internal/fault"
+	"ramet/internal/runner"
+)
+
+// patience is how long an end may take.
+const patience = 10 * time.Second
+
+// Queue is the queue between hosts.
+type Queue struct {
+	host   string
+	place  string // for people; never a password
+	schema string
+	pool   *pgxpool.Pool
+	client *river.Client[pgx.Tx] // never started: it enqueues, cancels and lists
+	pace   pace
+
+	mu      sync.Mutex
+	serving *service // what Serve is doing, if it is
+	stopped bool
+	serves  sync.WaitGroup
+	closing sync.Once
+}
+
+var (
+	_ runner.Queue = (*Queue)(nil)
+	_ runner.Host  = (*Queue)(nil)
+)
+
+// Open opens the queue in a schema of its own beside the workspace's schema, and makes it
+// if there is none. host names this process among all that are alive.
+func Open(ctx context.Context, address, host string) (*Queue, error) {
+	if host == "" || len(host) > 200 {
+		return nil, fault.New(fault.Usage, "a host needs a name, at most 200 bytes: %.220q", host)
+	}
+	pg, err := database.ParsePostgres(address)
+	if err != nil {
+		return nil, err
+	}
+	q := &Queue{host: host, place: pg.Place, schema: besides(pg.Schema)}
+	if q.pool, err = connect(ctx, pg); err != nil {
+		return nil, q.fail(err)
+	}
+	err = q.migrate(ctx)
+	if err == nil {
+		q.client, err = q.newClient(&river.Config{FetchCooldown: told})
+	}
+	if err != nil {
+		q.pool.Close()
+		return nil, q.fail(err)
+	}
+	return q, nil
+}
+
+// connect opens the connections of a queue.
+func connect(ctx context.Context, pg database.Postgres) (*pgxpool.Pool, error) {
+	config, err := pgxpool.ParseConfig(pg.Config.ConnString())
+	if err != nil {
+		return nil, err
+	}
+	config.ConnConfig = pg.Config.Copy()
+	database.Watchful(config.ConnConfig)
+	// What is lost when the server crashes is in the log: nobody waits for its disk.
+	config.ConnConfig.RuntimeParams["synchronous_commit"] = "off"
+	config.MaxConns, config.MaxConnIdleTime = 8, 5*time.Minute
+	return pgxpool.NewWithConfig(context.WithoutCancel(ctx), config)
+}
+
+// newClient makes a client of River with what all have in common.
+func (q *Queue) newClient(config *river.Config) (*river.Client[pgx.Tx], error) {
+	config.Schema, config.Logger = q.schema, slog.New(slog.DiscardHandler)
+	config.FetchPollInterval = poll
+	return river.NewClient(riverpgxv5.New(q.pool), config)
+}
+
+// tries is how often a verb is tried while connections are lost. All may be repeated.
+const tries = 6
+
+// persist does a verb, over and over again while connections are lost.
+func (q *Queue) persist(ctx context.Context, do func(ctx context.Context) error) error {
+	q.mu.Lock()
+	stopped := q.stopped && q.serving == nil
+	q.mu.Unlock()
+	if stopped {
+		return q.errClosed()
+	}
+	return database.Patience{Place: q.place, Tries: tries}.Persist(ctx, do)
+}
+
+// fail turns an error of River or of the driver into a fault.
+func (q *Queue) fail(err error) error { return database.Patience{Place: q.place}.Fault(err) }
+
+// errClosed is the error of verbs that came too late.
+func (q *Queue) errClosed() error {
+	return fault.New(fault.Conflict, "%s: the queue is closed", q.place)
+}
+
+// Host is the name under which this process does jobs.
+func (q *Queue) Host() string { return q.host }
+
+// Close ends Serve, waits for it, and disconnects.
+func (q *Queue) Close() error {
+	q.closing.Do(func() {
+		q.mu.Lock()
+		q.stopped = true
+		if q.serving != nil {
+			q.serving.stop()
+		}
+		q.mu.Unlock()
+		q.serves.Wait()
+		q.pool.Close()
+	})
+	return nil
+}

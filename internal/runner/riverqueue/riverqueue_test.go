@@ -1,0 +1,189 @@
+package riverqueue_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"ramet/internal/database"
+	"ramet/internal/pgtest"
+	"ramet/internal/runner"
+	"ramet/internal/runner/queuetest"
+	"ramet/internal/runner/riverqueue"
+)
+
+// The test binary is a host that never ends a job when this variable holds its name.
+const hostEnv = "RAMET_QUEUE_HOST"
+
+func TestMain(m *testing.M) {
+	if name := os.Getenv(hostEnv); name != "" {
+		os.Exit(neverEnding(os.Args[1], name))
+	}
+	os.Exit(pgtest.Main(m))
+}
+
+// neverEnding does jobs of the queue "work" two at a time, names each, and ends none before
+// it is told to.
+func neverEnding(address, name string) int {
+	ctx := context.Background()
+	q, err := riverqueue.Open(ctx, address, name)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	fmt.Println("ready")
+	err = q.Serve(ctx, []string{"work"}, 2, func(ctx context.Context, j runner.Job) error {
+		fmt.Println(j.ID)
+		<-ctx.Done()
+		fmt.Println("end " + j.ID)
+		return ctx.Err()
+	})
+	fmt.Fprintln(os.Stderr, err)
+	return 1
+}
+
+func TestQueue(t *testing.T) {
+	queuetest.Run(t, func(t *testing.T) func(string) queuetest.Queue {
+		address := place(t)
+		return func(host string) queuetest.Queue { return open(t, address, host) }
+	})
+}
+
+// place is a place for queues on PostgreSQL. No goroutine is left there.
+func place(t *testing.T) string {
+	t.Helper()
+	address := pgtest.URL(t)
+	t.Cleanup(func() { drop(t, address) })
+	queuetest.Leakless(t)
+	return address
+}
+
+func open(tb testing.TB, address, host string) *riverqueue.Queue {
+	tb.Helper()
+	q, err := riverqueue.Open(tb.Context(), address, host)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := q.Close(); err != nil {
+			tb.Error(err)
+		}
+	})
+	return q
+}
+
+// drop removes the schema of the queue beside that of a URL.
+func drop(tb testing.TB, address string) {
+	tb.Helper()
+	query(tb, address, `DROP SCHEMA IF EXISTS `+pgx.Identifier{schemaOf(tb, address)}.Sanitize()+` CASCADE`)
+}
+
+func schemaOf(tb testing.TB, address string) string {
+	pg, err := database.ParsePostgres(address)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return riverqueue.Besides(pg.Schema)
+}
+
+// table is River's table of jobs.
+func table(tb testing.TB, address string) string {
+	return pgx.Identifier{schemaOf(tb, address), "river_job"}.Sanitize()
+}
+
+func query(tb testing.TB, address, sql string, args ...any) [][]any {
+	tb.Helper()
+	pg, err := database.ParsePostgres(address)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	pg.Config.RuntimeParams["application_name"] = "the test itself"
+	pg.Config.RuntimeParams["client_min_messages"] = "warning"
+	ctx := context.Background()
+	conn, err := pgx.ConnectConfig(ctx, pg.Config)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer conn.Close(ctx)
+	rows, err := conn.Query(ctx, sql, args...)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	out, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) ([]any, error) { return row.Values() })
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return out
+}
+
+// host is another process that never ends a job.
+type host struct {
+	t     testing.TB
+	name  string
+	cmd   *exec.Cmd
+	lines chan string
+	err   bytes.Buffer
+}
+
+// newHost starts a process and waits until it has opened the queue.
+func newHost(t testing.TB, address, name string) *host {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := &host{t: t, name: name, cmd: exec.Command(self, address), lines: make(chan string, 100)}
+	h.cmd.Env = append(os.Environ(), hostEnv+"="+name)
+	h.cmd.Stderr = &h.err
+	out, err := h.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := h.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(h.kill)
+	go func() {
+		defer close(h.lines)
+		for s := bufio.NewScanner(out); s.Scan(); {
+			h.lines <- s.Text()
+		}
+	}()
+	h.says("ready")
+	return h
+}
+
+// says waits for lines, in any order.
+func (h *host) says(want ...string) {
+	h.t.Helper()
+	for left := strings.Join(want, "\n") + "\n"; left != ""; {
+		line := queuetest.Within(h.t, h.lines)
+		if !strings.Contains(left, line+"\n") {
+			h.t.Fatalf("%s says %q, want %q; %s", h.name, line, left, h.err.String())
+		}
+		left = strings.Replace(left, line+"\n", "", 1)
+	}
+}
+
+func (h *host) signal(s syscall.Signal) {
+	h.t.Helper()
+	if err := h.cmd.Process.Signal(s); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+// kill ends the process as a power failure would.
+func (h *host) kill() {
+	h.cmd.Process.Kill()
+	for range h.lines {
+	}
+	h.cmd.Wait()
+}

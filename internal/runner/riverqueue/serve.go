@@ -1,0 +1,198 @@
+package riverqueue
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/riverqueue/river"
+
+	"ramet/internal/fault"
+	"ramet/internal/runner"
+)
+
+// Times. Variables, so that tests need not wait.
+var (
+	// cooldown is how often River looks for jobs at most, and poll how often it looks without
+	// having been told of new ones.
+	cooldown = 5 * time.Millisecond
+	poll     = 500 * time.Millisecond
+	// look is how often a host compares what River takes for its jobs with what it does.
+	look = 2 * time.Second
+	// stray is how long a job may be ours for River before somebody does it here, or after.
+	stray = 3 * time.Second
+	// hold is how long a job is kept that River handed out above the limit of all queues,
+	// and pause for how long it is given back then.
+	hold  = 100 * time.Millisecond
+	pause = time.Second
+	// rescue is after how long River ends rows that are cancelled and still being done.
+	rescue = 10 * time.Minute
+	// keep is how long River keeps rows of jobs that ended.
+	keep = time.Hour
+)
+
+// service is one Serve.
+type service struct {
+	*Queue
+	river.WorkerDefaults[args]
+	ctx    context.Context
+	stop   context.CancelFunc
+	do     func(context.Context, runner.Job) error
+	places chan struct{} // one for each job that is being done
+
+	mu   sync.Mutex
+	at   map[int64]*effort // rows that are being done
+	idle *sync.Cond        // none is
+
+	strays map[int64]time.Time // of watch alone: since when rows are ours for River only
+}
+
+// effort is a row that is being done.
+type effort struct {
+	cancel context.CancelFunc
+	ended  bool // it was cancelled, or is somebody else's
+}
+
+// Serve does jobs until ctx ends.
+func (q *Queue) Serve(ctx context.Context, queues []string, parallel int, do func(ctx context.Context, j runner.Job) error) error {
+	if err := runner.CheckServe(queues, parallel); err != nil {
+		return err
+	}
+	s := &service{Queue: q, do: do, places: make(chan struct{}, parallel), at: map[int64]*effort{}}
+	s.idle = sync.NewCond(&s.mu)
+	s.ctx, s.stop = context.WithCancel(ctx)
+	defer s.stop()
+	if err := q.begin(s); err != nil {
+		return err
+	}
+	defer q.over()
+	// What an earlier process of this name left waits again, for anybody.
+	if _, err := q.Takeover(s.ctx, q.host); err != nil {
+		return s.unlessOver(err)
+	}
+	workers := river.NewWorkers()
+	river.AddWorker(workers, s)
+	config := &river.Config{
+		ID: clientName(q.host), Workers: workers, Queues: map[string]river.QueueConfig{},
+		FetchCooldown: cooldown, JobTimeout: -1, RescueStuckJobsAfter: rescue, ReindexerIndexNames: []string{},
+		CompletedJobRetentionPeriod: keep, CancelledJobRetentionPeriod: keep, DiscardedJobRetentionPeriod: keep,
+	}
+	for _, name := range queues {
+		config.Queues[queueName(name)] = river.QueueConfig{MaxWorkers: parallel}
+	}
+	client, err := q.newClient(config)
+	if err != nil {
+		return q.fail(err)
+	}
+	// River's own context does not end with ours: what is done then is noted.
+	if err := q.persist(s.ctx, func(context.Context) error { return client.Start(context.WithoutCancel(ctx)) }); err != nil {
+		return s.unlessOver(err)
+	}
+	s.watch()
+	return s.end(client)
+}
+
+// begin makes a service the one of this queue.
+func (q *Queue) begin(s *service) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.stopped {
+		return q.errClosed()
+	}
+	if q.serving != nil {
+		return fault.New(fault.Conflict, "%s: host %s does jobs already", q.place, q.host)
+	}
+	q.serving = s
+	q.serves.Add(1)
+	return nil
+}
+
+func (q *Queue) over() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.serving = nil
+	q.serves.Done()
+}
+
+// unlessOver is the error of a Serve that did not begin; the end of its context is none.
+func (s *service) unlessOver(err error) error {
+	if s.ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// Timeout is none: a job takes as long as it takes. River's rescue leaves such jobs alone.
+func (s *service) Timeout(*river.Job[args]) time.Duration { return -1 }
+
+// Work is called by River for each job.
+func (s *service) Work(ctx context.Context, job *river.Job[args]) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(s.ctx, cancel)()
+	if !s.enter(ctx) {
+		if s.ctx.Err() != nil {
+			return river.JobSnooze(0)
+		}
+		return river.JobSnooze(pause)
+	}
+	defer func() { <-s.places }()
+	e := &effort{cancel: cancel}
+	s.mu.Lock()
+	s.at[job.ID] = e
+	s.mu.Unlock()
+	err := s.do(ctx, job.Args.job())
+	s.mu.Lock()
+	if delete(s.at, job.ID); len(s.at) == 0 {
+		s.idle.Broadcast()
+	}
+	interrupted := err != nil && s.ctx.Err() != nil && !e.ended
+	s.mu.Unlock()
+	if interrupted {
+		return river.JobSnooze(0)
+	}
+	return outcome(err)
+}
+
+// enter takes a place. There may be none while River hands out of several queues: it has a
+// limit for each. Whoever waits too long for one goes back.
+func (s *service) enter(ctx context.Context) bool {
+	timer := time.NewTimer(hold)
+	defer timer.Stop()
+	select {
+	case s.places <- struct{}{}:
+		return true
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+	return false
+}
+
+// outcome is what is kept of an error: its code. Texts may hold what a repository holds.
+func outcome(err error) error {
+	if err == nil {
+		return nil
+	}
+	return errors.New(string(fault.CodeOf(err)))
+}
+
+// end waits for what is being done, has it noted, and gives back what was not.
+func (s *service) end(client *river.Client[pgx.Tx]) error {
+	ended := make(chan error, 1)
+	late, cancel := context.WithCancel(context.WithoutCancel(s.ctx))
+	defer cancel()
+	go func() { ended <- client.Stop(late) }()
+	s.mu.Lock()
+	for len(s.at) > 0 {
+		s.idle.Wait()
+	}
+	s.mu.Unlock()
+	defer time.AfterFunc(patience, cancel).Stop()
+	if err := <-ended; err != nil {
+		return s.fail(err)
+	}
+	_, err := s.Takeover(late, s.host)
+	return err
+}
