@@ -46,6 +46,8 @@ type Vendor struct {
 	BuiltIn  bool   // is part of ramet: always usable, has neither key nor base URL
 	Thoughts string // of the chat protocol: where it wants plain thinking back
 	Models   string // whose models it has, if not its own
+	Marks    string // of the chat protocol: models of names that begin so are told what to cache
+	Cost     bool   // of the chat protocol: it says what it charged
 }
 
 // vendors is in the order in which a default is looked for.
@@ -53,7 +55,7 @@ var vendors = []Vendor{
 	{Name: "anthropic", Title: "Anthropic", Protocol: Anthropic, Base: "https://api.anthropic.com"},
 	{Name: "openai", Title: "OpenAI", Protocol: Responses, Base: "https://api.openai.com/v1"},
 	{Name: "gemini", Title: "Google Gemini", Protocol: Gemini, Base: "https://generativelanguage.googleapis.com"},
-	{Name: "openrouter", Title: "OpenRouter", Protocol: Chat, Base: "https://openrouter.ai/api/v1", Thoughts: "reasoning"},
+	{Name: "openrouter", Title: "OpenRouter", Protocol: Chat, Base: "https://openrouter.ai/api/v1", Thoughts: "reasoning", Marks: "anthropic/", Cost: true},
 	{Name: "xai", Title: "xAI", Protocol: Chat, Base: "https://api.x.ai/v1"},
 	{Name: "deepseek", Title: "DeepSeek", Protocol: Chat, Base: "https://api.deepseek.com/v1", Thoughts: "reasoning_content"},
 	{Name: "groq", Title: "Groq", Protocol: Chat, Base: "https://api.groq.com/openai/v1"},
@@ -153,6 +155,7 @@ func (v Vendor) Table() Table {
 func (v Vendor) Model(name string) (m llm.Model, ok bool) {
 	for _, m := range v.Table().Models {
 		if m.Name == name {
+			m.Known = true
 			return m, true
 		}
 	}

@@ -37,13 +37,21 @@ type Options struct {
 	Access   Access
 	Retry    retry.Options
 	Recorder record.Recorder   // nil: nothing is recorded
-	Stall    time.Duration     // 0: wire.Stall
+	First    time.Duration     // until the first byte of an answer; 0: wire.First, for a local server LocalFirst
+	Stall    time.Duration     // between two of them; 0: wire.Stall, for a local server LocalStall
 	HTTP     http.RoundTripper // nil: the usual one
 	Now      func() time.Time
 	// Scripts allows script/PATH, a model that says what a file tells it. For tests:
 	// no user means a file when he names a model.
 	Scripts bool
 }
+
+// A local server may have to load a model and read a long prompt on a slow
+// machine before it says anything, and to ask again would throw that work away.
+const (
+	LocalFirst = 10 * time.Minute
+	LocalStall = 2 * time.Minute
+)
 
 // Script is the vendor of scripted models. No catalog lists it.
 const Script = "script"
@@ -92,7 +100,13 @@ func Model(ref llm.Ref, o Options) (llm.Provider, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := wire.Options{Vendor: v.Name, Base: base, Key: o.Access.Key, Stall: o.Stall, HTTP: o.HTTP,
+	if v.Local && o.First == 0 {
+		o.First = LocalFirst
+	}
+	if v.Local && o.Stall == 0 {
+		o.Stall = LocalStall
+	}
+	w := wire.Options{Vendor: v.Name, Base: base, Key: o.Access.Key, First: o.First, Stall: o.Stall, HTTP: o.HTTP,
 		Model: func(name string) llm.Model { m, _ := v.Model(name); return m }}
 	var p llm.Provider
 	switch v.Protocol {
@@ -103,7 +117,7 @@ func Model(ref llm.Ref, o Options) (llm.Provider, error) {
 	case catalog.Gemini:
 		p = gemini.New(w)
 	default:
-		p = chat.New(w, chat.Dialect{Thoughts: v.Thoughts, LongLimit: v.KeyOwner() == "openai"})
+		p = chat.New(w, chat.Dialect{Thoughts: v.Thoughts, LongLimit: v.KeyOwner() == "openai", CacheKey: v.KeyOwner() == "openai", Marks: v.Marks, Cost: v.Cost})
 	}
 	return Stack(p, v, o), nil
 }
