@@ -138,7 +138,7 @@ func (m *models) model(a agent.Agent, asked llm.Ref) (proc.Model, error) {
 		return known, nil
 	}
 	opened := proc.Model{Ref: ref}
-	options := dial.Options{Scripts: testing.Scripts, Stall: testing.Stall, Retry: retry.Options{First: testing.Retry}}
+	options := dial.Options{Scripts: testing.Scripts, First: testing.Stall, Stall: testing.Stall, Retry: retry.Options{First: testing.Retry}}
 	if v, err := catalog.Find(ref.Vendor); err == nil {
 		access := m.request.Keys.Access(v)
 		options.Access = dial.Access{Key: access.Key.Reveal(), Base: access.Base}
