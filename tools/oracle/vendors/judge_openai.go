@@ -119,4 +119,3 @@ func textOf(f respjson.Field) string {
 	json.Unmarshal([]byte(f.Raw()), &s)
 	return s
 }
-

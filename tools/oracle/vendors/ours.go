@@ -8,6 +8,7 @@ import (
 
 	"ramet/internal/llm"
 	"ramet/internal/llm/anthropic"
+	"ramet/internal/llm/catalog"
 	"ramet/internal/llm/chat"
 	"ramet/internal/llm/gemini"
 	"ramet/internal/llm/responses"
@@ -28,7 +29,13 @@ func provider(p Protocol, o wire.Options) llm.Provider {
 
 // Ours is what our adapter makes of what a server at base sends.
 func Ours(ctx context.Context, p Protocol, base string) Answer {
-	o := wire.Options{Vendor: "vendor", Base: base, Key: "key", Model: func(n string) llm.Model { return llm.Model{Name: n} }}
+	a, _ := hear(ctx, p, base)
+	return a
+}
+
+// hear gives the message too.
+func hear(ctx context.Context, p Protocol, base string) (Answer, llm.Message) {
+	o := wire.Options{Vendor: "vendor", Base: base, Key: "key", Model: known(p)}
 	m, u, finish, err := llm.Collect(provider(p, o).Stream(ctx, llm.Request{Model: "m", Messages: []llm.Message{llm.Say(llm.User, "Hi")}}))
 	a := Answer{Text: m.Text(), Stop: finish.Raw, Tokens: Tokens{
 		Prompt: u.Input + u.CacheRead + u.CacheWrite, Cached: u.CacheRead, Written: u.CacheWrite,
@@ -62,7 +69,17 @@ func Ours(ctx context.Context, p Protocol, base string) Answer {
 			a.Err = fmt.Sprint(why.Status, " ", why.Says)
 		}
 	}
-	return a
+	return a, m
+}
+
+// known is what the catalog knows of the models of a protocol's own vendor.
+func known(p Protocol) func(string) llm.Model {
+	name := map[Protocol]string{Anthropic: "anthropic", Bedrock: "anthropic", Responses: "openai", Chat: "openai", Gemini: "gemini"}[p]
+	v, err := catalog.Find(name)
+	if err != nil {
+		panic(err)
+	}
+	return func(name string) llm.Model { m, _ := v.Model(name); return m }
 }
 
 // secrets finds what only the vendor can read in what is kept for it: one piece,
