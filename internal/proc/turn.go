@@ -11,6 +11,7 @@ import (
 	"ramet/internal/history"
 	"ramet/internal/llm"
 	"ramet/internal/loop"
+	"ramet/internal/registry"
 	"ramet/internal/text"
 	acts "ramet/internal/tool/process"
 )
@@ -130,6 +131,9 @@ func (p *process) begin(ctx context.Context, a agent.Agent, claim agent.Claim, j
 	}
 	if b := j.prompt.Budget; b != nil {
 		drafts = append(drafts, history.Draft{Kind: history.Command, Meta: history.Meta{Command: "budget", Budget: b}})
+	}
+	if m := j.prompt.Model; m != (llm.Ref{}) && m != (llm.Ref{Vendor: a.Provider, Name: a.Model}) {
+		drafts = append(drafts, registry.ModelEntry(m.Vendor, m.Name)) // it is the agent's from now on
 	}
 	if j.prompt.Fresh {
 		drafts = append(drafts, history.NewClear())
