@@ -34,6 +34,7 @@ func (p *process) turn(ctx context.Context, j *job) (loop.Outcome, error) {
 		p.report(ctx, a, j, loop.Outcome{}, err)
 		return loop.Outcome{}, err
 	}
+	t.Tree, t.Paused = k.warmth(ctx, a)
 	if err := p.begin(ctx, a, claim, j); err != nil {
 		return loop.Outcome{}, err
 	}
@@ -86,6 +87,19 @@ func (p *process) prepare(a agent.Agent, claim agent.Claim, j *job) (loop.Turn, 
 		Tools: box, Journal: &journal{p, claim}, Guard: k.Guard, Purse: purse{k.Store, p.id}, Limits: k.Limits,
 		Acting: p.acting, Clean: k.Clean, Emit: p.emit,
 	}, nil
+}
+
+// warmth is what caches of vendors depend on: the tree whose agents share their
+// beginning, and how long ago the agent last did something. What cannot be read is
+// left out: it costs money, not truth.
+func (k *Kernel) warmth(ctx context.Context, a agent.Agent) (tree string, paused time.Duration) {
+	if root, err := k.Store.Zero(ctx); err == nil {
+		tree = "ramet-" + string(root.ID)
+	}
+	if last, err := k.Store.Entry(ctx, a.Head); err == nil {
+		paused = time.Since(last.CreatedAt)
+	}
+	return tree, paused
 }
 
 // acting holds the barrier.
