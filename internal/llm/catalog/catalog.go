@@ -5,7 +5,8 @@
 // The models stand in table/*.json, one file a vendor, read when first asked
 // for. They are made from charm.land/catwalk by this package's test, which also
 // fails when the two differ; see table_test.go for the conversion of prices.
-// offline.json alone is ours: the model that is built in.
+// offline.json is ours, the model that is built in, and rules.json, which says of
+// families of models what no list of models does.
 //
 // Vendors whose models are not known (Ollama and other local servers) take any
 // name, and cost nothing.
@@ -131,10 +132,7 @@ var (
 
 // Table is the vendor's; empty where its models are not known.
 func (v Vendor) Table() Table {
-	name := v.Name
-	if v.Models != "" {
-		name = v.Models
-	}
+	name := v.owner()
 	mu.Lock()
 	defer mu.Unlock()
 	if t, ok := tables[name]; ok {
@@ -146,20 +144,32 @@ func (v Vendor) Table() Table {
 			panic("catalog: table of " + name + ": " + err.Error())
 		}
 	}
+	for i := range t.Models {
+		t.Models[i].Known = true
+		t.Models[i] = ruled(name, t.Models[i])
+	}
 	tables[name] = t
 	return t
 }
 
-// Model is what is known about a model; ok is false, and only its name is set,
-// where that is nothing.
+// owner is the vendor whose models these are.
+func (v Vendor) owner() string {
+	if v.Models != "" {
+		return v.Models
+	}
+	return v.Name
+}
+
+// Model is what is known about a model; ok is false where it stands in no table:
+// then its limits are those of the one most like it, if any is.
 func (v Vendor) Model(name string) (m llm.Model, ok bool) {
-	for _, m := range v.Table().Models {
+	table := v.Table()
+	for _, m := range table.Models {
 		if m.Name == name {
-			m.Known = true
 			return m, true
 		}
 	}
-	return llm.Model{Name: name}, false
+	return ruled(v.owner(), guessed(table, name)), false
 }
 
 // Price is what a model costs; ok is false where nobody knows.
