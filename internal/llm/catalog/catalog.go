@@ -49,6 +49,7 @@ type Vendor struct {
 	Models   string // whose models it has, if not its own
 	Marks    string // of the chat protocol: models of names that begin so are told what to cache
 	Cost     bool   // of the chat protocol: it says what it charged
+	KeyPath  string // what to read below the base URL to see whether a key is good; empty: the list of models
 }
 
 // vendors is in the order in which a default is looked for.
@@ -56,7 +57,7 @@ var vendors = []Vendor{
 	{Name: "anthropic", Title: "Anthropic", Protocol: Anthropic, Base: "https://api.anthropic.com"},
 	{Name: "openai", Title: "OpenAI", Protocol: Responses, Base: "https://api.openai.com/v1"},
 	{Name: "gemini", Title: "Google Gemini", Protocol: Gemini, Base: "https://generativelanguage.googleapis.com"},
-	{Name: "openrouter", Title: "OpenRouter", Protocol: Chat, Base: "https://openrouter.ai/api/v1", Thoughts: "reasoning", Marks: "anthropic/", Cost: true},
+	{Name: "openrouter", Title: "OpenRouter", Protocol: Chat, Base: "https://openrouter.ai/api/v1", Thoughts: "reasoning", Marks: "anthropic/", Cost: true, KeyPath: "/key"},
 	{Name: "xai", Title: "xAI", Protocol: Chat, Base: "https://api.x.ai/v1"},
 	{Name: "deepseek", Title: "DeepSeek", Protocol: Chat, Base: "https://api.deepseek.com/v1", Thoughts: "reasoning_content"},
 	{Name: "groq", Title: "Groq", Protocol: Chat, Base: "https://api.groq.com/openai/v1"},
@@ -152,6 +153,13 @@ func (v Vendor) Table() Table {
 	return t
 }
 
+// Learn takes a table for a vendor whose models only its server knows.
+func Learn(v Vendor, t Table) {
+	mu.Lock()
+	defer mu.Unlock()
+	tables[v.owner()] = t
+}
+
 // owner is the vendor whose models these are.
 func (v Vendor) owner() string {
 	if v.Models != "" {
@@ -166,7 +174,7 @@ func (v Vendor) Model(name string) (m llm.Model, ok bool) {
 	table := v.Table()
 	for _, m := range table.Models {
 		if m.Name == name {
-			return m, true
+			return m, m.Known
 		}
 	}
 	return ruled(v.owner(), guessed(table, name)), false

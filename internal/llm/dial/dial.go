@@ -8,7 +8,6 @@ package dial
 
 import (
 	"net/http"
-	"net/url"
 	"strings"
 	"time"
 
@@ -96,7 +95,7 @@ func Model(ref llm.Ref, o Options) (llm.Provider, error) {
 		return nil, fault.New(fault.ProviderAuth, "the key for %s holds spaces or other characters that no key has", v.Name).
 			WithHint("set %s anew, or `ramet auth set %s`", v.KeyVariable(), v.KeyOwner())
 	}
-	base, err := baseURL(v, o.Access.Base)
+	base, err := v.URL(o.Access.Base)
 	if err != nil {
 		return nil, err
 	}
@@ -129,26 +128,4 @@ func Stack(p llm.Provider, v catalog.Vendor, o Options) llm.Provider {
 		p = record.New(p, record.Options{Vendor: v.Name, Recorder: o.Recorder, Price: v.Price, Now: o.Now})
 	}
 	return p
-}
-
-// baseURL checks a base URL. OpenAI's protocols stand below /v1, which people
-// leave out.
-func baseURL(v catalog.Vendor, given string) (string, error) {
-	base := given
-	if base == "" {
-		base = v.Base
-	}
-	u, err := url.Parse(base)
-	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
-		// It is not repeated: there may be a password in it.
-		return "", fault.New(fault.InvalidConfig, "%s is no URL with http or https and a host", v.BaseVariable()).
-			WithHint("correct it, or leave it out")
-	}
-	if u.RawQuery != "" || u.Fragment != "" {
-		return "", fault.New(fault.InvalidConfig, "%s has a query or a fragment", v.BaseVariable()).WithHint("leave it out")
-	}
-	if strings.Trim(u.Path, "/") == "" && (v.Protocol == catalog.Chat || v.Protocol == catalog.Responses) {
-		u.Path = "/v1"
-	}
-	return strings.TrimRight(u.String(), "/"), nil
 }
