@@ -57,6 +57,7 @@ func Main(ctx context.Context, args []string, env func(string) string, stdio Std
 		System: session.System{Getenv: env, Dir: dir, Now: time.Now, Open: open, Start: kernel, Logs: logs{},
 			Tokens: append(forge.Variables(), telemetryToken)},
 		Serve:  serve,
+		Models: modelServers(),
 		Runs:   runs.Ports{Carry: carry, Work: work, Version: version},
 		Care:   care.Ports{Version: about(), Tour: demo.Run, Sandbox: sandbox.Available},
 		Screen: screen(stdio),

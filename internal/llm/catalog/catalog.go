@@ -139,8 +139,8 @@ func (v Vendor) Table() Table {
 	if t, ok := tables[name]; ok {
 		return t
 	}
-	var t Table
-	if text, err := files.ReadFile("table/" + name + ".json"); err == nil {
+	t, fresh := updated(name)
+	if text, err := files.ReadFile("table/" + name + ".json"); err == nil && !fresh {
 		if err := json.Unmarshal(text, &t); err != nil {
 			panic("catalog: table of " + name + ": " + err.Error())
 		}
