@@ -140,7 +140,10 @@ func (m *models) model(a agent.Agent, asked llm.Ref) (proc.Model, error) {
 		return known, nil
 	}
 	opened := proc.Model{Ref: ref}
-	options := dial.Options{Scripts: testing.Scripts, First: testing.Stall, Stall: testing.Stall, Retry: retry.Options{First: testing.Retry}}
+	options := dial.Options{Scripts: testing.Scripts, Retry: retry.Options{First: testing.Retry}}
+	if options.First, options.Stall = m.request.Config.Patience(); testing.Stall > 0 {
+		options.First, options.Stall = testing.Stall, testing.Stall
+	}
 	if v, err := catalog.Find(ref.Vendor); err == nil {
 		access := m.request.Keys.Access(v)
 		options.Access = dial.Access{Key: access.Key.Reveal(), Base: access.Base}
