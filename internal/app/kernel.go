@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 
 	"ramet/internal/agent"
@@ -108,8 +109,9 @@ func kernelFor(ctx context.Context, r request, work *crew.Crew) (*session.Runnin
 type models struct {
 	request request
 
-	mu   sync.Mutex
-	open map[llm.Ref]proc.Model
+	mu    sync.Mutex
+	open  map[llm.Ref]proc.Model
+	asked map[string]bool // local servers, for their models
 }
 
 // model is the one that was asked for, else the agent's own, else the configured
@@ -123,6 +125,7 @@ func (m *models) model(a agent.Agent, asked llm.Ref) (proc.Model, error) {
 		name = asked.String()
 	}
 	testing := switches()
+	m.learn(name)
 	usable := func(v catalog.Vendor) bool { ok, _ := m.request.Keys.Usable(v); return ok }
 	ref, err := dial.Choose(name, usable, testing.Scripts)
 	if err != nil {
@@ -134,7 +137,10 @@ func (m *models) model(a agent.Agent, asked llm.Ref) (proc.Model, error) {
 		return known, nil
 	}
 	opened := proc.Model{Ref: ref}
-	options := dial.Options{Scripts: testing.Scripts, Stall: testing.Stall, Retry: retry.Options{First: testing.Retry}}
+	options := dial.Options{Scripts: testing.Scripts, Retry: retry.Options{First: testing.Retry}}
+	if options.First, options.Stall = m.request.Config.Patience(); testing.Stall > 0 {
+		options.First, options.Stall = testing.Stall, testing.Stall
+	}
 	if v, err := catalog.Find(ref.Vendor); err == nil {
 		access := m.request.Keys.Access(v)
 		options.Access = dial.Access{Key: access.Key.Reveal(), Base: access.Base}
@@ -145,6 +151,30 @@ func (m *models) model(a agent.Agent, asked llm.Ref) (proc.Model, error) {
 	}
 	m.open[ref] = opened
 	return opened, nil
+}
+
+// learn asks local servers for their models, each once: the one whose model is
+// asked for, or all that are named where there is none to ask for. What does not
+// answer will say so when it is asked for more.
+func (m *models) learn(name string) {
+	vendor, _, _ := strings.Cut(name, "/")
+	ask := modelServers().Learn
+	for _, v := range catalog.Vendors() {
+		access := m.request.Keys.Access(v)
+		if ask == nil || !v.Local || access.Base == "" || name != "" && vendor != v.Name {
+			continue
+		}
+		m.mu.Lock()
+		known := m.asked[v.Name]
+		if m.asked == nil {
+			m.asked = map[string]bool{}
+		}
+		m.asked[v.Name] = true
+		m.mu.Unlock()
+		if !known {
+			ask(context.Background(), v, access.Key.Reveal(), access.Base)
+		}
+	}
 }
 
 // taped records the calls of agents that work on items of runs.

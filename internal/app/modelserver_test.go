@@ -76,10 +76,10 @@ func init() {
 	commands["plainly"] = printedPlainly       // plainly: nothing that was printed drives a terminal
 }
 
-var servers sync.Map // *testscript.TestScript to its newest *modelServer
+var modelServers sync.Map // *testscript.TestScript to its newest *modelServer
 
 func serverOf(ts *testscript.TestScript) *modelServer {
-	s, ok := servers.Load(ts)
+	s, ok := modelServers.Load(ts)
 	if !ok {
 		ts.Fatalf("there is no model server")
 	}
@@ -96,11 +96,11 @@ func startModelServer(ts *testscript.TestScript, _ bool, args []string) {
 		debts: map[string]string{}}
 	s.replies = parseReplies(ts, ts.ReadFile(args[1]))
 	server := httptest.NewServer(s)
-	servers.Store(ts, s)
+	modelServers.Store(ts, s)
 	ts.Defer(func() {
 		server.CloseClientConnections()
 		server.Close()
-		servers.Delete(ts)
+		modelServers.Delete(ts)
 	})
 	owner := strings.ToUpper(strings.TrimSuffix(vendor, "-chat"))
 	ts.Setenv(owner+"_BASE_URL", server.URL)
@@ -163,6 +163,10 @@ func parseReplies(ts *testscript.TestScript, file string) []*reply {
 }
 
 func (s *modelServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method == http.MethodGet { // what models it has, for those with its key
+		s.list(w, r)
+		return
+	}
 	body, _ := io.ReadAll(r.Body)
 	one, wrong := s.take(r, body)
 	if wrong != "" {
@@ -186,6 +190,21 @@ func (s *modelServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if one.ending == "hang" {
 		<-r.Context().Done()
+	}
+}
+
+// list answers what a server is asked without cost.
+func (s *modelServer) list(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "application/json")
+	key := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ") + r.Header.Get("X-Api-Key") + r.Header.Get("X-Goog-Api-Key")
+	switch {
+	case key != s.key:
+		w.WriteHeader(http.StatusUnauthorized)
+		io.WriteString(w, `{"error":{"type":"authentication_error","message":"invalid key"}}`)
+	case !strings.HasSuffix(r.URL.Path, "/models") && !strings.HasSuffix(r.URL.Path, "/key"):
+		http.NotFound(w, r)
+	default:
+		io.WriteString(w, `{"object":"list","data":[{"id":"an-embedding-model"},{"id":"first:8b","max_model_len":9000},{"id":"second"}]}`)
 	}
 }
 

@@ -22,6 +22,8 @@ var wireFormats = map[string]wireFormat{
 	"openai":      {"Authorization", "Bearer ", "/v1/responses", true, responsesHistory, responsesEvents, responsesEnding},
 	"openai-chat": {"Authorization", "Bearer ", "/v1/chat/completions", false, chatHistory, chatEvents, chatEnding},
 	"ollama":      {"Authorization", "Bearer ", "/v1/chat/completions", false, chatHistory, chatEvents, chatEnding},
+	"vllm":        {"Authorization", "Bearer ", "/v1/chat/completions", false, chatHistory, chatEvents, chatEnding},
+	"groq":        {"Authorization", "Bearer ", "/v1/chat/completions", false, chatHistory, chatEvents, chatEnding},
 	"openrouter":  {"Authorization", "Bearer ", "/v1/chat/completions", true, chatHistory, chatEvents, chatEnding},
 	"gemini":      {"X-Goog-Api-Key", "", "/v1beta/models/*:streamGenerateContent", true, geminiHistory, geminiEvents, geminiEnding},
 }

@@ -36,6 +36,7 @@ type Env struct {
 	System session.System
 	Serve  agents.Serve
 	Runs   runs.Ports
+	Models models.Ports
 	Care   care.Ports
 	// Screen is the terminal UI; nil where standard input or output is no terminal.
 	// command carries out a command line in this process, on the workspace that is open
@@ -132,7 +133,7 @@ The workspace is that of the project you stand in; --db, RAMET_DB and
 		{"proof", "Proof and care:", care.Proof(l)},
 		{"runs", "Runs:", runs.Commands(l, e.Runs)},
 		{"ledger", "Ledger:", ledger.Commands(l)},
-		{"models", "Models:", models.Commands(l)},
+		{"models", "Models:", models.Commands(l, e.Models)},
 		{"", "", care.Rest(l, e.Care)},
 	} {
 		if g.id != "" {

@@ -25,6 +25,7 @@ package config
 
 import (
 	"path/filepath"
+	"time"
 
 	"ramet/internal/fault"
 )
@@ -57,6 +58,8 @@ type Config struct {
 
 	Background string // yes or no: whether the screen starts a server that stays
 	Follow     string // yes or no: whether the screen moves to the child after a fork
+	FirstByte  string // how long a model's server may take to begin; empty: the usual
+	Stall      string // how long it may be silent after that; empty: the usual
 	Permission string // ask or sandbox: what happens to calls that no rule permits
 	Allow      string // rules that permit calls of tools, with ; between them
 	Env        string // variables that commands see besides the usual ones; a list, see Items
@@ -115,6 +118,14 @@ func Load(o Options) (*Config, error) {
 		*s.field(c) = v.Text
 	}
 	return c, nil
+}
+
+// Patience is how long a model's server may be silent, before and within its
+// answer; 0 is the usual.
+func (c *Config) Patience() (first, stall time.Duration) {
+	first, _ = time.ParseDuration(c.FirstByte) // Load has checked both
+	stall, _ = time.ParseDuration(c.Stall)
+	return first, stall
 }
 
 // Get is the value of a key and where it came from; an unknown key is

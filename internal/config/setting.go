@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -18,6 +19,7 @@ type Setting struct {
 	Key      string
 	Default  string
 	Allowed  []string // empty: any text
+	Span     bool     // a time such as 90s or 10m, or nothing
 	Env      string   // the variable that sets it
 	Switch   Switch   // another variable that has a say; Env wins over it
 	UserOnly bool     // a project file may not set it
@@ -60,6 +62,11 @@ var settings = []Setting{
 		field: func(c *Config) *string { return &c.Env },
 	},
 	{
+		Key: "first_byte", Env: "RAMET_FIRST_BYTE", Span: true, UserOnly: true,
+		Help:  "how long a model's server may take to begin its answer; empty means 5m, and 10m for a local one",
+		field: func(c *Config) *string { return &c.FirstByte },
+	},
+	{
 		Key: "follow", Default: "yes", Allowed: []string{"yes", "no"}, Env: "RAMET_FOLLOW",
 		Help:  "whether the screen moves to the child after your own /fork",
 		field: func(c *Config) *string { return &c.Follow },
@@ -84,6 +91,11 @@ var settings = []Setting{
 		Key: "permission", Default: "ask", Allowed: []string{"ask", "sandbox"}, Env: "RAMET_PERMISSION", UserOnly: true,
 		Help:  "calls that no rule permits: ask asks before each, sandbox runs commands unasked inside the sandbox",
 		field: func(c *Config) *string { return &c.Permission },
+	},
+	{
+		Key: "stall", Env: "RAMET_STALL", Span: true, UserOnly: true,
+		Help:  "how long a model's server may be silent within its answer; empty means 1m, and 2m for a local one",
+		field: func(c *Config) *string { return &c.Stall },
 	},
 }
 
@@ -127,6 +139,9 @@ func (s Setting) check(text string) error {
 		}
 		return fault.New(fault.InvalidConfig, "%s cannot be %q", s.Key, text).
 			WithHint("allowed: %s", strings.Join(s.Allowed, ", "))
+	}
+	if d, err := time.ParseDuration(text); s.Span && text != "" && (err != nil || d <= 0) {
+		return fault.New(fault.InvalidConfig, "%s cannot be %q", s.Key, text).WithHint("a time such as 90s or 10m")
 	}
 	if !utf8.ValidString(text) || strings.ContainsFunc(text, unicode.IsControl) {
 		return fault.New(fault.InvalidConfig, "%s cannot be %q", s.Key, text).

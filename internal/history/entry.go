@@ -38,8 +38,8 @@ type Meta struct {
 	// fork, the first entry of a child: where it comes from, and what it is.
 	Parent      id.Agent `json:"parent_uuid,omitempty"`
 	ForkMessage string   `json:"fork_message_id,omitempty"`
-	Name        *string  `json:"name,omitempty"` // also: command rename
-	Provider    string   `json:"provider,omitempty"`
+	Name        *string  `json:"name,omitempty"`     // also: command rename
+	Provider    string   `json:"provider,omitempty"` // with Model also: command model
 	Model       string   `json:"model,omitempty"`
 	Cwd         string   `json:"cwd,omitempty"`
 	// fork, in the parent: who was born.

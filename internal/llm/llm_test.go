@@ -82,7 +82,7 @@ func TestMoney(t *testing.T) {
 	if got := Money(-1_500_000_000).String(); got != "-$1.50" {
 		t.Error(got)
 	}
-	if sum := (Usage{1, 2, 3, 4, 5}).Plus(Usage{1, 1, 1, 1, 1}); sum != (Usage{2, 3, 4, 5, 6}) || sum.Total() != 14 {
+	if sum := (Usage{1, 2, 3, 4, 5, 6, 7}).Plus(Usage{1, 1, 1, 1, 1, 1, 1}); sum != (Usage{2, 3, 4, 5, 6, 7, 8}) || sum.Total() != 14 {
 		t.Errorf("%+v", sum)
 	}
 }
@@ -104,10 +104,49 @@ func TestNearest(t *testing.T) {
 		want string
 	}{
 		{[]string{"low", "high"}, Medium, "high"}, {[]string{"minimal", "high"}, Low, "minimal"},
+		{[]string{"high", "max"}, XHigh, "max"}, {[]string{"low", "high"}, Max, "high"}, {[]string{"none", "high"}, Minimal, "high"},
+		{[]string{"none", "low"}, Off, "none"}, {[]string{"low", "high"}, Off, "low"}, {[]string{"high", "xhigh"}, Low, "high"},
 		{[]string{"low", "medium", "high"}, High, "high"}, {nil, High, ""}, {[]string{"low"}, "", ""},
 	} {
 		if got := (Model{Efforts: c.has}).Nearest(c.asks); got != c.want {
 			t.Errorf("%v %s: %q", c.has, c.asks, got)
+		}
+	}
+}
+
+func TestWhichModelsAreAskedToThink(t *testing.T) {
+	for name, c := range map[string]struct {
+		model Model
+		asks  Effort
+		want  string
+	}{
+		"nobody asks":         {Model{Known: true, Thinks: true, Efforts: []string{"high"}}, "", ""},
+		"it does not think":   {Model{Known: true}, High, ""},
+		"it is not listed":    {Model{}, High, "high"},
+		"it has its words":    {Model{Known: true, Thinks: true, Efforts: []string{"low", "max"}}, XHigh, "max"},
+		"it thinks, no words": {Model{Known: true, Thinks: true}, Low, "low"},
+	} {
+		if got := c.model.Think(c.asks); got != c.want {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
+func TestPricesByContextAndCache(t *testing.T) {
+	long := Price{Input: 1000, Output: 2000, CacheRead: 100, CacheWrite: 1250, Long: Long{Above: 200, Input: 200, Output: 150}}
+	for _, c := range []struct {
+		price Price
+		usage Usage
+		want  Money
+	}{
+		{long, Usage{Input: 100, CacheRead: 100, Output: 10}, 100 + 10 + 20},
+		{long, Usage{Input: 101, CacheRead: 100, Output: 10}, 202 + 20 + 30},
+		{Price{Input: 1000, CacheWrite: 1250}, Usage{CacheWrite: 8, CacheHour: 4}, 5 + 8},
+		{Price{Input: 1000, CacheWrite: 1250, CacheHour: 3000}, Usage{CacheWrite: 4, CacheHour: 4}, 12},
+		{long, Usage{Input: 100, Billed: 7}, 7},
+	} {
+		if got := c.price.Cost(c.usage); got != c.want {
+			t.Errorf("%+v costs %d, want %d", c.usage, got, c.want)
 		}
 	}
 }

@@ -75,7 +75,7 @@ type Part struct {
 	Malformed string `json:"malformed,omitempty"`
 
 	// Signature and Opaque are the vendor's: they go back to Origin unchanged, and
-	// to nobody else.
+	// to nobody else. A call has an Origin too: there its id is known.
 	Signature string          `json:"signature,omitempty"`
 	Opaque    json.RawMessage `json:"opaque,omitempty"`
 	Origin    string          `json:"origin,omitempty"`

@@ -35,19 +35,40 @@ type Model struct {
 	Thinks  bool     `json:"thinks"`            // it can be told to think
 	Efforts []string `json:"efforts,omitempty"` // the vendor's words for how hard
 	Images  bool     `json:"images"`            // it can read images
+	Effort  Effort   `json:"effort,omitempty"`  // how hard it is to think where nobody says
+	Quiet   bool     `json:"quiet,omitempty"`   // it shows its thinking only when told to
+	Steady  bool     `json:"steady,omitempty"`  // it takes no temperature
+	Known   bool     `json:"-"`                 // it stands in the table: what is false here is false
 }
 
-// Nearest is the model's own word for an effort, or "" where it has none.
-func (m Model) Nearest(e Effort) string {
-	choices := map[Effort][]string{
-		Low:    {"low", "minimal", "medium", "high"},
-		Medium: {"medium", "high", "low"},
-		High:   {"high", "max", "medium"},
+// Think is the word that asks a model to think as hard as e, or "" where it is
+// not asked: nobody said how hard, or it is known not to think. A model that
+// nobody knows is asked: whoever named an effort knows it.
+func (m Model) Think(e Effort) string {
+	switch {
+	case e == "", m.Known && !m.Thinks:
+		return ""
+	case len(m.Efforts) > 0:
+		return m.Nearest(e)
 	}
-	for _, word := range choices[e] {
-		if slices.Contains(m.Efforts, word) {
-			return word
+	return string(e)
+}
+
+// Nearest is the model's own word for an effort: the same, else the one that is
+// least far from it, the harder of two. "" where it has none.
+func (m Model) Nearest(e Effort) string {
+	asked := slices.Index(ladder, e)
+	if asked < 0 {
+		return ""
+	}
+	best, away := "", len(ladder)
+	for i, step := range ladder {
+		if !slices.Contains(m.Efforts, string(step)) || step == Off && e != Off {
+			continue
+		}
+		if d := max(i-asked, asked-i); d <= away {
+			best, away = string(step), d
 		}
 	}
-	return ""
+	return best
 }

@@ -2,6 +2,7 @@ package llm
 
 import (
 	"encoding/json"
+	"slices"
 
 	"ramet/internal/fault"
 )
@@ -18,10 +19,25 @@ type Effort string
 
 // The efforts. A model that does not know one gets the nearest it has.
 const (
-	Low    Effort = "low"
-	Medium Effort = "medium"
-	High   Effort = "high"
+	Off     Effort = "none"
+	Minimal Effort = "minimal"
+	Low     Effort = "low"
+	Medium  Effort = "medium"
+	High    Effort = "high"
+	XHigh   Effort = "xhigh"
+	Max     Effort = "max"
 )
+
+var ladder = []Effort{Off, Minimal, Low, Medium, High, XHigh, Max}
+
+// ParseEffort reads an effort; empty is none said.
+func ParseEffort(s string) (Effort, error) {
+	if s == "" || slices.Contains(ladder, Effort(s)) {
+		return Effort(s), nil
+	}
+	return "", fault.New(fault.InvalidConfig, "%.40q is no effort", s).
+		WithHint("none, minimal, low, medium, high, xhigh or max")
+}
 
 // Request is what a model is asked.
 type Request struct {
@@ -35,6 +51,12 @@ type Request struct {
 	// again: vendors that cache on demand are told so. Tools count as standing
 	// before the first message.
 	CacheAfter []int `json:"cache_after,omitempty"`
+	// CacheHour: what is marked will be sent again later than in a few minutes, and
+	// is worth to be kept for an hour where the vendor can.
+	CacheHour bool `json:"cache_hour,omitempty"`
+	// CacheKey is the same for all requests that begin alike; vendors that spread
+	// requests over machines send those of one key to the same.
+	CacheKey string `json:"cache_key,omitempty"`
 }
 
 // Check refuses what no vendor would take, before anything is sent.

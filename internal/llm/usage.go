@@ -7,11 +7,13 @@ import (
 
 // Usage is the tokens of a call.
 type Usage struct {
-	Input      int64 `json:"input"`       // read, and neither from nor into a cache
-	Output     int64 `json:"output"`      // written, thinking included
-	CacheRead  int64 `json:"cache_read"`  // read from a cache
-	CacheWrite int64 `json:"cache_write"` // read, and put into a cache
-	Reasoning  int64 `json:"reasoning"`   // of Output, what was thinking, where the vendor says so
+	Input      int64 `json:"input"`                // read, and neither from nor into a cache
+	Output     int64 `json:"output"`               // written, thinking included
+	CacheRead  int64 `json:"cache_read"`           // read from a cache
+	CacheWrite int64 `json:"cache_write"`          // read, and put into a cache
+	Reasoning  int64 `json:"reasoning"`            // of Output, what was thinking, where the vendor says so
+	CacheHour  int64 `json:"cache_hour,omitempty"` // of CacheWrite, what is kept for an hour
+	Billed     Money `json:"billed,omitempty"`     // what the vendor says it charged; 0 where it does not say
 }
 
 // Total is all tokens, each counted once.
@@ -20,7 +22,7 @@ func (u Usage) Total() int64 { return u.Input + u.Output + u.CacheRead + u.Cache
 // Plus is the sum of two.
 func (u Usage) Plus(v Usage) Usage {
 	return Usage{u.Input + v.Input, u.Output + v.Output, u.CacheRead + v.CacheRead,
-		u.CacheWrite + v.CacheWrite, u.Reasoning + v.Reasoning}
+		u.CacheWrite + v.CacheWrite, u.Reasoning + v.Reasoning, u.CacheHour + v.CacheHour, u.Billed + v.Billed}
 }
 
 // Money is an amount in nano-dollars (10⁻⁹ USD).
@@ -34,26 +36,4 @@ func (m Money) String() string {
 	}
 	cents := strings.TrimRight(fmt.Sprintf("%09d", m%1e9), "0")
 	return fmt.Sprintf("%s$%d.%s", sign, m/1e9, cents+strings.Repeat("0", max(0, 2-len(cents))))
-}
-
-// Price is what one token costs, in pico-dollars (10⁻¹² USD), which is the
-// price of a million tokens in micro-dollars.
-type Price struct {
-	Input      int64 `json:"input"`
-	Output     int64 `json:"output"`
-	CacheRead  int64 `json:"cache_read"`  // 0: as Input
-	CacheWrite int64 `json:"cache_write"` // 0: as Input
-}
-
-// Cost is what a usage costs, rounded up to whole nano-dollars.
-func (p Price) Cost(u Usage) Money {
-	read, write := p.CacheRead, p.CacheWrite
-	if read == 0 {
-		read = p.Input
-	}
-	if write == 0 {
-		write = p.Input
-	}
-	pico := u.Input*p.Input + u.Output*p.Output + u.CacheRead*read + u.CacheWrite*write
-	return Money((pico + 999) / 1000)
 }

@@ -8,22 +8,36 @@ import (
 	"ramet/internal/llm/catalog"
 )
 
-// usualAnswer is the length up to which an answer is limited where nobody knows
-// how much the model may write: a larger limit could be refused.
-const usualAnswer = 8192
+// longAnswer is the limit of an answer where nobody knows how much the model may
+// write nor how much it may read.
+const longAnswer = 32_000
 
-// allowed is the limit of the next answer in tokens; 0: as long as the model may.
-// A limit on money becomes one on tokens by the price of what is written.
+// longest is how long the next answer may be at most: the model's limit, or what
+// its window leaves where that is less. It is always sent, so that what is
+// recorded of a call is what was asked.
+func (r *turn) longest() int64 {
+	most := r.Model.Output
+	if window := r.Model.Context; window > 0 {
+		// What was counted is an estimate: near its end the vendor knows better.
+		left := max(window-r.tokens(), window/16)
+		if most <= 0 || left < most {
+			most = left
+		}
+	}
+	if most <= 0 {
+		most = longAnswer
+	}
+	return most
+}
+
+// allowed is the limit of the next answer in tokens. A limit on money becomes one
+// on tokens by the price of what is written.
 func (r *turn) allowed(ctx context.Context) (int64, error) {
 	left, err := r.Purse.Left(ctx)
 	if err != nil {
 		return 0, err
 	}
-	most := r.Model.Output
-	if most <= 0 {
-		most = usualAnswer
-	}
-	limit := most
+	limit := r.longest()
 	if left.Tokens != nil {
 		limit = min(limit, *left.Tokens)
 	}
@@ -32,9 +46,6 @@ func (r *turn) allowed(ctx context.Context) (int64, error) {
 		if tokens := float64(*left.Cost) * 1000 / float64(price); tokens < float64(limit) {
 			limit = int64(tokens)
 		}
-	}
-	if limit >= most {
-		return 0, nil
 	}
 	return max(1, limit), nil
 }

@@ -26,6 +26,7 @@ type turn struct {
 	filled  filling
 	sent    int  // messages of the conversation in the last request
 	closed  bool // the history says that the turn was interrupted
+	pauses  pauses
 
 	emitting sync.Mutex // tools that run side by side print
 }

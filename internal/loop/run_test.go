@@ -234,16 +234,20 @@ func TestAnswersAreLimitedToWhatIsLeft(t *testing.T) {
 		model llm.Model
 		want  int64
 	}{
-		{Allowance{}, llm.Model{Output: 1000}, 0},
+		{Allowance{}, llm.Model{Output: 1000}, 1000},
+		{Allowance{}, llm.Model{Output: 1000, Context: 100_000}, 1000},
+		{Allowance{}, llm.Model{Output: 100_000, Context: 1600}, 1579}, // the window leaves less
+		{Allowance{}, llm.Model{Context: 1600}, 1579},
+		{Allowance{}, llm.Model{}, 32_000},
 		{Allowance{Tokens: n(500)}, llm.Model{Output: 1000}, 500},
-		{Allowance{Tokens: n(5000)}, llm.Model{Output: 1000}, 0},
+		{Allowance{Tokens: n(5000)}, llm.Model{Output: 1000}, 1000},
 		{Allowance{Tokens: n(5000)}, llm.Model{}, 5000},
-		{Allowance{Tokens: n(50000)}, llm.Model{}, 0},
+		{Allowance{Tokens: n(50000)}, llm.Model{}, 32_000},
 		{Allowance{Cost: m(15000)}, llm.Model{Output: 1000, Price: llm.Price{Output: 15e6}}, 1}, // $15 a million
 		{Allowance{Cost: m(1e6)}, llm.Model{Output: 1000, Price: llm.Price{Output: 15e6}}, 66},  // a tenth of a cent
 		{Allowance{Cost: m(1)}, llm.Model{Output: 1000, Price: llm.Price{Output: 15e6}}, 1},
-		{Allowance{Cost: m(1)}, llm.Model{Output: 1000}, 0},
-		{Allowance{Cost: m(1 << 62)}, llm.Model{Output: 1000, Price: llm.Price{Output: 1}}, 0},
+		{Allowance{Cost: m(1)}, llm.Model{Output: 1000}, 1000},
+		{Allowance{Cost: m(1 << 62)}, llm.Model{Output: 1000, Price: llm.Price{Output: 1}}, 1000},
 	} {
 		s := newStage(t, `{"steps": [{"text": "x"}]}`)
 		s.left, s.turn.Model = c.left, c.model

@@ -2,6 +2,7 @@ package loop
 
 import (
 	"context"
+	"time"
 
 	"ramet/internal/fault"
 	"ramet/internal/history"
@@ -92,7 +93,10 @@ func (r *turn) ask(ctx context.Context) (reply, error) {
 	}
 	r.out.Steps++
 	messages := r.c.Messages()
-	said, shown, err := r.stream(ctx, r.request(messages, limit), true)
+	q := r.request(messages, limit)
+	q.CacheHour = r.pauses.ask(time.Now(), r.Paused)
+	said, shown, err := r.stream(ctx, q, true)
+	r.pauses.answered(time.Now())
 	r.sent = len(messages)
 	if err != nil {
 		return said, r.broken(ctx, said.call, shown, err)
@@ -131,7 +135,7 @@ func (r *turn) spent(c record.Call) {
 func (r *turn) request(messages []llm.Message, limit int64) llm.Request {
 	all := make([]llm.Message, 0, len(r.System)+len(messages))
 	all = append(append(all, r.System...), messages...)
-	out := llm.Request{Model: r.Ref.Name, Messages: all, Tools: r.offer, MaxTokens: limit}
+	out := llm.Request{Model: r.Ref.Name, Messages: all, Tools: r.offer, MaxTokens: limit, CacheKey: r.Tree}
 	head := 0
 	for head < len(all) && all[head].Role == llm.System {
 		head++

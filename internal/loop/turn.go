@@ -2,6 +2,7 @@ package loop
 
 import (
 	"context"
+	"time"
 
 	"ramet/internal/chain"
 	"ramet/internal/history"
@@ -53,6 +54,8 @@ type Turn struct {
 	Ref      llm.Ref       // the model
 	Model    llm.Model     // what is known of it
 	System   []llm.Message // overlays, in front of the context; not part of any history
+	Tree     string        // the same for all agents that share a beginning: their requests meet a warm cache
+	Paused   time.Duration // since the agent last did something; 0: nobody knows
 	Tools    tool.Box
 	Journal  Journal
 	Guard    Guard

@@ -11,6 +11,7 @@ import (
 	"ramet/internal/history"
 	"ramet/internal/llm"
 	"ramet/internal/loop"
+	"ramet/internal/registry"
 	"ramet/internal/text"
 	acts "ramet/internal/tool/process"
 )
@@ -33,6 +34,7 @@ func (p *process) turn(ctx context.Context, j *job) (loop.Outcome, error) {
 		p.report(ctx, a, j, loop.Outcome{}, err)
 		return loop.Outcome{}, err
 	}
+	t.Tree, t.Paused = k.warmth(ctx, a)
 	if err := p.begin(ctx, a, claim, j); err != nil {
 		return loop.Outcome{}, err
 	}
@@ -87,6 +89,19 @@ func (p *process) prepare(a agent.Agent, claim agent.Claim, j *job) (loop.Turn, 
 	}, nil
 }
 
+// warmth is what caches of vendors depend on: the tree whose agents share their
+// beginning, and how long ago the agent last did something. What cannot be read is
+// left out: it costs money, not truth.
+func (k *Kernel) warmth(ctx context.Context, a agent.Agent) (tree string, paused time.Duration) {
+	if root, err := k.Store.Zero(ctx); err == nil {
+		tree = "ramet-" + string(root.ID)
+	}
+	if last, err := k.Store.Entry(ctx, a.Head); err == nil {
+		paused = time.Since(last.CreatedAt)
+	}
+	return tree, paused
+}
+
 // acting holds the barrier.
 func (p *process) acting(ctx context.Context) (func(), error) {
 	select {
@@ -130,6 +145,9 @@ func (p *process) begin(ctx context.Context, a agent.Agent, claim agent.Claim, j
 	}
 	if b := j.prompt.Budget; b != nil {
 		drafts = append(drafts, history.Draft{Kind: history.Command, Meta: history.Meta{Command: "budget", Budget: b}})
+	}
+	if m := j.prompt.Model; m != (llm.Ref{}) && m != (llm.Ref{Vendor: a.Provider, Name: a.Model}) {
+		drafts = append(drafts, registry.ModelEntry(m.Vendor, m.Name)) // it is the agent's from now on
 	}
 	if j.prompt.Fresh {
 		drafts = append(drafts, history.NewClear())

@@ -6,17 +6,28 @@ import (
 	"ramet/internal/history"
 )
 
-// BudgetCommand is the command of an entry that sets a budget.
-const BudgetCommand = "budget"
+// BudgetCommand is the command of an entry that sets a budget, ModelCommand that
+// of one that sets the model: from there on, and for the children born after it.
+const (
+	BudgetCommand = "budget"
+	ModelCommand  = "model"
+)
 
-// Account brings an agent's spending and budget up to date with an entry that
-// it wrote. Stores and the auditor share it.
+// ModelEntry records that an agent was told to use a model.
+func ModelEntry(provider, model string) history.Draft {
+	return history.Draft{Kind: history.Command, Meta: history.Meta{Command: ModelCommand, Provider: provider, Model: model}}
+}
+
+// Account brings an agent's spending, budget and model up to date with an entry
+// that it wrote. Stores and the auditor share it.
 func Account(a *agent.Agent, k history.Kind, m history.Meta) {
 	switch {
 	case k == history.Usage && m.Call != nil:
 		a.Spent = a.Spent.Plus(agent.Spending{Tokens: m.Call.Tokens(), Cost: m.Call.Cost})
 	case k == history.Command && m.Command == BudgetCommand && m.Budget != nil:
 		a.Budget = agent.Budget{Tokens: agent.MaybeAtMost(m.Budget.Tokens), Cost: agent.MaybeAtMost(m.Budget.Cost)}
+	case k == history.Fork && m.Name != nil, k == history.Command && m.Command == ModelCommand:
+		a.Provider, a.Model = m.Provider, m.Model
 	}
 }
 
@@ -34,6 +45,9 @@ func checkAccount(d history.Draft) error {
 				return err
 			}
 		}
+	}
+	if sets := d.Kind == history.Command && d.Meta.Command == ModelCommand; sets && (d.Meta.Provider == "" || d.Meta.Model == "") {
+		return fault.New(fault.InvalidEvent, "command %s must name a provider and a model", ModelCommand)
 	}
 	b := d.Meta.Budget
 	if sets := d.Kind == history.Command && d.Meta.Command == BudgetCommand; sets != (b != nil) {

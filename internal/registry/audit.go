@@ -189,8 +189,8 @@ func (u *Auditor) genesis(a *audited, e history.Entry) error {
 	case m.Parent != want.Parent || m.ForkMessage != want.ForkMessage:
 		return damage(e.Agent, e.ID, "was forked from %q at %q, but the registry says %q at %q",
 			m.Parent, m.ForkMessage, want.Parent, want.ForkMessage)
-	case m.Provider != a.Provider || m.Model != a.Model || m.Cwd != a.Cwd:
-		return damage(e.Agent, e.ID, "provider, model or folder differ from the registry")
+	case m.Cwd != a.Cwd:
+		return damage(e.Agent, e.ID, "its folder differs from the registry")
 	case e.CreatedAt.UnixMicro() != a.CreatedAt.UnixMicro():
 		return damage(e.Agent, e.ID, "was made at %s, but the registry says %s", e.CreatedAt, a.CreatedAt)
 	case e.ID != a.Genesis:
@@ -372,6 +372,8 @@ func (u *Auditor) row(a *audited) error {
 	case a.bill.Spent != a.Spent:
 		return damage(a.ID, a.head, "has spent %d tokens and %d nano-dollars, but the registry says %d and %d",
 			a.bill.Spent.Tokens, a.bill.Spent.Cost, a.Spent.Tokens, a.Spent.Cost)
+	case a.bill.Provider != a.Provider || a.bill.Model != a.Model:
+		return damage(a.ID, a.head, "uses %s/%s in its history and %s/%s in the registry", a.bill.Provider, a.bill.Model, a.Provider, a.Model)
 	case a.bill.Budget != a.Budget:
 		return damage(a.ID, a.head, "has another budget in its history than in the registry")
 	case a.IsZero() && a.Depth != 0:

@@ -15,6 +15,7 @@ import (
 	"ramet/internal/fault"
 	"ramet/internal/id"
 	"ramet/internal/ledger/file"
+	"ramet/internal/llm/catalog"
 	"ramet/internal/permit"
 	"ramet/internal/rundir"
 	"ramet/internal/seal"
@@ -128,6 +129,7 @@ func (s *Session) ReadKeys() (*credential.Store, error) {
 	if err != nil {
 		return nil, err
 	}
+	catalog.UseFile(catalog.Path(home)) // whoever asks for keys asks for models next
 	s.keys = keys
 	return keys, nil
 }

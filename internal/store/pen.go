@@ -239,14 +239,14 @@ func (r reader) contextSize(ctx context.Context, a id.Agent) (int64, error) {
 // that a statement names.
 func (p *pen) update(a *agent.Agent) {
 	const living = `UPDATE agents SET name = $2, head_id = $3, head_hash = $4, own = $5, total = $6,
-		spent_tokens = $7, spent_cost = $8, budget_tokens = $9, budget_cost = $10`
+		spent_tokens = $7, spent_cost = $8, budget_tokens = $9, budget_cost = $10, provider = $11, model = $12`
 	args := []any{string(a.ID), null(a.Name), int64(a.Head), a.HeadHash[:], a.Own, a.Total,
-		a.Spent.Tokens, a.Spent.Cost, nullLimit(a.Budget.Tokens), nullLimit(a.Budget.Cost)}
+		a.Spent.Tokens, a.Spent.Cost, nullLimit(a.Budget.Tokens), nullLimit(a.Budget.Cost), a.Provider, a.Model}
 	if a.Status == agent.Running {
 		p.later(living+` WHERE uuid = $1`, args...)
 		return
 	}
-	p.later(living+`, status = $11, end_reason = $12, ended_at = $13, lease_owner = $14, lease_epoch = $15, lease_until = $16
+	p.later(living+`, status = $13, end_reason = $14, ended_at = $15, lease_owner = $16, lease_epoch = $17, lease_until = $18
 		WHERE uuid = $1`, append(args, string(a.Status), null(a.EndReason), nullTime(a.EndedAt),
 		null(a.Lease.Owner), a.Lease.Epoch, nullTime(a.Lease.Until))...)
 }

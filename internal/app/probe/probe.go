@@ -23,6 +23,7 @@ type Switches struct {
 	Lease   time.Duration // RAMET_TEST_LEASE: leases end soon
 	Stall   time.Duration // RAMET_TEST_STALL: servers of models that say nothing are given up soon
 	Retry   time.Duration // RAMET_TEST_RETRY: short waits between attempts
+	Alone   bool          // RAMET_TEST_ALONE: nobody is asked for models or about keys
 
 	// Log stands around the log of a run. RAMET_TEST_DIE_AFTER=N: the process is no more
 	// after event N.
@@ -42,6 +43,7 @@ func FromEnvironment() Switches {
 		Lease:   duration("RAMET_TEST_LEASE"),
 		Stall:   duration("RAMET_TEST_STALL"),
 		Retry:   duration("RAMET_TEST_RETRY"),
+		Alone:   os.Getenv("RAMET_TEST_ALONE") != "",
 	}
 	if last, err := strconv.ParseInt(os.Getenv("RAMET_TEST_DIE_AFTER"), 10, 64); err == nil && last > 0 {
 		s.Log = func(l runner.Log) runner.Log { return mortal{l, last} }

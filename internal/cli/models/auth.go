@@ -1,6 +1,7 @@
 package models
 
 import (
+	"context"
 	"io"
 	"strings"
 
@@ -12,9 +13,10 @@ import (
 	"ramet/internal/llm/catalog"
 	"ramet/internal/printer"
 	"ramet/internal/public"
+	"ramet/internal/text"
 )
 
-func authCommand(l *line.Line) *cobra.Command {
+func authCommand(l *line.Line, p Ports) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "auth",
 		Short: "Store, list and remove the keys of vendors",
@@ -24,12 +26,13 @@ never part of a history, and never in the environment of a tool.`,
 		Args: line.UnknownCommand,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(authSetCommand(l), authListCommand(l), authRemoveCommand(l))
+	c.AddCommand(authSetCommand(l, p), authListCommand(l), authRemoveCommand(l))
 	return c
 }
 
-func authSetCommand(l *line.Line) *cobra.Command {
-	return &cobra.Command{
+func authSetCommand(l *line.Line, p Ports) *cobra.Command {
+	var untried bool
+	c := &cobra.Command{
 		Use:   "set VENDOR",
 		Short: "Store a key, read from standard input",
 		Long: `Store the key of a vendor. It is read from standard input, never from the command
@@ -37,7 +40,10 @@ line, which others could see:
 
     ramet auth set anthropic < key.txt
 
-On a terminal ramet asks for it and does not show what is typed.`,
+On a terminal ramet asks for it and does not show what is typed.
+
+The vendor is asked whether it takes the key, which costs nothing; one that it refuses is
+not stored. If it cannot be reached, the key is stored all the same. --untried asks nobody.`,
 		Args:              line.Arguments(1, 1),
 		ValidArgsFunction: completeKeyOwners,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -49,12 +55,43 @@ On a terminal ramet asks for it and does not show what is typed.`,
 			if err != nil {
 				return err
 			}
+			if untried {
+				p.Try = nil
+			}
+			done, err := p.try(c.Context(), l, v, key)
+			if err != nil {
+				return err
+			}
 			if err := credential.Set(c.Context(), home, v.Name, key); err != nil {
 				return err
 			}
-			return printKey(l, v, "the key of %s is stored")
+			return printKey(l, v, done)
 		},
 	}
+	c.Flags().BoolVar(&untried, "untried", false, "store it without asking the vendor")
+	return c
+}
+
+// try asks the vendor whether it takes a key, and gives the words that tell how
+// that went.
+func (p Ports) try(ctx context.Context, l *line.Line, v catalog.Vendor, key string) (string, error) {
+	const stored = "the key of %s is stored"
+	if p.Try == nil {
+		return stored, nil
+	}
+	keys, err := l.Keys()
+	if err != nil {
+		return "", err
+	}
+	err = p.Try(ctx, v, key, keys.Access(v).Base)
+	switch {
+	case err == nil:
+		return "the key of %s is good, and stored", nil
+	case fault.Is(err, fault.ProviderAuth):
+		return "", fault.New(fault.ProviderAuth, "nothing was stored: %w", err).
+			WithHint("check the key; --untried stores it all the same")
+	}
+	return stored + "; it could not be tried: " + strings.ReplaceAll(text.Line(err.Error(), 200), "%", "%%"), nil
 }
 
 func authRemoveCommand(l *line.Line) *cobra.Command {
@@ -118,20 +155,20 @@ func keyOwner(l *line.Line, name string) (catalog.Vendor, string, error) {
 
 func readKey(l *line.Line, v catalog.Vendor) (string, error) {
 	const most = 64 << 10
-	var text string
+	var given string
 	var err error
 	if l.Password != nil {
-		text, err = l.Password("key of " + v.Title + " (not shown): ")
+		given, err = l.Password("key of " + v.Title + " (not shown): ")
 	} else {
 		var b []byte
 		b, err = io.ReadAll(io.LimitReader(l.Stdin, most))
-		text = string(b)
+		given = string(b)
 	}
 	if err != nil {
 		return "", fault.New(fault.InvalidText, "read the key: %w", err)
 	}
-	text = strings.TrimSpace(text)
-	return text, credential.CheckKey(text)
+	given = strings.TrimSpace(given)
+	return given, credential.CheckKey(given)
 }
 
 // printKey shows how things stand after a change.

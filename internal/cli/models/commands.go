@@ -8,6 +8,6 @@ import (
 )
 
 // Commands are the commands of this group.
-func Commands(l *line.Line) []*cobra.Command {
-	return []*cobra.Command{modelsCommand(l), authCommand(l), spendingCommand(l)}
+func Commands(l *line.Line, p Ports) []*cobra.Command {
+	return []*cobra.Command{modelsCommand(l, p), authCommand(l, p), spendingCommand(l)}
 }

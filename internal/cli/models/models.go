@@ -18,7 +18,7 @@ import (
 	"ramet/internal/public"
 )
 
-func modelsCommand(l *line.Line) *cobra.Command {
+func modelsCommand(l *line.Line, p Ports) *cobra.Command {
 	var all bool
 	c := &cobra.Command{
 		Use:   "models",
@@ -26,11 +26,13 @@ func modelsCommand(l *line.Line) *cobra.Command {
 		Long: `List the models of all vendors that have a key or a base URL, with their prices per
 million tokens; below them the other vendors, and what is missing. With --all their
 models too. The default is marked with *: the setting "model", else the first usable
-vendor's best known one, else the offline model, which is built in: it needs no
-network, and understands plain orders only. Nobody is asked: the table is built in.
-Local servers take any name, as in ollama/NAME.`,
+vendor's best known one, else the first model of a local server whose base URL is set,
+else the offline model, which is built in: it needs no network, and understands plain
+orders only. The table of vendors is built in (see ramet models update); local servers
+are asked for their models, and those at their usual address on this machine are shown
+when they answer: they are used when you choose one of their models.`,
 		Args: line.Arguments(0, 0),
-		RunE: func(*cobra.Command, []string) error {
+		RunE: func(c *cobra.Command, _ []string) error {
 			keys, err := l.Keys()
 			if err != nil {
 				return err
@@ -39,7 +41,7 @@ Local servers take any name, as in ollama/NAME.`,
 			if err != nil {
 				return err
 			}
-			out := listModels(keys, all)
+			out := listModels(keys, all, p.survey(c.Context(), keys))
 			usable := func(v catalog.Vendor) bool { ok, _ := keys.Usable(v); return ok }
 			chosen, err := catalog.Choose(conf.Model, usable)
 			if err != nil {
@@ -50,6 +52,7 @@ Local servers take any name, as in ollama/NAME.`,
 		},
 	}
 	c.Flags().BoolVarP(&all, "all", "a", false, "also models that are not usable")
+	c.AddCommand(updateCommand(l))
 	return c
 }
 
@@ -88,9 +91,11 @@ type vendorShape struct {
 	Why     *string `json:"why"` // why it is not
 	KeyFrom *string `json:"key_from"`
 	BaseURL string  `json:"base_url"`
+	// Found are the models of a local server that answers although nobody named it.
+	Found []string `json:"found"`
 }
 
-func listModels(keys *credential.Store, all bool) modelList {
+func listModels(keys *credential.Store, all bool, seen survey) modelList {
 	out := modelList{Models: []modelShape{}}
 	for _, v := range catalog.Vendors() {
 		ok, why := keys.Usable(v)
@@ -99,7 +104,14 @@ func listModels(keys *credential.Store, all bool) modelList {
 		if base == "" {
 			base = v.Base
 		}
-		out.Vendors = append(out.Vendors, vendorShape{v.Name, v.Title, ok, public.Optional(why), public.Optional(access.KeyFrom), withoutUser(base)})
+		if err := seen.silent[v.Name]; err != nil {
+			why = err.Error()
+		}
+		found := seen.found[v.Name]
+		if found == nil {
+			found = []string{}
+		}
+		out.Vendors = append(out.Vendors, vendorShape{v.Name, v.Title, ok, public.Optional(why), public.Optional(access.KeyFrom), withoutUser(base), found})
 		if !ok && !all {
 			continue
 		}
@@ -153,6 +165,10 @@ func (l modelList) Text(w *printer.Writer) {
 	for _, v := range l.Vendors {
 		state := "usable"
 		switch {
+		case len(v.Found) > 0:
+			state = "answers at " + v.BaseURL + "; to use it: `ramet config set model " + v.Vendor + "/" + v.Found[0] + "`"
+		case v.Why != nil && v.Usable:
+			state += ", but " + *v.Why
 		case v.Why != nil:
 			state = *v.Why
 		case v.Vendor == catalog.Offline:

@@ -20,8 +20,8 @@ import (
 const Origin = "anthropic"
 
 // fallbackTokens is the limit of an answer where nobody knows the model's; the
-// protocol demands one.
-const fallbackTokens = 8192
+// protocol demands one. Every model since Claude 4 may write as much.
+const fallbackTokens = 32000
 
 type provider struct {
 	client *wire.Client

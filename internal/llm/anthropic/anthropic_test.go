@@ -17,7 +17,7 @@ var suite = llmtest.Suite{
 	Model: "claude-sonnet-4-6", KeyHeader: "X-Api-Key", Thinking: true, WriteCache: 20,
 	Raw: map[string]string{"text": "end_turn", "thinking": "end_turn", "tools": "tool_use", "cache": "end_turn",
 		"length": "max_tokens", "badargs": "max_tokens", "refusal": "refusal"},
-	Lookup: llm.Model{Name: "claude-sonnet-4-6", Output: 64000, Thinks: true, Efforts: []string{"low", "medium", "high", "max"}},
+	Lookup: llm.Model{Known: true, Name: "claude-sonnet-4-6", Output: 64000, Thinks: true, Efforts: []string{"low", "medium", "high", "max"}},
 }
 
 func TestConformance(t *testing.T) { llmtest.Run(t, suite) }

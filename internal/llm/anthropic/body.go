@@ -13,8 +13,9 @@ import (
 // block is any piece of content: a part of a message as this protocol has it.
 type block struct {
 	part  *llm.Part
-	aside bool // a word of the system among those of the user
-	cache bool // up to here it will be sent again
+	aside bool   // a word of the system among those of the user
+	id    string // of a call or result, as it goes there
+	cache string // up to here it will be sent again: for how long it is kept, "" for not
 }
 
 // rank puts results before everything else.
@@ -81,11 +82,11 @@ func (k block) append(b []byte) ([]byte, error) {
 		b = wire.AppendText(append(b, `{"type":"thinking","thinking":`...), p.Text)
 		b = wire.AppendMember(b, "signature", p.Signature)
 	case llm.ToolCall:
-		b = wire.AppendMember(append(b, `{"type":"tool_use"`...), "id", wire.CallID(p.CallID))
+		b = wire.AppendMember(append(b, `{"type":"tool_use"`...), "id", k.id)
 		b = wire.AppendMember(b, "name", p.Name)
 		b = append(append(b, `,"input":`...), p.Args...) // Ask has checked it
 	case llm.ToolResult:
-		b = wire.AppendMember(append(b, `{"type":"tool_result"`...), "tool_use_id", wire.CallID(p.CallID))
+		b = wire.AppendMember(append(b, `{"type":"tool_result"`...), "tool_use_id", k.id)
 		b = wire.AppendMember(b, "content", p.Text)
 		if p.IsError {
 			b = append(b, `,"is_error":true`...)
@@ -95,8 +96,11 @@ func (k block) append(b []byte) ([]byte, error) {
 		b = base64.StdEncoding.AppendEncode(append(b, `,"data":"`...), p.Data)
 		b = append(b, `"}`...)
 	}
-	if k.cache {
+	switch k.cache {
+	case "5m": // the usual
 		b = append(b, `,"cache_control":{"type":"ephemeral"}`...)
+	case "1h":
+		b = append(b, `,"cache_control":{"type":"ephemeral","ttl":"1h"}`...)
 	}
 	return append(b, '}'), nil
 }

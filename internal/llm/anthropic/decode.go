@@ -22,7 +22,8 @@ type event struct {
 	Type    string `json:"type"`
 	Index   int    `json:"index"`
 	Message struct {
-		Usage usage `json:"usage"`
+		Content []json.RawMessage `json:"content"`
+		Usage   usage             `json:"usage"`
 	} `json:"message"`
 	Block json.RawMessage `json:"content_block"`
 	Delta struct {
@@ -42,6 +43,12 @@ type usage struct {
 	Output     *int64 `json:"output_tokens"`
 	CacheRead  *int64 `json:"cache_read_input_tokens"`
 	CacheWrite *int64 `json:"cache_creation_input_tokens"`
+	Creation   struct {
+		Hour *int64 `json:"ephemeral_1h_input_tokens"`
+	} `json:"cache_creation"`
+	Details struct {
+		Thinking *int64 `json:"thinking_tokens"`
+	} `json:"output_tokens_details"`
 }
 
 func (d *decoder) Next(_ string, data []byte) ([]llm.Event, bool, error) {
@@ -52,6 +59,13 @@ func (d *decoder) Next(_ string, data []byte) ([]llm.Event, bool, error) {
 	var err error
 	switch e.Type {
 	case "message_start":
+		for i, block := range e.Message.Content { // some proxies send what they have at once
+			at := event{Index: -1 - i, Block: block}
+			if err := d.start(at); err != nil {
+				return nil, false, err
+			}
+			d.stop(at)
+		}
 		d.count(e.Message.Usage)
 		return d.used(), false, nil
 	case "content_block_start":
@@ -148,7 +162,8 @@ func (d *decoder) count(u usage) {
 	for _, one := range []struct {
 		from *int64
 		to   *int64
-	}{{u.Input, &d.usage.Input}, {u.Output, &d.usage.Output}, {u.CacheRead, &d.usage.CacheRead}, {u.CacheWrite, &d.usage.CacheWrite}} {
+	}{{u.Input, &d.usage.Input}, {u.Output, &d.usage.Output}, {u.CacheRead, &d.usage.CacheRead}, {u.CacheWrite, &d.usage.CacheWrite},
+		{u.Creation.Hour, &d.usage.CacheHour}, {u.Details.Thinking, &d.usage.Reasoning}} {
 		if one.from != nil {
 			*one.to = max(0, *one.from)
 		}

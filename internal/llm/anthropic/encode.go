@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"ramet/internal/llm"
+	"ramet/internal/llm/wire"
 )
 
 // request is the body; what is left out here stands before the rest (see
@@ -35,8 +36,9 @@ type tool struct {
 }
 
 type thinking struct {
-	Type   string `json:"type"`
-	Budget int64  `json:"budget_tokens,omitempty"`
+	Type    string `json:"type"`
+	Budget  int64  `json:"budget_tokens,omitempty"`
+	Display string `json:"display,omitempty"`
 }
 
 type outputConfig struct {
@@ -52,16 +54,17 @@ func (p *provider) encode(r llm.Request) (string, any) {
 	if out.MaxTokens <= 0 {
 		out.MaxTokens = fallbackTokens
 	}
-	think(&out, r.Effort, known)
+	think(&out, r, known)
+	ids := wire.CallIDs(r, Origin)
 	for _, t := range r.Tools {
 		out.Tools = append(out.Tools, tool{t.Name, t.Description, t.Schema})
 	}
-	marks := marked(r.CacheAfter)
+	marks := wire.Marks(r.CacheAfter)
 	leading := true
 	for i, m := range r.Messages {
-		blocks := blocksOf(m, leading)
+		blocks := blocksOf(m, leading, ids)
 		if slices.Contains(marks, i) {
-			markLast(blocks)
+			markLast(blocks, r.CacheHour)
 		}
 		if m.Role == llm.System && leading {
 			out.System = append(out.System, blocks...)
@@ -73,16 +76,28 @@ func (p *provider) encode(r llm.Request) (string, any) {
 	return "/v1/messages", out
 }
 
-// think asks for thinking. Models since 4.6 decide themselves how much and take
-// an effort; before, they take a budget within the limit of the answer.
-func think(out *request, e llm.Effort, known llm.Model) {
-	if e == "" || !known.Thinks {
-		return
+// think asks for thinking. Models since 4.6, and those that nobody knows yet,
+// decide themselves how much and take an effort; before, they take a budget within
+// the limit of the answer. The newer ones do not show what they think unless told.
+func think(out *request, r llm.Request, known llm.Model) {
+	if known.Steady {
+		out.Temperature = nil
 	}
-	if slices.Contains(known.Efforts, "max") {
-		out.Thinking, out.OutputConfig = &thinking{Type: "adaptive"}, &outputConfig{known.Nearest(e)}
-	} else {
-		budget := map[llm.Effort]int64{llm.Low: 2048, llm.Medium: 8192, llm.High: 24576}[e]
+	word := known.Think(r.Effort)
+	adaptive := !known.Known || slices.Contains(known.Efforts, string(llm.Max))
+	switch {
+	case word == "" || mended(r.Messages, adaptive):
+		return
+	case r.Effort == llm.Off:
+		out.Thinking = &thinking{Type: "disabled"}
+		return
+	case adaptive:
+		out.Thinking, out.OutputConfig = &thinking{Type: "adaptive"}, &outputConfig{word}
+		if known.Quiet || !known.Known {
+			out.Thinking.Display = "summarized"
+		}
+	default:
+		budget := budgets[r.Effort]
 		budget = min(budget, out.MaxTokens/2)
 		if budget < 1024 { // the least that is allowed
 			return
@@ -90,6 +105,28 @@ func think(out *request, e llm.Effort, known llm.Model) {
 		out.Thinking = &thinking{Type: "enabled", Budget: budget}
 	}
 	out.Temperature = nil // not allowed beside thinking
+}
+
+var budgets = map[llm.Effort]int64{llm.Minimal: 1024, llm.Low: 2048, llm.Medium: 8192, llm.High: 24576, llm.XHigh: 32768, llm.Max: 49152}
+
+// mended says that the calls whose results come last were not made by a model that
+// thought here: the server refuses to go on with them thinking. Where the model
+// decides itself whether to think, only another vendor's calls count.
+func mended(messages []llm.Message, adaptive bool) bool {
+	for i := len(messages) - 1; i >= 0; i-- {
+		m := messages[i]
+		if m.Role == llm.User {
+			return false // the loop is closed
+		}
+		if m.Role != llm.Assistant || len(m.Calls()) == 0 {
+			continue
+		}
+		own := slices.ContainsFunc(m.Parts, func(p llm.Part) bool {
+			return p.Origin == Origin && (p.Type == llm.Thinking && (p.Signature != "" || p.Opaque != nil) || adaptive && p.Type == llm.ToolCall)
+		})
+		return !own
+	}
+	return false
 }
 
 // add appends blocks to the message of the same speaker, or begins one: results
@@ -118,7 +155,7 @@ func (r *request) add(role llm.Role, blocks []block) {
 	}
 }
 
-func blocksOf(m llm.Message, leading bool) []block {
+func blocksOf(m llm.Message, leading bool, ids wire.IDs) []block {
 	out := make([]block, 0, len(m.Parts))
 	for i := range m.Parts {
 		p := &m.Parts[i]
@@ -132,7 +169,7 @@ func blocksOf(m llm.Message, leading bool) []block {
 				out = append(out, block{part: p})
 			}
 		case llm.ToolCall, llm.ToolResult, llm.Image:
-			out = append(out, block{part: p})
+			out = append(out, block{part: p, id: ids.Of(p.CallID)})
 		}
 	}
 	for m.Role == llm.Assistant && len(out) > 0 && out[len(out)-1].part.Type == llm.Thinking {
@@ -141,21 +178,14 @@ func blocksOf(m llm.Message, leading bool) []block {
 	return out
 }
 
-// marked keeps four marks: the first, which covers tools and system prompt, and
-// the last three.
-func marked(marks []int) []int {
-	marks = slices.Compact(slices.Sorted(slices.Values(marks)))
-	if len(marks) > 4 {
-		marks = append(marks[:1:1], marks[len(marks)-3:]...)
-	}
-	return marks
-}
-
 // markLast marks the last block that can be: thinking cannot.
-func markLast(blocks []block) {
+func markLast(blocks []block, hour bool) {
 	for i := len(blocks) - 1; i >= 0; i-- {
 		if blocks[i].part.Type != llm.Thinking {
-			blocks[i].cache = true
+			blocks[i].cache = "5m"
+			if hour {
+				blocks[i].cache = "1h"
+			}
 			return
 		}
 	}

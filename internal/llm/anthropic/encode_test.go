@@ -28,11 +28,13 @@ func TestThinkingIsAskedForAsTheModelKnowsIt(t *testing.T) {
 		max   int64
 		want  string
 	}{
-		"by effort":              {llm.Model{Thinks: true, Efforts: []string{"low", "high", "max"}}, 0, `"thinking":{"type":"adaptive"},"output_config":{"effort":"high"}`},
-		"by budget":              {llm.Model{Thinks: true, Output: 64000}, 0, `"thinking":{"type":"enabled","budget_tokens":24576}`},
-		"within a small limit":   {llm.Model{Thinks: true}, 4000, `"thinking":{"type":"enabled","budget_tokens":2000}`},
-		"not within a tiny one":  {llm.Model{Thinks: true}, 1000, `"temperature":0.5`},
-		"not where it is unable": {llm.Model{}, 0, `"max_tokens":8192`},
+		"by effort":              {llm.Model{Known: true, Thinks: true, Efforts: []string{"low", "high", "max"}}, 0, `"thinking":{"type":"adaptive"},"output_config":{"effort":"high"}`},
+		"by budget":              {llm.Model{Known: true, Thinks: true, Output: 64000}, 0, `"thinking":{"type":"enabled","budget_tokens":24576}`},
+		"within a small limit":   {llm.Model{Known: true, Thinks: true}, 4000, `"thinking":{"type":"enabled","budget_tokens":2000}`},
+		"not within a tiny one":  {llm.Model{Known: true, Thinks: true}, 1000, `"temperature":0.5`},
+		"not where it is unable": {llm.Model{Known: true}, 0, `"max_tokens":32000`},
+		"where nobody knows it":  {llm.Model{}, 0, `"thinking":{"type":"adaptive","display":"summarized"},"output_config":{"effort":"high"}`},
+		"where it is quiet":      {llm.Model{Known: true, Thinks: true, Quiet: true, Steady: true, Efforts: []string{"high", "max"}}, 0, `"thinking":{"type":"adaptive","display":"summarized"}`},
 	} {
 		r := hi
 		r.MaxTokens = c.max
@@ -96,5 +98,62 @@ func TestNoAnswerEndsInAThought(t *testing.T) {
 		Parts: []llm.Part{{Type: llm.Text, Text: "a"}, thought, {Type: llm.Text, Text: " ", Signature: "s"}}}, llm.Say(llm.User, "and?")}}, llm.Model{})
 	if strings.Contains(got, "thinking") || !strings.Contains(got, `{"role":"assistant","content":[{"type":"text","text":"a"}]}`) {
 		t.Error(got)
+	}
+}
+
+// The server refuses to go on thinking where the open calls were made without.
+func TestNoThinkingWithinAnothersLoop(t *testing.T) {
+	old := llm.Model{Known: true, Thinks: true, Output: 64000}
+	adaptive := llm.Model{Known: true, Thinks: true, Efforts: []string{"high", "max"}}
+	foreign, own := llm.NewCall("c", "read", "{}"), llm.NewCall("c", "read", "{}")
+	own.Origin = Origin
+	thought := llm.Part{Type: llm.Thinking, Text: "hm", Signature: "s", Origin: Origin}
+	for name, c := range map[string]struct {
+		said  []llm.Part
+		then  []llm.Message
+		known llm.Model
+		want  bool
+	}{
+		"another vendor's":           {[]llm.Part{foreign}, nil, adaptive, false},
+		"another's, before a budget": {[]llm.Part{foreign}, nil, old, false},
+		"its own, with a thought":    {[]llm.Part{thought, own}, nil, old, true},
+		"its own, without one":       {[]llm.Part{own}, nil, old, false},
+		"its own, as it decided":     {[]llm.Part{own}, nil, adaptive, true},
+		"a loop that was closed":     {[]llm.Part{foreign}, []llm.Message{llm.Say(llm.Assistant, "done"), llm.Say(llm.User, "next")}, old, true},
+	} {
+		messages := append([]llm.Message{llm.Say(llm.User, "Hi"), {Role: llm.Assistant, Parts: c.said},
+			{Role: llm.ToolRole, Parts: []llm.Part{llm.Result(own, "r", false)}}}, c.then...)
+		got := sent(t, llm.Request{Model: "m", Effort: llm.High, Messages: messages}, c.known)
+		if strings.Contains(got, `"thinking":{"type"`) != c.want {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}
+
+func TestContentThatComesWithTheStart(t *testing.T) {
+	d := newDecoder()
+	var c llm.Collector
+	for _, e := range []string{
+		`{"type":"message_start","message":{"content":[{"type":"text","text":"Hel"},{"type":"tool_use","id":"t","name":"read","input":{"path":"a"}}],"usage":{"input_tokens":1,"cache_creation_input_tokens":9,"cache_creation":{"ephemeral_1h_input_tokens":4}}}}`,
+		`{"type":"content_block_start","index":0,"content_block":{"type":"text","text":"lo"}}`,
+		`{"type":"content_block_stop","index":0}`,
+		`{"type":"message_delta","delta":{"stop_reason":"tool_use"},"usage":{"output_tokens":5,"output_tokens_details":{"thinking_tokens":2}}}`,
+	} {
+		events, _, err := d.Next("", []byte(e))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, one := range events {
+			c.Add(one)
+		}
+	}
+	_, finish, _ := d.Close()
+	c.Add(llm.Event{Type: llm.Finished, Finish: finish})
+	m, usage, _, err := c.Result()
+	if err != nil || m.Text() != "Hello" || len(m.Calls()) != 1 || string(m.Calls()[0].Args) != `{"path":"a"}` {
+		t.Errorf("%+v %v", m, err)
+	}
+	if want := (llm.Usage{Input: 1, Output: 5, CacheWrite: 9, CacheHour: 4, Reasoning: 2}); usage != want {
+		t.Errorf("%+v", usage)
 	}
 }

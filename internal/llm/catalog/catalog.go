@@ -5,7 +5,8 @@
 // The models stand in table/*.json, one file a vendor, read when first asked
 // for. They are made from charm.land/catwalk by this package's test, which also
 // fails when the two differ; see table_test.go for the conversion of prices.
-// offline.json alone is ours: the model that is built in.
+// offline.json is ours, the model that is built in, and rules.json, which says of
+// families of models what no list of models does.
 //
 // Vendors whose models are not known (Ollama and other local servers) take any
 // name, and cost nothing.
@@ -46,6 +47,9 @@ type Vendor struct {
 	BuiltIn  bool   // is part of ramet: always usable, has neither key nor base URL
 	Thoughts string // of the chat protocol: where it wants plain thinking back
 	Models   string // whose models it has, if not its own
+	Marks    string // of the chat protocol: models of names that begin so are told what to cache
+	Cost     bool   // of the chat protocol: it says what it charged
+	KeyPath  string // what to read below the base URL to see whether a key is good; empty: the list of models
 }
 
 // vendors is in the order in which a default is looked for.
@@ -53,7 +57,7 @@ var vendors = []Vendor{
 	{Name: "anthropic", Title: "Anthropic", Protocol: Anthropic, Base: "https://api.anthropic.com"},
 	{Name: "openai", Title: "OpenAI", Protocol: Responses, Base: "https://api.openai.com/v1"},
 	{Name: "gemini", Title: "Google Gemini", Protocol: Gemini, Base: "https://generativelanguage.googleapis.com"},
-	{Name: "openrouter", Title: "OpenRouter", Protocol: Chat, Base: "https://openrouter.ai/api/v1", Thoughts: "reasoning"},
+	{Name: "openrouter", Title: "OpenRouter", Protocol: Chat, Base: "https://openrouter.ai/api/v1", Thoughts: "reasoning", Marks: "anthropic/", Cost: true, KeyPath: "/key"},
 	{Name: "xai", Title: "xAI", Protocol: Chat, Base: "https://api.x.ai/v1"},
 	{Name: "deepseek", Title: "DeepSeek", Protocol: Chat, Base: "https://api.deepseek.com/v1", Thoughts: "reasoning_content"},
 	{Name: "groq", Title: "Groq", Protocol: Chat, Base: "https://api.groq.com/openai/v1"},
@@ -129,34 +133,51 @@ var (
 
 // Table is the vendor's; empty where its models are not known.
 func (v Vendor) Table() Table {
-	name := v.Name
-	if v.Models != "" {
-		name = v.Models
-	}
+	name := v.owner()
 	mu.Lock()
 	defer mu.Unlock()
 	if t, ok := tables[name]; ok {
 		return t
 	}
-	var t Table
-	if text, err := files.ReadFile("table/" + name + ".json"); err == nil {
+	t, fresh := updated(name)
+	if text, err := files.ReadFile("table/" + name + ".json"); err == nil && !fresh {
 		if err := json.Unmarshal(text, &t); err != nil {
 			panic("catalog: table of " + name + ": " + err.Error())
 		}
+	}
+	for i := range t.Models {
+		t.Models[i].Known = true
+		t.Models[i] = ruled(name, t.Models[i])
 	}
 	tables[name] = t
 	return t
 }
 
-// Model is what is known about a model; ok is false, and only its name is set,
-// where that is nothing.
+// Learn takes a table for a vendor whose models only its server knows.
+func Learn(v Vendor, t Table) {
+	mu.Lock()
+	defer mu.Unlock()
+	tables[v.owner()] = t
+}
+
+// owner is the vendor whose models these are.
+func (v Vendor) owner() string {
+	if v.Models != "" {
+		return v.Models
+	}
+	return v.Name
+}
+
+// Model is what is known about a model; ok is false where it stands in no table:
+// then its limits are those of the one most like it, if any is.
 func (v Vendor) Model(name string) (m llm.Model, ok bool) {
-	for _, m := range v.Table().Models {
+	table := v.Table()
+	for _, m := range table.Models {
 		if m.Name == name {
-			return m, true
+			return m, m.Known
 		}
 	}
-	return llm.Model{Name: name}, false
+	return ruled(v.owner(), guessed(table, name)), false
 }
 
 // Price is what a model costs; ok is false where nobody knows.

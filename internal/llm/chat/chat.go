@@ -24,6 +24,13 @@ type Dialect struct {
 	Thoughts string
 	// LongLimit: the limit of an answer is max_completion_tokens, not max_tokens.
 	LongLimit bool
+	// CacheKey: it takes prompt_cache_key.
+	CacheKey bool
+	// Marks: models whose names begin so want to be told what to cache, and the
+	// server passes it on.
+	Marks string
+	// Cost: it says what it charged when asked to.
+	Cost bool
 }
 
 type provider struct {

@@ -2,6 +2,7 @@ package chat
 
 import (
 	"encoding/json"
+	"math"
 
 	"ramet/internal/llm"
 	"ramet/internal/llm/wire"
@@ -17,6 +18,7 @@ type decoder struct {
 	details details
 	usage   *llm.Usage
 	reason  string
+	ended   bool // the end was said, with or without a reason
 	refused bool
 }
 
@@ -47,9 +49,11 @@ type toolCall struct {
 }
 
 type usage struct {
-	Prompt     int64 `json:"prompt_tokens"`
-	Completion int64 `json:"completion_tokens"`
-	Hit        int64 `json:"prompt_cache_hit_tokens"` // DeepSeek
+	Prompt     int64       `json:"prompt_tokens"`
+	Completion int64       `json:"completion_tokens"`
+	Total      int64       `json:"total_tokens"`
+	Hit        int64       `json:"prompt_cache_hit_tokens"` // DeepSeek
+	Cost       json.Number `json:"cost"`                    // OpenRouter, in dollars
 	Details    struct {
 		Cached  int64 `json:"cached_tokens"`
 		Written int64 `json:"cache_write_tokens"` // OpenRouter
@@ -61,6 +65,7 @@ type usage struct {
 
 func (d *decoder) Next(_ string, data []byte) ([]llm.Event, bool, error) {
 	if string(data) == "[DONE]" {
+		d.ended = true
 		return nil, true, nil
 	}
 	var c chunk
@@ -79,8 +84,10 @@ func (d *decoder) Next(_ string, data []byte) ([]llm.Event, bool, error) {
 		}
 		delta := choice.Delta
 		d.details.add(delta.Details)
-		d.think(delta.Thinking + delta.Reasoning)
-		d.say(plain(delta.Content))
+		d.think(thinking(delta.Thinking, delta.Reasoning))
+		said, thought := plain(delta.Content)
+		d.think(thought)
+		d.say(said)
 		if delta.Refusal != "" {
 			d.refused = true
 			d.say(delta.Refusal)
@@ -153,63 +160,79 @@ func (d *decoder) call(c toolCall) {
 		d.calls[key] = i
 	}
 	d.last = key
-	d.parts.Add(i, arguments(c.Function.Arguments))
+	d.parts.Add(i, wire.Arguments(c.Function.Arguments))
 }
 
 func (d *decoder) has(i int, id string) bool { return i < len(d.ids) && d.ids[i] == id }
 
-// arguments come as a string; some servers send the object itself.
-func arguments(raw json.RawMessage) string {
-	var s string
-	if json.Unmarshal(raw, &s) == nil {
-		return s
+// thinking comes under one of two names, or under both.
+func thinking(one, other string) string {
+	if one != "" {
+		return one
 	}
-	return string(raw)
+	return other
 }
 
-// plain is content as a string, or the texts of a list of pieces.
-func plain(raw json.RawMessage) string {
-	var s string
-	if !present(raw) || json.Unmarshal(raw, &s) == nil {
-		return s
+// plain is content as a string, or the texts of a list of pieces. Mistral's lists
+// hold thoughts too, which are lists in turn.
+func plain(raw json.RawMessage) (said, thought string) {
+	if !present(raw) || json.Unmarshal(raw, &said) == nil {
+		return said, ""
 	}
 	var list []struct {
-		Text string `json:"text"`
+		Text     string          `json:"text"`
+		Thinking json.RawMessage `json:"thinking"`
 	}
-	if json.Unmarshal(raw, &list) == nil {
-		for _, one := range list {
-			s += one.Text
-		}
+	if json.Unmarshal(raw, &list) != nil {
+		return "", ""
 	}
-	return s
+	for _, one := range list {
+		said += one.Text
+		inner, _ := plain(one.Thinking)
+		thought += inner
+	}
+	return said, thought
 }
 
 func present(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }
 
+// count converts usage. xAI counts thinking beside what was written, others
+// within; the total tells them apart.
 func (d *decoder) count(u usage) {
 	cached := max(u.Details.Cached, u.Hit)
-	d.usage = &llm.Usage{
+	out := llm.Usage{
 		Input:  max(0, u.Prompt-cached-u.Details.Written),
 		Output: u.Completion, CacheRead: cached, CacheWrite: u.Details.Written,
-		Reasoning: u.CompletionDetails.Reasoning,
+		Reasoning: u.CompletionDetails.Reasoning, Billed: dollars(u.Cost),
 	}
+	if u.Total == u.Prompt+u.Completion+u.CompletionDetails.Reasoning {
+		out.Output += out.Reasoning
+	}
+	d.usage = &out
+}
+
+// dollars is an amount as a server writes it, rounded up; 0 where it says none.
+func dollars(n json.Number) llm.Money {
+	amount, err := n.Float64()
+	if err != nil || amount < 0 || amount > 1e6 {
+		return 0
+	}
+	return llm.Money(math.Ceil(amount*1e9 - 1e-3))
 }
 
 var reasons = map[string]llm.Reason{
 	"stop": llm.Stop, "eos": llm.Stop, "end_turn": llm.Stop,
-	"length": llm.Length, "tool_calls": llm.ToolCalls, "function_call": llm.ToolCalls,
+	"[DONE]": llm.Stop, "length": llm.Length, "tool_calls": llm.ToolCalls, "function_call": llm.ToolCalls,
 }
 
 func (d *decoder) Close() ([]llm.Event, llm.Finish, bool) {
+	if d.reason == "" && d.ended {
+		d.reason = "[DONE]" // some servers say no more than that
+	}
 	if d.reason == "" {
 		return nil, llm.Finish{}, false
 	}
-	if kept := d.details.bytes(); kept != nil {
-		if d.thought < 0 {
-			d.thought = d.parts.Open(llm.Thinking)
-		}
-		d.parts.Keep(d.thought, kept)
-	}
+	d.keep()
 	d.parts.DoneAll()
 	finish := llm.Finish{Reason: llm.Error, Raw: d.reason} // content_filter, error, and what we have not heard of
 	if reason, known := reasons[d.reason]; known {
@@ -224,4 +247,22 @@ func (d *decoder) Close() ([]llm.Event, llm.Finish, bool) {
 		finish.Reason = llm.Stop
 	}
 	return d.take(), finish, true
+}
+
+// keep puts the details where they will be found again: on the thought that they
+// belong to or, where there is no thought to show, on the last text or call, since
+// a thought behind those is dropped.
+func (d *decoder) keep() {
+	kept := d.details.bytes()
+	if kept == nil {
+		return
+	}
+	at := d.thought
+	if at < 0 {
+		at = d.parts.Last()
+	}
+	if at < 0 {
+		at = d.parts.Open(llm.Thinking)
+	}
+	d.parts.Keep(at, kept)
 }

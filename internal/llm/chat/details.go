@@ -7,29 +7,22 @@ import (
 )
 
 // details is OpenRouter's reasoning_details: signed or encrypted thinking in
-// pieces, which it wants back whole. Pieces of one index are joined.
+// pieces, which it wants back whole and in order. Pieces of the same index, type
+// and id are one; a piece without an id goes on with the last of its index and
+// type.
 type details struct {
-	order []float64
-	byKey map[float64]map[string]any
+	list []map[string]any
 }
 
 func (d *details) add(pieces []json.RawMessage) {
 	for _, raw := range pieces {
 		var one map[string]any
-		if json.Unmarshal(raw, &one) != nil {
+		if json.Unmarshal(raw, &one) != nil || one == nil {
 			continue
 		}
-		key, ok := one["index"].(float64)
-		if !ok {
-			key = -1 - float64(len(d.order))
-		}
-		if d.byKey == nil {
-			d.byKey = map[float64]map[string]any{}
-		}
-		whole := d.byKey[key]
+		whole := d.find(one)
 		if whole == nil {
-			d.byKey[key] = one
-			d.order = append(d.order, key)
+			d.list = append(d.list, one)
 			continue
 		}
 		for name, value := range one {
@@ -46,15 +39,29 @@ func (d *details) add(pieces []json.RawMessage) {
 	}
 }
 
-func (d *details) bytes() []byte {
-	if len(d.order) == 0 {
+// find is the detail that a piece goes on with; nil if it begins one.
+func (d *details) find(piece map[string]any) map[string]any {
+	if piece["index"] == nil {
 		return nil
 	}
-	list := make([]map[string]any, 0, len(d.order))
-	for _, key := range d.order {
-		list = append(list, d.byKey[key])
+	id, _ := piece["id"].(string)
+	for i := len(d.list) - 1; i >= 0; i-- {
+		one := d.list[i]
+		if one["index"] != piece["index"] || one["type"] != piece["type"] {
+			continue
+		}
+		if other, _ := one["id"].(string); id == "" || other == "" || id == other {
+			return one
+		}
 	}
-	out, err := wire.Marshal(list)
+	return nil
+}
+
+func (d *details) bytes() []byte {
+	if len(d.list) == 0 {
+		return nil
+	}
+	out, err := wire.Marshal(d.list)
 	if err != nil {
 		return nil
 	}

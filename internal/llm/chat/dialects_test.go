@@ -99,7 +99,11 @@ func TestOddChunks(t *testing.T) {
 		"a list as content":  {[]string{`{"choices":[{"delta":{"content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]},"finish_reason":"stop"}]}`}, "ab", llm.Usage{}, ""},
 		"usage of DeepSeek":  {[]string{`{"choices":[{"delta":{"content":"a"},"finish_reason":"stop"}],"usage":{"prompt_tokens":10,"completion_tokens":1,"prompt_cache_hit_tokens":4}}`}, "a", llm.Usage{Input: 6, Output: 1, CacheRead: 4}, ""},
 		"no [DONE]":          {[]string{`{"choices":[{"delta":{"content":"a"},"finish_reason":"stop"}]}`}, "a", llm.Usage{}, ""},
-		"[DONE] too early":   {[]string{`{"choices":[{"delta":{"content":"a"}}]}`, "[DONE]"}, "a", llm.Usage{}, fault.StreamCut},
+		"[DONE] alone":       {[]string{`{"choices":[{"delta":{"content":"a"}}]}`, "[DONE]"}, "a", llm.Usage{}, ""},
+		"no end at all":      {[]string{`{"choices":[{"delta":{"content":"a"}}]}`}, "a", llm.Usage{}, fault.StreamCut},
+		"thinking beside":    {[]string{`{"choices":[{"delta":{"content":"a"},"finish_reason":"stop"}],"usage":{"prompt_tokens":10,"completion_tokens":1,"total_tokens":18,"completion_tokens_details":{"reasoning_tokens":7}}}`}, "a", llm.Usage{Input: 10, Output: 8, Reasoning: 7}, ""},
+		"thinking within":    {[]string{`{"choices":[{"delta":{"content":"a"},"finish_reason":"stop"}],"usage":{"prompt_tokens":10,"completion_tokens":8,"total_tokens":18,"completion_tokens_details":{"reasoning_tokens":7}}}`}, "a", llm.Usage{Input: 10, Output: 8, Reasoning: 7}, ""},
+		"what it charged":    {[]string{`{"choices":[{"delta":{"content":"a"},"finish_reason":"stop"}],"usage":{"prompt_tokens":10,"completion_tokens":1,"total_tokens":11,"cost":0.0001234567}}`}, "a", llm.Usage{Input: 10, Output: 1, Billed: 123457}, ""},
 		"nothing":            {nil, "", llm.Usage{}, fault.StreamCut},
 		"a piece of no call": {[]string{`{"choices":[{"delta":{"tool_calls":[{"index":3,"function":{"arguments":"{}"}}]},"finish_reason":"stop"}]}`}, "", llm.Usage{}, ""},
 		"an error":           {[]string{`{"error":{"message":"Rate limit","type":"rate_limit_exceeded"}}`}, "", llm.Usage{}, fault.ProviderRateLimit},
@@ -122,6 +126,88 @@ func TestTheLimitHasTwoNames(t *testing.T) {
 		}
 		if strings.Contains(s.sent, `"max_completion_tokens":7`) != long || strings.Contains(s.sent, `"max_tokens":7`) == long {
 			t.Errorf("%v: %s", long, s.sent)
+		}
+	}
+}
+
+// Mistral's content is a list in which thoughts are lists.
+func TestThoughtsInLists(t *testing.T) {
+	m, _, _, err := talk(t, &says{chunks: []string{
+		`{"choices":[{"delta":{"content":[{"type":"thinking","thinking":[{"type":"text","text":"h"}]}]}}]}`,
+		`{"choices":[{"delta":{"content":[{"type":"thinking","thinking":[{"type":"text","text":"m"}]}]}}]}`,
+		`{"choices":[{"delta":{"content":"so"},"finish_reason":"stop"}]}`}}, Dialect{}, hi)
+	if err != nil || len(m.Parts) != 2 || m.Parts[0].Type != llm.Thinking || m.Parts[0].Text != "hm" || m.Text() != "so" {
+		t.Errorf("%+v %v", m, err)
+	}
+}
+
+// A detail without a text to show goes with what was said, and comes back.
+func TestDetailsComeBackAsTheyCame(t *testing.T) {
+	for name, c := range map[string]struct {
+		chunks []string
+		want   string
+	}{
+		"encrypted, with a call": {[]string{`{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"x","arguments":"{}"}}],"reasoning_details":[{"type":"reasoning.encrypted","data":"SECRET","id":"a","index":0}]},"finish_reason":"tool_calls"}]}`},
+			`"reasoning_details":[{"data":"SECRET","id":"a","index":0,"type":"reasoning.encrypted"}]`},
+		"two of one index": {[]string{`{"choices":[{"delta":{"content":"a","reasoning":"h","reasoning_details":[{"type":"reasoning.summary","summary":"h","index":0}]}}]}`,
+			`{"choices":[{"delta":{"reasoning":"m","reasoning_details":[{"type":"reasoning.summary","summary":"m","index":0}]}}]}`,
+			`{"choices":[{"delta":{"reasoning_details":[{"type":"reasoning.encrypted","data":"S","id":"rs_1","index":0}]},"finish_reason":"stop"}]}`},
+			`"reasoning_details":[{"index":0,"summary":"hm","type":"reasoning.summary"},{"data":"S","id":"rs_1","index":0,"type":"reasoning.encrypted"}]`},
+		"two of one type": {[]string{`{"choices":[{"delta":{"content":"a","reasoning_details":[{"type":"reasoning.encrypted","data":"S","id":"1","index":0},{"type":"reasoning.encrypted","data":"T","id":"2","index":0}]},"finish_reason":"stop"}]}`},
+			`[{"data":"S","id":"1","index":0,"type":"reasoning.encrypted"},{"data":"T","id":"2","index":0,"type":"reasoning.encrypted"}]`},
+	} {
+		s := &says{chunks: c.chunks}
+		m, _, _, err := talk(t, s, Dialect{}, hi)
+		if err != nil || m.Parts[len(m.Parts)-1].Type == llm.Thinking {
+			t.Fatalf("%s: %+v %v", name, m, err)
+		}
+		r := hi
+		r.Messages = append(r.Messages, m, llm.Say(llm.User, "and?"))
+		if _, _, _, err := talk(t, s, Dialect{}, r); err != nil || !strings.Contains(s.sent, c.want) {
+			t.Errorf("%s: %v, sent %s", name, err, s.sent)
+		}
+	}
+}
+
+func TestIDsGoBackAsTheyCame(t *testing.T) {
+	s := &says{chunks: []string{`{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"functions.x:0","function":{"name":"x","arguments":"{}"}}]},"finish_reason":"tool_calls"}]}`}}
+	m, _, _, err := talk(t, s, Dialect{}, hi)
+	if err != nil {
+		t.Fatal(err)
+	}
+	foreign := llm.NewCall("functions.y:0", "y", "{}")
+	r := hi
+	r.Messages = append(r.Messages, m, llm.Message{Role: llm.ToolRole, Parts: []llm.Part{llm.Result(m.Calls()[0], "1", false)}},
+		llm.Message{Role: llm.Assistant, Parts: []llm.Part{foreign}}, llm.Message{Role: llm.ToolRole, Parts: []llm.Part{llm.Result(foreign, "2", false)}})
+	if _, _, _, err := talk(t, s, Dialect{}, r); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Count(s.sent, `"functions.x:0"`) != 2 || strings.Contains(s.sent, "functions.y:0") {
+		t.Error(s.sent)
+	}
+}
+
+func TestMarksForThoseWhoWantThem(t *testing.T) {
+	r := llm.Request{Model: "anthropic/claude-x", CacheAfter: []int{0, 3}, Messages: []llm.Message{
+		llm.Say(llm.System, "s"), llm.Say(llm.User, "u"),
+		{Role: llm.Assistant, Parts: []llm.Part{llm.NewCall("a", "x", "{}")}},
+		{Role: llm.ToolRole, Parts: []llm.Part{llm.Result(llm.NewCall("a", "x", "{}"), "r", false)}}}}
+	for _, c := range []struct {
+		model, want string
+		hour        bool
+		marks       int
+	}{
+		{"anthropic/claude-x", `{"type":"text","text":"r","cache_control":{"type":"ephemeral"}}`, false, 2},
+		{"anthropic/claude-x", `{"type":"text","text":"s","cache_control":{"type":"ephemeral","ttl":"1h"}}`, true, 2},
+		{"openai/gpt-5", `"content":"s"`, false, 0},
+	} {
+		s := &says{chunks: []string{`{"choices":[{"delta":{"content":"a"},"finish_reason":"stop"}]}`}}
+		r.Model, r.CacheHour = c.model, c.hour
+		if _, _, _, err := talk(t, s, Dialect{Marks: "anthropic/", Cost: true}, r); err != nil {
+			t.Fatal(err)
+		}
+		if strings.Count(s.sent, "cache_control") != c.marks || !strings.Contains(s.sent, c.want) || !strings.Contains(s.sent, `"usage":{"include":true}`) {
+			t.Errorf("%+v: %s", c, s.sent)
 		}
 	}
 }

@@ -3,6 +3,8 @@ package chat
 import (
 	"encoding/base64"
 	"encoding/json"
+	"slices"
+	"strings"
 
 	"ramet/internal/llm"
 	"ramet/internal/llm/wire"
@@ -10,14 +12,20 @@ import (
 
 type request struct {
 	Model         string        `json:"model"`
-	Messages      []any         `json:"messages"`
+	Messages      []message     `json:"messages"`
 	Tools         []tool        `json:"tools,omitempty"`
 	MaxTokens     int64         `json:"max_tokens,omitempty"`
 	MaxCompletion int64         `json:"max_completion_tokens,omitempty"`
 	Temperature   *float64      `json:"temperature,omitempty"`
 	Effort        string        `json:"reasoning_effort,omitempty"`
+	CacheKey      string        `json:"prompt_cache_key,omitempty"`
 	Stream        bool          `json:"stream"`
 	StreamOptions streamOptions `json:"stream_options"`
+	Usage         *include      `json:"usage,omitempty"`
+}
+
+type include struct {
+	Include bool `json:"include"`
 }
 
 type streamOptions struct {
@@ -48,9 +56,15 @@ type message struct {
 }
 
 type piece struct {
-	Type     string    `json:"type"`
-	Text     string    `json:"text,omitempty"`
-	ImageURL *imageURL `json:"image_url,omitempty"`
+	Type     string        `json:"type"`
+	Text     string        `json:"text,omitempty"`
+	ImageURL *imageURL     `json:"image_url,omitempty"`
+	Cache    *cacheControl `json:"cache_control,omitempty"`
+}
+
+type cacheControl struct {
+	Type string `json:"type"`
+	TTL  string `json:"ttl,omitempty"`
 }
 
 type imageURL struct {
@@ -69,54 +83,93 @@ type callBody struct {
 }
 
 func (p *provider) encode(r llm.Request) (string, any) {
-	known := p.model(r.Model)
 	out := request{Model: r.Model, Temperature: r.Temperature, Stream: true, StreamOptions: streamOptions{true}}
 	if p.LongLimit {
 		out.MaxCompletion = r.MaxTokens
 	} else {
 		out.MaxTokens = r.MaxTokens
 	}
-	if r.Effort != "" {
-		out.Effort = string(r.Effort)
-		if known.Name != "" && len(known.Efforts) > 0 {
-			out.Effort = known.Nearest(r.Effort)
-		} else if known.Name != "" && !known.Thinks {
-			out.Effort = "" // it would be refused
-		}
+	out.Effort = p.model(r.Model).Think(r.Effort)
+	if p.CacheKey {
+		out.CacheKey = r.CacheKey
+	}
+	if p.Cost {
+		out.Usage = &include{true}
 	}
 	for _, t := range r.Tools {
 		out.Tools = append(out.Tools, tool{"function", function{t.Name, t.Description, t.Schema}})
 	}
-	for _, m := range r.Messages {
+	d := dialogue{provider: p, ids: wire.CallIDs(r, p.origin)}
+	marks := p.marks(r)
+	for i, m := range r.Messages {
+		from := len(out.Messages)
 		if m.Role == llm.Assistant {
-			if said, ok := p.assistant(m); ok {
+			if said, ok := d.assistant(m); ok {
 				out.Messages = append(out.Messages, said)
 			}
-			continue
+		} else {
+			out.Messages = append(out.Messages, d.others(m)...)
 		}
-		out.Messages = append(out.Messages, others(m)...)
+		if slices.Contains(marks, i) {
+			mark(out.Messages[from:], r.CacheHour)
+		}
 	}
 	return "/chat/completions", out
 }
 
-func (p *provider) assistant(m llm.Message) (message, bool) {
+// marks are the messages after which a cache is to begin, where the server passes
+// that on to a model that wants to be told.
+func (p *provider) marks(r llm.Request) []int {
+	if p.Marks == "" || !strings.HasPrefix(r.Model, p.Marks) {
+		return nil
+	}
+	return wire.Marks(r.CacheAfter)
+}
+
+// mark marks the last text of the messages; one that stands alone becomes a list.
+func mark(messages []message, hour bool) {
+	control := &cacheControl{Type: "ephemeral"}
+	if hour {
+		control.TTL = "1h"
+	}
+	for i := len(messages) - 1; i >= 0; i-- {
+		switch content := messages[i].Content.(type) {
+		case string:
+			if content != "" {
+				messages[i].Content = []piece{{Type: "text", Text: content, Cache: control}}
+				return
+			}
+		case []piece:
+			content[len(content)-1].Cache = control
+			return
+		}
+	}
+}
+
+// dialogue is a conversation with one server.
+type dialogue struct {
+	*provider
+	ids wire.IDs
+}
+
+func (t dialogue) assistant(m llm.Message) (message, bool) {
 	out := message{Role: "assistant"}
 	thought := ""
 	for _, part := range m.Parts {
+		if part.Origin == t.origin && part.Opaque != nil {
+			out.Details = part.Opaque
+		}
 		switch part.Type {
 		case llm.Thinking:
-			if part.Origin == p.origin {
+			if part.Origin == t.origin {
 				thought += part.Text
-				if part.Opaque != nil {
-					out.Details = part.Opaque
-				}
 			}
 		case llm.ToolCall:
-			out.ToolCalls = append(out.ToolCalls, call{wire.CallID(part.CallID), "function", callBody{part.Name, string(part.Args)}})
+			out.ToolCalls = append(out.ToolCalls, call{t.ids.Of(part.CallID), "function", callBody{part.Name, string(part.Args)}})
 		}
 	}
 	if out.Details == nil {
-		switch p.Thoughts {
+		switch t.Thoughts {
 		case "reasoning":
 			out.Reasoning = thought
 		case "reasoning_content":
@@ -131,8 +184,8 @@ func (p *provider) assistant(m llm.Message) (message, bool) {
 
 // others is what is not the assistant's: each result is a message of its own,
 // and texts with images a list of pieces.
-func others(m llm.Message) []any {
-	var out []any
+func (t dialogue) others(m llm.Message) []message {
+	var out []message
 	var pieces []piece
 	plain := true
 	for _, part := range m.Parts {
@@ -142,7 +195,7 @@ func others(m llm.Message) []any {
 			if part.IsError {
 				text = "error: " + text // the protocol has no other place for it
 			}
-			out = append(out, message{Role: "tool", Content: text, ToolCallID: wire.CallID(part.CallID)})
+			out = append(out, message{Role: "tool", Content: text, ToolCallID: t.ids.Of(part.CallID)})
 		case llm.Text:
 			if part.Text != "" {
 				pieces = append(pieces, piece{Type: "text", Text: part.Text})

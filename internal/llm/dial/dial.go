@@ -8,7 +8,6 @@ package dial
 
 import (
 	"net/http"
-	"net/url"
 	"strings"
 	"time"
 
@@ -37,13 +36,21 @@ type Options struct {
 	Access   Access
 	Retry    retry.Options
 	Recorder record.Recorder   // nil: nothing is recorded
-	Stall    time.Duration     // 0: wire.Stall
+	First    time.Duration     // until the first byte of an answer; 0: wire.First, for a local server LocalFirst
+	Stall    time.Duration     // between two of them; 0: wire.Stall, for a local server LocalStall
 	HTTP     http.RoundTripper // nil: the usual one
 	Now      func() time.Time
 	// Scripts allows script/PATH, a model that says what a file tells it. For tests:
 	// no user means a file when he names a model.
 	Scripts bool
 }
+
+// A local server may have to load a model and read a long prompt on a slow
+// machine before it says anything, and to ask again would throw that work away.
+const (
+	LocalFirst = 10 * time.Minute
+	LocalStall = 2 * time.Minute
+)
 
 // Script is the vendor of scripted models. No catalog lists it.
 const Script = "script"
@@ -88,11 +95,17 @@ func Model(ref llm.Ref, o Options) (llm.Provider, error) {
 		return nil, fault.New(fault.ProviderAuth, "the key for %s holds spaces or other characters that no key has", v.Name).
 			WithHint("set %s anew, or `ramet auth set %s`", v.KeyVariable(), v.KeyOwner())
 	}
-	base, err := baseURL(v, o.Access.Base)
+	base, err := v.URL(o.Access.Base)
 	if err != nil {
 		return nil, err
 	}
-	w := wire.Options{Vendor: v.Name, Base: base, Key: o.Access.Key, Stall: o.Stall, HTTP: o.HTTP,
+	if v.Local && o.First == 0 {
+		o.First = LocalFirst
+	}
+	if v.Local && o.Stall == 0 {
+		o.Stall = LocalStall
+	}
+	w := wire.Options{Vendor: v.Name, Base: base, Key: o.Access.Key, First: o.First, Stall: o.Stall, HTTP: o.HTTP,
 		Model: func(name string) llm.Model { m, _ := v.Model(name); return m }}
 	var p llm.Provider
 	switch v.Protocol {
@@ -103,7 +116,7 @@ func Model(ref llm.Ref, o Options) (llm.Provider, error) {
 	case catalog.Gemini:
 		p = gemini.New(w)
 	default:
-		p = chat.New(w, chat.Dialect{Thoughts: v.Thoughts, LongLimit: v.KeyOwner() == "openai"})
+		p = chat.New(w, chat.Dialect{Thoughts: v.Thoughts, LongLimit: v.KeyOwner() == "openai", CacheKey: v.KeyOwner() == "openai", Marks: v.Marks, Cost: v.Cost})
 	}
 	return Stack(p, v, o), nil
 }
@@ -115,26 +128,4 @@ func Stack(p llm.Provider, v catalog.Vendor, o Options) llm.Provider {
 		p = record.New(p, record.Options{Vendor: v.Name, Recorder: o.Recorder, Price: v.Price, Now: o.Now})
 	}
 	return p
-}
-
-// baseURL checks a base URL. OpenAI's protocols stand below /v1, which people
-// leave out.
-func baseURL(v catalog.Vendor, given string) (string, error) {
-	base := given
-	if base == "" {
-		base = v.Base
-	}
-	u, err := url.Parse(base)
-	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
-		// It is not repeated: there may be a password in it.
-		return "", fault.New(fault.InvalidConfig, "%s is no URL with http or https and a host", v.BaseVariable()).
-			WithHint("correct it, or leave it out")
-	}
-	if u.RawQuery != "" || u.Fragment != "" {
-		return "", fault.New(fault.InvalidConfig, "%s has a query or a fragment", v.BaseVariable()).WithHint("leave it out")
-	}
-	if strings.Trim(u.Path, "/") == "" && (v.Protocol == catalog.Chat || v.Protocol == catalog.Responses) {
-		u.Path = "/v1"
-	}
-	return strings.TrimRight(u.String(), "/"), nil
 }

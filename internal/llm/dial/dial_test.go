@@ -174,7 +174,7 @@ func TestBaseURLs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, err := baseURL(v, c[1]); err != nil || got != c[2] {
+		if got, err := v.URL(c[1]); err != nil || got != c[2] {
 			t.Errorf("%v: %s %v", c, got, err)
 		}
 	}

@@ -65,7 +65,7 @@ type config struct {
 type thinkingConfig struct {
 	Include bool   `json:"includeThoughts"`
 	Level   string `json:"thinkingLevel,omitempty"`
-	Budget  int64  `json:"thinkingBudget,omitempty"`
+	Budget  *int64 `json:"thinkingBudget,omitempty"`
 }
 
 // unsigned is Google's word for a call that was not signed by this model.
@@ -74,9 +74,10 @@ const unsigned = "skip_thought_signature_validator"
 func (p *provider) encode(r llm.Request) (string, any) {
 	known := p.model(r.Model)
 	out := request{Config: config{MaxTokens: r.MaxTokens, Temperature: r.Temperature}, Contents: []content{}}
-	if known.Thinks || r.Effort != "" {
+	if known.Think(r.Effort) != "" || known.Thinks {
 		out.Config.Thinking = think(r.Effort, known)
 	}
+	ids := wire.CallIDs(r, Origin)
 	if len(r.Tools) > 0 {
 		var list []function
 		for _, t := range r.Tools {
@@ -84,10 +85,11 @@ func (p *provider) encode(r llm.Request) (string, any) {
 		}
 		out.Tools = []tools{{list}}
 	}
-	// Models that think in levels are those that insist on signatures.
-	insists := len(known.Efforts) > 0
+	// Models that think in levels are those that insist on signatures; of one that
+	// nobody knows the worst is to be expected.
+	insists := len(known.Efforts) > 0 || !known.Known
 	for _, m := range r.Messages {
-		parts := partsOf(m, insists)
+		parts := partsOf(m, insists, ids)
 		leading := len(out.Contents) == 0
 		if len(parts) == 0 {
 			continue
@@ -121,19 +123,23 @@ func (p *provider) encode(r llm.Request) (string, any) {
 	return "/v1beta/models/" + url.PathEscape(r.Model) + ":streamGenerateContent?alt=sse", out
 }
 
+// think asks for thoughts. Models before 3 take a budget, the others a level.
 func think(e llm.Effort, known llm.Model) *thinkingConfig {
 	out := &thinkingConfig{Include: true}
 	switch {
 	case e == "":
-	case len(known.Efforts) > 0:
-		out.Level = known.Nearest(e)
+	case len(known.Efforts) > 0 || !known.Known:
+		out.Level = known.Think(e)
 	default:
-		out.Budget = map[llm.Effort]int64{llm.Low: 1024, llm.Medium: 8192, llm.High: 24576}[e]
+		budget := budgets[e]
+		out.Budget, out.Include = &budget, budget > 0
 	}
 	return out
 }
 
-func partsOf(m llm.Message, insists bool) []part {
+var budgets = map[llm.Effort]int64{llm.Off: 0, llm.Minimal: 512, llm.Low: 1024, llm.Medium: 8192, llm.High: 24576, llm.XHigh: 24576, llm.Max: 24576}
+
+func partsOf(m llm.Message, insists bool, ids wire.IDs) []part {
 	var out []part
 	signed := false
 	for _, p := range m.Parts {
@@ -157,13 +163,13 @@ func partsOf(m llm.Message, insists bool) []part {
 				signature = unsigned
 			}
 			signed = true // the first call of a message stands for all
-			out = append(out, part{Call: &functionCall{id(p.CallID), p.Name, p.Args}, Signature: signature})
+			out = append(out, part{Call: &functionCall{idOf(p.CallID, ids), p.Name, p.Args}, Signature: signature})
 		case llm.ToolResult:
 			kind := "output"
 			if p.IsError {
 				kind = "error"
 			}
-			out = append(out, part{Response: &functionResponse{id(p.CallID), p.Name, map[string]string{kind: p.Text}}})
+			out = append(out, part{Response: &functionResponse{idOf(p.CallID, ids), p.Name, map[string]string{kind: p.Text}}})
 		case llm.Image:
 			out = append(out, part{Inline: &inlineData{p.MediaType, p.Data}})
 		}
@@ -171,11 +177,11 @@ func partsOf(m llm.Message, insists bool) []part {
 	return out
 }
 
-// id leaves out ids that this protocol did not give: it finds the call by its
+// idOf leaves out ids that this protocol did not give: it finds the call by its
 // name and place then.
-func id(s string) string {
+func idOf(s string, ids wire.IDs) string {
 	if wire.IsDrawn(s) {
 		return ""
 	}
-	return wire.CallID(s)
+	return ids.Of(s)
 }

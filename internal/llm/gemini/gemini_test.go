@@ -17,7 +17,7 @@ var suite = llmtest.Suite{
 	Model: "gemini-3-pro-preview", KeyHeader: "X-Goog-Api-Key", Thinking: true, Reasoning: 8,
 	Raw: map[string]string{"text": "STOP", "thinking": "STOP", "tools": "STOP", "cache": "STOP",
 		"length": "MAX_TOKENS", "refusal": "SAFETY"}, // its arguments come whole
-	Lookup: llm.Model{Name: "gemini-3-pro-preview", Thinks: true, Efforts: []string{"low", "high"}},
+	Lookup: llm.Model{Known: true, Name: "gemini-3-pro-preview", Thinks: true, Efforts: []string{"low", "high"}},
 }
 
 func TestConformance(t *testing.T) { llmtest.Run(t, suite) }

@@ -148,9 +148,10 @@ func (s Suite) stalled(t *testing.T) {
 	for name, c := range map[string]struct {
 		begin string
 		code  fault.Code
+		after string
 	}{
-		"before the answer": {"", fault.ProviderUnreachable},
-		"in its middle":     {first, fault.StreamCut},
+		"before the answer": {"", fault.ProviderUnreachable, "no byte for 80ms"},
+		"in its middle":     {first, fault.StreamCut, "no byte for 50ms"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := s.serverWith(t, func(w http.ResponseWriter, r *http.Request) {
@@ -160,9 +161,9 @@ func (s Suite) stalled(t *testing.T) {
 					io.Copy(io.Discard, r.Body) // then the server sees the client go
 				}
 				<-r.Context().Done()
-			}, wire.Options{Stall: 50 * time.Millisecond})
+			}, wire.Options{First: 80 * time.Millisecond, Stall: 50 * time.Millisecond})
 			_, _, _, err := collect(t, p, s.request())
-			if !fault.Is(err, c.code) || !strings.Contains(err.Error(), "no byte for 50ms") {
+			if !fault.Is(err, c.code) || !strings.Contains(err.Error(), c.after) {
 				t.Errorf("%s %v", fault.CodeOf(err), err)
 			}
 		})

@@ -144,7 +144,7 @@ func (p *provider) note(c *Call, e llm.Event) {
 
 func (p *provider) keep(ctx context.Context, c Call) error {
 	c.Took = p.Now().Sub(c.Started)
-	if price, ok := p.Price(c.Model.Name); ok {
+	if price, ok := p.Price(c.Model.Name); ok || c.Usage.Billed > 0 {
 		c.Cost, c.Priced = price.Cost(c.Usage), true
 	}
 	if err := p.Recorder.Record(context.WithoutCancel(ctx), c); err != nil {

@@ -48,10 +48,11 @@ type response struct {
 }
 
 type item struct {
-	Type      string `json:"type"`
-	CallID    string `json:"call_id"`
-	Name      string `json:"name"`
-	Arguments string `json:"arguments"`
+	Type      string          `json:"type"`
+	CallID    string          `json:"call_id"`
+	Name      string          `json:"name"`
+	Arguments json.RawMessage `json:"arguments"`
+	Phase     string          `json:"phase"`
 	Content   []struct {
 		Type    string `json:"type"`
 		Text    string `json:"text"`
@@ -167,11 +168,16 @@ func (d *decoder) done(e event) error {
 	if it.Type == "reasoning" {
 		d.keep(i, e.Item)
 	}
+	if it.Phase != "" {
+		if kept, err := wire.Marshal(spoken{it.Phase}); err == nil {
+			d.parts.Keep(i, kept)
+		}
+	}
 	for _, c := range it.Content {
 		d.refused = d.refused || c.Type == "refusal"
 	}
 	if d.parts.Len(i) == 0 && it.Type != "reasoning" { // no deltas came
-		d.parts.Add(i, it.Arguments)
+		d.parts.Add(i, wire.Arguments(it.Arguments))
 		for _, c := range it.Content {
 			d.parts.Add(i, c.Text+c.Refusal)
 		}

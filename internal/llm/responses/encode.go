@@ -16,6 +16,7 @@ type request struct {
 	Temperature *float64   `json:"temperature,omitempty"`
 	Reasoning   *reasoning `json:"reasoning,omitempty"`
 	Include     []string   `json:"include,omitempty"`
+	CacheKey    string     `json:"prompt_cache_key,omitempty"`
 	Store       bool       `json:"store"`
 	Stream      bool       `json:"stream"`
 }
@@ -36,6 +37,7 @@ type tool struct {
 type message struct {
 	Type    string    `json:"type"`
 	Role    string    `json:"role"`
+	Phase   string    `json:"phase,omitempty"`
 	Content []content `json:"content"`
 }
 
@@ -59,33 +61,31 @@ type output struct {
 }
 
 func (p *provider) encode(r llm.Request) (string, any) {
-	out := request{Model: r.Model, MaxTokens: r.MaxTokens, Temperature: r.Temperature, Stream: true, Input: []any{}}
-	if known := p.model(r.Model); known.Thinks || r.Effort != "" {
-		effort := known.Nearest(r.Effort)
-		if len(known.Efforts) == 0 {
-			effort = string(r.Effort)
-		}
-		out.Reasoning = &reasoning{Effort: effort, Summary: "auto"}
+	out := request{Model: r.Model, MaxTokens: r.MaxTokens, Temperature: r.Temperature, CacheKey: r.CacheKey, Stream: true, Input: []any{}}
+	known := p.model(r.Model)
+	if word := known.Think(r.Effort); word != "" || known.Thinks {
+		out.Reasoning = &reasoning{Effort: word, Summary: "auto"}
 		out.Include = []string{"reasoning.encrypted_content"}
 		out.Temperature = nil // such models take none
 	}
 	for _, t := range r.Tools {
 		out.Tools = append(out.Tools, tool{Type: "function", Name: t.Name, Description: t.Description, Parameters: t.Schema})
 	}
+	ids := wire.CallIDs(r, Origin)
 	for _, m := range r.Messages {
-		out.Input = append(out.Input, items(m)...)
+		out.Input = append(out.Input, items(m, ids)...)
 	}
 	return "/responses", out
 }
 
 // items is a message as the protocol has it: a list in which texts, thoughts,
 // calls and results stand side by side.
-func items(m llm.Message) []any {
+func items(m llm.Message, ids wire.IDs) []any {
 	var out []any
 	var said *message
-	say := func(c content) {
-		if said == nil {
-			said = &message{Type: "message", Role: string(m.Role)}
+	say := func(c content, phase string) {
+		if said == nil || said.Phase != phase {
+			said = &message{Type: "message", Role: string(m.Role), Phase: phase}
 			if m.Role == llm.ToolRole {
 				said.Role = "user"
 			}
@@ -101,11 +101,11 @@ func items(m llm.Message) []any {
 		switch p.Type {
 		case llm.Text:
 			if p.Text != "" {
-				say(content{Type: kind, Text: p.Text})
+				say(content{Type: kind, Text: p.Text}, phase(p))
 			}
 			continue
 		case llm.Image:
-			say(content{Type: "input_image", ImageURL: "data:" + p.MediaType + ";base64," + base64.StdEncoding.EncodeToString(p.Data)})
+			say(content{Type: "input_image", ImageURL: "data:" + p.MediaType + ";base64," + base64.StdEncoding.EncodeToString(p.Data)}, "")
 			continue
 		case llm.Thinking:
 			if p.Origin != Origin || p.Opaque == nil {
@@ -113,15 +113,30 @@ func items(m llm.Message) []any {
 			}
 			out = append(out, p.Opaque)
 		case llm.ToolCall:
-			out = append(out, call{"function_call", wire.CallID(p.CallID), p.Name, string(p.Args)})
+			out = append(out, call{"function_call", ids.Of(p.CallID), p.Name, string(p.Args)})
 		case llm.ToolResult:
 			text := p.Text
 			if p.IsError {
 				text = "error: " + text // the protocol has no other place for it
 			}
-			out = append(out, output{"function_call_output", wire.CallID(p.CallID), text})
+			out = append(out, output{"function_call_output", ids.Of(p.CallID), text})
 		}
 		said = nil
 	}
 	return out
+}
+
+// spoken is what is kept of a message besides its text.
+type spoken struct {
+	Phase string `json:"phase"`
+}
+
+// phase is whether a text was said on the way or at the end. The newer models
+// want it back.
+func phase(p llm.Part) string {
+	var kept spoken
+	if p.Origin == Origin && p.Opaque != nil {
+		json.Unmarshal(p.Opaque, &kept) // what is not ours has none
+	}
+	return kept.Phase
 }

@@ -17,7 +17,7 @@ var suite = llmtest.Suite{
 	Model: "gpt-5", KeyHeader: "Authorization", KeyPrefix: "Bearer ", Thinking: true, Reasoning: 8, WriteCache: 20,
 	Raw: map[string]string{"text": "completed", "thinking": "completed", "tools": "completed", "cache": "completed",
 		"length": "max_output_tokens", "badargs": "max_output_tokens", "refusal": "refusal"},
-	Lookup: llm.Model{Name: "gpt-5", Thinks: true, Efforts: []string{"minimal", "low", "medium", "high"}},
+	Lookup: llm.Model{Known: true, Name: "gpt-5", Thinks: true, Efforts: []string{"minimal", "low", "medium", "high"}},
 }
 
 func TestConformance(t *testing.T) { llmtest.Run(t, suite) }

@@ -3,14 +3,11 @@ package wire
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"encoding/json"
 	"iter"
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"ramet/internal/chain"
 	"ramet/internal/fault"
 	"ramet/internal/llm"
 )
@@ -79,31 +76,4 @@ func Marshal(v any) ([]byte, error) {
 		return nil, err
 	}
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
-}
-
-// drawn begins the ids of calls that the vendor gave none.
-const drawn = "drawn_"
-
-// NewCallID draws an id for a call that came without one.
-func NewCallID() string {
-	b := make([]byte, 12)
-	rand.Read(b)
-	return drawn + hex.EncodeToString(b)
-}
-
-// IsDrawn says whether an id is NewCallID's.
-func IsDrawn(id string) bool { return len(id) > len(drawn) && id[:len(drawn)] == drawn }
-
-// CallID is an id that every vendor accepts: of letters, digits, "_" and "-",
-// and not too long. The same id always becomes the same.
-func CallID(id string) string {
-	ok := id != "" && len(id) <= 40
-	for i := 0; ok && i < len(id); i++ {
-		c := id[i]
-		ok = 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_' || c == '-'
-	}
-	if ok {
-		return id
-	}
-	return "call_" + chain.Sum([]byte(id)).String()[:24]
 }

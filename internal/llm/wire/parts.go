@@ -76,6 +76,16 @@ func (p *Parts) DoneAll() {
 	}
 }
 
+// Last is the index of the last part that is no thought, -1 if there is none.
+func (p *Parts) Last() int {
+	for i := len(p.list) - 1; i >= 0; i-- {
+		if p.list[i].Type != llm.Thinking {
+			return i
+		}
+	}
+	return -1
+}
+
 // Calls says whether there is a tool call.
 func (p *Parts) Calls() bool {
 	for _, one := range p.list {
@@ -95,12 +105,12 @@ func (p *Parts) hand(i int) {
 	} else {
 		out.Text = one.text.String()
 	}
-	if out.Signature != "" || out.Opaque != nil {
-		out.Origin = p.Origin
-	} else if out.Type != llm.ToolCall && out.Text == "" {
+	signed := out.Signature != "" || out.Opaque != nil
+	if out.Type != llm.ToolCall && out.Text == "" && !signed {
 		return // nothing was in it
-	} else if out.Type == llm.Thinking {
-		out.Origin = p.Origin // unsigned, and still nobody else's
+	}
+	if signed || out.Type != llm.Text { // a thought is nobody else's, nor is the id of a call
+		out.Origin = p.Origin
 	}
 	p.emit(llm.Event{Type: llm.Done, Index: i, Part: out})
 }

@@ -7,8 +7,9 @@
 //   - Exactly one terminal event, and no panic. Bytes that are not in the
 //     protocol are PROVIDER_PROTOCOL; an answer without a stop reason is
 //     STREAM_CUT.
-//   - A server that sends nothing for Stall is given up. When the context ends or
-//     the consumer breaks off, the connection is shut at once.
+//   - A server that sends nothing for First, or for Stall once it has begun, is
+//     given up. When the context ends or the consumer breaks off, the connection
+//     is shut at once.
 //   - Keys travel in headers, go to the base URL's host only (redirects are not
 //     followed), and are in no event, fault or hashed byte.
 //   - Memory is bounded: one event by MaxEvent, an answer by MaxAnswer.
@@ -34,7 +35,8 @@ import (
 
 // The bounds.
 const (
-	Stall     = 60 * time.Second // without a byte
+	First     = 5 * time.Minute  // until the first byte
+	Stall     = 60 * time.Second // without a byte after it
 	MaxEvent  = 16 << 20
 	MaxAnswer = 256 << 20
 	maxError  = 64 << 10 // of the body of a failure
@@ -45,6 +47,7 @@ type Options struct {
 	Vendor string // its name, for messages
 	Base   string // base URL
 	Key    string // empty: none is sent
+	First  time.Duration
 	Stall  time.Duration
 	HTTP   http.RoundTripper
 	Model  func(name string) llm.Model // what is known about a model; never nil
@@ -52,16 +55,17 @@ type Options struct {
 
 // Client makes a client that sends these headers.
 func (o Options) Client(header http.Header) *Client {
-	return &Client{Vendor: o.Vendor, Base: strings.TrimRight(o.Base, "/"), Header: header, Key: o.Key, Stall: o.Stall, HTTP: o.HTTP}
+	return &Client{Vendor: o.Vendor, Base: strings.TrimRight(o.Base, "/"), Header: header, Key: o.Key, First: o.First, Stall: o.Stall, HTTP: o.HTTP}
 }
 
 // Client reaches one vendor.
 type Client struct {
-	Vendor string      // its name, for messages
-	Base   string      // base URL, without a slash at its end
-	Header http.Header // of every request; the key is here
-	Key    string      // kept out of messages; may be empty
-	Stall  time.Duration
+	Vendor string            // its name, for messages
+	Base   string            // base URL, without a slash at its end
+	Header http.Header       // of every request; the key is here
+	Key    string            // kept out of messages; may be empty
+	First  time.Duration     // until the first byte of an answer; 0: First
+	Stall  time.Duration     // between two of them; 0: Stall
 	HTTP   http.RoundTripper // nil: one that all clients share
 
 	most int64 // bytes of an answer; 0: MaxAnswer
@@ -102,27 +106,32 @@ func (c *Client) Stream(ctx context.Context, sent llm.Bytes, d Decoder) iter.Seq
 		}
 		open, shut := context.WithCancelCause(ctx)
 		defer shut(nil)
-		stall := c.Stall
-		if stall <= 0 {
-			stall = Stall
-		}
-		timer := time.AfterFunc(stall, func() { shut(errStalled) })
+		first, stall := c.patience()
+		timer := time.AfterFunc(first, func() { shut(errStalled) })
 		defer timer.Stop()
 
-		body, err := c.post(open, sent)
+		resp, err := c.post(open, sent)
 		if err != nil {
-			yield(llm.Fail(c.lost(ctx, open, err, stall)))
+			yield(llm.Fail(c.lost(ctx, open, err, first)))
 			return
 		}
+		body := resp.Body
 		defer body.Close()
 		most := c.most
 		if most == 0 {
 			most = MaxAnswer
 		}
 		in := &watched{r: io.LimitReader(body, most+1), timer: timer, stall: stall}
-		ended, err := c.read(in, d, yield)
+		next := scan
+		if mediaOf(resp) == framed {
+			next = frames
+		}
+		ended, err := c.read(next(in, &err), &err, d, yield)
 		if ended {
 			return
+		}
+		if in.n == 0 {
+			stall = first
 		}
 		if in.n > most {
 			yield(llm.Fail(c.garbled("the answer has more than %d bytes", most)))
@@ -149,8 +158,8 @@ func (c *Client) Stream(ctx context.Context, sent llm.Bytes, d Decoder) iter.Seq
 // read passes on the events of an answer. ended says that the consumer left or
 // a terminal event was yielded; else err is why there is no more, nil for the
 // end of the body.
-func (c *Client) read(in io.Reader, d Decoder, yield func(llm.Event) bool) (ended bool, err error) {
-	for name, data := range scan(in, &err) {
+func (c *Client) read(in iter.Seq2[string, []byte], why *error, d Decoder, yield func(llm.Event) bool) (ended bool, err error) {
+	for name, data := range in {
 		events, last, wrong := d.Next(name, data)
 		for _, e := range events {
 			if !yield(e) {
@@ -165,11 +174,28 @@ func (c *Client) read(in io.Reader, d Decoder, yield func(llm.Event) bool) (ende
 			return false, nil
 		}
 	}
-	if errors.Is(err, errTooLong) {
+	_, said := errors.AsType[*Said](*why)
+	switch {
+	case errors.Is(*why, errTooLong):
 		yield(llm.Fail(c.garbled("an event has more than %d bytes", MaxEvent)))
 		return true, nil
+	case said || fault.Is(*why, fault.ProviderProtocol):
+		yield(llm.Fail(c.fault(*why)))
+		return true, nil
 	}
-	return false, err
+	return false, *why
+}
+
+// patience is how long the server may be silent, before and within its answer.
+func (c *Client) patience() (first, stall time.Duration) {
+	first, stall = c.First, c.Stall
+	if first <= 0 {
+		first = First
+	}
+	if stall <= 0 {
+		stall = Stall
+	}
+	return first, stall
 }
 
 // broken marks a failure that came after the answer began.
@@ -199,7 +225,7 @@ func (c *Client) lost(ctx, open context.Context, err error, stall time.Duration)
 		WithHint("check the network and the base URL")
 }
 
-func (c *Client) post(ctx context.Context, sent llm.Bytes) (io.ReadCloser, error) {
+func (c *Client) post(ctx context.Context, sent llm.Bytes) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.Base+sent.Path, bytes.NewReader(sent.Body))
 	if err != nil {
 		return nil, fault.New(fault.InvalidConfig, "the base URL of %s is not usable: %s", c.Vendor, c.hide(bare(err).Error())).
@@ -224,14 +250,20 @@ func (c *Client) post(ctx context.Context, sent llm.Bytes) (io.ReadCloser, error
 		resp.Body.Close()
 		return nil, err
 	}
-	return resp.Body, nil
+	return resp, nil
+}
+
+// mediaOf is the type of what comes, without its parameters.
+func mediaOf(resp *http.Response) string {
+	media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	return media
 }
 
 // check refuses an answer that is no stream of events.
 func (c *Client) check(resp *http.Response) error {
-	media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	media := mediaOf(resp)
 	switch {
-	case resp.StatusCode == http.StatusOK && (media == "text/event-stream" || media == ""):
+	case resp.StatusCode == http.StatusOK && (media == "text/event-stream" || media == framed || media == ""):
 		return nil
 	case resp.StatusCode >= 300 && resp.StatusCode < 400:
 		return c.garbled("it redirects to %.120q", c.hide(resp.Header.Get("Location")))

@@ -26,6 +26,9 @@ type evidence struct {
 	CacheKey string `json:"cache_key"`
 	Sent     int    `json:"times_sent"`
 	Bytes    string `json:"sent_sha256,omitempty"` // path, line feed and body as they left
+	// Wire is what the body asked for besides the conversation and the tools, in the
+	// vendor's words.
+	Wire map[string]json.RawMessage `json:"sent,omitempty"`
 
 	PromptHash string   `json:"prompt_hash"`
 	Request    any      `json:"request"`
@@ -52,13 +55,26 @@ func (c *call) witness() *evidence {
 		CacheKey: c.key, Sent: c.times, PromptHash: c.prompt, Request: seen(c.request)}
 	if c.times > 0 {
 		w.Bytes = c.sent.Hash().String()
+		w.Wire = settings(c.sent.Body)
 	}
 	return w
 }
 
+// settings are the members of a body that are not the conversation.
+func settings(body []byte) map[string]json.RawMessage {
+	var out map[string]json.RawMessage
+	if json.Unmarshal(body, &out) != nil {
+		return nil // of a model that is built in
+	}
+	for _, name := range []string{"messages", "system", "input", "contents", "systemInstruction", "tools"} {
+		delete(out, name)
+	}
+	return out
+}
+
 // seen is a request without the bytes of its images, which their hashes stand for.
 func seen(r llm.Request) llm.Request {
-	r.CacheAfter = nil
+	r.CacheAfter, r.CacheKey, r.CacheHour = nil, "", false
 	messages := make([]llm.Message, len(r.Messages))
 	for i, m := range r.Messages {
 		messages[i] = m

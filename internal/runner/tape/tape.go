@@ -48,8 +48,9 @@ type Options struct {
 // ended.
 const lastWords = 30 * time.Second
 
-// usualAnswer stands for the length of answers where nobody knows it.
-const usualAnswer = 8192
+// usualAnswer stands for the length of answers where nobody knows it; who asks as
+// an agent always says.
+const usualAnswer = 32_000
 
 type provider struct {
 	next llm.Provider

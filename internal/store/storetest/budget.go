@@ -45,6 +45,21 @@ func limits(tokens, cost int64) (b agent.Budget) {
 
 func testSpending(t *testing.T, w *Workspace) {
 	d := open(t, w)
+	model := func(what string, a id.Agent, want string) {
+		t.Helper()
+		row := d.agent(a)
+		equal(t, what, row.Provider+"/"+row.Model, want)
+	}
+	d.append(d.zero, registry.ModelEntry("acme", "large"))
+	model("told a model", d.zero, "acme/large")
+	heir := d.fork(d.zero, "")[0]
+	model("its child", heir.ID, "acme/large")
+	d.append(d.zero, registry.ModelEntry("acme", "small"))
+	model("told another", d.zero, "acme/small")
+	model("the child, told nothing", heir.ID, "acme/large")
+	if _, err := d.s.Append(background, d.zero, agent.Claim{}, registry.ModelEntry("acme", "")); !fault.Is(err, fault.InvalidEvent) {
+		t.Errorf("a model without a name: %v", err)
+	}
 	account := func(what string, a id.Agent, s agent.Spending, b agent.Budget) {
 		t.Helper()
 		equal(t, what+": spent", d.agent(a).Spent, s)

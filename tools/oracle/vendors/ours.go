@@ -1,0 +1,98 @@
+package vendors
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"ramet/internal/llm"
+	"ramet/internal/llm/anthropic"
+	"ramet/internal/llm/catalog"
+	"ramet/internal/llm/chat"
+	"ramet/internal/llm/gemini"
+	"ramet/internal/llm/responses"
+	"ramet/internal/llm/wire"
+)
+
+func provider(p Protocol, o wire.Options) llm.Provider {
+	switch p {
+	case Anthropic, Bedrock:
+		return anthropic.New(o)
+	case Responses:
+		return responses.New(o)
+	case Gemini:
+		return gemini.New(o)
+	}
+	return chat.New(o, chat.Dialect{})
+}
+
+// Ours is what our adapter makes of what a server at base sends.
+func Ours(ctx context.Context, p Protocol, base string) Answer {
+	a, _ := hear(ctx, p, base)
+	return a
+}
+
+// hear gives the message too.
+func hear(ctx context.Context, p Protocol, base string) (Answer, llm.Message) {
+	o := wire.Options{Vendor: "vendor", Base: base, Key: "key", Model: known(p)}
+	m, u, finish, err := llm.Collect(provider(p, o).Stream(ctx, llm.Request{Model: "m", Messages: []llm.Message{llm.Say(llm.User, "Hi")}}))
+	a := Answer{Text: m.Text(), Stop: finish.Raw, Tokens: Tokens{
+		Prompt: u.Input + u.CacheRead + u.CacheWrite, Cached: u.CacheRead, Written: u.CacheWrite,
+		Output: u.Output, Reasoning: u.Reasoning, Total: u.Total(),
+	}}
+	for _, part := range m.Parts {
+		if part.Type == llm.Thinking {
+			a.Thinking += part.Text
+		}
+		if part.Signature != "" {
+			a.Kept = append(a.Kept, part.Signature)
+		}
+		if part.Opaque != nil {
+			a.Kept = append(a.Kept, secrets(part.Opaque)...)
+		}
+	}
+	for _, call := range m.Calls() {
+		args := string(call.Args)
+		if call.Malformed != "" {
+			args = call.Malformed
+		}
+		id := call.CallID
+		if wire.IsDrawn(id) {
+			id = ""
+		}
+		a.Calls = append(a.Calls, Call{id, call.Name, canonical(args)})
+	}
+	if err != nil {
+		a.Err = err.Error()
+		if why, ok := errors.AsType[*llm.Failure](err); ok {
+			a.Err = fmt.Sprint(why.Status, " ", why.Says)
+		}
+	}
+	return a, m
+}
+
+// known is what the catalog knows of the models of a protocol's own vendor.
+func known(p Protocol) func(string) llm.Model {
+	name := map[Protocol]string{Anthropic: "anthropic", Bedrock: "anthropic", Responses: "openai", Chat: "openai", Gemini: "gemini"}[p]
+	v, err := catalog.Find(name)
+	if err != nil {
+		panic(err)
+	}
+	return func(name string) llm.Model { m, _ := v.Model(name); return m }
+}
+
+// secrets finds what only the vendor can read in what is kept for it: one piece,
+// or a list of details, each with its type and id.
+func secrets(raw json.RawMessage) []string {
+	var list []detail
+	if json.Unmarshal(raw, &list) == nil {
+		return collected(list)
+	}
+	var one struct {
+		Data      string `json:"data"`
+		Encrypted string `json:"encrypted_content"`
+	}
+	json.Unmarshal(raw, &one)
+	return []string{one.Data + one.Encrypted}
+}
