@@ -141,3 +141,14 @@ func TestTheSIGKILLOfRametLeavesNothingBehind(t *testing.T) {
 		}
 	}
 }
+
+// A command that runs for long does not keep what others execute until its end.
+func TestNamesAreLookedAfterMeanwhile(t *testing.T) {
+	r := newRoom(t)
+	c := sh(r.root, "mkdir sub; echo x > sub/.envrc; while test -e sub/.envrc; do sleep 0.02; done; echo gone")
+	c.Confine = r.guarded()
+	got, out := run(t, c)
+	if got.ExitCode != 0 || out != "gone\n" || !strings.HasPrefix(got.Notes, "sub/.envrc was moved to ") || strings.Contains(got.Notes, "\n") {
+		t.Errorf("%+v %q", got, out)
+	}
+}
