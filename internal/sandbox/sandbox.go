@@ -31,10 +31,10 @@
 //     that are mounted there stay read-only.
 //   - No network but a loopback of the command's own (Box.Network lifts this), no
 //     System V IPC, no abstract Unix sockets of others. Sockets in the file system that
-//     were bound, by an absolute path, when the command started are covered (docker,
-//     agents), and the folders where sessions keep theirs are covered whole. One that is
-//     bound elsewhere later, or by a relative path, where the command can see it, could
-//     be connected to with kernels before Landlock 9.
+//     were bound when the command started are covered (docker, agents), and the folders
+//     where sessions keep theirs are covered whole. One that is bound elsewhere later, or
+//     by a relative path by a process that has changed its folder since, could be
+//     connected to, where the command can see it, with kernels before Landlock 9.
 //   - No process outside can be seen, signalled or traced. No privilege can be
 //     gained (no_new_privs). Root keeps what it needs for files, and nothing else:
 //     no devices, modules, mounts, clocks or raw I/O.
