@@ -318,7 +318,7 @@ func TestAsAnOrdinaryUser(t *testing.T) {
 	if err := os.Chown(dir, nobody, nobody); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command("/proc/self/exe", "-test.v", "-test.timeout=120s")
+	cmd := exec.Command("/proc/self/exe", "-test.v", "-test.timeout=400s")
 	cmd.Env = []string{path, "TMPDIR=" + dir, "HOME=" + dir}
 	cmd.Dir = dir
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}, Pdeathsig: syscall.SIGKILL}
