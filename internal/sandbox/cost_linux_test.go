@@ -37,7 +37,7 @@ func BenchmarkConfinedBesideFree(b *testing.B) {
 					b.Fatal(err)
 				}
 			}
-			box := &Box{Write: []string{root}, Hide: []string{home, root + "/.ramet/runs"}, Guard: home + "/quarantine"}
+			box := &Box{Write: []string{root}, Hide: []string{home, root + "/.ramet/runs"}, Guard: home + "/quarantine", Guarded: []string{root}}
 			took := func(box *Box) time.Duration {
 				began := time.Now()
 				p, err := Start(b.Context(), Command{Args: []string{"/bin/sh", "-c", "echo x > file"}, Dir: root, Confine: box})

@@ -11,7 +11,7 @@ import (
 // guarded is a room whose names are looked after.
 func (r room) guarded() *Box {
 	b := r.box()
-	b.Guard = filepath.Join(r.home, "quarantine")
+	b.Guard, b.Guarded = filepath.Join(r.home, "quarantine"), b.Write
 	return b
 }
 

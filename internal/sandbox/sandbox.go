@@ -76,11 +76,12 @@ type Box struct {
 	Hide    []string // files and folders that it may not read
 	Network bool     // whether it may use the network
 	// Guard is a folder outside of Write, made when needed, to which is moved what the
-	// command leaves below Write under a name that other programs execute (package guard).
-	// What has such a name already is kept. Empty: names are not looked after.
-	Guard  string
-	Forbid []string // with Guard: files that must not come into being, whatever they hold
-	Limits Limits   // when one is reached, everything of the command is killed
+	// command leaves below Guarded under a name that other programs execute (package
+	// guard). What has such a name already is kept. Empty: names are not looked after.
+	Guard   string
+	Guarded []string // of Write, those in which somebody else works too; caches are not
+	Forbid  []string // with Guard: files that must not come into being, whatever they hold
+	Limits  Limits   // when one is reached, everything of the command is killed
 }
 
 // Result is how a command ended.
