@@ -64,7 +64,15 @@ func (b *Box) watch(in *inside) (*guard.Watch, error) {
 	if err != nil {
 		return nil, fault.New(fault.StorageIO, "confine command: make a place for the quarantine: %w", err)
 	}
-	w, err := guard.Begin(in.Write, b.Forbid, b.Guard)
+	var folders []string
+	for _, dir := range b.Guarded {
+		real, err := filepath.EvalSymlinks(dir)
+		if err != nil {
+			return nil, fault.New(fault.NotFound, "confine command: %w", err)
+		}
+		folders = append(folders, real)
+	}
+	w, err := guard.Begin(folders, b.Forbid, b.Guard)
 	if err != nil {
 		return nil, fault.New(fault.StorageIO, "confine command: %w", err)
 	}

@@ -246,3 +246,42 @@ func TestALaterSocketOfASessionIsNotReached(t *testing.T) {
 		t.Errorf("%v %q", err, out)
 	}
 }
+
+// A socket of a process that bound it by a relative path.
+func TestASocketOfARelativePathIsNotReached(t *testing.T) {
+	r := newRoom(t)
+	out := newScreen()
+	other := play(r.outside, "listen", "relative socket")
+	other.Output = out
+	p, err := Start(t.Context(), other)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { p.Kill(); p.Wait() }()
+	out.await(t, "listening")
+	c := play(r.root, "dial", "unix", r.outside+"/relative socket")
+	if got, said := run(t, c); got.ExitCode != 0 {
+		t.Fatalf("%+v %q", got, said)
+	}
+	for range 2 { // the second finds it remembered
+		c.Confine = r.box()
+		if got, said := run(t, c); got.ExitCode == 0 || !strings.HasPrefix(said, "no:") {
+			t.Errorf("%+v %q", got, said)
+		}
+	}
+}
+
+func TestTheTableOfSocketsIsRead(t *testing.T) {
+	for line, want := range map[string]string{
+		"Num       RefCount Protocol Flags    Type St Inode Path\n":                              "|",
+		"ffff8880: 00000002 00000000 00010000 0001 01 16384 /run/a b\n":                          "16384|/run/a b",
+		"ffff8880: 00000003 00000000 00000000 0001 03 16385\n":                                   "16385|",
+		"ffff8880: 00000002 00000000 00010000 0001 01     7 relative/x\n":                        "7|relative/x",
+		"0000000000000000: 00000002 00000000 00010000 0005 01 1234567 @/tmp/.X11-unix/X0\n":      "1234567|@/tmp/.X11-unix/X0",
+		"0000000000000000: 00000002 00000000 00010000 0005 01 1234567 /a /b: 0001 2 3 4 5 6 7\n": "1234567|/a /b: 0001 2 3 4 5 6 7",
+	} {
+		if inode, path := bound(line); inode+"|"+path != want {
+			t.Errorf("%q: %s %s", line, inode, path)
+		}
+	}
+}

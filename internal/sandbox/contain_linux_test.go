@@ -217,7 +217,7 @@ func playRamet(args []string) {
 		box = &Box{Write: []string{args[2]}}
 	}
 	if args[0] == "guard" {
-		box = &Box{Write: []string{args[2]}, Hide: []string{args[3]}, Guard: args[3] + "/quarantine"}
+		box = &Box{Write: []string{args[2]}, Hide: []string{args[3]}, Guard: args[3] + "/quarantine", Guarded: []string{args[2]}}
 		script = "mkdir -p a/b; echo x > a/b/.envrc; git init -q a/repo; git -C a/repo config core.fsmonitor x;" + stubborn
 	}
 	out := newScreen()
@@ -318,7 +318,7 @@ func TestAsAnOrdinaryUser(t *testing.T) {
 	if err := os.Chown(dir, nobody, nobody); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command("/proc/self/exe", "-test.v", "-test.timeout=120s")
+	cmd := exec.Command("/proc/self/exe", "-test.v", "-test.timeout=400s")
 	cmd.Env = []string{path, "TMPDIR=" + dir, "HOME=" + dir}
 	cmd.Dir = dir
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}, Pdeathsig: syscall.SIGKILL}

@@ -11,7 +11,7 @@ import (
 // guarded is a room whose names are looked after.
 func (r room) guarded() *Box {
 	b := r.box()
-	b.Guard = filepath.Join(r.home, "quarantine")
+	b.Guard, b.Guarded = filepath.Join(r.home, "quarantine"), b.Write
 	return b
 }
 
@@ -139,5 +139,16 @@ func TestTheSIGKILLOfRametLeavesNothingBehind(t *testing.T) {
 		if found, err := filepath.Glob(filepath.Join(home, "quarantine", "*", "files", name)); err != nil || len(found) != 1 {
 			t.Errorf("%s is not in quarantine: %v %v", name, found, err)
 		}
+	}
+}
+
+// A command that runs for long does not keep what others execute until its end.
+func TestNamesAreLookedAfterMeanwhile(t *testing.T) {
+	r := newRoom(t)
+	c := sh(r.root, "mkdir sub; echo x > sub/.envrc; while test -e sub/.envrc; do sleep 0.02; done; echo gone")
+	c.Confine = r.guarded()
+	got, out := run(t, c)
+	if got.ExitCode != 0 || out != "gone\n" || !strings.HasPrefix(got.Notes, "sub/.envrc was moved to ") || strings.Contains(got.Notes, "\n") {
+		t.Errorf("%+v %q", got, out)
 	}
 }

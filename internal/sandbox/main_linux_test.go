@@ -48,6 +48,12 @@ func TestMain(m *testing.M) {
 		runtime.KeepAlive(much)
 	case "calls":
 		playCalls()
+	case "listen": // at a path, until it is killed
+		l, err := net.Listen("unix", os.Args[1])
+		fmt.Println("listening", err)
+		for err == nil {
+			_, err = l.Accept()
+		}
 	case "loopback": // whether it can talk to itself
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err == nil {

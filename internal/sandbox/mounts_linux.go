@@ -2,7 +2,6 @@ package sandbox
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -192,35 +191,6 @@ func gone(err error) bool {
 
 func below(path, folder string) bool {
 	return strings.HasPrefix(path, strings.TrimSuffix(folder, "/")+"/")
-}
-
-// socketFolders are where sessions and displays put their sockets. They are covered
-// whole, so that a socket which is bound there later is not seen either.
-var socketFolders = []string{fmt.Sprintf("/run/user/%d", os.Geteuid()), "/tmp/.X11-unix", "/tmp/.ICE-unix"}
-
-// sockets are the paths at which somebody listens, or did.
-func sockets() ([]string, error) {
-	table, err := os.ReadFile("/proc/net/unix")
-	if err != nil {
-		return nil, err
-	}
-	seen := map[string]bool{}
-	var paths []string
-	for line := range strings.Lines(string(table)) {
-		// Num RefCount Protocol Flags Type St Inode Path, of which the path may hold
-		// spaces.
-		i := strings.IndexByte(line, '/')
-		if i < 0 || len(strings.Fields(line[:i])) != 7 {
-			continue
-		}
-		path := strings.TrimSuffix(line[i:], "\n")
-		if info, err := os.Lstat(path); err != nil || info.Mode()&fs.ModeSocket == 0 || seen[path] {
-			continue
-		}
-		seen[path] = true
-		paths = append(paths, path)
-	}
-	return paths, nil
 }
 
 // loopback brings up the command's own.

@@ -68,6 +68,7 @@ func (p *Process) Wait() (Result, error) {
 // follow sees a process to its end.
 func (p *Process) follow(stop func() bool, reports *bufio.Reader, output *drain, files []*os.File) {
 	defer close(p.done)
+	patrolled := p.patrol()
 	var last report
 	ended := readReport(reports, &last)
 	waited := p.cmd.Wait()
@@ -83,6 +84,7 @@ func (p *Process) follow(stop func() bool, reports *bufio.Reader, output *drain,
 	if p.temp != nil {
 		p.temp.remove()
 	}
+	patrolled()
 	p.look()
 	switch {
 	case ended == nil:
@@ -100,6 +102,22 @@ func (p *Process) follow(stop func() bool, reports *bufio.Reader, output *drain,
 		p.err = survived(left)
 	}
 }
+
+// patrol looks at names while the command runs; the function that it returns ends that.
+func (p *Process) patrol() (end func()) {
+	if p.watch == nil {
+		return func() {}
+	}
+	stop, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		p.watch.Patrol(stop, patrolEvery)
+	}()
+	return func() { close(stop); <-ended }
+}
+
+// patrolEvery is how often. A look at a large workspace takes a fiftieth of it.
+const patrolEvery = time.Second
 
 // look sees what the command left under names that others execute.
 func (p *Process) look() {

@@ -31,10 +31,10 @@
 //     that are mounted there stay read-only.
 //   - No network but a loopback of the command's own (Box.Network lifts this), no
 //     System V IPC, no abstract Unix sockets of others. Sockets in the file system that
-//     were bound, by an absolute path, when the command started are covered (docker,
-//     agents), and the folders where sessions keep theirs are covered whole. One that is
-//     bound elsewhere later, or by a relative path, where the command can see it, could
-//     be connected to with kernels before Landlock 9.
+//     were bound when the command started are covered (docker, agents), and the folders
+//     where sessions keep theirs are covered whole. One that is bound elsewhere later, or
+//     by a relative path by a process that has changed its folder since, could be
+//     connected to, where the command can see it, with kernels before Landlock 9.
 //   - No process outside can be seen, signalled or traced. No privilege can be
 //     gained (no_new_privs). Root keeps what it needs for files, and nothing else:
 //     no devices, modules, mounts, clocks or raw I/O.
@@ -76,11 +76,12 @@ type Box struct {
 	Hide    []string // files and folders that it may not read
 	Network bool     // whether it may use the network
 	// Guard is a folder outside of Write, made when needed, to which is moved what the
-	// command leaves below Write under a name that other programs execute (package guard).
-	// What has such a name already is kept. Empty: names are not looked after.
-	Guard  string
-	Forbid []string // with Guard: files that must not come into being, whatever they hold
-	Limits Limits   // when one is reached, everything of the command is killed
+	// command leaves below Guarded under a name that other programs execute (package
+	// guard). What has such a name already is kept. Empty: names are not looked after.
+	Guard   string
+	Guarded []string // of Write, those in which somebody else works too; caches are not
+	Forbid  []string // with Guard: files that must not come into being, whatever they hold
+	Limits  Limits   // when one is reached, everything of the command is killed
 }
 
 // Result is how a command ended.

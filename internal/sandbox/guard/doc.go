@@ -15,8 +15,8 @@
 // Where the process that began a watch is killed, another one can end it (State, Resume).
 //
 // Meanwhile is also when somebody else changes the folder: what a person makes there by
-// hand while a command runs is judged like the rest. Until the command ends its names
-// stand; who uses the folder at that time may meet them.
+// hand while a command runs is judged like the rest. A command's names stand until it
+// ends, or until Patrol has seen them twice; who uses the folder before may meet them.
 //
 // Looking costs a system call for each folder that did not change since the last look,
 // and reading it where it did.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // yard is a folder, and a quarantine beside it.
@@ -199,6 +200,36 @@ func TestForbiddenPathsDoNotComeIntoBeing(t *testing.T) {
 	y.sh("echo x > data/ramet.db-journal")
 	if moved, err := w.End(); err != nil || len(moved) != 1 || moved[0].Path != "data/ramet.db-journal" {
 		t.Errorf("%v %v", moved, err)
+	}
+}
+
+// While a command runs, what is not harmless goes at the second look; what becomes
+// harmless stays.
+func TestAPatrolMovesWhatStaysBad(t *testing.T) {
+	y := newYard(t, "x")
+	w := y.begin()
+	stop, ended := make(chan struct{}), make(chan struct{})
+	go func() { defer close(ended); w.Patrol(stop, time.Millisecond) }()
+	y.sh("git init -q good; echo x > .envrc; mkdir a; echo x > a/.mcp.json")
+	for end := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
+		_, one := os.Lstat(filepath.Join(y.dir, ".envrc"))
+		_, two := os.Lstat(filepath.Join(y.dir, "a/.mcp.json"))
+		if one != nil && two != nil {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatal("they stay")
+		}
+	}
+	y.put("b/.envrc", "x")
+	close(stop)
+	<-ended
+	moved, err := w.End()
+	if err != nil || len(moved) != 3 {
+		t.Errorf("%v %v", moved, err)
+	}
+	if _, err := os.Lstat(filepath.Join(y.dir, "good/.git/HEAD")); err != nil {
+		t.Error(err)
 	}
 }
 

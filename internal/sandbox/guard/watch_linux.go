@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"ramet/internal/text"
 )
@@ -19,6 +20,7 @@ import (
 type Watch struct {
 	into   string // the quarantine
 	places []place
+	moved  []Moved // by Patrol; its goroutine's until it has ended
 }
 
 // place is a folder of a watch, as it was when the watch began.
@@ -126,10 +128,10 @@ func (m Moved) String() string {
 // End judges what came since the beginning. Nothing of the command may run any more. An
 // error says that it could not look everywhere.
 func (w *Watch) End() ([]Moved, error) {
-	var out []Moved
+	out := w.moved
 	var errs []error
 	for _, p := range w.places {
-		moved, err := p.end(w.into)
+		moved, err := p.judge(w.into, func(string) bool { return true })
 		out = append(out, moved...)
 		if err != nil {
 			errs = append(errs, err)
@@ -138,7 +140,34 @@ func (w *Watch) End() ([]Moved, error) {
 	return out, errors.Join(errs...)
 }
 
-func (p place) end(into string) ([]Moved, error) {
+// Patrol judges while a command runs for long, until stop is closed, and moves what was
+// not harmless at two looks: what is half written at the first is whole at the second.
+// End, after it has returned, tells of that too.
+func (w *Watch) Patrol(stop <-chan struct{}, every time.Duration) {
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	suspect := map[string]bool{}
+	for {
+		select {
+		case <-stop:
+			return
+		case <-tick.C:
+		}
+		now := map[string]bool{}
+		for _, p := range w.places {
+			moved, _ := p.judge(w.into, func(path string) bool { // what fails is told at the end
+				at := filepath.Join(p.index.root, path)
+				now[at] = true
+				return suspect[at]
+			})
+			w.moved = append(w.moved, moved...)
+		}
+		suspect = now
+	}
+}
+
+// judge moves what came since the beginning and may not stay, where sure agrees.
+func (p place) judge(into string, sure func(path string) bool) ([]Moved, error) {
 	root, err := os.OpenRoot(p.index.root)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil // with everything in it
@@ -157,12 +186,12 @@ func (p place) end(into string) ([]Moved, error) {
 		if p.before[t.id] {
 			continue
 		}
-		if why := judge(root, t); why != "" {
+		if why := judge(root, t); why != "" && sure(t.path) {
 			out = append(out, q.move(t.path, why))
 		}
 	}
 	for _, rel := range p.never {
-		if _, err := root.Lstat(rel); err == nil {
+		if _, err := root.Lstat(rel); err == nil && sure(rel) {
 			out = append(out, q.move(rel, "a file of that name would change the database"))
 		}
 	}

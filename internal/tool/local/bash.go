@@ -144,7 +144,7 @@ func (l *Local) confinement() *sandbox.Box {
 		Write: []string{l.o.Root},
 		Keep:  []string{filepath.Join(l.o.Root, ".git"), filepath.Join(l.o.Root, ".ramet")},
 		Hide:  l.o.Hide,
-		Guard: l.o.Quarantine, Forbid: l.o.Forbid,
+		Guard: l.o.Quarantine, Guarded: []string{l.o.Root}, Forbid: l.o.Forbid,
 	}
 	for _, dir := range append(slices.Clip(l.o.Write), l.o.Cache) {
 		if info, err := os.Stat(dir); err == nil && info.IsDir() {

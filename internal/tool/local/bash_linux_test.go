@@ -132,3 +132,26 @@ func TestConfinedCommandsHaveACacheOfTheirOwn(t *testing.T) {
 		t.Errorf("not confined: %+v", a)
 	}
 }
+
+// Names are looked after in the workspace, and not in the cache, where compilers keep the
+// sources of others as they are.
+func TestConfinedCommandsLeaveNoTraps(t *testing.T) {
+	d := newDesk(t)
+	home := filepath.Join(d.outside, "home")
+	var err error
+	d.local, err = New(Options{Root: d.root, Env: []string{"PATH=" + os.Getenv("PATH")}, Hide: []string{home},
+		Cache: filepath.Join(home, "cache"), Quarantine: filepath.Join(home, "quarantine")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := d.granted(tool.Confine, "bash", args{"command": "echo x > .envrc; mkdir -p $GOCACHE/a; echo x > $GOCACHE/a/.envrc; echo done"})
+	if a.IsError || !strings.HasPrefix(a.Text, "done\n[.envrc was moved to "+home+"/quarantine/") || strings.Count(a.Text, "\n") != 1 {
+		t.Errorf("%+v", a)
+	}
+	if _, err := os.Stat(filepath.Join(home, "cache/go-build/a/.envrc")); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Lstat(filepath.Join(d.root, ".envrc")); err == nil {
+		t.Error("it is still there")
+	}
+}

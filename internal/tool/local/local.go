@@ -15,7 +15,8 @@
 //     since; a reader sees the old file or the new one.
 //   - Commands see the environment that was given and no input. What they start dies
 //     with them. Without permission (tool.Confine) they run in the sandbox: writing
-//     below the root only, but not its .git and .ramet, and without network. Where
+//     below the root only, but not its .git and .ramet, and without network; what they
+//     leave under names that other programs execute is judged (package guard). Where
 //     there is no sandbox they are refused.
 //   - Answers are bounded, whatever the size of files and output, and free of escape
 //     codes. What is left out is said.
@@ -41,9 +42,9 @@ import (
 // Options are what the tools of one agent need.
 type Options struct {
 	Root string   // the agent's folder: absolute, a real path
-	Env  []string // the complete environment of commands, without keys
-	// Hide is ramet's home and configuration: confined commands may not read it, and
-	// file tools do not touch it where it lies in the root.
+	Env  []string // the complete environment of commands; see package environ
+	// Hide is ramet's home, database and configuration, and what the user hides: confined
+	// commands may not read it, and file tools do not touch it where it lies in the root.
 	Hide []string
 	// Write are further folders that confined commands may write; those that do not
 	// exist are left out.
