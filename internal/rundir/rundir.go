@@ -94,13 +94,13 @@ func (s *Store) NewID(config []byte) string {
 // create makes the folder of a new run with its configuration.
 func (s *Store) create(runID string, kind Kind, config []byte) error {
 	dir := s.Dir(runID)
-	if err := durable.MakeFolder(dir, 0o755); err != nil {
+	if err := durable.MakeFolder(dir, 0o700); err != nil {
 		return err
 	}
-	if err := durable.WriteFile(filepath.Join(dir, configFile), config, 0o644); err != nil {
+	if err := durable.WriteFile(filepath.Join(dir, configFile), config, 0o600); err != nil {
 		return err
 	}
-	return durable.WriteFile(filepath.Join(dir, kindFile), []byte(withoutPassword(kind)+"\n"), 0o644)
+	return durable.WriteFile(filepath.Join(dir, kindFile), []byte(withoutPassword(kind)+"\n"), 0o600)
 }
 
 // withoutPassword is what the folder may say about a server: PGPASSWORD, a pass
@@ -161,7 +161,7 @@ func (s *Store) Agent(runID string) (uuid string, ok bool, err error) {
 
 // PutAgent says which the run's own agent is.
 func (s *Store) PutAgent(runID, uuid string) error {
-	return durable.WriteFile(filepath.Join(s.Dir(runID), agentFile), []byte(uuid+"\n"), 0o644)
+	return durable.WriteFile(filepath.Join(s.Dir(runID), agentFile), []byte(uuid+"\n"), 0o600)
 }
 
 // List names the runs, oldest id first.
