@@ -73,7 +73,7 @@ func Run(ctx context.Context, args []string, e Env) int {
 
 func newLine(e Env, s *session.Session) *line.Line {
 	l := &line.Line{Streams: e.Streams, Background: e.Background, Session: s}
-	s.Repaired = l.TellRepair
+	s.Repaired, s.Made = l.TellRepair, l.TellMade
 	return l
 }
 
@@ -104,7 +104,7 @@ The workspace is that of the project you stand in; --db, RAMET_DB and
 		SilenceUsage:      true,
 		DisableAutoGenTag: true,
 		Args:              line.UnknownCommand,
-		PersistentPreRunE: line.NotEmpty,
+		PersistentPreRunE: l.Prepare,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if e.Screen == nil || l.JSON {
 				return c.Help()

@@ -72,6 +72,12 @@ func BadFlag(c *cobra.Command, err error) error {
 	return f.WithHint("see `%s --help`", path)
 }
 
+// Prepare is done before every command.
+func (l *Line) Prepare(c *cobra.Command, args []string) error {
+	l.Reads = reading[c.CommandPath()]
+	return NotEmpty(c, args)
+}
+
 // NotEmpty refuses --db "" and its like: they come from variables that are not
 // set, and must not lead to another workspace than the one that was meant.
 func NotEmpty(c *cobra.Command, _ []string) error {
