@@ -65,6 +65,7 @@ func Run(ctx context.Context, args []string, e Env) int {
 	if code := fault.CodeOf(err); ctx.Err() != nil && (code == fault.Failed || code == fault.Interrupted) {
 		err = fault.New(fault.Interrupted, "stopped by a signal")
 	}
+	err = crowded(err)
 	// Before the flags are parsed nobody knows about --json; then look.
 	asJSON := l.JSON || hasFlag(args, "--json")
 	(&printer.Printer{Out: e.Stderr, JSON: asJSON, Color: l.Color(e.ErrTerminal)}).Fail(l.Hide(err))

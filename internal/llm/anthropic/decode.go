@@ -150,7 +150,7 @@ func (d *decoder) count(u usage) {
 		to   *int64
 	}{{u.Input, &d.usage.Input}, {u.Output, &d.usage.Output}, {u.CacheRead, &d.usage.CacheRead}, {u.CacheWrite, &d.usage.CacheWrite}} {
 		if one.from != nil {
-			*one.to = max(0, *one.from)
+			*one.to = *one.from
 		}
 	}
 }
