@@ -94,7 +94,9 @@ func kernelFor(ctx context.Context, r request, work *crew.Crew) (*session.Runnin
 			return nil, err
 		}
 	}
+	stopPostman := startPostman(ctx, r.Workspace)
 	return &session.Running{Kernel: k, Close: func() {
+		stopPostman()
 		server.Finish(ctx) // others may have asked for turns that came behind ours
 		k.Stop()
 		if k.Owes() {
