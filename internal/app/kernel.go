@@ -76,6 +76,8 @@ func kernelFor(ctx context.Context, r request, work *crew.Crew) (*session.Runnin
 		Gone:     place.Gone,
 		Tell:     func(ctx context.Context, rings ...registry.Ring) { place.Tell(ctx, server.Owner, rings...) },
 		Clean:    r.Secrets.Own,
+
+		MostAgents: r.Config.Number("max_agents"), MostUnread: r.Config.Number("max_unread"),
 	})
 	if err != nil {
 		server.Close()

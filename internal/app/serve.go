@@ -39,7 +39,8 @@ func serve(ctx context.Context, ws *session.Workspace, r agents.Service) (err er
 	}
 	closing.add(func() error { ws.Stopped(); return nil })
 	asks.Tell(ws.Kernel.Events.Publish)
-	events, err := httpapi.StartEvents(ctx, httpapi.EventsOptions{Bus: &ws.Kernel.Events, Elsewhere: &ws.Elsewhere, Feed: ws.Store, Hide: hide(ws)})
+	events, err := httpapi.StartEvents(ctx, httpapi.EventsOptions{Bus: &ws.Kernel.Events, Elsewhere: &ws.Elsewhere, Feed: ws.Store, Hide: hide(ws),
+		Most: ws.Config.Number("max_behind"), Readers: ws.Config.Number("max_streams")})
 	if err != nil {
 		return err
 	}

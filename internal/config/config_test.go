@@ -164,7 +164,7 @@ func TestMistakesNameThePlaceAndTheRemedy(t *testing.T) {
 	for text, want := range map[string]string{
 		"orphan = \"adopt\"\n":                   `:1: unknown key "orphan": did you mean "orphans"?`,
 		"\n\n\"Orphans\" = \"adopt\"":            `:3: unknown key "Orphans": did you mean "orphans"?`,
-		"nothing-like-it = 1":                    `:1: unknown key "nothing-like-it": known keys: allow, background, color, db, env, follow, hide, model, orphans, permission`,
+		"nothing-like-it = 1":                    `:1: unknown key "nothing-like-it": known keys: allow, background, color, db, env, follow, hide, max_agents, max_behind, max_streams, max_unread, model, orphans, permission`,
 		"\n[table]\nx = 1\n":                     `:2: unknown key "table"`,
 		"model = 'm'\n\na.b.c = 1\n":             `:3: unknown key "a"`,
 		"\n[x.y]\nz = 1\n":                       `:2: unknown key "x"`,
