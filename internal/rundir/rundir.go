@@ -8,11 +8,13 @@
 //	  snapshot.json      a cache: the replay of its first event_count events
 //	  checkpoints        signed heads of the log, one note behind the other
 //	  agent              uuid of the run's own agent: its workers are forked from it
-//	  tree               the right edge of the Merkle tree at the last checkpoint: a cache
+//	  tree               the right edge of the Merkle tree one line before the last checkpoint: a cache
 //
 // An event is durable before anything follows from it. After each transition of
 // the run's state the snapshot is replaced and a checkpoint is added; being
-// behind the log is normal for both, differing from it is damage.
+// behind the log is normal for both, differing from it is damage. A writer compares
+// the checkpoints before it writes, and writes nothing that cannot have happened
+// (see run.Course). Folders are 0700 and files 0600.
 package rundir
 
 import (
