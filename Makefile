@@ -49,6 +49,7 @@ story: ## make docs/terminal.svg, the README's picture, from a recorded session
 
 soak: ## run the tests that take hours
 	RAMET_SOAK=1 $(WITHPG) go test -timeout 2h -run Soak ./...
+	RAMET_KILLS=10000 go test -timeout 3h -count 1 -v -run TestKillPointsSoak ./internal/app
 
 ci: ## run everything that a change has to pass
 	.ci/run

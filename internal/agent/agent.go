@@ -9,6 +9,7 @@ package agent
 import (
 	"context"
 	"regexp"
+	"slices"
 	"time"
 
 	"ramet/internal/chain"
@@ -69,8 +70,15 @@ func (a Agent) Label() string {
 
 var nameRule = regexp.MustCompile(`^[a-z][a-z0-9._-]{0,62}$`)
 
-// CheckName refuses names that break the rule.
+// reserved are words that mean somebody else.
+var reserved = []string{"you", "parent", "kernel"}
+
+// CheckName refuses names that break the rule, and words that mean somebody else.
 func CheckName(name string) error {
+	if slices.Contains(reserved, name) || name == "0" {
+		return fault.New(fault.InvalidName, "no agent can be called %q: the word means somebody else", name).
+			WithHint("choose another name")
+	}
 	if nameRule.MatchString(name) {
 		return nil
 	}

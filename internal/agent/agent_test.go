@@ -14,11 +14,16 @@ func TestNamesFollowTheRule(t *testing.T) {
 			t.Errorf("%q: %v", good, err)
 		}
 	}
-	for _, bad := range []string{"", "0", "9a", "A", "aB", "-a", "_a", ".a", "a b", " a", "a ", "a\n", "\na", "a\x00", "ä", "aä",
+	for _, bad := range []string{"", "9a", "A", "aB", "-a", "_a", ".a", "a b", " a", "a ", "a\n", "\na", "a\x00", "ä", "aä",
 		"a/b", "a\xff", "a" + strings.Repeat("b", 63)} {
 		err := CheckName(bad)
 		if !fault.Is(err, fault.InvalidName) || !strings.Contains(err.Error(), "begins with a-z") {
 			t.Errorf("%q: %v", bad, err)
+		}
+	}
+	for _, word := range []string{"you", "parent", "kernel", "0"} {
+		if err := CheckName(word); !fault.Is(err, fault.InvalidName) || !strings.Contains(err.Error(), "means somebody else") {
+			t.Errorf("%q: %v", word, err)
 		}
 	}
 }

@@ -74,7 +74,7 @@ func open(ctx context.Context, p workspace.Place) (*store.Store, error) {
 		return nil, fault.New(fault.InvalidConfig, "%s:// is no kind of database that ramet knows", text.Line(scheme, 40)).
 			WithHint("give a file, or postgres://user@host/database")
 	}
-	return sqlite.Open(ctx, p.DB, sqlite.Options{Cwd: p.Project})
+	return sqlite.Open(ctx, p.DB, sqlite.Options{Cwd: p.Project, Mark: p.Mark})
 }
 
 func isTerminal(w io.Writer) bool {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -13,7 +14,6 @@ import (
 	"ramet/internal/run"
 	"ramet/internal/rundir"
 	"ramet/internal/session"
-	"ramet/internal/telemetry"
 	"ramet/internal/telemetry/follow"
 	"ramet/internal/telemetry/otlp"
 	"ramet/internal/telemetry/outbox"
@@ -24,7 +24,12 @@ import (
 type chronicle struct {
 	note func(string)
 	box  *outbox.Outbox
-	otlp *otlp.Exporter // nil: nobody asked for spans
+	// Outboxes of other destinations, to which the run was recorded before. A record's
+	// changes go to where it was made.
+	older []*outbox.Outbox
+	past  *outbox.Outbox // of these, who followed the log last, while it is read again
+	begun int64          // events that it was told of
+	otlp  *otlp.Exporter // nil: nobody asked for spans
 
 	mu     sync.Mutex
 	follow follow.Follow
@@ -52,18 +57,17 @@ func chronicleOf(ctx context.Context, ws *session.Workspace, r runs.Job, closing
 }
 
 func (c *chronicle) open(ctx context.Context, ws *session.Workspace, r runs.Job, closing *closers) error {
-	var kept telemetry.Store
+	w := &ways{ws: ws, note: c.note, closing: closing}
+	plain := filepath.Join(r.Store.Dir(r.Session.RunID), outboxFile)
 	var err error
-	if os.Getenv(telemetryURL) == "" {
-		if kept, err = openTelemetry(ctx, ws); err != nil {
-			return err
-		}
-		closing.add(kept.Close)
-	}
-	if c.box, err = outbox.Open(filepath.Join(r.Store.Dir(r.Session.RunID), outboxFile), destination(kept, c.note)); err != nil {
+	var shut func() error
+	if c.box, shut, err = w.open(ctx, plain); err != nil {
 		return err
 	}
-	closing.add(c.box.Close)
+	closing.add(shut)
+	if err := c.openOlder(ctx, w, plain, closing); err != nil {
+		return err
+	}
 	if c.otlp, err = spans(c.note, closing); err != nil {
 		return err
 	}
@@ -73,11 +77,59 @@ func (c *chronicle) open(ctx context.Context, ws *session.Workspace, r runs.Job,
 		}
 		c.tell(e.Event)
 	}
+	c.past = nil             // from now on it goes here
 	host, _ := os.Hostname() // without it the record has none
 	c.mu.Lock()
 	c.follow.Here(follow.About{Host: host, TriggerType: "cli"})
 	c.mu.Unlock()
 	return nil
+}
+
+// openOlder opens the outboxes of the run that go elsewhere.
+func (c *chronicle) openOlder(ctx context.Context, w *ways, plain string, closing *closers) error {
+	for _, path := range outboxesBeside(plain) {
+		to, err := outbox.Destination(path)
+		if err != nil {
+			return err
+		}
+		if to.Name == c.box.To().Name {
+			continue
+		}
+		o, err := w.to(ctx, to)
+		if err != nil {
+			return err
+		}
+		box, shut, err := w.openAt(ctx, path, o)
+		if err != nil {
+			return err
+		}
+		closing.add(shut)
+		c.older = append(c.older, box)
+		if n := box.Marked(mark); c.past == nil || n > c.begun {
+			c.past, c.begun = box, n
+		}
+	}
+	if n := c.box.Marked(mark); n > c.begun {
+		c.past, c.begun = nil, n
+	}
+	return nil
+}
+
+// put hands on what follows from the log up to now. The caller holds mu.
+func (c *chronicle) put(deliveries []follow.Delivery) {
+	own := deliveries[:0:0]
+	for _, d := range deliveries {
+		if i := slices.IndexFunc(c.older, func(b *outbox.Outbox) bool { return b.Made(d) }); i >= 0 {
+			c.older[i].Put(d)
+			continue
+		}
+		own = append(own, d)
+	}
+	if c.past != nil {
+		c.past.PutMarked(mark, c.seen, own...)
+		return
+	}
+	c.box.PutMarked(mark, c.seen, own...)
 }
 
 // The variables that name another telemetry service.
@@ -96,11 +148,11 @@ func (c *chronicle) tell(e run.Event) {
 	c.seen++
 	deliveries := c.follow.Next(follow.Event{RunID: e.RunID, Type: string(e.Type), TS: e.TS, Payload: e.Payload,
 		TraceID: e.TraceID, SpanID: e.SpanID, ParentSpan: e.ParentSpan})
-	if c.seen <= c.box.Marked(mark) {
+	if c.seen <= max(c.begun, c.box.Marked(mark)) {
 		c.otlp.Learn(deliveries...)
 		return
 	}
-	c.box.PutMarked(mark, c.seen, deliveries...)
+	c.put(deliveries)
 	c.otlp.Put(deliveries...)
 	if e.Type == run.RunStateChanged {
 		c.box.Wake() // what is known to be down is asked again
@@ -126,7 +178,7 @@ func (c *chronicle) end(ctx context.Context, x *rundir.Session, err error) {
 	defer c.mu.Unlock()
 	if state := x.Now().RunState; err != nil && !state.Terminal() {
 		last := c.follow.Stop(string(fault.CodeOf(err)), err.Error(), time.Now())
-		c.box.Put(last...)
+		c.put(last)
 		c.otlp.Put(last...)
 	}
 	flushed := c.box.Flush(ctx)

@@ -77,6 +77,8 @@ func kernelFor(ctx context.Context, r request, work *crew.Crew) (*session.Runnin
 		Gone:     place.Gone,
 		Tell:     func(ctx context.Context, rings ...registry.Ring) { place.Tell(ctx, server.Owner, rings...) },
 		Clean:    r.Secrets.Own,
+
+		MostAgents: r.Config.Number("max_agents"), MostUnread: r.Config.Number("max_unread"),
 	})
 	if err != nil {
 		server.Close()
@@ -95,7 +97,9 @@ func kernelFor(ctx context.Context, r request, work *crew.Crew) (*session.Runnin
 			return nil, err
 		}
 	}
+	stopPostman := startPostman(ctx, r.Workspace)
 	return &session.Running{Kernel: k, Close: func() {
+		stopPostman()
 		server.Finish(ctx) // others may have asked for turns that came behind ours
 		k.Stop()
 		if k.Owes() {

@@ -20,7 +20,6 @@ import (
 	"ramet/internal/store/postgres"
 	"ramet/internal/telemetry"
 	"ramet/internal/telemetry/follow"
-	"ramet/internal/telemetry/outbox"
 	records "ramet/internal/telemetry/store"
 	"ramet/internal/web"
 )
@@ -40,13 +39,13 @@ func serve(ctx context.Context, ws *session.Workspace, r agents.Service) (err er
 	}
 	closing.add(func() error { ws.Stopped(); return nil })
 	asks.Tell(ws.Kernel.Events.Publish)
-	events, err := httpapi.StartEvents(ctx, httpapi.EventsOptions{Bus: &ws.Kernel.Events, Elsewhere: &ws.Elsewhere, Feed: ws.Store, Hide: hide(ws)})
+	events, err := httpapi.StartEvents(ctx, httpapi.EventsOptions{Bus: &ws.Kernel.Events, Elsewhere: &ws.Elsewhere, Feed: ws.Store, Hide: hide(ws),
+		Most: ws.Config.Number("max_behind"), Readers: ws.Config.Number("max_streams")})
 	if err != nil {
 		return err
 	}
 	closing.add(func() error { events.Stop(); return nil })
-	keepLogbook(ctx, ws, r, kept, closing)
-	go leftovers(ctx, r, kept)
+	keepLogbook(ctx, ws, r, &ways{ws: ws, note: r.Warn, kept: kept, closing: closing}, closing)
 	server := httpapi.New(httpapi.Options{
 		Version: version, Token: r.Token, Hosts: r.Hosts,
 		Telemetry: kept, RunLogs: httpapi.OverRunDir(r.Runs), Ledger: httpapi.OverLedger(r.Ledger), Usage: ws.Store,
@@ -56,6 +55,12 @@ func serve(ctx context.Context, ws *session.Workspace, r agents.Service) (err er
 	code, _ := server.LoginCode()
 	r.Ready(httpapi.LoginPath(code))
 	return server.Serve(ctx, r.Listener)
+}
+
+// logbookDir is where the turns of a workspace's agents wait.
+func logbookDir(ws *session.Workspace) string {
+	sum := sha256.Sum256([]byte(ws.Place.DB))
+	return filepath.Join(ws.Home, "telemetry", fmt.Sprintf("%x", sum[:8]))
 }
 
 // hide takes secrets out of what is shown live. Texts repeat, and looking takes time.
@@ -69,15 +74,14 @@ func hide(ws *session.Workspace) func(string) string {
 
 // keepLogbook records the turns of agents while the server runs, and those since the last
 // one did. It never keeps the server from serving.
-func keepLogbook(ctx context.Context, ws *session.Workspace, r agents.Service, kept telemetry.Store, closing *closers) {
+func keepLogbook(ctx context.Context, ws *session.Workspace, r agents.Service, w *ways, closing *closers) {
 	warn := func(err error) { r.Warn("turns of agents are not recorded in telemetry: " + err.Error()) }
-	sum := sha256.Sum256([]byte(ws.Place.DB))
-	dir := filepath.Join(ws.Home, "telemetry", fmt.Sprintf("%x", sum[:8]))
+	dir := logbookDir(ws)
 	if err := durable.MakeFolder(dir, 0o700); err != nil {
 		warn(err)
 		return
 	}
-	box, err := outbox.Open(filepath.Join(dir, "outbox.jsonl"), destination(kept, r.Warn))
+	box, shut, err := w.open(ctx, filepath.Join(dir, "outbox.jsonl"))
 	if err != nil {
 		warn(err)
 		return
@@ -105,44 +109,8 @@ func keepLogbook(ctx context.Context, ws *session.Workspace, r agents.Service, k
 	closing.add(func() error {
 		stop()
 		<-done
-		return box.Close()
+		return shut()
 	})
-}
-
-// leftovers delivers what runs could not while the service was down.
-func leftovers(ctx context.Context, r agents.Service, kept telemetry.Store) {
-	ids, err := r.Runs.List()
-	if err != nil {
-		return // the list of runs says why
-	}
-	for _, run := range ids {
-		path := filepath.Join(r.Runs.Dir(run), outboxFile)
-		if info, err := os.Stat(path); err != nil || info.Size() < someLines || ctx.Err() != nil {
-			continue
-		}
-		box, err := outbox.Open(path, destination(kept, r.Warn))
-		if err != nil {
-			continue // whoever carries it out delivers
-		}
-		if err := errors.Join(box.Flush(ctx), box.Close()); err != nil && ctx.Err() == nil {
-			r.Warn("telemetry of run " + run + " waits: " + err.Error())
-		}
-	}
-}
-
-// someLines is the size of an outbox that may hold more than its mark.
-const someLines = 64
-
-// destination is where telemetry goes: to the service that the user names, or into a
-// store.
-func destination(kept telemetry.Store, note func(string)) outbox.Options {
-	o := outbox.Options{Report: func(err error) { note("telemetry: " + err.Error()) }}
-	if o.URL = os.Getenv(telemetryURL); o.URL != "" {
-		o.Token = os.Getenv(telemetryToken)
-	} else {
-		o.Local = kept
-	}
-	return o
 }
 
 // runAgents knows the runs' own agents.
@@ -176,5 +144,7 @@ func openTelemetry(ctx context.Context, ws *session.Workspace) (telemetry.Store,
 	if postgres.IsURL(ws.Place.DB) {
 		return records.OpenServer(ctx, ws.Place.DB)
 	}
-	return records.OpenFile(ctx, filepath.Join(ws.Home, "telemetry.db"))
+	return records.OpenFile(ctx, telemetryFile(ws))
 }
+
+func telemetryFile(ws *session.Workspace) string { return filepath.Join(ws.Home, "telemetry.db") }

@@ -66,6 +66,7 @@ func Run(ctx context.Context, args []string, e Env) int {
 	if code := fault.CodeOf(err); ctx.Err() != nil && (code == fault.Failed || code == fault.Interrupted) {
 		err = fault.New(fault.Interrupted, "stopped by a signal")
 	}
+	err = crowded(err)
 	// Before the flags are parsed nobody knows about --json; then look.
 	asJSON := l.JSON || hasFlag(args, "--json")
 	(&printer.Printer{Out: e.Stderr, JSON: asJSON, Color: l.Color(e.ErrTerminal)}).Fail(l.Hide(err))
@@ -74,7 +75,7 @@ func Run(ctx context.Context, args []string, e Env) int {
 
 func newLine(e Env, s *session.Session) *line.Line {
 	l := &line.Line{Streams: e.Streams, Background: e.Background, Session: s}
-	s.Repaired = l.TellRepair
+	s.Repaired, s.Made = l.TellRepair, l.TellMade
 	return l
 }
 
@@ -105,7 +106,7 @@ The workspace is that of the project you stand in; --db, RAMET_DB and
 		SilenceUsage:      true,
 		DisableAutoGenTag: true,
 		Args:              line.UnknownCommand,
-		PersistentPreRunE: line.NotEmpty,
+		PersistentPreRunE: l.Prepare,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if e.Screen == nil || l.JSON {
 				return c.Help()

@@ -25,6 +25,7 @@ package config
 
 import (
 	"path/filepath"
+	"strconv"
 	"time"
 
 	"ramet/internal/fault"
@@ -64,6 +65,9 @@ type Config struct {
 	Allow      string // rules that permit calls of tools, with ; between them
 	Env        string // variables that commands see besides the usual ones; a list, see Items
 	Hide       string // what confined commands cannot read; a list
+
+	// Limits, which are whole numbers; see Number.
+	MaxAgents, MaxBehind, MaxStreams, MaxUnread string
 
 	// Ignored lists project files that were not read because the folder is not
 	// trusted, so that the caller can say so.
@@ -135,6 +139,12 @@ func (c *Config) Get(key string) (Value, error) {
 		return Value{}, err
 	}
 	return c.values[key], nil
+}
+
+// Number is the value of a setting that is a whole number.
+func (c *Config) Number(key string) int {
+	n, _ := strconv.Atoi(c.values[key].Text) // it was checked
+	return n
 }
 
 func (c *Config) addFile(path string, layer Layer) error {

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -20,6 +21,7 @@ type Setting struct {
 	Default  string
 	Allowed  []string // empty: any text
 	Span     bool     // a time such as 90s or 10m, or nothing
+	Number   bool     // a whole number from 1 on
 	Env      string   // the variable that sets it
 	Switch   Switch   // another variable that has a say; Env wins over it
 	UserOnly bool     // a project file may not set it
@@ -78,6 +80,26 @@ var settings = []Setting{
 		field: func(c *Config) *string { return &c.Hide },
 	},
 	{
+		Key: "max_agents", Default: "256", Number: true, Env: "RAMET_MAX_AGENTS", UserOnly: true,
+		Help:  "how many agents that models forked may work or wait at a time below one prompt of yours",
+		field: func(c *Config) *string { return &c.MaxAgents },
+	},
+	{
+		Key: "max_behind", Default: "10000", Number: true, Env: "RAMET_MAX_BEHIND", UserOnly: true,
+		Help:  "how many events a reader of the server's event stream may be behind; then it is cut and told where to go on",
+		field: func(c *Config) *string { return &c.MaxBehind },
+	},
+	{
+		Key: "max_streams", Default: "512", Number: true, Env: "RAMET_MAX_STREAMS", UserOnly: true,
+		Help:  "how many readers the server's event stream takes at a time",
+		field: func(c *Config) *string { return &c.MaxStreams },
+	},
+	{
+		Key: "max_unread", Default: "1000", Number: true, Env: "RAMET_MAX_UNREAD", UserOnly: true,
+		Help:  "how many letters may wait unread in a mailbox; more are refused",
+		field: func(c *Config) *string { return &c.MaxUnread },
+	},
+	{
 		Key: "model", Env: "RAMET_MODEL",
 		Help:  "the model of new agents; empty means that of the first usable vendor, else the built-in offline one",
 		field: func(c *Config) *string { return &c.Model },
@@ -109,6 +131,9 @@ func Items(text string) []string {
 	}
 	return out
 }
+
+// maxNumber is the largest number that a setting takes.
+const maxNumber = 1_000_000
 
 // Settings returns the table, in the order of the keys.
 func Settings() []Setting { return slices.Clone(settings) }
@@ -142,6 +167,13 @@ func (s Setting) check(text string) error {
 	}
 	if d, err := time.ParseDuration(text); s.Span && text != "" && (err != nil || d <= 0) {
 		return fault.New(fault.InvalidConfig, "%s cannot be %q", s.Key, text).WithHint("a time such as 90s or 10m")
+	}
+	if s.Number {
+		if n, err := strconv.Atoi(text); err != nil || n < 1 || n > maxNumber {
+			return fault.New(fault.InvalidConfig, "%s cannot be %q", s.Key, text).
+				WithHint("it takes a whole number from 1 to %d", maxNumber)
+		}
+		return nil
 	}
 	if !utf8.ValidString(text) || strings.ContainsFunc(text, unicode.IsControl) {
 		return fault.New(fault.InvalidConfig, "%s cannot be %q", s.Key, text).

@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"ramet/internal/durable"
 	"ramet/internal/fault"
 )
 
@@ -66,13 +67,24 @@ func ParsePostgres(address string) (Postgres, error) {
 }
 
 // reason is the innermost cause, which names no connection string. Of several
-// attempts, with and without TLS or to several addresses, the first speaks for
-// all.
+// attempts, with and without TLS or to several addresses, what a server said counts
+// most; then the first speaks for all, unless it only was refused TLS and tried
+// without.
 func reason(err error) string {
+	var said *pgconn.PgError
+	if errors.As(err, &said) {
+		return said.Message
+	}
 	for {
 		inner := errors.Unwrap(err)
 		if many, ok := err.(interface{ Unwrap() []error }); ok && len(many.Unwrap()) > 0 {
 			inner = many.Unwrap()[0]
+			for _, one := range many.Unwrap() {
+				if !strings.Contains(one.Error(), noTLS) {
+					inner = one
+					break
+				}
+			}
 		}
 		if inner == nil {
 			return err.Error()
@@ -80,6 +92,9 @@ func reason(err error) string {
 		err = inner
 	}
 }
+
+// noTLS is what the driver says where a server does not speak TLS.
+const noTLS = "server refused TLS"
 
 func place(c *pgx.ConnConfig, schema string) string {
 	host := c.Host
@@ -99,11 +114,10 @@ func PostgresFault(place string, err error) error {
 	var network *net.OpError
 	var e *pgconn.PgError
 	if errors.As(err, &connect) || errors.As(err, &network) {
-		f := fault.New(fault.StorageUnreachable, "%s: %s", place, reason(err))
-		if errors.As(err, &e) { // it did answer
-			return f.WithHint("check user, password and database of the URL")
+		if durable.Crowded(err) {
+			return fault.New(fault.StorageIO, "%s: %s", place, reason(err)).WithHint(durable.CrowdedHint)
 		}
-		return f.WithHint("check that the server runs and that the URL names it")
+		return fault.New(fault.StorageUnreachable, "%s: %s", place, reason(err)).WithHint("%s", remedy(err))
 	}
 	if !errors.As(err, &e) {
 		return err
@@ -120,8 +134,8 @@ func PostgresFault(place string, err error) error {
 		return f(fault.Locked).WithHint("wait until the other process ends, then repeat")
 	case strings.HasPrefix(e.Code, "23"):
 		return f(fault.Conflict)
-	case strings.HasPrefix(e.Code, "28") || e.Code == "3D000" || strings.HasPrefix(e.Code, "08") || strings.HasPrefix(e.Code, "57P"):
-		return f(fault.StorageUnreachable).WithHint("check user, password and database of the URL")
+	case strings.HasPrefix(e.Code, "28") || e.Code == "3D000" || strings.HasPrefix(e.Code, "08") || strings.HasPrefix(e.Code, "57P") || e.Code == "53300":
+		return f(fault.StorageUnreachable).WithHint("%s", remedy(err))
 	case strings.HasPrefix(e.Code, "XX"):
 		return f(fault.StorageCorrupt)
 	case strings.HasPrefix(e.Code, "58"):

@@ -8,12 +8,14 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"os"
 	"path/filepath"
 
 	"golang.org/x/sys/unix"
 	driver "modernc.org/sqlite" // and the driver "sqlite"
 	lib "modernc.org/sqlite/lib"
 
+	"ramet/internal/durable"
 	"ramet/internal/fault"
 )
 
@@ -58,7 +60,12 @@ func SQLiteFault(path string, err error) error {
 		return f(fault.StorageForeign, "it is not a ramet database").WithHint("nothing was changed; give another path")
 	case lib.SQLITE_CORRUPT:
 		return f(fault.StorageCorrupt, "the database is damaged").WithHint("restore it from a backup")
-	case lib.SQLITE_CANTOPEN, lib.SQLITE_PERM:
+	case lib.SQLITE_CANTOPEN:
+		if err := crowded(path); err != nil {
+			return err
+		}
+		fallthrough
+	case lib.SQLITE_PERM:
 		return f(fault.StorageReadOnly, "the database cannot be opened").WithHint("check the owner and mode of the file and its folder")
 	case lib.SQLITE_IOERR:
 		return f(fault.StorageIO, "reading or writing failed").WithHint("check the disk")
@@ -66,6 +73,19 @@ func SQLiteFault(path string, err error) error {
 		return f(fault.Conflict, "the database refused the change")
 	}
 	return err
+}
+
+// crowded finds out whether a file could not be opened because too many are: SQLite
+// does not say so.
+func crowded(path string) error {
+	f, err := os.Open(filepath.Dir(path))
+	if err == nil {
+		f.Close()
+	}
+	if !durable.Crowded(err) {
+		return nil
+	}
+	return durable.Failure("open database", path, err)
 }
 
 // noSpace says whether the disk that holds a file is full.

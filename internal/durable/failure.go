@@ -28,10 +28,19 @@ func failure(verb, path string, err error) error {
 		return says(fault.StorageFull).WithHint("free some space and repeat")
 	case errors.Is(err, syscall.EROFS), errors.Is(err, syscall.EACCES), errors.Is(err, syscall.EPERM):
 		return says(fault.StorageReadOnly).WithHint("check the owner and the mode of the folder")
+	case Crowded(err):
+		return says(fault.StorageIO).WithHint(CrowdedHint)
 	default:
 		return says(fault.StorageIO)
 	}
 }
+
+// CrowdedHint is what to do where too many files are open.
+const CrowdedHint = "too many files are open: end what holds them, or raise the limit (`ulimit -n`)"
+
+// Crowded says whether something failed because too many files are open, here or in
+// the whole system: then neither the path nor its owner is to blame.
+func Crowded(err error) bool { return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) }
 
 // bare drops the path that the os package adds: it is often the temporary
 // file's, which means nothing to the user.

@@ -44,6 +44,7 @@ const (
 	InvalidStateTransition Code = "INVALID_STATE_TRANSITION"
 
 	EventChainBroken Code = "EVENT_CHAIN_BROKEN"
+	ArtifactChanged  Code = "ARTIFACT_CHANGED"
 	HistoryDamaged   Code = "HISTORY_DAMAGED"
 
 	StorageFull        Code = "STORAGE_FULL"
@@ -111,6 +112,7 @@ var table = []Row{
 	{IDReused, 4, "the same id with another body"},
 	{InvalidStateTransition, 4, "a run or section does not go that way"},
 	{EventChainBroken, 5, "a run's event log was changed or cut"},
+	{ArtifactChanged, 5, "a file of a run is not what its log says"},
 	{HistoryDamaged, 5, "an agent's history was changed or cut"},
 	{StorageFull, 6, "no space left; nothing was lost, free space and repeat"},
 	{StorageReadOnly, 6, "the database cannot be written"},

@@ -148,7 +148,7 @@ func (f runFolder) List(ctx context.Context) ([]RunLog, error) {
 
 func (f runFolder) Snapshot(ctx context.Context, runID string) (text json.RawMessage, err error) {
 	err = f.with(ctx, runID, func(r *rundir.Reader) error {
-		state, err := r.State(ctx)
+		state, err := r.Truth(ctx)
 		if err == nil {
 			text, err = state.Encode()
 		}

@@ -4,8 +4,10 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"fmt"
 	"iter"
 	mathrand "math/rand/v2"
+	"net/http"
 	"strconv"
 	"strings"
 	"sync"
@@ -59,8 +61,10 @@ type EventsOptions struct {
 	Elsewhere *bus.Bus[loop.Event]
 	Feed      registry.Feed
 	Hide      func(string) string // takes secrets out of a line; nil: none
-	// How much is kept; 0: 8192 events, 16 MiB.
+	// How much is kept, and so how far a reader may be behind; 0: 10,000 events, 32 MiB.
 	Most, Bytes int
+	// Readers is how many there may be at a time, 0: 512.
+	Readers int
 	// Look is how often the feed is looked at for what other processes did, 0: 250 ms.
 	Look time.Duration
 	// Beat is how often a silent stream says that it is alive, 0: 15 s.
@@ -79,6 +83,17 @@ const share = time.Millisecond
 func (e *Events) pace() time.Duration {
 	return max(e.o.Pace, time.Duration(e.readers.Load())*share)
 }
+
+// enter takes one more reader, or refuses it.
+func (e *Events) enter() error {
+	if n := e.readers.Add(1); n > int64(e.o.Readers) {
+		e.readers.Add(-1)
+		return Refuse(http.StatusTooManyRequests, fault.Conflict, fmt.Sprintf("%d readers watch already, and there is room for no more: close one, or raise max_streams", n-1))
+	}
+	return nil
+}
+
+func (e *Events) leave() { e.readers.Add(-1) }
 
 // spread is when a reader that waited is written to: they all wake at once.
 func (e *Events) spread() time.Duration {
@@ -106,8 +121,9 @@ type EventLine struct {
 
 // StartEvents begins to gather events. Stop ends it.
 func StartEvents(ctx context.Context, o EventsOptions) (*Events, error) {
-	setDefault(&o.Most, 8192)
-	setDefault(&o.Bytes, 16<<20)
+	setDefault(&o.Most, 10_000)
+	setDefault(&o.Bytes, 32<<20)
+	setDefault(&o.Readers, 512)
 	setDefault(&o.Look, 250*time.Millisecond)
 	setDefault(&o.Beat, 15*time.Second)
 	setDefault(&o.Pace, 25*time.Millisecond)

@@ -86,7 +86,9 @@ func about(e history.Entry) happening {
 // mailed is the event of a letter: its text says from whom.
 func mailed(l mail.Letter) loop.Event {
 	from := "you"
-	if l.From != "" {
+	if l.From == id.Kernel {
+		from = "the kernel"
+	} else if l.From != "" {
 		from = string(l.From)
 	}
 	return loop.Event{Type: loop.Mailed, Agent: l.To, Text: from}

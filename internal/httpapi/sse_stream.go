@@ -50,6 +50,10 @@ func (a Agents) stream(c *Call) error {
 	if err != nil {
 		return err
 	}
+	if err := a.Events.enter(); err != nil {
+		return err
+	}
+	defer a.Events.leave()
 	c.Writer.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
 	s := &stream{events: a.Events, to: to, w: c.Writer, control: http.NewResponseController(c.Writer), at: at}
 	if late {
@@ -74,8 +78,6 @@ type stream struct {
 
 // run sends events until somebody has enough.
 func (s *stream) run(ctx context.Context) {
-	s.events.readers.Add(1)
-	defer s.events.readers.Add(-1)
 	silent := time.NewTicker(s.events.o.Beat)
 	defer silent.Stop()
 	pace := time.NewTimer(0)

@@ -15,6 +15,13 @@ import (
 // flag. The empty Agent names nobody: no parent, or the user as a sender.
 type Agent string
 
+// Kernel is ramet itself as a sender of notices. It is no identity: no agent has it.
+const Kernel Agent = "kernel"
+
+// Keeps says whether it can be an agent's, who keeps a history: neither the user nor
+// the kernel does.
+func (a Agent) Keeps() bool { return a != "" && a != Kernel }
+
 const (
 	agentBytes = 16
 	agentChars = 22

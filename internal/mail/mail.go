@@ -1,6 +1,7 @@
 // Package mail is letters between agents. Mail is pulled, never pushed: it
-// lies in a mailbox until its owner reads it, in order of arrival. It is data
-// and carries no authority; whoever shows it says who sent it and when.
+// lies in a mailbox until its owner reads it, in order of arrival. Whoever shows it
+// says who sent it and when. Letters of agents are data and carry no authority; those
+// of the user are the user's word; those of the kernel are notices about an agent.
 package mail
 
 import (
@@ -19,7 +20,8 @@ const MaxBody = 64 << 10
 type Letter struct {
 	ID        int64    // in the workspace
 	Number    int64    // in its mailbox: order of arrival from 1, never reused
-	From      id.Agent // empty: the user
+	From      id.Agent // empty: the user; id.Kernel: the kernel
+	About     id.Agent // of the kernel's: whom it tells of
 	To        id.Agent
 	Body      string
 	CreatedAt time.Time
@@ -27,6 +29,9 @@ type Letter struct {
 	DeletedAt time.Time // zero: not hidden
 	InReplyTo int64     // id of the letter it answers; 0: none
 }
+
+// MostUnread is how many letters may wait in a mailbox, unless somebody says otherwise.
+const MostUnread = 1000
 
 // Unread says whether the letter still waits.
 func (l Letter) Unread() bool { return l.ReadAt.IsZero() }
@@ -37,7 +42,7 @@ func CheckBody(body string) error { return text.Check(fault.InvalidText, "the le
 // Filter chooses letters of one mailbox.
 type Filter struct {
 	Unread  bool
-	From    *id.Agent // nil: anybody; the empty Agent: the user
+	From    *id.Agent // nil: anybody; the empty Agent: the user; an agent: notices about it too
 	Deleted bool      // hidden ones too
 }
 

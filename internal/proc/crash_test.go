@@ -11,6 +11,7 @@ import (
 	"ramet/internal/fault"
 	"ramet/internal/history"
 	"ramet/internal/id"
+	"ramet/internal/mail"
 	"ramet/internal/registry"
 	"ramet/internal/tool"
 )
@@ -65,11 +66,16 @@ func TestWhatADeadKernelLeftIsClosed(t *testing.T) {
 	b.Options.Gone = func(owner string) bool { return owner == "there:9:dead" }
 	b.start()
 	want := []string{"fork", "user work", "assistant [echo {}]\n[echo {}]", "tool_result one", "interrupted as I was say",
-		"tool_result interrupted…", "mail"}
+		"tool_result interrupted…"}
 	b.expect(left.ID, want...)
 	b.expect(other.ID, want[:4]...) // somebody may still be at work there
 	if got := b.letters(b.zero.ID); len(got) != 1 || !strings.Contains(got[0], "interrupted") {
 		t.Errorf("letters %q", got)
+	}
+	// It is the kernel that says so, and who waits for the agent hears of it.
+	box, err := b.store.Letters(t.Context(), b.zero.ID, mail.Filter{Unread: true, From: &left.ID})
+	if err != nil || len(box) != 1 || box[0].From != id.Kernel || box[0].About != left.ID {
+		t.Errorf("%+v %v", box, err)
 	}
 	if err := b.kernel.Recover(t.Context()); err != nil {
 		t.Error(err)
@@ -78,7 +84,7 @@ func TestWhatADeadKernelLeftIsClosed(t *testing.T) {
 	if outcome, err := b.exec(left.ID, "go on"); err != nil || outcome.Text != "I go on" {
 		t.Errorf("%+v %v", outcome, err)
 	}
-	_, err := b.exec(other.ID, "go on")
+	_, err = b.exec(other.ID, "go on")
 	if !fault.Is(err, fault.Leased) || !strings.Contains(err.Error(), "there:9:alive") {
 		t.Errorf("%v", err)
 	}

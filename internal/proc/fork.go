@@ -80,6 +80,13 @@ var _ acts.Kernel = hands{}
 // Fork is the fork of a model, in the middle of its turn: the barrier is held
 // already. Children inherit the conversation in memory too.
 func (h hands) Fork(ctx context.Context, f registry.Fork) ([]agent.Agent, error) {
+	// One fork of the family at a time, or two would both find room for the last.
+	h.family.forking.Lock()
+	defer h.family.forking.Unlock()
+	if n := h.family.now(); h.MostAgents > 0 && n+len(f.Children) > h.MostAgents {
+		return nil, fault.New(fault.Conflict, "%d agents work or wait already that came from this prompt; with %d more it would be over %d", n, len(f.Children), h.MostAgents).
+			WithHint("none was forked; do it yourself, or wait for some to end")
+	}
 	f.Claim = h.claim
 	for i := range f.Children {
 		c := &f.Children[i]
@@ -116,7 +123,7 @@ func (h hands) raise(child agent.Agent) error {
 }
 
 func (h hands) Send(ctx context.Context, s registry.Send) (mail.Letter, error) {
-	s.Claim = h.claim
+	s.Claim, s.Most = h.claim, h.MostUnread
 	return h.send(ctx, s)
 }
 

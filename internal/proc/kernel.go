@@ -93,6 +93,10 @@ type Options struct {
 	TaskTime  time.Duration
 	Clean     func(string) string // see loop.Turn; nil: nothing to hide
 	Limits    loop.Limits
+	// MostAgents is how many agents that models forked may work or wait at a time below
+	// one prompt of a person, MostUnread how many letters may wait in a mailbox. 0: any
+	// number.
+	MostAgents, MostUnread int
 	// Lease is how long a lease lasts after the last sign of life; it is renewed
 	// three times as often. 0: LeaseTTL.
 	Lease time.Duration

@@ -94,7 +94,7 @@ func (k *Kernel) obituary(ctx context.Context, by, victim id.Agent) error {
 	if err != nil || !ok || up.ID == by {
 		return err
 	}
-	_, err = k.send(ctx, registry.Send{To: up.ID, Body: "Agent " + dead.Label() + " (" + string(dead.ID) + ") was killed: " + dead.EndReason})
+	_, err = k.send(ctx, registry.Send{From: id.Kernel, About: dead.ID, To: up.ID, Body: "Agent " + dead.Label() + " (" + string(dead.ID) + ") was killed: " + dead.EndReason})
 	return err
 }
 

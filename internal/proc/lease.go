@@ -298,7 +298,17 @@ func (k *Kernel) rescue(ctx context.Context, a agent.Agent) error {
 	if err := k.interrupted(ctx, a.ID); err != nil {
 		k.trouble(ctx, "record in the ledger that "+a.Label()+" was interrupted", err)
 	}
-	return k.notify(ctx, a, claim, "I was interrupted: the process that ran me ended. What I did so far stands in my history; nothing was run again.")
+	return k.tellOf(ctx, a, "was interrupted: the process that ran it ended. What it did so far stands in its history; nothing was run again.")
+}
+
+// tellOf sends the nearest living ancestor of an agent a notice of the kernel about it.
+func (k *Kernel) tellOf(ctx context.Context, a agent.Agent, what string) error {
+	up, ok, err := k.ancestor(ctx, a)
+	if err != nil || !ok {
+		return err
+	}
+	_, err = k.send(ctx, registry.Send{From: id.Kernel, About: a.ID, To: up.ID, Body: cut("Agent " + a.Label() + " (" + string(a.ID) + ") " + what)})
+	return err
 }
 
 // notify sends a letter of an agent to its nearest living ancestor. Agent 0 has

@@ -19,7 +19,8 @@ import (
 // Send puts a letter into a mailbox, under the sender's lease where we hold it,
 // and wakes the receiver, whoever runs it.
 func (k *Kernel) Send(ctx context.Context, s registry.Send) (mail.Letter, error) {
-	if s.From == "" {
+	s.Most = k.MostUnread
+	if !s.From.Keeps() {
 		return k.send(ctx, s)
 	}
 	var l mail.Letter
@@ -116,22 +117,24 @@ func (p *process) report(ctx context.Context, a agent.Agent, j *job, o loop.Outc
 	if !j.task || o.Ended || errors.Is(err, errKilled) {
 		return // it said so itself, or who killed it does
 	}
-	body := o.Text
-	switch {
-	case fault.Is(err, fault.Cancelled) || fault.Is(err, fault.Interrupted):
-		body = "I was interrupted."
-		if o.Text != "" {
-			body += " My last words were:\n" + o.Text
-		}
-	case err != nil:
-		body = "I failed: error[" + string(fault.CodeOf(err)) + "]: " + err.Error()
-	case body == "":
-		body = "I am done, and have nothing to say."
-	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
 	defer cancel()
-	claim := p.kernel.claim(p.id)
-	if err := p.kernel.notify(ctx, a, claim, cut(body)); err != nil && !lost(err) {
+	tell := func(what string) error { return p.kernel.tellOf(ctx, a, what) }
+	switch {
+	case fault.Is(err, fault.Cancelled) || fault.Is(err, fault.Interrupted):
+		what := "was interrupted."
+		if o.Text != "" {
+			what += " Its last words were:\n" + o.Text
+		}
+		err = tell(what)
+	case err != nil:
+		err = tell("failed: error[" + string(fault.CodeOf(err)) + "]: " + err.Error())
+	case o.Text == "":
+		err = tell("is done, and has nothing to say.")
+	default: // its own words
+		err = p.kernel.notify(ctx, a, p.kernel.claim(p.id), cut(o.Text))
+	}
+	if err != nil && !lost(err) {
 		p.kernel.Events.Publish(loop.Event{Type: loop.Note, Agent: p.id, Text: "the parent could not be told: " + err.Error()})
 	}
 }

@@ -9,6 +9,8 @@ import (
 
 // tally counts what is under way. The zero tally counts nothing.
 type tally struct {
+	forking sync.Mutex // held while children of the family are made
+
 	mu   sync.Mutex
 	n    int
 	none chan struct{} // closed when n falls to 0; made when it leaves 0
@@ -21,6 +23,13 @@ func (t *tally) add() {
 		t.none = make(chan struct{})
 	}
 	t.n++
+}
+
+// now is the count.
+func (t *tally) now() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.n
 }
 
 func (t *tally) done() {

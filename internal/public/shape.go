@@ -78,11 +78,12 @@ func FormatAgent(a agent.Agent) Agent {
 	return out
 }
 
-// Letter is one letter; nobody as its sender is the user.
+// Letter is one letter; nobody as its sender is the user, "kernel" is ramet itself.
 type Letter struct {
 	ID        int64     `json:"id"`
 	Number    int64     `json:"number"`
 	FromUUID  *id.Agent `json:"from_uuid"`
+	AboutUUID *id.Agent `json:"about_uuid"` // of a notice of the kernel: whom it tells of
 	ToUUID    id.Agent  `json:"to_uuid"`
 	Body      string    `json:"body"`
 	CreatedAt string    `json:"created_at"`
@@ -92,7 +93,7 @@ type Letter struct {
 
 // FormatLetter is the shape of a letter.
 func FormatLetter(l mail.Letter) Letter {
-	return Letter{ID: l.ID, Number: l.Number, FromUUID: Optional(l.From), ToUUID: l.To, Body: l.Body,
+	return Letter{ID: l.ID, Number: l.Number, FromUUID: Optional(l.From), AboutUUID: Optional(l.About), ToUUID: l.To, Body: l.Body,
 		CreatedAt: Stamp(l.CreatedAt), ReadAt: Optional(Stamp(l.ReadAt)), InReplyTo: Optional(l.InReplyTo)}
 }
 

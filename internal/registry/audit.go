@@ -282,8 +282,8 @@ func (u *Auditor) meaning(a *audited, e history.Entry) error {
 // Letter takes one letter with its salt.
 func (u *Auditor) Letter(l mail.Letter, salt []byte) error {
 	u.report.Letters++
-	if l.From == "" {
-		return nil // the user keeps no history
+	if !l.From.Keeps() {
+		return nil // neither the user nor the kernel keeps a history
 	}
 	proof, ok := u.mailed[l.ID]
 	if !ok {

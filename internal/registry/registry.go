@@ -77,11 +77,13 @@ type Killed struct {
 
 // Send asks for a letter.
 type Send struct {
-	From      id.Agent // empty: the user
+	From      id.Agent // empty: the user; id.Kernel: the kernel
+	About     id.Agent // of the kernel's: whom it tells of
 	Claim     agent.Claim
 	To        id.Agent
 	Body      string
 	InReplyTo int64 // number of a letter in the sender's mailbox; 0: none
+	Most      int   // how many unread letters the mailbox may hold with it, else CONFLICT; 0: any number
 }
 
 // Read asks for a letter of a mailbox.

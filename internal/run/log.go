@@ -33,6 +33,18 @@ type Log interface {
 	Close() error
 }
 
+// Tail is what a crash left behind the last whole line of a log.
+type Tail struct {
+	Line   int64 `json:"line"` // the one that it would be
+	Offset int64 `json:"offset"`
+	Bytes  int64 `json:"bytes"`
+}
+
+// Torn is a log that can end in the middle of a line. The logs of databases cannot.
+type Torn interface {
+	Torn(ctx context.Context) (tail Tail, torn bool, err error)
+}
+
 // Writer is the events of one run, open for appending. There is one at a time for
 // each run: opening a second is LOCKED, with its owner. Many goroutines may
 // append at once; they share commits.

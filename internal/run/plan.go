@@ -77,7 +77,7 @@ func PlanResume(s Snapshot, disk Disk, w Wishes) (Plan, error) {
 	for _, id := range w.Redo {
 		redo[id] = true
 	}
-	for _, item := range latest(s.WorkItems) {
+	for _, item := range Latest(s.WorkItems) {
 		// Who reopens a failed run wants what failed to be tried again.
 		reopened := p.Reopen && item.Status == ItemFailed
 		p.decide(s, item, disk, w.Force || redo[item.WorkItemID] || reopened)
@@ -122,8 +122,8 @@ func (p *Plan) entry(s Snapshot, w Wishes) error {
 	return nil
 }
 
-// latest are the newest attempts, by worker and scope, in the order of queueing.
-func latest(items []WorkItem) []WorkItem {
+// Latest are the newest attempts, by worker and scope, in the order of queueing.
+func Latest(items []WorkItem) []WorkItem {
 	type unit struct{ worker, scope string }
 	newest := map[unit]int{}
 	for i, w := range items {

@@ -34,6 +34,9 @@ func (t *Tree) addHash(h tlog.Hash) {
 	t.n++
 }
 
+// Set makes the tree what another is now.
+func (t *Tree) Set(to *Tree) { t.n, t.edge = to.n, append(t.edge[:0], to.edge...) }
+
 // Size is the number of lines.
 func (t *Tree) Size() int64 { return t.n }
 

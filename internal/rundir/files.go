@@ -108,7 +108,7 @@ func (f *Files) Stage(name string, data []byte) (*Staged, error) {
 		return fail(err)
 	}
 	s := &Staged{files: f, temp: path.Join(path.Dir(name), stagePrefix+rand.Text()[:8]+"-"+path.Base(name)), name: name}
-	file, err := f.root.OpenFile(filepath.FromSlash(s.temp), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
+	file, err := f.root.OpenFile(filepath.FromSlash(s.temp), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return fail(err)
 	}
@@ -131,7 +131,7 @@ func (f *Files) makeFolders(folder string) error {
 	if err := f.makeFolders(path.Dir(folder)); err != nil {
 		return err
 	}
-	if err := f.root.Mkdir(filepath.FromSlash(folder), 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := f.root.Mkdir(filepath.FromSlash(folder), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
 	return durable.SyncFolder(filepath.Join(f.dir, filepath.FromSlash(path.Dir(folder))))

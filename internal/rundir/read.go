@@ -230,6 +230,33 @@ func (r *Reader) State(ctx context.Context) (run.Snapshot, error) {
 	return reducer.Snapshot(), nil
 }
 
+// Truth is the run as all its events give it, for people to see: unlike State it does
+// not believe the stored snapshot, and says so if that is not what it should be.
+func (r *Reader) Truth(ctx context.Context) (run.Snapshot, error) {
+	stored, raw, ok, err := r.Stored()
+	if err != nil {
+		return stored, err
+	}
+	reducer := r.reducer()
+	for e, err := range r.Events(ctx, 0) {
+		if err != nil {
+			return stored, err
+		}
+		if err := reducer.Apply(e.Event); err != nil {
+			return stored, unfit(r.RunID, e, err)
+		}
+		if ok && reducer.Count() == stored.EventCount {
+			if err := sameSnapshot(reducer, raw, r.RunID); err != nil {
+				return stored, err
+			}
+		}
+	}
+	if ok && reducer.Count() < stored.EventCount {
+		return stored, tooFar(place(r.RunID), stored.EventCount, reducer.Count())
+	}
+	return reducer.Snapshot(), nil
+}
+
 // Difference compares a stored snapshot with the replay of as many events, and
 // tells the lines that differ; none if it is what it should be.
 func (r *Reader) Difference(ctx context.Context, stored run.Snapshot, raw []byte) ([]string, error) {

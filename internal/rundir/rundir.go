@@ -8,11 +8,13 @@
 //	  snapshot.json      a cache: the replay of its first event_count events
 //	  checkpoints        signed heads of the log, one note behind the other
 //	  agent              uuid of the run's own agent: its workers are forked from it
-//	  tree               the right edge of the Merkle tree at the last checkpoint: a cache
+//	  tree               the right edge of the Merkle tree one line before the last checkpoint: a cache
 //
 // An event is durable before anything follows from it. After each transition of
 // the run's state the snapshot is replaced and a checkpoint is added; being
-// behind the log is normal for both, differing from it is damage.
+// behind the log is normal for both, differing from it is damage. A writer compares
+// the checkpoints before it writes, and writes nothing that cannot have happened
+// (see run.Course). Folders are 0700 and files 0600.
 package rundir
 
 import (
@@ -94,13 +96,13 @@ func (s *Store) NewID(config []byte) string {
 // create makes the folder of a new run with its configuration.
 func (s *Store) create(runID string, kind Kind, config []byte) error {
 	dir := s.Dir(runID)
-	if err := durable.MakeFolder(dir, 0o755); err != nil {
+	if err := durable.MakeFolder(dir, 0o700); err != nil {
 		return err
 	}
-	if err := durable.WriteFile(filepath.Join(dir, configFile), config, 0o644); err != nil {
+	if err := durable.WriteFile(filepath.Join(dir, configFile), config, 0o600); err != nil {
 		return err
 	}
-	return durable.WriteFile(filepath.Join(dir, kindFile), []byte(withoutPassword(kind)+"\n"), 0o644)
+	return durable.WriteFile(filepath.Join(dir, kindFile), []byte(withoutPassword(kind)+"\n"), 0o600)
 }
 
 // withoutPassword is what the folder may say about a server: PGPASSWORD, a pass
@@ -161,7 +163,7 @@ func (s *Store) Agent(runID string) (uuid string, ok bool, err error) {
 
 // PutAgent says which the run's own agent is.
 func (s *Store) PutAgent(runID, uuid string) error {
-	return durable.WriteFile(filepath.Join(s.Dir(runID), agentFile), []byte(uuid+"\n"), 0o644)
+	return durable.WriteFile(filepath.Join(s.Dir(runID), agentFile), []byte(uuid+"\n"), 0o600)
 }
 
 // List names the runs, oldest id first.

@@ -178,7 +178,10 @@ func same(t *rapid.T, s *rundir.Store, x *rundir.Session) {
 	if lines, err := r.Difference(ctx, stored, raw); err != nil || len(lines) > 0 {
 		t.Fatalf("the snapshot differs: %v %q", err, lines)
 	}
-	if _, err := r.Verify(ctx); err != nil {
+	if truth, err := r.Truth(ctx); err != nil || !bytes.Equal(encode(t, truth), encode(t, all)) {
+		t.Fatalf("the truth: %v", err)
+	}
+	if _, err := r.VerifyLog(ctx); err != nil { // no file is written here
 		t.Fatal(err)
 	}
 }

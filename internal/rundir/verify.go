@@ -21,6 +21,10 @@ type Proof struct {
 	Covered     int64  `json:"covered"`     // own lines under the newest checkpoint met
 	Elsewhere   bool   `json:"elsewhere"`   // a checkpoint kept elsewhere was met
 	Snapshot    string `json:"snapshot"`    // ok, behind, none
+	Artifacts   int    `json:"artifacts"`   // files that are what the log says
+	Unchecked   int    `json:"unchecked_artifacts"`
+	// Torn is what a crash left behind the last line; nil: nothing.
+	Torn *run.Tail `json:"torn_tail"`
 }
 
 // Checkpoints reads the notes in the run's folder, those signed with our key.
@@ -70,8 +74,10 @@ func OpenCheckpoint(note []byte, verifier string) (run.Checkpoint, error) {
 	if err != nil {
 		var other *seal.OtherKeyError
 		if errors.As(err, &other) {
-			return run.Checkpoint{}, fault.New(fault.EventChainBroken, "the checkpoint is signed by %s, not by %s",
+			f := fault.New(fault.EventChainBroken, "the checkpoint is signed by %s, not by %s",
 				strings.Join(other.Got, ", "), other.Want).WithHint("give the signer's key with --key")
+			f.Err = other
+			return run.Checkpoint{}, f
 		}
 		return run.Checkpoint{}, fault.New(fault.EventChainBroken, "the checkpoint's signature does not fit: %w", err).
 			WithHint("it was changed, or is not a checkpoint")
@@ -79,9 +85,27 @@ func OpenCheckpoint(note []byte, verifier string) (run.Checkpoint, error) {
 	return run.ParseCheckpoint(text)
 }
 
-// Verify reads everything: links, hashes, meaning, snapshot, and the tree against
-// the checkpoints in the folder and those kept elsewhere.
+// Verify reads everything: links, hashes, meaning, snapshot, the tree against the
+// checkpoints in the folder and those kept elsewhere, and the files whose hashes are
+// in the log.
 func (r *Reader) Verify(ctx context.Context, elsewhere ...run.Checkpoint) (Proof, error) {
+	w := newWitness(r.RunID)
+	p, err := r.verify(ctx, w, elsewhere)
+	if err != nil {
+		return p, err
+	}
+	return p, w.check(r.store, &p)
+}
+
+// VerifyLog is Verify without the files.
+func (r *Reader) VerifyLog(ctx context.Context, elsewhere ...run.Checkpoint) (Proof, error) {
+	w := newWitness(r.RunID)
+	p, err := r.verify(ctx, w, elsewhere)
+	p.Unchecked = w.all()
+	return p, err
+}
+
+func (r *Reader) verify(ctx context.Context, w *witness, elsewhere []run.Checkpoint) (Proof, error) {
 	p := Proof{RunID: r.RunID, Snapshot: "none"}
 	stored, raw, hasSnapshot, err := r.Stored()
 	if err != nil {
@@ -109,6 +133,7 @@ func (r *Reader) Verify(ctx context.Context, elsewhere ...run.Checkpoint) (Proof
 		if err := errors.Join(run.CheckPayload(e.Type, e.Payload), reducer.Apply(e.Event)); err != nil {
 			return p, unfit(r.RunID, e, err)
 		}
+		w.note(e.Event)
 		p.Events++
 		if p.Events > r.inherited() {
 			tree.Add(e.Raw)
@@ -131,7 +156,21 @@ func (r *Reader) Verify(ctx context.Context, elsewhere ...run.Checkpoint) (Proof
 		return p, tooFar(place(r.RunID), stored.EventCount, p.Events)
 	}
 	p.Elsewhere = len(elsewhere) > 0
-	return p, nil
+	w.items = reducer.Snapshot().WorkItems
+	return p, r.tail(ctx, &p)
+}
+
+// tail tells of a torn end of the log.
+func (r *Reader) tail(ctx context.Context, p *Proof) error {
+	log, can := r.log.(run.Torn)
+	if !can {
+		return nil
+	}
+	tail, torn, err := log.Torn(ctx)
+	if torn {
+		p.Torn = &tail
+	}
+	return err
 }
 
 func cutShort(runID string, have, signed int64) error {

@@ -24,7 +24,9 @@ type Session struct {
 	w        run.Writer
 	trusting bool // the stored snapshot counts
 	reducer  *run.Reducer
-	tree     *run.Tree // of the lines of this run's own log
+	tree     *run.Tree   // of the lines of this run's own log
+	before   *run.Tree   // the same without its last line: what is kept for the next writer
+	course   *run.Course // nil: nobody needed it yet
 	trace    string
 }
 
@@ -88,38 +90,8 @@ func (x *Session) load(ctx context.Context) error {
 	if any {
 		x.trace = last.TraceID
 	}
-	x.reducer = run.NewReducer(state)
+	x.reducer, x.course = run.NewReducer(state), nil
 	return x.growTree(ctx)
-}
-
-// growTree goes on from the stored edge, if that is the tree of the last signed
-// checkpoint; else it reads the log.
-func (x *Session) growTree(ctx context.Context) error {
-	x.tree = &run.Tree{}
-	if notes, err := x.Checkpoints(); err == nil && len(notes) > 0 {
-		text, err := os.ReadFile(x.path(edgeFile))
-		if err == nil {
-			edge, err := run.ParseEdge(string(text))
-			last := notes[len(notes)-1]
-			if err == nil && edge.Size() == last.Size && edge.Root() == last.Root {
-				x.tree = edge
-			}
-		}
-	}
-	own := x.reducer.Count() - x.inherited()
-	if x.tree.Size() > own {
-		x.tree = &run.Tree{}
-	}
-	if x.tree.Size() == own {
-		return nil
-	}
-	for e, err := range x.log.Events(ctx, x.tree.Size()) {
-		if err != nil {
-			return err
-		}
-		x.tree.Add(e.Raw)
-	}
-	return nil
 }
 
 func (x *Session) path(name string) string { return filepath.Join(x.store.Dir(x.RunID), name) }
@@ -149,8 +121,17 @@ func (x *Session) Append(ctx context.Context, requests ...Request) ([]run.Event,
 	// Reduced before they are written: nothing gets into the log that could not
 	// be replayed. If writing fails, the state is read from the log again.
 	transition := false
+	drafts, err := x.mendEnd(ctx, drafts)
+	if err != nil {
+		return nil, err
+	}
 	for i, d := range drafts {
-		if err := x.reducer.Apply(d.Link(x.reducer.Hash())); err != nil {
+		err := x.admit(ctx, d)
+		if err == nil {
+			err = x.reducer.Apply(d.Link(x.reducer.Hash()))
+		}
+		if err != nil {
+			x.course = nil // it may have noted what is not written
 			if i > 0 {
 				err = errors.Join(err, x.load(ctx))
 			}
@@ -166,7 +147,7 @@ func (x *Session) Append(ctx context.Context, requests ...Request) ([]run.Event,
 		return nil, err
 	}
 	for _, e := range events {
-		x.tree.Add(e.Line())
+		x.grow(e.Line())
 	}
 	if transition {
 		return events, x.Settle()
@@ -183,6 +164,9 @@ func (x *Session) draft(q Request) (run.Draft, error) {
 		return run.Draft{}, err
 	}
 	if err := run.CheckPayload(q.Type, payload); err != nil {
+		return run.Draft{}, err
+	}
+	if err := run.CheckPaths(q.Type, payload); err != nil {
 		return run.Draft{}, err
 	}
 	id, err := uuid.NewV7()
@@ -208,7 +192,7 @@ func (x *Session) Settle() error {
 	if err != nil {
 		return err
 	}
-	if err := durable.WriteFile(x.path(snapshotFile), text, 0o644); err != nil {
+	if err := durable.WriteFile(x.path(snapshotFile), text, 0o600); err != nil {
 		return err
 	}
 	return x.sign()
@@ -226,11 +210,11 @@ func (x *Session) sign() error {
 	if err := appendFile(x.path(checkpointFile), append(note, '\n')); err != nil {
 		return err
 	}
-	return durable.WriteFile(x.path(edgeFile), []byte(x.tree.Edge()), 0o644)
+	return durable.WriteFile(x.path(edgeFile), []byte(x.before.Edge()), 0o600)
 }
 
 func appendFile(path string, data []byte) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o644)
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
 	if err != nil {
 		return fault.New(fault.StorageIO, "open %s: %w", path, err)
 	}
@@ -254,5 +238,5 @@ func (x *Session) PutSnapshot(damaged bool) error {
 	if err != nil {
 		return err
 	}
-	return durable.WriteFile(x.path(snapshotFile), text, 0o644)
+	return durable.WriteFile(x.path(snapshotFile), text, 0o600)
 }

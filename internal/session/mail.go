@@ -5,6 +5,7 @@ import (
 
 	"ramet/internal/agent"
 	"ramet/internal/control"
+	"ramet/internal/fault"
 	"ramet/internal/id"
 	"ramet/internal/mail"
 	"ramet/internal/registry"
@@ -28,7 +29,7 @@ func (w *Workspace) Send(ctx context.Context, l Letter) (mail.Letter, error) {
 		return mail.Letter{}, err
 	}
 	l.From = from
-	order := registry.Send{Claim: agent.Passing(), To: l.To.ID, Body: l.Body}
+	order := registry.Send{Claim: agent.Passing(), To: l.To.ID, Body: l.Body, Most: w.Config.Number("max_unread")}
 	if l.From == nil {
 		return w.send(ctx, order)
 	}
@@ -70,6 +71,23 @@ func (w *Workspace) Read(ctx context.Context, owner agent.Agent, number int64) (
 		return mail.Letter{}, false, err
 	}
 	return w.Store.Read(ctx, registry.Read{Owner: owner.ID, Number: number})
+}
+
+// Peek is Read over the owner's shoulder: it marks nothing.
+func (w *Workspace) Peek(ctx context.Context, owner agent.Agent, number int64) (mail.Letter, bool, error) {
+	letters, err := w.Store.Letters(ctx, owner.ID, mail.Filter{Unread: number == 0})
+	if err != nil {
+		return mail.Letter{}, false, err
+	}
+	for _, l := range letters {
+		if number == 0 || l.Number == number {
+			return l, true, nil
+		}
+	}
+	if number != 0 {
+		return mail.Letter{}, false, fault.New(fault.NotFound, "no letter %d in this mailbox", number).WithHint("`ramet mail` lists them")
+	}
+	return mail.Letter{}, false, nil
 }
 
 // Hide takes a letter out of a mailbox.

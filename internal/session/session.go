@@ -53,6 +53,10 @@ type Session struct {
 
 	// Repaired is told when a ledger was found damaged and made again; nil: nobody is.
 	Repaired func(file.Repair)
+	// Reads is set where nothing is to be changed: then a database that was named and is
+	// not there is not made. Made is told when one was; nil: nobody is.
+	Reads bool
+	Made  func(db string)
 
 	conf *config.Config
 	keys *credential.Store

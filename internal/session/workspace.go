@@ -97,9 +97,16 @@ func (s *Session) Open(ctx context.Context) (*Workspace, error) {
 	w.Peers = control.At(w.Home, w.Place.DB)
 	w.Book = book{file.At(filepath.Join(w.Place.Project, ".ramet"), file.Options{Now: s.Now, Repaired: s.Repaired}), w.Place.Project}
 	w.start = func(ctx context.Context, k Kernel) (*Running, error) { return s.Start(ctx, w, k) }
+	fresh, err := s.fresh(w.Place)
+	if err != nil {
+		return nil, err
+	}
 	opened, err := s.System.Open(ctx, w.Place)
 	if err != nil {
 		return nil, err
+	}
+	if fresh && s.Made != nil {
+		s.Made(w.Place.DB)
 	}
 	w.Store = store.Clean(opened, w.Secrets.Own)
 	w.Trees = Trees{w: w}

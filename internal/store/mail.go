@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"strings"
 
 	"ramet/internal/agent"
 	"ramet/internal/chain"
@@ -16,10 +17,24 @@ import (
 const letterColumns = `id, number, coalesce(from_uuid, ''), to_uuid, body, created_at, coalesce(read_at, 0),
 	coalesce(deleted_at, 0), coalesce(in_reply_to, 0)`
 
+// ofKernel stands in from_uuid before the agent that a notice of the kernel is about.
+const ofKernel = "kernel:"
+
+// origin is what from_uuid says.
+func origin(from, about id.Agent) string {
+	if from == id.Kernel {
+		return ofKernel + string(about)
+	}
+	return string(from)
+}
+
 func scanLetter(scan func(...any) error, more ...any) (mail.Letter, error) {
 	var l mail.Letter
 	var created, read, deleted int64
 	err := scan(append([]any{&l.ID, &l.Number, &l.From, &l.To, &l.Body, &created, &read, &deleted, &l.InReplyTo}, more...)...)
+	if about, ok := strings.CutPrefix(string(l.From), ofKernel); ok {
+		l.From, l.About = id.Kernel, id.Agent(about)
+	}
 	l.CreatedAt, l.ReadAt, l.DeletedAt = fromMicros(created), fromMicros(read), fromMicros(deleted)
 	return l, err
 }
@@ -36,8 +51,8 @@ func (r reader) Letters(ctx context.Context, owner id.Agent, f mail.Filter) ([]m
 	if f.From != nil && *f.From == "" {
 		where += ` AND from_uuid IS NULL`
 	} else if f.From != nil {
-		where += ` AND from_uuid = $2`
-		args = append(args, string(*f.From))
+		where += ` AND from_uuid IN ($2, $3)`
+		args = append(args, string(*f.From), origin(id.Kernel, *f.From))
 	}
 	rows, err := r.q.QueryContext(ctx, `SELECT `+letterColumns+` FROM mail `+where+
 		` ORDER BY (read_at IS NOT NULL), number`, args...)
@@ -74,6 +89,23 @@ func noLetter(number int64) error {
 	return fault.New(fault.NotFound, "no letter %d in this mailbox", number).WithHint("`ramet mail` lists them")
 }
 
+// room refuses a letter to a mailbox that is full.
+func (r reader) room(ctx context.Context, to agent.Agent, most int) error {
+	if most == 0 {
+		return nil
+	}
+	var n int
+	if err := r.q.QueryRowContext(ctx, `SELECT count(*) FROM (SELECT 1 FROM mail WHERE to_uuid = $1 AND read_at IS NULL AND deleted_at IS NULL
+		LIMIT $2) AS waiting`, string(to.ID), most).Scan(&n); err != nil {
+		return err
+	}
+	if n < most {
+		return nil
+	}
+	return fault.New(fault.Conflict, "%d letters wait unread in the mailbox of %s, and it takes no more", n, to.Label()).
+		WithHint("wait until it has read some; nothing was sent")
+}
+
 // Send implements registry.Registry.
 func (s *Store) Send(ctx context.Context, m registry.Send) (mail.Letter, error) {
 	if err := mail.CheckBody(m.Body); err != nil {
@@ -84,7 +116,7 @@ func (s *Store) Send(ctx context.Context, m registry.Send) (mail.Letter, error) 
 		r := reader{tx, s.d}
 		// One order for everybody, or two that write to each other would wait
 		// for each other.
-		if m.From != "" && m.From < m.To {
+		if m.From.Keeps() && m.From < m.To {
 			if _, _, err := r.lock(ctx, m.From); err != nil {
 				return err
 			}
@@ -96,7 +128,10 @@ func (s *Store) Send(ctx context.Context, m registry.Send) (mail.Letter, error) 
 		if err := agent.NeedLiving(to); err != nil {
 			return err
 		}
-		out = mail.Letter{From: m.From, To: m.To, Body: m.Body, CreatedAt: fromMicros(now)}
+		if err := r.room(ctx, to, m.Most); err != nil {
+			return err
+		}
+		out = mail.Letter{From: m.From, About: m.About, To: m.To, Body: m.Body, CreatedAt: fromMicros(now)}
 		if m.InReplyTo != 0 {
 			answered, ok, err := r.letter(ctx, m.From, `number = $2`, m.InReplyTo)
 			if err != nil {
@@ -116,10 +151,10 @@ func (s *Store) Send(ctx context.Context, m registry.Send) (mail.Letter, error) 
 		}
 		salt := chain.NewSalt()
 		post := Statement{`INSERT INTO mail (id, number, from_uuid, to_uuid, body, salt, created_at, in_reply_to)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`, []any{out.ID, out.Number, null(string(m.From)), string(m.To), m.Body, salt[:],
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`, []any{out.ID, out.Number, null(origin(m.From, m.About)), string(m.To), m.Body, salt[:],
 			now, null(out.InReplyTo)}}
 		tell := s.d.Announce(registry.RingMail, m.To)
-		if m.From == "" {
+		if !m.From.Keeps() {
 			return s.d.Run(ctx, tx, append([]Statement{post}, tell...))
 		}
 		from, err := s.admit(ctx, tx, m.From, m.Claim)

@@ -32,10 +32,21 @@ type Place struct {
 	DB      string // absolute path, or URL
 	Project string // real path of the project's folder; where agent 0 lives
 	Name    string // of the workspace, for people
+	Named   bool   // by --db, RAMET_DB or the configuration, and not by its project
+	Mark    string // of a file: where it is remembered that this database was begun
 }
 
 // Locate decides.
 func Locate(c Choice) (Place, error) {
+	p, err := c.locate()
+	if err == nil && !strings.Contains(p.DB, "://") {
+		sum := sha256.Sum256([]byte(p.DB))
+		p.Mark = filepath.Join(c.Home, "databases", fmt.Sprintf("%x", sum[:8]))
+	}
+	return p, err
+}
+
+func (c Choice) locate() (Place, error) {
 	project, err := Project(c.Dir)
 	if err != nil {
 		return Place{}, err
@@ -55,7 +66,7 @@ func named(db, dir, project string) Place {
 	if !strings.Contains(db, "://") && !filepath.IsAbs(db) {
 		db = filepath.Join(dir, db)
 	}
-	return Place{DB: db, Project: project, Name: "--db"}
+	return Place{DB: db, Project: project, Name: "--db", Named: true}
 }
 
 func (c Choice) of(project string) Place {

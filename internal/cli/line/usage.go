@@ -3,6 +3,7 @@ package line
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -52,9 +53,8 @@ func takesText(c *cobra.Command) bool { return strings.Contains(c.Use, "TEXT") }
 func BadFlag(c *cobra.Command, err error) error {
 	path := c.CommandPath()
 	if value, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
-		wants := map[string]string{"int": "a number", "bool": "true or false"}[value.GetFlag().Value.Type()]
 		return fault.New(fault.Usage, "%s: %.80q is no value for --%s", path, value.GetValue(), value.GetFlag().Name).
-			WithHint("it takes %s", wants)
+			WithHint("%s", wanted(value.GetFlag().Value.Type(), value.GetValue()))
 	}
 	f := fault.New(fault.Usage, "%s: %w", path, err)
 	unknown, ok := errors.AsType[*pflag.NotExistError](err)
@@ -70,6 +70,28 @@ func BadFlag(c *cobra.Command, err error) error {
 		return f.WithHint("see `%s --help`; put -- in front of a text that begins with -", path)
 	}
 	return f.WithHint("see `%s --help`", path)
+}
+
+// wanted says what a flag of a kind takes.
+func wanted(kind, value string) string {
+	switch kind {
+	case "duration":
+		if _, err := strconv.ParseFloat(value, 64); err == nil {
+			return fmt.Sprintf("it takes a time with its unit: %ss is seconds, %sm minutes", value, value)
+		}
+		return "it takes a time with its unit, such as 90s or 10m"
+	case "bool":
+		return "it takes true or false"
+	case "int", "int64", "uint", "float64":
+		return "it takes a number"
+	}
+	return "it takes a text"
+}
+
+// Prepare is done before every command.
+func (l *Line) Prepare(c *cobra.Command, args []string) error {
+	l.Reads = reading[c.CommandPath()]
+	return NotEmpty(c, args)
 }
 
 // NotEmpty refuses --db "" and its like: they come from variables that are not

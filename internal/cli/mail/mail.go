@@ -41,7 +41,7 @@ func mailCommand(l *line.Line) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			out := mailbox{owner: a, names: map[id.Agent]string{"": you}}
+			out := mailbox{owner: a, names: map[id.Agent]string{"": you, id.Kernel: kernelName}}
 			for _, l := range letters {
 				if _, known := out.names[l.From]; !known {
 					sender, err := ws.Store.Agent(c.Context(), l.From)

@@ -8,15 +8,18 @@ import (
 
 	"ramet/internal/cli/line"
 	"ramet/internal/fault"
+	"ramet/internal/id"
 	"ramet/internal/printer"
 	"ramet/internal/public"
 )
 
 func readCommand(l *line.Line) *cobra.Command {
-	return &cobra.Command{
-		Use:               "read AGENT [N]",
-		Short:             "Read a letter: number N, or the oldest that waits",
-		Long:              "Read a letter of an agent's mailbox and mark it as read: number N, or the oldest\nunread one.",
+	var peek bool
+	c := &cobra.Command{
+		Use:   "read AGENT [N]",
+		Short: "Read a letter: number N, or the oldest that waits",
+		Long: `Read a letter of an agent's mailbox and mark it as read: number N, or the oldest
+unread one. --peek marks nothing: the agent will find it unread.`,
 		Args:              line.Arguments(1, 2),
 		ValidArgsFunction: l.CompleteAgents(1),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -32,7 +35,11 @@ func readCommand(l *line.Line) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			letter, ok, err := ws.Read(c.Context(), a, number)
+			read := ws.Read
+			if peek {
+				read = ws.Peek
+			}
+			letter, ok, err := read(c.Context(), a, number)
 			if err != nil {
 				return err
 			}
@@ -40,7 +47,9 @@ func readCommand(l *line.Line) *cobra.Command {
 			if ok {
 				shape := public.FormatLetter(letter)
 				out.Letter = &shape
-				if letter.From != "" {
+				if letter.From == id.Kernel {
+					out.from = kernelName
+				} else if letter.From != "" {
 					sender, err := ws.Store.Agent(c.Context(), letter.From)
 					if err != nil {
 						return err
@@ -51,6 +60,8 @@ func readCommand(l *line.Line) *cobra.Command {
 			return l.Print(out)
 		},
 	}
+	c.Flags().BoolVar(&peek, "peek", false, "mark nothing")
+	return c
 }
 
 // letterRead is the datum of read.

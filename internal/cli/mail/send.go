@@ -15,6 +15,9 @@ import (
 // you is what the user is called as a sender.
 const you = "you"
 
+// kernelName is what ramet itself is called as a sender of notices.
+const kernelName = "the kernel"
+
 func sendCommand(l *line.Line) *cobra.Command {
 	var from string
 	c := &cobra.Command{

@@ -15,7 +15,7 @@ func planCommand(l *line.Line, f *runFlags) *cobra.Command {
 		Use: "plan ID", Short: "Show what a resume would do", Args: line.Arguments(1, 1),
 		RunE: func(c *cobra.Command, args []string) error {
 			return withReader(l, c, f, args[0], func(store *rundir.Store, r *rundir.Reader) error {
-				state, err := r.State(c.Context())
+				state, err := r.Truth(c.Context())
 				if err != nil {
 					return err
 				}

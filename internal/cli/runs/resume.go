@@ -35,7 +35,7 @@ effects without a way to look them up nobody knows whether they happened: they a
 			if err != nil {
 				return err
 			}
-			x, err := store.OpenSession(c.Context(), args[0], kind)
+			x, err := store.OpenAfresh(c.Context(), args[0], kind)
 			if err != nil {
 				return err
 			}

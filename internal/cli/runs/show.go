@@ -15,11 +15,12 @@ import (
 func showCommand(l *line.Line, f *runFlags) *cobra.Command {
 	return &cobra.Command{
 		Use: "show ID", Short: "Show the state of a run", Args: line.Arguments(1, 1),
-		Long: `Show the state of a run: the snapshot and the events behind it. --json prints the
-snapshot (its form: "ramet schema snapshot").`,
+		Long: `Show the state of a run, as its events give it. The snapshot in its folder is
+compared with them; if it differs, that is told, and the exit code is 5. --json
+prints the snapshot (its form: "ramet schema snapshot").`,
 		RunE: func(c *cobra.Command, args []string) error {
 			return withReader(l, c, f, args[0], func(_ *rundir.Store, r *rundir.Reader) error {
-				state, err := r.State(c.Context())
+				state, err := r.Truth(c.Context())
 				if err != nil {
 					return err
 				}

@@ -16,12 +16,15 @@ import (
 
 func verifyCommand(l *line.Line, f *runFlags) *cobra.Command {
 	var file, key, prove string
+	var logOnly bool
 	c := &cobra.Command{
 		Use:   "verify ID",
-		Short: "Check the log of a run: links, hashes, meaning, checkpoints",
-		Long: `Check every line of a run's log, the events' meaning, the snapshot, and the signed
-checkpoints in the run's folder. Somebody who can write the folder can rewrite
-those too: keep a checkpoint elsewhere and give it with --checkpoint.
+		Short: "Check a run: the log's links, hashes and meaning, checkpoints, files",
+		Long: `Check every line of a run's log, the events' meaning, the snapshot, the signed
+checkpoints in the run's folder, and every file whose hash is in the log
+(ARTIFACT_CHANGED, exit 5; --log-only leaves the files out). Somebody who can
+write the folder can rewrite checkpoints too: keep one elsewhere and give it with
+--checkpoint.
 
 --prove EVENT also prints a proof that this line stands in the log, and with
 --checkpoint one that the log only grew since, for somebody who does not have the
@@ -37,7 +40,11 @@ log (RFC 6962).`,
 					}
 					elsewhere = append(elsewhere, one)
 				}
-				proof, err := r.Verify(c.Context(), elsewhere...)
+				verify := r.Verify
+				if logOnly {
+					verify = r.VerifyLog
+				}
+				proof, err := verify(c.Context(), elsewhere...)
 				if err != nil {
 					return err
 				}
@@ -51,6 +58,7 @@ log (RFC 6962).`,
 			})
 		},
 	}
+	c.Flags().BoolVar(&logOnly, "log-only", false, "leave out the files whose hashes are in the log")
 	c.Flags().StringVar(&prove, "prove", "", "event_id or number of an event to prove")
 	c.Flags().StringVar(&file, "checkpoint", "", "a checkpoint of this run, kept elsewhere")
 	c.Flags().StringVar(&key, "key", "", "verifier key of whoever signed it (default: this home's key)")
@@ -96,7 +104,15 @@ func (p *runProof) prove(ctx context.Context, r *rundir.Reader, event string, el
 }
 
 func (p runProof) Text(w *printer.Writer) {
-	w.Line("ok: %s, %s met, snapshot %s", text.Count(int(p.Events), "event"), text.Count(p.Checkpoints, "checkpoint"), p.Snapshot)
+	w.Line("ok: %s, %s met, snapshot %s, %s as in the log", text.Count(int(p.Events), "event"), text.Count(p.Checkpoints, "checkpoint"), p.Snapshot,
+		text.Count(p.Artifacts, "file"))
+	if p.Unchecked > 0 {
+		w.Line("not compared: %s", text.Count(p.Unchecked, "file"))
+	}
+	if p.Torn != nil {
+		w.Line("the log ends in the middle of line %d (byte %d, %d bytes): a crash left that, or it is being written; the next writer repairs it",
+			p.Torn.Line, p.Torn.Offset, p.Torn.Bytes)
+	}
 	if p.Inclusion != nil {
 		w.Line("line %d of %d is in the tree with root %s:", p.Inclusion.Index+1, p.Inclusion.Size, p.Inclusion.Root.String())
 		for _, h := range p.Inclusion.Proof {

@@ -165,7 +165,7 @@ func (d *decoder) count(u usage) {
 	}{{u.Input, &d.usage.Input}, {u.Output, &d.usage.Output}, {u.CacheRead, &d.usage.CacheRead}, {u.CacheWrite, &d.usage.CacheWrite},
 		{u.Creation.Hour, &d.usage.CacheHour}, {u.Details.Thinking, &d.usage.Reasoning}} {
 		if one.from != nil {
-			*one.to = max(0, *one.from)
+			*one.to = *one.from
 		}
 	}
 }

@@ -201,7 +201,7 @@ func present(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "
 func (d *decoder) count(u usage) {
 	cached := max(u.Details.Cached, u.Hit)
 	out := llm.Usage{
-		Input:  max(0, u.Prompt-cached-u.Details.Written),
+		Input:  wire.Rest(u.Prompt, cached, u.Details.Written),
 		Output: u.Completion, CacheRead: cached, CacheWrite: u.Details.Written,
 		Reasoning: u.CompletionDetails.Reasoning, Billed: dollars(u.Cost),
 	}

@@ -69,7 +69,7 @@ func (d *decoder) Next(_ string, data []byte) ([]llm.Event, bool, error) {
 	events := d.parts.Take()
 	if u := c.Usage; u != nil {
 		events = append(events, llm.Event{Type: llm.Used, Usage: llm.Usage{
-			Input:  max(0, u.Prompt+u.ToolPrompt-u.Cached),
+			Input:  wire.Rest(u.Prompt+u.ToolPrompt, u.Cached),
 			Output: u.Candidates + u.Thoughts, CacheRead: u.Cached, Reasoning: u.Thoughts,
 		}})
 	}

@@ -58,6 +58,7 @@ func Run(t *testing.T, s Suite) {
 	t.Run("CutAtEveryByte", s.cuts)
 	t.Run("Refused", s.refused)
 	t.Run("Broken", s.broken)
+	t.Run("Miscounted", s.miscounted)
 	t.Run("Stalled", s.stalled)
 	t.Run("Cancelled", s.cancelled)
 	t.Run("BrokenOff", s.brokenOff)

@@ -97,6 +97,7 @@ var shared http.RoundTripper = &http.Transport{
 // Stream posts a body and decodes the answer.
 func (c *Client) Stream(ctx context.Context, sent llm.Bytes, d Decoder) iter.Seq[llm.Event] {
 	return func(yield func(llm.Event) bool) {
+		yield = c.counted(yield)
 		if ctx.Err() != nil {
 			yield(llm.Fail(llm.Ended(ctx)))
 			return

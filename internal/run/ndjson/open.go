@@ -63,7 +63,7 @@ func OpenWriter(ctx context.Context, path string, with ...Option) (*Writer, erro
 
 func openLocked(ctx context.Context, path string, with []Option) (*Writer, error) {
 	// Of the names that appear here, none is ever half-made or replaced.
-	err := durable.CreateFile(path, nil, 0o644)
+	err := durable.CreateFile(path, nil, 0o600)
 	if err != nil && !fault.Is(err, fault.Conflict) {
 		return nil, err
 	}

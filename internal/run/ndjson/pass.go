@@ -40,9 +40,10 @@ func (l *file) begin(ctx context.Context, after int64) (*pass, error) {
 	return p, nil
 }
 
-// seek goes to the beginning of a line, from the known one if that is before it.
+// seek goes to the beginning of a line, from the known one if that is before it or next
+// to it.
 func (p *pass) seek(ctx context.Context, line int64) error {
-	if known := p.log.count; known > 0 && known <= line {
+	if known := p.log.count; known > 0 && known <= line+1 {
 		at, ok, err := findHash(p.log.f, p.end, p.log.hash)
 		if err != nil {
 			return err
@@ -51,11 +52,26 @@ func (p *pass) seek(ctx context.Context, line int64) error {
 			return run.Broken(p.log.path, known, p.end, "no event has the hash %.16s… that event %d had", p.log.hash, known)
 		}
 		p.from.at, p.from.line = at, known
+		if known > line {
+			if err := p.back(); err != nil {
+				return err
+			}
+		}
 	}
 	if err := p.from.skip(ctx, line); !errors.Is(err, io.EOF) {
 		return err
 	}
 	return run.Broken(p.log.path, p.from.line, p.from.at, "the log ends here, before event %d", line)
+}
+
+// back goes to the line before.
+func (p *pass) back() error {
+	if p.from.at == 0 {
+		return run.Broken(p.log.path, 1, 0, "it is the event that was number %d", p.from.line)
+	}
+	feed, err := lastFeed(p.log.f, p.from.at-1)
+	p.from.at, p.from.line = feed+1, p.from.line-1
+	return err
 }
 
 // judge turns the error that ended a pass into a fault; nil if it ended at a torn

@@ -33,6 +33,35 @@ func (r Repair) String() string {
 	return fmt.Sprintf("line %d (byte %d) was torn; %d bytes were cut and kept in %s", r.Line, r.Offset, r.Cut, r.Saved)
 }
 
+// Torn tells of what follows the last whole line, without changing anything: what the
+// next writer would end or cut. It implements run.Torn. Beside a writer it may be a line
+// that is being written.
+func (l *file) Torn(ctx context.Context) (run.Tail, bool, error) {
+	p, err := l.begin(ctx, l.count)
+	if err != nil {
+		return run.Tail{}, false, err
+	}
+	for _, err = range p.Events(ctx) {
+	}
+	if err != nil {
+		err = p.judge(err)
+	}
+	if err != nil {
+		return run.Tail{}, false, err
+	}
+	tail := run.Tail{Line: p.Last.Line + 1, Offset: p.good()}
+	tail.Bytes = p.size - tail.Offset
+	return tail, tail.Bytes > 0, nil
+}
+
+// good is where the last whole line ends.
+func (p *pass) good() int64 {
+	if p.Chain == nil {
+		return 0
+	}
+	return p.Last.Offset + int64(len(p.Last.Raw)) + 1
+}
+
 // finish verifies the rest of the log, repairs its tail and returns where the log
 // ends, in events and in bytes.
 func (p *pass) finish(ctx context.Context) (state group.State, size int64, repair *Repair, err error) {
@@ -47,10 +76,7 @@ func (p *pass) finish(ctx context.Context) (state group.State, size int64, repai
 	if err != nil {
 		return state, 0, nil, err
 	}
-	good := int64(0)
-	if p.Chain != nil {
-		good = p.Last.Offset + int64(len(p.Last.Raw)) + 1
-	}
+	good := p.good()
 	state = group.State{Chain: p.Chain, Count: p.Last.Line, Last: p.Last}
 	if good == p.size {
 		return state, good, nil, nil
@@ -104,7 +130,7 @@ func (p *pass) save(from int64) (string, error) {
 	if err := readAt(p.log.f, cut, from); err != nil {
 		return "", p.log.failed(err)
 	}
-	mode := os.FileMode(0o644)
+	mode := os.FileMode(0o600)
 	if info, err := p.log.f.Stat(); err == nil {
 		mode = info.Mode().Perm()
 	}

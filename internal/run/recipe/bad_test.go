@@ -107,6 +107,7 @@ func TestEveryMistakeIsToldWithItsLine(t *testing.T) {
 		{"    command: make base\n", "", "line 10: worker base does nothing: give it one of uses, prompt, command"},
 		{"command: make base", "command: make base\n    uses: clone", "line 10: worker base has uses and command: keep one of them"},
 		{"uses: apply", "uses: aply", `line 20: uses of worker join is "aply": did you mean apply?`},
+		{"uses: apply", "uses: pull-request", "line 19: worker join opens a pull request and stands in LINKING: put it into PR_OPENED"},
 		{"uses: apply", "uses: apply\n    tools: [read]", "line 21: worker join has tools, which only agents have"},
 		{"uses: apply", "uses: apply\n    model: a/b", "line 21: worker join has model, which only agents have"},
 		{"uses: apply", "uses: apply\n    lookup: x", "line 21: worker join has lookup, which a built-in does by itself"},

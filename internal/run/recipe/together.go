@@ -22,6 +22,8 @@ func (p *parser) together() {
 			p.say(s.Line, "worker %s stands in no state: add it to one, or take it out", s.Name)
 		case s.Each.Issue && first[s.Name] != run.Fixing:
 			p.say(s.lines["each"], "worker %s is for an issue and stands in %s: only FIXING has issues", s.Name, first[s.Name])
+		case s.Uses == "pull-request" && first[s.Name] != run.ReadyForPR && first[s.Name] != run.PROpened:
+			p.say(s.Line, "worker %s opens a pull request and stands in %s: put it into PR_OPENED", s.Name, first[s.Name])
 		case s.Each.Sections && len(sections) == 0:
 			p.say(s.lines["each"], "worker %s is for sections, of which there are none: add sections", s.Name)
 		}

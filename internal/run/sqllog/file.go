@@ -80,7 +80,7 @@ func OpenFileWriter(ctx context.Context, path string, with ...Option) (*Writer, 
 
 func openFile(ctx context.Context, path string, with []Option) (*Writer, error) {
 	// Made here, so that its name is durable and its mode is ours.
-	if err := durable.CreateFile(path, nil, 0o644); err != nil && !fault.Is(err, fault.Conflict) {
+	if err := durable.CreateFile(path, nil, 0o600); err != nil && !fault.Is(err, fault.Conflict) {
 		return nil, err
 	}
 	var o options

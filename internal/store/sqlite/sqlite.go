@@ -36,16 +36,18 @@ const busyTimeout = 5000
 
 // Options of Open.
 type Options struct {
-	Cwd string // folder of agent 0, if it has to be made
+	Cwd  string // folder of agent 0, if it has to be made
+	Mark string // a file elsewhere that says that this database was begun; empty: nobody remembers
 }
 
-// Open opens the workspace in a file, and makes it if there is none.
+// Open opens the workspace in a file, and makes it if there is none. A file that has
+// become empty is not begun anew.
 func Open(ctx context.Context, path string, o Options) (*store.Store, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return nil, err
 	}
-	f, err := prepare(path)
+	f, err := prepare(path, o.Mark)
 	if err != nil {
 		return nil, err
 	}
@@ -53,8 +55,11 @@ func Open(ctx context.Context, path string, o Options) (*store.Store, error) {
 	if err := d.open(ctx, f); err != nil {
 		return nil, err
 	}
-	if err := d.migrate(ctx, o); err != nil {
+	if err := d.migrate(ctx, o, f.begun); err != nil {
 		return nil, errors.Join(d.Fault(err), d.close())
+	}
+	if !f.begun {
+		mark(o.Mark, path)
 	}
 	return store.New(d.writer, d.readers, d, d.close), nil
 }
@@ -96,15 +101,19 @@ func (d *dialect) close() error { return errors.Join(d.writer.Close(), d.readers
 // file is what can be known of a database file before SQLite touches it.
 type file struct {
 	readOnly bool
+	begun    bool // it held a workspace before
 }
 
 // prepare makes the folder of a new file, and refuses what is not a whole
 // SQLite file of ours. Switching a stranger's file to WAL would change it, so
 // this looks at the header itself.
-func prepare(path string) (file, error) {
+func prepare(path, mark string) (file, error) {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
+		if err := unmark(mark); err != nil {
+			return file{}, err
+		}
 		return file{}, create(path)
 	case err != nil:
 		return file{}, fault.New(fault.StorageIO, "open database: %w", err).WithHint("choose another place with --db or --home")
@@ -116,10 +125,11 @@ func prepare(path string) (file, error) {
 	if err != nil {
 		return file{}, err
 	}
-	if err := h.check(path, info.Size()); err != nil {
-		return file{}, err
+	f := file{readOnly: readOnly(path, info), begun: marked(mark)}
+	if f.begun && info.Size() == 0 && !h.walPresent {
+		return file{}, emptied(path)
 	}
-	return file{readOnly: readOnly(path, info)}, nil
+	return f, h.check(path, info.Size())
 }
 
 func create(path string) error {
@@ -145,7 +155,7 @@ func unwritable(path string, err error) error {
 }
 
 // migrate brings the schema up to date and ensures agent 0.
-func (d *dialect) migrate(ctx context.Context, o Options) error {
+func (d *dialect) migrate(ctx context.Context, o Options, begun bool) error {
 	f, err := d.file()
 	if err != nil {
 		return err
@@ -153,6 +163,9 @@ func (d *dialect) migrate(ctx context.Context, o Options) error {
 	version, err := f.Version(ctx, d.readers)
 	if err != nil || version == len(f.Steps) {
 		return err
+	}
+	if version == 0 && begun {
+		return emptied(d.path)
 	}
 	if d.readOnly {
 		return fault.New(fault.StorageReadOnly, "%s has schema version %d and cannot be brought to %d: it cannot be written", d.path, version, len(f.Steps)).

@@ -136,6 +136,24 @@ func testMailRefuses(t *testing.T, w *Workspace) {
 	}
 	equal(t, "the holder", send(registry.Send{From: a, Claim: agent.Held("kernel", lease.Epoch), To: b, Body: "x"}), nil)
 	equal(t, "to a leased agent", send(registry.Send{To: a, Body: "x"}), nil)
+	full := registry.Send{To: a, Body: "x", Most: 1}
+	refused(t, "to a full mailbox", send(full), fault.Conflict)
+	full.Most = 3
+	equal(t, "to one that has room for one", send(full), nil)
+	refused(t, "and then is full", send(full), fault.Conflict)
+	notice := registry.Send{From: id.Kernel, About: dead, To: b, Body: "it died"}
+	equal(t, "a notice of the kernel", send(notice), nil)
+	for _, from := range []id.Agent{dead, a} {
+		n := 0
+		for _, l := range must(d.s.Letters(background, b, mail.Filter{From: &from}))(t) {
+			if l.From == id.Kernel && l.About == dead && l.Body == "it died" {
+				n++
+			}
+		}
+		if want := map[bool]int{true: 1}[from == dead]; n != want {
+			t.Errorf("%d notices about %s, want %d", n, from, want)
+		}
+	}
 	equal(t, "the longest", send(registry.Send{From: b, To: b, Body: strings.Repeat("x", mail.MaxBody)}), nil)
 
 	_, _, err := d.s.Read(background, registry.Read{Owner: b, Number: 77})

@@ -13,6 +13,9 @@
 //     once; what is sent twice is the same.
 //   - 4xx is never tried again: it goes to the dead letters, with the answer, and is
 //     reported.
+//   - An outbox remembers where its deliveries go, and gives them to nobody else: who
+//     opens it with another destination is refused (CONFLICT). Nobody who only knows the
+//     file learns the token; whoever has no way to the destination keeps what waits.
 //   - One process at a time: a second is LOCKED.
 //   - The token is in no file and in no error.
 //
@@ -21,6 +24,7 @@
 // The outbox is JSON lines. An unfinished last line is cut off; a line that cannot be read
 // goes to the dead letters.
 //
+//	{"to":"http://…","token":true}                       where it goes, and whether with a token; the first line
 //	{"method":"POST","path":"/api/v1/runs","body":{…}}   a delivery
 //	{"sent":3}                                           the first three are done
 //	{"mark":"NAME","at":7}                               see PutMarked

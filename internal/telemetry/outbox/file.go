@@ -60,6 +60,9 @@ func (b *Outbox) tell() {
 // the old file goes on.
 func (b *Outbox) rewrite() {
 	var text []byte
+	if b.to.Name != "" {
+		text = format(text, line{To: b.to.Name, Token: b.to.Token})
+	}
 	for _, name := range slices.Sorted(maps.Keys(b.marks)) {
 		at := b.marks[name]
 		text = format(text, line{Mark: name, At: &at})

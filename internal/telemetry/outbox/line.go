@@ -26,6 +26,9 @@ type line struct {
 	At   *int64 `json:"at,omitempty"`
 
 	Open *Live `json:"open,omitempty"`
+
+	To    string `json:"to,omitempty"`
+	Token bool   `json:"token,omitempty"`
 }
 
 // Live is a record that was created running and whose end was not put.
@@ -49,13 +52,13 @@ func parseLine(text []byte) (line, error) {
 		return l, errLine
 	}
 	n := 0
-	for _, set := range []bool{l.Method != "" || l.Path != "" || l.Body != nil, l.Sent != nil, l.Mark != "" || l.At != nil, l.Open != nil} {
+	for _, set := range []bool{l.Method != "" || l.Path != "" || l.Body != nil, l.Sent != nil, l.Mark != "" || l.At != nil, l.Open != nil, l.To != "" || l.Token} {
 		if set {
 			n++
 		}
 	}
 	switch {
-	case n != 1, l.Sent != nil && *l.Sent < 0, (l.Mark == "") != (l.At == nil):
+	case n != 1, l.Token && l.To == "", l.Sent != nil && *l.Sent < 0, (l.Mark == "") != (l.At == nil):
 		return l, errLine
 	case l.Open != nil:
 		if _, err := telemetry.ParseEventID(l.Open.EventID); err != nil {
@@ -121,6 +124,7 @@ type contents struct {
 	waiting []*entry
 	marks   map[string]int64
 	open    map[string]Live
+	to      To
 	bad     [][]byte // lines that cannot be read
 	total   int      // deliveries in the file
 	sent    int      // of these, how many are done
@@ -162,6 +166,8 @@ func (c *contents) take(text []byte) {
 		c.sent = min(max(c.sent, *l.Sent), c.total)
 	case l.Mark != "":
 		c.marks[l.Mark] = *l.At
+	case l.To != "":
+		c.to = To{l.To, l.Token}
 	case l.Open != nil:
 		c.open[l.Open.EventID] = *l.Open
 	default:

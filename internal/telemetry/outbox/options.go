@@ -17,6 +17,10 @@ type Options struct {
 	Client *http.Client
 	// Local is a store of this process, for a ramet that keeps its own telemetry.
 	Local telemetry.Store
+	// Name says which store Local is, or which destination Nowhere is.
+	Name string
+	// Nowhere is set where this process has no way to the destination: everything waits.
+	Nowhere bool
 	// Pauses are how long is waited before each further try; nil: 1, 2 and 4 s.
 	Pauses []time.Duration
 	// Later is how long a service that did not answer is left alone; 0: 30 s.
@@ -45,6 +49,12 @@ func (o *Options) complete() error {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
+	if o.Nowhere {
+		if o.URL != "" || o.Local != nil || o.Name == "" {
+			return fault.New(fault.InvalidConfig, "an outbox that sends nothing has a name and no destination")
+		}
+		return nil
+	}
 	if (o.URL == "") == (o.Local == nil) {
 		return fault.New(fault.InvalidConfig, "telemetry goes to a service or to a store: one of them, not both")
 	}
@@ -59,7 +69,18 @@ func (o *Options) complete() error {
 	return nil
 }
 
+// To is the destination as the file knows it.
+func (o *Options) To() To {
+	if o.URL == "" {
+		return To{Name: o.Name}
+	}
+	return To{Name: Address(o.URL), Token: o.Token != ""}
+}
+
 func (o *Options) wire() wire {
+	if o.Nowhere {
+		return nowhere{o.Name}
+	}
 	if o.Local != nil {
 		return local{o.Local}
 	}

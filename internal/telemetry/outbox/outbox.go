@@ -38,6 +38,7 @@ type Outbox struct {
 	queue  []*entry
 	marks  map[string]int64
 	open   map[string]Live
+	to     To    // what the file says
 	put    int64 // deliveries ever put, the ones that were found included
 	done   int64 // of these, how many are done
 	rounds int64 // that were begun
@@ -100,12 +101,15 @@ func (b *Outbox) load() error {
 			return err
 		}
 	}
-	b.size, b.sent, b.queue, b.marks, b.open = c.size, c.sent, c.waiting, c.marks, c.open
+	b.size, b.sent, b.queue, b.marks, b.open, b.to = c.size, c.sent, c.waiting, c.marks, c.open, c.to
 	b.put = int64(len(b.queue))
 	if len(c.bad) > 0 {
 		b.rewrite() // or they would be found again
 	}
-	return b.err
+	if b.err != nil {
+		return b.err
+	}
+	return b.address()
 }
 
 // Put adds deliveries. It waits for nobody.
@@ -179,6 +183,14 @@ func (b *Outbox) write(text []byte) bool {
 func (b *Outbox) trouble(err error) {
 	b.err = err
 	b.Report(err)
+}
+
+// Made says whether a delivery changes a record that was created here and has not ended.
+func (b *Outbox) Made(d follow.Delivery) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	_, open := b.open[d.EventID]
+	return open && d.Method == http.MethodPatch
 }
 
 // Marked is how far PutMarked was told to have got under a name; 0: never.

@@ -152,12 +152,8 @@ func (f fork) check(ctx context.Context, args forkArgs) error {
 	if err := text.Check(fault.InvalidText, "the prompt of a child", args.Prompt, history.MaxText); err != nil {
 		return err
 	}
-	switch args.Name {
-	case "":
+	if args.Name == "" {
 		return nil
-	case theUser, theParent:
-		return fault.New(fault.InvalidName, "no child can be called %q: the word means somebody else", args.Name).
-			WithHint("choose another name")
 	}
 	if err := agent.CheckName(args.Name); err != nil {
 		return err

@@ -1,0 +1,168 @@
+package app_test
+
+import (
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// elsewhere is another telemetry service, which can be down.
+type elsewhere struct {
+	t    *testing.T
+	addr string
+
+	mu    sync.Mutex
+	calls map[string]int
+	asked int
+}
+
+func newElsewhere(t *testing.T) *elsewhere {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := &elsewhere{t: t, addr: l.Addr().String(), calls: map[string]int{}}
+	l.Close()
+	return e
+}
+
+func (e *elsewhere) url() string { return "http://" + e.addr }
+
+// up makes it answer, on the address that it was down on.
+func (e *elsewhere) up() {
+	e.t.Helper()
+	l, err := net.Listen("tcp", e.addr)
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	server := &http.Server{Handler: e}
+	go server.Serve(l)
+	e.t.Cleanup(func() { server.Close() })
+}
+
+func (e *elsewhere) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.asked++
+	if strings.HasSuffix(r.URL.Path, "/batch") {
+		w.WriteHeader(http.StatusMethodNotAllowed)
+		return
+	}
+	var one struct {
+		JobType string `json:"job_type"`
+		Context struct {
+			Trace string `json:"trace_id"`
+			Span  string `json:"span_id"`
+		} `json:"context_json"`
+	}
+	if r.Method == http.MethodPost && json.Unmarshal(body, &one) == nil && one.JobType == "llm_call" {
+		e.calls[one.Context.Trace+" "+one.Context.Span]++
+	}
+	io.WriteString(w, "{}")
+}
+
+func (e *elsewhere) got() map[string]int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	out := map[string]int{}
+	for k, n := range e.calls {
+		out[k] = n
+	}
+	return out
+}
+
+// What waits for a service that is down goes there, by the next command that reaches it,
+// and into no other store, whatever runs meanwhile.
+func TestTelemetryThatWaitsKeepsItsDestination(t *testing.T) {
+	s := newStage(t, binary(t))
+	recipe := filepath.Join(s.dir, "calling.yaml")
+	if err := os.WriteFile(recipe, []byte(calling), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	model := s.script(t, `{"repeat": true, "steps": [{"text": "said"}]}`)
+	there := newElsewhere(t)
+	down := s.command("run", "start", "--recipe", recipe, "--run-id", "down", "--model", model, "--no-cache")
+	down.Env = append(down.Env, "TELEMETRY_API_URL="+there.url())
+	if out, err := down.CombinedOutput(); err != nil || !strings.Contains(string(out), "wait to be delivered") {
+		t.Fatalf("%v\n%s", err, out)
+	}
+
+	// Half of a run goes there, the rest into the store of this home.
+	half := s.command("run", "start", "--recipe", recipe, "--run-id", "half", "--model", model, "--no-cache")
+	half.Env = append(half.Env, "RAMET_TEST_DIE_AFTER=20", "TELEMETRY_API_URL="+there.url())
+	if err := half.Run(); err == nil {
+		t.Fatal("it was not killed")
+	}
+	before := s.logged(t, "half")
+	s.must(t, "run", "resume", "half", "--no-cache")
+	after := s.logged(t, "half")
+
+	web := s.serve(t)
+	s.must(t, "run", "start", "--recipe", recipe, "--run-id", "here", "--model", model, "--no-cache")
+	want := s.logged(t, "here")
+	for call := range after {
+		if !before[call] {
+			want[call] = true
+		}
+	}
+	if len(before) == 0 || len(want) <= 6 {
+		t.Fatalf("%d calls before, %d wanted", len(before), len(want))
+	}
+	eventually(t, "the records of this home", func() bool { return len(web.calls()) >= len(want) })
+	for call, n := range web.calls() {
+		if !want[call] || n != 1 {
+			t.Errorf("call %s has %d records here", call, n)
+		}
+	}
+
+	there.up()
+	theirs := s.logged(t, "down")
+	for call := range before {
+		theirs[call] = true
+	}
+	eventually(t, "what waited is there", func() bool {
+		s.must(t, "exec", "say hello", "--model", model)
+		return len(there.got()) >= len(theirs)
+	})
+	for call, n := range there.got() {
+		if !theirs[call] || n != 1 {
+			t.Errorf("call %s was told %d times there", call, n)
+		}
+	}
+	if entries, err := os.ReadDir(filepath.Join(filepath.Dir(s.db), "home", ".local", "share", "ramet", "telemetry", "waiting")); err != nil || len(entries) > 1 {
+		t.Errorf("%d outboxes are still noted: %v", len(entries), err) // the server's own is
+	}
+}
+
+// An outbox that came with a project makes nobody send anything.
+func TestAnOutboxInAProjectSendsNothing(t *testing.T) {
+	s := newStage(t, binary(t))
+	there := newElsewhere(t)
+	there.up()
+	dir := filepath.Join(s.dir, ".ramet", "runs", "r1")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	text := `{"to":"` + there.url() + `"}
+{"method":"POST","path":"/api/v1/runs","body":{"event_id":"11111111-2222-4333-8444-555555555555","run_id":"x","agent_name":"a","job_type":"llm_call","start_time":"2026-01-01T00:00:00Z"}}
+`
+	if err := os.WriteFile(filepath.Join(dir, "telemetry_outbox.jsonl"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	model := s.script(t, `{"repeat": true, "steps": [{"text": "said"}]}`)
+	s.serve(t)
+	s.must(t, "exec", "say hello", "--model", model)
+	there.mu.Lock()
+	defer there.mu.Unlock()
+	if there.asked != 0 {
+		t.Errorf("it was asked %d times", there.asked)
+	}
+}

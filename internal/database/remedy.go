@@ -1,0 +1,40 @@
+package database
+
+import (
+	"crypto/tls"
+	"errors"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// remedy is what to do about a server that cannot be used: by what it said, if it said
+// anything.
+func remedy(err error) string {
+	var e *pgconn.PgError
+	var certificate *tls.CertificateVerificationError
+	said := errors.As(err, &e)
+	switch {
+	case said && e.Code == "3D000":
+		return "make it with `createdb`, or name another one in the URL"
+	case said && e.Code == "53300":
+		return "the server takes no more connections now: wait, or raise its max_connections"
+	case said && strings.HasPrefix(e.Code, "28") && strings.Contains(e.Message, "no encryption"):
+		return "the server may want TLS: add sslmode=require to the URL; else pg_hba.conf has to admit this host, user and database"
+	case said && e.Code == "28000" && strings.Contains(e.Message, "pg_hba.conf"):
+		return "the server's pg_hba.conf has to admit this host, user and database"
+	case said && strings.HasPrefix(e.Code, "28"):
+		return "check user and password of the URL"
+	case said && strings.HasPrefix(e.Code, "57P"):
+		return "the server is starting or stopping: wait, then repeat"
+	case said:
+		return "check user, password and database of the URL"
+	case errors.As(err, &certificate):
+		return "its certificate is not accepted: give its authority with sslrootcert=FILE in the URL, and the host by the name in the certificate"
+	case strings.Contains(reason(err), noTLS):
+		return "it offers no TLS: switch that on there, or, if nobody can listen on the way, add sslmode=disable to the URL"
+	case strings.Contains(err.Error(), "tls: "):
+		return "its TLS cannot be used: see sslmode and sslrootcert of the URL"
+	}
+	return "check that the server runs and that the URL names it"
+}

@@ -1,0 +1,45 @@
+package sqlite
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"ramet/internal/durable"
+	"ramet/internal/fault"
+)
+
+// A new file is empty for a moment, and a first start that is killed leaves it so. A
+// file that held a workspace and is empty now was emptied by somebody. What tells them
+// apart is a mark, kept elsewhere, that is made once the tables are there.
+
+func marked(mark string) bool {
+	_, err := os.Lstat(mark)
+	return mark != "" && err == nil
+}
+
+// mark remembers that a database was begun. Where that cannot be written, work goes on
+// without.
+func mark(at, path string) {
+	if at == "" || durable.MakeFolder(filepath.Dir(at), 0o700) != nil {
+		return
+	}
+	_ = durable.CreateFile(at, []byte(path+"\n"), 0o600)
+}
+
+// unmark forgets a database that is gone: who removed it may begin anew.
+func unmark(mark string) error {
+	if mark == "" {
+		return nil
+	}
+	if err := os.Remove(mark); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return durable.Failure("remove", mark, err)
+	}
+	return nil
+}
+
+func emptied(path string) error {
+	return fault.New(fault.StorageCorrupt, "%s is empty, and held a workspace before", path).
+		WithHint("restore it from a backup, or remove it to begin anew; nothing was changed")
+}

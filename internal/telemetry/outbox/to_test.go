@@ -1,0 +1,45 @@
+package outbox
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"ramet/internal/fault"
+)
+
+// What waits for one destination is given to no other, by nobody.
+func TestAnOutboxGoesToOneDestination(t *testing.T) {
+	s, other := newService(t), newService(t)
+	path := at(t)
+	o := s.quick()
+	o.URL = strings.Replace(o.URL, "http://", "http://ada:opensesame@", 1)
+	b := open(t, path, Options{Name: Address(o.URL), Nowhere: true, Pauses: o.Pauses})
+	all := turns(3)
+	b.Put(all...)
+	if err := b.Flush(t.Context()); err == nil || !strings.Contains(err.Error(), "kept for http://127.0.0.1") {
+		t.Errorf("there is no way: %v", err)
+	}
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(path, other.quick()); !fault.Is(err, fault.Conflict) {
+		t.Errorf("another destination: %v", err)
+	}
+	if to, err := Destination(path); err != nil || to != (To{Name: Address(o.URL)}) || !to.Service() {
+		t.Errorf("%+v %v", to, err)
+	}
+	b = open(t, path, o)
+	flush(t, b)
+	s.check(t, all)
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	text, _ := os.ReadFile(path)
+	if strings.Contains(string(text), "opensesame") || strings.Contains(string(text), o.Token) && o.Token != "" {
+		t.Errorf("a secret is in the file: %s", text)
+	}
+	if to, _ := Destination(path); to.Token != (o.Token != "") {
+		t.Errorf("%+v", to)
+	}
+}
