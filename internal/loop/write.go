@@ -76,6 +76,19 @@ func result(call llm.Part, a tool.Answer) history.Draft {
 		Type: history.Result, CallID: call.CallID, Name: call.Name, Text: a.Text, IsError: a.IsError, Show: a.Show}}}
 }
 
+// result drafts the answer to a call, with who let it run.
+func (j *job) result(a tool.Answer) history.Draft {
+	d := result(j.call, a)
+	d.Meta.Permission = j.record
+	return d
+}
+
+// permitted drafts a person's yes to a call.
+func permitted(j *job) history.Draft {
+	return history.Draft{Kind: history.Command, Meta: history.Meta{Command: history.PermitCommand,
+		CallID: storable(j.call.CallID), Permission: j.record, Actor: j.record.Actor}}
+}
+
 // usage drafts the record of a call of the model.
 func usage(c record.Call) history.Draft {
 	out := &history.Call{

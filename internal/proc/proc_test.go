@@ -47,7 +47,9 @@ type bench struct {
 // allow permits everything.
 type allow struct{}
 
-func (allow) Decide(context.Context, tool.Spec, tool.Call) (tool.Grant, error) { return tool.Free, nil }
+func (allow) Decide(context.Context, tool.Spec, tool.Call) (tool.Grant, *history.Permission, error) {
+	return tool.Free, nil, nil
+}
 
 func newBench(t *testing.T, replies string, tools ...tool.Tool) *bench {
 	t.Helper()

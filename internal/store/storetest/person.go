@@ -7,6 +7,7 @@ import (
 	"ramet/internal/agent"
 	"ramet/internal/history"
 	"ramet/internal/id"
+	"ramet/internal/mail"
 	"ramet/internal/registry"
 )
 
@@ -44,6 +45,9 @@ func testPersons(t *testing.T, w *Workspace) {
 		equal(t, "error", err, nil)
 	}
 	equal(t, "orders", strings.Join(orders, " "), "rename mode mode permit")
+	equal(t, "a letter of a person", must(d.s.Send(by, registry.Send{To: kid, Body: "hi"}))(t).Who, "ann")
+	letters := must(d.s.Letters(background, kid, mail.Filter{}))(t)
+	equal(t, "the letter when it is read", letters[0].Who+" "+letters[0].Face, "ann page")
 	must(d.s.Kill(by, registry.Kill{Agent: kid}))(t)
 	for e, err := range d.s.QueryRange(background, history.Range{Agent: kid}, history.Selection{Newest: 1, Any: true}) {
 		if m := must(e.Decode())(t); err != nil || m.Actor == nil || e.Kind != history.Killed {
