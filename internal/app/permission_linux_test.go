@@ -78,7 +78,7 @@ func TestWhoDecidedIsRecorded(t *testing.T) {
 	x.press(enter)
 	x.see("rm -rf a", "for this project, by a rule that you see first: no. ", "it deletes")
 	x.decide("no")
-	x.see("that is all", "(terminal), once", "refused by")
+	x.see("that is all", "(terminal), once", "refused by", " idle ")
 	x.leave()
 
 	log := w.ramet("log", "0")
@@ -107,7 +107,7 @@ func TestWhoDecidedIsRecorded(t *testing.T) {
 	y := w.open(110, 40)
 	y.see("[0]", "script/")
 	y.say("two")
-	y.see("again")
+	y.see("again", " idle ")
 	y.leave()
 	w.ramet("rules", "--remove", "bash(touch c)")
 	if out := w.ramet("rules"); out != "no rules\n" {
@@ -126,13 +126,13 @@ func TestModesOnOneKey(t *testing.T) {
 	x.press(shiftTab)
 	x.see("$0.00 · accept edits")
 	x.say("write")
-	x.see("written")
+	x.see("written", " idle ")
 	x.press(shiftTab)
 	x.see("· box")
 	x.press(shiftTab)
 	x.see("· read-only")
 	x.say("plan")
-	x.see("planned", "refused by mode read-only")
+	x.see("planned", "refused by mode read-only", " idle ")
 	if _, err := os.Stat(filepath.Join(w.project, "b.txt")); err == nil {
 		t.Error("a read-only agent wrote")
 	}

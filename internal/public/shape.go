@@ -89,7 +89,7 @@ type Letter struct {
 	ReadAt    *string   `json:"read_at"`
 	InReplyTo *int64    `json:"in_reply_to"`
 
-	Actor *history.Actor `json:"actor"` // of the user's letters: who, and from where
+	Actor *history.Actor `json:"actor,omitempty"` // of the user's letters: who, and from where
 }
 
 // FormatLetter is the shape of a letter.
