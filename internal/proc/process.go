@@ -247,7 +247,7 @@ func (k *Kernel) task(a id.Agent, family *tally) error {
 // Interrupt stops the turn of an agent, if there is one, and returns when it is
 // over.
 func (k *Kernel) Interrupt(ctx context.Context, a id.Agent) error {
-	return k.end(ctx, a, fault.New(fault.Cancelled, "stopped by the user"))
+	return k.end(ctx, a, loop.Stopped(history.ActorOf(ctx), fault.New(fault.Cancelled, "stopped by the user")))
 }
 
 // end stops the turn of an agent for a reason and waits until it is over.
