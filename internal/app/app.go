@@ -21,6 +21,7 @@ import (
 	"ramet/internal/demo"
 	"ramet/internal/fault"
 	"ramet/internal/forge"
+	"ramet/internal/history"
 	"ramet/internal/id"
 	"ramet/internal/sandbox"
 	"ramet/internal/session"
@@ -55,7 +56,7 @@ func Main(ctx context.Context, args []string, env func(string) string, stdio Std
 		Streams: line.Streams{Stdin: stdio.In, Stdout: stdio.Out, Stderr: stdio.Err,
 			Terminal: isTerminal(stdio.Out), ErrTerminal: isTerminal(stdio.Err), Password: password(stdio)},
 		Background: line.Background{Detach: detach(args, stdio), Leave: leave(env)},
-		System: session.System{Getenv: env, Dir: dir, Now: time.Now, Open: open, Start: kernel, Logs: logs{}, Agent: ownAgent,
+		System: session.System{Getenv: env, Dir: dir, User: self(), Now: time.Now, Open: open, Start: kernel, Logs: logs{}, Agent: ownAgent,
 			Tokens: append(forge.Variables(), telemetryToken)},
 		Serve:  serve,
 		Models: modelServers(),
@@ -66,6 +67,7 @@ func Main(ctx context.Context, args []string, env func(string) string, stdio Std
 }
 
 func open(ctx context.Context, p workspace.Place) (*store.Store, error) {
+	ctx = history.Unattended(ctx) // agent 0 is nobody's doing
 	switch scheme, _, isURL := strings.Cut(p.DB, "://"); {
 	case postgres.IsURL(p.DB):
 		return postgres.Open(ctx, p.DB, postgres.Options{Cwd: p.Project, Export: sqlite.Export})

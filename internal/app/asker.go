@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 
+	"ramet/internal/history"
 	"ramet/internal/permit"
 	"ramet/internal/tui"
 )
@@ -12,6 +13,12 @@ import (
 type asker struct{ questions chan tui.Question }
 
 func newAsker() *asker { return &asker{make(chan tui.Question)} }
+
+// signed is an answer that was given at this terminal.
+func signed(v permit.Verdict) permit.Verdict {
+	v.By = history.Actor{Who: self(), Face: history.Terminal}
+	return v
+}
 
 // Ask waits for the answer, or until the turn that asks is over.
 func (a *asker) Ask(ctx context.Context, q permit.Question) (permit.Verdict, error) {
@@ -27,7 +34,7 @@ func (a *asker) Ask(ctx context.Context, q permit.Question) (permit.Verdict, err
 	}
 	select {
 	case v := <-answer:
-		return v, nil
+		return signed(v), nil
 	case <-ctx.Done():
 		return permit.Verdict{}, ctx.Err()
 	}

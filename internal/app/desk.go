@@ -11,6 +11,7 @@ import (
 	"ramet/internal/id"
 	"ramet/internal/llm"
 	"ramet/internal/loop"
+	"ramet/internal/permit"
 	"ramet/internal/proc"
 	"ramet/internal/session"
 	"ramet/internal/tui"
@@ -100,6 +101,16 @@ func (d *desk) Events(ctx context.Context) iter.Seq[loop.Event] {
 			}
 		}
 	}
+}
+
+// Mode is what was chosen for an agent, else the setting.
+func (d *desk) Mode(ctx context.Context, a id.Agent) (permit.Mode, error) {
+	row, err := d.Store.Agent(ctx, a)
+	if err != nil {
+		return "", err
+	}
+	found, err := d.Standing(ctx, row)
+	return found.Mode, err
 }
 
 func (d *desk) Questions(ctx context.Context) <-chan tui.Question { return d.asker.questions }

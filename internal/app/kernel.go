@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"ramet/internal/agent"
+	"ramet/internal/cli/care"
 	"ramet/internal/control"
 	"ramet/internal/environ"
 	"ramet/internal/fault"
@@ -24,7 +25,6 @@ import (
 	"ramet/internal/proc"
 	"ramet/internal/registry"
 	"ramet/internal/runner/crew"
-	"ramet/internal/sandbox"
 	"ramet/internal/session"
 	"ramet/internal/tool"
 	"ramet/internal/tool/local"
@@ -43,11 +43,10 @@ type request struct {
 
 // kernelFor is a kernel whose agents may work on items of runs.
 func kernelFor(ctx context.Context, r request, work *crew.Crew) (*session.Running, error) {
-	rules, err := permit.ParseAll(r.Config.Allow)
+	policy, err := policy(r)
 	if err != nil {
 		return nil, err
 	}
-	policy := &permit.Policy{Rules: append(rules, r.Allow...), Unasked: r.Config.Permission == "sandbox", Confinable: sandbox.Available, Ask: r.Ask}
 	server, err := control.Listen(r.Peers)
 	if err != nil {
 		return nil, err
@@ -83,6 +82,12 @@ func kernelFor(ctx context.Context, r request, work *crew.Crew) (*session.Runnin
 	if err != nil {
 		server.Close()
 		return nil, err
+	}
+	policy.Warn = func(a id.Agent, what string) { k.Events.Publish(loop.Event{Type: loop.Note, Agent: a, Text: what}) }
+	policy.Boxed = func(a id.Agent, rule permit.Rule) {
+		tellOnce(r.Home, "rules-are-confined", func() {
+			k.Events.Publish(loop.Event{Type: loop.Note, Agent: a, Text: care.ConfinedRules(rule.String())})
+		})
 	}
 	if name := unread(r); name != "" && r.Warn != nil {
 		r.Warn(name + " is not used: the folder is not trusted with its files as they are now (`ramet trust`)")

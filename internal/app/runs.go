@@ -39,6 +39,7 @@ import (
 
 // carry carries out a run: orchestrator, queue, workers and gates of this process.
 func carry(ctx context.Context, ws *session.Workspace, r runs.Job) (err error) {
+	ctx = history.Unattended(ctx) // what a run does its orchestrator does
 	closing := &closers{}
 	defer func() { err = errors.Join(err, closing.close()) }()
 	files, err := r.Store.OpenFiles(r.Session.RunID)

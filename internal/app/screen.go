@@ -12,6 +12,7 @@ import (
 	"golang.org/x/term"
 
 	"ramet/internal/cli"
+	"ramet/internal/history"
 	"ramet/internal/session"
 	"ramet/internal/tui"
 )
@@ -38,6 +39,7 @@ func screen(stdio Stdio) func(context.Context, *session.Session, cli.Command) er
 		if _, err := s.Keys(); err != nil {
 			return err
 		}
+		ctx = history.By(ctx, history.Actor{Who: s.User, Face: history.Terminal})
 		return tui.Run(ctx, tui.Options{
 			Open:    func(ctx context.Context) (tui.Desk, error) { return openDesk(ctx, s, command) },
 			State:   stateFile(home, place.DB),

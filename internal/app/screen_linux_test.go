@@ -31,33 +31,39 @@ func TestATurnWithToolsAsksFirst(t *testing.T) {
 	x := w.open(80, 24)
 	x.see("Three things to try")
 	x.say("run echo one > made.txt")
-	x.see("wants to use bash", "echo one > made.txt", "y once")
+	x.see("wants to use bash", "echo one > made.txt", "❯ no")
 	if _, err := os.Stat(filepath.Join(w.project, "made.txt")); err == nil {
 		t.Error("it ran before it was permitted")
 	}
-	x.press("y")
-	x.see("● bash", "[offline model] Ran", "idle")
+	x.decide("once")
+	x.see("● bash", "[offline model] Ran", "idle", "(terminal), once")
 	if got, err := os.ReadFile(filepath.Join(w.project, "made.txt")); err != nil || string(got) != "one\n" {
 		t.Errorf("it made %q, %v", got, err)
 	}
 	x.say("run touch never.txt")
-	x.see("wants to use bash", "touch never.txt", "a always bash(touch never.txt)")
-	x.press("r", "not today", enter)
+	x.see("wants to use bash", "touch never.txt", "bash(touch never.txt)")
+	x.decide("no, because")
+	x.see("no, because: ▏")
+	x.press("not today")
+	x.see("not today▏")
+	x.press(enter)
 	x.see("✗ bash", "not today", "idle")
 	if _, err := os.Stat(filepath.Join(w.project, "never.txt")); err == nil {
 		t.Error("it ran although it was refused")
 	}
 	x.say("write 'some words' to notes.txt")
 	x.see("wants to use write", "notes.txt", "+ some words")
-	x.press("y")
+	x.decide("once")
 	x.see("● write", "idle")
 	if got, err := os.ReadFile(filepath.Join(w.project, "notes.txt")); err != nil || !strings.Contains(string(got), "some words") {
 		t.Errorf("it wrote %q, %v", got, err)
 	}
 	x.say("run git --version")
-	x.see("wants to use bash", "git --version", "a always")
-	x.press("a")
+	x.see("wants to use bash", "git --version", "for this agent")
+	x.decide("for this agent")
 	x.see("git version", "idle")
+	x.say("run git --version")
+	x.until("no question", func(s string) bool { return strings.Count(s, "● bash git --version") == 2 })
 	x.leave()
 	if log := w.ramet("log", "0"); !strings.Contains(log, "not today") {
 		t.Errorf("the model was not told why: %s", log)
@@ -283,7 +289,7 @@ func TestTenThousandLines(t *testing.T) {
 	x.see("● !", "10000", "above")
 	x.say("run seq 20001 30000")
 	x.see("wants to use bash")
-	x.press("y")
+	x.decide("once")
 	x.see("[offline model] Ran seq", "30000", "idle")
 	x.press(ctrlO) // all open: the lines are there to be scrolled
 	x.see("30000")
@@ -429,7 +435,7 @@ func TestABackgroundAgentAsksWithoutStealingTheScreen(t *testing.T) {
 	x.see("[0]", "ada asks for permission")
 	x.press("\x10") // Ctrl+P
 	x.see("[ada]", "wants to use bash", "echo from ada")
-	x.press("y")
+	x.decide("once")
 	x.see("from ada", "idle")
 	x.press(ctrlUp)
 	x.see("[0]")

@@ -84,6 +84,27 @@ func (s *served) ask(method, path, body string, into any) int {
 	return answer.StatusCode
 }
 
+// tell posts something whose answer may be empty.
+func (s *served) tell(path, body string, into *json.RawMessage) int {
+	s.t.Helper()
+	r, err := http.NewRequestWithContext(s.t.Context(), "POST", s.base+path, strings.NewReader(body))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+s.token)
+	r.Header.Set("Content-Type", "application/json")
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	*into, err = io.ReadAll(answer.Body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return answer.StatusCode
+}
+
 type telemetryPage struct {
 	Runs []struct {
 		JobType string `json:"job_type"`

@@ -25,8 +25,8 @@ func TestTheStory(t *testing.T) {
 	x := w.open(100, 30)
 	x.see("Three things to try", "offline/offline")
 	x.say("replace :8080 with :9090 in server.go")
-	x.see("wants to use edit", "server.go", "y once")
-	x.press("y")
+	x.see("wants to use edit", "server.go", "❯ no")
+	x.decide("once")
 	x.see("● edit", "[offline model]", "idle")
 	x.say(`/fork --name docs "search for 9090 in ."`)
 	x.see("[docs]", "[offline model]", "idle")
@@ -37,9 +37,11 @@ func TestTheStory(t *testing.T) {
 	x.say(`/fork --name tests "run wc -l server.go"`)
 	x.see("[tests]", "wants to use bash", "wc -l server.go")
 	x.press(ctrlT)
-	x.see("3 agents", "├ docs", "└ tests", "✉1", "◌ bash wc -l server.go", "asks · ", "k · $0.00 ─", "context 1%") // all that comes by itself
+	x.see("3 agents", "├ docs", "└ tests", "✉1", "◌ bash wc -l server.go", "asks · ", "k · $0.00 ─", "context 1%", "↑↓ choose") // all that comes by itself
+	x.gone("files are shared")                                                                                                  // a notice goes by itself
 	got := picture(x)
-	x.press("y")
+	x.press(ctrlT)
+	x.decide("once")
 	x.see("● bash", "idle")
 	x.leave()
 

@@ -213,10 +213,29 @@ func (t *terminal) say(line string) {
 	t.press(enter)
 }
 
+// decide answers the question that stands: it goes down to the choice, as soon as keys
+// are its own.
+func (t *terminal) decide(choice string) {
+	t.t.Helper()
+	t.see("↑↓ choose")
+	for range 5 {
+		if strings.Contains(t.text(), "❯ "+choice) {
+			break
+		}
+		before := t.text()
+		t.press(down)
+		t.until("another highlight", func(s string) bool { return s != before })
+	}
+	t.see("❯ " + choice)
+	t.press(enter)
+}
+
 // The keys as a terminal sends them.
 const (
 	enter     = "\r"
 	escape    = "\x1b"
+	down      = "\x1b[B"
+	shiftTab  = "\x1b[Z"
 	ctrlC     = "\x03"
 	ctrlUp    = "\x1b[1;5A"
 	ctrlDown  = "\x1b[1;5B"

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"ramet/internal/cli/runs"
+	"ramet/internal/history"
 	"ramet/internal/ledger"
 	"ramet/internal/proc"
 	"ramet/internal/runner"
@@ -21,6 +22,7 @@ import (
 
 // work does items of runs that others carry out, until ctx ends.
 func work(ctx context.Context, ws *session.Workspace, r runs.Host) (err error) {
+	ctx = history.Unattended(ctx) // what a run does its orchestrator does
 	closing := &closers{}
 	defer func() { err = errors.Join(err, closing.close()) }()
 	options, err := crewOf(ws, false)

@@ -51,7 +51,9 @@ func plays(reason llm.Reason, parts ...llm.Part) iter.Seq[llm.Event] {
 // allow permits everything.
 type allow struct{}
 
-func (allow) Decide(context.Context, tool.Spec, tool.Call) (tool.Grant, error) { return tool.Free, nil }
+func (allow) Decide(context.Context, tool.Spec, tool.Call) (tool.Grant, *history.Permission, error) {
+	return tool.Free, nil, nil
+}
 
 // ports are what a kernel stands on here: nothing but the store and a model.
 func ports(s proc.Store, p llm.Provider) proc.Options {

@@ -44,11 +44,11 @@ type stopwatch struct {
 }
 
 // Decide implements loop.Guard.
-func (w *stopwatch) Decide(_ context.Context, s tool.Spec, c tool.Call) (tool.Grant, error) {
+func (w *stopwatch) Decide(_ context.Context, s tool.Spec, c tool.Call) (tool.Grant, *history.Permission, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.begun = time.Now()
-	return tool.Free, nil
+	return tool.Free, nil, nil
 }
 
 // Fork implements registry.Registry.

@@ -50,6 +50,7 @@ type Command func(ctx context.Context, args ...string) (string, error)
 // Run carries out one command line and returns the exit code.
 func Run(ctx context.Context, args []string, e Env) int {
 	l := newLine(e, session.New(e.System, session.Choice{}))
+	ctx = l.Attended(ctx)
 	root := newRoot(e, l)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)

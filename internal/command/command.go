@@ -13,6 +13,7 @@ type Command struct {
 	Label    string      // mark, rewind
 	Model    string      // fork --model, model
 	Path     string      // export
+	Mode     string      // mode
 	Topic    string      // help: the command asked about
 	At       *id.Message // fork --at; rewind, where it names an id
 	Number   *int64      // read-mail, delete-mail
@@ -30,6 +31,7 @@ const (
 	Label   Kind = "label" // or, for rewind, a message id
 	Model   Kind = "model"
 	Path    Kind = "path"
+	Mode    Kind = "mode"
 	Topic   Kind = "command"
 	Name    Kind = "name"
 	Message Kind = "message"

@@ -164,6 +164,8 @@ func (p *parser) set(a Argument, w word) error {
 		c.Model = w.text
 	case Path:
 		c.Path = w.text
+	case Mode:
+		c.Mode = w.text
 	case Name:
 		c.NewName = w.text
 	case Text:

@@ -38,7 +38,7 @@ type Switch struct{ Env, Value string }
 var settings = []Setting{
 	{
 		Key: "allow", Env: "RAMET_ALLOW", UserOnly: true,
-		Help:  "what tools may do unasked, rules with ; between them: bash(go test *); write(docs/**)",
+		Help:  "what tools may do unasked, rules with ; between them: bash(go test *); write(docs/**); with permission sandbox only bash!(COMMAND) leaves it",
 		field: func(c *Config) *string { return &c.Allow },
 	},
 	{
@@ -110,8 +110,8 @@ var settings = []Setting{
 		field: func(c *Config) *string { return &c.Orphans },
 	},
 	{
-		Key: "permission", Default: "ask", Allowed: []string{"ask", "sandbox"}, Env: "RAMET_PERMISSION", UserOnly: true,
-		Help:  "calls that no rule permits: ask asks before each, sandbox runs commands unasked inside the sandbox",
+		Key: "permission", Default: "ask", Allowed: []string{"ask", "edits", "sandbox", "read-only"}, Env: "RAMET_PERMISSION", UserOnly: true,
+		Help:  "calls that no rule permits: ask asks before each, edits changes files unasked, sandbox does so and runs commands inside the sandbox, read-only refuses all; `ramet mode` chooses for one agent",
 		field: func(c *Config) *string { return &c.Permission },
 	},
 	{

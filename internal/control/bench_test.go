@@ -85,7 +85,9 @@ func other(role string) error {
 // allow permits everything.
 type allow struct{}
 
-func (allow) Decide(context.Context, tool.Spec, tool.Call) (tool.Grant, error) { return tool.Free, nil }
+func (allow) Decide(context.Context, tool.Spec, tool.Call) (tool.Grant, *history.Permission, error) {
+	return tool.Free, nil, nil
+}
 
 func newKernel(ctx context.Context, s *store.Store, owner, replies string, gate script.Gate) (*proc.Kernel, error) {
 	model, err := script.Parse(replies, gate)

@@ -16,6 +16,7 @@ import (
 
 	"ramet/internal/agent"
 	"ramet/internal/fault"
+	"ramet/internal/history"
 	"ramet/internal/id"
 	"ramet/internal/llm"
 	"ramet/internal/loop"
@@ -164,6 +165,16 @@ func (c *Client) Answer(ctx context.Context, question string, v permit.Verdict) 
 	return err
 }
 
+// Question reads a question of the kernel that waits. NOT_FOUND: it is over.
+func (c *Client) Question(ctx context.Context, question string) (permit.Question, error) {
+	return ask[permit.Question](ctx, c, "/question", question)
+}
+
+// Order writes what a person decided about an agent that the kernel holds.
+func (c *Client) Order(ctx context.Context, a id.Agent, d history.Draft) (history.Entry, error) {
+	return ask[history.Entry](ctx, c, "/order", orderRequest{a, d})
+}
+
 func (c *Client) exec(ctx context.Context, r execRequest, show func(loop.Event)) (loop.Outcome, error) {
 	answer, err := c.post(ctx, "/exec", r)
 	if err != nil {
@@ -202,6 +213,7 @@ func (c *Client) post(ctx context.Context, path string, in any) (*http.Response,
 		return nil, err
 	}
 	r.Header.Set(protocolHeader, protocol)
+	attend(ctx, r.Header)
 	answer, err := c.http.Do(r)
 	switch {
 	case err != nil && ctx.Err() != nil:

@@ -33,7 +33,7 @@ import (
 
 // protocol is the version of what is spoken here.
 const (
-	protocol       = "2"
+	protocol       = "3"
 	protocolHeader = "Ramet-Control"
 	maxBody        = history.MaxText * 2
 	maxHeader      = 8 << 10
@@ -48,6 +48,7 @@ type Kernel interface {
 	Send(ctx context.Context, s registry.Send) (mail.Letter, error)
 	Exec(ctx context.Context, a id.Agent, p proc.Prompt) (*proc.Turn, error)
 	Interrupt(ctx context.Context, a id.Agent) error
+	Order(ctx context.Context, a id.Agent, d history.Draft) (history.Entry, error)
 	Ring(ctx context.Context, r registry.Ring)
 	Forget()
 }
@@ -57,6 +58,8 @@ type Answerer interface {
 	// Answer is NOT_FOUND where there is no such question, CONFLICT where somebody was
 	// faster.
 	Answer(ask string, v permit.Verdict) error
+	// Question is one that waits, whole.
+	Question(ask string) (permit.Question, bool)
 }
 
 // Server is a kernel's end of its socket.
@@ -130,6 +133,17 @@ func (s *Server) Serve(k Kernel, events *bus.Bus[loop.Event]) {
 			return struct{}{}, fault.New(fault.NotFound, "the kernel %s asks nobody", s.Owner)
 		}
 		return struct{}{}, s.Answers.Answer(in.Ask, in.Verdict)
+	}))
+	mux.HandleFunc("POST /question", answer(func(_ context.Context, ask string) (permit.Question, error) {
+		if s.Answers != nil {
+			if q, ok := s.Answers.Question(ask); ok {
+				return q, nil
+			}
+		}
+		return permit.Question{}, fault.New(fault.NotFound, "there is no question %.40q", ask)
+	}))
+	mux.HandleFunc("POST /order", answer(func(ctx context.Context, in orderRequest) (history.Entry, error) {
+		return k.Order(ctx, in.Agent, in.Draft)
 	}))
 	mux.HandleFunc("POST /ring", answer(func(ctx context.Context, rings []registry.Ring) (struct{}, error) {
 		var acted sync.WaitGroup
@@ -213,7 +227,7 @@ func sameVersion(next http.Handler) http.Handler {
 				WithHint("use the same ramet for both"))
 			return
 		}
-		next.ServeHTTP(w, r)
+		next.ServeHTTP(w, r.WithContext(attended(r)))
 	})
 }
 
@@ -262,6 +276,11 @@ func refuse(w http.ResponseWriter, err error) {
 type answerRequest struct {
 	Ask     string
 	Verdict permit.Verdict
+}
+
+type orderRequest struct {
+	Agent id.Agent
+	Draft history.Draft
 }
 
 type forkRequest struct {

@@ -58,6 +58,11 @@ type Meta struct {
 
 	Call   *Call   `json:"call,omitempty"`   // usage
 	Budget *Budget `json:"budget,omitempty"` // command budget
+
+	Actor      *Actor      `json:"actor,omitempty"`      // the person who did it; nobody: a model, or ramet itself
+	Permission *Permission `json:"permission,omitempty"` // tool_result, command permit: who let the call run, or not
+	CallID     string      `json:"call_id,omitempty"`    // command permit: of which call
+	Mode       string      `json:"mode,omitempty"`       // command mode
 }
 
 // Call is what a usage entry tells of one call of a model. Money and tokens are

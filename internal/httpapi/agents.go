@@ -12,6 +12,7 @@ import (
 	"ramet/internal/history"
 	"ramet/internal/id"
 	"ramet/internal/mail"
+	"ramet/internal/permit"
 	"ramet/internal/proc"
 )
 
@@ -35,6 +36,8 @@ type Verbs interface {
 	List(ctx context.Context, all, brief bool) ([]agent.Node, error)
 	Busy(ctx context.Context) (map[id.Agent]string, error)
 	Doing(a agent.Agent, busy map[id.Agent]string) string
+	Standing(ctx context.Context, a agent.Agent) (permit.Standing, error)
+	SetMode(ctx context.Context, a agent.Agent, m permit.Mode) error
 }
 
 // AgentStore is what routes read of a workspace.
@@ -93,7 +96,7 @@ func agentRoutes(a Agents, _ *Server) []Route {
 			http.StatusCreated, a.send),
 		a.eventRoute(),
 	}
-	return append(table, a.permissionRoutes()...)
+	return append(append(table, a.permissionRoutes()...), a.modeRoutes()...)
 }
 
 // here refuses where there is no kernel.

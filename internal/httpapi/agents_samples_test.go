@@ -60,7 +60,11 @@ func init() {
 		},
 		"POST /api/v1/agents/{ref}/interrupt": func(*testing.T, *site) []sample { return []sample{{zero + "/interrupt", "{}", 200}} },
 		"POST /api/v1/agents/{ref}/send":      func(*testing.T, *site) []sample { return []sample{{zero + "/send", SendInput{Body: "hi"}, 201}} },
-		"GET /api/v1/events":                  func(*testing.T, *site) []sample { return nil }, // see sse_test.go
+		"GET /api/v1/agents/{ref}/mode":       sampleAt(zero + "/mode"),
+		"POST /api/v1/agents/{ref}/mode": func(*testing.T, *site) []sample {
+			return []sample{{zero + "/mode", ModeInput{Mode: "ask"}, 200}, {zero + "/mode", ModeInput{Mode: "anything"}, 422}, {"/api/v1/agents/nobody/mode", ModeInput{Mode: "ask"}, 404}}
+		},
+		"GET /api/v1/events": func(*testing.T, *site) []sample { return nil }, // see sse_test.go
 		"GET /api/v1/permissions": func(t *testing.T, s *site) []sample {
 			s.prompted(t, "permit me", loop.Asking)
 			return []sample{{"/api/v1/permissions", nil, 200}}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"ramet/internal/fault"
+	"ramet/internal/history"
 )
 
 // Call is one request, past the gate: its sender may ask, its route is known, its
@@ -24,8 +25,17 @@ type Call struct {
 	status  int
 }
 
-// Context ends when the client goes or the server stops.
-func (c *Call) Context() context.Context { return c.Request.Context() }
+// Context ends when the client goes or the server stops. What is written with it is the
+// caller's doing.
+func (c *Call) Context() context.Context { return history.By(c.Request.Context(), c.actor()) }
+
+// actor is the person who asks. A session of the page began with the token.
+func (c *Call) actor() history.Actor {
+	if c.by == visitor {
+		return history.Actor{Who: "token holder", Face: history.Page}
+	}
+	return history.Actor{Who: "token holder", Face: history.HTTP}
+}
 
 // Param is a part of the path: not empty, not a dot or two, without slashes and control
 // characters, but otherwise as the client wrote it.

@@ -14,7 +14,6 @@ import (
 	"ramet/internal/id"
 	"ramet/internal/loop"
 	"ramet/internal/permit"
-	"ramet/internal/text"
 )
 
 // Asks are the questions of a kernel about calls, which anybody may answer who can see
@@ -37,7 +36,8 @@ var (
 // ask is one question.
 type ask struct {
 	Ask
-	answer chan permit.Verdict // has room for the one answer
+	question permit.Question
+	answer   chan permit.Verdict // has room for the one answer
 }
 
 // Ask is a question as it is shown.
@@ -47,10 +47,23 @@ type Ask struct {
 	Tool    string    `json:"tool"`
 	Text    string    `json:"text"`    // one line: what would be done
 	Subject string    `json:"subject"` // the whole command line, or the path
-	Always  []string  `json:"always"`  // the rules that always would add; none: it is as allow
-	Why     string    `json:"why,omitempty"`
+	CallID  string    `json:"call_id"`
+	Mode    string    `json:"mode"`             // of the agent
+	Outside bool      `json:"outside"`          // it would run outside the box
+	Reason  string    `json:"reason,omitempty"` // the model's, why it should
+	Why     string    `json:"why,omitempty"`    // why it is asked, if not only because no rule permits it
+	Choices []Choice  `json:"choices"`          // in the order in which they are offered; the first is no
+	Always  []string  `json:"always"`           // the rule that agent grants; none: it cannot be granted
 	AskedAt time.Time `json:"asked_at"`
 	Until   time.Time `json:"until"` // when it is denied, if nobody answers
+}
+
+// Choice is one way to answer.
+type Choice struct {
+	Choice string `json:"choice"`         // no, because, once, agent or project
+	Text   string `json:"text"`           // for people
+	Rule   string `json:"rule,omitempty"` // what it would grant or save
+	No     string `json:"no,omitempty"`   // why it cannot be chosen; absent: it can
 }
 
 // AskTime is how long a question waits for an answer, if nothing else is said.
@@ -77,15 +90,19 @@ func (a *Asks) Tell(publish func(loop.Event)) {
 func (a *Asks) Ask(ctx context.Context, q permit.Question) (permit.Verdict, error) {
 	now := time.Now().UTC()
 	one := &ask{Ask{ID: strings.ToLower(rand.Text()[:16]), Agent: q.Agent, Tool: q.Tool, Text: q.Summary, Subject: clip(q.Subject, maxSubject),
-		Always: []string{}, Why: q.Why, AskedAt: now, Until: now.Add(a.timeout)}, make(chan permit.Verdict, 1)}
-	for _, r := range q.Suggestion {
-		one.Always = append(one.Always, r.String())
+		CallID: q.CallID, Mode: string(q.Mode), Outside: q.Outside, Reason: q.Reason,
+		Always: []string{}, Why: q.Why, AskedAt: now, Until: now.Add(a.timeout)}, q, make(chan permit.Verdict, 1)}
+	for _, o := range q.Options() {
+		one.Choices = append(one.Choices, Choice{string(o.Choice), o.Text, o.Rule, o.No})
+	}
+	if q.NoGrant == "" {
+		one.Always = append(one.Always, q.Rule.String())
 	}
 	a.mu.Lock()
 	a.open = append(a.open, one)
 	tell := a.tell
 	a.mu.Unlock()
-	tell(loop.Event{Type: loop.Asking, Agent: q.Agent, Tool: q.Tool, Text: q.Summary, Ask: one.ID})
+	tell(loop.Event{Type: loop.Asking, Agent: q.Agent, Tool: q.Tool, CallID: q.CallID, Text: q.Summary, Ask: one.ID})
 	late := time.NewTimer(a.timeout)
 	defer late.Stop()
 	select {
@@ -131,11 +148,14 @@ func (a *Asks) close(name string) *ask {
 	return one
 }
 
-// Answer answers a question. NOT_FOUND: there is no such one; CONFLICT: it is over.
+// Answer answers a question. NOT_FOUND: there is no such one; CONFLICT: it is over. An
+// answer that it does not offer is refused, and it still waits.
 func (a *Asks) Answer(name string, v permit.Verdict) error {
-	how := map[permit.Choice]string{permit.Once: "allow", permit.Always: "always", permit.Refuse: "deny"}[v.Choice]
-	if how == "" {
-		return fault.New(fault.Usage, "%.40q is no answer", v.Choice).WithHint("say once, always or refuse")
+	q, waits := a.Question(name)
+	if waits {
+		if err := q.Check(v); err != nil {
+			return err
+		}
 	}
 	one := a.close(name)
 	if one == nil {
@@ -147,9 +167,24 @@ func (a *Asks) Answer(name string, v permit.Verdict) error {
 		}
 		return fault.New(fault.NotFound, "there is no question %.40q", name)
 	}
-	a.said(one, how) // before the turn goes on
+	how := v.Choice
+	if how == permit.Because {
+		how = permit.Refuse
+	}
+	a.said(one, string(how)) // before the turn goes on
 	one.answer <- v
 	return nil
+}
+
+// Question is one that waits, whole.
+func (a *Asks) Question(name string) (permit.Question, bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	i := slices.IndexFunc(a.open, func(one *ask) bool { return one.ID == name })
+	if i < 0 {
+		return permit.Question{}, false
+	}
+	return a.open[i].question, true
 }
 
 // List is the questions that wait, oldest first.
@@ -183,31 +218,28 @@ type AskList struct {
 
 // AnswerInput is an answer.
 type AnswerInput struct {
-	Answer string `json:"answer"`          // allow, always or deny
-	Words  string `json:"words,omitempty"` // with deny: what the model is told
+	Answer string `json:"answer"`          // no, because, once, agent or project
+	Words  string `json:"words,omitempty"` // with no or because: what the model is told
+	Rule   string `json:"rule,omitempty"`  // with project: the rule as it is to be saved; absent: as proposed
 }
 
-var choices = map[string]permit.Choice{"allow": permit.Once, "always": permit.Always, "deny": permit.Refuse}
+// formerly are the answers as they were called before there were five.
+var formerly = map[string]permit.Choice{"allow": permit.Once, "always": permit.ForAgent, "deny": permit.Refuse}
 
 func (a Agents) permissionRoutes() []Route {
 	doc := func(id, summary string) Doc { return Doc{ID: id, Tag: "permissions", Summary: summary} }
 	return []Route{
 		Does(Route{Method: http.MethodGet, Path: "/api/v1/permissions", Doc: doc("listPermissions", "List calls that wait for permission, oldest first")},
 			http.StatusOK, func(*Call, None) (AskList, error) { return AskList{a.Asks.List()}, a.here() }),
-		Does(Route{Method: http.MethodPost, Path: "/api/v1/permissions/{id}", Doc: doc("answerPermission", "Permit or deny a call; the first answer counts")},
+		Does(Route{Method: http.MethodPost, Path: "/api/v1/permissions/{id}", Doc: doc("answerPermission", "Permit a call once, for its agent or the project, or not; the first answer counts")},
 			http.StatusNoContent, a.answer),
 	}
 }
 
 func (a Agents) answer(c *Call, in AnswerInput) (None, error) {
-	choice, ok := choices[in.Answer]
-	if !ok {
-		return None{}, pointed("/answer", fault.New(fault.InvalidField, "the answer must be allow, always or deny"))
-	}
-	if in.Words != "" {
-		if err := text.Check(fault.InvalidText, "the words", in.Words, 4<<10); err != nil {
-			return None{}, pointed("/words", err)
-		}
+	v := permit.Verdict{Choice: permit.Choice(in.Answer), Words: in.Words, Rule: in.Rule, By: c.actor()}
+	if known, ok := formerly[in.Answer]; ok {
+		v.Choice = known
 	}
 	if err := a.here(); err != nil {
 		return None{}, err
@@ -215,5 +247,16 @@ func (a Agents) answer(c *Call, in AnswerInput) (None, error) {
 	if a.Asks == nil {
 		return None{}, notHere("such question")
 	}
-	return None{}, a.Asks.Answer(c.Param("id"), permit.Verdict{Choice: choice, Words: in.Words})
+	if err := (permit.Question{}).Check(permit.Verdict{Choice: permit.Refuse, Words: in.Words}); err != nil {
+		return None{}, pointed("/words", err)
+	}
+	err := a.Asks.Answer(c.Param("id"), v)
+	if fault.Is(err, fault.InvalidField) || fault.Is(err, fault.InvalidConfig) {
+		where := "/answer"
+		if in.Rule != "" {
+			where = "/rule"
+		}
+		return None{}, pointed(where, err)
+	}
+	return None{}, err
 }

@@ -22,7 +22,7 @@ const calls = `
 {"when": "second", "steps": [{"call": "bash", "args": {"command": "rm -rf new"}}]}
 {"when": "not permit", "steps": [{"text": "then not"}]}
 {"when": "third", "steps": [{"call": "bash", "args": {"command": "go test ./..."}}]}
-{"when": "done", "steps": [{"call": "bash", "args": {"command": "go test ./... -v"}}]}
+{"when": "done", "steps": [{"call": "bash", "args": {"command": "go test ./..."}}]}
 {"when": "done", "steps": [{"text": "tested"}]}
 `
 
@@ -61,13 +61,13 @@ func TestPermissionIsAskedAndAnswered(t *testing.T) {
 	}
 	s.ask(t, "POST", "/api/v1/permissions/"+a.ID, AnswerInput{Answer: "perhaps"}).refused(t, 422, "INVALID_FIELD")
 	s.ask(t, "POST", "/api/v1/permissions/nothing", AnswerInput{Answer: "allow"}).refused(t, 404, "NOT_FOUND")
-	answer(a, AnswerInput{Answer: "allow"})
+	answer(a, AnswerInput{Answer: "once"})
 	if got := ends(); got != "removed" || !strings.Contains(<-f.ran, "rm -rf old") {
 		t.Errorf("%q", got)
 	}
 	s.ask(t, "POST", "/api/v1/permissions/"+a.ID, AnswerInput{Answer: "deny"}).refused(t, 409, "CONFLICT")
 	a, _ = ask("second")
-	answer(a, AnswerInput{Answer: "deny", Words: "keep it"})
+	answer(a, AnswerInput{Answer: "no", Words: "keep it"})
 	if got := ends(); got != "then not" || len(f.ran) != 0 {
 		t.Errorf("%q", got)
 	}
@@ -75,7 +75,7 @@ func TestPermissionIsAskedAndAnswered(t *testing.T) {
 	if len(a.Always) == 0 || a.Subject != "go test ./..." {
 		t.Errorf("%+v", a)
 	}
-	answer(a, AnswerInput{Answer: "always"})
+	answer(a, AnswerInput{Answer: "agent"})
 	if got := ends(); got != "tested" || len(f.ran) != 2 { // the second call was not asked about
 		t.Errorf("%q, %d calls", got, len(f.ran))
 	}
@@ -110,7 +110,7 @@ func TestAnotherProcessAnswers(t *testing.T) {
 		if e.Type != loop.Asking {
 			return
 		}
-		if err := c.Answer(t.Context(), e.Ask, permit.Verdict{Choice: "perhaps"}); !fault.Is(err, fault.Usage) {
+		if err := c.Answer(t.Context(), e.Ask, permit.Verdict{Choice: "perhaps"}); !fault.Is(err, fault.InvalidField) {
 			t.Errorf("%v", err)
 		}
 		if err := c.Answer(t.Context(), e.Ask, permit.Verdict{Choice: permit.Once}); err != nil {
@@ -151,7 +151,7 @@ func TestTheFirstAnswerCounts(t *testing.T) {
 		var all sync.WaitGroup
 		var won atomic.Value
 		var count atomic.Int32
-		for _, choice := range []permit.Choice{permit.Once, permit.Always, permit.Refuse} {
+		for _, choice := range []permit.Choice{permit.Once, permit.ForAgent, permit.Refuse} {
 			all.Go(func() {
 				if err := a.Answer(name, permit.Verdict{Choice: choice}); err == nil {
 					won.Store(choice)

@@ -58,10 +58,10 @@ func (r *turn) leave(ctx context.Context, jobs []*job, err error) error {
 		switch {
 		case j.written:
 		case j.started:
-			drafts = append(drafts, result(j.call, tool.Failed(unknownOutcome)))
+			drafts = append(drafts, j.result(tool.Failed(unknownOutcome)))
 			cut = append(cut, j)
 		default:
-			drafts = append(drafts, result(j.call, tool.Failed(notRun)))
+			drafts = append(drafts, j.result(tool.Failed(notRun)))
 		}
 	}
 	writing := r.write(ctx, drafts...)

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"ramet/internal/fault"
+	"ramet/internal/history"
 	"ramet/internal/llm"
 	"ramet/internal/text"
 	"ramet/internal/tool"
@@ -20,6 +21,7 @@ type job struct {
 	answer  tool.Answer
 	err     error
 	denied  bool
+	record  *history.Permission // who let it run, or not
 	started bool
 	written bool
 	over    chan struct{} // closed when it ran
@@ -39,9 +41,16 @@ func (r *turn) permit(ctx context.Context, j *job) error {
 	if j.tool == nil {
 		return nil
 	}
-	grant, err := r.Guard.Decide(ctx, j.spec, j.made)
+	grant, record, err := r.Guard.Decide(ctx, j.spec, j.made)
+	j.record = record
 	switch {
 	case err == nil:
+		// A person's yes is durable before anything happens because of it.
+		if record != nil && record.By == history.ByPerson {
+			if err := r.write(ctx, permitted(j)); err != nil {
+				return err
+			}
+		}
 		j.made.Grant, j.started = grant, true
 		return nil
 	case fault.Is(err, fault.Denied):
@@ -102,7 +111,7 @@ func (r *turn) keep(ctx context.Context, j *job, a tool.Answer) error {
 			return nil
 		}
 	}
-	return r.write(ctx, result(j.call, a))
+	return r.write(ctx, j.result(a))
 }
 
 // waits says whether a call has no result yet.

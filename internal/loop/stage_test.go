@@ -38,6 +38,7 @@ type stage struct {
 	durable  map[id.Message]bool
 	requests []llm.Request
 	streamed string
+	record   *history.Permission // of what is permitted
 	deny     map[string]bool
 	broken   func(drafts []history.Draft) error // what Append fails with
 	left     Allowance
@@ -128,11 +129,11 @@ func (s *stage) Replay(ctx context.Context) (*history.Context, error) {
 func (s *stage) Blob(ctx context.Context, h chain.Hash) ([]byte, error) { return s.book.Blob(ctx, h) }
 func (s *stage) Streaming(text string)                                  { s.streamed = text }
 
-func (s *stage) Decide(_ context.Context, _ tool.Spec, c tool.Call) (tool.Grant, error) {
+func (s *stage) Decide(_ context.Context, _ tool.Spec, c tool.Call) (tool.Grant, *history.Permission, error) {
 	if s.deny[c.Name] {
-		return "", fault.New(fault.Denied, "%s is not allowed here", c.Name)
+		return "", nil, fault.New(fault.Denied, "%s is not allowed here", c.Name)
 	}
-	return tool.Free, nil
+	return tool.Free, s.record, nil
 }
 
 func (s *stage) Left(ctx context.Context) (Allowance, error) {

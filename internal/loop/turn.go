@@ -30,8 +30,9 @@ type Journal interface {
 // Guard decides about calls.
 type Guard interface {
 	// Decide permits a call, or refuses it with a DENIED fault whose text the model
-	// reads. It may ask the user, and then takes as long as that takes.
-	Decide(ctx context.Context, s tool.Spec, c tool.Call) (tool.Grant, error)
+	// reads. It may ask the user, and then takes as long as that takes. The record says
+	// who decided; nil: there was nothing to decide.
+	Decide(ctx context.Context, s tool.Spec, c tool.Call) (tool.Grant, *history.Permission, error)
 }
 
 // Purse knows what may still be spent.

@@ -2,6 +2,7 @@ package loop
 
 import (
 	"context"
+	"errors"
 
 	"ramet/internal/history"
 	"ramet/internal/llm"
@@ -76,6 +77,19 @@ func result(call llm.Part, a tool.Answer) history.Draft {
 		Type: history.Result, CallID: call.CallID, Name: call.Name, Text: a.Text, IsError: a.IsError, Show: a.Show}}}
 }
 
+// result drafts the answer to a call, with who let it run.
+func (j *job) result(a tool.Answer) history.Draft {
+	d := result(j.call, a)
+	d.Meta.Permission = j.record
+	return d
+}
+
+// permitted drafts a person's yes to a call.
+func permitted(j *job) history.Draft {
+	return history.Draft{Kind: history.Command, Meta: history.Meta{Command: history.PermitCommand,
+		CallID: storable(j.call.CallID), Permission: j.record, Actor: j.record.Actor}}
+}
+
 // usage drafts the record of a call of the model.
 func usage(c record.Call) history.Draft {
 	out := &history.Call{
@@ -90,9 +104,25 @@ func usage(c record.Call) history.Draft {
 	return history.Draft{Kind: history.Usage, Meta: history.Meta{Call: out}}
 }
 
+// StoppedBy is the cause of a turn's end that a person asked for.
+type StoppedBy struct {
+	By *history.Actor // nil: nobody knows
+	error
+}
+
+// Unwrap gives the error itself.
+func (s StoppedBy) Unwrap() error { return s.error }
+
+// Stopped is why, with the person who wants it.
+func Stopped(by *history.Actor, why error) error { return StoppedBy{by, why} }
+
 // interrupted drafts the end of a reply that is no answer, or of a turn.
 func (r *turn) interrupted(shown string, why error) history.Draft {
 	d := history.Draft{Kind: history.Interrupted, Meta: history.Meta{Reason: r.kept(reason(why))}}
+	var stopped StoppedBy
+	if errors.As(why, &stopped) {
+		d.Meta.Actor = stopped.By
+	}
 	if shown = r.kept(shown); shown != "" {
 		d.Parts = []history.Part{{Type: history.Text, Text: shown}}
 	}

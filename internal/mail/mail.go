@@ -28,6 +28,7 @@ type Letter struct {
 	ReadAt    time.Time // zero: unread
 	DeletedAt time.Time // zero: not hidden
 	InReplyTo int64     // id of the letter it answers; 0: none
+	Who, Face string    // of the user's letters: which person, and from where; empty: nobody knows
 }
 
 // MostUnread is how many letters may wait in a mailbox, unless somebody says otherwise.

@@ -2,63 +2,81 @@ package permit
 
 import (
 	"io/fs"
+	"slices"
+	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
 )
 
 // permits says whether rules permit a tool to act on a subject.
 func permits(rules []Rule, tool, subject string) bool {
-	var patterns []string
+	_, ok := match(rules, tool, subject)
+	return ok
+}
+
+// match finds the rules that together permit a tool to act on a subject: one, or
+// for a command line one for each of its commands.
+func match(rules []Rule, tool, subject string) (by []Rule, ok bool) {
+	var patterns []Rule
 	for _, r := range rules {
 		switch {
 		case r.Tool == "" || r.Tool != tool:
 		case r.Pattern == "":
-			return true
+			return []Rule{r}, true
 		default:
-			patterns = append(patterns, r.Pattern)
+			patterns = append(patterns, r)
 		}
 	}
-	if len(patterns) == 0 {
-		return false
-	}
 	if tool == shell {
-		return permitsLine(patterns, subject)
+		return matchLine(patterns, subject)
 	}
 	// A path that is not clean is not compared: it may mean another one.
 	if !fs.ValidPath(subject) || subject == "." {
-		return false
+		return nil, false
 	}
-	for _, p := range patterns {
-		if ok, err := doublestar.Match(p, subject); ok && err == nil {
-			return true
+	for _, r := range patterns {
+		if ok, err := doublestar.Match(r.Pattern, subject); ok && err == nil {
+			return []Rule{r}, true
 		}
 	}
-	return false
+	return nil, false
 }
 
-// permitsLine wants every simple command of a line to fit some pattern.
-func permitsLine(patterns []string, line string) bool {
+// matchLine wants the very line in some pattern, or every simple command of it to
+// fit one.
+func matchLine(patterns []Rule, line string) (by []Rule, ok bool) {
+	for _, r := range patterns {
+		if r.Pattern == exact(line) && (r.Outside || lined(r.Pattern)) {
+			return []Rule{r}, true
+		}
+	}
+	patterns = slices.DeleteFunc(slices.Clone(patterns), func(r Rule) bool { return r.Outside || lined(r.Pattern) })
+	if len(patterns) == 0 {
+		return nil, false
+	}
 	commands, ok := takeApart(line)
 	if !ok {
-		return false
-	}
-	allowed := make([]command, len(patterns))
-	for i, p := range patterns {
-		allowed[i] = parseCommand(p)
+		return nil, false
 	}
 	for _, words := range commands {
-		if !anyFits(allowed, words) {
-			return false
+		i := slices.IndexFunc(patterns, func(r Rule) bool { return parseCommand(r.Pattern).fits(words) })
+		if i < 0 {
+			return nil, false
+		}
+		if !slices.Contains(by, patterns[i]) {
+			by = append(by, patterns[i])
 		}
 	}
-	return true
+	return by, true
 }
 
-func anyFits(allowed []command, words []word) bool {
-	for _, c := range allowed {
-		if c.fits(words) {
-			return true
-		}
-	}
-	return false
+// exact is the pattern of one command line and no other.
+func exact(line string) string { return escape(line, `\*()`) }
+
+// lined says whether a pattern is a line as a shell reads it, with quotes, variables
+// or several commands, so that its words mean nothing by themselves. Of any other
+// pattern the words count, in which a ~ or \\* is only that character: it does not
+// permit what a shell would make of it.
+func lined(pattern string) bool {
+	return !starred(pattern) && strings.ContainsAny(pattern, "\"'$`;&|<>")
 }

@@ -1,24 +1,43 @@
 // Package permit decides whether a tool call may run.
 //
 // Tools that only read, and those that act on agents, run unasked. A call that
-// changes files or runs programs runs when a rule permits it, else as the policy
-// says: inside the sandbox, or after the user was asked.
+// changes files or runs programs is decided by the mode of its agent, by rules, and
+// by a person who is asked.
 //
 //	bash                  every command
+//	bash(go test ./...)   this command line
 //	bash(go test *)       commands that fit, word by word
+//	bash!(make install)   this command line, outside the box
 //	write(docs/**)        files that fit; also edit(…), read(…), …
+//
+//	ask        files and commands are asked for
+//	edits      files are changed unasked, commands are asked for
+//	box        files are changed unasked, commands run confined
+//	read-only  nothing is changed or run
 //
 // # Promises
 //
-//   - A pattern permits a command line only if every simple command of it fits
-//     some pattern: also in lists, pipes, groups and subshells. A line with a
-//     substitution, a redirection to a file, a loop, a function, or anything
-//     that the parser is not sure of is permitted by plain bash alone.
+//   - A rule permits asking less, not leaving the box. Where the mode is box a
+//     command leaves it only by bash!(…), or when a person was asked, with the
+//     command and the model's reason, and said so.
+//   - A pattern permits a command line only if it is that very line, or if every
+//     simple command of it fits some pattern: also in lists, pipes, groups and
+//     subshells. Otherwise a line with a substitution, a redirection to a file, a
+//     loop, a function, or anything that the parser is not sure of is permitted by
+//     plain bash alone.
 //   - A pattern permits no path that leaves the workspace.
+//   - What is proposed to be saved is the very command. A wider pattern is proposed
+//     only for programs that neither write nor execute anything, whatever their
+//     arguments are. Nothing is saved for a call that cannot be undone or read
+//     before it runs (mark.go), and the question says why.
+//   - A grant for an agent holds for it and those below it until it ends. Whatever
+//     cannot be written down is not granted.
 //   - Without the sandbox nothing runs unasked that would have needed it. There is
 //     no silent fallback: the question, or the refusal, says why.
 //   - Where nobody can be asked, the call is refused, and the refusal names the
 //     rule that would permit it.
+//   - Every decision about a call that changes something comes with its record:
+//     who, when, from where, by which rule.
 //
 // Command lists are no boundary. go test runs any program that the tests hold, and
 // git diff runs what a configuration names. Rules save questions about commands that
@@ -31,8 +50,10 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"ramet/internal/fault"
+	"ramet/internal/history"
 	"ramet/internal/id"
 	"ramet/internal/text"
 	"ramet/internal/tool"
@@ -41,124 +62,227 @@ import (
 // Policy is what the user permits. Its methods are safe for concurrent use;
 // the fields are set before.
 type Policy struct {
-	Rules []Rule
-	// Unasked lets calls that no rule permits run without a question: commands
-	// only inside the sandbox.
-	Unasked bool
+	Rules []Rule // of the settings and the command line
+	// Mode is that of agents for whom nobody chose one; empty: Ask.
+	Mode Mode
 	// Confinable says whether there is a sandbox, or why not. nil: there is none.
 	Confinable func() error
 	// Ask asks the user. nil: nobody can be asked.
 	Ask Asker
+	// Log is where modes and grants of agents are read. nil: there are none.
+	Log Log
+	// Book keeps the rules of the project. nil: none can be saved.
+	Book Book
+	// Boxed is told of the first rule that permits a command which runs confined all
+	// the same, at most once. nil: nobody is.
+	Boxed func(a id.Agent, r Rule)
+	// Warn is told what went wrong beside a decision. nil: nobody is.
+	Warn func(a id.Agent, what string)
+	// Now is the clock; nil: time.Now.
+	Now func() time.Time
 
 	mu      sync.Mutex
-	learned []Rule     // guarded by mu
+	granted map[id.Agent][]Grant // by this process, guarded by mu; the log has them a moment later
+	boxed   sync.Once
 	asking  questioner // one question at a time
 }
 
-// Asker asks the user about calls.
-type Asker interface {
-	// Ask takes as long as the user takes, or until ctx ends. It is called by one
-	// goroutine at a time. An error is a refusal.
-	Ask(ctx context.Context, q Question) (Verdict, error)
-}
-
-// Question is what the user is asked.
-type Question struct {
-	Agent   id.Agent
-	Tool    string
-	Summary string // one line: what would be done
-	Subject string // the whole command line, or the path; may hold anything
-	// Suggestion are the rules that Always would add; none where no narrow one
-	// would permit the call, and then Always is Once.
-	Suggestion []Rule
-	Why        string // why it is asked, if not only because no rule permits it
-}
-
-// Choice is an answer.
-type Choice string
-
-// The choices. Anything else is a refusal.
-const (
-	Once   Choice = "once"
-	Always Choice = "always" // and the suggested rules hold until the process ends
-	Refuse Choice = "refuse"
-)
-
-// Verdict is the user's answer, with words for the model if it is a refusal.
-type Verdict struct {
-	Choice Choice
-	Words  string
+// Book is the rules that a person saved for a project.
+type Book interface {
+	// Rules are all that were saved, also by other processes.
+	Rules() ([]Rule, error)
+	// Save adds a rule, durably. One that is there already stays.
+	Save(ctx context.Context, r Rule) error
 }
 
 // Decide permits a call, or refuses it with a DENIED fault whose text the model
-// reads. It asks the user where the policy says so.
-func (p *Policy) Decide(ctx context.Context, s tool.Spec, c tool.Call) (tool.Grant, error) {
+// reads. It asks the user where the policy says so. The record says who decided; it
+// is nil where there was nothing to decide.
+func (p *Policy) Decide(ctx context.Context, s tool.Spec, c tool.Call) (tool.Grant, *history.Permission, error) {
 	if s.Access == tool.Reads || s.Access == tool.Processes {
-		return tool.Free, nil
+		return tool.Free, nil, nil
 	}
-	var subject string
+	q := Question{Agent: c.Agent, CallID: c.ID, Tool: s.Name}
 	if s.Subject != nil {
-		subject = s.Subject(c.Args)
+		q.Subject = s.Subject(c.Args)
 	}
-	if permits(p.rules(), s.Name, subject) {
-		return tool.Free, nil
+	q.Summary = summary(s, c.Args, q.Subject)
+	if s.Outside != nil {
+		q.Reason = s.Outside(c.Args)
 	}
-	var why string
-	if p.Unasked {
-		if s.Access == tool.Writes {
-			return tool.Free, nil // file tools cannot leave the workspace
-		}
-		err := p.confinable()
-		if err == nil {
-			return tool.Confine, nil
-		}
-		why = "there is no sandbox to run it in unasked: " + err.Error()
+	one := decision{policy: p, spec: s, question: q}
+	decided, err := one.unasked(ctx)
+	if decided || err != nil {
+		return one.grant, one.record, err
 	}
-	q := Question{Agent: c.Agent, Tool: s.Name, Summary: summary(s, c.Args, subject), Subject: subject, Why: why}
 	if p.Ask == nil {
-		q.Suggestion = suggest(p.rules(), s.Name, subject)
-		return "", unasked(q)
+		return "", one.refuse(history.ByNobody), nobody(one.question)
 	}
-	return p.ask(ctx, q)
-}
-
-func (p *Policy) ask(ctx context.Context, q Question) (tool.Grant, error) {
 	release, err := p.asking.take(ctx)
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
 	defer release()
-	// The answer to the question before may have been Always.
-	rules := p.rules()
-	if permits(rules, q.Tool, q.Subject) {
-		return tool.Free, nil
+	// The answer to the question before may have settled this one.
+	if decided, err = one.unasked(ctx); decided || err != nil {
+		return one.grant, one.record, err
 	}
-	q.Suggestion = suggest(rules, q.Tool, q.Subject)
+	err = one.ask(ctx)
+	return one.grant, one.record, err
+}
+
+// decision is one on its way.
+type decision struct {
+	policy   *Policy
+	spec     tool.Spec
+	question Question
+	mode     Mode
+	grant    tool.Grant
+	record   *history.Permission
+}
+
+// unasked decides by mode and rules; decided is false where a person must.
+func (d *decision) unasked(ctx context.Context) (decided bool, err error) {
+	p, q := d.policy, &d.question
+	standing, err := p.standing(ctx, q.Agent)
+	if err != nil {
+		return false, err
+	}
+	d.mode = standing.Mode
+	q.Mode, q.Why, q.Outside = d.mode, "", false
+	if d.mode == ReadOnly {
+		d.record = d.refuse(history.ByMode)
+		return true, fault.New(fault.Denied, "%s was not permitted: this agent only reads (mode %s)", what(*q), ReadOnly).
+			WithHint("look, and write down what you would do; the user can change the mode")
+	}
+	if d.spec.Access == tool.Writes && d.mode != Ask {
+		return d.allow(tool.Free, history.ByMode), nil // file tools cannot leave the workspace
+	}
+	rules, err := p.rules(standing)
+	if err != nil {
+		return false, err
+	}
+	by, permitted := matchHeld(rules, q.Tool, q.Subject)
+	boxed := d.mode == Box && d.spec.Access == tool.Commands
+	switch {
+	case permitted && (!boxed || by[0].Outside):
+		return d.byRule(tool.Free, by), nil
+	case !boxed:
+	case q.Reason != "":
+		q.Outside = true
+	default:
+		q.Outside = true // without a box, it can only run outside
+		missing := p.confinable()
+		if missing == nil && permitted {
+			p.tellBoxed(q.Agent, by[0].Rule)
+			return d.byRule(tool.Confine, by), nil
+		}
+		if missing == nil {
+			return d.allow(tool.Confine, history.ByMode), nil
+		}
+		q.Why = "there is no sandbox to run it in unasked: " + missing.Error()
+	}
+	if q.Rule, q.NoGrant = propose(q.Tool, q.Subject, q.Outside); q.NoGrant == "" {
+		q.NoRule = final(q.Tool, q.Subject)
+	} else {
+		q.NoRule = q.NoGrant
+	}
+	if p.Book == nil && q.NoRule == "" {
+		q.NoRule = "there is no place for rules here"
+	}
+	return false, nil
+}
+
+// ask asks the person and does as they say.
+func (d *decision) ask(ctx context.Context) error {
+	p, q := d.policy, d.question
 	v, err := p.Ask.Ask(ctx, q)
 	switch {
 	case ctx.Err() != nil:
-		return "", ctx.Err()
+		return ctx.Err()
 	case err != nil:
-		return "", fault.New(fault.Denied, "%s was not permitted: the user could not be asked: %w", what(q), err)
-	case v.Choice == Always:
-		p.mu.Lock()
-		p.learned = append(p.learned, q.Suggestion...)
-		p.mu.Unlock()
-		return tool.Free, nil
-	case v.Choice == Once:
-		return tool.Free, nil
-	case strings.TrimSpace(v.Words) != "":
-		return "", fault.New(fault.Denied, "the user did not permit %s and says: %s", what(q), v.Words)
+		d.record = d.refuse(history.ByNobody)
+		return fault.New(fault.Denied, "%s was not permitted: the user could not be asked: %w", what(q), err)
 	}
-	return "", fault.New(fault.Denied, "the user did not permit %s", what(q)).
-		WithHint("do not try it in another way; go on without it, or ask what to do instead")
+	if err := q.Check(v); err != nil {
+		v = Verdict{Choice: Refuse, Words: "the answer was not understood: " + err.Error(), By: v.By}
+	}
+	rule := q.Rule
+	if v.Choice == ForProject && v.Rule != "" {
+		rule, _ = Parse(v.Rule) // Check has read it
+	}
+	if v.Choice == ForProject {
+		if err := p.Book.Save(ctx, rule); err != nil {
+			v.Choice = Once
+			p.warn(q.Agent, "the call is permitted once; the rule could not be saved: "+err.Error())
+		}
+	}
+	d.record = d.refuse(history.ByPerson)
+	d.record.Choice, d.record.Actor = string(v.Choice), v.actor()
+	switch v.Choice {
+	case ForAgent:
+		d.record.Rule, d.record.From = rule.String(), string(q.Agent)
+		p.mu.Lock()
+		if p.granted == nil {
+			p.granted = map[id.Agent][]Grant{}
+		}
+		p.granted[q.Agent] = append(p.granted[q.Agent], Grant{Rule: rule, To: q.Agent, By: v.actor()})
+		p.mu.Unlock()
+	case ForProject:
+		d.record.Rule, d.record.From = rule.String(), fromProject
+	case Once:
+	default:
+		d.record.Choice = string(Refuse)
+		if strings.TrimSpace(v.Words) != "" {
+			return fault.New(fault.Denied, "the user did not permit %s and says: %s", what(q), v.Words)
+		}
+		return fault.New(fault.Denied, "the user did not permit %s", what(q)).
+			WithHint("do not try it in another way; go on without it, or ask what to do instead")
+	}
+	d.grant, d.record.Answer = tool.Free, history.Allowed
+	return nil
 }
 
-// rules are those of the policy and those that the user added.
-func (p *Policy) rules() []Rule {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return slices.Concat(p.Rules, p.learned)
+// allow settles a call without a rule.
+func (d *decision) allow(g tool.Grant, by string) bool {
+	d.record = d.refuse(by)
+	d.grant, d.record.Answer, d.record.Confined = g, history.Allowed, g == tool.Confine
+	return true
+}
+
+// byRule settles it with rules.
+func (d *decision) byRule(g tool.Grant, by []held) bool {
+	d.allow(g, history.ByRule)
+	texts := make([]string, len(by))
+	for i, r := range by {
+		texts[i] = r.String()
+	}
+	d.record.Rule, d.record.From, d.record.Actor = strings.Join(texts, "; "), by[0].from, by[0].by
+	return true
+}
+
+// refuse is the record of a refusal.
+func (d *decision) refuse(by string) *history.Permission {
+	return &history.Permission{Answer: history.Refused, By: by, Mode: string(d.mode), At: history.Moment(d.policy.now())}
+}
+
+func (p *Policy) now() time.Time {
+	if p.Now == nil {
+		return time.Now()
+	}
+	return p.Now()
+}
+
+func (p *Policy) warn(a id.Agent, what string) {
+	if p.Warn != nil {
+		p.Warn(a, what)
+	}
+}
+
+func (p *Policy) tellBoxed(a id.Agent, r Rule) {
+	if p.Boxed != nil {
+		p.boxed.Do(func() { p.Boxed(a, r) })
+	}
 }
 
 func (p *Policy) confinable() error {
@@ -168,23 +292,25 @@ func (p *Policy) confinable() error {
 	return p.Confinable()
 }
 
-// unasked is the refusal where nobody can be asked.
-func unasked(q Question) error {
+// nobody is the refusal where nobody can be asked.
+func nobody(q Question) error {
 	f := fault.New(fault.Denied, "%s was not permitted: no rule permits it, and nobody can be asked", what(q))
-	if q.Why != "" {
+	switch {
+	case q.Why != "":
 		f = fault.New(fault.Denied, "%s was not permitted: %s; and nobody can be asked", what(q), q.Why)
+	case q.Outside:
+		f = fault.New(fault.Denied, "%s was not permitted outside the box, and nobody can be asked", what(q))
 	}
 	if !slices.Contains(tools, q.Tool) {
 		return f.WithHint("no rule can permit this tool; it needs a user who can be asked")
 	}
-	if len(q.Suggestion) == 0 {
-		return f.WithHint("only --allow %s would permit it, which permits every call of that tool", q.Tool)
+	if q.NoGrant != "" && q.Outside {
+		return f.WithHint("%s; it needs a user who can be asked", q.NoGrant)
 	}
-	var flags []string
-	for _, r := range q.Suggestion {
-		flags = append(flags, "--allow '"+strings.ReplaceAll(r.String(), "'", `'\''`)+"'")
+	if q.NoGrant != "" {
+		return f.WithHint("only --allow %s would permit it, which permits every call of that tool: %s", q.Tool, q.NoGrant)
 	}
-	return f.WithHint("the user can permit it with %s", strings.Join(flags, " "))
+	return f.WithHint("the user can permit it with --allow '%s'", strings.ReplaceAll(q.Rule.String(), "'", `'\''`))
 }
 
 // what is a call in one line.

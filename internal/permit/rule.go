@@ -25,6 +25,7 @@ const maxPattern = 1024
 type Rule struct {
 	Tool    string
 	Pattern string // as it is written between the parentheses; empty: everything
+	Outside bool   // bash!(…): the very command, and outside the box where there is one
 }
 
 // Parse reads a rule: a tool's name, alone or with a pattern in parentheses. In a
@@ -32,6 +33,12 @@ type Rule struct {
 // need one.
 func Parse(s string) (Rule, error) {
 	name, rest, patterned := strings.Cut(s, "(")
+	written := name
+	name, outside := strings.CutSuffix(name, "!")
+	if outside && (name != shell || !patterned) {
+		return Rule{}, fault.New(fault.InvalidConfig, "rule %.80q: only %s!(COMMAND) runs outside the box", s, shell).
+			WithHint("write the very command between the parentheses")
+	}
 	known := false
 	for _, t := range tools {
 		known = known || t == name
@@ -50,12 +57,15 @@ func Parse(s string) (Rule, error) {
 	if why == "" {
 		at, why = checkPattern(name, pattern)
 	}
+	if why == "" && outside && starred(pattern) {
+		at, why = 0, "a * in a rule that runs outside the box, which takes the very command"
+	}
 	if why != "" {
 		return Rule{}, fault.New(fault.InvalidConfig, "rule %.80q: %s at character %d", s, why,
-			utf8.RuneCountInString(name)+2+utf8.RuneCountInString(rest[:min(at, len(rest))])).
+			utf8.RuneCountInString(written)+2+utf8.RuneCountInString(rest[:min(at, len(rest))])).
 			WithHint("write it like bash(go test *) or write(docs/**); \\ before a character takes its meaning away")
 	}
-	return Rule{Tool: name, Pattern: pattern}, nil
+	return Rule{Tool: name, Pattern: pattern, Outside: outside}, nil
 }
 
 // ParseAll reads rules with semicolons between them, as the setting `allow` has
@@ -97,10 +107,27 @@ func ParseAll(s string) ([]Rule, error) {
 
 // String is what Parse reads.
 func (r Rule) String() string {
-	if r.Pattern == "" {
-		return r.Tool
+	name := r.Tool
+	if r.Outside {
+		name += "!"
 	}
-	return r.Tool + "(" + r.Pattern + ")"
+	if r.Pattern == "" {
+		return name
+	}
+	return name + "(" + r.Pattern + ")"
+}
+
+// starred says whether a pattern has a * that stands for something.
+func starred(pattern string) bool {
+	for i := 0; i < len(pattern); i++ {
+		switch pattern[i] {
+		case '\\':
+			i++
+		case '*':
+			return true
+		}
+	}
+	return false
 }
 
 // inner is what stands before the closing parenthesis, which must be the last

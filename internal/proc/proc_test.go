@@ -47,7 +47,9 @@ type bench struct {
 // allow permits everything.
 type allow struct{}
 
-func (allow) Decide(context.Context, tool.Spec, tool.Call) (tool.Grant, error) { return tool.Free, nil }
+func (allow) Decide(context.Context, tool.Spec, tool.Call) (tool.Grant, *history.Permission, error) {
+	return tool.Free, nil, nil
+}
 
 func newBench(t *testing.T, replies string, tools ...tool.Tool) *bench {
 	t.Helper()
@@ -321,7 +323,7 @@ func TestKillEndsTheWholeTree(t *testing.T) {
 	if got := b.letters(b.zero.ID); len(got) != 1 || !strings.Contains(got[0], "was killed: enough") {
 		t.Errorf("letters %q", got)
 	}
-	if err := b.kernel.Interrupt(t.Context(), b.zero.ID); err != nil {
+	if err := b.kernel.Interrupt(history.By(t.Context(), history.Actor{Who: "ann", Face: history.Terminal}), b.zero.ID); err != nil {
 		t.Error(err)
 	}
 	if _, err := turn.Wait(); !fault.Is(err, fault.Cancelled) {
@@ -330,6 +332,16 @@ func TestKillEndsTheWholeTree(t *testing.T) {
 	h := b.history(b.zero.ID)
 	if !slices.ContainsFunc(h, func(s string) bool { return strings.HasPrefix(s, "tool_result interrupted") }) {
 		t.Errorf("no result for the interrupted call: %q", h)
+	}
+	// Whoever stopped it is named; the prompt and the results are nobody's.
+	for e, err := range b.store.QueryRange(t.Context(), history.Range{Agent: b.zero.ID}, history.Selection{}) {
+		m, derr := e.Decode()
+		if err != nil || derr != nil {
+			t.Fatal(err, derr)
+		}
+		if (m.Actor != nil) != (e.Kind == history.Interrupted) {
+			t.Errorf("%s entry: actor %v", e.Kind, m.Actor)
+		}
 	}
 }
 

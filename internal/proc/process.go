@@ -41,9 +41,10 @@ type job struct {
 	ctx     context.Context
 	number  int64 // counts the kernel's jobs
 	prompt  Prompt
-	task    bool   // a letter tells the parent how it ended
-	family  *tally // the tasks that come from one prompt
-	entered bool   // the ledger has it already
+	task    bool           // a letter tells the parent how it ended
+	family  *tally         // the tasks that come from one prompt
+	entered bool           // the ledger has it already
+	by      *history.Actor // the person who asks for it; nil: nobody
 	only    func(context.Context, loop.Turn, *loop.Conversation) error
 	done    chan struct{} // closed when result is set
 	result  result
@@ -205,7 +206,7 @@ type Turn struct{ job *job }
 // Exec asks for one turn of an agent. One that is under way is waited for. When
 // ctx ends the turn is stopped; its history says so.
 func (k *Kernel) Exec(ctx context.Context, a id.Agent, prompt Prompt) (*Turn, error) {
-	j := &job{ctx: ctx, prompt: prompt, task: prompt.Task, entered: prompt.Task}
+	j := &job{ctx: history.Unattended(ctx), prompt: prompt, task: prompt.Task, entered: prompt.Task, by: history.ActorOf(ctx)}
 	return &Turn{j}, k.submit(a, j)
 }
 
@@ -229,7 +230,7 @@ func (t *Turn) Tasks(ctx context.Context) error { return t.job.family.wait(ctx) 
 // Compact replaces the older part of an agent's context by a summary.
 func (k *Kernel) Compact(ctx context.Context, a id.Agent, model llm.Ref) error {
 	compact := func(ctx context.Context, t loop.Turn, c *loop.Conversation) error { return loop.Compact(ctx, t, c, 0) }
-	j := &job{ctx: ctx, prompt: Prompt{Model: model}, only: compact}
+	j := &job{ctx: history.Unattended(ctx), prompt: Prompt{Model: model}, only: compact, by: history.ActorOf(ctx)}
 	if err := k.submit(a, j); err != nil {
 		return err
 	}
@@ -246,7 +247,7 @@ func (k *Kernel) task(a id.Agent, family *tally) error {
 // Interrupt stops the turn of an agent, if there is one, and returns when it is
 // over.
 func (k *Kernel) Interrupt(ctx context.Context, a id.Agent) error {
-	return k.end(ctx, a, fault.New(fault.Cancelled, "stopped by the user"))
+	return k.end(ctx, a, loop.Stopped(history.ActorOf(ctx), fault.New(fault.Cancelled, "stopped by the user")))
 }
 
 // end stops the turn of an agent for a reason and waits until it is over.

@@ -143,6 +143,7 @@ func (p *process) begin(ctx context.Context, a agent.Agent, claim agent.Claim, j
 	if err != nil {
 		return err
 	}
+	mended := len(drafts)
 	if b := j.prompt.Budget; b != nil {
 		drafts = append(drafts, history.Draft{Kind: history.Command, Meta: history.Meta{Command: "budget", Budget: b}})
 	}
@@ -161,6 +162,9 @@ func (p *process) begin(ctx context.Context, a agent.Agent, claim agent.Claim, j
 	}
 	if len(drafts) == 0 {
 		return nil
+	}
+	for i := range drafts[mended:] {
+		drafts[mended+i].Meta.Actor = j.by
 	}
 	return p.append(ctx, claim, drafts...)
 }

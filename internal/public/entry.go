@@ -4,6 +4,7 @@ import (
 	"ramet/internal/chain"
 	"ramet/internal/history"
 	"ramet/internal/id"
+	"ramet/internal/text"
 )
 
 // Entry is one entry of a history, with its contents.
@@ -40,4 +41,12 @@ func ReadEntry(e history.Entry, inContext bool, blob func(chain.Hash) ([]byte, e
 	return Entry{ID: e.ID, AgentUUID: e.Agent, Kind: e.Kind, Content: history.Plain(parts), Parts: parts,
 		Meta: e.Meta, CreatedAt: Stamp(e.CreatedAt), Hash: e.Hash.String(), InContext: inContext,
 		Redacted: e.Content == nil}, nil
+}
+
+// Permitted is who let a call run, or not, for people; empty: nobody had to.
+func (e Entry) Permitted() string {
+	if m, err := (history.Entry{Meta: e.Meta}).Decode(); err == nil && m.Permission != nil {
+		return text.Safe(m.Permission.String())
+	}
+	return ""
 }

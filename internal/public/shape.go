@@ -89,12 +89,18 @@ type Letter struct {
 	CreatedAt string    `json:"created_at"`
 	ReadAt    *string   `json:"read_at"`
 	InReplyTo *int64    `json:"in_reply_to"`
+
+	Actor *history.Actor `json:"actor,omitempty"` // of the user's letters: who, and from where
 }
 
 // FormatLetter is the shape of a letter.
 func FormatLetter(l mail.Letter) Letter {
-	return Letter{ID: l.ID, Number: l.Number, FromUUID: Optional(l.From), AboutUUID: Optional(l.About), ToUUID: l.To, Body: l.Body,
+	out := Letter{ID: l.ID, Number: l.Number, FromUUID: Optional(l.From), AboutUUID: Optional(l.About), ToUUID: l.To, Body: l.Body,
 		CreatedAt: Stamp(l.CreatedAt), ReadAt: Optional(Stamp(l.ReadAt)), InReplyTo: Optional(l.InReplyTo)}
+	if l.Who != "" || l.Face != "" {
+		out.Actor = &history.Actor{Who: l.Who, Face: history.Face(l.Face)}
+	}
+	return out
 }
 
 // Killed is what a kill did.

@@ -37,7 +37,11 @@ func (q *questions) see(ctx context.Context, e loop.Event) {
 
 // put asks, and tells the kernel what was answered; somebody else may have been faster.
 func (q *questions) put(ctx, asking context.Context, e loop.Event) {
-	v, err := q.asker.Ask(asking, permit.Question{Agent: e.Agent, Tool: e.Tool, Summary: e.Text, Subject: e.Text})
+	whole, err := q.kernel.Question(asking, e.Ask)
+	if err != nil {
+		return // it is over
+	}
+	v, err := q.asker.Ask(asking, whole)
 	if err != nil {
 		return // nobody answered here
 	}

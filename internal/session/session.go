@@ -28,6 +28,7 @@ import (
 type System struct {
 	Getenv func(string) string
 	Dir    string // where the command was given
+	User   string // of the operating system
 	Now    func() time.Time
 	// Open opens the store of a place.
 	Open func(context.Context, workspace.Place) (*store.Store, error)

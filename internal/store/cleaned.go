@@ -104,6 +104,11 @@ func (c *Cleaned) drafts(drafts []history.Draft) []history.Draft {
 	out := make([]history.Draft, len(drafts))
 	for i, d := range drafts {
 		d.Meta.Label, d.Meta.Reason = c.clean(d.Meta.Label), c.clean(d.Meta.Reason)
+		if p := d.Meta.Permission; p != nil {
+			cleaned := *p
+			cleaned.Rule = c.clean(p.Rule)
+			d.Meta.Permission = &cleaned
+		}
 		parts := make([]history.Part, len(d.Parts))
 		for n, p := range d.Parts {
 			parts[n] = c.part(p)

@@ -13,7 +13,7 @@ var tables = []struct{ name, columns, order string }{
 		created_at, ended_at, lease_owner, lease_epoch, lease_until, head_id, head_hash, own, total,
 		spent_tokens, spent_cost, budget_tokens, budget_cost`, "genesis_id"},
 	{"messages", `id, agent_uuid, kind, content, meta, created_at, hash, salt, commitment, seq`, "id"},
-	{"mail", `id, number, from_uuid, to_uuid, body, salt, created_at, read_at, deleted_at, in_reply_to`, "id"},
+	{"mail", `id, number, from_uuid, to_uuid, body, salt, created_at, read_at, deleted_at, in_reply_to, who, face`, "id"},
 	{"blobs", `hash, size, data`, "hash"},
 	{"blob_refs", `message_id, hash`, "message_id"},
 }

@@ -109,6 +109,8 @@ func (r reader) QueryRange(ctx context.Context, rg history.Range, s history.Sele
 		query += ` AND ` + reaching + ` ORDER BY id`
 	case s.Shaping:
 		query += ` AND ` + shaping + ` ORDER BY id`
+	case s.Orders:
+		query += ` AND kind = 'command' ORDER BY id` // the condition of messages_orders
 	case s.Newest > 0:
 		if !s.Any {
 			query += ` AND ` + reaching

@@ -9,13 +9,14 @@ import (
 	"ramet/internal/agent"
 	"ramet/internal/chain"
 	"ramet/internal/fault"
+	"ramet/internal/history"
 	"ramet/internal/id"
 	"ramet/internal/mail"
 	"ramet/internal/registry"
 )
 
 const letterColumns = `id, number, coalesce(from_uuid, ''), to_uuid, body, created_at, coalesce(read_at, 0),
-	coalesce(deleted_at, 0), coalesce(in_reply_to, 0)`
+	coalesce(deleted_at, 0), coalesce(in_reply_to, 0), who, face`
 
 // ofKernel stands in from_uuid before the agent that a notice of the kernel is about.
 const ofKernel = "kernel:"
@@ -31,7 +32,7 @@ func origin(from, about id.Agent) string {
 func scanLetter(scan func(...any) error, more ...any) (mail.Letter, error) {
 	var l mail.Letter
 	var created, read, deleted int64
-	err := scan(append([]any{&l.ID, &l.Number, &l.From, &l.To, &l.Body, &created, &read, &deleted, &l.InReplyTo}, more...)...)
+	err := scan(append([]any{&l.ID, &l.Number, &l.From, &l.To, &l.Body, &created, &read, &deleted, &l.InReplyTo, &l.Who, &l.Face}, more...)...)
 	if about, ok := strings.CutPrefix(string(l.From), ofKernel); ok {
 		l.From, l.About = id.Kernel, id.Agent(about)
 	}
@@ -132,6 +133,9 @@ func (s *Store) Send(ctx context.Context, m registry.Send) (mail.Letter, error) 
 			return err
 		}
 		out = mail.Letter{From: m.From, About: m.About, To: m.To, Body: m.Body, CreatedAt: fromMicros(now)}
+		if by := history.ActorOf(ctx); m.From == "" && by != nil {
+			out.Who, out.Face = by.Who, string(by.Face)
+		}
 		if m.InReplyTo != 0 {
 			answered, ok, err := r.letter(ctx, m.From, `number = $2`, m.InReplyTo)
 			if err != nil {
@@ -150,9 +154,9 @@ func (s *Store) Send(ctx context.Context, m registry.Send) (mail.Letter, error) 
 			return err
 		}
 		salt := chain.NewSalt()
-		post := Statement{`INSERT INTO mail (id, number, from_uuid, to_uuid, body, salt, created_at, in_reply_to)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`, []any{out.ID, out.Number, null(origin(m.From, m.About)), string(m.To), m.Body, salt[:],
-			now, null(out.InReplyTo)}}
+		post := Statement{`INSERT INTO mail (id, number, from_uuid, to_uuid, body, salt, created_at, in_reply_to, who, face)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`, []any{out.ID, out.Number, null(origin(m.From, m.About)), string(m.To), m.Body, salt[:],
+			now, null(out.InReplyTo), out.Who, out.Face}}
 		tell := s.d.Announce(registry.RingMail, m.To)
 		if !m.From.Keeps() {
 			return s.d.Run(ctx, tx, append([]Statement{post}, tell...))

@@ -31,6 +31,7 @@ type pen struct {
 	// reshaped holds the agents whose context must be counted anew, with the
 	// entries that a rewind must be checked for.
 	reshaped map[*agent.Agent][]id.Message
+	sign     func(history.Draft) history.Draft // puts the person in who does this, if one does
 }
 
 // noTargets marks an agent as reshaped without a rewind to check.
@@ -49,13 +50,14 @@ func (s *Store) newPen(ctx context.Context, tx *sql.Tx, n int) (*pen, error) {
 		return nil, err
 	}
 	return &pen{s: s, tx: tx, at: time.UnixMicro(time.Now().UnixMicro()).UTC(), ids: ids,
-		reshaped: map[*agent.Agent][]id.Message{}}, nil
+		reshaped: map[*agent.Agent][]id.Message{}, sign: func(d history.Draft) history.Draft { return history.Sign(ctx, d) }}, nil
 }
 
 // write appends entries to an agent's history and moves its head and counts.
 func (p *pen) write(a *agent.Agent, drafts ...history.Draft) ([]history.Entry, error) {
 	from := len(p.rows)
 	for _, d := range drafts {
+		d = p.sign(d)
 		content, blobs, err := history.Encode(d.Parts)
 		if err != nil {
 			return nil, err

@@ -42,6 +42,9 @@ type Spec struct {
 	// Summary is one line for people about a call: what exactly would be done. nil:
 	// the arguments.
 	Summary func(args json.RawMessage) string
+	// Outside is why a call asks to run outside the box; empty: it does not. nil: none
+	// can.
+	Outside func(args json.RawMessage) string
 }
 
 // Tool is something that a model can call.
@@ -68,8 +71,8 @@ type Grant string
 
 // The grants.
 const (
-	Free    Grant = "free"    // permitted by the user or a rule, or harmless
-	Confine Grant = "confine" // unasked, so only inside the sandbox
+	Free    Grant = "free"    // permitted by a person or a rule, or harmless
+	Confine Grant = "confine" // only inside the sandbox
 )
 
 // Call is one call of a tool.

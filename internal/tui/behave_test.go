@@ -99,7 +99,7 @@ func TestWhatIsOnDiskComesBack(t *testing.T) {
 	x.press("/switch bob", "enter", "a draft of bob", "ctrl+up", "zero", "pgup", "ctrl+t")
 	x.run(x.save())
 	again := newRoot(t.Context(), x.o)
-	y := &show{again, t, x.s}
+	y := &show{again, t, x.s, x.at}
 	y.take(tea.WindowSizeMsg{Width: 80, Height: 24})
 	y.shows("zero") // before anything is open
 	y.press(" typed early")
@@ -154,36 +154,6 @@ func TestAMessageThatCouldNotBeSentComesBack(t *testing.T) {
 	x.s.err = errors.New("the model is away")
 	x.press("ctrl+c", "again", "enter")
 	x.shows("the model is away")
-}
-
-func TestNoWordIsAnAnswer(t *testing.T) {
-	x := perform(t, family(), 80, 24)
-	x.press("I am typ")
-	var got []permit.Verdict
-	ask := func() {
-		x.take(askedMsg{Question{Question: permit.Question{Agent: who("zero"), Tool: "bash", Subject: "rm -rf x"}, Answer: func(v permit.Verdict) { got = append(got, v) }}})
-	}
-	ask()
-	x.press("ing y n")
-	if len(got) != 0 || x.now.input.text() != "I am typing y n" {
-		t.Fatalf("answers %v, draft %q", got, x.now.input.text())
-	}
-	x.shows("rm -rf x", "Tab answers")
-	x.press("tab", "n")
-	if len(got) != 1 || got[0].Choice != permit.Refuse {
-		t.Errorf("answers %v", got)
-	}
-	x.hides("rm -rf x")
-	x.press("ctrl+c")
-	ask()
-	x.press("a") // no rule is suggested: nothing to permit for ever
-	if len(got) != 1 {
-		t.Errorf("answers %v", got)
-	}
-	x.press("r", "too risky", "enter")
-	if len(got) != 2 || got[1].Words != "too risky" {
-		t.Errorf("answers %v", got)
-	}
 }
 
 func TestAClearedConversationIsReadOnce(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"ramet/internal/history"
 	"ramet/internal/id"
 	"ramet/internal/tui/markdown"
 )
@@ -43,7 +44,9 @@ type block struct {
 	callID  string
 	faded   bool   // not in the context any more
 	waiting string // of a call: for what
-	rest    int64  // bytes of the body that are not here
+	// permission is who let a call run, or not; nil: nobody had to
+	permission *history.Permission
+	rest       int64 // bytes of the body that are not here
 
 	laid   []string // what lines made
 	layout layout   // for which it was made
@@ -54,6 +57,7 @@ type block struct {
 type layout struct {
 	width, size int
 	open, done  bool
+	decided     bool
 	shade       string
 	theme       markdown.Theme
 }
@@ -70,7 +74,7 @@ const (
 
 // lines lays the block out.
 func (b *block) lines(w int, open bool, theme markdown.Theme) []string {
-	l := layout{w, len(b.body) + len(b.about), open, b.done, b.waiting, theme}
+	l := layout{w, len(b.body) + len(b.about), open, b.done, b.permission != nil, b.waiting, theme}
 	if b.laid != nil && b.layout == l {
 		return b.laid
 	}
@@ -185,6 +189,9 @@ func (b *block) layCall(w int, open bool) []string {
 	}
 	if b.waiting != "" {
 		out = append(out, warn.of("  "+line(b.waiting, w-2)))
+	}
+	if p := b.permission; p != nil && (open || p.By != history.ByMode || p.Answer == history.Refused) {
+		out = append(out, faint.of("  "+line(p.String(), w-2)))
 	}
 	body := strings.TrimRight(clean(b.body), "\n")
 	if body == "" {

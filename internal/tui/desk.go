@@ -33,6 +33,8 @@ type Archive interface {
 	// Timeline reads the entries that shape the lineage of an agent: forks, marks,
 	// rewinds, clears, compactions, and the user's messages; newest last.
 	Timeline(ctx context.Context, a id.Agent) ([]Point, error)
+	// Mode is how the calls of an agent are permitted.
+	Mode(ctx context.Context, a id.Agent) (permit.Mode, error)
 	// Events begins to listen at once. They end when ctx does.
 	Events(ctx context.Context) iter.Seq[loop.Event]
 	// Questions are about calls that no rule permits.

@@ -24,7 +24,7 @@ func FuzzRecall(f *testing.F) {
 			t.Fatal(err)
 		}
 		s := family()
-		x := &show{newRoot(t.Context(), Options{State: path, Now: func() time.Time { return clock }, Open: func(context.Context) (Desk, error) { return s, nil }}), t, s}
+		x := &show{newRoot(t.Context(), Options{State: path, Now: func() time.Time { return clock }, Open: func(context.Context) (Desk, error) { return s, nil }}), t, s, nil}
 		x.w, x.h = 60, 12
 		x.screen()
 		x.desk = s

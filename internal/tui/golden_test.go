@@ -97,11 +97,11 @@ func TestGoldenScreens(t *testing.T) {
 	both(t, family, "permission", func(x *show) {
 		event(x, loop.Event{Type: loop.TurnStarted, Agent: zero})
 		event(x, loop.Event{Type: loop.CallStarted, Agent: zero, CallID: "c9", Tool: "bash", Text: "git push"})
-		rule, err := permit.Parse("bash(git push *)")
+		rule, err := permit.Parse("bash(git log --oneline)")
 		if err != nil {
 			t.Fatal(err)
 		}
-		x.take(askedMsg{Question{Question: permit.Question{Agent: zero, Tool: "bash", Summary: "git push", Subject: "git push origin \x1b[31mmain &&\nrm -rf build", Suggestion: []permit.Rule{rule}, Why: "there is no sandbox here"}}})
+		x.take(askedMsg{Question{Question: permit.Question{Agent: zero, Tool: "bash", Summary: "git push", Subject: "git push origin \x1b[31mmain &&\nrm -rf build", Rule: rule, NoRule: "it pushes (git push)", Why: "there is no sandbox here"}}})
 	})
 	both(t, family, "permission-edit", func(x *show) {
 		x.s.say("zero", history.Assistant, called("e1", "edit", `{"path":"docs/a.md","old_string":"one\ntwo","new_string":"one\n\u001b[2Jthree"}`))

@@ -15,6 +15,8 @@ var keyHelp = [][2]string{
 	{"Ctrl+T", "tree of agents"},
 	{"Ctrl+G", "go to an agent by a few letters"},
 	{"Ctrl+P", "go to the agent that asks for permission"},
+	{"↑ ↓, Enter", "while it asks: choose; decide, on an empty prompt"},
+	{"Shift+Tab", "mode: ask, accept edits, box, read-only"},
 	{"Ctrl+L", "lineage: forks, marks; fork or rewind from there"},
 	{"Ctrl+O", "open or close all calls and thoughts"},
 	{"Alt+↑ ↓", "pick a block; Enter opens it, c copies it"},
@@ -27,8 +29,17 @@ var keyHelp = [][2]string{
 	{"F1", "this help"},
 }
 
-// key follows a key.
+// key follows a key, and remembers when something was typed.
 func (m *root) key(k tea.KeyPressMsg) tea.Cmd {
+	before := m.now.input.text()
+	cmd := m.pressed(k)
+	if k.Text != "" || m.now.input.text() != before {
+		m.typing()
+	}
+	return cmd
+}
+
+func (m *root) pressed(k tea.KeyPressMsg) tea.Cmd {
 	name := k.String()
 	if name == "ctrl+c" {
 		return m.interrupt()
@@ -36,8 +47,9 @@ func (m *root) key(k tea.KeyPressMsg) tea.Cmd {
 	if m.over != nil {
 		return m.over.key(m, k)
 	}
-	if q := m.question(); q != nil && (m.asking(q) || name == "tab") {
-		if cmd, ok := q.key(m, k); ok {
+	q := m.asking()
+	if q != nil {
+		if cmd, taken := q.press(m, k); taken {
 			return cmd
 		}
 	}
@@ -47,7 +59,9 @@ func (m *root) key(k tea.KeyPressMsg) tea.Cmd {
 	if m.search.on {
 		return m.search.key(m, k)
 	}
-	if cmd, ok := m.pickedKey(name); ok {
+	if q != nil {
+		m.now.chosen = nil // what is typed while somebody asks is for the prompt
+	} else if cmd, ok := m.pickedKey(name); ok {
 		return cmd
 	}
 	if cmd, ok := m.offer.key(m, name); ok {
@@ -116,6 +130,8 @@ func (m *root) global(name string) (tea.Cmd, bool) {
 		m.now.choose(n)
 		m.dirty = true
 		return nil, true
+	case "shift+tab":
+		return m.nextMode(), true
 	case "esc":
 		return m.escape(), true
 	}
@@ -169,7 +185,7 @@ func (m *root) typed(k tea.KeyPressMsg) tea.Cmd {
 			return nil
 		}
 	case "?":
-		if m.now.input.text() == "" {
+		if m.now.input.text() == "" && m.asking() == nil {
 			return m.openHelp("")
 		}
 	}
@@ -192,7 +208,11 @@ func (m *root) paste(s string) tea.Cmd {
 	if m.over != nil {
 		return nil
 	}
+	if q := m.asking(); q != nil && q.Paste(s, m.o.Now()) {
+		return nil
+	}
 	m.now.input.paste(s)
+	m.typing()
 	return m.edited()
 }
 

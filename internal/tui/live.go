@@ -120,6 +120,14 @@ func (l *live) blocks(t *transcript) []*block {
 // said forgets the reply that was stored as an entry.
 func (l *live) said() { l.text, l.thinking = nil, nil }
 
+// asking is the call that a question is about.
+func (l *live) asking(id, tool string) *block {
+	if b := l.call(id); b != nil && id != "" {
+		return b
+	}
+	return l.running(tool)
+}
+
 // running is the newest call of a tool that is not over.
 func (l *live) running(tool string) *block {
 	for i := len(l.calls) - 1; i >= 0; i-- {

@@ -63,6 +63,9 @@ type root struct {
 	light     bool
 	over      overlay // what is in front; nil: nothing
 	questions []*asked
+	seeing    *asked    // the question that the user sees
+	typedAt   time.Time // when something was last typed
+	choosing  bool      // a mode is being written
 	note      notice
 	ticking   bool
 	frame     int

@@ -6,20 +6,25 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
+	"unicode/utf8"
 
 	tea "charm.land/bubbletea/v2"
 
 	"ramet/internal/history"
 	"ramet/internal/permit"
+	"ramet/internal/permit/question"
 )
 
-// asked is a question that waits for the user.
+// asked is a question that waits for the user. How keys answer it the model says; here
+// it is drawn and fed.
 type asked struct {
-	Question
-	focus  bool // keys are its own although something is being typed
-	reason bool // the user says why not
-	words  string
-	at     int // first line of what would run that is shown
+	*question.Model
+	answer func(permit.Verdict)
+	over   <-chan struct{}
+
+	at   int // first line of what would run that is shown
+	more int // lines of it that do not fit
 }
 
 type (
@@ -48,22 +53,22 @@ func (m *root) nextQuestion() tea.Cmd {
 
 // asked takes a question. That of another agent is only told of.
 func (m *root) asked(msg askedMsg) tea.Cmd {
-	q := &asked{Question: msg.q}
+	q := &asked{Model: question.New(msg.q.Question, m.typedAt), answer: msg.q.Answer, over: msg.q.Over}
 	m.questions = append(m.questions, q)
-	if b := m.screen(q.Agent).live.running(q.Tool); b != nil {
+	if b := m.screen(q.Agent).live.asking(q.CallID, q.Tool); b != nil {
 		b.waiting = "waits for your permission"
 	}
 	ctx := m.ctx
 	over := func() tea.Msg {
 		select {
-		case <-q.Over:
+		case <-q.over:
 			return unaskedMsg{q}
 		case <-ctx.Done():
 			return nil
 		}
 	}
 	cmds := []tea.Cmd{m.nextQuestion()}
-	if q.Over != nil {
+	if q.over != nil {
 		cmds = append(cmds, over)
 	}
 	if q.Agent != m.now.agent {
@@ -77,7 +82,7 @@ func (m *root) unasked(q *asked) tea.Cmd {
 	for i, other := range m.questions {
 		if other == q {
 			m.questions = append(m.questions[:i], m.questions[i+1:]...)
-			if b := m.screen(q.Agent).live.running(q.Tool); b != nil {
+			if b := m.screen(q.Agent).live.asking(q.CallID, q.Tool); b != nil {
 				b.waiting = ""
 			}
 			break
@@ -96,74 +101,65 @@ func (m *root) question() *asked {
 	return nil
 }
 
-// asking says whether keys go to the question: not while something is being typed,
-// so that no word becomes an answer.
-func (m *root) asking(q *asked) bool { return q.focus || q.reason || m.now.input.text() == "" }
+// asking is the question that the user sees and could answer; nil: something else is in
+// front.
+func (m *root) asking() *asked {
+	if m.over != nil || m.search.on {
+		return nil
+	}
+	return m.question()
+}
+
+// noticeQuestion follows what the user sees: the quiet time begins when a question appears.
+func (m *root) noticeQuestion() {
+	q := m.asking()
+	if q != nil && q != m.seeing {
+		q.Appear(m.o.Now())
+	}
+	m.seeing = q
+}
+
+// typing remembers that the user types, for whatever.
+func (m *root) typing() {
+	m.typedAt = m.o.Now()
+	for _, q := range m.questions {
+		q.Typed(m.typedAt)
+	}
+}
 
 // toQuestion goes to the agent that asks.
 func (m *root) toQuestion() tea.Cmd {
 	if len(m.questions) == 0 {
 		return m.tell(faint, "nobody asks for anything")
 	}
-	return m.goTo(m.questions[0].Agent)
+	return m.goTo(m.questions[0].Model.Agent)
 }
 
-func (m *root) answer(q *asked, c permit.Choice, words string) tea.Cmd {
-	q.Answer(permit.Verdict{Choice: c, Words: words})
-	return m.unasked(q)
-}
-
-// key answers. ok is false for keys that are not for it.
-func (q *asked) key(m *root, k tea.KeyPressMsg) (cmd tea.Cmd, ok bool) {
-	name := k.String()
-	if q.reason {
-		switch {
-		case name == "enter":
-			return m.answer(q, permit.Refuse, q.words), true
-		case name == "esc":
-			q.reason, q.words = false, ""
-			return nil, true
-		case name == "backspace":
-			if r := []rune(q.words); len(r) > 0 {
-				q.words = string(r[:len(r)-1])
-			}
-			return nil, true
-		case k.Text != "":
-			q.words += k.Text
-			return nil, true
-		}
-		return nil, false
-	}
-	switch name {
-	case "y", "1":
-		return m.answer(q, permit.Once, ""), true
-	case "a", "2":
-		if len(q.Suggestion) == 0 {
-			return nil, true
-		}
-		return m.answer(q, permit.Always, ""), true
-	case "n", "3":
-		return m.answer(q, permit.Refuse, ""), true
-	case "r", "4":
-		q.reason = true
-		return nil, true
-	case "tab":
-		q.focus = !q.focus
-		return nil, true
-	case "up":
+// press gives a key to the question. taken is false for those of the prompt.
+func (q *asked) press(m *root, k tea.KeyPressMsg) (cmd tea.Cmd, taken bool) {
+	switch name := k.String(); {
+	case name == "shift+up" && q.more > 0:
 		q.at = max(0, q.at-1)
 		return nil, true
-	case "down":
+	case name == "shift+down" && q.more > 0:
 		q.at++
 		return nil, true
 	}
-	return nil, k.Text != "" // a word that happens to be typed is no prompt
+	v, taken := q.Press(question.Key{Name: k.String(), Text: k.Text}, m.now.input.text(), m.o.Now())
+	if v != nil {
+		q.answer(*v)
+		return m.unasked(q), true
+	}
+	return nil, taken
 }
 
 // view draws the question: everything that would run, if need be in pages.
 func (q *asked) view(m *root, w, h int) []string {
 	bar := warn.of("▌ ")
-	out := []string{bar + bold.of(cut(m.crowd.label(q.Agent)+" wants to use "+line(q.Tool, 20)+":", w-2))}
+	what := m.crowd.label(q.Agent) + " wants to use " + line(q.Tool, 20)
+	if q.Outside {
+		what += " outside the box"
+	}
 	subject := q.Subject
 	if subject == "" {
 		subject = q.Summary
@@ -173,14 +169,16 @@ func (q *asked) view(m *root, w, h int) []string {
 		body[i] = accent.of(body[i])
 	}
 	body = append(body, m.change(q, w-4)...)
-	tail := q.choices(m, w)
+	tail := q.choices(w, m.o.Now())
 	room := max(1, h-1-len(tail))
-	q.at = max(0, min(q.at, len(body)-room))
+	q.more = max(0, len(body)-room)
+	q.at = max(0, min(q.at, q.more))
+	if q.more > 0 {
+		what += fmt.Sprintf(" (lines %d–%d of %d, Shift+↑↓ scrolls)", q.at+1, min(len(body), q.at+room), len(body))
+	}
+	out := []string{bar + bold.of(cut(what+":", w-2))}
 	for _, l := range body[q.at:min(len(body), q.at+room)] {
 		out = append(out, bar+"  "+l)
-	}
-	if len(body) > room {
-		out[0] = bar + bold.of(cut(fmt.Sprintf("%s wants to use %s (lines %d–%d of %d, ↑↓ scroll):", m.crowd.label(q.Agent), line(q.Tool, 20), q.at+1, min(len(body), q.at+room), len(body)), w-2))
 	}
 	return append(out, tail...)
 }
@@ -202,7 +200,7 @@ func (m *root) change(q *asked, w int) []string {
 				New     string `json:"new_string"`
 			}
 			b := m.now.calls[p.CallID]
-			if p.Type != history.ToolCall || p.Name != q.Tool || b == nil || b.done || json.Unmarshal(p.Args, &args) != nil ||
+			if p.Type != history.ToolCall || p.Name != q.Tool || q.CallID != "" && p.CallID != q.CallID || b == nil || b.done || json.Unmarshal(p.Args, &args) != nil ||
 				!strings.Contains(b.about, path.Base(q.Subject)) {
 				continue
 			}
@@ -226,25 +224,73 @@ func (m *root) change(q *asked, w int) []string {
 	return nil
 }
 
-func (q *asked) choices(m *root, w int) []string {
+// maxWhy is how many lines say why something cannot be chosen.
+const maxWhy = 3
+
+// choices are the lines below what would run: why it is asked, and what can be answered.
+func (q *asked) choices(w int, now time.Time) []string {
 	bar := warn.of("▌ ")
 	var out []string
+	if q.Reason != "" {
+		for _, l := range wrap("because: "+clean(q.Reason), w-4) {
+			if out = append(out, bar+"  "+l); len(out) == 3 {
+				break
+			}
+		}
+	}
 	if q.Why != "" {
 		out = append(out, bar+faint.of(line(q.Why, w-2)))
 	}
-	if q.reason {
-		return append(out, bar+"No, because: "+cut(clean(q.words), w-18)+"▏", bar+faint.of("Enter sends it to the model · Esc back"))
+	if q.Stage != question.Choosing {
+		return append(out, q.field(w, now)...)
 	}
-	if !m.asking(q) {
-		return append(out, bar+faint.of("Tab answers; what you type goes to the prompt"))
-	}
-	keys := accented.of("y") + " once   " + accented.of("n") + " no   " + accented.of("r") + " no, because…"
-	if len(q.Suggestion) > 0 {
-		rules := make([]string, len(q.Suggestion))
-		for i, r := range q.Suggestion {
-			rules[i] = r.String()
+	for i, o := range q.Options {
+		mark, st := "  ", plain
+		if i == q.At {
+			mark, st = accented.of("❯ "), bold
 		}
-		out = append(out, bar+cut(accented.of("a")+" always "+tooled.of(line(strings.Join(rules, " "), 4*w))+faint.of(" (until you leave)"), w-2))
+		if o.No != "" { // why not is said whole, as far as there is room
+			for j, l := range wrap(clean(o.Text+": no. "+o.No), w-6) {
+				if j < maxWhy {
+					out = append(out, bar+mark+faint.of(l))
+				}
+			}
+			continue
+		}
+		text := o.Text
+		if o.Rule != "" {
+			text += ": " + o.Rule
+		}
+		out = append(out, bar+mark+st.of(line(text, w-6)))
 	}
-	return append(out, bar+cut(keys, w-2))
+	help := "what you type goes to the prompt"
+	if !q.Quiet(now) {
+		help = "↑↓ choose · Enter on an empty prompt decides · text goes to the prompt"
+	}
+	return append(out, bar+faint.of(cut(help, w-2)))
+}
+
+// field is what is said or edited, and what its keys do.
+func (q *asked) field(w int, now time.Time) []string {
+	bar := warn.of("▌ ")
+	title, help := "no, because: ", "Enter tells the model · Esc back"
+	if q.Stage == question.Editing {
+		if title, help = "save for this project: ", "edit it if you like · Esc back"; !q.Quiet(now) {
+			help = "edit it if you like · Enter saves it and permits the call · Esc back"
+		}
+	}
+	before, after := q.Field.Around()
+	before, after = clean(before), clean(after)
+	room := max(8, w-4-width(title))
+	for width(before) > room-2 { // the cursor stays in sight
+		_, size := utf8.DecodeRuneInString(before)
+		before = before[size:]
+	}
+	out := []string{bar + title + tooled.of(before) + "▏" + tooled.of(cut(after, max(0, room-1-width(before))))}
+	if q.Wrong != "" {
+		for _, l := range wrap(clean(q.Wrong), w-2) {
+			out = append(out, bar+bad.of(l))
+		}
+	}
+	return append(out, bar+faint.of(cut(help, w-2)))
 }

@@ -11,6 +11,7 @@ import (
 	"ramet/internal/history"
 	"ramet/internal/id"
 	"ramet/internal/llm"
+	"ramet/internal/permit"
 	"ramet/internal/tui/markdown"
 )
 
@@ -34,6 +35,7 @@ type screen struct {
 	folds map[string]bool // opened or closed by hand
 	all   bool            // everything is open
 	model llm.Ref         // chosen with /model
+	mode  permit.Mode     // how its calls are permitted; empty: not known yet
 
 	loading bool
 	behind  bool  // something was stored that was not read

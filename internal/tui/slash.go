@@ -8,6 +8,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"ramet/internal/command"
+	"ramet/internal/permit"
 )
 
 // slash carries out a command. One that is not understood stays in the prompt.
@@ -39,6 +40,15 @@ func (m *root) slash(said string) tea.Cmd {
 		return m.kill(c)
 	case "model":
 		return m.setModel(c.Model)
+	case "mode":
+		if c.Mode == "" {
+			return m.run(said, "mode", me)
+		}
+		mode, err := permit.ParseMode(c.Mode)
+		if err != nil {
+			return m.tell(bad, explain(err))
+		}
+		return m.setMode(mode)
 	case "usage":
 		return m.run(said, "usage")
 	case "compact":

@@ -21,6 +21,7 @@ import (
 	"ramet/internal/id"
 	"ramet/internal/llm"
 	"ramet/internal/loop"
+	"ramet/internal/permit"
 	"ramet/internal/session"
 	"ramet/internal/tui/markdown"
 )
@@ -123,7 +124,8 @@ func (s *stage) Timeline(context.Context, id.Agent) ([]Point, error) { return s.
 func (s *stage) Events(context.Context) iter.Seq[loop.Event] {
 	return func(func(loop.Event) bool) {}
 }
-func (s *stage) Questions(context.Context) <-chan Question { return nil }
+func (s *stage) Mode(context.Context, id.Agent) (permit.Mode, error) { return permit.Ask, nil }
+func (s *stage) Questions(context.Context) <-chan Question           { return nil }
 func (s *stage) Turn(_ context.Context, a id.Agent, said string, model llm.Ref) error {
 	s.said = append(s.said, fmt.Sprintf("turn %s %q", a[:3], said))
 	return s.err
@@ -169,12 +171,18 @@ type show struct {
 	*root
 	t *testing.T
 	s *stage
+
+	at *time.Time // what the clock shows
 }
+
+// wait lets time pass.
+func (x *show) wait(d time.Duration) { *x.at = x.at.Add(d) }
 
 func perform(t *testing.T, s *stage, w, h int) *show {
 	t.Helper()
-	o := Options{Open: func(context.Context) (Desk, error) { return s, nil }, Now: func() time.Time { return clock }, Follow: true, Project: t.TempDir(), Later: func(time.Duration, tea.Msg) tea.Cmd { return nil }}
-	x := &show{newRoot(t.Context(), o), t, s}
+	at := clock
+	o := Options{Open: func(context.Context) (Desk, error) { return s, nil }, Now: func() time.Time { return at }, Follow: true, Project: t.TempDir(), Later: func(time.Duration, tea.Msg) tea.Cmd { return nil }}
+	x := &show{newRoot(t.Context(), o), t, s, &at}
 	x.theme = markdown.Basic()
 	x.take(tea.WindowSizeMsg{Width: w, Height: h})
 	x.desk = s
@@ -210,7 +218,7 @@ func (x *show) run(cmd tea.Cmd) {
 func (x *show) press(keys ...string) {
 	x.t.Helper()
 	codes := map[string]tea.KeyPressMsg{
-		"enter": {Code: tea.KeyEnter}, "esc": {Code: tea.KeyEscape}, "tab": {Code: tea.KeyTab}, "up": {Code: tea.KeyUp}, "down": {Code: tea.KeyDown},
+		"enter": {Code: tea.KeyEnter}, "esc": {Code: tea.KeyEscape}, "tab": {Code: tea.KeyTab}, "up": {Code: tea.KeyUp}, "down": {Code: tea.KeyDown}, "left": {Code: tea.KeyLeft}, "right": {Code: tea.KeyRight}, "shift+tab": {Code: tea.KeyTab, Mod: tea.ModShift},
 		"pgup": {Code: tea.KeyPgUp}, "pgdown": {Code: tea.KeyPgDown}, "backspace": {Code: tea.KeyBackspace},
 		"ctrl+c": {Code: 'c', Mod: tea.ModCtrl}, "ctrl+t": {Code: 't', Mod: tea.ModCtrl}, "ctrl+g": {Code: 'g', Mod: tea.ModCtrl}, "ctrl+l": {Code: 'l', Mod: tea.ModCtrl},
 		"ctrl+o": {Code: 'o', Mod: tea.ModCtrl}, "ctrl+f": {Code: 'f', Mod: tea.ModCtrl}, "ctrl+p": {Code: 'p', Mod: tea.ModCtrl}, "f1": {Code: tea.KeyF1},

@@ -192,6 +192,7 @@ func (t *transcript) result(e Entry, i int, p history.Part, put func(int, *block
 		b.body, b.rest = p.Show, 0
 	}
 	b.diff = isDiff(b.body)
+	b.permission = e.About.Permission
 }
 
 func isDiff(s string) bool {
@@ -234,6 +235,10 @@ func (t *transcript) landmark(e Entry) string {
 		return "mail sent"
 	case history.Note:
 		return history.Plain(e.Parts)
+	case history.Command:
+		if m.Command == history.ModeCommand && m.Actor != nil {
+			return "mode " + m.Mode + ", by " + m.Actor.String()
+		}
 	}
 	return ""
 }

@@ -7,6 +7,7 @@ import (
 
 	"ramet/internal/fault"
 	"ramet/internal/id"
+	"ramet/internal/permit"
 )
 
 // Update follows what happened.
@@ -16,6 +17,7 @@ func (m *root) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 }
 
 func (m *root) follow(msg tea.Msg) tea.Cmd {
+	defer m.noticeQuestion()
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
 		m.w, m.h = msg.Width, msg.Height
@@ -51,6 +53,8 @@ func (m *root) follow(msg tea.Msg) tea.Cmd {
 		return m.forked(msg)
 	case answerMsg:
 		return m.answered(msg)
+	case modeMsg:
+		return m.moded(msg)
 	case compactedMsg:
 		m.screen(msg.agent).turns--
 		return m.answered(msg.answerMsg)
@@ -112,6 +116,8 @@ func (m *root) opened(msg openedMsg) tea.Cmd {
 
 type crowdMsg struct {
 	crowd *crowd
+	of    id.Agent
+	mode  permit.Mode // of that agent
 	err   error
 }
 
@@ -125,13 +131,17 @@ func (m *root) look() tea.Cmd {
 		return nil
 	}
 	m.looking, m.again = true, false
-	desk, ctx := m.desk, m.ctx
+	desk, ctx, a := m.desk, m.ctx, m.now.agent
 	return func() tea.Msg {
 		c, err := desk.Agents(ctx)
 		if err != nil {
-			return crowdMsg{nil, err}
+			return crowdMsg{err: err}
 		}
-		return crowdMsg{newCrowd(c), nil}
+		mode, err := desk.Mode(ctx, a)
+		if err != nil {
+			mode = "" // an agent that is gone; nothing is shown
+		}
+		return crowdMsg{crowd: newCrowd(c), of: a, mode: mode}
 	}
 }
 
@@ -153,6 +163,12 @@ func (m *root) seen(msg crowdMsg) tea.Cmd {
 	m.crowd = msg.crowd
 	if began {
 		m.arrive()
+	}
+	switch {
+	case msg.of != m.now.agent:
+		cmds = append(cmds, m.look()) // whose mode nobody has asked for yet
+	case !m.choosing:
+		m.now.mode = msg.mode
 	}
 	cmds = append(cmds, m.catchUp(m.now), m.choose(m.now))
 	if began {

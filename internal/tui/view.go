@@ -8,6 +8,7 @@ import (
 
 	"ramet/internal/agent"
 	"ramet/internal/id"
+	"ramet/internal/permit/question"
 )
 
 // View draws everything.
@@ -50,7 +51,7 @@ func (m *root) draw() (lines []string, x, y int) {
 	if m.over != nil || m.search.on {
 		y = -1
 	}
-	if q := m.question(); q != nil && m.asking(q) && m.over == nil {
+	if q := m.asking(); q != nil && q.Stage != question.Choosing {
 		y = -1
 	}
 	for len(lines) < h {
@@ -66,15 +67,22 @@ func (m *root) above(w int) []string {
 	if c, ok := m.over.(confirm); ok {
 		return c.view(m, w, m.h/2)
 	}
-	if q := m.question(); q != nil && m.over == nil {
-		return q.view(m, w, max(4, m.h/2))
-	}
 	for i, q := range s.queue {
 		if i == 3 {
 			out = append(out, faint.of(fmt.Sprintf("  … %d more", len(s.queue)-3)))
 			break
 		}
 		out = append(out, faint.of(cut("⏎ "+line(q, w-12)+" (queued)", w)))
+	}
+	if q := m.question(); q != nil && m.over == nil {
+		out = append(out, q.view(m, w, max(4, m.h*2/3-len(out)))...)
+		if m.note.text != "" {
+			out = append(out, m.note.style.of(cut(m.note.text, w)))
+		}
+		if m.search.on {
+			out = append(out, m.search.view(w))
+		}
+		return out
 	}
 	if l := m.progress(w); l != "" {
 		out = append(out, l)
@@ -254,6 +262,9 @@ func (m *root) status(w int) string {
 	}
 	if a, ok := m.agent(); ok {
 		parts = append(parts, cost(a))
+	}
+	if mode := m.now.mode; mode != "" {
+		parts = append(parts, modeStyle(mode).of(mode.Title()))
 	}
 	if n := len(m.questions); n > 0 && m.question() == nil {
 		parts = append(parts, warn.of(count(n, "question")+": Ctrl+P"))

@@ -136,10 +136,22 @@ func (f *fake) fill() {
 	f.message(bad, "note", []any{map[string]any{"type": "text", "text": hostile}}, map[string]any{})
 	f.message(bad, hostile, nil, nil)
 	f.asks = []map[string]any{{"id": "ask-1", "agent_uuid": uuid(1), "tool": "bash", "text": "remove the folder build", "subject": "rm -rf build && " + hostile,
-		"always": []any{"bash(rm *)"}, "why": "it is outside the project", "asked_at": stamp(time.Minute), "until": stamp(-9 * time.Minute)}}
+		"choices": choices("bash(rm -rf build)", "no rule is saved for what cannot be undone or foreseen: it deletes"), "why": "it is outside the project", "asked_at": stamp(time.Minute), "until": stamp(-9 * time.Minute)},
+		{"id": "ask-2", "agent_uuid": uuid(1), "tool": "bash", "text": "make it so", "subject": "make it so", "outside": true, "reason": hostile, "choices": choices("bash(make it so)", ""), "asked_at": stamp(time.Minute)},
+		{"id": "ask-3", "agent_uuid": uuid(1), "tool": "bash", "text": "once is enough", "subject": "once is enough", "choices": choices("bash(once is enough)", ""), "asked_at": stamp(time.Minute)}}
 	f.fillRuns(3, 4, 3)
 	f.logs["docs-2026"] = eventsOf("docs-2026", 120, 0)
 	f.logs["broken-1"] = eventsOf("broken-1", 40, 5)
+}
+
+// choices are those of a question.
+func choices(rule, no string) []any {
+	out := []any{map[string]any{"choice": "no", "text": "no"}, map[string]any{"choice": "because", "text": "no, because"}, map[string]any{"choice": "once", "text": "once"},
+		map[string]any{"choice": "agent", "text": "for this agent", "rule": rule}}
+	if no != "" {
+		return append(out, map[string]any{"choice": "project", "text": "for this project", "no": no})
+	}
+	return append(out, map[string]any{"choice": "project", "text": "for this project", "rule": rule})
 }
 
 func (f *fake) fillBig(n int) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -122,12 +123,25 @@ func (f *fake) routes() http.Handler {
 		answer(w, 200, map[string]any{"count": len(dying)})
 	})
 	handle("GET /api/v1/permissions", func(w http.ResponseWriter, _ *http.Request, _ map[string]any) {
-		answer(w, 200, map[string]any{"asks": f.asks})
+		answer(w, 200, map[string]any{"asks": f.asks[:min(1, len(f.asks))]}) // one at a time, as a policy asks
 	})
 	handle("POST /api/v1/permissions/{id}", func(w http.ResponseWriter, r *http.Request, body map[string]any) {
-		f.seen = append(f.seen, fmt.Sprint("permission ", r.PathValue("id"), " ", body["answer"]))
-		f.asks = nil
+		said := fmt.Sprint("permission ", r.PathValue("id"), " ", body["answer"])
+		for _, more := range []string{"words", "rule"} {
+			if body[more] != nil {
+				said += fmt.Sprint(" ", body[more])
+			}
+		}
+		f.seen = append(f.seen, said)
+		f.asks = slices.DeleteFunc(f.asks, func(a map[string]any) bool { return a["id"] == r.PathValue("id") })
 		answer(w, 200, map[string]any{})
+	})
+	handle("GET /api/v1/agents/{ref}/mode", func(w http.ResponseWriter, _ *http.Request, _ map[string]any) {
+		answer(w, 200, map[string]any{"mode": "ask", "of": nil, "grants": []any{}})
+	})
+	handle("POST /api/v1/agents/{ref}/mode", func(w http.ResponseWriter, _ *http.Request, body map[string]any) {
+		f.seen = append(f.seen, fmt.Sprint("mode ", body["mode"]))
+		answer(w, 200, map[string]any{"mode": body["mode"], "of": nil, "grants": []any{}})
 	})
 	handle("GET /api/v1/runs", func(w http.ResponseWriter, r *http.Request, _ map[string]any) {
 		kind, status := r.URL.Query().Get("job_type"), r.URL.Query().Get("status")

@@ -161,9 +161,27 @@ export function Tests({ plan, open, sound, accessible, hand }) {
     await page.goto(base + "/#/agents/" + id(1));
     await page.locator(".ask").waitFor();
     await page.screenshot({ path: plan.shots + "/asking.png" });
+    // "no" comes first, and what cannot be saved says why.
+    assert.equal(await page.locator(".ask [role=group] button").first().textContent(), "No");
+    await page.locator(".ask", { hasText: "it deletes" }).waitFor();
+    assert.equal(await page.getByRole("button", { name: "For this project" }).count(), 0);
+    await accessible(page, "a question");
+    await page.getByRole("button", { name: "No, because" }).click();
+    await page.getByLabel("Tell it why").fill("keep it");
+    await page.getByRole("button", { name: "Refuse" }).click();
+    await page.locator(".ask", { hasText: "make it so" }).waitFor();
+    assert.ok((await on.seen()).includes("permission ask-1 because keep it"));
+    await page.getByRole("button", { name: "For this project" }).click();
+    assert.equal(await page.getByLabel("Rule").inputValue(), "bash(make it so)");
+    await page.getByLabel("Rule").fill("bash(make *)");
+    await page.getByRole("button", { name: "Save the rule and allow" }).click();
+    await page.locator(".ask", { hasText: "once is enough" }).waitFor();
+    assert.ok((await on.seen()).includes("permission ask-2 project bash(make *)"));
     await page.getByRole("button", { name: "Allow once" }).click();
     await page.locator(".ask").waitFor({ state: "detached" });
-    assert.ok((await on.seen()).includes("permission ask-1 allow"));
+    assert.ok((await on.seen()).includes("permission ask-3 once"));
+    await page.getByLabel("Mode", { exact: true }).selectOption("read-only");
+    while (!(await on.seen()).includes("mode read-only")) await page.waitForTimeout(50);
     await page.goto(base + "/#/agents/" + id(2));
     await page.locator("h1", { hasText: "tests" }).waitFor();
     const kill = page.getByRole("button", { name: "Kill\u2026" });

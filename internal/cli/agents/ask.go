@@ -10,6 +10,7 @@ import (
 
 	"ramet/internal/cli/line"
 	"ramet/internal/fault"
+	"ramet/internal/history"
 	"ramet/internal/loop"
 	"ramet/internal/permit"
 	"ramet/internal/text"
@@ -32,10 +33,10 @@ type lineAsker struct {
 	lines chan string
 }
 
-const question = "permit it? [y]es, [a]lways, [n]o: "
+const question = "permit it? once, agent (and those below it), project [RULE], no, or: no because …: "
 
 // Ask implements permit.Asker.
-func (a *lineAsker) Ask(ctx context.Context, _ permit.Question) (permit.Verdict, error) {
+func (a *lineAsker) Ask(ctx context.Context, q permit.Question) (permit.Verdict, error) {
 	a.once.Do(func() {
 		a.lines = make(chan string)
 		go func() {
@@ -45,6 +46,7 @@ func (a *lineAsker) Ask(ctx context.Context, _ permit.Question) (permit.Verdict,
 			}
 		}()
 	})
+	a.explain(q)
 	for {
 		io.WriteString(a.l.Stderr, question)
 		select {
@@ -52,25 +54,53 @@ func (a *lineAsker) Ask(ctx context.Context, _ permit.Question) (permit.Verdict,
 			if !ok {
 				return permit.Verdict{}, fault.New(fault.Cancelled, "nobody answers")
 			}
-			if choice, ok := parseAnswer(said); ok {
-				return permit.Verdict{Choice: choice}, nil
+			v, ok := parseAnswer(said)
+			if !ok {
+				continue
 			}
+			if err := q.Check(v); err != nil {
+				a.l.Note(err.Error())
+				continue
+			}
+			v.By = history.Actor{Who: a.l.User, Face: history.CLI}
+			return v, nil
 		case <-ctx.Done(): // it was answered elsewhere
 			return permit.Verdict{}, ctx.Err()
 		}
 	}
 }
 
-func parseAnswer(said string) (permit.Choice, bool) {
-	switch strings.ToLower(strings.TrimSpace(said)) {
-	case "y", "yes":
-		return permit.Once, true
-	case "a", "always":
-		return permit.Always, true
-	case "n", "no":
-		return permit.Refuse, true
+// explain shows what would run, what answers would grant, and what cannot be.
+func (a *lineAsker) explain(q permit.Question) {
+	for _, said := range []string{q.Subject, q.Reason, q.Why} {
+		if said != "" && said != q.Summary {
+			fmt.Fprintf(a.l.Stderr, "  %s\n", text.Line(said, 4000))
+		}
 	}
-	return "", false
+	for _, o := range q.Options() {
+		if o.Rule+o.No != "" {
+			fmt.Fprintf(a.l.Stderr, "  %s: %s\n", o.Choice, text.Line(strings.TrimSpace(o.Rule+" "+o.No), 400))
+		}
+	}
+}
+
+// parseAnswer reads whole words: no letter that begins another line is an answer.
+func parseAnswer(said string) (permit.Verdict, bool) {
+	word, rest, _ := strings.Cut(strings.TrimSpace(said), " ")
+	rest = strings.TrimSpace(rest)
+	switch word = strings.ToLower(strings.TrimRight(word, ",")); {
+	case word == "once" && rest == "":
+		return permit.Verdict{Choice: permit.Once}, true
+	case word == "agent" && rest == "":
+		return permit.Verdict{Choice: permit.ForAgent}, true
+	case word == "project":
+		return permit.Verdict{Choice: permit.ForProject, Rule: rest}, true
+	case word == "no" && rest == "":
+		return permit.Verdict{Choice: permit.Refuse}, true
+	case word == "no" && strings.HasPrefix(strings.ToLower(rest), "because "):
+		return permit.Verdict{Choice: permit.Because, Words: strings.TrimSpace(rest[len("because "):])}, true
+	}
+	return permit.Verdict{}, false
 }
 
 // askedOf is the line about a question.

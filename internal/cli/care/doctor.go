@@ -114,6 +114,10 @@ func examine(l *line.Line, ctx context.Context, p Ports) checkup {
 	}
 	out.add("sandbox", detail, nil)
 
+	if rules, err := boxedRules(l); err != nil || len(rules) > 0 {
+		out.add("rules", ConfinedRules(rules...), err)
+	}
+
 	git, err := exec.CommandContext(ctx, "git", "--version").Output()
 	if err != nil {
 		err = fault.New(fault.NotFound, "git does not run: %w", err).WithHint("install git; worktrees and runs need it")

@@ -69,7 +69,11 @@ func exportEntry(l *line.Line, e public.Entry, format string) error {
 
 func markdown(l *line.Line, e public.Entry) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "\n## %s\n\n<sub>message %d, %s</sub>\n", e.Kind, e.ID, e.CreatedAt)
+	by := e.Permitted()
+	if by != "" {
+		by = " · " + by
+	}
+	fmt.Fprintf(&b, "\n## %s\n\n<sub>message %d, %s%s</sub>\n", e.Kind, e.ID, e.CreatedAt, by)
 	for _, p := range e.Parts {
 		switch p.Type {
 		case history.Text:

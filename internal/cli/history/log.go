@@ -226,6 +226,9 @@ func (e entry) Text(w *printer.Writer) {
 	if body == "" && string(e.Meta) != "{}" {
 		body = string(e.Meta)
 	}
+	if by := e.Permitted(); by != "" {
+		label += " · " + by
+	}
 	w.Line("%v", w.Dim(label))
 	w.Block("  ", body)
 }

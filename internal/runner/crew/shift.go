@@ -197,27 +197,35 @@ type guard struct {
 	next loop.Guard
 }
 
-func (g *guard) Decide(ctx context.Context, spec tool.Spec, call tool.Call) (tool.Grant, error) {
+func (g *guard) Decide(ctx context.Context, spec tool.Spec, call tool.Call) (tool.Grant, *history.Permission, error) {
 	s, run := g.crew.at(call.Agent)
 	if s == nil && !run {
 		a, err := g.crew.Store.Agent(ctx, call.Agent)
 		if err != nil {
-			return "", err
+			return "", nil, err
 		}
 		if s, _, run, err = g.crew.find(ctx, a); err != nil {
-			return "", err
+			return "", nil, err
 		}
 	}
 	switch {
 	case s == nil && !run:
 		return g.next.Decide(ctx, spec, call)
 	case s == nil || s.over.Load() || !slices.Contains(s.item.Task.Tools, spec.Name):
-		return "", fault.New(fault.Denied, "%s is no tool of this task", spec.Name)
+		return "", nil, fault.New(fault.Denied, "%s is no tool of this task", spec.Name)
 	case spec.Access != tool.Commands:
-		return tool.Free, nil
+		return tool.Free, g.record(spec), nil
 	}
 	if err := sandbox.Available(); err != nil {
-		return "", fault.New(fault.Denied, "there is no sandbox to run commands of a run in: %w", err)
+		return "", nil, fault.New(fault.Denied, "there is no sandbox to run commands of a run in: %w", err)
 	}
-	return tool.Confine, nil
+	return tool.Confine, g.record(spec), nil
+}
+
+// record says that the rules of runs decided.
+func (g *guard) record(spec tool.Spec) *history.Permission {
+	if spec.Access == tool.Reads || spec.Access == tool.Processes {
+		return nil
+	}
+	return &history.Permission{Answer: history.Allowed, By: history.ByMode, Mode: "run", Confined: spec.Access == tool.Commands, At: history.Moment(time.Now())}
 }

@@ -14,6 +14,7 @@ import (
 	"ramet/internal/agent"
 	"ramet/internal/fault"
 	"ramet/internal/git"
+	"ramet/internal/history"
 	"ramet/internal/id"
 	"ramet/internal/ledger"
 	"ramet/internal/ledger/file"
@@ -52,8 +53,8 @@ type stage struct {
 // deny is the guard of agents that are none of ours.
 type deny struct{}
 
-func (deny) Decide(context.Context, tool.Spec, tool.Call) (tool.Grant, error) {
-	return "", fault.New(fault.Denied, "nobody can be asked")
+func (deny) Decide(context.Context, tool.Spec, tool.Call) (tool.Grant, *history.Permission, error) {
+	return "", nil, fault.New(fault.Denied, "nobody can be asked")
 }
 
 func newStage(t testing.TB, replies string, change ...func(*Options)) *stage {

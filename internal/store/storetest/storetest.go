@@ -76,6 +76,7 @@ func Run(t *testing.T, fresh Factory) {
 		{"replies in progress", testReplies},
 		{"replies that are over", testRepliesOver},
 		{"replies and redaction", testRepliesRedacted},
+		{"persons and what they decided", testPersons},
 		{"spending and budgets", testSpending},
 		{"spending and budgets refused", testSpendingRefuses},
 		{"allowances", testAllowances},

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -23,6 +24,7 @@ var bashDoc string
 type bashArgs struct {
 	Command string
 	Timeout float64
+	Outside string
 }
 
 func (l *Local) bash() tool.Tool {
@@ -31,6 +33,7 @@ func (l *Local) bash() tool.Tool {
 		Args: shape.Object(
 			shape.Must("command", shape.Text(1).With("the command line")),
 			shape.May("timeout", shape.Number(1, l.o.Limits.MaxTimeout.Seconds()).With("seconds after which it is killed")),
+			shape.May("outside", shape.Text(1).With("why it must run outside the box; the user is asked")),
 		),
 		Subject: func(args json.RawMessage) string {
 			a, _ := parse[bashArgs](args)
@@ -39,6 +42,10 @@ func (l *Local) bash() tool.Tool {
 		Summary: func(args json.RawMessage) string {
 			a, _ := parse[bashArgs](args)
 			return text.Line(a.Command, 200)
+		},
+		Outside: func(args json.RawMessage) string {
+			a, _ := parse[bashArgs](args)
+			return a.Outside
 		},
 	}}
 }
@@ -91,12 +98,26 @@ func (l *Local) runBash(ctx context.Context, c tool.Call) (tool.Answer, error) {
 		failed = false
 	}
 	if failed && c.Grant == tool.Confine {
-		how += "\n[it ran confined: writing only in the workspace and $TMPDIR, no network]"
+		how += "\n" + boxed(out.String())
 	}
 	for line := range strings.Lines(result.Notes) {
 		how = strings.TrimPrefix(how+"\n["+text.Safe(strings.TrimSpace(line))+"]", "\n")
 	}
 	return tool.Answer{Text: ending(out.String(), how), IsError: failed}, nil
+}
+
+// refusals are what programs say when a file may not be written, or there is no network.
+var refusals = regexp.MustCompile(`(?i)operation not permitted|permission denied|device or resource busy|read-only file ?system|\bE(PERM|ACCES|ROFS|NETUNREACH|HOSTUNREACH|AI_AGAIN|NOTFOUND|CONNREFUSED)\b|` +
+	`network is (unreachable|down)|no route to host|name resolution|resolve (host|address|proxy)|unable to resolve|cannot resolve|could not resolve|name or service not known|no such host|nodename nor servname|` +
+	`unknown host|network error|connection refused|failed to connect|could not connect|can't connect|getaddrinfo`)
+
+// boxed says of a command that failed in the box whether the box may be why.
+func boxed(out string) string {
+	const what = "writing only in the workspace and $TMPDIR, no network"
+	if refusals.MatchString(out) {
+		return "[the box may be the cause: it ran confined, " + what + "; if it must have more, call it again with outside and say why]"
+	}
+	return "[it ran confined: " + what + "]"
 }
 
 // ending puts a last line under the output.

@@ -14,7 +14,7 @@
 //   - write and edit replace a file only if it was read before and did not change
 //     since; a reader sees the old file or the new one.
 //   - Commands see the environment that was given and no input. What they start dies
-//     with them. Without permission (tool.Confine) they run in the sandbox: writing
+//     with them. Where they are not set free (tool.Confine) they run in the sandbox: writing
 //     below the root only, but not its .git and .ramet, and without network; what they
 //     leave under names that other programs execute is judged (package guard). Where
 //     there is no sandbox they are refused.

@@ -52,8 +52,30 @@ export interface Meta {
   reason?: string;
   command?: string;
   to?: string;
+  mode?: string;
+  actor?: Actor;
+  permission?: Permission;
   call?: { model: string; outcome: string; input: number; output: number; cache_read: number; cache_write: number; cost_nano_usd: number; priced: boolean; took_ms: number };
 }
+
+// Who did something, and from where.
+export interface Actor { who: string; face: string }
+
+// Who let a call run, or did not.
+export interface Permission {
+  answer: string; // allowed or refused
+  by: string; // person, rule, mode or nobody
+  choice?: string;
+  actor?: Actor;
+  rule?: string;
+  from?: string;
+  mode?: string;
+  confined?: boolean;
+  at: string;
+}
+
+// How the calls of an agent are permitted.
+export interface Mode { mode: string; of: string | null; grants: { rule: string; to: string; by: string }[] | null }
 
 export interface Message {
   id: number;
@@ -94,10 +116,21 @@ export interface Ask {
   tool: string;
   text: string; // one line
   subject?: string; // all of it
-  always?: string[] | null; // the rules that "always" adds
+  call_id?: string;
+  mode?: string;
+  outside?: boolean; // of the box
+  reason?: string; // the model's, why it should run there
+  choices?: Choice[] | null; // in the order in which they are offered
   why?: string;
   asked_at: string;
   until?: string;
+}
+
+export interface Choice {
+  choice: "no" | "because" | "once" | "agent" | "project";
+  text: string;
+  rule?: string; // what it would grant or save
+  no?: string; // why it cannot be chosen
 }
 
 export interface Fault {

@@ -1,37 +1,71 @@
 // Questions of agents for permission.
+import { useEffect, useState } from "preact/hooks";
 import { api, Refusal } from "../api/client";
-import type { Ask } from "../api/types";
+import type { Ask, Choice } from "../api/types";
 import { useCell } from "../cell";
 import { clock, plural } from "../text/format";
 import { oneLine, visible } from "../text/visible";
 import { asks, readAsks } from "../world";
 import { AgentLink, Ago, Failure, Said, useBusy } from "./small";
 
+// quiet is how long a question cannot be answered after it appeared: a click that was
+// meant for what stood there before is no answer.
+const quiet = 500;
+
+// words are the choices as the buttons say them.
+const words: Record<Choice["choice"], string> = {
+  no: "No", because: "No, because\u2026", once: "Allow once", agent: "For this agent and those below it", project: "For this project\u2026",
+};
+const plain: Choice[] = [{ choice: "no", text: "no" }, { choice: "once", text: "once" }];
+
 function One({ ask }: { ask: Ask }) {
   const { busy, error, run } = useBusy();
-  const say = (answer: "allow" | "always" | "deny") => run(async () => {
+  const [ready, setReady] = useState(false);
+  const [open, setOpen] = useState<"" | "because" | "project">("");
+  const choices = (ask.choices?.length ? ask.choices : plain).filter((c) => c.choice in words);
+  const [why, setWhy] = useState(""), [rule, setRule] = useState(choices.find((c) => c.choice === "project")?.rule ?? "");
+  useEffect(() => {
+    const later = setTimeout(() => setReady(true), quiet);
+    return () => clearTimeout(later);
+  }, [ask.id]);
+  const say = (answer: Choice["choice"], more = {}) => run(async () => {
     try {
-      await api.answer(ask.id, answer);
+      await api.answer(ask.id, answer, more);
     } catch (e) {
       if (!(e instanceof Refusal) || (e.status !== 409 && e.status !== 404)) throw e;
       // Somebody else was quicker, or its time was up: it goes from the list.
     }
     await readAsks();
   });
+  const choose = (c: Choice["choice"]) => (c === "because" || c === "project" ? setOpen(open === c ? "" : c) : say(c));
   const what = ask.subject || ask.text;
   return (
     <li class="ask">
-      <p><AgentLink uuid={ask.agent_uuid} /> wants to use <strong><Said text={ask.tool} most={60} /></strong> <span class="soft">{"\u00b7"} asked <Ago at={ask.asked_at} /> ago{ask.until && <>, denied by itself at {clock(ask.until)}</>}</span></p>
+      <p><AgentLink uuid={ask.agent_uuid} /> wants to use <strong><Said text={ask.tool} most={60} /></strong>{ask.outside && <strong> outside the box</strong>} <span class="soft">{"\u00b7"} asked <Ago at={ask.asked_at} /> ago{ask.until && <>, denied by itself at {clock(ask.until)}</>}</span></p>
       {ask.subject && ask.text && <p class="wrap"><Said text={ask.text} /></p>}
+      {ask.reason && <p class="wrap">because: <Said text={ask.reason} /></p>}
       {ask.why && <p class="soft small wrap"><Said text={ask.why} /></p>}
       <pre class="plain" tabIndex={0} aria-label="what it wants to do">{visible(what)}</pre>
       {what.length > 300 && <p class="small soft">{plural(what.length, "character")}: scroll to read all of it before you answer.</p>}
-      <div class="buttons">
-        <button type="button" class="main" disabled={busy} onClick={() => say("allow")}>Allow once</button>
-        {ask.always?.length !== 0 && <button type="button" disabled={busy} onClick={() => say("always")}>Always allow</button>}
-        <button type="button" class="danger" disabled={busy} onClick={() => say("deny")}>Deny</button>
+      <div class="buttons" role="group" aria-label="Answer">
+        {choices.filter((c) => !c.no).map((c) => (
+          <button key={c.choice} type="button" disabled={busy || !ready} {...(c.choice === "no" ? { class: "main" } : {})} {...(c.choice === "because" || c.choice === "project" ? { "aria-expanded": open === c.choice } : {})} onClick={() => choose(c.choice)}>{words[c.choice]}</button>
+        ))}
       </div>
-      {!!ask.always?.length && <p class="soft small wrap">{"\u201cAlways\u201d"} adds the rule <code>{oneLine(ask.always.join(", "), 400)}</code></p>}
+      {open === "because" && (
+        <form class="buttons" onSubmit={(e) => { e.preventDefault(); if (why.trim()) say("because", { words: why.trim() }); }}>
+          <label>Tell it why <input value={why} maxLength={4000} onInput={(e) => setWhy(e.currentTarget.value)} /></label>
+          <button type="submit" disabled={busy || !why.trim()}>Refuse</button>
+        </form>
+      )}
+      {open === "project" && (
+        <form class="buttons" onSubmit={(e) => { e.preventDefault(); say("project", { rule: rule.trim() }); }}>
+          <label>Rule <input class="code" value={rule} maxLength={1100} spellcheck={false} onInput={(e) => setRule(e.currentTarget.value)} /></label>
+          <button type="submit" disabled={busy || !rule.trim()}>Save the rule and allow</button>
+        </form>
+      )}
+      {choices.filter((c) => c.choice === "agent" && c.rule && !c.no).map((c) => <p key="agent" class="soft small wrap">For the agent it holds, until it ends, for <code>{oneLine(c.rule ?? "", 400)}</code></p>)}
+      {choices.filter((c) => c.no).map((c) => <p key={c.choice} class="soft small wrap">{words[c.choice].replace("\u2026", "")}: no. <Said text={c.no ?? ""} most={600} /></p>)}
       {error != null && <Failure error={error} />}
     </li>
   );

@@ -2,7 +2,7 @@
 import { memo } from "./memo";
 import { useState } from "preact/hooks";
 import { api } from "../api/client";
-import type { Message, Part } from "../api/types";
+import type { Actor, Message, Part, Permission } from "../api/types";
 import type { Call } from "../talk";
 import { lasting, money, plural, short, time, whole } from "../text/format";
 import { Markdown } from "../text/markdown";
@@ -13,7 +13,20 @@ const cut = 20_000; // characters of an output that are shown at first
 
 // Place is where the content of a part can be read, if it does not stand in the list.
 export interface Place { agent: string; message: number; i: number }
-export type Results = Map<string, { part: Part; message: number; i: number; called: boolean }>;
+export type Results = Map<string, { part: Part; message: number; i: number; called: boolean; permission?: Permission | undefined }>;
+
+const person = (a: Actor | undefined) => (a ? oneLine(a.who + " (" + a.face + ")", 80) : "a person");
+
+// permitted is one line: who let a call run, or not. It says what the terminal and `ramet log` say.
+export function permitted(p: Permission): string {
+  const choice: Record<string, string> = { once: ", once", agent: ", for this agent and those below it", project: ", for this project" };
+  let out = p.answer;
+  if (p.by === "person") out += " by " + person(p.actor) + (choice[p.choice ?? ""] ?? "") + (p.rule ? ": " + p.rule : "");
+  else if (p.by === "rule") out += " by rule " + p.rule + (p.actor ? ", granted by " + person(p.actor) : p.from ? " (" + p.from + ")" : "");
+  else if (p.by === "mode") out += " by mode " + p.mode;
+  else out += ": nobody could be asked";
+  return oneLine(out + (p.confined ? ", in the box" : ""), 1200);
+}
 
 export function Output({ text, size, from }: { text: string; size?: number | undefined; from?: Place | undefined }) {
   const [all, setAll] = useState(false);
@@ -57,7 +70,7 @@ function gist(args: unknown): string {
   return "";
 }
 
-export function ToolCall({ part, result, from, answer }: { part: Part; result?: Part | undefined; from: Place; answer?: Place | undefined }) {
+export function ToolCall({ part, result, from, answer, permission }: { part: Part; result?: Part | undefined; from: Place; answer?: Place | undefined; permission?: Permission | undefined }) {
   const failed = result?.is_error;
   return (
     <details class={"fold call" + (failed ? " failed" : "")}>
@@ -66,6 +79,7 @@ export function ToolCall({ part, result, from, answer }: { part: Part; result?: 
         {failed ? <Badge tone="bad">failed</Badge> : result ? <Badge tone="good">done</Badge> : <Badge tone="quiet">no result here</Badge>}
       </summary>
       <div class="inner">
+        {permission && <p class="soft wrap permitted">{permitted(permission)}{permission.at && <>, <time dateTime={permission.at}>{time(permission.at)}</time></>}</p>}
         <p class="soft">Arguments</p>
         <Output text={part.malformed ?? (part.cut ? "" : JSON.stringify(part.args ?? {}, null, 2))} size={part.size} from={from} />
         {result && <p class="soft">Output</p>}
@@ -107,7 +121,10 @@ function happened(m: Message) {
     case "interrupted": return <>interrupted</>;
     case "redact": return <>message {oneLine(meta.target ?? "", 30)} was redacted</>;
     case "mail": return <>mail sent{meta.to ? <> to <AgentLink uuid={meta.to} /></> : ""}</>;
-    case "command": return <>command <Said text={meta.command} most={80} /></>;
+    case "command":
+      if (meta.command === "mode") return <>mode <Said text={meta.mode} most={40} />, by {person(meta.actor)}</>;
+      if (meta.command === "permit" && meta.permission) return <>a call was {permitted(meta.permission)}</>;
+      return <>command <Said text={meta.command} most={80} /></>;
     case "usage": {
       const c = meta.call;
       if (!c) return <>a model call</>;
@@ -151,9 +168,9 @@ export const Entry = memo(function Entry({ m, results, own, aimed }: { m: Messag
           case "thinking": return <Thinking key={from.i} text={p.text ?? ""} size={p.size} from={from} />;
           case "tool_call": {
             const r = results.get(p.call_id ?? "");
-            return <ToolCall key={from.i} part={p} result={r?.part} from={from} answer={r && { agent: own, message: r.message, i: r.i }} />;
+            return <ToolCall key={from.i} part={p} result={r?.part} from={from} answer={r && { agent: own, message: r.message, i: r.i }} permission={r?.permission} />;
           }
-          case "tool_result": return <ToolCall key={from.i} part={{ type: p.type, name: p.name ?? "", args: {} }} result={p} from={from} answer={from} />;
+          case "tool_result": return <ToolCall key={from.i} part={{ type: p.type, name: p.name ?? "", args: {} }} result={p} from={from} answer={from} permission={m.meta?.permission} />;
           case "image": return p.data ? <Picture key={from.i} part={p} /> : p.size ? <Output key={from.i} text="" size={p.size} from={from} /> : <Picture key={from.i} part={p} />;
           default: return <p key={from.i} class="soft">A part of type <Said text={p.type} most={40} />.</p>;
         }

@@ -55,6 +55,7 @@ function One({ a }: { a: Agent }) {
           <div class="opt"><dt>Tokens</dt><dd>{short(a.spent?.tokens ?? 0)}</dd></div>
           <div><dt>Age</dt><dd><Ago at={a.created_at} /></dd></div>
           {a.parent_uuid && a.fork_message_id != null && <div><dt>Forked at</dt><dd><a href={to(["agents", a.parent_uuid], { at: String(a.fork_message_id) })}>message {a.fork_message_id}</a></dd></div>}
+          {a.status !== "dead" && <Mode a={a} />}
           {a.end_reason && <div><dt>Ended</dt><dd><Said text={a.end_reason} most={120} /></dd></div>}
         </dl>
         <div class="tabs" role="group" aria-label="What to show">
@@ -67,6 +68,27 @@ function One({ a }: { a: Agent }) {
       <Composer a={a} mail={tab === "mail"} />
       {dialog === "fork" && <ForkDialog a={a} close={() => setDialog("")} />}
       {dialog === "kill" && <KillDialog a={a} close={() => setDialog("")} />}
+    </div>
+  );
+}
+
+const modes: [string, string][] = [["ask", "ask"], ["edits", "accept edits"], ["box", "box"], ["read-only", "read-only"]];
+
+// Mode is how the calls of the agent are permitted.
+function Mode({ a }: { a: Agent }) {
+  const [now, again] = useLoad((s) => api.mode(a.uuid, s), [a.uuid, a.head_message_id]);
+  const { busy, error, run } = useBusy();
+  const known = now.state === "ready" ? now.value.mode : ""; // the place is kept while it is read
+  return (
+    <div>
+      <dt><label for="mode">Mode</label></dt>
+      <dd>
+        <select id="mode" disabled={busy || !known} value={known} onChange={(e) => { const mode = e.currentTarget.value; run(async () => { await api.setMode(a.uuid, mode); again(); }); }}>
+          {!known && <option value="">{"\u2026"}</option>}
+          {modes.map(([key, word]) => <option key={key} value={key}>{word}</option>)}
+        </select>
+        {error != null && <Failure error={error} />}
+      </dd>
     </div>
   );
 }
@@ -87,7 +109,7 @@ function Talking({ a, aim }: { a: Agent; aim: number }) {
     const out: Results = new Map(), calls = new Set<string>();
     for (const m of t.messages) (m.parts ?? []).forEach((part, i) => {
       if (part.type === "tool_call" && part.call_id) calls.add(part.call_id);
-      if (part.type === "tool_result" && part.call_id) out.set(part.call_id, { part, message: m.id, i, called: calls.has(part.call_id) });
+      if (part.type === "tool_result" && part.call_id) out.set(part.call_id, { part, message: m.id, i, called: calls.has(part.call_id), permission: m.meta?.permission });
     });
     return out;
   }, [t.messages]);

@@ -1,0 +1,218 @@
+package app_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// wants is a line of a script: the model calls bash.
+func wants(when, command string, more ...string) string {
+	args := map[string]string{"command": command}
+	if len(more) > 0 {
+		args["outside"] = more[0]
+	}
+	line, _ := json.Marshal(map[string]any{"when": when, "steps": []any{map[string]any{"call": "bash", "args": args}}})
+	return string(line)
+}
+
+// A person types while the model asks for something that cannot be undone: no word is an
+// answer, none is lost. Twenty real terminals side by side.
+func TestTypingIsNoPermission(t *testing.T) {
+	t.Parallel()
+	sentences := []string{"wait", "1. do not push", "always ask me first", "yes but later", "no", "2nd thought: keep dist", "a", "y", "n", "r", "3", "run the tests first",
+		"5 minutes please", "ok what is this", "allow nothing", "4 files are missing", "please wait", "what?", "you may not", "n o"}
+	for i, said := range sentences {
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			t.Parallel()
+			random := rand.New(rand.NewPCG(uint64(i), 13))
+			w := newWorld(t)
+			if err := os.Mkdir(filepath.Join(w.project, "build"), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			w.script(wants("go", "rm -rf build dist && git push --force origin main"), `{"when": "", "steps": [{"text": "so be it"}]}`)
+			x := w.open(100, 30)
+			x.see("[0]", "script/")
+			x.say("go")
+			x.see("wants to use bash", "git push --force origin main")
+			time.Sleep(time.Duration(random.IntN(3000)) * time.Millisecond) // a person's
+			for _, r := range said {
+				x.press(string(r))
+				time.Sleep(time.Second / time.Duration(5+random.IntN(11)))
+			}
+			x.see("wants to use bash", "❯ no", "❯ "+said+"\n")
+			x.press(enter)
+			x.see("wants to use bash", "⏎ "+said+" (queued)")
+			if _, err := os.Stat(filepath.Join(w.project, "build")); err != nil {
+				t.Error("it ran:", err)
+			}
+			x.decide("no")
+			x.see("so be it")
+			if _, err := os.Stat(filepath.Join(w.project, "build")); err != nil {
+				t.Error("it ran:", err)
+			}
+		})
+	}
+}
+
+// Who decided, from where and by which rule stands in the history, and every face shows it.
+func TestWhoDecidedIsRecorded(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.script(wants("one", "touch a"), wants("", "touch b"), wants("", "touch b"), wants("", "touch c"), wants("", "touch c"), wants("", "rm -rf a"), `{"when": "", "steps": [{"text": "that is all"}]}`)
+	x := w.open(110, 40)
+	x.see("[0]", "script/", "ask")
+	x.say("one")
+	x.see("touch a")
+	x.decide("once")
+	x.see("touch b")
+	x.decide("for this agent")
+	x.see("touch c")
+	x.decide("for this project")
+	x.see("save for this project: bash(touch c)", "Enter saves it")
+	x.press(enter)
+	x.see("rm -rf a", "for this project, by a rule that you see first: no. ", "it deletes")
+	x.decide("no")
+	x.see("that is all", "(terminal), once", "refused by", " idle ")
+	x.leave()
+
+	log := w.ramet("log", "0")
+	for _, want := range []string{"(terminal), once, 20", "(terminal), for this agent and those below it: bash(touch b)", "allowed by rule bash(touch b), granted by ",
+		"(terminal), for this project: bash(touch c)", "allowed by rule bash(touch c) (project)", "refused by "} {
+		if !strings.Contains(log, want) {
+			t.Errorf("the log does not say %q:\n%s", want, log)
+		}
+	}
+	for _, format := range []string{"md", "jsonl"} {
+		if out := w.ramet("export", "0", "--format", format); !strings.Contains(out, "touch c") || !strings.Contains(out, "terminal") {
+			t.Errorf("%s: %s", format, out)
+		}
+	}
+	if out := w.ramet("rules"); out != "bash(touch c)\n" {
+		t.Errorf("rules: %q", out)
+	}
+	if out := w.ramet("mode", "0"); !strings.Contains(out, "bash(touch b) granted to ") {
+		t.Errorf("mode: %q", out)
+	}
+	w.ramet("verify")
+
+	// Another process asks no more for what was granted, and what no rule can be saved for
+	// it asks again.
+	w.script(wants("two", "touch b"), wants("", "touch c"), `{"when": "", "steps": [{"text": "again"}]}`)
+	y := w.open(110, 40)
+	y.see("[0]", "script/")
+	y.say("two")
+	y.see("again", " idle ")
+	y.leave()
+	w.ramet("rules", "--remove", "bash(touch c)")
+	if out := w.ramet("rules"); out != "no rules\n" {
+		t.Errorf("rules: %q", out)
+	}
+}
+
+// One key goes through the modes; they are the agent's, and its children's.
+func TestModesOnOneKey(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.script(`{"when": "write", "steps": [{"call": "write", "args": {"path": "a.txt", "content": "x"}}]}`, `{"when": "", "steps": [{"text": "written"}]}`,
+		`{"when": "plan", "steps": [{"call": "write", "args": {"path": "b.txt", "content": "x"}}]}`, `{"when": "only reads", "steps": [{"text": "planned"}]}`)
+	x := w.open(110, 30)
+	x.see("[0]", "$0.00 · ask")
+	x.press(shiftTab)
+	x.see("$0.00 · accept edits")
+	x.say("write")
+	x.see("written", " idle ")
+	x.press(shiftTab)
+	x.see("· box")
+	x.press(shiftTab)
+	x.see("· read-only")
+	x.say("plan")
+	x.see("planned", "refused by mode read-only", " idle ")
+	if _, err := os.Stat(filepath.Join(w.project, "b.txt")); err == nil {
+		t.Error("a read-only agent wrote")
+	}
+	x.leave()
+	if out := w.ramet("mode"); out != "read-only\n" {
+		t.Errorf("%q", out)
+	}
+	w.ramet("fork", "--name", "ada")
+	if out := w.ramet("mode", "ada"); !strings.HasPrefix(out, "read-only (of ") {
+		t.Errorf("%q", out)
+	}
+	w.ramet("mode", "ada", "box")
+	if out := w.ramet("mode", "ada"); out != "box\n" {
+		t.Errorf("%q", out)
+	}
+	if out := w.ramet("mode", "ask"); out != "ask\n" {
+		t.Errorf("%q", out)
+	}
+}
+
+// Turns that a server runs keep what was granted, whoever granted it: a terminal, or HTTP.
+func TestServedTurnsKeepGrants(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, binary(t))
+	model := s.script(t, wants("one", "touch a"), wants("", "touch a"), wants("", "touch b"), wants("", "touch b"), wants("", "git push"), `{"when": "", "steps": [{"text": "that is all"}]}`)
+	server := s.serve(t)
+	turn := s.begin(t, s.command("exec", "--json", "--model", model, "0", "one"))
+	type asks struct {
+		Asks []struct {
+			ID, Subject string
+			Choices     []struct{ Choice, Rule, No string }
+		}
+	}
+	next := func(subject string) (id string, rule, no string) {
+		t.Helper()
+		turn.need(t, "a question about "+subject, func(l seen) bool { return l.Type == "asking" && l.Text == subject })
+		var list asks
+		if server.ask("GET", "/api/v1/permissions", "", &list); len(list.Asks) != 1 || list.Asks[0].Subject != subject || len(list.Asks[0].Choices) != 5 || list.Asks[0].Choices[0].Choice != "no" {
+			t.Fatalf("%+v", list)
+		}
+		last := list.Asks[0].Choices[4]
+		return list.Asks[0].ID, last.Rule, last.No
+	}
+	answer := func(id, body string, status int) {
+		t.Helper()
+		var refused json.RawMessage
+		if got := server.tell("/api/v1/permissions/"+id, body, &refused); got != status {
+			t.Fatalf("%s: %d %s", body, got, refused)
+		}
+	}
+	id, _, _ := next("touch a")
+	answer(id, `{"answer":"y"}`, 422)
+	answer(id, `{"answer":"agent"}`, 204) // the second call is not asked about
+	id, rule, _ := next("touch b")
+	if rule != "bash(touch b)" {
+		t.Errorf("%q", rule)
+	}
+	answer(id, `{"answer":"project","rule":"bash"}`, 422) // it would permit everything
+	answer(id, `{"answer":"project","rule":"bash(rm *)"}`, 422)
+	answer(id, `{"answer":"project","rule":"bash(touch *)"}`, 204)
+	id, rule, no := next("git push")
+	if rule != "" || !strings.Contains(no, "it pushes") {
+		t.Errorf("%q %q", rule, no)
+	}
+	answer(id, `{"answer":"project"}`, 422)
+	answer(id, `{"answer":"because","words":"not on a Sunday"}`, 204)
+	<-turn.over
+	log := s.must(t, "log", "0")
+	for _, want := range []string{"allowed by token holder (http), for this agent and those below it: bash(touch a)", "allowed by rule bash(touch a), granted by token holder (http)",
+		"for this project: bash(touch *)", "allowed by rule bash(touch *) (project)", "refused by token holder (http)", "not on a Sunday"} {
+		if !strings.Contains(log, want) {
+			t.Errorf("the log does not say %q:\n%s", want, log)
+		}
+	}
+	var mode struct{ Mode string }
+	if got := server.ask("POST", "/api/v1/agents/0/mode", `{"mode":"read-only"}`, &mode); got != 200 || mode.Mode != "read-only" {
+		t.Errorf("%d %+v", got, mode)
+	}
+	if out := s.must(t, "mode", "0"); !strings.HasPrefix(out, "read-only\n") {
+		t.Errorf("%q", out)
+	}
+	s.must(t, "verify")
+}

@@ -1,0 +1,76 @@
+package httpapi
+
+import (
+	"net/http"
+
+	"ramet/internal/agent"
+	"ramet/internal/id"
+	"ramet/internal/permit"
+)
+
+// ModeNow is how the calls of an agent are permitted.
+type ModeNow struct {
+	Mode   string      `json:"mode"`   // ask, edits, box or read-only
+	Of     *id.Agent   `json:"of"`     // whose choice it is; null: the setting
+	Grants []GrantedTo `json:"grants"` // what persons granted it and its ancestors
+}
+
+// GrantedTo is a rule that a person granted to an agent and those below it.
+type GrantedTo struct {
+	Rule string   `json:"rule"`
+	To   id.Agent `json:"to"`
+	By   string   `json:"by"` // who, and from where
+}
+
+// ModeInput chooses a mode.
+type ModeInput struct {
+	Mode string `json:"mode"` // ask, edits, box or read-only
+}
+
+func (a Agents) modeRoutes() []Route {
+	const one = "/api/v1/agents/{ref}/mode"
+	doc := func(id, summary string) Doc { return Doc{ID: id, Tag: "permissions", Summary: summary} }
+	return []Route{
+		Does(Route{Method: http.MethodGet, Path: one, Doc: doc("getMode", "Get how the calls of an agent are permitted")}, http.StatusOK,
+			func(c *Call, _ None) (ModeNow, error) {
+				found, err := a.find(c)
+				if err != nil {
+					return ModeNow{}, err
+				}
+				return a.mode(c, found)
+			}),
+		Does(Route{Method: http.MethodPost, Path: one, Doc: doc("setMode", "Choose how the calls of an agent and those below it are permitted; it holds at once")},
+			http.StatusOK, a.setMode),
+	}
+}
+
+func (a Agents) mode(c *Call, of agent.Agent) (ModeNow, error) {
+	found, err := a.Verbs.Standing(c.Context(), of)
+	out := ModeNow{Mode: string(found.Mode), Grants: []GrantedTo{}}
+	if found.Of != "" {
+		out.Of = &found.Of
+	}
+	for _, g := range found.Grants {
+		one := GrantedTo{Rule: g.Rule.String(), To: g.To}
+		if g.By != nil {
+			one.By = g.By.String()
+		}
+		out.Grants = append(out.Grants, one)
+	}
+	return out, err
+}
+
+func (a Agents) setMode(c *Call, in ModeInput) (ModeNow, error) {
+	found, err := a.find(c)
+	if err != nil {
+		return ModeNow{}, err
+	}
+	mode, err := permit.ParseMode(in.Mode)
+	if err != nil {
+		return ModeNow{}, pointed("/mode", err)
+	}
+	if err := a.Verbs.SetMode(c.Context(), found, mode); err != nil {
+		return ModeNow{}, err
+	}
+	return a.mode(c, found)
+}

@@ -1,0 +1,252 @@
+package permit
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// What cannot be undone, or cannot be known: for such a call no rule is saved. The
+// marks look at everything that a line would run as far as it can be read: in lists,
+// loops, functions and substitutions, behind sudo, env, xargs and their kin, and in
+// texts that a shell is given. They rather mark too much: then a call is asked for
+// once more.
+
+// marks says why no rule may be saved for a command line; none: one may.
+func marks(line string) []string {
+	var m marker
+	m.line(line, 0)
+	return m.found
+}
+
+type marker struct{ found []string }
+
+func (m *marker) add(why string) {
+	if !slices.Contains(m.found, why) {
+		m.found = append(m.found, why)
+	}
+}
+
+// The reasons.
+const (
+	unreadable = "it cannot be read before it runs"
+	fed        = "it runs what it is given when it runs"
+	deletes    = "it deletes with everything below"
+	throws     = "it throws work away"
+	forces     = "it forces"
+	pushes     = "it pushes"
+	publishes  = "it publishes or changes what others see"
+	privileged = "it takes privileges"
+)
+
+// maxNesting bounds texts for shells in texts for shells.
+const maxNesting = 6
+
+// arg is a word as far as it can be read.
+type arg struct {
+	text string
+	open bool // something in it is known only when it runs
+}
+
+func (m *marker) line(s string, depth int) {
+	if len(s) > maxLine || depth > maxNesting {
+		m.add(unreadable)
+		return
+	}
+	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(s), "")
+	if err != nil {
+		m.add(unreadable)
+		return
+	}
+	syntax.Walk(file, func(n syntax.Node) bool {
+		if c, ok := n.(*syntax.CallExpr); ok && len(c.Args) > 0 {
+			args := make([]arg, len(c.Args))
+			for i, w := range c.Args {
+				args[i] = readArg(w)
+			}
+			m.command(args, depth)
+		}
+		return true
+	})
+}
+
+// readArg takes the quotes off a word and leaves out what cannot be known.
+func readArg(w *syntax.Word) arg {
+	var out arg
+	var b strings.Builder
+	var parts func([]syntax.WordPart, string)
+	parts = func(list []syntax.WordPart, special string) {
+		for _, part := range list {
+			switch p := part.(type) {
+			case *syntax.Lit:
+				text, _ := unescape(p.Value, special)
+				b.WriteString(text)
+				out.open = out.open || special == "" && strings.Contains(p.Value, "{")
+			case *syntax.SglQuoted:
+				b.WriteString(p.Value)
+				out.open = out.open || p.Dollar
+			case *syntax.DblQuoted:
+				parts(p.Parts, "$`\"\\\n")
+			default:
+				out.open = true
+			}
+		}
+	}
+	parts(w.Parts, "")
+	out.text = b.String()
+	return out
+}
+
+// command marks one command and, where it starts others, each of them: whatever
+// could be the beginning of one.
+func (m *marker) command(args []arg, depth int) {
+	if args[0].open {
+		m.add(fed)
+	}
+	m.plain(args, depth)
+	name := program(args[0].text)
+	if !slices.Contains(wrappers, name) {
+		return
+	}
+	named := false
+	for i, a := range args[1:] {
+		rest := args[i+1:]
+		if strings.HasPrefix(a.text, "-") && !strings.ContainsAny(a.text, " \t\n") {
+			continue
+		}
+		if a.open && !named && name != "find" && !assignment.MatchString(a.text) {
+			m.add(fed)
+		}
+		named = true
+		if strings.ContainsAny(a.text, " \t\n;|&") {
+			m.line(a.text, depth+1)
+		}
+		m.plain(rest, depth)
+		if deleted := program(a.text); (name == "xargs" || name == "parallel" || name == "find") && slices.Contains(slices.Concat(deleters, enders), deleted) {
+			m.add(deletes + " (" + name + " " + deleted + ")")
+		}
+	}
+}
+
+// plain marks one command by its own name and arguments.
+func (m *marker) plain(args []arg, depth int) {
+	name, rest := program(args[0].text), args[1:]
+	for _, a := range rest {
+		if strings.HasPrefix(a.text, "--force") {
+			m.add(forces + " (" + name + " " + a.text + ")")
+		}
+	}
+	if slices.Contains(forcing, name) && short(rest, 'f') {
+		m.add(forces + " (" + name + " -f)")
+	}
+	if slices.Contains(powers, name) || name == "chmod" && setsID(rest) || slices.Contains(containers, name) && has(rest, "--privileged") {
+		m.add(privileged + " (" + name + ")")
+	}
+	switch {
+	case slices.Contains(shells, name):
+		m.shell(rest, depth)
+	case name == "eval" || name == "trap":
+		m.text(rest, depth)
+	case slices.Contains(deleters, name):
+		m.rm(name, rest)
+	case slices.Contains(enders, name) || strings.HasPrefix(name, "mkfs"):
+		m.add(deletes + " (" + name + ")")
+	case name == "find" && has(rest, "-delete"):
+		m.add(deletes + " (find -delete)")
+	case name == "rsync" && slices.ContainsFunc(rest, func(a arg) bool { return strings.HasPrefix(a.text, "--del") }):
+		m.add(deletes + " (rsync --delete)")
+	case name == "git":
+		m.git(rest, depth)
+	}
+	m.outward(name, rest)
+	m.code(name, rest)
+}
+
+// rm marks what deletes folders, or may: options can hide in a variable.
+func (m *marker) rm(name string, rest []arg) {
+	long := func(a arg, option string) bool { return len(a.text) > 2 && strings.HasPrefix(option, a.text) }
+	for _, a := range rest {
+		switch {
+		case a.text == "--":
+			return
+		case a.open:
+			m.add(deletes + ", or may (" + name + " with a variable)")
+		case long(a, "--force"):
+			m.add(forces + " (" + name + " " + a.text + ")")
+		case long(a, "--recursive"):
+			m.add(deletes + " (" + name + " " + a.text + ")")
+		}
+	}
+	if short(rest, 'r') || short(rest, 'R') || name == "rimraf" || name == "rd" {
+		m.add(deletes + " (" + name + " -r)")
+	}
+}
+
+// shell marks what a shell is told to run; one that is told nothing runs its input.
+func (m *marker) shell(rest []arg, depth int) {
+	told := false
+	for _, a := range rest {
+		if strings.HasPrefix(a.text, "-") || strings.HasPrefix(a.text, "+") {
+			told = told || strings.HasPrefix(a.text, "--") && a.text != "--" && !a.open // such as --version
+			continue
+		}
+		told = true
+		if a.open {
+			m.add(fed)
+		}
+		m.line(a.text, depth+1)
+	}
+	if !told || has(rest, "-s") {
+		m.add(fed)
+	}
+}
+
+// text marks words that are put together to a line.
+func (m *marker) text(rest []arg, depth int) {
+	var all []string
+	for _, a := range rest {
+		if a.open {
+			m.add(fed)
+		}
+		all = append(all, a.text)
+	}
+	m.line(strings.Join(all, " "), depth+1)
+	for _, one := range all {
+		m.line(one, depth+1)
+	}
+}
+
+// program is the name of a program, without the way to it.
+func program(s string) string {
+	return strings.TrimSuffix(strings.ToLower(path.Base(strings.ReplaceAll(s, `\`, "/"))), ".exe")
+}
+
+func has(list []arg, option string) bool {
+	return slices.ContainsFunc(list, func(a arg) bool { return a.text == option })
+}
+
+// short says whether a letter is among the short options.
+func short(list []arg, letter byte) bool {
+	for _, a := range list {
+		if a.text == "--" {
+			return false
+		}
+		if len(a.text) > 1 && a.text[0] == '-' && a.text[1] != '-' && strings.IndexByte(a.text, letter) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// setsID says whether a mode for chmod lets others run a file as its owner.
+func setsID(list []arg) bool {
+	return slices.ContainsFunc(list, func(a arg) bool {
+		if digits(a.text) {
+			return len(a.text) >= 4 && strings.TrimLeft(a.text, "0") != "" && len(strings.TrimLeft(a.text, "0")) > 3
+		}
+		_, what, ok := strings.Cut(a.text, "+")
+		return ok && strings.Contains(what, "s") && !strings.HasPrefix(a.text, "-")
+	})
+}

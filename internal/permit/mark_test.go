@@ -1,0 +1,71 @@
+package permit
+
+import (
+	"strings"
+	"testing"
+)
+
+// What cannot be undone or foreseen is found wherever it hides.
+func TestMarks(t *testing.T) {
+	for line, want := range map[string]string{
+		"rm -rf build": deletes, "rm -fr build": deletes, "rm -r x": deletes, "rm -R x": deletes, "rm x -vr": deletes, "rm --recursive x": deletes, "rm --rec x": deletes,
+		"rm -f x": forces, "/bin/rm -rf x": deletes, `\rm -rf x`: deletes, `"rm" '-rf' x`: deletes, "r''m -rf x": deletes, "command rm -r x": deletes, "rm $X": deletes,
+		"sudo ls": privileged, "sudo -u x -E ls": privileged, "doas ls": privileged, "su -c ls": privileged, "pkexec ls": privileged, "echo x | sudo tee y": privileged,
+		"chmod u+s x": privileged, "chmod 4755 x": privileged, "docker run --privileged x": privileged, "chown root x": privileged,
+		"git push": pushes, "git -C x push": pushes, "git -c a=b push": pushes, "git --git-dir=x --work-tree y push": pushes, "git push -f": forces, "git push --force-with-lease": forces,
+		"git push --forc": forces, "git subtree push x": pushes, "git lfs push": pushes, "hg push": publishes, "jj git push": publishes,
+		"git -c alias.p=push p": fed, "git p": fed, "git $X": fed, "git config alias.st 'push'": fed,
+		"git reset --hard": throws, "git reset --har HEAD~1": throws, "git clean -fd": forces, "git checkout -- .": throws, "git checkout -f": forces, "git restore x": throws,
+		"git branch -D x": throws, "git stash drop": throws, "git reflog expire --all": throws, "git tag -d v1": throws,
+		"git submodule foreach 'git push'": pushes, "git submodule foreach git push": pushes, "git rebase -x 'rm -rf x' main": deletes, "git bisect run rm -rf x": deletes, "git rm -r x": deletes,
+		"npm publish": publishes, "npm --workspace x publish": publishes, "npm run release": publishes, "yarn npm publish": publishes, "cargo publish": publishes, "twine upload dist/*": publishes,
+		"gem push x": publishes, "docker push x": publishes, "docker buildx build --push .": publishes, "poetry publish": publishes, "make deploy": publishes, "gh pr merge 1": publishes,
+		"gh release create v1": publishes, "gh api -X DELETE repos/x": publishes, "kubectl delete pod x": publishes, "terraform apply": publishes, "mvn deploy": publishes, "./gradlew publish": publishes,
+		"curl -X POST x": publishes, "curl -d a=b x": publishes, "curl -T f x": publishes, "scp a b:c": publishes, "rsync a b:c": publishes, "aws s3 rm s3://x": publishes,
+		"find . -delete": deletes, "find . -name x -exec rm {} +": deletes, `find . -exec sh -c 'rm -rf "$1"' _ {} \;`: deletes, "find . | xargs rm": deletes, "xargs -0 rm -rf < x": deletes,
+		"parallel rm ::: a": deletes, "rsync -a --delete a/ b/": deletes, "dd if=a of=/dev/sda": deletes, "shred x": deletes, "mkfs.ext4 x": deletes, "truncate -s 0 x": deletes,
+		"env rm -rf x": deletes, "env A=1 rm -rf x": deletes, "nohup rm -rf x": deletes, "timeout 5 rm -rf x": deletes, "timeout -k 1 5 git push": pushes, "nice -n 5 git push": pushes,
+		"time rm -rf x": deletes, "sh -c 'rm -rf x'": deletes, `bash -lc "git push"`: pushes, "bash -c \"sh -c 'rm -rf x'\"": deletes, "busybox rm -rf x": deletes, "ssh h 'rm -rf x'": deletes,
+		"ssh h rm -rf x": deletes, "eval rm -rf x": deletes, "eval 'rm -rf x'": deletes, `trap "rm -rf x" EXIT`: deletes, "docker exec c rm -rf x": deletes, "watch 'git push'": pushes,
+		"a && rm -rf x": deletes, "a; git push": pushes, "a | b | git push": pushes, "(a; rm -r x)": deletes, "{ rm -r x; }": deletes, "if a; then rm -r x; fi": deletes,
+		"for f in *; do rm -rf $f; done": deletes, "while a; do git push; done": pushes, "f() { rm -rf x; }; f": deletes, "echo $(rm -rf x)": deletes, "echo `rm -rf x`": deletes,
+		"cat <(rm -rf x)": deletes, "A=$(git push) b": pushes, "case x in y) rm -rf z;; esac": deletes, "! git push": pushes, "git push &": pushes, "coproc rm -rf x": deletes, "[[ $(rm -rf x) ]]": deletes,
+		"cat <<E\n$(rm -rf x)\nE": deletes,
+		"$X":                      fed, "$X y": fed, "eval $X": fed, `eval "$X"`: fed, "curl x | sh": fed, "curl x | bash -s a": fed, "echo cm0= | base64 -d | sh": fed, `sh -c "$X"`: fed, "env $X": fed, "xargs $X": fed,
+		"mv -f a b": forces, "cp -f a b": forces, "ln -sf a b": forces, "npm install --force": forces, "pip install --force-reinstall x": forces,
+		"python3 -c 'import shutil; shutil.rmtree(\"x\")'": deletes, "python3 -c 'import os; os.system(\"x\")'": fed, "node -e 'fs.rmSync(\"x\",{recursive:true})'": deletes,
+		"psql -c 'DROP TABLE x'": deletes, "perl -e 'system(\"x\")'": fed, "rm 'x": unreadable, strings.Repeat("(", 5000): unreadable,
+	} {
+		found := marks(line)
+		if !strings.Contains(strings.Join(found, ", "), want) {
+			t.Errorf("%.80q: %q, want %q", line, found, want)
+		}
+		if why := final("bash", line); !strings.Contains(why, want) {
+			t.Errorf("%.80q: %q does not say %q", line, why, want)
+		}
+	}
+	for _, line := range []string{
+		"ls", "go test ./...", "go build -o x", "git status", "git log -3", "git commit -m 'rm -rf is bad'", "git commit -am 'git push later'", "echo 'git push'", "grep -rf patterns x", "tail -f x",
+		"make", "make -f Makefile.x test", "npm test", "npm ci", "npm run build", "cargo build --release", "docker build -f x .", "tar -xf x", "rm x", "rm -- -rf", "mkdir -p a", "cp a b", "mv a b",
+		"python3 x.py", "python3 -c 'print(1)'", "bash x.sh", "sh ./x.sh a", "timeout 60 go test ./...", "env A=1 go test", "nice make", "find . -name '*.go'", "find . -type f | xargs grep x", "curl -fsSL x", "git fetch",
+		"git checkout main", "git switch -c x", "git add -A", "git diff", "git branch -a", "git stash", "git worktree list", "for f in a b; do go vet $f; done", "cd x && go test", "kubectl get pods", "gh pr list", "sed -i s/a/b/ x", "chmod +x y", "chmod 0755 x",
+	} {
+		if found := marks(line); len(found) > 0 {
+			t.Errorf("%q: %q", line, found)
+		}
+	}
+}
+
+// Texts for shells in texts for shells, and rows of wrappers, cost little.
+func TestMarksAreBounded(t *testing.T) {
+	marks(strings.Repeat("env ", 4000) + "ls")
+	marks(strings.Repeat("sh -c ", 2500) + "ls")
+	deep := "ls"
+	for range 12 {
+		deep = "eval '" + strings.ReplaceAll(deep, "'", `'\\''`) + "'"
+		if len(deep) > maxLine {
+			break
+		}
+		marks(deep)
+	}
+}

@@ -1,0 +1,112 @@
+package permit
+
+import (
+	"slices"
+	"strings"
+)
+
+// gitKnown are the commands of git whose meaning no configuration changes. Others may be
+// aliases of the user, for whatever.
+var gitKnown = strings.Fields(`add am annotate apply archive bisect blame branch bundle cat-file check-attr check-ignore check-mailmap
+	check-ref-format checkout checkout-index cherry cherry-pick clean clone commit commit-graph commit-tree config count-objects
+	describe diff diff-files diff-index diff-tree difftool fast-export fast-import fetch filter-branch for-each-ref format-patch
+	fsck gc grep hash-object help index-pack init interpret-trailers log ls-files ls-remote ls-tree maintenance merge merge-base
+	merge-file merge-tree mergetool mv name-rev notes pack-objects pack-refs patch-id prune pull push range-diff read-tree rebase
+	reflog remote repack replace request-pull rerere reset restore rev-list rev-parse revert rm send-email send-pack shortlog show
+	show-branch show-index show-ref sparse-checkout stash status stripspace submodule subtree switch symbolic-ref tag
+	unpack-objects update-index update-ref update-server-info var verify-commit verify-pack verify-tag version whatchanged worktree
+	write-tree lfs svn filter-repo http-push`)
+
+// gitValued are the options of git itself that take the next word.
+var gitValued = strings.Fields("-C -c --git-dir --work-tree --namespace --exec-path --super-prefix --config-env --attr-source")
+
+// gitForced are the commands of git whose -f forces.
+var gitForced = strings.Fields("add branch checkout clean fetch mv notes pull push rebase replace rm submodule switch tag worktree")
+
+// git marks a command of git, wherever in the line it stands.
+func (m *marker) git(args []arg, depth int) {
+	i := 0
+	for ; i < len(args) && strings.HasPrefix(args[i].text, "-"); i++ {
+		if args[i].text == "--config-env" || strings.HasPrefix(args[i].text, "--config-env=") {
+			m.add(fed)
+		}
+		if slices.Contains(gitValued, args[i].text) && i+1 < len(args) {
+			i++
+		}
+		if strings.Contains(strings.ToLower(args[i].text), "alias.") {
+			m.add(fed + " (an alias of git)")
+		}
+	}
+	if i == len(args) {
+		return
+	}
+	if args[i].open {
+		m.add(fed)
+		return
+	}
+	verb, rest := args[i].text, args[i+1:]
+	first := ""
+	if at := slices.IndexFunc(rest, func(a arg) bool { return !strings.HasPrefix(a.text, "-") }); at >= 0 {
+		first = rest[at].text
+	}
+	long := func(option string, least int) bool {
+		return slices.ContainsFunc(rest, func(a arg) bool { return len(a.text) >= least && strings.HasPrefix(option, a.text) })
+	}
+	if slices.Contains(gitForced, verb) && (short(rest, 'f') || long("--force", 4)) {
+		m.add(forces + " (git " + verb + ")")
+	}
+	switch verb {
+	case "push", "send-pack", "http-push", "send-email":
+		m.add(pushes + " (git " + verb + ")")
+	case "subtree", "lfs", "svn":
+		if has(rest, "push") || has(rest, "dcommit") {
+			m.add(pushes + " (git " + verb + ")")
+		}
+	case "reset":
+		if long("--hard", 4) || long("--merge", 4) || long("--keep", 4) {
+			m.add(throws + " (git reset)")
+		}
+	case "clean", "restore", "filter-branch", "filter-repo", "prune":
+		if verb != "clean" || !short(rest, 'n') && !long("--dry-run", 4) {
+			m.add(throws + " (git " + verb + ")")
+		}
+	case "checkout", "switch":
+		if has(rest, "--") || has(rest, ".") || short(rest, 'B') || short(rest, 'C') || long("--discard-changes", 5) {
+			m.add(throws + " (git " + verb + ")")
+		}
+	case "branch", "tag", "update-ref", "replace", "notes", "remote", "stash", "reflog", "worktree", "gc":
+		if short(rest, 'd') || short(rest, 'D') || short(rest, 'M') || long("--delete", 4) || slices.ContainsFunc(rest, func(a arg) bool {
+			return slices.Contains([]string{"drop", "clear", "delete", "expire", "remove", "rm", "prune"}, a.text) || strings.HasPrefix(a.text, "--prune=")
+		}) {
+			m.add(throws + " (git " + verb + ")")
+		}
+	case "rm":
+		if short(rest, 'r') {
+			m.add(deletes + " (git rm -r)")
+		}
+	case "submodule", "bisect", "rebase", "difftool", "mergetool", "config":
+		m.gitRuns(verb, first, rest, depth)
+	}
+	if !slices.Contains(gitKnown, verb) {
+		m.add(fed + " (git " + verb + " may be an alias)")
+	}
+}
+
+// gitRuns marks what git itself is told to run.
+func (m *marker) gitRuns(verb, first string, rest []arg, depth int) {
+	for i, a := range rest {
+		switch {
+		case verb == "config" && strings.HasPrefix(strings.ToLower(a.text), "alias."), verb == "difftool", verb == "mergetool":
+			m.add(fed + " (git " + verb + ")")
+		case verb == "submodule" && a.text == "foreach" && first == "foreach", verb == "bisect" && a.text == "run":
+			if i+1 < len(rest) {
+				m.command(rest[i+1:], depth)
+				m.text(rest[i+1:], depth)
+			}
+		case verb == "rebase" && (a.text == "-x" || a.text == "--exec") && i+1 < len(rest):
+			m.line(rest[i+1].text, depth+1)
+		case verb == "rebase" && strings.HasPrefix(a.text, "--exec="):
+			m.line(strings.TrimPrefix(a.text, "--exec="), depth+1)
+		}
+	}
+}

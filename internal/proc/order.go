@@ -1,0 +1,23 @@
+package proc
+
+import (
+	"context"
+
+	"ramet/internal/history"
+	"ramet/internal/id"
+	"ramet/internal/loop"
+)
+
+// Order writes what a person decided about an agent, also while it works.
+func (k *Kernel) Order(ctx context.Context, a id.Agent, d history.Draft) (history.Entry, error) {
+	if _, err := k.living(ctx, a); err != nil {
+		return history.Entry{}, err
+	}
+	entries, err := k.Store.Append(ctx, a, k.claim(a), d)
+	if err != nil {
+		return history.Entry{}, err
+	}
+	k.drafts.moved(a)
+	k.Events.Publish(loop.Event{Type: loop.Recorded, Agent: a, Entry: &entries[0]})
+	return entries[0], nil
+}

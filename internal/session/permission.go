@@ -1,0 +1,58 @@
+package session
+
+import (
+	"context"
+
+	"ramet/internal/agent"
+	"ramet/internal/control"
+	"ramet/internal/history"
+	"ramet/internal/permit"
+)
+
+// Attended is ctx for what the person at the command line does; where an agent's command
+// is carried out, nobody is there.
+func (s *Session) Attended(ctx context.Context) context.Context {
+	if _, own := s.by(); own || history.ActorOf(ctx) != nil {
+		return ctx
+	}
+	return history.By(ctx, history.Actor{Who: s.User, Face: history.CLI})
+}
+
+// Standing is how the calls of an agent are permitted: the mode that was chosen for it, or
+// the setting (then Of is empty), and what persons granted.
+func (w *Workspace) Standing(ctx context.Context, a agent.Agent) (permit.Standing, error) {
+	found, err := permit.Look(ctx, w.Store, a.ID)
+	if err != nil || found.Mode != "" {
+		return found, err
+	}
+	found.Mode = permit.Ask
+	if set := w.Config.Permission; set != "" {
+		found.Mode, err = permit.ParseMode(set)
+	}
+	return found, err
+}
+
+// SetMode chooses how the calls of an agent, and of those below it who have no mode of
+// their own, are permitted. It holds at once, also for a turn that is under way.
+func (w *Workspace) SetMode(ctx context.Context, a agent.Agent, m permit.Mode) error {
+	if err := w.person("choose a mode"); err != nil {
+		return err
+	}
+	if err := agent.NeedLiving(a); err != nil {
+		return err
+	}
+	if err := w.mended(ctx, a); err != nil {
+		return err
+	}
+	return w.through(ctx, a.ID, func() error {
+		if w.Kernel != nil {
+			_, err := w.Kernel.Order(ctx, a.ID, permit.ModeEntry(m))
+			return err
+		}
+		_, err := w.Store.Append(ctx, a.ID, agent.Passing(), permit.ModeEntry(m))
+		return err
+	}, func(k *control.Client) error {
+		_, err := k.Order(ctx, a.ID, permit.ModeEntry(m))
+		return err
+	})
+}

@@ -1,0 +1,175 @@
+package tui
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"ramet/internal/loop"
+	"ramet/internal/permit"
+)
+
+// ask puts a question on the screen and collects the answers.
+func ask(x *show, q permit.Question) *[]permit.Verdict {
+	got := &[]permit.Verdict{}
+	if q.Agent == "" {
+		q.Agent = who("zero")
+	}
+	q.Tool = "bash"
+	event(x, loop.Event{Type: loop.TurnStarted, Agent: q.Agent})
+	x.take(askedMsg{Question{Question: q, Answer: func(v permit.Verdict) { *got = append(*got, v) }}})
+	return got
+}
+
+func proposed(t *testing.T, command string) permit.Question {
+	r, err := permit.Parse("bash(" + command + ")")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return permit.Question{Subject: command, Rule: r}
+}
+
+// Two hundred sentences, some of which begin with a digit, typed while a question stands:
+// none is an answer, and no character is lost.
+func TestNoSentenceIsAnAnswer(t *testing.T) {
+	words := strings.Fields("wait no yes always y a n r ? / ! @x 1 2 3 4 5 I would rather keep it 你好 please don't push to main, ok? c j k q")
+	random := rand.New(rand.NewPCG(13, 1))
+	for i := range 200 {
+		x := perform(t, family(), 80, 24)
+		got := ask(x, permit.Question{Subject: "rm -rf build dist && git push --force origin main", NoRule: "it pushes"})
+		said := make([]string, 1+random.IntN(8))
+		for j := range said {
+			said[j] = words[random.IntN(len(words))]
+		}
+		if i%3 == 0 {
+			said[0] = fmt.Sprint(1 + random.IntN(9))
+		}
+		text := strings.Join(said, " ")
+		x.wait(time.Duration(random.IntN(3000)) * time.Millisecond)
+		for _, r := range text {
+			x.press(string(r))
+			x.wait(time.Second / time.Duration(5+random.IntN(11)))
+		}
+		if len(*got) != 0 || x.now.input.text() != text {
+			t.Fatalf("%q: answers %v, prompt %q", text, *got, x.now.input.text())
+		}
+		if strings.ContainsAny(text[:1], "/!") || strings.Contains(text, "@") {
+			continue // which mean something else
+		}
+		x.press("enter")
+		if len(*got) != 0 || len(x.now.queue) != 1 || x.now.queue[0] != strings.TrimSpace(text) || x.now.input.text() != "" {
+			t.Fatalf("%q: answers %v, queued %q, prompt %q", text, *got, x.now.queue, x.now.input.text())
+		}
+		x.shows("(queued)", "❯ no")
+	}
+}
+
+func TestAQuestionIsAnsweredWithArrowsAndEnter(t *testing.T) {
+	for _, c := range []struct {
+		keys []string
+		want permit.Verdict
+	}{
+		{nil, permit.Verdict{Choice: permit.Refuse}},
+		{[]string{"down", "down"}, permit.Verdict{Choice: permit.Once}},
+		{[]string{"right", "right", "right", "right", "left", "left"}, permit.Verdict{Choice: permit.Once}},
+		{[]string{"down", "down", "down"}, permit.Verdict{Choice: permit.ForAgent}},
+	} {
+		x := perform(t, family(), 80, 24)
+		got := ask(x, proposed(t, "go test ./..."))
+		x.press("enter", "down", "down", "enter") // in the quiet time
+		x.wait(time.Second)
+		x.press(append(c.keys, "enter")...)
+		if len(*got) != 1 || (*got)[0] != c.want {
+			t.Errorf("%q: %+v", c.keys, *got)
+		}
+		x.hides("wants to use bash")
+	}
+}
+
+func TestARuleIsEditedBeforeItIsSaved(t *testing.T) {
+	x := perform(t, family(), 80, 24)
+	got := ask(x, proposed(t, "go test ./..."))
+	x.wait(time.Second)
+	x.shows("for this project, by a rule that you see first: bash(go test ./...)")
+	x.press("down", "down", "down", "down", "enter")
+	x.shows("save for this project: bash(go test ./...)")
+	x.wait(time.Second)
+	for range len("./...)") {
+		x.press("backspace")
+	}
+	x.press("*)")
+	x.shows("bash(go test *)")
+	x.press("enter")
+	if len(*got) != 0 {
+		t.Fatal("saved while it was typed")
+	}
+	x.wait(time.Second)
+	x.press("enter")
+	if len(*got) != 1 || (*got)[0].Rule != "bash(go test *)" || x.now.input.text() != "" {
+		t.Errorf("%+v, prompt %q", *got, x.now.input.text())
+	}
+}
+
+func TestWhatCannotBeSavedSaysWhy(t *testing.T) {
+	x := perform(t, family(), 120, 40)
+	q := proposed(t, "git push")
+	q.NoRule, q.Outside, q.Reason = "it pushes (git push)", true, "the network"
+	ask(x, q)
+	x.shows("outside the box", "because: the network", "for this project, by a rule that you see first: no. it pushes (git push)")
+	x.wait(time.Second)
+	x.press("down", "down", "down", "down", "down")
+	x.shows("❯ for this agent")
+}
+
+func TestNoBecauseTellsTheModel(t *testing.T) {
+	x := perform(t, family(), 80, 24)
+	got := ask(x, proposed(t, "make"))
+	x.wait(time.Second)
+	x.press("down", "enter", "use just")
+	x.wait(time.Second)
+	x.shows("no, because: use just")
+	x.press("enter")
+	if len(*got) != 1 || (*got)[0].Choice != permit.Because || (*got)[0].Words != "use just" {
+		t.Errorf("%+v", *got)
+	}
+}
+
+// What was typed before the question counts, and so does going away and coming back.
+func TestTheQuietTimeBeginsWhenItIsSeen(t *testing.T) {
+	x := perform(t, family(), 80, 24)
+	x.press("half a wo")
+	for range len("half a wo") {
+		x.press("backspace")
+	}
+	got := ask(x, proposed(t, "make"))
+	x.wait(600 * time.Millisecond)
+	if x.press("enter"); len(*got) != 0 {
+		t.Fatal("answered less than a second after the last character")
+	}
+	x.wait(time.Second)
+	x.press("f1")
+	x.wait(time.Second)
+	x.press("esc", "enter")
+	if len(*got) != 0 {
+		t.Fatal("answered at the moment when it came back")
+	}
+	x.wait(time.Second)
+	if x.press("enter"); len(*got) != 1 {
+		t.Fatal("not answered")
+	}
+}
+
+func TestOneKeyGoesThroughTheModes(t *testing.T) {
+	x := perform(t, family(), 80, 24)
+	x.shows("· ask")
+	x.press("shift+tab")
+	if n := len(x.s.said); n == 0 || x.s.said[n-1] != "command mode -- "+string(who("zero"))+" edits" {
+		t.Errorf("%q", x.s.said)
+	}
+	x.press("/mode plan", "enter")
+	if n := len(x.s.said); x.s.said[n-1] != "command mode -- "+string(who("zero"))+" read-only" {
+		t.Errorf("%q", x.s.said)
+	}
+}
