@@ -33,7 +33,6 @@ type Workspace struct {
 	Keys    *credential.Store
 	Secrets *secret.Redactor
 	Trees   Trees
-	Trusted bool        // the project is
 	Book    ledger.Book // of tasks
 
 	// Kernel is the one of this process; nil: there is none.
@@ -89,9 +88,6 @@ func (s *Session) Open(ctx context.Context) (*Workspace, error) {
 		return nil, err
 	}
 	if w.Secrets, err = s.Secrets(); err != nil {
-		return nil, err
-	}
-	if w.Trusted, err = config.Trusted(w.Home, w.Place.Project, Acting); err != nil {
 		return nil, err
 	}
 	w.Peers = control.At(w.Home, w.Place.DB)
