@@ -28,6 +28,9 @@ func failure(verb, path string, err error) error {
 		return says(fault.StorageFull).WithHint("free some space and repeat")
 	case errors.Is(err, syscall.EROFS), errors.Is(err, syscall.EACCES), errors.Is(err, syscall.EPERM):
 		return says(fault.StorageReadOnly).WithHint("check the owner and the mode of the folder")
+	case errors.Is(err, syscall.ELOOP):
+		return fault.New(fault.Denied, "%s is a link, where ramet keeps a file of its own", path).
+			WithHint("nothing was touched; look where it leads, and remove it")
 	default:
 		return says(fault.StorageIO)
 	}

@@ -67,9 +67,12 @@ type Position struct {
 // Store is the folder of all runs.
 type Store struct {
 	Root string
-	Logs Logs
-	Key  func() (*seal.Key, error) // signs checkpoints; asked for when needed
-	Now  func() time.Time
+	// Project is the folder of strangers' files that Root must not lead out of; empty:
+	// Root is where the user wants it.
+	Project string
+	Logs    Logs
+	Key     func() (*seal.Key, error) // signs checkpoints; asked for when needed
+	Now     func() time.Time
 }
 
 const (
@@ -125,11 +128,14 @@ func (s *Store) kind(runID string, said Kind) (Kind, error) {
 		return "", err
 	}
 	dir := s.Dir(runID)
+	if err := s.admit(runID); err != nil {
+		return "", err
+	}
 	if said.Remote() {
 		return said, nil
 	}
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		return "", fault.New(fault.NotFound, "no run %s in %s", runID, s.Root).WithHint("`ramet run list` lists the runs")
+		return "", s.gone(runID)
 	}
 	text, err := os.ReadFile(filepath.Join(dir, kindFile))
 	kind := Kind(strings.TrimSpace(string(text)))
@@ -166,6 +172,9 @@ func (s *Store) PutAgent(runID, uuid string) error {
 
 // List names the runs, oldest id first.
 func (s *Store) List() ([]string, error) {
+	if err := s.admitAll(); err != nil {
+		return nil, err
+	}
 	entries, err := os.ReadDir(s.Root)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil

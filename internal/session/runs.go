@@ -13,16 +13,17 @@ func (s *Session) Runs(dir string) (*rundir.Store, error) {
 	if dir == "" {
 		dir = s.Getenv("RAMET_RUNS")
 	}
+	project := ""
 	if dir == "" {
-		project, err := workspace.Project(s.Dir)
-		if err != nil {
+		var err error
+		if project, err = workspace.Project(s.Dir); err != nil {
 			return nil, err
 		}
 		dir = filepath.Join(project, ".ramet", "runs")
 	} else if !filepath.IsAbs(dir) {
 		dir = filepath.Join(s.Dir, dir)
 	}
-	return &rundir.Store{Root: dir, Logs: s.Logs, Key: s.SigningKey, Now: s.Now}, nil
+	return &rundir.Store{Root: dir, Project: project, Logs: s.Logs, Key: s.SigningKey, Now: s.Now}, nil
 }
 
 // MakeRuns makes the project's folder for runs, unless they lie elsewhere.

@@ -194,9 +194,11 @@ func MakeProjectFolder(dir string) error {
 		return err
 	}
 	dir = filepath.Join(project, ".ramet")
-	if err := durable.MakeFolder(dir, 0o755); err != nil {
+	made, err := trust.Folder{Project: project, Dir: dir, Hint: "make it a folder"}.Make(0o755)
+	if err != nil {
 		return err
 	}
+	defer made.Close()
 	err = durable.CreateFile(filepath.Join(dir, ".gitignore"), []byte("*\n"), 0o644)
 	if fault.Is(err, fault.Conflict) {
 		return nil

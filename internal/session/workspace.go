@@ -91,7 +91,7 @@ func (s *Session) Open(ctx context.Context) (*Workspace, error) {
 		return nil, err
 	}
 	w.Peers = control.At(w.Home, w.Place.DB)
-	w.Book = book{file.At(filepath.Join(w.Place.Project, ".ramet"), file.Options{Now: s.Now, Repaired: s.Repaired}), w.Place.Project}
+	w.Book = book{file.At(filepath.Join(w.Place.Project, ".ramet"), file.Options{Now: s.Now, Repaired: s.Repaired, Project: w.Place.Project}), w.Place.Project}
 	w.start = func(ctx context.Context, k Kernel) (*Running, error) { return s.Start(ctx, w, k) }
 	opened, err := s.System.Open(ctx, w.Place)
 	if err != nil {

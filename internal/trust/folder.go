@@ -25,7 +25,7 @@ func (f Folder) Open(below ...string) (*os.Root, error) {
 	base, rel := f.base()
 	root, err := os.OpenRoot(base)
 	if err != nil {
-		return nil, f.failure(err)
+		return nil, f.failure("open", err)
 	}
 	rel = filepath.Join(append([]string{rel}, below...)...)
 	if rel == "." {
@@ -34,7 +34,7 @@ func (f Folder) Open(below ...string) (*os.Root, error) {
 	defer root.Close()
 	in, err := root.OpenRoot(rel)
 	if err != nil {
-		return nil, f.failure(err)
+		return nil, f.failure("open", err)
 	}
 	return in, nil
 }
@@ -50,7 +50,7 @@ func (f Folder) Make(perm fs.FileMode) (*os.Root, error) {
 	}
 	root, err := os.OpenRoot(base)
 	if err != nil {
-		return nil, f.failure(err)
+		return nil, f.failure("open", err)
 	}
 	defer root.Close()
 	at := ""
@@ -65,10 +65,29 @@ func (f Folder) Make(perm fs.FileMode) (*os.Root, error) {
 			err = syncNames(root, above)
 		}
 		if err != nil {
-			return nil, f.failure(err)
+			return nil, f.failure("make folder", err)
 		}
 	}
-	return f.Open()
+	in, err := root.OpenRoot(rel)
+	if err != nil {
+		return nil, f.failure("make folder", err)
+	}
+	return in, nil
+}
+
+// Stays says whether the folder, or the file in its place, is where its path says: in
+// the project, if the path is. It need not be there.
+func (f Folder) Stays() error {
+	base, rel := f.base()
+	root, err := os.OpenRoot(base)
+	if err != nil {
+		return nil // then nothing leads anywhere
+	}
+	defer root.Close()
+	if _, err := root.Stat(rel); Escapes(err) {
+		return f.failure("open", err)
+	}
+	return nil
 }
 
 // Plain opens the folder, or one below it, and refuses it if a name in it is a link:
@@ -123,14 +142,14 @@ func (f Folder) base() (base, rel string) {
 	return f.Dir, "."
 }
 
-func (f Folder) failure(err error) error {
+func (f Folder) failure(verb string, err error) error {
 	switch {
 	case Escapes(err):
-		return fault.New(fault.Denied, "%s is a link that leads out of the project", f.Dir).WithHint("nothing was touched; %s", f.Hint)
+		return fault.New(fault.Denied, "%s is a link that leads out of the project", f.Dir).WithHint("%s", f.Hint)
 	case missing(err):
 		return fs.ErrNotExist
 	}
-	return durable.Failure("open", f.Dir, err)
+	return durable.Failure(verb, f.Dir, err)
 }
 
 // syncNames makes the names in a folder durable.

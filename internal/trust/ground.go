@@ -49,6 +49,8 @@ func (g *Ground) Read(name string, most int64) ([]byte, error) {
 		return nil, Unfit("it is a link that leads out of the project")
 	case missing(err):
 		return nil, fs.ErrNotExist
+	case errors.Is(err, syscall.ELOOP):
+		return nil, Unfit("it is a link that leads nowhere")
 	case err != nil:
 		return nil, durable.Failure("read", filepath.Join(g.dir, name), err)
 	}
