@@ -116,6 +116,10 @@ func leftovers(ctx context.Context, r agents.Service, kept telemetry.Store) {
 		return // the list of runs says why
 	}
 	for _, run := range ids {
+		files, err := r.Runs.OpenFiles(run)
+		if err != nil || files.Close() != nil {
+			continue // it leads elsewhere, or is gone
+		}
 		path := filepath.Join(r.Runs.Dir(run), outboxFile)
 		if info, err := os.Stat(path); err != nil || info.Size() < someLines || ctx.Err() != nil {
 			continue

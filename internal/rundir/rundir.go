@@ -70,9 +70,12 @@ type Store struct {
 	// Project is the folder of strangers' files that Root must not lead out of; empty:
 	// Root is where the user wants it.
 	Project string
-	Logs    Logs
-	Key     func() (*seal.Key, error) // signs checkpoints; asked for when needed
-	Now     func() time.Time
+	// Server is the server that a run's folder may name for its log without the user's
+	// saying so, as the user works there; empty: none.
+	Server string
+	Logs   Logs
+	Key    func() (*seal.Key, error) // signs checkpoints; asked for when needed
+	Now    func() time.Time
 }
 
 const (
@@ -142,6 +145,9 @@ func (s *Store) kind(runID string, said Kind) (Kind, error) {
 	switch {
 	case said != "":
 		return said, nil
+	case err == nil && kind.Remote() && withoutPassword(kind) != withoutPassword(Kind(s.Server)):
+		return "", fault.New(fault.Untrusted, "the folder of run %s says that its log is at %.200q, where you do not work", runID, withoutPassword(kind)).
+			WithHint("nobody was asked there; give the address with --log if it is right")
 	case err == nil && (kind == NDJSON || kind == SQLite || kind.Remote()):
 		return kind, nil
 	}

@@ -26,6 +26,7 @@ type Session struct {
 	reducer  *run.Reducer
 	tree     *run.Tree // of the lines of this run's own log
 	trace    string
+	ours     bool // see vouches
 }
 
 // OpenSession opens a run for appending.
@@ -66,6 +67,7 @@ func (s *Store) openSession(ctx context.Context, runID string, said Kind, trusti
 	if err := x.load(ctx); err != nil {
 		return nil, errors.Join(err, x.Close())
 	}
+	x.ours = x.reducer.Count() == x.inherited() // it is new
 	return x, nil
 }
 
@@ -215,6 +217,9 @@ func (x *Session) Settle() error {
 }
 
 func (x *Session) sign() error {
+	if !x.vouches() {
+		return nil
+	}
 	key, err := x.store.Key()
 	if err != nil {
 		return err
