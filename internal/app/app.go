@@ -58,7 +58,7 @@ func Main(ctx context.Context, args []string, env func(string) string, stdio Std
 		System: session.System{Getenv: env, Dir: dir, Now: time.Now, Open: open, Start: kernel, Logs: logs{}, Agent: ownAgent,
 			Tokens: append(forge.Variables(), telemetryToken)},
 		Serve:  serve,
-		Runs:   runs.Ports{Carry: carry, Work: work, Version: version},
+		Runs:   runs.Ports{Carry: carry, Work: work, External: external, Version: version},
 		Care:   care.Ports{Version: about(), Tour: demo.Run, Sandbox: sandbox.Available, Limits: sandbox.DescribeLimits},
 		Screen: screen(stdio),
 	})
