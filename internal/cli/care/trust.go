@@ -74,7 +74,7 @@ func trust(ctx context.Context, l *line.Line, f trustFlags) error {
 		return err
 	}
 	listed := trusted{Trust: shape}
-	if f.list || r.Trusted() && f.accept == "" {
+	if asked := f.yes || f.accept != ""; f.list || !asked && len(r.Changes()) == 0 {
 		return l.Print(listed)
 	}
 	if f.accept == "" && !f.yes {
@@ -124,6 +124,8 @@ func (d trusted) Text(w *printer.Writer) {
 		w.Line("%s is trusted with what is listed", d.Project)
 	case d.Trusted:
 		w.Line("%s is trusted; nothing in it acts", d.Project)
+	case len(d.Things) == 0 && d.Digest != "":
+		w.Line("nothing in %s acts", d.Project)
 	default:
 		w.Line("%s is not trusted%s", d.Project, map[bool]string{true: " with its changes", false: ""}[d.Given])
 	}
