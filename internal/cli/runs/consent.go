@@ -28,6 +28,9 @@ func consent(l *line.Line, ctx context.Context, store *rundir.Store, runID strin
 	if why == nil || !fault.Is(why, fault.Untrusted) {
 		return "", why
 	}
+	if err := l.Person("run resume of a run that is not yours"); err != nil {
+		return "", err
+	}
 	digest, err := r.Consent(ctx)
 	if err != nil || digest == accept {
 		return digest, err
