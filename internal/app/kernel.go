@@ -2,8 +2,6 @@ package app
 
 import (
 	"context"
-	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -28,6 +26,7 @@ import (
 	"ramet/internal/session"
 	"ramet/internal/tool"
 	"ramet/internal/tool/local"
+	"ramet/internal/trust"
 )
 
 // kernel puts a kernel together: store, models, tools, permissions, socket.
@@ -71,6 +70,7 @@ func kernelFor(ctx context.Context, r request, work *crew.Crew) (*session.Runnin
 		Book: r.Book, BookOwner: file.Self(), TaskTime: r.Timeout,
 		Model: model, Tools: box, Guard: guard,
 		System:   func(agent.Agent) ([]llm.Message, error) { return overlay(r) },
+		Told:     func(agent.Agent) string { return told(r) },
 		Worktree: trees,
 		Offer:    offer,
 		Gone:     place.Gone,
@@ -88,9 +88,6 @@ func kernelFor(ctx context.Context, r request, work *crew.Crew) (*session.Runnin
 		tellOnce(r.Home, "rules-are-confined", func() {
 			k.Events.Publish(loop.Event{Type: loop.Note, Agent: a, Text: care.ConfinedRules(rule.String())})
 		})
-	}
-	if name := unread(r); name != "" && r.Warn != nil {
-		r.Warn(name + " is not used: the folder is not trusted with its files as they are now (`ramet trust`)")
 	}
 	answers, serves := r.Ask.(control.Answerer) // whoever takes answers of other processes serves them
 	server.Answers = answers
@@ -270,42 +267,29 @@ func (t *tools) root(a agent.Agent) (string, error) {
 	return filepath.EvalSymlinks(dir)
 }
 
-// overlays are the files of a trusted project that say how to work in it; the
-// first that is there counts.
-var overlays = []string{"AGENTS.md", "CLAUDE.md"}
-
-// maxOverlay bounds what stands before every conversation.
-const maxOverlay = 64 << 10
-
+// overlay is what stands before every conversation: the instructions of the project, in
+// the text that a person accepted. It is asked for every turn, so that what is accepted
+// counts at once, and what is only written never does.
 func overlay(r request) ([]llm.Message, error) {
-	if !r.Trusted {
-		return proc.System(), nil
+	said, err := gate(r).Instructions()
+	if err != nil || len(said.Data) == 0 {
+		return proc.System(), err
 	}
-	for _, name := range overlays {
-		text, err := os.ReadFile(filepath.Join(r.Place.Project, name))
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			return nil, fault.New(fault.StorageIO, "read instructions of the project: %w", err)
-		}
-		if len(text) > maxOverlay {
-			return nil, fault.New(fault.InvalidConfig, "%s is longer than %d bytes", filepath.Join(r.Place.Project, name), maxOverlay).
-				WithHint("shorten it, or revoke the trust with `ramet trust --revoke`")
-		}
-		return proc.System("Instructions of this project, from " + name + ":\n\n" + string(text)), nil
-	}
-	return proc.System(), nil
+	return proc.System("Instructions of this project, from " + said.Path + ":\n\n" + string(said.Data)), nil
 }
 
-// unread is the file that would say how to work in the project, were it trusted.
-func unread(r request) string {
-	for _, name := range overlays {
-		if _, err := os.Lstat(filepath.Join(r.Place.Project, name)); err == nil && !r.Trusted {
-			return name
-		}
+// told is what people should know of the instructions when a turn begins.
+func told(r request) string {
+	said, err := gate(r).Instructions()
+	if err != nil {
+		return "" // overlay says it
 	}
-	return ""
+	return said.Note
+}
+
+// gate stands before the project.
+func gate(r request) trust.Gate {
+	return trust.Gate{Home: r.Home, Project: r.Place.Project}
 }
 
 // noTrees refuses worktrees to agents that work on items of runs: what they make must be

@@ -102,7 +102,7 @@ func (c *carrier) hire(ctx context.Context, closing *closers) error {
 	if c.common, err = crewOf(c.ws, c.NoCache); err != nil {
 		return err
 	}
-	c.common.Form = c.Recipe.Fits
+	c.common.Form, c.common.External = c.Recipe.Fits, true // the user has the run carried out
 	c.common.Book = func(runner.Item) ledger.Book { return book }
 	workers := &builtin.Workers{Site: c.site, Env: os.Getenv}
 	c.common.Builtins = map[string]crew.Builtin{}
@@ -199,8 +199,8 @@ func (c *closers) close() error {
 func queues(r *recipe.Recipe) []string {
 	out := []string{runner.Work}
 	for _, w := range r.Workers {
-		if w.Queue != "" && !slices.Contains(out, w.Queue) {
-			out = append(out, w.Queue)
+		if name := runner.QueueOf(w); w.Uses == "" && !slices.Contains(out, name) {
+			out = append(out, name)
 		}
 	}
 	return out

@@ -50,6 +50,7 @@ func serve(ctx context.Context, ws *session.Workspace, r agents.Service) (err er
 		Version: version, Token: r.Token, Hosts: r.Hosts,
 		Telemetry: kept, RunLogs: httpapi.OverRunDir(r.Runs), Ledger: httpapi.OverLedger(r.Ledger), Usage: ws.Store,
 		Agents: httpapi.Agents{Verbs: ws, Store: ws.Store, Events: events, Asks: asks},
+		Gate:   ws,
 		Page:   web.Handler(),
 	})
 	code, _ := server.LoginCode()

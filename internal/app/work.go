@@ -1,9 +1,11 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -30,6 +32,11 @@ func work(ctx context.Context, ws *session.Workspace, r runs.Host) (err error) {
 		return err
 	}
 	options.Book = func(runner.Item) ledger.Book { return ws.Book }
+	if options.External = r.External; r.External {
+		for _, name := range r.Queues {
+			r.Queues = append(r.Queues, runner.Outside(name))
+		}
+	}
 	staff := crew.New(options)
 	k, err := kernelFor(ctx, request{ws, session.Kernel{Warn: r.Note}}, staff)
 	if err != nil {
@@ -67,6 +74,21 @@ func work(ctx context.Context, ws *session.Workspace, r runs.Host) (err error) {
 	})
 	leave(nil)
 	return errors.Join(err, <-beating)
+}
+
+// external says whether a host is alive that does what acts outside of runs.
+func external(ctx context.Context, db string) (found bool, err error) {
+	desk, err := post.Open(ctx, db)
+	if err != nil {
+		return false, err
+	}
+	defer func() { err = errors.Join(err, desk.Close()) }()
+	lease := cmp.Or(switches().Lease, proc.LeaseTTL)
+	listed, err := desk.Hosts(ctx)
+	for _, o := range listed {
+		found = found || o.Seen <= lease && slices.ContainsFunc(o.Queues, runner.IsOutside)
+	}
+	return found, err
 }
 
 // hosts is a database that several hosts take work from.

@@ -3,7 +3,7 @@
 //
 //	default      the table in setting.go
 //	user         <XDG config>/ramet/config.toml, or the file RAMET_CONFIG names
-//	project      <project>/.ramet/config.toml, only when the folder is trusted
+//	project      <project>/.ramet/config.toml, as a person accepted it (package trust)
 //	environment  RAMET_…, and NO_COLOR
 //	flag         what the command line says
 //
@@ -12,11 +12,9 @@
 //   - Nothing is guessed. An unknown key, a value that is not allowed and a
 //     line that is no TOML are fault.InvalidConfig, with file and line and what
 //     would be right.
-//   - A project file does nothing before its folder is trusted, and never sets
+//   - A project's file counts in the bytes that a person accepted, and never sets
 //     what would send data elsewhere (db) or let tools do or see more (allow,
-//     permission, env, hide).
-//     Trust is bound to the content of the
-//     files that act; see Trusted.
+//     permission, env, hide). It is not read here: who loads gives the text.
 //   - Set changes one value of the user's file and leaves every other line as
 //     it is; after a crash the file is the old one or the new one.
 //   - Every error is a fault. Nothing here is global: the environment is a
@@ -24,7 +22,6 @@
 package config
 
 import (
-	"path/filepath"
 	"strconv"
 	"time"
 
@@ -69,8 +66,8 @@ type Config struct {
 	// Limits, which are whole numbers; see Number.
 	MaxAgents, MaxBehind, MaxStreams, MaxUnread string
 
-	// Ignored lists project files that were not read because the folder is not
-	// trusted, so that the caller can say so.
+	// Ignored lists project files that do not count as they are now, because nobody
+	// has accepted them so, that the caller can say so.
 	Ignored []string
 
 	values map[string]Value
@@ -79,11 +76,17 @@ type Config struct {
 // Options is what Load depends on.
 type Options struct {
 	Env     func(string) string // os.Getenv; an empty variable counts as unset
-	Project string              // the project folder; empty for none
-	Trusted bool                // whether the project folder is trusted
+	Project ProjectFile         // the project's own configuration
 	Flags   map[string]string   // key to value, of the flags that were given
 	// Check refuses values that only others can judge, such as rules; nil: none.
 	Check func(key, value string) error
+}
+
+// ProjectFile is the configuration of a project.
+type ProjectFile struct {
+	Path  string // empty: there is none
+	Text  string // what a person accepted; empty: nothing
+	Stale bool   // the file is another one than that
 }
 
 // Load reads all layers.
@@ -99,10 +102,8 @@ func Load(o Options) (*Config, error) {
 	if err := c.addFile(path, User); err != nil {
 		return nil, err
 	}
-	if o.Project != "" {
-		if err := c.addProject(o.Project, o.Trusted); err != nil {
-			return nil, err
-		}
+	if err := c.addProject(o.Project); err != nil {
+		return nil, err
 	}
 	for _, s := range settings {
 		if err := c.addEnvironment(s, o.Env); err != nil {
@@ -148,7 +149,15 @@ func (c *Config) Number(key string) int {
 }
 
 func (c *Config) addFile(path string, layer Layer) error {
-	entries, err := readFile(path)
+	text, err := readText(path)
+	if err != nil {
+		return err
+	}
+	return c.addText(path, text, layer)
+}
+
+func (c *Config) addText(path, text string, layer Layer) error {
+	entries, err := parse(path, text)
 	if err != nil {
 		return err
 	}
@@ -166,16 +175,11 @@ func (c *Config) addFile(path string, layer Layer) error {
 	return nil
 }
 
-func (c *Config) addProject(dir string, trusted bool) error {
-	path := filepath.Join(dir, ".ramet", "config.toml")
-	if trusted {
-		return c.addFile(path, Project)
+func (c *Config) addProject(p ProjectFile) error {
+	if p.Stale {
+		c.Ignored = append(c.Ignored, p.Path)
 	}
-	there, err := exists(path)
-	if there {
-		c.Ignored = append(c.Ignored, path)
-	}
-	return err
+	return c.addText(p.Path, p.Text, Project)
 }
 
 func (c *Config) addEnvironment(s Setting, env func(string) string) error {

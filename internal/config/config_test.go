@@ -31,7 +31,13 @@ func newPlace(t *testing.T) *place {
 func (p *place) env(name string) string { return p.vars[name] }
 
 func (p *place) options(trusted bool) Options {
-	return Options{Env: p.env, Project: filepath.Dir(filepath.Dir(p.project)), Trusted: trusted}
+	p.t.Helper()
+	text, err := os.ReadFile(p.project)
+	o := Options{Env: p.env, Project: ProjectFile{Path: p.project, Stale: !trusted && err == nil}}
+	if trusted {
+		o.Project.Text = string(text)
+	}
+	return o
 }
 
 func write(t *testing.T, path, text string) {
@@ -57,6 +63,7 @@ func TestLaterLayersWin(t *testing.T) {
 	o := p.options(true)
 	load := func() *Config {
 		t.Helper()
+		o.Project = p.options(true).Project
 		c, err := Load(o)
 		if err != nil {
 			t.Fatal(err)

@@ -46,16 +46,6 @@ func (e entry) check(path string) (Setting, error) {
 	return s, nil
 }
 
-// readFile reads the entries of a file, in their order; a file that is not
-// there has none.
-func readFile(path string) ([]entry, error) {
-	text, err := readText(path)
-	if err != nil {
-		return nil, err
-	}
-	return parse(path, text)
-}
-
 // readText is empty for a file that is not there.
 func readText(path string) (string, error) {
 	const verb = "read configuration"
@@ -93,17 +83,6 @@ func openPlain(path string) (*os.File, error) {
 		return nil, err
 	}
 	return f, nil
-}
-
-func exists(path string) (bool, error) {
-	_, err := os.Lstat(path)
-	if err == nil {
-		return true, nil
-	}
-	if missing(err) {
-		return false, nil
-	}
-	return false, fault.New(fault.StorageIO, "look for configuration: %w", err)
 }
 
 // missing says that there is no file, be it that its folder is none.

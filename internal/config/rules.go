@@ -113,3 +113,19 @@ func changeRules(ctx context.Context, home, project string, change func([]string
 		return durable.WriteFile(path, []byte(head+strings.Join(append(rules, ""), "\n")), 0o600)
 	})
 }
+
+// realPath is a folder without links on its way.
+func realPath(dir string) (string, error) {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return "", fault.New(fault.StorageIO, "find folder: %w", err)
+	}
+	real, err := filepath.EvalSymlinks(abs)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", fault.New(fault.NotFound, "no folder %s: %w", dir, err)
+	}
+	if err != nil {
+		return "", fault.New(fault.StorageIO, "find folder: %w", err)
+	}
+	return real, nil
+}

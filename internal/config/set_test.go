@@ -84,7 +84,7 @@ func TestSetChangesNothingWhenItFails(t *testing.T) {
 	if err := Set(t.Context(), missing, "color", "red"); !fault.Is(err, fault.InvalidConfig) {
 		t.Error(err)
 	}
-	if there, _ := exists(filepath.Dir(missing)); there {
+	if _, err := os.Lstat(filepath.Dir(missing)); err == nil {
 		t.Error("a wrong value made a folder")
 	}
 }
@@ -122,7 +122,11 @@ func TestSettersDoNotLoseEachOthersValues(t *testing.T) {
 		})
 	}
 	all.Wait()
-	entries, err := readFile(path)
+	text, err := readText(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	entries, err := parse(path, text)
 	if err != nil || len(entries) != 4 {
 		t.Errorf("%v, %v", entries, err)
 	}

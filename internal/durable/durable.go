@@ -74,6 +74,13 @@ func CreateFile(path string, data []byte, perm fs.FileMode) error {
 	return failure(verb, path, syncFolder(filepath.Dir(path)))
 }
 
+// OpenFile is os.OpenFile for a file of our own: where the name is a link, it is not
+// followed, and the error is fault.Denied.
+func OpenFile(path string, flag int, perm fs.FileMode) (*os.File, error) {
+	f, err := os.OpenFile(path, flag|noFollow, perm)
+	return f, failure("open", path, err)
+}
+
 // prepare writes data to a temporary file in path's own folder: only there is
 // a rename certain to stay on one file system.
 func prepare(path string, data []byte, perm fs.FileMode) (*renameio.PendingFile, error) {

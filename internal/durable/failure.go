@@ -30,6 +30,9 @@ func failure(verb, path string, err error) error {
 		return says(fault.StorageReadOnly).WithHint("check the owner and the mode of the folder")
 	case Crowded(err):
 		return says(fault.StorageIO).WithHint(CrowdedHint)
+	case errors.Is(err, syscall.ELOOP):
+		return fault.New(fault.Denied, "%s is a link, where ramet keeps a file of its own", path).
+			WithHint("nothing was touched; look where it leads, and remove it")
 	default:
 		return says(fault.StorageIO)
 	}

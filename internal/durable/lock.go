@@ -3,6 +3,7 @@ package durable
 import (
 	"context"
 	"errors"
+	"os"
 	"sync"
 	"time"
 
@@ -28,7 +29,7 @@ type Held struct {
 // that is dead may take a moment to let go.
 // The lock file is made with mode 0600; its folder must exist.
 func TryLock(path string) (*Held, error) {
-	file := flock.New(path)
+	file := lockFile(path)
 	ok, err := file.TryLock()
 	if err == nil && !ok && orphaned(path) {
 		ok, err = inherit(file)
@@ -40,6 +41,11 @@ func TryLock(path string) (*Held, error) {
 		return nil, refusal(path, nil)
 	}
 	return claim(path, file)
+}
+
+// lockFile does not follow a link: a lock would be made, and written, where that leads.
+func lockFile(path string) *flock.Flock {
+	return flock.New(path, flock.SetFlag(os.O_CREATE|os.O_RDONLY|noFollow))
 }
 
 // lastBreath is how long a child of a killed holder may take until it runs a program of
@@ -65,7 +71,7 @@ func Lock(ctx context.Context, path string) (*Held, error) {
 	if err == nil || !fault.Is(err, fault.Locked) {
 		return held, err
 	}
-	file := flock.New(path)
+	file := lockFile(path)
 	ok, err := file.TryLockContext(ctx, retryEvery)
 	switch {
 	case ok:

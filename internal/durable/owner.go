@@ -49,7 +49,7 @@ func disown(path string) error {
 // stays: only the first line counts, and cutting a file costs more than all the rest,
 // because some file systems write it out at once then.
 func overwrite(path string, line []byte) error {
-	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	f, err := os.OpenFile(path, os.O_WRONLY|noFollow, 0)
 	if err != nil {
 		return err
 	}
@@ -76,7 +76,7 @@ func orphaned(path string) bool {
 
 // ownerOf reads the line; ok is false when there is none that makes sense.
 func ownerOf(path string) (o owner, ok bool) {
-	f, err := os.Open(path)
+	f, err := os.OpenFile(path, os.O_RDONLY|noFollow, 0)
 	if err != nil {
 		return owner{}, false
 	}

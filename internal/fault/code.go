@@ -122,7 +122,7 @@ var table = []Row{
 	{StorageUnreachable, 6, "the database server does not answer"},
 	{StorageIO, 6, "reading or writing the disk failed"},
 	{Denied, 7, "not permitted"},
-	{Untrusted, 7, "the folder is not trusted yet"},
+	{Untrusted, 7, "nobody has accepted it: what lies in a project, or a run that is not this home's own"},
 	{ProviderAuth, 8, "no key, a wrong one, or one without the right"},
 	{ProviderRateLimit, 8, "the model's provider allows no more requests now"},
 	{ProviderOverloaded, 8, "the model's provider is overloaded or fails on its side"},

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -28,7 +29,9 @@ import (
 	"ramet/internal/run/runtest"
 	"ramet/internal/rundir"
 	"ramet/internal/seal"
+	"ramet/internal/session"
 	"ramet/internal/store/sqlite"
+	"ramet/internal/workspace"
 )
 
 // furnishings give a site more than furnish does; other files of this package add theirs
@@ -98,6 +101,11 @@ var samples = map[string]func(t *testing.T, s *site) []sample{
 		return []sample{{"/api/v1/usage", nil, 200}, {"/api/v1/usage?by=day&since=7d", nil, 200}, {"/api/v1/usage?by=subtree", nil, 200},
 			{"/api/v1/usage?by=week", nil, 400}, {"/api/v1/usage?since=x", nil, 400}}
 	},
+	"GET /api/v1/trust": sampleAt("/api/v1/trust"),
+	"POST /api/v1/trust": func(*testing.T, *site) []sample {
+		nothing := fmt.Sprintf("%x", sha256.Sum256([]byte("ramet trust 2\n"))) // acts in an empty folder
+		return []sample{{"/api/v1/trust", map[string]any{"digest": "00"}, 403}, {"/api/v1/trust", map[string]any{"digest": nothing}, 200}}
+	},
 }
 
 func sampleAt(path string) func(*testing.T, *site) []sample {
@@ -157,6 +165,7 @@ func furnish(t testing.TB) func(*Options) {
 			f(o)
 		}
 		o.RunLogs, o.Ledger, o.Usage = OverRunDir(runs), OverLedger(folder), ws
+		o.Gate = &session.Workspace{Home: filepath.Join(dir, "home"), Place: workspace.Place{Project: t.TempDir()}}
 		o.Page = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "the page") })
 	}
 }

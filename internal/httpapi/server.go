@@ -27,6 +27,7 @@ type Options struct {
 	Ledger    Ledger
 	Usage     Usage
 	Agents    Agents
+	Gate      Gate
 	Page      http.Handler // answers GET / and /assets/…
 
 	Now func() time.Time
@@ -78,6 +79,7 @@ func (s *Server) routes() []Route {
 	table = append(table, s.runLogRoutes()...)
 	table = append(table, s.trackRoutes()...)
 	table = append(table, s.usageRoutes()...)
+	table = append(table, s.trustRoutes()...)
 	return append(table, agentRoutes(s.o.Agents, s)...)
 }
 

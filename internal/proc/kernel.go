@@ -77,7 +77,9 @@ type Options struct {
 	Offer func(a agent.Agent, all tool.Box) tool.Box
 	// System is what stands before the context.
 	System func(a agent.Agent) ([]llm.Message, error)
-	Guard  loop.Guard
+	// Told is what people should know when a turn begins; nil or empty: nothing.
+	Told  func(a agent.Agent) string
+	Guard loop.Guard
 	// Worktree gives a child a git worktree; undo takes it away.
 	Worktree func(ctx context.Context, parent agent.Agent, child id.Agent, name string) (dir string, undo func(), err error)
 	// Gone says that the process which held leases under this name is known to be

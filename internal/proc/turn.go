@@ -77,6 +77,11 @@ func (p *process) prepare(a agent.Agent, claim agent.Claim, j *job) (loop.Turn, 
 	if err != nil {
 		return loop.Turn{}, err
 	}
+	if k.Told != nil {
+		if note := k.Told(a); note != "" {
+			k.Events.Publish(loop.Event{Type: loop.Note, Agent: p.id, Text: note})
+		}
+	}
 	hands := hands{k, p, claim, j.family, j.prompt.Model}
 	box = append(box[:len(box):len(box)], acts.New(hands, k.Store, p.id)...)
 	if k.Offer != nil {

@@ -26,12 +26,14 @@ type Files struct {
 
 // OpenFiles opens the files of a run.
 func (s *Store) OpenFiles(runID string) (*Files, error) {
-	dir := s.Dir(runID)
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return nil, durable.Failure("open", dir, err)
+	root, err := s.enter(runID)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, s.gone(runID)
 	}
-	return &Files{dir, root}, nil
+	if err != nil {
+		return nil, err
+	}
+	return &Files{s.Dir(runID), root}, nil
 }
 
 // Close gives back the folder.

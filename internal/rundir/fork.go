@@ -34,10 +34,13 @@ func (s *Store) build(ctx context.Context, runID string, kind Kind, config []byt
 	if err := run.CheckRunID(runID); err != nil {
 		return nil, err
 	}
+	if err := s.admitAll(); err != nil {
+		return nil, err
+	}
 	if _, err := os.Lstat(s.Dir(runID)); err == nil {
 		return nil, exists(runID)
 	}
-	aside := &Store{Root: filepath.Join(s.Root, ".new-"+runID), Logs: s.Logs, Key: s.Key, Now: s.Now}
+	aside := &Store{Root: filepath.Join(s.Root, ".new-"+runID), Project: s.Project, Server: s.Server, Logs: s.Logs, Key: s.Key, Now: s.Now}
 	if err := os.RemoveAll(aside.Root); err != nil { // left by one that was killed
 		return nil, fault.New(fault.StorageIO, "remove %s: %w", aside.Root, err)
 	}

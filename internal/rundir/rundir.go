@@ -69,9 +69,15 @@ type Position struct {
 // Store is the folder of all runs.
 type Store struct {
 	Root string
-	Logs Logs
-	Key  func() (*seal.Key, error) // signs checkpoints; asked for when needed
-	Now  func() time.Time
+	// Project is the folder of strangers' files that Root must not lead out of; empty:
+	// Root is where the user wants it.
+	Project string
+	// Server is the server that a run's folder may name for its log without the user's
+	// saying so, as the user works there; empty: none.
+	Server string
+	Logs   Logs
+	Key    func() (*seal.Key, error) // signs checkpoints; asked for when needed
+	Now    func() time.Time
 }
 
 const (
@@ -127,17 +133,23 @@ func (s *Store) kind(runID string, said Kind) (Kind, error) {
 		return "", err
 	}
 	dir := s.Dir(runID)
+	if err := s.admit(runID); err != nil {
+		return "", err
+	}
 	if said.Remote() {
 		return said, nil
 	}
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		return "", fault.New(fault.NotFound, "no run %s in %s", runID, s.Root).WithHint("`ramet run list` lists the runs")
+		return "", s.gone(runID)
 	}
 	text, err := os.ReadFile(filepath.Join(dir, kindFile))
 	kind := Kind(strings.TrimSpace(string(text)))
 	switch {
 	case said != "":
 		return said, nil
+	case err == nil && kind.Remote() && withoutPassword(kind) != withoutPassword(Kind(s.Server)):
+		return "", fault.New(fault.Untrusted, "the folder of run %s says that its log is at %.200q, where you do not work", runID, withoutPassword(kind)).
+			WithHint("nobody was asked there; give the address with --log if it is right")
 	case err == nil && (kind == NDJSON || kind == SQLite || kind.Remote()):
 		return kind, nil
 	}
@@ -168,6 +180,9 @@ func (s *Store) PutAgent(runID, uuid string) error {
 
 // List names the runs, oldest id first.
 func (s *Store) List() ([]string, error) {
+	if err := s.admitAll(); err != nil {
+		return nil, err
+	}
 	entries, err := os.ReadDir(s.Root)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil

@@ -28,6 +28,7 @@ type Session struct {
 	before   *run.Tree   // the same without its last line: what is kept for the next writer
 	course   *run.Course // nil: nobody needed it yet
 	trace    string
+	ours     bool // see vouches
 }
 
 // OpenSession opens a run for appending.
@@ -68,6 +69,7 @@ func (s *Store) openSession(ctx context.Context, runID string, said Kind, trusti
 	if err := x.load(ctx); err != nil {
 		return nil, errors.Join(err, x.Close())
 	}
+	x.ours = x.reducer.Count() == x.inherited() // it is new
 	return x, nil
 }
 
@@ -199,6 +201,9 @@ func (x *Session) Settle() error {
 }
 
 func (x *Session) sign() error {
+	if !x.vouches() {
+		return nil
+	}
 	key, err := x.store.Key()
 	if err != nil {
 		return err
@@ -214,9 +219,9 @@ func (x *Session) sign() error {
 }
 
 func appendFile(path string, data []byte) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	f, err := durable.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
 	if err != nil {
-		return fault.New(fault.StorageIO, "open %s: %w", path, err)
+		return err
 	}
 	_, err = f.Write(data)
 	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {

@@ -208,14 +208,32 @@ const (
 
 func (r *Run) queueName(e *effort) string {
 	w, _ := r.worker(e.worker)
-	switch {
-	case w.Uses != "":
+	if w.Uses != "" {
 		return Local
-	case w.Queue != "":
-		return w.Queue
 	}
-	return Work
+	return QueueOf(w)
 }
+
+// QueueOf is the queue of a worker that is not built in.
+func QueueOf(w recipe.Worker) string {
+	name := Work
+	if w.Queue != "" {
+		name = w.Queue
+	}
+	if w.External {
+		name = Outside(name)
+	}
+	return name
+}
+
+// Outside is the queue, beside another, of the items that act outside the run: only hosts
+// whose users let them do that serve it. No recipe can give a queue such a name.
+func Outside(queue string) string { return queue + outside }
+
+// IsOutside says whether it is one of those.
+func IsOutside(queue string) bool { return strings.HasSuffix(queue, outside) }
+
+const outside = "/external"
 
 func (r *Run) queueOf(e *effort) Queue {
 	if r.queueName(e) == Local {

@@ -3,6 +3,7 @@ package session
 import (
 	"path/filepath"
 
+	"ramet/internal/database"
 	"ramet/internal/rundir"
 	"ramet/internal/workspace"
 )
@@ -13,16 +14,21 @@ func (s *Session) Runs(dir string) (*rundir.Store, error) {
 	if dir == "" {
 		dir = s.Getenv("RAMET_RUNS")
 	}
+	project := ""
 	if dir == "" {
-		project, err := workspace.Project(s.Dir)
-		if err != nil {
+		var err error
+		if project, err = workspace.Project(s.Dir); err != nil {
 			return nil, err
 		}
 		dir = filepath.Join(project, ".ramet", "runs")
 	} else if !filepath.IsAbs(dir) {
 		dir = filepath.Join(s.Dir, dir)
 	}
-	return &rundir.Store{Root: dir, Logs: s.Logs, Key: s.SigningKey, Now: s.Now}, nil
+	store := &rundir.Store{Root: dir, Project: project, Logs: s.Logs, Key: s.SigningKey, Now: s.Now}
+	if place, err := s.Place(); err == nil && database.IsPostgres(place.DB) {
+		store.Server = place.DB
+	}
+	return store, nil
 }
 
 // MakeRuns makes the project's folder for runs, unless they lie elsewhere.

@@ -21,6 +21,7 @@ import (
 	"ramet/internal/seal"
 	"ramet/internal/secret"
 	"ramet/internal/store"
+	"ramet/internal/trust"
 	"ramet/internal/workspace"
 )
 
@@ -67,9 +68,6 @@ type Session struct {
 // New makes a session. Nothing is read yet.
 func New(sys System, c Choice) *Session { return &Session{System: sys, Choice: c} }
 
-// Acting are the files of a project that do something once it is trusted.
-var Acting = []string{".ramet/config.toml", "AGENTS.md", "CLAUDE.md"}
-
 // Config is the configuration, loaded once.
 func (s *Session) Config() (*config.Config, error) {
 	if s.conf != nil {
@@ -83,11 +81,12 @@ func (s *Session) Config() (*config.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	trusted, err := config.Trusted(home, project, Acting)
+	own, err := trust.Gate{Home: home, Project: project}.Configuration()
 	if err != nil {
 		return nil, err
 	}
-	s.conf, err = config.Load(config.Options{Env: s.Getenv, Project: project, Trusted: trusted, Check: CheckSetting})
+	file := config.ProjectFile{Path: filepath.Join(project, trust.ConfigurationFile), Text: string(own.Data), Stale: own.Note != ""}
+	s.conf, err = config.Load(config.Options{Env: s.Getenv, Project: file, Check: CheckSetting})
 	if err == nil {
 		err = environ.Permit(config.Items(s.conf.Env))
 	}
@@ -202,9 +201,11 @@ func MakeProjectFolder(dir string) error {
 		return err
 	}
 	dir = filepath.Join(project, ".ramet")
-	if err := durable.MakeFolder(dir, 0o755); err != nil {
+	made, err := trust.Folder{Project: project, Dir: dir, Hint: "make it a folder"}.Make(0o755)
+	if err != nil {
 		return err
 	}
+	defer made.Close()
 	err = durable.CreateFile(filepath.Join(dir, ".gitignore"), []byte("*\n"), 0o644)
 	if fault.Is(err, fault.Conflict) {
 		return nil

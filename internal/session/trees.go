@@ -5,9 +5,9 @@ import (
 	"os"
 
 	"ramet/internal/agent"
-	"ramet/internal/config"
 	"ramet/internal/fault"
 	"ramet/internal/id"
+	"ramet/internal/trust"
 	"ramet/internal/workspace"
 	"ramet/internal/worktree"
 )
@@ -27,11 +27,8 @@ func (t Trees) Keeper(ctx context.Context) (k worktree.Keeper, project string, e
 	if info, err := os.Stat(project); err != nil || !info.IsDir() {
 		project = t.w.Place.Project
 	}
-	trusted, err := config.Trusted(t.w.Home, project, Acting)
-	if err != nil {
-		return k, "", err
-	}
-	return worktree.Keeper{Dir: worktree.Folder(t.w.Home, workspace.Name(project)), Trusted: trusted}, project, nil
+	accepts := trust.Gate{Home: t.w.Home, Project: project}.Accepts
+	return worktree.Keeper{Dir: worktree.Folder(t.w.Home, workspace.Name(project)), Accepts: accepts}, project, nil
 }
 
 // Make makes the worktree of a child that is to be born, from the folder of its parent.

@@ -33,7 +33,6 @@ type Workspace struct {
 	Keys    *credential.Store
 	Secrets *secret.Redactor
 	Trees   Trees
-	Trusted bool        // the project is
 	Book    ledger.Book // of tasks
 
 	// Kernel is the one of this process; nil: there is none.
@@ -91,11 +90,8 @@ func (s *Session) Open(ctx context.Context) (*Workspace, error) {
 	if w.Secrets, err = s.Secrets(); err != nil {
 		return nil, err
 	}
-	if w.Trusted, err = config.Trusted(w.Home, w.Place.Project, Acting); err != nil {
-		return nil, err
-	}
 	w.Peers = control.At(w.Home, w.Place.DB)
-	w.Book = book{file.At(filepath.Join(w.Place.Project, ".ramet"), file.Options{Now: s.Now, Repaired: s.Repaired}), w.Place.Project}
+	w.Book = book{file.At(filepath.Join(w.Place.Project, ".ramet"), file.Options{Now: s.Now, Repaired: s.Repaired, Project: w.Place.Project}), w.Place.Project}
 	w.start = func(ctx context.Context, k Kernel) (*Running, error) { return s.Start(ctx, w, k) }
 	fresh, err := s.fresh(w.Place)
 	if err != nil {

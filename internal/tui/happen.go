@@ -129,7 +129,7 @@ func (m *root) news(e loop.Event) tea.Cmd {
 	case loop.Mailed:
 		return m.tell(accent, "mail for "+who)
 	case loop.Note:
-		return m.tell(warn, who+": "+e.Text)
+		return m.tell(warn, who+": "+pointed(e.Text))
 	}
 	return nil
 }

@@ -26,6 +26,7 @@ var keyHelp = [][2]string{
 	{"↑ ↓", "at the edge of the prompt: former prompts"},
 	{"Tab", "complete /commands, @files"},
 	{"!command", "run a command yourself; the model does not see it"},
+	{"F2", "what acts in the project, and what has changed in it"},
 	{"F1", "this help"},
 }
 
@@ -102,6 +103,8 @@ func (m *root) global(name string) (tea.Cmd, bool) {
 		return nil, true
 	case "f1":
 		return m.openHelp(""), true
+	case trustKey:
+		return m.openTrust(), true
 	case "alt+c":
 		return m.copyText(m.now.lastSpeech()), true
 	case "pgup":

@@ -62,6 +62,8 @@ func (m *root) follow(msg tea.Msg) tea.Cmd {
 		return m.printed(msg)
 	case filesMsg:
 		m.offer.files(m, msg)
+	case reviewMsg:
+		return m.reviewed(msg)
 	case timelineMsg:
 		return m.timelined(msg)
 	case tickMsg:

@@ -30,6 +30,8 @@ type fake struct {
 	seen   []string // what was asked of us that matters
 	last   int      // the newest message id
 	refuse bool     // the next cursor of the stream
+	// accepted: what lies in the project is as it was accepted.
+	accepted bool
 }
 
 type kind int

@@ -253,6 +253,17 @@ func snapshotOf(run string, n int) map[string]any {
 			"error": map[string]any{"code": "OUTPUT_INVALID", "message": hostile}}}}
 }
 
+// trust is a project whose instructions have changed.
+func (f *fake) trust() map[string]any {
+	thing := map[string]any{"kind": "instructions", "path": "AGENTS.md", "sha256": "ab", "size": 9, "does": "stands before every conversation",
+		"change": "changed", "link": nil, "refused": nil, "invisible": []string{"line 1: zero-width U+200B"},
+		"diff": "--- accepted/AGENTS.md\n+++ now/AGENTS.md\n@@ -1 +1 @@\n-Be kind.\n+Be quick.\n" + hostile}
+	if f.accepted {
+		thing["change"], thing["diff"] = "same", ""
+	}
+	return map[string]any{"project": "/project", "trusted": f.accepted, "given": true, "digest": "d1", "things": []any{thing}}
+}
+
 func (f *fake) usage(by string) map[string]any {
 	rows := []map[string]any{}
 	row := func(key string, ref any, n int64) map[string]any {

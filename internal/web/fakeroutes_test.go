@@ -205,6 +205,12 @@ func (f *fake) routes() http.Handler {
 	handle("GET /api/v1/usage", func(w http.ResponseWriter, r *http.Request, _ map[string]any) {
 		answer(w, 200, f.usage(r.URL.Query().Get("by")))
 	})
+	handle("GET /api/v1/trust", func(w http.ResponseWriter, _ *http.Request, _ map[string]any) { answer(w, 200, f.trust()) })
+	handle("POST /api/v1/trust", func(w http.ResponseWriter, _ *http.Request, body map[string]any) {
+		f.seen = append(f.seen, fmt.Sprint("accept ", body["digest"]))
+		f.accepted = true
+		answer(w, 200, f.trust())
+	})
 	handle("POST /_test/cut", func(http.ResponseWriter, *http.Request, map[string]any) {
 		close(f.cut)
 		f.cut = make(chan struct{})

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"ramet/internal/fault"
@@ -64,38 +63,6 @@ func (r repo) head(ctx context.Context) (string, error) {
 func (r repo) dirty(ctx context.Context) (bool, error) {
 	out, err := run(ctx, r.top, "status", "--porcelain", "-z", "--untracked-files=normal", "--ignore-submodules=dirty")
 	return out != "", err
-}
-
-// acts are the local settings with which a repository names programs of its own.
-var acts = []string{"filter.*.clean", "filter.*.smudge", "filter.*.process", "merge.*.driver"}
-
-// harmless refuses a repository whose own configuration would run programs. What
-// the user's configuration names is the user's.
-func (r repo) harmless(ctx context.Context) error {
-	out, err := run(ctx, r.top, "config", "--list", "--name-only", "--show-scope", "-z")
-	if err != nil {
-		return err
-	}
-	var found []string
-	all := git.Fields(out)
-	for i := 0; i+1 < len(all); i += 2 {
-		scope, key := all[i], strings.ToLower(all[i+1])
-		if scope != "local" && scope != "worktree" {
-			continue
-		}
-		for _, a := range acts {
-			first, last, _ := strings.Cut(a, "*")
-			if strings.HasPrefix(key, first) && strings.HasSuffix(key, last) {
-				found = append(found, all[i+1])
-			}
-		}
-	}
-	if len(found) == 0 {
-		return nil
-	}
-	slices.Sort(found)
-	return fault.New(fault.Untrusted, "the configuration of %s names programs that git would run: %s", r.top, strings.Join(slices.Compact(found), ", ")).
-		WithHint("look at them; `ramet trust` lets them act")
 }
 
 // signature are the settings that git lacks to write a commit.

@@ -15,7 +15,7 @@
 //   - What fails leaves no trace. One change at a time for each Keeper's folder, also
 //     between processes.
 //   - Hooks of the repository never run. Programs that its own configuration names
-//     (filters, merge drivers) run only in a trusted folder; else UNTRUSTED. No other
+//     (filters, merge drivers) run only if a person accepted them; else UNTRUSTED. No other
 //     repository is asked for anything. Variables GIT_… count for nothing.
 //
 // Files that git ignores are nobody's work here: they are not merged, and are
@@ -35,12 +35,15 @@ import (
 	"ramet/internal/fault"
 	"ramet/internal/git"
 	"ramet/internal/id"
+	"ramet/internal/trust"
 )
 
 // Keeper keeps the worktrees of one workspace.
 type Keeper struct {
-	Dir     string // where they lie; see Folder. Made when needed
-	Trusted bool   // the user trusts the folder of the repository
+	Dir string // where they lie; see Folder. Made when needed
+	// Accepts says whether the user has accepted a program that the repository's own
+	// configuration names; nil: none.
+	Accepts func(trust.Thing) (bool, error)
 }
 
 // Folder is where the worktrees of a workspace lie, by its name.
@@ -185,8 +188,8 @@ func (r repo) taken(ctx context.Context, branch string) (bool, error) {
 // open finds a repository and makes sure that it may act.
 func (k Keeper) open(ctx context.Context, dir string) (repo, error) {
 	r, err := open(ctx, dir)
-	if err == nil && !k.Trusted {
-		err = r.harmless(ctx)
+	if err == nil {
+		err = r.harmless(ctx, k.Accepts)
 	}
 	return r, err
 }

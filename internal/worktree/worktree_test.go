@@ -13,6 +13,7 @@ import (
 
 	"ramet/internal/fault"
 	"ramet/internal/id"
+	"ramet/internal/trust"
 )
 
 // ground is a repository with one commit, and a keeper.
@@ -376,7 +377,7 @@ func TestNothingOfARepositoryActs(t *testing.T) {
 	os.Remove(trace)
 	refuse(t, cycle(), fault.Untrusted, "filter.f.smudge", "merge.M.driver", "ramet trust")
 	quiet()
-	g.k.Trusted = true
+	g.k.Accepts = func(trust.Thing) (bool, error) { return true, nil }
 	if err := cycle(); err != nil {
 		t.Fatal(err)
 	}

@@ -150,6 +150,25 @@ export function Tests({ plan, open, sound, accessible, hand }) {
     await page.context().close();
   };
 
+  all["what acts"] = async () => {
+    const page = await open(base + "/#/agents/" + id(2), { name: "acts" });
+    await page.locator(".acts", { hasText: "AGENTS.md changed since you accepted it" }).waitFor();
+    await page.getByRole("button", { name: "Look\u2026" }).click();
+    const dialog = page.locator("dialog");
+    await dialog.getByText("zero-width U+200B").waitFor();
+    assert.match(await dialog.locator("pre").textContent(), /-Be kind\.\n\+Be quick\./);
+    await accessible(page, "what acts");
+    await page.screenshot({ path: plan.shots + "/dialog-acts.png" });
+    await page.keyboard.press("Escape");
+    await dialog.waitFor({ state: "detached" });
+    assert.ok(!(await on.seen()).some((s) => s.startsWith("accept")));
+    await page.getByRole("button", { name: "Look\u2026" }).click();
+    await page.getByRole("button", { name: "Accept exactly this" }).click();
+    await page.locator(".acts").waitFor({ state: "detached" });
+    assert.ok((await on.seen()).includes("accept d1"));
+    await page.context().close();
+  };
+
   all["fork, ask, kill"] = async () => {
     const page = await open(base + "/#/agents/" + id(2), { name: "kill" });
     await page.getByRole("button", { name: "Fork" }).click();

@@ -95,7 +95,7 @@ func serve(l *line.Line, ctx context.Context, run Serve, addr string, hosts []st
 	if err != nil {
 		return err
 	}
-	service.Ledger = file.At(filepath.Join(ws.Place.Project, ".ramet"), file.Options{Now: l.Now})
+	service.Ledger = file.At(filepath.Join(ws.Place.Project, ".ramet"), file.Options{Now: l.Now, Project: ws.Place.Project})
 	base := httpapi.URL(listener.Addr())
 	service.Ready = func(login string) {
 		// For `ramet web`; without it, it needs --addr.

@@ -138,7 +138,7 @@ func (l settingList) Text(w *printer.Writer) {
 	}
 	w.Table(rows)
 	for _, path := range l.Ignored {
-		w.Line("%s is not read: the folder is not trusted (`ramet trust`)", path)
+		w.Line("%s is not used as it is now: nobody has accepted it so (`ramet trust`)", path)
 	}
 }
 

@@ -90,7 +90,7 @@ func examine(l *line.Line, ctx context.Context, p Ports) checkup {
 	if conf, cerr := l.Config(); cerr != nil {
 		err = cerr
 	} else if len(conf.Ignored) > 0 {
-		path = "read; the project's file is not: not trusted"
+		path = "read; the project's file is not used as it is now"
 	} else {
 		path = "read"
 	}

@@ -68,7 +68,7 @@ func ledgerOf(l *line.Line, c *cobra.Command, f *trackFlags, from string) (*file
 	if err := session.Stays(project, dir, "give the folder itself with --state"); err != nil {
 		return nil, err
 	}
-	return file.At(dir, file.Options{Now: l.Now, Repaired: l.TellRepair}), nil
+	return file.At(dir, file.Options{Now: l.Now, Repaired: l.TellRepair, Project: project}), nil
 }
 
 // makeState makes the default folder as every .ramet is made.

@@ -61,7 +61,7 @@ func replay(l *line.Line, c *cobra.Command, r *rundir.Reader, x *rundir.Session)
 		}
 	}
 	if !bad {
-		return l.Print(runState{state})
+		return l.Print(runState{Snapshot: state})
 	}
 	for _, line := range lines {
 		fmt.Fprintln(l.Stderr, text.Safe(line))

@@ -13,6 +13,7 @@ import (
 func resumeCommand(l *line.Line, f *runFlags, p Ports) *cobra.Command {
 	var o carryFlags
 	var wishes run.Wishes
+	var accept string
 	c := &cobra.Command{
 		Use:   "resume ID",
 		Short: "Go on with a run that was interrupted",
@@ -20,6 +21,10 @@ func resumeCommand(l *line.Line, f *runFlags, p Ports) *cobra.Command {
 inputs and outputs are what they were; what was interrupted is done again; of external
 effects without a way to look them up nobody knows whether they happened: they are listed
 (UNKNOWN_OUTCOME) and done again only with --redo. ` + "`ramet run plan ID`" + ` shows it before.
+
+A run is yours if its checkpoints are signed by the key of your home. One that is not, such
+as one that came with a repository, is carried out only after your consent: what would run
+is listed, and you are asked; in a script --accept names exactly that.
 
 ` + line.ExitHelp(),
 		Args: line.Arguments(1, 1),
@@ -35,9 +40,18 @@ effects without a way to look them up nobody knows whether they happened: they a
 			if err != nil {
 				return err
 			}
+			agreed, err := consent(l, c.Context(), store, args[0], kind, accept)
+			if err != nil {
+				return err
+			}
 			x, err := store.OpenAfresh(c.Context(), args[0], kind)
 			if err != nil {
 				return err
+			}
+			if agreed != "" {
+				if err := x.Adopt(c.Context(), agreed); err != nil {
+					return errors.Join(err, x.Close())
+				}
 			}
 			if x.Repaired != "" {
 				fmt.Fprintf(l.Stderr, "LOG_TAIL_REPAIRED: %s\n", x.Repaired)
@@ -48,6 +62,8 @@ effects without a way to look them up nobody knows whether they happened: they a
 	c.Flags().StringArrayVar(&wishes.Redo, "redo", nil, "a work item to do again; repeats")
 	c.Flags().BoolVar(&wishes.Force, "force", false, "do everything again")
 	c.Flags().BoolVar(&wishes.FromFailed, "from-failed", false, "reopen a run that FAILED")
+	c.Flags().StringVar(&accept, "accept", "", "consent to a run that is not yours, if what would run has this digest")
+	c.RegisterFlagCompletionFunc("accept", cobra.NoFileCompletions)
 	o.add(c)
 	return c
 }

@@ -21,6 +21,9 @@ type Ports struct {
 	Carry func(context.Context, *session.Workspace, Job) error
 	// Work takes items of runs from a database until ctx ends.
 	Work func(context.Context, *session.Workspace, Host) error
+	// External says whether a host of a PostgreSQL database is alive that does what acts
+	// outside of runs.
+	External func(ctx context.Context, db string) (bool, error)
 	// Version is that of the program, for documents.
 	Version string
 }
@@ -49,7 +52,7 @@ trail: init, append, verify.`,
 	}
 	c.PersistentFlags().StringVar(&f.dir, "runs-dir", "", "folder of the runs (default $RAMET_RUNS, else .ramet/runs of the project)")
 	c.PersistentFlags().StringVar(&f.log, "log", "", "where the log is: ndjson, sqlite or postgres://… (default: as the run was made; ndjson for a new one)")
-	c.AddCommand(startCommand(l, f, p), resumeCommand(l, f, p), cancelCommand(l, f), recipesCommand(l), recipeCommand(l), initCommand(l, f), appendCommand(l, f), eventsCommand(l, f), showCommand(l, f), listCommand(l, f), replayCommand(l, f), planCommand(l, f),
+	c.AddCommand(startCommand(l, f, p), resumeCommand(l, f, p), cancelCommand(l, f), recipesCommand(l), recipeCommand(l), initCommand(l, f), appendCommand(l, f), eventsCommand(l, f), showCommand(l, f, p), listCommand(l, f), replayCommand(l, f), planCommand(l, f),
 		verifyCommand(l, f), exportCommand(l, f), importCommand(l, f), forkCommand(l, f))
 	return c
 }

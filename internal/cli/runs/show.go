@@ -1,18 +1,20 @@
 package runs
 
 import (
+	"context"
 	"maps"
 	"slices"
 
 	"github.com/spf13/cobra"
 
 	"ramet/internal/cli/line"
+	"ramet/internal/database"
 	"ramet/internal/printer"
 	"ramet/internal/run"
 	"ramet/internal/rundir"
 )
 
-func showCommand(l *line.Line, f *runFlags) *cobra.Command {
+func showCommand(l *line.Line, f *runFlags, p Ports) *cobra.Command {
 	return &cobra.Command{
 		Use: "show ID", Short: "Show the state of a run", Args: line.Arguments(1, 1),
 		Long: `Show the state of a run, as its events give it. The snapshot in its folder is
@@ -24,14 +26,36 @@ prints the snapshot (its form: "ramet schema snapshot").`,
 				if err != nil {
 					return err
 				}
-				return l.Print(runState{state})
+				return l.Print(runState{state, stuck(l, p, c.Context(), state)})
 			})
 		},
 	}
 }
 
+// stuck are the items that wait for a host which may act outside of runs, while none is
+// alive.
+func stuck(l *line.Line, p Ports, ctx context.Context, n run.Snapshot) []string {
+	var out []string
+	for _, item := range n.WorkItems {
+		if item.Status == run.Pending && item.External() && latest(n.WorkItems, item) {
+			out = append(out, item.WorkItemID)
+		}
+	}
+	place, err := l.Place()
+	if len(out) == 0 || err != nil || !database.IsPostgres(place.DB) || n.RunState.Terminal() {
+		return nil
+	}
+	if found, err := p.External(ctx, place.DB); err != nil || found {
+		return nil // it may be about to be done
+	}
+	return out
+}
+
 // runState is the datum of run show and run replay.
-type runState struct{ run.Snapshot }
+type runState struct {
+	run.Snapshot
+	stuck []string // see stuck
+}
 
 func (d runState) Text(w *printer.Writer) {
 	w.Line("run        %s", d.RunID)
@@ -50,6 +74,9 @@ func (d runState) Text(w *printer.Writer) {
 		if item.Status == run.InProgress || item.Status == run.ItemFailed && item.Error != nil && latest(d.WorkItems, item) {
 			w.Line("item       %s %s%s", item.WorkItemID, string(item.Status), because(item.Error))
 		}
+	}
+	for _, id := range d.stuck {
+		w.Line("item       %s waits for a host that may act outside of runs: ramet worker --external", id)
 	}
 	open := 0
 	for _, i := range d.Issues {

@@ -18,6 +18,7 @@ type Host struct {
 	Name     string // no two live ones share it
 	Queues   []string
 	Parallel int
+	External bool         // also what acts outside of runs, outside the sandbox
 	Note     func(string) // what happens, a line each
 }
 
@@ -25,6 +26,7 @@ func workerCommand(l *line.Line, p Ports) *cobra.Command {
 	var host string
 	var queues []string
 	var parallel int
+	var external bool
 	c := &cobra.Command{
 		Use:   "worker --db postgres://…",
 		Short: "Do the work of runs that others carry out on the same database",
@@ -32,6 +34,10 @@ func workerCommand(l *line.Line, p Ports) *cobra.Command {
 Any number of hosts can do this; they share nothing but the database: an item brings its
 inputs and takes back what was made. A host that is killed or cut off loses its items to
 others, and what it says too late is refused.
+
+Commands run in the sandbox. Those with an external effect do not, and run only where
+--external is given: whoever can write the database could have any command run here, with
+your rights. Without it such items wait for a host that has it, and "ramet run show" says so.
 
 The models' keys are those of this host. Ctrl-C gives back what is being done.`,
 		Args: line.Arguments(0, 0),
@@ -61,11 +67,12 @@ The models' keys are those of this host. Ctrl-C gives back what is being done.`,
 			if err != nil {
 				return err
 			}
-			return p.Work(c.Context(), ws, Host{Name: host, Queues: queues, Parallel: parallel, Note: l.Note})
+			return p.Work(c.Context(), ws, Host{Name: host, Queues: queues, Parallel: parallel, External: external, Note: l.Note})
 		},
 	}
 	c.Flags().StringVar(&host, "host", "", "name of this host (default: its own, with the process number)")
 	c.Flags().StringSliceVar(&queues, "queues", []string{runner.Work}, "queues to take items from")
+	c.Flags().BoolVar(&external, "external", false, "also do what acts outside of runs, outside the sandbox")
 	c.Flags().IntVar(&parallel, "parallel", 4, "how many items at once")
 	return c
 }

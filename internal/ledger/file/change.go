@@ -85,6 +85,9 @@ func (f *Folder) serve(ctx context.Context, own *step) {
 func (f *Folder) together(ctx context.Context, steps []*step) (r Repair, err error) {
 	ctx, cancel := context.WithTimeout(ctx, f.wait)
 	defer cancel()
+	if err := f.gate.Stays(); err != nil {
+		return r, err
+	}
 	err = durable.While(ctx, f.path(), func() error {
 		var sheet *ledger.Sheet
 		if sheet, r, err = f.restore(); err != nil {

@@ -34,6 +34,7 @@ import (
 	"ramet/internal/durable"
 	"ramet/internal/fault"
 	"ramet/internal/ledger"
+	"ramet/internal/trust"
 )
 
 // Folder is a ledger in a state folder. It is a ledger.Book.
@@ -42,6 +43,7 @@ type Folder struct {
 	now  func() time.Time
 	wait time.Duration
 	told func(Repair)
+	gate trust.Folder
 	turn chan struct{} // held by the goroutine whose turn it is to wait for the lock
 
 	mu      sync.Mutex
@@ -57,11 +59,14 @@ type Options struct {
 	Wait time.Duration
 	// Repaired is told what had to be repaired on the way.
 	Repaired func(Repair)
+	// Project is the folder of strangers' files that the state folder must not lead out
+	// of; empty: it is where the user wants it.
+	Project string
 }
 
 // At is the ledger of a state folder, which need not exist: the first entry makes it.
 func At(dir string, o Options) *Folder {
-	f := &Folder{dir: dir, now: o.Now, wait: o.Wait, told: o.Repaired, turn: make(chan struct{}, 1)}
+	f := &Folder{dir: dir, now: o.Now, wait: o.Wait, told: o.Repaired, gate: trust.Folder{Project: o.Project, Dir: dir, Hint: "make it a folder, or give another with --state"}, turn: make(chan struct{}, 1)}
 	if f.now == nil {
 		f.now = time.Now
 	}
@@ -118,6 +123,9 @@ func (f *Folder) Peek() (View, error) {
 // look reads without a lock, and says whether all is sound. The sheet is nil if it
 // cannot be read.
 func (f *Folder) look() (v View, sound bool, err error) {
+	if err := f.gate.Stays(); err != nil {
+		return v, false, err
+	}
 	data, there, err := f.load()
 	if err != nil {
 		return v, false, err
@@ -155,9 +163,15 @@ func (f *Folder) load() (data []byte, there bool, err error) {
 		return nil, false, fault.New(fault.StorageForeign, "%s %s: it is not a plain file", verb, f.path()).
 			WithHint("put the file itself there, or give another folder with --state")
 	}
-	if err == nil {
-		data, err = os.ReadFile(f.path())
+	if err != nil {
+		return nil, true, durable.Failure(verb, f.path(), err)
 	}
+	file, err := durable.OpenFile(f.path(), os.O_RDONLY, 0) // it may be another one by now
+	if err != nil {
+		return nil, true, err
+	}
+	defer file.Close()
+	data, err = io.ReadAll(file)
 	return data, true, durable.Failure(verb, f.path(), err)
 }
 
@@ -200,12 +214,12 @@ func (f *Folder) pointer() (string, error) {
 	if !info.Mode().IsRegular() {
 		return nobody, nil
 	}
-	file, err := os.Open(path)
+	file, err := durable.OpenFile(path, os.O_RDONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil // its agent has ended just now
 	}
 	if err != nil {
-		return "", durable.Failure("read pointer", path, err)
+		return "", err
 	}
 	defer file.Close()
 	data, err := io.ReadAll(io.LimitReader(file, 4096))

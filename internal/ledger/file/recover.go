@@ -2,6 +2,7 @@ package file
 
 import (
 	"context"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -31,10 +32,19 @@ const (
 // Recover makes the two files sound and says what was done. A missing file is made from
 // the template.
 func (f *Folder) Recover(ctx context.Context) (Repair, error) {
-	if err := durable.MakeFolder(f.dir, 0o755); err != nil {
+	if err := f.make(); err != nil {
 		return Repair{}, err
 	}
 	return f.change(ctx, func(*ledger.Sheet) (string, error) { return "", nil })
+}
+
+// make makes the state folder, where its path says.
+func (f *Folder) make() error {
+	root, err := f.gate.Make(0o755)
+	if err != nil {
+		return err
+	}
+	return durable.Failure("make folder", f.dir, root.Close())
 }
 
 // restore reads the file under the lock. One that cannot be read is put aside, and
@@ -89,11 +99,14 @@ func (f *Folder) rebuild() (*ledger.Sheet, string) {
 		}
 	}
 	var found []ledger.Summary
-	paths, _ := filepath.Glob(filepath.Join(escape(f.dir), "summaries", "*-SUMMARY.md")) // of our own pattern
-	for _, path := range paths {
-		if data, err := os.ReadFile(path); err == nil {
-			if s, ok := ledger.ParseSummary(data); ok {
-				found = append(found, s)
+	if root, err := f.gate.Open(); err == nil { // by its handle: a link leads nowhere else
+		defer root.Close()
+		paths, _ := fs.Glob(root.FS(), "summaries/*-SUMMARY.md") // of our own pattern
+		for _, path := range paths {
+			if data, err := root.ReadFile(filepath.FromSlash(path)); err == nil {
+				if s, ok := ledger.ParseSummary(data); ok {
+					found = append(found, s)
+				}
 			}
 		}
 	}
@@ -113,11 +126,6 @@ func readSheet(path string) *ledger.Sheet {
 		return nil
 	}
 	return sheet
-}
-
-// escape keeps a folder's name from being a pattern.
-func escape(dir string) string {
-	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(dir)
 }
 
 // leftovers are the temporary files of writers that were killed, newest first: ours

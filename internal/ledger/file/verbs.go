@@ -7,7 +7,6 @@ import (
 	"os"
 	"slices"
 
-	"ramet/internal/durable"
 	"ramet/internal/fault"
 	"ramet/internal/ledger"
 	"ramet/internal/ledger/ordered"
@@ -18,7 +17,7 @@ func (f *Folder) Spawn(ctx context.Context, st ledger.Start) (e ledger.Entry, er
 	if err := st.Check(); err != nil {
 		return e, err // before a folder is made for it
 	}
-	if err := durable.MakeFolder(f.dir, 0o755); err != nil {
+	if err := f.make(); err != nil {
 		return e, err
 	}
 	_, err = f.change(ctx, func(s *ledger.Sheet) (string, error) {

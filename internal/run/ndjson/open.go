@@ -32,12 +32,12 @@ func Open(_ context.Context, path string, with ...Option) (run.Log, error) {
 	if err := checkFile(path); err != nil {
 		return nil, err
 	}
-	f, err := os.Open(path)
+	f, err := durable.OpenFile(path, os.O_RDONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fault.New(fault.NotFound, "no event log %s", path)
 	}
 	if err != nil {
-		return nil, durable.Failure("open", path, err)
+		return nil, err
 	}
 	return newFile(path, f, with), nil
 }
@@ -67,9 +67,9 @@ func openLocked(ctx context.Context, path string, with []Option) (*Writer, error
 	if err != nil && !fault.Is(err, fault.Conflict) {
 		return nil, err
 	}
-	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	f, err := durable.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
-		return nil, durable.Failure("open", path, err)
+		return nil, err
 	}
 	w, err := newWriter(ctx, newFile(path, f, with))
 	if err != nil {

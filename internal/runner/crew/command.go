@@ -22,6 +22,10 @@ import (
 
 // command lets a command do an item.
 func (c *Crew) command(ctx context.Context, it runner.Item, d runner.Desk) (runner.Result, error) {
+	if it.Task.External && !c.External {
+		return runner.Result{}, fault.New(fault.Denied, "this host does nothing outside of runs, as %s would", it.Worker).
+			WithHint("start it with `ramet worker --external` if whoever can write the database may run commands on it")
+	}
 	p, err := c.place(ctx, it, d, true)
 	if err != nil {
 		return runner.Result{}, err

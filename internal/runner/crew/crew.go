@@ -72,6 +72,9 @@ type Options struct {
 	// read inside the sandbox: ramet's home and configuration.
 	Env  []string
 	Hide []string
+	// External lets commands act outside the run, outside the sandbox; else such items
+	// are DENIED, whoever queued them.
+	External bool
 
 	// For package tape.
 	Cache   tape.Cache

@@ -82,6 +82,8 @@ func newStage(t testing.TB, replies string, change ...func(*Options)) *stage {
 		Book:    func(runner.Item) ledger.Book { return s.book },
 		BaseURL: func(llm.Ref) string { return "http://user:secret@model.example/v1?key=1" },
 		Form:    isJSON,
+
+		External: true,
 	}
 	for _, f := range change {
 		f(&o)

@@ -88,9 +88,9 @@ func (b *Outbox) rewrite() {
 		b.trouble(err)
 		return
 	}
-	file, err := os.OpenFile(b.path, os.O_RDWR, 0o600)
+	file, err := durable.OpenFile(b.path, os.O_RDWR, 0o600)
 	if err != nil {
-		b.trouble(durable.Failure("open", b.path, err))
+		b.trouble(err)
 		b.torn = true // the old one is open, and has no name any more
 		return
 	}
@@ -139,9 +139,9 @@ func (b *Outbox) bury(l *line, raw []byte, status int, answer string) error {
 		return fault.New(fault.Failed, "keep dead letter: %w", err)
 	}
 	path := deadPath(b.path)
-	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	f, err := durable.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
-		return durable.Failure("open", path, err)
+		return err
 	}
 	_, err = f.Write(append(text, '\n'))
 	if cerr := f.Close(); err == nil {

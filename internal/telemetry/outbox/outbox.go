@@ -86,8 +86,8 @@ func Open(path string, o Options) (*Outbox, error) {
 // load reads the file and cuts off what is unfinished.
 func (b *Outbox) load() error {
 	var err error
-	if b.file, err = os.OpenFile(b.path, os.O_RDWR|os.O_CREATE, 0o600); err != nil {
-		return durable.Failure("open", b.path, err)
+	if b.file, err = durable.OpenFile(b.path, os.O_RDWR|os.O_CREATE, 0o600); err != nil {
+		return err
 	}
 	c, err := read(b.file)
 	if err == nil {

@@ -1,6 +1,6 @@
 // The API, one function per route. Every failure is a Refusal, which says what to
 // show; 401 is also told to whoever listens (signedOut).
-import type { Agent, Ask, Branch, Choice, Letter, LogRow, Message, Mode, Piece, Run, RunEvent, Snapshot, Tracked, Usage, Verified } from "./types";
+import type { Agent, Ask, Branch, Choice, Letter, LogRow, Message, Mode, Piece, Run, RunEvent, Snapshot, Tracked, Trust, Usage, Verified } from "./types";
 
 export class Refusal extends Error {
   constructor(readonly status: number, readonly code: string, message: string, readonly details: { pointer?: string; message: string; suggestion?: string }[] = []) {
@@ -72,6 +72,8 @@ export const api = {
   answer: (id: string, answer: Choice["choice"], more: { words?: string; rule?: string } = {}) => post<unknown>(at("/permissions/" + seg(id)), { answer, ...more }),
   mode: (ref: string, s?: AbortSignal) => get<Mode>(at("/agents/" + seg(ref) + "/mode"), s),
   setMode: (ref: string, mode: string) => post<Mode>(at("/agents/" + seg(ref) + "/mode"), { mode }),
+  trust: (s?: AbortSignal) => get<Trust>(at("/trust"), s),
+  accept: (digest: string) => post<Trust>(at("/trust"), { digest }),
   runs: (filter: { job_type?: string; status?: string; agent_name?: string; cursor?: string; limit?: number }, s?: AbortSignal) =>
     get<{ runs: Run[] | null; next_cursor: string | null }>(at("/runs", filter), s).then((x) => ({ runs: x.runs ?? [], next: x.next_cursor || "" })),
   tree: (id: string, s?: AbortSignal) => get<Branch>(at("/runs/" + seg(id) + "/tree"), s),

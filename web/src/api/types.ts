@@ -133,6 +133,26 @@ export interface Choice {
   no?: string; // why it cannot be chosen
 }
 
+// What in the project acts, and how it differs from what a person accepted.
+export interface Trust {
+  project: string;
+  trusted: boolean;
+  given: boolean;
+  digest: string;
+  things: Thing[];
+}
+
+export interface Thing {
+  kind: string;
+  path: string;
+  size: number;
+  does: string;
+  change: string; // same, new, changed, gone
+  refused: string | null;
+  invisible: string[];
+  diff: string;
+}
+
 export interface Fault {
   code: string;
   message: string;

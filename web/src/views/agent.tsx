@@ -3,6 +3,7 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/ho
 import { api } from "../api/client";
 import type { Agent } from "../api/types";
 import { useCell, useLoad } from "../cell";
+import { Acts } from "../parts/acts";
 import { Asks } from "../parts/asks";
 import { Coming, Entry, type Results } from "../parts/entry";
 import { AgentLink, Ago, Badge, Empty, Failure, Loading, Said, Show, stateOf, Title, useBusy } from "../parts/small";
@@ -63,6 +64,7 @@ function One({ a }: { a: Agent }) {
           <button type="button" aria-pressed={tab === "mail"} onClick={() => put({ tab: "mail" })}>Mail{a.unread_mail > 0 && <span class="unread">{a.unread_mail}<span class="hidden"> unread</span></span>}</button>
         </div>
       </div>
+      <Acts when={s.word} />
       {tab === "mail" ? <Mail a={a} /> : <Talking a={a} aim={aim} />}
       <Asks of={a.uuid} />
       <Composer a={a} mail={tab === "mail"} />

@@ -1,0 +1,128 @@
+package app_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/creack/pty"
+)
+
+// asks runs a command on a terminal, waits for its question, answers, and gives what it
+// printed.
+func (w *world) asks(question, answer string, args ...string) (string, error) {
+	w.t.Helper()
+	cmd := exec.Command(w.exe, args...)
+	cmd.Dir, cmd.Env = w.project, w.env
+	file, err := pty.Start(cmd)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer file.Close()
+	var said strings.Builder
+	answered, room := false, make([]byte, 4096)
+	for {
+		n, err := file.Read(room)
+		said.Write(room[:n])
+		if !answered && strings.Contains(said.String(), question) {
+			answered = true
+			if _, err := file.WriteString(answer); err != nil {
+				w.t.Fatal(err)
+			}
+		}
+		if err != nil { // EIO: it has ended
+			break
+		}
+	}
+	err = cmd.Wait()
+	if !answered {
+		w.t.Errorf("ramet %v never asked:\n%s", args, said.String())
+	}
+	return said.String(), err
+}
+
+func TestTrustAsksOnATerminal(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.write("AGENTS.md", "Be kind.\n\u202eevil\u202c\n")
+	for _, no := range []string{"\n", "n\n", "yesterday\n", "\x04"} {
+		said, err := w.asks("[y/N] ", no, "trust")
+		if err == nil || !strings.Contains(said, "+Be kind.") || !strings.Contains(said, "bidi U+202E") || !strings.Contains(said, "nothing was accepted") {
+			t.Errorf("%q: %v\n%s", no, err, said)
+		}
+	}
+	if said, err := w.asks("[y/N] ", "y\n", "trust"); err != nil || !strings.Contains(said, "is trusted with what is listed") || strings.Count(said, "+Be kind.") != 1 {
+		t.Errorf("%v\n%s", err, said)
+	}
+	if said := w.ramet("trust"); !strings.Contains(said, "same    instructions") {
+		t.Errorf("then\n%s", said)
+	}
+}
+
+// A run of somebody else's is carried out only after a yes to what is listed.
+func TestResumeAsksOnATerminal(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	outside := filepath.Join(w.home, "outside")
+	w.write("recipe.yaml", `
+name: theirs
+description: for tests
+states:
+  DRAFTING: [push]
+workers:
+  push:
+    effect: external
+    key: push
+    with: {OUTSIDE: `+outside+`}
+    command: 'echo x >> "$OUTSIDE"; echo pushed'
+    outputs: [{path: artifacts/pushed.txt, answer: true}]
+`)
+	theirs := exec.Command(w.exe, "--home", filepath.Join(w.home, "theirs"), "run", "start", "--recipe", "recipe.yaml", "--run-id", "r")
+	theirs.Dir, theirs.Env = w.project, append(w.env, "RAMET_TEST_DIE_AFTER=3")
+	if out, err := theirs.CombinedOutput(); err == nil {
+		t.Fatalf("it did not die:\n%s", out)
+	}
+	const question = "Carry it out all the same? [y/N] "
+	if said, err := w.asks(question, "\r", "run", "resume", "r"); err == nil || !strings.Contains(said, `outside the sandbox, with your environment: echo x >> "$OUTSIDE"`) {
+		t.Errorf("%v\n%s", err, said)
+	}
+	if _, err := os.Stat(outside); err == nil {
+		t.Error("it acted")
+	}
+	if said, err := w.asks(question, "yes\n", "run", "resume", "r"); err != nil || !strings.Contains(said, "run r is DONE") {
+		t.Errorf("%v\n%s", err, said)
+	}
+	if got, _ := os.ReadFile(outside); string(got) != "x\n" {
+		t.Errorf("outside is %q", got)
+	}
+}
+
+// In the terminal UI each turn tells of a change, F2 shows it, and no letter accepts it.
+func TestAChangeIsAcceptedInTheTerminal(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.script(`{"repeat": true, "steps": [{"text": "well"}]}`)
+	w.write("AGENTS.md", "Be kind.\n")
+	w.ramet("trust", "--yes")
+	w.write("AGENTS.md", "Be quick.\n")
+	x := w.open(100, 30)
+	x.see("Three things to try")
+	x.say("hello")
+	x.see("AGENTS.md has changed since you accepted it", "F2 shows it")
+	x.press("\x1bOQ") // F2
+	x.see("-Be kind.", "+Be quick.", "Ctrl+A accepts exactly this")
+	x.press("yes, of course", "\r")
+	x.gone("Ctrl+A accepts")
+	if said := w.ramet("trust", "--list"); !strings.Contains(said, "changed  instructions") {
+		t.Errorf("letters accepted it:\n%s", said)
+	}
+	x.press("\x1bOQ")
+	x.see("Ctrl+A accepts exactly this")
+	x.press("\x01")
+	x.see("accepted; it counts from the next turn on")
+	if said := w.ramet("trust"); !strings.Contains(said, "is trusted with what is listed") {
+		t.Errorf("then\n%s", said)
+	}
+}

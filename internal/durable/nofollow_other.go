@@ -1,0 +1,6 @@
+//go:build !unix
+
+package durable
+
+// noFollow: here making a link takes a right that strangers' files do not come with.
+const noFollow = 0

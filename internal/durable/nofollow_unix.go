@@ -1,0 +1,8 @@
+//go:build unix
+
+package durable
+
+import "syscall"
+
+// noFollow keeps the system from following a link at the end of a path.
+const noFollow = syscall.O_NOFOLLOW

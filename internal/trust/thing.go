@@ -1,0 +1,70 @@
+package trust
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+)
+
+// Kind says how a thing acts.
+type Kind string
+
+// The kinds there are.
+const (
+	Configuration Kind = "configuration"
+	Instructions  Kind = "instructions"
+	GitProgram    Kind = "git program"
+)
+
+// Thing is something in a project that acts once it is accepted.
+type Thing struct {
+	Kind Kind
+	Path string // below the project, with slashes; of a setting: its file and key
+	Does string // what it would do, for people
+	Link string // where a link inside the project leads; empty: it is none
+	Data []byte // the bytes that act
+	// Refused is why it cannot act at all, whoever accepts it; empty: it can.
+	Refused string
+}
+
+// SHA256 is the hash of the bytes that act, in lower-case hexadecimal.
+func (t Thing) SHA256() string {
+	sum := sha256.Sum256(t.Data)
+	return hex.EncodeToString(sum[:])
+}
+
+// Source finds the things of one kind.
+type Source struct {
+	Kind Kind
+	Find func(*Ground) ([]Thing, error)
+}
+
+// name tells things apart.
+type name struct {
+	kind Kind
+	path string
+}
+
+func (t Thing) name() name { return name{t.Kind, t.Path} }
+
+func compareNames(a, b name) int {
+	return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.path, b.path))
+}
+
+// find runs all sources, in the order of kinds and paths.
+func find(g *Ground, sources []Source) ([]Thing, error) {
+	var out []Thing
+	for _, s := range sources {
+		found, err := s.Find(g)
+		if err != nil {
+			return nil, err
+		}
+		for _, t := range found {
+			t.Kind = s.Kind
+			out = append(out, t)
+		}
+	}
+	slices.SortFunc(out, func(a, b Thing) int { return compareNames(a.name(), b.name()) })
+	return out, nil
+}
