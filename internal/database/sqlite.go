@@ -1,6 +1,9 @@
 // Package database is how ramet meets the two engines that it keeps things in:
 // their addresses, their handles, and their errors as faults that a user can act
-// on. What is kept there is the business of those who use it.
+// on; whose tables these are and which version they have (File, Tables); what is
+// done again when a transaction is a victim (Repeat) or a connection is lost
+// (Patience); and notifications (Listen). What is kept there is the business of
+// those who use it. Callers who share a write stand in package line.
 package database
 
 import (
