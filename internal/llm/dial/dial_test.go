@@ -47,8 +47,15 @@ func TestEveryVendorThroughTheStack(t *testing.T) {
 			attempts := 0
 			srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				io.Copy(io.Discard, r.Body)
-				if !strings.HasPrefix(r.URL.Path, paths[v.Protocol]) {
-					t.Errorf("asked for %s", r.URL.Path)
+				path, header := paths[v.Protocol], ""
+				switch v.Name { // hosts of others' protocols
+				case "azure":
+					path, header = "/openai/v1/responses", r.Header.Get("Api-Key")
+				case "bedrock":
+					path, header = "/model/us.anthropic.claude-", strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
+				}
+				if !strings.HasPrefix(r.URL.Path, path) || path != paths[v.Protocol] && header != "k" {
+					t.Errorf("asked for %s with %v", r.URL.Path, r.Header)
 				}
 				if attempts++; attempts == 1 {
 					w.WriteHeader(529)
@@ -168,6 +175,7 @@ func TestWhatCannotBeOpened(t *testing.T) {
 func TestBaseURLs(t *testing.T) {
 	for _, c := range [][3]string{
 		{"openai", "", "https://api.openai.com/v1"}, {"ollama", "http://h:1", "http://h:1/v1"}, {"ollama", "http://h:1/", "http://h:1/v1"},
+		{"azure", "https://me.openai.azure.com", "https://me.openai.azure.com/openai/v1"},
 		{"ollama", "http://h:1/v1/", "http://h:1/v1"}, {"openrouter", "http://h/api/v1", "http://h/api/v1"}, {"anthropic", "http://h", "http://h"},
 	} {
 		v, err := catalog.Find(c[0])

@@ -47,10 +47,27 @@ type Options struct {
 	Vendor string // its name, for messages
 	Base   string // base URL
 	Key    string // empty: none is sent
+	Header string // that carries it alone; empty: the protocol's own
 	First  time.Duration
 	Stall  time.Duration
 	HTTP   http.RoundTripper
 	Model  func(name string) llm.Model // what is known about a model; never nil
+}
+
+// Auth is the header of the key: the one that the vendor wants, else the
+// protocol's own, with what stands before it there.
+func (o Options) Auth(header, before string) http.Header {
+	out := http.Header{}
+	switch {
+	case o.Key == "":
+	case o.Header == "Authorization":
+		out.Set("Authorization", "Bearer "+o.Key)
+	case o.Header != "":
+		out.Set(o.Header, o.Key)
+	default:
+		out.Set(header, before+o.Key)
+	}
+	return out
 }
 
 // Client makes a client that sends these headers.
