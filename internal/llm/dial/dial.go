@@ -105,7 +105,7 @@ func Model(ref llm.Ref, o Options) (llm.Provider, error) {
 	if v.Local && o.Stall == 0 {
 		o.Stall = LocalStall
 	}
-	w := wire.Options{Vendor: v.Name, Base: base, Key: o.Access.Key, Header: v.Header, First: o.First, Stall: o.Stall, HTTP: o.HTTP,
+	w := wire.Options{Vendor: v.Name, Base: base, Key: o.Access.Key, Header: v.Header, First: o.First, Stall: o.Stall, Once: v.Local, HTTP: o.HTTP,
 		Model: func(name string) llm.Model { m, _ := v.Model(name); return m }}
 	var p llm.Provider
 	switch v.Protocol {

@@ -187,3 +187,27 @@ func TestBaseURLs(t *testing.T) {
 		}
 	}
 }
+
+// A local server that is slow to begin would begin anew: it is asked once.
+func TestASlowLocalServerIsAskedOnce(t *testing.T) {
+	for vendor, want := range map[string]int{"vllm": 1, "groq": 2} {
+		asked := 0
+		srv := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			io.Copy(io.Discard, r.Body)
+			asked++
+			<-r.Context().Done()
+		}))
+		transport := &http.Transport{}
+		p, err := Model(llm.Ref{Vendor: vendor, Name: "m"}, Options{Access: Access{Key: "k", Base: srv.URL}, HTTP: transport,
+			First: 50 * time.Millisecond, Retry: retry.Options{First: time.Nanosecond, Attempts: 2}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _, _, err = llm.Collect(p.Stream(t.Context(), llm.Request{Model: "m", Messages: []llm.Message{llm.Say(llm.User, "Hi")}}))
+		transport.CloseIdleConnections()
+		srv.Close()
+		if !fault.Is(err, fault.ProviderUnreachable) || asked != want {
+			t.Errorf("%s was asked %d times: %v", vendor, asked, err)
+		}
+	}
+}

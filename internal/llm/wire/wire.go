@@ -50,6 +50,7 @@ type Options struct {
 	Header string // that carries it alone; empty: the protocol's own
 	First  time.Duration
 	Stall  time.Duration
+	Once   bool // who does not begin in time is not to be asked again
 	HTTP   http.RoundTripper
 	Model  func(name string) llm.Model // what is known about a model; never nil
 }
@@ -72,7 +73,7 @@ func (o Options) Auth(header, before string) http.Header {
 
 // Client makes a client that sends these headers.
 func (o Options) Client(header http.Header) *Client {
-	return &Client{Vendor: o.Vendor, Base: strings.TrimRight(o.Base, "/"), Header: header, Key: o.Key, First: o.First, Stall: o.Stall, HTTP: o.HTTP}
+	return &Client{Vendor: o.Vendor, Base: strings.TrimRight(o.Base, "/"), Header: header, Key: o.Key, First: o.First, Stall: o.Stall, Once: o.Once, HTTP: o.HTTP}
 }
 
 // Client reaches one vendor.
@@ -83,6 +84,7 @@ type Client struct {
 	Key    string            // kept out of messages; may be empty
 	First  time.Duration     // until the first byte of an answer; 0: First
 	Stall  time.Duration     // between two of them; 0: Stall
+	Once   bool              // see Options
 	HTTP   http.RoundTripper // nil: one that all clients share
 
 	most int64 // bytes of an answer; 0: MaxAnswer
@@ -237,9 +239,12 @@ func (c *Client) lost(ctx, open context.Context, err error, stall time.Duration)
 	if _, ok := fault.Of(err); ok {
 		return c.fault(err)
 	}
-	why := &llm.Failure{Says: c.hide(bare(err).Error()), Again: true, Err: err}
-	return fault.New(fault.ProviderUnreachable, "ask %s at %s: %w", c.Vendor, c.place(), why).
-		WithHint("check the network and the base URL")
+	why := &llm.Failure{Says: c.hide(bare(err).Error()), Again: !(stalled && c.Once), Err: err}
+	f := fault.New(fault.ProviderUnreachable, "ask %s at %s: %w", c.Vendor, c.place(), why)
+	if stalled && c.Once {
+		return f.WithHint("give it more time: ramet config set first_byte 30m")
+	}
+	return f.WithHint("check the network and the base URL")
 }
 
 func (c *Client) post(ctx context.Context, sent llm.Bytes) (*http.Response, error) {
