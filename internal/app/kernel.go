@@ -18,6 +18,7 @@ import (
 	"ramet/internal/llm/catalog"
 	"ramet/internal/llm/dial"
 	"ramet/internal/llm/retry"
+	"ramet/internal/llm/signed"
 	"ramet/internal/loop"
 	"ramet/internal/permit"
 	"ramet/internal/proc"
@@ -142,7 +143,8 @@ func (m *models) model(a agent.Agent, asked llm.Ref) (proc.Model, error) {
 	}
 	if v, err := catalog.Find(ref.Vendor); err == nil {
 		access := m.request.Keys.Access(v)
-		options.Access = dial.Access{Key: access.Key.Reveal(), Base: access.Base}
+		options.Access = dial.Access{Key: access.Key.Reveal(), Base: access.Base, Region: access.AWS.Region,
+			AWS: signed.Credentials{ID: access.AWS.ID, Secret: access.AWS.Secret.Reveal(), Session: access.AWS.Session.Reveal()}}
 		opened.Info, _ = v.Model(ref.Name)
 	}
 	if opened.Provider, err = dial.Model(ref, options); err != nil {

@@ -18,6 +18,7 @@ import (
 	"ramet/internal/llm/catalog"
 	"ramet/internal/llm/record"
 	"ramet/internal/llm/retry"
+	"ramet/internal/llm/signed"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -208,6 +209,28 @@ func TestASlowLocalServerIsAskedOnce(t *testing.T) {
 		srv.Close()
 		if !fault.Is(err, fault.ProviderUnreachable) || asked != want {
 			t.Errorf("%s was asked %d times: %v", vendor, asked, err)
+		}
+	}
+}
+
+func TestAmazonIsSignedForWithoutAKey(t *testing.T) {
+	var header http.Header
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		header = r.Header
+		w.WriteHeader(http.StatusBadRequest)
+	}))
+	defer srv.Close()
+	transport := &http.Transport{}
+	defer transport.CloseIdleConnections()
+	aws := signed.Credentials{ID: "AKIAEXAMPLE", Secret: "hush-hush-hush"}
+	for key, want := range map[string]string{"": "AWS4-HMAC-SHA256 Credential=AKIAEXAMPLE/", "k": "Bearer k"} {
+		p, err := Model(llm.Ref{Vendor: "bedrock", Name: "m"}, Options{Access: Access{Key: key, Base: srv.URL, AWS: aws, Region: "eu-west-1"}, HTTP: transport})
+		if err != nil {
+			t.Fatal(err)
+		}
+		llm.Collect(p.Stream(t.Context(), llm.Request{Model: "m", Messages: []llm.Message{llm.Say(llm.User, "Hi")}}))
+		if got := header.Get("Authorization"); !strings.HasPrefix(got, want) || strings.Contains(got, "hush") {
+			t.Errorf("%q: %s", key, got)
 		}
 	}
 }

@@ -50,7 +50,8 @@ type Options struct {
 	Header string // that carries it alone; empty: the protocol's own
 	First  time.Duration
 	Stall  time.Duration
-	Once   bool // who does not begin in time is not to be asked again
+	Sign   func(*http.Request, []byte) error // signs a request and its body instead of a key; nil: none is signed
+	Once   bool                              // who does not begin in time is not to be asked again
 	HTTP   http.RoundTripper
 	Model  func(name string) llm.Model // what is known about a model; never nil
 }
@@ -73,19 +74,20 @@ func (o Options) Auth(header, before string) http.Header {
 
 // Client makes a client that sends these headers.
 func (o Options) Client(header http.Header) *Client {
-	return &Client{Vendor: o.Vendor, Base: strings.TrimRight(o.Base, "/"), Header: header, Key: o.Key, First: o.First, Stall: o.Stall, Once: o.Once, HTTP: o.HTTP}
+	return &Client{Vendor: o.Vendor, Base: strings.TrimRight(o.Base, "/"), Header: header, Key: o.Key, First: o.First, Stall: o.Stall, Sign: o.Sign, Once: o.Once, HTTP: o.HTTP}
 }
 
 // Client reaches one vendor.
 type Client struct {
-	Vendor string            // its name, for messages
-	Base   string            // base URL, without a slash at its end
-	Header http.Header       // of every request; the key is here
-	Key    string            // kept out of messages; may be empty
-	First  time.Duration     // until the first byte of an answer; 0: First
-	Stall  time.Duration     // between two of them; 0: Stall
-	Once   bool              // see Options
-	HTTP   http.RoundTripper // nil: one that all clients share
+	Vendor string                            // its name, for messages
+	Base   string                            // base URL, without a slash at its end
+	Header http.Header                       // of every request; the key is here
+	Key    string                            // kept out of messages; may be empty
+	First  time.Duration                     // until the first byte of an answer; 0: First
+	Stall  time.Duration                     // between two of them; 0: Stall
+	Sign   func(*http.Request, []byte) error // see Options
+	Once   bool                              // see Options
+	HTTP   http.RoundTripper                 // nil: one that all clients share
 
 	most int64 // bytes of an answer; 0: MaxAnswer
 }
@@ -259,6 +261,11 @@ func (c *Client) post(ctx context.Context, sent llm.Bytes) (*http.Response, erro
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "text/event-stream")
 	req.Header.Set("User-Agent", "ramet")
+	if c.Sign != nil {
+		if err := c.Sign(req, sent.Body); err != nil {
+			return nil, err
+		}
+	}
 	transport := c.HTTP
 	if transport == nil {
 		transport = shared
