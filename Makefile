@@ -1,7 +1,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help build test race lint web fuzz bench oracle story soak ci demo clean
+.PHONY: help build test race lint web fuzz bench oracle story live soak ci demo clean
 
 export CGO_ENABLED ?= 0
 WITHPG := go run ./internal/pgtest/withpg --
@@ -46,6 +46,10 @@ oracle: ## let gitleaks judge the rules for secrets, into docs/benchmarks/secret
 
 story: ## make docs/terminal.svg, the README's picture, from a recorded session
 	go test ./internal/app -run TestTheStory -count 1 -update
+
+live: ## try each vendor whose key is set (a few cents), and write bin/live.txt
+	@mkdir -p bin
+	RAMET_LIVE=$(CURDIR)/bin/live.txt go test -count 1 -timeout 30m -v -run TestLive ./internal/llm/live
 
 soak: ## run the tests that take hours
 	RAMET_SOAK=1 $(WITHPG) go test -timeout 2h -run Soak ./...

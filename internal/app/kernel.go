@@ -4,7 +4,6 @@ import (
 	"context"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 
 	"ramet/internal/agent"
@@ -18,6 +17,7 @@ import (
 	"ramet/internal/llm/catalog"
 	"ramet/internal/llm/dial"
 	"ramet/internal/llm/retry"
+	"ramet/internal/llm/signed"
 	"ramet/internal/loop"
 	"ramet/internal/permit"
 	"ramet/internal/proc"
@@ -117,7 +117,7 @@ type models struct {
 
 	mu    sync.Mutex
 	open  map[llm.Ref]proc.Model
-	asked map[string]bool // local servers, for their models
+	local learner
 }
 
 // model is the one that was asked for, else the agent's own, else the configured
@@ -131,7 +131,7 @@ func (m *models) model(a agent.Agent, asked llm.Ref) (proc.Model, error) {
 		name = asked.String()
 	}
 	testing := switches()
-	m.learn(name)
+	m.local.learn(m.request.Keys, name)
 	usable := func(v catalog.Vendor) bool { ok, _ := m.request.Keys.Usable(v); return ok }
 	ref, err := dial.Choose(name, usable, testing.Scripts)
 	if err != nil {
@@ -149,7 +149,8 @@ func (m *models) model(a agent.Agent, asked llm.Ref) (proc.Model, error) {
 	}
 	if v, err := catalog.Find(ref.Vendor); err == nil {
 		access := m.request.Keys.Access(v)
-		options.Access = dial.Access{Key: access.Key.Reveal(), Base: access.Base}
+		options.Access = dial.Access{Key: access.Key.Reveal(), Base: access.Base, Region: access.AWS.Region,
+			AWS: signed.Credentials{ID: access.AWS.ID, Secret: access.AWS.Secret.Reveal(), Session: access.AWS.Session.Reveal()}}
 		opened.Info, _ = v.Model(ref.Name)
 	}
 	if opened.Provider, err = dial.Model(ref, options); err != nil {
@@ -157,30 +158,6 @@ func (m *models) model(a agent.Agent, asked llm.Ref) (proc.Model, error) {
 	}
 	m.open[ref] = opened
 	return opened, nil
-}
-
-// learn asks local servers for their models, each once: the one whose model is
-// asked for, or all that are named where there is none to ask for. What does not
-// answer will say so when it is asked for more.
-func (m *models) learn(name string) {
-	vendor, _, _ := strings.Cut(name, "/")
-	ask := modelServers().Learn
-	for _, v := range catalog.Vendors() {
-		access := m.request.Keys.Access(v)
-		if ask == nil || !v.Local || access.Base == "" || name != "" && vendor != v.Name {
-			continue
-		}
-		m.mu.Lock()
-		known := m.asked[v.Name]
-		if m.asked == nil {
-			m.asked = map[string]bool{}
-		}
-		m.asked[v.Name] = true
-		m.mu.Unlock()
-		if !known {
-			ask(context.Background(), v, access.Key.Reveal(), access.Base)
-		}
-	}
 }
 
 // taped records the calls of agents that work on items of runs.

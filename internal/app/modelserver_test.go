@@ -41,6 +41,7 @@ type modelServer struct {
 	replies  []*reply
 	requests []string // bodies
 	wrong    []string
+	cache    promptCache
 	debts    map[string]string // a call or text that we said to what must come with it
 }
 
@@ -69,6 +70,7 @@ type said struct {
 }
 
 func init() {
+	commands["cached"] = cached                // cached PERCENT
 	commands["modelserver"] = startModelServer // modelserver VENDOR FILE
 	commands["asked"] = asked                  // asked N|last|any TEXT: request N holds it
 	commands["requests"] = requestsAre         // requests N: so many came
@@ -93,7 +95,7 @@ func startModelServer(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Fatalf("%s is no vendor of model servers", vendor)
 	}
 	s := &modelServer{wire: format, name: vendor, key: "sk-" + vendor + "-0123456789abcdef0123456789",
-		debts: map[string]string{}}
+		debts: map[string]string{}, cache: promptCache{marked: vendor != "openai"}}
 	s.replies = parseReplies(ts, ts.ReadFile(args[1]))
 	server := httptest.NewServer(s)
 	modelServers.Store(ts, s)
@@ -213,6 +215,7 @@ func (s *modelServer) take(r *http.Request, body []byte) (*reply, string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.requests = append(s.requests, brief(body))
+	s.cache.take(body)
 	newest, err := s.check(r, body)
 	if err != nil {
 		s.wrong = append(s.wrong, err.Error())

@@ -2,8 +2,11 @@ package app
 
 import (
 	"context"
+	"strings"
+	"sync"
 
 	commands "ramet/internal/cli/models"
+	"ramet/internal/credential"
 	"ramet/internal/llm/catalog"
 	"ramet/internal/llm/roster"
 )
@@ -30,4 +33,36 @@ func modelServers() commands.Ports {
 			return out
 		},
 	}
+}
+
+// learner asks local servers for their models, each once.
+type learner struct {
+	mu    sync.Mutex
+	asked map[string]bool
+}
+
+// learn asks the server whose model is asked for, or all that are named where there
+// is none to ask for. What does not answer will say so when it is asked for more.
+func (l *learner) learn(keys *credential.Store, name string) {
+	vendor, _, _ := strings.Cut(name, "/")
+	ask := modelServers().Learn
+	for _, v := range catalog.Vendors() {
+		access := keys.Access(v)
+		if ask == nil || !v.Local || access.Base == "" || name != "" && vendor != v.Name || !l.first(v.Name) {
+			continue
+		}
+		ask(context.Background(), v, access.Key.Reveal(), access.Base)
+	}
+}
+
+// first says whether nobody was asked by this name yet.
+func (l *learner) first(name string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.asked == nil {
+		l.asked = map[string]bool{}
+	}
+	known := l.asked[name]
+	l.asked[name] = true
+	return !known
 }

@@ -50,7 +50,20 @@ type Access struct {
 	KeyFrom  string // a variable, or the file; empty without a key
 	Base     string // base URL; empty for the vendor's own
 	BaseFrom string // a variable
+	AWS      AWS    // of vendors at Amazon; zero elsewhere
 }
+
+// AWS is what signs requests to Amazon where there is no key.
+type AWS struct {
+	ID, Region      string
+	Secret, Session Key
+}
+
+// The variables of AWS, as Amazon names them.
+const (
+	awsID, awsSecret, awsSession = "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"
+	awsRegion                    = "AWS_REGION"
+)
 
 // Store is the keys as they were when it was opened.
 type Store struct {
@@ -84,6 +97,9 @@ func (s *Store) Access(v catalog.Vendor) Access {
 	if base := strings.TrimSpace(s.env(v.BaseVariable())); base != "" {
 		a.Base, a.BaseFrom = base, v.BaseVariable()
 	}
+	if v.Framed {
+		a.AWS = AWS{ID: s.env(awsID), Region: s.env(awsRegion), Secret: Key{s.env(awsSecret)}, Session: Key{s.env(awsSession)}}
+	}
 	return a
 }
 
@@ -108,6 +124,11 @@ func (s *Store) Stored(vendor string) bool { return s.file[vendor] != "" }
 // Values is every key by its name, for a redactor.
 func (s *Store) Values() map[string]string {
 	out := map[string]string{}
+	for _, name := range []string{awsSecret, awsSession} {
+		if value := s.env(name); value != "" {
+			out[name] = value
+		}
+	}
 	for _, v := range catalog.Vendors() {
 		if v.BuiltIn {
 			continue

@@ -40,8 +40,12 @@ func (w *Workspace) Model(a agent.Agent, asked llm.Ref) (Model, error) {
 	return out, nil
 }
 
-// Usable lists what can be asked.
+// Usable lists what can be asked. Local servers that are named are asked for their
+// models first.
 func (w *Workspace) Usable() []Model {
+	if w.learn != nil {
+		w.learn(w.Keys)
+	}
 	var out []Model
 	for _, v := range catalog.Vendors() {
 		if ok, _ := w.Keys.Usable(v); !ok {

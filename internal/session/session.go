@@ -38,6 +38,9 @@ type System struct {
 	// Agent is the agent for whose command this process was started, by whatever way; false:
 	// a person started it. nil: nobody can know.
 	Agent func() (id.Agent, bool)
+	// Learn asks the local servers that are named for their models, each once; nil: nobody
+	// does.
+	Learn func(*credential.Store)
 	// Logs opens the event logs of runs.
 	Logs rundir.Logs
 	// Tokens are the variables that hold credentials besides the keys of models.

@@ -44,6 +44,7 @@ type Workspace struct {
 	allows bool     // the kernel of this process has permissions of its own
 
 	start func(context.Context, Kernel) (*Running, error)
+	learn func(*credential.Store) // see System
 	stop  func()
 	files files
 	dead  dead
@@ -73,7 +74,7 @@ func (s *Session) Open(ctx context.Context) (*Workspace, error) {
 	if s.open != nil {
 		return s.open, nil
 	}
-	w := &Workspace{now: s.Now}
+	w := &Workspace{now: s.Now, learn: s.Learn}
 	var err error
 	if w.Place, err = s.Place(); err != nil {
 		return nil, err

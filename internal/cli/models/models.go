@@ -73,6 +73,7 @@ type modelShape struct {
 	Output     *int64      `json:"output_tokens"`
 	Thinks     bool        `json:"thinks"`
 	Images     bool        `json:"images"`
+	Effort     *string     `json:"effort"` // how hard it is to think where nobody says
 	Price      *priceShape `json:"usd_per_million_tokens"`
 	knownPrice llm.Price
 }
@@ -125,7 +126,7 @@ func listModels(keys *credential.Store, all bool, seen survey) modelList {
 func shapeModel(v catalog.Vendor, m llm.Model, usable bool) modelShape {
 	dollars := func(pico int64) float64 { return float64(pico) / 1e6 }
 	out := modelShape{Model: v.Name + "/" + m.Name, Title: m.Title, Vendor: v.Name, Usable: usable, Context: public.Optional(m.Context),
-		Output: public.Optional(m.Output), Thinks: m.Thinks, Images: m.Images, knownPrice: m.Price,
+		Output: public.Optional(m.Output), Thinks: m.Thinks, Images: m.Images, Effort: public.Optional(string(m.Effort)), knownPrice: m.Price,
 		Price: &priceShape{Input: dollars(m.Price.Input), Output: dollars(m.Price.Output)}}
 	if m.Price.CacheRead != 0 {
 		out.Price.CacheRead = public.Optional(dollars(m.Price.CacheRead))
@@ -146,7 +147,7 @@ func (l *modelList) choose(ref llm.Ref) {
 }
 
 func (l modelList) Text(w *printer.Writer) {
-	rows := [][]string{{" ", "MODEL", "CONTEXT", "$/M IN", "$/M OUT", ""}}
+	rows := [][]string{{" ", "MODEL", "CONTEXT", "$/M IN", "$/M OUT", "EFFORT", ""}}
 	for _, m := range l.Models {
 		mark, note := " ", ""
 		if m.Default {
@@ -155,7 +156,7 @@ func (l modelList) Text(w *printer.Writer) {
 		if !m.Usable {
 			note = "not usable"
 		}
-		rows = append(rows, []string{mark, m.Model, tokens(m.Context), price(m.knownPrice.Input), price(m.knownPrice.Output), note})
+		rows = append(rows, []string{mark, m.Model, tokens(m.Context), price(m.knownPrice.Input), price(m.knownPrice.Output), effort(m.Effort), note})
 	}
 	if len(rows) > 1 {
 		w.Table(rows)
@@ -196,6 +197,14 @@ func tokens(n *int64) string {
 		return strconv.FormatFloat(float64(*n/1e4)/100, 'f', -1, 64) + "M"
 	}
 	return strconv.FormatInt(*n/1000, 10) + "k"
+}
+
+// effort is a word, or a dash for a model that decides itself or does not think.
+func effort(word *string) string {
+	if word == nil {
+		return "-"
+	}
+	return *word
 }
 
 func price(pico int64) string { return fmt.Sprintf("%.2f", float64(pico)/1e6) }

@@ -9,7 +9,6 @@ package anthropic
 import (
 	"context"
 	"iter"
-	"net/http"
 	"strings"
 
 	"ramet/internal/llm"
@@ -23,19 +22,33 @@ const Origin = "anthropic"
 // protocol demands one. Every model since Claude 4 may write as much.
 const fallbackTokens = 32000
 
+// Host is where the protocol is spoken otherwise than at Anthropic's.
+type Host struct {
+	// Framed is Amazon's: the model stands in the path and not in the body, which
+	// names its version instead, and answers come in frames.
+	Framed bool
+}
+
+// framedVersion is what Amazon calls the protocol.
+const framedVersion = "bedrock-2023-05-31"
+
 type provider struct {
 	client *wire.Client
 	model  func(string) llm.Model
+	Host
 }
 
 // New makes a provider. The base URL is given without /v1.
-func New(o wire.Options) llm.Provider {
-	h := http.Header{"Anthropic-Version": {"2023-06-01"}}
-	if o.Key != "" {
-		h.Set("X-Api-Key", o.Key)
+func New(o wire.Options) llm.Provider { return At(o, Host{}) }
+
+// At makes a provider for another host of the protocol.
+func At(o wire.Options, at Host) llm.Provider {
+	h := o.Auth("X-Api-Key", "")
+	if !at.Framed {
+		h.Set("Anthropic-Version", "2023-06-01")
 	}
 	o.Base = strings.TrimSuffix(strings.TrimRight(o.Base, "/"), "/v1")
-	return &provider{o.Client(h), o.Model}
+	return &provider{o.Client(h), o.Model, at}
 }
 
 func (p *provider) Stream(ctx context.Context, r llm.Request) iter.Seq[llm.Event] {

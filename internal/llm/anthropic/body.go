@@ -32,8 +32,11 @@ func (r request) AppendJSON(b []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	b = wire.AppendText(append(b, `{"model":`...), r.Model)
-	b = strconv.AppendInt(append(b, `,"max_tokens":`...), r.MaxTokens, 10)
+	b = append(b, '{')
+	if r.Version == "" {
+		b = append(wire.AppendText(append(b, `"model":`...), r.Model), ',')
+	}
+	b = strconv.AppendInt(append(b, `"max_tokens":`...), r.MaxTokens, 10)
 	if len(r.System) > 0 {
 		if b, err = appendBlocks(append(b, `,"system":`...), r.System); err != nil {
 			return nil, err

@@ -2,6 +2,7 @@ package anthropic
 
 import (
 	"encoding/json"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -21,7 +22,8 @@ type request struct {
 	Temperature  *float64      `json:"temperature,omitempty"`
 	Thinking     *thinking     `json:"thinking,omitempty"`
 	OutputConfig *outputConfig `json:"output_config,omitempty"`
-	Stream       bool          `json:"stream"`
+	Stream       bool          `json:"stream,omitempty"`
+	Version      string        `json:"anthropic_version,omitempty"` // instead of model and stream
 }
 
 type message struct {
@@ -72,6 +74,10 @@ func (p *provider) encode(r llm.Request) (string, any) {
 		}
 		leading = false
 		out.add(m.Role, blocks)
+	}
+	if p.Framed {
+		out.Version, out.Stream = framedVersion, false
+		return "/model/" + url.QueryEscape(r.Model) + "/invoke-with-response-stream", out
 	}
 	return "/v1/messages", out
 }

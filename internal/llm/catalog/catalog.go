@@ -49,6 +49,10 @@ type Vendor struct {
 	Models   string // whose models it has, if not its own
 	Marks    string // of the chat protocol: models of names that begin so are told what to cache
 	Cost     bool   // of the chat protocol: it says what it charged
+	Header   string // that carries the key, if not its protocol's own
+	Below    string // what the base URL is completed with where it names a host only
+	Framed   bool   // Anthropic's protocol as Amazon hosts it: the model in the path, answers in frames
+	Named    bool   // its models have the names that their user gave them: none is the default
 	KeyPath  string // what to read below the base URL to see whether a key is good; empty: the list of models
 }
 
@@ -62,6 +66,8 @@ var vendors = []Vendor{
 	{Name: "deepseek", Title: "DeepSeek", Protocol: Chat, Base: "https://api.deepseek.com/v1", Thoughts: "reasoning_content"},
 	{Name: "groq", Title: "Groq", Protocol: Chat, Base: "https://api.groq.com/openai/v1"},
 	{Name: "cerebras", Title: "Cerebras", Protocol: Chat, Base: "https://api.cerebras.ai/v1"},
+	{Name: "azure", Title: "Azure OpenAI", Protocol: Responses, Header: "Api-Key", Below: "/openai/v1", Named: true},
+	{Name: "bedrock", Title: "Amazon Bedrock", Protocol: Anthropic, Base: "https://bedrock-runtime.us-east-1.amazonaws.com", Header: "Authorization", Framed: true},
 	{Name: "openai-chat", Title: "OpenAI, Chat Completions", Protocol: Chat, Base: "https://api.openai.com/v1", Key: "openai", Models: "openai"},
 	{Name: "ollama", Title: "Ollama", Protocol: Chat, Base: "http://127.0.0.1:11434/v1", Local: true},
 	{Name: "llamacpp", Title: "llama.cpp", Protocol: Chat, Base: "http://127.0.0.1:8080/v1", Local: true, Thoughts: "reasoning_content"},

@@ -14,7 +14,7 @@ func Choose(asked string, usable func(Vendor) bool) (llm.Ref, error) {
 		return ref, err
 	}
 	for _, v := range vendors {
-		if name := v.Table().Default; name != "" && (v.BuiltIn || usable(v)) {
+		if name := v.Table().Default; name != "" && !v.Named && (v.BuiltIn || usable(v)) {
 			return llm.Ref{Vendor: v.Name, Name: name}, nil
 		}
 	}

@@ -14,6 +14,9 @@ func (v Vendor) URL(given string) (string, error) {
 	if base == "" {
 		base = v.Base
 	}
+	if base == "" {
+		return "", fault.New(fault.InvalidConfig, "%s has no usual address", v.Name).WithHint("set %s", v.BaseVariable())
+	}
 	u, err := url.Parse(base)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
 		// It is not repeated: there may be a password in it.
@@ -24,7 +27,9 @@ func (v Vendor) URL(given string) (string, error) {
 		return "", fault.New(fault.InvalidConfig, "%s has a query or a fragment", v.BaseVariable()).WithHint("leave it out")
 	}
 	if strings.Trim(u.Path, "/") == "" && (v.Protocol == Chat || v.Protocol == Responses) {
-		u.Path = "/v1"
+		if u.Path = "/v1"; v.Below != "" {
+			u.Path = v.Below
+		}
 	}
 	return strings.TrimRight(u.String(), "/"), nil
 }

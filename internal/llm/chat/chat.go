@@ -11,7 +11,6 @@ package chat
 import (
 	"context"
 	"iter"
-	"net/http"
 
 	"ramet/internal/llm"
 	"ramet/internal/llm/wire"
@@ -42,11 +41,7 @@ type provider struct {
 
 // New makes a provider. The base URL is given with /v1, where the server has it.
 func New(o wire.Options, d Dialect) llm.Provider {
-	h := http.Header{}
-	if o.Key != "" {
-		h.Set("Authorization", "Bearer "+o.Key)
-	}
-	return &provider{o.Client(h), o.Model, d, "chat/" + o.Vendor}
+	return &provider{o.Client(o.Auth("Authorization", "Bearer ")), o.Model, d, "chat/" + o.Vendor}
 }
 
 func (p *provider) Stream(ctx context.Context, r llm.Request) iter.Seq[llm.Event] {

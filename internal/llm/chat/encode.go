@@ -110,6 +110,9 @@ func (p *provider) encode(r llm.Request) (string, any) {
 		} else {
 			out.Messages = append(out.Messages, d.others(m)...)
 		}
+		if marks != nil {
+			asLists(out.Messages[from:])
+		}
 		if slices.Contains(marks, i) {
 			mark(out.Messages[from:], r.CacheHour)
 		}
@@ -126,20 +129,24 @@ func (p *provider) marks(r llm.Request) []int {
 	return wire.Marks(r.CacheAfter)
 }
 
-// mark marks the last text of the messages; one that stands alone becomes a list.
+// asLists makes a list of each text that stands alone: a message must not look
+// otherwise when its mark is gone, or what was cached would not be found again.
+func asLists(messages []message) {
+	for i := range messages {
+		if text, alone := messages[i].Content.(string); alone && text != "" {
+			messages[i].Content = []piece{{Type: "text", Text: text}}
+		}
+	}
+}
+
+// mark marks the last text of the messages.
 func mark(messages []message, hour bool) {
 	control := &cacheControl{Type: "ephemeral"}
 	if hour {
 		control.TTL = "1h"
 	}
 	for i := len(messages) - 1; i >= 0; i-- {
-		switch content := messages[i].Content.(type) {
-		case string:
-			if content != "" {
-				messages[i].Content = []piece{{Type: "text", Text: content, Cache: control}}
-				return
-			}
-		case []piece:
+		if content, ok := messages[i].Content.([]piece); ok {
 			content[len(content)-1].Cache = control
 			return
 		}

@@ -22,6 +22,7 @@ import (
 	"ramet/internal/llm/responses"
 	"ramet/internal/llm/retry"
 	"ramet/internal/llm/script"
+	"ramet/internal/llm/signed"
 	"ramet/internal/llm/wire"
 )
 
@@ -29,6 +30,10 @@ import (
 type Access struct {
 	Key  string // empty: none
 	Base string // base URL; empty: the vendor's own
+	// AWS signs requests to Amazon where there is no key; Region is for base URLs
+	// that name none.
+	AWS    signed.Credentials
+	Region string
 }
 
 // Options is what Model depends on.
@@ -105,12 +110,19 @@ func Model(ref llm.Ref, o Options) (llm.Provider, error) {
 	if v.Local && o.Stall == 0 {
 		o.Stall = LocalStall
 	}
-	w := wire.Options{Vendor: v.Name, Base: base, Key: o.Access.Key, First: o.First, Stall: o.Stall, HTTP: o.HTTP,
+	w := wire.Options{Vendor: v.Name, Base: base, Key: o.Access.Key, Header: v.Header, First: o.First, Stall: o.Stall, Once: v.Local, HTTP: o.HTTP,
 		Model: func(name string) llm.Model { m, _ := v.Model(name); return m }}
+	if a := o.Access; v.Framed && a.Key == "" && a.AWS.ID != "" {
+		now := o.Now
+		if now == nil {
+			now = time.Now
+		}
+		w.Sign = signed.Signer(a.AWS, a.Region, now)
+	}
 	var p llm.Provider
 	switch v.Protocol {
 	case catalog.Anthropic:
-		p = anthropic.New(w)
+		p = anthropic.At(w, anthropic.Host{Framed: v.Framed})
 	case catalog.Responses:
 		p = responses.New(w)
 	case catalog.Gemini:

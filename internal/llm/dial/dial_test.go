@@ -18,6 +18,7 @@ import (
 	"ramet/internal/llm/catalog"
 	"ramet/internal/llm/record"
 	"ramet/internal/llm/retry"
+	"ramet/internal/llm/signed"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -47,8 +48,15 @@ func TestEveryVendorThroughTheStack(t *testing.T) {
 			attempts := 0
 			srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				io.Copy(io.Discard, r.Body)
-				if !strings.HasPrefix(r.URL.Path, paths[v.Protocol]) {
-					t.Errorf("asked for %s", r.URL.Path)
+				path, header := paths[v.Protocol], ""
+				switch v.Name { // hosts of others' protocols
+				case "azure":
+					path, header = "/openai/v1/responses", r.Header.Get("Api-Key")
+				case "bedrock":
+					path, header = "/model/us.anthropic.claude-", strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
+				}
+				if !strings.HasPrefix(r.URL.Path, path) || path != paths[v.Protocol] && header != "k" {
+					t.Errorf("asked for %s with %v", r.URL.Path, r.Header)
 				}
 				if attempts++; attempts == 1 {
 					w.WriteHeader(529)
@@ -168,6 +176,7 @@ func TestWhatCannotBeOpened(t *testing.T) {
 func TestBaseURLs(t *testing.T) {
 	for _, c := range [][3]string{
 		{"openai", "", "https://api.openai.com/v1"}, {"ollama", "http://h:1", "http://h:1/v1"}, {"ollama", "http://h:1/", "http://h:1/v1"},
+		{"azure", "https://me.openai.azure.com", "https://me.openai.azure.com/openai/v1"},
 		{"ollama", "http://h:1/v1/", "http://h:1/v1"}, {"openrouter", "http://h/api/v1", "http://h/api/v1"}, {"anthropic", "http://h", "http://h"},
 	} {
 		v, err := catalog.Find(c[0])
@@ -176,6 +185,52 @@ func TestBaseURLs(t *testing.T) {
 		}
 		if got, err := v.URL(c[1]); err != nil || got != c[2] {
 			t.Errorf("%v: %s %v", c, got, err)
+		}
+	}
+}
+
+// A local server that is slow to begin would begin anew: it is asked once.
+func TestASlowLocalServerIsAskedOnce(t *testing.T) {
+	for vendor, want := range map[string]int{"vllm": 1, "groq": 2} {
+		asked := 0
+		srv := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			io.Copy(io.Discard, r.Body)
+			asked++
+			<-r.Context().Done()
+		}))
+		transport := &http.Transport{}
+		p, err := Model(llm.Ref{Vendor: vendor, Name: "m"}, Options{Access: Access{Key: "k", Base: srv.URL}, HTTP: transport,
+			First: 50 * time.Millisecond, Retry: retry.Options{First: time.Nanosecond, Attempts: 2}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _, _, err = llm.Collect(p.Stream(t.Context(), llm.Request{Model: "m", Messages: []llm.Message{llm.Say(llm.User, "Hi")}}))
+		transport.CloseIdleConnections()
+		srv.Close()
+		if !fault.Is(err, fault.ProviderUnreachable) || asked != want {
+			t.Errorf("%s was asked %d times: %v", vendor, asked, err)
+		}
+	}
+}
+
+func TestAmazonIsSignedForWithoutAKey(t *testing.T) {
+	var header http.Header
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		header = r.Header
+		w.WriteHeader(http.StatusBadRequest)
+	}))
+	defer srv.Close()
+	transport := &http.Transport{}
+	defer transport.CloseIdleConnections()
+	aws := signed.Credentials{ID: "AKIAEXAMPLE", Secret: "hush-hush-hush"}
+	for key, want := range map[string]string{"": "AWS4-HMAC-SHA256 Credential=AKIAEXAMPLE/", "k": "Bearer k"} {
+		p, err := Model(llm.Ref{Vendor: "bedrock", Name: "m"}, Options{Access: Access{Key: key, Base: srv.URL, AWS: aws, Region: "eu-west-1"}, HTTP: transport})
+		if err != nil {
+			t.Fatal(err)
+		}
+		llm.Collect(p.Stream(t.Context(), llm.Request{Model: "m", Messages: []llm.Message{llm.Say(llm.User, "Hi")}}))
+		if got := header.Get("Authorization"); !strings.HasPrefix(got, want) || strings.Contains(got, "hush") {
+			t.Errorf("%q: %s", key, got)
 		}
 	}
 }

@@ -8,7 +8,6 @@ package gemini
 import (
 	"context"
 	"iter"
-	"net/http"
 	"strings"
 
 	"ramet/internal/llm"
@@ -25,10 +24,7 @@ type provider struct {
 
 // New makes a provider. The base URL is given without the version.
 func New(o wire.Options) llm.Provider {
-	h := http.Header{}
-	if o.Key != "" {
-		h.Set("X-Goog-Api-Key", o.Key)
-	}
+	h := o.Auth("X-Goog-Api-Key", "")
 	o.Base = strings.TrimSuffix(strings.TrimRight(o.Base, "/"), "/v1beta")
 	return &provider{o.Client(h), o.Model}
 }

@@ -8,7 +8,6 @@ package responses
 import (
 	"context"
 	"iter"
-	"net/http"
 
 	"ramet/internal/llm"
 	"ramet/internal/llm/wire"
@@ -24,11 +23,7 @@ type provider struct {
 
 // New makes a provider. The base URL is given with /v1.
 func New(o wire.Options) llm.Provider {
-	h := http.Header{}
-	if o.Key != "" {
-		h.Set("Authorization", "Bearer "+o.Key)
-	}
-	return &provider{o.Client(h), o.Model}
+	return &provider{o.Client(o.Auth("Authorization", "Bearer ")), o.Model}
 }
 
 func (p *provider) Stream(ctx context.Context, r llm.Request) iter.Seq[llm.Event] {

@@ -47,26 +47,47 @@ type Options struct {
 	Vendor string // its name, for messages
 	Base   string // base URL
 	Key    string // empty: none is sent
+	Header string // that carries it alone; empty: the protocol's own
 	First  time.Duration
 	Stall  time.Duration
+	Sign   func(*http.Request, []byte) error // signs a request and its body instead of a key; nil: none is signed
+	Once   bool                              // who does not begin in time is not to be asked again
 	HTTP   http.RoundTripper
 	Model  func(name string) llm.Model // what is known about a model; never nil
 }
 
+// Auth is the header of the key: the one that the vendor wants, else the
+// protocol's own, with what stands before it there.
+func (o Options) Auth(header, before string) http.Header {
+	out := http.Header{}
+	switch {
+	case o.Key == "":
+	case o.Header == "Authorization":
+		out.Set("Authorization", "Bearer "+o.Key)
+	case o.Header != "":
+		out.Set(o.Header, o.Key)
+	default:
+		out.Set(header, before+o.Key)
+	}
+	return out
+}
+
 // Client makes a client that sends these headers.
 func (o Options) Client(header http.Header) *Client {
-	return &Client{Vendor: o.Vendor, Base: strings.TrimRight(o.Base, "/"), Header: header, Key: o.Key, First: o.First, Stall: o.Stall, HTTP: o.HTTP}
+	return &Client{Vendor: o.Vendor, Base: strings.TrimRight(o.Base, "/"), Header: header, Key: o.Key, First: o.First, Stall: o.Stall, Sign: o.Sign, Once: o.Once, HTTP: o.HTTP}
 }
 
 // Client reaches one vendor.
 type Client struct {
-	Vendor string            // its name, for messages
-	Base   string            // base URL, without a slash at its end
-	Header http.Header       // of every request; the key is here
-	Key    string            // kept out of messages; may be empty
-	First  time.Duration     // until the first byte of an answer; 0: First
-	Stall  time.Duration     // between two of them; 0: Stall
-	HTTP   http.RoundTripper // nil: one that all clients share
+	Vendor string                            // its name, for messages
+	Base   string                            // base URL, without a slash at its end
+	Header http.Header                       // of every request; the key is here
+	Key    string                            // kept out of messages; may be empty
+	First  time.Duration                     // until the first byte of an answer; 0: First
+	Stall  time.Duration                     // between two of them; 0: Stall
+	Sign   func(*http.Request, []byte) error // see Options
+	Once   bool                              // see Options
+	HTTP   http.RoundTripper                 // nil: one that all clients share
 
 	most int64 // bytes of an answer; 0: MaxAnswer
 }
@@ -221,9 +242,12 @@ func (c *Client) lost(ctx, open context.Context, err error, stall time.Duration)
 	if _, ok := fault.Of(err); ok {
 		return c.fault(err)
 	}
-	why := &llm.Failure{Says: c.hide(bare(err).Error()), Again: true, Err: err}
-	return fault.New(fault.ProviderUnreachable, "ask %s at %s: %w", c.Vendor, c.place(), why).
-		WithHint("check the network and the base URL")
+	why := &llm.Failure{Says: c.hide(bare(err).Error()), Again: !(stalled && c.Once), Err: err}
+	f := fault.New(fault.ProviderUnreachable, "ask %s at %s: %w", c.Vendor, c.place(), why)
+	if stalled && c.Once {
+		return f.WithHint("give it more time: ramet config set first_byte 30m")
+	}
+	return f.WithHint("check the network and the base URL")
 }
 
 func (c *Client) post(ctx context.Context, sent llm.Bytes) (*http.Response, error) {
@@ -238,6 +262,11 @@ func (c *Client) post(ctx context.Context, sent llm.Bytes) (*http.Response, erro
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "text/event-stream")
 	req.Header.Set("User-Agent", "ramet")
+	if c.Sign != nil {
+		if err := c.Sign(req, sent.Body); err != nil {
+			return nil, err
+		}
+	}
 	transport := c.HTTP
 	if transport == nil {
 		transport = shared

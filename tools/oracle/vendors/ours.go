@@ -17,8 +17,11 @@ import (
 
 func provider(p Protocol, o wire.Options) llm.Provider {
 	switch p {
-	case Anthropic, Bedrock:
+	case Anthropic:
 		return anthropic.New(o)
+	case Bedrock:
+		o.Header = "Authorization"
+		return anthropic.At(o, anthropic.Host{Framed: true})
 	case Responses:
 		return responses.New(o)
 	case Gemini:
