@@ -14,8 +14,8 @@ type asker struct{ questions chan tui.Question }
 
 func newAsker() *asker { return &asker{make(chan tui.Question)} }
 
-// signed is an answer that was given at this terminal.
-func signed(v permit.Verdict) permit.Verdict {
+// answeredHere is an answer that was given at this terminal.
+func answeredHere(v permit.Verdict) permit.Verdict {
 	v.By = history.Actor{Who: self(), Face: history.Terminal}
 	return v
 }
@@ -34,7 +34,7 @@ func (a *asker) Ask(ctx context.Context, q permit.Question) (permit.Verdict, err
 	}
 	select {
 	case v := <-answer:
-		return signed(v), nil
+		return answeredHere(v), nil
 	case <-ctx.Done():
 		return permit.Verdict{}, ctx.Err()
 	}
