@@ -76,7 +76,7 @@ func (m *root) above(w int) []string {
 	}
 	if q := m.question(); q != nil && m.over == nil {
 		out = append(out, q.view(m, w, max(4, m.h*2/3-len(out)))...)
-		if m.note.text != "" {
+		if m.note.text != "" && m.note.style == bad { // other news can wait
 			out = append(out, m.note.style.of(cut(m.note.text, w)))
 		}
 		if m.search.on {
