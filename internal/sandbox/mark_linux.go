@@ -1,8 +1,7 @@
 package sandbox
 
 import (
-	"runtime"
-	"unsafe"
+	"errors"
 
 	"golang.org/x/sys/unix"
 )
@@ -44,50 +43,31 @@ func Marked() (m Mark, ok bool) {
 }
 
 // markProgram is the filter of a mark.
-func markProgram(m Mark) []unix.SockFilter {
-	statement := func(code uint16, k uint32, yes, no uint8) unix.SockFilter {
-		return unix.SockFilter{Code: code, K: k, Jt: yes, Jf: no}
-	}
-	const (
-		number = 0 // where the kernel puts it
-		load   = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS
-		equal  = unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K
-		least  = unix.BPF_JMP | unix.BPF_JGE | unix.BPF_K
-		result = unix.BPF_RET | unix.BPF_K
-	)
-	allow := statement(result, unix.SECCOMP_RET_ALLOW, 0, 0)
-	p := []unix.SockFilter{statement(load, number, 0, 0), statement(least, asked, 1, 0), allow} // all that programs do ends here
-	tell := func(n int, errno uint32) {
-		p = append(p, statement(equal, uint32(asked+n), 0, 1), statement(result, unix.SECCOMP_RET_ERRNO|errno, 0, 0))
-	}
-	tell(markSize, marked)
+func markProgram(m Mark) program {
+	var p program
+	p.load(offsetNumber)
+	p.add(least, asked, 1, 0)
+	p.allow() // all that programs do ends here
+	p.on(asked+markSize, marked)
 	for n, b := range m {
-		tell(n, answer+uint32(b))
+		p.on(asked+uint32(n), answer+unix.Errno(b))
 	}
-	return append(p, allow)
+	p.allow()
+	return p
 }
 
 // bear lets this thread, and what it starts, bear a mark for ever. Without the privilege to
 // do just that, the means to gain privileges are given up with it.
 func (m Mark) bear() error {
 	p := markProgram(m)
-	prog := unix.SockFprog{Len: uint16(len(p)), Filter: &p[0]}
-	set := func() error {
-		_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0, uintptr(unsafe.Pointer(&prog)))
-		runtime.KeepAlive(p)
-		if errno != 0 {
-			return errno
-		}
-		return nil
-	}
-	err := set()
-	if err == unix.EACCES {
+	err := p.install()
+	if errors.Is(err, unix.EACCES) {
 		if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 			return err
 		}
-		err = set()
+		err = p.install()
 	}
-	if err == unix.ENOSYS || err == unix.EINVAL {
+	if errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EINVAL) {
 		return nil // a kernel without filters
 	}
 	return err

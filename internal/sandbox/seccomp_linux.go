@@ -45,7 +45,7 @@ const (
 )
 
 // filter is the program that the kernel runs before each call of the command.
-func filter() ([]unix.SockFilter, error) {
+func filter() (program, error) {
 	arch, ok := architectures[runtime.GOARCH]
 	if !ok {
 		return nil, fmt.Errorf("no filter of system calls is known for %s: %w", runtime.GOARCH, unix.ENOSYS)
@@ -111,6 +111,11 @@ func restrictCalls() error {
 	if err != nil {
 		return err
 	}
+	return p.install()
+}
+
+// install binds this thread, and what it starts, to a filter for ever.
+func (p program) install() error {
 	prog := unix.SockFprog{Len: uint16(len(p)), Filter: &p[0]}
 	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0, uintptr(unsafe.Pointer(&prog)))
 	runtime.KeepAlive(p)
