@@ -50,6 +50,9 @@ func (w *Workspace) Rewind(ctx context.Context, a agent.Agent, label string) (hi
 			return history.Entry{}, err
 		}
 	}
+	if err := w.may(ctx, "rewind", a); err != nil {
+		return history.Entry{}, err
+	}
 	if err := w.mended(ctx, a); err != nil {
 		return history.Entry{}, err
 	}
