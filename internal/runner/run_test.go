@@ -204,7 +204,7 @@ func (s *site) execute(ctx context.Context) error {
 		return err
 	}
 	return r.Execute(ctx, plan, func(ctx context.Context) error {
-		return q.Serve(ctx, []string{runner.Local, runner.Work}, 4, func(ctx context.Context, j runner.Job) error {
+		return q.Serve(ctx, []string{runner.Local, runner.Work, runner.Outside(runner.Work)}, 4, func(ctx context.Context, j runner.Job) error {
 			return runner.Serve(ctx, j, q.Host(), r, s)
 		})
 	})
