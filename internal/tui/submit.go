@@ -47,7 +47,8 @@ func (m *root) goOn() tea.Cmd {
 	if !ok || m.busy(m.now) || m.desk == nil {
 		return nil
 	}
-	if m.crowd.States[a.ID].Word != state.Interrupted {
+	unanswered := m.now.transcript.read && m.now.open()
+	if m.crowd.States[a.ID].Word != state.Interrupted && !unanswered {
 		return nil
 	}
 	if _, err := m.writable(); err != nil {
