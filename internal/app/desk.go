@@ -31,10 +31,6 @@ func openDesk(ctx context.Context, s *session.Session, command cli.Command) (tui
 		return nil, err
 	}
 	d := &desk{Workspace: ws, asker: newAsker(), command: command}
-	// Whom a crash interrupted is known only before the kernel tidies up.
-	if err := ws.Abandoned(ctx); err != nil {
-		return nil, err
-	}
 	if ws.Config.Background == "yes" {
 		if err := background(ctx, ws); err != nil {
 			d.warnings = append(d.warnings, err.Error())
@@ -72,6 +68,7 @@ func (d *desk) Close() { d.Stopped() }
 func (d *desk) Events(ctx context.Context) iter.Seq[loop.Event] {
 	here, _ := d.Kernel.Events.Subscribe(ctx)
 	there, _ := d.Elsewhere.Subscribe(ctx)
+	go d.Follow(ctx)
 	both := make(chan loop.Event)
 	for _, seq := range []iter.Seq[loop.Event]{here, there} {
 		go func() {
@@ -117,14 +114,13 @@ func (d *desk) Questions(ctx context.Context) <-chan tui.Question { return d.ask
 
 func (d *desk) Agents(ctx context.Context) (tui.Crowd, error) { return d.Everybody(ctx) }
 
-func (d *desk) Turn(ctx context.Context, a id.Agent, said string, model llm.Ref) error {
-	_, err := d.Run(ctx, session.Turn{Agent: a, Prompt: proc.Prompt{Text: said, Model: model}, Stay: true, Ask: d.asker})
-	return err
+func (d *desk) Turn(ctx context.Context, a id.Agent, said string, model llm.Ref, ticket string) (bool, error) {
+	ran, err := d.Run(ctx, session.Turn{Agent: a, Prompt: proc.Prompt{Text: said, Model: model, Ticket: ticket}, Stay: true, Ask: d.asker})
+	return ran.Said, err
 }
 
-func (d *desk) Stop(ctx context.Context, a id.Agent) error {
-	_, err := d.Workspace.Stop(ctx, a)
-	return err
+func (d *desk) Stop(ctx context.Context, a id.Agent, ticket string) (bool, error) {
+	return d.Workspace.Stop(ctx, proc.Stop{Agent: a, Ticket: ticket})
 }
 
 func (d *desk) Compact(ctx context.Context, a id.Agent, model llm.Ref) error {

@@ -75,6 +75,7 @@ func kernelFor(ctx context.Context, r request, work *crew.Crew) (*session.Runnin
 		Offer:    offer,
 		Gone:     place.Gone,
 		Tell:     func(ctx context.Context, rings ...registry.Ring) { place.Tell(ctx, server.Owner, rings...) },
+		There:    place.States,
 		Clean:    r.Secrets.Own,
 
 		MostAgents: r.Config.Number("max_agents"), MostUnread: r.Config.Number("max_unread"),
@@ -83,6 +84,7 @@ func kernelFor(ctx context.Context, r request, work *crew.Crew) (*session.Runnin
 		server.Close()
 		return nil, err
 	}
+	policy.Ask = k.Asking(r.Ask) // nothing runs yet
 	policy.Warn = func(a id.Agent, what string) { k.Events.Publish(loop.Event{Type: loop.Note, Agent: a, Text: what}) }
 	policy.Boxed = func(a id.Agent, rule permit.Rule) {
 		tellOnce(r.Home, "rules-are-confined", func() {

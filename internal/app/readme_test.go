@@ -64,7 +64,7 @@ func tour(readme string) []step {
 
 var (
 	uuid  = regexp.MustCompile(`\b[A-Za-z0-9][A-Za-z0-9_-]{21}([\s` + "`" + `]|$)`)
-	short = regexp.MustCompile(`(^|[\s(])[A-Za-z0-9][A-Za-z0-9_-]{7}(\)|  running|  dead| after)`)
+	short = regexp.MustCompile(`(^|[\s(])[A-Za-z0-9][A-Za-z0-9_-]{7}(\)|  idle|  done|  killed| after)`)
 	stamp = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{6})?Z`)
 	age   = regexp.MustCompile(`\b\d+s\b`)
 	event = regexp.MustCompile(`\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`)

@@ -70,10 +70,11 @@ func carry(ctx context.Context, ws *session.Workspace, r runs.Job) (err error) {
 	defer stop()
 	go c.watch(watch, carried)
 	err = carried.Execute(ctx, r.Plan, func(ctx context.Context) error { return c.serve(ctx, carried) })
+	stop()
 	if c.chronicle != nil {
 		c.chronicle.end(ctx, c.Session, err)
 	}
-	return errors.Join(err, c.retire(ctx))
+	return errors.Join(err, c.retire(ctx, err))
 }
 
 // carrier is everything that a run is carried out with.
@@ -168,15 +169,17 @@ func (c *carrier) serve(ctx context.Context, desk runner.Desk) error {
 	return errors.Join(errs...)
 }
 
-// retire ends the agent of a run that is over.
-func (c *carrier) retire(ctx context.Context) error {
+// retire ends the run's agent, and with it everything below: the run is over, or nobody
+// carries it out any more. What resumes it makes another one. Between hosts the others may
+// still work for a run that was interrupted here; its agent lives on for them.
+func (c *carrier) retire(ctx context.Context, failure error) error {
 	state := c.Session.Now().RunState
-	if state != run.Done && state != run.Cancelled {
+	if !state.Terminal() && c.hosts != nil {
 		return nil
 	}
 	ctx = context.WithoutCancel(ctx)
-	_, err := c.ws.Store.Kill(ctx, registry.Kill{Agent: c.own, Cascade: true, Reason: "run " + c.Session.RunID + " is " + string(state)})
-	if c.hosts != nil {
+	err := session.EndRun(ctx, c.ws.Store, c.own, c.Session.RunID, state, failure)
+	if c.hosts != nil && state != run.Failed {
 		err = errors.Join(err, c.hosts.clear(ctx, c.Session.RunID))
 	}
 	return err
@@ -271,7 +274,7 @@ func runAgent(ctx context.Context, w *session.Workspace, r runs.Job) (id.Agent, 
 		}
 		child.Entries = append(child.Entries, said)
 	}
-	if err := forkWhenFree(ctx, ws, registry.Fork{Parent: zero.ID, Children: []registry.Child{child}}); err != nil {
+	if err := forkWhenFree(ctx, ws, registry.Fork{Parent: zero.ID, Children: []registry.Child{child}, Run: runID}); err != nil {
 		return "", err
 	}
 	return child.ID, r.Store.PutAgent(runID, string(child.ID))
@@ -297,7 +300,7 @@ func orphans(ctx context.Context, ws *store.Cleaned, own id.Agent) error {
 
 // runName is a name for the run's agent that no living agent has; empty if there is none.
 func runName(ctx context.Context, ws *store.Cleaned, runID string) string {
-	name := "run-" + strings.Trim(runID, "-_")
+	name := session.RunName + strings.Trim(runID, "-_")
 	if agent.CheckName(name) != nil {
 		name = name[:min(len(name), 24)]
 	}

@@ -45,6 +45,7 @@ func serve(ctx context.Context, ws *session.Workspace, r agents.Service) (err er
 		return err
 	}
 	closing.add(func() error { events.Stop(); return nil })
+	go ws.Follow(ctx)
 	keepLogbook(ctx, ws, r, &ways{ws: ws, note: r.Warn, kept: kept, closing: closing}, closing)
 	server := httpapi.New(httpapi.Options{
 		Version: version, Token: r.Token, Hosts: r.Hosts,

@@ -221,7 +221,7 @@ func TestAgentsOverHTTP(t *testing.T) {
 	if code := web.ask("POST", "/api/v1/agents/ada/kill", `{"cascade":true,"confirm":1}`, &done); code != http.StatusOK {
 		t.Errorf("kill: %d %v", code, done)
 	}
-	if out := s.must(t, "ps", "--all"); !strings.Contains(out, "dead") {
+	if out := s.must(t, "ps", "--all"); !strings.Contains(out, "killed") {
 		t.Error(out)
 	}
 	// A link to the page works once.

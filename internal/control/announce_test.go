@@ -10,6 +10,7 @@ import (
 	"ramet/internal/fault"
 	"ramet/internal/loop"
 	"ramet/internal/permit"
+	"ramet/internal/proc"
 )
 
 func TestOneKernelServes(t *testing.T) {
@@ -138,8 +139,8 @@ func TestATurnThatStays(t *testing.T) {
 		stopped <- err
 	}()
 	working()
-	if err := c.Interrupt(t.Context(), b.zero.ID); err != nil {
-		t.Error(err)
+	if ended, err := c.Interrupt(t.Context(), proc.Stop{Agent: b.zero.ID}); err != nil || !ended {
+		t.Error(ended, err)
 	}
 	if err := <-stopped; !fault.Is(err, fault.Cancelled) {
 		t.Errorf("%v", err)

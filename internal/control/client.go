@@ -82,6 +82,9 @@ func (p Place) client(owner, instance string) *Client {
 	return &Client{owner: owner, http: http.Client{Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}}}
 }
 
+// Owner is the name of the kernel.
+func (c *Client) Owner() string { return c.owner }
+
 // Tell hands news to every kernel of the workspace on this machine but one, and
 // returns when they have acted upon it. Those that do not answer are passed over:
 // they find out by themselves. It says how many did not answer though they live.
@@ -154,9 +157,9 @@ func (c *Client) Hand(ctx context.Context, a id.Agent, p proc.Prompt, show func(
 
 // Interrupt stops the turn of an agent that the kernel holds, if there is one, and
 // returns when it is over.
-func (c *Client) Interrupt(ctx context.Context, a id.Agent) error {
-	_, err := ask[struct{}](ctx, c, "/interrupt", a)
-	return err
+// false: there was none.
+func (c *Client) Interrupt(ctx context.Context, s proc.Stop) (bool, error) {
+	return ask[bool](ctx, c, "/interrupt", s)
 }
 
 // Answer answers a question of the kernel (loop.Asking). CONFLICT: somebody was faster.

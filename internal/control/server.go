@@ -28,6 +28,7 @@ import (
 	"ramet/internal/permit"
 	"ramet/internal/proc"
 	"ramet/internal/registry"
+	"ramet/internal/state"
 	"ramet/internal/text"
 )
 
@@ -47,7 +48,8 @@ type Kernel interface {
 	Fork(ctx context.Context, f registry.Fork, start bool) ([]agent.Agent, error)
 	Send(ctx context.Context, s registry.Send) (mail.Letter, error)
 	Exec(ctx context.Context, a id.Agent, p proc.Prompt) (*proc.Turn, error)
-	Interrupt(ctx context.Context, a id.Agent) error
+	Interrupt(ctx context.Context, s proc.Stop) (bool, error)
+	States() map[id.Agent]state.State
 	Order(ctx context.Context, a id.Agent, d history.Draft) (history.Entry, error)
 	Ring(ctx context.Context, r registry.Ring)
 	Forget()
@@ -125,9 +127,9 @@ func (s *Server) Serve(k Kernel, events *bus.Bus[loop.Event]) {
 		return k.Fork(ctx, r.Fork, r.Start)
 	}))
 	mux.HandleFunc("POST /send", answer(k.Send))
-	mux.HandleFunc("POST /interrupt", answer(func(ctx context.Context, a id.Agent) (struct{}, error) {
-		return struct{}{}, k.Interrupt(ctx, a)
-	}))
+	mux.HandleFunc("POST /interrupt", answer(k.Interrupt))
+	mux.HandleFunc("POST /states", answer(func(context.Context, struct{}) (map[id.Agent]state.State, error) { return k.States(), nil }))
+	mux.HandleFunc("POST /watch", func(w http.ResponseWriter, r *http.Request) { s.watch(k, events, w, r) })
 	mux.HandleFunc("POST /answer", answer(func(_ context.Context, in answerRequest) (struct{}, error) {
 		if s.Answers == nil {
 			return struct{}{}, fault.New(fault.NotFound, "the kernel %s asks nobody", s.Owner)

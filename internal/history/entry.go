@@ -44,6 +44,9 @@ type Meta struct {
 	Cwd         string   `json:"cwd,omitempty"`
 	// fork, in the parent: who was born.
 	Children []id.Agent `json:"children,omitempty"`
+	// fork, in the parent: the run that they were made for; its conversation does not tell
+	// of them.
+	Run string `json:"run,omitempty"`
 
 	Label    string `json:"label,omitempty"`    // mark; rewind, when asked for by label
 	Target   string `json:"target,omitempty"`   // rewind, redact

@@ -14,6 +14,7 @@ import (
 	"ramet/internal/mail"
 	"ramet/internal/permit"
 	"ramet/internal/proc"
+	"ramet/internal/state"
 )
 
 // Agents is what the routes below /api/v1/agents, /api/v1/permissions and
@@ -31,11 +32,10 @@ type Verbs interface {
 	Fork(ctx context.Context, f session.Fork) (session.Forked, error)
 	Victims(ctx context.Context, k session.Kill) (n int, cascade bool, err error)
 	Kill(ctx context.Context, k session.Kill) (registry.Killed, error)
-	Stop(ctx context.Context, a id.Agent) (bool, error)
+	Stop(ctx context.Context, s proc.Stop) (bool, error)
 	Send(ctx context.Context, l session.Letter) (mail.Letter, error)
 	List(ctx context.Context, all, brief bool) ([]agent.Node, error)
-	Busy(ctx context.Context) (map[id.Agent]string, error)
-	Doing(a agent.Agent, busy map[id.Agent]string) string
+	States(ctx context.Context, all bool, only ...id.Agent) (state.Now, error)
 	Standing(ctx context.Context, a agent.Agent) (permit.Standing, error)
 	SetMode(ctx context.Context, a agent.Agent, m permit.Mode) error
 }
@@ -128,12 +128,12 @@ func (a Agents) list(c *Call, _ None) (AgentList, error) {
 	if err != nil {
 		return out, err
 	}
-	busy, err := a.Verbs.Busy(c.Context())
+	now, err := a.Verbs.States(c.Context(), all)
 	if err != nil {
 		return out, err
 	}
 	for _, n := range nodes {
-		out.Agents = append(out.Agents, a.now(*n.Agent, busy))
+		out.Agents = append(out.Agents, formatNow(*n.Agent, now))
 	}
 	return out, nil
 }
@@ -148,23 +148,16 @@ func (a Agents) one(c *Call, _ None) (AgentNow, error) {
 		return AgentNow{}, err
 	}
 	found.Unread = int64(len(unread))
-	busy, err := a.Verbs.Busy(c.Context())
-	return a.now(found, busy), err
+	now, err := a.Verbs.States(c.Context(), false, found.ID)
+	return formatNow(found, now), err
 }
 
-// now is an agent with what it does.
-func (a Agents) now(one agent.Agent, busy map[id.Agent]string) AgentNow {
-	out := AgentNow{Agent: public.FormatAgent(one)}
-	if what := busy[one.ID]; what != "" {
-		out.Activity = &what
+// formatNow is an agent with what it does.
+func formatNow(a agent.Agent, now state.Now) AgentNow {
+	out := AgentNow{Agent: public.FormatNow(a, now)}
+	if s := now.Of(a); s.Busy() {
+		doing := s.Short(80)
+		out.Doing = &doing
 	}
-	doing := a.Verbs.Doing(one, busy)
-	if a.Asks.waits(one.ID) {
-		doing = "waits for permission"
-	}
-	if doing == "" {
-		return out
-	}
-	out.Doing = &doing
 	return out
 }

@@ -146,7 +146,7 @@ func TestTwoProcesses(t *testing.T) {
 	w.until(func(l EventLine) bool { return l.Message != nil && l.Message.Kind == "user" }) // by the feed
 	var now AgentNow
 	s.good(t, "GET", "/api/v1/agents/kid", nil, 200, &now)
-	if now.Doing == nil || *now.Doing != "works elsewhere" || now.Lease == nil || now.Lease.Owner != owner {
+	if now.Doing == nil || now.State.Word != "working" || now.State.Detail == nil || now.Lease == nil || now.Lease.Owner != owner {
 		t.Errorf("%+v", now)
 	}
 	// Forked there, since it is held there.

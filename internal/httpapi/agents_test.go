@@ -102,8 +102,9 @@ func startKernel(ctx context.Context, s *store.Store, owner, replies string, gat
 	if err != nil {
 		return nil, err
 	}
-	return proc.Start(ctx, proc.Options{
-		Store: s, Owner: owner, Guard: &permit.Policy{Ask: ask},
+	policy := &permit.Policy{}
+	k, err := proc.Start(ctx, proc.Options{
+		Store: s, Owner: owner, Guard: policy,
 		Model: func(_ agent.Agent, asked llm.Ref) (proc.Model, error) {
 			ref := llm.Ref{Vendor: "script", Name: "test"}
 			if asked != (llm.Ref{}) {
@@ -116,6 +117,10 @@ func startKernel(ctx context.Context, s *store.Store, owner, replies string, gat
 		Gone:   place.Gone,
 		Tell:   func(ctx context.Context, rings ...registry.Ring) { place.Tell(ctx, owner, rings...) },
 	})
+	if err == nil {
+		policy.Ask = k.Asking(ask)
+	}
+	return k, err
 }
 
 // bash is a tool that needs permission, and only says what it was asked for.

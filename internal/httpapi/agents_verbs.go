@@ -95,7 +95,8 @@ func (a Agents) fork(c *Call, in ForkInput) (AgentNow, error) {
 	if err != nil {
 		return AgentNow{}, err
 	}
-	return a.now(done.Child, nil), nil
+	now, err := a.Verbs.States(c.Context(), false, done.Child.ID)
+	return formatNow(done.Child, now), err
 }
 
 // KillInput asks for the end of agents.
@@ -167,7 +168,7 @@ func (a Agents) interrupt(c *Call, _ Nothing) (Interrupted, error) {
 	if err != nil {
 		return Interrupted{}, err
 	}
-	stopped, err := a.Verbs.Stop(c.Context(), found.ID)
+	stopped, err := a.Verbs.Stop(c.Context(), proc.Stop{Agent: found.ID})
 	return Interrupted{found.ID, stopped}, err
 }
 

@@ -201,16 +201,6 @@ func (a *Asks) List() []Ask {
 	return out
 }
 
-// waits says whether an agent waits for an answer.
-func (a *Asks) waits(who id.Agent) bool {
-	if a == nil {
-		return false
-	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return slices.ContainsFunc(a.open, func(one *ask) bool { return one.Agent == who })
-}
-
 // AskList is the questions that wait.
 type AskList struct {
 	Asks []Ask `json:"asks"`

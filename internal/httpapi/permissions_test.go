@@ -56,7 +56,7 @@ func TestPermissionIsAskedAndAnswered(t *testing.T) {
 	a, _ := ask("first")
 	var now AgentNow
 	s.good(t, "GET", "/api/v1/agents/0", nil, 200, &now)
-	if now.Doing == nil || *now.Doing != "waits for permission" {
+	if now.Doing == nil || now.State.Word != "asks" {
 		t.Errorf("%+v", now)
 	}
 	s.ask(t, "POST", "/api/v1/permissions/"+a.ID, AnswerInput{Answer: "perhaps"}).refused(t, 422, "INVALID_FIELD")

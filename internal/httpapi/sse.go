@@ -65,7 +65,7 @@ type EventsOptions struct {
 	Most, Bytes int
 	// Readers is how many there may be at a time, 0: 512.
 	Readers int
-	// Look is how often the feed is looked at for what other processes did, 0: 250 ms.
+	// Look is how often the feed is looked at for what other processes did, 0: 100 ms.
 	Look time.Duration
 	// Beat is how often a silent stream says that it is alive, 0: 15 s.
 	Beat time.Duration
@@ -124,7 +124,7 @@ func StartEvents(ctx context.Context, o EventsOptions) (*Events, error) {
 	setDefault(&o.Most, 10_000)
 	setDefault(&o.Bytes, 32<<20)
 	setDefault(&o.Readers, 512)
-	setDefault(&o.Look, 250*time.Millisecond)
+	setDefault(&o.Look, 100*time.Millisecond)
 	setDefault(&o.Beat, 15*time.Second)
 	setDefault(&o.Pace, 25*time.Millisecond)
 	var b [6]byte

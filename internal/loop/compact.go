@@ -110,7 +110,7 @@ func lastClean(items []item, at int) (int, bool) {
 func (r *turn) replace(ctx context.Context, items []item, from, to int) error {
 	limit, err := r.allowed(ctx)
 	if err != nil {
-		return err
+		return r.refused(ctx, err)
 	}
 	messages := append(told(r.c.upTo(items[to].outs)), llm.Say(llm.User, summarise))
 	q := r.request(messages, limit)
@@ -127,7 +127,12 @@ func (r *turn) replace(ctx context.Context, items []item, from, to int) error {
 			err = ended(ctx)
 		}
 		if !lost(err) {
-			if writing := r.write(ctx, usage(said.call)); writing != nil {
+			drafts := []history.Draft{usage(said.call)}
+			drafts[0].Meta.Reason = r.kept(reason(err))
+			if ctx.Err() != nil {
+				drafts = append(drafts, r.interrupted("", err))
+			}
+			if writing := r.write(ctx, drafts...); writing != nil {
 				return writing
 			}
 			r.spent(said.call)

@@ -4,6 +4,7 @@ import (
 	"ramet/internal/history"
 	"ramet/internal/id"
 	"ramet/internal/llm"
+	states "ramet/internal/state"
 )
 
 // EventType says what happened.
@@ -31,6 +32,7 @@ const (
 	Forked      EventType = "forked"       // Children
 	Killed      EventType = "killed"       // Text: the reason
 	Mailed      EventType = "mailed"       // Text: from whom, to the agent
+	Became      EventType = "state"        // State: what the agent does from now on; none: look yourself
 )
 
 // Event is one thing that happened to an agent. Only the fields that its type
@@ -50,5 +52,6 @@ type Event struct {
 	Turn     int64  // of the kernel: counts its turns
 	Ask      string // of the kernel: names a question that anybody may answer
 	Outcome  *Outcome
+	State    *states.State
 	Err      error
 }

@@ -107,10 +107,19 @@ func (r *turn) steps(ctx context.Context) error {
 
 // stop ends the turn at a limit; the history says so.
 func (r *turn) stop(ctx context.Context, why *fault.Error) error {
-	if err := r.write(ctx, history.Draft{Kind: history.Note, Parts: []history.Part{{Type: history.Text, Text: why.Message}}}); err != nil {
+	if err := r.write(ctx, history.Draft{Kind: history.Note, Meta: history.Meta{Reason: r.kept(reason(why))},
+		Parts: []history.Part{{Type: history.Text, Text: why.Message}}}); err != nil {
 		return err
 	}
 	return why
+}
+
+// refused ends the turn where nothing is left to spend; the history says so.
+func (r *turn) refused(ctx context.Context, err error) error {
+	if why, ok := fault.Of(err); ok && why.Code == fault.BudgetExceeded && ctx.Err() == nil {
+		return r.stop(ctx, why)
+	}
+	return err
 }
 
 // close writes that the turn was interrupted, once.

@@ -221,7 +221,7 @@ func TestLimits(t *testing.T) {
 
 	s = newStage(t, `{"steps": [{"text": "x"}]}`)
 	s.leftErr = fault.New(fault.BudgetExceeded, "nothing left")
-	if _, err := s.run(t.Context()); !errors.Is(err, s.leftErr) || s.log() != "" {
+	if _, err := s.run(t.Context()); !errors.Is(err, s.leftErr) || s.log() != "note nothing left" {
 		t.Errorf("%v\n%s", err, s.log())
 	}
 }

@@ -89,7 +89,7 @@ func (r *turn) answer(ctx context.Context) (reply, error) {
 func (r *turn) ask(ctx context.Context) (reply, error) {
 	limit, err := r.allowed(ctx)
 	if err != nil {
-		return reply{}, err
+		return reply{}, r.refused(ctx, err)
 	}
 	r.out.Steps++
 	messages := r.c.Messages()
@@ -112,7 +112,9 @@ func (r *turn) broken(ctx context.Context, call record.Call, shown string, why e
 	if lost(why) {
 		return why
 	}
-	drafts := []history.Draft{usage(call)}
+	spent := usage(call)
+	spent.Meta.Reason = r.kept(reason(why))
+	drafts := []history.Draft{spent}
 	if shown != "" || ctx.Err() != nil {
 		drafts = append(drafts, r.interrupted(shown, why))
 	}

@@ -90,4 +90,5 @@ type Outcome struct {
 	Denied int  // of these, how many were not permitted
 	Worked int  // of these, how many did what they were asked
 	Ended  bool // the agent ended itself
+	Began  bool // of the kernel: what was asked stands in the history
 }

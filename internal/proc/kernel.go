@@ -38,6 +38,7 @@ import (
 	"ramet/internal/loop"
 	"ramet/internal/mail"
 	"ramet/internal/registry"
+	"ramet/internal/state"
 	"ramet/internal/tool"
 )
 
@@ -52,6 +53,7 @@ type Store interface {
 	registry.Replies
 	registry.Purses
 	registry.Bell
+	state.Store
 }
 
 // Model is a model that can be asked.
@@ -88,6 +90,8 @@ type Options struct {
 	// Tell tells the other kernels of the workspace on this machine, and returns
 	// when they have acted upon it.
 	Tell func(context.Context, ...registry.Ring)
+	// There asks another kernel of this machine what its agents do; nil: none can be asked.
+	There func(ctx context.Context, owner string) (map[id.Agent]state.State, bool)
 	// Book is the ledger of tasks; nil: none is kept. BookOwner is this process in it.
 	// TaskTime is how long a task may take, for the ledger; 0: as long as it takes.
 	Book      ledger.Book
@@ -123,6 +127,8 @@ type Kernel struct {
 	// mending are the agents whose histories are being closed after another kernel;
 	// a channel is closed when that is done.
 	mending map[id.Agent]chan struct{}
+
+	tickets tickets
 
 	jobs  tally // given and not done
 	turns atomic.Int64
@@ -194,16 +200,6 @@ func (k *Kernel) lookup(a id.Agent) *process {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.live[a]
-}
-
-// Doing says what an agent does at the moment, in a word or two; empty: nothing.
-func (k *Kernel) Doing(a id.Agent) string {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if p := k.live[a]; p != nil {
-		return p.doing
-	}
-	return ""
 }
 
 // lost says whether an error means that the agent is no longer ours.

@@ -9,6 +9,7 @@ import (
 	"ramet/internal/id"
 	"ramet/internal/loop"
 	"ramet/internal/registry"
+	"ramet/internal/state"
 )
 
 // errKilled is why the turns of a killed agent end.
@@ -124,7 +125,7 @@ func (p *process) exit(ctx context.Context, result string) error {
 	if result == "" {
 		result = "I have ended."
 	}
-	if err := k.notify(ctx, a, k.claim(p.id), cut(result)); err != nil {
+	if err := k.notify(ctx, a, k.claim(p.id), cut(result), state.Well); err != nil {
 		return err
 	}
 	if _, err := k.Store.Kill(ctx, registry.Kill{Agent: p.id, By: p.id, Reason: "exited"}); err != nil {

@@ -312,12 +312,12 @@ func (k *Kernel) tellOf(ctx context.Context, a agent.Agent, what string) error {
 }
 
 // notify sends a letter of an agent to its nearest living ancestor. Agent 0 has
-// none.
-func (k *Kernel) notify(ctx context.Context, a agent.Agent, claim agent.Claim, body string) error {
+// none. why is how its task ended; empty: it reports nothing.
+func (k *Kernel) notify(ctx context.Context, a agent.Agent, claim agent.Claim, body, why string) error {
 	up, ok, err := k.ancestor(ctx, a)
 	if err != nil || !ok {
 		return err
 	}
-	_, err = k.send(ctx, registry.Send{From: a.ID, Claim: claim, To: up.ID, Body: body})
+	_, err = k.send(ctx, registry.Send{From: a.ID, Claim: claim, To: up.ID, Body: body, Reason: why})
 	return err
 }

@@ -9,11 +9,14 @@ import (
 
 	"ramet/internal/agent"
 	"ramet/internal/fault"
+	"ramet/internal/history"
 	"ramet/internal/id"
 	"ramet/internal/llm"
 	"ramet/internal/loop"
 	"ramet/internal/mail"
 	"ramet/internal/registry"
+	"ramet/internal/state"
+	"ramet/internal/text"
 )
 
 // Send puts a letter into a mailbox, under the sender's lease where we hold it,
@@ -44,8 +47,8 @@ func (k *Kernel) send(ctx context.Context, s registry.Send) (mail.Letter, error)
 	return l, nil
 }
 
-// Ring takes news of an agent: that it has mail, was forked by another host, or is dead. An empty agent means
-// that anything may have happened.
+// Ring takes news of an agent: that it has mail, was forked by another host, is to stop, or is dead. An empty
+// agent means that anything may have happened.
 func (k *Kernel) Ring(ctx context.Context, r registry.Ring) {
 	switch {
 	case r.Agent == "":
@@ -53,6 +56,8 @@ func (k *Kernel) Ring(ctx context.Context, r registry.Ring) {
 		k.wake("")
 	case r.What == registry.RingForked:
 		k.drafts.moved(r.Agent)
+	case r.What == registry.RingStop:
+		k.Interrupt(ctx, Stop{Agent: r.Agent}) // whoever asked sees it at the lease
 	case r.What == registry.RingKilled:
 		k.lose(ctx, r.Agent)
 		k.wake("") // a letter of the dead will never come
@@ -88,6 +93,8 @@ func (p *process) ring() {
 func (p *process) await(ctx context.Context, from *id.Agent, timeout time.Duration) (bool, error) {
 	late := time.NewTimer(timeout)
 	defer late.Stop()
+	whom := p.whom(ctx, from)
+	p.becomes(func(d *doing) { d.now = state.State{Word: state.Waits, Detail: whom} })
 	for {
 		letters, err := p.kernel.Store.Letters(ctx, p.id, mail.Filter{Unread: true, From: from})
 		if err != nil || len(letters) > 0 {
@@ -120,6 +127,9 @@ func (p *process) report(ctx context.Context, a agent.Agent, j *job, o loop.Outc
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
 	defer cancel()
 	tell := func(what string) error { return p.kernel.tellOf(ctx, a, what) }
+	if err != nil && !o.Began {
+		p.regret(ctx, err)
+	}
 	switch {
 	case fault.Is(err, fault.Cancelled) || fault.Is(err, fault.Interrupted):
 		what := "was interrupted."
@@ -132,10 +142,23 @@ func (p *process) report(ctx context.Context, a agent.Agent, j *job, o loop.Outc
 	case o.Text == "":
 		err = tell("is done, and has nothing to say.")
 	default: // its own words
-		err = p.kernel.notify(ctx, a, p.kernel.claim(p.id), cut(o.Text))
+		err = p.kernel.notify(ctx, a, p.kernel.claim(p.id), cut(o.Text), state.Well)
 	}
 	if err != nil && !lost(err) {
 		p.kernel.Events.Publish(loop.Event{Type: loop.Note, Agent: p.id, Text: "the parent could not be told: " + err.Error()})
+	}
+}
+
+// regret writes into a history why the agent's task could not begin: nothing else there
+// tells of it.
+func (p *process) regret(ctx context.Context, why error) {
+	note, err := history.Say(history.Note, "the task did not begin: "+text.Line(why.Error(), 400))
+	if err != nil {
+		return
+	}
+	note.Meta.Reason = state.Why(why)
+	if _, err := p.kernel.Store.Append(ctx, p.id, p.kernel.claim(p.id), note); err != nil && !lost(err) {
+		p.kernel.trouble(ctx, "record why "+p.id.Short()+" did not begin", err)
 	}
 }
 

@@ -323,8 +323,9 @@ func TestKillEndsTheWholeTree(t *testing.T) {
 	if got := b.letters(b.zero.ID); len(got) != 1 || !strings.Contains(got[0], "was killed: enough") {
 		t.Errorf("letters %q", got)
 	}
-	if err := b.kernel.Interrupt(history.By(t.Context(), history.Actor{Who: "ann", Face: history.Terminal}), b.zero.ID); err != nil {
-		t.Error(err)
+	by := history.By(t.Context(), history.Actor{Who: "ann", Face: history.Terminal})
+	if ended, err := b.kernel.Interrupt(by, Stop{Agent: b.zero.ID}); err != nil || !ended {
+		t.Error(ended, err)
 	}
 	if _, err := turn.Wait(); !fault.Is(err, fault.Cancelled) {
 		t.Errorf("the parent's turn: %v", err)

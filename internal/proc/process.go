@@ -10,6 +10,7 @@ import (
 	"ramet/internal/id"
 	"ramet/internal/llm"
 	"ramet/internal/loop"
+	"ramet/internal/state"
 )
 
 // process is one live agent.
@@ -23,7 +24,7 @@ type process struct {
 	killed  chan struct{} // closed when the agent is dead
 
 	// Guarded by the kernel's mutex.
-	doing  string
+	doing  doing
 	lease  *agent.Lease // while it holds one
 	tasked bool         // what it does is a task
 	stop   context.CancelCauseFunc
@@ -61,7 +62,8 @@ type Prompt struct {
 	Model  llm.Ref
 	Fresh  bool // behind a clear
 	Budget *history.Budget
-	Task   bool // it is one, and the ledger has it: a letter tells the parent how it ended
+	Task   bool   // it is one, and the ledger has it: a letter tells the parent how it ended
+	Ticket string // by which it can be taken back (Stop); empty: it cannot
 	// Last says that the agent ends with the turn, with everything below it, and for what
 	// reason; err is how the turn ended. nil: it stays. Only who starts a turn in its own
 	// process can ask for that.
@@ -97,7 +99,9 @@ func (p *process) refuse(err error) {
 	for {
 		select {
 		case j := <-p.inbox:
-			p.over(j, loop.Outcome{}, err)
+			if p.kernel.take(j) {
+				p.over(j, loop.Outcome{}, err)
+			}
 		default:
 			return
 		}
@@ -121,13 +125,17 @@ func (j *job) finish(k *Kernel, o loop.Outcome, err error) {
 
 // do carries out one job.
 func (p *process) do(j *job) {
+	if !p.kernel.take(j) {
+		return
+	}
 	ctx, cancel := context.WithCancelCause(j.ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(p.kernel.ctx, func() { cancel(errStopped) })()
 	ended := make(chan struct{})
 	p.kernel.mu.Lock()
-	p.stop, p.ended, p.doing, p.tasked = cancel, ended, "starting", j.task
+	p.stop, p.ended, p.tasked = cancel, ended, j.task
 	p.kernel.mu.Unlock()
+	p.becomes(func(d *doing) { d.now = state.State{Word: state.Working, Detail: state.Starts} })
 	select {
 	case <-p.killed: // between the inbox and here
 		cancel(errKilled)
@@ -138,11 +146,14 @@ func (p *process) do(j *job) {
 		err = stopped(ctx, err)
 	}
 	p.kernel.mu.Lock()
-	p.stop, p.ended, p.doing, p.tasked = nil, nil, "", false
+	p.stop, p.ended, p.tasked, p.doing = nil, nil, false, doing{}
 	p.kernel.mu.Unlock()
 	p.kernel.Events.Publish(loop.Event{Type: loop.TurnEnded, Agent: p.id, Turn: j.number, Outcome: &outcome, Err: err})
 	close(ended)
 	j.finish(p.kernel, outcome, err)
+	if len(p.inbox) == 0 && p.kernel.ctx.Err() == nil {
+		p.settled(p.kernel.ctx)
+	}
 }
 
 // stopped is the error of a turn whose context ended. What only says that it did
@@ -175,8 +186,14 @@ func (k *Kernel) submit(a id.Agent, j *job) error {
 		j.family.add()
 	}
 	k.jobs.add()
+	if !k.enlist(j, p) {
+		j.finish(k, loop.Outcome{}, errWithdrawn)
+		return errWithdrawn
+	}
 	select {
 	case p.inbox <- j:
+	case <-j.done: // taken back
+		return errWithdrawn
 	case <-p.killed:
 		err = errKilled
 	case <-j.ctx.Done():
@@ -185,7 +202,9 @@ func (k *Kernel) submit(a id.Agent, j *job) error {
 		err = errStopped
 	}
 	if err != nil {
-		j.finish(k, loop.Outcome{}, err)
+		if k.take(j) {
+			j.finish(k, loop.Outcome{}, err)
+		}
 		return err
 	}
 	// It may have ended between the check and the put; then nobody empties the
@@ -242,31 +261,4 @@ func (k *Kernel) Compact(ctx context.Context, a id.Agent, model llm.Ref) error {
 // parent gets a letter.
 func (k *Kernel) task(a id.Agent, family *tally) error {
 	return k.submit(a, &job{ctx: k.ctx, task: true, family: family})
-}
-
-// Interrupt stops the turn of an agent, if there is one, and returns when it is
-// over.
-func (k *Kernel) Interrupt(ctx context.Context, a id.Agent) error {
-	return k.end(ctx, a, loop.Stopped(history.ActorOf(ctx), fault.New(fault.Cancelled, "stopped by the user")))
-}
-
-// end stops the turn of an agent for a reason and waits until it is over.
-func (k *Kernel) end(ctx context.Context, a id.Agent, why error) error {
-	k.mu.Lock()
-	var stop context.CancelCauseFunc
-	var ended chan struct{}
-	if p := k.live[a]; p != nil {
-		stop, ended = p.stop, p.ended
-	}
-	k.mu.Unlock()
-	if stop == nil {
-		return nil
-	}
-	stop(why)
-	select {
-	case <-ended:
-		return nil
-	case <-ctx.Done():
-		return llm.Ended(ctx)
-	}
 }

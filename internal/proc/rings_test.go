@@ -42,7 +42,7 @@ func TestOneLetterTellsOfASubtreeThatOthersKilled(t *testing.T) {
 	if got := b.letters(b.zero.ID); len(got) != 1 || !strings.Contains(got[0], "was killed: enough") {
 		t.Errorf("letters %q", got)
 	}
-	if err := k.Interrupt(t.Context(), b.zero.ID); err != nil {
+	if _, err := k.Interrupt(t.Context(), Stop{Agent: b.zero.ID}); err != nil {
 		t.Error(err)
 	}
 	if _, err := turn.Wait(); !fault.Is(err, fault.Cancelled) {

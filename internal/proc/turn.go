@@ -12,6 +12,7 @@ import (
 	"ramet/internal/llm"
 	"ramet/internal/loop"
 	"ramet/internal/registry"
+	"ramet/internal/state"
 	"ramet/internal/text"
 	acts "ramet/internal/tool/process"
 )
@@ -38,15 +39,18 @@ func (p *process) turn(ctx context.Context, j *job) (loop.Outcome, error) {
 	if err := p.begin(ctx, a, claim, j); err != nil {
 		return loop.Outcome{}, err
 	}
+	said := loop.Outcome{Began: true}
 	if err := p.talk.Answerable(); err != nil && j.only == nil {
-		return loop.Outcome{}, err
+		return said, err
 	}
 	if err := p.enter(ctx, a, j); err != nil {
-		p.report(ctx, a, j, loop.Outcome{}, err)
-		return loop.Outcome{}, err
+		p.report(ctx, a, j, said, err)
+		return said, err
 	}
 	k.Events.Publish(loop.Event{Type: loop.TurnStarted, Agent: p.id, Turn: j.number, Text: t.Ref.String()})
+	p.becomes(func(d *doing) { d.now.Detail = state.Thinks })
 	outcome, err := p.run(ctx, a, claim, t, j)
+	outcome.Began = true
 	p.close(ctx, j, err)
 	p.report(ctx, a, j, outcome, err)
 	if last := j.prompt.Last; last != nil {
@@ -119,23 +123,12 @@ func (p *process) acting(ctx context.Context) (func(), error) {
 
 // emit publishes, and remembers what the agent is doing.
 func (p *process) emit(e loop.Event) {
-	doing := ""
-	switch e.Type {
-	case loop.TextDelta, loop.ThinkingDelta, loop.Spent, loop.CallEnded:
-		doing = "thinking"
-	case loop.CallStarted:
-		doing = "running " + e.Tool
-	case loop.Compacting:
-		doing = "compacting"
-	case loop.Retrying:
-		doing = "waiting for the model"
-	}
-	if doing != "" {
-		p.kernel.mu.Lock()
-		p.doing = doing
-		p.kernel.mu.Unlock()
-	}
 	p.kernel.Events.Publish(e)
+	switch e.Type {
+	case loop.Recorded, loop.CallOutput, loop.Note:
+	default:
+		p.becomes(func(d *doing) { d.take(e) })
+	}
 }
 
 // begin brings the conversation up to date, closes what was left open, and writes
@@ -171,7 +164,13 @@ func (p *process) begin(ctx context.Context, a agent.Agent, claim agent.Claim, j
 	for i := range drafts[mended:] {
 		drafts[mended+i].Meta.Actor = j.by
 	}
-	return p.append(ctx, claim, drafts...)
+	if ctx.Err() != nil {
+		return llm.Ended(ctx)
+	}
+	// Whoever stops it from here on finds that it was said.
+	writing, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
+	defer cancel()
+	return p.append(writing, claim, drafts...)
 }
 
 // append writes entries, tells of them and takes them into the conversation.

@@ -10,6 +10,7 @@ import (
 	"ramet/internal/id"
 	"ramet/internal/llm"
 	"ramet/internal/loop"
+	"ramet/internal/state"
 )
 
 // Line is an event as one line of JSON. Its shape is public (docs/json.md): fields
@@ -30,6 +31,7 @@ type Line struct {
 	Turn     int64          `json:"turn,omitempty"`
 	Ask      string         `json:"ask_id,omitempty"`
 	Outcome  *Outcome       `json:"outcome,omitempty"`
+	State    *state.State   `json:"state,omitempty"`
 	Error    *Error         `json:"error,omitempty"`
 }
 
@@ -61,6 +63,7 @@ type Outcome struct {
 	Denied int       `json:"denied"`
 	Worked int       `json:"worked"`
 	Ended  bool      `json:"ended"`
+	Began  bool      `json:"began"` // what was asked stands in the history
 	Usage  llm.Usage `json:"usage"`
 	Cost   llm.Money `json:"cost_nano_usd"`
 }
@@ -80,7 +83,7 @@ const stampForm = "2006-01-02T15:04:05.000000Z"
 // Format is the line of an event.
 func Format(e loop.Event) Line {
 	l := Line{Type: e.Type, Agent: e.Agent, Text: e.Text, CallID: e.CallID, Tool: e.Tool, IsError: e.IsError,
-		Children: e.Children, Turn: e.Turn, Ask: e.Ask, Error: FormatError(e.Err)}
+		Children: e.Children, Turn: e.Turn, Ask: e.Ask, State: e.State, Error: FormatError(e.Err)}
 	if e.Entry != nil {
 		m := FormatEntry(*e.Entry)
 		l.Message = &m
@@ -92,7 +95,7 @@ func Format(e loop.Event) Line {
 		l.Usage, l.Cost = &e.Usage, &e.Cost
 	}
 	if o := e.Outcome; o != nil {
-		l.Outcome = &Outcome{o.Text, o.Steps, o.Calls, o.Denied, o.Worked, o.Ended, o.Usage, o.Cost}
+		l.Outcome = &Outcome{o.Text, o.Steps, o.Calls, o.Denied, o.Worked, o.Ended, o.Began, o.Usage, o.Cost}
 	}
 	return l
 }
@@ -100,7 +103,7 @@ func Format(e loop.Event) Line {
 // Event is what Format made a line of.
 func (l Line) Event() loop.Event {
 	e := loop.Event{Type: l.Type, Agent: l.Agent, Text: l.Text, CallID: l.CallID, Tool: l.Tool, IsError: l.IsError,
-		Children: l.Children, Turn: l.Turn, Ask: l.Ask, Err: l.Error.Fault()}
+		Children: l.Children, Turn: l.Turn, Ask: l.Ask, State: l.State, Err: l.Error.Fault()}
 	if m := l.Message; m != nil {
 		at, _ := time.Parse(stampForm, m.CreatedAt) // ours; a time that is none is shown as such
 		e.Entry = &history.Entry{ID: m.ID, Agent: m.Agent, Kind: m.Kind, Content: m.Parts, Meta: m.Meta, CreatedAt: at, Hash: m.Hash}
@@ -116,7 +119,7 @@ func (l Line) Event() loop.Event {
 	}
 	if o := l.Outcome; o != nil {
 		e.Outcome = &loop.Outcome{Text: o.Text, Steps: o.Steps, Calls: o.Calls, Denied: o.Denied, Worked: o.Worked,
-			Ended: o.Ended, Usage: o.Usage, Cost: o.Cost}
+			Ended: o.Ended, Began: o.Began, Usage: o.Usage, Cost: o.Cost}
 	}
 	return e
 }

@@ -9,6 +9,7 @@ import (
 	"ramet/internal/id"
 	"ramet/internal/mail"
 	"ramet/internal/registry"
+	"ramet/internal/state"
 )
 
 // Agent is one agent.
@@ -31,8 +32,31 @@ type Agent struct {
 	Cwd           *string     `json:"cwd"`
 	Lease         *Lease      `json:"lease"`
 	Activity      *string     `json:"activity"` // Working or Interrupted; lists alone tell
+	State         *State      `json:"state,omitempty"`
 	Spent         Spent       `json:"spent"`
 	Budget        Budget      `json:"budget"`
+}
+
+// State is what an agent does, or how it ended (package state).
+type State struct {
+	Word   string  `json:"word"`
+	Detail *string `json:"detail"`
+}
+
+// FormatState is the shape of a state.
+func FormatState(s state.State) *State { return &State{string(s.Word), Optional(s.Detail)} }
+
+// FormatNow is the shape of an agent, with what it does.
+func FormatNow(a agent.Agent, n state.Now) Agent {
+	out, now := FormatAgent(a), n.Of(a)
+	out.State = FormatState(now)
+	switch n.Held(a.ID) {
+	case state.Kernel:
+		out.Activity = Optional(string(state.Working))
+	case state.Gone:
+		out.Activity = Optional(string(state.Interrupted))
+	}
+	return out
 }
 
 // Spent is what an agent's own calls of models came to.

@@ -43,14 +43,14 @@ func newDesk(tb testing.TB) *desk {
 	child := Child{ID: kid, Name: "kid", Model: "m", Provider: "p"}
 	born := Born(d.agents[0], child, at(7))
 	born.Genesis = 7
-	d.write(tb, 0, 6, ForkEntry([]Child{child}))
+	d.write(tb, 0, 6, ForkEntry([]Child{child}, ""))
 	d.agents = append(d.agents, born)
 	d.write(tb, 1, 7, Genesis(born))
 	d.write(tb, 1, 8, say("mine"))
 	d.write(tb, 1, 9, RenameEntry("other"))
 	letter, salt := mail.Letter{ID: 1, Number: 1, From: kid, To: zero, Body: "dear"}, chain.NewSalt()
 	d.letters, d.salts = []mail.Letter{letter, {ID: 2, Number: 2, To: zero, Body: "from the user"}}, [][]byte{salt[:], nil}
-	d.write(tb, 1, 10, MailEntry(letter, chain.Commit(salt, []byte("dear"))))
+	d.write(tb, 1, 10, MailEntry(letter, chain.Commit(salt, []byte("dear")), ""))
 	d.write(tb, 1, 11, KilledEntry("", "enough"))
 	d.agents[1].Name, d.agents[1].Status, d.agents[1].EndReason, d.agents[1].EndedAt = "other", agent.Dead, "enough", at(11)
 	return d

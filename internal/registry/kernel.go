@@ -59,13 +59,14 @@ const (
 	RingMail   = "mail"   // a letter came for the agent
 	RingKilled = "killed" // the agent was killed
 	RingForked = "forked" // another host forked the agent while a kernel held it
+	RingStop   = "stop"   // somebody at another host wants the agent's turn to end
 )
 
 // Ring is a call to look at an agent. The zero Ring says: something may have
 // happened to anybody, look yourself.
 type Ring struct {
 	Agent id.Agent
-	What  string // RingMail, RingKilled or RingForked
+	What  string // RingMail, RingKilled, RingForked or RingStop
 }
 
 // Bell tells what other processes did to agents, so that nobody has to poll. It
@@ -81,4 +82,6 @@ type Bell interface {
 	// On SQLite nobody outside this process can ring: after the first Ring{}
 	// nothing comes.
 	Listen(ctx context.Context, ring func(Ring)) error
+	// Call rings for those who listen. false: nobody outside this process can hear it.
+	Call(ctx context.Context, r Ring) (bool, error)
 }

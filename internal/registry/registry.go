@@ -50,6 +50,7 @@ type Fork struct {
 	Claim    agent.Claim
 	Children []Child
 	Entries  []history.Draft // the parent's, behind its fork entry
+	Run      string          // they are made for this run: no matter of the parent's conversation
 }
 
 // Child is one agent to be made.
@@ -84,6 +85,9 @@ type Send struct {
 	Body      string
 	InReplyTo int64 // number of a letter in the sender's mailbox; 0: none
 	Most      int   // how many unread letters the mailbox may hold with it, else CONFLICT; 0: any number
+	// Reason says that the letter reports how the sender's task ended (state.Well, or why
+	// not); its history keeps that. Empty: it reports nothing.
+	Reason string
 }
 
 // Read asks for a letter of a mailbox.

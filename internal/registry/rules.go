@@ -27,12 +27,12 @@ func Genesis(a agent.Agent) history.Draft {
 }
 
 // ForkEntry is the parent's record of a fork.
-func ForkEntry(children []Child) history.Draft {
+func ForkEntry(children []Child, run string) history.Draft {
 	ids := make([]id.Agent, len(children))
 	for i, c := range children {
 		ids[i] = c.ID
 	}
-	return history.Draft{Kind: history.Fork, Meta: history.Meta{Children: ids}}
+	return history.Draft{Kind: history.Fork, Meta: history.Meta{Children: ids, Run: run}}
 }
 
 // KilledEntry ends a history.
@@ -40,15 +40,27 @@ func KilledEntry(by id.Agent, reason string) history.Draft {
 	return history.Draft{Kind: history.Killed, Meta: history.Meta{By: string(by), Reason: reason}}
 }
 
+// CutOff is what was shown of a reply whose agent is killed.
+func CutOff(shown string) history.Draft {
+	return history.Draft{Kind: history.Interrupted, Meta: history.Meta{Reason: "the agent was killed"},
+		Parts: []history.Part{{Type: history.Text, Text: shown}}}
+}
+
+// NoResult is the result of a call whose agent is killed while it runs.
+func NoResult(call history.Part) history.Draft {
+	return history.Draft{Kind: history.ToolResult, Parts: []history.Part{{Type: history.Result, CallID: call.CallID, Name: call.Name,
+		Text: "interrupted: the agent was killed; whether the call took effect is not known", IsError: true}}}
+}
+
 // RenameEntry records a name.
 func RenameEntry(name string) history.Draft {
 	return history.Draft{Kind: history.Command, Meta: history.Meta{Command: "rename", Name: &name}}
 }
 
-// MailEntry is the sender's record of a letter.
-func MailEntry(l mail.Letter, body chain.Hash) history.Draft {
+// MailEntry is the sender's record of a letter; reason is that of a report.
+func MailEntry(l mail.Letter, body chain.Hash, reason string) history.Draft {
 	return history.Draft{Kind: history.Mail, Meta: history.Meta{
-		LetterID: id.Message(l.ID).String(), To: string(l.To), Body: body.String()}}
+		LetterID: id.Message(l.ID).String(), To: string(l.To), Body: body.String(), Reason: reason}}
 }
 
 // RedactEntry records a redaction.
@@ -60,6 +72,9 @@ func RedactEntry(m id.Message) history.Draft {
 func (f Fork) Check() error {
 	if len(f.Children) == 0 {
 		return fault.New(fault.Usage, "a fork needs at least one child")
+	}
+	if err := CheckField("the run", f.Run); err != nil {
+		return err
 	}
 	if err := CheckDrafts(f.Entries); err != nil {
 		return err

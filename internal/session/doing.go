@@ -1,21 +1,30 @@
 package session
 
 import (
+	"context"
+
 	"ramet/internal/agent"
-	"ramet/internal/control"
 	"ramet/internal/id"
+	"ramet/internal/state"
 )
 
-// Doing says what an agent does at the moment, in a word or two; empty: nothing. busy is
-// what Busy told.
-func (w *Workspace) Doing(a agent.Agent, busy map[id.Agent]string) string {
+// States finds out what agents do: the living, or all, or those that are named. It says the
+// same in every process (package state).
+func (w *Workspace) States(ctx context.Context, all bool, only ...id.Agent) (state.Now, error) {
+	return w.sources().Look(ctx, all, only...)
+}
+
+// State is what one agent does.
+func (w *Workspace) State(ctx context.Context, a agent.Agent) (state.State, error) {
+	now, err := w.States(ctx, false, a.ID)
+	return now.Of(a), err
+}
+
+func (w *Workspace) sources() state.Sources {
 	if w.Kernel != nil {
-		if doing := w.Kernel.Doing(a.ID); doing != "" {
-			return doing
-		}
+		s := w.Kernel.Sources()
+		s.There = w.Peers.States
+		return s
 	}
-	if busy[a.ID] == control.Working && a.Lease.Owner != w.owner() {
-		return "works elsewhere"
-	}
-	return ""
+	return state.Sources{Store: w.Store, Gone: w.Peers.Gone, There: w.Peers.States}
 }

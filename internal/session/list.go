@@ -37,8 +37,3 @@ func orphaned(living []agent.Agent) bool {
 	}
 	return false
 }
-
-// Busy says what agents do that a kernel holds, or held when it ended.
-func (w *Workspace) Busy(ctx context.Context) (map[id.Agent]string, error) {
-	return w.Peers.Busy(ctx, w.Store)
-}

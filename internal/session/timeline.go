@@ -83,6 +83,9 @@ func (w *Workspace) points(ctx context.Context, log history.Log, r history.Range
 		if err != nil {
 			return nil, err
 		}
+		if m.Run != "" {
+			continue // no matter of this conversation
+		}
 		p := Point{Agent: r.Agent, Label: label, ID: e.ID, Kind: e.Kind, Gone: e.Kind.Reaches() && !in(e)}
 		switch e.Kind {
 		case history.Fork:

@@ -8,6 +8,7 @@ import (
 	"ramet/internal/agent"
 	"ramet/internal/control"
 	"ramet/internal/fault"
+	"ramet/internal/history"
 	"ramet/internal/id"
 	"ramet/internal/llm"
 	"ramet/internal/loop"
@@ -39,6 +40,7 @@ type Ran struct {
 	Outcome loop.Outcome
 	Turn    *proc.Turn // nil: another kernel ran it
 	Began   bool       // false: nothing was run anywhere
+	Said    bool       // the prompt stands in the history; false: it does not
 }
 
 // Run runs a turn to its end: in the kernel that serves the workspace, else in our own,
@@ -61,10 +63,11 @@ func (w *Workspace) Run(ctx context.Context, t Turn) (Ran, error) {
 	err = w.through(ctx, t.Agent, func() (err error) {
 		out = Ran{}
 		if server != nil { // once: if it cannot either, whoever holds the agent is asked
-			out.Outcome, err = w.runThere(ctx, server, t, t.Stay)
+			out.Outcome, out.Said, err = w.runThere(ctx, server, t, t.Stay)
 			server = nil
 		} else {
 			out.Turn, out.Outcome, err = w.runHere(ctx, t)
+			out.Said = out.Outcome.Began
 		}
 		out.Began = !fault.Is(err, fault.Leased)
 		return err
@@ -73,7 +76,7 @@ func (w *Workspace) Run(ctx context.Context, t Turn) (Ran, error) {
 		if w.allows {
 			t.Show(loop.Event{Type: loop.Note, Agent: t.Agent, Text: "the agent is held by a running kernel: its permissions hold, not --allow"})
 		}
-		out.Outcome, err = w.runThere(ctx, other, t, false)
+		out.Outcome, out.Said, err = w.runThere(ctx, other, t, t.Stay)
 		return err
 	})
 	return out, err
@@ -108,21 +111,33 @@ func (w *Workspace) runHere(ctx context.Context, t Turn) (*proc.Turn, loop.Outco
 	return turn, outcome, err
 }
 
-// runThere runs it in another kernel of this machine. What it asks is asked here too.
-func (w *Workspace) runThere(ctx context.Context, other *control.Client, t Turn, stay bool) (loop.Outcome, error) {
+// runThere runs it in another kernel of this machine. What it asks is asked here too. said
+// is whether the prompt got into the history, as far as that kernel came to tell.
+func (w *Workspace) runThere(ctx context.Context, other *control.Client, t Turn, stay bool) (o loop.Outcome, said bool, err error) {
 	q := questions{workspace: w, kernel: other, asker: t.Ask, open: map[string]context.CancelFunc{}}
 	defer q.close()
 	show := func(e loop.Event) {
 		if e.Type == loop.TurnEnded && fault.Is(e.Err, fault.Leased) {
 			return // it did not begin
 		}
+		if e.Type == loop.Recorded && e.Agent == t.Agent && e.Entry.Kind == history.User {
+			said = said || sameWords(*e.Entry, t.Prompt.Text)
+		}
 		q.see(ctx, e)
 		t.Show(e)
 	}
 	if stay {
-		return other.Hand(ctx, t.Agent, t.Prompt, show)
+		o, err = other.Hand(ctx, t.Agent, t.Prompt, show)
+	} else {
+		o, err = other.Exec(ctx, t.Agent, t.Prompt, t.Tasks, show)
 	}
-	return other.Exec(ctx, t.Agent, t.Prompt, t.Tasks, show)
+	return o, said || o.Began, err
+}
+
+// sameWords says whether an entry is what was said.
+func sameWords(e history.Entry, said string) bool {
+	parts, err := e.Parts()
+	return err == nil && said != "" && (history.Plain(parts) == said || len(said) > history.BlobCutoff)
 }
 
 // beginTime is how long Begin waits to see whether a turn begins here: one that is in order
@@ -204,24 +219,6 @@ func (w *Workspace) beginThere(ctx context.Context, other *control.Client, who i
 	case <-ctx.Done():
 		return 0, llm.Ended(ctx)
 	}
-}
-
-// Stop ends the turn of an agent, wherever it runs on this machine, and returns when it is
-// over. false: there was none.
-func (w *Workspace) Stop(ctx context.Context, a id.Agent) (bool, error) {
-	if w.Kernel != nil && w.Kernel.Doing(a) != "" {
-		return true, w.Kernel.Interrupt(ctx, a)
-	}
-	held, err := control.Held(ctx, w.Store)
-	owner := held[a]
-	if err != nil || owner == "" || owner == w.owner() || w.Peers.Gone(owner) {
-		return false, err
-	}
-	other, err := w.Peers.Dial(ctx, owner)
-	if err != nil {
-		return false, err
-	}
-	return true, other.Interrupt(ctx, a)
 }
 
 // Compact replaces the older part of a context by a summary.

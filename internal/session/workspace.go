@@ -17,6 +17,7 @@ import (
 	"ramet/internal/loop"
 	"ramet/internal/permit"
 	"ramet/internal/proc"
+	"ramet/internal/rundir"
 	"ramet/internal/secret"
 	"ramet/internal/store"
 	"ramet/internal/workspace"
@@ -46,11 +47,10 @@ type Workspace struct {
 	start func(context.Context, Kernel) (*Running, error)
 	learn func(*credential.Store) // see System
 	stop  func()
+	runs  func() (*rundir.Store, error)
 	files files
 	dead  dead
-	// abandoned are those whose kernels ended in the middle of a turn; see Abandoned.
-	abandoned map[id.Agent]bool
-	now       func() time.Time
+	now   func() time.Time
 }
 
 // Kernel says how a kernel of this process works.
@@ -98,6 +98,7 @@ func (s *Session) Open(ctx context.Context) (*Workspace, error) {
 	if err != nil {
 		return nil, err
 	}
+	w.runs = func() (*rundir.Store, error) { return s.Runs("") }
 	opened, err := s.System.Open(ctx, w.Place)
 	if err != nil {
 		return nil, err
@@ -129,6 +130,9 @@ func (w *Workspace) Start(ctx context.Context, k Kernel) error {
 		return err
 	}
 	w.Kernel, w.stop, w.allows = r.Kernel, r.Close, len(k.Allow) > 0
+	if err := w.EndRuns(ctx); err != nil && k.Warn != nil {
+		k.Warn("agents of runs that were interrupted are left: " + err.Error())
+	}
 	return nil
 }
 

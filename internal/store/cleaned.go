@@ -65,7 +65,7 @@ func (c *Cleaned) Rename(ctx context.Context, a id.Agent, claim agent.Claim, nam
 
 // Send implements registry.Registry.
 func (c *Cleaned) Send(ctx context.Context, s registry.Send) (mail.Letter, error) {
-	s.Body = c.clean(s.Body)
+	s.Body, s.Reason = c.clean(s.Body), c.clean(s.Reason)
 	return c.Store.Send(ctx, s)
 }
 

@@ -40,7 +40,11 @@ func (s *Store) Kill(ctx context.Context, k registry.Kill) (registry.Killed, err
 		if len(out.Victims) == 0 {
 			return nil
 		}
-		p, err := s.newPen(ctx, tx, len(out.Victims))
+		words, n, err := r.lastWords(ctx, k.By, out.Victims)
+		if err != nil {
+			return err
+		}
+		p, err := s.newPen(ctx, tx, len(out.Victims)+n)
 		if err != nil {
 			return err
 		}
@@ -49,7 +53,7 @@ func (s *Store) Kill(ctx context.Context, k registry.Kill) (registry.Killed, err
 			v := &out.Victims[i]
 			// The epoch first: whoever held the lease can write no more.
 			v.Lease = agent.Lease{Epoch: v.Lease.Epoch + 1}
-			if _, err := p.write(v, registry.KilledEntry(k.By, k.Reason)); err != nil {
+			if _, err := p.write(v, append(words[v.ID], registry.KilledEntry(k.By, k.Reason))...); err != nil {
 				return err
 			}
 			v.Status, v.EndReason, v.EndedAt = agent.Dead, k.Reason, p.at

@@ -169,7 +169,7 @@ func (s *Store) Send(ctx context.Context, m registry.Send) (mail.Letter, error) 
 		if err != nil {
 			return err
 		}
-		if _, err := p.write(from, registry.MailEntry(out, chain.Commit(salt, []byte(m.Body)))); err != nil {
+		if _, err := p.write(from, registry.MailEntry(out, chain.Commit(salt, []byte(m.Body)), m.Reason)); err != nil {
 			return err
 		}
 		p.put, p.tell = append(p.put, post), tell

@@ -89,7 +89,7 @@ func (s *Store) Fork(ctx context.Context, f registry.Fork) ([]agent.Agent, error
 			born[i] = registry.Born(*parent, c, p.at)
 		}
 		head := parent.Head
-		parentEntries := append([]history.Draft{registry.ForkEntry(f.Children)}, f.Entries...)
+		parentEntries := append([]history.Draft{registry.ForkEntry(f.Children, f.Run)}, f.Entries...)
 		if _, err := p.write(parent, parentEntries...); err != nil {
 			return err
 		}

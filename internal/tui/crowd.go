@@ -4,6 +4,7 @@ import (
 	"ramet/internal/agent"
 	"ramet/internal/id"
 	"ramet/internal/llm"
+	"ramet/internal/state"
 )
 
 // crowd is everybody, with the ways between them. It is made anew when somebody is
@@ -18,6 +19,9 @@ type crowd struct {
 }
 
 func newCrowd(c Crowd) *crowd {
+	if c.States == nil {
+		c.States = map[id.Agent]state.State{}
+	}
 	out := &crowd{Crowd: c, at: make(map[id.Agent]int, len(c.Agents)), row: map[id.Agent]int{}, kids: map[id.Agent][]id.Agent{}}
 	for i := range c.Agents {
 		out.at[c.Agents[i].ID] = i

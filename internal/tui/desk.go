@@ -44,10 +44,12 @@ type Archive interface {
 // Floor is where work is done.
 type Floor interface {
 	// Turn runs one turn of an agent and returns when it is over. A prompt without a
-	// text goes on with what is there.
-	Turn(ctx context.Context, a id.Agent, text string, model llm.Ref) error
-	// Stop ends the turn of an agent, and returns when it is over.
-	Stop(ctx context.Context, a id.Agent) error
+	// text goes on with what is there. said is whether the text got into the history: if
+	// not, nobody has it but the caller. By its ticket it can be taken back before.
+	Turn(ctx context.Context, a id.Agent, text string, model llm.Ref, ticket string) (said bool, err error)
+	// Stop ends the turn of an agent, wherever it runs, takes the prompt of that ticket
+	// back if it was not said yet, and returns when that is so. false: there was nothing.
+	Stop(ctx context.Context, a id.Agent, ticket string) (bool, error)
 	// Fork makes a child; it waits for the tools of its parent, until ctx ends.
 	Fork(ctx context.Context, f session.Fork) (session.Forked, error)
 	// Compact replaces the older part of a context by a summary.

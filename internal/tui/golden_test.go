@@ -11,6 +11,7 @@ import (
 	"ramet/internal/history"
 	"ramet/internal/loop"
 	"ramet/internal/permit"
+	"ramet/internal/state"
 )
 
 // family is agent 0 with two children and a grandchild, and conversations.
@@ -36,7 +37,7 @@ func family() *stage {
 		s.crowd.Agents[i].Spent = agent.Spending{Tokens: int64(i) * 12_345, Cost: int64(i) * 1_234_000_00}
 	}
 	s.crowd.Agents[2].Unread = 2
-	s.crowd.Doing[who("cy")] = "works elsewhere"
+	s.crowd.States[who("cy")] = state.State{Word: state.Working, Detail: state.Elsewhere}
 	return s
 }
 
@@ -91,6 +92,7 @@ func TestGoldenScreens(t *testing.T) {
 		event(x, loop.Event{Type: loop.ThinkingDelta, Agent: zero, Text: "Let me see what the user wants."})
 		event(x, loop.Event{Type: loop.TextDelta, Agent: zero, Text: "I look at *both* files:\n\n1. one"})
 		event(x, loop.Event{Type: loop.CallStarted, Agent: zero, CallID: "c9", Tool: "bash", Text: "make all"})
+		event(x, loop.Event{Type: loop.Became, Agent: zero, State: &state.State{Word: state.Working, Detail: state.Runs("bash")}})
 		event(x, loop.Event{Type: loop.CallOutput, Agent: zero, CallID: "c9", Tool: "bash", Text: "cc a.c\ncc b.c\n"})
 		x.press("and then lint it", "enter")
 	})
@@ -113,6 +115,7 @@ func TestGoldenScreens(t *testing.T) {
 	})
 	both(t, family, "interrupted", func(x *show) {
 		x.s.say("ada", history.Interrupted, words("As I was say"))
+		x.s.crowd.States[who("ada")] = state.State{Word: state.Interrupted, Detail: "stopped by the user"}
 		x.run(x.look())
 		x.press("/switch ada", "enter")
 	})

@@ -9,6 +9,7 @@ import (
 	"ramet/internal/fault"
 	"ramet/internal/history"
 	"ramet/internal/loop"
+	"ramet/internal/state"
 )
 
 // happened follows events.
@@ -37,13 +38,14 @@ func (m *root) event(e loop.Event) (cmd tea.Cmd, changed bool) {
 	s := m.screen(e.Agent)
 	s.live.take(e, m.o.Now())
 	switch e.Type {
+	case loop.Became:
+		return m.became(s, e), e.State == nil
 	case loop.TurnStarted:
-		s.begun = true
-		m.resumed[e.Agent] = true
 		return nil, true
 	case loop.Recorded:
 		return m.recorded(s, *e.Entry), e.Entry.Kind != history.ToolResult
 	case loop.TurnEnded:
+		s.stopping = false
 		// It may have been one that nobody here asked for, such as a task.
 		return tea.Batch(m.news(e), m.catchUpLater(s), m.next(s)), true
 	case loop.Forked, loop.Killed, loop.Mailed, loop.Spent:
@@ -142,34 +144,56 @@ func lastLine(o *loop.Outcome) string {
 	return first
 }
 
-// state is what an agent does, in a word.
+// became takes what an agent does from now on.
+func (m *root) became(s *screen, e loop.Event) tea.Cmd {
+	if e.State == nil || m.crowd == nil {
+		return nil
+	}
+	m.crowd.States[e.Agent], m.fresh[e.Agent] = *e.State, *e.State
+	if e.State.Busy() {
+		return nil
+	}
+	s.stopping = false
+	return m.next(s)
+}
+
+// busy says whether an agent does something that can be stopped, whoever runs it.
+func (m *root) busy(s *screen) bool {
+	return s.working() || m.crowd != nil && m.crowd.States[s.agent].Busy()
+}
+
+// stoppable says whether there is something to stop where the user is.
+func (m *root) stoppable() bool { return m.now.barrier != nil || m.now.shell != nil || m.busy(m.now) }
+
+// state is what an agent does, in a word or two, and how that is drawn.
 func (m *root) state(a agent.Agent) (string, style) {
-	if a.Status == agent.Dead {
-		return "dead", faint
+	now, s := state.State{Word: state.Idle}, m.screens[a.ID]
+	if m.crowd != nil && m.crowd.States[a.ID].Word != "" {
+		now = m.crowd.States[a.ID]
 	}
 	for _, q := range m.questions {
-		if q.Agent == a.ID {
-			return "asks", warn
+		if q.Agent == a.ID && now.Word != state.Killed && !(s != nil && s.stopping) {
+			now = state.State{Word: state.Asks}
 		}
 	}
-	s := m.screens[a.ID]
-	switch {
-	case s != nil && s.live.stopping:
-		return "stopping", warn
-	case s != nil && s.working():
-		if n := len(s.live.calls); n > 0 && !s.live.calls[n-1].done {
-			if s.live.calls[n-1].title == "wait" {
-				return "waits for mail", good
-			}
-			return "runs " + line(s.live.calls[n-1].title, 16), good
-		}
-		return "thinks", good
-	case m.crowd.Interrupted[a.ID] && !m.resumed[a.ID]:
-		return "interrupted", warn
-	case m.crowd.Doing[a.ID] != "":
-		return m.crowd.Doing[a.ID], good
-	case s != nil && s.transcript.read && s.open():
-		return "interrupted", warn
+	if s != nil && s.stopping {
+		return state.Stopping, warn
 	}
-	return "idle", faint
+	if s != nil && s.working() && !now.Busy() {
+		now = state.State{Word: state.Working, Detail: state.Starts}
+	}
+	return now.Short(22), tone(now)
+}
+
+// tone is how a state is drawn.
+func tone(s state.State) style {
+	switch s.Word {
+	case state.Working, state.Waits:
+		return good
+	case state.Asks, state.Interrupted:
+		return warn
+	case state.Failed:
+		return bad
+	}
+	return faint
 }

@@ -88,7 +88,7 @@ func (m *root) global(name string) (tea.Cmd, bool) {
 		m.dirty = true
 		return nil, true
 	case "ctrl+g":
-		return m.openJump(), true
+		return m.openJump(false), true
 	case "ctrl+p":
 		return m.toQuestion(), true
 	case "ctrl+l":

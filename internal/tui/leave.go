@@ -15,7 +15,7 @@ func (m *root) escape() tea.Cmd {
 		m.search = search{}
 	case m.now.chosen != nil:
 		m.now.chosen = nil
-	case m.now.stoppable():
+	case m.stoppable():
 		return m.halt()
 	}
 	return nil
@@ -31,7 +31,7 @@ func (m *root) interrupt() tea.Cmd {
 	case m.over != nil:
 		m.over = nil
 		return nil
-	case m.now.stoppable() && !m.now.live.stopping:
+	case m.stoppable() && !m.now.stopping:
 		return m.halt()
 	case m.now.input.text() != "":
 		m.memory.remember(m.now.input.text())

@@ -15,8 +15,7 @@ type live struct {
 	text     *block
 	calls    []*block
 	note     string // why it waits
-	stopping bool
-	tokens   int64 // of this turn
+	tokens   int64  // of this turn
 }
 
 // maxLive bounds what is kept of the output of a running command.

@@ -12,6 +12,7 @@ import (
 	"ramet/internal/agent"
 	"ramet/internal/fault"
 	"ramet/internal/id"
+	"ramet/internal/state"
 	"ramet/internal/tui/markdown"
 )
 
@@ -74,8 +75,8 @@ type root struct {
 	offer     completion // what could stand at the cursor
 	search    search
 	past      past
-	mine      map[id.Agent]bool // children that the user forked here
-	resumed   map[id.Agent]bool // that began a turn since the start
+	mine      map[id.Agent]bool        // children that the user forked here
+	fresh     map[id.Agent]state.State // what agents did since the last look began
 	fatal     error
 }
 
@@ -111,7 +112,7 @@ func Run(ctx context.Context, o Options) error {
 }
 
 func newRoot(ctx context.Context, o Options) *root {
-	m := &root{o: o, ctx: ctx, memory: recall(o.State), screens: map[id.Agent]*screen{}, models: map[id.Agent]chosen{}, mine: map[id.Agent]bool{}, resumed: map[id.Agent]bool{}, w: 80, h: 24}
+	m := &root{o: o, ctx: ctx, memory: recall(o.State), screens: map[id.Agent]*screen{}, models: map[id.Agent]chosen{}, mine: map[id.Agent]bool{}, fresh: map[id.Agent]state.State{}, w: 80, h: 24}
 	m.theme = markdown.Basic()
 	m.past.at = len(m.memory.Said)
 	m.visit(m.memory.Current)

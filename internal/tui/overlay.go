@@ -101,6 +101,7 @@ type picker struct {
 	found   []fuzzy.Match
 	at      int
 	pick    func(m *root, value int) tea.Cmd
+	more    func(m *root) tea.Cmd // what Ctrl+G does; nil: nothing
 }
 
 func newPicker(title string, choices []choice, at int, pick func(*root, int) tea.Cmd) *picker {
@@ -127,6 +128,10 @@ func (p *picker) key(m *root, k tea.KeyPressMsg) tea.Cmd {
 		m.over = nil
 		if p.at < len(p.found) {
 			return p.pick(m, p.choices[p.found[p.at].Index].value)
+		}
+	case "ctrl+g":
+		if p.more != nil {
+			return p.more(m)
 		}
 	case "up", "ctrl+p":
 		p.scroll(-1)

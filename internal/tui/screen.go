@@ -37,15 +37,15 @@ type screen struct {
 	model llm.Ref         // chosen with /model
 	mode  permit.Mode     // how its calls are permitted; empty: not known yet
 
-	loading bool
-	behind  bool  // something was stored that was not read
-	failed  error // why it could not be read
-	turns   int   // that we asked for and that are not over
-	begun   bool  // the newest of them began
-	stop    context.CancelFunc
-	barrier context.CancelFunc // of a fork that waits for tools
-	shell   context.CancelFunc // of a command of the user's
-	chosen  *key               // the block that is picked with alt+arrows
+	loading  bool
+	behind   bool               // something was stored that was not read
+	failed   error              // why it could not be read
+	turns    int                // that we asked for and that are not over
+	ticket   string             // of the newest of them: it can be taken back
+	stopping bool               // we asked for the end of its turn
+	barrier  context.CancelFunc // of a fork that waits for tools
+	shell    context.CancelFunc // of a command of the user's
+	chosen   *key               // the block that is picked with alt+arrows
 
 	seen          []*block // see visible
 	stock, copied int      // how many of them are stored, and of which making
@@ -107,9 +107,6 @@ func (s *screen) unqueue() {
 
 // working says whether the agent is busy, as far as we know.
 func (s *screen) working() bool { return s.live.working || s.turns > 0 }
-
-// stoppable says whether there is something to stop.
-func (s *screen) stoppable() bool { return s.barrier != nil || s.shell != nil || s.working() }
 
 // opened says whether a block is.
 func (s *screen) opened(b *block) bool {

@@ -107,7 +107,7 @@ func (m *root) switchTo(ref string) tea.Cmd {
 }
 
 func (m *root) compact(title string) tea.Cmd {
-	if m.now.working() {
+	if m.busy(m.now) {
 		return m.tell(warn, "the agent is at work")
 	}
 	s, model := m.now, m.now.model

@@ -23,6 +23,7 @@ import (
 	"ramet/internal/loop"
 	"ramet/internal/permit"
 	"ramet/internal/session"
+	"ramet/internal/state"
 	"ramet/internal/tui/markdown"
 )
 
@@ -42,10 +43,12 @@ type stage struct {
 	pages   int
 	answer  string
 	err     error
+	kept    bool  // what fails was said all the same
+	stop    error // why a stop fails
 }
 
 func newStage() *stage {
-	return &stage{entries: map[id.Agent][]Entry{}, next: 1, crowd: Crowd{Doing: map[id.Agent]string{}, Interrupted: map[id.Agent]bool{}}}
+	return &stage{entries: map[id.Agent][]Entry{}, next: 1, crowd: Crowd{States: map[id.Agent]state.State{}}}
 }
 
 // who is the id of a name: always the same.
@@ -94,7 +97,14 @@ func result(id, tool, said string) history.Part {
 	return history.Part{Type: history.Result, CallID: id, Name: tool, Text: said}
 }
 
-func (s *stage) Agents(context.Context) (Crowd, error) { return s.crowd, nil }
+func (s *stage) Agents(context.Context) (Crowd, error) {
+	for _, a := range s.crowd.Agents {
+		if _, told := s.crowd.States[a.ID]; !told && a.Status == agent.Dead {
+			s.crowd.States[a.ID] = state.State{Word: state.Killed, Detail: a.EndReason}
+		}
+	}
+	return s.crowd, nil
+}
 
 func (s *stage) Page(_ context.Context, a id.Agent, span Span) (Page, error) {
 	s.pages++
@@ -126,13 +136,13 @@ func (s *stage) Events(context.Context) iter.Seq[loop.Event] {
 }
 func (s *stage) Mode(context.Context, id.Agent) (permit.Mode, error) { return permit.Ask, nil }
 func (s *stage) Questions(context.Context) <-chan Question           { return nil }
-func (s *stage) Turn(_ context.Context, a id.Agent, said string, model llm.Ref) error {
+func (s *stage) Turn(_ context.Context, a id.Agent, said string, model llm.Ref, _ string) (bool, error) {
 	s.said = append(s.said, fmt.Sprintf("turn %s %q", a[:3], said))
-	return s.err
+	return s.err == nil || s.kept, s.err
 }
-func (s *stage) Stop(_ context.Context, a id.Agent) error {
+func (s *stage) Stop(_ context.Context, a id.Agent, _ string) (bool, error) {
 	s.said = append(s.said, fmt.Sprintf("stop %s", a[:3]))
-	return nil
+	return true, s.stop
 }
 func (s *stage) Fork(_ context.Context, f session.Fork) (session.Forked, error) {
 	prompt := ""

@@ -2,12 +2,14 @@ package tui
 
 import (
 	"context"
+	"crypto/rand"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
 	"ramet/internal/fault"
 	"ramet/internal/id"
+	"ramet/internal/state"
 )
 
 // submit sends what stands in the prompt.
@@ -42,10 +44,11 @@ func (m *root) sent(said string) {
 // goOn continues what was interrupted.
 func (m *root) goOn() tea.Cmd {
 	a, ok := m.agent()
-	if !ok || m.now.working() || m.desk == nil {
+	if !ok || m.busy(m.now) || m.desk == nil {
 		return nil
 	}
-	if word, _ := m.state(a); word != "interrupted" {
+	unanswered := m.now.transcript.read && m.now.open()
+	if m.crowd.States[a.ID].Word != state.Interrupted && !unanswered {
 		return nil
 	}
 	if _, err := m.writable(); err != nil {
@@ -56,7 +59,7 @@ func (m *root) goOn() tea.Cmd {
 
 // next begins the turn of the oldest message that waits, if the agent is free.
 func (m *root) next(s *screen) tea.Cmd {
-	if m.desk == nil || s.agent == "" || s.working() || len(s.queue) == 0 {
+	if m.desk == nil || s.agent == "" || m.busy(s) || s.stopping || len(s.queue) == 0 {
 		return nil
 	}
 	said := s.queue[0]
@@ -68,31 +71,32 @@ func (m *root) next(s *screen) tea.Cmd {
 type turnMsg struct {
 	agent id.Agent
 	said  string
+	kept  bool // it stands in the history
 	err   error
 }
 
 func (m *root) begin(s *screen, said string) tea.Cmd {
-	ctx, stop := context.WithCancel(m.ctx)
 	s.turns++
-	s.begun, s.stop = false, stop
-	desk, a, model := m.desk, s.agent, s.model
+	s.ticket = rand.Text()
+	desk, ctx, a, model, ticket := m.desk, m.ctx, s.agent, s.model, s.ticket
 	return func() tea.Msg {
-		defer stop()
-		return turnMsg{a, said, desk.Turn(ctx, a, said, model)}
+		kept, err := desk.Turn(ctx, a, said, model, ticket)
+		return turnMsg{a, said, kept, err}
 	}
 }
 
-// turned follows the end of a turn that we asked for.
+// turned follows the end of a turn that we asked for. What was not said is given back: it
+// exists once, in the history or in the prompt.
 func (m *root) turned(msg turnMsg) tea.Cmd {
 	s := m.screen(msg.agent)
 	s.turns--
-	s.live.stopping = false
+	s.stopping = false
 	stopped := fault.Is(msg.err, fault.Cancelled) || fault.Is(msg.err, fault.Interrupted)
 	if msg.err != nil {
 		s.unqueue()
 	}
-	if msg.err != nil && !s.begun && msg.said != "" {
-		s.giveBack(msg.said) // nothing was written
+	if msg.err != nil && !msg.kept && msg.said != "" {
+		s.giveBack(msg.said)
 	}
 	m.dirty = true
 	if s != m.now {
@@ -103,11 +107,15 @@ func (m *root) turned(msg turnMsg) tea.Cmd {
 	}
 	if s.turns == 0 {
 		s.live.working = false
+		if m.crowd != nil && m.crowd.States[msg.agent].Busy() {
+			delete(m.crowd.States, msg.agent) // the look tells
+		}
 	}
 	return tea.Batch(m.look(), m.next(s))
 }
 
-// halt stops the turn of the current agent, or the fork that waits.
+// halt stops the turn of the current agent, or the fork that waits. What waits to be said
+// goes back into the prompt.
 func (m *root) halt() tea.Cmd {
 	s := m.now
 	if s.barrier != nil {
@@ -118,23 +126,35 @@ func (m *root) halt() tea.Cmd {
 		s.shell()
 		return nil
 	}
-	if s.live.stopping {
+	if s.stopping || m.desk == nil {
 		return nil
 	}
-	s.live.stopping = true
+	s.stopping = true
 	s.unqueue()
 	m.dirty = true
-	if s.stop != nil {
-		s.stop()
-	}
-	desk, ctx, a := m.desk, m.ctx, s.agent
+	desk, ctx, a, ticket := m.desk, m.ctx, s.agent, s.ticket
 	return func() tea.Msg {
-		desk.Stop(ctx, a) // how it ended the events tell
-		return stoppedMsg{}
+		ended, err := desk.Stop(ctx, a, ticket)
+		return stoppedMsg{a, ended, err}
 	}
 }
 
-type stoppedMsg struct{}
+type stoppedMsg struct {
+	agent id.Agent
+	ended bool
+	err   error
+}
+
+// stopped follows the end of a stop: how the turn ended the events tell, and until then it is
+// stopping; what could not be stopped is said.
+func (m *root) stopped(msg stoppedMsg) tea.Cmd {
+	s := m.screen(msg.agent)
+	s.stopping = s.stopping && msg.ended && msg.err == nil && m.busy(s)
+	if msg.err != nil && !fault.Is(msg.err, fault.Cancelled) {
+		return tea.Batch(m.look(), m.tell(bad, explain(msg.err)))
+	}
+	return m.look()
+}
 
 type shellMsg struct {
 	text string

@@ -205,6 +205,9 @@ func (t *transcript) landmark(e Entry) string {
 	m := e.About
 	switch e.Kind {
 	case history.Fork:
+		if m.Run != "" {
+			return ""
+		}
 		if len(m.Children) > 0 {
 			names := make([]string, len(m.Children))
 			for i, c := range m.Children {

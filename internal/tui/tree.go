@@ -69,8 +69,9 @@ func (m *root) tree(w, h int) []string {
 	return out
 }
 
-// openJump lets the user go to any agent: the tree, or those that fit a few letters.
-func (m *root) openJump() tea.Cmd {
+// openJump lets the user go to any agent: the tree, or those that fit a few letters. The
+// dead are listed only when asked for.
+func (m *root) openJump(dead bool) tea.Cmd {
 	if m.crowd == nil {
 		return nil
 	}
@@ -89,16 +90,23 @@ func (m *root) openJump() tea.Cmd {
 		choices = append(choices, choice{lines[i] + n.Label() + " " + short(*n.Agent), extra, m.crowd.at[n.ID]})
 	}
 	for i, a := range m.crowd.Agents {
-		if a.Status == agent.Dead {
-			choices = append(choices, choice{a.Label() + " " + short(a), "dead", i})
+		if dead && a.Status == agent.Dead {
+			word, _ := m.state(a)
+			choices = append(choices, choice{a.Label() + " " + short(a), word, i})
 		}
 	}
-	m.over = newPicker("go to", choices, at, func(m *root, i int) tea.Cmd {
+	title := "go to · Ctrl+G: the dead too"
+	if dead {
+		title = "go to · Ctrl+G: the living"
+	}
+	p := newPicker(title, choices, at, func(m *root, i int) tea.Cmd {
 		if i >= len(m.crowd.Agents) {
 			return nil
 		}
 		return m.goTo(m.crowd.Agents[i].ID)
 	})
+	p.more = func(m *root) tea.Cmd { return m.openJump(!dead) }
+	m.over = p
 	return nil
 }
 

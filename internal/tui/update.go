@@ -72,7 +72,7 @@ func (m *root) follow(msg tea.Msg) tea.Cmd {
 	case lookMsg:
 		return tea.Batch(m.look(), m.lookLater())
 	case stoppedMsg:
-		return m.look()
+		return m.stopped(msg)
 	case saveMsg:
 		return m.save()
 	case savedMsg:
@@ -95,7 +95,7 @@ type (
 
 // tick lets what moves on the screen move, as long as something does.
 func (m *root) tick() tea.Cmd {
-	if m.ticking || !m.now.working() {
+	if m.ticking || !m.busy(m.now) {
 		return nil
 	}
 	m.ticking = true
@@ -133,6 +133,7 @@ func (m *root) look() tea.Cmd {
 		return nil
 	}
 	m.looking, m.again = true, false
+	clear(m.fresh)
 	desk, ctx, a := m.desk, m.ctx, m.now.agent
 	return func() tea.Msg {
 		c, err := desk.Agents(ctx)
@@ -163,6 +164,12 @@ func (m *root) seen(msg crowdMsg) tea.Cmd {
 	}
 	began := m.crowd == nil
 	m.crowd = msg.crowd
+	for a, now := range m.fresh { // it may have been read before that was so
+		m.crowd.States[a] = now
+	}
+	for _, s := range m.screens {
+		s.stopping = s.stopping && m.busy(s)
+	}
 	if began {
 		m.arrive()
 	}
@@ -172,10 +179,7 @@ func (m *root) seen(msg crowdMsg) tea.Cmd {
 	case !m.choosing:
 		m.now.mode = msg.mode
 	}
-	cmds = append(cmds, m.catchUp(m.now), m.choose(m.now))
-	if began {
-		cmds = append(cmds, m.next(m.now))
-	}
+	cmds = append(cmds, m.catchUp(m.now), m.choose(m.now), m.next(m.now))
 	return tea.Batch(cmds...)
 }
 

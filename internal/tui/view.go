@@ -9,6 +9,7 @@ import (
 	"ramet/internal/agent"
 	"ramet/internal/id"
 	"ramet/internal/permit/question"
+	"ramet/internal/state"
 )
 
 // View draws everything.
@@ -112,7 +113,7 @@ func (m *root) progress(w int) string {
 	if s.barrier != nil {
 		return warn.of(cut(spinner[m.frame%4]+" the fork waits for running tools · Esc cancels", w))
 	}
-	if s.working() {
+	if m.busy(s) || s.stopping {
 		text := spinner[m.frame%4] + " " + word
 		if !s.live.since.IsZero() {
 			text += " " + age(m.o.Now().Sub(s.live.since))
@@ -122,12 +123,15 @@ func (m *root) progress(w int) string {
 		}
 		return st.of(line(text, w-14)) + faint.of(" · Esc stops")
 	}
-	switch word {
-	case "interrupted":
+	now := m.crowd.States[a.ID]
+	switch {
+	case a.Status == agent.Dead:
+		return faint.of(line(now.String()+", "+a.EndedAt.Local().Format("2006-01-02 15:04")+": it can be read, not written to", w))
+	case now.Word == state.Interrupted:
 		return warn.of(cut("interrupted · Enter goes on, or say something else", w))
-	case "dead":
-		return faint.of(line("dead since "+a.EndedAt.Local().Format("2006-01-02 15:04")+" ("+a.EndReason+"): it can be read, not written to", w))
-	case "idle":
+	case now.Word == state.Failed:
+		return bad.of(line(now.String(), w))
+	case now.Word == state.Idle || now.Word == state.Done || now.Word == "":
 		return ""
 	}
 	return st.of(line(word, w))

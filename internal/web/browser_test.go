@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/gofrs/flock"
 )
 
 const sources = "../../web"
@@ -116,6 +118,11 @@ func need(t *testing.T, command string, packages ...string) string {
 // there that is newer than it when that is so.
 func install(t *testing.T) {
 	t.Helper()
+	alone := flock.New(filepath.Join(sources, "package-lock.json")) // internal/app does so too
+	if err := alone.Lock(); err != nil {
+		t.Fatal(err)
+	}
+	defer alone.Close()
 	lock, err := os.Stat(filepath.Join(sources, "package-lock.json"))
 	if err != nil {
 		t.Fatal(err)

@@ -45,7 +45,7 @@ func uuid(n int) string { return fmt.Sprintf("agent%017d", n) }
 func (f *fake) agent(name, parent string, age time.Duration) map[string]any {
 	a := map[string]any{"uuid": uuid(len(f.agents)), "name": nil, "parent_uuid": nil, "fork_message_id": nil, "status": "running", "end_reason": nil,
 		"created_at": stamp(age), "ended_at": nil, "depth": 0, "own_messages": 0, "total_messages": 0, "unread_mail": 0, "head_message_id": nil,
-		"provider": "offline", "model": "offline/demo", "cwd": "/project", "activity": nil, "doing": nil,
+		"provider": "offline", "model": "offline/demo", "cwd": "/project", "state": map[string]any{"word": "idle"},
 		"spent": map[string]any{"tokens": 0, "cost_nano_usd": 0}, "budget": nil}
 	if name != "" {
 		a["name"] = name
@@ -115,11 +115,11 @@ func (f *fake) fill() {
 		}
 	}
 	f.message(ref, "fork", nil, map[string]any{"children": []any{uuid(1), uuid(2)}})
-	f.agents[1]["activity"], f.agents[1]["doing"] = "working", "running tests"
-	f.agents[2]["activity"] = "interrupted"
+	f.agents[1]["state"] = map[string]any{"word": "working", "detail": "runs tests"}
+	f.agents[2]["state"] = map[string]any{"word": "interrupted"}
 	f.agents[4]["unread_mail"] = 2
 	dead := f.agents[len(f.agents)-1]
-	dead["status"], dead["end_reason"] = "dead", "killed"
+	dead["status"], dead["end_reason"], dead["state"] = "dead", "killed", map[string]any{"word": "killed"}
 	for i := range 260 { // more than a page
 		f.say(uuid(5), "user", fmt.Sprintf("line %d", i))
 	}

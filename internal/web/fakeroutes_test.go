@@ -117,7 +117,7 @@ func (f *fake) routes() http.Handler {
 			return
 		}
 		for _, a := range dying {
-			a["status"], a["activity"], a["end_reason"], a["ended_at"] = "dead", nil, "killed", stamp(0)
+			a["status"], a["state"], a["end_reason"], a["ended_at"] = "dead", map[string]any{"word": "killed"}, "killed", stamp(0)
 		}
 		f.tell(map[string]any{"type": "killed", "agent_uuid": r.PathValue("ref")})
 		answer(w, 200, map[string]any{"count": len(dying)})

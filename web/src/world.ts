@@ -2,7 +2,7 @@
 // then kept up by the live events.
 import { api } from "./api/client";
 import { listen, type Link } from "./api/stream";
-import type { Agent, Ask, Line } from "./api/types";
+import type { Agent, Ask, Line, State } from "./api/types";
 import { Cell } from "./cell";
 
 export interface Agents {
@@ -38,6 +38,9 @@ export function order(list: Iterable<Agent>): Map<string, string[]> {
 
 let reading = false, wanted = false;
 
+// fresh is what agents did since the reading began: the answer may be older.
+const fresh = new Map<string, State>();
+
 // refresh reads all agents anew. While it reads, further wishes become one; the more
 // it takes, the longer it rests.
 export async function refresh() {
@@ -47,9 +50,15 @@ export async function refresh() {
   }
   reading = true;
   const begin = performance.now();
+  fresh.clear();
   try {
     const list = await api.agents();
-    agents.set({ state: "ready", all: new Map(list.map((a) => [a.uuid, a])), below: order(list) });
+    const all = new Map(list.map((a) => [a.uuid, a]));
+    for (const [uuid, state] of fresh) {
+      const a = all.get(uuid);
+      if (a) all.set(uuid, { ...a, state });
+    }
+    agents.set({ state: "ready", all, below: order(list) });
   } catch (error) {
     const now = agents.get();
     agents.set(now.all.size ? { ...now } : { ...now, state: "failed", error });
@@ -60,7 +69,7 @@ export async function refresh() {
       wanted = false;
       refresh();
     }
-  }, Math.max(300, 5 * (performance.now() - begin)));
+  }, Math.max(100, 5 * (performance.now() - begin)));
 }
 
 export const readAsks = () => api.asks().then((now) => asks.set(now), () => {});
@@ -76,34 +85,27 @@ function change(uuid: string, to: (a: Agent) => Agent) {
   setTimeout(() => {
     shown = true;
     agents.set({ ...agents.get() });
-  }, 120);
+  }, 50);
+}
+
+// became puts in what an agent does from now on. Whatever else happens, only this changes
+// what is shown of that.
+function became(uuid: string, state: State) {
+  fresh.set(uuid, state);
+  change(uuid, (a) => ({ ...a, state }));
 }
 
 function take(l: Line) {
   const who = l.agent_uuid ?? "";
   switch (l.type) {
-    case "turn_started":
-      change(who, (a) => ({ ...a, activity: "working", doing: "thinking" }));
+    case "state":
+      if (who && l.state) became(who, l.state);
+      else refresh();
       break;
-    case "call_started":
-      change(who, (a) => ({ ...a, activity: "working", doing: l.tool ?? "" }));
-      break;
-    case "call_ended":
-      change(who, (a) => ({ ...a, doing: "thinking" }));
-      break;
-    case "waiting": case "compacting": case "retrying":
-      change(who, (a) => ({ ...a, activity: "working", doing: l.text || l.type }));
-      break;
-    case "asking":
-      change(who, (a) => ({ ...a, activity: "working", doing: "asks for permission" }));
-      readAsks();
-      break;
-    case "answered":
-      change(who, (a) => ({ ...a, doing: "thinking" }));
+    case "asking": case "answered":
       readAsks();
       break;
     case "turn_ended":
-      change(who, (a) => ({ ...a, activity: null, doing: null }));
       readAsks();
       refresh();
       break;

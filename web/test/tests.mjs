@@ -228,7 +228,7 @@ export function Tests({ plan, open, sound, accessible, hand }) {
     await dialog.getByRole("checkbox").check();
     await say.click();
     await dialog.waitFor({ state: "detached" });
-    await page.locator(".titled .badge", { hasText: "dead" }).waitFor();
+    await page.locator(".titled .badge", { hasText: "killed" }).waitFor();
     assert.equal((await on.seen()).filter((s) => s.startsWith("kill")).length, 2);
     assert.ok(await kill.isDisabled());
     await page.context().close();

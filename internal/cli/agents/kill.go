@@ -1,7 +1,11 @@
 package agents
 
 import (
+	"errors"
+
+	"ramet/internal/agent"
 	"ramet/internal/cli/line"
+	"ramet/internal/id"
 	"ramet/internal/public"
 	"ramet/internal/session"
 
@@ -13,7 +17,7 @@ import (
 )
 
 func killCommand(l *line.Line) *cobra.Command {
-	var cascade bool
+	var cascade, finished bool
 	var reason string
 	c := &cobra.Command{
 		Use:   "kill AGENT",
@@ -23,11 +27,27 @@ that are dead already. What a kernel of this machine runs for them is ended befo
 the command returns. Without it children live on under their nearest living
 ancestor, unless the configuration says orphans = "cascade".
 
+With --finished and no agent, those end that are done or have failed and below which
+nobody works, waits or was interrupted; they keep their state.
+
 Killing the dead says since when it is dead and exits 0. Agent 0 cannot be
 killed.`,
-		Args:              line.Arguments(1, 1),
+		Args: func(c *cobra.Command, args []string) error {
+			if finished {
+				return line.Arguments(0, 0)(c, args)
+			}
+			return line.Arguments(1, 1)(c, args)
+		},
 		ValidArgsFunction: l.CompleteAgents(1),
 		RunE: func(c *cobra.Command, args []string) error {
+			if finished {
+				ws, err := l.Open(c.Context())
+				if err != nil {
+					return err
+				}
+				ended, err := ws.KillFinished(c.Context())
+				return errors.Join(l.Print(swept{ended}), err)
+			}
 			if err := session.CheckReason(reason); err != nil {
 				return err
 			}
@@ -47,7 +67,10 @@ killed.`,
 		},
 	}
 	c.Flags().BoolVar(&cascade, "cascade", false, "everything below it too")
+	c.Flags().BoolVar(&finished, "finished", false, "all that are done or have failed")
 	c.Flags().StringVar(&reason, "reason", "killed", "why, for the record")
+	c.MarkFlagsMutuallyExclusive("finished", "cascade")
+	c.MarkFlagsMutuallyExclusive("finished", "reason")
 	return c
 }
 
@@ -66,5 +89,28 @@ func (k killed) Text(w *printer.Writer) {
 	}
 	if below > 0 {
 		w.Line("killed %s below it", text.Count(below, "agent"))
+	}
+}
+
+// swept is the datum of kill --finished.
+type swept struct{ ended []agent.Agent }
+
+func (s swept) MarshalJSON() ([]byte, error) {
+	ids := []id.Agent{}
+	for _, a := range s.ended {
+		ids = append(ids, a.ID)
+	}
+	return public.Marshal(struct {
+		Killed []id.Agent `json:"killed"`
+		Count  int        `json:"count"`
+	}{ids, len(ids)})
+}
+
+func (s swept) Text(w *printer.Writer) {
+	for _, a := range s.ended {
+		w.Line("ended %s", a.Label())
+	}
+	if len(s.ended) == 0 {
+		w.Line("nobody is finished")
 	}
 }

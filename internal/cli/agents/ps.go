@@ -8,9 +8,10 @@ import (
 
 	"ramet/internal/agent"
 	"ramet/internal/cli/line"
-	"ramet/internal/id"
 	"ramet/internal/printer"
 	"ramet/internal/public"
+	"ramet/internal/state"
+	"ramet/internal/text"
 )
 
 func psCommand(l *line.Line) *cobra.Command {
@@ -19,8 +20,9 @@ func psCommand(l *line.Line) *cobra.Command {
 		Use:   "ps",
 		Short: "Show the tree of agents",
 		Long: `Show the tree of agents: name, short id, state, own/total messages, unread mail, age.
-An agent is working while a kernel holds it, and interrupted when that kernel ended
-in the middle of a turn: "ramet exec AGENT --continue" goes on. Children of a dead agent hang under their nearest living ancestor.`,
+States: working (thinks, writes, runs a tool, compacts), asks (for permission), waits (for mail, of whom),
+idle, done (its task ended), failed (why), interrupted ("ramet exec AGENT --continue" goes on), killed.
+Children of a dead agent hang under their nearest living ancestor.`,
 		Args: line.Arguments(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
 			ws, err := l.Open(c.Context())
@@ -31,11 +33,11 @@ in the middle of a turn: "ramet exec AGENT --continue" goes on. Children of a de
 			if err != nil {
 				return err
 			}
-			busy, err := ws.Busy(c.Context())
+			now, err := ws.States(c.Context(), all)
 			if err != nil {
 				return err
 			}
-			return l.Print(tree{nodes, busy})
+			return l.Print(tree{nodes, now})
 		},
 	}
 	c.Flags().BoolVarP(&all, "all", "a", false, "the dead too")
@@ -45,16 +47,14 @@ in the middle of a turn: "ramet exec AGENT --continue" goes on. Children of a de
 // tree is the datum of ps.
 type tree struct {
 	nodes []agent.Node
-	busy  map[id.Agent]string
+	now   state.Now
 }
 
 // List makes the public shapes.
 func (t tree) List() (string, iter.Seq[any]) {
 	return "agents", func(yield func(any) bool) {
 		for _, n := range t.nodes {
-			shape := public.FormatAgent(*n.Agent)
-			shape.Activity = public.Optional(t.busy[n.ID])
-			if !yield(shape) {
+			if !yield(public.FormatNow(*n.Agent, t.now)) {
 				return
 			}
 		}
@@ -74,14 +74,14 @@ func (t tree) Text(w *printer.Writer) {
 			name = "-"
 		}
 		messages := strconv.FormatInt(n.Own, 10) + "/" + strconv.FormatInt(n.Total, 10)
-		state := string(n.Status)
-		if doing := t.busy[n.ID]; doing != "" {
-			state = doing
-		}
-		rows = append(rows, []string{branches[i] + name, n.ID.Short(), state, messages, mail, w.Age(n.CreatedAt)})
+		now := text.Line(t.now.Of(*n.Agent).String(), maxState)
+		rows = append(rows, []string{branches[i] + name, n.ID.Short(), now, messages, mail, w.Age(n.CreatedAt)})
 	}
 	w.Table(rows)
 }
+
+// maxState is how much of a state stands in a row; show has all of it.
+const maxState = 48
 
 // drawBranches draws the lines in front of the names. Going backwards, it
 // knows for each level whether a sibling follows below. Very deep trees are

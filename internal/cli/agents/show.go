@@ -14,13 +14,14 @@ import (
 	"ramet/internal/mail"
 	"ramet/internal/printer"
 	"ramet/internal/public"
+	"ramet/internal/state"
 )
 
 func showCommand(l *line.Line) *cobra.Command {
 	return &cobra.Command{
 		Use:               "show AGENT",
 		Short:             "Show one agent",
-		Long:              "Show one agent: lineage, ranges, counts, model, folder, lease.",
+		Long:              "Show one agent: lineage, ranges, counts, model, folder, lease.\nIts state is that of ps, with all there is to say about it.",
 		Args:              line.Arguments(1, 1),
 		ValidArgsFunction: l.CompleteAgents(1),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -35,6 +36,9 @@ func showCommand(l *line.Line) *cobra.Command {
 			}
 			a.Unread = int64(len(unread))
 			out := details{agent: a}
+			if out.now, err = ws.States(ctx, false, a.ID); err != nil {
+				return err
+			}
 			if err := ws.Store.View(ctx, func(log history.Log) error { return out.read(ctx, log) }); err != nil {
 				return err
 			}
@@ -46,6 +50,7 @@ func showCommand(l *line.Line) *cobra.Command {
 // details is the datum of show.
 type details struct {
 	agent   agent.Agent
+	now     state.Now
 	lineage []history.Ancestor
 	ranges  []history.Range
 	marks   []history.Label
@@ -81,7 +86,7 @@ func (d details) MarshalJSON() ([]byte, error) {
 		Lineage []id.Agent      `json:"lineage"`
 		Ranges  []history.Range `json:"ranges"`
 		Marks   []label         `json:"marks"`
-	}{public.FormatAgent(d.agent), lineage, d.ranges, marks})
+	}{public.FormatNow(d.agent, d.now), lineage, d.ranges, marks})
 }
 
 func (d details) Text(w *printer.Writer) {
@@ -91,6 +96,7 @@ func (d details) Text(w *printer.Writer) {
 	}
 	line("agent", "%s", a.Label())
 	line("uuid", "%s", a.ID)
+	line("state", "%s", d.now.Of(a))
 	line("status", "%s", a.Status)
 	if a.Status == agent.Dead {
 		line("ended", "%s (%s)", public.Stamp(a.EndedAt), a.EndReason)

@@ -63,6 +63,9 @@ func (w *watcher) note(what string) { w.show(loop.Event{Type: loop.Note, Text: w
 
 // show shows one event.
 func (w *watcher) show(e loop.Event) {
+	if e.Type == loop.Became {
+		return // the events beside it say so in their own words
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.l.JSON {

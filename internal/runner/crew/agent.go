@@ -226,7 +226,7 @@ func (c *Crew) leave(ctx context.Context, s *shift, err error) error {
 	c.shut(s)
 	var failed error
 	if !s.dead {
-		_, failed = c.kernel.Kill(ctx, registry.Kill{Agent: s.agent, Cascade: true, Reason: reason(err)})
+		_, failed = c.kernel.Kill(ctx, registry.Kill{Agent: s.agent, By: s.agent, Cascade: true, Reason: reason(err)})
 	}
 	if fault.Is(failed, fault.NotFound) { // it was never born
 		failed = nil

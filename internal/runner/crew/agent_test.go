@@ -261,7 +261,7 @@ func TestAnItemEndsWithItsAgent(t *testing.T) {
 			}
 		}, 0, fault.Killed, true, ledger.Failed},
 		{"stopped", func(s *stage, a id.Agent, _ context.CancelCauseFunc) {
-			if err := s.kernel.Interrupt(s.t.Context(), a); err != nil {
+			if _, err := s.kernel.Interrupt(s.t.Context(), proc.Stop{Agent: a}); err != nil {
 				s.t.Error(err)
 			}
 		}, 0, fault.Interrupted, true, ledger.Interrupted},

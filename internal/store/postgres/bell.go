@@ -46,7 +46,7 @@ func payloads(what string, agents []id.Agent) []string {
 // the last letter is only a call to look.
 func rings(payload string) []registry.Ring {
 	words := strings.Split(payload, " ")
-	if what := words[0]; what != registry.RingMail && what != registry.RingKilled && what != registry.RingForked || len(words) < 2 {
+	if what := words[0]; what != registry.RingMail && what != registry.RingKilled && what != registry.RingForked && what != registry.RingStop || len(words) < 2 {
 		return []registry.Ring{{}}
 	}
 	out := make([]registry.Ring, 0, len(words)-1)

@@ -30,6 +30,7 @@ import (
 	"ramet/internal/id"
 	"ramet/internal/mail"
 	"ramet/internal/registry"
+	"ramet/internal/state"
 	"ramet/internal/tool"
 )
 
@@ -55,9 +56,8 @@ type Kernel interface {
 	Exit(ctx context.Context, a id.Agent, result string) error
 	// Worktree gives a child a git worktree of its own; undo takes it away again.
 	Worktree(ctx context.Context, parent agent.Agent, child id.Agent, name string) (dir string, undo func(), err error)
-	// Doing says what an agent is doing at the moment, in a word or two; empty:
-	// nothing that is known here.
-	Doing(a id.Agent) string
+	// Sources is where the states of agents are found out.
+	Sources() state.Sources
 }
 
 // People is what the tools read.

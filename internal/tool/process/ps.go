@@ -11,6 +11,7 @@ import (
 	"ramet/internal/agent"
 	"ramet/internal/id"
 	"ramet/internal/shape"
+	"ramet/internal/state"
 	"ramet/internal/tool"
 )
 
@@ -55,11 +56,15 @@ func (p ps) Run(ctx context.Context, c tool.Call) (tool.Answer, error) {
 	if err != nil {
 		return refuse(ctx, err)
 	}
+	now, err := p.kernel.Sources().Look(ctx, args.All)
+	if err != nil {
+		return refuse(ctx, err)
+	}
 	nodes := agent.Tree(everybody, func(a agent.Agent) bool { return args.All || a.Status == agent.Running })
 	shown := nearest(nodes, p.self, maxLines)
 	lines := make([]string, len(shown), len(shown)+1)
 	for i, n := range shown {
-		lines[i] = p.line(n)
+		lines[i] = p.line(n, now)
 	}
 	if hidden := len(nodes) - len(shown); hidden > 0 {
 		lines = append(lines, fmt.Sprintf("… %s not shown.", count(hidden, "more agent")))
@@ -67,17 +72,14 @@ func (p ps) Run(ctx context.Context, c tool.Call) (tool.Answer, error) {
 	return tool.Answer{Text: strings.Join(lines, "\n")}, nil
 }
 
-func (p ps) line(n agent.Node) string {
+func (p ps) line(n agent.Node, now state.Now) string {
 	var b strings.Builder
 	if n.Indent <= maxIndent {
 		b.WriteString(strings.Repeat("  ", n.Indent))
 	} else {
 		fmt.Fprintf(&b, "%s(generation %d) ", strings.Repeat("  ", maxIndent), n.Indent)
 	}
-	fmt.Fprintf(&b, "%s %s", title(*n.Agent), n.Status)
-	if doing := p.kernel.Doing(n.ID); n.Status == agent.Running && doing != "" {
-		b.WriteString(", " + doing)
-	}
+	fmt.Fprintf(&b, "%s %s", title(*n.Agent), now.Of(*n.Agent))
 	if n.Unread > 0 {
 		fmt.Fprintf(&b, ", %d unread", n.Unread)
 	}

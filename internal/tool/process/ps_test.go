@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"ramet/internal/id"
+	"ramet/internal/state"
 )
 
 func TestPsDrawsTheTree(t *testing.T) {
@@ -17,13 +18,13 @@ func TestPsDrawsTheTree(t *testing.T) {
 	w.does(w.zero, "send", `{"to":"cleo","text":"x"}`)
 	w.does(w.zero, "send", `{"to":"cleo","text":"y"}`)
 	w.kills(b)
-	w.doing[a], w.doing[b] = "waiting for the model", "must not be seen"
-	want := fmt.Sprintf("0 (%s) running\n  ada (%s) running, waiting for the model\n    cleo (%s) running, 2 unread ← you\n  dan (%s) running",
+	w.doing[a], w.doing[b] = state.State{Word: state.Working, Detail: state.Thinks}, state.State{Word: "must not be seen"}
+	want := fmt.Sprintf("0 (%s) idle\n  ada (%s) working: thinks\n    cleo (%s) idle, 2 unread ← you\n  dan (%s) idle",
 		w.zero.Short(), a.Short(), c.Short(), d.Short())
 	if got := w.does(c, "ps", `{}`); got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
-	want = fmt.Sprintf("0 (%s) running ← you\n  ada (%s) running, waiting for the model\n    %s dead\n      cleo (%s) running, 2 unread\n  dan (%s) running",
+	want = fmt.Sprintf("0 (%s) idle ← you\n  ada (%s) working: thinks\n    %s killed: enough\n      cleo (%s) idle, 2 unread\n  dan (%s) idle",
 		w.zero.Short(), a.Short(), b.Short(), c.Short(), d.Short())
 	if got := w.does(w.zero, "ps", `{"all":true}`); got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
@@ -49,7 +50,7 @@ func TestPsOfManyShowsKinFirst(t *testing.T) {
 	if len(lines) != 201 || lines[200] != "… 73 more agents not shown." || !strings.HasPrefix(lines[0], "0 (") {
 		t.Fatalf("%d lines: %q … %q", len(lines), lines[0], lines[len(lines)-1])
 	}
-	for _, must := range []string{"(generation 20) " + me.Short() + " running ← you\n", "(generation 21) last (", "(generation 22) grand ("} {
+	for _, must := range []string{"(generation 20) " + me.Short() + " idle ← you\n", "(generation 21) last (", "(generation 22) grand ("} {
 		if !strings.Contains(all, must) {
 			t.Errorf("%q is not shown", must)
 		}
@@ -69,7 +70,7 @@ func TestPsOfALineageLongerThanTheList(t *testing.T) {
 	}
 	// The nearest 199 ancestors, and so neither the root nor the nearest child.
 	got := w.does(line[220], "ps", `{}`)
-	if !strings.Contains(got, line[220].Short()+" running ← you") || !strings.Contains(got, line[21].Short()) ||
+	if !strings.Contains(got, line[220].Short()+" idle ← you") || !strings.Contains(got, line[21].Short()) ||
 		strings.Contains(got, line[20].Short()) || strings.Contains(got, line[221].Short()) || !strings.HasSuffix(got, "… 31 more agents not shown.") {
 		t.Errorf("%s", got)
 	}

@@ -20,6 +20,7 @@ import (
 	"ramet/internal/loop"
 	"ramet/internal/mail"
 	"ramet/internal/registry"
+	"ramet/internal/state"
 	"ramet/internal/store"
 	"ramet/internal/store/sqlite"
 	"ramet/internal/tool"
@@ -32,7 +33,7 @@ type world struct {
 	*store.Store
 	t      testing.TB
 	zero   id.Agent
-	doing  map[id.Agent]string
+	doing  map[id.Agent]state.State
 	fail   error         // what the next Fork, Kill, Send or Exit fails with
 	asleep chan struct{} // takes one value whenever somebody begins to wait
 
@@ -63,7 +64,7 @@ func newWorld(t testing.TB) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &world{Store: s, t: t, zero: zero.ID, doing: map[id.Agent]string{},
+	return &world{Store: s, t: t, zero: zero.ID, doing: map[id.Agent]state.State{},
 		asleep: make(chan struct{}, 100), news: make(chan struct{})}
 }
 
@@ -172,7 +173,9 @@ func (w *world) Worktree(_ context.Context, _ agent.Agent, child id.Agent, name 
 	}, nil
 }
 
-func (w *world) Doing(a id.Agent) string { return w.doing[a] }
+func (w *world) Sources() state.Sources {
+	return state.Sources{Store: w.Store, Gone: func(string) bool { return false }, Here: func() map[id.Agent]state.State { return w.doing }}
+}
 
 // call makes one call as the loop does: checked, then run.
 func (w *world) call(self id.Agent, name, args string) (tool.Answer, error) {

@@ -6,6 +6,12 @@ export interface Money {
   cost_nano_usd: number;
 }
 
+// State is what an agent does, or how it ended.
+export interface State {
+  word: "working" | "asks" | "waits" | "idle" | "done" | "failed" | "interrupted" | "killed";
+  detail?: string | null;
+}
+
 export interface Agent {
   uuid: string;
   name: string | null;
@@ -23,8 +29,7 @@ export interface Agent {
   provider: string | null;
   model: string | null;
   cwd: string | null;
-  activity?: string | null;
-  doing?: string | null;
+  state?: State | null;
   spent: Money | null;
   budget: { tokens: number | null; cost_nano_usd: number | null } | null;
 }
@@ -47,6 +52,7 @@ export interface Part {
 export interface Meta {
   parent_uuid?: string;
   children?: string[];
+  run?: string;
   label?: string;
   target?: string;
   reason?: string;
@@ -172,6 +178,7 @@ export interface Line {
   usage?: { input: number; output: number; cache_read: number; cache_write: number };
   children?: string[];
   turn?: number;
+  state?: State;
   error?: Fault;
 }
 

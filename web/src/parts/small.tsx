@@ -2,7 +2,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Refusal } from "../api/client";
-import type { Agent } from "../api/types";
+import type { Agent, State } from "../api/types";
 import { Cell, useCell, type Loaded } from "../cell";
 import { age, time } from "../text/format";
 import { oneLine, visible } from "../text/visible";
@@ -21,15 +21,20 @@ export function AgentLink({ uuid }: { uuid: string | null | undefined }) {
 
 export type Tone = "good" | "busy" | "bad" | "warn" | "quiet";
 
-export function Badge({ tone, children }: { tone: Tone; children?: ComponentChildren }) {
-  return <span class={"badge " + tone}><i aria-hidden="true" />{children}</span>;
+export function Badge({ tone, title, children }: { tone: Tone; title?: string | undefined; children?: ComponentChildren }) {
+  return <span class={"badge " + tone} title={title}><i aria-hidden="true" />{children}</span>;
 }
 
-export function stateOf(a: Agent): { word: string; tone: Tone } {
-  if (a.status === "dead") return { word: "dead", tone: "quiet" };
-  if (a.activity === "interrupted") return { word: "interrupted", tone: "warn" };
-  if (a.activity === "working" || a.doing) return { word: oneLine(a.doing || "working", 40), tone: "busy" };
-  return { word: "idle", tone: "good" };
+const stateTones: Record<State["word"], Tone> = {
+  working: "busy", asks: "warn", waits: "busy", idle: "good", done: "good", failed: "bad", interrupted: "warn", killed: "quiet",
+};
+
+// stateOf is what an agent does, as the server says it; busy says that it can be stopped.
+export function stateOf(a: Agent): { word: string; more: string; tone: Tone; busy: boolean } {
+  const s = a.state ?? { word: "idle" as const }, detail = s.detail ?? "";
+  const busy = s.word === "working" || s.word === "asks" || s.word === "waits";
+  const word = s.word === "working" && detail ? detail : s.word === "waits" && detail ? "waits " + detail : s.word;
+  return { word: oneLine(word, 40), more: oneLine(s.word + (detail ? ": " + detail : ""), 300), tone: stateTones[s.word] ?? "quiet", busy };
 }
 
 const tones: Record<string, Tone> = {

@@ -17,7 +17,7 @@ const deepest = 14; // levels that are indented; what is deeper says so
 // flatten lists the rows in sight, parents before children. It does not recurse: a
 // chain of forks may be as long as it likes. `last` says of each drawn level whether
 // its line ends there.
-export function flatten(world: Agents, closed: ReadonlySet<string>, keep: ((a: Agent) => boolean) | null): Row[] {
+export function flatten(world: Agents, closed: ReadonlySet<string>, keep: ((a: Agent) => boolean) | null, unfold = true): Row[] {
   let wanted: Set<string> | null = null;
   if (keep) {
     wanted = new Set();
@@ -46,7 +46,7 @@ export function flatten(world: Agents, closed: ReadonlySet<string>, keep: ((a: A
     const kids = of(uuid), ends = top.i === top.list.length;
     const lines = top.level === 1 ? [] : [...top.lines, ends].slice(-deepest);
     rows.push({ agent, level: top.level, last: lines, kids: kids.length, place: top.i, of: top.list.length });
-    if (kids.length && (!closed.has(uuid) || wanted)) stack.push({ list: kids, i: 0, level: top.level + 1, lines });
+    if (kids.length && (!closed.has(uuid) || (wanted && unfold))) stack.push({ list: kids, i: 0, level: top.level + 1, lines });
   }
   return rows;
 }
@@ -71,7 +71,7 @@ export function Tree({ current, narrow }: { current?: string | undefined; narrow
   const world = useCell(agents);
   const [closed, setClosed] = useState<ReadonlySet<string>>(new Set());
   const [filter, setFilter] = useState("");
-  const [alive, setAlive] = useState(false);
+  const [alive, setAlive] = useState(true);
   const [at, setAt] = useState(current ?? "");
   const base = useId();
   const row = narrow ? 38 : 40;
@@ -80,7 +80,7 @@ export function Tree({ current, narrow }: { current?: string | undefined; narrow
     const keep = q || alive
       ? (a: Agent) => (!alive || a.status !== "dead") && (!q || (a.name ?? "").toLowerCase().includes(q) || a.uuid.toLowerCase().startsWith(q) || (a.model ?? "").toLowerCase().includes(q))
       : null;
-    return flatten(world, closed, keep);
+    return flatten(world, closed, keep, q !== "");
   }, [world, closed, filter, alive]);
   const w = useWindow(rows.length, row, narrow ? 0 : 34);
   const index = Math.max(0, rows.findIndex((r) => r.agent.uuid === at));
@@ -137,7 +137,7 @@ export function Tree({ current, narrow }: { current?: string | undefined; narrow
     <section class={narrow ? "tree narrow" : "tree"} aria-label="Agents">
       <div class="tools">
         <input type="search" aria-label="Filter agents" placeholder="Filter by name, id or model" value={filter} onInput={(e) => setFilter(e.currentTarget.value)} />
-        <label class="check"><input type="checkbox" checked={alive} onChange={(e) => setAlive(e.currentTarget.checked)} /> living only</label>
+        <label class="check"><input type="checkbox" checked={!alive} onChange={(e) => setAlive(!e.currentTarget.checked)} /> the dead too</label>
         {!narrow && <button type="button" class="quiet" onClick={() => setClosed(closed.size ? new Set() : new Set(parents))} disabled={!parents.length}>{closed.size ? "Unfold all" : "Fold all"}</button>}
         <span class="soft" role="status">{whole(rows.length)} of {plural(world.all.size, "agent")}</span>
       </div>
@@ -170,7 +170,7 @@ export function Tree({ current, narrow }: { current?: string | undefined; narrow
                     <a href={to(["agents", a.uuid])} tabIndex={-1} class="label" title={oneLine(a.name || a.uuid, 300)}>{a.name ? <Said text={a.name} most={120} /> : <span class="soft">{named(a)}</span>}</a>
                     {shut && r.kids > 0 && <span class="count">{whole(r.kids)}</span>}
                   </span>
-                  <span role="gridcell" class="state"><Badge tone={s.tone}>{s.word}</Badge></span>
+                  <span role="gridcell" class="state"><Badge tone={s.tone} title={s.more}>{s.word}</Badge></span>
                   <span role="gridcell" class="fork">{a.parent_uuid && a.fork_message_id != null && <a tabIndex={-1} href={to(["agents", a.parent_uuid], { at: String(a.fork_message_id) })}>message {a.fork_message_id}</a>}</span>
                   <span role="gridcell" class="model"><Said text={a.model} most={60} /></span>
                   <span role="gridcell" class="num mail">{a.unread_mail > 0 && <span class="unread">{whole(a.unread_mail)}<span class="hidden"> unread</span></span>}</span>

@@ -34,7 +34,6 @@ function One({ a }: { a: Agent }) {
   const aim = Number(where.query.get("at")) || 0;
   const s = stateOf(a);
   const [dialog, setDialog] = useState<"" | "fork" | "kill">("");
-  const working = s.tone === "busy";
   const stop = useBusy();
   return (
     <div class="pane agent">
@@ -42,10 +41,10 @@ function One({ a }: { a: Agent }) {
         <p class="crumbs"><a href={to(["agents"])}>Agents</a>{a.parent_uuid && <> / <AgentLink uuid={a.parent_uuid} /></>}</p>
         <div class="titled">
           <Title say={named(a)}><Said text={named(a)} most={120} /></Title>
-          <Badge tone={s.tone}>{s.word}</Badge>
+          <span role="status"><Badge tone={stop.busy ? "warn" : s.tone} title={s.more}>{stop.busy ? "stopping" : s.word}</Badge></span>
           <span class="buttons">
             <button type="button" onClick={() => setDialog("fork")} disabled={a.status === "dead"}>Fork{"\u2026"}</button>
-            <button type="button" onClick={() => stop.run(async () => { await api.interrupt(a.uuid); })} disabled={!working || stop.busy}>Interrupt</button>
+            <button type="button" onClick={() => stop.run(async () => { await api.interrupt(a.uuid); })} disabled={!s.busy || stop.busy}>Interrupt</button>
             <button type="button" class="danger" onClick={() => setDialog("kill")} disabled={a.status === "dead" || !a.parent_uuid}>Kill{"\u2026"}</button>
           </span>
         </div>
@@ -137,7 +136,7 @@ function Talking({ a, aim }: { a: Agent; aim: number }) {
   }, [t.busy]);
 
   if (t.state !== "ready") return <div class="talk"><div class="column">{t.state === "loading" ? <Loading what="the conversation" /> : <Failure error={t.error} again={() => { talk.retry(); }} />}</div></div>;
-  const list = t.messages.slice(-drawn).filter((m) => usage || m.kind !== "usage");
+  const list = t.messages.slice(-drawn).filter((m) => (usage || m.kind !== "usage") && !m.meta?.run);
   const more = t.messages.length > drawn || !t.whole;
   return (
     <div class="talk" ref={box} tabIndex={0} role="region" aria-label="Conversation"

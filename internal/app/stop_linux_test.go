@@ -1,0 +1,403 @@
+package app_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/creack/pty"
+
+	"ramet/internal/pgtest"
+)
+
+// The table of stops: who asks, where the turn runs, what it is doing. Of the 144 cells CI
+// takes 36, such that every pair of two columns is there; all are behind RAMET_SOAK.
+var (
+	stopFaces  = []string{"esc", "ctrl+c", "page", "http", "kill", "sigint"}
+	stopPlaces = []string{"own", "served", "background", "far"}
+	stopPhases = []string{"streaming", "thinking", "tool", "permission", "mail", "compacting"}
+)
+
+func TestAStopEndsEverything(t *testing.T) { playStops(t, false) }
+
+func TestSoakEveryStop(t *testing.T) {
+	if os.Getenv("RAMET_SOAK") == "" {
+		t.Skip("make soak plays all cells")
+	}
+	playStops(t, true)
+}
+
+func playStops(t *testing.T, all bool) {
+	t.Run("cells", func(t *testing.T) {
+		for f, face := range stopFaces {
+			for p, phase := range stopPhases {
+				for at, place := range stopPlaces {
+					// Each face meets each phase once, and each of them every place.
+					if !all && at != (f+p+p/4*2)%len(stopPlaces) {
+						continue
+					}
+					t.Run(face+"/"+place+"/"+phase, func(t *testing.T) {
+						t.Parallel()
+						newCell(t, face, place, phase).play()
+					})
+				}
+			}
+		}
+	})
+}
+
+// cell is one case.
+type cell struct {
+	t                  *testing.T
+	face, place, phase string
+	v                  *vendor
+	here, there        *world // who asks; where the turn runs
+	server             *served
+	far                *served // of the one that runs the turn, where exec alone could not
+	term               *terminal
+	shows              *page
+	turn               *exec.Cmd // exec, where that is what began it
+	ended              chan error
+}
+
+func newCell(t *testing.T, face, place, phase string) *cell {
+	c := &cell{t: t, face: face, place: place, phase: phase}
+	w := newWorld(t)
+	nap := fmt.Sprintf("sleep 9%d.%d", os.Getpid(), stages.Add(1))
+	c.v = newVendor(t, nap, "git push --force")
+	w.env = append(w.env, c.v.env()...)
+	c.here, c.there = w, w
+	if place == "far" {
+		far := newWorld(t)
+		far.project = w.project
+		far.env = append(far.env, c.v.env()...)
+		db := "RAMET_DB=" + pgtest.URL(t)
+		w.env, far.env = append(w.env, db), append(far.env, db)
+		c.there = far
+		if face == "sigint" { // the signal reaches the one who runs it
+			c.here = far
+		}
+	}
+	w.ramet("fork", "--name", "ada")
+	w.ramet("exec", "ada", "hello "+strings.Repeat("and again ", 100))
+	return c
+}
+
+// play begins a turn, stops it and looks at what is left.
+func (c *cell) play() {
+	switch c.place {
+	case "served":
+		c.server = c.there.serve()
+	case "background":
+		c.background()
+	}
+	if c.phase == "permission" && c.face != "esc" && c.face != "ctrl+c" && c.server == nil || c.phase == "permission" && c.place == "far" {
+		// An exec of its own asks nobody; that of a server waits.
+		c.far = c.there.serve()
+	}
+	if c.far != nil && c.here == c.there {
+		c.server = c.far
+	}
+	if c.server == nil && (c.far == nil || c.here != c.there) && c.place != "background" && (c.face == "page" || c.face == "http") {
+		c.server = c.here.serve()
+	}
+	c.begin()
+	c.reached()
+	queued := c.queue()
+	if c.face == "page" {
+		c.shows = c.page()
+		c.shows.says("enabled")
+	}
+	asked := time.Now()
+	c.stop()
+	c.over(asked)
+	c.truth()
+	if queued {
+		c.once()
+	}
+}
+
+// background starts a server that stays.
+func (c *cell) background() {
+	w := c.there
+	base := strings.TrimSpace(w.ramet("serve", "--background", "--addr", "127.0.0.1:0"))
+	token, err := os.ReadFile(filepath.Join(w.home, "ramet", "token"))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.server = &served{c.t, strings.Fields(base)[0], strings.TrimSpace(string(token))}
+	names, err := filepath.Glob(filepath.Join(w.home, "ramet", "kernels", "*", "serve"))
+	if err != nil || len(names) != 1 {
+		c.t.Fatalf("who serves: %v %v", names, err)
+	}
+	owner, err := os.ReadFile(names[0])
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(strings.Split(string(owner), ":")[1])
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.t.Cleanup(func() {
+		syscall.Kill(pid, syscall.SIGINT)
+		eventually(c.t, "the server ends", func() bool { return syscall.Kill(pid, 0) != nil })
+	})
+}
+
+// begin gives ada the prompt, by the face that will stop it.
+func (c *cell) begin() {
+	prompt := "phase=" + c.phase
+	switch {
+	case (c.face == "esc" || c.face == "ctrl+c") && c.place != "far":
+		c.screen()
+		c.term.say(prompt)
+		return
+	case (c.face == "page" || c.face == "http") && c.place != "far":
+		if code := c.server.ask("POST", "/api/v1/agents/ada/prompt", fmt.Sprintf(`{"text":%q}`, prompt), new(any)); code != 202 {
+			c.t.Fatalf("the prompt: %d", code)
+		}
+		return
+	}
+	c.turn = exec.Command(c.there.exe, "exec", "ada", prompt)
+	c.turn.Dir, c.turn.Env = c.there.project, c.there.env
+	tty, err := pty.Start(c.turn) // who can ask has a terminal
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.ended = make(chan error, 1)
+	go func() {
+		b := make([]byte, 4096)
+		for {
+			if _, err := tty.Read(b); err != nil {
+				break
+			}
+		}
+		c.ended <- c.turn.Wait()
+	}()
+	c.t.Cleanup(func() { c.turn.Process.Kill(); tty.Close() })
+	if c.face == "esc" || c.face == "ctrl+c" {
+		c.screen()
+	}
+}
+
+// screen opens the terminal at ada.
+func (c *cell) screen() {
+	c.term = c.here.open(100, 30)
+	c.term.see("[0]")
+	c.term.say("/switch ada")
+	c.term.see("[ada]")
+}
+
+// now is the state of ada, as another process tells it.
+func (c *cell) now(w *world) (word, detail, status string) {
+	var list struct {
+		Agents []struct {
+			Name, Status string
+			State        struct{ Word, Detail string }
+		}
+	}
+	if err := json.Unmarshal([]byte(w.ramet("ps", "--all", "--json")), &list); err != nil {
+		c.t.Fatal(err)
+	}
+	for _, a := range list.Agents {
+		if a.Name == "ada" {
+			return a.State.Word, a.State.Detail, a.Status
+		}
+	}
+	c.t.Fatal("there is no ada")
+	return
+}
+
+// reached waits until the turn does what the cell is about, as ps of another process says.
+func (c *cell) reached() {
+	want := map[string]string{"streaming": "working writes", "thinking": "working thinks", "tool": "working runs bash",
+		"permission": "asks ", "mail": "waits for mail", "compacting": "working compacts"}[c.phase]
+	last := ""
+	for until := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
+		word, detail, _ := c.now(c.there)
+		last = word + " " + detail
+		reading, _ := c.v.quiet()
+		streams := c.phase == "streaming" || c.phase == "thinking" || c.phase == "compacting"
+		if strings.HasPrefix(last, want) && (!streams || !reading) && (c.phase != "tool" || c.naps() > 0) {
+			break
+		}
+		if time.Now().After(until) {
+			c.t.Fatalf("it is %q, want %q%s", last, want, c.shown())
+		}
+	}
+	if c.place == "far" && c.here != c.there {
+		if word, _, _ := c.now(c.here); word != "working" {
+			c.t.Errorf("another host says %q", word)
+		}
+	}
+}
+
+func (c *cell) shown() string {
+	if c.term == nil {
+		return ""
+	}
+	return "\n" + c.term.text()
+}
+
+// naps counts the processes of the tool.
+func (c *cell) naps() int {
+	n := 0
+	all, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, path := range all {
+		line, err := os.ReadFile(path)
+		if err == nil && strings.ReplaceAll(strings.Trim(string(line), "\x00"), "\x00", " ") == c.v.command {
+			n++
+		}
+	}
+	return n
+}
+
+// queue types something that waits, where there is a terminal.
+func (c *cell) queue() bool {
+	if c.term == nil || c.phase == "permission" {
+		return false
+	}
+	c.term.see("Esc stops")
+	c.term.say("queued words")
+	c.term.see("(queued)")
+	return true
+}
+
+func (c *cell) stop() {
+	switch c.face {
+	case "esc":
+		c.term.press(escape)
+	case "ctrl+c":
+		c.term.press(ctrlC)
+	case "page":
+		c.shows.press()
+	case "http":
+		var got struct{ Interrupted bool }
+		if code := c.server.ask("POST", "/api/v1/agents/ada/interrupt", `{}`, &got); code != 200 || !got.Interrupted {
+			c.t.Errorf("interrupt: %d %+v", code, got)
+		}
+	case "kill":
+		if out := c.here.ramet("kill", "ada", "--reason", "enough"); !strings.Contains(out, "killed ada") {
+			c.t.Errorf("kill: %s", out)
+		}
+	case "sigint":
+		if err := c.turn.Process.Signal(syscall.SIGINT); err != nil {
+			c.t.Fatal(err)
+		}
+	}
+}
+
+// soon is how long the machine of a test may take over what takes a kernel 200 ms (see
+// TestAStopTakesNoTime): processes start, and others run beside it.
+const soon = 5 * time.Second
+
+// over waits until nothing of the turn is left.
+func (c *cell) over(asked time.Time) {
+	until := asked.Add(soon)
+	for {
+		silent, at := c.v.quiet()
+		if naps := c.naps(); silent && naps == 0 {
+			if took := at.Sub(asked); took > 0 {
+				c.t.Logf("nobody read after %s", took.Round(time.Millisecond))
+			}
+			break
+		} else if time.Now().After(until) {
+			c.t.Fatalf("after %s somebody reads: %t, %d processes%s", soon, !silent, naps, c.shown())
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	if c.ended != nil {
+		select {
+		case <-c.ended:
+		case <-time.After(patience):
+			c.t.Error("exec does not end")
+		}
+	}
+}
+
+// truth looks at the history and at what is said of the agent.
+func (c *cell) truth() {
+	want := "interrupted"
+	if c.face == "kill" {
+		want = "killed"
+	}
+	word, detail, status := "", "", ""
+	for until := time.Now().Add(soon); word != want && time.Now().Before(until); time.Sleep(20 * time.Millisecond) {
+		word, detail, status = c.now(c.here)
+	}
+	if word != want || (status == "dead") != (want == "killed") {
+		c.t.Errorf("it is %s (%s), %s", word, detail, status)
+	}
+	if c.term != nil {
+		c.term.see(want)
+		c.term.gone("stopping")
+	}
+	if c.shows != nil {
+		c.shows.says("interrupted")
+	}
+	if c.server != nil {
+		var now struct{ State struct{ Word string } }
+		if c.server.ask("GET", "/api/v1/agents/ada", "", &now); now.State.Word != want {
+			c.t.Errorf("over HTTP it is %q", now.State.Word)
+		}
+		var asks struct{ Asks []any }
+		if c.server.ask("GET", "/api/v1/permissions", "", &asks); len(asks.Asks) != 0 {
+			c.t.Errorf("it still asks: %v", asks)
+		}
+	}
+	log := c.here.ramet("log", "ada", "--own")
+	if err := closed(c.here, want); err != nil {
+		c.t.Errorf("%v\n%s", err, log)
+	}
+	c.here.ramet("verify")
+}
+
+// closed says whether a history ends with that kind, and every call in it has a result.
+func closed(w *world, kind string) error {
+	open, last, results := map[string]bool{}, "", 0
+	for line := range strings.Lines(w.ramet("log", "ada", "--own", "--json")) {
+		var e struct {
+			Kind  string
+			Parts []struct {
+				Type   string
+				CallID string `json:"call_id"`
+			}
+		}
+		if err := json.Unmarshal([]byte(line), &e); err != nil {
+			return err
+		}
+		for _, p := range e.Parts {
+			switch p.Type {
+			case "tool_call":
+				open[p.CallID] = true
+			case "tool_result":
+				results++
+				delete(open, p.CallID)
+			}
+		}
+		if e.Kind == kind && len(open) > 0 {
+			return fmt.Errorf("%s comes before results of %v", kind, open)
+		}
+		last = e.Kind
+	}
+	if last != kind || len(open) > 0 {
+		return fmt.Errorf("it ends with %s, open calls %v", last, open)
+	}
+	return nil
+}
+
+// once looks for what was queued: it is in the prompt, and nowhere else.
+func (c *cell) once() {
+	c.term.see("❯ queued words")
+	if log := c.here.ramet("log", "ada", "--own"); strings.Contains(log, "queued words") {
+		c.t.Errorf("it was also sent:\n%s", log)
+	}
+	c.term.gone("(queued)")
+}

@@ -1,0 +1,98 @@
+package app_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"io"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/gofrs/flock"
+)
+
+// page is the page of a server in Chromium, at one agent: see web/test/stop.mjs.
+type page struct {
+	t   *testing.T
+	in  io.WriteCloser
+	out *bufio.Reader
+}
+
+const webSources = "../../web"
+
+// browser finds what the page is shown with, and brings its libraries.
+func browser(t *testing.T) (node, chromium string) {
+	t.Helper()
+	for name, path := range map[string]*string{"node": &node, "chromium": &chromium} {
+		var err error
+		if *path, err = exec.LookPath(name); err != nil {
+			t.Fatalf("the page is tested with %s, which is missing: ./test installs it", name)
+		}
+	}
+	alone := flock.New(filepath.Join(webSources, "package-lock.json")) // internal/web does so too
+	if err := alone.Lock(); err != nil {
+		t.Fatal(err)
+	}
+	defer alone.Close()
+	if found, err := filepath.Glob(filepath.Join(webSources, "node_modules", "playwright-core")); err != nil || len(found) == 1 {
+		return node, chromium
+	}
+	npm := exec.CommandContext(t.Context(), "npm", "install", "--no-save", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error")
+	npm.Dir = webSources
+	if out, err := npm.CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v\n%s", npm, err, out)
+	}
+	return node, chromium
+}
+
+// page opens the page of the server at ada.
+func (c *cell) page() *page {
+	c.t.Helper()
+	node, chromium := browser(c.t)
+	var ada struct{ UUID string }
+	if err := json.Unmarshal([]byte(c.here.ramet("show", "ada", "--json")), &ada); err != nil {
+		c.t.Fatal(err)
+	}
+	link := ""
+	for _, word := range strings.Fields(c.here.ramet("web")) {
+		if strings.HasPrefix(word, "http") {
+			link = word
+		}
+	}
+	cmd := exec.Command(node, "test/stop.mjs", chromium, link, ada.UUID)
+	cmd.Dir = webSources
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.t.Cleanup(func() {
+		in.Close()
+		cmd.Process.Kill()
+		cmd.Wait()
+	})
+	return &page{c.t, in, bufio.NewReader(out)}
+}
+
+// says waits for a word of the page.
+func (p *page) says(want string) {
+	p.t.Helper()
+	line, err := p.out.ReadString('\n')
+	if err != nil || !strings.HasPrefix(line, want) {
+		p.t.Fatalf("the page: %q %v, want %s", line, err, want)
+	}
+	p.t.Logf("the page: %s", strings.TrimSpace(line))
+}
+
+func (p *page) press() {
+	if _, err := io.WriteString(p.in, "stop\n"); err != nil {
+		p.t.Fatal(err)
+	}
+}

@@ -1,0 +1,160 @@
+package proc
+
+import (
+	"context"
+	"slices"
+
+	"ramet/internal/agent"
+	"ramet/internal/id"
+	"ramet/internal/loop"
+	"ramet/internal/permit"
+	"ramet/internal/state"
+)
+
+// doing is what a process does, as its events tell. Guarded by the kernel's mutex.
+type doing struct {
+	now      state.State // zero: nothing
+	calls    []open      // of tools that run
+	asking   int         // questions that are open
+	stopping bool
+	shown    state.State // what was last told
+}
+
+// open is a call that runs.
+type open struct{ id, tool string }
+
+// seen is what a process does, whatever lies underneath.
+func (d *doing) seen() state.State {
+	switch {
+	case d.now.Word == "":
+		return state.State{}
+	case d.stopping:
+		return state.State{Word: state.Working, Detail: state.Stopping}
+	case d.asking > 0:
+		tool := ""
+		if n := len(d.calls); n > 0 {
+			tool = "for permission of " + d.calls[n-1].tool
+		}
+		return state.State{Word: state.Asks, Detail: tool}
+	}
+	return d.now
+}
+
+// take follows an event of the turn.
+func (d *doing) take(e loop.Event) {
+	does := func(detail string) { d.now = state.State{Word: state.Working, Detail: detail} }
+	switch e.Type {
+	case loop.TextDelta:
+		does(state.Writes)
+	case loop.ThinkingDelta, loop.Spent:
+		does(state.Thinks)
+	case loop.CallStarted:
+		d.calls = append(d.calls, open{e.CallID, e.Tool})
+		does(state.Runs(e.Tool))
+	case loop.CallEnded:
+		d.calls = slices.DeleteFunc(d.calls, func(c open) bool { return c.id == e.CallID })
+		does(state.Thinks)
+		if n := len(d.calls); n > 0 {
+			does(state.Runs(d.calls[n-1].tool))
+		}
+	case loop.Compacting:
+		does(state.Compacts)
+	case loop.Retrying:
+		does(state.Retries)
+	}
+}
+
+// becomes changes what a process does, and tells of it where that is seen.
+func (p *process) becomes(change func(*doing)) {
+	p.kernel.mu.Lock()
+	change(&p.doing)
+	now := p.doing.seen()
+	fresh := now != p.doing.shown && now.Word != ""
+	p.doing.shown = now
+	p.kernel.mu.Unlock()
+	if fresh {
+		p.kernel.Events.Publish(loop.Event{Type: loop.Became, Agent: p.id, State: &now})
+	}
+}
+
+// States is what the agents of this kernel do that do something.
+func (k *Kernel) States() map[id.Agent]state.State {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	out := map[id.Agent]state.State{}
+	for a, p := range k.live {
+		if s := p.doing.seen(); s.Word != "" {
+			out[a] = s
+		}
+	}
+	return out
+}
+
+// Doing says what an agent does here at the moment, in a word or two; empty: nothing.
+func (k *Kernel) Doing(a id.Agent) string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if p := k.live[a]; p != nil {
+		if s := p.doing.seen(); s.Word != "" {
+			return s.Short(60)
+		}
+	}
+	return ""
+}
+
+// Sources is where this kernel finds out what agents do, whoever runs them.
+func (k *Kernel) Sources() state.Sources {
+	return state.Sources{Store: k.Store, Gone: k.Gone, Owner: k.Owner, Here: k.States, There: k.There}
+}
+
+// settled tells what an agent is once its turn is over, as its history has it.
+func (p *process) settled(ctx context.Context) {
+	k := p.kernel
+	a, err := k.Store.Agent(ctx, p.id)
+	if err != nil {
+		return // the faces look themselves
+	}
+	last, err := k.Store.Endings(ctx, false, p.id)
+	if err != nil || a.Lease.Owner != "" && a.Lease.Owner != k.Owner {
+		return
+	}
+	now := state.Of(a, state.Nobody, state.State{}, last[p.id])
+	k.Events.Publish(loop.Event{Type: loop.Became, Agent: p.id, State: &now})
+}
+
+// Asking lets the kernel know while a question about an agent's call is open.
+func (k *Kernel) Asking(next permit.Asker) permit.Asker {
+	if next == nil {
+		return nil
+	}
+	return asking{next, k}
+}
+
+type asking struct {
+	permit.Asker
+	kernel *Kernel
+}
+
+// Ask implements permit.Asker.
+func (a asking) Ask(ctx context.Context, q permit.Question) (permit.Verdict, error) {
+	if p := a.kernel.lookup(q.Agent); p != nil {
+		p.becomes(func(d *doing) { d.asking++ })
+		defer p.becomes(func(d *doing) { d.asking = max(0, d.asking-1) })
+	}
+	return a.Asker.Ask(ctx, q)
+}
+
+// whom is for whom an agent waits, in words.
+func (p *process) whom(ctx context.Context, from *id.Agent) string {
+	switch {
+	case from == nil:
+		return "for mail"
+	case *from == "":
+		return "for mail from you"
+	}
+	a, err := p.kernel.Store.Agent(ctx, *from)
+	if err != nil {
+		a = agent.Agent{ID: *from, Parent: "-"}
+	}
+	return "for mail from " + a.Label()
+}

@@ -1,0 +1,62 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"ramet/internal/loop"
+)
+
+// followEvery is how often the store is asked whether something changed that no kernel of
+// this machine told: a face must not be late by more than 200 ms.
+const followEvery = 150 * time.Millisecond
+
+// Follow tells in Elsewhere what agents do that other processes run, until ctx ends. What
+// other kernels of this machine tell comes at once; what happens beside them, at other hosts
+// or by commands, becomes an event without a state: whoever hears it looks himself.
+func (w *Workspace) Follow(ctx context.Context) {
+	look := func() { w.Elsewhere.Publish(loop.Event{Type: loop.Became}) }
+	tell := func(e loop.Event) {
+		if e.Type == loop.Became {
+			w.Elsewhere.Publish(e)
+		} else {
+			look()
+		}
+	}
+	go w.Peers.Watch(ctx, w.owner, tell, look)
+	tick := time.NewTicker(followEvery)
+	defer tick.Stop()
+	for before := ""; ; {
+		now, err := w.fingerprint(ctx)
+		if err == nil && before != "" && now != before {
+			look()
+		}
+		if err == nil {
+			before = now
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// fingerprint differs when something was written, or a lease changed hands or lost its
+// holder.
+func (w *Workspace) fingerprint(ctx context.Context) (string, error) {
+	latest, err := w.Store.Latest(ctx)
+	if err != nil {
+		return "", err
+	}
+	leased, now, err := w.Store.Leased(ctx)
+	if err != nil {
+		return "", err
+	}
+	out := string(latest)
+	for _, a := range leased {
+		out += fmt.Sprintf(" %s %s %d %t", a.ID, a.Lease.Owner, a.Lease.Epoch, !a.Lease.Live(now) || w.Peers.Gone(a.Lease.Owner))
+	}
+	return out, nil
+}

@@ -1,0 +1,90 @@
+package state
+
+import (
+	"encoding/json"
+	"strings"
+
+	"ramet/internal/fault"
+	"ramet/internal/history"
+	"ramet/internal/id"
+	"ramet/internal/text"
+)
+
+// Ending is what the end of an agent's own history tells.
+type Ending struct {
+	Kind history.Kind // of its newest entry that Telling names; empty: there is none
+	Meta []byte       // of that entry
+	// Born says that the newest words of a user in it came with the fork: what followed
+	// was the task.
+	Born bool
+	// By is who ended a dead agent; empty: the user.
+	By id.Agent
+	// Reason is why it was ended.
+	Reason string
+}
+
+// Telling are the kinds of entries that tell how a turn ended, or that there was none
+// since. Notes and letters do where they have a reason: Reasoned.
+var (
+	Telling = []history.Kind{history.User, history.Assistant, history.ToolResult, history.Usage, history.Interrupted,
+		history.Clear, history.Rewind}
+	Reasoned = []history.Kind{history.Note, history.Mail}
+)
+
+// Well is the reason of a letter in which an agent reports that its task ended well.
+const Well = "done"
+
+// Why is the reason of an entry that tells of a failure: code and words, on one line.
+func Why(err error) string {
+	return text.Line(string(fault.CodeOf(err))+": "+err.Error(), 400)
+}
+
+// state is what the history tells of an agent that nobody holds.
+func (e Ending) state() State {
+	var m history.Meta
+	if json.Unmarshal(e.Meta, &m) != nil {
+		return State{Word: Idle} // verify tells of damage
+	}
+	switch e.Kind {
+	case history.Interrupted:
+		return told(m.Reason)
+	case history.Note, history.Mail:
+		if m.Reason == Well {
+			return State{Word: Done}
+		}
+		return told(m.Reason)
+	case history.Usage:
+		return e.called(m)
+	}
+	return State{Word: Idle}
+}
+
+// called is what the record of the last call of a model tells.
+func (e Ending) called(m history.Meta) State {
+	switch {
+	case m.Reason != "":
+		return told(m.Reason)
+	case m.Call == nil:
+		return State{Word: Idle}
+	case m.Call.Outcome == "abandoned" || fault.Code(m.Call.Outcome) == fault.Cancelled:
+		return State{Word: Interrupted}
+	case strings.ToUpper(m.Call.Outcome) == m.Call.Outcome: // a code: the call failed
+		return State{Failed, m.Call.Outcome}
+	case e.Born:
+		return State{Word: Done}
+	}
+	return State{Word: Idle}
+}
+
+// told reads a reason: what was stopped is interrupted, all else failed.
+func told(why string) State {
+	code, words, coded := strings.Cut(why, ": ")
+	if !coded || code != strings.ToUpper(code) || strings.ContainsAny(code, " ") {
+		return State{Interrupted, why} // the process ended
+	}
+	switch fault.Code(code) {
+	case fault.Cancelled, fault.Interrupted, fault.Fenced, fault.DeadAgent:
+		return State{Interrupted, strings.TrimPrefix(words, "the turn was stopped: ")}
+	}
+	return State{Failed, why}
+}

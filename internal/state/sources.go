@@ -1,0 +1,99 @@
+package state
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"ramet/internal/agent"
+	"ramet/internal/id"
+)
+
+// Store is what is read of a workspace.
+type Store interface {
+	// Leased lists the agents that somebody holds, or held; and the database's time.
+	Leased(ctx context.Context) ([]agent.Agent, time.Time, error)
+	// Endings reads how histories end: of those named, else of the living, and of the
+	// dead too where all is set.
+	Endings(ctx context.Context, all bool, only ...id.Agent) (map[id.Agent]Ending, error)
+}
+
+// Sources is where the states of a workspace's agents are found out.
+type Sources struct {
+	Store Store
+	// Gone says that the kernel of that name is known to be dead.
+	Gone func(owner string) bool
+	// Here is the name of the kernel of this process, and what its agents do; may be nil.
+	Owner string
+	Here  func() map[id.Agent]State
+	// There asks another kernel; ok is false where it cannot be asked. nil: none can.
+	There func(ctx context.Context, owner string) (doing map[id.Agent]State, ok bool)
+}
+
+// Now is everything that is known at one moment.
+type Now struct {
+	held    map[id.Agent]Holder
+	doing   map[id.Agent]State
+	endings map[id.Agent]Ending
+}
+
+// Look finds out about the living, or about all, or about those that are named.
+func (s Sources) Look(ctx context.Context, all bool, only ...id.Agent) (Now, error) {
+	leased, at, err := s.Store.Leased(ctx)
+	if err != nil {
+		return Now{}, err
+	}
+	n := Now{held: map[id.Agent]Holder{}, doing: map[id.Agent]State{}}
+	others := map[string]bool{}
+	for _, a := range leased {
+		switch owner := a.Lease.Owner; {
+		case !a.Lease.Live(at) || s.Gone(owner):
+			n.held[a.ID] = Gone
+		default:
+			n.held[a.ID] = Kernel
+			if owner != s.Owner {
+				others[owner] = true
+			}
+		}
+	}
+	s.ask(ctx, others, n.doing)
+	if s.Here != nil {
+		for a, doing := range s.Here() {
+			n.doing[a] = doing
+		}
+	}
+	// Last: whoever was at work a moment ago has written how that ended by now.
+	n.endings, err = s.Store.Endings(ctx, all, only...)
+	return n, err
+}
+
+// ask asks other kernels, side by side.
+func (s Sources) ask(ctx context.Context, owners map[string]bool, into map[id.Agent]State) {
+	if s.There == nil {
+		return
+	}
+	var asked sync.WaitGroup
+	var mu sync.Mutex
+	for owner := range owners {
+		asked.Go(func() {
+			doing, ok := s.There(ctx, owner)
+			if !ok {
+				return
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			for a, d := range doing {
+				into[a] = d
+			}
+		})
+	}
+	asked.Wait()
+}
+
+// Of is the state of an agent.
+func (n Now) Of(a agent.Agent) State {
+	return Of(a, n.held[a.ID], n.doing[a.ID], n.endings[a.ID])
+}
+
+// Held says whether a kernel holds an agent, or held it when it ended.
+func (n Now) Held(a id.Agent) Holder { return n.held[a] }

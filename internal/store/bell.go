@@ -1,0 +1,17 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+
+	"ramet/internal/registry"
+)
+
+// Call implements registry.Bell.
+func (s *Store) Call(ctx context.Context, r registry.Ring) (bool, error) {
+	said := s.d.Announce(r.What, r.Agent)
+	if len(said) == 0 {
+		return false, nil
+	}
+	return true, s.write(ctx, "ring", func(tx *sql.Tx) error { return s.d.Run(ctx, tx, said) })
+}

@@ -1,0 +1,76 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+
+	"ramet/internal/history"
+	"ramet/internal/id"
+	"ramet/internal/state"
+)
+
+// Endings implements state.Store: for each agent a look at the end of its own history,
+// backwards over the few entries there that tell nothing of how its last turn ended.
+func (r reader) Endings(ctx context.Context, all bool, only ...id.Agent) (map[id.Agent]state.Ending, error) {
+	where, args := `a.status = 'running'`, []any{}
+	switch {
+	case len(only) > 0:
+		marks := make([]string, len(only))
+		for i, a := range only {
+			marks[i] = fmt.Sprintf("$%d", i+1)
+			args = append(args, string(a))
+		}
+		where = `a.uuid IN (` + strings.Join(marks, ", ") + `)`
+	case all:
+		where = `1 = 1`
+	}
+	rows, err := r.q.QueryContext(ctx, endingsQuery+where, args...)
+	if err != nil {
+		return nil, r.fail("read how histories end", err)
+	}
+	defer rows.Close()
+	out := map[id.Agent]state.Ending{}
+	var uuid string
+	var newest, killer sql.NullString
+	var born bool
+	for rows.Next() {
+		if err := rows.Scan(&uuid, &newest, &born, &killer); err != nil {
+			return nil, r.fail("read how histories end", err)
+		}
+		kind, meta, _ := strings.Cut(newest.String, " ")
+		by, why := killed(killer.String)
+		out[id.Agent(uuid)] = state.Ending{Kind: history.Kind(kind), Meta: []byte(meta), Born: born, By: by, Reason: why}
+	}
+	if err := rows.Err(); err != nil {
+		return nil, r.fail("read how histories end", err)
+	}
+	return out, nil
+}
+
+// killed is who is named in the meta of a killed entry, and why.
+func killed(meta string) (by id.Agent, why string) {
+	m, err := history.Entry{Meta: []byte(meta)}.Decode()
+	if meta == "" || err != nil {
+		return "", "" // verify tells of damage
+	}
+	return id.Agent(m.By), m.Reason
+}
+
+var endingsQuery = `SELECT a.uuid,
+	(SELECT m.kind || ' ' || m.meta FROM messages m WHERE m.agent_uuid = a.uuid AND (m.kind IN (` + quoted(state.Telling) + `)
+		OR m.kind IN (` + quoted(state.Reasoned) + `) AND m.meta LIKE '%"reason":%') ORDER BY m.id DESC LIMIT 1),
+	a.parent_uuid IS NOT NULL AND a.created_at = coalesce((SELECT u.created_at FROM messages u
+		WHERE u.agent_uuid = a.uuid AND u.kind = 'user' ORDER BY u.id DESC LIMIT 1), 0),
+	CASE WHEN a.status = 'dead' THEN (SELECT k.meta FROM messages k WHERE k.agent_uuid = a.uuid AND k.kind = 'killed'
+		ORDER BY k.id DESC LIMIT 1) END
+	FROM agents a WHERE `
+
+func quoted(kinds []history.Kind) string {
+	out := make([]string, len(kinds))
+	for i, k := range kinds {
+		out[i] = "'" + string(k) + "'"
+	}
+	return strings.Join(out, ", ")
+}

@@ -1,0 +1,116 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+
+	"ramet/internal/agent"
+	"ramet/internal/history"
+	"ramet/internal/id"
+	"ramet/internal/registry"
+)
+
+// lastWords drafts what ends the open work of victims, before their histories end: what was
+// shown of a reply, and results for calls that nobody will answer. Who ends himself has
+// said everything. Only agents that somebody holds are in the middle of something.
+func (r reader) lastWords(ctx context.Context, by id.Agent, victims []agent.Agent) (map[id.Agent][]history.Draft, int, error) {
+	held := map[id.Agent]bool{}
+	for _, v := range victims {
+		if v.Lease.Owner != "" && v.ID != by {
+			held[v.ID] = true
+		}
+	}
+	if len(held) == 0 {
+		return nil, 0, nil
+	}
+	// One question for all: most of ten thousand wait for their first word.
+	rows, err := r.q.QueryContext(ctx, `SELECT uuid FROM agents JOIN messages ON id = head_id
+			WHERE lease_owner IS NOT NULL AND status = 'running' AND kind IN ('usage', 'tool_result', 'fork', 'mail', 'assistant')
+		UNION SELECT uuid FROM replies JOIN agents ON uuid = agent_uuid WHERE status = 'running' AND head_id = after_id`)
+	if err != nil {
+		return nil, 0, r.fail("read open work", err)
+	}
+	open, err := names(rows, held)
+	if err != nil {
+		return nil, 0, r.fail("read open work", err)
+	}
+	out, n := map[id.Agent][]history.Draft{}, 0
+	for _, a := range open {
+		drafts, err := r.openWork(ctx, a)
+		if err != nil {
+			return nil, 0, err
+		}
+		out[a] = drafts
+		n += len(drafts)
+	}
+	return out, n, nil
+}
+
+// names reads those that are wanted.
+func names(rows *sql.Rows, wanted map[id.Agent]bool) ([]id.Agent, error) {
+	defer rows.Close()
+	var out []id.Agent
+	for rows.Next() {
+		var a id.Agent
+		if err := rows.Scan(&a); err != nil {
+			return nil, err
+		}
+		if wanted[a] {
+			out = append(out, a)
+		}
+	}
+	return out, rows.Err()
+}
+
+func (r reader) openWork(ctx context.Context, a id.Agent) ([]history.Draft, error) {
+	var out []history.Draft
+	shown, ok, err := r.Reply(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	if ok && shown.Text != "" {
+		out = append(out, registry.CutOff(shown.Text))
+	}
+	calls, err := r.unanswered(ctx, a)
+	for _, c := range calls {
+		out = append(out, registry.NoResult(c))
+	}
+	return out, err
+}
+
+// unanswered are the calls of the newest answer that have no result.
+func (r reader) unanswered(ctx context.Context, a id.Agent) ([]history.Part, error) {
+	rows, err := r.q.QueryContext(ctx, `SELECT id, kind, content FROM messages
+		WHERE agent_uuid = $1 AND kind IN ('user', 'assistant', 'tool_result', 'interrupted', 'clear', 'rewind') ORDER BY id DESC`, string(a))
+	if err != nil {
+		return nil, r.fail("read open calls", err)
+	}
+	defer rows.Close()
+	answered := map[string]bool{}
+	for rows.Next() {
+		e := history.Entry{Agent: a}
+		if err := rows.Scan(&e.ID, &e.Kind, &e.Content); err != nil {
+			return nil, r.fail("read open calls", err)
+		}
+		if e.Kind != history.ToolResult && e.Kind != history.Assistant {
+			return nil, nil
+		}
+		parts, err := e.Parts()
+		if err != nil {
+			return nil, nil // damage is for verify to tell; it must not keep an agent alive
+		}
+		var calls []history.Part
+		for _, p := range parts {
+			switch {
+			case p.Type == history.Result:
+				answered[p.CallID] = true
+			case p.Type == history.ToolCall && !answered[p.CallID]:
+				calls = append(calls, p)
+			}
+		}
+		if e.Kind == history.Assistant {
+			return calls, nil
+		}
+	}
+	return nil, rows.Err()
+}
