@@ -170,16 +170,16 @@ func (c *carrier) serve(ctx context.Context, desk runner.Desk) error {
 }
 
 // retire ends the run's agent, and with it everything below: the run is over, or nobody
-// carries it out any more. What resumes it makes another one. Between hosts the others may
-// still work for a run that was interrupted here; its agent lives on for them.
+// carries it out any more. What resumes it makes another one. Between hosts somebody else
+// may have taken the run over: then its agent is theirs.
 func (c *carrier) retire(ctx context.Context, failure error) error {
 	state := c.Session.Now().RunState
-	if !state.Terminal() && c.hosts != nil {
+	if !state.Terminal() && c.hosts != nil && ctx.Err() == nil {
 		return nil
 	}
 	ctx = context.WithoutCancel(ctx)
 	err := session.EndRun(ctx, c.ws.Store, c.own, c.Session.RunID, state, failure)
-	if c.hosts != nil && state != run.Failed {
+	if c.hosts != nil && (state == run.Done || state == run.Cancelled) {
 		err = errors.Join(err, c.hosts.clear(ctx, c.Session.RunID))
 	}
 	return err

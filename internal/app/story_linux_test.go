@@ -29,7 +29,7 @@ func TestTheStory(t *testing.T) {
 	x.decide("once")
 	x.see("● edit", "[offline model]", "idle")
 	x.say(`/fork --name docs "search for 9090 in ."`)
-	x.see("[docs]", "[offline model]", "idle")
+	x.see("[docs]", "[offline model]", "done")
 	x.press(ctrlUp)
 	x.see("[0]", "↓1")
 	x.say(`/send docs "The port is 9090 now."`)
@@ -41,7 +41,7 @@ func TestTheStory(t *testing.T) {
 	got := picture(x)
 	x.press(ctrlT)
 	x.decide("once")
-	x.see("● bash", "idle")
+	x.see("● bash", "done")
 	x.leave()
 
 	if *update {

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"os"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"ramet/internal/public"
@@ -89,6 +88,11 @@ func (c *Client) Owner() string { return c.owner }
 // returns when they have acted upon it. Those that do not answer are passed over:
 // they find out by themselves. It says how many did not answer though they live.
 func (p Place) Tell(ctx context.Context, but string, rings ...registry.Ring) (silent int) {
+	return len(p.tell(ctx, but, rings...))
+}
+
+// tell is Tell, and says which instances were silent.
+func (p Place) tell(ctx context.Context, but string, rings ...registry.Ring) (silent []string) {
 	wait := newsWait
 	for _, r := range rings {
 		if r.What == registry.RingKilled {
@@ -100,18 +104,24 @@ func (p Place) Tell(ctx context.Context, but string, rings ...registry.Ring) (si
 
 // Forget lets every kernel drop what it remembers of histories.
 func (p Place) Forget(ctx context.Context) (silent int) {
-	return p.each(ctx, newsWait, "", "/forget", struct{}{})
+	return len(p.each(ctx, newsWait, "", "/forget", struct{}{}))
 }
 
-func (p Place) each(ctx context.Context, wait time.Duration, but, path string, in any) int {
+func (p Place) each(ctx context.Context, wait time.Duration, but, path string, in any) []string {
 	instances, err := p.instances()
 	if err != nil {
-		return 0 // as if nobody were there
+		return nil // as if nobody were there
 	}
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	var asked sync.WaitGroup
-	var silent atomic.Int64
+	var mu sync.Mutex
+	var silent []string
+	note := func(instance string) {
+		mu.Lock()
+		defer mu.Unlock()
+		silent = append(silent, instance)
+	}
 	for _, i := range instances {
 		if mine, ok := p.instance(but); ok && mine == i {
 			continue
@@ -120,17 +130,17 @@ func (p Place) each(ctx context.Context, wait time.Duration, but, path string, i
 			c := p.client("", i)
 			if wait > helloWait && c.hello(ctx) != nil {
 				if _, err := os.Stat(p.lock(i)); err == nil && !p.gone(i) { // else it has just ended, and all that it ran with it
-					silent.Add(1)
+					note(i)
 				}
 				return
 			}
 			if _, err := ask[struct{}](ctx, c, path, in); err != nil && ctx.Err() != nil {
-				silent.Add(1)
+				note(i)
 			}
 		})
 	}
 	asked.Wait()
-	return int(silent.Load())
+	return silent
 }
 
 // Fork forks an agent that the kernel holds.

@@ -2,6 +2,7 @@ package control
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"ramet/internal/agent"
@@ -69,11 +70,11 @@ func (p Place) leaves(ctx context.Context, d agent.Directory, a id.Agent, holder
 // Nothing of them may run when it returns without an error. held are those whom a
 // kernel held before: what nobody held, nobody runs.
 func (p Place) Bury(ctx context.Context, but string, held map[id.Agent]string, rings ...registry.Ring) error {
-	if p.Tell(ctx, but, rings...) == 0 {
-		return nil
-	}
+	silent := p.tell(ctx, but, rings...)
 	for _, r := range rings {
-		if owner := held[r.Agent]; owner != "" && owner != but && !p.Gone(owner) {
+		owner := held[r.Agent]
+		instance, near := p.instance(owner)
+		if owner != "" && owner != but && (!near || slices.Contains(silent, instance)) && len(silent) > 0 && !p.Gone(owner) {
 			return fault.New(fault.Leased, "agent %s is dead, but %s, which ran it, does not answer: its commands may still run", r.Agent.Short(), owner).
 				WithHint("let that process go on, or end it; what it runs for the dead ends with it")
 		}

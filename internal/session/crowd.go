@@ -19,31 +19,17 @@ type Crowd struct {
 
 // Everybody lists all agents, and what they do.
 func (w *Workspace) Everybody(ctx context.Context) (Crowd, error) {
-	all, fresh, err := w.dead.join(ctx, w.Store)
+	all, err := w.dead.join(ctx, w.Store)
 	if err != nil {
 		return Crowd{}, err
 	}
-	now, err := w.States(ctx, fresh)
+	now, err := w.sources().Again(ctx, all, &w.ends)
 	if err != nil {
 		return Crowd{}, err
 	}
 	c := Crowd{Agents: all, States: make(map[id.Agent]state.State, len(all))}
-	w.dead.mu.Lock()
-	defer w.dead.mu.Unlock()
-	if fresh || w.dead.ends == nil {
-		w.dead.ends = map[id.Agent]state.State{}
-	}
 	for _, a := range all {
-		if a.Status == agent.Running {
-			c.States[a.ID] = now.Of(a)
-			continue
-		}
-		end, known := w.dead.ends[a.ID]
-		if !known {
-			end = now.Of(a)
-			w.dead.ends[a.ID] = end
-		}
-		c.States[a.ID] = end
+		c.States[a.ID] = now.Of(a)
 	}
 	return c, nil
 }
@@ -55,16 +41,15 @@ type dead struct {
 	read   bool
 	dead   []agent.Agent
 	living map[id.Agent]bool
-	ends   map[id.Agent]state.State // how they ended
 }
 
-// join is everybody, in the order of creation; fresh says that the dead were read anew.
-func (d *dead) join(ctx context.Context, all agent.Directory) (list []agent.Agent, fresh bool, err error) {
+// join is everybody, in the order of creation.
+func (d *dead) join(ctx context.Context, all agent.Directory) ([]agent.Agent, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	now, err := all.Agents(ctx, agent.Filter{})
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
 	alive := make(map[id.Agent]bool, len(now))
 	for _, a := range now {
@@ -76,13 +61,13 @@ func (d *dead) join(ctx context.Context, all agent.Directory) (list []agent.Agen
 	}
 	if missing {
 		if d.dead, err = all.Agents(ctx, agent.Filter{OnlyDead: true}); err != nil {
-			return nil, false, err
+			return nil, err
 		}
 	}
 	d.read, d.living = true, alive
-	list = slices.Concat(now, d.dead)
+	list := slices.Concat(now, d.dead)
 	if len(d.dead) > 0 {
 		slices.SortStableFunc(list, func(a, b agent.Agent) int { return cmp.Compare(a.Genesis, b.Genesis) })
 	}
-	return list, missing, nil
+	return list, nil
 }

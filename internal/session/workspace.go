@@ -19,6 +19,7 @@ import (
 	"ramet/internal/proc"
 	"ramet/internal/rundir"
 	"ramet/internal/secret"
+	"ramet/internal/state"
 	"ramet/internal/store"
 	"ramet/internal/workspace"
 )
@@ -50,6 +51,7 @@ type Workspace struct {
 	runs  func() (*rundir.Store, error)
 	files files
 	dead  dead
+	ends  state.Memory // how histories end, for the terminal
 	now   func() time.Time
 }
 

@@ -39,6 +39,27 @@ type Now struct {
 
 // Look finds out about the living, or about all, or about those that are named.
 func (s Sources) Look(ctx context.Context, all bool, only ...id.Agent) (Now, error) {
+	n, err := s.held(ctx)
+	if err != nil {
+		return Now{}, err
+	}
+	// Last: whoever was at work a moment ago has written how that ended by now.
+	n.endings, err = s.Store.Endings(ctx, all, only...)
+	return n, err
+}
+
+// Again finds out about agents whose rows were just read, with what is remembered.
+func (s Sources) Again(ctx context.Context, agents []agent.Agent, m *Memory) (Now, error) {
+	n, err := s.held(ctx)
+	if err != nil {
+		return Now{}, err
+	}
+	n.endings, err = m.endings(ctx, s.Store, agents)
+	return n, err
+}
+
+// held finds out who works.
+func (s Sources) held(ctx context.Context) (Now, error) {
 	leased, at, err := s.Store.Leased(ctx)
 	if err != nil {
 		return Now{}, err
@@ -62,9 +83,7 @@ func (s Sources) Look(ctx context.Context, all bool, only ...id.Agent) (Now, err
 			n.doing[a] = doing
 		}
 	}
-	// Last: whoever was at work a moment ago has written how that ended by now.
-	n.endings, err = s.Store.Endings(ctx, all, only...)
-	return n, err
+	return n, nil
 }
 
 // ask asks other kernels, side by side.
