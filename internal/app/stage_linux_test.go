@@ -99,7 +99,8 @@ func (s *stage) wrapped(under []string, args ...string) *exec.Cmd {
 	line := append(append(under[:len(under):len(under)], s.exe, "--db", s.db), args...)
 	cmd := exec.Command(line[0], line[1:]...)
 	cmd.Dir = s.dir
-	cmd.Env = append(environment(s.db), "RAMET_TEST_SCRIPTS=1", "GOMAXPROCS=2", s.mark)
+	// The mark is for the commands of tools too.
+	cmd.Env = append(environment(s.db), "RAMET_TEST_SCRIPTS=1", "GOMAXPROCS=2", s.mark, "RAMET_ENV=RAMET_TEST_MARK")
 	return cmd
 }
 
