@@ -13,6 +13,7 @@ import (
 	"ramet/internal/durable"
 	"ramet/internal/permit"
 	"ramet/internal/sandbox"
+	"ramet/internal/sandbox/guard"
 )
 
 // policy is what the user permits in a workspace.
@@ -25,7 +26,7 @@ func policy(r request) (*permit.Policy, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &permit.Policy{Rules: append(rules, r.Allow...), Mode: mode, Confinable: sandbox.Available, Ask: r.Ask,
+	return &permit.Policy{Acts: guard.Acts, Rules: append(rules, r.Allow...), Mode: mode, Confinable: sandbox.Available, Ask: r.Ask,
 		Log: r.Store, Book: rulebook{r.Home, r.Place.Project}}, nil
 }
 

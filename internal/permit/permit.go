@@ -73,6 +73,9 @@ type Policy struct {
 	Log Log
 	// Book keeps the rules of the project. nil: none can be saved.
 	Book Book
+	// Acts says whether a file of this path is one that other programs execute or obey
+	// unasked: no mode lets it be written. nil: none is.
+	Acts func(path string) bool
 	// Boxed is told of the first rule that permits a command which runs confined all
 	// the same, at most once. nil: nobody is.
 	Boxed func(a id.Agent, r Rule)
@@ -155,7 +158,8 @@ func (d *decision) unasked(ctx context.Context) (decided bool, err error) {
 		return true, fault.New(fault.Denied, "%s was not permitted: this agent only reads (mode %s)", what(*q), ReadOnly).
 			WithHint("look, and write down what you would do; the user can change the mode")
 	}
-	if d.spec.Access == tool.Writes && d.mode != Ask {
+	acts := d.spec.Access == tool.Writes && p.Acts != nil && p.Acts(q.Subject)
+	if d.spec.Access == tool.Writes && d.mode != Ask && !acts {
 		return d.allow(tool.Free, history.ByMode), nil // file tools cannot leave the workspace
 	}
 	rules, err := p.rules(standing)
@@ -181,6 +185,9 @@ func (d *decision) unasked(ctx context.Context) (decided bool, err error) {
 			return d.allow(tool.Confine, history.ByMode), nil
 		}
 		q.Why = "there is no sandbox to run it in unasked: " + missing.Error()
+	}
+	if acts {
+		q.Why = "other programs execute or obey files of this name unasked"
 	}
 	if q.Rule, q.NoGrant = propose(q.Tool, q.Subject, q.Outside); q.NoGrant == "" {
 		q.NoRule = final(q.Tool, q.Subject)

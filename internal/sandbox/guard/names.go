@@ -50,3 +50,20 @@ func kindOf(name string) (kind, bool) {
 	k, ok := names[strings.ToLower(name)]
 	return k, ok
 }
+
+// Acts says whether a file of this path, with slashes, is one that other programs execute or
+// obey unasked, or lies in a folder of such.
+func Acts(path string) bool {
+	parts := strings.Split(path, "/")
+	for i, name := range parts {
+		k, ok := kindOf(name)
+		switch {
+		case !ok:
+		case k == settings && i == len(parts)-2 && harmlessIn[strings.ToLower(parts[i+1])]:
+		case k == own && i < len(parts)-1 && ofRamet(parts[i+1]):
+		default:
+			return true
+		}
+	}
+	return false
+}
