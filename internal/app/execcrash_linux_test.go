@@ -89,7 +89,7 @@ func TestATurnKilledAtAWriteGoesOnSoak(t *testing.T) {
 	var kills atomic.Int64
 	sample(t, 2, points()/2, func(t *testing.T, random *rand.Rand) error {
 		s := newStage(t, exe)
-		s.must(t, "ps") // the workspace is there
+		s.made(t)
 		call, n := "pwrite64", 1+random.IntN(60)
 		if random.IntN(2) == 0 {
 			call, n = "fsync", 1+random.IntN(25)
@@ -242,7 +242,7 @@ func TestVerbsAfterAKill(t *testing.T) {
 	exe := binary(t)
 	for _, args := range [][]string{
 		{"append", "0", "hello"}, {"fork", "--name", "ada"}, {"clear", "0"}, {"mark", "0", "here"}, {"rename", "0", "root"},
-		{"rewind", "0", "--to", "2"}, {"redact", "0", "2"}, {"send", "0", "--from", "0", "hello"}, {"read", "0"},
+		{"rewind", "0", "--to", "3"}, {"redact", "0", "3"}, {"send", "0", "--from", "0", "hello"}, {"read", "0"},
 	} {
 		t.Run(args[0], func(t *testing.T) {
 			t.Parallel()

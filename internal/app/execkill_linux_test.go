@@ -201,7 +201,7 @@ func TestATurnOnAFullDisk(t *testing.T) {
 func TestTwoTurnsOfOneAgentAtOnce(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, binary(t))
-	s.must(t, "ps")
+	s.made(t)
 	model := s.script(t, `{"repeat": true, "steps": [{"text": "yes"}, {"call": "bash", "args": {"command": "true"}}], "when": "prompt"}`,
 		`{"repeat": true, "steps": [{"text": "done"}]}`)
 	const many = 8

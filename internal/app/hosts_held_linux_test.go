@@ -57,7 +57,7 @@ func TestAHeldAgentIsReachedThroughItsKernel(t *testing.T) {
 			}
 			first.ends(t, 0, "one is done")
 			second.ends(t, 0, "two too")
-			want := "fork \nuser first\nfork \nmail \nassistant one is done\nusage \nuser second\nassistant two too\nusage \n"
+			want := "fork \ncommand \nuser first\nfork \nmail \nassistant one is done\nusage \ncommand \nuser second\nassistant two too\nusage \n"
 			if got := h.record(h.agent("ada").ID); got != want {
 				t.Errorf("history\n%swant\n%s", got, want)
 			}

@@ -311,7 +311,7 @@ func TestAWorkerNeedsAServer(t *testing.T) {
 	u.User = url.UserPassword("stranger", "not-to-be-told")
 	own.db = u.String()
 	k := nobody.begin("worker")
-	k.ends(t, 6, "error[STORAGE_UNREACHABLE]", "check user, password and database of the URL")
+	k.ends(t, 6, "error[STORAGE_UNREACHABLE]", "check user and password of the URL")
 	if said := k.stderr.String(); strings.Contains(said, "not-to-be-told") {
 		t.Errorf("it tells a password: %s", said)
 	}

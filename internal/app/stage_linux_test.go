@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"ramet/internal/public"
+	"ramet/internal/store/sqlite"
 
 	"ramet/internal/fault"
 )
@@ -58,6 +59,18 @@ func newStage(t *testing.T, exe string) *stage {
 		}
 	})
 	return s
+}
+
+// made makes the workspace, and nothing in it.
+func (s *stage) made(t *testing.T) {
+	t.Helper()
+	ws, err := sqlite.Open(t.Context(), s.db, sqlite.Options{Cwd: s.dir})
+	if err == nil {
+		err = ws.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // script writes a script and gives its name as a model.
