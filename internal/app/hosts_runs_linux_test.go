@@ -107,7 +107,7 @@ func TestWhatAKilledHostDidIsDoneByAnother(t *testing.T) {
 	block, _ := team.fifo()
 	team.write(dir, "outside", "")
 	f := newFleet(t, external(outside, began, block))
-	a, b := f.worker("a", "--external"), f.worker("b", "--external")
+	a, b := f.worker("a", "--external", "--parallel", "3"), f.worker("b", "--external", "--parallel", "3") // room for all: queues have no order between them
 	k := f.start()
 	f.told(told) // both effects have happened, and nobody knows
 	f.told(told)
@@ -137,7 +137,7 @@ func TestWhatAKilledHostDidIsDoneByAnother(t *testing.T) {
 	if got := f.file("artifacts/i01.txt"); got != "push-i01 is there\n" {
 		t.Errorf("%q", got)
 	}
-	if n := count(all, "WORK_ITEM_QUEUED", ""); n != 6+3 {
+	if n := count(all, "WORK_ITEM_QUEUED", ""); n < 6+3 { // two pushes, and one draft at least, were done again
 		t.Errorf("%d attempts", n)
 	}
 }
@@ -274,7 +274,8 @@ func TestACancelledRunEndsOnEveryHost(t *testing.T) {
 	block, _ := team.fifo()
 	team.write(dir, "outside", "")
 	f := newFleet(t, external(filepath.Join(dir, "outside"), began, block))
-	a, b, c := f.worker("a", "--external"), f.worker("b", "--external"), f.worker("c", "--external")
+	room := []string{"--external", "--parallel", "2"} // for all: queues have no order between them
+	a, b, c := f.worker("a", room...), f.worker("b", room...), f.worker("c", room...)
 	k := f.start()
 	f.told(told)
 	f.told(told)
