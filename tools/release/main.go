@@ -30,12 +30,26 @@ func main() {
 	flag.StringVar(&r.KeyFile, "key", "", "the file of the key that signs the checksums")
 	flag.StringVar(&r.Home, "home", "https://example.com/ramet", "where the project and its downloads are")
 	flag.StringVar(&platforms, "platforms", strings.Join(everywhere, ","), "what to build for, OS/ARCH,…")
+	checked := flag.String("check", "", "check the files of a release in this folder instead, with -verifier")
+	verifier := flag.String("verifier", "", "the public key of who released: ramet+01234567+AbCd…")
 	flag.Parse()
+	if *checked != "" {
+		n, err := check(*checked, *verifier)
+		if err != nil {
+			fail(err)
+		}
+		fmt.Printf("ok: %d files are as they were released\n", n)
+		return
+	}
 	r.Platforms = strings.Split(platforms, ",")
 	if err := run(&r, date); err != nil {
-		fmt.Fprintln(os.Stderr, "release:", err)
-		os.Exit(1)
+		fail(err)
 	}
+}
+
+func fail(err error) {
+	fmt.Fprintln(os.Stderr, "release:", err)
+	os.Exit(1)
 }
 
 func run(r *Release, date string) error {

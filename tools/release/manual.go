@@ -53,6 +53,9 @@ func options(b *strings.Builder, title string, flags *pflag.FlagSet) {
 		if f.Shorthand != "" {
 			names = "-" + f.Shorthand + ", " + names
 		}
+		if d := f.DefValue; d != "" && d != "false" && d != "0" && d != "[]" && d != "0s" {
+			usage += " (default " + d + ")"
+		}
 		fmt.Fprintf(b, ".TP\n.B %s\n%s\n", roff(strings.TrimSpace(names+" "+kind)), roff(usage))
 	})
 }

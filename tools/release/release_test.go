@@ -83,6 +83,7 @@ func TestARelease(t *testing.T) {
 			}
 		}
 	})
+	t.Run("a changed file is found", func(t *testing.T) { changed(t, out, key.Verifier()) })
 	t.Run("the archive", func(t *testing.T) { theArchive(t, out) })
 	t.Run("the package of Debian", func(t *testing.T) { theDeb(t, out) })
 	t.Run("the image", func(t *testing.T) { theImage(t, out) })
@@ -116,6 +117,35 @@ func TestARelease(t *testing.T) {
 			t.Error("no program in the package of darwin")
 		}
 	})
+}
+
+// changed checks a download of two files as a person would.
+func changed(t *testing.T, out, verifier string) {
+	dir := t.TempDir()
+	if _, err := check(out, verifier); err != nil {
+		t.Error(err)
+	}
+	for _, name := range []string{sums + ".note", "ramet.rb"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(read(t, out, name)), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n, err := check(dir, verifier); n != 1 || err != nil {
+		t.Errorf("%d files, %v", n, err)
+	}
+	other, err := seal.LoadKey(filepath.Join(t.TempDir(), "key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := check(dir, other.Verifier()); err == nil {
+		t.Error("another's key was good")
+	}
+	if err := os.WriteFile(filepath.Join(dir, "ramet.rb"), []byte("changed"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := check(dir, verifier); err == nil || !strings.Contains(err.Error(), "ramet.rb is not what was released") {
+		t.Errorf("changed: %v", err)
+	}
 }
 
 func theArchive(t *testing.T, out string) {
