@@ -1,7 +1,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help build test race lint web fuzz bench oracle story live soak ci demo clean
+.PHONY: help build test race lint web fuzz bench oracle story live soak ci release demo clean
 
 export CGO_ENABLED ?= 0
 WITHPG := go run ./internal/pgtest/withpg --
@@ -57,6 +57,10 @@ soak: ## run the tests that take hours
 
 ci: ## run everything that a change has to pass
 	.ci/run
+
+release: ## build archives, packages and images into bin/release (RELEASE="-version 1.2.3 -key FILE")
+	go build -C tools/release -o ../../bin/make-release .
+	bin/make-release -out bin/release $(RELEASE)
 
 demo: ## see ramet at work, with no key and no network
 	go run ./cmd/ramet demo

@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"runtime"
-	"runtime/debug"
 	"strings"
 	"time"
 
@@ -32,9 +31,6 @@ import (
 	"ramet/internal/text"
 	"ramet/internal/workspace"
 )
-
-// version is what this source is, or will be once it is released.
-const version = "0.1.0-dev"
 
 // Stdio is where a process reads and writes.
 type Stdio struct {
@@ -98,18 +94,6 @@ func password(stdio Stdio) func(string) (string, error) {
 		fmt.Fprintln(stdio.Err)
 		return string(line), err
 	}
-}
-
-func about() care.Version {
-	v := care.Version{Version: version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
-	if info, ok := debug.ReadBuildInfo(); ok {
-		for _, s := range info.Settings {
-			if s.Key == "vcs.revision" {
-				v.Revision = s.Value
-			}
-		}
-	}
-	return v
 }
 
 // ownAgent is the agent for whose command this process was started.

@@ -21,7 +21,8 @@ func doctorCommand(l *line.Line, p Ports) *cobra.Command {
 		Use:   "doctor",
 		Short: "Check that everything ramet needs is in order",
 		Long: `Check configuration, home folder, key, database (its engine's own check, version,
-durable write, clock), sandbox and git. Exit code 1 if something is wrong. "ramet verify"
+durable write, clock), sandbox and git, and tell which program this is, where it is
+installed and what its platform lacks. Exit code 1 if something is wrong. "ramet verify"
 checks the histories themselves.`,
 		Args: line.Arguments(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -123,6 +124,7 @@ func examine(l *line.Line, ctx context.Context, p Ports) checkup {
 		err = fault.New(fault.NotFound, "git does not run: %w", err).WithHint("install git; worktrees and runs need it")
 	}
 	out.add("git", text.Line(string(git), 80), err)
+	examineInstallation(&out, p.Version)
 	return out
 }
 

@@ -1,0 +1,350 @@
+package main
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"ramet/internal/cli"
+	"ramet/internal/seal"
+)
+
+// small is a program with the variables of ramet's, so that what is tested is all but the
+// size: two files and no module of others.
+var small = map[string]string{
+	"go.mod":                 "module ramet\n\ngo 1.26\n",
+	"cmd/ramet/main.go":      "package main\n\nimport \"ramet/internal/app\"\n\nfunc main() { println(app.Say()) }\n",
+	"internal/app/about.go":  "package app\n\nvar version, commit, date, modified string\n\nfunc Say() string { return version + \" \" + commit + \" \" + date + \" \" + modified }\n",
+	"LICENSE":                "free\n",
+	"README.md":              "# small\n",
+	"CHANGELOG.md":           "# changes\n",
+	"not-in-the-release.txt": "no\n",
+}
+
+// released makes a release of the small program in a new folder.
+func released(t *testing.T, keyFile string) string {
+	t.Helper()
+	source := t.TempDir()
+	for name, text := range small {
+		path := filepath.Join(source, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := &Release{Source: source, Out: filepath.Join(t.TempDir(), "out"), Version: "1.2.3-rc.1", KeyFile: keyFile,
+		Home: "https://example.com/ramet", Platforms: []string{"linux/amd64", "darwin/arm64"},
+		Stamp: Stamp{Commit: "abc", Date: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}}
+	if err := r.Make(); err != nil {
+		t.Fatal(err)
+	}
+	return r.Out
+}
+
+func TestARelease(t *testing.T) {
+	keyFile := filepath.Join(t.TempDir(), "key")
+	key, err := seal.LoadKey(keyFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := released(t, keyFile)
+	list := read(t, out, sums)
+
+	t.Run("another folder makes the same bytes", func(t *testing.T) {
+		if again := read(t, released(t, keyFile), sums); again != list {
+			t.Errorf("checksums differ:\n%s\n%s", list, again)
+		}
+	})
+	t.Run("the checksums are those of the files, all of them, and signed", func(t *testing.T) {
+		text, err := seal.Open([]byte(read(t, out, sums+".note")), key.Verifier())
+		if err != nil || text != list {
+			t.Errorf("the note: %v\n%s", err, text)
+		}
+		lines := strings.Split(strings.TrimSpace(list), "\n")
+		entries, err := os.ReadDir(out)
+		if err != nil || len(entries) != len(lines)+2 {
+			t.Errorf("%d files and %d checksums, %v", len(entries), len(lines), err)
+		}
+		for _, line := range lines {
+			sum, name, _ := strings.Cut(line, "  ")
+			if got := fmt.Sprintf("%x", sha256.Sum256([]byte(read(t, out, name)))); got != sum {
+				t.Errorf("%s has %s, not %s", name, got, sum)
+			}
+		}
+	})
+	t.Run("a changed file is found", func(t *testing.T) { changed(t, out, key.Verifier()) })
+	t.Run("the archive", func(t *testing.T) { theArchive(t, out) })
+	t.Run("the package of Debian", func(t *testing.T) { theDeb(t, out) })
+	t.Run("the image", func(t *testing.T) { theImage(t, out) })
+	t.Run("the list of what is linked", func(t *testing.T) {
+		var bill struct {
+			BOMFormat  string
+			Components []component
+		}
+		if err := json.Unmarshal([]byte(read(t, out, "ramet-1.2.3-rc.1.cdx.json")), &bill); err != nil {
+			t.Fatal(err)
+		}
+		if bill.BOMFormat != "CycloneDX" || len(bill.Components) != 1 || bill.Components[0].Name != "std" {
+			t.Errorf("the bill is %+v", bill)
+		}
+	})
+	t.Run("the formula names each archive with its checksum", func(t *testing.T) {
+		text := read(t, out, "ramet.rb")
+		for line := range strings.SplitSeq(list, "\n") {
+			if sum, name, _ := strings.Cut(line, "  "); strings.HasSuffix(name, ".tar.gz") &&
+				!(strings.Contains(text, name) && strings.Contains(text, `sha256 "`+sum+`"`)) {
+				t.Errorf("no %s in\n%s", name, text)
+			}
+		}
+	})
+	t.Run("npm", func(t *testing.T) {
+		main := untar(t, out, "ramet-1.2.3-rc.1.tgz")
+		if about := main["package/package.json"]; !strings.Contains(about, `"ramet-linux-x64": "1.2.3-rc.1"`) || strings.Contains(about, "install\"") {
+			t.Errorf("package.json is %s", about)
+		}
+		if untar(t, out, "ramet-darwin-arm64-1.2.3-rc.1.tgz")["package/bin/ramet"] == "" {
+			t.Error("no program in the package of darwin")
+		}
+	})
+}
+
+// changed checks a download of two files as a person would.
+func changed(t *testing.T, out, verifier string) {
+	dir := t.TempDir()
+	if _, err := check(out, verifier); err != nil {
+		t.Error(err)
+	}
+	for _, name := range []string{sums + ".note", "ramet.rb"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(read(t, out, name)), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n, err := check(dir, verifier); n != 1 || err != nil {
+		t.Errorf("%d files, %v", n, err)
+	}
+	other, err := seal.LoadKey(filepath.Join(t.TempDir(), "key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := check(dir, other.Verifier()); err == nil {
+		t.Error("another's key was good")
+	}
+	if err := os.WriteFile(filepath.Join(dir, "ramet.rb"), []byte("changed"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := check(dir, verifier); err == nil || !strings.Contains(err.Error(), "ramet.rb is not what was released") {
+		t.Errorf("changed: %v", err)
+	}
+}
+
+func theArchive(t *testing.T, out string) {
+	files := untar(t, out, "ramet-1.2.3-rc.1-linux-amd64.tar.gz")
+	const top = "ramet-1.2.3-rc.1-linux-amd64/"
+	for _, name := range []string{"bin/ramet", "share/man/man1/ramet.1", "share/man/man1/ramet-run-show.1", "share/doc/ramet/LICENSE",
+		"share/doc/ramet/licences/std/LICENSE", "share/bash-completion/completions/ramet", "lib/systemd/user/ramet-serve@.service"} {
+		if files[top+name] == "" {
+			t.Errorf("no %s", name)
+		}
+	}
+	for name := range files {
+		if strings.Contains(name, "not-in-the-release") {
+			t.Errorf("%s got in", name)
+		}
+	}
+	program := filepath.Join(t.TempDir(), "ramet")
+	if err := os.WriteFile(program, []byte(files[top+"bin/ramet"]), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	said, err := exec.Command(program).CombinedOutput()
+	if want := "1.2.3-rc.1 abc 2026-01-02T03:04:05Z false\n"; err != nil || string(said) != want {
+		t.Errorf("it says %q, not %q; %v", said, want, err)
+	}
+	if strings.Contains(files[top+"bin/ramet"], filepath.Dir(out)) {
+		t.Error("the program knows where it was built")
+	}
+}
+
+func theDeb(t *testing.T, out string) {
+	const name = "ramet_1.2.3~rc.1_amd64.deb"
+	if _, err := exec.LookPath("dpkg-deb"); err != nil {
+		read(t, out, name) // at least it is there
+		return
+	}
+	listed, err := exec.Command("dpkg-deb", "--contents", filepath.Join(out, name)).CombinedOutput()
+	if err != nil || !regexp.MustCompile(`-rwxr-xr-x root/root .* 2026-01-02 \S+ \./usr/bin/ramet\n`).Match(listed) {
+		t.Errorf("%v\n%s", err, listed)
+	}
+}
+
+// theImage follows the layout from its index to the program.
+func theImage(t *testing.T, out string) {
+	files := untar(t, out, "ramet-1.2.3-rc.1-linux-amd64.oci.tar")
+	blob := func(d descriptor) string {
+		data := files["blobs/"+strings.ReplaceAll(d.Digest, ":", "/")]
+		if got := fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(data))); got != d.Digest || len(data) != d.Size {
+			t.Fatalf("%s has %d bytes with digest %s", d.Digest, len(data), got)
+		}
+		return data
+	}
+	var index struct{ Manifests []descriptor }
+	var manifest struct {
+		Config descriptor
+		Layers []descriptor
+	}
+	var config struct {
+		RootFS struct {
+			DiffIDs []string `json:"diff_ids"`
+		} `json:"rootfs"`
+	}
+	if err := json.Unmarshal([]byte(files["index.json"]), &index); err != nil || len(index.Manifests) != 1 {
+		t.Fatal(err, files["index.json"])
+	}
+	if err := json.Unmarshal([]byte(blob(index.Manifests[0])), &manifest); err != nil || len(manifest.Layers) != 1 {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal([]byte(blob(manifest.Config)), &config); err != nil {
+		t.Fatal(err)
+	}
+	plain := unzip(t, []byte(blob(manifest.Layers[0])))
+	if got := fmt.Sprintf("sha256:%x", sha256.Sum256(plain)); len(config.RootFS.DiffIDs) != 1 || got != config.RootFS.DiffIDs[0] {
+		t.Errorf("the layer is %s, the configuration says %v", got, config.RootFS.DiffIDs)
+	}
+	if entries(t, plain)["usr/bin/ramet"] == "" {
+		t.Error("no program in the layer")
+	}
+}
+
+func TestWhatIsRefusedLeavesNothing(t *testing.T) {
+	dir := t.TempDir()
+	there := filepath.Join(dir, "there")
+	if err := os.Mkdir(there, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, r := range map[string]*Release{
+		"the folder is there": {Source: dir, Out: there},
+		"no source":           {Source: filepath.Join(dir, "none"), Out: filepath.Join(dir, "out"), Platforms: []string{"linux/amd64"}},
+	} {
+		if err := r.Make(); err == nil {
+			t.Errorf("%s: it went well", name)
+		}
+	}
+	for _, version := range []string{"v1.2.3", "1.2", "1.2.3+x", "01.2.3"} {
+		r := &Release{Source: dir, Version: version, Stamp: Stamp{Commit: "abc"}}
+		if err := r.describe("2026-01-02T03:04:05Z"); err == nil {
+			t.Errorf("%s is a version", version)
+		}
+	}
+	left, err := os.ReadDir(dir)
+	if err != nil || len(left) != 1 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
+
+// A key that is not there is not made, and a module without a licence is not passed on.
+func TestWhatMayNotBePassedOnIsNot(t *testing.T) {
+	r := &Release{KeyFile: filepath.Join(t.TempDir(), "key")}
+	if err := r.checksums(t.TempDir()); err == nil {
+		t.Error("signed without a key")
+	}
+	if _, err := os.Stat(r.KeyFile); err == nil {
+		t.Error("a key was made")
+	}
+	if _, err := (module{Path: "example.com/x", Dir: t.TempDir()}).licences(); err == nil {
+		t.Error("a module without a licence may be passed on")
+	}
+}
+
+// Every page renders without a warning; groff is asked where it is installed.
+func TestTheManPagesRender(t *testing.T) {
+	tree := manual(cli.Tree(), "1.2.3", time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC))
+	if len(tree) < 50 {
+		t.Errorf("only %d pages", len(tree))
+	}
+	var all bytes.Buffer
+	for _, f := range tree {
+		all.Write(f.Data)
+		for line := range bytes.Lines(f.Data) {
+			if bytes.ContainsFunc(line, func(r rune) bool { return r > 0x7e }) {
+				t.Errorf("%s: no escape for a character of %s", f.Path, line)
+			}
+		}
+	}
+	if _, err := exec.LookPath("groff"); err != nil {
+		return
+	}
+	cmd := exec.Command("groff", "-man", "-Tutf8", "-ww", "-rLL=200n", "-z")
+	cmd.Stdin = &all
+	if said, err := cmd.CombinedOutput(); err != nil || len(said) > 0 {
+		t.Errorf("groff: %v\n%s", err, said)
+	}
+}
+
+func TestRoffMeansOnlyItself(t *testing.T) {
+	for in, want := range map[string]string{
+		".TH x": `\&.TH x`, "'quoted": `\(aqquoted`, `a\b`: `a\eb`, "--db": `\-\-db`,
+	} {
+		if got := roff(in); got != want {
+			t.Errorf("%s becomes %s, not %s", in, got, want)
+		}
+	}
+}
+
+func read(t *testing.T, dir, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(dir, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func untar(t *testing.T, dir, name string) map[string]string {
+	t.Helper()
+	data := []byte(read(t, dir, name))
+	if !strings.HasSuffix(name, ".tar") {
+		data = unzip(t, data)
+	}
+	return entries(t, data)
+}
+
+func unzip(t *testing.T, data []byte) []byte {
+	t.Helper()
+	z, err := gzip.NewReader(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain, err := io.ReadAll(z)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return plain
+}
+
+func entries(t *testing.T, data []byte) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	for in := tar.NewReader(bytes.NewReader(data)); ; {
+		h, err := in.Next()
+		if errors.Is(err, io.EOF) {
+			return all
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[h.Name] = string(text)
+	}
+}
