@@ -147,17 +147,19 @@ func TestSearchesAreSortedAndBounded(t *testing.T) {
 		{"glob", args{"pattern": "*.go", "path": "a"}, "a/x.go"},
 		{"glob", args{"pattern": d.root + "/a/*"}, "a/x.go"},
 		{"glob", args{"pattern": "./*.{go,txt}"}, "b.go\nbin.go\n\"new\\nline.go\""},
-		{"glob", args{"pattern": "**/config"}, "No file fits."},
+		{"glob", args{"pattern": "**/config"}, "No file fits (10 looked at)."},
+		{"glob", args{"pattern": "x.*"}, "No file fits (10 looked at). In folders below 2 would: **/x.* finds them."},
+		{"glob", args{"pattern": "**/*.go", "exclude": "b*, a/"}, "\"new\\nline.go\""},
 		{"glob", args{"pattern": "out/**"}, "out"}, // the link itself; what it leads to is not looked at
-		{"grep", args{"pattern": "^package [a-z]"}, "a/x.go:1: package a\nb.go:1: package b\n\"new\\nline.go\":1: package n"},
-		{"grep", args{"pattern": "func", "path": "b.go"}, "b.go:2: func B() {}"},
-		{"grep", args{"pattern": "package", "path": "inner"}, "a/x.go:1: package a"},
-		{"grep", args{"pattern": "package", "include": "*.txt"}, "Nothing fits."},
-		{"grep", args{"pattern": "package", "include": "*.txt", "ignore_case": true}, "a-b/x.txt:1: PACKAGE"},
-		{"grep", args{"pattern": "package", "include": "a/**"}, "a/x.go:1: package a"},
-		{"grep", args{"pattern": "match"}, "many:200: match here\n[there are more than 200: use a narrower pattern, path or include]"},
-		{"grep", args{"pattern": "needle"}, "wide:1: " + strings.Repeat("w", 300) + " […]"},
-		{"grep", args{"pattern": "theirs"}, "Nothing fits."},
+		{"grep", args{"pattern": "^package [a-z]"}, "a/x.go\n1: package a\nb.go\n1: package b\n\"new\\nline.go\"\n1: package n"},
+		{"grep", args{"pattern": "func", "path": "b.go"}, "b.go\n2: func B() {}"},
+		{"grep", args{"pattern": "package", "path": "inner"}, "a/x.go\n1: package a"},
+		{"grep", args{"pattern": "package", "include": "*.txt"}, "No line fits (1 files searched, 7 left out by include and exclude)."},
+		{"grep", args{"pattern": "package", "include": "*.txt", "ignore_case": true}, "a-b/x.txt\n1: PACKAGE"},
+		{"grep", args{"pattern": "package", "include": "a/**"}, "a/x.go\n1: package a"},
+		{"grep", args{"pattern": "match"}, "\n200: match here\n[the first 200 of 300 lines in 1 file: use a narrower pattern, path or include, or mode files]"},
+		{"grep", args{"pattern": "needle"}, "wide\n1: " + strings.Repeat("w", 300) + " […]"},
+		{"grep", args{"pattern": "theirs"}, "No line fits (7 files searched)."},
 		{"list", args{}, ".ramet/\na/\na-b/\nb.go 22\nbin.go 8\ninner -> a\nmany 3300\n\"new\\nline.go\" 10\nout -> ../outside\nwide 1006\n"},
 		{"list", args{"path": "a"}, "x.go 10\n"},
 	} {
@@ -175,7 +177,7 @@ func TestSearchesAreSortedAndBounded(t *testing.T) {
 	d.fails("glob", args{"pattern": "{a"}, "no valid pattern")
 	d.fails("glob", args{"pattern": strings.Repeat("{a,aa}", 40) + "b"}, "too many braces")
 	d.fails("grep", args{"pattern": "x", "include": strings.Repeat("{a,{b,c}}", 40) + "b"}, "too many braces")
-	d.fails("glob", args{"pattern": "*", "path": "missing"}, "There is no missing")
+	d.fails("glob", args{"pattern": "*", "path": "missing"}, "There is no missing.")
 	d.fails("grep", args{"pattern": "(a"}, "regular expression")
 	d.fails("grep", args{"pattern": "a", "include": "[a"}, "no valid pattern")
 	d.fails("list", args{"path": "b.go"}, "not a folder")

@@ -53,6 +53,9 @@ func (l *Local) runRead(ctx context.Context, c tool.Call) (tool.Answer, error) {
 		return tool.Answer{}, err
 	}
 	defer s.close()
+	if s.info == nil {
+		return tool.Answer{}, l.missing(args.Path)
+	}
 	f, err := s.file()
 	if err != nil {
 		return tool.Answer{}, err
