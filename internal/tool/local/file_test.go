@@ -45,7 +45,7 @@ func TestReadShowsLinesWithNumbers(t *testing.T) {
 	d.fails("read", args{"path": ""}, "must not be empty")
 	d.fails("read", args{"path": "a.txt", "offset": 0}, "offset")
 	d.fails("read", args{"path": "a.txt", "offset": 1.5}, "integer")
-	d.fails("read", args{"path": "a.txt", "size": 1}, "no such field")
+	d.works("read", args{"path": "a.txt", "size": 1, "offset": "3"}, "     3\tthree\n")
 }
 
 func TestWriteMakesAndReplaces(t *testing.T) {

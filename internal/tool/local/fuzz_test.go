@@ -140,10 +140,11 @@ func FuzzArguments(f *testing.F) {
 			if spec.Name == "bash" {
 				continue
 			}
-			if _, _, ok := d.local.Tools().Find(llm.Part{Name: spec.Name, Args: json.RawMessage(text)}); !ok {
+			found, _, ok := d.local.Tools().Find(llm.Part{Name: spec.Name, Args: json.RawMessage(text)})
+			if !ok {
 				continue
 			}
-			a, err := one.Run(t.Context(), tool.Call{Args: json.RawMessage(text), Grant: tool.Free, Output: func([]byte) {}})
+			a, err := one.Run(t.Context(), tool.Call{Args: found.Args, Grant: tool.Free, Output: func([]byte) {}})
 			if err != nil || a.Text == "" {
 				t.Errorf("%s %s: %+v %v", spec.Name, text, a, err)
 			}

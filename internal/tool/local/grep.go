@@ -112,11 +112,7 @@ func (g *grepping) visit(f *folder) error {
 			left++
 			continue
 		}
-		s, ok := f.spot(e.Name())
-		if !ok {
-			continue
-		}
-		body, err := s.text(buffer)
+		body, when, err := f.text(e.Name(), buffer)
 		if errors.Is(err, errTooLarge) {
 			large++
 		}
@@ -130,7 +126,7 @@ func (g *grepping) visit(f *folder) error {
 		}
 		if n > 0 {
 			lines += n
-			found = append(found, aged{s.rel, s.info.ModTime().UnixNano(), n})
+			found = append(found, aged{path.Join(f.rel, e.Name()), when, n})
 		}
 	}
 	g.mu.Lock()

@@ -120,7 +120,7 @@ func (d *desk) granted(g tool.Grant, name string, a args) tool.Answer {
 	if !ok {
 		return refused
 	}
-	answer, err := one.Run(d.Context(), tool.Call{ID: "1", Name: name, Args: text, Grant: g, Output: d.out.take})
+	answer, err := one.Run(d.Context(), tool.Call{ID: "1", Name: name, Args: one.Args, Grant: g, Output: d.out.take})
 	if err != nil {
 		d.Fatalf("%s %s: %v", name, text, err)
 	}

@@ -9,7 +9,6 @@ import (
 	"path"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -23,8 +22,9 @@ const mostVisited = 1_000_000 // names that are looked at
 // while it is visited.
 type folder struct {
 	dir    *os.Root
-	rel    string // its path in the root
-	inside string // its path below where the walk began; "" is there
+	names  *os.File // the same
+	rel    string   // its path in the root
+	inside string   // its path below where the walk began; "" is there
 	files  []fs.DirEntry
 
 	users atomic.Int32
@@ -33,16 +33,8 @@ type folder struct {
 func (f *folder) leave() {
 	if f.users.Add(-1) == 0 {
 		f.dir.Close()
+		f.names.Close()
 	}
-}
-
-// spot is the place of a file in the folder. ok is false for what is no regular file.
-func (f *folder) spot(name string) (*spot, bool) {
-	info, err := f.dir.Lstat(name)
-	if err != nil || !info.Mode().IsRegular() {
-		return nil, false
-	}
-	return &spot{dir: f.dir, name: name, rel: path.Join(f.rel, name), info: info}, true
 }
 
 // walk is a search through folders. Links are not followed, but for the first; git's own
@@ -71,7 +63,12 @@ func (l *Local) walk(ctx context.Context, start string, visit func(*folder) erro
 		return w, l.missing(start)
 	}
 	if !s.info.IsDir() {
-		return w, visit(&folder{dir: s.dir, rel: path.Dir(s.rel), files: []fs.DirEntry{fs.FileInfoToDirEntry(s.info)}})
+		names, err := s.dir.Open(".")
+		if err != nil {
+			return w, explain(start, err)
+		}
+		defer names.Close()
+		return w, visit(&folder{dir: s.dir, names: names, rel: path.Dir(s.rel), files: []fs.DirEntry{fs.FileInfoToDirEntry(s.info)}})
 	}
 	top, err := s.dir.OpenRoot(s.name)
 	if err != nil {
@@ -128,7 +125,11 @@ func (w *walk) run(ctx context.Context, top *folder, rules ignore.Folder) error 
 func (w *walk) enter(ctx context.Context, f *folder, rules ignore.Folder) {
 	f.users.Store(1)
 	defer f.leave()
-	entries, err := readDir(f.dir)
+	var entries []fs.DirEntry
+	var err error
+	if f.names, err = f.dir.Open("."); err == nil {
+		entries, err = f.names.ReadDir(-1)
+	}
 	if err != nil {
 		w.closed++
 	}
@@ -184,18 +185,6 @@ func openFolder(dir *os.Root, name string) (*os.Root, error) {
 		return nil, fs.ErrInvalid
 	}
 	return next, nil
-}
-
-// readDir reads the names in an open folder, in order.
-func readDir(dir *os.Root) ([]fs.DirEntry, error) {
-	f, err := dir.Open(".")
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	entries, err := f.ReadDir(-1)
-	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
-	return entries, err
 }
 
 // ruleFile is the content of a file of rules in an open folder; nil where there is none.
