@@ -32,7 +32,7 @@ type readArgs struct {
 }
 
 func (l *Local) read() tool.Tool {
-	return &one{run: l.runRead, spec: tool.Spec{
+	return l.remember(l.runRead, tool.Spec{
 		Name: "read", Description: readDoc, Access: tool.Reads,
 		Args: shape.Object(
 			shape.Must("path", shape.Text(1).With("the file, relative to the workspace")),
@@ -40,7 +40,7 @@ func (l *Local) read() tool.Tool {
 			shape.May("limit", shape.Integer(1).With("how many lines to show")),
 		),
 		Subject: l.subject, Summary: l.summary("read"),
-	}}
+	})
 }
 
 func (l *Local) runRead(ctx context.Context, c tool.Call) (tool.Answer, error) {
@@ -82,10 +82,12 @@ func (l *Local) runRead(ctx context.Context, c tool.Call) (tool.Answer, error) {
 	if err := p.fill(ctx, in, whole); err != nil {
 		return tool.Answer{}, explain(s.rel, err)
 	}
+	answer := tool.Answer{Text: p.String(), Show: p.brief(s.rel)}
 	if whole {
 		l.sawSum(s.rel, [sha256.Size]byte(sum.Sum(nil)))
+		answer.Memo = l.sawMemo(s.rel)
 	}
-	return tool.Answer{Text: p.String(), Show: p.brief(s.rel)}, nil
+	return answer, nil
 }
 
 // page is a part of a file, as it is shown.
