@@ -64,7 +64,8 @@ func (l *Local) runBash(ctx context.Context, c tool.Call) (tool.Answer, error) {
 	defer cancel()
 
 	out := &ends{head: l.o.Limits.Head, tail: l.o.Limits.Tail}
-	cmd := sandbox.Command{Args: l.shell(args.Command), Dir: l.o.Root, Env: l.o.Env, Output: tee{out, c.Output}}
+	all := &spool{l: l, name: "bash"}
+	cmd := sandbox.Command{Args: l.shell(args.Command), Dir: l.o.Root, Env: l.o.Env, Output: tee{out, all, c.Output}}
 	if mark, ok := l.o.For.Bytes(); ok {
 		cmd.For = (*sandbox.Mark)(&mark)
 	}
@@ -81,6 +82,7 @@ func (l *Local) runBash(ctx context.Context, c tool.Call) (tool.Answer, error) {
 		return tool.Answer{}, complain("Nothing was run: %w", err)
 	}
 	result, err := p.Wait()
+	out.where = all.close()
 	if ctx.Err() != nil {
 		return tool.Answer{Text: ending(out.String(), "[stopped]"), IsError: true}, ctx.Err()
 	}
@@ -178,11 +180,13 @@ func (l *Local) confinement() *sandbox.Box {
 // tee hands output to two who never fail.
 type tee struct {
 	kept  *ends
+	all   *spool
 	other func([]byte)
 }
 
 func (t tee) Write(p []byte) (int, error) {
 	t.kept.Write(p)
+	t.all.Write(p)
 	t.other(p)
 	return len(p), nil
 }

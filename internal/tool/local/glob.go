@@ -27,7 +27,7 @@ const mostPaths = 1000
 type globArgs struct{ Pattern, Path, Exclude string }
 
 func (l *Local) glob() tool.Tool {
-	return &one{run: l.runGlob, spec: tool.Spec{
+	return &one{run: l.shelved("glob", l.runGlob), spec: tool.Spec{
 		Name: "glob", Description: globDoc, Access: tool.Reads,
 		Args: shape.Object(
 			shape.Must("pattern", shape.Text(1).With("which files, such as **/*.go")),

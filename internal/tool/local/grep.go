@@ -33,7 +33,7 @@ type grepArgs struct {
 }
 
 func (l *Local) grep() tool.Tool {
-	return &one{run: l.runGrep, spec: tool.Spec{
+	return &one{run: l.shelved("grep", l.runGrep), spec: tool.Spec{
 		Name: "grep", Description: grepDoc, Access: tool.Reads,
 		Args: shape.Object(
 			shape.Must("pattern", shape.Text(1).With("the regular expression")),
@@ -57,6 +57,9 @@ func (l *Local) runGrep(ctx context.Context, c tool.Call) (tool.Answer, error) {
 	args, err := parse[grepArgs](c.Args)
 	if err != nil {
 		return tool.Answer{}, err
+	}
+	if shelf, ok := l.shelf(args.Path); ok {
+		return shelf.runGrep(ctx, c)
 	}
 	m, err := newMatcher(args.Pattern, args.IgnoreCase, args.Multiline)
 	if err != nil {

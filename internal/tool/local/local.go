@@ -56,7 +56,12 @@ type Options struct {
 	// execute is moved to; empty: it stays.
 	Quarantine string
 	Forbid     []string // files that no confined command may make
-	Limits     Limits
+	// Outputs is where answers lie that are too long for a conversation: read and grep find
+	// them there. Empty: what is too long is lost.
+	Outputs string
+	// Clean takes ramet's own secrets out of them; nil: there are none.
+	Clean  func(string) string
+	Limits Limits
 	// For is the agent for which commands are started: they bear its mark.
 	For id.Agent
 }
@@ -65,7 +70,7 @@ type Options struct {
 type Limits struct {
 	Timeout    time.Duration // where the call does not say: 120 s
 	MaxTimeout time.Duration // what a call can say: 600 s
-	Head, Tail int           // bytes of output that are kept: 16 KiB each
+	Head, Tail int           // bytes of output that are kept: 4 KiB each, and 16 where there are no Outputs
 }
 
 // Local is the tools of one agent, and what it has read. It is safe for concurrent
@@ -94,8 +99,12 @@ func New(o Options) (*Local, error) {
 	l := &o.Limits
 	l.Timeout = orElse(l.Timeout, 120*time.Second)
 	l.MaxTimeout = orElse(l.MaxTimeout, 600*time.Second)
-	l.Head = orElse(l.Head, 16<<10)
-	l.Tail = orElse(l.Tail, 16<<10)
+	kept := 16 << 10
+	if o.Outputs != "" {
+		kept = longest / 2
+	}
+	l.Head = orElse(l.Head, kept)
+	l.Tail = orElse(l.Tail, kept)
 	made := &Local{o: o, seen: map[string][sha256.Size]byte{}}
 	for _, path := range o.Hide {
 		if info, err := os.Stat(path); err == nil {

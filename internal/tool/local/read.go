@@ -48,6 +48,11 @@ func (l *Local) runRead(ctx context.Context, c tool.Call) (tool.Answer, error) {
 	if err != nil {
 		return tool.Answer{}, err
 	}
+	if shelf, ok := l.shelf(args.Path); ok {
+		a, err := shelf.runRead(ctx, c)
+		a.Memo = "" // it is no file of the workspace
+		return a, err
+	}
 	s, err := l.find(args.Path, toRead)
 	if err != nil {
 		return tool.Answer{}, err
