@@ -83,6 +83,7 @@ type Local struct {
 
 	mu   sync.Mutex
 	seen map[string][sha256.Size]byte // real path in the root: the content that was read
+	dir  string                       // where the last command ended, in the root; empty: there
 }
 
 // New makes the tools of an agent.

@@ -12,6 +12,7 @@ import (
 
 // memo is what a result keeps for later calls: of this process, of another, of a fork.
 type memo struct {
+	Dir string            `json:"dir,omitempty"` // where commands run from then on, in the root
 	Saw map[string]string `json:"saw,omitempty"` // path in the root: the SHA-256 of the content that the model has seen
 }
 
@@ -26,10 +27,14 @@ func (t *remembering) Recall(memos iter.Seq[json.RawMessage]) {
 	t.l.mu.Lock()
 	defer t.l.mu.Unlock()
 	clear(t.l.seen)
+	t.l.dir = "."
 	for text := range memos {
 		m, err := parse[memo](text)
 		if err != nil {
 			continue // another tool's
+		}
+		if m.Dir != "" {
+			t.l.dir = m.Dir
 		}
 		for path, sum := range m.Saw {
 			if b, err := hex.DecodeString(sum); err == nil && len(b) == sha256.Size {

@@ -77,6 +77,9 @@ func (l *Local) runRead(ctx context.Context, c tool.Call) (tool.Answer, error) {
 	if err != nil && !errors.Is(err, io.EOF) {
 		return tool.Answer{}, explain(s.rel, err)
 	}
+	if bytes.HasPrefix(start, []byte("%PDF-")) {
+		return tool.Failed(fmt.Sprintf("%s is a PDF of %d bytes, which cannot be shown. Make text of it with bash, such as with pdftotext where that is installed.", show(s.rel), s.info.Size())), nil
+	}
 	if bytes.IndexByte(start, 0) >= 0 {
 		return tool.Failed(fmt.Sprintf("%s is a binary file of %d bytes, and is not shown.", show(s.rel), s.info.Size())), nil
 	}
