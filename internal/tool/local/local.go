@@ -11,15 +11,18 @@
 //     any spelling that a file system could take for it, also through links.
 //   - Only regular files are read or replaced. Pipes, devices and sockets are refused
 //     without waiting.
-//   - write and edit replace a file only if it was read before and did not change
-//     since; a reader sees the old file or the new one.
+//   - write replaces a file only if the conversation has seen it and it did not change
+//     since; edit changes one that the conversation has seen, where it reads as the model
+//     says, and keeps what else changed. A reader sees the old file or the new one.
+//   - What earlier calls saw, and where commands run, stands in the history (tool.Memory):
+//     forks and later processes know the same.
 //   - Commands see the environment that was given and no input. What they start dies
 //     with them. Where they are not set free (tool.Confine) they run in the sandbox: writing
 //     below the root only, but not its .git and .ramet, and without network; what they
 //     leave under names that other programs execute is judged (package guard). Where
 //     there is no sandbox they are refused.
 //   - Answers are bounded, whatever the size of files and output, and free of escape
-//     codes. What is left out is said.
+//     codes. What is left out is said; it lies in a file (Options.Outputs) that read and grep find.
 //   - The subject that permissions are held against is the file itself, links
 //     resolved.
 package local
