@@ -215,7 +215,7 @@ func (t *tools) make(a agent.Agent) (tool.Box, error) {
 func (t *tools) at(root string, a id.Agent) (tool.Box, error) {
 	ws := t.request.Workspace
 	made, err := local.New(local.Options{Root: root, For: a, Env: t.environment, Hide: t.hidden, Cache: confinedCache(ws),
-		Quarantine: quarantine(ws), Forbid: databaseFiles(ws.Place.DB)})
+		Quarantine: quarantine(ws), Forbid: databaseFiles(ws.Place.DB), Outputs: outputs(ws), Clean: t.request.Secrets.Own})
 	if err != nil {
 		return nil, err
 	}

@@ -23,9 +23,9 @@ func (r *turn) act(ctx context.Context, calls []llm.Part) error {
 		j := &job{call: call, over: make(chan struct{})}
 		jobs[i] = j
 		j.made = tool.Call{Agent: r.Agent, ID: call.CallID, Name: call.Name, Args: call.Args, Output: func([]byte) {}}
-		var ok bool
-		if j.tool, j.answer, ok = r.Tools.Find(call); ok {
-			j.spec = j.tool.Spec()
+		found, refused, ok := r.Tools.Find(call)
+		if j.answer = refused; ok {
+			j.tool, j.spec, j.made.Args, j.note = found.Tool, found.Spec(), found.Args, found.Note
 		}
 		if _, together := j.tool.(tool.Batch); together {
 			batch = append(batch, j)

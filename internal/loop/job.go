@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"ramet/internal/fault"
 	"ramet/internal/history"
@@ -18,6 +19,7 @@ type job struct {
 	tool    tool.Tool // nil: it was refused
 	spec    tool.Spec
 	made    tool.Call
+	note    string // about its arguments, for the model
 	answer  tool.Answer
 	err     error
 	denied  bool
@@ -35,7 +37,7 @@ func (r *turn) permit(ctx context.Context, j *job) error {
 	}
 	line := string(j.call.Args)
 	if j.tool != nil && j.spec.Summary != nil {
-		line = j.spec.Summary(j.call.Args)
+		line = j.spec.Summary(j.made.Args)
 	}
 	r.emit(Event{Type: CallStarted, CallID: j.call.CallID, Tool: j.call.Name, Text: text.Line(line, maxLine)})
 	if j.tool == nil {
@@ -83,6 +85,9 @@ func panicked(broken any) tool.Answer {
 // conclude writes the result of a call, if the tool has not, and counts it.
 func (r *turn) conclude(ctx context.Context, j *job) error {
 	a := j.answer
+	if j.note != "" {
+		a.Text = strings.TrimSuffix(a.Text, "\n") + "\n" + j.note
+	}
 	a.Text, a.Show = both(r.kept(a.Text), maxResult), start(r.kept(a.Show), maxShow)
 	if a.Show == a.Text {
 		a.Show = ""

@@ -93,6 +93,8 @@ func (s *scanner) member(p *history.Part, key []byte) (ok bool) {
 		p.Show, ok = s.text()
 	case "args":
 		p.Args, ok = s.value()
+	case "memo":
+		p.Memo, ok = s.value()
 	case "is_error":
 		s.rest, ok = bytes.CutPrefix(s.rest, []byte("true"))
 		p.IsError = true

@@ -43,6 +43,9 @@ func read(ctx context.Context, e history.Entry, blob func(context.Context, chain
 	}
 	list := make([]llm.Part, 0, len(parts))
 	for _, p := range parts {
+		if p.Type == history.Result && p.Memo != nil {
+			it.memo = p.Memo
+		}
 		if part, ok := convert(it.message.Role, p); ok {
 			list = append(list, part)
 		}

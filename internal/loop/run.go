@@ -75,6 +75,11 @@ func begin(t Turn, c *Conversation) (*turn, error) {
 	if t.Clean == nil {
 		t.Clean = func(s string) string { return s }
 	}
+	for _, one := range t.Tools {
+		if m, ok := one.(tool.Memory); ok {
+			m.Recall(c.memos())
+		}
+	}
 	offer, err := t.Tools.Offer()
 	return &turn{Turn: t, c: c, offer: offer}, err
 }

@@ -142,7 +142,7 @@ func TestNotMoreThanEightAtATime(t *testing.T) {
 }
 
 func TestCallsThatCannotRunGetResults(t *testing.T) {
-	s := newStage(t, `{"steps": [{"call": "lok"}, {"call": "look", "raw": "{\"n"}, {"call": "look", "args": {"x": 1}}, {"call": "act"}, {"call": "look"}]}
+	s := newStage(t, `{"steps": [{"call": "lok"}, {"call": "look", "raw": "{\"n"}, {"call": "look", "args": {"n": "x"}}, {"call": "act"}, {"call": "look", "args": {"x": 1}}]}
 {"steps": [{"text": "ok"}]}`, echo("look", tool.Reads), echo("act", tool.Commands))
 	s.deny["act"] = true
 	out := s.must()
@@ -150,7 +150,7 @@ func TestCallsThatCannotRunGetResults(t *testing.T) {
 		t.Errorf("%+v", out)
 	}
 	got := strings.Split(s.log(), "\n")
-	for i, want := range []string{`call_1=There is no tool "lok". Did you mean "look"?`, "call_2=The arguments are no complete JSON", "call_3=The arguments of look are wrong", "call_4=act is not allowed here!", "call_5=look{}"} {
+	for i, want := range []string{`call_1=There is no tool "lok". Did you mean "look"?`, "call_2=The arguments are no complete JSON", "call_3=The arguments of look are wrong", "call_4=act is not allowed here!", "call_5=look{}", "[note: x is no field of look (did you mean n?) and was ignored]"} {
 		if !strings.Contains(got[i+2], want) {
 			t.Errorf("%q, want %q", got[i+2], want)
 		}

@@ -1,6 +1,9 @@
 package loop
 
 import (
+	"encoding/json"
+	"iter"
+
 	"ramet/internal/history"
 	"ramet/internal/id"
 	"ramet/internal/llm"
@@ -14,6 +17,7 @@ type item struct {
 	// first and end are what the entry stands for: itself, or what a summary
 	// replaces.
 	first, end id.Message
+	memo       json.RawMessage // what a tool keeps in its result
 
 	outs  int  // how many messages were settled before it
 	clean bool // and no call waited for its result
@@ -77,6 +81,17 @@ func (c *Conversation) items() []item {
 		copy(out[s.first:], s.items)
 	}
 	return out
+}
+
+// memos are what tools kept in their results, oldest first.
+func (c *Conversation) memos() iter.Seq[json.RawMessage] {
+	return func(yield func(json.RawMessage) bool) {
+		for i := range c.Len() {
+			if memo := c.at(i).memo; memo != nil && !yield(memo) {
+				return
+			}
+		}
+	}
 }
 
 // at is one item.

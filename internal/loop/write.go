@@ -2,6 +2,7 @@ package loop
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 
 	"ramet/internal/history"
@@ -73,8 +74,11 @@ func (r *turn) reread(ctx context.Context) error {
 
 // result drafts the answer to a call.
 func result(call llm.Part, a tool.Answer) history.Draft {
-	return history.Draft{Kind: history.ToolResult, Parts: []history.Part{{
-		Type: history.Result, CallID: call.CallID, Name: call.Name, Text: a.Text, IsError: a.IsError, Show: a.Show}}}
+	p := history.Part{Type: history.Result, CallID: call.CallID, Name: call.Name, Text: a.Text, IsError: a.IsError, Show: a.Show}
+	if a.Memo != "" {
+		p.Memo = json.RawMessage(a.Memo)
+	}
+	return history.Draft{Kind: history.ToolResult, Parts: []history.Part{p}}
 }
 
 // result drafts the answer to a call, with who let it run.

@@ -8,6 +8,8 @@ import (
 
 	"ramet/internal/llm"
 	"ramet/internal/nearest"
+	"ramet/internal/shape"
+	"ramet/internal/text"
 )
 
 // Box is the tools of one agent, in the order in which models see them.
@@ -27,27 +29,91 @@ func (b Box) Offer() ([]llm.Tool, error) {
 	return out, nil
 }
 
-// Find checks a call as the model made it and finds its tool. A call that cannot
-// be run is refused with an answer for the model that says why: an unknown name,
-// arguments that are no JSON or have not the shape.
-func (b Box) Find(call llm.Part) (Tool, Answer, bool) {
+// Found is a call that can be run.
+type Found struct {
+	Tool
+	Args json.RawMessage // as they were meant
+	Note string          // for the model, under the answer; empty: nothing
+}
+
+// Find checks a call as the model made it and finds its tool. Arguments whose meaning is
+// plain are taken: a number in quotes, null for nothing. Those that the tool does not have are
+// ignored, which the note says; but not by tools that act on agents. A call that cannot be run is refused with an answer for
+// the model that says why: an unknown name, arguments that are no JSON or have not the shape.
+func (b Box) Find(call llm.Part) (Found, Answer, bool) {
 	i := slices.IndexFunc(b, func(t Tool) bool { return t.Spec().Name == call.Name })
 	if i < 0 {
 		names := make([]string, len(b))
 		for i, t := range b {
 			names[i] = t.Spec().Name
 		}
-		text := fmt.Sprintf("There is no tool %.60q.", call.Name)
+		said := fmt.Sprintf("There is no tool %.60q.", call.Name)
 		if near := nearest.Word(call.Name, names); near != "" {
-			text += fmt.Sprintf(" Did you mean %q?", near)
+			said += fmt.Sprintf(" Did you mean %q?", near)
 		}
-		return nil, Failed(text + " The tools are: " + strings.Join(names, ", ") + "."), false
+		return Found{}, Failed(said + " The tools are: " + strings.Join(names, ", ") + "."), false
 	}
 	if call.Malformed != "" {
-		return nil, Failed("The arguments are no complete JSON object. Nothing was run; send the call again, whole."), false
+		return Found{}, Failed("The arguments are no complete JSON object. Nothing was run; send the call again, whole."), false
 	}
-	if err := b[i].Spec().Args.Check(call.Args); err != nil {
-		return nil, Failed(fmt.Sprintf("The arguments of %s are wrong: %v. Nothing was run.", call.Name, err)), false
+	form := b[i].Spec().Args
+	args, unknown := form.Take(call.Args)
+	meant := misnamed(call.Name, form, unknown)
+	if b[i].Spec().Access == Processes && len(unknown) > 0 {
+		args = call.Args // what agents are told to do is not guessed, nor can each of their answers bear a note
 	}
-	return b[i], Answer{}, true
+	if err := form.Check(args); err != nil {
+		said := fmt.Sprintf("The arguments of %s are wrong: %v.", call.Name, err)
+		if meant != "" {
+			said += " " + meant + "."
+		}
+		return Found{}, Failed(said + " " + fieldsOf(form) + " Nothing was run."), false
+	}
+	found := Found{Tool: b[i], Args: args}
+	if meant != "" {
+		found.Note = "[note: " + meant + " and was ignored]"
+	}
+	return found, Answer{}, true
+}
+
+// misnamed says of arguments that a tool does not have what they should perhaps be called.
+func misnamed(name string, form *shape.Shape, unknown []string) string {
+	var said []string
+	for _, u := range unknown[:min(len(unknown), 5)] {
+		one := fmt.Sprintf("%s is no field of %s", text.Line(u, 40), name)
+		if near := meantField(form, u); near != "" {
+			one += " (did you mean " + near + "?)"
+		}
+		said = append(said, one)
+	}
+	return strings.Join(said, ", ")
+}
+
+// meantField is the field whose name is near, or a part of what was written.
+func meantField(form *shape.Shape, unknown string) string {
+	var names []string
+	plain := strings.ToLower(strings.ReplaceAll(unknown, "-", "_"))
+	for _, f := range form.Fields() {
+		names = append(names, f.Name)
+		if strings.HasSuffix(plain, "_"+f.Name) || strings.HasSuffix(f.Name, "_"+plain) || strings.HasPrefix(plain, f.Name+"_") ||
+			strings.ReplaceAll(f.Name, "_", "") == strings.ReplaceAll(plain, "_", "") {
+			return f.Name
+		}
+	}
+	return nearest.Word(unknown, names)
+}
+
+func fieldsOf(form *shape.Shape) string {
+	var names []string
+	for _, f := range form.Fields() {
+		if f.Optional {
+			names = append(names, f.Name)
+		} else {
+			names = append(names, f.Name+" (needed)")
+		}
+	}
+	if names == nil {
+		return "It has no fields."
+	}
+	return "Fields: " + strings.Join(names, ", ") + "."
 }

@@ -70,19 +70,34 @@ func TestFindLetsOnlyGoodCallsPass(t *testing.T) {
 		{"read", `{"path":""}`, "/path"},
 		{"read", `{"path":7}`, "/path"},
 		{"read", `{"path":"a","lines":0}`, "/lines"},
-		{"read", `{"path":"a","more":1}`, "more"},
+		{"read", `{"file_path":"a"}`, "/path: is missing. file_path is no field of read (did you mean path?). Fields: path (needed), lines. Nothing was run."},
+		{"read", `{"path":"a","lines":"x"}`, "/lines: must be an integer"},
 		{"bash", `{"path":"a"}`, "The arguments of bash are wrong:"},
 	} {
 		found, answer, ok := box.Find(llm.NewCall("id", c.name, c.args))
-		if ok != (c.want == "") || ok != (found != nil) {
+		if ok != (c.want == "") || ok != (found.Tool != nil) {
 			t.Errorf("%s %s: found %v, %v", c.name, c.args, found, answer)
 			continue
 		}
-		if ok && (found.Spec().Name != c.name || answer != Answer{}) {
+		if ok && (found.Spec().Name != c.name || answer != Answer{} || found.Note != "") {
 			t.Errorf("%s: %v %+v", c.name, found, answer)
 		}
 		if !ok && (!answer.IsError || !strings.Contains(answer.Text, c.want) || len(answer.Text) > 400) {
 			t.Errorf("%s %s: %q, want %q", c.name, c.args, answer.Text, c.want)
+		}
+	}
+}
+
+func TestFindTakesWhatIsPlain(t *testing.T) {
+	for args, want := range map[string][2]string{
+		`{"path":"a","lines":"3"}`:           {`{"path":"a","lines":3}`, ""},
+		`{"path":"a","lines":null}`:          {`{"path":"a"}`, ""},
+		`{"path":"a","description":"why"}`:   {`{"path":"a"}`, "[note: description is no field of read and was ignored]"},
+		`{"path":"a","max_lines":1,"x\n":0}`: {`{"path":"a"}`, "[note: max_lines is no field of read (did you mean lines?), x is no field of read and was ignored]"},
+	} {
+		found, answer, ok := box.Find(llm.NewCall("id", "read", args))
+		if !ok || string(found.Args) != want[0] || found.Note != want[1] {
+			t.Errorf("%s: %s %q %+v, want %q", args, found.Args, found.Note, answer, want)
 		}
 	}
 }
@@ -102,12 +117,12 @@ func FuzzFind(f *testing.F) {
 		call := llm.NewCall("id", name, args)
 		found, answer, ok := box.Find(call)
 		if !ok {
-			if !answer.IsError || answer.Text == "" || found != nil {
+			if !answer.IsError || answer.Text == "" || found.Tool != nil {
 				t.Errorf("%+v %v", answer, found)
 			}
 			return
 		}
-		if found.Spec().Name != name || found.Spec().Args.Check(call.Args) != nil || !json.Valid(call.Args) {
+		if found.Spec().Name != name || found.Spec().Args.Check(found.Args) != nil || !json.Valid(found.Args) {
 			t.Errorf("%s passed with %s", name, args)
 		}
 	})

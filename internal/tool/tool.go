@@ -14,6 +14,7 @@ package tool
 import (
 	"context"
 	"encoding/json"
+	"iter"
 
 	"ramet/internal/id"
 	"ramet/internal/shape"
@@ -66,6 +67,16 @@ type Batch interface {
 	RunAll(ctx context.Context, calls []Call) error
 }
 
+// Memory is a tool that knows of earlier calls only what stands in the history, so that
+// forks and later processes know the same.
+type Memory interface {
+	Tool
+	// Recall takes, before a turn begins, the memos of all results that the conversation
+	// still holds, oldest first, and forgets everything else. Those of other tools are
+	// among them.
+	Recall(memos iter.Seq[json.RawMessage])
+}
+
 // Grant is how a call may act.
 type Grant string
 
@@ -90,6 +101,7 @@ type Answer struct {
 	Text    string // for the model
 	Show    string // for people, such as a diff; empty: the text
 	IsError bool
+	Memo    string // a JSON object for Memory, kept in the history; empty: nothing
 	// Recorded says that the result stands in the history already: the tool wrote
 	// it together with what it changed.
 	Recorded bool

@@ -28,7 +28,7 @@ type bashArgs struct {
 }
 
 func (l *Local) bash() tool.Tool {
-	return &one{run: l.runBash, spec: tool.Spec{
+	return l.remember(l.runBash, tool.Spec{
 		Name: "bash", Description: bashDoc, Access: tool.Commands,
 		Args: shape.Object(
 			shape.Must("command", shape.Text(1).With("the command line")),
@@ -41,13 +41,17 @@ func (l *Local) bash() tool.Tool {
 		},
 		Summary: func(args json.RawMessage) string {
 			a, _ := parse[bashArgs](args)
-			return text.Line(a.Command, 200)
+			line := text.Line(a.Command, 200)
+			if rel, _ := l.folder(); rel != "." {
+				line += " (in " + text.Line(rel, 100) + ")"
+			}
+			return line
 		},
 		Outside: func(args json.RawMessage) string {
 			a, _ := parse[bashArgs](args)
 			return a.Outside
 		},
-	}}
+	})
 }
 
 func (l *Local) runBash(ctx context.Context, c tool.Call) (tool.Answer, error) {
@@ -64,7 +68,16 @@ func (l *Local) runBash(ctx context.Context, c tool.Call) (tool.Answer, error) {
 	defer cancel()
 
 	out := &ends{head: l.o.Limits.Head, tail: l.o.Limits.Tail}
-	cmd := sandbox.Command{Args: l.shell(args.Command), Dir: l.o.Root, Env: l.o.Env, Output: tee{out, c.Output}}
+	all := &spool{l: l, name: "bash"}
+	from, dir := l.folder()
+	cmd := sandbox.Command{Args: l.shell(args.Command), Dir: dir, Env: l.o.Env, Output: tee{out, all, c.Output}}
+	var asked *tracker
+	if moves.MatchString(args.Command) {
+		var command string
+		command, asked = track(args.Command)
+		asked.next = cmd.Output
+		cmd.Args, cmd.Output = l.shell(command), asked
+	}
 	if mark, ok := l.o.For.Bytes(); ok {
 		cmd.For = (*sandbox.Mark)(&mark)
 	}
@@ -81,6 +94,11 @@ func (l *Local) runBash(ctx context.Context, c tool.Call) (tool.Answer, error) {
 		return tool.Answer{}, complain("Nothing was run: %w", err)
 	}
 	result, err := p.Wait()
+	said, memory := "", ""
+	if asked != nil {
+		said, memory = l.move(from, asked.end())
+	}
+	out.where = all.close()
 	if ctx.Err() != nil {
 		return tool.Answer{Text: ending(out.String(), "[stopped]"), IsError: true}, ctx.Err()
 	}
@@ -103,7 +121,10 @@ func (l *Local) runBash(ctx context.Context, c tool.Call) (tool.Answer, error) {
 	for line := range strings.Lines(result.Notes) {
 		how = strings.TrimPrefix(how+"\n["+text.Safe(strings.TrimSpace(line))+"]", "\n")
 	}
-	return tool.Answer{Text: ending(out.String(), how), IsError: failed}, nil
+	if said != "" {
+		how = strings.TrimPrefix(how+"\n"+said, "\n")
+	}
+	return tool.Answer{Text: ending(out.String(), how), IsError: failed, Memo: memory}, nil
 }
 
 // refusals are what programs say when a file may not be written, or there is no network.
@@ -178,11 +199,13 @@ func (l *Local) confinement() *sandbox.Box {
 // tee hands output to two who never fail.
 type tee struct {
 	kept  *ends
+	all   *spool
 	other func([]byte)
 }
 
 func (t tee) Write(p []byte) (int, error) {
 	t.kept.Write(p)
+	t.all.Write(p)
 	t.other(p)
 	return len(p), nil
 }

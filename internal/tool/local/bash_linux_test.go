@@ -47,7 +47,7 @@ func TestBashAnswersWithOutputAndEnd(t *testing.T) {
 	if !got.IsError || got.Text != "begun\n[timed out after 1s: the command and all that it started were killed]" {
 		t.Errorf("%+v", got)
 	}
-	for _, a := range []args{{"command": ""}, {"command": "true", "timeout": 0}, {"command": "true", "timeout": 601}, {"command": "true", "x": 1}, {}} {
+	for _, a := range []args{{"command": ""}, {"command": "true", "timeout": 0}, {"command": "true", "timeout": 601}, {}} {
 		d.fails("bash", a, "The arguments of bash are wrong")
 	}
 	if got := d.call("bash", args{"command": "touch a\x00b"}); !got.IsError || !strings.Contains(got.Text, "NUL") {

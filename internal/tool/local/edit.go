@@ -2,11 +2,10 @@ package local
 
 import (
 	"context"
+	"crypto/sha256"
 	_ "embed"
 	"fmt"
-	"strings"
 
-	"ramet/internal/nearest"
 	"ramet/internal/shape"
 	"ramet/internal/tool"
 )
@@ -16,26 +15,52 @@ var editDoc string
 
 type editArgs struct {
 	Path string
-	Old  string `json:"old_string"`
-	New  string `json:"new_string"`
-	All  bool   `json:"replace_all"`
+	change
+	Edits []change
+}
+
+// change is one replacement.
+type change struct {
+	Old string `json:"old_string"`
+	New string `json:"new_string"`
+	All bool   `json:"replace_all"`
 }
 
 func (l *Local) edit() tool.Tool {
-	return &one{run: l.runEdit, spec: tool.Spec{
+	fields := []shape.Field{
+		shape.May("old_string", shape.Text(1).With("what to replace")),
+		shape.May("new_string", shape.Text(0).With("what to put in its place")),
+		shape.May("replace_all", shape.Bool().With("replace it everywhere in the file")),
+	}
+	several := shape.Object(
+		shape.Must("old_string", shape.Text(1)), shape.Must("new_string", shape.Text(0)), shape.May("replace_all", shape.Bool()))
+	return l.remember(l.runEdit, tool.Spec{
 		Name: "edit", Description: editDoc, Access: tool.Writes,
-		Args: shape.Object(
-			shape.Must("path", shape.Text(1).With("the file, relative to the workspace")),
-			shape.Must("old_string", shape.Text(1).With("what to replace")),
-			shape.Must("new_string", shape.Text(0).With("what to put in its place")),
-			shape.May("replace_all", shape.Bool().With("replace it everywhere in the file")),
-		),
+		Args: shape.Object(append([]shape.Field{shape.Must("path", shape.Text(1).With("the file, relative to the workspace"))},
+			append(fields, shape.May("edits", shape.List(several).With("several replacements, instead")))...)...),
 		Subject: l.subject, Summary: l.summary("edit"),
-	}}
+	})
+}
+
+// changes are what a call asks for.
+func (a editArgs) changes() ([]change, error) {
+	switch {
+	case len(a.Edits) > 0 && (a.Old != "" || a.New != ""):
+		return nil, complain("Give old_string and new_string, or edits, not both. Nothing was changed.")
+	case len(a.Edits) > 0:
+		return a.Edits, nil
+	case a.Old == "":
+		return nil, complain("old_string is missing: what is to be replaced? Nothing was changed.")
+	}
+	return []change{a.change}, nil
 }
 
 func (l *Local) runEdit(_ context.Context, c tool.Call) (tool.Answer, error) {
 	args, err := parse[editArgs](c.Args)
+	if err != nil {
+		return tool.Answer{}, err
+	}
+	changes, err := args.changes()
 	if err != nil {
 		return tool.Answer{}, err
 	}
@@ -46,110 +71,64 @@ func (l *Local) runEdit(_ context.Context, c tool.Call) (tool.Answer, error) {
 		return tool.Answer{}, err
 	}
 	defer s.close()
-	before, err := l.unchanged(s)
+	before, stale, err := l.known(s)
 	if err != nil {
 		return tool.Answer{}, err
 	}
-	after, n, err := substitute(string(before), args.Old, args.New, args.All)
-	if err != nil {
-		return tool.Answer{}, complain("%s: %w", show(s.rel), err)
+	d := newDraft(string(before))
+	for i, one := range changes {
+		if stale && one.All {
+			err = complain("it has changed since it was read, so that replace_all might change what you have not seen. Read it again")
+		} else {
+			err = d.apply(one)
+		}
+		if err != nil {
+			where := ""
+			if len(changes) > 1 {
+				where = fmt.Sprintf(" edit %d of %d:", i+1, len(changes))
+			}
+			if stale {
+				err = complain("%w (It has changed since it was read.)", err)
+			}
+			return tool.Answer{}, complain("%s:%s %w Nothing was changed.", show(s.rel), where, err)
+		}
 	}
+	after := d.text()
 	if len(after) > largest {
 		return tool.Answer{}, complain("That would make more than %d MiB. Use bash.", largest>>20)
 	}
+	seen, _ := l.sight(s.rel)
 	if err := l.replace(s, []byte(after)); err != nil {
 		return tool.Answer{}, err
 	}
-	text := fmt.Sprintf("Edited %s.", show(s.rel))
-	if n > 1 {
-		text = fmt.Sprintf("Edited %s in %d places.", show(s.rel), n)
+	said := fmt.Sprintf("Edited %s.", show(s.rel))
+	if d.places > 1 {
+		said = fmt.Sprintf("Edited %s in %d places.", show(s.rel), d.places)
 	}
-	return tool.Answer{Text: text, Show: diff(s.rel, string(before), after)}, nil
+	answer := tool.Answer{Show: diff(s.rel, string(before), after)}
+	if stale { // what else changed was not seen: write must not undo it
+		l.sawSum(s.rel, seen)
+		said += " Note: it had changed since you saw it, elsewhere; those changes are kept."
+	} else {
+		answer.Memo = l.sawMemo(s.rel)
+	}
+	answer.Text = said + " Now:\n" + d.excerpt()
+	return answer, nil
 }
 
-// bom is the mark that some programs put in front of UTF-8.
-const bom = "\uFEFF"
-
-// substitute replaces a text, and counts. A mark at the beginning stays there. Where
-// every line ends as in DOS, the texts may be written with plain ends, as they
-// are shown, and the file keeps its own.
-func substitute(file, old, new string, all bool) (string, int, error) {
-	body, marked := strings.CutPrefix(file, bom)
-	dos := strings.Contains(body, "\r\n") && strings.Count(body, "\r\n") == strings.Count(body, "\n")
-	if dos {
-		plain := strings.NewReplacer("\r\n", "\n")
-		body, old, new = plain.Replace(body), plain.Replace(old), plain.Replace(new)
+// known is the content of a file that the conversation has seen; stale says that it was
+// another then.
+func (l *Local) known(s *spot) (content []byte, stale bool, err error) {
+	content, err = s.content()
+	if err != nil {
+		return nil, false, err
 	}
-	n := strings.Count(body, old)
+	sum, ok := l.sight(s.rel)
 	switch {
-	case old == "":
-		return "", 0, complain("old_string is empty. Use write for a new file.")
-	case old == new:
-		return "", 0, complain("old_string and new_string are the same.")
-	case n == 0:
-		return "", 0, complain("old_string does not stand in the file.%s", nearby(body, old))
-	case n > 1 && !all:
-		return "", 0, complain("old_string stands in the file %d times, in lines %s. Add lines around it, or set replace_all.", n, places(body, old))
+	case !ok:
+		return nil, false, complain("%s was not read yet. Read it first (the lines that you want to change are enough).", show(s.rel))
+	case s.info.Mode().Perm()&0o200 == 0:
+		return nil, false, complain("%s is read-only.", show(s.rel))
 	}
-	body = strings.ReplaceAll(body, old, new)
-	if dos {
-		body = strings.ReplaceAll(body, "\n", "\r\n")
-	}
-	if marked {
-		body = bom + body
-	}
-	return body, n, nil
-}
-
-// places are the numbers of the lines in which a text begins, at most ten of them.
-func places(body, old string) string {
-	var lines []string
-	line, from := 1, 0
-	for len(lines) < 10 {
-		i := strings.Index(body[from:], old)
-		if i < 0 {
-			return strings.Join(lines, ", ")
-		}
-		line += strings.Count(body[from:from+i], "\n")
-		lines = append(lines, fmt.Sprint(line))
-		line += strings.Count(old, "\n")
-		from += i + len(old)
-	}
-	return strings.Join(lines, ", ") + ", …"
-}
-
-// mostCompared bounds the search for a similar line.
-const mostCompared = 5000
-
-// nearby says which line is most like the first one that was looked for.
-func nearby(body, old string) string {
-	wanted := ""
-	for line := range strings.Lines(old) {
-		if wanted = strings.TrimSpace(line); wanted != "" {
-			break
-		}
-	}
-	if wanted == "" {
-		return " It consists of spaces and line ends only."
-	}
-	var candidates []string
-	at := map[string]int{}
-	n := 0
-	for line := range strings.Lines(body) {
-		if n++; n > mostCompared {
-			break
-		}
-		trimmed := strings.TrimSpace(line)
-		if trimmed == wanted {
-			return fmt.Sprintf(" Line %d is like its first line, but for spaces or what follows: %q", n, strings.TrimRight(line, "\r\n"))
-		}
-		if _, ok := at[trimmed]; !ok && len(trimmed) < 2*len(wanted) {
-			at[trimmed] = n
-			candidates = append(candidates, trimmed)
-		}
-	}
-	if near := nearest.Word(wanted, candidates); near != "" {
-		return fmt.Sprintf(" Most like its first line is line %d: %q", at[near], near)
-	}
-	return " Read the file again to see what does."
+	return content, sum != sha256.Sum256(content), nil
 }

@@ -13,7 +13,8 @@ import (
 // ends keeps the beginning and the end of what is written to it, and counts the
 // rest. It takes no more memory than these, however much comes.
 type ends struct {
-	head, tail int // how many bytes of each
+	head, tail int    // how many bytes of each
+	where      string // a file that has all of it; empty: none
 
 	first []byte
 	last  []byte // a ring once it is full
@@ -60,7 +61,11 @@ func (e *ends) String() string {
 		last = last[1:]
 		missing++
 	}
-	return fmt.Sprintf("%s\n[… %d bytes are left out here …]\n%s", strings.TrimSuffix(plain(string(first)), "\n"), missing, plain(string(last)))
+	note := ""
+	if e.where != "" {
+		note = "; all of it is in " + e.where + ", for read and grep"
+	}
+	return fmt.Sprintf("%s\n[… %d bytes are left out here%s …]\n%s", strings.TrimSuffix(plain(string(first)), "\n"), missing, note, plain(string(last)))
 }
 
 // escapes are the sequences by which a program moves the cursor, changes colours,

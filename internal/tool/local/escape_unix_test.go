@@ -106,7 +106,7 @@ func TestSpecialFilesAreRefusedAtOnce(t *testing.T) {
 	d.fails("read", args{"path": "pipe"}, "a named pipe")
 	d.fails("write", args{"path": "pipe", "content": "x"}, "a named pipe")
 	d.fails("edit", args{"path": "pipe", "old_string": "x", "new_string": "y"}, "a named pipe")
-	d.works("grep", args{"pattern": "x"}, "Nothing fits.")
+	d.works("grep", args{"pattern": "x"}, "No line fits (0 files searched).")
 	d.works("list", args{}, "pipe (a named pipe)")
 }
 

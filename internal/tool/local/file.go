@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"sync"
 )
 
 // largest is the size up to which files are compared, edited and searched.
@@ -71,6 +72,46 @@ func (s *spot) content() ([]byte, error) {
 		return nil, complain("%s has more than %d MiB (%w). Use bash.", show(s.rel), largest>>20, errTooLarge)
 	}
 	return text, nil
+}
+
+// buffers are used again by searches, which read many files.
+var buffers = sync.Pool{New: func() any { return new([]byte) }}
+
+var errBinary = errors.New("it is no text")
+
+// text reads a whole text file, of at most the largest size, into a buffer.
+func (s *spot) text(buffer *[]byte) ([]byte, error) {
+	f, err := s.file()
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if s.info.Size() > largest {
+		return nil, errTooLarge
+	}
+	if need := int(s.info.Size()) + 1; cap(*buffer) < need {
+		*buffer = make([]byte, need, need+need/2)
+	}
+	b := (*buffer)[:cap(*buffer)]
+	for n := 0; ; {
+		if n == len(b) { // it grew
+			b = append(b, make([]byte, len(b))...)
+			*buffer = b
+		}
+		got, err := f.Read(b[n:])
+		first := n == 0
+		n += got
+		switch {
+		case first && bytes.IndexByte(b[:min(n, 8<<10)], 0) >= 0:
+			return nil, errBinary
+		case n > largest:
+			return nil, errTooLarge
+		case err == io.EOF || got == 0:
+			return b[:n], nil
+		case err != nil:
+			return nil, err
+		}
+	}
 }
 
 // unchanged is the content of a file that was read before and is still the same.

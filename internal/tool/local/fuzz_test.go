@@ -70,7 +70,15 @@ func FuzzEdit(f *testing.F) {
 	f.Add("a\r\nb\n", "\n", "", true)
 	f.Add("aaa", "aa", "a", true)
 	f.Fuzz(func(t *testing.T, file, old, new string, all bool) {
-		after, n, err := substitute(file, old, new, all)
+		d := newDraft(file)
+		err := d.apply(change{old, new, all})
+		after, n := d.text(), d.places
+		for _, s := range d.spots {
+			if s.from < 0 || s.to > len(d.body) || s.from > s.to {
+				t.Errorf("%v in %q", s, d.body)
+			}
+		}
+		d.excerpt()
 		if err != nil {
 			if strings.Count(file, old) == 1 && old != new && old != "" && !strings.Contains(file, "\r\n") && !strings.HasPrefix(file, bom) {
 				t.Errorf("%q in %q: %v", old, file, err)
@@ -140,10 +148,11 @@ func FuzzArguments(f *testing.F) {
 			if spec.Name == "bash" {
 				continue
 			}
-			if _, _, ok := d.local.Tools().Find(llm.Part{Name: spec.Name, Args: json.RawMessage(text)}); !ok {
+			found, _, ok := d.local.Tools().Find(llm.Part{Name: spec.Name, Args: json.RawMessage(text)})
+			if !ok {
 				continue
 			}
-			a, err := one.Run(t.Context(), tool.Call{Args: json.RawMessage(text), Grant: tool.Free, Output: func([]byte) {}})
+			a, err := one.Run(t.Context(), tool.Call{Args: found.Args, Grant: tool.Free, Output: func([]byte) {}})
 			if err != nil || a.Text == "" {
 				t.Errorf("%s %s: %+v %v", spec.Name, text, a, err)
 			}

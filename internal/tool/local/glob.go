@@ -1,16 +1,16 @@
 package local
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"encoding/json"
 	"fmt"
-	"io/fs"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/bmatcuk/doublestar/v4"
 
@@ -22,19 +22,17 @@ import (
 //go:embed glob.md
 var globDoc string
 
-const (
-	mostPaths   = 1000
-	mostVisited = 1_000_000 // names that are looked at
-)
+const mostPaths = 1000
 
-type globArgs struct{ Pattern, Path string }
+type globArgs struct{ Pattern, Path, Exclude string }
 
 func (l *Local) glob() tool.Tool {
-	return &one{run: l.runGlob, spec: tool.Spec{
+	return &one{run: l.shelved("glob", l.runGlob), spec: tool.Spec{
 		Name: "glob", Description: globDoc, Access: tool.Reads,
 		Args: shape.Object(
 			shape.Must("pattern", shape.Text(1).With("which files, such as **/*.go")),
 			shape.May("path", shape.Text(1).With("the folder to begin in; the workspace if left out")),
+			shape.May("exclude", shape.Text(1).With("which not, such as *_test.go")),
 		),
 		Subject: l.subject,
 		Summary: func(args json.RawMessage) string {
@@ -53,28 +51,90 @@ func (l *Local) runGlob(ctx context.Context, c tool.Call) (tool.Answer, error) {
 	if err != nil {
 		return tool.Answer{}, err
 	}
-	var found []string
-	note, err := l.walk(ctx, args.Path, func(rel, inside string, _ *spot) error {
-		if doublestar.MatchUnvalidated(pattern, inside) {
-			found = append(found, rel)
-		}
-		return nil
-	})
+	sel, err := l.selection("", args.Exclude)
 	if err != nil {
 		return tool.Answer{}, err
 	}
-	if len(found) == 0 {
-		return tool.Answer{Text: "No file fits." + note}, nil
+	g := globbing{pattern: pattern, sel: sel}
+	w, err := l.walk(ctx, args.Path, g.visit)
+	if err != nil {
+		return tool.Answer{}, err
 	}
-	slices.Sort(found)
-	if n := len(found); n > mostPaths {
-		found = found[:mostPaths]
+	return g.answer(w), nil
+}
+
+// globbing is a search for names.
+type globbing struct {
+	pattern string
+	sel     selection
+
+	mu    sync.Mutex
+	found []aged
+	seen  int // files that were looked at
+	deep  int // those that would fit in some folder below
+}
+
+// aged is a file with when it was changed.
+type aged struct {
+	path  string
+	when  int64
+	count int // of what was found in it
+}
+
+// newest puts files in order: what was changed last comes first.
+func newest(a, b aged) int {
+	return cmp.Or(cmp.Compare(b.when, a.when), strings.Compare(a.path, b.path))
+}
+
+func (g *globbing) visit(f *folder) error {
+	var found []aged
+	deep := 0
+	for _, e := range f.files {
+		inside := path.Join(f.inside, e.Name())
+		if !g.sel.takes(inside) {
+			continue
+		}
+		if !doublestar.MatchUnvalidated(g.pattern, inside) {
+			if !strings.Contains(g.pattern, "/") && doublestar.MatchUnvalidated(g.pattern, e.Name()) {
+				deep++
+			}
+			continue
+		}
+		if info, err := f.dir.Lstat(e.Name()); err == nil {
+			found = append(found, aged{path: path.Join(f.rel, e.Name()), when: info.ModTime().UnixNano()})
+		}
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.found = append(g.found, found...)
+	g.seen += len(f.files)
+	g.deep += deep
+	return nil
+}
+
+func (g *globbing) answer(w *walk) tool.Answer {
+	note := w.note()
+	if len(g.found) == 0 {
+		said := fmt.Sprintf("No file fits (%d looked at).", g.seen)
+		if w.ignored {
+			said = fmt.Sprintf("No file fits (%d looked at, ignored ones not; name an ignored folder as path to look into it).", g.seen)
+		}
+		if g.deep > 0 {
+			said += fmt.Sprintf(" In folders below %d would: **/%s finds them.", g.deep, g.pattern)
+		}
+		return tool.Answer{Text: said + note}
+	}
+	slices.SortFunc(g.found, newest)
+	n := len(g.found)
+	if n > mostPaths {
+		g.found = g.found[:mostPaths]
 		note += fmt.Sprintf("\n[%d more are left out: use a narrower pattern]", n-mostPaths)
 	}
-	for i := range found {
-		found[i] = oneLine(found[i])
+	lines := make([]string, len(g.found))
+	for i, f := range g.found {
+		lines[i] = oneLine(f.path)
 	}
-	return tool.Answer{Text: strings.Join(found, "\n") + note, Show: fmt.Sprintf("%d files", len(found))}, nil
+	return tool.Answer{Text: strings.Join(lines, "\n") + note, Show: fmt.Sprintf("%d files", n)}
 }
 
 // mostChoices is how many patterns without braces one pattern may stand for: each
@@ -122,72 +182,4 @@ func oneLine(p string) string {
 		return fmt.Sprintf("%q", p)
 	}
 	return text.Safe(p)
-}
-
-// walk visits the files below a folder, or one file: with its path in the root, its
-// path below the folder, and the spot of the folder. Links are not followed, but
-// for the first.
-func (l *Local) walk(ctx context.Context, start string, visit func(rel, inside string, top *spot) error) (note string, err error) {
-	s, err := l.find(start, toRead)
-	if err != nil {
-		return "", err
-	}
-	defer s.close()
-	if s.info == nil {
-		return "", explain(start, fs.ErrNotExist)
-	}
-	if !s.info.IsDir() {
-		return "", visit(s.rel, path.Base(s.rel), s)
-	}
-	top := *s
-	if s.name != "." {
-		dir, err := s.dir.OpenRoot(s.name)
-		if err != nil {
-			return "", explain(start, err)
-		}
-		defer dir.Close()
-		now, err := dir.Stat(".")
-		if err != nil {
-			return "", explain(start, err)
-		}
-		if !os.SameFile(s.info, now) {
-			return "", complain("%s changed while it was opened.", show(start))
-		}
-		top.dir, top.name = dir, "."
-	}
-	visited, closed := 0, 0
-	err = fs.WalkDir(top.dir.FS(), ".", func(inside string, entry fs.DirEntry, err error) error {
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if visited++; visited > mostVisited {
-			return fs.SkipAll
-		}
-		if err != nil {
-			closed++ // a folder that may not be read, or that went away
-			return nil
-		}
-		switch {
-		case inside != "." && isGit(plainName(entry.Name())):
-			if entry.IsDir() {
-				return fs.SkipDir
-			}
-			return nil
-		case inside != "." && l.owns(entry):
-			if entry.IsDir() {
-				return fs.SkipDir
-			}
-			return nil
-		case entry.IsDir():
-			return nil
-		}
-		return visit(path.Join(s.rel, inside), inside, &top)
-	})
-	if visited > mostVisited {
-		note += fmt.Sprintf("\n[stopped after %d names: begin in a smaller folder]", mostVisited)
-	}
-	if closed > 0 {
-		note += fmt.Sprintf("\n[%d folders could not be read]", closed)
-	}
-	return note, err
 }

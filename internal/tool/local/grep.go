@@ -1,18 +1,15 @@
 package local
 
 import (
-	"bytes"
 	"context"
 	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
-
-	"github.com/bmatcuk/doublestar/v4"
+	"sync"
 
 	"ramet/internal/shape"
 	"ramet/internal/text"
@@ -25,21 +22,28 @@ var grepDoc string
 const (
 	mostMatches = 200
 	widestMatch = 300 // bytes of a line that are shown
+	mostContext = 20
 )
 
 type grepArgs struct {
-	Pattern, Path, Include string
-	IgnoreCase             bool `json:"ignore_case"`
+	Pattern, Path, Include, Exclude, Mode string
+	IgnoreCase                            bool `json:"ignore_case"`
+	Multiline                             bool
+	Context                               float64
 }
 
 func (l *Local) grep() tool.Tool {
-	return &one{run: l.runGrep, spec: tool.Spec{
+	return &one{run: l.shelved("grep", l.runGrep), spec: tool.Spec{
 		Name: "grep", Description: grepDoc, Access: tool.Reads,
 		Args: shape.Object(
 			shape.Must("pattern", shape.Text(1).With("the regular expression")),
 			shape.May("path", shape.Text(1).With("the folder or file to search; the workspace if left out")),
 			shape.May("include", shape.Text(1).With("which files, such as *.go")),
+			shape.May("exclude", shape.Text(1).With("which not, such as *_test.go")),
 			shape.May("ignore_case", shape.Bool()),
+			shape.May("context", shape.Number(0, mostContext).With("lines to show around each")),
+			shape.May("mode", shape.Enum("lines", "files", "count").With("what to show; lines if left out")),
+			shape.May("multiline", shape.Bool().With("let . and the pattern go over line ends")),
 		),
 		Subject: l.subject,
 		Summary: func(args json.RawMessage) string {
@@ -54,115 +58,134 @@ func (l *Local) runGrep(ctx context.Context, c tool.Call) (tool.Answer, error) {
 	if err != nil {
 		return tool.Answer{}, err
 	}
-	expr := args.Pattern
-	if args.IgnoreCase {
-		expr = "(?i)" + expr
+	if shelf, ok := l.shelf(args.Path); ok {
+		return shelf.runGrep(ctx, c)
 	}
-	re, err := regexp.Compile(expr)
-	if err != nil {
-		return tool.Answer{}, complain("The pattern is no regular expression of RE2: %w", err)
-	}
-	include, err := l.pattern(args.Include)
+	m, err := newMatcher(args.Pattern, args.IgnoreCase, args.Multiline)
 	if err != nil {
 		return tool.Answer{}, err
 	}
-	// Found in the order of the walk, which is not that of whole paths: all files
-	// first, then in order until enough was found.
-	type file struct{ rel, inside string }
-	var files []file
-	var m matches
-	note, err := l.walk(ctx, args.Path, func(rel, inside string, top *spot) error {
-		name := inside
-		if !strings.Contains(include, "/") {
-			name = path.Base(inside)
-		}
-		if include != "" && !doublestar.MatchUnvalidated(include, name) {
-			return nil
-		}
-		if top.name != "." { // one file
-			return m.search(ctx, re, top)
-		}
-		files = append(files, file{rel, inside})
-		return nil
-	})
+	sel, err := l.selection(args.Include, args.Exclude)
 	if err != nil {
 		return tool.Answer{}, err
 	}
-	slices.SortFunc(files, func(a, b file) int { return strings.Compare(a.rel, b.rel) })
-	for _, f := range files {
-		if m.full {
-			break
-		}
-		s, err := l.find(f.rel, toRead)
-		if err != nil {
-			continue // it went away, or is a link to elsewhere
-		}
-		if s.rel == f.rel && s.info != nil && s.info.Mode().IsRegular() {
-			err = m.search(ctx, re, s)
-		}
-		s.close()
-		if err != nil {
-			return tool.Answer{}, err
-		}
+	g := &grepping{matcher: m, sel: sel, ctx: ctx}
+	w, err := l.walk(ctx, args.Path, g.visit)
+	if err != nil {
+		return tool.Answer{}, err
 	}
-	return m.answer(note), nil
+	g.note = w.note()
+	switch {
+	case len(g.found) == 0:
+		return tool.Answer{Text: g.nothing(w, args.Pattern)}, nil
+	case args.Mode == "files" || args.Mode == "count":
+		return g.names(args.Mode == "count"), nil
+	}
+	return l.show(g, int(args.Context))
 }
 
-// matches are the lines that were found.
-type matches struct {
-	out   strings.Builder
-	n     int
-	files int
-	full  bool // there are more
-	large int  // files that were not searched
+// grepping is a search for lines. All files are searched before the first line is shown,
+// for what was changed last comes first, and the answer tells how much there is.
+type grepping struct {
+	*matcher
+	sel  selection
+	ctx  context.Context
+	note string
+
+	mu       sync.Mutex
+	found    []aged
+	lines    int
+	searched int
+	left     int // files that include and exclude leave out
+	large    int
 }
 
-// search looks through one file. One that cannot be read is passed over.
-func (m *matches) search(ctx context.Context, re *regexp.Regexp, s *spot) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	body, err := s.content()
-	if errors.Is(err, errTooLarge) {
-		m.large++
-	}
-	if err != nil || bytes.IndexByte(body[:min(len(body), 8<<10)], 0) >= 0 {
-		return nil
-	}
-	before := m.n
-	for n := 1; len(body) > 0; n++ {
-		line, rest, _ := bytes.Cut(body, []byte("\n"))
-		body = rest
-		line = bytes.TrimSuffix(line, []byte("\r"))
-		if !re.Match(line) {
+func (g *grepping) visit(f *folder) error {
+	var found []aged
+	lines, searched, left, large := 0, 0, 0, 0
+	buffer := buffers.Get().(*[]byte)
+	defer buffers.Put(buffer)
+	for _, e := range f.files {
+		switch {
+		case g.ctx.Err() != nil:
+			return g.ctx.Err()
+		case !e.Type().IsRegular():
+			continue
+		case !g.sel.takes(path.Join(f.inside, e.Name())):
+			left++
 			continue
 		}
-		if m.n == mostMatches {
-			m.full = true
-			break
+		body, when, err := f.text(e.Name(), buffer)
+		if errors.Is(err, errTooLarge) {
+			large++
 		}
-		m.n++
-		cut := ""
-		if len(line) > widestMatch {
-			line, cut = wholeRunes(line[:widestMatch]), " […]"
+		if err != nil {
+			continue // it cannot be read, or is no text
 		}
-		fmt.Fprintf(&m.out, "%s:%d: %s%s\n", oneLine(s.rel), n, text.Safe(string(line)), cut)
+		searched++
+		n := 0
+		for range g.matcher.lines(body) {
+			n++
+		}
+		if n > 0 {
+			lines += n
+			found = append(found, aged{path.Join(f.rel, e.Name()), when, n})
+		}
 	}
-	if m.n > before {
-		m.files++
-	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.found = append(g.found, found...)
+	g.lines, g.searched, g.left, g.large = g.lines+lines, g.searched+searched, g.left+left, g.large+large
 	return nil
 }
 
-func (m *matches) answer(note string) tool.Answer {
-	if m.full {
-		note += fmt.Sprintf("\n[there are more than %d: use a narrower pattern, path or include]", mostMatches)
+// nothing says that no line fits, and where was looked.
+func (g *grepping) nothing(w *walk, pattern string) string {
+	said := fmt.Sprintf("No line fits (%d files searched", g.searched)
+	if g.left > 0 {
+		said += fmt.Sprintf(", %d left out by include and exclude", g.left)
 	}
-	if m.large > 0 {
-		note += fmt.Sprintf("\n[%d files over %d MiB were not searched]", m.large, largest>>20)
+	if w.ignored {
+		said += "; ignored ones are not: name one, or its folder, as path"
 	}
-	if m.n == 0 {
-		return tool.Answer{Text: "Nothing fits." + note}
+	said += ")."
+	for _, plain := range []string{`\|`, `\(`, `\{`} {
+		if strings.Contains(pattern, plain) {
+			said += fmt.Sprintf(" In RE2 %s is a plain %s.", plain, plain[1:])
+			break
+		}
 	}
-	return tool.Answer{Text: strings.TrimSuffix(m.out.String(), "\n") + note, Show: fmt.Sprintf("%d lines in %d files", m.n, m.files)}
+	return said + g.about()
+}
+
+// names are the files, with or without how often the pattern fits.
+func (g *grepping) names(count bool) tool.Answer {
+	slices.SortFunc(g.found, newest)
+	var out strings.Builder
+	for _, f := range g.found[:min(len(g.found), mostPaths)] {
+		out.WriteString(oneLine(f.path))
+		if count {
+			fmt.Fprintf(&out, ": %d", f.count)
+		}
+		out.WriteByte('\n')
+	}
+	if n := len(g.found) - mostPaths; n > 0 {
+		fmt.Fprintf(&out, "[%d more files are left out: use a narrower pattern, path or include]\n", n)
+	}
+	if count {
+		fmt.Fprintf(&out, "[%s]\n", g.total())
+	}
+	return tool.Answer{Text: strings.TrimSuffix(out.String(), "\n") + g.about(), Show: g.total()}
+}
+
+func (g *grepping) total() string {
+	return text.Count(g.lines, "line") + " in " + text.Count(len(g.found), "file")
+}
+
+// about is what was not searched.
+func (g *grepping) about() string {
+	if g.large > 0 {
+		g.note += fmt.Sprintf("\n[%d files over %d MiB were not searched]", g.large, largest>>20)
+	}
+	return g.note
 }

@@ -20,7 +20,7 @@ var listDoc string
 const mostNames = 1000
 
 func (l *Local) list() tool.Tool {
-	return &one{run: l.runList, spec: tool.Spec{
+	return &one{run: l.shelved("list", l.runList), spec: tool.Spec{
 		Name: "list", Description: listDoc, Access: tool.Reads,
 		Args: shape.Object(
 			shape.May("path", shape.Text(1).With("the folder; the workspace if left out")),

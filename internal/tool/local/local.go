@@ -11,15 +11,18 @@
 //     any spelling that a file system could take for it, also through links.
 //   - Only regular files are read or replaced. Pipes, devices and sockets are refused
 //     without waiting.
-//   - write and edit replace a file only if it was read before and did not change
-//     since; a reader sees the old file or the new one.
+//   - write replaces a file only if the conversation has seen it and it did not change
+//     since; edit changes one that the conversation has seen, where it reads as the model
+//     says, and keeps what else changed. A reader sees the old file or the new one.
+//   - What earlier calls saw, and where commands run, stands in the history (tool.Memory):
+//     forks and later processes know the same.
 //   - Commands see the environment that was given and no input. What they start dies
 //     with them. Where they are not set free (tool.Confine) they run in the sandbox: writing
 //     below the root only, but not its .git and .ramet, and without network; what they
 //     leave under names that other programs execute is judged (package guard). Where
 //     there is no sandbox they are refused.
 //   - Answers are bounded, whatever the size of files and output, and free of escape
-//     codes. What is left out is said.
+//     codes. What is left out is said; it lies in a file (Options.Outputs) that read and grep find.
 //   - The subject that permissions are held against is the file itself, links
 //     resolved.
 package local
@@ -56,7 +59,12 @@ type Options struct {
 	// execute is moved to; empty: it stays.
 	Quarantine string
 	Forbid     []string // files that no confined command may make
-	Limits     Limits
+	// Outputs is where answers lie that are too long for a conversation: read and grep find
+	// them there. Empty: what is too long is lost.
+	Outputs string
+	// Clean takes ramet's own secrets out of them; nil: there are none.
+	Clean  func(string) string
+	Limits Limits
 	// For is the agent for which commands are started: they bear its mark.
 	For id.Agent
 }
@@ -65,7 +73,7 @@ type Options struct {
 type Limits struct {
 	Timeout    time.Duration // where the call does not say: 120 s
 	MaxTimeout time.Duration // what a call can say: 600 s
-	Head, Tail int           // bytes of output that are kept: 16 KiB each
+	Head, Tail int           // bytes of output that are kept: 4 KiB each, and 16 where there are no Outputs
 }
 
 // Local is the tools of one agent, and what it has read. It is safe for concurrent
@@ -78,6 +86,7 @@ type Local struct {
 
 	mu   sync.Mutex
 	seen map[string][sha256.Size]byte // real path in the root: the content that was read
+	dir  string                       // where the last command ended, in the root; empty: there
 }
 
 // New makes the tools of an agent.
@@ -94,8 +103,12 @@ func New(o Options) (*Local, error) {
 	l := &o.Limits
 	l.Timeout = orElse(l.Timeout, 120*time.Second)
 	l.MaxTimeout = orElse(l.MaxTimeout, 600*time.Second)
-	l.Head = orElse(l.Head, 16<<10)
-	l.Tail = orElse(l.Tail, 16<<10)
+	kept := 16 << 10
+	if o.Outputs != "" {
+		kept = longest / 2
+	}
+	l.Head = orElse(l.Head, kept)
+	l.Tail = orElse(l.Tail, kept)
 	made := &Local{o: o, seen: map[string][sha256.Size]byte{}}
 	for _, path := range o.Hide {
 		if info, err := os.Stat(path); err == nil {

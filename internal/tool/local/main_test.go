@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"ramet/internal/llm"
 	"ramet/internal/sandbox"
@@ -54,6 +55,7 @@ func newDesk(t *testing.T, files ...string) *desk {
 	d.put("../outside/secret", "theirs")
 	for i := 0; i < len(files); i += 2 {
 		d.put(files[i], files[i+1])
+		d.age(files[i], time.Hour)
 	}
 	d.local, err = New(Options{Root: d.root, Env: []string{"PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8"}, Hide: []string{d.outside}})
 	if err != nil {
@@ -72,6 +74,17 @@ func (d *desk) put(name, text string) {
 		d.Fatal(err)
 	}
 }
+
+// age says when a file was changed last.
+func (d *desk) age(name string, age time.Duration) {
+	d.Helper()
+	when := began.Add(-age)
+	if err := os.Chtimes(filepath.Join(d.root, name), when, when); err != nil {
+		d.Fatal(err)
+	}
+}
+
+var began = time.Now()
 
 func (d *desk) link(target, name string) {
 	d.Helper()
@@ -107,7 +120,7 @@ func (d *desk) granted(g tool.Grant, name string, a args) tool.Answer {
 	if !ok {
 		return refused
 	}
-	answer, err := one.Run(d.Context(), tool.Call{ID: "1", Name: name, Args: text, Grant: g, Output: d.out.take})
+	answer, err := one.Run(d.Context(), tool.Call{ID: "1", Name: name, Args: one.Args, Grant: g, Output: d.out.take})
 	if err != nil {
 		d.Fatalf("%s %s: %v", name, text, err)
 	}

@@ -3,6 +3,7 @@ package local
 import (
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // refuseName keeps the file tools from what is not theirs.
@@ -18,6 +19,14 @@ func refuseName(name string, a aim) error {
 
 // isGit knows also the short name that Windows gives to .git.
 func isGit(plain string) bool { return plain == ".git" || plain == "git~1" }
+
+// gitName says the same of a name as it stands in a folder, at once for most.
+func gitName(name string) bool {
+	if name == "" || name[0] < utf8.RuneSelf && !strings.ContainsRune(".gG", rune(name[0])) {
+		return false
+	}
+	return isGit(plainName(name))
+}
 
 // plainName is the name that some file system would take this one for: without case,
 // without marks that are not drawn, without trailing dots, spaces and streams.

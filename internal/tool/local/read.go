@@ -32,7 +32,7 @@ type readArgs struct {
 }
 
 func (l *Local) read() tool.Tool {
-	return &one{run: l.runRead, spec: tool.Spec{
+	return l.remember(l.runRead, tool.Spec{
 		Name: "read", Description: readDoc, Access: tool.Reads,
 		Args: shape.Object(
 			shape.Must("path", shape.Text(1).With("the file, relative to the workspace")),
@@ -40,7 +40,7 @@ func (l *Local) read() tool.Tool {
 			shape.May("limit", shape.Integer(1).With("how many lines to show")),
 		),
 		Subject: l.subject, Summary: l.summary("read"),
-	}}
+	})
 }
 
 func (l *Local) runRead(ctx context.Context, c tool.Call) (tool.Answer, error) {
@@ -48,11 +48,19 @@ func (l *Local) runRead(ctx context.Context, c tool.Call) (tool.Answer, error) {
 	if err != nil {
 		return tool.Answer{}, err
 	}
+	if shelf, ok := l.shelf(args.Path); ok {
+		a, err := shelf.runRead(ctx, c)
+		a.Memo = "" // it is no file of the workspace
+		return a, err
+	}
 	s, err := l.find(args.Path, toRead)
 	if err != nil {
 		return tool.Answer{}, err
 	}
 	defer s.close()
+	if s.info == nil {
+		return tool.Answer{}, l.missing(args.Path)
+	}
 	f, err := s.file()
 	if err != nil {
 		return tool.Answer{}, err
@@ -69,6 +77,9 @@ func (l *Local) runRead(ctx context.Context, c tool.Call) (tool.Answer, error) {
 	if err != nil && !errors.Is(err, io.EOF) {
 		return tool.Answer{}, explain(s.rel, err)
 	}
+	if bytes.HasPrefix(start, []byte("%PDF-")) {
+		return tool.Failed(fmt.Sprintf("%s is a PDF of %d bytes, which cannot be shown. Make text of it with bash, such as with pdftotext where that is installed.", show(s.rel), s.info.Size())), nil
+	}
 	if bytes.IndexByte(start, 0) >= 0 {
 		return tool.Failed(fmt.Sprintf("%s is a binary file of %d bytes, and is not shown.", show(s.rel), s.info.Size())), nil
 	}
@@ -79,10 +90,12 @@ func (l *Local) runRead(ctx context.Context, c tool.Call) (tool.Answer, error) {
 	if err := p.fill(ctx, in, whole); err != nil {
 		return tool.Answer{}, explain(s.rel, err)
 	}
+	answer := tool.Answer{Text: p.String(), Show: p.brief(s.rel)}
 	if whole {
 		l.sawSum(s.rel, [sha256.Size]byte(sum.Sum(nil)))
+		answer.Memo = l.sawMemo(s.rel)
 	}
-	return tool.Answer{Text: p.String(), Show: p.brief(s.rel)}, nil
+	return answer, nil
 }
 
 // page is a part of a file, as it is shown.

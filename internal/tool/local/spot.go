@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"ramet/internal/nearest"
 	"ramet/internal/text"
 )
 
@@ -75,11 +76,11 @@ func (l *Local) hidden(info fs.FileInfo) bool {
 }
 
 // owns is hidden for a walk: it looks closer only where the name fits.
-func (l *Local) owns(entry fs.DirEntry) bool {
+func (l *Local) owns(dir *os.Root, entry fs.DirEntry) bool {
 	if !slices.ContainsFunc(l.own, func(own fs.FileInfo) bool { return strings.EqualFold(own.Name(), entry.Name()) }) {
 		return false
 	}
-	info, err := entry.Info()
+	info, err := dir.Lstat(entry.Name())
 	return err != nil || l.hidden(info)
 }
 
@@ -198,4 +199,30 @@ func explain(p string, err error) error {
 		err = pe.Err
 	}
 	return complain("%s: %v", show(p), err)
+}
+
+// missing says that there is nothing, and what was perhaps meant.
+func (l *Local) missing(p string) error {
+	err := explain(p, fs.ErrNotExist)
+	rel, bad := l.relative(p)
+	if bad != nil {
+		return err
+	}
+	dir, bad := l.find(path.Dir(rel), toRead)
+	if bad != nil {
+		return err
+	}
+	defer dir.close()
+	f, bad := dir.dir.Open(dir.name)
+	if bad != nil {
+		return err
+	}
+	defer f.Close()
+	names, _ := f.Readdirnames(mostCompared)
+	slices.Sort(names)
+	names = slices.DeleteFunc(names, func(n string) bool { return refuseName(n, toWrite) != nil })
+	if near := nearest.Word(path.Base(rel), names); near != "" {
+		return complain("%w Did you mean %s?", err, show(path.Join(path.Dir(rel), near)))
+	}
+	return err
 }

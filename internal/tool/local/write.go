@@ -17,7 +17,7 @@ var writeDoc string
 type writeArgs struct{ Path, Content string }
 
 func (l *Local) write() tool.Tool {
-	return &one{run: l.runWrite, spec: tool.Spec{
+	return l.remember(l.runWrite, tool.Spec{
 		Name: "write", Description: writeDoc, Access: tool.Writes,
 		Args: shape.Object(
 			shape.Must("path", shape.Text(1).With("the file, relative to the workspace")),
@@ -28,7 +28,7 @@ func (l *Local) write() tool.Tool {
 			a, _ := parse[writeArgs](args)
 			return fmt.Sprintf("write %s (%s)", show(l.subject(args)), size(a.Content))
 		},
-	}}
+	})
 }
 
 func (l *Local) runWrite(_ context.Context, c tool.Call) (tool.Answer, error) {
@@ -53,7 +53,7 @@ func (l *Local) runWrite(_ context.Context, c tool.Call) (tool.Answer, error) {
 		if err := l.replace(s, []byte(args.Content)); err != nil {
 			return tool.Answer{}, err
 		}
-		return tool.Answer{Text: fmt.Sprintf("Made %s (%s).", show(s.rel), size(args.Content)), Show: diff(s.rel, "", args.Content)}, nil
+		return tool.Answer{Text: fmt.Sprintf("Made %s (%s).", show(s.rel), size(args.Content)), Show: diff(s.rel, "", args.Content), Memo: l.sawMemo(s.rel)}, nil
 	}
 	old, err := l.unchanged(s)
 	if err != nil {
@@ -65,7 +65,7 @@ func (l *Local) runWrite(_ context.Context, c tool.Call) (tool.Answer, error) {
 	if err := l.replace(s, []byte(args.Content)); err != nil {
 		return tool.Answer{}, err
 	}
-	return tool.Answer{Text: fmt.Sprintf("Replaced %s (%s).", show(s.rel), size(args.Content)), Show: diff(s.rel, string(old), args.Content)}, nil
+	return tool.Answer{Text: fmt.Sprintf("Replaced %s (%s).", show(s.rel), size(args.Content)), Show: diff(s.rel, string(old), args.Content), Memo: l.sawMemo(s.rel)}, nil
 }
 
 // size is how long a text is, for people.

@@ -125,7 +125,7 @@ func FuzzArguments(f *testing.F) {
 			}
 			return
 		}
-		a, err := found.Run(context.Background(), tool.Call{Agent: kid, ID: "c", Name: spec.Name, Args: call.Args, Output: func([]byte) {}})
+		a, err := found.Run(context.Background(), tool.Call{Agent: kid, ID: "c", Name: spec.Name, Args: found.Args, Output: func([]byte) {}})
 		if err != nil {
 			t.Errorf("%s %q: %s: %v", spec.Name, args, fault.CodeOf(err), err)
 		}

@@ -1,0 +1,220 @@
+// Package ignore knows which files of a tree nobody wants to search: those that
+// .gitignore, .ignore and .rgignore files, .git/info/exclude and the user's global
+// excludes name.
+//
+// It promises:
+//
+//   - Patterns mean what gitignore(5) says. Within one file the last that fits decides;
+//     a file in a deeper folder goes before one further up.
+//   - .rgignore and .ignore go before .gitignore, that before .git/info/exclude, that before
+//     the global excludes, as ripgrep has it.
+//   - Files of git hold for its repository: what stands above a folder with .git does not
+//     reach into it. .ignore and .rgignore do. .gitignore counts also where there is no .git.
+//   - A folder is asked about before what is in it: in one that is ignored nothing is asked.
+package ignore
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Names are the files that hold rules, the strongest first.
+var Names = []string{".rgignore", ".ignore", ".gitignore"}
+
+// most is how much of a file of rules is read.
+const most = 1 << 20
+
+// layer is the rules that begin in one folder.
+type layer struct {
+	up *layer
+	at string // where that folder is, seen from the folder of the layer above: "a/b/"
+
+	own  [][]rule // one list for each of the names
+	base [][]rule // what a repository has beside: its exclude file, the global excludes
+	repo bool     // a repository begins here
+}
+
+// Folder is a folder with the rules that hold in it. The zero value has none.
+type Folder struct {
+	layer  *layer
+	prefix string // where it is, seen from the folder of the layer: "" or "a/b/"
+}
+
+// Top is a folder where a walk begins, with the rules of its repository from the folders
+// above. env has HOME and XDG_CONFIG_HOME.
+func Top(dir string, env []string) Folder {
+	global := parse(globalExcludes(env))
+	var above []string
+	for at := dir; ; at = filepath.Dir(at) {
+		above = append(above, at)
+		if isRepo(at) {
+			break
+		}
+		if filepath.Dir(at) == at { // no repository: only what is in the folder counts
+			above = above[:1]
+			break
+		}
+	}
+	f := Folder{layer: &layer{base: [][]rule{global}}}
+	for i := len(above) - 1; i >= 0; i-- {
+		if i < len(above)-1 {
+			f.prefix += filepath.Base(above[i]) + "/"
+		}
+		f = f.with(isRepo(above[i]), Read(above[i]))
+		if f.layer.repo && i == len(above)-1 {
+			f.layer.base = append(f.layer.base, global)
+		}
+	}
+	return f
+}
+
+// Enter is a folder in this one. read gives the content of a file in it, nil where there is
+// none; has says whether a name is there, so that nothing is read in vain.
+func (f Folder) Enter(name string, has func(string) bool, read func(string) []byte) Folder {
+	f.prefix += name + "/"
+	rules := false
+	for _, n := range Names {
+		rules = rules || has(n)
+	}
+	repo := has(".git")
+	if !rules && !repo {
+		return f
+	}
+	var global []rule
+	for l := f.layer; l != nil; l = l.up {
+		if n := len(l.base); n > 0 {
+			global = l.base[n-1]
+		}
+	}
+	f = f.with(repo, func(n string) []byte {
+		if n != excludes && !has(n) {
+			return nil
+		}
+		return read(n)
+	})
+	if repo {
+		f.layer.base = append(f.layer.base, global)
+	}
+	return f
+}
+
+// excludes are the rules of one clone, which are not committed.
+const excludes = ".git/info/exclude"
+
+func (f Folder) with(repo bool, read func(string) []byte) Folder {
+	l := &layer{up: f.layer, at: f.prefix, repo: repo}
+	for _, n := range Names {
+		l.own = append(l.own, parse(read(n)))
+	}
+	if repo {
+		l.base = [][]rule{parse(read(excludes))}
+	}
+	return Folder{layer: l}
+}
+
+// Ignores says whether a name in the folder is left out.
+func (f Folder) Ignores(name string, dir bool) bool {
+	for kind := range Names {
+		path := f.prefix + name
+		for l := f.layer; l != nil; l = l.up {
+			if kind < len(l.own) {
+				if v := judge(l.own[kind], path, dir); v != silent {
+					return v == out
+				}
+			}
+			if l.repo && Names[kind] == ".gitignore" {
+				break
+			}
+			path = l.at + path
+		}
+	}
+	path := f.prefix + name
+	for l := f.layer; l != nil; l = l.up {
+		for _, rules := range l.base {
+			if v := judge(rules, path, dir); v != silent {
+				return v == out
+			}
+		}
+		if l.repo {
+			return false
+		}
+		path = l.at + path
+	}
+	return false
+}
+
+func isRepo(dir string) bool {
+	_, err := os.Lstat(filepath.Join(dir, ".git"))
+	return err == nil
+}
+
+// Read reads files of rules in a folder.
+func Read(dir string) func(name string) []byte {
+	return func(name string) []byte { return readFile(filepath.Join(dir, name)) }
+}
+
+func readFile(path string) []byte {
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() || info.Size() > most {
+		return nil
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil
+	}
+	return b
+}
+
+// globalExcludes is the file that core.excludesFile of the user's git names, or else git's
+// own default.
+func globalExcludes(env []string) []byte {
+	home, config := "", ""
+	for _, pair := range env {
+		if v, ok := strings.CutPrefix(pair, "HOME="); ok {
+			home = v
+		}
+		if v, ok := strings.CutPrefix(pair, "XDG_CONFIG_HOME="); ok {
+			config = v
+		}
+	}
+	if config == "" && home != "" {
+		config = filepath.Join(home, ".config")
+	}
+	if home != "" {
+		if named := excludesFile(string(readFile(filepath.Join(home, ".gitconfig")))); named != "" {
+			return readFile(expand(named, home))
+		}
+	}
+	if config == "" {
+		return nil
+	}
+	if named := excludesFile(string(readFile(filepath.Join(config, "git", "config")))); named != "" {
+		return readFile(expand(named, home))
+	}
+	return readFile(filepath.Join(config, "git", "ignore"))
+}
+
+func expand(path, home string) string {
+	if rest, ok := strings.CutPrefix(path, "~/"); ok {
+		return filepath.Join(home, rest)
+	}
+	return path
+}
+
+// excludesFile finds core.excludesFile in a configuration of git.
+func excludesFile(config string) string {
+	section, found := "", ""
+	for line := range strings.Lines(config) {
+		line = strings.TrimSpace(line)
+		if strings.HasPrefix(line, "[") {
+			section = strings.ToLower(strings.Trim(line, "[] "))
+			continue
+		}
+		key, value, ok := strings.Cut(line, "=")
+		if ok && section == "core" && strings.EqualFold(strings.TrimSpace(key), "excludesfile") {
+			found = strings.Trim(strings.TrimSpace(value), `"`)
+		}
+	}
+	return found
+}

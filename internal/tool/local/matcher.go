@@ -1,0 +1,123 @@
+package local
+
+import (
+	"bytes"
+	"iter"
+	"regexp"
+	"regexp/syntax"
+	"strings"
+)
+
+// matcher finds the lines that a pattern fits.
+type matcher struct {
+	re    *regexp.Regexp
+	must  []byte // a text that stands in every match; empty: none is known
+	multi bool   // a match may span lines
+}
+
+// newMatcher compiles a pattern of RE2. One that names the end of a line spans lines.
+func newMatcher(pattern string, ignoreCase, multi bool) (*matcher, error) {
+	flags := ""
+	if ignoreCase {
+		flags = "i"
+	}
+	if multi {
+		flags += "s"
+	}
+	if multi = multi || strings.Contains(pattern, `\n`) || strings.Contains(pattern, "\n"); multi {
+		flags += "m"
+	}
+	expr := pattern
+	if flags != "" {
+		expr = "(?" + flags + ")" + pattern
+	}
+	re, err := regexp.Compile(expr)
+	if err != nil {
+		return nil, complain("The pattern is no regular expression of RE2, which has no look-around and no references: %w. A backslash in front makes a character plain.", err)
+	}
+	m := &matcher{re: re, multi: multi}
+	if tree, err := syntax.Parse(expr, syntax.Perl); err == nil {
+		m.must = []byte(required(tree.Simplify()))
+	}
+	return m, nil
+}
+
+// required is the longest text that every match of an expression holds, as far as it is
+// plain to see.
+func required(re *syntax.Regexp) string {
+	switch re.Op {
+	case syntax.OpLiteral:
+		s := string(re.Rune)
+		if re.Flags&syntax.FoldCase != 0 || strings.ContainsRune(s, '\uFFFD') { // which fits bytes that are no UTF-8
+			return ""
+		}
+		return s
+	case syntax.OpCapture, syntax.OpPlus:
+		return required(re.Sub[0])
+	case syntax.OpRepeat:
+		if re.Min > 0 {
+			return required(re.Sub[0])
+		}
+	case syntax.OpConcat:
+		best := ""
+		for _, sub := range re.Sub {
+			if s := required(sub); len(s) > len(best) {
+				best = s
+			}
+		}
+		return best
+	}
+	return ""
+}
+
+// lines are the places of what fits in a text: whole lines, from the first byte to the end
+// of the last without its line end.
+func (m *matcher) lines(body []byte) iter.Seq2[int, int] {
+	return func(yield func(from, to int) bool) {
+		if len(m.must) > 0 && !bytes.Contains(body, m.must) {
+			return
+		}
+		if m.multi {
+			m.spans(body, yield)
+			return
+		}
+		for at := 0; at < len(body); {
+			if len(m.must) > 0 { // on to the next line that can fit
+				i := bytes.Index(body[at:], m.must)
+				if i < 0 {
+					return
+				}
+				at += bytes.LastIndexByte(body[at:at+i], '\n') + 1
+			}
+			end := lineEnd(body, at)
+			if m.re.Match(bytes.TrimSuffix(body[at:end], []byte("\r"))) && !yield(at, end) {
+				return
+			}
+			at = end + 1
+		}
+	}
+}
+
+// spans finds matches that may go over several lines.
+func (m *matcher) spans(body []byte, yield func(from, to int) bool) {
+	for at := 0; at < len(body); {
+		place := m.re.FindIndex(body[at:])
+		if place == nil {
+			return
+		}
+		from, last := at+place[0], at+max(place[0], place[1]-1)
+		from = bytes.LastIndexByte(body[:from], '\n') + 1
+		end := lineEnd(body, min(last, len(body)))
+		if from >= len(body) || !yield(max(from, at), end) {
+			return
+		}
+		at = end + 1
+	}
+}
+
+func lineEnd(body []byte, at int) int {
+	if i := bytes.IndexByte(body[at:], '\n'); i >= 0 {
+		return at + i
+	}
+	return len(body)
+}
