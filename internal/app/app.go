@@ -63,7 +63,7 @@ func Main(ctx context.Context, args []string, env func(string) string, stdio Std
 	})
 }
 
-func open(ctx context.Context, p workspace.Place) (*store.Store, error) {
+func open(ctx context.Context, p workspace.Location) (*store.Store, error) {
 	ctx = history.Unattended(ctx) // agent 0 is nobody's doing
 	switch scheme, _, isURL := strings.Cut(p.DB, "://"); {
 	case postgres.IsURL(p.DB):

@@ -16,10 +16,10 @@ import (
 	"ramet/internal/telemetry/outbox"
 )
 
-// ways knows how telemetry gets to where it is to go: to the service that the user
+// routes knows how telemetry gets to where it is to go: to the service that the user
 // names, or into the store of this home. What waits for somewhere else is sent there,
 // or kept; it never goes here instead.
-type ways struct {
+type routes struct {
 	ws      *session.Workspace
 	note    func(string)
 	kept    telemetry.Store // of this home; nil: not open yet
@@ -27,7 +27,7 @@ type ways struct {
 }
 
 // store opens the store of this home once.
-func (w *ways) store(ctx context.Context) (telemetry.Store, error) {
+func (w *routes) store(ctx context.Context) (telemetry.Store, error) {
 	if w.kept != nil {
 		return w.kept, nil
 	}
@@ -40,7 +40,7 @@ func (w *ways) store(ctx context.Context) (telemetry.Store, error) {
 }
 
 // here is where telemetry goes that begins now.
-func (w *ways) here(ctx context.Context) (outbox.Options, error) {
+func (w *routes) here(ctx context.Context) (outbox.Options, error) {
 	o := w.options()
 	if o.URL = os.Getenv(telemetryURL); o.URL != "" {
 		o.Token = os.Getenv(telemetryToken)
@@ -54,7 +54,7 @@ func (w *ways) here(ctx context.Context) (outbox.Options, error) {
 
 // to is the way to a destination that an outbox names. A token is known for the service
 // of this process alone, and goes to no other.
-func (w *ways) to(ctx context.Context, t outbox.To) (outbox.Options, error) {
+func (w *routes) to(ctx context.Context, t outbox.To) (outbox.Options, error) {
 	o := w.options()
 	switch own := os.Getenv(telemetryURL); {
 	case t.Name == "" || t.Service() && own != "" && outbox.Address(own) == t.Name:
@@ -72,7 +72,7 @@ func (w *ways) to(ctx context.Context, t outbox.To) (outbox.Options, error) {
 	return o, nil
 }
 
-func (w *ways) options() outbox.Options {
+func (w *routes) options() outbox.Options {
 	return outbox.Options{Report: func(err error) { w.note("telemetry: " + err.Error()) }}
 }
 
@@ -87,7 +87,7 @@ func telemetryName(ws *session.Workspace) string {
 }
 
 // open opens the outbox for what begins now; the caller closes it.
-func (w *ways) open(ctx context.Context, plain string) (*outbox.Outbox, func() error, error) {
+func (w *routes) open(ctx context.Context, plain string) (*outbox.Outbox, func() error, error) {
 	o, err := w.here(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -99,7 +99,7 @@ func (w *ways) open(ctx context.Context, plain string) (*outbox.Outbox, func() e
 	return w.openAt(ctx, path, o)
 }
 
-func (w *ways) openAt(ctx context.Context, path string, o outbox.Options) (*outbox.Outbox, func() error, error) {
+func (w *routes) openAt(ctx context.Context, path string, o outbox.Options) (*outbox.Outbox, func() error, error) {
 	box, err := openSoon(ctx, path, o)
 	if err != nil {
 		return nil, nil, err

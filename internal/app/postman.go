@@ -49,7 +49,7 @@ func waiting(ws *session.Workspace) bool { return len(noted(ws.Home)) > 0 }
 func goRound(ctx context.Context, ws *session.Workspace) {
 	closing := &closers{}
 	defer closing.close() // of a store that was only written
-	w := &ways{ws: ws, note: func(string) {}, closing: closing}
+	w := &routes{ws: ws, note: func(string) {}, closing: closing}
 	for _, n := range noted(ws.Home) {
 		if ctx.Err() != nil {
 			return
@@ -62,7 +62,7 @@ func goRound(ctx context.Context, ws *session.Workspace) {
 
 // deliver sends what waits in one outbox, if nobody else does and there is a way.
 // nil: nothing waits there any more.
-func (n noteOf) deliver(ctx context.Context, w *ways) error {
+func (n noteOf) deliver(ctx context.Context, w *routes) error {
 	if _, err := os.Lstat(n.Path); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

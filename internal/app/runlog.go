@@ -9,13 +9,13 @@ import (
 	"ramet/internal/runner"
 )
 
-// runLog is the log of a session, which a chronicle follows.
+// runLog is the log of a session, which a runRecords follows.
 type runLog struct {
-	session   *rundir.Session
-	chronicle *chronicle // nil: nobody does
+	session *rundir.Session
+	records *runRecords // nil: nobody does
 }
 
-func newRunLog(x *rundir.Session, c *chronicle) runner.Log {
+func newRunLog(x *rundir.Session, c *runRecords) runner.Log {
 	if probed := switches().Log; probed != nil {
 		return probed(runLog{x, c})
 	}
@@ -28,9 +28,9 @@ func (l runLog) Append(ctx context.Context, records ...runner.Record) error {
 		requests[i] = rundir.Request{Type: e.Type, Payload: e.Payload, SpanID: e.Span, ParentSpan: e.Parent}
 	}
 	events, err := l.session.Append(ctx, requests...)
-	if l.chronicle != nil {
+	if l.records != nil {
 		for _, e := range events {
-			l.chronicle.tell(e)
+			l.records.tell(e)
 		}
 	}
 	return err

@@ -48,7 +48,7 @@ func carry(ctx context.Context, ws *session.Workspace, r runs.Job) (err error) {
 	}
 	closing.add(files.Close)
 	c := &carrier{Job: r, ws: ws, files: files, site: runner.Site{Dir: files.Dir(), Params: r.Params}, limits: runner.Limits(r.Recipe.Limits)}
-	if err := c.hire(ctx, closing); err != nil {
+	if err := c.start(ctx, closing); err != nil {
 		return err
 	}
 	if c.own, err = runAgent(ctx, ws, r); err != nil {
@@ -61,7 +61,7 @@ func carry(ctx context.Context, ws *session.Workspace, r runs.Job) (err error) {
 			return err
 		}
 	}
-	c.chronicle = chronicleOf(ctx, ws, r, closing)
+	c.records = runRecordsOf(ctx, ws, r, closing)
 	carried, err := runner.New(ctx, c.options())
 	if err != nil {
 		return err
@@ -71,8 +71,8 @@ func carry(ctx context.Context, ws *session.Workspace, r runs.Job) (err error) {
 	go c.watch(watch, carried)
 	err = carried.Execute(ctx, r.Plan, func(ctx context.Context) error { return c.serve(ctx, carried) })
 	stop()
-	if c.chronicle != nil {
-		c.chronicle.end(ctx, c.Session, err)
+	if c.records != nil {
+		c.records.end(ctx, c.Session, err)
 	}
 	return errors.Join(err, c.retire(ctx, err))
 }
@@ -80,21 +80,21 @@ func carry(ctx context.Context, ws *session.Workspace, r runs.Job) (err error) {
 // carrier is everything that a run is carried out with.
 type carrier struct {
 	runs.Job
-	ws     *session.Workspace
-	files  *rundir.Files
-	site   runner.Site
-	limits recipe.Limits
-	common crew.Options
-	staff  *crew.Crew
-	own    id.Agent // the run's own agent
-	near   *memqueue.Queue
-	hosts  *hosts // nil: all is done here
+	ws       *session.Workspace
+	files    *rundir.Files
+	site     runner.Site
+	limits   recipe.Limits
+	common   crew.Options
+	executor *crew.Crew
+	own      id.Agent // the run's own agent
+	near     *memqueue.Queue
+	hosts    *hosts // nil: all is done here
 
-	chronicle *chronicle // nil: there is no telemetry
+	records *runRecords // nil: there is no telemetry
 }
 
-// hire starts the kernel and the workers of this process.
-func (c *carrier) hire(ctx context.Context, closing *closers) error {
+// start starts the kernel and the workers of this process.
+func (c *carrier) start(ctx context.Context, closing *closers) error {
 	book := file.At(c.files.Dir(), file.Options{})
 	if _, err := book.Sweep(ctx); err != nil { // what a killed process was doing is interrupted
 		return err
@@ -104,28 +104,28 @@ func (c *carrier) hire(ctx context.Context, closing *closers) error {
 		return err
 	}
 	c.common.Form, c.common.External = c.Recipe.Fits, true // the user has the run carried out
-	c.common.Book = func(runner.Item) ledger.Book { return book }
+	c.common.Book = func(runner.Attempt) ledger.Book { return book }
 	workers := &builtin.Workers{Site: c.site, Env: os.Getenv}
 	c.common.Builtins = map[string]crew.Builtin{}
 	for _, name := range builtin.Names() {
 		c.common.Builtins[name] = workers.Do
 	}
-	c.staff = crew.New(c.common)
-	k, err := kernelFor(ctx, request{c.ws, session.Kernel{Warn: c.Warn}}, c.staff)
+	c.executor = crew.New(c.common)
+	k, err := kernelFor(ctx, request{c.ws, session.Kernel{Warn: c.Warn}}, c.executor)
 	if err != nil {
 		return err
 	}
 	closing.add(func() error { k.Close(); return nil })
-	if err := c.staff.Start(ctx, k.Kernel); err != nil {
+	if err := c.executor.Start(ctx, k.Kernel); err != nil {
 		return err
 	}
-	closing.add(c.staff.Stop)
+	closing.add(c.executor.Stop)
 	return nil
 }
 
 func (c *carrier) options() runner.Options {
 	o := runner.Options{
-		RunID: c.Session.RunID, Recipe: c.Recipe, Params: c.Params, Agent: string(c.own), Model: c.Model, Log: newRunLog(c.Session, c.chronicle), Folder: runFolder{c.files}, Site: c.site,
+		RunID: c.Session.RunID, Recipe: c.Recipe, Params: c.Params, Agent: string(c.own), Model: c.Model, Log: newRunLog(c.Session, c.records), Folder: runFolder{c.files}, Site: c.site,
 		Near:  c.near,
 		Gates: &builtin.Gates{Env: c.common.Env, Hide: c.common.Hide, Limits: c.limits, Secrets: c.ws.Secrets},
 		Form:  c.Recipe.Fits, Cancelled: c.cancelled, Watch: c.Watch, Now: time.Now,
@@ -138,9 +138,9 @@ func (c *carrier) options() runner.Options {
 
 // serve does the work of queues in this process: one built-in at a time, as they share the
 // run's folder, and of everything else as much as the limit allows.
-func (c *carrier) serve(ctx context.Context, desk runner.Desk) error {
-	do := func(ctx context.Context, j runner.Job) error {
-		return runner.Serve(ctx, j, c.near.Host(), desk, c.staff)
+func (c *carrier) serve(ctx context.Context, orchestrator runner.Orchestrator) error {
+	do := func(ctx context.Context, j runner.Enqueued) error {
+		return runner.Serve(ctx, j, c.near.Host(), orchestrator, c.executor)
 	}
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -158,7 +158,9 @@ func (c *carrier) serve(ctx context.Context, desk runner.Desk) error {
 	case c.hosts == nil:
 		part(1, func() error { return c.near.Serve(ctx, queues(c.Recipe), c.limits.Parallel, do) })
 	default:
-		part(1, func() error { return post.Serve(ctx, c.hosts.desk, c.Session.RunID, c.hosts.epoch, desk) })
+		part(1, func() error {
+			return post.Serve(ctx, c.hosts.orchestrator, c.Session.RunID, c.hosts.epoch, orchestrator)
+		})
 		if !c.Leave {
 			part(2, func() error { return c.hosts.queue.Serve(ctx, queues(c.Recipe), c.limits.Parallel, do) })
 			// What it has put aside is given back when it dies.

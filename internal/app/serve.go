@@ -13,7 +13,6 @@ import (
 	"ramet/internal/durable"
 	"ramet/internal/httpapi"
 	"ramet/internal/id"
-	"ramet/internal/logbook"
 	"ramet/internal/rundir"
 	"ramet/internal/secret"
 	"ramet/internal/session"
@@ -21,6 +20,7 @@ import (
 	"ramet/internal/telemetry"
 	"ramet/internal/telemetry/follow"
 	records "ramet/internal/telemetry/store"
+	"ramet/internal/turnlog"
 	"ramet/internal/web"
 )
 
@@ -46,7 +46,7 @@ func serve(ctx context.Context, ws *session.Workspace, r agents.Service) (err er
 	}
 	closing.add(func() error { events.Stop(); return nil })
 	go ws.Follow(ctx)
-	keepLogbook(ctx, ws, r, &ways{ws: ws, note: r.Warn, kept: kept, closing: closing}, closing)
+	keepTurnlog(ctx, ws, r, &routes{ws: ws, note: r.Warn, kept: kept, closing: closing}, closing)
 	server := httpapi.New(httpapi.Options{
 		Version: version, Token: r.Token, Hosts: r.Hosts,
 		Telemetry: kept, RunLogs: httpapi.OverRunDir(r.Runs), Ledger: httpapi.OverLedger(r.Ledger), Usage: ws.Store,
@@ -59,8 +59,8 @@ func serve(ctx context.Context, ws *session.Workspace, r agents.Service) (err er
 	return server.Serve(ctx, r.Listener)
 }
 
-// logbookDir is where the turns of a workspace's agents wait.
-func logbookDir(ws *session.Workspace) string {
+// turnlogDir is where the turns of a workspace's agents wait.
+func turnlogDir(ws *session.Workspace) string {
 	sum := sha256.Sum256([]byte(ws.Place.DB))
 	return filepath.Join(ws.Home, "telemetry", fmt.Sprintf("%x", sum[:8]))
 }
@@ -74,11 +74,11 @@ func hide(ws *session.Workspace) func(string) string {
 	}
 }
 
-// keepLogbook records the turns of agents while the server runs, and those since the last
+// keepTurnlog records the turns of agents while the server runs, and those since the last
 // one did. It never keeps the server from serving.
-func keepLogbook(ctx context.Context, ws *session.Workspace, r agents.Service, w *ways, closing *closers) {
+func keepTurnlog(ctx context.Context, ws *session.Workspace, r agents.Service, w *routes, closing *closers) {
 	warn := func(err error) { r.Warn("turns of agents are not recorded in telemetry: " + err.Error()) }
-	dir := logbookDir(ws)
+	dir := turnlogDir(ws)
 	if err := durable.MakeFolder(dir, 0o700); err != nil {
 		warn(err)
 		return
@@ -102,7 +102,7 @@ func keepLogbook(ctx context.Context, ws *session.Workspace, r agents.Service, w
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		err := logbook.Keep(ctx, logbook.Options{Feed: ws.Store, Agents: ws.Store, InRun: own.has, Put: put,
+		err := turnlog.Keep(ctx, turnlog.Options{Feed: ws.Store, Agents: ws.Store, InRun: own.has, Put: put,
 			Path: filepath.Join(dir, "cursor"), Host: host})
 		if err != nil {
 			warn(err)

@@ -31,22 +31,22 @@ func work(ctx context.Context, ws *session.Workspace, r runs.Host) (err error) {
 	if err != nil {
 		return err
 	}
-	options.Book = func(runner.Item) ledger.Book { return ws.Book }
+	options.Book = func(runner.Attempt) ledger.Book { return ws.Book }
 	if options.External = r.External; r.External {
 		for _, name := range r.Queues {
 			r.Queues = append(r.Queues, runner.Outside(name))
 		}
 	}
-	staff := crew.New(options)
-	k, err := kernelFor(ctx, request{ws, session.Kernel{Warn: r.Note}}, staff)
+	executor := crew.New(options)
+	k, err := kernelFor(ctx, request{ws, session.Kernel{Warn: r.Note}}, executor)
 	if err != nil {
 		return err
 	}
 	closing.add(func() error { k.Close(); return nil })
-	if err := staff.Start(ctx, k.Kernel); err != nil {
+	if err := executor.Start(ctx, k.Kernel); err != nil {
 		return err
 	}
-	closing.add(staff.Stop)
+	closing.add(executor.Stop)
 	h, err := openHosts(ctx, ws.Place.DB, r.Name, closing)
 	if err != nil {
 		return err
@@ -62,9 +62,9 @@ func work(ctx context.Context, ws *session.Workspace, r runs.Host) (err error) {
 		}
 		beating <- err
 	}()
-	err = h.queue.Serve(alive, r.Queues, r.Parallel, func(ctx context.Context, j runner.Job) error {
+	err = h.queue.Serve(alive, r.Queues, r.Parallel, func(ctx context.Context, j runner.Enqueued) error {
 		r.Note("begins " + j.ID)
-		err := runner.Serve(ctx, j, h.queue.Host(), h.desk, staff)
+		err := runner.Serve(ctx, j, h.queue.Host(), h.orchestrator, executor)
 		if err != nil {
 			r.Note("gives back " + j.ID + ": " + err.Error())
 			return err
@@ -78,13 +78,13 @@ func work(ctx context.Context, ws *session.Workspace, r runs.Host) (err error) {
 
 // external says whether a host is alive that does what acts outside of runs.
 func external(ctx context.Context, db string) (found bool, err error) {
-	desk, err := post.Open(ctx, db)
+	orchestrator, err := post.Open(ctx, db)
 	if err != nil {
 		return false, err
 	}
-	defer func() { err = errors.Join(err, desk.Close()) }()
+	defer func() { err = errors.Join(err, orchestrator.Close()) }()
 	lease := cmp.Or(switches().Lease, proc.LeaseTTL)
-	listed, err := desk.Hosts(ctx)
+	listed, err := orchestrator.Hosts(ctx)
 	for _, o := range listed {
 		found = found || o.Seen <= lease && slices.ContainsFunc(o.Queues, runner.IsOutside)
 	}
@@ -93,11 +93,11 @@ func external(ctx context.Context, db string) (found bool, err error) {
 
 // hosts is a database that several hosts take work from.
 type hosts struct {
-	queue *riverqueue.Queue
-	desk  *post.Client
-	lease time.Duration
-	epoch int64    // how new we are as an orchestrator
-	own   []string // names of this process
+	queue        *riverqueue.Queue
+	orchestrator *post.Client
+	lease        time.Duration
+	epoch        int64    // how new we are as an orchestrator
+	own          []string // names of this process
 }
 
 func openHosts(ctx context.Context, url, name string, closing *closers) (*hosts, error) {
@@ -106,10 +106,10 @@ func openHosts(ctx context.Context, url, name string, closing *closers) (*hosts,
 		h.lease = proc.LeaseTTL
 	}
 	var err error
-	if h.desk, err = post.Open(ctx, url); err != nil {
+	if h.orchestrator, err = post.Open(ctx, url); err != nil {
 		return nil, err
 	}
-	closing.add(h.desk.Close)
+	closing.add(h.orchestrator.Close)
 	// A name of its own for every process: one that was killed and started again under the
 	// same name has lost what it was doing.
 	if h.queue, err = riverqueue.Open(ctx, url, name+"#"+uuid.NewString()[:8]); err != nil {
@@ -136,7 +136,7 @@ func (c *carrier) share(ctx context.Context, closing *closers) error {
 
 // others tells which hosts are alive; this process is.
 func (h *hosts) others(ctx context.Context) (map[string]bool, error) {
-	listed, err := h.desk.Hosts(ctx)
+	listed, err := h.orchestrator.Hosts(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -151,15 +151,15 @@ func (h *hosts) others(ctx context.Context) (map[string]bool, error) {
 }
 
 func (h *hosts) forget(ctx context.Context, name string) error {
-	return h.desk.Forget(ctx, name, h.lease)
+	return h.orchestrator.Forget(ctx, name, h.lease)
 }
 
 // beat shows others that this process is alive, until ctx ends.
 func (h *hosts) beat(ctx context.Context, queues []string, parallel int) error {
-	return h.desk.Beat(ctx, post.Host{Name: h.queue.Host(), Queues: queues, Parallel: parallel, Version: version}, h.lease)
+	return h.orchestrator.Beat(ctx, post.Host{Name: h.queue.Host(), Queues: queues, Parallel: parallel, Version: version}, h.lease)
 }
 
 // clear removes what the database held for a run that is over.
 func (h *hosts) clear(ctx context.Context, runID string) error {
-	return errors.Join(h.desk.Clear(ctx, runID), h.queue.Clear(ctx, runID))
+	return errors.Join(h.orchestrator.Clear(ctx, runID), h.queue.Clear(ctx, runID))
 }

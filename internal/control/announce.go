@@ -21,8 +21,8 @@ import (
 //
 // The name counts only as long as the kernel of that name lives.
 
-func (p Place) postLock() string { return filepath.Join(p.dir, "serve.lock") }
-func (p Place) postName() string { return filepath.Join(p.dir, "serve") }
+func (p Folder) postLock() string { return filepath.Join(p.dir, "serve.lock") }
+func (p Folder) postName() string { return filepath.Join(p.dir, "serve") }
 
 // Announce says that the kernel serves, until Close. LOCKED: another one does.
 func (s *Server) Announce() error {
@@ -66,7 +66,7 @@ func (s *Server) withdraw() {
 }
 
 // describe names a kernel for people.
-func (p Place) describe(owner string) string {
+func (p Folder) describe(owner string) string {
 	if _, ok := p.instance(owner); !ok {
 		return "another process"
 	}
@@ -76,7 +76,7 @@ func (p Place) describe(owner string) string {
 // Serving reaches the kernel that serves the workspace on this machine; nil without
 // an error if none does. What a dead one left is removed. CONFLICT: it is of another
 // version; LEASED: it lives and does not answer.
-func (p Place) Serving(ctx context.Context) (*Client, error) {
+func (p Folder) Serving(ctx context.Context) (*Client, error) {
 	owner, err := os.ReadFile(p.postName())
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
@@ -112,7 +112,7 @@ func (p Place) Serving(ctx context.Context) (*Client, error) {
 
 // clearPost removes the name of a dead kernel, unless another one has announced
 // itself meanwhile.
-func (p Place) clearPost(dead string) {
+func (p Folder) clearPost(dead string) {
 	post := flock.New(p.postLock(), flock.SetPermissions(0o600))
 	defer post.Close()
 	if free, err := post.TryLock(); err != nil || !free {

@@ -111,7 +111,7 @@ type bench struct {
 	t     *testing.T
 	home  string
 	db    string
-	place Place
+	place Folder
 	store *store.Store
 	zero  agent.Agent
 	gates script.Gates

@@ -14,7 +14,7 @@ const (
 )
 
 // Busy says what agents do that a kernel holds, or held when it ended.
-func (p Place) Busy(ctx context.Context, l agent.Leases) (map[id.Agent]string, error) {
+func (p Folder) Busy(ctx context.Context, l agent.Leases) (map[id.Agent]string, error) {
 	leased, now, err := l.Leased(ctx)
 	if err != nil || len(leased) == 0 {
 		return nil, err

@@ -41,7 +41,7 @@ const (
 
 // Dial reaches the kernel that holds leases under this name. One that is not of
 // this machine, or does not answer, is LEASED.
-func (p Place) Dial(ctx context.Context, owner string) (*Client, error) {
+func (p Folder) Dial(ctx context.Context, owner string) (*Client, error) {
 	instance, ok := p.instance(owner)
 	if !ok {
 		return nil, unanswered(owner, nil)
@@ -67,7 +67,7 @@ func (c *Client) hello(ctx context.Context) error {
 	return err
 }
 
-func (p Place) connect(ctx context.Context, instance string) (conn net.Conn, err error) {
+func (p Folder) connect(ctx context.Context, instance string) (conn net.Conn, err error) {
 	err = p.reach(instance, func(path string) error {
 		var d net.Dialer
 		conn, err = d.DialContext(ctx, "unix", path)
@@ -76,7 +76,7 @@ func (p Place) connect(ctx context.Context, instance string) (conn net.Conn, err
 	return conn, err
 }
 
-func (p Place) client(owner, instance string) *Client {
+func (p Folder) client(owner, instance string) *Client {
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) { return p.connect(ctx, instance) }
 	return &Client{owner: owner, http: http.Client{Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}}}
 }
@@ -87,12 +87,12 @@ func (c *Client) Owner() string { return c.owner }
 // Tell hands news to every kernel of the workspace on this machine but one, and
 // returns when they have acted upon it. Those that do not answer are passed over:
 // they find out by themselves. It says how many did not answer though they live.
-func (p Place) Tell(ctx context.Context, but string, rings ...registry.Ring) (silent int) {
+func (p Folder) Tell(ctx context.Context, but string, rings ...registry.Ring) (silent int) {
 	return len(p.tell(ctx, but, rings...))
 }
 
 // tell is Tell, and says which instances were silent.
-func (p Place) tell(ctx context.Context, but string, rings ...registry.Ring) (silent []string) {
+func (p Folder) tell(ctx context.Context, but string, rings ...registry.Ring) (silent []string) {
 	wait := newsWait
 	for _, r := range rings {
 		if r.What == registry.RingKilled {
@@ -103,11 +103,11 @@ func (p Place) tell(ctx context.Context, but string, rings ...registry.Ring) (si
 }
 
 // Forget lets every kernel drop what it remembers of histories.
-func (p Place) Forget(ctx context.Context) (silent int) {
+func (p Folder) Forget(ctx context.Context) (silent int) {
 	return len(p.each(ctx, newsWait, "", "/forget", struct{}{}))
 }
 
-func (p Place) each(ctx context.Context, wait time.Duration, but, path string, in any) []string {
+func (p Folder) each(ctx context.Context, wait time.Duration, but, path string, in any) []string {
 	instances, err := p.instances()
 	if err != nil {
 		return nil // as if nobody were there

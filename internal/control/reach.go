@@ -14,7 +14,7 @@ const maxPath = 100
 
 // reach calls use with a path of the socket that is short enough for the system.
 // On Linux a long one is walked from its folder, which is opened for that.
-func (p Place) reach(instance string, use func(path string) error) error {
+func (p Folder) reach(instance string, use func(path string) error) error {
 	path := p.sock(instance)
 	if len(path) <= maxPath {
 		return use(path)

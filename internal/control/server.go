@@ -70,7 +70,7 @@ type Server struct {
 	// Answers takes answers; set before Serve. nil: nothing is asked here.
 	Answers Answerer
 
-	place    Place
+	place    Folder
 	instance string
 	lock     *flock.Flock
 	listener net.Listener
@@ -89,7 +89,7 @@ type Server struct {
 
 // Listen takes the lock of a new instance and opens its socket. Nothing is
 // answered before Serve.
-func Listen(p Place) (*Server, error) {
+func Listen(p Folder) (*Server, error) {
 	if err := durable.MakeFolder(p.dir, 0o700); err != nil {
 		return nil, err
 	}

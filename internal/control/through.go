@@ -14,7 +14,7 @@ import (
 // Through carries out a verb here or, where a kernel holds the agent, there. The
 // lease may change hands between the two: then it begins anew. A holder that cannot
 // be asked is LEASED.
-func (p Place) Through(ctx context.Context, d agent.Directory, a id.Agent, here func() error, there func(*Client) error) error {
+func (p Folder) Through(ctx context.Context, d agent.Directory, a id.Agent, here func() error, there func(*Client) error) error {
 	var asked string // who could not be, before
 	var refused error
 	waited := false
@@ -51,7 +51,7 @@ func (p Place) Through(ctx context.Context, d agent.Directory, a id.Agent, here 
 
 // leaves waits a moment for a holder that cannot be asked, and says whether it has
 // given the agent up or is gone: one that is about to end answers no more.
-func (p Place) leaves(ctx context.Context, d agent.Directory, a id.Agent, holder string) bool {
+func (p Folder) leaves(ctx context.Context, d agent.Directory, a id.Agent, holder string) bool {
 	for range 20 {
 		now, err := d.Agent(ctx, a)
 		if err != nil || now.Lease.Owner != holder || p.Gone(holder) {
@@ -66,10 +66,10 @@ func (p Place) leaves(ctx context.Context, d agent.Directory, a id.Agent, holder
 	return false
 }
 
-// Bury lets the kernels of this machine, but one, end what they run of the dead.
+// Reap lets the kernels of this machine, but one, end what they run of the dead.
 // Nothing of them may run when it returns without an error. held are those whom a
 // kernel held before: what nobody held, nobody runs.
-func (p Place) Bury(ctx context.Context, but string, held map[id.Agent]string, rings ...registry.Ring) error {
+func (p Folder) Reap(ctx context.Context, but string, held map[id.Agent]string, rings ...registry.Ring) error {
 	silent := p.tell(ctx, but, rings...)
 	for _, r := range rings {
 		owner := held[r.Agent]

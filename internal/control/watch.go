@@ -22,7 +22,7 @@ const stateWait = 150 * time.Millisecond
 
 // States asks the kernel of that name what its agents do; not ok: it is not of this
 // machine, or does not answer at once.
-func (p Place) States(ctx context.Context, owner string) (map[id.Agent]state.State, bool) {
+func (p Folder) States(ctx context.Context, owner string) (map[id.Agent]state.State, bool) {
 	instance, ok := p.instance(owner)
 	if !ok {
 		return nil, false
@@ -72,7 +72,7 @@ func (s *Server) watch(k Kernel, events *bus.Bus[loop.Event], w http.ResponseWri
 
 // Watch tells what the agents of the other kernels of this machine do, until ctx ends: of
 // those that are there, and of those that come. lost is called when one is gone.
-func (p Place) Watch(ctx context.Context, but func() string, tell func(loop.Event), lost func()) {
+func (p Folder) Watch(ctx context.Context, but func() string, tell func(loop.Event), lost func()) {
 	var all sync.WaitGroup
 	defer all.Wait()
 	var mu sync.Mutex
@@ -113,7 +113,7 @@ func (p Place) Watch(ctx context.Context, but func() string, tell func(loop.Even
 const watchEvery = 100 * time.Millisecond
 
 // follow reads what one kernel tells, until it ends.
-func (p Place) follow(ctx context.Context, instance string, tell func(loop.Event)) {
+func (p Folder) follow(ctx context.Context, instance string, tell func(loop.Event)) {
 	answer, err := p.client("", instance).post(ctx, "/watch", struct{}{})
 	if err != nil {
 		return

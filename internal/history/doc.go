@@ -6,7 +6,7 @@
 //
 // A child stores only what happened after its fork. BuildRanges walks from the
 // leaf to the root, or to the most recent clear on the way, and gives the
-// stretches to read, root first; Replay reads them and reduces. Start-up, fork
+// segments to read, root first; Replay reads them and reduces. Start-up, fork
 // and switching all use Replay; memory is a cache of it.
 //
 // # Promises

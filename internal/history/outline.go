@@ -14,7 +14,7 @@ import (
 //
 // The zero Outline is an empty history. Copies are independent.
 type Outline struct {
-	tip    *stretch   // closed stretches, newest first; shared between states
+	tip    *segment   // closed segments, newest first; shared between states
 	open   id.Message // everything after this one is in the context too
 	wall   id.Message // the most recent clear; 0: none
 	states []state    // after each rewind and compact behind the wall
@@ -22,16 +22,16 @@ type Outline struct {
 	last   id.Message
 }
 
-// stretch is an immutable run of ids, (start, end], or a summary for them.
-type stretch struct {
+// segment is an immutable run of ids, (start, end], or a summary for them.
+type segment struct {
 	start, end id.Message
 	summary    *Entry
-	prev       *stretch
+	prev       *segment
 }
 
 type state struct {
 	at   id.Message
-	tip  *stretch
+	tip  *segment
 	open id.Message
 }
 
@@ -41,7 +41,7 @@ type Label struct {
 	Label string // may be empty
 }
 
-// Span is a stretch of the context in ids of the lineage: (Start, End], or a
+// Span is a segment of the context in ids of the lineage: (Start, End], or a
 // summary that stands for them.
 type Span struct {
 	Start   id.Message
@@ -86,38 +86,38 @@ func (o *Outline) rewind(e Entry, m Meta) error {
 	}
 	s := o.stateAt(target)
 	if target > s.open {
-		s.tip = &stretch{start: s.open, end: target, prev: s.tip}
+		s.tip = &segment{start: s.open, end: target, prev: s.tip}
 	}
 	o.enter(e.ID, s.tip, e.ID)
 	return nil
 }
 
-// compact cuts the current stretches around the replaced ids.
+// compact cuts the current segments around the replaced ids.
 func (o *Outline) compact(e Entry, m Meta) error {
 	first, err1 := metaID(m.StartID)
 	end, err2 := metaID(m.EndID)
 	if err1 != nil || err2 != nil || first > end || first <= o.wall || end >= e.ID {
 		return damaged(e, "compacts %q to %q, which is no stretch of its context", m.StartID, m.EndID)
 	}
-	var before, after []stretch
-	for s := (&stretch{start: o.open, end: e.ID, prev: o.tip}); s != nil; s = s.prev {
+	var before, after []segment
+	for s := (&segment{start: o.open, end: e.ID, prev: o.tip}); s != nil; s = s.prev {
 		if s.summary != nil && s.start < end && s.end >= first && (s.start+1 < first || s.end > end) {
 			return damaged(e, "compacts a part of the summary for %d to %d", s.start+1, s.end)
 		}
 		if s.end > end {
-			after = append(after, stretch{start: max(s.start, end), end: s.end, summary: s.summary})
+			after = append(after, segment{start: max(s.start, end), end: s.end, summary: s.summary})
 		}
 		if s.start+1 < first {
-			before = append(before, stretch{start: s.start, end: min(s.end, first-1), summary: s.summary})
+			before = append(before, segment{start: s.start, end: min(s.end, first-1), summary: s.summary})
 		}
 	}
-	var tip *stretch
-	push := func(s stretch) { s.prev = tip; tip = &s }
+	var tip *segment
+	push := func(s segment) { s.prev = tip; tip = &s }
 	for _, s := range slices.Backward(before) {
 		push(s)
 	}
-	push(stretch{start: first - 1, end: end, summary: &e})
-	// The newest stretch behind the summary is the open one again.
+	push(segment{start: first - 1, end: end, summary: &e})
+	// The newest segment behind the summary is the open one again.
 	open := after[0].start
 	for _, s := range slices.Backward(after[1:]) {
 		push(s)
@@ -126,7 +126,7 @@ func (o *Outline) compact(e Entry, m Meta) error {
 	return nil
 }
 
-func (o *Outline) enter(at id.Message, tip *stretch, open id.Message) {
+func (o *Outline) enter(at id.Message, tip *segment, open id.Message) {
 	o.tip, o.open = tip, open
 	o.states = append(slices.Clip(o.states), state{at, tip, open})
 }

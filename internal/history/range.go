@@ -58,7 +58,7 @@ func (b *Bound) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(text, &b.at)
 }
 
-// Range is a stretch of one agent's own entries.
+// Range is a segment of one agent's own entries.
 type Range struct {
 	Agent id.Agent   `json:"agent_uuid"`
 	Start id.Message `json:"start_id"` // exclusive; 0 is from the beginning

@@ -217,7 +217,7 @@ func Lookup(ctx context.Context, log Log, leaf id.Agent, target id.Message) erro
 		WithHint("`ramet log` prints the ids that are")
 }
 
-// Piece is a stretch of the context within one agent, or a summary.
+// Piece is a segment of the context within one agent, or a summary.
 type Piece struct {
 	Range
 	Summary *Entry

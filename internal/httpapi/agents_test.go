@@ -40,7 +40,7 @@ type floor struct {
 	home, db string
 	store    *store.Store
 	Kernel   *proc.Kernel
-	Place    control.Place
+	Place    control.Folder
 	server   *control.Server
 	zero     agent.Agent
 	gates    script.Gates
@@ -97,7 +97,7 @@ func newFloorAt(t testing.TB, home, db, replies string, change ...func(*EventsOp
 	return f
 }
 
-func startKernel(ctx context.Context, s *store.Store, owner, replies string, gate script.Gate, ask permit.Asker, place control.Place, ran chan string) (*proc.Kernel, error) {
+func startKernel(ctx context.Context, s *store.Store, owner, replies string, gate script.Gate, ask permit.Asker, place control.Folder, ran chan string) (*proc.Kernel, error) {
 	model, err := script.Parse(replies, gate)
 	if err != nil {
 		return nil, err

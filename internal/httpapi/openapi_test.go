@@ -165,7 +165,7 @@ func furnish(t testing.TB) func(*Options) {
 			f(o)
 		}
 		o.RunLogs, o.Ledger, o.Usage = OverRunDir(runs), OverLedger(folder), ws
-		o.Gate = &session.Workspace{Home: filepath.Join(dir, "home"), Place: workspace.Place{Project: t.TempDir()}}
+		o.Gate = &session.Workspace{Home: filepath.Join(dir, "home"), Place: workspace.Location{Project: t.TempDir()}}
 		o.Page = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "the page") })
 	}
 }

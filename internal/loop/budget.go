@@ -33,7 +33,7 @@ func (r *turn) longest() int64 {
 // allowed is the limit of the next answer in tokens. A limit on money becomes one
 // on tokens by the price of what is written.
 func (r *turn) allowed(ctx context.Context) (int64, error) {
-	left, err := r.Purse.Left(ctx)
+	left, err := r.Budget.Left(ctx)
 	if err != nil {
 		return 0, err
 	}

@@ -28,12 +28,12 @@ type Conversation struct {
 	blob   func(context.Context, chain.Hash) ([]byte, error)
 	last   id.Message // the newest entry that was taken
 	shaped id.Message // the newest that changed what others mean
-	base   *stretch   // shared with forks
-	own    stretch    // ours alone
+	base   *segment   // shared with forks
+	own    segment    // ours alone
 	state  state
-	group  *group           // calls that wait for results
-	late   map[string]place // calls whose results are missing in what was settled
-	loose  bool             // there were such calls: what is settled may differ from what was
+	group  *group              // calls that wait for results
+	late   map[string]position // calls whose results are missing in what was settled
+	loose  bool                // there were such calls: what is settled may differ from what was
 }
 
 // state is what is known at a place of the conversation.

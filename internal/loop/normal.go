@@ -15,7 +15,7 @@ const (
 )
 
 // place is where a result would stand.
-type place struct{ out, slot int }
+type position struct{ out, slot int }
 
 // push takes the next item.
 func (c *Conversation) push(it item) {
@@ -172,9 +172,9 @@ func (c *Conversation) sharedLate(parts []llm.Part) bool {
 }
 
 // expect remembers a call whose result may still come.
-func (c *Conversation) expect(name string, where place) {
+func (c *Conversation) expect(name string, where position) {
 	if c.late == nil {
-		c.late = map[string]place{}
+		c.late = map[string]position{}
 	}
 	c.late[name] = where
 }
@@ -192,7 +192,7 @@ func (c *Conversation) settle() {
 			continue
 		}
 		for _, j := range g.missing() {
-			c.expect(g.slots[j].id, place{c.outs(), j})
+			c.expect(g.slots[j].id, position{c.outs(), j})
 			c.loose = true
 		}
 	}

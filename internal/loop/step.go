@@ -162,7 +162,7 @@ func (r *turn) stream(ctx context.Context, q llm.Request, aloud bool) (reply, st
 	p := record.New(r.Provider, record.Options{Vendor: r.Ref.Vendor, Recorder: &keep, Price: r.price})
 	var whole llm.Collector
 	var seen shown
-	said, thought := veil{turn: r, kind: TextDelta}, veil{turn: r, kind: ThinkingDelta}
+	said, thought := wordwise{turn: r, kind: TextDelta}, wordwise{turn: r, kind: ThinkingDelta}
 	for e := range p.Stream(ctx, q) {
 		whole.Add(e)
 		if e.Type != llm.TextDelta {

@@ -35,8 +35,8 @@ type Guard interface {
 	Decide(ctx context.Context, s tool.Spec, c tool.Call) (tool.Grant, *history.Permission, error)
 }
 
-// Purse knows what may still be spent.
-type Purse interface {
+// Budget knows what may still be spent.
+type Budget interface {
 	// Left is what the agent may still spend, by its own limits and those of its
 	// ancestors. Nothing left is BUDGET_EXCEEDED, which says whose limit it is.
 	Left(ctx context.Context) (Allowance, error)
@@ -60,7 +60,7 @@ type Turn struct {
 	Tools    tool.Box
 	Journal  Journal
 	Guard    Guard
-	Purse    Purse
+	Budget   Budget
 	Limits   Limits
 	// Acting is held from before a message that calls tools is written until all
 	// its results are: no fork comes between. nil: nobody forks.

@@ -66,20 +66,20 @@ func idsOf(agents []agent.Agent) []id.Agent {
 	return out
 }
 
-// hands are the kernel as the tools of one agent's turn use it.
-type hands struct {
+// verbs are the kernel as the tools of one agent's turn use it.
+type verbs struct {
 	*Kernel
 	p      *process
 	claim  agent.Claim
-	family *tally
+	family *counter
 	asked  llm.Ref // the model that this turn was asked to use; zero: the agent's own
 }
 
-var _ acts.Kernel = hands{}
+var _ acts.Kernel = verbs{}
 
 // Fork is the fork of a model, in the middle of its turn: the barrier is held
 // already. Children inherit the conversation in memory too.
-func (h hands) Fork(ctx context.Context, f registry.Fork) ([]agent.Agent, error) {
+func (h verbs) Fork(ctx context.Context, f registry.Fork) ([]agent.Agent, error) {
 	// One fork of the family at a time, or two would both find room for the last.
 	h.family.forking.Lock()
 	defer h.family.forking.Unlock()
@@ -100,7 +100,7 @@ func (h hands) Fork(ctx context.Context, f registry.Fork) ([]agent.Agent, error)
 	}
 	h.Events.Publish(loop.Event{Type: loop.Forked, Agent: f.Parent, Children: idsOf(born)})
 	for _, c := range born {
-		if err := h.raise(c); err != nil {
+		if err := h.start(c); err != nil {
 			// It is born all the same; it waits to be continued.
 			h.Events.Publish(loop.Event{Type: loop.Note, Agent: c.ID, Text: "its task did not begin: " + err.Error()})
 		}
@@ -108,8 +108,8 @@ func (h hands) Fork(ctx context.Context, f registry.Fork) ([]agent.Agent, error)
 	return born, nil
 }
 
-// raise starts the task of a child, which inherits the conversation in memory.
-func (h hands) raise(child agent.Agent) error {
+// start starts the task of a child, which inherits the conversation in memory.
+func (h verbs) start(child agent.Agent) error {
 	p, err := h.process(child.ID)
 	if err != nil {
 		return err
@@ -122,24 +122,24 @@ func (h hands) raise(child agent.Agent) error {
 	return h.task(child.ID, h.family)
 }
 
-func (h hands) Send(ctx context.Context, s registry.Send) (mail.Letter, error) {
+func (h verbs) Send(ctx context.Context, s registry.Send) (mail.Letter, error) {
 	s.Claim, s.Most = h.claim, h.MostUnread
 	return h.send(ctx, s)
 }
 
-func (h hands) Read(ctx context.Context, r registry.Read) (mail.Letter, bool, error) {
+func (h verbs) Read(ctx context.Context, r registry.Read) (mail.Letter, bool, error) {
 	r.Claim = h.claim
 	return h.Store.Read(ctx, r)
 }
 
-func (h hands) Await(ctx context.Context, _ id.Agent, from *id.Agent, timeout time.Duration) (bool, error) {
+func (h verbs) Await(ctx context.Context, _ id.Agent, from *id.Agent, timeout time.Duration) (bool, error) {
 	return h.p.await(ctx, from, timeout)
 }
 
-func (h hands) Exit(ctx context.Context, _ id.Agent, result string) error {
+func (h verbs) Exit(ctx context.Context, _ id.Agent, result string) error {
 	return h.p.exit(ctx, result)
 }
 
-func (h hands) Worktree(ctx context.Context, parent agent.Agent, child id.Agent, name string) (string, func(), error) {
+func (h verbs) Worktree(ctx context.Context, parent agent.Agent, child id.Agent, name string) (string, func(), error) {
 	return h.Options.Worktree(ctx, parent, child, name)
 }

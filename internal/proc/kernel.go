@@ -51,7 +51,7 @@ type Store interface {
 	mail.Boxes
 	registry.Registry
 	registry.Replies
-	registry.Purses
+	registry.Budgets
 	registry.Bell
 	state.Store
 }
@@ -130,7 +130,7 @@ type Kernel struct {
 
 	tickets tickets
 
-	jobs  tally // given and not done
+	jobs  counter // given and not done
 	turns atomic.Int64
 	owes  atomic.Bool // see Owes
 

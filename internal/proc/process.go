@@ -43,7 +43,7 @@ type job struct {
 	number  int64 // counts the kernel's jobs
 	prompt  Prompt
 	task    bool           // a letter tells the parent how it ended
-	family  *tally         // the tasks that come from one prompt
+	family  *counter       // the tasks that come from one prompt
 	entered bool           // the ledger has it already
 	by      *history.Actor // the person who asks for it; nil: nobody
 	only    func(context.Context, loop.Turn, *loop.Conversation) error
@@ -180,7 +180,7 @@ func (k *Kernel) submit(a id.Agent, j *job) error {
 	}
 	j.done, j.number = make(chan struct{}), k.turns.Add(1)
 	if j.family == nil {
-		j.family = &tally{}
+		j.family = &counter{}
 	}
 	if j.task {
 		j.family.add()
@@ -259,6 +259,6 @@ func (k *Kernel) Compact(ctx context.Context, a id.Agent, model llm.Ref) error {
 
 // task runs the turn of a child that a tool forked. Nobody waits for it; its
 // parent gets a letter.
-func (k *Kernel) task(a id.Agent, family *tally) error {
+func (k *Kernel) task(a id.Agent, family *counter) error {
 	return k.submit(a, &job{ctx: k.ctx, task: true, family: family})
 }

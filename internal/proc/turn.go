@@ -86,14 +86,14 @@ func (p *process) prepare(a agent.Agent, claim agent.Claim, j *job) (loop.Turn, 
 			k.Events.Publish(loop.Event{Type: loop.Note, Agent: p.id, Text: note})
 		}
 	}
-	hands := hands{k, p, claim, j.family, j.prompt.Model}
+	hands := verbs{k, p, claim, j.family, j.prompt.Model}
 	box = append(box[:len(box):len(box)], acts.New(hands, k.Store, p.id)...)
 	if k.Offer != nil {
 		box = k.Offer(a, box)
 	}
 	return loop.Turn{
 		Agent: p.id, Provider: m.Provider, Ref: m.Ref, Model: m.Info, System: system,
-		Tools: box, Journal: &journal{p, claim}, Guard: k.Guard, Purse: purse{k.Store, p.id}, Limits: k.Limits,
+		Tools: box, Journal: &journal{p, claim}, Guard: k.Guard, Budget: budget{k.Store, p.id}, Limits: k.Limits,
 		Acting: p.acting, Clean: k.Clean, Emit: p.emit,
 	}, nil
 }

@@ -24,10 +24,10 @@ type Auditor struct {
 	order    []id.Agent
 	forks    map[id.Message]forkPoint // filled as they pass
 	redacted map[id.Message]id.Agent  // content gone, no redact entry seen yet
-	blobs    map[chain.Hash]place     // named by an entry, not seen yet
-	refs     map[blobRef]place        // which entry names which blob, not seen in the index yet
+	blobs    map[chain.Hash]position  // named by an entry, not seen yet
+	refs     map[blobRef]position     // which entry names which blob, not seen in the index yet
 	stray    error                    // a bad blob that no entry names
-	children map[id.Agent]place       // named by their parents, not met yet
+	children map[id.Agent]position    // named by their parents, not met yet
 	mailed   map[int64]letterProof
 	heads    map[id.Message]Head // of a checkpoint, not met yet
 	last     id.Message
@@ -52,7 +52,7 @@ type audited struct {
 }
 
 // place is an entry and whose it is.
-type place struct {
+type position struct {
 	agent   id.Agent
 	message id.Message
 }
@@ -91,8 +91,8 @@ type Report struct {
 func NewAuditor(heads []Head) *Auditor {
 	u := &Auditor{
 		agents: map[id.Agent]*audited{}, forks: map[id.Message]forkPoint{}, redacted: map[id.Message]id.Agent{},
-		blobs: map[chain.Hash]place{}, refs: map[blobRef]place{}, mailed: map[int64]letterProof{}, heads: map[id.Message]Head{},
-		children: map[id.Agent]place{},
+		blobs: map[chain.Hash]position{}, refs: map[blobRef]position{}, mailed: map[int64]letterProof{}, heads: map[id.Message]Head{},
+		children: map[id.Agent]position{},
 	}
 	for _, h := range heads {
 		u.heads[h.Message] = h
@@ -236,9 +236,9 @@ func (u *Auditor) content(r history.Record) error {
 	}
 	for _, p := range parts {
 		if p.Blob != nil {
-			u.refs[blobRef{r.ID, *p.Blob}] = place{r.Agent, r.ID}
+			u.refs[blobRef{r.ID, *p.Blob}] = position{r.Agent, r.ID}
 			if _, known := u.blobs[*p.Blob]; !known {
-				u.blobs[*p.Blob] = place{r.Agent, r.ID}
+				u.blobs[*p.Blob] = position{r.Agent, r.ID}
 			}
 		}
 	}
@@ -263,7 +263,7 @@ func (u *Auditor) meaning(a *audited, e history.Entry) error {
 	switch e.Kind {
 	case history.Fork:
 		for _, child := range m.Children {
-			u.children[child] = place{e.Agent, e.ID}
+			u.children[child] = position{e.Agent, e.ID}
 		}
 	case history.Killed:
 		a.dead, a.ended, a.reason = true, e.CreatedAt, m.Reason

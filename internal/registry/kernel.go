@@ -38,8 +38,8 @@ type Allowance struct {
 	Spent  agent.Spending // by Of and everything below it, the dead included
 }
 
-// Purses knows what may be spent.
-type Purses interface {
+// Budgets knows what may be spent.
+type Budgets interface {
 	// Allowances lists the agent's own limits and those of its ancestors,
 	// nearest first, through the dead. No limits: none, at the cost of a look
 	// at the ancestors; each limit costs a look at all agents below it.

@@ -14,7 +14,7 @@ func ItemID(runID, worker string, attempt int64, scope string) string {
 }
 
 func (r *Reducer) queued(e Event) error {
-	w, err := payload[WorkItem](e)
+	w, err := payload[Item](e)
 	if err != nil {
 		return err
 	}
@@ -42,7 +42,7 @@ type itemPayload struct {
 }
 
 // item finds the work item of an event and demands one of some statuses.
-func (r *Reducer) item(e Event, from ...Status) (*WorkItem, itemPayload, error) {
+func (r *Reducer) item(e Event, from ...Status) (*Item, itemPayload, error) {
 	p, err := payload[itemPayload](e)
 	if err != nil {
 		return nil, p, err

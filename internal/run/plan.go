@@ -123,7 +123,7 @@ func (p *Plan) entry(s Snapshot, w Wishes) error {
 }
 
 // Latest are the newest attempts, by worker and scope, in the order of queueing.
-func Latest(items []WorkItem) []WorkItem {
+func Latest(items []Item) []Item {
 	type unit struct{ worker, scope string }
 	newest := map[unit]int{}
 	for i, w := range items {
@@ -137,14 +137,14 @@ func Latest(items []WorkItem) []WorkItem {
 		at = append(at, i)
 	}
 	sort.Ints(at)
-	out := make([]WorkItem, len(at))
+	out := make([]Item, len(at))
 	for k, i := range at {
 		out[k] = items[i]
 	}
 	return out
 }
 
-func (p *Plan) decide(s Snapshot, w WorkItem, disk Disk, again bool) {
+func (p *Plan) decide(s Snapshot, w Item, disk Disk, again bool) {
 	switch {
 	case again && (w.Status == Completed || w.Status == ItemSkipped):
 		p.again(s, w, askedFor)
@@ -172,20 +172,20 @@ func (p *Plan) decide(s Snapshot, w WorkItem, disk Disk, again bool) {
 
 const askedFor = "asked for"
 
-func unknownWhy(w WorkItem) string {
+func unknownWhy(w Item) string {
 	if w.IdempotencyKey != nil {
 		return fmt.Sprintf("its outcome is unknown; look up the key %s, or name it with --redo", *w.IdempotencyKey)
 	}
 	return "its outcome is unknown and cannot be looked up; --redo does it again"
 }
 
-func (p *Plan) again(s Snapshot, w WorkItem, why string) {
+func (p *Plan) again(s Snapshot, w Item, why string) {
 	n := w.Attempt + 1
 	p.Queue = append(p.Queue, Queued{ItemID(s.RunID, w.Worker, n, w.ScopeKey), w.Worker, w.ScopeKey, n, why, why == askedFor})
 }
 
 // stale says why a completed item must be done again, or nothing.
-func stale(disk Disk, w WorkItem) string {
+func stale(disk Disk, w Item) string {
 	for _, f := range w.Inputs {
 		if why := compare(disk, f.Path, f.SHA256); why != "" {
 			return fmt.Sprintf("its input %s %s", f.Path, why)

@@ -27,7 +27,7 @@ type Snapshot struct {
 	SchemaVersion string                  `json:"schema_version"`
 	SectionStates map[string]SectionState `json:"section_states"`
 	UpdatedAt     string                  `json:"updated_at"`
-	WorkItems     []WorkItem              `json:"work_items"` // in the order they were queued
+	WorkItems     []Item                  `json:"work_items"` // in the order they were queued
 }
 
 // SchemaVersion of the snapshots that this version writes.
@@ -55,8 +55,8 @@ const (
 	ItemSkipped Status = "skipped"
 )
 
-// WorkItem is one unit of work.
-type WorkItem struct {
+// Item is one unit of work.
+type Item struct {
 	Attempt        int64      `json:"attempt"`
 	Effect         *string    `json:"effect"`
 	Error          *ItemError `json:"error"`
@@ -73,7 +73,7 @@ type WorkItem struct {
 }
 
 // External says whether the item changes the world outside the run.
-func (w WorkItem) External() bool { return w.Effect != nil && *w.Effect == "external" }
+func (w Item) External() bool { return w.Effect != nil && *w.Effect == "external" }
 
 // File goes into or comes out of a work item. In events it may also be a bare
 // string, its path.
@@ -171,7 +171,7 @@ func (f Failure) reopensAt() State {
 // New is the snapshot before the first event.
 func New(runID string) Snapshot {
 	return Snapshot{RunID: runID, RunState: Created, SchemaVersion: SchemaVersion, Artifacts: []Artifact{}, Gates: []Gate{},
-		Issues: []Issue{}, SectionStates: map[string]SectionState{}, WorkItems: []WorkItem{}}
+		Issues: []Issue{}, SectionStates: map[string]SectionState{}, WorkItems: []Item{}}
 }
 
 // Encode gives the bytes of snapshot.json: sorted keys, two spaces, a line feed

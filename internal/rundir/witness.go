@@ -24,7 +24,7 @@ type witness struct {
 	runID     string
 	sums      map[string]string // of this run's own files, by path
 	inherited int
-	items     []run.WorkItem
+	items     []run.Item
 }
 
 func newWitness(runID string) *witness { return &witness{runID: runID, sums: map[string]string{}} }

@@ -82,11 +82,11 @@ func (r *Run) fixOf(itemID string) (string, bool) {
 	for _, scope := range r.fixes {
 		for _, name := range r.Recipe.States[run.Fixing] {
 			w, _ := r.worker(name)
-			e := r.units[unit{name, scope}]
+			e := r.items[item{name, scope}]
 			if !w.Each.Issue || e == nil {
 				continue
 			}
-			for n := int64(1); n <= e.attempt; n++ {
+			for n := int64(1); n <= e.number; n++ {
 				if itemID == run.ItemID(r.RunID, name, n, scope) {
 					return scope, true
 				}

@@ -7,7 +7,7 @@
 //   - Only the orchestrator changes states, queues items, retries and routes. A worker
 //     is told one item, gives back its outputs, and never tries again by itself.
 //   - An item is done only while the log says that its attempt is current: a worker asks
-//     before it starts (Desk.Claim), and whoever was overtaken is refused (FENCED).
+//     before it starts (Orchestrator.Claim), and whoever was overtaken is refused (FENCED).
 //   - Work that was completed is not done again while its inputs and outputs are what
 //     they were. What was interrupted is discarded and done again as the next attempt;
 //     what acts outside the run is looked up first, or reported as UNKNOWN_OUTCOME.
@@ -20,10 +20,10 @@
 //
 //	orchestrator: WORK_ITEM_QUEUED, durable → Queue.Enqueue
 //	queue: hands the id to one host
-//	host: Desk.Claim → (orchestrator: WORK_ITEM_STARTED) → Item with all it needs
-//	host: Staff.Do; every model call is reported (Desk.Report)
-//	host: Desk.Deliver → (orchestrator: files, ARTIFACT_WRITTEN…, WORK_ITEM_FINISHED)
+//	host: Orchestrator.Claim → (orchestrator: WORK_ITEM_STARTED) → Item with all it needs
+//	host: Executor.Do; every model call is reported (Orchestrator.Report)
+//	host: Orchestrator.Deliver → (orchestrator: files, ARTIFACT_WRITTEN…, WORK_ITEM_FINISHED)
 //
-// On one machine the desk is the orchestrator itself; between machines it is package
+// On one machine the orchestrator is the orchestrator itself; between machines it is package
 // post. Nothing else knows the difference.
 package runner

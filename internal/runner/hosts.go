@@ -9,8 +9,8 @@ import (
 	"ramet/internal/run"
 )
 
-// bury takes the items of dead hosts back, until ctx ends.
-func (r *Run) bury(ctx context.Context) {
+// reap takes the items of dead hosts back, until ctx ends.
+func (r *Run) reap(ctx context.Context) {
 	if r.Hosts == nil {
 		return
 	}
@@ -74,7 +74,7 @@ func (r *Run) wakeUp(ctx context.Context) error {
 // gave it back.
 func (r *Run) remind(ctx context.Context) error {
 	r.mu.Lock()
-	var waiting []Job
+	var waiting []Enqueued
 	for _, e := range r.byID {
 		if e.status == run.Pending && e.sent && r.stopped == nil && r.queueName(e) != Local {
 			waiting = append(waiting, r.job(e))
@@ -84,7 +84,7 @@ func (r *Run) remind(ctx context.Context) error {
 	if len(waiting) == 0 {
 		return nil
 	}
-	slices.SortFunc(waiting, func(a, b Job) int { return compare(a.ID, b.ID) })
+	slices.SortFunc(waiting, func(a, b Enqueued) int { return compare(a.ID, b.ID) })
 	return r.Far.Enqueue(ctx, waiting...)
 }
 
@@ -129,13 +129,13 @@ func (r *Run) holders() []string {
 // Lose takes back what a host was doing: it is dead, or was cut off for too long.
 func (r *Run) Lose(ctx context.Context, host string) error {
 	r.mu.Lock()
-	var lost []*effort
+	var lost []*attempt
 	for _, e := range r.byID {
 		if e.status == run.InProgress && e.host == host {
 			lost = append(lost, e)
 		}
 	}
-	slices.SortFunc(lost, func(a, b *effort) int { return compare(a.id, b.id) })
+	slices.SortFunc(lost, func(a, b *attempt) int { return compare(a.id, b.id) })
 	var old []string
 	for _, e := range lost {
 		old = append(old, e.id)
@@ -150,7 +150,7 @@ func (r *Run) Lose(ctx context.Context, host string) error {
 	}
 	r.mu.Unlock()
 	for _, id := range old {
-		r.Far.Cancel(ctx, id) // its host does not hear it; the desk refuses it anyway
+		r.Far.Cancel(ctx, id) // its host does not hear it; the orchestrator refuses it anyway
 	}
 	// What it had taken and not begun is handed out again.
 	_, err := r.Far.Takeover(ctx, host)

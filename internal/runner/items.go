@@ -48,16 +48,16 @@ func (r *Run) level(ctx context.Context, workers []recipe.Worker) error {
 	}
 }
 
-// wanted are the units of workers.
-func (r *Run) wanted(workers []recipe.Worker) ([]unit, error) {
+// wanted are the items of workers.
+func (r *Run) wanted(workers []recipe.Worker) ([]item, error) {
 	sections, err := r.sectionNames()
 	if err != nil {
 		return nil, err
 	}
-	var out []unit
+	var out []item
 	for _, w := range workers {
 		if w.Each.Issue {
-			out = append(out, unit{w.Name, r.mending})
+			out = append(out, item{w.Name, r.mending})
 			continue
 		}
 		scopes, err := recipe.Scopes(w, sections, r.Folder.Read)
@@ -65,25 +65,25 @@ func (r *Run) wanted(workers []recipe.Worker) ([]unit, error) {
 			return nil, err
 		}
 		for _, s := range scopes {
-			out = append(out, unit{w.Name, s})
+			out = append(out, item{w.Name, s})
 		}
 	}
 	return out, nil
 }
 
-// queueAll brings all units that are not done into the log and the queue.
-func (r *Run) queueAll(ctx context.Context, units []unit) error {
+// queueAll brings all items that are not done into the log and the queue.
+func (r *Run) queueAll(ctx context.Context, items []item) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.unsettled, r.failures, r.backlog = 0, nil, nil
 	var records []Record
-	for i, u := range units {
+	for i, u := range items {
 		more, err := r.require(ctx, u)
 		if err != nil {
 			return err
 		}
 		records = append(records, more...)
-		if len(records) >= batch || i == len(units)-1 {
+		if len(records) >= batch || i == len(items)-1 {
 			if err := r.append(ctx, records...); err != nil {
 				return err
 			}
@@ -93,8 +93,8 @@ func (r *Run) queueAll(ctx context.Context, units []unit) error {
 	return r.feed(ctx)
 }
 
-// require decides whether a unit has to be done, and gives the events that queue it.
-func (r *Run) require(ctx context.Context, u unit) ([]Record, error) {
+// require decides whether an item has to be done, and gives the events that queue it.
+func (r *Run) require(ctx context.Context, u item) ([]Record, error) {
 	w, _ := r.worker(u.worker)
 	e := r.effort(u)
 	in, err := r.inputs(w, u.scope)
@@ -133,10 +133,10 @@ func (r *Run) require(ctx context.Context, u unit) ([]Record, error) {
 const stillOpen = "the issue is still there after the last attempt"
 
 // queue is the event of the next attempt.
-func (r *Run) queue(e *effort, w recipe.Worker, in []Input) Record {
+func (r *Run) queue(e *attempt, w recipe.Worker, in []Input) Record {
 	delete(r.byID, e.id)
-	e.attempt++
-	e.id, e.status, e.inputs, e.host = run.ItemID(r.RunID, e.worker, e.attempt, e.scope), run.Pending, in, ""
+	e.number++
+	e.id, e.status, e.inputs, e.host = run.ItemID(r.RunID, e.worker, e.number, e.scope), run.Pending, in, ""
 	e.sent = false
 	r.byID[e.id] = e
 	r.backlog = append(r.backlog, e)
@@ -153,7 +153,7 @@ func (r *Run) queue(e *effort, w recipe.Worker, in []Input) Record {
 		Outputs []file `json:"outputs"`
 		Effect  string `json:"effect,omitempty"`
 		Key     string `json:"idempotency_key,omitempty"`
-	}{e.id, e.worker, e.attempt, e.scope, []file{}, []file{}, "", ""}
+	}{e.id, e.worker, e.number, e.scope, []file{}, []file{}, "", ""}
 	for _, f := range in {
 		q.Inputs = append(q.Inputs, file(f))
 	}
@@ -168,7 +168,7 @@ func (r *Run) queue(e *effort, w recipe.Worker, in []Input) Record {
 
 // feed enqueues what the log has queued, as far as there is room. The caller holds mu.
 func (r *Run) feed(ctx context.Context) error {
-	var near, far []Job
+	var near, far []Enqueued
 	for r.outstanding < window && len(r.backlog) > 0 && r.stopped == nil {
 		e := r.backlog[0]
 		r.backlog = r.backlog[1:]
@@ -190,14 +190,16 @@ func (r *Run) feed(ctx context.Context) error {
 	return err
 }
 
-func enqueue(ctx context.Context, q Queue, jobs []Job) error {
+func enqueue(ctx context.Context, q Queue, jobs []Enqueued) error {
 	if len(jobs) == 0 {
 		return nil
 	}
 	return q.Enqueue(ctx, jobs...)
 }
 
-func (r *Run) job(e *effort) Job { return Job{ID: e.id, RunID: r.RunID, Queue: r.queueName(e)} }
+func (r *Run) job(e *attempt) Enqueued {
+	return Enqueued{ID: e.id, RunID: r.RunID, Queue: r.queueName(e)}
+}
 
 // Local is the queue of what must be done where the run's folder is; Work is that of
 // everything else.
@@ -206,7 +208,7 @@ const (
 	Work  = "work"
 )
 
-func (r *Run) queueName(e *effort) string {
+func (r *Run) queueName(e *attempt) string {
 	w, _ := r.worker(e.worker)
 	if w.Uses != "" {
 		return Local
@@ -235,7 +237,7 @@ func IsOutside(queue string) bool { return strings.HasSuffix(queue, outside) }
 
 const outside = "/external"
 
-func (r *Run) queueOf(e *effort) Queue {
+func (r *Run) queueOf(e *attempt) Queue {
 	if r.queueName(e) == Local {
 		return r.Near
 	}
@@ -352,7 +354,7 @@ func (r *Run) hash(path string) (string, bool) {
 }
 
 // fresh says whether a completed item need not be done again.
-func (r *Run) fresh(e *effort, in []Input) bool {
+func (r *Run) fresh(e *attempt, in []Input) bool {
 	if !slices.Equal(e.inputs, in) {
 		return false
 	}

@@ -8,13 +8,13 @@ import (
 	"ramet/internal/run/recipe"
 )
 
-// Item is one attempt of one unit of work. It carries what whoever does it needs.
-type Item struct {
-	ID      string `json:"work_item_id"`
-	RunID   string `json:"run_id"`
-	Worker  string `json:"worker"`
-	Scope   string `json:"scope_key"`
-	Attempt int64  `json:"attempt"`
+// Item is one attempt of one item of work. It carries what whoever does it needs.
+type Attempt struct {
+	ID     string `json:"work_item_id"`
+	RunID  string `json:"run_id"`
+	Worker string `json:"worker"`
+	Scope  string `json:"scope_key"`
+	Number int64  `json:"attempt"`
 	// Agent is the run's own agent: the one who works is forked from it.
 	Agent string `json:"agent"`
 	// Inputs are files by their paths in the run's folder; contents are fetched by hash.
@@ -30,7 +30,7 @@ type Input struct {
 
 // Task is what is to be done. Exactly one of Uses, Prompt and Command is set.
 type Task struct {
-	Uses    string `json:"uses,omitempty"`    // a built-in, see Staff
+	Uses    string `json:"uses,omitempty"`    // a built-in, see Executor
 	Prompt  string `json:"prompt,omitempty"`  // of an agent; complete
 	Command string `json:"command,omitempty"` // for sh -c
 	// With are the parameters of a built-in, and variables of a command.
@@ -111,13 +111,13 @@ const (
 	Blocker Severity = "blocker"
 )
 
-// Desk is the orchestrator as a worker sees it. All methods return when what was said
+// Orchestrator is the orchestrator as a worker sees it. All methods return when what was said
 // is durable; FENCED means that the attempt is not current any more: stop, and leave no
 // trace. They may be called again with the same arguments after a lost answer.
-type Desk interface {
+type Orchestrator interface {
 	// Claim asks the log whether an attempt is current and waiting, and takes it for a
 	// host.
-	Claim(ctx context.Context, itemID, host string) (Item, error)
+	Claim(ctx context.Context, itemID, host string) (Attempt, error)
 	// Fetch gets the content of an input.
 	Fetch(ctx context.Context, itemID, sha256 string) ([]byte, error)
 	// Report writes events of an item into the log: those of model calls, and no others.
@@ -144,12 +144,12 @@ type Failure struct {
 	Unknown bool `json:"unknown,omitempty"`
 }
 
-// Staff does items. The implementation finds the way for each kind of task.
-type Staff interface {
-	// Do carries out one item; the end of ctx stops it. Desk is for fetching inputs and
+// Executor does items. The implementation finds the way for each kind of task.
+type Executor interface {
+	// Do carries out one item; the end of ctx stops it. Orchestrator is for fetching inputs and
 	// reporting calls; claiming and delivering are done by the caller (see Serve). An
 	// error is a fault; those that Retryable names may be tried again.
-	Do(ctx context.Context, it Item, d Desk) (Result, error)
+	Do(ctx context.Context, it Attempt, d Orchestrator) (Result, error)
 }
 
 // Site is where a run stands on the orchestrator's machine: built-ins work in it, and

@@ -16,7 +16,7 @@ type forgetful struct {
 	seen map[string]bool
 }
 
-func (q *forgetful) Enqueue(ctx context.Context, jobs ...runner.Job) error {
+func (q *forgetful) Enqueue(ctx context.Context, jobs ...runner.Enqueued) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, j := range jobs {

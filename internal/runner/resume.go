@@ -37,7 +37,7 @@ func (r *Run) begin(ctx context.Context, p run.Plan) error {
 		}
 	}
 	for _, q := range p.Queue {
-		e := r.units[unit{q.Worker, q.ScopeKey}]
+		e := r.items[item{q.Worker, q.ScopeKey}]
 		if e == nil {
 			continue
 		}

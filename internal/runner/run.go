@@ -14,15 +14,15 @@ import (
 	"ramet/internal/run/recipe"
 )
 
-// Run is one run that is being carried out. It is the Desk of its workers.
+// Run is one run that is being carried out. It is the Orchestrator of its workers.
 type Run struct {
 	Options
 	limits recipe.Limits
 
 	mu       sync.Mutex // guards what follows, and the log
 	state    run.State
-	units    map[unit]*effort
-	byID     map[string]*effort // the current attempts
+	items    map[item]*attempt
+	byID     map[string]*attempt // the current attempts
 	issues   map[string]run.Issue
 	opened   []string // ids of issues, in order
 	gates    map[string]bool
@@ -35,9 +35,9 @@ type Run struct {
 	spent    spending
 	reported map[string]bool // ids of reports
 
-	backlog     []*effort // queued in the log, not yet enqueued
-	outstanding int       // enqueued, not settled
-	unsettled   int       // of the level that is being waited for
+	backlog     []*attempt // queued in the log, not yet enqueued
+	outstanding int        // enqueued, not settled
+	unsettled   int        // of the level that is being waited for
 	failures    []failed
 	wake        chan struct{} // has one element when the level may be settled
 	stopped     error         // why work ends early
@@ -45,14 +45,14 @@ type Run struct {
 	cancel      context.CancelCauseFunc
 }
 
-// unit is a worker with a scope: attempts of it follow each other.
-type unit struct{ worker, scope string }
+// item is a worker with a scope: attempts of it follow each other.
+type item struct{ worker, scope string }
 
-// effort is the newest attempt of a unit.
-type effort struct {
-	unit
+// attempt is the newest attempt of an item.
+type attempt struct {
+	item
 	id      string
-	attempt int64
+	number  int64
 	status  run.Status
 	code    string // of its failure
 	retry   bool
@@ -76,7 +76,7 @@ func New(ctx context.Context, o Options) (*Run, error) {
 		o.Far = o.Near
 	}
 	r := &Run{Options: o, limits: Limits(o.Recipe.Limits), wake: make(chan struct{}, 1), reported: map[string]bool{}, fixed: map[string]int{},
-		units: map[unit]*effort{}, byID: map[string]*effort{}, issues: map[string]run.Issue{}, gates: map[string]bool{},
+		items: map[item]*attempt{}, byID: map[string]*attempt{}, issues: map[string]run.Issue{}, gates: map[string]bool{},
 		sections: map[string]run.SectionState{}, hashes: map[string]string{}}
 	r.load(o.Log.Now())
 	r.know()
@@ -90,12 +90,12 @@ func New(ctx context.Context, o Options) (*Run, error) {
 func (r *Run) load(s run.Snapshot) {
 	r.state = s.RunState
 	for _, w := range s.WorkItems {
-		e := r.effort(unit{w.Worker, w.ScopeKey})
-		if w.Attempt < e.attempt {
+		e := r.effort(item{w.Worker, w.ScopeKey})
+		if w.Attempt < e.number {
 			continue
 		}
 		delete(r.byID, e.id)
-		e.id, e.attempt, e.status, e.outputs = w.WorkItemID, w.Attempt, w.Status, w.Outputs
+		e.id, e.number, e.status, e.outputs = w.WorkItemID, w.Attempt, w.Status, w.Outputs
 		e.inputs, e.code, e.retry, e.failure = inputs(w.Inputs), "", false, ""
 		if w.Error != nil {
 			e.code, e.failure = w.Error.Code, w.Error.Message
@@ -123,12 +123,12 @@ func inputs(files []run.File) []Input {
 	return out
 }
 
-// effort finds the effort of a unit, or makes one.
-func (r *Run) effort(u unit) *effort {
-	e := r.units[u]
+// attempt finds the attempt of an item, or makes one.
+func (r *Run) effort(u item) *attempt {
+	e := r.items[u]
 	if e == nil {
-		e = &effort{unit: u}
-		r.units[u] = e
+		e = &attempt{item: u}
+		r.items[u] = e
 		if w, ok := r.worker(u.worker); ok && w.Each.Issue {
 			r.fixes = append(r.fixes, u.scope)
 		}
@@ -235,7 +235,7 @@ func (r *Run) Execute(ctx context.Context, p run.Plan, serve func(context.Contex
 	watching := make(chan struct{})
 	go func() {
 		defer close(watching)
-		r.bury(work)
+		r.reap(work)
 	}()
 	err := r.restore(work)
 	if err == nil {
@@ -287,7 +287,7 @@ var fatal = map[fault.Code]bool{fault.GateFailed: true, fault.NoProgress: true, 
 // finish ends the run for good: what waits or runs ends with it.
 func (r *Run) finish(ctx context.Context, to run.State, why Record) error {
 	var records []Record
-	var open []*effort
+	var open []*attempt
 	for _, e := range r.inOrder() {
 		if e.status == run.Pending || e.status == run.InProgress {
 			records = append(records, r.failing(e, Failure{Code: string(fault.Cancelled), Message: "the run ended: " + string(to), Retryable: true}))
@@ -300,7 +300,7 @@ func (r *Run) finish(ctx context.Context, to run.State, why Record) error {
 	}
 	r.state = to
 	for _, e := range open {
-		r.queueOf(e).Cancel(context.WithoutCancel(ctx), e.id) // the desk refuses it anyway
+		r.queueOf(e).Cancel(context.WithoutCancel(ctx), e.id) // the orchestrator refuses it anyway
 	}
 	return nil
 }

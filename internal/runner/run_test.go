@@ -44,7 +44,7 @@ type site struct {
 	store  *rundir.Store
 	recipe *recipe.Recipe
 	params map[string]string
-	staff  func(ctx context.Context, it runner.Item, d runner.Desk) (runner.Result, error)
+	staff  func(ctx context.Context, it runner.Attempt, d runner.Orchestrator) (runner.Result, error)
 	gate   func(ctx context.Context, g recipe.Gate, s runner.Site) ([]runner.Issue, error)
 	wishes run.Wishes
 	// crash ends everything after that many appended events; 0: never.
@@ -91,7 +91,7 @@ func (s *site) again(t *testing.T) {
 }
 
 // echo makes every output of what the item is.
-func (s *site) echo(_ context.Context, it runner.Item, d runner.Desk) (runner.Result, error) {
+func (s *site) echo(_ context.Context, it runner.Attempt, d runner.Orchestrator) (runner.Result, error) {
 	var res runner.Result
 	for _, o := range it.Task.Outputs {
 		text := it.Worker + " " + it.Scope + " " + it.Task.Prompt + "\n"
@@ -103,8 +103,8 @@ func (s *site) echo(_ context.Context, it runner.Item, d runner.Desk) (runner.Re
 	return res, nil
 }
 
-// Do is the staff of the site.
-func (s *site) Do(ctx context.Context, it runner.Item, d runner.Desk) (runner.Result, error) {
+// Do is the executor of the site.
+func (s *site) Do(ctx context.Context, it runner.Attempt, d runner.Orchestrator) (runner.Result, error) {
 	s.mu.Lock()
 	s.items = append(s.items, it.ID)
 	s.mu.Unlock()
@@ -204,7 +204,7 @@ func (s *site) execute(ctx context.Context) error {
 		return err
 	}
 	return r.Execute(ctx, plan, func(ctx context.Context) error {
-		return q.Serve(ctx, []string{runner.Local, runner.Work, runner.Outside(runner.Work)}, 4, func(ctx context.Context, j runner.Job) error {
+		return q.Serve(ctx, []string{runner.Local, runner.Work, runner.Outside(runner.Work)}, 4, func(ctx context.Context, j runner.Enqueued) error {
 			return runner.Serve(ctx, j, q.Host(), r, s)
 		})
 	})
@@ -324,9 +324,9 @@ type world struct {
 	told map[string]int
 }
 
-// staff does items like echo; external ones look first, act, and can die in between.
-func (w *world) staff(s *site) func(context.Context, runner.Item, runner.Desk) (runner.Result, error) {
-	return func(ctx context.Context, it runner.Item, d runner.Desk) (runner.Result, error) {
+// executor does items like echo; external ones look first, act, and can die in between.
+func (w *world) staff(s *site) func(context.Context, runner.Attempt, runner.Orchestrator) (runner.Result, error) {
+	return func(ctx context.Context, it runner.Attempt, d runner.Orchestrator) (runner.Result, error) {
 		if it.Task.External {
 			w.mu.Lock()
 			if it.Task.Lookup == "" || w.told[it.Task.Key] == 0 {
@@ -392,7 +392,7 @@ func unitOf(id string) string {
 func TestAnEffectThatCannotBeLookedUpIsListedAndNotRepeated(t *testing.T) {
 	s := newSite(t, strings.Replace(small, "    lookup: look\n", "", 1))
 	w := &world{told: map[string]int{}}
-	s.staff = func(ctx context.Context, it runner.Item, d runner.Desk) (runner.Result, error) {
+	s.staff = func(ctx context.Context, it runner.Attempt, d runner.Orchestrator) (runner.Result, error) {
 		res, err := w.staff(s)(ctx, it, d)
 		if it.Task.External {
 			err = fault.New(fault.UnknownOutcome, "the line was cut")
@@ -416,10 +416,10 @@ func TestAnEffectThatCannotBeLookedUpIsListedAndNotRepeated(t *testing.T) {
 func TestWhatFailsIsTriedAgainWithTheReason(t *testing.T) {
 	s := newSite(t, small)
 	var prompts []string
-	s.staff = func(ctx context.Context, it runner.Item, d runner.Desk) (runner.Result, error) {
+	s.staff = func(ctx context.Context, it runner.Attempt, d runner.Orchestrator) (runner.Result, error) {
 		if it.Worker == "draft" && it.Scope == "one" {
 			prompts = append(prompts, it.Task.Prompt)
-			if it.Attempt == 1 {
+			if it.Number == 1 {
 				return runner.Result{}, nil // nothing was made
 			}
 		}
@@ -437,7 +437,7 @@ func TestWhatFailsIsTriedAgainWithTheReason(t *testing.T) {
 func TestAnItemThatFailsForGoodEndsTheRunAndCanBeReopened(t *testing.T) {
 	s := newSite(t, small)
 	broken := true
-	s.staff = func(ctx context.Context, it runner.Item, d runner.Desk) (runner.Result, error) {
+	s.staff = func(ctx context.Context, it runner.Attempt, d runner.Orchestrator) (runner.Result, error) {
 		if broken && it.Worker == "draft" && it.Scope == "two" {
 			return runner.Result{}, fault.New(fault.Denied, "not allowed")
 		}
@@ -465,7 +465,7 @@ func TestAnItemThatFailsForGoodEndsTheRunAndCanBeReopened(t *testing.T) {
 
 func TestForceDoesEverythingAgain(t *testing.T) {
 	s := newSite(t, small)
-	s.staff = func(ctx context.Context, it runner.Item, d runner.Desk) (runner.Result, error) {
+	s.staff = func(ctx context.Context, it runner.Attempt, d runner.Orchestrator) (runner.Result, error) {
 		if it.Worker == "join" {
 			return runner.Result{}, fault.New(fault.ProviderAuth, "no key") // not the run's fault: it can go on
 		}
@@ -526,7 +526,7 @@ func withFix(text string) string {
 func TestIssuesAreMendedOneAtATime(t *testing.T) {
 	s := newSite(t, withFix(mended))
 	var fixed []string
-	s.staff = func(ctx context.Context, it runner.Item, d runner.Desk) (runner.Result, error) {
+	s.staff = func(ctx context.Context, it runner.Attempt, d runner.Orchestrator) (runner.Result, error) {
 		if it.Worker == "fix" {
 			fixed = append(fixed, it.Task.Prompt)
 		}
@@ -614,7 +614,7 @@ func TestAGateThatHangsIsABlocker(t *testing.T) {
 
 func TestABudgetThatIsUsedUpStopsTheRunAndMoreLetsItGoOn(t *testing.T) {
 	s := newSite(t, small+"limits: {calls: 2, parallel: 1}\n")
-	s.staff = func(ctx context.Context, it runner.Item, d runner.Desk) (runner.Result, error) {
+	s.staff = func(ctx context.Context, it runner.Attempt, d runner.Orchestrator) (runner.Result, error) {
 		call := it.Worker + "." + it.Scope + ".1"
 		payload, _ := json.Marshal(map[string]any{"call_id": call, "model": "m", "provider_base_url": "", "prompt_hash": "x", "temperature": 1, "max_tokens": 1})
 		if err := d.Report(ctx, it.ID, runner.Report{ID: it.ID + call, Type: run.LLMCallStarted, Payload: payload}); err != nil {
@@ -641,7 +641,7 @@ func TestABudgetThatIsUsedUpStopsTheRunAndMoreLetsItGoOn(t *testing.T) {
 func TestInterruptedItStaysResumable(t *testing.T) {
 	s := newSite(t, small)
 	ctx, cancel := context.WithCancel(t.Context())
-	s.staff = func(ctx context.Context, it runner.Item, d runner.Desk) (runner.Result, error) {
+	s.staff = func(ctx context.Context, it runner.Attempt, d runner.Orchestrator) (runner.Result, error) {
 		if it.Worker == "draft" {
 			cancel()
 			<-ctx.Done()

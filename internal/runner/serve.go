@@ -14,7 +14,7 @@ const lastWords = 5 * time.Second
 
 // Serve does one job: it claims the item, has it done, and delivers. An item that is not
 // current any more is no error: nothing is left to do.
-func Serve(ctx context.Context, j Job, host string, d Desk, s Staff) error {
+func Serve(ctx context.Context, j Enqueued, host string, d Orchestrator, s Executor) error {
 	it, err := d.Claim(ctx, j.ID, host)
 	if fault.Is(err, fault.Fenced) {
 		return nil
@@ -40,7 +40,7 @@ func Serve(ctx context.Context, j Job, host string, d Desk, s Staff) error {
 }
 
 // do keeps the host alive when an item breaks.
-func do(ctx context.Context, it Item, d Desk, s Staff) (res Result, err error) {
+func do(ctx context.Context, it Attempt, d Orchestrator, s Executor) (res Result, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fault.New(fault.Failed, "work item %s broke: %v\n%s", it.ID, p, debug.Stack())
@@ -56,7 +56,7 @@ func do(ctx context.Context, it Item, d Desk, s Staff) (res Result, err error) {
 }
 
 // failure is how an error is told.
-func failure(ctx context.Context, it Item, err error) *Failure {
+func failure(ctx context.Context, it Attempt, err error) *Failure {
 	if err == nil {
 		return nil
 	}

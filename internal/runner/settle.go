@@ -11,7 +11,7 @@ import (
 
 // settle records how an attempt ended, and queues the next one where that is right. The
 // caller holds mu.
-func (r *Run) settle(ctx context.Context, e *effort, res *Result, f *Failure) error {
+func (r *Run) settle(ctx context.Context, e *attempt, res *Result, f *Failure) error {
 	w, _ := r.worker(e.worker)
 	var records []Record
 	again := false
@@ -50,7 +50,7 @@ func (r *Run) settle(ctx context.Context, e *effort, res *Result, f *Failure) er
 }
 
 // afterFailure are the events of a failure, and whether the item is tried again.
-func (r *Run) afterFailure(e *effort, f Failure) ([]Record, bool) {
+func (r *Run) afterFailure(e *attempt, f Failure) ([]Record, bool) {
 	w, _ := r.worker(e.worker)
 	if f.Unknown && w.External && (w.Lookup != "" || w.Uses != "") {
 		f.Retryable, f.Code = true, string(fault.Interrupted) // the next attempt looks first
@@ -80,8 +80,8 @@ func (r *Run) passing(w recipe.Worker, f Failure) bool {
 	return !fatal[code] && code != fault.UnknownOutcome && (!w.External || w.Lookup != "" || w.Uses != "")
 }
 
-// failing is the event of a failure; the effort remembers it.
-func (r *Run) failing(e *effort, f Failure) Record {
+// failing is the event of a failure; the attempt remembers it.
+func (r *Run) failing(e *attempt, f Failure) Record {
 	e.status, e.code, e.failure, e.retry = run.ItemFailed, f.Code, f.Message, f.Retryable
 	return event(run.WorkItemFailed, struct {
 		ID        string        `json:"work_item_id"`
@@ -91,7 +91,7 @@ func (r *Run) failing(e *effort, f Failure) Record {
 }
 
 // finishing are the events of an item that gave back what it promised.
-func (r *Run) finishing(e *effort, res Result) []Record {
+func (r *Run) finishing(e *attempt, res Result) []Record {
 	w, _ := r.worker(e.worker)
 	var records []Record
 	if len(res.Clones) > 0 {

@@ -158,16 +158,16 @@ func (r *Run) sectionOf(name string) recipe.Section {
 	return recipe.Section{Name: name, Title: name}
 }
 
-// inOrder are all efforts, oldest first as far as it matters: by worker as in the recipe,
+// inOrder are all attempts, oldest first as far as it matters: by worker as in the recipe,
 // then by scope.
-func (r *Run) inOrder() []*effort {
-	out := make([]*effort, 0, len(r.units))
-	for _, e := range r.units {
+func (r *Run) inOrder() []*attempt {
+	out := make([]*attempt, 0, len(r.items))
+	for _, e := range r.items {
 		if e.id != "" {
 			out = append(out, e)
 		}
 	}
-	slices.SortFunc(out, func(a, b *effort) int { return compare(a.id, b.id) })
+	slices.SortFunc(out, func(a, b *attempt) int { return compare(a.id, b.id) })
 	return out
 }
 

@@ -135,7 +135,7 @@ while :; do sleep 100000; done
 `
 
 // alive counts the processes with a text in their environment.
-func alive(mark string) int { return len(bearers(mark)) }
+func alive(mark string) int { return len(wearers(mark)) }
 
 func TestSixtyFourStubbornTreesAreGone(t *testing.T) {
 	for _, w := range usable() {

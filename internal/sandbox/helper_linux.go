@@ -176,7 +176,7 @@ func (o order) prepare() error {
 	}
 	if o.For != nil {
 		// Before privileges are given up, where they are: it needs one.
-		steps = append([]func() error{step("mark", o.For.bear)}, steps...)
+		steps = append([]func() error{step("mark", o.For.wear)}, steps...)
 	}
 	for _, do := range steps {
 		if err := do(); err != nil {

@@ -58,7 +58,7 @@ func markProgram(m Mark) program {
 
 // bear lets this thread, and what it starts, bear a mark for ever. Without the privilege to
 // do just that, the means to gain privileges are given up with it.
-func (m Mark) bear() error {
+func (m Mark) wear() error {
 	p := markProgram(m)
 	err := p.install()
 	if errors.Is(err, unix.EACCES) {

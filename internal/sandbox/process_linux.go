@@ -159,7 +159,7 @@ func (p *Process) leftOver() []int {
 		return dwellers(p.space)
 	}
 	for end := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
-		left := bearers(p.mark)
+		left := wearers(p.mark)
 		if len(left) == 0 || time.Now().After(end) {
 			return left
 		}

@@ -120,9 +120,9 @@ func dwellers(space *os.File) []int {
 	return found
 }
 
-// bearers are the processes with a mark, which is a whole variable, in their
+// wearers are the processes with a mark, which is a whole variable, in their
 // environment.
-func bearers(mark string) []int {
+func wearers(mark string) []int {
 	if len(mark) < len(markName)+20 {
 		return nil // no mark of ours; a short one could be anybody's
 	}

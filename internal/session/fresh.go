@@ -12,7 +12,7 @@ import (
 
 // fresh says whether the workspace is going to be made in a file that the user named. A
 // command that only reads is refused: the name is more likely to be wrong.
-func (s *Session) fresh(p workspace.Place) (bool, error) {
+func (s *Session) fresh(p workspace.Location) (bool, error) {
 	if !p.Named || strings.Contains(p.DB, "://") {
 		return false, nil
 	}

@@ -85,7 +85,7 @@ func (w *Workspace) Kill(ctx context.Context, k Kill) (registry.Killed, error) {
 	if err != nil {
 		return done, err
 	}
-	return done, w.Peers.Bury(ctx, w.owner(), held, control.Deaths(done)...)
+	return done, w.Peers.Reap(ctx, w.owner(), held, control.Deaths(done)...)
 }
 
 // miscounted refuses a kill that would end another number of agents than was confirmed.

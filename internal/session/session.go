@@ -32,7 +32,7 @@ type System struct {
 	User   string // of the operating system
 	Now    func() time.Time
 	// Open opens the store of a place.
-	Open func(context.Context, workspace.Place) (*store.Store, error)
+	Open func(context.Context, workspace.Location) (*store.Store, error)
 	// Start starts a kernel on an open workspace.
 	Start func(context.Context, *Workspace, Kernel) (*Running, error)
 	// Agent is the agent for whose command this process was started, by whatever way; false:
@@ -158,10 +158,10 @@ func (s *Session) Secrets() (*secret.Redactor, error) {
 }
 
 // Place decides which workspace is meant.
-func (s *Session) Place() (workspace.Place, error) {
+func (s *Session) Place() (workspace.Location, error) {
 	home, err := s.HomeDir()
 	if err != nil {
-		return workspace.Place{}, err
+		return workspace.Location{}, err
 	}
 	choice := workspace.Choice{DB: s.DB, Workspace: s.Workspace, Home: home, Dir: s.Dir}
 	if choice.DB == "" {
@@ -170,7 +170,7 @@ func (s *Session) Place() (workspace.Place, error) {
 	if choice.DB == "" && choice.Workspace == "" {
 		conf, err := s.Config()
 		if err != nil {
-			return workspace.Place{}, err
+			return workspace.Location{}, err
 		}
 		choice.ConfigDB = conf.DB
 	}
@@ -178,10 +178,10 @@ func (s *Session) Place() (workspace.Place, error) {
 }
 
 // Peers is where the kernels of the workspace are found.
-func (s *Session) Peers() (control.Place, error) {
+func (s *Session) Peers() (control.Folder, error) {
 	place, err := s.Place()
 	if err != nil {
-		return control.Place{}, err
+		return control.Folder{}, err
 	}
 	home, err := s.HomeDir()
 	return control.At(home, place.DB), err

@@ -28,8 +28,8 @@ import (
 // concurrent use once a kernel was started, or none is.
 type Workspace struct {
 	Store   *store.Cleaned
-	Peers   control.Place // where the kernels of this machine are
-	Place   workspace.Place
+	Peers   control.Folder // where the kernels of this machine are
+	Place   workspace.Location
 	Home    string
 	Config  *config.Config
 	Keys    *credential.Store
@@ -116,7 +116,7 @@ func (s *Session) Open(ctx context.Context) (*Workspace, error) {
 }
 
 // Over is a workspace of parts that are open already, with a kernel or without.
-func Over(s *store.Cleaned, peers control.Place, k *proc.Kernel) *Workspace {
+func Over(s *store.Cleaned, peers control.Folder, k *proc.Kernel) *Workspace {
 	w := &Workspace{Store: s, Peers: peers, Kernel: k, Config: &config.Config{}, now: time.Now}
 	w.Trees = Trees{w: w}
 	return w

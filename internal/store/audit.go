@@ -167,7 +167,7 @@ func Ensure(ctx context.Context, tx *sql.Tx, d Dialect, cwd string) error {
 	if err := registry.CheckField("the folder of agent 0", cwd); err != nil {
 		return err
 	}
-	p, err := (&Store{reader: reader{d: d}}).newPen(ctx, tx, 1)
+	p, err := (&Store{reader: reader{d: d}}).newWriter(ctx, tx, 1)
 	if err != nil {
 		return err
 	}

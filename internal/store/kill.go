@@ -44,7 +44,7 @@ func (s *Store) Kill(ctx context.Context, k registry.Kill) (registry.Killed, err
 		if err != nil {
 			return err
 		}
-		p, err := s.newPen(ctx, tx, len(out.Victims)+n)
+		p, err := s.newWriter(ctx, tx, len(out.Victims)+n)
 		if err != nil {
 			return err
 		}

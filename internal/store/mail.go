@@ -165,7 +165,7 @@ func (s *Store) Send(ctx context.Context, m registry.Send) (mail.Letter, error) 
 		if err != nil {
 			return err
 		}
-		p, err := s.newPen(ctx, tx, 1)
+		p, err := s.newWriter(ctx, tx, 1)
 		if err != nil {
 			return err
 		}
@@ -218,7 +218,7 @@ func (s *Store) Read(ctx context.Context, rd registry.Read) (mail.Letter, bool, 
 		if err != nil {
 			return err
 		}
-		p, err := s.newPen(ctx, tx, len(drafts))
+		p, err := s.newWriter(ctx, tx, len(drafts))
 		if err != nil {
 			return err
 		}

@@ -48,7 +48,7 @@ func (s *Store) Append(ctx context.Context, name id.Agent, c agent.Claim, drafts
 		if err != nil {
 			return err
 		}
-		p, err := s.newPen(ctx, tx, len(drafts))
+		p, err := s.newWriter(ctx, tx, len(drafts))
 		if err != nil {
 			return err
 		}
@@ -81,7 +81,7 @@ func (s *Store) Fork(ctx context.Context, f registry.Fork) ([]agent.Agent, error
 				return err
 			}
 		}
-		p, err := s.newPen(ctx, tx, entries)
+		p, err := s.newWriter(ctx, tx, entries)
 		if err != nil {
 			return err
 		}
@@ -146,7 +146,7 @@ func (s *Store) Rename(ctx context.Context, name id.Agent, c agent.Claim, to str
 		if err := s.nameFree(ctx, tx, to); err != nil {
 			return err
 		}
-		p, err := s.newPen(ctx, tx, 1)
+		p, err := s.newWriter(ctx, tx, 1)
 		if err != nil {
 			return err
 		}
@@ -192,7 +192,7 @@ func (s *Store) Redact(ctx context.Context, name id.Agent, c agent.Claim, m id.M
 		if err := s.dropReply(ctx, tx, name); err != nil {
 			return err
 		}
-		p, err := s.newPen(ctx, tx, 1)
+		p, err := s.newWriter(ctx, tx, 1)
 		if err != nil {
 			return err
 		}

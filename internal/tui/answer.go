@@ -20,22 +20,22 @@ type answerMsg struct {
 
 // run carries out a command line of ramet and shows what it prints.
 func (m *root) run(title string, args ...string) tea.Cmd {
-	return m.work(title, func(ctx context.Context, desk Desk) (string, error) { return desk.Command(ctx, args...) })
+	return m.work(title, func(ctx context.Context, workspace Workspace) (string, error) { return workspace.Command(ctx, args...) })
 }
 
 // quiet is run for what the conversation itself shows.
 func (m *root) quiet(title string, args ...string) tea.Cmd {
-	return m.work(title, func(ctx context.Context, desk Desk) (string, error) {
-		_, err := desk.Command(ctx, args...)
+	return m.work(title, func(ctx context.Context, workspace Workspace) (string, error) {
+		_, err := workspace.Command(ctx, args...)
 		return "", err
 	})
 }
 
 // work does something elsewhere and shows what it answers.
-func (m *root) work(title string, do func(context.Context, Desk) (string, error)) tea.Cmd {
-	desk, ctx, a := m.desk, m.ctx, m.now.agent
+func (m *root) work(title string, do func(context.Context, Workspace) (string, error)) tea.Cmd {
+	workspace, ctx, a := m.workspace, m.ctx, m.now.agent
 	return func() tea.Msg {
-		said, err := do(ctx, desk)
+		said, err := do(ctx, workspace)
 		return answerMsg{agent: a, title: title, text: said, err: err}
 	}
 }

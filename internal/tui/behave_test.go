@@ -103,7 +103,7 @@ func TestWhatIsOnDiskComesBack(t *testing.T) {
 	y.take(tea.WindowSizeMsg{Width: 80, Height: 24})
 	y.shows("zero") // before anything is open
 	y.press(" typed early")
-	y.desk = x.s
+	y.workspace = x.s
 	y.run(y.look())
 	y.shows("zero typed early", "[0]", "4 agents")
 	y.press("ctrl+down")
@@ -283,7 +283,7 @@ func TestNothingForeignDrivesTheTerminal(t *testing.T) {
 
 func TestTheDeadAreReadNotWrittenTo(t *testing.T) {
 	s := family()
-	s.crowd.Agents[1].Status = agent.Dead
+	s.agents.All[1].Status = agent.Dead
 	x := perform(t, s, 80, 24)
 	x.press("/switch ada", "enter", "hello", "enter")
 	x.shows("DEAD_AGENT", "❯ hello", "[ada]")

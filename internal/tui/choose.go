@@ -22,7 +22,7 @@ func (m *root) useModel(model llm.Ref) tea.Cmd {
 	if !ok {
 		return nil
 	}
-	found, err := m.desk.Model(a, model)
+	found, err := m.workspace.Model(a, model)
 	if err != nil {
 		return m.tell(bad, explain(err))
 	}

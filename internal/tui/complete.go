@@ -39,7 +39,7 @@ func (c *completion) update(m *root) tea.Cmd {
 	*c = completion{}
 	in := &m.now.input
 	said, cursor := in.text(), in.cursor()
-	if len(said) > 16<<10 || m.crowd == nil {
+	if len(said) > 16<<10 || m.agents == nil {
 		return nil
 	}
 	if strings.HasPrefix(said, "/") && !strings.Contains(said, "\n") {
@@ -48,13 +48,13 @@ func (c *completion) update(m *root) tea.Cmd {
 		return nil
 	}
 	start, fragment, ok := mention(said, cursor)
-	if !ok || m.desk == nil {
+	if !ok || m.workspace == nil {
 		return nil
 	}
 	c.file, c.typed = true, fragment
 	c.Start, c.End = start, cursor
-	desk, ctx, a := m.desk, m.ctx, m.now.agent
-	return func() tea.Msg { return filesMsg{a, fragment, desk.Files(ctx, a, fragment)} }
+	workspace, ctx, a := m.workspace, m.ctx, m.now.agent
+	return func() tea.Msg { return filesMsg{a, fragment, workspace.Files(ctx, a, fragment)} }
 }
 
 // mention finds the @path that the cursor stands behind.
@@ -86,7 +86,7 @@ func (m *root) sources() command.Sources {
 	return command.Sources{
 		Agents: func() []command.Candidate {
 			var out []command.Candidate
-			for _, a := range m.crowd.Agents {
+			for _, a := range m.agents.All {
 				if a.Status == agent.Running && len(out) < maxOffered {
 					word, _ := m.state(a)
 					out = append(out, command.Candidate{Text: a.Label(), Summary: word})
@@ -105,7 +105,7 @@ func (m *root) sources() command.Sources {
 		},
 		Models: func() []command.Candidate {
 			var out []command.Candidate
-			for _, model := range m.desk.Usable() {
+			for _, model := range m.workspace.Usable() {
 				out = append(out, command.Candidate{Text: model.Ref.String(), Summary: model.Title})
 			}
 			return out

@@ -13,7 +13,7 @@ import (
 // export writes the conversation to a new file.
 func (m *root) export(title, path string) tea.Cmd {
 	if path == "" {
-		path = "ramet-" + m.crowd.label(m.now.agent) + "-" + m.o.Now().Format("20060102-150405") + ".md"
+		path = "ramet-" + m.agents.label(m.now.agent) + "-" + m.o.Now().Format("20060102-150405") + ".md"
 	}
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(m.o.Project, path)
@@ -23,8 +23,8 @@ func (m *root) export(title, path string) tea.Cmd {
 		format = "jsonl"
 	}
 	me := string(m.now.agent)
-	return m.work(title, func(ctx context.Context, desk Desk) (string, error) {
-		said, err := desk.Command(ctx, "export", me, "--format", format)
+	return m.work(title, func(ctx context.Context, workspace Workspace) (string, error) {
+		said, err := workspace.Command(ctx, "export", me, "--format", format)
 		if err != nil {
 			return "", err
 		}

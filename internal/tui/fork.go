@@ -46,16 +46,16 @@ func (m *root) forkNow(parent id.Agent, f session.Fork) tea.Cmd {
 		return m.tell(bad, explain(err))
 	}
 	var known bool
-	if f.Parent, known = m.crowd.get(parent); !known {
+	if f.Parent, known = m.agents.get(parent); !known {
 		return m.tell(faint, "the workspace is still being opened")
 	}
 	f.Start = true
 	ctx, cancel := context.WithCancel(m.ctx)
 	m.now.barrier = cancel
-	desk := m.desk
+	workspace := m.workspace
 	return func() tea.Msg {
 		defer cancel()
-		done, err := desk.Fork(ctx, f)
+		done, err := workspace.Fork(ctx, f)
 		return forkedMsg{parent, done.Child, err}
 	}
 }
@@ -76,17 +76,17 @@ func (m *root) forked(msg forkedMsg) tea.Cmd {
 	child.model = s.model
 	cmds := []tea.Cmd{m.look(), m.catchUp(s)}
 	said := "forked " + msg.child.Label()
-	if parent, ok := m.crowd.get(msg.parent); ok && parent.Cwd != msg.child.Cwd {
+	if parent, ok := m.agents.get(msg.parent); ok && parent.Cwd != msg.child.Cwd {
 		said += "; its files are its own: `ramet merge " + msg.child.Label() + "` brings them back"
 	} else {
-		said += "; files are shared with " + m.crowd.label(msg.parent)
+		said += "; files are shared with " + m.agents.label(msg.parent)
 	}
 	if m.o.Follow && m.now == s && m.over == nil {
 		// It is known before the next look is over.
-		if _, ok := m.crowd.get(msg.child.ID); !ok {
-			c := m.crowd.Crowd
-			c.Agents = append(c.Agents[:len(c.Agents):len(c.Agents)], msg.child)
-			m.crowd = newCrowd(c)
+		if _, ok := m.agents.get(msg.child.ID); !ok {
+			c := m.agents.Agents
+			c.All = append(c.All[:len(c.All):len(c.All)], msg.child)
+			m.agents = newAgents(c)
 		}
 		cmds = append(cmds, m.goTo(msg.child.ID))
 	}

@@ -24,10 +24,10 @@ func FuzzRecall(f *testing.F) {
 			t.Fatal(err)
 		}
 		s := family()
-		x := &show{newRoot(t.Context(), Options{State: path, Now: func() time.Time { return clock }, Open: func(context.Context) (Desk, error) { return s, nil }}), t, s, nil}
+		x := &show{newRoot(t.Context(), Options{State: path, Now: func() time.Time { return clock }, Open: func(context.Context) (Workspace, error) { return s, nil }}), t, s, nil}
 		x.w, x.h = 60, 12
 		x.screen()
-		x.desk = s
+		x.workspace = s
 		x.run(x.look())
 		x.screen()
 		x.press("pgup", "ctrl+down")

@@ -33,11 +33,11 @@ func family() *stage {
 	s.say("ada", history.User, words("Write the changelog."))
 	s.born("bob", "zero")
 	s.born("cy", "ada")
-	for i := range s.crowd.Agents {
-		s.crowd.Agents[i].Spent = agent.Spending{Tokens: int64(i) * 12_345, Cost: int64(i) * 1_234_000_00}
+	for i := range s.agents.All {
+		s.agents.All[i].Spent = agent.Spending{Tokens: int64(i) * 12_345, Cost: int64(i) * 1_234_000_00}
 	}
-	s.crowd.Agents[2].Unread = 2
-	s.crowd.States[who("cy")] = state.State{Word: state.Working, Detail: state.Elsewhere}
+	s.agents.All[2].Unread = 2
+	s.agents.States[who("cy")] = state.State{Word: state.Working, Detail: state.Elsewhere}
 	return s
 }
 
@@ -115,12 +115,12 @@ func TestGoldenScreens(t *testing.T) {
 	})
 	both(t, family, "interrupted", func(x *show) {
 		x.s.say("ada", history.Interrupted, words("As I was say"))
-		x.s.crowd.States[who("ada")] = state.State{Word: state.Interrupted, Detail: "stopped by the user"}
+		x.s.agents.States[who("ada")] = state.State{Word: state.Interrupted, Detail: "stopped by the user"}
 		x.run(x.look())
 		x.press("/switch ada", "enter")
 	})
 	both(t, family, "dead", func(x *show) {
-		x.s.crowd.Agents[1].Status, x.s.crowd.Agents[1].EndReason, x.s.crowd.Agents[1].EndedAt = agent.Dead, "killed by the user", clock.Add(-time.Minute).Local()
+		x.s.agents.All[1].Status, x.s.agents.All[1].EndReason, x.s.agents.All[1].EndedAt = agent.Dead, "killed by the user", clock.Add(-time.Minute).Local()
 		x.run(x.look())
 		x.press("/switch ada", "enter")
 	})

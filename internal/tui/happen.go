@@ -109,7 +109,7 @@ func (m *root) catchUpLater(s *screen) tea.Cmd {
 
 // news tells what happened to others, without moving the screen.
 func (m *root) news(e loop.Event) tea.Cmd {
-	who := m.crowd.label(e.Agent)
+	who := m.agents.label(e.Agent)
 	here := e.Agent == m.now.agent
 	switch e.Type {
 	case loop.TurnEnded:
@@ -146,10 +146,10 @@ func lastLine(o *loop.Outcome) string {
 
 // became takes what an agent does from now on.
 func (m *root) became(s *screen, e loop.Event) tea.Cmd {
-	if e.State == nil || m.crowd == nil {
+	if e.State == nil || m.agents == nil {
 		return nil
 	}
-	m.crowd.States[e.Agent], m.fresh[e.Agent] = *e.State, *e.State
+	m.agents.States[e.Agent], m.fresh[e.Agent] = *e.State, *e.State
 	if e.State.Busy() {
 		return nil
 	}
@@ -159,7 +159,7 @@ func (m *root) became(s *screen, e loop.Event) tea.Cmd {
 
 // busy says whether an agent does something that can be stopped, whoever runs it.
 func (m *root) busy(s *screen) bool {
-	return s.working() || m.crowd != nil && m.crowd.States[s.agent].Busy()
+	return s.working() || m.agents != nil && m.agents.States[s.agent].Busy()
 }
 
 // stoppable says whether there is something to stop where the user is.
@@ -168,8 +168,8 @@ func (m *root) stoppable() bool { return m.now.barrier != nil || m.now.shell != 
 // state is what an agent does, in a word or two, and how that is drawn.
 func (m *root) state(a agent.Agent) (string, style) {
 	now, s := state.State{Word: state.Idle}, m.screens[a.ID]
-	if m.crowd != nil && m.crowd.States[a.ID].Word != "" {
-		now = m.crowd.States[a.ID]
+	if m.agents != nil && m.agents.States[a.ID].Word != "" {
+		now = m.agents.States[a.ID]
 	}
 	for _, q := range m.questions {
 		if q.Agent == a.ID && now.Word != state.Killed && !(s != nil && s.stopping) {

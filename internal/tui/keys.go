@@ -76,13 +76,13 @@ func (m *root) global(name string) (tea.Cmd, bool) {
 	page := max(1, m.now.height-2)
 	switch name {
 	case "ctrl+up":
-		return m.walk(m.crowd.up(m.now.agent))
+		return m.walk(m.agents.up(m.now.agent))
 	case "ctrl+down":
-		return m.walk(m.crowd.down(m.now.agent))
+		return m.walk(m.agents.down(m.now.agent))
 	case "ctrl+left":
-		return m.walk(m.crowd.beside(m.now.agent, -1))
+		return m.walk(m.agents.beside(m.now.agent, -1))
 	case "ctrl+right":
-		return m.walk(m.crowd.beside(m.now.agent, 1))
+		return m.walk(m.agents.beside(m.now.agent, 1))
 	case "ctrl+t":
 		m.memory.Tree = !m.memory.Tree
 		m.dirty = true
@@ -118,7 +118,7 @@ func (m *root) global(name string) (tea.Cmd, bool) {
 	case "ctrl+home":
 		if len(m.now.blocks) > 0 {
 			b := m.now.blocks[0]
-			m.now.at = &place{b.Entry, b.Part, 0}
+			m.now.at = &position{b.Entry, b.Part, 0}
 			m.dirty = true
 		}
 		return m.older(m.now), true

@@ -15,7 +15,7 @@ import (
 func (m *root) kill(c command.Command) tea.Cmd {
 	victim, ok := m.agent()
 	if c.Agent != "" {
-		victim, ok = m.crowd.find(c.Agent)
+		victim, ok = m.agents.find(c.Agent)
 	}
 	switch {
 	case !ok:
@@ -23,7 +23,7 @@ func (m *root) kill(c command.Command) tea.Cmd {
 	case victim.IsZero():
 		return m.tell(bad, "error[AGENT_ZERO]: agent 0 is the root of the workspace and cannot be killed")
 	}
-	cascade, below := c.Cascade || m.o.Cascade, m.crowd.below(victim.ID)
+	cascade, below := c.Cascade || m.o.Cascade, m.agents.below(victim.ID)
 	text := "Kill " + victim.Label()
 	switch {
 	case below > 0 && cascade:
@@ -39,22 +39,22 @@ func (m *root) killNow(victim agent.Agent, cascade bool) tea.Cmd {
 	to := id.Agent("")
 	for up, ok := m.now.agent, true; ok; { // is the current one among the victims?
 		if up == victim.ID {
-			to, _ = m.crowd.up(victim.ID)
+			to, _ = m.agents.up(victim.ID)
 			break
 		}
 		if !cascade {
 			break
 		}
-		a, known := m.crowd.get(up)
+		a, known := m.agents.get(up)
 		up, ok = a.Parent, known && a.Parent != ""
 	}
-	desk, ctx := m.desk, m.ctx
+	workspace, ctx := m.workspace, m.ctx
 	back := m.now.agent
 	if to != "" {
 		back = to
 	}
 	return func() tea.Msg {
-		said, err := desk.Command(ctx, "kill", string(victim.ID), "--cascade="+strconv.FormatBool(cascade), "--reason", "killed by the user")
+		said, err := workspace.Command(ctx, "kill", string(victim.ID), "--cascade="+strconv.FormatBool(cascade), "--reason", "killed by the user")
 		return answerMsg{agent: back, title: "/kill " + victim.Label(), text: said, err: err, to: to}
 	}
 }

@@ -16,7 +16,7 @@ type modeMsg struct {
 // nextMode goes to the next mode of the current agent. It is shown at once, and written
 // one after the other.
 func (m *root) nextMode() tea.Cmd {
-	if m.desk == nil || m.crowd == nil {
+	if m.workspace == nil || m.agents == nil {
 		return m.tell(faint, "the workspace is still being opened")
 	}
 	return m.setMode(m.now.mode.Next())
@@ -36,9 +36,9 @@ func (m *root) setMode(mode permit.Mode) tea.Cmd {
 
 func (m *root) writeMode(a id.Agent, mode permit.Mode) tea.Cmd {
 	m.choosing = true
-	desk, ctx := m.desk, m.ctx
+	workspace, ctx := m.workspace, m.ctx
 	return func() tea.Msg {
-		_, err := desk.Command(ctx, "mode", "--", string(a), string(mode))
+		_, err := workspace.Command(ctx, "mode", "--", string(a), string(mode))
 		return modeMsg{a, mode, err}
 	}
 }

@@ -20,7 +20,7 @@ import (
 type Options struct {
 	// Open opens the workspace and starts its kernel. It may take its time: the
 	// prompt is there before.
-	Open func(context.Context) (Desk, error)
+	Open func(context.Context) (Workspace, error)
 	// State is the file where drafts and places are kept; empty: nowhere.
 	State string
 	// Project is the folder of the workspace.
@@ -39,19 +39,19 @@ type Options struct {
 
 // root is everything that is shown. It is used by one goroutine.
 type root struct {
-	o      Options
-	ctx    context.Context
-	desk   Desk // nil until it is open
-	events *inbox
-	asks   <-chan Question
+	o         Options
+	ctx       context.Context
+	workspace Workspace // nil until it is open
+	events    *inbox
+	asks      <-chan Question
 
 	memory memory
 	dirty  bool // memory is older than what is shown
 	saving bool
 
-	crowd   *crowd // nil until it was read
-	looking bool   // it is being read
-	again   bool   // and must be read once more
+	agents  *agents // nil until it was read
+	looking bool    // it is being read
+	again   bool    // and must be read once more
 	models  map[id.Agent]chosen
 
 	screens map[id.Agent]*screen
@@ -97,8 +97,8 @@ func Run(ctx context.Context, o Options) error {
 	_, err := p.Run()
 	m.keepNow()
 	cancel()
-	if m.desk != nil {
-		m.desk.Close()
+	if m.workspace != nil {
+		m.workspace.Close()
 	}
 	switch {
 	case m.fatal != nil:
@@ -137,13 +137,13 @@ func (m *root) paint() {
 }
 
 type openedMsg struct {
-	desk Desk
-	err  error
+	workspace Workspace
+	err       error
 }
 
 func (m *root) open() tea.Msg {
-	desk, err := m.o.Open(m.ctx)
-	return openedMsg{desk, err}
+	workspace, err := m.o.Open(m.ctx)
+	return openedMsg{workspace, err}
 }
 
 // later hands a message over after a while.
@@ -159,7 +159,7 @@ func (m *root) screen(a id.Agent) *screen {
 	s := m.screens[a]
 	if s == nil {
 		s = newScreen(a, m.memory.Agents[a])
-		s.name = func(a id.Agent) string { return m.crowd.label(a) }
+		s.name = func(a id.Agent) string { return m.agents.label(a) }
 		m.screens[a] = s
 	}
 	return s
@@ -211,7 +211,7 @@ func (m *root) stow(s *screen) {
 }
 
 // agent is the one that is shown.
-func (m *root) agent() (agent.Agent, bool) { return m.crowd.get(m.now.agent) }
+func (m *root) agent() (agent.Agent, bool) { return m.agents.get(m.now.agent) }
 
 type (
 	saveMsg  struct{}

@@ -72,7 +72,7 @@ func (m *root) asked(msg askedMsg) tea.Cmd {
 		cmds = append(cmds, over)
 	}
 	if q.Agent != m.now.agent {
-		cmds = append(cmds, m.tell(warn, m.crowd.label(q.Agent)+" asks for permission: Ctrl+P goes there"))
+		cmds = append(cmds, m.tell(warn, m.agents.label(q.Agent)+" asks for permission: Ctrl+P goes there"))
 	}
 	return tea.Batch(cmds...)
 }
@@ -156,7 +156,7 @@ func (q *asked) press(m *root, k tea.KeyPressMsg) (cmd tea.Cmd, taken bool) {
 // view draws the question: everything that would run, if need be in pages.
 func (q *asked) view(m *root, w, h int) []string {
 	bar := warn.of("▌ ")
-	what := m.crowd.label(q.Agent) + " wants to use " + line(q.Tool, 20)
+	what := m.agents.label(q.Agent) + " wants to use " + line(q.Tool, 20)
 	if q.Outside {
 		what += " outside the box"
 	}

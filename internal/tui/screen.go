@@ -16,7 +16,7 @@ import (
 )
 
 // place is the line at the top of a screen. Line counts within a block.
-type place struct {
+type position struct {
 	Entry id.Message `json:"entry"`
 	Part  int        `json:"part"`
 	Line  int        `json:"line"`
@@ -31,7 +31,7 @@ type screen struct {
 	agent id.Agent
 	input input
 	queue []string        // typed while it worked
-	at    *place          // nil: the end, whatever comes
+	at    *position       // nil: the end, whatever comes
 	folds map[string]bool // opened or closed by hand
 	all   bool            // everything is open
 	model llm.Ref         // chosen with /model
@@ -243,7 +243,7 @@ func (s *screen) scroll(n int) (older bool) {
 		}
 	}
 	b := blocks[i]
-	s.at = &place{b.Entry, b.Part, line}
+	s.at = &position{b.Entry, b.Part, line}
 	// Is a screen full left below?
 	left := -line
 	for j := i; j < len(blocks) && left <= s.height; j++ {
@@ -257,7 +257,7 @@ func (s *screen) scroll(n int) (older bool) {
 
 // show brings a block into view.
 func (s *screen) show(b *block) {
-	s.at = &place{b.Entry, b.Part, 0}
+	s.at = &position{b.Entry, b.Part, 0}
 	s.scroll(-s.height / 3)
 }
 
@@ -291,7 +291,7 @@ func (s *screen) reveal(blocks []*block, at int) {
 	}
 	i, line := s.top(blocks)
 	if at < i || at == i && line > 0 {
-		s.at = &place{blocks[at].Entry, blocks[at].Part, 0}
+		s.at = &position{blocks[at].Entry, blocks[at].Part, 0}
 		return
 	}
 	below := -line

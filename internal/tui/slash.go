@@ -17,7 +17,7 @@ func (m *root) slash(said string) tea.Cmd {
 	if err != nil {
 		return m.tell(bad, explain(err))
 	}
-	if m.desk == nil || m.crowd == nil {
+	if m.workspace == nil || m.agents == nil {
 		if c.Name == "exit" {
 			return m.leave(false)
 		}
@@ -99,7 +99,7 @@ func optional(s string) []string {
 }
 
 func (m *root) switchTo(ref string) tea.Cmd {
-	a, ok := m.crowd.find(ref)
+	a, ok := m.agents.find(ref)
 	if !ok {
 		return m.tell(bad, "no agent "+ref+"; /ps lists them")
 	}
@@ -112,8 +112,8 @@ func (m *root) compact(title string) tea.Cmd {
 	}
 	s, model := m.now, m.now.model
 	s.turns++
-	work := m.work(title, func(ctx context.Context, desk Desk) (string, error) {
-		return "the older part of the context is a summary now; /rewind undoes it", desk.Compact(ctx, s.agent, model)
+	work := m.work(title, func(ctx context.Context, workspace Workspace) (string, error) {
+		return "the older part of the context is a summary now; /rewind undoes it", workspace.Compact(ctx, s.agent, model)
 	})
 	return func() tea.Msg { return compactedMsg{work().(answerMsg)} }
 }
@@ -122,7 +122,7 @@ type compactedMsg struct{ answerMsg }
 
 func (m *root) hide(title string, n *int64) tea.Cmd {
 	a, which := m.now.agent, *n
-	return m.work(title, func(ctx context.Context, desk Desk) (string, error) {
-		return fmt.Sprintf("letter %d is hidden", which), desk.Hide(ctx, a, which)
+	return m.work(title, func(ctx context.Context, workspace Workspace) (string, error) {
+		return fmt.Sprintf("letter %d is hidden", which), workspace.Hide(ctx, a, which)
 	})
 }

@@ -32,10 +32,10 @@ var update = flag.Bool("update", false, "write the golden screens anew")
 // clock is when everything happens in tests.
 var clock = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// stage is a desk whose agents and entries a test writes down. It has no goroutines:
+// stage is a workspace whose agents and entries a test writes down. It has no goroutines:
 // the test hands over messages itself.
 type stage struct {
-	crowd   Crowd
+	agents  Agents
 	entries map[id.Agent][]Entry
 	points  []Point
 	said    []string // what was asked of it
@@ -48,7 +48,7 @@ type stage struct {
 }
 
 func newStage() *stage {
-	return &stage{entries: map[id.Agent][]Entry{}, next: 1, crowd: Crowd{States: map[id.Agent]state.State{}}}
+	return &stage{entries: map[id.Agent][]Entry{}, next: 1, agents: Agents{States: map[id.Agent]state.State{}}}
 }
 
 // who is the id of a name: always the same.
@@ -64,10 +64,10 @@ func (s *stage) born(name, parent string) *agent.Agent {
 	} else {
 		a.Parent = who(parent)
 	}
-	s.crowd.Agents = append(s.crowd.Agents, a)
+	s.agents.All = append(s.agents.All, a)
 	meta := history.Meta{Parent: a.Parent}
 	s.write(name, Entry{Entry: history.Entry{Kind: history.Fork}, About: meta})
-	return &s.crowd.Agents[len(s.crowd.Agents)-1]
+	return &s.agents.All[len(s.agents.All)-1]
 }
 
 // write adds an entry to the history of an agent.
@@ -75,9 +75,9 @@ func (s *stage) write(name string, e Entry) Entry {
 	e.ID, e.Agent, e.CreatedAt = s.next, who(name), clock
 	s.next++
 	s.entries[e.Agent] = append(s.entries[e.Agent], e)
-	for i := range s.crowd.Agents {
-		if s.crowd.Agents[i].ID == e.Agent {
-			s.crowd.Agents[i].Head = e.ID
+	for i := range s.agents.All {
+		if s.agents.All[i].ID == e.Agent {
+			s.agents.All[i].Head = e.ID
 		}
 	}
 	return e
@@ -97,20 +97,20 @@ func result(id, tool, said string) history.Part {
 	return history.Part{Type: history.Result, CallID: id, Name: tool, Text: said}
 }
 
-func (s *stage) Agents(context.Context) (Crowd, error) {
-	for _, a := range s.crowd.Agents {
-		if _, told := s.crowd.States[a.ID]; !told && a.Status == agent.Dead {
-			s.crowd.States[a.ID] = state.State{Word: state.Killed, Detail: a.EndReason}
+func (s *stage) Agents(context.Context) (Agents, error) {
+	for _, a := range s.agents.All {
+		if _, told := s.agents.States[a.ID]; !told && a.Status == agent.Dead {
+			s.agents.States[a.ID] = state.State{Word: state.Killed, Detail: a.EndReason}
 		}
 	}
-	return s.crowd, nil
+	return s.agents, nil
 }
 
 func (s *stage) Page(_ context.Context, a id.Agent, span Span) (Page, error) {
 	s.pages++
 	all := s.entries[a]
 	head := id.Message(0)
-	for _, one := range s.crowd.Agents {
+	for _, one := range s.agents.All {
 		if one.ID == a {
 			head = one.Head
 		}
@@ -191,11 +191,11 @@ func (x *show) wait(d time.Duration) { *x.at = x.at.Add(d) }
 func perform(t *testing.T, s *stage, w, h int) *show {
 	t.Helper()
 	at := clock
-	o := Options{Open: func(context.Context) (Desk, error) { return s, nil }, Now: func() time.Time { return at }, Follow: true, Project: t.TempDir(), Later: func(time.Duration, tea.Msg) tea.Cmd { return nil }}
+	o := Options{Open: func(context.Context) (Workspace, error) { return s, nil }, Now: func() time.Time { return at }, Follow: true, Project: t.TempDir(), Later: func(time.Duration, tea.Msg) tea.Cmd { return nil }}
 	x := &show{newRoot(t.Context(), o), t, s, &at}
 	x.theme = markdown.Basic()
 	x.take(tea.WindowSizeMsg{Width: w, Height: h})
-	x.desk = s
+	x.workspace = s
 	x.run(x.look())
 	return x
 }

@@ -27,7 +27,7 @@ type memory struct {
 type desktop struct {
 	Draft *editor.State   `json:"draft,omitempty"`
 	Queue []string        `json:"queue,omitempty"` // typed while it worked
-	Place *place          `json:"place,omitempty"` // nil: at the end
+	Place *position       `json:"place,omitempty"` // nil: at the end
 	Folds map[string]bool `json:"folds,omitempty"` // open or closed by hand
 	Model string          `json:"model,omitempty"` // chosen with /model
 }

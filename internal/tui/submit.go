@@ -44,11 +44,11 @@ func (m *root) sent(said string) {
 // goOn continues what was interrupted.
 func (m *root) goOn() tea.Cmd {
 	a, ok := m.agent()
-	if !ok || m.busy(m.now) || m.desk == nil {
+	if !ok || m.busy(m.now) || m.workspace == nil {
 		return nil
 	}
 	unanswered := m.now.transcript.read && m.now.open()
-	if m.crowd.States[a.ID].Word != state.Interrupted && !unanswered {
+	if m.agents.States[a.ID].Word != state.Interrupted && !unanswered {
 		return nil
 	}
 	if _, err := m.writable(); err != nil {
@@ -59,7 +59,7 @@ func (m *root) goOn() tea.Cmd {
 
 // next begins the turn of the oldest message that waits, if the agent is free.
 func (m *root) next(s *screen) tea.Cmd {
-	if m.desk == nil || s.agent == "" || m.busy(s) || s.stopping || len(s.queue) == 0 {
+	if m.workspace == nil || s.agent == "" || m.busy(s) || s.stopping || len(s.queue) == 0 {
 		return nil
 	}
 	said := s.queue[0]
@@ -78,9 +78,9 @@ type turnMsg struct {
 func (m *root) begin(s *screen, said string) tea.Cmd {
 	s.turns++
 	s.ticket = rand.Text()
-	desk, ctx, a, model, ticket := m.desk, m.ctx, s.agent, s.model, s.ticket
+	workspace, ctx, a, model, ticket := m.workspace, m.ctx, s.agent, s.model, s.ticket
 	return func() tea.Msg {
-		kept, err := desk.Turn(ctx, a, said, model, ticket)
+		kept, err := workspace.Turn(ctx, a, said, model, ticket)
 		return turnMsg{a, said, kept, err}
 	}
 }
@@ -107,8 +107,8 @@ func (m *root) turned(msg turnMsg) tea.Cmd {
 	}
 	if s.turns == 0 {
 		s.live.working = false
-		if m.crowd != nil && m.crowd.States[msg.agent].Busy() {
-			delete(m.crowd.States, msg.agent) // the look tells
+		if m.agents != nil && m.agents.States[msg.agent].Busy() {
+			delete(m.agents.States, msg.agent) // the look tells
 		}
 	}
 	return tea.Batch(m.look(), m.next(s))
@@ -126,15 +126,15 @@ func (m *root) halt() tea.Cmd {
 		s.shell()
 		return nil
 	}
-	if s.stopping || m.desk == nil {
+	if s.stopping || m.workspace == nil {
 		return nil
 	}
 	s.stopping = true
 	s.unqueue()
 	m.dirty = true
-	desk, ctx, a, ticket := m.desk, m.ctx, s.agent, s.ticket
+	workspace, ctx, a, ticket := m.workspace, m.ctx, s.agent, s.ticket
 	return func() tea.Msg {
-		ended, err := desk.Stop(ctx, a, ticket)
+		ended, err := workspace.Stop(ctx, a, ticket)
 		return stoppedMsg{a, ended, err}
 	}
 }
@@ -167,7 +167,7 @@ type shellMsg struct {
 
 // shell runs a command of the user's.
 func (m *root) shell(said string) tea.Cmd {
-	if m.desk == nil {
+	if m.workspace == nil {
 		return m.tell(faint, "the workspace is still being opened")
 	}
 	cmdline := strings.TrimSpace(said[1:])
@@ -178,10 +178,10 @@ func (m *root) shell(said string) tea.Cmd {
 	pieces := make(chan shellMsg, 16)
 	ctx, stop := context.WithCancel(m.ctx)
 	s.shell = stop
-	desk, a := m.desk, s.agent
+	workspace, a := m.workspace, s.agent
 	go func() {
 		defer stop()
-		err := desk.Shell(ctx, a, cmdline, func(piece string) { pieces <- shellMsg{text: piece} })
+		err := workspace.Shell(ctx, a, cmdline, func(piece string) { pieces <- shellMsg{text: piece} })
 		pieces <- shellMsg{over: true, err: err}
 	}()
 	return waitShell(s, b, pieces)

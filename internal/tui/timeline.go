@@ -30,13 +30,13 @@ type timelineMsg struct {
 }
 
 func (m *root) openTimeline() tea.Cmd {
-	if m.desk == nil {
+	if m.workspace == nil {
 		return m.tell(faint, "the workspace is still being opened")
 	}
 	m.over = &timeline{agent: m.now.agent}
-	desk, ctx, a := m.desk, m.ctx, m.now.agent
+	workspace, ctx, a := m.workspace, m.ctx, m.now.agent
 	return func() tea.Msg {
-		points, err := desk.Timeline(ctx, a)
+		points, err := workspace.Timeline(ctx, a)
 		return timelineMsg{a, points, err}
 	}
 }
@@ -137,24 +137,24 @@ func (t *timeline) key(m *root, k tea.KeyPressMsg) tea.Cmd {
 // readAt shows a place of the conversation.
 func (m *root) readAt(p Point) tea.Cmd {
 	s := m.now
-	s.at, m.dirty = &place{Entry: p.ID}, true
+	s.at, m.dirty = &position{Entry: p.ID}, true
 	if p.ID >= s.first() || !s.more {
 		return nil
 	}
 	// It stands on an older page: read up to it.
-	desk, ctx, a, from := m.desk, m.ctx, s.agent, s.first()
+	workspace, ctx, a, from := m.workspace, m.ctx, s.agent, s.first()
 	if s.loading {
 		return nil
 	}
 	s.loading = true
-	return func() tea.Msg { return readBack(ctx, desk, a, from, p.ID) }
+	return func() tea.Msg { return readBack(ctx, workspace, a, from, p.ID) }
 }
 
 // readBack reads pages until one holds an entry.
-func readBack(ctx context.Context, desk Desk, a id.Agent, from, to id.Message) tea.Msg {
+func readBack(ctx context.Context, workspace Workspace, a id.Agent, from, to id.Message) tea.Msg {
 	var all Page
 	for {
-		page, err := desk.Page(ctx, a, Span{Before: from, Limit: 8 * pageSize})
+		page, err := workspace.Page(ctx, a, Span{Before: from, Limit: 8 * pageSize})
 		if err != nil {
 			return pageMsg{agent: a, err: err}
 		}
@@ -168,7 +168,7 @@ func readBack(ctx context.Context, desk Desk, a id.Agent, from, to id.Message) t
 
 func (t *timeline) view(m *root, w, h int) []string {
 	t.high = max(1, h-2)
-	out := []string{headline("lineage of "+m.crowd.label(t.agent), w)}
+	out := []string{headline("lineage of "+m.agents.label(t.agent), w)}
 	switch {
 	case t.err != nil:
 		out = append(out, bad.of(line(explain(t.err), w)))

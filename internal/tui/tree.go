@@ -37,19 +37,19 @@ func branches(nodes []agent.Node) []string {
 
 // tree draws the panel of agents.
 func (m *root) tree(w, h int) []string {
-	if m.crowd == nil {
+	if m.agents == nil {
 		return []string{faint.of("…")}
 	}
-	nodes := m.crowd.living
+	nodes := m.agents.living
 	title := count(len(nodes), "agent")
 	out := []string{headline(title, w)}
 	room := h - 1
-	row, ok := m.crowd.row[m.now.agent]
+	row, ok := m.agents.row[m.now.agent]
 	if !ok {
 		row = 0
 	}
 	from := max(0, min(row-room/2, len(nodes)-room))
-	lines := m.crowd.branches()
+	lines := m.agents.branches()
 	for i := from; i < len(nodes) && i < from+room; i++ {
 		n := nodes[i]
 		word, st := m.state(*n.Agent)
@@ -72,13 +72,13 @@ func (m *root) tree(w, h int) []string {
 // openJump lets the user go to any agent: the tree, or those that fit a few letters. The
 // dead are listed only when asked for.
 func (m *root) openJump(dead bool) tea.Cmd {
-	if m.crowd == nil {
+	if m.agents == nil {
 		return nil
 	}
 	var choices []choice
 	at := 0
-	lines := m.crowd.branches()
-	for i, n := range m.crowd.living {
+	lines := m.agents.branches()
+	for i, n := range m.agents.living {
 		word, _ := m.state(*n.Agent)
 		extra := word
 		if n.Unread > 0 {
@@ -87,9 +87,9 @@ func (m *root) openJump(dead bool) tea.Cmd {
 		if n.ID == m.now.agent {
 			at = i
 		}
-		choices = append(choices, choice{lines[i] + n.Label() + " " + short(*n.Agent), extra, m.crowd.at[n.ID]})
+		choices = append(choices, choice{lines[i] + n.Label() + " " + short(*n.Agent), extra, m.agents.at[n.ID]})
 	}
-	for i, a := range m.crowd.Agents {
+	for i, a := range m.agents.All {
 		if dead && a.Status == agent.Dead {
 			word, _ := m.state(a)
 			choices = append(choices, choice{a.Label() + " " + short(a), word, i})
@@ -100,10 +100,10 @@ func (m *root) openJump(dead bool) tea.Cmd {
 		title = "go to · Ctrl+G: the living"
 	}
 	p := newPicker(title, choices, at, func(m *root, i int) tea.Cmd {
-		if i >= len(m.crowd.Agents) {
+		if i >= len(m.agents.All) {
 			return nil
 		}
-		return m.goTo(m.crowd.Agents[i].ID)
+		return m.goTo(m.agents.All[i].ID)
 	})
 	p.more = func(m *root) tea.Cmd { return m.openJump(!dead) }
 	m.over = p
@@ -120,7 +120,7 @@ func short(a agent.Agent) string {
 
 // openModels lets the user choose a model.
 func (m *root) openModels() tea.Cmd {
-	usable := m.desk.Usable()
+	usable := m.workspace.Usable()
 	var choices []choice
 	at := 0
 	for i, model := range usable {

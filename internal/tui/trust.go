@@ -26,12 +26,12 @@ type reviewMsg struct {
 
 // openTrust asks for it.
 func (m *root) openTrust() tea.Cmd {
-	desk, ctx := m.desk, m.ctx
-	if desk == nil {
+	workspace, ctx := m.workspace, m.ctx
+	if workspace == nil {
 		return nil // not yet
 	}
 	return func() tea.Msg {
-		text, err := desk.Command(ctx, "trust", "--list", "--json")
+		text, err := workspace.Command(ctx, "trust", "--list", "--json")
 		return reviewMsg{text, err}
 	}
 }
@@ -107,8 +107,8 @@ func (r *review) key(m *root, k tea.KeyPressMsg) tea.Cmd {
 	}
 	m.over = nil
 	digest := r.digest
-	return m.work("trust", func(ctx context.Context, desk Desk) (string, error) {
-		_, err := desk.Command(ctx, "trust", "--accept", digest)
+	return m.work("trust", func(ctx context.Context, workspace Workspace) (string, error) {
+		_, err := workspace.Command(ctx, "trust", "--accept", digest)
 		return "accepted; it counts from the next turn on", err
 	})
 }

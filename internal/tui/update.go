@@ -37,7 +37,7 @@ func (m *root) follow(msg tea.Msg) tea.Cmd {
 		return m.click(msg)
 	case openedMsg:
 		return m.opened(msg)
-	case crowdMsg:
+	case agentsMsg:
 		return m.seen(msg)
 	case pageMsg:
 		return m.paged(msg)
@@ -110,22 +110,22 @@ func (m *root) opened(msg openedMsg) tea.Cmd {
 		m.fatal = msg.err
 		return tea.Quit
 	}
-	m.desk = msg.desk
-	m.events = newInbox(m.ctx, m.desk.Events(m.ctx))
-	m.asks = m.desk.Questions(m.ctx)
+	m.workspace = msg.workspace
+	m.events = newInbox(m.ctx, m.workspace.Events(m.ctx))
+	m.asks = m.workspace.Questions(m.ctx)
 	return tea.Batch(m.events.next(m.ctx), m.nextQuestion(), m.look(), m.lookLater())
 }
 
-type crowdMsg struct {
-	crowd *crowd
-	of    id.Agent
-	mode  permit.Mode // of that agent
-	err   error
+type agentsMsg struct {
+	agents *agents
+	of     id.Agent
+	mode   permit.Mode // of that agent
+	err    error
 }
 
 // look reads who is there. Any number of wishes to look become one.
 func (m *root) look() tea.Cmd {
-	if m.desk == nil {
+	if m.workspace == nil {
 		return nil
 	}
 	if m.looking {
@@ -134,38 +134,38 @@ func (m *root) look() tea.Cmd {
 	}
 	m.looking, m.again = true, false
 	clear(m.fresh)
-	desk, ctx, a := m.desk, m.ctx, m.now.agent
+	workspace, ctx, a := m.workspace, m.ctx, m.now.agent
 	return func() tea.Msg {
-		c, err := desk.Agents(ctx)
+		c, err := workspace.Agents(ctx)
 		if err != nil {
-			return crowdMsg{err: err}
+			return agentsMsg{err: err}
 		}
-		mode, err := desk.Mode(ctx, a)
+		mode, err := workspace.Mode(ctx, a)
 		if err != nil {
 			mode = "" // an agent that is gone; nothing is shown
 		}
-		return crowdMsg{crowd: newCrowd(c), of: a, mode: mode}
+		return agentsMsg{agents: newAgents(c), of: a, mode: mode}
 	}
 }
 
 // seen takes who is there.
-func (m *root) seen(msg crowdMsg) tea.Cmd {
+func (m *root) seen(msg agentsMsg) tea.Cmd {
 	m.looking = false
 	var cmds []tea.Cmd
 	if m.again {
 		cmds = append(cmds, m.look())
 	}
 	if msg.err != nil {
-		if m.crowd == nil {
+		if m.agents == nil {
 			m.fatal = msg.err
 			return tea.Quit
 		}
 		return tea.Batch(append(cmds, m.tell(bad, explain(msg.err)))...)
 	}
-	began := m.crowd == nil
-	m.crowd = msg.crowd
+	began := m.agents == nil
+	m.agents = msg.agents
 	for a, now := range m.fresh { // it may have been read before that was so
-		m.crowd.States[a] = now
+		m.agents.States[a] = now
 	}
 	for _, s := range m.screens {
 		s.stopping = s.stopping && m.busy(s)
@@ -189,7 +189,7 @@ func (m *root) arrive() {
 	if _, ok := m.agent(); ok {
 		return
 	}
-	zero, ok := m.crowd.zero()
+	zero, ok := m.agents.zero()
 	if !ok {
 		return
 	}
@@ -205,14 +205,14 @@ func (m *root) arrive() {
 
 // choose finds out which model an agent would use.
 func (m *root) choose(s *screen) tea.Cmd {
-	a, ok := m.crowd.get(s.agent)
-	if !ok || m.desk == nil {
+	a, ok := m.agents.get(s.agent)
+	if !ok || m.workspace == nil {
 		return nil
 	}
 	if _, known := m.models[s.agent]; known {
 		return nil
 	}
-	found, err := m.desk.Model(a, s.model)
+	found, err := m.workspace.Model(a, s.model)
 	m.models[s.agent] = chosen{found, err}
 	return nil
 }
@@ -229,20 +229,20 @@ type pageMsg struct {
 
 // read asks for a page.
 func (m *root) read(s *screen, span Span) tea.Cmd {
-	if m.desk == nil || s.loading || s.agent == "" {
+	if m.workspace == nil || s.loading || s.agent == "" {
 		return nil
 	}
 	s.loading = true
-	desk, ctx, a := m.desk, m.ctx, s.agent
+	workspace, ctx, a := m.workspace, m.ctx, s.agent
 	return func() tea.Msg {
-		p, err := desk.Page(ctx, a, span)
+		p, err := workspace.Page(ctx, a, span)
 		return pageMsg{a, span, p, err}
 	}
 }
 
 // catchUp reads what is not known yet of a conversation that is looked at.
 func (m *root) catchUp(s *screen) tea.Cmd {
-	a, ok := m.crowd.get(s.agent)
+	a, ok := m.agents.get(s.agent)
 	switch {
 	case !ok || s.loading:
 		return nil

@@ -123,7 +123,7 @@ func (m *root) progress(w int) string {
 		}
 		return st.of(line(text, w-14)) + faint.of(" · Esc stops")
 	}
-	now := m.crowd.States[a.ID]
+	now := m.agents.States[a.ID]
 	switch {
 	case a.Status == agent.Dead:
 		return faint.of(line(now.String()+", "+a.EndedAt.Local().Format("2006-01-02 15:04")+": it can be read, not written to", w))
@@ -174,7 +174,7 @@ func fill(lines []string, h int) []string {
 func (m *root) conversation(w, h int) []string {
 	s := m.now
 	s.theme = m.theme
-	if fresh := s.transcript.read && len(s.visible()) == 0 || !s.transcript.read && m.crowd == nil; fresh {
+	if fresh := s.transcript.read && len(s.visible()) == 0 || !s.transcript.read && m.agents == nil; fresh {
 		s.width, s.height = w, h
 		return fill(m.welcome(w), h)
 	}
@@ -218,7 +218,7 @@ func (m *root) separator(w int) string {
 // where is the part of the separator with the neighbours; they go first where there
 // is no room.
 func (m *root) where(a agent.Agent, room int) string {
-	c := m.crowd
+	c := m.agents
 	children := c.children(a.ID)
 	up, hasUp := c.up(a.ID)
 	prev, hasPrev := c.beside(a.ID, -1)
@@ -245,7 +245,7 @@ func (m *root) where(a agent.Agent, room int) string {
 
 // status is the last line: the model, how full its context is, what it cost.
 func (m *root) status(w int) string {
-	if m.desk == nil {
+	if m.workspace == nil {
 		return faint.of(fit("opening the workspace… you can type already", w))
 	}
 	var parts []string

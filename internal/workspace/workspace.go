@@ -27,8 +27,8 @@ type Choice struct {
 	Dir       string // where the command was given
 }
 
-// Place is where the workspace is.
-type Place struct {
+// Location is where the workspace is.
+type Location struct {
 	DB      string // absolute path, or URL
 	Project string // real path of the project's folder; where agent 0 lives
 	Name    string // of the workspace, for people
@@ -37,7 +37,7 @@ type Place struct {
 }
 
 // Locate decides.
-func Locate(c Choice) (Place, error) {
+func Locate(c Choice) (Location, error) {
 	p, err := c.locate()
 	if err == nil && !strings.Contains(p.DB, "://") {
 		sum := sha256.Sum256([]byte(p.DB))
@@ -46,10 +46,10 @@ func Locate(c Choice) (Place, error) {
 	return p, err
 }
 
-func (c Choice) locate() (Place, error) {
+func (c Choice) locate() (Location, error) {
 	project, err := Project(c.Dir)
 	if err != nil {
-		return Place{}, err
+		return Location{}, err
 	}
 	switch {
 	case c.DB != "":
@@ -62,20 +62,20 @@ func (c Choice) locate() (Place, error) {
 	return c.of(project), nil
 }
 
-func named(db, dir, project string) Place {
+func named(db, dir, project string) Location {
 	if !strings.Contains(db, "://") && !filepath.IsAbs(db) {
 		db = filepath.Join(dir, db)
 	}
-	return Place{DB: db, Project: project, Name: "--db", Named: true}
+	return Location{DB: db, Project: project, Name: "--db", Named: true}
 }
 
-func (c Choice) of(project string) Place {
+func (c Choice) of(project string) Location {
 	name := Name(project)
-	return Place{DB: filepath.Join(c.Home, "workspaces", name, "ramet.db"), Project: project, Name: name}
+	return Location{DB: filepath.Join(c.Home, "workspaces", name, "ramet.db"), Project: project, Name: name}
 }
 
 // known is a project's folder, or a workspace by its name.
-func (c Choice) known() (Place, error) {
+func (c Choice) known() (Location, error) {
 	dir := c.Workspace
 	if !filepath.IsAbs(dir) {
 		dir = filepath.Join(c.Dir, dir)
@@ -95,15 +95,15 @@ func (c Choice) known() (Place, error) {
 	switch len(fits) {
 	case 1:
 		project, err := Project(c.Dir)
-		return Place{DB: filepath.Join(c.Home, "workspaces", fits[0], "ramet.db"), Project: project, Name: fits[0]}, err
+		return Location{DB: filepath.Join(c.Home, "workspaces", fits[0], "ramet.db"), Project: project, Name: fits[0]}, err
 	case 0:
 		err := fault.New(fault.NotFound, "no folder and no workspace %q", c.Workspace)
 		if near := nearest.Word(c.Workspace, all); near != "" {
-			return Place{}, err.WithHint("did you mean %q?", near)
+			return Location{}, err.WithHint("did you mean %q?", near)
 		}
-		return Place{}, err.WithHint("give a project's folder, or a name under %s", filepath.Join(c.Home, "workspaces"))
+		return Location{}, err.WithHint("give a project's folder, or a name under %s", filepath.Join(c.Home, "workspaces"))
 	}
-	return Place{}, fault.New(fault.Ambiguous, "%q fits several workspaces: %s", c.Workspace, strings.Join(fits, ", ")).
+	return Location{}, fault.New(fault.Ambiguous, "%q fits several workspaces: %s", c.Workspace, strings.Join(fits, ", ")).
 		WithHint("give the whole name")
 }
 

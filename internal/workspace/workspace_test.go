@@ -57,7 +57,7 @@ func TestTheStrongestChoiceWins(t *testing.T) {
 	home, dir, other := mkdir(t, root, "home"), mkdir(t, root, "my project"), mkdir(t, root, "other")
 	mkdir(t, dir, ".git")
 	mkdir(t, other, ".git")
-	at := func(c Choice) Place {
+	at := func(c Choice) Location {
 		t.Helper()
 		c.Home, c.Dir = home, dir
 		p, err := Locate(c)

@@ -103,8 +103,8 @@ func (d runState) Text(w *printer.Writer) {
 }
 
 // latest says whether no later attempt of an item was made.
-func latest(all []run.WorkItem, item run.WorkItem) bool {
-	return !slices.ContainsFunc(all, func(o run.WorkItem) bool {
+func latest(all []run.Item, item run.Item) bool {
+	return !slices.ContainsFunc(all, func(o run.Item) bool {
 		return o.Worker == item.Worker && o.ScopeKey == item.ScopeKey && o.Attempt > item.Attempt
 	})
 }

@@ -243,7 +243,7 @@ func TestTheShapesNameEveryFieldOfTheSnapshot(t *testing.T) {
 		value  any
 	}{
 		{snapshot.Schema(), run.Snapshot{}}, {issue.Schema(), run.Issue{}}, {artifact.Schema(), run.Artifact{}},
-		{gate.Schema(), run.Gate{}}, {workItem.Schema(), run.WorkItem{}}, {file.Schema(), run.File{}},
+		{gate.Schema(), run.Gate{}}, {workItem.Schema(), run.Item{}}, {file.Schema(), run.File{}},
 		{failure.Schema(), run.Failure{}}, {pullRequest.Schema(), run.PR{}}, {itemError.Schema(), run.ItemError{}},
 	} {
 		var want []string

@@ -25,7 +25,7 @@ const fixesFolder = "drafts/fixes/"
 // apply is the one writer. It makes work/tree anew: the base, the patches of the drafts
 // and of the fixes in the order of the item's inputs, then markers become citations, and
 // links are added.
-func (j *job) apply(ctx context.Context) (runner.Result, error) {
+func (j *attempt) apply(ctx context.Context) (runner.Result, error) {
 	in, err := j.restore(ctx)
 	if err != nil {
 		return runner.Result{}, err
@@ -71,14 +71,14 @@ func (j *job) apply(ctx context.Context) (runner.Result, error) {
 
 // merge applies the patches among the inputs. What does not fit is an issue, until the
 // fix of that issue fits.
-func (j *job) merge(ctx context.Context, tree git.Tree) ([]runner.Issue, error) {
+func (j *attempt) merge(ctx context.Context, tree git.Tree) ([]runner.Issue, error) {
 	var issues []runner.Issue
 	mended := map[string]bool{} // ids of issues whose fix was applied
 	for _, in := range j.it.Inputs {
 		if !strings.HasPrefix(in.Path, "drafts/") || path.Ext(in.Path) != ".patch" {
 			continue
 		}
-		patch, err := j.desk.Fetch(ctx, j.it.ID, in.SHA256)
+		patch, err := j.orchestrator.Fetch(ctx, j.it.ID, in.SHA256)
 		if err != nil {
 			return nil, err
 		}
@@ -112,7 +112,7 @@ func author(at string) string {
 }
 
 // compose makes published pages of the drafts in the tree.
-func (j *job) compose(ctx context.Context, tree git.Tree, base string, plan docs.Plan) (pages.Composed, error) {
+func (j *attempt) compose(ctx context.Context, tree git.Tree, base string, plan docs.Plan) (pages.Composed, error) {
 	changed, err := git.Changed(ctx, tree, base)
 	if err != nil {
 		return pages.Composed{}, err

@@ -47,7 +47,7 @@ const (
 
 // clone makes work/repo, work/into and work/base.bundle. With: repo, into; commit and
 // into_commit pin them; branch is the one that will be written, and must be free.
-func (j *job) clone(ctx context.Context) (runner.Result, error) {
+func (j *attempt) clone(ctx context.Context) (runner.Result, error) {
 	// What this run pinned before stays.
 	before, err := j.pins()
 	if err != nil {
@@ -101,7 +101,7 @@ func (j *job) clone(ctx context.Context) (runner.Result, error) {
 }
 
 // pins are the commits of the run, if it has any yet.
-func (j *job) pins() (inputs, error) {
+func (j *attempt) pins() (inputs, error) {
 	var in inputs
 	data, err := os.ReadFile(j.at(inputsFile))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -128,7 +128,7 @@ func left(name string, c git.Cloned) []runner.Issue {
 }
 
 // free refuses a branch that somebody else has, before work is spent on it.
-func (j *job) free(ctx context.Context, target pinned, branch, base string) error {
+func (j *attempt) free(ctx context.Context, target pinned, branch, base string) error {
 	to, _, signed, err := j.remote(j.value(target.Name))
 	if err != nil || !signed && !to.Local() {
 		return err // nothing will be pushed
@@ -161,7 +161,7 @@ func taken(to git.Remote, branch string) error {
 }
 
 // restore makes sure that the clones and the bundle are there, as they were pinned.
-func (j *job) restore(ctx context.Context) (inputs, error) {
+func (j *attempt) restore(ctx context.Context) (inputs, error) {
 	in, err := j.pins()
 	if slices.ContainsFunc(j.it.Inputs, func(i runner.Input) bool { return i.Path == inputsFile }) {
 		in = inputs{}

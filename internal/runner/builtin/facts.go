@@ -16,7 +16,7 @@ import (
 )
 
 // inventory lists the files of work/repo.
-func (j *job) inventory(ctx context.Context) (runner.Result, error) {
+func (j *attempt) inventory(ctx context.Context) (runner.Result, error) {
 	in, err := j.restore(ctx)
 	if err != nil {
 		return runner.Result{}, err
@@ -34,7 +34,7 @@ func (j *job) inventory(ctx context.Context) (runner.Result, error) {
 }
 
 // facts finds the claims of work/repo. With: name of the project.
-func (j *job) facts(ctx context.Context) (runner.Result, error) {
+func (j *attempt) facts(ctx context.Context) (runner.Result, error) {
 	if _, err := j.restore(ctx); err != nil {
 		return runner.Result{}, err
 	}
@@ -71,7 +71,7 @@ func cutLast(s, at string) (before, after string, ok bool) {
 }
 
 // plan plans the pages. With: docs_dir, title, sections (those of the recipe, as JSON).
-func (j *job) plan(ctx context.Context) (runner.Result, error) {
+func (j *attempt) plan(ctx context.Context) (runner.Result, error) {
 	var found docs.Facts
 	if err := j.read(ctx, "facts.json", &found); err != nil {
 		return runner.Result{}, err
@@ -112,7 +112,7 @@ func (j *job) plan(ctx context.Context) (runner.Result, error) {
 }
 
 // encoded is a result of one file.
-func (j *job) encoded(name string, v any) (runner.Result, error) {
+func (j *attempt) encoded(name string, v any) (runner.Result, error) {
 	data, err := docs.Encode(v)
 	if err != nil {
 		return runner.Result{}, err

@@ -40,7 +40,7 @@ func keyOf(message string) string {
 
 // pullRequest brings the patch to the target as a branch, and opens a pull request if
 // there is a forge; else it makes files of both. With: branch, base_branch.
-func (j *job) pullRequest(ctx context.Context) (runner.Result, error) {
+func (j *attempt) pullRequest(ctx context.Context) (runner.Result, error) {
 	in, err := j.restore(ctx)
 	if err != nil {
 		return runner.Result{}, err
@@ -96,7 +96,7 @@ func (j *job) pullRequest(ctx context.Context) (runner.Result, error) {
 }
 
 // commit makes the commit of the branch. It depends on the patch, the base and the key.
-func (j *job) commit(ctx context.Context, repo git.Tree, base string, patch []byte, title string) (string, error) {
+func (j *attempt) commit(ctx context.Context, repo git.Tree, base string, patch []byte, title string) (string, error) {
 	tree, err := git.ApplyTo(ctx, repo, base, patch)
 	if err != nil {
 		return "", err
@@ -114,7 +114,7 @@ func (j *job) commit(ctx context.Context, repo git.Tree, base string, patch []by
 }
 
 // publish pushes the branch and opens the pull request, as far as that was not done.
-func (j *job) publish(ctx context.Context, repo git.Tree, to git.Remote, f forge.Forge, commit string, out pr, body []byte) (forge.PR, error) {
+func (j *attempt) publish(ctx context.Context, repo git.Tree, to git.Remote, f forge.Forge, commit string, out pr, body []byte) (forge.PR, error) {
 	base := j.value("base_branch")
 	if base == "" {
 		var err error
@@ -149,7 +149,7 @@ func (j *job) publish(ctx context.Context, repo git.Tree, to git.Remote, f forge
 
 // ours looks at the commit that a branch has. same: it brings what ours brings. CONFLICT:
 // it is somebody else's.
-func (j *job) ours(ctx context.Context, repo git.Tree, to git.Remote, out pr, now, commit string) (same bool, err error) {
+func (j *attempt) ours(ctx context.Context, repo git.Tree, to git.Remote, out pr, now, commit string) (same bool, err error) {
 	if now == commit {
 		return true, nil
 	}
@@ -175,7 +175,7 @@ func (j *job) ours(ctx context.Context, repo git.Tree, to git.Remote, out pr, no
 }
 
 // files makes files of the pull request.
-func (j *job) files(ctx context.Context, repo git.Tree, to git.Remote, commit string, out pr, patch, body []byte) (runner.Result, error) {
+func (j *attempt) files(ctx context.Context, repo git.Tree, to git.Remote, commit string, out pr, patch, body []byte) (runner.Result, error) {
 	if !j.promises("pr") {
 		return runner.Result{}, fault.New(fault.InvalidRecipe, "worker %s has no output for the files of a pull request", j.it.Worker).
 			WithHint("add artifacts/pr/** to its outputs, or configure a forge with GITHUB_TOKEN or GITEA_TOKEN")

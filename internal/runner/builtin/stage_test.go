@@ -113,11 +113,11 @@ func (s *stage) content(name string) string {
 	return string(data)
 }
 
-// desk gives inputs by their hash, as the orchestrator does.
+// orchestrator gives inputs by their hash, as the orchestrator does.
 type desk struct {
-	runner.Desk
+	runner.Orchestrator
 	dir string
-	it  runner.Item
+	it  runner.Attempt
 }
 
 func (d desk) Fetch(_ context.Context, _, sum string) ([]byte, error) {
@@ -130,7 +130,7 @@ func (d desk) Fetch(_ context.Context, _, sum string) ([]byte, error) {
 }
 
 // item is an item of a worker of the recipe, as the orchestrator makes it.
-func (s *stage) item(name string) runner.Item {
+func (s *stage) item(name string) runner.Attempt {
 	s.t.Helper()
 	i := slices.IndexFunc(s.recipe.Workers, func(w recipe.Worker) bool { return w.Name == name })
 	w := s.recipe.Workers[i]
@@ -142,7 +142,7 @@ func (s *stage) item(name string) runner.Item {
 		}
 		return out
 	}
-	it := runner.Item{ID: "run:" + name + ":1:all", RunID: "run", Worker: name, Scope: "all", Attempt: 1,
+	it := runner.Attempt{ID: "run:" + name + ":1:all", RunID: "run", Worker: name, Scope: "all", Number: 1,
 		Task: runner.Task{Uses: w.Uses, With: map[string]string{}, External: w.External, Timeout: w.Timeout}}
 	for k, v := range w.With {
 		it.Task.With[k] = expand(v)

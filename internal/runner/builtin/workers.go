@@ -28,7 +28,7 @@ type Workers struct {
 }
 
 // Do carries out an item whose task names a built-in.
-func (w *Workers) Do(ctx context.Context, it runner.Item, d runner.Desk) (runner.Result, error) {
+func (w *Workers) Do(ctx context.Context, it runner.Attempt, d runner.Orchestrator) (runner.Result, error) {
 	do, ok := works[it.Task.Uses]
 	if !ok {
 		return runner.Result{}, fault.New(fault.InvalidRecipe, "there is no built-in worker %.80q", it.Task.Uses).
@@ -42,7 +42,7 @@ func (w *Workers) Do(ctx context.Context, it runner.Item, d runner.Desk) (runner
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	res, err := do(&job{w, it, d}, ctx)
+	res, err := do(&attempt{w, it, d}, ctx)
 	if cause, timed := fault.Of(context.Cause(ctx)); err != nil && timed && cause.Code == fault.TimedOut {
 		err = cause
 	}
@@ -50,23 +50,23 @@ func (w *Workers) Do(ctx context.Context, it runner.Item, d runner.Desk) (runner
 }
 
 // works are the built-in workers.
-var works = map[string]func(*job, context.Context) (runner.Result, error){
-	"clone": (*job).clone, "inventory": (*job).inventory, "facts": (*job).facts,
-	"plan": (*job).plan, "apply": (*job).apply, "pull-request": (*job).pullRequest,
+var works = map[string]func(*attempt, context.Context) (runner.Result, error){
+	"clone": (*attempt).clone, "inventory": (*attempt).inventory, "facts": (*attempt).facts,
+	"plan": (*attempt).plan, "apply": (*attempt).apply, "pull-request": (*attempt).pullRequest,
 }
 
 // Names are the built-in workers.
 func Names() []string { return slices.Sorted(maps.Keys(works)) }
 
 // job is one item.
-type job struct {
+type attempt struct {
 	*Workers
-	it   runner.Item
-	desk runner.Desk
+	it           runner.Attempt
+	orchestrator runner.Orchestrator
 }
 
 // value is a parameter of the worker, else of the recipe.
-func (j *job) value(name string) string {
+func (j *attempt) value(name string) string {
 	if v, ok := j.it.Task.With[name]; ok {
 		return v
 	}
@@ -74,10 +74,10 @@ func (j *job) value(name string) string {
 }
 
 // at is a place in the run's folder.
-func (j *job) at(name string) string { return filepath.Join(j.Site.Dir, filepath.FromSlash(name)) }
+func (j *attempt) at(name string) string { return filepath.Join(j.Site.Dir, filepath.FromSlash(name)) }
 
 // input reads a declared input: artifacts/<name>, or else one of that name.
-func (j *job) input(ctx context.Context, name string) ([]byte, error) {
+func (j *attempt) input(ctx context.Context, name string) ([]byte, error) {
 	found := -1
 	for i, in := range j.it.Inputs {
 		if in.Path == "artifacts/"+name || found < 0 && path.Base(in.Path) == name {
@@ -88,11 +88,11 @@ func (j *job) input(ctx context.Context, name string) ([]byte, error) {
 		return nil, fault.New(fault.InvalidRecipe, "worker %s needs %s", j.it.Worker, name).
 			WithHint("name artifacts/%s among its inputs", name)
 	}
-	return j.desk.Fetch(ctx, j.it.ID, j.it.Inputs[found].SHA256)
+	return j.orchestrator.Fetch(ctx, j.it.ID, j.it.Inputs[found].SHA256)
 }
 
 // read reads a declared input in one of the forms of package docs.
-func (j *job) read(ctx context.Context, name string, into any) error {
+func (j *attempt) read(ctx context.Context, name string, into any) error {
 	data, err := j.input(ctx, name)
 	if err != nil {
 		return err
@@ -102,7 +102,7 @@ func (j *job) read(ctx context.Context, name string, into any) error {
 
 // result makes the files that the item promises of contents by name. A name with a slash
 // goes into the folder of that name, which an output with /** promises.
-func (j *job) result(contents map[string][]byte) (runner.Result, error) {
+func (j *attempt) result(contents map[string][]byte) (runner.Result, error) {
 	var r runner.Result
 	var made []string
 	for _, name := range slices.Sorted(maps.Keys(contents)) {
@@ -129,7 +129,7 @@ func (j *job) result(contents map[string][]byte) (runner.Result, error) {
 }
 
 // promises says whether the item has an output for a folder.
-func (j *job) promises(folder string) bool {
+func (j *attempt) promises(folder string) bool {
 	return slices.ContainsFunc(j.it.Task.Outputs, func(o runner.Output) bool {
 		at, all := strings.CutSuffix(o.Path, "/**")
 		return all && path.Base(at) == folder
@@ -137,7 +137,7 @@ func (j *job) promises(folder string) bool {
 }
 
 // remote is a repository, with the token for it if there is one.
-func (j *job) remote(address string) (git.Remote, forge.Forge, bool, error) {
+func (j *attempt) remote(address string) (git.Remote, forge.Forge, bool, error) {
 	r, err := git.Locate(address)
 	if err != nil || j.Env == nil {
 		return r, nil, false, err
@@ -150,7 +150,7 @@ func (j *job) remote(address string) (git.Remote, forge.Forge, bool, error) {
 }
 
 // open is the file system of a folder of the run. No link in it leads outside.
-func (j *job) open(name string) (fs.FS, func() error, error) {
+func (j *attempt) open(name string) (fs.FS, func() error, error) {
 	root, err := os.OpenRoot(j.at(name))
 	if err != nil {
 		return nil, nil, fault.New(fault.StorageIO, "open %s of the run: %w", name, err)

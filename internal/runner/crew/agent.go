@@ -26,13 +26,13 @@ import (
 const lastWords = 30 * time.Second
 
 // agent lets an agent do an item.
-func (c *Crew) agent(ctx context.Context, it runner.Item, d runner.Desk) (res runner.Result, err error) {
-	p, err := c.place(ctx, it, d, needsFolder(it))
+func (c *Crew) agent(ctx context.Context, it runner.Attempt, d runner.Orchestrator) (res runner.Result, err error) {
+	p, err := c.makeWorkdir(ctx, it, d, needsFolder(it))
 	if err != nil {
 		return res, err
 	}
 	defer p.remove()
-	s := &shift{item: it, desk: d, agent: id.NewAgent()}
+	s := &attempt{item: it, orchestrator: d, agent: id.NewAgent()}
 	c.open(s)
 	defer func() {
 		if broken := recover(); broken != nil {
@@ -57,13 +57,13 @@ func (c *Crew) agent(ctx context.Context, it runner.Item, d runner.Desk) (res ru
 }
 
 // needsFolder says whether the agent of an item has files at all.
-func needsFolder(it runner.Item) bool {
+func needsFolder(it runner.Attempt) bool {
 	file := func(o runner.Output) bool { return !o.Answer }
 	return it.Task.Tree != nil || len(it.Task.Tools) > 0 || slices.ContainsFunc(it.Task.Outputs, file)
 }
 
 // work forks the agent, lets it take its turn, and gives its last words.
-func (c *Crew) work(ctx context.Context, s *shift, dir string) (string, error) {
+func (c *Crew) work(ctx context.Context, s *attempt, dir string) (string, error) {
 	// An agent that is forked has not started: the ledger may take as long as that.
 	entered := make(chan error, 1)
 	go func() { entered <- c.enter(ctx, s) }()
@@ -100,7 +100,7 @@ func reason(err error) string {
 }
 
 // told says in the words of a run how a turn ended.
-func told(ctx context.Context, s *shift, err error) error {
+func told(ctx context.Context, s *attempt, err error) error {
 	switch {
 	case err == nil:
 		return nil
@@ -113,7 +113,7 @@ func told(ctx context.Context, s *shift, err error) error {
 }
 
 // fork makes the agent of an item. Its prompt is its first message.
-func (c *Crew) fork(ctx context.Context, s *shift, dir string) error {
+func (c *Crew) fork(ctx context.Context, s *attempt, dir string) error {
 	said, err := history.Say(history.User, s.item.Task.Prompt)
 	if err != nil {
 		return err
@@ -145,7 +145,7 @@ func (c *Crew) fork(ctx context.Context, s *shift, dir string) error {
 }
 
 // clear ends what an earlier attempt at the same item left: its host died, or lost it.
-func (c *Crew) clear(ctx context.Context, s *shift, name string) error {
+func (c *Crew) clear(ctx context.Context, s *attempt, name string) error {
 	old, ok, err := c.Store.Named(ctx, name)
 	if err != nil || !ok || old.Status != agent.Running || old.Parent != id.Agent(s.item.Agent) {
 		return err
@@ -162,7 +162,7 @@ const maxName = 63
 
 // names are what the agent of an item may be called, best first; the last is no name.
 // The second is for a name that an agent of another run has.
-func names(it runner.Item) []string {
+func names(it runner.Attempt) []string {
 	whole := it.Worker + "-" + it.Scope
 	plain := strings.Map(func(r rune) rune {
 		switch {
@@ -188,7 +188,7 @@ func short(s string) string {
 }
 
 // unlearn takes answers out of the cache that led to nothing: the next attempt asks anew.
-func (c *Crew) unlearn(s *shift) {
+func (c *Crew) unlearn(s *attempt) {
 	if c.Cache == nil {
 		return
 	}
@@ -200,7 +200,7 @@ func (c *Crew) unlearn(s *shift) {
 }
 
 // enter records the item in the ledger before its agent exists.
-func (c *Crew) enter(ctx context.Context, s *shift) error {
+func (c *Crew) enter(ctx context.Context, s *attempt) error {
 	book := c.book(s.item)
 	if book == nil {
 		return nil
@@ -212,7 +212,7 @@ func (c *Crew) enter(ctx context.Context, s *shift) error {
 	return err
 }
 
-func (c *Crew) book(it runner.Item) ledger.Book {
+func (c *Crew) book(it runner.Attempt) ledger.Book {
 	if c.Book == nil {
 		return nil
 	}
@@ -220,7 +220,7 @@ func (c *Crew) book(it runner.Item) ledger.Book {
 }
 
 // leave ends the agent and all below it, and records how the item ended.
-func (c *Crew) leave(ctx context.Context, s *shift, err error) error {
+func (c *Crew) leave(ctx context.Context, s *attempt, err error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
 	defer cancel()
 	c.shut(s)
@@ -240,7 +240,7 @@ func (c *Crew) leave(ctx context.Context, s *shift, err error) error {
 	return failed
 }
 
-func (c *Crew) close(ctx context.Context, s *shift, err error) error {
+func (c *Crew) close(ctx context.Context, s *attempt, err error) error {
 	book := c.book(s.item)
 	if book == nil || !s.entered {
 		return nil
@@ -260,6 +260,6 @@ func (c *Crew) close(ctx context.Context, s *shift, err error) error {
 }
 
 // note tells those who watch the kernel of something that does not stop the item.
-func (c *Crew) note(s *shift, words string) {
+func (c *Crew) note(s *attempt, words string) {
 	c.kernel.Events.Publish(loop.Event{Type: loop.Note, Agent: s.agent, Text: words})
 }

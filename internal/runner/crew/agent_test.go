@@ -30,7 +30,7 @@ var patch = runner.Output{Path: "drafts/intro/changes.patch", Patch: true}
 var base = map[string]string{"README.md": "# A\n\nold\n", "gone.md": "bye\n", ".gitignore": "*.log\n", ".gitattributes": "*.md filter=evil diff=evil\n"}
 
 // rooted is an item that works in a worktree.
-func (s *stage) rooted(prompt string, outputs ...runner.Output) runner.Item {
+func (s *stage) rooted(prompt string, outputs ...runner.Output) runner.Attempt {
 	it := s.item(prompt, outputs...)
 	bundle, commit := repository(s.t, base)
 	s.input(&it, "work/base.bundle", bundle)
@@ -168,8 +168,8 @@ func TestAPatchStandsOnThePatchesBefore(t *testing.T) {
 	_, err = s.do(it)
 	s.fails(err, fault.InvalidID)
 	// Three fetches of the bundle would be one for each item.
-	if s.desk.fetched > 1+1+2+2+1+1 {
-		t.Errorf("%d fetches", s.desk.fetched)
+	if s.orchestrator.fetched > 1+1+2+2+1+1 {
+		t.Errorf("%d fetches", s.orchestrator.fetched)
 	}
 	s.clean()
 }
@@ -177,8 +177,8 @@ func TestAPatchStandsOnThePatchesBefore(t *testing.T) {
 func TestAnInputMustBeWhatItWas(t *testing.T) {
 	s := newStage(t, ``)
 	it := s.rooted("x", patch)
-	for sum := range s.desk.inputs {
-		s.desk.inputs[sum] = []byte("another")
+	for sum := range s.orchestrator.inputs {
+		s.orchestrator.inputs[sum] = []byte("another")
 	}
 	_, err := s.do(it)
 	s.fails(err, fault.Conflict, "not the file that was promised")
@@ -219,17 +219,17 @@ func TestOutputsThatAreNotAsPromised(t *testing.T) {
 }
 
 // begin starts an item and waits until its model was asked.
-func (s *stage) begin(ctx context.Context, it runner.Item) (a agent.Agent, done chan error) {
+func (s *stage) begin(ctx context.Context, it runner.Attempt) (a agent.Agent, done chan error) {
 	s.t.Helper()
 	asked := make(chan struct{})
 	once := sync.OnceFunc(func() { close(asked) })
-	s.desk.refuse = func(r runner.Report) error {
+	s.orchestrator.refuse = func(r runner.Report) error {
 		once() // the first is that of a start
 		return nil
 	}
 	done = make(chan error, 1)
 	go func() {
-		_, err := s.crew.Do(ctx, it, s.desk)
+		_, err := s.crew.Do(ctx, it, s.orchestrator)
 		done <- err
 	}()
 	select {
@@ -286,7 +286,7 @@ func TestAnItemEndsWithItsAgent(t *testing.T) {
 				t.Errorf("retryable: %v", !c.again)
 			}
 			s.clean()
-			last := s.desk.reports[len(s.desk.reports)-1]
+			last := s.orchestrator.reports[len(s.orchestrator.reports)-1]
 			if last.Type != run.LLMCallFailed {
 				t.Errorf("the call ended with %s", last.Type)
 			}
@@ -317,7 +317,7 @@ func TestCallsOfAllAgentsOfAnItemAreRecorded(t *testing.T) {
 		s.clean()
 		var got []string
 		ids := map[string]bool{}
-		for _, r := range s.desk.reports {
+		for _, r := range s.orchestrator.reports {
 			if ids[r.ID] {
 				t.Errorf("%s twice", r.ID)
 			}
@@ -386,13 +386,13 @@ func TestAgentsOfARunThatWorkOnNoItemCallNoModel(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	calls := len(s.desk.reports)
+	calls := len(s.orchestrator.reports)
 	s.fails(ask(s.run.ID), fault.Denied, "works on none of its items")
 	s.fails(ask(born[0].ID), fault.Denied, "works on none of its items")
 	if err := ask(zero.ID); err != nil {
 		t.Errorf("an agent that has nothing to do with runs: %v", err)
 	}
-	if len(s.desk.reports) != calls {
+	if len(s.orchestrator.reports) != calls {
 		t.Error("a call that belongs to no item is reported")
 	}
 	if _, err := s.kernel.Kill(t.Context(), registry.Kill{Agent: born[0].ID}); err != nil {
@@ -445,7 +445,7 @@ func TestNamesOfAgentsKeepTheRule(t *testing.T) {
 	seen := map[string]string{}
 	for _, scope := range []string{"intro", "Intro", "in tro", "in/tro", "a.b", "ü", strings.Repeat("x", 100), strings.Repeat("x", 101), "", "\x00"} {
 		for _, worker := range []string{"draft", "9", "Ä"} {
-			it := runner.Item{RunID: "r1", Worker: worker, Scope: scope}
+			it := runner.Attempt{RunID: "r1", Worker: worker, Scope: scope}
 			for _, name := range names(it)[:2] {
 				if err := agent.CheckName(name); err != nil {
 					t.Error(err)
@@ -463,21 +463,21 @@ func TestABudgetThatIsUsedUpSendsNothing(t *testing.T) {
 	s := newStage(t, `{"steps": [{"text": "done"}]}`, func(o *Options) { o.Budget = spent{} })
 	_, err := s.do(s.item("x", runner.Output{Path: "a", Answer: true}))
 	s.fails(err, fault.BudgetExceeded)
-	if runner.Retryable(err) || len(s.desk.reports) != 0 || s.model.(*script.Model).Left() != 1 {
-		t.Errorf("%v", s.desk.reports)
+	if runner.Retryable(err) || len(s.orchestrator.reports) != 0 || s.model.(*script.Model).Left() != 1 {
+		t.Errorf("%v", s.orchestrator.reports)
 	}
 	s.clean()
 }
 
 type spent struct{}
 
-func (spent) Ask(context.Context, runner.Item) error {
+func (spent) Ask(context.Context, runner.Attempt) error {
 	return fault.New(fault.BudgetExceeded, "the run has spent what it may")
 }
 
 func TestAFencedItemStops(t *testing.T) {
 	s := newStage(t, `{"steps": [{"text": "done"}]}`)
-	s.desk.refuse = func(runner.Report) error { return fault.New(fault.Fenced, "the attempt is not current") }
+	s.orchestrator.refuse = func(runner.Report) error { return fault.New(fault.Fenced, "the attempt is not current") }
 	_, err := s.do(s.item("x", runner.Output{Path: "a", Answer: true}))
 	s.fails(err, fault.Fenced)
 	if s.model.(*script.Model).Left() != 1 {
@@ -500,8 +500,8 @@ func TestTheCacheForgetsAnswersThatLedToNothing(t *testing.T) {
 			t.Fatalf("%q %v", res.Files, err)
 		}
 	}
-	if last := s.desk.reports[len(s.desk.reports)-1]; last.Type != run.LLMCacheHit || len(s.desk.reports) != 5 {
-		t.Errorf("%v", s.desk.reports)
+	if last := s.orchestrator.reports[len(s.orchestrator.reports)-1]; last.Type != run.LLMCacheHit || len(s.orchestrator.reports) != 5 {
+		t.Errorf("%v", s.orchestrator.reports)
 	}
 	os.RemoveAll(filepath.Join(s.dir, "cache"))
 }
@@ -517,7 +517,7 @@ func TestEvidenceHoldsNoSecret(t *testing.T) {
 	if err != nil || string(res.Files[0].Data) != "the key is s3cr3t-value" {
 		t.Fatalf("%q %v", res.Files, err)
 	}
-	last := s.desk.reports[len(s.desk.reports)-1]
+	last := s.orchestrator.reports[len(s.orchestrator.reports)-1]
 	if last.Evidence == nil || last.Evidence.Path != "evidence/llm_calls/draft.intro.1.a1.json" {
 		t.Fatalf("%+v", last)
 	}
@@ -539,8 +539,8 @@ func TestEvidenceHoldsNoSecret(t *testing.T) {
 func TestABrokenBuiltinIsAFailure(t *testing.T) {
 	s := newStage(t, ``, func(o *Options) {
 		o.Builtins = map[string]Builtin{
-			"break": func(context.Context, runner.Item, runner.Desk) (runner.Result, error) { panic("oh") },
-			"make": func(context.Context, runner.Item, runner.Desk) (runner.Result, error) {
+			"break": func(context.Context, runner.Attempt, runner.Orchestrator) (runner.Result, error) { panic("oh") },
+			"make": func(context.Context, runner.Attempt, runner.Orchestrator) (runner.Result, error) {
 				return runner.Result{Files: []runner.Blob{{Path: "a", Data: []byte("x")}}}, nil
 			},
 		}
@@ -575,7 +575,7 @@ func TestManyItemsSideBySide(t *testing.T) {
 			it.Task.Outputs = append(it.Task.Outputs, patch)
 		}
 		go func() {
-			_, err := s.crew.Do(t.Context(), it, s.desk)
+			_, err := s.crew.Do(t.Context(), it, s.orchestrator)
 			errs <- err
 		}()
 	}
@@ -626,7 +626,7 @@ func TestNothingOfAKilledAgentRuns(t *testing.T) {
 	events, enough := s.kernel.Events.Subscribe(t.Context())
 	done := make(chan error, 1)
 	go func() {
-		_, err := s.crew.Do(t.Context(), it, s.desk)
+		_, err := s.crew.Do(t.Context(), it, s.orchestrator)
 		done <- err
 	}()
 	for e := range events {
@@ -661,7 +661,7 @@ func TestChildrenEndWithTheirItem(t *testing.T) {
 	var res runner.Result
 	go func() {
 		var err error
-		res, err = s.crew.Do(t.Context(), it, s.desk)
+		res, err = s.crew.Do(t.Context(), it, s.orchestrator)
 		done <- err
 	}()
 	for e := range events { // the parent's turn is over, the child's is not

@@ -17,7 +17,7 @@ func BenchmarkItem(b *testing.B) {
 			b.Run(fmt.Sprintf("ledger=%v/parallel=%d", ledgered, parallel), func(b *testing.B) {
 				s := newStage(b, `{"repeat": true, "steps": [{"text": "done"}, {"usage": {"input": 10, "output": 5}}]}`, func(o *Options) {
 					if !ledgered {
-						o.Book = func(runner.Item) ledger.Book { return nil }
+						o.Book = func(runner.Attempt) ledger.Book { return nil }
 					}
 				})
 				next := make(chan int)

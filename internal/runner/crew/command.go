@@ -21,12 +21,12 @@ import (
 )
 
 // command lets a command do an item.
-func (c *Crew) command(ctx context.Context, it runner.Item, d runner.Desk) (runner.Result, error) {
+func (c *Crew) command(ctx context.Context, it runner.Attempt, d runner.Orchestrator) (runner.Result, error) {
 	if it.Task.External && !c.External {
 		return runner.Result{}, fault.New(fault.Denied, "this host does nothing outside of runs, as %s would", it.Worker).
 			WithHint("start it with `ramet worker --external` if whoever can write the database may run commands on it")
 	}
-	p, err := c.place(ctx, it, d, true)
+	p, err := c.makeWorkdir(ctx, it, d, true)
 	if err != nil {
 		return runner.Result{}, err
 	}
@@ -51,7 +51,7 @@ func (c *Crew) command(ctx context.Context, it runner.Item, d runner.Desk) (runn
 	return c.delivered(ctx, it, p, out)
 }
 
-func (c *Crew) delivered(ctx context.Context, it runner.Item, p *place, out *ran) (runner.Result, error) {
+func (c *Crew) delivered(ctx context.Context, it runner.Attempt, p *workdir, out *ran) (runner.Result, error) {
 	res, err := p.collect(ctx, it, out.printed)
 	if err == nil {
 		err = c.inspect(it, res)
@@ -63,7 +63,7 @@ func (c *Crew) delivered(ctx context.Context, it runner.Item, p *place, out *ran
 const lookTime = time.Minute
 
 // external runs a command that acts outside the run, unless that has happened.
-func (c *Crew) external(ctx context.Context, it runner.Item, p *place) (runner.Result, error) {
+func (c *Crew) external(ctx context.Context, it runner.Attempt, p *workdir) (runner.Result, error) {
 	if it.Task.Lookup != "" {
 		out, happened, err := c.lookup(ctx, it, p)
 		if err != nil {
@@ -105,13 +105,13 @@ func (c *Crew) external(ctx context.Context, it runner.Item, p *place) (runner.R
 
 // found is the result of an effect that has happened: what the lookup printed is its
 // output.
-func (c *Crew) found(ctx context.Context, it runner.Item, p *place, out *ran) (runner.Result, error) {
+func (c *Crew) found(ctx context.Context, it runner.Attempt, p *workdir, out *ran) (runner.Result, error) {
 	res, err := c.delivered(ctx, it, p, out)
 	return res, runner.Final(err)
 }
 
 // lookup asks whether the effect has happened.
-func (c *Crew) lookup(ctx context.Context, it runner.Item, p *place) (out *ran, happened bool, err error) {
+func (c *Crew) lookup(ctx context.Context, it runner.Attempt, p *workdir) (out *ran, happened bool, err error) {
 	if out, err = c.sh(ctx, it, p, it.Task.Lookup); err != nil {
 		return nil, false, unknown(it, err)
 	}
@@ -124,7 +124,7 @@ func (c *Crew) lookup(ctx context.Context, it runner.Item, p *place) (out *ran, 
 	return out, out.code == 0, nil
 }
 
-func unknown(it runner.Item, why error) error {
+func unknown(it runner.Attempt, why error) error {
 	return fault.New(fault.UnknownOutcome, "whether %s %s (key %s) has happened is not known: %w", it.Worker, it.Scope, it.Task.Key, why).
 		WithHint("look at it, then decide with --redo")
 }
@@ -165,7 +165,7 @@ const (
 const split = `exec sh -c "$1" 2>"$2"`
 
 // sh runs a command line. With an error nothing was run.
-func (c *Crew) sh(ctx context.Context, it runner.Item, p *place, line string) (*ran, error) {
+func (c *Crew) sh(ctx context.Context, it runner.Attempt, p *workdir, line string) (*ran, error) {
 	env, err := c.environment(it, p)
 	if err != nil {
 		return nil, err
@@ -209,7 +209,7 @@ func (c *Crew) sh(ctx context.Context, it runner.Item, p *place, line string) (*
 var variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // environment is what a command sees.
-func (c *Crew) environment(it runner.Item, p *place) ([]string, error) {
+func (c *Crew) environment(it runner.Attempt, p *workdir) ([]string, error) {
 	all := map[string]string{}
 	for _, pair := range c.Env {
 		if name, value, ok := strings.Cut(pair, "="); ok {

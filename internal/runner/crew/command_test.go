@@ -16,7 +16,7 @@ import (
 
 var printed = runner.Output{Path: "artifacts/out", Answer: true}
 
-func (s *stage) command(line string, outputs ...runner.Output) runner.Item {
+func (s *stage) command(line string, outputs ...runner.Output) runner.Attempt {
 	it := s.item("", outputs...)
 	it.Task.Command, it.Task.Key = line, "r1-push"
 	return it
@@ -125,7 +125,7 @@ func (o outside) count(name string) int {
 	return strings.Count(string(data), "\n")
 }
 
-func (o outside) item(command, lookup string) runner.Item {
+func (o outside) item(command, lookup string) runner.Attempt {
 	it := o.command("cd "+o.dir+"; "+command, printed)
 	it.Task.External = true
 	if lookup != "" {
@@ -194,7 +194,7 @@ func TestAnExternalEffectThatIsStopped(t *testing.T) {
 			}
 			done := make(chan end, 1)
 			go func() {
-				res, err := o.crew.Do(ctx, o.item(slow, c.lookup), o.desk)
+				res, err := o.crew.Do(ctx, o.item(slow, c.lookup), o.orchestrator)
 				done <- end{res, err}
 			}()
 			select {

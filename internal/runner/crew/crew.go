@@ -45,7 +45,7 @@ import (
 )
 
 // Builtin does the items of one `uses:`.
-type Builtin func(ctx context.Context, it runner.Item, d runner.Desk) (runner.Result, error)
+type Builtin func(ctx context.Context, it runner.Attempt, d runner.Orchestrator) (runner.Result, error)
 
 // Store is what is read of the workspace.
 type Store interface {
@@ -66,7 +66,7 @@ type Options struct {
 	Form func(schema string, data []byte) error
 	// Book is the ledger of the run that an item belongs to; nil: none is kept. Owner is
 	// this process in it.
-	Book  func(it runner.Item) ledger.Book
+	Book  func(it runner.Attempt) ledger.Book
 	Owner *ledger.Owner
 	// Env is the whole environment of commands, without keys; Hide is what they may not
 	// read inside the sandbox: ramet's home and configuration.
@@ -85,7 +85,7 @@ type Options struct {
 	Now     func() time.Time
 }
 
-// Crew does items. It is a runner.Staff; all methods are safe for concurrent use.
+// Crew does items. It is a runner.Executor; all methods are safe for concurrent use.
 type Crew struct {
 	Options
 	kernel *proc.Kernel
@@ -93,13 +93,13 @@ type Crew struct {
 	lock   *durable.Held
 	clones clones
 
-	mu     sync.Mutex
-	shifts map[id.Agent]*shift // by the agent of the item
-	runs   map[id.Agent]bool   // the runs' own agents, as far as items were seen
-	folder int                 // counts those that were made
+	mu       sync.Mutex
+	attempts map[id.Agent]*attempt // by the agent of the item
+	runs     map[id.Agent]bool     // the runs' own agents, as far as items were seen
+	folder   int                   // counts those that were made
 }
 
-var _ runner.Staff = (*Crew)(nil)
+var _ runner.Executor = (*Crew)(nil)
 
 // New makes a crew. Its Model, Tools and Guard go into the options of a kernel, which
 // Start gets.
@@ -110,11 +110,11 @@ func New(o Options) *Crew {
 	if o.Redact == nil {
 		o.Redact = func(s string) (string, bool) { return s, false }
 	}
-	return &Crew{Options: o, shifts: map[id.Agent]*shift{}, runs: map[id.Agent]bool{}}
+	return &Crew{Options: o, attempts: map[id.Agent]*attempt{}, runs: map[id.Agent]bool{}}
 }
 
 // Do carries out one item.
-func (c *Crew) Do(ctx context.Context, it runner.Item, d runner.Desk) (res runner.Result, err error) {
+func (c *Crew) Do(ctx context.Context, it runner.Attempt, d runner.Orchestrator) (res runner.Result, err error) {
 	if limit := it.Task.Timeout; limit > 0 {
 		late := fault.New(fault.TimedOut, "the item has taken the %s that it may take: %w", limit, context.DeadlineExceeded)
 		var cancel context.CancelFunc
@@ -158,12 +158,12 @@ func (c *Crew) veiled(err error) error {
 	return f
 }
 
-func (c *Crew) builtin(ctx context.Context, it runner.Item, d runner.Desk) (runner.Result, error) {
+func (c *Crew) builtin(ctx context.Context, it runner.Attempt, d runner.Orchestrator) (runner.Result, error) {
 	do, ok := c.Builtins[it.Task.Uses]
 	if !ok {
 		return runner.Result{}, fault.New(fault.InvalidRecipe, "worker %s uses %q, which this host does not know", it.Worker, it.Task.Uses)
 	}
-	return do(ctx, it, d) // the desk looks at what came out
+	return do(ctx, it, d) // the orchestrator looks at what came out
 }
 
 // because is why an item failed: the end of its context says more than what came of it,

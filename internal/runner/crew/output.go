@@ -21,7 +21,7 @@ import (
 const maxOutput = 64 << 20
 
 // collect gathers what an item made.
-func (p *place) collect(ctx context.Context, it runner.Item, said []byte) (runner.Result, error) {
+func (p *workdir) collect(ctx context.Context, it runner.Attempt, said []byte) (runner.Result, error) {
 	var res runner.Result
 	var files, wrong []string
 	for _, o := range it.Task.Outputs {
@@ -122,7 +122,7 @@ func read(dir, name string) ([]byte, error) {
 }
 
 // inspect holds what an item made against what it promised.
-func (c *Crew) inspect(it runner.Item, res runner.Result) error {
+func (c *Crew) inspect(it runner.Attempt, res runner.Result) error {
 	made := map[string][]byte{}
 	for _, f := range res.Files {
 		made[f.Path] = f.Data
@@ -143,7 +143,7 @@ func (c *Crew) inspect(it runner.Item, res runner.Result) error {
 }
 
 // invalid is the fault of outputs that are not as promised; all of them are named.
-func invalid(it runner.Item, wrong []string) error {
+func invalid(it runner.Attempt, wrong []string) error {
 	if len(wrong) == 0 {
 		return nil
 	}

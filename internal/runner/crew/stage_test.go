@@ -38,16 +38,16 @@ func TestMain(m *testing.M) {
 
 // stage is a workspace with a kernel, a crew, and a run's own agent.
 type stage struct {
-	t      testing.TB
-	store  *store.Store
-	kernel *proc.Kernel
-	crew   *Crew
-	run    agent.Agent
-	book   *file.Folder
-	gates  script.Gates
-	model  llm.Provider
-	desk   *desk
-	dir    string // of the crew
+	t            testing.TB
+	store        *store.Store
+	kernel       *proc.Kernel
+	crew         *Crew
+	run          agent.Agent
+	book         *file.Folder
+	gates        script.Gates
+	model        llm.Provider
+	orchestrator *desk
+	dir          string // of the crew
 }
 
 // deny is the guard of agents that are none of ours.
@@ -59,7 +59,7 @@ func (deny) Decide(context.Context, tool.Spec, tool.Call) (tool.Grant, *history.
 
 func newStage(t testing.TB, replies string, change ...func(*Options)) *stage {
 	t.Helper()
-	s := &stage{t: t, desk: &desk{inputs: map[string][]byte{}}, dir: filepath.Join(t.TempDir(), "items")}
+	s := &stage{t: t, orchestrator: &desk{inputs: map[string][]byte{}}, dir: filepath.Join(t.TempDir(), "items")}
 	var err error
 	if s.model, err = script.Parse(replies, s.gates.Wait); err != nil {
 		t.Fatal(err)
@@ -79,7 +79,7 @@ func newStage(t testing.TB, replies string, change ...func(*Options)) *stage {
 	}
 	s.book = file.At(t.TempDir(), file.Options{})
 	o := Options{Store: s.store, Dir: s.dir, Env: []string{"PATH=" + os.Getenv("PATH")}, Owner: file.Self(),
-		Book:    func(runner.Item) ledger.Book { return s.book },
+		Book:    func(runner.Attempt) ledger.Book { return s.book },
 		BaseURL: func(llm.Ref) string { return "http://user:secret@model.example/v1?key=1" },
 		Form:    isJSON,
 
@@ -142,23 +142,23 @@ func (s *stage) tools(a agent.Agent) (tool.Box, error) {
 }
 
 // item is one that an agent does, unless told otherwise.
-func (s *stage) item(prompt string, outputs ...runner.Output) runner.Item {
-	return runner.Item{ID: "r1:draft:1:intro", RunID: "r1", Worker: "draft", Scope: "intro", Attempt: 1, Agent: string(s.run.ID),
+func (s *stage) item(prompt string, outputs ...runner.Output) runner.Attempt {
+	return runner.Attempt{ID: "r1:draft:1:intro", RunID: "r1", Worker: "draft", Scope: "intro", Number: 1, Agent: string(s.run.ID),
 		Task: runner.Task{Prompt: prompt, Outputs: outputs}}
 }
 
 // input adds a file.
-func (s *stage) input(it *runner.Item, path string, data []byte) {
+func (s *stage) input(it *runner.Attempt, path string, data []byte) {
 	sum := sha256.Sum256(data)
 	name := hex.EncodeToString(sum[:])
-	s.desk.mu.Lock()
-	s.desk.inputs[name] = data
-	s.desk.mu.Unlock()
+	s.orchestrator.mu.Lock()
+	s.orchestrator.inputs[name] = data
+	s.orchestrator.mu.Unlock()
 	it.Inputs = append(it.Inputs, runner.Input{Path: path, SHA256: name})
 }
 
-func (s *stage) do(it runner.Item) (runner.Result, error) {
-	return s.crew.Do(s.t.Context(), it, s.desk)
+func (s *stage) do(it runner.Attempt) (runner.Result, error) {
+	return s.crew.Do(s.t.Context(), it, s.orchestrator)
 }
 
 // clean checks that nothing is left of any item: no folder, no living agent below the
@@ -203,7 +203,7 @@ func (s *stage) fails(err error, code fault.Code, words ...string) {
 	}
 }
 
-// desk is an orchestrator that only remembers.
+// orchestrator is an orchestrator that only remembers.
 type desk struct {
 	inputs map[string][]byte
 	refuse func(runner.Report) error
@@ -213,7 +213,7 @@ type desk struct {
 	fetched int
 }
 
-func (d *desk) Claim(context.Context, string, string) (runner.Item, error) {
+func (d *desk) Claim(context.Context, string, string) (runner.Attempt, error) {
 	panic("the crew claims nothing")
 }
 

@@ -20,7 +20,7 @@ type tree struct {
 
 // plant makes a worktree: the commit of the bundle, and the patches on top of it. Files in
 // which a patch does not fit stay as they are, as they do for the one writer.
-func (c *Crew) plant(ctx context.Context, it runner.Item, d runner.Desk, dir string) (t *tree, err error) {
+func (c *Crew) plant(ctx context.Context, it runner.Attempt, d runner.Orchestrator, dir string) (t *tree, err error) {
 	from := it.Task.Tree
 	if err := git.CheckCommit(from.Commit); err != nil {
 		return nil, err

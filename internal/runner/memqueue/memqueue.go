@@ -19,14 +19,14 @@ type Queue struct {
 
 	mu     sync.Mutex // guards what follows
 	moved  *sync.Cond
-	live   map[string]*task   // waiting or being done
-	lines  map[string][]*task // those that wait, by queue, the oldest first
+	live   map[string]*attempt   // waiting or being done
+	lines  map[string][]*attempt // those that wait, by queue, the oldest first
 	number int64
 }
 
 // task is a job that waits or is being done.
-type task struct {
-	job       runner.Job
+type attempt struct {
+	job       runner.Enqueued
 	number    int64              // the lower, the older
 	cancel    context.CancelFunc // ends what does it; nil: it waits
 	cancelled bool
@@ -40,7 +40,7 @@ var (
 
 // New makes an empty queue.
 func New() *Queue {
-	q := &Queue{host: "process-" + uuid.NewString(), live: map[string]*task{}, lines: map[string][]*task{}}
+	q := &Queue{host: "process-" + uuid.NewString(), live: map[string]*attempt{}, lines: map[string][]*attempt{}}
 	q.ctx, q.stop = context.WithCancel(context.Background())
 	q.moved = sync.NewCond(&q.mu)
 	return q
@@ -59,8 +59,8 @@ func (q *Queue) Close() error {
 }
 
 // Enqueue lets jobs wait.
-func (q *Queue) Enqueue(_ context.Context, jobs ...runner.Job) error {
-	if err := runner.CheckJobs(jobs); err != nil {
+func (q *Queue) Enqueue(_ context.Context, jobs ...runner.Enqueued) error {
+	if err := runner.CheckEnqueued(jobs); err != nil {
 		return err
 	}
 	q.mu.Lock()
@@ -107,9 +107,9 @@ func (q *Queue) open() error {
 }
 
 // add puts a job at the end of its line. The caller holds mu.
-func (q *Queue) add(j runner.Job) {
+func (q *Queue) add(j runner.Enqueued) {
 	q.number++
-	t := &task{job: j, number: q.number}
+	t := &attempt{job: j, number: q.number}
 	q.live[j.ID] = t
 	q.lines[j.Queue] = append(q.lines[j.Queue], t)
 	q.moved.Broadcast()

@@ -24,14 +24,14 @@ func BenchmarkQueuedToStarted(b *testing.B) {
 	q := memqueue.New()
 	defer q.Close()
 	for i := range 100_000 {
-		if err := q.Enqueue(b.Context(), runner.Job{ID: fmt.Sprintf("r:rest:1:%d", i), RunID: "r", Queue: "rest"}); err != nil {
+		if err := q.Enqueue(b.Context(), runner.Enqueued{ID: fmt.Sprintf("r:rest:1:%d", i), RunID: "r", Queue: "rest"}); err != nil {
 			b.Fatal(err)
 		}
 	}
 	ctx, cancel := context.WithCancel(b.Context())
 	served, began := make(chan error, 1), make(chan time.Time)
 	go func() {
-		served <- q.Serve(ctx, []string{"work"}, 4, func(context.Context, runner.Job) error { began <- time.Now(); return nil })
+		served <- q.Serve(ctx, []string{"work"}, 4, func(context.Context, runner.Enqueued) error { began <- time.Now(); return nil })
 	}()
 	var all time.Duration
 	n := 0

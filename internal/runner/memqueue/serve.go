@@ -8,7 +8,7 @@ import (
 )
 
 // Serve does jobs until ctx ends or the queue is closed.
-func (q *Queue) Serve(ctx context.Context, queues []string, parallel int, do func(ctx context.Context, j runner.Job) error) error {
+func (q *Queue) Serve(ctx context.Context, queues []string, parallel int, do func(ctx context.Context, j runner.Enqueued) error) error {
 	if err := runner.CheckServe(queues, parallel); err != nil {
 		return err
 	}
@@ -48,7 +48,7 @@ func (q *Queue) Serve(ctx context.Context, queues []string, parallel int, do fun
 
 // next waits for the job that has waited longest in some queues, and takes it with a
 // context of its own. Nothing: ctx ended.
-func (q *Queue) next(ctx context.Context, queues []string) (*task, context.Context) {
+func (q *Queue) next(ctx context.Context, queues []string) (*attempt, context.Context) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for ctx.Err() == nil {
@@ -63,8 +63,8 @@ func (q *Queue) next(ctx context.Context, queues []string) (*task, context.Conte
 }
 
 // first takes the oldest task out of its line. The caller holds mu.
-func (q *Queue) first(queues []string) *task {
-	var first *task
+func (q *Queue) first(queues []string) *attempt {
+	var first *attempt
 	for _, name := range queues {
 		line := q.lines[name]
 		for len(line) > 0 && line[0].cancelled {
@@ -85,7 +85,7 @@ func (q *Queue) first(queues []string) *task {
 }
 
 // over forgets a task that was done, or lets it wait again: Serve ended before it did.
-func (q *Queue) over(ctx context.Context, t *task, err error) {
+func (q *Queue) over(ctx context.Context, t *attempt, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	t.cancel()

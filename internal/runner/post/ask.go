@@ -43,15 +43,15 @@ func (c *Client) ask(ctx context.Context, itemID, verb string, body []byte, cont
 
 var errForgotten = errors.New("the request is not there any more")
 
-// put writes a request, with what belongs to it. Only where the run has a desk: nothing
+// put writes a request, with what belongs to it. Only where the run has an orchestrator: nothing
 // is left behind for a run that was cleared.
 func (c *Client) put(ctx context.Context, id uuid.UUID, runID, itemID, verb string, body []byte, contents []blob) error {
 	since, pause := time.Now(), firstPause
 	for {
-		var desk bool
+		var orchestrator bool
 		err := c.persist(ctx, func(ctx context.Context) error {
 			return pgx.BeginFunc(ctx, c.pool, func(tx pgx.Tx) (err error) {
-				if desk, err = atDesk(ctx, tx, runID); err != nil || !desk {
+				if orchestrator, err = served(ctx, tx, runID); err != nil || !orchestrator {
 					return err
 				}
 				if err := putBlobs(ctx, tx, runID, contents); err != nil {
@@ -68,7 +68,7 @@ func (c *Client) put(ctx context.Context, id uuid.UUID, runID, itemID, verb stri
 		if err != nil {
 			return err
 		}
-		if desk {
+		if orchestrator {
 			c.met(runID, true)
 			return nil
 		}
@@ -87,7 +87,7 @@ func (c *Client) put(ctx context.Context, id uuid.UUID, runID, itemID, verb stri
 	}
 }
 
-// met says whether this client has been at a run's desk; now: it is.
+// met says whether this client has been at a run's orchestrator; now: it is.
 func (c *Client) met(runID string, now bool) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -103,9 +103,9 @@ func nobody(runID string) error {
 	return fault.New(fault.NotFound, "nobody carries out run %s", runID).WithHint("resume it: ramet run resume %s", runID)
 }
 
-// atDesk says whether a run has a desk, and keeps it from being cleared until the
+// served says whether a run has an orchestrator, and keeps it from being cleared until the
 // transaction ends.
-func atDesk(ctx context.Context, tx pgx.Tx, runID string) (bool, error) {
+func served(ctx context.Context, tx pgx.Tx, runID string) (bool, error) {
 	tag, err := tx.Exec(ctx, `SELECT FROM desks WHERE run_id = $1 FOR KEY SHARE`, runID)
 	return tag.RowsAffected() == 1, err
 }
@@ -129,7 +129,7 @@ func (c *Client) await(ctx context.Context, id uuid.UUID, runID string, woken <-
 			// Read, so it may go. If this is lost, Clear does it.
 			c.once(ctx, `DELETE FROM requests WHERE id = $1`, id)
 			return a.body, a.fault()
-		case !state.asked && state.desk:
+		case !state.asked && state.orchestrator:
 			return nil, errForgotten
 		case !state.asked:
 			return nil, over(runID)
@@ -146,7 +146,7 @@ func (c *Client) await(ctx context.Context, id uuid.UUID, runID string, woken <-
 	}
 }
 
-// answer is what a desk said.
+// answer is what an orchestrator said.
 type answer struct {
 	code, message, hint string
 	body                []byte
@@ -173,7 +173,7 @@ func answerOf(body []byte, err error) answer {
 // state is how things are with a request.
 type state struct {
 	asked, answered bool
-	desk            bool // the run has a desk
+	orchestrator    bool // the run has an orchestrator
 	served          bool // and somebody sits there
 }
 
@@ -181,6 +181,6 @@ func (c *Client) look(ctx context.Context, id uuid.UUID, runID string) (a answer
 	err = c.pool.QueryRow(ctx, `SELECT r.id IS NOT NULL, a.id IS NOT NULL, d.run_id IS NOT NULL, coalesce(d.seen_at > clock_timestamp() - make_interval(secs => $3), false),
 			coalesce(a.code, ''), coalesce(a.message, ''), coalesce(a.hint, ''), coalesce(a.body, '')
 		FROM (VALUES (1)) AS one LEFT JOIN requests r ON r.id = $1 LEFT JOIN answers a ON a.id = $1 LEFT JOIN desks d ON d.run_id = $2`,
-		id, runID, deskLease.Seconds()).Scan(&s.asked, &s.answered, &s.desk, &s.served, &a.code, &a.message, &a.hint, &a.body)
+		id, runID, deskLease.Seconds()).Scan(&s.asked, &s.answered, &s.orchestrator, &s.served, &a.code, &a.message, &a.hint, &a.body)
 	return a, s, err
 }

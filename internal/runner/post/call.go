@@ -9,7 +9,7 @@ import (
 	"ramet/internal/runner"
 )
 
-// call reads a request and has the desk carry it out.
+// call reads a request and has the orchestrator carry it out.
 func (s *counter) call(ctx context.Context, r request) ([]byte, error) {
 	// The id of another run would be the business of another log.
 	if of, err := runOf(r.item); err != nil || of != s.runID {
@@ -22,7 +22,7 @@ func (s *counter) call(ctx context.Context, r request) ([]byte, error) {
 		if err := decode(r.body, &in); err != nil {
 			return nil, err
 		}
-		it, err := s.desk.Claim(ctx, r.item, in.Host)
+		it, err := s.orchestrator.Claim(ctx, r.item, in.Host)
 		if err != nil {
 			return nil, err
 		}
@@ -45,7 +45,7 @@ func (s *counter) call(ctx context.Context, r request) ([]byte, error) {
 			}
 			in.Report.Evidence = &files[0]
 		}
-		return done, s.desk.Report(ctx, r.item, in.Report)
+		return done, s.orchestrator.Report(ctx, r.item, in.Report)
 	case verbDeliver:
 		var in delivery
 		if err := decode(r.body, &in); err != nil {
@@ -56,14 +56,14 @@ func (s *counter) call(ctx context.Context, r request) ([]byte, error) {
 			return nil, err
 		}
 		in.Result.Files = files
-		return done, s.desk.Deliver(ctx, r.item, in.Result, in.Failure)
+		return done, s.orchestrator.Deliver(ctx, r.item, in.Result, in.Failure)
 	}
 	return nil, fault.New(fault.Usage, "the post knows no %.40q", r.verb).WithHint("run the same version of ramet on all hosts")
 }
 
 // fetch puts the content of an input where workers find it.
 func (s *counter) fetch(ctx context.Context, item, sum string) error {
-	data, err := s.desk.Fetch(ctx, item, sum)
+	data, err := s.orchestrator.Fetch(ctx, item, sum)
 	if err != nil {
 		return err
 	}
@@ -76,7 +76,7 @@ func (s *counter) fetch(ctx context.Context, item, sum string) error {
 	}
 	return s.persist(ctx, func(ctx context.Context) error {
 		return pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-			if desk, err := atDesk(ctx, tx, s.runID); err != nil || !desk {
+			if orchestrator, err := served(ctx, tx, s.runID); err != nil || !orchestrator {
 				return err
 			}
 			return putBlobs(ctx, tx, s.runID, []blob{b})

@@ -28,7 +28,7 @@ var (
 )
 
 // Client is a connection to the post, for workers and orchestrators alike. For a worker
-// it is the desk.
+// it is the orchestrator.
 type Client struct {
 	config *pgx.ConnConfig
 	schema string
@@ -43,7 +43,7 @@ type Client struct {
 	desks   map[string]bool               // of runs that it has been at
 }
 
-var _ runner.Desk = (*Client)(nil)
+var _ runner.Orchestrator = (*Client)(nil)
 
 // Open connects to the post beside a workspace, and makes its tables if there are none.
 func Open(ctx context.Context, address string) (*Client, error) {

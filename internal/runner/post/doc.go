@@ -1,14 +1,14 @@
-// Package post is the desk between machines: workers reach the orchestrator of a run
+// Package post is the orchestrator between machines: workers reach the orchestrator of a run
 // through a PostgreSQL database, and share no disk with it.
 //
 // # Promises
 //
-//   - A worker's Client is a runner.Desk. Each call is one request with an id of its own.
+//   - A worker's Client is a runner.Orchestrator. Each call is one request with an id of its own.
 //     It is put again after a lost connection until it is answered or its context ends;
 //     put twice it is one row, and what was answered once is answered from the row.
-//   - Serve, beside the orchestrator, takes the requests of its run, calls the desk, and
+//   - Serve, beside the orchestrator, takes the requests of its run, calls the orchestrator, and
 //     answers. A request that was taken and not answered, because the orchestrator died,
-//     is taken again by the next one; the desk's verbs allow that.
+//     is taken again by the next one; the orchestrator's verbs allow that.
 //   - Errors travel with their codes: FENCED stays FENCED.
 //   - Only the newest Serve of a run answers. Its epoch says how new it is; the check
 //     and the answer are one statement.

@@ -18,7 +18,7 @@ func FuzzLetters(f *testing.F) {
 		again(t, body, new(fetch), new(fetch))
 		again(t, body, new(report), new(report))
 		again(t, body, new(delivery), new(delivery))
-		again(t, body, new(runner.Item), new(runner.Item))
+		again(t, body, new(runner.Attempt), new(runner.Attempt))
 		if runID, err := runOf(string(body)); err == nil && (len(runID) == 0 || len(runID) > 64) {
 			t.Errorf("%q is a run", runID)
 		}

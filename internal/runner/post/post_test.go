@@ -88,8 +88,8 @@ func open(tb testing.TB, address string) *post.Client {
 	return c
 }
 
-// serve answers for a desk until it is ended, or the test.
-func serve(tb testing.TB, c *post.Client, epoch int64, d runner.Desk) (end func() error) {
+// serve answers for an orchestrator until it is ended, or the test.
+func serve(tb testing.TB, c *post.Client, epoch int64, d runner.Orchestrator) (end func() error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- post.Serve(ctx, c, runID, epoch, d) }()
@@ -116,7 +116,7 @@ func within[T any](tb testing.TB, c <-chan T) T {
 	}
 }
 
-// desk is an orchestrator's: it keeps what it was told, and answers what it is set to.
+// orchestrator is an orchestrator's: it keeps what it was told, and answers what it is set to.
 type desk struct {
 	mu     sync.Mutex
 	inputs map[string][]byte
@@ -148,15 +148,15 @@ func (d *desk) count(verb, itemID string) int {
 	return d.calls[verb+" "+itemID]
 }
 
-func (d *desk) Claim(_ context.Context, itemID, host string) (runner.Item, error) {
+func (d *desk) Claim(_ context.Context, itemID, host string) (runner.Attempt, error) {
 	if err := d.enter("claim", itemID); err != nil {
-		return runner.Item{}, err
+		return runner.Attempt{}, err
 	}
 	return claimed(itemID, host), nil
 }
 
-func claimed(itemID, host string) runner.Item {
-	return runner.Item{ID: itemID, RunID: runID, Worker: "draft", Scope: host, Attempt: 3, Agent: "a", Inputs: []runner.Input{{Path: "p", SHA256: "s"}},
+func claimed(itemID, host string) runner.Attempt {
+	return runner.Attempt{ID: itemID, RunID: runID, Worker: "draft", Scope: host, Number: 3, Agent: "a", Inputs: []runner.Input{{Path: "p", SHA256: "s"}},
 		Task: runner.Task{Prompt: "write\x00it", Outputs: []runner.Output{{Path: "o", Patch: true}}, Timeout: time.Minute, With: map[string]string{"k": "v"}}}
 }
 

@@ -20,20 +20,20 @@ const atOnce = 8
 // counter is one Serve.
 type counter struct {
 	*Client
-	runID string
-	owner uuid.UUID
-	desk  runner.Desk
-	done  chan uuid.UUID // requests that are off the hands of those who answered them
+	runID        string
+	owner        uuid.UUID
+	orchestrator runner.Orchestrator
+	done         chan uuid.UUID // requests that are off the hands of those who answered them
 }
 
 // Serve answers the requests of a run until ctx ends. epoch grows with every owner of
 // the log (the number of its events when it was opened will do): who is older than the
 // last is refused, and stops as soon as a newer one is there, with FENCED.
-func Serve(ctx context.Context, c *Client, runID string, epoch int64, desk runner.Desk) error {
+func Serve(ctx context.Context, c *Client, runID string, epoch int64, orchestrator runner.Orchestrator) error {
 	if err := run.CheckRunID(runID); err != nil {
 		return err
 	}
-	s := &counter{Client: c, runID: runID, owner: uuid.New(), desk: desk, done: make(chan uuid.UUID)}
+	s := &counter{Client: c, runID: runID, owner: uuid.New(), orchestrator: orchestrator, done: make(chan uuid.UUID)}
 	called := make(chan struct{}, 1)
 	c.mu.Lock()
 	taken := c.serving[runID] != nil
@@ -60,7 +60,7 @@ func Serve(ctx context.Context, c *Client, runID string, epoch int64, desk runne
 	return err
 }
 
-// sitDown makes this the desk of the run.
+// sitDown makes this the orchestrator of the run.
 func (s *counter) sitDown(ctx context.Context, epoch int64) error {
 	return s.persist(ctx, func(ctx context.Context) error {
 		return pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
@@ -87,7 +87,7 @@ func (s *counter) overtaken() error {
 	return fault.New(fault.Fenced, "run %s is carried out by a newer orchestrator, or was cleared", s.runID)
 }
 
-// work takes requests until ctx ends or the desk is lost.
+// work takes requests until ctx ends or the orchestrator is lost.
 func (s *counter) work(ctx context.Context, called <-chan struct{}) error {
 	ctx, stop := context.WithCancel(ctx)
 	var hands sync.WaitGroup
@@ -138,7 +138,7 @@ func (s *counter) work(ctx context.Context, called <-chan struct{}) error {
 	}
 }
 
-// beat shows that the desk is taken, if it is still.
+// beat shows that the orchestrator is taken, if it is still.
 func (s *counter) beat(ctx context.Context) error {
 	tag, err := s.pool.Exec(ctx, `UPDATE desks SET seen_at = clock_timestamp() WHERE run_id = $1 AND owner = $2`, s.runID, s.owner)
 	if err == nil && tag.RowsAffected() == 0 {
@@ -169,7 +169,7 @@ func (s *counter) take(ctx context.Context, inHand map[uuid.UUID]bool, most int)
 	})
 }
 
-// handle calls the desk and writes down what it said.
+// handle calls the orchestrator and writes down what it said.
 func (s *counter) handle(ctx context.Context, r request) {
 	said, err := s.call(ctx, r)
 	if ctx.Err() != nil && err != nil {

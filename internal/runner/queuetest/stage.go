@@ -20,12 +20,12 @@ type Queue interface {
 }
 
 // NewJob is a job of the queue "work".
-func NewJob(id string) runner.Job { return runner.Job{ID: id, RunID: "r", Queue: "work"} }
+func NewJob(id string) runner.Enqueued { return runner.Enqueued{ID: id, RunID: "r", Queue: "work"} }
 
 // Enqueue lets jobs of the queue "work" wait.
 func Enqueue(t testing.TB, q runner.Queue, ids ...string) {
 	t.Helper()
-	var jobs []runner.Job
+	var jobs []runner.Enqueued
 	for _, id := range ids {
 		jobs = append(jobs, NewJob(id))
 	}
@@ -62,8 +62,8 @@ func Within[T any](t testing.TB, c <-chan T) T {
 
 // Server is a Serve under way.
 type Server struct {
-	Handed chan runner.Job // what was handed out, in its order
-	End    func() error    // ends it, and tells its error
+	Handed chan runner.Enqueued // what was handed out, in its order
+	End    func() error         // ends it, and tells its error
 
 	t     testing.TB
 	mu    sync.Mutex
@@ -71,17 +71,17 @@ type Server struct {
 }
 
 // Serve hands each job to do, after telling it. It ends with the test at the latest.
-func Serve(t testing.TB, q runner.Host, parallel int, do func(ctx context.Context, j runner.Job) error) *Server {
+func Serve(t testing.TB, q runner.Host, parallel int, do func(ctx context.Context, j runner.Enqueued) error) *Server {
 	return ServeQueues(t, q, []string{"work"}, parallel, do)
 }
 
 // ServeQueues is Serve for other queues than "work".
-func ServeQueues(t testing.TB, q runner.Host, queues []string, parallel int, do func(ctx context.Context, j runner.Job) error) *Server {
-	s := &Server{t: t, Handed: make(chan runner.Job, 10_000), times: map[string]int{}}
+func ServeQueues(t testing.TB, q runner.Host, queues []string, parallel int, do func(ctx context.Context, j runner.Enqueued) error) *Server {
+	s := &Server{t: t, Handed: make(chan runner.Enqueued, 10_000), times: map[string]int{}}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() {
-		ended <- q.Serve(ctx, queues, parallel, func(ctx context.Context, j runner.Job) error {
+		ended <- q.Serve(ctx, queues, parallel, func(ctx context.Context, j runner.Enqueued) error {
 			s.mu.Lock()
 			s.times[j.ID]++
 			s.mu.Unlock()

@@ -47,7 +47,7 @@ func twice(t *testing.T, q Queue) {
 	Enqueue(t, q, "r:a", "r:a", "r:b")
 	Enqueue(t, q, "r:a")
 	release := make(chan struct{})
-	s := Serve(t, q, 2, func(context.Context, runner.Job) error { <-release; return nil })
+	s := Serve(t, q, 2, func(context.Context, runner.Enqueued) error { <-release; return nil })
 	s.Expect("r:a", "r:b")
 	Enqueue(t, q, "r:a", "r:last")
 	close(release)
@@ -61,7 +61,7 @@ func twice(t *testing.T, q Queue) {
 // has that noted.
 func again(t *testing.T, q Queue) {
 	for _, fail := range []error{nil, errors.New("no desk"), nil} {
-		s := Serve(t, q, 1, func(context.Context, runner.Job) error { return fail })
+		s := Serve(t, q, 1, func(context.Context, runner.Enqueued) error { return fail })
 		Enqueue(t, q, "r:a", "r:b")
 		s.Expect("r:a", "r:b")
 		if err := s.End(); err != nil {
@@ -86,7 +86,7 @@ func inOrder(t *testing.T, q Queue) {
 
 func cancelled(t *testing.T, q Queue) {
 	release := make(chan struct{})
-	s := Serve(t, q, 1, func(_ context.Context, j runner.Job) error {
+	s := Serve(t, q, 1, func(_ context.Context, j runner.Enqueued) error {
 		if j.ID == "r:first" {
 			<-release
 		}
@@ -105,7 +105,7 @@ func cancelled(t *testing.T, q Queue) {
 func cancelledAtWork(t *testing.T, q Queue) {
 	ended, release := make(chan error), make(chan struct{})
 	var once sync.Once
-	s := Serve(t, q, 1, func(ctx context.Context, j runner.Job) (err error) {
+	s := Serve(t, q, 1, func(ctx context.Context, j runner.Enqueued) (err error) {
 		once.Do(func() {
 			<-ctx.Done()
 			ended <- ctx.Err()
@@ -131,7 +131,7 @@ func wrong(t *testing.T, q Queue) {
 	if ids, err := q.Takeover(t.Context(), "nobody"); err != nil || len(ids) != 0 {
 		t.Error(ids, err)
 	}
-	if err := q.Enqueue(t.Context(), runner.Job{ID: "r:a"}); !fault.Is(err, fault.Usage) {
+	if err := q.Enqueue(t.Context(), runner.Enqueued{ID: "r:a"}); !fault.Is(err, fault.Usage) {
 		t.Error(err)
 	}
 	if err := q.Enqueue(t.Context()); err != nil {
@@ -151,7 +151,7 @@ func most(t *testing.T, q Queue) {
 	var mu sync.Mutex
 	var now, highest int
 	gate := make(chan struct{}, jobs)
-	s := ServeQueues(t, q, []string{"work", "more"}, allowed, func(context.Context, runner.Job) error {
+	s := ServeQueues(t, q, []string{"work", "more"}, allowed, func(context.Context, runner.Enqueued) error {
 		mu.Lock()
 		now++
 		highest = max(highest, now)
@@ -188,7 +188,7 @@ func most(t *testing.T, q Queue) {
 }
 
 func ownQueues(t *testing.T, q Queue) {
-	others := []runner.Job{{ID: "r:other", RunID: "r", Queue: "other"}, {ID: "r:odd", RunID: "r", Queue: "Odd--name "}}
+	others := []runner.Enqueued{{ID: "r:other", RunID: "r", Queue: "other"}, {ID: "r:odd", RunID: "r", Queue: "Odd--name "}}
 	if err := q.Enqueue(t.Context(), others...); err != nil {
 		t.Fatal(err)
 	}
@@ -210,7 +210,7 @@ func ownQueues(t *testing.T, q Queue) {
 }
 
 func undone(t *testing.T, q Queue) {
-	s := Serve(t, q, 2, func(ctx context.Context, j runner.Job) error {
+	s := Serve(t, q, 2, func(ctx context.Context, j runner.Enqueued) error {
 		<-ctx.Done()
 		if j.ID == "r:done" {
 			return nil
@@ -233,7 +233,7 @@ func thousand(t *testing.T, q Queue) {
 	var mu sync.Mutex
 	times := map[string]int{}
 	all := make(chan struct{})
-	s := Serve(t, q, 4, func(_ context.Context, j runner.Job) error {
+	s := Serve(t, q, 4, func(_ context.Context, j runner.Enqueued) error {
 		mu.Lock()
 		defer mu.Unlock()
 		if times[j.ID]++; len(times) == jobs && times[j.ID] == 1 {
@@ -260,7 +260,7 @@ func thousand(t *testing.T, q Queue) {
 }
 
 func closed(t *testing.T, q Queue) {
-	s := Serve(t, q, 1, func(ctx context.Context, _ runner.Job) error {
+	s := Serve(t, q, 1, func(ctx context.Context, _ runner.Enqueued) error {
 		<-ctx.Done()
 		return ctx.Err()
 	})

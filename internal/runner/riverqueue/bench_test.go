@@ -21,9 +21,9 @@ func BenchmarkQueuedToStarted(b *testing.B) {
 			b.Cleanup(func() { drop(b, address) })
 			boss, worker := open(b, address, "boss"), open(b, address, "worker")
 			for i := 0; i < waiting; i += 1000 {
-				jobs := make([]runner.Job, 1000)
+				jobs := make([]runner.Enqueued, 1000)
 				for k := range jobs {
-					jobs[k] = runner.Job{ID: fmt.Sprintf("r:rest:1:%d", i+k), RunID: "r", Queue: "rest"}
+					jobs[k] = runner.Enqueued{ID: fmt.Sprintf("r:rest:1:%d", i+k), RunID: "r", Queue: "rest"}
 				}
 				if err := boss.Enqueue(b.Context(), jobs...); err != nil {
 					b.Fatal(err)
@@ -32,7 +32,7 @@ func BenchmarkQueuedToStarted(b *testing.B) {
 			ctx, cancel := context.WithCancel(b.Context())
 			served, began := make(chan error, 1), make(chan time.Time)
 			go func() {
-				served <- worker.Serve(ctx, []string{"work"}, 4, func(context.Context, runner.Job) error { began <- time.Now(); return nil })
+				served <- worker.Serve(ctx, []string{"work"}, 4, func(context.Context, runner.Enqueued) error { began <- time.Now(); return nil })
 			}()
 			var all []time.Duration
 			for n := 0; b.Loop(); n++ {

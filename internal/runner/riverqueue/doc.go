@@ -4,7 +4,7 @@
 //
 //   - It is a runner.Queue and a runner.Host, and keeps what they promise.
 //   - The log is the truth, the queue is derived from it and may be lost at any time. A
-//     job is an id; whoever is handed one asks the desk before it does anything. So a job
+//     job is an id; whoever is handed one asks the orchestrator before it does anything. So a job
 //     that is handed out twice is done once, and one whose item is over ends at once.
 //   - A job of a living host is never handed out a second time, however long it takes:
 //     River's jobs have no timeout, and its rescue by age leaves alone what has none.

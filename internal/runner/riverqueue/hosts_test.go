@@ -52,7 +52,7 @@ func TestAHostThatWasOvertakenStops(t *testing.T) {
 	Enqueue(t, q, "r:a", "r:b")
 	slow.says("r:a", "r:b")
 	slow.signal(syscall.SIGSTOP)
-	s := Serve(t, q, 2, func(ctx context.Context, j runner.Job) error { <-ctx.Done(); return nil })
+	s := Serve(t, q, 2, func(ctx context.Context, j runner.Enqueued) error { <-ctx.Done(); return nil })
 	takeover(t, q, "slow", "r:a", "r:b")
 	s.Expect("r:a", "r:b")
 	slow.signal(syscall.SIGCONT)
@@ -85,7 +85,7 @@ func TestAJobOfALivingHostIsNeverHandedOutTwice(t *testing.T) {
 
 	Enqueue(t, boss, "r:long")
 	long := make(chan struct{})
-	s := Serve(t, boss, 2, func(_ context.Context, j runner.Job) error {
+	s := Serve(t, boss, 2, func(_ context.Context, j runner.Enqueued) error {
 		if j.ID == "r:long" {
 			<-long
 		}

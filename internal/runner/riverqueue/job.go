@@ -21,7 +21,7 @@ type args struct {
 
 func (args) Kind() string { return "ramet.item" }
 
-func (a args) job() runner.Job { return runner.Job{ID: a.ID, RunID: a.RunID, Queue: a.Queue} }
+func (a args) job() runner.Enqueued { return runner.Enqueued{ID: a.ID, RunID: a.RunID, Queue: a.Queue} }
 
 // label is what rows are found by.
 type label struct {

@@ -40,7 +40,7 @@ func neverEnding(address, name string) int {
 		return 1
 	}
 	fmt.Println("ready")
-	err = q.Serve(ctx, []string{"work"}, 2, func(ctx context.Context, j runner.Job) error {
+	err = q.Serve(ctx, []string{"work"}, 2, func(ctx context.Context, j runner.Enqueued) error {
 		fmt.Println(j.ID)
 		<-ctx.Done()
 		fmt.Println("end " + j.ID)

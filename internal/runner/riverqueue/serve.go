@@ -39,28 +39,28 @@ type service struct {
 	river.WorkerDefaults[args]
 	ctx    context.Context
 	stop   context.CancelFunc
-	do     func(context.Context, runner.Job) error
+	do     func(context.Context, runner.Enqueued) error
 	places chan struct{} // one for each job that is being done
 
 	mu   sync.Mutex
-	at   map[int64]*effort // rows that are being done
-	idle *sync.Cond        // none is
+	at   map[int64]*attempt // rows that are being done
+	idle *sync.Cond         // none is
 
 	strays map[int64]time.Time // of watch alone: since when rows are ours for River only
 }
 
-// effort is a row that is being done.
-type effort struct {
+// attempt is a row that is being done.
+type attempt struct {
 	cancel context.CancelFunc
 	ended  bool // it was cancelled, or is somebody else's
 }
 
 // Serve does jobs until ctx ends.
-func (q *Queue) Serve(ctx context.Context, queues []string, parallel int, do func(ctx context.Context, j runner.Job) error) error {
+func (q *Queue) Serve(ctx context.Context, queues []string, parallel int, do func(ctx context.Context, j runner.Enqueued) error) error {
 	if err := runner.CheckServe(queues, parallel); err != nil {
 		return err
 	}
-	s := &service{Queue: q, do: do, places: make(chan struct{}, parallel), at: map[int64]*effort{}}
+	s := &service{Queue: q, do: do, places: make(chan struct{}, parallel), at: map[int64]*attempt{}}
 	s.idle = sync.NewCond(&s.mu)
 	s.ctx, s.stop = context.WithCancel(ctx)
 	defer s.stop()
@@ -139,7 +139,7 @@ func (s *service) Work(ctx context.Context, job *river.Job[args]) error {
 		return river.JobSnooze(pause)
 	}
 	defer func() { <-s.places }()
-	e := &effort{cancel: cancel}
+	e := &attempt{cancel: cancel}
 	s.mu.Lock()
 	s.at[job.ID] = e
 	s.mu.Unlock()

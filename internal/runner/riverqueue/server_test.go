@@ -64,7 +64,7 @@ func TestCancelIsHeardOnOtherHosts(t *testing.T) {
 	address := place(t)
 	boss, worker := open(t, address, "boss"), open(t, address, "worker")
 	ended := make(chan error)
-	s := Serve(t, worker, 1, func(ctx context.Context, j runner.Job) error {
+	s := Serve(t, worker, 1, func(ctx context.Context, j runner.Enqueued) error {
 		if j.ID != "r:a" {
 			return nil
 		}
@@ -89,7 +89,7 @@ func TestWhatAHostDidNotHear(t *testing.T) {
 	address := place(t)
 	q := open(t, address, "one")
 	ended := make(chan error, 1)
-	s := Serve(t, q, 2, func(ctx context.Context, j runner.Job) error {
+	s := Serve(t, q, 2, func(ctx context.Context, j runner.Enqueued) error {
 		if j.ID == "r:a" {
 			<-ctx.Done()
 			ended <- ctx.Err()
@@ -113,14 +113,14 @@ func TestClearForgetsOneRun(t *testing.T) {
 	address := place(t)
 	q := open(t, address, "one")
 	release := make(chan struct{})
-	s := Serve(t, q, 1, func(ctx context.Context, j runner.Job) error {
+	s := Serve(t, q, 1, func(ctx context.Context, j runner.Enqueued) error {
 		if j.ID == "r:busy" {
 			<-ctx.Done()
 			close(release)
 		}
 		return nil
 	})
-	for _, j := range []runner.Job{{ID: "r:a", RunID: "r", Queue: "work"}, {ID: "r2:a", RunID: "r2", Queue: "work"}, {ID: "r:busy", RunID: "r", Queue: "work"}, {ID: "r:waits", RunID: "r", Queue: "work"}} {
+	for _, j := range []runner.Enqueued{{ID: "r:a", RunID: "r", Queue: "work"}, {ID: "r2:a", RunID: "r2", Queue: "work"}, {ID: "r:busy", RunID: "r", Queue: "work"}, {ID: "r:waits", RunID: "r", Queue: "work"}} {
 		if err := q.Enqueue(t.Context(), j); err != nil {
 			t.Fatal(err)
 		}
@@ -153,7 +153,7 @@ func TestNothingIsLostWithConnections(t *testing.T) {
 	var mu sync.Mutex
 	done := map[string]bool{}
 	all := make(chan struct{})
-	Serve(t, q, 4, func(_ context.Context, j runner.Job) error {
+	Serve(t, q, 4, func(_ context.Context, j runner.Enqueued) error {
 		mu.Lock()
 		defer mu.Unlock()
 		if !done[j.ID] {
@@ -199,7 +199,7 @@ func TestAServerThatIsNotThere(t *testing.T) {
 func TestNoTextIsStored(t *testing.T) {
 	address := place(t)
 	q := open(t, address, "one")
-	s := Serve(t, q, 1, func(context.Context, runner.Job) error {
+	s := Serve(t, q, 1, func(context.Context, runner.Enqueued) error {
 		return fault.New(fault.StorageFull, "the words of a repository")
 	})
 	Enqueue(t, q, "r:a", "r:b")

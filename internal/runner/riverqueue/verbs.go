@@ -18,8 +18,8 @@ import (
 const page = 1000
 
 // Enqueue lets jobs wait for any host, all or none of them.
-func (q *Queue) Enqueue(ctx context.Context, jobs ...runner.Job) error {
-	if err := runner.CheckJobs(jobs); err != nil {
+func (q *Queue) Enqueue(ctx context.Context, jobs ...runner.Enqueued) error {
+	if err := runner.CheckEnqueued(jobs); err != nil {
 		return err
 	}
 	var all []args

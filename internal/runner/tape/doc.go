@@ -9,7 +9,7 @@
 //     leaves a start alone.
 //   - The end of a call is passed on after it was recorded. What cannot be recorded has
 //     failed.
-//   - A budget that is used up (BUDGET_EXCEEDED, of Options.Budget or of the desk) stops a
+//   - A budget that is used up (BUDGET_EXCEEDED, of Options.Budget or of the orchestrator) stops a
 //     call before anything is reported or sent.
 //   - Names of calls are the same each time an item is done: see Sequence.
 //   - Evidence holds the request and the answer; what Options.Redact finds is replaced in it
@@ -27,7 +27,7 @@
 //	prompt_hash       the messages of the request
 //	tool_schema_hash  its tools
 //	output_hash       the parts of the answer
-//	cache_key         {"effort", "format", "max_tokens", "messages", "model", "provider",
+//	cache_key         {"attempt", "format", "max_tokens", "messages", "model", "provider",
 //	                  "temperature", "tools"}, where messages and tools are the hashes of
 //	                  their texts as encoded: two that differ never share an answer
 package tape

@@ -51,7 +51,7 @@ type failure struct {
 
 // witness is what is known before the answer.
 func (c *call) witness() *evidence {
-	w := &evidence{CallID: c.id, ItemID: c.Item.ID, Attempt: c.Item.Attempt, Agent: c.Agent, Provider: c.Vendor, BaseURL: c.BaseURL,
+	w := &evidence{CallID: c.id, ItemID: c.Item.ID, Attempt: c.Item.Number, Agent: c.Agent, Provider: c.Vendor, BaseURL: c.BaseURL,
 		CacheKey: c.key, Sent: c.times, PromptHash: c.prompt, Request: seen(c.request)}
 	if c.times > 0 {
 		w.Bytes = c.sent.Hash().String()

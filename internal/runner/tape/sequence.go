@@ -57,7 +57,7 @@ const maxName = 160
 
 // CallID names a call: worker.scope.number, and worker.scope.c2-number for the second
 // child of the item's agent. What a name of a file should not hold is written ~xx.
-func CallID(it runner.Item, lane string, number int) string {
+func CallID(it runner.Attempt, lane string, number int) string {
 	tail := "." + lane + strconv.Itoa(number)
 	head := escape(it.Worker, "_-") + "." + escape(it.Scope, "_-.")
 	if len(head)+len(tail) > maxName {

@@ -15,17 +15,17 @@ import (
 // Budget knows what a run may still spend.
 type Budget interface {
 	// Ask is called before each call that would be sent. BUDGET_EXCEEDED: no more.
-	Ask(ctx context.Context, it runner.Item) error
+	Ask(ctx context.Context, it runner.Attempt) error
 }
 
-// Reporter is the part of runner.Desk that is needed here.
+// Reporter is the part of runner.Orchestrator that is needed here.
 type Reporter interface {
 	Report(ctx context.Context, itemID string, r runner.Report) error
 }
 
-// Options is what calls are recorded with. Item, Desk, Sequence and Vendor must be set.
+// Options is what calls are recorded with. Item, Orchestrator, Sequence and Vendor must be set.
 type Options struct {
-	Item     runner.Item
+	Item     runner.Attempt
 	Desk     Reporter
 	Sequence *Sequence
 	Lane     string // of the agent, see Lane
@@ -35,7 +35,7 @@ type Options struct {
 	// MaxTokens is how long an answer may be where the request does not say.
 	MaxTokens int64
 	Cache     Cache  // nil: none
-	Budget    Budget // nil: none but the desk's
+	Budget    Budget // nil: none but the orchestrator's
 	// Redact replaces secrets in a text and says whether there were any. nil: there are
 	// none.
 	Redact func(string) (string, bool)
@@ -212,5 +212,5 @@ func (c *call) report(ctx context.Context, what run.Type, payload map[string]any
 
 // path of the evidence.
 func (c *call) path() string {
-	return "evidence/llm_calls/" + c.id + ".a" + strconv.FormatInt(c.Item.Attempt, 10) + ".json"
+	return "evidence/llm_calls/" + c.id + ".a" + strconv.FormatInt(c.Item.Number, 10) + ".json"
 }

@@ -19,7 +19,7 @@ import (
 	"ramet/internal/runner"
 )
 
-// desk remembers reports, and what happened before each.
+// orchestrator remembers reports, and what happened before each.
 type desk struct {
 	reports []runner.Report
 	refuse  func(runner.Report) error
@@ -56,10 +56,10 @@ func (m memory) Drop(key string) error                { delete(m, key); return n
 
 type set struct {
 	*testing.T
-	desk  *desk
-	sent  int
-	clock time.Time
-	gates script.Gates
+	orchestrator *desk
+	sent         int
+	clock        time.Time
+	gates        script.Gates
 	Options
 	provider llm.Provider
 }
@@ -67,7 +67,7 @@ type set struct {
 func newSet(t *testing.T, replies string, change ...func(*Options)) *set {
 	t.Helper()
 	s := &set{T: t, clock: time.Unix(0, 0)}
-	s.desk = &desk{sent: &s.sent}
+	s.orchestrator = &desk{sent: &s.sent}
 	model, err := script.Parse(replies, s.gates.Wait)
 	if err != nil {
 		t.Fatal(err)
@@ -78,7 +78,7 @@ func newSet(t *testing.T, replies string, change ...func(*Options)) *set {
 			model.Stream(ctx, r)(yield)
 		}
 	})
-	s.Options = Options{Item: runner.Item{ID: "r1:draft:2:intro", Worker: "draft", Scope: "intro", Attempt: 2}, Desk: s.desk, Sequence: &Sequence{},
+	s.Options = Options{Item: runner.Attempt{ID: "r1:draft:2:intro", Worker: "draft", Scope: "intro", Number: 2}, Desk: s.orchestrator, Sequence: &Sequence{},
 		Vendor: "anthropic", BaseURL: "https://me:pass@api.example/v1?key=k#f", MaxTokens: 4096,
 		Price: func(string) (llm.Price, bool) { return llm.Price{Input: 3_000_000, Output: 15_000_000}, true },
 		Now: func() time.Time {
@@ -105,7 +105,7 @@ func (s *set) ask(ctx context.Context, r llm.Request) []llm.Event {
 
 func (s *set) payloads() string {
 	var out []string
-	for _, r := range s.desk.reports {
+	for _, r := range s.orchestrator.reports {
 		out = append(out, string(r.Type)+" "+string(r.Payload))
 	}
 	return strings.Join(out, "\n")
@@ -127,15 +127,15 @@ LLM_CALL_FINISHED {"api_cost_usd":0.00063,"call_id":"draft.intro.1","finish_reas
 	if got := s.payloads(); got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
-	if got := fmt.Sprint(s.desk.order); got != "[LLM_CALL_STARTED after 0 sent LLM_CALL_FINISHED after 1 sent]" {
+	if got := fmt.Sprint(s.orchestrator.order); got != "[LLM_CALL_STARTED after 0 sent LLM_CALL_FINISHED after 1 sent]" {
 		t.Error(got)
 	}
-	if id := s.desk.reports[0].ID; id != "r1:draft:2:intro/draft.intro.1/LLM_CALL_STARTED" {
+	if id := s.orchestrator.reports[0].ID; id != "r1:draft:2:intro/draft.intro.1/LLM_CALL_STARTED" {
 		t.Error(id)
 	}
-	file := s.desk.reports[1].Evidence
-	if file == nil || file.Path != "evidence/llm_calls/draft.intro.1.a2.json" || s.desk.reports[0].Evidence != nil {
-		t.Fatalf("%+v", s.desk.reports)
+	file := s.orchestrator.reports[1].Evidence
+	if file == nil || file.Path != "evidence/llm_calls/draft.intro.1.a2.json" || s.orchestrator.reports[0].Evidence != nil {
+		t.Fatalf("%+v", s.orchestrator.reports)
 	}
 	var w evidence
 	if err := json.Unmarshal(file.Data, &w); err != nil {
@@ -172,7 +172,7 @@ func TestCallsThatFailAreRecorded(t *testing.T) {
 			if events[len(events)-1].Type != llm.Failed {
 				t.Errorf("%+v", events)
 			}
-			if len(s.desk.reports) != 2 || s.desk.reports[1].Type != run.LLMCallFailed || !strings.Contains(s.payloads(), c.want) {
+			if len(s.orchestrator.reports) != 2 || s.orchestrator.reports[1].Type != run.LLMCallFailed || !strings.Contains(s.payloads(), c.want) {
 				t.Errorf("%s\nwant\n%s", s.payloads(), c.want)
 			}
 			if len(s.Cache.(memory)) != 0 {
@@ -214,7 +214,7 @@ func TestWhoBreaksOffLeavesARecord(t *testing.T) {
 	for range s.provider.Stream(t.Context(), request) {
 		break
 	}
-	if got := s.payloads(); len(s.desk.reports) != 2 || !strings.Contains(got, `LLM_CALL_FAILED {"call_id":"draft.intro.1","error_class":"CANCELLED"`) {
+	if got := s.payloads(); len(s.orchestrator.reports) != 2 || !strings.Contains(got, `LLM_CALL_FAILED {"call_id":"draft.intro.1","error_class":"CANCELLED"`) {
 		t.Error(got)
 	}
 	// So does one who panics.
@@ -224,7 +224,7 @@ func TestWhoBreaksOffLeavesARecord(t *testing.T) {
 			panic("oh")
 		}
 	}()
-	if len(s.desk.reports) != 4 || s.desk.reports[3].Type != run.LLMCallFailed {
+	if len(s.orchestrator.reports) != 4 || s.orchestrator.reports[3].Type != run.LLMCallFailed {
 		t.Error(s.payloads())
 	}
 }
@@ -238,14 +238,14 @@ func TestACancelledCallIsRecorded(t *testing.T) {
 			cancel()
 		}
 	}
-	if got := s.payloads(); len(s.desk.reports) != 2 || !strings.Contains(got, `"error_class":"CANCELLED"`) {
+	if got := s.payloads(); len(s.orchestrator.reports) != 2 || !strings.Contains(got, `"error_class":"CANCELLED"`) {
 		t.Error(got)
 	}
-	if !strings.Contains(string(s.desk.reports[1].Evidence.Data), `"text":"I "`) {
+	if !strings.Contains(string(s.orchestrator.reports[1].Evidence.Data), `"text":"I "`) {
 		t.Error("what was shown is not in the evidence")
 	}
 	s.ask(ctx, request)
-	if len(s.desk.reports) != 2 || s.sent != 1 {
+	if len(s.orchestrator.reports) != 2 || s.sent != 1 {
 		t.Error("a call that never began is reported")
 	}
 }
@@ -263,19 +263,21 @@ func TestNothingIsSentThatMayNotBe(t *testing.T) {
 	} {
 		s := newSet(t, full, c.change)
 		events := s.ask(t.Context(), request)
-		if len(events) != 1 || !fault.Is(events[0].Err, c.code) || s.sent != 0 || len(s.desk.reports) != 0 {
-			t.Errorf("%s: %+v, %d sent, %d reported", c.name, events, s.sent, len(s.desk.reports))
+		if len(events) != 1 || !fault.Is(events[0].Err, c.code) || s.sent != 0 || len(s.orchestrator.reports) != 0 {
+			t.Errorf("%s: %+v, %d sent, %d reported", c.name, events, s.sent, len(s.orchestrator.reports))
 		}
 	}
 }
 
 type no struct{}
 
-func (no) Ask(context.Context, runner.Item) error { return fault.New(fault.BudgetExceeded, "no more") }
+func (no) Ask(context.Context, runner.Attempt) error {
+	return fault.New(fault.BudgetExceeded, "no more")
+}
 
 func TestAnEndThatCannotBeRecordedIsAFailure(t *testing.T) {
 	s := newSet(t, full)
-	s.desk.refuse = func(r runner.Report) error {
+	s.orchestrator.refuse = func(r runner.Report) error {
 		if r.Type == run.LLMCallFinished {
 			return fault.New(fault.StorageFull, "full")
 		}
@@ -294,7 +296,7 @@ func TestTheCacheGivesTheSameAnswer(t *testing.T) {
 	first := s.ask(t.Context(), request)
 	again := newSet(t, ``, cached, func(o *Options) { o.Budget = no{} }) // it costs nothing
 	second := again.ask(t.Context(), request)
-	if again.sent != 0 || len(again.desk.reports) != 1 || again.desk.reports[0].Type != run.LLMCacheHit {
+	if again.sent != 0 || len(again.orchestrator.reports) != 1 || again.orchestrator.reports[0].Type != run.LLMCacheHit {
 		t.Fatalf("%d sent\n%s", again.sent, again.payloads())
 	}
 	var want []llm.Event
@@ -314,7 +316,7 @@ func TestTheCacheGivesTheSameAnswer(t *testing.T) {
 	if got := again.payloads(); between(got, `"output_hash":"`, `"`) != output || output == "" || !strings.Contains(got, `"call_id":"draft.intro.1"`) {
 		t.Error(got)
 	}
-	if text := string(again.desk.reports[0].Evidence.Data); !strings.Contains(text, `"cached":true`) || !strings.Contains(text, `"times_sent":0`) {
+	if text := string(again.orchestrator.reports[0].Evidence.Data); !strings.Contains(text, `"cached":true`) || !strings.Contains(text, `"times_sent":0`) {
 		t.Error(text)
 	}
 	for key, data := range kept {
@@ -370,7 +372,7 @@ func TestWhatDiffersHasAnotherKey(t *testing.T) {
 		t.Error("another server has the same key")
 	}
 	o = s.Options
-	o.BaseURL, o.Item = "https://you:word@api.example/v1", runner.Item{Worker: "other", Attempt: 7}
+	o.BaseURL, o.Item = "https://you:word@api.example/v1", runner.Attempt{Worker: "other", Number: 7}
 	if seen[key(New(silent, o), request)] != "the request" {
 		t.Error("a password, the item or the attempt changes the key")
 	}
@@ -389,7 +391,7 @@ func TestADamagedAnswerIsNone(t *testing.T) {
 	kept[key] = kept[key][:len(kept[key])-20]
 	s = newSet(t, full, func(o *Options) { o.Cache = kept })
 	s.ask(t.Context(), request)
-	if s.sent != 1 || len(s.desk.reports) != 2 {
+	if s.sent != 1 || len(s.orchestrator.reports) != 2 {
 		t.Error(s.payloads())
 	}
 }
@@ -407,7 +409,7 @@ func TestSecretsAreInNoFile(t *testing.T) {
 	quoted, _ := json.Marshal("it is " + key)
 	s := newSet(t, `{"steps": [{"text": `+string(quoted)+`}, {"call": "read", "args": {"a": `+string(quoted)+`, "n": 9007199254740993}}]}`, redact)
 	s.ask(t.Context(), request)
-	text := string(s.desk.reports[1].Evidence.Data)
+	text := string(s.orchestrator.reports[1].Evidence.Data)
 	if strings.Contains(text, "0123456789") || !strings.Contains(text, `"redacted":true`) || !strings.Contains(text, "it is [redacted]") || !strings.Contains(text, "9007199254740993") {
 		t.Error(text)
 	}
@@ -427,7 +429,7 @@ func TestImagesAreNotInTheEvidence(t *testing.T) {
 	image := llm.Part{Type: llm.Image, MediaType: "image/png", Data: []byte("cat")}
 	r.Messages = append(r.Messages[:2:2], llm.Message{Role: llm.User, Parts: []llm.Part{image}})
 	s.ask(t.Context(), r)
-	if text := string(s.desk.reports[1].Evidence.Data); strings.Contains(text, "Y2F0") || !strings.Contains(text, "sha256:"+sum("cat")) {
+	if text := string(s.orchestrator.reports[1].Evidence.Data); strings.Contains(text, "Y2F0") || !strings.Contains(text, "sha256:"+sum("cat")) {
 		t.Error(text)
 	}
 	if string(r.Messages[2].Parts[0].Data) != "cat" {
@@ -441,7 +443,7 @@ func TestNamesOfCalls(t *testing.T) {
 		for _, scope := range []string{"b", "b.c", "b/c", "b~2fc", "c1-1", "../x", "", strings.Repeat("s", 300), strings.Repeat("s", 301)} {
 			for _, lane := range []string{"", Lane("", 1), Lane(Lane("", 1), 2), Lane("", 12)} {
 				for _, n := range []int{1, 12} {
-					name := CallID(runner.Item{Worker: worker, Scope: scope}, lane, n)
+					name := CallID(runner.Attempt{Worker: worker, Scope: scope}, lane, n)
 					what := fmt.Sprintf("%q %q %q %d", worker, scope, lane, n)
 					if len(name) > 180 || strings.ContainsAny(name, "/\\ ") || strings.HasPrefix(name, ".") {
 						t.Errorf("%s: %s", what, name)
@@ -454,7 +456,7 @@ func TestNamesOfCalls(t *testing.T) {
 			}
 		}
 	}
-	if got := CallID(runner.Item{Worker: "draft", Scope: "intro"}, Lane("", 2), 3); got != "draft.intro.c2-3" {
+	if got := CallID(runner.Attempt{Worker: "draft", Scope: "intro"}, Lane("", 2), 3); got != "draft.intro.c2-3" {
 		t.Error(got)
 	}
 }

@@ -19,12 +19,12 @@ import (
 // Watch is one command's time in some folders.
 type Watch struct {
 	into   string // the quarantine
-	places []place
+	places []watched
 	moved  []Moved // by Patrol; its goroutine's until it has ended
 }
 
 // place is a folder of a watch, as it was when the watch began.
-type place struct {
+type watched struct {
 	index  *index
 	before map[identity]bool
 	kept   []string
@@ -46,7 +46,7 @@ func Begin(folders, forbidden []string, into string) (*Watch, error) {
 		if err != nil {
 			return nil, fmt.Errorf("look for names that others execute in %s: %w", dir, err)
 		}
-		p := place{index: x, before: map[identity]bool{}, shut: shut}
+		p := watched{index: x, before: map[identity]bool{}, shut: shut}
 		for _, t := range found {
 			p.before[t.id] = true
 			p.kept = append(p.kept, filepath.Join(dir, t.path))
@@ -97,7 +97,7 @@ func Resume(s *State, into string) *Watch {
 		for _, id := range p.Before {
 			before[id] = true
 		}
-		w.places = append(w.places, place{index: indexOf(p.Folder), before: before, shut: p.Shut, never: p.Never})
+		w.places = append(w.places, watched{index: indexOf(p.Folder), before: before, shut: p.Shut, never: p.Never})
 	}
 	return w
 }
@@ -167,7 +167,7 @@ func (w *Watch) Patrol(stop <-chan struct{}, every time.Duration) {
 }
 
 // judge moves what came since the beginning and may not stay, where sure agrees.
-func (p place) judge(into string, sure func(path string) bool) ([]Moved, error) {
+func (p watched) judge(into string, sure func(path string) bool) ([]Moved, error) {
 	root, err := os.OpenRoot(p.index.root)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil // with everything in it
@@ -199,7 +199,7 @@ func (p place) judge(into string, sure func(path string) bool) ([]Moved, error) 
 }
 
 // search looks again, also into folders that the command has closed.
-func (p place) search(root *os.Root) ([]thing, error) {
+func (p watched) search(root *os.Root) ([]thing, error) {
 	for range 64 { // a folder that was closed may hold another one
 		found, shut, err := p.index.look()
 		if err != nil {

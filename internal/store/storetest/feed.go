@@ -15,14 +15,14 @@ import (
 // follower reads a feed and checks that nothing comes twice, and that entries
 // of one history come in order.
 type follower struct {
-	d      *desk
+	d      *bench
 	cursor registry.Cursor
 	seen   map[string]bool
 	heads  map[id.Agent]id.Message
 	boxes  map[id.Agent]int64
 }
 
-func (d *desk) follow() *follower {
+func (d *bench) follow() *follower {
 	return &follower{d: d, seen: map[string]bool{}, heads: map[id.Agent]id.Message{}, boxes: map[id.Agent]int64{}}
 }
 

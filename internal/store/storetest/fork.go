@@ -117,9 +117,9 @@ func testDrawings(t *testing.T, w *Workspace) {
 	d := open(t, w)
 	for i, x := range treetest.Examples() {
 		t.Run(x.Name, func(t *testing.T) {
-			agents := play(t, &desk{t, d.s, d.zero}, x.Drawing, fmt.Sprintf("x%d.", i))
+			agents := play(t, &bench{t, d.s, d.zero}, x.Drawing, fmt.Sprintf("x%d.", i))
 			for name, want := range x.Context {
-				if got := (&desk{t, d.s, d.zero}).context(agents[name]); got != want {
+				if got := (&bench{t, d.s, d.zero}).context(agents[name]); got != want {
 					t.Errorf("context of %s: %q, want %q\n%s", name, got, want, x.Drawing)
 				}
 			}
@@ -129,7 +129,7 @@ func testDrawings(t *testing.T, w *Workspace) {
 
 // play carries out a drawing, below agent 0, which has nothing to inherit, and
 // returns its agents. Names of agents get a prefix.
-func play(t testing.TB, d *desk, drawing, prefix string) map[string]id.Agent {
+func play(t testing.TB, d *bench, drawing, prefix string) map[string]id.Agent {
 	t.Helper()
 	tree := must(treetest.Parse(drawing))(t)
 	agents := map[string]id.Agent{}

@@ -19,14 +19,14 @@ import (
 func byAgent(a, b agent.Holding) int { return cmp.Compare(a.Agent, b.Agent) }
 
 // renewAll is what RenewAll returns, in the order of ids.
-func (d *desk) renewAll(owner string, ttl time.Duration) []agent.Holding {
+func (d *bench) renewAll(owner string, ttl time.Duration) []agent.Holding {
 	d.t.Helper()
 	out := must(d.s.RenewAll(background, owner, ttl))(d.t)
 	slices.SortFunc(out, byAgent)
 	return out
 }
 
-func (d *desk) leased() []id.Agent {
+func (d *bench) leased() []id.Agent {
 	d.t.Helper()
 	list, _, err := d.s.Leased(background)
 	if err != nil {

@@ -89,7 +89,7 @@ func testLeasesRunOut(t *testing.T, w *Workspace) {
 	equal(t, "context", d.context(kid), "on time mine")
 }
 
-func (d *desk) append2(a id.Agent, c agent.Claim, texts ...string) {
+func (d *bench) append2(a id.Agent, c agent.Claim, texts ...string) {
 	d.t.Helper()
 	must(d.s.Append(background, a, c, says(texts...)...))(d.t)
 }

@@ -13,13 +13,13 @@ import (
 	"ramet/internal/registry"
 )
 
-func (d *desk) send(from, to id.Agent, body string) mail.Letter {
+func (d *bench) send(from, to id.Agent, body string) mail.Letter {
 	d.t.Helper()
 	return must(d.s.Send(background, registry.Send{From: from, To: to, Body: body}))(d.t)
 }
 
 // box lists a mailbox as "number:body" in the order of the store.
-func (d *desk) box(a id.Agent, f mail.Filter) string {
+func (d *bench) box(a id.Agent, f mail.Filter) string {
 	d.t.Helper()
 	var out []string
 	for _, l := range must(d.s.Letters(background, a, f))(d.t) {
@@ -28,7 +28,7 @@ func (d *desk) box(a id.Agent, f mail.Filter) string {
 	return strings.Join(out, " ")
 }
 
-func (d *desk) read(r registry.Read) (mail.Letter, bool) {
+func (d *bench) read(r registry.Read) (mail.Letter, bool) {
 	d.t.Helper()
 	l, ok, err := d.s.Read(background, r)
 	if err != nil {
@@ -37,7 +37,7 @@ func (d *desk) read(r registry.Read) (mail.Letter, bool) {
 	return l, ok
 }
 
-func (d *desk) unread(a id.Agent) int64 {
+func (d *bench) unread(a id.Agent) int64 {
 	d.t.Helper()
 	for _, o := range must(d.s.Agents(background, agent.Filter{Dead: true}))(d.t) {
 		if o.ID == a {

@@ -15,7 +15,7 @@ import (
 	"ramet/internal/id"
 )
 
-func (d *desk) redact(a id.Agent, m id.Message) {
+func (d *bench) redact(a id.Agent, m id.Message) {
 	d.t.Helper()
 	if err := d.s.Redact(background, a, agent.Passing(), m); err != nil {
 		d.t.Fatalf("redact %d: %v", m, err)

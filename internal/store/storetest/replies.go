@@ -14,7 +14,7 @@ import (
 	"ramet/internal/registry"
 )
 
-func (d *desk) keep(replies ...registry.Reply) {
+func (d *bench) keep(replies ...registry.Reply) {
 	d.t.Helper()
 	if err := d.s.KeepReplies(background, replies); err != nil {
 		d.t.Fatalf("keep replies: %v", err)
@@ -22,7 +22,7 @@ func (d *desk) keep(replies ...registry.Reply) {
 }
 
 // shown is what is kept of an agent's reply, "-" if nothing.
-func (d *desk) shown(a id.Agent) string {
+func (d *bench) shown(a id.Agent) string {
 	d.t.Helper()
 	r, ok, err := d.s.Reply(background, a)
 	switch {
@@ -39,7 +39,7 @@ func (d *desk) shown(a id.Agent) string {
 }
 
 // reply is one of an agent as it stands, under the claim of its lease.
-func (d *desk) reply(a id.Agent, text string) registry.Reply {
+func (d *bench) reply(a id.Agent, text string) registry.Reply {
 	d.t.Helper()
 	row := d.agent(a)
 	r := registry.Reply{Agent: a, After: row.Head, Text: text}

@@ -101,15 +101,15 @@ func Run(t *testing.T, fresh Factory) {
 	}
 }
 
-// desk is an open workspace with shorthands that end the test on an error.
-type desk struct {
+// bench is an open workspace with shorthands that end the test on an error.
+type bench struct {
 	t    testing.TB
 	s    *store.Store
 	zero id.Agent
 }
 
 // open opens a workspace, and audits it at the end of the test.
-func open(t testing.TB, w *Workspace) *desk {
+func open(t testing.TB, w *Workspace) *bench {
 	t.Helper()
 	d := openUnchecked(t, w)
 	t.Cleanup(func() { d.audit() })
@@ -117,7 +117,7 @@ func open(t testing.TB, w *Workspace) *desk {
 }
 
 // openUnchecked is for tests that leave damage behind.
-func openUnchecked(t testing.TB, w *Workspace) *desk {
+func openUnchecked(t testing.TB, w *Workspace) *bench {
 	t.Helper()
 	s, err := w.Open()
 	if err != nil {
@@ -131,17 +131,17 @@ func openUnchecked(t testing.TB, w *Workspace) *desk {
 	return at(t, s)
 }
 
-func at(t testing.TB, s *store.Store) *desk {
+func at(t testing.TB, s *store.Store) *bench {
 	t.Helper()
 	zero, err := s.Zero(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &desk{t, s, zero.ID}
+	return &bench{t, s, zero.ID}
 }
 
 // audit works in cleanups too, when the test's context is over.
-func (d *desk) audit() registry.Report {
+func (d *bench) audit() registry.Report {
 	d.t.Helper()
 	report, err := d.s.Audit(background, nil)
 	if err != nil {
@@ -162,7 +162,7 @@ func says(texts ...string) []history.Draft {
 	return out
 }
 
-func (d *desk) append(a id.Agent, drafts ...history.Draft) []history.Entry {
+func (d *bench) append(a id.Agent, drafts ...history.Draft) []history.Entry {
 	d.t.Helper()
 	out, err := d.s.Append(background, a, agent.Passing(), drafts...)
 	if err != nil {
@@ -171,13 +171,13 @@ func (d *desk) append(a id.Agent, drafts ...history.Draft) []history.Entry {
 	return out
 }
 
-func (d *desk) say(a id.Agent, texts ...string) []history.Entry {
+func (d *bench) say(a id.Agent, texts ...string) []history.Entry {
 	d.t.Helper()
 	return d.append(a, says(texts...)...)
 }
 
 // fork makes children with these names; "" is none.
-func (d *desk) fork(parent id.Agent, names ...string) []agent.Agent {
+func (d *bench) fork(parent id.Agent, names ...string) []agent.Agent {
 	d.t.Helper()
 	out, err := d.s.Fork(background, registry.Fork{Parent: parent, Children: children(names...)})
 	if err != nil {
@@ -194,7 +194,7 @@ func children(names ...string) []registry.Child {
 	return out
 }
 
-func (d *desk) agent(a id.Agent) agent.Agent {
+func (d *bench) agent(a id.Agent) agent.Agent {
 	d.t.Helper()
 	out, err := d.s.Agent(background, a)
 	if err != nil {
@@ -203,7 +203,7 @@ func (d *desk) agent(a id.Agent) agent.Agent {
 	return out
 }
 
-func (d *desk) replay(a id.Agent) *history.Context {
+func (d *bench) replay(a id.Agent) *history.Context {
 	d.t.Helper()
 	c, err := history.Replay(background, d.s, a)
 	if err != nil {
@@ -213,7 +213,7 @@ func (d *desk) replay(a id.Agent) *history.Context {
 }
 
 // context is the texts of a context in one line.
-func (d *desk) context(a id.Agent) string {
+func (d *bench) context(a id.Agent) string {
 	d.t.Helper()
 	c := d.replay(a)
 	if total := d.agent(a).Total; total != int64(len(c.Messages)) {
@@ -223,7 +223,7 @@ func (d *desk) context(a id.Agent) string {
 }
 
 // own are all stored entries of an agent.
-func (d *desk) own(a id.Agent) []history.Entry {
+func (d *bench) own(a id.Agent) []history.Entry {
 	d.t.Helper()
 	var out []history.Entry
 	for e, err := range d.s.QueryRange(background, history.Range{Agent: a}, history.Selection{}) {
@@ -235,7 +235,7 @@ func (d *desk) own(a id.Agent) []history.Entry {
 	return out
 }
 
-func (d *desk) kinds(a id.Agent) string {
+func (d *bench) kinds(a id.Agent) string {
 	d.t.Helper()
 	out := ""
 	for i, e := range d.own(a) {

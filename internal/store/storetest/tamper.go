@@ -18,7 +18,7 @@ import (
 // tamperer changes rows behind the store's back and puts them back.
 type tamperer struct {
 	t   testing.TB
-	d   *desk
+	d   *bench
 	raw *sql.DB
 }
 

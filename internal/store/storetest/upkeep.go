@@ -17,7 +17,7 @@ import (
 )
 
 // blobOf is the name of an entry's blob, "" if it has none.
-func blobOf(t testing.TB, d *desk, e history.Entry) string {
+func blobOf(t testing.TB, d *bench, e history.Entry) string {
 	t.Helper()
 	for _, p := range must(e.Parts())(t) {
 		if p.Blob != nil {

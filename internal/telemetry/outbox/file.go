@@ -126,8 +126,8 @@ type letter struct {
 	Answer string          `json:"answer"`
 }
 
-// bury keeps what nobody takes. l is nil for a line that cannot be read.
-func (b *Outbox) bury(l *line, raw []byte, status int, answer string) error {
+// setAside keeps what nobody takes. l is nil for a line that cannot be read.
+func (b *Outbox) setAside(l *line, raw []byte, status int, answer string) error {
 	dead := letter{At: b.Now().UTC().Format(time.RFC3339Nano), Status: status, Answer: b.hide(answer)}
 	if l != nil {
 		dead.Method, dead.Path, dead.Body = l.Method, l.Path, l.Body

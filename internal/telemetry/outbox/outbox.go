@@ -97,7 +97,7 @@ func (b *Outbox) load() error {
 		return durable.Failure("read", b.path, err)
 	}
 	for _, text := range c.bad {
-		if err := b.bury(nil, text, 0, "it cannot be read"); err != nil {
+		if err := b.setAside(nil, text, 0, "it cannot be read"); err != nil {
 			return err
 		}
 	}

@@ -178,7 +178,7 @@ func (b *Outbox) account(entries []*entry, parcels []*parcel) {
 // refused keeps and reports a delivery that nobody takes.
 func (b *Outbox) refused(p *parcel) {
 	l := line{Method: p.Method, Path: p.Path(), Body: p.Body}
-	err := b.bury(&l, nil, p.refusal.status, p.refusal.answer)
+	err := b.setAside(&l, nil, p.refusal.status, p.refusal.answer)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.dead++

@@ -118,7 +118,7 @@ func (l *Local) runEdit(_ context.Context, c tool.Call) (tool.Answer, error) {
 
 // known is the content of a file that the conversation has seen; stale says that it was
 // another then.
-func (l *Local) known(s *spot) (content []byte, stale bool, err error) {
+func (l *Local) known(s *handle) (content []byte, stale bool, err error) {
 	content, err = s.content()
 	if err != nil {
 		return nil, false, err

@@ -16,7 +16,7 @@ const largest = 16 << 20
 
 // file opens a regular file for reading. Anything else is refused, and never waited
 // for.
-func (s *spot) file() (*os.File, error) {
+func (s *handle) file() (*os.File, error) {
 	switch {
 	case s.info == nil:
 		return nil, explain(s.rel, fs.ErrNotExist)
@@ -58,7 +58,7 @@ func kindOf(m fs.FileMode) string {
 var errTooLarge = errors.New("it is too large")
 
 // content reads a whole file of at most the largest size.
-func (s *spot) content() ([]byte, error) {
+func (s *handle) content() ([]byte, error) {
 	f, err := s.file()
 	if err != nil {
 		return nil, err
@@ -80,7 +80,7 @@ var buffers = sync.Pool{New: func() any { return new([]byte) }}
 var errBinary = errors.New("it is no text")
 
 // text reads a whole text file, of at most the largest size, into a buffer.
-func (s *spot) text(buffer *[]byte) ([]byte, error) {
+func (s *handle) text(buffer *[]byte) ([]byte, error) {
 	f, err := s.file()
 	if err != nil {
 		return nil, err
@@ -115,7 +115,7 @@ func (s *spot) text(buffer *[]byte) ([]byte, error) {
 }
 
 // unchanged is the content of a file that was read before and is still the same.
-func (l *Local) unchanged(s *spot) ([]byte, error) {
+func (l *Local) unchanged(s *handle) ([]byte, error) {
 	text, err := s.content()
 	if err != nil {
 		return nil, err
@@ -132,9 +132,9 @@ func (l *Local) unchanged(s *spot) ([]byte, error) {
 	return text, nil
 }
 
-// replace puts content at a spot, in one step: it is written beside and then
+// replace puts content at a handle, in one step: it is written beside and then
 // renamed. A file that was there keeps its mode and owner.
-func (l *Local) replace(s *spot, content []byte) (err error) {
+func (l *Local) replace(s *handle, content []byte) (err error) {
 	perm := fs.FileMode(0o666) // less the umask
 	if s.info != nil {
 		perm = 0o600
@@ -177,7 +177,7 @@ func (l *Local) replace(s *spot, content []byte) (err error) {
 }
 
 // same says whether the name still stands for what was found.
-func (s *spot) same() error {
+func (s *handle) same() error {
 	now, err := s.dir.Lstat(s.name)
 	switch {
 	case s.info == nil && errors.Is(err, fs.ErrNotExist):

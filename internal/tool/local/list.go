@@ -73,7 +73,7 @@ func (l *Local) runList(_ context.Context, c tool.Call) (tool.Answer, error) {
 }
 
 // describe is one line about an entry of the folder.
-func (s *spot) describe(e fs.DirEntry) string {
+func (s *handle) describe(e fs.DirEntry) string {
 	name, from := oneLine(e.Name()), e.Name()
 	if s.name != "." {
 		from = s.name + "/" + from

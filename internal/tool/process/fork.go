@@ -62,21 +62,21 @@ func (fork) Spec() tool.Spec { return forkSpec }
 
 // Run implements tool.Tool.
 func (f fork) Run(ctx context.Context, c tool.Call) (tool.Answer, error) {
-	births, err := f.bear(ctx, []tool.Call{c})
+	children, err := f.forkAll(ctx, []tool.Call{c})
 	if err != nil {
 		return refuse(ctx, err)
 	}
-	return tool.Answer{Text: births[0].toParent(), Show: births[0].shown(), Recorded: true}, nil
+	return tool.Answer{Text: children[0].toParent(), Show: children[0].shown(), Recorded: true}, nil
 }
 
 // RunAll implements tool.Batch.
 func (f fork) RunAll(ctx context.Context, calls []tool.Call) error {
-	_, err := f.bear(ctx, calls)
+	_, err := f.forkAll(ctx, calls)
 	return err
 }
 
-// bear makes one child for each call, all at one fork point, or none.
-func (f fork) bear(ctx context.Context, calls []tool.Call) (births []birth, err error) {
+// forkAll makes one child for each call, all at one fork point, or none.
+func (f fork) forkAll(ctx context.Context, calls []tool.Call) (children []child, err error) {
 	if len(calls) == 0 {
 		return nil, nil
 	}
@@ -84,12 +84,12 @@ func (f fork) bear(ctx context.Context, calls []tool.Call) (births []birth, err 
 	if err != nil {
 		return nil, err
 	}
-	if births, err = f.plan(ctx, parent, calls); err != nil {
+	if children, err = f.plan(ctx, parent, calls); err != nil {
 		return nil, err
 	}
 	born := false
-	for i := range births {
-		b := &births[i]
+	for i := range children {
+		b := &children[i]
 		if !b.args.Worktree {
 			continue
 		}
@@ -105,9 +105,9 @@ func (f fork) bear(ctx context.Context, calls []tool.Call) (births []birth, err 
 		b.child.Cwd = dir
 	}
 	verb := registry.Fork{Parent: f.self}
-	for i, b := range births {
+	for i, b := range children {
 		verb.Entries = append(verb.Entries, b.result(b.toParent(), b.shown()))
-		if b.child.Entries, err = entries(births, i); err != nil {
+		if b.child.Entries, err = entries(children, i); err != nil {
 			return nil, err
 		}
 		verb.Children = append(verb.Children, b.child)
@@ -119,18 +119,18 @@ func (f fork) bear(ctx context.Context, calls []tool.Call) (births []birth, err 
 	// Children that exist exist, whatever came afterwards: their worktrees stay,
 	// and the results stand in the history.
 	born = true
-	return births, nil
+	return children, nil
 }
 
 // plan draws the identities, and refuses what can be refused before worktrees are
 // made. The registry decides again, in its transaction.
-func (f fork) plan(ctx context.Context, parent agent.Agent, calls []tool.Call) ([]birth, error) {
+func (f fork) plan(ctx context.Context, parent agent.Agent, calls []tool.Call) ([]child, error) {
 	if len(calls) > maxChildren {
 		return nil, fault.New(fault.Usage, "one message forks %d children, over the limit of %d", len(calls), maxChildren).
 			WithHint("none was forked; fork fewer, and let them fork")
 	}
-	births := make([]birth, len(calls))
-	children := make([]registry.Child, len(calls))
+	children := make([]child, len(calls))
+	asked := make([]registry.Child, len(calls))
 	for i, c := range calls {
 		args, err := decode[forkArgs](c.Args)
 		if err != nil {
@@ -139,10 +139,10 @@ func (f fork) plan(ctx context.Context, parent agent.Agent, calls []tool.Call) (
 		if err := f.check(ctx, args); err != nil {
 			return nil, err
 		}
-		children[i] = registry.Child{ID: id.NewAgent(), Name: args.Name}
-		births[i] = birth{call: c, args: args, child: children[i], parent: parent}
+		asked[i] = registry.Child{ID: id.NewAgent(), Name: args.Name}
+		children[i] = child{call: c, args: args, child: asked[i], parent: parent}
 	}
-	return births, registry.Fork{Parent: f.self, Children: children}.Check()
+	return children, registry.Fork{Parent: f.self, Children: asked}.Check()
 }
 
 func (f fork) check(ctx context.Context, args forkArgs) error {

@@ -11,14 +11,14 @@ import (
 	"ramet/internal/registry"
 )
 
-// purse is what an agent may still spend: the least that its own budget and those
+// budget is what an agent may still spend: the least that its own budget and those
 // of its ancestors leave, for each covers everything below it.
-type purse struct {
-	store registry.Purses
+type budget struct {
+	store registry.Budgets
 	agent id.Agent
 }
 
-func (p purse) Left(ctx context.Context) (loop.Allowance, error) {
+func (p budget) Left(ctx context.Context) (loop.Allowance, error) {
 	var left loop.Allowance
 	limits, err := p.store.Allowances(ctx, p.agent)
 	if err != nil {

@@ -20,13 +20,13 @@ import (
 	"ramet/internal/tool"
 )
 
-// shift is an item that is being done by an agent.
-type shift struct {
-	item  runner.Item
-	desk  runner.Desk
-	agent id.Agent
-	calls tape.Sequence
-	over  atomic.Bool
+// attempt is an item that is being done by an agent.
+type attempt struct {
+	item         runner.Attempt
+	orchestrator runner.Orchestrator
+	agent        id.Agent
+	calls        tape.Sequence
+	over         atomic.Bool
 
 	// Of the one goroutine that does the item.
 	entered bool // the ledger has it
@@ -36,30 +36,30 @@ type shift struct {
 // reading is how long it may take to find out whom an agent works for.
 const reading = 30 * time.Second
 
-func (c *Crew) open(s *shift) {
+func (c *Crew) open(s *attempt) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.shifts[s.agent] = s
+	c.attempts[s.agent] = s
 	c.runs[id.Agent(s.item.Agent)] = true
 }
 
-func (c *Crew) shut(s *shift) {
+func (c *Crew) shut(s *attempt) {
 	s.over.Store(true)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	delete(c.shifts, s.agent)
+	delete(c.attempts, s.agent)
 }
 
 // at finds what is known of an agent here: its item, or that it is a run's own.
-func (c *Crew) at(a id.Agent) (s *shift, run bool) {
+func (c *Crew) at(a id.Agent) (s *attempt, run bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.shifts[a], c.runs[a]
+	return c.attempts[a], c.runs[a]
 }
 
 // find finds the item that an agent works on: its own, or that of an ancestor; path leads
 // from the item's agent down to it. inRun: it stands below a run and works on none.
-func (c *Crew) find(ctx context.Context, a agent.Agent) (s *shift, path []id.Agent, inRun bool, err error) {
+func (c *Crew) find(ctx context.Context, a agent.Agent) (s *attempt, path []id.Agent, inRun bool, err error) {
 	c.mu.Lock()
 	idle := len(c.runs) == 0
 	c.mu.Unlock()
@@ -110,7 +110,7 @@ func (c *Crew) Model(a agent.Agent, m proc.Model) (proc.Model, error) {
 	if err != nil {
 		return proc.Model{}, err
 	}
-	o := tape.Options{Item: s.item, Desk: s.desk, Sequence: &s.calls, Lane: lane, Agent: string(a.ID), Vendor: m.Ref.Vendor,
+	o := tape.Options{Item: s.item, Desk: s.orchestrator, Sequence: &s.calls, Lane: lane, Agent: string(a.ID), Vendor: m.Ref.Vendor,
 		MaxTokens: m.Info.Output, Cache: c.Cache, Budget: c.Budget, Redact: c.Redact, Now: c.Now,
 		Price: func(string) (llm.Price, bool) { return c.price(m) }}
 	if c.BaseURL != nil {

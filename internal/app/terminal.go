@@ -17,20 +17,20 @@ import (
 	"ramet/internal/tui"
 )
 
-// desk is a workspace and its kernel, for the terminal UI.
-type desk struct {
+// terminal is a workspace and its kernel, for the terminal UI.
+type terminal struct {
 	*session.Workspace
 	asker    *asker
 	command  cli.Command
 	warnings []string // of the start
 }
 
-func openDesk(ctx context.Context, s *session.Session, command cli.Command) (tui.Desk, error) {
+func openDesk(ctx context.Context, s *session.Session, command cli.Command) (tui.Workspace, error) {
 	ws, err := s.Open(ctx)
 	if err != nil {
 		return nil, err
 	}
-	d := &desk{Workspace: ws, asker: newAsker(), command: command}
+	d := &terminal{Workspace: ws, asker: newAsker(), command: command}
 	if ws.Config.Background == "yes" {
 		if err := background(ctx, ws); err != nil {
 			d.warnings = append(d.warnings, err.Error())
@@ -63,9 +63,9 @@ func background(ctx context.Context, ws *session.Workspace) error {
 		WithHint("`ramet serve --background` says why; agents end with this terminal")
 }
 
-func (d *desk) Close() { d.Stopped() }
+func (d *terminal) Close() { d.Stopped() }
 
-func (d *desk) Events(ctx context.Context) iter.Seq[loop.Event] {
+func (d *terminal) Events(ctx context.Context) iter.Seq[loop.Event] {
 	here, _ := d.Kernel.Events.Subscribe(ctx)
 	there, _ := d.Elsewhere.Subscribe(ctx)
 	go d.Follow(ctx)
@@ -101,7 +101,7 @@ func (d *desk) Events(ctx context.Context) iter.Seq[loop.Event] {
 }
 
 // Mode is what was chosen for an agent, else the setting.
-func (d *desk) Mode(ctx context.Context, a id.Agent) (permit.Mode, error) {
+func (d *terminal) Mode(ctx context.Context, a id.Agent) (permit.Mode, error) {
 	row, err := d.Store.Agent(ctx, a)
 	if err != nil {
 		return "", err
@@ -110,20 +110,20 @@ func (d *desk) Mode(ctx context.Context, a id.Agent) (permit.Mode, error) {
 	return found.Mode, err
 }
 
-func (d *desk) Questions(ctx context.Context) <-chan tui.Question { return d.asker.questions }
+func (d *terminal) Questions(ctx context.Context) <-chan tui.Question { return d.asker.questions }
 
-func (d *desk) Agents(ctx context.Context) (tui.Crowd, error) { return d.Everybody(ctx) }
+func (d *terminal) Agents(ctx context.Context) (tui.Agents, error) { return d.Everybody(ctx) }
 
-func (d *desk) Turn(ctx context.Context, a id.Agent, said string, model llm.Ref, ticket string) (bool, error) {
+func (d *terminal) Turn(ctx context.Context, a id.Agent, said string, model llm.Ref, ticket string) (bool, error) {
 	ran, err := d.Run(ctx, session.Turn{Agent: a, Prompt: proc.Prompt{Text: said, Model: model, Ticket: ticket}, Stay: true, Ask: d.asker})
 	return ran.Said, err
 }
 
-func (d *desk) Stop(ctx context.Context, a id.Agent, ticket string) (bool, error) {
+func (d *terminal) Stop(ctx context.Context, a id.Agent, ticket string) (bool, error) {
 	return d.Workspace.Stop(ctx, proc.Stop{Agent: a, Ticket: ticket})
 }
 
-func (d *desk) Compact(ctx context.Context, a id.Agent, model llm.Ref) error {
+func (d *terminal) Compact(ctx context.Context, a id.Agent, model llm.Ref) error {
 	found, err := d.Store.Agent(ctx, a)
 	if err != nil {
 		return err
@@ -132,7 +132,7 @@ func (d *desk) Compact(ctx context.Context, a id.Agent, model llm.Ref) error {
 	return err
 }
 
-func (d *desk) Command(ctx context.Context, args ...string) (string, error) {
+func (d *terminal) Command(ctx context.Context, args ...string) (string, error) {
 	if probed := switches().Command; probed != nil {
 		probed()
 	}

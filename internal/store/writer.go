@@ -16,10 +16,10 @@ import (
 	"ramet/internal/registry"
 )
 
-// pen writes entries within one transaction: it gives them their ids and
+// writer writes entries within one transaction: it gives them their ids and
 // links, and keeps the heads and counts of the agents it writes for. Entries
 // are collected and go to the database in few statements, at flush.
-type pen struct {
+type writer struct {
 	s    *Store
 	tx   *sql.Tx
 	at   time.Time
@@ -44,17 +44,17 @@ type ref struct {
 
 // newPen reserves ids for n entries. The rows of all agents it will write for
 // are locked already, so that no lower id can appear later in their histories.
-func (s *Store) newPen(ctx context.Context, tx *sql.Tx, n int) (*pen, error) {
+func (s *Store) newWriter(ctx context.Context, tx *sql.Tx, n int) (*writer, error) {
 	ids, err := s.d.NextMessages(ctx, tx, n)
 	if err != nil {
 		return nil, err
 	}
-	return &pen{s: s, tx: tx, at: time.UnixMicro(time.Now().UnixMicro()).UTC(), ids: ids,
+	return &writer{s: s, tx: tx, at: time.UnixMicro(time.Now().UnixMicro()).UTC(), ids: ids,
 		reshaped: map[*agent.Agent][]id.Message{}, sign: func(d history.Draft) history.Draft { return history.Sign(ctx, d) }}, nil
 }
 
 // write appends entries to an agent's history and moves its head and counts.
-func (p *pen) write(a *agent.Agent, drafts ...history.Draft) ([]history.Entry, error) {
+func (p *writer) write(a *agent.Agent, drafts ...history.Draft) ([]history.Entry, error) {
 	from := len(p.rows)
 	for _, d := range drafts {
 		d = p.sign(d)
@@ -116,7 +116,7 @@ func encodeMeta(m history.Meta) ([]byte, error) {
 }
 
 // flush sends the entries and the new heads of their agents.
-func (p *pen) flush(ctx context.Context, agents ...*agent.Agent) error {
+func (p *writer) flush(ctx context.Context, agents ...*agent.Agent) error {
 	p.insertRows()
 	if len(p.blob) > 0 || len(p.reshaped) > 0 {
 		// References to the entries come next, or questions about them.
@@ -140,14 +140,14 @@ func (p *pen) flush(ctx context.Context, agents ...*agent.Agent) error {
 }
 
 // send carries out what was put off.
-func (p *pen) send(ctx context.Context) error {
+func (p *writer) send(ctx context.Context) error {
 	put := p.put
 	p.put = nil
 	return p.s.d.Run(ctx, p.tx, put)
 }
 
 // later puts off a statement, so that few round trips carry many.
-func (p *pen) later(query string, args ...any) {
+func (p *writer) later(query string, args ...any) {
 	p.put = append(p.put, Statement{query, args})
 }
 
@@ -155,7 +155,7 @@ func (p *pen) later(query string, args ...any) {
 // few enough for every engine's limit of parameters.
 const chunk = 64
 
-func (p *pen) insertRows() {
+func (p *writer) insertRows() {
 	const columns = 10
 	for rows := p.rows; len(rows) > 0; {
 		n := min(chunk, len(rows))
@@ -188,7 +188,7 @@ func values(rows, columns int) string {
 	return b.String()
 }
 
-func (p *pen) insertBlobs(ctx context.Context) error {
+func (p *writer) insertBlobs(ctx context.Context) error {
 	for _, b := range p.blob {
 		packed, err := pack(b.Data)
 		if err != nil {
@@ -208,7 +208,7 @@ func (p *pen) insertBlobs(ctx context.Context) error {
 
 // recount finds the size of a context that was rewound or compacted, and
 // refuses rewinds that lead out of the history or behind a wall.
-func (p *pen) recount(ctx context.Context, a *agent.Agent, targets []id.Message) error {
+func (p *writer) recount(ctx context.Context, a *agent.Agent, targets []id.Message) error {
 	r := reader{p.tx, p.s.d}
 	for _, target := range targets {
 		if err := history.Lookup(ctx, r, a.ID, target); err != nil {
@@ -239,7 +239,7 @@ func (r reader) contextSize(ctx context.Context, a id.Agent) (int64, error) {
 // update writes what entries change of a row. Its status and lease are written
 // only at its end: they are indexed, and SQLite writes the index of every column
 // that a statement names.
-func (p *pen) update(a *agent.Agent) {
+func (p *writer) update(a *agent.Agent) {
 	const living = `UPDATE agents SET name = $2, head_id = $3, head_hash = $4, own = $5, total = $6,
 		spent_tokens = $7, spent_cost = $8, budget_tokens = $9, budget_cost = $10, provider = $11, model = $12`
 	args := []any{string(a.ID), null(a.Name), int64(a.Head), a.HeadHash[:], a.Own, a.Total,
@@ -254,7 +254,7 @@ func (p *pen) update(a *agent.Agent) {
 }
 
 // insert makes an agent's row, with its first entry and what follows it.
-func (p *pen) insert(a *agent.Agent, drafts ...history.Draft) error {
+func (p *writer) insert(a *agent.Agent, drafts ...history.Draft) error {
 	a.Genesis = p.ids[0]
 	if _, err := p.write(a, append([]history.Draft{registry.Genesis(*a)}, drafts...)...); err != nil {
 		return err

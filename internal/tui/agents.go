@@ -7,10 +7,10 @@ import (
 	"ramet/internal/state"
 )
 
-// crowd is everybody, with the ways between them. It is made anew when somebody is
+// agents is everybody, with the ways between them. It is made anew when somebody is
 // born, dies or changes; looking is cheap.
-type crowd struct {
-	Crowd
+type agents struct {
+	Agents
 	at     map[id.Agent]int
 	living []agent.Node // as a tree
 	row    map[id.Agent]int
@@ -18,15 +18,15 @@ type crowd struct {
 	lines  []string // before the names of living; made when first drawn
 }
 
-func newCrowd(c Crowd) *crowd {
+func newAgents(c Agents) *agents {
 	if c.States == nil {
 		c.States = map[id.Agent]state.State{}
 	}
-	out := &crowd{Crowd: c, at: make(map[id.Agent]int, len(c.Agents)), row: map[id.Agent]int{}, kids: map[id.Agent][]id.Agent{}}
-	for i := range c.Agents {
-		out.at[c.Agents[i].ID] = i
+	out := &agents{Agents: c, at: make(map[id.Agent]int, len(c.All)), row: map[id.Agent]int{}, kids: map[id.Agent][]id.Agent{}}
+	for i := range c.All {
+		out.at[c.All[i].ID] = i
 	}
-	out.living = agent.Tree(c.Agents, func(a agent.Agent) bool { return a.Status == agent.Running })
+	out.living = agent.Tree(c.All, func(a agent.Agent) bool { return a.Status == agent.Running })
 	for i, n := range out.living {
 		out.row[n.ID] = i
 		if n.Home != "" {
@@ -37,14 +37,14 @@ func newCrowd(c Crowd) *crowd {
 }
 
 // branches are the lines before the names of living.
-func (c *crowd) branches() []string {
+func (c *agents) branches() []string {
 	if c.lines == nil {
 		c.lines = branches(c.living)
 	}
 	return c.lines
 }
 
-func (c *crowd) get(a id.Agent) (agent.Agent, bool) {
+func (c *agents) get(a id.Agent) (agent.Agent, bool) {
 	if c == nil {
 		return agent.Agent{}, false
 	}
@@ -52,20 +52,20 @@ func (c *crowd) get(a id.Agent) (agent.Agent, bool) {
 	if !ok {
 		return agent.Agent{}, false
 	}
-	return c.Agents[i], true
+	return c.All[i], true
 }
 
 // label is what an agent is called; it is safe to show.
-func (c *crowd) label(a id.Agent) string {
+func (c *agents) label(a id.Agent) string {
 	if found, ok := c.get(a); ok {
 		return found.Label()
 	}
 	return a.Short()
 }
 
-func (c *crowd) zero() (agent.Agent, bool) {
+func (c *agents) zero() (agent.Agent, bool) {
 	if c != nil {
-		for _, a := range c.Agents {
+		for _, a := range c.All {
 			if a.IsZero() {
 				return a, true
 			}
@@ -75,7 +75,7 @@ func (c *crowd) zero() (agent.Agent, bool) {
 }
 
 // up is the nearest living ancestor.
-func (c *crowd) up(a id.Agent) (id.Agent, bool) {
+func (c *agents) up(a id.Agent) (id.Agent, bool) {
 	now, ok := c.get(a)
 	for ok && now.Parent != "" {
 		if now, ok = c.get(now.Parent); ok && now.Status == agent.Running {
@@ -86,7 +86,7 @@ func (c *crowd) up(a id.Agent) (id.Agent, bool) {
 }
 
 // children are the living ones, oldest first: also those whom a dead child left.
-func (c *crowd) children(a id.Agent) []id.Agent {
+func (c *agents) children(a id.Agent) []id.Agent {
 	if c == nil {
 		return nil
 	}
@@ -95,7 +95,7 @@ func (c *crowd) children(a id.Agent) []id.Agent {
 
 // siblings are those under the same living ancestor, the agent included, oldest
 // first. The dead stand alone.
-func (c *crowd) siblings(a id.Agent) []id.Agent {
+func (c *agents) siblings(a id.Agent) []id.Agent {
 	if _, ok := c.row[a]; !ok {
 		return []id.Agent{a}
 	}
@@ -107,7 +107,7 @@ func (c *crowd) siblings(a id.Agent) []id.Agent {
 }
 
 // beside is the sibling n steps further, around the end.
-func (c *crowd) beside(a id.Agent, n int) (id.Agent, bool) {
+func (c *agents) beside(a id.Agent, n int) (id.Agent, bool) {
 	if c == nil {
 		return "", false
 	}
@@ -124,7 +124,7 @@ func (c *crowd) beside(a id.Agent, n int) (id.Agent, bool) {
 }
 
 // down is the newest child.
-func (c *crowd) down(a id.Agent) (id.Agent, bool) {
+func (c *agents) down(a id.Agent) (id.Agent, bool) {
 	children := c.children(a)
 	if len(children) == 0 {
 		return "", false
@@ -133,10 +133,10 @@ func (c *crowd) down(a id.Agent) (id.Agent, bool) {
 }
 
 // below counts the living below an agent, through the dead.
-func (c *crowd) below(a id.Agent) int {
+func (c *agents) below(a id.Agent) int {
 	under := map[id.Agent]bool{a: true}
 	n := 0
-	for _, one := range c.Agents { // parents are older than their children
+	for _, one := range c.All { // parents are older than their children
 		if under[one.Parent] {
 			under[one.ID] = true
 			if one.Status == agent.Running {
@@ -148,7 +148,7 @@ func (c *crowd) below(a id.Agent) int {
 }
 
 // find is the agent that a user means: as agent.Find, among those who are known.
-func (c *crowd) find(ref string) (agent.Agent, bool) {
+func (c *agents) find(ref string) (agent.Agent, bool) {
 	if ref == "0" {
 		return c.zero()
 	}
@@ -157,7 +157,7 @@ func (c *crowd) find(ref string) (agent.Agent, bool) {
 	}
 	var fits []agent.Agent
 	var dead agent.Agent
-	for _, a := range c.Agents {
+	for _, a := range c.All {
 		switch {
 		case a.Name == ref && a.Status == agent.Running:
 			return a, true

@@ -10,8 +10,8 @@ import (
 	"ramet/internal/tool"
 )
 
-// birth is one child of a fork, and what is said about it to whom.
-type birth struct {
+// child is one child of a fork, and what is said about it to whom.
+type child struct {
 	call   tool.Call
 	args   forkArgs
 	child  registry.Child
@@ -19,7 +19,7 @@ type birth struct {
 }
 
 // title is the uuid, in full because it is told here first, and the name.
-func (b birth) title() string {
+func (b child) title() string {
 	if b.child.Name == "" {
 		return string(b.child.ID)
 	}
@@ -27,11 +27,11 @@ func (b birth) title() string {
 }
 
 // shown is the result for people.
-func (b birth) shown() string {
+func (b child) shown() string {
 	return text.Line(fmt.Sprintf("forked %s: %s", b.title(), b.args.Prompt), maxSummary)
 }
 
-func (b birth) toParent() string {
+func (b child) toParent() string {
 	files := "Files are shared: you both work in the same folder."
 	if b.child.Cwd != "" {
 		files = "It has a git worktree of its own: " + b.child.Cwd + "."
@@ -40,7 +40,7 @@ func (b birth) toParent() string {
 		"When it has finished, its result comes to you as a letter: see wait and read_mail. " + files
 }
 
-func (b birth) toChild() string {
+func (b child) toChild() string {
 	files := "Files are shared with your parent."
 	if b.child.Cwd != "" {
 		files = "You work in a git worktree of your own: " + b.child.Cwd + "."
@@ -49,7 +49,7 @@ func (b birth) toChild() string {
 		"Your task follows. When it is done, your last words go to your parent as a letter. %s", b.title(), parentTitle(b.parent), files)
 }
 
-func (b birth) toSibling() string {
+func (b child) toSibling() string {
 	return b.title() + " was forked by your parent: a sibling of yours, with a task of its own. Leave that task to it."
 }
 
@@ -61,8 +61,8 @@ func parentTitle(a agent.Agent) string {
 	return fmt.Sprintf("%s (%s)", a.Label(), a.ID)
 }
 
-// result drafts what the call of this birth returns.
-func (b birth) result(text, show string) history.Draft {
+// result drafts what the call of this child returns.
+func (b child) result(text, show string) history.Draft {
 	return history.Draft{Kind: history.ToolResult, Parts: []history.Part{
 		{Type: history.Result, CallID: b.call.ID, Name: forkSpec.Name, Text: text, Show: show}}}
 }
@@ -70,8 +70,8 @@ func (b birth) result(text, show string) history.Draft {
 // entries are what the child's own history begins with. One that inherits has the
 // calls of its parent's last message in its context, and so needs a result for each
 // of them; behind a wall there are no calls.
-func entries(births []birth, child int) ([]history.Draft, error) {
-	own := births[child]
+func entries(children []child, child int) ([]history.Draft, error) {
+	own := children[child]
 	prompt, err := history.Say(history.User, own.args.Prompt)
 	if err != nil {
 		return nil, err
@@ -79,8 +79,8 @@ func entries(births []birth, child int) ([]history.Draft, error) {
 	if own.args.Context == nothing {
 		return []history.Draft{history.NewClear(), prompt}, nil
 	}
-	drafts := make([]history.Draft, 0, len(births)+1)
-	for i, b := range births {
+	drafts := make([]history.Draft, 0, len(children)+1)
+	for i, b := range children {
 		if i == child {
 			drafts = append(drafts, b.result(b.toChild(), ""))
 		} else {

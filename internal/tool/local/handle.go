@@ -13,9 +13,9 @@ import (
 	"ramet/internal/text"
 )
 
-// spot is a place in the root: an open folder, which is known to be inside, and a
+// handle is a place in the root: an open folder, which is known to be inside, and a
 // name in it.
-type spot struct {
+type handle struct {
 	dir  *os.Root
 	name string
 	rel  string      // the real path in the root, with slashes; "." is the root
@@ -24,7 +24,7 @@ type spot struct {
 	open []*os.Root // all to be closed
 }
 
-func (s *spot) close() {
+func (s *handle) close() {
 	for _, dir := range s.open {
 		dir.Close()
 	}
@@ -90,7 +90,7 @@ func show(p string) string { return text.Line(p, 300) }
 // find walks to a place, folder by folder. No folder on the way is a link when it is
 // entered: links are read here and their targets walked to in turn, so that each
 // name is checked, and nothing that is swapped meanwhile leads astray.
-func (l *Local) find(p string, a aim) (found *spot, err error) {
+func (l *Local) find(p string, a aim) (found *handle, err error) {
 	rel, err := l.relative(p)
 	if err != nil {
 		return nil, err
@@ -104,7 +104,7 @@ func (l *Local) find(p string, a aim) (found *spot, err error) {
 	if err != nil {
 		return nil, complain("The workspace cannot be opened: %w", err)
 	}
-	s := &spot{open: []*os.Root{root}}
+	s := &handle{open: []*os.Root{root}}
 	defer func() {
 		if err != nil {
 			s.close()

@@ -1,4 +1,4 @@
-// Package logbook follows the histories of a workspace into telemetry: a record for each
+// Package turnlog follows the histories of a workspace into telemetry: a record for each
 // turn of an agent outside runs, and one below it for each call of a model.
 //
 // It reads what is durable already, whoever wrote it, so that a turn pays nothing for it
@@ -6,7 +6,7 @@
 // Records have ids that follow from the entries; what is told twice is the same.
 //
 // Agents that work for runs are left out: their calls are in the logs of the runs.
-package logbook
+package turnlog
 
 import (
 	"context"
@@ -26,7 +26,7 @@ import (
 	"ramet/internal/telemetry/follow"
 )
 
-// Options is what a logbook is kept with.
+// Options is what a turnlog is kept with.
 type Options struct {
 	Feed   registry.Feed
 	Agents agent.Directory
@@ -41,8 +41,8 @@ type Options struct {
 	Look time.Duration
 }
 
-// Logbook is kept by one goroutine at a time.
-type Logbook struct {
+// Turnlog is kept by one goroutine at a time.
+type Turnlog struct {
 	Options
 	at    registry.Cursor
 	kept  registry.Cursor // what the file says
@@ -59,7 +59,7 @@ const page = 500
 
 // Keep follows until ctx ends.
 func Keep(ctx context.Context, o Options) error {
-	b := &Logbook{Options: o, open: map[id.Agent]*turn{}, asked: map[id.Agent]history.Entry{}, runs: map[id.Agent]bool{}}
+	b := &Turnlog{Options: o, open: map[id.Agent]*turn{}, asked: map[id.Agent]history.Entry{}, runs: map[id.Agent]bool{}}
 	if b.Look == 0 {
 		b.Look = time.Second
 	}
@@ -93,7 +93,7 @@ func Keep(ctx context.Context, o Options) error {
 }
 
 // read follows one page, and says whether there may be another.
-func (b *Logbook) read(ctx context.Context) (more bool, err error) {
+func (b *Turnlog) read(ctx context.Context) (more bool, err error) {
 	changes, next, err := b.Feed.Changes(ctx, b.at, page)
 	if err != nil {
 		return false, err
@@ -119,7 +119,7 @@ func (b *Logbook) read(ctx context.Context) (more bool, err error) {
 }
 
 // follow takes one entry.
-func (b *Logbook) follow(ctx context.Context, e history.Entry) error {
+func (b *Turnlog) follow(ctx context.Context, e history.Entry) error {
 	switch e.Kind {
 	case history.User, history.Usage, history.Interrupted, history.Killed:
 	default:
@@ -155,7 +155,7 @@ func (b *Logbook) follow(ctx context.Context, e history.Entry) error {
 }
 
 // begin begins a turn with its first call: when the user spoke, or when it was asked.
-func (b *Logbook) begin(ctx context.Context, e history.Entry, c history.Call) (*turn, error) {
+func (b *Turnlog) begin(ctx context.Context, e history.Entry, c history.Call) (*turn, error) {
 	a, err := b.Agents.Agent(ctx, e.Agent)
 	if err != nil {
 		return nil, err
@@ -174,7 +174,7 @@ func (b *Logbook) begin(ctx context.Context, e history.Entry, c history.Call) (*
 }
 
 // call records a call; one that does not lead to another ends the turn.
-func (b *Logbook) call(t *turn, e history.Entry, c history.Call) {
+func (b *Turnlog) call(t *turn, e history.Entry, c history.Call) {
 	b.Put(t.Call(follow.TurnCall{ID: e.Hash.String(), Model: c.Model, Request: c.Request, Outcome: c.Outcome, At: e.CreatedAt, TookMS: c.TookMS,
 		Input: c.Input, Output: c.Output, CacheRead: c.CacheRead, CacheWrite: c.CacheWrite, NanoUSD: c.Cost, Priced: c.Priced})...)
 	end := follow.TurnEnd{At: e.CreatedAt}
@@ -190,7 +190,7 @@ func (b *Logbook) call(t *turn, e history.Entry, c history.Call) {
 	b.end(e.Agent, end)
 }
 
-func (b *Logbook) end(a id.Agent, how follow.TurnEnd) {
+func (b *Turnlog) end(a id.Agent, how follow.TurnEnd) {
 	if t := b.open[a]; t != nil {
 		b.Put(t.End(how)...)
 		delete(b.open, a)
@@ -198,7 +198,7 @@ func (b *Logbook) end(a id.Agent, how follow.TurnEnd) {
 }
 
 // below says whether an agent stands below a run, or is its own.
-func (b *Logbook) below(ctx context.Context, a id.Agent) (bool, error) {
+func (b *Turnlog) below(ctx context.Context, a id.Agent) (bool, error) {
 	if known, ok := b.runs[a]; ok {
 		return known, nil
 	}

@@ -18,21 +18,21 @@ import (
 	"ramet/internal/fault"
 )
 
-// Place is the folder where the kernels of one workspace on this machine meet.
-type Place struct {
+// Folder is the folder where the kernels of one workspace on this machine meet.
+type Folder struct {
 	dir  string
 	host string
 }
 
 // At is the place of a workspace. db is its database, a file or a URL: of a file,
 // the real path counts; of a URL, who connects and how does not.
-func At(home, db string) Place {
+func At(home, db string) Folder {
 	sum := sha256.Sum256([]byte(identity(db)))
 	host, err := os.Hostname()
 	if err != nil || host == "" {
 		host = "localhost"
 	}
-	return Place{dir: filepath.Join(home, "kernels", hex.EncodeToString(sum[:8])), host: strings.ReplaceAll(host, ":", "_")}
+	return Folder{dir: filepath.Join(home, "kernels", hex.EncodeToString(sum[:8])), host: strings.ReplaceAll(host, ":", "_")}
 }
 
 // identity says which database it is, the same for everybody who uses it. It holds
@@ -55,12 +55,12 @@ func identity(db string) string {
 }
 
 // owner is the name under which an instance holds leases.
-func (p Place) owner(instance string) string {
+func (p Folder) owner(instance string) string {
 	return p.host + ":" + strconv.Itoa(os.Getpid()) + ":" + instance
 }
 
 // instance is the one of an owner, if it is one of this machine.
-func (p Place) instance(owner string) (string, bool) {
+func (p Folder) instance(owner string) (string, bool) {
 	fields := strings.Split(owner, ":")
 	if len(fields) != 3 || fields[0] != p.host || !isInstance(fields[2]) {
 		return "", false
@@ -70,7 +70,7 @@ func (p Place) instance(owner string) (string, bool) {
 
 // Near says whether the kernel of this name can be reached from here, or could be: it is of
 // this machine, and meets others in this place.
-func (p Place) Near(owner string) bool {
+func (p Folder) Near(owner string) bool {
 	instance, ok := p.instance(owner)
 	if !ok {
 		return false
@@ -93,18 +93,18 @@ func newInstance() string {
 	return hex.EncodeToString(b[:])
 }
 
-func (p Place) lock(instance string) string { return filepath.Join(p.dir, instance+".lock") }
-func (p Place) sock(instance string) string { return filepath.Join(p.dir, instance+".sock") }
+func (p Folder) lock(instance string) string { return filepath.Join(p.dir, instance+".lock") }
+func (p Folder) sock(instance string) string { return filepath.Join(p.dir, instance+".sock") }
 
 // Gone says that the kernel of this name is known to be dead: it was of this
 // machine, and nobody holds its lock. False also where nobody can know.
-func (p Place) Gone(owner string) bool {
+func (p Folder) Gone(owner string) bool {
 	instance, ok := p.instance(owner)
 	return ok && p.gone(instance)
 }
 
 // gone looks with a shared lock, so that those who look do not see each other.
-func (p Place) gone(instance string) bool {
+func (p Folder) gone(instance string) bool {
 	path := p.lock(instance)
 	if _, err := os.Stat(path); err != nil {
 		return false // a kernel with another home, or one that left in good order
@@ -120,7 +120,7 @@ func (p Place) gone(instance string) bool {
 const swept = time.Minute
 
 // instances lists the kernels that live, and sweeps away what dead ones left.
-func (p Place) instances() ([]string, error) {
+func (p Folder) instances() ([]string, error) {
 	entries, err := os.ReadDir(p.dir)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
@@ -145,7 +145,7 @@ func (p Place) instances() ([]string, error) {
 
 // sweep removes what a dead kernel left, under its lock: one that looked dead may
 // just not have taken it yet, and would lose the socket that it opens.
-func (p Place) sweep(instance string) {
+func (p Folder) sweep(instance string) {
 	own := flock.New(p.lock(instance), flock.SetFlag(os.O_RDONLY)) // never made anew
 	defer own.Close()
 	if free, err := own.TryLock(); err != nil || !free {

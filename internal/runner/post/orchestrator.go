@@ -8,7 +8,7 @@ import (
 	"ramet/internal/runner"
 )
 
-// The verbs of a desk, as they travel.
+// The verbs of an orchestrator, as they travel.
 const (
 	verbClaim   = "claim"
 	verbFetch   = "fetch"
@@ -33,8 +33,8 @@ type (
 )
 
 // Claim asks for an item.
-func (c *Client) Claim(ctx context.Context, itemID, host string) (runner.Item, error) {
-	var it runner.Item
+func (c *Client) Claim(ctx context.Context, itemID, host string) (runner.Attempt, error) {
+	var it runner.Attempt
 	body, err := encode(claim{host})
 	if err != nil {
 		return it, err

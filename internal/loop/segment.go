@@ -24,10 +24,10 @@ type item struct {
 	state state
 }
 
-// stretch is a run of items and what was made of them. It does not change once
+// segment is a run of items and what was made of them. It does not change once
 // another one or a second conversation points to it.
-type stretch struct {
-	prev     *stretch
+type segment struct {
+	prev     *segment
 	first    int // index of the first item in the conversation
 	items    []item
 	outFirst int
@@ -35,14 +35,14 @@ type stretch struct {
 	names    map[string]int // ids of calls: the index of the item
 }
 
-func (s *stretch) end() int {
+func (s *segment) end() int {
 	if s == nil {
 		return 0
 	}
 	return s.first + len(s.items)
 }
 
-func (s *stretch) outEnd() int {
+func (s *segment) outEnd() int {
 	if s == nil {
 		return 0
 	}
@@ -50,9 +50,9 @@ func (s *stretch) outEnd() int {
 }
 
 // taken says whether a call before has this id.
-func (s *stretch) taken(name string) bool {
+func (s *segment) taken(name string) bool {
 	for ; s != nil; s = s.prev {
-		if i, ok := s.names[name]; ok && i < s.end() { // a part of a stretch has the names of the whole
+		if i, ok := s.names[name]; ok && i < s.end() { // a part of a segment has the names of the whole
 			return true
 		}
 	}
@@ -60,7 +60,7 @@ func (s *stretch) taken(name string) bool {
 }
 
 // cut is the first n items, of which so many messages were made.
-func (s *stretch) cut(n, outs int) *stretch {
+func (s *segment) cut(n, outs int) *segment {
 	for s != nil && s.first >= n {
 		s = s.prev
 	}
@@ -159,12 +159,12 @@ func (c *Conversation) freeze() {
 
 // continues begins what is ours behind the base.
 func (c *Conversation) continues() {
-	c.own = stretch{first: c.base.end(), outFirst: c.base.outEnd()}
+	c.own = segment{first: c.base.end(), outFirst: c.base.outEnd()}
 }
 
 // replay makes everything anew, from items.
 func (c *Conversation) replay(items []item) {
-	c.base, c.own, c.state, c.group, c.late, c.loose = nil, stretch{}, state{}, nil, nil, false
+	c.base, c.own, c.state, c.group, c.late, c.loose = nil, segment{}, state{}, nil, nil, false
 	for _, it := range items {
 		c.push(it)
 	}

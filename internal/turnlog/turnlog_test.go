@@ -1,4 +1,4 @@
-package logbook_test
+package turnlog_test
 
 import (
 	"context"
@@ -11,11 +11,11 @@ import (
 	"ramet/internal/agent"
 	"ramet/internal/history"
 	"ramet/internal/id"
-	"ramet/internal/logbook"
 	"ramet/internal/registry"
 	"ramet/internal/store"
 	"ramet/internal/store/sqlite"
 	"ramet/internal/telemetry/follow"
+	"ramet/internal/turnlog"
 )
 
 // scene is a real workspace that is followed.
@@ -67,7 +67,7 @@ type told struct {
 	JobType, Status, ParentRunID string
 }
 
-// follow keeps the logbook until so many deliveries came.
+// follow keeps the turnlog until so many deliveries came.
 func (s *scene) follow(n int) []told {
 	s.t.Helper()
 	ctx, cancel := context.WithCancel(s.t.Context())
@@ -76,7 +76,7 @@ func (s *scene) follow(n int) []told {
 	enough := make(chan struct{})
 	done := make(chan error, 1)
 	go func() {
-		done <- logbook.Keep(ctx, logbook.Options{Feed: s.store, Agents: s.store, InRun: func(a id.Agent) bool { return s.runs[a] },
+		done <- turnlog.Keep(ctx, turnlog.Options{Feed: s.store, Agents: s.store, InRun: func(a id.Agent) bool { return s.runs[a] },
 			Path: s.path, Look: time.Millisecond, Put: func(all ...follow.Delivery) {
 				mu.Lock()
 				defer mu.Unlock()

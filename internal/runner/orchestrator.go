@@ -14,10 +14,10 @@ import (
 	"ramet/internal/run/recipe"
 )
 
-var _ Desk = (*Run)(nil)
+var _ Orchestrator = (*Run)(nil)
 
 // current finds an attempt that somebody is working at. The caller holds mu.
-func (r *Run) current(itemID string, wanted ...run.Status) (*effort, error) {
+func (r *Run) current(itemID string, wanted ...run.Status) (*attempt, error) {
 	e := r.byID[itemID]
 	switch {
 	case r.over || r.stopped != nil && e != nil && e.status == run.Pending:
@@ -29,27 +29,27 @@ func (r *Run) current(itemID string, wanted ...run.Status) (*effort, error) {
 }
 
 // Claim writes WORK_ITEM_STARTED.
-func (r *Run) Claim(ctx context.Context, itemID, host string) (Item, error) {
+func (r *Run) Claim(ctx context.Context, itemID, host string) (Attempt, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	e, err := r.current(itemID, run.Pending, run.InProgress)
 	if err != nil {
-		return Item{}, err
+		return Attempt{}, err
 	}
 	if e.status == run.InProgress && e.host != host {
-		return Item{}, fault.New(fault.Fenced, "work item %s is done by %s", itemID, e.host)
+		return Attempt{}, fault.New(fault.Fenced, "work item %s is done by %s", itemID, e.host)
 	}
 	it, err := r.item(e)
 	if err != nil {
 		// Nobody can do it: it fails without having been started.
 		if ferr := r.settle(ctx, e, nil, &Failure{Code: string(fault.CodeOf(err)), Message: err.Error()}); ferr != nil {
-			return Item{}, ferr
+			return Attempt{}, ferr
 		}
-		return Item{}, fault.New(fault.Fenced, "work item %s cannot be done: %v", itemID, err)
+		return Attempt{}, fault.New(fault.Fenced, "work item %s cannot be done: %v", itemID, err)
 	}
 	if e.status == run.Pending {
 		if err := r.append(ctx, Record{Type: run.WorkItemStarted, Payload: object("work_item_id", itemID)}.about(itemID)); err != nil {
-			return Item{}, err
+			return Attempt{}, err
 		}
 		e.status, e.host = run.InProgress, host
 	}
@@ -57,10 +57,10 @@ func (r *Run) Claim(ctx context.Context, itemID, host string) (Item, error) {
 }
 
 // item puts together all that an attempt needs.
-func (r *Run) item(e *effort) (Item, error) {
+func (r *Run) item(e *attempt) (Attempt, error) {
 	w, ok := r.worker(e.worker)
 	if !ok {
-		return Item{}, fault.New(fault.InvalidRecipe, "the recipe has no worker %s", e.worker)
+		return Attempt{}, fault.New(fault.InvalidRecipe, "the recipe has no worker %s", e.worker)
 	}
 	t := Task{Uses: w.Uses, Command: w.Command, Tools: w.Tools, Model: w.Model, Timeout: w.Timeout, External: w.External, With: map[string]string{}}
 	if t.Model == "" {
@@ -81,15 +81,15 @@ func (r *Run) item(e *effort) (Item, error) {
 	if w.Prompt != "" {
 		prompt, err := r.prompt(w, e)
 		if err != nil {
-			return Item{}, err
+			return Attempt{}, err
 		}
 		t.Prompt = prompt
 	}
-	return Item{ID: e.id, RunID: r.RunID, Worker: e.worker, Scope: e.scope, Attempt: e.attempt, Agent: r.Agent, Inputs: e.inputs, Task: t}, nil
+	return Attempt{ID: e.id, RunID: r.RunID, Worker: e.worker, Scope: e.scope, Number: e.number, Agent: r.Agent, Inputs: e.inputs, Task: t}, nil
 }
 
 // patches are those of an item's inputs that its worktree begins with.
-func (r *Run) patches(w recipe.Worker, e *effort) []string {
+func (r *Run) patches(w recipe.Worker, e *attempt) []string {
 	var out []string
 	for _, in := range e.inputs {
 		for _, p := range w.Patches {
@@ -103,7 +103,7 @@ func (r *Run) patches(w recipe.Worker, e *effort) []string {
 	return out
 }
 
-func (r *Run) prompt(w recipe.Worker, e *effort) (string, error) {
+func (r *Run) prompt(w recipe.Worker, e *attempt) (string, error) {
 	data := recipe.RenderData{Scope: e.scope, Params: r.values, Read: r.Folder.Read}
 	for _, in := range e.inputs {
 		data.Inputs = append(data.Inputs, in.Path)
@@ -235,7 +235,7 @@ func (r *Run) Deliver(ctx context.Context, itemID string, res Result, f *Failure
 		r.Stop(ErrCancelled)
 	}
 	if f == nil {
-		if err := r.accept(e.unit, res); err != nil {
+		if err := r.accept(e.item, res); err != nil {
 			f = &Failure{Code: string(fault.CodeOf(err)), Message: message(err), Retryable: true}
 		}
 	}
@@ -278,7 +278,7 @@ func message(err error) string {
 }
 
 // accept checks that a result is what was promised, in its form.
-func (r *Run) accept(u unit, res Result) error {
+func (r *Run) accept(u item, res Result) error {
 	w, _ := r.worker(u.worker)
 	used := map[string]bool{}
 	for _, o := range w.Outputs {

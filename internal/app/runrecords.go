@@ -19,9 +19,9 @@ import (
 	"ramet/internal/telemetry/outbox"
 )
 
-// chronicle follows the log of a run into telemetry. It never stops or slows the run: what
+// runRecords follows the log of a run into telemetry. It never stops or slows the run: what
 // cannot be delivered now waits in the run's folder, and all of it follows from the log.
-type chronicle struct {
+type runRecords struct {
 	note func(string)
 	box  *outbox.Outbox
 	// Outboxes of other destinations, to which the run was recorded before. A record's
@@ -42,10 +42,10 @@ const mark = "log"
 // lastDelivery is how long the end of a run waits for what was not delivered yet.
 const lastDelivery = 2 * time.Second
 
-// chronicleOf opens the chronicle of a run and catches up with its log. nil: there is none,
+// chronicleOf opens the runRecords of a run and catches up with its log. nil: there is none,
 // and the note says why.
-func chronicleOf(ctx context.Context, ws *session.Workspace, r runs.Job, closing *closers) *chronicle {
-	c := &chronicle{note: r.Warn}
+func runRecordsOf(ctx context.Context, ws *session.Workspace, r runs.Job, closing *closers) *runRecords {
+	c := &runRecords{note: r.Warn}
 	if c.note == nil {
 		c.note = func(string) {}
 	}
@@ -56,8 +56,8 @@ func chronicleOf(ctx context.Context, ws *session.Workspace, r runs.Job, closing
 	return c
 }
 
-func (c *chronicle) open(ctx context.Context, ws *session.Workspace, r runs.Job, closing *closers) error {
-	w := &ways{ws: ws, note: c.note, closing: closing}
+func (c *runRecords) open(ctx context.Context, ws *session.Workspace, r runs.Job, closing *closers) error {
+	w := &routes{ws: ws, note: c.note, closing: closing}
 	plain := filepath.Join(r.Store.Dir(r.Session.RunID), outboxFile)
 	var err error
 	var shut func() error
@@ -86,7 +86,7 @@ func (c *chronicle) open(ctx context.Context, ws *session.Workspace, r runs.Job,
 }
 
 // openOlder opens the outboxes of the run that go elsewhere.
-func (c *chronicle) openOlder(ctx context.Context, w *ways, plain string, closing *closers) error {
+func (c *runRecords) openOlder(ctx context.Context, w *routes, plain string, closing *closers) error {
 	for _, path := range outboxesBeside(plain) {
 		to, err := outbox.Destination(path)
 		if err != nil {
@@ -116,7 +116,7 @@ func (c *chronicle) openOlder(ctx context.Context, w *ways, plain string, closin
 }
 
 // put hands on what follows from the log up to now. The caller holds mu.
-func (c *chronicle) put(deliveries []follow.Delivery) {
+func (c *runRecords) put(deliveries []follow.Delivery) {
 	own := deliveries[:0:0]
 	for _, d := range deliveries {
 		if i := slices.IndexFunc(c.older, func(b *outbox.Outbox) bool { return b.Made(d) }); i >= 0 {
@@ -142,7 +142,7 @@ const (
 const outboxFile = "telemetry_outbox.jsonl"
 
 // tell follows one event; those that were followed before give nothing new.
-func (c *chronicle) tell(e run.Event) {
+func (c *runRecords) tell(e run.Event) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.seen++
@@ -171,7 +171,7 @@ func spans(note func(string), closing *closers) (*otlp.Exporter, error) {
 }
 
 // end says how this process left the run, and waits a while for the last deliveries.
-func (c *chronicle) end(ctx context.Context, x *rundir.Session, err error) {
+func (c *runRecords) end(ctx context.Context, x *rundir.Session, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastDelivery)
 	defer cancel()
 	c.mu.Lock()

@@ -16,7 +16,7 @@ import (
 )
 
 // place is where an item is done.
-type place struct {
+type workdir struct {
 	crew *Crew
 	dir  string // its folder; empty: it has none
 	work string // the worktree, or an empty folder; empty: it has none
@@ -24,8 +24,8 @@ type place struct {
 }
 
 // place makes the folder of an item, if it needs one.
-func (c *Crew) place(ctx context.Context, it runner.Item, d runner.Desk, needed bool) (p *place, err error) {
-	p = &place{crew: c}
+func (c *Crew) makeWorkdir(ctx context.Context, it runner.Attempt, d runner.Orchestrator, needed bool) (p *workdir, err error) {
+	p = &workdir{crew: c}
 	if !needed {
 		return p, nil
 	}
@@ -51,10 +51,10 @@ func (c *Crew) place(ctx context.Context, it runner.Item, d runner.Desk, needed 
 
 // inputs is where a command finds its inputs, under their paths: beside its worktree, as
 // they are no part of a patch.
-func (p *place) inputs() string { return filepath.Join(p.dir, "inputs") }
+func (p *workdir) inputs() string { return filepath.Join(p.dir, "inputs") }
 
 // supply puts the inputs there, but for those that the worktree was made of.
-func (p *place) supply(ctx context.Context, it runner.Item, d runner.Desk) error {
+func (p *workdir) supply(ctx context.Context, it runner.Attempt, d runner.Orchestrator) error {
 	for _, in := range it.Inputs {
 		if t := it.Task.Tree; t != nil && (in.Path == t.Bundle || slices.Contains(t.Patches, in.Path)) {
 			continue
@@ -78,7 +78,7 @@ func (p *place) supply(ctx context.Context, it runner.Item, d runner.Desk) error
 }
 
 // remove leaves nothing of it.
-func (p *place) remove() {
+func (p *workdir) remove() {
 	if p.tree != nil {
 		p.tree.uproot()
 	}
@@ -88,7 +88,7 @@ func (p *place) remove() {
 }
 
 // fetch gets an input by its path, and checks that it is the one.
-func fetch(ctx context.Context, it runner.Item, d runner.Desk, path string) ([]byte, error) {
+func fetch(ctx context.Context, it runner.Attempt, d runner.Orchestrator, path string) ([]byte, error) {
 	sum, err := hashOf(it, path)
 	if err != nil {
 		return nil, err
@@ -104,7 +104,7 @@ func fetch(ctx context.Context, it runner.Item, d runner.Desk, path string) ([]b
 }
 
 // hashOf is the hash of an input.
-func hashOf(it runner.Item, path string) (string, error) {
+func hashOf(it runner.Attempt, path string) (string, error) {
 	for _, in := range it.Inputs {
 		if in.Path == path {
 			return in.SHA256, nil

@@ -7,8 +7,8 @@ import (
 	"ramet/internal/llm"
 )
 
-// tally counts what is under way. The zero tally counts nothing.
-type tally struct {
+// counter counts what is under way. The zero counter counts nothing.
+type counter struct {
 	forking sync.Mutex // held while children of the family are made
 
 	mu   sync.Mutex
@@ -16,7 +16,7 @@ type tally struct {
 	none chan struct{} // closed when n falls to 0; made when it leaves 0
 }
 
-func (t *tally) add() {
+func (t *counter) add() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.n == 0 {
@@ -26,13 +26,13 @@ func (t *tally) add() {
 }
 
 // now is the count.
-func (t *tally) now() int {
+func (t *counter) now() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.n
 }
 
-func (t *tally) done() {
+func (t *counter) done() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.n--; t.n == 0 {
@@ -41,7 +41,7 @@ func (t *tally) done() {
 }
 
 // wait returns when the count is 0 at some moment.
-func (t *tally) wait(ctx context.Context) error {
+func (t *counter) wait(ctx context.Context) error {
 	t.mu.Lock()
 	n, none := t.n, t.none
 	t.mu.Unlock()

@@ -12,21 +12,21 @@ import (
 	"ramet/internal/session"
 )
 
-// Desk is a workspace and its kernel, as the screens use them. All methods are safe
+// Workspace is a workspace and its kernel, as the screens use them. All methods are safe
 // for concurrent use. Those that take a context may take their time, and are not
 // called by the goroutine that draws; the others answer at once.
-type Desk interface {
-	Archive
-	Floor
+type Workspace interface {
+	Histories
+	Kernel
 	Models
 	// Close ends the turns that run here and gives everything back.
 	Close()
 }
 
 // Archive is what is read.
-type Archive interface {
+type Histories interface {
 	// Agents is everybody who lives, in the order of creation, and the dead.
-	Agents(ctx context.Context) (Crowd, error)
+	Agents(ctx context.Context) (Agents, error)
 	// Page reads a stretch of the conversation of an agent, inherited entries
 	// included, back to its last clear. Unknown: NOT_FOUND.
 	Page(ctx context.Context, a id.Agent, s Span) (Page, error)
@@ -42,7 +42,7 @@ type Archive interface {
 }
 
 // Floor is where work is done.
-type Floor interface {
+type Kernel interface {
 	// Turn runs one turn of an agent and returns when it is over. A prompt without a
 	// text goes on with what is there. said is whether the text got into the history: if
 	// not, nobody has it but the caller. By its ticket it can be taken back before.
@@ -75,12 +75,12 @@ type Models interface {
 
 // What is shown is read by package session.
 type (
-	Model = session.Model // a model as it is shown
-	Crowd = session.Crowd // everybody at one moment
-	Span  = session.Span  // what is asked for of a conversation
-	Page  = session.Page  // a stretch of it
-	Entry = session.Entry // an entry, read
-	Point = session.Point // a place in a lineage
+	Model  = session.Model  // a model as it is shown
+	Agents = session.Agents // everybody at one moment
+	Span   = session.Span   // what is asked for of a conversation
+	Page   = session.Page   // a stretch of it
+	Entry  = session.Entry  // an entry, read
+	Point  = session.Point  // a place in a lineage
 )
 
 // Question is a question about a call, and where the answer goes. It is answered
