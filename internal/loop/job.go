@@ -13,22 +13,6 @@ import (
 	"ramet/internal/tool"
 )
 
-// job is one call on its way.
-type job struct {
-	call    llm.Part
-	tool    tool.Tool // nil: it was refused
-	spec    tool.Spec
-	made    tool.Call
-	note    string // about its arguments, for the model
-	answer  tool.Answer
-	err     error
-	denied  bool
-	record  *history.Permission // who let it run, or not
-	started bool
-	written bool
-	over    chan struct{} // closed when it ran
-}
-
 // permit begins a call: it is announced and asked for. A refusal is an answer; an
 // error is the end of the turn.
 func (r *turn) permit(ctx context.Context, j *job) error {

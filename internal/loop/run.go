@@ -4,32 +4,12 @@ import (
 	"context"
 	"errors"
 	"strings"
-	"sync"
-	"time"
 
 	"ramet/internal/fault"
 	"ramet/internal/history"
 	"ramet/internal/llm"
 	"ramet/internal/tool"
 )
-
-// lastWords is how long a turn whose context ended may take to close its history.
-const lastWords = 5 * time.Second
-
-// turn is a turn under way.
-type turn struct {
-	Turn
-	c       *Conversation
-	out     Outcome
-	offer   []llm.Tool
-	repeats repeats
-	filled  filling
-	sent    int  // messages of the conversation in the last request
-	closed  bool // the history says that the turn was interrupted
-	pauses  pauses
-
-	emitting sync.Mutex // tools that run side by side print
-}
 
 // Run carries out one turn: it answers what waits in the conversation, which is
 // the whole context of the agent, the prompt included. It returns when the model
@@ -160,20 +140,6 @@ func storage(err error) bool {
 	return ok && (strings.HasPrefix(string(f.Code), "STORAGE_") || f.Code == fault.HistoryDamaged)
 }
 
-// linger is a context for writing, which outlives the turn's by a little: what is
-// written must not be torn by the end of what it tells of.
-func linger(ctx context.Context) (context.Context, context.CancelFunc) {
-	out, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	stop := context.AfterFunc(ctx, func() {
-		select {
-		case <-out.Done():
-		case <-time.After(lastWords):
-			cancel()
-		}
-	})
-	return out, func() { stop(); cancel() }
-}
-
 // Unknown drafts results for calls that nobody can answer any more.
 func Unknown(calls []llm.Part) []history.Draft {
 	out := make([]history.Draft, len(calls))
@@ -181,11 +147,4 @@ func Unknown(calls []llm.Part) []history.Draft {
 		out[i] = result(call, tool.Failed(unknownOutcome))
 	}
 	return out
-}
-
-func (r *turn) emit(e Event) {
-	r.emitting.Lock()
-	defer r.emitting.Unlock()
-	e.Agent = r.Agent
-	r.Emit(e)
 }

@@ -1,9 +1,11 @@
 package loop
 
 import (
+	"context"
 	"encoding/json"
 	"iter"
 
+	"ramet/internal/chain"
 	"ramet/internal/history"
 	"ramet/internal/id"
 	"ramet/internal/llm"
@@ -169,3 +171,64 @@ func (c *Conversation) replay(items []item) {
 		c.push(it)
 	}
 }
+
+// Conversation is the context of an agent in the words of models. Each entry is
+// read once; what was made of it stays when the conversation grows.
+//
+// Messages promises, whatever the history is, what every vendor accepts:
+//
+//   - Every call has exactly one result, in one message directly behind the one
+//     that calls, in the order of the calls. A result that is missing says so; one
+//     that came late stands where it belongs; those that answer no call, or answer
+//     again, are left out.
+//   - The first message that is not the system's is the user's. None is empty.
+//   - No two calls have the same id, names are words, arguments are objects.
+//   - What a vendor signed goes back as it came, and no message ends in a thought.
+//
+// A conversation belongs to one goroutine at a time, and so does the moment of its
+// Fork. What two conversations share never changes.
+type Conversation struct {
+	blob   func(context.Context, chain.Hash) ([]byte, error)
+	last   id.Message // the newest entry that was taken
+	shaped id.Message // the newest that changed what others mean
+	base   *segment   // shared with forks
+	own    segment    // ours alone
+	state  state
+	group  *group              // calls that wait for results
+	late   map[string]position // calls whose results are missing in what was settled
+	loose  bool                // there were such calls: what is settled may differ from what was
+}
+
+// state is what is known at a place of the conversation.
+type state struct {
+	begun bool  // somebody besides the system spoke
+	open  bool  // something waits for an answer
+	size  int64 // bytes of all messages, about
+}
+
+// State says whether the model is to speak.
+type State string
+
+// lastShaped is the newest clear, rewind or compact: the open end of a context
+// begins with the first two, and the last stands in it as a summary.
+func lastShaped(o *history.Outline) id.Message {
+	last := o.Wall()
+	for _, s := range o.Spans() {
+		switch _, limited := s.End.Limit(); {
+		case s.Summary != nil:
+			last = max(last, s.Summary.ID)
+		case !limited:
+			last = max(last, s.Start)
+		}
+	}
+	return last
+}
+
+// Len is how many entries of the history are in it.
+func (c *Conversation) Len() int { return c.base.end() + len(c.own.items) }
+
+// The states of a conversation.
+const (
+	Idle State = "idle" // nothing was said, or the model said the last word
+	Open State = "open" // a message or a result waits for an answer
+)

@@ -137,62 +137,15 @@ type Kernel struct {
 	forgot atomic.Int64 // how often Forget was called
 }
 
-var errStopped = fault.New(fault.Interrupted, "the kernel was stopped")
-
-// Start makes a kernel and lets it take up its duties: renewing leases, hearing
-// the bell, closing what dead kernels left open.
-func Start(ctx context.Context, o Options) (*Kernel, error) {
-	if o.Lease == 0 {
-		o.Lease = LeaseTTL
-	}
-	ctx = history.Unattended(ctx) // what a kernel does by itself no person does
-	k := &Kernel{Options: o, live: map[id.Agent]*process{}, mending: map[id.Agent]chan struct{}{}}
-	k.ctx, k.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
-	k.drafts.kernel = k
-	if err := k.Recover(ctx); err != nil {
-		k.cancel(errStopped)
-		return nil, err
-	}
-	k.work.Go(k.renew)
-	k.work.Go(k.drafts.flushAll)
-	k.work.Go(k.listen)
-	return k, nil
+// lost says whether an error means that the agent is no longer ours.
+func lost(err error) bool {
+	return fault.Is(err, fault.Fenced) || fault.Is(err, fault.DeadAgent) || errors.Is(err, errKilled)
 }
 
-// Stop ends all turns and returns when nothing runs any more. What was open is
-// closed in the histories, as after any interruption.
-func (k *Kernel) Stop() {
-	k.cancel(errStopped)
-	k.work.Wait()
-	k.Events.Close()
-}
-
-// Drain waits until no agent works.
-func (k *Kernel) Drain(ctx context.Context) error { return k.jobs.wait(ctx) }
-
-// listen hears what other processes did to agents.
-func (k *Kernel) listen() {
-	// What a ring leads to may take its time; the bell does not wait for it.
-	err := k.Store.Listen(k.ctx, func(r registry.Ring) { k.work.Go(func() { k.Ring(k.ctx, r) }) })
-	if err != nil && k.ctx.Err() == nil {
-		k.Events.Publish(loop.Event{Type: loop.Note, Text: "mail and kills of other hosts are noticed late: " + err.Error()})
+func (k *Kernel) trouble(ctx context.Context, what string, err error) {
+	if ctx.Err() == nil {
+		k.Events.Publish(loop.Event{Type: loop.Note, Text: what + ": " + err.Error()})
 	}
-}
-
-// process finds the goroutine of an agent, or starts it.
-func (k *Kernel) process(a id.Agent) (*process, error) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.ctx.Err() != nil {
-		return nil, errStopped
-	}
-	p := k.live[a]
-	if p == nil {
-		p = newProcess(k, a)
-		k.live[a] = p
-		k.work.Go(p.serve)
-	}
-	return p, nil
 }
 
 // lookup finds the goroutine of an agent, if it has one.
@@ -200,9 +153,4 @@ func (k *Kernel) lookup(a id.Agent) *process {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.live[a]
-}
-
-// lost says whether an error means that the agent is no longer ours.
-func lost(err error) bool {
-	return fault.Is(err, fault.Fenced) || fault.Is(err, fault.DeadAgent) || errors.Is(err, errKilled)
 }

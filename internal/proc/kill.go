@@ -5,15 +5,11 @@ import (
 	"slices"
 
 	"ramet/internal/agent"
-	"ramet/internal/fault"
 	"ramet/internal/id"
 	"ramet/internal/loop"
 	"ramet/internal/registry"
 	"ramet/internal/state"
 )
-
-// errKilled is why the turns of a killed agent end.
-var errKilled = fault.New(fault.DeadAgent, "the agent was killed")
 
 // Kill ends an agent, with its subtree if asked, and returns when nothing of the
 // victims runs, here or in another kernel of this machine. The registry comes

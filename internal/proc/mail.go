@@ -175,3 +175,24 @@ func cut(body string) string {
 	}
 	return body[:end] + mark
 }
+
+// tellOf sends the nearest living ancestor of an agent a notice of the kernel about it.
+func (k *Kernel) tellOf(ctx context.Context, a agent.Agent, what string) error {
+	up, ok, err := k.ancestor(ctx, a)
+	if err != nil || !ok {
+		return err
+	}
+	_, err = k.send(ctx, registry.Send{From: id.Kernel, About: a.ID, To: up.ID, Body: cut("Agent " + a.Label() + " (" + string(a.ID) + ") " + what)})
+	return err
+}
+
+// notify sends a letter of an agent to its nearest living ancestor. Agent 0 has
+// none. why is how its task ended; empty: it reports nothing.
+func (k *Kernel) notify(ctx context.Context, a agent.Agent, claim agent.Claim, body, why string) error {
+	up, ok, err := k.ancestor(ctx, a)
+	if err != nil || !ok {
+		return err
+	}
+	_, err = k.send(ctx, registry.Send{From: a.ID, Claim: claim, To: up.ID, Body: body, Reason: why})
+	return err
+}

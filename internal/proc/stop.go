@@ -2,9 +2,7 @@ package proc
 
 import (
 	"context"
-	"time"
 
-	"ramet/internal/fault"
 	"ramet/internal/history"
 	"ramet/internal/id"
 	"ramet/internal/llm"
@@ -18,12 +16,6 @@ type Stop struct {
 	// wait, or come later; empty: only the turn that is under way is meant.
 	Ticket string
 }
-
-// errWithdrawn is how a prompt ends that was taken back before it was said.
-var errWithdrawn = fault.New(fault.Cancelled, "taken back before its turn began; nothing was said")
-
-// errInterrupted is why a turn ends that somebody stops.
-var errInterrupted = fault.New(fault.Cancelled, "stopped by the user")
 
 // Interrupt stops the turn of an agent, if there is one, and returns when it is over:
 // nothing of it runs, and its history says so. Prompts that wait go on waiting, but for the
@@ -55,85 +47,4 @@ func (k *Kernel) end(ctx context.Context, a id.Agent, why error) (bool, error) {
 	case <-ctx.Done():
 		return true, llm.Ended(ctx)
 	}
-}
-
-// tickets are the prompts that can be taken back. Guarded by the kernel's mutex.
-type tickets struct {
-	waiting map[string]*waiting
-	revoked map[string]time.Time // came before their prompts
-}
-
-// waiting is a prompt that was not said yet.
-type waiting struct {
-	job *job
-	of  *process
-}
-
-// revokedFor is how long a prompt that was taken back is waited for: far longer than one
-// is on its way.
-const revokedFor = time.Minute
-
-// enlist notes a job that can be taken back; false: it was, already.
-func (k *Kernel) enlist(j *job, p *process) bool {
-	name := j.prompt.Ticket
-	if name == "" {
-		return true
-	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if _, gone := k.tickets.revoked[name]; gone {
-		delete(k.tickets.revoked, name)
-		return false
-	}
-	if k.tickets.waiting == nil {
-		k.tickets.waiting = map[string]*waiting{}
-	}
-	k.tickets.waiting[name] = &waiting{j, p}
-	return true
-}
-
-// take begins a job; false: it was taken back.
-func (k *Kernel) take(j *job) bool {
-	if j.prompt.Ticket == "" {
-		return true
-	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	_, ok := k.tickets.waiting[j.prompt.Ticket]
-	delete(k.tickets.waiting, j.prompt.Ticket)
-	return ok
-}
-
-// withdraw ends a job that waits; one that is not known yet is refused when it comes.
-func (k *Kernel) withdraw(ticket string) bool {
-	if ticket == "" {
-		return false
-	}
-	k.mu.Lock()
-	w := k.tickets.waiting[ticket]
-	delete(k.tickets.waiting, ticket)
-	if w == nil {
-		k.revoke(ticket)
-	}
-	k.mu.Unlock()
-	if w == nil {
-		return false
-	}
-	w.of.over(w.job, loop.Outcome{}, errWithdrawn)
-	return true
-}
-
-// revoke remembers a ticket; the caller has the mutex. One whose turn began is not there any
-// more, and stands here until it is forgotten.
-func (k *Kernel) revoke(ticket string) {
-	now := time.Now()
-	if k.tickets.revoked == nil {
-		k.tickets.revoked = map[string]time.Time{}
-	}
-	for name, at := range k.tickets.revoked {
-		if now.Sub(at) > revokedFor {
-			delete(k.tickets.revoked, name)
-		}
-	}
-	k.tickets.revoked[ticket] = now
 }

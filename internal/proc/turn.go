@@ -17,9 +17,6 @@ import (
 	acts "ramet/internal/tool/process"
 )
 
-// lastWords is how long a turn that was stopped may take to close its history.
-const lastWords = 5 * time.Second
-
 // turn carries out one job under the agent's lease.
 func (p *process) turn(ctx context.Context, j *job) (loop.Outcome, error) {
 	k := p.kernel
@@ -264,29 +261,4 @@ func (p *process) attempt(ctx context.Context, t loop.Turn, j *job) (outcome loo
 	}
 	outcome, err = loop.Run(ctx, t, p.talk)
 	return outcome, nil, err
-}
-
-// stack is where a turn broke, for those who look at events.
-type stack []byte
-
-func (s stack) Error() string { return string(s) }
-
-// restarts counts how often a process broke lately.
-type restarts []time.Time
-
-const (
-	maxRestarts   = 3
-	restartWindow = time.Minute
-)
-
-// allow says whether it may be tried once more.
-func (r *restarts) allow(now time.Time) bool {
-	kept := (*r)[:0]
-	for _, at := range *r {
-		if now.Sub(at) < restartWindow {
-			kept = append(kept, at)
-		}
-	}
-	*r = append(kept, now)
-	return len(*r) <= maxRestarts
 }

@@ -1,0 +1,66 @@
+package loop
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"ramet/internal/history"
+	"ramet/internal/llm"
+	"ramet/internal/tool"
+)
+
+// lastWords is how long a turn whose context ended may take to close its history.
+const lastWords = 5 * time.Second
+
+// turn is a turn under way.
+type turn struct {
+	Turn
+	c       *Conversation
+	out     Outcome
+	offer   []llm.Tool
+	repeats repeats
+	filled  filling
+	sent    int  // messages of the conversation in the last request
+	closed  bool // the history says that the turn was interrupted
+	pauses  pauses
+
+	emitting sync.Mutex // tools that run side by side print
+}
+
+// linger is a context for writing, which outlives the turn's by a little: what is
+// written must not be torn by the end of what it tells of.
+func linger(ctx context.Context) (context.Context, context.CancelFunc) {
+	out, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		select {
+		case <-out.Done():
+		case <-time.After(lastWords):
+			cancel()
+		}
+	})
+	return out, func() { stop(); cancel() }
+}
+
+func (r *turn) emit(e Event) {
+	r.emitting.Lock()
+	defer r.emitting.Unlock()
+	e.Agent = r.Agent
+	r.Emit(e)
+}
+
+// job is one call on its way.
+type job struct {
+	call    llm.Part
+	tool    tool.Tool // nil: it was refused
+	spec    tool.Spec
+	made    tool.Call
+	note    string // about its arguments, for the model
+	answer  tool.Answer
+	err     error
+	denied  bool
+	record  *history.Permission // who let it run, or not
+	started bool
+	written bool
+	over    chan struct{} // closed when it ran
+}

@@ -1,0 +1,222 @@
+package proc
+
+import (
+	"context"
+	"errors"
+
+	"ramet/internal/fault"
+	"ramet/internal/history"
+	"ramet/internal/id"
+	"ramet/internal/llm"
+	"ramet/internal/loop"
+	"ramet/internal/state"
+)
+
+// inboxSize is how many jobs can wait before those who give them wait.
+const inboxSize = 4
+
+func newProcess(k *Kernel, a id.Agent) *process {
+	return &process{kernel: k, id: a, inbox: make(chan *job, inboxSize), forgot: k.forgot.Load(), barrier: make(chan struct{}, 1),
+		mail: make(chan struct{}, 1), killed: make(chan struct{})}
+}
+
+// serve carries out jobs until the agent is killed or the kernel stopped.
+func (p *process) serve() {
+	for {
+		select {
+		case j := <-p.inbox:
+			p.do(j)
+		case <-p.killed:
+			p.refuse(errKilled)
+			return
+		case <-p.kernel.ctx.Done():
+			p.refuse(errStopped)
+			return
+		}
+	}
+}
+
+// refuse answers what is still waiting.
+func (p *process) refuse(err error) {
+	for {
+		select {
+		case j := <-p.inbox:
+			if p.kernel.take(j) {
+				p.over(j, loop.Outcome{}, err)
+			}
+		default:
+			return
+		}
+	}
+}
+
+// over ends a job: it is told of, then its result is there.
+func (p *process) over(j *job, o loop.Outcome, err error) {
+	p.kernel.Events.Publish(loop.Event{Type: loop.TurnEnded, Agent: p.id, Turn: j.number, Outcome: &o, Err: err})
+	j.finish(p.kernel, o, err)
+}
+
+func (j *job) finish(k *Kernel, o loop.Outcome, err error) {
+	j.result = result{o, err}
+	close(j.done)
+	if j.task {
+		j.family.done()
+	}
+	k.jobs.done()
+}
+
+// do carries out one job.
+func (p *process) do(j *job) {
+	if !p.kernel.take(j) {
+		return
+	}
+	ctx, cancel := context.WithCancelCause(j.ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(p.kernel.ctx, func() { cancel(errStopped) })()
+	ended := make(chan struct{})
+	p.kernel.mu.Lock()
+	p.stop, p.ended, p.tasked = cancel, ended, j.task
+	p.kernel.mu.Unlock()
+	p.becomes(func(d *doing) { d.now = state.State{Word: state.Working, Detail: state.Starts} })
+	select {
+	case <-p.killed: // between the inbox and here
+		cancel(errKilled)
+	default:
+	}
+	outcome, err := p.turn(ctx, j)
+	if err != nil && ctx.Err() != nil {
+		err = stopped(ctx, err)
+	}
+	p.kernel.mu.Lock()
+	p.stop, p.ended, p.tasked, p.doing = nil, nil, false, doing{}
+	p.kernel.mu.Unlock()
+	p.kernel.Events.Publish(loop.Event{Type: loop.TurnEnded, Agent: p.id, Turn: j.number, Outcome: &outcome, Err: err})
+	close(ended)
+	j.finish(p.kernel, outcome, err)
+	if len(p.inbox) == 0 && p.kernel.ctx.Err() == nil {
+		p.settled(p.kernel.ctx)
+	}
+}
+
+// stopped is the error of a turn whose context ended. What only says that it did
+// gives way to why it did.
+func stopped(ctx context.Context, err error) error {
+	if f, told := fault.Of(err); told && f.Code != fault.Cancelled && f.Code != fault.Interrupted {
+		return err
+	}
+	cause := context.Cause(ctx)
+	switch f, told := fault.Of(cause); {
+	case told && f.Code != fault.Cancelled:
+		return cause
+	case errors.Is(cause, context.DeadlineExceeded):
+		return llm.Ended(ctx)
+	}
+	return err
+}
+
+// submit puts a job into an inbox.
+func (k *Kernel) submit(a id.Agent, j *job) error {
+	p, err := k.process(a)
+	if err != nil {
+		return err
+	}
+	j.done, j.number = make(chan struct{}), k.turns.Add(1)
+	if j.family == nil {
+		j.family = &counter{}
+	}
+	if j.task {
+		j.family.add()
+	}
+	k.jobs.add()
+	if !k.enlist(j, p) {
+		j.finish(k, loop.Outcome{}, errWithdrawn)
+		return errWithdrawn
+	}
+	select {
+	case p.inbox <- j:
+	case <-j.done: // taken back
+		return errWithdrawn
+	case <-p.killed:
+		err = errKilled
+	case <-j.ctx.Done():
+		err = llm.Ended(j.ctx)
+	case <-k.ctx.Done():
+		err = errStopped
+	}
+	if err != nil {
+		if k.take(j) {
+			j.finish(k, loop.Outcome{}, err)
+		}
+		return err
+	}
+	// It may have ended between the check and the put; then nobody empties the
+	// inbox but us.
+	select {
+	case <-p.killed:
+		p.refuse(errKilled)
+	case <-k.ctx.Done():
+		p.refuse(errStopped)
+	default:
+	}
+	return nil
+}
+
+// Turn is a turn that was asked for.
+type Turn struct{ job *job }
+
+// Exec asks for one turn of an agent. One that is under way is waited for. When
+// ctx ends the turn is stopped; its history says so.
+func (k *Kernel) Exec(ctx context.Context, a id.Agent, prompt Prompt) (*Turn, error) {
+	j := &job{ctx: history.Unattended(ctx), prompt: prompt, task: prompt.Task, entered: prompt.Task, by: history.ActorOf(ctx)}
+	return &Turn{j}, k.submit(a, j)
+}
+
+// ID is the number of the turn in its events.
+func (t *Turn) ID() int64 { return t.job.number }
+
+// Wait returns when the turn is over.
+func (t *Turn) Wait() (loop.Outcome, error) {
+	<-t.job.done // a turn ends soon after its context does
+	r := t.job.result
+	if r.err != nil && t.job.ctx.Err() != nil && (fault.Is(r.err, fault.Cancelled) || fault.Is(r.err, fault.Interrupted)) {
+		return r.outcome, llm.Ended(t.job.ctx)
+	}
+	return r.outcome, r.err
+}
+
+// Tasks returns when all children that the turn forked, and theirs, have done
+// their tasks.
+func (t *Turn) Tasks(ctx context.Context) error { return t.job.family.wait(ctx) }
+
+// Compact replaces the older part of an agent's context by a summary.
+func (k *Kernel) Compact(ctx context.Context, a id.Agent, model llm.Ref) error {
+	compact := func(ctx context.Context, t loop.Turn, c *loop.Conversation) error { return loop.Compact(ctx, t, c, 0) }
+	j := &job{ctx: history.Unattended(ctx), prompt: Prompt{Model: model}, only: compact, by: history.ActorOf(ctx)}
+	if err := k.submit(a, j); err != nil {
+		return err
+	}
+	_, err := (&Turn{j}).Wait()
+	return err
+}
+
+// task runs the turn of a child that a tool forked. Nobody waits for it; its
+// parent gets a letter.
+func (k *Kernel) task(a id.Agent, family *counter) error {
+	return k.submit(a, &job{ctx: k.ctx, task: true, family: family})
+}
+
+// process finds the goroutine of an agent, or starts it.
+func (k *Kernel) process(a id.Agent) (*process, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.ctx.Err() != nil {
+		return nil, errStopped
+	}
+	p := k.live[a]
+	if p == nil {
+		p = newProcess(k, a)
+		k.live[a] = p
+		k.work.Go(p.serve)
+	}
+	return p, nil
+}

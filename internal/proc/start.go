@@ -1,0 +1,50 @@
+package proc
+
+import (
+	"context"
+
+	"ramet/internal/history"
+	"ramet/internal/id"
+	"ramet/internal/loop"
+	"ramet/internal/registry"
+)
+
+// Start makes a kernel and lets it take up its duties: renewing leases, hearing
+// the bell, closing what dead kernels left open.
+func Start(ctx context.Context, o Options) (*Kernel, error) {
+	if o.Lease == 0 {
+		o.Lease = LeaseTTL
+	}
+	ctx = history.Unattended(ctx) // what a kernel does by itself no person does
+	k := &Kernel{Options: o, live: map[id.Agent]*process{}, mending: map[id.Agent]chan struct{}{}}
+	k.ctx, k.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
+	k.drafts.kernel = k
+	if err := k.Recover(ctx); err != nil {
+		k.cancel(errStopped)
+		return nil, err
+	}
+	k.work.Go(k.renew)
+	k.work.Go(k.drafts.flushAll)
+	k.work.Go(k.listen)
+	return k, nil
+}
+
+// Stop ends all turns and returns when nothing runs any more. What was open is
+// closed in the histories, as after any interruption.
+func (k *Kernel) Stop() {
+	k.cancel(errStopped)
+	k.work.Wait()
+	k.Events.Close()
+}
+
+// Drain waits until no agent works.
+func (k *Kernel) Drain(ctx context.Context) error { return k.jobs.wait(ctx) }
+
+// listen hears what other processes did to agents.
+func (k *Kernel) listen() {
+	// What a ring leads to may take its time; the bell does not wait for it.
+	err := k.Store.Listen(k.ctx, func(r registry.Ring) { k.work.Go(func() { k.Ring(k.ctx, r) }) })
+	if err != nil && k.ctx.Err() == nil {
+		k.Events.Publish(loop.Event{Type: loop.Note, Text: "mail and kills of other hosts are noticed late: " + err.Error()})
+	}
+}
