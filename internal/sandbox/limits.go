@@ -43,4 +43,4 @@ func bytesOf(n int64) string {
 }
 
 // DescribeLimits says what bounds confined commands here, and how.
-func DescribeLimits() string { return Limits{}.filled().String() + limitsHow }
+func DescribeLimits() string { return Limits{}.filled().String() + limitsHow() }

@@ -16,8 +16,14 @@ import (
 // use. So the helper, who is the first process of the command's namespace, looks at what
 // there is, and ends everything when it is too much. That is late by a moment; the
 // kernel's own limit for processes, which counts those of this user namespace, stops a
-// loop that forks before.
-const limitsHow = " (looked at ten times a second; files by the kernel)"
+// loop that forks before. Where control groups were delegated to us, the command has one
+// of its own behind that look.
+func limitsHow() string {
+	if delegated() != "" && !groupless.Load() {
+		return " (kept by a control group of each command, and looked at ten times a second; files by the kernel)"
+	}
+	return " (looked at ten times a second; files by the kernel; no control groups of version 2 are delegated to this process)"
+}
 
 // between is how often the helper looks.
 const between = 100 * time.Millisecond

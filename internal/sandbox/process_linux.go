@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"bufio"
+	"cmp"
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
@@ -27,6 +28,7 @@ type Process struct {
 	mark    string       // in its environment, without namespaces
 	temp    *tempFolder  // nil: it is not confined
 	watch   *guard.Watch // nil: names are not looked after
+	group   *group       // nil: the helper alone looks after limits
 	control *os.File
 
 	kill   sync.Once
@@ -86,11 +88,13 @@ func (p *Process) follow(stop func() bool, reports *bufio.Reader, output *drain,
 	}
 	patrolled()
 	p.look()
+	wall := p.group.hit()
+	p.group.remove()
 	switch {
 	case ended == nil:
 		p.result.ExitCode, p.result.Signal = last.Code, syscall.Signal(last.Signal)
-		if last.Limit != "" {
-			p.note("limit hit: %s", last.Limit)
+		if limit := cmp.Or(last.Limit, wall); limit != "" {
+			p.note("limit hit: %s", limit)
 		}
 	case p.result.Killed:
 		p.result.ExitCode, p.result.Signal = 128+int(syscall.SIGKILL), syscall.SIGKILL

@@ -149,15 +149,27 @@ func launch(ctx context.Context, o order, temp *tempFolder, output io.Writer) (*
 		cmd.ExtraFiles = append(cmd.ExtraFiles, into)
 		o.Guarded, o.Quarantine = o.watch.State(), filepath.Base(o.watch.Into())
 	}
+	var group *group
+	if o.Box != nil {
+		group = newGroup(o.Box.Limits)
+		group.enter(cmd.SysProcAttr)
+	}
 	err := cmd.Start()
+	if err != nil && group != nil && !groupless.Swap(true) {
+		// The kernel has groups, but lets nobody begin in one: once more, without.
+		group.remove()
+		pipes.close()
+		return launch(ctx, o, temp, output)
+	}
 	controlR.Close()
 	reportW.Close()
 	outW.Close()
 	if err != nil {
+		group.remove()
 		pipes.close()
 		return nil, &refusal{step: "start the helper", why: err.Error(), denied: denied(err)}
 	}
-	p := &Process{cmd: cmd, way: o.Way, mark: mark, control: controlW, temp: temp, watch: o.watch, done: make(chan struct{})}
+	p := &Process{cmd: cmd, way: o.Way, mark: mark, control: controlW, temp: temp, watch: o.watch, group: group, done: make(chan struct{})}
 	if o.Way.Spaces {
 		p.space, _ = os.Open(fmt.Sprintf("/proc/%d/ns/pid", cmd.Process.Pid))
 	}
@@ -173,6 +185,7 @@ func launch(ctx context.Context, o order, temp *tempFolder, output io.Writer) (*
 		cmd.Wait()
 		left := p.leftOver() // the command may have run, and killed its helper
 		p.space.Close()
+		group.remove()
 		pipes.close()
 		switch {
 		case len(left) > 0:
