@@ -15,6 +15,7 @@ import (
 
 	"ramet/internal/durable"
 	"ramet/internal/fault"
+	"ramet/internal/id"
 	"ramet/internal/runner"
 	"ramet/internal/sandbox"
 	"ramet/internal/text"
@@ -177,6 +178,10 @@ func (c *Crew) sh(ctx context.Context, it runner.Attempt, p *workdir, line strin
 	complaints := filepath.Join(aside, "stderr")
 	kept := &limited{}
 	cmd := sandbox.Command{Args: []string{"sh", "-c", split, "sh", line, complaints}, Dir: p.work, Env: env, Output: kept}
+	// What a project's command says is the run's word, not the person's.
+	if mark, ok := id.Agent(it.Agent).Bytes(); ok {
+		cmd.For = (*sandbox.Mark)(&mark)
+	}
 	if !it.Task.External {
 		cmd.Confine = &sandbox.Box{Write: []string{p.work, aside}, Keep: []string{filepath.Join(p.work, ".git")}, Hide: c.Hide}
 	}

@@ -60,6 +60,7 @@ func Run(t *testing.T, fresh Factory) {
 		{"fork", testFork},
 		{"fork refuses and leaves no trace", testForkRefuses},
 		{"kill", testKill},
+		{"how histories end", testEndings},
 		{"cascade", testCascade},
 		{"cascade against forks", testCascadeAgainstForks},
 		{"rename", testRename},
