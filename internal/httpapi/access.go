@@ -68,11 +68,6 @@ func (a *access) who(r *http.Request) (sender, error) {
 	return stranger, refused
 }
 
-// LoginCode makes a code that opens the page once, within two minutes.
-func (s *Server) LoginCode() (code string, until time.Time) {
-	return s.access.pass(s.access.codes, codeTime, maxCodes)
-}
-
 // login turns a code into a session.
 func (a *access) login(code string) (session string, until time.Time, ok bool) {
 	if !a.use(a.codes, code) {

@@ -4,16 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"math"
-	"net/http"
 	"slices"
-	"strconv"
-	"unicode/utf8"
 
 	"ramet/internal/public"
 
 	"ramet/internal/agent"
-	"ramet/internal/chain"
-	"ramet/internal/fault"
 	"ramet/internal/history"
 	"ramet/internal/id"
 	"ramet/internal/mail"
@@ -166,132 +161,6 @@ func (r *pager) add(e history.Entry) {
 	m.Parts = boundedParts(m.Parts)
 	r.bytes += len(m.Parts) + len(m.Meta)
 	r.page.Messages = append(r.page.Messages, m)
-}
-
-// shownPart is a part without what is too large to be shown in a list.
-type shownPart struct {
-	history.Part
-	Cut bool `json:"cut,omitempty"` // size says how large its content is; it is read by itself
-}
-
-// boundedParts leaves large parts as they are stored, which is by reference, and makes
-// references of the few kinds of content that are stored in place, however large.
-func boundedParts(stored json.RawMessage) json.RawMessage {
-	const small, most = 64 << 10, 128 << 10
-	if len(stored) <= small {
-		return stored
-	}
-	var parts []shownPart
-	if json.Unmarshal(stored, &parts) != nil {
-		return json.RawMessage("[]") // what is stored is parts; verify finds what is not
-	}
-	size := 0
-	for i := range parts {
-		p := &parts[i]
-		p.Signature, p.Opaque = "", nil // only their vendor reads them
-		p.Show = clip(p.Show, history.BlobCutoff)
-		p.Malformed = clip(p.Malformed, history.BlobCutoff)
-		if len(p.Args) > history.BlobCutoff {
-			p.Size, p.Args, p.Cut = int64(len(p.Args)), nil, true
-		}
-		if size += len(p.Text) + len(p.Args) + len(p.Data) + len(p.Show) + len(p.Malformed) + 64; size > most {
-			parts = append(parts[:i], shownPart{Part: history.Part{Type: history.Text,
-				Text: "[" + strconv.Itoa(len(parts)-i) + " more parts]"}, Cut: true})
-			break
-		}
-	}
-	out, err := encode(parts)
-	if err != nil {
-		return json.RawMessage("[]")
-	}
-	return out[:len(out)-1]
-}
-
-// PartContent is a piece of a part's content.
-type PartContent struct {
-	Type      history.PartType `json:"type"`
-	MediaType string           `json:"media_type,omitempty"`
-	Text      string           `json:"text"`           // of a call: its arguments
-	Data      []byte           `json:"data,omitempty"` // of an image, whole
-	Size      int64            `json:"size"`           // of all of it, in bytes
-	Next      *int64           `json:"next"`           // offset of the next piece; null: there is none
-}
-
-// maxPiece is how much of a text is given at once, maxImage the largest image.
-const (
-	maxPiece = 1 << 20
-	maxImage = 16 << 20
-)
-
-func (a Agents) part(c *Call, _ None) (PartContent, error) {
-	var out PartContent
-	offset, err := c.Number("offset", 0, math.MaxInt64, 0)
-	if err != nil {
-		return out, err
-	}
-	found, err := a.find(c)
-	if err != nil {
-		return out, err
-	}
-	m, err := id.ParseMessage(c.Param("message"))
-	if err != nil {
-		return out, err
-	}
-	part, err := a.readPart(c.Context(), found, m, c.Param("part"))
-	if err != nil {
-		return out, err
-	}
-	out = PartContent{Type: part.Type, MediaType: part.MediaType, Text: part.Text}
-	switch part.Type {
-	case history.Image:
-		if out.Size = int64(len(part.Data)); out.Size > maxImage {
-			return out, Refuse(http.StatusRequestEntityTooLarge, codeTooLarge, "the image has "+strconv.FormatInt(out.Size, 10)+" bytes, too many to be sent")
-		}
-		out.Data = part.Data
-		return out, nil
-	case history.ToolCall:
-		if out.Text = string(part.Args); out.Text == "" {
-			out.Text = part.Malformed
-		}
-	}
-	out.Size = int64(len(out.Text))
-	out.Text = out.Text[min(offset, out.Size):]
-	for len(out.Text) > 0 && !utf8.RuneStart(out.Text[0]) {
-		out.Text = out.Text[1:]
-	}
-	if len(out.Text) > maxPiece {
-		begin, end := out.Size-int64(len(out.Text)), maxPiece
-		for !utf8.RuneStart(out.Text[end]) {
-			end--
-		}
-		next := begin + int64(end)
-		out.Text, out.Next = out.Text[:end], &next
-	}
-	return out, nil
-}
-
-// readPart reads one part of a message that the agent's lineage has.
-func (a Agents) readPart(ctx context.Context, of agent.Agent, m id.Message, number string) (history.Part, error) {
-	e, err := a.Store.Entry(ctx, m)
-	if err != nil {
-		return history.Part{}, err
-	}
-	lineage, err := a.Store.Lineage(ctx, of.ID)
-	if err != nil {
-		return history.Part{}, err
-	}
-	parts, err := e.Parts()
-	if err != nil {
-		return history.Part{}, err
-	}
-	n, err := strconv.Atoi(number)
-	if err != nil || n < 0 || n >= len(parts) || !slices.ContainsFunc(lineage, func(up history.Ancestor) bool { return up.Agent == e.Agent }) {
-		return history.Part{}, fault.New(fault.NotFound, "agent %s has no part %.20q of message %d", of.Label(), number, m).
-			WithHint("parts are counted from 0")
-	}
-	one := parts[n : n+1]
-	err = history.Fill(one, func(h chain.Hash) ([]byte, error) { return a.Store.Blob(ctx, h) })
-	return one[0], err
 }
 
 // LetterList is letters, unread first.

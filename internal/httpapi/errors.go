@@ -105,3 +105,7 @@ func statusOf(code fault.Code) int {
 	}
 	return http.StatusInternalServerError
 }
+
+func notHere(what string) error {
+	return fault.New(fault.NotFound, "this server has no %s", what)
+}

@@ -4,6 +4,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 
 	"ramet/internal/fault"
@@ -93,4 +94,12 @@ func (h hosts) checkChange(r *http.Request, by sender) error {
 		return nil
 	}
 	return Refuse(http.StatusForbidden, codeCrossOrigin, "a change with a session needs an Origin")
+}
+
+func portOf(addr net.Addr) string {
+	if tcp, ok := addr.(*net.TCPAddr); ok {
+		return strconv.Itoa(tcp.Port)
+	}
+	_, port, _ := net.SplitHostPort(addr.String())
+	return port
 }

@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"maps"
 	"net/http"
@@ -10,18 +9,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
-	"time"
 
 	"ramet/internal/telemetry"
 )
 
 const metricsMedia = "text/plain; version=0.0.4; charset=utf-8"
-
-// totaler is a store that adds up its records for /metrics.
-type totaler interface {
-	Totals(ctx context.Context) ([]telemetry.Total, error)
-}
 
 func (s *Server) metrics(c *Call) error {
 	var m exposition
@@ -36,29 +28,6 @@ func (s *Server) metrics(c *Call) error {
 	}
 	s.counts.write(&m)
 	return c.Text(http.StatusOK, metricsMedia, []byte(m.String()))
-}
-
-// sums remembers totals for ten times as long as it took to add them up, so that
-// whoever asks all the time costs no more than a tenth of a processor.
-type sums struct {
-	mu     sync.Mutex
-	totals []telemetry.Total
-	until  time.Time
-}
-
-func (s *sums) get(ctx context.Context, from totaler) ([]telemetry.Total, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	began := time.Now()
-	if began.Before(s.until) {
-		return s.totals, nil
-	}
-	totals, err := from.Totals(ctx)
-	if err != nil {
-		return nil, err
-	}
-	s.totals, s.until = totals, time.Now().Add(10*time.Since(began))
-	return totals, nil
 }
 
 // exposition is Prometheus text.

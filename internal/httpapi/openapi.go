@@ -8,18 +8,6 @@ import (
 	"strings"
 )
 
-// Document is the OpenAPI document of the table, as JSON.
-func (s *Server) Document() []byte {
-	text, err := encode(document(s.table, s.o.Version))
-	if err != nil {
-		panic(err) // strings and maps alone
-	}
-	return text
-}
-
-// OpenAPI is the document of every server of a version.
-func OpenAPI(version string) []byte { return New(Options{Version: version}).Document() }
-
 var pathParam = regexp.MustCompile(`\{([a-z_]+)(\.\.\.)?\}`)
 
 func document(table []Route, version string) Schema {

@@ -109,3 +109,17 @@ func wantsPage(r *http.Request) bool {
 // knock is what a browser without a session is shown.
 var knock = "<!doctype html><html lang=en><meta charset=utf-8><title>ramet</title><h1>ramet</h1><p>" +
 	html.EscapeString("This page opens with a one-time link. Run `ramet web` in a terminal.") + "</p></html>\n"
+
+// LoginCode makes a code that opens the page once, within two minutes.
+func (s *Server) LoginCode() (code string, until time.Time) {
+	return s.access.pass(s.access.codes, codeTime, maxCodes)
+}
+
+// Document is the OpenAPI document of the table, as JSON.
+func (s *Server) Document() []byte {
+	text, err := encode(document(s.table, s.o.Version))
+	if err != nil {
+		panic(err) // strings and maps alone
+	}
+	return text
+}

@@ -47,53 +47,56 @@ type EventPage struct {
 	Next   int64             `json:"next"` // the after of the next page
 }
 
-func (s *Server) runLogRoutes() []Route {
+// runLogs are the routes of runs; without their logs they find nothing.
+type runLogs struct{ logs RunLogs }
+
+func (l runLogs) routes() []Route {
 	const one = "/api/v1/run-logs/{run_id}"
 	doc := func(id, summary string, query ...Param) Doc {
 		return Doc{ID: id, Tag: "run logs", Summary: summary, Query: query}
 	}
 	get := func(path string, d Doc) Route { return Route{Method: http.MethodGet, Path: path, Doc: d} }
 	return []Route{
-		Does(get("/api/v1/run-logs", doc("listRunLogs", "List orchestrated runs")), http.StatusOK, s.listLogs),
-		Does(get(one, doc("getRunLog", "Get the snapshot of a run")), http.StatusOK, s.snapshot),
-		Does(get(one+"/snapshot", doc("getSnapshot", "Get the snapshot of a run")), http.StatusOK, s.snapshot),
+		Does(get("/api/v1/run-logs", doc("listRunLogs", "List orchestrated runs")), http.StatusOK, l.list),
+		Does(get(one, doc("getRunLog", "Get the snapshot of a run")), http.StatusOK, l.snapshot),
+		Does(get(one+"/snapshot", doc("getSnapshot", "Get the snapshot of a run")), http.StatusOK, l.snapshot),
 		Does(get(one+"/events", doc("getEvents", "Get events of a run, in order",
 			Param{Name: "after", Form: "integer", About: "how many to leave out; next of the page before"},
-			Param{Name: "limit", Form: "integer", About: "1 to 1000; 100 if absent"})), http.StatusOK, s.events),
-		Does(get(one+"/verify", doc("verifyRunLog", "Check the log of a run: links, hashes, meaning, checkpoints")), http.StatusOK, s.verify),
+			Param{Name: "limit", Form: "integer", About: "1 to 1000; 100 if absent"})), http.StatusOK, l.events),
+		Does(get(one+"/verify", doc("verifyRunLog", "Check the log of a run: links, hashes, meaning, checkpoints")), http.StatusOK, l.verify),
 	}
 }
 
-// log checks the id before anything is done with it: it becomes a path.
-func (s *Server) log(c *Call) (RunLogs, string, error) {
-	if s.o.RunLogs == nil {
+// find checks the id before anything is done with it: it becomes a path.
+func (l runLogs) find(c *Call) (RunLogs, string, error) {
+	if l.logs == nil {
 		return nil, "", notHere("run logs")
 	}
 	runID := c.Param("run_id")
-	return s.o.RunLogs, runID, run.CheckRunID(runID)
+	return l.logs, runID, run.CheckRunID(runID)
 }
 
-func (s *Server) listLogs(c *Call, _ None) (RunList, error) {
-	if s.o.RunLogs == nil {
+func (l runLogs) list(c *Call, _ None) (RunList, error) {
+	if l.logs == nil {
 		return RunList{}, notHere("run logs")
 	}
-	runs, err := s.o.RunLogs.List(c.Context())
+	runs, err := l.logs.List(c.Context())
 	if runs == nil {
 		runs = []RunLog{}
 	}
 	return RunList{runs}, err
 }
 
-func (s *Server) snapshot(c *Call, _ None) (json.RawMessage, error) {
-	logs, runID, err := s.log(c)
+func (l runLogs) snapshot(c *Call, _ None) (json.RawMessage, error) {
+	logs, runID, err := l.find(c)
 	if err != nil {
 		return nil, err
 	}
 	return logs.Snapshot(c.Context(), runID)
 }
 
-func (s *Server) events(c *Call, _ None) (EventPage, error) {
-	logs, runID, err := s.log(c)
+func (l runLogs) events(c *Call, _ None) (EventPage, error) {
+	logs, runID, err := l.find(c)
 	if err != nil {
 		return EventPage{}, err
 	}
@@ -112,8 +115,8 @@ func (s *Server) events(c *Call, _ None) (EventPage, error) {
 	return EventPage{events, after + int64(len(events))}, err
 }
 
-func (s *Server) verify(c *Call, _ None) (RunProof, error) {
-	logs, runID, err := s.log(c)
+func (l runLogs) verify(c *Call, _ None) (RunProof, error) {
+	logs, runID, err := l.find(c)
 	if err != nil {
 		return RunProof{}, err
 	}

@@ -2,10 +2,7 @@ package httpapi
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"fmt"
-	"iter"
 	mathrand "math/rand/v2"
 	"net/http"
 	"strconv"
@@ -117,41 +114,6 @@ type EventLine struct {
 	public.Line
 	Durable bool `json:"durable"`       // it can be read again, with the agent's messages or mail
 	Cut     bool `json:"cut,omitempty"` // too large for an event: some of it is left out
-}
-
-// StartEvents begins to gather events. Stop ends it.
-func StartEvents(ctx context.Context, o EventsOptions) (*Events, error) {
-	setDefault(&o.Most, 10_000)
-	setDefault(&o.Bytes, 32<<20)
-	setDefault(&o.Readers, 512)
-	setDefault(&o.Look, 100*time.Millisecond)
-	setDefault(&o.Beat, 15*time.Second)
-	setDefault(&o.Pace, 25*time.Millisecond)
-	var b [6]byte
-	rand.Read(b[:]) // never fails
-	e := &Events{o: o, epoch: hex.EncodeToString(b[:]), kept: make([]happening, o.Most), first: 1, next: 1, look: make(chan struct{}, 1)}
-	e.ctx, e.cancel = context.WithCancel(context.WithoutCancel(ctx))
-	// First the bus, then the feed: what comes between the two comes by the bus.
-	seen, _ := o.Bus.Subscribe(e.ctx)
-	from, err := o.Feed.Latest(ctx)
-	if err != nil {
-		e.cancel()
-		return nil, err
-	}
-	gather := func(seen iter.Seq[loop.Event]) {
-		e.work.Go(func() {
-			for one := range seen {
-				e.Publish(one)
-			}
-		})
-	}
-	gather(seen)
-	if o.Elsewhere != nil {
-		there, _ := o.Elsewhere.Subscribe(e.ctx)
-		gather(there)
-	}
-	e.work.Go(func() { e.follow(from) })
-	return e, nil
 }
 
 func setDefault[T comparable](v *T, otherwise T) {
@@ -267,14 +229,6 @@ func shorten(l *EventLine) {
 	}
 }
 
-// clip is the beginning of a text.
-func clip(s string, most int) string {
-	if len(s) <= most {
-		return s
-	}
-	return strings.ToValidUTF8(s[:most], "") + "…"
-}
-
 // What is written at once has no more, or one event.
 const (
 	maxBatch      = 1024
@@ -335,3 +289,22 @@ func (e *Events) place(cursor string) (at int64, late bool, err error) {
 
 // beside carries out what follows a turn elsewhere, until the events end.
 func (e *Events) beside(work func(context.Context)) { e.work.Go(func() { work(e.ctx) }) }
+
+// about is whom an entry is about.
+func about(e history.Entry) happening {
+	h := happening{agent: e.Agent}
+	if e.Kind == history.Fork {
+		if m, err := e.Decode(); err == nil {
+			h.parent, h.born = m.Parent, m.Children
+		}
+	}
+	return h
+}
+
+// hurry lets the feed be looked at now.
+func (e *Events) hurry() {
+	select {
+	case e.look <- struct{}{}:
+	default:
+	}
+}

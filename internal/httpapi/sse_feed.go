@@ -2,23 +2,52 @@ package httpapi
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"iter"
 	"time"
 
 	"ramet/internal/public"
 
-	"ramet/internal/history"
 	"ramet/internal/id"
 	"ramet/internal/loop"
 	"ramet/internal/mail"
 	"ramet/internal/registry"
 )
 
-// hurry lets the feed be looked at now.
-func (e *Events) hurry() {
-	select {
-	case e.look <- struct{}{}:
-	default:
+// StartEvents begins to gather events. Stop ends it.
+func StartEvents(ctx context.Context, o EventsOptions) (*Events, error) {
+	setDefault(&o.Most, 10_000)
+	setDefault(&o.Bytes, 32<<20)
+	setDefault(&o.Readers, 512)
+	setDefault(&o.Look, 100*time.Millisecond)
+	setDefault(&o.Beat, 15*time.Second)
+	setDefault(&o.Pace, 25*time.Millisecond)
+	var b [6]byte
+	rand.Read(b[:]) // never fails
+	e := &Events{o: o, epoch: hex.EncodeToString(b[:]), kept: make([]happening, o.Most), first: 1, next: 1, look: make(chan struct{}, 1)}
+	e.ctx, e.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	// First the bus, then the feed: what comes between the two comes by the bus.
+	seen, _ := o.Bus.Subscribe(e.ctx)
+	from, err := o.Feed.Latest(ctx)
+	if err != nil {
+		e.cancel()
+		return nil, err
 	}
+	gather := func(seen iter.Seq[loop.Event]) {
+		e.work.Go(func() {
+			for one := range seen {
+				e.Publish(one)
+			}
+		})
+	}
+	gather(seen)
+	if o.Elsewhere != nil {
+		there, _ := o.Elsewhere.Subscribe(e.ctx)
+		gather(there)
+	}
+	e.work.Go(func() { e.follow(from) })
+	return e, nil
 }
 
 // follow tells what stands in the feed: entries that nobody published here, of other
@@ -72,17 +101,6 @@ func (e *Events) drain(from registry.Cursor) (registry.Cursor, error) {
 	}
 }
 
-// about is whom an entry is about.
-func about(e history.Entry) happening {
-	h := happening{agent: e.Agent}
-	if e.Kind == history.Fork {
-		if m, err := e.Decode(); err == nil {
-			h.parent, h.born = m.Parent, m.Children
-		}
-	}
-	return h
-}
-
 // mailed is the event of a letter: its text says from whom.
 func mailed(l mail.Letter) loop.Event {
 	from := "you"
@@ -92,34 +110,4 @@ func mailed(l mail.Letter) loop.Event {
 		from = string(l.From)
 	}
 	return loop.Event{Type: loop.Mailed, Agent: l.To, Text: from}
-}
-
-// recent is a set of ids that forgets the oldest.
-type recent struct {
-	in    map[id.Message]bool
-	order []id.Message
-}
-
-// mostRecent is far more than can be on the way between the bus and the feed.
-const mostRecent = 1 << 16
-
-func (r *recent) put(m id.Message) {
-	if r.in == nil {
-		r.in = map[id.Message]bool{}
-	}
-	r.in[m] = true
-	r.order = append(r.order, m)
-	if len(r.order) > mostRecent {
-		old := r.order[:mostRecent/2]
-		for _, m := range old {
-			delete(r.in, m)
-		}
-		r.order = append([]id.Message(nil), r.order[mostRecent/2:]...)
-	}
-}
-
-func (r *recent) take(m id.Message) bool {
-	had := r.in[m]
-	delete(r.in, m)
-	return had
 }

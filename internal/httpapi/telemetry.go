@@ -43,7 +43,10 @@ type Link struct {
 
 const runPath = "/api/v1/runs/{event_id}"
 
-func (s *Server) telemetryRoutes() []Route {
+// records are the routes of telemetry; without a store they find nothing.
+type records struct{ store telemetry.Store }
+
+func (t records) routes() []Route {
 	doc := func(id, summary string) Doc { return Doc{ID: id, Tag: "telemetry", Summary: summary} }
 	list := doc("listRuns", "List telemetry runs, newest first")
 	list.Query = []Param{
@@ -65,41 +68,37 @@ func (s *Server) telemetryRoutes() []Route {
 	patch := doc("patchRun", "Change fields of a telemetry run")
 	patch.Input, patch.Answers = RunPatch{}, []Answer{{Status: http.StatusOK, About: "As it is now", Body: telemetry.Record{}}}
 	return []Route{
-		{Method: http.MethodPost, Path: "/api/v1/runs", Limit: recordBody, Doc: create, Serve: s.createRun},
-		{Method: http.MethodPost, Path: "/api/v1/runs/batch", Limit: batchBody, Doc: batch, Serve: s.createRuns},
-		{Method: http.MethodPatch, Path: runPath, Limit: recordBody, Doc: patch, Serve: s.patchRun},
-		Does(Route{Method: http.MethodGet, Path: "/api/v1/runs", Doc: list}, http.StatusOK, s.listRuns),
-		Does(Route{Method: http.MethodGet, Path: runPath, Doc: doc("getRun", "Get a telemetry run")}, http.StatusOK, s.getRun),
+		{Method: http.MethodPost, Path: "/api/v1/runs", Limit: recordBody, Doc: create, Serve: t.createRun},
+		{Method: http.MethodPost, Path: "/api/v1/runs/batch", Limit: batchBody, Doc: batch, Serve: t.createRuns},
+		{Method: http.MethodPatch, Path: runPath, Limit: recordBody, Doc: patch, Serve: t.patchRun},
+		Does(Route{Method: http.MethodGet, Path: "/api/v1/runs", Doc: list}, http.StatusOK, t.listRuns),
+		Does(Route{Method: http.MethodGet, Path: runPath, Doc: doc("getRun", "Get a telemetry run")}, http.StatusOK, t.getRun),
 		Does(Route{Method: http.MethodGet, Path: runPath + "/tree",
-			Doc: doc("getTree", "Get a telemetry run with everything below it, and sums")}, http.StatusOK, s.getTree),
+			Doc: doc("getTree", "Get a telemetry run with everything below it, and sums")}, http.StatusOK, t.getTree),
 		Does(Route{Method: http.MethodPost, Path: runPath + "/associate-commit",
-			Doc: doc("associateCommit", "Say which commit a telemetry run became")}, http.StatusOK, s.associateCommit),
+			Doc: doc("associateCommit", "Say which commit a telemetry run became")}, http.StatusOK, t.associateCommit),
 		Does(Route{Method: http.MethodGet, Path: runPath + "/commit-url",
-			Doc: doc("getCommitURL", "Get the address of the run's commit at its forge")}, http.StatusOK, s.commitURL),
+			Doc: doc("getCommitURL", "Get the address of the run's commit at its forge")}, http.StatusOK, t.commitURL),
 		Does(Route{Method: http.MethodGet, Path: runPath + "/repo-url",
-			Doc: doc("getRepoURL", "Get the address of the run's repository at its forge")}, http.StatusOK, s.repoURL),
+			Doc: doc("getRepoURL", "Get the address of the run's repository at its forge")}, http.StatusOK, t.repoURL),
 		Does(Route{Method: http.MethodGet, Path: "/api/v1/metadata",
-			Doc: doc("getMetadata", "Get what there is to filter by")}, http.StatusOK, s.metadata),
+			Doc: doc("getMetadata", "Get what there is to filter by")}, http.StatusOK, t.metadata),
 	}
 }
 
-// records gives the store and the id of the path.
-func (s *Server) records(c *Call) (store telemetry.Store, eventID string, err error) {
-	if s.o.Telemetry == nil {
+// find gives the store and the id of the path.
+func (t records) find(c *Call) (store telemetry.Store, eventID string, err error) {
+	if t.store == nil {
 		return nil, "", notHere("telemetry")
 	}
 	if said := c.Param("event_id"); said != "" {
 		eventID, err = telemetry.ParseEventID(said)
 	}
-	return s.o.Telemetry, eventID, err
+	return t.store, eventID, err
 }
 
-func notHere(what string) error {
-	return fault.New(fault.NotFound, "this server has no %s", what)
-}
-
-func (s *Server) createRun(c *Call) error {
-	store, _, err := s.records(c)
+func (t records) createRun(c *Call) error {
+	store, _, err := t.find(c)
 	if err != nil {
 		return err
 	}
@@ -124,8 +123,8 @@ func createdStatus(o telemetry.Outcome) int {
 	return http.StatusOK
 }
 
-func (s *Server) createRuns(c *Call) error {
-	store, _, err := s.records(c)
+func (t records) createRuns(c *Call) error {
+	store, _, err := t.find(c)
 	if err != nil {
 		return err
 	}
@@ -164,8 +163,8 @@ func refused(eventID string, err error) BatchResult {
 	return BatchResult{eventID, "refused", e.status, e}
 }
 
-func (s *Server) patchRun(c *Call) error {
-	store, eventID, err := s.records(c)
+func (t records) patchRun(c *Call) error {
+	store, eventID, err := t.find(c)
 	if err != nil {
 		return err
 	}
@@ -180,8 +179,8 @@ func (s *Server) patchRun(c *Call) error {
 	return c.JSON(http.StatusOK, r)
 }
 
-func (s *Server) listRuns(c *Call, _ None) (RunPage, error) {
-	store, _, err := s.records(c)
+func (t records) listRuns(c *Call, _ None) (RunPage, error) {
+	store, _, err := t.find(c)
 	if err != nil {
 		return RunPage{}, err
 	}
@@ -200,24 +199,24 @@ func (s *Server) listRuns(c *Call, _ None) (RunPage, error) {
 	return out, err
 }
 
-func (s *Server) getRun(c *Call, _ None) (telemetry.Record, error) {
-	store, eventID, err := s.records(c)
+func (t records) getRun(c *Call, _ None) (telemetry.Record, error) {
+	store, eventID, err := t.find(c)
 	if err != nil {
 		return telemetry.Record{}, err
 	}
 	return store.Get(c.Context(), eventID)
 }
 
-func (s *Server) getTree(c *Call, _ None) (telemetry.Branch, error) {
-	store, eventID, err := s.records(c)
+func (t records) getTree(c *Call, _ None) (telemetry.Branch, error) {
+	store, eventID, err := t.find(c)
 	if err != nil {
 		return telemetry.Branch{}, err
 	}
 	return store.Tree(c.Context(), eventID)
 }
 
-func (s *Server) metadata(c *Call, _ None) (telemetry.Metadata, error) {
-	store, _, err := s.records(c)
+func (t records) metadata(c *Call, _ None) (telemetry.Metadata, error) {
+	store, _, err := t.find(c)
 	if err != nil {
 		return telemetry.Metadata{}, err
 	}
@@ -225,8 +224,8 @@ func (s *Server) metadata(c *Call, _ None) (telemetry.Metadata, error) {
 }
 
 // associateCommit is a patch of the four fields of a commit, under shorter names.
-func (s *Server) associateCommit(c *Call, in CommitInput) (telemetry.Record, error) {
-	store, eventID, err := s.records(c)
+func (t records) associateCommit(c *Call, in CommitInput) (telemetry.Record, error) {
+	store, eventID, err := t.find(c)
 	if err != nil {
 		return telemetry.Record{}, err
 	}
@@ -256,8 +255,8 @@ func (s *Server) associateCommit(c *Call, in CommitInput) (telemetry.Record, err
 	return store.Patch(c.Context(), eventID, p)
 }
 
-func (s *Server) repoURL(c *Call, _ None) (Link, error) {
-	r, err := s.getRun(c, None{})
+func (t records) repoURL(c *Call, _ None) (Link, error) {
+	r, err := t.getRun(c, None{})
 	if err != nil {
 		return Link{}, err
 	}
@@ -267,8 +266,8 @@ func (s *Server) repoURL(c *Call, _ None) (Link, error) {
 	return Link{}, fault.New(fault.NotFound, "the record names no repository of a forge that is known")
 }
 
-func (s *Server) commitURL(c *Call, _ None) (Link, error) {
-	r, err := s.getRun(c, None{})
+func (t records) commitURL(c *Call, _ None) (Link, error) {
+	r, err := t.getRun(c, None{})
 	if err != nil {
 		return Link{}, err
 	}

@@ -18,19 +18,22 @@ type TrackList struct {
 	Entries []ledger.Shown `json:"entries"`
 }
 
-func (s *Server) trackRoutes() []Route {
+// tracked are the routes of the ledger; without one they find nothing.
+type tracked struct{ ledger Ledger }
+
+func (t tracked) routes() []Route {
 	return []Route{Does(Route{Method: http.MethodGet, Path: "/api/v1/track", Doc: Doc{
 		ID: "listTracked", Tag: "ledger", Summary: "List sub-agents, oldest first",
 		Query: []Param{{Name: "status", About: "only those with this status", Enum: words(ledger.Statuses()...)}},
-	}}, http.StatusOK, s.track)}
+	}}, http.StatusOK, t.list)}
 }
 
-func (s *Server) track(c *Call, _ None) (TrackList, error) {
+func (t tracked) list(c *Call, _ None) (TrackList, error) {
 	out := TrackList{[]ledger.Shown{}}
-	if s.o.Ledger == nil {
+	if t.ledger == nil {
 		return out, notHere("ledger")
 	}
-	entries, err := s.o.Ledger.Entries(c.Context())
+	entries, err := t.ledger.Entries(c.Context())
 	for _, e := range entries {
 		if !c.Has("status") || string(e.Status) == c.Query("status") {
 			out.Entries = append(out.Entries, e)

@@ -15,22 +15,25 @@ type Gate interface {
 	Accept(ctx context.Context, digest string) (public.Trust, error)
 }
 
-func (s *Server) trustRoutes() []Route {
+// trusted are the routes of trust; without a workspace they find nothing.
+type trusted struct{ gate Gate }
+
+func (t trusted) routes() []Route {
 	return []Route{
 		Does(Route{Method: http.MethodGet, Path: "/api/v1/trust", Doc: Doc{
 			ID: "getTrust", Tag: "trust", Summary: "List what in the project acts, and how it differs from what a person accepted",
-		}}, http.StatusOK, s.trust),
+		}}, http.StatusOK, t.list),
 		Does(Route{Method: http.MethodPost, Path: "/api/v1/trust", Doc: Doc{
 			ID: "acceptTrust", Tag: "trust", Summary: "Let act what was listed under a digest, in exactly these bytes",
-		}}, http.StatusOK, s.accept),
+		}}, http.StatusOK, t.accept),
 	}
 }
 
-func (s *Server) trust(c *Call, _ None) (public.Trust, error) {
-	if s.o.Gate == nil {
+func (t trusted) list(c *Call, _ None) (public.Trust, error) {
+	if t.gate == nil {
 		return public.Trust{}, notHere("workspace")
 	}
-	return s.o.Gate.Trust(c.Context())
+	return t.gate.Trust(c.Context())
 }
 
 // Acceptance names what a person has seen.
@@ -38,9 +41,9 @@ type Acceptance struct {
 	Digest string `json:"digest"`
 }
 
-func (s *Server) accept(c *Call, a Acceptance) (public.Trust, error) {
-	if s.o.Gate == nil {
+func (t trusted) accept(c *Call, a Acceptance) (public.Trust, error) {
+	if t.gate == nil {
 		return public.Trust{}, notHere("workspace")
 	}
-	return s.o.Gate.Accept(c.Context(), a.Digest)
+	return t.gate.Accept(c.Context(), a.Digest)
 }

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -77,14 +78,14 @@ func (r *Run) remind(ctx context.Context) error {
 	var waiting []Enqueued
 	for _, e := range r.byID {
 		if e.status == run.Pending && e.sent && r.stopped == nil && r.queueName(e) != Local {
-			waiting = append(waiting, r.job(e))
+			waiting = append(waiting, r.enqueued(e))
 		}
 	}
 	r.mu.Unlock()
 	if len(waiting) == 0 {
 		return nil
 	}
-	slices.SortFunc(waiting, func(a, b Enqueued) int { return compare(a.ID, b.ID) })
+	slices.SortFunc(waiting, func(a, b Enqueued) int { return cmp.Compare(a.ID, b.ID) })
 	return r.Far.Enqueue(ctx, waiting...)
 }
 
@@ -135,7 +136,7 @@ func (r *Run) Lose(ctx context.Context, host string) error {
 			lost = append(lost, e)
 		}
 	}
-	slices.SortFunc(lost, func(a, b *attempt) int { return compare(a.id, b.id) })
+	slices.SortFunc(lost, func(a, b *attempt) int { return cmp.Compare(a.id, b.id) })
 	var old []string
 	for _, e := range lost {
 		old = append(old, e.id)

@@ -2,9 +2,7 @@ package runner
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
-	"strings"
 
 	"ramet/internal/fault"
 	"ramet/internal/run"
@@ -96,7 +94,7 @@ func (r *Run) queueAll(ctx context.Context, items []item) error {
 // require decides whether an item has to be done, and gives the events that queue it.
 func (r *Run) require(ctx context.Context, u item) ([]Record, error) {
 	w, _ := r.worker(u.worker)
-	e := r.effort(u)
+	e := r.newest(u)
 	in, err := r.inputs(w, u.scope)
 	if err != nil {
 		return nil, err
@@ -173,9 +171,9 @@ func (r *Run) feed(ctx context.Context) error {
 		e := r.backlog[0]
 		r.backlog = r.backlog[1:]
 		if r.queueName(e) == Local {
-			near = append(near, r.job(e))
+			near = append(near, r.enqueued(e))
 		} else {
-			far = append(far, r.job(e))
+			far = append(far, r.enqueued(e))
 		}
 		e.sent = true
 		r.outstanding++
@@ -190,167 +188,11 @@ func (r *Run) feed(ctx context.Context) error {
 	return err
 }
 
-func enqueue(ctx context.Context, q Queue, jobs []Enqueued) error {
-	if len(jobs) == 0 {
+func enqueue(ctx context.Context, q Queue, attempts []Enqueued) error {
+	if len(attempts) == 0 {
 		return nil
 	}
-	return q.Enqueue(ctx, jobs...)
-}
-
-func (r *Run) job(e *attempt) Enqueued {
-	return Enqueued{ID: e.id, RunID: r.RunID, Queue: r.queueName(e)}
-}
-
-// Local is the queue of what must be done where the run's folder is; Work is that of
-// everything else.
-const (
-	Local = "local"
-	Work  = "work"
-)
-
-func (r *Run) queueName(e *attempt) string {
-	w, _ := r.worker(e.worker)
-	if w.Uses != "" {
-		return Local
-	}
-	return QueueOf(w)
-}
-
-// QueueOf is the queue of a worker that is not built in.
-func QueueOf(w recipe.Worker) string {
-	name := Work
-	if w.Queue != "" {
-		name = w.Queue
-	}
-	if w.External {
-		name = Outside(name)
-	}
-	return name
-}
-
-// Outside is the queue, beside another, of the items that act outside the run: only hosts
-// whose users let them do that serve it. No recipe can give a queue such a name.
-func Outside(queue string) string { return queue + outside }
-
-// IsOutside says whether it is one of those.
-func IsOutside(queue string) bool { return strings.HasSuffix(queue, outside) }
-
-const outside = "/external"
-
-func (r *Run) queueOf(e *attempt) Queue {
-	if r.queueName(e) == Local {
-		return r.Near
-	}
-	return r.Far
-}
-
-// inputs are the files that an item is to be given, with their hashes as they are now.
-func (r *Run) inputs(w recipe.Worker, scope string) ([]Input, error) {
-	paths, err := r.paths(w, scope)
-	if err != nil {
-		return nil, err
-	}
-	out := make([]Input, 0, len(paths))
-	for _, p := range paths {
-		sum, ok := r.hash(p)
-		if !ok {
-			return nil, fault.New(fault.OutputInvalid, "worker %s needs %s, which is not there", w.Name, p).
-				WithHint("the worker that makes it has to be done again: `ramet run resume %s --redo ITEM`", r.RunID)
-		}
-		out = append(out, Input{p, sum})
-	}
-	return out, nil
-}
-
-// paths are the inputs of an item. What fixes made comes last, in the order in which
-// they were first tried: each begins where the one before ended.
-func (r *Run) paths(w recipe.Worker, scope string) ([]string, error) {
-	var out, late []string
-	order := r.fixOutputs()
-	own := r.ownOutputs(w, scope)
-	for _, in := range w.Inputs {
-		path := r.expand(in, scope)
-		folder, all := strings.CutSuffix(path, "/**")
-		if !all {
-			out = append(out, path)
-			continue
-		}
-		files, err := r.Folder.Below(folder)
-		if err != nil {
-			return nil, err
-		}
-		for _, f := range files {
-			switch {
-			case own[f]: // of an earlier attempt
-			case slices.Contains(order, f):
-				late = append(late, f)
-			default:
-				out = append(out, f)
-			}
-		}
-	}
-	slices.SortFunc(late, func(a, b string) int { return slices.Index(order, a) - slices.Index(order, b) })
-	return append(out, late...), nil
-}
-
-// fixOutputs are the files of fixes, in the order in which they were first queued.
-func (r *Run) fixOutputs() []string {
-	var out []string
-	for _, scope := range r.fixes {
-		for _, w := range r.Recipe.Workers {
-			if w.Each.Issue {
-				for _, o := range w.Outputs {
-					out = append(out, r.expand(o.Path, scope))
-				}
-			}
-		}
-	}
-	return out
-}
-
-func (r *Run) ownOutputs(w recipe.Worker, scope string) map[string]bool {
-	own := map[string]bool{}
-	for _, o := range w.Outputs {
-		own[r.expand(o.Path, scope)] = true
-	}
-	return own
-}
-
-// expand puts scope and parameters into a path or a value. New has checked that this can
-// be done.
-func (r *Run) expand(text, scope string) string {
-	out, err := recipe.ExpandText(text, scope, r.values)
-	if err != nil {
-		return text
-	}
-	return out
-}
-
-// know finds the values of all names in braces, as far as they are known: the base is
-// once the inputs were cloned.
-func (r *Run) know() {
-	var inputs struct {
-		Base string `json:"base"`
-	}
-	if data, err := r.Folder.Read(inputsFile); err == nil {
-		json.Unmarshal(data, &inputs) // the form of the file was checked when it was written
-	}
-	r.values = r.Recipe.Values(r.Params, inputs.Base)
-}
-
-// inputsFile says what was cloned.
-const inputsFile = "artifacts/inputs.json"
-
-// hash of a file of the run, read once.
-func (r *Run) hash(path string) (string, bool) {
-	if sum, ok := r.hashes[path]; ok {
-		return sum, true
-	}
-	sum, ok := r.Folder.Hash(path)
-	if ok {
-		r.hashes[path] = sum
-	}
-	return sum, ok
+	return q.Enqueue(ctx, attempts...)
 }
 
 // fresh says whether a completed item need not be done again.

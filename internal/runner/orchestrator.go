@@ -2,8 +2,6 @@ package runner
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"path"
 	"slices"
@@ -159,11 +157,6 @@ func (r *Run) Fetch(_ context.Context, itemID, sum string) ([]byte, error) {
 			WithHint("somebody changed it; resume the run, and what depends on it is done again")
 	}
 	return data, err
-}
-
-func hashOf(data []byte) string {
-	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:])
 }
 
 // reports are the events that workers may write.

@@ -2,7 +2,6 @@ package runner
 
 import (
 	"context"
-	"net/url"
 	"runtime/debug"
 	"time"
 
@@ -71,9 +70,4 @@ func failure(ctx context.Context, it Attempt, err error) *Failure {
 		f.Code, f.Retryable = string(fault.Interrupted), true
 	}
 	return f
-}
-
-func isURL(s string) bool {
-	u, err := url.Parse(s)
-	return err == nil && u.Scheme != "" && u.Host != ""
 }

@@ -2,7 +2,7 @@ package runner
 
 import (
 	"context"
-	"encoding/json"
+	"net/url"
 
 	"ramet/internal/fault"
 	"ramet/internal/run"
@@ -80,16 +80,6 @@ func (r *Run) passing(w recipe.Worker, f Failure) bool {
 	return !fatal[code] && code != fault.UnknownOutcome && (!w.External || w.Lookup != "" || w.Uses != "")
 }
 
-// failing is the event of a failure; the attempt remembers it.
-func (r *Run) failing(e *attempt, f Failure) Record {
-	e.status, e.code, e.failure, e.retry = run.ItemFailed, f.Code, f.Message, f.Retryable
-	return event(run.WorkItemFailed, struct {
-		ID        string        `json:"work_item_id"`
-		Error     run.ItemError `json:"error"`
-		Retryable bool          `json:"retryable"`
-	}{e.id, run.ItemError{Code: f.Code, Message: f.Message}, f.Retryable}).about(e.id)
-}
-
 // finishing are the events of an item that gave back what it promised.
 func (r *Run) finishing(e *attempt, res Result) []Record {
 	w, _ := r.worker(e.worker)
@@ -143,11 +133,7 @@ func (r *Run) pullRequest(where string) Record {
 	return Record{Type: run.PullRequestOpened, Payload: object(kind, where)}
 }
 
-// callID is the call that a report is about.
-func callID(payload []byte) string {
-	var p struct {
-		CallID string `json:"call_id"`
-	}
-	json.Unmarshal(payload, &p) // the log checks its form
-	return p.CallID
+func isURL(s string) bool {
+	u, err := url.Parse(s)
+	return err == nil && u.Scheme != "" && u.Host != ""
 }

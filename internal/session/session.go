@@ -215,20 +215,3 @@ func MakeProjectFolder(dir string) error {
 	}
 	return err
 }
-
-// Opened is the workspace, if it is open.
-func (s *Session) Opened() *Workspace { return s.open }
-
-// Within is a session for another command line on the workspace that is open.
-func (s *Session) Within() *Session {
-	sub := *s
-	return &sub
-}
-
-// Close closes the workspace. What runs here ends.
-func (s *Session) Close() error {
-	if s.open == nil {
-		return nil
-	}
-	return s.open.close()
-}

@@ -2,7 +2,6 @@ package session
 
 import (
 	"context"
-	"path/filepath"
 	"time"
 
 	"ramet/internal/agent"
@@ -10,10 +9,8 @@ import (
 	"ramet/internal/config"
 	"ramet/internal/control"
 	"ramet/internal/credential"
-	"ramet/internal/fault"
 	"ramet/internal/id"
 	"ramet/internal/ledger"
-	"ramet/internal/ledger/file"
 	"ramet/internal/loop"
 	"ramet/internal/permit"
 	"ramet/internal/proc"
@@ -71,73 +68,6 @@ type Running struct {
 	Close func()
 }
 
-// Open opens the workspace once; Close closes it.
-func (s *Session) Open(ctx context.Context) (*Workspace, error) {
-	if s.open != nil {
-		return s.open, nil
-	}
-	w := &Workspace{now: s.Now, learn: s.Learn}
-	var err error
-	if w.Place, err = s.Place(); err != nil {
-		return nil, err
-	}
-	if w.Home, err = s.HomeDir(); err != nil {
-		return nil, err
-	}
-	if w.Config, err = s.Config(); err != nil {
-		return nil, err
-	}
-	if w.Keys, err = s.Keys(); err != nil {
-		return nil, err
-	}
-	if w.Secrets, err = s.Secrets(); err != nil {
-		return nil, err
-	}
-	w.Peers = control.At(w.Home, w.Place.DB)
-	w.Book = book{file.At(filepath.Join(w.Place.Project, ".ramet"), file.Options{Now: s.Now, Repaired: s.Repaired, Project: w.Place.Project}), w.Place.Project}
-	w.start = func(ctx context.Context, k Kernel) (*Running, error) { return s.Start(ctx, w, k) }
-	fresh, err := s.fresh(w.Place)
-	if err != nil {
-		return nil, err
-	}
-	w.runs = func() (*rundir.Store, error) { return s.Runs("") }
-	opened, err := s.System.Open(ctx, w.Place)
-	if err != nil {
-		return nil, err
-	}
-	if fresh && s.Made != nil {
-		s.Made(w.Place.DB)
-	}
-	w.Store = store.Clean(opened, w.Secrets.Own)
-	w.Trees = Trees{w: w}
-	w.own, _ = s.by()
-	s.open = w
-	return w, nil
-}
-
-// Over is a workspace of parts that are open already, with a kernel or without.
-func Over(s *store.Cleaned, peers control.Folder, k *proc.Kernel) *Workspace {
-	w := &Workspace{Store: s, Peers: peers, Kernel: k, Config: &config.Config{}, now: time.Now}
-	w.Trees = Trees{w: w}
-	return w
-}
-
-// Start starts the kernel of this process.
-func (w *Workspace) Start(ctx context.Context, k Kernel) error {
-	if w.Kernel != nil {
-		return fault.New(fault.Failed, "a kernel runs here already")
-	}
-	r, err := w.start(ctx, k)
-	if err != nil {
-		return err
-	}
-	w.Kernel, w.stop, w.allows = r.Kernel, r.Close, len(k.Allow) > 0
-	if err := w.EndRuns(ctx); err != nil && k.Warn != nil {
-		k.Warn("agents of runs that were interrupted are left: " + err.Error())
-	}
-	return nil
-}
-
 // Stopped ends the kernel of this process, and returns when nothing of it runs.
 func (w *Workspace) Stopped() {
 	if w.stop != nil {
@@ -186,20 +116,4 @@ func (w *Workspace) mended(ctx context.Context, a agent.Agent) error {
 // through carries out a verb here or, where a kernel holds the agent, there.
 func (w *Workspace) through(ctx context.Context, a id.Agent, here func() error, there func(*control.Client) error) error {
 	return w.Peers.Through(ctx, w.Store, a, here, there)
-}
-
-// book makes the project's folder before the first entry, as every .ramet is made.
-type book struct {
-	*file.Folder
-	project string
-}
-
-func (b book) Spawn(ctx context.Context, st ledger.Start) (ledger.Entry, error) {
-	if err := Stays(b.project, b.Dir(), "make it a folder"); err != nil {
-		return ledger.Entry{}, err
-	}
-	if err := MakeProjectFolder(b.project); err != nil {
-		return ledger.Entry{}, err
-	}
-	return b.Folder.Spawn(ctx, st)
 }

@@ -178,3 +178,30 @@ func (c *agents) find(ref string) (agent.Agent, bool) {
 
 // cost is what an agent spent, as it is shown.
 func cost(a agent.Agent) string { return money(llm.Money(a.Spent.Cost)) }
+
+// branches draws the lines in front of names.
+func branches(nodes []agent.Node) []string {
+	const deepest = 12
+	out := make([]string, len(nodes))
+	var more [deepest + 1]bool
+	for i := len(nodes) - 1; i >= 0; i-- {
+		level := min(nodes[i].Indent, deepest)
+		for l := 1; l < level; l++ {
+			if more[l] {
+				out[i] += "│ "
+			} else {
+				out[i] += "  "
+			}
+		}
+		if level > 0 {
+			if more[level] {
+				out[i] += "├ "
+			} else {
+				out[i] += "└ "
+			}
+		}
+		more[level] = true
+		clear(more[level+1:])
+	}
+	return out
+}

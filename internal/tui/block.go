@@ -53,15 +53,6 @@ type block struct {
 	tail   *growing // of a speech that grows
 }
 
-// layout is what the lines of a block depend on.
-type layout struct {
-	width, size int
-	open, done  bool
-	decided     bool
-	shade       string
-	theme       markdown.Theme
-}
-
 // foldable says whether opening a block shows more.
 func (b *block) foldable() bool {
 	return b.form == thought || b.form == call || b.form == output && strings.Count(b.body, "\n") > openOutput || b.form == saying && len(b.body) > longSaying

@@ -30,3 +30,22 @@ func (m *root) useModel(model llm.Ref) tea.Cmd {
 	m.models[a.ID] = chosen{Model: found}
 	return m.tell(good, "from now on this agent asks "+found.Ref.String())
 }
+
+// openModels lets the user choose a model.
+func (m *root) openModels() tea.Cmd {
+	usable := m.workspace.Usable()
+	var choices []choice
+	at := 0
+	for i, model := range usable {
+		extra := ""
+		if model.Context > 0 {
+			extra = tokens(model.Context)
+		}
+		if model.Ref == m.models[m.now.agent].Ref {
+			at = i
+		}
+		choices = append(choices, choice{line(model.Ref.String(), 60), extra, i})
+	}
+	m.over = newPicker("model", choices, at, func(m *root, i int) tea.Cmd { return m.useModel(usable[i].Ref) })
+	return nil
+}

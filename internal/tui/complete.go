@@ -173,3 +173,10 @@ func (c *completion) view(w, h int) []string {
 	}
 	return out
 }
+
+// edited follows a change of the prompt.
+func (m *root) edited() tea.Cmd {
+	m.dirty = true
+	m.past.at = len(m.memory.Said)
+	return m.offer.update(m)
+}

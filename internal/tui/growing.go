@@ -55,3 +55,12 @@ func marked(body string, w int, theme markdown.Theme) []string {
 	}
 	return append(out, "")
 }
+
+// layout is what the lines of a block depend on.
+type layout struct {
+	width, size int
+	open, done  bool
+	decided     bool
+	shade       string
+	theme       markdown.Theme
+}

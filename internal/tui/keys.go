@@ -6,30 +6,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// keyHelp is what the keys do, for the help screen.
-var keyHelp = [][2]string{
-	{"Enter", "send; on an empty prompt: go on with what was interrupted"},
-	{"Alt+Enter, Ctrl+J", "new line"},
-	{"Esc, Ctrl+C", "stop the turn; Ctrl+C twice on an empty prompt leaves"},
-	{"Ctrl+↑ ↓ ← →", "go to the parent, newest child, siblings"},
-	{"Ctrl+T", "tree of agents"},
-	{"Ctrl+G", "go to an agent by a few letters"},
-	{"Ctrl+P", "go to the agent that asks for permission"},
-	{"↑ ↓, Enter", "while it asks: choose; decide, on an empty prompt"},
-	{"Shift+Tab", "mode: ask, accept edits, box, read-only"},
-	{"Ctrl+L", "lineage: forks, marks; fork or rewind from there"},
-	{"Ctrl+O", "open or close all calls and thoughts"},
-	{"Alt+↑ ↓", "pick a block; Enter opens it, c copies it"},
-	{"Ctrl+F", "search in the conversation"},
-	{"PgUp, PgDn, wheel", "scroll; Ctrl+Home, Ctrl+End: to the ends"},
-	{"Alt+C", "copy the last answer"},
-	{"↑ ↓", "at the edge of the prompt: former prompts"},
-	{"Tab", "complete /commands, @files"},
-	{"!command", "run a command yourself; the model does not see it"},
-	{"F2", "what acts in the project, and what has changed in it"},
-	{"F1", "this help"},
-}
-
 // key follows a key, and remembers when something was typed.
 func (m *root) key(k tea.KeyPressMsg) tea.Cmd {
 	before := m.now.input.text()
@@ -217,11 +193,4 @@ func (m *root) paste(s string) tea.Cmd {
 	m.now.input.paste(s)
 	m.typing()
 	return m.edited()
-}
-
-// edited follows a change of the prompt.
-func (m *root) edited() tea.Cmd {
-	m.dirty = true
-	m.past.at = len(m.memory.Said)
-	return m.offer.update(m)
 }

@@ -255,3 +255,11 @@ func (m *root) keepNow() {
 	m.stow(m.now)
 	keep(m.o.State, m.memory) // nobody is there any more to be told
 }
+
+// overlay is something in front of the conversation. While it is there, keys are
+// its own.
+type overlay interface {
+	key(m *root, k tea.KeyPressMsg) tea.Cmd
+	// view draws it into at most h lines of w cells.
+	view(m *root, w, h int) []string
+}

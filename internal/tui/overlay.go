@@ -8,14 +8,6 @@ import (
 	"ramet/internal/tui/fuzzy"
 )
 
-// overlay is something in front of the conversation. While it is there, keys are
-// its own.
-type overlay interface {
-	key(m *root, k tea.KeyPressMsg) tea.Cmd
-	// view draws it into at most h lines of w cells.
-	view(m *root, w, h int) []string
-}
-
 // confirm is a question with yes and no.
 type confirm struct {
 	text string

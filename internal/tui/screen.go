@@ -6,21 +6,12 @@ import (
 	"slices"
 	"sort"
 
-	"github.com/charmbracelet/x/ansi"
-
 	"ramet/internal/history"
 	"ramet/internal/id"
 	"ramet/internal/llm"
 	"ramet/internal/permit"
 	"ramet/internal/tui/markdown"
 )
-
-// place is the line at the top of a screen. Line counts within a block.
-type position struct {
-	Entry id.Message `json:"entry"`
-	Part  int        `json:"part"`
-	Line  int        `json:"line"`
-}
 
 // speaking is the entry of blocks that are not stored yet.
 const speaking = id.Message(math.MaxInt64)
@@ -331,5 +322,3 @@ func (s *screen) stored(entries ...Entry) (stale bool) {
 	s.live.settle(&s.transcript)
 	return stale
 }
-
-func strip(s string) string { return ansi.Strip(s) }

@@ -95,3 +95,10 @@ func (m *memory) remember(prompt string) {
 		m.Said = append([]string(nil), m.Said[len(m.Said)-maxSaid:]...)
 	}
 }
+
+// place is the line at the top of a screen. Line counts within a block.
+type position struct {
+	Entry id.Message `json:"entry"`
+	Part  int        `json:"part"`
+	Line  int        `json:"line"`
+}

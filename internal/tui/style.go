@@ -88,3 +88,5 @@ func wrap(s string, w int) []string {
 	}
 	return strings.Split(ansi.Wrap(s, w, " -/"), "\n")
 }
+
+func strip(s string) string { return ansi.Strip(s) }

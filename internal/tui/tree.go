@@ -8,33 +8,6 @@ import (
 	"ramet/internal/agent"
 )
 
-// branches draws the lines in front of names.
-func branches(nodes []agent.Node) []string {
-	const deepest = 12
-	out := make([]string, len(nodes))
-	var more [deepest + 1]bool
-	for i := len(nodes) - 1; i >= 0; i-- {
-		level := min(nodes[i].Indent, deepest)
-		for l := 1; l < level; l++ {
-			if more[l] {
-				out[i] += "│ "
-			} else {
-				out[i] += "  "
-			}
-		}
-		if level > 0 {
-			if more[level] {
-				out[i] += "├ "
-			} else {
-				out[i] += "└ "
-			}
-		}
-		more[level] = true
-		clear(more[level+1:])
-	}
-	return out
-}
-
 // tree draws the panel of agents.
 func (m *root) tree(w, h int) []string {
 	if m.agents == nil {
@@ -116,23 +89,4 @@ func short(a agent.Agent) string {
 		return ""
 	}
 	return a.ID.Short()
-}
-
-// openModels lets the user choose a model.
-func (m *root) openModels() tea.Cmd {
-	usable := m.workspace.Usable()
-	var choices []choice
-	at := 0
-	for i, model := range usable {
-		extra := ""
-		if model.Context > 0 {
-			extra = tokens(model.Context)
-		}
-		if model.Ref == m.models[m.now.agent].Ref {
-			at = i
-		}
-		choices = append(choices, choice{line(model.Ref.String(), 60), extra, i})
-	}
-	m.over = newPicker("model", choices, at, func(m *root, i int) tea.Cmd { return m.useModel(usable[i].Ref) })
-	return nil
 }

@@ -6,8 +6,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"ramet/internal/fault"
-	"ramet/internal/id"
-	"ramet/internal/permit"
 )
 
 // Update follows what happened.
@@ -88,10 +86,7 @@ func (m *root) follow(msg tea.Msg) tea.Cmd {
 	return nil
 }
 
-type (
-	tickMsg struct{}
-	lookMsg struct{}
-)
+type tickMsg struct{}
 
 // tick lets what moves on the screen move, as long as something does.
 func (m *root) tick() tea.Cmd {
@@ -102,9 +97,6 @@ func (m *root) tick() tea.Cmd {
 	return m.later(200*time.Millisecond, tickMsg{})
 }
 
-// lookLater looks at everybody again: other processes work with the same agents.
-func (m *root) lookLater() tea.Cmd { return m.later(2*time.Second, lookMsg{}) }
-
 func (m *root) opened(msg openedMsg) tea.Cmd {
 	if msg.err != nil {
 		m.fatal = msg.err
@@ -114,38 +106,6 @@ func (m *root) opened(msg openedMsg) tea.Cmd {
 	m.events = newInbox(m.ctx, m.workspace.Events(m.ctx))
 	m.asks = m.workspace.Questions(m.ctx)
 	return tea.Batch(m.events.next(m.ctx), m.nextQuestion(), m.look(), m.lookLater())
-}
-
-type agentsMsg struct {
-	agents *agents
-	of     id.Agent
-	mode   permit.Mode // of that agent
-	err    error
-}
-
-// look reads who is there. Any number of wishes to look become one.
-func (m *root) look() tea.Cmd {
-	if m.workspace == nil {
-		return nil
-	}
-	if m.looking {
-		m.again = true
-		return nil
-	}
-	m.looking, m.again = true, false
-	clear(m.fresh)
-	workspace, ctx, a := m.workspace, m.ctx, m.now.agent
-	return func() tea.Msg {
-		c, err := workspace.Agents(ctx)
-		if err != nil {
-			return agentsMsg{err: err}
-		}
-		mode, err := workspace.Mode(ctx, a)
-		if err != nil {
-			mode = "" // an agent that is gone; nothing is shown
-		}
-		return agentsMsg{agents: newAgents(c), of: a, mode: mode}
-	}
 }
 
 // seen takes who is there.
@@ -203,58 +163,6 @@ func (m *root) arrive() {
 	m.now.queue = append(typed.queue, m.now.queue...)
 }
 
-// choose finds out which model an agent would use.
-func (m *root) choose(s *screen) tea.Cmd {
-	a, ok := m.agents.get(s.agent)
-	if !ok || m.workspace == nil {
-		return nil
-	}
-	if _, known := m.models[s.agent]; known {
-		return nil
-	}
-	found, err := m.workspace.Model(a, s.model)
-	m.models[s.agent] = chosen{found, err}
-	return nil
-}
-
-// pageSize is how many entries are read at a time.
-const pageSize = 120
-
-type pageMsg struct {
-	agent id.Agent
-	span  Span
-	page  Page
-	err   error
-}
-
-// read asks for a page.
-func (m *root) read(s *screen, span Span) tea.Cmd {
-	if m.workspace == nil || s.loading || s.agent == "" {
-		return nil
-	}
-	s.loading = true
-	workspace, ctx, a := m.workspace, m.ctx, s.agent
-	return func() tea.Msg {
-		p, err := workspace.Page(ctx, a, span)
-		return pageMsg{a, span, p, err}
-	}
-}
-
-// catchUp reads what is not known yet of a conversation that is looked at.
-func (m *root) catchUp(s *screen) tea.Cmd {
-	a, ok := m.agents.get(s.agent)
-	switch {
-	case !ok || s.loading:
-		return nil
-	case !s.transcript.read:
-		return m.read(s, Span{Limit: pageSize})
-	case a.Head > s.head || s.behind:
-		s.behind = false
-		return m.read(s, Span{After: max(1, s.head)})
-	}
-	return nil
-}
-
 // paged takes a page.
 func (m *root) paged(msg pageMsg) tea.Cmd {
 	s := m.screen(msg.agent)
@@ -289,19 +197,4 @@ func (m *root) paged(msg pageMsg) tea.Cmd {
 		return m.catchUp(s)
 	}
 	return nil // what is newer the next look brings
-}
-
-// reread reads a conversation anew, after its past changed.
-func (m *root) reread(s *screen) tea.Cmd {
-	s.transcript.read = false
-	s.entries = nil
-	return m.read(s, Span{Limit: pageSize})
-}
-
-// older reads what stands before.
-func (m *root) older(s *screen) tea.Cmd {
-	if !s.more || len(s.entries) == 0 {
-		return nil
-	}
-	return m.read(s, Span{Before: s.first(), Limit: pageSize})
 }

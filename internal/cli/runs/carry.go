@@ -22,22 +22,7 @@ import (
 	"ramet/internal/run"
 	"ramet/internal/run/recipe"
 	"ramet/internal/rundir"
-	"ramet/internal/runner"
 )
-
-// Job is a run to be carried out by this process.
-type Job struct {
-	Store   *rundir.Store
-	Session *rundir.Session // open: the run is ours
-	Recipe  *recipe.Recipe
-	Params  map[string]string
-	Model   string // vendor/name; empty: the configured one
-	Plan    run.Plan
-	NoCache bool
-	Leave   bool // the items to other hosts
-	Watch   func(runner.Record)
-	Warn    func(string)
-}
 
 // carryFlags are those of start and resume.
 type carryFlags struct {

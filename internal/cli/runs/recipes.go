@@ -1,9 +1,14 @@
 package runs
 
 import (
+	"os"
+	"slices"
+	"strings"
+
 	"github.com/spf13/cobra"
 
 	"ramet/internal/cli/line"
+	"ramet/internal/fault"
 	"ramet/internal/printer"
 	"ramet/internal/run/recipe"
 )
@@ -96,3 +101,16 @@ type recipeText struct {
 }
 
 func (d recipeText) Text(w *printer.Writer) { w.Block("", d.YAML) }
+
+// loadRecipe finds a recipe by its name, or reads a file.
+func loadRecipe(name string) ([]byte, error) {
+	if slices.Contains(recipe.Embedded(), name) {
+		return recipe.Load(name)
+	}
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return nil, fault.New(fault.NotFound, "no recipe %.200q: %w", name, err).
+			WithHint("recipes: %s; or give the path of a file", strings.Join(recipe.Embedded(), ", "))
+	}
+	return text, nil
+}

@@ -12,49 +12,11 @@ import (
 	"ramet/internal/database"
 	"ramet/internal/fault"
 	"ramet/internal/rundir"
-	"ramet/internal/session"
 )
-
-// Ports carry out runs, in this process.
-type Ports struct {
-	// Carry carries out a run until it is over or has to stop; nil only when it is DONE.
-	Carry func(context.Context, *session.Workspace, Job) error
-	// Work takes items of runs from a database until ctx ends.
-	Work func(context.Context, *session.Workspace, Host) error
-	// External says whether a host of a PostgreSQL database is alive that does what acts
-	// outside of runs.
-	External func(ctx context.Context, db string) (bool, error)
-	// Version is that of the program, for documents.
-	Version string
-}
-
-// Commands are the commands of this group.
-func Commands(l *line.Line, p Ports) []*cobra.Command {
-	return []*cobra.Command{runCommand(l, p), workerCommand(l, p), schemaCommand(l, p)}
-}
 
 // runFlags are those of all run commands.
 type runFlags struct {
 	dir, log string
-}
-
-func runCommand(l *line.Line, p Ports) *cobra.Command {
-	f := &runFlags{}
-	c := &cobra.Command{
-		Use:   "run",
-		Short: "Orchestrated runs and their event logs",
-		Long: `Carry out a recipe with agents as workers: start, resume, cancel. Everything that a
-run does is in an append-only, hash-chained log: follow it, replay it, and prove that
-nobody changed it. Any program, in any language, can use such a log as its own audit
-trail: init, append, verify.`,
-		Args: line.UnknownCommand,
-		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
-	}
-	c.PersistentFlags().StringVar(&f.dir, "runs-dir", "", "folder of the runs (default $RAMET_RUNS, else .ramet/runs of the project)")
-	c.PersistentFlags().StringVar(&f.log, "log", "", "where the log is: ndjson, sqlite or postgres://… (default: as the run was made; ndjson for a new one)")
-	c.AddCommand(startCommand(l, f, p), resumeCommand(l, f, p), cancelCommand(l, f), recipesCommand(l), recipeCommand(l), initCommand(l, f), appendCommand(l, f), eventsCommand(l, f), showCommand(l, f, p), listCommand(l, f), replayCommand(l, f), planCommand(l, f),
-		verifyCommand(l, f), exportCommand(l, f), importCommand(l, f), forkCommand(l, f))
-	return c
 }
 
 // kind is the user's word on where the log is.

@@ -4,15 +4,11 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"os"
-	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"ramet/internal/cli/line"
 	"ramet/internal/database"
-	"ramet/internal/fault"
 	"ramet/internal/llm"
 	"ramet/internal/run"
 	"ramet/internal/run/recipe"
@@ -153,17 +149,4 @@ func newConfig(l *line.Line, o beginFlags) (rundir.Config, error) {
 		}
 	}
 	return rundir.Config{Recipe: r.Name, Text: string(text), Model: o.model, Set: set}, nil
-}
-
-// loadRecipe finds a recipe by its name, or reads a file.
-func loadRecipe(name string) ([]byte, error) {
-	if slices.Contains(recipe.Embedded(), name) {
-		return recipe.Load(name)
-	}
-	text, err := os.ReadFile(name)
-	if err != nil {
-		return nil, fault.New(fault.NotFound, "no recipe %.200q: %w", name, err).
-			WithHint("recipes: %s; or give the path of a file", strings.Join(recipe.Embedded(), ", "))
-	}
-	return text, nil
 }

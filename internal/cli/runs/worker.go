@@ -13,15 +13,6 @@ import (
 	"ramet/internal/text"
 )
 
-// Host is a host that does items of runs.
-type Host struct {
-	Name     string // no two live ones share it
-	Queues   []string
-	Parallel int
-	External bool         // also what acts outside of runs, outside the sandbox
-	Note     func(string) // what happens, a line each
-}
-
 func workerCommand(l *line.Line, p Ports) *cobra.Command {
 	var host string
 	var queues []string

@@ -1,0 +1,108 @@
+package runner
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"ramet/internal/fault"
+	"ramet/internal/run"
+)
+
+// ErrCancelled is the cause of a stop for good: the run becomes CANCELLED.
+var ErrCancelled = errors.New("the run was cancelled")
+
+// Execute carries the run out until it is over or has to stop, and returns nil only
+// when it is DONE. serve does the work of queues until its context ends; the caller gives
+// the hosts of this process. The resume is planned and recorded first.
+func (r *Run) Execute(ctx context.Context, p run.Plan, serve func(context.Context) error) error {
+	if err := r.begin(ctx, p); err != nil {
+		return err
+	}
+	work, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	if r.limits.Runtime > 0 {
+		timer := time.AfterFunc(r.limits.Runtime, func() {
+			r.Stop(fault.New(fault.BudgetExceeded, "the run took longer than %s", r.limits.Runtime).
+				WithHint("`ramet run resume %s` goes on with as much time again", r.RunID))
+		})
+		defer timer.Stop()
+	}
+	r.mu.Lock()
+	r.cancel = cancel
+	r.mu.Unlock()
+	serving := make(chan error, 1)
+	go func() {
+		err := serve(work)
+		if err != nil && work.Err() == nil {
+			r.Stop(err)
+		}
+		serving <- err
+	}()
+	watching := make(chan struct{})
+	go func() {
+		defer close(watching)
+		r.reap(work)
+	}()
+	err := r.restore(work)
+	if err == nil {
+		err = r.walk(work)
+	}
+	cancel(err)
+	<-serving
+	<-watching
+	return r.end(ctx, err)
+}
+
+// end records how it ended, when that is known, and gives the reason.
+func (r *Run) end(ctx context.Context, err error) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.over = true
+	if r.state == run.Done {
+		return nil // whatever stopped the hosts of a run that is over
+	}
+	if r.stopped != nil {
+		err = r.stopped
+	}
+	switch code := fault.CodeOf(err); {
+	case err == nil:
+		return nil
+	case errors.Is(err, ErrCancelled):
+		if cerr := r.finish(ctx, run.Cancelled, Record{Type: run.RunCancelled, Payload: object("reason", "cancelled by the user")}); cerr != nil {
+			return cerr
+		}
+		return fault.New(fault.Cancelled, "run %s was cancelled", r.RunID)
+	case ctx.Err() != nil:
+		return fault.New(fault.Interrupted, "run %s was interrupted in %s", r.RunID, r.state).
+			WithHint("`ramet run resume %s` goes on with it", r.RunID)
+	case fatal[code]:
+		payload, _ := json.Marshal(run.ItemError{Code: string(code), Message: err.Error()})
+		if ferr := r.finish(ctx, run.Failed, Record{Type: run.RunFailed, Payload: payload}); ferr != nil {
+			return ferr
+		}
+	}
+	return err
+}
+
+// finish ends the run for good: what waits or runs ends with it.
+func (r *Run) finish(ctx context.Context, to run.State, why Record) error {
+	var records []Record
+	var open []*attempt
+	for _, e := range r.inOrder() {
+		if e.status == run.Pending || e.status == run.InProgress {
+			records = append(records, r.failing(e, Failure{Code: string(fault.Cancelled), Message: "the run ended: " + string(to), Retryable: true}))
+			open = append(open, e)
+		}
+	}
+	records = append(records, why, r.step(to, ""))
+	if err := r.append(ctx, records...); err != nil {
+		return err
+	}
+	r.state = to
+	for _, e := range open {
+		r.queueOf(e).Cancel(context.WithoutCancel(ctx), e.id) // the orchestrator refuses it anyway
+	}
+	return nil
+}

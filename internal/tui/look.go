@@ -1,0 +1,61 @@
+package tui
+
+import (
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"ramet/internal/id"
+	"ramet/internal/permit"
+)
+
+type agentsMsg struct {
+	agents *agents
+	of     id.Agent
+	mode   permit.Mode // of that agent
+	err    error
+}
+
+// look reads who is there. Any number of wishes to look become one.
+func (m *root) look() tea.Cmd {
+	if m.workspace == nil {
+		return nil
+	}
+	if m.looking {
+		m.again = true
+		return nil
+	}
+	m.looking, m.again = true, false
+	clear(m.fresh)
+	workspace, ctx, a := m.workspace, m.ctx, m.now.agent
+	return func() tea.Msg {
+		c, err := workspace.Agents(ctx)
+		if err != nil {
+			return agentsMsg{err: err}
+		}
+		mode, err := workspace.Mode(ctx, a)
+		if err != nil {
+			mode = "" // an agent that is gone; nothing is shown
+		}
+		return agentsMsg{agents: newAgents(c), of: a, mode: mode}
+	}
+}
+
+// lookLater looks at everybody again: other processes work with the same agents.
+func (m *root) lookLater() tea.Cmd { return m.later(2*time.Second, lookMsg{}) }
+
+type lookMsg struct{}
+
+// choose finds out which model an agent would use.
+func (m *root) choose(s *screen) tea.Cmd {
+	a, ok := m.agents.get(s.agent)
+	if !ok || m.workspace == nil {
+		return nil
+	}
+	if _, known := m.models[s.agent]; known {
+		return nil
+	}
+	found, err := m.workspace.Model(a, s.model)
+	m.models[s.agent] = chosen{found, err}
+	return nil
+}
