@@ -61,7 +61,19 @@ func begin(t Turn, c *Conversation) (*turn, error) {
 		}
 	}
 	offer, err := t.Tools.Offer()
-	return &turn{Turn: t, c: c, offer: offer}, err
+	out := &turn{Turn: t, c: c, offer: offer}
+	for _, m := range t.System {
+		out.fixed += sizeOf(m)
+	}
+	for _, t := range offer {
+		out.fixed += int64(len(t.Name) + len(t.Description) + len(t.Schema))
+	}
+	for i := c.Len() - 1; i >= 0 && out.task == 0; i-- {
+		if it := c.at(i); it.kind == history.User {
+			out.task = it.id
+		}
+	}
+	return out, err
 }
 
 func (r *turn) steps(ctx context.Context) error {

@@ -62,6 +62,10 @@ type Turn struct {
 	Guard    Guard
 	Budget   Budget
 	Limits   Limits
+	Learnt   *Window // what other turns learnt of the model; nil: they are not told, nor heard
+	// Facts is what an agent should know when the older part of its conversation is a
+	// summary: who it is, who works for it. nil or empty: nothing.
+	Facts func(context.Context) string
 	// Acting is held from before a message that calls tools is written until all
 	// its results are: no fork comes between. nil: nobody forks.
 	Acting func(context.Context) (release func(), err error)
