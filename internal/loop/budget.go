@@ -8,9 +8,13 @@ import (
 	"ramet/internal/llm/catalog"
 )
 
-// longAnswer is the limit of an answer where nobody knows how much the model may
-// write nor how much it may read.
-const longAnswer = 32_000
+const (
+	// longAnswer is the limit of an answer where nobody knows how much the model may
+	// write nor how much it may read.
+	longAnswer = 32_000
+	// answerLeast is the least that an answer is given room for.
+	answerLeast = 1024
+)
 
 // longest is how long the next answer may be at most: the model's limit, or what
 // its window leaves where that is less. It is always sent, so that what is
@@ -18,15 +22,19 @@ const longAnswer = 32_000
 func (r *turn) longest() int64 {
 	most := r.Model.Output
 	if window := r.window(); window > 0 {
+		if most <= 0 {
+			most = window / 2
+		}
 		// What was counted is an estimate, which some servers hold us to: there is a margin.
 		filled := r.tokens()
-		left := max(window-filled-filled/32, window/16)
-		if most <= 0 || left < most {
-			most = left
-		}
+		left := window - filled - filled/32 - window/64
+		most = min(most, max(left, window/16))
 	}
 	if most <= 0 {
 		most = longAnswer
+	}
+	if r.brief > 0 {
+		most = min(most, r.brief)
 	}
 	return most
 }

@@ -166,6 +166,7 @@ func TestCompactionInMidTurn(t *testing.T) {
 {"steps": [{"call": "look"}]}
 {"steps": [{"error": "PROVIDER_CONTEXT", "message": "too long"}]}
 {"steps": [{"text": "ok"}]}`, echo("look", tool.Reads))
+	s.turn.Model.Output = 1000
 	if out := s.must(); out.Text != "ok" || !strings.Contains(s.log(), "usage PROVIDER_CONTEXT\ncompact SUM") || !strings.HasSuffix(s.log(), "usage stop\nassistant ok\nusage stop") {
 		t.Errorf("%+v\n%s", out, s.log())
 	}
@@ -173,11 +174,13 @@ func TestCompactionInMidTurn(t *testing.T) {
 	s = newStage(t, summary+`{"steps": [{"call": "look"}]}
 {"steps": [{"call": "look"}]}
 {"repeat": true, "steps": [{"error": "PROVIDER_CONTEXT", "message": "too long"}]}`, echo("look", tool.Reads))
+	s.turn.Model.Output = 1000
 	if _, err := s.run(t.Context()); !fault.Is(err, fault.ProviderContext) || strings.Count(s.log(), "compact SUM") != 1 {
 		t.Errorf("%v\n%s", err, s.log())
 	}
 	// With nothing to compact the vendor's word counts.
 	s = newStage(t, summary+`{"steps": [{"error": "PROVIDER_CONTEXT", "message": "too long"}]}`)
+	s.turn.Model.Output = 1000
 	if _, err := s.run(t.Context()); !fault.Is(err, fault.ProviderContext) {
 		t.Error(err)
 	}

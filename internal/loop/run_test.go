@@ -236,8 +236,8 @@ func TestAnswersAreLimitedToWhatIsLeft(t *testing.T) {
 	}{
 		{Allowance{}, llm.Model{Output: 1000}, 1000},
 		{Allowance{}, llm.Model{Output: 1000, Context: 100_000}, 1000},
-		{Allowance{}, llm.Model{Output: 100_000, Context: 1600}, 1579}, // the window leaves less
-		{Allowance{}, llm.Model{Context: 1600}, 1579},
+		{Allowance{}, llm.Model{Output: 100_000, Context: 1600}, 1554}, // the window leaves less
+		{Allowance{}, llm.Model{Context: 1600}, 800},
 		{Allowance{}, llm.Model{}, 32_000},
 		{Allowance{Tokens: n(500)}, llm.Model{Output: 1000}, 500},
 		{Allowance{Tokens: n(5000)}, llm.Model{Output: 1000}, 1000},

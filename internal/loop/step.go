@@ -12,7 +12,7 @@ import (
 )
 
 // roomTries is how often a request that is too long is asked again, each time shorter.
-const roomTries = 5
+const roomTries = 8
 
 // reply is a whole answer of the model.
 type reply struct {
@@ -20,6 +20,7 @@ type reply struct {
 	finish  llm.Finish
 	call    record.Call
 	sent    int64 // bytes of the request, about
+	limit   int64 // of the answer, in tokens
 }
 
 // step asks the model once and carries out what it calls. It says whether the
@@ -91,7 +92,9 @@ func (r *turn) answer(ctx context.Context) (reply, error) {
 		if !fault.Is(err, fault.ProviderContext) || ctx.Err() != nil || try == roomTries {
 			return said, err
 		}
-		r.tooLong(err)
+		if r.tooLong(err, said.limit) {
+			continue
+		}
 		if short := r.makeRoom(ctx, "the context is too long for the model"); fault.Is(short, fault.Conflict) {
 			return said, err // that it is too long says more
 		} else if short != nil {
@@ -113,7 +116,7 @@ func (r *turn) ask(ctx context.Context) (reply, error) {
 	q.CacheHour = r.pauses.ask(time.Now(), r.Paused)
 	said, shown, err := r.stream(ctx, q, true)
 	r.pauses.answered(time.Now())
-	r.sent, said.sent = len(messages), size
+	r.sent, said.sent, said.limit = len(messages), size, limit
 	if err != nil {
 		return said, r.broken(ctx, said.call, shown, err)
 	}

@@ -91,9 +91,9 @@ func (r *turn) tokens() int64 {
 	return m.tokensOf(r.fixed + r.c.state.size)
 }
 
-// silentCut is from how many bytes on it is noticed that a server reads less than it
-// was sent; shorter requests are mostly what tools say of themselves.
-const silentCut = 16 << 10
+// silentCut is by how many bytes a request must grow, while what was counted does not, until
+// it is noticed that the server cuts it.
+const silentCut = 8 << 10
 
 // counted takes what the vendor counted of a call; sent is the bytes of the request. It says
 // how much the server reads at most where that was less than was sent: it cuts what is too
@@ -107,9 +107,8 @@ func (r *turn) counted(u llm.Usage, sent int64) (cutAt int64) {
 	case in == 0:
 		m.tokens = 0
 		return 0
-	case !r.Model.Known && sent > silentCut && in >= 256 &&
-		(in < least || m.sent > 0 && grown > silentCut/2 && in < m.in+int64(float64(grown)*leastRate)):
-		cutAt = max(in, m.in) + u.Output
+	case !r.Model.Known && in > 256 && m.sent > 0 && grown > silentCut && in <= m.in+grown/64:
+		cutAt = max(in, m.in)
 		m.tokens, m.in, m.sent = 0, 0, 0
 		return cutAt
 	case in < least || in > most: // whatever that is, it is no count of this request
@@ -117,6 +116,9 @@ func (r *turn) counted(u llm.Usage, sent int64) (cutAt int64) {
 		return 0
 	}
 	m.tokens, m.size = u.Total(), r.c.state.size
+	if m.sent > 0 && in < m.in+int64(float64(grown)*leastRate) {
+		return 0 // perhaps it was cut: the next will tell
+	}
 	m.in, m.sent = in, sent
 	if sent > 4<<10 {
 		m.rate = min(max(float64(in)/float64(sent), leastRate), 1)
@@ -125,33 +127,46 @@ func (r *turn) counted(u llm.Usage, sent int64) (cutAt int64) {
 }
 
 // windowWords are how vendors tell how much a model reads when a request was too long.
-var windowWords = regexp.MustCompile(`(?i)(?:maximum context length is|context (?:length|window|size|limit)[^0-9.]{0,24}|tokens? > |\d > |maximum (?:number of )?tokens[^0-9.]{0,24}|n_ctx[^0-9]{0,4})\s*([0-9][0-9,]{2,9})`)
+var windowWords = []*regexp.Regexp{
+	regexp.MustCompile(`[0-9](?: tokens?)? > ([0-9][0-9,]{2,9})`),
+	regexp.MustCompile(`(?i)(?:maximum context length is|context (?:length|window|size|limit)|maximum (?:number of )?tokens|n_ctx)[^0-9.]{0,24}([0-9][0-9,]{2,9})`),
+}
 
 // windowIn is the window that a refusal names.
 func windowIn(said string) (int64, bool) {
-	found := windowWords.FindStringSubmatch(said)
-	if found == nil {
-		return 0, false
+	for _, words := range windowWords {
+		if found := words.FindStringSubmatch(said); found != nil {
+			n, err := strconv.ParseInt(strings.ReplaceAll(found[1], ",", ""), 10, 64)
+			return n, err == nil && n >= 256
+		}
 	}
-	n, err := strconv.ParseInt(strings.ReplaceAll(found[1], ",", ""), 10, 64)
-	return n, err == nil && n >= 256
+	return 0, false
 }
 
-// tooLong learns from a request that was refused because it was too long.
-func (r *turn) tooLong(why error) {
+// tooLong learns from a request that was refused because it was too long, with so much of an
+// answer to follow. It says whether the same conversation may fit with a shorter one.
+func (r *turn) tooLong(why error, limit int64) bool {
 	sent := r.tokens()
 	named, ok := windowIn(why.Error())
-	switch window := r.window(); {
+	window := r.window()
+	switch {
 	case ok && (window == 0 || named < window):
 		r.Learnt.learn(named)
-		r.narrow = named
+		r.narrow, window = named, named
+	case !ok && limit > answerLeast && limit > sent/4:
+		r.brief = max(limit/4, answerLeast)
+		return true
 	case !ok && (window == 0 || window > sent):
 		r.narrow = sent * 9 / 10
+		window = r.narrow
+	}
+	if sent < window && sent+limit > window && limit > r.longest() {
+		return !r.full()
 	}
 	// Whatever was estimated, it was more.
-	if window := r.window(); sent < window {
-		bytes := r.fixed + r.c.state.size
-		r.meter.rate = min(float64(window)/float64(max(1, bytes)), mostRate)
+	if sent < window {
+		r.meter.rate = min(float64(window)/float64(max(1, r.fixed+r.c.state.size)), mostRate)
 	}
 	r.meter.tokens, r.meter.in, r.meter.sent = 0, 0, 0
+	return false
 }

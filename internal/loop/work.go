@@ -23,6 +23,7 @@ type turn struct {
 	repeats repeats
 	meter   meter
 	narrow  int64      // a window that was learnt in this turn; 0: none was
+	brief   int64      // how long an answer may be, where a longer one was refused; 0: nothing was
 	fixed   int64      // bytes of each request that are not the conversation
 	task    id.Message // the message of the user that the turn answers; 0: none
 	sent    int        // messages of the conversation in the last request
