@@ -46,6 +46,7 @@ func (r *turn) allowed(ctx context.Context) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
+	r.bound = left.Tokens != nil || left.Cost != nil
 	limit := r.longest()
 	if left.Tokens != nil {
 		limit = min(limit, *left.Tokens)

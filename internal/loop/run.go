@@ -44,7 +44,7 @@ func (c *Conversation) Answerable() error {
 
 func begin(t Turn, c *Conversation) (*turn, error) {
 	if t.Limits.Steps <= 0 {
-		t.Limits.Steps = 100
+		t.Limits.Steps = 500
 	}
 	if t.Limits.Repeats <= 0 {
 		t.Limits.Repeats = 3
@@ -87,9 +87,9 @@ func (r *turn) steps(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return ended(ctx)
 		}
-		if r.out.Steps >= r.Limits.Steps {
-			return r.stop(ctx, fault.New(fault.BudgetExceeded, "the turn has taken the %d steps that it may take", r.Limits.Steps).
-				WithHint("say go on, or give it more"))
+		if r.out.Steps >= r.Limits.Steps && !r.Limits.Attended && !r.bound {
+			return r.stop(ctx, fault.New(fault.BudgetExceeded, "the turn has taken the %d steps that it may take while nobody is there", r.Limits.Steps).
+				WithHint("say go on; `ramet config set steps N` allows more, and with a budget (--max-cost, --max-tokens) only that counts"))
 		}
 		more, err := r.step(ctx)
 		if err != nil || !more {

@@ -57,21 +57,21 @@ func output(n int) string {
 func TestFiveHundredSteps(t *testing.T) {
 	for _, c := range []struct {
 		name   string
-		server llmtest.Strict
+		server *llmtest.Strict
 		known  int64 // what we are told of its window
 	}{
-		{"known", llmtest.Strict{Window: 32768}, 32768},
-		{"narrow", llmtest.Strict{Window: 8192}, 8192},
-		{"told when it refuses", llmtest.Strict{Window: 16384}, 0},
-		{"never told", llmtest.Strict{Window: 16384, Hidden: true}, 0},
-		{"wrongly known", llmtest.Strict{Window: 16384}, 200_000},
+		{"known", &llmtest.Strict{Window: 32768}, 32768},
+		{"narrow", &llmtest.Strict{Window: 8192}, 8192},
+		{"told when it refuses", &llmtest.Strict{Window: 16384}, 0},
+		{"never told", &llmtest.Strict{Window: 16384, Hidden: true}, 0},
+		{"wrongly known", &llmtest.Strict{Window: 16384}, 200_000},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newStage(t, "", prints)
 			s.book = newBook()
 			s.book.write(says(history.User, assignment))
 			_, s.c = s.book.replay(t)
-			server := &c.server
+			server := c.server
 			server.Play = steps(500)
 			s.strict(server)
 			s.turn.Model.Context = c.known

@@ -27,6 +27,7 @@ type turn struct {
 	fixed   int64      // bytes of each request that are not the conversation
 	task    id.Message // the message of the user that the turn answers; 0: none
 	sent    int        // messages of the conversation in the last request
+	bound   bool       // a budget binds
 	closed  bool       // the history says that the turn was interrupted
 	pauses  pauses
 
