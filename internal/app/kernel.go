@@ -78,6 +78,7 @@ func kernelFor(ctx context.Context, r request, work *crew.Crew) (*session.Runnin
 		There:    place.States,
 		Clean:    r.Secrets.Own,
 
+		Limits: loop.Limits{Steps: r.Config.Number("steps")}, Attended: r.Attended,
 		MostAgents: r.Config.Number("max_agents"), MostUnread: r.Config.Number("max_unread"),
 	})
 	if err != nil {
@@ -154,6 +155,12 @@ func (m *models) model(a agent.Agent, asked llm.Ref) (proc.Model, error) {
 		options.Access = dial.Access{Key: access.Key.Reveal(), Base: access.Base, Region: access.AWS.Region,
 			AWS: signed.Credentials{ID: access.AWS.ID, Secret: access.AWS.Secret.Reveal(), Session: access.AWS.Session.Reveal()}}
 		opened.Info, _ = v.Model(ref.Name)
+		if n, ok := askedWindow(v, options.Access.Key, options.Access.Base, ref.Name); ok {
+			opened.Info.Context = n
+		}
+	}
+	if n := m.request.Config.Number("context"); n > 0 {
+		opened.Info.Context = int64(n)
 	}
 	if opened.Provider, err = dial.Model(ref, options); err != nil {
 		return proc.Model{}, err

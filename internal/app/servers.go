@@ -35,6 +35,14 @@ func modelServers() commands.Ports {
 	}
 }
 
+// askedWindow is how much a model reads and writes, as its local server says.
+func askedWindow(v catalog.Vendor, key, base, model string) (int64, bool) {
+	if switches().Alone || !v.Local {
+		return 0, false
+	}
+	return roster.Window(context.Background(), v, roster.Access{Key: key, Base: base}, model, nil)
+}
+
 // learner asks local servers for their models, each once.
 type learner struct {
 	mu    sync.Mutex
@@ -48,7 +56,8 @@ func (l *learner) learn(keys *credential.Store, name string) {
 	ask := modelServers().Learn
 	for _, v := range catalog.Vendors() {
 		access := keys.Access(v)
-		if ask == nil || !v.Local || access.Base == "" || name != "" && vendor != v.Name || !l.first(v.Name) {
+		named := name != "" && vendor == v.Name // then at its usual address, if no setting tells another
+		if ask == nil || !v.Local || name != "" && !named || access.Base == "" && !named || !l.first(v.Name) {
 			continue
 		}
 		ask(context.Background(), v, access.Key.Reveal(), access.Base)

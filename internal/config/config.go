@@ -62,9 +62,11 @@ type Config struct {
 	Allow      string // rules that permit calls of tools, with ; between them
 	Env        string // variables that commands see besides the usual ones; a list, see Items
 	Hide       string // what confined commands cannot read; a list
+	Parallel   string // how many models are asked at a time; a list, see Parallels
 
 	// Limits, which are whole numbers; see Number.
 	MaxAgents, MaxBehind, MaxStreams, MaxUnread string
+	Context, Steps                              string
 
 	// Ignored lists project files that do not count as they are now, because nobody
 	// has accepted them so, that the caller can say so.

@@ -21,7 +21,8 @@ type Setting struct {
 	Default  string
 	Allowed  []string // empty: any text
 	Span     bool     // a time such as 90s or 10m, or nothing
-	Number   bool     // a whole number from 1 on
+	Number   bool     // a whole number from Least on, or nothing where that is the default
+	Least    int      // 0: 1
 	Env      string   // the variable that sets it
 	Switch   Switch   // another variable that has a say; Env wins over it
 	UserOnly bool     // a project file may not set it
@@ -51,6 +52,11 @@ var settings = []Setting{
 		Switch: Switch{Env: "NO_COLOR", Value: "never"},
 		Help:   "colours in the terminal; NO_COLOR means never, RAMET_COLOR wins over it",
 		field:  func(c *Config) *string { return &c.Color },
+	},
+	{
+		Key: "context", Number: true, Least: 2000, Env: "RAMET_CONTEXT", UserOnly: true,
+		Help:  "how many tokens a model reads and writes in all; empty means what its vendor or its server says",
+		field: func(c *Config) *string { return &c.Context },
 	},
 	{
 		Key: "db", Env: "RAMET_DB", UserOnly: true,
@@ -110,6 +116,12 @@ var settings = []Setting{
 		field: func(c *Config) *string { return &c.Orphans },
 	},
 	{
+		Key: "parallel", Default: "16", Env: "RAMET_PARALLEL", UserOnly: true, List: true,
+		Help:  "how many models are asked at a time, by all agents that one ramet runs; vendor=N after a ; limits one vendor: 16; ollama=1",
+		item:  checkParallel,
+		field: func(c *Config) *string { return &c.Parallel },
+	},
+	{
 		Key: "permission", Default: "ask", Allowed: []string{"ask", "edits", "sandbox", "read-only"}, Env: "RAMET_PERMISSION", UserOnly: true,
 		Help:  "calls that no rule permits: ask asks before each, edits changes files unasked, sandbox does so and runs commands inside the sandbox, read-only refuses all; `ramet mode` chooses for one agent",
 		field: func(c *Config) *string { return &c.Permission },
@@ -118,6 +130,11 @@ var settings = []Setting{
 		Key: "stall", Env: "RAMET_STALL", Span: true, UserOnly: true,
 		Help:  "how long a model's server may be silent within its answer; empty means 1m, and 2m for a local one",
 		field: func(c *Config) *string { return &c.Stall },
+	},
+	{
+		Key: "steps", Default: "500", Number: true, Env: "RAMET_STEPS", UserOnly: true,
+		Help:  "how many answers of its model a turn may take while nobody is at a terminal or the page and no budget (--max-cost, --max-tokens) binds it",
+		field: func(c *Config) *string { return &c.Steps },
 	},
 }
 
@@ -169,9 +186,10 @@ func (s Setting) check(text string) error {
 		return fault.New(fault.InvalidConfig, "%s cannot be %q", s.Key, text).WithHint("a time such as 90s or 10m")
 	}
 	if s.Number {
-		if n, err := strconv.Atoi(text); err != nil || n < 1 || n > maxNumber {
+		least := max(1, s.Least)
+		if n, err := strconv.Atoi(text); text != s.Default && (err != nil || n < least || n > maxNumber) {
 			return fault.New(fault.InvalidConfig, "%s cannot be %q", s.Key, text).
-				WithHint("it takes a whole number from 1 to %d", maxNumber)
+				WithHint("it takes a whole number from %d to %d", least, maxNumber)
 		}
 		return nil
 	}

@@ -20,6 +20,9 @@
 //   - A rewind to an entry gives the context as it was just after that entry.
 //     So compactions behind the target are undone, marks stay usable, and what
 //     was rewound can be reached again.
+//   - A compact makes room and loses nothing: a summary stands for a run of messages,
+//     some of which stay before it (Meta.Keep), and others are shown in a short form
+//     (Meta.Short). Either may be all that it does.
 //   - Replay of the stored entries equals the live state, at any time.
 //   - Cost is linear in the messages of the context; what was cleared, rewound
 //     or compacted away is not read.

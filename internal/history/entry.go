@@ -48,16 +48,18 @@ type Meta struct {
 	// of them.
 	Run string `json:"run,omitempty"`
 
-	Label    string `json:"label,omitempty"`    // mark; rewind, when asked for by label
-	Target   string `json:"target,omitempty"`   // rewind, redact
-	StartID  string `json:"start_id,omitempty"` // compact: first and last message replaced
-	EndID    string `json:"end_id,omitempty"`
-	By       string `json:"by,omitempty"`     // killed: an agent's uuid, or empty for the user
-	Reason   string `json:"reason,omitempty"` // killed
-	Command  string `json:"command,omitempty"`
-	LetterID string `json:"letter_id,omitempty"` // mail
-	To       string `json:"to,omitempty"`
-	Body     string `json:"body_commitment,omitempty"`
+	Label    string   `json:"label,omitempty"`    // mark; rewind, when asked for by label
+	Target   string   `json:"target,omitempty"`   // rewind, redact
+	StartID  string   `json:"start_id,omitempty"` // compact: first and last message replaced
+	EndID    string   `json:"end_id,omitempty"`
+	Keep     []string `json:"keep,omitempty"`   // compact: of the replaced messages, those that stay all the same, before the summary
+	Short    []string `json:"short,omitempty"`  // compact: messages that are shown in a short form from now on
+	By       string   `json:"by,omitempty"`     // killed: an agent's uuid, or empty for the user
+	Reason   string   `json:"reason,omitempty"` // killed
+	Command  string   `json:"command,omitempty"`
+	LetterID string   `json:"letter_id,omitempty"` // mail
+	To       string   `json:"to,omitempty"`
+	Body     string   `json:"body_commitment,omitempty"`
 
 	Call   *Call   `json:"call,omitempty"`   // usage
 	Budget *Budget `json:"budget,omitempty"` // command budget
@@ -163,4 +165,13 @@ func NewCompact(summary string, start, end id.Message) (Draft, error) {
 	d, err := Say(Compact, summary)
 	d.Meta = Meta{StartID: start.String(), EndID: end.String()}
 	return d, err
+}
+
+// IDs is a list of messages as meta has it.
+func IDs(list []id.Message) []string {
+	var out []string
+	for _, m := range list {
+		out = append(out, m.String())
+	}
+	return out
 }

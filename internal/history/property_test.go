@@ -103,12 +103,33 @@ func (w *world) actions() map[string]func(*rapid.T) {
 			if end > w.heads[a] || !w.model.MayCompact(a, first, end) {
 				t.Skip("no stretch of its context")
 			}
+			keep := w.some(t, a, first, end)
 			w.append(t, a, history.Draft{Kind: history.Compact,
-				Meta: history.Meta{StartID: first.String(), EndID: end.String()}})
-			w.model.Compact(a, w.last, first, end)
+				Meta: history.Meta{StartID: first.String(), EndID: end.String(), Keep: history.IDs(keep)}})
+			w.model.Compact(a, w.last, first, end, keep...)
+		},
+		"shorten": func(t *rapid.T) {
+			a := w.pick(t)
+			short := w.some(t, a, 1, w.last)
+			if len(short) == 0 {
+				t.Skip("nothing to shorten")
+			}
+			w.append(t, a, history.Draft{Kind: history.Compact, Meta: history.Meta{Short: history.IDs(short)}})
+			w.model.Shorten(a, w.last, short...)
 		},
 		"": w.check,
 	}
+}
+
+// some are a few messages of a context.
+func (w *world) some(t *rapid.T, a id.Agent, first, end id.Message) []id.Message {
+	var out []id.Message
+	for _, i := range w.model.Context(a) {
+		if !i.Summary && i.ID >= first && i.ID <= end && rapid.Bool().Draw(t, "this one") {
+			out = append(out, i.ID)
+		}
+	}
+	return out
 }
 
 // check compares all three opinions for every agent.
@@ -123,6 +144,12 @@ func (w *world) check(t *rapid.T) {
 		}
 		if !slices.Equal(w.live[a].Outline.Marks(), c.Outline.Marks()) || w.live[a].Outline.Wall() != c.Outline.Wall() {
 			t.Fatalf("live %s has other marks or another wall", a)
+		}
+		short := c.Outline.Short()
+		for _, i := range w.model.Context(a) {
+			if !i.Summary && short[i.ID] != i.Short {
+				t.Fatalf("%s: message %d is short: %v, model: %v", a, i.ID, short[i.ID], i.Short)
+			}
 		}
 		for _, label := range []string{"", "x", "y"} {
 			got, ok := c.Outline.Mark(label)

@@ -101,6 +101,14 @@ func TestImpossibleShapesAreDamage(t *testing.T) {
 		"compact of half a summary":      meta(history.Compact, history.Meta{StartID: "4", EndID: "7"}),
 		"compact of the end of one":      meta(history.Compact, history.Meta{StartID: "7", EndID: "99999999999999999999"}),
 		"compact of the inside of a one": meta(history.Compact, history.Meta{StartID: "4", EndID: "4"}),
+		"keeps what it leaves":           meta(history.Compact, history.Meta{StartID: "3", EndID: "7", Keep: []string{"8"}}),
+		"keeps what is gone":             meta(history.Compact, history.Meta{StartID: "3", EndID: "7", Keep: []string{"4"}}),
+		"keeps and replaces nothing":     meta(history.Compact, history.Meta{Keep: []string{"7"}, Short: []string{"8"}}),
+		"keeps out of order":             meta(history.Compact, history.Meta{StartID: "7", EndID: "8", Keep: []string{"8", "7"}}),
+		"shortens what is gone":          meta(history.Compact, history.Meta{Short: []string{"5"}}),
+		"shortens itself":                meta(history.Compact, history.Meta{Short: []string{"9"}}),
+		"shortens what is no number":     meta(history.Compact, history.Meta{Short: []string{"x"}}),
+		"shortens behind the wall":       meta(history.Compact, history.Meta{Short: []string{"1"}}),
 	} {
 		t.Run(name, func(t *testing.T) {
 			log := treetest.Draw(t, `root ─ m1 ─ clear ─ m3 ─ m4 ─ m5 ─ compact(m3..m5) ─ m7 ─ m8`)

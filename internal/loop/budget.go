@@ -8,24 +8,33 @@ import (
 	"ramet/internal/llm/catalog"
 )
 
-// longAnswer is the limit of an answer where nobody knows how much the model may
-// write nor how much it may read.
-const longAnswer = 32_000
+const (
+	// longAnswer is the limit of an answer where nobody knows how much the model may
+	// write nor how much it may read.
+	longAnswer = 32_000
+	// answerLeast is the least that an answer is given room for.
+	answerLeast = 1024
+)
 
 // longest is how long the next answer may be at most: the model's limit, or what
 // its window leaves where that is less. It is always sent, so that what is
 // recorded of a call is what was asked.
 func (r *turn) longest() int64 {
 	most := r.Model.Output
-	if window := r.Model.Context; window > 0 {
-		// What was counted is an estimate: near its end the vendor knows better.
-		left := max(window-r.tokens(), window/16)
-		if most <= 0 || left < most {
-			most = left
+	if window := r.window(); window > 0 {
+		if most <= 0 {
+			most = window / 2
 		}
+		// What was counted is an estimate, which some servers hold us to: there is a margin.
+		filled := r.tokens()
+		left := window - filled - filled/32 - window/64
+		most = min(most, max(left, window/16))
 	}
 	if most <= 0 {
 		most = longAnswer
+	}
+	if r.brief > 0 {
+		most = min(most, r.brief)
 	}
 	return most
 }
@@ -37,6 +46,7 @@ func (r *turn) allowed(ctx context.Context) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
+	r.bound = left.Tokens != nil || left.Cost != nil
 	limit := r.longest()
 	if left.Tokens != nil {
 		limit = min(limit, *left.Tokens)
@@ -60,31 +70,10 @@ func (r *turn) price(string) (llm.Price, bool) {
 	return r.Model.Price, free || r.Model.Price != llm.Price{}
 }
 
-// filling is what is known of the size of the context: the tokens of the last
-// call, and the bytes of the conversation then.
-type filling struct{ tokens, size int64 }
-
-// bytesPerToken is 3.5; models differ, and this is on the safe side.
-func tokensOf(bytes int64) int64 { return bytes * 2 / 7 }
-
-// tokens is how much the next request would be, about.
-func (r *turn) tokens() int64 {
-	if r.filled.tokens > 0 {
-		return r.filled.tokens + tokensOf(max(0, r.c.state.size-r.filled.size))
-	}
-	size := r.c.state.size
-	for _, m := range r.System {
-		size += sizeOf(m)
-	}
-	for _, t := range r.offer {
-		size += int64(len(t.Name) + len(t.Description) + len(t.Schema))
-	}
-	return tokensOf(size)
-}
-
-// full says that the conversation should be compacted.
+// full says that room should be made.
 func (r *turn) full() bool {
-	return r.Model.Context > 0 && r.tokens() > r.Model.Context/100*int64(r.Limits.Fill)
+	window := r.window()
+	return window > 0 && r.tokens() > window/100*int64(r.Limits.Fill)
 }
 
 // repeats counts how often the same call failed in a row.

@@ -76,7 +76,8 @@ func (r *Reader) Conversation(ctx context.Context, o *history.Outline, blob func
 		r.filling.read()
 	}
 	r.working.Wait()
-	out := &Conversation{blob: blob, shaped: lastShaped(o)}
+	out := &Conversation{blob: blob, shaped: o.Shaped()}
+	short := o.Short()
 	out.last = out.shaped
 	out.own.items = make([]item, 0, r.n+r.n/8)
 	out.own.out = make([]llm.Message, 0, cap(out.own.items))
@@ -88,6 +89,9 @@ func (r *Reader) Conversation(ctx context.Context, o *history.Outline, blob func
 				if it, err = read(ctx, b.entries[i], blob); err != nil {
 					return nil, err
 				}
+			}
+			if short[it.id] && it.kind != history.Compact {
+				it = shorten(it)
 			}
 			out.push(it)
 			newest = max(newest, it.id)

@@ -44,7 +44,7 @@ func (c *Conversation) Answerable() error {
 
 func begin(t Turn, c *Conversation) (*turn, error) {
 	if t.Limits.Steps <= 0 {
-		t.Limits.Steps = 100
+		t.Limits.Steps = 500
 	}
 	if t.Limits.Repeats <= 0 {
 		t.Limits.Repeats = 3
@@ -61,7 +61,19 @@ func begin(t Turn, c *Conversation) (*turn, error) {
 		}
 	}
 	offer, err := t.Tools.Offer()
-	return &turn{Turn: t, c: c, offer: offer}, err
+	out := &turn{Turn: t, c: c, offer: offer}
+	for _, m := range t.System {
+		out.fixed += sizeOf(m)
+	}
+	for _, t := range offer {
+		out.fixed += int64(len(t.Name) + len(t.Description) + len(t.Schema))
+	}
+	for i := c.Len() - 1; i >= 0 && out.task == 0; i-- {
+		if it := c.at(i); it.kind == history.User {
+			out.task = it.id
+		}
+	}
+	return out, err
 }
 
 func (r *turn) steps(ctx context.Context) error {
@@ -75,9 +87,9 @@ func (r *turn) steps(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return ended(ctx)
 		}
-		if r.out.Steps >= r.Limits.Steps {
-			return r.stop(ctx, fault.New(fault.BudgetExceeded, "the turn has taken the %d steps that it may take", r.Limits.Steps).
-				WithHint("say go on, or give it more"))
+		if r.out.Steps >= r.Limits.Steps && !r.Limits.Attended && !r.bound {
+			return r.stop(ctx, fault.New(fault.BudgetExceeded, "the turn has taken the %d steps that it may take while nobody is there", r.Limits.Steps).
+				WithHint("say go on; `ramet config set steps N` allows more, and with a budget (--max-cost, --max-tokens) only that counts"))
 		}
 		more, err := r.step(ctx)
 		if err != nil || !more {

@@ -207,8 +207,20 @@ func TestLimits(t *testing.T) {
 	s := newStage(t, `{"repeat": true, "steps": [{"text": "again"}, {"call": "act"}]}`, echo("act", tool.Commands))
 	s.turn.Limits.Steps = 3
 	out, err := s.run(t.Context())
-	if !fault.Is(err, fault.BudgetExceeded) || out.Steps != 3 || out.Worked != 3 || out.Text != "again" || !strings.HasSuffix(s.log(), "\nnote the turn has taken the 3 steps that it may take") {
+	if !fault.Is(err, fault.BudgetExceeded) || out.Steps != 3 || out.Worked != 3 || out.Text != "again" || !strings.HasSuffix(s.log(), "\nnote the turn has taken the 3 steps that it may take while nobody is there") {
 		t.Errorf("%+v %v\n%s", out, err, s.log())
+	}
+	// Not while somebody is there, nor where a budget binds.
+	tokens := int64(1 << 40)
+	for _, c := range []struct {
+		attended bool
+		left     Allowance
+	}{{true, Allowance{}}, {false, Allowance{Tokens: &tokens}}} {
+		s = newStage(t, strings.Repeat(`{"steps": [{"call": "act"}]}`+"\n", 5)+`{"steps": [{"text": "done"}]}`, echo("act", tool.Commands))
+		s.turn.Limits.Steps, s.turn.Limits.Attended, s.left = 3, c.attended, c.left
+		if out := s.must(); out.Steps != 6 {
+			t.Errorf("%+v", out)
+		}
 	}
 
 	s = newStage(t, `{"steps": [{"call": "act", "args": {"n": 1, "s": "x"}}]}
@@ -236,8 +248,8 @@ func TestAnswersAreLimitedToWhatIsLeft(t *testing.T) {
 	}{
 		{Allowance{}, llm.Model{Output: 1000}, 1000},
 		{Allowance{}, llm.Model{Output: 1000, Context: 100_000}, 1000},
-		{Allowance{}, llm.Model{Output: 100_000, Context: 1600}, 1579}, // the window leaves less
-		{Allowance{}, llm.Model{Context: 1600}, 1579},
+		{Allowance{}, llm.Model{Output: 100_000, Context: 1600}, 1554}, // the window leaves less
+		{Allowance{}, llm.Model{Context: 1600}, 800},
 		{Allowance{}, llm.Model{}, 32_000},
 		{Allowance{Tokens: n(500)}, llm.Model{Output: 1000}, 500},
 		{Allowance{Tokens: n(5000)}, llm.Model{Output: 1000}, 1000},

@@ -20,6 +20,7 @@ type item struct {
 	// replaces.
 	first, end id.Message
 	memo       json.RawMessage // what a tool keeps in its result
+	short      bool            // the message is in its short form
 
 	outs  int  // how many messages were settled before it
 	clean bool // and no call waited for its result
@@ -208,21 +209,6 @@ type state struct {
 
 // State says whether the model is to speak.
 type State string
-
-// lastShaped is the newest clear, rewind or compact: the open end of a context
-// begins with the first two, and the last stands in it as a summary.
-func lastShaped(o *history.Outline) id.Message {
-	last := o.Wall()
-	for _, s := range o.Spans() {
-		switch _, limited := s.End.Limit(); {
-		case s.Summary != nil:
-			last = max(last, s.Summary.ID)
-		case !limited:
-			last = max(last, s.Start)
-		}
-	}
-	return last
-}
 
 // Len is how many entries of the history are in it.
 func (c *Conversation) Len() int { return c.base.end() + len(c.own.items) }

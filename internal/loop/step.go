@@ -2,6 +2,7 @@ package loop
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"ramet/internal/fault"
@@ -10,11 +11,16 @@ import (
 	"ramet/internal/llm/record"
 )
 
+// roomTries is how often a request that is too long is asked again, each time shorter.
+const roomTries = 8
+
 // reply is a whole answer of the model.
 type reply struct {
 	message llm.Message
 	finish  llm.Finish
 	call    record.Call
+	sent    int64 // bytes of the request, about
+	limit   int64 // of the answer, in tokens
 }
 
 // step asks the model once and carries out what it calls. It says whether the
@@ -51,7 +57,7 @@ func (r *turn) step(ctx context.Context) (more bool, err error) {
 		return false, err
 	}
 	r.spent(said.call)
-	r.filled = filling{tokens: said.call.Usage.Total(), size: r.c.state.size}
+	r.measure(said)
 	if text := r.kept(said.message.Text()); text != "" || len(calls) == 0 {
 		r.out.Text = text
 	}
@@ -65,24 +71,36 @@ func (r *turn) step(ctx context.Context) (more bool, err error) {
 	return err == nil && !r.out.Ended, err
 }
 
+// measure takes what was counted of an answer.
+func (r *turn) measure(said reply) {
+	if most := r.counted(said.call.Usage, said.sent); most > 0 {
+		r.Learnt.learn(most)
+		r.narrow = most
+		r.emit(Event{Type: Note, Text: fmt.Sprintf("the server of %s reads about %d tokens and cuts what is longer without saying so; from now on room is made before that (`ramet config set context %d` says so beforehand)", r.Ref, most, most)})
+	}
+}
+
 // answer asks the model, within the budget and the context that it has.
 func (r *turn) answer(ctx context.Context) (reply, error) {
 	if r.full() {
-		err := r.compact(ctx, "the context is nearly full", keepNewest, r.c.state.size/8)
-		if err != nil && !fault.Is(err, fault.Conflict) {
+		if err := r.makeRoom(ctx, "the context is nearly full"); err != nil && !fault.Is(err, fault.Conflict) {
 			return reply{}, err
 		}
 	}
-	said, err := r.ask(ctx)
-	if !fault.Is(err, fault.ProviderContext) || ctx.Err() != nil {
-		return said, err
+	for try := 1; ; try++ {
+		said, err := r.ask(ctx)
+		if !fault.Is(err, fault.ProviderContext) || ctx.Err() != nil || try == roomTries {
+			return said, err
+		}
+		if r.tooLong(err, said.limit) {
+			continue
+		}
+		if short := r.makeRoom(ctx, "the context is too long for the model"); fault.Is(short, fault.Conflict) {
+			return said, err // that it is too long says more
+		} else if short != nil {
+			return said, short
+		}
 	}
-	if short := r.compact(ctx, "the context is too long for the model", keepNewest, 0); fault.Is(short, fault.Conflict) {
-		return said, err // that it is too long says more
-	} else if short != nil {
-		return said, short
-	}
-	return r.ask(ctx)
 }
 
 // ask sends the conversation.
@@ -93,11 +111,12 @@ func (r *turn) ask(ctx context.Context) (reply, error) {
 	}
 	r.out.Steps++
 	messages := r.c.Messages()
+	size := r.fixed + r.c.state.size
 	q := r.request(messages, limit)
 	q.CacheHour = r.pauses.ask(time.Now(), r.Paused)
 	said, shown, err := r.stream(ctx, q, true)
 	r.pauses.answered(time.Now())
-	r.sent = len(messages)
+	r.sent, said.sent, said.limit = len(messages), size, limit
 	if err != nil {
 		return said, r.broken(ctx, said.call, shown, err)
 	}
@@ -191,7 +210,7 @@ func (r *turn) stream(ctx context.Context, q llm.Request, aloud bool) (reply, st
 		err = fault.New(fault.ProviderBadRequest, "the model or its vendor refused to go on (%.200s)", finish.Raw).
 			WithHint("say it in other words, or ask another model")
 	}
-	return reply{message, finish, keep.call}, seen.b.String(), err
+	return reply{message: message, finish: finish, call: keep.call}, seen.b.String(), err
 }
 
 // keeper keeps the record of one call.

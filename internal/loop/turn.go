@@ -62,6 +62,10 @@ type Turn struct {
 	Guard    Guard
 	Budget   Budget
 	Limits   Limits
+	Learnt   *Window // what other turns learnt of the model; nil: they are not told, nor heard
+	// Facts is what an agent should know when the older part of its conversation is a
+	// summary: who it is, who works for it. nil or empty: nothing.
+	Facts func(context.Context) string
 	// Acting is held from before a message that calls tools is written until all
 	// its results are: no fork comes between. nil: nobody forks.
 	Acting func(context.Context) (release func(), err error)
@@ -73,11 +77,12 @@ type Turn struct {
 
 // Limits bound one turn.
 type Limits struct {
-	Steps   int // calls of the model; 0: 100
-	Repeats int // identical calls that fail in a row; 0: 3
-	// Fill is the part of the model's context, in percent, above which the
-	// conversation is compacted; 0: 80.
+	Steps   int // answers of the model, while nobody is there and no budget binds; 0: 500
+	Repeats int // identical answers whose calls fail in a row; 0: 3
+	// Fill is the part of the model's context, in percent, above which room is made; 0: 80.
 	Fill int
+	// Attended says that a person sees what the turn does, and can stop it.
+	Attended bool
 }
 
 // Outcome is how a turn ended.

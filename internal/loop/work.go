@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"ramet/internal/history"
+	"ramet/internal/id"
 	"ramet/internal/llm"
 	"ramet/internal/tool"
 )
@@ -20,9 +21,14 @@ type turn struct {
 	out     Outcome
 	offer   []llm.Tool
 	repeats repeats
-	filled  filling
-	sent    int  // messages of the conversation in the last request
-	closed  bool // the history says that the turn was interrupted
+	meter   meter
+	narrow  int64      // a window that was learnt in this turn; 0: none was
+	brief   int64      // how long an answer may be, where a longer one was refused; 0: nothing was
+	fixed   int64      // bytes of each request that are not the conversation
+	task    id.Message // the message of the user that the turn answers; 0: none
+	sent    int        // messages of the conversation in the last request
+	bound   bool       // a budget binds
+	closed  bool       // the history says that the turn was interrupted
 	pauses  pauses
 
 	emitting sync.Mutex // tools that run side by side print

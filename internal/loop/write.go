@@ -68,7 +68,7 @@ func (r *turn) reread(ctx context.Context) error {
 		return err
 	}
 	*r.c = *c
-	r.filled, r.sent = filling{}, 0
+	r.meter.tokens, r.meter.in, r.meter.sent, r.sent = 0, 0, 0, 0
 	return nil
 }
 

@@ -9,7 +9,8 @@ import (
 
 // counter counts what is under way. The zero counter counts nothing.
 type counter struct {
-	forking sync.Mutex // held while children of the family are made
+	forking  sync.Mutex // held while children of the family are made
+	attended bool       // a person sees what the family does
 
 	mu   sync.Mutex
 	n    int

@@ -122,7 +122,7 @@ func (k *Kernel) submit(a id.Agent, j *job) error {
 	}
 	j.done, j.number = make(chan struct{}), k.turns.Add(1)
 	if j.family == nil {
-		j.family = &counter{}
+		j.family = &counter{attended: k.attended(j.by)}
 	}
 	if j.task {
 		j.family.add()

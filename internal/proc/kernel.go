@@ -99,6 +99,7 @@ type Options struct {
 	TaskTime  time.Duration
 	Clean     func(string) string // see loop.Turn; nil: nothing to hide
 	Limits    loop.Limits
+	Attended  bool // a person at a terminal sees what this kernel does
 	// MostAgents is how many agents that models forked may work or wait at a time below
 	// one prompt of a person, MostUnread how many letters may wait in a mailbox. 0: any
 	// number.
@@ -116,11 +117,12 @@ type Kernel struct {
 	Options
 	Events bus.Bus[loop.Event]
 
-	ctx    context.Context // ends when the kernel is stopped
-	cancel context.CancelCauseFunc
-	work   sync.WaitGroup // every goroutine of the kernel
-	memory memory
-	drafts drafts
+	ctx     context.Context // ends when the kernel is stopped
+	cancel  context.CancelCauseFunc
+	work    sync.WaitGroup // every goroutine of the kernel
+	memory  memory
+	drafts  drafts
+	windows windows
 
 	mu   sync.Mutex // guards what follows, and each process's mutable fields
 	live map[id.Agent]*process

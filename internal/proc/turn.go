@@ -88,10 +88,14 @@ func (p *process) prepare(a agent.Agent, claim agent.Claim, j *job) (loop.Turn, 
 	if k.Offer != nil {
 		box = k.Offer(a, box)
 	}
+	box = k.recalling(p.id, m.Info, box)
+	limits := k.Limits
+	limits.Attended = j.family.attended
 	return loop.Turn{
 		Agent: p.id, Provider: m.Provider, Ref: m.Ref, Model: m.Info, System: system,
-		Tools: box, Journal: &journal{p, claim}, Guard: k.Guard, Budget: budget{k.Store, p.id}, Limits: k.Limits,
+		Tools: box, Journal: &journal{p, claim}, Guard: k.Guard, Budget: budget{k.Store, p.id}, Limits: limits,
 		Acting: p.acting, Clean: k.Clean, Emit: p.emit,
+		Learnt: k.windows.of(m.Ref), Facts: func(ctx context.Context) string { return k.facts(ctx, p.id) },
 	}, nil
 }
 

@@ -60,6 +60,8 @@ type Kernel struct {
 	Timeout time.Duration // of all that the kernel is for; 0: none
 	Ask     permit.Asker  // nil: nobody can be asked
 	Warn    func(string)
+	// Attended says that a person at a terminal sees what the kernel does.
+	Attended bool
 }
 
 // Running is a kernel, and how to end it.

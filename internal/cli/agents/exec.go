@@ -118,7 +118,7 @@ func exec(l *line.Line, c *cobra.Command, f execFlags, args []string) error {
 			return err
 		}
 	}
-	kernel := session.Kernel{Cwd: f.cwd, NoTools: f.noTools, Timeout: f.timeout}
+	kernel := session.Kernel{Cwd: f.cwd, NoTools: f.noTools, Timeout: f.timeout, Attended: l.ErrTerminal && !l.JSON}
 	for _, text := range f.allow {
 		rule, err := permit.Parse(text)
 		if err != nil {

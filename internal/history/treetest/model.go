@@ -30,6 +30,7 @@ type Item struct {
 	ID         id.Message
 	First, End id.Message
 	Summary    bool
+	Short      bool
 }
 
 // NewModel makes one with a root that has no entries.
@@ -126,22 +127,42 @@ func (m *Model) MayCompact(a id.Agent, first, end id.Message) bool {
 	return true
 }
 
-// Compact replaces messages by a summary; false if MayCompact is.
-func (m *Model) Compact(a id.Agent, at, first, end id.Message) bool {
+// Compact replaces messages by a summary, before which some stay; false if MayCompact is,
+// or one of these is not there.
+func (m *Model) Compact(a id.Agent, at, first, end id.Message, keep ...id.Message) bool {
 	if !m.MayCompact(a, first, end) {
 		return false
 	}
-	var before, after []Item
+	var before, kept, after []Item
 	for _, i := range m.Context(a) {
 		switch {
 		case i.End < first:
 			before = append(before, i)
 		case i.First > end:
 			after = append(after, i)
+		case !i.Summary && slices.Contains(keep, i.ID):
+			kept = append(kept, i)
 		}
 	}
+	if len(kept) < len(keep) {
+		return false
+	}
 	summary := Item{ID: at, First: first, End: end, Summary: true}
-	m.lives[a].now(at, slices.Concat(before, []Item{summary}, after))
+	m.lives[a].now(at, slices.Concat(before, kept, []Item{summary}, after))
+	return true
+}
+
+// Shorten has messages of the context shown in a short form; false if one is not there.
+func (m *Model) Shorten(a id.Agent, at id.Message, short ...id.Message) bool {
+	context := slices.Clone(m.Context(a))
+	for _, one := range short {
+		i := slices.IndexFunc(context, func(i Item) bool { return i.ID == one && !i.Summary })
+		if i < 0 {
+			return false
+		}
+		context[i].Short = true
+	}
+	m.lives[a].now(at, context)
 	return true
 }
 

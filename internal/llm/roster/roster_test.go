@@ -135,3 +135,37 @@ func TestServersOfThisMachineAreFound(t *testing.T) {
 		t.Errorf("%+v", found)
 	}
 }
+
+// Local servers say how much their models read, each on a page of its own.
+func TestWindowsOfServers(t *testing.T) {
+	const show = `{"parameters":"stop \"x\"\nnum_ctx                        8192\n","model_info":{"general.architecture":"llama","llama.context_length":131072}}`
+	for _, c := range []struct {
+		vendor string
+		pages  map[string]string
+		want   int64
+	}{
+		{"ollama", map[string]string{"/api/show": show}, 8192},
+		{"ollama", map[string]string{"/api/show": strings.Replace(show, "num_ctx", "num_keep", 1)}, 131072},
+		{"ollama", map[string]string{"/api/ps": `{"models":[{"name":"other","context_length":9},{"name":"m","model":"m","context_length":4096}]}`, "/api/show": show}, 4096},
+		{"ollama", map[string]string{"/api/ps": `{"models":[]}`}, 0},
+		{"llamacpp", map[string]string{"/props": `{"default_generation_settings":{"n_ctx":2048}}`}, 2048},
+		{"llamacpp", map[string]string{"/props": `<html>`}, 0},
+		{"vllm", map[string]string{"/props": `{"default_generation_settings":{"n_ctx":2048}}`}, 0},
+		{"anthropic", nil, 0},
+	} {
+		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			body, _ := io.ReadAll(r.Body)
+			text, ok := c.pages[r.URL.Path]
+			if !ok || r.URL.Path == "/api/show" && (r.Method != http.MethodPost || string(body) != `{"model":"m"}`) {
+				http.NotFound(w, r)
+				return
+			}
+			io.WriteString(w, text)
+		}))
+		got, ok := Window(t.Context(), vendor(t, c.vendor), Access{Base: srv.URL}, "m", nil)
+		srv.Close()
+		if got != c.want || ok != (c.want > 0) {
+			t.Errorf("%s, %v: %d", c.vendor, c.pages, got)
+		}
+	}
+}

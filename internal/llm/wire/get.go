@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"net/http"
@@ -15,13 +16,25 @@ const maxList = 8 << 20
 // Get reads something that is no stream, such as a list of models. Failures are
 // faults as those of Stream; the context limits its time.
 func (c *Client) Get(ctx context.Context, path string) ([]byte, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.Base+path, nil)
+	return c.fetch(ctx, http.MethodGet, path, nil)
+}
+
+// Post is Get for what is asked for with a body of JSON.
+func (c *Client) Post(ctx context.Context, path string, body []byte) ([]byte, error) {
+	return c.fetch(ctx, http.MethodPost, path, body)
+}
+
+func (c *Client) fetch(ctx context.Context, method, path string, body []byte) ([]byte, error) {
+	req, err := http.NewRequestWithContext(ctx, method, c.Base+path, bytes.NewReader(body))
 	if err != nil {
 		return nil, fault.New(fault.InvalidConfig, "the base URL of %s is not usable: %s", c.Vendor, c.hide(bare(err).Error())).
 			WithHint("correct it, or leave it out")
 	}
 	for name, values := range c.Header {
 		req.Header[name] = values
+	}
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
 	}
 	req.Header.Set("Accept", "application/json")
 	req.Header.Set("User-Agent", "ramet")

@@ -122,6 +122,14 @@ func (m *mind) join(t *rapid.T, a, parent id.Agent, name string) {
 	m.refresh(t, p)
 }
 
+func numbers(list []string) []id.Message {
+	var out []id.Message
+	for _, s := range list {
+		out = append(out, number(s))
+	}
+	return out
+}
+
 // observe reads the entries of an agent that the mind has not seen.
 func (m *mind) observe(t *rapid.T, p *person) []history.Entry {
 	var out []history.Entry
@@ -143,7 +151,7 @@ func (m *mind) observe(t *rapid.T, p *person) []history.Entry {
 		case history.Rewind:
 			ok = m.model.Rewind(p.id, e.ID, number(meta.Target))
 		case history.Compact:
-			ok = m.model.Compact(p.id, e.ID, number(meta.StartID), number(meta.EndID))
+			ok = m.model.Compact(p.id, e.ID, number(meta.StartID), number(meta.EndID), numbers(meta.Keep)...)
 		default:
 			m.model.Append(p.id, e.ID, e.Kind, meta.Label)
 		}

@@ -147,6 +147,11 @@ func (m *mind) doCompact(t *rapid.T) {
 	}
 	d := text(history.Compact, "summary "+m.next())
 	d.Meta = history.Meta{StartID: first.String(), EndID: end.String()}
+	for _, i := range m.model.Context(p.id) {
+		if code == "" && !i.Summary && i.ID >= first && i.ID <= end && rapid.Bool().Draw(t, "keep") {
+			d.Meta.Keep = append(d.Meta.Keep, i.ID.String())
+		}
+	}
 	if answer(t, must2(m.s.Append(background, p.id, c, d)), code) {
 		m.observe(t, p)
 	}

@@ -1,0 +1,143 @@
+package llmtest
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+)
+
+// Strict is a server of a model with a window, as people run them themselves (vLLM, with
+// OpenAI's protocol): what is longer than the window, with the answer that may follow, is
+// refused with its words. It counts every fourth byte of what it is sent as a token.
+type Strict struct {
+	Window int  // tokens
+	Hidden bool // the list of models does not tell the window, nor does a refusal
+	Cuts   bool // what is too long is cut at its beginning, without a word
+	// Play answers a request.
+	Play func(Asked) Said
+
+	mu      sync.Mutex
+	asked   []Asked
+	refused int
+}
+
+// Asked is a request as it came.
+type Asked struct {
+	Body   string
+	Last   string // content of the newest message
+	Tokens int    // of the request
+	Limit  int    // of the answer
+	Tools  []string
+}
+
+// Summary says whether a summary is asked for.
+func (a Asked) Summary() bool { return strings.HasPrefix(a.Last, "Summarise the conversation above") }
+
+// Said is an answer: a text, or a call of a tool with arguments.
+type Said struct {
+	Text string
+	Call string
+	Args string
+}
+
+// Requests are those that were answered, in their order.
+func (s *Strict) Requests() []Asked {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]Asked(nil), s.asked...)
+}
+
+// Refused is how many requests were too long.
+func (s *Strict) Refused() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.refused
+}
+
+// ServeHTTP implements http.Handler.
+func (s *Strict) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if strings.HasSuffix(r.URL.Path, "/models") {
+		one := map[string]any{"id": "strict", "object": "model"}
+		if !s.Hidden {
+			one["max_model_len"] = s.Window
+		}
+		w.Header().Set("Content-Type", "application/json")
+		json.NewEncoder(w).Encode(map[string]any{"object": "list", "data": []any{one}})
+		return
+	}
+	if !strings.HasSuffix(r.URL.Path, "/chat/completions") {
+		http.NotFound(w, r)
+		return
+	}
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return
+	}
+	asked, err := parseAsked(body)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if asked.Tokens+asked.Limit > s.Window && !s.Cuts {
+		s.refused++
+		words := fmt.Sprintf("This model's maximum context length is %d tokens. However, you requested %d tokens (%d in the messages, %d in the completion).",
+			s.Window, asked.Tokens+asked.Limit, asked.Tokens, asked.Limit)
+		if s.Hidden {
+			words = "the prompt is too long"
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusBadRequest)
+		json.NewEncoder(w).Encode(map[string]any{"error": map[string]any{"message": words, "type": "context_length_exceeded", "code": 400}})
+		return
+	}
+	s.asked = append(s.asked, asked)
+	s.answer(w, asked, s.Play(asked))
+}
+
+func parseAsked(body []byte) (Asked, error) {
+	var q struct {
+		Messages []struct {
+			Content any
+		}
+		Tools []struct {
+			Function struct{ Name string }
+		}
+		MaxTokens int `json:"max_tokens"`
+	}
+	if err := json.Unmarshal(body, &q); err != nil {
+		return Asked{}, err
+	}
+	out := Asked{Body: string(body), Tokens: len(body) / 4, Limit: q.MaxTokens}
+	if n := len(q.Messages); n > 0 {
+		out.Last = fmt.Sprint(q.Messages[n-1].Content)
+	}
+	for _, t := range q.Tools {
+		out.Tools = append(out.Tools, t.Function.Name)
+	}
+	return out, nil
+}
+
+// answer streams what is said.
+func (s *Strict) answer(w http.ResponseWriter, asked Asked, said Said) {
+	w.Header().Set("Content-Type", "text/event-stream")
+	delta, finish := map[string]any{"role": "assistant", "content": said.Text}, "stop"
+	if said.Call != "" {
+		finish = "tool_calls"
+		call := map[string]any{"name": said.Call, "arguments": said.Args}
+		delta["tool_calls"] = []any{map[string]any{"index": 0, "id": fmt.Sprintf("call_%d", len(s.asked)), "type": "function", "function": call}}
+	}
+	event := func(v any) {
+		b, _ := json.Marshal(v)
+		fmt.Fprintf(w, "data: %s\n\n", b)
+	}
+	event(map[string]any{"choices": []any{map[string]any{"index": 0, "delta": delta}}})
+	event(map[string]any{"choices": []any{map[string]any{"index": 0, "delta": map[string]any{}, "finish_reason": finish}}})
+	wrote := 1 + (len(said.Text)+len(said.Args))/4
+	event(map[string]any{"choices": []any{}, "usage": map[string]any{"prompt_tokens": min(asked.Tokens, s.Window), "completion_tokens": wrote, "total_tokens": min(asked.Tokens, s.Window) + wrote}})
+	io.WriteString(w, "data: [DONE]\n\n")
+}

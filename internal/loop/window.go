@@ -1,0 +1,172 @@
+package loop
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+
+	"ramet/internal/llm"
+)
+
+// Window is what was learnt of a model while it was asked, and no table says: how much it
+// reads. The turns of a kernel that ask the same model share one; the zero Window knows
+// nothing.
+type Window struct {
+	mu   sync.Mutex
+	most int64 // tokens; 0: nothing was learnt
+}
+
+func (w *Window) get() int64 {
+	if w == nil {
+		return 0
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.most
+}
+
+// learn takes a window, if it is narrower than what is known.
+func (w *Window) learn(tokens int64) {
+	if w == nil || tokens <= 0 {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.most == 0 || tokens < w.most {
+		w.most = tokens
+	}
+}
+
+// window is how much the model reads and writes, in tokens; 0: nobody knows.
+func (r *turn) window() int64 {
+	out := r.Model.Context
+	for _, n := range []int64{r.Learnt.get(), r.narrow} {
+		if n > 0 && (out == 0 || n < out) {
+			out = n
+		}
+	}
+	return out
+}
+
+// meter is what is known of tokens and bytes. Vendors count in their own way, and their
+// counts come with each answer; between two of them bytes are counted.
+type meter struct {
+	tokens int64   // of the last call; 0: nobody counted
+	size   int64   // bytes of the conversation then
+	in     int64   // tokens that were read, of them
+	sent   int64   // bytes that were sent, the fixed part included
+	rate   float64 // tokens a byte; 0: not known
+}
+
+// Tokens a byte: usually, and within what a count is believed.
+const (
+	usualRate = 2.0 / 7
+	leastRate = 1.0 / 12
+	mostRate  = 2.0
+)
+
+func (m *meter) tokensOf(bytes int64) int64 {
+	rate := m.rate
+	if rate == 0 {
+		rate = usualRate
+	}
+	return int64(float64(bytes) * rate)
+}
+
+func (m *meter) bytesOf(tokens int64) int64 {
+	rate := m.rate
+	if rate == 0 {
+		rate = usualRate
+	}
+	return int64(float64(tokens) / rate)
+}
+
+// tokens is how much the next request would be, about.
+func (r *turn) tokens() int64 {
+	m := &r.meter
+	if m.tokens > 0 {
+		return m.tokens + m.tokensOf(max(0, r.c.state.size-m.size))
+	}
+	return m.tokensOf(r.fixed + r.c.state.size)
+}
+
+// silentCut is by how many bytes a request must grow, while what was counted does not, until
+// it is noticed that the server cuts it.
+const silentCut = 8 << 10
+
+// counted takes what the vendor counted of a call; sent is the bytes of the request. It says
+// how much the server reads at most where that was less than was sent: it cuts what is too
+// long and does not say so.
+func (r *turn) counted(u llm.Usage, sent int64) (cutAt int64) {
+	m := &r.meter
+	in := u.Input + u.CacheRead + u.CacheWrite
+	least, most := int64(float64(sent)*leastRate), int64(float64(sent)*mostRate)+1000
+	grown := sent - m.sent
+	switch {
+	case in == 0:
+		m.tokens = 0
+		return 0
+	case !r.Model.Known && in > 256 && m.sent > 0 && grown > silentCut && in <= m.in+grown/64:
+		cutAt = max(in, m.in)
+		m.tokens, m.in, m.sent = 0, 0, 0
+		return cutAt
+	case in < least || in > most: // whatever that is, it is no count of this request
+		m.tokens = 0
+		return 0
+	}
+	m.tokens, m.size = u.Total(), r.c.state.size
+	if m.sent > 0 && in < m.in+int64(float64(grown)*leastRate) {
+		return 0 // perhaps it was cut: the next will tell
+	}
+	m.in, m.sent = in, sent
+	if sent > 4<<10 {
+		m.rate = min(max(float64(in)/float64(sent), leastRate), 1)
+	}
+	return 0
+}
+
+// windowWords are how vendors tell how much a model reads when a request was too long.
+var windowWords = []*regexp.Regexp{
+	regexp.MustCompile(`[0-9](?: tokens?)? > ([0-9][0-9,]{2,9})`),
+	regexp.MustCompile(`(?i)(?:maximum context length is|context (?:length|window|size|limit)|maximum (?:number of )?tokens|n_ctx)[^0-9.]{0,24}([0-9][0-9,]{2,9})`),
+}
+
+// windowIn is the window that a refusal names.
+func windowIn(said string) (int64, bool) {
+	for _, words := range windowWords {
+		if found := words.FindStringSubmatch(said); found != nil {
+			n, err := strconv.ParseInt(strings.ReplaceAll(found[1], ",", ""), 10, 64)
+			return n, err == nil && n >= 256
+		}
+	}
+	return 0, false
+}
+
+// tooLong learns from a request that was refused because it was too long, with so much of an
+// answer to follow. It says whether the same conversation may fit with a shorter one.
+func (r *turn) tooLong(why error, limit int64) bool {
+	sent := r.tokens()
+	named, ok := windowIn(why.Error())
+	window := r.window()
+	switch {
+	case ok && (window == 0 || named < window):
+		r.Learnt.learn(named)
+		r.narrow, window = named, named
+	case !ok && limit > answerLeast && limit > sent/4:
+		r.brief = max(limit/4, answerLeast)
+		return true
+	case !ok && (window == 0 || window > sent):
+		r.narrow = sent * 9 / 10
+		window = r.narrow
+	}
+	if sent < window && sent+limit > window && limit > r.longest() {
+		return !r.full()
+	}
+	// Whatever was estimated, it was more.
+	if sent < window {
+		r.meter.rate = min(float64(window)/float64(max(1, r.fixed+r.c.state.size)), mostRate)
+	}
+	r.meter.tokens, r.meter.in, r.meter.sent = 0, 0, 0
+	return false
+}
