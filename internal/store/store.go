@@ -97,7 +97,7 @@ func (s *Store) Close() error { return s.close() }
 
 // write runs fn in one transaction and commits it.
 func (s *Store) write(ctx context.Context, verb string, fn func(*sql.Tx) error) error {
-	if err := database.Repeat(func() error { return s.once(ctx, fn) }); err != nil {
+	if err := database.Repeat(ctx, func() error { return s.once(ctx, fn) }); err != nil {
 		return s.fail(verb, err)
 	}
 	return nil
