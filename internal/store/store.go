@@ -103,6 +103,16 @@ func (s *Store) write(ctx context.Context, verb string, fn func(*sql.Tx) error) 
 	return nil
 }
 
+// sought tells, of a change whose outcome is not known, what to look for: it was done if that
+// is there.
+func sought(err error, format string, args ...any) error {
+	f, ok := fault.Of(err)
+	if !ok || f.Code != fault.UnknownOutcome {
+		return err
+	}
+	return f.WithHint("it was done if there is "+format+": look before you repeat it", args...)
+}
+
 func (s *Store) once(ctx context.Context, fn func(*sql.Tx) error) error {
 	tx, err := s.writer.BeginTx(ctx, nil)
 	if err != nil {
