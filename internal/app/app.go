@@ -18,6 +18,7 @@ import (
 	"ramet/internal/cli/line"
 	"ramet/internal/cli/runs"
 	"ramet/internal/credential"
+	"ramet/internal/database"
 	"ramet/internal/demo"
 	"ramet/internal/fault"
 	"ramet/internal/forge"
@@ -45,6 +46,7 @@ func Main(ctx context.Context, args []string, env func(string) string, stdio Std
 	// The pages are never touched, so they take no memory.
 	ballast := make([]byte, 32<<20)
 	defer runtime.KeepAlive(ballast)
+	ctx = database.Telling(ctx, func(s string) { fmt.Fprintln(stdio.Err, s) })
 	dir, err := os.Getwd()
 	if err != nil {
 		dir = "." // the folder is gone; what needs it will say so

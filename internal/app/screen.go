@@ -12,6 +12,7 @@ import (
 	"golang.org/x/term"
 
 	"ramet/internal/cli"
+	"ramet/internal/database"
 	"ramet/internal/history"
 	"ramet/internal/session"
 	"ramet/internal/tui"
@@ -39,6 +40,7 @@ func screen(stdio Stdio) func(context.Context, *session.Session, cli.Command) er
 		if _, err := s.Keys(); err != nil {
 			return err
 		}
+		ctx = database.Telling(ctx, nil) // the screen is no place for lines
 		ctx = history.By(ctx, history.Actor{Who: s.User, Face: history.Terminal})
 		return tui.Run(ctx, tui.Options{
 			Open:    func(ctx context.Context) (tui.Workspace, error) { return openDesk(ctx, s, command) },

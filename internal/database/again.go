@@ -7,6 +7,9 @@ import (
 	"errors"
 	"io"
 	"net"
+	"slices"
+	"strings"
+	"syscall"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -22,32 +25,81 @@ func Transient(err error) bool {
 	return errors.As(err, &e) && (e.Code == "40P01" || e.Code == "40001")
 }
 
-// maxTries bounds how often a transaction is repeated.
+// maxTries bounds how often a transaction is repeated that is the victim of others.
 const maxTries = 8
 
-// Repeat does a transaction, and does it again while it is the victim of others.
-func Repeat(do func() error) error {
-	for try := 1; ; try++ {
+// Repeat does a transaction, and does it again while it is the victim of others, or while its
+// connection is lost before anything was done; that for 8 s at most. What do leaves behind
+// must not hinder it to be done again.
+func Repeat(ctx context.Context, do func() error) error {
+	var until time.Time // zero: no connection was lost yet
+	for try, pause := 1, firstPause; ; {
 		err := do()
-		if err == nil || try == maxTries || !Transient(err) {
+		switch {
+		case err == nil || ctx.Err() != nil:
+			return err
+		case Transient(err):
+			if try++; try > maxTries {
+				return err
+			}
+			continue
+		case !nothingDone(err):
+			return err
+		case until.IsZero():
+			until = time.Now().Add(patience)
+		case time.Now().Add(pause).After(until):
 			return err
 		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(pause):
+		}
+		pause = min(2*pause, lastPause)
 	}
+}
+
+// nothingDone says whether a transaction was lost with its connection, and may be had with
+// another one. A commit whose outcome is not known is none of those.
+func nothingDone(err error) bool {
+	var undone *Undone
+	if errors.As(err, &undone) {
+		return Lost(undone.Err)
+	}
+	_, judged := fault.Of(err)
+	return !judged && Lost(err)
+}
+
+// stateOf is the SQLSTATE of what a server said; empty: it said nothing.
+func stateOf(err error) string {
+	var e *pgconn.PgError
+	if errors.As(err, &e) {
+		return e.Code
+	}
+	return ""
 }
 
 // Lost says whether an error is that of a connection that is no more.
 func Lost(err error) bool {
-	for _, lost := range []error{driver.ErrBadConn, sql.ErrConnDone, io.EOF, io.ErrUnexpectedEOF, net.ErrClosed} {
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return false
+	}
+	if code := stateOf(err); code != "" {
+		// Terminated, crashed, about to stop; or the session was silent for too long.
+		return strings.HasPrefix(code, "08") || slices.Contains([]string{"57P01", "57P02", "57P03", "57P05", "25P03"}, code)
+	}
+	for _, lost := range []error{driver.ErrBadConn, sql.ErrConnDone, io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, ErrSilent, syscall.ECONNRESET, syscall.EPIPE} {
 		if errors.Is(err, lost) {
 			return true
 		}
 	}
-	return false
+	var network *net.OpError
+	return errors.As(err, &network) || pgconn.SafeToRetry(err)
 }
 
-// ServerFault is PostgresFault, and knows lost connections; hint says what to do then.
+// ServerFault is PostgresFault with another hint for lost connections.
 func ServerFault(place, hint string, err error) error {
-	if Lost(err) {
+	if _, ours := fault.Of(err); !ours && Lost(err) {
 		return fault.New(fault.StorageUnreachable, "%s: the connection was lost: %w", place, err).WithHint("%s", hint)
 	}
 	return PostgresFault(place, err)

@@ -129,7 +129,7 @@ func TestTheVictimOfADeadlockIsRepeated(t *testing.T) {
 	for first := 1; first <= 2; first++ {
 		var met sync.Once
 		all.Go(func() {
-			err := database.Repeat(func() error {
+			err := database.Repeat(t.Context(), func() error {
 				tx, err := db.Begin()
 				if err != nil {
 					return err

@@ -1,6 +1,7 @@
 package database
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -14,10 +15,17 @@ import (
 	"ramet/internal/fault"
 )
 
-const (
-	defaultSchema = "ramet"
-	lockTimeout   = "5s" // how long a statement waits for another process; ?lock_timeout= sets another
-)
+const defaultSchema = "ramet"
+
+// sessionDefaults are the server's settings for our sessions; the URL sets others.
+var sessionDefaults = map[string]string{
+	// How long a statement waits for another process.
+	"lock_timeout": "5s",
+	// Somebody who was stopped or cut off within a transaction holds up others no longer.
+	"idle_in_transaction_session_timeout": "30s",
+	// So that a host that vanished without a word is noticed within half a minute.
+	"tcp_keepalives_idle": "15", "tcp_keepalives_interval": "5", "tcp_keepalives_count": "3",
+}
 
 // SchemaLock is the advisory lock under which ramet makes tables in PostgreSQL.
 const SchemaLock = 0x72616d74
@@ -60,8 +68,10 @@ func ParsePostgres(address string) (Postgres, error) {
 	}
 	config.RuntimeParams["search_path"] = pgx.Identifier{schema}.Sanitize()
 	config.RuntimeParams["application_name"] = "ramet"
-	if config.RuntimeParams["lock_timeout"] == "" {
-		config.RuntimeParams["lock_timeout"] = lockTimeout
+	for name, value := range sessionDefaults {
+		if config.RuntimeParams[name] == "" {
+			config.RuntimeParams[name] = value
+		}
 	}
 	return Postgres{Config: config, Schema: schema, Place: place(config, schema)}, nil
 }
@@ -74,6 +84,9 @@ func reason(err error) string {
 	var said *pgconn.PgError
 	if errors.As(err, &said) {
 		return said.Message
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		return "no answer in time"
 	}
 	for {
 		inner := errors.Unwrap(err)
@@ -110,6 +123,9 @@ func PostgresFault(place string, err error) error {
 	if _, ours := fault.Of(err); ours || err == nil {
 		return err
 	}
+	if errors.Is(err, context.Canceled) {
+		return err // nobody waits for it any more
+	}
 	var connect *pgconn.ConnectError
 	var network *net.OpError
 	var e *pgconn.PgError
@@ -118,6 +134,9 @@ func PostgresFault(place string, err error) error {
 			return fault.New(fault.StorageIO, "%s: %s", place, reason(err)).WithHint(durable.CrowdedHint)
 		}
 		return fault.New(fault.StorageUnreachable, "%s: %s", place, reason(err)).WithHint("%s", remedy(err))
+	}
+	if Lost(err) {
+		return fault.New(fault.StorageUnreachable, "%s: the connection was lost: %s", place, reason(err)).WithHint("%s", remedy(err))
 	}
 	if !errors.As(err, &e) {
 		return err

@@ -8,6 +8,9 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
+// lostRemedy is what to do when a connection that was there is there no more.
+const lostRemedy = "nothing was done: check that the server runs, then repeat"
+
 // remedy is what to do about a server that cannot be used: by what it said, if it said
 // anything.
 func remedy(err error) string {
@@ -25,6 +28,14 @@ func remedy(err error) string {
 		return "the server's pg_hba.conf has to admit this host, user and database"
 	case said && strings.HasPrefix(e.Code, "28"):
 		return "check user and password of the URL"
+	case said && e.Code == "57P01":
+		return "somebody ended the connection, or the server is stopping: repeat it"
+	case said && e.Code == "57P02":
+		return "the server crashed and comes back by itself: wait, then repeat"
+	case said && (e.Code == "57P05" || e.Code == "25P03"):
+		return "the session was silent for too long: repeat it"
+	case said && strings.HasPrefix(e.Code, "08"):
+		return lostRemedy
 	case said && strings.HasPrefix(e.Code, "57P"):
 		return "the server is starting or stopping: wait, then repeat"
 	case said:
@@ -35,6 +46,10 @@ func remedy(err error) string {
 		return "it offers no TLS: switch that on there, or, if nobody can listen on the way, add sslmode=disable to the URL"
 	case strings.Contains(err.Error(), "tls: "):
 		return "its TLS cannot be used: see sslmode and sslrootcert of the URL"
+	}
+	var connect *pgconn.ConnectError
+	if !errors.As(err, &connect) && Lost(err) {
+		return lostRemedy
 	}
 	return "check that the server runs and that the URL names it"
 }

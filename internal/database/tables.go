@@ -124,6 +124,7 @@ func (t Tables) Migrate(ctx context.Context, db *sql.DB, also func(*sql.Tx) erro
 	if version, err := t.Version(ctx, db); err != nil || version == len(t.Steps) {
 		return err
 	}
+	ctx = Unhurried(ctx) // a step may rewrite all there is
 	return inTx(ctx, db, func(tx *sql.Tx) error {
 		if err := LockSchema(ctx, tx, t.Schema); err != nil {
 			return err

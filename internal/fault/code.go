@@ -108,7 +108,7 @@ var table = []Row{
 	{Ambiguous, 4, "a prefix that fits several agents"},
 	{Conflict, 4, "the request contradicts what is stored"},
 	{IllegalTransition, 4, "the state does not allow this step"},
-	{UnknownOutcome, 4, "whether an external effect of a run happened is not known; --redo decides"},
+	{UnknownOutcome, 4, "whether something happened is not known: an external effect of a run (--redo decides), or a change whose answer the database server lost"},
 	{IDReused, 4, "the same id with another body"},
 	{InvalidStateTransition, 4, "a run or section does not go that way"},
 	{EventChainBroken, 5, "a run's event log was changed or cut"},

@@ -175,7 +175,7 @@ func (s *Store) Send(ctx context.Context, m registry.Send) (mail.Letter, error) 
 		p.put, p.tell = append(p.put, post), tell
 		return p.flush(ctx, from)
 	})
-	return out, err
+	return out, sought(err, "letter %d of agent %s (`ramet mail`)", out.Number, out.To)
 }
 
 // Read implements registry.Registry.

@@ -97,10 +97,20 @@ func (s *Store) Close() error { return s.close() }
 
 // write runs fn in one transaction and commits it.
 func (s *Store) write(ctx context.Context, verb string, fn func(*sql.Tx) error) error {
-	if err := database.Repeat(func() error { return s.once(ctx, fn) }); err != nil {
+	if err := database.Repeat(ctx, func() error { return s.once(ctx, fn) }); err != nil {
 		return s.fail(verb, err)
 	}
 	return nil
+}
+
+// sought tells, of a change whose outcome is not known, what to look for: it was done if that
+// is there.
+func sought(err error, format string, args ...any) error {
+	f, ok := fault.Of(err)
+	if !ok || f.Code != fault.UnknownOutcome {
+		return err
+	}
+	return f.WithHint("it was done if there is "+format+": look before you repeat it", args...)
 }
 
 func (s *Store) once(ctx context.Context, fn func(*sql.Tx) error) error {

@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/stdlib"
 
 	"ramet/internal/database"
 	"ramet/internal/fault"
@@ -53,8 +52,7 @@ func connect(address, runID string) (*rows, database.Postgres, error) {
 		return nil, pg, err
 	}
 	pg.Config.RuntimeParams["application_name"] = processName()
-	db := stdlib.OpenDB(*pg.Config)
-	db.SetMaxOpenConns(4)
+	db := pg.Open(4)
 	place := fmt.Sprintf("%s, run %s", pg.Place, runID)
 	return &rows{place: place, db: db, run: runID, close: db.Close, fault: func(err error) error {
 		return database.ServerFault(place, "start again; what was acknowledged is in the log", err)

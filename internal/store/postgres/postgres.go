@@ -12,8 +12,6 @@ import (
 	"embed"
 	"errors"
 
-	"github.com/jackc/pgx/v5/stdlib"
-
 	"ramet/internal/database"
 	"ramet/internal/store"
 )
@@ -41,9 +39,7 @@ func Open(ctx context.Context, address string, o Options) (*store.Store, error) 
 	if err != nil {
 		return nil, err
 	}
-	db := stdlib.OpenDB(*pg.Config)
-	db.SetMaxOpenConns(connections)
-	db.SetMaxIdleConns(connections)
+	db := pg.Open(connections)
 	d := &dialect{db: db, config: pg.Config, schema: pg.Schema, place: pg.Place, export: o.Export}
 	if err := d.migrate(ctx, o); err != nil {
 		return nil, errors.Join(d.Fault(err), db.Close())

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/stdlib"
 
 	"ramet/internal/database"
 	"ramet/internal/fault"
@@ -52,10 +51,7 @@ func OpenServer(ctx context.Context, address string) (*Store, error) {
 		// What was lost with the connection is found by its id when it is sent again.
 		fatal: func(error) bool { return false },
 	}
-	writer, readers := stdlib.OpenDB(*pg.Config), stdlib.OpenDB(*pg.Config)
-	writer.SetMaxOpenConns(1)
-	readers.SetMaxOpenConns(4)
-	readers.SetMaxIdleConns(4)
+	writer, readers := pg.Open(1), pg.Open(4)
 	tables := database.Tables{Place: pg.Place, Schema: pg.Schema, Marker: "telemetry_schema", Steps: serverSteps}
 	err = tables.Migrate(ctx, writer, nil)
 	var s *Store

@@ -62,7 +62,7 @@ func (s *Store) do(ctx context.Context, c *call) error {
 // carry is what a line does. When the database refuses a transaction of many, each gets
 // one of its own, so that only the culprit fails.
 func (s *Store) carry(batch []*call) error {
-	err := s.fail("write", database.Repeat(func() error { return s.once(batch) }))
+	err := s.fail("write", database.Repeat(context.Background(), func() error { return s.once(batch) }))
 	if code := fault.CodeOf(err); err != nil && len(batch) > 1 && (code == fault.Failed || code == fault.Conflict) {
 		for _, c := range batch {
 			if fatal := s.carry([]*call{c}); fatal != nil {

@@ -1,0 +1,156 @@
+package app_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"ramet/internal/agent"
+	"ramet/internal/mail"
+	"ramet/internal/pgtest"
+)
+
+// through lets a host reach the database over a network that fails as it is told to.
+func (h *host) through() *pgtest.Proxy {
+	h.t.Helper()
+	copied := *h.team
+	p := pgtest.Through(h.t, h.db)
+	h.team, copied.db = &copied, p.URL
+	return p
+}
+
+// The answers to all commits are lost, or the commits themselves are: each verb has happened
+// once, and says so.
+func TestWhatIsDoneInSpiteOfLostAnswersIsDoneOnce(t *testing.T) {
+	t.Parallel()
+	m := newTeam(t)
+	h := m.host("a")
+	network := h.through()
+	for name, fate := range map[string]func(int) (pgtest.Fate, bool){
+		"after":  func(int) (pgtest.Fate, bool) { return pgtest.After, true },
+		"before": func(n int) (pgtest.Fate, bool) { return pgtest.Before, n%2 == 1 },
+		"during": func(n int) (pgtest.Fate, bool) { return pgtest.During, n%2 == 1 },
+	} {
+		lost := network.Lost()
+		network.Lose(fate)
+		h.ramet(0, "fork", "--name", name)
+		h.ramet(0, "append", name, "pay the invoice "+name)
+		h.ramet(0, "send", name, "a letter")
+		network.Lose(nil)
+		a := m.agent(name)
+		if said := strings.Count(m.record(a.ID), "pay the invoice "+name); said != 1 {
+			t.Errorf("%s: it was said %d times", name, said)
+		}
+		letters, err := m.ws.Letters(context.Background(), a.ID, mail.Filter{})
+		if err != nil || len(letters) != 1 {
+			t.Errorf("%s: %d letters, %v", name, len(letters), err)
+		}
+		network.Lose(fate)
+		h.ramet(0, "kill", name)
+		network.Lose(nil)
+		if a := m.agent(name); a.Status != agent.Dead || strings.Count(m.record(a.ID), "killed ") != 1 {
+			t.Errorf("%s: %s", name, m.record(a.ID))
+		}
+		if network.Lost()-lost < 3 {
+			t.Errorf("%s: %d commits were lost: the test shows nothing", name, network.Lost()-lost)
+		}
+	}
+	all, err := m.ws.Agents(context.Background(), agent.Filter{Dead: true})
+	if err != nil || len(all) != 4 {
+		t.Errorf("%d agents, %v", len(all), err)
+	}
+}
+
+// What cannot be known is said to be that, with the id to look for.
+func TestAnOutcomeThatNobodyKnowsIsSaidToBeThat(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("it waits for a deadline")
+	}
+	m := newTeam(t)
+	h := m.host("a")
+	network := h.through()
+	h.ramet(0, "fork", "--name", "ada")
+	network.LoseAndFall(pgtest.After)
+	h.begin("append", "ada", "pay the invoice").ends(t, 4, "UNKNOWN_OUTCOME", "waiting for PostgreSQL at 127.0.0.1", "it was done if there is message ")
+	if said := strings.Count(m.record(m.agent("ada").ID), "pay the invoice"); said != 1 {
+		t.Errorf("it was said %d times: the test shows nothing", said)
+	}
+}
+
+// A server that takes connections and says nothing ends a command soon, and the wait is told.
+func TestACommandDoesNotWaitForASilentServerWithoutEnd(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("it waits for a deadline")
+	}
+	m := newTeam(t)
+	h := m.host("a")
+	network := h.through()
+	h.ramet(0, "ps")
+	network.Stall(true)
+	began := time.Now()
+	h.begin("ps").ends(t, 6, "waiting for PostgreSQL at 127.0.0.1", "STORAGE_UNREACHABLE")
+	if took := time.Since(began); took > 15*time.Second {
+		t.Errorf("it took %s", took)
+	}
+	waiting := h.begin("ps")
+	eventually(t, "it tells for whom it waits", func() bool { return strings.Contains(waiting.stderr.String(), "waiting for") })
+	began = time.Now()
+	waiting.signal(t, syscall.SIGINT)
+	waiting.ends(t, 130)
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("it ended %s after it was told to", took)
+	}
+}
+
+// Nobody is told to look at a password when a connection was ended.
+func TestAnEndedConnectionIsSaidToBeThat(t *testing.T) {
+	t.Parallel()
+	m := newTeam(t)
+	h := m.host("a")
+	network := h.through()
+	h.ramet(0, "ps")
+	network.Down(true)
+	said := h.begin("ps").ends(t, 6, "STORAGE_UNREACHABLE", "check that the server runs")
+	if strings.Contains(said, "password") {
+		t.Error(said)
+	}
+	network.Down(false)
+	h.ramet(0, "ps")
+}
+
+// A turn goes on over a connection that is lost in the middle of it.
+func TestATurnOutlivesItsConnections(t *testing.T) {
+	t.Parallel()
+	m := newTeam(t)
+	h := m.host("a")
+	h.lease = "15s"
+	network := h.through()
+	h.ramet(0, "fork", "--name", "ada")
+	for i, stumble := range []func(){
+		network.Cut,
+		func() { network.Down(true); time.AfterFunc(2*time.Second, func() { network.Down(false) }) },
+		func() { network.Lose(func(n int) (pgtest.Fate, bool) { return pgtest.Fate(1 + n%3), n%2 == 1 }) },
+	} {
+		began, told := h.fifo()
+		block, end := h.fifo()
+		model := h.script(fmt.Sprintf(`{"steps": [{"text": "I work"}, {"call": "bash", "args": {"command": "echo > %s; head -n 1 %s"}}]}`, began, block),
+			fmt.Sprintf(`{"steps": [{"text": "done %d"}]}`, i))
+		k := h.begin("exec", "ada", fmt.Sprintf("work %d", i), "--model", model, "--allow", "bash")
+		h.told(told)
+		stumble()
+		fmt.Fprintln(end, "go on")
+		k.ends(t, 0, fmt.Sprintf("done %d", i))
+		network.Lose(nil)
+	}
+	record := m.record(m.agent("ada").ID)
+	for i := range 3 {
+		if strings.Count(record, fmt.Sprintf("user work %d", i)) != 1 || strings.Count(record, fmt.Sprintf("assistant done %d", i)) != 1 {
+			t.Errorf("turn %d:\n%s", i, record)
+		}
+	}
+}

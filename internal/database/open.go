@@ -1,0 +1,161 @@
+package database
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"net"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+
+	"ramet/internal/fault"
+)
+
+const (
+	// grace is what a server may be silent beyond the time that it waits for locks.
+	grace = 10 * time.Second
+	// patience is how long somebody who was connected goes on trying, when that was lost.
+	patience = 8 * time.Second
+)
+
+// Open makes a handle; nothing is connected yet. Its connections are those of the driver,
+// and besides:
+//
+//   - A transaction that writes knows its number from its first round trip on. When the
+//     answer to a commit is lost, the server is asked on another connection what came of
+//     it. So an error of Commit means that nothing was done, unless it is UNKNOWN_OUTCOME.
+//   - Nobody waits without end: 10 s for a connection, and for as long as it waits for locks
+//     and 10 s more for a server that says nothing. One that is busy with a reading, or with
+//     what is done Unhurried, is waited for as long as it says so when asked.
+//   - Who was connected once is given another connection as soon as there is one, within
+//     8 s: a reading that was cut before its first row is done again, and so is a
+//     transaction by Repeat.
+//   - Who waits for two seconds is told for whom (Telling).
+func (pg Postgres) Open(connections int) *sql.DB {
+	db := sql.OpenDB(&connector{pg: pg, silence: pg.lockTimeout() + grace})
+	db.SetMaxOpenConns(connections)
+	db.SetMaxIdleConns(connections)
+	return db
+}
+
+// lockTimeout is how long the server lets a statement wait for a lock.
+func (pg Postgres) lockTimeout() time.Duration {
+	text := pg.Config.RuntimeParams["lock_timeout"]
+	if n, err := strconv.Atoi(text); err == nil {
+		return time.Duration(n) * time.Millisecond // PostgreSQL's unit for it
+	}
+	if d, err := time.ParseDuration(text); err == nil {
+		return d
+	}
+	return 5 * time.Second
+}
+
+// connector makes sessions.
+type connector struct {
+	pg      Postgres
+	silence time.Duration
+	met     atomic.Bool  // it has been connected
+	dead    atomic.Int64 // when an idle session was found to be dead, in Unix nanoseconds
+	told    atomic.Int64 // when somebody was told last that it waits, in Unix nanoseconds
+}
+
+// Driver implements driver.Connector.
+func (c *connector) Driver() driver.Driver { return stdlib.GetDefaultDriver() }
+
+// Connect implements driver.Connector.
+func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
+	waiting := time.AfterFunc(tellAfter, func() { c.tell(ctx) })
+	defer waiting.Stop()
+	until := time.Now().Add(patience)
+	for pause := firstPause; ; pause = min(2*pause, lastPause) {
+		s, err := c.dial(ctx)
+		if err == nil {
+			c.met.Store(true)
+			return s, nil
+		}
+		if !c.met.Load() || !passing(c.pg.Place, err) || ctx.Err() != nil || time.Now().Add(pause).After(until) {
+			return nil, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(pause):
+		}
+	}
+}
+
+// passing says whether a server that cannot be reached may be reached soon. Who is refused
+// for what it asked for is not.
+func passing(place string, err error) bool {
+	switch code := stateOf(err); {
+	case code == "57P03", code == "53300", code == "57P01", code == "57P02":
+		return true
+	case code != "":
+		return false
+	}
+	return fault.Is(PostgresFault(place, err), fault.StorageUnreachable)
+}
+
+func (c *connector) dial(ctx context.Context) (*session, error) {
+	config, below := c.pg.wired()
+	conn, err := stdlib.GetConnector(*config).Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &session{Conn: conn.(*stdlib.Conn), of: c, wire: *below}, nil
+}
+
+// wired is a configuration whose connections are made over a wire, and where that will be.
+func (pg Postgres) wired() (*pgx.ConnConfig, **wire) {
+	config := pg.Config.Copy()
+	within := config.ConnectTimeout
+	Watchful(config)
+	if within > 0 { // the URL says so
+		config.ConnectTimeout = within
+	}
+	below, dial := new(*wire), config.DialFunc
+	config.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := dial(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		*below = &wire{Conn: conn}
+		return *below, nil
+	}
+	return config, below
+}
+
+// tellAgain is how long nobody is told the same again.
+const tellAgain = 30 * time.Second
+
+// tell says for whom somebody waits.
+func (c *connector) tell(ctx context.Context) {
+	say, _ := ctx.Value(telling{}).(func(string))
+	if say == nil {
+		return
+	}
+	last, now := c.told.Load(), time.Now().UnixNano()
+	if now-last > int64(tellAgain) && c.told.CompareAndSwap(last, now) {
+		say("waiting for " + c.pg.Place)
+	}
+}
+
+type telling struct{}
+
+// Telling has whoever waits for a server for two seconds, with this context, say so; nil:
+// say nothing.
+func Telling(ctx context.Context, say func(string)) context.Context {
+	return context.WithValue(ctx, telling{}, say)
+}
+
+type unhurried struct{}
+
+// Unhurried lets a statement that writes take as long as the server says that it is busy
+// with it: tables are made, or rewritten.
+func Unhurried(ctx context.Context) context.Context {
+	return context.WithValue(ctx, unhurried{}, true)
+}

@@ -1,0 +1,222 @@
+package database
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+)
+
+// session is one connection.
+type session struct {
+	*stdlib.Conn
+	of   *connector
+	wire *wire
+	// life of the server that this is a session of; see judge. Empty: not asked yet.
+	life   string
+	writes bool // a transaction that writes is open
+	reads  bool // one that does not is
+	used   time.Time
+}
+
+var (
+	_ driver.ConnBeginTx     = (*session)(nil)
+	_ driver.ExecerContext   = (*session)(nil)
+	_ driver.QueryerContext  = (*session)(nil)
+	_ driver.SessionResetter = (*session)(nil)
+	_ driver.Validator       = (*session)(nil)
+)
+
+// asks says what the server may be silent for while a statement is carried out.
+func (s *session) asks(ctx context.Context) {
+	m := &manner{silence: s.of.silence, tell: func() { s.of.tell(ctx) }}
+	if patient, _ := ctx.Value(unhurried{}).(bool); patient || !s.writes {
+		pid := s.Conn.Conn().PgConn().PID()
+		m.working = func() bool { return s.of.working(pid) }
+	}
+	s.wire.ask(m)
+}
+
+// IsValid is asked when the session is not needed any more.
+func (s *session) IsValid() bool {
+	s.wire.ask(nil)
+	s.used = time.Now()
+	return !s.Conn.Conn().IsClosed()
+}
+
+// ResetSession is asked when it is needed again. One that lay idle while another one was
+// found dead is not tried: who has eight of them would wait for each.
+func (s *session) ResetSession(ctx context.Context) error {
+	if s.used.UnixNano() < s.of.dead.Load() {
+		return driver.ErrBadConn
+	}
+	s.writes, s.reads = false, false
+	s.wire.ask(&manner{silence: probeTime, tell: func() { s.of.tell(ctx) }})
+	err := s.Conn.ResetSession(ctx)
+	if err != nil && ctx.Err() == nil {
+		s.of.dead.Store(time.Now().UnixNano())
+	}
+	return err
+}
+
+// ExecContext implements driver.ExecerContext.
+func (s *session) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+	s.asks(ctx)
+	return s.Conn.ExecContext(ctx, query, args)
+}
+
+// QueryContext implements driver.QueryerContext. What is asked outside of a transaction only
+// reads, in ramet: if the connection is lost before there is anything of an answer, it is
+// asked again on another one.
+func (s *session) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	s.asks(ctx)
+	rows, err := s.Conn.QueryContext(ctx, query, args)
+	if err != nil && !s.writes && !s.reads && Lost(err) && ctx.Err() == nil {
+		err = driver.ErrBadConn
+	}
+	return rows, err
+}
+
+// idleReader is how long a transaction that only reads may be silent: who writes an export
+// may be busy with that.
+const idleReader = "10min"
+
+// BeginTx implements driver.ConnBeginTx, in one round trip.
+func (s *session) BeginTx(ctx context.Context, o driver.TxOptions) (driver.Tx, error) {
+	if s.Conn.Conn().IsClosed() {
+		return nil, driver.ErrBadConn
+	}
+	level, err := isolation(sql.IsolationLevel(o.Isolation))
+	if err != nil {
+		return nil, err
+	}
+	s.writes = !o.ReadOnly // what the server may be silent for depends on it
+	s.asks(ctx)
+	t := &transaction{session: s, ctx: ctx}
+	if o.ReadOnly {
+		_, err = s.plain(ctx, "begin"+level+" read only; set local idle_in_transaction_session_timeout = '"+idleReader+"'")
+	} else {
+		err = t.begin(level)
+	}
+	if err != nil {
+		s.writes = false
+		if Lost(err) && ctx.Err() == nil {
+			err = driver.ErrBadConn // nothing was done yet
+		}
+		return nil, err
+	}
+	s.reads = o.ReadOnly
+	return t, nil
+}
+
+func isolation(level sql.IsolationLevel) (string, error) {
+	switch level {
+	case sql.LevelDefault:
+		return "", nil
+	case sql.LevelReadCommitted:
+		return " isolation level read committed", nil
+	case sql.LevelRepeatableRead, sql.LevelSnapshot:
+		return " isolation level repeatable read", nil
+	case sql.LevelSerializable:
+		return " isolation level serializable", nil
+	}
+	return "", fmt.Errorf("unsupported isolation: %v", level)
+}
+
+// answer is what came back of the last of some statements.
+type answer struct {
+	tag  string
+	rows [][]string
+}
+
+// plain carries out statements without arguments, in one round trip.
+func (s *session) plain(ctx context.Context, text string) (answer, error) {
+	return plain(ctx, s.Conn.Conn(), text)
+}
+
+func plain(ctx context.Context, conn *pgx.Conn, text string) (out answer, err error) {
+	results, err := conn.PgConn().Exec(ctx, text).ReadAll()
+	if err != nil {
+		return out, err
+	}
+	for _, r := range results {
+		if r.Err != nil {
+			return out, r.Err
+		}
+		out.tag, out.rows = r.CommandTag.String(), nil
+		for _, row := range r.Rows {
+			var words []string
+			for _, cell := range row {
+				words = append(words, string(cell))
+			}
+			out.rows = append(out.rows, words)
+		}
+	}
+	return out, nil
+}
+
+// transaction is one that is open on a session.
+type transaction struct {
+	*session
+	ctx context.Context
+	id  string // by which the server knows it; empty: it only reads
+}
+
+// begin asks for the number too. The session's first one asks for the server's life as well.
+func (t *transaction) begin(level string) error {
+	text := "begin" + level + "; select pg_current_xact_id()::text"
+	if t.life == "" {
+		text += ", " + lifeOfServer
+	}
+	got, err := t.plain(t.ctx, text)
+	if err != nil {
+		return err
+	}
+	if len(got.rows) != 1 {
+		return errors.New("begin: the server gave no number for the transaction")
+	}
+	t.id = got.rows[0][0]
+	if t.life == "" {
+		t.life = got.rows[0][1]
+	}
+	return nil
+}
+
+// Commit implements driver.Tx. Once it is asked for, it is not cancelled any more: nobody
+// would know what came of it.
+func (t *transaction) Commit() error {
+	ctx := context.WithoutCancel(t.ctx)
+	t.asks(ctx)
+	defer t.over()
+	got, err := t.plain(ctx, "commit")
+	switch {
+	case err == nil && strings.HasPrefix(got.tag, "ROLLBACK"):
+		return &Undone{pgx.ErrTxCommitRollback}
+	case err == nil || t.id == "" || !Lost(err):
+		return err // done, or refused by the server; of a reading there is nothing to know
+	}
+	return t.judge(err)
+}
+
+// Rollback implements driver.Tx. Where it cannot be said, the end of the connection says it.
+func (t *transaction) Rollback() error {
+	defer t.over()
+	if t.Conn.Conn().IsClosed() {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.ctx), time.Second)
+	defer cancel()
+	_, err := t.plain(ctx, "rollback")
+	if err != nil {
+		t.Conn.Conn().Close(ctx)
+	}
+	return nil
+}
+
+func (t *transaction) over() { t.writes, t.reads = false, false }

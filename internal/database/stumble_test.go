@@ -1,0 +1,257 @@
+package database_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"ramet/internal/database"
+	"ramet/internal/fault"
+	"ramet/internal/pgtest"
+)
+
+// stumbling is a handle on a table of numbers, over a network that fails.
+func stumbling(t *testing.T, connections int) (*pgtest.Proxy, *sql.DB, func() int) {
+	t.Helper()
+	direct, db := server(t)
+	if _, err := db.Exec(`CREATE SCHEMA ` + pgx.Identifier{direct.Schema}.Sanitize() + `; CREATE TABLE numbers (n INT)`); err != nil {
+		t.Fatal(err)
+	}
+	proxy := pgtest.Through(t, address(direct))
+	pg, err := database.ParsePostgres(proxy.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	over := pg.Open(connections)
+	t.Cleanup(func() { over.Close() })
+	if err := over.PingContext(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return proxy, over, func() (n int) {
+		if err := db.QueryRow(`SELECT count(*) FROM numbers`).Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+}
+
+func address(pg database.Postgres) string {
+	text := pg.Config.ConnString()
+	if strings.Contains(text, "?") {
+		return text + "&schema=" + pg.Schema
+	}
+	return text + "?schema=" + pg.Schema
+}
+
+func add(ctx context.Context, db *sql.DB) error {
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback()
+	if _, err := tx.ExecContext(ctx, `INSERT INTO numbers VALUES (1)`); err != nil {
+		return err
+	}
+	return tx.Commit()
+}
+
+func TestACommitWhoseAnswerIsLostIsJudged(t *testing.T) {
+	proxy, db, count := stumbling(t, 2)
+	for i, fate := range []pgtest.Fate{pgtest.After, pgtest.Before, pgtest.During, pgtest.After, pgtest.During, pgtest.Before} {
+		before := count()
+		proxy.LoseNext(fate)
+		err := add(t.Context(), db)
+		proxy.Lose(nil)
+		var undone *database.Undone
+		happened := count() - before
+		switch {
+		case proxy.Lost() != i+1:
+			t.Fatalf("%d commits were lost, not %d: the test shows nothing", proxy.Lost(), i+1)
+		case err == nil && happened == 1 && fate != pgtest.Before:
+		case errors.As(err, &undone) && happened == 0 && fate != pgtest.After:
+		default:
+			t.Errorf("fate %d: %v, and it happened %d times", fate, err, happened)
+		}
+	}
+}
+
+func TestWhatWasNotDoneIsDoneAgain(t *testing.T) {
+	proxy, db, count := stumbling(t, 2)
+	tries := 0
+	for i, fate := range []pgtest.Fate{pgtest.Before, pgtest.During, pgtest.After} {
+		proxy.LoseNext(fate)
+		if err := database.Repeat(t.Context(), func() error { tries++; return add(t.Context(), db) }); err != nil {
+			t.Error(err)
+		}
+		if n := count(); n != i+1 {
+			t.Errorf("after %d: %d", i+1, n)
+		}
+	}
+	// A connection that is cut in the middle, and a server that is away for a second.
+	cut := false
+	err := database.Repeat(t.Context(), func() error {
+		tx, err := db.BeginTx(t.Context(), nil)
+		if err != nil {
+			return err
+		}
+		defer tx.Rollback()
+		if !cut {
+			cut = true
+			proxy.Down(true)
+			time.AfterFunc(time.Second, func() { proxy.Down(false) })
+		}
+		if _, err := tx.Exec(`INSERT INTO numbers VALUES (1)`); err != nil {
+			return err
+		}
+		return tx.Commit()
+	})
+	if n := count(); err != nil || n != 4 {
+		t.Error(n, err)
+	}
+}
+
+// A reading is done again on another connection.
+func TestAReadingOutlivesItsConnection(t *testing.T) {
+	proxy, db, _ := stumbling(t, 2)
+	for range 3 {
+		proxy.Down(true)
+		time.AfterFunc(500*time.Millisecond, func() { proxy.Down(false) })
+		var n int
+		if err := db.QueryRow(`SELECT 1`).Scan(&n); err != nil || n != 1 {
+			t.Error(n, err)
+		}
+	}
+}
+
+func TestWhatCannotBeAskedIsUnknown(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it waits for the judge's deadline")
+	}
+	proxy, db, count := stumbling(t, 2)
+	proxy.LoseAndFall(pgtest.After)
+	began := time.Now()
+	err := database.Repeat(t.Context(), func() error { return add(t.Context(), db) })
+	if !fault.Is(err, fault.UnknownOutcome) || !strings.Contains(err.Error(), "pg_xact_status") {
+		t.Error(err)
+	}
+	if took := time.Since(began); took > 15*time.Second {
+		t.Errorf("it took %s to know nothing", took)
+	}
+	if n := count(); n != 1 {
+		t.Errorf("%d rows: the test shows nothing", n)
+	}
+}
+
+// A server that takes connections and says nothing is not waited for without end, and who
+// waits is told for whom.
+func TestASilentServerIsNotWaitedForWithoutEnd(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it waits for deadlines")
+	}
+	for name, c := range map[string]struct {
+		most time.Duration
+		do   func(context.Context, *sql.DB, func()) error
+	}{
+		"connect": {15 * time.Second, func(ctx context.Context, db *sql.DB, silent func()) error {
+			one, err := db.Conn(ctx) // which leaves no idle one
+			if err != nil {
+				return err
+			}
+			defer one.Close()
+			silent()
+			_, err = db.Conn(ctx)
+			return err
+		}},
+		"idle": {22 * time.Second, func(ctx context.Context, db *sql.DB, silent func()) error {
+			silent()
+			return db.PingContext(ctx)
+		}},
+		"statement": {22 * time.Second, func(ctx context.Context, db *sql.DB, silent func()) error {
+			tx, err := db.BeginTx(ctx, nil)
+			if err != nil {
+				return err
+			}
+			defer tx.Rollback()
+			silent()
+			_, err = tx.ExecContext(ctx, `INSERT INTO numbers VALUES (1)`)
+			return err
+		}},
+		"read": {30 * time.Second, func(ctx context.Context, db *sql.DB, silent func()) error {
+			tx, err := db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+			if err != nil {
+				return err
+			}
+			defer tx.Rollback()
+			silent()
+			var n int
+			return tx.QueryRowContext(ctx, `SELECT count(*) FROM numbers`).Scan(&n)
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			proxy, db, _ := stumbling(t, 2)
+			var told atomic.Pointer[string]
+			ctx := database.Telling(t.Context(), func(s string) { told.Store(&s) })
+			began := time.Now()
+			err := c.do(ctx, db, func() { proxy.Stall(true) })
+			if took := time.Since(began); err == nil || took > c.most {
+				t.Errorf("after %s: %v", took, err)
+			}
+			if err := database.PostgresFault("the server", err); !fault.Is(err, fault.StorageUnreachable) {
+				t.Error(err)
+			}
+			if s := told.Load(); s == nil || !strings.Contains(*s, "waiting for PostgreSQL at 127.0.0.1") {
+				t.Error("nobody was told for whom")
+			}
+		})
+	}
+}
+
+// A reading that takes long is not taken for a silent server.
+func TestABusyServerIsWaitedFor(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it waits longer than a server may be silent")
+	}
+	pg, _ := server(t)
+	pg.Config.RuntimeParams["lock_timeout"] = "0"
+	db := pg.Open(1)
+	defer db.Close()
+	var n int
+	if err := db.QueryRow(`SELECT 1 FROM pg_sleep(16)`).Scan(&n); err != nil || n != 1 {
+		t.Error(n, err)
+	}
+}
+
+// Rows that keep coming are waited for, however long all of them take.
+func TestProgressCounts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes as long as a server may be silent")
+	}
+	pg, _ := server(t)
+	pg.Config.RuntimeParams["lock_timeout"] = "1"
+	db := pg.Open(1)
+	defer db.Close()
+	tx, err := db.Begin() // one that writes: nobody asks whether the server is busy
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tx.Rollback()
+	rows, err := tx.Query(`SELECT repeat('x', 9000), pg_sleep(3) FROM generate_series(1, 4)`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	n := 0
+	for rows.Next() {
+		n++
+	}
+	if rows.Err() != nil || n != 4 {
+		t.Error(n, rows.Err())
+	}
+}

@@ -1,0 +1,160 @@
+package database
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"sync"
+	"time"
+)
+
+// tellAfter is how long somebody waits without being told for whom.
+const tellAfter = 2 * time.Second
+
+// ErrSilent is the cause where a server did not say anything for too long.
+var ErrSilent = errors.New("the server does not answer")
+
+// manner is how long a server may be silent while something is asked of it.
+type manner struct {
+	silence time.Duration
+	// working asks, on another connection, whether the server is still busy with what was
+	// asked on this one; then it may go on being silent. nil: nobody asks, silence is the end.
+	working func() bool
+	tell    func() // that somebody waits; nil: nobody wants to know
+}
+
+// wire is the network below a connection. Whoever reads from it while something was asked
+// does not wait without end: what counts is progress, not length, so each byte that comes
+// begins a new wait.
+type wire struct {
+	net.Conn
+
+	mu     sync.Mutex // guards what follows
+	until  time.Time  // the deadline that was set from outside; zero: none
+	manner *manner    // nil: nothing is asked now
+}
+
+// ask says that from now on something is asked; nil: that nothing is any more.
+func (w *wire) ask(m *manner) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.manner = m
+}
+
+// arm sets the deadline of the next look, and says how things stand.
+func (w *wire) arm(look time.Time) (m *manner, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.until.IsZero() && w.until.Before(look) {
+		look = w.until
+	}
+	return w.manner, w.Conn.SetReadDeadline(look)
+}
+
+// SetDeadline and its like are the driver's: it ends what was cancelled with them.
+func (w *wire) SetDeadline(t time.Time) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.until = t
+	return w.Conn.SetDeadline(t)
+}
+
+// SetReadDeadline: see SetDeadline.
+func (w *wire) SetReadDeadline(t time.Time) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.until = t
+	return w.Conn.SetReadDeadline(t)
+}
+
+// ended says whether the deadline from outside has passed.
+func (w *wire) ended() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return !w.until.IsZero() && !time.Now().Before(w.until)
+}
+
+// Read waits as long as the server may be silent.
+func (w *wire) Read(b []byte) (int, error) {
+	wait := silence{began: time.Now()}
+	for {
+		m, err := w.arm(time.Now().Add(wait.next()))
+		if err != nil {
+			return 0, err
+		}
+		n, err := w.Conn.Read(b)
+		if n > 0 || !errors.Is(err, os.ErrDeadlineExceeded) || w.ended() {
+			return n, err
+		}
+		if err := wait.judge(m); err != nil {
+			return 0, err
+		}
+	}
+}
+
+// silence is one wait for an answer, looked at from time to time.
+type silence struct {
+	began time.Time
+	told  bool
+	asked <-chan bool // gets the answer of manner.working
+	whose *manner     // that the wait is judged by
+}
+
+// step is how often a wait is looked at after somebody was told of it.
+const step = time.Second
+
+func (s *silence) next() time.Duration {
+	if !s.told {
+		return tellAfter
+	}
+	return step
+}
+
+// judge says whether the wait goes on.
+func (s *silence) judge(m *manner) error {
+	if m == nil || m != s.whose && s.whose != nil { // nothing is asked, or something else
+		*s = silence{began: time.Now(), whose: m}
+		return nil
+	}
+	s.whose = m
+	silent := time.Since(s.began)
+	if !s.told && m.tell != nil {
+		m.tell()
+	}
+	s.told = true
+	if m.working != nil && s.asked == nil && silent >= m.silence-probeTime {
+		answer := make(chan bool, 1)
+		s.asked = answer
+		go func() { answer <- m.working() }()
+	}
+	if silent < m.silence {
+		return nil
+	}
+	if s.asked != nil && <-s.asked {
+		*s = silence{began: time.Now(), told: true, whose: m}
+		return nil
+	}
+	return fmt.Errorf("%w for %s", ErrSilent, m.silence.Round(time.Second))
+}
+
+// probeTime is what it may take to ask whether a server is still busy for us.
+const probeTime = 5 * time.Second
+
+// Write gives up where the other side takes nothing for as long as it may be silent.
+func (w *wire) Write(b []byte) (int, error) {
+	w.mu.Lock()
+	m, until := w.manner, w.until
+	w.mu.Unlock()
+	if m == nil || !until.IsZero() {
+		return w.Conn.Write(b)
+	}
+	if err := w.Conn.SetWriteDeadline(time.Now().Add(m.silence)); err != nil {
+		return 0, err
+	}
+	n, err := w.Conn.Write(b)
+	if errors.Is(err, os.ErrDeadlineExceeded) && !w.ended() {
+		err = fmt.Errorf("%w for %s", ErrSilent, m.silence.Round(time.Second))
+	}
+	return n, err
+}

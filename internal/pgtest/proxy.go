@@ -1,0 +1,295 @@
+package pgtest
+
+import (
+	"bytes"
+	"fmt"
+	"net"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Proxy is a network between ramet and the server that fails as it is told to. It knows
+// just enough of the protocol to see a commit pass.
+type Proxy struct {
+	URL string // of the database, through the proxy
+
+	listener        net.Listener
+	network, server string
+	all             sync.WaitGroup
+
+	mu     sync.Mutex // guards what follows
+	pairs  map[*pair]bool
+	over   bool
+	down   bool
+	stall  chan struct{} // closed: nothing is held; see Stall
+	delay  time.Duration
+	passed int // commits seen
+	lost   int // of these, lost
+	lose   func(commit int) (Fate, bool)
+}
+
+// Fate is what becomes of a commit.
+type Fate int
+
+// What can become of a commit.
+const (
+	Before Fate = iota + 1 // the connection ends before the server hears of it
+	During                 // the server hears of it, and the connection ends at once
+	After                  // the server has answered; the answer is lost with the connection
+)
+
+// pair is a connection on both sides of the proxy.
+type pair struct {
+	client, server net.Conn
+	doomed         Fate // what becomes of the commit that is under way
+}
+
+func (p *pair) end() {
+	p.client.Close()
+	p.server.Close()
+}
+
+// Through puts a proxy before the database of a postgres:// URL. It ends with the test.
+func Through(tb testing.TB, address string) *Proxy {
+	tb.Helper()
+	p, err := NewProxy(address)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(p.Close)
+	return p
+}
+
+// NewProxy is Through, for who has no test.
+func NewProxy(address string) (*Proxy, error) {
+	u, err := url.Parse(address)
+	if err != nil {
+		return nil, err
+	}
+	query := u.Query()
+	schema := query.Get("schema")
+	query.Del("schema")
+	u.RawQuery = query.Encode()
+	config, err := pgx.ParseConfig(u.String())
+	if err != nil {
+		return nil, err
+	}
+	p := &Proxy{network: "tcp", server: net.JoinHostPort(config.Host, fmt.Sprint(config.Port)), pairs: map[*pair]bool{}, stall: make(chan struct{})}
+	close(p.stall)
+	if strings.HasPrefix(config.Host, "/") {
+		p.network, p.server = "unix", fmt.Sprintf("%s/.s.PGSQL.%d", config.Host, config.Port)
+	}
+	if p.listener, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
+		return nil, err
+	}
+	through := url.URL{Scheme: "postgres", User: url.UserPassword(config.User, config.Password), Host: p.listener.Addr().String(), Path: "/" + config.Database,
+		RawQuery: url.Values{"schema": {schema}, "sslmode": {"disable"}}.Encode()}
+	p.URL = through.String()
+	p.all.Go(p.accept)
+	return p, nil
+}
+
+// Close ends the proxy, with all connections.
+func (p *Proxy) Close() {
+	p.mu.Lock()
+	p.over = true
+	p.mu.Unlock()
+	p.listener.Close()
+	p.Stall(false)
+	p.Cut()
+	p.all.Wait()
+}
+
+// Cut ends every connection.
+func (p *Proxy) Cut() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for one := range p.pairs {
+		one.end()
+	}
+}
+
+// Down ends every connection and refuses new ones, until it is told that it is over.
+func (p *Proxy) Down(down bool) {
+	p.mu.Lock()
+	p.down = down
+	p.mu.Unlock()
+	if down {
+		p.Cut()
+	}
+}
+
+// Stall accepts whatever comes and hands on nothing, until it is told that it is over.
+func (p *Proxy) Stall(stall bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	select {
+	case <-p.stall:
+		if stall {
+			p.stall = make(chan struct{})
+		}
+	default:
+		if !stall {
+			close(p.stall)
+		}
+	}
+}
+
+// Delay hands on everything, in each direction, so much later.
+func (p *Proxy) Delay(d time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.delay = d
+}
+
+// Lose decides what becomes of commits, counted from 1; false: they pass. fate must not call
+// the proxy.
+func (p *Proxy) Lose(fate func(commit int) (Fate, bool)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.passed, p.lose = 0, fate
+}
+
+// LoseAndFall has one fate for the next commit; from then on nobody is let in, until Down says
+// that it is over.
+func (p *Proxy) LoseAndFall(fate Fate) {
+	p.Lose(func(commit int) (Fate, bool) {
+		if commit == 1 {
+			p.down = true // mu is held
+		}
+		return fate, commit == 1
+	})
+}
+
+// LoseNext has one fate for the next commit, and none for others.
+func (p *Proxy) LoseNext(fate Fate) {
+	p.Lose(func(commit int) (Fate, bool) { return fate, commit == 1 })
+}
+
+// Lost is how many commits were lost.
+func (p *Proxy) Lost() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.lost
+}
+
+// Open is how many connections there are.
+func (p *Proxy) Open() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.pairs)
+}
+
+func (p *Proxy) accept() {
+	for {
+		client, err := p.listener.Accept()
+		if err != nil {
+			return
+		}
+		p.all.Go(func() { p.join(client) })
+	}
+}
+
+func (p *Proxy) join(client net.Conn) {
+	if p.held(); !p.take(nil) {
+		client.Close()
+		return
+	}
+	server, err := net.Dial(p.network, p.server)
+	if err != nil {
+		client.Close()
+		return
+	}
+	one := &pair{client: client, server: server}
+	if !p.take(one) {
+		one.end()
+		return
+	}
+	p.all.Go(func() { p.carry(one, server, client, p.said) })
+	p.carry(one, client, server, p.answered)
+	p.mu.Lock()
+	delete(p.pairs, one)
+	p.mu.Unlock()
+}
+
+// take lets a connection in, if any is let in now.
+func (p *Proxy) take(one *pair) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.over || p.down {
+		return false
+	}
+	if one != nil {
+		p.pairs[one] = true
+	}
+	return true
+}
+
+// held waits while everything stalls.
+func (p *Proxy) held() (delay time.Duration) {
+	for {
+		p.mu.Lock()
+		stall, delay := p.stall, p.delay
+		p.mu.Unlock()
+		select {
+		case <-stall:
+			return delay
+		default:
+		}
+		<-stall
+	}
+}
+
+// carry copies one direction until it ends, or until what passes is the end of both.
+func (p *Proxy) carry(one *pair, to, from net.Conn, sees func(*pair, []byte) (pass, end bool)) {
+	defer one.end()
+	for buffer := make([]byte, 64<<10); ; {
+		n, err := from.Read(buffer)
+		if n > 0 {
+			time.Sleep(p.held())
+			pass, end := sees(one, buffer[:n])
+			if pass {
+				if _, err := to.Write(buffer[:n]); err != nil {
+					return
+				}
+			}
+			if end {
+				return
+			}
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// said looks at what a client says.
+func (p *Proxy) said(one *pair, message []byte) (pass, end bool) {
+	if !bytes.Contains(message, []byte("Q\x00\x00\x00\x0bcommit\x00")) {
+		return true, false
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.passed++; p.lose == nil {
+		return true, false
+	}
+	fate, lost := p.lose(p.passed)
+	if !lost {
+		return true, false
+	}
+	p.lost++
+	one.doomed = fate
+	return fate != Before, fate != After
+}
+
+// answered looks at what the server says.
+func (p *Proxy) answered(one *pair, _ []byte) (pass, end bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return one.doomed == 0, one.doomed != 0
+}
