@@ -80,6 +80,9 @@ func (r *turn) steps(ctx context.Context) error {
 				WithHint("say go on, or give it more"))
 		}
 		more, err := r.step(ctx)
+		if err == nil && !more {
+			more, err = r.goesOn(ctx)
+		}
 		if err != nil || !more {
 			return err
 		}
