@@ -8,12 +8,13 @@ import (
 // Kind says what an entry is.
 type Kind string
 
-// The kinds. The first four reach the model; of compact, its summary does.
+// The kinds. The first five reach the model; of compact, its summary does.
 const (
 	System     Kind = "system"
 	User       Kind = "user"
 	Assistant  Kind = "assistant"
 	ToolResult Kind = "tool_result"
+	Notice     Kind = "notice" // what the kernel says to the agent, in words of its own
 
 	Fork        Kind = "fork"
 	Clear       Kind = "clear"
@@ -31,14 +32,14 @@ const (
 
 // Kinds lists all of them.
 func Kinds() []Kind {
-	return []Kind{System, User, Assistant, ToolResult, Fork, Clear, Mark, Rewind, Compact, Killed, Usage,
+	return []Kind{System, User, Assistant, ToolResult, Notice, Fork, Clear, Mark, Rewind, Compact, Killed, Usage,
 		Interrupted, Redact, Mail, Command, Note}
 }
 
 // Reaches says whether entries of this kind are messages of the context. It
 // is the one place that decides.
 func (k Kind) Reaches() bool {
-	return k == User || k == Assistant || k == ToolResult || k == System
+	return k == User || k == Assistant || k == ToolResult || k == System || k == Notice
 }
 
 // Shapes says whether entries of this kind change what other entries mean, so

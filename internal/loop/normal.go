@@ -38,7 +38,7 @@ func (c *Conversation) push(it item) {
 		}
 	case len(m.Parts) > 0:
 		// A system message asks for nothing; a summary tells what was answered.
-		if it.kind == history.User {
+		if it.kind == history.User || it.kind == history.Notice {
 			c.state.open = true
 		} else if it.kind == history.Compact {
 			c.state.open = false

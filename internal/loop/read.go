@@ -16,10 +16,10 @@ import (
 // summaryHead is what the model is told about a summary.
 const summaryHead = "This is a summary of the earlier part of this conversation:\n\n"
 
-// roles are the roles of entries. A summary is told by the user.
+// roles are the roles of entries. A summary and a notice stand where the user speaks.
 var roles = map[history.Kind]llm.Role{
 	history.System: llm.System, history.User: llm.User, history.Assistant: llm.Assistant,
-	history.ToolResult: llm.ToolRole, history.Compact: llm.User,
+	history.ToolResult: llm.ToolRole, history.Compact: llm.User, history.Notice: llm.User,
 }
 
 // read makes an item of an entry. Parts that do not belong into a message of its

@@ -92,6 +92,9 @@ func (r *turn) steps(ctx context.Context) error {
 				WithHint("say go on; `ramet config set steps N` allows more, and with a budget (--max-cost, --max-tokens) only that counts"))
 		}
 		more, err := r.step(ctx)
+		if err == nil && !more {
+			more, err = r.goesOn(ctx)
+		}
 		if err != nil || !more {
 			return err
 		}

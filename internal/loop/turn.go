@@ -69,6 +69,9 @@ type Turn struct {
 	// Acting is held from before a message that calls tools is written until all
 	// its results are: no fork comes between. nil: nobody forks.
 	Acting func(context.Context) (release func(), err error)
+	// Ending is asked when the model has said its last word: what it returns is a notice,
+	// with which the turn goes on; nothing: the turn ends. nil: it ends.
+	Ending func(context.Context) (string, error)
 	// Clean takes our own credentials out of a text before it is kept, sent or
 	// shown. nil: there are none.
 	Clean func(string) string

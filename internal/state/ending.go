@@ -26,7 +26,7 @@ type Ending struct {
 // Telling are the kinds of entries that tell how a turn ended, or that there was none
 // since. Notes and letters do where they have a reason: Reasoned.
 var (
-	Telling = []history.Kind{history.User, history.Assistant, history.ToolResult, history.Usage, history.Interrupted,
+	Telling = []history.Kind{history.User, history.Notice, history.Assistant, history.ToolResult, history.Usage, history.Interrupted,
 		history.Clear, history.Rewind}
 	Reasoned = []history.Kind{history.Note, history.Mail}
 )

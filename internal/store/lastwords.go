@@ -81,7 +81,7 @@ func (r reader) openWork(ctx context.Context, a id.Agent) ([]history.Draft, erro
 // unanswered are the calls of the newest answer that have no result.
 func (r reader) unanswered(ctx context.Context, a id.Agent) ([]history.Part, error) {
 	rows, err := r.q.QueryContext(ctx, `SELECT id, kind, content FROM messages
-		WHERE agent_uuid = $1 AND kind IN ('user', 'assistant', 'tool_result', 'interrupted', 'clear', 'rewind') ORDER BY id DESC`, string(a))
+		WHERE agent_uuid = $1 AND kind IN ('user', 'notice', 'assistant', 'tool_result', 'interrupted', 'clear', 'rewind') ORDER BY id DESC`, string(a))
 	if err != nil {
 		return nil, r.fail("read open calls", err)
 	}

@@ -236,7 +236,7 @@ func (t *transcript) landmark(e Entry) string {
 		return "message " + m.Target + " redacted"
 	case history.Mail:
 		return "mail sent"
-	case history.Note:
+	case history.Note, history.Notice:
 		return history.Plain(e.Parts)
 	case history.Command:
 		if m.Command == history.ModeCommand && m.Actor != nil {
@@ -256,7 +256,7 @@ func (t *transcript) open() bool {
 		switch e.Kind {
 		case history.Interrupted:
 			return true
-		case history.User, history.ToolResult:
+		case history.User, history.Notice, history.ToolResult:
 			return true
 		case history.Assistant, history.Clear, history.Rewind, history.System:
 			return false

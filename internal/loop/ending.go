@@ -1,0 +1,25 @@
+package loop
+
+import (
+	"context"
+
+	"ramet/internal/history"
+)
+
+// goesOn asks, when the model has said its last word, whether the turn may end there. What
+// it is told instead is a notice, and it is asked again.
+func (r *turn) goesOn(ctx context.Context) (bool, error) {
+	if r.Ending == nil || r.out.Ended {
+		return false, nil
+	}
+	what, err := r.Ending(ctx)
+	if err != nil || what == "" {
+		return false, err
+	}
+	return true, r.write(ctx, Notice(r.kept(what)))
+}
+
+// Notice drafts what the kernel says to an agent.
+func Notice(what string) history.Draft {
+	return history.Draft{Kind: history.Notice, Parts: []history.Part{{Type: history.Text, Text: storable(what)}}}
+}
