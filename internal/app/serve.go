@@ -53,6 +53,10 @@ func serve(ctx context.Context, ws *session.Workspace, r agents.Service) (err er
 		Agents: httpapi.Agents{Verbs: ws, Store: ws.Store, Events: events, Asks: asks},
 		Gate:   ws,
 		Page:   web.Handler(),
+		Reach: func(ctx context.Context) error {
+			_, err := ws.Store.Describe(ctx)
+			return err
+		},
 	})
 	code, _ := server.LoginCode()
 	r.Ready(httpapi.LoginPath(code))

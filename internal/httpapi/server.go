@@ -23,6 +23,8 @@ type Options struct {
 	Agents    Agents
 	Gate      Gate
 	Page      http.Handler // answers GET / and /assets/…
+	// Reach asks the store for a sign of life, for /health; nil: it is not asked.
+	Reach func(context.Context) error
 
 	Now func() time.Time
 	// Panicked is told of a route that panicked, with its stack, which holds no
@@ -38,6 +40,7 @@ type Server struct {
 	table   []Route
 	tree    *node
 	access  *access
+	pulse   *pulse
 	hosts   hosts // set by Serve, before the first request
 	counts  counts
 	sums    sums

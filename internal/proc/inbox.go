@@ -83,6 +83,7 @@ func (p *process) do(j *job) {
 		cancel(errKilled)
 	default:
 	}
+	p.cutOff = false
 	outcome, err := p.turn(ctx, j)
 	if err != nil && ctx.Err() != nil {
 		err = stopped(ctx, err)

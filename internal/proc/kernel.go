@@ -5,7 +5,10 @@
 //
 //   - One turn of an agent at a time, under its lease. The lease is taken when a
 //     turn begins, renewed while it lasts and given back at its end; so an idle
-//     agent can be used by any process. Whoever finds it lost stops at once.
+//     agent can be used by any process. Whoever finds it lost stops at once,
+//     and so does, before it runs out, who cannot renew it because the store is away.
+//   - A connection to the store that is lost does not end a turn: what was received is
+//     written on the next one under the same lease, or the turn ends as interrupted.
 //   - A turn begins with a history that every model accepts: what a crash left
 //     open is closed first, with `interrupted` entries. Nothing is run again that
 //     may have happened.
@@ -129,6 +132,9 @@ type Kernel struct {
 	// mending are the agents whose histories are being closed after another kernel;
 	// a channel is closed when that is done.
 	mending map[id.Agent]chan struct{}
+
+	renewed   time.Time // when the leases were renewed last
+	unrenewed bool      // the last renewal failed
 
 	tickets tickets
 

@@ -2,6 +2,7 @@ package proc
 
 import (
 	"context"
+	"time"
 
 	"ramet/internal/agent"
 	"ramet/internal/history"
@@ -23,6 +24,8 @@ type process struct {
 	// Guarded by the kernel's mutex.
 	doing  doing
 	lease  *agent.Lease // while it holds one
+	leased time.Time    // since when
+	late   bool         // its turn was stopped, because nobody could renew the lease
 	tasked bool         // what it does is a task
 	stop   context.CancelCauseFunc
 	ended  chan struct{}      // closed when the turn that stop ends is over
@@ -32,6 +35,7 @@ type process struct {
 	talk     *loop.Conversation
 	forgot   int64 // Kernel.forgot when talk was made
 	restarts restarts
+	cutOff   bool // its last turn could not reach the store
 }
 
 // job is one piece of work in an inbox.

@@ -48,6 +48,10 @@ func (p *process) turn(ctx context.Context, j *job) (loop.Outcome, error) {
 	p.becomes(func(d *doing) { d.now.Detail = state.Thinks })
 	outcome, err := p.run(ctx, a, claim, t, j)
 	outcome.Began = true
+	if unreachable(err) {
+		p.talk, p.cutOff = nil, true // what the history has of it is not known here
+		err = brokenOff(p.id, err)
+	}
 	p.close(ctx, j, err)
 	p.report(ctx, a, j, outcome, err)
 	if last := j.prompt.Last; last != nil {
@@ -169,14 +173,27 @@ func (p *process) begin(ctx context.Context, a agent.Agent, claim agent.Claim, j
 		return llm.Ended(ctx)
 	}
 	// Whoever stops it from here on finds that it was said.
-	writing, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
+	writing, cancel := linger(ctx)
 	defer cancel()
 	return p.append(writing, claim, drafts...)
 }
 
+// linger is a context for writing that outlives ctx by a little.
+func linger(ctx context.Context) (context.Context, context.CancelFunc) {
+	out, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		select {
+		case <-out.Done():
+		case <-time.After(lastWords):
+			cancel()
+		}
+	})
+	return out, func() { stop(); cancel() }
+}
+
 // append writes entries, tells of them and takes them into the conversation.
 func (p *process) append(ctx context.Context, claim agent.Claim, drafts ...history.Draft) error {
-	entries, err := p.kernel.Store.Append(ctx, p.id, claim, drafts...)
+	entries, err := p.kernel.record(ctx, p.id, claim, drafts...)
 	if err != nil {
 		return err
 	}
