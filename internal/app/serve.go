@@ -107,7 +107,7 @@ func keepTurnlog(ctx context.Context, ws *session.Workspace, r agents.Service, w
 	go func() {
 		defer close(done)
 		err := turnlog.Keep(ctx, turnlog.Options{Feed: ws.Store, Agents: ws.Store, InRun: own.has, Put: put,
-			Path: filepath.Join(dir, "cursor"), Host: host})
+			Path: filepath.Join(dir, "cursor"), Host: host, Tell: r.Warn})
 		if err != nil {
 			warn(err)
 		}
