@@ -80,7 +80,7 @@ func convert(r llm.Role, p history.Part) (llm.Part, bool) {
 	case history.Text:
 		signed := r == llm.Assistant && (p.Signature != "" || p.Opaque != nil)
 		return out, signed || strings.TrimSpace(p.Text) != ""
-	case history.Image:
+	case history.Image, history.Document:
 		return out, (r == llm.User || r == llm.ToolRole) && len(p.Data) > 0
 	case history.Thinking:
 		return out, r == llm.Assistant
@@ -142,8 +142,11 @@ func sizeOf(m llm.Message) int64 {
 	n := 16
 	for _, p := range m.Parts {
 		n += 16 + len(p.Text) + len(p.Args) + len(p.Name) + len(p.Signature) + len(p.Opaque)
-		if p.Type == llm.Image {
+		switch p.Type {
+		case llm.Image:
 			n += imageSize
+		case llm.Document: // text and images of its pages, of which nobody knows how many
+			n += imageSize + len(p.Data)/4
 		}
 	}
 	return int64(n)

@@ -109,11 +109,11 @@ func Fit(data []byte) (Image, error) {
 	if kind != GIF && max(size.X, size.Y) <= Longest && len(data) <= MostBytes {
 		return out, nil
 	}
+	how := 1
 	if kind == JPEG {
-		whole = upright(whole, orientation(data))
-		size = whole.Bounds().Size()
+		how = orientation(data)
 	}
-	return out, out.shrink(whole, size)
+	return out, out.shrink(whole, how)
 }
 
 // decode reads all of it.
@@ -138,13 +138,15 @@ func decode(kind string, data []byte) (whole image.Image, frames int, err error)
 	return whole, frames, nil
 }
 
-// shrink encodes an image anew, smaller and smaller until it fits.
-func (i *Image) shrink(whole image.Image, size image.Point) error {
+// shrink encodes an image anew, upright, smaller and smaller until it fits.
+func (i *Image) shrink(whole image.Image, how int) error {
+	size := whole.Bounds().Size()
 	for long := min(Longest, max(size.X, size.Y)); long > 0; long = long * 3 / 4 {
 		now := whole
 		if long < max(size.X, size.Y) {
 			now = scaled(whole, long)
 		}
+		now = upright(now, how) // which is slow, and faster for what is small
 		data, kind, err := encode(now, i.MediaType == JPEG)
 		if err != nil {
 			return fmt.Errorf("could not be made smaller: %w", err)
@@ -153,7 +155,7 @@ func (i *Image) shrink(whole image.Image, size image.Point) error {
 			continue
 		}
 		at := now.Bounds().Size()
-		if at != size {
+		if long < max(size.X, size.Y) {
 			i.Was = size
 		}
 		i.Data, i.MediaType, i.Width, i.Height = data, kind, at.X, at.Y
@@ -166,7 +168,7 @@ func (i *Image) shrink(whole image.Image, size image.Point) error {
 func scaled(from image.Image, long int) image.Image {
 	size := from.Bounds().Size()
 	most := max(size.X, size.Y)
-	to := image.NewNRGBA(image.Rect(0, 0, max(1, size.X*long/most), max(1, size.Y*long/most)))
+	to := image.NewRGBA(image.Rect(0, 0, max(1, size.X*long/most), max(1, size.Y*long/most)))
 	draw.CatmullRom.Scale(to, to.Bounds(), from, from.Bounds(), draw.Src, nil)
 	return to
 }
