@@ -27,7 +27,7 @@ var rooms = []struct{ name, packages, mayImport string }{
 	{"words", "id chain fault text nearest shape llm bus", "words"},
 	{"domain", "agent history mail ledger run telemetry command docs", "words"},
 	{"registry", "registry state", "words domain"},
-	{"engine", "tool loop permit proc tool/process tool/recall runner", "words domain registry engine models"},
+	{"engine", "tool loop permit proc tool/process tool/recall tool/talk runner", "words domain registry engine models"},
 	{"models", "llm/wire llm/anthropic llm/responses llm/chat llm/gemini llm/script llm/retry llm/record llm/dial llm/roster llm/live llm/signed llm/sight llm/offline llm/llmtest", "words models"},
 	{"shared", "durable run/group database seal secret credential config environ printer workspace rundir worktree git forge pgtest mounttest ledger/file trust picture", "words domain registry shared"},
 	{"queues", "runner/memqueue runner/riverqueue runner/queuetest runner/post", "words domain engine shared queues"},

@@ -137,6 +137,10 @@ func word(name string) string {
 // and about this much for a large one.
 const imageSize = 5000
 
+// documentSize is what a document counts as: text and images of its pages, of which nobody
+// knows how many there are.
+func documentSize(p llm.Part) int64 { return imageSize + int64(len(p.Data))/4 }
+
 // sizeOf is how much a model has to read, about.
 func sizeOf(m llm.Message) int64 {
 	n := 16
@@ -145,8 +149,8 @@ func sizeOf(m llm.Message) int64 {
 		switch p.Type {
 		case llm.Image:
 			n += imageSize
-		case llm.Document: // text and images of its pages, of which nobody knows how many
-			n += imageSize + len(p.Data)/4
+		case llm.Document:
+			n += int(documentSize(p))
 		}
 	}
 	return int64(n)

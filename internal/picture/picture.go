@@ -89,7 +89,7 @@ func (i Image) String() string {
 func Fit(data []byte) (Image, error) {
 	kind := TypeOf(data)
 	if !IsImage(kind) {
-		return Image{}, fmt.Errorf("is no image that is known: PNG, JPEG, WebP and GIF are")
+		return Image{}, fmt.Errorf("is no image that can be shown")
 	}
 	config, _, err := image.DecodeConfig(bytes.NewReader(data))
 	switch {

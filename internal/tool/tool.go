@@ -30,6 +30,7 @@ const (
 	Reads     Access = "reads"     // looks at files of the workspace: runs unasked
 	Writes    Access = "writes"    // changes files of the workspace
 	Commands  Access = "commands"  // runs programs
+	Fetches   Access = "fetches"   // reads of other hosts: permitted by host
 	Processes Access = "processes" // acts on agents: unasked, within budget and descent
 )
 

@@ -50,7 +50,7 @@ func TestReadShowsImagesAndDocuments(t *testing.T) {
 		{"big.png", sees, "2000×1000 pixels, made smaller from 3000×1500", "image/png"},
 		{"a.png", blind, "cannot see images", ""},
 		{"cut.png", sees, "cut.png is damaged", ""},
-		{"a.pdf", sees, "a.pdf: PDF, 24 bytes. It is shown below.", "application/pdf"},
+		{"a.pdf", sees, "a.pdf: PDF, 23 bytes. It is shown below.", "application/pdf"},
 		{"a.pdf", blind, "which the model that you are cannot be given", ""},
 		{"locked.pdf", sees, "password", ""},
 		{"cut.pdf", sees, "end is missing", ""},

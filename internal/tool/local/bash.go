@@ -29,14 +29,16 @@ type bashArgs struct {
 }
 
 func (l *Local) bash() tool.Tool {
+	fields := []shape.Field{
+		shape.Must("command", shape.Text(1)),
+		shape.May("timeout", shape.Number(1, l.o.Limits.MaxTimeout.Seconds()).With("seconds after which it is killed")),
+		shape.May("outside", shape.Text(1).With("why it must run outside the box; the user is asked")),
+	}
+	if l.o.Jobs != nil {
+		fields = append(fields, shape.May("background", shape.Bool().With("leave it running, and answer with its id, for job")))
+	}
 	return l.remember(l.runBash, tool.Spec{
-		Name: "bash", Description: bashDoc, Access: tool.Commands,
-		Args: shape.Object(
-			shape.Must("command", shape.Text(1).With("the command line")),
-			shape.May("timeout", shape.Number(1, l.o.Limits.MaxTimeout.Seconds()).With("seconds after which it is killed")),
-			shape.May("outside", shape.Text(1).With("why it must run outside the box; the user is asked")),
-			shape.May("background", shape.Bool().With("leave it running, and answer at once with its id, for job")),
-		),
+		Name: "bash", Description: bashDoc, Access: tool.Commands, Args: shape.Object(fields...),
 		Subject: func(args json.RawMessage) string {
 			a, _ := parse[bashArgs](args)
 			return a.Command

@@ -40,6 +40,7 @@ import (
 	"ramet/internal/fault"
 	"ramet/internal/id"
 	"ramet/internal/tool"
+	"ramet/internal/tool/fetch"
 )
 
 // Options are what the tools of one agent need.
@@ -66,7 +67,8 @@ type Options struct {
 	Clean  func(string) string
 	Limits Limits
 	// Jobs is where commands go on that are left in the background; nil: there are none.
-	Jobs *Jobs
+	Jobs  *Jobs
+	Fetch fetch.Options // for tests: the zero value keeps what package fetch promises
 	// For is the agent for which commands are started: they bear its mark.
 	For id.Agent
 }
@@ -131,7 +133,7 @@ func orElse[T comparable](v, other T) T {
 
 // Tools are all of them, in the order in which models see them.
 func (l *Local) Tools() tool.Box {
-	box := tool.Box{l.bash(), l.read(), l.write(), l.edit(), l.glob(), l.grep(), l.list()}
+	box := tool.Box{l.bash(), l.read(), l.write(), l.edit(), l.glob(), l.grep(), l.list(), l.fetch()}
 	if l.o.Jobs != nil {
 		box = append(box, l.job())
 	}
