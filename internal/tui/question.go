@@ -73,7 +73,7 @@ func (m *root) asked(msg askedMsg) tea.Cmd {
 		cmds = append(cmds, over)
 	}
 	if q.Agent != m.now.agent {
-		cmds = append(cmds, m.tell(warn, m.agents.label(q.Agent)+" asks: Ctrl+P goes there"))
+		cmds = append(cmds, m.tell(warn, m.agents.label(q.Agent)+q.asks()+": Ctrl+P goes there"))
 	}
 	return tea.Batch(cmds...)
 }
@@ -175,6 +175,14 @@ func (q *asked) view(m *root, w, h int) []string {
 		out = append(out, bar+"  "+l)
 	}
 	return append(out, tail...)
+}
+
+// asks is what an agent does that has a question.
+func (q *asked) asks() string {
+	if q.Says != "" {
+		return " asks you something"
+	}
+	return " asks for permission"
 }
 
 // awaits is what the call waits for.
