@@ -26,6 +26,7 @@ import (
 	"ramet/internal/session"
 	"ramet/internal/tool"
 	"ramet/internal/tool/local"
+	"ramet/internal/tool/talk"
 	"ramet/internal/trust"
 )
 
@@ -55,7 +56,8 @@ func kernelFor(ctx context.Context, r request, work *crew.Crew) (*session.Runnin
 	if err != nil {
 		return nil, err
 	}
-	tools := tools{request: r, environment: environ.For(os.Environ()), hidden: hide}
+	jobs := local.NewJobs()
+	tools := tools{request: r, environment: environ.For(os.Environ()), hidden: hide, jobs: jobs, person: policy}
 	place := r.Peers
 	trees := worktrees{r}.make
 	model, box, guard := models.model, tools.box, loop.Guard(policy)
@@ -71,12 +73,12 @@ func kernelFor(ctx context.Context, r request, work *crew.Crew) (*session.Runnin
 		Model: model, Tools: box, Guard: guard,
 		System:   func(agent.Agent) ([]llm.Message, error) { return overlay(r) },
 		Told:     func(agent.Agent) string { return told(r) },
-		Worktree: trees,
-		Offer:    offer,
-		Gone:     place.Gone,
-		Tell:     func(ctx context.Context, rings ...registry.Ring) { place.Tell(ctx, server.Owner, rings...) },
-		There:    place.States,
-		Clean:    r.Secrets.Own,
+		Worktree: trees, Background: jobs.Running, Abandon: jobs.End,
+		Offer: offer,
+		Gone:  place.Gone,
+		Tell:  func(ctx context.Context, rings ...registry.Ring) { place.Tell(ctx, server.Owner, rings...) },
+		There: place.States,
+		Clean: r.Secrets.Own,
 
 		Limits: loop.Limits{Steps: r.Config.Number("steps")}, Attended: r.Attended,
 		MostAgents: r.Config.Number("max_agents"), MostUnread: r.Config.Number("max_unread"),
@@ -86,6 +88,7 @@ func kernelFor(ctx context.Context, r request, work *crew.Crew) (*session.Runnin
 		return nil, err
 	}
 	policy.Ask = k.Asking(r.Ask) // nothing runs yet
+	jobs.Changed = k.CommandsChanged
 	policy.Warn = func(a id.Agent, what string) { k.Events.Publish(loop.Event{Type: loop.Note, Agent: a, Text: what}) }
 	policy.Boxed = func(a id.Agent, rule permit.Rule) {
 		tellOnce(r.Home, "rules-are-confined", func() {
@@ -107,6 +110,7 @@ func kernelFor(ctx context.Context, r request, work *crew.Crew) (*session.Runnin
 		stopPostman()
 		server.Finish(ctx) // others may have asked for turns that came behind ours
 		k.Stop()
+		jobs.Close()
 		if k.Owes() {
 			server.Owe()
 		}
@@ -185,6 +189,8 @@ type tools struct {
 	request     request
 	environment []string
 	hidden      []string // from confined commands
+	jobs        *local.Jobs
+	person      talk.Person
 
 	mu    sync.Mutex
 	boxes map[id.Agent]tool.Box
@@ -215,14 +221,15 @@ func (t *tools) make(a agent.Agent) (tool.Box, error) {
 	if err != nil {
 		return nil, err
 	}
-	return t.at(root, a.ID)
+	box, err := t.at(root, a.ID, t.jobs)
+	return append(box, talk.New(t.person)...), err
 }
 
-// at are the tools for a folder.
-func (t *tools) at(root string, a id.Agent) (tool.Box, error) {
+// at are the tools for a folder; without jobs commands end with their calls.
+func (t *tools) at(root string, a id.Agent, jobs *local.Jobs) (tool.Box, error) {
 	ws := t.request.Workspace
 	made, err := local.New(local.Options{Root: root, For: a, Env: t.environment, Hide: t.hidden, Cache: confinedCache(ws),
-		Quarantine: quarantine(ws), Forbid: databaseFiles(ws.Place.DB), Outputs: outputs(ws), Clean: t.request.Secrets.Own})
+		Quarantine: quarantine(ws), Forbid: databaseFiles(ws.Place.DB), Outputs: outputs(ws), Clean: t.request.Secrets.Own, Jobs: jobs})
 	if err != nil {
 		return nil, err
 	}
@@ -240,7 +247,7 @@ func (t *tools) chosen(work *crew.Crew) func(agent.Agent) (tool.Box, error) {
 		if !belongs {
 			return t.box(a)
 		}
-		return t.at(a.Cwd, a.ID)
+		return t.at(a.Cwd, a.ID, nil)
 	}
 }
 

@@ -56,6 +56,7 @@ const (
 	ToolCall   PartType = "tool_call"
 	ToolResult PartType = "tool_result"
 	Image      PartType = "image"
+	Document   PartType = "document" // a PDF
 )
 
 // Part is one piece of a message.
@@ -63,11 +64,11 @@ type Part struct {
 	Type      PartType        `json:"type"`
 	Text      string          `json:"text,omitempty"`       // text, thinking, tool_result
 	CallID    string          `json:"call_id,omitempty"`    // tool_call, tool_result
-	Name      string          `json:"name,omitempty"`       // tool_call, tool_result
+	Name      string          `json:"name,omitempty"`       // tool_call, tool_result; of an image or a document its file's
 	Args      json.RawMessage `json:"args,omitempty"`       // tool_call; always a JSON object
 	IsError   bool            `json:"is_error,omitempty"`   // tool_result
-	MediaType string          `json:"media_type,omitempty"` // image
-	Data      []byte          `json:"data,omitempty"`       // image
+	MediaType string          `json:"media_type,omitempty"` // image, document
+	Data      []byte          `json:"data,omitempty"`       // image, document
 
 	// Malformed is what the model sent as arguments of a tool call when that was
 	// no JSON object, or only the beginning of one. Args is {} then, so that every

@@ -85,6 +85,9 @@ func (p *process) do(j *job) {
 	}
 	p.cutOff = false
 	outcome, err := p.turn(ctx, j)
+	if j.endsCommands(ctx.Err() != nil) {
+		p.kernel.abandon(p.id)
+	}
 	if err != nil && ctx.Err() != nil {
 		err = stopped(ctx, err)
 	}

@@ -85,6 +85,10 @@ type Options struct {
 	// Told is what people should know when a turn begins; nil or empty: nothing.
 	Told  func(a agent.Agent) string
 	Guard loop.Guard
+	// Background are the commands that an agent left running, each on a line; Abandon ends
+	// them, and returns when nothing of them runs. nil: there are none.
+	Background func(a id.Agent) []string
+	Abandon    func(a id.Agent)
 	// Worktree gives a child a git worktree; undo takes it away.
 	Worktree func(ctx context.Context, parent agent.Agent, child id.Agent, name string) (dir string, undo func(), err error)
 	// Gone says that the process which held leases under this name is known to be

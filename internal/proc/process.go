@@ -59,7 +59,8 @@ type result struct {
 
 // Prompt asks for a turn.
 type Prompt struct {
-	Text   string // what the user says; empty: go on with what is there
+	Text   string         // what the user says; empty: go on with what is there
+	Files  []history.Part // images and documents that go with the text
 	Model  llm.Ref
 	Fresh  bool // behind a clear
 	Budget *history.Budget

@@ -33,7 +33,9 @@ func (d *doing) seen() state.State {
 	case d.asking > 0:
 		tool := ""
 		if n := len(d.calls); n > 0 {
-			tool = "for permission of " + d.calls[n-1].tool
+			if tool = "for permission of " + d.calls[n-1].tool; d.calls[n-1].tool == "ask" {
+				tool = "a question"
+			}
 		}
 		return state.State{Word: state.Asks, Detail: tool}
 	}
@@ -79,6 +81,10 @@ func (p *process) becomes(change func(*doing)) {
 
 // States is what the agents of this kernel do that do something.
 func (k *Kernel) States() map[id.Agent]state.State {
+	return k.beside(k.doings())
+}
+
+func (k *Kernel) doings() map[id.Agent]state.State {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	out := map[id.Agent]state.State{}
@@ -118,7 +124,7 @@ func (p *process) settled(ctx context.Context) {
 	if err != nil || a.Lease.Owner != "" && a.Lease.Owner != k.Owner {
 		return
 	}
-	now := state.Of(a, state.Nobody, state.State{}, last[p.id])
+	now := state.Of(a, state.Nobody, state.State{Commands: k.commands(p.id)}, last[p.id])
 	k.Events.Publish(loop.Event{Type: loop.Became, Agent: p.id, State: &now})
 }
 

@@ -161,6 +161,7 @@ func (p *process) begin(ctx context.Context, a agent.Agent, claim agent.Claim, j
 		if err != nil {
 			return err
 		}
+		said.Parts = append(said.Parts, j.prompt.Files...)
 		drafts = append(drafts, said)
 	}
 	if len(drafts) == 0 {

@@ -29,7 +29,7 @@ type execFlags struct {
 	name, at, model, maxCost, cwd string
 	point                         id.Message // what at says
 	maxTokens                     int64
-	allow                         []string
+	allow, images                 []string
 	timeout                       time.Duration
 }
 
@@ -80,6 +80,7 @@ With --json every event is one line of JSON.
 	flags.StringVar(&f.maxCost, "max-cost", "", "the most that this turn and its children may cost, in dollars")
 	flags.Int64Var(&f.maxTokens, "max-tokens", 0, "the most tokens that this turn and its children may use")
 	flags.StringArrayVar(&f.allow, "allow", nil, "permit calls of a tool: bash, 'bash(go test *)', 'write(docs/**)'; repeats")
+	flags.StringArrayVar(&f.images, "image", nil, "an image or a PDF that goes with the prompt; repeats. @FILE in the prompt does the same")
 	flags.DurationVar(&f.timeout, "timeout", 0, "the longest that it may take, such as 90s or 10m")
 	flags.BoolVar(&f.noWait, "no-wait", false, "do not wait for the tasks of children")
 	flags.StringVar(&f.cwd, "cwd", "", "the folder where tools work, instead of the agent's own")
@@ -118,6 +119,12 @@ func exec(l *line.Line, c *cobra.Command, f execFlags, args []string) error {
 			return err
 		}
 	}
+	if prompt.Files, err = session.Attach(f.images...); err != nil {
+		return err
+	}
+	if len(prompt.Files) > 0 && prompt.Text == "" {
+		return fault.New(fault.Usage, "--image goes with a prompt")
+	}
 	kernel := session.Kernel{Cwd: f.cwd, NoTools: f.noTools, Timeout: f.timeout, Attended: l.ErrTerminal && !l.JSON}
 	for _, text := range f.allow {
 		rule, err := permit.Parse(text)
@@ -150,6 +157,11 @@ func exec(l *line.Line, c *cobra.Command, f execFlags, args []string) error {
 	defer ws.Stopped()
 	if err := f.countable(ws.Kernel, a, prompt.Model); err != nil {
 		return err
+	}
+	if len(prompt.Files) > 0 {
+		if err := ws.CheckSees(ctx, a.ID, prompt.Model); err != nil {
+			return err
+		}
 	}
 	if f.again {
 		if a, err = ws.Resume(ctx, a); err != nil {

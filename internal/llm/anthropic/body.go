@@ -94,10 +94,14 @@ func (k block) append(b []byte) ([]byte, error) {
 		if p.IsError {
 			b = append(b, `,"is_error":true`...)
 		}
-	case llm.Image:
-		b = wire.AppendText(append(b, `{"type":"image","source":{"type":"base64","media_type":`...), p.MediaType)
+	case llm.Image, llm.Document:
+		b = append(append(append(b, `{"type":"`...), p.Type...), `","source":{"type":"base64","media_type":`...)
+		b = wire.AppendText(b, p.MediaType)
 		b = base64.StdEncoding.AppendEncode(append(b, `,"data":"`...), p.Data)
 		b = append(b, `"}`...)
+		if p.Type == llm.Document && p.Name != "" {
+			b = wire.AppendMember(b, "title", p.Name)
+		}
 	}
 	switch k.cache {
 	case "5m": // the usual

@@ -174,7 +174,7 @@ func blocksOf(m llm.Message, leading bool, ids wire.IDs) []block {
 			if p.Origin == Origin && (p.Opaque != nil || p.Signature != "") {
 				out = append(out, block{part: p})
 			}
-		case llm.ToolCall, llm.ToolResult, llm.Image:
+		case llm.ToolCall, llm.ToolResult, llm.Image, llm.Document:
 			out = append(out, block{part: p, id: ids.Of(p.CallID)})
 		}
 	}

@@ -53,6 +53,7 @@ type Vendor struct {
 	Below    string // what the base URL is completed with where it names a host only
 	Framed   bool   // Anthropic's protocol as Amazon hosts it: the model in the path, answers in frames
 	Named    bool   // its models have the names that their user gave them: none is the default
+	Files    bool   // of the chat protocol: it takes documents; the other protocols all do
 	KeyPath  string // what to read below the base URL to see whether a key is good; empty: the list of models
 }
 
@@ -61,14 +62,14 @@ var vendors = []Vendor{
 	{Name: "anthropic", Title: "Anthropic", Protocol: Anthropic, Base: "https://api.anthropic.com"},
 	{Name: "openai", Title: "OpenAI", Protocol: Responses, Base: "https://api.openai.com/v1"},
 	{Name: "gemini", Title: "Google Gemini", Protocol: Gemini, Base: "https://generativelanguage.googleapis.com"},
-	{Name: "openrouter", Title: "OpenRouter", Protocol: Chat, Base: "https://openrouter.ai/api/v1", Thoughts: "reasoning", Marks: "anthropic/", Cost: true, KeyPath: "/key"},
+	{Name: "openrouter", Title: "OpenRouter", Protocol: Chat, Base: "https://openrouter.ai/api/v1", Thoughts: "reasoning", Files: true, Marks: "anthropic/", Cost: true, KeyPath: "/key"},
 	{Name: "xai", Title: "xAI", Protocol: Chat, Base: "https://api.x.ai/v1"},
 	{Name: "deepseek", Title: "DeepSeek", Protocol: Chat, Base: "https://api.deepseek.com/v1", Thoughts: "reasoning_content"},
 	{Name: "groq", Title: "Groq", Protocol: Chat, Base: "https://api.groq.com/openai/v1"},
 	{Name: "cerebras", Title: "Cerebras", Protocol: Chat, Base: "https://api.cerebras.ai/v1"},
 	{Name: "azure", Title: "Azure OpenAI", Protocol: Responses, Header: "Api-Key", Below: "/openai/v1", Named: true},
 	{Name: "bedrock", Title: "Amazon Bedrock", Protocol: Anthropic, Base: "https://bedrock-runtime.us-east-1.amazonaws.com", Header: "Authorization", Framed: true},
-	{Name: "openai-chat", Title: "OpenAI, Chat Completions", Protocol: Chat, Base: "https://api.openai.com/v1", Key: "openai", Models: "openai"},
+	{Name: "openai-chat", Title: "OpenAI, Chat Completions", Protocol: Chat, Base: "https://api.openai.com/v1", Key: "openai", Models: "openai", Files: true},
 	{Name: "ollama", Title: "Ollama", Protocol: Chat, Base: "http://127.0.0.1:11434/v1", Local: true},
 	{Name: "llamacpp", Title: "llama.cpp", Protocol: Chat, Base: "http://127.0.0.1:8080/v1", Local: true, Thoughts: "reasoning_content"},
 	{Name: "vllm", Title: "vLLM", Protocol: Chat, Base: "http://127.0.0.1:8000/v1", Local: true, Thoughts: "reasoning_content"},
@@ -180,10 +181,18 @@ func (v Vendor) Model(name string) (m llm.Model, ok bool) {
 	table := v.Table()
 	for _, m := range table.Models {
 		if m.Name == name {
+			m.PDF = v.documents(m)
 			return m, m.Known
 		}
 	}
-	return ruled(v.owner(), guessed(table, name)), false
+	m = ruled(v.owner(), guessed(table, name))
+	m.PDF = v.documents(m)
+	return m, false
+}
+
+// documents says whether a model can be given documents: vendors make images of their pages.
+func (v Vendor) documents(m llm.Model) bool {
+	return (v.Protocol != Chat || v.Files) && !v.BuiltIn && (m.Images || !m.Known)
 }
 
 // Price is what a model costs; ok is false where nobody knows.

@@ -1,7 +1,6 @@
 package chat
 
 import (
-	"encoding/base64"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -59,6 +58,7 @@ type piece struct {
 	Type     string        `json:"type"`
 	Text     string        `json:"text,omitempty"`
 	ImageURL *imageURL     `json:"image_url,omitempty"`
+	File     *file         `json:"file,omitempty"`
 	Cache    *cacheControl `json:"cache_control,omitempty"`
 }
 
@@ -69,6 +69,11 @@ type cacheControl struct {
 
 type imageURL struct {
 	URL string `json:"url"`
+}
+
+type file struct {
+	Name string `json:"filename"`
+	Data string `json:"file_data"`
 }
 
 type call struct {
@@ -209,8 +214,10 @@ func (t dialogue) others(m llm.Message) []message {
 			}
 		case llm.Image:
 			plain = false
-			url := "data:" + part.MediaType + ";base64," + base64.StdEncoding.EncodeToString(part.Data)
-			pieces = append(pieces, piece{Type: "image_url", ImageURL: &imageURL{url}})
+			pieces = append(pieces, piece{Type: "image_url", ImageURL: &imageURL{wire.DataURL(part)}})
+		case llm.Document:
+			plain = false
+			pieces = append(pieces, piece{Type: "file", File: &file{wire.FileName(part), wire.DataURL(part)}})
 		}
 	}
 	if len(pieces) == 0 {

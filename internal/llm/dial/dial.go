@@ -22,6 +22,7 @@ import (
 	"ramet/internal/llm/responses"
 	"ramet/internal/llm/retry"
 	"ramet/internal/llm/script"
+	"ramet/internal/llm/sight"
 	"ramet/internal/llm/signed"
 	"ramet/internal/llm/wire"
 )
@@ -135,7 +136,7 @@ func Model(ref llm.Ref, o Options) (llm.Provider, error) {
 
 // Stack puts the decorators around a provider.
 func Stack(p llm.Provider, v catalog.Vendor, o Options) llm.Provider {
-	p = retry.New(p, o.Retry)
+	p = retry.New(sight.New(p, func(name string) llm.Model { m, _ := v.Model(name); return m }), o.Retry)
 	if o.Recorder != nil {
 		p = record.New(p, record.Options{Vendor: v.Name, Recorder: o.Recorder, Price: v.Price, Now: o.Now})
 	}

@@ -170,7 +170,7 @@ func partsOf(m llm.Message, insists bool, ids wire.IDs) []part {
 				kind = "error"
 			}
 			out = append(out, part{Response: &functionResponse{idOf(p.CallID, ids), p.Name, map[string]string{kind: p.Text}}})
-		case llm.Image:
+		case llm.Image, llm.Document:
 			out = append(out, part{Inline: &inlineData{p.MediaType, p.Data}})
 		}
 	}

@@ -1,7 +1,6 @@
 package responses
 
 import (
-	"encoding/base64"
 	"encoding/json"
 
 	"ramet/internal/llm"
@@ -45,6 +44,8 @@ type content struct {
 	Type     string `json:"type"`
 	Text     string `json:"text,omitempty"`
 	ImageURL string `json:"image_url,omitempty"`
+	FileName string `json:"filename,omitempty"`
+	FileData string `json:"file_data,omitempty"`
 }
 
 type call struct {
@@ -105,7 +106,10 @@ func items(m llm.Message, ids wire.IDs) []any {
 			}
 			continue
 		case llm.Image:
-			say(content{Type: "input_image", ImageURL: "data:" + p.MediaType + ";base64," + base64.StdEncoding.EncodeToString(p.Data)}, "")
+			say(content{Type: "input_image", ImageURL: wire.DataURL(p)}, "")
+			continue
+		case llm.Document:
+			say(content{Type: "input_file", FileName: wire.FileName(p), FileData: wire.DataURL(p)}, "")
 			continue
 		case llm.Thinking:
 			if p.Origin != Origin || p.Opaque == nil {
