@@ -35,7 +35,7 @@ type Options struct {
 // Server answers. It is safe for concurrent use.
 type Server struct {
 	o       Options
-	table   []Route
+	table   []Route // all that it answers
 	tree    *node
 	access  *access
 	hosts   hosts // set by Serve, before the first request
@@ -45,6 +45,3 @@ type Server struct {
 	stopped context.CancelFunc
 	serving sync.Once
 }
-
-// Routes is the table.
-func (s *Server) Routes() []Route { return s.table }
