@@ -15,9 +15,7 @@
 package credential
 
 import (
-	"maps"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"ramet/internal/fault"
@@ -145,17 +143,6 @@ func (s *Store) Values() map[string]string {
 		}
 	}
 	return out
-}
-
-// Variables lists the variables that may hold keys.
-func Variables() []string {
-	names := map[string]bool{}
-	for _, v := range catalog.Vendors() {
-		if !v.BuiltIn {
-			names[v.KeyVariable()] = true
-		}
-	}
-	return slices.Sorted(maps.Keys(names))
 }
 
 // maxKey is longer than any key.

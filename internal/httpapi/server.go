@@ -37,7 +37,7 @@ type Options struct {
 // Server answers. It is safe for concurrent use.
 type Server struct {
 	o       Options
-	table   []Route
+	table   []Route // all that it answers
 	tree    *node
 	access  *access
 	pulse   *pulse
@@ -48,6 +48,3 @@ type Server struct {
 	stopped context.CancelFunc
 	serving sync.Once
 }
-
-// Routes is the table.
-func (s *Server) Routes() []Route { return s.table }

@@ -11,7 +11,6 @@ package roster
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"net/http"
 	"strings"
 	"sync"
@@ -172,10 +171,4 @@ func Find(ctx context.Context, vendors []catalog.Vendor, rt http.RoundTripper) [
 		}
 	}
 	return out
-}
-
-// Refused says that the vendor was reached and did not take the key.
-func Refused(err error) bool {
-	_, said := errors.AsType[*llm.Failure](err)
-	return said && fault.Is(err, fault.ProviderAuth)
 }
