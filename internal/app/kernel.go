@@ -70,7 +70,7 @@ func kernelFor(ctx context.Context, r request, work *crew.Crew) (*session.Runnin
 		Lease: switches().Lease,
 		Store: r.Store, Owner: server.Owner,
 		Book: r.Book, BookOwner: file.Self(), TaskTime: r.Timeout,
-		Model: model, Tools: box, Guard: guard,
+		Model: model, Effort: llm.Effort(r.Config.Effort), Tools: box, Guard: guard,
 		System:   func(agent.Agent) ([]llm.Message, error) { return overlay(r) },
 		Told:     func(agent.Agent) string { return told(r) },
 		Worktree: trees, Background: jobs.Running, Abandon: jobs.End,

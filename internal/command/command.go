@@ -14,6 +14,7 @@ type Command struct {
 	Model    string      // fork --model, model
 	Path     string      // export
 	Mode     string      // mode
+	Effort   string      // fork --effort, effort
 	Topic    string      // help: the command asked about
 	At       *id.Message // fork --at; rewind, where it names an id
 	Number   *int64      // read-mail, delete-mail
@@ -32,6 +33,7 @@ const (
 	Model   Kind = "model"
 	Path    Kind = "path"
 	Mode    Kind = "mode"
+	Effort  Kind = "effort"
 	Topic   Kind = "command"
 	Name    Kind = "name"
 	Message Kind = "message"

@@ -53,6 +53,7 @@ type Config struct {
 	DB      string // the database; empty means the project's own
 	Color   string // auto, always or never
 	Model   string // the model of new agents; empty means the built-in one
+	Effort  string // how hard models think
 
 	Background string // yes or no: whether the screen starts a server that stays
 	Follow     string // yes or no: whether the screen moves to the child after a fork

@@ -156,7 +156,7 @@ func (r *turn) spent(c record.Call) {
 func (r *turn) request(messages []llm.Message, limit int64) llm.Request {
 	all := make([]llm.Message, 0, len(r.System)+len(messages))
 	all = append(append(all, r.System...), messages...)
-	out := llm.Request{Model: r.Ref.Name, Messages: all, Tools: r.offer, MaxTokens: limit, CacheKey: r.Tree}
+	out := llm.Request{Model: r.Ref.Name, Messages: all, Tools: r.offer, MaxTokens: limit, CacheKey: r.Tree, Effort: r.Effort.Or(r.Model.Effort)}
 	head := 0
 	for head < len(all) && all[head].Role == llm.System {
 		head++

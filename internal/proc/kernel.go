@@ -75,6 +75,9 @@ type Options struct {
 	// Model opens the model of an agent's turn; asked is zero where nobody asked for
 	// one.
 	Model func(a agent.Agent, asked llm.Ref) (Model, error)
+	// Effort is how hard models are to think where the agent was not told; empty: as
+	// their table says.
+	Effort llm.Effort
 	// Tools are the tools that act on the machine, for an agent and its folder.
 	Tools func(a agent.Agent) (tool.Box, error)
 	// Offer chooses among all that an agent would have, the tools that act on agents

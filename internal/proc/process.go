@@ -62,7 +62,8 @@ type Prompt struct {
 	Text   string         // what the user says; empty: go on with what is there
 	Files  []history.Part // images and documents that go with the text
 	Model  llm.Ref
-	Fresh  bool // behind a clear
+	Effort llm.Effort // how hard the model is to think from now on; empty: as before
+	Fresh  bool       // behind a clear
 	Budget *history.Budget
 	Task   bool   // it is one, and the ledger has it: a letter tells the parent how it ended
 	Ticket string // by which it can be taken back (Stop); empty: it cannot

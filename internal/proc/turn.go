@@ -33,7 +33,15 @@ func (p *process) turn(ctx context.Context, j *job) (loop.Outcome, error) {
 		return loop.Outcome{}, err
 	}
 	t.Tree, t.Paused = k.warmth(ctx, a)
-	if err := p.begin(ctx, a, claim, j); err != nil {
+	told, _, err := registry.Effort(ctx, k.Store, a.ID)
+	if err != nil {
+		return loop.Outcome{}, err
+	}
+	if t.Effort = j.prompt.Effort; t.Effort == "" {
+		t.Effort = told
+	}
+	t.Effort = t.Effort.Or(k.Effort)
+	if err := p.begin(ctx, a, claim, j, told); err != nil {
 		return loop.Outcome{}, err
 	}
 	said := loop.Outcome{Began: true}
@@ -137,8 +145,8 @@ func (p *process) emit(e loop.Event) {
 }
 
 // begin brings the conversation up to date, closes what was left open, and writes
-// what the user says: in one transaction.
-func (p *process) begin(ctx context.Context, a agent.Agent, claim agent.Claim, j *job) error {
+// what the user says: in one transaction. told is the effort that the agent has.
+func (p *process) begin(ctx context.Context, a agent.Agent, claim agent.Claim, j *job, told llm.Effort) error {
 	if err := p.recall(ctx, a); err != nil {
 		return err
 	}
@@ -152,6 +160,9 @@ func (p *process) begin(ctx context.Context, a agent.Agent, claim agent.Claim, j
 	}
 	if m := j.prompt.Model; m != (llm.Ref{}) && m != (llm.Ref{Vendor: a.Provider, Name: a.Model}) {
 		drafts = append(drafts, registry.ModelEntry(m.Vendor, m.Name)) // it is the agent's from now on
+	}
+	if e := j.prompt.Effort; e != "" && e != told {
+		drafts = append(drafts, registry.EffortEntry(e))
 	}
 	if j.prompt.Fresh {
 		drafts = append(drafts, history.NewClear())

@@ -22,6 +22,7 @@ type Fork struct {
 	At       id.Message // its context is the parent's just after this message; 0: as it is
 	Worktree bool       // files of its own: a git worktree and a branch
 	Model    llm.Ref    // zero: the parent's
+	Effort   llm.Effort // empty: the parent's
 	// Start begins a turn for the prompt, where a kernel runs here or holds the parent.
 	Start bool
 }
@@ -97,6 +98,9 @@ func (w *Workspace) child(ctx context.Context, f Fork) (registry.Child, error) {
 			return c, err
 		}
 		c.Entries = append(c.Entries, history.NewRewind(f.At, ""))
+	}
+	if f.Effort != "" {
+		c.Entries = append(c.Entries, registry.EffortEntry(f.Effort))
 	}
 	if f.Prompt != nil {
 		if err := CheckPrompt(*f.Prompt); err != nil {

@@ -26,11 +26,12 @@ import (
 type execFlags struct {
 	fork, fresh, noWait, resume, again, noTools, worktree bool
 
-	name, at, model, maxCost, cwd string
-	point                         id.Message // what at says
-	maxTokens                     int64
-	allow, images                 []string
-	timeout                       time.Duration
+	name, at, model, effort, maxCost, cwd string
+
+	point         id.Message // what at says
+	maxTokens     int64
+	allow, images []string
+	timeout       time.Duration
 }
 
 func execCommand(l *line.Line) *cobra.Command {
@@ -77,6 +78,7 @@ With --json every event is one line of JSON.
 	flags.BoolVar(&f.resume, "continue", false, "go on with what is there, without a new prompt")
 	flags.BoolVar(&f.again, "resume", false, "go on with an interrupted task in a new child, forked where it stopped")
 	flags.StringVar(&f.model, "model", "", "vendor/name of the model (see `ramet models`)")
+	flags.StringVar(&f.effort, "effort", "", "how hard the model thinks from now on: "+strings.Join(llm.Efforts(), ", "))
 	flags.StringVar(&f.maxCost, "max-cost", "", "the most that this turn and its children may cost, in dollars")
 	flags.Int64Var(&f.maxTokens, "max-tokens", 0, "the most tokens that this turn and its children may use")
 	flags.StringArrayVar(&f.allow, "allow", nil, "permit calls of a tool: bash, 'bash(go test *)', 'write(docs/**)'; repeats")
@@ -86,6 +88,7 @@ With --json every event is one line of JSON.
 	flags.StringVar(&f.cwd, "cwd", "", "the folder where tools work, instead of the agent's own")
 	flags.BoolVar(&f.noTools, "no-tools", false, "without the tools that touch this machine")
 	c.RegisterFlagCompletionFunc("model", cobra.NoFileCompletions)
+	c.RegisterFlagCompletionFunc("effort", cobra.FixedCompletions(llm.Efforts(), cobra.ShellCompDirectiveNoFileComp))
 	return c
 }
 
@@ -173,7 +176,7 @@ func exec(l *line.Line, c *cobra.Command, f execFlags, args []string) error {
 		if err := ws.Startable(a, prompt.Model); err != nil {
 			return err
 		}
-		forked, err := ws.Fork(ctx, session.Fork{Parent: a, Name: f.name, At: f.point, Worktree: f.worktree, Model: prompt.Model})
+		forked, err := ws.Fork(ctx, session.Fork{Parent: a, Name: f.name, At: f.point, Worktree: f.worktree, Model: prompt.Model, Effort: prompt.Effort})
 		if err != nil {
 			return err
 		}
@@ -193,6 +196,9 @@ func (f *execFlags) prompt(c *cobra.Command) (proc.Prompt, error) {
 		if p.Model, err = llm.ParseRef(f.model); err != nil {
 			return p, err
 		}
+	}
+	if p.Effort, err = parseEffort(c, f.effort); err != nil {
+		return p, err
 	}
 	if c.Flags().Changed("name") {
 		if !f.fork {

@@ -49,6 +49,17 @@ func (r Rule) Fits(vendor, name string) bool {
 	return false
 }
 
+// EffortRule is the rule that says how hard a model of the vendor is to think where
+// nobody says; ok is false where none does.
+func (v Vendor) EffortRule(m llm.Model) (out Rule, ok bool) {
+	for _, r := range Rules() {
+		if r.Effort != "" && r.Fits(v.owner(), m.Name) && m.Effort == r.Effort {
+			out, ok = r, true
+		}
+	}
+	return out, ok
+}
+
 // ruled is a model with what the rules say of it.
 func ruled(vendor string, m llm.Model) llm.Model {
 	for _, r := range Rules() {
