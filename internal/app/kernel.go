@@ -9,6 +9,7 @@ import (
 	"ramet/internal/agent"
 	"ramet/internal/cli/care"
 	"ramet/internal/control"
+	"ramet/internal/credential"
 	"ramet/internal/environ"
 	"ramet/internal/fault"
 	"ramet/internal/id"
@@ -16,6 +17,7 @@ import (
 	"ramet/internal/llm"
 	"ramet/internal/llm/catalog"
 	"ramet/internal/llm/dial"
+	"ramet/internal/llm/google"
 	"ramet/internal/llm/retry"
 	"ramet/internal/llm/signed"
 	"ramet/internal/loop"
@@ -156,7 +158,8 @@ func (m *models) model(a agent.Agent, asked llm.Ref) (proc.Model, error) {
 	}
 	if v, err := catalog.Find(ref.Vendor); err == nil {
 		access := m.request.Keys.Access(v)
-		options.Access = dial.Access{Key: access.Key.Reveal(), Base: access.Base, Region: access.AWS.Region,
+		options.Tokens = tokens(v, access)
+		options.Access = dial.Access{Project: access.Google.Project, Location: access.Google.Location, Key: access.Key.Reveal(), Base: access.Base, Region: access.AWS.Region,
 			AWS: signed.Credentials{ID: access.AWS.ID, Secret: access.AWS.Secret.Reveal(), Session: access.AWS.Session.Reveal()}}
 		opened.Info, _ = v.Model(ref.Name)
 		if n, ok := askedWindow(v, options.Access.Key, options.Access.Base, ref.Name); ok {
@@ -171,6 +174,14 @@ func (m *models) model(a agent.Agent, asked llm.Ref) (proc.Model, error) {
 	}
 	m.open[ref] = opened
 	return opened, nil
+}
+
+// tokens are where those come from that take the place of a key; nil: from nowhere.
+func tokens(v catalog.Vendor, a credential.Access) *google.Source {
+	if !a.Key.IsZero() || a.TokenCommand == "" && !v.Google {
+		return nil
+	}
+	return &google.Source{Command: a.TokenCommand, File: a.Google.File, Metadata: a.Google.Metadata, Env: os.Environ()}
 }
 
 // taped records the calls of agents that work on items of runs.

@@ -26,6 +26,7 @@ import (
 	"time"
 
 	"ramet/internal/fault"
+	"ramet/internal/llm/catalog"
 )
 
 // Layer says where a value came from.
@@ -68,6 +69,9 @@ type Config struct {
 	// Limits, which are whole numbers; see Number.
 	MaxAgents, MaxBehind, MaxStreams, MaxUnread string
 	Context, Steps                              string
+
+	// Vendors are the user's own, and what he says of others.
+	Vendors []catalog.Vendor
 
 	// Ignored lists project files that do not count as they are now, because nobody
 	// has accepted them so, that the caller can say so.
@@ -165,6 +169,12 @@ func (c *Config) addText(path, text string, layer Layer) error {
 		return err
 	}
 	for _, e := range entries {
+		if e.key == vendorsKey {
+			if err := c.addVendors(path, text, layer, e); err != nil {
+				return err
+			}
+			continue
+		}
 		s, err := e.check(path)
 		if err != nil {
 			return err

@@ -33,6 +33,10 @@ func (s *Schema) Reduce(d Dialect) (_ json.RawMessage, ok bool) {
 	if !isObject || d.Object && m["type"] != "object" || d.Finite && s.endless() {
 		return nil, false
 	}
+	says := func(key string) bool { return m[key] != nil }
+	if !slices.ContainsFunc([]string{"type", "enum", "const", "anyOf", "oneOf", "$ref"}, says) {
+		return nil, false // it may be anything
+	}
 	r := reducer{Dialect: d, known: words(d.Keywords)}
 	out := r.reduce(m)
 	if r.lost {

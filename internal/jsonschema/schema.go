@@ -64,6 +64,11 @@ func Parse(schema []byte) (*Schema, error) {
 // Text is the schema as JSON without spaces.
 func (s *Schema) Text() json.RawMessage { return s.text }
 
+// Ask is how a model is asked for an answer that fits.
+func (s *Schema) Ask() string {
+	return "When you are done, answer with JSON alone, without a code fence or words around it, that fits this JSON Schema:\n" + string(s.text)
+}
+
 func refuse(at, format string, args ...any) error {
 	if at == "" {
 		at = "its root"

@@ -39,6 +39,7 @@ type Model struct {
 	Effort  Effort   `json:"effort,omitempty"`  // how hard it is to think where nobody says
 	Quiet   bool     `json:"quiet,omitempty"`   // it shows its thinking only when told to
 	Steady  bool     `json:"steady,omitempty"`  // it takes no temperature
+	Search  bool     `json:"search,omitempty"`  // its vendor searches the web for it
 	Known   bool     `json:"-"`                 // it stands in the table: what is false here is false
 }
 

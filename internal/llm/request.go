@@ -77,6 +77,14 @@ type Request struct {
 	// CacheKey is the same for all requests that begin alike; vendors that spread
 	// requests over machines send those of one key to the same.
 	CacheKey string `json:"cache_key,omitempty"`
+	// Schema is a JSON Schema that the answer is to fit. Vendors that can hold a model
+	// to one are told it, in as many words as they know; who asks must see for himself
+	// whether the answer fits.
+	Schema json.RawMessage `json:"schema,omitempty"`
+	// NoCalls: the model is to answer now, and to call nothing.
+	NoCalls bool `json:"no_calls,omitempty"`
+	// Search lets the model search the web at its vendor, where it can.
+	Search bool `json:"search,omitempty"`
 }
 
 // Check refuses what no vendor would take, before anything is sent.

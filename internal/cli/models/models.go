@@ -109,8 +109,8 @@ func listModels(keys *credential.Store, all bool, seen survey) modelList {
 	for _, v := range catalog.Vendors() {
 		ok, why := keys.Usable(v)
 		access := keys.Access(v)
-		base := access.Base
-		if base == "" {
+		base, err := access.Reach(v).URL(access.Base)
+		if err != nil {
 			base = v.Base
 		}
 		if err := seen.silent[v.Name]; err != nil {

@@ -19,6 +19,7 @@ type Rule struct {
 	Quiet    bool       `json:"quiet,omitempty"`
 	Steady   bool       `json:"steady,omitempty"`
 	Long     llm.Long   `json:"long,omitzero"`
+	Search   int64      `json:"search,omitempty"` // it can search the web: what that costs, in pico-dollars
 	Source   string     `json:"source"`
 	Date     string     `json:"date"`
 }
@@ -70,6 +71,10 @@ func ruled(vendor string, m llm.Model) llm.Model {
 			m.Effort = r.Effort
 		}
 		m.Quiet, m.Steady = m.Quiet || r.Quiet, m.Steady || r.Steady
+		m.Search = m.Search || r.Search > 0
+		if r.Search > 0 && m.Price.Input > 0 {
+			m.Price.Search = r.Search
+		}
 		if r.Long.Above > 0 && m.Price.Input > 0 {
 			m.Price.Long = r.Long
 		}

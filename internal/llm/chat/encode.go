@@ -21,6 +21,25 @@ type request struct {
 	Stream        bool          `json:"stream"`
 	StreamOptions streamOptions `json:"stream_options"`
 	Usage         *include      `json:"usage,omitempty"`
+	ToolChoice    string        `json:"tool_choice,omitempty"`
+	Format        *format       `json:"response_format,omitempty"`
+	Plugins       []plugin      `json:"plugins,omitempty"`
+}
+
+// format is what an answer must look like.
+type format struct {
+	Type   string      `json:"type"`
+	Schema *jsonSchema `json:"json_schema,omitempty"`
+}
+
+type jsonSchema struct {
+	Name   string          `json:"name"`
+	Schema json.RawMessage `json:"schema"`
+	Strict bool            `json:"strict"`
+}
+
+type plugin struct {
+	ID string `json:"id"`
 }
 
 type include struct {
@@ -94,7 +113,8 @@ func (p *provider) encode(r llm.Request) (string, any) {
 	} else {
 		out.MaxTokens = r.MaxTokens
 	}
-	out.Effort = p.model(r.Model).Think(r.Effort)
+	known := p.model(r.Model)
+	out.Effort = known.Think(r.Effort)
 	if p.CacheKey {
 		out.CacheKey = r.CacheKey
 	}
@@ -104,6 +124,10 @@ func (p *provider) encode(r llm.Request) (string, any) {
 	for _, t := range r.Tools {
 		out.Tools = append(out.Tools, tool{"function", function{t.Name, t.Description, t.Schema}})
 	}
+	if p.Plugin != "" && r.Search && known.Search {
+		out.Plugins = []plugin{{p.Plugin}}
+	}
+	p.form(&out, r)
 	d := dialogue{provider: p, ids: wire.CallIDs(r, p.origin)}
 	marks := p.marks(r)
 	for i, m := range r.Messages {
@@ -123,6 +147,30 @@ func (p *provider) encode(r llm.Request) (string, any) {
 		}
 	}
 	return "/chat/completions", out
+}
+
+// form asks for an answer that fits the schema of the request, and for no calls if
+// none are wanted.
+func (p *provider) form(out *request, r llm.Request) {
+	if r.NoCalls && len(out.Tools) > 0 {
+		out.ToolChoice = "none"
+	}
+	schema, strict, ok := wire.Whole(r)
+	switch {
+	case !ok:
+		return
+	case p.Forms == Object:
+		out.Format = &format{Type: "json_object"}
+		return
+	case p.Forms == Apart && len(out.Tools) > 0:
+		if !r.NoCalls {
+			return
+		}
+		out.Tools, out.ToolChoice = nil, ""
+	case p.Forms != Apart && p.Forms != Schema:
+		return
+	}
+	out.Format = &format{"json_schema", &jsonSchema{"answer", schema, strict}}
 }
 
 // marks are the messages after which a cache is to begin, where the server passes

@@ -123,10 +123,10 @@ func parse(text []byte) ([]llm.Model, error) {
 	return out, nil
 }
 
-// Learn asks a local server for its models and puts them into the catalog; the
-// first is its default. A vendor whose models stand in a table is left alone.
+// Learn asks a server whose models nobody knows for them and puts them into the
+// catalog; the first is its default. A vendor whose models stand in a table is left alone.
 func Learn(ctx context.Context, v catalog.Vendor, a Access, rt http.RoundTripper) error {
-	if !v.Local {
+	if !v.Asks {
 		return nil
 	}
 	models, err := Ask(ctx, v, a, rt)
