@@ -99,6 +99,9 @@ func (k *Kernel) record(ctx context.Context, a id.Agent, claim agent.Claim, draf
 				continue // it did not happen: once more
 			}
 		}
+		if err != nil && ctx.Err() != nil && !lost(err) {
+			return nil, fault.New(fault.StorageUnreachable, "the store did not take what was to be written in time: %w", err)
+		}
 		if !unreachable(err) || !again(ctx, until) {
 			return entries, err
 		}
