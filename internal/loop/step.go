@@ -67,7 +67,7 @@ func (r *turn) step(ctx context.Context) (more bool, err error) {
 	if len(calls) == 0 {
 		return false, nil
 	}
-	err = r.act(ctx, calls)
+	err = r.act(ctx, calls, said.finish.Reason == llm.Length)
 	return err == nil && !r.out.Ended, err
 }
 

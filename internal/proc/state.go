@@ -5,7 +5,9 @@ import (
 	"slices"
 
 	"ramet/internal/agent"
+	"ramet/internal/history"
 	"ramet/internal/id"
+	"ramet/internal/llm"
 	"ramet/internal/loop"
 	"ramet/internal/permit"
 	"ramet/internal/state"
@@ -146,8 +148,38 @@ func (a asking) Ask(ctx context.Context, q permit.Question) (permit.Verdict, err
 	if p := a.kernel.lookup(q.Agent); p != nil {
 		p.becomes(func(d *doing) { d.asking++ })
 		defer p.becomes(func(d *doing) { d.asking = max(0, d.asking-1) })
+		// Should the process end while the person thinks, it is known that the call had not begun.
+		if _, err := a.kernel.Store.Append(ctx, q.Agent, a.kernel.claim(q.Agent), history.Draft{Kind: history.Command,
+			Meta: history.Meta{Command: history.AskCommand, CallID: q.CallID}}); err != nil {
+			return permit.Verdict{}, err
+		}
 	}
 	return a.Asker.Ask(ctx, q)
+}
+
+// asked tells of a call without a result whether a person was still asked about it when the process
+// ended.
+func (k *Kernel) asked(ctx context.Context, a id.Agent, open []llm.Part) (func(llm.Part) bool, error) {
+	if len(open) == 0 {
+		return nil, nil
+	}
+	last := map[string]string{}
+	for e, err := range k.Store.QueryRange(ctx, history.Range{Agent: a}, history.Selection{Newest: 4 * len(open), Any: true}) {
+		if err != nil {
+			return nil, err
+		}
+		if e.Kind != history.Command {
+			continue
+		}
+		m, err := e.Decode()
+		if err != nil {
+			return nil, err
+		}
+		if _, newer := last[m.CallID]; !newer && m.CallID != "" {
+			last[m.CallID] = m.Command
+		}
+	}
+	return func(call llm.Part) bool { return last[call.CallID] == history.AskCommand }, nil
 }
 
 // whom is for whom an agent waits, in words.

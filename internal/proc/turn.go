@@ -238,7 +238,9 @@ func (p *process) mend(ctx context.Context) ([]history.Draft, error) {
 		drafts = append(drafts, history.Draft{Kind: history.Interrupted, Meta: history.Meta{Reason: "the process ended"},
 			Parts: []history.Part{{Type: history.Text, Text: shown.Text}}})
 	}
-	return append(drafts, loop.Unknown(p.talk.Unanswered())...), nil
+	open := p.talk.Unanswered()
+	waits, err := p.kernel.asked(ctx, p.id, open)
+	return append(drafts, loop.Unknown(open, waits)...), err
 }
 
 // run makes attempts until one ends without a panic, or there were too many.
