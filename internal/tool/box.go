@@ -20,7 +20,7 @@ func (b Box) Offer() ([]llm.Tool, error) {
 	out := make([]llm.Tool, len(b))
 	for i, t := range b {
 		s := t.Spec()
-		schema, err := json.Marshal(s.Args.Schema())
+		schema, err := json.Marshal(s.Args.Brief())
 		if err != nil {
 			return nil, fmt.Errorf("describe tool %s: %w", s.Name, err)
 		}

@@ -31,11 +31,11 @@ type bashArgs struct {
 func (l *Local) bash() tool.Tool {
 	fields := []shape.Field{
 		shape.Must("command", shape.Text(1)),
-		shape.May("timeout", shape.Number(1, l.o.Limits.MaxTimeout.Seconds()).With("seconds after which it is killed")),
-		shape.May("outside", shape.Text(1).With("why it must run outside the box; the user is asked")),
+		shape.May("timeout", shape.Number(1, l.o.Limits.MaxTimeout.Seconds())),
+		shape.May("outside", shape.Text(1).With("why it must not be confined; the user is asked")),
 	}
 	if l.o.Jobs != nil {
-		fields = append(fields, shape.May("background", shape.Bool().With("leave it running, and answer with its id, for job")))
+		fields = append(fields, shape.May("background", shape.Bool().With("leave it running; answers with its id, for job")))
 	}
 	return l.remember(l.runBash, tool.Spec{
 		Name: "bash", Description: bashDoc, Access: tool.Commands, Args: shape.Object(fields...),

@@ -36,9 +36,9 @@ func (l *Local) read() tool.Tool {
 	return l.remember(l.runRead, tool.Spec{
 		Name: "read", Description: readDoc, Access: tool.Reads,
 		Args: shape.Object(
-			shape.Must("path", shape.Text(1).With("the file, relative to the workspace")),
-			shape.May("offset", shape.Integer(1).With("the first line to show")),
-			shape.May("limit", shape.Integer(1).With("how many lines to show")),
+			shape.Must("path", shape.Text(1).With("relative to the workspace")),
+			shape.May("offset", shape.Integer(1)),
+			shape.May("limit", shape.Integer(1)),
 		),
 		Subject: l.subject, Summary: l.summary("read"),
 	})
