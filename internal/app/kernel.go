@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 
 	"ramet/internal/agent"
@@ -84,6 +85,9 @@ func kernelFor(ctx context.Context, r request, work *crew.Crew) (*session.Runnin
 
 		Limits: loop.Limits{Steps: r.Config.Number("steps")}, Attended: r.Attended,
 		MostAgents: r.Config.Number("max_agents"), MostUnread: r.Config.Number("max_unread"),
+		Wake: proc.Wake(r.Config.Wake), MostWakes: r.Config.Number("max_wakes"), Resident: r.Ask != nil,
+		Sleeps: func(a agent.Agent) bool { return strings.HasPrefix(a.Name, session.RunName) },
+		Trees:  treesOf(r, work),
 	})
 	if err != nil {
 		server.Close()

@@ -67,8 +67,10 @@ type Config struct {
 	Parallel   string // how many models are asked at a time; a list, see Parallels
 
 	// Limits, which are whole numbers; see Number.
-	MaxAgents, MaxBehind, MaxStreams, MaxUnread string
-	Context, Steps                              string
+	MaxAgents, MaxBehind, MaxStreams, MaxUnread, MaxWakes string
+	Context, Steps                                        string
+
+	Wake string // family, all or never: whose letters begin turns
 
 	// Vendors are the user's own, and what he says of others.
 	Vendors []catalog.Vendor

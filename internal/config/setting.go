@@ -112,6 +112,11 @@ var settings = []Setting{
 		field: func(c *Config) *string { return &c.MaxUnread },
 	},
 	{
+		Key: "max_wakes", Default: "100", Number: true, Env: "RAMET_MAX_WAKES", UserOnly: true,
+		Help:  "how often letters may begin turns of agents below one prompt of yours, so that two do not wake each other for ever",
+		field: func(c *Config) *string { return &c.MaxWakes },
+	},
+	{
 		Key: "model", Env: "RAMET_MODEL",
 		Help:  "the model of new agents; empty means that of the first usable vendor, else the built-in offline one",
 		field: func(c *Config) *string { return &c.Model },
@@ -141,6 +146,11 @@ var settings = []Setting{
 		Key: "steps", Default: "500", Number: true, Env: "RAMET_STEPS", UserOnly: true,
 		Help:  "how many answers of its model a turn may take while nobody is at a terminal or the page and no budget (--max-cost, --max-tokens) binds it",
 		field: func(c *Config) *string { return &c.Steps },
+	},
+	{
+		Key: "wake", Default: "family", Allowed: []string{"family", "all", "never"}, Env: "RAMET_WAKE", UserOnly: true,
+		Help:  "whose letters begin a turn of an agent that does nothing: family means yours and its ancestors', all everybody's, never nobody's",
+		field: func(c *Config) *string { return &c.Wake },
 	},
 }
 

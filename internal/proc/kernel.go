@@ -43,6 +43,7 @@ import (
 	"ramet/internal/registry"
 	"ramet/internal/state"
 	"ramet/internal/tool"
+	acts "ramet/internal/tool/process"
 )
 
 // Store is what the kernel needs of a workspace.
@@ -94,6 +95,8 @@ type Options struct {
 	Abandon    func(a id.Agent)
 	// Worktree gives a child a git worktree; undo takes it away.
 	Worktree func(ctx context.Context, parent agent.Agent, child id.Agent, name string) (dir string, undo func(), err error)
+	// Trees are the worktrees in which agents work; nil: there are none.
+	Trees acts.Trees
 	// Gone says that the process which held leases under this name is known to be
 	// dead. False also where nobody can know.
 	Gone func(owner string) bool
@@ -114,6 +117,15 @@ type Options struct {
 	// one prompt of a person, MostUnread how many letters may wait in a mailbox. 0: any
 	// number.
 	MostAgents, MostUnread int
+	// Wake says whose letters begin a turn of an agent that does nothing; empty:
+	// WakeFamily. MostWakes is how often that may happen below one prompt of a person; 0:
+	// any number. Sleeps are agents that nobody wakes; nil: none.
+	Wake      Wake
+	MostWakes int
+	Sleeps    func(agent.Agent) bool
+	// Resident says that the kernel stays: what others left interrupted may begin turns
+	// here.
+	Resident bool
 	// Lease is how long a lease lasts after the last sign of life; it is renewed
 	// three times as often. 0: LeaseTTL.
 	Lease time.Duration
@@ -144,6 +156,8 @@ type Kernel struct {
 	unrenewed bool      // the last renewal failed
 
 	tickets tickets
+	debts   debts
+	waiters map[*process]bool // in the middle of a wait
 
 	jobs  counter // given and not done
 	turns atomic.Int64

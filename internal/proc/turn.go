@@ -26,7 +26,16 @@ func (p *process) turn(ctx context.Context, j *job) (loop.Outcome, error) {
 	}
 	defer p.release(ctx)
 	claim := agent.Held(k.Owner, a.Lease.Epoch)
-	t, err := p.prepare(a, claim, j)
+	if j.began = time.Now(); j.task && j.owed == "" {
+		if up, ok, err := k.addressee(ctx, a, j.reply); err == nil && ok {
+			k.owe(j, up.ID, p.id, false)
+		}
+	}
+	err = p.restoreTree(ctx, a)
+	var t loop.Turn
+	if err == nil {
+		t, err = p.prepare(a, claim, j)
+	}
 	if err != nil {
 		// Nothing was written: what could not begin leaves no trace.
 		p.report(ctx, a, j, loop.Outcome{}, err)
@@ -106,7 +115,7 @@ func (p *process) prepare(a agent.Agent, claim agent.Claim, j *job) (loop.Turn, 
 	return loop.Turn{
 		Agent: p.id, Provider: m.Provider, Ref: m.Ref, Model: m.Info, System: system,
 		Tools: box, Journal: &journal{p, claim}, Guard: k.Guard, Budget: budget{k.Store, p.id}, Limits: limits,
-		Acting: p.acting, Clean: k.Clean, Emit: p.emit,
+		Acting: p.acting, Ending: p.ending(j, box), Clean: k.Clean, Emit: p.emit,
 		Learnt: k.windows.of(m.Ref), Facts: func(ctx context.Context) string { return k.facts(ctx, p.id) },
 	}, nil
 }
@@ -167,6 +176,13 @@ func (p *process) begin(ctx context.Context, a agent.Agent, claim agent.Claim, j
 	if j.prompt.Fresh {
 		drafts = append(drafts, history.NewClear())
 	}
+	if j.only == nil && len(j.letters) == 0 {
+		notice, err := p.unreadNotice(ctx)
+		if err != nil {
+			return err
+		}
+		drafts = append(drafts, notice...)
+	}
 	if j.prompt.Text != "" {
 		said, err := history.Say(history.User, j.prompt.Text)
 		if err != nil {
@@ -174,6 +190,14 @@ func (p *process) begin(ctx context.Context, a agent.Agent, claim agent.Claim, j
 		}
 		said.Parts = append(said.Parts, j.prompt.Files...)
 		drafts = append(drafts, said)
+	}
+	if len(j.letters) > 0 {
+		if len(drafts) > 0 {
+			if err := p.append(ctx, claim, drafts...); err != nil {
+				return err
+			}
+		}
+		return p.announce(ctx, claim, j.letters)
 	}
 	if len(drafts) == 0 {
 		return nil

@@ -35,6 +35,7 @@ var forkSpec = tool.Spec{
 		shape.May("name", shape.Text(0).With("A name for the child: a-z, then a-z 0-9 . _ -, at most 63 characters, of no living agent.")),
 		shape.May("context", shape.Enum(inherit, nothing).With("inherit (default): the child knows this whole conversation. none: it knows only its prompt.")),
 		shape.May("effort", shape.Enum(llm.Efforts()...).With("How hard its model thinks. Default: as hard as yours, which finds more in the cache.")),
+		shape.May("then", shape.Enum(string(history.ThenMail), wakes).With("mail (default): its report waits for you. wake: it also begins a turn of yours if you have ended.")),
 		shape.May("worktree", shape.Bool().With("Give the child its own git worktree and branch, so that its files are apart from yours. Default: false.")),
 	),
 	Summary: summary(func(args forkArgs) string {
@@ -54,6 +55,7 @@ type forkArgs struct {
 	Name     string `json:"name"`
 	Context  string `json:"context"`
 	Worktree bool   `json:"worktree"`
+	Then     string `json:"then"`
 
 	Effort llm.Effort `json:"effort"`
 }
@@ -70,7 +72,7 @@ func (f fork) Run(ctx context.Context, c tool.Call) (tool.Answer, error) {
 	if err != nil {
 		return refuse(ctx, err)
 	}
-	return tool.Answer{Text: children[0].toParent(), Show: children[0].shown(), Recorded: true}, nil
+	return tool.Answer{Text: children[0].toParent(true), Show: children[0].shown(), Recorded: true}, nil
 }
 
 // RunAll implements tool.Batch.
@@ -109,9 +111,10 @@ func (f fork) forkAll(ctx context.Context, calls []tool.Call) (children []child,
 		b.child.Cwd = dir
 	}
 	verb := registry.Fork{Parent: f.self}
+	before := f.kernel.Before()
 	for i, b := range children {
-		verb.Entries = append(verb.Entries, b.result(b.toParent(), b.shown()))
-		if b.child.Entries, err = entries(children, i); err != nil {
+		verb.Entries = append(verb.Entries, b.result(b.toParent(i == len(children)-1), b.shown()))
+		if b.child.Entries, err = entries(children, i, before); err != nil {
 			return nil, err
 		}
 		verb.Children = append(verb.Children, b.child)

@@ -24,6 +24,7 @@ package process
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"ramet/internal/agent"
@@ -41,16 +42,21 @@ type Kernel interface {
 	// and starts a turn of each child, for the prompt that its entries end with.
 	// Children are returned if and only if they exist; with none, nothing happened.
 	Fork(ctx context.Context, f registry.Fork) ([]agent.Agent, error)
+	// Before is the entry that the message follows whose calls run now; 0: none, or nobody
+	// knows.
+	Before() id.Message
 	// Kill ends an agent; when it returns, nothing of the victims runs.
 	Kill(ctx context.Context, k registry.Kill) (registry.Killed, error)
 	// Send puts a letter into a mailbox and wakes its owner.
 	Send(ctx context.Context, s registry.Send) (mail.Letter, error)
 	// Read marks a letter and writes the entries in one transaction.
 	Read(ctx context.Context, r registry.Read) (l mail.Letter, ok bool, err error)
-	// Await blocks until a letter waits unread in the mailbox (of that sender, if
-	// one is given; the empty one is the user), without polling. false: the time
-	// ran out. DEAD_AGENT: the sender died and will never write.
-	Await(ctx context.Context, owner id.Agent, from *id.Agent, timeout time.Duration) (bool, error)
+	// Await blocks until what the agent waits for has come, the time is over, or nobody
+	// is left from whom it could come.
+	Await(ctx context.Context, w Wait) (Waited, error)
+	// HandOver lets the reports of those who still work for the agent wake it, and says
+	// who they are.
+	HandOver(ctx context.Context) ([]id.Agent, error)
 	// Exit ends the agent itself, of its own will: the result goes to its parent as
 	// a letter.
 	Exit(ctx context.Context, a id.Agent, result string) error
@@ -58,6 +64,25 @@ type Kernel interface {
 	Worktree(ctx context.Context, parent agent.Agent, child id.Agent, name string) (dir string, undo func(), err error)
 	// Sources is where the states of agents are found out.
 	Sources() state.Sources
+}
+
+// Wait is what an agent waits for.
+type Wait struct {
+	From    []id.Agent // letters of these, the empty one is the user; none: of anybody
+	All     bool       // until none of them works any more; without From: who works for it
+	Timeout time.Duration
+}
+
+// Waited is how a wait ended.
+type Waited struct {
+	Came    bool       // an unread letter of those is there
+	Late    bool       // the time was over first
+	Working []id.Agent // who of them still works; nobody: nobody is left who could write
+}
+
+// From says whether a letter is of one of these, or tells of one; none: of anybody.
+func From(l mail.Letter, from []id.Agent) bool {
+	return len(from) == 0 || slices.Contains(from, l.From) || l.From == id.Kernel && slices.Contains(from, l.About)
 }
 
 // People is what the tools read.
