@@ -161,3 +161,18 @@ func (h verbs) Exit(ctx context.Context, _ id.Agent, result string) error {
 func (h verbs) Worktree(ctx context.Context, parent agent.Agent, child id.Agent, name string) (string, func(), error) {
 	return h.Options.Worktree(ctx, parent, child, name)
 }
+
+// Worktrees implements process.Kernel.
+func (h verbs) Worktrees() acts.Trees { return h.Options.Trees }
+
+// Recent implements process.Kernel.
+func (h verbs) Recent(ctx context.Context, a id.Agent, most int) ([]history.Entry, error) {
+	var out []history.Entry
+	for e, err := range h.Store.QueryRange(ctx, history.Range{Agent: a}, history.Selection{Newest: most, Any: true}) {
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, e)
+	}
+	return out, nil
+}

@@ -22,7 +22,7 @@ func TestTheBoxIsToldWithSchemas(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[string]string{"fork": "prompt name context effort then worktree", "kill": "agent cascade reason", "send": "to text in_reply_to",
-		"check_mail": "from", "read_mail": "number", "wait": "for agents timeout then", "ps": "all", "exit": "result"}
+		"check_mail": "from", "read_mail": "number", "wait": "for agents timeout then", "ps": "all", "look": "agent steps", "exit": "result"}
 	if len(offer) != len(want) {
 		t.Errorf("%d tools", len(offer))
 	}
@@ -103,7 +103,7 @@ func FuzzArguments(f *testing.F) {
 		`{"agent":"kid","cascade":true,"reason":"r"}`, `{"agent":"0"}`, `{"to":"parent","text":"x","in_reply_to":1e0}`, `{"to":"\ud800","text":"x"}`,
 		`{"to":"you","text":"x","in_reply_to":9007199254740991}`, `{"from":"you"}`, `{"number":-0}`, `{"number":1.0}`, `{"timeout":3600.0,"agents":[]}`, `{"agents":["user","0"],"for":"all"}`, `{"then":"wake"}`,
 		`{"timeout":1e-300}`, `{"all":true}`, `{"result":"\u0000"}`, `{"result":""}`, `null`, `[]`, `{"prompt":null}`, `{"PROMPT":"x"}`} {
-		for which := range uint8(8) {
+		for which := range uint8(9) {
 			f.Add(which, args)
 		}
 	}

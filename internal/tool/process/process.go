@@ -1,5 +1,6 @@
 // Package process is the tools with which a model acts on agents as a process
-// acts on processes: fork, kill, send, check_mail, read_mail, wait, ps, exit.
+// acts on processes: fork, kill, send, check_mail, read_mail, wait, ps, look, exit; and
+// with which it brings back the work of children: diff, merge.
 //
 // They run unasked, within budget and descent: an agent forks itself, kills its
 // descendants only, and reads its own mail only. Mail is data: it enters a context
@@ -10,8 +11,8 @@
 //   - fork writes the results of all fork calls of a message itself, together
 //     with the children and their first entries: a fork returns twice, or not at
 //     all.
-//   - read_mail writes its result together with the mark on the letter: none is
-//     marked and lost, or read and still unread.
+//   - read_mail and wait write their results together with the marks on the letters:
+//     none is marked and lost, or read and still unread.
 //   - exit leaves its call without result: the agent is dead before there could be
 //     one, and nothing is appended to a history after its end. Its answer says
 //     Recorded, so that nobody tries.
@@ -28,6 +29,7 @@ import (
 	"time"
 
 	"ramet/internal/agent"
+	"ramet/internal/history"
 	"ramet/internal/id"
 	"ramet/internal/mail"
 	"ramet/internal/registry"
@@ -62,6 +64,10 @@ type Kernel interface {
 	Exit(ctx context.Context, a id.Agent, result string) error
 	// Worktree gives a child a git worktree of its own; undo takes it away again.
 	Worktree(ctx context.Context, parent agent.Agent, child id.Agent, name string) (dir string, undo func(), err error)
+	// Worktrees are the git worktrees in which agents work; nil: there are none.
+	Worktrees() Trees
+	// Recent reads the newest own entries of an agent, newest first.
+	Recent(ctx context.Context, a id.Agent, most int) ([]history.Entry, error)
 	// Sources is where the states of agents are found out.
 	Sources() state.Sources
 }
@@ -94,5 +100,9 @@ type People interface {
 // New is the tools of one agent.
 func New(k Kernel, p People, self id.Agent) tool.Box {
 	a := actor{k, p, self}
-	return tool.Box{fork{a}, kill{a}, send{a}, checkMail{a}, readMail{a}, wait{a}, ps{a}, exit{a}}
+	box := tool.Box{fork{a}, kill{a}, send{a}, checkMail{a}, readMail{a}, wait{a}, ps{a}, look{a}, exit{a}}
+	if k != nil && k.Worktrees() != nil {
+		box = append(box, diff{a}, merge{a})
+	}
+	return box
 }

@@ -47,6 +47,7 @@ type world struct {
 
 	handed []id.Agent // what HandOver answers
 	before id.Message
+	work   process.Trees
 }
 
 func newWorld(t testing.TB) *world {
@@ -154,6 +155,23 @@ func (w seat) Await(ctx context.Context, wait process.Wait) (process.Waited, err
 func (w *world) HandOver(context.Context) ([]id.Agent, error) { return w.handed, nil }
 
 func (w *world) Before() id.Message { return w.before }
+
+func (w *world) Worktrees() process.Trees {
+	if w.work == nil {
+		return nil
+	}
+	return w.work
+}
+
+func (w *world) Recent(ctx context.Context, a id.Agent, most int) (out []history.Entry, err error) {
+	for e, err := range w.QueryRange(ctx, history.Range{Agent: a}, history.Selection{Newest: most, Any: true}) {
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, e)
+	}
+	return out, nil
+}
 
 func (w *world) Exit(ctx context.Context, a id.Agent, result string) error {
 	if err := w.failing(); err != nil {
