@@ -115,7 +115,7 @@ func (d *terminal) Questions(ctx context.Context) <-chan tui.Question { return d
 func (d *terminal) Agents(ctx context.Context) (tui.Agents, error) { return d.Everybody(ctx) }
 
 func (d *terminal) Turn(ctx context.Context, a id.Agent, said string, model llm.Ref, ticket string) (bool, error) {
-	ran, err := d.Run(ctx, session.Turn{Agent: a, Prompt: proc.Prompt{Text: said, Model: model, Ticket: ticket}, Stay: true, Ask: d.asker})
+	ran, err := d.Run(ctx, session.Turn{Agent: a, Prompt: proc.Prompt{Text: said, Model: model, Ticket: ticket, Again: said == ""}, Stay: true, Ask: d.asker})
 	return ran.Said, err
 }
 

@@ -68,6 +68,8 @@ const (
 	ProviderContext     Code = "PROVIDER_CONTEXT"
 	StreamCut           Code = "STREAM_CUT"
 
+	Unread Code = "UNREAD"
+
 	Interrupted Code = "INTERRUPTED"
 	Cancelled   Code = "CANCELLED"
 )
@@ -132,6 +134,7 @@ var table = []Row{
 	{ProviderProtocol, 8, "the answer is not in the provider's format"},
 	{ProviderContext, 8, "the context is too long for the model"},
 	{StreamCut, 8, "the answer stopped in the middle; none of it counts"},
+	{Unread, 9, "children reported, and the agent ended its turn without reading it"},
 	{Interrupted, 130, "stopped by a signal"},
 	{Cancelled, 130, "cancelled by the user"},
 }

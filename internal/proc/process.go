@@ -56,6 +56,7 @@ type job struct {
 	of           *process      // whose it is, while it is pending
 	within       bool          // the family counts it
 	owed, debtor id.Agent      // who waits for the report, while somebody does, and of whom
+	unbooked     bool          // the ledger does not follow it
 	began        time.Time
 	entered      bool           // the ledger has it already
 	by           *history.Actor // the person who asks for it; nil: nobody
@@ -78,6 +79,7 @@ type Prompt struct {
 	Fresh  bool       // behind a clear
 	Budget *history.Budget
 	Task   bool   // it is one, and the ledger has it: a letter tells the parent how it ended
+	Again  bool   // what was interrupted goes on: a task is one again
 	Leaves bool   // children go on without it: it need not wait for them
 	Ticket string // by which it can be taken back (Stop); empty: it cannot
 	// Last says that the agent ends with the turn, with everything below it, and for what

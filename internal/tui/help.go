@@ -88,6 +88,7 @@ var keyHelp = [][2]string{
 	{"Ctrl+↑ ↓ ← →", "go to the parent, newest child, siblings"},
 	{"Ctrl+T", "tree of agents"},
 	{"Ctrl+G", "go to an agent by a few letters"},
+	{"Ctrl+R", "go on with everything that was interrupted"},
 	{"Ctrl+P", "go to the agent that asks for permission"},
 	{"↑ ↓, Enter", "while it asks: choose; decide, on an empty prompt"},
 	{"Shift+Tab", "mode: ask, accept edits, box, read-only"},

@@ -24,7 +24,7 @@ import (
 
 // execFlags are the flags of exec.
 type execFlags struct {
-	fork, fresh, noWait, resume, again, noTools, worktree bool
+	fork, fresh, noWait, resume, all, again, noTools, worktree bool
 
 	name, at, model, effort, maxCost, cwd string
 
@@ -48,7 +48,9 @@ If ` + "`ramet serve`" + ` holds the workspace, the turn runs there, with that p
 what it asks is asked here, if this is a terminal, and on the page.
 
 Children that the turn forks go on until their tasks are done, and the command waits
-for them; with --no-wait they go on in the background.
+for them; with --no-wait they go on in the background. What they reported and the
+agent did not read is printed, and the exit code is 9 (UNREAD): exec --continue lets
+it read. After a crash, exec --continue --all takes up everything that was cut off.
 
 Tools that read run unasked. Commands and writes run only if a rule permits them:
 --allow bash, --allow 'bash(go test *)', --allow 'write(docs/**)', or allow in your
@@ -76,6 +78,7 @@ With --json every event is one line of JSON.
 	flags.BoolVar(&f.worktree, "worktree", false, "with --fork: give the child files of its own, a git worktree and a branch")
 	flags.BoolVar(&f.fresh, "fresh", false, "begin behind a clear, without the context so far")
 	flags.BoolVar(&f.resume, "continue", false, "go on with what is there, without a new prompt")
+	flags.BoolVar(&f.all, "all", false, "with --continue: go on with everything that was interrupted")
 	flags.BoolVar(&f.again, "resume", false, "go on with an interrupted task in a new child, forked where it stopped")
 	flags.StringVar(&f.model, "model", "", "vendor/name of the model (see `ramet models`)")
 	flags.StringVar(&f.effort, "effort", "", "how hard the model thinks from now on: "+strings.Join(llm.Efforts(), ", "))
@@ -97,6 +100,8 @@ func execArgs(l *line.Line, f *execFlags) cobra.PositionalArgs {
 		switch {
 		case f.again:
 			return line.Arguments(1, 2)(c, args)
+		case f.resume && f.all:
+			return line.Arguments(0, 0)(c, args)
 		case f.resume:
 			return line.Arguments(0, 1)(c, args)
 		}
@@ -121,6 +126,9 @@ func exec(l *line.Line, c *cobra.Command, f execFlags, args []string) error {
 		if err := session.CheckPrompt(prompt.Text); err != nil {
 			return err
 		}
+	}
+	if f.all && !f.resume {
+		return fault.New(fault.Usage, "--all is for --continue: it goes on with everything that was interrupted")
 	}
 	if prompt.Files, err = session.Attach(f.images...); err != nil {
 		return err
@@ -158,6 +166,9 @@ func exec(l *line.Line, c *cobra.Command, f execFlags, args []string) error {
 		return err
 	}
 	defer ws.Stopped()
+	if f.all {
+		return continueAll(l, ctx, ws, w)
+	}
 	if err := f.countable(ws.Kernel, a, prompt.Model); err != nil {
 		return err
 	}
@@ -190,7 +201,7 @@ func exec(l *line.Line, c *cobra.Command, f execFlags, args []string) error {
 
 // prompt reads the flags that say how the turn is to be run.
 func (f *execFlags) prompt(c *cobra.Command) (proc.Prompt, error) {
-	p := proc.Prompt{Fresh: f.fresh}
+	p := proc.Prompt{Fresh: f.fresh, Again: f.resume}
 	var err error
 	if c.Flags().Changed("model") {
 		if p.Model, err = llm.ParseRef(f.model); err != nil {
@@ -293,6 +304,11 @@ func (f execFlags) limit(ctx context.Context, ws *session.Workspace, a agent.Age
 // turn runs it, here or in the kernel that holds the agent, and prints the answer.
 func turn(l *line.Line, ctx context.Context, ws *session.Workspace, a agent.Agent, p proc.Prompt, f execFlags, w *watcher) error {
 	w.follow(ctx, a.ID, &ws.Kernel.Events)
+	p.Leaves = f.noWait
+	before, err := ws.Newest(ctx, a.ID)
+	if err != nil {
+		return err
+	}
 	ran, err := ws.Run(ctx, session.Turn{Agent: a.ID, Prompt: p,
 		Here:  len(f.allow) > 0 || f.cwd != "" || f.noTools, // the server has its own way
 		Tasks: !f.noWait, Said: w.early, Show: w.show, Ask: asker(l)})
@@ -305,6 +321,9 @@ func turn(l *line.Line, ctx context.Context, ws *session.Workspace, a agent.Agen
 		// There is an answer all the same, perhaps why it could not be done.
 		err = errors.Join(w.early(outcome), fault.New(fault.Denied, "every call that the model made was denied (%d)", outcome.Denied).
 			WithHint("permit what it needs with --allow; standard error says which"))
+	}
+	if err == nil && !f.noWait {
+		err = unread(ctx, ws, a, before, outcome, w)
 	}
 	err = errors.Join(w.answer(outcome, err), err)
 	if l.Leave == nil || ran.Turn == nil {
