@@ -79,7 +79,7 @@ func TestQuestionsAreAnswered(t *testing.T) {
 func TestPlansAreShown(t *testing.T) {
 	a := run(t, nil, "plan", map[string]any{"steps": []map[string]string{
 		{"step": "look\x1b[31m", "state": "done"}, {"step": "build\nit", "state": "doing"}, {"step": "ship", "state": "open"}, {"step": "wait", "state": "dropped"}}})
-	if a.IsError || a.Text != "1 of 3 done; now: build it." || a.Show != "☑ look[31m\n▶ build it\n☐ ship\n☒ wait" {
+	if a.IsError || a.Text != "1 of 3 done; now: build it." || a.Show != "☑ look␛[31m\n▶ build it\n☐ ship\n☒ wait" {
 		t.Errorf("%q %q", a.Text, a.Show)
 	}
 	many := make([]map[string]string, mostSteps+1)
