@@ -87,7 +87,7 @@ func (q *Queue) newClient(config *river.Config) (*river.Client[pgx.Tx], error) {
 }
 
 // tries is how often a verb is tried while connections are lost. All may be repeated.
-const tries = 6
+const tries = 30
 
 // persist does a verb, over and over again while connections are lost.
 func (q *Queue) persist(ctx context.Context, do func(ctx context.Context) error) error {
