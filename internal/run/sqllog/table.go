@@ -118,7 +118,7 @@ func OpenTableWriter(ctx context.Context, address, runID string, with ...Option)
 		// The session's end frees the lock too, but some time later.
 		w.conn.ExecContext(context.Background(), `SELECT pg_advisory_unlock_all()`)
 	}
-	err = makeTable(ctx, l.db, pg)
+	err = database.Repeat(ctx, func() error { return makeTable(ctx, l.db, pg) })
 	if err == nil {
 		w.conn, err = l.db.Conn(ctx)
 	}
