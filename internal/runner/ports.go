@@ -83,11 +83,7 @@ type Blob struct {
 }
 
 // Clone is an input at a commit.
-type Clone struct {
-	Name   string `json:"name"`
-	URL    string `json:"url"`
-	Commit string `json:"commit"`
-}
+type Clone = run.Clone
 
 // Issue is something that a gate or an item found. The orchestrator gives it its id,
 // which is made of gate, code, file and message, so that the same issue is known again.
