@@ -81,6 +81,7 @@ func kernelFor(ctx context.Context, r request, work *crew.Crew) (*session.Runnin
 		Tell:  func(ctx context.Context, rings ...registry.Ring) { place.Tell(ctx, server.Owner, rings...) },
 		There: place.States,
 		Clean: r.Secrets.Own,
+		Files: states(r, work),
 
 		Limits: loop.Limits{Steps: r.Config.Number("steps")}, Attended: r.Attended,
 		MostAgents: r.Config.Number("max_agents"), MostUnread: r.Config.Number("max_unread"),
@@ -113,6 +114,7 @@ func kernelFor(ctx context.Context, r request, work *crew.Crew) (*session.Runnin
 		server.Finish(ctx) // others may have asked for turns that came behind ours
 		k.Stop()
 		jobs.Close()
+		r.EndFileStates()
 		if k.Owes() {
 			server.Owe()
 		}

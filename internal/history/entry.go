@@ -69,6 +69,8 @@ type Meta struct {
 	CallID     string      `json:"call_id,omitempty"`    // command permit: of which call
 	Mode       string      `json:"mode,omitempty"`       // command mode
 	Effort     string      `json:"effort,omitempty"`     // command effort: how hard the model is to think
+
+	Files *State `json:"files,omitempty"` // files
 }
 
 // Call is what a usage entry tells of one call of a model. Money and tokens are
