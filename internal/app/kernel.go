@@ -60,6 +60,7 @@ func kernelFor(ctx context.Context, r request, work *crew.Crew) (*session.Runnin
 	}
 	jobs := local.NewJobs()
 	tools := tools{request: r, environment: environ.For(os.Environ()), hidden: hide, jobs: jobs, person: policy}
+	recoverFiles(ctx, r)
 	place := r.Peers
 	trees := worktrees{r}.make
 	model, box, guard := models.model, tools.box, loop.Guard(policy)

@@ -46,12 +46,35 @@ func (b *Batch) Add(h chain.Hash, content []byte) error {
 	return b.put(entry{hash: h, form: zipped, size: int64(len(content))}, pack.EncodeAll(content, nil))
 }
 
-// AddFolder keeps the bytes of a folder.
-func (b *Batch) AddFolder(f files.Folder) (chain.Hash, error) {
+// AddFolder keeps a folder: whole, or as what differs from the one that it was before, where
+// that is kept; nil: it was none.
+func (b *Batch) AddFolder(f, before files.Folder) (chain.Hash, error) {
 	bytes := f.Bytes()
 	h := chain.Sum(bytes)
-	return h, b.Add(h, bytes)
+	if b.has(h) {
+		return h, nil
+	}
+	form, content := zipped, bytes
+	if len(before) >= leastDelta {
+		if depth, ok := b.store.depth(before.Hash()); ok && depth < mostDeltas {
+			if delta := files.Delta(before, f); len(delta) < len(bytes)/2 {
+				form, content = firstDelta+depth, delta
+			}
+		}
+	}
+	pack, err := packer()
+	if err != nil {
+		return h, err
+	}
+	return h, b.put(entry{hash: h, form: form, size: int64(len(content))}, pack.EncodeAll(content, nil))
 }
+
+// A folder is kept as a delta if it has so many names, and at most so many deltas stand
+// between it and one that is whole.
+const (
+	leastDelta = 8
+	mostDeltas = 24
+)
 
 // AddGit notes that the repository has a content under an id.
 func (b *Batch) AddGit(h chain.Hash, oid string, size int64) error {

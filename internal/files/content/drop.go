@@ -37,13 +37,48 @@ func (s *Store) Disk() (int64, error) {
 // Plan says what Drop would free. Objects of packs that are younger than since stay: an entry
 // that names them may be about to be written.
 func (s *Store) Plan(keep func(chain.Hash) bool, since time.Time) (Dropped, error) {
+	keep, err := s.withBases(keep)
+	if err != nil {
+		return Dropped{}, err
+	}
 	d, _, err := s.doomed(keep, since)
 	return d, err
+}
+
+// withBases keeps also what others are deltas of.
+func (s *Store) withBases(keep func(chain.Hash) bool) (func(chain.Hash) bool, error) {
+	if _, err := s.Refresh(); err != nil {
+		return nil, err
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	needed := map[chain.Hash]bool{}
+	for h, p := range s.where {
+		if !keep(h) {
+			continue
+		}
+		for {
+			b, ok, err := s.base(p)
+			if err != nil {
+				return nil, err
+			}
+			if !ok || needed[b] {
+				break
+			}
+			needed[b] = true
+			p = s.where[b]
+		}
+	}
+	return func(h chain.Hash) bool { return keep(h) || needed[h] }, nil
 }
 
 // Drop drops all objects but those to be kept. What stays is written into one pack before
 // anything is removed; whoever is killed in between leaves objects twice, and loses none.
 func (s *Store) Drop(keep func(chain.Hash) bool, since time.Time) (Dropped, error) {
+	keep, err := s.withBases(keep)
+	if err != nil {
+		return Dropped{}, err
+	}
 	d, old, err := s.doomed(keep, since)
 	if err != nil || len(old) == 0 {
 		return d, err

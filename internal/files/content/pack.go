@@ -21,6 +21,8 @@ const (
 
 	zipped byte = 'z'
 	inGit  byte = 'g'
+	// A delta of a folder: the first one, and its depth more.
+	firstDelta byte = 'A'
 )
 
 // entry is one object of a pack.

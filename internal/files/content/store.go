@@ -133,6 +133,20 @@ func (s *Store) Has(h chain.Hash) bool {
 	return ok
 }
 
+// depth is how many deltas stand between a folder and one that is whole.
+func (s *Store) depth(h chain.Hash) (byte, bool) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	p, ok := s.where[h]
+	switch {
+	case !ok || p.form == inGit:
+		return 0, false
+	case p.form == zipped:
+		return 0, true
+	}
+	return p.form - firstDelta + 1, true
+}
+
 // Size is how large an object is, and how much of the disk it takes; 0: git has it.
 func (s *Store) Size(h chain.Hash) (whole, kept int64, ok bool) {
 	s.mu.RLock()
@@ -198,11 +212,50 @@ func (s *Store) read(ctx context.Context, p place, repo string) ([]byte, error) 
 	if err != nil {
 		return nil, err
 	}
-	content, err := unpack.DecodeAll(payload, make([]byte, 0, p.size))
+	content, err := unpack.DecodeAll(payload, make([]byte, 0, min(p.size, 64<<20)))
 	if err != nil {
 		return nil, fault.New(fault.StorageCorrupt, "unpack from %s: %w", path, err)
 	}
-	return content, nil
+	if p.form == zipped {
+		return content, nil
+	}
+	h, ok := files.DeltaBase(content)
+	if !ok {
+		return nil, fault.New(fault.StorageCorrupt, "a folder in %s cannot be read", path)
+	}
+	base, err := s.Folder(h)
+	if err != nil {
+		return nil, err
+	}
+	whole, err := files.ApplyDelta(base, content)
+	return whole.Bytes(), err
+}
+
+// base is the folder that another one is kept as a delta of.
+func (s *Store) base(p place) (chain.Hash, bool, error) {
+	if p.form == zipped || p.form == inGit {
+		return chain.Hash{}, false, nil
+	}
+	path := filepath.Join(s.packDir(), p.pack)
+	f, err := os.Open(path)
+	if err != nil {
+		return chain.Hash{}, false, durable.Failure("read", path, err)
+	}
+	defer f.Close()
+	payload := make([]byte, p.length)
+	if _, err := f.ReadAt(payload, p.offset); err != nil {
+		return chain.Hash{}, false, durable.Failure("read", path, err)
+	}
+	unpack, err := unpacker()
+	if err != nil {
+		return chain.Hash{}, false, err
+	}
+	content, err := unpack.DecodeAll(payload, nil)
+	if err != nil {
+		return chain.Hash{}, false, fault.New(fault.StorageCorrupt, "unpack from %s: %w", path, err)
+	}
+	h, ok := files.DeltaBase(content)
+	return h, ok, nil
 }
 
 // Folder implements files.Source.

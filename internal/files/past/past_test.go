@@ -271,7 +271,7 @@ func (r random) change() {
 // Random writes, renames, chmods, deletes and links: going back to any of 200 points gives the
 // same tree.
 func TestEveryPointCanBeReached(t *testing.T) {
-	points, seeds := 200, uint64(3)
+	points, seeds := 200, uint64(1)
 	if testing.Short() {
 		points, seeds = 40, 1
 	}
@@ -306,7 +306,7 @@ func TestEveryPointCanBeReached(t *testing.T) {
 // could have written.
 func TestRewindingOneLeavesTheOthers(t *testing.T) {
 	agents := []id.Agent{ada, bob, carl}
-	rounds := 20
+	rounds := 6
 	if testing.Short() {
 		rounds = 4
 	}

@@ -45,6 +45,18 @@ func (f *seenFolder) find(name string) *seen {
 	return &f.nodes[i]
 }
 
+// plain is the folder as states have it.
+func (f *seenFolder) plain() files.Folder {
+	if f == nil {
+		return nil
+	}
+	out := make(files.Folder, len(f.nodes))
+	for i := range f.nodes {
+		out[i] = f.nodes[i].Node
+	}
+	return out
+}
+
 // ignored says whether a name was left out, by the same rules.
 func (f *seenFolder) ignored(name string) bool {
 	_, ok := slices.BinarySearch(f.out, name)

@@ -36,7 +36,7 @@ const Largest = 50 << 20
 type Keeper interface {
 	Add(h chain.Hash, content []byte) error
 	AddGit(h chain.Hash, oid string, size int64) error
-	AddFolder(f files.Folder) (chain.Hash, error)
+	AddFolder(f, before files.Folder) (chain.Hash, error)
 }
 
 // Scanner walks one folder. It is used by one goroutine at a time.
@@ -277,12 +277,8 @@ func (w *walk) seal(now, before *seenFolder) error {
 			return nil
 		}
 	}
-	all := make(files.Folder, len(now.nodes))
-	for i := range now.nodes {
-		all[i] = now.nodes[i].Node
-	}
 	var err error
-	if now.hash, err = w.keep.AddFolder(all); err != nil {
+	if now.hash, err = w.keep.AddFolder(now.plain(), before.plain()); err != nil {
 		return keeping{err}
 	}
 	return nil
