@@ -29,7 +29,7 @@ var table = []Row{
 	{"delete-mail", "/delete-mail N", "Hide letter N", "", []Argument{{Kind: Number, Required: true}}},
 	{"mark", "/mark [LABEL]", "Mark this point, to rewind to", "", []Argument{{Kind: Label}}},
 	{"rewind", "/rewind [LABEL|ID]", "Go back to a mark or a message",
-		"Without an argument: to the newest mark. Nothing is deleted; files stay as they are. A clear is a wall.",
+		"Without an argument: to the newest mark. Nothing is deleted. Where files changed since, it asks: conversation, files or both. A clear is a wall.",
 		[]Argument{{Kind: Label}}},
 	{"clear", "/clear", "Begin again with an empty context", "What was said stays in the history.", nil},
 	{"compact", "/compact", "Replace the context by a summary of it", "", nil},

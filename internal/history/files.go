@@ -81,6 +81,9 @@ func nextState(ctx context.Context, log Log, lineage []Ancestor, at id.Message) 
 	if err != nil {
 		return Stated{}, false, err
 	}
+	if asked.Kind == Files {
+		return Stated{}, false, nil // it tells its own
+	}
 	for i := len(lineage) - 1; i >= 0; i-- { // the oldest first
 		r := Range{Agent: lineage[i].Agent, Start: at}
 		if i > 0 {
