@@ -31,6 +31,8 @@ var table = []Row{
 	{"rewind", "/rewind [LABEL|ID]", "Go back to a mark or a message",
 		"Without an argument: to the newest mark. Nothing is deleted. Where files changed since, it asks: conversation, files or both. A clear is a wall.",
 		[]Argument{{Kind: Label}}},
+	{"diff", "/diff [ID]", "Show how files changed in the last turn, or since a message", "Whoever changed them.", []Argument{{Kind: Message}}},
+	{"undo", "/undo", "Take back what the last turn did to files", "What others could have changed is kept, and listed. The conversation stays as it is; /rewind goes back with both. A second /undo takes the first back.", nil},
 	{"clear", "/clear", "Begin again with an empty context", "What was said stays in the history.", nil},
 	{"compact", "/compact", "Replace the context by a summary of it", "", nil},
 	{"log", "/log", "Show this agent's lineage: forks, marks, clears", "", nil},

@@ -6,6 +6,8 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"ramet/internal/command"
+	"ramet/internal/history"
 	"ramet/internal/id"
 	"ramet/internal/public"
 )
@@ -57,6 +59,21 @@ func (m *root) rewindPlanned(msg rewindMsg) tea.Cmd {
 	return nil
 }
 
+// filesLandmark is the word for a state of files; empty: nobody need see it.
+func filesLandmark(s *history.State) string {
+	switch {
+	case s == nil:
+		return ""
+	case s.None != "":
+		return "the files are not kept: " + s.None
+	case s.When == history.AfterRestore:
+		return count(int(s.Changed), "file") + " restored"
+	case s.When == history.AfterCalls && s.Changed > 0:
+		return count(int(s.Changed), "file") + " changed · /diff shows them, /undo takes them back"
+	}
+	return ""
+}
+
 func (r *rewinding) lines() []string {
 	var out []string
 	for _, p := range r.plan.Restored {
@@ -69,6 +86,36 @@ func (r *rewinding) lines() []string {
 		out = append(out, "keep     "+line(k.Path, 300)+"  ("+line(k.Why, 100)+")")
 	}
 	return out
+}
+
+// undo takes back what the last turn did to files, when a person has seen what that is.
+func (m *root) undo(title, me string) tea.Cmd {
+	workspace, ctx := m.workspace, m.ctx
+	return func() tea.Msg {
+		plan, err := workspace.Command(ctx, "undo", me, "--dry-run")
+		return undoMsg{title: title, agent: me, plan: plan, err: err}
+	}
+}
+
+type undoMsg struct {
+	title, agent, plan string
+	err                error
+}
+
+func (m *root) undoPlanned(msg undoMsg) tea.Cmd {
+	if msg.err != nil {
+		return m.tell(bad, explain(msg.err))
+	}
+	m.over = confirm{text: "Undo what the last turn did to files?\n" + msg.plan, yes: func() tea.Cmd { return m.run(msg.title, "undo", msg.agent) }}
+	return nil
+}
+
+// messages are the ids of a command, as arguments.
+func messages(c command.Command) []string {
+	if c.At == nil {
+		return nil
+	}
+	return []string{c.At.String()}
 }
 
 func (r *rewinding) scroll(n int) { r.at = max(0, min(r.at+n, len(r.lines())-r.high)) }

@@ -83,6 +83,10 @@ func (m *root) slash(said string) tea.Cmd {
 			return m.rewind(said, m.now.agent, "--to", c.At.String())
 		}
 		return m.rewind(said, m.now.agent, optional(c.Label)...)
+	case "diff":
+		return m.run(said, append([]string{"diff", me}, messages(c)...)...)
+	case "undo":
+		return m.undo(said, me)
 	case "clear":
 		return m.quiet(said, "clear", me)
 	}
