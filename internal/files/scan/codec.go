@@ -6,8 +6,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-
-	"github.com/google/renameio/v2"
+	"path/filepath"
 
 	"ramet/internal/durable"
 	"ramet/internal/files"
@@ -30,10 +29,24 @@ func (x *Index) Save(path string) error {
 	w.text(x.Generation)
 	w.folder(x.top)
 	sum := sha256.Sum256(w.b)
-	if err := renameio.WriteFile(path, append(w.b, sum[:]...), 0o600, renameio.WithTempDir("")); err != nil {
-		return durable.Failure("write", path, err)
+	return durable.Failure("write", path, replace(path, append(w.b, sum[:]...)))
+}
+
+// replace puts a content at a path in one step, and does not wait for the disk.
+func replace(path string, content []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), ".index-*")
+	if err != nil {
+		return err
 	}
-	return nil
+	defer os.Remove(f.Name()) // where it was not renamed
+	_, err = f.Write(content)
+	if shut := f.Close(); err == nil {
+		err = shut
+	}
+	if err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
 }
 
 // Load reads an index; nil: there is none that can be used.
