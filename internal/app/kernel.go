@@ -61,6 +61,7 @@ func kernelFor(ctx context.Context, r request, work *crew.Crew) (*session.Runnin
 	}
 	jobs := local.NewJobs()
 	tools := tools{request: r, environment: environ.For(os.Environ()), hidden: hide, jobs: jobs, person: policy}
+	recoverFiles(ctx, r)
 	place := r.Peers
 	trees := worktrees{r}.make
 	model, box, guard := models.model, tools.box, loop.Guard(policy)
@@ -82,6 +83,7 @@ func kernelFor(ctx context.Context, r request, work *crew.Crew) (*session.Runnin
 		Tell:  func(ctx context.Context, rings ...registry.Ring) { place.Tell(ctx, server.Owner, rings...) },
 		There: place.States,
 		Clean: r.Secrets.Own,
+		Files: states(r, work),
 
 		Limits: loop.Limits{Steps: r.Config.Number("steps")}, Attended: r.Attended,
 		MostAgents: r.Config.Number("max_agents"), MostUnread: r.Config.Number("max_unread"),
@@ -117,6 +119,7 @@ func kernelFor(ctx context.Context, r request, work *crew.Crew) (*session.Runnin
 		server.Finish(ctx) // others may have asked for turns that came behind ours
 		k.Stop()
 		jobs.Close()
+		r.EndFileStates()
 		if k.Owes() {
 			server.Owe()
 		}

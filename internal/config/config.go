@@ -59,6 +59,7 @@ type Config struct {
 	Background string // yes or no: whether the screen starts a server that stays
 	Follow     string // yes or no: whether the screen moves to the child after a fork
 	FirstByte  string // how long a model's server may take to begin; empty: the usual
+	Files      string // whether states of files are kept: yes, all, no
 	Stall      string // how long it may be silent after that; empty: the usual
 	Permission string // ask or sandbox: what happens to calls that no rule permits
 	Allow      string // rules that permit calls of tools, with ; between them

@@ -76,6 +76,11 @@ var settings = []Setting{
 		field: func(c *Config) *string { return &c.Env },
 	},
 	{
+		Key: "files", Default: "yes", Allowed: []string{"yes", "all", "no"}, Env: "RAMET_FILES",
+		Help:  "whether the states of files are kept with histories: yes, all with those that git ignores, no",
+		field: func(c *Config) *string { return &c.Files },
+	},
+	{
 		Key: "first_byte", Env: "RAMET_FIRST_BYTE", Span: true, UserOnly: true,
 		Help:  "how long a model's server may take to begin its answer; empty means 5m, and 10m for a local one",
 		field: func(c *Config) *string { return &c.FirstByte },

@@ -72,6 +72,8 @@ type Meta struct {
 	CallID     string      `json:"call_id,omitempty"`    // command permit: of which call
 	Mode       string      `json:"mode,omitempty"`       // command mode
 	Effort     string      `json:"effort,omitempty"`     // command effort: how hard the model is to think
+
+	Files *State `json:"files,omitempty"` // files
 }
 
 // Then is what the report of a task does.

@@ -27,6 +27,7 @@ func Run(ctx context.Context, t Turn, c *Conversation) (Outcome, error) {
 		return Outcome{}, err
 	}
 	err = r.steps(ctx)
+	r.lastState(ctx, err)
 	if err != nil && ctx.Err() != nil && !lost(err) && !storage(err) {
 		err = r.close(ctx)
 	}

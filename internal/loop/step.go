@@ -42,6 +42,7 @@ func (r *turn) step(ctx context.Context) (more bool, err error) {
 			calls = append(calls, p)
 		}
 	}
+	drafts := r.stated(ctx, calls)
 	if len(calls) > 0 && r.Acting != nil {
 		release, err := r.Acting(ctx)
 		if err != nil {
@@ -49,7 +50,6 @@ func (r *turn) step(ctx context.Context) (more bool, err error) {
 		}
 		defer release()
 	}
-	var drafts []history.Draft
 	if len(parts) > 0 {
 		drafts = append(drafts, history.Draft{Kind: history.Assistant, Parts: parts})
 	}
@@ -110,6 +110,7 @@ func (r *turn) ask(ctx context.Context) (reply, error) {
 		return reply{}, r.refused(ctx, err)
 	}
 	r.out.Steps++
+	r.look(ctx)
 	messages := r.c.Messages()
 	size := r.fixed + r.c.state.size
 	q := r.request(messages, limit)

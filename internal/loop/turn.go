@@ -62,6 +62,7 @@ type Turn struct {
 	Journal  Journal
 	Guard    Guard
 	Budget   Budget
+	Files    Files // nil: no states are taken
 	Limits   Limits
 	Learnt   *Window // what other turns learnt of the model; nil: they are not told, nor heard
 	// Facts is what an agent should know when the older part of its conversation is a

@@ -30,6 +30,7 @@ type turn struct {
 	bound   bool       // a budget binds
 	closed  bool       // the history says that the turn was interrupted
 	pauses  pauses
+	files   stating
 
 	emitting sync.Mutex // tools that run side by side print
 }

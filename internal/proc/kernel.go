@@ -113,6 +113,9 @@ type Options struct {
 	Clean     func(string) string // see loop.Turn; nil: nothing to hide
 	Limits    loop.Limits
 	Attended  bool // a person at a terminal sees what this kernel does
+	// Files takes the states of the folder that an agent works in; nil, of all or of one:
+	// none are taken.
+	Files func(a agent.Agent) loop.Files
 	// MostAgents is how many agents that models forked may work or wait at a time below
 	// one prompt of a person, MostUnread how many letters may wait in a mailbox. 0: any
 	// number.

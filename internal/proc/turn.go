@@ -112,7 +112,12 @@ func (p *process) prepare(a agent.Agent, claim agent.Claim, j *job) (loop.Turn, 
 	box = k.recalling(p.id, m.Info, box)
 	limits := k.Limits
 	limits.Attended = j.family.attended
+	var files loop.Files
+	if k.Files != nil {
+		files = k.Files(a)
+	}
 	return loop.Turn{
+		Files: files,
 		Agent: p.id, Provider: m.Provider, Ref: m.Ref, Model: m.Info, System: system,
 		Tools: box, Journal: &journal{p, claim}, Guard: k.Guard, Budget: budget{k.Store, p.id}, Limits: limits,
 		Acting: p.acting, Ending: p.ending(j, box), Clean: k.Clean, Emit: p.emit,

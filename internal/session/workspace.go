@@ -46,7 +46,8 @@ type Workspace struct {
 	learn func(*credential.Store) // see System
 	stop  func()
 	runs  func() (*rundir.Store, error)
-	files files
+	paths paths
+	past  states
 	dead  dead
 	ends  state.Memory // how histories end, for the terminal
 	now   func() time.Time

@@ -299,8 +299,6 @@ func TestCommandsBecomeCommandLines(t *testing.T) {
 	me := string(who("zero"))
 	for line, want := range map[string]string{
 		"/mark -x":                "command mark -- " + me + " -x",
-		"/rewind 7":               "command rewind " + me + " --to 7",
-		"/rewind here":            "command rewind -- " + me + " here",
 		"/clear":                  "command clear " + me,
 		`/send ada "-n hello"`:    "command send -- ada -n hello",
 		"/check-mail":             "command mail " + me,

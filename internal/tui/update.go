@@ -64,6 +64,10 @@ func (m *root) follow(msg tea.Msg) tea.Cmd {
 		m.offer.files(m, msg)
 	case reviewMsg:
 		return m.reviewed(msg)
+	case undoMsg:
+		return m.undoPlanned(msg)
+	case rewindMsg:
+		return m.rewindPlanned(msg)
 	case timelineMsg:
 		return m.timelined(msg)
 	case tickMsg:
