@@ -65,6 +65,9 @@ type Turn struct {
 	Files    Files // nil: no states are taken
 	Limits   Limits
 	Learnt   *Window // what other turns learnt of the model; nil: they are not told, nor heard
+	// Heard takes what the user said since the turn began, behind the results of a step. nil:
+	// nobody says anything.
+	Heard func(context.Context) Heard
 	// Facts is what an agent should know when the older part of its conversation is a
 	// summary: who it is, who works for it. nil or empty: nothing.
 	Facts func(context.Context) string
@@ -80,14 +83,23 @@ type Turn struct {
 	Emit  func(Event) // never nil; called by one goroutine at a time
 }
 
+// Heard is what the user said while the agent worked.
+type Heard struct {
+	Drafts  []history.Draft
+	Written func(error) // is told, once, whether they stand in the history
+}
+
 // Limits bound one turn.
 type Limits struct {
 	Steps   int // answers of the model, while nobody is there and no budget binds; 0: 500
 	Repeats int // identical answers whose calls fail in a row; 0: 3
 	// Fill is the part of the model's context, in percent, above which room is made; 0: 80.
 	Fill int
-	// Attended says that a person sees what the turn does, and can stop it.
+	// Attended says that a person sees what the turn does, and can stop it. Where nobody does,
+	// vendors that have too much to do and networks that were lost are waited for as long as
+	// the turn may take.
 	Attended bool
+	Again    time.Duration // before an answer that was cut is asked for again; it doubles each time. 0: 500 ms
 }
 
 // Outcome is how a turn ended.
