@@ -1,7 +1,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help build test race lint web fuzz bench oracle story live soak ci release demo clean
+.PHONY: help build test race lint web fuzz bench oracle story live tasks soak ci release demo clean
 
 export CGO_ENABLED ?= 0
 WITHPG := go run ./internal/pgtest/withpg --
@@ -50,6 +50,9 @@ story: ## make docs/terminal.svg, the README's picture, from a recorded session
 live: ## try each vendor whose key is set (a few cents), and write bin/live.txt
 	@mkdir -p bin
 	RAMET_LIVE=$(CURDIR)/bin/live.txt go test -count 1 -timeout 30m -v -run TestLive ./internal/llm/live
+
+tasks: ## let a model play internal/bench/tasks (MODEL=vendor/name); without one, scripts do
+	RAMET_TASKS_MODEL=$(MODEL) go test -count 1 -timeout 6h -v -run TestTasks ./internal/bench/tasks
 
 soak: ## run the tests that take hours
 	RAMET_SOAK=1 $(WITHPG) go test -timeout 2h -run Soak ./...
