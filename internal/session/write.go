@@ -121,7 +121,13 @@ func (w *Workspace) Redact(ctx context.Context, a agent.Agent, m id.Message) err
 	if err := w.mended(ctx, a); err != nil {
 		return err
 	}
+	if e, err := w.Store.Entry(ctx, m); err == nil && e.Kind == history.Files && e.Agent == a.ID {
+		return w.redactFiles(ctx, a, m)
+	}
 	if err := w.Store.Redact(ctx, a.ID, agent.Passing(), m); err != nil {
+		return err
+	}
+	if err := w.forgetFiles(ctx, m); err != nil {
 		return err
 	}
 	w.Peers.Forget(ctx)

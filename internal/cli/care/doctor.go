@@ -119,6 +119,8 @@ func examine(l *line.Line, ctx context.Context, p Ports) checkup {
 		out.add("rules", ConfinedRules(rules...), err)
 	}
 
+	examineDisk(l, ctx, &out)
+
 	git, err := exec.CommandContext(ctx, "git", "--version").Output()
 	if err != nil {
 		err = fault.New(fault.NotFound, "git does not run: %w", err).WithHint("install git; worktrees and runs need it")
