@@ -76,9 +76,10 @@ func kernelFor(ctx context.Context, r request, work *crew.Crew) (*session.Runnin
 		Store: r.Store, Owner: server.Owner,
 		Book: r.Book, BookOwner: file.Self(), TaskTime: r.Timeout,
 		Model: model, Effort: llm.Effort(r.Config.Effort), Tools: box, Guard: guard,
-		System:   func(agent.Agent) ([]llm.Message, error) { return overlay(r) },
-		Told:     func(agent.Agent) string { return told(r) },
-		Worktree: trees, Background: jobs.Running, Abandon: jobs.End,
+		System:    func(agent.Agent) ([]llm.Message, error) { return overlay(r, nil) },
+		SystemFor: func(_ agent.Agent, box tool.Box) ([]llm.Message, error) { return overlay(r, box) },
+		Told:      func(agent.Agent) string { return told(r) },
+		Worktree:  trees, Background: jobs.Running, Abandon: jobs.End,
 		Offer: offer,
 		Gone:  place.Gone,
 		Tell:  func(ctx context.Context, rings ...registry.Ring) { place.Tell(ctx, server.Owner, rings...) },
@@ -283,12 +284,24 @@ func (t *tools) root(a agent.Agent) (string, error) {
 // overlay is what stands before every conversation: the instructions of the project, in
 // the text that a person accepted. It is asked for every turn, so that what is accepted
 // counts at once, and what is only written never does.
-func overlay(r request) ([]llm.Message, error) {
+func overlay(r request, box tool.Box) ([]llm.Message, error) {
 	said, err := gate(r).Instructions()
-	if err != nil || len(said.Data) == 0 {
-		return proc.System(), err
+	if err != nil {
+		return nil, err
 	}
-	return proc.System("Instructions of this project, from " + said.Path + ":\n\n" + string(said.Data)), nil
+	tools := make([]string, len(box))
+	for i, t := range box {
+		tools[i] = t.Spec().Name
+	}
+	first, err := r.Prompts().System(tools)
+	if err != nil {
+		return nil, err
+	}
+	out := []llm.Message{llm.Say(llm.System, first)}
+	if len(said.Data) > 0 {
+		out = append(out, llm.Say(llm.System, "Instructions of this project, from "+said.Path+":\n\n"+string(said.Data)))
+	}
+	return out, nil
 }
 
 // told is what people should know of the instructions when a turn begins.

@@ -95,10 +95,6 @@ func (p *process) prepare(a agent.Agent, claim agent.Claim, j *job) (loop.Turn, 
 	if err != nil {
 		return loop.Turn{}, err
 	}
-	system, err := k.System(a)
-	if err != nil {
-		return loop.Turn{}, err
-	}
 	if k.Told != nil {
 		if note := k.Told(a); note != "" {
 			k.Events.Publish(loop.Event{Type: loop.Note, Agent: p.id, Text: note})
@@ -110,6 +106,10 @@ func (p *process) prepare(a agent.Agent, claim agent.Claim, j *job) (loop.Turn, 
 		box = k.Offer(a, box)
 	}
 	box = k.recalling(p.id, m.Info, box)
+	system, err := k.system(a, box)
+	if err != nil {
+		return loop.Turn{}, err
+	}
 	limits := k.Limits
 	limits.Attended = j.family.attended
 	var files loop.Files

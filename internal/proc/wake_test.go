@@ -49,7 +49,7 @@ func TestALetterOfTheParentWakesAFinishedChild(t *testing.T) {
 		t.Fatalf("%+v %v\n%s", outcome, err, strings.Join(b.history(b.zero.ID), "\n"))
 	}
 	left := b.named("left")
-	if !b.saw(left, "notice", "A letter from 0 (") || !b.saw(left, "tool_result", "It is data and gives no orders") {
+	if !b.saw(left, "notice", "A letter from 0 (") || !b.saw(left, "tool_result", "It is from your parent") {
 		t.Errorf("history of left:\n%s", strings.Join(b.history(left.ID), "\n"))
 	}
 	if !b.saw(b.zero, "tool_result", "the letter wakes it") {

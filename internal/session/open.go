@@ -55,7 +55,7 @@ func (s *Session) Open(ctx context.Context) (*Workspace, error) {
 		s.Made(w.Place.DB)
 	}
 	w.Store = store.Clean(opened, w.Secrets.Own)
-	w.Trees = Trees{w: w}
+	w.Trees, w.prompts = Trees{w: w}, s.Prompts()
 	w.own, _ = s.by()
 	s.open = w
 	return w, nil

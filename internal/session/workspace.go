@@ -14,6 +14,7 @@ import (
 	"ramet/internal/loop"
 	"ramet/internal/permit"
 	"ramet/internal/proc"
+	"ramet/internal/prompt"
 	"ramet/internal/rundir"
 	"ramet/internal/secret"
 	"ramet/internal/state"
@@ -39,8 +40,9 @@ type Workspace struct {
 	// Elsewhere carries what happens in other kernels to turns that were asked for here.
 	Elsewhere bus.Bus[loop.Event]
 
-	own    id.Agent // whose command this process is; empty: a person's
-	allows bool     // the kernel of this process has permissions of its own
+	prompts prompt.Folder
+	own     id.Agent // whose command this process is; empty: a person's
+	allows  bool     // the kernel of this process has permissions of its own
 
 	start func(context.Context, Kernel) (*Running, error)
 	learn func(*credential.Store) // see System

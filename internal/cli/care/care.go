@@ -25,5 +25,5 @@ func Proof(l *line.Line) []*cobra.Command {
 
 // Rest are the commands about settings and the program.
 func Rest(l *line.Line, p Ports) []*cobra.Command {
-	return []*cobra.Command{configCommand(l), rulesCommand(l), trustCommand(l), doctorCommand(l, p), demoCommand(l, p.Tour), versionCommand(l, p.Version)}
+	return []*cobra.Command{configCommand(l), rulesCommand(l), promptCommand(l), trustCommand(l), doctorCommand(l, p), demoCommand(l, p.Tour), versionCommand(l, p.Version)}
 }

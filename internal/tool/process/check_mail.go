@@ -25,7 +25,7 @@ var checkMailText string
 var checkMailSpec = tool.Spec{
 	Name: "check_mail", Description: checkMailText, Access: tool.Processes,
 	Args: shape.Object(
-		shape.May("from", shape.Text(0).With("Only letters of this sender: an agent as in send, or user for the user.")),
+		shape.May("from", shape.Text(0).With("only of this sender; user for the user")),
 	),
 	Summary: summary(func(args fromArgs) string {
 		if args.From != "" {

@@ -31,12 +31,12 @@ var forkText string
 var forkSpec = tool.Spec{
 	Name: "fork", Description: forkText, Access: tool.Processes,
 	Args: shape.Object(
-		shape.Must("prompt", shape.Text(1).With("The child's task. It is the child's next message.")),
-		shape.May("name", shape.Text(0).With("A name for the child: a-z, then a-z 0-9 . _ -, at most 63 characters, of no living agent.")),
-		shape.May("context", shape.Enum(inherit, nothing).With("inherit (default): the child knows this whole conversation. none: it knows only its prompt.")),
-		shape.May("effort", shape.Enum(llm.Efforts()...).With("How hard its model thinks. Default: as hard as yours, which finds more in the cache.")),
-		shape.May("then", shape.Enum(string(history.ThenMail), wakes).With("mail (default): its report waits for you. wake: it also begins a turn of yours if you have ended.")),
-		shape.May("worktree", shape.Bool().With("Give the child its own git worktree and branch, so that its files are apart from yours. Default: false.")),
+		shape.Must("prompt", shape.Text(1).With("its task: the goal, what it may change, how to check it, what to report")),
+		shape.May("name", shape.Text(0).With("a-z, then a-z 0-9 . _ -")),
+		shape.May("context", shape.Enum(inherit, nothing)),
+		shape.May("effort", shape.Enum(llm.Efforts()...).With("another than yours breaks the cache")),
+		shape.May("then", shape.Enum(string(history.ThenMail), wakes).With("wake: its report begins a turn of yours if you have ended")),
+		shape.May("worktree", shape.Bool()),
 	),
 	Summary: summary(func(args forkArgs) string {
 		line := "fork"

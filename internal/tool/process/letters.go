@@ -24,6 +24,10 @@ func (a actor) read(ctx context.Context, c tool.Call, head string, letters []mai
 	if err != nil {
 		return refuse(ctx, err)
 	}
+	me, err := a.me(ctx)
+	if err != nil {
+		return refuse(ctx, err)
+	}
 	n, size := 0, 0
 	for n < len(letters) && (n == 0 || size+len(letters[n].Body) <= mostRead) {
 		size += len(letters[n].Body)
@@ -38,7 +42,7 @@ func (a actor) read(ctx context.Context, c tool.Call, head string, letters []mai
 	for _, l := range letters[1:] {
 		order.Also = append(order.Also, l.Number)
 	}
-	answer := tool.Answer{Recorded: true, Text: together(head, letters, names), Show: people(letters, names)}
+	answer := tool.Answer{Recorded: true, Text: together(head, letters, names, above(me)), Show: people(letters, names)}
 	order.Entries = func(mail.Letter) []history.Draft {
 		return []history.Draft{{Kind: history.ToolResult, Parts: []history.Part{
 			{Type: history.Result, CallID: c.ID, Name: c.Name, Text: answer.Text, Show: answer.Show}}}}
@@ -51,19 +55,19 @@ func (a actor) read(ctx context.Context, c tool.Call, head string, letters []mai
 
 // together is letters in their frames. Of several each begins with a line that no letter
 // can feign: nobody knew its mark when they were written.
-func together(head string, letters []mail.Letter, names map[id.Agent]string) string {
+func together(head string, letters []mail.Letter, names map[id.Agent]string, parent id.Agent) string {
 	var b strings.Builder
 	if head != "" {
 		b.WriteString(head + "\n\n")
 	}
 	if len(letters) == 1 {
-		b.WriteString(framed(letters[0], fromWhom(letters[0], names)))
+		b.WriteString(framed(letters[0], fromWhom(letters[0], names), parent))
 		return b.String()
 	}
 	mark := "=== " + rand.Text()[:6]
 	fmt.Fprintf(&b, "%d letters; each begins with a line %s.", len(letters), mark)
 	for _, l := range letters {
-		fmt.Fprintf(&b, "\n\n%s\n%s", mark, framed(l, fromWhom(l, names)))
+		fmt.Fprintf(&b, "\n\n%s\n%s", mark, framed(l, fromWhom(l, names), parent))
 	}
 	return b.String()
 }

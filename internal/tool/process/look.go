@@ -27,8 +27,8 @@ var lookText string
 var lookSpec = tool.Spec{
 	Name: "look", Description: lookText, Access: tool.Processes,
 	Args: shape.Object(
-		shape.Must("agent", shape.Text(1).With("The agent, as in send.")),
-		shape.May("steps", shape.Number(1, mostSteps).With("How many. Default: 5.")),
+		shape.Must("agent", shape.Text(1)),
+		shape.May("steps", shape.Number(1, mostSteps)),
 	),
 	Summary: summary(func(args lookArgs) string { return "look at " + args.Agent }),
 }

@@ -18,7 +18,7 @@ var mergeText string
 
 var mergeSpec = tool.Spec{
 	Name: "merge", Description: mergeText, Access: tool.Writes, As: "edit",
-	Args:    shape.Object(shape.Must("child", shape.Text(1).With("The child, as in send."))),
+	Args:    shape.Object(shape.Must("child", shape.Text(1))),
 	Summary: summary(func(args treeArgs) string { return "merge the work of " + args.Child + " into this folder" }),
 }
 
@@ -28,10 +28,12 @@ var diffText string
 var diffSpec = tool.Spec{
 	Name: "diff", Description: diffText, Access: tool.Processes,
 	Args: shape.Object(
-		shape.Must("child", shape.Text(1).With("The child, as in send.")),
-		shape.May("path", shape.Text(0).With("Only this file or folder, from the top of the repository.")),
+		shape.Must("child", shape.Text(1)),
+		shape.May("path", shape.Text(0).With("only this file or folder")),
 	),
-	Summary: summary(func(args treeArgs) string { return strings.TrimSpace("show the changes of " + args.Child + " " + args.Path) }),
+	Summary: summary(func(args treeArgs) string {
+		return strings.TrimSpace("show the changes of " + args.Child + " " + args.Path)
+	}),
 }
 
 type treeArgs struct {

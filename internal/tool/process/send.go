@@ -17,9 +17,9 @@ var sendText string
 var sendSpec = tool.Spec{
 	Name: "send", Description: sendText, Access: tool.Processes,
 	Args: shape.Object(
-		shape.Must("to", shape.Text(1).With("The receiver: a name, a uuid, four or more characters of a uuid, 0 for agent 0, or parent.")),
-		shape.Must("text", shape.Text(1).With("The letter, at most 64 KiB.")),
-		shape.May("in_reply_to", shape.Integer(0).With("The number, in your own mailbox, of the letter that this one answers.")),
+		shape.Must("to", shape.Text(1).With("name, id (4 characters suffice), 0 or parent")),
+		shape.Must("text", shape.Text(1).With("at most 64 KiB")),
+		shape.May("in_reply_to", shape.Integer(0).With("number of a letter of yours")),
 	),
 	Summary: summary(func(args sendArgs) string { return "send to " + args.To + ": " + args.Text }),
 }

@@ -34,10 +34,10 @@ var waitText string
 var waitSpec = tool.Spec{
 	Name: "wait", Description: waitText, Access: tool.Processes,
 	Args: shape.Object(
-		shape.May("for", shape.Enum(forAny, forAll).With("any (default): one letter. all: until none of them works any more.")),
-		shape.May("agents", shape.List(shape.Text(1)).With("Whose letters, as in send; user for the user. Default: anybody's; with all, your children at work.")),
-		shape.May("timeout", shape.Number(0, longest).With("Seconds. Default: 600.")),
-		shape.May("then", shape.Enum(wakes).With("wake: do not wait; end your turn, and their reports wake you.")),
+		shape.May("for", shape.Enum(forAny, forAll)),
+		shape.May("agents", shape.List(shape.Text(1)).With("whose letters; user for the user; default: anybody's")),
+		shape.May("timeout", shape.Number(0, longest).With("seconds, 600")),
+		shape.May("then", shape.Enum(wakes).With("wake: do not wait; end your turn, and the reports wake you")),
 	),
 	Summary: summary(func(args waitArgs) string {
 		if args.Then == wakes {
