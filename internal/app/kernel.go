@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -75,7 +76,7 @@ func kernelFor(ctx context.Context, r request, work *crew.Crew) (*session.Runnin
 		Lease: switches().Lease,
 		Store: r.Store, Owner: server.Owner,
 		Book: r.Book, BookOwner: file.Self(), TaskTime: r.Timeout,
-		Model: model, Effort: llm.Effort(r.Config.Effort), Tools: box, Guard: guard,
+		Model: model, Effort: llm.Effort(r.Config.Effort), Search: r.Config.Search == "yes", Tools: box, Guard: guard,
 		System:    func(agent.Agent) ([]llm.Message, error) { return overlay(r, nil) },
 		SystemFor: func(_ agent.Agent, box tool.Box) ([]llm.Message, error) { return overlay(r, box) },
 		Told:      func(agent.Agent) string { return told(r) },
@@ -149,6 +150,33 @@ func (m *models) model(a agent.Agent, asked llm.Ref) (proc.Model, error) {
 	if asked != (llm.Ref{}) {
 		name = asked.String()
 	}
+	opened, err := m.named(name)
+	if err != nil {
+		return opened, err
+	}
+	opened.Others = m.behind(opened.Ref)
+	return opened, nil
+}
+
+// behind are the models that stand behind another in the configured list. One that
+// cannot be opened is passed over: it could not take over either.
+func (m *models) behind(first llm.Ref) []proc.Model {
+	var out []proc.Model
+	list := append([]string{m.request.Config.Model}, m.request.Config.Fallback...)
+	at := slices.Index(list, first.String())
+	if at < 0 {
+		return nil
+	}
+	for _, name := range list[at+1:] {
+		if other, err := m.named(name); err == nil && other.Ref != first {
+			out = append(out, other)
+		}
+	}
+	return out
+}
+
+// named opens a model by its name; empty: the first that is usable.
+func (m *models) named(name string) (proc.Model, error) {
 	testing := switches()
 	m.local.learn(m.request.Keys, name)
 	usable := func(v catalog.Vendor) bool { ok, _ := m.request.Keys.Usable(v); return ok }

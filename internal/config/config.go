@@ -54,6 +54,7 @@ type Config struct {
 	DB      string // the database; empty means the project's own
 	Color   string // auto, always or never
 	Model   string // the model of new agents; empty means the built-in one
+	Search  string // yes or no: whether models may search the web at their vendors
 	Effort  string // how hard models think
 
 	Background string // yes or no: whether the screen starts a server that stays
@@ -72,6 +73,10 @@ type Config struct {
 	Context, Steps                                        string
 
 	Wake string // family, all or never: whose letters begin turns
+
+	// Fallback are the models that take over, in this order, when the vendor of Model is
+	// down.
+	Fallback []string
 
 	// Vendors are the user's own, and what he says of others.
 	Vendors []catalog.Vendor
@@ -131,6 +136,9 @@ func Load(o Options) (*Config, error) {
 			}
 		}
 		*s.field(c) = v.Text
+	}
+	if list := Items(c.Model); len(list) > 0 {
+		c.Model, c.Fallback = list[0], list[1:]
 	}
 	return c, nil
 }

@@ -122,8 +122,8 @@ var settings = []Setting{
 		field: func(c *Config) *string { return &c.MaxWakes },
 	},
 	{
-		Key: "model", Env: "RAMET_MODEL",
-		Help:  "the model of new agents; empty means that of the first usable vendor, else the built-in offline one",
+		Key: "model", Env: "RAMET_MODEL", List: true,
+		Help:  "the model of new agents; of several, with ; between them, the next takes over when a vendor is down; empty means that of the first usable vendor, else the built-in offline one",
 		field: func(c *Config) *string { return &c.Model },
 	},
 	{
@@ -141,6 +141,11 @@ var settings = []Setting{
 		Key: "permission", Default: "ask", Allowed: []string{"ask", "edits", "sandbox", "read-only"}, Env: "RAMET_PERMISSION", UserOnly: true,
 		Help:  "calls that no rule permits: ask asks before each, edits changes files unasked, sandbox does so and runs commands inside the sandbox, read-only refuses all; `ramet mode` chooses for one agent",
 		field: func(c *Config) *string { return &c.Permission },
+	},
+	{
+		Key: "search", Default: "no", Allowed: []string{"no", "yes"}, Env: "RAMET_SEARCH", UserOnly: true,
+		Help:  "whether models may search the web at their vendors, which charge for it; `exec --search` allows it for one turn",
+		field: func(c *Config) *string { return &c.Search },
 	},
 	{
 		Key: "stall", Env: "RAMET_STALL", Span: true, UserOnly: true,

@@ -100,6 +100,9 @@ func (r *turn) steps(ctx context.Context) error {
 		if err == nil && !more {
 			more, err = r.goesOn(ctx)
 		}
+		if err == nil && !more && !r.out.Ended {
+			more, err = r.fits(ctx)
+		}
 		if err != nil || !more {
 			return err
 		}

@@ -62,6 +62,9 @@ func (r *turn) step(ctx context.Context) (more bool, err error) {
 	r.measure(said)
 	if text := r.kept(said.message.Text()); text != "" || len(calls) == 0 {
 		r.out.Text = text
+		if r.Schema == nil {
+			r.out.Text += llm.Listed(r.pages(said.message.Sources()))
+		}
 	}
 	if said.finish.Reason == llm.Length {
 		r.emit(Event{Type: Note, Text: "the answer was cut at the longest that the model may write"})
@@ -166,6 +169,12 @@ func (r *turn) ask(ctx context.Context) (reply, error) {
 	said, shown, err := r.stream(ctx, q, true)
 	r.pauses.answered(time.Now())
 	r.sent, said.sent, said.limit = len(messages), size, limit
+	if err != nil && shown == "" && ctx.Err() == nil && down(err) && len(r.Others) > 0 {
+		if err := r.fallBack(ctx, said.call, err); err != nil {
+			return said, err
+		}
+		return r.ask(ctx)
+	}
 	if err != nil {
 		return said, r.broken(ctx, said.call, shown, err)
 	}
@@ -205,7 +214,11 @@ func (r *turn) spent(c record.Call) {
 func (r *turn) request(messages []llm.Message, limit int64) llm.Request {
 	all := make([]llm.Message, 0, len(r.System)+len(messages))
 	all = append(append(all, r.System...), messages...)
-	out := llm.Request{Model: r.Ref.Name, Messages: all, Tools: r.offer, MaxTokens: limit, CacheKey: r.Tree, Effort: r.Effort.Or(r.Model.Effort)}
+	out := llm.Request{Model: r.Ref.Name, Messages: all, Tools: r.offer, MaxTokens: limit, CacheKey: r.Tree, Effort: r.Effort.Or(r.Model.Effort),
+		Search: r.Search, NoCalls: r.mending}
+	if r.Schema != nil {
+		out.Schema = r.Schema.Text()
+	}
 	head := 0
 	for head < len(all) && all[head].Role == llm.System {
 		head++

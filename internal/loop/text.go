@@ -72,8 +72,18 @@ func (r *turn) part(p llm.Part) (llm.Part, bool) {
 	if !same {
 		p.Signature, p.Opaque = "", nil
 	}
-	empty := p.Text == "" && p.Signature == "" && p.Opaque == nil
+	p.Sources = r.pages(p.Sources)
+	empty := p.Text == "" && p.Signature == "" && p.Opaque == nil && p.Sources == nil
 	return p, p.Type == llm.ToolCall || !empty
+}
+
+// pages are what a text rests on, as it is kept.
+func (r *turn) pages(list []llm.Source) []llm.Source {
+	var out []llm.Source
+	for _, s := range list {
+		out = append(out, llm.Source{URL: r.kept(s.URL), Title: r.kept(s.Title), Quote: start(r.kept(s.Quote), maxShow)})
+	}
+	return out
 }
 
 // args cleans the texts in arguments and leaves everything else as it was sent.
@@ -82,7 +92,7 @@ func (r *turn) args(raw json.RawMessage) json.RawMessage { return text.Strings(r
 // stored is a part as the history has it.
 func stored(p llm.Part) history.Part {
 	return history.Part{Type: history.PartType(p.Type), Text: p.Text, CallID: p.CallID, Name: p.Name, Args: p.Args,
-		MediaType: p.MediaType, Data: p.Data, Malformed: p.Malformed, Signature: p.Signature, Opaque: p.Opaque, Origin: p.Origin}
+		MediaType: p.MediaType, Data: p.Data, Malformed: p.Malformed, Signature: p.Signature, Opaque: p.Opaque, Origin: p.Origin, Sources: p.Sources}
 }
 
 // shown collects what was shown of a reply. A credential that comes in pieces is

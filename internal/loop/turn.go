@@ -7,6 +7,7 @@ import (
 	"ramet/internal/chain"
 	"ramet/internal/history"
 	"ramet/internal/id"
+	"ramet/internal/jsonschema"
 	"ramet/internal/llm"
 	"ramet/internal/tool"
 )
@@ -55,16 +56,20 @@ type Turn struct {
 	Ref      llm.Ref       // the model
 	Model    llm.Model     // what is known of it
 	Effort   llm.Effort    // how hard it is to think; empty: as is usual for it
-	System   []llm.Message // overlays, in front of the context; not part of any history
-	Tree     string        // the same for all agents that share a beginning: their requests meet a warm cache
-	Paused   time.Duration // since the agent last did something; 0: nobody knows
-	Tools    tool.Box
-	Journal  Journal
-	Guard    Guard
-	Budget   Budget
-	Files    Files // nil: no states are taken
-	Limits   Limits
-	Learnt   *Window // what other turns learnt of the model; nil: they are not told, nor heard
+	Others   []Alternative // models that take over, in this order, when a vendor is down
+	Search   bool          // it may search the web at its vendor
+	// Schema is what the last word must fit; nil: anything.
+	Schema  *jsonschema.Schema
+	System  []llm.Message // overlays, in front of the context; not part of any history
+	Tree    string        // the same for all agents that share a beginning: their requests meet a warm cache
+	Paused  time.Duration // since the agent last did something; 0: nobody knows
+	Tools   tool.Box
+	Journal Journal
+	Guard   Guard
+	Budget  Budget
+	Files   Files // nil: no states are taken
+	Limits  Limits
+	Learnt  *Window // what other turns learnt of the model; nil: they are not told, nor heard
 	// Heard takes what the user said since the turn began, behind the results of a step. nil:
 	// nobody says anything.
 	Heard func(context.Context) Heard

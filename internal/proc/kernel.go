@@ -65,6 +65,7 @@ type Model struct {
 	Ref      llm.Ref
 	Info     llm.Model
 	Provider llm.Provider
+	Others   []Model // that take over, in this order, when its vendor is down
 }
 
 // Options is what a kernel depends on. Functions without a comment about nil must
@@ -79,6 +80,8 @@ type Options struct {
 	// Effort is how hard models are to think where the agent was not told; empty: as
 	// their table says.
 	Effort llm.Effort
+	// Search lets models search the web at their vendors.
+	Search bool
 	// Tools are the tools that act on the machine, for an agent and its folder.
 	Tools func(a agent.Agent) (tool.Box, error)
 	// Offer chooses among all that an agent would have, the tools that act on agents

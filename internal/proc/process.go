@@ -2,6 +2,7 @@ package proc
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 
 	"ramet/internal/agent"
@@ -78,7 +79,10 @@ type Prompt struct {
 	Files  []history.Part // images and documents that go with the text
 	Model  llm.Ref
 	Effort llm.Effort // how hard the model is to think from now on; empty: as before
-	Fresh  bool       // behind a clear
+	// Schema is a JSON Schema that the last word of the turn must fit; empty: anything.
+	Schema json.RawMessage `json:",omitempty"`
+	Search bool            // the model may search the web at its vendor in this turn
+	Fresh  bool            // behind a clear
 	Budget *history.Budget
 	Task   bool   // it is one, and the ledger has it: a letter tells the parent how it ended
 	Again  bool   // what was interrupted goes on: a task is one again

@@ -9,6 +9,7 @@ import (
 	"ramet/internal/agent"
 	"ramet/internal/fault"
 	"ramet/internal/history"
+	"ramet/internal/jsonschema"
 	"ramet/internal/llm"
 	"ramet/internal/loop"
 	"ramet/internal/registry"
@@ -116,13 +117,29 @@ func (p *process) prepare(a agent.Agent, claim agent.Claim, j *job) (loop.Turn, 
 	if k.Files != nil {
 		files = k.Files(a)
 	}
+	var schema *jsonschema.Schema
+	if len(j.prompt.Schema) > 0 {
+		if schema, err = jsonschema.Parse(j.prompt.Schema); err != nil {
+			return loop.Turn{}, err
+		}
+	}
 	return loop.Turn{
-		Files: files,
+		Files:  files,
+		Others: k.alternatives(m), Schema: schema, Search: k.Search || j.prompt.Search,
 		Agent: p.id, Provider: m.Provider, Ref: m.Ref, Model: m.Info, System: system,
 		Tools: box, Journal: &journal{p, claim}, Guard: k.Guard, Budget: budget{k.Store, p.id}, Limits: limits,
 		Acting: p.acting, Ending: p.ending(j, box), Clean: k.Clean, Emit: p.emit,
 		Heard: p.hearing(j), Learnt: k.windows.of(m.Ref), Facts: func(ctx context.Context) string { return k.facts(ctx, p.id) },
 	}, nil
+}
+
+// alternatives are the models that take over.
+func (k *Kernel) alternatives(m Model) []loop.Alternative {
+	var out []loop.Alternative
+	for _, o := range m.Others {
+		out = append(out, loop.Alternative{Ref: o.Ref, Model: o.Info, Provider: o.Provider, Learnt: k.windows.of(o.Ref)})
+	}
+	return out
 }
 
 // warmth is what caches of vendors depend on: the tree whose agents share their

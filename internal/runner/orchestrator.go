@@ -72,6 +72,9 @@ func (r *Run) item(e *attempt) (Attempt, error) {
 	}
 	for _, o := range w.Outputs {
 		t.Outputs = append(t.Outputs, Output{Path: r.expand(o.Path, e.scope), Schema: o.Schema, Patch: o.Patch, Answer: o.Answer})
+		if form, ok := r.Recipe.Schema(o.Schema); ok && o.Answer && w.Prompt != "" {
+			t.Form = form.JSON()
+		}
 	}
 	if w.Worktree != "" {
 		t.Tree = &Tree{Bundle: r.expand(w.Worktree, e.scope), Commit: r.values["base"], Patches: r.patches(w, e)}

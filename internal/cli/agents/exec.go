@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"ramet/internal/fault"
 	"ramet/internal/history"
 	"ramet/internal/id"
+	"ramet/internal/jsonschema"
 	"ramet/internal/llm"
 	"ramet/internal/llm/catalog"
 	"ramet/internal/permit"
@@ -26,7 +28,9 @@ import (
 type execFlags struct {
 	fork, fresh, noWait, resume, all, again, noTools, worktree bool
 
-	name, at, model, effort, maxCost, cwd string
+	name, at, model, effort, schema, maxCost, cwd string
+
+	search bool
 
 	point         id.Message // what at says
 	maxTokens     int64
@@ -57,6 +61,11 @@ Tools that read run unasked. Commands and writes run only if a rule permits them
 configuration; or, with permission = "sandbox", inside the sandbox. What is denied
 the model is told, and it goes on without; exit 7 if nothing else could be done.
 
+With --schema FILE the answer is JSON that fits a JSON Schema: vendors that can hold a
+model to it are told so; an answer that does not fit is asked for once more, and then it is
+OUTPUT_INVALID. With --search the model may search the web at its vendor, where that can;
+the answer ends with its sources.
+
 With --json every event is one line of JSON.
 
 ` + line.ExitHelp(),
@@ -82,6 +91,8 @@ With --json every event is one line of JSON.
 	flags.BoolVar(&f.again, "resume", false, "go on with an interrupted task in a new child, forked where it stopped")
 	flags.StringVar(&f.model, "model", "", "vendor/name of the model (see `ramet models`)")
 	flags.StringVar(&f.effort, "effort", "", "how hard the model thinks from now on: "+strings.Join(llm.Efforts(), ", "))
+	flags.StringVar(&f.schema, "schema", "", "a file with a JSON Schema: the answer is JSON that fits it, or the command fails")
+	flags.BoolVar(&f.search, "search", false, "let the model search the web at its vendor, which charges for it")
 	flags.StringVar(&f.maxCost, "max-cost", "", "the most that this turn and its children may cost, in dollars")
 	flags.Int64Var(&f.maxTokens, "max-tokens", 0, "the most tokens that this turn and its children may use")
 	flags.StringArrayVar(&f.allow, "allow", nil, "permit calls of a tool: bash, 'bash(go test *)', 'write(docs/**)'; repeats")
@@ -135,6 +146,16 @@ func exec(l *line.Line, c *cobra.Command, f execFlags, args []string) error {
 	}
 	if len(prompt.Files) > 0 && prompt.Text == "" {
 		return fault.New(fault.Usage, "--image goes with a prompt")
+	}
+	if c.Flags().Changed("schema") {
+		schema, err := f.form()
+		if err != nil {
+			return err
+		}
+		prompt.Schema = schema.Text()
+		if prompt.Text != "" {
+			prompt.Text += "\n\n" + schema.Ask()
+		}
 	}
 	kernel := session.Kernel{Cwd: f.cwd, NoTools: f.noTools, Timeout: f.timeout, Attended: l.ErrTerminal && !l.JSON}
 	for _, text := range f.allow {
@@ -201,7 +222,7 @@ func exec(l *line.Line, c *cobra.Command, f execFlags, args []string) error {
 
 // prompt reads the flags that say how the turn is to be run.
 func (f *execFlags) prompt(c *cobra.Command) (proc.Prompt, error) {
-	p := proc.Prompt{Fresh: f.fresh, Again: f.resume}
+	p := proc.Prompt{Fresh: f.fresh, Again: f.resume, Search: f.search}
 	var err error
 	if c.Flags().Changed("model") {
 		if p.Model, err = llm.ParseRef(f.model); err != nil {
@@ -240,6 +261,21 @@ func (f *execFlags) prompt(c *cobra.Command) (proc.Prompt, error) {
 		_, err = parseMoney(f.maxCost)
 	}
 	return p, err
+}
+
+// form reads the schema that the answer is to fit.
+func (f execFlags) form() (*jsonschema.Schema, error) {
+	b, err := os.ReadFile(f.schema)
+	if err != nil {
+		return nil, fault.New(fault.NotFound, "read the schema: %w", err)
+	}
+	schema, err := jsonschema.Parse(b)
+	if e, ok := fault.Of(err); ok {
+		placed := *e
+		placed.Message = f.schema + ": " + e.Message
+		return nil, &placed
+	}
+	return schema, err
 }
 
 // parseMoney reads an amount in dollars.
