@@ -22,7 +22,9 @@ func (k *Kernel) Fork(ctx context.Context, f registry.Fork, start bool) ([]agent
 	if _, err := k.living(ctx, f.Parent); err != nil {
 		return nil, err
 	}
-	if p := k.lookup(f.Parent); p != nil {
+	p, leave := k.visit(f.Parent)
+	defer leave()
+	if p != nil {
 		select {
 		case p.barrier <- struct{}{}:
 		default:
@@ -114,6 +116,7 @@ func (h verbs) start(child agent.Agent) error {
 	if err != nil {
 		return err
 	}
+	defer h.leave(p)
 	if legacy, ok := h.p.talk.Fork(child.ForkMessage); ok {
 		h.mu.Lock()
 		p.legacy = legacy

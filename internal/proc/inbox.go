@@ -3,6 +3,7 @@ package proc
 import (
 	"context"
 	"errors"
+	"time"
 
 	"ramet/internal/fault"
 	"ramet/internal/history"
@@ -20,12 +21,21 @@ func newProcess(k *Kernel, a id.Agent) *process {
 		mail: make(chan struct{}, 1), killed: make(chan struct{})}
 }
 
-// serve carries out jobs until the agent is killed or the kernel stopped.
+// serve carries out jobs until the agent is killed, the kernel stopped, or nothing was asked
+// for a long time.
 func (p *process) serve() {
+	idle := time.NewTimer(p.kernel.Rest)
+	defer idle.Stop()
 	for {
 		select {
 		case j := <-p.inbox:
 			p.do(j)
+			idle.Reset(p.kernel.Rest)
+		case <-idle.C:
+			if p.rests() {
+				return
+			}
+			idle.Reset(p.kernel.Rest)
 		case <-p.killed:
 			p.refuse(errKilled)
 			return
@@ -124,6 +134,7 @@ func (k *Kernel) submit(a id.Agent, j *job) error {
 	if err != nil {
 		return err
 	}
+	defer k.leave(p)
 	j.done, j.number = make(chan struct{}), k.turns.Add(1)
 	if j.family == nil {
 		j.family = &counter{attended: k.attended(j.by)}
@@ -209,7 +220,7 @@ func (k *Kernel) task(a id.Agent, family *counter) error {
 	return k.submit(a, &job{ctx: k.ctx, task: true, family: family})
 }
 
-// process finds the goroutine of an agent, or starts it.
+// process finds the goroutine of an agent, or starts it, and keeps it there until it is left.
 func (k *Kernel) process(a id.Agent) (*process, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -222,5 +233,6 @@ func (k *Kernel) process(a id.Agent) (*process, error) {
 		k.live[a] = p
 		k.work.Go(p.serve)
 	}
+	p.visits++
 	return p, nil
 }
