@@ -332,8 +332,8 @@ func TestCredentialsGoNowhere(t *testing.T) {
 	if printed != "print [key]\nrest [key]" {
 		t.Errorf("%q", printed)
 	}
-	if s.streamed != "key: [key]" {
-		t.Errorf("handed over: %q", s.streamed)
+	if s.streamed() != "key: [key]" {
+		t.Errorf("handed over: %q", s.streamed())
 	}
 	if !strings.Contains(s.log(), `call_1:act{"n":9007199254740991,"s":"a [key] b"}`) || !strings.Contains(s.log(), `interrupted key: [key]`) {
 		t.Error(s.log())

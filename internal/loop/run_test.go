@@ -30,8 +30,8 @@ func TestATurnWithTools(t *testing.T) {
 	if got := s.told(); got != "thinking_delta text_delta text_delta assistant usage spent call_started(call_1) tool_result call_ended(call_1) text_delta assistant usage spent" {
 		t.Error(got)
 	}
-	if s.streamed != "Done." {
-		t.Errorf("handed over: %q", s.streamed)
+	if s.streamed() != "Done." {
+		t.Errorf("handed over: %q", s.streamed())
 	}
 	for e := range s.book.QueryRange(t.Context(), history.Range{Agent: me}, history.Selection{}) {
 		if e.Kind != history.Usage {

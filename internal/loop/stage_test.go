@@ -38,7 +38,7 @@ type stage struct {
 	events   []Event
 	durable  map[id.Message]bool
 	requests []llm.Request
-	streamed string
+	streamed func() string
 	record   *history.Permission // of what is permitted
 	deny     map[string]bool
 	broken   func(drafts []history.Draft) error // what Append fails with
@@ -128,7 +128,7 @@ func (s *stage) Replay(ctx context.Context) (*history.Context, error) {
 }
 
 func (s *stage) Blob(ctx context.Context, h chain.Hash) ([]byte, error) { return s.book.Blob(ctx, h) }
-func (s *stage) Streaming(text string)                                  { s.streamed = text }
+func (s *stage) Streaming(text func() string)                           { s.streamed = text }
 
 func (s *stage) Decide(_ context.Context, _ tool.Spec, c tool.Call) (tool.Grant, *history.Permission, error) {
 	if s.deny[c.Name] {

@@ -245,7 +245,7 @@ func (r *turn) stream(ctx context.Context, q llm.Request, aloud bool) (reply, st
 		ctx = retry.Patiently(ctx)
 	}
 	var whole llm.Collector
-	var seen shown
+	seen := shown{clean: r.Clean}
 	said, thought := wordwise{turn: r, kind: TextDelta}, wordwise{turn: r, kind: ThinkingDelta}
 	for e := range p.Stream(ctx, q) {
 		whole.Add(e)
@@ -258,8 +258,8 @@ func (r *turn) stream(ctx context.Context, q llm.Request, aloud bool) (reply, st
 		switch e.Type {
 		case llm.TextDelta:
 			if aloud {
-				seen.add(e.Text, r.Clean)
-				r.Journal.Streaming(seen.b.String())
+				seen.add(e.Text)
+				r.Journal.Streaming(seen.words)
 				said.show(e.Text)
 			}
 		case llm.ThinkingDelta:
@@ -275,7 +275,7 @@ func (r *turn) stream(ctx context.Context, q llm.Request, aloud bool) (reply, st
 		err = fault.New(fault.ProviderBadRequest, "the model or its vendor refused to go on (%.200s)", finish.Raw).
 			WithHint("say it in other words, or ask another model")
 	}
-	return reply{message: message, finish: finish, call: keep.call}, seen.b.String(), err
+	return reply{message: message, finish: finish, call: keep.call}, seen.whole(), err
 }
 
 // keeper keeps the record of one call.

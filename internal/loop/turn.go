@@ -24,8 +24,8 @@ type Journal interface {
 	// Blob reads a large content.
 	Blob(ctx context.Context, h chain.Hash) ([]byte, error)
 	// Streaming takes what was shown of the reply so far, to keep it should the
-	// process die. It returns at once; the text is written within a second.
-	Streaming(text string)
+	// process die. It returns at once; the text is asked for, and written, within a second.
+	Streaming(text func() string)
 }
 
 // Guard decides about calls.

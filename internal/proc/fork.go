@@ -22,7 +22,9 @@ func (k *Kernel) Fork(ctx context.Context, f registry.Fork, start bool) ([]agent
 	if _, err := k.living(ctx, f.Parent); err != nil {
 		return nil, err
 	}
-	if p := k.lookup(f.Parent); p != nil {
+	p, leave := k.visit(f.Parent)
+	defer leave()
+	if p != nil {
 		select {
 		case p.barrier <- struct{}{}:
 		default:
@@ -114,6 +116,7 @@ func (h verbs) start(child agent.Agent, asked registry.Child) error {
 	if err != nil {
 		return err
 	}
+	defer h.leave(p)
 	point := child.ForkMessage
 	for _, d := range asked.Entries {
 		if d.Kind == history.Rewind {

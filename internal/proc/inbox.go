@@ -3,6 +3,7 @@ package proc
 import (
 	"context"
 	"errors"
+	"time"
 
 	"ramet/internal/agent"
 	"ramet/internal/fault"
@@ -21,8 +22,11 @@ func newProcess(k *Kernel, a id.Agent) *process {
 		mail: make(chan struct{}, 1), killed: make(chan struct{})}
 }
 
-// serve carries out jobs until the agent is killed or the kernel stopped.
+// serve carries out jobs until the agent is killed, the kernel stopped, or nothing was asked
+// for a long time.
 func (p *process) serve() {
+	idle := time.NewTimer(p.kernel.Rest)
+	defer idle.Stop()
 	for {
 		if j := p.waits(); j != nil {
 			p.do(j)
@@ -31,6 +35,12 @@ func (p *process) serve() {
 		select {
 		case j := <-p.inbox:
 			p.do(j)
+			idle.Reset(p.kernel.Rest)
+		case <-idle.C:
+			if p.rests() {
+				return
+			}
+			idle.Reset(p.kernel.Rest)
 		case <-p.killed:
 			p.refuse(errKilled)
 			return
@@ -162,6 +172,9 @@ func (k *Kernel) settle(j *job) {
 // submit puts a job into an inbox.
 func (k *Kernel) submit(a id.Agent, j *job) error {
 	p, err := k.process(a)
+	if err == nil {
+		defer k.leave(p)
+	}
 	if j.done == nil {
 		if err != nil {
 			return err
@@ -258,7 +271,7 @@ func (k *Kernel) task(child agent.Agent, then history.Then, family *counter) err
 	return k.submit(child.ID, j)
 }
 
-// process finds the goroutine of an agent, or starts it.
+// process finds the goroutine of an agent, or starts it, and keeps it there until it is left.
 func (k *Kernel) process(a id.Agent) (*process, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -271,5 +284,6 @@ func (k *Kernel) process(a id.Agent) (*process, error) {
 		k.live[a] = p
 		k.work.Go(p.serve)
 	}
+	p.visits++
 	return p, nil
 }

@@ -137,6 +137,9 @@ type Options struct {
 	// Lease is how long a lease lasts after the last sign of life; it is renewed
 	// three times as often. 0: LeaseTTL.
 	Lease time.Duration
+	// Rest is how long an agent that nobody asks anything keeps its goroutine and memory.
+	// 0: ten minutes.
+	Rest time.Duration
 }
 
 // LeaseTTL is how long a lease lasts, as the spec has it.

@@ -27,6 +27,7 @@ type process struct {
 	doing   doing
 	lease   *agent.Lease // while it holds one
 	leased  time.Time    // since when
+	visits  int          // of those who are about to use it
 	late    bool         // its turn was stopped, because nobody could renew the lease
 	tasked  bool         // what it does is a task
 	family  *counter     // of what it does

@@ -18,6 +18,9 @@ func Start(ctx context.Context, o Options) (*Kernel, error) {
 	if o.Wake == "" {
 		o.Wake = WakeFamily
 	}
+	if o.Rest == 0 {
+		o.Rest = restAfter
+	}
 	ctx = history.Unattended(ctx) // what a kernel does by itself no person does
 	k := &Kernel{Options: o, live: map[id.Agent]*process{}, waiters: map[*process]bool{}, mending: map[id.Agent]chan struct{}{}}
 	k.ctx, k.cancel = context.WithCancelCause(context.WithoutCancel(ctx))

@@ -95,6 +95,7 @@ func (k *Kernel) call(a id.Agent, j *job) {
 	if err != nil {
 		return // the kernel ends
 	}
+	defer k.leave(p)
 	k.mu.Lock()
 	waits := p.called
 	p.called = true
