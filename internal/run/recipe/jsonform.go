@@ -8,7 +8,7 @@ func (s *Schema) JSON() json.RawMessage {
 	case s.Format != "" && s.Format != "json":
 		return nil
 	case s.form == nil:
-		return json.RawMessage(`{}`)
+		return json.RawMessage("{}")
 	}
 	return s.form.Text()
 }
