@@ -19,6 +19,7 @@ import (
 	"ramet/internal/llm/catalog"
 	"ramet/internal/llm/dial"
 	"ramet/internal/llm/google"
+	"ramet/internal/llm/queue"
 	"ramet/internal/llm/retry"
 	"ramet/internal/llm/signed"
 	"ramet/internal/loop"
@@ -54,7 +55,7 @@ func kernelFor(ctx context.Context, r request, work *crew.Crew) (*session.Runnin
 	if err != nil {
 		return nil, err
 	}
-	models := models{request: r, open: map[llm.Ref]proc.Model{}}
+	models := models{request: r, open: map[llm.Ref]proc.Model{}, queue: queue.New(r.Config.Parallels())}
 	hide, err := hidden(r.Workspace)
 	if err != nil {
 		return nil, err
@@ -83,7 +84,7 @@ func kernelFor(ctx context.Context, r request, work *crew.Crew) (*session.Runnin
 		There: place.States,
 		Clean: r.Secrets.Own,
 
-		Limits: loop.Limits{Steps: r.Config.Number("steps")}, Attended: r.Attended,
+		Limits: loop.Limits{Steps: r.Config.Number("steps"), Again: switches().Retry}, Attended: r.Attended,
 		MostAgents: r.Config.Number("max_agents"), MostUnread: r.Config.Number("max_unread"),
 		Wake: proc.Wake(r.Config.Wake), MostWakes: r.Config.Number("max_wakes"), Resident: r.Ask != nil,
 		Sleeps: func(a agent.Agent) bool { return strings.HasPrefix(a.Name, session.RunName) },
@@ -131,6 +132,7 @@ type models struct {
 	mu    sync.Mutex
 	open  map[llm.Ref]proc.Model
 	local learner
+	queue *queue.Queue
 }
 
 // model is the one that was asked for, else the agent's own, else the configured
@@ -156,7 +158,7 @@ func (m *models) model(a agent.Agent, asked llm.Ref) (proc.Model, error) {
 		return known, nil
 	}
 	opened := proc.Model{Ref: ref}
-	options := dial.Options{Scripts: testing.Scripts, Retry: retry.Options{First: testing.Retry}}
+	options := dial.Options{Scripts: testing.Scripts, Retry: retry.Options{First: testing.Retry}, Queue: m.queue}
 	if options.First, options.Stall = m.request.Config.Patience(); testing.Stall > 0 {
 		options.First, options.Stall = testing.Stall, testing.Stall
 	}

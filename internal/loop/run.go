@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"time"
 
 	"ramet/internal/fault"
 	"ramet/internal/history"
@@ -48,6 +49,9 @@ func begin(t Turn, c *Conversation) (*turn, error) {
 	}
 	if t.Limits.Repeats <= 0 {
 		t.Limits.Repeats = 3
+	}
+	if t.Limits.Again <= 0 {
+		t.Limits.Again = 500 * time.Millisecond
 	}
 	if t.Limits.Fill <= 0 {
 		t.Limits.Fill = 80

@@ -59,7 +59,7 @@ func newStage(t *testing.T, lines string, tools ...tool.Tool) *stage {
 	s.book.write(says(history.User, "go"))
 	_, s.c = s.book.replay(t)
 	s.turn = Turn{Agent: me, Ref: llm.Ref{Vendor: "script", Name: "x"}, System: []llm.Message{llm.Say(llm.System, "Be good.")},
-		Tools: tools, Journal: s, Guard: s, Budget: s, Emit: s.emit, Acting: s.act,
+		Limits: Limits{Again: 1}, Tools: tools, Journal: s, Guard: s, Budget: s, Emit: s.emit, Acting: s.act,
 		Provider: llm.Func(func(ctx context.Context, r llm.Request) iter.Seq[llm.Event] {
 			s.mu.Lock()
 			s.requests = append(s.requests, r)

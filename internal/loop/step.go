@@ -2,6 +2,7 @@ package loop
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 	"ramet/internal/history"
 	"ramet/internal/llm"
 	"ramet/internal/llm/record"
+	"ramet/internal/llm/retry"
 )
 
 // roomTries is how often a request that is too long is asked again, each time shorter.
@@ -88,7 +90,7 @@ func (r *turn) answer(ctx context.Context) (reply, error) {
 		}
 	}
 	for try := 1; ; try++ {
-		said, err := r.ask(ctx)
+		said, err := r.listen(ctx)
 		if !fault.Is(err, fault.ProviderContext) || ctx.Err() != nil || try == roomTries {
 			return said, err
 		}
@@ -100,6 +102,39 @@ func (r *turn) answer(ctx context.Context) (reply, error) {
 		} else if short != nil {
 			return said, short
 		}
+	}
+}
+
+// cutTries is how often an answer is asked for that breaks off after its first word.
+const cutTries = 4
+
+// listen asks until an answer is whole: one that broke off after its first word is asked for again,
+// and what was shown of it stays as interrupted. Before the first word, asking again is the
+// provider's.
+func (r *turn) listen(ctx context.Context) (reply, error) {
+	for try := 1; ; try++ {
+		said, err := r.ask(ctx)
+		why, ok := errors.AsType[*llm.Failure](err)
+		if err == nil || ctx.Err() != nil || !ok || !why.Again || said.call.First == 0 || try == cutTries {
+			return said, err
+		}
+		wait := max(r.Limits.Again<<(try-1), why.After)
+		r.emit(Event{Type: Retrying, Attempt: llm.Attempt{Number: try, Of: cutTries, Wait: wait, Err: err}})
+		if !pause(ctx, wait) {
+			return said, ended(ctx)
+		}
+		r.closed = false // it goes on
+	}
+}
+
+func pause(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-t.C:
+		return ctx.Err() == nil
 	}
 }
 
@@ -179,6 +214,9 @@ func (r *turn) request(messages []llm.Message, limit int64) llm.Request {
 func (r *turn) stream(ctx context.Context, q llm.Request, aloud bool) (reply, string, error) {
 	var keep keeper
 	p := record.New(r.Provider, record.Options{Vendor: r.Ref.Vendor, Recorder: &keep, Price: r.price})
+	if !r.Limits.Attended {
+		ctx = retry.Patiently(ctx)
+	}
 	var whole llm.Collector
 	var seen shown
 	said, thought := wordwise{turn: r, kind: TextDelta}, wordwise{turn: r, kind: ThinkingDelta}

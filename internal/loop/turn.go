@@ -85,8 +85,11 @@ type Limits struct {
 	Repeats int // identical answers whose calls fail in a row; 0: 3
 	// Fill is the part of the model's context, in percent, above which room is made; 0: 80.
 	Fill int
-	// Attended says that a person sees what the turn does, and can stop it.
+	// Attended says that a person sees what the turn does, and can stop it. Where nobody does,
+	// vendors that have too much to do and networks that were lost are waited for as long as
+	// the turn may take.
 	Attended bool
+	Again    time.Duration // before an answer that was cut is asked for again; it doubles each time. 0: 500 ms
 }
 
 // Outcome is how a turn ended.
