@@ -69,8 +69,21 @@ func (r *turn) step(ctx context.Context) (more bool, err error) {
 	if len(calls) == 0 {
 		return false, nil
 	}
-	err = r.act(ctx, calls, said.finish.Reason == llm.Length)
+	if err = r.act(ctx, calls, said.finish.Reason == llm.Length); err == nil && !r.out.Ended {
+		err = r.hear(ctx)
+	}
 	return err == nil && !r.out.Ended, err
+}
+
+// hear writes what the user said meanwhile, behind the results.
+func (r *turn) hear(ctx context.Context) error {
+	if r.Heard == nil || ctx.Err() != nil {
+		return nil
+	}
+	heard := r.Heard(ctx)
+	err := r.write(ctx, heard.Drafts...)
+	heard.Written(err)
+	return err
 }
 
 // measure takes what was counted of an answer.

@@ -64,6 +64,9 @@ type Turn struct {
 	Budget   Budget
 	Limits   Limits
 	Learnt   *Window // what other turns learnt of the model; nil: they are not told, nor heard
+	// Heard takes what the user said since the turn began, behind the results of a step. nil:
+	// nobody says anything.
+	Heard func(context.Context) Heard
 	// Facts is what an agent should know when the older part of its conversation is a
 	// summary: who it is, who works for it. nil or empty: nothing.
 	Facts func(context.Context) string
@@ -77,6 +80,12 @@ type Turn struct {
 	// shown. nil: there are none.
 	Clean func(string) string
 	Emit  func(Event) // never nil; called by one goroutine at a time
+}
+
+// Heard is what the user said while the agent worked.
+type Heard struct {
+	Drafts  []history.Draft
+	Written func(error) // is told, once, whether they stand in the history
 }
 
 // Limits bound one turn.

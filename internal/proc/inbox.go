@@ -24,6 +24,10 @@ func newProcess(k *Kernel, a id.Agent) *process {
 // serve carries out jobs until the agent is killed or the kernel stopped.
 func (p *process) serve() {
 	for {
+		if j := p.waits(); j != nil {
+			p.do(j)
+			continue
+		}
 		select {
 		case j := <-p.inbox:
 			p.do(j)
@@ -108,7 +112,8 @@ func (p *process) do(j *job) {
 	p.kernel.Events.Publish(loop.Event{Type: loop.TurnEnded, Agent: p.id, Turn: j.number, Outcome: &outcome, Err: err})
 	close(ended)
 	j.finish(p.kernel, outcome, err)
-	if len(p.inbox) == 0 && p.kernel.ctx.Err() == nil {
+	p.part(outcome, err)
+	if len(p.inbox) == 0 && len(p.ahead) == 0 && p.kernel.ctx.Err() == nil {
 		p.settled(p.kernel.ctx)
 	}
 }

@@ -39,7 +39,9 @@ type process struct {
 	talk     *loop.Conversation
 	forgot   int64 // Kernel.forgot when talk was made
 	restarts restarts
-	cutOff   bool // its last turn could not reach the store
+	ahead    []*job // taken out of the inbox, and to be done before what is in it
+	joined   []*job // what was said during the turn, and ends with it
+	cutOff   bool   // its last turn could not reach the store
 }
 
 // job is one piece of work in an inbox.

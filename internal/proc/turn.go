@@ -116,7 +116,7 @@ func (p *process) prepare(a agent.Agent, claim agent.Claim, j *job) (loop.Turn, 
 		Agent: p.id, Provider: m.Provider, Ref: m.Ref, Model: m.Info, System: system,
 		Tools: box, Journal: &journal{p, claim}, Guard: k.Guard, Budget: budget{k.Store, p.id}, Limits: limits,
 		Acting: p.acting, Ending: p.ending(j, box), Clean: k.Clean, Emit: p.emit,
-		Learnt: k.windows.of(m.Ref), Facts: func(ctx context.Context) string { return k.facts(ctx, p.id) },
+		Heard: p.hearing(j), Learnt: k.windows.of(m.Ref), Facts: func(ctx context.Context) string { return k.facts(ctx, p.id) },
 	}, nil
 }
 
