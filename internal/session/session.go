@@ -41,6 +41,9 @@ type System struct {
 	// Learn asks the local servers that are named for their models, each once; nil: nobody
 	// does.
 	Learn func(*credential.Store)
+	// Find names the models of the vendors whose servers answer at their usual address on
+	// this machine; nil: nobody is looked for.
+	Find func(context.Context, []catalog.Vendor) map[string][]string
 	// Logs opens the event logs of runs.
 	Logs rundir.Logs
 	// Tokens are the variables that hold credentials besides the keys of models.

@@ -11,6 +11,7 @@ import (
 	"ramet/internal/credential"
 	"ramet/internal/id"
 	"ramet/internal/ledger"
+	"ramet/internal/llm/catalog"
 	"ramet/internal/loop"
 	"ramet/internal/permit"
 	"ramet/internal/proc"
@@ -45,7 +46,8 @@ type Workspace struct {
 	allows  bool     // the kernel of this process has permissions of its own
 
 	start func(context.Context, Kernel) (*Running, error)
-	learn func(*credential.Store) // see System
+	learn func(*credential.Store)                                     // see System
+	find  func(context.Context, []catalog.Vendor) map[string][]string // see System
 	stop  func()
 	runs  func() (*rundir.Store, error)
 	paths paths

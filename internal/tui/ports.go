@@ -69,6 +69,9 @@ type Models interface {
 	Model(a agent.Agent, asked llm.Ref) (Model, error)
 	// Usable lists what can be asked.
 	Usable() []Model
+	// Found lists the models of servers that answer on this machine although nobody named
+	// them: they are offered, and not used before they are chosen.
+	Found(ctx context.Context) []Model
 	// Clipboard keeps the image on the clipboard in a file, and gives its path.
 	Clipboard(ctx context.Context) (string, error)
 	// Files lists paths below the folder of an agent that may fit a beginning.

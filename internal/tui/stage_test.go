@@ -45,8 +45,9 @@ type stage struct {
 	pages   int
 	answer  string
 	err     error
-	kept    bool  // what fails was said all the same
-	stop    error // why a stop fails
+	found   []Model // servers that nobody named
+	kept    bool    // what fails was said all the same
+	stop    error   // why a stop fails
 }
 
 func newStage() *stage {
@@ -170,6 +171,8 @@ func (s *stage) Model(a agent.Agent, asked llm.Ref) (Model, error) {
 	}
 	return Model{Ref: asked, Context: 200_000, BuiltIn: asked.Vendor == "offline", Why: "set in your configuration"}, nil
 }
+func (s *stage) Found(context.Context) []Model { return s.found }
+
 func (s *stage) Usable() []Model {
 	return []Model{{Ref: llm.Ref{Vendor: "offline", Name: "offline"}, Context: 200_000}, {Ref: llm.Ref{Vendor: "anthropic", Name: "claude-sonnet-4-5"}, Context: 1_000_000}}
 }
