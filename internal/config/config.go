@@ -68,7 +68,7 @@ type Config struct {
 
 	// Limits, which are whole numbers; see Number.
 	MaxAgents, MaxBehind, MaxStreams, MaxUnread string
-	Context, Steps                              string
+	Context, Steps, TelemetryDays               string
 
 	// Vendors are the user's own, and what he says of others.
 	Vendors []catalog.Vendor

@@ -171,7 +171,7 @@ func TestMistakesNameThePlaceAndTheRemedy(t *testing.T) {
 	for text, want := range map[string]string{
 		"orphan = \"adopt\"\n":                   `:1: unknown key "orphan": did you mean "orphans"?`,
 		"\n\n\"Orphans\" = \"adopt\"":            `:3: unknown key "Orphans": did you mean "orphans"?`,
-		"nothing-like-it = 1":                    `:1: unknown key "nothing-like-it": known keys: allow, background, color, context, db, effort, env, first_byte, follow, hide, max_agents, max_behind, max_streams, max_unread, model, orphans, parallel, permission, stall, steps`,
+		"nothing-like-it = 1":                    `:1: unknown key "nothing-like-it": known keys: allow, background, color, context, db, effort, env, first_byte, follow, hide, max_agents, max_behind, max_streams, max_unread, model, orphans, parallel, permission, stall, steps, telemetry_days`,
 		"\n[table]\nx = 1\n":                     `:2: unknown key "table"`,
 		"model = 'm'\n\na.b.c = 1\n":             `:3: unknown key "a"`,
 		"\n[x.y]\nz = 1\n":                       `:2: unknown key "x"`,

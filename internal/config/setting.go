@@ -142,6 +142,11 @@ var settings = []Setting{
 		Help:  "how many answers of its model a turn may take while nobody is at a terminal or the page and no budget (--max-cost, --max-tokens) binds it",
 		field: func(c *Config) *string { return &c.Steps },
 	},
+	{
+		Key: "telemetry_days", Number: true, Env: "RAMET_TELEMETRY_DAYS", UserOnly: true,
+		Help:  "after how many days records of telemetry go, while a server runs (ramet serve); empty means never",
+		field: func(c *Config) *string { return &c.TelemetryDays },
+	},
 }
 
 // Items are the parts of a list: of several values with ; between them.
