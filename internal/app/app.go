@@ -60,7 +60,7 @@ func Main(ctx context.Context, args []string, env func(string) string, stdio Std
 		Serve:  serve,
 		Models: modelServers(),
 		Runs:   runs.Ports{Carry: carry, Work: work, External: external, Version: version},
-		Care:   care.Ports{Version: about(), Tour: demo.Run, Sandbox: sandbox.Available, Limits: sandbox.DescribeLimits},
+		Care:   care.Ports{Version: about(), Tour: demo.Run, Sandbox: sandbox.Available, Limits: sandbox.DescribeLimits, Telemetry: telemetrySize},
 		Screen: screen(stdio),
 	})
 }

@@ -235,6 +235,11 @@ func TestAServerOutlivesItsStore(t *testing.T) {
 		}
 		return false
 	})
+	said := direct.begin("doctor")
+	<-said.over
+	if !strings.Contains(said.stdout.String(), "telemetry ") {
+		t.Errorf("doctor does not tell what telemetry takes:\n%s", said.stdout.String())
+	}
 	if testing.Short() {
 		return
 	}

@@ -70,7 +70,7 @@ type Config struct {
 
 	// Limits, which are whole numbers; see Number.
 	MaxAgents, MaxBehind, MaxStreams, MaxUnread, MaxWakes string
-	Context, Steps                                        string
+	Context, Steps, TelemetryDays                         string
 
 	Wake string // family, all or never: whose letters begin turns
 

@@ -162,6 +162,11 @@ var settings = []Setting{
 		Help:  "whose letters begin a turn of an agent that does nothing: family means yours and its ancestors', all everybody's, never nobody's",
 		field: func(c *Config) *string { return &c.Wake },
 	},
+	{
+		Key: "telemetry_days", Number: true, Env: "RAMET_TELEMETRY_DAYS", UserOnly: true,
+		Help:  "after how many days records of telemetry go, while a server runs (ramet serve); empty means never",
+		field: func(c *Config) *string { return &c.TelemetryDays },
+	},
 }
 
 // Items are the parts of a list: of several values with ; between them.
