@@ -158,14 +158,14 @@ var settings = []Setting{
 		field: func(c *Config) *string { return &c.Steps },
 	},
 	{
-		Key: "wake", Default: "family", Allowed: []string{"family", "all", "never"}, Env: "RAMET_WAKE", UserOnly: true,
-		Help:  "whose letters begin a turn of an agent that does nothing: family means yours and its ancestors', all everybody's, never nobody's",
-		field: func(c *Config) *string { return &c.Wake },
-	},
-	{
 		Key: "telemetry_days", Number: true, Env: "RAMET_TELEMETRY_DAYS", UserOnly: true,
 		Help:  "after how many days records of telemetry go, while a server runs (ramet serve); empty means never",
 		field: func(c *Config) *string { return &c.TelemetryDays },
+	},
+	{
+		Key: "wake", Default: "family", Allowed: []string{"family", "all", "never"}, Env: "RAMET_WAKE", UserOnly: true,
+		Help:  "whose letters begin a turn of an agent that does nothing: family means yours and its ancestors', all everybody's, never nobody's",
+		field: func(c *Config) *string { return &c.Wake },
 	},
 }
 
