@@ -26,7 +26,6 @@ import (
 	"ramet/internal/session"
 	"ramet/internal/tool"
 	"ramet/internal/tool/local"
-	"ramet/internal/trust"
 )
 
 // kernel puts a kernel together: store, models, tools, permissions, socket.
@@ -56,6 +55,7 @@ func kernelFor(ctx context.Context, r request, work *crew.Crew) (*session.Runnin
 		return nil, err
 	}
 	tools := tools{request: r, environment: environ.For(os.Environ()), hidden: hide}
+	joins := joining{request: r, tools: &tools}
 	place := r.Peers
 	trees := worktrees{r}.make
 	model, box, guard := models.model, tools.box, loop.Guard(policy)
@@ -69,8 +69,9 @@ func kernelFor(ctx context.Context, r request, work *crew.Crew) (*session.Runnin
 		Store: r.Store, Owner: server.Owner,
 		Book: r.Book, BookOwner: file.Self(), TaskTime: r.Timeout,
 		Model: model, Tools: box, Guard: guard,
-		System:   func(agent.Agent) ([]llm.Message, error) { return overlay(r) },
-		Told:     func(agent.Agent) string { return told(r) },
+		System:   func(a agent.Agent) ([]llm.Message, error) { return overlay(r, a) },
+		Told:     func(a agent.Agent) string { return told(r, a) },
+		Joins:    joins.of,
 		Worktree: trees,
 		Offer:    offer,
 		Gone:     place.Gone,
@@ -86,6 +87,9 @@ func kernelFor(ctx context.Context, r request, work *crew.Crew) (*session.Runnin
 		return nil, err
 	}
 	policy.Ask = k.Asking(r.Ask) // nothing runs yet
+	joins.note = func(a agent.Agent, what string) {
+		k.Events.Publish(loop.Event{Type: loop.Note, Agent: a.ID, Text: what})
+	}
 	policy.Warn = func(a id.Agent, what string) { k.Events.Publish(loop.Event{Type: loop.Note, Agent: a, Text: what}) }
 	policy.Boxed = func(a id.Agent, rule permit.Rule) {
 		tellOnce(r.Home, "rules-are-confined", func() {
@@ -251,31 +255,6 @@ func (t *tools) root(a agent.Agent) (string, error) {
 		return "", err
 	}
 	return filepath.EvalSymlinks(dir)
-}
-
-// overlay is what stands before every conversation: the instructions of the project, in
-// the text that a person accepted. It is asked for every turn, so that what is accepted
-// counts at once, and what is only written never does.
-func overlay(r request) ([]llm.Message, error) {
-	said, err := gate(r).Instructions()
-	if err != nil || len(said.Data) == 0 {
-		return proc.System(), err
-	}
-	return proc.System("Instructions of this project, from " + said.Path + ":\n\n" + string(said.Data)), nil
-}
-
-// told is what people should know of the instructions when a turn begins.
-func told(r request) string {
-	said, err := gate(r).Instructions()
-	if err != nil {
-		return "" // overlay says it
-	}
-	return said.Note
-}
-
-// gate stands before the project.
-func gate(r request) trust.Gate {
-	return trust.Gate{Home: r.Home, Project: r.Place.Project}
 }
 
 // noTrees refuses worktrees to agents that work on items of runs: what they make must be

@@ -29,7 +29,7 @@ var rooms = []struct{ name, packages, mayImport string }{
 	{"registry", "registry state", "words domain"},
 	{"engine", "tool loop permit proc tool/process tool/recall runner", "words domain registry engine models"},
 	{"models", "llm/wire llm/anthropic llm/responses llm/chat llm/gemini llm/script llm/retry llm/record llm/dial llm/roster llm/live llm/signed llm/offline llm/llmtest", "words models"},
-	{"shared", "durable run/group database seal secret credential config environ printer workspace rundir worktree git forge pgtest mounttest ledger/file trust", "words domain registry shared"},
+	{"shared", "durable run/group database seal secret credential config environ printer workspace rundir worktree git forge pgtest mounttest ledger/file trust instruct", "words domain registry shared"},
 	{"queues", "runner/memqueue runner/riverqueue runner/queuetest runner/post", "words domain engine shared queues"},
 	{"crew", "runner/crew runner/builtin", "words domain registry engine shared tools crew"},
 	{"tools", "tool/local sandbox", "words domain registry engine shared tools"},

@@ -67,7 +67,9 @@ func (r *turn) step(ctx context.Context) (more bool, err error) {
 	if len(calls) == 0 {
 		return false, nil
 	}
-	err = r.act(ctx, calls)
+	if err = r.act(ctx, calls); err == nil && !r.out.Ended {
+		err = r.join(ctx, calls)
+	}
 	return err == nil && !r.out.Ended, err
 }
 

@@ -79,6 +79,8 @@ type Options struct {
 	Offer func(a agent.Agent, all tool.Box) tool.Box
 	// System is what stands before the context.
 	System func(a agent.Agent) ([]llm.Message, error)
+	// Joins is what the calls of an agent bring into its conversation; nil: nothing.
+	Joins func(a agent.Agent) loop.Join
 	// Told is what people should know when a turn begins; nil or empty: nothing.
 	Told  func(a agent.Agent) string
 	Guard loop.Guard

@@ -91,7 +91,12 @@ func (p *process) prepare(a agent.Agent, claim agent.Claim, j *job) (loop.Turn, 
 	box = k.recalling(p.id, m.Info, box)
 	limits := k.Limits
 	limits.Attended = j.family.attended
+	var joins loop.Join
+	if k.Joins != nil {
+		joins = k.Joins(a)
+	}
 	return loop.Turn{
+		Joins: joins,
 		Agent: p.id, Provider: m.Provider, Ref: m.Ref, Model: m.Info, System: system,
 		Tools: box, Journal: &journal{p, claim}, Guard: k.Guard, Budget: budget{k.Store, p.id}, Limits: limits,
 		Acting: p.acting, Clean: k.Clean, Emit: p.emit,

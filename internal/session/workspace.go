@@ -10,6 +10,7 @@ import (
 	"ramet/internal/control"
 	"ramet/internal/credential"
 	"ramet/internal/id"
+	"ramet/internal/instruct"
 	"ramet/internal/ledger"
 	"ramet/internal/loop"
 	"ramet/internal/permit"
@@ -39,6 +40,7 @@ type Workspace struct {
 	// Elsewhere carries what happens in other kernels to turns that were asked for here.
 	Elsewhere bus.Bus[loop.Event]
 
+	user   instruct.User
 	own    id.Agent // whose command this process is; empty: a person's
 	allows bool     // the kernel of this process has permissions of its own
 
