@@ -15,8 +15,16 @@ import (
 // holds (see tool.Memory).
 type Join func(ctx context.Context, known iter.Seq[json.RawMessage], calls []tool.Call) ([]history.Draft, error)
 
-// join writes what the calls of a message brought with them.
-func (r *turn) join(ctx context.Context, calls []llm.Part) error {
+// join writes what the calls of a message brought with them, and tells the model of tools
+// that were opened.
+func (r *turn) join(ctx context.Context, calls []llm.Part) (err error) {
+	if open := r.Tools.Open(); len(open) != len(r.offer) {
+		r.fixed -= sizeOfTools(r.offer)
+		if r.offer, err = open.Offer(); err != nil {
+			return err
+		}
+		r.fixed += sizeOfTools(r.offer)
+	}
 	if r.Joins == nil {
 		return nil
 	}
@@ -29,4 +37,12 @@ func (r *turn) join(ctx context.Context, calls []llm.Part) error {
 		return err
 	}
 	return r.write(ctx, drafts...)
+}
+
+// sizeOfTools is how much a model has to read of tools, about.
+func sizeOfTools(offer []llm.Tool) (n int64) {
+	for _, t := range offer {
+		n += int64(len(t.Name) + len(t.Description) + len(t.Schema))
+	}
+	return n
 }

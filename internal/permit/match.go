@@ -30,6 +30,9 @@ func match(rules []Rule, tool, subject string) (by []Rule, ok bool) {
 	if tool == shell {
 		return matchLine(patterns, subject)
 	}
+	if tool == servers {
+		return matchServer(patterns, subject)
+	}
 	// A path that is not clean is not compared: it may mean another one.
 	if !fs.ValidPath(subject) || subject == "." {
 		return nil, false
