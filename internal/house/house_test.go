@@ -32,7 +32,7 @@ var rooms = []struct{ name, packages, mayImport string }{
 	{"shared", "durable run/group database seal secret credential config environ printer workspace rundir worktree git forge pgtest mounttest ledger/file trust instruct", "words domain registry shared"},
 	{"queues", "runner/memqueue runner/riverqueue runner/queuetest runner/post", "words domain engine shared queues"},
 	{"crew", "runner/crew runner/builtin", "words domain registry engine shared tools crew"},
-	{"tools", "tool/local sandbox", "words domain registry engine shared tools"},
+	{"tools", "tool/local tool/mcp sandbox", "words domain registry engine shared tools"},
 	{"store", "store", "words domain registry shared store"},
 	{"logs", "run/ndjson run/sqllog run/logtest", "words domain shared"},
 	{"records", "telemetry/store telemetry/outbox telemetry/otlp", "words domain shared records"},
