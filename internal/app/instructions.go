@@ -74,7 +74,7 @@ func (j *joining) of(a agent.Agent) loop.Join {
 
 // touched are the files that calls read or changed, relative to the agent's folder.
 func (j *joining) touched(a agent.Agent, calls []tool.Call) []string {
-	box, err := j.tools.box(a)
+	box, err := j.tools.local(a)
 	if err != nil {
 		return nil // the turn has them, so it was made before
 	}

@@ -54,7 +54,7 @@ func kernelFor(ctx context.Context, r request, work *crew.Crew) (*session.Runnin
 	if err != nil {
 		return nil, err
 	}
-	tools := tools{request: r, environment: environ.For(os.Environ()), hidden: hide}
+	tools := tools{request: r, environment: environ.For(os.Environ()), hidden: hide, window: models.window}
 	joins := joining{request: r, tools: &tools}
 	place := r.Peers
 	trees := worktrees{r}.make
@@ -87,6 +87,7 @@ func kernelFor(ctx context.Context, r request, work *crew.Crew) (*session.Runnin
 		return nil, err
 	}
 	policy.Ask = k.Asking(r.Ask) // nothing runs yet
+	tools.note = func(a id.Agent, what string) { k.Events.Publish(loop.Event{Type: loop.Note, Agent: a, Text: what}) }
 	joins.note = func(a agent.Agent, what string) {
 		k.Events.Publish(loop.Event{Type: loop.Note, Agent: a.ID, Text: what})
 	}
@@ -173,6 +174,15 @@ func (m *models) model(a agent.Agent, asked llm.Ref) (proc.Model, error) {
 	return opened, nil
 }
 
+// window is how much the model of an agent reads, in tokens; 0: nobody knows.
+func (m *models) window(a agent.Agent) int64 {
+	opened, err := m.model(a, llm.Ref{})
+	if err != nil {
+		return 0
+	}
+	return opened.Info.Context
+}
+
 // taped records the calls of agents that work on items of runs.
 func (m *models) taped(work *crew.Crew) func(agent.Agent, llm.Ref) (proc.Model, error) {
 	return func(a agent.Agent, asked llm.Ref) (proc.Model, error) {
@@ -189,15 +199,29 @@ type tools struct {
 	request     request
 	environment []string
 	hidden      []string // from confined commands
+	// window is how much the model of an agent reads, in tokens; 0: nobody knows. note tells
+	// people something.
+	window func(agent.Agent) int64
+	note   func(id.Agent, string)
 
 	mu    sync.Mutex
 	boxes map[id.Agent]tool.Box
+	told  map[string]bool // notes about servers
 }
 
+// box is the tools of this machine and those of servers.
 func (t *tools) box(a agent.Agent) (tool.Box, error) {
 	if t.request.NoTools {
 		return nil, nil
 	}
+	own, err := t.local(a)
+	if err != nil {
+		return nil, err
+	}
+	return append(own[:len(own):len(own)], t.served(a)...), nil
+}
+
+func (t *tools) local(a agent.Agent) (tool.Box, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if box, ok := t.boxes[a.ID]; ok {

@@ -38,6 +38,7 @@ var table = []Row{
 	{"mode", "/mode [MODE]", "Choose how this agent's calls are permitted",
 		"ask: files and commands are asked for; edits: files are changed unasked; box: also commands run, confined; read-only: nothing is changed or run. Shift+Tab goes through them. Children have their parent's mode until they have one.",
 		[]Argument{{Kind: Mode}}},
+	{"mcp", "/mcp", "List the MCP servers and their tools", "`ramet mcp` adds, asks and removes them.", nil},
 	{"usage", "/usage", "Show tokens and cost", "", nil},
 	{"verify", "/verify", "Check that no history was changed", "", nil},
 	{"export", "/export [PATH]", "Write this conversation to a file", "", []Argument{{Kind: Path}}},

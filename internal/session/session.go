@@ -21,6 +21,7 @@ import (
 	"ramet/internal/seal"
 	"ramet/internal/secret"
 	"ramet/internal/store"
+	"ramet/internal/tool/mcp"
 	"ramet/internal/trust"
 	"ramet/internal/workspace"
 )
@@ -41,6 +42,9 @@ type System struct {
 	// Learn asks the local servers that are named for their models, each once; nil: nobody
 	// does.
 	Learn func(*credential.Store)
+	// MCP makes a pool of the MCP servers of a workspace, and says what people should know of
+	// them; nil: there are none.
+	MCP func(*Workspace) (*mcp.Pool, string, error)
 	// Logs opens the event logs of runs.
 	Logs rundir.Logs
 	// Tokens are the variables that hold credentials besides the keys of models.

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"ramet/internal/agent"
@@ -19,6 +20,7 @@ import (
 	"ramet/internal/secret"
 	"ramet/internal/state"
 	"ramet/internal/store"
+	"ramet/internal/tool/mcp"
 	"ramet/internal/workspace"
 )
 
@@ -40,7 +42,12 @@ type Workspace struct {
 	// Elsewhere carries what happens in other kernels to turns that were asked for here.
 	Elsewhere bus.Bus[loop.Event]
 
-	user   instruct.User
+	user instruct.User
+
+	mcp     func(*Workspace) (*mcp.Pool, string, error) // see System
+	servers sync.Mutex                                  // guards what follows
+	pools   []*mcp.Pool
+
 	own    id.Agent // whose command this process is; empty: a person's
 	allows bool     // the kernel of this process has permissions of its own
 
@@ -82,6 +89,7 @@ func (w *Workspace) Stopped() {
 
 func (w *Workspace) close() error {
 	w.Stopped()
+	w.closePools()
 	return w.Store.Close()
 }
 

@@ -49,6 +49,8 @@ func (m *root) slash(said string) tea.Cmd {
 			return m.tell(bad, explain(err))
 		}
 		return m.setMode(mode)
+	case "mcp":
+		return m.run(said, "mcp", "list")
 	case "usage":
 		return m.run(said, "usage")
 	case "compact":

@@ -29,6 +29,7 @@ type Result struct {
 	Text    string
 	Image   *Image // the first that it shows; nil: none
 	Took    time.Duration
+	Why     error // of one that was refused
 }
 
 // Image is a picture in an answer.
@@ -48,14 +49,14 @@ func (p *Pool) Call(ctx context.Context, server, name string, args json.RawMessa
 func (p *Pool) call(ctx context.Context, server, name string, args json.RawMessage) (Result, error) {
 	h, err := p.holder(server)
 	if err != nil {
-		return Result{Outcome: Refused, Text: "Nothing was done: " + err.Error()}, nil
+		return Result{Outcome: Refused, Text: "Nothing was done: " + err.Error(), Why: err}, nil
 	}
 	c, give, err := p.take(ctx, h)
 	if err != nil {
 		if ctx.Err() != nil {
 			return Result{}, ctx.Err()
 		}
-		return Result{Outcome: Refused, Text: "Nothing was done: " + err.Error()}, nil
+		return Result{Outcome: Refused, Text: "Nothing was done: " + err.Error(), Why: err}, nil
 	}
 	broken := false
 	defer func() { give(broken) }()
