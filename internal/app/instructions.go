@@ -14,17 +14,35 @@ import (
 	"ramet/internal/loop"
 	"ramet/internal/proc"
 	"ramet/internal/tool"
+	"ramet/internal/tool/skill"
 )
 
 // overlay is what stands before every conversation: the instructions of the user, and those
 // of the project in the text that a person accepted. It is asked for every turn, so that what
 // is accepted counts at once, and what is only written never does.
-func overlay(r request, a agent.Agent) ([]llm.Message, error) {
+func overlay(r request, a agent.Agent, window int64) ([]llm.Message, error) {
 	words, err := r.Instructions(a, r.Cwd)
 	if err != nil {
 		return proc.System(), err
 	}
-	return proc.System(words.String()), nil
+	if r.NoTools {
+		return proc.System(words.String()), nil
+	}
+	k, err := r.Kit()
+	if err != nil {
+		return proc.System(), err
+	}
+	return proc.System(words.String(), skill.List(k.Skills, skillBytes(window))), nil
+}
+
+// skillBytes is how much an agent is told of skills that it did not read: a fiftieth of what
+// its model reads, which is some for one that nobody knows.
+func skillBytes(window int64) int {
+	const bytesOfToken, unknown = 4, 100_000
+	if window <= 0 {
+		window = unknown
+	}
+	return int(window * bytesOfToken / 50)
 }
 
 // told is what people should know of the instructions when a turn begins.
@@ -33,7 +51,11 @@ func told(r request, a agent.Agent) string {
 	if err != nil {
 		return "" // overlay says it
 	}
-	return strings.Join(words.Notes, "; ")
+	notes := words.Notes
+	if k, err := r.Kit(); err == nil && !r.NoTools {
+		notes = append(notes, k.Notes...)
+	}
+	return strings.Join(notes, "; ")
 }
 
 // joining brings the instructions of folders into conversations that touch files there.

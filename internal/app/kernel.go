@@ -26,6 +26,7 @@ import (
 	"ramet/internal/session"
 	"ramet/internal/tool"
 	"ramet/internal/tool/local"
+	"ramet/internal/tool/skill"
 )
 
 // kernel puts a kernel together: store, models, tools, permissions, socket.
@@ -69,7 +70,7 @@ func kernelFor(ctx context.Context, r request, work *crew.Crew) (*session.Runnin
 		Store: r.Store, Owner: server.Owner,
 		Book: r.Book, BookOwner: file.Self(), TaskTime: r.Timeout,
 		Model: model, Tools: box, Guard: guard,
-		System:   func(a agent.Agent) ([]llm.Message, error) { return overlay(r, a) },
+		System:   func(a agent.Agent) ([]llm.Message, error) { return overlay(r, a, models.window(a)) },
 		Told:     func(a agent.Agent) string { return told(r, a) },
 		Joins:    joins.of,
 		Worktree: trees,
@@ -218,7 +219,12 @@ func (t *tools) box(a agent.Agent) (tool.Box, error) {
 	if err != nil {
 		return nil, err
 	}
-	return append(own[:len(own):len(own)], t.served(a)...), nil
+	k, err := t.request.Kit()
+	if err != nil {
+		return nil, err
+	}
+	own = append(own[:len(own):len(own)], t.served(a)...)
+	return append(own, skill.New(k.Skills)), nil
 }
 
 func (t *tools) local(a agent.Agent) (tool.Box, error) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"iter"
+	"slices"
 
 	"ramet/internal/history"
 	"ramet/internal/llm"
@@ -18,7 +19,7 @@ type Join func(ctx context.Context, known iter.Seq[json.RawMessage], calls []too
 // join writes what the calls of a message brought with them, and tells the model of tools
 // that were opened.
 func (r *turn) join(ctx context.Context, calls []llm.Part) (err error) {
-	if open := r.Tools.Open(); len(open) != len(r.offer) {
+	if open := r.Tools.Open(); !offered(r.offer, open) {
 		r.fixed -= sizeOfTools(r.offer)
 		if r.offer, err = open.Offer(); err != nil {
 			return err
@@ -45,4 +46,9 @@ func sizeOfTools(offer []llm.Tool) (n int64) {
 		n += int64(len(t.Name) + len(t.Description) + len(t.Schema))
 	}
 	return n
+}
+
+// offered says whether the model was told of exactly these tools.
+func offered(offer []llm.Tool, box tool.Box) bool {
+	return slices.EqualFunc(offer, box, func(o llm.Tool, t tool.Tool) bool { return o.Name == t.Spec().Name })
 }

@@ -32,12 +32,17 @@ func (b Box) Offer() ([]llm.Tool, error) {
 	return out, nil
 }
 
-// Open is the tools and those that chests among them have opened.
+// Open is the tools and those that chests among them have opened, as far as they are left.
 func (b Box) Open() Box {
 	out := b
 	for _, t := range b {
 		if c, ok := t.(Chest); ok {
 			out = append(out[:len(out):len(out)], c.Opened()...)
+		}
+	}
+	for _, t := range b {
+		if n, ok := t.(Narrower); ok {
+			out = n.Narrow(out)
 		}
 	}
 	return out

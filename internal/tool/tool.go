@@ -88,6 +88,14 @@ type Chest interface {
 	Opened() Box
 }
 
+// Narrower is a tool by which others are taken away: what a skill or a role leaves an agent.
+type Narrower interface {
+	Tool
+	// Narrow is what is left of the tools. It never has one that was not among them; a tool
+	// in another's place has its name.
+	Narrow(Box) Box
+}
+
 // Grant is how a call may act.
 type Grant string
 
