@@ -32,7 +32,8 @@ func overlay(r request, a agent.Agent, window int64) ([]llm.Message, error) {
 	if err != nil {
 		return proc.System(), err
 	}
-	return proc.System(words.String(), skill.List(k.Skills, skillBytes(window))), nil
+	most := skillBytes(window)
+	return proc.System(words.String(), skill.List(k.Skills, most), skill.Roles(k.Roles, most)), nil
 }
 
 // skillBytes is how much an agent is told of skills that it did not read: a fiftieth of what

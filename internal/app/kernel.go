@@ -73,6 +73,7 @@ func kernelFor(ctx context.Context, r request, work *crew.Crew) (*session.Runnin
 		System:   func(a agent.Agent) ([]llm.Message, error) { return overlay(r, a, models.window(a)) },
 		Told:     func(a agent.Agent) string { return told(r, a) },
 		Joins:    joins.of,
+		Role:     r.Workspace.Role,
 		Worktree: trees,
 		Offer:    offer,
 		Gone:     place.Gone,

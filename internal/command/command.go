@@ -13,6 +13,7 @@ type Command struct {
 	Label    string      // mark, rewind
 	Model    string      // fork --model, model
 	Path     string      // export
+	Role     string      // fork --agent
 	Mode     string      // mode
 	Topic    string      // help: the command asked about
 	At       *id.Message // fork --at; rewind, where it names an id
@@ -34,6 +35,7 @@ const (
 	Mode    Kind = "mode"
 	Topic   Kind = "command"
 	Name    Kind = "name"
+	Role    Kind = "role"
 	Message Kind = "message"
 	Number  Kind = "number"
 	Text    Kind = "text"

@@ -143,3 +143,11 @@ func (h verbs) Exit(ctx context.Context, _ id.Agent, result string) error {
 func (h verbs) Worktree(ctx context.Context, parent agent.Agent, child id.Agent, name string) (string, func(), error) {
 	return h.Options.Worktree(ctx, parent, child, name)
 }
+
+// Role implements acts.Roles.
+func (h verbs) Role(name string) (acts.Role, error) {
+	if h.Options.Role == nil {
+		return acts.Role{}, fault.New(fault.NotFound, "no agent %.60q is defined", name)
+	}
+	return h.Options.Role(name)
+}

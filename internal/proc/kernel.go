@@ -40,6 +40,7 @@ import (
 	"ramet/internal/registry"
 	"ramet/internal/state"
 	"ramet/internal/tool"
+	acts "ramet/internal/tool/process"
 )
 
 // Store is what the kernel needs of a workspace.
@@ -79,6 +80,8 @@ type Options struct {
 	Offer func(a agent.Agent, all tool.Box) tool.Box
 	// System is what stands before the context.
 	System func(a agent.Agent) ([]llm.Message, error)
+	// Role finds the definition of an agent; nil: there are none.
+	Role func(name string) (acts.Role, error)
 	// Joins is what the calls of an agent bring into its conversation; nil: nothing.
 	Joins func(a agent.Agent) loop.Join
 	// Told is what people should know when a turn begins; nil or empty: nothing.

@@ -26,11 +26,11 @@ import (
 type execFlags struct {
 	fork, fresh, noWait, resume, again, noTools, worktree bool
 
-	name, at, model, maxCost, cwd string
-	point                         id.Message // what at says
-	maxTokens                     int64
-	allow                         []string
-	timeout                       time.Duration
+	name, at, model, maxCost, cwd, role string
+	point                               id.Message // what at says
+	maxTokens                           int64
+	allow                               []string
+	timeout                             time.Duration
 }
 
 func execCommand(l *line.Line) *cobra.Command {
@@ -73,6 +73,7 @@ With --json every event is one line of JSON.
 	flags.StringVar(&f.name, "name", "", "with --fork: a name for the child")
 	flags.StringVar(&f.at, "at", "", "with --fork: message id at which the child's context ends")
 	flags.BoolVar(&f.worktree, "worktree", false, "with --fork: give the child files of its own, a git worktree and a branch")
+	flags.StringVar(&f.role, "agent", "", "with --fork: make the child by a definition of .agents/agents or .claude/agents")
 	flags.BoolVar(&f.fresh, "fresh", false, "begin behind a clear, without the context so far")
 	flags.BoolVar(&f.resume, "continue", false, "go on with what is there, without a new prompt")
 	flags.BoolVar(&f.again, "resume", false, "go on with an interrupted task in a new child, forked where it stopped")
@@ -161,7 +162,7 @@ func exec(l *line.Line, c *cobra.Command, f execFlags, args []string) error {
 		if err := ws.Startable(a, prompt.Model); err != nil {
 			return err
 		}
-		forked, err := ws.Fork(ctx, session.Fork{Parent: a, Name: f.name, At: f.point, Worktree: f.worktree, Model: prompt.Model})
+		forked, err := ws.Fork(ctx, session.Fork{Parent: a, Name: f.name, At: f.point, Worktree: f.worktree, Model: prompt.Model, Role: f.role})
 		if err != nil {
 			return err
 		}
@@ -190,8 +191,8 @@ func (f *execFlags) prompt(c *cobra.Command) (proc.Prompt, error) {
 			return p, err
 		}
 	}
-	if !f.fork && (c.Flags().Changed("at") || f.worktree) {
-		return p, fault.New(fault.Usage, "--at and --worktree are for --fork: they say how the child begins")
+	if !f.fork && (c.Flags().Changed("at") || f.worktree || f.role != "") {
+		return p, fault.New(fault.Usage, "--at, --worktree and --agent are for --fork: they say how the child begins")
 	}
 	if c.Flags().Changed("at") {
 		if f.point, err = id.ParseMessage(f.at); err != nil {

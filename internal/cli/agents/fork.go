@@ -17,6 +17,7 @@ import (
 
 func forkCommand(l *line.Line) *cobra.Command {
 	var name, prompt, at, model string
+	var role string
 	var apart bool
 	c := &cobra.Command{
 		Use:   "fork [AGENT]",
@@ -39,7 +40,7 @@ is the parent's as it was just after it.`,
 			if err != nil {
 				return err
 			}
-			f := session.Fork{Parent: parent, Name: name, Worktree: apart}
+			f := session.Fork{Parent: parent, Name: name, Worktree: apart, Role: role}
 			if c.Flags().Changed("name") && name == "" {
 				return agent.CheckName(name)
 			}
@@ -78,6 +79,7 @@ is the parent's as it was just after it.`,
 	c.Flags().StringVar(&prompt, "prompt", "", "first message of the child (- reads standard input)")
 	c.Flags().StringVar(&at, "at", "", "message id at which the child's context ends")
 	c.Flags().StringVar(&model, "model", "", "vendor/name of the child's model (default: its parent's)")
+	c.Flags().StringVar(&role, "agent", "", "make it by a definition of .agents/agents or .claude/agents: its instructions, tools and model")
 	c.Flags().BoolVar(&apart, "worktree", false, "give the child files of its own: a git worktree and a branch")
 	c.RegisterFlagCompletionFunc("model", cobra.NoFileCompletions)
 	return c

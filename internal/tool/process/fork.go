@@ -33,6 +33,7 @@ var forkSpec = tool.Spec{
 		shape.Must("prompt", shape.Text(1).With("The child's task. It is the child's next message.")),
 		shape.May("name", shape.Text(0).With("A name for the child: a-z, then a-z 0-9 . _ -, at most 63 characters, of no living agent.")),
 		shape.May("context", shape.Enum(inherit, nothing).With("inherit (default): the child knows this whole conversation. none: it knows only its prompt.")),
+		shape.May("agent", shape.Text(1).With("Make it by a definition of this name, if you were told of any: it has that one's instructions, tools and model, and knows only its prompt unless context says otherwise.")),
 		shape.May("worktree", shape.Bool().With("Give the child its own git worktree and branch, so that its files are apart from yours. Default: false.")),
 	),
 	Summary: summary(func(args forkArgs) string {
@@ -52,6 +53,7 @@ type forkArgs struct {
 	Name     string `json:"name"`
 	Context  string `json:"context"`
 	Worktree bool   `json:"worktree"`
+	Agent    string `json:"agent"`
 }
 
 // fork is the tool that makes children. It returns twice: in the parent, and in
@@ -110,6 +112,7 @@ func (f fork) forkAll(ctx context.Context, calls []tool.Call) (children []child,
 		if b.child.Entries, err = entries(children, i); err != nil {
 			return nil, err
 		}
+		b.child.Entries = b.begin(b.child.Entries)
 		verb.Children = append(verb.Children, b.child)
 	}
 	made, err := f.kernel.Fork(ctx, verb)
@@ -141,6 +144,9 @@ func (f fork) plan(ctx context.Context, parent agent.Agent, calls []tool.Call) (
 		}
 		asked[i] = registry.Child{ID: id.NewAgent(), Name: args.Name}
 		children[i] = child{call: c, args: args, child: asked[i], parent: parent}
+		if err := f.play(&children[i]); err != nil {
+			return nil, err
+		}
 	}
 	return children, registry.Fork{Parent: f.self, Children: asked}.Check()
 }
