@@ -9,6 +9,7 @@ import (
 	"ramet/internal/agent"
 	"ramet/internal/cli/care"
 	"ramet/internal/control"
+	"ramet/internal/credential"
 	"ramet/internal/environ"
 	"ramet/internal/fault"
 	"ramet/internal/id"
@@ -16,6 +17,7 @@ import (
 	"ramet/internal/llm"
 	"ramet/internal/llm/catalog"
 	"ramet/internal/llm/dial"
+	"ramet/internal/llm/google"
 	"ramet/internal/llm/retry"
 	"ramet/internal/llm/signed"
 	"ramet/internal/loop"
@@ -27,6 +29,7 @@ import (
 	"ramet/internal/tool"
 	"ramet/internal/tool/local"
 	"ramet/internal/tool/skill"
+	"ramet/internal/tool/talk"
 )
 
 // kernel puts a kernel together: store, models, tools, permissions, socket.
@@ -55,7 +58,8 @@ func kernelFor(ctx context.Context, r request, work *crew.Crew) (*session.Runnin
 	if err != nil {
 		return nil, err
 	}
-	tools := tools{request: r, environment: environ.For(os.Environ()), hidden: hide, window: models.window}
+	jobs := local.NewJobs()
+	tools := tools{request: r, environment: environ.For(os.Environ()), hidden: hide, jobs: jobs, person: policy, window: models.window}
 	joins := joining{request: r, tools: &tools}
 	place := r.Peers
 	trees := worktrees{r}.make
@@ -69,17 +73,17 @@ func kernelFor(ctx context.Context, r request, work *crew.Crew) (*session.Runnin
 		Lease: switches().Lease,
 		Store: r.Store, Owner: server.Owner,
 		Book: r.Book, BookOwner: file.Self(), TaskTime: r.Timeout,
-		Model: model, Tools: box, Guard: guard,
+		Model: model, Effort: llm.Effort(r.Config.Effort), Tools: box, Guard: guard,
 		System:   func(a agent.Agent) ([]llm.Message, error) { return overlay(r, a, models.window(a)) },
 		Told:     func(a agent.Agent) string { return told(r, a) },
 		Joins:    joins.of,
 		Role:     r.Workspace.Role,
-		Worktree: trees,
-		Offer:    offer,
-		Gone:     place.Gone,
-		Tell:     func(ctx context.Context, rings ...registry.Ring) { place.Tell(ctx, server.Owner, rings...) },
-		There:    place.States,
-		Clean:    r.Secrets.Own,
+		Worktree: trees, Background: jobs.Running, Abandon: jobs.End,
+		Offer: offer,
+		Gone:  place.Gone,
+		Tell:  func(ctx context.Context, rings ...registry.Ring) { place.Tell(ctx, server.Owner, rings...) },
+		There: place.States,
+		Clean: r.Secrets.Own,
 
 		Limits: loop.Limits{Steps: r.Config.Number("steps")}, Attended: r.Attended,
 		MostAgents: r.Config.Number("max_agents"), MostUnread: r.Config.Number("max_unread"),
@@ -93,6 +97,7 @@ func kernelFor(ctx context.Context, r request, work *crew.Crew) (*session.Runnin
 	joins.note = func(a agent.Agent, what string) {
 		k.Events.Publish(loop.Event{Type: loop.Note, Agent: a.ID, Text: what})
 	}
+	jobs.Changed = k.CommandsChanged
 	policy.Warn = func(a id.Agent, what string) { k.Events.Publish(loop.Event{Type: loop.Note, Agent: a, Text: what}) }
 	policy.Boxed = func(a id.Agent, rule permit.Rule) {
 		tellOnce(r.Home, "rules-are-confined", func() {
@@ -114,6 +119,7 @@ func kernelFor(ctx context.Context, r request, work *crew.Crew) (*session.Runnin
 		stopPostman()
 		server.Finish(ctx) // others may have asked for turns that came behind ours
 		k.Stop()
+		jobs.Close()
 		if k.Owes() {
 			server.Owe()
 		}
@@ -159,7 +165,8 @@ func (m *models) model(a agent.Agent, asked llm.Ref) (proc.Model, error) {
 	}
 	if v, err := catalog.Find(ref.Vendor); err == nil {
 		access := m.request.Keys.Access(v)
-		options.Access = dial.Access{Key: access.Key.Reveal(), Base: access.Base, Region: access.AWS.Region,
+		options.Tokens = tokens(v, access)
+		options.Access = dial.Access{Project: access.Google.Project, Location: access.Google.Location, Key: access.Key.Reveal(), Base: access.Base, Region: access.AWS.Region,
 			AWS: signed.Credentials{ID: access.AWS.ID, Secret: access.AWS.Secret.Reveal(), Session: access.AWS.Session.Reveal()}}
 		opened.Info, _ = v.Model(ref.Name)
 		if n, ok := askedWindow(v, options.Access.Key, options.Access.Base, ref.Name); ok {
@@ -185,6 +192,14 @@ func (m *models) window(a agent.Agent) int64 {
 	return opened.Info.Context
 }
 
+// tokens are where those come from that take the place of a key; nil: from nowhere.
+func tokens(v catalog.Vendor, a credential.Access) *google.Source {
+	if !a.Key.IsZero() || a.TokenCommand == "" && !v.Google {
+		return nil
+	}
+	return &google.Source{Command: a.TokenCommand, File: a.Google.File, Metadata: a.Google.Metadata, Env: os.Environ()}
+}
+
 // taped records the calls of agents that work on items of runs.
 func (m *models) taped(work *crew.Crew) func(agent.Agent, llm.Ref) (proc.Model, error) {
 	return func(a agent.Agent, asked llm.Ref) (proc.Model, error) {
@@ -205,6 +220,8 @@ type tools struct {
 	// people something.
 	window func(agent.Agent) int64
 	note   func(id.Agent, string)
+	jobs   *local.Jobs
+	person talk.Person
 
 	mu    sync.Mutex
 	boxes map[id.Agent]tool.Box
@@ -250,14 +267,15 @@ func (t *tools) make(a agent.Agent) (tool.Box, error) {
 	if err != nil {
 		return nil, err
 	}
-	return t.at(root, a.ID)
+	box, err := t.at(root, a.ID, t.jobs)
+	return append(box, talk.New(t.person)...), err
 }
 
-// at are the tools for a folder.
-func (t *tools) at(root string, a id.Agent) (tool.Box, error) {
+// at are the tools for a folder; without jobs commands end with their calls.
+func (t *tools) at(root string, a id.Agent, jobs *local.Jobs) (tool.Box, error) {
 	ws := t.request.Workspace
 	made, err := local.New(local.Options{Root: root, For: a, Env: t.environment, Hide: t.hidden, Cache: confinedCache(ws),
-		Quarantine: quarantine(ws), Forbid: databaseFiles(ws.Place.DB), Outputs: outputs(ws), Clean: t.request.Secrets.Own})
+		Quarantine: quarantine(ws), Forbid: databaseFiles(ws.Place.DB), Outputs: outputs(ws), Clean: t.request.Secrets.Own, Jobs: jobs})
 	if err != nil {
 		return nil, err
 	}
@@ -275,7 +293,7 @@ func (t *tools) chosen(work *crew.Crew) func(agent.Agent) (tool.Box, error) {
 		if !belongs {
 			return t.box(a)
 		}
-		return t.at(a.Cwd, a.ID)
+		return t.at(a.Cwd, a.ID, nil)
 	}
 }
 

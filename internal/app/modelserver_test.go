@@ -26,6 +26,8 @@ import (
 //	think SIGNATURE TEXT thinks; the signature must come back with the rest
 //	say TEXT             one piece of a text, with the escapes of Go
 //	call ID NAME ARGS    calls a tool; ARGS need not be JSON
+//	search ID QUERY      searches the web by itself; that must come back with the rest
+//	cite URL TITLE       a page that the text before rests on
 //	stop WORD            the vendor's word, if not the usual one
 //	usage IN OUT         tokens
 //	cut, hang            the stream ends here, or goes on for ever, without an end
@@ -67,6 +69,7 @@ type said struct {
 	pieces    []string
 	signature string
 	id, name  string
+	pages     [][2]string // url, title
 }
 
 func init() {
@@ -105,9 +108,17 @@ func startModelServer(ts *testscript.TestScript, _ bool, args []string) {
 		modelServers.Delete(ts)
 	})
 	owner := strings.ToUpper(strings.TrimSuffix(vendor, "-chat"))
-	ts.Setenv(owner+"_BASE_URL", server.URL)
-	ts.Setenv(owner+"_API_KEY", s.key)
 	ts.Setenv("MODEL_URL", server.URL)
+	ts.Setenv("MODEL_KEY", s.key)
+	ts.Setenv("MODEL_HOST", strings.TrimPrefix(server.URL, "http://"))
+	switch {
+	case strings.HasPrefix(vendor, "vertex"): // tokens come from elsewhere
+		ts.Setenv("VERTEX_BASE_URL", server.URL)
+	case vendor == "acme": // a configuration says where it is
+	default:
+		ts.Setenv(owner+"_BASE_URL", server.URL)
+		ts.Setenv(owner+"_API_KEY", s.key)
+	}
 }
 
 func parseReplies(ts *testscript.TestScript, file string) []*reply {
@@ -137,6 +148,13 @@ func parseReplies(ts *testscript.TestScript, file string) []*reply {
 		case "call":
 			f := strings.SplitN(rest, " ", 3)
 			one.parts = append(one.parts, said{kind: "call", id: f[0], name: f[1], text: f[2]})
+		case "search":
+			id, query, _ := strings.Cut(rest, " ")
+			one.parts = append(one.parts, said{kind: "search", id: id, text: query})
+		case "cite":
+			url, title, _ := strings.Cut(rest, " ")
+			last := &one.parts[len(one.parts)-1]
+			last.pages = append(last.pages, [2]string{url, title})
 		case "stop":
 			one.stop = rest
 		case "usage":
@@ -198,6 +216,10 @@ func (s *modelServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // list answers what a server is asked without cost.
 func (s *modelServer) list(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
+	if strings.HasPrefix(r.URL.Path, "/computeMetadata/v1/instance/service-accounts/default/token") && r.Header.Get("Metadata-Flavor") == "Google" {
+		fmt.Fprintf(w, `{"access_token":%q,"expires_in":3599,"token_type":"Bearer"}`, s.key)
+		return
+	}
 	key := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ") + r.Header.Get("X-Api-Key") + r.Header.Get("X-Goog-Api-Key")
 	switch {
 	case key != s.key:
@@ -270,6 +292,12 @@ func (s *modelServer) owe(one *reply) {
 			signature = p.signature
 		case p.kind == "call" && signature != "":
 			s.debts[p.id] = signature
+		case p.kind == "say" && len(p.pages) > 0 && s.wire.searches: // what was looked up comes back with what was said of it
+			for _, other := range one.parts {
+				if other.kind == "search" {
+					s.debts[p.text] = other.id
+				}
+			}
 		}
 	}
 }

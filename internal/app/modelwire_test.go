@@ -12,20 +12,43 @@ type wireFormat struct {
 	header, prefix string // of the key
 	path           string // of the request; * stands for the model
 	signs          bool   // its thinking goes back
+	searches       bool   // and so does what it looked up
 	history        func(body []byte) ([]turnOf, error)
 	events         func(vendor string, r *reply) []string
 	ending         func(r *reply) []string
 }
 
 var wireFormats = map[string]wireFormat{
-	"anthropic":   {"X-Api-Key", "", "/v1/messages", true, anthropicHistory, anthropicEvents, anthropicEnding},
-	"openai":      {"Authorization", "Bearer ", "/v1/responses", true, responsesHistory, responsesEvents, responsesEnding},
-	"openai-chat": {"Authorization", "Bearer ", "/v1/chat/completions", false, chatHistory, chatEvents, chatEnding},
-	"ollama":      {"Authorization", "Bearer ", "/v1/chat/completions", false, chatHistory, chatEvents, chatEnding},
-	"vllm":        {"Authorization", "Bearer ", "/v1/chat/completions", false, chatHistory, chatEvents, chatEnding},
-	"groq":        {"Authorization", "Bearer ", "/v1/chat/completions", false, chatHistory, chatEvents, chatEnding},
-	"openrouter":  {"Authorization", "Bearer ", "/v1/chat/completions", true, chatHistory, chatEvents, chatEnding},
-	"gemini":      {"X-Goog-Api-Key", "", "/v1beta/models/*:streamGenerateContent", true, geminiHistory, geminiEvents, geminiEnding},
+	"anthropic":   {"X-Api-Key", "", "/v1/messages", true, true, anthropicHistory, anthropicEvents, anthropicEnding},
+	"openai":      {"Authorization", "Bearer ", "/v1/responses", true, true, responsesHistory, responsesEvents, responsesEnding},
+	"azure":       {"Api-Key", "", "/openai/v1/responses", true, true, responsesHistory, responsesEvents, responsesEnding},
+	"openai-chat": {"Authorization", "Bearer ", "/v1/chat/completions", false, false, chatHistory, chatEvents, chatEnding},
+	"ollama":      {"Authorization", "Bearer ", "/v1/chat/completions", false, false, chatHistory, chatEvents, chatEnding},
+	"vllm":        {"Authorization", "Bearer ", "/v1/chat/completions", false, false, chatHistory, chatEvents, chatEnding},
+	"groq":        {"Authorization", "Bearer ", "/v1/chat/completions", false, false, chatHistory, chatEvents, chatEnding},
+	"xai":         {"Authorization", "Bearer ", "/v1/chat/completions", false, false, chatHistory, chatEvents, chatEnding},
+	"deepseek":    {"Authorization", "Bearer ", "/v1/chat/completions", false, false, chatHistory, chatEvents, chatEnding},
+	"acme":        {"Authorization", "Bearer ", "/v1/chat/completions", false, false, chatHistory, chatEvents, chatEnding},
+	"openrouter":  {"Authorization", "Bearer ", "/v1/chat/completions", true, false, chatHistory, chatEvents, chatEnding},
+	"gemini":      {"X-Goog-Api-Key", "", "/v1beta/models/*:streamGenerateContent", true, false, geminiHistory, geminiEvents, geminiEnding},
+	"vertex":      {"Authorization", "Bearer ", "/v1/projects/my-project/locations/europe-west4/publishers/google/models/*:streamGenerateContent", true, false, geminiHistory, geminiEvents, geminiEnding},
+	"vertex-claude": {"Authorization", "Bearer ", "/v1/projects/my-project/locations/europe-west4/publishers/anthropic/models/*:streamRawPredict", true, true,
+		vertexHistory, anthropicEvents, anthropicEnding},
+}
+
+// vertexHistory is Anthropic's, in a body that says its version and not the model.
+func vertexHistory(body []byte) ([]turnOf, error) {
+	var q struct {
+		Model   *string
+		Version string `json:"anthropic_version"`
+	}
+	if err := json.Unmarshal(body, &q); err != nil {
+		return nil, err
+	}
+	if q.Model != nil || q.Version != "vertex-2023-10-16" {
+		return nil, fmt.Errorf("model %v in version %q", q.Model, q.Version)
+	}
+	return anthropicHistory(body)
 }
 
 // stream is the events of a reply.
@@ -93,6 +116,17 @@ func anthropicEvents(_ string, r *reply) []string {
 			for _, piece := range p.pieces {
 				delta("text_delta", "text", piece)
 			}
+			for _, page := range p.pages {
+				out = append(out, named("content_block_delta", `{"type":"content_block_delta","index":%d,"delta":{"type":"citations_delta","citation":{"type":"web_search_result_location","url":%s,"title":%s,"encrypted_index":"idx","cited_text":"…"}}}`, i, quoted(page[0]), quoted(page[1])))
+			}
+		case "search": // one block for the question; the one for what was found follows
+			begin(fmt.Sprintf(`{"type":"server_tool_use","id":%s,"name":"web_search","input":{}}`, quoted(p.id)))
+			delta("input_json_delta", "partial_json", `{"query":`)
+			delta("input_json_delta", "partial_json", quoted(p.text)+"}")
+			out = append(out, named("content_block_stop", `{"type":"content_block_stop","index":%d}`, i))
+			out = append(out, named("content_block_start", `{"type":"content_block_start","index":%d,"content_block":{"type":"web_search_tool_result","tool_use_id":%s,"content":[{"type":"web_search_result","url":"https://example.org","title":"T","encrypted_content":"sealed"}]}}`, 1000+i, quoted(p.id)))
+			out = append(out, named("content_block_stop", `{"type":"content_block_stop","index":%d}`, 1000+i))
+			continue
 		case "call":
 			begin(fmt.Sprintf(`{"type":"tool_use","id":%s,"name":%s,"input":{}}`, quoted(p.id), quoted(p.name)))
 			half := len(p.text) / 2
@@ -129,7 +163,14 @@ func responsesEvents(_ string, r *reply) []string {
 			for _, piece := range p.pieces {
 				out = append(out, named("response.output_text.delta", `{"type":"response.output_text.delta","item_id":"msg_%d","output_index":%d,"content_index":0,"delta":%s}`, i, i, quoted(piece)))
 			}
-			item("done", fmt.Sprintf(`{"id":"msg_%d","type":"message","content":[{"type":"output_text","annotations":[],"text":%s}],"role":"assistant"}`, i, quoted(p.text)))
+			var notes []string
+			for _, page := range p.pages {
+				notes = append(notes, fmt.Sprintf(`{"type":"url_citation","start_index":0,"end_index":1,"url":%s,"title":%s}`, quoted(page[0]), quoted(page[1])))
+			}
+			item("done", fmt.Sprintf(`{"id":"msg_%d","type":"message","content":[{"type":"output_text","annotations":[%s],"text":%s}],"role":"assistant"}`, i, strings.Join(notes, ","), quoted(p.text)))
+		case "search":
+			item("added", fmt.Sprintf(`{"id":%s,"type":"web_search_call","status":"in_progress","action":{"type":"search"}}`, quoted(p.id)))
+			item("done", fmt.Sprintf(`{"id":%s,"type":"web_search_call","status":"completed","action":{"type":"search","query":%s}}`, quoted(p.id), quoted(p.text)))
 		case "call":
 			item("added", fmt.Sprintf(`{"id":"fc_%d","type":"function_call","arguments":"","call_id":%s,"name":%s}`, i, quoted(p.id), quoted(p.name)))
 			out = append(out, named("response.function_call_arguments.delta", `{"type":"response.function_call_arguments.delta","item_id":"fc_%d","output_index":%d,"delta":%s}`, i, i, quoted(p.text)))
@@ -162,6 +203,10 @@ func chatEvents(vendor string, r *reply) []string {
 			for _, piece := range p.pieces {
 				out = append(out, chunk(fmt.Sprintf(`{"content":%s}`, quoted(piece)), "null"))
 			}
+			for _, page := range p.pages {
+				out = append(out, chunk(fmt.Sprintf(`{"content":"","annotations":[{"type":"url_citation","url_citation":{"url":%s,"title":%s,"content":"…"}}]}`, quoted(page[0]), quoted(page[1])), "null"))
+			}
+		case p.kind == "search": // it is not told
 		default:
 			out = append(out, chunk(fmt.Sprintf(`{"tool_calls":[{"index":%d,"id":%s,"type":"function","function":{"name":%s,"arguments":%s}}]}`, n, quoted(p.id), quoted(p.name), quoted(p.text)), "null"))
 			n++
@@ -196,7 +241,17 @@ func geminiEvents(_ string, r *reply) []string {
 		case "call":
 			part = fmt.Sprintf(`{"functionCall":{"id":%s,"name":%s,"args":%s}%s}`, quoted(p.id), quoted(p.name), p.text, signed)
 		}
-		out = append(out, plainly(`{"candidates":[{"content":{"parts":[%s],"role":"model"},"index":0}]}`, part))
+		if p.kind == "search" { // told beside the text
+			continue
+		}
+		grounding := ""
+		for _, page := range p.pages {
+			grounding += fmt.Sprintf(`,{"web":{"uri":%s,"title":%s}}`, quoted(page[0]), quoted(page[1]))
+		}
+		if grounding != "" {
+			grounding = `,"groundingMetadata":{"webSearchQueries":["asked"],"groundingChunks":[` + grounding[1:] + `]}`
+		}
+		out = append(out, plainly(`{"candidates":[{"content":{"parts":[%s],"role":"model"},"index":0%s}]}`, part, grounding))
 	}
 	return out
 }

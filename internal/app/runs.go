@@ -242,9 +242,10 @@ func baseURL(ws *session.Workspace, ref llm.Ref) string {
 	if err != nil {
 		return ref.Vendor + ":"
 	}
-	base := ws.Keys.Access(v).Base
-	if base == "" {
-		base = v.Base
+	access := ws.Keys.Access(v)
+	base, err := access.Reach(v).URL(access.Base)
+	if err != nil {
+		base = access.Base // the call will say so
 	}
 	return withoutUser(base)
 }

@@ -53,6 +53,10 @@ func serve(ctx context.Context, ws *session.Workspace, r agents.Service) (err er
 		Agents: httpapi.Agents{Verbs: ws, Store: ws.Store, Events: events, Asks: asks},
 		Gate:   ws,
 		Page:   web.Handler(),
+		Reach: func(ctx context.Context) error {
+			_, err := ws.Store.Describe(ctx)
+			return err
+		},
 	})
 	code, _ := server.LoginCode()
 	r.Ready(httpapi.LoginPath(code))
@@ -103,7 +107,7 @@ func keepTurnlog(ctx context.Context, ws *session.Workspace, r agents.Service, w
 	go func() {
 		defer close(done)
 		err := turnlog.Keep(ctx, turnlog.Options{Feed: ws.Store, Agents: ws.Store, InRun: own.has, Put: put,
-			Path: filepath.Join(dir, "cursor"), Host: host})
+			Path: filepath.Join(dir, "cursor"), Host: host, Tell: r.Warn})
 		if err != nil {
 			warn(err)
 		}

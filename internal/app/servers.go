@@ -56,12 +56,18 @@ func (l *learner) learn(keys *credential.Store, name string) {
 	ask := modelServers().Learn
 	for _, v := range catalog.Vendors() {
 		access := keys.Access(v)
-		named := name != "" && vendor == v.Name // then at its usual address, if no setting tells another
-		if ask == nil || !v.Local || name != "" && !named || access.Base == "" && !named || !l.first(v.Name) {
+		chosen := name != "" && vendor == v.Name // then at its usual address, if no setting tells another
+		if ask == nil || !v.Asks || name != "" && !chosen || !chosen && !named(keys, v) || !l.first(v.Name) {
 			continue
 		}
 		ask(context.Background(), v, access.Key.Reveal(), access.Base)
 	}
+}
+
+// named says that somebody chose to have the server asked.
+func named(keys *credential.Store, v catalog.Vendor) bool {
+	ok, _ := keys.Usable(v)
+	return ok && (v.Added || keys.Access(v).Base != "")
 }
 
 // first says whether nobody was asked by this name yet.

@@ -19,9 +19,10 @@ type vendor struct {
 	command string // what its bash call runs
 	risky   string // what its bash call asks for
 
-	mu      sync.Mutex
-	reading int         // streams without an end that somebody reads
-	left    []time.Time // when somebody stopped reading one
+	mu         sync.Mutex
+	summarised bool        // a summary was asked for: of the next there is an end
+	reading    int         // streams without an end that somebody reads
+	left       []time.Time // when somebody stopped reading one
 }
 
 func newVendor(t *testing.T, command, risky string) *vendor {
@@ -35,7 +36,7 @@ func newVendor(t *testing.T, command, risky string) *vendor {
 // env lets ramet ask it.
 func (v *vendor) env() []string {
 	return []string{"ANTHROPIC_BASE_URL=" + v.URL, "ANTHROPIC_API_KEY=sk-test-stop", "RAMET_MODEL=anthropic/claude-sonnet-4-6",
-		"RAMET_PERMISSION=ask", "RAMET_ALLOW=bash(" + v.command + ")"}
+		"RAMET_CONTEXT=20000", "RAMET_PERMISSION=ask", "RAMET_ALLOW=bash(" + v.command + ")"}
 }
 
 func (v *vendor) serve(w http.ResponseWriter, r *http.Request) {
@@ -46,12 +47,20 @@ func (v *vendor) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	phase := phaseOf(body)
-	acted := bytes.Contains(body[bytes.LastIndex(body, []byte("phase="))+1:], []byte(`"type":"tool_result"`))
+	acts := bytes.Count(body[bytes.LastIndex(body, []byte("phase="))+1:], []byte(`"type":"tool_result"`))
+	acted := acts > 0
 	switch {
+	case bytes.Contains(body, []byte("Summarise the conversation above")) && !v.first():
+		v.say(w, 10, &reply{parts: []said{{kind: "say", pieces: []string{"in short"}}}})
 	case bytes.Contains(body, []byte("Summarise the conversation above")), phase == "streaming":
 		v.endless(w, r, `{"type":"text","text":""}`, "text_delta", "text")
 	case phase == "thinking":
 		v.endless(w, r, `{"type":"thinking","thinking":"","signature":""}`, "thinking_delta", "thinking")
+	case phase == "compacting" && acts < 2:
+		// It says so much that the context is full, and the next request is for a summary.
+		long := strings.Repeat("it says a lot of things ", 2500)
+		v.say(w, len(body)/4, &reply{parts: []said{{kind: "say", pieces: []string{long}},
+			{kind: "call", id: fmt.Sprintf("call_%d", time.Now().UnixNano()), name: "ps", text: `{}`}}})
 	case acted || phase == "":
 		v.say(w, 10, &reply{parts: []said{{kind: "say", pieces: []string{"very well"}}}})
 	case phase == "tool":
@@ -60,9 +69,16 @@ func (v *vendor) serve(w http.ResponseWriter, r *http.Request) {
 		v.call(w, 10, "bash", fmt.Sprintf(`{"command":%q}`, v.risky))
 	case phase == "mail":
 		v.call(w, 10, "wait", `{"timeout":3000}`)
-	case phase == "compacting":
-		v.call(w, 990_000, "ps", `{}`) // the context is full: the next request is a summary
 	}
+}
+
+// first says whether this is the first summary that is asked for.
+func (v *vendor) first() bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	was := v.summarised
+	v.summarised = true
+	return !was
 }
 
 // phaseOf is what the newest prompt wants.

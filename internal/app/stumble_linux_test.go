@@ -3,6 +3,9 @@ package app_test
 import (
 	"context"
 	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -153,4 +156,98 @@ func TestATurnOutlivesItsConnections(t *testing.T) {
 			t.Errorf("turn %d:\n%s", i, record)
 		}
 	}
+}
+
+// A store that goes silent in the middle of a turn does not hold it for ever: it is
+// interrupted before its lease runs out, and says so; and at once when somebody wants that.
+func TestATurnDoesNotWaitForASilentStoreWithoutEnd(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("it waits for a lease")
+	}
+	for name, told := range map[string]bool{"by itself": false, "told to": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := newTeam(t)
+			h := m.host("a")
+			h.lease = "15s"
+			network := h.through()
+			h.ramet(0, "fork", "--name", "ada")
+			k, _ := h.working("ada")
+			network.Stall(true)
+			began := time.Now()
+			if told {
+				k.signal(t, syscall.SIGINT)
+				k.ends(t, 130)
+				if took := time.Since(began); took > 12*time.Second {
+					t.Errorf("it ended %s after it was told to", took)
+				}
+			} else {
+				k.ends(t, 130, "INTERRUPTED", "could not be renewed")
+				if took := time.Since(began); took > 25*time.Second {
+					t.Errorf("it ended after %s", took)
+				}
+			}
+			network.Stall(false)
+			eventually(t, "the lease ends", m.expired("ada"))
+			model := m.script(`{"steps": [{"text": "I go on"}]}`)
+			h.begin("exec", "ada", "go on", "--model", model).ends(t, 0, "I go on")
+			if record := m.record(m.agent("ada").ID); !strings.Contains(record, "interrupted") {
+				t.Error(record)
+			}
+		})
+	}
+}
+
+// The server says how its store does, answers in time while it is silent, and records what
+// agents did meanwhile when it is back.
+func TestAServerOutlivesItsStore(t *testing.T) {
+	t.Parallel()
+	m := newTeam(t)
+	h := m.host("a")
+	h.lease = "15s"
+	h.ramet(0, "fork", "--name", "ada")
+	direct := *h
+	network := h.through()
+	cmd := exec.Command(h.exe, "--db", h.db, "serve", "--addr", "127.0.0.1:0")
+	cmd.Dir, cmd.Env = h.dir, []string{"HOME=" + h.home, "RAMET_HOME=" + filepath.Join(h.home, "data"), "PATH=" + os.Getenv("PATH")}
+	s := serveWith(t, cmd, filepath.Join(h.home, "data"))
+	health := func() string {
+		var said struct{ Status string }
+		s.ask("GET", "/health", "", &said)
+		return said.Status
+	}
+	if got := health(); got != "ok" {
+		t.Errorf("it is %s", got)
+	}
+	network.Down(true)
+	eventually(t, "it is degraded", func() bool { return health() == "degraded" })
+	direct.ramet(0, "exec", "ada", "while you are away", "--model", m.script(`{"steps": [{"text": "I work"}]}`))
+	network.Down(false)
+	eventually(t, "it is well again", func() bool { return health() == "ok" })
+	eventually(t, "the turn is recorded", func() bool {
+		var page telemetryPage
+		s.ask("GET", "/api/v1/runs", "", &page)
+		for _, one := range page.Runs {
+			if one.JobType == "llm_call" {
+				return true
+			}
+		}
+		return false
+	})
+	if testing.Short() {
+		return
+	}
+	network.Stall(true)
+	began := time.Now()
+	var answer struct {
+		Error struct{ Code string }
+		Code  string
+	}
+	if status := s.ask("GET", "/api/v1/agents", "", &answer); status != 503 || time.Since(began) > 30*time.Second {
+		t.Errorf("after %s: %d %+v", time.Since(began), status, answer)
+	}
+	eventually(t, "it is unreachable", func() bool { return health() == "unreachable" })
+	network.Stall(false)
+	eventually(t, "it is well again", func() bool { return health() == "ok" })
 }

@@ -15,6 +15,7 @@ type Command struct {
 	Path     string      // export
 	Role     string      // fork --agent
 	Mode     string      // mode
+	Effort   string      // fork --effort, effort
 	Topic    string      // help: the command asked about
 	At       *id.Message // fork --at; rewind, where it names an id
 	Number   *int64      // read-mail, delete-mail
@@ -33,6 +34,7 @@ const (
 	Model   Kind = "model"
 	Path    Kind = "path"
 	Mode    Kind = "mode"
+	Effort  Kind = "effort"
 	Topic   Kind = "command"
 	Name    Kind = "name"
 	Role    Kind = "role"

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"ramet/internal/llm"
 )
 
 // Candidate is one way to go on.
@@ -116,6 +118,10 @@ func (c *Completion) offer(kind Kind, sources Sources) {
 		c.Candidates = append(c.Candidates, list()...)
 	case kind == Path && sources.Paths != nil:
 		c.Candidates = append(c.Candidates, sources.Paths(c.Word)...)
+	case kind == Effort:
+		for _, word := range llm.Efforts() {
+			c.Candidates = append(c.Candidates, Candidate{Text: word})
+		}
 	case kind == Topic:
 		for _, row := range table {
 			c.Candidates = append(c.Candidates, Candidate{row.Name, row.Summary})

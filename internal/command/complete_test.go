@@ -25,9 +25,9 @@ func TestComplete(t *testing.T) {
 	}
 	for _, c := range []struct{ in, want, after string }{
 		{"|", "", ""},
-		{"/fo|", "/fork", "/fork |"},
+		{"/fo|", "/fork /effort", "/fork |"},
 		{"/ma|", "/mark /check-mail /read-mail /filter-mail /delete-mail", "/mark |"},
-		{"/f|ork x", "/fork /filter-mail /verify", "/fork | x"},
+		{"/f|ork x", "/fork /filter-mail /effort /verify", "/fork | x"},
 		{"/kill |", "0 ada bob-a", "/kill 0 |"},
 		{"/kill a|", "ada bob-a", "/kill ada |"},
 		{"/kill -|", "--cascade", "/kill --cascade |"},
@@ -39,7 +39,9 @@ func TestComplete(t *testing.T) {
 		{"/send bob-a the fi|", "", ""},
 		{"/fork --n|", "--name", "/fork --name |"},
 		{"/fork --model o|", "offline/offline", "/fork --model offline/offline |"},
-		{"/fork --name x --|", "--at --model --worktree", "/fork --name x --at |"},
+		{"/fork --name x --|", "--agent --at --model --effort --worktree", "/fork --name x --agent |"},
+		{"/effort m|", "minimal medium max", "/effort minimal |"},
+		{"/fork --effort x|", "xhigh max", "/fork --effort xhigh |"},
 		{"/filter-mail --from |", "0 ada bob-a", "/filter-mail --from 0 |"},
 		{"/rewind two|", "two words", `/rewind "two words" |`},
 		{`/rewind "two w|`, "two words", `/rewind "two words" |`},

@@ -166,6 +166,8 @@ func (p *parser) set(a Argument, w word) error {
 		c.Path = w.text
 	case Mode:
 		c.Mode = w.text
+	case Effort:
+		c.Effort = w.text
 	case Name:
 		c.NewName = w.text
 	case Role:

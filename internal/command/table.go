@@ -6,9 +6,9 @@ import "slices"
 func Table() []Row { return slices.Clone(table) }
 
 var table = []Row{
-	{"fork", `/fork [--name NAME] [--agent ROLE] [--at ID] [--model MODEL] [--worktree] ["PROMPT"]`, "Fork a child of this agent and go to it",
+	{"fork", `/fork [--name NAME] [--agent ROLE] [--at ID] [--model MODEL] [--effort EFFORT] [--worktree] ["PROMPT"]`, "Fork a child of this agent and go to it",
 		"The child has this agent's context, as it is now or, with --at, as it was after a message. With a prompt it begins to work at once. Parent and child share the files, unless --worktree gives the child a git worktree of its own.",
-		[]Argument{{Flag: "--name", Kind: Name}, {Flag: "--agent", Kind: Role}, {Flag: "--at", Kind: Message}, {Flag: "--model", Kind: Model}, {Flag: "--worktree"}, {Kind: Text}}},
+		[]Argument{{Flag: "--name", Kind: Name}, {Flag: "--agent", Kind: Role}, {Flag: "--at", Kind: Message}, {Flag: "--model", Kind: Model}, {Flag: "--effort", Kind: Effort}, {Flag: "--worktree"}, {Kind: Text}}},
 	{"kill", "/kill [AGENT] [--cascade]", "End this agent, or another",
 		"With --cascade its whole subtree ends; without, its children live on. Histories can still be read. Agent 0 cannot be killed.",
 		[]Argument{{Kind: Agent}, {Flag: "--cascade"}}},
@@ -35,6 +35,9 @@ var table = []Row{
 	{"compact", "/compact", "Replace the context by a summary of it", "", nil},
 	{"log", "/log", "Show this agent's lineage: forks, marks, clears", "", nil},
 	{"model", "/model [MODEL]", "Choose the model of this agent", "", []Argument{{Kind: Model}}},
+	{"effort", "/effort [EFFORT]", "Choose how hard this agent's model thinks",
+		"none, minimal, low, medium, high, xhigh or max; default is what is usual for the model. It holds from the next turn on, and for children that are forked after it.",
+		[]Argument{{Kind: Effort}}},
 	{"mode", "/mode [MODE]", "Choose how this agent's calls are permitted",
 		"ask: files and commands are asked for; edits: files are changed unasked; box: also commands run, confined; read-only: nothing is changed or run. Shift+Tab goes through them. Children have their parent's mode until they have one.",
 		[]Argument{{Kind: Mode}}},

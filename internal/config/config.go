@@ -29,6 +29,7 @@ import (
 	"time"
 
 	"ramet/internal/fault"
+	"ramet/internal/llm/catalog"
 )
 
 // Layer says where a value came from.
@@ -56,6 +57,7 @@ type Config struct {
 	DB      string // the database; empty means the project's own
 	Color   string // auto, always or never
 	Model   string // the model of new agents; empty means the built-in one
+	Effort  string // how hard models think
 
 	Background string // yes or no: whether the screen starts a server that stays
 	Follow     string // yes or no: whether the screen moves to the child after a fork
@@ -73,6 +75,8 @@ type Config struct {
 
 	// Servers are the MCP servers of the user's file, by name.
 	Servers []Server
+	// Vendors are the user's own, and what he says of others.
+	Vendors []catalog.Vendor
 
 	// Ignored lists project files that do not count as they are now, because nobody
 	// has accepted them so, that the caller can say so.
@@ -179,6 +183,12 @@ func (c *Config) addText(path, text string, layer Layer) error {
 			if layer == Project {
 				return fault.New(fault.InvalidConfig, "%s: a project may not set %s", e.where(path), e.key).
 					WithHint("a project names its MCP servers in .mcp.json")
+			}
+			continue
+		}
+		if e.key == vendorsKey {
+			if err := c.addVendors(path, text, layer, e); err != nil {
+				return err
 			}
 			continue
 		}

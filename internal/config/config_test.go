@@ -171,7 +171,7 @@ func TestMistakesNameThePlaceAndTheRemedy(t *testing.T) {
 	for text, want := range map[string]string{
 		"orphan = \"adopt\"\n":                   `:1: unknown key "orphan": did you mean "orphans"?`,
 		"\n\n\"Orphans\" = \"adopt\"":            `:3: unknown key "Orphans": did you mean "orphans"?`,
-		"nothing-like-it = 1":                    `:1: unknown key "nothing-like-it": known keys: allow, background, color, context, db, env, first_byte, follow, hide, max_agents, max_behind, max_streams, max_unread, model, orphans, parallel, permission, stall, steps`,
+		"nothing-like-it = 1":                    `:1: unknown key "nothing-like-it": known keys: allow, background, color, context, db, effort, env, first_byte, follow, hide, max_agents, max_behind, max_streams, max_unread, model, orphans, parallel, permission, stall, steps`,
 		"\n[table]\nx = 1\n":                     `:2: unknown key "table"`,
 		"model = 'm'\n\na.b.c = 1\n":             `:3: unknown key "a"`,
 		"\n[x.y]\nz = 1\n":                       `:2: unknown key "x"`,
@@ -332,5 +332,40 @@ func TestListsAreArraysOrTexts(t *testing.T) {
 	write(t, p.project, "hide = []\n")
 	if _, err := Load(p.options(true)); !fault.Is(err, fault.InvalidConfig) {
 		t.Error("a project took something out of hiding:", err)
+	}
+}
+
+func TestVendorsOfTheUser(t *testing.T) {
+	home := t.TempDir()
+	path := filepath.Join(home, "config.toml")
+	env := func(name string) string { return map[string]string{"RAMET_CONFIG": path, "HOME": home}[name] }
+	load := func(text string) (*Config, error) {
+		t.Helper()
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return Load(Options{Env: env})
+	}
+	c, err := load("model = \"acme/x\"\n[vendors.acme]\nbase = \"https://acme.example/v1\"\nkey = false\n[vendors.vertex]\nproject = \"p\"\n")
+	if err != nil || c.Model != "acme/x" || len(c.Vendors) != 2 {
+		t.Fatalf("%+v %v", c, err)
+	}
+	if v := c.Vendors[0]; v.Name != "acme" || v.Base != "https://acme.example/v1" || !v.Free {
+		t.Errorf("%+v", v)
+	}
+	if v := c.Vendors[1]; v.Name != "vertex" || v.Project != "p" {
+		t.Errorf("%+v", v)
+	}
+	for text, want := range map[string]string{
+		"vendors = 3": "must be a table", "[vendors]\nacme = 1": "must be a table", "[vendors.acme]\nbase = 3": "text in quotes", "[vendors.acme]\nkey = \"no\"": "true or false",
+		"[vendors.Acme]\nbase = \"http://x\"": "must be of a-z", "[vendors.acme]\nbase = \"ftp://x\"": "no URL", "[vendors.openai]\nproject = \"p\"": "only vertex",
+	} {
+		if _, err := load(text); !fault.Is(err, fault.InvalidConfig) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "config.toml:1") {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+	own := ProjectFile{Path: "p/config.toml", Text: "[vendors.acme]\nbase = \"http://x\"\n"}
+	if _, err := Load(Options{Env: func(string) string { return "" }, Project: own}); !fault.Is(err, fault.InvalidConfig) {
+		t.Errorf("a project: %v", err)
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"ramet/internal/environ"
 	"ramet/internal/fault"
+	"ramet/internal/llm"
 	"ramet/internal/nearest"
 )
 
@@ -62,6 +63,11 @@ var settings = []Setting{
 		Key: "db", Env: "RAMET_DB", UserOnly: true,
 		Help:  "the database: a file or a PostgreSQL address; empty means the project's own",
 		field: func(c *Config) *string { return &c.DB },
+	},
+	{
+		Key: "effort", Default: string(llm.Usual), Allowed: llm.Efforts(), Env: "RAMET_EFFORT",
+		Help:  "how hard models think, where an agent was not told; default is what `ramet models` shows for each",
+		field: func(c *Config) *string { return &c.Effort },
 	},
 	{
 		Key: "env", Env: "RAMET_ENV", UserOnly: true, List: true,

@@ -23,6 +23,7 @@ import (
 	"ramet/internal/id"
 	"ramet/internal/llm"
 	"ramet/internal/llm/script"
+	"ramet/internal/llm/script/scripttest"
 	"ramet/internal/loop"
 	"ramet/internal/proc"
 	"ramet/internal/registry"
@@ -114,7 +115,7 @@ type bench struct {
 	place Folder
 	store *store.Store
 	zero  agent.Agent
-	gates script.Gates
+	gates scripttest.Gates
 }
 
 func newBench(t *testing.T) *bench { return newBenchAt(t, t.TempDir()) }

@@ -33,6 +33,19 @@ func (p Folder) States(ctx context.Context, owner string) (map[id.Agent]state.St
 	return out, err == nil
 }
 
+// Kernels are the names of those that live on this machine.
+func (p Folder) Kernels() []string {
+	instances, err := p.instances()
+	if err != nil {
+		return nil // whoever holds agents is asked all the same
+	}
+	out := make([]string, len(instances))
+	for i, one := range instances {
+		out[i] = p.owner(one)
+	}
+	return out
+}
+
 // watched are the events that /watch tells: what changes how agents are shown.
 func watched(e loop.Event) bool {
 	switch e.Type {
@@ -56,7 +69,11 @@ func (s *Server) watch(k Kernel, events *bus.Bus[loop.Event], w http.ResponseWri
 		return errors.Join(out.Encode(public.Format(e)), flush.Flush()) == nil
 	}
 	for a, now := range k.States() {
-		if !tell(loop.Event{Type: loop.Became, Agent: a, State: &now}) {
+		e := loop.Event{Type: loop.Became, Agent: a, State: &now}
+		if now.Word == "" { // only commands of it run: whoever wants to know looks
+			e.State = nil
+		}
+		if !tell(e) {
 			return
 		}
 	}

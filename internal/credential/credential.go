@@ -15,9 +15,8 @@
 package credential
 
 import (
-	"maps"
+	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"ramet/internal/fault"
@@ -51,6 +50,23 @@ type Access struct {
 	Base     string // base URL; empty for the vendor's own
 	BaseFrom string // a variable
 	AWS      AWS    // of vendors at Amazon; zero elsewhere
+	Google   Google // of vendors in Google's cloud
+	// TokenCommand prints a token that takes the place of a key; empty: none does.
+	TokenCommand string
+}
+
+// Google is what gets tokens for Google's cloud, and for what.
+type Google struct {
+	File, Metadata    string // of an account; host of the metadata server. Empty: the usual
+	Project, Location string
+}
+
+// Reach is the vendor as it is reached.
+func (a Access) Reach(v catalog.Vendor) catalog.Vendor {
+	if v.Google {
+		v.Project, v.Location = a.Google.Project, a.Google.Location
+	}
+	return v
 }
 
 // AWS is what signs requests to Amazon where there is no key.
@@ -64,6 +80,31 @@ const (
 	awsID, awsSecret, awsSession = "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"
 	awsRegion                    = "AWS_REGION"
 )
+
+// The variables of Google's cloud, as Google names them.
+const (
+	googleFile, googleMetadata    = "GOOGLE_APPLICATION_CREDENTIALS", "GCE_METADATA_HOST"
+	googleProject, googleLocation = "GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION"
+)
+
+// google is what is known of Google's cloud: from the configuration, else from the
+// environment, else from the file that Google's own tools write.
+func (s *Store) google(v catalog.Vendor) Google {
+	out := Google{File: s.env(googleFile), Metadata: s.env(googleMetadata), Project: v.Project, Location: v.Location}
+	if out.Project == "" {
+		out.Project = s.env(googleProject)
+	}
+	if out.Location == "" {
+		out.Location = s.env(googleLocation)
+	}
+	if out.File == "" && s.env("HOME") != "" {
+		usual := filepath.Join(s.env("HOME"), ".config", "gcloud", "application_default_credentials.json")
+		if _, err := os.Stat(usual); err == nil {
+			out.File = usual
+		}
+	}
+	return out
+}
 
 // Store is the keys as they were when it was opened.
 type Store struct {
@@ -96,6 +137,12 @@ func (s *Store) Access(v catalog.Vendor) Access {
 	}
 	if base := strings.TrimSpace(s.env(v.BaseVariable())); base != "" {
 		a.Base, a.BaseFrom = base, v.BaseVariable()
+	} else if v.Moved {
+		a.Base, a.BaseFrom = v.Base, "your configuration"
+	}
+	a.TokenCommand = v.TokenCommand
+	if v.Google {
+		a.Google = s.google(v)
 	}
 	if v.Framed {
 		a.AWS = AWS{ID: s.env(awsID), Region: s.env(awsRegion), Secret: Key{s.env(awsSecret)}, Session: Key{s.env(awsSession)}}
@@ -110,7 +157,9 @@ func (s *Store) Usable(v catalog.Vendor) (ok bool, why string) {
 	switch {
 	case v.BuiltIn:
 		return true, ""
-	case !a.Key.IsZero() || a.Base != "":
+	case v.Google && a.Google.Project == "":
+		return false, "no project: set " + googleProject + ", or project in [vendors." + v.Name + "] of your configuration"
+	case !a.Key.IsZero() || a.Base != "" || v.Free || v.Google || a.TokenCommand != "":
 		return true, ""
 	case v.Local:
 		return false, "not configured: set " + v.BaseVariable() + " (its usual address is " + v.Base + ")"
@@ -145,17 +194,6 @@ func (s *Store) Values() map[string]string {
 		}
 	}
 	return out
-}
-
-// Variables lists the variables that may hold keys.
-func Variables() []string {
-	names := map[string]bool{}
-	for _, v := range catalog.Vendors() {
-		if !v.BuiltIn {
-			names[v.KeyVariable()] = true
-		}
-	}
-	return slices.Sorted(maps.Keys(names))
 }
 
 // maxKey is longer than any key.

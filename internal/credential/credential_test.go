@@ -191,7 +191,4 @@ func TestWhatIsNoKey(t *testing.T) {
 			t.Errorf("%.20q: %v", key, err)
 		}
 	}
-	if all := strings.Join(Variables(), " "); !strings.HasPrefix(all, "ANTHROPIC_API_KEY AZURE_API_KEY") || strings.Contains(all, "OFFLINE") {
-		t.Errorf("%v", Variables())
-	}
 }

@@ -69,7 +69,8 @@ func parse(path, text string) (map[string]string, error) {
 	}
 	for vendor, key := range keys {
 		if v, err := catalog.Find(vendor); err != nil || v.KeyOwner() != vendor {
-			return nil, fault.New(fault.InvalidConfig, "%s: a line is for no vendor that has keys", path).WithHint(form)
+			return nil, fault.New(fault.InvalidConfig, "%s: a line is for no vendor that has keys", path).
+				WithHint(form + "; [vendors.NAME] in your configuration makes a vendor")
 		}
 		if CheckKey(key) != nil {
 			return nil, fault.New(fault.InvalidConfig, "%s: what stands for %s is no key", path, vendor).

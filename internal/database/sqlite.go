@@ -14,7 +14,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"golang.org/x/sys/unix"
 	driver "modernc.org/sqlite" // and the driver "sqlite"
 	lib "modernc.org/sqlite/lib"
 
@@ -89,10 +88,4 @@ func crowded(path string) error {
 		return nil
 	}
 	return durable.Failure("open database", path, err)
-}
-
-// noSpace says whether the disk that holds a file is full.
-func noSpace(path string) bool {
-	var disk unix.Statfs_t
-	return unix.Statfs(filepath.Dir(path), &disk) == nil && disk.Bavail == 0
 }

@@ -27,8 +27,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/google/renameio/v2"
-
 	"ramet/internal/fault"
 )
 
@@ -40,8 +38,8 @@ func WriteFile(path string, data []byte, perm fs.FileMode) error {
 	if err != nil {
 		return failure(verb, path, err)
 	}
-	defer t.Cleanup()
-	if err := t.CloseAtomicallyReplace(); err != nil { // fsync, close, rename
+	defer t.drop()
+	if err := t.replace(); err != nil { // fsync, close, rename
 		return failure(verb, path, err)
 	}
 	return failure(verb, path, syncFolder(filepath.Dir(path)))
@@ -57,7 +55,7 @@ func CreateFile(path string, data []byte, perm fs.FileMode) error {
 	if err != nil {
 		return failure(verb, path, err)
 	}
-	defer t.Cleanup()
+	defer t.drop()
 	if err := t.Sync(); err != nil {
 		return failure(verb, path, err)
 	}
@@ -68,7 +66,7 @@ func CreateFile(path string, data []byte, perm fs.FileMode) error {
 	} else if err != nil {
 		return failure(verb, path, err)
 	}
-	if err := t.Cleanup(); err != nil {
+	if err := t.drop(); err != nil {
 		return failure(verb, path, err)
 	}
 	return failure(verb, path, syncFolder(filepath.Dir(path)))
@@ -79,20 +77,4 @@ func CreateFile(path string, data []byte, perm fs.FileMode) error {
 func OpenFile(path string, flag int, perm fs.FileMode) (*os.File, error) {
 	f, err := os.OpenFile(path, flag|noFollow, perm)
 	return f, failure("open", path, err)
-}
-
-// prepare writes data to a temporary file in path's own folder: only there is
-// a rename certain to stay on one file system.
-func prepare(path string, data []byte, perm fs.FileMode) (*renameio.PendingFile, error) {
-	t, err := renameio.NewPendingFile(path,
-		renameio.WithTempDir(filepath.Dir(path)),
-		renameio.WithStaticPermissions(perm))
-	if err != nil {
-		return nil, err
-	}
-	if _, err := t.Write(data); err != nil {
-		t.Cleanup()
-		return nil, err
-	}
-	return t, nil
 }

@@ -58,6 +58,7 @@ func Sign(ctx context.Context, d Draft) Draft {
 
 // The commands of entries about permission.
 const (
+	AskCommand    = "ask"    // a person is asked about a call, which has not begun: CallID
 	PermitCommand = "permit" // a person permitted a call: CallID, Permission, Actor
 	ModeCommand   = "mode"   // a person chose how calls are permitted: Mode, Actor
 )

@@ -68,6 +68,7 @@ type Meta struct {
 	Permission *Permission `json:"permission,omitempty"` // tool_result, command permit: who let the call run, or not
 	CallID     string      `json:"call_id,omitempty"`    // command permit: of which call
 	Mode       string      `json:"mode,omitempty"`       // command mode
+	Effort     string      `json:"effort,omitempty"`     // command effort: how hard the model is to think
 }
 
 // Call is what a usage entry tells of one call of a model. Money and tokens are

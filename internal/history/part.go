@@ -18,10 +18,14 @@ const (
 	ToolCall   PartType = "tool_call"
 	Result     PartType = "tool_result"
 	Image      PartType = "image"
-	BlobCutoff          = 8 << 10 // larger texts and images are stored as blobs
+	Document   PartType = "document" // a PDF
+	BlobCutoff          = 8 << 10    // larger texts, images and documents are stored as blobs
 )
 
-// Part is one piece of a message. The Data of an image, and the Text of
+// IsData says whether the content of such a part is in Data.
+func (t PartType) IsData() bool { return t == Image || t == Document }
+
+// Part is one piece of a message. The Data of an image or a document, and the Text of
 // anything else, of more than BlobCutoff bytes stands in a blob: then Blob
 // names it, and the field is empty until the part is filled.
 type Part struct {
@@ -29,11 +33,11 @@ type Part struct {
 	Text      string          `json:"text,omitempty"`
 	Signature string          `json:"signature,omitempty"` // thinking
 	CallID    string          `json:"call_id,omitempty"`   // tool_call, tool_result
-	Name      string          `json:"name,omitempty"`      // tool_call, tool_result
+	Name      string          `json:"name,omitempty"`      // tool_call, tool_result; of an image or a document its file's
 	Args      json.RawMessage `json:"args,omitempty"`      // tool_call
 	IsError   bool            `json:"is_error,omitempty"`  // tool_result
 	MediaType string          `json:"media_type,omitempty"`
-	Data      []byte          `json:"data,omitempty"` // image
+	Data      []byte          `json:"data,omitempty"` // image, document
 	Blob      *chain.Hash     `json:"blob,omitempty"`
 	Size      int64           `json:"size,omitempty"` // bytes in the blob
 
@@ -63,9 +67,9 @@ func Encode(parts []Part) ([]byte, []Blob, error) {
 		switch {
 		case p.Blob != nil:
 			return nil, nil, fmt.Errorf("encode parts: part %d is a reference already", i)
-		case p.Type == Image && len(p.Data) > BlobCutoff: // as Fill puts it back
+		case p.Type.IsData() && len(p.Data) > BlobCutoff: // as Fill puts it back
 			big, p.Data = p.Data, nil
-		case p.Type != Image && len(p.Text) > BlobCutoff:
+		case !p.Type.IsData() && len(p.Text) > BlobCutoff:
 			big, p.Text = []byte(p.Text), ""
 		}
 		if big != nil {
@@ -114,7 +118,7 @@ func Fill(parts []Part, read func(chain.Hash) ([]byte, error)) error {
 		if err != nil {
 			return err
 		}
-		if p.Type == Image {
+		if p.Type.IsData() {
 			p.Data = data
 		} else {
 			p.Text = string(data)
@@ -134,9 +138,18 @@ func Plain(parts []Part) string {
 			out = append(out, p.Text)
 		case ToolCall:
 			out = append(out, fmt.Sprintf("[%s %s]", p.Name, p.Args))
-		case Image:
-			out = append(out, fmt.Sprintf("[image %s, %d bytes]", p.MediaType, max(p.Size, int64(len(p.Data)))))
+		case Image, Document:
+			out = append(out, p.About())
 		}
 	}
 	return strings.Join(out, "\n")
+}
+
+// About is an image or a document in a few words.
+func (p Part) About() string {
+	what := string(p.Type)
+	if p.Name != "" {
+		what += " " + p.Name + ","
+	}
+	return fmt.Sprintf("[%s %s, %d bytes]", what, p.MediaType, max(p.Size, int64(len(p.Data))))
 }

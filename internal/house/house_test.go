@@ -24,15 +24,15 @@ import (
 // tests) may import its own subpackages, the rooms listed, and code from outside
 // ramet.
 var rooms = []struct{ name, packages, mayImport string }{
-	{"words", "id chain fault text nearest shape llm bus", "words"},
+	{"words", "id chain fault text nearest shape jsonschema llm bus", "words"},
 	{"domain", "agent history mail ledger run telemetry command docs", "words"},
 	{"registry", "registry state", "words domain"},
-	{"engine", "tool loop permit proc tool/process tool/recall runner", "words domain registry engine models"},
-	{"models", "llm/wire llm/anthropic llm/responses llm/chat llm/gemini llm/script llm/retry llm/record llm/dial llm/roster llm/live llm/signed llm/offline llm/llmtest", "words models"},
-	{"shared", "durable run/group database seal secret credential config environ printer workspace rundir worktree git forge pgtest mounttest ledger/file trust instruct kit", "words domain registry shared"},
+	{"engine", "tool loop permit proc tool/process tool/recall tool/talk runner", "words domain registry engine models"},
+	{"models", "llm/wire llm/anthropic llm/responses llm/chat llm/gemini llm/script llm/retry llm/record llm/dial llm/roster llm/live llm/signed llm/google llm/structured llm/sight llm/offline llm/llmtest", "words models"},
+	{"shared", "durable run/group database seal secret credential config environ printer workspace rundir worktree git forge pgtest mounttest ledger/file trust picture instruct kit", "words domain registry shared"},
 	{"queues", "runner/memqueue runner/riverqueue runner/queuetest runner/post", "words domain engine shared queues"},
 	{"crew", "runner/crew runner/builtin", "words domain registry engine shared tools crew"},
-	{"tools", "tool/local tool/mcp tool/skill sandbox", "words domain registry engine shared tools"},
+	{"tools", "tool/local tool/fetch tool/mcp tool/skill sandbox", "words domain registry engine shared tools"},
 	{"store", "store", "words domain registry shared store"},
 	{"logs", "run/ndjson run/sqllog run/logtest", "words domain shared"},
 	{"records", "telemetry/store telemetry/outbox telemetry/otlp", "words domain shared records"},

@@ -51,9 +51,9 @@ func (a Agents) part(c *Call, _ None) (PartContent, error) {
 	}
 	out = PartContent{Type: part.Type, MediaType: part.MediaType, Text: part.Text}
 	switch part.Type {
-	case history.Image:
+	case history.Image, history.Document:
 		if out.Size = int64(len(part.Data)); out.Size > maxImage {
-			return out, Refuse(http.StatusRequestEntityTooLarge, codeTooLarge, "the image has "+strconv.FormatInt(out.Size, 10)+" bytes, too many to be sent")
+			return out, Refuse(http.StatusRequestEntityTooLarge, codeTooLarge, "it has "+strconv.FormatInt(out.Size, 10)+" bytes, too many to be sent")
 		}
 		out.Data = part.Data
 		return out, nil

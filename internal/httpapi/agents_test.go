@@ -21,6 +21,7 @@ import (
 	"ramet/internal/id"
 	"ramet/internal/llm"
 	"ramet/internal/llm/script"
+	"ramet/internal/llm/script/scripttest"
 	"ramet/internal/loop"
 	"ramet/internal/permit"
 	"ramet/internal/proc"
@@ -43,7 +44,7 @@ type floor struct {
 	Place    control.Folder
 	server   *control.Server
 	zero     agent.Agent
-	gates    script.Gates
+	gates    scripttest.Gates
 	ran      chan string // what the tool was asked to do
 }
 

@@ -20,6 +20,8 @@ import (
 type PromptInput struct {
 	Text  string `json:"text"`
 	Model string `json:"model,omitempty"` // vendor/name; empty: the agent's own
+
+	Effort string `json:"effort,omitempty"` // how hard the model thinks from now on; empty: as before
 }
 
 // TurnBegun is a turn that was asked for. What comes of it is told by events.
@@ -39,6 +41,10 @@ func (a Agents) prompt(c *Call, in PromptInput) (TurnBegun, error) {
 			return TurnBegun{}, pointed("/model", err)
 		}
 		p.Model = ref
+	}
+	var err error
+	if p.Effort, err = llm.ParseEffort(in.Effort); err != nil {
+		return TurnBegun{}, pointed("/effort", err)
 	}
 	found, err := a.find(c)
 	if err != nil {
@@ -63,6 +69,7 @@ type ForkInput struct {
 	At       id.Message `json:"at,omitempty"`       // its context ends with this message
 	Worktree bool       `json:"worktree,omitempty"` // files of its own
 	Model    string     `json:"model,omitempty"`    // vendor/name; empty: its parent's
+	Effort   string     `json:"effort,omitempty"`   // how hard its model thinks; empty: as its parent's
 }
 
 func (a Agents) fork(c *Call, in ForkInput) (AgentNow, error) {
@@ -88,6 +95,9 @@ func (a Agents) fork(c *Call, in ForkInput) (AgentNow, error) {
 		}
 	}
 	var err error
+	if f.Effort, err = llm.ParseEffort(in.Effort); err != nil {
+		return AgentNow{}, pointed("/effort", err)
+	}
 	if f.Parent, err = a.find(c); err != nil {
 		return AgentNow{}, err
 	}

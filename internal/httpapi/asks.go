@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"slices"
@@ -59,7 +60,7 @@ type Ask struct {
 
 // Choice is one way to answer.
 type Choice struct {
-	Choice string `json:"choice"`         // no, because, once, agent or project
+	Choice string `json:"choice"`         // no, because, once, agent or project; for a question of the model's own no, because, 1, 2 …
 	Text   string `json:"text"`           // for people
 	Rule   string `json:"rule,omitempty"` // what it would grant or save
 	No     string `json:"no,omitempty"`   // why it cannot be chosen; absent: it can
@@ -88,13 +89,13 @@ func (a *Asks) Tell(publish func(loop.Event)) {
 // Ask waits for the first answer, until ctx ends or time is up.
 func (a *Asks) Ask(ctx context.Context, q permit.Question) (permit.Verdict, error) {
 	now := time.Now().UTC()
-	one := &ask{Ask{ID: strings.ToLower(rand.Text()[:16]), Agent: q.Agent, Tool: q.Tool, Text: q.Summary, Subject: clip(q.Subject, maxSubject),
+	one := &ask{Ask{ID: strings.ToLower(rand.Text()[:16]), Agent: q.Agent, Tool: q.Tool, Text: q.Summary, Subject: clip(cmp.Or(q.Subject, q.Says), maxSubject),
 		CallID: q.CallID, Mode: string(q.Mode), Outside: q.Outside, Reason: q.Reason,
 		Always: []string{}, Why: q.Why, AskedAt: now, Until: now.Add(a.timeout)}, q, make(chan permit.Verdict, 1)}
 	for _, o := range q.Options() {
 		one.Choices = append(one.Choices, Choice{string(o.Choice), o.Text, o.Rule, o.No})
 	}
-	if q.NoGrant == "" {
+	if q.NoGrant == "" && q.Says == "" {
 		one.Always = append(one.Always, q.Rule.String())
 	}
 	a.mu.Lock()
@@ -167,7 +168,7 @@ func (a *Asks) Answer(name string, v permit.Verdict) error {
 		return fault.New(fault.NotFound, "there is no question %.40q", name)
 	}
 	how := v.Choice
-	if how == permit.Because {
+	if how == permit.Because && q.Says == "" {
 		how = permit.Refuse
 	}
 	a.said(one, string(how)) // before the turn goes on

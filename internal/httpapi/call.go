@@ -22,7 +22,6 @@ type Call struct {
 	query   url.Values
 	params  map[string]string
 	by      sender
-	status  int
 }
 
 // Context ends when the client goes or the server stops. What is written with it is the
@@ -65,21 +64,6 @@ func (c *Call) Flag(name string) (bool, error) {
 	return n == 1, err
 }
 
-// Time is a query parameter in RFC 3339; not given is the zero time.
-func (c *Call) Time(name string) (time.Time, error) {
-	if !c.Has(name) {
-		return time.Time{}, nil
-	}
-	at, err := time.Parse(time.RFC3339Nano, c.Query(name))
-	if err != nil {
-		return at, badQuery(name, "must be a time with its zone, such as 2026-11-01T12:00:00Z", "")
-	}
-	return at.UTC(), nil
-}
-
-// Status is the one to answer with instead of the route's own.
-func (c *Call) Status(status int) { c.status = status }
-
 // JSON answers. The value is encoded before anything is sent, so that what cannot be
 // encoded is an error and not half an answer.
 func (c *Call) JSON(status int, v any) error {
@@ -97,8 +81,8 @@ func (c *Call) Text(status int, media string, text []byte) error {
 	return nil
 }
 
-func (c *Call) empty() error {
-	send(c.Writer, c.status, "", nil)
+func (c *Call) empty(status int) error {
+	send(c.Writer, status, "", nil)
 	return nil
 }
 

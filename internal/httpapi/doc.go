@@ -3,7 +3,7 @@
 //
 // It promises:
 //
-//   - One table of routes (Routes) says what is answered. Every request passes one gate
+//   - One table of routes (Route) says what is answered. Every request passes one gate
 //     before it reaches a route: Host, Origin, token or session, path, method, query,
 //     media type, size, depth. A new route cannot be without it.
 //   - Nothing but /health, and /login with a one-time code, is answered to somebody who

@@ -46,7 +46,7 @@ func start(t testing.TB, change ...func(*Options)) *site {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &site{token: token.Reveal(), clock: &clock{}}
+	s := &site{token: token.value, clock: &clock{}}
 	if s.store, err = store.OpenFile(t.Context(), filepath.Join(home, "telemetry.db")); err != nil {
 		t.Fatal(err)
 	}

@@ -210,7 +210,7 @@ func TestEveryRouteIsInTheDocumentAndTheOtherWayRound(t *testing.T) {
 		t.Fatal(err)
 	}
 	table, ids := map[string]Route{}, map[string]bool{}
-	for _, r := range server.Routes() {
+	for _, r := range server.table {
 		table[r.Method+" "+pathParam.ReplaceAllString(r.Path, "{$1}")] = r
 	}
 	for path, methods := range doc.Paths {
@@ -243,7 +243,7 @@ func TestEveryRouteIsInTheDocumentAndTheOtherWayRound(t *testing.T) {
 func TestRealAnswersFitTheDocument(t *testing.T) {
 	s := start(t, furnish(t))
 	check := reader(t, s.Document())
-	for _, r := range s.Routes() {
+	for _, r := range s.table {
 		name := r.Method + " " + r.Path
 		t.Run(name, func(t *testing.T) {
 			give := samples[name]
@@ -346,7 +346,7 @@ func reader(t *testing.T, document []byte) func(t *testing.T, pointer []string, 
 // The samples are those of the table.
 func TestNoSampleIsLeftOver(t *testing.T) {
 	left := maps.Clone(samples)
-	for _, r := range New(Options{}).Routes() {
+	for _, r := range New(Options{}).table {
 		delete(left, r.Method+" "+r.Path)
 	}
 	for name := range left {
@@ -403,7 +403,7 @@ func TestTheRoutesAreDocumented(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, r := range New(Options{}).Routes() {
+	for _, r := range New(Options{}).table {
 		if !bytes.Contains(text, []byte("`"+r.Method+" "+r.Path+"`")) {
 			t.Errorf("docs/http.md does not have `%s %s`", r.Method, r.Path)
 		}

@@ -7,9 +7,10 @@ import (
 	"time"
 )
 
-// Health says that the server is there, and nothing of what it holds.
+// Health says that the server is there, and whether its store is, and nothing of what they
+// hold.
 type Health struct {
-	Status  string `json:"status"`
+	Status  string `json:"status"` // ok, degraded or unreachable: the store's
 	Version string `json:"version"`
 	// Proof shows that the server knows the token (see prove), to a client that is
 	// about to send it.
@@ -38,7 +39,7 @@ func (s *Server) ownRoutes() []Route {
 		d.Answers = []Answer{{Status: http.StatusOK, About: "The page", Media: "*/*"}}
 		return d
 	}
-	health := doc("getHealth", "Ask whether the server is there")
+	health := doc("getHealth", "Ask whether the server is there, and whether its store answers (status: ok, degraded or unreachable)")
 	health.Query = []Param{{Name: "challenge", About: "up to 128 characters; the answer proves that the server knows the token"}}
 	return []Route{
 		Does(Route{Method: http.MethodGet, Path: "/health", Access: Public, Doc: health}, http.StatusOK, s.health),
@@ -55,7 +56,10 @@ func (s *Server) ownRoutes() []Route {
 }
 
 func (s *Server) health(c *Call, _ None) (Health, error) {
-	out := Health{Status: "ok", Version: s.o.Version}
+	out := Health{Status: storeOK, Version: s.o.Version}
+	if state := s.pulse.state(c.Request.Context()); state != "" {
+		out.Status = state
+	}
 	challenge := c.Query("challenge")
 	if len(challenge) > 128 {
 		return out, badQuery("challenge", "has more than 128 characters", "")

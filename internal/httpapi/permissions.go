@@ -14,7 +14,7 @@ type AskList struct {
 
 // AnswerInput is an answer.
 type AnswerInput struct {
-	Answer string `json:"answer"`          // no, because, once, agent or project
+	Answer string `json:"answer"`          // one of the choices of the question
 	Words  string `json:"words,omitempty"` // with no or because: what the model is told
 	Rule   string `json:"rule,omitempty"`  // with project: the rule as it is to be saved; absent: as proposed
 }

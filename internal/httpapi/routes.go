@@ -57,8 +57,7 @@ type None struct{}
 
 // Does completes a route that reads In and answers status with Out, both JSON. The
 // types become those of the document, so that it says what the code does. A field that
-// In does not have is refused. Answers of the route with another status and no body
-// (see Call.Status) get that of Out.
+// In does not have is refused.
 func Does[In, Out any](r Route, status int, do func(*Call, In) (Out, error)) Route {
 	var in In
 	var out Out
@@ -73,11 +72,6 @@ func Does[In, Out any](r Route, status int, do func(*Call, In) (Out, error)) Rou
 			r.Limit = smallBody
 		}
 	}
-	for i := range r.Doc.Answers {
-		if r.Doc.Answers[i].Body == nil && r.Doc.Answers[i].Media == "" {
-			r.Doc.Answers[i].Body = body
-		}
-	}
 	r.Doc.Answers = append([]Answer{{Status: status, About: http.StatusText(status), Body: body}}, r.Doc.Answers...)
 	r.Serve = func(c *Call) error {
 		in := in
@@ -90,13 +84,10 @@ func Does[In, Out any](r Route, status int, do func(*Call, In) (Out, error)) Rou
 		if err != nil {
 			return err
 		}
-		if c.status == 0 {
-			c.status = status
-		}
 		if body == nil {
-			return c.empty()
+			return c.empty(status)
 		}
-		return c.JSON(c.status, out)
+		return c.JSON(status, out)
 	}
 	return r
 }

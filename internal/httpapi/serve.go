@@ -23,7 +23,7 @@ func New(o Options) *Server {
 	if o.BodyTime == 0 {
 		o.BodyTime = 30 * time.Second
 	}
-	s := &Server{o: o, access: newAccess(o.Token, o.Now)}
+	s := &Server{o: o, access: newAccess(o.Token, o.Now), pulse: newPulse(o.Reach)}
 	s.stop, s.stopped = context.WithCancel(context.Background())
 	s.table = s.routes()
 	s.tree = plant(s.table)

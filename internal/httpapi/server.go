@@ -23,6 +23,8 @@ type Options struct {
 	Agents    Agents
 	Gate      Gate
 	Page      http.Handler // answers GET / and /assets/…
+	// Reach asks the store for a sign of life, for /health; nil: it is not asked.
+	Reach func(context.Context) error
 
 	Now func() time.Time
 	// Panicked is told of a route that panicked, with its stack, which holds no
@@ -35,9 +37,10 @@ type Options struct {
 // Server answers. It is safe for concurrent use.
 type Server struct {
 	o       Options
-	table   []Route
+	table   []Route // all that it answers
 	tree    *node
 	access  *access
+	pulse   *pulse
 	hosts   hosts // set by Serve, before the first request
 	counts  counts
 	sums    sums
@@ -45,6 +48,3 @@ type Server struct {
 	stopped context.CancelFunc
 	serving sync.Once
 }
-
-// Routes is the table.
-func (s *Server) Routes() []Route { return s.table }

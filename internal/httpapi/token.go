@@ -17,7 +17,8 @@ import (
 	"ramet/internal/fault"
 )
 
-// Token is the secret that opens every route. It cannot be printed by accident.
+// Token is the secret that opens every route. It cannot be printed by accident: nobody
+// calls String and GoString by name, fmt does.
 type Token struct{ value string }
 
 // String hides the token.
@@ -25,9 +26,6 @@ func (Token) String() string { return "[redacted]" }
 
 // GoString hides the token.
 func (Token) GoString() string { return "[redacted]" }
-
-// Reveal is the token itself, for an Authorization header and for a redactor.
-func (t Token) Reveal() string { return t.value }
 
 // TokenPath is where the token of a home folder is.
 func TokenPath(home string) string { return filepath.Join(home, "token") }

@@ -11,7 +11,8 @@ import (
 
 // Collect drains a stream and gives the message, or the error of Failed. With an
 // error the message is what was shown so far, without tool calls: an answer that
-// did not end asks for nothing.
+// did not end asks for nothing. It is for programs that only want the end: tests, live,
+// tools/oracle.
 func Collect(stream iter.Seq[Event]) (Message, Usage, Finish, error) {
 	var c Collector
 	for e := range stream {

@@ -74,6 +74,7 @@ func TestMoney(t *testing.T) {
 		{Price{Input: 2e6}, Usage{CacheRead: 5e5, CacheWrite: 5e5}, "$2.00"}, // as input
 		{Price{Input: 1}, Usage{Input: 1}, "$0.000000001"},                   // rounded up
 		{price, Usage{Reasoning: 100}, "$0.00"},                              // part of the output
+		{Price{Input: 1e6, Search: 10e9}, Usage{Input: 1000, Searches: 3}, "$0.031"},
 	} {
 		if got := c.price.Cost(c.usage).String(); got != c.want {
 			t.Errorf("%+v costs %s, want %s", c.usage, got, c.want)
@@ -82,7 +83,7 @@ func TestMoney(t *testing.T) {
 	if got := Money(-1_500_000_000).String(); got != "-$1.50" {
 		t.Error(got)
 	}
-	if sum := (Usage{1, 2, 3, 4, 5, 6, 7}).Plus(Usage{1, 1, 1, 1, 1, 1, 1}); sum != (Usage{2, 3, 4, 5, 6, 7, 8}) || sum.Total() != 14 {
+	if sum := (Usage{1, 2, 3, 4, 5, 6, 7, 8}).Plus(Usage{1, 1, 1, 1, 1, 1, 1, 1}); sum != (Usage{2, 3, 4, 5, 6, 7, 8, 9}) || sum.Total() != 14 {
 		t.Errorf("%+v", sum)
 	}
 }

@@ -56,29 +56,56 @@ const (
 	ToolCall   PartType = "tool_call"
 	ToolResult PartType = "tool_result"
 	Image      PartType = "image"
+	Document   PartType = "document" // a PDF
+	Search     PartType = "search"   // what a vendor looked up for the model
 )
 
 // Part is one piece of a message.
 type Part struct {
 	Type      PartType        `json:"type"`
-	Text      string          `json:"text,omitempty"`       // text, thinking, tool_result
+	Text      string          `json:"text,omitempty"`       // text, thinking, tool_result; search: what was looked for
 	CallID    string          `json:"call_id,omitempty"`    // tool_call, tool_result
-	Name      string          `json:"name,omitempty"`       // tool_call, tool_result
+	Name      string          `json:"name,omitempty"`       // tool_call, tool_result; of an image or a document its file's
 	Args      json.RawMessage `json:"args,omitempty"`       // tool_call; always a JSON object
 	IsError   bool            `json:"is_error,omitempty"`   // tool_result
-	MediaType string          `json:"media_type,omitempty"` // image
-	Data      []byte          `json:"data,omitempty"`       // image
+	MediaType string          `json:"media_type,omitempty"` // image, document
+	Data      []byte          `json:"data,omitempty"`       // image, document
 
 	// Malformed is what the model sent as arguments of a tool call when that was
 	// no JSON object, or only the beginning of one. Args is {} then, so that every
 	// vendor takes the message back; such a call must not be run.
 	Malformed string `json:"malformed,omitempty"`
 
+	// Sources are the pages on which a text rests, as the vendor names them.
+	Sources []Source `json:"sources,omitempty"`
+
 	// Signature and Opaque are the vendor's: they go back to Origin unchanged, and
 	// to nobody else. A call has an Origin too: there its id is known.
 	Signature string          `json:"signature,omitempty"`
 	Opaque    json.RawMessage `json:"opaque,omitempty"`
 	Origin    string          `json:"origin,omitempty"`
+}
+
+// Source is a page that a text rests on.
+type Source struct {
+	URL   string `json:"url"`
+	Title string `json:"title,omitempty"`
+	Quote string `json:"quote,omitempty"` // of the page
+}
+
+// Sources are those of a message, each page once, in order.
+func (m Message) Sources() []Source {
+	var out []Source
+	seen := map[string]bool{}
+	for _, p := range m.Parts {
+		for _, s := range p.Sources {
+			if !seen[s.URL] {
+				out = append(out, s)
+			}
+			seen[s.URL] = true
+		}
+	}
+	return out
 }
 
 // NewCall makes a tool call of the arguments as a model sent them.

@@ -35,9 +35,11 @@ type Model struct {
 	Thinks  bool     `json:"thinks"`            // it can be told to think
 	Efforts []string `json:"efforts,omitempty"` // the vendor's words for how hard
 	Images  bool     `json:"images"`            // it can read images
+	PDF     bool     `json:"-"`                 // it is asked in a protocol that has a place for documents, and can read them
 	Effort  Effort   `json:"effort,omitempty"`  // how hard it is to think where nobody says
 	Quiet   bool     `json:"quiet,omitempty"`   // it shows its thinking only when told to
 	Steady  bool     `json:"steady,omitempty"`  // it takes no temperature
+	Search  bool     `json:"search,omitempty"`  // its vendor searches the web for it
 	Known   bool     `json:"-"`                 // it stands in the table: what is false here is false
 }
 

@@ -9,6 +9,7 @@ type Price struct {
 	CacheWrite int64 `json:"cache_write"`          // 0: as Input
 	CacheHour  int64 `json:"cache_hour,omitempty"` // into a cache that lasts an hour; 0: twice Input
 	Long       Long  `json:"long,omitzero"`
+	Search     int64 `json:"search,omitempty"` // of one search of the web, in pico-dollars too
 }
 
 // Long is what is charged for a whole call whose context is long, in percent of
@@ -41,5 +42,5 @@ func (p Price) Cost(u Usage) Money {
 	if l := p.Long; l.Above > 0 && u.Input+u.CacheRead+u.CacheWrite > l.Above {
 		in, out = in/100*l.Input, out/100*l.Output
 	}
-	return Money((in + out + 999) / 1000)
+	return Money((in + out + u.Searches*p.Search + 999) / 1000)
 }

@@ -3,6 +3,7 @@ package llm
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 
 	"ramet/internal/fault"
 )
@@ -26,17 +27,36 @@ const (
 	High    Effort = "high"
 	XHigh   Effort = "xhigh"
 	Max     Effort = "max"
+
+	// Usual is told to go back to what is usual: it says as much as nothing.
+	Usual Effort = "default"
 )
 
 var ladder = []Effort{Off, Minimal, Low, Medium, High, XHigh, Max}
 
 // ParseEffort reads an effort; empty is none said.
 func ParseEffort(s string) (Effort, error) {
-	if s == "" || slices.Contains(ladder, Effort(s)) {
-		return Effort(s), nil
+	if e := Effort(s); e == "" || e == Usual || slices.Contains(ladder, e) {
+		return e, nil
 	}
-	return "", fault.New(fault.InvalidConfig, "%.40q is no effort", s).
-		WithHint("none, minimal, low, medium, high, xhigh or max")
+	return "", fault.New(fault.InvalidConfig, "%.40q is no effort", s).WithHint("%s", strings.Join(Efforts(), ", "))
+}
+
+// Efforts are the words that ParseEffort reads.
+func Efforts() []string {
+	out := []string{string(Usual)}
+	for _, e := range ladder {
+		out = append(out, string(e))
+	}
+	return out
+}
+
+// Or is the effort where something was said, else the other one.
+func (e Effort) Or(other Effort) Effort {
+	if e == "" || e == Usual {
+		return other
+	}
+	return e
 }
 
 // Request is what a model is asked.
@@ -57,6 +77,14 @@ type Request struct {
 	// CacheKey is the same for all requests that begin alike; vendors that spread
 	// requests over machines send those of one key to the same.
 	CacheKey string `json:"cache_key,omitempty"`
+	// Schema is a JSON Schema that the answer is to fit. Vendors that can hold a model
+	// to one are told it, in as many words as they know; who asks must see for himself
+	// whether the answer fits.
+	Schema json.RawMessage `json:"schema,omitempty"`
+	// NoCalls: the model is to answer now, and to call nothing.
+	NoCalls bool `json:"no_calls,omitempty"`
+	// Search lets the model search the web at its vendor, where it can.
+	Search bool `json:"search,omitempty"`
 }
 
 // Check refuses what no vendor would take, before anything is sent.

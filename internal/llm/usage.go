@@ -14,6 +14,7 @@ type Usage struct {
 	Reasoning  int64 `json:"reasoning"`            // of Output, what was thinking, where the vendor says so
 	CacheHour  int64 `json:"cache_hour,omitempty"` // of CacheWrite, what is kept for an hour
 	Billed     Money `json:"billed,omitempty"`     // what the vendor says it charged; 0 where it does not say
+	Searches   int64 `json:"searches,omitempty"`   // of the web, at the vendor
 }
 
 // Total is all tokens, each counted once.
@@ -22,7 +23,7 @@ func (u Usage) Total() int64 { return u.Input + u.Output + u.CacheRead + u.Cache
 // Plus is the sum of two.
 func (u Usage) Plus(v Usage) Usage {
 	return Usage{u.Input + v.Input, u.Output + v.Output, u.CacheRead + v.CacheRead,
-		u.CacheWrite + v.CacheWrite, u.Reasoning + v.Reasoning, u.CacheHour + v.CacheHour, u.Billed + v.Billed}
+		u.CacheWrite + v.CacheWrite, u.Reasoning + v.Reasoning, u.CacheHour + v.CacheHour, u.Billed + v.Billed, u.Searches + v.Searches}
 }
 
 // Money is an amount in nano-dollars (10⁻⁹ USD).

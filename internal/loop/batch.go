@@ -108,6 +108,7 @@ func (r *turn) told(ctx context.Context, j *job, entries []history.Entry) {
 			}
 		}
 	}
+	r.repeats.note(j.call, out.Text, out.IsError, r.Limits.Repeats)
 	r.count(j, out.IsError)
 	r.emit(out)
 }

@@ -3,7 +3,6 @@ package loop
 import (
 	"context"
 
-	"ramet/internal/chain"
 	"ramet/internal/llm"
 	"ramet/internal/llm/catalog"
 )
@@ -74,27 +73,4 @@ func (r *turn) price(string) (llm.Price, bool) {
 func (r *turn) full() bool {
 	window := r.window()
 	return window > 0 && r.tokens() > window/100*int64(r.Limits.Fill)
-}
-
-// repeats counts how often the same call failed in a row.
-type repeats struct {
-	key   string
-	tool  string
-	count int
-}
-
-func (r *repeats) note(call llm.Part, failed bool) {
-	if !failed {
-		*r = repeats{}
-		return
-	}
-	args := call.Args
-	if same, err := chain.Canonical(call.Args); err == nil {
-		args = same
-	}
-	key := call.Name + "\x00" + string(args) + "\x00" + call.Malformed
-	if key != r.key {
-		*r = repeats{key: key, tool: word(call.Name)}
-	}
-	r.count++
 }

@@ -2,6 +2,7 @@ package loop
 
 import (
 	"context"
+	"fmt"
 	"sync"
 
 	"ramet/internal/history"
@@ -10,22 +11,37 @@ import (
 )
 
 const (
-	sideBySide = 8 // calls that only read run so many at a time
-	notRun     = "interrupted: not run"
+	sideBySide = 8  // calls that only read run so many at a time
+	mostCalls  = 64 // of one answer; the rest is refused
 )
 
-// act carries out the calls of one message. Each gets a result; only when nothing
-// may be written any more, or nothing can, some do not.
-func (r *turn) act(ctx context.Context, calls []llm.Part) error {
+// What is said of calls that were not carried out.
+const (
+	notBegun     = "not begun: it did not happen"
+	notPermitted = "not begun: it did not happen; it was waiting for the user's permission"
+	notOfLength  = "not run: your answer was cut at the longest that it may be, and with it perhaps this call. Make it again, in a shorter answer."
+	notOfMany    = "not run: of one answer at most %d calls are carried out, and this is one more. Make it again."
+)
+
+// act carries out the calls of one message, or refuses them all where the message was
+// cut. Each gets a result; only when nothing may be written any more, or nothing can, some do not.
+func (r *turn) act(ctx context.Context, calls []llm.Part, cut bool) error {
+	r.repeats.begin(calls)
 	jobs := make([]*job, len(calls))
 	var single, batch []*job
 	for i, call := range calls {
 		j := &job{call: call, over: make(chan struct{})}
 		jobs[i] = j
-		j.made = tool.Call{Agent: r.Agent, ID: call.CallID, Name: call.Name, Args: call.Args, Output: func([]byte) {}}
+		j.made = tool.Call{Agent: r.Agent, ID: call.CallID, Name: call.Name, Args: call.Args, Output: func([]byte) {}, Model: r.Model}
 		found, refused, ok := r.Tools.Open().Find(call)
 		if j.answer = refused; ok {
 			j.tool, j.spec, j.made.Args, j.note = found.Tool, found.Spec(), found.Args, found.Note
+		}
+		switch {
+		case cut:
+			j.tool, j.answer = nil, tool.Failed(notOfLength)
+		case i >= mostCalls:
+			j.tool, j.answer = nil, tool.Failed(fmt.Sprintf(notOfMany, mostCalls))
 		}
 		if _, together := j.tool.(tool.Batch); together {
 			batch = append(batch, j)
@@ -61,7 +77,7 @@ func (r *turn) leave(ctx context.Context, jobs []*job, err error) error {
 			drafts = append(drafts, j.result(tool.Failed(unknownOutcome)))
 			cut = append(cut, j)
 		default:
-			drafts = append(drafts, j.result(tool.Failed(notRun)))
+			drafts = append(drafts, j.result(tool.Failed(notBegun)))
 		}
 	}
 	writing := r.write(ctx, drafts...)

@@ -299,7 +299,7 @@ func TestAToolThatCannotGoOnEndsTheTurn(t *testing.T) {
 		t.Error(err)
 	}
 	s.wantLog("assistant call_1:look{} call_2:look{} call_3:look{} call_4:act{}", "usage tool_calls",
-		"tool_result call_1=seen", "tool_result call_3=seen", "tool_result call_2=interrupted: outcome unknown!", "tool_result call_4=interrupted: not run!")
+		"tool_result call_1=seen", "tool_result call_3=seen", "tool_result call_2=interrupted: outcome unknown!", "tool_result call_4=not begun: it did not happen!")
 }
 
 func TestCredentialsGoNowhere(t *testing.T) {

@@ -325,7 +325,7 @@ func told(messages []llm.Message, most int) []llm.Message {
 				out[i].Parts = append(out[i].Parts, llm.Part{Type: llm.Text, Text: fmt.Sprintf("[calls %s %s]", p.Name, both(string(p.Args), most))})
 			case llm.ToolResult:
 				out[i].Parts = append(out[i].Parts, llm.Part{Type: llm.Text, Text: fmt.Sprintf("[%s answers]\n%s", p.Name, both(p.Text, most))})
-			case llm.Image:
+			case llm.Image, llm.Document:
 				out[i].Parts = append(out[i].Parts, p)
 			}
 		}

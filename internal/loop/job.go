@@ -76,6 +76,9 @@ func (r *turn) conclude(ctx context.Context, j *job) error {
 	if a.Show == a.Text {
 		a.Show = ""
 	}
+	if warning := r.repeats.note(j.call, a.Text, a.IsError, r.Limits.Repeats); warning != "" {
+		a.Text = strings.TrimSuffix(a.Text, "\n") + "\n" + warning
+	}
 	r.out.Ended = r.out.Ended || a.Ends
 	err := r.keep(ctx, j, a)
 	if err != nil && !(a.Ends && lost(err)) {
@@ -112,5 +115,4 @@ func (r *turn) count(j *job, failed bool) {
 	if !failed {
 		r.out.Worked++
 	}
-	r.repeats.note(j.call, failed)
 }

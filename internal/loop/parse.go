@@ -115,6 +115,8 @@ func typeOf(text []byte) history.PartType {
 		return history.Result
 	case string(history.Image):
 		return history.Image
+	case string(history.Document):
+		return history.Document
 	}
 	return ""
 }

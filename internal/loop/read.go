@@ -80,7 +80,7 @@ func convert(r llm.Role, p history.Part) (llm.Part, bool) {
 	case history.Text:
 		signed := r == llm.Assistant && (p.Signature != "" || p.Opaque != nil)
 		return out, signed || strings.TrimSpace(p.Text) != ""
-	case history.Image:
+	case history.Image, history.Document:
 		return out, (r == llm.User || r == llm.ToolRole) && len(p.Data) > 0
 	case history.Thinking:
 		return out, r == llm.Assistant
@@ -137,13 +137,20 @@ func word(name string) string {
 // and about this much for a large one.
 const imageSize = 5000
 
+// documentSize is what a document counts as: text and images of its pages, of which nobody
+// knows how many there are.
+func documentSize(p llm.Part) int64 { return imageSize + int64(len(p.Data))/4 }
+
 // sizeOf is how much a model has to read, about.
 func sizeOf(m llm.Message) int64 {
 	n := 16
 	for _, p := range m.Parts {
 		n += 16 + len(p.Text) + len(p.Args) + len(p.Name) + len(p.Signature) + len(p.Opaque)
-		if p.Type == llm.Image {
+		switch p.Type {
+		case llm.Image:
 			n += imageSize
+		case llm.Document:
+			n += int(documentSize(p))
 		}
 	}
 	return int64(n)

@@ -77,7 +77,7 @@ func begin(t Turn, c *Conversation) (*turn, error) {
 func (r *turn) steps(ctx context.Context) error {
 	// What an earlier turn left open is closed before anything new is said.
 	if open := r.c.Unanswered(); len(open) > 0 {
-		if err := r.write(ctx, Unknown(open)...); err != nil {
+		if err := r.write(ctx, Unknown(open, nil)...); err != nil {
 			return err
 		}
 	}
@@ -96,8 +96,8 @@ func (r *turn) steps(ctx context.Context) error {
 		if err != nil || !more {
 			return err
 		}
-		if again := r.repeats.count; again >= r.Limits.Repeats {
-			return r.stop(ctx, fault.New(fault.LoopDetected, "the model made the same call of %s %d times, and it failed each time", r.repeats.tool, again).
+		if name, again := r.repeats.worst(); again >= r.Limits.Repeats {
+			return r.stop(ctx, fault.New(fault.LoopDetected, "the model made the same call of %s in %d answers, and it failed each time", name, again).
 				WithHint("tell it what to do instead"))
 		}
 	}
@@ -153,11 +153,21 @@ func storage(err error) bool {
 	return ok && (strings.HasPrefix(string(f.Code), "STORAGE_") || f.Code == fault.HistoryDamaged)
 }
 
-// Unknown drafts results for calls that nobody can answer any more.
-func Unknown(calls []llm.Part) []history.Draft {
+// Unknown drafts results for calls that nobody can answer any more: of an answer whose calls were
+// carried out one after another until the process ended. The first of them may have happened, the
+// others had not begun, nor had one that waits is true of: it was being asked for.
+func Unknown(calls []llm.Part, waits func(llm.Part) bool) []history.Draft {
 	out := make([]history.Draft, len(calls))
 	for i, call := range calls {
-		out[i] = result(call, tool.Failed(unknownOutcome))
+		said := notBegun
+		switch {
+		case i > 0:
+		case waits != nil && waits(call):
+			said = notPermitted
+		default:
+			said = unknownOutcome
+		}
+		out[i] = result(call, tool.Failed(said))
 	}
 	return out
 }

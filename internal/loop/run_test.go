@@ -190,7 +190,7 @@ func TestReasonsToStop(t *testing.T) {
 	s := newStage(t, `{"steps": [{"text": "so"}, {"call": "act"}, {"call": "act", "raw": "{\"n\": "}, {"finish": "length"}]}
 {"steps": [{"text": "and so"}, {"finish": "length"}]}`, echo("act", tool.Commands))
 	out := s.must()
-	if out.Text != "and so" || out.Worked != 1 || out.Calls != 2 {
+	if out.Text != "and so" || out.Worked != 0 || out.Calls != 2 || strings.Count(s.log(), "=not run: your answer was cut") != 2 {
 		t.Errorf("%+v", out)
 	}
 	if n := strings.Count(s.told(), " note"); n != 2 {
@@ -227,7 +227,7 @@ func TestLimits(t *testing.T) {
 {"steps": [{"call": "act", "args": {"s": "x", "n": 1.0}}, {"call": "act"}]}
 {"repeat": true, "steps": [{"call": "act", "args": {"s":"x", "n": 1}}]}`, fails("act", "no"))
 	out, err = s.run(t.Context())
-	if !fault.Is(err, fault.LoopDetected) || out.Steps != 5 || !strings.Contains(s.log(), "\nnote the model made the same call of act 3 times") {
+	if !fault.Is(err, fault.LoopDetected) || out.Steps != 5 || !strings.Contains(s.log(), "\nnote the model made the same call of act in 3 answers") {
 		t.Errorf("%+v %v\n%s", out, err, s.log())
 	}
 

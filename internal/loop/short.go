@@ -25,6 +25,8 @@ func shorten(it item) item {
 		switch {
 		case p.Type == llm.Image:
 			p = llm.Part{Type: llm.Text, Text: fmt.Sprintf("[an image of entry %d is left out here]", it.id)}
+		case p.Type == llm.Document:
+			p = llm.Part{Type: llm.Text, Text: fmt.Sprintf("[a document of entry %d is left out here]", it.id)}
 		case p.Type == llm.ToolResult:
 			p.Text = leftOut(p.Text, it.id, shortResult)
 		case p.Type == llm.Text && it.kind != history.Assistant:
@@ -62,6 +64,9 @@ func spares(it item) int64 {
 		switch {
 		case p.Type == llm.Image:
 			n += imageSize - 64
+			continue
+		case p.Type == llm.Document:
+			n += documentSize(p) - 64
 			continue
 		case p.Type == llm.Text:
 			ends = shortWords

@@ -18,6 +18,7 @@ import (
 	"ramet/internal/id"
 	"ramet/internal/llm"
 	"ramet/internal/llm/script"
+	"ramet/internal/llm/script/scripttest"
 	"ramet/internal/shape"
 	"ramet/internal/tool"
 )
@@ -31,7 +32,7 @@ type stage struct {
 	c     *Conversation
 	turn  Turn
 	model *script.Model
-	gates script.Gates
+	gates scripttest.Gates
 
 	mu       sync.Mutex
 	events   []Event

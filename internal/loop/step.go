@@ -67,7 +67,7 @@ func (r *turn) step(ctx context.Context) (more bool, err error) {
 	if len(calls) == 0 {
 		return false, nil
 	}
-	if err = r.act(ctx, calls); err == nil && !r.out.Ended {
+	if err = r.act(ctx, calls, said.finish.Reason == llm.Length); err == nil && !r.out.Ended {
 		err = r.join(ctx, calls)
 	}
 	return err == nil && !r.out.Ended, err
@@ -158,7 +158,7 @@ func (r *turn) spent(c record.Call) {
 func (r *turn) request(messages []llm.Message, limit int64) llm.Request {
 	all := make([]llm.Message, 0, len(r.System)+len(messages))
 	all = append(append(all, r.System...), messages...)
-	out := llm.Request{Model: r.Ref.Name, Messages: all, Tools: r.offer, MaxTokens: limit, CacheKey: r.Tree}
+	out := llm.Request{Model: r.Ref.Name, Messages: all, Tools: r.offer, MaxTokens: limit, CacheKey: r.Tree, Effort: r.Effort.Or(r.Model.Effort)}
 	head := 0
 	for head < len(all) && all[head].Role == llm.System {
 		head++

@@ -11,7 +11,7 @@ import (
 	"ramet/internal/history"
 	"ramet/internal/llm"
 	"ramet/internal/llm/chat"
-	"ramet/internal/llm/llmtest"
+	windowed "ramet/internal/llm/llmtest/strict"
 	"ramet/internal/llm/wire"
 	"ramet/internal/tool"
 )
@@ -19,22 +19,22 @@ import (
 const assignment = "Count the files of this project, one folder at a time. Do not touch VERY-SPECIAL.txt."
 
 // steps plays a model that makes so many calls and then ends.
-func steps(n int) func(llmtest.Asked) llmtest.Said {
+func steps(n int) func(windowed.Asked) windowed.Said {
 	made := 0
-	return func(a llmtest.Asked) llmtest.Said {
+	return func(a windowed.Asked) windowed.Said {
 		switch {
 		case a.Summary():
-			return llmtest.Said{Text: fmt.Sprintf("SUMMARY after %d calls", made)}
+			return windowed.Said{Text: fmt.Sprintf("SUMMARY after %d calls", made)}
 		case made == n:
-			return llmtest.Said{Text: "finished"}
+			return windowed.Said{Text: "finished"}
 		}
 		made++
-		return llmtest.Said{Call: "look", Args: fmt.Sprintf(`{"n":%d}`, made)}
+		return windowed.Said{Calls: []windowed.Call{{Name: "look", Args: fmt.Sprintf(`{"n":%d}`, made)}}}
 	}
 }
 
 // strict lets a stage ask a server that enforces its window.
-func (s *stage) strict(server *llmtest.Strict) {
+func (s *stage) strict(server *windowed.Server) {
 	srv := httptest.NewServer(server)
 	transport := &http.Transport{}
 	s.t.Cleanup(func() { transport.CloseIdleConnections(); srv.Close() })
@@ -57,14 +57,14 @@ func output(n int) string {
 func TestFiveHundredSteps(t *testing.T) {
 	for _, c := range []struct {
 		name   string
-		server *llmtest.Strict
+		server *windowed.Server
 		known  int64 // what we are told of its window
 	}{
-		{"known", &llmtest.Strict{Window: 32768}, 32768},
-		{"narrow", &llmtest.Strict{Window: 8192}, 8192},
-		{"told when it refuses", &llmtest.Strict{Window: 16384}, 0},
-		{"never told", &llmtest.Strict{Window: 16384, Hidden: true}, 0},
-		{"wrongly known", &llmtest.Strict{Window: 16384}, 200_000},
+		{"known", &windowed.Server{Window: 32768}, 32768},
+		{"narrow", &windowed.Server{Window: 8192}, 8192},
+		{"told when it refuses", &windowed.Server{Window: 16384}, 0},
+		{"never told", &windowed.Server{Window: 16384, Hidden: true}, 0},
+		{"wrongly known", &windowed.Server{Window: 16384}, 200_000},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newStage(t, "", prints)
@@ -105,7 +105,7 @@ func TestFiveHundredSteps(t *testing.T) {
 
 // onlyGrow checks that requests begin as the one before did, but for those that follow room
 // being made, and that between these they grew by a quarter of the window.
-func onlyGrow(t *testing.T, asked []llmtest.Asked, window, steps int) {
+func onlyGrow(t *testing.T, asked []windowed.Asked, window, steps int) {
 	t.Helper()
 	breaks, grown, before := 0, 0, ""
 	for n := range steps {
@@ -130,7 +130,7 @@ func onlyGrow(t *testing.T, asked []llmtest.Asked, window, steps int) {
 // within what it reads.
 func TestAServerThatCutsSilently(t *testing.T) {
 	s := newStage(t, "", prints)
-	server := &llmtest.Strict{Window: 8192, Cuts: true, Play: steps(60)}
+	server := &windowed.Server{Window: 8192, Cuts: true, Play: steps(60)}
 	s.strict(server)
 	if out := s.must(); out.Text != "finished" {
 		t.Fatalf("%+v", out)
@@ -176,7 +176,7 @@ func TestTheUsersWordsStay(t *testing.T) {
 	long := "HEAD-OF-IT " + strings.Repeat("a long story ", 10_000) + " TAIL-OF-IT"
 	s.book.write(says(history.User, "FIRST-WORDS"), says(history.Assistant, "yes"), says(history.User, long))
 	_, s.c = s.book.replay(t)
-	server := &llmtest.Strict{Window: 16384, Play: steps(100)}
+	server := &windowed.Server{Window: 16384, Play: steps(100)}
 	s.strict(server)
 	s.turn.Model.Context = 16384
 	if out := s.must(); out.Text != "finished" || server.Refused() > 0 {

@@ -54,6 +54,7 @@ type Turn struct {
 	Provider llm.Provider
 	Ref      llm.Ref       // the model
 	Model    llm.Model     // what is known of it
+	Effort   llm.Effort    // how hard it is to think; empty: as is usual for it
 	System   []llm.Message // overlays, in front of the context; not part of any history
 	Tree     string        // the same for all agents that share a beginning: their requests meet a warm cache
 	Paused   time.Duration // since the agent last did something; 0: nobody knows

@@ -78,7 +78,11 @@ func result(call llm.Part, a tool.Answer) history.Draft {
 	if a.Memo != "" {
 		p.Memo = json.RawMessage(a.Memo)
 	}
-	return history.Draft{Kind: history.ToolResult, Parts: []history.Part{p}}
+	parts := []history.Part{p}
+	if a.File != nil { // several stand behind their results: each says whose it is
+		parts = append(parts, history.Part{Type: history.Text, Text: a.File.Name + ":"}, stored(*a.File))
+	}
+	return history.Draft{Kind: history.ToolResult, Parts: parts, Meta: history.Meta{Actor: a.By}}
 }
 
 // result drafts the answer to a call, with who let it run.

@@ -10,6 +10,7 @@
 //	bash!(make install)   this command line, outside the box
 //	write(docs/**)        files that fit; also edit(…), read(…), …
 //	mcp(server)           every tool of an MCP server; mcp(server__tool): one
+//	fetch(example.com)    pages of this host; *.example.com: of those below it
 //
 //	ask        files and commands are asked for
 //	edits      files are changed unasked, commands are asked for
@@ -157,7 +158,7 @@ func (d *decision) unasked(ctx context.Context) (decided bool, err error) {
 	}
 	d.mode = standing.Mode
 	q.Mode, q.Why, q.Outside = d.mode, "", false
-	if d.mode == ReadOnly {
+	if d.mode == ReadOnly && d.spec.Access != tool.Fetches {
 		d.record = d.refuse(history.ByMode)
 		return true, fault.New(fault.Denied, "%s was not permitted: this agent only reads (mode %s)", what(*q), ReadOnly).
 			WithHint("look, and write down what you would do; the user can change the mode")

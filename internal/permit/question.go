@@ -27,6 +27,10 @@ type Question struct {
 	Outside bool   // it would run outside the box that the mode puts commands into
 	Reason  string // the model's, why it should
 	Why     string // why it is asked, if not only because no rule permits it
+	// Says is a question of the model's own, and Choices the answers that it proposes; then no
+	// call is asked about, and the rest is empty.
+	Says    string
+	Choices []string
 	// Rule is what a grant for the agent would hold, and what would be saved for the
 	// project; the zero one where nothing can be.
 	Rule    Rule
@@ -71,6 +75,9 @@ type Option struct {
 
 // Options are the choices, in the order of all faces: no first.
 func (q Question) Options() []Option {
+	if q.Says != "" {
+		return q.answers()
+	}
 	rule := ""
 	if q.Rule != (Rule{}) {
 		rule = q.Rule.String()
@@ -97,6 +104,9 @@ func (q Question) Check(v Verdict) error {
 	}
 	if v.Rule != "" && v.Choice != ForProject {
 		return fault.New(fault.InvalidField, "a rule goes with the answer project, not with %q", v.Choice)
+	}
+	if q.Says != "" {
+		return q.checkAnswer(v)
 	}
 	switch v.Choice {
 	case Refuse, Once:

@@ -12,9 +12,10 @@ import (
 )
 
 // tools are the names that a rule can begin with.
-var tools = []string{"bash", "write", "edit", "read", "glob", "grep", "list", servers}
+var tools = []string{"bash", "write", "edit", "read", "glob", "grep", "list", "fetch", servers}
 
-// shell is the tool whose subject is a command line; that of the others is a path.
+// shell is the tool whose subject is a command line; that of the others is a path, or the
+// host of fetch.
 const shell = "bash"
 
 // servers is the name under which rules permit the tools of MCP servers: mcp(SERVER), all of

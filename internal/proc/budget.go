@@ -27,7 +27,8 @@ func (p budget) Left(ctx context.Context) (loop.Allowance, error) {
 	for _, l := range limits {
 		if rest, ok := l.Budget.Tokens.Left(l.Spent.Tokens); ok {
 			if rest == 0 {
-				return left, spent(l, fmt.Sprintf("%d tokens", l.Spent.Tokens))
+				limit, _ := l.Budget.Tokens.Get()
+				return left, spent(l, fmt.Sprintf("%d of %d tokens", l.Spent.Tokens, limit))
 			}
 			if left.Tokens == nil || rest < *left.Tokens {
 				left.Tokens = &rest
@@ -35,7 +36,8 @@ func (p budget) Left(ctx context.Context) (loop.Allowance, error) {
 		}
 		if rest, ok := l.Budget.Cost.Left(l.Spent.Cost); ok {
 			if rest == 0 {
-				return left, spent(l, llm.Money(l.Spent.Cost).String())
+				limit, _ := l.Budget.Cost.Get()
+				return left, spent(l, fmt.Sprintf("%s of %s", llm.Money(l.Spent.Cost), llm.Money(limit)))
 			}
 			if money := llm.Money(rest); left.Cost == nil || money < *left.Cost {
 				left.Cost = &money
@@ -46,6 +48,6 @@ func (p budget) Left(ctx context.Context) (loop.Allowance, error) {
 }
 
 func spent(l registry.Allowance, what string) error {
-	return fault.New(fault.BudgetExceeded, "agent %s and those below it have used up their budget (%s in all)", l.Of.Label(), what).
+	return fault.New(fault.BudgetExceeded, "agent %s and those below it have used up their budget: %s", l.Of.Label(), what).
 		WithHint("give more with --max-cost or --max-tokens, or stop here")
 }

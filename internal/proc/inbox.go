@@ -83,7 +83,11 @@ func (p *process) do(j *job) {
 		cancel(errKilled)
 	default:
 	}
+	p.cutOff = false
 	outcome, err := p.turn(ctx, j)
+	if j.endsCommands(ctx.Err() != nil) {
+		p.kernel.abandon(p.id)
+	}
 	if err != nil && ctx.Err() != nil {
 		err = stopped(ctx, err)
 	}

@@ -20,7 +20,7 @@ type journal struct {
 
 func (j *journal) Append(ctx context.Context, drafts ...history.Draft) ([]history.Entry, error) {
 	j.p.kernel.drafts.forget(j.p.id)
-	return j.p.kernel.Store.Append(ctx, j.p.id, j.claim, drafts...)
+	return j.p.kernel.record(ctx, j.p.id, j.claim, drafts...)
 }
 
 func (j *journal) Since(ctx context.Context, after id.Message) ([]history.Entry, error) {
@@ -149,7 +149,22 @@ func (d *drafts) flush(ctx context.Context) error {
 	if len(replies) == 0 {
 		return nil
 	}
-	return d.kernel.Store.KeepReplies(ctx, replies)
+	err := d.kernel.Store.KeepReplies(ctx, replies)
+	if err != nil {
+		d.unkept(replies)
+	}
+	return err
+}
+
+// unkept has replies that could not be kept be kept with the next ones.
+func (d *drafts) unkept(replies []registry.Reply) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, r := range replies {
+		if one := d.open[r.Agent]; one != nil {
+			one.dirty = true
+		}
+	}
 }
 
 func (d *drafts) reply(ctx context.Context, a id.Agent) (registry.Reply, bool, error) {

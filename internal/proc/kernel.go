@@ -5,7 +5,10 @@
 //
 //   - One turn of an agent at a time, under its lease. The lease is taken when a
 //     turn begins, renewed while it lasts and given back at its end; so an idle
-//     agent can be used by any process. Whoever finds it lost stops at once.
+//     agent can be used by any process. Whoever finds it lost stops at once,
+//     and so does, before it runs out, who cannot renew it because the store is away.
+//   - A connection to the store that is lost does not end a turn: what was received is
+//     written on the next one under the same lease, or the turn ends as interrupted.
 //   - A turn begins with a history that every model accepts: what a crash left
 //     open is closed first, with `interrupted` entries. Nothing is run again that
 //     may have happened.
@@ -73,6 +76,9 @@ type Options struct {
 	// Model opens the model of an agent's turn; asked is zero where nobody asked for
 	// one.
 	Model func(a agent.Agent, asked llm.Ref) (Model, error)
+	// Effort is how hard models are to think where the agent was not told; empty: as
+	// their table says.
+	Effort llm.Effort
 	// Tools are the tools that act on the machine, for an agent and its folder.
 	Tools func(a agent.Agent) (tool.Box, error)
 	// Offer chooses among all that an agent would have, the tools that act on agents
@@ -87,6 +93,10 @@ type Options struct {
 	// Told is what people should know when a turn begins; nil or empty: nothing.
 	Told  func(a agent.Agent) string
 	Guard loop.Guard
+	// Background are the commands that an agent left running, each on a line; Abandon ends
+	// them, and returns when nothing of them runs. nil: there are none.
+	Background func(a id.Agent) []string
+	Abandon    func(a id.Agent)
 	// Worktree gives a child a git worktree; undo takes it away.
 	Worktree func(ctx context.Context, parent agent.Agent, child id.Agent, name string) (dir string, undo func(), err error)
 	// Gone says that the process which held leases under this name is known to be
@@ -134,6 +144,9 @@ type Kernel struct {
 	// mending are the agents whose histories are being closed after another kernel;
 	// a channel is closed when that is done.
 	mending map[id.Agent]chan struct{}
+
+	renewed   time.Time // when the leases were renewed last
+	unrenewed bool      // the last renewal failed
 
 	tickets tickets
 

@@ -68,6 +68,7 @@ func (k *Kernel) reap(ctx context.Context, by id.Agent, victims ...id.Agent) {
 			return
 		}
 	}
+	k.abandon(victims...)
 	for _, a := range tasks {
 		if err := k.obituary(ctx, by, a); err != nil {
 			k.trouble(ctx, "tell of the end of "+a.Short(), err)
@@ -140,6 +141,7 @@ func (p *process) died() {
 		close(p.killed)
 	}
 	k.mu.Unlock()
+	k.abandon(p.id)
 	k.wake("")
 }
 

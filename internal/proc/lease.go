@@ -18,12 +18,13 @@ func (p *process) hold(ctx context.Context) (agent.Agent, error) {
 	if err := k.mended(ctx, p.id); err != nil {
 		return agent.Agent{}, err
 	}
+	began := time.Now()
 	lease, err := k.acquire(ctx, p.id)
 	if err != nil {
 		return agent.Agent{}, err
 	}
 	k.mu.Lock()
-	p.lease = &lease
+	p.lease, p.leased, p.late = &lease, began, false
 	k.mu.Unlock()
 	a, err := k.Store.Agent(ctx, p.id)
 	if err != nil {
@@ -92,7 +93,11 @@ func (p *process) release(ctx context.Context) {
 		return
 	default:
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
+	within := lastWords
+	if p.cutOff {
+		within = time.Second // nobody is there
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), within)
 	defer cancel()
 	if err := k.Store.Release(ctx, p.id, k.Owner, lease.Epoch); err != nil {
 		if !lost(err) {

@@ -20,6 +20,7 @@ import (
 	"ramet/internal/id"
 	"ramet/internal/llm"
 	"ramet/internal/llm/script"
+	"ramet/internal/llm/script/scripttest"
 	"ramet/internal/loop"
 	"ramet/internal/mail"
 	"ramet/internal/registry"
@@ -35,7 +36,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type bench struct {
 	t     *testing.T
 	store *store.Store
-	gates script.Gates
+	gates scripttest.Gates
 	zero  agent.Agent
 	Options
 	kernel *Kernel

@@ -2,6 +2,7 @@ package proc
 
 import (
 	"context"
+	"time"
 
 	"ramet/internal/agent"
 	"ramet/internal/history"
@@ -23,6 +24,8 @@ type process struct {
 	// Guarded by the kernel's mutex.
 	doing  doing
 	lease  *agent.Lease // while it holds one
+	leased time.Time    // since when
+	late   bool         // its turn was stopped, because nobody could renew the lease
 	tasked bool         // what it does is a task
 	stop   context.CancelCauseFunc
 	ended  chan struct{}      // closed when the turn that stop ends is over
@@ -32,6 +35,7 @@ type process struct {
 	talk     *loop.Conversation
 	forgot   int64 // Kernel.forgot when talk was made
 	restarts restarts
+	cutOff   bool // its last turn could not reach the store
 }
 
 // job is one piece of work in an inbox.
@@ -55,9 +59,11 @@ type result struct {
 
 // Prompt asks for a turn.
 type Prompt struct {
-	Text   string // what the user says; empty: go on with what is there
+	Text   string         // what the user says; empty: go on with what is there
+	Files  []history.Part // images and documents that go with the text
 	Model  llm.Ref
-	Fresh  bool // behind a clear
+	Effort llm.Effort // how hard the model is to think from now on; empty: as before
+	Fresh  bool       // behind a clear
 	Budget *history.Budget
 	Task   bool   // it is one, and the ledger has it: a letter tells the parent how it ended
 	Ticket string // by which it can be taken back (Stop); empty: it cannot

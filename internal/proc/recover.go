@@ -26,7 +26,7 @@ func (k *Kernel) renew() {
 func (k *Kernel) look(ctx context.Context) {
 	held := k.held()
 	if len(held) > 0 {
-		ours, err := k.Store.RenewAll(ctx, k.Owner, k.Lease)
+		ours, err := k.prolong(ctx)
 		if err != nil {
 			k.trouble(ctx, "renew leases", err)
 			return // the writes find out

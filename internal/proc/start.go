@@ -24,6 +24,7 @@ func Start(ctx context.Context, o Options) (*Kernel, error) {
 		return nil, err
 	}
 	k.work.Go(k.renew)
+	k.work.Go(k.guard)
 	k.work.Go(k.drafts.flushAll)
 	k.work.Go(k.listen)
 	return k, nil

@@ -5,7 +5,9 @@ import (
 	"slices"
 
 	"ramet/internal/agent"
+	"ramet/internal/history"
 	"ramet/internal/id"
+	"ramet/internal/llm"
 	"ramet/internal/loop"
 	"ramet/internal/permit"
 	"ramet/internal/state"
@@ -33,7 +35,9 @@ func (d *doing) seen() state.State {
 	case d.asking > 0:
 		tool := ""
 		if n := len(d.calls); n > 0 {
-			tool = "for permission of " + d.calls[n-1].tool
+			if tool = "for permission of " + d.calls[n-1].tool; d.calls[n-1].tool == "ask" {
+				tool = "a question"
+			}
 		}
 		return state.State{Word: state.Asks, Detail: tool}
 	}
@@ -79,6 +83,10 @@ func (p *process) becomes(change func(*doing)) {
 
 // States is what the agents of this kernel do that do something.
 func (k *Kernel) States() map[id.Agent]state.State {
+	return k.beside(k.doings())
+}
+
+func (k *Kernel) doings() map[id.Agent]state.State {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	out := map[id.Agent]state.State{}
@@ -118,7 +126,7 @@ func (p *process) settled(ctx context.Context) {
 	if err != nil || a.Lease.Owner != "" && a.Lease.Owner != k.Owner {
 		return
 	}
-	now := state.Of(a, state.Nobody, state.State{}, last[p.id])
+	now := state.Of(a, state.Nobody, state.State{Commands: k.commands(p.id)}, last[p.id])
 	k.Events.Publish(loop.Event{Type: loop.Became, Agent: p.id, State: &now})
 }
 
@@ -140,8 +148,38 @@ func (a asking) Ask(ctx context.Context, q permit.Question) (permit.Verdict, err
 	if p := a.kernel.lookup(q.Agent); p != nil {
 		p.becomes(func(d *doing) { d.asking++ })
 		defer p.becomes(func(d *doing) { d.asking = max(0, d.asking-1) })
+		// Should the process end while the person thinks, it is known that the call had not begun.
+		if _, err := a.kernel.Store.Append(ctx, q.Agent, a.kernel.claim(q.Agent), history.Draft{Kind: history.Command,
+			Meta: history.Meta{Command: history.AskCommand, CallID: q.CallID}}); err != nil {
+			return permit.Verdict{}, err
+		}
 	}
 	return a.Asker.Ask(ctx, q)
+}
+
+// asked tells of a call without a result whether a person was still asked about it when the process
+// ended.
+func (k *Kernel) asked(ctx context.Context, a id.Agent, open []llm.Part) (func(llm.Part) bool, error) {
+	if len(open) == 0 {
+		return nil, nil
+	}
+	last := map[string]string{}
+	for e, err := range k.Store.QueryRange(ctx, history.Range{Agent: a}, history.Selection{Newest: 4 * len(open), Any: true}) {
+		if err != nil {
+			return nil, err
+		}
+		if e.Kind != history.Command {
+			continue
+		}
+		m, err := e.Decode()
+		if err != nil {
+			return nil, err
+		}
+		if _, newer := last[m.CallID]; !newer && m.CallID != "" {
+			last[m.CallID] = m.Command
+		}
+	}
+	return func(call llm.Part) bool { return last[call.CallID] == history.AskCommand }, nil
 }
 
 // whom is for whom an agent waits, in words.

@@ -33,7 +33,15 @@ func (p *process) turn(ctx context.Context, j *job) (loop.Outcome, error) {
 		return loop.Outcome{}, err
 	}
 	t.Tree, t.Paused = k.warmth(ctx, a)
-	if err := p.begin(ctx, a, claim, j); err != nil {
+	told, _, err := registry.Effort(ctx, k.Store, a.ID)
+	if err != nil {
+		return loop.Outcome{}, err
+	}
+	if t.Effort = j.prompt.Effort; t.Effort == "" {
+		t.Effort = told
+	}
+	t.Effort = t.Effort.Or(k.Effort)
+	if err := p.begin(ctx, a, claim, j, told); err != nil {
 		return loop.Outcome{}, err
 	}
 	said := loop.Outcome{Began: true}
@@ -48,6 +56,10 @@ func (p *process) turn(ctx context.Context, j *job) (loop.Outcome, error) {
 	p.becomes(func(d *doing) { d.now.Detail = state.Thinks })
 	outcome, err := p.run(ctx, a, claim, t, j)
 	outcome.Began = true
+	if unreachable(err) {
+		p.talk, p.cutOff = nil, true // what the history has of it is not known here
+		err = brokenOff(p.id, err)
+	}
 	p.close(ctx, j, err)
 	p.report(ctx, a, j, outcome, err)
 	if last := j.prompt.Last; last != nil {
@@ -138,8 +150,8 @@ func (p *process) emit(e loop.Event) {
 }
 
 // begin brings the conversation up to date, closes what was left open, and writes
-// what the user says: in one transaction.
-func (p *process) begin(ctx context.Context, a agent.Agent, claim agent.Claim, j *job) error {
+// what the user says: in one transaction. told is the effort that the agent has.
+func (p *process) begin(ctx context.Context, a agent.Agent, claim agent.Claim, j *job, told llm.Effort) error {
 	if err := p.recall(ctx, a); err != nil {
 		return err
 	}
@@ -154,6 +166,9 @@ func (p *process) begin(ctx context.Context, a agent.Agent, claim agent.Claim, j
 	if m := j.prompt.Model; m != (llm.Ref{}) && m != (llm.Ref{Vendor: a.Provider, Name: a.Model}) {
 		drafts = append(drafts, registry.ModelEntry(m.Vendor, m.Name)) // it is the agent's from now on
 	}
+	if e := j.prompt.Effort; e != "" && e != told {
+		drafts = append(drafts, registry.EffortEntry(e))
+	}
 	if j.prompt.Fresh {
 		drafts = append(drafts, history.NewClear())
 	}
@@ -162,6 +177,7 @@ func (p *process) begin(ctx context.Context, a agent.Agent, claim agent.Claim, j
 		if err != nil {
 			return err
 		}
+		said.Parts = append(said.Parts, j.prompt.Files...)
 		drafts = append(drafts, said)
 	}
 	if len(drafts) == 0 {
@@ -174,14 +190,27 @@ func (p *process) begin(ctx context.Context, a agent.Agent, claim agent.Claim, j
 		return llm.Ended(ctx)
 	}
 	// Whoever stops it from here on finds that it was said.
-	writing, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
+	writing, cancel := linger(ctx)
 	defer cancel()
 	return p.append(writing, claim, drafts...)
 }
 
+// linger is a context for writing that outlives ctx by a little.
+func linger(ctx context.Context) (context.Context, context.CancelFunc) {
+	out, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		select {
+		case <-out.Done():
+		case <-time.After(lastWords):
+			cancel()
+		}
+	})
+	return out, func() { stop(); cancel() }
+}
+
 // append writes entries, tells of them and takes them into the conversation.
 func (p *process) append(ctx context.Context, claim agent.Claim, drafts ...history.Draft) error {
-	entries, err := p.kernel.Store.Append(ctx, p.id, claim, drafts...)
+	entries, err := p.kernel.record(ctx, p.id, claim, drafts...)
 	if err != nil {
 		return err
 	}
@@ -214,7 +243,9 @@ func (p *process) mend(ctx context.Context) ([]history.Draft, error) {
 		drafts = append(drafts, history.Draft{Kind: history.Interrupted, Meta: history.Meta{Reason: "the process ended"},
 			Parts: []history.Part{{Type: history.Text, Text: shown.Text}}})
 	}
-	return append(drafts, loop.Unknown(p.talk.Unanswered())...), nil
+	open := p.talk.Unanswered()
+	waits, err := p.kernel.asked(ctx, p.id, open)
+	return append(drafts, loop.Unknown(open, waits)...), err
 }
 
 // run makes attempts until one ends without a panic, or there were too many.

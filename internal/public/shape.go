@@ -39,12 +39,15 @@ type Agent struct {
 
 // State is what an agent does, or how it ended (package state).
 type State struct {
-	Word   string  `json:"word"`
-	Detail *string `json:"detail"`
+	Word     string  `json:"word"`
+	Detail   *string `json:"detail"`
+	Commands *string `json:"commands,omitempty"` // that it left running in the background
 }
 
 // FormatState is the shape of a state.
-func FormatState(s state.State) *State { return &State{string(s.Word), Optional(s.Detail)} }
+func FormatState(s state.State) *State {
+	return &State{string(s.Word), Optional(s.Detail), Optional(s.Commands)}
+}
 
 // FormatNow is the shape of an agent, with what it does.
 func FormatNow(a agent.Agent, n state.Now) Agent {

@@ -49,6 +49,9 @@ func checkAccount(d history.Draft) error {
 	if sets := d.Kind == history.Command && d.Meta.Command == ModelCommand; sets && (d.Meta.Provider == "" || d.Meta.Model == "") {
 		return fault.New(fault.InvalidEvent, "command %s must name a provider and a model", ModelCommand)
 	}
+	if err := checkEffort(d); err != nil {
+		return err
+	}
 	b := d.Meta.Budget
 	if sets := d.Kind == history.Command && d.Meta.Command == BudgetCommand; sets != (b != nil) {
 		return fault.New(fault.InvalidEvent, "an entry of kind %s and command %.40q cannot set a budget, and command %s must",

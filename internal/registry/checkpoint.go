@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"ramet/internal/agent"
 	"ramet/internal/chain"
 	"ramet/internal/fault"
 	"ramet/internal/id"
@@ -33,16 +32,6 @@ type Head struct {
 }
 
 const checkpointOrigin = chain.Format + " workspace"
-
-// Heads reads the heads off the rows of the registry.
-func Heads(agents []agent.Agent) []Head {
-	heads := make([]Head, len(agents))
-	for i, a := range agents {
-		heads[i] = Head{a.ID, a.Head, a.HeadHash}
-	}
-	SortHeads(heads)
-	return heads
-}
 
 // SortHeads puts heads into the order of a checkpoint.
 func SortHeads(heads []Head) {

@@ -13,7 +13,7 @@ import (
 )
 
 func someHeads() []Head {
-	return Heads([]agent.Agent{
+	return headsOf([]agent.Agent{
 		{ID: "zzz", Head: 9, HeadHash: chain.Sum([]byte("z"))},
 		{ID: "aaa", Head: 12, HeadHash: chain.Sum([]byte("a"))},
 		{ID: "mmm", Head: 1 << 60, HeadHash: chain.Sum([]byte("m"))},
@@ -108,4 +108,14 @@ func TestKindsThatVerbsWriteAreNotAppended(t *testing.T) {
 	if err := (Kill{Reason: "a\x00b"}).Check(); !fault.Is(err, fault.InvalidText) {
 		t.Errorf("a reason with NUL: %v", err)
 	}
+}
+
+// headsOf reads the heads off the rows of the registry.
+func headsOf(agents []agent.Agent) []Head {
+	heads := make([]Head, len(agents))
+	for i, a := range agents {
+		heads[i] = Head{a.ID, a.Head, a.HeadHash}
+	}
+	SortHeads(heads)
+	return heads
 }

@@ -29,7 +29,7 @@ func meta(tb testing.TB, m history.Meta) []byte {
 
 func TestAWholeWorkspacePasses(t *testing.T) {
 	d := newDesk(t)
-	got, err := d.audit(Heads(d.agents))
+	got, err := d.audit(headsOf(d.agents))
 	want := Report{Agents: 2, Messages: 11, Blobs: 1, Letters: 2, Redacted: 1, Heads: 2}
 	if err != nil || got != want {
 		t.Errorf("%+v, %v, want %+v", got, err, want)
@@ -149,7 +149,7 @@ func cut(d *desk) {
 
 func TestACheckpointFindsWhatTheWorkspaceAloneCannot(t *testing.T) {
 	d := newDesk(t)
-	heads := Heads(d.agents)
+	heads := headsOf(d.agents)
 	cut(d)
 	if _, err := d.audit(nil); err != nil {
 		t.Fatalf("the cut is not consistent: %v", err)
@@ -166,7 +166,7 @@ func TestACheckpointFindsWhatTheWorkspaceAloneCannot(t *testing.T) {
 	}
 
 	d = newDesk(t)
-	heads = Heads(d.agents)
+	heads = headsOf(d.agents)
 	d.write(t, 0, 12, history.Draft{Kind: history.Note})
 	if r, err := d.audit(heads); err != nil || r.Heads != 2 {
 		t.Errorf("a history that grew since: %+v, %v", r, err)

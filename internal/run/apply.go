@@ -10,19 +10,9 @@ import (
 	"ramet/internal/fault"
 )
 
-// Apply is the snapshot after one more event. It is pure and total: an event that
-// does not fit gives an error and the snapshot as it was. It does not look at
-// hashes; see Chain for that.
-func Apply(s Snapshot, e Event) (Snapshot, error) {
-	r := NewReducer(s.Clone())
-	if err := r.Apply(e); err != nil {
-		return s, err
-	}
-	return r.Snapshot(), nil
-}
-
-// Reducer applies many events in place. It is Apply without the copy, with
-// indexes, so that a million events take linear time.
+// Reducer applies events to a snapshot, in place and with indexes, so that a million
+// events take linear time. It is total: an event that does not fit gives an error and
+// leaves the snapshot as it was. It does not look at hashes; see Chain for that.
 type Reducer struct {
 	s     Snapshot
 	items map[string]int

@@ -57,7 +57,7 @@ func replay(t *testing.T, steps ...step) (run.Snapshot, error) {
 		if err := d.Check(); err != nil {
 			t.Fatal(err)
 		}
-		next, err := run.Apply(s, d.Link(s.LastEventHash))
+		next, err := runtest.Apply(s, d.Link(s.LastEventHash))
 		if err != nil {
 			if i < len(all)-1 {
 				t.Fatalf("event %d, %s: %v", i, x.kind, err)
@@ -344,16 +344,16 @@ func TestIllegalEventsAreRefused(t *testing.T) {
 
 func TestARunBeginsWithItsOwnCreation(t *testing.T) {
 	s := run.New(runtest.RunID)
-	if _, err := run.Apply(s, runtest.Draft(0, run.GateRunStarted, `{"gate":"g"}`).Link("")); !fault.Is(err, fault.InvalidEvent) {
+	if _, err := runtest.Apply(s, runtest.Draft(0, run.GateRunStarted, `{"gate":"g"}`).Link("")); !fault.Is(err, fault.InvalidEvent) {
 		t.Errorf("another type first: %v", err)
 	}
 	other := runtest.Draft(0, run.RunCreated, runtest.Examples()[run.RunCreated])
 	other.RunID = "other"
-	if _, err := run.Apply(s, other.Link("")); !fault.Is(err, fault.InvalidEvent) {
+	if _, err := runtest.Apply(s, other.Link("")); !fault.Is(err, fault.InvalidEvent) {
 		t.Errorf("another run's event: %v", err)
 	}
 	named := runtest.Draft(0, run.RunCreated, `{"config_sha256":"`+runtest.Sum+`","run_id":"other"}`)
-	if _, err := run.Apply(s, named.Link("")); !fault.Is(err, fault.InvalidEvent) {
+	if _, err := runtest.Apply(s, named.Link("")); !fault.Is(err, fault.InvalidEvent) {
 		t.Errorf("another run's name: %v", err)
 	}
 }
@@ -379,7 +379,7 @@ func TestAForkGoesOnFromItsParentUnderItsOwnName(t *testing.T) {
 		payload := fmt.Sprintf(`{"event_count":%d,"event_hash":"%s","event_id":"00000000-0000-7000-8000-000000000001","parent_run_id":"%s"}`, count, hash, name)
 		d := runtest.Draft(9, run.RunForked, payload)
 		d.RunID = "child"
-		return run.Apply(parent, d.Link(hash))
+		return runtest.Apply(parent, d.Link(hash))
 	}
 	s, err := fork(parent.EventCount, parent.LastEventHash, runtest.RunID)
 	if err != nil || s.RunID != "child" || s.RunState != run.ClonedInputs || s.EventCount != 4 || len(s.WorkItems) != 1 {
@@ -395,7 +395,7 @@ func TestAForkGoesOnFromItsParentUnderItsOwnName(t *testing.T) {
 		}
 	}
 	// The parent's events end where the fork begins.
-	if _, err := run.Apply(s, runtest.Draft(10, run.GateRunStarted, `{"gate":"g"}`).Link("")); !fault.Is(err, fault.InvalidEvent) {
+	if _, err := runtest.Apply(s, runtest.Draft(10, run.GateRunStarted, `{"gate":"g"}`).Link("")); !fault.Is(err, fault.InvalidEvent) {
 		t.Errorf("the parent goes on in the fork: %v", err)
 	}
 }
@@ -403,10 +403,10 @@ func TestAForkGoesOnFromItsParentUnderItsOwnName(t *testing.T) {
 func TestTheZeroSnapshotTakesEventsToo(t *testing.T) {
 	d := runtest.Draft(1, run.SectionStateChanged, runtest.Examples()[run.SectionStateChanged])
 	s := run.Snapshot{RunID: runtest.RunID, RunState: run.Created, EventCount: 1}
-	if _, err := run.Apply(s, d.Link("")); err != nil {
+	if _, err := runtest.Apply(s, d.Link("")); err != nil {
 		t.Error(err)
 	}
-	if _, err := run.Apply(run.Snapshot{}, d.Link("")); err == nil {
+	if _, err := runtest.Apply(run.Snapshot{}, d.Link("")); err == nil {
 		t.Error("the run of no name takes events")
 	}
 }

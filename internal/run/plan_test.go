@@ -154,7 +154,7 @@ func TestAFailedRunReopensAtTheStableStateBeforeTheFailure(t *testing.T) {
 			want = rewound
 		}
 		s := in(t, state)
-		s, err := run.Apply(s, runtest.Draft(50, run.RunStateChanged, to(state, run.Failed).payload).Link(s.LastEventHash))
+		s, err := runtest.Apply(s, runtest.Draft(50, run.RunStateChanged, to(state, run.Failed).payload).Link(s.LastEventHash))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -22,7 +22,7 @@ func history(t *rapid.T) (events []run.Event, snapshots []string) {
 			t.Fatal(err)
 		}
 		e := d.Link(before.LastEventHash)
-		pure, refusal := run.Apply(before, e)
+		pure, refusal := runtest.Apply(before, e)
 		err := r.Apply(e)
 		if (err == nil) != (refusal == nil) || err != nil && err.Error() != refusal.Error() {
 			t.Fatalf("Apply says %v, the reducer %v", refusal, err)
@@ -67,7 +67,7 @@ func TestASnapshotIsTheReplayOfItsFirstEvents(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if s, err = run.Apply(s, parsed); err != nil {
+			if s, err = runtest.Apply(s, parsed); err != nil {
 				t.Fatal(err)
 			}
 			clear(line) // a snapshot keeps nothing of the line
@@ -118,7 +118,7 @@ func TestApplyIsPure(t *testing.T) {
 			var next run.Snapshot
 			for range 2 {
 				e := runtest.Step(dice, s, n).Link(s.LastEventHash)
-				next, _ = run.Apply(s, e)
+				next, _ = runtest.Apply(s, e)
 				if encode(t, s) != before {
 					t.Fatalf("%s changed what it was given", e.Line())
 				}
@@ -235,12 +235,12 @@ func FuzzApply(f *testing.F) {
 		types := run.Types()
 		s := run.New(runtest.RunID)
 		s.EventCount = 1
-		s, err := run.Apply(s, runtest.Draft(1, run.WorkItemQueued, runtest.Examples()[run.WorkItemQueued]).Link(""))
+		s, err := runtest.Apply(s, runtest.Draft(1, run.WorkItemQueued, runtest.Examples()[run.WorkItemQueued]).Link(""))
 		if err != nil {
 			t.Fatal(err)
 		}
 		before, _ := s.Encode()
-		next, err := run.Apply(s, runtest.Draft(2, types[int(kind)%len(types)], payload).Link(""))
+		next, err := runtest.Apply(s, runtest.Draft(2, types[int(kind)%len(types)], payload).Link(""))
 		after, encoding := next.Encode()
 		if encoding != nil {
 			t.Errorf("%s: %v", payload, encoding)

@@ -36,7 +36,7 @@ func change(from, old, to run.State, reason string) (run.Snapshot, error) {
 	if reason != "" {
 		payload = fmt.Sprintf(`{"new_state":"%s","old_state":"%s","reason":"%s"}`, to, old, reason)
 	}
-	return run.Apply(s, runtest.Draft(1, run.RunStateChanged, payload).Link(""))
+	return runtest.Apply(s, runtest.Draft(1, run.RunStateChanged, payload).Link(""))
 }
 
 func TestEveryEdgeOfARunIsLegalOrRefused(t *testing.T) {
@@ -127,7 +127,7 @@ func TestEveryEdgeOfASectionIsLegalOrRefused(t *testing.T) {
 				s.SectionStates["intro"] = from
 			}
 			payload := fmt.Sprintf(`{"new_state":"%s","old_state":"%s","section":"intro"}`, to, from)
-			after, err := run.Apply(s, runtest.Draft(1, run.SectionStateChanged, payload).Link(""))
+			after, err := runtest.Apply(s, runtest.Draft(1, run.SectionStateChanged, payload).Link(""))
 			want := legal[[2]string{string(from), string(to)}]
 			if (err == nil) != want || want && after.SectionStates["intro"] != to {
 				t.Errorf("section %s → %s: %v, want legal: %v", from, to, err, want)
@@ -142,7 +142,7 @@ func TestEveryEdgeOfASectionIsLegalOrRefused(t *testing.T) {
 func TestASectionLeavesTheStateItIsIn(t *testing.T) {
 	s := run.New(runtest.RunID)
 	s.EventCount = 1
-	_, err := run.Apply(s, runtest.Draft(1, run.SectionStateChanged, `{"new_state":"DRAFTED","old_state":"OUTLINED","section":"intro"}`).Link(""))
+	_, err := runtest.Apply(s, runtest.Draft(1, run.SectionStateChanged, `{"new_state":"DRAFTED","old_state":"OUTLINED","section":"intro"}`).Link(""))
 	if !fault.Is(err, fault.InvalidStateTransition) {
 		t.Errorf("got %v", err)
 	}

@@ -60,7 +60,7 @@ func (r *Run) item(e *attempt) (Attempt, error) {
 	if !ok {
 		return Attempt{}, fault.New(fault.InvalidRecipe, "the recipe has no worker %s", e.worker)
 	}
-	t := Task{Uses: w.Uses, Command: w.Command, Tools: w.Tools, Model: w.Model, Timeout: w.Timeout, External: w.External, With: map[string]string{}}
+	t := Task{Uses: w.Uses, Command: w.Command, Tools: w.Tools, Model: w.Model, Effort: w.Effort, Timeout: w.Timeout, External: w.External, With: map[string]string{}}
 	if t.Model == "" {
 		t.Model = r.Model
 	}

@@ -36,8 +36,9 @@ type Task struct {
 	// With are the parameters of a built-in, and variables of a command.
 	With    map[string]string `json:"with,omitempty"`
 	Outputs []Output          `json:"outputs"`
-	Tools   []string          `json:"tools,omitempty"` // of an agent; names as in package tool
-	Model   string            `json:"model,omitempty"` // vendor/name; empty: the configured one
+	Tools   []string          `json:"tools,omitempty"`  // of an agent; names as in package tool
+	Model   string            `json:"model,omitempty"`  // vendor/name; empty: the configured one
+	Effort  string            `json:"effort,omitempty"` // how hard the model thinks; empty: as configured
 	// Tree says that the item works in a git worktree of its own, and where it begins.
 	Tree    *Tree         `json:"tree,omitempty"`
 	Timeout time.Duration `json:"timeout,omitempty"` // 0: none

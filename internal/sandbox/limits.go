@@ -27,6 +27,13 @@ func (l Limits) filled() Limits {
 	return l
 }
 
+// Part is a part of what one command may use, for several that run at a time.
+func (l Limits) Part(of int) Limits {
+	l = l.filled()
+	l.Processes, l.Memory = max(64, l.Processes/of), max(256<<20, l.Memory/int64(of))
+	return l
+}
+
 // String says them for people.
 func (l Limits) String() string {
 	return fmt.Sprintf("%d processes, %s of memory, %s for a file", l.Processes, bytesOf(l.Memory), bytesOf(l.FileSize))

@@ -23,8 +23,8 @@ func (w *Workspace) State(ctx context.Context, a agent.Agent) (state.State, erro
 func (w *Workspace) sources() state.Sources {
 	if w.Kernel != nil {
 		s := w.Kernel.Sources()
-		s.There = w.Peers.States
+		s.There, s.Kernels = w.Peers.States, w.Peers.Kernels
 		return s
 	}
-	return state.Sources{Store: w.Store, Gone: w.Peers.Gone, There: w.Peers.States}
+	return state.Sources{Store: w.Store, Gone: w.Peers.Gone, There: w.Peers.States, Kernels: w.Peers.Kernels}
 }

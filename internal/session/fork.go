@@ -23,6 +23,7 @@ type Fork struct {
 	Worktree bool       // files of its own: a git worktree and a branch
 	Model    llm.Ref    // zero: the parent's
 	Role     string     // the definition that it is made by; empty: none
+	Effort   llm.Effort // empty: the parent's
 	// Start begins a turn for the prompt, where a kernel runs here or holds the parent.
 	Start bool
 }
@@ -101,6 +102,9 @@ func (w *Workspace) child(ctx context.Context, f *Fork) (registry.Child, error) 
 	}
 	if err := w.play(f, &c); err != nil {
 		return c, err
+	}
+	if f.Effort != "" {
+		c.Entries = append(c.Entries, registry.EffortEntry(f.Effort))
 	}
 	if f.Prompt != nil {
 		if err := CheckPrompt(*f.Prompt); err != nil {

@@ -67,7 +67,8 @@ func (s *Session) Open(ctx context.Context) (*Workspace, error) {
 	return w, nil
 }
 
-// Over is a workspace of parts that are open already, with a kernel or without.
+// Over is a workspace of parts that are open already, with a kernel or without: tests of
+// faces have no home, no keys and no configuration.
 func Over(s *store.Cleaned, peers control.Folder, k *proc.Kernel) *Workspace {
 	w := &Workspace{Store: s, Peers: peers, Kernel: k, Config: &config.Config{}, now: time.Now}
 	w.Trees = Trees{w: w}

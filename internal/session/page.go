@@ -116,7 +116,7 @@ func (w *Workspace) entry(ctx context.Context, log history.Log, e history.Entry)
 	out.Content, out.Meta = nil, nil // read
 	for i := range out.Parts {
 		p := &out.Parts[i]
-		if p.Blob == nil || p.Type == history.Image {
+		if p.Blob == nil || p.Type.IsData() {
 			continue
 		}
 		if err := history.Fill(out.Parts[i:i+1], func(h chain.Hash) ([]byte, error) { return w.Store.Blob(ctx, h) }); err != nil {

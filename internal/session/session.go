@@ -95,6 +95,7 @@ func (s *Session) Config() (*config.Config, error) {
 	file := config.ProjectFile{Path: filepath.Join(project, trust.ConfigurationFile), Text: string(own.Data), Stale: own.Note != ""}
 	s.conf, err = config.Load(config.Options{Env: s.Getenv, Project: file, Check: CheckSetting})
 	if err == nil {
+		catalog.Use(s.conf.Vendors)
 		err = environ.Permit(config.Items(s.conf.Env))
 	}
 	return s.conf, err
@@ -136,6 +137,7 @@ func (s *Session) ReadKeys() (*credential.Store, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.Config() // vendors may be the user's own; what is wrong with it is told to those who need it
 	keys, err := credential.Open(s.Getenv, home)
 	if err != nil {
 		return nil, err

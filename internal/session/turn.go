@@ -55,6 +55,11 @@ func (w *Workspace) Run(ctx context.Context, t Turn) (Ran, error) {
 	if w.own != "" {
 		t.Ask = nil // an agent answers no question
 	}
+	shown, err := w.mentioned(ctx, t.Agent, t.Prompt.Text, true)
+	if err != nil {
+		return Ran{}, err
+	}
+	t.Prompt.Files = append(t.Prompt.Files, shown...)
 	server, err := w.serving(ctx, t)
 	if err != nil {
 		return Ran{}, err
@@ -137,7 +142,7 @@ func (w *Workspace) runThere(ctx context.Context, other *control.Client, t Turn,
 // sameWords says whether an entry is what was said.
 func sameWords(e history.Entry, said string) bool {
 	parts, err := e.Parts()
-	return err == nil && said != "" && (history.Plain(parts) == said || len(said) > history.BlobCutoff)
+	return err == nil && said != "" && len(parts) > 0 && (parts[0].Text == said || len(said) > history.BlobCutoff)
 }
 
 // beginTime is how long Begin waits to see whether a turn begins here: one that is in order
@@ -158,6 +163,11 @@ func (w *Workspace) Begin(ctx context.Context, a agent.Agent, p proc.Prompt, wor
 	if err := agent.NeedLiving(a); err != nil {
 		return 0, err
 	}
+	shown, err := w.mentioned(ctx, a.ID, p.Text, false)
+	if err != nil {
+		return 0, err
+	}
+	p.Files = append(p.Files, shown...)
 	err = w.through(ctx, a.ID, func() (err error) {
 		n, err = w.beginHere(ctx, a.ID, p)
 		return err

@@ -69,7 +69,7 @@ func (e Ending) called(m history.Meta) State {
 	case m.Call.Outcome == "abandoned" || fault.Code(m.Call.Outcome) == fault.Cancelled:
 		return State{Word: Interrupted}
 	case strings.ToUpper(m.Call.Outcome) == m.Call.Outcome: // a code: the call failed
-		return State{Failed, m.Call.Outcome}
+		return State{Word: Failed, Detail: m.Call.Outcome}
 	case e.Born:
 		return State{Word: Done}
 	}
@@ -80,11 +80,11 @@ func (e Ending) called(m history.Meta) State {
 func told(why string) State {
 	code, words, coded := strings.Cut(why, ": ")
 	if !coded || code != strings.ToUpper(code) || strings.ContainsAny(code, " ") {
-		return State{Interrupted, why} // the process ended
+		return State{Word: Interrupted, Detail: why} // the process ended
 	}
 	switch fault.Code(code) {
 	case fault.Cancelled, fault.Interrupted, fault.Fenced, fault.DeadAgent:
-		return State{Interrupted, strings.TrimPrefix(words, "the turn was stopped: ")}
+		return State{Word: Interrupted, Detail: strings.TrimPrefix(words, "the turn was stopped: ")}
 	}
-	return State{Failed, why}
+	return State{Word: Failed, Detail: why}
 }

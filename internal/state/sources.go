@@ -2,6 +2,7 @@ package state
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"time"
 
@@ -26,6 +27,9 @@ type Sources struct {
 	// Here is the name of the kernel of this process, and what its agents do; may be nil.
 	Owner string
 	Here  func() map[id.Agent]State
+	// Kernels are all that can be asked, whether or not they hold an agent: commands may run
+	// for an idle one. nil: nobody knows.
+	Kernels func() []string
 	// There asks another kernel; ok is false where it cannot be asked. nil: none can.
 	There func(ctx context.Context, owner string) (doing map[id.Agent]State, ok bool)
 }
@@ -77,6 +81,17 @@ func (s Sources) held(ctx context.Context) (Now, error) {
 			}
 		}
 	}
+	if s.Kernels != nil {
+		asked := map[string]bool{instance(s.Owner): true}
+		for owner := range others {
+			asked[instance(owner)] = true
+		}
+		for _, owner := range s.Kernels() {
+			if !asked[instance(owner)] {
+				others[owner] = true
+			}
+		}
+	}
 	s.ask(ctx, others, n.doing)
 	if s.Here != nil {
 		for a, doing := range s.Here() {
@@ -85,6 +100,9 @@ func (s Sources) held(ctx context.Context) (Now, error) {
 	}
 	return n, nil
 }
+
+// instance is what tells a kernel from all others, whoever names it.
+func instance(owner string) string { return owner[strings.LastIndexByte(owner, ':')+1:] }
 
 // ask asks other kernels, side by side.
 func (s Sources) ask(ctx context.Context, owners map[string]bool, into map[id.Agent]State) {

@@ -59,6 +59,8 @@ func Runs(tool string) string { return "runs " + text.Line(tool, 40) }
 type State struct {
 	Word   Word   `json:"word"`
 	Detail string `json:"detail,omitempty"`
+	// Commands are those that it left running in the background, on one line.
+	Commands string `json:"commands,omitempty"`
 }
 
 // Busy says whether there is something to stop.
@@ -69,10 +71,14 @@ func (s State) Finished() bool { return s.Word == Done || s.Word == Failed }
 
 // String is the state on one line.
 func (s State) String() string {
-	if s.Detail == "" {
-		return string(s.Word)
+	said := string(s.Word)
+	if s.Detail != "" {
+		said += ": " + s.Detail
 	}
-	return string(s.Word) + ": " + s.Detail
+	if s.Commands != "" {
+		said += ", in the background: " + s.Commands
+	}
+	return said
 }
 
 // Short is the state in so few letters: of a working agent what it does.
@@ -99,15 +105,23 @@ const (
 // Of is what an agent does. doing is what the kernel tells that holds it; its zero value
 // is of one that cannot be asked.
 func Of(a agent.Agent, by Holder, doing State, last Ending) State {
+	now := of(a, by, doing, last)
+	if a.Status != agent.Dead {
+		now.Commands = doing.Commands
+	}
+	return now
+}
+
+func of(a agent.Agent, by Holder, doing State, last Ending) State {
 	switch {
 	case a.Status == agent.Dead:
 		return ended(a, last)
 	case doing.Word != "":
 		return doing
 	case by == Kernel:
-		return State{Working, Elsewhere}
+		return State{Word: Working, Detail: Elsewhere}
 	case by == Gone:
-		return State{Interrupted, "the process that ran it ended"}
+		return State{Word: Interrupted, Detail: "the process that ran it ended"}
 	}
 	return last.state()
 }
@@ -116,7 +130,7 @@ func Of(a agent.Agent, by Holder, doing State, last Ending) State {
 // others end after the fact, too.
 func ended(a agent.Agent, last Ending) State {
 	if last.By != a.ID && last.Reason != Over {
-		return State{Killed, reason(last.Reason)}
+		return State{Word: Killed, Detail: reason(last.Reason)}
 	}
 	now := last.state()
 	if now.Word == Idle {

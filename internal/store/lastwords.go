@@ -25,7 +25,7 @@ func (r reader) lastWords(ctx context.Context, by id.Agent, victims []agent.Agen
 	}
 	// One question for all: most of ten thousand wait for their first word.
 	rows, err := r.q.QueryContext(ctx, `SELECT uuid FROM agents JOIN messages ON id = head_id
-			WHERE lease_owner IS NOT NULL AND status = 'running' AND kind IN ('usage', 'tool_result', 'fork', 'mail', 'assistant')
+			WHERE lease_owner IS NOT NULL AND status = 'running' AND kind IN ('usage', 'tool_result', 'fork', 'mail', 'assistant', 'command')
 		UNION SELECT uuid FROM replies JOIN agents ON uuid = agent_uuid WHERE status = 'running' AND head_id = after_id`)
 	if err != nil {
 		return nil, 0, r.fail("read open work", err)

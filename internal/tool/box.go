@@ -23,7 +23,7 @@ func (b Box) Offer() ([]llm.Tool, error) {
 		schema := s.Schema
 		if schema == nil {
 			var err error
-			if schema, err = json.Marshal(s.Args.Schema()); err != nil {
+			if schema, err = json.Marshal(s.Args.Brief()); err != nil {
 				return nil, fmt.Errorf("describe tool %s: %w", s.Name, err)
 			}
 		}

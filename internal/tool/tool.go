@@ -16,7 +16,9 @@ import (
 	"encoding/json"
 	"iter"
 
+	"ramet/internal/history"
 	"ramet/internal/id"
+	"ramet/internal/llm"
 	"ramet/internal/shape"
 )
 
@@ -29,6 +31,7 @@ const (
 	Writes    Access = "writes"    // changes files of the workspace
 	Commands  Access = "commands"  // runs programs
 	Servers   Access = "servers"   // asks a program of somebody else's, which does what it likes
+	Fetches   Access = "fetches"   // reads of other hosts: permitted by host
 	Processes Access = "processes" // acts on agents: unasked, within budget and descent
 )
 
@@ -113,6 +116,7 @@ type Call struct {
 	Args   json.RawMessage // a JSON object of the tool's shape
 	Grant  Grant
 	Output func([]byte) // takes what a command prints, as it comes; never nil
+	Model  llm.Model    // who will read the answer
 }
 
 // Answer is the result of a call.
@@ -121,6 +125,10 @@ type Answer struct {
 	Show    string // for people, such as a diff; empty: the text
 	IsError bool
 	Memo    string // a JSON object for Memory, kept in the history; empty: nothing
+	// File is an image or a document that the model sees beside the text, with its name. It
+	// fits (package picture). nil: none.
+	File *llm.Part
+	By   *history.Actor // the person whose answer it is; nil: nobody's
 	// Recorded says that the result stands in the history already: the tool wrote
 	// it together with what it changed.
 	Recorded bool

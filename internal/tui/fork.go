@@ -35,6 +35,10 @@ func (m *root) fork(c command.Command) tea.Cmd {
 		}
 		f.Model = model
 	}
+	var err error
+	if f.Effort, err = llm.ParseEffort(c.Effort); err != nil {
+		return m.tell(bad, explain(err))
+	}
 	return m.forkNow(m.now.agent, f)
 }
 

@@ -94,6 +94,7 @@ var keyHelp = [][2]string{
 	{"Ctrl+L", "lineage: forks, marks; fork or rewind from there"},
 	{"Ctrl+O", "open or close all calls and thoughts"},
 	{"Alt+↑ ↓", "pick a block; Enter opens it, c copies it"},
+	{"Ctrl+V", "paste the image on the clipboard; a dropped file, or @FILE, shows one too"},
 	{"Ctrl+F", "search in the conversation"},
 	{"PgUp, PgDn, wheel", "scroll; Ctrl+Home, Ctrl+End: to the ends"},
 	{"Alt+C", "copy the last answer"},

@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
+
+	"ramet/internal/session"
 )
 
 // key follows a key, and remembers when something was typed.
@@ -59,6 +61,8 @@ func (m *root) global(name string) (tea.Cmd, bool) {
 		return m.walk(m.agents.beside(m.now.agent, -1))
 	case "ctrl+right":
 		return m.walk(m.agents.beside(m.now.agent, 1))
+	case "ctrl+v":
+		return m.pasteImage(), true
 	case "ctrl+t":
 		m.memory.Tree = !m.memory.Tree
 		m.dirty = true
@@ -190,7 +194,7 @@ func (m *root) paste(s string) tea.Cmd {
 	if q := m.asking(); q != nil && q.Paste(s, m.o.Now()) {
 		return nil
 	}
-	m.now.input.paste(s)
+	m.now.input.paste(session.Pasted(s))
 	m.typing()
 	return m.edited()
 }

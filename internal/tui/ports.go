@@ -69,6 +69,8 @@ type Models interface {
 	Model(a agent.Agent, asked llm.Ref) (Model, error)
 	// Usable lists what can be asked.
 	Usable() []Model
+	// Clipboard keeps the image on the clipboard in a file, and gives its path.
+	Clipboard(ctx context.Context) (string, error)
 	// Files lists paths below the folder of an agent that may fit a beginning.
 	Files(ctx context.Context, a id.Agent, fragment string) []string
 }

@@ -14,6 +14,7 @@ import (
 	"ramet/internal/history"
 	"ramet/internal/permit"
 	"ramet/internal/permit/question"
+	"ramet/internal/text"
 )
 
 // asked is a question that waits for the user. How keys answer it the model says; here
@@ -56,7 +57,7 @@ func (m *root) asked(msg askedMsg) tea.Cmd {
 	q := &asked{Model: question.New(msg.q.Question, m.typedAt), answer: msg.q.Answer, over: msg.q.Over}
 	m.questions = append(m.questions, q)
 	if b := m.screen(q.Agent).live.asking(q.CallID, q.Tool); b != nil {
-		b.waiting = "waits for your permission"
+		b.waiting = q.awaits()
 	}
 	ctx := m.ctx
 	over := func() tea.Msg {
@@ -72,7 +73,7 @@ func (m *root) asked(msg askedMsg) tea.Cmd {
 		cmds = append(cmds, over)
 	}
 	if q.Agent != m.now.agent {
-		cmds = append(cmds, m.tell(warn, m.agents.label(q.Agent)+" asks for permission: Ctrl+P goes there"))
+		cmds = append(cmds, m.tell(warn, m.agents.label(q.Agent)+q.asks()+": Ctrl+P goes there"))
 	}
 	return tea.Batch(cmds...)
 }
@@ -156,14 +157,7 @@ func (q *asked) press(m *root, k tea.KeyPressMsg) (cmd tea.Cmd, taken bool) {
 // view draws the question: everything that would run, if need be in pages.
 func (q *asked) view(m *root, w, h int) []string {
 	bar := warn.of("▌ ")
-	what := m.agents.label(q.Agent) + " wants to use " + line(q.Tool, 20)
-	if q.Outside {
-		what += " outside the box"
-	}
-	subject := q.Subject
-	if subject == "" {
-		subject = q.Summary
-	}
+	what, subject := q.what(m.agents.label(q.Agent))
 	body := wrap(clean(subject), w-4)
 	for i := range body {
 		body[i] = accent.of(body[i])
@@ -181,6 +175,39 @@ func (q *asked) view(m *root, w, h int) []string {
 		out = append(out, bar+"  "+l)
 	}
 	return append(out, tail...)
+}
+
+// asks is what an agent does that has a question.
+func (q *asked) asks() string {
+	if q.Says != "" {
+		return " asks you something"
+	}
+	return " asks for permission"
+}
+
+// awaits is what the call waits for.
+func (q *asked) awaits() string {
+	if q.Says != "" {
+		return "waits for your answer"
+	}
+	return "waits for your permission"
+}
+
+// what is the line above a question, and what it is about.
+func (q *asked) what(agent string) (line, subject string) {
+	switch {
+	case q.Says != "":
+		return agent + " asks", q.Says
+	case q.Tool == "fetch" || q.Subject == "": // the host is not all of it
+		subject = q.Summary
+	default:
+		subject = q.Subject
+	}
+	line = agent + " wants to use " + text.Line(q.Tool, 20)
+	if q.Outside {
+		line += " outside the box"
+	}
+	return line, subject
 }
 
 // change is what a call would write, as far as its arguments say so: the question
@@ -274,6 +301,9 @@ func (q *asked) choices(w int, now time.Time) []string {
 func (q *asked) field(w int, now time.Time) []string {
 	bar := warn.of("▌ ")
 	title, help := "no, because: ", "Enter tells the model · Esc back"
+	if q.Says != "" {
+		title = "your words: "
+	}
 	if q.Stage == question.Editing {
 		if title, help = "save for this project: ", "edit it if you like · Esc back"; !q.Quiet(now) {
 			help = "edit it if you like · Enter saves it and permits the call · Esc back"

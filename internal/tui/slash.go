@@ -40,6 +40,11 @@ func (m *root) slash(said string) tea.Cmd {
 		return m.kill(c)
 	case "model":
 		return m.setModel(c.Model)
+	case "effort":
+		if c.Effort == "" {
+			return m.run(said, "effort", me)
+		}
+		return m.run(said, "effort", "--", me, c.Effort)
 	case "mode":
 		if c.Mode == "" {
 			return m.run(said, "mode", me)

@@ -171,6 +171,8 @@ func (s *stage) Model(a agent.Agent, asked llm.Ref) (Model, error) {
 func (s *stage) Usable() []Model {
 	return []Model{{Ref: llm.Ref{Vendor: "offline", Name: "offline"}, Context: 200_000}, {Ref: llm.Ref{Vendor: "anthropic", Name: "claude-sonnet-4-5"}, Context: 1_000_000}}
 }
+func (s *stage) Clipboard(context.Context) (string, error) { return "/tmp/a b.png", nil }
+
 func (s *stage) Files(context.Context, id.Agent, string) []string {
 	return []string{"README.md", "internal/", "internal/tui/doc.go", "main.go"}
 }

@@ -242,6 +242,9 @@ func (t *transcript) landmark(e Entry) string {
 		if m.Command == history.ModeCommand && m.Actor != nil {
 			return "mode " + m.Mode + ", by " + m.Actor.String()
 		}
+		if m.Effort != "" {
+			return "effort " + m.Effort
+		}
 	}
 	return ""
 }

@@ -51,6 +51,8 @@ func (m *root) follow(msg tea.Msg) tea.Cmd {
 		return m.forked(msg)
 	case answerMsg:
 		return m.answered(msg)
+	case pastedMsg:
+		return m.pasted(msg)
 	case modeMsg:
 		return m.moded(msg)
 	case compactedMsg:

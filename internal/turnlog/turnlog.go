@@ -3,7 +3,8 @@
 //
 // It reads what is durable already, whoever wrote it, so that a turn pays nothing for it
 // and nothing is lost while nobody follows: the next one begins where the last one was.
-// Records have ids that follow from the entries; what is told twice is the same.
+// Records have ids that follow from the entries; what is told twice is the same. While the
+// store is away it waits, and catches up when the store is back.
 //
 // Agents that work for runs are left out: their calls are in the logs of the runs.
 package turnlog
@@ -39,6 +40,8 @@ type Options struct {
 	Host string
 	// Look is how often the feed is read; 0: a second.
 	Look time.Duration
+	// Tell is told that the store cannot be read now, and when it can again; nil: nobody is.
+	Tell func(string)
 }
 
 // Turnlog is kept by one goroutine at a time.
@@ -71,6 +74,7 @@ func Keep(ctx context.Context, o Options) error {
 	b.kept = b.at
 	tick := time.NewTicker(b.Look)
 	defer tick.Stop()
+	away := false
 	for {
 		more, err := b.read(ctx)
 		switch {
@@ -78,8 +82,17 @@ func Keep(ctx context.Context, o Options) error {
 			return nil
 		case fault.Is(err, fault.InvalidID):
 			b.at = "" // of another database: from the beginning, told twice is the same
+		case fault.Is(err, fault.StorageUnreachable) || fault.Is(err, fault.Locked):
+			if more = false; !away {
+				b.tell("turns of agents are recorded when the store answers again: " + err.Error())
+			}
+			away = true
+			b.rewind()
 		case err != nil:
 			return err
+		case away:
+			away = false
+			b.tell("turns of agents are recorded again")
 		}
 		if more {
 			continue
@@ -90,6 +103,20 @@ func Keep(ctx context.Context, o Options) error {
 		case <-tick.C:
 		}
 	}
+}
+
+func (b *Turnlog) tell(what string) {
+	if b.Tell != nil {
+		b.Tell(what)
+	}
+}
+
+// rewind goes back to the place that was kept: what was read behind it, perhaps not to its
+// end, is read again, and told twice is the same.
+func (b *Turnlog) rewind() {
+	b.at = b.kept
+	clear(b.open)
+	clear(b.asked)
 }
 
 // read follows one page, and says whether there may be another.

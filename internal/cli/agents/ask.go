@@ -47,14 +47,21 @@ func (a *lineAsker) Ask(ctx context.Context, q permit.Question) (permit.Verdict,
 		}()
 	})
 	a.explain(q)
+	asking := question
+	if q.Says != "" {
+		asking = "answer with a number, in your words, or no: "
+	}
 	for {
-		io.WriteString(a.l.Stderr, question)
+		io.WriteString(a.l.Stderr, asking)
 		select {
 		case said, ok := <-a.lines:
 			if !ok {
 				return permit.Verdict{}, fault.New(fault.Cancelled, "nobody answers")
 			}
 			v, ok := parseAnswer(said)
+			if q.Says != "" {
+				v, ok = parseWords(q, said)
+			}
 			if !ok {
 				continue
 			}
@@ -72,16 +79,30 @@ func (a *lineAsker) Ask(ctx context.Context, q permit.Question) (permit.Verdict,
 
 // explain shows what would run, what answers would grant, and what cannot be.
 func (a *lineAsker) explain(q permit.Question) {
-	for _, said := range []string{q.Subject, q.Reason, q.Why} {
+	for _, said := range []string{q.Says, q.Subject, q.Reason, q.Why} {
 		if said != "" && said != q.Summary {
 			fmt.Fprintf(a.l.Stderr, "  %s\n", text.Line(said, 4000))
 		}
 	}
 	for _, o := range q.Options() {
-		if o.Rule+o.No != "" {
+		if _, proposed := q.Chosen(o.Choice); proposed {
+			fmt.Fprintf(a.l.Stderr, "  %s: %s\n", o.Choice, text.Line(o.Text, 400))
+		} else if o.Rule+o.No != "" {
 			fmt.Fprintf(a.l.Stderr, "  %s: %s\n", o.Choice, text.Line(strings.TrimSpace(o.Rule+" "+o.No), 400))
 		}
 	}
+}
+
+// parseWords reads an answer to a question of the model's own.
+func parseWords(q permit.Question, said string) (permit.Verdict, bool) {
+	said = strings.TrimSpace(said)
+	if _, ok := q.Chosen(permit.Choice(said)); ok {
+		return permit.Verdict{Choice: permit.Choice(said)}, true
+	}
+	if strings.EqualFold(said, "no") {
+		return permit.Verdict{Choice: permit.Refuse}, true
+	}
+	return permit.Verdict{Choice: permit.Because, Words: said}, said != ""
 }
 
 // parseAnswer reads whole words: no letter that begins another line is an answer.

@@ -26,11 +26,12 @@ import (
 type execFlags struct {
 	fork, fresh, noWait, resume, again, noTools, worktree bool
 
-	name, at, model, maxCost, cwd, role string
-	point                               id.Message // what at says
-	maxTokens                           int64
-	allow                               []string
-	timeout                             time.Duration
+	name, at, model, effort, maxCost, cwd, role string
+
+	point         id.Message // what at says
+	maxTokens     int64
+	allow, images []string
+	timeout       time.Duration
 }
 
 func execCommand(l *line.Line) *cobra.Command {
@@ -78,14 +79,17 @@ With --json every event is one line of JSON.
 	flags.BoolVar(&f.resume, "continue", false, "go on with what is there, without a new prompt")
 	flags.BoolVar(&f.again, "resume", false, "go on with an interrupted task in a new child, forked where it stopped")
 	flags.StringVar(&f.model, "model", "", "vendor/name of the model (see `ramet models`)")
+	flags.StringVar(&f.effort, "effort", "", "how hard the model thinks from now on: "+strings.Join(llm.Efforts(), ", "))
 	flags.StringVar(&f.maxCost, "max-cost", "", "the most that this turn and its children may cost, in dollars")
 	flags.Int64Var(&f.maxTokens, "max-tokens", 0, "the most tokens that this turn and its children may use")
 	flags.StringArrayVar(&f.allow, "allow", nil, "permit calls of a tool: bash, 'bash(go test *)', 'write(docs/**)'; repeats")
+	flags.StringArrayVar(&f.images, "image", nil, "an image or a PDF that goes with the prompt; repeats. @FILE in the prompt does the same")
 	flags.DurationVar(&f.timeout, "timeout", 0, "the longest that it may take, such as 90s or 10m")
 	flags.BoolVar(&f.noWait, "no-wait", false, "do not wait for the tasks of children")
 	flags.StringVar(&f.cwd, "cwd", "", "the folder where tools work, instead of the agent's own")
 	flags.BoolVar(&f.noTools, "no-tools", false, "without the tools that touch this machine")
 	c.RegisterFlagCompletionFunc("model", cobra.NoFileCompletions)
+	c.RegisterFlagCompletionFunc("effort", cobra.FixedCompletions(llm.Efforts(), cobra.ShellCompDirectiveNoFileComp))
 	return c
 }
 
@@ -118,6 +122,12 @@ func exec(l *line.Line, c *cobra.Command, f execFlags, args []string) error {
 		if err := session.CheckPrompt(prompt.Text); err != nil {
 			return err
 		}
+	}
+	if prompt.Files, err = session.Attach(f.images...); err != nil {
+		return err
+	}
+	if len(prompt.Files) > 0 && prompt.Text == "" {
+		return fault.New(fault.Usage, "--image goes with a prompt")
 	}
 	kernel := session.Kernel{Cwd: f.cwd, NoTools: f.noTools, Timeout: f.timeout, Attended: l.ErrTerminal && !l.JSON}
 	for _, text := range f.allow {
@@ -152,6 +162,11 @@ func exec(l *line.Line, c *cobra.Command, f execFlags, args []string) error {
 	if err := f.countable(ws.Kernel, a, prompt.Model); err != nil {
 		return err
 	}
+	if len(prompt.Files) > 0 {
+		if err := ws.CheckSees(ctx, a.ID, prompt.Model); err != nil {
+			return err
+		}
+	}
 	if f.again {
 		if a, err = ws.Resume(ctx, a); err != nil {
 			return err
@@ -162,7 +177,7 @@ func exec(l *line.Line, c *cobra.Command, f execFlags, args []string) error {
 		if err := ws.Startable(a, prompt.Model); err != nil {
 			return err
 		}
-		forked, err := ws.Fork(ctx, session.Fork{Parent: a, Name: f.name, At: f.point, Worktree: f.worktree, Model: prompt.Model, Role: f.role})
+		forked, err := ws.Fork(ctx, session.Fork{Parent: a, Name: f.name, At: f.point, Worktree: f.worktree, Model: prompt.Model, Effort: prompt.Effort, Role: f.role})
 		if err != nil {
 			return err
 		}
@@ -182,6 +197,9 @@ func (f *execFlags) prompt(c *cobra.Command) (proc.Prompt, error) {
 		if p.Model, err = llm.ParseRef(f.model); err != nil {
 			return p, err
 		}
+	}
+	if p.Effort, err = parseEffort(c, f.effort); err != nil {
+		return p, err
 	}
 	if c.Flags().Changed("name") {
 		if !f.fork {

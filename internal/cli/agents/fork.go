@@ -16,7 +16,7 @@ import (
 )
 
 func forkCommand(l *line.Line) *cobra.Command {
-	var name, prompt, at, model string
+	var name, prompt, at, model, effort string
 	var role string
 	var apart bool
 	c := &cobra.Command{
@@ -54,6 +54,9 @@ is the parent's as it was just after it.`,
 					return err
 				}
 			}
+			if f.Effort, err = parseEffort(c, effort); err != nil {
+				return err
+			}
 			if c.Flags().Changed("prompt") {
 				said, err := l.Text(prompt)
 				if err != nil {
@@ -80,8 +83,10 @@ is the parent's as it was just after it.`,
 	c.Flags().StringVar(&at, "at", "", "message id at which the child's context ends")
 	c.Flags().StringVar(&model, "model", "", "vendor/name of the child's model (default: its parent's)")
 	c.Flags().StringVar(&role, "agent", "", "make it by a definition of .agents/agents or .claude/agents: its instructions, tools and model")
+	c.Flags().StringVar(&effort, "effort", "", "how hard the child's model thinks (default: as its parent's)")
 	c.Flags().BoolVar(&apart, "worktree", false, "give the child files of its own: a git worktree and a branch")
 	c.RegisterFlagCompletionFunc("model", cobra.NoFileCompletions)
+	c.RegisterFlagCompletionFunc("effort", cobra.FixedCompletions(llm.Efforts(), cobra.ShellCompDirectiveNoFileComp))
 	return c
 }
 

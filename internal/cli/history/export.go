@@ -82,8 +82,8 @@ func markdown(l *line.Line, e public.Entry) error {
 			fmt.Fprintf(&b, "\n%s\n", fence("json", fmt.Sprintf("%s %s", p.Name, p.Args)))
 		case history.Result:
 			fmt.Fprintf(&b, "\n%s\n", fence("", p.Text))
-		case history.Image:
-			fmt.Fprintf(&b, "\n(image, %s, %d bytes)\n", p.MediaType, len(p.Data))
+		case history.Image, history.Document:
+			fmt.Fprintf(&b, "\n(%s, %s, %d bytes)\n", p.Type, p.MediaType, len(p.Data))
 		}
 	}
 	_, err := fmt.Fprint(l.Stdout, text.Safe(b.String()))

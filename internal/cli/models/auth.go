@@ -139,6 +139,9 @@ func keyOwner(l *line.Line, name string) (catalog.Vendor, string, error) {
 	if err := l.Person("auth"); err != nil {
 		return catalog.Vendor{}, "", err
 	}
+	if _, err := l.Config(); err != nil { // it may be a vendor of the user's
+		return catalog.Vendor{}, "", err
+	}
 	v, err := catalog.Find(strings.ToLower(name))
 	if err != nil {
 		return v, "", err

@@ -74,8 +74,16 @@ type modelShape struct {
 	Thinks     bool        `json:"thinks"`
 	Images     bool        `json:"images"`
 	Effort     *string     `json:"effort"` // how hard it is to think where nobody says
+	EffortFrom *effortRule `json:"effort_from"`
 	Price      *priceShape `json:"usd_per_million_tokens"`
 	knownPrice llm.Price
+}
+
+// effortRule is where it was read how hard a family of models is to think, and when.
+type effortRule struct {
+	Families []string `json:"families"`
+	Source   string   `json:"source"`
+	Date     string   `json:"date"`
 }
 
 type priceShape struct {
@@ -101,8 +109,8 @@ func listModels(keys *credential.Store, all bool, seen survey) modelList {
 	for _, v := range catalog.Vendors() {
 		ok, why := keys.Usable(v)
 		access := keys.Access(v)
-		base := access.Base
-		if base == "" {
+		base, err := access.Reach(v).URL(access.Base)
+		if err != nil {
 			base = v.Base
 		}
 		if err := seen.silent[v.Name]; err != nil {
@@ -128,6 +136,9 @@ func shapeModel(v catalog.Vendor, m llm.Model, usable bool) modelShape {
 	out := modelShape{Model: v.Name + "/" + m.Name, Title: m.Title, Vendor: v.Name, Usable: usable, Context: public.Optional(m.Context),
 		Output: public.Optional(m.Output), Thinks: m.Thinks, Images: m.Images, Effort: public.Optional(string(m.Effort)), knownPrice: m.Price,
 		Price: &priceShape{Input: dollars(m.Price.Input), Output: dollars(m.Price.Output)}}
+	if r, ok := v.EffortRule(m); ok {
+		out.EffortFrom = &effortRule{r.Families, r.Source, r.Date}
+	}
 	if m.Price.CacheRead != 0 {
 		out.Price.CacheRead = public.Optional(dollars(m.Price.CacheRead))
 	}
@@ -160,6 +171,7 @@ func (l modelList) Text(w *printer.Writer) {
 	}
 	if len(rows) > 1 {
 		w.Table(rows)
+		w.Line("EFFORT is how hard a model thinks where nobody says; --json tells the page and the day of each.")
 		w.Line("")
 	}
 	rows = [][]string{{"VENDOR", "STATE"}}

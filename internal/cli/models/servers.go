@@ -32,9 +32,11 @@ func (p Ports) survey(ctx context.Context, keys *credential.Store) survey {
 	var unnamed []catalog.Vendor
 	for _, v := range catalog.Vendors() {
 		a := keys.Access(v)
+		ok, _ := keys.Usable(v)
 		switch {
-		case !v.Local:
-		case a.Base == "":
+		case !v.Asks:
+		case v.Added && !ok:
+		case !v.Added && a.Base == "":
 			unnamed = append(unnamed, v)
 		case p.Learn != nil:
 			if err := p.Learn(ctx, v, a.Key.Reveal(), a.Base); err != nil {

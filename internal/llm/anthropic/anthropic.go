@@ -27,10 +27,16 @@ type Host struct {
 	// Framed is Amazon's: the model stands in the path and not in the body, which
 	// names its version instead, and answers come in frames.
 	Framed bool
+	// Below is Google's: the models stand below this path, not in the body, which
+	// names its version instead.
+	Below string
 }
 
-// framedVersion is what Amazon calls the protocol.
-const framedVersion = "bedrock-2023-05-31"
+// What Amazon and Google call the protocol.
+const (
+	framedVersion = "bedrock-2023-05-31"
+	belowVersion  = "vertex-2023-10-16"
+)
 
 type provider struct {
 	client *wire.Client
@@ -44,7 +50,7 @@ func New(o wire.Options) llm.Provider { return At(o, Host{}) }
 // At makes a provider for another host of the protocol.
 func At(o wire.Options, at Host) llm.Provider {
 	h := o.Auth("X-Api-Key", "")
-	if !at.Framed {
+	if at == (Host{}) {
 		h.Set("Anthropic-Version", "2023-06-01")
 	}
 	o.Base = strings.TrimSuffix(strings.TrimRight(o.Base, "/"), "/v1")

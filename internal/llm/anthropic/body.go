@@ -78,12 +78,17 @@ func (k block) append(b []byte) ([]byte, error) {
 			text = "<system>\n" + text + "\n</system>"
 		}
 		b = wire.AppendMember(append(b, `{"type":"text"`...), "text", text)
+		if cited := citations(p); cited != nil {
+			b = append(append(b, `,"citations":`...), cited...)
+		}
 	case llm.Thinking:
 		if p.Opaque != nil {
 			return appendRaw(b, p.Opaque)
 		}
 		b = wire.AppendText(append(b, `{"type":"thinking","thinking":`...), p.Text)
 		b = wire.AppendMember(b, "signature", p.Signature)
+	case llm.Search:
+		return appendRaw(b, p.Opaque)
 	case llm.ToolCall:
 		b = wire.AppendMember(append(b, `{"type":"tool_use"`...), "id", k.id)
 		b = wire.AppendMember(b, "name", p.Name)
@@ -94,10 +99,14 @@ func (k block) append(b []byte) ([]byte, error) {
 		if p.IsError {
 			b = append(b, `,"is_error":true`...)
 		}
-	case llm.Image:
-		b = wire.AppendText(append(b, `{"type":"image","source":{"type":"base64","media_type":`...), p.MediaType)
+	case llm.Image, llm.Document:
+		b = append(append(append(b, `{"type":"`...), p.Type...), `","source":{"type":"base64","media_type":`...)
+		b = wire.AppendText(b, p.MediaType)
 		b = base64.StdEncoding.AppendEncode(append(b, `,"data":"`...), p.Data)
 		b = append(b, `"}`...)
+		if p.Type == llm.Document && p.Name != "" {
+			b = wire.AppendMember(b, "title", p.Name)
+		}
 	}
 	switch k.cache {
 	case "5m": // the usual
@@ -111,7 +120,25 @@ func (k block) append(b []byte) ([]byte, error) {
 // appendRaw appends what came from the server, which nobody has read since.
 func appendRaw(b []byte, raw json.RawMessage) ([]byte, error) {
 	if !json.Valid(raw) {
-		return nil, fmt.Errorf("encrypted thinking is no JSON: %.80q", raw)
+		return nil, fmt.Errorf("what the server gave us to keep is no JSON: %.80q", raw)
 	}
 	return append(b, raw...), nil
+}
+
+// cited is what is kept of a text that rests on pages.
+type cited struct {
+	Citations []json.RawMessage `json:"citations"`
+}
+
+// citations are those of a text, which the server wants back with it.
+func citations(p *llm.Part) []byte {
+	var kept cited
+	if p.Origin != Origin || p.Opaque == nil || json.Unmarshal(p.Opaque, &kept) != nil || len(kept.Citations) == 0 {
+		return nil
+	}
+	out, err := wire.Marshal(kept.Citations)
+	if err != nil {
+		return nil
+	}
+	return out
 }

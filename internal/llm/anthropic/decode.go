@@ -9,13 +9,15 @@ import (
 
 type decoder struct {
 	parts  wire.Parts
-	blocks map[int]int // index of the protocol to ours; -1 is passed over
+	blocks map[int]int               // index of the protocol to ours; -1 is passed over
+	cited  map[int][]json.RawMessage // of our texts, as they came
+	looked map[int]*search           // searches of the server that are being told
 	usage  llm.Usage
 	reason string
 }
 
 func newDecoder() wire.Decoder {
-	return &decoder{parts: wire.Parts{Origin: Origin}, blocks: map[int]int{}}
+	return &decoder{parts: wire.Parts{Origin: Origin}, blocks: map[int]int{}, cited: map[int][]json.RawMessage{}, looked: map[int]*search{}}
 }
 
 type event struct {
@@ -27,12 +29,13 @@ type event struct {
 	} `json:"message"`
 	Block json.RawMessage `json:"content_block"`
 	Delta struct {
-		Type        string `json:"type"`
-		Text        string `json:"text"`
-		Thinking    string `json:"thinking"`
-		Signature   string `json:"signature"`
-		PartialJSON string `json:"partial_json"`
-		StopReason  string `json:"stop_reason"`
+		Type        string          `json:"type"`
+		Text        string          `json:"text"`
+		Thinking    string          `json:"thinking"`
+		Signature   string          `json:"signature"`
+		PartialJSON string          `json:"partial_json"`
+		StopReason  string          `json:"stop_reason"`
+		Citation    json.RawMessage `json:"citation"`
 	} `json:"delta"`
 	Usage usage `json:"usage"`
 }
@@ -49,6 +52,9 @@ type usage struct {
 	Details struct {
 		Thinking *int64 `json:"thinking_tokens"`
 	} `json:"output_tokens_details"`
+	Server struct {
+		Searches *int64 `json:"web_search_requests"`
+	} `json:"server_tool_use"`
 }
 
 func (d *decoder) Next(_ string, data []byte) ([]llm.Event, bool, error) {
@@ -97,6 +103,8 @@ func (d *decoder) start(e event) error {
 		Thinking  string          `json:"thinking"`
 		Signature string          `json:"signature"`
 		Input     json.RawMessage `json:"input"`
+
+		Citations []json.RawMessage `json:"citations"`
 	}
 	if err := json.Unmarshal(e.Block, &b); err != nil {
 		return wire.Garbled("a content block is no JSON: %v", err)
@@ -109,6 +117,12 @@ func (d *decoder) start(e event) error {
 	case "text":
 		i = d.parts.Open(llm.Text)
 		d.parts.Add(i, b.Text)
+		for _, one := range b.Citations {
+			d.cite(i, one)
+		}
+	case "server_tool_use", "web_search_tool_result":
+		i = d.parts.Open(llm.Search)
+		d.looked[i] = &search{block: e.Block}
 	case "thinking":
 		i = d.parts.Open(llm.Thinking)
 		d.parts.Add(i, b.Thinking)
@@ -142,7 +156,13 @@ func (d *decoder) delta(e event) error {
 	case "signature_delta":
 		d.parts.Sign(i, e.Delta.Signature)
 	case "input_json_delta":
+		if s := d.looked[i]; s != nil {
+			s.input.WriteString(e.Delta.PartialJSON)
+			return nil
+		}
 		d.parts.Add(i, e.Delta.PartialJSON)
+	case "citations_delta":
+		d.cite(i, e.Delta.Citation)
 	}
 	return nil
 }
@@ -153,6 +173,7 @@ func (d *decoder) stop(e event) error {
 		return wire.Garbled("content block %d ends and never began", e.Index)
 	}
 	if i >= 0 {
+		d.whole(i)
 		d.parts.Done(i)
 	}
 	return nil
@@ -163,7 +184,8 @@ func (d *decoder) count(u usage) {
 		from *int64
 		to   *int64
 	}{{u.Input, &d.usage.Input}, {u.Output, &d.usage.Output}, {u.CacheRead, &d.usage.CacheRead}, {u.CacheWrite, &d.usage.CacheWrite},
-		{u.Creation.Hour, &d.usage.CacheHour}, {u.Details.Thinking, &d.usage.Reasoning}} {
+		{u.Creation.Hour, &d.usage.CacheHour}, {u.Details.Thinking, &d.usage.Reasoning},
+		{u.Server.Searches, &d.usage.Searches}} {
 		if one.from != nil {
 			*one.to = *one.from
 		}
@@ -183,6 +205,11 @@ var reasons = map[string]llm.Reason{
 func (d *decoder) Close() ([]llm.Event, llm.Finish, bool) {
 	if d.reason == "" {
 		return nil, llm.Finish{}, false
+	}
+	for _, i := range d.blocks {
+		if i >= 0 {
+			d.whole(i)
+		}
 	}
 	d.parts.DoneAll()
 	reason, known := reasons[d.reason]

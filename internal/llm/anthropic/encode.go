@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"ramet/internal/jsonschema"
 	"ramet/internal/llm"
 	"ramet/internal/llm/wire"
 )
@@ -19,6 +20,7 @@ type request struct {
 	Messages  []message `json:"-"`
 
 	Tools        []tool        `json:"tools,omitempty"`
+	ToolChoice   *toolChoice   `json:"tool_choice,omitempty"`
 	Temperature  *float64      `json:"temperature,omitempty"`
 	Thinking     *thinking     `json:"thinking,omitempty"`
 	OutputConfig *outputConfig `json:"output_config,omitempty"`
@@ -31,10 +33,21 @@ type message struct {
 	Content []block
 }
 
+// tool is one of ours or, with a type, one of the server's own.
 type tool struct {
+	Type        string          `json:"type,omitempty"`
 	Name        string          `json:"name"`
 	Description string          `json:"description,omitempty"`
-	InputSchema json.RawMessage `json:"input_schema"`
+	InputSchema json.RawMessage `json:"input_schema,omitempty"`
+	MaxUses     int             `json:"max_uses,omitempty"`
+}
+
+// webSearch is the server's own. Its number of uses is below the one at which the
+// server would pause in the middle of an answer.
+var webSearch = tool{Type: "web_search_20250305", Name: "web_search", MaxUses: 5}
+
+type toolChoice struct {
+	Type string `json:"type"`
 }
 
 type thinking struct {
@@ -44,7 +57,13 @@ type thinking struct {
 }
 
 type outputConfig struct {
-	Effort string `json:"effort"`
+	Effort string  `json:"effort,omitempty"`
+	Format *format `json:"format,omitempty"`
+}
+
+type format struct {
+	Type   string          `json:"type"`
+	Schema json.RawMessage `json:"schema"`
 }
 
 func (p *provider) encode(r llm.Request) (string, any) {
@@ -59,7 +78,20 @@ func (p *provider) encode(r llm.Request) (string, any) {
 	think(&out, r, known)
 	ids := wire.CallIDs(r, Origin)
 	for _, t := range r.Tools {
-		out.Tools = append(out.Tools, tool{t.Name, t.Description, t.Schema})
+		out.Tools = append(out.Tools, tool{Name: t.Name, Description: t.Description, InputSchema: t.Schema})
+	}
+	if r.Search && known.Search && !slices.ContainsFunc(r.Tools, func(t llm.Tool) bool { return t.Name == webSearch.Name }) {
+		out.Tools = append(out.Tools, webSearch)
+	}
+	if r.NoCalls && len(out.Tools) > 0 {
+		out.ToolChoice = &toolChoice{"none"}
+	}
+	// At Google's it is off unless an organisation allows it.
+	if schema, ok := wire.Form(r, jsonschema.Anthropic); ok && p.Below == "" {
+		if out.OutputConfig == nil {
+			out.OutputConfig = &outputConfig{}
+		}
+		out.OutputConfig.Format = &format{"json_schema", schema}
 	}
 	marks := wire.Marks(r.CacheAfter)
 	leading := true
@@ -74,6 +106,10 @@ func (p *provider) encode(r llm.Request) (string, any) {
 		}
 		leading = false
 		out.add(m.Role, blocks)
+	}
+	if p.Below != "" {
+		out.Version = belowVersion
+		return p.Below + url.PathEscape(r.Model) + ":streamRawPredict", out
 	}
 	if p.Framed {
 		out.Version, out.Stream = framedVersion, false
@@ -98,7 +134,7 @@ func think(out *request, r llm.Request, known llm.Model) {
 		out.Thinking = &thinking{Type: "disabled"}
 		return
 	case adaptive:
-		out.Thinking, out.OutputConfig = &thinking{Type: "adaptive"}, &outputConfig{word}
+		out.Thinking, out.OutputConfig = &thinking{Type: "adaptive"}, &outputConfig{Effort: word}
 		if known.Quiet || !known.Known {
 			out.Thinking.Display = "summarized"
 		}
@@ -174,7 +210,11 @@ func blocksOf(m llm.Message, leading bool, ids wire.IDs) []block {
 			if p.Origin == Origin && (p.Opaque != nil || p.Signature != "") {
 				out = append(out, block{part: p})
 			}
-		case llm.ToolCall, llm.ToolResult, llm.Image:
+		case llm.Search:
+			if p.Origin == Origin && p.Opaque != nil {
+				out = append(out, block{part: p})
+			}
+		case llm.ToolCall, llm.ToolResult, llm.Image, llm.Document:
 			out = append(out, block{part: p, id: ids.Of(p.CallID)})
 		}
 	}
@@ -184,10 +224,10 @@ func blocksOf(m llm.Message, leading bool, ids wire.IDs) []block {
 	return out
 }
 
-// markLast marks the last block that can be: thinking cannot.
+// markLast marks the last block that can be: what goes back as it came cannot.
 func markLast(blocks []block, hour bool) {
 	for i := len(blocks) - 1; i >= 0; i-- {
-		if blocks[i].part.Type != llm.Thinking {
+		if t := blocks[i].part.Type; t != llm.Thinking && t != llm.Search {
 			blocks[i].cache = "5m"
 			if hour {
 				blocks[i].cache = "1h"

@@ -9,13 +9,13 @@
 // families of models what no list of models does.
 //
 // Vendors whose models are not known (Ollama and other local servers) take any
-// name, and cost nothing.
+// name, and cost nothing. A user adds vendors of his own, and changes how the
+// built-in ones are reached, with Use.
 package catalog
 
 import (
 	"embed"
 	"encoding/json"
-	"slices"
 	"strings"
 	"sync"
 
@@ -50,10 +50,22 @@ type Vendor struct {
 	Marks    string // of the chat protocol: models of names that begin so are told what to cache
 	Cost     bool   // of the chat protocol: it says what it charged
 	Header   string // that carries the key, if not its protocol's own
-	Below    string // what the base URL is completed with where it names a host only
+	Under    string // what the base URL is completed with where it names a host only
 	Framed   bool   // Anthropic's protocol as Amazon hosts it: the model in the path, answers in frames
-	Named    bool   // its models have the names that their user gave them: none is the default
+	Named    bool   // it is used where one of its models is named, and has no default
+	Files    bool   // of the chat protocol: it takes documents; the other protocols all do
 	KeyPath  string // what to read below the base URL to see whether a key is good; empty: the list of models
+	Forms    string // of the chat protocol: how it holds an answer to a schema (see package chat)
+	Plugin   string // of the chat protocol: its own search of the web
+	Google   bool   // Google's cloud: models below a project, tokens instead of keys
+	Asks     bool   // its server is asked for its models
+	Free     bool   // it needs no key
+
+	// What a user's configuration says of it (Use).
+	TokenCommand      string // prints a token that goes along instead of a key
+	Project, Location string // of Google's cloud
+	Added             bool   // it is the user's own
+	Moved             bool   // its base URL is the user's
 }
 
 // vendors is in the order in which a default is looked for.
@@ -61,18 +73,19 @@ var vendors = []Vendor{
 	{Name: "anthropic", Title: "Anthropic", Protocol: Anthropic, Base: "https://api.anthropic.com"},
 	{Name: "openai", Title: "OpenAI", Protocol: Responses, Base: "https://api.openai.com/v1"},
 	{Name: "gemini", Title: "Google Gemini", Protocol: Gemini, Base: "https://generativelanguage.googleapis.com"},
-	{Name: "openrouter", Title: "OpenRouter", Protocol: Chat, Base: "https://openrouter.ai/api/v1", Thoughts: "reasoning", Marks: "anthropic/", Cost: true, KeyPath: "/key"},
-	{Name: "xai", Title: "xAI", Protocol: Chat, Base: "https://api.x.ai/v1"},
-	{Name: "deepseek", Title: "DeepSeek", Protocol: Chat, Base: "https://api.deepseek.com/v1", Thoughts: "reasoning_content"},
-	{Name: "groq", Title: "Groq", Protocol: Chat, Base: "https://api.groq.com/openai/v1"},
-	{Name: "cerebras", Title: "Cerebras", Protocol: Chat, Base: "https://api.cerebras.ai/v1"},
-	{Name: "azure", Title: "Azure OpenAI", Protocol: Responses, Header: "Api-Key", Below: "/openai/v1", Named: true},
+	{Name: "openrouter", Title: "OpenRouter", Protocol: Chat, Base: "https://openrouter.ai/api/v1", Thoughts: "reasoning", Files: true, Marks: "anthropic/", Cost: true, KeyPath: "/key", Forms: "schema", Plugin: "web"},
+	{Name: "xai", Title: "xAI", Protocol: Chat, Base: "https://api.x.ai/v1", Forms: "schema"},
+	{Name: "deepseek", Title: "DeepSeek", Protocol: Chat, Base: "https://api.deepseek.com/v1", Thoughts: "reasoning_content", Forms: "object"},
+	{Name: "groq", Title: "Groq", Protocol: Chat, Base: "https://api.groq.com/openai/v1", Forms: "schema"},
+	{Name: "cerebras", Title: "Cerebras", Protocol: Chat, Base: "https://api.cerebras.ai/v1", Forms: "schema"},
+	{Name: "azure", Title: "Azure OpenAI", Protocol: Responses, Header: "Api-Key", Under: "/openai/v1", Named: true},
 	{Name: "bedrock", Title: "Amazon Bedrock", Protocol: Anthropic, Base: "https://bedrock-runtime.us-east-1.amazonaws.com", Header: "Authorization", Framed: true},
-	{Name: "openai-chat", Title: "OpenAI, Chat Completions", Protocol: Chat, Base: "https://api.openai.com/v1", Key: "openai", Models: "openai"},
-	{Name: "ollama", Title: "Ollama", Protocol: Chat, Base: "http://127.0.0.1:11434/v1", Local: true},
-	{Name: "llamacpp", Title: "llama.cpp", Protocol: Chat, Base: "http://127.0.0.1:8080/v1", Local: true, Thoughts: "reasoning_content"},
-	{Name: "vllm", Title: "vLLM", Protocol: Chat, Base: "http://127.0.0.1:8000/v1", Local: true, Thoughts: "reasoning_content"},
-	{Name: "lmstudio", Title: "LM Studio", Protocol: Chat, Base: "http://127.0.0.1:1234/v1", Local: true},
+	{Name: "vertex", Title: "Google Vertex AI", Protocol: Gemini, Google: true, Named: true},
+	{Name: "openai-chat", Title: "OpenAI, Chat Completions", Protocol: Chat, Base: "https://api.openai.com/v1", Key: "openai", Models: "openai", Files: true, Forms: "schema"},
+	{Name: "ollama", Title: "Ollama", Protocol: Chat, Base: "http://127.0.0.1:11434/v1", Local: true, Asks: true, Forms: "apart"},
+	{Name: "llamacpp", Title: "llama.cpp", Protocol: Chat, Base: "http://127.0.0.1:8080/v1", Local: true, Asks: true, Thoughts: "reasoning_content", Forms: "apart"},
+	{Name: "vllm", Title: "vLLM", Protocol: Chat, Base: "http://127.0.0.1:8000/v1", Local: true, Asks: true, Thoughts: "reasoning_content", Forms: "apart"},
+	{Name: "lmstudio", Title: "LM Studio", Protocol: Chat, Base: "http://127.0.0.1:1234/v1", Local: true, Asks: true, Forms: "apart"},
 	{Name: Offline, Title: "built in", Protocol: None, BuiltIn: true},
 }
 
@@ -101,16 +114,36 @@ func (v Vendor) variable(ending string) string {
 	if v.BuiltIn {
 		return ""
 	}
-	return strings.ToUpper(v.KeyOwner()) + ending
+	return strings.ToUpper(strings.ReplaceAll(v.KeyOwner(), "-", "_")) + ending
 }
 
-// Vendors lists all of them, in the order in which a default is looked for.
-func Vendors() []Vendor { return slices.Clone(vendors) }
+// Speaks is the protocol in which a model of the vendor is asked.
+func (v Vendor) Speaks(model string) Protocol {
+	if v.Google && strings.HasPrefix(model, "claude") {
+		return Anthropic
+	}
+	return v.Protocol
+}
+
+// Vendors lists all of them, in the order in which a default is looked for: those
+// of the user before the one that is built in.
+func Vendors() []Vendor {
+	users, changes := told()
+	out := make([]Vendor, 0, len(vendors)+len(users))
+	for _, v := range vendors {
+		if v.BuiltIn {
+			out = append(out, users...)
+		}
+		out = append(out, v.with(changes[v.Name]))
+	}
+	return out
+}
 
 // Find is the vendor of a name, or NOT_FOUND with what was perhaps meant.
 func Find(name string) (Vendor, error) {
-	names := make([]string, len(vendors))
-	for i, v := range vendors {
+	all := Vendors()
+	names := make([]string, len(all))
+	for i, v := range all {
 		if v.Name == name {
 			return v, nil
 		}
@@ -180,10 +213,18 @@ func (v Vendor) Model(name string) (m llm.Model, ok bool) {
 	table := v.Table()
 	for _, m := range table.Models {
 		if m.Name == name {
+			m.PDF = v.documents(m)
 			return m, m.Known
 		}
 	}
-	return ruled(v.owner(), guessed(table, name)), false
+	m = ruled(v.owner(), guessed(table, name))
+	m.PDF = v.documents(m)
+	return m, false
+}
+
+// documents says whether a model can be given documents: vendors make images of their pages.
+func (v Vendor) documents(m llm.Model) bool {
+	return (v.Protocol != Chat || v.Files) && !v.BuiltIn && (m.Images || !m.Known)
 }
 
 // Price is what a model costs; ok is false where nobody knows.

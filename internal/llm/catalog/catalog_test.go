@@ -47,11 +47,11 @@ func TestPricesAreThoseOfTheVendors(t *testing.T) {
 		vendor, model string
 		want          llm.Price
 	}{
-		{"anthropic", "claude-sonnet-4-6", llm.Price{Input: 3e6, Output: 15e6, CacheRead: 0.3e6, CacheWrite: 3.75e6}},
-		{"openai", "gpt-5", llm.Price{Input: 1.25e6, Output: 10e6, CacheRead: 0.125e6}},
-		{"openai-chat", "gpt-4.1-mini", llm.Price{Input: 0.4e6, Output: 1.6e6, CacheRead: 0.1e6}},
-		{"openai", "gpt-5.4-nano", llm.Price{Input: 0.2e6, Output: 1.25e6, CacheRead: 0.02e6}},
-		{"gemini", "gemini-2.5-pro", llm.Price{Input: 1.25e6, Output: 10e6, CacheRead: 0.125e6, Long: llm.Long{Above: 200_000, Input: 200, Output: 150}}},
+		{"anthropic", "claude-sonnet-4-6", llm.Price{Input: 3e6, Output: 15e6, CacheRead: 0.3e6, CacheWrite: 3.75e6, Search: 10e9}},
+		{"openai", "gpt-5", llm.Price{Input: 1.25e6, Output: 10e6, CacheRead: 0.125e6, Search: 10e9}},
+		{"openai-chat", "gpt-4.1-mini", llm.Price{Input: 0.4e6, Output: 1.6e6, CacheRead: 0.1e6, Search: 10e9}},
+		{"openai", "gpt-5.4-nano", llm.Price{Input: 0.2e6, Output: 1.25e6, CacheRead: 0.02e6, Search: 10e9}},
+		{"gemini", "gemini-2.5-pro", llm.Price{Input: 1.25e6, Output: 10e6, CacheRead: 0.125e6, Long: llm.Long{Above: 200_000, Input: 200, Output: 150}, Search: 35e9}},
 	} {
 		v, err := Find(c.vendor)
 		if err != nil {

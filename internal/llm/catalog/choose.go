@@ -13,7 +13,7 @@ func Choose(asked string, usable func(Vendor) bool) (llm.Ref, error) {
 		_, err = Find(ref.Vendor)
 		return ref, err
 	}
-	for _, v := range vendors {
+	for _, v := range Vendors() {
 		if name := v.Table().Default; name != "" && !v.Named && (v.BuiltIn || usable(v)) {
 			return llm.Ref{Vendor: v.Name, Name: name}, nil
 		}

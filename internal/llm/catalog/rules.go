@@ -19,6 +19,7 @@ type Rule struct {
 	Quiet    bool       `json:"quiet,omitempty"`
 	Steady   bool       `json:"steady,omitempty"`
 	Long     llm.Long   `json:"long,omitzero"`
+	Search   int64      `json:"search,omitempty"` // it can search the web: what that costs, in pico-dollars
 	Source   string     `json:"source"`
 	Date     string     `json:"date"`
 }
@@ -49,6 +50,17 @@ func (r Rule) Fits(vendor, name string) bool {
 	return false
 }
 
+// EffortRule is the rule that says how hard a model of the vendor is to think where
+// nobody says; ok is false where none does.
+func (v Vendor) EffortRule(m llm.Model) (out Rule, ok bool) {
+	for _, r := range Rules() {
+		if r.Effort != "" && r.Fits(v.owner(), m.Name) && m.Effort == r.Effort {
+			out, ok = r, true
+		}
+	}
+	return out, ok
+}
+
 // ruled is a model with what the rules say of it.
 func ruled(vendor string, m llm.Model) llm.Model {
 	for _, r := range Rules() {
@@ -59,6 +71,10 @@ func ruled(vendor string, m llm.Model) llm.Model {
 			m.Effort = r.Effort
 		}
 		m.Quiet, m.Steady = m.Quiet || r.Quiet, m.Steady || r.Steady
+		m.Search = m.Search || r.Search > 0
+		if r.Search > 0 && m.Price.Input > 0 {
+			m.Price.Search = r.Search
+		}
 		if r.Long.Above > 0 && m.Price.Input > 0 {
 			m.Price.Long = r.Long
 		}

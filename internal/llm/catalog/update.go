@@ -72,7 +72,7 @@ func ParseUpdate(text []byte) (Update, error) {
 		if err != nil {
 			return Update{}, err
 		}
-		if v.Local || v.BuiltIn || v.Models != "" {
+		if v.Local || v.Asks || v.BuiltIn || v.Models != "" {
 			return Update{}, bad("%s has no models of its own that could be listed", name)
 		}
 		seen := map[string]bool{}
@@ -97,7 +97,7 @@ func ParseUpdate(text []byte) (Update, error) {
 // order of the catalog.
 func (u Update) Changes() []string {
 	var out []string
-	for _, v := range vendors {
+	for _, v := range Vendors() {
 		t, ok := u.Vendors[v.Name]
 		if !ok {
 			continue
@@ -137,6 +137,7 @@ func difference(a, b llm.Model) string {
 		return fmt.Sprintf("$%.2f in, $%.2f out", float64(p.Input)/1e6, float64(p.Output)/1e6)
 	}
 	b.Price.Long, a.Price.Long = llm.Long{}, llm.Long{} // the rules say it of both
+	b.Price.Search, a.Price.Search = 0, 0
 	switch {
 	case a.Price != b.Price:
 		return dollars(a.Price) + " → " + dollars(b.Price)

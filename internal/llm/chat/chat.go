@@ -30,7 +30,19 @@ type Dialect struct {
 	Marks string
 	// Cost: it says what it charged when asked to.
 	Cost bool
+	// Forms is how it holds an answer to a schema: Schema, Object, Apart; empty: it
+	// cannot.
+	Forms string
+	// Plugin is its own search of the web; empty: it has none.
+	Plugin string
 }
+
+// How a server holds an answer to a schema.
+const (
+	Schema = "schema" // it takes the schema
+	Apart  = "apart"  // it takes it where the model may call no tools: it would keep it from calling any
+	Object = "object" // it takes nothing but that an object is wanted
+)
 
 type provider struct {
 	client *wire.Client

@@ -20,6 +20,7 @@ type decoder struct {
 	reason  string
 	ended   bool // the end was said, with or without a reason
 	refused bool
+	pages   []llm.Source
 }
 
 type chunk struct {
@@ -31,12 +32,23 @@ type chunk struct {
 			Thinking  string            `json:"reasoning_content"`
 			Details   []json.RawMessage `json:"reasoning_details"`
 			ToolCalls []toolCall        `json:"tool_calls"`
+			Notes     []annotation      `json:"annotations"`
 		} `json:"delta"`
 		FinishReason string          `json:"finish_reason"`
 		Error        json.RawMessage `json:"error"`
 	} `json:"choices"`
 	Usage *usage          `json:"usage"`
 	Error json.RawMessage `json:"error"`
+}
+
+// annotation is a page that the answer rests on (OpenRouter).
+type annotation struct {
+	Type string `json:"type"`
+	Page struct {
+		URL     string `json:"url"`
+		Title   string `json:"title"`
+		Content string `json:"content"`
+	} `json:"url_citation"`
 }
 
 type toolCall struct {
@@ -95,6 +107,7 @@ func (d *decoder) Next(_ string, data []byte) ([]llm.Event, bool, error) {
 		for _, call := range delta.ToolCalls {
 			d.call(call)
 		}
+		d.cite(delta.Notes)
 		if choice.FinishReason != "" {
 			d.reason = choice.FinishReason
 		}
@@ -129,6 +142,15 @@ func (d *decoder) say(s string) {
 		d.text = d.parts.Open(llm.Text)
 	}
 	d.parts.Add(d.text, s)
+}
+
+// cite notes the pages that the text rests on.
+func (d *decoder) cite(notes []annotation) {
+	for _, n := range notes {
+		if n.Type == "url_citation" && n.Page.URL != "" {
+			d.pages = append(d.pages, llm.Source{URL: n.Page.URL, Title: n.Page.Title, Quote: n.Page.Content})
+		}
+	}
 }
 
 // call takes a piece of a call. Most servers number calls; some send the same
@@ -233,6 +255,11 @@ func (d *decoder) Close() ([]llm.Event, llm.Finish, bool) {
 		return nil, llm.Finish{}, false
 	}
 	d.keep()
+	if d.text >= 0 { // they may come before it
+		for _, page := range d.pages {
+			d.parts.Cite(d.text, page)
+		}
+	}
 	d.parts.DoneAll()
 	finish := llm.Finish{Reason: llm.Error, Raw: d.reason} // content_filter, error, and what we have not heard of
 	if reason, known := reasons[d.reason]; known {

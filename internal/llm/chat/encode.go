@@ -1,7 +1,6 @@
 package chat
 
 import (
-	"encoding/base64"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -22,6 +21,25 @@ type request struct {
 	Stream        bool          `json:"stream"`
 	StreamOptions streamOptions `json:"stream_options"`
 	Usage         *include      `json:"usage,omitempty"`
+	ToolChoice    string        `json:"tool_choice,omitempty"`
+	Format        *format       `json:"response_format,omitempty"`
+	Plugins       []plugin      `json:"plugins,omitempty"`
+}
+
+// format is what an answer must look like.
+type format struct {
+	Type   string      `json:"type"`
+	Schema *jsonSchema `json:"json_schema,omitempty"`
+}
+
+type jsonSchema struct {
+	Name   string          `json:"name"`
+	Schema json.RawMessage `json:"schema"`
+	Strict bool            `json:"strict"`
+}
+
+type plugin struct {
+	ID string `json:"id"`
 }
 
 type include struct {
@@ -59,6 +77,7 @@ type piece struct {
 	Type     string        `json:"type"`
 	Text     string        `json:"text,omitempty"`
 	ImageURL *imageURL     `json:"image_url,omitempty"`
+	File     *file         `json:"file,omitempty"`
 	Cache    *cacheControl `json:"cache_control,omitempty"`
 }
 
@@ -69,6 +88,11 @@ type cacheControl struct {
 
 type imageURL struct {
 	URL string `json:"url"`
+}
+
+type file struct {
+	Name string `json:"filename"`
+	Data string `json:"file_data"`
 }
 
 type call struct {
@@ -89,7 +113,8 @@ func (p *provider) encode(r llm.Request) (string, any) {
 	} else {
 		out.MaxTokens = r.MaxTokens
 	}
-	out.Effort = p.model(r.Model).Think(r.Effort)
+	known := p.model(r.Model)
+	out.Effort = known.Think(r.Effort)
 	if p.CacheKey {
 		out.CacheKey = r.CacheKey
 	}
@@ -99,6 +124,10 @@ func (p *provider) encode(r llm.Request) (string, any) {
 	for _, t := range r.Tools {
 		out.Tools = append(out.Tools, tool{"function", function{t.Name, t.Description, t.Schema}})
 	}
+	if p.Plugin != "" && r.Search && known.Search {
+		out.Plugins = []plugin{{p.Plugin}}
+	}
+	p.form(&out, r)
 	d := dialogue{provider: p, ids: wire.CallIDs(r, p.origin)}
 	marks := p.marks(r)
 	for i, m := range r.Messages {
@@ -118,6 +147,30 @@ func (p *provider) encode(r llm.Request) (string, any) {
 		}
 	}
 	return "/chat/completions", out
+}
+
+// form asks for an answer that fits the schema of the request, and for no calls if
+// none are wanted.
+func (p *provider) form(out *request, r llm.Request) {
+	if r.NoCalls && len(out.Tools) > 0 {
+		out.ToolChoice = "none"
+	}
+	schema, strict, ok := wire.Whole(r)
+	switch {
+	case !ok:
+		return
+	case p.Forms == Object:
+		out.Format = &format{Type: "json_object"}
+		return
+	case p.Forms == Apart && len(out.Tools) > 0:
+		if !r.NoCalls {
+			return
+		}
+		out.Tools, out.ToolChoice = nil, ""
+	case p.Forms != Apart && p.Forms != Schema:
+		return
+	}
+	out.Format = &format{"json_schema", &jsonSchema{"answer", schema, strict}}
 }
 
 // marks are the messages after which a cache is to begin, where the server passes
@@ -209,8 +262,10 @@ func (t dialogue) others(m llm.Message) []message {
 			}
 		case llm.Image:
 			plain = false
-			url := "data:" + part.MediaType + ";base64," + base64.StdEncoding.EncodeToString(part.Data)
-			pieces = append(pieces, piece{Type: "image_url", ImageURL: &imageURL{url}})
+			pieces = append(pieces, piece{Type: "image_url", ImageURL: &imageURL{wire.DataURL(part)}})
+		case llm.Document:
+			plain = false
+			pieces = append(pieces, piece{Type: "file", File: &file{wire.FileName(part), wire.DataURL(part)}})
 		}
 	}
 	if len(pieces) == 0 {

@@ -3,7 +3,8 @@
 //
 //	record          one record for each call, however often it was sent
 //	  retry         repeats what failed for a passing reason
-//	    adapter     speaks the vendor's protocol, or is the model that is built in
+//	    structured  goes on without a schema that is refused
+//	      adapter   speaks the vendor's protocol, or is the model that is built in
 package dial
 
 import (
@@ -17,12 +18,15 @@ import (
 	"ramet/internal/llm/catalog"
 	"ramet/internal/llm/chat"
 	"ramet/internal/llm/gemini"
+	"ramet/internal/llm/google"
 	"ramet/internal/llm/offline"
 	"ramet/internal/llm/record"
 	"ramet/internal/llm/responses"
 	"ramet/internal/llm/retry"
 	"ramet/internal/llm/script"
+	"ramet/internal/llm/sight"
 	"ramet/internal/llm/signed"
+	"ramet/internal/llm/structured"
 	"ramet/internal/llm/wire"
 )
 
@@ -34,11 +38,15 @@ type Access struct {
 	// that name none.
 	AWS    signed.Credentials
 	Region string
+	// Project and Location are those of Google's cloud.
+	Project, Location string
 }
 
 // Options is what Model depends on.
 type Options struct {
-	Access   Access
+	Access Access
+	// Tokens are asked for one before each call, where they take the place of a key.
+	Tokens   *google.Source
 	Retry    retry.Options
 	Recorder record.Recorder   // nil: nothing is recorded
 	First    time.Duration     // until the first byte of an answer; 0: wire.First, for a local server LocalFirst
@@ -92,7 +100,14 @@ func Model(ref llm.Ref, o Options) (llm.Provider, error) {
 		return Stack(offline.New(), v, o), nil
 	}
 	// Proxies and local servers need no key.
-	if o.Access.Key == "" && o.Access.Base == "" && !v.Local {
+	if v.Google {
+		v.Project, v.Location = o.Access.Project, o.Access.Location
+	}
+	if v.Google && v.Project == "" {
+		return nil, fault.New(fault.InvalidConfig, "nobody says in which project %s is asked", v.Name).
+			WithHint("set GOOGLE_CLOUD_PROJECT, or project in [vendors.%s] of your configuration", v.Name)
+	}
+	if o.Access.Key == "" && o.Access.Base == "" && !v.Local && !v.Free && o.Tokens == nil {
 		return nil, fault.New(fault.ProviderAuth, "there is no key for %s", v.Name).
 			WithHint("set %s, or store one with `ramet auth set %s`", v.KeyVariable(), v.KeyOwner())
 	}
@@ -119,23 +134,37 @@ func Model(ref llm.Ref, o Options) (llm.Provider, error) {
 		}
 		w.Sign = signed.Signer(a.AWS, a.Region, now)
 	}
+	if t := o.Tokens; t != nil && o.Access.Key == "" {
+		w.Secret = t.Last
+		w.Sign = func(r *http.Request, _ []byte) error {
+			token, err := t.Token(r.Context())
+			if err == nil {
+				r.Header.Set("Authorization", "Bearer "+token)
+			}
+			return err
+		}
+	}
 	var p llm.Provider
-	switch v.Protocol {
-	case catalog.Anthropic:
+	switch speaks := v.Speaks(ref.Name); {
+	case v.Google && speaks == catalog.Anthropic:
+		p = anthropic.At(w, anthropic.Host{Below: v.Below("anthropic")})
+	case v.Google:
+		p = gemini.At(w, v.Below("google"))
+	case speaks == catalog.Anthropic:
 		p = anthropic.At(w, anthropic.Host{Framed: v.Framed})
-	case catalog.Responses:
+	case speaks == catalog.Responses:
 		p = responses.New(w)
-	case catalog.Gemini:
+	case speaks == catalog.Gemini:
 		p = gemini.New(w)
 	default:
-		p = chat.New(w, chat.Dialect{Thoughts: v.Thoughts, LongLimit: v.KeyOwner() == "openai", CacheKey: v.KeyOwner() == "openai", Marks: v.Marks, Cost: v.Cost})
+		p = chat.New(w, chat.Dialect{Thoughts: v.Thoughts, LongLimit: v.KeyOwner() == "openai", CacheKey: v.KeyOwner() == "openai", Marks: v.Marks, Cost: v.Cost, Forms: v.Forms, Plugin: v.Plugin})
 	}
 	return Stack(p, v, o), nil
 }
 
 // Stack puts the decorators around a provider.
 func Stack(p llm.Provider, v catalog.Vendor, o Options) llm.Provider {
-	p = retry.New(p, o.Retry)
+	p = retry.New(structured.New(sight.New(p, func(name string) llm.Model { m, _ := v.Model(name); return m })), o.Retry)
 	if o.Recorder != nil {
 		p = record.New(p, record.Options{Vendor: v.Name, Recorder: o.Recorder, Price: v.Price, Now: o.Now})
 	}

@@ -41,6 +41,10 @@ func TestEveryVendorThroughTheStack(t *testing.T) {
 			continue
 		}
 		t.Run(v.Name, func(t *testing.T) {
+			name := v.Table().Default
+			if name == "" {
+				name = "any/name"
+			}
 			answer, err := os.ReadFile(filepath.Join("..", folders[v.Protocol], "testdata", "text.sse"))
 			if err != nil {
 				t.Fatal(err)
@@ -54,6 +58,8 @@ func TestEveryVendorThroughTheStack(t *testing.T) {
 					path, header = "/openai/v1/responses", r.Header.Get("Api-Key")
 				case "bedrock":
 					path, header = "/model/us.anthropic.claude-", strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
+				case "vertex":
+					path, header = "/v1/projects/p/locations/global/publishers/google/models/gemini-", r.Header.Get("X-Goog-Api-Key")
 				}
 				if !strings.HasPrefix(r.URL.Path, path) || path != paths[v.Protocol] && header != "k" {
 					t.Errorf("asked for %s with %v", r.URL.Path, r.Header)
@@ -69,12 +75,8 @@ func TestEveryVendorThroughTheStack(t *testing.T) {
 			transport := &http.Transport{}
 			defer transport.CloseIdleConnections()
 			var kept calls
-			name := v.Table().Default
-			if name == "" {
-				name = "any/name"
-			}
 			p, err := Model(llm.Ref{Vendor: v.Name, Name: name}, Options{
-				Access: Access{Key: "k", Base: srv.URL}, HTTP: transport, Recorder: &kept,
+				Access: Access{Key: "k", Base: srv.URL, Project: "p"}, HTTP: transport, Recorder: &kept,
 				Retry: retry.Options{First: time.Nanosecond},
 			})
 			if err != nil {

@@ -2,6 +2,7 @@ package gemini
 
 import (
 	"encoding/json"
+	"strings"
 
 	"ramet/internal/llm"
 	"ramet/internal/llm/wire"
@@ -12,6 +13,10 @@ type decoder struct {
 	open    int // the text or thought being written, -1 for none
 	thought bool
 	reason  string
+
+	queries  []string
+	pages    []llm.Source // that the answer rests on
+	searched int64
 }
 
 type chunk struct {
@@ -29,6 +34,15 @@ type chunk struct {
 			} `json:"parts"`
 		} `json:"content"`
 		FinishReason string `json:"finishReason"`
+		Grounding    struct {
+			Queries []string `json:"webSearchQueries"`
+			Chunks  []struct {
+				Web struct {
+					URI   string `json:"uri"`
+					Title string `json:"title"`
+				} `json:"web"`
+			} `json:"groundingChunks"`
+		} `json:"groundingMetadata"`
 	} `json:"candidates"`
 	Feedback struct {
 		BlockReason string `json:"blockReason"`
@@ -59,6 +73,12 @@ func (d *decoder) Next(_ string, data []byte) ([]llm.Event, bool, error) {
 			}
 			d.write(p.Text, p.Thought, p.Signature)
 		}
+		if g := candidate.Grounding; len(g.Chunks) > 0 || len(g.Queries) > 0 {
+			d.pages, d.queries, d.searched = nil, g.Queries, 1 // what comes later is whole; a prompt is charged once
+			for _, one := range g.Chunks {
+				d.pages = append(d.pages, llm.Source{URL: one.Web.URI, Title: one.Web.Title})
+			}
+		}
 		if candidate.FinishReason != "" {
 			d.reason = candidate.FinishReason
 		}
@@ -70,7 +90,7 @@ func (d *decoder) Next(_ string, data []byte) ([]llm.Event, bool, error) {
 	if u := c.Usage; u != nil {
 		events = append(events, llm.Event{Type: llm.Used, Usage: llm.Usage{
 			Input:  wire.Rest(u.Prompt+u.ToolPrompt, u.Cached),
-			Output: u.Candidates + u.Thoughts, CacheRead: u.Cached, Reasoning: u.Thoughts,
+			Output: u.Candidates + u.Thoughts, CacheRead: u.Cached, Reasoning: u.Thoughts, Searches: d.searched,
 		}})
 	}
 	return events, false, nil
@@ -121,6 +141,13 @@ func (d *decoder) call(id, name string, args json.RawMessage, signature string) 
 func (d *decoder) Close() ([]llm.Event, llm.Finish, bool) {
 	if d.reason == "" {
 		return nil, llm.Finish{}, false
+	}
+	if d.searched > 0 { // the text may have been handed on already
+		i := d.parts.Open(llm.Search)
+		d.parts.Note(i, strings.Join(d.queries, "; "))
+		for _, page := range d.pages {
+			d.parts.Cite(i, page)
+		}
 	}
 	d.parts.DoneAll()
 	finish := llm.Finish{Reason: llm.Error, Raw: d.reason} // SAFETY, RECITATION, MALFORMED_FUNCTION_CALL …

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/url"
 
+	"ramet/internal/jsonschema"
 	"ramet/internal/llm"
 	"ramet/internal/llm/wire"
 )
@@ -12,6 +13,7 @@ type request struct {
 	System   *content  `json:"systemInstruction,omitempty"`
 	Contents []content `json:"contents"`
 	Tools    []tools   `json:"tools,omitempty"`
+	Calls    *calls    `json:"toolConfig,omitempty"`
 	Config   config    `json:"generationConfig"`
 }
 
@@ -47,7 +49,15 @@ type inlineData struct {
 }
 
 type tools struct {
-	Functions []function `json:"functionDeclarations"`
+	Functions []function `json:"functionDeclarations,omitempty"`
+	Search    *struct{}  `json:"googleSearch,omitempty"`
+}
+
+// calls says whether functions may be called.
+type calls struct {
+	Functions struct {
+		Mode string `json:"mode"`
+	} `json:"functionCallingConfig"`
 }
 
 type function struct {
@@ -60,6 +70,8 @@ type config struct {
 	MaxTokens   int64           `json:"maxOutputTokens,omitempty"`
 	Temperature *float64        `json:"temperature,omitempty"`
 	Thinking    *thinkingConfig `json:"thinkingConfig,omitempty"`
+	Media       string          `json:"responseMimeType,omitempty"`
+	Schema      json.RawMessage `json:"responseJsonSchema,omitempty"`
 }
 
 type thinkingConfig struct {
@@ -83,7 +95,16 @@ func (p *provider) encode(r llm.Request) (string, any) {
 		for _, t := range r.Tools {
 			list = append(list, function{t.Name, t.Description, t.Schema})
 		}
-		out.Tools = []tools{{list}}
+		out.Tools = []tools{{Functions: list}}
+		if r.NoCalls {
+			out.Calls = &calls{}
+			out.Calls.Functions.Mode = "NONE"
+		}
+	} else if r.Search && known.Search { // beside functions it is refused
+		out.Tools = []tools{{Search: &struct{}{}}}
+	}
+	if schema, ok := wire.Form(r, jsonschema.Gemini); ok {
+		out.Config.Media, out.Config.Schema = "application/json", schema
 	}
 	// Models that think in levels are those that insist on signatures; of one that
 	// nobody knows the worst is to be expected.
@@ -120,7 +141,7 @@ func (p *provider) encode(r llm.Request) (string, any) {
 		}
 		out.Contents[n-1].Parts = append(out.Contents[n-1].Parts, parts...)
 	}
-	return "/v1beta/models/" + url.PathEscape(r.Model) + ":streamGenerateContent?alt=sse", out
+	return p.below + url.PathEscape(r.Model) + ":streamGenerateContent?alt=sse", out
 }
 
 // think asks for thoughts. Models before 3 take a budget, the others a level.
@@ -170,7 +191,7 @@ func partsOf(m llm.Message, insists bool, ids wire.IDs) []part {
 				kind = "error"
 			}
 			out = append(out, part{Response: &functionResponse{idOf(p.CallID, ids), p.Name, map[string]string{kind: p.Text}}})
-		case llm.Image:
+		case llm.Image, llm.Document:
 			out = append(out, part{Inline: &inlineData{p.MediaType, p.Data}})
 		}
 	}

@@ -20,13 +20,20 @@ const Origin = "gemini"
 type provider struct {
 	client *wire.Client
 	model  func(string) llm.Model
+	below  string // the path of the models
 }
 
+// usual is where the models stand at Gemini's own API.
+const usual = "/v1beta/models/"
+
 // New makes a provider. The base URL is given without the version.
-func New(o wire.Options) llm.Provider {
+func New(o wire.Options) llm.Provider { return At(o, usual) }
+
+// At makes a provider for models that stand below another path.
+func At(o wire.Options, below string) llm.Provider {
 	h := o.Auth("X-Goog-Api-Key", "")
 	o.Base = strings.TrimSuffix(strings.TrimRight(o.Base, "/"), "/v1beta")
-	return &provider{o.Client(h), o.Model}
+	return &provider{o.Client(h), o.Model, below}
 }
 
 func (p *provider) Stream(ctx context.Context, r llm.Request) iter.Seq[llm.Event] {

@@ -46,6 +46,21 @@ func (s Suite) roundTrip(t *testing.T) {
 	}
 	s.golden(t, "roundtrip.json", r)
 
+	// What a tool shows stands behind its result, and a document beside what is said.
+	look := llm.NewCall("call_look", "read", `{"path":"a.png"}`)
+	s.golden(t, "shown.json", llm.Request{Model: s.Model, Tools: Tools, Messages: []llm.Message{
+		{Role: llm.User, Parts: []llm.Part{
+			{Type: llm.Text, Text: "Read both."},
+			{Type: llm.Document, Name: "a.pdf", MediaType: "application/pdf", Data: []byte("%PDF-")},
+		}},
+		{Role: llm.Assistant, Parts: []llm.Part{look}},
+		{Role: llm.ToolRole, Parts: []llm.Part{
+			llm.Result(look, "a.png: PNG, 2×2 pixels", false),
+			{Type: llm.Text, Text: "a.png:"},
+			{Type: llm.Image, Name: "a.png", MediaType: "image/png", Data: []byte("png")},
+		}},
+	}})
+
 	// A history that began elsewhere: foreign thinking is left out, foreign ids
 	// and calls are taken.
 	call := llm.NewCall("functions.read:0", "read", `{"path":"a"}`)

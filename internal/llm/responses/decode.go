@@ -14,6 +14,8 @@ type decoder struct {
 	summary map[int]int // which part of a summary came last
 	refused bool
 	finish  llm.Finish
+
+	searches int64
 }
 
 func newDecoder() wire.Decoder {
@@ -54,10 +56,24 @@ type item struct {
 	Arguments json.RawMessage `json:"arguments"`
 	Phase     string          `json:"phase"`
 	Content   []struct {
-		Type    string `json:"type"`
-		Text    string `json:"text"`
-		Refusal string `json:"refusal"`
+		Type        string       `json:"type"`
+		Text        string       `json:"text"`
+		Refusal     string       `json:"refusal"`
+		Annotations []annotation `json:"annotations"`
 	} `json:"content"`
+	Action struct {
+		Type    string   `json:"type"`
+		Query   string   `json:"query"`
+		Queries []string `json:"queries"`
+		URL     string   `json:"url"`
+	} `json:"action"`
+}
+
+// annotation is a page that a text rests on, if it is of that type.
+type annotation struct {
+	Type  string `json:"type"`
+	URL   string `json:"url"`
+	Title string `json:"title"`
 }
 
 func (d *decoder) Next(_ string, data []byte) ([]llm.Event, bool, error) {
@@ -130,6 +146,8 @@ func (d *decoder) added(e event) error {
 		i = d.parts.Open(llm.Text)
 	case "reasoning":
 		i = d.parts.Open(llm.Thinking)
+	case "web_search_call":
+		i = d.parts.Open(llm.Search)
 	case "function_call":
 		if it.CallID == "" {
 			it.CallID = wire.NewCallID()
@@ -165,8 +183,12 @@ func (d *decoder) done(e event) error {
 	if err := json.Unmarshal(e.Item, &it); err != nil {
 		return wire.Garbled("an item is no JSON: %v", err)
 	}
-	if it.Type == "reasoning" {
+	switch it.Type {
+	case "reasoning":
 		d.keep(i, e.Item)
+	case "web_search_call":
+		d.looked(i, it, e.Item)
+		return nil
 	}
 	if it.Phase != "" {
 		if kept, err := wire.Marshal(spoken{it.Phase}); err == nil {
@@ -175,6 +197,11 @@ func (d *decoder) done(e event) error {
 	}
 	for _, c := range it.Content {
 		d.refused = d.refused || c.Type == "refusal"
+		for _, a := range c.Annotations {
+			if a.Type == "url_citation" {
+				d.parts.Cite(i, llm.Source{URL: a.URL, Title: a.Title})
+			}
+		}
 	}
 	if d.parts.Len(i) == 0 && it.Type != "reasoning" { // no deltas came
 		d.parts.Add(i, wire.Arguments(it.Arguments))
@@ -184,6 +211,24 @@ func (d *decoder) done(e event) error {
 	}
 	d.parts.Done(i)
 	return nil
+}
+
+// looked ends what the vendor looked up. It goes back as it came, with what it was
+// thought for.
+func (d *decoder) looked(i int, it item, raw json.RawMessage) {
+	d.parts.Keep(i, raw)
+	query := it.Action.Query
+	if query == "" && len(it.Action.Queries) > 0 {
+		query = strings.Join(it.Action.Queries, "; ")
+	}
+	if query == "" {
+		query = it.Action.URL
+	}
+	d.parts.Note(i, query)
+	if it.Action.Type == "search" || it.Action.Type == "" {
+		d.searches++
+	}
+	d.parts.Done(i)
 }
 
 // keep keeps of a thought what the vendor wants back; without the encrypted
@@ -232,7 +277,7 @@ func (d *decoder) end(e event, raw string) []llm.Event {
 		events = append(events, llm.Event{Type: llm.Used, Usage: llm.Usage{
 			Input:  wire.Rest(u.Input, u.Details.Cached, u.Details.Written),
 			Output: u.Output, CacheRead: u.Details.Cached, CacheWrite: u.Details.Written,
-			Reasoning: u.OutputDetails.Reasoning,
+			Reasoning: u.OutputDetails.Reasoning, Searches: d.searches,
 		}})
 	}
 	return events

@@ -1,7 +1,6 @@
 package responses
 
 import (
-	"encoding/base64"
 	"encoding/json"
 
 	"ramet/internal/llm"
@@ -11,7 +10,9 @@ import (
 type request struct {
 	Model       string     `json:"model"`
 	Input       []any      `json:"input"`
-	Tools       []tool     `json:"tools,omitempty"`
+	Tools       []any      `json:"tools,omitempty"`
+	ToolChoice  string     `json:"tool_choice,omitempty"`
+	Text        *text      `json:"text,omitempty"`
 	MaxTokens   int64      `json:"max_output_tokens,omitempty"`
 	Temperature *float64   `json:"temperature,omitempty"`
 	Reasoning   *reasoning `json:"reasoning,omitempty"`
@@ -24,6 +25,22 @@ type request struct {
 type reasoning struct {
 	Effort  string `json:"effort,omitempty"`
 	Summary string `json:"summary"`
+}
+
+type text struct {
+	Format format `json:"format"`
+}
+
+type format struct {
+	Type   string          `json:"type"`
+	Name   string          `json:"name"`
+	Schema json.RawMessage `json:"schema"`
+	Strict bool            `json:"strict"`
+}
+
+// own is a tool of the vendor's.
+type own struct {
+	Type string `json:"type"`
 }
 
 type tool struct {
@@ -45,6 +62,8 @@ type content struct {
 	Type     string `json:"type"`
 	Text     string `json:"text,omitempty"`
 	ImageURL string `json:"image_url,omitempty"`
+	FileName string `json:"filename,omitempty"`
+	FileData string `json:"file_data,omitempty"`
 }
 
 type call struct {
@@ -70,6 +89,15 @@ func (p *provider) encode(r llm.Request) (string, any) {
 	}
 	for _, t := range r.Tools {
 		out.Tools = append(out.Tools, tool{Type: "function", Name: t.Name, Description: t.Description, Parameters: t.Schema})
+	}
+	if r.Search && known.Search {
+		out.Tools = append(out.Tools, own{"web_search"})
+	}
+	if r.NoCalls && len(out.Tools) > 0 {
+		out.ToolChoice = "none"
+	}
+	if schema, strict, ok := wire.Whole(r); ok {
+		out.Text = &text{format{"json_schema", "answer", schema, strict}}
 	}
 	ids := wire.CallIDs(r, Origin)
 	for _, m := range r.Messages {
@@ -105,9 +133,12 @@ func items(m llm.Message, ids wire.IDs) []any {
 			}
 			continue
 		case llm.Image:
-			say(content{Type: "input_image", ImageURL: "data:" + p.MediaType + ";base64," + base64.StdEncoding.EncodeToString(p.Data)}, "")
+			say(content{Type: "input_image", ImageURL: wire.DataURL(p)}, "")
 			continue
-		case llm.Thinking:
+		case llm.Document:
+			say(content{Type: "input_file", FileName: wire.FileName(p), FileData: wire.DataURL(p)}, "")
+			continue
+		case llm.Thinking, llm.Search:
 			if p.Origin != Origin || p.Opaque == nil {
 				continue
 			}

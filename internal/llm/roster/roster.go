@@ -11,7 +11,6 @@ package roster
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"net/http"
 	"strings"
 	"sync"
@@ -124,10 +123,10 @@ func parse(text []byte) ([]llm.Model, error) {
 	return out, nil
 }
 
-// Learn asks a local server for its models and puts them into the catalog; the
-// first is its default. A vendor whose models stand in a table is left alone.
+// Learn asks a server whose models nobody knows for them and puts them into the
+// catalog; the first is its default. A vendor whose models stand in a table is left alone.
 func Learn(ctx context.Context, v catalog.Vendor, a Access, rt http.RoundTripper) error {
-	if !v.Local {
+	if !v.Asks {
 		return nil
 	}
 	models, err := Ask(ctx, v, a, rt)
@@ -172,10 +171,4 @@ func Find(ctx context.Context, vendors []catalog.Vendor, rt http.RoundTripper) [
 		}
 	}
 	return out
-}
-
-// Refused says that the vendor was reached and did not take the key.
-func Refused(err error) bool {
-	_, said := errors.AsType[*llm.Failure](err)
-	return said && fault.Is(err, fault.ProviderAuth)
 }

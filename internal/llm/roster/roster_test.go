@@ -2,6 +2,7 @@ package roster
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -9,6 +10,7 @@ import (
 	"testing"
 
 	"ramet/internal/fault"
+	"ramet/internal/llm"
 	"ramet/internal/llm/catalog"
 )
 
@@ -113,12 +115,12 @@ func TestKeysAreTried(t *testing.T) {
 		if err := Try(t.Context(), vendor(t, name), Access{Key: "good"}, rt); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		if err := Try(t.Context(), vendor(t, name), Access{Key: "bad-key"}, rt); !Refused(err) || strings.Contains(err.Error(), "bad-key") {
+		if err := Try(t.Context(), vendor(t, name), Access{Key: "bad-key"}, rt); !refused(err) || strings.Contains(err.Error(), "bad-key") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	down := trip(func(*http.Request) (*http.Response, error) { return nil, io.ErrUnexpectedEOF })
-	if err := Try(t.Context(), vendor(t, "openai"), Access{Key: "good"}, down); Refused(err) || !fault.Is(err, fault.ProviderUnreachable) {
+	if err := Try(t.Context(), vendor(t, "openai"), Access{Key: "good"}, down); refused(err) || !fault.Is(err, fault.ProviderUnreachable) {
 		t.Error(err)
 	}
 }
@@ -168,4 +170,10 @@ func TestWindowsOfServers(t *testing.T) {
 			t.Errorf("%s, %v: %d", c.vendor, c.pages, got)
 		}
 	}
+}
+
+// refused says that the vendor was reached and did not take the key.
+func refused(err error) bool {
+	_, said := errors.AsType[*llm.Failure](err)
+	return said && fault.Is(err, fault.ProviderAuth)
 }

@@ -184,46 +184,6 @@ func (m *Model) take(r llm.Request) ([]step, bool) {
 	return nil, false
 }
 
-// Gates are gates that a test opens by name.
-type Gates struct {
-	mu   sync.Mutex
-	open map[string]chan struct{}
-}
-
-func (g *Gates) channel(name string) chan struct{} {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.open == nil {
-		g.open = map[string]chan struct{}{}
-	}
-	if g.open[name] == nil {
-		g.open[name] = make(chan struct{})
-	}
-	return g.open[name]
-}
-
-// Open opens a gate for good.
-func (g *Gates) Open(name string) {
-	c := g.channel(name)
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	select {
-	case <-c:
-	default:
-		close(c)
-	}
-}
-
-// Wait is a Gate.
-func (g *Gates) Wait(ctx context.Context, name string) error {
-	select {
-	case <-g.channel(name):
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
 // Pipe is a Gate for a test in another process: the name is the path of a named
 // pipe, and the gate opens when something is written to it.
 func Pipe(ctx context.Context, path string) error {

@@ -9,6 +9,7 @@ import (
 
 	"ramet/internal/fault"
 	"ramet/internal/llm"
+	"ramet/internal/llm/script/scripttest"
 )
 
 func ask(t *testing.T, m *Model, text string) (llm.Message, llm.Usage, llm.Finish, error) {
@@ -87,7 +88,7 @@ func TestRepliesFitRequests(t *testing.T) {
 }
 
 func TestAGateIsWaitedFor(t *testing.T) {
-	var gates Gates
+	var gates scripttest.Gates
 	m := parse(t, `{"repeat": true, "steps": [{"text": "a"}, {"wait": "go"}, {"text": "b"}]}`, gates.Wait)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

@@ -57,6 +57,19 @@ func (p *Parts) Len(i int) int { return p.list[i].text.Len() }
 // Sign adds to the signature of a part.
 func (p *Parts) Sign(i int, signature string) { p.list[i].Signature += signature }
 
+// Note sets what is written of a part that is not shown while it grows.
+func (p *Parts) Note(i int, text string) {
+	p.list[i].text.Reset()
+	p.list[i].text.WriteString(text)
+}
+
+// Cite adds a page on which a text rests.
+func (p *Parts) Cite(i int, s llm.Source) {
+	if s.URL != "" {
+		p.list[i].Sources = append(p.list[i].Sources, s)
+	}
+}
+
 // Keep sets the opaque data of a part.
 func (p *Parts) Keep(i int, data []byte) { p.list[i].Opaque = append([]byte(nil), data...) }
 
@@ -76,10 +89,10 @@ func (p *Parts) DoneAll() {
 	}
 }
 
-// Last is the index of the last part that is no thought, -1 if there is none.
+// Last is the index of the last text or call, -1 if there is none.
 func (p *Parts) Last() int {
 	for i := len(p.list) - 1; i >= 0; i-- {
-		if p.list[i].Type != llm.Thinking {
+		if p.list[i].Type == llm.Text || p.list[i].Type == llm.ToolCall {
 			return i
 		}
 	}
@@ -106,7 +119,7 @@ func (p *Parts) hand(i int) {
 		out.Text = one.text.String()
 	}
 	signed := out.Signature != "" || out.Opaque != nil
-	if out.Type != llm.ToolCall && out.Text == "" && !signed {
+	if out.Type != llm.ToolCall && out.Text == "" && !signed && out.Sources == nil {
 		return // nothing was in it
 	}
 	if signed || out.Type != llm.Text { // a thought is nobody else's, nor is the id of a call

@@ -51,6 +51,7 @@ type Options struct {
 	First  time.Duration
 	Stall  time.Duration
 	Sign   func(*http.Request, []byte) error // signs a request and its body instead of a key; nil: none is signed
+	Secret func() string                     // what Sign put into a request last, kept out of messages; nil: nothing
 	Once   bool                              // who does not begin in time is not to be asked again
 	HTTP   http.RoundTripper
 	Model  func(name string) llm.Model // what is known about a model; never nil
@@ -74,7 +75,7 @@ func (o Options) Auth(header, before string) http.Header {
 
 // Client makes a client that sends these headers.
 func (o Options) Client(header http.Header) *Client {
-	return &Client{Vendor: o.Vendor, Base: strings.TrimRight(o.Base, "/"), Header: header, Key: o.Key, First: o.First, Stall: o.Stall, Sign: o.Sign, Once: o.Once, HTTP: o.HTTP}
+	return &Client{Vendor: o.Vendor, Base: strings.TrimRight(o.Base, "/"), Header: header, Key: o.Key, First: o.First, Stall: o.Stall, Sign: o.Sign, Secret: o.Secret, Once: o.Once, HTTP: o.HTTP}
 }
 
 // Client reaches one vendor.
@@ -86,6 +87,7 @@ type Client struct {
 	First  time.Duration                     // until the first byte of an answer; 0: First
 	Stall  time.Duration                     // between two of them; 0: Stall
 	Sign   func(*http.Request, []byte) error // see Options
+	Secret func() string                     // see Options
 	Once   bool                              // see Options
 	HTTP   http.RoundTripper                 // nil: one that all clients share
 
@@ -357,6 +359,11 @@ func (c *Client) fault(err error) error {
 
 // hide takes the key out of a message.
 func (c *Client) hide(s string) string {
+	if c.Secret != nil {
+		if token := c.Secret(); token != "" {
+			s = strings.ReplaceAll(s, token, "[redacted]")
+		}
+	}
 	if c.Key == "" {
 		return s
 	}

@@ -110,6 +110,7 @@ func TestEveryMistakeIsToldWithItsLine(t *testing.T) {
 		{"uses: apply", "uses: pull-request", "line 19: worker join opens a pull request and stands in LINKING: put it into PR_OPENED"},
 		{"uses: apply", "uses: apply\n    tools: [read]", "line 21: worker join has tools, which only agents have"},
 		{"uses: apply", "uses: apply\n    model: a/b", "line 21: worker join has model, which only agents have"},
+		{"uses: apply", "uses: apply\n    effort: high", "line 21: worker join has effort, which only agents have"},
 		{"uses: apply", "uses: apply\n    lookup: x", "line 21: worker join has lookup, which a built-in does by itself"},
 		{"uses: apply", "uses: apply\n    with: {a: \"{whom}\"}", "line 21: a in with of worker join names {whom}, which is no parameter: did you mean who?"},
 		{"uses: apply", "uses: apply\n    with: {a-b: 1}", `line 21: "a-b" in with of worker join is no name of a variable`},

@@ -204,6 +204,7 @@ workers:
     outputs: ["reports/{scope}.md", {path: "reports/{scope}.json", schema: json, answer: true}]
     tools: [read, bash]
     model: Anthropic/claude
+    effort: max
     timeout: 1m30s
     attempts: 5
     queue: big
@@ -213,8 +214,8 @@ states: {INGESTED: [x, w], PR_OPENED: [y]}
 gates: {g: {command: "true"}}
 `)
 	w, _ := r.Worker("w")
-	if got := fmt.Sprintln(w.Each.List, w.Tools, w.Model, w.Timeout, w.Attempts, w.Queue, w.Line, w.Outputs[1]); got !=
-		"[1 b.c 0x10] [read bash] Anthropic/claude 1m30s 5 big 4 {reports/{scope}.json json false true}\n" {
+	if got := fmt.Sprintln(w.Each.List, w.Tools, w.Model, w.Effort, w.Timeout, w.Attempts, w.Queue, w.Line, w.Outputs[1]); got !=
+		"[1 b.c 0x10] [read bash] Anthropic/claude max 1m30s 5 big 4 {reports/{scope}.json json false true}\n" {
 		t.Error(got)
 	}
 	x, _ := r.Worker("x")

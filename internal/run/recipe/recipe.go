@@ -84,6 +84,7 @@ type Worker struct {
 	Outputs  []Output
 	Tools    []string
 	Model    string
+	Effort   string   // how hard the model thinks; empty: as configured
 	Worktree string   // one of the inputs, a bundle: it works in a git worktree that begins there
 	Patches  []string // some of the inputs, applied to that worktree first
 	External bool     // effect: external

@@ -3,6 +3,7 @@ package recipe
 import (
 	"sync"
 
+	"ramet/internal/llm"
 	"ramet/internal/run"
 	"ramet/internal/shape"
 )
@@ -32,6 +33,7 @@ var Shape = sync.OnceValue(func() *shape.Shape {
 			shape.May("answer", yes.With("Its last answer, or what its command printed.")))))),
 		shape.May("tools", shape.List(shape.Enum(tools...))),
 		shape.May("model", text.With("vendor/name; left out: the configured one.")),
+		shape.May("effort", shape.Enum(llm.Efforts()...).With("How hard the model thinks; left out: as configured.")),
 		shape.May("worktree", path.With("One of the inputs, a git bundle: it works in a worktree that begins there.")),
 		shape.May("patches", shape.List(path).With("Some of the inputs, applied to the worktree first.")),
 		shape.May("effect", shape.Enum("local", "external")),

@@ -22,7 +22,7 @@ type sheet struct {
 
 func (p *parser) worker(m member) {
 	what := "worker " + m.key
-	f := p.fields(m.value, what, "uses", "prompt", "command", "with", "each", "inputs", "outputs", "tools", "model",
+	f := p.fields(m.value, what, "uses", "prompt", "command", "with", "each", "inputs", "outputs", "tools", "model", "effort",
 		"worktree", "patches", "effect", "key", "lookup", "timeout", "attempts", "queue")
 	if m.value.Kind != yaml.MappingNode {
 		return
@@ -54,6 +54,7 @@ func (p *parser) worker(m member) {
 		}
 		w.Tools = append(w.Tools, one.text)
 	}
+	w.Effort = p.word(f["effort"], of("effort"), llm.Efforts())
 	if w.Model = p.text(f["model"], of("model")); w.Model != "" {
 		if _, err := llm.ParseRef(w.Model); err != nil {
 			p.say(f["model"].value.Line, "%s is %.60q: write vendor/name; `ramet models` lists them", of("model"), w.Model)

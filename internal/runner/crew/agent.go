@@ -126,6 +126,9 @@ func (c *Crew) fork(ctx context.Context, s *attempt, dir string) error {
 		}
 		child.Provider, child.Model = ref.Vendor, ref.Name
 	}
+	if e := s.item.Task.Effort; e != "" {
+		child.Entries = append([]history.Draft{registry.EffortEntry(llm.Effort(e))}, child.Entries...)
+	}
 	for _, child.Name = range names(s.item) {
 		fork := registry.Fork{Parent: id.Agent(s.item.Agent), Children: []registry.Child{child}}
 		if _, err = c.kernel.Fork(ctx, fork, false); !fault.Is(err, fault.Conflict) || child.Name == "" {

@@ -20,6 +20,7 @@ import (
 	"ramet/internal/ledger/file"
 	"ramet/internal/llm"
 	"ramet/internal/llm/script"
+	"ramet/internal/llm/script/scripttest"
 	"ramet/internal/proc"
 	"ramet/internal/registry"
 	"ramet/internal/run"
@@ -44,7 +45,7 @@ type stage struct {
 	crew         *Crew
 	run          agent.Agent
 	book         *file.Folder
-	gates        script.Gates
+	gates        scripttest.Gates
 	model        llm.Provider
 	orchestrator *desk
 	dir          string // of the crew

@@ -15,6 +15,7 @@ import (
 	"ramet/internal/fault"
 	"ramet/internal/llm"
 	"ramet/internal/llm/script"
+	"ramet/internal/llm/script/scripttest"
 	"ramet/internal/run"
 	"ramet/internal/runner"
 )
@@ -59,7 +60,7 @@ type set struct {
 	orchestrator *desk
 	sent         int
 	clock        time.Time
-	gates        script.Gates
+	gates        scripttest.Gates
 	Options
 	provider llm.Provider
 }

@@ -7,8 +7,6 @@ import (
 	"os"
 	"syscall"
 
-	"golang.org/x/sys/unix"
-
 	"ramet/internal/fault"
 )
 
@@ -83,5 +81,5 @@ func cut(path string) error {
 
 // readOnly honours the file's mode even for root, who could write all the same.
 func readOnly(path string, info os.FileInfo) bool {
-	return info.Mode()&0o222 == 0 || unix.Access(path, unix.W_OK) != nil
+	return info.Mode()&0o222 == 0 || !writable(path)
 }

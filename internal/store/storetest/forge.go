@@ -110,7 +110,7 @@ func testForgeries(t *testing.T, w *Workspace) {
 func testCheckpoint(t *testing.T, w *Workspace) {
 	x, agents := scene(t, w)
 	twin := agents["twin"]
-	heads := registry.Heads(must(x.d.s.Agents(background, agent.Filter{Dead: true}))(t))
+	heads := must(x.d.s.Heads(background))(t)
 	report := must(x.d.s.Audit(background, heads))(t)
 	equal(t, "heads met", report.Heads, len(heads))
 	x.d.say(agents["root"], "and on")

@@ -70,12 +70,6 @@ func Begin(s TurnStart) (*Turn, []Delivery) {
 		TriggerType: s.TriggerType, Context: about.object()})}
 }
 
-// RunID of the turn's record: the parent of what its children do.
-func (t *Turn) RunID() string { return t.runID }
-
-// EventID of the turn's record.
-func (t *Turn) EventID() string { return t.eventID }
-
 // Call creates the record of a call, finished: what is under way has no entry yet.
 func (t *Turn) Call(c TurnCall) []Delivery {
 	t.calls++
@@ -131,12 +125,6 @@ func (t *Turn) End(e TurnEnd) []Delivery {
 	}
 	sums := fields{"llm_calls": t.calls}
 	return []Delivery{t.end(status, moment(e.At), why, fields{"metrics_json": sums.object()})}
-}
-
-// Lost ends a record whose process died before it could: at is when that was noticed.
-func Lost(eventID string, start, at time.Time) Delivery {
-	r := record{eventID: eventID, start: moment(start)}
-	return r.end(telemetry.Failure, moment(at), reason{"INTERRUPTED", "the process ended", ""}, nil)
 }
 
 func moment(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }

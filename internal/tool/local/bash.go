@@ -22,19 +22,23 @@ import (
 var bashDoc string
 
 type bashArgs struct {
-	Command string
-	Timeout float64
-	Outside string
+	Command    string
+	Timeout    float64
+	Outside    string
+	Background bool
 }
 
 func (l *Local) bash() tool.Tool {
+	fields := []shape.Field{
+		shape.Must("command", shape.Text(1)),
+		shape.May("timeout", shape.Number(1, l.o.Limits.MaxTimeout.Seconds())),
+		shape.May("outside", shape.Text(1).With("why it must not be confined; the user is asked")),
+	}
+	if l.o.Jobs != nil {
+		fields = append(fields, shape.May("background", shape.Bool().With("leave it running; answers with its id, for job")))
+	}
 	return l.remember(l.runBash, tool.Spec{
-		Name: "bash", Description: bashDoc, Access: tool.Commands,
-		Args: shape.Object(
-			shape.Must("command", shape.Text(1).With("the command line")),
-			shape.May("timeout", shape.Number(1, l.o.Limits.MaxTimeout.Seconds()).With("seconds after which it is killed")),
-			shape.May("outside", shape.Text(1).With("why it must run outside the box; the user is asked")),
-		),
+		Name: "bash", Description: bashDoc, Access: tool.Commands, Args: shape.Object(fields...),
 		Subject: func(args json.RawMessage) string {
 			a, _ := parse[bashArgs](args)
 			return a.Command
@@ -44,6 +48,9 @@ func (l *Local) bash() tool.Tool {
 			line := text.Line(a.Command, 200)
 			if rel, _ := l.folder(); rel != "." {
 				line += " (in " + text.Line(rel, 100) + ")"
+			}
+			if a.Background {
+				line += " (in the background)"
 			}
 			return line
 		},
@@ -59,6 +66,9 @@ func (l *Local) runBash(ctx context.Context, c tool.Call) (tool.Answer, error) {
 	if err != nil {
 		return tool.Answer{}, err
 	}
+	if args.Background {
+		return l.begin(ctx, c, args)
+	}
 	timeout := l.o.Limits.Timeout
 	if args.Timeout > 0 {
 		timeout = time.Duration(args.Timeout * float64(time.Second))
@@ -69,25 +79,18 @@ func (l *Local) runBash(ctx context.Context, c tool.Call) (tool.Answer, error) {
 
 	out := &ends{head: l.o.Limits.Head, tail: l.o.Limits.Tail}
 	all := &spool{l: l, name: "bash"}
-	from, dir := l.folder()
-	cmd := sandbox.Command{Args: l.shell(args.Command), Dir: dir, Env: l.o.Env, Output: tee{out, all, c.Output}}
+	from, _ := l.folder()
+	cmd, err := l.command(args.Command, c.Grant)
+	if err != nil {
+		return tool.Answer{}, err
+	}
+	cmd.Output = tee{out, all, c.Output}
 	var asked *tracker
 	if moves.MatchString(args.Command) {
 		var command string
 		command, asked = track(args.Command)
 		asked.next = cmd.Output
 		cmd.Args, cmd.Output = l.shell(command), asked
-	}
-	if mark, ok := l.o.For.Bytes(); ok {
-		cmd.For = (*sandbox.Mark)(&mark)
-	}
-	switch c.Grant {
-	case tool.Free:
-	case tool.Confine:
-		cmd.Env = l.cached(cmd.Env)
-		cmd.Confine = l.confinement()
-	default:
-		return tool.Answer{}, complain("The call was not permitted (%q). Nothing was run.", c.Grant)
 	}
 	p, err := sandbox.Start(timed, cmd)
 	if err != nil {
@@ -102,12 +105,41 @@ func (l *Local) runBash(ctx context.Context, c tool.Call) (tool.Answer, error) {
 	if ctx.Err() != nil {
 		return tool.Answer{Text: ending(out.String(), "[stopped]"), IsError: true}, ctx.Err()
 	}
-	how, failed := "", true
+	how, failed := outcome(result, err, timeout, c.Grant, out.String)
+	if said != "" {
+		how = strings.TrimPrefix(how+"\n"+said, "\n")
+	}
+	return tool.Answer{Text: ending(out.String(), how), IsError: failed, Memo: memory}, nil
+}
+
+// command is a command line as it may run, in the folder of commands.
+func (l *Local) command(line string, g tool.Grant) (sandbox.Command, error) {
+	_, dir := l.folder()
+	cmd := sandbox.Command{Args: l.shell(line), Dir: dir, Env: l.o.Env}
+	if mark, ok := l.o.For.Bytes(); ok {
+		cmd.For = (*sandbox.Mark)(&mark)
+	}
+	switch g {
+	case tool.Free:
+	case tool.Confine:
+		cmd.Env = l.cached(cmd.Env)
+		cmd.Confine = l.confinement()
+	default:
+		return cmd, complain("The call was not permitted (%q). Nothing was run.", g)
+	}
+	return cmd, nil
+}
+
+// outcome says how a command ended, in lines below its output; empty: well.
+func outcome(result sandbox.Result, err error, timeout time.Duration, g tool.Grant, printed func() string) (how string, failed bool) {
+	failed = true
 	switch {
 	case err != nil:
 		how = "[" + text.Safe(err.Error()) + "]"
-	case result.Killed:
+	case result.Killed && timeout > 0:
 		how = fmt.Sprintf("[timed out after %s: the command and all that it started were killed]", timeout)
+	case result.Killed:
+		how = "[stopped, with all that it started]"
 	case result.Signal != 0:
 		how = fmt.Sprintf("[ended by signal %d, %s]", int(result.Signal), result.Signal)
 	case result.ExitCode != 0:
@@ -115,16 +147,13 @@ func (l *Local) runBash(ctx context.Context, c tool.Call) (tool.Answer, error) {
 	default:
 		failed = false
 	}
-	if failed && c.Grant == tool.Confine {
-		how += "\n" + boxed(out.String())
+	if failed && g == tool.Confine {
+		how += "\n" + boxed(printed())
 	}
 	for line := range strings.Lines(result.Notes) {
 		how = strings.TrimPrefix(how+"\n["+text.Safe(strings.TrimSpace(line))+"]", "\n")
 	}
-	if said != "" {
-		how = strings.TrimPrefix(how+"\n"+said, "\n")
-	}
-	return tool.Answer{Text: ending(out.String(), how), IsError: failed, Memo: memory}, nil
+	return how, failed
 }
 
 // refusals are what programs say when a file may not be written, or there is no network.

@@ -28,16 +28,16 @@ type change struct {
 
 func (l *Local) edit() tool.Tool {
 	fields := []shape.Field{
-		shape.May("old_string", shape.Text(1).With("what to replace")),
-		shape.May("new_string", shape.Text(0).With("what to put in its place")),
-		shape.May("replace_all", shape.Bool().With("replace it everywhere in the file")),
+		shape.May("old_string", shape.Text(1)),
+		shape.May("new_string", shape.Text(0)),
+		shape.May("replace_all", shape.Bool()),
 	}
 	several := shape.Object(
 		shape.Must("old_string", shape.Text(1)), shape.Must("new_string", shape.Text(0)), shape.May("replace_all", shape.Bool()))
 	return l.remember(l.runEdit, tool.Spec{
 		Name: "edit", Description: editDoc, Access: tool.Writes,
-		Args: shape.Object(append([]shape.Field{shape.Must("path", shape.Text(1).With("the file, relative to the workspace"))},
-			append(fields, shape.May("edits", shape.List(several).With("several replacements, instead")))...)...),
+		Args: shape.Object(append([]shape.Field{shape.Must("path", shape.Text(1).With("relative to the workspace"))},
+			append(fields, shape.May("edits", shape.List(several).With("instead of the three")))...)...),
 		Subject: l.subject, Summary: l.summary("edit"),
 	})
 }

@@ -38,7 +38,7 @@ func TestReadShowsLinesWithNumbers(t *testing.T) {
 	}
 	d.fails("read", args{"path": "bin"}, "binary file of 3 bytes")
 	d.put("paper.pdf", "%PDF-1.7\n%x\n")
-	d.fails("read", args{"path": "paper.pdf"}, "is a PDF of 12 bytes, which cannot be shown")
+	d.fails("read", args{"path": "paper.pdf"}, "is a PDF of 12 bytes, which the model that you are cannot be given. Make text of it")
 	d.fails("read", args{"path": "missing"}, "There is no missing.")
 	d.fails("read", args{"path": "missing/file"}, "There is no missing/file.")
 	d.fails("read", args{"path": "sub"}, "is a folder")

@@ -30,9 +30,9 @@ func (l *Local) glob() tool.Tool {
 	return &one{run: l.shelved("glob", l.runGlob), spec: tool.Spec{
 		Name: "glob", Description: globDoc, Access: tool.Reads,
 		Args: shape.Object(
-			shape.Must("pattern", shape.Text(1).With("which files, such as **/*.go")),
-			shape.May("path", shape.Text(1).With("the folder to begin in; the workspace if left out")),
-			shape.May("exclude", shape.Text(1).With("which not, such as *_test.go")),
+			shape.Must("pattern", shape.Text(1)),
+			shape.May("path", shape.Text(1)),
+			shape.May("exclude", shape.Text(1)),
 		),
 		Subject: l.subject,
 		Summary: func(args json.RawMessage) string {

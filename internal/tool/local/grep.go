@@ -36,14 +36,14 @@ func (l *Local) grep() tool.Tool {
 	return &one{run: l.shelved("grep", l.runGrep), spec: tool.Spec{
 		Name: "grep", Description: grepDoc, Access: tool.Reads,
 		Args: shape.Object(
-			shape.Must("pattern", shape.Text(1).With("the regular expression")),
-			shape.May("path", shape.Text(1).With("the folder or file to search; the workspace if left out")),
-			shape.May("include", shape.Text(1).With("which files, such as *.go")),
-			shape.May("exclude", shape.Text(1).With("which not, such as *_test.go")),
+			shape.Must("pattern", shape.Text(1)),
+			shape.May("path", shape.Text(1).With("folder or file")),
+			shape.May("include", shape.Text(1)),
+			shape.May("exclude", shape.Text(1)),
 			shape.May("ignore_case", shape.Bool()),
-			shape.May("context", shape.Number(0, mostContext).With("lines to show around each")),
-			shape.May("mode", shape.Enum("lines", "files", "count").With("what to show; lines if left out")),
-			shape.May("multiline", shape.Bool().With("let . and the pattern go over line ends")),
+			shape.May("context", shape.Number(0, mostContext).With("lines around each")),
+			shape.May("mode", shape.Enum("lines", "files", "count")),
+			shape.May("multiline", shape.Bool().With("the pattern may go over line ends")),
 		),
 		Subject: l.subject,
 		Summary: func(args json.RawMessage) string {

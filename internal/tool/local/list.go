@@ -23,7 +23,7 @@ func (l *Local) list() tool.Tool {
 	return &one{run: l.shelved("list", l.runList), spec: tool.Spec{
 		Name: "list", Description: listDoc, Access: tool.Reads,
 		Args: shape.Object(
-			shape.May("path", shape.Text(1).With("the folder; the workspace if left out")),
+			shape.May("path", shape.Text(1)),
 		),
 		Subject: l.subject, Summary: l.summary("list"),
 	}}

@@ -40,6 +40,7 @@ import (
 	"ramet/internal/fault"
 	"ramet/internal/id"
 	"ramet/internal/tool"
+	"ramet/internal/tool/fetch"
 )
 
 // Options are what the tools of one agent need.
@@ -65,6 +66,9 @@ type Options struct {
 	// Clean takes ramet's own secrets out of them; nil: there are none.
 	Clean  func(string) string
 	Limits Limits
+	// Jobs is where commands go on that are left in the background; nil: there are none.
+	Jobs  *Jobs
+	Fetch fetch.Options // for tests: the zero value keeps what package fetch promises
 	// For is the agent for which commands are started: they bear its mark.
 	For id.Agent
 }
@@ -87,6 +91,7 @@ type Local struct {
 	mu   sync.Mutex
 	seen map[string][sha256.Size]byte // real path in the root: the content that was read
 	dir  string                       // where the last command ended, in the root; empty: there
+	jobs map[int]jobMemo              // commands in the background that the history tells of
 }
 
 // New makes the tools of an agent.
@@ -109,7 +114,7 @@ func New(o Options) (*Local, error) {
 	}
 	l.Head = orElse(l.Head, kept)
 	l.Tail = orElse(l.Tail, kept)
-	made := &Local{o: o, seen: map[string][sha256.Size]byte{}}
+	made := &Local{o: o, seen: map[string][sha256.Size]byte{}, jobs: map[int]jobMemo{}}
 	for _, path := range o.Hide {
 		if info, err := os.Stat(path); err == nil {
 			made.own = append(made.own, info)
@@ -128,7 +133,11 @@ func orElse[T comparable](v, other T) T {
 
 // Tools are all of them, in the order in which models see them.
 func (l *Local) Tools() tool.Box {
-	return tool.Box{l.bash(), l.read(), l.write(), l.edit(), l.glob(), l.grep(), l.list()}
+	box := tool.Box{l.bash(), l.read(), l.write(), l.edit(), l.glob(), l.grep(), l.list(), l.fetch()}
+	if l.o.Jobs != nil {
+		box = append(box, l.job())
+	}
+	return box
 }
 
 // one is a tool whose failures are answers.

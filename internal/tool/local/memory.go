@@ -14,6 +14,7 @@ import (
 type memo struct {
 	Dir string            `json:"dir,omitempty"` // where commands run from then on, in the root
 	Saw map[string]string `json:"saw,omitempty"` // path in the root: the SHA-256 of the content that the model has seen
+	Job *jobMemo          `json:"job,omitempty"` // a command in the background that was begun
 }
 
 // remembering is a tool that knows what earlier calls did.
@@ -27,6 +28,7 @@ func (t *remembering) Recall(memos iter.Seq[json.RawMessage]) {
 	t.l.mu.Lock()
 	defer t.l.mu.Unlock()
 	clear(t.l.seen)
+	clear(t.l.jobs)
 	t.l.dir = "."
 	for text := range memos {
 		m, err := parse[memo](text)
@@ -35,6 +37,9 @@ func (t *remembering) Recall(memos iter.Seq[json.RawMessage]) {
 		}
 		if m.Dir != "" {
 			t.l.dir = m.Dir
+		}
+		if m.Job != nil {
+			t.l.jobs[m.Job.Number] = *m.Job
 		}
 		for path, sum := range m.Saw {
 			if b, err := hex.DecodeString(sum); err == nil && len(b) == sha256.Size {

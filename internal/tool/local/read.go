@@ -12,6 +12,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"ramet/internal/picture"
 	"ramet/internal/shape"
 	"ramet/internal/text"
 	"ramet/internal/tool"
@@ -35,9 +36,9 @@ func (l *Local) read() tool.Tool {
 	return l.remember(l.runRead, tool.Spec{
 		Name: "read", Description: readDoc, Access: tool.Reads,
 		Args: shape.Object(
-			shape.Must("path", shape.Text(1).With("the file, relative to the workspace")),
-			shape.May("offset", shape.Integer(1).With("the first line to show")),
-			shape.May("limit", shape.Integer(1).With("how many lines to show")),
+			shape.Must("path", shape.Text(1).With("relative to the workspace")),
+			shape.May("offset", shape.Integer(1)),
+			shape.May("limit", shape.Integer(1)),
 		),
 		Subject: l.subject, Summary: l.summary("read"),
 	})
@@ -77,8 +78,8 @@ func (l *Local) runRead(ctx context.Context, c tool.Call) (tool.Answer, error) {
 	if err != nil && !errors.Is(err, io.EOF) {
 		return tool.Answer{}, explain(s.rel, err)
 	}
-	if bytes.HasPrefix(start, []byte("%PDF-")) {
-		return tool.Failed(fmt.Sprintf("%s is a PDF of %d bytes, which cannot be shown. Make text of it with bash, such as with pdftotext where that is installed.", show(s.rel), s.info.Size())), nil
+	if kind := picture.TypeOf(start); kind != "" {
+		return l.attach(kind, s.rel, s.info.Size(), in, c.Model)
 	}
 	if bytes.IndexByte(start, 0) >= 0 {
 		return tool.Failed(fmt.Sprintf("%s is a binary file of %d bytes, and is not shown.", show(s.rel), s.info.Size())), nil

@@ -37,17 +37,34 @@ func (s *spool) Write(p []byte) (int, error) {
 		s.first = append(s.first, p...)
 		return n, nil
 	}
-	if s.file == nil {
-		var err error
-		if s.file, err = s.l.shelve(s.name); err != nil {
-			s.full = true
-			return n, nil
-		}
-		s.put(s.first)
-		s.first = nil
+	if s.file == nil && !s.open() {
+		return n, nil
 	}
 	s.put(p)
 	return n, nil
+}
+
+// open makes the file, also for little.
+func (s *spool) open() bool {
+	if s.l.o.Outputs == "" {
+		return false
+	}
+	var err error
+	if s.file, err = s.l.shelve(s.name); err != nil {
+		s.full = true
+		return false
+	}
+	s.put(s.first)
+	s.first = nil
+	return true
+}
+
+// where is the file while it is written; empty: there is none.
+func (s *spool) where() string {
+	if s.file == nil {
+		return ""
+	}
+	return s.file.Name()
 }
 
 func (s *spool) put(p []byte) {

@@ -20,8 +20,8 @@ func (l *Local) write() tool.Tool {
 	return l.remember(l.runWrite, tool.Spec{
 		Name: "write", Description: writeDoc, Access: tool.Writes,
 		Args: shape.Object(
-			shape.Must("path", shape.Text(1).With("the file, relative to the workspace")),
-			shape.Must("content", shape.Text(0).With("all of the file")),
+			shape.Must("path", shape.Text(1).With("relative to the workspace")),
+			shape.Must("content", shape.Text(0)),
 		),
 		Subject: l.subject,
 		Summary: func(args json.RawMessage) string {

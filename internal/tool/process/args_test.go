@@ -22,7 +22,7 @@ func TestTheBoxIsToldWithSchemas(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := map[string]string{"fork": "prompt name context worktree agent", "kill": "agent cascade reason", "send": "to text in_reply_to",
+	want := map[string]string{"fork": "prompt name context effort worktree agent", "kill": "agent cascade reason", "send": "to text in_reply_to",
 		"check_mail": "from", "read_mail": "number", "wait": "timeout from", "ps": "all", "exit": "result"}
 	if len(offer) != len(want) {
 		t.Errorf("%d tools", len(offer))

@@ -38,7 +38,15 @@ func (b child) toParent() string {
 		files = "It has a git worktree of its own: " + b.child.Cwd + "."
 	}
 	return b.title() + " is your child and works on its task now. You are the parent: go on with your own work. " +
-		"When it has finished, its result comes to you as a letter: see wait and read_mail. " + files
+		"When it has finished, its result comes to you as a letter: see wait and read_mail. " + files + b.thinks()
+}
+
+// thinks says what another effort costs.
+func (b child) thinks() string {
+	if b.args.Effort == "" {
+		return ""
+	}
+	return " It thinks with effort " + string(b.args.Effort) + ": if yours is another, its first request finds less in the cache."
 }
 
 func (b child) toChild() string {
@@ -77,10 +85,13 @@ func entries(children []child, child int) ([]history.Draft, error) {
 	if err != nil {
 		return nil, err
 	}
-	if own.args.Context == nothing {
-		return []history.Draft{history.NewClear(), prompt}, nil
+	drafts := make([]history.Draft, 0, len(children)+2)
+	if own.args.Effort != "" {
+		drafts = append(drafts, registry.EffortEntry(own.args.Effort))
 	}
-	drafts := make([]history.Draft, 0, len(children)+1)
+	if own.args.Context == nothing {
+		return append(drafts, history.NewClear(), prompt), nil
+	}
 	for i, b := range children {
 		if i == child {
 			drafts = append(drafts, b.result(b.toChild(), ""))

@@ -9,6 +9,7 @@ import (
 	"ramet/internal/fault"
 	"ramet/internal/history"
 	"ramet/internal/id"
+	"ramet/internal/llm"
 	"ramet/internal/registry"
 	"ramet/internal/shape"
 	"ramet/internal/text"
@@ -34,6 +35,7 @@ var forkSpec = tool.Spec{
 		shape.May("name", shape.Text(0).With("A name for the child: a-z, then a-z 0-9 . _ -, at most 63 characters, of no living agent.")),
 		shape.May("context", shape.Enum(inherit, nothing).With("inherit (default): the child knows this whole conversation. none: it knows only its prompt.")),
 		shape.May("agent", shape.Text(1).With("Make it by a definition of this name, if you were told of any: it has that one's instructions, tools and model, and knows only its prompt unless context says otherwise.")),
+		shape.May("effort", shape.Enum(llm.Efforts()...).With("How hard its model thinks. Default: as hard as yours, which finds more in the cache.")),
 		shape.May("worktree", shape.Bool().With("Give the child its own git worktree and branch, so that its files are apart from yours. Default: false.")),
 	),
 	Summary: summary(func(args forkArgs) string {
@@ -54,6 +56,8 @@ type forkArgs struct {
 	Context  string `json:"context"`
 	Worktree bool   `json:"worktree"`
 	Agent    string `json:"agent"`
+
+	Effort llm.Effort `json:"effort"`
 }
 
 // fork is the tool that makes children. It returns twice: in the parent, and in

@@ -72,8 +72,3 @@ func Cut(s string, width int) string {
 	}
 	return s
 }
-
-// Pad adds spaces up to width cells.
-func Pad(s string, width int) string {
-	return s + strings.Repeat(" ", max(0, width-Width(s)))
-}

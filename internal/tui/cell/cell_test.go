@@ -51,9 +51,6 @@ func TestCut(t *testing.T) {
 			t.Errorf("Cut(%q, %d) = %q, want %q", c.in, c.width, got, c.want)
 		}
 	}
-	if got := Pad("日", 4); got != "日  " {
-		t.Errorf("%q", got)
-	}
 }
 
 func FuzzCut(f *testing.F) {

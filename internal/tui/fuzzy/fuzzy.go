@@ -18,9 +18,8 @@ import (
 
 // Match is one candidate that fits.
 type Match struct {
-	Index     int   // in the candidates
-	Score     int   // higher reads better
-	Positions []int // byte offsets of the matched letters, ascending
+	Index int // in the candidates
+	Score int // higher reads better
 }
 
 // Find returns the candidates that match, best first. An empty pattern matches
@@ -29,7 +28,7 @@ func Find(pattern string, candidates []string) []Match {
 	words := parse(pattern)
 	found := make([]Match, 0, min(len(candidates), 64))
 	for i, candidate := range candidates {
-		if score, ok := measure(words, candidate, nil); ok {
+		if score, ok := measure(words, candidate); ok {
 			found = append(found, Match{Index: i, Score: score})
 		}
 	}
@@ -39,28 +38,7 @@ func Find(pattern string, candidates []string) []Match {
 			return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(len(x), len(y)), strings.Compare(x, y))
 		})
 	}
-	for i := range found[:min(len(found), shown)] {
-		positions := []int{}
-		measure(words, candidates[found[i].Index], &positions)
-		slices.Sort(positions)
-		found[i].Positions = slices.Compact(positions)
-	}
 	return found
-}
-
-// shown is how many of the best get their positions at once; nobody looks at
-// more, and Positions finds those of any other.
-const shown = 200
-
-// Positions are the byte offsets of a candidate's letters that a pattern matched.
-func Positions(pattern, candidate string) ([]int, bool) {
-	positions := []int{}
-	_, ok := measure(parse(pattern), candidate, &positions)
-	if !ok {
-		return nil, false
-	}
-	slices.Sort(positions)
-	return slices.Compact(positions), true
 }
 
 type word struct {
@@ -76,10 +54,10 @@ func parse(pattern string) []word {
 	return words
 }
 
-func measure(words []word, candidate string, positions *[]int) (int, bool) {
+func measure(words []word, candidate string) (int, bool) {
 	total := 0
 	for _, w := range words {
-		score, ok := w.measure(candidate, positions)
+		score, ok := w.measure(candidate)
 		if !ok {
 			return 0, false
 		}
@@ -106,12 +84,12 @@ const tries = 8
 // measure scores the best of the first few ways in which the letters fit: one for
 // each place where the first letter stands, each then greedy, preferring
 // neighbours. That is linear, and on short texts as good as trying all.
-func (w word) measure(candidate string, positions *[]int) (int, bool) {
+func (w word) measure(candidate string) (int, bool) {
 	best, bestStart := 0, -1
 	base := strings.LastIndexByte(strings.TrimSuffix(candidate, "/"), '/') + 1
 	start := w.index(candidate, 0, w.letters[0])
 	for n := 0; start >= 0 && n < tries; n++ {
-		score, ok := w.from(candidate, start, base, nil)
+		score, ok := w.from(candidate, start, base)
 		if !ok {
 			break // later starts have fewer letters after them
 		}
@@ -120,7 +98,7 @@ func (w word) measure(candidate string, positions *[]int) (int, bool) {
 		}
 		if n == 0 && base > start { // the last part of a path is looked at in any case
 			if at := w.index(candidate, base, w.letters[0]); at > start {
-				if score, ok := w.from(candidate, at, base, nil); ok && score > best {
+				if score, ok := w.from(candidate, at, base); ok && score > best {
 					best, bestStart = score, at
 				}
 			}
@@ -131,14 +109,11 @@ func (w word) measure(candidate string, positions *[]int) (int, bool) {
 	if bestStart < 0 {
 		return 0, false
 	}
-	if positions != nil {
-		w.from(candidate, bestStart, base, positions)
-	}
 	return best, true
 }
 
 // from scores the fit that begins at start.
-func (w word) from(candidate string, start, base int, positions *[]int) (int, bool) {
+func (w word) from(candidate string, start, base int) (int, bool) {
 	score, at, end := 0, start, -1
 	for i, letter := range w.letters {
 		if i > 0 {
@@ -153,9 +128,6 @@ func (w word) from(candidate string, start, base int, positions *[]int) (int, bo
 			score += adjacent
 		case i > 0:
 			score -= gapOpen + min(mostGap, gapMore*(at-end))
-		}
-		if positions != nil {
-			*positions = append(*positions, at)
 		}
 		end = at + size
 	}

@@ -19,12 +19,6 @@
 // is HTML. Inline text is read by goldmark, block by block.
 package markdown
 
-import (
-	"strings"
-
-	"ramet/internal/text"
-)
-
 // Line is one line of the terminal.
 type Line struct {
 	Text    string // with the theme's codes
@@ -38,46 +32,4 @@ func Render(src string, width int, theme Theme) []Line {
 	s := NewStream(width, theme)
 	s.Write(src)
 	return s.Lines()
-}
-
-// Code shows a text as it is, highlighted; its lines are broken only where they are
-// too long. The language is named as behind a fence; "diff" colours what was added
-// and removed, and one that is not known gives plain text.
-func Code(src, language string, width int, theme Theme) []Line {
-	lex := newLexer(language)
-	return asItIs(src, func(line string) []row {
-		return breakAnywhere(lex.line(line, theme), max(width, 1))
-	})
-}
-
-// Text shows a text as it is, in one style, broken between words where its lines
-// are too long.
-func Text(src string, width int, style Style) []Line {
-	return asItIs(src, func(line string) []row {
-		return breakAtSpaces([]span{{line, style}}, max(width, 1))
-	})
-}
-
-// asItIs takes a text line by line, and lines that are far too long in pieces.
-func asItIs(src string, rows func(line string) []row) []Line {
-	if src == "" {
-		return nil
-	}
-	var out []Line
-	for line := range strings.SplitSeq(strings.TrimSuffix(src, "\n"), "\n") {
-		line = strings.TrimSuffix(line, "\r")
-		for goesOn := false; ; goesOn = true {
-			n := len(line)
-			if n >= longest+reach {
-				n = cutAt(line)
-			}
-			for i, r := range rows(expandTabs(text.Safe(line[:n]))) {
-				out = append(out, build(nil, r, goesOn || i > 0))
-			}
-			if line = line[n:]; line == "" {
-				break
-			}
-		}
-	}
-	return out
 }

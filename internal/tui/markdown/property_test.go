@@ -61,7 +61,7 @@ func document(t *rapid.T) string {
 	return b.String()
 }
 
-var themes = []Theme{Dark(), Light(), Basic(), Mono(), None()}
+var themes = []Theme{Dark(), Light(), Basic(), Mono(), {}}
 
 func TestNoLineIsTooWideAndNothingDrivesTheTerminal(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -70,10 +70,7 @@ func TestNoLineIsTooWideAndNothingDrivesTheTerminal(t *testing.T) {
 		if err := wrong(Render(src, width, rapid.SampledFrom(themes).Draw(t, "theme")), width); err != nil {
 			t.Fatal(err)
 		}
-		if err := wrong(Code(src, "go", width, Dark()), width); err != nil {
-			t.Fatal(err)
-		}
-		if err := wrong(Text(src, width, "1"), width); err != nil {
+		if err := wrong(Render(asCode(src, "go"), width, Dark()), width); err != nil {
 			t.Fatal(err)
 		}
 	})
@@ -194,14 +191,16 @@ func FuzzCode(f *testing.F) {
 	f.Add("'a /* \u0301 `x", 3, 2)
 	f.Fuzz(func(t *testing.T, src string, language, width int) {
 		width = 1 + abs(width)%120
-		got := Code(src, names[abs(language)%len(names)], width, Dark())
+		got := Render(asCode(src, names[abs(language)%len(names)]), width, Dark())
 		if err := wrong(got, width); err != nil {
 			t.Fatal(err)
 		}
-		if err := wrong(Text(src, width, "31"), width); err != nil {
-			t.Fatal(err)
-		}
 	})
+}
+
+// asCode is a text as code of a language.
+func asCode(src, language string) string {
+	return strings.Repeat("`", 99) + language + "\n" + src + "\n" + strings.Repeat("`", 99) + "\n"
 }
 
 func abs(n int) int { return max(n, -(n + 1)) }

@@ -59,6 +59,3 @@ func Mono() Theme {
 		Quote: "2", Rule: "2", TableHead: "1", TableLine: "2", Keyword: "1", Comment: "2", Added: "1", Removed: "2",
 	}
 }
-
-// None has no codes at all, for TERM=dumb.
-func None() Theme { return Theme{} }

@@ -202,45 +202,6 @@ func breakAnywhere(spans []span, width int) []row {
 	return append(rows, line)
 }
 
-// breakAtSpaces keeps every space but those at which it breaks.
-func breakAtSpaces(spans []span, width int) []row {
-	if r, ok := fits(spans, width); ok {
-		return []row{r}
-	}
-	var rows []row
-	var line, word row
-	endWord := func() {
-		if line.width > 0 && line.width+word.width > width {
-			rows, line = append(rows, line), row{}
-		}
-		line.join(word)
-		word = row{}
-	}
-	clusters(spans, width, func(c string, style Style, w int) {
-		switch {
-		case c == " ":
-			endWord()
-			if line.width < width {
-				line.add(c, style, w)
-			} else {
-				rows, line = append(rows, line), row{}
-			}
-		case word.width+w > width:
-			endWord()
-			rows, line = append(rows, line), row{}
-			word.add(c, style, w)
-		case w == 2:
-			endWord()
-			word.add(c, style, w)
-			endWord()
-		default:
-			word.add(c, style, w)
-		}
-	})
-	endWord()
-	return append(rows, line)
-}
-
 // expandTabs replaces tabs by spaces up to the next fourth column.
 func expandTabs(s string) string {
 	if strings.IndexByte(s, '\t') < 0 {

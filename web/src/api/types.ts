@@ -133,7 +133,7 @@ export interface Ask {
 }
 
 export interface Choice {
-  choice: "no" | "because" | "once" | "agent" | "project";
+  choice: "no" | "because" | "once" | "agent" | "project" | "1" | "2" | "3" | "4";
   text: string;
   rule?: string; // what it would grant or save
   no?: string; // why it cannot be chosen

@@ -13,16 +13,18 @@ import { AgentLink, Ago, Failure, Said, useBusy } from "./small";
 const quiet = 500;
 
 // words are the choices as the buttons say them.
-const words: Record<Choice["choice"], string> = {
+const words: Record<string, string> = {
   no: "No", because: "No, because\u2026", once: "Allow once", agent: "For this agent and those below it", project: "For this project\u2026",
 };
+// said is a choice on its button. Those of a question of the model's own are in its words.
+const said = (ask: Ask, c: Choice) => (ask.tool === "ask" ? oneLine(c.text, 200) : words[c.choice] ?? "");
 const plain: Choice[] = [{ choice: "no", text: "no" }, { choice: "once", text: "once" }];
 
 function One({ ask }: { ask: Ask }) {
   const { busy, error, run } = useBusy();
   const [ready, setReady] = useState(false);
   const [open, setOpen] = useState<"" | "because" | "project">("");
-  const choices = (ask.choices?.length ? ask.choices : plain).filter((c) => c.choice in words);
+  const choices = (ask.choices?.length ? ask.choices : plain).filter((c) => ask.tool === "ask" || c.choice in words);
   const [why, setWhy] = useState(""), [rule, setRule] = useState(choices.find((c) => c.choice === "project")?.rule ?? "");
   useEffect(() => {
     const later = setTimeout(() => setReady(true), quiet);
@@ -41,21 +43,21 @@ function One({ ask }: { ask: Ask }) {
   const what = ask.subject || ask.text;
   return (
     <li class="ask">
-      <p><AgentLink uuid={ask.agent_uuid} /> wants to use <strong><Said text={ask.tool} most={60} /></strong>{ask.outside && <strong> outside the box</strong>} <span class="soft">{"\u00b7"} asked <Ago at={ask.asked_at} /> ago{ask.until && <>, denied by itself at {clock(ask.until)}</>}</span></p>
-      {ask.subject && ask.text && <p class="wrap"><Said text={ask.text} /></p>}
+      <p><AgentLink uuid={ask.agent_uuid} /> {ask.tool === "ask" ? "asks" : <>wants to use <strong><Said text={ask.tool} most={60} /></strong></>}{ask.outside && <strong> outside the box</strong>} <span class="soft">{"\u00b7"} asked <Ago at={ask.asked_at} /> ago{ask.until && <>, {ask.tool === "ask" ? "over" : "denied by itself"} at {clock(ask.until)}</>}</span></p>
+      {ask.subject && ask.text && ask.tool !== "ask" && <p class="wrap"><Said text={ask.text} /></p>}
       {ask.reason && <p class="wrap">because: <Said text={ask.reason} /></p>}
       {ask.why && <p class="soft small wrap"><Said text={ask.why} /></p>}
-      <pre class="plain" tabIndex={0} aria-label="what it wants to do">{visible(what)}</pre>
+      <pre class="plain" tabIndex={0} aria-label={ask.tool === "ask" ? "the question" : "what it wants to do"}>{visible(what)}</pre>
       {what.length > 300 && <p class="small soft">{plural(what.length, "character")}: scroll to read all of it before you answer.</p>}
       <div class="buttons" role="group" aria-label="Answer">
         {choices.filter((c) => !c.no).map((c) => (
-          <button key={c.choice} type="button" disabled={busy || !ready} {...(c.choice === "no" ? { class: "main" } : {})} {...(c.choice === "because" || c.choice === "project" ? { "aria-expanded": open === c.choice } : {})} onClick={() => choose(c.choice)}>{words[c.choice]}</button>
+          <button key={c.choice} type="button" disabled={busy || !ready} {...(c.choice === "no" ? { class: "main" } : {})} {...(c.choice === "because" || c.choice === "project" ? { "aria-expanded": open === c.choice } : {})} onClick={() => choose(c.choice)}>{said(ask, c)}</button>
         ))}
       </div>
       {open === "because" && (
         <form class="buttons" onSubmit={(e) => { e.preventDefault(); if (why.trim()) say("because", { words: why.trim() }); }}>
-          <label>Tell it why <input value={why} maxLength={4000} onInput={(e) => setWhy(e.currentTarget.value)} /></label>
-          <button type="submit" disabled={busy || !why.trim()}>Refuse</button>
+          <label>{ask.tool === "ask" ? "Your answer" : "Tell it why"} <input value={why} maxLength={4000} onInput={(e) => setWhy(e.currentTarget.value)} /></label>
+          <button type="submit" disabled={busy || !why.trim()}>{ask.tool === "ask" ? "Answer" : "Refuse"}</button>
         </form>
       )}
       {open === "project" && (
@@ -65,7 +67,7 @@ function One({ ask }: { ask: Ask }) {
         </form>
       )}
       {choices.filter((c) => c.choice === "agent" && c.rule && !c.no).map((c) => <p key="agent" class="soft small wrap">For the agent it holds, until it ends, for <code>{oneLine(c.rule ?? "", 400)}</code></p>)}
-      {choices.filter((c) => c.no).map((c) => <p key={c.choice} class="soft small wrap">{words[c.choice].replace("\u2026", "")}: no. <Said text={c.no ?? ""} most={600} /></p>)}
+      {choices.filter((c) => c.no).map((c) => <p key={c.choice} class="soft small wrap">{(words[c.choice] ?? "").replace("\u2026", "")}: no. <Said text={c.no ?? ""} most={600} /></p>)}
       {error != null && <Failure error={error} />}
     </li>
   );

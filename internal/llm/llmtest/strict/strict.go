@@ -1,4 +1,6 @@
-package llmtest
+// Package strict is a server of a model with a window that it enforces, for tests of work that
+// is longer than any window.
+package strict
 
 import (
 	"encoding/json"
@@ -9,10 +11,10 @@ import (
 	"sync"
 )
 
-// Strict is a server of a model with a window, as people run them themselves (vLLM, with
+// Server is a server of a model with a window, as people run them themselves (vLLM, with
 // OpenAI's protocol): what is longer than the window, with the answer that may follow, is
 // refused with its words. It counts every fourth byte of what it is sent as a token.
-type Strict struct {
+type Server struct {
 	Window int  // tokens
 	Hidden bool // the list of models does not tell the window, nor does a refusal
 	Cuts   bool // what is too long is cut at its beginning, without a word
@@ -31,34 +33,37 @@ type Asked struct {
 	Tokens int    // of the request
 	Limit  int    // of the answer
 	Tools  []string
+	Users  []string // contents of the messages of the user
 }
 
 // Summary says whether a summary is asked for.
 func (a Asked) Summary() bool { return strings.HasPrefix(a.Last, "Summarise the conversation above") }
 
-// Said is an answer: a text, or a call of a tool with arguments.
+// Said is an answer: a text, and calls of tools.
 type Said struct {
-	Text string
-	Call string
-	Args string
+	Text  string
+	Calls []Call
 }
 
+// Call is a call of a tool, with arguments in JSON.
+type Call struct{ Name, Args string }
+
 // Requests are those that were answered, in their order.
-func (s *Strict) Requests() []Asked {
+func (s *Server) Requests() []Asked {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]Asked(nil), s.asked...)
 }
 
 // Refused is how many requests were too long.
-func (s *Strict) Refused() int {
+func (s *Server) Refused() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.refused
 }
 
 // ServeHTTP implements http.Handler.
-func (s *Strict) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if strings.HasSuffix(r.URL.Path, "/models") {
 		one := map[string]any{"id": "strict", "object": "model"}
 		if !s.Hidden {
@@ -102,6 +107,7 @@ func (s *Strict) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func parseAsked(body []byte) (Asked, error) {
 	var q struct {
 		Messages []struct {
+			Role    string
 			Content any
 		}
 		Tools []struct {
@@ -116,6 +122,11 @@ func parseAsked(body []byte) (Asked, error) {
 	if n := len(q.Messages); n > 0 {
 		out.Last = fmt.Sprint(q.Messages[n-1].Content)
 	}
+	for _, m := range q.Messages {
+		if m.Role == "user" {
+			out.Users = append(out.Users, fmt.Sprint(m.Content))
+		}
+	}
 	for _, t := range q.Tools {
 		out.Tools = append(out.Tools, t.Function.Name)
 	}
@@ -123,13 +134,19 @@ func parseAsked(body []byte) (Asked, error) {
 }
 
 // answer streams what is said.
-func (s *Strict) answer(w http.ResponseWriter, asked Asked, said Said) {
+func (s *Server) answer(w http.ResponseWriter, asked Asked, said Said) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	delta, finish := map[string]any{"role": "assistant", "content": said.Text}, "stop"
-	if said.Call != "" {
+	wrote := 1 + len(said.Text)/4
+	var calls []any
+	for i, c := range said.Calls {
 		finish = "tool_calls"
-		call := map[string]any{"name": said.Call, "arguments": said.Args}
-		delta["tool_calls"] = []any{map[string]any{"index": 0, "id": fmt.Sprintf("call_%d", len(s.asked)), "type": "function", "function": call}}
+		wrote += len(c.Args) / 4
+		calls = append(calls, map[string]any{"index": i, "id": fmt.Sprintf("call_%d_%d", len(s.asked), i), "type": "function",
+			"function": map[string]any{"name": c.Name, "arguments": c.Args}})
+	}
+	if calls != nil {
+		delta["tool_calls"] = calls
 	}
 	event := func(v any) {
 		b, _ := json.Marshal(v)
@@ -137,7 +154,6 @@ func (s *Strict) answer(w http.ResponseWriter, asked Asked, said Said) {
 	}
 	event(map[string]any{"choices": []any{map[string]any{"index": 0, "delta": delta}}})
 	event(map[string]any{"choices": []any{map[string]any{"index": 0, "delta": map[string]any{}, "finish_reason": finish}}})
-	wrote := 1 + (len(said.Text)+len(said.Args))/4
 	event(map[string]any{"choices": []any{}, "usage": map[string]any{"prompt_tokens": min(asked.Tokens, s.Window), "completion_tokens": wrote, "total_tokens": min(asked.Tokens, s.Window) + wrote}})
 	io.WriteString(w, "data: [DONE]\n\n")
 }

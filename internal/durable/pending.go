@@ -1,0 +1,63 @@
+package durable
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// pending is a file that has no name of its own yet: a temporary one beside the name that
+// it is to get, since only there a rename is certain to stay on one file system.
+type pending struct {
+	*os.File
+	path string
+	gone bool // renamed, or removed
+	shut bool
+}
+
+// prepare writes data to a pending file for path.
+func prepare(path string, data []byte, perm fs.FileMode) (*pending, error) {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"*")
+	if err != nil {
+		return nil, err
+	}
+	p := &pending{File: f, path: path}
+	if err := f.Chmod(perm); err != nil && !unchangeable {
+		p.drop()
+		return nil, err
+	}
+	if _, err := f.Write(data); err != nil {
+		p.drop()
+		return nil, err
+	}
+	return p, nil
+}
+
+// replace gives the file its name, whoever had it before.
+func (p *pending) replace() error {
+	if err := p.Sync(); err != nil {
+		return err
+	}
+	p.shut = true
+	if err := p.Close(); err != nil {
+		return err
+	}
+	if err := os.Rename(p.Name(), p.path); err != nil {
+		return err
+	}
+	p.gone = true
+	return nil
+}
+
+// drop takes the temporary name away, if it is still there.
+func (p *pending) drop() error {
+	if !p.shut {
+		p.shut = true
+		p.Close()
+	}
+	if p.gone {
+		return nil
+	}
+	p.gone = true
+	return os.Remove(p.Name())
+}

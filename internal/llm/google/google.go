@@ -1,0 +1,238 @@
+// Package google gets the tokens with which Google's cloud is asked: for a service
+// account or a user, from the file that Google's own tools write; from the metadata
+// server of a machine in that cloud; or from a command of the user's.
+//
+// It promises that a token is asked for when it is first needed and again shortly
+// before it ends, once for all who wait; that private keys and refresh tokens go to
+// the address of Google that their file names and are in no fault; and that the end
+// of the context ends the wait.
+package google
+
+import (
+	"bytes"
+	"context"
+	"crypto"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/json"
+	"encoding/pem"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"time"
+
+	"ramet/internal/fault"
+	"ramet/internal/text"
+)
+
+// Source is where tokens come from: Command, else File, else the metadata server.
+type Source struct {
+	File     string            // of a service account or a user; empty: none
+	Command  string            // prints a token, run with sh -c; empty: none
+	Metadata string            // host of the metadata server; empty: the usual
+	Env      []string          // of the command
+	HTTP     http.RoundTripper // nil: the usual
+	Now      func() time.Time  // nil: time.Now
+
+	mu    sync.Mutex // guards what follows; held while a token is asked for
+	token string
+	until time.Time
+}
+
+const (
+	scope = "https://www.googleapis.com/auth/cloud-platform"
+	// usual is the metadata server, by its address: the name may be anybody's where
+	// no such server is.
+	usual = "169.254.169.254"
+	// early is how long before its end a token is not used any more.
+	early = 4 * time.Minute
+	// commandLasts is how long what a command printed is used: it says no end.
+	commandLasts = 5 * time.Minute
+	patience     = 30 * time.Second
+	glance       = 3 * time.Second // of the metadata server, which is near or not there
+	maxAnswer    = 1 << 20
+)
+
+// Token is one that is good for some minutes. PROVIDER_AUTH: there is none to be had.
+func (s *Source) Token(ctx context.Context) (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := time.Now
+	if s.Now != nil {
+		now = s.Now
+	}
+	if s.token != "" && now().Before(s.until) {
+		return s.token, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	token, lasts, err := s.ask(ctx, now())
+	if err != nil {
+		return "", err
+	}
+	if token == "" || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return "", refuse("what came is no token")
+	}
+	s.token, s.until = token, now().Add(lasts)
+	return token, nil
+}
+
+// Last is the token that was used last, so that it can be kept out of messages.
+func (s *Source) Last() string {
+	if !s.mu.TryLock() {
+		return ""
+	}
+	defer s.mu.Unlock()
+	return s.token
+}
+
+func refuse(format string, args ...any) *fault.Error {
+	return fault.New(fault.ProviderAuth, "get a token of Google: "+format, args...).
+		WithHint("set GOOGLE_APPLICATION_CREDENTIALS to the file of a service account, or token_command of the vendor in your configuration")
+}
+
+func (s *Source) ask(ctx context.Context, now time.Time) (string, time.Duration, error) {
+	switch {
+	case s.Command != "":
+		return s.run(ctx)
+	case s.File != "":
+		return s.fromFile(ctx, now)
+	}
+	return s.fromMetadata(ctx)
+}
+
+func (s *Source) run(ctx context.Context) (string, time.Duration, error) {
+	c := exec.CommandContext(ctx, "sh", "-c", s.Command)
+	c.Env, c.WaitDelay = s.Env, time.Second
+	var out, said bytes.Buffer
+	c.Stdout, c.Stderr = &out, &said
+	if err := c.Run(); err != nil {
+		return "", 0, refuse("token_command: %v: %s", err, text.Line(said.String(), 200))
+	}
+	return strings.TrimSpace(out.String()), commandLasts, nil
+}
+
+// credentials is the file, as Google's tools write it.
+type credentials struct {
+	Type     string `json:"type"`
+	Email    string `json:"client_email"`
+	Key      string `json:"private_key"`
+	KeyID    string `json:"private_key_id"`
+	TokenURI string `json:"token_uri"`
+	Client   string `json:"client_id"`
+	Secret   string `json:"client_secret"`
+	Refresh  string `json:"refresh_token"`
+}
+
+func (s *Source) fromFile(ctx context.Context, now time.Time) (string, time.Duration, error) {
+	b, err := os.ReadFile(s.File)
+	if err != nil {
+		return "", 0, refuse("%v", err)
+	}
+	var c credentials
+	if json.Unmarshal(b, &c) != nil {
+		return "", 0, refuse("%s is not JSON", s.File) // what stands there is not repeated
+	}
+	if c.TokenURI == "" {
+		c.TokenURI = "https://oauth2.googleapis.com/token"
+	}
+	form := url.Values{}
+	switch c.Type {
+	case "service_account":
+		signed, err := assertion(c, now)
+		if err != nil {
+			return "", 0, refuse("%s: %v", s.File, err)
+		}
+		form.Set("grant_type", "urn:ietf:params:oauth:grant-type:jwt-bearer")
+		form.Set("assertion", signed)
+	case "authorized_user":
+		form = url.Values{"grant_type": {"refresh_token"}, "client_id": {c.Client}, "client_secret": {c.Secret}, "refresh_token": {c.Refresh}}
+	default:
+		return "", 0, refuse("%s is of type %.40q: a service account or a user is known here", s.File, c.Type)
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.TokenURI, strings.NewReader(form.Encode()))
+	if err != nil {
+		return "", 0, refuse("%s has no address for tokens", s.File)
+	}
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	return s.fetch(req)
+}
+
+// assertion is what a service account signs to be given a token (RFC 7523).
+func assertion(c credentials, now time.Time) (string, error) {
+	block, _ := pem.Decode([]byte(c.Key))
+	if block == nil {
+		return "", fault.New(fault.ProviderAuth, "its private_key is none")
+	}
+	parsed, err := x509.ParsePKCS8PrivateKey(block.Bytes)
+	if err != nil {
+		return "", fault.New(fault.ProviderAuth, "its private_key is none")
+	}
+	key, ok := parsed.(*rsa.PrivateKey)
+	if !ok {
+		return "", fault.New(fault.ProviderAuth, "its private_key is not of RSA")
+	}
+	head, _ := json.Marshal(map[string]string{"alg": "RS256", "typ": "JWT", "kid": c.KeyID})
+	claims, _ := json.Marshal(map[string]any{"iss": c.Email, "scope": scope, "aud": c.TokenURI,
+		"iat": now.Unix(), "exp": now.Add(time.Hour).Unix()})
+	encode := base64.RawURLEncoding.EncodeToString
+	body := encode(head) + "." + encode(claims)
+	sum := sha256.Sum256([]byte(body))
+	signature, err := rsa.SignPKCS1v15(rand.Reader, key, crypto.SHA256, sum[:])
+	if err != nil {
+		return "", fault.New(fault.ProviderAuth, "its private_key cannot sign")
+	}
+	return body + "." + encode(signature), nil
+}
+
+func (s *Source) fromMetadata(ctx context.Context) (string, time.Duration, error) {
+	ctx, cancel := context.WithTimeout(ctx, glance)
+	defer cancel()
+	host := s.Metadata
+	if host == "" {
+		host = usual
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet,
+		"http://"+host+"/computeMetadata/v1/instance/service-accounts/default/token?scopes="+url.QueryEscape(scope), nil)
+	if err != nil {
+		return "", 0, refuse("GCE_METADATA_HOST is no host")
+	}
+	req.Header.Set("Metadata-Flavor", "Google")
+	return s.fetch(req)
+}
+
+// fetch asks for a token.
+func (s *Source) fetch(req *http.Request) (string, time.Duration, error) {
+	transport := s.HTTP
+	if transport == nil {
+		transport = http.DefaultTransport
+	}
+	resp, err := transport.RoundTrip(req) // redirects would take the secrets along
+	if err != nil {
+		return "", 0, refuse("%s does not answer: %v", req.URL.Host, err)
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	if err != nil {
+		return "", 0, refuse("%s: %v", req.URL.Host, err)
+	}
+	var out struct {
+		Token string `json:"access_token"`
+		Lasts int64  `json:"expires_in"`
+		Error any    `json:"error"`
+		Says  string `json:"error_description"`
+	}
+	json.Unmarshal(b, &out) // what is no JSON has no token
+	if resp.StatusCode != http.StatusOK || out.Token == "" {
+		why, _ := out.Error.(string)
+		return "", 0, refuse("%s answers with status %d: %s", req.URL.Host, resp.StatusCode, text.Line(strings.TrimSpace(why+" "+out.Says), 200))
+	}
+	return out.Token, max(time.Duration(out.Lasts)*time.Second-early, time.Minute), nil
+}
