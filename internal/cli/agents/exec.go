@@ -42,7 +42,8 @@ func execCommand(l *line.Line) *cobra.Command {
 		Long: `Run one turn of an agent (agent 0 if none is named) without a screen: the prompt
 goes into its history, the model answers and calls tools until it is done. The
 answer goes to standard output, progress to standard error. PROMPT - reads
-standard input.
+standard input. /NAME ARGUMENTS stands for a command that you or the project define
+(.agents/commands, .claude/commands).
 
 If ` + "`ramet serve`" + ` holds the workspace, the turn runs there, with that process's permissions;
 what it asks is asked here, if this is a terminal, and on the page.
@@ -100,10 +101,16 @@ func execArgs(l *line.Line, f *execFlags) cobra.PositionalArgs {
 			return line.Arguments(1, 2)(c, args)
 		case f.resume:
 			return line.Arguments(0, 1)(c, args)
+		case slashed(args):
+			return nil
 		}
 		return line.Arguments(1, 2)(c, args)
 	}
 }
+
+// slashed says that the arguments are a command of the user's or the project's: /name and
+// what follows it.
+func slashed(args []string) bool { return len(args) > 1 && strings.HasPrefix(args[0], "/") }
 
 // exec checks everything that can be checked before anything happens.
 func exec(l *line.Line, c *cobra.Command, f execFlags, args []string) error {
@@ -112,6 +119,9 @@ func exec(l *line.Line, c *cobra.Command, f execFlags, args []string) error {
 		return err
 	}
 	ref := "0"
+	if slashed(args) && !f.resume && !f.again {
+		args = []string{strings.Join(args, " ")}
+	}
 	if len(args) == 2 || (f.resume || f.again) && len(args) == 1 {
 		ref = args[0]
 	}
@@ -159,6 +169,14 @@ func exec(l *line.Line, c *cobra.Command, f execFlags, args []string) error {
 		return err
 	}
 	defer ws.Stopped()
+	if e, defined, err := ws.Expand(ctx, a, prompt.Text); err != nil {
+		return err
+	} else if defined {
+		prompt.Text = e.Text
+		if prompt.Model == (llm.Ref{}) {
+			prompt.Model = e.Model
+		}
+	}
 	if err := f.countable(ws.Kernel, a, prompt.Model); err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"ramet/internal/picture"
 	"ramet/internal/text"
 	"ramet/internal/tool"
 )
@@ -172,5 +173,11 @@ func (r remote) Run(ctx context.Context, c tool.Call) (tool.Answer, error) {
 		return tool.Answer{}, err
 	}
 	memo, err := json.Marshal(Memo{&Called{r.server, text.Line(r.Tool, 200), out.Outcome, out.Took.Milliseconds()}})
-	return tool.Answer{Text: out.Text, IsError: out.Outcome != Done, Memo: string(memo)}, err
+	answer := tool.Answer{Text: out.Text, IsError: out.Outcome != Done, Memo: string(memo)}
+	if out.Image != nil && (c.Model.Images || !c.Model.Known) {
+		if part, _, err := picture.Part(r.Name, out.Image.Data); err == nil {
+			answer.File = &part // one that cannot be shown is named in the text
+		}
+	}
+	return answer, err
 }

@@ -108,3 +108,6 @@ func (l limited) Run(ctx context.Context, c tool.Call) (tool.Answer, error) {
 	}
 	return l.Tool.Run(ctx, c)
 }
+
+// Left is what a list of tools leaves of one; nil: nothing.
+func Left(list []string, t tool.Tool) tool.Tool { return allow(list).leave(t) }
