@@ -31,8 +31,8 @@ import (
 	"ramet/internal/session"
 	"ramet/internal/tool"
 	"ramet/internal/tool/local"
+	"ramet/internal/tool/skill"
 	"ramet/internal/tool/talk"
-	"ramet/internal/trust"
 )
 
 // kernel puts a kernel together: store, models, tools, permissions, socket.
@@ -62,8 +62,9 @@ func kernelFor(ctx context.Context, r request, work *crew.Crew) (*session.Runnin
 		return nil, err
 	}
 	jobs := local.NewJobs()
-	tools := tools{request: r, environment: environ.For(os.Environ()), hidden: hide, jobs: jobs, person: policy}
+	tools := tools{request: r, environment: environ.For(os.Environ()), hidden: hide, jobs: jobs, person: policy, window: models.window}
 	recoverFiles(ctx, r)
+	joins := joining{request: r, tools: &tools}
 	place := r.Peers
 	trees := worktrees{r}.make
 	model, box, guard := models.model, tools.box, loop.Guard(policy)
@@ -77,10 +78,12 @@ func kernelFor(ctx context.Context, r request, work *crew.Crew) (*session.Runnin
 		Store: r.Store, Owner: server.Owner,
 		Book: r.Book, BookOwner: file.Self(), TaskTime: r.Timeout,
 		Model: model, Effort: llm.Effort(r.Config.Effort), Search: r.Config.Search == "yes", Tools: box, Guard: guard,
-		System:    func(agent.Agent) ([]llm.Message, error) { return overlay(r, nil) },
-		SystemFor: func(_ agent.Agent, box tool.Box) ([]llm.Message, error) { return overlay(r, box) },
-		Told:      func(agent.Agent) string { return told(r) },
+		System:    func(a agent.Agent) ([]llm.Message, error) { return overlay(r, a, nil, models.window(a)) },
+		SystemFor: func(a agent.Agent, box tool.Box) ([]llm.Message, error) { return overlay(r, a, box, models.window(a)) },
+		Told:      func(a agent.Agent) string { return told(r, a) },
 		Worktree:  trees, Background: jobs.Running, Abandon: jobs.End,
+		Joins: joins.of,
+		Role:  r.Workspace.Role,
 		Offer: offer,
 		Gone:  place.Gone,
 		Tell:  func(ctx context.Context, rings ...registry.Ring) { place.Tell(ctx, server.Owner, rings...) },
@@ -99,6 +102,10 @@ func kernelFor(ctx context.Context, r request, work *crew.Crew) (*session.Runnin
 		return nil, err
 	}
 	policy.Ask = k.Asking(r.Ask) // nothing runs yet
+	tools.note = func(a id.Agent, what string) { k.Events.Publish(loop.Event{Type: loop.Note, Agent: a, Text: what}) }
+	joins.note = func(a agent.Agent, what string) {
+		k.Events.Publish(loop.Event{Type: loop.Note, Agent: a.ID, Text: what})
+	}
 	jobs.Changed = k.CommandsChanged
 	policy.Warn = func(a id.Agent, what string) { k.Events.Publish(loop.Event{Type: loop.Note, Agent: a, Text: what}) }
 	policy.Boxed = func(a id.Agent, rule permit.Rule) {
@@ -214,6 +221,15 @@ func (m *models) named(name string) (proc.Model, error) {
 	return opened, nil
 }
 
+// window is how much the model of an agent reads, in tokens; 0: nobody knows.
+func (m *models) window(a agent.Agent) int64 {
+	opened, err := m.model(a, llm.Ref{})
+	if err != nil {
+		return 0
+	}
+	return opened.Info.Context
+}
+
 // tokens are where those come from that take the place of a key; nil: from nowhere.
 func tokens(v catalog.Vendor, a credential.Access) *google.Source {
 	if !a.Key.IsZero() || a.TokenCommand == "" && !v.Google {
@@ -238,17 +254,36 @@ type tools struct {
 	request     request
 	environment []string
 	hidden      []string // from confined commands
-	jobs        *local.Jobs
-	person      talk.Person
+	// window is how much the model of an agent reads, in tokens; 0: nobody knows. note tells
+	// people something.
+	window func(agent.Agent) int64
+	note   func(id.Agent, string)
+	jobs   *local.Jobs
+	person talk.Person
 
 	mu    sync.Mutex
 	boxes map[id.Agent]tool.Box
+	told  map[string]bool // notes about servers
 }
 
+// box is the tools of this machine and those of servers.
 func (t *tools) box(a agent.Agent) (tool.Box, error) {
 	if t.request.NoTools {
 		return nil, nil
 	}
+	own, err := t.local(a)
+	if err != nil {
+		return nil, err
+	}
+	k, err := t.request.Kit()
+	if err != nil {
+		return nil, err
+	}
+	own = append(own[:len(own):len(own)], t.served(a)...)
+	return append(own, skill.New(k.Skills)), nil
+}
+
+func (t *tools) local(a agent.Agent) (tool.Box, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if box, ok := t.boxes[a.ID]; ok {
@@ -307,43 +342,6 @@ func (t *tools) root(a agent.Agent) (string, error) {
 		return "", err
 	}
 	return filepath.EvalSymlinks(dir)
-}
-
-// overlay is what stands before every conversation: the instructions of the project, in
-// the text that a person accepted. It is asked for every turn, so that what is accepted
-// counts at once, and what is only written never does.
-func overlay(r request, box tool.Box) ([]llm.Message, error) {
-	said, err := gate(r).Instructions()
-	if err != nil {
-		return nil, err
-	}
-	tools := make([]string, len(box))
-	for i, t := range box {
-		tools[i] = t.Spec().Name
-	}
-	first, err := r.Prompts().System(tools)
-	if err != nil {
-		return nil, err
-	}
-	out := []llm.Message{llm.Say(llm.System, first)}
-	if len(said.Data) > 0 {
-		out = append(out, llm.Say(llm.System, "Instructions of this project, from "+said.Path+":\n\n"+string(said.Data)))
-	}
-	return out, nil
-}
-
-// told is what people should know of the instructions when a turn begins.
-func told(r request) string {
-	said, err := gate(r).Instructions()
-	if err != nil {
-		return "" // overlay says it
-	}
-	return said.Note
-}
-
-// gate stands before the project.
-func gate(r request) trust.Gate {
-	return trust.Gate{Home: r.Home, Project: r.Place.Project}
 }
 
 // noTrees refuses worktrees to agents that work on items of runs: what they make must be

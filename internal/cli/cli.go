@@ -23,6 +23,7 @@ import (
 	"ramet/internal/cli/ledger"
 	"ramet/internal/cli/line"
 	"ramet/internal/cli/mail"
+	"ramet/internal/cli/mcp"
 	"ramet/internal/cli/models"
 	"ramet/internal/cli/runs"
 	"ramet/internal/fault"
@@ -138,6 +139,7 @@ The workspace is that of the project you stand in; --db, RAMET_DB and
 		{"runs", "Runs:", runs.Commands(l, e.Runs)},
 		{"ledger", "Ledger:", ledger.Commands(l)},
 		{"models", "Models:", models.Commands(l, e.Models)},
+		{"mcp", "Tools from elsewhere:", mcp.Commands(l)},
 		{"", "", care.Rest(l, e.Care)},
 	} {
 		if g.id != "" {

@@ -13,6 +13,7 @@ type Command struct {
 	Label    string      // mark, rewind
 	Model    string      // fork --model, model
 	Path     string      // export
+	Role     string      // fork --agent
 	Mode     string      // mode
 	Effort   string      // fork --effort, effort
 	Topic    string      // help: the command asked about
@@ -36,6 +37,7 @@ const (
 	Effort  Kind = "effort"
 	Topic   Kind = "command"
 	Name    Kind = "name"
+	Role    Kind = "role"
 	Message Kind = "message"
 	Number  Kind = "number"
 	Text    Kind = "text"

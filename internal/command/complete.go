@@ -18,6 +18,7 @@ type Candidate struct {
 // nothing.
 type Sources struct {
 	Agents, Labels, Models func() []Candidate
+	Commands               func() []Candidate // defined elsewhere; with their slashes
 	Paths                  func(prefix string) []Candidate
 }
 
@@ -58,6 +59,9 @@ func Complete(line string, cursor int, sources Sources) Completion {
 		c := Completion{Start: first.start, End: wordEnd(line, first.start, cursor), Kind: Topic, Word: strings.TrimPrefix(first.text, "/")}
 		for _, row := range table {
 			c.Candidates = append(c.Candidates, Candidate{"/" + row.Name, row.Summary})
+		}
+		if sources.Commands != nil {
+			c.Candidates = append(c.Candidates, sources.Commands()...)
 		}
 		c.filter("/" + c.Word)
 		return c

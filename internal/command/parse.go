@@ -170,6 +170,8 @@ func (p *parser) set(a Argument, w word) error {
 		c.Effort = w.text
 	case Name:
 		c.NewName = w.text
+	case Role:
+		c.Role = w.text
 	case Text:
 		return p.text(w.text, w.start)
 	case Topic:

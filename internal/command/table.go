@@ -6,9 +6,9 @@ import "slices"
 func Table() []Row { return slices.Clone(table) }
 
 var table = []Row{
-	{"fork", `/fork [--name NAME] [--at ID] [--model MODEL] [--effort EFFORT] [--worktree] ["PROMPT"]`, "Fork a child of this agent and go to it",
+	{"fork", `/fork [--name NAME] [--agent ROLE] [--at ID] [--model MODEL] [--effort EFFORT] [--worktree] ["PROMPT"]`, "Fork a child of this agent and go to it",
 		"The child has this agent's context, as it is now or, with --at, as it was after a message. With a prompt it begins to work at once. Parent and child share the files, unless --worktree gives the child a git worktree of its own.",
-		[]Argument{{Flag: "--name", Kind: Name}, {Flag: "--at", Kind: Message}, {Flag: "--model", Kind: Model}, {Flag: "--effort", Kind: Effort}, {Flag: "--worktree"}, {Kind: Text}}},
+		[]Argument{{Flag: "--name", Kind: Name}, {Flag: "--agent", Kind: Role}, {Flag: "--at", Kind: Message}, {Flag: "--model", Kind: Model}, {Flag: "--effort", Kind: Effort}, {Flag: "--worktree"}, {Kind: Text}}},
 	{"kill", "/kill [AGENT] [--cascade]", "End this agent, or another",
 		"With --cascade its whole subtree ends; without, its children live on. Histories can still be read. Agent 0 cannot be killed.",
 		[]Argument{{Kind: Agent}, {Flag: "--cascade"}}},
@@ -43,6 +43,7 @@ var table = []Row{
 	{"mode", "/mode [MODE]", "Choose how this agent's calls are permitted",
 		"ask: files and commands are asked for; edits: files are changed unasked; box: also commands run, confined; read-only: nothing is changed or run. Shift+Tab goes through them. Children have their parent's mode until they have one.",
 		[]Argument{{Kind: Mode}}},
+	{"mcp", "/mcp", "List the MCP servers and their tools", "`ramet mcp` adds, asks and removes them.", nil},
 	{"usage", "/usage", "Show tokens and cost", "", nil},
 	{"verify", "/verify", "Check that no history was changed", "", nil},
 	{"export", "/export [PATH]", "Write this conversation to a file", "", []Argument{{Kind: Path}}},

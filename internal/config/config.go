@@ -15,6 +15,8 @@
 //   - A project's file counts in the bytes that a person accepted, and never sets
 //     what would send data elsewhere (db) or let tools do or see more (allow,
 //     permission, env, hide). It is not read here: who loads gives the text.
+//   - Tables of the user's file ([mcp.NAME], see Server) are checked as strictly; a
+//     project's file has none.
 //   - Set changes one value of the user's file and leaves every other line as
 //     it is; after a crash the file is the old one or the new one.
 //   - Every error is a fault. Nothing here is global: the environment is a
@@ -22,6 +24,7 @@
 package config
 
 import (
+	"slices"
 	"strconv"
 	"time"
 
@@ -78,6 +81,8 @@ type Config struct {
 	// down.
 	Fallback []string
 
+	// Servers are the MCP servers of the user's file, by name.
+	Servers []Server
 	// Vendors are the user's own, and what he says of others.
 	Vendors []catalog.Vendor
 
@@ -179,7 +184,19 @@ func (c *Config) addText(path, text string, layer Layer) error {
 	if err != nil {
 		return err
 	}
+	if layer == User {
+		if err := c.addServers(path, text); err != nil {
+			return err
+		}
+	}
 	for _, e := range entries {
+		if slices.Contains(tables, e.key) {
+			if layer == Project {
+				return fault.New(fault.InvalidConfig, "%s: a project may not set %s", e.where(path), e.key).
+					WithHint("a project names its MCP servers in .mcp.json")
+			}
+			continue
+		}
 		if e.key == vendorsKey {
 			if err := c.addVendors(path, text, layer, e); err != nil {
 				return err

@@ -48,7 +48,7 @@ type Part struct {
 	Origin    string          `json:"origin,omitempty"`    // the protocol that reads Signature and Opaque
 	Show      string          `json:"show,omitempty"`      // tool_result: the answer for people, where it differs
 	Sources   []llm.Source    `json:"sources,omitempty"`   // text, search: the pages that it rests on
-	Memo      json.RawMessage `json:"memo,omitempty"`      // tool_result: an object that the tools keep in the history, and no model sees
+	Memo      json.RawMessage `json:"memo,omitempty"`      // an object that is kept in the history for tools, and no model sees
 }
 
 // Blob is a large piece of content, keyed by the hash of its bytes.

@@ -33,7 +33,7 @@ func (r *turn) act(ctx context.Context, calls []llm.Part, cut bool) error {
 		j := &job{call: call, over: make(chan struct{})}
 		jobs[i] = j
 		j.made = tool.Call{Agent: r.Agent, ID: call.CallID, Name: call.Name, Args: call.Args, Output: func([]byte) {}, Model: r.Model}
-		found, refused, ok := r.Tools.Find(call)
+		found, refused, ok := r.Tools.Open().Find(call)
 		if j.answer = refused; ok {
 			j.tool, j.spec, j.made.Args, j.note = found.Tool, found.Spec(), found.Args, found.Note
 		}

@@ -43,7 +43,7 @@ func read(ctx context.Context, e history.Entry, blob func(context.Context, chain
 	}
 	list := make([]llm.Part, 0, len(parts))
 	for _, p := range parts {
-		if p.Type == history.Result && p.Memo != nil {
+		if p.Memo != nil {
 			it.memo = p.Memo
 		}
 		if part, ok := convert(it.message.Role, p); ok {

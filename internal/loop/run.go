@@ -65,14 +65,12 @@ func begin(t Turn, c *Conversation) (*turn, error) {
 			m.Recall(c.memos())
 		}
 	}
-	offer, err := t.Tools.Offer()
+	offer, err := t.Tools.Open().Offer()
 	out := &turn{Turn: t, c: c, offer: offer}
 	for _, m := range t.System {
 		out.fixed += sizeOf(m)
 	}
-	for _, t := range offer {
-		out.fixed += int64(len(t.Name) + len(t.Description) + len(t.Schema))
-	}
+	out.fixed += sizeOfTools(offer)
 	for i := c.Len() - 1; i >= 0 && out.task == 0; i-- {
 		if it := c.at(i); speaks(it.kind) {
 			out.task = it.id

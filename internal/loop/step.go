@@ -73,6 +73,9 @@ func (r *turn) step(ctx context.Context) (more bool, err error) {
 		return false, nil
 	}
 	if err = r.act(ctx, calls, said.finish.Reason == llm.Length); err == nil && !r.out.Ended {
+		err = r.join(ctx, calls)
+	}
+	if err == nil && !r.out.Ended {
 		err = r.hear(ctx)
 	}
 	return err == nil && !r.out.Ended, err

@@ -76,6 +76,8 @@ type Turn struct {
 	// Facts is what an agent should know when the older part of its conversation is a
 	// summary: who it is, who works for it. nil or empty: nothing.
 	Facts func(context.Context) string
+	// Joins says what is written behind the results of a message's calls. nil: nothing.
+	Joins Join
 	// Acting is held from before a message that calls tools is written until all
 	// its results are: no fork comes between. nil: nobody forks.
 	Acting func(context.Context) (release func(), err error)

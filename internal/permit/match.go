@@ -14,6 +14,9 @@ func permits(rules []Rule, tool, subject string) bool {
 	return ok
 }
 
+// Permits says whether rules permit a tool to act on a subject.
+func Permits(rules []Rule, tool, subject string) bool { return permits(rules, tool, subject) }
+
 // match finds the rules that together permit a tool to act on a subject: one, or
 // for a command line one for each of its commands.
 func match(rules []Rule, tool, subject string) (by []Rule, ok bool) {
@@ -29,6 +32,9 @@ func match(rules []Rule, tool, subject string) (by []Rule, ok bool) {
 	}
 	if tool == shell {
 		return matchLine(patterns, subject)
+	}
+	if tool == servers {
+		return matchServer(patterns, subject)
 	}
 	// A path that is not clean is not compared: it may mean another one.
 	if !fs.ValidPath(subject) || subject == "." {

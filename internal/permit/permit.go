@@ -9,6 +9,7 @@
 //	bash(go test *)       commands that fit, word by word
 //	bash!(make install)   this command line, outside the box
 //	write(docs/**)        files that fit; also edit(…), read(…), …
+//	mcp(server)           every tool of an MCP server; mcp(server__tool): one
 //	fetch(example.com)    pages of this host; *.example.com: of those below it
 //
 //	ask        files and commands are asked for
@@ -111,6 +112,9 @@ func (p *Policy) Decide(ctx context.Context, s tool.Spec, c tool.Call) (tool.Gra
 		q.Subject = s.Subject(c.Args)
 	}
 	q.Summary = summary(s, c.Args, q.Subject)
+	if s.Access == tool.Servers {
+		q.Tool, q.Subject = servers, s.Name
+	}
 	if s.Outside != nil {
 		q.Reason = s.Outside(c.Args)
 	}

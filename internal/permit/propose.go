@@ -18,6 +18,8 @@ func propose(tool, subject string, outside bool) (Rule, string) {
 	switch {
 	case !slices.Contains(tools, tool):
 		return Rule{}, "no rule can permit this tool"
+	case tool == servers:
+		return writable(Rule{Tool: servers, Pattern: subject}, subject)
 	case tool != shell && (!fs.ValidPath(subject) || subject == "."):
 		return Rule{}, "the path leaves the workspace, or is none"
 	case tool != shell:

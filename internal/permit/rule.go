@@ -12,11 +12,15 @@ import (
 )
 
 // tools are the names that a rule can begin with.
-var tools = []string{"bash", "write", "edit", "read", "glob", "grep", "list", "fetch", "merge"}
+var tools = []string{"bash", "write", "edit", "read", "glob", "grep", "list", "fetch", "merge", servers}
 
 // shell is the tool whose subject is a command line; that of the others is a path, or the
 // host of fetch.
 const shell = "bash"
+
+// servers is the name under which rules permit the tools of MCP servers: mcp(SERVER), all of
+// one, or mcp(SERVER__TOOL).
+const servers = "mcp"
 
 // maxPattern bounds what matching can cost.
 const maxPattern = 1024
@@ -162,6 +166,8 @@ func checkPattern(tool, pattern string) (at int, why string) {
 		return maxPattern, "a pattern that is too long"
 	case tool == shell:
 		return checkCommand(pattern)
+	case tool == servers:
+		return checkServer(pattern)
 	}
 	return checkPath(pattern)
 }

@@ -179,3 +179,11 @@ func (h verbs) Recent(ctx context.Context, a id.Agent, most int) ([]history.Entr
 	}
 	return out, nil
 }
+
+// Role implements acts.Roles.
+func (h verbs) Role(name string) (acts.Role, error) {
+	if h.Options.Role == nil {
+		return acts.Role{}, fault.New(fault.NotFound, "no agent %.60q is defined", name)
+	}
+	return h.Options.Role(name)
+}

@@ -39,7 +39,8 @@ type order struct {
 	Guarded    *guard.State
 	Quarantine string // its name in the folder of guardFD
 
-	watch *guard.Watch // stays here
+	watch  *guard.Watch // these stay here
+	speaks *Speech
 }
 
 // inside is a Box with what ramet found out for the helper: real paths.

@@ -65,7 +65,22 @@ type Command struct {
 	Env     []string  // complete; nothing is inherited
 	Confine *Box      // nil: contained only
 	Output  io.Writer // takes both streams as they come; nil: nobody
+	Speaks  *Speech   // nil: it reads nothing, and what it says goes to Output
 	For     *Mark     // for whom it is started: it bears this for ever (Marked); nil: for nobody
+}
+
+// Speech is how one talks with a command that stays: the ends of two pipes that are the
+// command's. Its standard error goes to Output. Start closes both files, whatever comes of it.
+type Speech struct {
+	In  *os.File // it reads this
+	Out *os.File // and writes this
+}
+
+func (s *Speech) close() {
+	if s != nil {
+		s.In.Close()
+		s.Out.Close()
+	}
 }
 
 // Box is what a confined command may do. All paths are absolute; what does not

@@ -30,6 +30,7 @@ var (
 // Start runs a command. When ctx ends it is killed. A nil error means that the
 // command's program was started; Wait must then be called.
 func Start(ctx context.Context, c Command) (*Process, error) {
+	defer c.Speaks.close()
 	if err := c.check(); err != nil {
 		return nil, err
 	}
@@ -37,7 +38,7 @@ func Start(ctx context.Context, c Command) (*Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := order{Path: path, Args: c.Args, Dir: c.Dir, Env: c.Env, For: c.For}
+	o := order{Path: path, Args: c.Args, Dir: c.Dir, Env: c.Env, For: c.For, speaks: c.Speaks}
 	if c.Confine != nil {
 		if err := Available(); err != nil {
 			return nil, err
@@ -129,6 +130,9 @@ func launch(ctx context.Context, o order, temp *tempFolder, output io.Writer) (*
 		Path: "/proc/self/exe", Args: []string{marker}, Env: []string{}, Dir: "/",
 		Stdout: outW, Stderr: outW, ExtraFiles: []*os.File{controlR, reportW},
 		SysProcAttr: attributes(o),
+	}
+	if o.speaks != nil {
+		cmd.Stdin, cmd.Stdout = o.speaks.In, o.speaks.Out
 	}
 	if o.Box != nil {
 		parent, err := os.Open(filepath.Dir(o.Box.Temp))

@@ -38,6 +38,7 @@ type Process struct {
 // Start runs a command. When ctx ends it is killed. A nil error means that the
 // command's program was started; Wait must then be called.
 func Start(ctx context.Context, c Command) (*Process, error) {
+	defer c.Speaks.close()
 	if err := c.check(); err != nil {
 		return nil, err
 	}
@@ -56,6 +57,9 @@ func Start(ctx context.Context, c Command) (*Process, error) {
 		return nil, fault.New(fault.Failed, "start command: %w", err)
 	}
 	cmd := &exec.Cmd{Path: path, Args: c.Args, Dir: c.Dir, Env: append([]string{}, c.Env...), Stdout: w, Stderr: w, SysProcAttr: groupOfItsOwn()}
+	if c.Speaks != nil {
+		cmd.Stdin, cmd.Stdout = c.Speaks.In, c.Speaks.Out
+	}
 	err = cmd.Start()
 	w.Close()
 	if err != nil {

@@ -23,6 +23,7 @@ type Fork struct {
 	Worktree bool       // files of its own: a git worktree and a branch
 	Clean    bool       // with Worktree: as committed; else with what the parent did not commit
 	Model    llm.Ref    // zero: the parent's
+	Role     string     // the definition that it is made by; empty: none
 	Effort   llm.Effort // empty: the parent's
 	// Start begins a turn for the prompt, where a kernel runs here or holds the parent.
 	Start bool
@@ -48,7 +49,7 @@ func CheckPrompt(text string) error {
 // Fork makes a child. It waits for the tools of its parent, until ctx ends. A parent that a
 // kernel of another host holds is forked beside it, at its last final entry.
 func (w *Workspace) Fork(ctx context.Context, f Fork) (Forked, error) {
-	child, err := w.child(ctx, f)
+	child, err := w.child(ctx, &f)
 	if err != nil {
 		return Forked{}, err
 	}
@@ -91,7 +92,7 @@ func (w *Workspace) Fork(ctx context.Context, f Fork) (Forked, error) {
 }
 
 // child checks everything that can be checked before anything is made.
-func (w *Workspace) child(ctx context.Context, f Fork) (registry.Child, error) {
+func (w *Workspace) child(ctx context.Context, f *Fork) (registry.Child, error) {
 	c := registry.Child{ID: id.NewAgent(), Name: f.Name, Provider: f.Model.Vendor, Model: f.Model.Name}
 	if err := agent.NeedLiving(f.Parent); err != nil {
 		return c, err
@@ -107,6 +108,9 @@ func (w *Workspace) child(ctx context.Context, f Fork) (registry.Child, error) {
 			return c, err
 		}
 		c.Entries = append(c.Entries, history.NewRewind(f.At, ""))
+	}
+	if err := w.play(f, &c); err != nil {
+		return c, err
 	}
 	if f.Effort != "" {
 		c.Entries = append(c.Entries, registry.EffortEntry(f.Effort))

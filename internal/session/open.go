@@ -8,6 +8,7 @@ import (
 	"ramet/internal/config"
 	"ramet/internal/control"
 	"ramet/internal/fault"
+	"ramet/internal/instruct"
 	"ramet/internal/ledger/file"
 	"ramet/internal/proc"
 	"ramet/internal/rundir"
@@ -22,7 +23,7 @@ func (s *Session) Open(ctx context.Context) (*Workspace, error) {
 	if s.open != nil {
 		return s.open, nil
 	}
-	w := &Workspace{now: s.Now, learn: s.Learn, find: s.Find}
+	w := &Workspace{now: s.Now, learn: s.Learn, find: s.Find, mcp: s.MCP}
 	var err error
 	if w.Place, err = s.Place(); err != nil {
 		return nil, err
@@ -39,6 +40,11 @@ func (s *Session) Open(ctx context.Context) (*Workspace, error) {
 	if w.Secrets, err = s.Secrets(); err != nil {
 		return nil, err
 	}
+	settings, err := config.Path(s.Getenv)
+	if err != nil {
+		return nil, err
+	}
+	w.user = instruct.User{Dir: filepath.Dir(settings), Home: s.Getenv("HOME")}
 	w.Peers = control.At(w.Home, w.Place.DB)
 	w.Book = book{file.At(filepath.Join(w.Place.Project, ".ramet"), file.Options{Now: s.Now, Repaired: s.Repaired, Project: w.Place.Project}), w.Place.Project}
 	w.start = func(ctx context.Context, k Kernel) (*Running, error) { return s.Start(ctx, w, k) }

@@ -21,6 +21,7 @@ import (
 	"ramet/internal/seal"
 	"ramet/internal/secret"
 	"ramet/internal/store"
+	"ramet/internal/tool/mcp"
 	"ramet/internal/trust"
 	"ramet/internal/workspace"
 )
@@ -44,6 +45,9 @@ type System struct {
 	// Find names the models of the vendors whose servers answer at their usual address on
 	// this machine; nil: nobody is looked for.
 	Find func(context.Context, []catalog.Vendor) map[string][]string
+	// MCP makes a pool of the MCP servers of a workspace, and says what people should know of
+	// them; nil: there are none.
+	MCP func(*Workspace) (*mcp.Pool, string, error)
 	// Logs opens the event logs of runs.
 	Logs rundir.Logs
 	// Tokens are the variables that hold credentials besides the keys of models.

@@ -2,8 +2,10 @@ package session
 
 import (
 	"context"
+	"slices"
 
 	"ramet/internal/fault"
+	"ramet/internal/kit"
 	"ramet/internal/public"
 	"ramet/internal/trust"
 	"ramet/internal/workspace"
@@ -22,7 +24,7 @@ func (s *Session) Gate(ctx context.Context) (trust.Gate, error) {
 }
 
 func gate(ctx context.Context, home, project string) trust.Gate {
-	return trust.Gate{Home: home, Project: project, Sources: append(trust.Standard(), worktree.Programs(ctx))}
+	return trust.Gate{Home: home, Project: project, Sources: slices.Concat(trust.Standard(), kit.Sources(), []trust.Source{worktree.Programs(ctx)})}
 }
 
 // Trust lists what acts in the project of the workspace.

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"ramet/internal/agent"
@@ -10,6 +11,7 @@ import (
 	"ramet/internal/control"
 	"ramet/internal/credential"
 	"ramet/internal/id"
+	"ramet/internal/instruct"
 	"ramet/internal/ledger"
 	"ramet/internal/llm/catalog"
 	"ramet/internal/loop"
@@ -20,6 +22,7 @@ import (
 	"ramet/internal/secret"
 	"ramet/internal/state"
 	"ramet/internal/store"
+	"ramet/internal/tool/mcp"
 	"ramet/internal/workspace"
 )
 
@@ -40,6 +43,12 @@ type Workspace struct {
 	Kernel *proc.Kernel
 	// Elsewhere carries what happens in other kernels to turns that were asked for here.
 	Elsewhere bus.Bus[loop.Event]
+
+	user instruct.User
+
+	mcp     func(*Workspace) (*mcp.Pool, string, error) // see System
+	servers sync.Mutex                                  // guards what follows
+	pools   []*mcp.Pool
 
 	prompts prompt.Folder
 	own     id.Agent // whose command this process is; empty: a person's
@@ -85,6 +94,7 @@ func (w *Workspace) Stopped() {
 
 func (w *Workspace) close() error {
 	w.Stopped()
+	w.closePools()
 	return w.Store.Close()
 }
 

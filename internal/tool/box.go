@@ -20,13 +20,32 @@ func (b Box) Offer() ([]llm.Tool, error) {
 	out := make([]llm.Tool, len(b))
 	for i, t := range b {
 		s := t.Spec()
-		schema, err := json.Marshal(s.Args.Brief())
-		if err != nil {
-			return nil, fmt.Errorf("describe tool %s: %w", s.Name, err)
+		schema := s.Schema
+		if schema == nil {
+			var err error
+			if schema, err = json.Marshal(s.Args.Brief()); err != nil {
+				return nil, fmt.Errorf("describe tool %s: %w", s.Name, err)
+			}
 		}
 		out[i] = llm.Tool{Name: s.Name, Description: strings.TrimSpace(s.Description), Schema: schema}
 	}
 	return out, nil
+}
+
+// Open is the tools and those that chests among them have opened, as far as they are left.
+func (b Box) Open() Box {
+	out := b
+	for _, t := range b {
+		if c, ok := t.(Chest); ok {
+			out = append(out[:len(out):len(out)], c.Opened()...)
+		}
+	}
+	for _, t := range b {
+		if n, ok := t.(Narrower); ok {
+			out = n.Narrow(out)
+		}
+	}
+	return out
 }
 
 // Found is a call that can be run.
@@ -55,6 +74,9 @@ func (b Box) Find(call llm.Part) (Found, Answer, bool) {
 	}
 	if call.Malformed != "" {
 		return Found{}, Failed("The arguments are no complete JSON object. Nothing was run; send the call again, whole."), false
+	}
+	if b[i].Spec().Schema != nil {
+		return Found{Tool: b[i], Args: call.Args}, Answer{}, true // whoever answers it checks it
 	}
 	form := b[i].Spec().Args
 	args, unknown := form.Take(call.Args)

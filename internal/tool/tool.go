@@ -30,6 +30,7 @@ const (
 	Reads     Access = "reads"     // looks at files of the workspace: runs unasked
 	Writes    Access = "writes"    // changes files of the workspace
 	Commands  Access = "commands"  // runs programs
+	Servers   Access = "servers"   // asks a program of somebody else's, which does what it likes
 	Fetches   Access = "fetches"   // reads of other hosts: permitted by host
 	Processes Access = "processes" // acts on agents: unasked, within budget and descent
 )
@@ -39,7 +40,9 @@ type Spec struct {
 	Name        string
 	Description string // Markdown, for the model
 	Args        *shape.Shape
-	Access      Access
+	// Schema is a JSON Schema of the arguments that somebody else checks; then Args is nil.
+	Schema json.RawMessage
+	Access Access
 	// Subject is what a permission rule is held against: a path relative to the
 	// workspace with forward slashes, or a command line. nil: nothing.
 	Subject func(args json.RawMessage) string
@@ -80,6 +83,22 @@ type Memory interface {
 	// still holds, oldest first, and forgets everything else. Those of other tools are
 	// among them.
 	Recall(memos iter.Seq[json.RawMessage])
+}
+
+// Chest is a tool that opens others: the model is not told of all of them at first.
+type Chest interface {
+	Tool
+	// Opened are the tools that the model has found so far. It is asked again after each
+	// message with calls.
+	Opened() Box
+}
+
+// Narrower is a tool by which others are taken away: what a skill or a role leaves an agent.
+type Narrower interface {
+	Tool
+	// Narrow is what is left of the tools. It never has one that was not among them; a tool
+	// in another's place has its name.
+	Narrow(Box) Box
 }
 
 // Grant is how a call may act.

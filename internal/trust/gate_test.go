@@ -56,10 +56,19 @@ func (s stage) accept() {
 // says is what stands before conversations, and what a person is told.
 func (s stage) says(text, note string) {
 	s.t.Helper()
-	got, err := s.Instructions()
+	got, err := s.instructions()
 	if err != nil || string(got.Data) != text || (note == "") != (got.Note == "") || !strings.Contains(got.Note, note) {
 		s.t.Errorf("says %q (%q, %v), want %q (%q)", got.Data, got.Note, err, text, note)
 	}
+}
+
+func (s stage) instructions() (Text, error) {
+	shelf, err := s.Shelf()
+	if err != nil {
+		return Text{}, err
+	}
+	defer shelf.Close()
+	return shelf.First(Instructions, InstructionFiles...)
 }
 
 func (s stage) trusted(what string, want bool) {
@@ -174,7 +183,7 @@ func TestOddFilesDoNotAct(t *testing.T) {
 		if err := make(s.path("AGENTS.md")); err != nil {
 			t.Fatal(err)
 		}
-		got, err := s.Instructions()
+		got, err := s.instructions()
 		if err != nil || got.Data != nil || !strings.Contains(got.Note, "AGENTS.md is not used: ") {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}
@@ -287,7 +296,7 @@ func TestKeptBytesThatChangedAreNotUsed(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := s.Instructions(); !fault.Is(err, fault.StorageCorrupt) {
+	if _, err := s.instructions(); !fault.Is(err, fault.StorageCorrupt) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -307,5 +316,48 @@ func TestTrustersDoNotLoseEachOthersFolders(t *testing.T) {
 	work.Wait()
 	for _, s := range all {
 		s.trusted(s.Project, true)
+	}
+}
+
+func TestInstructionsAreFoundInAllFoldersWithWhatTheyImport(t *testing.T) {
+	s := newStage(t)
+	s.write("AGENTS.md", "Be kind. @docs/style.md @docs @gone.md @../out.md @/etc/passwd `@CLAUDE.local`\n")
+	s.write("docs/style.md", "Short. @../AGENTS.md @deep.md\n")
+	s.write("docs/deep.md", "Deep.\n")
+	s.write("a/b/CLAUDE.md", "Be b.\n")
+	s.write("a/AGENTS.override.md", "Be a.\n")
+	s.write("node_modules/x/AGENTS.md", "Be evil.\n")
+	s.write("a/.git/AGENTS.md", "Be evil.\n")
+	var got []string
+	for _, i := range s.review().Items {
+		if i.Kind == Instructions {
+			got = append(got, i.Path)
+		}
+	}
+	if want := "AGENTS.md a/AGENTS.override.md a/b/CLAUDE.md docs/deep.md docs/style.md"; strings.Join(got, " ") != want {
+		t.Errorf("found %v", got)
+	}
+	s.accept()
+	s.write("c/AGENTS.md", "Be new.\n")
+	s.trusted("with a new nested file", false)
+	if changes := s.review().Changes(); len(changes) != 1 || changes[0].Path != "c/AGENTS.md" {
+		t.Errorf("changes %+v", changes)
+	}
+}
+
+func TestImportsEndAtADepth(t *testing.T) {
+	s := newStage(t)
+	s.write("AGENTS.md", "@1.md\n")
+	for i := 1; i < 9; i++ {
+		s.write(string(rune('0'+i))+".md", "@"+string(rune('1'+i))+".md\n")
+	}
+	n := 0
+	for _, i := range s.review().Items {
+		if strings.HasPrefix(i.Does, "is imported by") {
+			n++
+		}
+	}
+	if n != ImportDepth {
+		t.Errorf("%d files are imported", n)
 	}
 }

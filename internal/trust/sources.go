@@ -10,20 +10,18 @@ import (
 // Most bytes of things.
 const (
 	mostConfiguration = 1 << 20
-	mostInstructions  = 64 << 10
+	mostInstructions  = 1 << 20
 )
 
-// The files that act, by their places in a project. Of the instructions the first that
-// is there counts.
+// ConfigurationFile is the project's own configuration, by its place in it.
 const ConfigurationFile = ".ramet/config.toml"
-
-var instructionFiles = []string{"AGENTS.md", "CLAUDE.md"}
 
 // Standard are the sources of every project.
 func Standard() []Source {
 	return []Source{
 		Files(Configuration, "changes settings of ramet in this project", mostConfiguration, ConfigurationFile),
-		Files(Instructions, "stands before every conversation, with the authority of a user", mostInstructions, instructionFiles...),
+		instructions(),
+		Files(Servers, "names programs and services whose tools agents may ask for; programs start with the network, and write caches and the folders named", mostConfiguration, ".mcp.json"),
 	}
 }
 

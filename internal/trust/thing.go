@@ -15,6 +15,7 @@ const (
 	Configuration Kind = "configuration"
 	Instructions  Kind = "instructions"
 	GitProgram    Kind = "git program"
+	Servers       Kind = "mcp servers"
 )
 
 // Thing is something in a project that acts once it is accepted.

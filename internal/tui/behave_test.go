@@ -420,3 +420,17 @@ func TestABlockIsPickedAndCopied(t *testing.T) {
 		t.Error("it is still picked")
 	}
 }
+
+func TestDefinedCommandsArePromptsAndOwnOnesComeFirst(t *testing.T) {
+	x := perform(t, family(), 80, 24)
+	x.press("/za")
+	x.shows("/zap", "Zaps it")
+	x.press("tab", "it now", "enter")
+	if want := []string{`turn zer "/zap it now"`}; !slices.Equal(x.s.said, want) {
+		t.Errorf("said %q", x.s.said)
+	}
+	x.press("/help", "enter")
+	if len(x.s.said) != 1 {
+		t.Errorf("said %q", x.s.said)
+	}
+}

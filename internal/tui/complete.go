@@ -94,6 +94,16 @@ func (m *root) sources() command.Sources {
 			}
 			return out
 		},
+		Commands: func() []command.Candidate {
+			var out []command.Candidate
+			if m.workspace == nil {
+				return nil
+			}
+			for _, c := range m.workspace.Defined() {
+				out = append(out, command.Candidate{Text: "/" + c.Name, Summary: line(c.Description, 100)})
+			}
+			return out
+		},
 		Labels: func() []command.Candidate {
 			var out []command.Candidate
 			for _, e := range m.now.entries {

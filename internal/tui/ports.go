@@ -6,6 +6,7 @@ import (
 
 	"ramet/internal/agent"
 	"ramet/internal/id"
+	"ramet/internal/kit"
 	"ramet/internal/llm"
 	"ramet/internal/loop"
 	"ramet/internal/permit"
@@ -56,6 +57,9 @@ type Kernel interface {
 	Compact(ctx context.Context, a id.Agent, model llm.Ref) error
 	// Hide takes a letter out of a mailbox.
 	Hide(ctx context.Context, a id.Agent, number int64) error
+	// Defined are the commands that the user and the project define: prompts by name, which
+	// Turn puts in their places.
+	Defined() []kit.Command
 	// Command carries out a command line of ramet and returns what it prints.
 	Command(ctx context.Context, args ...string) (string, error)
 	// Shell runs a command of the user's in the folder of an agent; output takes what

@@ -3,17 +3,23 @@ package tui
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
 	"ramet/internal/command"
+	"ramet/internal/kit"
 	"ramet/internal/permit"
 )
 
 // slash carries out a command. One that is not understood stays in the prompt.
 func (m *root) slash(said string) tea.Cmd {
 	c, err := command.Parse(said)
+	if err != nil && m.defined(said) {
+		return m.prompt(said)
+	}
 	if err != nil {
 		return m.tell(bad, explain(err))
 	}
@@ -54,6 +60,8 @@ func (m *root) slash(said string) tea.Cmd {
 			return m.tell(bad, explain(err))
 		}
 		return m.setMode(mode)
+	case "mcp":
+		return m.run(said, "mcp", "list")
 	case "usage":
 		return m.run(said, "usage")
 	case "compact":
@@ -134,4 +142,14 @@ func (m *root) hide(title string, n *int64) tea.Cmd {
 	return m.work(title, func(ctx context.Context, workspace Workspace) (string, error) {
 		return fmt.Sprintf("letter %d is hidden", which), workspace.Hide(ctx, a, which)
 	})
+}
+
+// defined says whether a line is a command that the user or the project defines. Those of the
+// terminal itself come first.
+func (m *root) defined(said string) bool {
+	name := strings.TrimPrefix(strings.Fields(said)[0], "/")
+	if _, own := command.Find(name); own || m.workspace == nil {
+		return false
+	}
+	return slices.ContainsFunc(m.workspace.Defined(), func(c kit.Command) bool { return c.Name == name })
 }

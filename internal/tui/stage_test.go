@@ -19,6 +19,7 @@ import (
 	"ramet/internal/agent"
 	"ramet/internal/history"
 	"ramet/internal/id"
+	"ramet/internal/kit"
 	"ramet/internal/llm"
 	"ramet/internal/loop"
 	"ramet/internal/permit"
@@ -163,6 +164,9 @@ func (s *stage) Hide(context.Context, id.Agent, int64) error      { return nil }
 func (s *stage) Command(_ context.Context, args ...string) (string, error) {
 	s.said = append(s.said, "command "+strings.Join(args, " "))
 	return s.answer, s.err
+}
+func (s *stage) Defined() []kit.Command {
+	return []kit.Command{{Name: "zap", Description: "Zaps it"}, {Name: "help"}}
 }
 func (s *stage) Shell(context.Context, id.Agent, string, func(string)) error { return nil }
 func (s *stage) Model(a agent.Agent, asked llm.Ref) (Model, error) {

@@ -19,6 +19,11 @@ func (m *root) submit() tea.Cmd {
 	case strings.HasPrefix(said, "!") && len(said) > 1:
 		return m.shell(said)
 	}
+	return m.prompt(said)
+}
+
+// prompt gives an agent something to do.
+func (m *root) prompt(said string) tea.Cmd {
 	if _, err := m.writable(); err != nil {
 		return m.tell(bad, explain(err))
 	}

@@ -148,7 +148,7 @@ func (b *Turnlog) read(ctx context.Context) (more bool, err error) {
 // follow takes one entry.
 func (b *Turnlog) follow(ctx context.Context, e history.Entry) error {
 	switch e.Kind {
-	case history.User, history.Usage, history.Interrupted, history.Killed:
+	case history.User, history.Usage, history.Interrupted, history.Killed, history.ToolResult:
 	default:
 		return nil
 	}
@@ -166,6 +166,8 @@ func (b *Turnlog) follow(ctx context.Context, e history.Entry) error {
 		b.end(e.Agent, follow.TurnEnd{At: e.CreatedAt, Code: string(fault.Killed), Message: "the agent was killed"})
 		delete(b.asked, e.Agent)
 		delete(b.runs, e.Agent)
+	case history.ToolResult:
+		return b.tools(t, e)
 	case history.Usage:
 		m, err := e.Decode()
 		if err != nil || m.Call == nil {

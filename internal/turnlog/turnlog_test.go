@@ -164,3 +164,28 @@ func TestAgentsOfRunsAreLeftOut(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+func TestCallsOfServersAreRecordsBelowTheirTurn(t *testing.T) {
+	s := newScene(t)
+	z := s.zero()
+	s.say(z, "go")
+	s.used(z, "tool_calls")
+	result := func(call, memo string) history.Draft {
+		return history.Draft{Kind: history.ToolResult, Parts: []history.Part{{Type: history.Result, CallID: call, Name: "x", Text: "y", Memo: json.RawMessage(memo)}}}
+	}
+	s.append(z, result("a", `{"mcp":{"server":"files","tool":"read","outcome":"done","took_ms":3}}`), result("b", `{"read":1}`),
+		result("c", `{"mcp":{"server":"files","tool":"read","outcome":"unknown","took_ms":3}}`))
+	s.used(z, "stop")
+	var got []string
+	for _, d := range s.follow(6) {
+		if d.JobType == "mcp_tool_call" {
+			got = append(got, d.method+" "+d.Status)
+			if d.ParentRunID == "" {
+				t.Error("it has no parent")
+			}
+		}
+	}
+	if len(got) != 2 || got[0] != "POST success" || got[1] != "POST failure" {
+		t.Errorf("%q", got)
+	}
+}

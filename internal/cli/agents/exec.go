@@ -28,7 +28,7 @@ import (
 type execFlags struct {
 	fork, fresh, noWait, resume, all, again, noTools, worktree bool
 
-	name, at, model, effort, schema, maxCost, cwd string
+	name, at, model, effort, schema, maxCost, cwd, role string
 
 	search bool
 
@@ -46,7 +46,8 @@ func execCommand(l *line.Line) *cobra.Command {
 		Long: `Run one turn of an agent (agent 0 if none is named) without a screen: the prompt
 goes into its history, the model answers and calls tools until it is done. The
 answer goes to standard output, progress to standard error. PROMPT - reads
-standard input.
+standard input. /NAME ARGUMENTS stands for a command that you or the project define
+(.agents/commands, .claude/commands).
 
 If ` + "`ramet serve`" + ` holds the workspace, the turn runs there, with that process's permissions;
 what it asks is asked here, if this is a terminal, and on the page.
@@ -85,6 +86,7 @@ With --json every event is one line of JSON.
 	flags.StringVar(&f.name, "name", "", "with --fork: a name for the child")
 	flags.StringVar(&f.at, "at", "", "with --fork: message id at which the child's context ends")
 	flags.BoolVar(&f.worktree, "worktree", false, "with --fork: give the child files of its own, a git worktree and a branch")
+	flags.StringVar(&f.role, "agent", "", "with --fork: make the child by a definition of .agents/agents or .claude/agents")
 	flags.BoolVar(&f.fresh, "fresh", false, "begin behind a clear, without the context so far")
 	flags.BoolVar(&f.resume, "continue", false, "go on with what is there, without a new prompt")
 	flags.BoolVar(&f.all, "all", false, "with --continue: go on with everything that was interrupted")
@@ -115,10 +117,16 @@ func execArgs(l *line.Line, f *execFlags) cobra.PositionalArgs {
 			return line.Arguments(0, 0)(c, args)
 		case f.resume:
 			return line.Arguments(0, 1)(c, args)
+		case slashed(args):
+			return nil
 		}
 		return line.Arguments(1, 2)(c, args)
 	}
 }
+
+// slashed says that the arguments are a command of the user's or the project's: /name and
+// what follows it.
+func slashed(args []string) bool { return len(args) > 1 && strings.HasPrefix(args[0], "/") }
 
 // exec checks everything that can be checked before anything happens.
 func exec(l *line.Line, c *cobra.Command, f execFlags, args []string) error {
@@ -127,6 +135,9 @@ func exec(l *line.Line, c *cobra.Command, f execFlags, args []string) error {
 		return err
 	}
 	ref := "0"
+	if slashed(args) && !f.resume && !f.again {
+		args = []string{strings.Join(args, " ")}
+	}
 	if len(args) == 2 || (f.resume || f.again) && len(args) == 1 {
 		ref = args[0]
 	}
@@ -190,6 +201,14 @@ func exec(l *line.Line, c *cobra.Command, f execFlags, args []string) error {
 	if f.all {
 		return continueAll(l, ctx, ws, w)
 	}
+	if e, defined, err := ws.Expand(ctx, a, prompt.Text); err != nil {
+		return err
+	} else if defined {
+		prompt.Text = e.Text
+		if prompt.Model == (llm.Ref{}) {
+			prompt.Model = e.Model
+		}
+	}
 	if err := f.countable(ws.Kernel, a, prompt.Model); err != nil {
 		return err
 	}
@@ -208,7 +227,7 @@ func exec(l *line.Line, c *cobra.Command, f execFlags, args []string) error {
 		if err := ws.Startable(a, prompt.Model); err != nil {
 			return err
 		}
-		forked, err := ws.Fork(ctx, session.Fork{Parent: a, Name: f.name, At: f.point, Worktree: f.worktree, Model: prompt.Model, Effort: prompt.Effort})
+		forked, err := ws.Fork(ctx, session.Fork{Parent: a, Name: f.name, At: f.point, Worktree: f.worktree, Model: prompt.Model, Effort: prompt.Effort, Role: f.role})
 		if err != nil {
 			return err
 		}
@@ -240,8 +259,8 @@ func (f *execFlags) prompt(c *cobra.Command) (proc.Prompt, error) {
 			return p, err
 		}
 	}
-	if !f.fork && (c.Flags().Changed("at") || f.worktree) {
-		return p, fault.New(fault.Usage, "--at and --worktree are for --fork: they say how the child begins")
+	if !f.fork && (c.Flags().Changed("at") || f.worktree || f.role != "") {
+		return p, fault.New(fault.Usage, "--at, --worktree and --agent are for --fork: they say how the child begins")
 	}
 	if c.Flags().Changed("at") {
 		if f.point, err = id.ParseMessage(f.at); err != nil {

@@ -18,6 +18,7 @@ import (
 
 func forkCommand(l *line.Line) *cobra.Command {
 	var name, prompt, at, model, effort string
+	var role string
 	var apart, clean bool
 	c := &cobra.Command{
 		Use:   "fork [AGENT]",
@@ -45,7 +46,7 @@ were then.`,
 			if clean && !apart {
 				return fault.New(fault.Usage, "fork: --clean goes with --worktree").WithHint("add --worktree, or leave it out")
 			}
-			f := session.Fork{Parent: parent, Name: name, Worktree: apart, Clean: clean}
+			f := session.Fork{Parent: parent, Name: name, Worktree: apart, Clean: clean, Role: role}
 			if c.Flags().Changed("name") && name == "" {
 				return agent.CheckName(name)
 			}
@@ -90,6 +91,7 @@ were then.`,
 	c.Flags().StringVar(&prompt, "prompt", "", "first message of the child (- reads standard input)")
 	c.Flags().StringVar(&at, "at", "", "message id at which the child's context ends")
 	c.Flags().StringVar(&model, "model", "", "vendor/name of the child's model (default: its parent's)")
+	c.Flags().StringVar(&role, "agent", "", "make it by a definition of .agents/agents or .claude/agents: its instructions, tools and model")
 	c.Flags().StringVar(&effort, "effort", "", "how hard the child's model thinks (default: as its parent's)")
 	c.Flags().BoolVar(&apart, "worktree", false, "give the child files of its own: a git worktree and a branch")
 	c.Flags().BoolVar(&clean, "clean", false, "with --worktree: only what is committed")

@@ -25,9 +25,10 @@ func trustCommand(l *line.Line) *cobra.Command {
 		Use:   "trust",
 		Short: "See what would act in this project, and let it",
 		Long: `List what in the project you stand in would act, and ask whether it may: its
-.ramet/config.toml, its AGENTS.md (else CLAUDE.md), which stands before every
-conversation, and programs that its git configuration names. For each: what it would
-do, how it differs from what you accepted before, and what in it cannot be seen.
+.ramet/config.toml, its instructions (AGENTS.override.md, AGENTS.md, CLAUDE.md, of
+all folders, with what they import), and programs that its git configuration names.
+For each: what it would do, how it differs from what you accepted before, and what in
+it cannot be seen.
 
 What you accept is kept, and used in exactly these bytes until you accept a change;
 each turn tells you once that there is one. A link that leads out of the project is

@@ -21,7 +21,7 @@ func TestTheBoxIsToldWithSchemas(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := map[string]string{"fork": "prompt name context effort then worktree", "kill": "agent cascade reason", "send": "to text in_reply_to",
+	want := map[string]string{"fork": "prompt name context effort then worktree agent", "kill": "agent cascade reason", "send": "to text in_reply_to",
 		"check_mail": "from", "read_mail": "number", "wait": "for agents timeout then", "ps": "all", "look": "agent steps", "exit": "result"}
 	if len(offer) != len(want) {
 		t.Errorf("%d tools", len(offer))

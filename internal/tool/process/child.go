@@ -18,6 +18,7 @@ type child struct {
 	args   forkArgs
 	child  registry.Child
 	parent agent.Agent
+	role   *Role // nil: it is made by no definition
 }
 
 // title is the uuid, in full because it is told here first, and the name.

@@ -37,6 +37,7 @@ var forkSpec = tool.Spec{
 		shape.May("effort", shape.Enum(llm.Efforts()...).With("another than yours breaks the cache")),
 		shape.May("then", shape.Enum(string(history.ThenMail), wakes).With("wake: its report begins a turn of yours if you have ended")),
 		shape.May("worktree", shape.Bool()),
+		shape.May("agent", shape.Text(1).With("make it by a definition you were told of: its instructions, tools and model; it knows only its prompt unless context says otherwise")),
 	),
 	Summary: summary(func(args forkArgs) string {
 		line := "fork"
@@ -56,6 +57,7 @@ type forkArgs struct {
 	Context  string `json:"context"`
 	Worktree bool   `json:"worktree"`
 	Then     string `json:"then"`
+	Agent    string `json:"agent"`
 
 	Effort llm.Effort `json:"effort"`
 }
@@ -117,6 +119,7 @@ func (f fork) forkAll(ctx context.Context, calls []tool.Call) (children []child,
 		if b.child.Entries, err = entries(children, i, before); err != nil {
 			return nil, err
 		}
+		b.child.Entries = b.begin(b.child.Entries)
 		verb.Children = append(verb.Children, b.child)
 	}
 	made, err := f.kernel.Fork(ctx, verb)
@@ -148,6 +151,9 @@ func (f fork) plan(ctx context.Context, parent agent.Agent, calls []tool.Call) (
 		}
 		asked[i] = registry.Child{ID: id.NewAgent(), Name: args.Name}
 		children[i] = child{call: c, args: args, child: asked[i], parent: parent}
+		if err := f.play(&children[i]); err != nil {
+			return nil, err
+		}
 	}
 	return children, registry.Fork{Parent: f.self, Children: asked}.Check()
 }

@@ -1,0 +1,147 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+	"strings"
+	"sync"
+
+	"ramet/internal/agent"
+	"ramet/internal/history"
+	"ramet/internal/instruct"
+	"ramet/internal/llm"
+	"ramet/internal/loop"
+	"ramet/internal/tool"
+	"ramet/internal/tool/skill"
+)
+
+// overlay is what stands before every conversation: the instructions of the user, and those
+// of the project in the text that a person accepted. It is asked for every turn, so that what
+// is accepted counts at once, and what is only written never does.
+func overlay(r request, a agent.Agent, box tool.Box, window int64) ([]llm.Message, error) {
+	names := make([]string, len(box))
+	for i, t := range box {
+		names[i] = t.Spec().Name
+	}
+	first, err := r.Prompts().System(names)
+	if err != nil {
+		return nil, err
+	}
+	out := []llm.Message{llm.Say(llm.System, first)}
+	add := func(text string) {
+		if text != "" {
+			out = append(out, llm.Say(llm.System, text))
+		}
+	}
+	words, err := r.Instructions(a, r.Cwd)
+	if err != nil {
+		return out, err
+	}
+	add(words.String())
+	if r.NoTools {
+		return out, nil
+	}
+	k, err := r.Kit()
+	if err != nil {
+		return out, err
+	}
+	most := skillBytes(window)
+	add(skill.List(k.Skills, most))
+	add(skill.Roles(k.Roles, most))
+	return out, nil
+}
+
+// skillBytes is how much an agent is told of skills that it did not read: a fiftieth of what
+// its model reads, which is some for one that nobody knows.
+func skillBytes(window int64) int {
+	const bytesOfToken, unknown = 4, 100_000
+	if window <= 0 {
+		window = unknown
+	}
+	return int(window * bytesOfToken / 50)
+}
+
+// told is what people should know of the instructions when a turn begins.
+func told(r request, a agent.Agent) string {
+	words, err := r.Instructions(a, r.Cwd)
+	if err != nil {
+		return "" // overlay says it
+	}
+	notes := words.Notes
+	if k, err := r.Kit(); err == nil && !r.NoTools {
+		notes = append(notes, k.Notes...)
+	}
+	return strings.Join(notes, "; ")
+}
+
+// joining brings the instructions of folders into conversations that touch files there.
+type joining struct {
+	request request
+	tools   *tools
+	note    func(agent.Agent, string) // tells people something; set before a turn begins
+
+	mu   sync.Mutex
+	said map[string]bool // notes, guarded by mu
+}
+
+// of is what the calls of an agent bring with them.
+func (j *joining) of(a agent.Agent) loop.Join {
+	if j.request.NoTools {
+		return nil
+	}
+	return func(_ context.Context, known iter.Seq[json.RawMessage], calls []tool.Call) ([]history.Draft, error) {
+		touched := j.touched(a, calls)
+		if len(touched) == 0 {
+			return nil, nil
+		}
+		words, err := j.request.Joining(a, j.request.Cwd, touched, instruct.Known(known))
+		if err != nil {
+			j.say(a, "instructions of the folders that were touched are not used: "+err.Error())
+			return nil, nil
+		}
+		for _, n := range words.Notes {
+			j.say(a, n)
+		}
+		draft, ok, err := words.Entry()
+		if err != nil || !ok {
+			return nil, err
+		}
+		return []history.Draft{draft}, nil
+	}
+}
+
+// touched are the files that calls read or changed, relative to the agent's folder.
+func (j *joining) touched(a agent.Agent, calls []tool.Call) []string {
+	box, err := j.tools.local(a)
+	if err != nil {
+		return nil // the turn has them, so it was made before
+	}
+	var out []string
+	for _, c := range calls {
+		for _, t := range box {
+			s := t.Spec()
+			if s.Name != c.Name || s.Subject == nil || s.Access != tool.Writes && s.Name != "read" {
+				continue
+			}
+			if p := s.Subject(c.Args); p != "" {
+				out = append(out, p)
+			}
+		}
+	}
+	return out
+}
+
+// say tells people something once.
+func (j *joining) say(a agent.Agent, what string) {
+	j.mu.Lock()
+	known := j.said[what]
+	if j.said == nil {
+		j.said = map[string]bool{}
+	}
+	j.said[what] = true
+	j.mu.Unlock()
+	if !known && j.note != nil {
+		j.note(a, what)
+	}
+}

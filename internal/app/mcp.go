@@ -1,0 +1,228 @@
+package app
+
+import (
+	"context"
+	"maps"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"ramet/internal/agent"
+	"ramet/internal/config"
+	"ramet/internal/environ"
+	"ramet/internal/fault"
+	"ramet/internal/sandbox"
+	"ramet/internal/session"
+	"ramet/internal/tool"
+	"ramet/internal/tool/mcp"
+	"ramet/internal/trust"
+)
+
+// mcpServers are the MCP servers of a workspace: the user's, and those that the project names
+// and a person accepted. Both write a cache of their own and the folders that were declared,
+// and have the network; a project's runs only so. The note tells people what is not used.
+func mcpServers(ws *session.Workspace) (out []mcp.Server, note string, err error) {
+	s, err := trust.Gate{Home: ws.Home, Project: ws.Place.Project}.Shelf()
+	if err != nil {
+		return nil, "", err
+	}
+	defer s.Close()
+	accepted, _, err := s.Text(trust.Servers, mcp.ProjectFile)
+	if err != nil {
+		return nil, "", err
+	}
+	if len(ws.Config.Servers) == 0 && accepted.Data == nil {
+		return nil, accepted.Note, nil
+	}
+	hide, err := hidden(ws)
+	if err != nil {
+		return nil, "", err
+	}
+	m := serverMaker{ws: ws, hide: hide, boxed: sandbox.Available()}
+	taken := map[string]bool{}
+	for _, c := range ws.Config.Servers {
+		if !c.Off {
+			out = append(out, m.users(c))
+			taken[c.Name] = true
+		}
+	}
+	named, err := mcp.ParseProject(accepted.Data)
+	if err != nil {
+		return out, err.Error(), nil // the user's work all the same
+	}
+	for _, n := range named {
+		if !taken[n.Name] { // the user's own is what counts
+			out = append(out, m.projects(n))
+		}
+	}
+	return out, accepted.Note, nil
+}
+
+// serverMaker decides what servers may do.
+type serverMaker struct {
+	ws    *session.Workspace
+	hide  []string
+	boxed error // why nothing can be confined; nil: it can
+}
+
+func (m serverMaker) users(c config.Server) mcp.Server {
+	s := mcp.Server{Name: c.Name, Dir: m.ws.Place.Project, Headers: map[string]string{}}
+	s.Timeout, _ = time.ParseDuration(c.Timeout) // it was checked
+	var missing []string
+	fill := func(text string) string {
+		out, none := mcp.Expand(text, os.LookupEnv)
+		missing = append(missing, none...)
+		return out
+	}
+	s.URL = fill(c.URL)
+	for name, value := range c.Headers {
+		s.Headers[name] = fill(value)
+	}
+	if c.Command != "" {
+		s.Command = append([]string{home(c.Command)}, c.Args...)
+		env := map[string]string{}
+		for name, value := range c.Env {
+			env[name] = fill(value)
+		}
+		m.hold(&s, env, c.Roots)
+		if m.boxed != nil {
+			s.Box = nil // the user's own program, which nothing here can confine
+		}
+	}
+	if len(missing) > 0 {
+		s.Why = "these variables are not set: " + strings.Join(missing, ", ")
+	}
+	return s
+}
+
+func (m serverMaker) projects(n mcp.Named) mcp.Server {
+	s := mcp.Server{Name: n.Name, Dir: m.ws.Place.Project, Project: true, Why: n.Why, Headers: map[string]string{}}
+	// Of the environment only what any process of a project gets: no key goes to a server.
+	known := map[string]string{}
+	for _, pair := range environ.For(os.Environ()) {
+		name, value, _ := strings.Cut(pair, "=")
+		known[name] = value
+	}
+	var missing []string
+	fill := func(text string) string {
+		out, none := mcp.Expand(text, func(name string) (string, bool) { v, ok := known[name]; return v, ok })
+		missing = append(missing, none...)
+		return out
+	}
+	s.URL = fill(n.URL)
+	for name, value := range n.Headers {
+		s.Headers[name] = fill(value)
+	}
+	if n.Command != "" {
+		s.Command = []string{fill(n.Command)}
+		for _, a := range n.Args {
+			s.Command = append(s.Command, fill(a))
+		}
+		env := map[string]string{}
+		for name, value := range n.Env {
+			env[name] = fill(value)
+		}
+		for _, r := range n.Roots {
+			if !filepath.IsLocal(r) && s.Why == "" {
+				s.Why = "a project's server writes in the project only, and not in " + r
+			}
+		}
+		m.hold(&s, env, n.Roots)
+		if m.boxed != nil && s.Why == "" {
+			s.Why = "a project's server runs confined only: " + m.boxed.Error()
+		}
+	}
+	if len(missing) > 0 && s.Why == "" {
+		s.Why = "it wants variables that a project's server does not get: " + strings.Join(missing, ", ") + " (name it in your own configuration: ramet mcp add)"
+	}
+	return s
+}
+
+// hold puts a program into its box.
+func (m serverMaker) hold(s *mcp.Server, env map[string]string, roots []string) {
+	cache := filepath.Join(m.ws.Home, "cache", "mcp", s.Name)
+	box := &sandbox.Box{Network: true, Hide: m.hide, Write: []string{cache}, Keep: []string{filepath.Join(m.ws.Place.Project, ".git"), filepath.Join(m.ws.Place.Project, ".ramet")},
+		Guard: quarantine(m.ws), Forbid: databaseFiles(m.ws.Place.DB)}
+	for _, r := range roots {
+		r = home(r)
+		if !filepath.IsAbs(r) {
+			r = filepath.Join(m.ws.Place.Project, r)
+		}
+		box.Write, box.Guarded = append(box.Write, r), append(box.Guarded, r)
+	}
+	if len(box.Guarded) == 0 {
+		box.Guard, box.Forbid = "", nil
+	}
+	s.Box = box
+	own := map[string]string{"XDG_CACHE_HOME": cache, "npm_config_cache": filepath.Join(cache, "npm"), "UV_CACHE_DIR": filepath.Join(cache, "uv"), "PIP_CACHE_DIR": filepath.Join(cache, "pip")}
+	maps.Copy(own, env)
+	for _, pair := range environ.For(os.Environ()) {
+		if name, _, _ := strings.Cut(pair, "="); own[name] == "" {
+			s.Env = append(s.Env, pair)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(own)) { // the same each time
+		s.Env = append(s.Env, name+"="+own[name])
+	}
+}
+
+// home puts the user's home in place of ~.
+func home(p string) string {
+	if rest, short := strings.CutPrefix(p, "~/"); short {
+		if dir, err := os.UserHomeDir(); err == nil {
+			return filepath.Join(dir, rest)
+		}
+	}
+	return p
+}
+
+// pool is the servers of a workspace, ready to be asked.
+func pool(ws *session.Workspace) (*mcp.Pool, string, error) {
+	servers, note, err := mcpServers(ws)
+	if err != nil || len(servers) == 0 {
+		return nil, note, err
+	}
+	if runtime.GOOS == "windows" {
+		return nil, note, fault.New(fault.Failed, "MCP servers are not held on this system yet")
+	}
+	return &mcp.Pool{Servers: servers, Cache: filepath.Join(ws.Home, "mcp"), Version: version}, note, nil
+}
+
+// serverPatience is how long a turn waits for servers of whose tools nothing is known yet.
+const serverPatience = 30 * time.Second
+
+// served are the tools of MCP servers for a turn of an agent. If their definitions would take
+// more than a tenth of what the model reads, it gets a tool that finds them.
+func (t *tools) served(a agent.Agent) tool.Box {
+	pool, note, err := t.request.Pool()
+	if err != nil {
+		note = "MCP servers are not used: " + err.Error()
+	}
+	t.tell(a, note)
+	if pool == nil {
+		return nil
+	}
+	lists, why := pool.Lists(context.Background(), serverPatience)
+	for _, w := range why {
+		t.tell(a, w)
+	}
+	const bytesOfToken = 4
+	return pool.Box(lists, int(t.window(a)*bytesOfToken/10))
+}
+
+// tell tells people something about an agent's servers, once.
+func (t *tools) tell(a agent.Agent, what string) {
+	t.mu.Lock()
+	known := what == "" || t.told[string(a.ID)+what]
+	if t.told == nil {
+		t.told = map[string]bool{}
+	}
+	t.told[string(a.ID)+what] = true
+	t.mu.Unlock()
+	if !known && t.note != nil {
+		t.note(a.ID, what)
+	}
+}

@@ -1,0 +1,58 @@
+package session
+
+import (
+	"ramet/internal/fault"
+	"ramet/internal/history"
+	"ramet/internal/llm"
+	"ramet/internal/nearest"
+	"ramet/internal/registry"
+	"ramet/internal/tool/process"
+	"ramet/internal/tool/skill"
+)
+
+// Role is the definition of an agent, as a child begins with it.
+func (w *Workspace) Role(name string) (process.Role, error) {
+	k, err := w.Kit()
+	if err != nil {
+		return process.Role{}, err
+	}
+	r, ok := k.Role(name)
+	if !ok {
+		var names []string
+		for _, other := range k.Roles {
+			names = append(names, other.Name)
+		}
+		f := fault.New(fault.NotFound, "no agent %.60q is defined", name)
+		if near := nearest.Word(name, names); near != "" {
+			return process.Role{}, f.WithHint("did you mean %q?", near)
+		}
+		return process.Role{}, f.WithHint("definitions lie in .agents/agents and .claude/agents; `ramet trust` lets those of a project count")
+	}
+	out := process.Role{Inherit: r.Context == "inherit", Worktree: r.Worktree}
+	// Another program's word for a model is none of ours: then it is the parent's.
+	if ref, err := llm.ParseRef(r.Model); err == nil {
+		out.Provider, out.Model = ref.Vendor, ref.Name
+	}
+	out.Entry, err = skill.Entry(r)
+	return out, err
+}
+
+// play makes a child that a person asks for one of a role.
+func (w *Workspace) play(f *Fork, c *registry.Child) error {
+	if f.Role == "" {
+		return nil
+	}
+	r, err := w.Role(f.Role)
+	if err != nil {
+		return err
+	}
+	if !r.Inherit && f.At == 0 {
+		c.Entries = append(c.Entries, history.NewClear())
+	}
+	c.Entries = append(c.Entries, r.Entry)
+	f.Worktree = f.Worktree || r.Worktree
+	if f.Model == (llm.Ref{}) {
+		c.Provider, c.Model = r.Provider, r.Model
+	}
+	return nil
+}

@@ -1,0 +1,187 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"ramet/internal/fault"
+	"ramet/internal/sandbox"
+	"ramet/internal/text"
+)
+
+// connectTime is how long a server may take until it has said who it is and what it can.
+const connectTime = 60 * time.Second
+
+// connection is a server that is spoken with.
+type connection struct {
+	session *sdk.ClientSession
+	process *sandbox.Process // nil: it is far away
+	words   *lastWords
+}
+
+// lastWords keeps the end of what a server complains.
+type lastWords struct {
+	mu  sync.Mutex
+	end []byte
+}
+
+func (w *lastWords) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.end = append(w.end, p...)
+	w.end = w.end[max(0, len(w.end)-2<<10):]
+	return len(p), nil
+}
+
+func (w *lastWords) String() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return strings.TrimSpace(strings.ToValidUTF8(string(w.end), ""))
+}
+
+// connect starts a server, or reaches it. It lives until life ends; ctx bounds the start.
+func (p *Pool) connect(ctx, life context.Context, s Server) (*connection, error) {
+	ctx, cancel := context.WithTimeout(ctx, connectTime)
+	defer cancel()
+	c := &connection{words: &lastWords{}}
+	transport, err := c.reach(life, s)
+	if err != nil {
+		return nil, err
+	}
+	client := sdk.NewClient(&sdk.Implementation{Name: "ramet", Version: p.Version}, &sdk.ClientOptions{
+		Capabilities:           &sdk.ClientCapabilities{}, // it has no roots to show
+		ToolListChangedHandler: func(context.Context, *sdk.ToolListChangedRequest) { p.changed(s.Name) },
+	})
+	if c.session, err = client.Connect(ctx, transport, nil); err != nil {
+		c.close()
+		return nil, c.failure(ctx, s, err)
+	}
+	return c, nil
+}
+
+// reach is the way to a server.
+func (c *connection) reach(life context.Context, s Server) (sdk.Transport, error) {
+	if len(s.Command) == 0 {
+		client := s.Client
+		if client == nil {
+			client = &http.Client{}
+		}
+		return &sdk.StreamableClientTransport{Endpoint: s.URL, HTTPClient: headed(client, s.Headers), MaxRetries: -1, MaxEventSize: mostMessage}, nil
+	}
+	inR, inW, err := os.Pipe()
+	if err != nil {
+		return nil, fault.New(fault.Failed, "start MCP server %s: %w", s.Name, err)
+	}
+	outR, outW, err := os.Pipe()
+	if err != nil {
+		inR.Close()
+		inW.Close()
+		return nil, fault.New(fault.Failed, "start MCP server %s: %w", s.Name, err)
+	}
+	if s.Box != nil {
+		for _, dir := range s.Box.Write {
+			_ = os.MkdirAll(dir, 0o700) // what is not there cannot be written, which the server says
+		}
+	}
+	c.process, err = sandbox.Start(life, sandbox.Command{Args: s.Command, Dir: s.Dir, Env: s.Env, Confine: s.Box,
+		Output: c.words, Speaks: &sandbox.Speech{In: inR, Out: outW}})
+	if err != nil {
+		inW.Close()
+		outR.Close()
+		return nil, err
+	}
+	return &sdk.IOTransport{Reader: newLines(outR, mostMessage), Writer: inW, MaxLineLength: -1}, nil
+}
+
+// close ends the conversation, and the process with everything that it started.
+func (c *connection) close() {
+	if c.process != nil {
+		c.process.Kill()
+	}
+	if c.session != nil {
+		c.session.Close()
+	}
+	if c.process != nil {
+		c.process.Wait()
+	}
+}
+
+// ending says how the process ended, if it has; empty: it runs, or is none.
+func (c *connection) ending() string {
+	if c.process == nil {
+		return ""
+	}
+	over := make(chan string, 1)
+	go func() {
+		r, err := c.process.Wait()
+		switch {
+		case err != nil:
+			over <- err.Error()
+		case r.Signal != 0:
+			over <- fmt.Sprintf("it was ended by signal %d, %s", int(r.Signal), r.Signal)
+		default:
+			over <- fmt.Sprintf("it ended with exit code %d", r.ExitCode)
+		}
+	}()
+	select {
+	case how := <-over:
+		if words := c.words.String(); words != "" {
+			how += "; its last words: " + text.Line(words[max(0, len(words)-400):], 400)
+		}
+		return how
+	case <-time.After(2 * time.Second):
+		return ""
+	}
+}
+
+// failure is why a server could not be spoken with.
+func (c *connection) failure(ctx context.Context, s Server, err error) error {
+	why := text.Line(err.Error(), 300)
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		why = fmt.Sprintf("it did not answer within %s", connectTime)
+	}
+	if how := c.ending(); how != "" && !strings.HasPrefix(how, "it was ended by signal 9") {
+		why += "; " + how
+	} else if words := c.words.String(); words != "" {
+		why += "; it says: " + text.Line(words[max(0, len(words)-400):], 400)
+	}
+	f := fault.New(fault.Failed, "MCP server %s cannot be used: %s", s.Name, why)
+	if strings.Contains(why, "Unauthorized") || strings.Contains(why, "401") {
+		return f.WithHint("ramet mcp login %s", s.Name)
+	}
+	return f.WithHint("`ramet mcp tools %s` tries again", s.Name)
+}
+
+// headed adds headers to each request.
+func headed(c *http.Client, headers map[string]string) *http.Client {
+	if len(headers) == 0 {
+		return c
+	}
+	out := *c
+	out.Transport = withHeaders{c.Transport, headers}
+	return &out
+}
+
+type withHeaders struct {
+	next    http.RoundTripper
+	headers map[string]string
+}
+
+func (w withHeaders) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	for name, value := range w.headers {
+		r.Header.Set(name, value)
+	}
+	if w.next == nil {
+		return http.DefaultTransport.RoundTrip(r)
+	}
+	return w.next.RoundTrip(r)
+}

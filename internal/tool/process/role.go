@@ -1,0 +1,52 @@
+package process
+
+import (
+	"slices"
+
+	"ramet/internal/fault"
+	"ramet/internal/history"
+)
+
+// Role is how a child begins that is made by a definition.
+type Role struct {
+	Entry           history.Draft // what it is told first
+	Provider, Model string        // empty: its parent's
+	Inherit         bool          // it knows its parent's conversation, unless the call says otherwise
+	Worktree        bool
+}
+
+// Roles finds definitions of agents by their names; a kernel that has some is one.
+type Roles interface {
+	// Role is NOT_FOUND where nothing of that name is defined.
+	Role(name string) (Role, error)
+}
+
+// play makes a planned child one of a role.
+func (f fork) play(c *child) error {
+	if c.args.Agent == "" {
+		return nil
+	}
+	roles, ok := f.kernel.(Roles)
+	if !ok {
+		return fault.New(fault.NotFound, "no agent %.60q is defined", c.args.Agent)
+	}
+	r, err := roles.Role(c.args.Agent)
+	if err != nil {
+		return err
+	}
+	c.role = &r
+	if c.args.Context == "" && !r.Inherit {
+		c.args.Context = nothing
+	}
+	c.args.Worktree = c.args.Worktree || r.Worktree
+	c.child.Provider, c.child.Model = r.Provider, r.Model
+	return nil
+}
+
+// begin puts what a role is told before the child's prompt, which is the last of its entries.
+func (c child) begin(entries []history.Draft) []history.Draft {
+	if c.role == nil || len(entries) == 0 {
+		return entries
+	}
+	return slices.Insert(entries, len(entries)-1, c.role.Entry)
+}

@@ -1,0 +1,113 @@
+package skill
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"ramet/internal/permit"
+	"ramet/internal/tool"
+)
+
+// others are the names that another program has for tools.
+var others = map[string]string{
+	"read": "read", "write": "write", "edit": "edit", "multiedit": "edit", "notebookedit": "edit", "glob": "glob", "grep": "grep", "ls": "list",
+	"bash": "bash", "bashoutput": "job", "killshell": "job", "task": "fork", "agent": "fork", "webfetch": "fetch", "skill": Name, "askuserquestion": "ask",
+}
+
+// kept are the tools that nothing takes away.
+var kept = []string{Name, "exit", "wait", "check_mail", "read_mail", "find_tools", "recall"}
+
+// allowed are tools by their names, some of them only for what rules fit.
+type allowed struct {
+	given []string
+	names map[string]bool
+	rules map[string][]permit.Rule // of tools that are in names
+	all   bool
+}
+
+// allow reads a list of tools. What nobody knows allows nothing.
+func allow(list []string) *allowed {
+	a := &allowed{given: list, names: map[string]bool{}, rules: map[string][]permit.Rule{}}
+	whole := map[string]bool{}
+	for _, one := range list {
+		name, pattern, patterned := strings.Cut(one, "(")
+		if one == "*" {
+			a.all = true
+		}
+		name = ours(name)
+		if !patterned || strings.Trim(pattern, "*)") == "" {
+			a.names[name], whole[name] = true, true
+			continue
+		}
+		pattern = strings.TrimSuffix(pattern, ")")
+		if head, ok := strings.CutSuffix(pattern, ":*"); ok {
+			pattern = head + " *"
+		}
+		if r, err := permit.Parse(name + "(" + pattern + ")"); err == nil {
+			a.names[name] = true
+			a.rules[name] = append(a.rules[name], r)
+		}
+	}
+	for name := range whole {
+		delete(a.rules, name)
+	}
+	return a
+}
+
+// ours is a tool's name here.
+func ours(name string) string {
+	name = strings.TrimSpace(name)
+	if rest, ok := strings.CutPrefix(name, "mcp__"); ok {
+		return rest
+	}
+	if known, ok := others[strings.ToLower(name)]; ok {
+		return known
+	}
+	return name
+}
+
+func (a *allowed) String() string {
+	if len(a.given) == 0 {
+		return "none"
+	}
+	return strings.Join(a.given, ", ")
+}
+
+// leave is what is left of a tool; nil: nothing.
+func (a *allowed) leave(t tool.Tool) tool.Tool {
+	name := t.Spec().Name
+	server, _, isServers := strings.Cut(name, "__")
+	switch {
+	case a.all || slices.Contains(kept, name):
+		return t
+	case isServers && a.names[server]: // all of one server
+		return t
+	case !a.names[name]:
+		return nil
+	case len(a.rules[name]) == 0:
+		return t
+	}
+	return limited{t, a.rules[name]}
+}
+
+// limited is a tool for what rules fit.
+type limited struct {
+	tool.Tool
+	rules []permit.Rule
+}
+
+func (l limited) Run(ctx context.Context, c tool.Call) (tool.Answer, error) {
+	s := l.Spec()
+	if s.Subject == nil || !permit.Permits(l.rules, s.Name, s.Subject(c.Args)) {
+		var said []string
+		for _, r := range l.rules {
+			said = append(said, r.String())
+		}
+		return tool.Failed("Nothing was done: what you follow allows only " + strings.Join(said, ", ") + "."), nil
+	}
+	return l.Tool.Run(ctx, c)
+}
+
+// Left is what a list of tools leaves of one; nil: nothing.
+func Left(list []string, t tool.Tool) tool.Tool { return allow(list).leave(t) }

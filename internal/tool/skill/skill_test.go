@@ -1,0 +1,115 @@
+package skill
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"ramet/internal/kit"
+	"ramet/internal/tool"
+)
+
+// plain is a tool that says its name.
+type plain string
+
+func (p plain) Spec() tool.Spec {
+	s := tool.Spec{Name: string(p)}
+	if p == "bash" {
+		s.Subject = func(args json.RawMessage) string {
+			var a struct{ Command string }
+			_ = json.Unmarshal(args, &a)
+			return a.Command
+		}
+	}
+	return s
+}
+
+func (p plain) Run(context.Context, tool.Call) (tool.Answer, error) {
+	return tool.Answer{Text: "ran"}, nil
+}
+
+func names(b tool.Box) string {
+	var out []string
+	for _, t := range b {
+		out = append(out, t.Spec().Name)
+	}
+	return strings.Join(out, " ")
+}
+
+func run(t *testing.T, one tool.Tool, args string) tool.Answer {
+	t.Helper()
+	a, err := one.Run(t.Context(), tool.Call{Args: json.RawMessage(args)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+var all = tool.Box{plain("read"), plain("write"), plain("bash"), plain("fork"), plain("files__get"), plain("web__get"), plain("exit")}
+
+func TestASkillTakesToolsAwayUntilTheTurnEnds(t *testing.T) {
+	s := New([]kit.Skill{{Name: "free", Body: "Do as you like."}, {Name: "git", Body: "Use git.", Allowed: []string{"Read", "Bash(git:*)", "mcp__files__get"}}})
+	box := append(slices.Clone(all), s)
+	if a := run(t, s, `{"name":"gti"}`); !a.IsError || !strings.Contains(a.Text, `Did you mean "git"?`) {
+		t.Errorf("%+v", a)
+	}
+	run(t, s, `{"name":"free"}`)
+	if got := names(box.Open()); got != names(box) {
+		t.Errorf("after a free one: %s", got)
+	}
+	if a := run(t, s, `{"name":"git"}`); !strings.Contains(a.Text, "Use git.") || !strings.Contains(a.Text, "only the tools that the skill allows: Read, Bash(git:*)") {
+		t.Errorf("%+v", a)
+	}
+	open := box.Open()
+	if got := names(open); got != "read bash files__get exit skill" {
+		t.Errorf("left are %s", got)
+	}
+	if a := run(t, open[1], `{"command":"git status"}`); a.Text != "ran" {
+		t.Errorf("%+v", a)
+	}
+	if a := run(t, open[1], `{"command":"rm -rf x"}`); !a.IsError || !strings.Contains(a.Text, "bash(git *)") {
+		t.Errorf("%+v", a)
+	}
+	s.(tool.Memory).Recall(slices.Values([]json.RawMessage{}))
+	if got := names(box.Open()); got != names(box) {
+		t.Errorf("in the next turn: %s", got)
+	}
+}
+
+func TestARoleStandsInTheHistory(t *testing.T) {
+	d, err := Entry(kit.Role{Name: "reviewer", Tools: []string{"Read", "web"}, Prompt: "You review."})
+	if err != nil || !strings.Contains(d.Parts[0].Text, "You review.") {
+		t.Fatal(err)
+	}
+	s := New(nil)
+	box := append(slices.Clone(all), s)
+	if got := names(box.Open()); got != names(all) {
+		t.Errorf("without a role and without skills: %s", got)
+	}
+	s.(tool.Memory).Recall(slices.Values([]json.RawMessage{json.RawMessage(`{"x":1}`), d.Parts[0].Memo}))
+	if got := names(box.Open()); got != "read web__get exit" {
+		t.Errorf("with it: %s", got)
+	}
+	free, _ := Entry(kit.Role{Name: "all", Prompt: "x"})
+	s.(tool.Memory).Recall(slices.Values([]json.RawMessage{d.Parts[0].Memo, free.Parts[0].Memo}))
+	if got := names(box.Open()); got != names(all) {
+		t.Errorf("with one that has all: %s", got)
+	}
+}
+
+func TestTheListFits(t *testing.T) {
+	var skills []kit.Skill
+	for i := range 100 {
+		skills = append(skills, kit.Skill{Name: "skill-" + string(rune('a'+i%26)), Description: strings.Repeat("when it is needed ", 20)})
+	}
+	for _, most := range []int{100, 2000, 8000, 1 << 20} {
+		if got := List(skills, most); len(got) > most+10 || !strings.HasPrefix(got, "Skills:") {
+			t.Errorf("%d: %d bytes", most, len(got))
+		}
+	}
+	if List(nil, 1000) != "" {
+		t.Error("no skills are listed")
+	}
+}
