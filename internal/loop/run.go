@@ -74,7 +74,7 @@ func begin(t Turn, c *Conversation) (*turn, error) {
 		out.fixed += int64(len(t.Name) + len(t.Description) + len(t.Schema))
 	}
 	for i := c.Len() - 1; i >= 0 && out.task == 0; i-- {
-		if it := c.at(i); it.kind == history.User {
+		if it := c.at(i); speaks(it.kind) {
 			out.task = it.id
 		}
 	}
