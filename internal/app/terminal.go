@@ -119,8 +119,8 @@ func (d *terminal) Turn(ctx context.Context, a id.Agent, said string, model llm.
 	return ran.Said, err
 }
 
-func (d *terminal) Stop(ctx context.Context, a id.Agent, ticket string) (bool, error) {
-	return d.Workspace.Stop(ctx, proc.Stop{Agent: a, Ticket: ticket})
+func (d *terminal) Stop(ctx context.Context, a id.Agent, tickets ...string) (bool, error) {
+	return d.Workspace.Stop(ctx, proc.Stop{Agent: a, Ticket: tickets[0], Also: tickets[1:]})
 }
 
 func (d *terminal) Compact(ctx context.Context, a id.Agent, model llm.Ref) error {

@@ -94,6 +94,7 @@ func TestGoldenScreens(t *testing.T) {
 		event(x, loop.Event{Type: loop.CallStarted, Agent: zero, CallID: "c9", Tool: "bash", Text: "make all"})
 		event(x, loop.Event{Type: loop.Became, Agent: zero, State: &state.State{Word: state.Working, Detail: state.Runs("bash")}})
 		event(x, loop.Event{Type: loop.CallOutput, Agent: zero, CallID: "c9", Tool: "bash", Text: "cc a.c\ncc b.c\n"})
+		x.s.hold = true
 		x.press("and then lint it", "enter")
 	})
 	both(t, family, "permission", func(x *show) {

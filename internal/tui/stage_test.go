@@ -35,6 +35,8 @@ var clock = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 // stage is a workspace whose agents and entries a test writes down. It has no goroutines:
 // the test hands over messages itself.
 type stage struct {
+	hold    bool      // turns that were asked for while another is under way do not end
+	late    []turnMsg // their ends
 	agents  Agents
 	entries map[id.Agent][]Entry
 	points  []Point
@@ -140,7 +142,7 @@ func (s *stage) Turn(_ context.Context, a id.Agent, said string, model llm.Ref, 
 	s.said = append(s.said, fmt.Sprintf("turn %s %q", a[:3], said))
 	return s.err == nil || s.kept, s.err
 }
-func (s *stage) Stop(_ context.Context, a id.Agent, _ string) (bool, error) {
+func (s *stage) Stop(_ context.Context, a id.Agent, _ ...string) (bool, error) {
 	s.said = append(s.said, fmt.Sprintf("stop %s", a[:3]))
 	return true, s.stop
 }
@@ -221,6 +223,12 @@ func (x *show) run(cmd tea.Cmd) {
 		for _, c := range msg {
 			x.run(c)
 		}
+	case turnMsg:
+		if x.s.hold && msg.ticket != "" { // its turn is not over
+			x.s.late = append(x.s.late, msg)
+			return
+		}
+		x.take(msg)
 	default:
 		x.take(msg)
 	}
