@@ -244,7 +244,7 @@ func (r *turn) request(messages []llm.Message, limit int64) llm.Request {
 func (r *turn) stream(ctx context.Context, q llm.Request, aloud bool) (reply, string, error) {
 	var keep keeper
 	p := record.New(r.Provider, record.Options{Vendor: r.Ref.Vendor, Recorder: &keep, Price: r.price})
-	if !r.Limits.Attended {
+	if !r.Limits.Attended && len(r.Others) == 0 { // else another takes over
 		ctx = retry.Patiently(ctx)
 	}
 	var whole llm.Collector
