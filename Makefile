@@ -1,11 +1,13 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help build test race lint web fuzz bench oracle story live peers corpus soak ci release demo clean
+.PHONY: help build test race lint web fuzz bench oracle story live peers corpus tasks soak ci release demo clean
 
 export CGO_ENABLED ?= 0
 WITHPG := go run ./internal/pgtest/withpg --
 FUZZTIME ?= 2m
+# What a suite writes under docs/benchmarks begins with when, of which commit and on what it ran.
+VERSIONS := date -u +%FT%RZ && git describe --always --dirty && go version && uname -srm
 
 help: ## show this help
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -36,9 +38,9 @@ fuzz: ## fuzz every target in turn (FUZZTIME=2m each)
 
 bench: ## run the benchmarks at full size into docs/benchmarks
 	@mkdir -p docs/benchmarks
-	RAMET_BENCH_SCALE=1 $(WITHPG) go test -timeout 2h -run '^$$' -bench . -benchtime 5x ./internal/bench | tee docs/benchmarks/latest.txt
-	RAMET_BENCH_SCALE=1 $(WITHPG) go test -timeout 2h -p 1 -run '^$$' -bench . $$(go list ./... | grep -v /bench$$) | \
-		sed '/no test files/d' | tee docs/benchmarks/others.txt
+	{ $(VERSIONS) && RAMET_BENCH_SCALE=1 $(WITHPG) go test -timeout 2h -run '^$$' -bench . -benchtime 5x ./internal/bench; } | tee docs/benchmarks/latest.txt
+	{ $(VERSIONS) && RAMET_BENCH_SCALE=1 $(WITHPG) go test -timeout 2h -p 1 -run '^$$' -bench . $$(go list ./... | grep -v /bench$$) | \
+		sed '/no test files/d'; } | tee docs/benchmarks/others.txt
 
 oracle: ## let gitleaks judge the rules for secrets, into docs/benchmarks/secrets.txt
 	@cd tools/oracle && { date -u +%F && go version && go list -m github.com/zricethezav/gitleaks/v8 && \
@@ -57,9 +59,13 @@ peers: ## speak with MCP servers from npm and of the SDK, as far as they can be 
 corpus: ## read the definitions for agents that lie in packages of npm and modules of Go
 	RAMET_TEST_CORPUS=$(CURDIR)/bin/corpus go test -count 1 -timeout 30m -v -run TestCorpus ./internal/kit
 
-soak: ## run the tests that take hours
-	RAMET_SOAK=1 $(WITHPG) go test -timeout 2h -run Soak ./...
-	RAMET_KILLS=10000 go test -timeout 3h -count 1 -v -run TestKillPointsSoak ./internal/app
+tasks: ## let a model play internal/bench/tasks (MODEL=vendor/name); without one, scripts do
+	RAMET_TASKS_MODEL=$(MODEL) go test -count 1 -timeout 6h -v -run TestTasks ./internal/bench/tasks
+
+soak: ## run the tests that take hours, into docs/benchmarks/soak.txt
+	@mkdir -p docs/benchmarks
+	{ $(VERSIONS) && RAMET_SOAK=1 $(WITHPG) go test -timeout 2h -count 1 -v -run Soak ./... | sed '/no test files/d; /no tests to run/d' && \
+		RAMET_KILLS=10000 go test -timeout 3h -count 1 -v -run TestKillPointsSoak ./internal/app; } | tee docs/benchmarks/soak.txt
 
 ci: ## run everything that a change has to pass
 	.ci/run

@@ -71,7 +71,7 @@ func (a Agent) Label() string {
 var nameRule = regexp.MustCompile(`^[a-z][a-z0-9._-]{0,62}$`)
 
 // reserved are words that mean somebody else.
-var reserved = []string{"you", "parent", "kernel"}
+var reserved = []string{"you", "user", "parent", "kernel"}
 
 // CheckName refuses names that break the rule, and words that mean somebody else.
 func CheckName(name string) error {

@@ -55,12 +55,12 @@ func Main(ctx context.Context, args []string, env func(string) string, stdio Std
 		Streams: line.Streams{Stdin: stdio.In, Stdout: stdio.Out, Stderr: stdio.Err,
 			Terminal: isTerminal(stdio.Out), ErrTerminal: isTerminal(stdio.Err), Password: password(stdio)},
 		Background: line.Background{Detach: detach(args, stdio), Leave: leave(env)},
-		System: session.System{Getenv: env, Dir: dir, User: self(), Now: time.Now, Open: open, Start: kernel, Learn: func(k *credential.Store) { new(learner).learn(k, "") }, Logs: logs{}, Agent: ownAgent, MCP: pool,
+		System: session.System{Getenv: env, Dir: dir, User: self(), Now: time.Now, Open: open, Start: kernel, Learn: func(k *credential.Store) { new(learner).learn(k, "") }, Find: modelServers().Find, Logs: logs{}, Agent: ownAgent, MCP: pool,
 			Tokens: append(forge.Variables(), telemetryToken)},
 		Serve:  serve,
 		Models: modelServers(),
 		Runs:   runs.Ports{Carry: carry, Work: work, External: external, Version: version},
-		Care:   care.Ports{Version: about(), Tour: demo.Run, Sandbox: sandbox.Available, Limits: sandbox.DescribeLimits},
+		Care:   care.Ports{Version: about(), Tour: demo.Run, Sandbox: sandbox.Available, Limits: sandbox.DescribeLimits, Telemetry: telemetrySize},
 		Screen: screen(stdio),
 	})
 }

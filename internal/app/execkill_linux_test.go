@@ -26,7 +26,6 @@ func office(t *testing.T, s *stage, workers int) string {
 	return s.script(t,
 		`{"when": "begin", "steps": [{"call": "fork", "args": {"name": "boss", "prompt": "hire"}}]}`,
 		`{"when": "(boss) is your child", "steps": [{"call": "wait", "args": {"timeout": 600}}]}`,
-		`{"when": "unread, from", "steps": [{"call": "read_mail"}]}`,
 		`{"when": "was killed", "steps": [{"text": "so be it"}]}`,
 		`{"when": "hire", "steps": [`+strings.Join(forks, ", ")+`]}`,
 		`{"when": ") is your child", "steps": `+toil+`}`,

@@ -23,7 +23,7 @@ func hidden(ws *session.Workspace) ([]string, error) {
 			return nil, err
 		}
 	}
-	out := append([]string{ws.Home, settings, runs}, databaseFiles(ws.Place.DB)...)
+	out := append([]string{ws.Home, settings, runs, session.StatesFolder(ws.Home, ws.Place)}, databaseFiles(ws.Place.DB)...)
 	return append(out, ws.Config.HiddenPaths(os.Getenv)...), nil
 }
 

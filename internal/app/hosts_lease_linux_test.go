@@ -102,8 +102,8 @@ func TestMailOfAnotherHostWakes(t *testing.T) {
 	m := newTeam(t)
 	a, b := m.host("a"), m.host("b")
 	a.lease = "1h" // nothing that looks now and then helps
-	k := a.begin("exec", "--json", "listen", "--model", m.script(`{"when": "listen", "steps": [{"call": "wait", "args": {"timeout": 3600}}]}`,
-		`{"when": "unread", "steps": [{"call": "read_mail", "args": {}}]}`, `{"when": "good news", "steps": [{"text": "I heard"}]}`))
+	k := a.begin("exec", "--json", "listen", "--model", m.script(`{"when": "listen", "steps": [{"call": "wait", "args": {"timeout": 3600, "agents": ["user"]}}]}`,
+		`{"when": "good news", "steps": [{"text": "I heard"}]}`))
 	zero, err := m.ws.Zero(t.Context())
 	if err != nil {
 		t.Fatal(err)

@@ -12,7 +12,6 @@ import (
 	"ramet/internal/instruct"
 	"ramet/internal/llm"
 	"ramet/internal/loop"
-	"ramet/internal/proc"
 	"ramet/internal/tool"
 	"ramet/internal/tool/skill"
 )
@@ -20,20 +19,35 @@ import (
 // overlay is what stands before every conversation: the instructions of the user, and those
 // of the project in the text that a person accepted. It is asked for every turn, so that what
 // is accepted counts at once, and what is only written never does.
-func overlay(r request, a agent.Agent, window int64) ([]llm.Message, error) {
+func overlay(r request, a agent.Agent, box tool.Box, window int64) ([]llm.Message, error) {
+	tools := make([]string, len(box))
+	for i, t := range box {
+		tools[i] = t.Spec().Name
+	}
+	first, err := r.Prompts().System(tools)
+	if err != nil {
+		return nil, err
+	}
 	words, err := r.Instructions(a, r.Cwd)
 	if err != nil {
-		return proc.System(), err
+		return nil, err
 	}
-	if r.NoTools {
-		return proc.System(words.String()), nil
+	said := []string{first, words.String()}
+	if !r.NoTools {
+		k, err := r.Kit()
+		if err != nil {
+			return nil, err
+		}
+		most := skillBytes(window)
+		said = append(said, skill.List(k.Skills, most), skill.Roles(k.Roles, most))
 	}
-	k, err := r.Kit()
-	if err != nil {
-		return proc.System(), err
+	var out []llm.Message
+	for _, s := range said {
+		if s != "" {
+			out = append(out, llm.Say(llm.System, s))
+		}
 	}
-	most := skillBytes(window)
-	return proc.System(words.String(), skill.List(k.Skills, most), skill.Roles(k.Roles, most)), nil
+	return out, nil
 }
 
 // skillBytes is how much an agent is told of skills that it did not read: a fiftieth of what

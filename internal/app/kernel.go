@@ -4,6 +4,8 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 
 	"ramet/internal/agent"
@@ -18,6 +20,7 @@ import (
 	"ramet/internal/llm/catalog"
 	"ramet/internal/llm/dial"
 	"ramet/internal/llm/google"
+	"ramet/internal/llm/queue"
 	"ramet/internal/llm/retry"
 	"ramet/internal/llm/signed"
 	"ramet/internal/loop"
@@ -53,7 +56,7 @@ func kernelFor(ctx context.Context, r request, work *crew.Crew) (*session.Runnin
 	if err != nil {
 		return nil, err
 	}
-	models := models{request: r, open: map[llm.Ref]proc.Model{}}
+	models := models{request: r, open: map[llm.Ref]proc.Model{}, queue: queue.New(r.Config.Parallels())}
 	hide, err := hidden(r.Workspace)
 	if err != nil {
 		return nil, err
@@ -61,6 +64,7 @@ func kernelFor(ctx context.Context, r request, work *crew.Crew) (*session.Runnin
 	jobs := local.NewJobs()
 	tools := tools{request: r, environment: environ.For(os.Environ()), hidden: hide, jobs: jobs, person: policy, window: models.window}
 	joins := joining{request: r, tools: &tools}
+	recoverFiles(ctx, r)
 	place := r.Peers
 	trees := worktrees{r}.make
 	model, box, guard := models.model, tools.box, loop.Guard(policy)
@@ -73,20 +77,25 @@ func kernelFor(ctx context.Context, r request, work *crew.Crew) (*session.Runnin
 		Lease: switches().Lease,
 		Store: r.Store, Owner: server.Owner,
 		Book: r.Book, BookOwner: file.Self(), TaskTime: r.Timeout,
-		Model: model, Effort: llm.Effort(r.Config.Effort), Tools: box, Guard: guard,
-		System:   func(a agent.Agent) ([]llm.Message, error) { return overlay(r, a, models.window(a)) },
-		Told:     func(a agent.Agent) string { return told(r, a) },
-		Joins:    joins.of,
-		Role:     r.Workspace.Role,
-		Worktree: trees, Background: jobs.Running, Abandon: jobs.End,
+		Model: model, Effort: llm.Effort(r.Config.Effort), Search: r.Config.Search == "yes", Tools: box, Guard: guard,
+		System:    func(a agent.Agent) ([]llm.Message, error) { return overlay(r, a, nil, models.window(a)) },
+		SystemFor: func(a agent.Agent, box tool.Box) ([]llm.Message, error) { return overlay(r, a, box, models.window(a)) },
+		Told:      func(a agent.Agent) string { return told(r, a) },
+		Joins:     joins.of,
+		Role:      r.Workspace.Role,
+		Worktree:  trees, Background: jobs.Running, Abandon: jobs.End,
 		Offer: offer,
 		Gone:  place.Gone,
 		Tell:  func(ctx context.Context, rings ...registry.Ring) { place.Tell(ctx, server.Owner, rings...) },
 		There: place.States,
 		Clean: r.Secrets.Own,
+		Files: states(r, work),
 
-		Limits: loop.Limits{Steps: r.Config.Number("steps")}, Attended: r.Attended,
+		Limits: loop.Limits{Steps: r.Config.Number("steps"), Again: switches().Retry}, Attended: r.Attended,
 		MostAgents: r.Config.Number("max_agents"), MostUnread: r.Config.Number("max_unread"),
+		Wake: proc.Wake(r.Config.Wake), MostWakes: r.Config.Number("max_wakes"), Resident: r.Ask != nil,
+		Sleeps: func(a agent.Agent) bool { return strings.HasPrefix(a.Name, session.RunName) },
+		Trees:  treesOf(r, work),
 	})
 	if err != nil {
 		server.Close()
@@ -120,6 +129,7 @@ func kernelFor(ctx context.Context, r request, work *crew.Crew) (*session.Runnin
 		server.Finish(ctx) // others may have asked for turns that came behind ours
 		k.Stop()
 		jobs.Close()
+		r.EndFileStates()
 		if k.Owes() {
 			server.Owe()
 		}
@@ -134,6 +144,7 @@ type models struct {
 	mu    sync.Mutex
 	open  map[llm.Ref]proc.Model
 	local learner
+	queue *queue.Queue
 }
 
 // model is the one that was asked for, else the agent's own, else the configured
@@ -146,6 +157,33 @@ func (m *models) model(a agent.Agent, asked llm.Ref) (proc.Model, error) {
 	if asked != (llm.Ref{}) {
 		name = asked.String()
 	}
+	opened, err := m.named(name)
+	if err != nil {
+		return opened, err
+	}
+	opened.Others = m.behind(opened.Ref)
+	return opened, nil
+}
+
+// behind are the models that stand behind another in the configured list. One that
+// cannot be opened is passed over: it could not take over either.
+func (m *models) behind(first llm.Ref) []proc.Model {
+	var out []proc.Model
+	list := append([]string{m.request.Config.Model}, m.request.Config.Fallback...)
+	at := slices.Index(list, first.String())
+	if at < 0 {
+		return nil
+	}
+	for _, name := range list[at+1:] {
+		if other, err := m.named(name); err == nil && other.Ref != first {
+			out = append(out, other)
+		}
+	}
+	return out
+}
+
+// named opens a model by its name; empty: the first that is usable.
+func (m *models) named(name string) (proc.Model, error) {
 	testing := switches()
 	m.local.learn(m.request.Keys, name)
 	usable := func(v catalog.Vendor) bool { ok, _ := m.request.Keys.Usable(v); return ok }
@@ -159,7 +197,7 @@ func (m *models) model(a agent.Agent, asked llm.Ref) (proc.Model, error) {
 		return known, nil
 	}
 	opened := proc.Model{Ref: ref}
-	options := dial.Options{Scripts: testing.Scripts, Retry: retry.Options{First: testing.Retry}}
+	options := dial.Options{Scripts: testing.Scripts, Retry: retry.Options{First: testing.Retry}, Queue: m.queue}
 	if options.First, options.Stall = m.request.Config.Patience(); testing.Stall > 0 {
 		options.First, options.Stall = testing.Stall, testing.Stall
 	}

@@ -42,7 +42,7 @@ const mark = "log"
 // lastDelivery is how long the end of a run waits for what was not delivered yet.
 const lastDelivery = 2 * time.Second
 
-// chronicleOf opens the runRecords of a run and catches up with its log. nil: there is none,
+// runRecordsOf opens the runRecords of a run and catches up with its log. nil: there is none,
 // and the note says why.
 func runRecordsOf(ctx context.Context, ws *session.Workspace, r runs.Job, closing *closers) *runRecords {
 	c := &runRecords{note: r.Warn}
@@ -146,8 +146,7 @@ func (c *runRecords) tell(e run.Event) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.seen++
-	deliveries := c.follow.Next(follow.Event{RunID: e.RunID, Type: string(e.Type), TS: e.TS, Payload: e.Payload,
-		TraceID: e.TraceID, SpanID: e.SpanID, ParentSpan: e.ParentSpan})
+	deliveries := c.follow.Next(e)
 	if c.seen <= max(c.begun, c.box.Marked(mark)) {
 		c.otlp.Learn(deliveries...)
 		return

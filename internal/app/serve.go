@@ -46,6 +46,7 @@ func serve(ctx context.Context, ws *session.Workspace, r agents.Service) (err er
 	}
 	closing.add(func() error { events.Stop(); return nil })
 	go ws.Follow(ctx)
+	go letGo(ctx, ws, kept, r.Warn)
 	keepTurnlog(ctx, ws, r, &routes{ws: ws, note: r.Warn, kept: kept, closing: closing}, closing)
 	server := httpapi.New(httpapi.Options{
 		Version: version, Token: r.Token, Hosts: r.Hosts,

@@ -5,11 +5,10 @@ import (
 	"encoding/json"
 	"io"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/gofrs/flock"
+	"ramet/internal/web/npmtest"
 )
 
 // page is the page of a server in Chromium, at one agent: see web/test/stop.mjs.
@@ -24,26 +23,12 @@ const webSources = "../../web"
 // browser finds what the page is shown with, and brings its libraries.
 func browser(t *testing.T) (node, chromium string) {
 	t.Helper()
-	for name, path := range map[string]*string{"node": &node, "chromium": &chromium} {
-		var err error
-		if *path, err = exec.LookPath(name); err != nil {
-			t.Fatalf("the page is tested with %s, which is missing: ./test installs it", name)
-		}
+	npmtest.Install(t, webSources)
+	chromium, err := exec.LookPath("chromium")
+	if err != nil {
+		t.Fatal("the page is tested with chromium, which is missing: ./test installs it")
 	}
-	alone := flock.New(filepath.Join(webSources, "package-lock.json")) // internal/web does so too
-	if err := alone.Lock(); err != nil {
-		t.Fatal(err)
-	}
-	defer alone.Close()
-	if found, err := filepath.Glob(filepath.Join(webSources, "node_modules", "playwright-core")); err != nil || len(found) == 1 {
-		return node, chromium
-	}
-	npm := exec.CommandContext(t.Context(), "npm", "install", "--no-save", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error")
-	npm.Dir = webSources
-	if out, err := npm.CombinedOutput(); err != nil {
-		t.Fatalf("%s: %v\n%s", npm, err, out)
-	}
-	return node, chromium
+	return npmtest.Node(t), chromium
 }
 
 // page opens the page of the server at ada.

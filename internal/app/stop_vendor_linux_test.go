@@ -68,7 +68,7 @@ func (v *vendor) serve(w http.ResponseWriter, r *http.Request) {
 	case phase == "permission":
 		v.call(w, 10, "bash", fmt.Sprintf(`{"command":%q}`, v.risky))
 	case phase == "mail":
-		v.call(w, 10, "wait", `{"timeout":3000}`)
+		v.call(w, 10, "wait", `{"timeout":3000,"agents":["user"]}`)
 	}
 }
 

@@ -235,6 +235,11 @@ func TestAServerOutlivesItsStore(t *testing.T) {
 		}
 		return false
 	})
+	said := direct.begin("doctor")
+	<-said.over
+	if !strings.Contains(said.stdout.String(), "telemetry ") {
+		t.Errorf("doctor does not tell what telemetry takes:\n%s", said.stdout.String())
+	}
 	if testing.Short() {
 		return
 	}
@@ -250,4 +255,65 @@ func TestAServerOutlivesItsStore(t *testing.T) {
 	eventually(t, "it is unreachable", func() bool { return health() == "unreachable" })
 	network.Stall(false)
 	eventually(t, "it is well again", func() bool { return health() == "ok" })
+}
+
+// twelve has items of a model's agents.
+const twelve = `
+name: twelve
+description: for tests
+states:
+  DRAFTING: [draft]
+workers:
+  draft:
+    each: [i01, i02, i03, i04, i05, i06, i07, i08, i09, i10, i11, i12]
+    prompt: 'write {{scope}}'
+    outputs: [{path: 'drafts/{scope}.txt', answer: true}]
+`
+
+// A run goes on by itself, wherever its log is, while its connections are ended, answers to
+// commits are lost, and the server is away for a moment.
+func TestARunGoesOnByItself(t *testing.T) {
+	t.Parallel()
+	for _, where := range []string{"ndjson", "postgres"} {
+		t.Run(where, func(t *testing.T) {
+			t.Parallel()
+			f := newFleet(t, twelve)
+			f.boss.lease = "15s"
+			network := f.boss.host.through()
+			args := []string{"run", "start", "--recipe", "recipe.yaml", "--run-id", f.run, "--model", "script/model.jsonl"}
+			if where == "postgres" {
+				args = append(args, "--log", network.URL)
+			}
+			k := f.boss.begin(args...)
+			k.told(f.boss)
+			eventually(t, "it works", func() bool {
+				all, err := f.ws.Agents(context.Background(), agent.Filter{Dead: true, Brief: true})
+				return err == nil && len(all) > 2
+			})
+			for i, ended := 0, false; !ended && i < 12; i++ {
+				select {
+				case <-k.over:
+					ended = true
+				case <-time.After(500 * time.Millisecond):
+					switch i % 4 {
+					case 0:
+						network.Cut()
+					case 1:
+						network.Lose(func(n int) (pgtest.Fate, bool) { return pgtest.Fate(1 + n%3), n%4 == 0 })
+					case 2:
+						network.Down(true)
+						time.AfterFunc(400*time.Millisecond, func() { network.Down(false) })
+					case 3:
+						network.Lose(nil)
+					}
+				}
+			}
+			network.Lose(nil)
+			network.Down(false)
+			f.done(k)
+			if network.Lost() == 0 {
+				t.Log("no commit was lost")
+			}
+		})
+	}
 }

@@ -129,12 +129,12 @@ func (d *terminal) Turn(ctx context.Context, a id.Agent, said string, model llm.
 			said = e.Text
 		}
 	}
-	ran, err := d.Run(ctx, session.Turn{Agent: a, Prompt: proc.Prompt{Text: said, Model: model, Ticket: ticket}, Stay: true, Ask: d.asker})
+	ran, err := d.Run(ctx, session.Turn{Agent: a, Prompt: proc.Prompt{Text: said, Model: model, Ticket: ticket, Again: said == ""}, Stay: true, Ask: d.asker})
 	return ran.Said, err
 }
 
-func (d *terminal) Stop(ctx context.Context, a id.Agent, ticket string) (bool, error) {
-	return d.Workspace.Stop(ctx, proc.Stop{Agent: a, Ticket: ticket})
+func (d *terminal) Stop(ctx context.Context, a id.Agent, tickets ...string) (bool, error) {
+	return d.Workspace.Stop(ctx, proc.Stop{Agent: a, Ticket: tickets[0], Also: tickets[1:]})
 }
 
 func (d *terminal) Compact(ctx context.Context, a id.Agent, model llm.Ref) error {

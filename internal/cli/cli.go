@@ -18,6 +18,7 @@ import (
 
 	"ramet/internal/cli/agents"
 	"ramet/internal/cli/care"
+	"ramet/internal/cli/files"
 	"ramet/internal/cli/history"
 	"ramet/internal/cli/ledger"
 	"ramet/internal/cli/line"
@@ -132,6 +133,7 @@ The workspace is that of the project you stand in; --db, RAMET_DB and
 	}{
 		{"agents", "Agents:", agents.Commands(l, e.Serve)},
 		{"history", "History:", history.Commands(l)},
+		{"files", "Files:", files.Commands(l)},
 		{"mail", "Mail:", mail.Commands(l)},
 		{"proof", "Proof and care:", care.Proof(l)},
 		{"runs", "Runs:", runs.Commands(l, e.Runs)},

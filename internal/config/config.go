@@ -57,11 +57,13 @@ type Config struct {
 	DB      string // the database; empty means the project's own
 	Color   string // auto, always or never
 	Model   string // the model of new agents; empty means the built-in one
+	Search  string // yes or no: whether models may search the web at their vendors
 	Effort  string // how hard models think
 
 	Background string // yes or no: whether the screen starts a server that stays
 	Follow     string // yes or no: whether the screen moves to the child after a fork
 	FirstByte  string // how long a model's server may take to begin; empty: the usual
+	Files      string // whether states of files are kept: yes, all, no
 	Stall      string // how long it may be silent after that; empty: the usual
 	Permission string // ask or sandbox: what happens to calls that no rule permits
 	Allow      string // rules that permit calls of tools, with ; between them
@@ -70,8 +72,14 @@ type Config struct {
 	Parallel   string // how many models are asked at a time; a list, see Parallels
 
 	// Limits, which are whole numbers; see Number.
-	MaxAgents, MaxBehind, MaxStreams, MaxUnread string
-	Context, Steps                              string
+	MaxAgents, MaxBehind, MaxStreams, MaxUnread, MaxWakes string
+	Context, Steps, TelemetryDays                         string
+
+	Wake string // family, all or never: whose letters begin turns
+
+	// Fallback are the models that take over, in this order, when the vendor of Model is
+	// down.
+	Fallback []string
 
 	// Servers are the MCP servers of the user's file, by name.
 	Servers []Server
@@ -133,6 +141,9 @@ func Load(o Options) (*Config, error) {
 			}
 		}
 		*s.field(c) = v.Text
+	}
+	if list := Items(c.Model); len(list) > 0 {
+		c.Model, c.Fallback = list[0], list[1:]
 	}
 	return c, nil
 }

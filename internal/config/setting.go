@@ -76,6 +76,11 @@ var settings = []Setting{
 		field: func(c *Config) *string { return &c.Env },
 	},
 	{
+		Key: "files", Default: "yes", Allowed: []string{"yes", "all", "no"}, Env: "RAMET_FILES",
+		Help:  "whether the states of files are kept with histories: yes, all with those that git ignores, no",
+		field: func(c *Config) *string { return &c.Files },
+	},
+	{
 		Key: "first_byte", Env: "RAMET_FIRST_BYTE", Span: true, UserOnly: true,
 		Help:  "how long a model's server may take to begin its answer; empty means 5m, and 10m for a local one",
 		field: func(c *Config) *string { return &c.FirstByte },
@@ -112,8 +117,13 @@ var settings = []Setting{
 		field: func(c *Config) *string { return &c.MaxUnread },
 	},
 	{
-		Key: "model", Env: "RAMET_MODEL",
-		Help:  "the model of new agents; empty means that of the first usable vendor, else the built-in offline one",
+		Key: "max_wakes", Default: "100", Number: true, Env: "RAMET_MAX_WAKES", UserOnly: true,
+		Help:  "how often letters may begin turns of agents below one prompt of yours, so that two do not wake each other for ever",
+		field: func(c *Config) *string { return &c.MaxWakes },
+	},
+	{
+		Key: "model", Env: "RAMET_MODEL", List: true,
+		Help:  "the model of new agents; of several, with ; between them, the next takes over when a vendor is down; empty means that of the first usable vendor, else the built-in offline one",
 		field: func(c *Config) *string { return &c.Model },
 	},
 	{
@@ -133,6 +143,11 @@ var settings = []Setting{
 		field: func(c *Config) *string { return &c.Permission },
 	},
 	{
+		Key: "search", Default: "no", Allowed: []string{"no", "yes"}, Env: "RAMET_SEARCH", UserOnly: true,
+		Help:  "whether models may search the web at their vendors, which charge for it; `exec --search` allows it for one turn",
+		field: func(c *Config) *string { return &c.Search },
+	},
+	{
 		Key: "stall", Env: "RAMET_STALL", Span: true, UserOnly: true,
 		Help:  "how long a model's server may be silent within its answer; empty means 1m, and 2m for a local one",
 		field: func(c *Config) *string { return &c.Stall },
@@ -141,6 +156,16 @@ var settings = []Setting{
 		Key: "steps", Default: "500", Number: true, Env: "RAMET_STEPS", UserOnly: true,
 		Help:  "how many answers of its model a turn may take while nobody is at a terminal or the page and no budget (--max-cost, --max-tokens) binds it",
 		field: func(c *Config) *string { return &c.Steps },
+	},
+	{
+		Key: "telemetry_days", Number: true, Env: "RAMET_TELEMETRY_DAYS", UserOnly: true,
+		Help:  "after how many days records of telemetry go, while a server runs (ramet serve); empty means never",
+		field: func(c *Config) *string { return &c.TelemetryDays },
+	},
+	{
+		Key: "wake", Default: "family", Allowed: []string{"family", "all", "never"}, Env: "RAMET_WAKE", UserOnly: true,
+		Help:  "whose letters begin a turn of an agent that does nothing: family means yours and its ancestors', all everybody's, never nobody's",
+		field: func(c *Config) *string { return &c.Wake },
 	},
 }
 

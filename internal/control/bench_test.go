@@ -104,6 +104,7 @@ func newKernel(ctx context.Context, s *store.Store, owner, replies string, gate 
 		System: func(agent.Agent) ([]llm.Message, error) { return proc.System(), nil },
 		Gone:   func(string) bool { return false },
 		Tell:   func(context.Context, ...registry.Ring) {},
+		Wake:   proc.WakeNever,
 	})
 }
 

@@ -42,7 +42,7 @@ func TestVerbsInAnotherProcess(t *testing.T) {
 	p := b.process(fmt.Sprintf(`
 {"when": "begin", "steps": [{"text": "so "}, {"wait": %q}, {"text": "be it"}]}
 {"when": "mail", "steps": [{"call": "wait", "args": {"timeout": 3600}}]}
-{"when": "unread", "steps": [{"text": "the post came"}]}
+{"when": "hello <kid>", "steps": [{"text": "the post came"}]}
 `, gate))
 	c := b.dial(p.owner)
 	ctx := t.Context()
@@ -110,9 +110,9 @@ func TestMailAndDeathsAreHeard(t *testing.T) {
 	b := newBench(t)
 	kid := b.child("kid")
 	p := b.process(`
-{"when": "listen", "steps": [{"call": "wait", "args": {"timeout": 3600}}]}
-{"when": "unread", "steps": [{"text": "I heard"}]}
-{"when": "again", "steps": [{"call": "wait", "args": {"timeout": 3600, "from": "you"}}]}
+{"when": "listen", "steps": [{"call": "wait", "args": {"timeout": 3600, "agents": ["user"]}}]}
+{"when": "hello", "steps": [{"text": "I heard"}]}
+{"when": "again", "steps": [{"call": "wait", "args": {"timeout": 3600, "agents": ["user"]}}]}
 `)
 	c := b.dial(p.owner)
 	waits := func(then func()) func(loop.Event) {
@@ -316,6 +316,7 @@ func TestAStreamIsOfOneFamilyAndInOrder(t *testing.T) {
 {"when": "task A", "steps": [{"text": "deeper"}, {"call": "fork", "args": {"prompt": "task B", "name": "b"}}]}
 {"when": "task B", "steps": [{"text": "b is done"}]}
 {"when": "works on", "repeat": true, "steps": [{"text": "on it goes"}]}
+{"when": "Your turn is not over", "repeat": true, "steps": [{"text": "on it goes"}]}
 `)
 	began := until(t, &k.Events, started(stranger.ID))
 	turn, err := k.Exec(t.Context(), stranger.ID, prompt("strange"))
@@ -514,6 +515,7 @@ func TestFinish(t *testing.T) {
 	b := newBench(t)
 	k := b.serve(`
 {"when": "first", "steps": [{"text": "I begin"}, {"wait": "first"}, {"text": ", I end"}]}
+{"when": "Your turn is not over", "repeat": true, "steps": [{"text": "I begin, I end"}]}
 {"when": "last", "steps": [{"text": "never"}]}
 `)
 	c := b.dial(k.server.Owner)

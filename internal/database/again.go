@@ -66,6 +66,10 @@ func nothingDone(err error) bool {
 	if errors.As(err, &undone) {
 		return Lost(undone.Err)
 	}
+	var connect *pgconn.ConnectError
+	if errors.As(err, &connect) {
+		return false // who connects has been patient already, if there was anybody before
+	}
 	_, judged := fault.Of(err)
 	return !judged && Lost(err)
 }

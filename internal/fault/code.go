@@ -68,6 +68,8 @@ const (
 	ProviderContext     Code = "PROVIDER_CONTEXT"
 	StreamCut           Code = "STREAM_CUT"
 
+	Unread Code = "UNREAD"
+
 	Interrupted Code = "INTERRUPTED"
 	Cancelled   Code = "CANCELLED"
 )
@@ -86,7 +88,7 @@ var table = []Row{
 	{LoopDetected, 1, "a model repeats a call that fails"},
 	{GateFailed, 1, "a gate of a run found what nobody could mend, or took too long"},
 	{NoProgress, 1, "an issue of a run stayed after all its attempts"},
-	{OutputInvalid, 1, "a work item did not make what it promised, or not in its form"},
+	{OutputInvalid, 1, "a work item did not make what it promised, or an answer not in its form"},
 	{ForgeRefused, 1, "the forge did not take the branch or the pull request"},
 	{Killed, 1, "the agent that did a work item was killed"},
 	{Usage, 2, "unknown command or flag, or a missing or superfluous argument"},
@@ -132,6 +134,7 @@ var table = []Row{
 	{ProviderProtocol, 8, "the answer is not in the provider's format"},
 	{ProviderContext, 8, "the context is too long for the model"},
 	{StreamCut, 8, "the answer stopped in the middle; none of it counts"},
+	{Unread, 9, "children reported, and the agent ended its turn without reading it"},
 	{Interrupted, 130, "stopped by a signal"},
 	{Cancelled, 130, "cancelled by the user"},
 }

@@ -47,6 +47,9 @@ type Meta struct {
 	// fork, in the parent: the run that they were made for; its conversation does not tell
 	// of them.
 	Run string `json:"run,omitempty"`
+	// user, the task of a child that a tool forked: what its report does to its parent.
+	// command then: the same, of Children that work already.
+	Then Then `json:"then,omitempty"`
 
 	Label    string   `json:"label,omitempty"`    // mark; rewind, when asked for by label
 	Target   string   `json:"target,omitempty"`   // rewind, redact
@@ -69,7 +72,21 @@ type Meta struct {
 	CallID     string      `json:"call_id,omitempty"`    // command permit: of which call
 	Mode       string      `json:"mode,omitempty"`       // command mode
 	Effort     string      `json:"effort,omitempty"`     // command effort: how hard the model is to think
+
+	Files *State `json:"files,omitempty"` // files
 }
+
+// Then is what the report of a task does.
+type Then string
+
+// It lies in the parent's mailbox; or it begins a turn of a parent that does nothing.
+const (
+	ThenMail Then = "mail"
+	ThenWake Then = "wake"
+)
+
+// ThenCommand verbs children over: their reports wake their parent.
+const ThenCommand = "then"
 
 // Call is what a usage entry tells of one call of a model. Money and tokens are
 // whole numbers below 2^53, which RFC 8785 keeps as they are.

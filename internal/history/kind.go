@@ -28,12 +28,13 @@ const (
 	Mail        Kind = "mail"
 	Command     Kind = "command"
 	Note        Kind = "note"
+	Files       Kind = "files"
 )
 
 // Kinds lists all of them.
 func Kinds() []Kind {
 	return []Kind{System, User, Assistant, ToolResult, Notice, Fork, Clear, Mark, Rewind, Compact, Killed, Usage,
-		Interrupted, Redact, Mail, Command, Note}
+		Interrupted, Redact, Mail, Command, Note, Files}
 }
 
 // Reaches says whether entries of this kind are messages of the context. It

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"ramet/internal/chain"
+	"ramet/internal/llm"
 )
 
 // PartType says what a part of a message is.
@@ -19,6 +20,7 @@ const (
 	Result     PartType = "tool_result"
 	Image      PartType = "image"
 	Document   PartType = "document" // a PDF
+	Search     PartType = "search"   // what a vendor looked up for the model
 	BlobCutoff          = 8 << 10    // larger texts, images and documents are stored as blobs
 )
 
@@ -45,6 +47,7 @@ type Part struct {
 	Opaque    json.RawMessage `json:"opaque,omitempty"`    // what the vendor keeps in a part, unread
 	Origin    string          `json:"origin,omitempty"`    // the protocol that reads Signature and Opaque
 	Show      string          `json:"show,omitempty"`      // tool_result: the answer for people, where it differs
+	Sources   []llm.Source    `json:"sources,omitempty"`   // text, search: the pages that it rests on
 	Memo      json.RawMessage `json:"memo,omitempty"`      // an object that is kept in the history for tools, and no model sees
 }
 
@@ -129,20 +132,31 @@ func Fill(parts []Part, read func(chain.Hash) ([]byte, error)) error {
 }
 
 // Plain is what a person reads of a message: its texts and results, calls in
-// short; thinking is left out.
+// short, and the pages that it rests on; thinking is left out.
 func Plain(parts []Part) string {
 	var out []string
-	for _, p := range parts {
+	var sources []llm.Source
+	for i, p := range parts {
+		sources = append(sources, p.Sources...)
 		switch p.Type {
 		case Text, Result:
+			// A text that rests on pages comes in pieces, each with its own.
+			if i > 0 && parts[i-1].Type == Text && p.Type == Text && len(p.Sources)+len(parts[i-1].Sources) > 0 {
+				out[len(out)-1] += p.Text
+				continue
+			}
 			out = append(out, p.Text)
+		case Search:
+			if p.Text != "" {
+				out = append(out, fmt.Sprintf("[web search %s]", p.Text))
+			}
 		case ToolCall:
 			out = append(out, fmt.Sprintf("[%s %s]", p.Name, p.Args))
 		case Image, Document:
 			out = append(out, p.About())
 		}
 	}
-	return strings.Join(out, "\n")
+	return strings.Join(out, "\n") + llm.Listed(llm.Message{Parts: []llm.Part{{Sources: sources}}}.Sources())
 }
 
 // About is an image or a document in a few words.

@@ -25,22 +25,23 @@ import (
 // ramet.
 var rooms = []struct{ name, packages, mayImport string }{
 	{"words", "id chain fault text nearest shape jsonschema llm bus", "words"},
-	{"domain", "agent history mail ledger run telemetry command docs", "words"},
+	{"domain", "agent history mail ledger run telemetry command docs files", "words"},
 	{"registry", "registry state", "words domain"},
+	{"between", "telemetry/follow", "words domain"}, // two domains; neither knows the other
 	{"engine", "tool loop permit proc tool/process tool/recall tool/talk runner", "words domain registry engine models"},
-	{"models", "llm/wire llm/anthropic llm/responses llm/chat llm/gemini llm/script llm/retry llm/record llm/dial llm/roster llm/live llm/signed llm/google llm/structured llm/sight llm/offline llm/llmtest", "words models"},
-	{"shared", "durable run/group database seal secret credential config environ printer workspace rundir worktree git forge pgtest mounttest ledger/file trust picture instruct kit", "words domain registry shared"},
+	{"models", "llm/wire llm/anthropic llm/responses llm/chat llm/gemini llm/script llm/retry llm/queue llm/record llm/dial llm/roster llm/live llm/signed llm/google llm/structured llm/sight llm/offline llm/llmtest", "words models"},
+	{"shared", "durable run/group database seal secret credential config environ printer prompt workspace rundir worktree git forge pgtest mounttest ledger/file trust picture instruct kit files/content files/restore", "words domain registry shared"},
 	{"queues", "runner/memqueue runner/riverqueue runner/queuetest runner/post", "words domain engine shared queues"},
 	{"crew", "runner/crew runner/builtin", "words domain registry engine shared tools crew"},
-	{"tools", "tool/local tool/fetch tool/mcp tool/skill sandbox", "words domain registry engine shared tools"},
+	{"tools", "tool/local tool/fetch tool/mcp tool/skill sandbox files/scan files/past", "words domain registry engine shared tools"},
 	{"store", "store", "words domain registry shared store"},
 	{"logs", "run/ndjson run/sqllog run/logtest", "words domain shared"},
-	{"records", "telemetry/store telemetry/outbox telemetry/otlp", "words domain shared records"},
+	{"records", "telemetry/store telemetry/outbox telemetry/otlp", "words domain between shared records"},
 	{"public", "public", "words domain registry engine public"},
 	{"kernels", "control", "words domain registry engine shared public kernels"},
 	{"person", "session", "words domain registry engine shared tools store public kernels person"},
-	{"edges", "cli demo tui httpapi web turnlog", "words domain registry engine shared store records public kernels person edges"},
-	{"composition", "app", "words domain registry engine models tools shared store logs records queues crew public kernels person edges composition"},
+	{"edges", "cli demo tui httpapi web turnlog", "words domain registry between engine shared store records public kernels person edges"},
+	{"composition", "app", "words domain registry between engine models tools shared store logs records queues crew public kernels person edges composition"},
 	{"house", "house bench", ""},
 }
 

@@ -117,6 +117,7 @@ func startKernel(ctx context.Context, s *store.Store, owner, replies string, gat
 		System: func(agent.Agent) ([]llm.Message, error) { return proc.System(), nil },
 		Gone:   place.Gone,
 		Tell:   func(ctx context.Context, rings ...registry.Ring) { place.Tell(ctx, owner, rings...) },
+		Wake:   proc.WakeNever,
 	})
 	if err == nil {
 		policy.Ask = k.Asking(ask)

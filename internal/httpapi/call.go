@@ -71,7 +71,7 @@ func (c *Call) JSON(status int, v any) error {
 	if err != nil {
 		return fault.New(fault.Failed, "encode the answer: %w", err)
 	}
-	send(c.Writer, status, "application/json", text)
+	send(c.Writer, status, "application/json", pack(c.Writer, c.Request, text))
 	return nil
 }
 

@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"maps"
 	"reflect"
 	"slices"
 
@@ -17,31 +16,33 @@ type RunPatch struct{}
 // BatchInput stands for the body that telemetry.ParseBatch reads.
 type BatchInput struct{}
 
-// aliases of statuses that are understood.
-var aliases = []string{"failed", "completed", "succeeded", "canceled"}
-
 func (RunInput) schema(s *schemas) Schema {
-	fields := inputFields(s)
-	for _, name := range []string{"created_at", "updated_at"} {
-		fields[name] = Schema{"description": "ignored: the service makes it"}
-	}
-	required := []string{"agent_name", "event_id", "job_type", "run_id", "start_time"}
-	for name, one := range fields {
-		if !slices.Contains(required, name) {
-			fields[name] = orNull(one.(Schema))
+	fields, required := Schema{}, []string{}
+	for _, f := range telemetry.Inputs() {
+		one := inputField(s, f)
+		switch {
+		case f.Must:
+			required = append(required, f.Name)
+		case f.Service:
+			one = orNull(Schema{"description": "ignored: the service makes it"})
+		default:
+			one = orNull(one)
 		}
+		fields[f.Name] = one
 	}
+	slices.Sort(required)
 	return Schema{"type": "object", "properties": fields, "required": required, "additionalProperties": false}
 }
 
 func (RunPatch) schema(s *schemas) Schema {
-	fields := inputFields(s)
-	for _, name := range []string{"event_id", "run_id", "job_type"} {
-		delete(fields, name)
-	}
-	for name, one := range fields {
-		if name != "agent_name" && name != "status" && name != "start_time" {
-			fields[name] = orNull(one.(Schema))
+	fields := Schema{}
+	for _, f := range telemetry.Inputs() {
+		if f.Fixed || f.Service {
+			continue
+		}
+		fields[f.Name] = inputField(s, f)
+		if f.Empties {
+			fields[f.Name] = orNull(inputField(s, f))
 		}
 	}
 	return Schema{"type": "object", "properties": fields, "minProperties": 1, "additionalProperties": false}
@@ -53,19 +54,19 @@ func (BatchInput) schema(s *schemas) Schema {
 		"runs": Schema{"type": "array", "maxItems": telemetry.MaxBatch, "items": s.of(reflect.TypeFor[RunInput]())}}}
 }
 
-// inputFields are the fields of a record as a client may send them.
-func inputFields(s *schemas) Schema {
+// inputField is a field of a record as a client may send it.
+func inputField(s *schemas, f telemetry.Input) Schema {
+	switch {
+	case f.Form == telemetry.Count:
+		return Schema{"type": "integer", "minimum": 0}
+	case f.Form == telemetry.Object:
+		return Schema{"anyOf": []any{Schema{"type": "object"}, Schema{"type": "string"}}, "description": "an object, or a string that holds one"}
+	case f.Name == "event_id":
+		return Schema{"type": "string", "format": "uuid"}
+	case f.Name == "status":
+		return Schema{"type": "string", "enum": telemetry.StatusWords()}
+	}
 	s.of(reflect.TypeFor[telemetry.Record]())
-	fields := maps.Clone(s.object(reflect.TypeFor[telemetry.Record]())["properties"].(Schema))
-	delete(fields, "created_at")
-	delete(fields, "updated_at")
-	fields["event_id"] = Schema{"type": "string", "format": "uuid"}
-	fields["status"] = Schema{"type": "string", "enum": append(slices.Clone(enums[reflect.TypeFor[telemetry.Status]()]), aliases...)}
-	for _, name := range []string{"items_discovered", "items_succeeded", "items_failed", "items_skipped", "duration_ms"} {
-		fields[name] = Schema{"type": "integer", "minimum": 0}
-	}
-	for _, name := range []string{"metrics_json", "context_json"} {
-		fields[name] = Schema{"anyOf": []any{Schema{"type": "object"}, Schema{"type": "string"}}, "description": "an object, or a string that holds one"}
-	}
-	return fields
+	one, _ := s.object(reflect.TypeFor[telemetry.Record]())["properties"].(Schema)[f.Name].(Schema)
+	return one
 }

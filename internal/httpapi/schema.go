@@ -46,10 +46,8 @@ var (
 
 // enums are the types of string that have few values.
 var enums = map[reflect.Type][]string{
-	reflect.TypeFor[telemetry.Status](): words(telemetry.Running, telemetry.Success, telemetry.Failure,
-		telemetry.Partial, telemetry.Timeout, telemetry.Cancelled),
-	reflect.TypeFor[telemetry.JobType](): words(telemetry.Launch, telemetry.Node, telemetry.Worker, telemetry.Gate,
-		telemetry.LLMCall, telemetry.MCPToolCall, telemetry.CommitThings),
+	reflect.TypeFor[telemetry.Status]():  words(telemetry.Statuses()...),
+	reflect.TypeFor[telemetry.JobType](): words(telemetry.JobTypes()...),
 	reflect.TypeFor[telemetry.Outcome](): words(telemetry.Created, telemetry.Duplicate),
 }
 

@@ -34,9 +34,9 @@ func (s *Schema) Check(value []byte) error {
 	if err != nil {
 		return &Mismatch{"", "not JSON: " + text.Line(err.Error(), 200)}
 	}
-	c := checker{Schema: s}
+	c := checker{Schema: s, most: maxSteps + len(value)}
 	err = c.check(s.root, v, "", 0)
-	if c.steps > maxSteps {
+	if c.steps > c.most {
 		return &Mismatch{"", "to see whether it fits would take too long"}
 	}
 	return err
@@ -53,6 +53,7 @@ const (
 type checker struct {
 	*Schema
 	steps int
+	most  int // a large value may take more: each byte holds at most one
 }
 
 func wrong(at, format string, args ...any) error {
@@ -66,8 +67,8 @@ func (c *checker) check(schema, v any, at string, depth int) error {
 		}
 		return wrong(at, "nothing may stand here")
 	}
-	if c.steps++; depth > maxLevels || c.steps > maxSteps {
-		c.steps = maxSteps + 1 // whatever else is found, nobody knows
+	if c.steps++; depth > maxLevels || c.steps > c.most {
+		c.steps = c.most + 1 // whatever else is found, nobody knows
 		return wrong(at, "the schema leads on without end")
 	}
 	m := schema.(map[string]any) // read has seen to it

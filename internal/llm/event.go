@@ -2,6 +2,7 @@ package llm
 
 import (
 	"crypto/sha256"
+	"fmt"
 	"time"
 
 	"ramet/internal/chain"
@@ -92,7 +93,15 @@ func (r Bytes) Hash() chain.Hash {
 // Attempt tells of a call that failed and will be repeated.
 type Attempt struct {
 	Number int           // of the attempt that failed; the first is 1
-	Of     int           // how many there will be at most
+	Of     int           // how many there will be at most; 0: as many as it takes
 	Wait   time.Duration // until the next
 	Err    error         // why
+}
+
+// Count is which attempt it was: 2 of 5.
+func (a Attempt) Count() string {
+	if a.Of == 0 {
+		return fmt.Sprintf("%d, of as many as it takes,", a.Number)
+	}
+	return fmt.Sprintf("%d of %d", a.Number, a.Of)
 }

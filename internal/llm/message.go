@@ -1,6 +1,10 @@
 package llm
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+)
 
 // Role says who speaks.
 type Role string
@@ -104,6 +108,22 @@ func (m Message) Sources() []Source {
 			}
 			seen[s.URL] = true
 		}
+	}
+	return out
+}
+
+// Listed is a list of pages for people; empty where there are none.
+func Listed(sources []Source) string {
+	if len(sources) == 0 {
+		return ""
+	}
+	out := "\n\nSources:"
+	for i, s := range sources {
+		title := s.Title
+		if title == "" {
+			title = s.URL
+		}
+		out += fmt.Sprintf("\n%d. [%s](%s)", i+1, strings.NewReplacer("[", "(", "]", ")", "\n", " ").Replace(title), s.URL)
 	}
 	return out
 }

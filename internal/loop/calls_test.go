@@ -305,7 +305,7 @@ func TestAToolThatCannotGoOnEndsTheTurn(t *testing.T) {
 func TestCredentialsGoNowhere(t *testing.T) {
 	const key = "sk-very-secret"
 	s := newStage(t, `{"steps": [{"text": "the key is sk-very"}, {"text": "-secret, yes"}, {"thinking": "sk-very-secret", "signature": "sig"}, {"call": "act", "args": {"s": "a sk-very-secret b", "n": 9007199254740991}}, {"call": "act", "raw": "{\"s\": \"sk-very-secret"}]}
-{"steps": [{"text": "key: sk-very"}, {"text": "-secret"}, {"cut": true}]}`,
+{"repeat": true, "steps": [{"text": "key: sk-very"}, {"text": "-secret"}, {"cut": true}]}`,
 		device{"act", tool.Commands, func(_ context.Context, c tool.Call) (tool.Answer, error) {
 			c.Output([]byte("print sk-ve"))
 			c.Output([]byte("ry-secret\nrest sk-very-secret"))
@@ -332,8 +332,8 @@ func TestCredentialsGoNowhere(t *testing.T) {
 	if printed != "print [key]\nrest [key]" {
 		t.Errorf("%q", printed)
 	}
-	if s.streamed != "key: [key]" {
-		t.Errorf("handed over: %q", s.streamed)
+	if s.streamed() != "key: [key]" {
+		t.Errorf("handed over: %q", s.streamed())
 	}
 	if !strings.Contains(s.log(), `call_1:act{"n":9007199254740991,"s":"a [key] b"}`) || !strings.Contains(s.log(), `interrupted key: [key]`) {
 		t.Error(s.log())

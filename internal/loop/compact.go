@@ -2,6 +2,7 @@ package loop
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -165,6 +166,7 @@ func (r *turn) replace(ctx context.Context, s sketch, p plan) error {
 	if err != nil {
 		return r.refused(ctx, err)
 	}
+	cuts := 1
 	for try := 0; ; try++ {
 		q := r.inquiry(s, &p, limit, try)
 		said, _, err := r.stream(ctx, q, false)
@@ -182,13 +184,16 @@ func (r *turn) replace(ctx context.Context, s sketch, p plan) error {
 		if err := r.noSummary(ctx, said, &err); err != nil {
 			return err
 		}
+		why, passes := errors.AsType[*llm.Failure](err)
 		switch {
-		case ctx.Err() != nil || lost(err) || try >= len(maxTold)-1:
+		case ctx.Err() != nil || lost(err):
 			return err
-		case fault.Is(err, fault.ProviderContext):
-			continue
+		case fault.Is(err, fault.ProviderContext) && try < len(maxTold)-1:
+		case passes && why.Again && said.call.First > 0 && cuts < cutTries && pause(ctx, r.Limits.Again<<(cuts-1)):
+			cuts, try = cuts+1, try-1 // it broke off: once more
+		default:
+			return err
 		}
-		return err
 	}
 }
 

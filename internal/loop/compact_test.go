@@ -197,7 +197,7 @@ func TestACompactionThatFails(t *testing.T) {
 	if err := Compact(t.Context(), s.turn, s.c, 0); !fault.Is(err, fault.ProviderProtocol) || !strings.HasSuffix(s.log(), "usage stop") {
 		t.Errorf("no summary: %v\n%s", err, s.log())
 	}
-	s = talk(`{"steps": [{"text": "SU"}, {"cut": true}]}`)
+	s = talk(`{"repeat": true, "steps": [{"text": "SU"}, {"cut": true}]}`)
 	if err := Compact(t.Context(), s.turn, s.c, 0); !fault.Is(err, fault.StreamCut) || !strings.HasSuffix(s.log(), "usage STREAM_CUT") || s.context() != "u t:go | a t:x | u t:y" {
 		t.Errorf("cut: %v\n%s", err, s.log())
 	}

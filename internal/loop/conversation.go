@@ -32,6 +32,8 @@ func (c *Conversation) Add(ctx context.Context, entries ...history.Entry) (bool,
 			c.push(it)
 		case e.Kind == history.Clear:
 			*c = Conversation{blob: c.blob, shaped: e.ID}
+		case e.Kind == history.Rewind && c.returns(e):
+			c.shaped = e.ID
 		case e.Kind == history.Rewind || e.Kind == history.Compact || e.Kind == history.Redact:
 			return false, nil
 		}

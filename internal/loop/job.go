@@ -58,6 +58,7 @@ func (r *turn) run(ctx context.Context, j *job) {
 			j.answer, j.err = panicked(broken), nil
 		}
 	}()
+	defer r.writes(j)()
 	j.answer, j.err = j.tool.Run(ctx, j.made)
 }
 

@@ -75,14 +75,14 @@ func replaced(e history.Entry) (first, end id.Message, err error) {
 func convert(r llm.Role, p history.Part) (llm.Part, bool) {
 	out := llm.Part{Type: llm.PartType(p.Type), Text: p.Text, CallID: p.CallID, Name: p.Name, Args: p.Args,
 		IsError: p.IsError, MediaType: p.MediaType, Data: p.Data, Malformed: p.Malformed,
-		Signature: p.Signature, Opaque: p.Opaque, Origin: p.Origin}
+		Signature: p.Signature, Opaque: p.Opaque, Origin: p.Origin, Sources: p.Sources}
 	switch p.Type {
 	case history.Text:
 		signed := r == llm.Assistant && (p.Signature != "" || p.Opaque != nil)
 		return out, signed || strings.TrimSpace(p.Text) != ""
 	case history.Image, history.Document:
 		return out, (r == llm.User || r == llm.ToolRole) && len(p.Data) > 0
-	case history.Thinking:
+	case history.Thinking, history.Search:
 		return out, r == llm.Assistant
 	case history.ToolCall:
 		out.Name = word(p.Name)
@@ -101,7 +101,7 @@ func convert(r llm.Role, p history.Part) (llm.Part, bool) {
 func said(parts []llm.Part) []llm.Part {
 	n, substance := 0, false
 	for i, p := range parts {
-		if p.Type != llm.Thinking {
+		if p.Type != llm.Thinking && p.Type != llm.Search {
 			n = i + 1
 			substance = substance || p.Type == llm.ToolCall || strings.TrimSpace(p.Text) != ""
 		}

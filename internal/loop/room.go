@@ -136,7 +136,7 @@ func (s sketch) longWords(most int64) (short []id.Message, spared int64) {
 	total := int64(0)
 	var long []int
 	for i := s.from; i < len(s.items); i++ {
-		if s.items[i].kind != history.User {
+		if !speaks(s.items[i].kind) {
 			continue
 		}
 		total += s.sizes[i]
@@ -177,7 +177,7 @@ func (s sketch) cut(m measures, edge int, spared, need, window int64) (to int, f
 		}
 		gone += s.sizes[i]
 		worth = worth || s.items[i].kind == history.Assistant
-		if s.items[i].kind == history.User {
+		if speaks(s.items[i].kind) {
 			words += s.sizes[i]
 		}
 		if i < edge {
@@ -208,7 +208,7 @@ func (s sketch) kept(to int, most int64, short []id.Message) []id.Message {
 	}
 	first, last := -1, -1
 	for i := s.from; i < len(s.items); i++ {
-		if s.items[i].kind != history.User {
+		if !speaks(s.items[i].kind) {
 			continue
 		}
 		if first < 0 {
@@ -229,6 +229,10 @@ func (s sketch) kept(to int, most int64, short []id.Message) []id.Message {
 	}
 	return out
 }
+
+// speaks says whether entries of a kind are kept beside a summary: what the user said, and what the
+// kernel told the agent, about itself and in the user's name.
+func speaks(k history.Kind) bool { return k == history.User || k == history.Notice }
 
 func merged(a, b []id.Message) []id.Message {
 	out := append(slices.Clone(a), b...)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"time"
 
 	"ramet/internal/fault"
 	"ramet/internal/history"
@@ -27,6 +28,7 @@ func Run(ctx context.Context, t Turn, c *Conversation) (Outcome, error) {
 		return Outcome{}, err
 	}
 	err = r.steps(ctx)
+	r.lastState(ctx, err)
 	if err != nil && ctx.Err() != nil && !lost(err) && !storage(err) {
 		err = r.close(ctx)
 	}
@@ -49,6 +51,9 @@ func begin(t Turn, c *Conversation) (*turn, error) {
 	if t.Limits.Repeats <= 0 {
 		t.Limits.Repeats = 3
 	}
+	if t.Limits.Again <= 0 {
+		t.Limits.Again = 500 * time.Millisecond
+	}
 	if t.Limits.Fill <= 0 {
 		t.Limits.Fill = 80
 	}
@@ -67,7 +72,7 @@ func begin(t Turn, c *Conversation) (*turn, error) {
 	}
 	out.fixed += sizeOfTools(offer)
 	for i := c.Len() - 1; i >= 0 && out.task == 0; i-- {
-		if it := c.at(i); it.kind == history.User {
+		if it := c.at(i); speaks(it.kind) {
 			out.task = it.id
 		}
 	}
@@ -92,6 +97,9 @@ func (r *turn) steps(ctx context.Context) error {
 		more, err := r.step(ctx)
 		if err == nil && !more {
 			more, err = r.goesOn(ctx)
+		}
+		if err == nil && !more && !r.out.Ended {
+			more, err = r.fits(ctx)
 		}
 		if err != nil || !more {
 			return err

@@ -3,11 +3,13 @@ package loop
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"ramet/internal/fault"
 	"ramet/internal/history"
@@ -28,8 +30,8 @@ func TestATurnWithTools(t *testing.T) {
 	if got := s.told(); got != "thinking_delta text_delta text_delta assistant usage spent call_started(call_1) tool_result call_ended(call_1) text_delta assistant usage spent" {
 		t.Error(got)
 	}
-	if s.streamed != "Done." {
-		t.Errorf("handed over: %q", s.streamed)
+	if s.streamed() != "Done." {
+		t.Errorf("handed over: %q", s.streamed())
 	}
 	for e := range s.book.QueryRange(t.Context(), history.Range{Agent: me}, history.Selection{}) {
 		if e.Kind != history.Usage {
@@ -163,8 +165,10 @@ func TestAnAnswerThatDidNotEndIsNone(t *testing.T) {
 		code       fault.Code
 		want       []string
 	}{
-		{"cut", `{"steps": [{"text": "I wi"}, {"text": "ll"}, {"call": "act"}, {"cut": true}]}`, fault.StreamCut, []string{"usage STREAM_CUT", "interrupted I will"}},
-		{"cut before a word", `{"steps": [{"call": "act"}, {"cut": true}]}`, fault.StreamCut, []string{"usage STREAM_CUT"}},
+		{"cut", `{"repeat": true, "steps": [{"text": "I wi"}, {"text": "ll"}, {"call": "act"}, {"cut": true}]}`, fault.StreamCut,
+			slices.Repeat([]string{"usage STREAM_CUT", "interrupted I will"}, cutTries)},
+		{"cut before a word", `{"repeat": true, "steps": [{"call": "act"}, {"cut": true}]}`, fault.StreamCut, slices.Repeat([]string{"usage STREAM_CUT"}, cutTries)},
+		{"cut before anything", `{"repeat": true, "steps": [{"cut": true}]}`, fault.StreamCut, []string{"usage STREAM_CUT"}},
 		{"failed", `{"steps": [{"text": "I"}, {"error": "PROVIDER_OVERLOADED", "message": "busy"}]}`, fault.ProviderOverloaded, []string{"usage PROVIDER_OVERLOADED", "interrupted I"}},
 		{"refused", `{"steps": [{"text": "No"}, {"finish": "error"}]}`, fault.ProviderBadRequest, []string{"usage error", "interrupted No"}},
 		{"nothing left", ``, fault.ProviderBadRequest, []string{"usage PROVIDER_BAD_REQUEST"}},
@@ -183,6 +187,35 @@ func TestAnAnswerThatDidNotEndIsNone(t *testing.T) {
 				t.Error("it cannot be continued")
 			}
 		})
+	}
+}
+
+// What broke off after its first word is asked for again; what was shown of it stays, and is no
+// answer.
+func TestAnAnswerThatWasCutIsAskedForAgain(t *testing.T) {
+	s := newStage(t, `{"steps": [{"text": "I wi"}, {"cut": true}]}
+{"steps": [{"text": "I w"}, {"error": "PROVIDER_OVERLOADED", "message": "busy", "again": true}]}
+{"steps": [{"text": "I will"}, {"call": "act"}]}
+{"steps": [{"text": "done"}]}`, echo("act", tool.Commands))
+	if out := s.must(); out.Text != "done" {
+		t.Errorf("%+v", out)
+	}
+	s.wantLog("usage STREAM_CUT", "interrupted I wi", "usage PROVIDER_OVERLOADED", "interrupted I w",
+		"assistant I will call_1:act{}", "usage tool_calls", "tool_result call_1=act{}", "assistant done", "usage stop")
+	if n := strings.Count(s.told(), "retrying"); n != 2 {
+		t.Errorf("it is told %d times: %s", n, s.told())
+	}
+	// Who is stopped behind a cut is interrupted all the same.
+	s = newStage(t, `{"repeat": true, "steps": [{"text": "I wi"}, {"cut": true}]}`)
+	s.turn.Limits.Again = time.Hour
+	ctx, cancel := context.WithCancel(t.Context())
+	s.onEvent = func(e Event) {
+		if e.Type == Retrying {
+			cancel()
+		}
+	}
+	if _, err := s.run(ctx); !fault.Is(err, fault.Cancelled) || !strings.HasPrefix(s.log(), "usage STREAM_CUT\ninterrupted I wi") {
+		t.Errorf("%v\n%s", err, s.log())
 	}
 }
 

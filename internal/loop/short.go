@@ -55,7 +55,7 @@ func leftOut(s string, of id.Message, ends int) string {
 
 // spares is how many bytes the short form of an item is shorter; 0: it has none.
 func spares(it item) int64 {
-	if it.short || it.kind != history.ToolResult && it.kind != history.User {
+	if it.short || it.kind != history.ToolResult && !speaks(it.kind) {
 		return 0
 	}
 	n := int64(0)

@@ -38,7 +38,7 @@ type stage struct {
 	events   []Event
 	durable  map[id.Message]bool
 	requests []llm.Request
-	streamed string
+	streamed func() string
 	record   *history.Permission // of what is permitted
 	deny     map[string]bool
 	broken   func(drafts []history.Draft) error // what Append fails with
@@ -59,7 +59,7 @@ func newStage(t *testing.T, lines string, tools ...tool.Tool) *stage {
 	s.book.write(says(history.User, "go"))
 	_, s.c = s.book.replay(t)
 	s.turn = Turn{Agent: me, Ref: llm.Ref{Vendor: "script", Name: "x"}, System: []llm.Message{llm.Say(llm.System, "Be good.")},
-		Tools: tools, Journal: s, Guard: s, Budget: s, Emit: s.emit, Acting: s.act,
+		Limits: Limits{Again: 1}, Tools: tools, Journal: s, Guard: s, Budget: s, Emit: s.emit, Acting: s.act,
 		Provider: llm.Func(func(ctx context.Context, r llm.Request) iter.Seq[llm.Event] {
 			s.mu.Lock()
 			s.requests = append(s.requests, r)
@@ -128,7 +128,7 @@ func (s *stage) Replay(ctx context.Context) (*history.Context, error) {
 }
 
 func (s *stage) Blob(ctx context.Context, h chain.Hash) ([]byte, error) { return s.book.Blob(ctx, h) }
-func (s *stage) Streaming(text string)                                  { s.streamed = text }
+func (s *stage) Streaming(text func() string)                           { s.streamed = text }
 
 func (s *stage) Decide(_ context.Context, _ tool.Spec, c tool.Call) (tool.Grant, *history.Permission, error) {
 	if s.deny[c.Name] {

@@ -2,6 +2,7 @@ package loop
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 	"ramet/internal/history"
 	"ramet/internal/llm"
 	"ramet/internal/llm/record"
+	"ramet/internal/llm/retry"
 )
 
 // roomTries is how often a request that is too long is asked again, each time shorter.
@@ -42,6 +44,7 @@ func (r *turn) step(ctx context.Context) (more bool, err error) {
 			calls = append(calls, p)
 		}
 	}
+	drafts := r.stated(ctx, calls)
 	if len(calls) > 0 && r.Acting != nil {
 		release, err := r.Acting(ctx)
 		if err != nil {
@@ -49,7 +52,6 @@ func (r *turn) step(ctx context.Context) (more bool, err error) {
 		}
 		defer release()
 	}
-	var drafts []history.Draft
 	if len(parts) > 0 {
 		drafts = append(drafts, history.Draft{Kind: history.Assistant, Parts: parts})
 	}
@@ -60,6 +62,9 @@ func (r *turn) step(ctx context.Context) (more bool, err error) {
 	r.measure(said)
 	if text := r.kept(said.message.Text()); text != "" || len(calls) == 0 {
 		r.out.Text = text
+		if r.Schema == nil {
+			r.out.Text += llm.Listed(r.pages(said.message.Sources()))
+		}
 	}
 	if said.finish.Reason == llm.Length {
 		r.emit(Event{Type: Note, Text: "the answer was cut at the longest that the model may write"})
@@ -68,9 +73,22 @@ func (r *turn) step(ctx context.Context) (more bool, err error) {
 		return false, nil
 	}
 	if err = r.act(ctx, calls, said.finish.Reason == llm.Length); err == nil && !r.out.Ended {
-		err = r.join(ctx, calls)
+		if err = r.join(ctx, calls); err == nil {
+			err = r.hear(ctx)
+		}
 	}
 	return err == nil && !r.out.Ended, err
+}
+
+// hear writes what the user said meanwhile, behind the results.
+func (r *turn) hear(ctx context.Context) error {
+	if r.Heard == nil || ctx.Err() != nil {
+		return nil
+	}
+	heard := r.Heard(ctx)
+	err := r.write(ctx, heard.Drafts...)
+	heard.Written(err)
+	return err
 }
 
 // measure takes what was counted of an answer.
@@ -90,7 +108,7 @@ func (r *turn) answer(ctx context.Context) (reply, error) {
 		}
 	}
 	for try := 1; ; try++ {
-		said, err := r.ask(ctx)
+		said, err := r.listen(ctx)
 		if !fault.Is(err, fault.ProviderContext) || ctx.Err() != nil || try == roomTries {
 			return said, err
 		}
@@ -105,6 +123,39 @@ func (r *turn) answer(ctx context.Context) (reply, error) {
 	}
 }
 
+// cutTries is how often an answer is asked for that breaks off after its first word.
+const cutTries = 4
+
+// listen asks until an answer is whole: one that broke off after its first word is asked for again,
+// and what was shown of it stays as interrupted. Before the first word, asking again is the
+// provider's.
+func (r *turn) listen(ctx context.Context) (reply, error) {
+	for try := 1; ; try++ {
+		said, err := r.ask(ctx)
+		why, ok := errors.AsType[*llm.Failure](err)
+		if err == nil || ctx.Err() != nil || !ok || !why.Again || said.call.First == 0 || try == cutTries {
+			return said, err
+		}
+		wait := max(r.Limits.Again<<(try-1), why.After)
+		r.emit(Event{Type: Retrying, Attempt: llm.Attempt{Number: try, Of: cutTries, Wait: wait, Err: err}})
+		if !pause(ctx, wait) {
+			return said, ended(ctx)
+		}
+		r.closed = false // it goes on
+	}
+}
+
+func pause(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-t.C:
+		return ctx.Err() == nil
+	}
+}
+
 // ask sends the conversation.
 func (r *turn) ask(ctx context.Context) (reply, error) {
 	limit, err := r.allowed(ctx)
@@ -112,6 +163,7 @@ func (r *turn) ask(ctx context.Context) (reply, error) {
 		return reply{}, r.refused(ctx, err)
 	}
 	r.out.Steps++
+	r.look(ctx)
 	messages := r.c.Messages()
 	size := r.fixed + r.c.state.size
 	q := r.request(messages, limit)
@@ -119,6 +171,12 @@ func (r *turn) ask(ctx context.Context) (reply, error) {
 	said, shown, err := r.stream(ctx, q, true)
 	r.pauses.answered(time.Now())
 	r.sent, said.sent, said.limit = len(messages), size, limit
+	if err != nil && shown == "" && ctx.Err() == nil && down(err) && len(r.Others) > 0 {
+		if err := r.fallBack(ctx, said.call, err); err != nil {
+			return said, err
+		}
+		return r.ask(ctx)
+	}
 	if err != nil {
 		return said, r.broken(ctx, said.call, shown, err)
 	}
@@ -158,7 +216,11 @@ func (r *turn) spent(c record.Call) {
 func (r *turn) request(messages []llm.Message, limit int64) llm.Request {
 	all := make([]llm.Message, 0, len(r.System)+len(messages))
 	all = append(append(all, r.System...), messages...)
-	out := llm.Request{Model: r.Ref.Name, Messages: all, Tools: r.offer, MaxTokens: limit, CacheKey: r.Tree, Effort: r.Effort.Or(r.Model.Effort)}
+	out := llm.Request{Model: r.Ref.Name, Messages: all, Tools: r.offer, MaxTokens: limit, CacheKey: r.Tree, Effort: r.Effort.Or(r.Model.Effort),
+		Search: r.Search, NoCalls: r.mending}
+	if r.Schema != nil {
+		out.Schema = r.Schema.Text()
+	}
 	head := 0
 	for head < len(all) && all[head].Role == llm.System {
 		head++
@@ -181,8 +243,11 @@ func (r *turn) request(messages []llm.Message, limit int64) llm.Request {
 func (r *turn) stream(ctx context.Context, q llm.Request, aloud bool) (reply, string, error) {
 	var keep keeper
 	p := record.New(r.Provider, record.Options{Vendor: r.Ref.Vendor, Recorder: &keep, Price: r.price})
+	if !r.Limits.Attended {
+		ctx = retry.Patiently(ctx)
+	}
 	var whole llm.Collector
-	var seen shown
+	seen := shown{clean: r.Clean}
 	said, thought := wordwise{turn: r, kind: TextDelta}, wordwise{turn: r, kind: ThinkingDelta}
 	for e := range p.Stream(ctx, q) {
 		whole.Add(e)
@@ -195,8 +260,8 @@ func (r *turn) stream(ctx context.Context, q llm.Request, aloud bool) (reply, st
 		switch e.Type {
 		case llm.TextDelta:
 			if aloud {
-				seen.add(e.Text, r.Clean)
-				r.Journal.Streaming(seen.b.String())
+				seen.add(e.Text)
+				r.Journal.Streaming(seen.words)
 				said.show(e.Text)
 			}
 		case llm.ThinkingDelta:
@@ -212,7 +277,7 @@ func (r *turn) stream(ctx context.Context, q llm.Request, aloud bool) (reply, st
 		err = fault.New(fault.ProviderBadRequest, "the model or its vendor refused to go on (%.200s)", finish.Raw).
 			WithHint("say it in other words, or ask another model")
 	}
-	return reply{message: message, finish: finish, call: keep.call}, seen.b.String(), err
+	return reply{message: message, finish: finish, call: keep.call}, seen.whole(), err
 }
 
 // keeper keeps the record of one call.

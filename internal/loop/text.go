@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"ramet/internal/fault"
@@ -72,8 +73,18 @@ func (r *turn) part(p llm.Part) (llm.Part, bool) {
 	if !same {
 		p.Signature, p.Opaque = "", nil
 	}
-	empty := p.Text == "" && p.Signature == "" && p.Opaque == nil
+	p.Sources = r.pages(p.Sources)
+	empty := p.Text == "" && p.Signature == "" && p.Opaque == nil && p.Sources == nil
 	return p, p.Type == llm.ToolCall || !empty
+}
+
+// pages are what a text rests on, as it is kept.
+func (r *turn) pages(list []llm.Source) []llm.Source {
+	var out []llm.Source
+	for _, s := range list {
+		out = append(out, llm.Source{URL: r.kept(s.URL), Title: r.kept(s.Title), Quote: start(r.kept(s.Quote), maxShow)})
+	}
+	return out
 }
 
 // args cleans the texts in arguments and leaves everything else as it was sent.
@@ -82,20 +93,58 @@ func (r *turn) args(raw json.RawMessage) json.RawMessage { return text.Strings(r
 // stored is a part as the history has it.
 func stored(p llm.Part) history.Part {
 	return history.Part{Type: history.PartType(p.Type), Text: p.Text, CallID: p.CallID, Name: p.Name, Args: p.Args,
-		MediaType: p.MediaType, Data: p.Data, Malformed: p.Malformed, Signature: p.Signature, Opaque: p.Opaque, Origin: p.Origin}
+		MediaType: p.MediaType, Data: p.Data, Malformed: p.Malformed, Signature: p.Signature, Opaque: p.Opaque, Origin: p.Origin, Sources: p.Sources}
 }
 
-// shown collects what was shown of a reply. A credential that comes in pieces is
-// found when it is whole.
-type shown struct{ b strings.Builder }
+// shown collects what was shown of a reply. Looking for credentials takes time, so it is done
+// when somebody wants the words, not for every piece; one that comes in pieces is found when
+// it is whole, and a word is handed out when it has ended.
+type shown struct {
+	clean func(string) string
 
-func (s *shown) add(piece string, clean func(string) string) {
-	all := s.b.String()
-	cut := max(0, len(all)-window)
-	if end := all[cut:] + piece; clean(end) != end {
-		s.b.Reset()
-		s.b.WriteString(all[:cut] + clean(end))
-		return
+	mu   sync.Mutex // the journal reads while the model speaks
+	kept strings.Builder
+	rest []byte // not looked at yet
+}
+
+func (s *shown) add(piece string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.rest = append(s.rest, piece...)
+}
+
+// words are those that have ended.
+func (s *shown) words() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := len(s.rest)
+	for n > 0 && len(s.rest)-n < window && s.rest[n-1] > ' ' && s.rest[n-1] < 0x7f {
+		n--
 	}
-	s.b.WriteString(piece)
+	return s.look(n)
+}
+
+// whole is everything.
+func (s *shown) whole() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.look(len(s.rest))
+}
+
+// look takes so many bytes of the rest. The caller has the mutex.
+func (s *shown) look(n int) string {
+	if n == 0 {
+		return s.kept.String()
+	}
+	all, piece := s.kept.String(), string(s.rest[:n])
+	s.rest = append(s.rest[:0], s.rest[n:]...)
+	cut := max(0, len(all)-window)
+	end := all[cut:] + piece
+	if clean := s.clean(end); clean != end {
+		s.kept.Reset()
+		s.kept.WriteString(all[:cut] + clean)
+	} else {
+		s.kept.WriteString(piece)
+	}
+	return s.kept.String()
 }

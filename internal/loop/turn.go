@@ -7,6 +7,7 @@ import (
 	"ramet/internal/chain"
 	"ramet/internal/history"
 	"ramet/internal/id"
+	"ramet/internal/jsonschema"
 	"ramet/internal/llm"
 	"ramet/internal/tool"
 )
@@ -23,8 +24,8 @@ type Journal interface {
 	// Blob reads a large content.
 	Blob(ctx context.Context, h chain.Hash) ([]byte, error)
 	// Streaming takes what was shown of the reply so far, to keep it should the
-	// process die. It returns at once; the text is written within a second.
-	Streaming(text string)
+	// process die. It returns at once; the text is asked for, and written, within a second.
+	Streaming(text func() string)
 }
 
 // Guard decides about calls.
@@ -55,15 +56,23 @@ type Turn struct {
 	Ref      llm.Ref       // the model
 	Model    llm.Model     // what is known of it
 	Effort   llm.Effort    // how hard it is to think; empty: as is usual for it
-	System   []llm.Message // overlays, in front of the context; not part of any history
-	Tree     string        // the same for all agents that share a beginning: their requests meet a warm cache
-	Paused   time.Duration // since the agent last did something; 0: nobody knows
-	Tools    tool.Box
-	Journal  Journal
-	Guard    Guard
-	Budget   Budget
-	Limits   Limits
-	Learnt   *Window // what other turns learnt of the model; nil: they are not told, nor heard
+	Others   []Alternative // models that take over, in this order, when a vendor is down
+	Search   bool          // it may search the web at its vendor
+	// Schema is what the last word must fit; nil: anything.
+	Schema  *jsonschema.Schema
+	System  []llm.Message // overlays, in front of the context; not part of any history
+	Tree    string        // the same for all agents that share a beginning: their requests meet a warm cache
+	Paused  time.Duration // since the agent last did something; 0: nobody knows
+	Tools   tool.Box
+	Journal Journal
+	Guard   Guard
+	Budget  Budget
+	Files   Files // nil: no states are taken
+	Limits  Limits
+	Learnt  *Window // what other turns learnt of the model; nil: they are not told, nor heard
+	// Heard takes what the user said since the turn began, behind the results of a step. nil:
+	// nobody says anything.
+	Heard func(context.Context) Heard
 	// Facts is what an agent should know when the older part of its conversation is a
 	// summary: who it is, who works for it. nil or empty: nothing.
 	Facts func(context.Context) string
@@ -81,14 +90,23 @@ type Turn struct {
 	Emit  func(Event) // never nil; called by one goroutine at a time
 }
 
+// Heard is what the user said while the agent worked.
+type Heard struct {
+	Drafts  []history.Draft
+	Written func(error) // is told, once, whether they stand in the history
+}
+
 // Limits bound one turn.
 type Limits struct {
 	Steps   int // answers of the model, while nobody is there and no budget binds; 0: 500
 	Repeats int // identical answers whose calls fail in a row; 0: 3
 	// Fill is the part of the model's context, in percent, above which room is made; 0: 80.
 	Fill int
-	// Attended says that a person sees what the turn does, and can stop it.
+	// Attended says that a person sees what the turn does, and can stop it. Where nobody does,
+	// vendors that have too much to do and networks that were lost are waited for as long as
+	// the turn may take.
 	Attended bool
+	Again    time.Duration // before an answer that was cut is asked for again; it doubles each time. 0: 500 ms
 }
 
 // Outcome is how a turn ended.

@@ -29,7 +29,9 @@ type turn struct {
 	sent    int        // messages of the conversation in the last request
 	bound   bool       // a budget binds
 	closed  bool       // the history says that the turn was interrupted
+	mending bool       // the last word did not fit, and is asked for once more
 	pauses  pauses
+	files   stating
 
 	emitting sync.Mutex // tools that run side by side print
 }

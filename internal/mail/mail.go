@@ -29,7 +29,21 @@ type Letter struct {
 	DeletedAt time.Time // zero: not hidden
 	InReplyTo int64     // id of the letter it answers; 0: none
 	Who, Face string    // of the user's letters: which person, and from where; empty: nobody knows
+
+	// Fate is what becomes of a letter that was just sent, and Why where it waits.
+	Fate Fate
+	Why  string
 }
+
+// Fate is what becomes of a letter that was just sent. It is not stored.
+type Fate string
+
+// The fates; empty: nobody knows.
+const (
+	Wakes Fate = "wakes" // it begins a turn of its receiver
+	Meets Fate = "meets" // its receiver works, and is told of it before its turn ends
+	Waits Fate = "waits" // nobody begins a turn for it
+)
 
 // MostUnread is how many letters may wait in a mailbox, unless somebody says otherwise.
 const MostUnread = 1000

@@ -172,6 +172,9 @@ func (d *decision) unasked(ctx context.Context) (decided bool, err error) {
 		return false, err
 	}
 	by, permitted := matchHeld(rules, q.Tool, q.Subject)
+	if !permitted && d.spec.As != "" {
+		by, permitted = matchHeld(rules, d.spec.As, "")
+	}
 	boxed := d.mode == Box && d.spec.Access == tool.Commands
 	switch {
 	case permitted && (!boxed || by[0].Outside):

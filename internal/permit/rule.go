@@ -12,7 +12,7 @@ import (
 )
 
 // tools are the names that a rule can begin with.
-var tools = []string{"bash", "write", "edit", "read", "glob", "grep", "list", "fetch", servers}
+var tools = []string{"bash", "write", "edit", "read", "glob", "grep", "list", "fetch", "merge", servers}
 
 // shell is the tool whose subject is a command line; that of the others is a path, or the
 // host of fetch.

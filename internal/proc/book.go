@@ -24,6 +24,9 @@ func (p *process) enter(ctx context.Context, a agent.Agent, j *job) error {
 		start.Plan = up.Label()
 	}
 	_, err := p.kernel.Book.Spawn(ctx, start)
+	if fault.Is(err, fault.Conflict) && (j.woken || j.prompt.Again) {
+		j.unbooked, err = true, nil // there it stays interrupted: only a new agent resumes it
+	}
 	return err
 }
 
@@ -41,7 +44,7 @@ func (p *process) purpose() string {
 // close records how a task ended. What cannot be recorded is told of: the history
 // says it anyway.
 func (p *process) close(ctx context.Context, j *job, err error) {
-	if p.kernel.Book == nil || !j.task {
+	if p.kernel.Book == nil || !j.task || j.unbooked {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)

@@ -14,6 +14,7 @@ type counter struct {
 
 	mu   sync.Mutex
 	n    int
+	woke int           // how often a letter began a turn
 	none chan struct{} // closed when n falls to 0; made when it leaves 0
 }
 
@@ -55,4 +56,25 @@ func (t *counter) wait(ctx context.Context) error {
 	case <-ctx.Done():
 		return llm.Ended(ctx)
 	}
+}
+
+// wakes says whether a letter may begin one more turn.
+func (t *counter) wakes(most int) bool {
+	if t == nil || most == 0 {
+		return true
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.woke < most
+}
+
+// wake counts a turn that a letter begins, if it may.
+func (t *counter) wake(most int) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if most > 0 && t.woke >= most {
+		return false
+	}
+	t.woke++
+	return true
 }

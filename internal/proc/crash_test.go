@@ -127,8 +127,7 @@ func TestAStoppedHostWritesNoMore(t *testing.T) {
 
 func TestMailWakesAWaitingAgent(t *testing.T) {
 	b := newBench(t, `
-{"when": "listen", "steps": [{"call": "wait", "args": {}}]}
-{"when": "unread", "steps": [{"call": "read_mail", "args": {}}]}
+{"when": "listen", "steps": [{"call": "wait", "args": {"agents": ["user"]}}]}
 {"when": "hello", "steps": [{"text": "I heard"}]}
 `)
 	b.start()
@@ -150,7 +149,7 @@ func TestMailWakesAWaitingAgent(t *testing.T) {
 		t.Errorf("%+v %v", outcome, err)
 	}
 	h := strings.Join(b.history(b.zero.ID), "\n")
-	if !strings.Contains(h, "you (the user)") || !strings.Contains(h, "hello there") {
+	if !strings.Contains(h, "Letter 1 from the user") || !strings.Contains(h, "hello there") {
 		t.Errorf("history %s", h)
 	}
 }

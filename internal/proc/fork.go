@@ -2,10 +2,10 @@ package proc
 
 import (
 	"context"
-	"time"
 
 	"ramet/internal/agent"
 	"ramet/internal/fault"
+	"ramet/internal/history"
 	"ramet/internal/id"
 	"ramet/internal/llm"
 	"ramet/internal/loop"
@@ -22,7 +22,9 @@ func (k *Kernel) Fork(ctx context.Context, f registry.Fork, start bool) ([]agent
 	if _, err := k.living(ctx, f.Parent); err != nil {
 		return nil, err
 	}
-	if p := k.lookup(f.Parent); p != nil {
+	p, leave := k.visit(f.Parent)
+	defer leave()
+	if p != nil {
 		select {
 		case p.barrier <- struct{}{}:
 		default:
@@ -99,8 +101,8 @@ func (h verbs) Fork(ctx context.Context, f registry.Fork) ([]agent.Agent, error)
 		return nil, err
 	}
 	h.Events.Publish(loop.Event{Type: loop.Forked, Agent: f.Parent, Children: idsOf(born)})
-	for _, c := range born {
-		if err := h.start(c); err != nil {
+	for i, c := range born {
+		if err := h.start(c, f.Children[i]); err != nil {
 			// It is born all the same; it waits to be continued.
 			h.Events.Publish(loop.Event{Type: loop.Note, Agent: c.ID, Text: "its task did not begin: " + err.Error()})
 		}
@@ -109,22 +111,37 @@ func (h verbs) Fork(ctx context.Context, f registry.Fork) ([]agent.Agent, error)
 }
 
 // start starts the task of a child, which inherits the conversation in memory.
-func (h verbs) start(child agent.Agent) error {
+func (h verbs) start(child agent.Agent, asked registry.Child) error {
 	p, err := h.process(child.ID)
 	if err != nil {
 		return err
 	}
-	if legacy, ok := h.p.talk.Fork(child.ForkMessage); ok {
+	defer h.leave(p)
+	point := child.ForkMessage
+	for _, d := range asked.Entries {
+		if d.Kind == history.Rewind {
+			if point, err = id.ParseMessage(d.Meta.Target); err != nil {
+				return err
+			}
+		}
+	}
+	if legacy, ok := h.p.talk.Fork(point); ok {
 		h.mu.Lock()
 		p.legacy = legacy
 		h.mu.Unlock()
 	}
-	return h.task(child.ID, h.family)
+	return h.task(child, thenOf(asked), h.family)
+}
+
+// Before implements process.Kernel.
+func (h verbs) Before() id.Message {
+	before, _ := h.p.talk.BeforeCalls()
+	return before
 }
 
 func (h verbs) Send(ctx context.Context, s registry.Send) (mail.Letter, error) {
 	s.Claim, s.Most = h.claim, h.MostUnread
-	return h.send(ctx, s)
+	return h.send(ctx, s, h.family)
 }
 
 func (h verbs) Read(ctx context.Context, r registry.Read) (mail.Letter, bool, error) {
@@ -132,8 +149,12 @@ func (h verbs) Read(ctx context.Context, r registry.Read) (mail.Letter, bool, er
 	return h.Store.Read(ctx, r)
 }
 
-func (h verbs) Await(ctx context.Context, _ id.Agent, from *id.Agent, timeout time.Duration) (bool, error) {
-	return h.p.await(ctx, from, timeout)
+func (h verbs) Await(ctx context.Context, w acts.Wait) (acts.Waited, error) {
+	return h.p.await(ctx, w)
+}
+
+func (h verbs) HandOver(ctx context.Context) ([]id.Agent, error) {
+	return h.p.handOver(ctx, h.claim)
 }
 
 func (h verbs) Exit(ctx context.Context, _ id.Agent, result string) error {
@@ -150,4 +171,19 @@ func (h verbs) Role(name string) (acts.Role, error) {
 		return acts.Role{}, fault.New(fault.NotFound, "no agent %.60q is defined", name)
 	}
 	return h.Options.Role(name)
+}
+
+// Worktrees implements process.Kernel.
+func (h verbs) Worktrees() acts.Trees { return h.Options.Trees }
+
+// Recent implements process.Kernel.
+func (h verbs) Recent(ctx context.Context, a id.Agent, most int) ([]history.Entry, error) {
+	var out []history.Entry
+	for e, err := range h.Store.QueryRange(ctx, history.Range{Agent: a}, history.Selection{Newest: most, Any: true}) {
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, e)
+	}
+	return out, nil
 }

@@ -3,7 +3,9 @@ package proc
 import (
 	"context"
 	"errors"
+	"time"
 
+	"ramet/internal/agent"
 	"ramet/internal/fault"
 	"ramet/internal/history"
 	"ramet/internal/id"
@@ -20,12 +22,25 @@ func newProcess(k *Kernel, a id.Agent) *process {
 		mail: make(chan struct{}, 1), killed: make(chan struct{})}
 }
 
-// serve carries out jobs until the agent is killed or the kernel stopped.
+// serve carries out jobs until the agent is killed, the kernel stopped, or nothing was asked
+// for a long time.
 func (p *process) serve() {
+	idle := time.NewTimer(p.kernel.Rest)
+	defer idle.Stop()
 	for {
+		if j := p.waits(); j != nil {
+			p.do(j)
+			continue
+		}
 		select {
 		case j := <-p.inbox:
 			p.do(j)
+			idle.Reset(p.kernel.Rest)
+		case <-idle.C:
+			if p.rests() {
+				return
+			}
+			idle.Reset(p.kernel.Rest)
 		case <-p.killed:
 			p.refuse(errKilled)
 			return
@@ -58,11 +73,15 @@ func (p *process) over(j *job, o loop.Outcome, err error) {
 
 func (j *job) finish(k *Kernel, o loop.Outcome, err error) {
 	j.result = result{o, err}
+	k.mu.Lock()
+	k.settle(j)
+	k.mu.Unlock()
 	close(j.done)
-	if j.task {
+	if j.within {
 		j.family.done()
 	}
 	k.jobs.done()
+	k.nudge()
 }
 
 // do carries out one job.
@@ -70,12 +89,17 @@ func (p *process) do(j *job) {
 	if !p.kernel.take(j) {
 		return
 	}
+	if j.woken && !p.woken(j) {
+		j.finish(p.kernel, loop.Outcome{}, nil)
+		p.settled(p.kernel.ctx) // until now it was about to work
+		return
+	}
 	ctx, cancel := context.WithCancelCause(j.ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(p.kernel.ctx, func() { cancel(errStopped) })()
 	ended := make(chan struct{})
 	p.kernel.mu.Lock()
-	p.stop, p.ended, p.tasked = cancel, ended, j.task
+	p.stop, p.ended, p.tasked, p.family = cancel, ended, j.task, j.family
 	p.kernel.mu.Unlock()
 	p.becomes(func(d *doing) { d.now = state.State{Word: state.Working, Detail: state.Starts} })
 	select {
@@ -92,12 +116,14 @@ func (p *process) do(j *job) {
 		err = stopped(ctx, err)
 	}
 	p.kernel.mu.Lock()
-	p.stop, p.ended, p.tasked, p.doing = nil, nil, false, doing{}
+	p.stop, p.ended, p.tasked, p.family, p.doing = nil, nil, false, nil, doing{}
+	p.kernel.settle(j)
 	p.kernel.mu.Unlock()
 	p.kernel.Events.Publish(loop.Event{Type: loop.TurnEnded, Agent: p.id, Turn: j.number, Outcome: &outcome, Err: err})
 	close(ended)
 	j.finish(p.kernel, outcome, err)
-	if len(p.inbox) == 0 && p.kernel.ctx.Err() == nil {
+	p.part(outcome, err)
+	if len(p.inbox) == 0 && len(p.ahead) == 0 && p.kernel.ctx.Err() == nil {
 		p.settled(p.kernel.ctx)
 	}
 }
@@ -118,20 +144,47 @@ func stopped(ctx context.Context, err error) error {
 	return err
 }
 
-// submit puts a job into an inbox.
-func (k *Kernel) submit(a id.Agent, j *job) error {
-	p, err := k.process(a)
-	if err != nil {
-		return err
-	}
+// count makes a job one of those that are under way.
+func (k *Kernel) count(p *process, j *job) {
 	j.done, j.number = make(chan struct{}), k.turns.Add(1)
 	if j.family == nil {
 		j.family = &counter{attended: k.attended(j.by)}
 	}
-	if j.task {
+	if j.within = j.task || j.woken; j.within {
 		j.family.add()
 	}
 	k.jobs.add()
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	p.pending++
+	j.of = p
+}
+
+// settle takes a job out of those that are pending; the caller has the mutex.
+func (k *Kernel) settle(j *job) {
+	if j.of != nil {
+		j.of.pending--
+		j.of = nil
+	}
+	k.paid(j)
+}
+
+// submit puts a job into an inbox.
+func (k *Kernel) submit(a id.Agent, j *job) error {
+	p, err := k.process(a)
+	if err == nil {
+		defer k.leave(p)
+	}
+	if j.done == nil {
+		if err != nil {
+			return err
+		}
+		k.count(p, j)
+	}
+	if err != nil {
+		j.finish(k, loop.Outcome{}, err)
+		return err
+	}
 	if !k.enlist(j, p) {
 		j.finish(k, loop.Outcome{}, errWithdrawn)
 		return errWithdrawn
@@ -172,6 +225,13 @@ type Turn struct{ job *job }
 // ctx ends the turn is stopped; its history says so.
 func (k *Kernel) Exec(ctx context.Context, a id.Agent, prompt Prompt) (*Turn, error) {
 	j := &job{ctx: history.Unattended(ctx), prompt: prompt, task: prompt.Task, entered: prompt.Task, by: history.ActorOf(ctx)}
+	if prompt.Again && !j.task {
+		then, err := k.then(ctx, a)
+		if err != nil {
+			return &Turn{j}, err
+		}
+		j.task = then != ""
+	}
 	return &Turn{j}, k.submit(a, j)
 }
 
@@ -205,11 +265,13 @@ func (k *Kernel) Compact(ctx context.Context, a id.Agent, model llm.Ref) error {
 
 // task runs the turn of a child that a tool forked. Nobody waits for it; its
 // parent gets a letter.
-func (k *Kernel) task(a id.Agent, family *counter) error {
-	return k.submit(a, &job{ctx: k.ctx, task: true, family: family})
+func (k *Kernel) task(child agent.Agent, then history.Then, family *counter) error {
+	j := &job{ctx: k.ctx, task: true, family: family}
+	k.owe(j, child.Parent, child.ID, then == history.ThenWake)
+	return k.submit(child.ID, j)
 }
 
-// process finds the goroutine of an agent, or starts it.
+// process finds the goroutine of an agent, or starts it, and keeps it there until it is left.
 func (k *Kernel) process(a id.Agent) (*process, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -222,5 +284,6 @@ func (k *Kernel) process(a id.Agent) (*process, error) {
 		k.live[a] = p
 		k.work.Go(p.serve)
 	}
+	p.visits++
 	return p, nil
 }

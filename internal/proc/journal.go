@@ -56,7 +56,7 @@ func (j *journal) Blob(ctx context.Context, h chain.Hash) ([]byte, error) {
 	return j.p.kernel.Store.Blob(ctx, h)
 }
 
-func (j *journal) Streaming(text string) { j.p.kernel.drafts.put(j.p.id, j.claim, text) }
+func (j *journal) Streaming(text func() string) { j.p.kernel.drafts.put(j.p.id, j.claim, text) }
 
 // drafts are the replies that are being streamed. One writer keeps them all, in
 // one transaction, twice a second.
@@ -69,7 +69,7 @@ type drafts struct {
 
 type draft struct {
 	claim agent.Claim
-	text  string
+	text  func() string
 	after id.Message // newest own entry when the reply began; 0: not asked yet
 	dirty bool
 }
@@ -78,7 +78,7 @@ type draft struct {
 // the second that was promised.
 const flushEvery = 500 * time.Millisecond
 
-func (d *drafts) put(a id.Agent, claim agent.Claim, text string) {
+func (d *drafts) put(a id.Agent, claim agent.Claim, text func() string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.open == nil {
@@ -192,5 +192,5 @@ func (d *drafts) reply(ctx context.Context, a id.Agent) (registry.Reply, bool, e
 		one.after = head
 	}
 	one.dirty = false
-	return registry.Reply{Agent: a, Claim: one.claim, After: one.after, Text: one.text}, true, nil
+	return registry.Reply{Agent: a, Claim: one.claim, After: one.after, Text: one.text()}, true, nil
 }

@@ -65,6 +65,7 @@ type Model struct {
 	Ref      llm.Ref
 	Info     llm.Model
 	Provider llm.Provider
+	Others   []Model // that take over, in this order, when its vendor is down
 }
 
 // Options is what a kernel depends on. Functions without a comment about nil must
@@ -79,6 +80,8 @@ type Options struct {
 	// Effort is how hard models are to think where the agent was not told; empty: as
 	// their table says.
 	Effort llm.Effort
+	// Search lets models search the web at their vendors.
+	Search bool
 	// Tools are the tools that act on the machine, for an agent and its folder.
 	Tools func(a agent.Agent) (tool.Box, error)
 	// Offer chooses among all that an agent would have, the tools that act on agents
@@ -90,6 +93,8 @@ type Options struct {
 	Role func(name string) (acts.Role, error)
 	// Joins is what the calls of an agent bring into its conversation; nil: nothing.
 	Joins func(a agent.Agent) loop.Join
+	// SystemFor is System for an agent with these tools; nil: System is asked.
+	SystemFor func(a agent.Agent, tools tool.Box) ([]llm.Message, error)
 	// Told is what people should know when a turn begins; nil or empty: nothing.
 	Told  func(a agent.Agent) string
 	Guard loop.Guard
@@ -99,6 +104,8 @@ type Options struct {
 	Abandon    func(a id.Agent)
 	// Worktree gives a child a git worktree; undo takes it away.
 	Worktree func(ctx context.Context, parent agent.Agent, child id.Agent, name string) (dir string, undo func(), err error)
+	// Trees are the worktrees in which agents work; nil: there are none.
+	Trees acts.Trees
 	// Gone says that the process which held leases under this name is known to be
 	// dead. False also where nobody can know.
 	Gone func(owner string) bool
@@ -115,13 +122,28 @@ type Options struct {
 	Clean     func(string) string // see loop.Turn; nil: nothing to hide
 	Limits    loop.Limits
 	Attended  bool // a person at a terminal sees what this kernel does
+	// Files takes the states of the folder that an agent works in; nil, of all or of one:
+	// none are taken.
+	Files func(a agent.Agent) loop.Files
 	// MostAgents is how many agents that models forked may work or wait at a time below
 	// one prompt of a person, MostUnread how many letters may wait in a mailbox. 0: any
 	// number.
 	MostAgents, MostUnread int
+	// Wake says whose letters begin a turn of an agent that does nothing; empty:
+	// WakeFamily. MostWakes is how often that may happen below one prompt of a person; 0:
+	// any number. Sleeps are agents that nobody wakes; nil: none.
+	Wake      Wake
+	MostWakes int
+	Sleeps    func(agent.Agent) bool
+	// Resident says that the kernel stays: what others left interrupted may begin turns
+	// here.
+	Resident bool
 	// Lease is how long a lease lasts after the last sign of life; it is renewed
 	// three times as often. 0: LeaseTTL.
 	Lease time.Duration
+	// Rest is how long an agent that nobody asks anything keeps its goroutine and memory.
+	// 0: ten minutes.
+	Rest time.Duration
 }
 
 // LeaseTTL is how long a lease lasts, as the spec has it.
@@ -149,6 +171,8 @@ type Kernel struct {
 	unrenewed bool      // the last renewal failed
 
 	tickets tickets
+	debts   debts
+	waiters map[*process]bool // in the middle of a wait
 
 	jobs  counter // given and not done
 	turns atomic.Int64

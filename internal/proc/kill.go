@@ -92,7 +92,10 @@ func (k *Kernel) obituary(ctx context.Context, by, victim id.Agent) error {
 	if err != nil || !ok || up.ID == by {
 		return err
 	}
-	_, err = k.send(ctx, registry.Send{From: id.Kernel, About: dead.ID, To: up.ID, Body: "Agent " + dead.Label() + " (" + string(dead.ID) + ") was killed: " + dead.EndReason})
+	if _, err = k.send(ctx, registry.Send{From: id.Kernel, About: dead.ID, To: up.ID,
+		Body: "Agent " + dead.Label() + " (" + string(dead.ID) + ") was killed: " + dead.EndReason}, nil); err == nil {
+		k.askedFor(ctx, up.ID, dead.ID, nil)
+	}
 	return err
 }
 
@@ -122,13 +125,18 @@ func (p *process) exit(ctx context.Context, result string) error {
 	if result == "" {
 		result = "I have ended."
 	}
-	if err := k.notify(ctx, a, k.claim(p.id), cut(result), state.Well); err != nil {
+	told, err := k.notify(ctx, a, "", k.claim(p.id), cut(result, 0), state.Well)
+	if err != nil {
 		return err
 	}
 	if _, err := k.Store.Kill(ctx, registry.Kill{Agent: p.id, By: p.id, Reason: "exited"}); err != nil {
 		return err
 	}
 	p.died()
+	if told != "" {
+		family, _ := k.busy(p.id)
+		k.askedFor(ctx, told, p.id, family)
+	}
 	return nil
 }
 

@@ -2,16 +2,12 @@ package proc
 
 import (
 	"context"
-	"errors"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"ramet/internal/agent"
-	"ramet/internal/fault"
 	"ramet/internal/history"
 	"ramet/internal/id"
-	"ramet/internal/llm"
 	"ramet/internal/loop"
 	"ramet/internal/mail"
 	"ramet/internal/registry"
@@ -24,23 +20,25 @@ import (
 func (k *Kernel) Send(ctx context.Context, s registry.Send) (mail.Letter, error) {
 	s.Most = k.MostUnread
 	if !s.From.Keeps() {
-		return k.send(ctx, s)
+		return k.send(ctx, s, nil)
 	}
 	var l mail.Letter
 	err := k.entitled(ctx, s.From, func(c agent.Claim) (err error) {
 		s.Claim = c
-		l, err = k.send(ctx, s)
+		l, err = k.send(ctx, s, nil)
 		return err
 	})
 	return l, err
 }
 
-func (k *Kernel) send(ctx context.Context, s registry.Send) (mail.Letter, error) {
+// send is Send with the right to write. family is that of the turn that sends it.
+func (k *Kernel) send(ctx context.Context, s registry.Send, family *counter) (mail.Letter, error) {
 	l, err := k.Store.Send(ctx, s)
 	if err != nil {
 		return l, err
 	}
 	k.drafts.moved(s.From)
+	l.Fate, l.Why = k.rouse(ctx, l, family)
 	ring := registry.Ring{Agent: s.To, What: registry.RingMail}
 	k.Ring(ctx, ring)
 	k.Tell(ctx, ring)
@@ -64,6 +62,7 @@ func (k *Kernel) Ring(ctx context.Context, r registry.Ring) {
 	default:
 		k.Events.Publish(loop.Event{Type: loop.Mailed, Agent: r.Agent})
 		k.wake(r.Agent)
+		k.attend(r.Agent)
 	}
 }
 
@@ -89,66 +88,6 @@ func (p *process) ring() {
 	}
 }
 
-// await blocks until a letter waits.
-func (p *process) await(ctx context.Context, from *id.Agent, timeout time.Duration) (bool, error) {
-	late := time.NewTimer(timeout)
-	defer late.Stop()
-	whom := p.whom(ctx, from)
-	p.becomes(func(d *doing) { d.now = state.State{Word: state.Waits, Detail: whom} })
-	for {
-		letters, err := p.kernel.Store.Letters(ctx, p.id, mail.Filter{Unread: true, From: from})
-		if err != nil || len(letters) > 0 {
-			return len(letters) > 0, err
-		}
-		if from != nil && *from != "" {
-			a, err := p.kernel.Store.Agent(ctx, *from)
-			if err != nil {
-				return false, err
-			}
-			if err := agent.NeedLiving(a); err != nil {
-				return false, err
-			}
-		}
-		select {
-		case <-p.mail:
-		case <-late.C:
-			return false, nil
-		case <-ctx.Done():
-			return false, llm.Ended(ctx)
-		}
-	}
-}
-
-// report tells the parent of a task how it ended. The agent's lease is still held.
-func (p *process) report(ctx context.Context, a agent.Agent, j *job, o loop.Outcome, err error) {
-	if !j.task || o.Ended || errors.Is(err, errKilled) {
-		return // it said so itself, or who killed it does
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
-	defer cancel()
-	tell := func(what string) error { return p.kernel.tellOf(ctx, a, what) }
-	if err != nil && !o.Began {
-		p.regret(ctx, err)
-	}
-	switch {
-	case fault.Is(err, fault.Cancelled) || fault.Is(err, fault.Interrupted):
-		what := "was interrupted."
-		if o.Text != "" {
-			what += " Its last words were:\n" + o.Text
-		}
-		err = tell(what)
-	case err != nil:
-		err = tell("failed: error[" + string(fault.CodeOf(err)) + "]: " + err.Error())
-	case o.Text == "":
-		err = tell("is done, and has nothing to say.")
-	default: // its own words
-		err = p.kernel.notify(ctx, a, p.kernel.claim(p.id), cut(o.Text), state.Well)
-	}
-	if err != nil && !lost(err) {
-		p.kernel.Events.Publish(loop.Event{Type: loop.Note, Agent: p.id, Text: "the parent could not be told: " + err.Error()})
-	}
-}
-
 // regret writes into a history why the agent's task could not begin: nothing else there
 // tells of it.
 func (p *process) regret(ctx context.Context, why error) {
@@ -162,37 +101,16 @@ func (p *process) regret(ctx context.Context, why error) {
 	}
 }
 
-// cut makes a text fit into a letter.
-func cut(body string) string {
+// cut makes a text fit into a letter in which so many bytes follow it.
+func cut(body string, follow int) string {
 	const mark = "\n[cut]"
 	body = strings.ToValidUTF8(strings.ReplaceAll(body, "\x00", ""), "\uFFFD")
-	if len(body) <= mail.MaxBody {
+	if len(body) <= mail.MaxBody-follow {
 		return body
 	}
-	end := mail.MaxBody - len(mark)
+	end := mail.MaxBody - follow - len(mark)
 	for end > 0 && !utf8.RuneStart(body[end]) {
 		end--
 	}
 	return body[:end] + mark
-}
-
-// tellOf sends the nearest living ancestor of an agent a notice of the kernel about it.
-func (k *Kernel) tellOf(ctx context.Context, a agent.Agent, what string) error {
-	up, ok, err := k.ancestor(ctx, a)
-	if err != nil || !ok {
-		return err
-	}
-	_, err = k.send(ctx, registry.Send{From: id.Kernel, About: a.ID, To: up.ID, Body: cut("Agent " + a.Label() + " (" + string(a.ID) + ") " + what)})
-	return err
-}
-
-// notify sends a letter of an agent to its nearest living ancestor. Agent 0 has
-// none. why is how its task ended; empty: it reports nothing.
-func (k *Kernel) notify(ctx context.Context, a agent.Agent, claim agent.Claim, body, why string) error {
-	up, ok, err := k.ancestor(ctx, a)
-	if err != nil || !ok {
-		return err
-	}
-	_, err = k.send(ctx, registry.Send{From: a.ID, Claim: claim, To: up.ID, Body: body, Reason: why})
-	return err
 }

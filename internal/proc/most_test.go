@@ -16,6 +16,7 @@ func TestModelsForkSoManyAndNoMore(t *testing.T) {
 {"when": "deep", "steps": [{"call": "fork", "args": {"prompt": "go down", "name": "child"}, "id": "f4"}]}
 {"when": "go down", "steps": [{"call": "fork", "args": {"prompt": "wide"}, "id": "f5"}, {"call": "fork", "args": {"prompt": "wider"}, "id": "f6"}]}
 {"when": "works on", "steps": [{"text": "it is under way"}]}
+{"when": "Your turn is not over", "repeat": true, "steps": [{"text": "it is under way"}]}
 `)
 	b.Options.MostAgents = 2
 	b.start()

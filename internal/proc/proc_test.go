@@ -169,6 +169,7 @@ func (b *bench) named(name string) agent.Agent {
 	return a
 }
 
+// letters are the bodies of a mailbox, without the facts at their ends.
 func (b *bench) letters(a id.Agent) []string {
 	b.t.Helper()
 	letters, err := b.store.Letters(b.t.Context(), a, mail.Filter{})
@@ -177,7 +178,8 @@ func (b *bench) letters(a id.Agent) []string {
 	}
 	var out []string
 	for _, l := range letters {
-		out = append(out, l.Body)
+		words, _, _ := strings.Cut(l.Body, "\n\n[ramet] ")
+		out = append(out, words)
 	}
 	return out
 }
@@ -230,6 +232,7 @@ func TestForkReturnsTwice(t *testing.T) {
 {"when": "take the left", "steps": [{"text": "left is done"}]}
 {"when": "take the right", "steps": [{"text": "right is done"}]}
 {"when": "works on", "steps": [{"text": "parent goes on"}]}
+{"when": "Your turn is not over", "repeat": true, "steps": [{"text": "parent goes on"}]}
 `, echo{name: "echo"})
 	b.start()
 	outcome, err := b.exec(b.zero.ID, "divide")

@@ -2,6 +2,7 @@ package proc
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 
 	"ramet/internal/agent"
@@ -9,6 +10,7 @@ import (
 	"ramet/internal/id"
 	"ramet/internal/llm"
 	"ramet/internal/loop"
+	"ramet/internal/mail"
 )
 
 // process is one live agent.
@@ -22,34 +24,49 @@ type process struct {
 	killed  chan struct{} // closed when the agent is dead
 
 	// Guarded by the kernel's mutex.
-	doing  doing
-	lease  *agent.Lease // while it holds one
-	leased time.Time    // since when
-	late   bool         // its turn was stopped, because nobody could renew the lease
-	tasked bool         // what it does is a task
-	stop   context.CancelCauseFunc
-	ended  chan struct{}      // closed when the turn that stop ends is over
-	legacy *loop.Conversation // what a child inherits, until it is first needed
+	doing   doing
+	lease   *agent.Lease // while it holds one
+	leased  time.Time    // since when
+	visits  int          // of those who are about to use it
+	late    bool         // its turn was stopped, because nobody could renew the lease
+	tasked  bool         // what it does is a task
+	family  *counter     // of what it does
+	pending int          // jobs that were given and are not done
+	called  bool         // one of them looks for mail
+	stop    context.CancelCauseFunc
+	ended   chan struct{}      // closed when the turn that stop ends is over
+	legacy  *loop.Conversation // what a child inherits, until it is first needed
 
 	// Owned by the goroutine.
 	talk     *loop.Conversation
 	forgot   int64 // Kernel.forgot when talk was made
 	restarts restarts
-	cutOff   bool // its last turn could not reach the store
+	ahead    []*job // taken out of the inbox, and to be done before what is in it
+	joined   []*job // what was said during the turn, and ends with it
+	cutOff   bool   // its last turn could not reach the store
 }
 
 // job is one piece of work in an inbox.
 type job struct {
-	ctx     context.Context
-	number  int64 // counts the kernel's jobs
-	prompt  Prompt
-	task    bool           // a letter tells the parent how it ended
-	family  *counter       // the tasks that come from one prompt
-	entered bool           // the ledger has it already
-	by      *history.Actor // the person who asks for it; nil: nobody
-	only    func(context.Context, loop.Turn, *loop.Conversation) error
-	done    chan struct{} // closed when result is set
-	result  result
+	ctx          context.Context
+	number       int64 // counts the kernel's jobs
+	prompt       Prompt
+	task         bool          // a letter tells the parent how it ended
+	reply        id.Agent      // who gets that letter; empty: the nearest living ancestor
+	family       *counter      // the tasks that come from one prompt
+	woken        bool          // a letter begins it, if one still waits
+	reported     bool          // and that may be the report of a child
+	letters      []mail.Letter // which ones
+	of           *process      // whose it is, while it is pending
+	within       bool          // the family counts it
+	owed, debtor id.Agent      // who waits for the report, while somebody does, and of whom
+	unbooked     bool          // the ledger does not follow it
+	began        time.Time
+	entered      bool           // the ledger has it already
+	by           *history.Actor // the person who asks for it; nil: nobody
+	only         func(context.Context, loop.Turn, *loop.Conversation) error
+	done         chan struct{} // closed when result is set
+	result       result
 }
 
 type result struct {
@@ -63,9 +80,14 @@ type Prompt struct {
 	Files  []history.Part // images and documents that go with the text
 	Model  llm.Ref
 	Effort llm.Effort // how hard the model is to think from now on; empty: as before
-	Fresh  bool       // behind a clear
+	// Schema is a JSON Schema that the last word of the turn must fit; empty: anything.
+	Schema json.RawMessage `json:",omitempty"`
+	Search bool            // the model may search the web at its vendor in this turn
+	Fresh  bool            // behind a clear
 	Budget *history.Budget
 	Task   bool   // it is one, and the ledger has it: a letter tells the parent how it ended
+	Again  bool   // what was interrupted goes on: a task is one again
+	Leaves bool   // children go on without it: it need not wait for them
 	Ticket string // by which it can be taken back (Stop); empty: it cannot
 	// Last says that the agent ends with the turn, with everything below it, and for what
 	// reason; err is how the turn ended. nil: it stays. Only who starts a turn in its own

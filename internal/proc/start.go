@@ -15,8 +15,14 @@ func Start(ctx context.Context, o Options) (*Kernel, error) {
 	if o.Lease == 0 {
 		o.Lease = LeaseTTL
 	}
+	if o.Wake == "" {
+		o.Wake = WakeFamily
+	}
+	if o.Rest == 0 {
+		o.Rest = restAfter
+	}
 	ctx = history.Unattended(ctx) // what a kernel does by itself no person does
-	k := &Kernel{Options: o, live: map[id.Agent]*process{}, mending: map[id.Agent]chan struct{}{}}
+	k := &Kernel{Options: o, live: map[id.Agent]*process{}, waiters: map[*process]bool{}, mending: map[id.Agent]chan struct{}{}}
 	k.ctx, k.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 	k.drafts.kernel = k
 	if err := k.Recover(ctx); err != nil {

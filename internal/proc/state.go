@@ -2,6 +2,7 @@ package proc
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"ramet/internal/agent"
@@ -11,6 +12,7 @@ import (
 	"ramet/internal/loop"
 	"ramet/internal/permit"
 	"ramet/internal/state"
+	acts "ramet/internal/tool/process"
 )
 
 // doing is what a process does, as its events tell. Guarded by the kernel's mutex.
@@ -91,11 +93,20 @@ func (k *Kernel) doings() map[id.Agent]state.State {
 	defer k.mu.Unlock()
 	out := map[id.Agent]state.State{}
 	for a, p := range k.live {
-		if s := p.doing.seen(); s.Word != "" {
+		if s := p.seen(); s.Word != "" {
 			out[a] = s
 		}
 	}
 	return out
+}
+
+// seen is what a process does, or is about to; the caller has the mutex.
+func (p *process) seen() state.State {
+	s := p.doing.seen()
+	if s.Word == "" && p.pending > 0 {
+		return state.State{Word: state.Working, Detail: state.Starts}
+	}
+	return s
 }
 
 // Doing says what an agent does here at the moment, in a word or two; empty: nothing.
@@ -183,16 +194,20 @@ func (k *Kernel) asked(ctx context.Context, a id.Agent, open []llm.Part) (func(l
 }
 
 // whom is for whom an agent waits, in words.
-func (p *process) whom(ctx context.Context, from *id.Agent) string {
+func (p *process) whom(ctx context.Context, w acts.Wait) string {
 	switch {
-	case from == nil:
+	case w.All && len(w.From) == 0:
+		return "for mail from its children"
+	case len(w.From) == 0:
 		return "for mail"
-	case *from == "":
+	case len(w.From) > 1:
+		return fmt.Sprintf("for mail from %d agents", len(w.From))
+	case w.From[0] == "":
 		return "for mail from you"
 	}
-	a, err := p.kernel.Store.Agent(ctx, *from)
+	a, err := p.kernel.Store.Agent(ctx, w.From[0])
 	if err != nil {
-		a = agent.Agent{ID: *from, Parent: "-"}
+		a = agent.Agent{ID: w.From[0], Parent: "-"}
 	}
 	return "for mail from " + a.Label()
 }

@@ -3,7 +3,9 @@ package proc
 import (
 	_ "embed"
 
+	"ramet/internal/agent"
 	"ramet/internal/llm"
+	"ramet/internal/tool"
 )
 
 //go:embed system.md
@@ -19,4 +21,12 @@ func System(overlays ...string) []llm.Message {
 		}
 	}
 	return out
+}
+
+// system is what stands before the context of an agent with these tools.
+func (k *Kernel) system(a agent.Agent, box tool.Box) ([]llm.Message, error) {
+	if k.SystemFor != nil {
+		return k.SystemFor(a, box)
+	}
+	return k.System(a)
 }

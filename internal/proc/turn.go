@@ -9,6 +9,7 @@ import (
 	"ramet/internal/agent"
 	"ramet/internal/fault"
 	"ramet/internal/history"
+	"ramet/internal/jsonschema"
 	"ramet/internal/llm"
 	"ramet/internal/loop"
 	"ramet/internal/registry"
@@ -26,7 +27,16 @@ func (p *process) turn(ctx context.Context, j *job) (loop.Outcome, error) {
 	}
 	defer p.release(ctx)
 	claim := agent.Held(k.Owner, a.Lease.Epoch)
-	t, err := p.prepare(a, claim, j)
+	if j.began = time.Now(); j.task && j.owed == "" {
+		if up, ok, err := k.addressee(ctx, a, j.reply); err == nil && ok {
+			k.owe(j, up.ID, p.id, false)
+		}
+	}
+	err = p.restoreTree(ctx, a)
+	var t loop.Turn
+	if err == nil {
+		t, err = p.prepare(a, claim, j)
+	}
 	if err != nil {
 		// Nothing was written: what could not begin leaves no trace.
 		p.report(ctx, a, j, loop.Outcome{}, err)
@@ -86,10 +96,6 @@ func (p *process) prepare(a agent.Agent, claim agent.Claim, j *job) (loop.Turn, 
 	if err != nil {
 		return loop.Turn{}, err
 	}
-	system, err := k.System(a)
-	if err != nil {
-		return loop.Turn{}, err
-	}
 	if k.Told != nil {
 		if note := k.Told(a); note != "" {
 			k.Events.Publish(loop.Event{Type: loop.Note, Agent: p.id, Text: note})
@@ -101,19 +107,44 @@ func (p *process) prepare(a agent.Agent, claim agent.Claim, j *job) (loop.Turn, 
 		box = k.Offer(a, box)
 	}
 	box = k.recalling(p.id, m.Info, box)
+	system, err := k.system(a, box)
+	if err != nil {
+		return loop.Turn{}, err
+	}
 	limits := k.Limits
 	limits.Attended = j.family.attended
 	var joins loop.Join
 	if k.Joins != nil {
 		joins = k.Joins(a)
 	}
+	var files loop.Files
+	if k.Files != nil {
+		files = k.Files(a)
+	}
+	var schema *jsonschema.Schema
+	if len(j.prompt.Schema) > 0 {
+		if schema, err = jsonschema.Parse(j.prompt.Schema); err != nil {
+			return loop.Turn{}, err
+		}
+	}
 	return loop.Turn{
-		Joins: joins,
+		Joins:  joins,
+		Files:  files,
+		Others: k.alternatives(m), Schema: schema, Search: k.Search || j.prompt.Search,
 		Agent: p.id, Provider: m.Provider, Ref: m.Ref, Model: m.Info, System: system,
 		Tools: box, Journal: &journal{p, claim}, Guard: k.Guard, Budget: budget{k.Store, p.id}, Limits: limits,
-		Acting: p.acting, Clean: k.Clean, Emit: p.emit,
-		Learnt: k.windows.of(m.Ref), Facts: func(ctx context.Context) string { return k.facts(ctx, p.id) },
+		Acting: p.acting, Ending: p.ending(j, box), Clean: k.Clean, Emit: p.emit,
+		Heard: p.hearing(j), Learnt: k.windows.of(m.Ref), Facts: func(ctx context.Context) string { return k.facts(ctx, p.id) },
 	}, nil
+}
+
+// alternatives are the models that take over.
+func (k *Kernel) alternatives(m Model) []loop.Alternative {
+	var out []loop.Alternative
+	for _, o := range m.Others {
+		out = append(out, loop.Alternative{Ref: o.Ref, Model: o.Info, Provider: o.Provider, Learnt: k.windows.of(o.Ref)})
+	}
+	return out
 }
 
 // warmth is what caches of vendors depend on: the tree whose agents share their
@@ -172,6 +203,13 @@ func (p *process) begin(ctx context.Context, a agent.Agent, claim agent.Claim, j
 	if j.prompt.Fresh {
 		drafts = append(drafts, history.NewClear())
 	}
+	if j.only == nil && len(j.letters) == 0 {
+		notice, err := p.unreadNotice(ctx)
+		if err != nil {
+			return err
+		}
+		drafts = append(drafts, notice...)
+	}
 	if j.prompt.Text != "" {
 		said, err := history.Say(history.User, j.prompt.Text)
 		if err != nil {
@@ -179,6 +217,14 @@ func (p *process) begin(ctx context.Context, a agent.Agent, claim agent.Claim, j
 		}
 		said.Parts = append(said.Parts, j.prompt.Files...)
 		drafts = append(drafts, said)
+	}
+	if len(j.letters) > 0 {
+		if len(drafts) > 0 {
+			if err := p.append(ctx, claim, drafts...); err != nil {
+				return err
+			}
+		}
+		return p.announce(ctx, claim, j.letters)
 	}
 	if len(drafts) == 0 {
 		return nil

@@ -78,6 +78,9 @@ type Error struct {
 // Result is the type of the last line of a stream, and of `ramet exec --json`.
 const Result loop.EventType = "result"
 
+// Unread is the type of a line about a letter that the agent of `ramet exec` did not read.
+const Unread loop.EventType = "unread"
+
 const stampForm = "2006-01-02T15:04:05.000000Z"
 
 // Format is the line of an event.

@@ -118,12 +118,14 @@ type Letter struct {
 	InReplyTo *int64    `json:"in_reply_to"`
 
 	Actor *history.Actor `json:"actor,omitempty"` // of the user's letters: who, and from where
+	Fate  string         `json:"fate,omitempty"`  // of one that was just sent: wakes, meets or waits
+	Why   string         `json:"why,omitempty"`   // it waits
 }
 
 // FormatLetter is the shape of a letter.
 func FormatLetter(l mail.Letter) Letter {
 	out := Letter{ID: l.ID, Number: l.Number, FromUUID: Optional(l.From), AboutUUID: Optional(l.About), ToUUID: l.To, Body: l.Body,
-		CreatedAt: Stamp(l.CreatedAt), ReadAt: Optional(Stamp(l.ReadAt)), InReplyTo: Optional(l.InReplyTo)}
+		CreatedAt: Stamp(l.CreatedAt), ReadAt: Optional(Stamp(l.ReadAt)), InReplyTo: Optional(l.InReplyTo), Fate: string(l.Fate), Why: l.Why}
 	if l.Who != "" || l.Face != "" {
 		out.Actor = &history.Actor{Who: l.Who, Face: history.Face(l.Face)}
 	}

@@ -93,7 +93,8 @@ type Send struct {
 // Read asks for a letter of a mailbox.
 type Read struct {
 	Owner   id.Agent
-	Number  int64 // 0: the oldest unread
+	Number  int64   // 0: the oldest unread
+	Also    []int64 // others that are marked with it
 	Claim   agent.Claim
 	Entries func(mail.Letter) []history.Draft // nil: the history says nothing
 }

@@ -129,9 +129,7 @@ func (r *Reducer) checkReopening(to State) error {
 
 var reducers = map[Type]func(*Reducer, Event) error{
 	RunCreated: func(r *Reducer, e Event) error {
-		p, err := payload[struct {
-			RunID string `json:"run_id"`
-		}](e)
+		p, err := payload[Creation](e)
 		if err == nil && p.RunID != e.RunID {
 			err = refuse(e, "its payload names run %s", p.RunID)
 		}
@@ -152,11 +150,7 @@ var reducers = map[Type]func(*Reducer, Event) error{
 		return nil
 	},
 	RunStateChanged: func(r *Reducer, e Event) error {
-		p, err := payload[struct {
-			Old    State  `json:"old_state"`
-			New    State  `json:"new_state"`
-			Reason string `json:"reason"`
-		}](e)
+		p, err := payload[Step](e)
 		if err != nil {
 			return err
 		}
@@ -191,9 +185,7 @@ var reducers = map[Type]func(*Reducer, Event) error{
 		return err
 	},
 	RunCancelled: func(r *Reducer, e Event) error {
-		p, err := payload[struct {
-			Reason string `json:"reason"`
-		}](e)
+		p, err := payload[Why](e)
 		if err == nil {
 			r.fail(string(Cancelled), p.Reason, e.TS)
 		}
@@ -214,10 +206,7 @@ var reducers = map[Type]func(*Reducer, Event) error{
 		return nil
 	},
 	ResumeRewind: func(r *Reducer, e Event) error {
-		p, err := payload[struct {
-			From State `json:"from_state"`
-			To   State `json:"to_state"`
-		}](e)
+		p, err := payload[Rewind](e)
 		if err != nil {
 			return err
 		}
@@ -249,7 +238,7 @@ var reducers = map[Type]func(*Reducer, Event) error{
 	WorkItemFailed:      (*Reducer).failed,
 	WorkItemInvalidated: (*Reducer).invalidated,
 	GateRunStarted: func(r *Reducer, e Event) error {
-		p, err := payload[gatePayload](e)
+		p, err := payload[GateStart](e)
 		if err == nil {
 			g := r.gate(p.Gate)
 			g.StartedAt, g.FinishedAt, g.OK, g.Issues = moment(e), nil, nil, []string{}
@@ -258,7 +247,7 @@ var reducers = map[Type]func(*Reducer, Event) error{
 		return err
 	},
 	GateRunFinished: func(r *Reducer, e Event) error {
-		p, err := payload[gatePayload](e)
+		p, err := payload[GateEnd](e)
 		if err != nil {
 			return err
 		}
@@ -273,11 +262,7 @@ var reducers = map[Type]func(*Reducer, Event) error{
 	IssueOpened:   (*Reducer).issueOpened,
 	IssueResolved: (*Reducer).issueResolved,
 	SectionStateChanged: func(r *Reducer, e Event) error {
-		p, err := payload[struct {
-			Section string       `json:"section"`
-			Old     SectionState `json:"old_state"`
-			New     SectionState `json:"new_state"`
-		}](e)
+		p, err := payload[SectionStep](e)
 		if err != nil {
 			return err
 		}
@@ -302,20 +287,6 @@ var reducers = map[Type]func(*Reducer, Event) error{
 		}
 		return err
 	},
-}
-
-// Fork is the payload of RUN_FORKED.
-type Fork struct {
-	ParentRunID string `json:"parent_run_id"`
-	EventID     string `json:"event_id"`
-	EventHash   string `json:"event_hash"`
-	EventCount  int64  `json:"event_count"`
-}
-
-type gatePayload struct {
-	Gate   string   `json:"gate"`
-	OK     bool     `json:"ok"`
-	Issues []string `json:"issues"`
 }
 
 func (r *Reducer) findGate(name string) (int, bool) {

@@ -90,7 +90,7 @@ func EndsRun(t Type, payload []byte) bool {
 
 func callOf(payload []byte) string {
 	var p struct {
-		CallID string `json:"call_id"`
+		CallID string `json:"call_id"` // of any event of a call
 	}
 	if fast.Unmarshal(payload, &p) != nil {
 		return ""

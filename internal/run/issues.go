@@ -1,30 +1,12 @@
 package run
 
-import "encoding/json"
-
-// openedIssue is an issue as the one who opens it gives it. Other members are his
-// own affair, also those that the snapshot uses for itself.
-type openedIssue struct {
-	ErrorCode    *string         `json:"error_code"`
-	Files        []string        `json:"files"`
-	Gate         string          `json:"gate"`
-	IssueID      string          `json:"issue_id"`
-	Location     json.RawMessage `json:"location"`
-	Message      string          `json:"message"`
-	Severity     string          `json:"severity"`
-	Status       IssueStatus     `json:"status"`
-	SuggestedFix *string         `json:"suggested_fix"`
-}
-
-func (o openedIssue) issue(ts string) Issue {
+func (o NewIssue) issue(ts string) Issue {
 	return Issue{ErrorCode: o.ErrorCode, Files: o.Files, Gate: o.Gate, IssueID: o.IssueID, Location: canonical(o.Location),
 		Message: o.Message, OpenedAt: ts, Severity: o.Severity, Status: o.Status, SuggestedFix: o.SuggestedFix}
 }
 
 func (r *Reducer) issueOpened(e Event) error {
-	p, err := payload[struct {
-		Issue openedIssue `json:"issue"`
-	}](e)
+	p, err := payload[Opening](e)
 	if err != nil {
 		return err
 	}
@@ -45,9 +27,7 @@ func (r *Reducer) issueOpened(e Event) error {
 }
 
 func (r *Reducer) issueResolved(e Event) error {
-	p, err := payload[struct {
-		IssueID string `json:"issue_id"`
-	}](e)
+	p, err := payload[Resolution](e)
 	if err != nil {
 		return err
 	}

@@ -73,7 +73,7 @@ type Item struct {
 }
 
 // External says whether the item changes the world outside the run.
-func (w Item) External() bool { return w.Effect != nil && *w.Effect == "external" }
+func (w Item) External() bool { return w.Effect != nil && *w.Effect == EffectExternal }
 
 // File goes into or comes out of a work item. In events it may also be a bare
 // string, its path.

@@ -155,13 +155,7 @@ func checkPayload(t Type, payload []byte, check func(*shape.Shape, []byte) error
 
 // checkTokens is the one rule that no schema can say.
 func checkTokens(payload []byte) error {
-	var p struct {
-		Usage struct {
-			Input  int64 `json:"input_tokens"`
-			Output int64 `json:"output_tokens"`
-			Total  int64 `json:"total_tokens"`
-		} `json:"token_usage"`
-	}
+	var p CallEnd
 	if err := json.Unmarshal(payload, &p); err != nil {
 		return invalid(LLMCallFinished, "%v", err)
 	}

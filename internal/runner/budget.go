@@ -36,14 +36,11 @@ func (r *Run) recount(ctx context.Context) error {
 		case run.RunReopened:
 			clear(r.fixed)
 		case run.WorkItemFinished, run.WorkItemFailed:
-			var p struct {
-				ID    string        `json:"work_item_id"`
-				Error run.ItemError `json:"error"`
-			}
+			var p run.ItemFailure // or run.Finished, which has no error
 			if err := json.Unmarshal(e.Payload, &p); err != nil {
 				return fault.New(fault.EventChainBroken, "event %s: %w", e.ID, err)
 			}
-			if scope, ok := r.fixOf(p.ID); ok && p.Error.Code != string(fault.Interrupted) {
+			if scope, ok := r.fixOf(p.WorkItemID); ok && p.Error.Code != string(fault.Interrupted) {
 				r.fixed[scope]++
 			}
 		default:

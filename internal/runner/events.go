@@ -23,15 +23,6 @@ func event(t run.Type, payload any) Record {
 	return Record{Type: t, Payload: data}
 }
 
-func object(pairs ...string) []byte {
-	m := map[string]string{}
-	for i := 0; i < len(pairs); i += 2 {
-		m[pairs[i]] = pairs[i+1]
-	}
-	data, _ := json.Marshal(m) // strings can always be encoded
-	return data
-}
-
 // Span is the span of something that has a name in a run.
 func Span(name string) string {
 	sum := sha256.Sum256([]byte(name))
@@ -40,11 +31,7 @@ func Span(name string) string {
 
 // callID is the call that a report is about.
 func callID(payload []byte) string {
-	var p struct {
-		CallID string `json:"call_id"`
-	}
-	json.Unmarshal(payload, &p) // the log checks its form
-	return p.CallID
+	return run.Read[run.CacheHit](payload).CallID // as in every event of a call; the log checks its form
 }
 
 func hashOf(data []byte) string {
@@ -54,18 +41,16 @@ func hashOf(data []byte) string {
 
 // step is the event of a transition.
 func (r *Run) step(to run.State, reason string) Record {
-	if reason == "" {
-		return Record{Type: run.RunStateChanged, Payload: object("old_state", string(r.state), "new_state", string(to))}
-	}
-	return Record{Type: run.RunStateChanged, Payload: object("old_state", string(r.state), "new_state", string(to), "reason", reason)}
+	return event(run.RunStateChanged, run.Step{Old: r.state, New: to, Reason: reason})
 }
 
 // failing is the event of a failure; the attempt remembers it.
 func (r *Run) failing(e *attempt, f Failure) Record {
 	e.status, e.code, e.failure, e.retry = run.ItemFailed, f.Code, f.Message, f.Retryable
-	return event(run.WorkItemFailed, struct {
-		ID        string        `json:"work_item_id"`
-		Error     run.ItemError `json:"error"`
-		Retryable bool          `json:"retryable"`
-	}{e.id, run.ItemError{Code: f.Code, Message: f.Message}, f.Retryable}).about(e.id)
+	return event(run.WorkItemFailed, run.ItemFailure{WorkItemID: e.id, Error: run.ItemError{Code: f.Code, Message: f.Message}, Retryable: f.Retryable}).about(e.id)
+}
+
+// invalidating is the event of an item that was done and has to be done again.
+func invalidating(e *attempt, why string) Record {
+	return event(run.WorkItemInvalidated, run.Invalidation{WorkItemID: e.id, Reason: why}).about(e.id)
 }

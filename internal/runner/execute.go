@@ -2,7 +2,6 @@ package runner
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"time"
 
@@ -70,7 +69,7 @@ func (r *Run) end(ctx context.Context, err error) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, ErrCancelled):
-		if cerr := r.finish(ctx, run.Cancelled, Record{Type: run.RunCancelled, Payload: object("reason", "cancelled by the user")}); cerr != nil {
+		if cerr := r.finish(ctx, run.Cancelled, event(run.RunCancelled, run.Why{Reason: "cancelled by the user"})); cerr != nil {
 			return cerr
 		}
 		return fault.New(fault.Cancelled, "run %s was cancelled", r.RunID)
@@ -78,8 +77,7 @@ func (r *Run) end(ctx context.Context, err error) error {
 		return fault.New(fault.Interrupted, "run %s was interrupted in %s", r.RunID, r.state).
 			WithHint("`ramet run resume %s` goes on with it", r.RunID)
 	case fatal[code]:
-		payload, _ := json.Marshal(run.ItemError{Code: string(code), Message: err.Error()})
-		if ferr := r.finish(ctx, run.Failed, Record{Type: run.RunFailed, Payload: payload}); ferr != nil {
+		if ferr := r.finish(ctx, run.Failed, event(run.RunFailed, run.ItemError{Code: string(code), Message: err.Error()})); ferr != nil {
 			return ferr
 		}
 	}

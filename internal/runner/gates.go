@@ -45,7 +45,7 @@ func (r *Run) validate(ctx context.Context) (run.State, error) {
 // gate runs one gate.
 func (r *Run) gate(ctx context.Context, g recipe.Gate) error {
 	r.mu.Lock()
-	err := r.append(ctx, Record{Type: run.GateRunStarted, Payload: object("gate", g.Name)})
+	err := r.append(ctx, event(run.GateRunStarted, run.GateStart{Gate: g.Name}))
 	r.mu.Unlock()
 	if err != nil {
 		return err
@@ -80,7 +80,7 @@ func (r *Run) gate(ctx context.Context, g recipe.Gate) error {
 			ok = ok && !blocking(i)
 		}
 	}
-	records = append(records, event(run.GateRunFinished, map[string]any{"gate": g.Name, "ok": ok, "issues": ids}))
+	records = append(records, event(run.GateRunFinished, run.GateEnd{Gate: g.Name, OK: ok, Issues: ids}))
 	return r.append(ctx, records...)
 }
 
@@ -103,7 +103,7 @@ func (r *Run) found(gate string, issues []Issue) []Record {
 	}
 	for _, id := range r.opened {
 		if i := r.issues[id]; i.Gate == gate && i.Status != run.IssueDone && !now[id] {
-			records = append(records, Record{Type: run.IssueResolved, Payload: object("issue_id", id)})
+			records = append(records, event(run.IssueResolved, run.Resolution{IssueID: id}))
 			i.Status = run.IssueDone
 			r.issues[id] = i
 		}
@@ -113,26 +113,22 @@ func (r *Run) found(gate string, issues []Issue) []Record {
 
 // open is the event of a new issue.
 func (r *Run) open(id string, i Issue) Record {
-	issue := run.Issue{IssueID: id, Gate: i.Gate, Severity: string(i.Severity), Message: i.Message, Files: i.Files, Status: run.IssueOpen}
-	payload := map[string]any{"issue_id": id, "gate": i.Gate, "severity": i.Severity, "message": i.Message, "status": run.IssueOpen}
+	found := run.NewIssue{IssueID: id, Gate: i.Gate, Severity: string(i.Severity), Message: i.Message, Files: i.Files, Status: run.IssueOpen}
 	if i.Code != "" {
-		payload["error_code"], issue.ErrorCode = i.Code, &i.Code
-	}
-	if len(i.Files) > 0 {
-		payload["files"] = i.Files
+		found.ErrorCode = &i.Code
 	}
 	if i.Line > 0 {
-		payload["location"] = map[string]int{"line": i.Line}
-		issue.Location = []byte(fmt.Sprintf(`{"line":%d}`, i.Line))
+		found.Location = []byte(fmt.Sprintf(`{"line":%d}`, i.Line))
 	}
 	if i.Fix != "" {
-		payload["suggested_fix"], issue.SuggestedFix = i.Fix, &i.Fix
+		found.SuggestedFix = &i.Fix
 	}
 	if _, known := r.issues[id]; !known {
 		r.opened = append(r.opened, id)
 	}
-	r.issues[id] = issue
-	return event(run.IssueOpened, map[string]any{"issue": payload})
+	r.issues[id] = run.Issue{IssueID: id, Gate: found.Gate, Severity: found.Severity, Message: found.Message, Files: found.Files,
+		Status: found.Status, ErrorCode: found.ErrorCode, Location: found.Location, SuggestedFix: found.SuggestedFix}
+	return event(run.IssueOpened, run.Opening{Issue: found})
 }
 
 // IssueID is the same for the same issue, found again.

@@ -103,14 +103,12 @@ func (r *Run) require(ctx context.Context, u item) ([]Record, error) {
 	switch {
 	case e.status == run.Completed && w.Each.Issue:
 		// It was mended before, and is still there.
-		payload := object("work_item_id", e.id, "reason", stillOpen)
-		records = append(records, Record{Type: run.WorkItemInvalidated, Payload: payload}.about(e.id))
+		records = append(records, invalidating(e, stillOpen))
 		e.code, e.failure = "STILL_OPEN", stillOpen
 	case e.status == run.Completed && r.fresh(e, in):
 		return nil, nil
 	case e.status == run.Completed:
-		payload := object("work_item_id", e.id, "reason", "its inputs or outputs changed")
-		records = append(records, Record{Type: run.WorkItemInvalidated, Payload: payload}.about(e.id))
+		records = append(records, invalidating(e, "its inputs or outputs changed"))
 	case e.status == run.ItemSkipped:
 		return nil, nil
 	case e.status == run.ItemFailed && !e.retry:
@@ -138,28 +136,15 @@ func (r *Run) queue(e *attempt, w recipe.Worker, in []Input) Record {
 	e.sent = false
 	r.byID[e.id] = e
 	r.backlog = append(r.backlog, e)
-	type file struct {
-		Path   string `json:"path"`
-		SHA256 string `json:"sha256,omitempty"`
-	}
-	q := struct {
-		ID      string `json:"work_item_id"`
-		Worker  string `json:"worker"`
-		Attempt int64  `json:"attempt"`
-		Scope   string `json:"scope_key"`
-		Inputs  []file `json:"inputs"`
-		Outputs []file `json:"outputs"`
-		Effect  string `json:"effect,omitempty"`
-		Key     string `json:"idempotency_key,omitempty"`
-	}{e.id, e.worker, e.number, e.scope, []file{}, []file{}, "", ""}
+	q := run.Queueing{WorkItemID: e.id, Worker: e.worker, Attempt: e.number, ScopeKey: e.scope, Inputs: []run.FileRef{}, Outputs: []run.FileRef{}}
 	for _, f := range in {
-		q.Inputs = append(q.Inputs, file(f))
+		q.Inputs = append(q.Inputs, run.FileRef{Path: f.Path, SHA256: f.SHA256})
 	}
 	for _, o := range w.Outputs {
-		q.Outputs = append(q.Outputs, file{Path: r.expand(o.Path, e.scope)})
+		q.Outputs = append(q.Outputs, run.FileRef{Path: r.expand(o.Path, e.scope)})
 	}
 	if w.External {
-		q.Effect, q.Key = "external", r.expand(w.Key, e.scope)
+		q.Effect, q.IdempotencyKey = run.EffectExternal, r.expand(w.Key, e.scope)
 	}
 	return event(run.WorkItemQueued, q).about(e.id)
 }

@@ -46,7 +46,7 @@ func (r *Run) Claim(ctx context.Context, itemID, host string) (Attempt, error) {
 		return Attempt{}, fault.New(fault.Fenced, "work item %s cannot be done: %v", itemID, err)
 	}
 	if e.status == run.Pending {
-		if err := r.append(ctx, Record{Type: run.WorkItemStarted, Payload: object("work_item_id", itemID)}.about(itemID)); err != nil {
+		if err := r.append(ctx, event(run.WorkItemStarted, run.Started{WorkItemID: itemID}).about(itemID)); err != nil {
 			return Attempt{}, err
 		}
 		e.status, e.host = run.InProgress, host
@@ -72,6 +72,9 @@ func (r *Run) item(e *attempt) (Attempt, error) {
 	}
 	for _, o := range w.Outputs {
 		t.Outputs = append(t.Outputs, Output{Path: r.expand(o.Path, e.scope), Schema: o.Schema, Patch: o.Patch, Answer: o.Answer})
+		if form, ok := r.Recipe.Schema(o.Schema); ok && o.Answer && w.Prompt != "" {
+			t.Form = form.JSON()
+		}
 	}
 	if w.Worktree != "" {
 		t.Tree = &Tree{Bundle: r.expand(w.Worktree, e.scope), Commit: r.values["base"], Patches: r.patches(w, e)}
@@ -195,11 +198,9 @@ func (r *Run) Report(ctx context.Context, itemID string, p Report) error {
 	return nil
 }
 
-const evidenceFolder = "evidence/llm_calls/"
-
 // keep writes an evidence file, before the event that it belongs to.
 func (r *Run) keep(b Blob) error {
-	if !strings.HasPrefix(b.Path, evidenceFolder) || path.Clean(b.Path) != b.Path {
+	if !strings.HasPrefix(b.Path, run.EvidenceFolder) || path.Clean(b.Path) != b.Path {
 		return fault.New(fault.InvalidEvent, "evidence does not belong at %.80q", b.Path)
 	}
 	staged, err := r.Folder.Stage(b.Path, b.Data)

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 
 	"ramet/internal/run"
@@ -36,9 +37,11 @@ type Task struct {
 	// With are the parameters of a built-in, and variables of a command.
 	With    map[string]string `json:"with,omitempty"`
 	Outputs []Output          `json:"outputs"`
-	Tools   []string          `json:"tools,omitempty"`  // of an agent; names as in package tool
-	Model   string            `json:"model,omitempty"`  // vendor/name; empty: the configured one
-	Effort  string            `json:"effort,omitempty"` // how hard the model thinks; empty: as configured
+	// Form is the JSON Schema that the last answer of an agent is to fit; empty: any.
+	Form   json.RawMessage `json:"form,omitempty"`
+	Tools  []string        `json:"tools,omitempty"`  // of an agent; names as in package tool
+	Model  string          `json:"model,omitempty"`  // vendor/name; empty: the configured one
+	Effort string          `json:"effort,omitempty"` // how hard the model thinks; empty: as configured
 	// Tree says that the item works in a git worktree of its own, and where it begins.
 	Tree    *Tree         `json:"tree,omitempty"`
 	Timeout time.Duration `json:"timeout,omitempty"` // 0: none
@@ -83,11 +86,7 @@ type Blob struct {
 }
 
 // Clone is an input at a commit.
-type Clone struct {
-	Name   string `json:"name"`
-	URL    string `json:"url"`
-	Commit string `json:"commit"`
-}
+type Clone = run.Clone
 
 // Issue is something that a gate or an item found. The orchestrator gives it its id,
 // which is made of gate, code, file and message, so that the same issue is known again.

@@ -17,14 +17,14 @@ func (r *Run) begin(ctx context.Context, p run.Plan) error {
 	back := run.State("")
 	switch {
 	case p.Reopen:
-		records = append(records, Record{Type: run.RunReopened, Payload: []byte("{}")}, r.step(p.Resume, run.ReasonReopen))
+		records = append(records, event(run.RunReopened, run.Why{}), r.step(p.Resume, run.ReasonReopen))
 		back = p.Resume
 	case p.Rewind:
 		reason := run.ReasonRewind
 		if to, ok := r.state.RewindTo(); !ok || to != p.Resume {
 			reason = run.ReasonForce
 		}
-		records = append(records, Record{Type: run.ResumeRewind, Payload: object("from_state", string(r.state), "to_state", string(p.Resume))},
+		records = append(records, event(run.ResumeRewind, run.Rewind{From: r.state, To: p.Resume}),
 			r.step(p.Resume, reason))
 		back = p.Resume
 	}
@@ -44,8 +44,7 @@ func (r *Run) begin(ctx context.Context, p run.Plan) error {
 		// It is queued when its state needs it. What only depends on something that changed
 		// is looked at then: it may come out as it was.
 		if q.Asked && (e.status == run.Completed || e.status == run.ItemSkipped) || e.status == run.ItemFailed && !e.retry {
-			payload := object("work_item_id", e.id, "reason", q.Why)
-			records = append(records, Record{Type: run.WorkItemInvalidated, Payload: payload}.about(e.id))
+			records = append(records, invalidating(e, q.Why))
 			e.status, e.code, e.retry = run.ItemFailed, run.Invalidated, true
 		}
 	}
@@ -61,7 +60,7 @@ func (r *Run) begin(ctx context.Context, p run.Plan) error {
 	return nil
 }
 
-var interrupted = Failure{Code: string(fault.Interrupted), Message: "the process that did it ended", Retryable: true}
+var interrupted = Failure{Code: string(fault.Interrupted), Message: run.Gone, Retryable: true}
 
 // restore makes sure that what the states so far promise is there: it does again what is
 // missing or was changed.

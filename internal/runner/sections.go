@@ -55,8 +55,7 @@ func (r *Run) section(name string, to run.SectionState) []Record {
 	}
 	var records []Record
 	for _, next := range run.SectionPath(now, to) {
-		records = append(records, Record{Type: run.SectionStateChanged,
-			Payload: object("section", name, "old_state", string(now), "new_state", string(next))})
+		records = append(records, event(run.SectionStateChanged, run.SectionStep{Section: name, Old: now, New: next}))
 		now = next
 	}
 	r.sections[name] = now

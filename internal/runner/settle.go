@@ -85,7 +85,7 @@ func (r *Run) finishing(e *attempt, res Result) []Record {
 	w, _ := r.worker(e.worker)
 	var records []Record
 	if len(res.Clones) > 0 {
-		records = append(records, event(run.InputsCloned, map[string]any{"inputs": res.Clones}))
+		records = append(records, event(run.InputsCloned, run.Clones{Inputs: res.Clones}))
 	}
 	e.outputs = nil
 	for _, b := range res.Files {
@@ -96,19 +96,14 @@ func (r *Run) finishing(e *attempt, res Result) []Record {
 				form = o.Schema
 			}
 		}
-		records = append(records, Record{Type: run.ArtifactWritten, Payload: object("name", b.Path, "path", b.Path, "sha256", sum,
-			"schema_id", form, "writer_worker", e.worker)}.about(e.id))
+		records = append(records, event(run.ArtifactWritten, run.Writing{Name: b.Path, Path: b.Path, SHA256: sum, SchemaID: form, WriterWorker: e.worker}).about(e.id))
 		e.outputs = append(e.outputs, run.File{Path: b.Path, SHA256: &sum})
 	}
-	type file struct {
-		Path   string `json:"path"`
-		SHA256 string `json:"sha256"`
-	}
-	outputs := []file{}
+	outputs := []run.FileRef{}
 	for _, o := range e.outputs {
-		outputs = append(outputs, file{o.Path, *o.SHA256})
+		outputs = append(outputs, run.FileRef{Path: o.Path, SHA256: *o.SHA256})
 	}
-	records = append(records, event(run.WorkItemFinished, map[string]any{"work_item_id": e.id, "outputs": outputs}).about(e.id))
+	records = append(records, event(run.WorkItemFinished, run.Finished{WorkItemID: e.id, Outputs: outputs}).about(e.id))
 	e.status = run.Completed
 	if w.Each.Issue {
 		r.fixed[e.scope]++
@@ -126,11 +121,10 @@ func (r *Run) finishing(e *attempt, res Result) []Record {
 }
 
 func (r *Run) pullRequest(where string) Record {
-	kind := "bundle"
 	if isURL(where) {
-		kind = "url"
+		return event(run.PullRequestOpened, run.Proposal{URL: where})
 	}
-	return Record{Type: run.PullRequestOpened, Payload: object(kind, where)}
+	return event(run.PullRequestOpened, run.Proposal{Bundle: where})
 }
 
 func isURL(s string) bool {

@@ -1,8 +1,6 @@
 package runner
 
 import (
-	"encoding/json"
-
 	"ramet/internal/run"
 )
 
@@ -18,14 +16,10 @@ func (s *spending) add(t run.Type, payload []byte) {
 	case run.LLMCallStarted:
 		s.calls++
 	case run.LLMCallFinished:
-		var p struct {
-			Usage struct {
-				Total int64 `json:"total_tokens"`
-			} `json:"token_usage"`
-			Cost float64 `json:"api_cost_usd"`
-		}
-		json.Unmarshal(payload, &p) // the log checks its form
+		p := run.Read[run.CallEnd](payload) // the log checks its form
 		s.tokens += p.Usage.Total
-		s.dollars += p.Cost
+		if p.CostUSD != nil {
+			s.dollars += *p.CostUSD
+		}
 	}
 }

@@ -21,6 +21,7 @@ type Fork struct {
 	Prompt   *string    // what it begins with; nil: it waits
 	At       id.Message // its context is the parent's just after this message; 0: as it is
 	Worktree bool       // files of its own: a git worktree and a branch
+	Clean    bool       // with Worktree: as committed; else with what the parent did not commit
 	Model    llm.Ref    // zero: the parent's
 	Role     string     // the definition that it is made by; empty: none
 	Effort   llm.Effort // empty: the parent's
@@ -65,7 +66,15 @@ func (w *Workspace) Fork(ctx context.Context, f Fork) (Forked, error) {
 	}
 	var out Forked
 	if f.Worktree {
-		tree, err := w.Trees.Make(ctx, f.Parent.Cwd, child.ID, f.Name)
+		from := origin{Folder: f.Parent.Cwd, Clean: f.Clean}
+		if f.At != 0 && !f.Clean {
+			state, err := w.StateAt(ctx, f.Parent, f.At)
+			if err != nil {
+				return Forked{}, err
+			}
+			from.State = &state
+		}
+		tree, err := w.Trees.Make(ctx, from, child.ID, f.Name)
 		if err != nil {
 			return Forked{}, err
 		}

@@ -53,12 +53,29 @@ func (w *Workspace) send(ctx context.Context, s registry.Send) (mail.Letter, err
 	if w.Kernel != nil {
 		return w.Kernel.Send(ctx, s)
 	}
+	if server, err := w.Peers.Serving(ctx); err == nil && server != nil {
+		return server.Send(ctx, s) // which can begin a turn for it
+	}
 	l, err := w.Store.Send(ctx, s)
 	if err != nil {
 		return l, err
 	}
 	w.Peers.Tell(ctx, "", registry.Ring{Agent: s.To, What: registry.RingMail})
+	l.Fate, l.Why = w.fate(ctx, s.To)
 	return l, nil
+}
+
+// fate is what becomes of a letter that no kernel sent: who works is told of it, others
+// wait until somebody lets them work.
+func (w *Workspace) fate(ctx context.Context, to id.Agent) (mail.Fate, string) {
+	a, err := w.Store.Agent(ctx, to)
+	if err != nil {
+		return "", ""
+	}
+	if a.Lease.Owner != "" && !w.Peers.Gone(a.Lease.Owner) {
+		return mail.Meets, ""
+	}
+	return mail.Waits, "no server runs that could begin a turn; `ramet exec --continue " + a.Label() + "` lets it read, or `ramet serve` before you write"
 }
 
 // Read marks a letter as read: the one with this number, or the oldest that waits (0). ok is

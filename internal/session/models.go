@@ -1,6 +1,8 @@
 package session
 
 import (
+	"context"
+
 	"ramet/internal/agent"
 	"ramet/internal/llm"
 	"ramet/internal/llm/catalog"
@@ -53,6 +55,28 @@ func (w *Workspace) Usable() []Model {
 		}
 		for _, m := range v.Table().Models {
 			out = append(out, Model{Ref: llm.Ref{Vendor: v.Name, Name: m.Name}, Title: m.Title, Context: m.Context, BuiltIn: v.BuiltIn})
+		}
+	}
+	return out
+}
+
+// Found lists the models of servers that answer on this machine although no setting and no
+// variable names them. They can be chosen, and are not used before.
+func (w *Workspace) Found(ctx context.Context) []Model {
+	if w.find == nil {
+		return nil
+	}
+	var unnamed []catalog.Vendor
+	for _, v := range catalog.Vendors() {
+		if v.Local && !v.Added && w.Keys.Access(v).Base == "" {
+			unnamed = append(unnamed, v)
+		}
+	}
+	found := w.find(ctx, unnamed)
+	var out []Model
+	for _, v := range unnamed {
+		for _, name := range found[v.Name] {
+			out = append(out, Model{Ref: llm.Ref{Vendor: v.Name, Name: name}, Title: v.Title})
 		}
 	}
 	return out

@@ -23,7 +23,7 @@ func (s *Session) Open(ctx context.Context) (*Workspace, error) {
 	if s.open != nil {
 		return s.open, nil
 	}
-	w := &Workspace{now: s.Now, learn: s.Learn, mcp: s.MCP}
+	w := &Workspace{now: s.Now, learn: s.Learn, find: s.Find, mcp: s.MCP}
 	var err error
 	if w.Place, err = s.Place(); err != nil {
 		return nil, err
@@ -61,7 +61,7 @@ func (s *Session) Open(ctx context.Context) (*Workspace, error) {
 		s.Made(w.Place.DB)
 	}
 	w.Store = store.Clean(opened, w.Secrets.Own)
-	w.Trees = Trees{w: w}
+	w.Trees, w.prompts = Trees{w: w}, s.Prompts()
 	w.own, _ = s.by()
 	s.open = w
 	return w, nil

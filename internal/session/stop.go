@@ -57,7 +57,7 @@ func (w *Workspace) stopNear(ctx context.Context, s proc.Stop, holder string) (b
 			return stopped, err
 		}
 	}
-	if s.Ticket == "" {
+	if s.Ticket == "" && len(s.Also) == 0 {
 		return stopped, nil
 	}
 	server, err := w.Peers.Serving(ctx)

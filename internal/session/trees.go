@@ -31,13 +31,13 @@ func (t Trees) Keeper(ctx context.Context) (k worktree.Keeper, project string, e
 	return worktree.Keeper{Dir: worktree.Folder(t.w.Home, workspace.Name(project)), Accepts: accepts}, project, nil
 }
 
-// Make makes the worktree of a child that is to be born, from the folder of its parent.
-func (t Trees) Make(ctx context.Context, folder string, child id.Agent, name string) (worktree.Tree, error) {
+// Make makes the worktree of a child that is to be born, from the files of its parent.
+func (t Trees) Make(ctx context.Context, o origin, child id.Agent, name string) (worktree.Tree, error) {
 	k, _, err := t.Keeper(ctx)
 	if err != nil {
 		return worktree.Tree{}, err
 	}
-	return k.Make(ctx, folder, child, name)
+	return t.makeTree(ctx, k, o, child, name)
 }
 
 // takeBack removes the worktree of a child that was not born. A store that failed may
@@ -65,7 +65,7 @@ func (t Trees) unmake(ctx context.Context, folder string, tree worktree.Tree) er
 
 // Child makes a worktree for the kernel; undo takes it away.
 func (t Trees) Child(ctx context.Context, folder string, child id.Agent, name string) (dir string, undo func(), err error) {
-	tree, err := t.Make(ctx, folder, child, name)
+	tree, err := t.Make(ctx, origin{Folder: folder}, child, name)
 	if err != nil {
 		return "", nil, err
 	}

@@ -13,9 +13,11 @@ import (
 	"ramet/internal/id"
 	"ramet/internal/instruct"
 	"ramet/internal/ledger"
+	"ramet/internal/llm/catalog"
 	"ramet/internal/loop"
 	"ramet/internal/permit"
 	"ramet/internal/proc"
+	"ramet/internal/prompt"
 	"ramet/internal/rundir"
 	"ramet/internal/secret"
 	"ramet/internal/state"
@@ -48,14 +50,17 @@ type Workspace struct {
 	servers sync.Mutex                                  // guards what follows
 	pools   []*mcp.Pool
 
-	own    id.Agent // whose command this process is; empty: a person's
-	allows bool     // the kernel of this process has permissions of its own
+	prompts prompt.Folder
+	own     id.Agent // whose command this process is; empty: a person's
+	allows  bool     // the kernel of this process has permissions of its own
 
 	start func(context.Context, Kernel) (*Running, error)
-	learn func(*credential.Store) // see System
+	learn func(*credential.Store)                                     // see System
+	find  func(context.Context, []catalog.Vendor) map[string][]string // see System
 	stop  func()
 	runs  func() (*rundir.Store, error)
-	files files
+	paths paths
+	past  states
 	dead  dead
 	ends  state.Memory // how histories end, for the terminal
 	now   func() time.Time

@@ -56,19 +56,28 @@ func (w *Workspace) Rewind(ctx context.Context, a agent.Agent, label string) (hi
 	if err := w.mended(ctx, a); err != nil {
 		return history.Entry{}, err
 	}
-	ranges, err := history.BuildRanges(ctx, w.Store, a.ID)
+	mark, err := w.mark(ctx, a, label)
 	if err != nil {
 		return history.Entry{}, err
+	}
+	return w.write(ctx, a, history.NewRewind(mark.ID, mark.Label))
+}
+
+// mark finds the newest mark of a label; of any, if the label is empty.
+func (w *Workspace) mark(ctx context.Context, a agent.Agent, label string) (history.Label, error) {
+	ranges, err := history.BuildRanges(ctx, w.Store, a.ID)
+	if err != nil {
+		return history.Label{}, err
 	}
 	outline, err := history.Shape(ctx, w.Store, ranges)
 	if err != nil {
-		return history.Entry{}, err
+		return history.Label{}, err
 	}
 	mark, ok := outline.Mark(label)
 	if !ok {
-		return history.Entry{}, noMark(a.Label(), label, outline.Marks())
+		return mark, noMark(a.Label(), label, outline.Marks())
 	}
-	return w.write(ctx, a, history.NewRewind(mark.ID, mark.Label))
+	return mark, nil
 }
 
 func noMark(who, label string, marks []history.Label) error {
@@ -112,7 +121,13 @@ func (w *Workspace) Redact(ctx context.Context, a agent.Agent, m id.Message) err
 	if err := w.mended(ctx, a); err != nil {
 		return err
 	}
+	if e, err := w.Store.Entry(ctx, m); err == nil && e.Kind == history.Files && e.Agent == a.ID {
+		return w.redactFiles(ctx, a, m)
+	}
 	if err := w.Store.Redact(ctx, a.ID, agent.Passing(), m); err != nil {
+		return err
+	}
+	if err := w.forgetFiles(ctx, m); err != nil {
 		return err
 	}
 	w.Peers.Forget(ctx)

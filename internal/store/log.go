@@ -111,6 +111,12 @@ func (r reader) QueryRange(ctx context.Context, rg history.Range, s history.Sele
 		query += ` AND ` + shaping + ` ORDER BY id`
 	case s.Orders:
 		query += ` AND kind = 'command' ORDER BY id` // the condition of messages_orders
+	case s.States:
+		query += ` AND kind = 'files' ORDER BY id`
+		if s.Newest > 0 {
+			query += ` DESC LIMIT $4`
+			args = append(args, s.Newest)
+		}
 	case s.Newest > 0:
 		if !s.Any {
 			query += ` AND ` + reaching

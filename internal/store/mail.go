@@ -207,6 +207,12 @@ func (s *Store) Read(ctx context.Context, rd registry.Read) (mail.Letter, bool, 
 				return err
 			}
 		}
+		for _, number := range rd.Also {
+			if _, err := tx.ExecContext(ctx, `UPDATE mail SET read_at = $3 WHERE to_uuid = $1 AND number = $2 AND read_at IS NULL`,
+				string(rd.Owner), number, now); err != nil {
+				return err
+			}
+		}
 		if rd.Entries == nil {
 			return nil
 		}

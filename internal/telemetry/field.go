@@ -23,6 +23,7 @@ type field struct {
 	must    bool // has to be there to create a record
 	fixed   bool // stays as it was created
 	service bool // made by the service: ignored in a create, refused in a patch
+	form    Form
 	// read gives what sets the field to a value.
 	read func(v jsontext.Value) (func(*Record), *FieldError)
 	// empty sets it to nothing, for null; nil: it cannot be nothing.
@@ -43,7 +44,7 @@ var fields = []field{
 	moment("end_time", func(r *Record) **time.Time { return &r.EndTime }),
 	{name: "created_at", service: true},
 	{name: "updated_at", service: true},
-	{name: "duration_ms", read: func(v jsontext.Value) (func(*Record), *FieldError) {
+	{name: "duration_ms", form: Count, read: func(v jsontext.Value) (func(*Record), *FieldError) {
 		n, complaint := readCount(v)
 		return func(r *Record) { r.DurationMS = new(n) }, complaint
 	}, empty: func(r *Record) { r.DurationMS = nil }},
@@ -70,6 +71,34 @@ var fields = []field{
 	line("trigger_type", MaxName, func(r *Record) *string { return &r.TriggerType }),
 	object("metrics_json", func(r *Record) *json.RawMessage { return &r.Metrics }),
 	object("context_json", func(r *Record) *json.RawMessage { return &r.Context }),
+}
+
+// Form is what a field takes beyond what the type of the record's field says.
+type Form string
+
+// The forms.
+const (
+	Count  Form = "count"  // a whole number, not negative
+	Object Form = "object" // an object, or a string that holds one
+)
+
+// Input is a field as clients send it, for those who describe requests.
+type Input struct {
+	Name    string
+	Must    bool // it has to be there to create a record
+	Fixed   bool // it stays as it was created
+	Service bool // the service makes it: ignored in a create, refused in a patch
+	Empties bool // null empties it in a patch
+	Form    Form // empty: as the record has it
+}
+
+// Inputs are all fields that requests may name.
+func Inputs() []Input {
+	out := make([]Input, len(fields))
+	for i, f := range fields {
+		out[i] = Input{f.name, f.must, f.fixed, f.service, f.empty != nil, f.form}
+	}
+	return out
 }
 
 var byName = func() map[string]*field {
@@ -137,7 +166,7 @@ func text(name string, limit int, at func(*Record) *string, read func(jsontext.V
 }
 
 func count(name string, at func(*Record) *int64) field {
-	return field{name: name, read: func(v jsontext.Value) (func(*Record), *FieldError) {
+	return field{name: name, form: Count, read: func(v jsontext.Value) (func(*Record), *FieldError) {
 		n, complaint := readCount(v)
 		return func(r *Record) { *at(r) = n }, complaint
 	}, empty: func(r *Record) { *at(r) = 0 }}
@@ -151,7 +180,7 @@ func moment(name string, at func(*Record) **time.Time) field {
 }
 
 func object(name string, at func(*Record) *json.RawMessage) field {
-	return field{name: name, read: func(v jsontext.Value) (func(*Record), *FieldError) {
+	return field{name: name, form: Object, read: func(v jsontext.Value) (func(*Record), *FieldError) {
 		text, complaint := readObject(v, MaxObject)
 		return func(r *Record) { *at(r) = text }, complaint
 	}, empty: func(r *Record) { *at(r) = nil }}

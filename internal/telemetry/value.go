@@ -3,6 +3,7 @@ package telemetry
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -177,13 +178,18 @@ func readObject(v jsontext.Value, limit int) (json.RawMessage, *FieldError) {
 var (
 	statuses = []Status{Running, Success, Failure, Partial, Timeout, Cancelled}
 	jobTypes = []JobType{Launch, Node, Worker, Gate, LLMCall, MCPToolCall, CommitThings}
-	aliases  = map[string]Status{"failed": Failure, "completed": Success, "succeeded": Success, "canceled": Cancelled}
+	aliases  = []struct {
+		word string
+		is   Status
+	}{{"failed", Failure}, {"completed", Success}, {"succeeded", Success}, {"canceled", Cancelled}}
 )
 
 // parseStatus understands the aliases too.
 func parseStatus(s string) (Status, *FieldError) {
-	if alias, ok := aliases[s]; ok {
-		return alias, nil
+	for _, alias := range aliases {
+		if alias.word == s {
+			return alias.is, nil
+		}
 	}
 	return oneOf(s, statuses)
 }
@@ -199,4 +205,22 @@ func oneOf[T ~string](s string, all []T) (T, *FieldError) {
 	complaint := wrong("must be one of %s, not %.60q", strings.Join(words, ", "), s)
 	complaint.Suggestion = nearest.Word(s, words)
 	return "", complaint
+}
+
+// Statuses lists all of them.
+func Statuses() []Status { return slices.Clone(statuses) }
+
+// JobTypes lists all of them.
+func JobTypes() []JobType { return slices.Clone(jobTypes) }
+
+// StatusWords are the words that requests may use: the statuses, and their aliases.
+func StatusWords() []string {
+	var out []string
+	for _, s := range statuses {
+		out = append(out, string(s))
+	}
+	for _, alias := range aliases {
+		out = append(out, alias.word)
+	}
+	return out
 }

@@ -46,6 +46,8 @@ type Spec struct {
 	// Subject is what a permission rule is held against: a path relative to the
 	// workspace with forward slashes, or a command line. nil: nothing.
 	Subject func(args json.RawMessage) string
+	// As is another tool whose rules permit this one too, where they hold for everything.
+	As string
 	// Summary is one line for people about a call: what exactly would be done. nil:
 	// the arguments.
 	Summary func(args json.RawMessage) string

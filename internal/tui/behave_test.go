@@ -132,6 +132,39 @@ func TestWhatIsTypedWhileItWorksWaits(t *testing.T) {
 	x.shows("stopping")
 }
 
+// While tools run, what is typed goes to the kernel: it is said behind their results, and what was
+// not said when the turn is stopped comes back, in its order.
+func TestWhatIsTypedWhileToolsRunIsHandedOver(t *testing.T) {
+	x := perform(t, family(), 80, 24)
+	x.s.hold = true
+	event(x, loop.Event{Type: loop.TurnStarted, Agent: who("zero")})
+	x.press("one", "enter")
+	if len(x.s.said) != 0 {
+		t.Fatalf("only the model speaks, and it was handed over: %q", x.s.said)
+	}
+	event(x, loop.Event{Type: loop.CallStarted, Agent: who("zero"), CallID: "c1", Tool: "bash", Text: "make"})
+	x.press("two", "enter", "three", "enter")
+	if want := []string{`turn zer "one"`, `turn zer "two"`, `turn zer "three"`}; !slices.Equal(x.s.said, want) {
+		t.Fatalf("said %q", x.s.said)
+	}
+	x.shows("one (queued)", "two (queued)", "three (queued)")
+	one := history.Entry{ID: 900, Agent: who("zero"), Kind: history.User, Content: []byte(`[{"type":"text","text":"one"}]`), Meta: []byte("{}")}
+	event(x, loop.Event{Type: loop.Recorded, Agent: who("zero"), Entry: &one})
+	if got := x.now.waiting(); !slices.Equal(got, []string{"two", "three"}) {
+		t.Errorf("it waits for %q", got)
+	}
+	x.press("ctrl+c")
+	stopped := fault.New(fault.Cancelled, "stopped")
+	for _, i := range []int{2, 0, 1} { // as they come
+		msg := x.s.late[i]
+		msg.err, msg.kept = stopped, msg.said == "one"
+		x.take(msg)
+	}
+	if x.now.input.text() != "two\nthree" || len(x.now.waiting()) != 0 {
+		t.Errorf("draft %q, waits for %q", x.now.input.text(), x.now.waiting())
+	}
+}
+
 func TestWhatWaitsBeginsWhenATaskIsOver(t *testing.T) {
 	x := perform(t, family(), 80, 24)
 	x.press("/switch bob", "enter")
@@ -299,8 +332,6 @@ func TestCommandsBecomeCommandLines(t *testing.T) {
 	me := string(who("zero"))
 	for line, want := range map[string]string{
 		"/mark -x":                "command mark -- " + me + " -x",
-		"/rewind 7":               "command rewind " + me + " --to 7",
-		"/rewind here":            "command rewind -- " + me + " here",
 		"/clear":                  "command clear " + me,
 		`/send ada "-n hello"`:    "command send -- ada -n hello",
 		"/check-mail":             "command mail " + me,

@@ -220,6 +220,8 @@ func more(some bool) string {
 // folded is what is shown of the lines of a call that nobody opened.
 func (b *block) folded(all []string) (show []string, hidden int) {
 	switch {
+	case b.title == "plan": // it is there to be seen
+		show = all
 	case b.diff:
 		show = all[:min(len(all), foldedDiff)]
 	case b.title == "bash" || !b.done || b.title == "!":

@@ -33,7 +33,7 @@ func (m *root) useModel(model llm.Ref) tea.Cmd {
 
 // openModels lets the user choose a model.
 func (m *root) openModels() tea.Cmd {
-	usable := m.workspace.Usable()
+	usable := append(m.workspace.Usable(), m.found...)
 	var choices []choice
 	at := 0
 	for i, model := range usable {

@@ -115,7 +115,7 @@ func (m *root) sources() command.Sources {
 		},
 		Models: func() []command.Candidate {
 			var out []command.Candidate
-			for _, model := range m.workspace.Usable() {
+			for _, model := range append(m.workspace.Usable(), m.found...) {
 				out = append(out, command.Candidate{Text: model.Ref.String(), Summary: model.Title})
 			}
 			return out

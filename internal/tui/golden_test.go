@@ -9,6 +9,7 @@ import (
 
 	"ramet/internal/agent"
 	"ramet/internal/history"
+	"ramet/internal/llm"
 	"ramet/internal/loop"
 	"ramet/internal/permit"
 	"ramet/internal/state"
@@ -57,6 +58,14 @@ func fresh() *stage {
 	return s
 }
 
+// beside is a first start on a machine where servers answer that nobody named.
+func beside() *stage {
+	s := fresh()
+	s.found = []Model{{Ref: llm.Ref{Vendor: "ollama", Name: "llama3:8b"}, Title: "Ollama"}, {Ref: llm.Ref{Vendor: "ollama", Name: "qwen"}, Title: "Ollama"},
+		{Ref: llm.Ref{Vendor: "lmstudio", Name: "phi"}, Title: "LM Studio"}}
+	return s
+}
+
 func event(x *show, e loop.Event) {
 	x.t.Helper()
 	x.take(eventsMsg{e})
@@ -65,6 +74,7 @@ func event(x *show, e loop.Event) {
 func TestGoldenScreens(t *testing.T) {
 	zero := who("zero")
 	both(t, fresh, "first", func(x *show) {})
+	both(t, beside, "first-servers", func(x *show) { x.run(x.findServers()) })
 	both(t, family, "conversation", func(x *show) {})
 	both(t, family, "open", func(x *show) { x.press("ctrl+o") })
 	both(t, family, "scrolled", func(x *show) { x.screen(); x.press("pgup") })
@@ -94,6 +104,7 @@ func TestGoldenScreens(t *testing.T) {
 		event(x, loop.Event{Type: loop.CallStarted, Agent: zero, CallID: "c9", Tool: "bash", Text: "make all"})
 		event(x, loop.Event{Type: loop.Became, Agent: zero, State: &state.State{Word: state.Working, Detail: state.Runs("bash")}})
 		event(x, loop.Event{Type: loop.CallOutput, Agent: zero, CallID: "c9", Tool: "bash", Text: "cc a.c\ncc b.c\n"})
+		x.s.hold = true
 		x.press("and then lint it", "enter")
 	})
 	both(t, family, "permission", func(x *show) {

@@ -40,7 +40,10 @@ func (m *root) event(e loop.Event) (cmd tea.Cmd, changed bool) {
 		return m.became(s, e), e.State == nil
 	case loop.TurnStarted:
 		return nil, true
+	case loop.CallStarted:
+		return m.handOver(s), false
 	case loop.Recorded:
+		s.heard(*e.Entry)
 		return m.recorded(s, *e.Entry), e.Entry.Kind != history.ToolResult
 	case loop.TurnEnded:
 		s.stopping = false

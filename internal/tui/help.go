@@ -69,6 +69,11 @@ func (m *root) welcome(w int) []string {
 	default:
 		out = append(out, bold.of("Model: "+model.Ref.String())+", "+model.Why+". /model changes it.")
 	}
+	for i, one := range m.found { // one of each server
+		if i == 0 || m.found[i-1].Ref.Vendor != one.Ref.Vendor {
+			out = append(out, one.Title+" answers on this machine: "+accent.of("/model "+one.Ref.String())+" uses it for this agent.")
+		}
+	}
 	out = append(out, "", "Three things to try:",
 		"  "+accent.of("run go version")+"            it asks before anything runs",
 		"  "+accent.of(`/fork "list the files"`)+"    a child with this context; Ctrl+↑ comes back",
@@ -88,6 +93,7 @@ var keyHelp = [][2]string{
 	{"Ctrl+↑ ↓ ← →", "go to the parent, newest child, siblings"},
 	{"Ctrl+T", "tree of agents"},
 	{"Ctrl+G", "go to an agent by a few letters"},
+	{"Ctrl+R", "go on with everything that was interrupted"},
 	{"Ctrl+P", "go to the agent that asks for permission"},
 	{"↑ ↓, Enter", "while it asks: choose; decide, on an empty prompt"},
 	{"Shift+Tab", "mode: ask, accept edits, box, read-only"},

@@ -69,6 +69,8 @@ func (m *root) global(name string) (tea.Cmd, bool) {
 		return nil, true
 	case "ctrl+g":
 		return m.openJump(false), true
+	case "ctrl+r":
+		return m.goOnAll(), true
 	case "ctrl+p":
 		return m.toQuestion(), true
 	case "ctrl+l":

@@ -53,6 +53,7 @@ type root struct {
 	looking bool    // it is being read
 	again   bool    // and must be read once more
 	models  map[id.Agent]chosen
+	found   []Model // of servers on this machine that nobody named
 
 	screens map[id.Agent]*screen
 	recent  []id.Agent // by use, the newest last

@@ -48,9 +48,9 @@ type Kernel interface {
 	// text goes on with what is there. said is whether the text got into the history: if
 	// not, nobody has it but the caller. By its ticket it can be taken back before.
 	Turn(ctx context.Context, a id.Agent, text string, model llm.Ref, ticket string) (said bool, err error)
-	// Stop ends the turn of an agent, wherever it runs, takes the prompt of that ticket
-	// back if it was not said yet, and returns when that is so. false: there was nothing.
-	Stop(ctx context.Context, a id.Agent, ticket string) (bool, error)
+	// Stop ends the turn of an agent, wherever it runs, takes the prompts of these tickets
+	// back if they were not said yet, and returns when that is so. false: there was nothing.
+	Stop(ctx context.Context, a id.Agent, tickets ...string) (bool, error)
 	// Fork makes a child; it waits for the tools of its parent, until ctx ends.
 	Fork(ctx context.Context, f session.Fork) (session.Forked, error)
 	// Compact replaces the older part of a context by a summary.
@@ -73,6 +73,9 @@ type Models interface {
 	Model(a agent.Agent, asked llm.Ref) (Model, error)
 	// Usable lists what can be asked.
 	Usable() []Model
+	// Found lists the models of servers that answer on this machine although nobody named
+	// them: they are offered, and not used before they are chosen.
+	Found(ctx context.Context) []Model
 	// Clipboard keeps the image on the clipboard in a file, and gives its path.
 	Clipboard(ctx context.Context) (string, error)
 	// Files lists paths below the folder of an agent that may fit a beginning.

@@ -19,14 +19,15 @@ const speaking = id.Message(math.MaxInt64)
 // screen is what is kept of one agent: its conversation, and what the user typed.
 type screen struct {
 	transcript
-	agent id.Agent
-	input input
-	queue []string        // typed while it worked
-	at    *position       // nil: the end, whatever comes
-	folds map[string]bool // opened or closed by hand
-	all   bool            // everything is open
-	model llm.Ref         // chosen with /model
-	mode  permit.Mode     // how its calls are permitted; empty: not known yet
+	agent  id.Agent
+	input  input
+	queue  []string        // typed while it worked
+	handed []handed        // of that, what its kernel has
+	at     *position       // nil: the end, whatever comes
+	folds  map[string]bool // opened or closed by hand
+	all    bool            // everything is open
+	model  llm.Ref         // chosen with /model
+	mode   permit.Mode     // how its calls are permitted; empty: not known yet
 
 	loading  bool
 	behind   bool               // something was stored that was not read
@@ -62,7 +63,7 @@ func newScreen(a id.Agent, d desktop) *screen {
 
 // desktop is what survives.
 func (s *screen) desktop() desktop {
-	d := desktop{Queue: s.queue, Place: s.at}
+	d := desktop{Queue: s.waiting(), Place: s.at}
 	if !s.input.Empty() {
 		draft := s.input.State()
 		d.Draft = &draft

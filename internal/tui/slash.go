@@ -88,9 +88,13 @@ func (m *root) slash(said string) tea.Cmd {
 		return m.quiet(said, append([]string{"mark", "--", me}, optional(c.Label)...)...)
 	case "rewind":
 		if c.At != nil {
-			return m.quiet(said, "rewind", me, "--to", c.At.String())
+			return m.rewind(said, m.now.agent, "--to", c.At.String())
 		}
-		return m.quiet(said, append([]string{"rewind", "--", me}, optional(c.Label)...)...)
+		return m.rewind(said, m.now.agent, optional(c.Label)...)
+	case "diff":
+		return m.run(said, append([]string{"diff", me}, messages(c)...)...)
+	case "undo":
+		return m.undo(said, me)
 	case "clear":
 		return m.quiet(said, "clear", me)
 	}

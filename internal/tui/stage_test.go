@@ -36,6 +36,8 @@ var clock = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 // stage is a workspace whose agents and entries a test writes down. It has no goroutines:
 // the test hands over messages itself.
 type stage struct {
+	hold    bool      // turns that were asked for while another is under way do not end
+	late    []turnMsg // their ends
 	agents  Agents
 	entries map[id.Agent][]Entry
 	points  []Point
@@ -44,8 +46,9 @@ type stage struct {
 	pages   int
 	answer  string
 	err     error
-	kept    bool  // what fails was said all the same
-	stop    error // why a stop fails
+	found   []Model // servers that nobody named
+	kept    bool    // what fails was said all the same
+	stop    error   // why a stop fails
 }
 
 func newStage() *stage {
@@ -141,7 +144,7 @@ func (s *stage) Turn(_ context.Context, a id.Agent, said string, model llm.Ref, 
 	s.said = append(s.said, fmt.Sprintf("turn %s %q", a[:3], said))
 	return s.err == nil || s.kept, s.err
 }
-func (s *stage) Stop(_ context.Context, a id.Agent, _ string) (bool, error) {
+func (s *stage) Stop(_ context.Context, a id.Agent, _ ...string) (bool, error) {
 	s.said = append(s.said, fmt.Sprintf("stop %s", a[:3]))
 	return true, s.stop
 }
@@ -172,6 +175,8 @@ func (s *stage) Model(a agent.Agent, asked llm.Ref) (Model, error) {
 	}
 	return Model{Ref: asked, Context: 200_000, BuiltIn: asked.Vendor == "offline", Why: "set in your configuration"}, nil
 }
+func (s *stage) Found(context.Context) []Model { return s.found }
+
 func (s *stage) Usable() []Model {
 	return []Model{{Ref: llm.Ref{Vendor: "offline", Name: "offline"}, Context: 200_000}, {Ref: llm.Ref{Vendor: "anthropic", Name: "claude-sonnet-4-5"}, Context: 1_000_000}}
 }
@@ -225,6 +230,12 @@ func (x *show) run(cmd tea.Cmd) {
 		for _, c := range msg {
 			x.run(c)
 		}
+	case turnMsg:
+		if x.s.hold && msg.ticket != "" { // its turn is not over
+			x.s.late = append(x.s.late, msg)
+			return
+		}
+		x.take(msg)
 	default:
 		x.take(msg)
 	}

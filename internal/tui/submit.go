@@ -29,7 +29,7 @@ func (m *root) prompt(said string) tea.Cmd {
 	}
 	m.sent(said)
 	m.now.queue = append(m.now.queue, said)
-	return m.next(m.now)
+	return tea.Batch(m.next(m.now), m.handOver(m.now))
 }
 
 // goOn continues what was interrupted.

@@ -15,6 +15,13 @@ func summary(tool string, args json.RawMessage) string {
 	if json.Unmarshal(args, &m) != nil {
 		return string(args)
 	}
+	switch tool {
+	case "plan":
+		return "" // the list says it
+	case "ask":
+		said, _ := m["question"].(string)
+		return said
+	}
 	var parts []string
 	take := func(name string) {
 		v, ok := m[name]

@@ -124,8 +124,8 @@ func (t *timeline) key(m *root, k tea.KeyPressMsg) tea.Cmd {
 		m.over = nil
 		return m.forkNow(t.agent, session.Fork{At: p.ID, Model: m.now.model})
 	case "r":
-		m.over = confirm{text: fmt.Sprintf("Rewind to message %d? Nothing is deleted; files stay as they are.", p.ID), yes: func() tea.Cmd {
-			return m.quiet(fmt.Sprintf("/rewind %d", p.ID), "rewind", string(t.agent), "--to", p.ID.String())
+		m.over = confirm{text: fmt.Sprintf("Rewind to message %d? Nothing is deleted; of files you are asked.", p.ID), yes: func() tea.Cmd {
+			return m.rewind(fmt.Sprintf("/rewind %d", p.ID), t.agent, "--to", p.ID.String())
 		}}
 	case "enter":
 		m.over = nil

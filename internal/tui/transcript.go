@@ -238,6 +238,8 @@ func (t *transcript) landmark(e Entry) string {
 		return "mail sent"
 	case history.Note, history.Notice:
 		return history.Plain(e.Parts)
+	case history.Files:
+		return filesLandmark(m.Files)
 	case history.Command:
 		if m.Command == history.ModeCommand && m.Actor != nil {
 			return "mode " + m.Mode + ", by " + m.Actor.String()

@@ -31,10 +31,11 @@ func (m *root) next(s *screen) tea.Cmd {
 }
 
 type turnMsg struct {
-	agent id.Agent
-	said  string
-	kept  bool // it stands in the history
-	err   error
+	agent  id.Agent
+	said   string
+	kept   bool // it stands in the history
+	err    error
+	ticket string
 }
 
 func (m *root) begin(s *screen, said string) tea.Cmd {
@@ -43,7 +44,7 @@ func (m *root) begin(s *screen, said string) tea.Cmd {
 	workspace, ctx, a, model, ticket := m.workspace, m.ctx, s.agent, s.model, s.ticket
 	return func() tea.Msg {
 		kept, err := workspace.Turn(ctx, a, said, model, ticket)
-		return turnMsg{a, said, kept, err}
+		return turnMsg{agent: a, said: said, kept: kept, err: err}
 	}
 }
 
@@ -57,7 +58,7 @@ func (m *root) turned(msg turnMsg) tea.Cmd {
 	if msg.err != nil {
 		s.unqueue()
 	}
-	if msg.err != nil && !msg.kept && msg.said != "" {
+	if !s.gotBack(msg) && msg.err != nil && !msg.kept && msg.said != "" {
 		s.giveBack(msg.said)
 	}
 	m.dirty = true
@@ -94,9 +95,9 @@ func (m *root) halt() tea.Cmd {
 	s.stopping = true
 	s.unqueue()
 	m.dirty = true
-	workspace, ctx, a, ticket := m.workspace, m.ctx, s.agent, s.ticket
+	workspace, ctx, a, tickets := m.workspace, m.ctx, s.agent, s.tickets()
 	return func() tea.Msg {
-		ended, err := workspace.Stop(ctx, a, ticket)
+		ended, err := workspace.Stop(ctx, a, tickets...)
 		return stoppedMsg{a, ended, err}
 	}
 }

@@ -35,6 +35,9 @@ func (m *root) follow(msg tea.Msg) tea.Cmd {
 		return m.click(msg)
 	case openedMsg:
 		return m.opened(msg)
+	case foundMsg:
+		m.found = msg
+		return nil
 	case agentsMsg:
 		return m.seen(msg)
 	case pageMsg:
@@ -64,6 +67,10 @@ func (m *root) follow(msg tea.Msg) tea.Cmd {
 		m.offer.files(m, msg)
 	case reviewMsg:
 		return m.reviewed(msg)
+	case undoMsg:
+		return m.undoPlanned(msg)
+	case rewindMsg:
+		return m.rewindPlanned(msg)
 	case timelineMsg:
 		return m.timelined(msg)
 	case tickMsg:
@@ -107,7 +114,16 @@ func (m *root) opened(msg openedMsg) tea.Cmd {
 	m.workspace = msg.workspace
 	m.events = newInbox(m.ctx, m.workspace.Events(m.ctx))
 	m.asks = m.workspace.Questions(m.ctx)
-	return tea.Batch(m.events.next(m.ctx), m.nextQuestion(), m.look(), m.lookLater())
+	return tea.Batch(m.events.next(m.ctx), m.nextQuestion(), m.look(), m.lookLater(), m.findServers())
+}
+
+// foundMsg are the models of servers that nobody named.
+type foundMsg []Model
+
+// findServers looks for servers on this machine, to offer them.
+func (m *root) findServers() tea.Cmd {
+	workspace, ctx := m.workspace, m.ctx
+	return func() tea.Msg { return foundMsg(workspace.Found(ctx)) }
 }
 
 // seen takes who is there.

@@ -68,9 +68,9 @@ func (m *root) above(w int) []string {
 	if c, ok := m.over.(confirm); ok {
 		return c.view(m, w, m.h/2)
 	}
-	for i, q := range s.queue {
+	for i, q := range s.waiting() {
 		if i == 3 {
-			out = append(out, faint.of(fmt.Sprintf("  … %d more", len(s.queue)-3)))
+			out = append(out, faint.of(fmt.Sprintf("  … %d more", len(s.waiting())-3)))
 			break
 		}
 		out = append(out, faint.of(cut("⏎ "+line(q, w-12)+" (queued)", w)))

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -13,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gofrs/flock"
+	"ramet/internal/web/npmtest"
 )
 
 const sources = "../../web"
@@ -25,8 +24,8 @@ const patience = 5 * time.Minute
 // RAMET_WEB_SHOTS names a folder in which to keep the screenshots.
 func TestThePageInABrowser(t *testing.T) {
 	readSources(t)
-	node, chromium := need(t, "node", "nodejs", "npm"), need(t, "chromium", "chromium")
-	install(t)
+	npmtest.Install(t, sources)
+	node, chromium := npmtest.Node(t), need(t, "chromium", "chromium")
 	shots := os.Getenv("RAMET_WEB_SHOTS")
 	if shots == "" {
 		shots = t.TempDir()
@@ -58,8 +57,7 @@ func TestDistIsWhatTheSourcesBuild(t *testing.T) {
 		t.Log("not asked for: RAMET_WEB_REBUILD=1 does")
 		return
 	}
-	need(t, "node", "nodejs", "npm")
-	install(t)
+	npmtest.Install(t, sources)
 	for range 2 {
 		made := filepath.Join(t.TempDir(), "dist")
 		build := exec.CommandContext(t.Context(), "npx", "vite", "build", "--outDir", made, "--emptyOutDir", "--logLevel", "error")
@@ -112,34 +110,6 @@ func need(t *testing.T, command string, packages ...string) string {
 		t.Fatalf("the page is tested with %s, which is missing: ./test installs it, or apt-get install %s", command, strings.Join(packages, " "))
 	}
 	return path
-}
-
-// install brings web/node_modules to what the lock says. npm keeps a copy of the lock
-// there that is newer than it when that is so.
-func install(t *testing.T) {
-	t.Helper()
-	alone := flock.New(filepath.Join(sources, "package-lock.json")) // internal/app does so too
-	if err := alone.Lock(); err != nil {
-		t.Fatal(err)
-	}
-	defer alone.Close()
-	lock, err := os.Stat(filepath.Join(sources, "package-lock.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	done, err := os.Stat(filepath.Join(sources, "node_modules", ".package-lock.json"))
-	if err == nil && done.ModTime().After(lock.ModTime()) {
-		return
-	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		t.Fatal(err)
-	}
-	need(t, "npm", "npm")
-	npm := exec.CommandContext(t.Context(), "npm", "install", "--no-save", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error")
-	npm.Dir = sources
-	if out, err := npm.CombinedOutput(); err != nil {
-		t.Fatalf("%s: %v\n%s", npm, err, out)
-	}
 }
 
 // readSources opens what the commands read, so that go test sees it: a cached result

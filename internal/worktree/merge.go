@@ -89,7 +89,7 @@ func merge(ctx context.Context, from, to repo, label string) (Merged, error) {
 
 // commit writes down everything that is not ignored.
 func (r repo) commit(ctx context.Context, who []string, message string) error {
-	if _, err := run(ctx, r.top, "add", "--all"); err != nil {
+	if err := r.stage(ctx); err != nil {
 		return err
 	}
 	// Empty is allowed: what differs may be something that git cannot commit, such as

@@ -94,6 +94,10 @@ func (r repo) drop(ctx context.Context, t Tree, force bool) error {
 	args := []string{"worktree", "remove"}
 	if force {
 		args = append(args, "--force", "--force") // once for changes, once for a lock
+	} else if from, err := open(ctx, t.Dir); err == nil {
+		if brought, err := from.brought(); err == nil && len(brought) > 0 {
+			args = append(args, "--force") // what is not committed is the parent's: spare looked
+		}
 	}
 	_, err := run(ctx, r.top, append(args, t.Dir)...)
 	return err

@@ -58,11 +58,10 @@ func (r repo) head(ctx context.Context) (string, error) {
 	return strings.TrimSpace(out), err
 }
 
-// dirty says whether something is not committed. Ignored files do not count, nor what is
-// inside of submodules: git would have to run there.
+// dirty says whether something is not committed (changes).
 func (r repo) dirty(ctx context.Context) (bool, error) {
-	out, err := run(ctx, r.top, "status", "--porcelain", "-z", "--untracked-files=normal", "--ignore-submodules=dirty")
-	return out != "", err
+	paths, err := r.changes(ctx)
+	return len(paths) > 0, err
 }
 
 // signature are the settings that git lacks to write a commit.

@@ -7,7 +7,9 @@
 // It promises:
 //
 //   - A worktree begins with the commit that is checked out in the parent's folder.
-//     What is not committed there is not in it, and Tree.Left says so.
+//     What is not committed there is not in it, and Tree.Left says so, until somebody brings
+//     it (NoteBrought): while it is as it came it is the parent's work, which is neither
+//     merged nor counted as the child's.
 //   - Merge loses nothing: what the child did not commit is committed first; a
 //     conflict is undone and reported with its files, and the folder is as it was
 //     before.
@@ -58,8 +60,11 @@ type Tree struct {
 	Branch string   // what is checked out; empty: no branch
 	Head   string   // the commit
 	Cwd    string   // where in it the child works; only from Make
-	Left   bool     // the parent has changes that are not committed, and so not here; only from Make
-	Gone   bool     // the folder is not there any more; only from List
+	Left   bool     // the parent has changes that are not committed, and not here; only from Make
+	// Brought is how many files came from the parent that are not committed there; whoever
+	// brought them says so.
+	Brought int
+	Gone    bool // the folder is not there any more; only from List
 }
 
 // prefix of branches.
@@ -69,19 +74,24 @@ const prefix = "ramet/"
 // folder is project. If the fork fails: Unmake. No repository, or no git:
 // NOT_FOUND; no commit yet: CONFLICT.
 func (k Keeper) Make(ctx context.Context, project string, child id.Agent, name string) (Tree, error) {
+	return k.MakeAt(ctx, project, child, name, "")
+}
+
+// MakeAt is Make with another commit, if the repository has it.
+func (k Keeper) MakeAt(ctx context.Context, project string, child id.Agent, name, commit string) (Tree, error) {
 	r, err := k.open(ctx, project)
 	if err != nil {
 		return Tree{}, err
 	}
 	var t Tree
 	err = k.alone(ctx, func() (err error) {
-		t, err = k.add(ctx, r, child, name)
+		t, err = k.add(ctx, r, child, name, commit)
 		return err
 	})
 	return t, err
 }
 
-func (k Keeper) add(ctx context.Context, r repo, child id.Agent, name string) (Tree, error) {
+func (k Keeper) add(ctx context.Context, r repo, child id.Agent, name, commit string) (Tree, error) {
 	t := Tree{Child: child, Dir: filepath.Join(real(k.Dir), string(child))}
 	t.Cwd = filepath.Join(t.Dir, filepath.FromSlash(r.prefix))
 	if _, err := os.Lstat(t.Dir); err == nil {
@@ -91,6 +101,11 @@ func (k Keeper) add(ctx context.Context, r repo, child id.Agent, name string) (T
 	var err error
 	if t.Head, err = r.head(ctx); err != nil {
 		return Tree{}, err
+	}
+	if git.CheckCommit(commit) == nil {
+		if _, err := run(ctx, r.top, "cat-file", "-e", commit+"^{commit}"); err == nil {
+			t.Head = commit
+		}
 	}
 	if t.Left, err = r.dirty(ctx); err != nil {
 		return Tree{}, err

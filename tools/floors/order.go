@@ -87,7 +87,7 @@ func peel(weight [][]int) []int {
 func best(order []int, at int, weight [][]int) int {
 	f, to, gain, most := order[at], at, 0, 0
 	for i := at - 1; i >= 0; i-- { // down: what it passes stands above it then
-		gain += weight[order[i]][f]*0 + weight[f][order[i]]*-1 + weight[order[i]][f]
+		gain += weight[order[i]][f] - weight[f][order[i]]
 		if gain > most {
 			most, to = gain, i
 		}

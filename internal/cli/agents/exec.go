@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"ramet/internal/fault"
 	"ramet/internal/history"
 	"ramet/internal/id"
+	"ramet/internal/jsonschema"
 	"ramet/internal/llm"
 	"ramet/internal/llm/catalog"
 	"ramet/internal/permit"
@@ -24,9 +26,11 @@ import (
 
 // execFlags are the flags of exec.
 type execFlags struct {
-	fork, fresh, noWait, resume, again, noTools, worktree bool
+	fork, fresh, noWait, resume, all, again, noTools, worktree bool
 
-	name, at, model, effort, maxCost, cwd, role string
+	name, at, model, effort, schema, maxCost, cwd, role string
+
+	search bool
 
 	point         id.Message // what at says
 	maxTokens     int64
@@ -49,12 +53,19 @@ If ` + "`ramet serve`" + ` holds the workspace, the turn runs there, with that p
 what it asks is asked here, if this is a terminal, and on the page.
 
 Children that the turn forks go on until their tasks are done, and the command waits
-for them; with --no-wait they go on in the background.
+for them; with --no-wait they go on in the background. What they reported and the
+agent did not read is printed, and the exit code is 9 (UNREAD): exec --continue lets
+it read. After a crash, exec --continue --all takes up everything that was cut off.
 
 Tools that read run unasked. Commands and writes run only if a rule permits them:
 --allow bash, --allow 'bash(go test *)', --allow 'write(docs/**)', or allow in your
 configuration; or, with permission = "sandbox", inside the sandbox. What is denied
 the model is told, and it goes on without; exit 7 if nothing else could be done.
+
+With --schema FILE the answer is JSON that fits a JSON Schema: vendors that can hold a
+model to it are told so; an answer that does not fit is asked for once more, and then it is
+OUTPUT_INVALID. With --search the model may search the web at its vendor, where that can;
+the answer ends with its sources.
 
 With --json every event is one line of JSON.
 
@@ -78,9 +89,12 @@ With --json every event is one line of JSON.
 	flags.StringVar(&f.role, "agent", "", "with --fork: make the child by a definition of .agents/agents or .claude/agents")
 	flags.BoolVar(&f.fresh, "fresh", false, "begin behind a clear, without the context so far")
 	flags.BoolVar(&f.resume, "continue", false, "go on with what is there, without a new prompt")
+	flags.BoolVar(&f.all, "all", false, "with --continue: go on with everything that was interrupted")
 	flags.BoolVar(&f.again, "resume", false, "go on with an interrupted task in a new child, forked where it stopped")
 	flags.StringVar(&f.model, "model", "", "vendor/name of the model (see `ramet models`)")
 	flags.StringVar(&f.effort, "effort", "", "how hard the model thinks from now on: "+strings.Join(llm.Efforts(), ", "))
+	flags.StringVar(&f.schema, "schema", "", "a file with a JSON Schema: the answer is JSON that fits it, or the command fails")
+	flags.BoolVar(&f.search, "search", false, "let the model search the web at its vendor, which charges for it")
 	flags.StringVar(&f.maxCost, "max-cost", "", "the most that this turn and its children may cost, in dollars")
 	flags.Int64Var(&f.maxTokens, "max-tokens", 0, "the most tokens that this turn and its children may use")
 	flags.StringArrayVar(&f.allow, "allow", nil, "permit calls of a tool: bash, 'bash(go test *)', 'write(docs/**)'; repeats")
@@ -99,6 +113,8 @@ func execArgs(l *line.Line, f *execFlags) cobra.PositionalArgs {
 		switch {
 		case f.again:
 			return line.Arguments(1, 2)(c, args)
+		case f.resume && f.all:
+			return line.Arguments(0, 0)(c, args)
 		case f.resume:
 			return line.Arguments(0, 1)(c, args)
 		case slashed(args):
@@ -133,11 +149,24 @@ func exec(l *line.Line, c *cobra.Command, f execFlags, args []string) error {
 			return err
 		}
 	}
+	if f.all && !f.resume {
+		return fault.New(fault.Usage, "--all is for --continue: it goes on with everything that was interrupted")
+	}
 	if prompt.Files, err = session.Attach(f.images...); err != nil {
 		return err
 	}
 	if len(prompt.Files) > 0 && prompt.Text == "" {
 		return fault.New(fault.Usage, "--image goes with a prompt")
+	}
+	if c.Flags().Changed("schema") {
+		schema, err := f.form()
+		if err != nil {
+			return err
+		}
+		prompt.Schema = schema.Text()
+		if prompt.Text != "" {
+			prompt.Text += "\n\n" + schema.Ask()
+		}
 	}
 	kernel := session.Kernel{Cwd: f.cwd, NoTools: f.noTools, Timeout: f.timeout, Attended: l.ErrTerminal && !l.JSON}
 	for _, text := range f.allow {
@@ -169,6 +198,9 @@ func exec(l *line.Line, c *cobra.Command, f execFlags, args []string) error {
 		return err
 	}
 	defer ws.Stopped()
+	if f.all {
+		return continueAll(l, ctx, ws, w)
+	}
 	if e, defined, err := ws.Expand(ctx, a, prompt.Text); err != nil {
 		return err
 	} else if defined {
@@ -209,7 +241,7 @@ func exec(l *line.Line, c *cobra.Command, f execFlags, args []string) error {
 
 // prompt reads the flags that say how the turn is to be run.
 func (f *execFlags) prompt(c *cobra.Command) (proc.Prompt, error) {
-	p := proc.Prompt{Fresh: f.fresh}
+	p := proc.Prompt{Fresh: f.fresh, Again: f.resume, Search: f.search}
 	var err error
 	if c.Flags().Changed("model") {
 		if p.Model, err = llm.ParseRef(f.model); err != nil {
@@ -248,6 +280,21 @@ func (f *execFlags) prompt(c *cobra.Command) (proc.Prompt, error) {
 		_, err = parseMoney(f.maxCost)
 	}
 	return p, err
+}
+
+// form reads the schema that the answer is to fit.
+func (f execFlags) form() (*jsonschema.Schema, error) {
+	b, err := os.ReadFile(f.schema)
+	if err != nil {
+		return nil, fault.New(fault.NotFound, "read the schema: %w", err)
+	}
+	schema, err := jsonschema.Parse(b)
+	if e, ok := fault.Of(err); ok {
+		placed := *e
+		placed.Message = f.schema + ": " + e.Message
+		return nil, &placed
+	}
+	return schema, err
 }
 
 // parseMoney reads an amount in dollars.
@@ -312,6 +359,11 @@ func (f execFlags) limit(ctx context.Context, ws *session.Workspace, a agent.Age
 // turn runs it, here or in the kernel that holds the agent, and prints the answer.
 func turn(l *line.Line, ctx context.Context, ws *session.Workspace, a agent.Agent, p proc.Prompt, f execFlags, w *watcher) error {
 	w.follow(ctx, a.ID, &ws.Kernel.Events)
+	p.Leaves = f.noWait
+	before, err := ws.Newest(ctx, a.ID)
+	if err != nil {
+		return err
+	}
 	ran, err := ws.Run(ctx, session.Turn{Agent: a.ID, Prompt: p,
 		Here:  len(f.allow) > 0 || f.cwd != "" || f.noTools, // the server has its own way
 		Tasks: !f.noWait, Said: w.early, Show: w.show, Ask: asker(l)})
@@ -324,6 +376,9 @@ func turn(l *line.Line, ctx context.Context, ws *session.Workspace, a agent.Agen
 		// There is an answer all the same, perhaps why it could not be done.
 		err = errors.Join(w.early(outcome), fault.New(fault.Denied, "every call that the model made was denied (%d)", outcome.Denied).
 			WithHint("permit what it needs with --allow; standard error says which"))
+	}
+	if err == nil && !f.noWait {
+		err = unread(ctx, ws, a, before, outcome, w)
 	}
 	err = errors.Join(w.answer(outcome, err), err)
 	if l.Leave == nil || ran.Turn == nil {

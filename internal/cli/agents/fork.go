@@ -7,6 +7,7 @@ import (
 
 	"ramet/internal/agent"
 	"ramet/internal/cli/line"
+	"ramet/internal/fault"
 	"ramet/internal/id"
 	"ramet/internal/llm"
 	"ramet/internal/printer"
@@ -18,7 +19,7 @@ import (
 func forkCommand(l *line.Line) *cobra.Command {
 	var name, prompt, at, model, effort string
 	var role string
-	var apart bool
+	var apart, clean bool
 	c := &cobra.Command{
 		Use:   "fork [AGENT]",
 		Short: "Fork an agent; print the child's uuid",
@@ -26,12 +27,14 @@ func forkCommand(l *line.Line) *cobra.Command {
 inherits the context by reference: the cost does not depend on its length.
 Files are shared, not copied: parent and child work in the same folder.
 
-With --worktree the child gets a git worktree and a branch of its own, beginning
-with the commit that is checked out in the parent's folder; what is not committed
-there stays there. "ramet merge" brings its work back.
+With --worktree the child gets a git worktree and a branch of its own, with the files
+of its parent: the commit that is checked out there, and what is not committed or not
+tracked (ignored files apart); --clean: the commit alone. "ramet merge" brings its work
+back.
 
 With --at the child begins with a rewind to that message, so that its context
-is the parent's as it was just after it.`,
+is the parent's as it was just after it; with --worktree too, the files are what they
+were then.`,
 		Args:              line.Arguments(0, 1),
 		ValidArgsFunction: l.CompleteAgents(1),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -40,7 +43,10 @@ is the parent's as it was just after it.`,
 			if err != nil {
 				return err
 			}
-			f := session.Fork{Parent: parent, Name: name, Worktree: apart, Role: role}
+			if clean && !apart {
+				return fault.New(fault.Usage, "fork: --clean goes with --worktree").WithHint("add --worktree, or leave it out")
+			}
+			f := session.Fork{Parent: parent, Name: name, Worktree: apart, Clean: clean, Role: role}
 			if c.Flags().Changed("name") && name == "" {
 				return agent.CheckName(name)
 			}
@@ -70,9 +76,12 @@ is the parent's as it was just after it.`,
 			}
 			out := forked{public.FormatAgent(done.Child), nil}
 			if t := done.Tree; t != nil {
-				out.Worktree = &forkedTree{t.Dir, t.Branch, t.Left}
+				out.Worktree = &forkedTree{t.Dir, t.Branch, t.Left, t.Brought}
+				if t.Brought > 0 && !l.JSON {
+					l.Note(fmt.Sprintf("%s that %s not committed came along", text.Count(t.Brought, "file"), map[bool]string{true: "is", false: "are"}[t.Brought == 1]))
+				}
 				if t.Left && !l.JSON {
-					fmt.Fprintf(l.Stderr, "%s has changes that are not committed; the child does not have them\n", text.Safe(parent.Cwd))
+					fmt.Fprintf(l.Stderr, "%s has changes that are not committed, and that the child does not have\n", text.Safe(parent.Cwd))
 				}
 			}
 			return l.Print(out)
@@ -85,6 +94,7 @@ is the parent's as it was just after it.`,
 	c.Flags().StringVar(&role, "agent", "", "make it by a definition of .agents/agents or .claude/agents: its instructions, tools and model")
 	c.Flags().StringVar(&effort, "effort", "", "how hard the child's model thinks (default: as its parent's)")
 	c.Flags().BoolVar(&apart, "worktree", false, "give the child files of its own: a git worktree and a branch")
+	c.Flags().BoolVar(&clean, "clean", false, "with --worktree: only what is committed")
 	c.RegisterFlagCompletionFunc("model", cobra.NoFileCompletions)
 	c.RegisterFlagCompletionFunc("effort", cobra.FixedCompletions(llm.Efforts(), cobra.ShellCompDirectiveNoFileComp))
 	return c
@@ -100,6 +110,7 @@ type forkedTree struct {
 	Dir         string `json:"dir"`
 	Branch      string `json:"branch"`
 	Uncommitted bool   `json:"uncommitted"` // the parent's folder has changes that the child has not
+	Brought     int    `json:"brought"`     // files that are not committed there, and came along
 }
 
 func (f forked) Text(w *printer.Writer) { w.Line("%s", string(f.UUID)) }

@@ -108,7 +108,7 @@ func (w *watcher) progress(e loop.Event) string {
 			return who + e.Tool + " failed: " + e.Text
 		}
 	case loop.Retrying:
-		return fmt.Sprintf("%stry %d of %d failed, again in %s: %v", who, e.Attempt.Number, e.Attempt.Of, e.Attempt.Wait.Round(1e8), e.Attempt.Err)
+		return fmt.Sprintf("%stry %s failed, again in %s: %v", who, e.Attempt.Count(), e.Attempt.Wait.Round(1e8), e.Attempt.Err)
 	case loop.Forked:
 		names := make([]string, len(e.Children))
 		for i, c := range e.Children {

@@ -3,9 +3,13 @@
 package care
 
 import (
+	"context"
+	"time"
+
 	"github.com/spf13/cobra"
 
 	"ramet/internal/cli/line"
+	"ramet/internal/session"
 )
 
 // Ports are what these commands need besides the session.
@@ -16,6 +20,9 @@ type Ports struct {
 	Sandbox func() error
 	// Limits says what bounds confined commands here, and how.
 	Limits func() string
+	// Telemetry says how much room the records beside a workspace take, and since when they
+	// are kept; false: there are none.
+	Telemetry func(ctx context.Context, ws *session.Workspace) (records, bytes int64, since time.Time, there bool, err error)
 }
 
 // Proof are the commands of proof and care.
@@ -25,5 +32,5 @@ func Proof(l *line.Line) []*cobra.Command {
 
 // Rest are the commands about settings and the program.
 func Rest(l *line.Line, p Ports) []*cobra.Command {
-	return []*cobra.Command{configCommand(l), rulesCommand(l), trustCommand(l), doctorCommand(l, p), demoCommand(l, p.Tour), versionCommand(l, p.Version)}
+	return []*cobra.Command{configCommand(l), rulesCommand(l), promptCommand(l), trustCommand(l), doctorCommand(l, p), demoCommand(l, p.Tour), versionCommand(l, p.Version)}
 }

@@ -106,6 +106,7 @@ func examine(l *line.Line, ctx context.Context, p Ports) checkup {
 		out.add("key", "", err)
 	}
 	examineStore(l, ctx, &out)
+	examineTelemetry(l, ctx, &out, p)
 
 	detail := ""
 	if err := p.Sandbox(); err != nil {
@@ -118,6 +119,8 @@ func examine(l *line.Line, ctx context.Context, p Ports) checkup {
 	if rules, err := boxedRules(l); err != nil || len(rules) > 0 {
 		out.add("rules", ConfinedRules(rules...), err)
 	}
+
+	examineDisk(l, ctx, &out)
 
 	git, err := exec.CommandContext(ctx, "git", "--version").Output()
 	if err != nil {
@@ -157,6 +160,40 @@ func examineStore(l *line.Line, ctx context.Context, out *checkup) {
 			WithHint("leases use the database's clock; set this host's clock right")
 	}
 	out.add("clock", "agrees with the database", err)
+}
+
+// muchTelemetry is from how many bytes on, and how long on, it is proposed to let records go.
+const (
+	muchTelemetry = 256 << 20
+	keepTelemetry = 90 * 24 * time.Hour
+)
+
+// examineTelemetry tells how much room telemetry takes.
+func examineTelemetry(l *line.Line, ctx context.Context, out *checkup, p Ports) {
+	ws, err := l.Open(ctx)
+	if err != nil || p.Telemetry == nil {
+		return // said already
+	}
+	records, bytes, since, there, err := p.Telemetry(ctx, ws)
+	if err != nil {
+		out.add("telemetry", "", l.Hide(err))
+		return
+	}
+	if !there {
+		return
+	}
+	detail := fmt.Sprintf("%d records, %.1f MB", records, float64(bytes)/(1<<20))
+	if !since.IsZero() {
+		detail += ", since " + since.Format(time.DateOnly)
+	}
+	days := ws.Config.Number("telemetry_days")
+	switch {
+	case days > 0:
+		detail += fmt.Sprintf("; a server lets them go after %d days", days)
+	case bytes >= muchTelemetry || !since.IsZero() && l.Now().Sub(since) > keepTelemetry:
+		detail += "; all are kept: `ramet config set telemetry_days 90` lets a server (ramet serve) take away older ones"
+	}
+	out.add("telemetry", detail, nil)
 }
 
 // private checks that only the owner can look into a folder, if it is there.

@@ -3,24 +3,33 @@ package history
 import (
 	"github.com/spf13/cobra"
 
+	"ramet/internal/cli/files"
 	"ramet/internal/cli/line"
 	"ramet/internal/fault"
 	"ramet/internal/history"
 	"ramet/internal/id"
+	"ramet/internal/session"
 )
 
 func rewindCommand(l *line.Line) *cobra.Command {
 	var to string
+	var withFiles, force, dry bool
 	c := &cobra.Command{
 		Use:   "rewind AGENT [LABEL]",
 		Short: "Go back to a mark or a message; print the entry's id",
 		Long: `Go back: the context becomes what it was just after a mark (the newest of that
 label; the newest mark if no label is given) or after the message --to ID.
-Nothing is deleted, and what was rewound can be reached again. Files stay as
-they are. A clear is a wall.`,
+Nothing is deleted, and what was rewound can be reached again. A clear is a wall.
+
+Files stay as they are. With --files they become what they were then; what others than
+this agent could have changed since is kept as it is, and listed, unless --force says
+otherwise. --dry-run only says what would happen to them.`,
 		Args:              line.Arguments(1, 2),
 		ValidArgsFunction: l.CompleteAgents(1),
 		RunE: func(c *cobra.Command, args []string) error {
+			if !withFiles && (force || dry) {
+				return fault.New(fault.Usage, "rewind: --force and --dry-run go with --files").WithHint("add --files, or leave them out")
+			}
 			if c.Flags().Changed("to") && len(args) == 2 {
 				return fault.New(fault.Usage, "rewind: both a label and --to").WithHint("leave one of them out")
 			}
@@ -42,6 +51,9 @@ they are. A clear is a wall.`,
 			if err != nil {
 				return err
 			}
+			if withFiles {
+				return files.Print(l, dry)(ws.RewindFiles(c.Context(), a, session.Rewinding{To: target, Label: label, Force: force, Plan: dry}))
+			}
 			if c.Flags().Changed("to") {
 				return written(l)(ws.RewindTo(c.Context(), a, target))
 			}
@@ -49,5 +61,7 @@ they are. A clear is a wall.`,
 		},
 	}
 	c.Flags().StringVar(&to, "to", "", "message id")
+	c.Flags().BoolVar(&withFiles, "files", false, "files too")
+	files.Flags(c, &force, &dry)
 	return c
 }

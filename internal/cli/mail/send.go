@@ -7,6 +7,7 @@ import (
 
 	"ramet/internal/agent"
 	"ramet/internal/cli/line"
+	letters "ramet/internal/mail"
 	"ramet/internal/printer"
 	"ramet/internal/public"
 	"ramet/internal/session"
@@ -24,7 +25,10 @@ func sendCommand(l *line.Line) *cobra.Command {
 		Use:   "send TO TEXT|-",
 		Short: "Send a letter to an agent",
 		Long: `Put a letter into an agent's mailbox, from you, or from another agent with
---from. Mail waits until it is read. TEXT - reads standard input.`,
+--from. Your letter, and that of an ancestor, begins a turn of an agent that does
+nothing, where a server runs (see the setting wake); else it waits, and the command
+says for what. An agent at work is told of it before its turn ends. TEXT - reads
+standard input.`,
 		Args:              line.Arguments(2, 2),
 		ValidArgsFunction: l.CompleteAgents(1),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -67,4 +71,14 @@ type posted struct {
 	label string
 }
 
-func (d posted) Text(w *printer.Writer) { w.Line("letter %d to %s", d.Number, d.label) }
+func (d posted) Text(w *printer.Writer) {
+	w.Line("letter %d to %s", d.Number, d.label)
+	switch letters.Fate(d.Fate) {
+	case letters.Wakes:
+		w.Line("it wakes %s", d.label)
+	case letters.Meets:
+		w.Line("%s is at work, and is told of it before its turn ends", d.label)
+	case letters.Waits:
+		w.Line("it waits: %s", d.Why)
+	}
+}

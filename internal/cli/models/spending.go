@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ramet/internal/cli/line"
+	"ramet/internal/fault"
 	"ramet/internal/printer"
 	"ramet/internal/registry"
 	"ramet/internal/text"
@@ -18,6 +19,7 @@ import (
 
 func spendingCommand(l *line.Line) *cobra.Command {
 	var by, since string
+	var disk bool
 	c := &cobra.Command{
 		Use:   "usage",
 		Short: "Show what calls of models used and cost",
@@ -25,10 +27,18 @@ func spendingCommand(l *line.Line) *cobra.Command {
 tokens read from and put into caches, cost and time. Each call counts once, although
 forks share their histories.
 
+--disk shows instead what the workspace takes of the disk.
+
 --by agent (default), subtree (each agent with everything below it), model, or day
 (UTC). --since takes a date (2026-11-01) or an age (36h, 7d).`,
 		Args: line.Arguments(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
+			if disk {
+				if c.Flags().Changed("by") || c.Flags().Changed("since") {
+					return fault.New(fault.Usage, "usage: --disk goes with neither --by nor --since").WithHint("leave one of them out")
+				}
+				return showDisk(l, c.Context())
+			}
 			if err := registry.CheckGrouping(by); err != nil {
 				return err
 			}
@@ -45,6 +55,7 @@ forks share their histories.
 	}
 	c.Flags().StringVar(&by, "by", "agent", "agent, subtree, model or day")
 	c.Flags().StringVar(&since, "since", "", "only calls since a date, or of the last hours or days")
+	c.Flags().BoolVar(&disk, "disk", false, "what the workspace takes of the disk")
 	c.RegisterFlagCompletionFunc("by", cobra.FixedCompletions(registry.Groupings, cobra.ShellCompDirectiveNoFileComp))
 	return c
 }

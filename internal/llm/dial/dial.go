@@ -4,7 +4,8 @@
 //	record          one record for each call, however often it was sent
 //	  retry         repeats what failed for a passing reason
 //	    structured  goes on without a schema that is refused
-//	      adapter   speaks the vendor's protocol, or is the model that is built in
+//	      queue     lets only so many run at a time
+//	        adapter speaks the vendor's protocol, or is the model that is built in
 package dial
 
 import (
@@ -20,6 +21,7 @@ import (
 	"ramet/internal/llm/gemini"
 	"ramet/internal/llm/google"
 	"ramet/internal/llm/offline"
+	"ramet/internal/llm/queue"
 	"ramet/internal/llm/record"
 	"ramet/internal/llm/responses"
 	"ramet/internal/llm/retry"
@@ -48,6 +50,7 @@ type Options struct {
 	// Tokens are asked for one before each call, where they take the place of a key.
 	Tokens   *google.Source
 	Retry    retry.Options
+	Queue    *queue.Queue      // that all calls of a kernel share; nil: none waits
 	Recorder record.Recorder   // nil: nothing is recorded
 	First    time.Duration     // until the first byte of an answer; 0: wire.First, for a local server LocalFirst
 	Stall    time.Duration     // between two of them; 0: wire.Stall, for a local server LocalStall
@@ -164,6 +167,9 @@ func Model(ref llm.Ref, o Options) (llm.Provider, error) {
 
 // Stack puts the decorators around a provider.
 func Stack(p llm.Provider, v catalog.Vendor, o Options) llm.Provider {
+	if o.Queue != nil {
+		p = o.Queue.At(v.Name, p)
+	}
 	p = retry.New(structured.New(sight.New(p, func(name string) llm.Model { m, _ := v.Model(name); return m })), o.Retry)
 	if o.Recorder != nil {
 		p = record.New(p, record.Options{Vendor: v.Name, Recorder: o.Recorder, Price: v.Price, Now: o.Now})

@@ -52,7 +52,7 @@ func wait(seconds, from int) func([]string) []step {
 			if pronoun[strings.ToLower(m[from])] {
 				return nil
 			}
-			args["from"] = m[from]
+			args["agents"] = []string{m[from]}
 		}
 		return []step{{kind: waiting, calls: []call{{"wait", args, "wait for mail"}}, anyMail: len(args) == 0}}
 	}

@@ -45,19 +45,20 @@ func (w *work) fork(s step) bool {
 func (w *work) hear(children []id.Agent) bool {
 	all := len(children)
 	for others := 0; len(children) > 0; {
-		letter, ok := w.letter(call{tool: "wait", args: map[string]any{}, act: "wait for the children's mail"})
+		heads, ok := w.letters(call{tool: "wait", args: map[string]any{}, act: "wait for the children's mail"})
 		if !ok {
 			return false
 		}
-		who := sender(letter, children)
-		switch {
-		case letter == "" || others == strangers:
+		if len(heads) == 0 || others >= strangers {
 			w.say("Of %d children, %d have reported. Mail of the others can be read later.", all, all-len(children))
 			return true
-		case who < 0:
-			others++
-		default:
-			children = append(children[:who:who], children[who+1:]...)
+		}
+		for _, head := range heads {
+			if who := sender(head, children); who < 0 {
+				others++
+			} else {
+				children = append(children[:who:who], children[who+1:]...)
+			}
 		}
 	}
 	return true

@@ -225,7 +225,9 @@ func (f *family) answer(c llm.Part) (string, bool) {
 		if len(f.letters) == 0 {
 			return "No mail came within 10m0s.", false
 		}
-		return fmt.Sprintf("%d letters unread. Use read_mail.", len(f.letters)), false
+		l := f.letters[0]
+		f.letters = f.letters[1:]
+		return l, false
 	case "read_mail":
 		if len(f.letters) == 0 {
 			return "No unread letter waits.", false
@@ -240,7 +242,7 @@ func (f *family) answer(c llm.Part) (string, bool) {
 func TestAParentWaitsForItsChildren(t *testing.T) {
 	const order = "fork two children: one reads a.txt and one runs ls"
 	const forks = "fork{\"prompt\":\"read a.txt\"} fork{\"prompt\":\"run ls\"}\n"
-	const heard = "wait{}\nread_mail{}\n"
+	const heard = "wait{}\n"
 	for name, c := range map[string]struct {
 		letters []string
 		calls   string
@@ -248,7 +250,7 @@ func TestAParentWaitsForItsChildren(t *testing.T) {
 	}{
 		"both write": {[]string{"Letter 1 from Child1xx, now.\n\n" + Label + "Ran ls: b.txt", "Letter 2 from Child0xx, now.\n\nhello"}, forks + heard + heard,
 			[]string{"it is `Child0xxxxxxxxxxxxxxxx`", "it is `Child1xxxxxxxxxxxxxxxx`", "Ran ls: b.txt", "hello"}},
-		"a stranger writes too": {[]string{"Letter 1 from you (the user), now.\n\nhi", "Letter 2 from Child0xx\n\nA", "Letter 3 from Child0xx\n\nA2", "Letter 4 from Child1xx\n\nB"},
+		"a stranger writes too": {[]string{"Letter 1 from the user, now.\n\nhi", "Letter 2 from Child0xx\n\nA", "Letter 3 from Child0xx\n\nA2", "Letter 4 from Child1xx\n\nB"},
 			forks + heard + heard + heard + heard, []string{"hi", "A2", "B"}},
 		"one is silent": {[]string{"Letter 1 from Child1xx\n\nB"}, forks + heard + "wait{}\n",
 			[]string{"    B", "No mail came", "Of 2 children, 1 have reported."}},
@@ -330,6 +332,9 @@ func TestNoOrderIsEndless(t *testing.T) {
 	n := 0
 	w := func(c llm.Part) (string, bool) {
 		n++
+		if c.Name == "wait" {
+			return fmt.Sprintf("Letter %d from nobody\n\nhi", n), false
+		}
 		return fmt.Sprintf("Child%04dxxxxxxxxxxxxx something", n), false
 	}
 	order := strings.Repeat("fork a child to run ls. ", 20) + "wait for mail from ada"

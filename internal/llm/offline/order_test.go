@@ -23,7 +23,6 @@ func planned(order string) string {
 		case s.kind == saying:
 			line = "says " + s.text
 		case s.kind == waiting:
-			line += " > read_mail{}"
 		case s.kind == forking && !s.leave:
 			line += fmt.Sprintf(" > %d letters", len(s.calls))
 		}
@@ -115,10 +114,10 @@ func TestOrders(t *testing.T) {
 		{"send agent 0 \"hi\"", `send{"text":"hi","to":"0"}`},
 		{"tell my parent that all is well", `send{"text":"all is well","to":"parent"}`},
 		{"tell me a joke", "?tell me a joke"},
-		{"wait for mail", `wait{} > read_mail{}`},
-		{"wait for mail, then read it", `wait{} > read_mail{}`},
-		{"wait 10 seconds for a letter from ada", `wait{"from":"ada","timeout":10} > read_mail{}`},
-		{"wait for ada", `wait{"from":"ada"} > read_mail{}`},
+		{"wait for mail", `wait{}`},
+		{"wait for mail, then read it", `wait{}`},
+		{"wait 10 seconds for a letter from ada", `wait{"agents":["ada"],"timeout":10}`},
+		{"wait for ada", `wait{"agents":["ada"]}`},
 		{"check my mail", `check_mail{}`},
 		{"do I have mail?", `check_mail{}`},
 		{"read my mail", `read_mail{}`},

@@ -39,7 +39,9 @@ func newestOrder(all []llm.Message) (order string, since []batch) {
 			at, order = i, ""
 		case at >= 0 && order != "" && goOn().MatchString(text):
 		default:
-			at, order = i, text
+			if asked, ok := ordered(text); ok {
+				at, order = i, asked
+			}
 		}
 	}
 	if at < 0 {

@@ -111,7 +111,7 @@ func (w *work) carryOut(s step) bool {
 	case forking:
 		return w.fork(s)
 	case waiting:
-		_, ok := w.letter(s.calls[0])
+		_, ok := w.letters(s.calls[0])
 		return ok
 	}
 	return true
@@ -138,26 +138,20 @@ func (w *work) inTurn(calls []call) bool {
 	return true
 }
 
-// nothing is how a result begins that tells of no mail.
-var nothing = lazily(`(?i)^\W*(?:no|none|nothing|nobody|empty|there (?:is|was|are|were) (?:no|nothing)|timed? ?out|the time|your mailbox is empty|the mailbox is empty)\b`)
+// letterHead begins a letter.
+var letterHead = lazily(`(?m)^Letter \d+ from .*$`)
 
-// letter waits for a letter and reads it; it is empty if none came.
-func (w *work) letter(wait call) (letter string, ok bool) {
+// letters waits for letters, which the answer holds, and says who wrote: the first line of
+// each. None: none came.
+func (w *work) letters(wait call) (heads []string, ok bool) {
 	out, ok := w.do(wait)
 	if !ok || len(out) == 0 {
-		return "", ok
+		return nil, ok
 	}
-	if o := out[0]; o.failed || nothing().MatchString(o.text) {
-		w.tell(o)
-		return "", true
+	o := out[0]
+	if heads = letterHead().FindAllString(o.text, -1); !o.failed && len(heads) > 0 {
+		o.tool, o.act = "read_mail", "read a letter"
 	}
-	out, ok = w.do(call{tool: "read_mail", args: map[string]any{}, act: "read a letter"})
-	if !ok || len(out) == 0 {
-		return "", ok
-	}
-	w.tell(out[0])
-	if o := out[0]; !o.failed && !nothing().MatchString(o.text) {
-		return o.text, true
-	}
-	return "", true
+	w.tell(o)
+	return heads, true
 }

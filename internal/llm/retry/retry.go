@@ -5,7 +5,9 @@
 //
 // It promises that a call is repeated only while nothing of an answer was shown,
 // only where its Failure says that this can help, and not more often than
-// Options.Attempts. When ctx ends while it waits, it stops at once.
+// Options.Attempts; but for a call made Patiently, where a rate limit, an overloaded vendor
+// and a lost network are waited for as long as ctx lasts. When ctx ends while it waits, it stops
+// at once.
 package retry
 
 import (
@@ -13,6 +15,7 @@ import (
 	"errors"
 	"iter"
 	"math/rand/v2"
+	"sync/atomic"
 	"time"
 
 	"ramet/internal/llm"
@@ -32,6 +35,7 @@ type Options struct {
 type provider struct {
 	next llm.Provider
 	Options
+	reached atomic.Bool // somebody answered, well or not
 }
 
 // New puts patience around a provider.
@@ -51,7 +55,7 @@ func New(next llm.Provider, o Options) llm.Provider {
 	if o.Random == nil {
 		o.Random = rand.Float64
 	}
-	return &provider{next, o}
+	return &provider{next: next, Options: o}
 }
 
 func (p *provider) Stream(ctx context.Context, r llm.Request) iter.Seq[llm.Event] {
@@ -61,12 +65,12 @@ func (p *provider) Stream(ctx context.Context, r llm.Request) iter.Seq[llm.Event
 			if over {
 				return
 			}
-			wait, again := p.wait(failed.Err, attempt)
+			wait, of, again := p.wait(ctx, failed.Err, attempt)
 			if !again {
 				yield(failed)
 				return
 			}
-			notice := llm.Attempt{Number: attempt, Of: p.Attempts, Wait: wait, Err: failed.Err}
+			notice := llm.Attempt{Number: attempt, Of: of, Wait: wait, Err: failed.Err}
 			if !yield(llm.Event{Type: llm.Retry, Retry: notice}) {
 				return
 			}
@@ -83,6 +87,7 @@ func (p *provider) Stream(ctx context.Context, r llm.Request) iter.Seq[llm.Event
 func (p *provider) attempt(ctx context.Context, r llm.Request, yield func(llm.Event) bool) (failed llm.Event, over bool) {
 	shown := false
 	for e := range p.next.Stream(ctx, r) {
+		p.notice(e)
 		if e.Type == llm.Failed && !shown {
 			return e, false
 		}
@@ -98,19 +103,27 @@ func (p *provider) attempt(ctx context.Context, r llm.Request, yield func(llm.Ev
 	return cut, shown
 }
 
-// wait is how long to wait before the next attempt, if there is to be one.
-func (p *provider) wait(err error, attempt int) (time.Duration, bool) {
+// wait is how long to wait before the next attempt, if there is to be one, and of how many; 0: of as
+// many as it takes.
+func (p *provider) wait(ctx context.Context, err error, attempt int) (wait time.Duration, of int, again bool) {
 	why, ok := errors.AsType[*llm.Failure](err)
-	if !ok || !why.Again || attempt >= p.Attempts || why.After > p.Patience {
-		return 0, false
+	if !ok || !why.Again {
+		return 0, 0, false
 	}
-	wait := p.First
-	for range attempt - 1 {
+	of = p.Attempts
+	switch {
+	case p.endless(ctx, why):
+		of = 0
+	case attempt >= p.Attempts || why.After > p.Patience:
+		return 0, 0, false
+	}
+	wait = p.First
+	for range min(attempt-1, 32) {
 		wait = min(2*wait, p.Most)
 	}
 	// Half of it at least, so that a server has time; not the same for all.
 	wait = wait/2 + time.Duration(p.Random()*float64(wait/2))
-	return max(wait, why.After), true
+	return max(wait, why.After), of, true
 }
 
 func pause(ctx context.Context, d time.Duration) bool {

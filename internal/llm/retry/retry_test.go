@@ -146,3 +146,54 @@ func TestItStopsWaitingAtOnce(t *testing.T) {
 		t.Error("it went on without a consumer")
 	}
 }
+
+// Who is patient waits for a rate limit as long as it takes, and for a network that was there before;
+// for one that never was no longer than others.
+func TestPatience(t *testing.T) {
+	fails := func(times int, status int) (llm.Provider, *int) {
+		n := 0
+		return llm.Func(func(context.Context, llm.Request) iter.Seq[llm.Event] {
+			return func(yield func(llm.Event) bool) {
+				if n++; n == 1 && status == 0 || n > times {
+					yield(llm.Event{Type: llm.TextDelta, Text: "hi"})
+					yield(llm.Event{Type: llm.Finished})
+					return
+				}
+				yield(llm.Fail(fault.New(fault.ProviderOverloaded, "%w", &llm.Failure{Status: status, Again: true})))
+			}
+		}), &n
+	}
+	quick := Options{Attempts: 3, First: 1, Most: 1}
+	ask := func(ctx context.Context, p llm.Provider) (last llm.Event, of int) {
+		for last = range p.Stream(ctx, llm.Request{}) {
+			if last.Type == llm.Retry {
+				of = last.Retry.Of
+			}
+		}
+		return last, of
+	}
+	for _, status := range []int{429, 503, 529} {
+		next, n := fails(20, status)
+		if last, of := ask(Patiently(t.Context()), New(next, quick)); last.Type != llm.Finished || *n != 21 || of != 0 {
+			t.Errorf("%d: %+v after %d, of %d", status, last, *n, of)
+		}
+		next, n = fails(20, status)
+		if last, of := ask(t.Context(), New(next, quick)); last.Type != llm.Failed || *n != 3 || of != 3 {
+			t.Errorf("%d, not patient: %+v after %d, of %d", status, last, *n, of)
+		}
+	}
+	next, n := fails(20, 500)
+	if last, _ := ask(Patiently(t.Context()), New(next, quick)); last.Type != llm.Failed || *n != 3 {
+		t.Errorf("500: %+v after %d", last, *n)
+	}
+	next, n = fails(20, 0)
+	p := New(next, quick)
+	ask(t.Context(), p) // it is reached
+	if last, _ := ask(Patiently(t.Context()), p); last.Type != llm.Finished || *n != 21 {
+		t.Errorf("a lost network: %+v after %d", last, *n)
+	}
+	*n = 1 // another one, never reached
+	if last, _ := ask(Patiently(t.Context()), New(next, quick)); last.Type != llm.Failed || *n != 4 {
+		t.Errorf("nobody there: %+v after %d", last, *n)
+	}
+}

@@ -2,10 +2,13 @@ package recipe
 
 import (
 	_ "embed"
+	"encoding/json"
 	"maps"
 	"regexp"
 	"slices"
 	"sync"
+
+	"ramet/internal/jsonschema"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -21,7 +24,7 @@ var forms = sync.OnceValue(func() map[string]*Schema {
 	root := n.document(formsText)
 	if root != nil {
 		for _, m := range n.members(root, "forms.yaml") {
-			all[m.key] = n.schema(m.value, "form "+m.key, 0)
+			all[m.key] = n.schema(m.value, "form "+m.key)
 		}
 	}
 	if err := n.fault(); err != nil {
@@ -46,7 +49,7 @@ func (p *parser) schemas(m member) {
 			p.say(m.line, "there is a built-in schema %s: choose another name", m.key)
 			continue
 		}
-		p.recipe.Schemas[m.key] = p.schema(m.value, "schema "+m.key, 0)
+		p.recipe.Schemas[m.key] = p.schema(m.value, "schema "+m.key)
 	}
 }
 
@@ -59,53 +62,92 @@ var types = []string{"object", "array", "string", "integer", "number", "boolean"
 var belongs = map[string]string{"properties": "object", "required": "object", "additionalProperties": "object",
 	"items": "array", "minItems": "array", "enum": "string", "minLength": "string", "pattern": "string"}
 
-func (n *notebook) schema(node *yaml.Node, what string, depth int) *Schema {
-	s := &Schema{}
+// schema reads a form. Where it is none, that was said.
+func (n *notebook) schema(node *yaml.Node, what string) *Schema {
+	said := len(n.found)
+	form := n.form(node, what, 0)
+	if len(n.found) > said {
+		return &Schema{}
+	}
+	text, err := json.Marshal(form)
+	if err != nil {
+		panic(err) // strings and numbers alone
+	}
+	parsed, err := jsonschema.Parse(text)
+	if err != nil {
+		n.say(node.Line, "%s: %s", what, err)
+		return &Schema{}
+	}
+	return &Schema{form: parsed}
+}
+
+// form reads the part of JSON Schema that a recipe may use, so that what is misspelt or has no
+// meaning is told with its line.
+func (n *notebook) form(node *yaml.Node, what string, depth int) map[string]any {
+	out := map[string]any{}
 	if depth > maxDepth {
 		n.say(node.Line, "%s is more than %d deep: make it flatter", what, maxDepth)
-		return s
+		return out
 	}
 	f := n.fields(node, what, "type", "description", "properties", "required", "additionalProperties", "items", "enum", "minItems", "minLength", "pattern")
-	s.Type = n.word(f["type"], "type of "+what, types)
+	kind := n.word(f["type"], "type of "+what, types)
+	if kind != "" {
+		out["type"] = kind
+	}
 	for key, m := range f {
-		if of := belongs[key]; of != "" && s.Type != "" && s.Type != of {
-			n.say(m.line, "%s of %s has no meaning for type %s: leave it out", key, what, s.Type)
+		if of := belongs[key]; of != "" && kind != "" && kind != of {
+			n.say(m.line, "%s of %s has no meaning for type %s: leave it out", key, what, kind)
 		}
 	}
 	n.text(f["description"], "description of "+what)
+	n.formOfObject(f, what, depth, out)
+	if m, ok := f["items"]; ok {
+		out["items"] = n.form(m.value, what+"/items", depth+1)
+	}
+	if list := texts(n.list(f["enum"], "enum of "+what, maxSections)); len(list) > 0 {
+		out["enum"] = list
+	}
+	for key, length := range map[string]int64{
+		"minItems":  n.integer(f["minItems"], "minItems of "+what, 0, maxScopes),
+		"minLength": n.integer(f["minLength"], "minLength of "+what, 0, maxScopes),
+	} {
+		if length > 0 {
+			out[key] = length
+		}
+	}
+	if pattern := n.text(f["pattern"], "pattern of "+what); pattern != "" {
+		if _, err := regexp.Compile(pattern); err != nil {
+			n.say(f["pattern"].value.Line, "pattern of %s: %s: the syntax is that of RE2", what, err)
+		}
+		out["pattern"] = pattern
+	}
+	return out
+}
+
+// formOfObject reads what a form says of members.
+func (n *notebook) formOfObject(f map[string]member, what string, depth int, out map[string]any) {
+	properties := map[string]any{}
 	if m, ok := f["properties"]; ok {
-		s.Properties = map[string]*Schema{}
 		for _, m := range n.members(m.value, "properties of "+what) {
-			s.Properties[m.key] = n.schema(m.value, what+"/"+m.key, depth+1)
+			properties[m.key] = n.form(m.value, what+"/"+m.key, depth+1)
 		}
+		out["properties"] = properties
 	}
-	s.Required = texts(n.list(f["required"], "required of "+what, maxSections))
-	if m, ok := f["additionalProperties"]; ok {
-		if m.value.Kind == yaml.MappingNode {
-			s.Values = n.schema(m.value, what+"/*", depth+1)
-		} else {
-			s.Closed = !n.truth(m, "additionalProperties of "+what)
-		}
+	required := texts(n.list(f["required"], "required of "+what, maxSections))
+	if len(required) > 0 {
+		out["required"] = required
 	}
-	if s.Closed {
-		for _, name := range s.Required {
-			if s.Properties[name] == nil {
+	m, ok := f["additionalProperties"]
+	switch {
+	case !ok:
+	case m.value.Kind == yaml.MappingNode:
+		out["additionalProperties"] = n.form(m.value, what+"/*", depth+1)
+	case !n.truth(m, "additionalProperties of "+what):
+		out["additionalProperties"] = false
+		for _, name := range required {
+			if properties[name] == nil {
 				n.say(f["required"].line, "%s requires %.60q, which its properties do not have: add it there", what, name)
 			}
 		}
 	}
-	if m, ok := f["items"]; ok {
-		s.Items = n.schema(m.value, what+"/items", depth+1)
-	}
-	s.Enum = texts(n.list(f["enum"], "enum of "+what, maxSections))
-	s.MinItems = int(n.integer(f["minItems"], "minItems of "+what, 0, maxScopes))
-	s.MinLength = int(n.integer(f["minLength"], "minLength of "+what, 0, maxScopes))
-	if s.Pattern = n.text(f["pattern"], "pattern of "+what); s.Pattern != "" {
-		match, err := regexp.Compile(s.Pattern)
-		if err != nil {
-			n.say(f["pattern"].value.Line, "pattern of %s: %s: the syntax is that of RE2", what, err)
-		}
-		s.match = match
-	}
-	return s
 }

@@ -12,8 +12,9 @@
 //   - SQLite: whoever holds the lock on <path>.lock;
 //   - PostgreSQL: whoever holds the advisory lock of the run. It belongs to the
 //     session of one connection, and every write goes through that very
-//     connection. So a writer whose connection is lost, and with it the lock,
-//     cannot write any more, and does not try to.
+//     connection. So a writer whose connection is lost, and with it the lock, cannot write
+//     any more. It takes both again, for a minute, and goes on if the log ends where it left
+//     it, with what it was writing or without; otherwise somebody else has the run: FENCED.
 //
 // A pooler that hands sessions around between transactions breaks this: the URL
 // has to name the server itself.

@@ -113,17 +113,20 @@ func OpenTableWriter(ctx context.Context, address, runID string, with ...Option)
 	if err != nil {
 		return nil, err
 	}
-	w := &Writer{rows: l, unsure: unsureTable}
+	w := &Writer{rows: l, unsure: unsureTable, schema: pg.Schema}
 	w.before = func() {
 		// The session's end frees the lock too, but some time later.
 		w.conn.ExecContext(context.Background(), `SELECT pg_advisory_unlock_all()`)
 	}
-	err = makeTable(ctx, l.db, pg)
+	err = database.Repeat(ctx, func() error { return makeTable(ctx, l.db, pg) })
 	if err == nil {
 		w.conn, err = l.db.Conn(ctx)
 	}
 	if err == nil {
 		err = w.lock(ctx, pg.Schema)
+	}
+	if err == nil {
+		err = w.know(ctx)
 	}
 	if err == nil {
 		err = w.start(ctx, o)

@@ -20,9 +20,9 @@ func openTable(t *testing.T, address, runID string, with ...Option) *Writer {
 	return w
 }
 
-// Whose connection is lost has lost the run: another may have it, and the first
-// never writes again.
-func TestLostConnectionEndsTheWriter(t *testing.T) {
+// Whose connection is lost may lose the run: if another has it, the first never writes
+// again.
+func TestWhoLostTheRunWritesNoMore(t *testing.T) {
 	address := pgtest.URL(t)
 	w := openTable(t, address, logtest.RunID)
 	if _, err := w.Append(t.Context(), logtest.Draft(0)); err != nil {
@@ -48,7 +48,7 @@ func TestLostConnectionEndsTheWriter(t *testing.T) {
 	}
 	second := openTable(t, address, logtest.RunID)
 	for range 3 {
-		if _, err := w.Append(t.Context(), logtest.Draft(1)); !fault.Is(err, fault.StorageUnreachable) {
+		if _, err := w.Append(t.Context(), logtest.Draft(1)); !fault.Is(err, fault.Fenced) {
 			t.Errorf("append on a lost connection: %v", err)
 		}
 	}

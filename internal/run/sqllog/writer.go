@@ -20,6 +20,8 @@ type Writer struct {
 	*rows
 	commits *group.Committer
 	conn    *sql.Conn // the only one that writes
+	schema  string    // of a table; empty: it is a file
+	pid     int       // of the server's process for conn
 	// unsure says whether an error leaves open what is in the log.
 	unsure  func(error) bool
 	before  func()       // ends a session's lock, before the session
@@ -102,9 +104,25 @@ func (w *Writer) stop() error {
 	return err
 }
 
-// commit writes lines in one transaction. It is a group.Sink. The context of one
-// caller does not end what many wait for.
+// commit writes lines, also when that takes another connection. It is a group.Sink. The
+// context of one caller does not end what many wait for.
 func (w *Writer) commit(entries []run.Entry) error {
+	err := w.write(entries)
+	for try := 0; try < mostRegained && w.schema != "" && err != nil && stumbled(err); try++ {
+		written, lost := w.regain(entries)
+		if lost != nil {
+			return &group.Fatal{Err: w.fail("append", lost)}
+		}
+		if written {
+			return nil
+		}
+		err = w.write(entries)
+	}
+	return err
+}
+
+// write writes lines in one transaction.
+func (w *Writer) write(entries []run.Entry) error {
 	ctx := context.Background()
 	tx, err := w.conn.BeginTx(ctx, nil)
 	if err != nil {

@@ -75,7 +75,7 @@ func (c *Crew) work(ctx context.Context, s *attempt, dir string) (string, error)
 		return "", err
 	}
 	forks := slices.Contains(s.item.Task.Tools, "fork")
-	prompt := proc.Prompt{Last: reason}
+	prompt := proc.Prompt{Last: reason, Schema: s.item.Task.Form}
 	if forks {
 		prompt.Last = nil // its children may still write files
 	}
@@ -85,6 +85,9 @@ func (c *Crew) work(ctx context.Context, s *attempt, dir string) (string, error)
 	}
 	outcome, err := turn.Wait()
 	s.dead = outcome.Ended && !forks
+	if fault.Is(err, fault.OutputInvalid) {
+		err = nil // inspect says what is wrong, with all outputs
+	}
 	if err == nil && forks {
 		err = turn.Tasks(ctx)
 	}

@@ -110,6 +110,14 @@ func (c *Crew) Model(a agent.Agent, m proc.Model) (proc.Model, error) {
 	if err != nil {
 		return proc.Model{}, err
 	}
+	for i, other := range m.Others {
+		m.Others[i] = c.taped(s, lane, a, other)
+	}
+	return c.taped(s, lane, a, m), nil
+}
+
+// taped puts the tape around one model.
+func (c *Crew) taped(s *attempt, lane string, a agent.Agent, m proc.Model) proc.Model {
 	o := tape.Options{Item: s.item, Desk: s.orchestrator, Sequence: &s.calls, Lane: lane, Agent: string(a.ID), Vendor: m.Ref.Vendor,
 		MaxTokens: m.Info.Output, Cache: c.Cache, Budget: c.Budget, Redact: c.Redact, Now: c.Now,
 		Price: func(string) (llm.Price, bool) { return c.price(m) }}
@@ -125,7 +133,7 @@ func (c *Crew) Model(a agent.Agent, m proc.Model) (proc.Model, error) {
 		}
 		return taped.Stream(ctx, r)
 	})
-	return m, nil
+	return m
 }
 
 func (c *Crew) price(m proc.Model) (llm.Price, bool) {

@@ -27,6 +27,10 @@ var (
 	attempt = 30 * time.Second
 )
 
+// openTries is how often it is tried to open the post: some ten seconds, as whoever opens it
+// has reached the server before.
+const openTries = 12
+
 // Client is a connection to the post, for workers and orchestrators alike. For a worker
 // it is the orchestrator.
 type Client struct {
@@ -64,7 +68,8 @@ func Open(ctx context.Context, address string) (*Client, error) {
 	if c.pool, err = pgxpool.NewWithConfig(context.WithoutCancel(ctx), config); err != nil {
 		return nil, c.fail(err)
 	}
-	if err := c.migrate(ctx); err != nil {
+	opening := database.Patience{Place: c.place, Tries: openTries}
+	if err := opening.Persist(ctx, func(ctx context.Context) error { return c.migrate(ctx) }); err != nil {
 		c.pool.Close()
 		return nil, c.fail(err)
 	}

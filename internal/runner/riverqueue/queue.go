@@ -54,7 +54,7 @@ func Open(ctx context.Context, address, host string) (*Queue, error) {
 	if q.pool, err = connect(ctx, pg); err != nil {
 		return nil, q.fail(err)
 	}
-	err = q.migrate(ctx)
+	err = database.Patience{Place: q.place, Tries: openTries}.Persist(ctx, q.migrate)
 	if err == nil {
 		q.client, err = q.newClient(&river.Config{FetchCooldown: told})
 	}
@@ -87,7 +87,11 @@ func (q *Queue) newClient(config *river.Config) (*river.Client[pgx.Tx], error) {
 }
 
 // tries is how often a verb is tried while connections are lost. All may be repeated.
-const tries = 6
+const tries = 30
+
+// openTries is how often it is tried to open the queue: some ten seconds, as whoever opens it
+// has reached the server before.
+const openTries = 12
 
 // persist does a verb, over and over again while connections are lost.
 func (q *Queue) persist(ctx context.Context, do func(ctx context.Context) error) error {

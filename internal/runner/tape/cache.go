@@ -129,7 +129,7 @@ func (c *call) replay(ctx context.Context, events []llm.Event, yield func(llm.Ev
 		w := c.witness()
 		w.Cached = true
 		w.Answer = &answer{Parts: parts(message), Usage: usage, FinishReason: string(finish.Reason), RawReason: finish.Raw, OutputHash: output}
-		err = c.last(ctx, run.LLMCacheHit, map[string]any{"call_id": c.id, "cache_key": c.key, "output_hash": output}, w)
+		err = c.last(ctx, run.LLMCacheHit, run.CacheHit{CallID: c.id, CacheKey: c.key, OutputHash: output}, w)
 	}
 	if err != nil {
 		yield(llm.Fail(err))

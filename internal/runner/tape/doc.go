@@ -28,6 +28,7 @@
 //	tool_schema_hash  its tools
 //	output_hash       the parts of the answer
 //	cache_key         {"attempt", "format", "max_tokens", "messages", "model", "provider",
-//	                  "temperature", "tools"}, where messages and tools are the hashes of
+//	                  "temperature", "tools", and where they are asked for "no_calls",
+//	                  "schema", "search"}, where messages and tools are the hashes of
 //	                  their texts as encoded: two that differ never share an answer
 package tape

@@ -21,13 +21,11 @@ func (c *call) finish(ctx context.Context, f llm.Finish) error {
 		return fault.New(fault.ProviderProtocol, "record model call %s: %w", c.id, err)
 	}
 	input := usage.Input + usage.CacheRead + usage.CacheWrite
-	payload := map[string]any{"call_id": c.id, "latency_ms": c.latency(), "finish_reason": reason(f.Reason, message), "output_hash": output,
-		"token_usage": map[string]any{"input_tokens": input, "output_tokens": usage.Output, "total_tokens": input + usage.Output}}
+	payload := run.CallEnd{CallID: c.id, LatencyMS: c.latency(), FinishReason: reason(f.Reason, message), OutputHash: output,
+		Usage: run.Tokens{Input: input, Output: usage.Output, Total: input + usage.Output}, ToolCalls: len(message.Calls())}
 	if price, ok := c.Price(c.request.Model); ok {
-		payload["api_cost_usd"] = float64(price.Cost(usage)) / 1e9
-	}
-	if n := len(message.Calls()); n > 0 {
-		payload["tool_calls_count"] = n
+		cost := float64(price.Cost(usage)) / 1e9
+		payload.CostUSD = &cost
 	}
 	w := c.witness()
 	w.Answer = &answer{Parts: parts(message), Usage: usage, FinishReason: string(f.Reason), RawReason: f.Raw, OutputHash: output}
@@ -39,10 +37,9 @@ func (c *call) fail(ctx context.Context, why error) error {
 	message, usage, _, _ := c.whole.Result()
 	code := fault.CodeOf(why)
 	words, _ := c.Redact(text.Line(why.Error(), 400))
-	payload := map[string]any{"call_id": c.id, "latency_ms": c.latency(), "error_class": string(code), "error_summary": words,
-		"retryable": runner.Retryable(why)}
+	payload := run.CallFailure{CallID: c.id, LatencyMS: c.latency(), Class: string(code), Summary: words, Retryable: runner.Retryable(why)}
 	if f, ok := errors.AsType[*llm.Failure](why); ok && f.Status >= 100 {
-		payload["http_status"] = f.Status
+		payload.HTTPStatus = f.Status
 	}
 	w := c.witness()
 	w.Failure = &failure{Class: string(code), Message: why.Error()}
@@ -53,7 +50,7 @@ func (c *call) fail(ctx context.Context, why error) error {
 }
 
 // last reports how the call ended, also after its context did.
-func (c *call) last(ctx context.Context, what run.Type, payload map[string]any, w *evidence) error {
+func (c *call) last(ctx context.Context, what run.Type, payload any, w *evidence) error {
 	blob, err := c.file(w)
 	if err != nil {
 		return err
@@ -85,7 +82,7 @@ func reason(r llm.Reason, m llm.Message) string {
 }
 
 // encode writes a payload as the log wants it.
-func encode(payload map[string]any) ([]byte, error) {
+func encode(payload any) ([]byte, error) {
 	b, err := json.Marshal(payload)
 	if err != nil {
 		return nil, err

@@ -42,10 +42,17 @@ func (p *provider) identify(r llm.Request) (identity, error) {
 			return out, err
 		}
 	}
-	out.key, _, err = hash(map[string]any{
+	about := map[string]any{
 		"format": format, "provider": p.BaseURL, "model": p.Vendor + "/" + r.Model, "messages": messages, "tools": tools,
 		"max_tokens": r.MaxTokens, "temperature": r.Temperature, "effort": r.Effort,
-	})
+	}
+	// What most requests do not have is left out, so that their answers are found again.
+	for name, value := range map[string]any{"schema": string(r.Schema), "no_calls": r.NoCalls, "search": r.Search} {
+		if value != "" && value != false {
+			about[name] = value
+		}
+	}
+	out.key, _, err = hash(about)
 	return out, err
 }
 

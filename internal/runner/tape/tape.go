@@ -3,7 +3,6 @@ package tape
 import (
 	"context"
 	"iter"
-	"strconv"
 	"time"
 
 	"ramet/internal/fault"
@@ -135,12 +134,8 @@ func (c *call) begin(ctx context.Context) error {
 	if most < 1 {
 		most = c.MaxTokens
 	}
-	payload := map[string]any{"call_id": c.id, "model": c.request.Model, "provider_base_url": c.BaseURL, "prompt_hash": c.prompt,
-		"temperature": temperature, "max_tokens": most}
-	if c.tools != "" {
-		payload["tool_schema_hash"] = c.tools
-	}
-	return c.report(ctx, run.LLMCallStarted, payload, nil)
+	return c.report(ctx, run.LLMCallStarted, run.CallStart{CallID: c.id, Model: c.request.Model, BaseURL: c.BaseURL, PromptHash: c.prompt,
+		Temperature: temperature, MaxTokens: most, ToolSchemaHash: c.tools}, nil)
 }
 
 func (c *call) name() {
@@ -202,7 +197,7 @@ func (c *call) end(ctx context.Context, e llm.Event) llm.Event {
 }
 
 // report writes an event of the call. Its id is the same whenever the same is told.
-func (c *call) report(ctx context.Context, what run.Type, payload map[string]any, evidence *runner.Blob) error {
+func (c *call) report(ctx context.Context, what run.Type, payload any, evidence *runner.Blob) error {
 	b, err := encode(payload)
 	if err != nil {
 		return fault.New(fault.InvalidEvent, "record model call %s: %w", c.id, err)
@@ -212,5 +207,5 @@ func (c *call) report(ctx context.Context, what run.Type, payload map[string]any
 
 // path of the evidence.
 func (c *call) path() string {
-	return "evidence/llm_calls/" + c.id + ".a" + strconv.FormatInt(c.Item.Number, 10) + ".json"
+	return run.EvidencePath(c.id, c.Item.Number)
 }

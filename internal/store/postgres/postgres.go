@@ -41,7 +41,7 @@ func Open(ctx context.Context, address string, o Options) (*store.Store, error) 
 	}
 	db := pg.Open(connections)
 	d := &dialect{db: db, config: pg.Config, schema: pg.Schema, place: pg.Place, export: o.Export}
-	if err := d.migrate(ctx, o); err != nil {
+	if err := database.Repeat(ctx, func() error { return d.migrate(ctx, o) }); err != nil {
 		return nil, errors.Join(d.Fault(err), db.Close())
 	}
 	return store.New(db, db, d, db.Close), nil

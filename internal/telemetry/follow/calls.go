@@ -1,11 +1,11 @@
 package follow
 
 import (
-	"encoding/json"
 	"maps"
-	"strconv"
 	"time"
 
+	"ramet/internal/fault"
+	"ramet/internal/run"
 	"ramet/internal/telemetry"
 )
 
@@ -27,15 +27,15 @@ func (c *call) cut() fields {
 
 // call takes any event of a model's call. The record is found by trace and span, so that
 // there is one for each, whatever the log says first.
-func (f *Follow) call(e Event, p payload, at time.Time) {
+func (f *Follow) call(e run.Event, at time.Time) {
 	c, known := f.calls[e.TraceID+e.SpanID], true
 	if c == nil {
-		c, known = f.callBegins(e, p, at), false
+		c, known = f.callBegins(e, at), false
 	}
-	if e.Type == callStarted && known {
+	if e.Type == run.LLMCallStarted && known {
 		return // told twice
 	}
-	if e.Type == callStarted {
+	if e.Type == run.LLMCallStarted {
 		l := f.now
 		l.open = append(l.open, &child{record: &c.record, item: f.spans[e.ParentSpan], call: c})
 		return
@@ -44,46 +44,73 @@ func (f *Follow) call(e Event, p payload, at time.Time) {
 		return // created with its end
 	}
 	f.now.closed(&c.record)
-	status, why, more := outcome(e, p)
+	end := endOf(e)
+	more := end.fields()
 	if c.ended { // it was taken for cut off, and then it came
 		more["context_json"] = c.about.object()
 	}
-	f.add(c.end(status, at, why, more))
+	f.add(c.end(end.status, at, end.why, more))
 }
 
-// outcome is how a call ended, by the event that says so.
-func outcome(e Event, p payload) (telemetry.Status, reason, fields) {
-	more := fields{}
-	if ms, ok := p.Latency.milliseconds(); ok {
-		more["duration_ms"] = ms
+// ending is how a call ended.
+type ending struct {
+	status  telemetry.Status
+	why     reason
+	took    int64 // milliseconds
+	timed   bool  // somebody measured it
+	metrics fields
+}
+
+func (d ending) fields() fields {
+	out := fields{"metrics_json": d.metrics.object()}
+	if d.timed {
+		out["duration_ms"] = d.took
 	}
+	return out
+}
+
+// endOf reads how a call ended from the event that says so.
+func endOf(e run.Event) ending {
 	switch e.Type {
-	case callFailed:
-		why := reason{or(string(p.ErrorClass), "FAILED"), string(p.ErrorSummary), string(p.ErrorDetails)}
+	case run.LLMCallFailed:
+		p := run.Read[run.CallFailure](e.Payload)
+		why := reason{orFailed(p.Class), p.Summary, p.Details}
 		about := fields{"error_class": line(why.code, telemetry.MaxName), "finish_reason": "error", "retryable": p.Retryable}
-		p.HTTPStatus.put(about, "http_status")
-		more["metrics_json"] = about.object()
-		return why.status(), why, more
-	case cacheHit:
-		more["metrics_json"] = fields{"input_tokens": 0, "output_tokens": 0, "total_tokens": 0}.object()
-		return telemetry.Success, reason{}, more
+		if p.HTTPStatus != 0 {
+			about["http_status"] = p.HTTPStatus
+		}
+		return measured(ending{status: why.status(), why: why, metrics: about}, p.LatencyMS)
+	case run.LLMCacheHit:
+		return ending{status: telemetry.Success, metrics: fields{"input_tokens": 0, "output_tokens": 0, "total_tokens": 0}}
 	}
-	used := fields{"input_tokens": p.Usage.Input.or(), "output_tokens": p.Usage.Output.or(), "total_tokens": p.Usage.Total.or()}
-	p.Cost.put(used, "api_cost_usd")
+	p := run.Read[run.CallEnd](e.Payload)
+	used := fields{"input_tokens": p.Usage.Input, "output_tokens": p.Usage.Output, "total_tokens": p.Usage.Total}
+	if p.CostUSD != nil {
+		used["api_cost_usd"] = *p.CostUSD
+	}
 	if p.FinishReason != "" {
-		used["finish_reason"] = line(string(p.FinishReason), telemetry.MaxName)
+		used["finish_reason"] = line(p.FinishReason, telemetry.MaxName)
 	}
-	more["metrics_json"] = used.object()
+	out := ending{status: telemetry.Success, metrics: used}
 	if p.FinishReason == "error" {
-		return telemetry.Failure, reason{"FAILED", "the model or its vendor refused to go on", ""}, more
+		out.status, out.why = telemetry.Failure, reason{string(fault.Failed), "the model or its vendor refused to go on", ""}
 	}
-	return telemetry.Success, reason{}, more
+	return measured(out, p.LatencyMS)
+}
+
+// measured adds how long a call took, if it can have.
+func measured(d ending, ms int64) ending {
+	if ms >= 0 && ms < 1<<53 {
+		d.took, d.timed = ms, true
+	}
+	return d
 }
 
 // callBegins creates the record of a call; of one whose start nobody wrote, and of an
 // answer of the cache, finished.
-func (f *Follow) callBegins(e Event, p payload, at time.Time) *call {
-	l, parent, attempt, name := f.now, f.now.parent(), 1, string(p.CallID)
+func (f *Follow) callBegins(e run.Event, at time.Time) *call {
+	p := run.Read[run.CallStart](e.Payload) // of another event, the id alone
+	l, parent, attempt, name := f.now, f.now.parent(), 1, p.CallID
 	it := f.spans[e.ParentSpan]
 	who := orchestrator
 	if it != nil {
@@ -93,27 +120,28 @@ func (f *Follow) callBegins(e Event, p payload, at time.Time) *call {
 		}
 	}
 	c := &call{about: fields{"trace_id": e.TraceID, "span_id": e.SpanID, "parent_span_id": or(e.ParentSpan, parent.span), "call_id": line(name, telemetry.MaxRef)}}
-	for field, value := range map[string]words{"model": p.Model, "provider_base_url": p.BaseURL, "prompt_hash": p.PromptHash} {
+	for field, value := range map[string]string{"model": p.Model, "provider_base_url": p.BaseURL, "prompt_hash": p.PromptHash} {
 		if value != "" {
-			c.about[field] = line(string(value), telemetry.MaxRef)
+			c.about[field] = line(value, telemetry.MaxRef)
 		}
 	}
-	p.Temperature.put(c.about, "temperature")
-	p.MaxTokens.put(c.about, "max_tokens")
+	if p.MaxTokens > 0 { // it is the event of a start, which has both
+		c.about["temperature"], c.about["max_tokens"] = p.Temperature, p.MaxTokens
+	}
 	if it != nil && name != "" {
-		c.about["evidence_path"] = line("evidence/llm_calls/"+name+".a"+strconv.Itoa(attempt)+".json", telemetry.MaxRef)
+		c.about["evidence_path"] = line(run.EvidencePath(name, int64(attempt)), telemetry.MaxRef)
 	}
 	c.record = l.below(telemetry.LLMCall, l.fresh(telemetry.LLMCall, name, attempt, e.TraceID+e.SpanID), attempt)
 	c.start, c.span = at, e.SpanID
 	r := telemetry.Record{EventID: c.eventID, RunID: c.runID, ParentRunID: parent.runID, AgentName: who, JobType: telemetry.LLMCall,
 		Status: telemetry.Running, StartTime: at}
-	if e.Type == cacheHit {
-		c.about["cached"], c.about["cache_key"] = true, line(string(p.CacheKey), telemetry.MaxName)
+	if e.Type == run.LLMCacheHit {
+		c.about["cached"], c.about["cache_key"] = true, line(run.Read[run.CacheHit](e.Payload).CacheKey, telemetry.MaxName)
 	}
 	r.Context = c.about.object()
 	f.calls[e.TraceID+e.SpanID] = c
-	if e.Type != callStarted {
-		finish(&r, e, p, at)
+	if e.Type != run.LLMCallStarted {
+		endOf(e).finish(&r, at)
 		c.start, c.ended = r.StartTime, true
 	}
 	f.add(create(r))
@@ -121,22 +149,16 @@ func (f *Follow) callBegins(e Event, p payload, at time.Time) *call {
 }
 
 // finish gives a new record its end.
-func finish(r *telemetry.Record, e Event, p payload, at time.Time) {
-	status, why, more := outcome(e, p)
-	r.Status, r.EndTime, r.DurationMS = status, &at, new(int64(0))
-	if ms, ok := p.Latency.milliseconds(); ok {
-		r.DurationMS = &ms
-		if began := at.Add(-time.Duration(ms) * time.Millisecond); ms < 1e9 && began.Year() >= 1970 {
+func (d ending) finish(r *telemetry.Record, at time.Time) {
+	r.Status, r.EndTime, r.DurationMS = d.status, &at, new(int64(0))
+	if d.timed {
+		r.DurationMS = &d.took
+		if began := at.Add(-time.Duration(d.took) * time.Millisecond); d.took < 1e9 && began.Year() >= 1970 {
 			r.StartTime = began
 		}
 	}
-	if why.code != "" {
-		r.ErrorSummary, r.ErrorDetails = why.summary(), why.details
+	if d.why.code != "" {
+		r.ErrorSummary, r.ErrorDetails = d.why.summary(), d.why.details
 	}
-	r.Metrics = metrics(more)
-}
-
-func metrics(f fields) json.RawMessage {
-	m, _ := f["metrics_json"].(json.RawMessage)
-	return m
+	r.Metrics = d.metrics.object()
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"ramet/internal/chain"
+	"ramet/internal/fault"
 	"ramet/internal/telemetry"
 )
 
@@ -109,9 +110,9 @@ func (w reason) status() telemetry.Status {
 	switch w.code {
 	case "":
 		return telemetry.Success
-	case "TIMEOUT":
+	case string(fault.TimedOut):
 		return telemetry.Timeout
-	case "CANCELLED", "KILLED":
+	case string(fault.Cancelled), string(fault.Killed):
 		return telemetry.Cancelled
 	}
 	return telemetry.Failure

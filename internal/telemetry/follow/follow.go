@@ -4,6 +4,8 @@ import (
 	"slices"
 	"time"
 
+	"ramet/internal/fault"
+	"ramet/internal/run"
 	"ramet/internal/telemetry"
 )
 
@@ -11,10 +13,10 @@ import (
 // a log; it is used by one goroutine at a time.
 type Follow struct {
 	run    string
-	begun  Event     // RUN_CREATED or RUN_FORKED
+	begun  run.Event // RUN_CREATED or RUN_FORKED
 	origin fields    // of the context of launches
 	recipe string    // what the run carries out
-	state  string    // of the run; empty: not known
+	state  run.State // empty: not known
 	last   time.Time // of the last event
 	n      int       // launches so far
 	now    *launch   // the newest launch, which may have ended; nil: none yet
@@ -27,47 +29,53 @@ type Follow struct {
 }
 
 // Next takes the next event of the log and gives what follows from it.
-func (f *Follow) Next(e Event) []Delivery {
+func (f *Follow) Next(e run.Event) []Delivery {
 	f.out = nil
-	at := e.at(f.last)
-	p := e.payload()
-	if e.Type == runCreated || e.Type == runForked || f.items == nil {
-		f.reset(e, p)
+	at := timeOf(e, f.last)
+	begins := e.Type == run.RunCreated || e.Type == run.RunForked
+	if begins || f.items == nil {
+		f.reset(e)
 		f.last = at
-		if e.Type == runCreated || e.Type == runForked {
+		if begins {
 			return nil
 		}
 	}
-	f.launchFor(e, p, at)
+	f.launchFor(e, at)
 	if f.here != nil {
 		f.add(patch(f.now.eventID, f.here))
 		f.here = nil
 	}
 	switch e.Type {
-	case stateChanged:
-		f.step(e, p, at)
-	case runFailed:
-		f.ending(reason{orFailed(p.Code), string(p.Message), ""})
-	case runCancelled:
-		f.ending(reason{"CANCELLED", string(p.Reason), ""})
-	case inputsCloned:
-		f.cloned(p)
-	case pullRequest:
-		if ref := line(withoutUser(string(p.URL+p.Bundle)), telemetry.MaxRef); ref != "" {
+	case run.RunStateChanged:
+		f.step(e, at)
+	case run.RunFailed:
+		why := run.Read[run.ItemError](e.Payload)
+		f.ending(reason{orFailed(why.Code), why.Message, ""})
+	case run.RunCancelled:
+		f.ending(reason{string(fault.Cancelled), run.Read[run.Why](e.Payload).Reason, ""})
+	case run.InputsCloned:
+		f.cloned(run.Read[run.Clones](e.Payload).Inputs)
+	case run.PullRequestOpened:
+		p := run.Read[run.Proposal](e.Payload)
+		if ref := line(withoutUser(p.URL+p.Bundle), telemetry.MaxRef); ref != "" {
 			f.add(patch(f.now.eventID, fields{"target_ref": ref}))
 		}
-	case itemQueued:
-		f.queued(e, p, at)
-	case itemStarted:
-		f.started(e, p, at)
-	case itemFinished, itemFailed:
-		f.finished(e, p, at)
-	case gateStarted:
-		f.gateBegins(e, p, at)
-	case gateFinished:
-		f.gateEnds(e, p, at)
-	case callStarted, callFinished, callFailed, cacheHit:
-		f.call(e, p, at)
+	case run.WorkItemQueued:
+		f.queued(run.Read[run.Queueing](e.Payload), at)
+	case run.WorkItemStarted:
+		f.started(e, run.Read[run.Started](e.Payload), at)
+	case run.WorkItemFinished:
+		p := run.Read[run.Finished](e.Payload)
+		f.finished(e, p.WorkItemID, reason{}, len(p.Outputs), at)
+	case run.WorkItemFailed:
+		p := run.Read[run.ItemFailure](e.Payload)
+		f.finished(e, p.WorkItemID, reason{orFailed(p.Error.Code), p.Error.Message, ""}, 0, at)
+	case run.GateRunStarted:
+		f.gateBegins(e, run.Read[run.GateStart](e.Payload).Gate, at)
+	case run.GateRunFinished:
+		f.gateEnds(run.Read[run.GateEnd](e.Payload), at)
+	case run.LLMCallStarted, run.LLMCallFinished, run.LLMCallFailed, run.LLMCacheHit:
+		f.call(e, at)
 	}
 	f.last = at
 	return f.out
@@ -76,18 +84,19 @@ func (f *Follow) Next(e Event) []Delivery {
 func (f *Follow) add(d ...Delivery) { f.out = append(f.out, d...) }
 
 // reset begins a run. The events before a fork belong to the run that was forked.
-func (f *Follow) reset(e Event, p payload) {
+func (f *Follow) reset(e run.Event) {
+	p := run.Read[run.Creation](e.Payload) // of another event only the recipe, which it has not
 	here := f.here
-	*f = Follow{run: e.RunID, begun: e, recipe: string(p.Recipe), here: here,
+	*f = Follow{run: e.RunID, begun: e, recipe: p.Recipe, here: here,
 		items: map[string]*item{}, spans: map[string]*item{}, calls: map[string]*call{}, origin: fields{}}
 	switch e.Type {
-	case runCreated:
-		f.state = "CREATED"
+	case run.RunCreated:
+		f.state = run.Created
 		if p.ConfigSHA256 != "" {
-			f.origin["config_sha256"] = line(string(p.ConfigSHA256), telemetry.MaxName)
+			f.origin["config_sha256"] = line(p.ConfigSHA256, telemetry.MaxName)
 		}
-	case runForked:
-		f.origin["forked_from"] = line(string(p.ParentRunID), telemetry.MaxName)
+	case run.RunForked:
+		f.origin["forked_from"] = line(run.Read[run.Fork](e.Payload).ParentRunID, telemetry.MaxName)
 	}
 }
 
@@ -124,9 +133,9 @@ func (f *Follow) Stop(code, message string, at time.Time) []Delivery {
 	if f.now == nil || f.now.ended {
 		return nil
 	}
-	why := reason{orFailed(words(code)), message, ""}
+	why := reason{orFailed(code), message, ""}
 	status := why.status()
-	if why.code == "INTERRUPTED" { // by a signal: somebody wanted it
+	if why.code == interrupted { // by a signal: somebody wanted it
 		status = telemetry.Cancelled
 	}
 	at = later(f.last, moment(at))
@@ -149,7 +158,7 @@ func (f *Follow) Stop(code, message string, at time.Time) []Delivery {
 // Partial says that not all of the newest launch was delivered: what arrived is true, and
 // something is missing. It says nothing of a launch that did not end well.
 func (f *Follow) Partial(why string) []Delivery {
-	if f.now == nil || !f.now.ended || f.state != "DONE" {
+	if f.now == nil || !f.now.ended || f.state != run.Done {
 		return nil
 	}
 	return []Delivery{patch(f.now.eventID, fields{"status": telemetry.Partial, "error_summary": lines(why, telemetry.MaxSummary)})}
@@ -163,9 +172,7 @@ func (f *Follow) Launch() string {
 	return f.now.runID
 }
 
-func orFailed(code words) string {
-	if code == "" {
-		return "FAILED"
-	}
-	return string(code)
-}
+func orFailed(code string) string { return or(code, string(fault.Failed)) }
+
+// interrupted is the code of what ended with its process.
+const interrupted = string(fault.Interrupted)

@@ -3,17 +3,19 @@ package follow
 import (
 	"time"
 
+	"ramet/internal/fault"
+	"ramet/internal/run"
 	"ramet/internal/telemetry"
 )
 
-func (f *Follow) gateBegins(e Event, p payload, at time.Time) {
-	l, name := f.now, string(p.Gate)
+func (f *Follow) gateBegins(e run.Event, name string, at time.Time) {
+	l := f.now
 	if name == "" {
 		return
 	}
 	if old := l.gates[name]; old != nil { // it never ended
 		l.closed(old)
-		f.add(old.end(telemetry.Failure, at, reason{"INTERRUPTED", "it was run again", ""}, nil))
+		f.add(old.end(telemetry.Failure, at, reason{interrupted, "it was run again", ""}, nil))
 	}
 	l.gateRuns[name]++
 	g := l.below(telemetry.Gate, name, l.gateRuns[name])
@@ -26,18 +28,18 @@ func (f *Follow) gateBegins(e Event, p payload, at time.Time) {
 	l.open = append(l.open, &child{record: &g})
 }
 
-func (f *Follow) gateEnds(_ Event, p payload, at time.Time) {
-	l, name := f.now, string(p.Gate)
+func (f *Follow) gateEnds(p run.GateEnd, at time.Time) {
+	l, name := f.now, p.Gate
 	g := l.gates[name]
 	if g == nil { // it was begun in another launch, and closed with it
 		return
 	}
 	delete(l.gates, name)
 	l.closed(g)
-	found := fields{"metrics_json": fields{"issues": int(p.Issues)}.object(), "output_summary": plural(int(p.Issues), "open issue")}
+	found := fields{"metrics_json": fields{"issues": len(p.Issues)}.object(), "output_summary": plural(len(p.Issues), "open issue")}
 	if p.OK {
 		f.add(g.end(telemetry.Success, at, reason{}, found))
 		return
 	}
-	f.add(g.end(telemetry.Failure, at, reason{"GATE_FAILED", plural(int(p.Issues), "open issue"), ""}, found))
+	f.add(g.end(telemetry.Failure, at, reason{string(fault.GateFailed), plural(len(p.Issues), "open issue"), ""}, found))
 }

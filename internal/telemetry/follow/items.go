@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"ramet/internal/run"
 	"ramet/internal/telemetry"
 )
 
@@ -35,15 +36,15 @@ func (f *Follow) itemOf(id string) *item {
 	return it
 }
 
-func (f *Follow) queued(e Event, p payload, at time.Time) {
-	if p.ItemID == "" {
+func (f *Follow) queued(p run.Queueing, at time.Time) {
+	if p.WorkItemID == "" {
 		return
 	}
-	it := f.itemOf(string(p.ItemID))
+	it := f.itemOf(p.WorkItemID)
 	if it.begun {
 		return
 	}
-	it.worker, it.scope, it.effect, it.inputs, it.queued = string(p.Worker), string(p.Scope), string(p.Effect), p.Inputs.n, stamp(at)
+	it.worker, it.scope, it.effect, it.inputs, it.queued = p.Worker, p.ScopeKey, p.Effect, len(p.Inputs), stamp(at)
 	if p.Attempt > 0 && p.Attempt < 1<<31 {
 		it.attempt = int(p.Attempt)
 	}
@@ -51,17 +52,17 @@ func (f *Follow) queued(e Event, p payload, at time.Time) {
 }
 
 // started creates the record of an attempt: until then it only waited.
-func (f *Follow) started(e Event, p payload, at time.Time) {
-	if p.ItemID == "" {
+func (f *Follow) started(e run.Event, p run.Started, at time.Time) {
+	if p.WorkItemID == "" {
 		return
 	}
-	if it := f.itemOf(string(p.ItemID)); !it.begun {
+	if it := f.itemOf(p.WorkItemID); !it.begun {
 		f.begin(it, e, at, nil)
 	}
 }
 
 // begin creates the record of an item; over changes it first.
-func (f *Follow) begin(it *item, e Event, at time.Time, over func(*telemetry.Record)) {
+func (f *Follow) begin(it *item, e run.Event, at time.Time, over func(*telemetry.Record)) {
 	l := f.now
 	unit := it.worker
 	if it.scope != "" {
@@ -95,15 +96,12 @@ func (f *Follow) begin(it *item, e Event, at time.Time, over func(*telemetry.Rec
 	}
 }
 
-// finished ends an attempt, well or not.
-func (f *Follow) finished(e Event, p payload, at time.Time) {
-	if p.ItemID == "" {
+// finished ends an attempt, well or for a reason.
+func (f *Follow) finished(e run.Event, id string, why reason, outputs int, at time.Time) {
+	if id == "" {
 		return
 	}
-	it, why := f.itemOf(string(p.ItemID)), reason{}
-	if e.Type == itemFailed {
-		why = reason{p.Error.code, p.Error.message, ""}
-	}
+	it := f.itemOf(id)
 	switch {
 	case !it.begun: // it ended while it waited
 		f.begin(it, e, at, func(r *telemetry.Record) {
@@ -112,7 +110,7 @@ func (f *Follow) finished(e Event, p payload, at time.Time) {
 				r.ErrorSummary = why.summary()
 			}
 		})
-	case it.ended && why.code == "INTERRUPTED": // with its launch; the reason that is told now is the better one
+	case it.ended && why.code == interrupted: // with its launch; the reason that is told now is the better one
 		f.add(patch(it.eventID, fields{"status": why.status(), "error_summary": why.summary()}))
 		return
 	case it.ended:
@@ -123,7 +121,7 @@ func (f *Follow) finished(e Event, p payload, at time.Time) {
 		f.now.closed(&it.record)
 		var more fields
 		if why.code == "" {
-			more = fields{"output_summary": plural(int(p.Outputs), "file")}
+			more = fields{"output_summary": plural(outputs, "file")}
 		}
 		f.add(it.end(why.status(), at, why, more))
 	}
@@ -143,7 +141,7 @@ func (f *Follow) abandonCalls(it *item, at time.Time) {
 			kept = append(kept, c)
 			continue
 		}
-		f.close(c, at, telemetry.Failure, reason{"INTERRUPTED", "its work item ended before it", ""})
+		f.close(c, at, telemetry.Failure, reason{interrupted, "its work item ended before it", ""})
 	}
 	clear(l.open[len(kept):])
 	l.open = kept

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"time"
 
+	"ramet/internal/run"
 	"ramet/internal/telemetry"
 )
 
@@ -12,7 +13,7 @@ import (
 type launch struct {
 	record
 	node     *record // of the state that the run is in; nil: not known
-	visits   map[string]int
+	visits   map[run.State]int
 	gates    map[string]*record // that are running
 	gateRuns map[string]int
 	open     []*child // in the order of beginning
@@ -34,29 +35,28 @@ func (c counts) fields() fields {
 	return fields{"items_discovered": c.discovered, "items_succeeded": c.succeeded, "items_failed": c.failed}
 }
 
-// gone are the words of an orchestrator about an item that another process did.
-const gone = "the process that did it ended"
-
 // resumes says whether an event is one that a resume begins with, or may continue with.
-func resumes(e Event, p payload) (begins, continues bool) {
+func resumes(e run.Event) (begins, continues bool) {
 	switch e.Type {
-	case runReopened, resumeRewind:
+	case run.RunReopened, run.ResumeRewind:
 		return true, true
-	case stateChanged:
-		back := p.Reason == runReopened || p.Reason == resumeRewind || p.Reason == "RESUME_FORCED"
+	case run.RunStateChanged:
+		why := run.Read[run.Step](e.Payload).Reason
+		back := why == run.ReasonReopen || why == run.ReasonRewind || why == run.ReasonForce
 		return back, back
-	case itemFailed:
-		lost := p.Error.code == "INTERRUPTED" && p.Error.message == gone
+	case run.WorkItemFailed:
+		why := run.Read[run.ItemFailure](e.Payload).Error
+		lost := why.Code == interrupted && why.Message == run.Gone
 		return lost, lost
-	case itemInvalidated:
+	case run.WorkItemInvalidated:
 		return false, true
 	}
 	return false, false
 }
 
 // launchFor makes sure that there is a launch that the event belongs to.
-func (f *Follow) launchFor(e Event, p payload, at time.Time) {
-	begins, continues := resumes(e, p)
+func (f *Follow) launchFor(e run.Event, at time.Time) {
+	begins, continues := resumes(e)
 	switch {
 	case f.now == nil:
 		f.launch(f.begun, e, at)
@@ -72,17 +72,17 @@ func (f *Follow) launchFor(e Event, p payload, at time.Time) {
 
 // launch creates the record of a launch, and of the state that it finds. from is the
 // event that has its span, first the one that it begins with.
-func (f *Follow) launch(from, first Event, at time.Time) {
+func (f *Follow) launch(from, first run.Event, at time.Time) {
 	f.n++
 	runID := f.run
 	if f.n > 1 {
 		runID += "-l" + strconv.Itoa(f.n)
 	}
 	span := from.SpanID
-	if from.Type == itemFailed || span == "" { // the span of an item, which has its own record
+	if from.Type == run.WorkItemFailed || span == "" { // the span of an item, which has its own record
 		span = spanOf(runID)
 	}
-	l := &launch{visits: map[string]int{}, gates: map[string]*record{}, gateRuns: map[string]int{}, names: map[string]bool{}}
+	l := &launch{visits: map[run.State]int{}, gates: map[string]*record{}, gateRuns: map[string]int{}, names: map[string]bool{}}
 	l.record = record{eventID: telemetry.EventID(f.run, string(telemetry.Launch), "", strconv.Itoa(f.n)), runID: runID, span: span, start: at}
 	f.now, f.why = l, reason{}
 	about := fields{"trace_id": first.TraceID, "span_id": span, "launch": f.n}
@@ -92,10 +92,10 @@ func (f *Follow) launch(from, first Event, at time.Time) {
 	f.add(create(telemetry.Record{EventID: l.eventID, RunID: runID, AgentName: orchestrator, JobType: telemetry.Launch, Status: telemetry.Running,
 		StartTime: at, Product: f.recipe, Context: about.object()}))
 	switch first.Type {
-	case stateChanged, runReopened, resumeRewind: // says itself which state it is
+	case run.RunStateChanged, run.RunReopened, run.ResumeRewind: // says itself which state it is
 	default:
 		if f.state != "" {
-			f.enter(Event{TraceID: first.TraceID}, f.state, at)
+			f.enter(run.Event{TraceID: first.TraceID}, f.state, at)
 		}
 	}
 }
@@ -117,16 +117,16 @@ func (l *launch) parent() *record {
 }
 
 // enter creates the record of a state.
-func (f *Follow) enter(e Event, state string, at time.Time) {
+func (f *Follow) enter(e run.Event, state run.State, at time.Time) {
 	l := f.now
 	l.visits[state]++
-	n := l.below(telemetry.Node, state, l.visits[state])
+	n := l.below(telemetry.Node, string(state), l.visits[state])
 	if n.start, n.span = at, e.SpanID; n.span == "" {
 		n.span = spanOf(n.runID)
 	}
 	r := telemetry.Record{EventID: n.eventID, RunID: n.runID, ParentRunID: l.runID, AgentName: orchestrator, JobType: telemetry.Node,
 		Status: telemetry.Running, StartTime: at,
-		Context: fields{"trace_id": e.TraceID, "span_id": n.span, "parent_span_id": or(e.ParentSpan, l.span), "state": line(state, telemetry.MaxName)}.object()}
+		Context: fields{"trace_id": e.TraceID, "span_id": n.span, "parent_span_id": or(e.ParentSpan, l.span), "state": line(string(state), telemetry.MaxName)}.object()}
 	if end, over := ends[state]; over {
 		n.ended = true
 		r.Status, r.EndTime = end, &at
@@ -137,18 +137,19 @@ func (f *Follow) enter(e Event, state string, at time.Time) {
 }
 
 // ends are the states in which a run is over.
-var ends = map[string]telemetry.Status{"DONE": telemetry.Success, "FAILED": telemetry.Failure, "CANCELLED": telemetry.Cancelled}
+var ends = map[run.State]telemetry.Status{run.Done: telemetry.Success, run.Failed: telemetry.Failure, run.Cancelled: telemetry.Cancelled}
 
 // step leaves a state and enters another.
-func (f *Follow) step(e Event, p payload, at time.Time) {
-	l, to := f.now, string(p.New)
+func (f *Follow) step(e run.Event, at time.Time) {
+	p := run.Read[run.Step](e.Payload)
+	l, to := f.now, p.New
 	if to == "" {
 		return
 	}
 	end, over := ends[to]
 	why := f.why
 	if over && end != telemetry.Success && why.code == "" {
-		why = reason{to, string(p.Reason), ""}
+		why = reason{string(to), p.Reason, ""}
 	}
 	if over {
 		f.settle(at, end)
@@ -190,13 +191,13 @@ func (f *Follow) settle(at time.Time, how telemetry.Status) {
 	if how == telemetry.Success {
 		how = telemetry.Failure
 	}
-	f.closeAll(at, how, reason{"INTERRUPTED", "the run ended before it", ""})
+	f.closeAll(at, how, reason{interrupted, "the run ended before it", ""})
 }
 
 // abandon closes a launch whose process is gone, at its last sign of life.
 func (f *Follow) abandon() {
 	l := f.now
-	why := reason{"INTERRUPTED", "the process ended", ""}
+	why := reason{interrupted, "the process ended", ""}
 	f.closeAll(f.last, telemetry.Failure, why)
 	if l.node != nil && !l.node.ended {
 		f.add(l.node.end(telemetry.Failure, f.last, why, nil))
@@ -235,11 +236,12 @@ func (l *launch) closed(r *record) {
 }
 
 // cloned tells what the run works on.
-func (f *Follow) cloned(p payload) {
-	if len(p.Inputs.clones) == 0 {
+func (f *Follow) cloned(clones []run.Clone) {
+	at := slices.IndexFunc(clones, func(c run.Clone) bool { return c.URL != "" })
+	if at < 0 {
 		return
 	}
-	first := p.Inputs.clones[0]
+	first := clones[at]
 	from := line(withoutUser(first.URL), telemetry.MaxRef)
 	about := fields{"git_repo": from, "source_ref": from}
 	if isCommit(first.Commit) {

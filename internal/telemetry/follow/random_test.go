@@ -15,13 +15,9 @@ import (
 	"ramet/internal/telemetry/follow"
 )
 
-func plain(e run.Event) follow.Event {
-	return follow.Event{RunID: e.RunID, Type: string(e.Type), TS: e.TS, Payload: e.Payload, TraceID: e.TraceID, SpanID: e.SpanID, ParentSpan: e.ParentSpan}
-}
-
 // history draws a legal run. Calls of models meet each other and items: spans and parents
 // come from small pools too.
-func history(dice *rand.Rand, steps int) (events []follow.Event) {
+func history(dice *rand.Rand, steps int) (events []run.Event) {
 	r := run.NewReducer(run.New(runtest.RunID))
 	for n := range steps {
 		s := r.Snapshot()
@@ -48,16 +44,16 @@ func history(dice *rand.Rand, steps int) (events []follow.Event) {
 		}
 		e := d.Link(r.Hash())
 		if r.Apply(e) == nil {
-			events = append(events, plain(e))
+			events = append(events, e)
 		}
 	}
 	return events
 }
 
-func isCall(e follow.Event) bool { return strings.HasPrefix(e.Type, "LLM_") }
+func isCall(e run.Event) bool { return strings.HasPrefix(string(e.Type), "LLM_") }
 
 // bound says which calls of the log have not exactly one record.
-func bound(events []follow.Event, s *service) error {
+func bound(events []run.Event, s *service) error {
 	have := map[string]int{}
 	for _, r := range s.records {
 		if r.JobType == telemetry.LLMCall {
@@ -109,7 +105,7 @@ func TestEveryLegalRunIsFollowed(t *testing.T) {
 		}
 		forked := false
 		for _, e := range events {
-			forked = forked || e.Type == "RUN_FORKED"
+			forked = forked || e.Type == run.RunForked
 		}
 		if forked {
 			return // spans of the two runs meet in the pool; each log is tested by itself
@@ -161,12 +157,12 @@ func FuzzNext(f *testing.F) {
 	f.Fuzz(func(t *testing.T, kind, payload, ts, span, parent string) {
 		var one follow.Follow
 		s := newService()
-		for i, e := range []follow.Event{
+		for i, e := range []run.Event{
 			{Type: "RUN_CREATED", RunID: "r", TS: "2026-01-15T14:22:10Z", TraceID: "t", SpanID: "s", Payload: []byte(`{}`)},
-			{Type: kind, Payload: []byte(payload), TS: ts, SpanID: span, ParentSpan: parent, RunID: "r"},
+			{Type: run.Type(kind), Payload: []byte(payload), TS: ts, SpanID: span, ParentSpan: parent, RunID: "r"},
 			{Type: "WORK_ITEM_STARTED", Payload: []byte(payload), TS: ts, SpanID: parent, RunID: "r"},
 			{Type: "LLM_CALL_STARTED", Payload: []byte(payload), TS: ts, SpanID: span, ParentSpan: parent, RunID: "r"},
-			{Type: kind, Payload: []byte(payload), TS: ts, SpanID: span, ParentSpan: parent, RunID: "r"},
+			{Type: run.Type(kind), Payload: []byte(payload), TS: ts, SpanID: span, ParentSpan: parent, RunID: "r"},
 			{Type: "RESUME_REWIND", Payload: []byte(payload), RunID: "r"},
 		} {
 			d := one.Next(e)

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"ramet/internal/run"
 	"ramet/internal/runner"
 	"ramet/internal/telemetry"
 	"ramet/internal/telemetry/follow"
@@ -27,11 +28,11 @@ func itemOf(payload []byte) string {
 
 // log writes events as the orchestrator does, 100 ms apart. A line is TYPE, then pairs of
 // names and values of the payload, which stands for itself where it begins with {.
-func log(t *testing.T, text string) (events []follow.Event) {
+func log(t *testing.T, text string) (events []run.Event) {
 	t.Helper()
 	for i, row := range strings.Split(strings.TrimSpace(text), "\n") {
 		kind, payload, _ := strings.Cut(strings.TrimSpace(row), " ")
-		e := follow.Event{RunID: "r1", Type: kind, TS: epoch.Add(time.Duration(i) * 100 * time.Millisecond).Format(time.RFC3339Nano),
+		e := run.Event{RunID: "r1", Type: run.Type(kind), TS: epoch.Add(time.Duration(i) * 100 * time.Millisecond).Format(time.RFC3339Nano),
 			TraceID: "0af7651916cd43dd8448eb211c80319c", SpanID: fmt.Sprintf("%016x", i+1), Payload: []byte(payload)}
 		if !json.Valid(e.Payload) {
 			t.Fatalf("line %d: %s", i, payload)
@@ -124,7 +125,7 @@ r1-l4 success 300ms
   orchestrator_node-DONE-a1 success 0ms
 `
 
-func follows(t *testing.T, events []follow.Event) (*service, *follow.Follow) {
+func follows(t *testing.T, events []run.Event) (*service, *follow.Follow) {
 	t.Helper()
 	f, s := &follow.Follow{}, newService()
 	for i, e := range events {

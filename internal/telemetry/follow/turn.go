@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"time"
 
+	"ramet/internal/fault"
 	"ramet/internal/telemetry"
 )
 
@@ -99,12 +100,12 @@ func (t *Turn) Call(c TurnCall) []Delivery {
 		used["finish_reason"] = c.Outcome
 	case "error":
 		used["finish_reason"] = c.Outcome
-		why = reason{"FAILED", "the model or its vendor refused to go on", ""}
+		why = reason{string(fault.Failed), "the model or its vendor refused to go on", ""}
 	case "abandoned":
-		why = reason{"CANCELLED", "whoever asked did not wait for the end", ""}
+		why = reason{string(fault.Cancelled), "whoever asked did not wait for the end", ""}
 	default:
 		used["finish_reason"], used["error_class"] = "error", line(c.Outcome, telemetry.MaxName)
-		why = reason{or(c.Outcome, "FAILED"), "", ""}
+		why = reason{orFailed(c.Outcome), "", ""}
 	}
 	if r.Status = why.status(); why.code != "" {
 		r.ErrorSummary = why.summary()
@@ -120,7 +121,7 @@ func (t *Turn) End(e TurnEnd) []Delivery {
 	}
 	why := reason{e.Code, e.Message, ""}
 	status := why.status()
-	if e.Code == "INTERRUPTED" { // by a signal: somebody wanted it
+	if e.Code == interrupted { // by a signal: somebody wanted it
 		status = telemetry.Cancelled
 	}
 	sums := fields{"llm_calls": t.calls}

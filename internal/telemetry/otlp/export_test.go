@@ -22,6 +22,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"ramet/internal/fault"
+	"ramet/internal/run"
 	"ramet/internal/telemetry/follow"
 )
 
@@ -174,7 +175,7 @@ func story() (out [][]follow.Delivery) {
 		{"RUN_CANCELLED", "00000000000000b3", "", `{"reason":"asked for"}`},
 		{"RUN_STATE_CHANGED", "00000000000000b4", "", `{"old_state":"CREATED","new_state":"CANCELLED"}`},
 	} {
-		out = append(out, f.Next(follow.Event{RunID: "r1", Type: row.kind, TS: epoch.Add(time.Duration(i) * 100 * time.Millisecond).Format(time.RFC3339Nano),
+		out = append(out, f.Next(run.Event{RunID: "r1", Type: run.Type(row.kind), TS: epoch.Add(time.Duration(i) * 100 * time.Millisecond).Format(time.RFC3339Nano),
 			TraceID: traceID, SpanID: row.span, ParentSpan: row.parent, Payload: []byte(row.payload)}))
 	}
 	return out

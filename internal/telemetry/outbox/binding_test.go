@@ -83,7 +83,7 @@ func TestEachCallHasOneRecordAfterCrashesAndWithAServiceThatIsDown(t *testing.T)
 			path := filepath.Join(dir, "outbox0.jsonl")
 			b := open(t, path, o)
 			var f follow.Follow
-			var log []follow.Event
+			var log []run.Event
 			crashes, calls := 0, map[string]int{}
 			r := run.NewReducer(run.New(runtest.RunID))
 			for n := 0; len(log) < 150 && n < 3000; n++ {
@@ -99,9 +99,9 @@ func TestEachCallHasOneRecordAfterCrashesAndWithAServiceThatIsDown(t *testing.T)
 				if r.Apply(e) != nil {
 					continue
 				}
-				event := follow.Event{RunID: e.RunID, Type: string(e.Type), TS: e.TS, Payload: e.Payload, TraceID: e.TraceID, SpanID: e.SpanID}
+				event := run.Event{RunID: e.RunID, Type: e.Type, TS: e.TS, Payload: e.Payload, TraceID: e.TraceID, SpanID: e.SpanID}
 				log = append(log, event) // it is durable
-				if strings.HasPrefix(event.Type, "LLM_") {
+				if strings.HasPrefix(string(event.Type), "LLM_") {
 					calls[event.TraceID+event.SpanID] = 0
 				}
 				if dice.IntN(15) == 0 {

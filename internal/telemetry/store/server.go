@@ -53,7 +53,7 @@ func OpenServer(ctx context.Context, address string) (*Store, error) {
 	}
 	writer, readers := pg.Open(1), pg.Open(4)
 	tables := database.Tables{Place: pg.Place, Schema: pg.Schema, Marker: "telemetry_schema", Steps: serverSteps}
-	err = tables.Migrate(ctx, writer, nil)
+	err = database.Repeat(ctx, func() error { return tables.Migrate(ctx, writer, nil) })
 	var s *Store
 	if err == nil {
 		s, err = newStore(ctx, d, writer, readers)

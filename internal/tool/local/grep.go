@@ -70,7 +70,14 @@ func (l *Local) runGrep(ctx context.Context, c tool.Call) (tool.Answer, error) {
 		return tool.Answer{}, err
 	}
 	g := &grepping{matcher: m, sel: sel, ctx: ctx}
+	if found, ok := l.candidates(ctx, args.Path, m); ok {
+		g.only = found
+	}
 	w, err := l.walk(ctx, args.Path, g.visit)
+	if err == nil && g.only != nil && len(g.found) == 0 { // the answer says where was looked
+		g = &grepping{matcher: m, sel: sel, ctx: ctx}
+		w, err = l.walk(ctx, args.Path, g.visit)
+	}
 	if err != nil {
 		return tool.Answer{}, err
 	}
@@ -90,6 +97,7 @@ type grepping struct {
 	*matcher
 	sel  selection
 	ctx  context.Context
+	only map[string]bool // paths in the root that can have a match; nil: any
 	note string
 
 	mu       sync.Mutex
@@ -113,6 +121,8 @@ func (g *grepping) visit(f *folder) error {
 			continue
 		case !g.sel.takes(path.Join(f.inside, e.Name())):
 			left++
+			continue
+		case g.only != nil && !g.only[path.Join(f.rel, e.Name())]:
 			continue
 		}
 		body, when, err := f.text(e.Name(), buffer)

@@ -23,7 +23,7 @@ type actor struct {
 
 // Words that stand for somebody in arguments; no child may be called so.
 const (
-	theUser   = "you"    // the user, as a sender of mail
+	theUser   = "user"   // the user, as a sender of mail
 	theParent = "parent" // the nearest living ancestor
 )
 
@@ -70,7 +70,7 @@ func (a actor) descends(ctx context.Context, who, from agent.Agent) (bool, error
 // titles names the senders of letters: the name with the short id, so that nobody
 // can pass for another, and the user as no agent is named.
 func (a actor) titles(ctx context.Context, who ...id.Agent) (map[id.Agent]string, error) {
-	known := map[id.Agent]string{"": theUser + " (the user)", id.Kernel: "the kernel (ramet itself)"}
+	known := map[id.Agent]string{"": "the user", id.Kernel: "ramet"}
 	for _, w := range who {
 		if _, ok := known[w]; ok {
 			continue

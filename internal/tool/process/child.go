@@ -2,9 +2,11 @@ package process
 
 import (
 	"fmt"
+	"strings"
 
 	"ramet/internal/agent"
 	"ramet/internal/history"
+	"ramet/internal/id"
 	"ramet/internal/registry"
 	"ramet/internal/text"
 	"ramet/internal/tool"
@@ -32,13 +34,22 @@ func (b child) shown() string {
 	return text.Line(fmt.Sprintf("forked %s: %s", b.title(), b.args.Prompt), maxSummary)
 }
 
-func (b child) toParent() string {
-	files := "Files are shared: you both work in the same folder."
+// toParent is what fork returns; last is the last child of its message, and says for all
+// of them how the results come.
+func (b child) toParent(last bool) string {
+	out := b.title() + " is your child and works on its task now, "
 	if b.child.Cwd != "" {
-		files = "It has a git worktree of its own: " + b.child.Cwd + "."
+		out += "in a git worktree of its own: " + b.child.Cwd + "."
+	} else {
+		out += "in your folder: do not both write the same files."
 	}
-	return b.title() + " is your child and works on its task now. You are the parent: go on with your own work. " +
-		"When it has finished, its result comes to you as a letter: see wait and read_mail. " + files + b.thinks()
+	if b.args.Then == wakes {
+		out += " Its report wakes you if your turn is over by then."
+	}
+	if last {
+		out += " Results come as letters: go on with your own work, then wait."
+	}
+	return out + b.thinks()
 }
 
 // thinks says what another effort costs.
@@ -49,17 +60,48 @@ func (b child) thinks() string {
 	return " It thinks with effort " + string(b.args.Effort) + ": if yours is another, its first request finds less in the cache."
 }
 
-func (b child) toChild() string {
-	files := "Files are shared with your parent."
-	if b.child.Cwd != "" {
-		files = "You work in a git worktree of your own: " + b.child.Cwd + "."
+// toChild begins the child's own life.
+func (b child) toChild(siblings string) string {
+	knows := "the conversation up to here is what you both remember, but its task is not yours"
+	if b.args.Context == nothing {
+		knows = "you know nothing of its conversation but the task that follows"
 	}
-	return fmt.Sprintf("You are the child %s. Your parent is %s; the conversation up to here is what you both remember. "+
-		"Your task follows. When it is done, your last words go to your parent as a letter. %s", b.title(), parentTitle(b.parent), files)
+	files := "You share your parent's folder."
+	if b.child.Cwd != "" {
+		files = "You work in a git worktree of your own, " + b.child.Cwd + "; paths in " + b.parent.Cwd + " are your parent's. What you leave is committed on your branch."
+	}
+	out := fmt.Sprintf("You are the child %s. Your parent is %s; %s. Your task follows; it comes from your parent, within what the user wants. %s",
+		b.title(), parentTitle(b.parent), knows, files)
+	if siblings != "" {
+		out += " " + siblings
+	}
+	return out + " Your last words go to your parent as a letter: what you changed, how you checked it, what is open. " +
+		"You cannot ask the user; if you need a decision, end with the question: your parent's answer wakes you."
 }
 
 func (b child) toSibling() string {
-	return b.title() + " was forked by your parent: a sibling of yours, with a task of its own. Leave that task to it."
+	return b.title() + " is a sibling of yours. Leave its task to it."
+}
+
+// siblingsOf is one line about the others, however many they are.
+func siblingsOf(children []child, but int) string {
+	const most = 6
+	if len(children) == 1 {
+		return ""
+	}
+	var names []string
+	for i, b := range children {
+		switch {
+		case i == but:
+		case len(names) == most:
+			return fmt.Sprintf("Your siblings are %s and %d more; leave their tasks to them.", strings.Join(names, ", "), len(children)-1-most)
+		case b.child.Name != "":
+			names = append(names, b.child.Name)
+		default:
+			names = append(names, b.child.ID.Short())
+		}
+	}
+	return fmt.Sprintf("Your siblings are %s; leave their tasks to them.", strings.Join(names, ", "))
 }
 
 // parentTitle is how a child can write to its parent for ever: names change.
@@ -76,25 +118,37 @@ func (b child) result(text, show string) history.Draft {
 		{Type: history.Result, CallID: b.call.ID, Name: forkSpec.Name, Text: text, Show: show}}}
 }
 
-// entries are what the child's own history begins with. One that inherits has the
-// calls of its parent's last message in its context, and so needs a result for each
-// of them; behind a wall there are no calls.
-func entries(children []child, child int) ([]history.Draft, error) {
-	own := children[child]
+// manySiblings is from how many children of one message on each begins before that message:
+// it would carry the tasks of all the others.
+const manySiblings = 8
+
+// entries are what the child's own history begins with. One that inherits has the calls of
+// its parent's last message in its context, and so needs a result for each of them; behind
+// a wall there are no calls, and of very many children each begins before that message.
+// before is the entry that the message follows; 0: nobody knows.
+func entries(children []child, which int, before id.Message) ([]history.Draft, error) {
+	own := children[which]
 	prompt, err := history.Say(history.User, own.args.Prompt)
 	if err != nil {
 		return nil, err
 	}
-	drafts := make([]history.Draft, 0, len(children)+2)
+	drafts := make([]history.Draft, 0, len(children)+3)
 	if own.args.Effort != "" {
 		drafts = append(drafts, registry.EffortEntry(own.args.Effort))
 	}
-	if own.args.Context == nothing {
-		return append(drafts, history.NewClear(), prompt), nil
+	if prompt.Meta.Then = history.ThenMail; own.args.Then == wakes {
+		prompt.Meta.Then = history.ThenWake
+	}
+	head := history.Draft{Kind: history.Notice, Parts: []history.Part{{Type: history.Text, Text: own.toChild(siblingsOf(children, which))}}}
+	switch {
+	case own.args.Context == nothing:
+		return append(drafts, history.NewClear(), head, prompt), nil
+	case len(children) > manySiblings && before != 0:
+		return append(drafts, history.NewRewind(before, ""), head, prompt), nil
 	}
 	for i, b := range children {
-		if i == child {
-			drafts = append(drafts, b.result(b.toChild(), ""))
+		if i == which {
+			drafts = append(drafts, b.result(b.toChild(""), ""))
 		} else {
 			drafts = append(drafts, b.result(b.toSibling(), ""))
 		}

@@ -16,7 +16,7 @@ var exitText string
 var exitSpec = tool.Spec{
 	Name: "exit", Description: exitText, Access: tool.Processes,
 	Args: shape.Object(
-		shape.May("result", shape.Text(0).With("What your parent shall know, at most 64 KiB. It is sent as a letter.")),
+		shape.May("result", shape.Text(0)),
 	),
 	Summary: summary(func(args exitArgs) string {
 		if args.Result != "" {

@@ -31,12 +31,13 @@ var forkText string
 var forkSpec = tool.Spec{
 	Name: "fork", Description: forkText, Access: tool.Processes,
 	Args: shape.Object(
-		shape.Must("prompt", shape.Text(1).With("The child's task. It is the child's next message.")),
-		shape.May("name", shape.Text(0).With("A name for the child: a-z, then a-z 0-9 . _ -, at most 63 characters, of no living agent.")),
-		shape.May("context", shape.Enum(inherit, nothing).With("inherit (default): the child knows this whole conversation. none: it knows only its prompt.")),
-		shape.May("agent", shape.Text(1).With("Make it by a definition of this name, if you were told of any: it has that one's instructions, tools and model, and knows only its prompt unless context says otherwise.")),
-		shape.May("effort", shape.Enum(llm.Efforts()...).With("How hard its model thinks. Default: as hard as yours, which finds more in the cache.")),
-		shape.May("worktree", shape.Bool().With("Give the child its own git worktree and branch, so that its files are apart from yours. Default: false.")),
+		shape.Must("prompt", shape.Text(1).With("its task: the goal, what it may change, how to check it, what to report")),
+		shape.May("name", shape.Text(0).With("a-z, then a-z 0-9 . _ -")),
+		shape.May("context", shape.Enum(inherit, nothing)),
+		shape.May("effort", shape.Enum(llm.Efforts()...).With("another than yours breaks the cache")),
+		shape.May("then", shape.Enum(string(history.ThenMail), wakes).With("wake: its report begins a turn of yours if you have ended")),
+		shape.May("agent", shape.Text(1).With("make it by a definition of this name, if you were told of any; it knows only its prompt unless context says otherwise")),
+		shape.May("worktree", shape.Bool()),
 	),
 	Summary: summary(func(args forkArgs) string {
 		line := "fork"
@@ -56,6 +57,7 @@ type forkArgs struct {
 	Context  string `json:"context"`
 	Worktree bool   `json:"worktree"`
 	Agent    string `json:"agent"`
+	Then     string `json:"then"`
 
 	Effort llm.Effort `json:"effort"`
 }
@@ -72,7 +74,7 @@ func (f fork) Run(ctx context.Context, c tool.Call) (tool.Answer, error) {
 	if err != nil {
 		return refuse(ctx, err)
 	}
-	return tool.Answer{Text: children[0].toParent(), Show: children[0].shown(), Recorded: true}, nil
+	return tool.Answer{Text: children[0].toParent(true), Show: children[0].shown(), Recorded: true}, nil
 }
 
 // RunAll implements tool.Batch.
@@ -111,9 +113,10 @@ func (f fork) forkAll(ctx context.Context, calls []tool.Call) (children []child,
 		b.child.Cwd = dir
 	}
 	verb := registry.Fork{Parent: f.self}
+	before := f.kernel.Before()
 	for i, b := range children {
-		verb.Entries = append(verb.Entries, b.result(b.toParent(), b.shown()))
-		if b.child.Entries, err = entries(children, i); err != nil {
+		verb.Entries = append(verb.Entries, b.result(b.toParent(i == len(children)-1), b.shown()))
+		if b.child.Entries, err = entries(children, i, before); err != nil {
 			return nil, err
 		}
 		b.child.Entries = b.begin(b.child.Entries)

@@ -41,7 +41,7 @@ func (w *world) asks(a id.Agent, forks ...string) []tool.Call {
 }
 
 func (w *world) forks(a id.Agent) tool.Batch {
-	return process.New(w, w.Store, a)[0].(tool.Batch)
+	return process.New(seat{w, a}, w.Store, a)[0].(tool.Batch)
 }
 
 // newest are the children of the last fork of an agent, in order.
@@ -92,13 +92,13 @@ func TestAForkReturnsTwice(t *testing.T) {
 	if result.Text != a.Text || result.Name != "fork" || result.IsError || result.Show != a.Show {
 		t.Errorf("recorded %+v, answered %+v", result, a)
 	}
-	for _, says := range []string{"works on its task", "as a letter", "Files are shared"} {
+	for _, says := range []string{"works on its task", "come as letters", "in your folder"} {
 		if !strings.Contains(a.Text, says) {
 			t.Errorf("%q does not say %q", a.Text, says)
 		}
 	}
 	for _, says := range []string{"You are the child " + string(kid.ID) + " (ada)", "Your parent is 0 (" + string(w.zero) + ")",
-		"your last words go to your parent as a letter", "Files are shared"} {
+		"Your last words go to your parent as a letter", "You share your parent's folder", "its task is not yours"} {
 		if got := its[len(its)-2].Text; !strings.Contains(got, says) {
 			t.Errorf("%q does not say %q", got, says)
 		}
@@ -133,14 +133,14 @@ func TestForksOfOneMessageShareOneForkPoint(t *testing.T) {
 			}
 			for i, kid := range kids {
 				if at := w.row(kid).ForkMessage; at != point {
-					t.Errorf("child %d was forked at %d, want %d", i, at, point)
+					t.Errorf("child %d is a at %d, want %d", i, at, point)
 				}
 				want := base
 				for j, other := range kids {
 					if i == j {
 						want += fmt.Sprintf("; f%d=You are the", j+1)
 					} else {
-						want += fmt.Sprintf("; f%d=%s was forked", j+1, other)
+						want += fmt.Sprintf("; f%d=%s is a", j+1, other)
 					}
 				}
 				want += fmt.Sprintf("; task %d", i+1)
@@ -159,13 +159,14 @@ func TestAChildWithoutContextStartsBehindAClear(t *testing.T) {
 		t.Fatal(err)
 	}
 	kids := w.newest(w.zero)
-	if got := w.own(kids[0]); got != "fork clear user" {
+	if got := w.own(kids[0]); got != "fork clear notice user" {
 		t.Error(got)
 	}
-	if got := drawn(w.context(kids[0])); got != "alone" {
+	if got := drawn(w.context(kids[0])); !strings.HasPrefix(got, "You are the child "+string(kids[0])+". Your parent is 0 (") || !strings.HasSuffix(got, "; alone") ||
+		!strings.Contains(got, "you know nothing of its conversation") || !strings.Contains(got, "Your last words go to your parent") {
 		t.Error(got)
 	}
-	if got, want := drawn(w.context(kids[1])), fmt.Sprintf("f1=%s was forked; f2=You are the; together", kids[0]); !strings.HasSuffix(got, want) {
+	if got, want := drawn(w.context(kids[1])), fmt.Sprintf("f1=%s is a; f2=You are the; together", kids[0]); !strings.HasSuffix(got, want) {
 		t.Errorf("%q, want %q at its end", got, want)
 	}
 }
@@ -322,7 +323,7 @@ func TestWhatEndsTheTurnIsAnError(t *testing.T) {
 }
 
 // late is a kernel that made the children and failed afterwards.
-type late struct{ *world }
+type late struct{ seat }
 
 func (l late) Fork(ctx context.Context, f registry.Fork) ([]agent.Agent, error) {
 	born, err := l.world.Fork(ctx, f)
@@ -332,7 +333,7 @@ func (l late) Fork(ctx context.Context, f registry.Fork) ([]agent.Agent, error) 
 func TestChildrenThatExistKeepTheirWorktrees(t *testing.T) {
 	w := newWorld(t)
 	calls := w.asks(w.zero, `{"prompt":"a","worktree":true}`)
-	if err := process.New(late{w}, w.Store, w.zero)[0].(tool.Batch).RunAll(t.Context(), calls); err != nil {
+	if err := process.New(late{seat{w, w.zero}}, w.Store, w.zero)[0].(tool.Batch).RunAll(t.Context(), calls); err != nil {
 		t.Errorf("the results stand in the history, and yet: %v", err)
 	}
 	if len(w.trees) != 1 || len(w.undone) != 0 {

@@ -17,9 +17,9 @@ var killText string
 var killSpec = tool.Spec{
 	Name: "kill", Description: killText, Access: tool.Processes,
 	Args: shape.Object(
-		shape.Must("agent", shape.Text(1).With("The agent to end: its name, uuid, or four or more characters of the uuid.")),
-		shape.May("cascade", shape.Bool().With("End everything below it too. Default: false, its children live on.")),
-		shape.May("reason", shape.Text(0).With("Why, for the record.")),
+		shape.Must("agent", shape.Text(1)),
+		shape.May("cascade", shape.Bool()),
+		shape.May("reason", shape.Text(0)),
 	),
 	Summary: summary(func(args killArgs) string {
 		line := "kill " + args.Agent

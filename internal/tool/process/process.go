@@ -1,5 +1,6 @@
 // Package process is the tools with which a model acts on agents as a process
-// acts on processes: fork, kill, send, check_mail, read_mail, wait, ps, exit.
+// acts on processes: fork, kill, send, check_mail, read_mail, wait, ps, look, exit; and
+// with which it brings back the work of children: diff, merge.
 //
 // They run unasked, within budget and descent: an agent forks itself, kills its
 // descendants only, and reads its own mail only. Mail is data: it enters a context
@@ -10,8 +11,8 @@
 //   - fork writes the results of all fork calls of a message itself, together
 //     with the children and their first entries: a fork returns twice, or not at
 //     all.
-//   - read_mail writes its result together with the mark on the letter: none is
-//     marked and lost, or read and still unread.
+//   - read_mail and wait write their results together with the marks on the letters:
+//     none is marked and lost, or read and still unread.
 //   - exit leaves its call without result: the agent is dead before there could be
 //     one, and nothing is appended to a history after its end. Its answer says
 //     Recorded, so that nobody tries.
@@ -24,9 +25,11 @@ package process
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"ramet/internal/agent"
+	"ramet/internal/history"
 	"ramet/internal/id"
 	"ramet/internal/mail"
 	"ramet/internal/registry"
@@ -41,23 +44,51 @@ type Kernel interface {
 	// and starts a turn of each child, for the prompt that its entries end with.
 	// Children are returned if and only if they exist; with none, nothing happened.
 	Fork(ctx context.Context, f registry.Fork) ([]agent.Agent, error)
+	// Before is the entry that the message follows whose calls run now; 0: none, or nobody
+	// knows.
+	Before() id.Message
 	// Kill ends an agent; when it returns, nothing of the victims runs.
 	Kill(ctx context.Context, k registry.Kill) (registry.Killed, error)
 	// Send puts a letter into a mailbox and wakes its owner.
 	Send(ctx context.Context, s registry.Send) (mail.Letter, error)
 	// Read marks a letter and writes the entries in one transaction.
 	Read(ctx context.Context, r registry.Read) (l mail.Letter, ok bool, err error)
-	// Await blocks until a letter waits unread in the mailbox (of that sender, if
-	// one is given; the empty one is the user), without polling. false: the time
-	// ran out. DEAD_AGENT: the sender died and will never write.
-	Await(ctx context.Context, owner id.Agent, from *id.Agent, timeout time.Duration) (bool, error)
+	// Await blocks until what the agent waits for has come, the time is over, or nobody
+	// is left from whom it could come.
+	Await(ctx context.Context, w Wait) (Waited, error)
+	// HandOver lets the reports of those who still work for the agent wake it, and says
+	// who they are.
+	HandOver(ctx context.Context) ([]id.Agent, error)
 	// Exit ends the agent itself, of its own will: the result goes to its parent as
 	// a letter.
 	Exit(ctx context.Context, a id.Agent, result string) error
 	// Worktree gives a child a git worktree of its own; undo takes it away again.
 	Worktree(ctx context.Context, parent agent.Agent, child id.Agent, name string) (dir string, undo func(), err error)
+	// Worktrees are the git worktrees in which agents work; nil: there are none.
+	Worktrees() Trees
+	// Recent reads the newest own entries of an agent, newest first.
+	Recent(ctx context.Context, a id.Agent, most int) ([]history.Entry, error)
 	// Sources is where the states of agents are found out.
 	Sources() state.Sources
+}
+
+// Wait is what an agent waits for.
+type Wait struct {
+	From    []id.Agent // letters of these, the empty one is the user; none: of anybody
+	All     bool       // until none of them works any more; without From: who works for it
+	Timeout time.Duration
+}
+
+// Waited is how a wait ended.
+type Waited struct {
+	Came    bool       // an unread letter of those is there
+	Late    bool       // the time was over first
+	Working []id.Agent // who of them still works; nobody: nobody is left who could write
+}
+
+// From says whether a letter is of one of these, or tells of one; none: of anybody.
+func From(l mail.Letter, from []id.Agent) bool {
+	return len(from) == 0 || slices.Contains(from, l.From) || l.From == id.Kernel && slices.Contains(from, l.About)
 }
 
 // People is what the tools read.
@@ -69,5 +100,9 @@ type People interface {
 // New is the tools of one agent.
 func New(k Kernel, p People, self id.Agent) tool.Box {
 	a := actor{k, p, self}
-	return tool.Box{fork{a}, kill{a}, send{a}, checkMail{a}, readMail{a}, wait{a}, ps{a}, exit{a}}
+	box := tool.Box{fork{a}, kill{a}, send{a}, checkMail{a}, readMail{a}, wait{a}, ps{a}, look{a}, exit{a}}
+	if k != nil && k.Worktrees() != nil {
+		box = append(box, diff{a}, merge{a})
+	}
+	return box
 }

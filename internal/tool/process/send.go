@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"fmt"
 
+	"ramet/internal/mail"
 	"ramet/internal/registry"
 	"ramet/internal/shape"
 	"ramet/internal/tool"
@@ -16,9 +17,9 @@ var sendText string
 var sendSpec = tool.Spec{
 	Name: "send", Description: sendText, Access: tool.Processes,
 	Args: shape.Object(
-		shape.Must("to", shape.Text(1).With("The receiver: a name, a uuid, four or more characters of a uuid, 0 for agent 0, or parent.")),
-		shape.Must("text", shape.Text(1).With("The letter, at most 64 KiB.")),
-		shape.May("in_reply_to", shape.Integer(0).With("The number, in your own mailbox, of the letter that this one answers.")),
+		shape.Must("to", shape.Text(1).With("name, id (4 characters suffice), 0 or parent")),
+		shape.Must("text", shape.Text(1).With("at most 64 KiB")),
+		shape.May("in_reply_to", shape.Integer(0).With("number of a letter of yours")),
 	),
 	Summary: summary(func(args sendArgs) string { return "send to " + args.To + ": " + args.Text }),
 }
@@ -42,7 +43,7 @@ func (s send) Run(ctx context.Context, c tool.Call) (tool.Answer, error) {
 	if err != nil {
 		return refuse(ctx, err)
 	}
-	if args.To == theUser {
+	if args.To == theUser || args.To == "you" {
 		return tool.Failed("The user has no mailbox: what you say in your answer reaches them. Nothing was sent."), nil
 	}
 	to, err := s.find(ctx, args.To)
@@ -53,5 +54,18 @@ func (s send) Run(ctx context.Context, c tool.Call) (tool.Answer, error) {
 	if err != nil {
 		return refuse(ctx, err)
 	}
-	return tool.Answer{Text: fmt.Sprintf("Sent to %s: letter %d in its mailbox.", title(to), l.Number)}, nil
+	return tool.Answer{Text: fmt.Sprintf("Sent to %s: letter %d in its mailbox.%s", title(to), l.Number, fate(l))}, nil
+}
+
+// fate is what becomes of the letter.
+func fate(l mail.Letter) string {
+	switch l.Fate {
+	case mail.Wakes:
+		return " It had ended its turn: the letter wakes it, and its next last words come to you as a letter."
+	case mail.Meets:
+		return " It is at work, and is told of the letter before its turn ends."
+	case mail.Waits:
+		return " It is not at work, and the letter begins no turn: " + l.Why + ". It waits until the agent works again."
+	}
+	return ""
 }

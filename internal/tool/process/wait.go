@@ -4,11 +4,10 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
-	"ramet/internal/agent"
-	"ramet/internal/fault"
 	"ramet/internal/id"
 	"ramet/internal/mail"
 	"ramet/internal/shape"
@@ -20,27 +19,46 @@ const (
 	longest   = 3600 // seconds
 )
 
+// How many a wait waits for.
+const (
+	forAny = "any"
+	forAll = "all"
+)
+
+// wakes is what a report does that was asked for.
+const wakes = "wake"
+
 //go:embed wait.md
 var waitText string
 
 var waitSpec = tool.Spec{
 	Name: "wait", Description: waitText, Access: tool.Processes,
 	Args: shape.Object(
-		shape.May("timeout", shape.Number(0, longest).With("How many seconds to wait at most. Default: 600.")),
-		shape.May("from", shape.Text(0).With("Only for a letter of this sender: an agent as in send, or you for the user.")),
+		shape.May("for", shape.Enum(forAny, forAll)),
+		shape.May("agents", shape.List(shape.Text(1)).With("whose letters; user for the user; default: anybody's")),
+		shape.May("timeout", shape.Number(0, longest).With("seconds, 600")),
+		shape.May("then", shape.Enum(wakes).With("wake: do not wait; end your turn, and the reports wake you")),
 	),
 	Summary: summary(func(args waitArgs) string {
+		if args.Then == wakes {
+			return "let the children's reports wake it"
+		}
 		line := "wait for mail"
-		if args.From != "" {
-			line += " from " + args.From
+		if len(args.Agents) > 0 {
+			line += " from " + strings.Join(args.Agents, ", ")
+		}
+		if args.For == forAll {
+			line += " until all have ended"
 		}
 		return line + fmt.Sprintf(", at most %s", args.timeout())
 	}),
 }
 
 type waitArgs struct {
+	For     string   `json:"for"`
+	Agents  []string `json:"agents"`
 	Timeout *float64 `json:"timeout"`
-	From    string   `json:"from"`
+	Then    string   `json:"then"`
 }
 
 func (w waitArgs) timeout() time.Duration {
@@ -50,7 +68,7 @@ func (w waitArgs) timeout() time.Duration {
 	return time.Duration(*w.Timeout * float64(time.Second))
 }
 
-// wait is the tool that sleeps until there is mail.
+// wait is the tool that sleeps until there is mail, and reads it.
 type wait struct{ actor }
 
 func (wait) Spec() tool.Spec { return waitSpec }
@@ -61,80 +79,122 @@ func (w wait) Run(ctx context.Context, c tool.Call) (tool.Answer, error) {
 	if err != nil {
 		return refuse(ctx, err)
 	}
-	from, err := w.sender(ctx, args.From)
-	if err != nil {
-		return refuse(ctx, err)
+	if args.Then == wakes {
+		return w.handOver(ctx)
 	}
-	if from != nil && *from == w.self {
-		return tool.Failed("That is you: while you wait, you write no letter to yourself."), nil
-	}
-	if why, err := w.inVain(ctx, from); err != nil || why != "" {
+	order := Wait{All: args.For == forAll, Timeout: args.timeout()}
+	for _, ref := range args.Agents {
+		from, err := w.sender(ctx, ref)
 		if err != nil {
 			return refuse(ctx, err)
 		}
-		return tool.Failed(why), nil
-	}
-	came, err := w.kernel.Await(ctx, w.self, from, args.timeout())
-	if fault.Is(err, fault.DeadAgent) && ctx.Err() == nil {
-		// The sender died meanwhile.
-		if why, err := w.inVain(ctx, from); err == nil && why != "" {
-			return tool.Failed(why), nil
+		if *from == w.self {
+			return tool.Failed("That is you: while you wait, you write no letter to yourself."), nil
+		}
+		if !slices.Contains(order.From, *from) {
+			order.From = append(order.From, *from)
 		}
 	}
+	done, err := w.kernel.Await(ctx, order)
 	if err != nil {
 		return refuse(ctx, err)
 	}
-	if !came {
-		whose := ""
-		if args.From != "" {
-			whose = " from " + args.From
-		}
-		return tool.Answer{Text: fmt.Sprintf("No mail%s came within %s.", whose, args.timeout())}, nil
-	}
-	return w.arrived(ctx, from)
-}
-
-// inVain says why nobody should wait for a sender: the dead write no more.
-func (w wait) inVain(ctx context.Context, from *id.Agent) (string, error) {
-	if from == nil || *from == "" {
-		return "", nil
-	}
-	// The row first: what it wrote before its death is there by then.
-	row, err := w.people.Agent(ctx, *from)
-	if err != nil || row.Status == agent.Running {
-		return "", err
-	}
-	unread, err := w.people.Letters(ctx, w.self, mail.Filter{Unread: true, From: from})
-	if err != nil || len(unread) > 0 {
-		return "", err
-	}
-	return fmt.Sprintf("%s is dead since %s (%s) and will not write; no unread letter from it waits.",
-		title(row), stamp(row.EndedAt), row.EndReason), nil
-}
-
-// arrived tells who wrote, and reads nothing.
-func (w wait) arrived(ctx context.Context, from *id.Agent) (tool.Answer, error) {
-	unread, err := w.people.Letters(ctx, w.self, mail.Filter{Unread: true, From: from})
+	unread, err := w.people.Letters(ctx, w.self, mail.Filter{Unread: true})
 	if err != nil {
 		return refuse(ctx, err)
 	}
-	names, err := w.titles(ctx, senders(unread)...)
+	unread = slices.DeleteFunc(unread, func(l mail.Letter) bool { return !From(l, order.From) })
+	head, err := w.head(ctx, order, done, len(unread))
 	if err != nil {
 		return refuse(ctx, err)
 	}
 	if len(unread) == 0 {
-		return tool.Answer{Text: "Mail came, and was read already."}, nil
+		return tool.Answer{Text: head}, nil
 	}
-	var who []string
-	letters := map[id.Agent]int{}
-	for _, l := range unread {
-		if letters[l.From]++; letters[l.From] == 1 && len(letters) <= maxListed {
-			who = append(who, names[l.From])
+	return w.read(ctx, c, head, unread)
+}
+
+// handOver ends the wait before it begins: the reports wake.
+func (w wait) handOver(ctx context.Context) (tool.Answer, error) {
+	open, err := w.kernel.HandOver(ctx)
+	if err != nil {
+		return refuse(ctx, err)
+	}
+	if len(open) == 0 {
+		return tool.Failed("Nobody works for you: there is no report that could wake you."), nil
+	}
+	names, err := w.listed(ctx, open)
+	if err != nil {
+		return refuse(ctx, err)
+	}
+	return tool.Answer{Text: "The reports of " + names + " wake you. End your turn: say what is under way."}, nil
+}
+
+// head says how the wait ended, before the letters.
+func (w wait) head(ctx context.Context, order Wait, done Waited, letters int) (string, error) {
+	if len(done.Working) == 0 {
+		if letters > 0 && !order.All {
+			return "", nil
+		}
+		return w.nobody(ctx, order, letters)
+	}
+	if letters > 0 && !order.All {
+		return "", nil
+	}
+	names, err := w.listed(ctx, done.Working)
+	if err != nil {
+		return "", err
+	}
+	if order.All || len(order.From) > 0 {
+		return fmt.Sprintf("After %s these still work: %s.", order.Timeout, names), nil
+	}
+	return fmt.Sprintf("No mail came within %s. At work: %s.", order.Timeout, names), nil
+}
+
+// nobody says that nobody is left who could write, and what became of those who are
+// waited for.
+func (w wait) nobody(ctx context.Context, order Wait, letters int) (string, error) {
+	if letters > 0 {
+		return "None of them works any more.", nil
+	}
+	var ends []string
+	for _, a := range order.From {
+		row, err := w.people.Agent(ctx, a)
+		if err != nil {
+			return "", err
+		}
+		now, err := w.kernel.Sources().Look(ctx, false, a)
+		if err != nil {
+			return "", err
+		}
+		if len(ends) < maxListed {
+			ends = append(ends, title(row)+" is "+now.Of(row).String())
 		}
 	}
-	if more := len(letters) - maxListed; more > 0 {
-		who = append(who, fmt.Sprintf("and %d more", more))
+	if len(ends) == 0 {
+		return "Nobody is at work who could write to you, and no letter is unread.", nil
 	}
-	return tool.Answer{Text: fmt.Sprintf("%s unread, from %s. Use read_mail to read; the oldest is number %d.",
-		count(len(unread), "letter"), strings.Join(who, ", "), unread[0].Number)}, nil
+	return "Nobody is left who could write: " + strings.Join(ends, "; ") + ". No letter of theirs is unread.", nil
+}
+
+// listed names agents.
+func (a actor) listed(ctx context.Context, who []id.Agent) (string, error) {
+	const most = 12
+	var names []string
+	for i, w := range who {
+		if i == most {
+			names = append(names, fmt.Sprintf("%d more", len(who)-most))
+			break
+		}
+		if w == "" {
+			names = append(names, "the user")
+			continue
+		}
+		row, err := a.people.Agent(ctx, w)
+		if err != nil {
+			return "", err
+		}
+		names = append(names, title(row))
+	}
+	return strings.Join(names, ", "), nil
 }

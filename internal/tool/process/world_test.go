@@ -44,6 +44,10 @@ type world struct {
 	waits  []time.Duration
 	calls  int
 	asked  int
+
+	handed []id.Agent // what HandOver answers
+	before id.Message
+	work   process.Trees
 }
 
 func newWorld(t testing.TB) *world {
@@ -107,38 +111,66 @@ func (w *world) Read(ctx context.Context, r registry.Read) (mail.Letter, bool, e
 	return w.Store.Read(ctx, r)
 }
 
-func (w *world) Await(ctx context.Context, owner id.Agent, from *id.Agent, timeout time.Duration) (bool, error) {
-	late := time.NewTimer(timeout)
+// seat is the kernel as one agent sees it.
+type seat struct {
+	*world
+	self id.Agent
+}
+
+func (w seat) Await(ctx context.Context, wait process.Wait) (process.Waited, error) {
+	late := time.NewTimer(wait.Timeout)
 	defer late.Stop()
 	w.mu.Lock()
-	w.waits = append(w.waits, timeout)
+	w.waits = append(w.waits, wait.Timeout)
 	w.mu.Unlock()
 	for {
 		w.mu.Lock()
 		news := w.news
 		w.mu.Unlock()
-		letters, err := w.Letters(ctx, owner, mail.Filter{Unread: true, From: from})
-		if err != nil || len(letters) > 0 {
-			return len(letters) > 0, err
+		var working []id.Agent
+		for a, s := range w.doing {
+			if process.From(mail.Letter{From: a}, wait.From) && s.Busy() && w.row(a).Status == agent.Running {
+				working = append(working, a)
+			}
 		}
-		if from != nil && *from != "" {
-			a, err := w.Agent(ctx, *from)
-			if err == nil {
-				err = agent.NeedLiving(a)
-			}
-			if err != nil {
-				return false, err
-			}
+		letters, err := w.Letters(ctx, w.self, mail.Filter{Unread: true})
+		if err != nil {
+			return process.Waited{}, err
+		}
+		came := slices.ContainsFunc(letters, func(l mail.Letter) bool { return process.From(l, wait.From) })
+		if came && !wait.All || len(working) == 0 {
+			return process.Waited{Came: came, Working: working}, nil
 		}
 		w.asleep <- struct{}{}
 		select {
 		case <-news:
 		case <-late.C:
-			return false, nil
+			return process.Waited{Came: came, Late: true, Working: working}, nil
 		case <-ctx.Done():
-			return false, ctx.Err()
+			return process.Waited{}, ctx.Err()
 		}
 	}
+}
+
+func (w *world) HandOver(context.Context) ([]id.Agent, error) { return w.handed, nil }
+
+func (w *world) Before() id.Message { return w.before }
+
+func (w *world) Worktrees() process.Trees {
+	if w.work == nil {
+		return nil
+	}
+	return w.work
+}
+
+func (w *world) Recent(ctx context.Context, a id.Agent, most int) (out []history.Entry, err error) {
+	for e, err := range w.QueryRange(ctx, history.Range{Agent: a}, history.Selection{Newest: most, Any: true}) {
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, e)
+	}
+	return out, nil
 }
 
 func (w *world) Exit(ctx context.Context, a id.Agent, result string) error {
@@ -184,7 +216,7 @@ func (w *world) call(self id.Agent, name, args string) (tool.Answer, error) {
 }
 
 func (w *world) callAs(ctx context.Context, self id.Agent, callID, name, args string) (tool.Answer, error) {
-	found, refused, ok := process.New(w, w.Store, self).Find(llm.NewCall(callID, name, args))
+	found, refused, ok := process.New(seat{w, self}, w.Store, self).Find(llm.NewCall(callID, name, args))
 	if !ok {
 		return refused, nil
 	}

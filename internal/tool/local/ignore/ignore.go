@@ -14,6 +14,8 @@
 package ignore
 
 import (
+	"fmt"
+	"hash/fnv"
 	"os"
 	"path/filepath"
 	"strings"
@@ -33,6 +35,7 @@ type layer struct {
 	own  [][]rule // one list for each of the names
 	base [][]rule // what a repository has beside: its exclude file, the global excludes
 	repo bool     // a repository begins here
+	sum  uint64   // of all rules from here upwards
 }
 
 // Folder is a folder with the rules that hold in it. The zero value has none.
@@ -44,7 +47,8 @@ type Folder struct {
 // Top is a folder where a walk begins, with the rules of its repository from the folders
 // above. env has HOME and XDG_CONFIG_HOME.
 func Top(dir string, env []string) Folder {
-	global := parse(globalExcludes(env))
+	excluded := globalExcludes(env)
+	global := parse(excluded)
 	var above []string
 	for at := dir; ; at = filepath.Dir(at) {
 		above = append(above, at)
@@ -56,7 +60,9 @@ func Top(dir string, env []string) Folder {
 			break
 		}
 	}
-	f := Folder{layer: &layer{base: [][]rule{global}}}
+	sum := fnv.New64a()
+	sum.Write(excluded)
+	f := Folder{layer: &layer{base: [][]rule{global}, sum: sum.Sum64()}}
 	for i := len(above) - 1; i >= 0; i-- {
 		if i < len(above)-1 {
 			f.prefix += filepath.Base(above[i]) + "/"
@@ -104,13 +110,30 @@ const excludes = ".git/info/exclude"
 
 func (f Folder) with(repo bool, read func(string) []byte) Folder {
 	l := &layer{up: f.layer, at: f.prefix, repo: repo}
+	sum := fnv.New64a()
+	fmt.Fprintf(sum, "%d %q %t", f.Sum(), f.prefix, repo)
+	parsed := func(n string) []rule {
+		text := read(n)
+		fmt.Fprintf(sum, " %q", text)
+		return parse(text)
+	}
 	for _, n := range Names {
-		l.own = append(l.own, parse(read(n)))
+		l.own = append(l.own, parsed(n))
 	}
 	if repo {
-		l.base = [][]rule{parse(read(excludes))}
+		l.base = [][]rule{parsed(excludes)}
 	}
+	l.sum = sum.Sum64()
 	return Folder{layer: l}
+}
+
+// Sum differs, as good as always, where other rules hold: what was left out by the same sum
+// in the same folder is left out now.
+func (f Folder) Sum() uint64 {
+	if f.layer == nil {
+		return 0
+	}
+	return f.layer.sum
 }
 
 // Ignores says whether a name in the folder is left out.

@@ -11,8 +11,8 @@ import (
 	"ramet/internal/id"
 )
 
-// files remembers for a moment which files there are.
-type files struct {
+// paths remembers for a moment which files there are.
+type paths struct {
 	mu   sync.Mutex
 	dir  string
 	at   time.Time
@@ -31,7 +31,7 @@ func (w *Workspace) Files(ctx context.Context, a id.Agent, fragment string) []st
 	if err != nil {
 		return nil // whoever sends the prompt is told
 	}
-	f := &w.files
+	f := &w.paths
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.dir == dir && time.Since(f.at) < filesFor {

@@ -1,0 +1,45 @@
+package app
+
+import (
+	"context"
+	"fmt"
+
+	"ramet/internal/agent"
+	"ramet/internal/loop"
+	"ramet/internal/runner/crew"
+	"ramet/internal/text"
+)
+
+// states takes the states of the folders that agents work in. Agents of runs have none: what
+// they make is in the outputs of their items.
+func states(r request, work *crew.Crew) func(agent.Agent) loop.Files {
+	if r.NoTools {
+		return nil
+	}
+	return func(a agent.Agent) loop.Files {
+		if work != nil {
+			if belongs, err := work.Belongs(a); err != nil || belongs {
+				return nil
+			}
+		}
+		return r.FileStates(a, r.Cwd)
+	}
+}
+
+// recoverFiles finishes what a process that was killed left half restored.
+func recoverFiles(ctx context.Context, r request) {
+	done, err := r.Past().Recover(ctx)
+	for _, d := range done {
+		r.warn(fmt.Sprintf("a restore of files in %s that was interrupted is finished: %s changed, %s kept", d.Root, text.Count(len(d.Changed), "file"), text.Count(len(d.Kept), "file")))
+	}
+	if err != nil {
+		r.warn("a restore of files that was interrupted is not finished: " + err.Error())
+	}
+}
+
+// warn tells whoever started the kernel.
+func (r request) warn(what string) {
+	if r.Warn != nil {
+		r.Warn(what)
+	}
+}

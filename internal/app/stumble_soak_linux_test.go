@@ -1,0 +1,199 @@
+package app_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	pg "ramet/internal/database"
+	"ramet/internal/pgtest"
+)
+
+// What a command said of what it was to do.
+const (
+	saidDone    = "done"
+	saidUndone  = "not done"
+	saidUnknown = "unknown"
+)
+
+// deed is something that was asked for, under a word that nothing else has.
+type deed struct {
+	verb, word string
+	said       string
+	answer     string // of a command that was not done
+}
+
+// rough is hosts whose networks to the database fail all the time.
+type rough struct {
+	*team
+	until time.Time
+	model string
+
+	mu    sync.Mutex // guards what follows
+	deeds []deed
+	codes map[string]int
+}
+
+// For a minute (-short: some seconds; RAMET_SOAK: ten minutes) three hosts work on one
+// database, each over a network that is cut, stalls, is away and loses commits. Afterwards the
+// database is compared with what was said: what is said to be done is there once, what is said
+// not to be done is not there, and nobody was refused for what its own kernel did.
+func TestTheSharedDatabaseStumblesSoak(t *testing.T) {
+	t.Parallel()
+	last := time.Minute
+	switch {
+	case os.Getenv("RAMET_SOAK") != "":
+		last = 10 * time.Minute
+	case testing.Short():
+		last = 6 * time.Second
+	}
+	r := &rough{team: newTeam(t), codes: map[string]int{}}
+	r.model = r.script(`{"when": "toil", "repeat": true, "steps": [{"text": "I look"}, {"call": "ps", "args": {}}]}`, `{"repeat": true, "steps": [{"text": "ok"}]}`)
+	r.until = time.Now().Add(last)
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	var working sync.WaitGroup
+	for n := range 3 {
+		h := r.host(fmt.Sprintf("host%d", n))
+		h.lease = "15s"
+		h.ramet(0, "fork", "--name", fmt.Sprintf("own%d", n))
+		network := h.through()
+		dice := rand.New(rand.NewPCG(seed, uint64(n)))
+		working.Go(func() { r.trouble(network, rand.New(rand.NewPCG(seed, uint64(100+n)))) })
+		working.Go(func() {
+			for i := 0; time.Now().Before(r.until); i++ {
+				r.act(h, fmt.Sprintf("own%d", n), fmt.Sprintf("w%dx%dw", n, i), dice.IntN(5))
+			}
+		})
+	}
+	working.Wait()
+	t.Logf("%d deeds; %v", len(r.deeds), r.codes)
+	if r.codes[saidDone] == 0 {
+		t.Error("nothing was tested")
+	}
+	r.check()
+}
+
+// trouble has a network fail, one way after the other.
+func (r *rough) trouble(network *pgtest.Proxy, dice *rand.Rand) {
+	for time.Now().Before(r.until) {
+		switch dice.IntN(6) {
+		case 0:
+			network.Cut()
+		case 1:
+			network.LoseNext(pgtest.Fate(1 + dice.IntN(3)))
+		case 2:
+			every := 2 + dice.IntN(3)
+			network.Lose(func(n int) (pgtest.Fate, bool) { return pgtest.Fate(1 + n%3), n%every == 0 })
+		case 3:
+			network.Down(true)
+			time.Sleep(time.Duration(100+dice.IntN(900)) * time.Millisecond)
+			network.Down(false)
+		case 4:
+			network.Stall(true)
+			time.Sleep(time.Duration(100+dice.IntN(2500)) * time.Millisecond)
+			network.Stall(false)
+		case 5:
+			network.Delay(time.Duration(dice.IntN(20)) * time.Millisecond)
+		}
+		time.Sleep(time.Duration(50+dice.IntN(500)) * time.Millisecond)
+	}
+	network.Lose(nil)
+	network.Delay(0)
+}
+
+// act does something, and notes what was said of it.
+func (r *rough) act(h *host, own, word string, what int) {
+	verb, args := "append", []string{"append", own, "say " + word}
+	switch what {
+	case 1:
+		verb, args = "send", []string{"send", own, "letter " + word}
+	case 2:
+		verb, args = "fork", []string{"fork", own, "--name", word}
+	case 3:
+		verb, args = "exec", []string{"exec", own, "toil " + word, "--model", r.model}
+	case 4:
+		r.act(h, own, word, 2)
+		verb, args = "kill", []string{"kill", word}
+	}
+	k := h.try(args...)
+	if k == nil {
+		return
+	}
+	<-k.over
+	d := deed{verb: verb, word: word, answer: k.stderr.String()}
+	code := ""
+	if _, rest, ok := strings.Cut(d.answer, "error["); ok {
+		code, _, _ = strings.Cut(rest, "]")
+	}
+	switch exit := k.cmd.ProcessState.ExitCode(); {
+	case exit == 0:
+		d.said = saidDone
+	case code == "UNKNOWN_OUTCOME":
+		d.said = saidUnknown
+	case code == "INTERRUPTED" && verb == "exec":
+		d.said = saidUnknown // the history says how far it came
+	case code == "STORAGE_UNREACHABLE", code == "LOCKED", code == "NOT_FOUND" && verb == "kill":
+		d.said = saidUndone
+	default:
+		r.t.Errorf("%s %s: exit code %d: %s", verb, word, exit, d.answer)
+		d.said = saidUnknown
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.deeds = append(r.deeds, d)
+	r.codes[d.said]++
+	if code != "" {
+		r.codes[code]++
+	}
+}
+
+// check reads the tables, with nothing of ours but their names.
+func (r *rough) check() {
+	to, err := pg.ParsePostgres(r.db)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	ctx := context.Background()
+	conn, err := pgx.ConnectConfig(ctx, to.Config)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer conn.Close(ctx)
+	there := map[string]int{}
+	words := regexp.MustCompile(`(say|toil|letter) (w\d+x\d+w)`)
+	for _, query := range []string{`SELECT convert_from(content, 'UTF8') FROM messages WHERE kind = 'user' AND content IS NOT NULL`, `SELECT body FROM mail`,
+		`SELECT 'name ' || name FROM agents WHERE name IS NOT NULL`, `SELECT 'dead ' || name FROM agents WHERE name IS NOT NULL AND status = 'dead'`} {
+		rows, err := conn.Query(ctx, query)
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		texts, err := pgx.CollectRows(rows, pgx.RowTo[string])
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		for _, text := range texts {
+			if strings.HasPrefix(text, "name ") || strings.HasPrefix(text, "dead ") {
+				there[text]++
+			}
+			for _, found := range words.FindAllString(text, -1) {
+				there[found]++
+			}
+		}
+	}
+	prefix := map[string]string{"append": "say ", "send": "letter ", "exec": "toil ", "fork": "name ", "kill": "dead "}
+	for _, d := range r.deeds {
+		n := there[prefix[d.verb]+d.word]
+		if n > 1 || d.said == saidDone && n != 1 || d.said == saidUndone && n != 0 {
+			r.t.Errorf("%s %s is said to be %s, and is there %d times: %s", d.verb, d.word, d.said, n, d.answer)
+		}
+	}
+}

@@ -1,0 +1,75 @@
+package care
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"ramet/internal/cli/line"
+	"ramet/internal/fault"
+	"ramet/internal/printer"
+	"ramet/internal/registry"
+	"ramet/internal/session"
+	"ramet/internal/text"
+)
+
+func sweepFiles(l *line.Line, c *cobra.Command, keep, most string, dry bool) error {
+	since, err := registry.ParseSince(keep, l.Now())
+	if err != nil || keep == "" {
+		return fault.New(fault.Usage, "--keep %.40q is neither a date nor an age", keep).WithHint("write 30d, 36h or 2026-11-01")
+	}
+	limit, err := parseSize(most)
+	if err != nil {
+		return err
+	}
+	ws, err := l.Open(c.Context())
+	if err != nil {
+		return err
+	}
+	out, err := ws.GCFiles(c.Context(), session.Sweep{Since: since, Most: limit, Plan: dry})
+	if err != nil {
+		return err
+	}
+	return l.Print(sweptFiles{States: out.States, Kept: out.Kept, Objects: out.Objects, Bytes: out.Bytes, Disk: out.Disk, Plan: dry, Keep: keep, Max: limit})
+}
+
+// parseSize reads a size such as 500MB.
+func parseSize(s string) (int64, error) {
+	number, factor := strings.ToUpper(strings.TrimSpace(s)), int64(1)
+	for suffix, f := range map[string]int64{"KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12} {
+		if rest, ok := strings.CutSuffix(number, suffix); ok {
+			number, factor = strings.TrimSpace(rest), f
+			break
+		}
+	}
+	n, err := strconv.ParseInt(number, 10, 64)
+	if err != nil || n < 0 || n > (1<<62)/factor {
+		return 0, fault.New(fault.Usage, "--max %.40q is no size", s).WithHint("write 500MB or 2GB")
+	}
+	return n * factor, nil
+}
+
+// sweptFiles is the datum of gc --files.
+type sweptFiles struct {
+	States  int    `json:"states"`  // that can be restored no more
+	Kept    int    `json:"kept"`    // that can
+	Objects int    `json:"objects"` // contents and folders that only they named
+	Bytes   int64  `json:"bytes"`
+	Disk    int64  `json:"disk"` // what all states took before
+	Plan    bool   `json:"plan"` // nothing was done
+	Keep    string `json:"keep"`
+	Max     int64  `json:"max"`
+}
+
+// Text of what was swept.
+func (d sweptFiles) Text(w *printer.Writer) {
+	did := "dropped"
+	if d.Plan {
+		did = "would drop"
+	}
+	w.Line("%s %s of files, %s, %d bytes of %d", did, text.Count(d.States, "state"), text.Count(d.Objects, "content"), d.Bytes, d.Disk)
+	if d.States > 0 {
+		w.Line("%v", w.Dim("older than "+d.Keep+", or over "+strconv.FormatInt(d.Max, 10)+" bytes; "+text.Count(d.Kept, "state")+" stay"))
+	}
+}

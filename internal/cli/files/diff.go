@@ -1,0 +1,77 @@
+package files
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"ramet/internal/cli/line"
+	"ramet/internal/id"
+	"ramet/internal/printer"
+	"ramet/internal/public"
+	"ramet/internal/session"
+	"ramet/internal/text"
+)
+
+func diffCommand(l *line.Line) *cobra.Command {
+	return &cobra.Command{
+		Use:   "diff AGENT [ID [ID]]",
+		Short: "Show how an agent's files changed",
+		Long: `Show how the files of an agent's folder changed, whoever changed them: since its last
+turn began; with an ID, since that message was written; with two, between them.`,
+		Args:              line.Arguments(1, 3),
+		ValidArgsFunction: l.CompleteAgents(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			var ids [2]id.Message
+			for i, arg := range args[1:] {
+				var err error
+				if ids[i], err = id.ParseMessage(arg); err != nil {
+					return err
+				}
+			}
+			ws, a, err := l.Find(c.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			changes, err := ws.DiffFiles(c.Context(), a, ids[0], ids[1])
+			if err != nil {
+				return err
+			}
+			return l.Print(formatChanges(changes))
+		},
+	}
+}
+
+// changeList is the datum of diff.
+type changeList struct {
+	Changes []public.FileChange `json:"changes"`
+}
+
+func formatChanges(all []session.FileChange) changeList {
+	out := changeList{Changes: []public.FileChange{}}
+	for _, c := range all {
+		out.Changes = append(out.Changes, public.FileChange{Path: strings.ToValidUTF8(c.Path, "\uFFFD"), RawPath: public.RawName(c.Path),
+			Verb: c.Verb(), Diff: c.Diff, Note: c.Note})
+	}
+	return out
+}
+
+// Text of changes: diffs, and a line for each that has none.
+func (d changeList) Text(w *printer.Writer) {
+	if len(d.Changes) == 0 {
+		w.Line("no file changed")
+		return
+	}
+	for _, c := range d.Changes {
+		if c.Diff == "" || c.Note != "" {
+			note := ""
+			if c.Note != "" {
+				note = " (" + c.Note + ")"
+			}
+			w.Line("%s %s%v", c.Verb, text.Safe(c.Path), w.Dim(note))
+		}
+		for l := range strings.Lines(c.Diff) {
+			w.Line("%s", text.Safe(strings.TrimSuffix(l, "\n")))
+		}
+	}
+}

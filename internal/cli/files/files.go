@@ -1,0 +1,156 @@
+// Package files are the commands about the states of agents' files.
+package files
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"ramet/internal/cli/line"
+	"ramet/internal/fault"
+	"ramet/internal/files"
+	"ramet/internal/history"
+	"ramet/internal/id"
+	"ramet/internal/printer"
+	"ramet/internal/public"
+	"ramet/internal/session"
+	"ramet/internal/text"
+)
+
+// Commands are the commands of this group.
+func Commands(l *line.Line) []*cobra.Command {
+	return []*cobra.Command{filesCommand(l), diffCommand(l), restoreCommand(l), undoCommand(l)}
+}
+
+func filesCommand(l *line.Line) *cobra.Command {
+	var at string
+	var states bool
+	c := &cobra.Command{
+		Use:   "files [AGENT]",
+		Short: "List an agent's files as they were",
+		Long: `List the files of an agent's folder (agent 0 if none is named) as the newest entry of
+its history tells them; with --at ID, as they were when that message was written.
+--states lists the entries instead: a state is taken before the first call of a turn
+that may write, and after all that may have written, if something changed.
+
+A file that is too large (50 MB), or that holds one of your keys, is known by its hash
+only and cannot be restored; ignored files are left out ("ramet config get files").`,
+		Args:              line.Arguments(0, 1),
+		ValidArgsFunction: l.CompleteAgents(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			var when id.Message
+			if c.Flags().Changed("at") {
+				if states {
+					return fault.New(fault.Usage, "files: both --at and --states").WithHint("leave one of them out")
+				}
+				var err error
+				if when, err = id.ParseMessage(at); err != nil {
+					return err
+				}
+			}
+			ws, a, err := l.FindOr0(c.Context(), args)
+			if err != nil {
+				return err
+			}
+			if states {
+				all, err := ws.OwnStates(c.Context(), a)
+				if err != nil {
+					return err
+				}
+				return l.Print(formatStates(all))
+			}
+			s, err := ws.StateAt(c.Context(), a, when)
+			if err != nil {
+				return err
+			}
+			out, err := list(ws, s)
+			if err != nil {
+				return err
+			}
+			return l.Print(out)
+		},
+	}
+	c.Flags().StringVar(&at, "at", "", "message id")
+	c.Flags().BoolVar(&states, "states", false, "list the states, not the files of one")
+	return c
+}
+
+// listing is the datum of files.
+type listing struct {
+	public.FileState
+	Files []public.File `json:"files"`
+}
+
+var kinds = map[files.Kind]string{files.File: "file", files.Link: "link", files.Dir: "folder", files.Repo: "repository", files.Other: "other"}
+
+func list(ws *session.Workspace, s history.Stated) (listing, error) {
+	out := listing{FileState: public.FormatFileState(s), Files: []public.File{}}
+	err := ws.ListFiles(s.State, func(p string, n files.Node, has bool) error {
+		one := public.File{Path: strings.ToValidUTF8(p, "\uFFFD"), RawPath: public.RawName(p), Kind: kinds[n.Kind], Mode: session.ModeOf(n).String(),
+			Size: n.Size, Restorable: has && n.Known()}
+		if n.Known() {
+			one.Hash = n.Hash.String()
+		}
+		out.Files = append(out.Files, one)
+		return nil
+	})
+	return out, err
+}
+
+// Text of a listing: the files; folders show in their paths.
+func (d listing) Text(w *printer.Writer) {
+	for _, f := range d.Files {
+		note := ""
+		switch {
+		case f.Kind == "folder":
+			continue
+		case f.Hash == "":
+			note = "  (not known)"
+		case !f.Restorable:
+			note = "  (not restorable)"
+		}
+		w.Line("%s %9d  %s%v", f.Mode, f.Size, text.Safe(f.Path), w.Dim(note))
+	}
+	if d.Partial {
+		w.Line("%v", w.Dim(fmt.Sprintf("partial: %d of %d", d.Seen, d.Of)))
+	}
+}
+
+// stateList is the datum of files --states.
+type stateList struct {
+	States []public.FileState `json:"states"`
+}
+
+func formatStates(all []history.Stated) stateList {
+	out := stateList{States: []public.FileState{}}
+	for _, s := range all {
+		out.States = append(out.States, public.FormatFileState(s))
+	}
+	return out
+}
+
+// Text of a list of states.
+func (d stateList) Text(w *printer.Writer) {
+	if len(d.States) == 0 {
+		w.Line("no states")
+		return
+	}
+	rows := [][]string{{"ID", "WHEN", "CHANGED", "BYTES", "STATE", "BRANCH"}}
+	for _, s := range d.States {
+		root, branch := "none: ", ""
+		if s.Root != nil {
+			root = (*s.Root)[:12]
+		} else if s.None != nil {
+			root += *s.None
+		}
+		if s.Partial {
+			root += fmt.Sprintf(" (partial: %d of %d)", s.Seen, s.Of)
+		}
+		if s.Branch != nil {
+			branch = *s.Branch
+		}
+		rows = append(rows, []string{s.ID.String(), string(s.When), fmt.Sprint(s.Changed), fmt.Sprint(s.Bytes), root, branch})
+	}
+	w.Table(rows)
+}

@@ -1,0 +1,181 @@
+package content
+
+import (
+	"crypto/rand"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"ramet/internal/chain"
+	"ramet/internal/durable"
+)
+
+// Dropped is what Drop would free, or freed.
+type Dropped struct {
+	Objects int
+	Bytes   int64
+}
+
+// Disk is how much of the disk the packs take.
+func (s *Store) Disk() (int64, error) {
+	var total int64
+	names, err := os.ReadDir(s.packDir())
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return 0, durable.Failure("read", s.packDir(), err)
+	}
+	for _, e := range names {
+		if info, err := e.Info(); err == nil {
+			total += info.Size()
+		}
+	}
+	return total, nil
+}
+
+// Plan says what Drop would free. Objects of packs that are younger than since stay: an entry
+// that names them may be about to be written.
+func (s *Store) Plan(keep func(chain.Hash) bool, since time.Time) (Dropped, error) {
+	keep, err := s.withBases(keep)
+	if err != nil {
+		return Dropped{}, err
+	}
+	d, _, err := s.doomed(keep, since)
+	return d, err
+}
+
+// withBases keeps also what others are deltas of.
+func (s *Store) withBases(keep func(chain.Hash) bool) (func(chain.Hash) bool, error) {
+	if _, err := s.Refresh(); err != nil {
+		return nil, err
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	needed := map[chain.Hash]bool{}
+	for h, p := range s.where {
+		if !keep(h) {
+			continue
+		}
+		for {
+			b, ok, err := s.base(p)
+			if err != nil {
+				return nil, err
+			}
+			if !ok || needed[b] {
+				break
+			}
+			needed[b] = true
+			p = s.where[b]
+		}
+	}
+	return func(h chain.Hash) bool { return keep(h) || needed[h] }, nil
+}
+
+// Drop drops all objects but those to be kept. What stays is written into one pack before
+// anything is removed; whoever is killed in between leaves objects twice, and loses none.
+func (s *Store) Drop(keep func(chain.Hash) bool, since time.Time) (Dropped, error) {
+	keep, err := s.withBases(keep)
+	if err != nil {
+		return Dropped{}, err
+	}
+	d, old, err := s.doomed(keep, since)
+	if err != nil || len(old) == 0 {
+		return d, err
+	}
+	for repo, entries := range s.staying(keep, old) {
+		if err := s.rewrite(repo, entries); err != nil {
+			return Dropped{}, err
+		}
+	}
+	if err := durable.WriteFile(filepath.Join(s.dir, "generation"), []byte(rand.Text()), 0o600); err != nil {
+		return Dropped{}, err
+	}
+	for name := range old {
+		if err := os.Remove(filepath.Join(s.packDir(), name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return Dropped{}, durable.Failure("remove", name, err)
+		}
+	}
+	if err := durable.SyncFolder(s.packDir()); err != nil {
+		return Dropped{}, err
+	}
+	_, err = s.Refresh()
+	return d, err
+}
+
+// doomed are the packs that hold something to be dropped, or are many and small.
+func (s *Store) doomed(keep func(chain.Hash) bool, since time.Time) (Dropped, map[string]bool, error) {
+	var d Dropped
+	if _, err := s.Refresh(); err != nil {
+		return d, nil, err
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	old := map[string]bool{}
+	for name := range s.packs {
+		info, err := os.Stat(filepath.Join(s.packDir(), name))
+		if err != nil || info.ModTime().After(since) {
+			continue
+		}
+		_, entries, err := readIndex(filepath.Join(s.packDir(), name))
+		if err != nil {
+			return d, nil, err
+		}
+		for _, e := range entries {
+			if !keep(e.hash) {
+				old[name] = true
+				d.Objects++
+				d.Bytes += int64(e.length + entrySize)
+			}
+		}
+	}
+	return d, old, nil
+}
+
+func (s *Store) staying(keep func(chain.Hash) bool, old map[string]bool) map[string][]place {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	out := map[string][]place{}
+	for h, p := range s.where {
+		if old[p.pack] && keep(h) {
+			out[s.repos[p.repo]] = append(out[s.repos[p.repo]], p)
+		}
+	}
+	return out
+}
+
+// rewrite copies objects into a pack of their own, as they are.
+func (s *Store) rewrite(repo string, places []place) error {
+	b := &Batch{store: New(s.dir, s.git), repo: repo, held: map[chain.Hash]bool{}}
+	defer b.Drop()
+	for _, p := range places {
+		payload := make([]byte, p.length)
+		f, err := os.Open(filepath.Join(s.packDir(), p.pack))
+		if err != nil {
+			return durable.Failure("read", p.pack, err)
+		}
+		_, err = f.ReadAt(payload, p.offset)
+		f.Close()
+		if err != nil {
+			return durable.Failure("read", p.pack, err)
+		}
+		if err := b.put(p.entry, payload); err != nil {
+			return err
+		}
+	}
+	_, err := b.Commit()
+	return err
+}
+
+// Sweep removes what processes that were killed left half made, if it is old.
+func (s *Store) Sweep(before time.Time) {
+	names, err := os.ReadDir(s.packDir())
+	if err != nil {
+		return // nothing was kept yet
+	}
+	for _, e := range names {
+		if info, err := e.Info(); err == nil && strings.HasPrefix(e.Name(), ".pack-") && info.ModTime().Before(before) {
+			os.Remove(filepath.Join(s.packDir(), e.Name()))
+		}
+	}
+}

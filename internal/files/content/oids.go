@@ -1,0 +1,39 @@
+package content
+
+import (
+	"encoding/hex"
+	"os"
+	"path/filepath"
+
+	"ramet/internal/chain"
+	"ramet/internal/durable"
+)
+
+// Oids are the ids that git has for contents, of those that are named by it.
+func (s *Store) Oids() (map[chain.Hash]string, error) {
+	if _, err := s.Refresh(); err != nil {
+		return nil, err
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	inPack := map[string][]place{}
+	for _, p := range s.where {
+		if p.form == inGit {
+			inPack[p.pack] = append(inPack[p.pack], p)
+		}
+	}
+	out := map[chain.Hash]string{}
+	for name, places := range inPack {
+		path := filepath.Join(s.packDir(), name)
+		whole, err := os.ReadFile(path)
+		if err != nil {
+			return nil, durable.Failure("read", path, err)
+		}
+		for _, p := range places {
+			if end := p.offset + int64(p.length); end <= int64(len(whole)) {
+				out[p.hash] = hex.EncodeToString(whole[p.offset:end])
+			}
+		}
+	}
+	return out, nil
+}

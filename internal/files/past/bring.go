@@ -1,0 +1,75 @@
+package past
+
+import (
+	"context"
+	"path"
+
+	"ramet/internal/files"
+	"ramet/internal/files/restore"
+)
+
+// Committed is a file as a commit has it.
+type Committed struct {
+	Oid  string
+	Exec bool
+	Link bool
+}
+
+// Bring makes a fresh checkout of a commit what a state holds. Only what differs from the
+// commit is touched; have is what the commit holds. It returns the files that differ.
+func (p *Past) Bring(ctx context.Context, to string, s State, have map[string]Committed) (restore.Done, error) {
+	oids, err := p.store.Oids()
+	if err != nil {
+		return restore.Done{}, err
+	}
+	wants, left, err := p.differing(s, have, func(n files.Node, c Committed) bool {
+		return oids[n.Hash] == c.Oid && c.Oid != "" && c.Link == (n.Kind == files.Link) && (c.Link || c.Exec == (n.Mode&0o100 != 0))
+	})
+	if err != nil {
+		return restore.Done{}, err
+	}
+	plan, err := restore.Lay(real(to), wants)
+	if err != nil {
+		return restore.Done{}, err
+	}
+	plan.Kept = left
+	return p.journal.Do(ctx, plan)
+}
+
+// differing is what a checkout has to get or lose, and what cannot be had.
+func (p *Past) differing(s State, have map[string]Committed, same func(files.Node, Committed) bool) (wants []restore.Want, left []restore.Left, err error) {
+	there, folders := map[string]bool{}, map[string]bool{}
+	for name := range have {
+		for dir := path.Dir(name); dir != "." && !folders[dir]; dir = path.Dir(dir) {
+			folders[dir] = true
+		}
+	}
+	err = files.List(p.store, s.Root, func(at string, n files.Node) error {
+		there[at] = true
+		c, tracked := have[at]
+		switch {
+		case n.Kind == files.Repo || n.Kind == files.Other:
+		case n.Kind == files.Dir:
+			if !folders[at] {
+				wants = append(wants, restore.Want{Path: at, Node: &n})
+			}
+		case !n.Known():
+			left = append(left, restore.Left{Path: at, Why: restore.Unknown})
+		case tracked && same(n, c):
+		case !p.store.Has(n.Hash):
+			left = append(left, restore.Left{Path: at, Why: restore.Unkept})
+		default:
+			wants = append(wants, restore.Want{Path: at, Node: &n})
+		}
+		return nil
+	})
+	if err != nil || s.Partial {
+		return wants, left, err
+	}
+	for name := range have {
+		if !there[name] {
+			wants = append(wants, restore.Want{Path: name})
+		}
+	}
+	return wants, left, nil
+}

@@ -1,0 +1,153 @@
+package past
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"sync"
+
+	"github.com/gofrs/flock"
+
+	"ramet/internal/chain"
+	"ramet/internal/durable"
+	"ramet/internal/files"
+	"ramet/internal/files/scan"
+	"ramet/internal/id"
+)
+
+// Folder is one folder, and its states.
+type Folder struct {
+	past *Past
+	root string
+	dir  string // where its states are noted
+
+	mu      sync.Mutex // one walk at a time
+	scanner *scan.Scanner
+	index   *scan.Index
+	loaded  bool
+	unsaved bool
+}
+
+// Root is its real path.
+func (f *Folder) Root() string { return f.root }
+
+// Taken is a state that was taken.
+type Taken struct {
+	Root     chain.Hash
+	Step     int64 // of the folder's states, from 1 on
+	Seen, Of int64 // names that are known, of how many; they differ where there was no time
+	Position scan.Position
+	Stored   int64 // bytes that it took on the disk
+	// Changes since the folder's last state.
+	Changes []files.Change
+}
+
+// Partial says that the state does not hold everything.
+func (t Taken) Partial() bool { return t.Seen < t.Of }
+
+// Take takes the state of the folder as it is. stop is asked often: true ends the walk, and
+// the state is partial then; nil: nobody stops it.
+func (f *Folder) Take(ctx context.Context, stop func() bool) (Taken, error) {
+	return f.take(ctx, stop, nil)
+}
+
+// take takes a state; what own names is that agent's doing.
+func (f *Folder) take(ctx context.Context, stop func() bool, own map[string]id.Agent) (Taken, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err := durable.MakeFolder(f.dir, 0o700); err != nil {
+		return Taken{}, err
+	}
+	release, err := f.past.shared(ctx)
+	if err != nil {
+		return Taken{}, err
+	}
+	defer release()
+	r, stored, err := f.walk(ctx, stop)
+	if err != nil {
+		return Taken{}, err
+	}
+	spans, err := f.past.calls.read()
+	if err != nil {
+		return Taken{}, err
+	}
+	s, changes, err := f.note(r.Root, func(path string) id.Agent {
+		if a, ok := own[path]; ok {
+			return a
+		}
+		at, ok := r.Index.Changed(path)
+		if !ok {
+			return ""
+		}
+		return whose(spans, f.root, at)
+	})
+	return Taken{Root: r.Root, Step: s.N, Seen: r.Seen, Of: r.Of, Position: f.scanner.Position(), Stored: stored, Changes: changes}, err
+}
+
+// walk looks at the folder and keeps what is new.
+func (f *Folder) walk(ctx context.Context, stop func() bool) (scan.Result, int64, error) {
+	generation, err := f.past.store.Refresh()
+	if err != nil {
+		return scan.Result{}, 0, err
+	}
+	if !f.loaded {
+		if f.index, err = scan.Load(f.indexFile()); err != nil {
+			return scan.Result{}, 0, err
+		}
+		f.loaded = true
+	}
+	var has func(chain.Hash) bool
+	if f.index != nil && f.index.Generation != generation {
+		has = f.past.store.Has
+	}
+	batch := f.past.store.Begin(f.scanner.Repository())
+	defer batch.Drop()
+	r, err := f.scanner.Walk(ctx, f.index, batch, has, stop)
+	if err != nil {
+		return r, 0, err
+	}
+	stored, err := batch.Commit()
+	if err != nil {
+		return r, 0, err
+	}
+	first := f.index == nil
+	f.unsaved = f.unsaved || r.Read > 0 || r.Root != f.index.Root()
+	r.Index.Generation = generation
+	f.index = r.Index
+	if first {
+		f.save()
+	}
+	return r, stored, nil
+}
+
+func (f *Folder) indexFile() string { return filepath.Join(f.dir, "index") }
+
+// Save puts the index on disk, so that the next process need not read everything again.
+func (f *Folder) Save() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.save()
+}
+
+func (f *Folder) save() {
+	if f.unsaved && f.index.Save(f.indexFile()) == nil { // a cache: without it, the next one reads more
+		f.unsaved = false
+		durable.WriteFile(filepath.Join(f.dir, "path"), []byte(f.root), 0o600)
+	}
+}
+
+// ctx is for what takes no time worth stopping.
+func (f *Folder) ctx() context.Context { return context.Background() }
+
+// shared keeps contents from being dropped.
+func (p *Past) shared(ctx context.Context) (release func(), err error) {
+	lock := flock.New(filepath.Join(p.o.Dir, "contents.lock"))
+	ok, err := lock.TryRLockContext(ctx, lockEvery)
+	if err == nil && !ok {
+		err = errors.New("it is locked")
+	}
+	if err != nil {
+		return nil, durable.Failure("lock", lock.Path(), err)
+	}
+	return func() { lock.Unlock() }, nil
+}

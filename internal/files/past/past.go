@@ -1,0 +1,121 @@
+package past
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"ramet/internal/durable"
+	"ramet/internal/fault"
+	"ramet/internal/files/content"
+	"ramet/internal/files/restore"
+	"ramet/internal/files/scan"
+	"ramet/internal/git"
+)
+
+// Options are what the past of a workspace depends on.
+type Options struct {
+	Dir     string   // where it lies; made when needed
+	Home    string   // the user's own: no folder to take states of
+	Hide    []string // ramet's own files and folders
+	Ignored bool     // ignored files too
+	Env     []string
+	Secret  func([]byte) bool // a content that holds a credential of ours; nil: none does
+}
+
+// Past is the past of the folders of one workspace. It is safe for concurrent use.
+type Past struct {
+	o       Options
+	store   *content.Store
+	journal restore.Journal
+	calls   calls
+
+	mu      sync.Mutex
+	folders map[string]*Folder
+}
+
+// Open is the past in a folder. Nothing is read yet.
+func Open(o Options) *Past {
+	p := &Past{o: o, folders: map[string]*Folder{}}
+	for i, h := range p.o.Hide {
+		p.o.Hide[i] = real(h)
+	}
+	p.o.Hide = append(p.o.Hide, real(o.Dir))
+	p.store = content.New(o.Dir, cat)
+	p.journal = restore.Journal{Dir: filepath.Join(o.Dir, "restores"), Get: p.store.Get}
+	p.calls.path = filepath.Join(o.Dir, "calls")
+	return p
+}
+
+// real is the one name of a path, as far as it exists.
+func real(path string) string {
+	if r, err := filepath.EvalSymlinks(path); err == nil {
+		return r
+	}
+	return filepath.Clean(path)
+}
+
+// cat reads an object of a repository.
+func cat(ctx context.Context, repo, oid string) ([]byte, error) {
+	out, err := git.Run(ctx, repo, "cat-file", "blob", oid)
+	return []byte(out), err
+}
+
+// Store has the contents of states.
+func (p *Past) Store() *content.Store { return p.store }
+
+// Folder is a folder whose states are taken. The user's home, and what holds it, is refused:
+// DENIED.
+func (p *Past) Folder(dir string) (*Folder, error) {
+	root, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return nil, fault.New(fault.NotFound, "no folder %s: %w", dir, err)
+	}
+	if home := real(p.o.Home); root == "/" || p.o.Home != "" && inside(home, root) {
+		return nil, fault.New(fault.Denied, "no states are taken of %s: it is your home folder, or holds it", root).
+			WithHint("work in a folder of its own")
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if f, ok := p.folders[root]; ok {
+		return f, nil
+	}
+	sum := sha256.Sum256([]byte(root))
+	f := &Folder{past: p, root: root, dir: filepath.Join(p.o.Dir, "folders", hex.EncodeToString(sum[:8]))}
+	f.scanner = scan.New(scan.Options{Root: root, Hide: p.o.Hide, Ignored: p.o.Ignored, Env: p.o.Env, Secret: p.o.Secret})
+	p.folders[root] = f
+	return f, nil
+}
+
+// inside says whether a path is a folder, or lies below it.
+func inside(path, folder string) bool {
+	rel, err := filepath.Rel(folder, path)
+	return err == nil && (rel == "." || filepath.IsLocal(rel))
+}
+
+// Recover finishes what a process that was killed left half restored.
+func (p *Past) Recover(ctx context.Context) ([]restore.Done, error) {
+	return p.journal.Finish(ctx)
+}
+
+// Disk is how much of the disk the past takes.
+func (p *Past) Disk() (int64, error) {
+	var total int64
+	err := filepath.WalkDir(p.o.Dir, func(_ string, e os.DirEntry, err error) error {
+		if err != nil {
+			return nil // it went away
+		}
+		if info, err := e.Info(); err == nil && info.Mode().IsRegular() {
+			total += info.Size()
+		}
+		return nil
+	})
+	return total, durable.Failure("read", p.o.Dir, err)
+}
+
+// now is the time.
+func now() int64 { return time.Now().UnixNano() }

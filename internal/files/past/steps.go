@@ -1,0 +1,129 @@
+package past
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+
+	"ramet/internal/chain"
+	"ramet/internal/durable"
+	"ramet/internal/fault"
+	"ramet/internal/files"
+	"ramet/internal/id"
+)
+
+// step is one state of a folder, and what changed since the one before.
+type step struct {
+	N    int64      `json:"n"`
+	At   int64      `json:"at"`
+	Root chain.Hash `json:"root"`
+	// By has for each path that changed, escaped, whose change it is; empty: foreign to all.
+	By map[string]id.Agent `json:"by,omitempty"`
+	// Lost says that nobody knows what changed.
+	Lost bool `json:"lost,omitempty"`
+}
+
+func (f *Folder) stepsFile() string { return filepath.Join(f.dir, "steps") }
+
+// steps reads those after one, oldest first. last is the newest of all; N is 0 where there
+// is none.
+func (f *Folder) steps(after int64) (found []step, last step, err error) {
+	file, err := durable.OpenFile(f.stepsFile(), os.O_RDONLY, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, last, nil
+	}
+	if err != nil {
+		return nil, last, err
+	}
+	defer file.Close()
+	lines := bufio.NewReader(file)
+	for {
+		text, err := lines.ReadBytes('\n')
+		if err != nil {
+			return found, last, nil // what has no end was never written
+		}
+		var s step
+		if json.Unmarshal(text, &s) != nil {
+			s = step{N: last.N, Root: last.Root, Lost: true}
+		}
+		if last = s; s.N > after {
+			found = append(found, s)
+		}
+	}
+}
+
+// note adds a state to the folder's, if it is another than the last. Whose changes are is
+// told by whose.
+func (f *Folder) note(root chain.Hash, whose func(path string) id.Agent) (s step, changes []files.Change, err error) {
+	err = durable.While(f.ctx(), f.stepsFile(), func() error {
+		_, last, err := f.steps(1 << 62)
+		if err != nil {
+			return err
+		}
+		if last.N > 0 && last.Root == root {
+			s = last
+			return nil
+		}
+		s = step{N: last.N + 1, At: now(), Root: root}
+		if last.N > 0 {
+			changes, err = files.Diff(f.past.store, last.Root, root)
+			switch {
+			case fault.Is(err, fault.NotFound):
+				s.Lost = true
+			case err != nil:
+				return err
+			default:
+				s.By = map[string]id.Agent{}
+				for _, c := range changes {
+					s.By[url.PathEscape(c.Path)] = whose(c.Path)
+				}
+			}
+		}
+		return f.append(s)
+	})
+	return s, changes, err
+}
+
+func (f *Folder) append(s step) error {
+	text, err := json.Marshal(s)
+	if err != nil {
+		return err
+	}
+	file, err := durable.OpenFile(f.stepsFile(), os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	if _, err := file.Write(append(text, '\n')); err != nil {
+		return durable.Failure("write", f.stepsFile(), err)
+	}
+	return nil
+}
+
+// Foreign says of paths whether others than an agent could have changed them since a step.
+func (f *Folder) Foreign(a id.Agent, since int64) (func(path string) bool, error) {
+	found, last, err := f.steps(since)
+	if err != nil {
+		return nil, err
+	}
+	lost := since <= 0 || since > last.N || since < last.N && (len(found) == 0 || found[0].N != since+1)
+	own, others := map[string]bool{}, map[string]bool{}
+	for _, s := range found {
+		lost = lost || s.Lost
+		for path, by := range s.By {
+			if by == a && a != "" {
+				own[path] = true
+			} else {
+				others[path] = true
+			}
+		}
+	}
+	return func(path string) bool {
+		path = url.PathEscape(path)
+		return lost || others[path] || !own[path]
+	}, nil
+}

@@ -1,0 +1,178 @@
+package restore
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"ramet/internal/chain"
+	"ramet/internal/durable"
+	"ramet/internal/fault"
+	"ramet/internal/files"
+)
+
+// Journal is where plans lie while they are carried out: a folder of its own.
+type Journal struct {
+	Dir string
+	// Get reads a content.
+	Get func(context.Context, chain.Hash) ([]byte, error)
+	// Crash is called before each thing that is done to the disk, for tests; nil: nothing is.
+	Crash func()
+}
+
+// page is a plan in the journal. Paths are escaped: they need be no UTF-8.
+type page struct {
+	Root  string     `json:"root"`
+	From  chain.Hash `json:"from"`
+	To    chain.Hash `json:"to"`
+	Steps []pageStep `json:"steps"`
+}
+
+type pageStep struct {
+	Path   string    `json:"path"`
+	Before *pageNode `json:"before,omitempty"`
+	After  *pageNode `json:"after,omitempty"`
+}
+
+type pageNode struct {
+	Kind string     `json:"kind"`
+	Mode uint16     `json:"mode"`
+	Size int64      `json:"size"`
+	Hash chain.Hash `json:"hash"`
+}
+
+// Done is what came of a plan.
+type Done struct {
+	Plan
+	Changed []string // paths that are as they were now, or gone
+}
+
+// Do carries out a plan. One restore at a time for each journal; another is waited for until
+// ctx ends.
+func (j Journal) Do(ctx context.Context, p Plan) (Done, error) {
+	if len(p.Steps) == 0 {
+		return Done{Plan: p}, nil
+	}
+	if err := durable.MakeFolder(j.Dir, 0o700); err != nil {
+		return Done{Plan: p}, err
+	}
+	var out Done
+	err := durable.While(ctx, filepath.Join(j.Dir, "restore"), func() error {
+		text, err := json.Marshal(format(p))
+		if err != nil {
+			return err
+		}
+		name := filepath.Join(j.Dir, rand.Text()+".json")
+		j.crash()
+		if err := durable.WriteFile(name, text, 0o600); err != nil {
+			return err
+		}
+		out, err = j.carry(ctx, p, name)
+		return err
+	})
+	return out, err
+}
+
+// Finish carries out what others left in the middle, and returns what it did. While somebody
+// restores, there is nothing to finish.
+func (j Journal) Finish(ctx context.Context) ([]Done, error) {
+	names, err := filepath.Glob(filepath.Join(j.Dir, "*.json"))
+	if err != nil || len(names) == 0 {
+		return nil, err
+	}
+	held, err := durable.TryLock(filepath.Join(j.Dir, "restore.lock"))
+	if fault.Is(err, fault.Locked) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer held.Unlock()
+	var all []Done
+	for _, name := range names {
+		text, err := os.ReadFile(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // it was finished meanwhile
+		}
+		if err != nil {
+			return all, durable.Failure("read", name, err)
+		}
+		var page page
+		p, bad := Plan{}, json.Unmarshal(text, &page)
+		if bad == nil {
+			p, bad = page.parse()
+		}
+		if bad != nil {
+			return all, fault.New(fault.StorageCorrupt, "the journal of a restore, %s, cannot be read: %w", name, bad).
+				WithHint("some files may be restored and others not; look, then remove that file")
+		}
+		done, err := j.carry(ctx, p, name)
+		if err != nil {
+			return all, err
+		}
+		all = append(all, done)
+	}
+	return all, nil
+}
+
+// carry does the steps and removes the journal. When ctx ends in the middle, the journal
+// stays.
+func (j Journal) carry(ctx context.Context, p Plan, name string) (Done, error) {
+	out, err := j.steps(ctx, p)
+	if err != nil {
+		return out, err
+	}
+	j.crash()
+	if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return out, durable.Failure("remove", name, err)
+	}
+	return out, durable.SyncFolder(j.Dir)
+}
+
+func (j Journal) crash() {
+	if j.Crash != nil {
+		j.Crash()
+	}
+}
+
+func format(p Plan) page {
+	out := page{Root: p.Root, From: p.From, To: p.To}
+	node := func(n *files.Node) *pageNode {
+		if n == nil {
+			return nil
+		}
+		return &pageNode{string(rune(n.Kind)), n.Mode, n.Size, n.Hash}
+	}
+	for _, s := range p.Steps {
+		out.Steps = append(out.Steps, pageStep{url.PathEscape(s.Path), node(s.Before), node(s.After)})
+	}
+	return out
+}
+
+func (g page) parse() (Plan, error) {
+	p := Plan{Root: g.Root, From: g.From, To: g.To}
+	for _, s := range g.Steps {
+		at, err := url.PathUnescape(s.Path)
+		if err != nil {
+			return p, err
+		}
+		if !filepath.IsLocal(at) {
+			return p, errors.New("a path in it leads elsewhere")
+		}
+		name := at[strings.LastIndexByte(at, '/')+1:]
+		node := func(n *pageNode) *files.Node {
+			if n == nil || n.Kind == "" {
+				return nil
+			}
+			return &files.Node{Name: name, Kind: files.Kind(n.Kind[0]), Mode: n.Mode, Size: n.Size, Hash: n.Hash}
+		}
+		p.Steps = append(p.Steps, Step{at, node(s.Before), node(s.After)})
+	}
+	return p, nil
+}

@@ -1,0 +1,5 @@
+//go:build !unix
+
+package restore
+
+const nonblock = 0

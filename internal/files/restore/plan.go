@@ -1,0 +1,134 @@
+package restore
+
+import (
+	"strings"
+
+	"ramet/internal/chain"
+	"ramet/internal/files"
+)
+
+// Step is one path that is to change; nil is nothing there. Of folders only kind and mode
+// count.
+type Step struct {
+	Path   string
+	Before *files.Node // as it is
+	After  *files.Node // as it shall be
+}
+
+// Left is a path that is kept as it is, and why.
+type Left struct {
+	Path string
+	Why  string
+}
+
+// The reasons of Left.
+const (
+	Foreign  = "others could have changed it"
+	Unkept   = "its content was not kept"
+	Unknown  = "its content is not known"
+	Special  = "it is no file, folder or link"
+	Moved    = "it changed meanwhile"
+	Occupied = "something in its way is kept"
+	Twin     = "another name differs from it in case only"
+)
+
+// Plan is what a restore would do.
+type Plan struct {
+	Root  string // the folder
+	From  chain.Hash
+	To    chain.Hash
+	Steps []Step
+	Kept  []Left
+}
+
+// Wish is what is to be restored.
+type Wish struct {
+	Root     string
+	From, To chain.Hash // as it is; as it shall be
+	Paths    []string   // and what is below them; none: all
+	Partial  bool       // the state does not hold everything: nothing is removed
+	// Foreign says that others could have changed a path since; nil: none could.
+	Foreign func(path string) bool
+	Force   bool // foreign paths too
+	// Has says whether a content can be had.
+	Has func(chain.Hash) bool
+}
+
+// Make makes the plan.
+func Make(src files.Source, w Wish) (Plan, error) {
+	p := Plan{Root: w.Root, From: w.From, To: w.To}
+	changes, err := files.Diff(src, w.From, w.To)
+	if err != nil {
+		return p, err
+	}
+	for _, c := range changes {
+		if !files.Within(c.Path, w.Paths) {
+			continue
+		}
+		if w.Partial && c.After == nil {
+			continue // nobody knows whether it was there
+		}
+		if why := w.against(c); why != "" {
+			p.Kept = append(p.Kept, Left{c.Path, why})
+			continue
+		}
+		p.Steps = append(p.Steps, Step{c.Path, c.Before, c.After})
+	}
+	return p, nil
+}
+
+// against says why a path is kept; empty: it is not.
+func (w Wish) against(c files.Change) string {
+	for _, n := range []*files.Node{c.Before, c.After} {
+		switch {
+		case n == nil:
+		case n.Kind == files.Repo || n.Kind == files.Other:
+			return Special
+		case !n.Known():
+			return Unknown
+		}
+	}
+	if a := c.After; a != nil && a.Kind != files.Dir && !w.Has(a.Hash) {
+		return Unkept
+	}
+	if !w.Force && w.Foreign != nil && w.Foreign(c.Path) {
+		return Foreign
+	}
+	return ""
+}
+
+// Restores are the paths that would get a content, or a mode.
+func (p Plan) Restores() []string {
+	return p.paths(func(s Step) bool { return s.After != nil && s.After.Kind != files.Dir })
+}
+
+// Removes are the paths that would be removed.
+func (p Plan) Removes() []string {
+	return p.paths(func(s Step) bool { return s.After == nil && s.Before.Kind != files.Dir })
+}
+
+func (p Plan) paths(that func(Step) bool) []string {
+	var out []string
+	for _, s := range p.Steps {
+		if that(s) {
+			out = append(out, s.Path)
+		}
+	}
+	return out
+}
+
+// twins are the paths that another one differs from in case only, both to be there.
+func (p Plan) twins() map[string]bool {
+	seen, out := map[string]string{}, map[string]bool{}
+	for _, s := range p.Steps {
+		if s.After == nil {
+			continue
+		}
+		low := strings.ToLower(s.Path)
+		if other, ok := seen[low]; ok {
+			out[s.Path], out[other] = true, true
+		}
+		seen[low] = s.Path
+	}
+	return out
+}

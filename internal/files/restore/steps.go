@@ -1,0 +1,376 @@
+package restore
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+
+	"ramet/internal/chain"
+	"ramet/internal/durable"
+	"ramet/internal/fault"
+	"ramet/internal/files"
+	"ramet/internal/llm"
+)
+
+// steps does all steps of a plan: first what is removed, the deepest first; then folders;
+// then files and links; then the modes of folders, which may shut them.
+func (j Journal) steps(ctx context.Context, p Plan) (Done, error) {
+	out := Done{Plan: p}
+	root, err := os.OpenRoot(p.Root)
+	if err != nil {
+		return out, durable.Failure("open", p.Root, err)
+	}
+	defer root.Close()
+	w := &work{Journal: j, root: root, twins: p.twins(), touched: map[string]bool{}}
+	steps := slices.SortedStableFunc(slices.Values(p.Steps), func(a, b Step) int {
+		if pa, pb := phase(a), phase(b); pa != pb {
+			return cmp.Compare(pa, pb)
+		} else if pa == removing {
+			return strings.Compare(b.Path, a.Path)
+		}
+		return strings.Compare(a.Path, b.Path)
+	})
+	for _, s := range steps {
+		if ctx.Err() != nil {
+			return out, llm.Ended(ctx)
+		}
+		why, err := w.step(ctx, s)
+		if err != nil {
+			return out, err
+		}
+		switch {
+		case why != "":
+			out.Kept = append(out.Kept, Left{s.Path, why})
+		case s.After == nil || s.After.Kind != files.Dir:
+			out.Changed = append(out.Changed, s.Path)
+		}
+	}
+	for _, s := range slices.Backward(steps) {
+		if phase(s) == making {
+			w.shut(s)
+		}
+	}
+	return out, w.sync()
+}
+
+const (
+	removing = iota
+	making
+	writing
+)
+
+func phase(s Step) int {
+	switch {
+	case s.After == nil || s.Before != nil && s.Before.Kind != s.After.Kind && s.Before.Kind == files.Dir:
+		return removing
+	case s.After.Kind == files.Dir:
+		return making
+	}
+	return writing
+}
+
+// work is a restore under way.
+type work struct {
+	Journal
+	root    *os.Root
+	twins   map[string]bool
+	touched map[string]bool // folders with new names
+}
+
+// step does one step, or says why not. An error ends the restore: the disk failed.
+func (w *work) step(ctx context.Context, s Step) (why string, err error) {
+	dir, close, err := w.enter(path.Dir(s.Path))
+	if err != nil {
+		if s.After == nil && errors.Is(err, fs.ErrNotExist) {
+			return "", nil
+		}
+		return explain(err)
+	}
+	defer close()
+	name := path.Base(s.Path)
+	now, err := look(dir, name)
+	if err != nil {
+		return explain(err)
+	}
+	bothDirs := now != nil && s.After != nil && now.Kind == files.Dir && s.After.Kind == files.Dir
+	if same(now, s.After) || bothDirs { // its mode comes last
+		return "", nil
+	}
+	if now != nil && s.Before != nil && s.Before.Kind == files.Dir && now.Kind == files.Dir && (s.After == nil || s.After.Kind != files.Dir) {
+		w.crash()
+		if err := dir.Remove(name); err != nil {
+			return Occupied, nil
+		}
+		w.touched[path.Dir(s.Path)] = true
+		if now = nil; s.After == nil {
+			return "", nil
+		}
+	} else if !same(now, s.Before) && !(now == nil && s.After != nil) { // where nothing is, nothing is lost
+		return Moved, nil
+	}
+	w.touched[path.Dir(s.Path)] = true
+	switch {
+	case s.After == nil:
+		w.crash()
+		return explain(dir.Remove(name))
+	case s.After.Kind == files.Dir:
+		return w.folder(dir, name, now, *s.After)
+	}
+	if w.twins[s.Path] {
+		if folds, err := w.folds(dir); err != nil || folds {
+			return Twin, err
+		}
+	}
+	return w.put(ctx, dir, name, now, *s.After)
+}
+
+// folder makes a folder that can be written into, until shut.
+func (w *work) folder(dir *os.Root, name string, now *files.Node, to files.Node) (string, error) {
+	w.crash()
+	if now != nil && now.Kind != files.Dir {
+		if err := dir.Remove(name); err != nil {
+			return explain(err)
+		}
+		now = nil
+	}
+	if now == nil {
+		if err := dir.Mkdir(name, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+			return explain(err)
+		}
+	}
+	return "", nil
+}
+
+// shut gives a folder its mode.
+func (w *work) shut(s Step) {
+	dir, close, err := w.enter(path.Dir(s.Path))
+	if err != nil {
+		return
+	}
+	defer close()
+	if now, err := look(dir, path.Base(s.Path)); err == nil && now != nil && now.Kind == files.Dir && now.Mode != s.After.Mode {
+		dir.Chmod(path.Base(s.Path), s.After.Perm())
+	}
+}
+
+// put puts a file or link in its place, in one step.
+func (w *work) put(ctx context.Context, dir *os.Root, name string, now *files.Node, to files.Node) (string, error) {
+	content, err := w.Get(ctx, to.Hash)
+	switch {
+	case ctx.Err() != nil:
+		return "", llm.Ended(ctx)
+	case fault.Is(err, fault.NotFound), fault.Is(err, fault.StorageCorrupt):
+		return Unkept, nil
+	case err != nil:
+		return "", err
+	}
+	temp := ".ramet-" + rand.Text()
+	w.crash()
+	if to.Kind == files.Link {
+		err = dir.Symlink(string(content), temp)
+	} else {
+		err = w.write(dir, temp, content, to)
+	}
+	if err != nil {
+		dir.Remove(temp)
+		return explain(err)
+	}
+	w.crash()
+	if again, err := look(dir, name); err != nil || !same(again, now) {
+		dir.Remove(temp)
+		return Moved, nil
+	}
+	if err := dir.Rename(temp, name); err != nil {
+		dir.Remove(temp)
+		return explain(err)
+	}
+	w.crash()
+	return "", nil
+}
+
+func (w *work) write(dir *os.Root, temp string, content []byte, to files.Node) error {
+	f, err := dir.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if _, err := f.Write(content); err != nil {
+		return err
+	}
+	if err := f.Chmod(to.Perm()); err != nil {
+		return err
+	}
+	return f.Sync()
+}
+
+// folds says whether the disk takes names that differ in case for one.
+func (w *work) folds(dir *os.Root) (bool, error) {
+	temp := ".ramet-" + strings.ToLower(rand.Text())
+	f, err := dir.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return false, err
+	}
+	f.Close()
+	defer dir.Remove(temp)
+	_, err = dir.Lstat(strings.ToUpper(temp))
+	return err == nil, nil
+}
+
+// enter opens a folder below the root, one after the other, none of them through a link.
+func (w *work) enter(rel string) (dir *os.Root, close func(), err error) {
+	dir, close = w.root, func() {}
+	if rel == "." {
+		return dir, close, nil
+	}
+	var open []*os.Root
+	close = func() {
+		for _, r := range open {
+			r.Close()
+		}
+	}
+	for name := range strings.SplitSeq(rel, "/") {
+		next, err := openFolder(dir, name)
+		if err != nil {
+			close()
+			return nil, nil, err
+		}
+		open = append(open, next)
+		dir = next
+	}
+	return dir, close, nil
+}
+
+// errLink is a link or a file where a folder should be.
+var errLink = errors.New("no folder")
+
+func openFolder(dir *os.Root, name string) (*os.Root, error) {
+	info, err := dir.Lstat(name)
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		return nil, errLink
+	}
+	next, err := dir.OpenRoot(name)
+	if err != nil {
+		return nil, err
+	}
+	if now, err := next.Stat("."); err != nil || !os.SameFile(info, now) {
+		next.Close()
+		return nil, errLink
+	}
+	return next, nil
+}
+
+// look is what stands at a name; nil: nothing.
+func look(dir *os.Root, name string) (*files.Node, error) {
+	info, err := dir.Lstat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	n := &files.Node{Name: name, Mode: bits(info.Mode())}
+	switch {
+	case info.IsDir():
+		n.Kind = files.Dir
+	case info.Mode()&fs.ModeSymlink != 0:
+		target, err := dir.Readlink(name)
+		if err != nil {
+			return nil, err
+		}
+		n.Kind, n.Mode, n.Size, n.Hash = files.Link, 0, int64(len(target)), chain.Sum([]byte(target))
+	case info.Mode().IsRegular():
+		n.Kind, n.Size = files.File, info.Size()
+		n.Hash, err = sum(dir, name)
+	default:
+		n.Kind = files.Other
+	}
+	return n, err
+}
+
+func sum(dir *os.Root, name string) (h chain.Hash, err error) {
+	f, err := dir.OpenFile(name, os.O_RDONLY|nonblock, 0)
+	if err != nil {
+		return h, err
+	}
+	defer f.Close()
+	s := sha256.New()
+	if _, err := io.Copy(s, f); err != nil {
+		return h, err
+	}
+	s.Sum(h[:0])
+	return h, nil
+}
+
+// bits are the twelve bits of chmod.
+func bits(m fs.FileMode) uint16 {
+	out := uint16(m.Perm())
+	for mode, bit := range map[fs.FileMode]uint16{fs.ModeSetuid: 0o4000, fs.ModeSetgid: 0o2000, fs.ModeSticky: 0o1000} {
+		if m&mode != 0 {
+			out |= bit
+		}
+	}
+	return out
+}
+
+// same is files.Same, but of folders only the kind counts, and of a link all but the size.
+func same(a, b *files.Node) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	switch {
+	case a.Kind != b.Kind:
+		return false
+	case a.Kind == files.Dir:
+		return a.Mode == b.Mode
+	}
+	return a.Hash == b.Hash && a.Mode == b.Mode
+}
+
+// explain makes a reason of what is one path's own; the disk's failures end the restore.
+func explain(err error) (string, error) {
+	switch {
+	case err == nil:
+		return "", nil
+	case errors.Is(err, errLink):
+		return Occupied, nil
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrExist):
+		return Moved, nil
+	}
+	f, _ := fault.Of(durable.Failure("restore", "", err))
+	if f != nil && (f.Code == fault.StorageFull || f.Code == fault.StorageIO) {
+		return "", f
+	}
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		err = pe.Err
+	}
+	return err.Error(), nil
+}
+
+// sync makes the names in changed folders durable.
+func (w *work) sync() error {
+	for rel := range w.touched {
+		dir, close, err := w.enter(rel)
+		if err != nil {
+			continue // it was removed
+		}
+		f, err := dir.Open(".")
+		if err == nil {
+			f.Sync()
+			f.Close()
+		}
+		close()
+	}
+	return nil
+}

@@ -1,0 +1,117 @@
+package scan
+
+import (
+	"slices"
+	"strings"
+
+	"ramet/internal/chain"
+	"ramet/internal/files"
+)
+
+// Index is what the last walk of a folder saw. It does not change once it is made; nil is
+// one that knows nothing.
+type Index struct {
+	// Generation is that of the store when its contents were there.
+	Generation string
+	top        *seenFolder
+}
+
+// seenFolder is a folder as it was.
+type seenFolder struct {
+	rules uint64 // what was ignored by which rules
+	ctime int64
+	hash  chain.Hash
+	nodes []seen   // in order
+	out   []string // ignored names, in order
+}
+
+// seen is a name as it was.
+type seen struct {
+	files.Node
+	stat Stat
+	racy bool        // it may have changed since without a trace
+	kept bool        // its content was kept, or git has it
+	sub  *seenFolder // of folders
+}
+
+func (f *seenFolder) find(name string) *seen {
+	if f == nil {
+		return nil
+	}
+	i, ok := slices.BinarySearchFunc(f.nodes, name, func(s seen, name string) int { return strings.Compare(s.Name, name) })
+	if !ok {
+		return nil
+	}
+	return &f.nodes[i]
+}
+
+// plain is the folder as states have it.
+func (f *seenFolder) plain() files.Folder {
+	if f == nil {
+		return nil
+	}
+	out := make(files.Folder, len(f.nodes))
+	for i := range f.nodes {
+		out[i] = f.nodes[i].Node
+	}
+	return out
+}
+
+// ignored says whether a name was left out, by the same rules.
+func (f *seenFolder) ignored(name string) bool {
+	_, ok := slices.BinarySearch(f.out, name)
+	return ok
+}
+
+// Root is the hash of the whole.
+func (x *Index) Root() chain.Hash {
+	if x == nil || x.top == nil {
+		return chain.Hash{}
+	}
+	return x.top.hash
+}
+
+// Changed is when a path was last changed, in nanoseconds: of a file its ctime, of what is
+// not there that of the nearest folder above. false: nobody knows.
+func (x *Index) Changed(path string) (int64, bool) {
+	if x == nil || x.top == nil {
+		return 0, false
+	}
+	at := x.top
+	parts := strings.Split(path, "/")
+	for i, name := range parts {
+		n := at.find(name)
+		switch {
+		case n == nil:
+			return at.ctime, true
+		case i == len(parts)-1:
+			return n.stat.Ctime, true
+		case n.sub == nil:
+			return n.stat.Ctime, true
+		}
+		at = n.sub
+	}
+	return 0, false
+}
+
+// Kept says whether the content of a path was kept.
+func (x *Index) Kept(path string) bool {
+	if x == nil || x.top == nil {
+		return false
+	}
+	at := x.top
+	parts := strings.Split(path, "/")
+	for i, name := range parts {
+		n := at.find(name)
+		if n == nil {
+			return false
+		}
+		if i == len(parts)-1 {
+			return n.kept
+		}
+		if at = n.sub; at == nil {
+			return false
+		}
+	}
+	return false
+}

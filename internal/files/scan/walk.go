@@ -1,0 +1,285 @@
+package scan
+
+import (
+	"context"
+	"errors"
+	"path"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"ramet/internal/chain"
+	"ramet/internal/durable"
+	"ramet/internal/files"
+	"ramet/internal/tool/local/ignore"
+)
+
+// Options are what a walk depends on.
+type Options struct {
+	Root    string   // real path
+	Hide    []string // real paths that are ramet's own
+	Ignored bool     // ignored files too
+	Env     []string // has HOME, where global excludes are
+	// Largest is the size up to which contents are kept; 0: Largest.
+	Largest int64
+	// Secret says that a content holds a credential of ours; nil: none does.
+	Secret func([]byte) bool
+}
+
+// Largest is the size up to which contents are kept.
+const Largest = 50 << 20
+
+// Keeper keeps contents (content.Batch).
+type Keeper interface {
+	Add(h chain.Hash, content []byte) error
+	AddGit(h chain.Hash, oid string, size int64) error
+	AddFolder(f, before files.Folder) (chain.Hash, error)
+}
+
+// Scanner walks one folder. It is used by one goroutine at a time.
+type Scanner struct {
+	o    Options
+	hide map[string]bool // paths in the root
+	git  *repo           // nil: there is none
+	now  func() time.Time
+	open func(string) (Place, error)
+}
+
+// New makes a scanner.
+func New(o Options) *Scanner {
+	s := &Scanner{o: o, hide: map[string]bool{}, now: time.Now, open: open}
+	if s.o.Largest == 0 {
+		s.o.Largest = Largest
+	}
+	for _, p := range o.Hide {
+		if rel, ok := strings.CutPrefix(p, strings.TrimSuffix(o.Root, "/")+"/"); ok {
+			s.hide[rel] = true
+		}
+	}
+	s.git = findRepo(o.Root)
+	return s
+}
+
+// Result is what a walk found.
+type Result struct {
+	Root  chain.Hash
+	Index *Index
+	// Seen of Of names are known; they differ where the walk was stopped.
+	Seen, Of int64
+	Read     int64 // files that were read
+}
+
+// Partial says that something was not looked at.
+func (r Result) Partial() bool { return r.Seen < r.Of }
+
+// Walk looks at everything. What is new goes to keep; has says what is kept already, where
+// something may have been dropped since last was made (nil: nothing was). stop is asked
+// often: true ends the walk early.
+func (s *Scanner) Walk(ctx context.Context, last *Index, keep Keeper, has func(chain.Hash) bool, stop func() bool) (Result, error) {
+	top, err := s.open(s.o.Root)
+	if err != nil {
+		return Result{}, durable.Failure("look at", s.o.Root, err)
+	}
+	defer top.Close()
+	st, err := top.Self()
+	if err != nil {
+		return Result{}, durable.Failure("look at", s.o.Root, err)
+	}
+	w := &walk{Scanner: s, ctx: ctx, keep: keep, has: has, stop: stop, slots: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)-1))}
+	w.tracked = sync.OnceValue(func() map[string]string { return s.git.tracked(ctx, s.o.Root) })
+	var before *seenFolder
+	if last != nil {
+		before = last.top
+	}
+	now, err := w.folder(top, "", ignore.Top(s.o.Root, s.o.Env), st, before)
+	if err == nil {
+		err = ctx.Err()
+	}
+	if err != nil {
+		return Result{}, err
+	}
+	return Result{Root: now.hash, Index: &Index{top: now}, Seen: w.seen.Load(), Of: w.of.Load(), Read: w.read.Load()}, nil
+}
+
+// walk is one walk.
+type walk struct {
+	*Scanner
+	ctx     context.Context
+	keep    Keeper
+	has     func(chain.Hash) bool
+	stop    func() bool
+	slots   chan struct{} // further folders that are walked at the same time
+	tracked func() map[string]string
+
+	seen, of, read atomic.Int64
+}
+
+// over says that the walk is to end.
+func (w *walk) over() bool { return w.ctx.Err() != nil || w.stop != nil && w.stop() }
+
+// own says whether a name is never part of a state.
+func (w *walk) own(rel, name string) bool {
+	return files.IsGit(name) || name == ".ramet" || strings.HasPrefix(name, ".ramet-") || w.hide[rel]
+}
+
+// folder walks an open folder. before is what it was; nil: nobody knows.
+func (w *walk) folder(p Place, rel string, rules ignore.Folder, st Stat, before *seenFolder) (*seenFolder, error) {
+	names, err := p.Names()
+	if err != nil {
+		return nil, err
+	}
+	slices.Sort(names)
+	now := &seenFolder{rules: rules.Sum(), ctime: st.Ctime}
+	trust := before != nil && before.rules == now.rules
+	now.nodes = make([]seen, 0, len(names))
+	for _, name := range names {
+		at := path.Join(rel, name)
+		if w.own(at, name) {
+			continue
+		}
+		stat, err := p.Stat(name)
+		if err != nil {
+			continue // it went away
+		}
+		was := before.find(name)
+		known := trust && was != nil && was.stat.Kind == stat.Kind
+		if !known && w.leftOut(rules, at, name, stat, trust && before.ignored(name)) {
+			now.out = append(now.out, name)
+			continue
+		}
+		now.nodes = append(now.nodes, seen{Node: node(name, stat), stat: stat})
+	}
+	w.of.Add(int64(len(now.nodes)))
+	if err := w.fill(p, rel, rules, now, before); err != nil {
+		return nil, err
+	}
+	return now, w.seal(now, before)
+}
+
+// leftOut says whether a name is ignored; before: it was, by the same rules.
+func (w *walk) leftOut(rules ignore.Folder, at, name string, st Stat, before bool) bool {
+	if w.o.Ignored {
+		return false
+	}
+	dir := st.Kind == files.Dir
+	return (before || rules.Ignores(name, dir)) && !(w.git != nil && w.isTracked(at, dir))
+}
+
+// isTracked says whether git tracks a path, or something below it.
+func (w *walk) isTracked(at string, dir bool) bool {
+	all := w.tracked()
+	if _, ok := all[at]; ok {
+		return true
+	}
+	if !dir {
+		return false
+	}
+	_, ok := all[at+"/"]
+	return ok
+}
+
+func node(name string, st Stat) files.Node {
+	return files.Node{Name: name, Kind: st.Kind, Mode: st.Mode, Size: st.Size}
+}
+
+// fill finds the hashes of what is in a folder.
+func (w *walk) fill(p Place, rel string, rules ignore.Folder, now, before *seenFolder) error {
+	var below sync.WaitGroup
+	var mu sync.Mutex
+	var failed error
+	note := func(err error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if failed == nil {
+			failed = err
+		}
+	}
+	for i := range now.nodes {
+		n, was := &now.nodes[i], before.find(now.nodes[i].Name)
+		switch n.Kind {
+		case files.File, files.Link:
+			if err := w.content(p, path.Join(rel, n.Name), n, was); err != nil {
+				note(err)
+			}
+		case files.Dir:
+			if w.over() {
+				continue
+			}
+			sub := func() {
+				if err := w.enter(p, path.Join(rel, n.Name), rules, n, was); err != nil {
+					note(err)
+				}
+			}
+			select {
+			case w.slots <- struct{}{}:
+				below.Go(func() { defer func() { <-w.slots }(); sub() })
+			default:
+				sub()
+			}
+		default:
+			w.seen.Add(1)
+		}
+	}
+	below.Wait()
+	return failed
+}
+
+// enter walks a folder in another. One that cannot be read is unknown; one with a .git is
+// another repository.
+func (w *walk) enter(p Place, rel string, rules ignore.Folder, n, was *seen) error {
+	next, err := p.Enter(n.Name)
+	if err != nil {
+		w.seen.Add(1)
+		return nil // no permission, or no folder any more: unknown
+	}
+	defer next.Close()
+	if _, err := next.Stat(".git"); err == nil {
+		n.Node = files.Node{Name: n.Name, Kind: files.Repo}
+		w.seen.Add(1)
+		return nil
+	}
+	has := func(name string) bool { _, err := next.Stat(name); return err == nil }
+	inner := rules.Enter(n.Name, has, func(name string) []byte { return rulesIn(next, name) })
+	var before *seenFolder
+	if was != nil {
+		before = was.sub
+	}
+	sub, err := w.folder(next, rel, inner, n.stat, before)
+	if err != nil {
+		if kept := (keeping{}); w.ctx.Err() != nil || errors.As(err, &kept) {
+			return err
+		}
+		w.seen.Add(1)
+		return nil // it cannot be read: unknown
+	}
+	n.sub, n.Hash = sub, sub.hash
+	w.seen.Add(1)
+	return nil
+}
+
+// keeping is a failure to keep something: it ends the walk.
+type keeping struct{ error }
+
+func (k keeping) Unwrap() error { return k.error }
+
+// seal gives a folder its hash, and keeps its bytes where they are new.
+func (w *walk) seal(now, before *seenFolder) error {
+	if before != nil && len(before.nodes) == len(now.nodes) && (w.has == nil || w.has(before.hash)) {
+		same := true
+		for i := range now.nodes {
+			same = same && now.nodes[i].Node == before.nodes[i].Node
+		}
+		if same {
+			now.hash = before.hash
+			return nil
+		}
+	}
+	var err error
+	if now.hash, err = w.keep.AddFolder(now.plain(), before.plain()); err != nil {
+		return keeping{err}
+	}
+	return nil
+}

@@ -1,0 +1,61 @@
+package httpapi
+
+import (
+	"bytes"
+	"compress/gzip"
+	"net/http"
+	"strings"
+	"sync"
+)
+
+// packedFrom is the size from which an answer is worth being packed: a list of ten thousand
+// agents is a tenth then. What could be a secret of a few bytes beside something that a
+// stranger chose is never that long.
+const packedFrom = 16 << 10
+
+var packers = sync.Pool{New: func() any {
+	w, err := gzip.NewWriterLevel(nil, gzip.BestSpeed)
+	if err != nil {
+		panic(err) // only an unknown level
+	}
+	return w
+}}
+
+// pack packs a body for whoever can unpack it, and says so in the header.
+func pack(w http.ResponseWriter, r *http.Request, body []byte) []byte {
+	if len(body) < packedFrom {
+		return body
+	}
+	w.Header().Add("Vary", "Accept-Encoding")
+	if !accepts(r.Header.Values("Accept-Encoding"), "gzip") {
+		return body
+	}
+	var out bytes.Buffer
+	out.Grow(len(body) / 4)
+	packer := packers.Get().(*gzip.Writer)
+	defer packers.Put(packer)
+	packer.Reset(&out)
+	if _, err := packer.Write(body); err != nil {
+		return body // unreachable: a buffer takes everything
+	}
+	if err := packer.Close(); err != nil {
+		return body
+	}
+	w.Header().Set("Content-Encoding", "gzip")
+	return out.Bytes()
+}
+
+// accepts says whether a coding is named and not refused (q=0).
+func accepts(headers []string, coding string) bool {
+	for _, header := range headers {
+		for _, one := range strings.Split(header, ",") {
+			name, rest, _ := strings.Cut(one, ";")
+			if !strings.EqualFold(strings.TrimSpace(name), coding) {
+				continue
+			}
+			q := strings.TrimSpace(rest)
+			return !strings.HasPrefix(q, "q=0") || strings.Trim(q, "q=0.") != ""
+		}
+	}
+	return false
+}

@@ -1,0 +1,46 @@
+package loop
+
+import (
+	"encoding/json"
+
+	"ramet/internal/history"
+	"ramet/internal/id"
+	"ramet/internal/llm"
+)
+
+// LastCall is the newest call of a tool behind an entry that has a result, and that result.
+func (c *Conversation) LastCall(tool string, after id.Message) (args json.RawMessage, result llm.Part, ok bool) {
+	for i := c.Len() - 1; i >= 0 && c.at(i).id > after; i-- {
+		for _, p := range c.at(i).message.Parts {
+			switch {
+			case !ok && p.Type == llm.ToolResult && p.Name == tool:
+				result, ok = p, true
+			case ok && p.Type == llm.ToolCall && p.CallID == result.CallID:
+				return p.Args, result, true
+			}
+		}
+	}
+	return nil, result, false
+}
+
+// BeforeCalls is the newest entry before the model's last message; false: nothing stands
+// before it.
+func (c *Conversation) BeforeCalls() (id.Message, bool) {
+	for i := c.Len() - 1; i > 0; i-- {
+		if c.at(i).kind == history.Assistant {
+			return c.at(i - 1).id, true
+		}
+	}
+	return 0, false
+}
+
+// returns says whether a rewind changes nothing: the context ends where it leads to.
+func (c *Conversation) returns(e history.Entry) bool {
+	m, err := e.Decode()
+	if err != nil || c.group != nil || c.loose {
+		return false
+	}
+	to, err := id.ParseMessage(m.Target)
+	n := c.Len()
+	return err == nil && c.shaped <= to && n > 0 && c.at(n-1).id <= to
+}

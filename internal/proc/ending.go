@@ -1,0 +1,73 @@
+package proc
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"ramet/internal/history"
+	"ramet/internal/id"
+	"ramet/internal/llm"
+	"ramet/internal/loop"
+	"ramet/internal/mail"
+	"ramet/internal/text"
+	"ramet/internal/tool"
+)
+
+// ending is asked when the model of a turn has said its last word. It is told once that
+// others still work for it, and once that letters are unread which it could have read: who
+// ends a turn over them loses them, mostly without knowing.
+func (p *process) ending(j *job, box tool.Box) func(context.Context) (string, error) {
+	waits := slices.ContainsFunc(box, func(t tool.Tool) bool { return t.Spec().Name == "wait" })
+	if !waits || j.prompt.Leaves || j.only != nil {
+		return nil
+	}
+	toldWork, toldMail := false, false
+	return func(ctx context.Context) (string, error) {
+		if ctx.Err() != nil {
+			return "", llm.Ended(ctx)
+		}
+		if open := p.kernel.owing(p.id, true); len(open) > 0 && !toldWork {
+			toldWork, toldMail = true, true
+			return p.stillWork(ctx, open), nil
+		}
+		if toldMail {
+			return "", nil
+		}
+		unread, err := p.kernel.Store.Letters(ctx, p.id, mail.Filter{Unread: true})
+		if err != nil || len(unread) == 0 {
+			return "", err
+		}
+		toldMail = true
+		return fmt.Sprintf("Your turn is not over: %s unread, from %s. Read with wait, or end your turn if you do not need them.",
+			text.Count(len(unread), "letter"), p.kernel.listed(ctx, senders(unread))), nil
+	}
+}
+
+func (p *process) stillWork(ctx context.Context, open []id.Agent) string {
+	work := "still work"
+	if len(open) == 1 {
+		work = "still works"
+	}
+	return "Your turn is not over: " + p.kernel.listed(ctx, open) + " " + work + " for you, and nobody would read the results. " +
+		`wait for them, or kill what is not needed; wait with then: "wake" lets you end your turn now, and the reports wake you.`
+}
+
+// unreadNotice begins a turn while mail waits.
+func (p *process) unreadNotice(ctx context.Context) ([]history.Draft, error) {
+	unread, err := p.kernel.Store.Letters(ctx, p.id, mail.Filter{Unread: true})
+	if err != nil || len(unread) == 0 {
+		return nil, err
+	}
+	return []history.Draft{loop.Notice(p.waiting(ctx, senders(unread)))}, nil
+}
+
+func senders(letters []mail.Letter) []id.Agent {
+	out := make([]id.Agent, len(letters))
+	for i, l := range letters {
+		if out[i] = l.From; l.From == id.Kernel {
+			out[i] = l.About
+		}
+	}
+	return out
+}

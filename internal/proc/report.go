@@ -1,0 +1,92 @@
+package proc
+
+import (
+	"context"
+	"errors"
+
+	"ramet/internal/agent"
+	"ramet/internal/fault"
+	"ramet/internal/id"
+	"ramet/internal/loop"
+	"ramet/internal/registry"
+	"ramet/internal/state"
+)
+
+// report tells whoever asked for a task how it ended; the facts that we know stand at its
+// end. The agent's lease is still held.
+func (p *process) report(ctx context.Context, a agent.Agent, j *job, o loop.Outcome, err error) {
+	if !j.task || o.Ended || errors.Is(err, errKilled) {
+		return // it said so itself, or who killed it does
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
+	defer cancel()
+	if err != nil && !o.Began {
+		p.regret(ctx, err)
+	}
+	facts := p.facts(ctx, a, j, o, err)
+	told, failed := p.tell(ctx, a, j, o, err, facts)
+	if failed != nil && !lost(failed) {
+		p.kernel.Events.Publish(loop.Event{Type: loop.Note, Agent: p.id, Text: "the parent could not be told: " + failed.Error()})
+	}
+	if failed == nil && told != "" {
+		p.kernel.askedFor(ctx, told, p.id, j.family)
+	}
+}
+
+// tell writes the letter: in the agent's own words, or where it has none, in ours.
+func (p *process) tell(ctx context.Context, a agent.Agent, j *job, o loop.Outcome, err error, facts string) (id.Agent, error) {
+	k := p.kernel
+	switch {
+	case fault.Is(err, fault.Cancelled) || fault.Is(err, fault.Interrupted):
+		what := "was interrupted."
+		if o.Text != "" {
+			what += " Its last words were:\n" + o.Text
+		}
+		return k.tellOf(ctx, a, j.reply, ended(what, facts))
+	case err != nil:
+		return k.tellOf(ctx, a, j.reply, ended("failed: error["+string(fault.CodeOf(err))+"]: "+err.Error(), facts))
+	case o.Text == "":
+		return k.tellOf(ctx, a, j.reply, ended("is done, and has nothing to say.", facts))
+	}
+	return k.notify(ctx, a, j.reply, k.claim(p.id), ended(o.Text, facts), state.Well)
+}
+
+// ended is a letter with the facts at its end, whatever of it must be cut.
+func ended(what, facts string) string {
+	if facts == "" {
+		return cut(what, 0)
+	}
+	return cut(what, len(facts)+2) + "\n\n" + facts
+}
+
+// addressee is who is told of a task: who asked for it, else the nearest living ancestor.
+func (k *Kernel) addressee(ctx context.Context, a agent.Agent, reply id.Agent) (agent.Agent, bool, error) {
+	if reply != "" {
+		asked, err := k.Store.Agent(ctx, reply)
+		if err != nil || asked.Status == agent.Running {
+			return asked, err == nil, err
+		}
+	}
+	return k.ancestor(ctx, a)
+}
+
+// tellOf sends a notice of the kernel about an agent, and says to whom.
+func (k *Kernel) tellOf(ctx context.Context, a agent.Agent, reply id.Agent, what string) (id.Agent, error) {
+	up, ok, err := k.addressee(ctx, a, reply)
+	if err != nil || !ok {
+		return "", err
+	}
+	_, err = k.send(ctx, registry.Send{From: id.Kernel, About: a.ID, To: up.ID, Body: cut("Agent "+a.Label()+" ("+string(a.ID)+") "+what, 0)}, nil)
+	return up.ID, err
+}
+
+// notify sends a letter of an agent, and says to whom. Agent 0 has nobody to write to. why
+// is how its task ended; empty: it reports nothing.
+func (k *Kernel) notify(ctx context.Context, a agent.Agent, reply id.Agent, claim agent.Claim, body, why string) (id.Agent, error) {
+	up, ok, err := k.addressee(ctx, a, reply)
+	if err != nil || !ok {
+		return "", err
+	}
+	_, err = k.send(ctx, registry.Send{From: a.ID, Claim: claim, To: up.ID, Body: body, Reason: why}, nil)
+	return up.ID, err
+}

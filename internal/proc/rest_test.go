@@ -1,0 +1,41 @@
+package proc
+
+import (
+	"sync"
+	"testing"
+	"time"
+)
+
+// An agent that was worked with and is not asked anything keeps neither goroutine nor memory,
+// and is there again when it is asked.
+func TestAnAgentRests(t *testing.T) {
+	b := newBench(t, `{"repeat": true, "steps": [{"text": "here"}]}`)
+	b.Options.Rest = 5 * time.Millisecond
+	b.start()
+	for range 3 {
+		if outcome, err := b.exec(b.zero.ID, "are you there?"); err != nil || outcome.Text != "here" {
+			t.Fatalf("%+v %v", outcome, err)
+		}
+		for b.kernel.lookup(b.zero.ID) != nil {
+			time.Sleep(time.Millisecond)
+		}
+	}
+}
+
+// Whoever asks at the very moment when it goes to rest is answered all the same.
+func TestAnAgentThatGoesToRestIsAskedAllTheSame(t *testing.T) {
+	b := newBench(t, `{"repeat": true, "steps": [{"text": "here"}]}`)
+	b.Options.Rest = time.Nanosecond
+	b.start()
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			for range 10 {
+				if outcome, err := b.exec(b.zero.ID, "are you there?"); err != nil || outcome.Text != "here" {
+					t.Errorf("%+v %v", outcome, err)
+				}
+			}
+		})
+	}
+	all.Wait()
+}

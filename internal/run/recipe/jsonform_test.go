@@ -1,0 +1,29 @@
+package recipe
+
+import (
+	"testing"
+
+	"ramet/internal/jsonschema"
+)
+
+// Every form that has a JSON Schema has one that anybody can read.
+func TestFormsHaveJSONSchemas(t *testing.T) {
+	n := 0
+	for _, name := range Forms() {
+		s, _ := Form(name)
+		if s.JSON() == nil {
+			continue
+		}
+		n++
+		if _, err := jsonschema.Parse(s.JSON()); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if n != len(Forms())-2 { // but for markdown and text
+		t.Errorf("%d of %d forms", n, len(Forms()))
+	}
+	s, err := parseSchema([]byte("type: object\nproperties: {a: {enum: [x], minLength: 1}}\nadditionalProperties: false\n"))
+	if want := `{"additionalProperties":false,"properties":{"a":{"enum":["x"],"minLength":1}},"type":"object"}`; err != nil || string(s.JSON()) != want {
+		t.Errorf("%v: %s, want %s", err, s.JSON(), want)
+	}
+}

@@ -1,0 +1,114 @@
+package sqllog
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"ramet/internal/database"
+	"ramet/internal/fault"
+	"ramet/internal/run"
+	"ramet/internal/run/verified"
+)
+
+// regainTime is how long a writer whose connection was lost tries to have its run back,
+// regainPause how long it waits in between, and mostRegained how often it has the run back
+// for one write.
+const (
+	regainTime   = time.Minute
+	regainPause  = 200 * time.Millisecond
+	mostRegained = 20
+)
+
+// stumbled says whether a connection is lost, or what came of a commit is not known: whoever
+// has the run again can look.
+func stumbled(err error) bool {
+	return database.Lost(err) || fault.Is(err, fault.UnknownOutcome) || fault.Is(database.PostgresFault("", err), fault.StorageUnreachable)
+}
+
+// regain takes the run again on another connection, and says whether entries are in the log.
+// FENCED: somebody else has the run now, or had it.
+func (w *Writer) regain(entries []run.Entry) (written bool, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), regainTime)
+	defer cancel()
+	for {
+		if written, err = w.reopen(ctx, entries); err == nil || !stumbled(err) {
+			return written, err
+		}
+		select {
+		case <-ctx.Done():
+			return false, err
+		case <-time.After(regainPause):
+		}
+	}
+}
+
+func (w *Writer) reopen(ctx context.Context, entries []run.Entry) (bool, error) {
+	w.conn.Close() // it is lost
+	conn, err := w.db.Conn(ctx)
+	if err != nil {
+		return false, err
+	}
+	before := w.pid
+	w.conn = conn
+	if err := w.lock(ctx, w.schema); err != nil {
+		if fault.Is(err, fault.Locked) {
+			return false, w.evict(ctx, before, err)
+		}
+		return false, err
+	}
+	if err := w.know(ctx); err != nil {
+		return false, err
+	}
+	return w.compare(ctx, entries)
+}
+
+// know remembers by which session the run is held.
+func (w *Writer) know(ctx context.Context) error {
+	return w.conn.QueryRowContext(ctx, `SELECT pg_backend_pid()`).Scan(&w.pid)
+}
+
+// evict ends our own session that the server has not noticed to be lost. If that is not who
+// has the run, another process has.
+func (w *Writer) evict(ctx context.Context, pid int, held error) error {
+	var ended bool
+	err := w.conn.QueryRowContext(ctx, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity a JOIN pg_locks l USING (pid)
+		WHERE pid = $1 AND application_name = $2 AND l.locktype = 'advisory' AND l.granted LIMIT 1`, pid, processName()).Scan(&ended)
+	switch {
+	case err == nil:
+		return fault.New(fault.StorageUnreachable, "%s: the session that was lost still has it", w.place)
+	case errors.Is(err, sql.ErrNoRows):
+		return fault.New(fault.Fenced, "%s: another process took it while the connection was lost: %w", w.place, held)
+	}
+	return err
+}
+
+// compare finds out whether entries, and nobody else's, follow what was in the log.
+func (w *Writer) compare(ctx context.Context, entries []run.Entry) (written bool, err error) {
+	where, args := w.where(1)
+	var line int64
+	var raw []byte
+	err = w.conn.QueryRowContext(ctx, `SELECT seq, line FROM run_events WHERE `+where+` ORDER BY seq DESC LIMIT 1`, args...).Scan(&line, &raw)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = nil
+	}
+	if err != nil {
+		return false, err
+	}
+	first, last := entries[0], entries[len(entries)-1]
+	if line == last.Line && bytes.Equal(raw, last.Raw) {
+		return true, nil
+	}
+	if line == 0 && first.Line == 1 {
+		return false, nil
+	}
+	if line == first.Line-1 {
+		if e, err := verified.Parse(raw); err == nil && e.Hash == first.PrevHash {
+			return false, nil
+		}
+	}
+	return false, fault.New(fault.Fenced, "%s: another process wrote there while the connection was lost", w.place).
+		WithHint("it carries the run out now")
+}

@@ -1,0 +1,70 @@
+package sqllog
+
+import (
+	"bytes"
+	"testing"
+
+	"ramet/internal/fault"
+	"ramet/internal/pgtest"
+	"ramet/internal/run"
+	"ramet/internal/run/logtest"
+)
+
+// A writer goes on over lost connections and lost answers, and writes everything once.
+func TestAWriterGoesOnOverLostConnections(t *testing.T) {
+	address := pgtest.URL(t)
+	network := pgtest.Through(t, address)
+	w := openTable(t, network.URL, logtest.RunID)
+	var want []run.Draft
+	for i, stumble := range []func(){
+		func() {},
+		network.Cut,
+		func() { network.LoseNext(pgtest.After) },
+		func() { network.LoseNext(pgtest.Before) },
+		func() { network.LoseNext(pgtest.During) },
+		func() { network.Lose(func(n int) (pgtest.Fate, bool) { return pgtest.Fate(1 + n%3), n <= 3 }) },
+		func() { network.Lose(nil); network.Cut() },
+	} {
+		stumble()
+		want = append(want, logtest.Draft(i))
+		if _, err := w.Append(t.Context(), want[i]); err != nil {
+			t.Fatalf("%d: %v", i, err)
+		}
+	}
+	if network.Lost() < 4 {
+		t.Errorf("%d commits were lost: the test shows nothing", network.Lost())
+	}
+	if got := logtest.Export(t, w); !bytes.Equal(got, logtest.Lines(want...)) {
+		t.Errorf("got %s", got)
+	}
+}
+
+// Who finds that another one wrote meanwhile, and has left, writes no more.
+func TestAWriterThatWasOvertakenWritesNoMore(t *testing.T) {
+	address := pgtest.URL(t)
+	network := pgtest.Through(t, address)
+	w := openTable(t, network.URL, logtest.RunID)
+	if _, err := w.Append(t.Context(), logtest.Draft(0)); err != nil {
+		t.Fatal(err)
+	}
+	network.Down(true)
+	var second *Writer
+	for second == nil { // until the server has noticed
+		var err error
+		if second, err = OpenTableWriter(t.Context(), address, logtest.RunID); err != nil && !fault.Is(err, fault.Locked) {
+			t.Fatal(err)
+		}
+	}
+	if _, err := second.Append(t.Context(), logtest.Draft(1)); err != nil {
+		t.Fatal(err)
+	}
+	if err := second.Close(); err != nil {
+		t.Fatal(err)
+	}
+	network.Down(false)
+	for range 2 {
+		if _, err := w.Append(t.Context(), logtest.Draft(2)); !fault.Is(err, fault.Fenced) {
+			t.Errorf("append after another: %v", err)
+		}
+	}
+}

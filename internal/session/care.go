@@ -1,0 +1,190 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"ramet/internal/agent"
+	"ramet/internal/chain"
+	"ramet/internal/files"
+	"ramet/internal/files/past"
+	"ramet/internal/history"
+	"ramet/internal/id"
+	"ramet/internal/workspace"
+	"ramet/internal/worktree"
+)
+
+// Sweep says which states of files stay.
+type Sweep struct {
+	Since time.Time // those that are as new
+	Most  int64     // bytes; 0: any number
+	Plan  bool      // only say what would be dropped
+}
+
+// SweptFiles is what was dropped, or would be.
+type SweptFiles struct {
+	past.Swept
+	Disk int64 // what all of it took before
+}
+
+// youngFor is how long contents stay that no entry names yet.
+const youngFor = time.Hour
+
+// GCFiles drops old states of files.
+func (w *Workspace) GCFiles(ctx context.Context, s Sweep) (SweptFiles, error) {
+	if err := w.person("drop states of files"); err != nil && !s.Plan {
+		return SweptFiles{}, err
+	}
+	named, err := w.namedStates(ctx)
+	if err != nil {
+		return SweptFiles{}, err
+	}
+	var out SweptFiles
+	if out.Disk, err = w.Past().Disk(); err != nil {
+		return out, err
+	}
+	out.Swept, err = w.Past().GC(ctx, named, past.Limits{Since: s.Since, Most: s.Most, Young: time.Now().Add(-youngFor)}, s.Plan)
+	return out, err
+}
+
+// namedStates are the states that histories name; the newest of each agent is pinned.
+func (w *Workspace) namedStates(ctx context.Context) ([]past.Named, error) {
+	all, err := w.Store.Agents(ctx, agent.Filter{})
+	if err != nil {
+		return nil, err
+	}
+	var out []past.Named
+	for _, a := range all {
+		states, err := history.States(ctx, w.Store, a.ID)
+		if err != nil {
+			return nil, err
+		}
+		newest := -1
+		for _, s := range states {
+			root, err := chain.ParseHash(s.Root)
+			if err != nil {
+				continue // it tells none
+			}
+			out = append(out, past.Named{Root: root, At: s.CreatedAt})
+			newest = len(out) - 1
+		}
+		if newest >= 0 && a.Status == agent.Running {
+			out[newest].Pinned = true
+		}
+	}
+	return out, nil
+}
+
+// Disk is what the workspace takes of the disk.
+type Disk struct {
+	What  string
+	Where string
+	Bytes int64
+}
+
+// Disks lists what takes space.
+func (w *Workspace) Disks() ([]Disk, error) {
+	name := workspace.Name(w.Place.Project)
+	places := []Disk{
+		{What: "states of files", Where: StatesFolder(w.Home, w.Place)},
+		{What: "worktrees", Where: worktree.Folder(w.Home, name)},
+		{What: "runs", Where: filepath.Join(w.Place.Project, ".ramet", "runs")},
+		{What: "outputs of tools", Where: filepath.Join(w.Home, "outputs", name)},
+		{What: "caches of commands", Where: filepath.Join(w.Home, "cache", "confined", name)},
+		{What: "quarantine", Where: filepath.Join(w.Home, "quarantine")},
+	}
+	if !strings.Contains(w.Place.DB, "://") {
+		places = append([]Disk{{What: "database", Where: w.Place.DB}}, places...)
+	}
+	for i := range places {
+		var err error
+		if places[i].Bytes, err = sizeOf(places[i].Where); err != nil {
+			return nil, err
+		}
+	}
+	return places, nil
+}
+
+func sizeOf(path string) (total int64, err error) {
+	err = filepath.WalkDir(path, func(_ string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return nil // it is not there, or not ours
+		}
+		if info, err := e.Info(); err == nil && info.Mode().IsRegular() {
+			total += info.Size()
+		}
+		return nil
+	})
+	if errors.Is(err, os.ErrNotExist) {
+		err = nil
+	}
+	return total, err
+}
+
+// forgetFiles drops the contents that a state brought, when its entry is redacted; of a
+// message, those of the state that followed it.
+func (w *Workspace) forgetFiles(ctx context.Context, m id.Message) error {
+	e, err := w.Store.Entry(ctx, m)
+	if err != nil {
+		return err
+	}
+	var of *history.Stated
+	for s, err := range w.Store.QueryRange(ctx, history.Range{Agent: e.Agent, Start: m - 1}, history.Selection{}) {
+		if err != nil {
+			return err
+		}
+		if s.ID > m && s.Kind == history.Assistant {
+			break // what follows is another step
+		}
+		if s.Kind == history.Files {
+			meta, err := s.Decode()
+			if err != nil {
+				return err
+			}
+			of = &history.Stated{State: *meta.Files, Entry: s}
+			break
+		}
+	}
+	if of == nil || of.Root == "" || e.Kind != history.Files && of.When != history.AfterCalls {
+		return nil
+	}
+	after, err := chain.ParseHash(of.Root)
+	if err != nil {
+		return nil
+	}
+	before, _, err := history.StateBefore(ctx, w.Store, e.Agent, of.ID)
+	if err != nil {
+		return err
+	}
+	from, _ := chain.ParseHash(before.Root)
+	changes, err := files.Diff(w.Past().Store(), from, after)
+	if err != nil {
+		return nil // the state is not kept here any more
+	}
+	gone := map[chain.Hash]bool{}
+	for _, c := range changes {
+		if c.After != nil && (c.After.Kind == files.File || c.After.Kind == files.Link) {
+			gone[c.After.Hash] = true
+		}
+	}
+	_, err = w.Past().Forget(ctx, gone)
+	return err
+}
+
+// redactFiles drops the contents that a state brought, and records that.
+func (w *Workspace) redactFiles(ctx context.Context, a agent.Agent, m id.Message) error {
+	note, err := history.Say(history.Note, fmt.Sprintf("the contents of files that the state %d brought are redacted", m))
+	if err != nil {
+		return err
+	}
+	if _, err := w.write(ctx, a, note); err != nil {
+		return err
+	}
+	return w.forgetFiles(ctx, m)
+}

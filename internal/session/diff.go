@@ -1,0 +1,132 @@
+package session
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io/fs"
+	"unicode/utf8"
+
+	"github.com/aymanbagabas/go-udiff"
+
+	"ramet/internal/agent"
+	"ramet/internal/chain"
+	"ramet/internal/fault"
+	"ramet/internal/files"
+	"ramet/internal/history"
+	"ramet/internal/id"
+)
+
+// FileChange is a path at which two states differ, for people.
+type FileChange struct {
+	files.Change
+	Diff string // with line numbers; empty: Note says why
+	Note string
+}
+
+// mostDiffed is how many bytes are compared line by line.
+const mostDiffed = 1 << 20
+
+// DiffFiles compares the files of an agent at two messages. Without the second: with what they
+// are now; without both: what they are now with what they were before its last turn.
+func (w *Workspace) DiffFiles(ctx context.Context, a agent.Agent, from, to id.Message) ([]FileChange, error) {
+	before, err := w.target(ctx, Restoring{Agent: a, At: from, Last: from == 0})
+	if err != nil {
+		return nil, err
+	}
+	was, err := w.stateHash(before.State)
+	if err != nil {
+		return nil, err
+	}
+	var is chain.Hash
+	if to == 0 {
+		is, err = w.nowHash(ctx, a, before.State)
+	} else {
+		var after history.Stated
+		if after, err = w.StateAt(ctx, a, to); err == nil {
+			is, err = w.stateHash(after.State)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return w.diff(ctx, was, is)
+}
+
+// nowHash is the state of a folder as it is.
+func (w *Workspace) nowHash(ctx context.Context, a agent.Agent, s history.State) (chain.Hash, error) {
+	f, err := w.folderOf(a, s)
+	if err != nil {
+		return chain.Hash{}, err
+	}
+	defer f.Save()
+	now, err := f.Take(ctx, nil)
+	return now.Root, err
+}
+
+func (w *Workspace) diff(ctx context.Context, was, is chain.Hash) ([]FileChange, error) {
+	changes, err := files.Diff(w.Past().Store(), was, is)
+	if err != nil {
+		return nil, err
+	}
+	var out []FileChange
+	for _, c := range changes {
+		if dir := func(n *files.Node) bool { return n == nil || n.Kind == files.Dir }; dir(c.Before) && dir(c.After) {
+			continue
+		}
+		one := FileChange{Change: c}
+		if one.Diff, one.Note, err = w.compare(ctx, c); err != nil {
+			return nil, err
+		}
+		out = append(out, one)
+	}
+	return out, nil
+}
+
+// compare shows what changed in a file, or says why not.
+func (w *Workspace) compare(ctx context.Context, c files.Change) (diff, note string, err error) {
+	var text [2]string
+	name := [2]string{"a/" + c.Path, "b/" + c.Path}
+	for i, n := range []*files.Node{c.Before, c.After} {
+		switch {
+		case n == nil || n.Kind == files.Dir:
+			name[i] = "/dev/null"
+			continue
+		case n.Kind == files.Repo || n.Kind == files.Other:
+			return "", "no file", nil
+		case !n.Known():
+			return "", "the content is not known", nil
+		case n.Size > mostDiffed:
+			return "", fmt.Sprintf("%d bytes", n.Size), nil
+		}
+		content, err := w.Past().Store().Get(ctx, n.Hash)
+		if fault.Is(err, fault.NotFound) {
+			return "", "the content was not kept", nil
+		}
+		if err != nil {
+			return "", "", err
+		}
+		if bytes.IndexByte(content, 0) >= 0 || !utf8.Valid(content) {
+			return "", fmt.Sprintf("no text, %d bytes", n.Size), nil
+		}
+		text[i] = string(content)
+	}
+	if b, a := c.Before, c.After; b != nil && a != nil && b.Mode != a.Mode {
+		note = fmt.Sprintf("mode %v → %v", mode(b), mode(a))
+	}
+	return udiff.Unified(name[0], name[1], text[0], text[1]), note, nil
+}
+
+// mode is how ls shows it.
+func mode(n *files.Node) fs.FileMode {
+	switch n.Kind {
+	case files.Link:
+		return fs.ModeSymlink | 0o777
+	case files.Dir:
+		return fs.ModeDir | n.Perm()
+	}
+	return n.Perm()
+}
+
+// ModeOf is the mode of a node, as ls shows it.
+func ModeOf(n files.Node) fs.FileMode { return mode(&n) }

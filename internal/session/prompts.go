@@ -1,0 +1,24 @@
+package session
+
+import (
+	"path/filepath"
+
+	"ramet/internal/config"
+	"ramet/internal/prompt"
+)
+
+// Prompts is the folder whose files take the place of ramet's own prompts: beside the
+// user's configuration. A project has no say.
+func (w *Workspace) Prompts() prompt.Folder { return w.prompts }
+
+// promptFolder finds it; where nobody knows the configuration there is none.
+func promptFolder(env func(string) string) prompt.Folder {
+	path, err := config.Path(env)
+	if err != nil {
+		return ""
+	}
+	return prompt.Folder(filepath.Join(filepath.Dir(path), "prompts"))
+}
+
+// Prompts is the same before a workspace is open.
+func (s *Session) Prompts() prompt.Folder { return promptFolder(s.Getenv) }

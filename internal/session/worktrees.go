@@ -1,0 +1,100 @@
+package session
+
+import (
+	"context"
+
+	"ramet/internal/agent"
+	"ramet/internal/fault"
+	"ramet/internal/tool/process"
+)
+
+// Of is the worktree that an agent works in; false: it has none.
+func (t Trees) Of(ctx context.Context, a agent.Agent) (Tree, bool, error) {
+	k, project, err := t.Keeper(ctx)
+	if err != nil {
+		return Tree{}, false, err
+	}
+	if !k.Holds(a.Cwd) { // most do not: git is not asked
+		return Tree{}, false, nil
+	}
+	tree, ok, err := k.Of(ctx, project, a.Cwd)
+	if err != nil || !ok || tree.Child != a.ID {
+		return Tree{}, false, err
+	}
+	found, err := t.about(ctx, k, project, tree)
+	return found, err == nil, err
+}
+
+// Keep commits what an agent left, and says what its worktree holds.
+func (t Trees) Keep(ctx context.Context, a agent.Agent) (process.Work, bool, error) {
+	tree, ok, err := t.Of(ctx, a)
+	if err != nil || !ok {
+		return process.Work{}, false, err
+	}
+	if err := tree.keep.Commit(ctx, tree.Tree, a.Label(), string(a.ID)); err != nil {
+		return process.Work{}, true, err
+	}
+	return tree.work(ctx)
+}
+
+// Look says what its worktree holds.
+func (t Trees) Look(ctx context.Context, a agent.Agent) (process.Work, bool, error) {
+	tree, ok, err := t.Of(ctx, a)
+	if err != nil || !ok {
+		return process.Work{}, false, err
+	}
+	return tree.work(ctx)
+}
+
+func (t Tree) work(ctx context.Context) (process.Work, bool, error) {
+	w, err := t.keep.Work(ctx, t.Tree, t.Home)
+	return process.Work{Branch: w.Branch, Commits: w.Commits, Stat: w.Stat, Files: w.Files, Dirty: w.Dirty}, true, err
+}
+
+// Diff is what a child changed that its parent has not.
+func (t Trees) Diff(ctx context.Context, child, parent agent.Agent, path string) (string, error) {
+	tree, err := t.need(ctx, child)
+	if err != nil {
+		return "", err
+	}
+	return tree.keep.Diff(ctx, tree.Tree, parent.Cwd, path)
+}
+
+// Merge brings a child's work into its parent's folder, and removes the worktree once
+// nothing else is in it.
+func (t Trees) Merge(ctx context.Context, child, parent agent.Agent) (process.Merged, error) {
+	tree, err := t.need(ctx, child)
+	if err != nil {
+		return process.Merged{}, err
+	}
+	done, err := tree.Merge(ctx, parent.Cwd)
+	if err != nil {
+		return process.Merged{}, err
+	}
+	out := process.Merged{Commits: done.Commits, Files: done.Files, Into: done.Into}
+	// All of it is in the parent's folder: the tree holds nothing any more. One that cannot
+	// be removed stays; the work is safe in both places.
+	if _, err := tree.keep.Remove(ctx, tree.in, tree.Tree, parent.Cwd, false); err == nil {
+		out.Cleaned = true
+	}
+	return out, nil
+}
+
+// Restore makes the worktree of an agent anew, from its parent's folder as it is.
+func (t Trees) Restore(ctx context.Context, a, parent agent.Agent) error {
+	k, _, err := t.Keeper(ctx)
+	if err != nil || !k.Lost(a.Cwd) {
+		return err
+	}
+	_, err = k.Make(ctx, parent.Cwd, a.ID, a.Name)
+	return err
+}
+
+func (t Trees) need(ctx context.Context, child agent.Agent) (Tree, error) {
+	tree, ok, err := t.Of(ctx, child)
+	if err == nil && !ok {
+		err = fault.New(fault.NotFound, "%s has no worktree: its files are those in %s, or all of them are merged", child.Label(), child.Cwd).
+			WithHint("look at the files there")
+	}
+	return tree, err
+}

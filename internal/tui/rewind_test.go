@@ -1,0 +1,50 @@
+package tui
+
+import (
+	"slices"
+	"testing"
+)
+
+func TestARewindAsksAboutFiles(t *testing.T) {
+	me := string(who("zero"))
+	plan := "command rewind --files --dry-run --json --to 7 " + me
+	for key, want := range map[string][]string{
+		"c": {plan, "command rewind --to 7 " + me},
+		"b": {plan, "command rewind --files --to 7 " + me},
+		"f": {plan, "command restore " + me + " 5"},
+		"n": {plan},
+	} {
+		s := family()
+		s.answer = `{"state": {"id": 5}, "restored": ["a.txt"], "removed": ["new.txt"], "kept": [{"path": "mine", "why": "others could have changed it"}]}`
+		x := perform(t, s, 80, 24)
+		x.press("/rewind 7", "enter")
+		x.shows("go back: /rewind 7", "restore  a.txt", "remove   new.txt", "keep     mine  (others could have changed it)", "conversation", "both")
+		x.press(key)
+		x.hides("go back:")
+		if !slices.Equal(s.said, want) {
+			t.Errorf("%s: %q, want %q", key, s.said, want)
+		}
+	}
+}
+
+func TestARewindWithoutFilesAsksNothing(t *testing.T) {
+	me := string(who("zero"))
+	for answer, line := range map[string]string{
+		`{"restored": [], "removed": [], "kept": []}`: "/rewind here",
+		"": "/rewind",
+	} {
+		s := family()
+		s.answer = answer
+		x := perform(t, s, 80, 24)
+		x.press(line, "enter")
+		label := ""
+		if line == "/rewind here" {
+			label = " here"
+		}
+		want := []string{"command rewind --files --dry-run --json -- " + me + label, "command rewind -- " + me + label}
+		if !slices.Equal(s.said, want) {
+			t.Errorf("%q", s.said)
+		}
+		x.hides("go back:")
+	}
+}

@@ -1,0 +1,133 @@
+package worktree
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"ramet/internal/durable"
+	"ramet/internal/fault"
+	"ramet/internal/git"
+)
+
+// broughtFile, in what git keeps of a worktree, tells which files came from the parent without
+// being committed there: while they are as they came, they are the parent's work and not the
+// child's.
+const broughtFile = "ramet-brought"
+
+// gone is what stands for a file that the parent had removed.
+const gone = "-"
+
+// NoteBrought notes what was brought into a tree: paths in the folder where the child works.
+func (k Keeper) NoteBrought(ctx context.Context, t Tree, paths []string) error {
+	if len(paths) == 0 {
+		return nil
+	}
+	r, err := open(ctx, t.Cwd)
+	if err != nil {
+		return err
+	}
+	brought := map[string]string{}
+	for _, p := range paths {
+		at := path.Join(r.prefix, p)
+		brought[at] = sumOf(filepath.Join(r.top, filepath.FromSlash(at)))
+	}
+	text, err := json.Marshal(brought)
+	if err != nil {
+		return err
+	}
+	return durable.WriteFile(filepath.Join(r.git, broughtFile), text, 0o600)
+}
+
+// brought reads what was brought into a worktree.
+func (r repo) brought() (map[string]string, error) {
+	text, err := os.ReadFile(filepath.Join(r.git, broughtFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, durable.Failure("read", broughtFile, err)
+	}
+	var out map[string]string
+	if err := json.Unmarshal(text, &out); err != nil {
+		return nil, fault.New(fault.StorageCorrupt, "read %s: %w", filepath.Join(r.git, broughtFile), err).
+			WithHint("remove it: then what came from the parent counts as the child's")
+	}
+	return out, nil
+}
+
+// sumOf stands for what is at a path.
+func sumOf(path string) string {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return gone
+	}
+	content := []byte(nil)
+	if info.Mode()&fs.ModeSymlink != 0 {
+		target, err := os.Readlink(path)
+		if err != nil {
+			return gone
+		}
+		content = []byte("link " + target)
+	} else if content, err = os.ReadFile(path); err != nil {
+		return gone
+	}
+	sum := sha256.Sum256(content)
+	return hex.EncodeToString(sum[:]) + " " + info.Mode().String()
+}
+
+// changes are the paths that are not committed. Ignored files do not count, nor what is
+// inside of submodules (git would have to run there), nor what is as it came from the parent.
+func (r repo) changes(ctx context.Context) ([]string, error) {
+	brought, err := r.brought()
+	if err != nil {
+		return nil, err
+	}
+	untracked := "--untracked-files=normal"
+	if len(brought) > 0 {
+		untracked = "--untracked-files=all"
+	}
+	out, err := run(ctx, r.top, "status", "--porcelain", "-z", "--no-renames", untracked, "--ignore-submodules=dirty")
+	if err != nil {
+		return nil, err
+	}
+	var paths []string
+	for _, entry := range git.Fields(out) {
+		if len(entry) < 4 {
+			continue
+		}
+		at := entry[3:]
+		if sum, ok := brought[at]; ok && sum == sumOf(filepath.Join(r.top, filepath.FromSlash(at))) {
+			continue
+		}
+		paths = append(paths, at)
+	}
+	return paths, nil
+}
+
+// stage puts what is not committed into the index, but for what is as it came from the
+// parent.
+func (r repo) stage(ctx context.Context) error {
+	brought, err := r.brought()
+	if err != nil {
+		return err
+	}
+	if len(brought) == 0 {
+		_, err := run(ctx, r.top, "add", "--all")
+		return err
+	}
+	paths, err := r.changes(ctx)
+	if err != nil || len(paths) == 0 {
+		return err
+	}
+	c := git.Command{Dir: r.top, User: true, In: []byte(strings.Join(paths, "\x00") + "\x00"), Env: []string{"GIT_LITERAL_PATHSPECS=1"}}
+	_, err = c.Run(ctx, "add", "--all", "--pathspec-from-file=-", "--pathspec-file-nul")
+	return err
+}
