@@ -1,7 +1,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help build test race lint web fuzz bench oracle story live tasks soak ci release demo clean
+.PHONY: help build test race lint web fuzz bench oracle story live peers corpus tasks soak ci release demo clean
 
 export CGO_ENABLED ?= 0
 WITHPG := go run ./internal/pgtest/withpg --
@@ -52,6 +52,12 @@ story: ## make docs/terminal.svg, the README's picture, from a recorded session
 live: ## try each vendor whose key is set (a few cents), and write bin/live.txt
 	@mkdir -p bin
 	RAMET_LIVE=$(CURDIR)/bin/live.txt go test -count 1 -timeout 30m -v -run TestLive ./internal/llm/live
+
+peers: ## speak with MCP servers from npm and of the SDK, as far as they can be had
+	RAMET_TEST_PEERS=$(CURDIR)/bin/peers go test -count 1 -timeout 15m -v -run TestPeers ./internal/tool/mcp
+
+corpus: ## read the definitions for agents that lie in packages of npm and modules of Go
+	RAMET_TEST_CORPUS=$(CURDIR)/bin/corpus go test -count 1 -timeout 30m -v -run TestCorpus ./internal/kit
 
 tasks: ## let a model play internal/bench/tasks (MODEL=vendor/name); without one, scripts do
 	RAMET_TASKS_MODEL=$(MODEL) go test -count 1 -timeout 6h -v -run TestTasks ./internal/bench/tasks

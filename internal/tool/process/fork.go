@@ -36,6 +36,7 @@ var forkSpec = tool.Spec{
 		shape.May("context", shape.Enum(inherit, nothing)),
 		shape.May("effort", shape.Enum(llm.Efforts()...).With("another than yours breaks the cache")),
 		shape.May("then", shape.Enum(string(history.ThenMail), wakes).With("wake: its report begins a turn of yours if you have ended")),
+		shape.May("agent", shape.Text(1).With("make it by a definition of this name, if you were told of any; it knows only its prompt unless context says otherwise")),
 		shape.May("worktree", shape.Bool()),
 		shape.May("agent", shape.Text(1).With("make it by a definition you were told of: its instructions, tools and model; it knows only its prompt unless context says otherwise")),
 	),
