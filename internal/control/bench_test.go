@@ -229,25 +229,6 @@ func (p *process) kill() {
 	<-p.ended
 }
 
-// pipe makes a gate for another process.
-func (b *bench) pipe() (path string, open func()) {
-	b.t.Helper()
-	path = filepath.Join(b.t.TempDir(), "gate")
-	if err := syscall.Mkfifo(path, 0o600); err != nil {
-		b.t.Fatal(err)
-	}
-	f, err := os.OpenFile(path, os.O_RDWR, 0)
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	b.t.Cleanup(func() { f.Close() })
-	return path, func() {
-		if _, err := f.Write([]byte("x")); err != nil {
-			b.t.Error(err)
-		}
-	}
-}
-
 // child forks one behind everybody's back.
 func (b *bench) child(name string) agent.Agent {
 	b.t.Helper()

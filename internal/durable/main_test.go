@@ -3,15 +3,12 @@ package durable
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
-	"os/signal"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 )
 
@@ -42,20 +39,7 @@ func helper(role string, args []string) error {
 		io.Copy(io.Discard, os.Stdin)
 		return h.Unlock()
 	case "bequeath": // dies, and leaves the lock to a child
-		f, err := os.OpenFile(args[0], os.O_RDWR|os.O_CREATE, 0o600)
-		if err == nil {
-			err = errors.Join(syscall.Flock(int(f.Fd()), syscall.LOCK_EX), own(args[0]))
-		}
-		if err != nil {
-			return err
-		}
-		child := exec.Command("cat")
-		child.Stdin, child.ExtraFiles = os.Stdin, []*os.File{f}
-		if err := child.Start(); err != nil {
-			return err
-		}
-		fmt.Println("held")
-		return syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		return bequeath(args[0])
 	case "create":
 		io.Copy(io.Discard, os.Stdin)
 		return CreateFile(args[0], []byte(args[1]), 0o600)
@@ -69,12 +53,7 @@ func helper(role string, args []string) error {
 			fmt.Println(i)
 		}
 	case "toolarge":
-		signal.Ignore(syscall.SIGXFSZ) // the write then fails with EFBIG
-		limit := syscall.Rlimit{Cur: 4096, Max: 4096}
-		if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &limit); err != nil {
-			return err
-		}
-		return WriteFile(args[0], make([]byte, 8192), 0o600)
+		return tooLarge(args[0])
 	}
 	return fmt.Errorf("no helper %q", role)
 }

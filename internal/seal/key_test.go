@@ -6,7 +6,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	"ramet/internal/fault"
@@ -113,18 +112,6 @@ func TestAMalformedKeyFileIsRefusedAndNotRepeated(t *testing.T) {
 		}
 		if got, _ := os.ReadFile(path); string(got) != text {
 			t.Errorf("%s: the file was changed", name)
-		}
-	}
-}
-
-func TestAPipeInTheKeysPlaceDoesNotHang(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "key")
-	if err := syscall.Mkfifo(path, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for _, p := range []string{path, t.TempDir()} {
-		if _, err := LoadKey(p); !fault.Is(err, fault.InvalidConfig) {
-			t.Errorf("%s: %v", p, err)
 		}
 	}
 }
