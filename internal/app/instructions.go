@@ -20,33 +20,35 @@ import (
 // of the project in the text that a person accepted. It is asked for every turn, so that what
 // is accepted counts at once, and what is only written never does.
 func overlay(r request, a agent.Agent, box tool.Box, window int64) ([]llm.Message, error) {
-	tools := make([]string, len(box))
+	names := make([]string, len(box))
 	for i, t := range box {
-		tools[i] = t.Spec().Name
+		names[i] = t.Spec().Name
 	}
-	first, err := r.Prompts().System(tools)
+	first, err := r.Prompts().System(names)
 	if err != nil {
 		return nil, err
+	}
+	out := []llm.Message{llm.Say(llm.System, first)}
+	add := func(text string) {
+		if text != "" {
+			out = append(out, llm.Say(llm.System, text))
+		}
 	}
 	words, err := r.Instructions(a, r.Cwd)
 	if err != nil {
-		return nil, err
+		return out, err
 	}
-	said := []string{first, words.String()}
-	if !r.NoTools {
-		k, err := r.Kit()
-		if err != nil {
-			return nil, err
-		}
-		most := skillBytes(window)
-		said = append(said, skill.List(k.Skills, most), skill.Roles(k.Roles, most))
+	add(words.String())
+	if r.NoTools {
+		return out, nil
 	}
-	var out []llm.Message
-	for _, s := range said {
-		if s != "" {
-			out = append(out, llm.Say(llm.System, s))
-		}
+	k, err := r.Kit()
+	if err != nil {
+		return out, err
 	}
+	most := skillBytes(window)
+	add(skill.List(k.Skills, most))
+	add(skill.Roles(k.Roles, most))
 	return out, nil
 }
 

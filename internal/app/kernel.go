@@ -63,8 +63,8 @@ func kernelFor(ctx context.Context, r request, work *crew.Crew) (*session.Runnin
 	}
 	jobs := local.NewJobs()
 	tools := tools{request: r, environment: environ.For(os.Environ()), hidden: hide, jobs: jobs, person: policy, window: models.window}
-	joins := joining{request: r, tools: &tools}
 	recoverFiles(ctx, r)
+	joins := joining{request: r, tools: &tools}
 	place := r.Peers
 	trees := worktrees{r}.make
 	model, box, guard := models.model, tools.box, loop.Guard(policy)
@@ -81,9 +81,9 @@ func kernelFor(ctx context.Context, r request, work *crew.Crew) (*session.Runnin
 		System:    func(a agent.Agent) ([]llm.Message, error) { return overlay(r, a, nil, models.window(a)) },
 		SystemFor: func(a agent.Agent, box tool.Box) ([]llm.Message, error) { return overlay(r, a, box, models.window(a)) },
 		Told:      func(a agent.Agent) string { return told(r, a) },
-		Joins:     joins.of,
-		Role:      r.Workspace.Role,
 		Worktree:  trees, Background: jobs.Running, Abandon: jobs.End,
+		Joins: joins.of,
+		Role:  r.Workspace.Role,
 		Offer: offer,
 		Gone:  place.Gone,
 		Tell:  func(ctx context.Context, rings ...registry.Ring) { place.Tell(ctx, server.Owner, rings...) },
@@ -313,7 +313,8 @@ func (t *tools) make(a agent.Agent) (tool.Box, error) {
 func (t *tools) at(root string, a id.Agent, jobs *local.Jobs) (tool.Box, error) {
 	ws := t.request.Workspace
 	made, err := local.New(local.Options{Root: root, For: a, Env: t.environment, Hide: t.hidden, Cache: confinedCache(ws),
-		Quarantine: quarantine(ws), Forbid: databaseFiles(ws.Place.DB), Outputs: outputs(ws), Clean: t.request.Secrets.Own, Jobs: jobs})
+		Quarantine: quarantine(ws), Forbid: databaseFiles(ws.Place.DB), Outputs: outputs(ws), Clean: t.request.Secrets.Own, Jobs: jobs,
+		Overwrites: ws.Overwrites(root)})
 	if err != nil {
 		return nil, err
 	}

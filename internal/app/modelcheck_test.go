@@ -32,6 +32,9 @@ func (s *modelServer) check(r *http.Request, body []byte) (newest string, err er
 	if strings.Contains(string(body)+r.URL.String(), s.key) {
 		return "", errors.New("the key is in the request")
 	}
+	if err := s.strict(body); err != nil {
+		return "", err
+	}
 	turns, err := s.wire.history(body)
 	if err != nil {
 		return "", err

@@ -20,8 +20,9 @@ type session struct {
 	wire *wire
 	// life of the server that this is a session of; see judge. Empty: not asked yet.
 	life   string
-	writes bool // a transaction that writes is open
-	reads  bool // one that does not is
+	writes bool         // a transaction that writes is open
+	reads  bool         // one that does not is
+	open   *transaction // that writes
 	used   time.Time
 }
 
@@ -56,7 +57,7 @@ func (s *session) ResetSession(ctx context.Context) error {
 	if s.used.UnixNano() < s.of.dead.Load() {
 		return driver.ErrBadConn
 	}
-	s.writes, s.reads = false, false
+	s.writes, s.reads, s.open = false, false, nil
 	s.wire.ask(&manner{silence: probeTime, tell: func() { s.of.tell(ctx) }})
 	err := s.Conn.ResetSession(ctx)
 	if err != nil && ctx.Err() == nil {
@@ -68,7 +69,30 @@ func (s *session) ResetSession(ctx context.Context) error {
 // ExecContext implements driver.ExecerContext.
 func (s *session) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
 	s.asks(ctx)
+	if t := s.open; t != nil {
+		switch {
+		case t.ended:
+			return nil, errOver
+		case !t.begun && len(args) == 0:
+			if err := t.begin(ctx); err != nil {
+				return nil, err
+			}
+		case !t.begun || isLast(ctx):
+			return t.exec(ctx, query, valuesOf(args))
+		}
+	}
 	return s.Conn.ExecContext(ctx, query, args)
+}
+
+// errOver is the error of a statement behind the last one.
+var errOver = errors.New("the transaction was committed with its last statement")
+
+func valuesOf(args []driver.NamedValue) []any {
+	out := make([]any, len(args))
+	for i, a := range args {
+		out[i] = a.Value
+	}
+	return out
 }
 
 // QueryContext implements driver.QueryerContext. What is asked outside of a transaction only
@@ -76,6 +100,11 @@ func (s *session) ExecContext(ctx context.Context, query string, args []driver.N
 // asked again on another one.
 func (s *session) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
 	s.asks(ctx)
+	if t := s.open; t != nil && t.ended {
+		return nil, errOver
+	} else if t != nil && !t.begun {
+		return t.query(ctx, query, valuesOf(args))
+	}
 	rows, err := s.Conn.QueryContext(ctx, query, args)
 	if err != nil && !s.writes && !s.reads && Lost(err) && ctx.Err() == nil {
 		err = driver.ErrBadConn
@@ -87,7 +116,7 @@ func (s *session) QueryContext(ctx context.Context, query string, args []driver.
 // may be busy with that.
 const idleReader = "10min"
 
-// BeginTx implements driver.ConnBeginTx, in one round trip.
+// BeginTx implements driver.ConnBeginTx. One that writes costs no round trip of its own.
 func (s *session) BeginTx(ctx context.Context, o driver.TxOptions) (driver.Tx, error) {
 	if s.Conn.Conn().IsClosed() {
 		return nil, driver.ErrBadConn
@@ -97,21 +126,20 @@ func (s *session) BeginTx(ctx context.Context, o driver.TxOptions) (driver.Tx, e
 		return nil, err
 	}
 	s.writes = !o.ReadOnly // what the server may be silent for depends on it
-	s.asks(ctx)
-	t := &transaction{session: s, ctx: ctx}
-	if o.ReadOnly {
-		_, err = s.plain(ctx, "begin"+level+" read only; set local idle_in_transaction_session_timeout = '"+idleReader+"'")
-	} else {
-		err = t.begin(level)
+	t := &transaction{session: s, ctx: ctx, level: level, begun: o.ReadOnly}
+	if !o.ReadOnly {
+		s.open = t // it begins with its first statement
+		return t, nil
 	}
+	s.asks(ctx)
+	_, err = s.plain(ctx, "begin"+level+" read only; set local idle_in_transaction_session_timeout = '"+idleReader+"'")
 	if err != nil {
-		s.writes = false
 		if Lost(err) && ctx.Err() == nil {
 			err = driver.ErrBadConn // nothing was done yet
 		}
 		return nil, err
 	}
-	s.reads = o.ReadOnly
+	s.reads = true
 	return t, nil
 }
 
@@ -164,36 +192,22 @@ func plain(ctx context.Context, conn *pgx.Conn, text string) (out answer, err er
 // transaction is one that is open on a session.
 type transaction struct {
 	*session
-	ctx context.Context
-	id  string // by which the server knows it; empty: it only reads
-}
-
-// begin asks for the number too. The session's first one asks for the server's life as well.
-func (t *transaction) begin(level string) error {
-	text := "begin" + level + "; select pg_current_xact_id()::text"
-	if t.life == "" {
-		text += ", " + lifeOfServer
-	}
-	got, err := t.plain(t.ctx, text)
-	if err != nil {
-		return err
-	}
-	if len(got.rows) != 1 {
-		return errors.New("begin: the server gave no number for the transaction")
-	}
-	t.id = got.rows[0][0]
-	if t.life == "" {
-		t.life = got.rows[0][1]
-	}
-	return nil
+	ctx   context.Context
+	level string // of isolation
+	begun bool   // the server knows of it
+	ended bool   // it was committed with its last statement
+	id    string // by which the server knows it; empty: it only reads, or has not begun
 }
 
 // Commit implements driver.Tx. Once it is asked for, it is not cancelled any more: nobody
 // would know what came of it.
 func (t *transaction) Commit() error {
+	defer t.over()
+	if !t.begun || t.ended {
+		return nil // nothing was asked, or all is done
+	}
 	ctx := context.WithoutCancel(t.ctx)
 	t.asks(ctx)
-	defer t.over()
 	got, err := t.plain(ctx, "commit")
 	switch {
 	case err == nil && strings.HasPrefix(got.tag, "ROLLBACK"):
@@ -207,7 +221,7 @@ func (t *transaction) Commit() error {
 // Rollback implements driver.Tx. Where it cannot be said, the end of the connection says it.
 func (t *transaction) Rollback() error {
 	defer t.over()
-	if t.Conn.Conn().IsClosed() {
+	if t.Conn.Conn().IsClosed() || !t.begun || t.ended {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.ctx), time.Second)
@@ -219,4 +233,4 @@ func (t *transaction) Rollback() error {
 	return nil
 }
 
-func (t *transaction) over() { t.writes, t.reads = false, false }
+func (t *transaction) over() { t.writes, t.reads, t.open = false, false, nil }

@@ -97,11 +97,11 @@ func nextState(ctx context.Context, log Log, lineage []Ancestor, at id.Message) 
 			continue
 		}
 		switch {
-		case next.Root == "":
+		case next.Root == "" || next.Agent != asked.Agent: // a parent may have gone on meanwhile
 			return next, false, nil
 		case next.When == BeforeCalls:
 			return next, true, nil
-		case next.When != AfterCalls || asked.Kind != ToolResult || next.Agent != asked.Agent:
+		case next.When != AfterCalls || asked.Kind != ToolResult:
 			return next, false, nil
 		}
 		// The state after the calls stands before the model's next message.

@@ -15,8 +15,8 @@ type sender int
 
 const (
 	stranger sender = iota
-	holder          // of the token
-	visitor         // of the page, with a session
+	holder          // has the token
+	visitor         // looks at the page, with a session
 )
 
 // How long things last, and how many there may be: the oldest goes for a new one.
@@ -27,7 +27,7 @@ const (
 	maxSessions = 64
 )
 
-// cookieName is that of sessions.
+// cookieName is the name of the cookie that holds a session.
 const cookieName = "ramet_session"
 
 // access knows who may ask. Secrets are kept as hashes: whoever reads this memory gets

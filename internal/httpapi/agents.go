@@ -21,7 +21,7 @@ import (
 type Agents struct {
 	Verbs  Verbs
 	Store  AgentStore
-	Events *Events // of the kernel and the store
+	Events *Events // what happens in the kernel and in the store
 	Asks   *Asks   // what the kernel's policy asks; nil: nothing is asked
 }
 

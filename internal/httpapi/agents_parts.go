@@ -19,9 +19,9 @@ import (
 type PartContent struct {
 	Type      history.PartType `json:"type"`
 	MediaType string           `json:"media_type,omitempty"`
-	Text      string           `json:"text"`           // of a call: its arguments
-	Data      []byte           `json:"data,omitempty"` // of an image, whole
-	Size      int64            `json:"size"`           // of all of it, in bytes
+	Text      string           `json:"text"`           // the text; of a call, its arguments
+	Data      []byte           `json:"data,omitempty"` // the bytes of an image, whole
+	Size      int64            `json:"size"`           // how large the whole content is, in bytes
 	Next      *int64           `json:"next"`           // offset of the next piece; null: there is none
 }
 

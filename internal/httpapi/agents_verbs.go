@@ -118,7 +118,7 @@ type KillInput struct {
 
 // KillPreview is what a kill would do.
 type KillPreview struct {
-	Count   int  `json:"count"` // of those that would end
+	Count   int  `json:"count"` // how many agents would end
 	Cascade bool `json:"cascade"`
 	Dead    bool `json:"already_dead"`
 }

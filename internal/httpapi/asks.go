@@ -176,7 +176,7 @@ func (a *Asks) Answer(name string, v permit.Verdict) error {
 	return nil
 }
 
-// Question is one that waits, whole.
+// Question is a question that waits, whole; false: there is none of that name.
 func (a *Asks) Question(name string) (permit.Question, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

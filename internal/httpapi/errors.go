@@ -26,7 +26,7 @@ const (
 // Error is an answer that says what is wrong.
 type Error struct {
 	status  int
-	allow   string     // of 405
+	allow   string     // the methods that there are, for 405
 	Code    fault.Code `json:"code"`
 	Message string     `json:"message"`
 	Details []Detail   `json:"details"`

@@ -24,7 +24,7 @@ type LoginCode struct {
 	Until time.Time `json:"expires_at"`
 }
 
-// ownRoutes are those of the server itself.
+// ownRoutes are the routes of the server itself: health, login, metrics, this document, the page.
 func (s *Server) ownRoutes() []Route {
 	doc := func(id, summary string) Doc { return Doc{ID: id, Tag: "server", Summary: summary} }
 	login := doc("login", "Turn a one-time code into a session, and go to the page")

@@ -34,7 +34,7 @@ type Doc struct {
 	Summary string
 	Query   []Param  // others are refused
 	Input   any      // a zero value of the body's type; nil: none
-	Answers []Answer // of success
+	Answers []Answer // when all goes well
 }
 
 // Param is a query parameter.
@@ -44,7 +44,7 @@ type Param struct {
 	Enum        []string // if only these
 }
 
-// Answer is one that a route gives when all goes well.
+// Answer is an answer that a route gives when all goes well.
 type Answer struct {
 	Status int
 	About  string

@@ -33,7 +33,7 @@ import (
 //     kept is bounded; a reader has nothing but a place in it.
 type Events struct {
 	o      EventsOptions
-	epoch  string // of all ids: those of another process mean nothing here
+	epoch  string // begins all ids: the ids of another process mean nothing here
 	ctx    context.Context
 	cancel context.CancelFunc
 	work   sync.WaitGroup
@@ -53,7 +53,7 @@ type Events struct {
 
 // EventsOptions is what events are made of.
 type EventsOptions struct {
-	Bus *bus.Bus[loop.Event] // of the kernel
+	Bus *bus.Bus[loop.Event] // what the kernel publishes
 	// Elsewhere is what happens in other kernels to turns that were asked for here; may be nil.
 	Elsewhere *bus.Bus[loop.Event]
 	Feed      registry.Feed
@@ -105,7 +105,7 @@ func (e *Events) spread() time.Duration {
 type happening struct {
 	text   []byte
 	agent  id.Agent
-	parent id.Agent   // of an agent that begins
+	parent id.Agent   // if an agent begins: whose child it is
 	born   []id.Agent // whom it tells of
 }
 

@@ -12,7 +12,7 @@ import (
 type node struct {
 	parts   map[string]*node
 	param   *node
-	name    string // of the parameter that led here
+	name    string // what the parameter that led here is called
 	rest    bool   // it takes all that follows
 	methods methods
 }

@@ -73,9 +73,10 @@ func (r *turn) step(ctx context.Context) (more bool, err error) {
 		return false, nil
 	}
 	if err = r.act(ctx, calls, said.finish.Reason == llm.Length); err == nil && !r.out.Ended {
-		if err = r.join(ctx, calls); err == nil {
-			err = r.hear(ctx)
-		}
+		err = r.join(ctx, calls)
+	}
+	if err == nil && !r.out.Ended {
+		err = r.hear(ctx)
 	}
 	return err == nil && !r.out.Ended, err
 }
@@ -243,7 +244,7 @@ func (r *turn) request(messages []llm.Message, limit int64) llm.Request {
 func (r *turn) stream(ctx context.Context, q llm.Request, aloud bool) (reply, string, error) {
 	var keep keeper
 	p := record.New(r.Provider, record.Options{Vendor: r.Ref.Vendor, Recorder: &keep, Price: r.price})
-	if !r.Limits.Attended {
+	if !r.Limits.Attended && len(r.Others) == 0 { // else another takes over
 		ctx = retry.Patiently(ctx)
 	}
 	var whole llm.Collector

@@ -2,9 +2,12 @@ package pgtest
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"net"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -30,6 +33,7 @@ type Proxy struct {
 	delay  time.Duration
 	passed int // commits seen
 	lost   int // of these, lost
+	asked  int // messages of clients, each with all that was sent at once
 	lose   func(commit int) (Fate, bool)
 }
 
@@ -178,6 +182,14 @@ func (p *Proxy) Lost() int {
 	return p.lost
 }
 
+// Asked is how often something was sent to the server: where every answer is waited for, that
+// is the number of round trips.
+func (p *Proxy) Asked() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.asked
+}
+
 // Open is how many connections there are.
 func (p *Proxy) Open() int {
 	p.mu.Lock()
@@ -268,9 +280,19 @@ func (p *Proxy) carry(one *pair, to, from net.Conn, sees func(*pair, []byte) (pa
 	}
 }
 
+// commits are the messages that commit: the plain one, and one that binds the prepared
+// statement as the driver names it.
+var commits = func() [][]byte {
+	sum := sha256.Sum256([]byte("commit"))
+	return [][]byte{[]byte("Q\x00\x00\x00\x0bcommit\x00"), []byte("\x00stmtcache_" + hex.EncodeToString(sum[:24]) + "\x00")}
+}()
+
 // said looks at what a client says.
 func (p *Proxy) said(one *pair, message []byte) (pass, end bool) {
-	if !bytes.Contains(message, []byte("Q\x00\x00\x00\x0bcommit\x00")) {
+	p.mu.Lock()
+	p.asked++
+	p.mu.Unlock()
+	if !slices.ContainsFunc(commits, func(c []byte) bool { return bytes.Contains(message, c) }) {
 		return true, false
 	}
 	p.mu.Lock()

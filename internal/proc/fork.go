@@ -165,14 +165,6 @@ func (h verbs) Worktree(ctx context.Context, parent agent.Agent, child id.Agent,
 	return h.Options.Worktree(ctx, parent, child, name)
 }
 
-// Role implements acts.Roles.
-func (h verbs) Role(name string) (acts.Role, error) {
-	if h.Options.Role == nil {
-		return acts.Role{}, fault.New(fault.NotFound, "no agent %.60q is defined", name)
-	}
-	return h.Options.Role(name)
-}
-
 // Worktrees implements process.Kernel.
 func (h verbs) Worktrees() acts.Trees { return h.Options.Trees }
 
@@ -186,4 +178,12 @@ func (h verbs) Recent(ctx context.Context, a id.Agent, most int) ([]history.Entr
 		out = append(out, e)
 	}
 	return out, nil
+}
+
+// Role implements acts.Roles.
+func (h verbs) Role(name string) (acts.Role, error) {
+	if h.Options.Role == nil {
+		return acts.Role{}, fault.New(fault.NotFound, "no agent %.60q is defined", name)
+	}
+	return h.Options.Role(name)
 }

@@ -89,12 +89,12 @@ type Options struct {
 	Offer func(a agent.Agent, all tool.Box) tool.Box
 	// System is what stands before the context.
 	System func(a agent.Agent) ([]llm.Message, error)
+	// SystemFor is System for an agent with these tools; nil: System is asked.
+	SystemFor func(a agent.Agent, tools tool.Box) ([]llm.Message, error)
 	// Role finds the definition of an agent; nil: there are none.
 	Role func(name string) (acts.Role, error)
 	// Joins is what the calls of an agent bring into its conversation; nil: nothing.
 	Joins func(a agent.Agent) loop.Join
-	// SystemFor is System for an agent with these tools; nil: System is asked.
-	SystemFor func(a agent.Agent, tools tool.Box) ([]llm.Message, error)
 	// Told is what people should know when a turn begins; nil or empty: nothing.
 	Told  func(a agent.Agent) string
 	Guard loop.Guard

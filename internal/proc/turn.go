@@ -113,13 +113,13 @@ func (p *process) prepare(a agent.Agent, claim agent.Claim, j *job) (loop.Turn, 
 	}
 	limits := k.Limits
 	limits.Attended = j.family.attended
-	var joins loop.Join
-	if k.Joins != nil {
-		joins = k.Joins(a)
-	}
 	var files loop.Files
 	if k.Files != nil {
 		files = k.Files(a)
+	}
+	var joins loop.Join
+	if k.Joins != nil {
+		joins = k.Joins(a)
 	}
 	var schema *jsonschema.Schema
 	if len(j.prompt.Schema) > 0 {
@@ -128,8 +128,7 @@ func (p *process) prepare(a agent.Agent, claim agent.Claim, j *job) (loop.Turn, 
 		}
 	}
 	return loop.Turn{
-		Joins:  joins,
-		Files:  files,
+		Files: files, Joins: joins,
 		Others: k.alternatives(m), Schema: schema, Search: k.Search || j.prompt.Search,
 		Agent: p.id, Provider: m.Provider, Ref: m.Ref, Model: m.Info, System: system,
 		Tools: box, Journal: &journal{p, claim}, Guard: k.Guard, Budget: budget{k.Store, p.id}, Limits: limits,

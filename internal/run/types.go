@@ -41,7 +41,7 @@ const (
 	LLMCacheHit         Type = "LLM_CACHE_HIT"
 )
 
-// Types lists all of them.
+// Types lists the types that this version knows.
 func Types() []Type {
 	return []Type{RunCreated, RunStateChanged, RunCompleted, RunFailed, RunCancelled, RunReopened, RunForked,
 		ResumeRewind, InputsCloned, ArtifactWritten, WorkItemQueued, WorkItemStarted, WorkItemFinished, WorkItemFailed,

@@ -89,7 +89,7 @@ func (r *Run) item(e *attempt) (Attempt, error) {
 	return Attempt{ID: e.id, RunID: r.RunID, Worker: e.worker, Scope: e.scope, Number: e.number, Agent: r.Agent, Inputs: e.inputs, Task: t}, nil
 }
 
-// patches are those of an item's inputs that its worktree begins with.
+// patches are the inputs of an item that are applied to its worktree first.
 func (r *Run) patches(w recipe.Worker, e *attempt) []string {
 	var out []string
 	for _, in := range e.inputs {

@@ -9,7 +9,7 @@ import (
 	"ramet/internal/run/recipe"
 )
 
-// Item is one attempt of one item of work. It carries what whoever does it needs.
+// Attempt is one attempt of one item of work. It carries what whoever does it needs.
 type Attempt struct {
 	ID     string `json:"work_item_id"`
 	RunID  string `json:"run_id"`

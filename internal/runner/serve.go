@@ -11,8 +11,8 @@ import (
 // lastWords is how long a worker that was stopped may take to say so.
 const lastWords = 5 * time.Second
 
-// Serve does one job: it claims the item, has it done, and delivers. An item that is not
-// current any more is no error: nothing is left to do.
+// Serve does one attempt: it claims it, has it done, and delivers. One that is not current
+// any more is no error: nothing is left to do.
 func Serve(ctx context.Context, j Enqueued, host string, d Orchestrator, s Executor) error {
 	it, err := d.Claim(ctx, j.ID, host)
 	if fault.Is(err, fault.Fenced) {

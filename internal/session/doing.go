@@ -8,7 +8,7 @@ import (
 	"ramet/internal/state"
 )
 
-// States finds out what agents do: the living, or all, or those that are named. It says the
+// States finds out what agents do: the living agents, or all, or the named ones. It says the
 // same in every process (package state).
 func (w *Workspace) States(ctx context.Context, all bool, only ...id.Agent) (state.Now, error) {
 	return w.sources().Look(ctx, all, only...)

@@ -37,7 +37,7 @@ func (w *Workspace) KillFinished(ctx context.Context) ([]agent.Agent, error) {
 	return ended, nil
 }
 
-// over are those that are finished, with nobody at work or interrupted below; parents come
+// over are the agents that are finished, with nobody at work or interrupted below; parents come
 // before children.
 func over(all []agent.Agent, now state.Now) []agent.Agent {
 	open := map[id.Agent]bool{} // it, or somebody below it, may go on

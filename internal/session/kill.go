@@ -26,7 +26,7 @@ func CheckReason(reason string) error {
 	return text.Check(fault.InvalidText, "the reason", reason, maxReason)
 }
 
-// Victims counts those that a kill would end now.
+// Victims counts the agents that a kill would end now.
 func (w *Workspace) Victims(ctx context.Context, k Kill) (n int, cascade bool, err error) {
 	cascade = w.cascades(k)
 	if err := registry.MayKill(k.Agent); err != nil {

@@ -247,3 +247,18 @@ func addUp(changes []files.Change) (n, bytes int64) {
 	}
 	return n, bytes
 }
+
+// Overwrites keeps files that tools are about to overwrite in a folder; nil: no states are
+// taken of it.
+func (w *Workspace) Overwrites(root string) func(path string, content []byte) {
+	if !w.takesStates(root) {
+		return nil
+	}
+	return func(path string, content []byte) {
+		f, err := w.Past().Folder(root)
+		if err != nil {
+			return
+		}
+		f.Saw(context.Background(), path, content) // what cannot be kept hinders nobody
+	}
+}

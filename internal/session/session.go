@@ -42,12 +42,12 @@ type System struct {
 	// Learn asks the local servers that are named for their models, each once; nil: nobody
 	// does.
 	Learn func(*credential.Store)
-	// MCP makes a pool of the MCP servers of a workspace, and says what people should know of
-	// them; nil: there are none.
-	MCP func(*Workspace) (*mcp.Pool, string, error)
 	// Find names the models of the vendors whose servers answer at their usual address on
 	// this machine; nil: nobody is looked for.
 	Find func(context.Context, []catalog.Vendor) map[string][]string
+	// MCP makes a pool of the MCP servers of a workspace, and says what people should know of
+	// them; nil: there are none.
+	MCP func(*Workspace) (*mcp.Pool, string, error)
 	// Logs opens the event logs of runs.
 	Logs rundir.Logs
 	// Tokens are the variables that hold credentials besides the keys of models.

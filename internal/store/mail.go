@@ -159,7 +159,7 @@ func (s *Store) Send(ctx context.Context, m registry.Send) (mail.Letter, error) 
 			now, null(out.InReplyTo), out.Who, out.Face}}
 		tell := s.d.Announce(registry.RingMail, m.To)
 		if !m.From.Keeps() {
-			return s.d.Run(ctx, tx, append([]Statement{post}, tell...))
+			return s.finish(ctx, tx, append([]Statement{post}, tell...))
 		}
 		from, err := s.admit(ctx, tx, m.From, m.Claim)
 		if err != nil {

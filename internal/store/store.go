@@ -15,6 +15,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"ramet/internal/agent"
@@ -46,6 +47,9 @@ type Dialect interface {
 	// the database is far away, in few round trips. What Announce made may come
 	// last.
 	Run(ctx context.Context, tx *sql.Tx, statements []Statement) error
+	// Finish is Run of the last statements of a transaction. ended: it was committed with
+	// them; otherwise that is still to do.
+	Finish(ctx context.Context, tx *sql.Tx, statements []Statement) (ended bool, err error)
 	// LockBlobs keeps others from naming blobs until the transaction ends, so
 	// that one can be dropped safely.
 	LockBlobs(ctx context.Context, tx *sql.Tx) error
@@ -83,6 +87,7 @@ type Statement struct {
 type Store struct {
 	reader
 	writer *sql.DB
+	ended  sync.Map // transactions that were committed with their last statements
 	close  func() error
 }
 
@@ -119,7 +124,12 @@ func (s *Store) once(ctx context.Context, fn func(*sql.Tx) error) error {
 		return err
 	}
 	defer tx.Rollback() // after a commit this does nothing
-	if err := fn(tx); err != nil {
+	err = fn(tx)
+	if _, ended := s.ended.LoadAndDelete(tx); ended {
+		tx.Commit() // done is done: nobody's end changes that
+		return nil
+	}
+	if err != nil {
 		return err
 	}
 	return tx.Commit()

@@ -136,7 +136,16 @@ func (p *writer) flush(ctx context.Context, agents ...*agent.Agent) error {
 		p.update(a)
 	}
 	p.put = append(p.put, p.tell...)
-	return p.send(ctx)
+	return p.s.finish(ctx, p.tx, p.put)
+}
+
+// finish carries out the last statements of a transaction.
+func (s *Store) finish(ctx context.Context, tx *sql.Tx, statements []Statement) error {
+	ended, err := s.d.Finish(ctx, tx, statements)
+	if ended {
+		s.ended.Store(tx, true)
+	}
+	return err
 }
 
 // send carries out what was put off.

@@ -3,7 +3,9 @@ package tui
 import (
 	tea "charm.land/bubbletea/v2"
 
+	"ramet/internal/history"
 	"ramet/internal/llm"
+	"ramet/internal/registry"
 )
 
 func (m *root) setModel(name string) tea.Cmd {
@@ -48,4 +50,21 @@ func (m *root) openModels() tea.Cmd {
 	}
 	m.over = newPicker("model", choices, at, func(m *root, i int) tea.Cmd { return m.useModel(usable[i].Ref) })
 	return nil
+}
+
+// toldModel takes that an agent was told a model, here or elsewhere: it is the agent's
+// now, and a choice that was made here has been carried out, or was overtaken.
+func (m *root) toldModel(s *screen, e history.Entry) {
+	if e.Kind != history.Command {
+		return
+	}
+	told, err := e.Decode()
+	a, known := m.agents.get(s.agent)
+	if err != nil || told.Command != registry.ModelCommand || !known || m.workspace == nil {
+		return
+	}
+	a.Provider, a.Model = told.Provider, told.Model
+	s.model, m.dirty = llm.Ref{}, true
+	found, err := m.workspace.Model(a, llm.Ref{})
+	m.models[s.agent] = chosen{found, err}
 }

@@ -25,11 +25,11 @@ type laying struct {
 	stream *markdown.Stream
 	taken  int // bytes
 	laid   []string
-	stable int // of laid
+	stable int // how many lines of laid change no more
 }
 
-// lines are those of the text, and an empty one. They are good until it is called
-// again.
+// lines are the lines of the text, and an empty one behind them. They are good until
+// lines is called again.
 func (g *laying) lines(body string, w int, theme markdown.Theme) []string {
 	if l := (layout{width: w, theme: theme}); g.stream == nil || g.layout != l || g.taken > len(body) {
 		*g = laying{layout: l, stream: markdown.NewStream(w, theme)}

@@ -44,6 +44,7 @@ func (m *root) event(e loop.Event) (cmd tea.Cmd, changed bool) {
 		return m.handOver(s), false
 	case loop.Recorded:
 		s.heard(*e.Entry)
+		m.toldModel(s, *e.Entry)
 		return m.recorded(s, *e.Entry), e.Entry.Kind != history.ToolResult
 	case loop.TurnEnded:
 		s.stopping = false

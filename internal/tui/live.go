@@ -99,7 +99,7 @@ func (l *live) settle(t *transcript) {
 	l.calls = kept
 }
 
-// blocks are those that follow the stored ones.
+// blocks are the blocks that follow the stored ones.
 func (l *live) blocks(t *transcript) []*block {
 	var out []*block
 	if l.thinking != nil {

@@ -12,7 +12,7 @@ import (
 type agentsMsg struct {
 	agents *agents
 	of     id.Agent
-	mode   permit.Mode // of that agent
+	mode   permit.Mode // how the calls of that agent are permitted
 	err    error
 }
 

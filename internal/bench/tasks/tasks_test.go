@@ -14,7 +14,7 @@ import (
 
 // tasks are all of them.
 func tasks(size int) []task {
-	return []task{background(), asking(), seeing(), searching(size), cut(), narrow(), compacted(), killedAndContinued(), manyChildren()}
+	return []task{background(), asking(), seeing(), searching(size), cut(), busy(), narrow(), compacted(), killedAndContinued(), wokenTwice(), conflict(), manyChildren()}
 }
 
 // wrong says what is not so.
@@ -125,6 +125,16 @@ func cut() task {
 		}}
 }
 
+func busy() task {
+	return task{name: "429", shows: "the vendor is busy for longer than a few tries", faults: faults{busy: 6},
+		make:   func(w *world) { w.put("a.txt", "1\n") },
+		prompt: "Write the word patience into b.txt.",
+		play:   []move{{when: "patience", calls: []call{write("b.txt", "patience\n")}}, {say: "Done."}},
+		solved: func(w *world) []string {
+			return wrong(map[string]bool{"b.txt says patience": w.has("b.txt") == "patience", "six requests were refused": w.server.requests > 6})
+		}}
+}
+
 // pages puts numbered files of about 12 KB there.
 func pages(n int) func(*world) {
 	return func(w *world) {
@@ -168,6 +178,13 @@ func compacted() task {
 		}}
 }
 
+// count is how many requests came.
+func (s *server) count() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.requests
+}
+
 // always says whether a word stood in every request that was answered, but for those that ask
 // for a summary.
 func (s *server) always(word string) bool {
@@ -196,9 +213,9 @@ func killedAndContinued() task {
 			if err := first.Start(); err != nil {
 				w.Fatal(err)
 			}
-			w.until("one.txt", func() bool { return w.has("one.txt") == "one" })
+			w.until("one.txt, and the next request", func() bool { return w.has("one.txt") == "one" && w.server.count() > 1 })
 			killed(first)
-			if err := w.exec("--continue").Run(); err != nil {
+			if err := w.exec("--continue", "--all").Run(); err != nil {
 				w.Logf("exec --continue: %v", err)
 			}
 		},

@@ -26,6 +26,7 @@ type Folder struct {
 	index   *scan.Index
 	loaded  bool
 	unsaved bool
+	tail    tail
 }
 
 // Root is its real path.

@@ -613,3 +613,37 @@ func TestNoSpaceIsSaid(t *testing.T) {
 		t.Error("a context that ended")
 	}
 }
+
+// A person changed a file, and a tool overwrites it: what the person wrote is kept, and the
+// path is foreign to the agent.
+func TestWhatAToolOverwritesIsKeptBefore(t *testing.T) {
+	b := newBench(t)
+	b.put("d/a", "old")
+	b.put("d/b", "old")
+	before := b.take()
+	b.apart()
+	b.put("d/a", "person")
+	b.apart()
+	b.acts(ada, func() {
+		for name, now := range map[string]string{"d/a": "person", "d/b": "old"} {
+			if err := b.f.Saw(t.Context(), name, []byte(now)); err != nil {
+				t.Fatal(err)
+			}
+			b.put(name, "ada")
+		}
+	})
+	b.take()
+	done, _ := b.restore(Restore{Agent: ada, To: stateOf(before)})
+	if !slices.Equal(done.Changed, []string{"d/b"}) || len(done.Kept) != 1 || done.Kept[0] != (restore.Left{Path: "d/a", Why: restore.Foreign}) {
+		t.Errorf("%+v", done)
+	}
+	found, _, err := b.f.steps(before.Step)
+	if err != nil || len(found) < 2 {
+		t.Fatalf("%+v, %v", found, err)
+	}
+	// The person's text is a state of the folder.
+	done, _ = b.restore(Restore{Agent: ada, To: State{Root: found[0].Root, Step: found[0].N}, Paths: []string{"d/a"}, Force: true})
+	if text := readAll(t, b.path("d/a")); text != "person" {
+		t.Errorf("%q, %+v", text, done)
+	}
+}

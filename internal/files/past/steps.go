@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"errors"
+	"io"
 	"io/fs"
 	"net/url"
 	"os"
@@ -56,11 +57,54 @@ func (f *Folder) steps(after int64) (found []step, last step, err error) {
 	}
 }
 
+// latest is the newest step; N is 0 where there is none. Only what was added since is read.
+func (f *Folder) latest() (step, error) {
+	file, err := durable.OpenFile(f.stepsFile(), os.O_RDONLY, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return step{}, nil
+	}
+	if err != nil {
+		return step{}, err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return step{}, durable.Failure("read", f.stepsFile(), err)
+	}
+	t := &f.tail
+	if t.info == nil || !os.SameFile(t.info, info) || info.Size() < t.offset {
+		*t = tail{}
+	}
+	t.info = info
+	if _, err := file.Seek(t.offset, io.SeekStart); err != nil {
+		return step{}, durable.Failure("read", f.stepsFile(), err)
+	}
+	lines := bufio.NewReader(file)
+	for {
+		text, err := lines.ReadBytes('\n')
+		if err != nil {
+			return t.last, nil
+		}
+		t.offset += int64(len(text))
+		var s step
+		if json.Unmarshal(text, &s) == nil {
+			t.last = s
+		}
+	}
+}
+
+// tail is how far the steps were read. It belongs to whoever holds the folder's mutex.
+type tail struct {
+	info   os.FileInfo
+	offset int64
+	last   step
+}
+
 // note adds a state to the folder's, if it is another than the last. Whose changes are is
 // told by whose.
 func (f *Folder) note(root chain.Hash, whose func(path string) id.Agent) (s step, changes []files.Change, err error) {
 	err = durable.While(f.ctx(), f.stepsFile(), func() error {
-		_, last, err := f.steps(1 << 62)
+		last, err := f.latest()
 		if err != nil {
 			return err
 		}

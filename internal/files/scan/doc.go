@@ -14,7 +14,8 @@
 //   - Ignored names are left out unless git tracks them or the setting says otherwise. Names
 //     of git and of ramet are never in it.
 //   - A tracked file whose bytes are those that git's index names is not kept but named by
-//     git's id. What is too large, or holds a credential of ours, is known by its hash only.
+//     git's id. What is too large, holds a credential of ours, or is more than one walk keeps
+//     (MostKept), is known by its hash only.
 //   - When it is told to stop, what was not read yet is unknown, and the result says how much
 //     that is; what was read stays in the index.
 //   - The index is a cache: without it everything is read, and the result is the same.

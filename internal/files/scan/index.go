@@ -94,24 +94,22 @@ func (x *Index) Changed(path string) (int64, bool) {
 	return 0, false
 }
 
-// Kept says whether the content of a path was kept.
-func (x *Index) Kept(path string) bool {
+// Node is what the last walk saw at a path; false: nothing.
+func (x *Index) Node(path string) (files.Node, bool) {
 	if x == nil || x.top == nil {
-		return false
+		return files.Node{}, false
 	}
 	at := x.top
 	parts := strings.Split(path, "/")
 	for i, name := range parts {
 		n := at.find(name)
-		if n == nil {
-			return false
+		if n == nil || i < len(parts)-1 && n.sub == nil {
+			return files.Node{}, false
 		}
 		if i == len(parts)-1 {
-			return n.kept
+			return n.Node, true
 		}
-		if at = n.sub; at == nil {
-			return false
-		}
+		at = n.sub
 	}
-	return false
+	return files.Node{}, false
 }

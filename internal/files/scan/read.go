@@ -120,7 +120,7 @@ func (w *walk) once(p Place, rel string, n *seen) error {
 	switch {
 	case oid != "" && sum.oid() == oid:
 		n.kept, err = true, w.keep.AddGit(n.Hash, oid, size)
-	case whole && (w.o.Secret == nil || !w.o.Secret(buffer.Bytes())):
+	case whole && w.kept.Add(size) <= w.o.Most && (w.o.Secret == nil || !w.o.Secret(buffer.Bytes())):
 		n.kept, err = true, w.keep.Add(n.Hash, buffer.Bytes())
 	}
 	if err != nil {

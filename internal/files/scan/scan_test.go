@@ -292,3 +292,24 @@ func TestAWalkThatIsStoppedSaysSo(t *testing.T) {
 		t.Errorf("%+v", again)
 	}
 }
+
+func TestAFolderOfDataIsNotKeptASecondTime(t *testing.T) {
+	b := newBench(t, Options{Most: 100})
+	for i := range 20 {
+		b.put(fmt.Sprintf("f%02d", i), strings.Repeat("x", 30)+fmt.Sprint(i))
+	}
+	r := b.walk()
+	kept := 0
+	files.List(b.store, r.Root, func(_ string, n files.Node) error {
+		if !n.Known() {
+			t.Errorf("%s is not known", n.Name)
+		}
+		if b.store.Has(n.Hash) {
+			kept++
+		}
+		return nil
+	})
+	if kept == 0 || kept > 3 {
+		t.Errorf("%d of 20 files are kept", kept)
+	}
+}

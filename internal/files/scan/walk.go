@@ -25,12 +25,19 @@ type Options struct {
 	Env     []string // has HOME, where global excludes are
 	// Largest is the size up to which contents are kept; 0: Largest.
 	Largest int64
+	// Most is how many bytes of contents one walk keeps at most; what is over is known by its
+	// hash only. 0: MostKept.
+	Most int64
 	// Secret says that a content holds a credential of ours; nil: none does.
 	Secret func([]byte) bool
 }
 
 // Largest is the size up to which contents are kept.
 const Largest = 50 << 20
+
+// MostKept is how many bytes of contents one walk keeps: a folder of data must not fill the
+// disk a second time.
+const MostKept = 1 << 30
 
 // Keeper keeps contents (content.Batch).
 type Keeper interface {
@@ -54,6 +61,9 @@ func New(o Options) *Scanner {
 	if s.o.Largest == 0 {
 		s.o.Largest = Largest
 	}
+	if s.o.Most == 0 {
+		s.o.Most = MostKept
+	}
 	for _, p := range o.Hide {
 		if rel, ok := strings.CutPrefix(p, strings.TrimSuffix(o.Root, "/")+"/"); ok {
 			s.hide[rel] = true
@@ -62,6 +72,9 @@ func New(o Options) *Scanner {
 	s.git = findRepo(o.Root)
 	return s
 }
+
+// Largest is the size up to which contents are kept.
+func (s *Scanner) Largest() int64 { return s.o.Largest }
 
 // Result is what a walk found.
 type Result struct {
@@ -115,6 +128,7 @@ type walk struct {
 	tracked func() map[string]string
 
 	seen, of, read atomic.Int64
+	kept           atomic.Int64 // bytes that are new
 }
 
 // over says that the walk is to end.

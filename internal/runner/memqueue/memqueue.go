@@ -24,7 +24,7 @@ type Queue struct {
 	number int64
 }
 
-// task is a job that waits or is being done.
+// attempt is one that waits or is being done.
 type attempt struct {
 	job       runner.Enqueued
 	number    int64              // the lower, the older
@@ -46,7 +46,7 @@ func New() *Queue {
 	return q
 }
 
-// Host is the name under which this process does jobs.
+// Host is the name under which this process does attempts.
 func (q *Queue) Host() string { return q.host }
 
 // Close ends every Serve and waits for it.
@@ -58,9 +58,9 @@ func (q *Queue) Close() error {
 	return nil
 }
 
-// Enqueue lets jobs wait.
-func (q *Queue) Enqueue(_ context.Context, jobs ...runner.Enqueued) error {
-	if err := runner.CheckEnqueued(jobs); err != nil {
+// Enqueue lets attempts wait.
+func (q *Queue) Enqueue(_ context.Context, attempts ...runner.Enqueued) error {
+	if err := runner.CheckEnqueued(attempts); err != nil {
 		return err
 	}
 	q.mu.Lock()
@@ -68,7 +68,7 @@ func (q *Queue) Enqueue(_ context.Context, jobs ...runner.Enqueued) error {
 	if err := q.open(); err != nil {
 		return err
 	}
-	for _, j := range jobs {
+	for _, j := range attempts {
 		if t := q.live[j.ID]; t == nil {
 			q.add(j)
 		} else {
@@ -78,7 +78,7 @@ func (q *Queue) Enqueue(_ context.Context, jobs ...runner.Enqueued) error {
 	return nil
 }
 
-// Cancel takes a job out, or ends the context of whoever does it.
+// Cancel takes an attempt out, or ends the context of whoever does it.
 func (q *Queue) Cancel(_ context.Context, id string) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -106,7 +106,7 @@ func (q *Queue) open() error {
 	return nil
 }
 
-// add puts a job at the end of its line. The caller holds mu.
+// add puts an attempt at the end of its line. The caller holds mu.
 func (q *Queue) add(j runner.Enqueued) {
 	q.number++
 	t := &attempt{job: j, number: q.number}

@@ -68,12 +68,22 @@ func (d *dialect) Run(ctx context.Context, tx *sql.Tx, statements []store.Statem
 	if len(statements) > 1 && len(statements) <= fewStatements {
 		statements = []store.Statement{join(statements)}
 	}
-	for _, s := range statements {
-		if _, err := tx.ExecContext(ctx, s.Query, s.Args...); err != nil {
+	for i, s := range statements {
+		one := ctx
+		if i < len(statements)-1 {
+			one = database.More(ctx)
+		}
+		if _, err := tx.ExecContext(one, s.Query, s.Args...); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// Finish sends the commit with the last statement.
+func (d *dialect) Finish(ctx context.Context, tx *sql.Tx, statements []store.Statement) (bool, error) {
+	err := d.Run(database.Last(ctx), tx, statements)
+	return err == nil, err
 }
 
 // join makes all but the last part of a WITH. Parts that write are carried out

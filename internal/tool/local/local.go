@@ -64,8 +64,10 @@ type Options struct {
 	// them there. Empty: what is too long is lost.
 	Outputs string
 	// Clean takes ramet's own secrets out of them; nil: there are none.
-	Clean  func(string) string
-	Limits Limits
+	Clean func(string) string
+	// Overwrites is told, before a file is replaced, what it holds; nil: nobody is.
+	Overwrites func(path string, content []byte)
+	Limits     Limits
 	// Jobs is where commands go on that are left in the background; nil: there are none.
 	Jobs  *Jobs
 	Fetch fetch.Options // for tests: the zero value keeps what package fetch promises

@@ -62,6 +62,7 @@ func (l *Local) runWrite(_ context.Context, c tool.Call) (tool.Answer, error) {
 	if string(old) == args.Content {
 		return tool.Answer{Text: fmt.Sprintf("%s has this content already.", show(s.rel))}, nil
 	}
+	l.overwrites(s, old)
 	if err := l.replace(s, []byte(args.Content)); err != nil {
 		return tool.Answer{}, err
 	}

@@ -38,6 +38,7 @@ var forkSpec = tool.Spec{
 		shape.May("then", shape.Enum(string(history.ThenMail), wakes).With("wake: its report begins a turn of yours if you have ended")),
 		shape.May("agent", shape.Text(1).With("make it by a definition of this name, if you were told of any; it knows only its prompt unless context says otherwise")),
 		shape.May("worktree", shape.Bool()),
+		shape.May("agent", shape.Text(1).With("make it by a definition you were told of: its instructions, tools and model; it knows only its prompt unless context says otherwise")),
 	),
 	Summary: summary(func(args forkArgs) string {
 		line := "fork"
@@ -56,8 +57,8 @@ type forkArgs struct {
 	Name     string `json:"name"`
 	Context  string `json:"context"`
 	Worktree bool   `json:"worktree"`
-	Agent    string `json:"agent"`
 	Then     string `json:"then"`
+	Agent    string `json:"agent"`
 
 	Effort llm.Effort `json:"effort"`
 }

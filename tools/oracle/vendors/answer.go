@@ -13,6 +13,8 @@ type Answer struct {
 	Text     string
 	Thinking string
 	Kept     []string // signatures and encrypted data, in order
+	Looked   []string // what the vendor looked up: questions, and what it found, sealed
+	Pages    []string // that the text rests on, in order
 	Calls    []Call
 	Tokens   Tokens
 	Stop     string // the vendor's word

@@ -43,6 +43,8 @@ func Requests(ctx context.Context, r Recording, said llm.Message) []Request {
 			"tools":    {Model: model[p], Messages: messages, Tools: tools, MaxTokens: 100, CacheAfter: []int{0, 2, len(messages) - 1}, CacheKey: "tree"},
 			"thinking": {Model: model[p], Messages: open, Tools: tools, MaxTokens: 64000, Effort: llm.High, CacheAfter: []int{0}, CacheHour: true},
 			"hardest":  {Model: "of-tomorrow", Messages: messages, MaxTokens: 64000, Effort: llm.Max},
+			"schema":   {Model: model[p], Messages: messages, Tools: tools, MaxTokens: 100, Schema: schema, NoCalls: true},
+			"search":   {Model: model[p], Messages: messages, MaxTokens: 100, Search: true},
 			"off":      {Model: model[p], Messages: messages, MaxTokens: 64000, Effort: llm.Off},
 		} {
 			out = append(out, Request{r.Name + " → " + string(p) + " " + name, p, bodyOf(ctx, p, q)})
@@ -54,6 +56,8 @@ func Requests(ctx context.Context, r Recording, said llm.Message) []Request {
 var model = map[Protocol]string{Anthropic: "claude-opus-4-7", Responses: "gpt-5", Chat: "gpt-5", Gemini: "gemini-2.5-pro"}
 
 var tools = []llm.Tool{{Name: "read", Description: "Read a file.", Schema: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"}},"required":["path"]}`)}}
+
+var schema = json.RawMessage(`{"type":"object","properties":{"a":{"type":"string","minLength":1}},"required":["a"],"additionalProperties":false}`)
 
 // bodyOf is what would be sent; nothing is.
 func bodyOf(ctx context.Context, p Protocol, q llm.Request) []byte {

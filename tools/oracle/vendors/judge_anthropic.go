@@ -2,6 +2,7 @@ package vendors
 
 import (
 	"context"
+	"fmt"
 
 	sdk "github.com/anthropics/anthropic-sdk-go"
 	"github.com/anthropics/anthropic-sdk-go/bedrock"
@@ -35,6 +36,17 @@ func judgeAnthropic(ctx context.Context, p Protocol, base string) Answer {
 		switch v := b.AsAny().(type) {
 		case sdk.TextBlock:
 			a.Text += v.Text
+			for _, c := range v.Citations {
+				a.Pages = append(a.Pages, c.URL)
+			}
+		case sdk.ServerToolUseBlock:
+			if input, ok := v.Input.(map[string]any); ok {
+				a.Looked = append(a.Looked, fmt.Sprint(input["query"]))
+			}
+		case sdk.WebSearchToolResultBlock:
+			for _, found := range v.Content.OfWebSearchResultBlockArray {
+				a.Looked = append(a.Looked, found.EncryptedContent)
+			}
 		case sdk.ThinkingBlock:
 			a.Thinking += v.Thinking
 			if v.Signature != "" {

@@ -54,6 +54,16 @@ func ofResponse(r responses.Response) Answer {
 				}
 				a.Thinking += s.Text
 			}
+		case responses.ResponseOutputMessage:
+			for _, c := range v.Content {
+				for _, note := range c.Annotations {
+					if note.Type == "url_citation" {
+						a.Pages = append(a.Pages, note.URL)
+					}
+				}
+			}
+		case responses.ResponseFunctionWebSearch:
+			a.Looked = append(a.Looked, v.Action.Query)
 		case responses.ResponseFunctionToolCall:
 			a.Calls = append(a.Calls, Call{v.CallID, v.Name, canonical(v.Arguments)})
 		}

@@ -51,7 +51,14 @@ func hear(ctx context.Context, p Protocol, base string) (Answer, llm.Message) {
 		if part.Signature != "" {
 			a.Kept = append(a.Kept, part.Signature)
 		}
-		if part.Opaque != nil {
+		for _, page := range part.Sources {
+			a.Pages = append(a.Pages, page.URL)
+		}
+		switch {
+		case part.Type == llm.Search:
+			a.Looked = append(a.Looked, looked(part)...)
+		case part.Type == llm.Text && part.Sources != nil: // its citations, which are among the pages
+		case part.Opaque != nil:
 			a.Kept = append(a.Kept, secrets(part.Opaque)...)
 		}
 	}
@@ -73,6 +80,24 @@ func hear(ctx context.Context, p Protocol, base string) (Answer, llm.Message) {
 		}
 	}
 	return a, m
+}
+
+// looked is what was looked up: the question, or each thing that was found.
+func looked(part llm.Part) []string {
+	if part.Text != "" {
+		return []string{part.Text}
+	}
+	var found struct {
+		Content []struct {
+			Sealed string `json:"encrypted_content"`
+		} `json:"content"`
+	}
+	json.Unmarshal(part.Opaque, &found) // an error was found
+	var out []string
+	for _, one := range found.Content {
+		out = append(out, one.Sealed)
+	}
+	return out
 }
 
 // known is what the catalog knows of the models of a protocol's own vendor.

@@ -38,7 +38,7 @@ func fault(r Recording, field string) (Fault, bool) {
 // types are the SDKs' words for a request.
 var types = map[Protocol]string{
 	Anthropic: "anthropic-sdk-go `MessageNewParams`", Responses: "openai-go `responses.ResponseNewParams`",
-	Chat: "openai-go `ChatCompletionNewParams`", Gemini: "genai `Content`, `Tool`, `GenerationConfig`",
+	Chat: "openai-go `ChatCompletionNewParams`", Gemini: "genai `Content`, `Tool`, `ToolConfig`, `GenerationConfig`",
 }
 
 // Table writes rows as Markdown.

@@ -65,6 +65,7 @@ func again(p Protocol, body []byte) ([]byte, error) {
 		Contents []*gemini.Content        `json:"contents"`
 		Tools    []*gemini.Tool           `json:"tools,omitempty"`
 		Config   *gemini.GenerationConfig `json:"generationConfig,omitempty"`
+		Calls    *gemini.ToolConfig       `json:"toolConfig,omitempty"`
 	}
 	if err := json.Unmarshal(body, &v); err != nil {
 		return nil, err

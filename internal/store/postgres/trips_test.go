@@ -1,0 +1,53 @@
+package postgres_test
+
+import (
+	"testing"
+
+	"ramet/internal/agent"
+	"ramet/internal/history"
+	"ramet/internal/id"
+	"ramet/internal/pgtest"
+	"ramet/internal/registry"
+	"ramet/internal/store/postgres"
+)
+
+// A fork and an append take three round trips to the server: the beginning with the lock, the
+// ids, and the rows with the commit.
+func TestAForkTakesThreeRoundTrips(t *testing.T) {
+	network := pgtest.Through(t, pgtest.URL(t))
+	s, err := postgres.Open(t.Context(), network.URL, postgres.Options{Cwd: "/"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	zero, err := s.Zero(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	said, err := history.Say(history.User, "hello")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, do := range map[string]func() error{
+		"fork": func() error {
+			_, err := s.Fork(t.Context(), registry.Fork{Parent: zero.ID, Children: []registry.Child{{ID: id.NewAgent()}}})
+			return err
+		},
+		"append": func() error {
+			_, err := s.Append(t.Context(), zero.ID, agent.Passing(), said)
+			return err
+		},
+	} {
+		least := 100
+		for range 5 { // the first prepare their statements; a ping of an idle connection may come between
+			before := network.Asked()
+			if err := do(); err != nil {
+				t.Fatal(err)
+			}
+			least = min(least, network.Asked()-before)
+		}
+		if least > 3 {
+			t.Errorf("%s takes %d round trips", name, least)
+		}
+	}
+}
