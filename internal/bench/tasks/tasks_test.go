@@ -14,7 +14,7 @@ import (
 
 // tasks are all of them.
 func tasks(size int) []task {
-	return []task{background(), asking(), seeing(), searching(size), cut(), narrow(), compacted(), killedAndContinued(), manyChildren()}
+	return []task{background(), asking(), seeing(), searching(size), cut(), narrow(), compacted(), killedAndContinued(), wokenTwice(), conflict(), manyChildren()}
 }
 
 // wrong says what is not so.
@@ -168,6 +168,13 @@ func compacted() task {
 		}}
 }
 
+// count is how many requests came.
+func (s *server) count() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.requests
+}
+
 // always says whether a word stood in every request that was answered, but for those that ask
 // for a summary.
 func (s *server) always(word string) bool {
@@ -196,9 +203,9 @@ func killedAndContinued() task {
 			if err := first.Start(); err != nil {
 				w.Fatal(err)
 			}
-			w.until("one.txt", func() bool { return w.has("one.txt") == "one" })
+			w.until("one.txt, and the next request", func() bool { return w.has("one.txt") == "one" && w.server.count() > 1 })
 			killed(first)
-			if err := w.exec("--continue").Run(); err != nil {
+			if err := w.exec("--continue", "--all").Run(); err != nil {
 				w.Logf("exec --continue: %v", err)
 			}
 		},
