@@ -14,7 +14,7 @@ import (
 
 // tasks are all of them.
 func tasks(size int) []task {
-	return []task{background(), asking(), seeing(), searching(size), cut(), narrow(), compacted(), killedAndContinued(), wokenTwice(), conflict(), manyChildren()}
+	return []task{background(), asking(), seeing(), searching(size), cut(), busy(), narrow(), compacted(), killedAndContinued(), wokenTwice(), conflict(), manyChildren()}
 }
 
 // wrong says what is not so.
@@ -122,6 +122,16 @@ func cut() task {
 		},
 		solved: func(w *world) []string {
 			return wrong(map[string]bool{"b.txt says 2": w.has("b.txt") == "2", "a stream was cut": w.server.requests > 2})
+		}}
+}
+
+func busy() task {
+	return task{name: "429", shows: "the vendor is busy for longer than a few tries", faults: faults{busy: 6},
+		make:   func(w *world) { w.put("a.txt", "1\n") },
+		prompt: "Write the word patience into b.txt.",
+		play:   []move{{when: "patience", calls: []call{write("b.txt", "patience\n")}}, {say: "Done."}},
+		solved: func(w *world) []string {
+			return wrong(map[string]bool{"b.txt says patience": w.has("b.txt") == "patience", "six requests were refused": w.server.requests > 6})
 		}}
 }
 
