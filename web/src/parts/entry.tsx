@@ -171,6 +171,7 @@ export const Entry = memo(function Entry({ m, results, own, aimed }: { m: Messag
             return <ToolCall key={from.i} part={p} result={r?.part} from={from} answer={r && { agent: own, message: r.message, i: r.i }} permission={r?.permission} />;
           }
           case "tool_result": return <ToolCall key={from.i} part={{ type: p.type, name: p.name ?? "", args: {} }} result={p} from={from} answer={from} permission={m.meta?.permission} />;
+          case "document": return <p key={from.i} class="soft">A document ({oneLine(p.media_type ?? "", 40)}{p.size ? ", " + whole(p.size) + " bytes" : ""}).</p>;
           case "image": return p.data ? <Picture key={from.i} part={p} /> : p.size ? <Output key={from.i} text="" size={p.size} from={from} /> : <Picture key={from.i} part={p} />;
           default: return <p key={from.i} class="soft">A part of type <Said text={p.type} most={40} />.</p>;
         }
