@@ -76,6 +76,7 @@ func kernelFor(ctx context.Context, r request, work *crew.Crew) (*session.Runnin
 		Model: model, Effort: llm.Effort(r.Config.Effort), Tools: box, Guard: guard,
 		System:    func(agent.Agent) ([]llm.Message, error) { return overlay(r, nil) },
 		SystemFor: func(_ agent.Agent, box tool.Box) ([]llm.Message, error) { return overlay(r, box) },
+		Facts:     facts(r),
 		Told:      func(agent.Agent) string { return told(r) },
 		Worktree:  trees, Background: jobs.Running, Abandon: jobs.End,
 		Offer: offer,

@@ -17,6 +17,7 @@ const (
 	Thinking   PartType = "thinking"
 	ToolCall   PartType = "tool_call"
 	Result     PartType = "tool_result"
+	Facts      PartType = "facts" // of the place and the moment, in front of what the user says
 	Image      PartType = "image"
 	Document   PartType = "document" // a PDF
 	BlobCutoff          = 8 << 10    // larger texts, images and documents are stored as blobs

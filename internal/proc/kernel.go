@@ -88,6 +88,10 @@ type Options struct {
 	System func(a agent.Agent) ([]llm.Message, error)
 	// SystemFor is System for an agent with these tools; nil: System is asked.
 	SystemFor func(a agent.Agent, tools tool.Box) ([]llm.Message, error)
+	// Facts is what an agent should know of the place and the moment when its turn begins;
+	// it is written once, in front of what the user says, where it differs from what it was
+	// told last. nil or empty: nothing.
+	Facts func(ctx context.Context, a agent.Agent, m Model, tools tool.Box) string
 	// Told is what people should know when a turn begins; nil or empty: nothing.
 	Told  func(a agent.Agent) string
 	Guard loop.Guard
