@@ -26,16 +26,16 @@ func begin(ts *testscript.TestScript, _ bool, args []string) {
 		cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
 	}
 	ts.Check(cmd.Start())
-	b := current(ts)
-	b.cmd, b.ended = cmd, make(chan struct{})
+	ended := make(chan struct{})
+	*current(ts) = begun{cmd, ended}
 	go func() {
 		cmd.Wait() // its exit code is read by ends
 		out.Close()
-		close(b.ended)
+		close(ended)
 	}()
 	ts.Defer(func() {
 		cmd.Process.Kill()
-		<-b.ended
+		<-ended
 	})
 }
 

@@ -80,6 +80,7 @@ func kernelFor(ctx context.Context, r request, work *crew.Crew) (*session.Runnin
 		Model: model, Effort: llm.Effort(r.Config.Effort), Search: r.Config.Search == "yes", Tools: box, Guard: guard,
 		System:    func(a agent.Agent) ([]llm.Message, error) { return overlay(r, a, nil, models.window(a)) },
 		SystemFor: func(a agent.Agent, box tool.Box) ([]llm.Message, error) { return overlay(r, a, box, models.window(a)) },
+		Facts:     facts(r),
 		Told:      func(a agent.Agent) string { return told(r, a) },
 		Worktree:  trees, Background: jobs.Running, Abandon: jobs.End,
 		Joins: joins.of,

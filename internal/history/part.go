@@ -18,6 +18,7 @@ const (
 	Thinking   PartType = "thinking"
 	ToolCall   PartType = "tool_call"
 	Result     PartType = "tool_result"
+	Facts      PartType = "facts" // of the place and the moment, in front of what the user says
 	Image      PartType = "image"
 	Document   PartType = "document" // a PDF
 	Search     PartType = "search"   // what a vendor looked up for the model

@@ -39,6 +39,17 @@ func (m Message) Text() string {
 	return out
 }
 
+// Words is Text without what was said beside the speaker's own words.
+func (m Message) Words() string {
+	out := ""
+	for _, p := range m.Parts {
+		if p.Type == Text && !p.Aside {
+			out += p.Text
+		}
+	}
+	return out
+}
+
 // Calls are the tool calls of a message, in order.
 func (m Message) Calls() []Part {
 	var out []Part
@@ -67,6 +78,7 @@ const (
 // Part is one piece of a message.
 type Part struct {
 	Type      PartType        `json:"type"`
+	Aside     bool            `json:"aside,omitempty"`      // text that is not of the speaker, but about the place and the moment
 	Text      string          `json:"text,omitempty"`       // text, thinking, tool_result; search: what was looked for
 	CallID    string          `json:"call_id,omitempty"`    // tool_call, tool_result
 	Name      string          `json:"name,omitempty"`       // tool_call, tool_result; of an image or a document its file's

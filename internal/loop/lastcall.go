@@ -44,3 +44,15 @@ func (c *Conversation) returns(e history.Entry) bool {
 	n := c.Len()
 	return err == nil && c.shaped <= to && n > 0 && c.at(n-1).id <= to
 }
+
+// Aside is the newest facts that stand in the conversation; empty: none do.
+func (c *Conversation) Aside() string {
+	for i := c.Len() - 1; i >= 0; i-- {
+		for _, p := range c.at(i).message.Parts {
+			if p.Aside {
+				return p.Text
+			}
+		}
+	}
+	return ""
+}

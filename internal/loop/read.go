@@ -80,6 +80,9 @@ func convert(r llm.Role, p history.Part) (llm.Part, bool) {
 	case history.Text:
 		signed := r == llm.Assistant && (p.Signature != "" || p.Opaque != nil)
 		return out, signed || strings.TrimSpace(p.Text) != ""
+	case history.Facts:
+		out.Type, out.Aside = llm.Text, true
+		return out, r == llm.User && strings.TrimSpace(p.Text) != ""
 	case history.Image, history.Document:
 		return out, (r == llm.User || r == llm.ToolRole) && len(p.Data) > 0
 	case history.Thinking, history.Search:

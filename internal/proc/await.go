@@ -102,6 +102,10 @@ func (k *Kernel) others(ctx context.Context, but id.Agent) (busy map[id.Agent]bo
 			moving = moving || s.Word != state.Waits
 		}
 	}
+	for _, a := range k.owing(but, false) {
+		moving = moving || !busy[a] // it died, and that is about to be told
+		busy[a] = true
+	}
 	leased, now, err := k.Store.Leased(ctx)
 	for _, a := range leased {
 		if a.Lease.Owner != k.Owner && a.Lease.Live(now) && !k.Gone(a.Lease.Owner) {

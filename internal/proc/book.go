@@ -35,7 +35,7 @@ func (p *process) purpose() string {
 	messages := p.talk.Messages()
 	for i := len(messages) - 1; i >= 0; i-- {
 		if messages[i].Role == llm.User {
-			return text.Line(messages[i].Text(), 200)
+			return text.Line(messages[i].Words(), 200)
 		}
 	}
 	return ""

@@ -157,3 +157,18 @@ func (k *Kernel) nudge() {
 		p.ring()
 	}
 }
+
+// forgive forgets what the dead owe, once it was told that they are.
+func (k *Kernel) forgive(dead []id.Agent) {
+	k.mu.Lock()
+	for to, by := range k.debts {
+		for _, a := range dead {
+			delete(by, a)
+		}
+		if len(by) == 0 {
+			delete(k.debts, to)
+		}
+	}
+	k.mu.Unlock()
+	k.nudge()
+}

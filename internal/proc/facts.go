@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"ramet/internal/agent"
+	"ramet/internal/history"
 	"ramet/internal/loop"
 	"ramet/internal/text"
 )
@@ -18,7 +19,7 @@ func (p *process) facts(ctx context.Context, a agent.Agent, j *job, o loop.Outco
 	if !o.Began {
 		return ""
 	}
-	out := []string{fmt.Sprintf("[ramet] %s, %s.", text.Count(o.Steps, "request"), time.Since(j.began).Round(time.Second))}
+	out := []string{"[ramet] " + text.Count(o.Steps, "request") + lasted(time.Since(j.began)) + "."}
 	if last := p.lastCommand(a); last != "" {
 		out = append(out, "Last command: "+last+".")
 	}
@@ -93,4 +94,21 @@ func (p *process) restoreTree(ctx context.Context, a agent.Agent) error {
 		return err
 	}
 	return p.kernel.Trees.Restore(ctx, a, up)
+}
+
+// here is what the turn begins with, before the user's words: the facts, if they are others
+// than those that the agent knows.
+func (p *process) here(j *job) []history.Part {
+	if j.facts == "" || !j.prompt.Fresh && p.talk.Aside() == j.facts {
+		return nil
+	}
+	return []history.Part{{Type: history.Facts, Text: j.facts}}
+}
+
+// lasted is how long a task took, where that is worth a word.
+func lasted(d time.Duration) string {
+	if d < 10*time.Second {
+		return ""
+	}
+	return ", " + d.Round(time.Second).String()
 }

@@ -162,9 +162,14 @@ func (k *Kernel) count(p *process, j *job) {
 
 // settle takes a job out of those that are pending; the caller has the mutex.
 func (k *Kernel) settle(j *job) {
+	mourned := j.of != nil && j.of.mourned
 	if j.of != nil {
 		j.of.pending--
 		j.of = nil
+	}
+	if mourned {
+		j.owed = "" // until it is told
+		return
 	}
 	k.paid(j)
 }

@@ -42,6 +42,7 @@ func (k *Kernel) Kill(ctx context.Context, kill registry.Kill) (registry.Killed,
 func (k *Kernel) reap(ctx context.Context, by id.Agent, victims ...id.Agent) {
 	var ending []chan struct{}
 	var tasks []id.Agent
+	defer func() { k.forgive(tasks) }()
 	for _, a := range slices.Backward(victims) {
 		k.mu.Lock()
 		p := k.live[a]
@@ -57,6 +58,7 @@ func (k *Kernel) reap(ctx context.Context, by id.Agent, victims ...id.Agent) {
 		}
 		if p.tasked {
 			tasks = append(tasks, a)
+			p.mourned = true
 		}
 		k.mu.Unlock()
 		k.Events.Publish(loop.Event{Type: loop.Killed, Agent: a})

@@ -32,6 +32,7 @@ type process struct {
 	tasked  bool         // what it does is a task
 	family  *counter     // of what it does
 	pending int          // jobs that were given and are not done
+	mourned bool         // it was killed, and whoever waits for its report is to be told
 	called  bool         // one of them looks for mail
 	stop    context.CancelCauseFunc
 	ended   chan struct{}      // closed when the turn that stop ends is over
@@ -60,6 +61,7 @@ type job struct {
 	of           *process      // whose it is, while it is pending
 	within       bool          // the family counts it
 	owed, debtor id.Agent      // who waits for the report, while somebody does, and of whom
+	facts        string        // see Options.Facts
 	unbooked     bool          // the ledger does not follow it
 	began        time.Time
 	entered      bool           // the ledger has it already

@@ -107,6 +107,9 @@ func (p *process) prepare(a agent.Agent, claim agent.Claim, j *job) (loop.Turn, 
 		box = k.Offer(a, box)
 	}
 	box = k.recalling(p.id, m.Info, box)
+	if k.Facts != nil && j.prompt.Text != "" {
+		j.facts = k.Facts(j.ctx, a, m, box)
+	}
 	system, err := k.system(a, box)
 	if err != nil {
 		return loop.Turn{}, err
@@ -215,6 +218,7 @@ func (p *process) begin(ctx context.Context, a agent.Agent, claim agent.Claim, j
 			return err
 		}
 		said.Parts = append(said.Parts, j.prompt.Files...)
+		said.Parts = append(p.here(j), said.Parts...)
 		drafts = append(drafts, said)
 	}
 	if len(j.letters) > 0 {

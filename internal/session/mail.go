@@ -61,16 +61,28 @@ func (w *Workspace) send(ctx context.Context, s registry.Send) (mail.Letter, err
 		return l, err
 	}
 	w.Peers.Tell(ctx, "", registry.Ring{Agent: s.To, What: registry.RingMail})
-	l.Fate, l.Why = w.fate(ctx, s.To)
+	l.Fate, l.Why = w.fate(ctx, s.From, s.To)
 	return l, nil
 }
 
 // fate is what becomes of a letter that no kernel sent: who works is told of it, others
 // wait until somebody lets them work.
-func (w *Workspace) fate(ctx context.Context, to id.Agent) (mail.Fate, string) {
+func (w *Workspace) fate(ctx context.Context, from, to id.Agent) (mail.Fate, string) {
 	a, err := w.Store.Agent(ctx, to)
 	if err != nil {
 		return "", ""
+	}
+	above := from == ""
+	for up := a.Parent; up != "" && !above; {
+		above = up == from
+		row, err := w.Store.Agent(ctx, up)
+		if err != nil {
+			return "", ""
+		}
+		up = row.Parent
+	}
+	if !above {
+		return "", "" // it would wake nobody in any case
 	}
 	if a.Lease.Owner != "" && !w.Peers.Gone(a.Lease.Owner) {
 		return mail.Meets, ""

@@ -138,3 +138,22 @@ func (r repo) changed(ctx context.Context) ([]string, error) {
 	}
 	return files, err
 }
+
+// Stands is the branch that is checked out in a folder, and how many files there are not
+// committed. Programs of the repository are not run: where its configuration names some,
+// nothing is said.
+func Stands(ctx context.Context, dir string) (branch string, changed int, err error) {
+	r, err := open(ctx, dir)
+	if err != nil {
+		return "", 0, err
+	}
+	if err := r.harmless(ctx, nil); err != nil {
+		return "", 0, err
+	}
+	name, err := run(ctx, r.top, "symbolic-ref", "--quiet", "--short", "HEAD")
+	if err != nil {
+		return "", 0, err
+	}
+	files, err := r.changed(ctx)
+	return strings.TrimSpace(name), len(files), err
+}

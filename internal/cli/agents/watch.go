@@ -36,7 +36,7 @@ type watcher struct {
 
 func watch(l *line.Line) *watcher { return &watcher{l: l, enough: func() {}} }
 
-// follow shows the events of an agent and its offspring until end is called.
+// follow shows the events of an agent and its offspring, or of everybody, until end is called.
 func (w *watcher) follow(ctx context.Context, a id.Agent, events *bus.Bus[loop.Event]) {
 	w.root, w.family = a, control.Family{a: true}
 	seen, enough := events.Subscribe(context.WithoutCancel(ctx))
@@ -46,7 +46,7 @@ func (w *watcher) follow(ctx context.Context, a id.Agent, events *bus.Bus[loop.E
 			if e.Type == loop.TurnEnded && fault.Is(e.Err, fault.Leased) {
 				continue // it did not begin; another kernel is asked for it
 			}
-			if w.family.Knows(e) {
+			if a == "" || w.family.Knows(e) {
 				w.show(e)
 			}
 		}

@@ -37,7 +37,7 @@ func digest(all []llm.Message) string {
 	var lines []string
 	count := 0
 	for _, m := range all {
-		said := strings.TrimSpace(m.Text())
+		said := strings.TrimSpace(m.Words())
 		if strings.Contains(said, summarise) {
 			continue
 		}

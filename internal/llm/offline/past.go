@@ -29,7 +29,7 @@ var told = lazily(`^(?:\(conversation continues\)$|\[[a-z_]+ answers\])`)
 func newestOrder(all []llm.Message) (order string, since []batch) {
 	at := -1
 	for i, m := range all {
-		text := m.Text()
+		text := m.Words()
 		if m.Role != llm.User || strings.TrimSpace(text) == "" {
 			continue
 		}

@@ -162,7 +162,9 @@ func (m *Model) take(r llm.Request) ([]step, bool) {
 	last := ""
 	if n := len(r.Messages); n > 0 {
 		for _, p := range r.Messages[n-1].Parts {
-			last += p.Text + "\n"
+			if !p.Aside {
+				last += p.Text + "\n"
+			}
 		}
 	}
 	m.mu.Lock()
