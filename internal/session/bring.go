@@ -50,8 +50,11 @@ func (t Trees) makeTree(ctx context.Context, k worktree.Keeper, o origin, child 
 
 // takesStates says whether states are taken of a folder.
 func (w *Workspace) takesStates(folder string) bool {
+	if w.Config.Files == "no" || w.Place.DB == "" { // nobody said where
+		return false
+	}
 	_, err := w.Past().Folder(folder)
-	return w.Config.Files != "no" && err == nil
+	return err == nil
 }
 
 // bring makes a fresh worktree what its parent's files are, or were. Only what differs from

@@ -61,7 +61,7 @@ func (w *Workspace) Past() *past.Past {
 // FileStates takes the states of the folder that an agent works in, for its turn. nil: none are
 // taken.
 func (w *Workspace) FileStates(a agent.Agent, instead string) loop.Files {
-	if w.Config.Files == "no" {
+	if w.Config.Files == "no" || w.Place.DB == "" {
 		return nil
 	}
 	k := &keeping{w: w, agent: a.ID}
