@@ -155,7 +155,7 @@ func (c *connection) failure(ctx context.Context, s Server, err error) error {
 	}
 	f := fault.New(fault.Failed, "MCP server %s cannot be used: %s", s.Name, why)
 	if strings.Contains(why, "Unauthorized") || strings.Contains(why, "401") {
-		return f.WithHint("ramet mcp login %s", s.Name)
+		return f.WithHint("give it a token: headers = { Authorization = \"Bearer $TOKEN\" } in [mcp.%s]", s.Name)
 	}
 	return f.WithHint("`ramet mcp tools %s` tries again", s.Name)
 }
