@@ -117,8 +117,8 @@ var settings = []Setting{
 		field: func(c *Config) *string { return &c.MaxUnread },
 	},
 	{
-		Key: "max_wakes", Default: "100", Number: true, Env: "RAMET_MAX_WAKES", UserOnly: true,
-		Help:  "how often letters may begin turns of agents below one prompt of yours, so that two do not wake each other for ever",
+		Key: "max_wakes", Default: "8", Number: true, Env: "RAMET_MAX_WAKES", UserOnly: true,
+		Help:  "how often letters may begin turns of one agent before you say something again, so that two do not wake each other for ever",
 		field: func(c *Config) *string { return &c.MaxWakes },
 	},
 	{

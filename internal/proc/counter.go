@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 
+	"ramet/internal/id"
 	"ramet/internal/llm"
 )
 
@@ -14,8 +15,8 @@ type counter struct {
 
 	mu   sync.Mutex
 	n    int
-	woke int           // how often a letter began a turn
-	none chan struct{} // closed when n falls to 0; made when it leaves 0
+	woke map[id.Agent]int // how often letters began a turn of each
+	none chan struct{}    // closed when n falls to 0; made when it leaves 0
 }
 
 func (t *counter) add() {
@@ -58,23 +59,26 @@ func (t *counter) wait(ctx context.Context) error {
 	}
 }
 
-// wakes says whether a letter may begin one more turn.
-func (t *counter) wakes(most int) bool {
+// wakes says whether a letter may begin one more turn of an agent.
+func (t *counter) wakes(a id.Agent, most int) bool {
 	if t == nil || most == 0 {
 		return true
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.woke < most
+	return t.woke[a] < most
 }
 
-// wake counts a turn that a letter begins, if it may.
-func (t *counter) wake(most int) bool {
+// wake counts a turn of an agent that a letter begins, if it may.
+func (t *counter) wake(a id.Agent, most int) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if most > 0 && t.woke >= most {
+	if most > 0 && t.woke[a] >= most {
 		return false
 	}
-	t.woke++
+	if t.woke == nil {
+		t.woke = map[id.Agent]int{}
+	}
+	t.woke[a]++
 	return true
 }

@@ -134,7 +134,7 @@ type Options struct {
 	// number.
 	MostAgents, MostUnread int
 	// Wake says whose letters begin a turn of an agent that does nothing; empty:
-	// WakeFamily. MostWakes is how often that may happen below one prompt of a person; 0:
+	// WakeFamily. MostWakes is how often that may happen to one agent below one prompt of a person; 0:
 	// any number. Sleeps are agents that nobody wakes; nil: none.
 	Wake      Wake
 	MostWakes int

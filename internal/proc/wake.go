@@ -46,8 +46,8 @@ func (k *Kernel) rouse(ctx context.Context, l mail.Letter, family *counter) (mai
 	switch owner := to.Lease.Owner; {
 	case owner != "" && owner != k.Owner && !k.Gone(owner):
 		return mail.Meets, "" // that kernel hears of it
-	case why == "" && !family.wakes(k.MostWakes):
-		why = fmt.Sprintf("agents were woken %d times since a person last asked for something (max_wakes)", k.MostWakes)
+	case why == "" && !family.wakes(to.ID, k.MostWakes):
+		why = fmt.Sprintf("letters woke it %d times since a person last asked for something (max_wakes)", k.MostWakes)
 	}
 	if why != "" {
 		return mail.Waits, why
@@ -174,8 +174,8 @@ func (p *process) woken(j *job) bool {
 		return false
 	case len(letters) == 0:
 		return false
-	case !j.family.wake(k.MostWakes):
-		k.Events.Publish(loop.Event{Type: loop.Note, Agent: p.id, Text: fmt.Sprintf("a letter waits: agents were woken %d times already (max_wakes)", k.MostWakes)})
+	case !j.family.wake(p.id, k.MostWakes):
+		k.Events.Publish(loop.Event{Type: loop.Note, Agent: p.id, Text: fmt.Sprintf("a letter waits: letters woke this agent %d times already (max_wakes)", k.MostWakes)})
 		return false
 	}
 	j.letters = letters

@@ -171,16 +171,18 @@ func TestWakingEachOtherEnds(t *testing.T) {
 	if _, err := b.exec(b.zero.ID, "divide"); err != nil {
 		t.Fatal(err)
 	}
-	n := 0
+	most := 0
 	for _, a := range []agent.Agent{b.zero, b.named("left")} {
+		n := 0
 		for _, line := range b.history(a.ID) {
 			if strings.HasPrefix(line, "notice A letter") {
 				n++
 			}
 		}
+		most = max(most, n)
 	}
-	if n != 7 {
-		t.Errorf("woken %d times\n%s\n\n%s", n, strings.Join(b.history(b.zero.ID), "\n"), strings.Join(b.history(b.named("left").ID), "\n"))
+	if most != 7 {
+		t.Errorf("one was woken %d times\n%s\n\n%s", most, strings.Join(b.history(b.zero.ID), "\n"), strings.Join(b.history(b.named("left").ID), "\n"))
 	}
 }
 
