@@ -5,6 +5,7 @@ import (
 
 	"ramet/internal/llm"
 	"ramet/internal/llm/catalog"
+	"ramet/internal/llm/record"
 )
 
 const (
@@ -73,4 +74,31 @@ func (r *turn) price(string) (llm.Price, bool) {
 func (r *turn) full() bool {
 	window := r.window()
 	return window > 0 && r.tokens() > window/100*int64(r.Limits.Fill)
+}
+
+// spent counts and tells what a call cost.
+func (r *turn) spent(c record.Call) {
+	r.out.Usage = r.out.Usage.Plus(c.Usage)
+	r.out.Cost += c.Cost
+	r.emit(Event{Type: Spent, Usage: c.Usage, Cost: c.Cost})
+}
+
+// window is how much the model reads and writes, in tokens; 0: nobody knows.
+func (r *turn) window() int64 {
+	out := r.Model.Context
+	for _, n := range []int64{r.Learnt.get(), r.narrow} {
+		if n > 0 && (out == 0 || n < out) {
+			out = n
+		}
+	}
+	return out
+}
+
+// tokens is how much the next request would be, about.
+func (r *turn) tokens() int64 {
+	m := &r.meter
+	if m.tokens > 0 {
+		return m.tokens + m.tokensOf(max(0, r.c.state.size-m.size))
+	}
+	return m.tokensOf(r.fixed + r.c.state.size)
 }

@@ -15,14 +15,6 @@ const (
 	mostCalls  = 64 // of one answer; the rest is refused
 )
 
-// What is said of calls that were not carried out.
-const (
-	notBegun     = "not begun: it did not happen"
-	notPermitted = "not begun: it did not happen; it was waiting for the user's permission"
-	notOfLength  = "not run: your answer was cut at the longest that it may be, and with it perhaps this call. Make it again, in a shorter answer."
-	notOfMany    = "not run: of one answer at most %d calls are carried out, and this is one more. Make it again."
-)
-
 // act carries out the calls of one message, or refuses them all where the message was
 // cut. Each gets a result; only when nothing may be written any more, or nothing can, some do not.
 func (r *turn) act(ctx context.Context, calls []llm.Part, cut bool) error {

@@ -53,15 +53,6 @@ func (c *Conversation) State() State {
 	return Idle
 }
 
-// Unanswered lists the calls that have no result, if no later answer of the model
-// stands behind them: those of a turn that was interrupted.
-func (c *Conversation) Unanswered() []llm.Part {
-	if c.group == nil {
-		return nil
-	}
-	return c.group.open()
-}
-
 // Messages is the conversation as a request has it. The slice is the caller's, the
 // parts are not.
 func (c *Conversation) Messages() []llm.Message { return c.upTo(c.outs()) }

@@ -6,17 +6,8 @@ import (
 
 	"ramet/internal/fault"
 	"ramet/internal/history"
-	"ramet/internal/llm"
 	"ramet/internal/llm/record"
 )
-
-// Alternative is a model that takes over when the vendor of another is down.
-type Alternative struct {
-	Ref      llm.Ref
-	Model    llm.Model
-	Provider llm.Provider
-	Learnt   *Window
-}
 
 // down says that a vendor cannot answer now, whatever it is asked: it was not
 // reached, failed on its side, or takes no more requests.

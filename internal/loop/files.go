@@ -9,30 +9,6 @@ import (
 	"ramet/internal/tool"
 )
 
-// Files takes the states of the agent's folder. A state is taken while the model is asked:
-// nothing that the agent does changes files then.
-type Files interface {
-	// Take begins to take the state as it is, and returns at once.
-	Take(ctx context.Context) Taking
-	// Begin says that a call begins that may write; end, that it is over.
-	Begin() (end func())
-}
-
-// Taking is a state that is being taken.
-type Taking interface {
-	// Done waits for the state and drafts its entry; false: it is the one that the history
-	// tells already, or ctx ended. What could not be taken is an entry that says so: it is
-	// no reason to end a turn.
-	Done(ctx context.Context, when history.When) (history.Draft, bool)
-}
-
-// stating is what a turn knows of its files.
-type stating struct {
-	taking Taking
-	wrote  bool // a call may have written since the last state
-	first  bool // a call that may write was made
-}
-
 // mayWrite says whether calls of a tool can change files.
 func mayWrite(s tool.Spec) bool { return s.Access == tool.Writes || s.Access == tool.Commands }
 

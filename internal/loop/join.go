@@ -2,19 +2,11 @@ package loop
 
 import (
 	"context"
-	"encoding/json"
-	"iter"
 	"slices"
 
-	"ramet/internal/history"
 	"ramet/internal/llm"
 	"ramet/internal/tool"
 )
-
-// Join says what follows from the calls of one message: entries that are written behind
-// their results, before the model is asked again. known are the memos that the conversation
-// holds (see tool.Memory).
-type Join func(ctx context.Context, known iter.Seq[json.RawMessage], calls []tool.Call) ([]history.Draft, error)
 
 // join writes what the calls of a message brought with them, and tells the model of tools
 // that were opened.

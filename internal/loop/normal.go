@@ -7,13 +7,6 @@ import (
 	"ramet/internal/llm"
 )
 
-const (
-	// unknownOutcome answers a call whose result nobody wrote down.
-	unknownOutcome = "interrupted: outcome unknown"
-	// goesOn opens a conversation that the model would open otherwise.
-	goesOn = "(conversation continues)"
-)
-
 // place is where a result would stand.
 type position struct{ out, slot int }
 

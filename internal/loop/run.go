@@ -2,8 +2,6 @@ package loop
 
 import (
 	"context"
-	"errors"
-	"strings"
 	"time"
 
 	"ramet/internal/fault"
@@ -109,56 +107,6 @@ func (r *turn) steps(ctx context.Context) error {
 				WithHint("tell it what to do instead"))
 		}
 	}
-}
-
-// stop ends the turn at a limit; the history says so.
-func (r *turn) stop(ctx context.Context, why *fault.Error) error {
-	if err := r.write(ctx, history.Draft{Kind: history.Note, Meta: history.Meta{Reason: r.kept(reason(why))},
-		Parts: []history.Part{{Type: history.Text, Text: why.Message}}}); err != nil {
-		return err
-	}
-	return why
-}
-
-// refused ends the turn where nothing is left to spend; the history says so.
-func (r *turn) refused(ctx context.Context, err error) error {
-	if why, ok := fault.Of(err); ok && why.Code == fault.BudgetExceeded && ctx.Err() == nil {
-		return r.stop(ctx, why)
-	}
-	return err
-}
-
-// close writes that the turn was interrupted, once.
-func (r *turn) close(ctx context.Context) error {
-	why := ended(ctx)
-	if r.closed || lost(why) {
-		return why
-	}
-	if err := r.write(ctx, r.interrupted("", why)); err != nil {
-		return err
-	}
-	return why
-}
-
-// ended is the fault of a turn whose context ended, with the code of its cause.
-func ended(ctx context.Context) error {
-	cause := context.Cause(ctx)
-	switch f, ok := fault.Of(cause); {
-	case ok:
-		return fault.New(f.Code, "the turn was stopped: %w", cause)
-	case errors.Is(cause, context.DeadlineExceeded):
-		return fault.New(fault.TimedOut, "the turn was stopped: the time allowed ran out: %w", cause)
-	}
-	return fault.New(fault.Cancelled, "the turn was stopped: %w", cause)
-}
-
-// lost says that the agent is no longer ours: nothing more may be written.
-func lost(err error) bool { return fault.Is(err, fault.Fenced) || fault.Is(err, fault.DeadAgent) }
-
-// storage says that the store failed.
-func storage(err error) bool {
-	f, ok := fault.Of(err)
-	return ok && (strings.HasPrefix(string(f.Code), "STORAGE_") || f.Code == fault.HistoryDamaged)
 }
 
 // Unknown drafts results for calls that nobody can answer any more: of an answer whose calls were

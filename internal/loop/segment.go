@@ -218,3 +218,12 @@ const (
 	Idle State = "idle" // nothing was said, or the model said the last word
 	Open State = "open" // a message or a result waits for an answer
 )
+
+// Unanswered lists the calls that have no result, if no later answer of the model
+// stands behind them: those of a turn that was interrupted.
+func (c *Conversation) Unanswered() []llm.Part {
+	if c.group == nil {
+		return nil
+	}
+	return c.group.open()
+}

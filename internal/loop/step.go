@@ -205,13 +205,6 @@ func (r *turn) broken(ctx context.Context, call record.Call, shown string, why e
 	return why
 }
 
-// spent counts and tells what a call cost.
-func (r *turn) spent(c record.Call) {
-	r.out.Usage = r.out.Usage.Plus(c.Usage)
-	r.out.Cost += c.Cost
-	r.emit(Event{Type: Spent, Usage: c.Usage, Cost: c.Cost})
-}
-
 // request is what the model is asked. Up to the end of the system's words, of the
 // last request and of this one it will be sent again.
 func (r *turn) request(messages []llm.Message, limit int64) llm.Request {

@@ -2,6 +2,8 @@ package loop
 
 import (
 	"context"
+	"encoding/json"
+	"iter"
 	"time"
 
 	"ramet/internal/chain"
@@ -121,3 +123,33 @@ type Outcome struct {
 	Ended  bool // the agent ended itself
 	Began  bool // of the kernel: what was asked stands in the history
 }
+
+// Alternative is a model that takes over when the vendor of another is down.
+type Alternative struct {
+	Ref      llm.Ref
+	Model    llm.Model
+	Provider llm.Provider
+	Learnt   *Window
+}
+
+// Files takes the states of the agent's folder. A state is taken while the model is asked:
+// nothing that the agent does changes files then.
+type Files interface {
+	// Take begins to take the state as it is, and returns at once.
+	Take(ctx context.Context) Taking
+	// Begin says that a call begins that may write; end, that it is over.
+	Begin() (end func())
+}
+
+// Taking is a state that is being taken.
+type Taking interface {
+	// Done waits for the state and drafts its entry; false: it is the one that the history
+	// tells already, or ctx ended. What could not be taken is an entry that says so: it is
+	// no reason to end a turn.
+	Done(ctx context.Context, when history.When) (history.Draft, bool)
+}
+
+// Join says what follows from the calls of one message: entries that are written behind
+// their results, before the model is asked again. known are the memos that the conversation
+// holds (see tool.Memory).
+type Join func(ctx context.Context, known iter.Seq[json.RawMessage], calls []tool.Call) ([]history.Draft, error)

@@ -4,92 +4,9 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 
 	"ramet/internal/llm"
 )
-
-// Window is what was learnt of a model while it was asked, and no table says: how much it
-// reads. The turns of a kernel that ask the same model share one; the zero Window knows
-// nothing.
-type Window struct {
-	mu   sync.Mutex
-	most int64 // tokens; 0: nothing was learnt
-}
-
-func (w *Window) get() int64 {
-	if w == nil {
-		return 0
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.most
-}
-
-// learn takes a window, if it is narrower than what is known.
-func (w *Window) learn(tokens int64) {
-	if w == nil || tokens <= 0 {
-		return
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.most == 0 || tokens < w.most {
-		w.most = tokens
-	}
-}
-
-// window is how much the model reads and writes, in tokens; 0: nobody knows.
-func (r *turn) window() int64 {
-	out := r.Model.Context
-	for _, n := range []int64{r.Learnt.get(), r.narrow} {
-		if n > 0 && (out == 0 || n < out) {
-			out = n
-		}
-	}
-	return out
-}
-
-// meter is what is known of tokens and bytes. Vendors count in their own way, and their
-// counts come with each answer; between two of them bytes are counted.
-type meter struct {
-	tokens int64   // of the last call; 0: nobody counted
-	size   int64   // bytes of the conversation then
-	in     int64   // tokens that were read, of them
-	sent   int64   // bytes that were sent, the fixed part included
-	rate   float64 // tokens a byte; 0: not known
-}
-
-// Tokens a byte: usually, and within what a count is believed.
-const (
-	usualRate = 2.0 / 7
-	leastRate = 1.0 / 12
-	mostRate  = 2.0
-)
-
-func (m *meter) tokensOf(bytes int64) int64 {
-	rate := m.rate
-	if rate == 0 {
-		rate = usualRate
-	}
-	return int64(float64(bytes) * rate)
-}
-
-func (m *meter) bytesOf(tokens int64) int64 {
-	rate := m.rate
-	if rate == 0 {
-		rate = usualRate
-	}
-	return int64(float64(tokens) / rate)
-}
-
-// tokens is how much the next request would be, about.
-func (r *turn) tokens() int64 {
-	m := &r.meter
-	if m.tokens > 0 {
-		return m.tokens + m.tokensOf(max(0, r.c.state.size-m.size))
-	}
-	return m.tokensOf(r.fixed + r.c.state.size)
-}
 
 // silentCut is by how many bytes a request must grow, while what was counted does not, until
 // it is noticed that the server cuts it.

@@ -72,3 +72,10 @@ type job struct {
 	written bool
 	over    chan struct{} // closed when it ran
 }
+
+// stating is what a turn knows of its files.
+type stating struct {
+	taking Taking
+	wrote  bool // a call may have written since the last state
+	first  bool // a call that may write was made
+}

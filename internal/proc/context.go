@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"sync"
 
 	"ramet/internal/agent"
 	"ramet/internal/history"
@@ -14,12 +13,6 @@ import (
 	"ramet/internal/tool"
 	"ramet/internal/tool/recall"
 )
-
-// windows are what turns learnt of models, for those that come after them.
-type windows struct {
-	mu    sync.Mutex
-	known map[llm.Ref]*loop.Window
-}
 
 func (w *windows) of(m llm.Ref) *loop.Window {
 	w.mu.Lock()

@@ -10,10 +10,6 @@ import (
 	"ramet/internal/registry"
 )
 
-// debts are the reports that agents of this kernel owe: to whom, by whom, and whether the
-// report is to wake. Guarded by the kernel's mutex.
-type debts map[id.Agent]map[id.Agent]bool
-
 // owe notes that somebody waits for the report of a job.
 func (k *Kernel) owe(j *job, to, by id.Agent, wakes bool) {
 	k.mu.Lock()

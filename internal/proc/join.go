@@ -70,16 +70,6 @@ func (p *process) part(o loop.Outcome, err error) {
 	p.joined = nil
 }
 
-// waits is the next job that was taken out of the inbox and could not join; nil: there is none.
-func (p *process) waits() *job {
-	if len(p.ahead) == 0 {
-		return nil
-	}
-	j := p.ahead[0]
-	p.ahead = p.ahead[1:]
-	return j
-}
-
 // hearing is the port of a turn through which it hears the user.
 func (p *process) hearing(turn *job) func(context.Context) loop.Heard {
 	return func(context.Context) loop.Heard { return p.hear(turn) }

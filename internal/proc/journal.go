@@ -7,8 +7,10 @@ import (
 
 	"ramet/internal/agent"
 	"ramet/internal/chain"
+	"ramet/internal/fault"
 	"ramet/internal/history"
 	"ramet/internal/id"
+	"ramet/internal/loop"
 	"ramet/internal/registry"
 )
 
@@ -193,4 +195,53 @@ func (d *drafts) reply(ctx context.Context, a id.Agent) (registry.Reply, bool, e
 	}
 	one.dirty = false
 	return registry.Reply{Agent: a, Claim: one.claim, After: one.after, Text: one.text()}, true, nil
+}
+
+// record appends entries to the history of an agent that is held here. While the store
+// cannot be reached it goes on trying, as long as the lease lasts: what a model said or a
+// tool did is not thrown away because a connection was lost.
+func (k *Kernel) record(ctx context.Context, a id.Agent, claim agent.Claim, drafts ...history.Draft) ([]history.Entry, error) {
+	until := time.Now().Add(k.margin())
+	for {
+		entries, err := k.Store.Append(ctx, a, claim, drafts...)
+		if fault.Is(err, fault.UnknownOutcome) && len(entries) > 0 {
+			var done bool
+			if done, err = k.recorded(ctx, claim, entries[0], until); done && err == nil {
+				return entries, nil
+			}
+			if err == nil {
+				continue // it did not happen: once more
+			}
+		}
+		if err != nil && ctx.Err() != nil && !lost(err) {
+			return nil, fault.New(fault.StorageUnreachable, "the store did not take what was to be written in time: %w", err)
+		}
+		if !unreachable(err) || !again(ctx, until) {
+			return entries, err
+		}
+	}
+}
+
+// append writes entries, tells of them and takes them into the conversation.
+func (p *process) append(ctx context.Context, claim agent.Claim, drafts ...history.Draft) error {
+	entries, err := p.kernel.record(ctx, p.id, claim, drafts...)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		p.kernel.Events.Publish(loop.Event{Type: loop.Recorded, Agent: p.id, Entry: &e})
+	}
+	fresh, err := p.talk.Add(ctx, entries...)
+	if err != nil {
+		return err
+	}
+	if fresh {
+		return nil
+	}
+	p.talk = nil
+	a, err := p.kernel.Store.Agent(ctx, p.id)
+	if err != nil {
+		return err
+	}
+	return p.recall(ctx, a)
 }

@@ -202,3 +202,35 @@ func (k *Kernel) lookup(a id.Agent) *process {
 	defer k.mu.Unlock()
 	return k.live[a]
 }
+
+// Wake says whose letters begin a turn of an agent that does nothing.
+type Wake string
+
+// The user's letters do in any case but the last.
+const (
+	WakeFamily Wake = "family" // those of its ancestors
+	WakeAll    Wake = "all"    // those of every agent
+	WakeNever  Wake = "never"  // nobody's
+)
+
+// tickets are the prompts that can be taken back. Guarded by the kernel's mutex.
+type tickets struct {
+	waiting map[string]*waiting
+	revoked map[string]time.Time // came before their prompts
+}
+
+// waiting is a prompt that was not said yet.
+type waiting struct {
+	job *job
+	of  *process
+}
+
+// debts are the reports that agents of this kernel owe: to whom, by whom, and whether the
+// report is to wake. Guarded by the kernel's mutex.
+type debts map[id.Agent]map[id.Agent]bool
+
+// windows are what turns learnt of models, for those that come after them.
+type windows struct {
+	mu    sync.Mutex
+	known map[llm.Ref]*loop.Window
+}

@@ -101,18 +101,6 @@ func (k *Kernel) obituary(ctx context.Context, by, victim id.Agent) error {
 	return err
 }
 
-// ancestor is the nearest living one. Agent 0 has none.
-func (k *Kernel) ancestor(ctx context.Context, a agent.Agent) (agent.Agent, bool, error) {
-	for parent := a.Parent; parent != ""; {
-		up, err := k.Store.Agent(ctx, parent)
-		if err != nil || up.Status == agent.Running {
-			return up, err == nil, err
-		}
-		parent = up.Parent
-	}
-	return agent.Agent{}, false, nil
-}
-
 // exit is the end of an agent by its own hand: its parent gets the result, and its
 // turn ends by itself.
 func (p *process) exit(ctx context.Context, result string) error {

@@ -81,13 +81,6 @@ func (k *Kernel) wake(a id.Agent) {
 	}
 }
 
-func (p *process) ring() {
-	select {
-	case p.mail <- struct{}{}:
-	default:
-	}
-}
-
 // regret writes into a history why the agent's task could not begin: nothing else there
 // tells of it.
 func (p *process) regret(ctx context.Context, why error) {
@@ -113,4 +106,38 @@ func cut(body string, follow int) string {
 		end--
 	}
 	return body[:end] + mark
+}
+
+// notify sends a letter of an agent, and says to whom. Agent 0 has nobody to write to. why
+// is how its task ended; empty: it reports nothing.
+func (k *Kernel) notify(ctx context.Context, a agent.Agent, reply id.Agent, claim agent.Claim, body, why string) (id.Agent, error) {
+	up, ok, err := k.addressee(ctx, a, reply)
+	if err != nil || !ok {
+		return "", err
+	}
+	_, err = k.send(ctx, registry.Send{From: a.ID, Claim: claim, To: up.ID, Body: body, Reason: why}, nil)
+	return up.ID, err
+}
+
+// addressee is who is told of a task: who asked for it, else the nearest living ancestor.
+func (k *Kernel) addressee(ctx context.Context, a agent.Agent, reply id.Agent) (agent.Agent, bool, error) {
+	if reply != "" {
+		asked, err := k.Store.Agent(ctx, reply)
+		if err != nil || asked.Status == agent.Running {
+			return asked, err == nil, err
+		}
+	}
+	return k.ancestor(ctx, a)
+}
+
+// ancestor is the nearest living one. Agent 0 has none.
+func (k *Kernel) ancestor(ctx context.Context, a agent.Agent) (agent.Agent, bool, error) {
+	for parent := a.Parent; parent != ""; {
+		up, err := k.Store.Agent(ctx, parent)
+		if err != nil || up.Status == agent.Running {
+			return up, err == nil, err
+		}
+		parent = up.Parent
+	}
+	return agent.Agent{}, false, nil
 }

@@ -59,17 +59,6 @@ func ended(what, facts string) string {
 	return cut(what, len(facts)+2) + "\n\n" + facts
 }
 
-// addressee is who is told of a task: who asked for it, else the nearest living ancestor.
-func (k *Kernel) addressee(ctx context.Context, a agent.Agent, reply id.Agent) (agent.Agent, bool, error) {
-	if reply != "" {
-		asked, err := k.Store.Agent(ctx, reply)
-		if err != nil || asked.Status == agent.Running {
-			return asked, err == nil, err
-		}
-	}
-	return k.ancestor(ctx, a)
-}
-
 // tellOf sends a notice of the kernel about an agent, and says to whom.
 func (k *Kernel) tellOf(ctx context.Context, a agent.Agent, reply id.Agent, what string) (id.Agent, error) {
 	up, ok, err := k.addressee(ctx, a, reply)
@@ -77,16 +66,5 @@ func (k *Kernel) tellOf(ctx context.Context, a agent.Agent, reply id.Agent, what
 		return "", err
 	}
 	_, err = k.send(ctx, registry.Send{From: id.Kernel, About: a.ID, To: up.ID, Body: cut("Agent "+a.Label()+" ("+string(a.ID)+") "+what, 0)}, nil)
-	return up.ID, err
-}
-
-// notify sends a letter of an agent, and says to whom. Agent 0 has nobody to write to. why
-// is how its task ended; empty: it reports nothing.
-func (k *Kernel) notify(ctx context.Context, a agent.Agent, reply id.Agent, claim agent.Claim, body, why string) (id.Agent, error) {
-	up, ok, err := k.addressee(ctx, a, reply)
-	if err != nil || !ok {
-		return "", err
-	}
-	_, err = k.send(ctx, registry.Send{From: a.ID, Claim: claim, To: up.ID, Body: body, Reason: why}, nil)
 	return up.ID, err
 }

@@ -15,18 +15,6 @@ import (
 	acts "ramet/internal/tool/process"
 )
 
-// doing is what a process does, as its events tell. Guarded by the kernel's mutex.
-type doing struct {
-	now      state.State // zero: nothing
-	calls    []open      // of tools that run
-	asking   int         // questions that are open
-	stopping bool
-	shown    state.State // what was last told
-}
-
-// open is a call that runs.
-type open struct{ id, tool string }
-
 // seen is what a process does, whatever lies underneath.
 func (d *doing) seen() state.State {
 	switch {
@@ -67,19 +55,6 @@ func (d *doing) take(e loop.Event) {
 		does(state.Compacts)
 	case loop.Retrying:
 		does(state.Retries)
-	}
-}
-
-// becomes changes what a process does, and tells of it where that is seen.
-func (p *process) becomes(change func(*doing)) {
-	p.kernel.mu.Lock()
-	change(&p.doing)
-	now := p.doing.seen()
-	fresh := now != p.doing.shown && now.Word != ""
-	p.doing.shown = now
-	p.kernel.mu.Unlock()
-	if fresh {
-		p.kernel.Events.Publish(loop.Event{Type: loop.Became, Agent: p.id, State: &now})
 	}
 }
 

@@ -6,18 +6,6 @@ import (
 	"ramet/internal/loop"
 )
 
-// tickets are the prompts that can be taken back. Guarded by the kernel's mutex.
-type tickets struct {
-	waiting map[string]*waiting
-	revoked map[string]time.Time // came before their prompts
-}
-
-// waiting is a prompt that was not said yet.
-type waiting struct {
-	job *job
-	of  *process
-}
-
 // revokedFor is how long a prompt that was taken back is waited for: far longer than one
 // is on its way.
 const revokedFor = time.Minute

@@ -257,30 +257,6 @@ func linger(ctx context.Context) (context.Context, context.CancelFunc) {
 	return out, func() { stop(); cancel() }
 }
 
-// append writes entries, tells of them and takes them into the conversation.
-func (p *process) append(ctx context.Context, claim agent.Claim, drafts ...history.Draft) error {
-	entries, err := p.kernel.record(ctx, p.id, claim, drafts...)
-	if err != nil {
-		return err
-	}
-	for _, e := range entries {
-		p.kernel.Events.Publish(loop.Event{Type: loop.Recorded, Agent: p.id, Entry: &e})
-	}
-	fresh, err := p.talk.Add(ctx, entries...)
-	if err != nil {
-		return err
-	}
-	if fresh {
-		return nil
-	}
-	p.talk = nil
-	a, err := p.kernel.Store.Agent(ctx, p.id)
-	if err != nil {
-		return err
-	}
-	return p.recall(ctx, a)
-}
-
 // mend drafts the ends of what a crash left open.
 func (p *process) mend(ctx context.Context) ([]history.Draft, error) {
 	var drafts []history.Draft

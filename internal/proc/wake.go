@@ -14,16 +14,6 @@ import (
 	"ramet/internal/registry"
 )
 
-// Wake says whose letters begin a turn of an agent that does nothing.
-type Wake string
-
-// The user's letters do in any case but the last.
-const (
-	WakeFamily Wake = "family" // those of its ancestors
-	WakeAll    Wake = "all"    // those of every agent
-	WakeNever  Wake = "never"  // nobody's
-)
-
 // rouse lets a letter that was just sent begin a turn of its receiver, where nothing is
 // under way there; else it is looked for when that turn is over. family is that of the
 // sender's turn; nil: a person's letter.

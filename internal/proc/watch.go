@@ -83,31 +83,6 @@ func (k *Kernel) overdue(now time.Time) []id.Agent {
 	return out
 }
 
-// record appends entries to the history of an agent that is held here. While the store
-// cannot be reached it goes on trying, as long as the lease lasts: what a model said or a
-// tool did is not thrown away because a connection was lost.
-func (k *Kernel) record(ctx context.Context, a id.Agent, claim agent.Claim, drafts ...history.Draft) ([]history.Entry, error) {
-	until := time.Now().Add(k.margin())
-	for {
-		entries, err := k.Store.Append(ctx, a, claim, drafts...)
-		if fault.Is(err, fault.UnknownOutcome) && len(entries) > 0 {
-			var done bool
-			if done, err = k.recorded(ctx, claim, entries[0], until); done && err == nil {
-				return entries, nil
-			}
-			if err == nil {
-				continue // it did not happen: once more
-			}
-		}
-		if err != nil && ctx.Err() != nil && !lost(err) {
-			return nil, fault.New(fault.StorageUnreachable, "the store did not take what was to be written in time: %w", err)
-		}
-		if !unreachable(err) || !again(ctx, until) {
-			return entries, err
-		}
-	}
-}
-
 // recorded finds out whether an entry was written whose writing was not answered. The row of
 // its agent is locked meanwhile, so whoever was about to write it has done so, or has not.
 func (k *Kernel) recorded(ctx context.Context, claim agent.Claim, e history.Entry, until time.Time) (bool, error) {
