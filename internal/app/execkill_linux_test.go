@@ -148,7 +148,7 @@ func (s *stage) interrupted(t *testing.T, r *running, signal syscall.Signal, age
 		}
 	}
 	s.must(t, "verify")
-	s.must(t, "exec", "--model", s.script(t, `{"steps": [{"text": "I am back."}]}`), "and now?")
+	s.must(t, "exec", "--model", s.script(t, `{"repeat": true, "steps": [{"text": "I am back."}]}`), "and now?")
 }
 
 func TestATurnOnAFullDisk(t *testing.T) {
@@ -239,7 +239,8 @@ func TestAStoppedHolderIsNotWaitedFor(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, binary(t))
 	path, gate := s.pipe(t)
-	r := s.exec(t, "--model", s.script(t, `{"steps": [{"text": "half a "}, {"wait": "`+path+`"}, {"text": "word"}]}`), "go")
+	r := s.exec(t, "--model", s.script(t, `{"steps": [{"text": "half a "}, {"wait": "`+path+`"}, {"text": "word"}]}
+{"when": "letter", "steps": [{"text": "I see."}]}`), "go")
 	r.need(t, "text", func(l seen) bool { return l.Type == "text_delta" })
 	r.stop(t)
 	began := time.Now()
@@ -375,6 +376,6 @@ func TestAWaitingTurnWhoseHolderDies(t *testing.T) {
 	if ran != (second.cmd.ProcessState.ExitCode() == 0) {
 		t.Errorf("it ran: %t%s", ran, second.told())
 	}
-	s.must(t, "exec", "--model", s.script(t, `{"steps": [{"text": "I am back."}]}`), "and now?")
+	s.must(t, "exec", "--model", s.script(t, `{"repeat": true, "steps": [{"text": "I am back."}]}`), "and now?")
 	s.must(t, "verify")
 }

@@ -32,6 +32,7 @@ func TestAHeldAgentIsReachedThroughItsKernel(t *testing.T) {
 			t.Parallel()
 			h := host(t)
 			h.lease = "1h"
+			h.ramet(0, "config", "set", "wake", "never") // the letter below is to be read, not to begin a turn
 			h.ramet(0, "fork", "--name", "ada")
 			gate, open := h.fifo()
 			first := h.begin("exec", "ada", "first", "--model", h.script(fmt.Sprintf(`{"steps": [{"text": "one "}, {"wait": %q}, {"text": "is done"}]}`, gate)))

@@ -146,6 +146,7 @@ func TestKillCascadeCountsAndAsks(t *testing.T) {
 func TestMailIsSentNoticedAndRead(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
+	w.ramet("config", "set", "wake", "never") // else the letter is read at once, by ada
 	w.ramet("fork", "0", "--name", "ada")
 	x := w.open(90, 24)
 	x.see("[0]")

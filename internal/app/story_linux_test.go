@@ -37,7 +37,7 @@ func TestTheStory(t *testing.T) {
 	x.say(`/fork --name tests "run wc -l server.go"`)
 	x.see("[tests]", "wants to use bash", "wc -l server.go")
 	x.press(ctrlT)
-	x.see("3 agents", "├ docs", "└ tests", "✉1", "◌ bash wc -l server.go", "asks · ", "k · $0.00 ─", "context 1%", "↑↓ choose") // all that comes by itself
+	x.see("3 agents", "├ docs", "└ tests", "◌ bash wc -l server.go", "asks · ", "k · $0.00 ─", "context 1%", "↑↓ choose") // all that comes by itself
 	got := picture(x)
 	x.press(ctrlT)
 	x.decide("once")

@@ -26,14 +26,16 @@ func (m *root) tree(w, h int) []string {
 	for i := from; i < len(nodes) && i < from+room; i++ {
 		n := nodes[i]
 		word, st := m.state(*n.Agent)
-		right := st.of(word)
+		rest := ""
 		if n.Unread > 0 {
-			right += warn.of(fmt.Sprintf(" ✉%d", n.Unread))
+			rest += warn.of(fmt.Sprintf(" ✉%d", n.Unread))
 		}
 		if w >= 36 {
-			right += faint.of(" " + cost(*n.Agent) + " " + age(m.o.Now().Sub(n.CreatedAt)))
+			rest += faint.of(" " + cost(*n.Agent) + " " + age(m.o.Now().Sub(n.CreatedAt)))
 		}
 		name := line(n.Label(), max(6, w-14))
+		// A long state is cut rather than left out.
+		right := st.of(cut(word, max(8, w-width(lines[i])-width(name)-width(rest)-1))) + rest
 		if n.ID == m.now.agent {
 			name = accented.of(name)
 		}
