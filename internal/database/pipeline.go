@@ -200,3 +200,48 @@ func plainly(v any) (driver.Value, error) {
 	}
 	return v, nil
 }
+
+// statement is one that was prepared. The first of a transaction begins it.
+type statement struct {
+	driver.Stmt
+	of *session
+}
+
+// PrepareContext implements driver.ConnPrepareContext.
+func (s *session) PrepareContext(ctx context.Context, query string) (driver.Stmt, error) {
+	s.asks(ctx)
+	prepared, err := s.Conn.PrepareContext(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	return &statement{prepared, s}, nil
+}
+
+// enters begins the transaction that is open on the session, if it has not begun.
+func (p *statement) enters(ctx context.Context) error {
+	p.of.asks(ctx)
+	switch t := p.of.open; {
+	case t == nil || t.begun && !t.ended:
+		return nil
+	case t.ended:
+		return errOver
+	default:
+		return t.begin(ctx)
+	}
+}
+
+// ExecContext implements driver.StmtExecContext.
+func (p *statement) ExecContext(ctx context.Context, args []driver.NamedValue) (driver.Result, error) {
+	if err := p.enters(ctx); err != nil {
+		return nil, err
+	}
+	return p.Stmt.(driver.StmtExecContext).ExecContext(ctx, args)
+}
+
+// QueryContext implements driver.StmtQueryContext.
+func (p *statement) QueryContext(ctx context.Context, args []driver.NamedValue) (driver.Rows, error) {
+	if err := p.enters(ctx); err != nil {
+		return nil, err
+	}
+	return p.Stmt.(driver.StmtQueryContext).QueryContext(ctx, args)
+}

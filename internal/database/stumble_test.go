@@ -255,3 +255,31 @@ func TestProgressCounts(t *testing.T) {
 		t.Error(n, rows.Err())
 	}
 }
+
+// A prepared statement that comes first in a transaction is within it.
+func TestAPreparedStatementIsWithinItsTransaction(t *testing.T) {
+	_, db, count := stumbling(t, 2)
+	insert, err := db.PrepareContext(t.Context(), `INSERT INTO numbers VALUES ($1)`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer insert.Close()
+	for i, end := range []func(*sql.Tx) error{(*sql.Tx).Rollback, (*sql.Tx).Commit} {
+		tx, err := db.BeginTx(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := tx.StmtContext(t.Context(), insert).ExecContext(t.Context(), i); err != nil {
+			t.Fatal(err)
+		}
+		if n := count(); n != 0 {
+			t.Errorf("%d rows before the end", n)
+		}
+		if err := end(tx); err != nil {
+			t.Fatal(err)
+		}
+		if n := count(); n != i {
+			t.Errorf("%d rows, wanted %d", n, i)
+		}
+	}
+}

@@ -271,7 +271,8 @@ func TestAServerOverHTTP(t *testing.T) {
 	}
 	web.CloseClientConnections()
 	web.Close()
-	if r := call(t, p, "echo", `{"text": "gone"}`); r.Outcome != Unknown {
+	// Whoever finds the connection dead before it writes knows that nothing happened.
+	if r := call(t, p, "echo", `{"text": "gone"}`); r.Outcome != Unknown && r.Outcome != Failed {
 		t.Errorf("%+v", r)
 	}
 }
