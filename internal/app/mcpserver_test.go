@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"strings"
-	"syscall"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -35,7 +34,7 @@ func mcpServer() {
 	add("env", "Shows its environment", func(args) string { return strings.Join(os.Environ(), "\n") })
 	add("write", "Writes a file", func(a args) string { return fmt.Sprint("wrote: ", os.WriteFile(a.Text, []byte("x"), 0o600)) })
 	add("read", "Reads a file", func(a args) string { b, err := os.ReadFile(a.Text); return fmt.Sprint(string(b), err) })
-	add("die", "Dies", func(args) string { note("died"); syscall.Kill(os.Getpid(), syscall.SIGKILL); select {} })
+	add("die", "Dies", func(args) string { note("died"); dieNow(); select {} })
 	if len(os.Args) > 1 && os.Args[1] == "many" {
 		for i := range 60 {
 			add(fmt.Sprintf("thing_%d", i), "does a thing", func(args) string { return "thing" })
@@ -44,5 +43,12 @@ func mcpServer() {
 	}
 	if err := s.Run(context.Background(), &sdk.StdioTransport{}); err != nil {
 		os.Exit(1)
+	}
+}
+
+// dieNow ends this process as a kill from outside would.
+func dieNow() {
+	if self, err := os.FindProcess(os.Getpid()); err == nil {
+		self.Kill()
 	}
 }
