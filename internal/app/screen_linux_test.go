@@ -434,7 +434,7 @@ func TestABackgroundAgentAsksWithoutStealingTheScreen(t *testing.T) {
 	x.see("[ada]")
 	x.press(ctrlUp)
 	x.see("[0]", "1 question: Ctrl+P") // a notice says it too, but not for ever
-	x.press("\x10") // Ctrl+P
+	x.press("\x10")                    // Ctrl+P
 	x.see("[ada]", "wants to use bash", "echo from ada")
 	x.decide("once")
 	x.see("from ada", "done")
