@@ -65,7 +65,7 @@ const (
 
 // lines lays the block out.
 func (b *block) lines(w int, open bool, theme markdown.Theme) []string {
-	l := layout{w, len(b.body) + len(b.about), open, b.done, b.permission != nil, b.waiting, theme}
+	l := layout{w, len(b.body) + len(b.about), open, b.done, b.permission != nil, b.waits(), theme}
 	if b.laid != nil && b.layout == l {
 		return b.laid
 	}
@@ -160,10 +160,18 @@ const (
 	foldedErrors = 4
 )
 
+// waits is for what a call waits. One that is over waits for nothing, whoever tells of it late.
+func (b *block) waits() string {
+	if b.done {
+		return ""
+	}
+	return b.waiting
+}
+
 func (b *block) layCall(w int, open bool) []string {
 	mark := good.of("●")
 	switch {
-	case b.waiting != "":
+	case b.waits() != "":
 		mark = warn.of("?")
 	case !b.done:
 		mark = warn.of("◌")
@@ -178,8 +186,8 @@ func (b *block) layCall(w int, open bool) []string {
 			out = append(out, faint.of("  │ ")+l)
 		}
 	}
-	if b.waiting != "" {
-		out = append(out, warn.of("  "+line(b.waiting, w-2)))
+	if why := b.waits(); why != "" {
+		out = append(out, warn.of("  "+line(why, w-2)))
 	}
 	if p := b.permission; p != nil && (open || p.By != history.ByMode || p.Answer == history.Refused) {
 		out = append(out, faint.of("  "+line(p.String(), w-2)))
