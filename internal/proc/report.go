@@ -24,6 +24,8 @@ func (p *process) report(ctx context.Context, a agent.Agent, j *job, o loop.Outc
 		p.regret(ctx, err)
 	}
 	facts := p.facts(ctx, a, j, o, err)
+	// Whoever reads the letter finds an agent that has ended: merge asks.
+	p.becomes(func(d *doing) { *d = doing{now: state.After(err), shown: d.shown} })
 	told, failed := p.tell(ctx, a, j, o, err, facts)
 	if failed != nil && !lost(failed) {
 		p.kernel.Events.Publish(loop.Event{Type: loop.Note, Agent: p.id, Text: "the parent could not be told: " + failed.Error()})

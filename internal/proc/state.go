@@ -78,7 +78,7 @@ func (k *Kernel) doings() map[id.Agent]state.State {
 // seen is what a process does, or is about to; the caller has the mutex.
 func (p *process) seen() state.State {
 	s := p.doing.seen()
-	if s.Word == "" && p.pending > 0 {
+	if s.Word == "" && p.pending > 0 || s.Word != "" && !s.Busy() && p.pending > 1 {
 		return state.State{Word: state.Working, Detail: state.Starts}
 	}
 	return s

@@ -39,6 +39,14 @@ func Why(err error) string {
 	return text.Line(string(fault.CodeOf(err))+": "+err.Error(), 400)
 }
 
+// After is what a task is whose turn ended so.
+func After(err error) State {
+	if err == nil {
+		return State{Word: Done}
+	}
+	return told(Why(err))
+}
+
 // state is what the history tells of an agent that nobody holds.
 func (e Ending) state() State {
 	var m history.Meta

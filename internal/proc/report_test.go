@@ -1,0 +1,50 @@
+package proc
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+
+	"ramet/internal/id"
+	"ramet/internal/mail"
+	"ramet/internal/registry"
+	"ramet/internal/state"
+)
+
+// postal is a store that looks at the sender of each letter while it is delivered.
+type postal struct {
+	Store
+	look func(registry.Send)
+}
+
+func (s postal) Send(ctx context.Context, l registry.Send) (mail.Letter, error) {
+	out, err := s.Store.Send(ctx, l)
+	s.look(l)
+	return out, err
+}
+
+// Whoever has the report of a child may merge its work at once: the child is not "at work"
+// while its letter already lies there.
+func TestWhoHasReportedIsDone(t *testing.T) {
+	b := newBench(t, `
+{"when": "divide", "steps": [{"call": "fork", "args": {"prompt": "do it", "name": "kid"}}]}
+{"when": "do it", "steps": [{"text": "it is done"}]}
+{"when": "works on", "steps": [{"call": "wait", "args": {"for": "all"}}]}
+{"when": "it is done", "steps": [{"text": "good"}]}
+`)
+	var seen atomic.Pointer[state.State]
+	b.Store = postal{b.store, func(l registry.Send) {
+		if l.To != b.zero.ID {
+			return
+		}
+		now := b.kernel.States()[id.Agent(l.From)]
+		seen.Store(&now)
+	}}
+	b.start()
+	if _, err := b.exec(b.zero.ID, "divide"); err != nil {
+		t.Fatal(err)
+	}
+	if now := seen.Load(); now == nil || now.Word != state.Done {
+		t.Errorf("while the report is delivered the child is %v", now)
+	}
+}
