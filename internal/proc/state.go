@@ -186,3 +186,16 @@ func (p *process) whom(ctx context.Context, w acts.Wait) string {
 	}
 	return "for mail from " + a.Label()
 }
+
+// becomes changes what a process does, and tells of it where that is seen.
+func (p *process) becomes(change func(*doing)) {
+	p.kernel.mu.Lock()
+	change(&p.doing)
+	now := p.doing.seen()
+	fresh := now != p.doing.shown && now.Word != ""
+	p.doing.shown = now
+	p.kernel.mu.Unlock()
+	if fresh {
+		p.kernel.Events.Publish(loop.Event{Type: loop.Became, Agent: p.id, State: &now})
+	}
+}
