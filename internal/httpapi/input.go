@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"slices"
 
+	"ramet/internal/shape"
 	"ramet/internal/telemetry"
 )
 
@@ -16,57 +17,61 @@ type RunPatch struct{}
 // BatchInput stands for the body that telemetry.ParseBatch reads.
 type BatchInput struct{}
 
-func (RunInput) schema(s *schemas) Schema {
-	fields, required := Schema{}, []string{}
+// Shape implements shape.Shaped.
+func (RunInput) Shape(types *shape.Types) *shape.Shape {
+	var fields []shape.Field
 	for _, f := range telemetry.Inputs() {
-		one := inputField(s, f)
+		one := shape.Field{Name: f.Name, Shape: input(types, f), Optional: !f.Must}
 		switch {
 		case f.Must:
-			required = append(required, f.Name)
 		case f.Service:
-			one = orNull(Schema{"description": "ignored: the service makes it"})
+			one.Shape = shape.Any().With("ignored: the service makes it").OrNull()
 		default:
-			one = orNull(one)
+			one.Shape = one.Shape.OrNull()
 		}
-		fields[f.Name] = one
+		fields = append(fields, one)
 	}
-	slices.Sort(required)
-	return Schema{"type": "object", "properties": fields, "required": required, "additionalProperties": false}
+	return shape.Object(fields...)
 }
 
-func (RunPatch) schema(s *schemas) Schema {
-	fields := Schema{}
+// Shape implements shape.Shaped.
+func (RunPatch) Shape(types *shape.Types) *shape.Shape {
+	var fields []shape.Field
 	for _, f := range telemetry.Inputs() {
 		if f.Fixed || f.Service {
 			continue
 		}
-		fields[f.Name] = inputField(s, f)
+		one := input(types, f)
 		if f.Empties {
-			fields[f.Name] = orNull(inputField(s, f))
+			one = one.OrNull()
 		}
+		fields = append(fields, shape.May(f.Name, one))
 	}
-	return Schema{"type": "object", "properties": fields, "minProperties": 1, "additionalProperties": false}
+	return shape.Object(fields...).AtLeast(1)
 }
 
-func (BatchInput) schema(s *schemas) Schema {
+// Shape implements shape.Shaped.
+func (BatchInput) Shape(types *shape.Types) *shape.Shape {
 	// What is wrong with one record is said of that record alone.
-	return Schema{"type": "object", "required": []string{"runs"}, "additionalProperties": false, "properties": Schema{
-		"runs": Schema{"type": "array", "maxItems": telemetry.MaxBatch, "items": s.of(reflect.TypeFor[RunInput]())}}}
+	return shape.Object(shape.Must("runs", shape.List(types.Of(reflect.TypeFor[RunInput]())).AtMost(telemetry.MaxBatch)))
 }
 
-// inputField is a field of a record as a client may send it.
-func inputField(s *schemas, f telemetry.Input) Schema {
+// input is a field of a record as a client may send it.
+func input(types *shape.Types, f telemetry.Input) *shape.Shape {
 	switch {
 	case f.Form == telemetry.Count:
-		return Schema{"type": "integer", "minimum": 0}
+		return shape.Integer(0)
 	case f.Form == telemetry.Object:
-		return Schema{"anyOf": []any{Schema{"type": "object"}, Schema{"type": "string"}}, "description": "an object, or a string that holds one"}
+		return shape.Either(shape.Open(), shape.Text(0)).With("an object, or a string that holds one")
 	case f.Name == "event_id":
-		return Schema{"type": "string", "format": "uuid"}
+		return shape.Text(0).Format("uuid")
 	case f.Name == "status":
-		return Schema{"type": "string", "enum": telemetry.StatusWords()}
+		return shape.Enum(telemetry.StatusWords()...)
 	}
-	s.of(reflect.TypeFor[telemetry.Record]())
-	one, _ := s.object(reflect.TypeFor[telemetry.Record]())["properties"].(Schema)[f.Name].(Schema)
-	return one
+	types.Of(reflect.TypeFor[telemetry.Record]())
+	all := types.Fields(reflect.TypeFor[telemetry.Record]())
+	if i := slices.IndexFunc(all, func(one shape.Field) bool { return one.Name == f.Name }); i >= 0 {
+		return all[i].Shape
+	}
+	return shape.Any()
 }

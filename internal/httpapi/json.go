@@ -12,6 +12,7 @@ import (
 
 	"ramet/internal/fault"
 	"ramet/internal/nearest"
+	"ramet/internal/shape"
 )
 
 // maxDepth is how deep the JSON of a body may be: deeper than any of ours.
@@ -76,7 +77,7 @@ func (c *Call) decode(into any) error {
 		_, name, _ := cutLast(pointer)
 		detail.Message = "no such field here"
 		if s.GoType != nil {
-			detail.Suggestion = nearest.Word(name, fieldNames(s.GoType))
+			detail.Suggestion = nearest.Word(name, shape.Names(s.GoType))
 		}
 	case s.GoType != nil:
 		detail.Message = "must be " + kindName(s.GoType)

@@ -6,13 +6,15 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"ramet/internal/shape"
 )
 
 var pathParam = regexp.MustCompile(`\{([a-z_]+)(\.\.\.)?\}`)
 
 func document(table []Route, version string) Schema {
-	types := newSchemas()
-	failure := types.of(reflect.TypeFor[Error]())
+	types := newTypes()
+	failure := types.Of(reflect.TypeFor[Error]()).Schema()
 	paths := map[string]Schema{}
 	for _, r := range table {
 		at := pathParam.ReplaceAllString(r.Path, "{$1}")
@@ -32,7 +34,7 @@ func document(table []Route, version string) Schema {
 		"security": []any{Schema{"token": []string{}}, Schema{"session": []string{}}},
 		"paths":    paths,
 		"components": Schema{
-			"schemas": types.named,
+			"schemas": types.Schemas(),
 			"securitySchemes": Schema{
 				"token":   Schema{"type": "http", "scheme": "bearer"},
 				"session": Schema{"type": "apiKey", "in": "cookie", "name": cookieName},
@@ -41,7 +43,7 @@ func document(table []Route, version string) Schema {
 	}
 }
 
-func operation(types *schemas, r Route, failure Schema) Schema {
+func operation(types *shape.Types, r Route, failure map[string]any) Schema {
 	out := Schema{"operationId": r.Doc.ID, "summary": r.Doc.Summary, "tags": []string{r.Doc.Tag}}
 	if r.Access == Public {
 		out["security"] = []any{}
@@ -58,7 +60,7 @@ func operation(types *schemas, r Route, failure Schema) Schema {
 	}
 	if r.Doc.Input != nil {
 		out["requestBody"] = Schema{"required": true, "content": Schema{
-			"application/json": Schema{"schema": types.of(reflect.TypeOf(r.Doc.Input))}}}
+			"application/json": Schema{"schema": types.Of(reflect.TypeOf(r.Doc.Input)).Schema()}}}
 	}
 	answers := Schema{"default": Schema{"description": "What is wrong", "content": Schema{"application/json": Schema{"schema": failure}}}}
 	for _, a := range r.Doc.Answers {
@@ -68,7 +70,7 @@ func operation(types *schemas, r Route, failure Schema) Schema {
 	return out
 }
 
-func response(types *schemas, a Answer) Schema {
+func response(types *shape.Types, a Answer) Schema {
 	about := a.About
 	if about == "" {
 		about = http.StatusText(a.Status)
@@ -80,7 +82,7 @@ func response(types *schemas, a Answer) Schema {
 		if media == "" {
 			media = "application/json"
 		}
-		out["content"] = Schema{media: Schema{"schema": types.of(reflect.TypeOf(a.Body))}}
+		out["content"] = Schema{media: Schema{"schema": types.Of(reflect.TypeOf(a.Body)).Schema()}}
 	case a.Media != "":
 		out["content"] = Schema{a.Media: Schema{}}
 	}
@@ -88,19 +90,18 @@ func response(types *schemas, a Answer) Schema {
 }
 
 func parameter(p Param) Schema {
-	shape := Schema{"type": "string"}
-	switch p.Form {
-	case "integer":
-		shape["type"] = "integer"
-	case "boolean":
-		shape = Schema{"type": "integer", "enum": []int{0, 1}}
-	case "date-time", "uuid":
-		shape["format"] = p.Form
+	form := shape.Text(0)
+	switch {
+	case p.Enum != nil:
+		form = shape.Enum(p.Enum...)
+	case p.Form == "integer":
+		form = shape.Whole()
+	case p.Form == "boolean":
+		form = shape.Range(0, 1)
+	case p.Form != "":
+		form = form.Format(p.Form)
 	}
-	if p.Enum != nil {
-		shape["enum"] = p.Enum
-	}
-	out := Schema{"name": p.Name, "in": "query", "schema": shape}
+	out := Schema{"name": p.Name, "in": "query", "schema": form.Schema()}
 	if p.About != "" {
 		out["description"] = p.About
 	}

@@ -312,8 +312,8 @@ func FuzzForgeURL(f *testing.F) {
 
 // What the document calls a record is what the parser takes, field by field.
 func TestTheDocumentKnowsTheFieldsOfRecords(t *testing.T) {
-	types := newSchemas()
-	in := (RunInput{}).schema(types)["properties"].(Schema)
+	types := newTypes()
+	in := (RunInput{}).Shape(types).Schema()["properties"].(map[string]any)
 	for name := range in {
 		if _, err := telemetry.ParseNew(fmt.Appendf(nil, `{%q: null}`, name)); err != nil {
 			for _, d := range telemetry.Details(err) {
@@ -323,7 +323,7 @@ func TestTheDocumentKnowsTheFieldsOfRecords(t *testing.T) {
 			}
 		}
 	}
-	for name := range (RunPatch{}).schema(types)["properties"].(Schema) {
+	for name := range (RunPatch{}).Shape(types).Schema()["properties"].(map[string]any) {
 		_, err := telemetry.ParsePatch(fmt.Appendf(nil, `{%q: []}`, name))
 		if d := telemetry.Details(err); len(d) == 0 || d[0].Message == "no such field" || strings.Contains(d[0].Message, "service") || strings.Contains(d[0].Message, "stays") {
 			t.Errorf("%s: %v", name, err)

@@ -71,9 +71,15 @@ func (s *Shape) check(v []byte, at *place) error {
 		return nil
 	case eitherKind:
 		return s.checkEither(v, at)
+	case referenceKind:
+		return s.to.check(v, at)
 	}
-	if !s.fits(kindOf(v)) {
+	k := kindOf(v)
+	if !s.fits(k) {
 		return at.wrong("must be %s", s.kindName())
+	}
+	if s.null && k == nullKind {
+		return nil
 	}
 	switch s.kind {
 	case objectKind:
@@ -115,7 +121,10 @@ func (s *Shape) fits(k kind) bool {
 	if s.kind == eitherKind {
 		return slices.ContainsFunc(s.either, func(one *Shape) bool { return one.fits(k) })
 	}
-	return s.kind == k || s.kind == anyKind || s.kind == integerKind && k == numberKind
+	if s.kind == referenceKind {
+		return s.to.fits(k)
+	}
+	return s.kind == k || s.null && k == nullKind || s.kind == anyKind || s.kind == integerKind && k == numberKind
 }
 
 // kindName names the kinds of values that can have the shape.
@@ -125,6 +134,12 @@ func (s *Shape) kindName() string {
 		if name := one.kindName(); !slices.Contains(names, name) {
 			names = append(names, name)
 		}
+	}
+	if s.kind == referenceKind {
+		return s.to.kindName()
+	}
+	if s.null {
+		return kindNames[s.kind] + " or null"
 	}
 	return kindNames[s.kind] + strings.Join(names, " or ")
 }
@@ -171,8 +186,8 @@ func contains(list []string, text []byte) bool {
 }
 
 func (s *Shape) checkObject(v []byte, at *place) error {
-	seen := uint64(0)
-	for i := skip(v, 1); v[i] != '}'; {
+	seen, members := uint64(0), 0
+	for i := skip(v, 1); v[i] != '}'; members++ {
 		var key, value []byte
 		key, i = next(v, i)
 		value, i = next(v, i)
@@ -199,6 +214,9 @@ func (s *Shape) checkObject(v []byte, at *place) error {
 			return &Error{at.pointer() + "/" + Escape(s.fields[j].Name), "is missing"}
 		}
 	}
+	if members < s.least {
+		return at.wrong("must have %d or more members", s.least)
+	}
 	return nil
 }
 
@@ -206,6 +224,9 @@ func (s *Shape) checkArray(v []byte, at *place) error {
 	for i, n := skip(v, 1), 0; v[i] != ']'; n++ {
 		var value []byte
 		value, i = next(v, i)
+		if s.most > 0 && n >= s.most {
+			return at.wrong("must have %d elements at most", s.most)
+		}
 		if err := s.elem.check(value, &place{up: at, index: n}); err != nil {
 			return err
 		}

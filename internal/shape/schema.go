@@ -20,6 +20,9 @@ func (s *Shape) Schema() map[string]any {
 		if s.least > 0 {
 			out["minLength"] = s.least
 		}
+		if s.format != "" {
+			out["format"] = s.format
+		}
 	case integerKind, numberKind:
 		out["type"] = "number"
 		if s.kind == integerKind {
@@ -32,6 +35,11 @@ func (s *Shape) Schema() map[string]any {
 		out["type"] = "boolean"
 	case arrayKind:
 		out["type"], out["items"] = "array", s.elem.Schema()
+		if s.most > 0 {
+			out["maxItems"] = s.most
+		}
+	case referenceKind:
+		out["$ref"] = s.name
 	case eitherKind:
 		var all []any
 		for _, one := range s.either {
@@ -40,6 +48,9 @@ func (s *Shape) Schema() map[string]any {
 		out["anyOf"] = all
 	case objectKind:
 		s.objectSchema(out)
+	}
+	if s.null {
+		out["type"] = []any{out["type"], "null"}
 	}
 	return out
 }
@@ -59,6 +70,9 @@ func (s *Shape) objectSchema(out map[string]any) {
 	}
 	if len(required) > 0 {
 		out["required"] = required
+	}
+	if s.least > 0 {
+		out["minProperties"] = s.least
 	}
 	switch {
 	case !s.open:

@@ -74,7 +74,7 @@ func beyond(err error) bool {
 func TestShapeAndSchemaGiveTheSameVerdict(t *testing.T) {
 	values := rapid.SampledFrom([]string{`"t"`, `""`, `"draft"`, `"done"`, `"00ff"`, `"00ff\n"`, `"äö"`, `"äöü"`, `0`, `1`, `-1`, `0.5`, `1.5`, `-1.5`, `1e21`, `9007199254740991`,
 		`9007199254740992`, `true`, `false`, `null`, `[]`, `{}`, `["t"]`, `[""]`, `[{"url":""}]`, `[{}]`, `[null]`, `{"by":"abc"}`, `{"by":""}`, `{"a":"b","c":""}`, `{"a":1}`, `[[]]`})
-	keys := []string{"hash", "words", "score", "public", "nothing", "free", "links", "labels", "meta", "a/b~c", "size", "other", "title", "state"}
+	keys := []string{"hash", "words", "score", "public", "nothing", "free", "links", "labels", "meta", "a/b~c", "size", "other", "title", "state", "note", "few", "some", "range"}
 	rapid.Check(t, func(t *rapid.T) {
 		members := map[string]json.RawMessage{"title": json.RawMessage(`"t"`), "state": json.RawMessage(`"draft"`)}
 		for range rapid.IntRange(0, 3).Draw(t, "members") {

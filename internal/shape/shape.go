@@ -22,8 +22,13 @@ type Shape struct {
 	min    float64
 	max    float64
 	limits bool
-	least  int // strings: shortest length in characters
+	least  int // strings: shortest length in characters; objects: fewest members
+	most   int // arrays: most elements; 0: any number
+	format string
+	null   bool // null has the shape too
 	either []*Shape
+	name   string // references: of what
+	to     *Shape // and that itself
 }
 
 type kind int
@@ -38,6 +43,7 @@ const (
 	arrayKind
 	nullKind
 	eitherKind
+	referenceKind
 )
 
 // Field is a member of an object.
@@ -87,9 +93,18 @@ func Hex(digits int) *Shape {
 func Enum(values ...string) *Shape { return &Shape{kind: stringKind, enum: values} }
 
 // Integer is a whole number from least to what a double holds exactly.
-func Integer(least int64) *Shape {
-	return &Shape{kind: integerKind, limits: true, min: float64(least), max: 1<<53 - 1}
+func Integer(least int64) *Shape { return Range(least, 1<<53-1) }
+
+// Whole is any whole number.
+func Whole() *Shape { return &Shape{kind: integerKind} }
+
+// Range is a whole number from least to most.
+func Range(least, most int64) *Shape {
+	return &Shape{kind: integerKind, limits: true, min: float64(least), max: float64(most)}
 }
+
+// Real is any number.
+func Real() *Shape { return &Shape{kind: numberKind} }
 
 // Number is a number within limits.
 func Number(least, most float64) *Shape {
@@ -113,6 +128,41 @@ func List(elem *Shape) *Shape { return &Shape{kind: arrayKind, elem: elem} }
 
 // Either is one of several shapes.
 func Either(shapes ...*Shape) *Shape { return &Shape{kind: eitherKind, either: shapes} }
+
+// OrNull is the shape, or null.
+func (s *Shape) OrNull() *Shape {
+	switch {
+	case s.kind == anyKind || s.kind == referenceKind || s.enum != nil:
+		return Either(s, Null())
+	case s.kind == eitherKind:
+		return &Shape{kind: eitherKind, desc: s.desc, either: append(s.either[:len(s.either):len(s.either)], Null())}
+	}
+	c := *s
+	c.null = true
+	return &c
+}
+
+// Format returns a copy of a string's shape that says what its characters mean, as
+// date-time or uuid. It is told, not checked.
+func (s *Shape) Format(name string) *Shape {
+	c := *s
+	c.format = name
+	return &c
+}
+
+// AtMost returns a copy of an array's shape with so many elements at most.
+func (s *Shape) AtMost(elements int) *Shape {
+	c := *s
+	c.most = elements
+	return &c
+}
+
+// AtLeast returns a copy of an object's shape with so many members at least.
+func (s *Shape) AtLeast(members int) *Shape {
+	c := *s
+	c.least = members
+	return &c
+}
 
 // With returns a copy with a description for the published schema.
 func (s *Shape) With(desc string) *Shape {

@@ -21,6 +21,10 @@ var page = Object(
 	May("meta", Open(Must("by", Text(3)))),
 	May("a/b~c", Integer(1)),
 	May("size", Either(Integer(1), Null())),
+	May("note", Text(1).OrNull()),
+	May("few", List(Text(0)).AtMost(1)),
+	May("some", Map(Text(0)).AtLeast(1).OrNull()),
+	May("range", Range(0, 1)),
 )
 
 func TestEachKindIsChecked(t *testing.T) {
@@ -34,6 +38,11 @@ func TestEachKindIsChecked(t *testing.T) {
 		{`{} {}`, "", "something follows"},
 		{`{"title":"t","title":"t","state":"draft"}`, "", "not JSON"},
 		{"{\"title\":\"\xff\",\"state\":\"draft\"}", "", "not JSON"},
+		{`{"title":"t","state":"draft","note":null,"few":["a"],"some":null,"range":1}`, "", ""},
+		{`{"title":"t","state":"draft","note":1}`, "/note", "must be a string or null"},
+		{`{"title":"t","state":"draft","few":["a","b"]}`, "/few", "must have 1 elements at most"},
+		{`{"title":"t","state":"draft","some":{}}`, "/some", "must have 1 or more members"},
+		{`{"title":"t","state":"draft","range":2}`, "/range", "must be from 0 to 1"},
 		{`[]`, "", "must be an object"},
 		{`null`, "", "must be an object"},
 		{`{"title":"t"}`, "/state", "is missing"},
