@@ -85,6 +85,9 @@ func (s *schemas) of(t reflect.Type) Schema {
 	case reflect.Float32, reflect.Float64:
 		return Schema{"type": "number"}
 	case reflect.Slice, reflect.Array:
+		if t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Uint8 { // bytes are base64 in JSON
+			return Schema{"type": "string", "contentEncoding": "base64"}
+		}
 		return Schema{"type": "array", "items": s.of(t.Elem())}
 	case reflect.Map:
 		return Schema{"type": "object", "additionalProperties": s.of(t.Elem())}
