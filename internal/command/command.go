@@ -21,6 +21,7 @@ type Command struct {
 	Number   *int64      // read-mail, delete-mail
 	Cascade  bool        // kill
 	Worktree bool        // fork
+	Clean    bool        // fork, with Worktree: only what is committed
 }
 
 // Kind is what an argument or option takes.

@@ -117,6 +117,7 @@ func (p *parser) option(w word) (int, error) {
 	if flag.Kind == Nothing {
 		p.command.Cascade = p.command.Cascade || name == "--cascade"
 		p.command.Worktree = p.command.Worktree || name == "--worktree"
+		p.command.Clean = p.command.Clean || name == "--clean"
 		return w.end, nil
 	}
 	v := word{text: value, start: w.start, end: w.end, quoted: true}

@@ -33,6 +33,7 @@ func TestParse(t *testing.T) {
 		`/fork "do it"`:                         "Name:fork,Text:do it",
 		`/fork do it, it's time`:                "Name:fork,Text:do it, it's time",
 		"/fork two\nlines \\n":                  `Name:fork,Text:two\nlines \\n`,
+		`/fork --worktree --clean x`:            `Clean:true,Name:fork,Text:x,Worktree:true`,
 		`/fork --name ada --worktree 'a "b"'`:   `Name:fork,NewName:ada,Text:a \b\,Worktree:true`,
 		`/fork "first" --name=ada --at 12`:      "At:12,Name:fork,NewName:ada,Text:first",
 		`/fork --model "x/y" explain --cascade`: "Model:x/y,Name:fork,Text:explain --cascade",
@@ -77,7 +78,7 @@ func TestParseSaysWhereAndWhatInstead(t *testing.T) {
 	for in, want := range map[string]string{
 		``:                               "no command at column 1: /help lists the commands",
 		`/`:                              "no command at column 2: /help lists the commands",
-		`  /frok`:                        `/frok is no command, at column 3: did you mean /fork? usage: /fork [--name NAME] [--agent ROLE] [--at ID] [--model MODEL] [--effort EFFORT] [--worktree] ["PROMPT"]`,
+		`  /frok`:                        `/frok is no command, at column 3: did you mean /fork? usage: /fork [--name NAME] [--agent ROLE] [--at ID] [--model MODEL] [--effort EFFORT] [--worktree] [--clean] ["PROMPT"]`,
 		`/xyzzy`:                         "/xyzzy is no command, at column 1: /help lists the commands",
 		`/kill --cascde`:                 "/kill, column 7: --cascde is no option of /kill; did you mean --cascade?: usage: /kill [AGENT] [--cascade]",
 		`/kill a --cascade=yes`:          "/kill, column 9: --cascade takes no value: usage: /kill [AGENT] [--cascade]",

@@ -43,5 +43,6 @@ func agentRoutes(a Agents) []Route {
 			http.StatusCreated, a.send),
 		a.eventRoute(),
 	}
+	table = append(table, a.fileRoutes()...)
 	return append(append(table, a.permissionRoutes()...), a.modeRoutes()...)
 }

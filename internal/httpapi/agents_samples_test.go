@@ -16,6 +16,7 @@ func init() {
 {"when": "permit me", "steps": [{"call": "bash", "args": {"command": "rm -rf old"}}]}
 {"repeat": true, "steps": [{"text": "yes"}]}
 `)
+		f.project(t)
 		return func(o *Options) { o.Agents = f.Agents }
 	})
 	const zero = "/api/v1/agents/0"

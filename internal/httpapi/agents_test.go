@@ -80,6 +80,7 @@ func newFloorAt(t testing.TB, home, db, replies string, change ...func(*EventsOp
 		t.Fatal(err)
 	}
 	ws := session.Over(store.Clean(s, nil), f.Place, f.Kernel)
+	ws.Home, ws.Place.DB = home, db
 	f.Verbs = ws
 	f.Asks.Tell(f.Kernel.Events.Publish)
 	f.server.Serve(f.Kernel, &f.Kernel.Events)

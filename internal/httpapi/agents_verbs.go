@@ -67,13 +67,14 @@ type ForkInput struct {
 	Name     string     `json:"name,omitempty"`
 	Prompt   string     `json:"prompt,omitempty"`   // what it is to do; empty: it waits
 	At       id.Message `json:"at,omitempty"`       // its context ends with this message
-	Worktree bool       `json:"worktree,omitempty"` // files of its own
+	Worktree bool       `json:"worktree,omitempty"` // files of its own: a git worktree, with what its parent did not commit
+	Clean    bool       `json:"clean,omitempty"`    // with worktree: only what is committed
 	Model    string     `json:"model,omitempty"`    // vendor/name; empty: its parent's
 	Effort   string     `json:"effort,omitempty"`   // how hard its model thinks; empty: as its parent's
 }
 
 func (a Agents) fork(c *Call, in ForkInput) (AgentNow, error) {
-	f := session.Fork{Name: in.Name, At: in.At, Worktree: in.Worktree, Start: true}
+	f := session.Fork{Name: in.Name, At: in.At, Worktree: in.Worktree, Clean: in.Clean, Start: true}
 	if in.Name != "" {
 		if err := agent.CheckName(in.Name); err != nil {
 			return AgentNow{}, pointed("/name", err)
@@ -84,6 +85,9 @@ func (a Agents) fork(c *Call, in ForkInput) (AgentNow, error) {
 			return AgentNow{}, pointed("/prompt", err)
 		}
 		f.Prompt = &in.Prompt
+	}
+	if in.Clean && !in.Worktree {
+		return AgentNow{}, pointed("/clean", session.CleanAlone())
 	}
 	if in.At < 0 {
 		return AgentNow{}, pointed("/at", fault.New(fault.InvalidID, "%d is not the id of a message", in.At))

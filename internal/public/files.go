@@ -43,6 +43,17 @@ type File struct {
 	Restorable bool   `json:"restorable"`
 }
 
+// FileList is a state with all its files.
+type FileList struct {
+	FileState
+	Files []File `json:"files"`
+}
+
+// FileStates are states of an agent's files, oldest first.
+type FileStates struct {
+	States []FileState `json:"states"`
+}
+
 // RawName is the bytes of a name that is no UTF-8; nil of all others.
 func RawName(path string) []byte {
 	if utf8.ValidString(path) {
@@ -58,6 +69,11 @@ type FileChange struct {
 	Verb    string `json:"verb"` // added, changed, removed, replaced, mode
 	Diff    string `json:"diff"`
 	Note    string `json:"note,omitempty"` // why there is no diff, or what else changed
+}
+
+// FileChanges are the paths at which two states differ.
+type FileChanges struct {
+	Changes []FileChange `json:"changes"`
 }
 
 // Restore is what a restore did, or would do.

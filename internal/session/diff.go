@@ -53,6 +53,38 @@ func (w *Workspace) DiffFiles(ctx context.Context, a agent.Agent, from, to id.Me
 	return w.diff(ctx, was, is)
 }
 
+// DiffState shows what a state of an agent's lineage changed, by the id of its entry.
+func (w *Workspace) DiffState(ctx context.Context, a agent.Agent, entry id.Message) ([]FileChange, error) {
+	if err := history.Lookup(ctx, w.Store, a.ID, entry); err != nil {
+		return nil, err
+	}
+	e, err := w.Store.Entry(ctx, entry)
+	if err != nil {
+		return nil, err
+	}
+	m, err := e.Decode()
+	if err != nil {
+		return nil, err
+	}
+	if m.Files == nil {
+		return nil, fault.New(fault.NotFound, "message %d of agent %s is no state of files", entry, a.Label()).
+			WithHint("`ramet files %s --states` lists them", a.Label())
+	}
+	before, ok, err := history.StateBefore(ctx, w.Store, e.Agent, entry)
+	if err != nil || m.Files.Root == "" {
+		return nil, err
+	}
+	is, err := w.stateHash(*m.Files)
+	if err != nil || !ok || before.Root == "" { // with nothing before, nothing changed
+		return nil, err
+	}
+	was, err := w.stateHash(before.State)
+	if err != nil {
+		return nil, err
+	}
+	return w.diff(ctx, was, is)
+}
+
 // nowHash is the state of a folder as it is.
 func (w *Workspace) nowHash(ctx context.Context, a agent.Agent, s history.State) (chain.Hash, error) {
 	f, err := w.folderOf(a, s)
@@ -127,6 +159,3 @@ func mode(n *files.Node) fs.FileMode {
 	}
 	return n.Perm()
 }
-
-// ModeOf is the mode of a node, as ls shows it.
-func ModeOf(n files.Node) fs.FileMode { return mode(&n) }

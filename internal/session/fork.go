@@ -35,6 +35,11 @@ type Forked struct {
 	Tree  *worktree.Tree // nil: it shares its parent's files
 }
 
+// CleanAlone refuses Clean without Worktree, where nothing is copied.
+func CleanAlone() error {
+	return fault.New(fault.Usage, "clean goes with a worktree: without one the files are shared").WithHint("ask for a worktree too, or leave it out")
+}
+
 // CheckPrompt refuses what nobody can have meant to say.
 func CheckPrompt(text string) error {
 	if _, err := history.Say(history.User, text); err != nil {
@@ -96,6 +101,9 @@ func (w *Workspace) child(ctx context.Context, f *Fork) (registry.Child, error) 
 	c := registry.Child{ID: id.NewAgent(), Name: f.Name, Provider: f.Model.Vendor, Model: f.Model.Name}
 	if err := agent.NeedLiving(f.Parent); err != nil {
 		return c, err
+	}
+	if f.Clean && !f.Worktree {
+		return c, CleanAlone()
 	}
 	if f.Name != "" {
 		if err := agent.CheckName(f.Name); err != nil {

@@ -40,11 +40,6 @@ func noState(a agent.Agent, at id.Message) error {
 	return f.WithHint("states are taken when a turn may change files; `ramet files %s --states` lists them", a.Label())
 }
 
-// OwnStates lists the own states of an agent, oldest first.
-func (w *Workspace) OwnStates(ctx context.Context, a agent.Agent) ([]history.Stated, error) {
-	return history.States(ctx, w.Store, a.ID)
-}
-
 // folderOf is the folder of a state, if it is on this machine.
 func (w *Workspace) folderOf(a agent.Agent, s history.State) (*past.Folder, error) {
 	dir := s.Folder

@@ -23,6 +23,9 @@ func (s *Shape) Schema() map[string]any {
 		if s.format != "" {
 			out["format"] = s.format
 		}
+		if s.bytes {
+			out["contentEncoding"] = "base64"
+		}
 	case integerKind, numberKind:
 		out["type"] = "number"
 		if s.kind == integerKind {

@@ -25,6 +25,7 @@ type Shape struct {
 	least  int // strings: shortest length in characters; objects: fewest members
 	most   int // arrays: most elements; 0: any number
 	format string
+	bytes  bool // strings: base64 of them
 	null   bool // null has the shape too
 	either []*Shape
 	name   string // references: of what

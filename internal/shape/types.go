@@ -57,6 +57,9 @@ func (t *Types) Of(of reflect.Type) *Shape {
 	case reflect.Float32, reflect.Float64:
 		return Real()
 	case reflect.Slice, reflect.Array:
+		if of.Kind() == reflect.Slice && of.Elem().Kind() == reflect.Uint8 {
+			return &Shape{kind: stringKind, bytes: true}
+		}
 		return List(t.Of(of.Elem()))
 	case reflect.Map:
 		return Map(t.Of(of.Elem()))

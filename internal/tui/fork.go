@@ -21,7 +21,7 @@ type forkedMsg struct {
 
 // fork makes a child and goes to it.
 func (m *root) fork(c command.Command) tea.Cmd {
-	f := session.Fork{Name: c.NewName, Worktree: c.Worktree, Model: m.now.model, Role: c.Role}
+	f := session.Fork{Name: c.NewName, Worktree: c.Worktree, Clean: c.Clean, Model: m.now.model, Role: c.Role}
 	if c.Text != "" {
 		f.Prompt = &c.Text
 	}

@@ -26,7 +26,7 @@ import (
 
 // execFlags are the flags of exec.
 type execFlags struct {
-	fork, fresh, noWait, resume, all, again, noTools, worktree bool
+	fork, fresh, noWait, resume, all, again, noTools, worktree, clean bool
 
 	name, at, model, effort, schema, maxCost, cwd, role string
 
@@ -85,6 +85,7 @@ With --json every event is one line of JSON.
 	flags.BoolVar(&f.fork, "fork", false, "run in a new child")
 	flags.StringVar(&f.name, "name", "", "with --fork: a name for the child")
 	flags.StringVar(&f.at, "at", "", "with --fork: message id at which the child's context ends")
+	flags.BoolVar(&f.clean, "clean", false, "with --fork --worktree: only what is committed")
 	flags.BoolVar(&f.worktree, "worktree", false, "with --fork: give the child files of its own, a git worktree and a branch")
 	flags.StringVar(&f.role, "agent", "", "with --fork: make the child by a definition of .agents/agents or .claude/agents")
 	flags.BoolVar(&f.fresh, "fresh", false, "begin behind a clear, without the context so far")
@@ -227,7 +228,7 @@ func exec(l *line.Line, c *cobra.Command, f execFlags, args []string) error {
 		if err := ws.Startable(a, prompt.Model); err != nil {
 			return err
 		}
-		forked, err := ws.Fork(ctx, session.Fork{Parent: a, Name: f.name, At: f.point, Worktree: f.worktree, Model: prompt.Model, Effort: prompt.Effort, Role: f.role})
+		forked, err := ws.Fork(ctx, session.Fork{Parent: a, Name: f.name, At: f.point, Worktree: f.worktree, Clean: f.clean, Model: prompt.Model, Effort: prompt.Effort, Role: f.role})
 		if err != nil {
 			return err
 		}
@@ -261,6 +262,9 @@ func (f *execFlags) prompt(c *cobra.Command) (proc.Prompt, error) {
 	}
 	if !f.fork && (c.Flags().Changed("at") || f.worktree || f.role != "") {
 		return p, fault.New(fault.Usage, "--at, --worktree and --agent are for --fork: they say how the child begins")
+	}
+	if f.clean && !f.worktree {
+		return p, fault.New(fault.Usage, "--clean goes with --fork --worktree: without a worktree the files are shared")
 	}
 	if c.Flags().Changed("at") {
 		if f.point, err = id.ParseMessage(f.at); err != nil {

@@ -37,24 +37,13 @@ turn began; with an ID, since that message was written; with two, between them.`
 			if err != nil {
 				return err
 			}
-			return l.Print(formatChanges(changes))
+			return l.Print(changeList{session.ShowChanges(changes)})
 		},
 	}
 }
 
 // changeList is the datum of diff.
-type changeList struct {
-	Changes []public.FileChange `json:"changes"`
-}
-
-func formatChanges(all []session.FileChange) changeList {
-	out := changeList{Changes: []public.FileChange{}}
-	for _, c := range all {
-		out.Changes = append(out.Changes, public.FileChange{Path: strings.ToValidUTF8(c.Path, "\uFFFD"), RawPath: public.RawName(c.Path),
-			Verb: c.Verb(), Diff: c.Diff, Note: c.Note})
-	}
-	return out
-}
+type changeList struct{ public.FileChanges }
 
 // Text of changes: diffs, and a line for each that has none.
 func (d changeList) Text(w *printer.Writer) {

@@ -3,18 +3,14 @@ package files
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"ramet/internal/cli/line"
 	"ramet/internal/fault"
-	"ramet/internal/files"
-	"ramet/internal/history"
 	"ramet/internal/id"
 	"ramet/internal/printer"
 	"ramet/internal/public"
-	"ramet/internal/session"
 	"ramet/internal/text"
 )
 
@@ -54,21 +50,21 @@ that is kept at a time, is known by its hash only and cannot be restored; ignore
 				return err
 			}
 			if states {
-				all, err := ws.OwnStates(c.Context(), a)
+				all, err := ws.ShowStates(c.Context(), a)
 				if err != nil {
 					return err
 				}
-				return l.Print(formatStates(all))
+				return l.Print(stateList{all})
 			}
 			s, err := ws.StateAt(c.Context(), a, when)
 			if err != nil {
 				return err
 			}
-			out, err := list(ws, s)
+			out, err := ws.ShowFiles(s)
 			if err != nil {
 				return err
 			}
-			return l.Print(out)
+			return l.Print(listing{out})
 		},
 	}
 	c.Flags().StringVar(&at, "at", "", "message id")
@@ -77,26 +73,7 @@ that is kept at a time, is known by its hash only and cannot be restored; ignore
 }
 
 // listing is the datum of files.
-type listing struct {
-	public.FileState
-	Files []public.File `json:"files"`
-}
-
-var kinds = map[files.Kind]string{files.File: "file", files.Link: "link", files.Dir: "folder", files.Repo: "repository", files.Other: "other"}
-
-func list(ws *session.Workspace, s history.Stated) (listing, error) {
-	out := listing{FileState: public.FormatFileState(s), Files: []public.File{}}
-	err := ws.ListFiles(s.State, func(p string, n files.Node, has bool) error {
-		one := public.File{Path: strings.ToValidUTF8(p, "\uFFFD"), RawPath: public.RawName(p), Kind: kinds[n.Kind], Mode: session.ModeOf(n).String(),
-			Size: n.Size, Restorable: has && n.Known()}
-		if n.Known() {
-			one.Hash = n.Hash.String()
-		}
-		out.Files = append(out.Files, one)
-		return nil
-	})
-	return out, err
-}
+type listing struct{ public.FileList }
 
 // Text of a listing: the files; folders show in their paths.
 func (d listing) Text(w *printer.Writer) {
@@ -118,17 +95,7 @@ func (d listing) Text(w *printer.Writer) {
 }
 
 // stateList is the datum of files --states.
-type stateList struct {
-	States []public.FileState `json:"states"`
-}
-
-func formatStates(all []history.Stated) stateList {
-	out := stateList{States: []public.FileState{}}
-	for _, s := range all {
-		out.States = append(out.States, public.FormatFileState(s))
-	}
-	return out
-}
+type stateList struct{ public.FileStates }
 
 // Text of a list of states.
 func (d stateList) Text(w *printer.Writer) {

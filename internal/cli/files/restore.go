@@ -1,8 +1,6 @@
 package files
 
 import (
-	"strings"
-
 	"github.com/spf13/cobra"
 
 	"ramet/internal/cli/line"
@@ -91,38 +89,12 @@ func Print(l *line.Line, plan bool) func(session.Restored, error) error {
 			}
 			return err
 		}
-		return l.Print(formatRestored(r, plan))
+		return l.Print(restored{r.Show(plan)})
 	}
 }
 
 // restored is the datum of restore, undo and rewind --files.
 type restored struct{ public.Restore }
-
-func formatRestored(r session.Restored, plan bool) restored {
-	out := public.Restore{State: public.FormatFileState(r.To), Restored: []string{}, Removed: []string{}, Kept: []public.Kept{}, Plan: plan}
-	changed := map[string]bool{}
-	for _, p := range r.Changed {
-		changed[p] = true
-	}
-	for _, p := range r.Plan.Restores() {
-		if plan || changed[p] {
-			out.Restored = append(out.Restored, strings.ToValidUTF8(p, "\uFFFD"))
-		}
-	}
-	for _, p := range r.Plan.Removes() {
-		if plan || changed[p] {
-			out.Removed = append(out.Removed, strings.ToValidUTF8(p, "\uFFFD"))
-		}
-	}
-	for _, k := range r.Plan.Kept {
-		out.Kept = append(out.Kept, public.Kept{Path: strings.ToValidUTF8(k.Path, "\uFFFD"), Why: k.Why})
-	}
-	if r.Entry != nil {
-		n := int64(r.Entry.ID)
-		out.EntryID = &n
-	}
-	return restored{out}
-}
 
 // Text of a restore.
 func (d restored) Text(w *printer.Writer) {
