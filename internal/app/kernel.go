@@ -236,7 +236,10 @@ func tokens(v catalog.Vendor, a credential.Access) *google.Source {
 	if !a.Key.IsZero() || a.TokenCommand == "" && !v.Google {
 		return nil
 	}
-	return &google.Source{Command: a.TokenCommand, File: a.Google.File, Metadata: a.Google.Metadata, Env: os.Environ()}
+	if a.TokenCommand != "" {
+		return commandTokens(v)
+	}
+	return &google.Source{File: a.Google.File, Metadata: a.Google.Metadata, Env: os.Environ()}
 }
 
 // taped records the calls of agents that work on items of runs.

@@ -16,6 +16,7 @@ type turnOf struct {
 	calls   []string
 	results []string
 	newest  string // its last words, where there are several
+	paused  bool   // it ends with a search of the server's, which goes on with it
 }
 
 // check refuses what the vendor would refuse. newest is the last message.
@@ -87,14 +88,14 @@ func acceptable(turns []turnOf) error {
 			seen[c] = true
 			open = append(open, c)
 		}
-		if t.text == "" && len(t.calls)+len(t.results) == 0 {
+		if t.text == "" && len(t.calls)+len(t.results) == 0 && !t.paused {
 			return fmt.Errorf("message %d is empty", i)
 		}
 	}
 	if len(open) > 0 {
 		return fmt.Errorf("no results of %v", open)
 	}
-	if turns[len(turns)-1].role == "assistant" {
+	if last := turns[len(turns)-1]; last.role == "assistant" && !last.paused {
 		return errors.New("the assistant has the last word")
 	}
 	return nil
@@ -127,6 +128,7 @@ func anthropicHistory(body []byte) ([]turnOf, error) {
 			return nil, fmt.Errorf("%s speaks twice in a row", m.Role)
 		}
 		for j, c := range m.Content {
+			t.paused = c.Type == "server_tool_use" || c.Type == "web_search_tool_result"
 			switch c.Type {
 			case "text":
 				if strings.TrimSpace(c.Text) == "" {

@@ -27,6 +27,7 @@ import (
 //	say TEXT             one piece of a text, with the escapes of Go
 //	call ID NAME ARGS    calls a tool; ARGS need not be JSON
 //	search ID QUERY      searches the web by itself; that must come back with the rest
+//	look ID QUERY        begins such a search; found ID ends it, in the reply after a pause
 //	cite URL TITLE       a page that the text before rests on
 //	stop WORD            the vendor's word, if not the usual one
 //	usage IN OUT         tokens
@@ -148,9 +149,9 @@ func parseReplies(ts *testscript.TestScript, file string) []*reply {
 		case "call":
 			f := strings.SplitN(rest, " ", 3)
 			one.parts = append(one.parts, said{kind: "call", id: f[0], name: f[1], text: f[2]})
-		case "search":
+		case "search", "look", "found":
 			id, query, _ := strings.Cut(rest, " ")
-			one.parts = append(one.parts, said{kind: "search", id: id, text: query})
+			one.parts = append(one.parts, said{kind: word, id: id, text: query})
 		case "cite":
 			url, title, _ := strings.Cut(rest, " ")
 			last := &one.parts[len(one.parts)-1]

@@ -26,7 +26,11 @@ func TestTheModelServersRefuse(t *testing.T) {
 		{"openai", `{"store":false,"model":"gpt-5","input":[{"type":"message","role":"user","content":[{"text":"a"}]},{"type":"reasoning","encrypted_content":"x"}]}`, "without the item that follows"},
 		{"openai", `{"store":false,"model":"gpt-5","input":[{"type":"message","role":"user","content":[{"text":"a"}]}]}`, ""},
 		{"gemini", `{"contents":[{"role":"user","parts":[{"text":"a"}]},{"role":"model","parts":[{"functionCall":{"id":"c"}}]},{"role":"user","parts":[{"functionResponse":{"id":"c"}}]}]}`, "no signature"},
-		{"gemini", `{"tools":[{"functionDeclarations":[]},{"googleSearch":{}}],"contents":[{"role":"user","parts":[{"text":"a"}]}]}`, "unsupported"},
+		{"gemini", `{"tools":[{"functionDeclarations":[]},{"googleSearch":{}}],"contents":[{"role":"user","parts":[{"text":"a"}]}]}`, "include_server_side_tool_invocations"},
+		{"gemini", `{"tools":[{"functionDeclarations":[],"googleSearch":{}}],"toolConfig":{"includeServerSideToolInvocations":true},"contents":[{"role":"user","parts":[{"text":"a"}]}]}`, "AUTO"},
+		{"vertex", `{"tools":[{"functionDeclarations":[],"googleSearch":{}}],"toolConfig":{"includeServerSideToolInvocations":true,"functionCallingConfig":{"mode":"VALIDATED"}},"contents":[{"role":"user","parts":[{"text":"a"}]}]}`, "all search tools"},
+		{"gemini", `{"tools":[{"functionDeclarations":[],"googleSearch":{}}],"toolConfig":{"includeServerSideToolInvocations":true,"functionCallingConfig":{"mode":"VALIDATED"}},"contents":[{"role":"user","parts":[{"text":"a"}]}]}`, ""},
+		{"anthropic", `{"max_tokens":9,"messages":[{"role":"user","content":[{"type":"text","text":"a"}]},{"role":"assistant","content":[{"type":"server_tool_use","id":"s1"}]}]}`, ""},
 		{"deepseek", `{"response_format":{"type":"json_schema"},"messages":[{"role":"user","content":"a"}]}`, "unavailable"},
 		{"openrouter", `{"messages":[{"role":"tool","tool_call_id":"x","content":"a"}]}`, "not called just before"},
 	} {

@@ -29,7 +29,7 @@ func (s *modelServer) strict(body []byte) error {
 	case "openai", "azure":
 		return strictResponses(q)
 	case "gemini", "vertex":
-		return strictGemini(q)
+		return strictGemini(s.name, q)
 	}
 	return strictChat(s.name, q)
 }
@@ -100,7 +100,8 @@ func blocksOfAnthropic(q map[string]any, made bool) error {
 			if kind == "tool_use" && !callName.MatchString(id) {
 				return fmt.Errorf("messages.%d: tool_use.id %q: string should match pattern", i, id)
 			}
-			if kind == "server_tool_use" && (j+1 == len(blocks) || blocks[j+1].(map[string]any)["tool_use_id"] != id) {
+			paused := i == len(messages)-1 && j == len(blocks)-1 // the server goes on with it
+			if kind == "server_tool_use" && !paused && (j+1 == len(blocks) || blocks[j+1].(map[string]any)["tool_use_id"] != id) {
 				return fmt.Errorf("messages.%d: `web_search` tool use with id %s without a corresponding result block", i, id)
 			}
 		}
@@ -162,7 +163,9 @@ func strictChat(vendor string, q map[string]any) error {
 	return nil
 }
 
-func strictGemini(q map[string]any) error {
+func strictGemini(vendor string, q map[string]any) error {
+	calls, _ := q["toolConfig"].(map[string]any)
+	mode, _ := calls["functionCallingConfig"].(map[string]any)
 	list, _ := q["tools"].([]any)
 	functions, search := false, false
 	for _, one := range list {
@@ -172,8 +175,14 @@ func strictGemini(q map[string]any) error {
 	config, _ := q["generationConfig"].(map[string]any)
 	thinking, _ := config["thinkingConfig"].(map[string]any)
 	switch {
-	case functions && search:
-		return errors.New("Tool use with function calling is unsupported")
+	case functions && search && vendor == "vertex":
+		return errors.New("Multiple tools are supported only when they are all search tools")
+	case functions && search && calls["includeServerSideToolInvocations"] != true:
+		return errors.New("Please enable tool_config.include_server_side_tool_invocations to use Built-in tools with Function calling")
+	case functions && search && (mode["mode"] == nil || mode["mode"] == "AUTO"):
+		return errors.New("AUTO mode is not supported with built-in tools")
+	case !search && calls["includeServerSideToolInvocations"] != nil:
+		return errors.New("include_server_side_tool_invocations without a built-in tool")
 	case config["responseJsonSchema"] != nil && config["responseMimeType"] != "application/json":
 		return errors.New("response_json_schema needs a JSON mime type")
 	case thinking["thinkingLevel"] != nil && thinking["thinkingBudget"] != nil:

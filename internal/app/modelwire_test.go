@@ -119,6 +119,11 @@ func anthropicEvents(_ string, r *reply) []string {
 			for _, page := range p.pages {
 				out = append(out, named("content_block_delta", `{"type":"content_block_delta","index":%d,"delta":{"type":"citations_delta","citation":{"type":"web_search_result_location","url":%s,"title":%s,"encrypted_index":"idx","cited_text":"…"}}}`, i, quoted(page[0]), quoted(page[1])))
 			}
+		case "found":
+			begin(fmt.Sprintf(`{"type":"web_search_tool_result","tool_use_id":%s,"content":[{"type":"web_search_result","url":"https://example.org","title":"T","encrypted_content":"sealed"}]}`, quoted(p.id)))
+		case "look":
+			begin(fmt.Sprintf(`{"type":"server_tool_use","id":%s,"name":"web_search","input":{}}`, quoted(p.id)))
+			delta("input_json_delta", "partial_json", `{"query":`+quoted(p.text)+"}")
 		case "search": // one block for the question; the one for what was found follows
 			begin(fmt.Sprintf(`{"type":"server_tool_use","id":%s,"name":"web_search","input":{}}`, quoted(p.id)))
 			delta("input_json_delta", "partial_json", `{"query":`)
@@ -241,7 +246,10 @@ func geminiEvents(_ string, r *reply) []string {
 		case "call":
 			part = fmt.Sprintf(`{"functionCall":{"id":%s,"name":%s,"args":%s}%s}`, quoted(p.id), quoted(p.name), p.text, signed)
 		}
-		if p.kind == "search" { // told beside the text
+		switch {
+		case p.kind == "search" && callsSome(r): // told, since functions stand beside it
+			part = fmt.Sprintf(`{"toolCall":{"id":%s,"toolType":"GOOGLE_SEARCH_WEB","args":{"queries":[%s]}},"thoughtSignature":"signed"},{"toolResponse":{"id":%s,"toolType":"GOOGLE_SEARCH_WEB","response":{"search_suggestions":"<b>T</b>"}}}`, quoted(p.id), quoted(p.text), quoted(p.id))
+		case p.kind == "search": // told beside the text
 			continue
 		}
 		grounding := ""

@@ -2,12 +2,14 @@ package app
 
 import (
 	"context"
+	"os"
 	"strings"
 	"sync"
 
 	commands "ramet/internal/cli/models"
 	"ramet/internal/credential"
 	"ramet/internal/llm/catalog"
+	"ramet/internal/llm/google"
 	"ramet/internal/llm/roster"
 )
 
@@ -21,7 +23,7 @@ func modelServers() commands.Ports {
 			return roster.Try(ctx, v, roster.Access{Key: key, Base: base}, nil)
 		},
 		Learn: func(ctx context.Context, v catalog.Vendor, key, base string) error {
-			return roster.Learn(ctx, v, roster.Access{Key: key, Base: base}, nil)
+			return roster.Learn(ctx, v, roster.Access{Key: key, Base: base, Token: printed(v)}, nil)
 		},
 		Find: func(ctx context.Context, vendors []catalog.Vendor) map[string][]string {
 			out := map[string][]string{}
@@ -33,6 +35,23 @@ func modelServers() commands.Ports {
 			return out
 		},
 	}
+}
+
+// printed gives the tokens of a vendor's token_command; nil where it has none.
+func printed(v catalog.Vendor) func(context.Context) (string, error) {
+	if v.TokenCommand == "" {
+		return nil
+	}
+	return commandTokens(v).Token
+}
+
+// commandSources are where the tokens of vendors come from that have a token_command, one for each in
+// this process: it is not run for every model, nor for the list of models beside them.
+var commandSources sync.Map // "vendor\x00command" to *google.Source
+
+func commandTokens(v catalog.Vendor) *google.Source {
+	s, _ := commandSources.LoadOrStore(v.Name+"\x00"+v.TokenCommand, &google.Source{Command: v.TokenCommand, Env: os.Environ()})
+	return s.(*google.Source)
 }
 
 // askedWindow is how much a model reads and writes, as its local server says.

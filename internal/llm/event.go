@@ -61,12 +61,14 @@ func Fail(err error) Event { return Event{Type: Failed, Err: err} }
 // Reason says why a model stopped.
 type Reason string
 
-// The reasons. ToolCalls means that the model waits for results; Error that it
-// or its vendor refused to go on.
+// The reasons. ToolCalls means that the model waits for results; Paused that its
+// vendor goes on when it is sent what it said (package resume does, and nobody beyond
+// it sees this one); Error that it or its vendor refused to go on.
 const (
 	Stop      Reason = "stop"
 	Length    Reason = "length"
 	ToolCalls Reason = "tool_calls"
+	Paused    Reason = "paused"
 	Error     Reason = "error"
 )
 

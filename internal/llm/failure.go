@@ -15,6 +15,7 @@ type Failure struct {
 	Status int           // of HTTP; 0 where there was no answer
 	Kind   string        // the vendor's word for it, such as overloaded_error
 	Says   string        // the vendor's message
+	Param  string        // the member of the request that it is about, where the vendor says so
 	Again  bool          // the same request may succeed later
 	After  time.Duration // and not before; 0 where the vendor does not say
 	Err    error         // the cause; may be nil

@@ -197,7 +197,7 @@ func (d *decoder) used() []llm.Event {
 }
 
 var reasons = map[string]llm.Reason{
-	"end_turn": llm.Stop, "stop_sequence": llm.Stop, "pause_turn": llm.Stop,
+	"end_turn": llm.Stop, "stop_sequence": llm.Stop, "pause_turn": llm.Paused,
 	"max_tokens": llm.Length, "model_context_window_exceeded": llm.Length,
 	"tool_use": llm.ToolCalls,
 }

@@ -42,8 +42,7 @@ type tool struct {
 	MaxUses     int             `json:"max_uses,omitempty"`
 }
 
-// webSearch is the server's own. Its number of uses is below the one at which the
-// server would pause in the middle of an answer.
+// webSearch is the server's own.
 var webSearch = tool{Type: "web_search_20250305", Name: "web_search", MaxUses: 5}
 
 type toolChoice struct {
@@ -94,9 +93,14 @@ func (p *provider) encode(r llm.Request) (string, any) {
 		out.OutputConfig.Format = &format{"json_schema", schema}
 	}
 	marks := wire.Marks(r.CacheAfter)
+	answered, found := looked(r.Messages)
 	leading := true
 	for i, m := range r.Messages {
 		blocks := blocksOf(m, leading, ids)
+		if i < answered {
+			blocks = slices.DeleteFunc(blocks, func(b block) bool { return forgotten(b, found) })
+		}
+		blocks = ending(m.Role, blocks)
 		if slices.Contains(marks, i) {
 			markLast(blocks, r.CacheHour)
 		}
@@ -218,10 +222,16 @@ func blocksOf(m llm.Message, leading bool, ids wire.IDs) []block {
 			out = append(out, block{part: p, id: ids.Of(p.CallID)})
 		}
 	}
-	for m.Role == llm.Assistant && len(out) > 0 && out[len(out)-1].part.Type == llm.Thinking {
-		out = out[:len(out)-1] // refused too; a blank text stood behind it
-	}
 	return out
+}
+
+// ending leaves out thoughts at the end of an answer, which are refused too: a blank
+// text or a search without an answer stood behind them.
+func ending(role llm.Role, blocks []block) []block {
+	for role == llm.Assistant && len(blocks) > 0 && blocks[len(blocks)-1].part.Type == llm.Thinking {
+		blocks = blocks[:len(blocks)-1]
+	}
+	return blocks
 }
 
 // markLast marks the last block that can be: what goes back as it came cannot.

@@ -157,3 +157,28 @@ func TestContentThatComesWithTheStart(t *testing.T) {
 		t.Errorf("%+v", usage)
 	}
 }
+
+// A search that was never answered is refused, unless the server is to go on with it.
+func TestSearchesThatNobodyAnsweredAreLeftOut(t *testing.T) {
+	look := func(id string) llm.Part {
+		return llm.Part{Type: llm.Search, Origin: Origin, Opaque: []byte(`{"type":"server_tool_use","id":"` + id + `","name":"web_search","input":{}}`)}
+	}
+	found := llm.Part{Type: llm.Search, Origin: Origin, Opaque: []byte(`{"type":"web_search_tool_result","tool_use_id":"s1","content":[]}`)}
+	thought := llm.Part{Type: llm.Thinking, Origin: Origin, Text: "hm", Signature: "x"}
+	call := llm.NewCall("c1", "read", "{}")
+	for name, c := range map[string]struct {
+		messages []llm.Message
+		want     string
+	}{
+		"the last word":  {[]llm.Message{{Role: llm.Assistant, Parts: []llm.Part{look("s1")}}}, "s1"},
+		"a tool of ours": {[]llm.Message{{Role: llm.Assistant, Parts: []llm.Part{look("s1"), call}}, {Role: llm.ToolRole, Parts: []llm.Part{llm.Result(call, "r", false)}}}, "s1"},
+		"answered later": {[]llm.Message{{Role: llm.Assistant, Parts: []llm.Part{look("s1"), call}}, {Role: llm.ToolRole, Parts: []llm.Part{llm.Result(call, "r", false)}},
+			{Role: llm.Assistant, Parts: []llm.Part{found}}, llm.Say(llm.User, "and?")}, "s1"},
+		"never": {[]llm.Message{{Role: llm.Assistant, Parts: []llm.Part{{Type: llm.Text, Text: "I look."}, look("s2"), thought, look("s3")}}, llm.Say(llm.User, "and?")}, ""},
+	} {
+		got := sent(t, llm.Request{Model: "m", Messages: append([]llm.Message{llm.Say(llm.User, "hi")}, c.messages...)}, llm.Model{})
+		if c.want != "" && !strings.Contains(got, `"id":"`+c.want+`"`) || c.want == "" && (strings.Contains(got, "server_tool_use") || strings.Contains(got, "thinking")) {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}

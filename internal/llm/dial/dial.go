@@ -1,11 +1,12 @@
 // Package dial opens a model by its name. It is the one place where the vendors'
 // adapters stand together, and where the decorators are stacked:
 //
-//	record          one record for each call, however often it was sent
-//	  retry         repeats what failed for a passing reason
-//	    structured  goes on without a schema that is refused
-//	      queue     lets only so many run at a time
-//	        adapter speaks the vendor's protocol, or is the model that is built in
+//	record            one record for each call, however often it was sent
+//	  resume          goes on with an answer that the vendor paused
+//	    retry         repeats what failed for a passing reason
+//	      structured  goes on without a schema that is refused
+//	        queue     lets only so many run at a time
+//	          adapter speaks the vendor's protocol, or is the model that is built in
 package dial
 
 import (
@@ -24,6 +25,7 @@ import (
 	"ramet/internal/llm/queue"
 	"ramet/internal/llm/record"
 	"ramet/internal/llm/responses"
+	"ramet/internal/llm/resume"
 	"ramet/internal/llm/retry"
 	"ramet/internal/llm/script"
 	"ramet/internal/llm/sight"
@@ -170,7 +172,7 @@ func Stack(p llm.Provider, v catalog.Vendor, o Options) llm.Provider {
 	if o.Queue != nil {
 		p = o.Queue.At(v.Name, p)
 	}
-	p = retry.New(structured.New(sight.New(p, func(name string) llm.Model { m, _ := v.Model(name); return m })), o.Retry)
+	p = resume.New(retry.New(structured.New(sight.New(p, func(name string) llm.Model { m, _ := v.Model(name); return m })), o.Retry))
 	if o.Recorder != nil {
 		p = record.New(p, record.Options{Vendor: v.Name, Recorder: o.Recorder, Price: v.Price, Now: o.Now})
 	}

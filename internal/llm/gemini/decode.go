@@ -2,7 +2,6 @@ package gemini
 
 import (
 	"encoding/json"
-	"strings"
 
 	"ramet/internal/llm"
 	"ramet/internal/llm/wire"
@@ -16,7 +15,20 @@ type decoder struct {
 
 	queries  []string
 	pages    []llm.Source // that the answer rests on
-	searched int64
+	searched int64        // what is charged for
+	perQuery bool         // each query is charged for, not each answer
+	told     bool         // the server told what it looked for
+}
+
+// grounding is what an answer rests on.
+type grounding struct {
+	Queries []string `json:"webSearchQueries"`
+	Chunks  []struct {
+		Web struct {
+			URI   string `json:"uri"`
+			Title string `json:"title"`
+		} `json:"web"`
+	} `json:"groundingChunks"`
 }
 
 type chunk struct {
@@ -31,18 +43,12 @@ type chunk struct {
 					Name string          `json:"name"`
 					Args json.RawMessage `json:"args"`
 				} `json:"functionCall"`
+				Served json.RawMessage `json:"toolCall"`
+				Came   json.RawMessage `json:"toolResponse"`
 			} `json:"parts"`
 		} `json:"content"`
-		FinishReason string `json:"finishReason"`
-		Grounding    struct {
-			Queries []string `json:"webSearchQueries"`
-			Chunks  []struct {
-				Web struct {
-					URI   string `json:"uri"`
-					Title string `json:"title"`
-				} `json:"web"`
-			} `json:"groundingChunks"`
-		} `json:"groundingMetadata"`
+		FinishReason string    `json:"finishReason"`
+		Grounding    grounding `json:"groundingMetadata"`
 	} `json:"candidates"`
 	Feedback struct {
 		BlockReason string `json:"blockReason"`
@@ -71,14 +77,13 @@ func (d *decoder) Next(_ string, data []byte) ([]llm.Event, bool, error) {
 				d.call(p.Call.ID, p.Call.Name, p.Call.Args, p.Signature)
 				continue
 			}
+			if s, ok := serving(p.Served, p.Came); ok {
+				d.serve(s, p.Signature)
+				continue
+			}
 			d.write(p.Text, p.Thought, p.Signature)
 		}
-		if g := candidate.Grounding; len(g.Chunks) > 0 || len(g.Queries) > 0 {
-			d.pages, d.queries, d.searched = nil, g.Queries, 1 // what comes later is whole; a prompt is charged once
-			for _, one := range g.Chunks {
-				d.pages = append(d.pages, llm.Source{URL: one.Web.URI, Title: one.Web.Title})
-			}
-		}
+		d.ground(candidate.Grounding)
 		if candidate.FinishReason != "" {
 			d.reason = candidate.FinishReason
 		}
@@ -142,13 +147,7 @@ func (d *decoder) Close() ([]llm.Event, llm.Finish, bool) {
 	if d.reason == "" {
 		return nil, llm.Finish{}, false
 	}
-	if d.searched > 0 { // the text may have been handed on already
-		i := d.parts.Open(llm.Search)
-		d.parts.Note(i, strings.Join(d.queries, "; "))
-		for _, page := range d.pages {
-			d.parts.Cite(i, page)
-		}
-	}
+	d.cite()
 	d.parts.DoneAll()
 	finish := llm.Finish{Reason: llm.Error, Raw: d.reason} // SAFETY, RECITATION, MALFORMED_FUNCTION_CALL …
 	switch {

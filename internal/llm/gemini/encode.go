@@ -29,6 +29,7 @@ type part struct {
 	Call      *functionCall     `json:"functionCall,omitempty"`
 	Response  *functionResponse `json:"functionResponse,omitempty"`
 	Inline    *inlineData       `json:"inlineData,omitempty"`
+	served
 }
 
 type functionCall struct {
@@ -53,12 +54,21 @@ type tools struct {
 	Search    *struct{}  `json:"googleSearch,omitempty"`
 }
 
-// calls says whether functions may be called.
+// calls says whether functions may be called, and that the server tells what it
+// calls by itself: so it wants it where its own tools stand beside functions.
 type calls struct {
 	Functions struct {
 		Mode string `json:"mode"`
 	} `json:"functionCallingConfig"`
+	Tell bool `json:"includeServerSideToolInvocations,omitempty"`
 }
+
+// How functions may be called. Beside the server's own tools it does not take the
+// usual mode, in which nobody looks whether the arguments fit.
+const (
+	never   = "NONE"
+	checked = "VALIDATED"
+)
 
 type function struct {
 	Name        string          `json:"name"`
@@ -90,27 +100,15 @@ func (p *provider) encode(r llm.Request) (string, any) {
 		out.Config.Thinking = think(r.Effort, known)
 	}
 	ids := wire.CallIDs(r, Origin)
-	if len(r.Tools) > 0 {
-		var list []function
-		for _, t := range r.Tools {
-			list = append(list, function{t.Name, t.Description, t.Schema})
-		}
-		out.Tools = []tools{{Functions: list}}
-		if r.NoCalls {
-			out.Calls = &calls{}
-			out.Calls.Functions.Mode = "NONE"
-		}
-	} else if r.Search && known.Search { // beside functions it is refused
-		out.Tools = []tools{{Search: &struct{}{}}}
-	}
+	offer(&out, r, known.Search, p.both(known))
 	if schema, ok := wire.Form(r, jsonschema.Gemini); ok {
 		out.Config.Media, out.Config.Schema = "application/json", schema
 	}
 	// Models that think in levels are those that insist on signatures; of one that
 	// nobody knows the worst is to be expected.
-	insists := len(known.Efforts) > 0 || !known.Known
+	insists := leveled(known)
 	for _, m := range r.Messages {
-		parts := partsOf(m, insists, ids)
+		parts := partsOf(m, insists, p.both(known), ids)
 		leading := len(out.Contents) == 0
 		if len(parts) == 0 {
 			continue
@@ -144,12 +142,43 @@ func (p *provider) encode(r llm.Request) (string, any) {
 	return p.below + url.PathEscape(r.Model) + ":streamGenerateContent?alt=sse", out
 }
 
+// leveled says that a model is of the third generation or later, or of nobody
+// knows which.
+func leveled(known llm.Model) bool { return len(known.Efforts) > 0 || !known.Known }
+
+// both says whether the server's own search may stand beside functions. Models
+// before 3 refuse it, and so does Google's cloud.
+func (p *provider) both(known llm.Model) bool { return leveled(known) && p.below == usual }
+
+// offer says what may be called: our functions, the server's search, or both.
+func offer(out *request, r llm.Request, searches, both bool) {
+	var one tools
+	for _, t := range r.Tools {
+		one.Functions = append(one.Functions, function{t.Name, t.Description, t.Schema})
+	}
+	functions := len(one.Functions) > 0
+	if r.Search && searches && (!functions || both && !r.NoCalls) {
+		one.Search = &struct{}{}
+	}
+	if functions || one.Search != nil {
+		out.Tools = []tools{one}
+	}
+	switch {
+	case functions && r.NoCalls:
+		out.Calls = &calls{}
+		out.Calls.Functions.Mode = never
+	case functions && one.Search != nil:
+		out.Calls = &calls{Tell: true}
+		out.Calls.Functions.Mode = checked
+	}
+}
+
 // think asks for thoughts. Models before 3 take a budget, the others a level.
 func think(e llm.Effort, known llm.Model) *thinkingConfig {
 	out := &thinkingConfig{Include: true}
 	switch {
 	case e == "":
-	case len(known.Efforts) > 0 || !known.Known:
+	case leveled(known):
 		out.Level = known.Think(e)
 	default:
 		budget := budgets[e]
@@ -160,7 +189,7 @@ func think(e llm.Effort, known llm.Model) *thinkingConfig {
 
 var budgets = map[llm.Effort]int64{llm.Off: 0, llm.Minimal: 512, llm.Low: 1024, llm.Medium: 8192, llm.High: 24576, llm.XHigh: 24576, llm.Max: 24576}
 
-func partsOf(m llm.Message, insists bool, ids wire.IDs) []part {
+func partsOf(m llm.Message, insists, both bool, ids wire.IDs) []part {
 	var out []part
 	signed := false
 	for _, p := range m.Parts {
@@ -178,6 +207,10 @@ func partsOf(m llm.Message, insists bool, ids wire.IDs) []part {
 		case llm.Thinking:
 			if signature != "" { // without one it is only a summary for people
 				out = append(out, part{Text: &p.Text, Thought: true, Signature: signature})
+			}
+		case llm.Search:
+			if told, ok := told(p); ok && both {
+				out = append(out, part{served: told, Signature: signature})
 			}
 		case llm.ToolCall:
 			if signature == "" && !signed && insists {

@@ -2,7 +2,9 @@
 //
 // Signatures of thoughts stand on thoughts, texts and calls, and go back on the
 // same parts. The newer models refuse a call without one; a call of another
-// vendor gets the word that Google provides for that case.
+// vendor gets the word that Google provides for that case. Where its own search
+// stands beside functions, what the server called and found comes as parts of the
+// answer and goes back with it.
 package gemini
 
 import (
@@ -38,6 +40,6 @@ func At(o wire.Options, below string) llm.Provider {
 
 func (p *provider) Stream(ctx context.Context, r llm.Request) iter.Seq[llm.Event] {
 	return p.client.Ask(ctx, r, p.encode, func() wire.Decoder {
-		return &decoder{parts: wire.Parts{Origin: Origin}, open: -1}
+		return &decoder{parts: wire.Parts{Origin: Origin}, open: -1, perQuery: leveled(p.model(r.Model))}
 	})
 }

@@ -78,6 +78,10 @@ func (s *Source) Token(ctx context.Context) (string, error) {
 		return "", err
 	}
 	if token == "" || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		if s.Command != "" {
+			return "", fault.New(fault.ProviderAuth, "get a token: token_command printed no token").
+				WithHint("it must print a token and nothing else")
+		}
 		return "", refuse("what came is no token")
 	}
 	s.token, s.until = token, now().Add(lasts)
@@ -114,7 +118,8 @@ func (s *Source) run(ctx context.Context) (string, time.Duration, error) {
 	var out, said bytes.Buffer
 	c.Stdout, c.Stderr = &out, &said
 	if err := c.Run(); err != nil {
-		return "", 0, refuse("token_command: %v: %s", err, text.Line(said.String(), 200))
+		return "", 0, fault.New(fault.ProviderAuth, "get a token: token_command: %v: %s", err, text.Line(said.String(), 200)).
+			WithHint("run it yourself and see; it stands in the table of the vendor in your configuration")
 	}
 	return strings.TrimSpace(out.String()), commandLasts, nil
 }

@@ -142,7 +142,7 @@ func TestACommandPrintsAToken(t *testing.T) {
 	if got, err := s.Token(t.Context()); err != nil || got != "my-token" {
 		t.Error(got, err)
 	}
-	for command, want := range map[string]string{"echo no >&2; exit 3": "exit status 3: no", "echo a b": "no token", "true": "no token"} {
+	for command, want := range map[string]string{"echo no >&2; exit 3": "exit status 3: no", "echo a b": "printed no token", "true": "printed no token"} {
 		_, err := (&Source{Command: command, Env: os.Environ()}).Token(t.Context())
 		if !fault.Is(err, fault.ProviderAuth) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", command, err)

@@ -24,7 +24,7 @@ type request struct {
 
 type reasoning struct {
 	Effort  string `json:"effort,omitempty"`
-	Summary string `json:"summary"`
+	Summary string `json:"summary,omitempty"`
 }
 
 type text struct {
@@ -83,7 +83,10 @@ func (p *provider) encode(r llm.Request) (string, any) {
 	out := request{Model: r.Model, MaxTokens: r.MaxTokens, Temperature: r.Temperature, CacheKey: r.CacheKey, Stream: true, Input: []any{}}
 	known := p.model(r.Model)
 	if word := known.Think(r.Effort); word != "" || known.Thinks {
-		out.Reasoning = &reasoning{Effort: word, Summary: "auto"}
+		out.Reasoning = &reasoning{Effort: word}
+		if !p.private.Load() {
+			out.Reasoning.Summary = "auto"
+		}
 		out.Include = []string{"reasoning.encrypted_content"}
 		out.Temperature = nil // such models take none
 	}

@@ -2,13 +2,19 @@
 //
 // Nothing is stored at the vendor: the whole conversation goes along each time,
 // and what the model thought comes and goes back encrypted, item by item, as it
-// came. Thinking of other vendors is left out.
+// came. Thinking of other vendors is left out. Summaries of it for people are asked
+// for unless the vendor refuses them, as it does to organisations that it does not
+// know: then they are left out as long as the provider lives.
 package responses
 
 import (
 	"context"
+	"errors"
 	"iter"
+	"strings"
+	"sync/atomic"
 
+	"ramet/internal/fault"
 	"ramet/internal/llm"
 	"ramet/internal/llm/wire"
 )
@@ -17,15 +23,38 @@ import (
 const Origin = "openai-responses"
 
 type provider struct {
-	client *wire.Client
-	model  func(string) llm.Model
+	client  *wire.Client
+	model   func(string) llm.Model
+	private atomic.Bool // summaries were refused
 }
 
 // New makes a provider. The base URL is given with /v1.
 func New(o wire.Options) llm.Provider {
-	return &provider{o.Client(o.Auth("Authorization", "Bearer ")), o.Model}
+	return &provider{client: o.Client(o.Auth("Authorization", "Bearer ")), model: o.Model}
 }
 
 func (p *provider) Stream(ctx context.Context, r llm.Request) iter.Seq[llm.Event] {
-	return p.client.Ask(ctx, r, p.encode, newDecoder)
+	return func(yield func(llm.Event) bool) {
+		private, shown := p.private.Load(), false
+		for e := range p.client.Ask(ctx, r, p.encode, newDecoder) {
+			shown = shown || e.Content()
+			if !private && !shown && unsummarized(e) {
+				p.private.Store(true)
+				p.client.Ask(ctx, r, p.encode, newDecoder)(yield)
+				return
+			}
+			if !yield(e) {
+				return
+			}
+		}
+	}
+}
+
+// unsummarized says that a request failed because it asked for summaries.
+func unsummarized(e llm.Event) bool {
+	if e.Type != llm.Failed || !fault.Is(e.Err, fault.ProviderBadRequest) {
+		return false
+	}
+	why, ok := errors.AsType[*llm.Failure](e.Err)
+	return ok && (why.Param == "reasoning.summary" || strings.Contains(strings.ToLower(why.Says), "reasoning summaries"))
 }

@@ -26,6 +26,8 @@ import (
 type Access struct {
 	Key  string // empty: none
 	Base string // base URL; empty: the vendor's own
+	// Token gives one that goes along where there is no key; nil: none does.
+	Token func(context.Context) (string, error)
 }
 
 // patience is how long a list may take.
@@ -34,27 +36,33 @@ const patience = 10 * time.Second
 // glance is how long a server on this machine may take to be found.
 const glance = 500 * time.Millisecond
 
-func client(v catalog.Vendor, a Access, rt http.RoundTripper) (*wire.Client, string, error) {
+func client(ctx context.Context, v catalog.Vendor, a Access, rt http.RoundTripper) (*wire.Client, string, error) {
 	base, err := v.URL(a.Base)
 	if err != nil {
 		return nil, "", err
 	}
-	h := http.Header{}
+	o := wire.Options{Vendor: v.Name, Key: a.Key, Header: v.Header, HTTP: rt}
+	var h http.Header
 	path := "/models"
 	switch v.Protocol {
 	case catalog.Anthropic:
+		h = o.Auth("X-Api-Key", "")
 		h.Set("Anthropic-Version", "2023-06-01")
-		h.Set("X-Api-Key", a.Key)
 		base, path = strings.TrimSuffix(base, "/v1"), "/v1/models"
 	case catalog.Gemini:
-		h.Set("X-Goog-Api-Key", a.Key)
+		h = o.Auth("X-Goog-Api-Key", "")
 		base, path = strings.TrimSuffix(base, "/v1beta"), "/v1beta/models"
 	default:
-		if a.Key != "" {
-			h.Set("Authorization", "Bearer "+a.Key)
-		}
+		h = o.Auth("Authorization", "Bearer ")
 	}
-	return wire.Options{Vendor: v.Name, Base: base, Key: a.Key, HTTP: rt}.Client(h), path, nil
+	if a.Key == "" && a.Token != nil {
+		if o.Key, err = a.Token(ctx); err != nil { // as a key it stays out of messages
+			return nil, "", err
+		}
+		h.Set("Authorization", "Bearer "+o.Key)
+	}
+	o.Base = base
+	return o.Client(h), path, nil
 }
 
 // Try asks a vendor for something that costs nothing and needs a good key: nil,
@@ -62,7 +70,7 @@ func client(v catalog.Vendor, a Access, rt http.RoundTripper) (*wire.Client, str
 func Try(ctx context.Context, v catalog.Vendor, a Access, rt http.RoundTripper) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	c, path, err := client(v, a, rt)
+	c, path, err := client(ctx, v, a, rt)
 	if err != nil {
 		return err
 	}
@@ -77,7 +85,7 @@ func Try(ctx context.Context, v catalog.Vendor, a Access, rt http.RoundTripper) 
 func Ask(ctx context.Context, v catalog.Vendor, a Access, rt http.RoundTripper) ([]llm.Model, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	c, path, err := client(v, a, rt)
+	c, path, err := client(ctx, v, a, rt)
 	if err != nil {
 		return nil, err
 	}

@@ -17,7 +17,7 @@ import (
 func Window(ctx context.Context, v catalog.Vendor, a Access, model string, rt http.RoundTripper) (int64, bool) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	c, _, err := client(v, a, rt)
+	c, _, err := client(ctx, v, a, rt)
 	if err != nil || !v.Local {
 		return 0, false
 	}

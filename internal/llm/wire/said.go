@@ -20,6 +20,7 @@ type Said struct {
 	Kind string // type, code and status, whichever there are, with spaces
 	Text string
 
+	param  string // the member of the request that it is about
 	found  bool
 	page   bool // something else than an error of the protocol
 	status int
@@ -67,6 +68,7 @@ func parseError(body []byte) Said {
 	}
 	var said struct {
 		Type, Message, Status string
+		Param                 any
 		Code                  any
 		Details               []struct {
 			Reason     string `json:"reason"`
@@ -96,6 +98,7 @@ func parseError(body []byte) Said {
 			out.after = wait
 		}
 	}
+	out.param, _ = said.Param.(string)
 	out.Text, out.Kind = said.Message, strings.Join(strings.Fields(strings.Join(words, " ")), " ")
 	return out
 }
@@ -131,7 +134,7 @@ func (c *Client) classify(s Said) error {
 	case s.status >= 400 && s.status < 500, s.status == 0 && is("invalid_request", "invalid_argument", "invalid_prompt"):
 		code, again, hint = fault.ProviderBadRequest, false, ""
 	}
-	why := &llm.Failure{Status: s.status, Kind: s.Kind, Again: again, After: s.after, Says: c.hide(describe(s))}
+	why := &llm.Failure{Status: s.status, Kind: s.Kind, Param: s.param, Again: again, After: s.after, Says: c.hide(describe(s))}
 	f := fault.New(code, "%s at %s: %w", c.Vendor, c.place(), why)
 	if hint != "" {
 		f = f.WithHint("%s", strings.ReplaceAll(hint, "VENDOR", c.Vendor))
