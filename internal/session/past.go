@@ -227,7 +227,11 @@ func (w *Workspace) stateOf(f *past.Folder, t past.Taken, err error, last histor
 		return s, false
 	}
 	if before, err := chain.ParseHash(last.Root); err == nil && last.Root != "" {
-		if changes, err := files.Diff(w.Past().Store(), before, t.Root); err == nil {
+		changes := t.Changes
+		if before != t.Before { // others took states since
+			changes, err = files.Diff(w.Past().Store(), before, t.Root)
+		}
+		if err == nil {
 			s.Changed, s.Bytes = addUp(changes)
 		}
 	}

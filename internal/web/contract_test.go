@@ -15,7 +15,7 @@ import (
 // schemas says which schema of the API each type of the page reads. Types that are not
 // here are made of nothing that the API describes: events, and what stands in JSON.
 var schemas = map[string]string{
-	"Agent": "AgentNow", "Message": "MessageHere", "Piece": "PartContent", "Letter": "Letter", "Ask": "Ask", "Run": "Record", "Branch": "Branch", "Sums": "Sums",
+	"Agent": "AgentNow", "Message": "MessageHere", "Piece": "PartContent", "Letter": "Letter", "FileChange": "FileChange", "Ask": "Ask", "Run": "Record", "Branch": "Branch", "Sums": "Sums",
 	"LogRow": "RunLog", "Verified": "RunProof", "UsageRow": "SpentRow", "Usage": "Spending", "Tracked": "Shown",
 	"Trust": "Trust", "Thing": "Thing",
 }

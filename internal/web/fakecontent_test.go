@@ -101,6 +101,8 @@ func (f *fake) fill() {
 		map[string]any{"type": "tool_result", "call_id": "c2", "name": "x", "text": hostile, "is_error": true}}, map[string]any{})
 	f.message(ref, "assistant", []any{map[string]any{"type": "tool_call", "call_id": "c3", "name": "read", "args": map[string]any{"path": "large.txt"}}}, map[string]any{})
 	f.message(ref, "tool_result", []any{map[string]any{"type": "tool_result", "call_id": "c3", "name": "read", "size": 9000}}, map[string]any{})
+	f.message(ref, "files", nil, map[string]any{"files": map[string]any{"root": "ab", "changed": 0, "bytes": 0, "when": "before"}})
+	f.message(ref, "files", nil, map[string]any{"files": map[string]any{"root": "cd", "changed": 2, "bytes": 90, "when": "after"}})
 	f.say(ref, "assistant", speech)
 	f.message(ref, "usage", nil, map[string]any{"call": map[string]any{"model": "offline/demo", "outcome": "stop", "input": 1200, "output": 300, "cache_read": 0, "cache_write": 0, "cost_nano_usd": 3_000_000, "priced": true, "took_ms": 1400}})
 	for i, name := range []string{"parser", "tests", "docs", hostileName, "reviewer", "old attempt"} {

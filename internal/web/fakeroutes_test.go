@@ -70,6 +70,13 @@ func (f *fake) routes() http.Handler {
 		}
 		answer(w, 200, map[string]any{"messages": out, "next": next, "previous": previous})
 	})
+	handle("GET /api/v1/agents/{ref}/diff", func(w http.ResponseWriter, r *http.Request, _ map[string]any) {
+		f.seen = append(f.seen, "diff "+r.URL.Query().Get("state"))
+		answer(w, 200, map[string]any{"changes": []any{
+			map[string]any{"path": "main.go", "verb": "changed", "diff": "--- a/main.go\n+++ b/main.go\n@@ -11,2 +11,2 @@\n \tx := 1\n-\tconfig.Read(path)\n+\tconfig.Once(path)\n"},
+			map[string]any{"path": hostile, "verb": "added", "diff": "--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+" + hostileName + "\n"},
+			map[string]any{"path": "logo.png", "verb": "removed", "diff": "", "note": "no text, 90 bytes"}}})
+	})
 	handle("GET /api/v1/agents/{ref}/messages/{message}/parts/{part}", func(w http.ResponseWriter, r *http.Request, _ map[string]any) {
 		f.seen = append(f.seen, "part "+r.PathValue("message")+" "+r.PathValue("part")+" "+r.URL.Query().Get("offset"))
 		if r.URL.Query().Get("offset") == "0" {

@@ -18,6 +18,7 @@ export async function parsers(root) {
     stream(await load("/src/api/stream.ts"));
     markdown(await load("/src/text/markdown.tsx"));
     seen(await load("/src/text/visible.ts"));
+    diffs(await load("/src/text/diff.ts"));
     await chain(await load("/src/text/proof.ts"));
   } finally {
     await vite.close();
@@ -103,4 +104,16 @@ async function chain({ check, canonical }) {
   assert.deepEqual(await check([first, second], ""), ["ok", "ok"]);
   assert.deepEqual(await check([{ ...first, ts: "2026-01-15T14:22:12Z" }, second], ""), ["hash", "ok"]);
   assert.deepEqual(await check([second], "another"), ["link"]);
+}
+
+// A diff keeps every line, and its numbers go on from those of its hunks.
+function diffs({ diffLines }) {
+  const got = diffLines("--- a/x\n+++ b/x\n@@ -3,2 +3,3 @@\n same\n-old\n+new\n+-- odd\n@@ -9 +10 @@\n--- gone\n+++ came\n");
+  assert.deepEqual(got.map((l) => [l.kind, l.before, l.after, l.text]), [
+    ["hunk", undefined, undefined, "@@ -3,2 +3,3 @@"], ["same", 3, 3, "same"], ["removed", 4, undefined, "old"], ["added", undefined, 4, "new"], ["added", undefined, 5, "-- odd"],
+    ["hunk", undefined, undefined, "@@ -9 +10 @@"], ["removed", 9, undefined, "-- gone"], ["added", undefined, 10, "++ came"]]);
+  for (let i = 0; i < 2000; i++) {
+    const text = some(["@@ -1 +1 @@", "@@ -1,99999 +1,2 @@", "\n", "\n", "+", "-", " ", "a", "\\ No newline", "é", "\r", "\0"], 40);
+    assert.ok(diffLines(text).length <= text.split("\n").length);
+  }
 }

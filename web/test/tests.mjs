@@ -150,6 +150,22 @@ export function Tests({ plan, open, sound, accessible, hand }) {
     await page.context().close();
   };
 
+  all["the files of a turn"] = async () => {
+    const page = await open(base + "/#/agents/" + id(0), { name: "files" });
+    const turn = page.locator(".changes");
+    await turn.locator("summary", { hasText: "2 files changed" }).click();
+    const changed = turn.locator(".change", { hasText: "main.go" });
+    await changed.waitFor();
+    const rows = await changed.locator("tr").evaluateAll((all) => all.map((r) => [...r.children].map((c) => c.textContent)));
+    assert.deepEqual(rows, [["@@ -11,2 +11,2 @@"], ["11", "11", " \tx := 1"], ["12", "", "-\tconfig.Read(path)"], ["", "12", "+\tconfig.Once(path)"]]);
+    await turn.locator(".change", { hasText: "no text, 90 bytes" }).waitFor();
+    assert.equal(await turn.count(), 1, "a state that changed nothing is not shown");
+    await sound(page, "files");
+    await accessible(page, "files");
+    await page.screenshot({ path: plan.shots + "/files.png" });
+    await page.context().close();
+  };
+
   all["what acts"] = async () => {
     const page = await open(base + "/#/agents/" + id(2), { name: "acts" });
     await page.locator(".acts", { hasText: "AGENTS.md changed since you accepted it" }).waitFor();

@@ -39,8 +39,9 @@ type Taken struct {
 	Seen, Of int64 // names that are known, of how many; they differ where there was no time
 	Position scan.Position
 	Stored   int64 // bytes that it took on the disk
-	// Changes since the folder's last state.
+	// Changes since the folder's last state, whose root is Before.
 	Changes []files.Change
+	Before  chain.Hash
 }
 
 // Partial says that the state does not hold everything.
@@ -64,6 +65,7 @@ func (f *Folder) take(ctx context.Context, stop func() bool, own map[string]id.A
 		return Taken{}, err
 	}
 	defer release()
+	known := f.index
 	r, stored, err := f.walk(ctx, stop)
 	if err != nil {
 		return Taken{}, err
@@ -72,7 +74,7 @@ func (f *Folder) take(ctx context.Context, stop func() bool, own map[string]id.A
 	if err != nil {
 		return Taken{}, err
 	}
-	s, changes, err := f.note(r.Root, func(path string) id.Agent {
+	n, err := f.note(r.Root, walked{scan.Folders(known, r.Index), f.past.store}, func(path string) id.Agent {
 		if a, ok := own[path]; ok {
 			return a
 		}
@@ -82,7 +84,21 @@ func (f *Folder) take(ctx context.Context, stop func() bool, own map[string]id.A
 		}
 		return whose(spans, f.root, at)
 	})
-	return Taken{Root: r.Root, Step: s.N, Seen: r.Seen, Of: r.Of, Position: f.scanner.Position(), Stored: stored, Changes: changes}, err
+	return Taken{Root: r.Root, Step: n.N, Seen: r.Seen, Of: r.Of, Position: f.scanner.Position(), Stored: stored, Changes: n.changes, Before: n.before}, err
+}
+
+// walked are the folders that walks saw; what they did not see is read.
+type walked struct {
+	seen  func(chain.Hash) (files.Folder, bool)
+	store files.Source
+}
+
+// Folder implements files.Source.
+func (w walked) Folder(h chain.Hash) (files.Folder, error) {
+	if f, ok := w.seen(h); ok {
+		return f, nil
+	}
+	return w.store.Folder(h)
 }
 
 // walk looks at the folder and keeps what is new.

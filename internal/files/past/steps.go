@@ -100,36 +100,43 @@ type tail struct {
 	last   step
 }
 
+// noted is the step of a state, and what changed since the one before.
+type noted struct {
+	step
+	before  chain.Hash // the root of that one
+	changes []files.Change
+}
+
 // note adds a state to the folder's, if it is another than the last. Whose changes are is
 // told by whose.
-func (f *Folder) note(root chain.Hash, whose func(path string) id.Agent) (s step, changes []files.Change, err error) {
+func (f *Folder) note(root chain.Hash, src files.Source, whose func(path string) id.Agent) (n noted, err error) {
 	err = durable.While(f.ctx(), f.stepsFile(), func() error {
 		last, err := f.latest()
 		if err != nil {
 			return err
 		}
 		if last.N > 0 && last.Root == root {
-			s = last
+			n = noted{step: last, before: root}
 			return nil
 		}
-		s = step{N: last.N + 1, At: now(), Root: root}
+		n = noted{step: step{N: last.N + 1, At: now(), Root: root}, before: last.Root}
 		if last.N > 0 {
-			changes, err = files.Diff(f.past.store, last.Root, root)
+			n.changes, err = files.Diff(src, last.Root, root)
 			switch {
 			case fault.Is(err, fault.NotFound):
-				s.Lost = true
+				n.Lost, n.before = true, chain.Hash{}
 			case err != nil:
 				return err
 			default:
-				s.By = map[string]id.Agent{}
-				for _, c := range changes {
-					s.By[url.PathEscape(c.Path)] = whose(c.Path)
+				n.By = map[string]id.Agent{}
+				for _, c := range n.changes {
+					n.By[url.PathEscape(c.Path)] = whose(c.Path)
 				}
 			}
 		}
-		return f.append(s)
+		return f.append(n.step)
 	})
-	return s, changes, err
+	return n, err
 }
 
 func (f *Folder) append(s step) error {

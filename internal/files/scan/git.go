@@ -1,13 +1,11 @@
 package scan
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"os"
-	"path"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -21,9 +19,9 @@ type repo struct {
 	common string // the repository itself
 
 	mu    sync.Mutex
-	stamp string            // of the index that was read
-	index map[string]string // path below the root: id; of folders, with a slash: nothing
-	sum   string            // of the index
+	stamp string  // of the index that was read
+	index tracked // what it names below the root
+	sum   string  // of the index
 	sumAt string
 }
 
@@ -73,9 +71,9 @@ func signature(file string) string {
 	return info.ModTime().String() + " " + hex.EncodeToString([]byte{byte(info.Size()), byte(info.Size() >> 8), byte(info.Size() >> 16), byte(info.Size() >> 24)})
 }
 
-// tracked are the files below root that git's index names, with their ids, and the folders
-// on the way to them. Where git does not answer, nothing is tracked, and everything is kept.
-func (r *repo) tracked(ctx context.Context, root string) map[string]string {
+// tracked is what git's index names below root. Where git does not answer, nothing is
+// tracked, and everything is kept.
+func (r *repo) tracked(ctx context.Context, root string) tracked {
 	if r == nil {
 		return nil
 	}
@@ -92,31 +90,66 @@ func (r *repo) tracked(ctx context.Context, root string) map[string]string {
 	if _, err := (git.Command{Dir: root, Out: &out}).Run(ctx, "ls-files", "-s", "-z"); err != nil {
 		return nil
 	}
-	all := map[string]string{}
-	lines := bufio.NewScanner(&out)
-	lines.Buffer(nil, 1<<20)
-	lines.Split(func(data []byte, _ bool) (int, []byte, error) {
-		if i := bytes.IndexByte(data, 0); i >= 0 {
-			return i + 1, data[:i], nil
-		}
-		return 0, nil, nil
-	})
-	for lines.Scan() {
-		head, name, ok := strings.Cut(lines.Text(), "\t")
-		fields := strings.Fields(head) // mode, id, stage
-		if !ok || len(fields) != 3 || fields[2] != "0" || fields[0] == "160000" {
-			continue
-		}
-		all[name] = fields[1]
-		for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
-			if _, there := all[dir+"/"]; there {
-				break
-			}
-			all[dir+"/"] = ""
+	r.stamp, r.index = stamp, out.Bytes()
+	return r.index
+}
+
+// tracked is the list that git gives of its index: for each file "mode id stage\tname\0", in
+// the order of names. It is searched as it is: a map of a hundred thousand names would take
+// longer to make than everything that is asked of it.
+type tracked []byte
+
+// record is one that begins at an offset: its fields, its name, and where the next begins.
+func (t tracked) record(at int) (fields, name []byte, next int) {
+	end := bytes.IndexByte(t[at:], 0)
+	if end < 0 {
+		end = len(t) - at
+	}
+	fields, name, _ = bytes.Cut(t[at:at+end], []byte{'\t'})
+	return fields, name, min(at+end+1, len(t))
+}
+
+// find is where the first record begins whose name is not before one.
+func (t tracked) find(name string) int {
+	low, high := 0, len(t)
+	for low < high {
+		middle := (low + high) / 2
+		at := low + bytes.LastIndexByte(t[low:middle], 0) + 1
+		_, got, next := t.record(at)
+		if string(got) < name {
+			low = next
+		} else {
+			high = at
 		}
 	}
-	r.stamp, r.index = stamp, all
-	return all
+	return low
+}
+
+// id is git's id of a file; false: it is not tracked, or in conflict, or another repository.
+func (t tracked) id(name string) (string, bool) {
+	for at := t.find(name); at < len(t); {
+		fields, got, next := t.record(at)
+		if string(got) != name {
+			break
+		}
+		mode, rest, _ := bytes.Cut(fields, []byte{' '})
+		oid, stage, _ := bytes.Cut(rest, []byte{' '})
+		if string(stage) == "0" && string(mode) != "160000" {
+			return string(oid), true
+		}
+		at = next
+	}
+	return "", false
+}
+
+// below says whether something in a folder is tracked.
+func (t tracked) below(dir string) bool {
+	at := t.find(dir + "/")
+	if at == len(t) {
+		return false
+	}
+	_, got, _ := t.record(at)
+	return strings.HasPrefix(string(got), dir+"/")
 }
 
 // Position is where a repository stands.

@@ -45,6 +45,29 @@ func (f *seenFolder) find(name string) *seen {
 	return &f.nodes[i]
 }
 
+// inOrder finds names that are asked for in order.
+func (f *seenFolder) inOrder() func(name string) *seen {
+	if f == nil {
+		return func(string) *seen { return nil }
+	}
+	at := 0
+	return func(name string) *seen {
+		for at < len(f.nodes) && f.nodes[at].Name < name {
+			at++
+		}
+		if at < len(f.nodes) && f.nodes[at].Name == name {
+			return &f.nodes[at]
+		}
+		return nil
+	}
+}
+
+// equal says whether everything that is known of a folder is the same.
+func (f *seenFolder) equal(other *seenFolder) bool {
+	return other != nil && f.rules == other.rules && f.ctime == other.ctime && f.hash == other.hash &&
+		slices.Equal(f.nodes, other.nodes) && slices.Equal(f.out, other.out)
+}
+
 // plain is the folder as states have it.
 func (f *seenFolder) plain() files.Folder {
 	if f == nil {
@@ -112,4 +135,27 @@ func (x *Index) Node(path string) (files.Node, bool) {
 		at = n.sub
 	}
 	return files.Node{}, false
+}
+
+// Folders has the folders of walks, so that states can be compared without reading them
+// again. It finds what is asked for from the top downwards, as files.Diff does.
+func Folders(all ...*Index) func(h chain.Hash) (files.Folder, bool) {
+	known := map[chain.Hash]*seenFolder{}
+	for _, x := range all {
+		if x != nil && x.top != nil {
+			known[x.top.hash] = x.top
+		}
+	}
+	return func(h chain.Hash) (files.Folder, bool) {
+		f, ok := known[h]
+		if !ok {
+			return nil, false
+		}
+		for i := range f.nodes {
+			if sub := f.nodes[i].sub; sub != nil {
+				known[sub.hash] = sub
+			}
+		}
+		return f.plain(), true
+	}
 }

@@ -21,8 +21,8 @@ const (
 	quiet = 50 * time.Millisecond // since its last change, before a file counts as settled
 )
 
-// content finds the hash of a file or link: that of the index, or by reading.
-func (w *walk) content(p Place, rel string, n, was *seen) error {
+// content finds the hash of a file or link in a folder: that of the index, or by reading.
+func (w *walk) content(p Place, folder string, n, was *seen) error {
 	if was != nil && was.Known() && !was.racy && was.stat == n.stat && (!was.kept || w.has == nil || w.has(was.Hash)) {
 		n.Hash, n.kept = was.Hash, was.kept
 		w.seen.Add(1)
@@ -35,7 +35,7 @@ func (w *walk) content(p Place, rel string, n, was *seen) error {
 	if n.Kind == files.Link {
 		err = w.link(p, n)
 	} else {
-		err = w.file(p, rel, n)
+		err = w.file(p, join(folder, n.Name), n)
 	}
 	switch kept := (keeping{}); {
 	case errors.As(err, &kept):
@@ -96,7 +96,7 @@ func (w *walk) once(p Place, rel string, n *seen) error {
 	w.read.Add(1)
 	oid := ""
 	if w.git != nil {
-		oid = w.tracked()[rel]
+		oid, _ = w.tracked().id(rel)
 	}
 	sum := sums(oid, n.Size)
 	whole := n.Size <= w.o.Largest

@@ -3,7 +3,6 @@ package scan
 import (
 	"context"
 	"errors"
-	"path"
 	"runtime"
 	"slices"
 	"strings"
@@ -102,12 +101,16 @@ func (s *Scanner) Walk(ctx context.Context, last *Index, keep Keeper, has func(c
 		return Result{}, durable.Failure("look at", s.o.Root, err)
 	}
 	w := &walk{Scanner: s, ctx: ctx, keep: keep, has: has, stop: stop, slots: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)-1))}
-	w.tracked = sync.OnceValue(func() map[string]string { return s.git.tracked(ctx, s.o.Root) })
+	w.tracked = sync.OnceValue(func() tracked { return s.git.tracked(ctx, s.o.Root) })
 	var before *seenFolder
 	if last != nil {
 		before = last.top
 	}
-	now, err := w.folder(top, "", ignore.Top(s.o.Root, s.o.Env), st, before)
+	names, err := namesOf(top)
+	if err != nil {
+		return Result{}, durable.Failure("look at", s.o.Root, err)
+	}
+	now, err := w.folder(top, "", names, ignore.Top(s.o.Root, s.o.Env), st, before)
 	if err == nil {
 		err = ctx.Err()
 	}
@@ -125,7 +128,7 @@ type walk struct {
 	has     func(chain.Hash) bool
 	stop    func() bool
 	slots   chan struct{} // further folders that are walked at the same time
-	tracked func() map[string]string
+	tracked func() tracked
 
 	seen, of, read atomic.Int64
 	kept           atomic.Int64 // bytes that are new
@@ -134,44 +137,69 @@ type walk struct {
 // over says that the walk is to end.
 func (w *walk) over() bool { return w.ctx.Err() != nil || w.stop != nil && w.stop() }
 
-// own says whether a name is never part of a state.
-func (w *walk) own(rel, name string) bool {
-	return files.IsGit(name) || name == ".ramet" || strings.HasPrefix(name, ".ramet-") || w.hide[rel]
+// own says whether a name in a folder is never part of a state.
+func (w *walk) own(folder, name string) bool {
+	return files.IsGit(name) || strings.HasPrefix(name, ".ramet") && (name == ".ramet" || strings.HasPrefix(name, ".ramet-")) ||
+		len(w.hide) > 0 && w.hide[join(folder, name)]
 }
 
-// folder walks an open folder. before is what it was; nil: nobody knows.
-func (w *walk) folder(p Place, rel string, rules ignore.Folder, st Stat, before *seenFolder) (*seenFolder, error) {
-	names, err := p.Names()
-	if err != nil {
-		return nil, err
+// join is the path of a name in a folder.
+func join(folder, name string) string {
+	if folder == "" {
+		return name
 	}
+	return folder + "/" + name
+}
+
+// namesOf lists a folder, in order.
+func namesOf(p Place) ([]string, error) {
+	names, err := p.Names()
 	slices.Sort(names)
-	now := &seenFolder{rules: rules.Sum(), ctime: st.Ctime}
+	return names, err
+}
+
+// folder walks an open folder. before is what it was; nil: nobody knows. Where nothing
+// changed it returns before itself.
+func (w *walk) folder(p Place, rel string, names []string, rules ignore.Folder, st Stat, before *seenFolder) (*seenFolder, error) {
+	space := spaces.Get().(*[]seen)
+	defer func() { clear((*space)[:cap(*space)]); spaces.Put(space) }()
+	now := &seenFolder{rules: rules.Sum(), ctime: st.Ctime, nodes: (*space)[:0]}
 	trust := before != nil && before.rules == now.rules
-	now.nodes = make([]seen, 0, len(names))
+	last := before.inOrder()
 	for _, name := range names {
-		at := path.Join(rel, name)
-		if w.own(at, name) {
+		if w.own(rel, name) {
 			continue
 		}
 		stat, err := p.Stat(name)
 		if err != nil {
 			continue // it went away
 		}
-		was := before.find(name)
+		was := last(name)
 		known := trust && was != nil && was.stat.Kind == stat.Kind
-		if !known && w.leftOut(rules, at, name, stat, trust && before.ignored(name)) {
+		if !known && w.leftOut(rules, join(rel, name), name, stat, trust && before.ignored(name)) {
 			now.out = append(now.out, name)
 			continue
 		}
 		now.nodes = append(now.nodes, seen{Node: node(name, stat), stat: stat})
 	}
+	*space = now.nodes[:0]
 	w.of.Add(int64(len(now.nodes)))
 	if err := w.fill(p, rel, rules, now, before); err != nil {
 		return nil, err
 	}
-	return now, w.seal(now, before)
+	if err := w.seal(now, before); err != nil {
+		return nil, err
+	}
+	if now.equal(before) {
+		return before, nil
+	}
+	now.nodes = slices.Clone(now.nodes)
+	return now, nil
 }
+
+// spaces are for the nodes of folders that are being walked: of most nothing changed, and
+// what was known of them stays.
+var spaces = sync.Pool{New: func() any { return new([]seen) }}
 
 // leftOut says whether a name is ignored; before: it was, by the same rules.
 func (w *walk) leftOut(rules ignore.Folder, at, name string, st Stat, before bool) bool {
@@ -184,15 +212,10 @@ func (w *walk) leftOut(rules ignore.Folder, at, name string, st Stat, before boo
 
 // isTracked says whether git tracks a path, or something below it.
 func (w *walk) isTracked(at string, dir bool) bool {
-	all := w.tracked()
-	if _, ok := all[at]; ok {
+	if _, ok := w.tracked().id(at); ok {
 		return true
 	}
-	if !dir {
-		return false
-	}
-	_, ok := all[at+"/"]
-	return ok
+	return dir && w.tracked().below(at)
 }
 
 func node(name string, st Stat) files.Node {
@@ -211,11 +234,13 @@ func (w *walk) fill(p Place, rel string, rules ignore.Folder, now, before *seenF
 			failed = err
 		}
 	}
+	last := before.inOrder()
 	for i := range now.nodes {
-		n, was := &now.nodes[i], before.find(now.nodes[i].Name)
+		n := &now.nodes[i]
+		was := last(n.Name)
 		switch n.Kind {
 		case files.File, files.Link:
-			if err := w.content(p, path.Join(rel, n.Name), n, was); err != nil {
+			if err := w.content(p, rel, n, was); err != nil {
 				note(err)
 			}
 		case files.Dir:
@@ -223,7 +248,7 @@ func (w *walk) fill(p Place, rel string, rules ignore.Folder, now, before *seenF
 				continue
 			}
 			sub := func() {
-				if err := w.enter(p, path.Join(rel, n.Name), rules, n, was); err != nil {
+				if err := w.enter(p, join(rel, n.Name), rules, n, was); err != nil {
 					note(err)
 				}
 			}
@@ -250,18 +275,23 @@ func (w *walk) enter(p Place, rel string, rules ignore.Folder, n, was *seen) err
 		return nil // no permission, or no folder any more: unknown
 	}
 	defer next.Close()
-	if _, err := next.Stat(".git"); err == nil {
+	names, err := namesOf(next)
+	if err != nil {
+		w.seen.Add(1)
+		return nil // it cannot be read: unknown
+	}
+	has := func(name string) bool { _, ok := slices.BinarySearch(names, name); return ok }
+	if isRepository(next, names) {
 		n.Node = files.Node{Name: n.Name, Kind: files.Repo}
 		w.seen.Add(1)
 		return nil
 	}
-	has := func(name string) bool { _, err := next.Stat(name); return err == nil }
 	inner := rules.Enter(n.Name, has, func(name string) []byte { return rulesIn(next, name) })
 	var before *seenFolder
 	if was != nil {
 		before = was.sub
 	}
-	sub, err := w.folder(next, rel, inner, n.stat, before)
+	sub, err := w.folder(next, rel, names, inner, n.stat, before)
 	if err != nil {
 		if kept := (keeping{}); w.ctx.Err() != nil || errors.As(err, &kept) {
 			return err
@@ -272,6 +302,16 @@ func (w *walk) enter(p Place, rel string, rules ignore.Folder, n, was *seen) err
 	n.sub, n.Hash = sub, sub.hash
 	w.seen.Add(1)
 	return nil
+}
+
+// isRepository says whether a folder with these names is a repository of its own. A disk may
+// take .GIT for the same name.
+func isRepository(p Place, names []string) bool {
+	if !slices.ContainsFunc(names, func(name string) bool { return strings.EqualFold(name, ".git") }) {
+		return false
+	}
+	_, err := p.Stat(".git")
+	return err == nil
 }
 
 // keeping is a failure to keep something: it ends the walk.

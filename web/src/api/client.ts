@@ -1,6 +1,6 @@
 // The API, one function per route. Every failure is a Refusal, which says what to
 // show; 401 is also told to whoever listens (signedOut).
-import type { Agent, Ask, Branch, Choice, Letter, LogRow, Message, Mode, Piece, Run, RunEvent, Snapshot, Tracked, Trust, Usage, Verified } from "./types";
+import type { Agent, Ask, Branch, Choice, FileChange, Letter, LogRow, Message, Mode, Piece, Run, RunEvent, Snapshot, Tracked, Trust, Usage, Verified } from "./types";
 
 export class Refusal extends Error {
   constructor(readonly status: number, readonly code: string, message: string, readonly details: { pointer?: string; message: string; suggestion?: string }[] = []) {
@@ -60,6 +60,7 @@ export const api = {
     get<{ messages: Message[] | null; next: number | null; previous: number | null }>(at("/agents/" + seg(ref) + "/messages", { ...from, limit, own: 0 }), s),
   part: (ref: string, message: number, part: number, offset: number) =>
     get<Piece>(at("/agents/" + seg(ref) + "/messages/" + message + "/parts/" + part, { offset })),
+  changes: (ref: string, state: number, s?: AbortSignal) => get<{ changes: FileChange[] | null }>(at("/agents/" + seg(ref) + "/diff", { state }), s).then((x) => x.changes ?? []),
   mail: (ref: string, s?: AbortSignal) => get<{ letters: Letter[] | null }>(at("/agents/" + seg(ref) + "/mail"), s).then((x) => x.letters ?? []),
   prompt: (ref: string, text: string) => post<{ agent_uuid: string; turn: number }>(at("/agents/" + seg(ref) + "/prompt"), { text }),
   send: (ref: string, body: string) => post<Letter>(at("/agents/" + seg(ref) + "/send"), { body }),

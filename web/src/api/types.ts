@@ -61,7 +61,16 @@ export interface Meta {
   mode?: string;
   actor?: Actor;
   permission?: Permission;
+  files?: { none?: string; changed: number; when?: string; seen?: number; of?: number };
   call?: { model: string; outcome: string; input: number; output: number; cache_read: number; cache_write: number; cost_nano_usd: number; priced: boolean; took_ms: number };
+}
+
+// FileChange is a path at which two states of files differ.
+export interface FileChange {
+  path: string;
+  verb: string;
+  diff: string;
+  note?: string;
 }
 
 // Who did something, and from where.

@@ -7,6 +7,7 @@ import type { Call } from "../talk";
 import { lasting, money, plural, short, time, whole } from "../text/format";
 import { Markdown } from "../text/markdown";
 import { oneLine, visible } from "../text/visible";
+import { Changes, filesSaid } from "./changes";
 import { AgentLink, Badge, Failure, Said, useBusy } from "./small";
 
 const cut = 20_000; // characters of an output that are shown at first
@@ -142,6 +143,11 @@ export const Entry = memo(function Entry({ m, results, own, aimed }: { m: Messag
   const speaks = m.kind in speakers;
   const id = "m" + m.id;
   const inherited = m.agent_uuid !== own;
+  if (m.kind === "files") {
+    const said = filesSaid(m);
+    if (!said) return null;
+    return <div class={"happened " + (aimed ? "aimed" : "")} id={id} tabIndex={-1}>{m.meta?.files?.changed ? <Changes agent={own} m={m} /> : <span>{said}</span>}</div>;
+  }
   if (!speaks) {
     const text = m.kind === "usage" ? "" : plainOf(m);
     return (

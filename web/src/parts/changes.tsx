@@ -1,0 +1,67 @@
+// The files of a turn, as diffs with line numbers.
+import { useState } from "preact/hooks";
+import { api } from "../api/client";
+import type { FileChange, Message } from "../api/types";
+import { diffLines, type DiffLine } from "../text/diff";
+import { plural, whole } from "../text/format";
+import { oneLine, visible } from "../text/visible";
+import { Badge, Failure, Loading, Said, useBusy, type Tone } from "./small";
+
+const most = 1000; // lines of a file that are shown at first
+
+// filesSaid is what a state of files says in one line; "" says nothing.
+export function filesSaid(m: Message): string {
+  const s = m.meta?.files;
+  if (!s) return "";
+  if (s.none) return "the files are not kept: " + oneLine(s.none, 300);
+  const partial = s.of ? ` (partial: ${whole(s.seen ?? 0)} of ${whole(s.of)} were looked at)` : "";
+  if (s.when === "restored") return plural(s.changed, "file") + " restored" + partial;
+  if (!s.changed) return partial && "the state of the files is kept" + partial;
+  return plural(s.changed, "file") + (s.when === "after" ? " changed" : " changed meanwhile") + partial;
+}
+
+// Changes shows what a state changed, when it is opened.
+export function Changes({ agent, m }: { agent: string; m: Message }) {
+  const [got, set] = useState<FileChange[] | null>(null);
+  const { busy, error, run } = useBusy();
+  const read = () => run(async () => { set(await api.changes(agent, m.id)); });
+  return (
+    <details class="fold changes" onToggle={(e) => { if (e.currentTarget.open && !got && !busy) read(); }}>
+      <summary>{filesSaid(m)}</summary>
+      <div class="inner">
+        {busy && <Loading what="the files" />}
+        {error != null && <Failure error={error} again={read} />}
+        {got?.length === 0 && <p class="soft">Nothing that can be shown.</p>}
+        {got?.map((c) => <One key={c.path} change={c} />)}
+      </div>
+    </details>
+  );
+}
+
+const tones: Record<string, Tone> = { added: "good", removed: "bad" };
+
+function One({ change }: { change: FileChange }) {
+  const [all, setAll] = useState(false);
+  const lines = change.diff ? diffLines(change.diff) : [];
+  const path = oneLine(change.path, 300);
+  return (
+    <section class="change" aria-label={path}>
+      <p class="of"><code><bdi>{path}</bdi></code> <Badge tone={tones[change.verb] ?? "busy"}>{oneLine(change.verb, 20)}</Badge>{change.note && <span class="soft"> <Said text={change.note} most={200} /></span>}</p>
+      {lines.length > 0 && (
+        <div class="scroll lines" tabIndex={0} role="region" aria-label={"changes of " + path}>
+          <table>
+            <tbody>{(all ? lines : lines.slice(0, most)).map((l, i) => <Row key={i} line={l} />)}</tbody>
+          </table>
+        </div>
+      )}
+      {lines.length > most && !all && <button type="button" class="quiet" onClick={() => setAll(true)}>Show all {whole(lines.length)} lines</button>}
+    </section>
+  );
+}
+
+const signs = { same: " ", added: "+", removed: "-", hunk: "" };
+
+function Row({ line }: { line: DiffLine }) {
+  if (line.kind === "hunk") return <tr class="hunk"><td colSpan={3}>{oneLine(line.text, 200)}</td></tr>;
+  return <tr class={line.kind}><td class="at">{line.before ?? ""}</td><td class="at">{line.after ?? ""}</td><td class="text">{signs[line.kind] + visible(line.text)}</td></tr>;
+}
