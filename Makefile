@@ -49,9 +49,9 @@ oracle: ## let gitleaks judge the rules for secrets, into docs/benchmarks/secret
 story: ## make docs/terminal.svg, the README's picture, from a recorded session
 	go test ./internal/app -run TestTheStory -count 1 -update
 
-live: ## try each vendor whose key is set (a few cents), and write bin/live.txt
-	@mkdir -p bin
-	RAMET_LIVE=$(CURDIR)/bin/live.txt go test -count 1 -timeout 30m -v -run TestLive ./internal/llm/live
+live: ## try each vendor whose key is set (a few cents), into docs/benchmarks/live.txt
+	@mkdir -p docs/benchmarks
+	RAMET_LIVE=$(CURDIR)/docs/benchmarks/live.txt RAMET_LIVE_HEAD="$$($(VERSIONS))" go test -count 1 -timeout 30m -v -run TestLive ./internal/llm/live
 
 peers: ## speak with MCP servers from npm and of the SDK, as far as they can be had
 	RAMET_TEST_PEERS=$(CURDIR)/bin/peers go test -count 1 -timeout 15m -v -run TestPeers ./internal/tool/mcp

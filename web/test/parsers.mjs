@@ -17,6 +17,7 @@ export async function parsers(root) {
     const load = (path) => vite.ssrLoadModule(path);
     stream(await load("/src/api/stream.ts"));
     markdown(await load("/src/text/markdown.tsx"));
+    pages(await load("/src/parts/sources.tsx"));
     seen(await load("/src/text/visible.ts"));
     diffs(await load("/src/text/diff.ts"));
     await chain(await load("/src/text/proof.ts"));
@@ -47,7 +48,7 @@ function stream({ parser }) {
 }
 
 const tags = new Set(["div", "p", "h3", "hr", "br", "blockquote", "ul", "ol", "li", "pre", "code", "table", "thead", "tbody", "tr", "th", "td", "strong", "em", "del", "a", "span"]);
-const allowed = { a: ["href", "title", "target", "rel"], ol: ["start"], pre: ["class", "tabIndex", "aria-label"], div: ["class", "tabIndex", "role", "aria-label"], h3: ["class"], th: ["scope"] };
+const allowed = { a: ["href", "title", "target", "rel"], ol: ["start"], pre: ["class", "tabIndex", "aria-label"], div: ["class", "tabIndex", "role", "aria-label"], h3: ["class"], p: ["class"], th: ["scope"] };
 
 // walk draws elements and counts them; only harmless ones may be among them.
 function walk(root) {
@@ -73,6 +74,16 @@ function walk(root) {
     }
   }
   return { n, text };
+}
+
+// Pages are links of the web and nothing else, each once; texts in pieces are one.
+function pages({ Sources, joined }) {
+  const parts = [{ type: "text", text: "a", sources: [{ url: "https://a.b", title: "A" }, { url: "javascript:x", title: "evil" }] },
+    { type: "search", text: "q", sources: [{ url: "https://a.b", title: "again" }, { url: "https://c.d" }, {}] }];
+  assert.deepEqual(walk({ type: Sources, props: { parts } }), { n: 9, text: "SourcesAevilhttps://c.d" });
+  assert.deepEqual(walk({ type: Sources, props: { parts: [{ type: "text", text: "a" }] } }), { n: 0, text: "" });
+  const texts = (list) => joined(list.map((p) => ({ p }))).map(({ p }) => p.text);
+  assert.deepEqual(texts([{ type: "text", text: "a" }, { type: "text", text: "b", sources: [{ url: "x" }] }, { type: "text", text: "c" }, { type: "search", text: "d" }, { type: "text", text: "e" }, { type: "text", text: "f" }]), ["abc", "d", "e", "f"]);
 }
 
 function markdown({ Markdown }) {

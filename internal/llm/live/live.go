@@ -1,7 +1,7 @@
 // Package live tries a model with what an agent does: a loop with a tool, a fork,
-// an image, a call that is cancelled, a prompt that is cached. Against a vendor it
-// costs a few cents; `make live` does that for each whose key is set and writes
-// what it saw.
+// an image, a call that is cancelled, a prompt that is cached, an answer in a form, a
+// search of the web. Against a vendor it costs a few cents; `make live` does that for
+// each whose key is set and writes what it saw.
 package live
 
 import (
@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"ramet/internal/fault"
+	"ramet/internal/jsonschema"
 	"ramet/internal/llm"
 )
 
@@ -34,7 +35,7 @@ func Try(ctx context.Context, p llm.Provider, m llm.Model) []Seen {
 	for _, one := range []struct {
 		name string
 		run  func(context.Context) (string, error)
-	}{{"tool loop", t.loop}, {"fork", t.fork}, {"image", t.image}, {"cancel", t.cancel}, {"cache", t.cache}} {
+	}{{"tool loop", t.loop}, {"fork", t.fork}, {"image", t.image}, {"cancel", t.cancel}, {"cache", t.cache}, {"schema", t.schema}, {"search", t.search}} {
 		says, err := one.run(ctx)
 		if err != nil {
 			says = strings.TrimSpace(says + " " + err.Error())
@@ -179,4 +180,43 @@ func (t trial) cache(ctx context.Context) (string, error) {
 		return "", fmt.Errorf("none of %d tokens came from a cache", all)
 	}
 	return fmt.Sprintf("%d of %d tokens from the cache", usage.CacheRead, all), nil
+}
+
+// schema asks for an answer in a form, while a tool could be called.
+func (t trial) schema(ctx context.Context) (string, error) {
+	form, err := jsonschema.Parse([]byte(`{"type":"object","properties":{"country":{"type":"string"},"capital":{"type":"string"},"letters":{"type":"integer","minimum":1}},
+		"required":["country","capital","letters"],"additionalProperties":false}`))
+	if err != nil {
+		return "", err
+	}
+	said, _, _, err := t.ask(ctx, llm.Request{Tools: add, Schema: form.Text(), Messages: []llm.Message{
+		llm.Say(llm.User, "Which is the capital of France, and how many letters has its name? Answer with a JSON object of country, capital and letters.")}})
+	if err != nil {
+		return "", err
+	}
+	if err := form.Check([]byte(said.Text())); err != nil {
+		return "", fmt.Errorf("%.80q does not fit: %w", said.Text(), err)
+	}
+	return "it fits", nil
+}
+
+// search lets the vendor search the web, beside a tool where it can.
+func (t trial) search(ctx context.Context) (string, error) {
+	if !t.model.Search {
+		return "it has none", nil
+	}
+	for _, one := range []struct {
+		where string
+		tools []llm.Tool
+	}{{"beside tools", add}, {"without tools", nil}} {
+		said, usage, _, err := t.ask(ctx, llm.Request{Tools: one.tools, Search: true, Messages: []llm.Message{
+			llm.Say(llm.User, "Search the web: which is the newest stable release of the Go programming language?")}})
+		if err != nil {
+			return "", err
+		}
+		if n := len(said.Sources()); n > 0 {
+			return fmt.Sprintf("%d sources of %d searches, %s", n, usage.Searches, one.where), nil
+		}
+	}
+	return "", fmt.Errorf("no sources came")
 }

@@ -45,6 +45,7 @@ func Requests(ctx context.Context, r Recording, said llm.Message) []Request {
 			"hardest":  {Model: "of-tomorrow", Messages: messages, MaxTokens: 64000, Effort: llm.Max},
 			"schema":   {Model: model[p], Messages: messages, Tools: tools, MaxTokens: 100, Schema: schema, NoCalls: true},
 			"search":   {Model: model[p], Messages: messages, MaxTokens: 100, Search: true},
+			"both":     {Model: newest[p], Messages: messages, Tools: tools, MaxTokens: 100, Search: true},
 			"off":      {Model: model[p], Messages: messages, MaxTokens: 64000, Effort: llm.Off},
 		} {
 			out = append(out, Request{r.Name + " → " + string(p) + " " + name, p, bodyOf(ctx, p, q)})
@@ -54,6 +55,9 @@ func Requests(ctx context.Context, r Recording, said llm.Message) []Request {
 }
 
 var model = map[Protocol]string{Anthropic: "claude-opus-4-7", Responses: "gpt-5", Chat: "gpt-5", Gemini: "gemini-2.5-pro"}
+
+// newest are models that search beside tools.
+var newest = map[Protocol]string{Anthropic: "claude-opus-4-7", Responses: "gpt-5", Chat: "gpt-5", Gemini: "gemini-3.1-pro-preview"}
 
 var tools = []llm.Tool{{Name: "read", Description: "Read a file.", Schema: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"}},"required":["path"]}`)}}
 

@@ -47,7 +47,11 @@ export interface Part {
   cut?: boolean;
   malformed?: string;
   show?: string;
+  sources?: Source[];
 }
+
+// Source is a page that a text rests on.
+export interface Source { url: string; title?: string; quote?: string }
 
 export interface Meta {
   parent_uuid?: string;

@@ -8,6 +8,7 @@ import { lasting, money, plural, short, time, whole } from "../text/format";
 import { Markdown } from "../text/markdown";
 import { oneLine, visible } from "../text/visible";
 import { Changes, filesSaid } from "./changes";
+import { joined, Searched, Sources } from "./sources";
 import { AgentLink, Badge, Failure, Said, useBusy } from "./small";
 
 const cut = 20_000; // characters of an output that are shown at first
@@ -157,8 +158,8 @@ export const Entry = memo(function Entry({ m, results, own, aimed }: { m: Messag
       </div>
     );
   }
-  const parts = (m.parts ?? []).map((p, i) => ({ p, from: { agent: own, message: m.id, i } }))
-    .filter(({ p }) => p.type !== "tool_result" || !results.get(p.call_id ?? "")?.called);
+  const parts = joined((m.parts ?? []).map((p, i) => ({ p, from: { agent: own, message: m.id, i } }))
+    .filter(({ p }) => p.type !== "tool_result" || !results.get(p.call_id ?? "")?.called));
   if (m.kind === "tool_result" && parts.length === 0) return null;
   return (
     <article class={"entry " + m.kind + (aimed ? " aimed" : "")} id={id} tabIndex={-1} aria-label={`${speakers[m.kind]}, message ${m.id}`}>
@@ -177,11 +178,13 @@ export const Entry = memo(function Entry({ m, results, own, aimed }: { m: Messag
             return <ToolCall key={from.i} part={p} result={r?.part} from={from} answer={r && { agent: own, message: r.message, i: r.i }} permission={r?.permission} />;
           }
           case "tool_result": return <ToolCall key={from.i} part={{ type: p.type, name: p.name ?? "", args: {} }} result={p} from={from} answer={from} permission={m.meta?.permission} />;
+          case "search": return <Searched key={from.i} part={p} />;
           case "document": return <p key={from.i} class="soft">A document ({oneLine(p.media_type ?? "", 40)}{p.size ? ", " + whole(p.size) + " bytes" : ""}).</p>;
           case "image": return p.data ? <Picture key={from.i} part={p} /> : p.size ? <Output key={from.i} text="" size={p.size} from={from} /> : <Picture key={from.i} part={p} />;
           default: return <p key={from.i} class="soft">A part of type <Said text={p.type} most={40} />.</p>;
         }
       })}
+      <Sources parts={m.parts ?? []} />
     </article>
   );
 });

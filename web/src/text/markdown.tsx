@@ -205,7 +205,7 @@ function inline(s: string, depth: number): ComponentChildren[] {
   return out;
 }
 
-function Link({ href, children }: { href: string; children?: ComponentChildren }) {
+export function Link({ href, children }: { href: string; children?: ComponentChildren }) {
   if (!address.test(href)) return <span>{children}</span>;
   return <a href={href} title={href} target="_blank" rel="noopener noreferrer nofollow">{children}</a>;
 }
