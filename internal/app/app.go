@@ -59,7 +59,7 @@ func Main(ctx context.Context, args []string, env func(string) string, stdio Std
 			Tokens: append(forge.Variables(), telemetryToken)},
 		Serve:  serve,
 		Models: modelServers(),
-		Runs:   runs.Ports{Carry: carry, Work: work, External: external, Version: version},
+		Runs:   runs.Ports{Carry: carry, Work: work, External: external, Estates: openEstates, Version: version},
 		Care:   care.Ports{Version: about(), Tour: demo.Run, Sandbox: sandbox.Available, Limits: sandbox.DescribeLimits, Telemetry: telemetrySize},
 		Screen: screen(stdio),
 	})

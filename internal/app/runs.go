@@ -61,6 +61,9 @@ func carry(ctx context.Context, ws *session.Workspace, r runs.Job) (err error) {
 			return err
 		}
 	}
+	if err := c.bequeath(ctx); err != nil {
+		return err
+	}
 	c.records = runRecordsOf(ctx, ws, r, closing)
 	carried, err := runner.New(ctx, c.options())
 	if err != nil {
@@ -88,7 +91,8 @@ type carrier struct {
 	executor *crew.Crew
 	own      id.Agent // the run's own agent
 	near     *memqueue.Queue
-	hosts    *hosts // nil: all is done here
+	hosts    *hosts                               // nil: all is done here
+	copied   func(path string, data []byte) error // keeps a copy of a file for an heir; nil: nobody does
 
 	records *runRecords // nil: there is no telemetry
 }
@@ -103,7 +107,7 @@ func (c *carrier) start(ctx context.Context, closing *closers) error {
 	if c.common, err = crewOf(c.ws, c.NoCache); err != nil {
 		return err
 	}
-	c.common.Form, c.common.External = c.Recipe.Fits, true // the user has the run carried out
+	c.common.Form, c.common.External = c.Recipe.Fits, !c.Inherited || c.External // else the user has the run carried out
 	c.common.Book = func(runner.Attempt) ledger.Book { return book }
 	workers := &builtin.Workers{Site: c.site, Env: os.Getenv}
 	c.common.Builtins = map[string]crew.Builtin{}
@@ -125,7 +129,7 @@ func (c *carrier) start(ctx context.Context, closing *closers) error {
 
 func (c *carrier) options() runner.Options {
 	o := runner.Options{
-		RunID: c.Session.RunID, Recipe: c.Recipe, Params: c.Params, Agent: string(c.own), Model: c.Model, Log: newRunLog(c.Session, c.records), Folder: runFolder{c.files}, Site: c.site,
+		RunID: c.Session.RunID, Recipe: c.Recipe, Params: c.Params, Agent: string(c.own), Model: c.Model, Log: newRunLog(c.Session, c.records), Folder: c.folder(), Site: c.site,
 		Near:  c.near,
 		Gates: &builtin.Gates{Env: c.common.Env, Hide: c.common.Hide, Limits: c.limits, Secrets: c.ws.Secrets},
 		Form:  c.Recipe.Fits, Cancelled: c.cancelled, Watch: c.Watch, Now: time.Now,
@@ -175,16 +179,16 @@ func (c *carrier) serve(ctx context.Context, orchestrator runner.Orchestrator) e
 // carries it out any more. What resumes it makes another one. Between hosts somebody else
 // may have taken the run over: then its agent is theirs.
 func (c *carrier) retire(ctx context.Context, failure error) error {
+	if fault.Is(failure, fault.Fenced) {
+		return nil // also if it is over by now: that is theirs, too
+	}
 	state := c.Session.Now().RunState
 	if !state.Terminal() && c.hosts != nil && ctx.Err() == nil {
-		return nil
+		return c.settle(ctx, false, failure)
 	}
 	ctx = context.WithoutCancel(ctx)
 	err := session.EndRun(ctx, c.ws.Store, c.own, c.Session.RunID, state, failure)
-	if c.hosts != nil && (state == run.Done || state == run.Cancelled) {
-		err = errors.Join(err, c.hosts.clear(ctx, c.Session.RunID))
-	}
-	return err
+	return errors.Join(err, c.settle(ctx, state == run.Done || state == run.Cancelled, failure))
 }
 
 // closers end what was begun, the last first.
@@ -357,6 +361,14 @@ func (c *carrier) watch(ctx context.Context, r *runner.Run) {
 			return
 		}
 	}
+}
+
+// folder is that of the run, as its orchestrator uses it.
+func (c *carrier) folder() runner.Folder {
+	if c.copied == nil {
+		return runFolder{c.files}
+	}
+	return copying{runFolder{c.files}, c.copied}
 }
 
 // runFolder is the folder of a run.

@@ -57,12 +57,21 @@ func (s *Store) Config(runID string) (Config, error) {
 	if err != nil {
 		return Config{}, err
 	}
+	c, err := ParseConfig(text)
+	if f, ok := fault.Of(err); ok {
+		return c, fault.New(f.Code, "run %s: %s", runID, f.Message).WithHint("%s", f.Hint)
+	}
+	return c, err
+}
+
+// ParseConfig reads the text of run_config.yaml.
+func ParseConfig(text []byte) (Config, error) {
 	var c Config
 	if err := yaml.Unmarshal(text, &c); err != nil {
-		return Config{}, fault.New(fault.InvalidConfig, "read the configuration of run %s: %w", runID, err)
+		return Config{}, fault.New(fault.InvalidConfig, "read the run's configuration: %w", err)
 	}
 	if c.Text == "" {
-		return Config{}, fault.New(fault.InvalidConfig, "run %s holds no recipe: it was made by `ramet run init`", runID).
+		return Config{}, fault.New(fault.InvalidConfig, "it holds no recipe: it was made by `ramet run init`").
 			WithHint("only runs of `ramet run start` can be carried out; this one belongs to the program that appends to it")
 	}
 	return c, nil

@@ -89,6 +89,14 @@ func (s *Session) Within() *Session {
 	return &sub
 }
 
+// Anew is a session for another workspace of the same place: its kernel and its connections
+// are its own.
+func (s *Session) Anew() *Session {
+	sub := *s
+	sub.open = nil
+	return &sub
+}
+
 // Start starts the kernel of this process.
 func (w *Workspace) Start(ctx context.Context, k Kernel) error {
 	if w.Kernel != nil {

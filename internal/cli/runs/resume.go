@@ -22,6 +22,9 @@ inputs and outputs are what they were; what was interrupted is done again; of ex
 effects without a way to look them up nobody knows whether they happened: they are listed
 (UNKNOWN_OUTCOME) and done again only with --redo. ` + "`ramet run plan ID`" + ` shows it before.
 
+A run that another host took up (` + "`ramet worker --orchestrate`" + `) brings its files with it; one
+that is DONE there is only fetched.
+
 A run is yours if its checkpoints are signed by the key of your home. One that is not, such
 as one that came with a repository, is carried out only after your consent: what would run
 is listed, and you are asked; in a script --accept names exactly that.
@@ -55,6 +58,10 @@ is listed, and you are asked; in a script --accept names exactly that.
 			}
 			if x.Repaired != "" {
 				fmt.Fprintf(l.Stderr, "LOG_TAIL_REPAIRED: %s\n", x.Repaired)
+			}
+			home, err := fetch(c.Context(), l, p, store, x)
+			if err != nil || home {
+				return errors.Join(err, x.Close())
 			}
 			return errors.Join(carry(l, p, c.Context(), &o, store, x, wishes), x.Close())
 		},

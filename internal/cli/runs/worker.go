@@ -17,7 +17,7 @@ func workerCommand(l *line.Line, p Ports) *cobra.Command {
 	var host string
 	var queues []string
 	var parallel int
-	var external bool
+	var external, orchestrate bool
 	c := &cobra.Command{
 		Use:   "worker --db postgres://…",
 		Short: "Do the work of runs that others carry out on the same database",
@@ -29,6 +29,12 @@ others, and what it says too late is refused.
 Commands run in the sandbox. Those with an external effect do not, and run only where
 --external is given: whoever can write the database could have any command run here, with
 your rights. Without it such items wait for a host that has it, and "ramet run show" says so.
+
+With --orchestrate this host also takes up runs whose orchestrator is gone: it was not seen for
+a lease (15 s) and did not say that it leaves, as Ctrl-C does. Their logs are in the database,
+and so are copies of what they made; here they get a folder among the runs of this project.
+Whoever was only slow is refused from then on (FENCED). Runs that act outside are taken up only
+with --external, too. ` + "`ramet run resume ID`" + ` where a run was begun fetches what was made.
 
 The models' keys are those of this host. Ctrl-C gives back what is being done.`,
 		Args: line.Arguments(0, 0),
@@ -58,12 +64,20 @@ The models' keys are those of this host. Ctrl-C gives back what is being done.`,
 			if err != nil {
 				return err
 			}
+			if orchestrate {
+				leave, err := inherit(c.Context(), l, p, external)
+				if err != nil {
+					return err
+				}
+				defer leave()
+			}
 			return p.Work(c.Context(), ws, Host{Name: host, Queues: queues, Parallel: parallel, External: external, Note: l.Note})
 		},
 	}
 	c.Flags().StringVar(&host, "host", "", "name of this host (default: its own, with the process number)")
 	c.Flags().StringSliceVar(&queues, "queues", []string{runner.Work}, "queues to take items from")
 	c.Flags().BoolVar(&external, "external", false, "also do what acts outside of runs, outside the sandbox")
+	c.Flags().BoolVar(&orchestrate, "orchestrate", false, "also take up runs whose orchestrator is gone")
 	c.Flags().IntVar(&parallel, "parallel", 4, "how many items at once")
 	return c
 }

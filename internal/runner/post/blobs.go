@@ -61,9 +61,19 @@ func (c *Client) blob(ctx context.Context, runID, sum string) (data []byte, foun
 
 // Clear deletes all that the post holds of a run that is over.
 func (c *Client) Clear(ctx context.Context, runID string) error {
+	return c.clear(ctx, runID, "desks", "requests", "blobs", "wills", "files") // answers go with their requests
+}
+
+// ClearButFiles leaves the files of a run that ended far from home: whoever began it fetches
+// them there, and clears the rest.
+func (c *Client) ClearButFiles(ctx context.Context, runID string) error {
+	return c.clear(ctx, runID, "desks", "requests", "blobs", "wills")
+}
+
+func (c *Client) clear(ctx context.Context, runID string, tables ...string) error {
 	return c.persist(ctx, func(ctx context.Context) error {
 		return pgx.BeginFunc(ctx, c.pool, func(tx pgx.Tx) error {
-			for _, table := range []string{"desks", "requests", "blobs"} { // answers go with their requests
+			for _, table := range tables {
 				if _, err := tx.Exec(ctx, `DELETE FROM `+table+` WHERE run_id = $1`, runID); err != nil {
 					return err
 				}

@@ -51,6 +51,21 @@ CREATE TABLE hosts (
 	version  TEXT NOT NULL
 );`
 
+// estates are what orchestrators leave to whoever takes their runs up.
+const estates = durably + `;
+CREATE TABLE wills (
+	run_id TEXT PRIMARY KEY,
+	body   BYTEA NOT NULL
+);
+CREATE TABLE files (
+	run_id TEXT NOT NULL,
+	path   TEXT NOT NULL,
+	sha256 TEXT NOT NULL,
+	data   BYTEA NOT NULL,
+	PRIMARY KEY (run_id, path)
+);
+ALTER TABLE files ALTER COLUMN data SET STORAGE EXTERNAL;`
+
 // durably has a transaction wait for the disk.
 const durably = `SET LOCAL synchronous_commit = on`
 
@@ -67,6 +82,6 @@ func besides(schema string) string {
 func (c *Client) migrate(ctx context.Context) error {
 	db := stdlib.OpenDBFromPool(c.pool)
 	defer db.Close() // the pool stays
-	t := database.Tables{Place: c.place + ": schema " + c.schema, Schema: c.schema, Marker: "format", Steps: []string{tables}}
+	t := database.Tables{Place: c.place + ": schema " + c.schema, Schema: c.schema, Marker: "format", Steps: []string{tables, estates}}
 	return t.Migrate(ctx, db, nil)
 }

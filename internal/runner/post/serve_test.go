@@ -207,7 +207,7 @@ func TestThoseWhoOpenAtOnceMakeOnePost(t *testing.T) {
 		})
 	}
 	all.Wait()
-	query(t, address, `UPDATE format SET version = 2`)
+	query(t, address, `UPDATE format SET version = version + 1`)
 	if _, err := post.Open(t.Context(), address); !fault.Is(err, fault.StorageNewer) {
 		t.Error(err)
 	}

@@ -1,0 +1,140 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"ramet/internal/cli/runs"
+	"ramet/internal/database"
+	"ramet/internal/fault"
+	"ramet/internal/proc"
+	"ramet/internal/run/recipe"
+	"ramet/internal/run/sqllog"
+	"ramet/internal/rundir"
+	"ramet/internal/runner"
+	"ramet/internal/runner/post"
+)
+
+// will is what an orchestrator leaves to its heir, beside the log and the files.
+type will struct {
+	Config  string        `json:"config"` // of the run, the file's text
+	Agent   string        `json:"agent"`
+	Model   string        `json:"model,omitempty"`
+	Limits  recipe.Limits `json:"limits"`
+	NoCache bool          `json:"no_cache,omitempty"`
+	Leave   bool          `json:"leave,omitempty"`
+}
+
+// bequeath leaves the run to whoever takes it up, if its log is where the others look.
+func (c *carrier) bequeath(ctx context.Context) error {
+	if c.hosts == nil || !database.SameSchema(string(c.Session.Kind), c.ws.Place.DB) {
+		return nil
+	}
+	config, err := c.files.Read("run_config.yaml")
+	if err != nil {
+		return err
+	}
+	text, err := json.Marshal(will{Config: string(config), Agent: string(c.own), Model: c.Model, Limits: c.Recipe.Limits, NoCache: c.NoCache, Leave: c.Leave})
+	if err != nil {
+		return err
+	}
+	c.copied = func(path string, data []byte) error {
+		return c.hosts.orchestrator.PutFile(ctx, c.Session.RunID, path, data)
+	}
+	return c.hosts.orchestrator.PutWill(ctx, c.Session.RunID, text)
+}
+
+// copying is a run's folder whose files are copied before they have their names.
+type copying struct {
+	runner.Folder
+	put func(path string, data []byte) error
+}
+
+func (f copying) Stage(path string, data []byte) (runner.Staged, error) {
+	staged, err := f.Folder.Stage(path, data)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.put(path, data); err != nil {
+		staged.Discard()
+		return nil, err
+	}
+	return staged, nil
+}
+
+// estates are the runs of a database that others began.
+type estates struct {
+	db    string
+	post  *post.Client
+	lease time.Duration
+}
+
+// openEstates opens them.
+func openEstates(ctx context.Context, db string) (runs.Estates, error) {
+	client, err := post.Open(ctx, db)
+	if err != nil {
+		return nil, err
+	}
+	return &estates{db, client, cmp.Or(switches().Lease, proc.LeaseTTL)}, nil
+}
+
+func (e *estates) Every() time.Duration { return e.lease / 5 }
+
+func (e *estates) Close() error { return e.post.Close() }
+
+func (e *estates) Orphans(ctx context.Context) ([]string, error) {
+	return e.post.Orphans(ctx, e.lease)
+}
+
+func (e *estates) Inherit(ctx context.Context, runID string) (runs.Legacy, bool, error) {
+	text, ok, err := e.post.Inherit(ctx, runID, e.lease)
+	if err != nil || !ok {
+		return runs.Legacy{}, false, err
+	}
+	var w will
+	if err := json.Unmarshal(text, &w); err != nil {
+		return runs.Legacy{}, false, fault.New(fault.StorageCorrupt, "what was left to the heir of run %s cannot be read: %w", runID, err)
+	}
+	return runs.Legacy{Estate: rundir.Estate{Kind: rundir.Kind(e.db), Config: []byte(w.Config), Agent: w.Agent},
+		Model: w.Model, Limits: w.Limits, NoCache: w.NoCache, Leave: w.Leave}, true, nil
+}
+
+func (e *estates) Evict(ctx context.Context, runID string) error {
+	return sqllog.Evict(ctx, e.db, runID)
+}
+
+func (e *estates) Fetch(ctx context.Context, runID string, files *rundir.Files) (int, error) {
+	return e.post.Files(ctx, runID, files.Hash, func(path string, data []byte) error {
+		staged, err := files.Stage(path, data)
+		if err != nil {
+			return err
+		}
+		return staged.Commit()
+	})
+}
+
+func (e *estates) Forget(ctx context.Context, runID string) error { return e.post.Clear(ctx, runID) }
+
+func (e *estates) Over(ctx context.Context, runID string) error {
+	return e.post.ClearButFiles(ctx, runID)
+}
+
+func (e *estates) Offer(ctx context.Context, runID string) { e.post.Offer(ctx, runID) }
+
+// settle says what becomes of the run in the database, when this process ends with it.
+func (c *carrier) settle(ctx context.Context, over bool, failure error) error {
+	switch {
+	case c.hosts == nil:
+		return nil
+	case over && c.Inherited:
+		return errors.Join(c.hosts.orchestrator.ClearButFiles(ctx, c.Session.RunID), c.hosts.queue.Clear(ctx, c.Session.RunID))
+	case over:
+		return c.hosts.clear(ctx, c.Session.RunID)
+	case fault.Is(failure, fault.StorageUnreachable), c.Inherited && fault.Is(failure, fault.Interrupted):
+		c.hosts.orchestrator.Offer(ctx, c.Session.RunID) // somebody else may reach it
+	}
+	return nil
+}

@@ -1,0 +1,128 @@
+package app_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	pg "ramet/internal/database"
+)
+
+// aged has the orchestrator of the run not been seen for an hour.
+func (f *fleet) aged() {
+	f.t.Helper()
+	to, err := pg.ParsePostgres(f.db)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	ctx := context.Background()
+	conn, err := pgx.ConnectConfig(ctx, to.Config)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	defer conn.Close(ctx)
+	if _, err := conn.Exec(ctx, `UPDATE `+pgx.Identifier{to.Schema + "_runs", "desks"}.Sanitize()+` SET seen_at = seen_at - interval '1 hour' WHERE run_id = $1`, f.run); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+// A host that may orchestrates a run whose orchestrator was killed: what was done stays done,
+// and is found where the run was begun.
+func TestAnOrphanedRunIsTakenUp(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, signed)
+	a := f.worker("a")
+	k := f.start("--limit", "calls=77")
+	eventually(t, "it works", a.waits)
+	a.open(1)
+	k.says(t, "done draft:1:i01")
+	k.kill()
+	s := f.site("heir")
+	s.lease = "3s"
+	heir := s.work("--orchestrate")
+	heir.says(t, "waits for items")
+	if strings.Contains(heir.stderr.String(), "takes up") {
+		t.Error("it was taken up before a lease was over")
+	}
+	f.aged()
+	heir.says(t, "takes up run "+f.run)
+	a.open(4)
+	heir.open(4)
+	heir.says(t, "run "+f.run+" is DONE")
+	there := filepath.Join(s.dir, ".ramet", "runs", f.run)
+	if text, err := os.ReadFile(filepath.Join(there, "drafts/i01.txt")); err != nil || string(text) != "signed by a" {
+		t.Errorf("what was done before: %q %v", text, err)
+	}
+	s.ramet(0, "run", "verify", f.run)
+	all := f.done(f.resume())
+	if count(all, "WORK_ITEM_QUEUED", "r:draft:2:i01") != 0 {
+		t.Error("what was done is done again")
+	}
+	for _, scope := range []string{"i01", "i02", "i03", "i04"} {
+		if !strings.HasPrefix(f.file("drafts/"+scope+".txt"), "signed by ") {
+			t.Errorf("%s is not at home", scope)
+		}
+	}
+	// It is over: nothing is left for another heir, and a second resume says so.
+	f.resume().ends(t, 4, "ILLEGAL_TRANSITION")
+	a.leaves()
+	heir.leaves()
+	heir.quiet()
+}
+
+// An orchestrator that was only stopped finds the run taken from it, and writes nothing more.
+func TestAnOrchestratorThatWakesTooLateIsFenced(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, signed)
+	a := f.worker("a")
+	k := f.start()
+	eventually(t, "it works", a.waits)
+	k.signal(t, syscall.SIGSTOP)
+	s := f.site("heir")
+	s.lease = "3s"
+	heir := s.work("--orchestrate")
+	heir.says(t, "waits for items")
+	f.aged()
+	heir.says(t, "takes up run "+f.run)
+	a.open(5)
+	heir.open(5)
+	heir.says(t, "run "+f.run+" is DONE")
+	k.signal(t, syscall.SIGCONT)
+	k.ends(t, 4, "FENCED")
+	f.done(f.resume())
+	a.leaves()
+	heir.leaves()
+}
+
+// What acts outside is left to a host that may.
+func TestAnOrphanedRunThatActsOutsideWaits(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	f := newFleet(t, external(filepath.Join(dir, "outside"), os.DevNull, os.DevNull))
+	f.write(dir, "outside", "")
+	k := f.start()
+	k.says(t, "state DRAFTING")
+	k.kill()
+	s := f.site("careful")
+	s.lease = "3s"
+	careful := s.work("--orchestrate")
+	careful.says(t, "waits for items")
+	f.aged()
+	careful.says(t, "leaves run "+f.run+": it acts outside of runs")
+	careful.leaves()
+	s = f.site("bold")
+	s.lease = "3s"
+	bold := s.work("--orchestrate", "--external")
+	bold.open(4)
+	bold.says(t, "run "+f.run+" is DONE")
+	text, err := os.ReadFile(filepath.Join(dir, "outside"))
+	if lines := strings.Fields(string(text)); err != nil || len(lines) != 2 {
+		t.Errorf("outside: %q %v", text, err)
+	}
+	bold.leaves()
+}

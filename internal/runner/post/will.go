@@ -1,0 +1,123 @@
+package post
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"ramet/internal/fault"
+)
+
+// PutWill says what an heir of the run has to know, instead of what was said before.
+func (c *Client) PutWill(ctx context.Context, runID string, body []byte) error {
+	return c.persist(ctx, func(ctx context.Context) error {
+		return c.durable(ctx, `INSERT INTO wills (run_id, body) VALUES ($1, $2) ON CONFLICT (run_id) DO UPDATE SET body = excluded.body`, runID, body)
+	})
+}
+
+// PutFile keeps a copy of a file of the run's folder. One that is too large is not kept: an
+// heir has it made again.
+func (c *Client) PutFile(ctx context.Context, runID, path string, data []byte) error {
+	if len(data) > largest {
+		return nil
+	}
+	b, err := newBlob(data)
+	if err != nil {
+		return err
+	}
+	return c.persist(ctx, func(ctx context.Context) error {
+		return c.durable(ctx, `INSERT INTO files AS f (run_id, path, sha256, data) VALUES ($1, $2, $3, $4)
+			ON CONFLICT (run_id, path) DO UPDATE SET sha256 = excluded.sha256, data = excluded.data WHERE f.sha256 <> excluded.sha256`, runID, path, b.sha256, b.data)
+	})
+}
+
+func (c *Client) durable(ctx context.Context, query string, args ...any) error {
+	return pgx.BeginFunc(ctx, c.pool, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, durably); err != nil {
+			return err
+		}
+		_, err := tx.Exec(ctx, query, args...)
+		return err
+	})
+}
+
+// Files hands over the copies that are not there yet, one at a time: there says which hash a
+// file has now. A copy that is not what was put is STORAGE_CORRUPT.
+func (c *Client) Files(ctx context.Context, runID string, there func(path string) (sha256 string, ok bool), take func(path string, data []byte) error) (taken int, err error) {
+	type copied struct{ path, sum string }
+	var all []copied
+	err = c.persist(ctx, func(ctx context.Context) error {
+		rows, err := c.pool.Query(ctx, `SELECT path, sha256 FROM files WHERE run_id = $1 ORDER BY path`, runID)
+		if err != nil {
+			return err
+		}
+		all, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (f copied, err error) { return f, row.Scan(&f.path, &f.sum) })
+		return err
+	})
+	for _, f := range all {
+		if sum, ok := there(f.path); ok && sum == f.sum {
+			continue
+		}
+		var data []byte
+		err := c.persist(ctx, func(ctx context.Context) error {
+			return c.pool.QueryRow(ctx, `SELECT data FROM files WHERE run_id = $1 AND path = $2 AND sha256 = $3`, runID, f.path, f.sum).Scan(&data)
+		})
+		if errors.Is(err, pgx.ErrNoRows) {
+			continue // replaced or cleared meanwhile
+		}
+		if err != nil {
+			return taken, err
+		}
+		if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != f.sum {
+			return taken, fault.New(fault.StorageCorrupt, "%s: the copy of %s of run %s was changed", c.place, f.path, runID)
+		}
+		if err := take(f.path, data); err != nil {
+			return taken, err
+		}
+		taken++
+	}
+	return taken, err
+}
+
+// Orphans names the runs that an heir may take up: their orchestrators left a will, and have not
+// been seen for a lease. Who said that it leaves has no heir.
+func (c *Client) Orphans(ctx context.Context, lease time.Duration) (runs []string, err error) {
+	err = c.persist(ctx, func(ctx context.Context) error {
+		rows, err := c.pool.Query(ctx, `SELECT run_id FROM desks JOIN wills USING (run_id) WHERE `+orphaned+` ORDER BY run_id`, max(lease, deskLease).Seconds())
+		if err != nil {
+			return err
+		}
+		runs, err = pgx.CollectRows(rows, pgx.RowTo[string])
+		return err
+	})
+	return runs, err
+}
+
+// orphaned is the condition for a desk; $1 are the seconds of a lease.
+const orphaned = `seen_at > '-infinity' AND seen_at < clock_timestamp() - make_interval(secs => $1)`
+
+// Inherit makes the caller the one who may take a run up for a lease, and gives the will. ok is
+// false if somebody else is there. The orchestrator before, if it is alive after all, is
+// refused from now on.
+func (c *Client) Inherit(ctx context.Context, runID string, lease time.Duration) (will []byte, ok bool, err error) {
+	err = c.persist(ctx, func(ctx context.Context) error {
+		err := c.pool.QueryRow(ctx, `WITH claimed AS (UPDATE desks SET seen_at = clock_timestamp(), owner = $3 WHERE run_id = $2 AND `+orphaned+` RETURNING run_id)
+			SELECT body FROM wills JOIN claimed USING (run_id)`, max(lease, deskLease).Seconds(), runID, uuid.New()).Scan(&will)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return nil
+		}
+		ok = err == nil
+		return err
+	})
+	return will, ok, err
+}
+
+// Offer says that a run has no orchestrator, and that whoever can may take it up.
+func (c *Client) Offer(ctx context.Context, runID string) {
+	c.once(context.WithoutCancel(ctx), `UPDATE desks SET seen_at = 'epoch' WHERE run_id = $1`, runID)
+}
