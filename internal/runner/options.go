@@ -83,6 +83,7 @@ const (
 	parallel    = 4
 	attempts    = 2
 	fixAttempts = 3
+	fixRounds   = 20
 )
 
 // Limits are the recipe's, with the defaults.
@@ -95,6 +96,9 @@ func Limits(l recipe.Limits) recipe.Limits {
 	}
 	if l.FixAttempts == 0 {
 		l.FixAttempts = fixAttempts
+	}
+	if l.FixRounds == 0 {
+		l.FixRounds = fixRounds
 	}
 	return l
 }

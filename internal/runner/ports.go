@@ -89,7 +89,8 @@ type Blob struct {
 type Clone = run.Clone
 
 // Issue is something that a gate or an item found. The orchestrator gives it its id,
-// which is made of gate, code, file and message, so that the same issue is known again.
+// which is made of gate, code, files and rule, so that the same issue is known again
+// whatever words tell of it.
 type Issue struct {
 	Gate     string   `json:"gate"`
 	Severity Severity `json:"severity"`
@@ -98,6 +99,9 @@ type Issue struct {
 	Files    []string `json:"files,omitempty"` // in the written tree
 	Line     int      `json:"line,omitempty"`
 	Fix      string   `json:"fix,omitempty"` // a suggestion
+	// Rule tells issues of one gate, code and file apart: what is broken there, without
+	// anything that changes from one look to the next. Empty: there is one such issue.
+	Rule string `json:"rule,omitempty"`
 }
 
 // Severity of an issue. Errors and blockers keep a run from going on.
@@ -157,6 +161,8 @@ type Executor interface {
 type Site struct {
 	Dir    string            // the run's folder
 	Params map[string]string // of the recipe, by name; repo and into among them
+	// Patch is what the one writer changed, a path in the folder; empty: there is no writer.
+	Patch string
 }
 
 // Inspector carries out gates. It changes nothing.

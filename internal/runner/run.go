@@ -26,6 +26,7 @@ type Run struct {
 	values   map[string]string // of the names in braces
 	fixes    []string          // scopes of fixes, in the order they were first queued
 	fixed    map[string]int    // attempts of fixes, since the run was last reopened
+	rounds   int               // of mending, since the run was last reopened
 	mending  string            // the issue that is being mended
 	spent    spending
 	reported map[string]bool // ids of reports

@@ -289,7 +289,7 @@ workers:
     inputs: [artifacts/all.md]
     outputs: [{path: artifacts/told.txt, answer: true}]
 gates:
-  look: {uses: markdown}
+  look: {command: look}
 `
 
 func TestARunGoesThroughAllItsStates(t *testing.T) {
@@ -509,7 +509,7 @@ func TestWorkWhoseFilesChangedIsDoneAgain(t *testing.T) {
 }
 
 const mended = small + `
-  second: {uses: links}
+  second: {command: links}
 `
 
 func withFix(text string) string {
@@ -536,7 +536,7 @@ func TestIssuesAreMendedOneAtATime(t *testing.T) {
 		all := []runner.Issue{{Severity: runner.Warn, Code: "W", Message: "only a warning"}}
 		for _, m := range []string{"a", "b"} {
 			if g.Name == "look" && !slices.Contains(fixed, "mend "+m) {
-				all = append(all, runner.Issue{Severity: runner.Error, Code: "E", Message: m, Files: []string{"x.md"}})
+				all = append(all, runner.Issue{Severity: runner.Error, Code: "E", Message: m, Rule: m, Files: []string{"x.md"}})
 			}
 		}
 		if g.Name == "second" && !slices.Contains(fixed, "mend c") {
@@ -599,8 +599,53 @@ func TestNoProgressEndsTheRunAlsoOverCrashes(t *testing.T) {
 	}
 }
 
+// A gate that finds other words, or other files, each time does not keep a run going.
+func TestMendingEnds(t *testing.T) {
+	for name, c := range map[string]struct {
+		issue func(look int) runner.Issue
+		fixes int
+	}{
+		"other words": {func(look int) runner.Issue {
+			return runner.Issue{Severity: runner.Error, Code: "E", Message: fmt.Sprintf("took %d ms", look), Line: look, Files: []string{"x.md"}}
+		}, 2},
+		"all that was made": {func(look int) runner.Issue {
+			return runner.Issue{Severity: runner.Error, Code: "E", Message: "x", Rule: runner.Whole, Files: []string{fmt.Sprintf("%d.md", look)}}
+		}, 2},
+		"other files": {func(look int) runner.Issue {
+			return runner.Issue{Severity: runner.Error, Code: "E", Message: "x", Files: []string{fmt.Sprintf("%d.md", look)}}
+		}, 5},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSite(t, withFix(small)+"limits: {fix_attempts: 2, fix_rounds: 5}\n")
+			look, prompts := 0, []string{}
+			s.gate = func(context.Context, recipe.Gate, runner.Site) ([]runner.Issue, error) {
+				look++
+				return []runner.Issue{c.issue(look)}, nil
+			}
+			s.staff = func(ctx context.Context, it runner.Attempt, d runner.Orchestrator) (runner.Result, error) {
+				if it.Worker == "fix" {
+					prompts = append(prompts, it.Task.Prompt)
+				}
+				return s.echo(ctx, it, d)
+			}
+			if err := s.execute(t.Context()); !fault.Is(err, fault.NoProgress) || len(prompts) != c.fixes {
+				t.Fatal(err, prompts)
+			}
+			// Whoever mends is told the newest words.
+			if want := "mend " + c.issue(c.fixes).Message; prompts[c.fixes-1] != want {
+				t.Errorf("%q, want %q", prompts[c.fixes-1], want)
+			}
+			// A crash does not make it forget the rounds.
+			s.wishes.FromFailed = true
+			if err := s.execute(t.Context()); !fault.Is(err, fault.NoProgress) || len(prompts) != 2*c.fixes {
+				t.Fatal(err, prompts)
+			}
+		})
+	}
+}
+
 func TestAGateThatHangsIsABlocker(t *testing.T) {
-	s := newSite(t, strings.Replace(small, "{uses: markdown}", "{uses: markdown, timeout: 10ms}", 1))
+	s := newSite(t, strings.Replace(small, "{command: look}", "{command: look, timeout: 10ms}", 1))
 	s.gate = func(ctx context.Context, _ recipe.Gate, _ runner.Site) ([]runner.Issue, error) {
 		<-ctx.Done()
 		return nil, ctx.Err()

@@ -123,12 +123,13 @@ type Gate struct {
 	Timeout  time.Duration
 }
 
-// Limits of a run. 0 is no limit, but for Parallel, Attempts and FixAttempts, which have
-// defaults.
+// Limits of a run. 0 is no limit, but for Parallel, Attempts, FixAttempts and FixRounds,
+// which have defaults.
 type Limits struct {
 	Parallel     int
 	Attempts     int
-	FixAttempts  int
+	FixAttempts  int // to mend one issue
+	FixRounds    int // of mending, in all
 	Runtime      time.Duration
 	Calls        int64
 	Tokens       int64

@@ -68,6 +68,7 @@ var Shape = sync.OnceValue(func() *shape.Shape {
 		shape.May("gates", shape.Map(gate).With("The checks of "+string(run.Validating)+".")),
 		shape.May("limits", shape.Object(
 			shape.May("parallel", shape.Integer(1)), shape.May("attempts", shape.Integer(1)), shape.May("fix_attempts", shape.Integer(1)),
+			shape.May("fix_rounds", shape.Integer(1)),
 			shape.May("runtime", duration), shape.May("calls", count), shape.May("tokens", count),
 			shape.May("cost_usd", shape.Number(0, maxFloat)), shape.May("files", count), shape.May("lines_per_file", count))),
 	)
