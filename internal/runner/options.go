@@ -68,6 +68,8 @@ type Folder interface {
 	Hash(path string) (sha256 string, ok bool)
 	// Below lists all files below a folder, sorted; none if there is no such folder.
 	Below(path string) ([]string, error)
+	// Remove takes a file away; one that is not there is nothing.
+	Remove(path string) error
 	// Stage makes content durable under another name; Commit gives it its name.
 	Stage(path string, data []byte) (Staged, error)
 }

@@ -56,6 +56,7 @@ type attempt struct {
 	outputs []run.File
 	tries   int    // in this process, without those that were interrupted
 	failure string // what was wrong with the attempt before
+	answer  string // what it had answered, where that was refused
 	host    string
 	wanted  bool // the level that is waited for needs it
 	sent    bool // the queue was told of it
