@@ -35,6 +35,11 @@ func (r *Run) recount(ctx context.Context) error {
 		switch e.Type {
 		case run.RunReopened:
 			clear(r.fixed)
+			r.rounds = 0
+		case run.RunStateChanged:
+			if run.Read[run.Step](e.Payload).New == run.Fixing {
+				r.rounds++
+			}
 		case run.WorkItemFinished, run.WorkItemFailed:
 			var p run.ItemFailure // or run.Finished, which has no error
 			if err := json.Unmarshal(e.Payload, &p); err != nil {

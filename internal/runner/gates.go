@@ -1,7 +1,9 @@
 package runner
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -38,6 +40,11 @@ func (r *Run) validate(ctx context.Context) (run.State, error) {
 		return "", fault.New(fault.NoProgress, "gate %s: %s (%d attempts to mend it)", issue.Gate, issue.Message, n).
 			WithHint("mend the cause, then `ramet run resume %s --from-failed`", r.RunID)
 	}
+	if r.rounds >= r.limits.FixRounds {
+		return "", fault.New(fault.NoProgress, "gate %s: %s (%d rounds of mending, and there is still something)", issue.Gate, issue.Message, r.rounds).
+			WithHint("mend the cause, or allow more with --limit fix_rounds=N, then `ramet run resume %s --from-failed`", r.RunID)
+	}
+	r.rounds++
 	r.mending = issue.IssueID
 	return run.Fixing, nil
 }
@@ -97,7 +104,11 @@ func (r *Run) found(gate string, issues []Issue) []Record {
 		}
 		now[id] = true
 		if old, known := r.issues[id]; known && old.Status != run.IssueDone {
-			continue
+			if old.Message == i.Message && bytes.Equal(old.Location, place(i)) {
+				continue
+			}
+			// Told in other words: whoever mends it reads the newest.
+			records = append(records, event(run.IssueResolved, run.Resolution{IssueID: id}))
 		}
 		records = append(records, r.open(id, i))
 	}
@@ -117,9 +128,7 @@ func (r *Run) open(id string, i Issue) Record {
 	if i.Code != "" {
 		found.ErrorCode = &i.Code
 	}
-	if i.Line > 0 {
-		found.Location = []byte(fmt.Sprintf(`{"line":%d}`, i.Line))
-	}
+	found.Location = place(i)
 	if i.Fix != "" {
 		found.SuggestedFix = &i.Fix
 	}
@@ -131,9 +140,26 @@ func (r *Run) open(id string, i Issue) Record {
 	return event(run.IssueOpened, run.Opening{Issue: found})
 }
 
-// IssueID is the same for the same issue, found again.
+// place is where an issue is, for the log.
+func place(i Issue) json.RawMessage {
+	if i.Line <= 0 {
+		return nil
+	}
+	return []byte(fmt.Sprintf(`{"line":%d}`, i.Line))
+}
+
+// Whole is the rule of an issue that is about all that was made: its files may be others the
+// next time.
+const Whole = "*"
+
+// IssueID is the same for the same issue, found again: whatever words the gate finds for it,
+// and on whatever line.
 func IssueID(i Issue) string {
-	name := strings.Join(append([]string{i.Gate, i.Code, i.Message}, i.Files...), "\x00")
+	files := i.Files
+	if i.Rule == Whole {
+		files = nil
+	}
+	name := strings.Join(append([]string{i.Gate, i.Code, i.Rule}, files...), "\x00")
 	return i.Gate + "-" + hashOf([]byte(name))[:12]
 }
 

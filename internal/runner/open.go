@@ -18,6 +18,9 @@ func New(ctx context.Context, o Options) (*Run, error) {
 		sections: map[string]run.SectionState{}, hashes: map[string]string{}}
 	r.load(o.Log.Now())
 	r.know()
+	if r.Site.Patch == "" {
+		r.Site.Patch = r.expand(o.Recipe.Changes(), "all")
+	}
 	if err := o.Recipe.CheckPaths(r.values); err != nil {
 		return nil, err
 	}

@@ -68,6 +68,8 @@ type Folder interface {
 	Hash(path string) (sha256 string, ok bool)
 	// Below lists all files below a folder, sorted; none if there is no such folder.
 	Below(path string) ([]string, error)
+	// Remove takes a file away; one that is not there is nothing.
+	Remove(path string) error
 	// Stage makes content durable under another name; Commit gives it its name.
 	Stage(path string, data []byte) (Staged, error)
 }
@@ -83,6 +85,7 @@ const (
 	parallel    = 4
 	attempts    = 2
 	fixAttempts = 3
+	fixRounds   = 20
 )
 
 // Limits are the recipe's, with the defaults.
@@ -95,6 +98,9 @@ func Limits(l recipe.Limits) recipe.Limits {
 	}
 	if l.FixAttempts == 0 {
 		l.FixAttempts = fixAttempts
+	}
+	if l.FixRounds == 0 {
+		l.FixRounds = fixRounds
 	}
 	return l
 }

@@ -32,8 +32,10 @@ type Input struct {
 // Task is what is to be done. Exactly one of Uses, Prompt and Command is set.
 type Task struct {
 	Uses    string `json:"uses,omitempty"`    // a built-in, see Executor
-	Prompt  string `json:"prompt,omitempty"`  // of an agent; complete
+	Prompt  string `json:"prompt,omitempty"`  // of an agent, as its recipe has it
 	Command string `json:"command,omitempty"` // for sh -c
+	// Assignment stands behind the prompt: what the agent is and must deliver.
+	Assignment string `json:"assignment,omitempty"`
 	// With are the parameters of a built-in, and variables of a command.
 	With    map[string]string `json:"with,omitempty"`
 	Outputs []Output          `json:"outputs"`
@@ -52,12 +54,15 @@ type Task struct {
 	Lookup   string `json:"lookup,omitempty"`
 }
 
-// Output is a file that an item promises.
+// Output is a file that an item promises, or any number of files below a folder: then its
+// path ends in /**.
 type Output struct {
 	Path   string `json:"path"`             // in the run's folder
 	Schema string `json:"schema,omitempty"` // name of a schema; empty: any bytes
 	// Patch says that it is the difference that the item made in its worktree.
 	Patch bool `json:"patch,omitempty"`
+	// Empty says that such a difference may be none.
+	Empty bool `json:"empty,omitempty"`
 	// Answer says that it is the last answer of the agent, or what a command printed.
 	Answer bool `json:"answer,omitempty"`
 }
@@ -89,7 +94,8 @@ type Blob struct {
 type Clone = run.Clone
 
 // Issue is something that a gate or an item found. The orchestrator gives it its id,
-// which is made of gate, code, file and message, so that the same issue is known again.
+// which is made of gate, code, files and rule, so that the same issue is known again
+// whatever words tell of it.
 type Issue struct {
 	Gate     string   `json:"gate"`
 	Severity Severity `json:"severity"`
@@ -98,6 +104,9 @@ type Issue struct {
 	Files    []string `json:"files,omitempty"` // in the written tree
 	Line     int      `json:"line,omitempty"`
 	Fix      string   `json:"fix,omitempty"` // a suggestion
+	// Rule tells issues of one gate, code and file apart: what is broken there, without
+	// anything that changes from one look to the next. Empty: there is one such issue.
+	Rule string `json:"rule,omitempty"`
 }
 
 // Severity of an issue. Errors and blockers keep a run from going on.
@@ -142,6 +151,8 @@ type Failure struct {
 	Retryable bool   `json:"retryable"`
 	// Unknown: it acts outside the run, and whether it did is not known.
 	Unknown bool `json:"unknown,omitempty"`
+	// Answer is what was refused, for whoever tries next; empty: nothing was said.
+	Answer string `json:"answer,omitempty"`
 }
 
 // Executor does items. The implementation finds the way for each kind of task.
@@ -157,6 +168,8 @@ type Executor interface {
 type Site struct {
 	Dir    string            // the run's folder
 	Params map[string]string // of the recipe, by name; repo and into among them
+	// Patch is what the one writer changed, a path in the folder; empty: there is no writer.
+	Patch string
 }
 
 // Inspector carries out gates. It changes nothing.

@@ -56,6 +56,7 @@ func (r *Run) begin(ctx context.Context, p run.Plan) error {
 	}
 	if p.Reopen {
 		clear(r.fixed)
+		r.rounds = 0
 	}
 	return nil
 }

@@ -26,6 +26,7 @@ type Run struct {
 	values   map[string]string // of the names in braces
 	fixes    []string          // scopes of fixes, in the order they were first queued
 	fixed    map[string]int    // attempts of fixes, since the run was last reopened
+	rounds   int               // of mending, since the run was last reopened
 	mending  string            // the issue that is being mended
 	spent    spending
 	reported map[string]bool // ids of reports
@@ -55,6 +56,7 @@ type attempt struct {
 	outputs []run.File
 	tries   int    // in this process, without those that were interrupted
 	failure string // what was wrong with the attempt before
+	answer  string // what it had answered, where that was refused
 	host    string
 	wanted  bool // the level that is waited for needs it
 	sent    bool // the queue was told of it

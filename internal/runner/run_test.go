@@ -74,6 +74,14 @@ func newSite(t *testing.T, text string) *site {
 }
 
 // again gives the site an empty folder of runs.
+// fits holds data against the recipe's own forms, or those of the tests.
+func (s *site) fits(schema string, data []byte) error {
+	if _, own := s.recipe.Schemas[schema]; own {
+		return s.recipe.Fits(schema, data)
+	}
+	return form(schema, data)
+}
+
 func (s *site) again(t *testing.T) {
 	t.Helper()
 	key, err := seal.LoadKey(filepath.Join(t.TempDir(), "key"))
@@ -193,7 +201,7 @@ func (s *site) execute(ctx context.Context) error {
 		l.left = &n
 	}
 	o := runner.Options{RunID: runID, Recipe: s.recipe, Params: s.params, Log: l, Folder: folder{files}, Near: q,
-		Gates: s, Site: runner.Site{Dir: s.store.Dir(runID), Params: s.params}, Form: form, Watch: s.seen}
+		Gates: s, Site: runner.Site{Dir: s.store.Dir(runID), Params: s.params}, Form: s.fits, Watch: s.seen}
 	if s.far != nil {
 		o.Far, o.Lease, o.Here = s.far(q), 50*time.Millisecond, []string{q.Host()}
 		o.Hosts = func(context.Context) (map[string]bool, error) { return map[string]bool{q.Host(): true}, nil }
@@ -289,7 +297,7 @@ workers:
     inputs: [artifacts/all.md]
     outputs: [{path: artifacts/told.txt, answer: true}]
 gates:
-  look: {uses: markdown}
+  look: {command: look}
 `
 
 func TestARunGoesThroughAllItsStates(t *testing.T) {
@@ -434,6 +442,86 @@ func TestWhatFailsIsTriedAgainWithTheReason(t *testing.T) {
 	}
 }
 
+// A worker is told what it is, what it must deliver in which form, and what was wrong before.
+func TestAWorkerIsToldWhatToDeliver(t *testing.T) {
+	s := newSite(t, `
+name: judge
+schemas:
+  verdict: {type: object, properties: {risk: {type: string, enum: [low, high]}, summary: {type: string}}, required: [risk, summary], additionalProperties: false}
+states: {DRAFTING: [judge]}
+workers:
+  judge:
+    each: [one]
+    prompt: judge it
+    timeout: 15m
+    outputs: [{path: "drafts/{scope}.json", schema: verdict, answer: true}, {path: "drafts/{scope}/page.md", schema: markdown}, {path: "drafts/more/{scope}/**"}]
+limits: {attempts: 3, lines_per_file: 100}
+`)
+	var told []string
+	s.staff = func(_ context.Context, it runner.Attempt, _ runner.Orchestrator) (runner.Result, error) {
+		told = append(told, it.Task.Assignment)
+		answers := []string{`{"more": 1, "risk": "none"}`, `{"risk": "low"}`, `{"risk": "low", "summary": "fine"}`}
+		return runner.Result{Files: []runner.Blob{{Path: "drafts/one.json", Data: []byte(answers[len(told)-1])}, {Path: "drafts/one/page.md", Data: []byte("# P\n")},
+			{Path: fmt.Sprintf("drafts/more/one/%d", len(told)), Data: []byte("x")}}}, nil
+	}
+	if err := s.execute(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range [][]string{
+		{"a worker of the recipe judge: item judge one, attempt 1 of 3, at most 15m0s. Nobody reads along and nobody can be asked.", "You have no tools",
+			"as your last message nothing but one JSON value", "<schema>\n{", `"required":["risk","summary"]`, "the file drafts/one/page.md in your folder, in Markdown", "files below drafts/more/one/"},
+		{"attempt 2 of 3", "refused: drafts/one.json: not of the form verdict: /summary: is missing; /more: no such field here; /risk: must be one of", "<answer>\n{\"more\": 1, \"risk\": \"none\"}\n</answer>"},
+		{"attempt 3 of 3", "refused: drafts/one.json: not of the form verdict: /summary: is missing\n", "<answer>\n{\"risk\": \"low\"}\n</answer>"},
+	} {
+		for _, words := range want {
+			if !strings.Contains(told[i], words) {
+				t.Errorf("attempt %d is not told %q:\n%s", i+1, words, told[i])
+			}
+		}
+		if strings.Contains(told[i], runID) {
+			t.Errorf("it holds the id of the run:\n%s", told[i])
+		}
+	}
+}
+
+// What an earlier attempt left in a folder that an item fills is not of the one that counts.
+func TestAFolderHoldsWhatTheNewestAttemptGave(t *testing.T) {
+	s := newSite(t, `
+name: fill
+states: {DRAFTING: [fill], LINKING: [count]}
+workers:
+  fill: {command: fill, outputs: [artifacts/all/**]}
+  count: {command: count, inputs: [artifacts/all/**], outputs: [{path: artifacts/count.txt, answer: true}]}
+gates: {look: {command: look}}
+`)
+	names := []string{"a", "b"}
+	var counted []string
+	s.staff = func(_ context.Context, it runner.Attempt, _ runner.Orchestrator) (runner.Result, error) {
+		if it.Worker == "count" {
+			counted = nil
+			for _, in := range it.Inputs {
+				counted = append(counted, in.Path)
+			}
+			return runner.Result{Files: []runner.Blob{{Path: "artifacts/count.txt", Data: []byte(fmt.Sprint(len(counted)))}}}, nil
+		}
+		var res runner.Result
+		for _, n := range names {
+			res.Files = append(res.Files, runner.Blob{Path: "artifacts/all/" + n, Data: []byte(n)})
+		}
+		return res, nil
+	}
+	issues := []runner.Issue{{Severity: runner.Blocker, Code: "B", Message: "no"}}
+	s.gate = func(context.Context, recipe.Gate, runner.Site) ([]runner.Issue, error) { return issues, nil }
+	if err := s.execute(t.Context()); !fault.Is(err, fault.GateFailed) || !slices.Equal(counted, []string{"artifacts/all/a", "artifacts/all/b"}) {
+		t.Fatal(err, counted)
+	}
+	names, issues = []string{"b", "c"}, nil
+	s.wishes = run.Wishes{Force: true, FromFailed: true}
+	if err := s.execute(t.Context()); err != nil || !slices.Equal(counted, []string{"artifacts/all/b", "artifacts/all/c"}) {
+		t.Error(counted)
+	}
+}
+
 func TestAnItemThatFailsForGoodEndsTheRunAndCanBeReopened(t *testing.T) {
 	s := newSite(t, small)
 	broken := true
@@ -509,7 +597,7 @@ func TestWorkWhoseFilesChangedIsDoneAgain(t *testing.T) {
 }
 
 const mended = small + `
-  second: {uses: links}
+  second: {command: links}
 `
 
 func withFix(text string) string {
@@ -536,7 +624,7 @@ func TestIssuesAreMendedOneAtATime(t *testing.T) {
 		all := []runner.Issue{{Severity: runner.Warn, Code: "W", Message: "only a warning"}}
 		for _, m := range []string{"a", "b"} {
 			if g.Name == "look" && !slices.Contains(fixed, "mend "+m) {
-				all = append(all, runner.Issue{Severity: runner.Error, Code: "E", Message: m, Files: []string{"x.md"}})
+				all = append(all, runner.Issue{Severity: runner.Error, Code: "E", Message: m, Rule: m, Files: []string{"x.md"}})
 			}
 		}
 		if g.Name == "second" && !slices.Contains(fixed, "mend c") {
@@ -599,8 +687,53 @@ func TestNoProgressEndsTheRunAlsoOverCrashes(t *testing.T) {
 	}
 }
 
+// A gate that finds other words, or other files, each time does not keep a run going.
+func TestMendingEnds(t *testing.T) {
+	for name, c := range map[string]struct {
+		issue func(look int) runner.Issue
+		fixes int
+	}{
+		"other words": {func(look int) runner.Issue {
+			return runner.Issue{Severity: runner.Error, Code: "E", Message: fmt.Sprintf("took %d ms", look), Line: look, Files: []string{"x.md"}}
+		}, 2},
+		"all that was made": {func(look int) runner.Issue {
+			return runner.Issue{Severity: runner.Error, Code: "E", Message: "x", Rule: runner.Whole, Files: []string{fmt.Sprintf("%d.md", look)}}
+		}, 2},
+		"other files": {func(look int) runner.Issue {
+			return runner.Issue{Severity: runner.Error, Code: "E", Message: "x", Files: []string{fmt.Sprintf("%d.md", look)}}
+		}, 5},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSite(t, withFix(small)+"limits: {fix_attempts: 2, fix_rounds: 5}\n")
+			look, prompts := 0, []string{}
+			s.gate = func(context.Context, recipe.Gate, runner.Site) ([]runner.Issue, error) {
+				look++
+				return []runner.Issue{c.issue(look)}, nil
+			}
+			s.staff = func(ctx context.Context, it runner.Attempt, d runner.Orchestrator) (runner.Result, error) {
+				if it.Worker == "fix" {
+					prompts = append(prompts, it.Task.Prompt)
+				}
+				return s.echo(ctx, it, d)
+			}
+			if err := s.execute(t.Context()); !fault.Is(err, fault.NoProgress) || len(prompts) != c.fixes {
+				t.Fatal(err, prompts)
+			}
+			// Whoever mends is told the newest words.
+			if want := "mend " + c.issue(c.fixes).Message; prompts[c.fixes-1] != want {
+				t.Errorf("%q, want %q", prompts[c.fixes-1], want)
+			}
+			// A crash does not make it forget the rounds.
+			s.wishes.FromFailed = true
+			if err := s.execute(t.Context()); !fault.Is(err, fault.NoProgress) || len(prompts) != 2*c.fixes {
+				t.Fatal(err, prompts)
+			}
+		})
+	}
+}
+
 func TestAGateThatHangsIsABlocker(t *testing.T) {
-	s := newSite(t, strings.Replace(small, "{uses: markdown}", "{uses: markdown, timeout: 10ms}", 1))
+	s := newSite(t, strings.Replace(small, "{command: look}", "{command: look, timeout: 10ms}", 1))
 	s.gate = func(ctx context.Context, _ recipe.Gate, _ runner.Site) ([]runner.Issue, error) {
 		<-ctx.Done()
 		return nil, ctx.Err()

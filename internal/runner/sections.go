@@ -13,6 +13,9 @@ const planFile = "artifacts/plan.json"
 
 // sectionNames are the sections that there are: those of the plan, once there is one.
 func (r *Run) sectionNames() ([]string, error) {
+	if len(r.Recipe.Sections) == 0 {
+		return nil, nil // whatever its plan is
+	}
 	data, err := r.Folder.Read(planFile)
 	if fault.Is(err, fault.NotFound) {
 		names := make([]string, len(r.Recipe.Sections))

@@ -128,6 +128,7 @@ var limits = map[string]func(l *recipe.Limits, value string) error{
 	"parallel":       whole(func(l *recipe.Limits, n int64) { l.Parallel = int(n) }),
 	"attempts":       whole(func(l *recipe.Limits, n int64) { l.Attempts = int(n) }),
 	"fix_attempts":   whole(func(l *recipe.Limits, n int64) { l.FixAttempts = int(n) }),
+	"fix_rounds":     whole(func(l *recipe.Limits, n int64) { l.FixRounds = int(n) }),
 	"calls":          whole(func(l *recipe.Limits, n int64) { l.Calls = n }),
 	"tokens":         whole(func(l *recipe.Limits, n int64) { l.Tokens = n }),
 	"files":          whole(func(l *recipe.Limits, n int64) { l.Files = int(n) }),

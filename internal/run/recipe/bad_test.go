@@ -21,7 +21,7 @@ schemas:
 workers:
   base:
     command: make base
-    outputs: [work/base.bundle, {path: artifacts/list.json, schema: names}]
+    outputs: [work/base.bundle, artifacts/inputs.json, {path: artifacts/list.json, schema: names}]
   draft:
     each: sections
     prompt: "Write {{section.Title}} for {{param \"who\"}}."
@@ -30,7 +30,7 @@ workers:
     outputs: [{path: "drafts/{scope}/a.patch", patch: true}]
   join:
     uses: apply
-    inputs: [drafts/**]
+    inputs: [artifacts/inputs.json, work/base.bundle, drafts/**]
     outputs: [artifacts/all.patch]
   fix:
     each: issue
@@ -106,6 +106,23 @@ func TestEveryMistakeIsToldWithItsLine(t *testing.T) {
 		{"command: make base", "comand: make base", `line 11: worker base has no key "comand": did you mean command?`},
 		{"    command: make base\n", "", "line 10: worker base does nothing: give it one of uses, prompt, command"},
 		{"command: make base", "command: make base\n    uses: clone", "line 10: worker base has uses and command: keep one of them"},
+		// What a built-in declares.
+		{"uses: apply", "uses: apply\n    with: {fils: drafts}", `line 21: worker join gives apply a parameter "fils", which it has not: did you mean files?`},
+		{"uses: apply", "uses: apply\n    with: {files: artifacts/new}", "line 21: worker join takes the files below \"artifacts/new\", which are none of its inputs: add artifacts/new/** to inputs"},
+		{"inputs: [artifacts/inputs.json, work/base.bundle, drafts/**]", "inputs: [drafts/**]", "line 19: worker join has no input artifacts/inputs.json, which apply needs: add it; line 19: worker join has no input work/base.bundle"},
+		{"inputs: [artifacts/inputs.json, work/base.bundle, drafts/**]", "inputs: [artifacts/inputs.json, work/base.bundle]", "line 19: worker join has no input *.patch, which apply needs: add it"},
+		{"outputs: [artifacts/all.patch]", "outputs: [artifacts/all.patch, artifacts/body.md]", `line 22: output "artifacts/body.md" of worker join is nothing that apply knows: it has *.patch`},
+		{"outputs: [artifacts/all.patch]", "outputs: [artifacts/all.diff]", "line 19: worker join has no output *.patch, which apply needs: add it"},
+		{"uses: apply", "uses: pull-request", "line 19: worker join gives pull-request no branch: add it to with"},
+		{"uses: apply", "uses: pull-request", "line 19: worker join acts outside the run: add `effect: external` and a key"},
+		{"uses: apply", "uses: pull-request", "line 19: worker join has no output dir/**, which pull-request needs: add it"},
+		{"uses: apply", "uses: pull-request", "line 19: worker join has no title: give it one in with, or an input title.txt"},
+		{"uses: apply", "uses: pull-request", "line 19: worker join does not know the repository: add a worker that uses clone, or repo to its with"},
+		{"uses: apply", "command: x", "line 41: gate links looks at what apply wrote, and no worker uses it: add one, or give the gate a command"},
+		{"{uses: links}", "{uses: claims}", "line 41: gate links looks at what compose wrote, and no worker uses it"},
+		{"{uses: links}", "{uses: links, with: {allow: x}}", `line 41: gate links gives links a parameter "allow", which it has not: there is only patch`},
+		{"{uses: links}", "{uses: limits, with: {files: many}}", `line 41: files of gate links is "many": make it a number, 0 for no limit`},
+		{"artifacts/inputs.json, {path", "{path", "line 17: worker draft has a worktree, and nobody says at which commit it begins"},
 		{"uses: apply", "uses: aply", `line 20: uses of worker join is "aply": did you mean apply?`},
 		{"uses: apply", "uses: pull-request", "line 19: worker join opens a pull request and stands in LINKING: put it into PR_OPENED"},
 		{"uses: apply", "uses: apply\n    tools: [read]", "line 21: worker join has tools, which only agents have"},
@@ -144,7 +161,8 @@ func TestEveryMistakeIsToldWithItsLine(t *testing.T) {
 		{"outputs: [artifacts/all.patch]", `outputs: ["artifacts/{skope}"]`, `line 22: output of worker join names {skope}, which is no parameter: did you mean scope?`},
 		{"outputs: [artifacts/all.patch]", `outputs: ["{who}"]`, `line 22: output "{who}" of worker join can be anywhere`},
 		{"outputs: [artifacts/all.patch]", "outputs: [work/tree/README.md]", `line 22: output "work/tree/README.md" of worker join lies in work/tree`},
-		{"outputs: [work/base.bundle,", "outputs: [work/base.bundle, artifacts/many/**,", `line 12: output "artifacts/many/**" of worker base does not say which files`},
+		{"[{path: \"drafts/{scope}/a.patch\", patch: true}]", "[{path: \"drafts/{scope}/**\", patch: true}]", "line 18: output \"drafts/{scope}/**\" of worker draft is one file, as a patch or an answer is"},
+		{"command: make base", "command: make base\n    expect: any", "line 12: worker base says what to expect of a patch, and makes none"},
 		{`path: "drafts/{scope}/a.patch"`, "path: drafts/a.patch", `line 18: output "drafts/a.patch" of worker draft is the same for all its items: put {scope} into it`},
 		{"    inputs: [work/base.bundle]\n", "", `line 16: worktree "work/base.bundle" of worker draft is none of its inputs`},
 		// Each.
@@ -206,10 +224,10 @@ func TestEveryMistakeIsToldWithItsLine(t *testing.T) {
 		{"each: sections", "each: issue", "section, and the worker is not for sections"},
 		{"PR_OPENED: [tell]", "PR_OPENED: [tell, fix, join, draft, base]", "line 39: worker base stands in CLONED_INPUTS and in PR_OPENED"},
 		// Who makes what.
-		{"inputs: [drafts/**]", "inputs: [drafts/none/**]", `line 21: input "drafts/none/**" of worker join is made by nobody`},
-		{"inputs: [drafts/**]", "inputs: [drafts/three/a.patch]", `line 21: input "drafts/three/a.patch" of worker join is made by nobody`},
-		{"inputs: [drafts/**]", "inputs: [artifacts/all.patch]", `line 21: input "artifacts/all.patch" of worker join is missing: only the worker itself makes it`},
-		{"inputs: [drafts/**]", "inputs: [drafts/fixes/x.patch]", `line 21: input "drafts/fixes/x.patch" of worker join is missing: worker fix makes it later, in FIXING`},
+		{"bundle, drafts/**]", "bundle, drafts/none/**]", `line 21: input "drafts/none/**" of worker join is made by nobody`},
+		{"bundle, drafts/**]", "bundle, drafts/three/a.patch]", `line 21: input "drafts/three/a.patch" of worker join is made by nobody`},
+		{"bundle, drafts/**]", "bundle, artifacts/all.patch]", `line 21: input "artifacts/all.patch" of worker join is missing: only the worker itself makes it`},
+		{"bundle, drafts/**]", "bundle, drafts/fixes/x.patch]", `line 21: input "drafts/fixes/x.patch" of worker join is missing: worker fix makes it later, in FIXING`},
 		{"key: \"tell:{who}\"\n    inputs: [artifacts/all.patch]", "key: \"tell:{who}\"\n    inputs: [drafts/fixes/a.patch]", "worker fix makes it only in FIXING, which may never be entered"},
 		{"each: sections", "each: {from: artifacts/none.json}", "line 15: prompt of worker draft uses section"},
 		{"outputs: [artifacts/all.patch]", "outputs: [artifacts/list.json, artifacts/all.patch]", `line 22: output "artifacts/list.json" of worker join can be the same file as "artifacts/list.json" of worker base, line 12`},

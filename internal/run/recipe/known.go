@@ -1,7 +1,9 @@
 package recipe
 
 import (
+	"maps"
 	"regexp"
+	"slices"
 	"time"
 
 	"ramet/internal/run"
@@ -9,8 +11,8 @@ import (
 
 // What recipes can name. Those who do the work have the other half of each list.
 var (
-	builtIns   = []string{"clone", "inventory", "facts", "plan", "apply", "pull-request"}
-	gates      = []string{"schema", "markdown", "links", "claims", "secrets", "paths", "limits"}
+	builtIns   = slices.Sorted(maps.Keys(workers))
+	gates      = slices.Sorted(maps.Keys(builtInGates))
 	severities = []string{"info", "warn", "error", "blocker"}
 	tools      = []string{"bash", "read", "write", "edit", "glob", "grep", "list",
 		"fork", "kill", "send", "check_mail", "read_mail", "wait", "ps", "exit"}
@@ -43,6 +45,7 @@ const (
 	defaultParallel    = 4
 	defaultAttempts    = 2
 	defaultFixAttempts = 3
+	defaultFixRounds   = 20
 	defaultGateTimeout = 5 * time.Minute
 )
 

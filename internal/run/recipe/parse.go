@@ -181,11 +181,11 @@ func (p *parser) gate(m member) {
 
 func (p *parser) limits(m member) {
 	l := &p.recipe.Limits
-	*l = Limits{Parallel: defaultParallel, Attempts: defaultAttempts, FixAttempts: defaultFixAttempts}
+	*l = Limits{Parallel: defaultParallel, Attempts: defaultAttempts, FixAttempts: defaultFixAttempts, FixRounds: defaultFixRounds}
 	if m.value == nil {
 		return
 	}
-	f := p.fields(m.value, "limits", "parallel", "attempts", "fix_attempts", "runtime", "calls", "tokens", "cost_usd", "files", "lines_per_file")
+	f := p.fields(m.value, "limits", "parallel", "attempts", "fix_attempts", "fix_rounds", "runtime", "calls", "tokens", "cost_usd", "files", "lines_per_file")
 	count := func(key string, least, most, otherwise int64) int64 {
 		if n := p.integer(f[key], key, least, most); n != 0 {
 			return n
@@ -195,6 +195,7 @@ func (p *parser) limits(m member) {
 	l.Parallel = int(count("parallel", 1, 1000, defaultParallel))
 	l.Attempts = int(count("attempts", 1, 100, defaultAttempts))
 	l.FixAttempts = int(count("fix_attempts", 1, 100, defaultFixAttempts))
+	l.FixRounds = int(count("fix_rounds", 1, 1000, defaultFixRounds))
 	l.Runtime = p.duration(f["runtime"], "runtime")
 	l.Calls = count("calls", 0, 1<<53-1, 0)
 	l.Tokens = count("tokens", 0, 1<<53-1, 0)

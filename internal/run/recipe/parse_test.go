@@ -232,7 +232,7 @@ gates: {g: {command: "true"}}
 	if g := r.Gates[0]; g.Severity != "error" || g.Timeout != defaultGateTimeout {
 		t.Errorf("%+v", g)
 	}
-	if got := fmt.Sprint(r.Limits); got != "{4 2 3 0s 0 0 0 0 0}" {
+	if got := fmt.Sprint(r.Limits); got != "{4 2 3 20 0s 0 0 0 0 0}" {
 		t.Error(got)
 	}
 	if _, ok := r.Worker("none"); ok {

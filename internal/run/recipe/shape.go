@@ -36,6 +36,7 @@ var Shape = sync.OnceValue(func() *shape.Shape {
 		shape.May("effort", shape.Enum(llm.Efforts()...).With("How hard the model thinks; left out: as configured.")),
 		shape.May("worktree", path.With("One of the inputs, a git bundle: it works in a worktree that begins there.")),
 		shape.May("patches", shape.List(path).With("Some of the inputs, applied to the worktree first.")),
+		shape.May("expect", shape.Enum("changes", "any").With("Of a patch: changes, or any, so that nothing may be changed.")),
 		shape.May("effect", shape.Enum("local", "external")),
 		shape.May("key", text.With("Of an external effect: the same whenever the effect is.")),
 		shape.May("lookup", text.With("A command that says whether the effect happened: exit 0 yes, 1 no.")),
@@ -68,6 +69,7 @@ var Shape = sync.OnceValue(func() *shape.Shape {
 		shape.May("gates", shape.Map(gate).With("The checks of "+string(run.Validating)+".")),
 		shape.May("limits", shape.Object(
 			shape.May("parallel", shape.Integer(1)), shape.May("attempts", shape.Integer(1)), shape.May("fix_attempts", shape.Integer(1)),
+			shape.May("fix_rounds", shape.Integer(1)),
 			shape.May("runtime", duration), shape.May("calls", count), shape.May("tokens", count),
 			shape.May("cost_usd", shape.Number(0, maxFloat)), shape.May("files", count), shape.May("lines_per_file", count))),
 	)

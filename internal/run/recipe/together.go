@@ -28,7 +28,9 @@ func (p *parser) together() {
 			p.say(s.lines["each"], "worker %s is for sections, of which there are none: add sections", s.Name)
 		}
 	}
-	if len(p.found) > 0 {
+	broken := len(p.found) > 0
+	p.declared()
+	if broken {
 		return
 	}
 	g := newGraph(p.recipe)

@@ -42,7 +42,6 @@ const (
 	gateTree      = "work/tree"
 	gateRepo      = "work/repo"
 	gateArtifacts = "artifacts"
-	gatePatch     = "docs.patch"
 	gateBody      = "body.md"
 )
 
@@ -113,12 +112,15 @@ func (g *Gates) builtIn(ctx context.Context, gate recipe.Gate, site runner.Site)
 }
 
 func issueOf(gate string, f check.Finding) runner.Issue {
-	i := runner.Issue{Gate: gate, Severity: runner.Severity(f.Severity), Code: f.Code, Message: f.Message, Line: f.Line, Fix: f.Fix}
+	i := runner.Issue{Gate: gate, Severity: runner.Severity(f.Severity), Code: f.Code, Message: f.Message, Line: f.Line, Fix: f.Fix, Rule: f.Message}
 	if f.File != "" {
 		i.Files = []string{f.File}
 	}
 	return i
 }
+
+// inArtifacts is a path of the run as seen from the folder of its artifacts.
+func inArtifacts(name string) string { return strings.TrimPrefix(name, gateArtifacts+"/") }
 
 // site opens what a built-in gate looks at. Folders are opened as roots: no symbolic link
 // in them leads outside.
@@ -138,7 +140,7 @@ func (g *Gates) site(gate recipe.Gate, site runner.Site) (*check.Site, func(), e
 		opened = append(opened, root)
 		return root.FS(), nil
 	}
-	s := &check.Site{Patch: gatePatch, Secrets: g.find, Evidence: facts.Check, Texts: map[string]string{}}
+	s := &check.Site{Patch: inArtifacts(site.Patch), Secrets: g.find, Evidence: facts.Check, Texts: map[string]string{}}
 	fail := func(err error) (*check.Site, func(), error) { closeAll(); return nil, nil, err }
 	var err error
 	if s.Tree, err = open(gateTree); err != nil {
@@ -153,7 +155,7 @@ func (g *Gates) site(gate recipe.Gate, site runner.Site) (*check.Site, func(), e
 		}
 	}
 	if name := gate.With["patch"]; name != "" {
-		s.Patch = strings.TrimPrefix(name, gateArtifacts+"/")
+		s.Patch = inArtifacts(name)
 	}
 	patch, err := fs.ReadFile(s.Artifacts, s.Patch)
 	if err != nil {
@@ -163,10 +165,9 @@ func (g *Gates) site(gate recipe.Gate, site runner.Site) (*check.Site, func(), e
 	if s.Changes, err = check.Changes(patch); err != nil {
 		return fail(err)
 	}
-	if gate.Uses != "schema" { // which reads them itself, and tells what is wrong
-		if err := s.Load(); err != nil {
-			return fail(err)
-		}
+	// The plan tells gates more of pages; of a recipe that plans something else it is none.
+	if err := s.Load(); err != nil && gate.Uses == "claims" {
+		return fail(err)
 	}
 	if body, err := fs.ReadFile(s.Artifacts, gateBody); err == nil {
 		s.Texts["the body of the pull request"] = string(body)

@@ -172,7 +172,7 @@ func around(hide []string, tree string) ([]string, error) {
 
 // changedFiles are what the run changed, for issues that name no file.
 func changedFiles(site runner.Site) []string {
-	patch, err := os.ReadFile(filepath.Join(site.Dir, gateArtifacts, gatePatch))
+	patch, err := os.ReadFile(filepath.Join(site.Dir, filepath.FromSlash(site.Patch)))
 	if err != nil {
 		return nil
 	}

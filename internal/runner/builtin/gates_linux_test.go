@@ -41,7 +41,7 @@ func written(t *testing.T, files ...string) runner.Site {
 			t.Fatal(err)
 		}
 	}
-	return runner.Site{Dir: dir, Params: map[string]string{"docs_dir": "docs"}}
+	return runner.Site{Dir: dir, Params: map[string]string{"docs_dir": "docs"}, Patch: "artifacts/docs.patch"}
 }
 
 func gates() *Gates {
@@ -104,7 +104,7 @@ func TestACommandThatFailsIsAnIssue(t *testing.T) {
 	}
 }
 
-func TestLinesWithPlacesAreIssuesEach(t *testing.T) {
+func TestLinesWithPlacesAreAnIssueForEachFileAndRule(t *testing.T) {
 	s := written(t)
 	got := inspect(t, gates(), recipe.Gate{Severity: "warn", Command: `
 echo "docs/a.md:3: spelling: Txt"; echo "./docs/a.md:1:5: heading"; echo "$PWD/README.md:7: absolute"
@@ -113,13 +113,37 @@ echo "docs/a.md:9: heading"; echo "gone.md:1: no such file"; echo "/etc/passwd:1
 	for _, i := range got {
 		told = append(told, fmt.Sprintf("%s %s:%d %s", i.Severity, strings.Join(i.Files, ","), i.Line, i.Message))
 	}
-	want := []string{"warn docs/a.md:3 spelling: Txt", "warn docs/a.md:1 heading", "warn README.md:7 absolute"}
+	want := []string{"warn docs/a.md:3 spelling: Txt", "warn docs/a.md:1 heading\nline 9: heading", "warn README.md:7 absolute"}
 	if !slices.Equal(told, want) {
 		t.Errorf("%q", told)
 	}
-	got = inspect(t, gates(), recipe.Gate{Command: "i=0; while [ $i -lt 70 ]; do echo docs/a.md:1: complaint $i; i=$((i+1)); done; exit 1"}, s)
-	if len(got) != 50 || !strings.Contains(got[49].Fix, "more") {
+	got = inspect(t, gates(), recipe.Gate{Command: "i=0; while [ $i -lt 300 ]; do echo docs/a.md:$i: complaint $i; i=$((i+1)); done; exit 1"}, s)
+	if len(got) != 1 || !strings.Contains(got[0].Fix, "more") || strings.Count(got[0].Message, "complaint") != 200 {
 		t.Errorf("%d %+v", len(got), got[len(got)-1])
+	}
+}
+
+// What a gate says of the same thing may be different each time.
+func TestAnIssueIsNotItsWords(t *testing.T) {
+	s := written(t)
+	for _, command := range []string{"echo docs/a.md:$n: took ${n}ms; exit 1", "echo docs/a.md:$n:$n: E501 line of $n; exit 1", "echo it took $n s; exit 1",
+		`echo "docs/a.md:3: after $n tries [no-bare-urls]"; exit 1`} {
+		ids := map[string]bool{}
+		for _, n := range []string{"17", "4"} {
+			for _, i := range inspect(t, gates(), recipe.Gate{Command: command, With: map[string]string{"n": n}}, s) {
+				ids[runner.IssueID(i)] = true
+			}
+		}
+		if len(ids) != 1 {
+			t.Errorf("%s: %v", command, ids)
+		}
+	}
+	rules := map[string]bool{}
+	for _, i := range inspect(t, gates(), recipe.Gate{Command: "echo docs/a.md:1: E501 long; echo docs/a.md:2: W291 spaces; echo docs/a.md:3: words; exit 1"}, s) {
+		rules[runner.IssueID(i)] = true
+	}
+	if len(rules) != 3 {
+		t.Errorf("%v", rules)
 	}
 }
 

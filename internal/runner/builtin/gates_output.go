@@ -24,6 +24,7 @@ const (
 	toldTail   = 2000 // runes
 	toldLine   = 500
 	mostIssues = 50
+	mostLines  = 200
 )
 
 // gateOutput keeps the beginning and the end of what is printed.
@@ -45,8 +46,8 @@ func (o *gateOutput) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// complaints makes issues of a command that failed: one for each line that names a place,
-// else one with the end of the output.
+// complaints makes issues of a command that failed: one for each file and rule that lines
+// name, else one with the end of the output.
 func (g *Gates) complaints(gate recipe.Gate, site runner.Site, tree string, out *gateOutput, result sandbox.Result) []runner.Issue {
 	severity := runner.Severity(gate.Severity)
 	switch severity {
@@ -60,37 +61,65 @@ func (g *Gates) complaints(gate recipe.Gate, site runner.Site, tree string, out 
 		// Places of this machine would make another issue of the same one.
 		return boxes.ReplaceAllString(strings.ReplaceAll(strings.ReplaceAll(s, tree+string(filepath.Separator), ""), tree, "."), "$$TMPDIR")
 	}
-	var issues []runner.Issue
-	more := 0
-	seen := map[string]bool{}
-	for line := range strings.Lines(clean(out.head)) {
-		i, ok := placed(gate.Name, severity, tree, strings.TrimRight(line, "\n"))
-		if !ok || seen[i.Files[0]+"\x00"+i.Message] {
-			continue
-		}
-		seen[i.Files[0]+"\x00"+i.Message] = true
-		if len(issues) == mostIssues {
-			more++
-			continue
-		}
-		issues = append(issues, i)
-	}
-	if more > 0 || len(issues) > 0 && out.missed {
-		issues[len(issues)-1].Fix = "there are more complaints than are told here: mend these first"
-	}
-	if len(issues) > 0 {
+	if issues := placedIssues(gate.Name, severity, tree, clean(out.head), out.missed); len(issues) > 0 {
 		return issues
 	}
 	end := clean(append(slices.Clone(out.head), out.tail...))
 	if out.missed {
 		end = clean(out.tail)
 	}
-	i := runner.Issue{Gate: gate.Name, Severity: severity, Code: "GATE_FAILED", Files: changedFiles(site),
+	i := runner.Issue{Gate: gate.Name, Severity: severity, Code: "GATE_FAILED", Files: changedFiles(site), Rule: runner.Whole,
 		Message: endedHow(result) + tailOf(strings.TrimSpace(end))}
 	if result.ExitCode == 126 || result.ExitCode == 127 {
 		i.Files, i.Fix = nil, "install the program that the gate needs, or correct its command" // no page is to blame
 	}
 	return []runner.Issue{i}
+}
+
+// placedIssues reads the lines that name a place: one issue for each file and rule, which
+// tells of all its lines. Words do not tell issues apart: a gate may find others each time.
+func placedIssues(gate string, severity runner.Severity, tree, printed string, missed bool) []runner.Issue {
+	var issues []runner.Issue
+	at := map[string]int{}
+	lines := 0
+	for line := range strings.Lines(printed) {
+		i, ok := placed(gate, severity, tree, strings.TrimRight(line, "\n"))
+		if !ok {
+			continue
+		}
+		if lines++; lines > mostLines {
+			missed = true
+			break
+		}
+		key := i.Files[0] + "\x00" + i.Rule
+		if n, known := at[key]; known {
+			issues[n].Message += fmt.Sprintf("\nline %d: %s", i.Line, i.Message)
+			continue
+		}
+		if len(issues) == mostIssues {
+			missed = true
+			continue
+		}
+		at[key] = len(issues)
+		issues = append(issues, i)
+	}
+	if missed && len(issues) > 0 {
+		issues[len(issues)-1].Fix = "there are more complaints than are told here: mend these first"
+	}
+	return issues
+}
+
+// ruleForm finds the name of the rule that a checker broke off at: a word before a colon, a
+// code such as E501, or a name in brackets at the end.
+var ruleForm = regexp.MustCompile(`^([A-Za-z][A-Za-z_/-]*):\s|^([A-Z]{1,5}[0-9]{2,5})\b|[\[(]([A-Za-z][A-Za-z0-9_/.-]{1,60})[\])]$`)
+
+// ruleOf is the rule that a complaint names; empty: none.
+func ruleOf(message string) string {
+	m := ruleForm.FindStringSubmatch(message)
+	if m == nil {
+		return ""
+	}
+	return m[1] + m[2] + m[3]
 }
 
 func endedHow(r sandbox.Result) string {
@@ -133,5 +162,6 @@ func placed(gate string, severity runner.Severity, tree, line string) (runner.Is
 	if err != nil {
 		return runner.Issue{}, false
 	}
-	return runner.Issue{Gate: gate, Severity: severity, Code: "GATE_FAILED", Message: text.Line(m[3], toldLine), Files: []string{name}, Line: n}, true
+	return runner.Issue{Gate: gate, Severity: severity, Code: "GATE_FAILED", Message: text.Line(m[3], toldLine), Files: []string{name}, Line: n,
+		Rule: ruleOf(text.Line(m[3], toldLine))}, true
 }

@@ -12,6 +12,7 @@ import (
 	"ramet/internal/forge"
 	"ramet/internal/git"
 	"ramet/internal/runner"
+	"ramet/internal/text"
 )
 
 // pr is artifacts/pr.json.
@@ -39,32 +40,36 @@ func keyOf(message string) string {
 }
 
 // pullRequest brings the patch to the target as a branch, and opens a pull request if
-// there is a forge; else it makes files of both. With: branch, base_branch.
+// there is a forge; else it makes files of both. With: branch, base_branch, title, body. The
+// title may be an input title.txt, and the body one that ends in .md.
 func (j *attempt) pullRequest(ctx context.Context) (runner.Result, error) {
 	in, err := j.restore(ctx)
 	if err != nil {
 		return runner.Result{}, err
 	}
-	var plan docs.Plan
-	if err := j.read(ctx, "plan.json", &plan); err != nil {
-		return runner.Result{}, err
-	}
-	patch, err := j.input(ctx, "docs.patch")
+	patch, err := j.input(ctx, "*.patch")
 	if err != nil {
 		return runner.Result{}, err
 	}
-	body, err := j.input(ctx, "body.md")
+	title, err := j.text(ctx, "title", "title.txt")
+	if err != nil {
+		return runner.Result{}, err
+	}
+	body, err := j.text(ctx, "body", "*.md")
 	if err != nil {
 		return runner.Result{}, err
 	}
 	target := in.target()
-	out := pr{BaseCommit: target.Commit, Branch: j.value("branch"), Title: "Documentation of " + strings.Join(strings.Fields(plan.Title), " "), AffectedPaths: []string{}}
+	out := pr{BaseCommit: target.Commit, Branch: j.value("branch"), Title: text.Line(string(title), 200), AffectedPaths: []string{}}
 	if out.Branch == "" {
 		return runner.Result{}, fault.New(fault.InvalidRecipe, "worker %s needs the name of a branch", j.it.Worker).WithHint("with: {branch: …}")
 	}
+	if out.Title == "" {
+		return runner.Result{}, fault.New(fault.InvalidRecipe, "worker %s needs a title", j.it.Worker).WithHint("with: {title: …}, or an input title.txt that says something")
+	}
 	if len(bytes.TrimSpace(patch)) == 0 {
 		out.Rollback = []string{"Nothing was changed, and nothing was opened."}
-		return j.encoded("pr.json", out)
+		return j.encoded("*.json", out)
 	}
 	repo := git.Tree{Dir: j.at("work/" + target.Name)}
 	commit, err := j.commit(ctx, repo, target.Commit, patch, out.Title)
@@ -90,9 +95,19 @@ func (j *attempt) pullRequest(ctx context.Context) (runner.Result, error) {
 		"Before it is merged: close the pull request and delete its branch: git push origin --delete " + out.Branch,
 		"Afterwards: git revert -m 1 MERGE_COMMIT, or git revert COMMIT where it was squashed",
 	}
-	r, err := j.encoded("pr.json", out)
+	r, err := j.encoded("*.json", out)
 	r.PR = opened.URL
 	return r, err
+}
+
+// text is a text of the pull request: as with says, or an input of that name; empty where
+// there is neither.
+func (j *attempt) text(ctx context.Context, key, name string) ([]byte, error) {
+	if value := j.it.Task.With[key]; value != "" {
+		return []byte(value), nil
+	}
+	data, _, err := j.given(ctx, name)
+	return data, err
 }
 
 // commit makes the commit of the branch. It depends on the patch, the base and the key.
@@ -176,7 +191,8 @@ func (j *attempt) ours(ctx context.Context, repo git.Tree, to git.Remote, out pr
 
 // files makes files of the pull request.
 func (j *attempt) files(ctx context.Context, repo git.Tree, to git.Remote, commit string, out pr, patch, body []byte) (runner.Result, error) {
-	if !j.promises("pr") {
+	folder, ok := j.folder()
+	if !ok {
 		return runner.Result{}, fault.New(fault.InvalidRecipe, "worker %s has no output for the files of a pull request", j.it.Worker).
 			WithHint("add artifacts/pr/** to its outputs, or configure a forge with GITHUB_TOKEN or GITEA_TOKEN")
 	}
@@ -205,14 +221,10 @@ func (j *attempt) files(ctx context.Context, repo git.Tree, to git.Remote, commi
 	}
 	contents := map[string][]byte{}
 	for name, data := range made {
-		contents["pr/"+name] = data
+		contents["*/"+name] = data
 	}
-	for _, o := range j.it.Task.Outputs {
-		if folder, all := strings.CutSuffix(o.Path, "/**"); all && strings.HasSuffix("/"+folder, "/pr") {
-			out.Bundle = folder + "/branch.bundle"
-		}
-	}
-	if contents["pr.json"], err = docs.Encode(out); err != nil {
+	out.Bundle = folder + "/branch.bundle"
+	if contents["*.json"], err = docs.Encode(out); err != nil {
 		return runner.Result{}, err
 	}
 	r, err := j.result(contents)

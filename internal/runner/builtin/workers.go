@@ -52,7 +52,8 @@ func (w *Workers) Do(ctx context.Context, it runner.Attempt, d runner.Orchestrat
 // works are the built-in workers.
 var works = map[string]func(*attempt, context.Context) (runner.Result, error){
 	"clone": (*attempt).clone, "inventory": (*attempt).inventory, "facts": (*attempt).facts,
-	"plan": (*attempt).plan, "apply": (*attempt).apply, "pull-request": (*attempt).pullRequest,
+	"plan": (*attempt).plan, "compose": (*attempt).compose,
+	"apply": (*attempt).apply, "pull-request": (*attempt).pullRequest,
 }
 
 // Names are the built-in workers.
@@ -76,19 +77,30 @@ func (j *attempt) value(name string) string {
 // at is a place in the run's folder.
 func (j *attempt) at(name string) string { return filepath.Join(j.Site.Dir, filepath.FromSlash(name)) }
 
-// input reads a declared input: artifacts/<name>, or else one of that name.
+// input reads a declared input: artifacts/<name>, or else one of that name; in it a star
+// stands for any beginning.
 func (j *attempt) input(ctx context.Context, name string) ([]byte, error) {
+	data, ok, err := j.given(ctx, name)
+	if err == nil && !ok {
+		err = fault.New(fault.InvalidRecipe, "worker %s needs %s", j.it.Worker, name).
+			WithHint("name artifacts/%s among its inputs", name)
+	}
+	return data, err
+}
+
+// given reads an input that may be left out.
+func (j *attempt) given(ctx context.Context, name string) ([]byte, bool, error) {
 	found := -1
 	for i, in := range j.it.Inputs {
-		if in.Path == "artifacts/"+name || found < 0 && path.Base(in.Path) == name {
+		if in.Path == "artifacts/"+name || found < 0 && named(name, path.Base(in.Path)) {
 			found = i
 		}
 	}
 	if found < 0 {
-		return nil, fault.New(fault.InvalidRecipe, "worker %s needs %s", j.it.Worker, name).
-			WithHint("name artifacts/%s among its inputs", name)
+		return nil, false, nil
 	}
-	return j.orchestrator.Fetch(ctx, j.it.ID, j.it.Inputs[found].SHA256)
+	data, err := j.orchestrator.Fetch(ctx, j.it.ID, j.it.Inputs[found].SHA256)
+	return data, err == nil, err
 }
 
 // read reads a declared input in one of the forms of package docs.
@@ -100,8 +112,9 @@ func (j *attempt) read(ctx context.Context, name string, into any) error {
 	return docs.Decode(data, into)
 }
 
-// result makes the files that the item promises of contents by name. A name with a slash
-// goes into the folder of that name, which an output with /** promises.
+// result makes the files that the item promises of contents by name, in which a star stands
+// for any beginning. A name with a slash goes into the folder of that name, or */ into any,
+// which an output with /** promises.
 func (j *attempt) result(contents map[string][]byte) (runner.Result, error) {
 	var r runner.Result
 	var made []string
@@ -109,9 +122,9 @@ func (j *attempt) result(contents map[string][]byte) (runner.Result, error) {
 		for _, o := range j.it.Task.Outputs {
 			folder, all := strings.CutSuffix(o.Path, "/**")
 			switch {
-			case !all && path.Base(o.Path) == name:
+			case !all && named(name, path.Base(o.Path)):
 				r.Files = append(r.Files, runner.Blob{Path: o.Path, Data: contents[name]})
-			case all && path.Base(folder) == path.Dir(name):
+			case all && path.Dir(name) != "." && named(path.Dir(name), path.Base(folder)):
 				r.Files = append(r.Files, runner.Blob{Path: path.Join(folder, path.Base(name)), Data: contents[name]})
 			default:
 				continue
@@ -128,12 +141,20 @@ func (j *attempt) result(contents map[string][]byte) (runner.Result, error) {
 	return r, nil
 }
 
-// promises says whether the item has an output for a folder.
-func (j *attempt) promises(folder string) bool {
-	return slices.ContainsFunc(j.it.Task.Outputs, func(o runner.Output) bool {
-		at, all := strings.CutSuffix(o.Path, "/**")
-		return all && path.Base(at) == folder
-	})
+// named says whether a name is the one that a pattern means.
+func named(pattern, name string) bool {
+	ok, err := path.Match(pattern, name)
+	return err == nil && ok
+}
+
+// folder is the folder that the item promises files in.
+func (j *attempt) folder() (string, bool) {
+	for _, o := range j.it.Task.Outputs {
+		if at, all := strings.CutSuffix(o.Path, "/**"); all {
+			return at, true
+		}
+	}
+	return "", false
 }
 
 // remote is a repository, with the token for it if there is one.

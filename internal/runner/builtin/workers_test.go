@@ -36,7 +36,7 @@ func TestFromARepositoryToAPullRequest(t *testing.T) {
 			}
 			s.do("inventory", "facts", "plan")
 			plan := s.drafts()
-			r = s.do("apply")
+			r = s.do("compose", "apply")
 			if len(r.Issues) > 0 {
 				t.Errorf("%+v", r.Issues)
 			}
@@ -72,7 +72,7 @@ func TestFromARepositoryToAPullRequest(t *testing.T) {
 			s.begin(s.forge.URL+"/o/r.git", kind)
 			s.do(upToDrafts...)
 			s.drafts()
-			s.do("apply", "pull-request")
+			s.do("compose", "apply", "pull-request")
 			s.same(before, s.artifacts())
 			if s.forge.Posts() != 1 {
 				t.Errorf("%d were asked for", s.forge.Posts())
@@ -107,7 +107,7 @@ func TestWithoutAForgeThereAreFiles(t *testing.T) {
 		s.begin(s.source, "")
 		s.do(upToDrafts...)
 		s.drafts()
-		r := s.do("apply", "pull-request")
+		r := s.do("compose", "apply", "pull-request")
 		if p := s.pr(); p.URL != "" || p.Bundle != "artifacts/pr/branch.bundle" || r.PR != p.Bundle {
 			t.Errorf("%+v", p)
 		}
@@ -136,7 +136,7 @@ func TestWhatIsMissingIsMadeAgain(t *testing.T) {
 	s := newStage(t)
 	s.do(upToDrafts...)
 	s.drafts()
-	s.do("apply")
+	s.do("compose", "apply")
 	before := s.artifacts()
 	// The source goes on, and the run stays where it is.
 	s.git(s.source, "commit", "-q", "--allow-empty", "-m", "second")
@@ -152,7 +152,7 @@ func TestWhatIsMissingIsMadeAgain(t *testing.T) {
 			},
 		} {
 			if name != "clone" {
-				s.do("apply") // its inputs
+				s.do("compose", "apply") // its inputs
 			}
 			spoil()
 			if _, err := os.Stat(filepath.Join(s.w.Site.Dir, bundleFile)); err != nil && name == "apply" {
@@ -164,6 +164,13 @@ func TestWhatIsMissingIsMadeAgain(t *testing.T) {
 	}
 }
 
+// composed puts the drafts together, has them written, and gives what was found on the way.
+func (s *stage) composed() runner.Result {
+	s.t.Helper()
+	s.do("compose", "apply")
+	return s.last["compose"]
+}
+
 func TestConflictsAreIssuesUntilTheyAreMended(t *testing.T) {
 	s := newStage(t)
 	s.do(upToDrafts...)
@@ -171,7 +178,7 @@ func TestConflictsAreIssuesUntilTheyAreMended(t *testing.T) {
 	page := plan.Sections[0].Pages[0].Path
 	s.draft("drafts/zz-other/changes.patch", map[string]string{page: "# Mine\n\nSomething else.\n", "docs/extra.md": "# Extra\n\nFine.\n"})
 	s.file(s.w.Site.Dir, "drafts/zzz-broken/changes.patch", "no patch at all\n")
-	r := s.do("apply")
+	r := s.composed()
 	codes := func(r runner.Result) (out []string) {
 		for _, i := range r.Issues {
 			out = append(out, i.Code)
@@ -184,7 +191,7 @@ func TestConflictsAreIssuesUntilTheyAreMended(t *testing.T) {
 	if !strings.Contains(s.content("work/tree/docs/extra.md"), "Fine.") || strings.Contains(s.content("work/tree/"+page), "<<<<") || strings.Contains(s.content("work/tree/"+page), "Something else") {
 		t.Error("the rest was not applied, or too much")
 	}
-	again := s.do("apply")
+	again := s.composed()
 	a, _ := json.Marshal(r.Issues)
 	b, _ := json.Marshal(again.Issues)
 	if string(a) != string(b) {
@@ -192,15 +199,15 @@ func TestConflictsAreIssuesUntilTheyAreMended(t *testing.T) {
 	}
 	// The fix of the issue, and not that of another one, ends it.
 	s.draft("drafts/fixes/aaa.patch", map[string]string{"docs/fixed.md": "# Fixed\n"})
-	if got := codes(s.do("apply")); len(got) != 2 {
+	if got := codes(s.composed()); len(got) != 2 {
 		t.Errorf("%q", got)
 	}
 	s.draft("drafts/fixes/"+runner.IssueID(r.Issues[0])+".patch", map[string]string{"docs/mended.md": "# Mended\n"})
-	if got := codes(s.do("apply")); !slices.Equal(got, []string{"PATCH_INVALID"}) {
+	if got := codes(s.composed()); !slices.Equal(got, []string{"PATCH_INVALID"}) {
 		t.Errorf("%q", got)
 	}
 	s.draft("drafts/odd/changes.patch", map[string]string{"docs/odd.md": "# Odd\n\nx<!-- claim: -->\n"})
-	if got := s.do("apply").Issues; len(got) != 2 || got[1].Code != "CLAIM_MARKER" || !slices.Equal(got[1].Files, []string{"docs/odd.md"}) {
+	if got := s.composed().Issues; len(got) != 2 || got[1].Code != "CLAIM_MARKER" || !slices.Equal(got[1].Files, []string{"docs/odd.md"}) {
 		t.Errorf("%+v", got)
 	}
 }
@@ -209,7 +216,7 @@ func TestABranchOfSomebodyElseIsNotTouched(t *testing.T) {
 	s := newStage(t)
 	s.do(upToDrafts...)
 	s.drafts()
-	s.do("apply")
+	s.do("compose", "apply")
 	s.git(s.source, "checkout", "-q", "-b", "ramet/docs")
 	s.file(s.source, "theirs", "theirs\n")
 	s.git(s.source, "add", "theirs")
@@ -235,10 +242,10 @@ func TestAnAttemptThatBroughtSomethingElseIsReplaced(t *testing.T) {
 	s := newStage(t)
 	s.do(upToDrafts...)
 	plan := s.drafts()
-	s.do("apply", "pull-request")
+	s.do("compose", "apply", "pull-request")
 	first := s.git(s.bare, "rev-parse", "ramet/docs")
 	s.draft("drafts/"+plan.Sections[0].Name+"/changes.patch", map[string]string{plan.Sections[0].Pages[0].Path: "# Another\n"})
-	s.do("apply", "pull-request")
+	s.do("compose", "apply", "pull-request")
 	if now := s.git(s.bare, "rev-parse", "ramet/docs"); now == first || len(s.forge.Pulls()) != 1 {
 		t.Errorf("%s, %+v", now, s.forge.Pulls())
 	}
@@ -256,7 +263,7 @@ func TestAnAttemptThatBroughtSomethingElseIsReplaced(t *testing.T) {
 	s.begin(s.forge.URL+"/o/r.git", "gitea")
 	s.do(upToDrafts...)
 	s.draft("drafts/"+plan.Sections[0].Name+"/changes.patch", map[string]string{plan.Sections[0].Pages[0].Path: "# A third\n"})
-	s.do("apply", "pull-request")
+	s.do("compose", "apply", "pull-request")
 	if s.git(s.bare, "rev-parse", "ramet/docs^") != s.git(s.bare, "rev-parse", "main") {
 		t.Error("the branch does not begin at the default one")
 	}
@@ -266,7 +273,7 @@ func TestRefusalsOfTheForgeAreFailuresWithACode(t *testing.T) {
 	s := newStage(t)
 	s.do(upToDrafts...)
 	s.drafts()
-	s.do("apply")
+	s.do("compose", "apply")
 	s.forge.Demand("another") // the API refuses; git does not
 	_, err := s.try("pull-request")
 	s.refuse(err, fault.Denied, "token")
@@ -293,7 +300,7 @@ func TestPagesGoIntoAnotherRepository(t *testing.T) {
 	}
 	s.do("inventory", "facts", "plan")
 	s.drafts()
-	s.do("apply", "pull-request")
+	s.do("compose", "apply", "pull-request")
 	if p := s.pr(); p.BaseCommit != r.Clones[1].Commit || slices.Contains(p.AffectedPaths, "greet.go") {
 		t.Errorf("%+v", p)
 	}
@@ -308,6 +315,7 @@ func TestWithoutAChangeThereIsNoPullRequest(t *testing.T) {
 	s.do(upToDrafts...)
 	s.file(s.w.Site.Dir, "artifacts/docs.patch", "")
 	s.file(s.w.Site.Dir, "artifacts/body.md", "nothing\n")
+	s.file(s.w.Site.Dir, "artifacts/title.txt", "Nothing\n")
 	if r := s.do("pull-request"); r.PR != "" || len(s.pr().AffectedPaths) != 0 || len(s.forge.Pulls()) > 0 {
 		t.Errorf("%+v", r)
 	}

@@ -53,6 +53,9 @@ func (c *Crew) agent(ctx context.Context, it runner.Attempt, d runner.Orchestrat
 	if fault.Is(err, fault.OutputInvalid) || fault.Is(err, fault.LoopDetected) {
 		c.unlearn(s)
 	}
+	if fault.Is(err, fault.OutputInvalid) {
+		err = runner.Refused(err, said)
+	}
 	return res, err
 }
 
@@ -117,7 +120,11 @@ func told(ctx context.Context, s *attempt, err error) error {
 
 // fork makes the agent of an item. Its prompt is its first message.
 func (c *Crew) fork(ctx context.Context, s *attempt, dir string) error {
-	said, err := history.Say(history.User, s.item.Task.Prompt)
+	words := s.item.Task.Prompt
+	if more := s.item.Task.Assignment; more != "" {
+		words = strings.TrimRight(words, " \n") + "\n\n" + more
+	}
+	said, err := history.Say(history.User, words)
 	if err != nil {
 		return err
 	}

@@ -148,10 +148,11 @@ func (c *Crew) Do(ctx context.Context, it runner.Attempt, d runner.Orchestrator)
 // veiled takes secrets out of what goes into the log.
 func (c *Crew) veiled(err error) error {
 	words, found := c.Redact(err.Error())
-	if !found {
+	answer, secret := c.Redact(runner.Answer(err))
+	if !found && !secret {
 		return err
 	}
-	f := fault.New(fault.CodeOf(err), "%s", words)
+	f := runner.Refused(fault.New(fault.CodeOf(err), "%s", words), answer)
 	if !runner.Retryable(err) {
 		return runner.Final(f)
 	}
