@@ -16,6 +16,7 @@ import (
 	"ramet/internal/cli"
 	"ramet/internal/cli/care"
 	"ramet/internal/cli/line"
+	mcpcli "ramet/internal/cli/mcp"
 	"ramet/internal/cli/runs"
 	"ramet/internal/credential"
 	"ramet/internal/database"
@@ -61,6 +62,7 @@ func Main(ctx context.Context, args []string, env func(string) string, stdio Std
 		Models: modelServers(),
 		Runs:   runs.Ports{Carry: carry, Work: work, External: external, Estates: openEstates, Version: version},
 		Care:   care.Ports{Version: about(), Tour: demo.Run, Sandbox: sandbox.Available, Limits: sandbox.DescribeLimits, Telemetry: telemetrySize},
+		MCP:    mcpcli.Ports{Version: version, Again: again},
 		Screen: screen(stdio),
 	})
 }

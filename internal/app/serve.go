@@ -13,6 +13,7 @@ import (
 	"ramet/internal/durable"
 	"ramet/internal/httpapi"
 	"ramet/internal/id"
+	"ramet/internal/mcpserver"
 	"ramet/internal/rundir"
 	"ramet/internal/secret"
 	"ramet/internal/session"
@@ -53,7 +54,9 @@ func serve(ctx context.Context, ws *session.Workspace, r agents.Service) (err er
 		Telemetry: kept, RunLogs: httpapi.OverRunDir(r.Runs), Ledger: httpapi.OverLedger(r.Ledger), Usage: ws.Store,
 		Agents: httpapi.Agents{Verbs: ws, Store: ws.Store, Events: events, Asks: asks},
 		Gate:   ws,
-		Page:   web.Handler(),
+		MCP: mcpserver.New(ctx, mcpserver.Options{Version: version, Workspace: ws, Command: r.Command, Begin: r.Begin,
+			Runs: httpapi.OverRunDir(r.Runs), User: r.User}),
+		Page: web.Handler(),
 		Reach: func(ctx context.Context) error {
 			_, err := ws.Store.Describe(ctx)
 			return err

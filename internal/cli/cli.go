@@ -40,6 +40,7 @@ type Env struct {
 	Runs   runs.Ports
 	Models models.Ports
 	Care   care.Ports
+	MCP    mcp.Ports
 	// Screen is the terminal UI; nil where standard input or output is no terminal.
 	// command carries out a command line in this process, on the workspace that is open
 	// then, and returns what it prints.
@@ -131,7 +132,10 @@ The workspace is that of the project you stand in; --db, RAMET_DB and
 		id, title string
 		commands  []*cobra.Command
 	}{
-		{"agents", "Agents:", agents.Commands(l, e.Serve)},
+		{"agents", "Agents:", agents.Commands(l, func(ctx context.Context, w *session.Workspace, s agents.Service) error {
+			s.Command, s.Begin = within(e, l), mcp.Begin(l, e.MCP)
+			return e.Serve(ctx, w, s)
+		})},
 		{"history", "History:", history.Commands(l)},
 		{"files", "Files:", files.Commands(l)},
 		{"mail", "Mail:", mail.Commands(l)},
@@ -139,7 +143,7 @@ The workspace is that of the project you stand in; --db, RAMET_DB and
 		{"runs", "Runs:", runs.Commands(l, e.Runs)},
 		{"ledger", "Ledger:", ledger.Commands(l)},
 		{"models", "Models:", models.Commands(l, e.Models)},
-		{"mcp", "Tools from elsewhere:", mcp.Commands(l)},
+		{"mcp", "Tools from elsewhere and for others:", mcp.Commands(l, e.MCP.With(within(e, l)))},
 		{"", "", care.Rest(l, e.Care)},
 	} {
 		if g.id != "" {

@@ -21,6 +21,7 @@ const (
 	Terminal Face = "terminal"
 	Page     Face = "page"
 	HTTP     Face = "http"
+	MCP      Face = "mcp" // a program of theirs, over the model context protocol
 )
 
 func (a Actor) String() string {

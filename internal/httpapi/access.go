@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"ramet/internal/id"
 )
 
 // sender is who asks.
@@ -17,6 +19,7 @@ const (
 	stranger sender = iota
 	holder          // has the token
 	visitor         // looks at the page, with a session
+	process         // an agent, with a token of its own
 )
 
 // How long things last, and how many there may be: the oldest goes for a new one.
@@ -58,6 +61,9 @@ func (a *access) who(r *http.Request) (sender, error) {
 		if len(said) == 1 && strings.EqualFold(scheme, "Bearer") && a.token.is(strings.TrimSpace(token)) {
 			return holder, nil
 		}
+		if _, ok := a.agent(r); ok && len(said) == 1 {
+			return process, nil // which few routes let in
+		}
 		return stranger, refused
 	}
 	for _, cookie := range r.CookiesNamed(cookieName) {
@@ -66,6 +72,15 @@ func (a *access) who(r *http.Request) (sender, error) {
 		}
 	}
 	return stranger, refused
+}
+
+// agent is the agent whose token a request shows.
+func (a *access) agent(r *http.Request) (id.Agent, bool) {
+	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		return "", false
+	}
+	return a.token.Agent(strings.TrimSpace(token))
 }
 
 // login turns a code into a session.

@@ -71,6 +71,9 @@ func (s *Server) admit(w *answer, r *http.Request) (*Route, *Call, error) {
 		}
 	}
 	by, err := s.access.who(r)
+	if by == process && (route == nil || route.Access != Processes) {
+		err = Refuse(http.StatusUnauthorized, codeUnauthenticated, "the token of an agent opens /mcp, and nothing else")
+	}
 	switch open := route == nil && here.public() || route != nil && route.Access == Public; {
 	case err != nil && !open:
 		return route, nil, err

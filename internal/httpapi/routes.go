@@ -23,8 +23,9 @@ type Access int
 
 // Guarded is the zero value, so that a forgotten field shuts and does not open.
 const (
-	Guarded Access = iota // the token or a session
-	Public                // anybody whose Host and Origin are ours
+	Guarded   Access = iota // the token or a session
+	Public                  // anybody whose Host and Origin are ours
+	Processes               // as Guarded, and agents with their own tokens
 )
 
 // Doc is what the OpenAPI document says of a route.

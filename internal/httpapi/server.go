@@ -23,6 +23,7 @@ type Options struct {
 	Agents    Agents
 	Gate      Gate
 	Page      http.Handler // answers GET / and /assets/…
+	MCP       MCP          // answers POST /mcp
 	// Reach asks the store for a sign of life, for /health; nil: it is not asked.
 	Reach func(context.Context) error
 

@@ -15,6 +15,7 @@ import (
 
 	"ramet/internal/durable"
 	"ramet/internal/fault"
+	"ramet/internal/id"
 )
 
 // Token is the secret that opens every route. It cannot be printed by accident: nobody
@@ -85,6 +86,31 @@ func ReadToken(home string) (Token, error) {
 
 // A token that somebody writes by hand has to be long too.
 const minToken, maxToken = 32, 1024
+
+// For is a token that stands for one agent. It is made of the token itself, so that nothing
+// has to be kept: it is good for as long as the token is, and the agent lives.
+func (t Token) For(a id.Agent) string { return agentPrefix + string(a) + "." + t.stamp(a) }
+
+const agentPrefix = "ramet-agent."
+
+// Agent is the agent for which a token was made; false: it is none of ours.
+func (t Token) Agent(said string) (id.Agent, bool) {
+	name, stamp, ok := strings.Cut(strings.TrimPrefix(said, agentPrefix), ".")
+	if !ok || t.value == "" || !strings.HasPrefix(said, agentPrefix) {
+		return "", false
+	}
+	a, err := id.ParseAgent(name)
+	return a, err == nil && hmac.Equal([]byte(stamp), []byte(t.stamp(a)))
+}
+
+// Is says whether it is the token that was said.
+func (t Token) Is(said string) bool { return t.is(said) }
+
+func (t Token) stamp(a id.Agent) string {
+	mac := hmac.New(sha256.New, []byte(t.value))
+	mac.Write([]byte("ramet agent\n" + string(a)))
+	return hex.EncodeToString(mac.Sum(nil))
+}
 
 // prove answers a challenge: the HMAC-SHA256, under the token, of where the question was
 // sent and the challenge. Where is in it so that a program on another port cannot have

@@ -79,7 +79,7 @@ func IsShown(path string) bool {
 // mentioned are the images and documents that a prompt names with an @: below the folder of
 // its agent or, where anywhere is set, wherever they are.
 func (w *Workspace) mentioned(ctx context.Context, a id.Agent, text string, anywhere bool) ([]history.Part, error) {
-	if !strings.Contains(text, "@") || w.own != "" {
+	if !strings.Contains(text, "@") || w.asks(ctx) != "" {
 		return nil, nil
 	}
 	dir, err := w.folder(ctx, a)

@@ -38,7 +38,7 @@ const youngFor = time.Hour
 
 // GCFiles drops old states of files.
 func (w *Workspace) GCFiles(ctx context.Context, s Sweep) (SweptFiles, error) {
-	if err := w.person("drop states of files"); err != nil && !s.Plan {
+	if err := w.person(ctx, "drop states of files"); err != nil && !s.Plan {
 		return SweptFiles{}, err
 	}
 	named, err := w.namedStates(ctx)

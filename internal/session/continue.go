@@ -35,7 +35,7 @@ func (c Continued) Wait(ctx context.Context) (loop.Outcome, error) {
 // those below first, so that who waits for them finds them at work. Agents of runs are left
 // to their runs.
 func (w *Workspace) ContinueAll(ctx context.Context) ([]Continued, error) {
-	if err := w.person("continue"); err != nil {
+	if err := w.person(ctx, "continue"); err != nil {
 		return nil, err
 	}
 	all, err := w.Everybody(ctx)

@@ -14,7 +14,25 @@ import (
 // operating system knows (System.Agent); nothing in the environment tells.
 //
 // Such an agent may do by command what it may do by its tools: act on itself and on those
-// below it, and write letters in its own name.
+// below it, and write letters in its own name. The same holds for an agent that asks over a
+// line on which it showed a token of its own (As).
+
+type asKey struct{}
+
+// As is ctx for what an agent asks, and no person, wherever this process was started. It
+// cannot be made wider: a command of an agent stays that agent's.
+func As(ctx context.Context, a id.Agent) context.Context {
+	return context.WithValue(history.Unattended(ctx), asKey{}, a)
+}
+
+// asks is the agent that asks; empty: a person does.
+func (w *Workspace) asks(ctx context.Context) id.Agent {
+	if w.own != "" {
+		return w.own
+	}
+	a, _ := ctx.Value(asKey{}).(id.Agent)
+	return a
+}
 
 // Person refuses what only a person may do.
 func (s *Session) Person(what string) error {
@@ -36,11 +54,12 @@ func (s *Session) by() (id.Agent, bool) {
 
 // may refuses an agent that reaches for another than itself and those below it.
 func (w *Workspace) may(ctx context.Context, what string, a agent.Agent) error {
-	if w.own == "" || a.ID == w.own {
+	own := w.asks(ctx)
+	if own == "" || a.ID == own {
 		return nil
 	}
 	for up := a; up.Parent != ""; {
-		if up.Parent == w.own {
+		if up.Parent == own {
 			return nil
 		}
 		var err error
@@ -48,50 +67,53 @@ func (w *Workspace) may(ctx context.Context, what string, a agent.Agent) error {
 			return err
 		}
 	}
-	return fault.New(fault.Denied, "%s %s: this is a command of agent %s, which may act on itself and on those below it", what, a.Label(), w.own.Short()).
+	return fault.New(fault.Denied, "%s %s: this is a command of agent %s, which may act on itself and on those below it", what, a.Label(), own.Short()).
 		WithHint("write it a letter with `ramet send`")
 }
 
 // person refuses what only a person may do to an agent.
-func (w *Workspace) person(what string) error {
-	if w.own == "" {
+func (w *Workspace) person(ctx context.Context, what string) error {
+	own := w.asks(ctx)
+	if own == "" {
 		return nil
 	}
-	return fault.New(fault.Denied, "%s: only a person may, and this is a command of agent %s", what, w.own.Short()).
+	return fault.New(fault.Denied, "%s: only a person may, and this is a command of agent %s", what, own.Short()).
 		WithHint("say what is needed; the person can do it")
 }
 
 // maySay refuses words in an agent's history that are not those of who writes them.
 func (w *Workspace) maySay(ctx context.Context, a agent.Agent, kind history.Kind) error {
 	if kind == history.User || kind == history.System {
-		return w.person("append a message of kind " + string(kind))
+		return w.person(ctx, "append a message of kind "+string(kind))
 	}
 	return w.may(ctx, "append to", a)
 }
 
 // sender is who a letter is from: the agent whose command this is writes in its own name.
 func (w *Workspace) sender(ctx context.Context, from *agent.Agent) (*agent.Agent, error) {
-	if w.own == "" {
+	by := w.asks(ctx)
+	if by == "" {
 		return from, nil
 	}
 	if from != nil {
 		return from, w.may(ctx, "send a letter of", *from)
 	}
-	own, err := w.Store.Agent(ctx, w.own)
+	own, err := w.Store.Agent(ctx, by)
 	return &own, err
 }
 
 // mayPrompt refuses a prompt, which is a person's word, to another than those below.
 func (w *Workspace) mayPrompt(ctx context.Context, a id.Agent) error {
-	if w.own == "" {
+	own := w.asks(ctx)
+	if own == "" {
 		return nil
 	}
 	found, err := w.Store.Agent(ctx, a)
 	if err != nil {
 		return err
 	}
-	if found.ID == w.own {
-		return w.person("prompt the agent whose command this is")
+	if found.ID == own {
+		return w.person(ctx, "prompt the agent whose command this is")
 	}
 	return w.may(ctx, "prompt", found)
 }

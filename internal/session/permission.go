@@ -35,7 +35,7 @@ func (w *Workspace) Standing(ctx context.Context, a agent.Agent) (permit.Standin
 // SetMode chooses how the calls of an agent, and of those below it who have no mode of
 // their own, are permitted. It holds at once, also for a turn that is under way.
 func (w *Workspace) SetMode(ctx context.Context, a agent.Agent, m permit.Mode) error {
-	if err := w.person("choose a mode"); err != nil {
+	if err := w.person(ctx, "choose a mode"); err != nil {
 		return err
 	}
 	if err := agent.NeedLiving(a); err != nil {

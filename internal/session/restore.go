@@ -109,7 +109,7 @@ func (w *Workspace) Restore(ctx context.Context, r Restoring) (Restored, error) 
 		r.Paths[i] = clean
 	}
 	if r.Force {
-		if err := w.person("restore what others could have changed"); err != nil {
+		if err := w.person(ctx, "restore what others could have changed"); err != nil {
 			return Restored{}, err
 		}
 	}

@@ -52,7 +52,7 @@ func (w *Workspace) Run(ctx context.Context, t Turn) (Ran, error) {
 	if err := w.mayPrompt(ctx, t.Agent); err != nil {
 		return Ran{}, err
 	}
-	if w.own != "" {
+	if w.asks(ctx) != "" {
 		t.Ask = nil // an agent answers no question
 	}
 	shown, err := w.mentioned(ctx, t.Agent, t.Prompt.Text, true)

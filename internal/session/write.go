@@ -115,7 +115,7 @@ func (w *Workspace) Rename(ctx context.Context, a agent.Agent, name string) (age
 // Redact deletes the content of a message for good, also from the memory of kernels of
 // this machine.
 func (w *Workspace) Redact(ctx context.Context, a agent.Agent, m id.Message) error {
-	if err := w.person("redact"); err != nil {
+	if err := w.person(ctx, "redact"); err != nil {
 		return err
 	}
 	if err := w.mended(ctx, a); err != nil {

@@ -29,7 +29,11 @@ type Service struct {
 	Token    httpapi.Token
 	Hosts    []string
 	Warn     func(string)
-	Ready    func(login string) // it answers; login is the way to the page
+	// Command carries out a command line in this process and returns what it prints, Begin in
+	// a process of its own.
+	Command, Begin func(ctx context.Context, args ...string) (string, error)
+	User           string
+	Ready          func(login string) // it answers; login is the way to the page
 }
 
 // Serve serves a workspace until ctx ends.
@@ -84,7 +88,7 @@ func serve(l *line.Line, ctx context.Context, run Serve, addr string, hosts []st
 	if err != nil {
 		return err
 	}
-	service := Service{Listener: listener, Hosts: hosts, Warn: l.Note}
+	service := Service{Listener: listener, Hosts: hosts, Warn: l.Note, User: l.User}
 	if service.Token, err = httpapi.OpenToken(home); err != nil {
 		return err
 	}

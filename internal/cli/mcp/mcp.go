@@ -16,20 +16,24 @@ import (
 )
 
 // Commands are the commands of this group.
-func Commands(l *line.Line) []*cobra.Command {
+func Commands(l *line.Line, p Ports) []*cobra.Command {
 	c := &cobra.Command{
 		Use:   "mcp",
-		Short: "MCP servers: programs and services whose tools agents can use",
+		Short: "MCP servers whose tools agents can use; and ramet as one",
 		Long: `MCP servers are programs and services whose tools agents can use, as server__tool. Yours
 stand in your configuration ([mcp.NAME]); those of a project in its .mcp.json, which
 counts once you accepted it (ramet trust). They start when a tool of theirs is called.
 A call is asked for like a command; the rules mcp(SERVER) and mcp(SERVER__TOOL) permit it.
 
+ramet is a server too: other people's agents fork, prompt, mail and kill agents here with
+the tools of "ramet mcp serve"; "ramet mcp install" says how they are told of it.
+
 ` + line.ExitHelp(),
 		Args: line.UnknownCommand,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(listCommand(l), addCommand(l), removeCommand(l), toolsCommand(l), callCommand(l))
+	c.AddCommand(listCommand(l), addCommand(l), removeCommand(l), toolsCommand(l), callCommand(l),
+		serveCommand(l, p), installCommand(l), tokenCommand(l))
 	return []*cobra.Command{c}
 }
 

@@ -1,0 +1,186 @@
+package mcpserver
+
+import (
+	"context"
+	"encoding/json"
+	"strconv"
+
+	"ramet/internal/id"
+	"ramet/internal/llm"
+	"ramet/internal/proc"
+	"ramet/internal/public"
+	"ramet/internal/session"
+	"ramet/internal/shape"
+)
+
+// ref is an argument that names an agent.
+func ref(about string) *shape.Shape {
+	return shape.Text(1).With(about + "; 0, a name, a uuid or the beginning of one")
+}
+
+// AgentList is what ps answers.
+type AgentList struct {
+	Agents []public.Agent `json:"agents"`
+}
+
+var psTool = tool{name: "ps", about: "List agents, parents before children, and what each of them does.", reads: true,
+	args:    shape.Object(shape.May("all", shape.Bool().With("the dead too"))),
+	answers: []any{AgentList{}},
+	run: func(ctx context.Context, s *Server, _ Caller, args json.RawMessage) (json.RawMessage, error) {
+		a, err := decode[struct{ All bool }](args)
+		if err != nil {
+			return nil, err
+		}
+		c := command{words: []string{"ps"}}
+		c.yes("all", a.All)
+		return s.ask(ctx, c)
+	}}
+
+// Forked is what fork answers.
+type Forked struct {
+	public.Agent
+	Worktree *Worktree `json:"worktree"`
+}
+
+// Worktree is the files of a child that has its own.
+type Worktree struct {
+	Dir         string `json:"dir"`
+	Branch      string `json:"branch"`
+	Uncommitted bool   `json:"uncommitted"`
+	Brought     int    `json:"brought"`
+}
+
+type forkArgs struct {
+	Agent, Name, Prompt, Model, Effort, Role string
+	At                                       id.Message
+	Worktree                                 bool
+}
+
+var forkTool = tool{name: "fork", about: "Fork an agent: the child has its whole context. With a prompt the child begins to work at once; how it ended comes as a letter to its parent (mail, read).",
+	args: shape.Object(
+		shape.May("agent", ref("whom; you, if you are an agent, else 0")),
+		shape.May("name", shape.Text(1).With("a name for the child")),
+		shape.May("prompt", shape.Text(1).With("what it is to do; without one it waits")),
+		shape.May("model", shape.Text(1).With("vendor/name; its parent's if absent")),
+		shape.May("effort", shape.Enum(llm.Efforts()...).With("how hard its model thinks")),
+		shape.May("role", shape.Text(1).With("a definition of .agents/agents or .claude/agents")),
+		shape.May("at", shape.Integer(1).With("the message with which its context ends")),
+		shape.May("worktree", shape.Bool().With("files of its own: a git worktree and a branch"))),
+	answers: []any{Forked{}},
+	run:     fork}
+
+func fork(ctx context.Context, s *Server, c Caller, args json.RawMessage) (json.RawMessage, error) {
+	a, err := decode[forkArgs](args)
+	if err != nil {
+		return nil, err
+	}
+	if a.Agent == "" {
+		a.Agent = box(c)
+	}
+	if a.Prompt != "" {
+		if err := s.startable(ctx, a); err != nil {
+			return nil, err
+		}
+	}
+	line := command{words: []string{"fork"}, rest: []string{a.Agent}}
+	line.flag("name", a.Name)
+	line.flag("model", a.Model)
+	line.flag("effort", a.Effort)
+	line.flag("agent", a.Role)
+	if a.At != 0 {
+		line.flag("at", strconv.FormatInt(int64(a.At), 10))
+	}
+	line.yes("worktree", a.Worktree)
+	out, err := s.ask(ctx, line)
+	if err != nil || a.Prompt == "" {
+		return out, err
+	}
+	var born struct{ UUID id.Agent }
+	if err := json.Unmarshal(out, &born); err != nil {
+		return nil, err
+	}
+	_, err = s.o.Workspace.Launch(ctx, s.life, session.Turn{Agent: born.UUID, Prompt: proc.Prompt{Text: a.Prompt, Task: true}})
+	return out, err
+}
+
+// startable refuses what could not begin, before a child is made for it.
+func (s *Server) startable(ctx context.Context, a forkArgs) error {
+	if err := session.CheckPrompt(a.Prompt); err != nil {
+		return err
+	}
+	model := llm.Ref{}
+	if a.Model != "" {
+		var err error
+		if model, err = llm.ParseRef(a.Model); err != nil {
+			return err
+		}
+	}
+	parent, err := s.o.Workspace.Find(ctx, a.Agent)
+	if err != nil {
+		return err
+	}
+	if err := s.o.Workspace.Room(ctx); err != nil {
+		return err
+	}
+	return s.o.Workspace.Startable(parent, model)
+}
+
+var killTool = tool{name: "kill", about: "End an agent for good; with cascade everything below it too. What it runs is ended before the answer.", destroys: true,
+	args: shape.Object(
+		shape.Must("agent", ref("whom")),
+		shape.May("cascade", shape.Bool().With("everything below it too")),
+		shape.May("reason", shape.Text(1).With("why, for the record"))),
+	answers: []any{public.Killed{}},
+	run: func(ctx context.Context, s *Server, _ Caller, args json.RawMessage) (json.RawMessage, error) {
+		a, err := decode[struct {
+			Agent, Reason string
+			Cascade       *bool
+		}](args)
+		if err != nil {
+			return nil, err
+		}
+		c := command{words: []string{"kill"}, rest: []string{a.Agent}}
+		c.flag("reason", a.Reason)
+		if a.Cascade != nil {
+			c.flag("cascade", strconv.FormatBool(*a.Cascade))
+		}
+		return s.ask(ctx, c)
+	}}
+
+// EntryList is what log answers.
+type EntryList struct {
+	Entries []public.Entry `json:"entries"`
+}
+
+// How many entries log shows.
+const (
+	fewEntries  = 20
+	mostEntries = 200
+)
+
+var logTool = tool{name: "log", about: "Read the end of an agent's history: its context as a model sees it, or with own the entries that it stored itself, of every kind. For more, read the resource ramet://agents/{ref}/history.", reads: true,
+	args: shape.Object(
+		shape.May("agent", ref("whose; you, if you are an agent, else 0")),
+		shape.May("limit", shape.Number(1, mostEntries).With("how many; 20")),
+		shape.May("own", shape.Bool().With("what it stored itself, of every kind"))),
+	answers: []any{EntryList{}},
+	run: func(ctx context.Context, s *Server, c Caller, args json.RawMessage) (json.RawMessage, error) {
+		a, err := decode[struct {
+			Agent string
+			Limit *float64
+			Own   bool
+		}](args)
+		if err != nil {
+			return nil, err
+		}
+		n := fewEntries
+		if a.Limit != nil {
+			n = int(*a.Limit)
+		}
+		if a.Agent == "" {
+			a.Agent = box(c)
+		}
+		line := command{words: []string{"log", "--limit=" + strconv.Itoa(n)}, rest: []string{a.Agent}}
+		line.yes("own", a.Own)
+		return s.askLines(ctx, line, "entries")
+	}}
