@@ -22,6 +22,7 @@ import (
 	"ramet/internal/ledger/file"
 	"ramet/internal/llm"
 	"ramet/internal/llm/catalog"
+	"ramet/internal/proc"
 	"ramet/internal/registry"
 	"ramet/internal/run"
 	"ramet/internal/run/recipe"
@@ -74,6 +75,7 @@ func carry(ctx context.Context, ws *session.Workspace, r runs.Job) (err error) {
 	if c.records != nil {
 		c.records.end(ctx, c.Session, err)
 	}
+	c.waitForHooks(ctx)
 	return errors.Join(err, c.retire(ctx, err))
 }
 
@@ -91,6 +93,8 @@ type carrier struct {
 	hosts    *hosts // nil: all is done here
 
 	records *runRecords // nil: there is no telemetry
+	kernel  *proc.Kernel
+	told    []<-chan struct{} // hooks of the run's states; the orchestrator alone writes its log
 }
 
 // start starts the kernel and the workers of this process.
@@ -116,6 +120,7 @@ func (c *carrier) start(ctx context.Context, closing *closers) error {
 		return err
 	}
 	closing.add(func() error { k.Close(); return nil })
+	c.kernel = k.Kernel
 	if err := c.executor.Start(ctx, k.Kernel); err != nil {
 		return err
 	}
@@ -125,7 +130,7 @@ func (c *carrier) start(ctx context.Context, closing *closers) error {
 
 func (c *carrier) options() runner.Options {
 	o := runner.Options{
-		RunID: c.Session.RunID, Recipe: c.Recipe, Params: c.Params, Agent: string(c.own), Model: c.Model, Log: newRunLog(c.Session, c.records), Folder: runFolder{c.files}, Site: c.site,
+		RunID: c.Session.RunID, Recipe: c.Recipe, Params: c.Params, Agent: string(c.own), Model: c.Model, Log: c.heard(newRunLog(c.Session, c.records)), Folder: runFolder{c.files}, Site: c.site,
 		Near:  c.near,
 		Gates: &builtin.Gates{Env: c.common.Env, Hide: c.common.Hide, Limits: c.limits, Secrets: c.ws.Secrets},
 		Form:  c.Recipe.Fits, Cancelled: c.cancelled, Watch: c.Watch, Now: time.Now,
