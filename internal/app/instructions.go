@@ -72,6 +72,9 @@ func told(r request, a agent.Agent) string {
 	if k, err := r.Kit(); err == nil && !r.NoTools {
 		notes = append(notes, k.Notes...)
 	}
+	if found, err := r.Workspace.Hooks(); err == nil {
+		notes = append(notes, found.Notes...)
+	}
 	return strings.Join(notes, "; ")
 }
 

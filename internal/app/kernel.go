@@ -84,6 +84,7 @@ func kernelFor(ctx context.Context, r request, work *crew.Crew) (*session.Runnin
 		Told:      func(a agent.Agent) string { return told(r, a) },
 		Worktree:  trees, Background: jobs.Running, Abandon: jobs.End,
 		Joins: joins.of,
+		Hooks: hooksOf(r),
 		Role:  r.Workspace.Role,
 		Offer: offer,
 		Gone:  place.Gone,

@@ -22,6 +22,7 @@ import (
 	"ramet/internal/ledger/file"
 	"ramet/internal/llm"
 	"ramet/internal/llm/catalog"
+	"ramet/internal/proc"
 	"ramet/internal/registry"
 	"ramet/internal/run"
 	"ramet/internal/run/recipe"
@@ -77,6 +78,7 @@ func carry(ctx context.Context, ws *session.Workspace, r runs.Job) (err error) {
 	if c.records != nil {
 		c.records.end(ctx, c.Session, err)
 	}
+	c.waitForHooks(ctx)
 	return errors.Join(err, c.retire(ctx, err))
 }
 
@@ -95,6 +97,8 @@ type carrier struct {
 	copied   func(path string, data []byte) error // keeps a copy of a file for an heir; nil: nobody does
 
 	records *runRecords // nil: there is no telemetry
+	kernel  *proc.Kernel
+	told    []<-chan struct{} // hooks of the run's states; the orchestrator alone writes its log
 }
 
 // start starts the kernel and the workers of this process.
@@ -120,6 +124,7 @@ func (c *carrier) start(ctx context.Context, closing *closers) error {
 		return err
 	}
 	closing.add(func() error { k.Close(); return nil })
+	c.kernel = k.Kernel
 	if err := c.executor.Start(ctx, k.Kernel); err != nil {
 		return err
 	}
@@ -129,7 +134,7 @@ func (c *carrier) start(ctx context.Context, closing *closers) error {
 
 func (c *carrier) options() runner.Options {
 	o := runner.Options{
-		RunID: c.Session.RunID, Recipe: c.Recipe, Params: c.Params, Agent: string(c.own), Model: c.Model, Log: newRunLog(c.Session, c.records), Folder: c.folder(), Site: c.site,
+		RunID: c.Session.RunID, Recipe: c.Recipe, Params: c.Params, Agent: string(c.own), Model: c.Model, Log: c.heard(newRunLog(c.Session, c.records)), Folder: c.folder(), Site: c.site,
 		Near:  c.near,
 		Gates: &builtin.Gates{Env: c.common.Env, Hide: c.common.Hide, Limits: c.limits, Secrets: c.ws.Secrets},
 		Form:  c.Recipe.Fits, Cancelled: c.cancelled, Watch: c.Watch, Now: time.Now,

@@ -15,8 +15,8 @@
 //   - A project's file counts in the bytes that a person accepted, and never sets
 //     what would send data elsewhere (db) or let tools do or see more (allow,
 //     permission, env, hide). It is not read here: who loads gives the text.
-//   - Tables of the user's file ([mcp.NAME], see Server) are checked as strictly; a
-//     project's file has none.
+//   - Tables of the user's file ([mcp.NAME], see Server) are checked as strictly; of
+//     tables a project's file has only [[hooks]], which run confined.
 //   - Set changes one value of the user's file and leaves every other line as
 //     it is; after a crash the file is the old one or the new one.
 //   - Every error is a fault. Nothing here is global: the environment is a
@@ -83,6 +83,8 @@ type Config struct {
 
 	// Servers are the MCP servers of the user's file, by name.
 	Servers []Server
+	// Hooks are the commands that run on events: the user's, then those of the project's file.
+	Hooks []Hook
 	// Vendors are the user's own, and what he says of others.
 	Vendors []catalog.Vendor
 
@@ -195,6 +197,14 @@ func (c *Config) addText(path, text string, layer Layer) error {
 				return fault.New(fault.InvalidConfig, "%s: a project may not set %s", e.where(path), e.key).
 					WithHint("a project names its MCP servers in .mcp.json")
 			}
+			continue
+		}
+		if e.key == hooksKey {
+			found, err := ParseHooks(path, text, layer == Project)
+			if err != nil {
+				return err
+			}
+			c.Hooks = append(c.Hooks, found...)
 			continue
 		}
 		if e.key == vendorsKey {

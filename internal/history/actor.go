@@ -69,7 +69,7 @@ const (
 // so that it is not lost with the process.
 type Permission struct {
 	Answer   string `json:"answer"`             // allowed or refused
-	By       string `json:"by"`                 // person, rule, mode, or nobody: nobody could be asked
+	By       string `json:"by"`                 // person, rule, mode, hook, or nobody: nobody could be asked
 	Choice   string `json:"choice,omitempty"`   // of a person: once, agent, project, no
 	Actor    *Actor `json:"actor,omitempty"`    // the person; by a rule: who granted it, if that is known
 	Rule     string `json:"rule,omitempty"`     // by which it was permitted, or that was granted
@@ -88,6 +88,7 @@ const (
 	ByRule   = "rule"
 	ByMode   = "mode"
 	ByNobody = "nobody"
+	ByHook   = "hook" // From: where it stands
 )
 
 // permitForm is how moments stand in meta.
@@ -122,6 +123,8 @@ func (p Permission) String() string {
 		}
 	case ByMode:
 		out += " by mode " + p.Mode
+	case ByHook:
+		out += " by a hook (" + p.From + ")"
 	default:
 		out += ": nobody could be asked"
 	}

@@ -74,6 +74,7 @@ type Meta struct {
 	Effort     string      `json:"effort,omitempty"`     // command effort: how hard the model is to think
 
 	Files *State `json:"files,omitempty"` // files
+	Hook  *Hook  `json:"hook,omitempty"`  // command hook
 }
 
 // Then is what the report of a task does.

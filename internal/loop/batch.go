@@ -82,13 +82,21 @@ func (r *turn) batch(ctx context.Context, jobs []*job) error {
 			}
 			continue
 		}
-		r.told(ctx, j, entries)
+		answer, failed := r.told(j, entries)
+		if failed {
+			continue
+		}
+		said, err := r.happened(ctx, j, answer)
+		if err != nil {
+			return err
+		}
+		r.aside(said)
 	}
 	return nil
 }
 
 // told counts a result that the tool wrote, and tells of it.
-func (r *turn) told(ctx context.Context, j *job, entries []history.Entry) {
+func (r *turn) told(j *job, entries []history.Entry) (answer string, failed bool) {
 	j.written = true
 	out := Event{Type: CallEnded, CallID: j.call.CallID, Tool: j.call.Name}
 	for _, e := range entries {
@@ -111,6 +119,7 @@ func (r *turn) told(ctx context.Context, j *job, entries []history.Entry) {
 	r.repeats.note(j.call, out.Text, out.IsError, r.Limits.Repeats)
 	r.count(j, out.IsError)
 	r.emit(out)
+	return out.Text, out.IsError
 }
 
 func runAll(ctx context.Context, t tool.Batch, calls []tool.Call) (broken any, err error) {

@@ -58,6 +58,9 @@ func Compact(ctx context.Context, t Turn, c *Conversation, keep int) error {
 	if !ok {
 		return nothingToCompact()
 	}
+	if err := r.mayCompact(ctx, "manual"); err != nil {
+		return err
+	}
 	r.emit(Event{Type: Compacting, Text: "as asked"})
 	words := int64(1) << 62
 	if window := r.window(); window > 0 {
@@ -133,6 +136,9 @@ func (r *turn) makeRoom(ctx context.Context, why string) error {
 			return nothingToCompact()
 		}
 		if round == 0 {
+			if err := r.mayCompact(ctx, "auto"); err != nil {
+				return err
+			}
 			r.emit(Event{Type: Compacting, Text: why})
 		}
 		before := r.c.state.size

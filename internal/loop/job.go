@@ -27,7 +27,11 @@ func (r *turn) permit(ctx context.Context, j *job) error {
 	if j.tool == nil {
 		return nil
 	}
-	grant, record, err := r.Guard.Decide(ctx, j.spec, j.made)
+	asking, err := r.objected(ctx, j)
+	if err != nil || j.denied {
+		return err
+	}
+	grant, record, err := r.Guard.Decide(asking, j.spec, j.made)
 	j.record = record
 	switch {
 	case err == nil:
@@ -72,6 +76,17 @@ func (r *turn) conclude(ctx context.Context, j *job) error {
 	a := j.answer
 	if j.note != "" {
 		a.Text = strings.TrimSuffix(a.Text, "\n") + "\n" + j.note
+	}
+	if j.started && !a.IsError && !a.Ends {
+		said, err := r.happened(ctx, j, j.answer.Text)
+		switch {
+		case err != nil && ctx.Err() == nil: // else the result is written all the same
+			return err
+		case a.Recorded:
+			r.aside(said)
+		case said != "":
+			a.Text = strings.TrimSuffix(a.Text, "\n") + "\n" + said
+		}
 	}
 	a.Text, a.Show = both(r.kept(a.Text), maxResult), start(r.kept(a.Show), maxShow)
 	if a.Show == a.Text {

@@ -76,6 +76,9 @@ func (r *turn) step(ctx context.Context) (more bool, err error) {
 		err = r.join(ctx, calls)
 	}
 	if err == nil && !r.out.Ended {
+		err = r.sayAsides(ctx)
+	}
+	if err == nil && !r.out.Ended {
 		err = r.hear(ctx)
 	}
 	return err == nil && !r.out.Ended, err
@@ -104,7 +107,11 @@ func (r *turn) measure(said reply) {
 // answer asks the model, within the budget and the context that it has.
 func (r *turn) answer(ctx context.Context) (reply, error) {
 	if r.full() {
-		if err := r.makeRoom(ctx, "the context is nearly full"); err != nil && !fault.Is(err, fault.Conflict) {
+		err := r.makeRoom(ctx, "the context is nearly full")
+		if err == nil {
+			err = r.afterCompact(ctx)
+		}
+		if err != nil && !fault.Is(err, fault.Conflict) {
 			return reply{}, err
 		}
 	}
@@ -120,6 +127,9 @@ func (r *turn) answer(ctx context.Context) (reply, error) {
 			return said, err // that it is too long says more
 		} else if short != nil {
 			return said, short
+		}
+		if err := r.afterCompact(ctx); err != nil {
+			return said, err
 		}
 	}
 }

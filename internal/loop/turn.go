@@ -71,6 +71,8 @@ type Turn struct {
 	Budget  Budget
 	Files   Files // nil: no states are taken
 	Limits  Limits
+	Hooks   Hooks   // nil: there are none
+	Task    bool    // the turn is the task of a child
 	Learnt  *Window // what other turns learnt of the model; nil: they are not told, nor heard
 	// Heard takes what the user said since the turn began, behind the results of a step. nil:
 	// nobody says anything.

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"ramet/internal/fault"
 	"ramet/internal/history"
 	"ramet/internal/id"
 	"ramet/internal/llm"
@@ -32,6 +33,9 @@ type turn struct {
 	mending bool       // the last word did not fit, and is asked for once more
 	pauses  pauses
 	files   stating
+	asides  []string     // what hooks said of calls whose results were written already
+	halt    *fault.Error // hooks want the turn to end; nil: they do not
+	stops   int          // how often hooks kept the turn from ending
 
 	emitting sync.Mutex // tools that run side by side print
 }

@@ -104,7 +104,7 @@ type Book interface {
 // reads. It asks the user where the policy says so. The record says who decided; it
 // is nil where there was nothing to decide.
 func (p *Policy) Decide(ctx context.Context, s tool.Spec, c tool.Call) (tool.Grant, *history.Permission, error) {
-	if s.Access == tool.Reads || s.Access == tool.Processes {
+	if _, must := insisted(ctx); !must && (s.Access == tool.Reads || s.Access == tool.Processes) {
 		return tool.Free, nil, nil
 	}
 	q := Question{Agent: c.Agent, CallID: c.ID, Tool: s.Name}
@@ -162,6 +162,11 @@ func (d *decision) unasked(ctx context.Context) (decided bool, err error) {
 		d.record = d.refuse(history.ByMode)
 		return true, fault.New(fault.Denied, "%s was not permitted: this agent only reads (mode %s)", what(*q), ReadOnly).
 			WithHint("look, and write down what you would do; the user can change the mode")
+	}
+	if why, must := insisted(ctx); must {
+		q.Why, q.NoGrant, q.NoRule, q.Rule = why, "a hook asks each time", "a hook asks each time", Rule{}
+		q.Outside = d.mode == Box && d.spec.Access == tool.Commands
+		return false, nil
 	}
 	acts := d.spec.Access == tool.Writes && p.Acts != nil && p.Acts(q.Subject)
 	if d.spec.Access == tool.Writes && d.mode != Ask && !acts {

@@ -96,6 +96,9 @@ func (h verbs) Fork(ctx context.Context, f registry.Fork) ([]agent.Agent, error)
 			c.Provider, c.Model = h.asked.Vendor, h.asked.Name
 		}
 	}
+	if err := h.fire(ctx, f.Parent, h.claim, forking(f)); err != nil {
+		return nil, err
+	}
 	born, err := h.Store.Fork(ctx, f)
 	if err != nil {
 		return nil, err
@@ -140,8 +143,19 @@ func (h verbs) Before() id.Message {
 }
 
 func (h verbs) Send(ctx context.Context, s registry.Send) (mail.Letter, error) {
+	if err := h.fire(ctx, h.p.id, h.claim, Mailing(s)); err != nil {
+		return mail.Letter{}, err
+	}
 	s.Claim, s.Most = h.claim, h.MostUnread
 	return h.send(ctx, s, h.family)
+}
+
+// Kill is the kill of a model, which hooks may object to.
+func (h verbs) Kill(ctx context.Context, k registry.Kill) (registry.Killed, error) {
+	if err := h.fire(ctx, h.p.id, h.claim, Killing(k)); err != nil {
+		return registry.Killed{}, err
+	}
+	return h.Kernel.Kill(ctx, k)
 }
 
 func (h verbs) Read(ctx context.Context, r registry.Read) (mail.Letter, bool, error) {

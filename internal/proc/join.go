@@ -3,6 +3,7 @@ package proc
 import (
 	"context"
 
+	"ramet/internal/agent"
 	"ramet/internal/history"
 	"ramet/internal/llm"
 	"ramet/internal/loop"
@@ -23,7 +24,7 @@ func (j *job) joins(turn *job) bool {
 }
 
 // hear takes what was said meanwhile out of the inbox, in its order: as far as it can join the turn.
-func (p *process) hear(turn *job) loop.Heard {
+func (p *process) hear(ctx context.Context, a agent.Agent, turn *job) loop.Heard {
 	var drafts []history.Draft
 	var joined []*job
 	for len(p.ahead) == 0 {
@@ -43,8 +44,14 @@ func (p *process) hear(turn *job) loop.Heard {
 		if !p.kernel.take(j) {
 			continue // taken back
 		}
+		added, err := p.submits(ctx, p.kernel.hooksOf(a), j)
+		if err != nil {
+			drafts = append(drafts, added...)
+			p.over(j, loop.Outcome{}, err)
+			continue
+		}
 		said.Meta.Actor = j.by
-		drafts, joined = append(drafts, said), append(joined, j)
+		drafts, joined = append(append(drafts, said), added...), append(joined, j)
 	}
 	return loop.Heard{Drafts: drafts, Written: func(err error) {
 		if err != nil { // they were not said
@@ -71,6 +78,6 @@ func (p *process) part(o loop.Outcome, err error) {
 }
 
 // hearing is the port of a turn through which it hears the user.
-func (p *process) hearing(turn *job) func(context.Context) loop.Heard {
-	return func(context.Context) loop.Heard { return p.hear(turn) }
+func (p *process) hearing(a agent.Agent, turn *job) func(context.Context) loop.Heard {
+	return func(ctx context.Context) loop.Heard { return p.hear(ctx, a, turn) }
 }

@@ -95,6 +95,9 @@ type Options struct {
 	Role func(name string) (acts.Role, error)
 	// Joins is what the calls of an agent bring into its conversation; nil: nothing.
 	Joins func(a agent.Agent) loop.Join
+	// Hooks are the programs that are told what an agent does; nil, of all or of one: there
+	// are none.
+	Hooks func(a agent.Agent) loop.Hooks
 	// Facts is what an agent should know of the place and the moment when its turn begins;
 	// it is written once, in front of what the user says, where it differs from what it was
 	// told last. nil or empty: nothing.

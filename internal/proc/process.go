@@ -45,6 +45,7 @@ type process struct {
 	restarts restarts
 	ahead    []*job // taken out of the inbox, and to be done before what is in it
 	joined   []*job // what was said during the turn, and ends with it
+	opened   bool   // hooks were told that a person talks with it
 	cutOff   bool   // its last turn could not reach the store
 }
 

@@ -140,6 +140,7 @@ func (a asking) Ask(ctx context.Context, q permit.Question) (permit.Verdict, err
 			return permit.Verdict{}, err
 		}
 	}
+	a.kernel.notifies(ctx, q)
 	return a.Asker.Ask(ctx, q)
 }
 

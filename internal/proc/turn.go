@@ -51,7 +51,7 @@ func (p *process) turn(ctx context.Context, j *job) (loop.Outcome, error) {
 		t.Effort = told
 	}
 	t.Effort = t.Effort.Or(k.Effort)
-	if err := p.begin(ctx, a, claim, j, told); err != nil {
+	if err := p.begin(ctx, a, claim, j, told, t.Hooks); err != nil {
 		return loop.Outcome{}, err
 	}
 	said := loop.Outcome{Began: true}
@@ -71,6 +71,7 @@ func (p *process) turn(ctx context.Context, j *job) (loop.Outcome, error) {
 		err = brokenOff(p.id, err)
 	}
 	p.close(ctx, j, err)
+	p.brokeOff(a, err)
 	p.report(ctx, a, j, outcome, err)
 	if last := j.prompt.Last; last != nil {
 		retiring := p.retire(ctx, last(err))
@@ -131,12 +132,12 @@ func (p *process) prepare(a agent.Agent, claim agent.Claim, j *job) (loop.Turn, 
 		}
 	}
 	return loop.Turn{
-		Files: files, Joins: joins,
+		Files: files, Joins: joins, Hooks: k.hooksOf(a), Task: j.task,
 		Others: k.alternatives(m), Schema: schema, Search: k.Search || j.prompt.Search,
 		Agent: p.id, Provider: m.Provider, Ref: m.Ref, Model: m.Info, System: system,
 		Tools: box, Journal: &journal{p, claim}, Guard: k.Guard, Budget: budget{k.Store, p.id}, Limits: limits,
 		Acting: p.acting, Ending: p.ending(j, box), Clean: k.Clean, Emit: p.emit,
-		Heard: p.hearing(j), Learnt: k.windows.of(m.Ref), Facts: func(ctx context.Context) string { return k.facts(ctx, p.id) },
+		Heard: p.hearing(a, j), Learnt: k.windows.of(m.Ref), Facts: func(ctx context.Context) string { return k.facts(ctx, p.id) },
 	}, nil
 }
 
@@ -183,8 +184,9 @@ func (p *process) emit(e loop.Event) {
 }
 
 // begin brings the conversation up to date, closes what was left open, and writes
-// what the user says: in one transaction. told is the effort that the agent has.
-func (p *process) begin(ctx context.Context, a agent.Agent, claim agent.Claim, j *job, told llm.Effort) error {
+// what the user says: in one transaction. told is the effort that the agent has. Hooks may
+// object to what is said; then only they stand in the history.
+func (p *process) begin(ctx context.Context, a agent.Agent, claim agent.Claim, j *job, told llm.Effort, hooks loop.Hooks) error {
 	if err := p.recall(ctx, a); err != nil {
 		return err
 	}
@@ -192,7 +194,16 @@ func (p *process) begin(ctx context.Context, a agent.Agent, claim agent.Claim, j
 	if err != nil {
 		return err
 	}
-	mended := len(drafts)
+	opening := append(p.opens(ctx, hooks, j), p.starts(ctx, hooks, j)...)
+	said, err := p.submits(ctx, hooks, j)
+	if err != nil {
+		if failed := p.append(ctx, claim, append(append(drafts, opening...), said...)...); failed != nil {
+			return failed
+		}
+		return err
+	}
+	drafts = append(drafts, opening...)
+	mended := len(drafts) // behind it is what the person does
 	if b := j.prompt.Budget; b != nil {
 		drafts = append(drafts, history.Draft{Kind: history.Command, Meta: history.Meta{Command: "budget", Budget: b}})
 	}
@@ -213,14 +224,15 @@ func (p *process) begin(ctx context.Context, a agent.Agent, claim agent.Claim, j
 		drafts = append(drafts, notice...)
 	}
 	if j.prompt.Text != "" {
-		said, err := history.Say(history.User, j.prompt.Text)
+		words, err := history.Say(history.User, j.prompt.Text)
 		if err != nil {
 			return err
 		}
-		said.Parts = append(said.Parts, j.prompt.Files...)
-		said.Parts = append(p.here(j), said.Parts...)
-		drafts = append(drafts, said)
+		words.Parts = append(words.Parts, j.prompt.Files...)
+		words.Parts = append(p.here(j), words.Parts...)
+		drafts = append(drafts, words)
 	}
+	drafts = append(drafts, said...)
 	if len(j.letters) > 0 {
 		if len(drafts) > 0 {
 			if err := p.append(ctx, claim, drafts...); err != nil {

@@ -8,8 +8,10 @@ import (
 	"ramet/internal/control"
 	"ramet/internal/fault"
 	"ramet/internal/history"
+	"ramet/internal/hook"
 	"ramet/internal/id"
 	"ramet/internal/llm"
+	"ramet/internal/proc"
 	"ramet/internal/registry"
 	"ramet/internal/worktree"
 )
@@ -69,6 +71,9 @@ func (w *Workspace) Fork(ctx context.Context, f Fork) (Forked, error) {
 	if err := w.mended(ctx, f.Parent); err != nil {
 		return Forked{}, err
 	}
+	if err := w.mayFork(ctx, f, child); err != nil {
+		return Forked{}, err
+	}
 	var out Forked
 	if f.Worktree {
 		from := origin{Folder: f.Parent.Cwd, Clean: f.Clean}
@@ -94,6 +99,14 @@ func (w *Workspace) Fork(ctx context.Context, f Fork) (Forked, error) {
 	}
 	out.Child = born
 	return out, nil
+}
+
+// mayFork asks hooks whether the child may be made, and given its prompt.
+func (w *Workspace) mayFork(ctx context.Context, f Fork, c registry.Child) error {
+	if err := w.fires(ctx, f.Parent, proc.Forking(string(f.Parent.ID), c)); err != nil || f.Prompt == nil {
+		return err
+	}
+	return w.fires(ctx, f.Parent, hook.Occasion{Event: hook.UserPromptSubmit, Fields: map[string]any{"prompt": *f.Prompt}})
 }
 
 // child checks everything that can be checked before anything is made.

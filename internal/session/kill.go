@@ -6,6 +6,7 @@ import (
 	"ramet/internal/agent"
 	"ramet/internal/control"
 	"ramet/internal/fault"
+	"ramet/internal/proc"
 	"ramet/internal/registry"
 	"ramet/internal/text"
 )
@@ -85,7 +86,32 @@ func (w *Workspace) Kill(ctx context.Context, k Kill) (registry.Killed, error) {
 	if err != nil {
 		return done, err
 	}
-	return done, w.Peers.Reap(ctx, w.owner(), held, control.Deaths(done)...)
+	err = w.Peers.Reap(ctx, w.owner(), held, control.Deaths(done)...)
+	w.killed(ctx, k.Agent, order)
+	return done, err
+}
+
+// killed tells hooks of a kill: a person's is never kept from happening. What came of it stands in
+// the history of the nearest one above who lives.
+func (w *Workspace) killed(ctx context.Context, a agent.Agent, order registry.Kill) {
+	hooks := w.HooksOf(a, "")
+	if hooks == nil {
+		return
+	}
+	o := proc.Killing(order)
+	o.Shown = true
+	v := hooks(ctx, o)
+	for up := a.Parent; up != ""; {
+		row, err := w.Store.Agent(ctx, up)
+		if err != nil {
+			return
+		}
+		if row.Status == agent.Running {
+			_ = w.tells(ctx, up, v.Entries) // the agent is dead whatever comes of it
+			return
+		}
+		up = row.Parent
+	}
 }
 
 // miscounted refuses a kill that would end another number of agents than was confirmed.

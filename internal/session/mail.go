@@ -8,6 +8,7 @@ import (
 	"ramet/internal/fault"
 	"ramet/internal/id"
 	"ramet/internal/mail"
+	"ramet/internal/proc"
 	"ramet/internal/registry"
 )
 
@@ -29,6 +30,13 @@ func (w *Workspace) Send(ctx context.Context, l Letter) (mail.Letter, error) {
 		return mail.Letter{}, err
 	}
 	l.From = from
+	about := l.To
+	if l.From != nil {
+		about = *l.From
+	}
+	if err := w.fires(ctx, about, proc.Mailing(registry.Send{From: about.ID, To: l.To.ID, Body: l.Body})); err != nil {
+		return mail.Letter{}, err
+	}
 	order := registry.Send{Claim: agent.Passing(), To: l.To.ID, Body: l.Body, Most: w.Config.Number("max_unread")}
 	if l.From == nil {
 		return w.send(ctx, order)

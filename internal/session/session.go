@@ -13,6 +13,7 @@ import (
 	"ramet/internal/durable"
 	"ramet/internal/environ"
 	"ramet/internal/fault"
+	"ramet/internal/hook/program"
 	"ramet/internal/id"
 	"ramet/internal/ledger/file"
 	"ramet/internal/llm/catalog"
@@ -48,6 +49,8 @@ type System struct {
 	// MCP makes a pool of the MCP servers of a workspace, and says what people should know of
 	// them; nil: there are none.
 	MCP func(*Workspace) (*mcp.Pool, string, error)
+	// Hooks runs the hooks of a workspace; nil: none run.
+	Hooks func(*Workspace) (program.Runner, error)
 	// Logs opens the event logs of runs.
 	Logs rundir.Logs
 	// Tokens are the variables that hold credentials besides the keys of models.

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"ramet/internal/fault"
+	"ramet/internal/hook/program"
 	"ramet/internal/kit"
 	"ramet/internal/public"
 	"ramet/internal/trust"
@@ -24,7 +25,7 @@ func (s *Session) Gate(ctx context.Context) (trust.Gate, error) {
 }
 
 func gate(ctx context.Context, home, project string) trust.Gate {
-	return trust.Gate{Home: home, Project: project, Sources: slices.Concat(trust.Standard(), kit.Sources(), []trust.Source{worktree.Programs(ctx)})}
+	return trust.Gate{Home: home, Project: project, Sources: slices.Concat(trust.Standard(), kit.Sources(), []trust.Source{program.Source(), worktree.Programs(ctx)})}
 }
 
 // Trust lists what acts in the project of the workspace.

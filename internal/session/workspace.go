@@ -10,6 +10,7 @@ import (
 	"ramet/internal/config"
 	"ramet/internal/control"
 	"ramet/internal/credential"
+	"ramet/internal/hook/program"
 	"ramet/internal/id"
 	"ramet/internal/instruct"
 	"ramet/internal/ledger"
@@ -49,6 +50,8 @@ type Workspace struct {
 	mcp     func(*Workspace) (*mcp.Pool, string, error) // see System
 	servers sync.Mutex                                  // guards what follows
 	pools   []*mcp.Pool
+
+	runHooks func(*Workspace) (program.Runner, error) // see System
 
 	prompts prompt.Folder
 	own     id.Agent // whose command this process is; empty: a person's

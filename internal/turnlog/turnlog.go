@@ -51,7 +51,9 @@ type Turnlog struct {
 	kept  registry.Cursor // what the file says
 	open  map[id.Agent]*turn
 	asked map[id.Agent]history.Entry // the newest words of the user, before a call followed
-	runs  map[id.Agent]bool          // whether an agent stands below a run
+	last  map[id.Agent]*turn         // that ended, for hooks that ran then
+	early map[id.Agent][]follow.TurnHook
+	runs  map[id.Agent]bool // whether an agent stands below a run
 }
 
 // turn is one that has not ended.
@@ -62,7 +64,7 @@ const page = 500
 
 // Keep follows until ctx ends.
 func Keep(ctx context.Context, o Options) error {
-	b := &Turnlog{Options: o, open: map[id.Agent]*turn{}, asked: map[id.Agent]history.Entry{}, runs: map[id.Agent]bool{}}
+	b := &Turnlog{Options: o, open: map[id.Agent]*turn{}, asked: map[id.Agent]history.Entry{}, last: map[id.Agent]*turn{}, early: map[id.Agent][]follow.TurnHook{}, runs: map[id.Agent]bool{}}
 	if b.Look == 0 {
 		b.Look = time.Second
 	}
@@ -117,6 +119,8 @@ func (b *Turnlog) rewind() {
 	b.at = b.kept
 	clear(b.open)
 	clear(b.asked)
+	clear(b.last)
+	clear(b.early)
 }
 
 // read follows one page, and says whether there may be another.
@@ -148,7 +152,7 @@ func (b *Turnlog) read(ctx context.Context) (more bool, err error) {
 // follow takes one entry.
 func (b *Turnlog) follow(ctx context.Context, e history.Entry) error {
 	switch e.Kind {
-	case history.User, history.Usage, history.Interrupted, history.Killed, history.ToolResult:
+	case history.User, history.Usage, history.Interrupted, history.Killed, history.ToolResult, history.Command:
 	default:
 		return nil
 	}
@@ -166,8 +170,12 @@ func (b *Turnlog) follow(ctx context.Context, e history.Entry) error {
 		b.end(e.Agent, follow.TurnEnd{At: e.CreatedAt, Code: string(fault.Killed), Message: "the agent was killed"})
 		delete(b.asked, e.Agent)
 		delete(b.runs, e.Agent)
+		delete(b.last, e.Agent)
+		delete(b.early, e.Agent)
 	case history.ToolResult:
 		return b.tools(t, e)
+	case history.Command:
+		b.hook(e)
 	case history.Usage:
 		m, err := e.Decode()
 		if err != nil || m.Call == nil {
@@ -199,6 +207,7 @@ func (b *Turnlog) begin(ctx context.Context, e history.Entry, c history.Call) (*
 	b.Put(deliveries...)
 	t := &turn{begun}
 	b.open[e.Agent] = t
+	b.hooked(e.Agent, t)
 	return t, nil
 }
 
@@ -223,6 +232,7 @@ func (b *Turnlog) end(a id.Agent, how follow.TurnEnd) {
 	if t := b.open[a]; t != nil {
 		b.Put(t.End(how)...)
 		delete(b.open, a)
+		b.last[a] = t
 	}
 }
 
