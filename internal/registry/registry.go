@@ -132,6 +132,8 @@ type Upkeep interface {
 	Heads(ctx context.Context) ([]Head, error)
 	// GC drops blobs that no entry names.
 	GC(ctx context.Context) (Swept, error)
+	// PlanGC says what GC would drop.
+	PlanGC(ctx context.Context) (Swept, error)
 	// Backup writes a consistent copy into a new SQLite file.
 	Backup(ctx context.Context, path string) error
 	// Describe tells what the store is.

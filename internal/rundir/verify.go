@@ -23,6 +23,7 @@ type Proof struct {
 	Snapshot    string `json:"snapshot"`    // ok, behind, none
 	Artifacts   int    `json:"artifacts"`   // files that are what the log says
 	Unchecked   int    `json:"unchecked_artifacts"`
+	Removed     int    `json:"removed_files"` // taken away, as the log says
 	// Torn is what a crash left behind the last line; nil: nothing.
 	Torn *run.Tail `json:"torn_tail"`
 }

@@ -23,19 +23,23 @@ import (
 type witness struct {
 	runID     string
 	sums      map[string]string // of this run's own files, by path
+	removed   map[string]bool   // taken away since, as the log says
 	inherited int
 	items     []run.Item
 }
 
-func newWitness(runID string) *witness { return &witness{runID: runID, sums: map[string]string{}} }
+func newWitness(runID string) *witness {
+	return &witness{runID: runID, sums: map[string]string{}, removed: map[string]bool{}}
+}
 
 func (w *witness) note(e run.Event) {
 	var p struct {
 		Path    string     `json:"path"`
 		SHA256  string     `json:"sha256"`
 		Outputs []run.File `json:"outputs"`
+		Paths   []string   `json:"paths"`
 	}
-	if e.Type != run.ArtifactWritten && e.Type != run.WorkItemFinished || fast.Unmarshal(e.Payload, &p) != nil {
+	if e.Type != run.ArtifactWritten && e.Type != run.WorkItemFinished && e.Type != filesRemoved || fast.Unmarshal(e.Payload, &p) != nil {
 		return
 	}
 	if e.RunID != w.runID {
@@ -46,10 +50,15 @@ func (w *witness) note(e run.Event) {
 	}
 	if e.Type == run.ArtifactWritten {
 		w.sums[p.Path] = p.SHA256
+		delete(w.removed, p.Path)
+	}
+	for _, gone := range p.Paths {
+		w.removed[gone] = true
 	}
 	for _, f := range p.Outputs {
 		if f.SHA256 != nil {
 			w.sums[f.Path] = *f.SHA256
+			delete(w.removed, f.Path)
 		}
 	}
 }
@@ -72,6 +81,11 @@ func (w *witness) check(s *Store, p *Proof) error {
 	}
 	defer files.Close()
 	var changed []string
+	for name := range w.removed {
+		if _, there := files.Hash(name); !there {
+			p.Removed++
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(w.sums)) {
 		if !run.IsPath(name) {
 			p.Unchecked++
@@ -81,6 +95,7 @@ func (w *witness) check(s *Store, p *Proof) error {
 		switch {
 		case there && have == w.sums[name]:
 			p.Artifacts++
+		case !there && w.removed[name]:
 		case w.open(name):
 			p.Unchecked++
 		case there:

@@ -55,7 +55,7 @@ func (w *Workspace) GCFiles(ctx context.Context, s Sweep) (SweptFiles, error) {
 
 // namedStates are the states that histories name; the newest of each agent is pinned.
 func (w *Workspace) namedStates(ctx context.Context) ([]past.Named, error) {
-	all, err := w.Store.Agents(ctx, agent.Filter{})
+	all, err := w.Store.Agents(ctx, agent.Filter{Dead: true})
 	if err != nil {
 		return nil, err
 	}

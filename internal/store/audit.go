@@ -140,7 +140,12 @@ func (r reader) auditRefs(ctx context.Context, u *registry.Auditor) error {
 }
 
 // GC implements registry.Upkeep.
-func (s *Store) GC(ctx context.Context) (registry.Swept, error) {
+func (s *Store) GC(ctx context.Context) (registry.Swept, error) { return s.gc(ctx, true) }
+
+// PlanGC implements registry.Auditor.
+func (s *Store) PlanGC(ctx context.Context) (registry.Swept, error) { return s.gc(ctx, false) }
+
+func (s *Store) gc(ctx context.Context, drop bool) (registry.Swept, error) {
 	var out registry.Swept
 	err := s.write(ctx, "gc", func(tx *sql.Tx) error {
 		if err := s.d.LockBlobs(ctx, tx); err != nil {
@@ -148,7 +153,7 @@ func (s *Store) GC(ctx context.Context) (registry.Swept, error) {
 		}
 		const unnamed = ` FROM blobs WHERE NOT EXISTS (SELECT 1 FROM blob_refs r WHERE r.hash = blobs.hash)`
 		if err := tx.QueryRowContext(ctx, `SELECT count(*), coalesce(sum(length(data)), 0)`+unnamed).
-			Scan(&out.Blobs, &out.Bytes); err != nil || out.Blobs == 0 {
+			Scan(&out.Blobs, &out.Bytes); err != nil || out.Blobs == 0 || !drop {
 			return err
 		}
 		_, err := tx.ExecContext(ctx, `DELETE`+unnamed)

@@ -49,6 +49,20 @@ func (k Keeper) Remove(ctx context.Context, project string, t Tree, into string,
 	return out, err
 }
 
+// Spare refuses, as Remove does, where removing a worktree would lose something.
+func (k Keeper) Spare(ctx context.Context, project string, t Tree, into string) error {
+	at := t.Dir
+	if t.Gone {
+		at = project
+	}
+	r, err := k.open(ctx, at)
+	if err != nil {
+		return err
+	}
+	r.top = r.common
+	return k.spare(ctx, r, t, into)
+}
+
 // spare refuses where something would be lost.
 func (k Keeper) spare(ctx context.Context, r repo, t Tree, into string) error {
 	const hint = "`ramet merge %s` brings it back; --force throws it away"

@@ -3,6 +3,7 @@ package care
 import (
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -15,11 +16,7 @@ import (
 )
 
 func sweepFiles(l *line.Line, c *cobra.Command, keep, most string, dry bool) error {
-	since, err := registry.ParseSince(keep, l.Now())
-	if err != nil || keep == "" {
-		return fault.New(fault.Usage, "--keep %.40q is neither a date nor an age", keep).WithHint("write 30d, 36h or 2026-11-01")
-	}
-	limit, err := parseSize(most)
+	since, limit, err := limits(l, keep, most)
 	if err != nil {
 		return err
 	}
@@ -32,6 +29,15 @@ func sweepFiles(l *line.Line, c *cobra.Command, keep, most string, dry bool) err
 		return err
 	}
 	return l.Print(sweptFiles{States: out.States, Kept: out.Kept, Objects: out.Objects, Bytes: out.Bytes, Disk: out.Disk, Plan: dry, Keep: keep, Max: limit})
+}
+
+// limits reads --keep and --max.
+func limits(l *line.Line, keep, most string) (since time.Time, limit int64, err error) {
+	if since, err = registry.ParseSince(keep, l.Now()); err != nil || keep == "" {
+		return since, 0, fault.New(fault.Usage, "--keep %.40q is neither a date nor an age", keep).WithHint("write 30d, 36h or 2026-11-01")
+	}
+	limit, err = parseSize(most)
+	return since, limit, err
 }
 
 // parseSize reads a size such as 500MB.

@@ -22,7 +22,8 @@ func verifyCommand(l *line.Line, f *runFlags) *cobra.Command {
 		Short: "Check a run: the log's links, hashes and meaning, checkpoints, files",
 		Long: `Check every line of a run's log, the events' meaning, the snapshot, the signed
 checkpoints in the run's folder, and every file whose hash is in the log
-(ARTIFACT_CHANGED, exit 5; --log-only leaves the files out). Somebody who can
+(ARTIFACT_CHANGED, exit 5; --log-only leaves the files out). Files that
+"ramet gc --evidence" or "--artifacts" took away are counted as removed. Somebody who can
 write the folder can rewrite checkpoints too: keep one elsewhere and give it with
 --checkpoint.
 
@@ -108,6 +109,9 @@ func (p runProof) Text(w *printer.Writer) {
 		text.Count(p.Artifacts, "file"))
 	if p.Unchecked > 0 {
 		w.Line("not compared: %s", text.Count(p.Unchecked, "file"))
+	}
+	if p.Removed > 0 {
+		w.Line("removed, as the log says: %s", text.Count(p.Removed, "file"))
 	}
 	if p.Torn != nil {
 		w.Line("the log ends in the middle of line %d (byte %d, %d bytes): a crash left that, or it is being written; the next writer repairs it",
