@@ -28,7 +28,7 @@ func states(r request, work *crew.Crew) func(agent.Agent) loop.Files {
 
 // recoverFiles finishes what a process that was killed left half restored.
 func recoverFiles(ctx context.Context, r request) {
-	done, err := r.Past().Recover(ctx)
+	done, err := r.RecoverFiles(ctx)
 	for _, d := range done {
 		r.warn(fmt.Sprintf("a restore of files in %s that was interrupted is finished: %s changed, %s kept", d.Root, text.Count(len(d.Changed), "file"), text.Count(len(d.Kept), "file")))
 	}

@@ -138,7 +138,7 @@ func (w *Workspace) Restore(ctx context.Context, r Restoring) (Restored, error) 
 		return out, err
 	}
 	defer folder.Save()
-	if _, err := w.Past().Recover(ctx); err != nil {
+	if _, err := w.RecoverFiles(ctx); err != nil {
 		return out, err
 	}
 	wish := past.Restore{Agent: r.Agent.ID, Paths: r.Paths, Force: r.Force,
@@ -152,12 +152,15 @@ func (w *Workspace) Restore(ctx context.Context, r Restoring) (Restored, error) 
 	if err := w.keepState(ctx, r.Agent, folder, now, history.BeforeCalls); err != nil {
 		return out, err
 	}
-	done, after, err := folder.Carry(ctx, r.Agent.ID, plan)
-	out.Plan, out.Changed = done.Plan, done.Changed
-	if err != nil {
+	if plan.Note, err = w.noteOf(ctx, r); err != nil {
 		return out, err
 	}
-	return out, w.restored(ctx, r, folder, after, &out)
+	done, _, err := folder.Carry(ctx, r.Agent.ID, plan, func(_ restore.Done, after past.Taken) error {
+		out.Entry, err = w.restored(ctx, r, folder, after)
+		return err
+	})
+	out.Plan, out.Changed = done.Plan, done.Changed
+	return out, err
 }
 
 // target is the state that is meant.
@@ -257,31 +260,6 @@ func (w *Workspace) keepState(ctx context.Context, a agent.Agent, f *past.Folder
 	s.When = when
 	_, err = w.write(ctx, a, history.NewState(s))
 	return err
-}
-
-// restored writes what the files are now, with the rewind that they belong to.
-func (w *Workspace) restored(ctx context.Context, r Restoring, f *past.Folder, after past.Taken, out *Restored) error {
-	var drafts []history.Draft
-	if r.Rewind != nil {
-		drafts = append(drafts, *r.Rewind)
-	}
-	last, _, err := history.StateAt(ctx, w.Store, r.Agent.ID, 0)
-	if err != nil {
-		return err
-	}
-	if s, changed := w.stateOf(f, after, nil, last.State); changed {
-		s.When = history.AfterRestore
-		drafts = append(drafts, history.NewState(s))
-	}
-	if len(drafts) == 0 {
-		return nil
-	}
-	entries, err := w.Store.Append(ctx, r.Agent.ID, agent.Passing(), drafts...)
-	if err != nil {
-		return err
-	}
-	out.Entry = &entries[0]
-	return nil
 }
 
 // Rewinding asks to go back with the files.

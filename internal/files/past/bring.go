@@ -33,7 +33,7 @@ func (p *Past) Bring(ctx context.Context, to string, s State, have map[string]Co
 		return restore.Done{}, err
 	}
 	plan.Kept = left
-	return p.journal.Do(ctx, plan)
+	return p.journal.Do(ctx, plan, func(restore.Done) error { return nil })
 }
 
 // differing is what a checkout has to get or lose, and what cannot be had.

@@ -97,11 +97,6 @@ func inside(path, folder string) bool {
 	return err == nil && (rel == "." || filepath.IsLocal(rel))
 }
 
-// Recover finishes what a process that was killed left half restored.
-func (p *Past) Recover(ctx context.Context) ([]restore.Done, error) {
-	return p.journal.Finish(ctx)
-}
-
 // Disk is how much of the disk the past takes.
 func (p *Past) Disk() (int64, error) {
 	var total int64

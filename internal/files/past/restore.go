@@ -45,20 +45,47 @@ func (f *Folder) plan(r Restore, now Taken) (restore.Plan, error) {
 		Partial: r.To.Partial, Foreign: foreign, Force: r.Force, Has: f.past.store.Has})
 }
 
-// Carry carries out a plan, and takes the state that comes of it. What it changed counts as
-// the agent's own.
-func (f *Folder) Carry(ctx context.Context, a id.Agent, p restore.Plan) (restore.Done, Taken, error) {
-	done, err := f.past.journal.Do(ctx, p)
-	if err != nil {
-		return done, Taken{}, err
-	}
+// Carry carries out a plan, takes the state that comes of it, and tells it. What it changed
+// counts as the agent's own. A process that is killed before tell returned has not done it: see
+// Recover.
+func (f *Folder) Carry(ctx context.Context, a id.Agent, p restore.Plan, tell func(restore.Done, Taken) error) (restore.Done, Taken, error) {
+	var after Taken
+	done, err := f.past.journal.Do(ctx, p, func(d restore.Done) (err error) {
+		if after, err = f.taken(context.WithoutCancel(ctx), a, d); err == nil {
+			err = tell(d, after)
+		}
+		return err
+	})
+	return done, after, err
+}
+
+// taken takes the state after a restore.
+func (f *Folder) taken(ctx context.Context, a id.Agent, d restore.Done) (Taken, error) {
 	own := map[string]id.Agent{}
-	for _, s := range p.Steps {
+	for _, s := range d.Steps {
 		own[s.Path] = a
 	}
-	for _, k := range done.Kept {
+	for _, k := range d.Kept {
 		delete(own, k.Path)
 	}
-	after, err := f.take(context.WithoutCancel(ctx), nil, own)
-	return done, after, err
+	return f.take(ctx, nil, own)
+}
+
+// Recover finishes what a process that was killed left half restored, and tells of it: for whom
+// it is, by the note of the plan.
+func (p *Past) Recover(ctx context.Context, whose func(note []byte) id.Agent, tell func(*Folder, restore.Done, Taken) error) ([]restore.Done, error) {
+	return p.journal.Finish(ctx, func(d restore.Done) error {
+		if len(d.Note) == 0 {
+			return nil // the files of a child that was never born
+		}
+		f, err := p.Folder(d.Root)
+		if err != nil {
+			return nil // the folder is not there any more
+		}
+		after, err := f.taken(ctx, whose(d.Note), d)
+		if err != nil {
+			return err
+		}
+		return tell(f, d, after)
+	})
 }

@@ -28,10 +28,11 @@ type Journal struct {
 
 // page is a plan in the journal. Paths are escaped: they need be no UTF-8.
 type page struct {
-	Root  string     `json:"root"`
-	From  chain.Hash `json:"from"`
-	To    chain.Hash `json:"to"`
-	Steps []pageStep `json:"steps"`
+	Root  string          `json:"root"`
+	Note  json.RawMessage `json:"note,omitempty"`
+	From  chain.Hash      `json:"from"`
+	To    chain.Hash      `json:"to"`
+	Steps []pageStep      `json:"steps"`
 }
 
 type pageStep struct {
@@ -53,11 +54,16 @@ type Done struct {
 	Changed []string // paths that are as they were now, or gone
 }
 
-// Do carries out a plan. One restore at a time for each journal; another is waited for until
-// ctx ends.
-func (j Journal) Do(ctx context.Context, p Plan) (Done, error) {
+// After tells of what was done. When it fails, the plan stays in the journal, and is finished
+// later: the files are as they shall be, but nobody knows.
+type After func(Done) error
+
+// Do carries out a plan, and tells after. One restore at a time for each journal; another is
+// waited for until ctx ends.
+func (j Journal) Do(ctx context.Context, p Plan, after After) (Done, error) {
 	if len(p.Steps) == 0 {
-		return Done{Plan: p}, nil
+		out := Done{Plan: p}
+		return out, after(out)
 	}
 	if err := durable.MakeFolder(j.Dir, 0o700); err != nil {
 		return Done{Plan: p}, err
@@ -73,15 +79,15 @@ func (j Journal) Do(ctx context.Context, p Plan) (Done, error) {
 		if err := durable.WriteFile(name, text, 0o600); err != nil {
 			return err
 		}
-		out, err = j.carry(ctx, p, name)
+		out, err = j.carry(ctx, p, name, after)
 		return err
 	})
 	return out, err
 }
 
-// Finish carries out what others left in the middle, and returns what it did. While somebody
-// restores, there is nothing to finish.
-func (j Journal) Finish(ctx context.Context) ([]Done, error) {
+// Finish carries out what others left in the middle, tells after, and returns what it did.
+// While somebody restores, there is nothing to finish.
+func (j Journal) Finish(ctx context.Context, after After) ([]Done, error) {
 	names, err := filepath.Glob(filepath.Join(j.Dir, "*.json"))
 	if err != nil || len(names) == 0 {
 		return nil, err
@@ -112,7 +118,11 @@ func (j Journal) Finish(ctx context.Context) ([]Done, error) {
 			return all, fault.New(fault.StorageCorrupt, "the journal of a restore, %s, cannot be read: %w", name, bad).
 				WithHint("some files may be restored and others not; look, then remove that file")
 		}
-		done, err := j.carry(ctx, p, name)
+		if _, err := os.Stat(p.Root); errors.Is(err, fs.ErrNotExist) { // nothing is left to restore
+			os.Remove(name)
+			continue
+		}
+		done, err := j.carry(ctx, p, name, after)
 		if err != nil {
 			return all, err
 		}
@@ -121,11 +131,15 @@ func (j Journal) Finish(ctx context.Context) ([]Done, error) {
 	return all, nil
 }
 
-// carry does the steps and removes the journal. When ctx ends in the middle, the journal
-// stays.
-func (j Journal) carry(ctx context.Context, p Plan, name string) (Done, error) {
-	out, err := j.steps(ctx, p)
+// carry does the steps, tells, and removes the journal. When ctx ends in the middle, the
+// journal stays.
+func (j Journal) carry(ctx context.Context, p Plan, name string, after After) (Done, error) {
+	out, err := j.steps(ctx, p, ".ramet-"+strings.TrimSuffix(filepath.Base(name), ".json"))
 	if err != nil {
+		return out, err
+	}
+	j.crash()
+	if err := after(out); err != nil {
 		return out, err
 	}
 	j.crash()
@@ -142,7 +156,7 @@ func (j Journal) crash() {
 }
 
 func format(p Plan) page {
-	out := page{Root: p.Root, From: p.From, To: p.To}
+	out := page{Root: p.Root, Note: p.Note, From: p.From, To: p.To}
 	node := func(n *files.Node) *pageNode {
 		if n == nil {
 			return nil
@@ -156,7 +170,7 @@ func format(p Plan) page {
 }
 
 func (g page) parse() (Plan, error) {
-	p := Plan{Root: g.Root, From: g.From, To: g.To}
+	p := Plan{Root: g.Root, Note: g.Note, From: g.From, To: g.To}
 	for _, s := range g.Steps {
 		at, err := url.PathUnescape(s.Path)
 		if err != nil {

@@ -1,6 +1,7 @@
 package restore
 
 import (
+	"encoding/json"
 	"strings"
 
 	"ramet/internal/chain"
@@ -39,6 +40,8 @@ type Plan struct {
 	To    chain.Hash
 	Steps []Step
 	Kept  []Left
+	// Note says in JSON for whom this is, so that whoever finishes it can tell them.
+	Note json.RawMessage
 }
 
 // Wish is what is to be restored.

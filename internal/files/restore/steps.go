@@ -22,14 +22,16 @@ import (
 
 // steps does all steps of a plan: first what is removed, the deepest first; then folders;
 // then files and links; then the modes of folders, which may shut them.
-func (j Journal) steps(ctx context.Context, p Plan) (Done, error) {
+// Files are written under the name temp first, beside where they belong: what a restore that was
+// killed left there is written over, or swept.
+func (j Journal) steps(ctx context.Context, p Plan, temp string) (Done, error) {
 	out := Done{Plan: p}
 	root, err := os.OpenRoot(p.Root)
 	if err != nil {
 		return out, durable.Failure("open", p.Root, err)
 	}
 	defer root.Close()
-	w := &work{Journal: j, root: root, twins: p.twins(), touched: map[string]bool{}}
+	w := &work{Journal: j, root: root, temp: temp, twins: p.twins(), touched: map[string]bool{}}
 	steps := slices.SortedStableFunc(slices.Values(p.Steps), func(a, b Step) int {
 		if pa, pb := phase(a), phase(b); pa != pb {
 			return cmp.Compare(pa, pb)
@@ -58,7 +60,24 @@ func (j Journal) steps(ctx context.Context, p Plan) (Done, error) {
 			w.shut(s)
 		}
 	}
+	w.sweep(steps)
 	return out, w.sync()
+}
+
+// sweep removes what is left of files that were being written.
+func (w *work) sweep(steps []Step) {
+	seen := map[string]bool{}
+	for _, s := range steps {
+		folder := path.Dir(s.Path)
+		if seen[folder] {
+			continue
+		}
+		seen[folder] = true
+		if dir, close, err := w.enter(folder); err == nil {
+			dir.Remove(w.temp) // mostly there is none
+			close()
+		}
+	}
 }
 
 const (
@@ -81,6 +100,7 @@ func phase(s Step) int {
 type work struct {
 	Journal
 	root    *os.Root
+	temp    string // name of files that are being written
 	twins   map[string]bool
 	touched map[string]bool // folders with new names
 }
@@ -172,7 +192,8 @@ func (w *work) put(ctx context.Context, dir *os.Root, name string, now *files.No
 	case err != nil:
 		return "", err
 	}
-	temp := ".ramet-" + rand.Text()
+	temp := w.temp
+	dir.Remove(temp)
 	w.crash()
 	if to.Kind == files.Link {
 		err = dir.Symlink(string(content), temp)

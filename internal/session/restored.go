@@ -1,0 +1,96 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+
+	"ramet/internal/agent"
+	"ramet/internal/fault"
+	"ramet/internal/files/past"
+	"ramet/internal/files/restore"
+	"ramet/internal/history"
+	"ramet/internal/id"
+)
+
+// restoreNote is what the journal of a restore has for the history: it is written when the
+// files are as they shall be, by whoever gets them there.
+type restoreNote struct {
+	Agent id.Agent   `json:"agent"`
+	After id.Message `json:"after"` // the agent's newest entry before
+	// Rewind is the message that the conversation goes back to; nil: it stays.
+	Rewind *history.Meta `json:"rewind,omitempty"`
+}
+
+func (w *Workspace) noteOf(ctx context.Context, r Restoring) ([]byte, error) {
+	fresh, err := w.Store.Agent(ctx, r.Agent.ID)
+	if err != nil {
+		return nil, err
+	}
+	n := restoreNote{Agent: r.Agent.ID, After: fresh.Head}
+	if r.Rewind != nil {
+		n.Rewind = &r.Rewind.Meta
+	}
+	return json.Marshal(n)
+}
+
+// restored writes what the files are now, with the rewind that they belong to; nil: there was
+// nothing to write.
+func (w *Workspace) restored(ctx context.Context, r Restoring, f *past.Folder, after past.Taken) (*history.Entry, error) {
+	var drafts []history.Draft
+	if r.Rewind != nil {
+		drafts = append(drafts, *r.Rewind)
+	}
+	last, _, err := history.StateAt(ctx, w.Store, r.Agent.ID, 0)
+	if err != nil {
+		return nil, err
+	}
+	if s, changed := w.stateOf(f, after, nil, last.State); changed {
+		s.When = history.AfterRestore
+		drafts = append(drafts, history.NewState(s))
+	}
+	if len(drafts) == 0 {
+		return nil, nil
+	}
+	entries, err := w.Store.Append(ctx, r.Agent.ID, agent.Passing(), drafts...)
+	if err != nil {
+		return nil, err
+	}
+	return &entries[0], nil
+}
+
+// RecoverFiles finishes the restores that processes which were killed left in the middle: the
+// files, and what the history says of them.
+func (w *Workspace) RecoverFiles(ctx context.Context) ([]restore.Done, error) {
+	read := func(note []byte) (n restoreNote) {
+		json.Unmarshal(note, &n) // of another form: nobody's
+		return n
+	}
+	return w.Past().Recover(ctx, func(note []byte) id.Agent { return read(note).Agent },
+		func(f *past.Folder, d restore.Done, after past.Taken) error {
+			return w.tellRestored(ctx, read(d.Note), f, after)
+		})
+}
+
+// tellRestored writes what a restore that was interrupted had to tell, unless it did. An agent
+// that is dead or at work by now is not told: its next state shows its files.
+func (w *Workspace) tellRestored(ctx context.Context, n restoreNote, f *past.Folder, after past.Taken) error {
+	a, err := w.Store.Agent(ctx, n.Agent)
+	if fault.Is(err, fault.NotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if a.Head != n.After || a.Status != agent.Running {
+		return nil // it is told already, or went on
+	}
+	r := Restoring{Agent: a}
+	if n.Rewind != nil {
+		r.Rewind = &history.Draft{Kind: history.Rewind, Meta: *n.Rewind}
+	}
+	_, err = w.restored(ctx, r, f, after)
+	if fault.Is(err, fault.Leased) {
+		return nil
+	}
+	return err
+}
