@@ -54,11 +54,17 @@ func mcpServers(ws *session.Workspace) (out []mcp.Server, note string, err error
 		return out, err.Error(), nil // the user's work all the same
 	}
 	for _, n := range named {
-		if !taken[n.Name] { // the user's own is what counts
+		if !taken[n.Name] && !ourselves(n) { // the user's own is what counts
 			out = append(out, m.projects(n))
 		}
 	}
 	return out, accepted.Note, nil
+}
+
+// ourselves says that a server is this program, which a project names for other programs:
+// our own agents have its verbs as tools already.
+func ourselves(n mcp.Named) bool {
+	return filepath.Base(n.Command) == "ramet" && slices.Equal(n.Args, []string{"mcp", "serve"})
 }
 
 // serverMaker decides what servers may do.
