@@ -47,7 +47,7 @@ func part(what, why string) public.SweptPart {
 // What is not committed, or merged nowhere, stays; and so does one in which somebody works.
 func (w *Workspace) SweepTrees(ctx context.Context, plan bool) (public.SweptPart, error) {
 	out := part("worktrees", "their agents ended, and all that is in them is committed and merged")
-	if err := w.person("remove worktrees"); err != nil && !plan {
+	if err := w.person(ctx, "remove worktrees"); err != nil && !plan {
 		return out, err
 	}
 	trees, err := w.Trees.List(ctx)
@@ -114,7 +114,7 @@ func (t Tree) refusal(err error) string {
 // what commands and servers cached, if nothing of it changed since.
 func (w *Workspace) SweepCaches(_ context.Context, since time.Time, plan bool) (public.SweptPart, error) {
 	out := part("caches", "not used since "+since.UTC().Format(time.DateOnly)+"; they are made again when needed")
-	if err := w.person("drop caches"); err != nil && !plan {
+	if err := w.person(ctx, "drop caches"); err != nil && !plan {
 		return out, err
 	}
 	answers, err := filepath.Glob(filepath.Join(w.Home, "cache", "llm", "*.json"))
