@@ -180,6 +180,9 @@ func (h verbs) Recent(ctx context.Context, a id.Agent, most int) ([]history.Entr
 	return out, nil
 }
 
+// Defined implements acts.Roles.
+func (h verbs) Defined() bool { return h.Options.Roles != nil && h.Options.Roles() }
+
 // Role implements acts.Roles.
 func (h verbs) Role(name string) (acts.Role, error) {
 	if h.Options.Role == nil {

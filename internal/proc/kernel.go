@@ -93,6 +93,8 @@ type Options struct {
 	SystemFor func(a agent.Agent, tools tool.Box) ([]llm.Message, error)
 	// Role finds the definition of an agent; nil: there are none.
 	Role func(name string) (acts.Role, error)
+	// Roles says whether any agent is defined; nil: none is.
+	Roles func() bool
 	// Joins is what the calls of an agent bring into its conversation; nil: nothing.
 	Joins func(a agent.Agent) loop.Join
 	// Facts is what an agent should know of the place and the moment when its turn begins;

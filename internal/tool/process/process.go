@@ -100,7 +100,7 @@ type People interface {
 // New is the tools of one agent.
 func New(k Kernel, p People, self id.Agent) tool.Box {
 	a := actor{k, p, self}
-	box := tool.Box{fork{a}, kill{a}, send{a}, checkMail{a}, readMail{a}, wait{a}, ps{a}, look{a}, exit{a}}
+	box := tool.Box{newFork(a), kill{a}, send{a}, checkMail{a}, readMail{a}, wait{a}, ps{a}, look{a}, exit{a}}
 	if k != nil && k.Worktrees() != nil {
 		box = append(box, diff{a}, merge{a})
 	}
