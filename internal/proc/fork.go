@@ -75,6 +75,7 @@ type verbs struct {
 	claim  agent.Claim
 	family *counter
 	asked  llm.Ref // the model that this turn was asked to use; zero: the agent's own
+	around *surroundings
 }
 
 var _ acts.Kernel = verbs{}

@@ -104,7 +104,7 @@ func (p *process) prepare(a agent.Agent, claim agent.Claim, j *job) (loop.Turn, 
 			k.Events.Publish(loop.Event{Type: loop.Note, Agent: p.id, Text: note})
 		}
 	}
-	hands := verbs{k, p, claim, j.family, j.prompt.Model}
+	hands := verbs{k, p, claim, j.family, j.prompt.Model, &surroundings{model: m}}
 	box = append(box[:len(box):len(box)], acts.New(hands, k.Store, p.id)...)
 	all := len(box)
 	if k.Offer != nil {
@@ -116,8 +116,9 @@ func (p *process) prepare(a agent.Agent, claim agent.Claim, j *job) (loop.Turn, 
 	} else if alone && len(box) > all { // who chose among them knows what it needs
 		box = acts.Alone(box)
 	}
-	if k.Facts != nil && j.prompt.Text != "" {
-		j.facts = k.Facts(j.ctx, a, m, box)
+	hands.around.box = box
+	if j.prompt.Text != "" {
+		j.facts = k.told(j.ctx, a, m, box, j.prompt.Budget)
 	}
 	system, err := k.system(a, box)
 	if err != nil {

@@ -144,6 +144,7 @@ func (f fork) forkAll(ctx context.Context, calls []tool.Call) (children []child,
 		if b.child.Entries, err = entries(children, i, before); err != nil {
 			return nil, err
 		}
+		f.place(ctx, b)
 		b.child.Entries = b.begin(b.child.Entries)
 		verb.Children = append(verb.Children, b.child)
 	}

@@ -72,6 +72,13 @@ type Kernel interface {
 	Sources() state.Sources
 }
 
+// Places knows what a child should know of itself, the place and the moment; a kernel that
+// does is one.
+type Places interface {
+	// Facts is for a child that is not born yet; empty: nothing.
+	Facts(ctx context.Context, child agent.Agent) string
+}
+
 // Wait is what an agent waits for.
 type Wait struct {
 	From    []id.Agent // letters of these, the empty one is the user; none: of anybody
