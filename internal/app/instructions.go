@@ -20,11 +20,7 @@ import (
 // of the project in the text that a person accepted. It is asked for every turn, so that what
 // is accepted counts at once, and what is only written never does.
 func overlay(r request, a agent.Agent, box tool.Box, window int64) ([]llm.Message, error) {
-	names := make([]string, len(box))
-	for i, t := range box {
-		names[i] = t.Spec().Name
-	}
-	first, err := r.Prompts().System(names)
+	first, err := r.Prompts().System(box.Told().Names())
 	if err != nil {
 		return nil, err
 	}

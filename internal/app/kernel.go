@@ -86,6 +86,7 @@ func kernelFor(ctx context.Context, r request, work *crew.Crew) (*session.Runnin
 		Joins: joins.of,
 		Hooks: hooksOf(r),
 		Role:  r.Workspace.Role,
+		Roles: func() bool { k, err := r.Kit(); return err == nil && len(k.Roles) > 0 },
 		Offer: offer,
 		Gone:  place.Gone,
 		Tell:  func(ctx context.Context, rings ...registry.Ring) { place.Tell(ctx, server.Owner, rings...) },

@@ -42,7 +42,8 @@ type modelServer struct {
 
 	mu       sync.Mutex
 	replies  []*reply
-	requests []string // bodies
+	requests []string // bodies, of whose tools only the names are left
+	whole    []string // bodies as they came
 	wrong    []string
 	cache    promptCache
 	debts    map[string]string // a call or text that we said to what must come with it
@@ -237,7 +238,7 @@ func (s *modelServer) list(w http.ResponseWriter, r *http.Request) {
 func (s *modelServer) take(r *http.Request, body []byte) (*reply, string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.requests = append(s.requests, brief(body))
+	s.requests, s.whole = append(s.requests, brief(body)), append(s.whole, string(body))
 	s.cache.take(body)
 	newest, err := s.check(r, body)
 	if err != nil {

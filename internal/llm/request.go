@@ -64,6 +64,7 @@ type Request struct {
 	Model       string    `json:"model"` // the vendor's name for it
 	Messages    []Message `json:"messages"`
 	Tools       []Tool    `json:"tools,omitempty"`
+	Untold      []string  `json:"-"`                     // tools that would be carried out too; vendors are not told of them
 	MaxTokens   int64     `json:"max_tokens,omitempty"`  // of the answer; 0 is what the model allows
 	Temperature *float64  `json:"temperature,omitempty"` // nil leaves it to the vendor
 	Effort      Effort    `json:"effort,omitempty"`

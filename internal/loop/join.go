@@ -11,12 +11,11 @@ import (
 // join writes what the calls of a message brought with them, and tells the model of tools
 // that were opened.
 func (r *turn) join(ctx context.Context, calls []llm.Part) (err error) {
-	if open := r.Tools.Open(); !offered(r.offer, open) {
+	if open := r.Tools.Open(); !offered(r.offer, open.Told()) {
 		r.fixed -= sizeOfTools(r.offer)
-		if r.offer, err = open.Offer(); err != nil {
+		if err = r.tell(open); err != nil {
 			return err
 		}
-		r.fixed += sizeOfTools(r.offer)
 	}
 	if r.Joins == nil {
 		return nil
@@ -30,6 +29,14 @@ func (r *turn) join(ctx context.Context, calls []llm.Part) (err error) {
 		return err
 	}
 	return r.write(ctx, drafts...)
+}
+
+// tell lets the model know of tools from the next request on.
+func (r *turn) tell(open tool.Box) (err error) {
+	r.untold = slices.DeleteFunc(open.Names(), func(name string) bool { return slices.Contains(open.Told().Names(), name) })
+	r.offer, err = open.Offer()
+	r.fixed += sizeOfTools(r.offer)
+	return err
 }
 
 // sizeOfTools is how much a model has to read of tools, about.

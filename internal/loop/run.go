@@ -42,6 +42,16 @@ func (c *Conversation) Answerable() error {
 		WithHint("say something first")
 }
 
+// Remember lets tools know what stands in a conversation, and is what is left and open of them.
+func Remember(box tool.Box, c *Conversation) tool.Box {
+	for _, one := range box {
+		if m, ok := one.(tool.Memory); ok {
+			m.Recall(c.memos())
+		}
+	}
+	return box.Open()
+}
+
 func begin(t Turn, c *Conversation) (*turn, error) {
 	if t.Limits.Steps <= 0 {
 		t.Limits.Steps = 500
@@ -58,17 +68,11 @@ func begin(t Turn, c *Conversation) (*turn, error) {
 	if t.Clean == nil {
 		t.Clean = func(s string) string { return s }
 	}
-	for _, one := range t.Tools {
-		if m, ok := one.(tool.Memory); ok {
-			m.Recall(c.memos())
-		}
-	}
-	offer, err := t.Tools.Open().Offer()
-	out := &turn{Turn: t, c: c, offer: offer}
+	out := &turn{Turn: t, c: c}
+	err := out.tell(Remember(t.Tools, c))
 	for _, m := range t.System {
 		out.fixed += sizeOf(m)
 	}
-	out.fixed += sizeOfTools(offer)
 	for i := c.Len() - 1; i >= 0 && out.task == 0; i-- {
 		if it := c.at(i); speaks(it.kind) {
 			out.task = it.id

@@ -220,7 +220,7 @@ func (r *turn) broken(ctx context.Context, call record.Call, shown string, why e
 func (r *turn) request(messages []llm.Message, limit int64) llm.Request {
 	all := make([]llm.Message, 0, len(r.System)+len(messages))
 	all = append(append(all, r.System...), messages...)
-	out := llm.Request{Model: r.Ref.Name, Messages: all, Tools: r.offer, MaxTokens: limit, CacheKey: r.Tree, Effort: r.Effort.Or(r.Model.Effort),
+	out := llm.Request{Model: r.Ref.Name, Messages: all, Tools: r.offer, Untold: r.untold, MaxTokens: limit, CacheKey: r.Tree, Effort: r.Effort.Or(r.Model.Effort),
 		Search: r.Search, NoCalls: r.mending}
 	if r.Schema != nil {
 		out.Schema = r.Schema.Text()

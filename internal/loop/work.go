@@ -21,6 +21,7 @@ type turn struct {
 	c       *Conversation
 	out     Outcome
 	offer   []llm.Tool
+	untold  []string // tools that are carried out, but not offered
 	repeats repeats
 	meter   meter
 	narrow  int64      // a window that was learnt in this turn; 0: none was

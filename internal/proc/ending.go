@@ -39,7 +39,7 @@ func (p *process) ending(j *job, box tool.Box) func(context.Context) (string, er
 			return "", err
 		}
 		toldMail = true
-		return fmt.Sprintf("Your turn is not over: %s unread, from %s. Read with wait, or end your turn if you do not need them.",
+		return fmt.Sprintf("Your turn is not over: %s unread, from %s. Read with read_mail, or end your turn if you do not need them.",
 			text.Count(len(unread), "letter"), p.kernel.listed(ctx, senders(unread))), nil
 	}
 }

@@ -14,7 +14,7 @@ import (
 // again only when it is another; the words stay the user's.
 func TestFactsAreWrittenOnce(t *testing.T) {
 	b := newBench(t, `{"repeat": true, "steps": [{"text": "ok"}]}`)
-	here := "[ramet] Folder /here.\n\n"
+	here := "Folder /here."
 	b.Options.Facts = func(context.Context, agent.Agent, Model, tool.Box) string { return here }
 	b.start()
 	for _, said := range []string{"one", "two"} {
@@ -22,7 +22,7 @@ func TestFactsAreWrittenOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	here = "[ramet] Folder /there.\n\n"
+	here = "Folder /there."
 	if _, err := b.exec(b.zero.ID, "three"); err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +33,7 @@ func TestFactsAreWrittenOnce(t *testing.T) {
 			told = append(told, m.Parts[0].Text+m.Words())
 		}
 	}
-	if got := strings.Join(told, "|"); got != "[ramet] Folder /here.\n\none|[ramet] Folder /there.\n\nthree" {
+	if got := strings.Join(told, "|"); got != "[ramet] You are 0; model script/test. Folder /here.\n\none|[ramet] You are 0; model script/test. Folder /there.\n\nthree" {
 		t.Errorf("%q", got)
 	}
 	b.sameAsReplay(b.zero.ID)

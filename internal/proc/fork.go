@@ -75,6 +75,7 @@ type verbs struct {
 	claim  agent.Claim
 	family *counter
 	asked  llm.Ref // the model that this turn was asked to use; zero: the agent's own
+	around *surroundings
 }
 
 var _ acts.Kernel = verbs{}
@@ -193,6 +194,9 @@ func (h verbs) Recent(ctx context.Context, a id.Agent, most int) ([]history.Entr
 	}
 	return out, nil
 }
+
+// Defined implements acts.Roles.
+func (h verbs) Defined() bool { return h.Options.Roles != nil && h.Options.Roles() }
 
 // Role implements acts.Roles.
 func (h verbs) Role(name string) (acts.Role, error) {

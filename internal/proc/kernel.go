@@ -93,14 +93,16 @@ type Options struct {
 	SystemFor func(a agent.Agent, tools tool.Box) ([]llm.Message, error)
 	// Role finds the definition of an agent; nil: there are none.
 	Role func(name string) (acts.Role, error)
+	// Roles says whether any agent is defined; nil: none is.
+	Roles func() bool
 	// Joins is what the calls of an agent bring into its conversation; nil: nothing.
 	Joins func(a agent.Agent) loop.Join
 	// Hooks are the programs that are told what an agent does; nil, of all or of one: there
 	// are none.
 	Hooks func(a agent.Agent) loop.Hooks
 	// Facts is what an agent should know of the place and the moment when its turn begins;
-	// it is written once, in front of what the user says, where it differs from what it was
-	// told last. nil or empty: nothing.
+	// with what it should know of itself it is written once, in front of what the user says,
+	// where it differs from what it was told last. nil or empty: nothing.
 	Facts func(ctx context.Context, a agent.Agent, m Model, tools tool.Box) string
 	// Told is what people should know when a turn begins; nil or empty: nothing.
 	Told  func(a agent.Agent) string

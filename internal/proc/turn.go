@@ -54,6 +54,9 @@ func (p *process) turn(ctx context.Context, j *job) (loop.Outcome, error) {
 	if err := p.begin(ctx, a, claim, j, told, t.Hooks); err != nil {
 		return loop.Outcome{}, err
 	}
+	if words, err := k.system(a, loop.Remember(t.Tools, p.talk)); err == nil {
+		t.System = words // of what its role leaves it
+	}
 	said := loop.Outcome{Began: true}
 	if err := p.talk.Answerable(); err != nil && j.only == nil {
 		return said, err
@@ -102,14 +105,21 @@ func (p *process) prepare(a agent.Agent, claim agent.Claim, j *job) (loop.Turn, 
 			k.Events.Publish(loop.Event{Type: loop.Note, Agent: p.id, Text: note})
 		}
 	}
-	hands := verbs{k, p, claim, j.family, j.prompt.Model}
+	hands := verbs{k, p, claim, j.family, j.prompt.Model, &surroundings{model: m}}
 	box = append(box[:len(box):len(box)], acts.New(hands, k.Store, p.id)...)
+	all := len(box)
 	if k.Offer != nil {
 		box = k.Offer(a, box)
 	}
 	box = k.recalling(p.id, m.Info, box)
-	if k.Facts != nil && j.prompt.Text != "" {
-		j.facts = k.Facts(j.ctx, a, m, box)
+	if alone, err := k.alone(j.ctx, a); err != nil {
+		return loop.Turn{}, err
+	} else if alone && len(box) > all { // who chose among them knows what it needs
+		box = acts.Alone(box)
+	}
+	hands.around.box = box
+	if j.prompt.Text != "" {
+		j.facts = k.told(j.ctx, a, m, box, j.prompt.Budget)
 	}
 	system, err := k.system(a, box)
 	if err != nil {

@@ -14,10 +14,11 @@ var update = flag.Bool("update", false, "write the golden texts anew")
 
 // sets are the tools of those who are told something.
 var sets = map[string]string{
-	"person":  "bash read write edit glob grep list fetch job plan ask fork kill send check_mail read_mail wait ps look exit diff merge recall",
-	"worker":  "bash read write edit glob grep list",
+	"person":  "bash read write edit glob grep fetch job plan ask fork kill send read_mail wait ps look diff merge recall",
+	"worker":  "bash read write edit glob grep recall",
+	"leaf":    "bash read write edit glob grep fetch job read_mail recall children",
 	"speaker": "",
-	"foreign": "fork kill send check_mail read_mail wait ps look exit",
+	"foreign": "fork kill send read_mail wait ps look",
 }
 
 // Each set of tools is told the same text as yesterday, or somebody sees the difference.

@@ -1,30 +1,39 @@
 package shape
 
 // Brief is the shape as a JSON Schema for a model: with every request it is sent again, so
-// it leaves out what a model does not need to call a tool well. Check holds all the same.
-func (s *Shape) Brief() map[string]any { return brief(s.Schema()) }
+// it leaves out what a model does not need to call a tool well, and members that are Untold.
+// Check holds all the same.
+func (s *Shape) Brief() map[string]any {
+	out := s.Schema()
+	for _, detail := range []string{"additionalProperties", "minLength", "minimum", "maximum"} {
+		delete(out, detail)
+	}
+	switch s.kind {
+	case arrayKind:
+		items := s.elem.Brief()
+		delete(items, "required") // who gives a member of a list gives it whole
+		out["items"] = items
+	case eitherKind:
+		var all []any
+		for _, one := range s.either {
+			all = append(all, one.Brief())
+		}
+		out["anyOf"] = all
+	case objectKind:
+		properties, _ := out["properties"].(map[string]any)
+		for _, f := range s.fields {
+			if f.untold {
+				delete(properties, f.Name)
+			} else {
+				properties[f.Name] = f.Shape.Brief()
+			}
+		}
+	}
+	return out
+}
 
-func brief(schema map[string]any) map[string]any {
-	delete(schema, "additionalProperties")
-	delete(schema, "minLength")
-	if most, ok := schema["maximum"].(float64); ok && most >= 1<<53-1 {
-		delete(schema, "maximum")
-	}
-	if least, ok := schema["minimum"].(float64); ok && least <= 1 {
-		delete(schema, "minimum")
-	}
-	if items, ok := schema["items"].(map[string]any); ok {
-		brief(items)
-	}
-	if all, ok := schema["properties"].(map[string]any); ok {
-		for _, one := range all {
-			brief(one.(map[string]any))
-		}
-	}
-	if several, ok := schema["anyOf"].([]any); ok {
-		for _, one := range several {
-			brief(one.(map[string]any))
-		}
-	}
-	return schema
+// Untold is a member of which models are not told: it is taken, but seldom of use.
+func (f Field) Untold() Field {
+	f.untold = true
+	return f
 }

@@ -52,6 +52,7 @@ type Field struct {
 	Name     string
 	Shape    *Shape
 	Optional bool
+	untold   bool
 }
 
 // Must is a member that has to be there.

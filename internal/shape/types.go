@@ -107,7 +107,7 @@ func (t *Types) Fields(of reflect.Type) []Field {
 		if optional && kind.Kind() == reflect.Pointer {
 			kind = kind.Elem() // left out instead of null
 		}
-		out = append(out, Field{name, t.Of(kind), optional})
+		out = append(out, Field{Name: name, Shape: t.Of(kind), Optional: optional})
 	}
 	return out
 }

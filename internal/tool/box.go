@@ -15,8 +15,45 @@ import (
 // Box is the tools of one agent, in the order in which models see them.
 type Box []Tool
 
+// Told is the tools of which a model is told.
+func (b Box) Told() Box {
+	return slices.DeleteFunc(slices.Clone(b), func(t Tool) bool {
+		s := t.Spec()
+		return s.Untold || slices.ContainsFunc(b, func(other Tool) bool {
+			c, ok := other.(Cover)
+			return ok && c.Covers(s.Name)
+		})
+	})
+}
+
+// Tell is a tool of which models are told, because somebody chose it by its name.
+func Tell(t Tool) Tool {
+	if !t.Spec().Untold {
+		return t
+	}
+	return chosen{t}
+}
+
+type chosen struct{ Tool }
+
+func (c chosen) Spec() Spec {
+	s := c.Tool.Spec()
+	s.Untold = false
+	return s
+}
+
+// Names are those of the tools.
+func (b Box) Names() []string {
+	out := make([]string, len(b))
+	for i, t := range b {
+		out[i] = t.Spec().Name
+	}
+	return out
+}
+
 // Offer is the tools as a model is told of them.
 func (b Box) Offer() ([]llm.Tool, error) {
+	b = b.Told()
 	out := make([]llm.Tool, len(b))
 	for i, t := range b {
 		s := t.Spec()
@@ -62,10 +99,7 @@ type Found struct {
 func (b Box) Find(call llm.Part) (Found, Answer, bool) {
 	i := slices.IndexFunc(b, func(t Tool) bool { return t.Spec().Name == call.Name })
 	if i < 0 {
-		names := make([]string, len(b))
-		for i, t := range b {
-			names[i] = t.Spec().Name
-		}
+		names := b.Told().Names()
 		said := fmt.Sprintf("There is no tool %.60q.", call.Name)
 		if near := nearest.Word(call.Name, names); near != "" {
 			said += fmt.Sprintf(" Did you mean %q?", near)

@@ -48,6 +48,9 @@ type Spec struct {
 	Subject func(args json.RawMessage) string
 	// As is another tool whose rules permit this one too, where they hold for everything.
 	As string
+	// Untold says that models are not told of it, unless somebody chose it for them (Tell); a
+	// call of it is carried out all the same. Such a tool is nothing but a Tool.
+	Untold bool
 	// Summary is one line for people about a call: what exactly would be done. nil:
 	// the arguments.
 	Summary func(args json.RawMessage) string
@@ -91,6 +94,14 @@ type Chest interface {
 	// Opened are the tools that the model has found so far. It is asked again after each
 	// message with calls.
 	Opened() Box
+}
+
+// Cover is a tool that keeps models from being told of others: what is seldom needed is not
+// read with every request. A call of them is carried out all the same.
+type Cover interface {
+	Tool
+	// Covers says it of a tool. It is asked again after each message with calls.
+	Covers(name string) bool
 }
 
 // Narrower is a tool by which others are taken away: what a skill or a role leaves an agent.

@@ -13,8 +13,9 @@ import (
 
 // sets are tools that agents have, by who has them.
 var sets = map[string]string{
-	"person": "bash read write edit glob grep list fetch job plan ask fork kill send check_mail read_mail wait ps look exit diff merge recall",
-	"worker": "bash read write edit glob grep list",
+	"person": "bash read write edit glob grep fetch job plan ask fork kill send read_mail wait ps look diff merge recall",
+	"alone":  "bash read write edit glob grep fetch job read_mail recall children",
+	"worker": "bash read write edit glob grep recall",
 	"bare":   "",
 }
 
@@ -38,8 +39,8 @@ func promptShow(l *line.Line) *cobra.Command {
 		Use:   "show [NAME]",
 		Short: "Show one prompt, or all that an agent is told",
 		Long: `Show the prompt of that name (` + strings.Join(prompt.Names(), ", ") + `), or all that an agent is told:
-a person's agent and its children (--for person), a worker of a run (worker), one
-without tools (bare), or one with the tools that --tools lists.`,
+a person's agent and its children (--for person), a child that knows only its task
+(alone), a worker of a run (worker), one without tools (bare), or one with the tools that --tools lists.`,
 		Args:              line.Arguments(0, 1),
 		ValidArgsFunction: cobra.FixedCompletions(prompt.Names(), cobra.ShellCompDirectiveNoFileComp),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -53,7 +54,7 @@ without tools (bare), or one with the tools that --tools lists.`,
 			}
 			list, ok := sets[to]
 			if !ok {
-				return fault.New(fault.Usage, "--for %.40q is nobody", to).WithHint("use person, worker or bare")
+				return fault.New(fault.Usage, "--for %.40q is nobody", to).WithHint("use person, alone, worker or bare")
 			}
 			if c.Flags().Changed("tools") {
 				list = strings.ReplaceAll(tools, ",", " ")
@@ -65,7 +66,7 @@ without tools (bare), or one with the tools that --tools lists.`,
 			return l.Print(promptText{text, len(text), string(folder)})
 		},
 	}
-	c.Flags().StringVar(&to, "for", "person", "who is told it: person, worker or bare")
+	c.Flags().StringVar(&to, "for", "person", "who is told it: person, alone, worker or bare")
 	c.Flags().StringVar(&tools, "tools", "", "the tools of the agent, with commas between them")
 	return c
 }

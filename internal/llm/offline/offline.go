@@ -79,7 +79,7 @@ func think(r llm.Request) answer {
 	if order == "" {
 		return answer{text: "There is no order to carry out. Say what I shall do next.\n\n" + Examples}
 	}
-	w := newWork(r.Tools, since)
+	w := newWork(r, since)
 	if !w.answerOrder(order) {
 		steps, odd := understand(order)
 		if odd != "" {

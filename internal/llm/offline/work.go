@@ -41,10 +41,13 @@ type work struct {
 	said    []string
 }
 
-func newWork(tools []llm.Tool, past []batch) *work {
+func newWork(r llm.Request, past []batch) *work {
 	w := &work{offered: map[string]bool{}, past: past}
-	for _, t := range tools {
+	for _, t := range r.Tools {
 		w.offered[t.Name] = true
+	}
+	for _, name := range r.Untold {
+		w.offered[name] = true
 	}
 	return w
 }

@@ -189,7 +189,7 @@ func (c *Crew) Tools(a agent.Agent, all tool.Box) tool.Box {
 	var out tool.Box
 	for _, t := range all {
 		if slices.Contains(s.item.Task.Tools, t.Spec().Name) {
-			out = append(out, t)
+			out = append(out, tool.Tell(t))
 		}
 	}
 	return out

@@ -33,9 +33,9 @@ func (l *Local) job() tool.Tool {
 		Name: "job", Description: jobDoc, Access: tool.Processes,
 		Args: shape.Object(
 			shape.Must("id", shape.Integer(1)),
-			shape.May("wait", shape.Number(0, l.o.Limits.MaxTimeout.Seconds()).With("seconds to wait for its end")),
-			shape.May("until", shape.Text(1).With("with wait: or until it has printed this")),
-			shape.May("stop", shape.Bool().With("end it, with all that it started")),
+			shape.May("wait", shape.Number(0, l.o.Limits.MaxTimeout.Seconds())),
+			shape.May("until", shape.Text(1)),
+			shape.May("stop", shape.Bool()),
 		),
 		Summary: func(args json.RawMessage) string {
 			a, _ := parse[jobArgs](args)

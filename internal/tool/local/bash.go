@@ -32,10 +32,10 @@ func (l *Local) bash() tool.Tool {
 	fields := []shape.Field{
 		shape.Must("command", shape.Text(1)),
 		shape.May("timeout", shape.Number(1, l.o.Limits.MaxTimeout.Seconds())),
-		shape.May("outside", shape.Text(1).With("why it must not be confined; the user is asked")),
+		shape.May("outside", shape.Text(1)),
 	}
 	if l.o.Jobs != nil {
-		fields = append(fields, shape.May("background", shape.Bool().With("leave it running; answers with its id, for job")))
+		fields = append(fields, shape.May("background", shape.Bool().With("leave it running, for job")))
 	}
 	return l.remember(l.runBash, tool.Spec{
 		Name: "bash", Description: bashDoc, Access: tool.Commands, Args: shape.Object(fields...),

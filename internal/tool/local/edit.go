@@ -33,11 +33,11 @@ func (l *Local) edit() tool.Tool {
 		shape.May("replace_all", shape.Bool()),
 	}
 	several := shape.Object(
-		shape.Must("old_string", shape.Text(1)), shape.Must("new_string", shape.Text(0)), shape.May("replace_all", shape.Bool()))
+		shape.Must("old_string", shape.Text(1)), shape.Must("new_string", shape.Text(0)), shape.May("replace_all", shape.Bool()).Untold())
 	return l.remember(l.runEdit, tool.Spec{
 		Name: "edit", Description: editDoc, Access: tool.Writes,
-		Args: shape.Object(append([]shape.Field{shape.Must("path", shape.Text(1).With("relative to the workspace"))},
-			append(fields, shape.May("edits", shape.List(several).With("instead of the three")))...)...),
+		Args: shape.Object(append([]shape.Field{shape.Must("path", shape.Text(1))},
+			append(fields, shape.May("edits", shape.List(several)))...)...),
 		Subject: l.subject, Summary: l.summary("edit"),
 	})
 }

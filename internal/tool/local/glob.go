@@ -32,7 +32,7 @@ func (l *Local) glob() tool.Tool {
 		Args: shape.Object(
 			shape.Must("pattern", shape.Text(1)),
 			shape.May("path", shape.Text(1)),
-			shape.May("exclude", shape.Text(1)),
+			shape.May("exclude", shape.Text(1)).Untold(),
 		),
 		Subject: l.subject,
 		Summary: func(args json.RawMessage) string {

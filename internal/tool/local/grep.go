@@ -37,13 +37,13 @@ func (l *Local) grep() tool.Tool {
 		Name: "grep", Description: grepDoc, Access: tool.Reads,
 		Args: shape.Object(
 			shape.Must("pattern", shape.Text(1)),
-			shape.May("path", shape.Text(1).With("folder or file")),
+			shape.May("path", shape.Text(1)),
 			shape.May("include", shape.Text(1)),
 			shape.May("exclude", shape.Text(1)),
 			shape.May("ignore_case", shape.Bool()),
-			shape.May("context", shape.Number(0, mostContext).With("lines around each")),
+			shape.May("context", shape.Number(0, mostContext)),
 			shape.May("mode", shape.Enum("lines", "files", "count")),
-			shape.May("multiline", shape.Bool().With("the pattern may go over line ends")),
+			shape.May("multiline", shape.Bool()),
 		),
 		Subject: l.subject,
 		Summary: func(args json.RawMessage) string {

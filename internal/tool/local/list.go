@@ -21,7 +21,7 @@ const mostNames = 1000
 
 func (l *Local) list() tool.Tool {
 	return &one{run: l.shelved("list", l.runList), spec: tool.Spec{
-		Name: "list", Description: listDoc, Access: tool.Reads,
+		Name: "list", Untold: true, Description: listDoc, Access: tool.Reads,
 		Args: shape.Object(
 			shape.May("path", shape.Text(1)),
 		),

@@ -36,7 +36,7 @@ func (l *Local) read() tool.Tool {
 	return l.remember(l.runRead, tool.Spec{
 		Name: "read", Description: readDoc, Access: tool.Reads,
 		Args: shape.Object(
-			shape.Must("path", shape.Text(1).With("relative to the workspace")),
+			shape.Must("path", shape.Text(1)),
 			shape.May("offset", shape.Integer(1)),
 			shape.May("limit", shape.Integer(1)),
 		),

@@ -20,7 +20,7 @@ func (l *Local) write() tool.Tool {
 	return l.remember(l.runWrite, tool.Spec{
 		Name: "write", Description: writeDoc, Access: tool.Writes,
 		Args: shape.Object(
-			shape.Must("path", shape.Text(1).With("relative to the workspace")),
+			shape.Must("path", shape.Text(1)),
 			shape.Must("content", shape.Text(0)),
 		),
 		Subject: l.subject,

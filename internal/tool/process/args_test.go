@@ -21,11 +21,12 @@ func TestTheBoxIsToldWithSchemas(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := map[string]string{"fork": "prompt name context effort then worktree agent", "kill": "agent cascade reason", "send": "to text in_reply_to",
-		"check_mail": "from", "read_mail": "number", "wait": "for agents timeout then", "ps": "all", "look": "agent steps", "exit": "result"}
+	want := map[string]string{"fork": "prompt name context effort then worktree", "kill": "agent cascade", "send": "to text",
+		"read_mail": "number", "wait": "for agents timeout", "ps": "all", "look": "agent steps"}
 	if len(offer) != len(want) {
 		t.Errorf("%d tools", len(offer))
 	}
+	box = box.Told()
 	for i, o := range offer {
 		var schema struct {
 			Properties map[string]struct{ Description string }
@@ -138,4 +139,41 @@ func FuzzArguments(f *testing.F) {
 			<-w.asleep
 		}
 	})
+}
+
+// What models are not told of is taken all the same.
+func TestTheUntoldIsTaken(t *testing.T) {
+	box := process.New(nil, nil, "")
+	for name, args := range map[string]string{"kill": `{"agent":"ada","reason":"enough"}`, "send": `{"to":"ada","text":"x","in_reply_to":2}`,
+		"wait": `{"then":"wake"}`, "fork": `{"prompt":"x","agent":"judge"}`, "check_mail": `{"from":"ada"}`, "exit": `{"result":"x"}`} {
+		if _, refused, ok := box.Find(llm.Part{Name: name, Args: []byte(args)}); !ok {
+			t.Errorf("%s: %s", name, refused.Text)
+		}
+	}
+}
+
+// Who works alone is told of no others until it asks, but can call them.
+func TestWhoWorksAloneCanHaveChildren(t *testing.T) {
+	box := process.Alone(process.New(nil, nil, ""))
+	told := func() string { return strings.Join(box.Told().Names(), " ") }
+	if told() != "read_mail children" {
+		t.Error(told())
+	}
+	if _, refused, ok := box.Find(llm.Part{Name: "fork", Args: []byte(`{"prompt":"x"}`)}); !ok {
+		t.Error(refused.Text)
+	}
+	found, _, _ := box.Find(llm.Part{Name: "children", Args: []byte(`{}`)})
+	answer, err := found.Run(t.Context(), tool.Call{})
+	if err != nil || answer.IsError || told() != "fork kill send read_mail wait ps look" {
+		t.Error(answer, err, told())
+	}
+	memory := found.Tool.(tool.Memory)
+	memory.Recall(func(yield func(json.RawMessage) bool) {})
+	if told() != "read_mail children" {
+		t.Error("it knows what it never asked for: " + told())
+	}
+	memory.Recall(func(yield func(json.RawMessage) bool) { yield(json.RawMessage(answer.Memo)) })
+	if told() != "fork kill send read_mail wait ps look" {
+		t.Error("it forgot: " + told())
+	}
 }

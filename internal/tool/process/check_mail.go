@@ -23,9 +23,9 @@ const (
 var checkMailText string
 
 var checkMailSpec = tool.Spec{
-	Name: "check_mail", Description: checkMailText, Access: tool.Processes,
+	Name: "check_mail", Untold: true, Description: checkMailText, Access: tool.Processes,
 	Args: shape.Object(
-		shape.May("from", shape.Text(0).With("only of this sender; user for the user")),
+		shape.May("from", shape.Text(0)),
 	),
 	Summary: summary(func(args fromArgs) string {
 		if args.From != "" {

@@ -1,6 +1,7 @@
 package process
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
@@ -154,4 +155,21 @@ func entries(children []child, which int, before id.Message) ([]history.Draft, e
 		}
 	}
 	return append(drafts, prompt), nil
+}
+
+// place puts facts before the task of a child that knows nothing else.
+func (f fork) place(ctx context.Context, b child) {
+	places, ok := f.kernel.(Places)
+	if !ok || b.args.Context != nothing {
+		return
+	}
+	a := agent.Agent{ID: b.child.ID, Name: b.child.Name, Parent: b.parent.ID, Depth: b.parent.Depth + 1, Status: agent.Running,
+		Cwd: b.child.Cwd, Provider: b.child.Provider, Model: b.child.Model}
+	if a.Cwd == "" {
+		a.Cwd = b.parent.Cwd
+	}
+	if facts := places.Facts(ctx, a); facts != "" {
+		task := &b.child.Entries[len(b.child.Entries)-1]
+		task.Parts = append([]history.Part{{Type: history.Facts, Text: facts}}, task.Parts...)
+	}
 }

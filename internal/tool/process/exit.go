@@ -14,7 +14,7 @@ import (
 var exitText string
 
 var exitSpec = tool.Spec{
-	Name: "exit", Description: exitText, Access: tool.Processes,
+	Name: "exit", Untold: true, Description: exitText, Access: tool.Processes,
 	Args: shape.Object(
 		shape.May("result", shape.Text(0)),
 	),

@@ -28,18 +28,28 @@ const (
 //go:embed fork.md
 var forkText string
 
-var forkSpec = tool.Spec{
-	Name: "fork", Description: forkText, Access: tool.Processes,
-	Args: shape.Object(
-		shape.Must("prompt", shape.Text(1).With("its task: the goal, what it may change, how to check it, what to report")),
-		shape.May("name", shape.Text(0).With("a-z, then a-z 0-9 . _ -")),
+// forkArguments are what a model can say of a child. Of definitions it is told where there are
+// some.
+func forkArguments(agent shape.Field) *shape.Shape {
+	return shape.Object(
+		shape.Must("prompt", shape.Text(1).With("the goal, what it may change, how to check it, what to report")),
+		shape.May("name", shape.Text(0)),
 		shape.May("context", shape.Enum(inherit, nothing)),
-		shape.May("effort", shape.Enum(llm.Efforts()...).With("another than yours breaks the cache")),
-		shape.May("then", shape.Enum(string(history.ThenMail), wakes).With("wake: its report begins a turn of yours if you have ended")),
-		shape.May("agent", shape.Text(1).With("make it by a definition of this name, if you were told of any; it knows only its prompt unless context says otherwise")),
+		shape.May("effort", shape.Text(0)),
+		shape.May("then", shape.Enum(string(history.ThenMail), wakes)),
 		shape.May("worktree", shape.Bool()),
-		shape.May("agent", shape.Text(1).With("make it by a definition you were told of: its instructions, tools and model; it knows only its prompt unless context says otherwise")),
-	),
+		agent,
+	)
+}
+
+var (
+	byDefinition = shape.May("agent", shape.Text(1).With("a definition you were told of: its instructions, tools, model"))
+	forkPlain    = forkArguments(byDefinition.Untold())
+	forkDefined  = forkArguments(byDefinition)
+)
+
+var forkSpec = tool.Spec{
+	Name: "fork", Description: forkText, Access: tool.Processes, Args: forkPlain,
 	Summary: summary(func(args forkArgs) string {
 		line := "fork"
 		if args.Name != "" {
@@ -65,9 +75,23 @@ type forkArgs struct {
 
 // fork is the tool that makes children. It returns twice: in the parent, and in
 // each child.
-type fork struct{ actor }
+type fork struct {
+	actor
+	defined bool // there are definitions of agents
+}
 
-func (fork) Spec() tool.Spec { return forkSpec }
+func newFork(a actor) fork {
+	roles, ok := a.kernel.(Roles)
+	return fork{a, ok && roles.Defined()}
+}
+
+func (f fork) Spec() tool.Spec {
+	s := forkSpec
+	if f.defined {
+		s.Args = forkDefined
+	}
+	return s
+}
 
 // Run implements tool.Tool.
 func (f fork) Run(ctx context.Context, c tool.Call) (tool.Answer, error) {
@@ -120,6 +144,7 @@ func (f fork) forkAll(ctx context.Context, calls []tool.Call) (children []child,
 		if b.child.Entries, err = entries(children, i, before); err != nil {
 			return nil, err
 		}
+		f.place(ctx, b)
 		b.child.Entries = b.begin(b.child.Entries)
 		verb.Children = append(verb.Children, b.child)
 	}
@@ -164,6 +189,9 @@ func (f fork) check(ctx context.Context, args forkArgs) error {
 		return fault.New(fault.InvalidText, "the prompt of a child is empty").WithHint("say what it shall do")
 	}
 	if err := text.Check(fault.InvalidText, "the prompt of a child", args.Prompt, history.MaxText); err != nil {
+		return err
+	}
+	if _, err := llm.ParseEffort(string(args.Effort)); err != nil {
 		return err
 	}
 	if args.Name == "" {

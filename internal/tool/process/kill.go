@@ -19,7 +19,7 @@ var killSpec = tool.Spec{
 	Args: shape.Object(
 		shape.Must("agent", shape.Text(1)),
 		shape.May("cascade", shape.Bool()),
-		shape.May("reason", shape.Text(0)),
+		shape.May("reason", shape.Text(0)).Untold(),
 	),
 	Summary: summary(func(args killArgs) string {
 		line := "kill " + args.Agent

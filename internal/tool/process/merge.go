@@ -29,7 +29,7 @@ var diffSpec = tool.Spec{
 	Name: "diff", Description: diffText, Access: tool.Processes,
 	Args: shape.Object(
 		shape.Must("child", shape.Text(1)),
-		shape.May("path", shape.Text(0).With("only this file or folder")),
+		shape.May("path", shape.Text(0)).Untold(),
 	),
 	Summary: summary(func(args treeArgs) string {
 		return strings.TrimSpace("show the changes of " + args.Child + " " + args.Path)

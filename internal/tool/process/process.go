@@ -72,6 +72,13 @@ type Kernel interface {
 	Sources() state.Sources
 }
 
+// Places knows what a child should know of itself, the place and the moment; a kernel that
+// does is one.
+type Places interface {
+	// Facts is for a child that is not born yet; empty: nothing.
+	Facts(ctx context.Context, child agent.Agent) string
+}
+
 // Wait is what an agent waits for.
 type Wait struct {
 	From    []id.Agent // letters of these, the empty one is the user; none: of anybody
@@ -100,7 +107,7 @@ type People interface {
 // New is the tools of one agent.
 func New(k Kernel, p People, self id.Agent) tool.Box {
 	a := actor{k, p, self}
-	box := tool.Box{fork{a}, kill{a}, send{a}, checkMail{a}, readMail{a}, wait{a}, ps{a}, look{a}, exit{a}}
+	box := tool.Box{newFork(a), kill{a}, send{a}, checkMail{a}, readMail{a}, wait{a}, ps{a}, look{a}, exit{a}}
 	if k != nil && k.Worktrees() != nil {
 		box = append(box, diff{a}, merge{a})
 	}

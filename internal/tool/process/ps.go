@@ -26,7 +26,7 @@ var psText string
 var psSpec = tool.Spec{
 	Name: "ps", Description: psText, Access: tool.Processes,
 	Args: shape.Object(
-		shape.May("all", shape.Bool().With("the dead too")),
+		shape.May("all", shape.Bool()),
 	),
 	Summary: summary(func(args psArgs) string {
 		if args.All {

@@ -19,6 +19,8 @@ type Role struct {
 type Roles interface {
 	// Role is NOT_FOUND where nothing of that name is defined.
 	Role(name string) (Role, error)
+	// Defined says whether there are any.
+	Defined() bool
 }
 
 // play makes a planned child one of a role.

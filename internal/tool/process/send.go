@@ -17,9 +17,9 @@ var sendText string
 var sendSpec = tool.Spec{
 	Name: "send", Description: sendText, Access: tool.Processes,
 	Args: shape.Object(
-		shape.Must("to", shape.Text(1).With("name, id (4 characters suffice), 0 or parent")),
-		shape.Must("text", shape.Text(1).With("at most 64 KiB")),
-		shape.May("in_reply_to", shape.Integer(0).With("number of a letter of yours")),
+		shape.Must("to", shape.Text(1).With("name, id, or parent")),
+		shape.Must("text", shape.Text(1)),
+		shape.May("in_reply_to", shape.Integer(0)).Untold(),
 	),
 	Summary: summary(func(args sendArgs) string { return "send to " + args.To + ": " + args.Text }),
 }

@@ -35,9 +35,9 @@ var waitSpec = tool.Spec{
 	Name: "wait", Description: waitText, Access: tool.Processes,
 	Args: shape.Object(
 		shape.May("for", shape.Enum(forAny, forAll)),
-		shape.May("agents", shape.List(shape.Text(1)).With("whose letters; user for the user; default: anybody's")),
-		shape.May("timeout", shape.Number(0, longest).With("seconds, 600")),
-		shape.May("then", shape.Enum(wakes).With("wake: do not wait; end your turn, and the reports wake you")),
+		shape.May("agents", shape.List(shape.Text(1))),
+		shape.May("timeout", shape.Number(0, longest)),
+		shape.May("then", shape.Enum(wakes)).Untold(),
 	),
 	Summary: summary(func(args waitArgs) string {
 		if args.Then == wakes {

@@ -58,7 +58,7 @@ func (r recall) Spec() tool.Spec {
 		Args: shape.Object(
 			shape.May("range", shape.Text(0)),
 			shape.May("query", shape.Text(0)),
-			shape.May("offset", shape.Integer(0)),
+			shape.May("offset", shape.Integer(0)).Untold(),
 		),
 		Summary: func(raw json.RawMessage) string {
 			var a args

@@ -86,7 +86,7 @@ func (a *allowed) leave(t tool.Tool) tool.Tool {
 	case !a.names[name]:
 		return nil
 	case len(a.rules[name]) == 0:
-		return t
+		return tool.Tell(t)
 	}
 	return limited{t, a.rules[name]}
 }

@@ -1,0 +1,115 @@
+package proc
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"ramet/internal/agent"
+	"ramet/internal/history"
+	"ramet/internal/llm"
+	"ramet/internal/loop"
+	"ramet/internal/tool"
+	acts "ramet/internal/tool/process"
+)
+
+// surroundings are what an agent's children have of it.
+type surroundings struct {
+	model Model
+	box   tool.Box
+}
+
+var _ acts.Places = verbs{}
+
+// Facts implements acts.Places: what a child that knows nothing else is told of itself and
+// the place.
+func (h verbs) Facts(ctx context.Context, child agent.Agent) string {
+	m := h.around.model
+	if child.Provider != "" && child.Model != "" {
+		if other, err := h.Model(child, m.Ref); err == nil {
+			m = other
+		}
+	}
+	return h.told(ctx, child, m, h.around.box, nil)
+}
+
+// told is what an agent is told when its turn begins: of itself, the place and the moment.
+// Nothing where nobody knows the place.
+func (k *Kernel) told(ctx context.Context, a agent.Agent, m Model, box tool.Box, asked *history.Budget) string {
+	if k.Options.Facts == nil {
+		return ""
+	}
+	here := k.Options.Facts(ctx, a, m, box)
+	if here == "" {
+		return ""
+	}
+	return "[ramet] " + k.self(ctx, a) + "; model " + m.Ref.String() + windowOf(m) + k.means(ctx, a, asked) + ". " + here + "\n\n"
+}
+
+// self is who an agent is: its name, and where it stands among the others.
+func (k *Kernel) self(ctx context.Context, a agent.Agent) string {
+	out := "You are " + a.Label()
+	if a.IsZero() {
+		return out
+	}
+	if short := a.ID.Short(); short != a.Label() {
+		out += " (" + short + ")"
+	}
+	if parent, err := k.Store.Agent(ctx, a.Parent); err == nil {
+		out += ", a child of " + parent.Label()
+	}
+	return out + fmt.Sprintf(", depth %d", a.Depth)
+}
+
+func windowOf(m Model) string {
+	if m.Info.Context <= 0 {
+		return ""
+	}
+	return fmt.Sprintf(", window %d tokens", m.Info.Context)
+}
+
+// means are what an agent may still spend, and for how long it may work; asked is the budget
+// that it is given now. What cannot be read, and what binds nothing, is left out.
+func (k *Kernel) means(ctx context.Context, a agent.Agent, asked *history.Budget) string {
+	of := a.ID
+	if a.Genesis == 0 || asked != nil { // it is not born yet, or has no other budget of its own any more
+		of = a.Parent
+	}
+	var left loop.Allowance
+	if of != "" {
+		var err error
+		if left, err = (budget{k.Store, of}).Left(ctx); err != nil {
+			left = loop.Allowance{} // the turn says what is wrong
+		}
+	}
+	if asked != nil {
+		left = within(left, *asked, a.Spent)
+	}
+	var out []string
+	if left.Tokens != nil {
+		out = append(out, fmt.Sprintf("%d tokens", *left.Tokens))
+	}
+	if left.Cost != nil {
+		out = append(out, left.Cost.String())
+	}
+	if until, ok := ctx.Deadline(); ok {
+		out = append(out, time.Until(until).Round(time.Second).String())
+	}
+	if len(out) == 0 {
+		return ""
+	}
+	return "; budget left: " + strings.Join(out, ", ")
+}
+
+// within is what is left where a budget comes to it.
+func within(left loop.Allowance, b history.Budget, spent agent.Spending) loop.Allowance {
+	if rest, ok := agent.MaybeAtMost(b.Tokens).Left(spent.Tokens); ok && (left.Tokens == nil || rest < *left.Tokens) {
+		left.Tokens = &rest
+	}
+	if rest, ok := agent.MaybeAtMost(b.Cost).Left(spent.Cost); ok && (left.Cost == nil || llm.Money(rest) < *left.Cost) {
+		money := llm.Money(rest)
+		left.Cost = &money
+	}
+	return left
+}
