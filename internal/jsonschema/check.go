@@ -28,18 +28,44 @@ func (m *Mismatch) Error() string {
 	return text.Safe(m.Pointer) + ": " + m.What
 }
 
-// Check says whether a text is one JSON value that fits.
+// Mismatches are all that is wrong with a value, in its order. The first is its cause.
+type Mismatches []*Mismatch
+
+// mostTold is how many of them are told.
+const mostTold = 20
+
+func (m Mismatches) Error() string {
+	var all []string
+	for i, one := range m {
+		if i == mostTold {
+			all = append(all, fmt.Sprintf("and %d more", len(m)-i))
+			break
+		}
+		all = append(all, one.Error())
+	}
+	return strings.Join(all, "; ")
+}
+
+func (m Mismatches) Unwrap() error { return m[0] }
+
+// Check says whether a text is one JSON value that fits: a Mismatch, or Mismatches where
+// more than one thing is wrong.
 func (s *Schema) Check(value []byte) error {
 	v, err := decode(value)
 	if err != nil {
 		return &Mismatch{"", "not JSON: " + text.Line(err.Error(), 200)}
 	}
-	c := checker{Schema: s, most: maxSteps + len(value)}
-	err = c.check(s.root, v, "", 0)
-	if c.steps > c.most {
+	c := checker{Schema: s, most: maxSteps + len(value), gathers: true}
+	c.check(s.root, v, "", 0)
+	switch {
+	case c.steps > c.most:
 		return &Mismatch{"", "to see whether it fits would take too long"}
+	case len(c.found) == 0:
+		return nil
+	case len(c.found) == 1:
+		return c.found[0]
 	}
-	return err
+	return c.found
 }
 
 // How far values and references may lead, and how much may be looked at: a schema
@@ -54,6 +80,26 @@ type checker struct {
 	*Schema
 	steps int
 	most  int // a large value may take more: each byte holds at most one
+
+	gathers bool // what is found does not end the look
+	found   Mismatches
+}
+
+// told notes what is wrong and goes on, or gives it back where one thing is enough.
+func (c *checker) told(err error) error {
+	if wrong, ok := err.(*Mismatch); ok && c.gathers {
+		c.found = append(c.found, wrong)
+		return nil
+	}
+	return err
+}
+
+// try looks whether a value fits, for somebody who has another choice.
+func (c *checker) try(schema, v any, at string, depth int) error {
+	was := c.gathers
+	c.gathers = false
+	defer func() { c.gathers = was }()
+	return c.check(schema, v, at, depth)
 }
 
 func wrong(at, format string, args ...any) error {
@@ -65,15 +111,15 @@ func (c *checker) check(schema, v any, at string, depth int) error {
 		if fits {
 			return nil
 		}
-		return wrong(at, "nothing may stand here")
+		return c.told(wrong(at, "nothing may stand here"))
 	}
 	if c.steps++; depth > maxLevels || c.steps > c.most {
 		c.steps = c.most + 1 // whatever else is found, nobody knows
-		return wrong(at, "the schema leads on without end")
+		return c.told(wrong(at, "the schema leads on without end"))
 	}
 	m := schema.(map[string]any) // read has seen to it
 	for _, one := range []func(map[string]any, any, string, int) error{c.checkRef, c.checkKind, c.checkValue, c.checkOthers} {
-		if err := one(m, v, at, depth); err != nil {
+		if err := c.told(one(m, v, at, depth)); err != nil {
 			return err
 		}
 	}
@@ -177,7 +223,7 @@ func within(m map[string]any, n int, least, most, of, at string) error {
 }
 
 func (c *checker) checkString(m map[string]any, v, at string) error {
-	if err := within(m, utf8.RuneCountInString(v), "minLength", "maxLength", "characters", at); err != nil {
+	if err := c.told(within(m, utf8.RuneCountInString(v), "minLength", "maxLength", "characters", at)); err != nil {
 		return err
 	}
 	if expr, ok := m["pattern"].(string); ok && !c.patterns[expr].MatchString(v) {
@@ -208,7 +254,7 @@ func checkNumber(m map[string]any, v json.Number, at string) error {
 }
 
 func (c *checker) checkArray(m map[string]any, v []any, at string, depth int) error {
-	if err := within(m, len(v), "minItems", "maxItems", "items", at); err != nil {
+	if err := c.told(within(m, len(v), "minItems", "maxItems", "items", at)); err != nil {
 		return err
 	}
 	first, _ := m["prefixItems"].([]any)
@@ -224,7 +270,9 @@ func (c *checker) checkArray(m map[string]any, v []any, at string, depth int) er
 			}
 		}
 		if m["uniqueItems"] == true && slices.ContainsFunc(v[:i], func(one any) bool { return equal(one, item) }) {
-			return wrong(here, "stands there twice")
+			if err := c.told(wrong(here, "stands there twice")); err != nil {
+				return err
+			}
 		}
 	}
 	schema, there := m["contains"]
@@ -233,7 +281,7 @@ func (c *checker) checkArray(m map[string]any, v []any, at string, depth int) er
 	}
 	n := 0
 	for _, item := range v {
-		if c.check(schema, item, at, depth+1) == nil {
+		if c.try(schema, item, at, depth+1) == nil {
 			n++
 		}
 	}
@@ -251,17 +299,19 @@ func (c *checker) checkArray(m map[string]any, v []any, at string, depth int) er
 }
 
 func (c *checker) checkObject(m, v map[string]any, at string, depth int) error {
-	if err := within(m, len(v), "minProperties", "maxProperties", "members", at); err != nil {
+	if err := c.told(within(m, len(v), "minProperties", "maxProperties", "members", at)); err != nil {
 		return err
 	}
 	required, _ := m["required"].([]any)
 	for _, name := range texts(required) {
 		if _, there := v[name]; !there {
-			return wrong(at+"/"+shape.Escape(name), "is missing")
+			if err := c.told(wrong(at+"/"+shape.Escape(name), "is missing")); err != nil {
+				return err
+			}
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(v)) { // in order, so that the same value has the same message
-		if err := c.checkMember(m, name, v[name], at, depth); err != nil {
+		if err := c.told(c.checkMember(m, name, v[name], at, depth)); err != nil {
 			return err
 		}
 	}
@@ -311,7 +361,9 @@ func (c *checker) checkDependent(m, v map[string]any, at string, depth int) erro
 		}
 		for _, other := range texts(required[name].([]any)) {
 			if _, there := v[other]; !there {
-				return wrong(at+"/"+shape.Escape(other), "is missing")
+				if err := c.told(wrong(at+"/"+shape.Escape(other), "is missing")); err != nil {
+					return err
+				}
 			}
 		}
 	}
@@ -328,7 +380,7 @@ func (c *checker) checkDependent(m, v map[string]any, at string, depth int) erro
 }
 
 func (c *checker) checkOthers(m map[string]any, v any, at string, depth int) error {
-	fits := func(schema any) bool { return c.check(schema, v, at, depth+1) == nil }
+	fits := func(schema any) bool { return c.try(schema, v, at, depth+1) == nil }
 	if list, ok := m["allOf"].([]any); ok {
 		for _, one := range list {
 			if err := c.check(one, v, at, depth+1); err != nil {
@@ -339,7 +391,7 @@ func (c *checker) checkOthers(m map[string]any, v any, at string, depth int) err
 	if list, ok := m["anyOf"].([]any); ok {
 		var first error
 		fitting := slices.ContainsFunc(list, func(one any) bool {
-			err := c.check(one, v, at, depth+1)
+			err := c.try(one, v, at, depth+1)
 			if first == nil {
 				first = err
 			}

@@ -90,6 +90,14 @@ func (f *Files) Below(folder string) ([]string, error) {
 	return out, nil
 }
 
+// Remove takes a file away.
+func (f *Files) Remove(name string) error {
+	if err := f.root.Remove(filepath.FromSlash(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return durable.Failure("remove", filepath.Join(f.dir, name), err)
+	}
+	return nil
+}
+
 // stagePrefix marks files that wait for their names.
 const stagePrefix = ".staged-"
 

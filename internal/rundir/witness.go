@@ -25,12 +25,16 @@ type witness struct {
 	sums      map[string]string // of this run's own files, by path
 	inherited int
 	items     []run.Item
+	made      map[string][]run.File // by worker and scope: what the newest attempt made
 }
 
-func newWitness(runID string) *witness { return &witness{runID: runID, sums: map[string]string{}} }
+func newWitness(runID string) *witness {
+	return &witness{runID: runID, sums: map[string]string{}, made: map[string][]run.File{}}
+}
 
 func (w *witness) note(e run.Event) {
 	var p struct {
+		Item    string     `json:"work_item_id"`
 		Path    string     `json:"path"`
 		SHA256  string     `json:"sha256"`
 		Outputs []run.File `json:"outputs"`
@@ -47,11 +51,29 @@ func (w *witness) note(e run.Event) {
 	if e.Type == run.ArtifactWritten {
 		w.sums[p.Path] = p.SHA256
 	}
+	w.replaced(p.Item, p.Outputs)
 	for _, f := range p.Outputs {
 		if f.SHA256 != nil {
 			w.sums[f.Path] = *f.SHA256
 		}
 	}
+}
+
+// replaced forgets what an earlier attempt at an item made and this one did not: of a folder
+// that an item fills only what its newest attempt gave stays.
+func (w *witness) replaced(item string, outputs []run.File) {
+	worker, rest, ok := strings.Cut(strings.TrimPrefix(item, w.runID+":"), ":")
+	_, scope, more := strings.Cut(rest, ":")
+	if !ok || !more {
+		return
+	}
+	of := worker + ":" + scope
+	for _, f := range w.made[of] {
+		if !slices.ContainsFunc(outputs, func(o run.File) bool { return o.Path == f.Path }) {
+			delete(w.sums, f.Path)
+		}
+	}
+	w.made[of] = outputs
 }
 
 func (w *witness) all() int { return len(w.sums) + w.inherited }

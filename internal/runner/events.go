@@ -46,7 +46,7 @@ func (r *Run) step(to run.State, reason string) Record {
 
 // failing is the event of a failure; the attempt remembers it.
 func (r *Run) failing(e *attempt, f Failure) Record {
-	e.status, e.code, e.failure, e.retry = run.ItemFailed, f.Code, f.Message, f.Retryable
+	e.status, e.code, e.failure, e.answer, e.retry = run.ItemFailed, f.Code, f.Message, f.Answer, f.Retryable
 	return event(run.WorkItemFailed, run.ItemFailure{WorkItemID: e.id, Error: run.ItemError{Code: f.Code, Message: f.Message}, Retryable: f.Retryable}).about(e.id)
 }
 

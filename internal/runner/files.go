@@ -115,5 +115,10 @@ func (r *Run) ownOutputs(w recipe.Worker, scope string) map[string]bool {
 	for _, o := range w.Outputs {
 		own[r.expand(o.Path, scope)] = true
 	}
+	if e := r.items[item{w.Name, scope}]; e != nil {
+		for _, o := range e.outputs {
+			own[o.Path] = true
+		}
+	}
 	return own
 }

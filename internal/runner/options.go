@@ -11,14 +11,15 @@ import (
 
 // Options is what a run is carried out with.
 type Options struct {
-	RunID  string
-	Recipe *recipe.Recipe
-	Params map[string]string // bound, see recipe.Bind
-	Agent  string            // the run's own agent
-	Model  string            // of workers for whom the recipe names none; empty: the configured one
-	Log    Log
-	Folder Folder
-	Site   Site
+	RunID   string
+	Recipe  *recipe.Recipe
+	Params  map[string]string // bound, see recipe.Bind
+	Agent   string            // the run's own agent
+	Model   string            // of workers for whom the recipe names none; empty: the configured one
+	NoCache bool              // every model is asked anew
+	Log     Log
+	Folder  Folder
+	Site    Site
 	// Near takes what must be done on this machine, Far everything else; without Far all
 	// is near.
 	Near, Far Queue
@@ -68,6 +69,8 @@ type Folder interface {
 	Hash(path string) (sha256 string, ok bool)
 	// Below lists all files below a folder, sorted; none if there is no such folder.
 	Below(path string) ([]string, error)
+	// Remove takes a file away; one that is not there is nothing.
+	Remove(path string) error
 	// Stage makes content durable under another name; Commit gives it its name.
 	Stage(path string, data []byte) (Staged, error)
 }

@@ -64,6 +64,8 @@ func (r *Run) item(e *attempt) (Attempt, error) {
 	if t.Model == "" {
 		t.Model = r.Model
 	}
+	// An answer that led to nothing would be given again, and so lead to nothing.
+	t.Fresh = r.NoCache || r.anew || w.Each.Issue || e.code != "" && e.code != string(fault.Interrupted)
 	for k, v := range w.With {
 		t.With[k] = r.expand(v, e.scope)
 	}
@@ -71,7 +73,7 @@ func (r *Run) item(e *attempt) (Attempt, error) {
 		t.Key, t.Lookup = r.expand(w.Key, e.scope), w.Lookup
 	}
 	for _, o := range w.Outputs {
-		t.Outputs = append(t.Outputs, Output{Path: r.expand(o.Path, e.scope), Schema: o.Schema, Patch: o.Patch, Answer: o.Answer})
+		t.Outputs = append(t.Outputs, Output{Path: r.expand(o.Path, e.scope), Schema: o.Schema, Patch: o.Patch, Answer: o.Answer, Empty: o.Patch && w.Any})
 		if form, ok := r.Recipe.Schema(o.Schema); ok && o.Answer && w.Prompt != "" {
 			t.Form = form.JSON()
 		}
@@ -85,6 +87,7 @@ func (r *Run) item(e *attempt) (Attempt, error) {
 			return Attempt{}, err
 		}
 		t.Prompt = prompt
+		t.Assignment = r.assignment(w, e, t)
 	}
 	return Attempt{ID: e.id, RunID: r.RunID, Worker: e.worker, Scope: e.scope, Number: e.number, Agent: r.Agent, Inputs: e.inputs, Task: t}, nil
 }
@@ -230,7 +233,7 @@ func (r *Run) Deliver(ctx context.Context, itemID string, res Result, f *Failure
 	}
 	if f == nil {
 		if err := r.accept(e.item, res); err != nil {
-			f = &Failure{Code: string(fault.CodeOf(err)), Message: message(err), Retryable: true}
+			f = &Failure{Code: string(fault.CodeOf(err)), Message: message(err), Retryable: true, Answer: r.answered(e.item, res)}
 		}
 	}
 	if f == nil {
@@ -251,6 +254,10 @@ func (r *Run) Deliver(ctx context.Context, itemID string, res Result, f *Failure
 	if f != nil {
 		return r.settle(ctx, e, nil, f)
 	}
+	if err := r.sweep(e.item, res); err != nil {
+		r.stopLocked(err)
+		return err
+	}
 	for _, s := range staged {
 		if err := s.Commit(); err != nil {
 			r.stopLocked(err)
@@ -269,6 +276,49 @@ func message(err error) string {
 		return f.Message
 	}
 	return err.Error()
+}
+
+// answered is the answer among the files of a result, if it has one.
+func (r *Run) answered(u item, res Result) string {
+	w, _ := r.worker(u.worker)
+	for _, o := range w.Outputs {
+		for _, b := range res.Files {
+			if o.Answer && w.Prompt != "" && r.expand(o.Path, u.scope) == b.Path {
+				return string(b.Data)
+			}
+		}
+	}
+	return ""
+}
+
+// sweep takes away what an earlier attempt left in folders that the item fills, and this one
+// does not give. The caller holds mu.
+func (r *Run) sweep(u item, res Result) error {
+	w, _ := r.worker(u.worker)
+	given := map[string]bool{}
+	for _, b := range res.Files {
+		given[b.Path] = true
+	}
+	for _, o := range w.Outputs {
+		folder, all := strings.CutSuffix(r.expand(o.Path, u.scope), "/**")
+		if !all {
+			continue
+		}
+		files, err := r.Folder.Below(folder)
+		if err != nil {
+			return err
+		}
+		for _, file := range files {
+			if given[file] {
+				continue
+			}
+			if err := r.Folder.Remove(file); err != nil {
+				return err
+			}
+			delete(r.hashes, file)
+		}
+	}
+	return nil
 }
 
 // accept checks that a result is what was promised, in its form.
@@ -291,7 +341,7 @@ func (r *Run) accept(u item, res Result) error {
 				}
 			}
 		}
-		if n == 0 && !all {
+		if n == 0 && (!all || w.Uses == "") {
 			return fault.New(fault.OutputInvalid, "it did not make %s", want)
 		}
 	}

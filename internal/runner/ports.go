@@ -32,8 +32,10 @@ type Input struct {
 // Task is what is to be done. Exactly one of Uses, Prompt and Command is set.
 type Task struct {
 	Uses    string `json:"uses,omitempty"`    // a built-in, see Executor
-	Prompt  string `json:"prompt,omitempty"`  // of an agent; complete
+	Prompt  string `json:"prompt,omitempty"`  // of an agent, as its recipe has it
 	Command string `json:"command,omitempty"` // for sh -c
+	// Assignment stands behind the prompt: what the agent is and must deliver.
+	Assignment string `json:"assignment,omitempty"`
 	// With are the parameters of a built-in, and variables of a command.
 	With    map[string]string `json:"with,omitempty"`
 	Outputs []Output          `json:"outputs"`
@@ -42,6 +44,8 @@ type Task struct {
 	Tools  []string        `json:"tools,omitempty"`  // of an agent; names as in package tool
 	Model  string          `json:"model,omitempty"`  // vendor/name; empty: the configured one
 	Effort string          `json:"effort,omitempty"` // how hard the model thinks; empty: as configured
+	// Fresh says that the model is asked, whatever was answered before.
+	Fresh bool `json:"fresh,omitempty"`
 	// Tree says that the item works in a git worktree of its own, and where it begins.
 	Tree    *Tree         `json:"tree,omitempty"`
 	Timeout time.Duration `json:"timeout,omitempty"` // 0: none
@@ -52,12 +56,15 @@ type Task struct {
 	Lookup   string `json:"lookup,omitempty"`
 }
 
-// Output is a file that an item promises.
+// Output is a file that an item promises, or any number of files below a folder: then its
+// path ends in /**.
 type Output struct {
 	Path   string `json:"path"`             // in the run's folder
 	Schema string `json:"schema,omitempty"` // name of a schema; empty: any bytes
 	// Patch says that it is the difference that the item made in its worktree.
 	Patch bool `json:"patch,omitempty"`
+	// Empty says that such a difference may be none.
+	Empty bool `json:"empty,omitempty"`
 	// Answer says that it is the last answer of the agent, or what a command printed.
 	Answer bool `json:"answer,omitempty"`
 }
@@ -146,6 +153,8 @@ type Failure struct {
 	Retryable bool   `json:"retryable"`
 	// Unknown: it acts outside the run, and whether it did is not known.
 	Unknown bool `json:"unknown,omitempty"`
+	// Answer is what was refused, for whoever tries next; empty: nothing was said.
+	Answer string `json:"answer,omitempty"`
 }
 
 // Executor does items. The implementation finds the way for each kind of task.

@@ -41,6 +41,31 @@ func Final(err error) error {
 	return &final{err}
 }
 
+// Refused keeps what somebody answered with the reason why that was not good enough: the next
+// attempt is shown it.
+func Refused(err error, answer string) error {
+	if err == nil || answer == "" {
+		return err
+	}
+	return &refused{err, answer}
+}
+
+// Answer is what an error says was refused.
+func Answer(err error) string {
+	if r, ok := errors.AsType[*refused](err); ok {
+		return r.answer
+	}
+	return ""
+}
+
+type refused struct {
+	err    error
+	answer string
+}
+
+func (r *refused) Error() string { return r.err.Error() }
+func (r *refused) Unwrap() error { return r.err }
+
 type final struct{ err error }
 
 func (f *final) Error() string { return f.err.Error() }

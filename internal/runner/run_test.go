@@ -74,6 +74,14 @@ func newSite(t *testing.T, text string) *site {
 }
 
 // again gives the site an empty folder of runs.
+// fits holds data against the recipe's own forms, or those of the tests.
+func (s *site) fits(schema string, data []byte) error {
+	if _, own := s.recipe.Schemas[schema]; own {
+		return s.recipe.Fits(schema, data)
+	}
+	return form(schema, data)
+}
+
 func (s *site) again(t *testing.T) {
 	t.Helper()
 	key, err := seal.LoadKey(filepath.Join(t.TempDir(), "key"))
@@ -193,7 +201,7 @@ func (s *site) execute(ctx context.Context) error {
 		l.left = &n
 	}
 	o := runner.Options{RunID: runID, Recipe: s.recipe, Params: s.params, Log: l, Folder: folder{files}, Near: q,
-		Gates: s, Site: runner.Site{Dir: s.store.Dir(runID), Params: s.params}, Form: form, Watch: s.seen}
+		Gates: s, Site: runner.Site{Dir: s.store.Dir(runID), Params: s.params}, Form: s.fits, Watch: s.seen}
 	if s.far != nil {
 		o.Far, o.Lease, o.Here = s.far(q), 50*time.Millisecond, []string{q.Host()}
 		o.Hosts = func(context.Context) (map[string]bool, error) { return map[string]bool{q.Host(): true}, nil }
@@ -240,6 +248,24 @@ func (s *site) artifacts() map[string]string {
 }
 
 // now is the state of the run, read from the disk and verified.
+// events are all events of the log.
+func (s *site) events() []run.Entry {
+	s.t.Helper()
+	r, err := s.store.Open(s.t.Context(), runID, rundir.NDJSON)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer r.Close()
+	var out []run.Entry
+	for e, err := range r.Events(s.t.Context(), 0) {
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		out = append(out, e)
+	}
+	return out
+}
+
 func (s *site) now() run.Snapshot {
 	s.t.Helper()
 	r, err := s.store.Open(s.t.Context(), runID, rundir.NDJSON)
@@ -431,6 +457,170 @@ func TestWhatFailsIsTriedAgainWithTheReason(t *testing.T) {
 	want := []string{"write One", "write One (before: it did not make drafts/one/page.md)"}
 	if !slices.Equal(prompts, want) {
 		t.Errorf("%q", prompts)
+	}
+}
+
+// A worker is told what it is, what it must deliver in which form, and what was wrong before.
+func TestAWorkerIsToldWhatToDeliver(t *testing.T) {
+	s := newSite(t, `
+name: judge
+schemas:
+  verdict: {type: object, properties: {risk: {type: string, enum: [low, high]}, summary: {type: string}}, required: [risk, summary], additionalProperties: false}
+states: {DRAFTING: [judge]}
+workers:
+  judge:
+    each: [one]
+    prompt: judge it
+    timeout: 15m
+    outputs: [{path: "drafts/{scope}.json", schema: verdict, answer: true}, {path: "drafts/{scope}/page.md", schema: markdown}, {path: "drafts/more/{scope}/**"}]
+limits: {attempts: 3, lines_per_file: 100}
+`)
+	var told []string
+	s.staff = func(_ context.Context, it runner.Attempt, _ runner.Orchestrator) (runner.Result, error) {
+		told = append(told, it.Task.Assignment)
+		answers := []string{`{"more": 1, "risk": "none"}`, `{"risk": "low"}`, `{"risk": "low", "summary": "fine"}`}
+		return runner.Result{Files: []runner.Blob{{Path: "drafts/one.json", Data: []byte(answers[len(told)-1])}, {Path: "drafts/one/page.md", Data: []byte("# P\n")},
+			{Path: fmt.Sprintf("drafts/more/one/%d", len(told)), Data: []byte("x")}}}, nil
+	}
+	if err := s.execute(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range [][]string{
+		{"a worker of the recipe judge: item judge one, attempt 1 of 3, at most 15m0s. Nobody reads along and nobody can be asked.", "You have no tools",
+			"as your last message nothing but one JSON value", "<schema>\n{", `"required":["risk","summary"]`, "the file drafts/one/page.md in your folder, in Markdown", "files below drafts/more/one/"},
+		{"attempt 2 of 3", "refused: drafts/one.json: not of the form verdict: /summary: is missing; /more: no such field here; /risk: must be one of", "<answer>\n{\"more\": 1, \"risk\": \"none\"}\n</answer>"},
+		{"attempt 3 of 3", "refused: drafts/one.json: not of the form verdict: /summary: is missing\n", "<answer>\n{\"risk\": \"low\"}\n</answer>"},
+	} {
+		for _, words := range want {
+			if !strings.Contains(told[i], words) {
+				t.Errorf("attempt %d is not told %q:\n%s", i+1, words, told[i])
+			}
+		}
+		if strings.Contains(told[i], runID) {
+			t.Errorf("it holds the id of the run:\n%s", told[i])
+		}
+	}
+}
+
+// What an earlier attempt left in a folder that an item fills is not of the one that counts.
+func TestAFolderHoldsWhatTheNewestAttemptGave(t *testing.T) {
+	s := newSite(t, `
+name: fill
+states: {DRAFTING: [fill], LINKING: [count]}
+workers:
+  fill: {command: fill, outputs: [artifacts/all/**]}
+  count: {command: count, inputs: [artifacts/all/**], outputs: [{path: artifacts/count.txt, answer: true}]}
+gates: {look: {command: look}}
+`)
+	names := []string{"a", "b"}
+	var counted []string
+	s.staff = func(_ context.Context, it runner.Attempt, _ runner.Orchestrator) (runner.Result, error) {
+		if it.Worker == "count" {
+			counted = nil
+			for _, in := range it.Inputs {
+				counted = append(counted, in.Path)
+			}
+			return runner.Result{Files: []runner.Blob{{Path: "artifacts/count.txt", Data: []byte(fmt.Sprint(len(counted)))}}}, nil
+		}
+		var res runner.Result
+		for _, n := range names {
+			res.Files = append(res.Files, runner.Blob{Path: "artifacts/all/" + n, Data: []byte(n)})
+		}
+		return res, nil
+	}
+	issues := []runner.Issue{{Severity: runner.Blocker, Code: "B", Message: "no"}}
+	s.gate = func(context.Context, recipe.Gate, runner.Site) ([]runner.Issue, error) { return issues, nil }
+	if err := s.execute(t.Context()); !fault.Is(err, fault.GateFailed) || !slices.Equal(counted, []string{"artifacts/all/a", "artifacts/all/b"}) {
+		t.Fatal(err, counted)
+	}
+	names, issues = []string{"b", "c"}, nil
+	s.wishes = run.Wishes{Force: true, FromFailed: true}
+	if err := s.execute(t.Context()); err != nil || !slices.Equal(counted, []string{"artifacts/all/b", "artifacts/all/c"}) {
+		t.Error(counted)
+	}
+}
+
+// What a crash left open is closed before anything else: model calls and looks of gates.
+func TestAResumeClosesWhatACrashLeftOpen(t *testing.T) {
+	s := newSite(t, small)
+	s.staff = func(ctx context.Context, it runner.Attempt, d runner.Orchestrator) (runner.Result, error) {
+		call := it.Worker + "." + it.Scope + ".1"
+		payload, _ := json.Marshal(map[string]any{"call_id": call, "model": "m", "provider_base_url": "", "prompt_hash": "x", "temperature": 1, "max_tokens": 1})
+		if it.Worker == "join" {
+			if err := d.Report(ctx, it.ID, runner.Report{ID: it.ID + call, Type: run.LLMCallStarted, Payload: payload}); err != nil {
+				return runner.Result{}, err
+			}
+			if it.Number == 1 {
+				return runner.Result{}, fault.New(fault.StorageIO, "the disk is gone")
+			}
+			payload, _ = json.Marshal(run.CallEnd{CallID: call, FinishReason: "stop", OutputHash: "x"})
+			if err := d.Report(ctx, it.ID, runner.Report{ID: it.ID + call + "end", Type: run.LLMCallFinished, Payload: payload}); err != nil {
+				return runner.Result{}, err
+			}
+		}
+		return s.echo(ctx, it, d)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	s.gate = func(context.Context, recipe.Gate, runner.Site) ([]runner.Issue, error) { cancel(); return nil, nil }
+	if err := s.execute(t.Context()); !fault.Is(err, fault.StorageIO) {
+		t.Fatal(err)
+	}
+	if err := s.execute(ctx); !fault.Is(err, fault.Interrupted) {
+		t.Fatal(err)
+	}
+	s.gate = func(context.Context, recipe.Gate, runner.Site) ([]runner.Issue, error) { return nil, nil }
+	if err := s.execute(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	spans := map[string][]string{}
+	for _, e := range s.events() {
+		switch e.Type {
+		case run.LLMCallStarted, run.LLMCallFinished, run.GateRunStarted, run.GateRunFinished:
+			spans[e.SpanID] = append(spans[e.SpanID], string(e.Type))
+		case run.LLMCallFailed:
+			if p := run.Read[run.CallFailure](e.Payload); p.Class != string(fault.Interrupted) {
+				t.Errorf("%+v", p)
+			}
+			spans[e.SpanID] = append(spans[e.SpanID], string(e.Type))
+		}
+	}
+	var got []string
+	for _, types := range spans {
+		got = append(got, strings.Join(types, " "))
+	}
+	slices.Sort(got)
+	want := []string{"GATE_RUN_STARTED GATE_RUN_FINISHED", "GATE_RUN_STARTED GATE_RUN_FINISHED", "LLM_CALL_STARTED LLM_CALL_FAILED", "LLM_CALL_STARTED LLM_CALL_FINISHED"}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+}
+
+// An answer that led to nothing is not asked for again: not by the next attempt, not by who
+// mends, not after a failed run was reopened.
+func TestWhatLedToNothingIsAskedAnew(t *testing.T) {
+	s := newSite(t, withFix(small))
+	fresh := map[string]bool{}
+	s.staff = func(ctx context.Context, it runner.Attempt, d runner.Orchestrator) (runner.Result, error) {
+		fresh[fmt.Sprintf("%s %d", it.Worker, it.Number)] = it.Task.Fresh
+		if it.Worker == "draft" && it.Number == 1 {
+			return runner.Result{}, nil
+		}
+		return s.echo(ctx, it, d)
+	}
+	s.gate = func(context.Context, recipe.Gate, runner.Site) ([]runner.Issue, error) {
+		return []runner.Issue{{Severity: runner.Error, Code: "E", Message: "stays", Files: []string{"x.md"}}}, nil
+	}
+	if err := s.execute(t.Context()); !fault.Is(err, fault.NoProgress) {
+		t.Fatal(err)
+	}
+	s.wishes = run.Wishes{FromFailed: true, Redo: []string{"draft:1:one"}}
+	if err := s.execute(t.Context()); !fault.Is(err, fault.NoProgress) {
+		t.Fatal(err)
+	}
+	for item, want := range map[string]bool{"draft 1": false, "draft 2": true, "draft 3": true, "join 1": false, "fix 1": true} {
+		if got, did := fresh[item]; !did || got != want {
+			t.Errorf("%s: %t, %t", item, got, did)
+		}
 	}
 }
 

@@ -59,7 +59,7 @@ func failure(ctx context.Context, it Attempt, err error) *Failure {
 	if err == nil {
 		return nil
 	}
-	f := &Failure{Code: string(fault.CodeOf(err)), Message: message(err), Retryable: Retryable(err)}
+	f := &Failure{Code: string(fault.CodeOf(err)), Message: message(err), Retryable: Retryable(err), Answer: Answer(err)}
 	switch {
 	case fault.Is(err, fault.UnknownOutcome):
 		f.Unknown, f.Retryable = true, false

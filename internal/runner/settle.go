@@ -41,7 +41,7 @@ func (r *Run) settle(ctx context.Context, e *attempt, res *Result, f *Failure) e
 		}
 	}
 	if f == nil {
-		e.code, e.failure = "", ""
+		e.code, e.failure, e.answer = "", "", ""
 	}
 	if r.unsettled == 0 {
 		r.settled()
@@ -66,11 +66,11 @@ func (r *Run) afterFailure(e *attempt, f Failure) ([]Record, bool) {
 			r.fixed[e.scope]++
 		}
 	}
-	limit := r.limits.Attempts
-	if w.Attempts > 0 {
-		limit = w.Attempts
+	tries := e.tries
+	if w.Each.Issue {
+		tries = r.fixed[e.scope]
 	}
-	return records, again && e.tries < limit && r.stopped == nil
+	return records, again && tries < r.attempts(w) && r.stopped == nil
 }
 
 // passing says whether a resume tries again what failed: it was neither the task's fault
@@ -92,7 +92,7 @@ func (r *Run) finishing(e *attempt, res Result) []Record {
 		sum := hashOf(b.Data)
 		form := "bytes"
 		for _, o := range w.Outputs {
-			if o.Schema != "" && r.expand(o.Path, e.scope) == b.Path {
+			if o.Schema != "" && recipe.Covers(r.expand(o.Path, e.scope), b.Path) {
 				form = o.Schema
 			}
 		}

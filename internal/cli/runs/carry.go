@@ -60,6 +60,7 @@ func carry(l *line.Line, ports Ports, ctx context.Context, f *carryFlags, store 
 	if err != nil {
 		return err
 	}
+	wishes.LooksUp = looksUp(r)
 	plan, err := run.PlanResume(x.Now(), store.Disk(x.RunID), wishes)
 	if err != nil {
 		return err
@@ -80,7 +81,7 @@ func carry(l *line.Line, ports Ports, ctx context.Context, f *carryFlags, store 
 			WithHint("use --db postgres://…")
 	}
 	p := progressOf(l, x.Now(), r)
-	job := Job{Store: store, Session: x, Recipe: r, Params: params, Model: config.Model, Plan: plan, NoCache: f.noCache,
+	job := Job{Store: store, Session: x, Recipe: r, Params: params, Model: config.Model, Plan: plan, NoCache: f.noCache || config.NoCache,
 		Leave: f.leave, Watch: p.see, Warn: p.note}
 	if l.Leave != nil && f.detached {
 		l.Print(runMade{x.RunID, store.Dir(x.RunID), x.Now().RunState})
@@ -92,6 +93,14 @@ func carry(l *line.Line, ports Ports, ctx context.Context, f *carryFlags, store 
 		return err
 	}
 	return l.Print(runEnd(store, x.Now()))
+}
+
+// looksUp says which workers of a recipe find out by themselves what came of them.
+func looksUp(r *recipe.Recipe) func(string) bool {
+	return func(name string) bool {
+		w, ok := r.Worker(name)
+		return ok && (w.Lookup != "" || w.Uses != "")
+	}
 }
 
 // ended is the datum of run start and run resume.

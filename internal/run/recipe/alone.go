@@ -70,8 +70,8 @@ func (p *parser) placed(s *sheet, what string) {
 				p.say(out.line, "output %.100q of %s lies in %s, where only the orchestrator writes: choose another place", out.text, what, tree)
 			}
 		}
-		if strings.HasSuffix(out.text, "/**") && s.Uses == "" {
-			p.say(out.line, "output %.100q of %s does not say which files: only built-ins may end in /**", out.text, what)
+		if o := s.Outputs[i]; strings.HasSuffix(out.text, "/**") && (o.Patch || o.Answer) {
+			p.say(out.line, "output %.100q of %s is one file, as a patch or an answer is: write its path without /**", out.text, what)
 		}
 		if braces.FindString(out.text) == out.text {
 			p.say(out.line, "output %.100q of %s can be anywhere: say in which folder", out.text, what)
@@ -156,6 +156,9 @@ func (p *parser) promised(s *sheet, what string) {
 		if o.Answer {
 			answers++
 		}
+	}
+	if _, there := s.lines["expect"]; there && patches == 0 {
+		p.say(s.lines["expect"], "%s says what to expect of a patch, and makes none: leave it out", what)
 	}
 	if patches > 1 || answers > 1 {
 		p.say(s.lines["outputs"], "%s gives the same patch or answer to several outputs: keep one of each", what)

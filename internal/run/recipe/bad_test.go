@@ -161,7 +161,8 @@ func TestEveryMistakeIsToldWithItsLine(t *testing.T) {
 		{"outputs: [artifacts/all.patch]", `outputs: ["artifacts/{skope}"]`, `line 22: output of worker join names {skope}, which is no parameter: did you mean scope?`},
 		{"outputs: [artifacts/all.patch]", `outputs: ["{who}"]`, `line 22: output "{who}" of worker join can be anywhere`},
 		{"outputs: [artifacts/all.patch]", "outputs: [work/tree/README.md]", `line 22: output "work/tree/README.md" of worker join lies in work/tree`},
-		{"outputs: [work/base.bundle,", "outputs: [work/base.bundle, artifacts/many/**,", `line 12: output "artifacts/many/**" of worker base does not say which files`},
+		{"[{path: \"drafts/{scope}/a.patch\", patch: true}]", "[{path: \"drafts/{scope}/**\", patch: true}]", "line 18: output \"drafts/{scope}/**\" of worker draft is one file, as a patch or an answer is"},
+		{"command: make base", "command: make base\n    expect: any", "line 12: worker base says what to expect of a patch, and makes none"},
 		{`path: "drafts/{scope}/a.patch"`, "path: drafts/a.patch", `line 18: output "drafts/a.patch" of worker draft is the same for all its items: put {scope} into it`},
 		{"    inputs: [work/base.bundle]\n", "", `line 16: worktree "work/base.bundle" of worker draft is none of its inputs`},
 		// Each.

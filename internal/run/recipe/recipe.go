@@ -31,7 +31,7 @@
 //
 // They lie in work, artifacts, drafts or reports of the run's folder. An input that ends in
 // /** is all files below; what the worker itself made before is not among them. An output
-// may end so for a built-in, which then gives any number of files below.
+// may end so: whoever makes it gives any number of files below.
 package recipe
 
 import (
@@ -85,6 +85,7 @@ type Worker struct {
 	Tools    []string
 	Model    string
 	Effort   string   // how hard the model thinks; empty: as configured
+	Any      bool     // expect: any; a patch may be empty
 	Worktree string   // one of the inputs, a bundle: it works in a git worktree that begins there
 	Patches  []string // some of the inputs, applied to that worktree first
 	External bool     // effect: external

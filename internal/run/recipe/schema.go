@@ -2,7 +2,6 @@ package recipe
 
 import (
 	"bytes"
-	"errors"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -20,8 +19,8 @@ type Schema struct {
 	form *jsonschema.Schema // of JSON; nil: any value has it
 }
 
-// Check says whether data has the form: OUTPUT_INVALID with a JSON pointer to the first
-// value that has not.
+// Check says whether data has the form: OUTPUT_INVALID with a JSON pointer to each value
+// that has not.
 func (s *Schema) Check(data []byte) error {
 	switch s.Format {
 	case "text", "markdown":
@@ -42,7 +41,7 @@ func (s *Schema) Check(data []byte) error {
 	if err == nil {
 		return nil
 	}
-	if wrong, ok := errors.AsType[*jsonschema.Mismatch](err); ok && wrong.Pointer == "" {
+	if wrong, ok := err.(*jsonschema.Mismatch); ok && wrong.Pointer == "" {
 		return fault.New(fault.OutputInvalid, "the value: %s", wrong.What)
 	}
 	return fault.New(fault.OutputInvalid, "%s", err)

@@ -36,6 +36,7 @@ var Shape = sync.OnceValue(func() *shape.Shape {
 		shape.May("effort", shape.Enum(llm.Efforts()...).With("How hard the model thinks; left out: as configured.")),
 		shape.May("worktree", path.With("One of the inputs, a git bundle: it works in a worktree that begins there.")),
 		shape.May("patches", shape.List(path).With("Some of the inputs, applied to the worktree first.")),
+		shape.May("expect", shape.Enum("changes", "any").With("Of a patch: changes, or any, so that nothing may be changed.")),
 		shape.May("effect", shape.Enum("local", "external")),
 		shape.May("key", text.With("Of an external effect: the same whenever the effect is.")),
 		shape.May("lookup", text.With("A command that says whether the effect happened: exit 0 yes, 1 no.")),

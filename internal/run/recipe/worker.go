@@ -23,7 +23,7 @@ type sheet struct {
 func (p *parser) worker(m member) {
 	what := "worker " + m.key
 	f := p.fields(m.value, what, "uses", "prompt", "command", "with", "each", "inputs", "outputs", "tools", "model", "effort",
-		"worktree", "patches", "effect", "key", "lookup", "timeout", "attempts", "queue")
+		"worktree", "patches", "expect", "effect", "key", "lookup", "timeout", "attempts", "queue")
 	if m.value.Kind != yaml.MappingNode {
 		return
 	}
@@ -62,6 +62,7 @@ func (p *parser) worker(m member) {
 	}
 	w.Worktree = p.text(f["worktree"], of("worktree"))
 	w.Patches = texts(p.list(f["patches"], of("patches"), maxPaths))
+	w.Any = p.word(f["expect"], of("expect"), []string{"changes", "any"}) == "any"
 	w.External = p.word(f["effect"], of("effect"), []string{"local", "external"}) == "external"
 	w.Key = p.text(f["key"], of("key"))
 	w.Lookup = p.text(f["lookup"], of("lookup"))

@@ -218,6 +218,33 @@ func TestOutputsThatAreNotAsPromised(t *testing.T) {
 	s.clean()
 }
 
+// An agent that was to change something and changed nothing has failed, unless it may.
+func TestNothingChangedIsNothingDelivered(t *testing.T) {
+	s := newStage(t, `{"repeat": true, "steps": [{"text": "All is well as it is."}]}`)
+	_, err := s.do(s.rooted("look", patch))
+	s.fails(err, fault.OutputInvalid, "nothing was changed in the folder")
+	if !runner.Retryable(err) || runner.Answer(err) != "All is well as it is." {
+		t.Errorf("%v, it had answered %q", err, runner.Answer(err))
+	}
+	res, err := s.do(s.rooted("look", runner.Output{Path: patch.Path, Patch: true, Empty: true}))
+	if err != nil || len(res.Files) != 1 || len(res.Files[0].Data) != 0 {
+		t.Errorf("%+v %v", res, err)
+	}
+	s.clean()
+}
+
+// What an agent is and must deliver stands behind its prompt.
+func TestTheAssignmentIsSaid(t *testing.T) {
+	s := newStage(t, `
+{"when": "do it\n\n[ramet] You are a worker", "steps": [{"text": "I know."}]}
+`)
+	it := s.item("do it  \n", runner.Output{Path: "a", Answer: true})
+	it.Task.Assignment = "[ramet] You are a worker"
+	if res, err := s.do(it); err != nil || string(res.Files[0].Data) != "I know." {
+		t.Errorf("%+v %v", res, err)
+	}
+}
+
 // begin starts an item and waits until its model was asked.
 func (s *stage) begin(ctx context.Context, it runner.Attempt) (a agent.Agent, done chan error) {
 	s.t.Helper()
@@ -572,7 +599,7 @@ func TestManyItemsSideBySide(t *testing.T) {
 		if i%2 == 0 {
 			s.input(&it, "b", bundle)
 			it.Task.Tree = &runner.Tree{Bundle: "b", Commit: commit}
-			it.Task.Outputs = append(it.Task.Outputs, patch)
+			it.Task.Outputs = append(it.Task.Outputs, runner.Output{Path: patch.Path, Patch: true, Empty: true})
 		}
 		go func() {
 			_, err := s.crew.Do(t.Context(), it, s.orchestrator)

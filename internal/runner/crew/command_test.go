@@ -61,6 +61,30 @@ func TestACommandInAWorktree(t *testing.T) {
 	s.clean()
 }
 
+// An output may be a folder: all files below it, which are in no patch.
+func TestACommandMakesAFolder(t *testing.T) {
+	s := newStage(t, ``)
+	it := s.rooted("", patch, runner.Output{Path: "artifacts/pages/**", Schema: "page"})
+	it.Task.Prompt, it.Task.Command = "", `mkdir -p artifacts/pages/sub; echo '{}' > artifacts/pages/sub/b.json; echo '{"a":1}' > artifacts/pages/a.json; ln -s a.json artifacts/pages/c.json; echo x >> README.md`
+	res, err := s.do(it)
+	if err != nil || len(res.Files) != 4 || strings.Contains(string(res.Files[0].Data), "pages") {
+		t.Fatalf("%s %v", res.Files, err)
+	}
+	if a, b := res.Files[1], res.Files[3]; a.Path != "artifacts/pages/a.json" || string(a.Data) != "{\"a\":1}\n" || b.Path != "artifacts/pages/sub/b.json" {
+		t.Errorf("%s", res.Files)
+	}
+	for command, want := range map[string]string{
+		"true": "there is no file below artifacts/pages", "mkdir -p artifacts/pages": "there is no file below",
+		"mkdir -p artifacts/pages; ln -s /etc/passwd artifacts/pages/p.json": "escapes",
+		"mkdir -p artifacts/pages; echo x > artifacts/pages/x.json":          "artifacts/pages/x.json: ",
+	} {
+		it = s.command(command, runner.Output{Path: "artifacts/pages/**", Schema: "page"})
+		_, err = s.do(it)
+		s.fails(err, fault.OutputInvalid, want)
+	}
+	s.clean()
+}
+
 // Its inputs are beside its folder, and in no patch.
 func TestACommandFindsItsInputs(t *testing.T) {
 	s := newStage(t, ``)

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"ramet/internal/fault"
+	"ramet/internal/run/recipe"
 	"ramet/internal/runner"
 	"ramet/internal/text"
 )
@@ -26,7 +27,7 @@ func (p *workdir) collect(ctx context.Context, it runner.Attempt, said []byte) (
 	var files, wrong []string
 	for _, o := range it.Task.Outputs {
 		if !o.Patch && !o.Answer {
-			files = append(files, o.Path)
+			files = append(files, filesOf(p.work, o.Path)...)
 		}
 	}
 	for _, o := range it.Task.Outputs {
@@ -37,8 +38,17 @@ func (p *workdir) collect(ctx context.Context, it runner.Attempt, said []byte) (
 			err = fault.New(fault.InvalidRecipe, "worker %s promises a patch and has no worktree", it.Worker).WithHint("give it one with worktree")
 		case o.Patch:
 			data, err = p.tree.patch(ctx, files)
+			if err == nil && len(data) == 0 && !o.Empty {
+				err = fault.New(fault.OutputInvalid, "%s is missing: nothing was changed in the folder, and changes were asked for", o.Path)
+			}
 		case o.Answer:
 			data, err = answer(o, said, it.Task.Command != "")
+		case strings.HasSuffix(o.Path, "/**"):
+			var below []runner.Blob
+			if below, err = readBelow(p.work, strings.TrimSuffix(o.Path, "/**")); err == nil {
+				res.Files = append(res.Files, below...)
+				continue
+			}
 		default:
 			data, err = read(p.work, o.Path)
 		}
@@ -85,6 +95,59 @@ func unfence(said []byte) []byte {
 	return inner
 }
 
+// maxFiles is how many files a folder may hold that is an output.
+const maxFiles = 10_000
+
+// filesOf are the files that an output means: itself, or all below its folder.
+func filesOf(dir, output string) []string {
+	folder, all := strings.CutSuffix(output, "/**")
+	if !all || dir == "" {
+		return []string{output}
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil
+	}
+	defer root.Close()
+	var out []string
+	fs.WalkDir(root.FS(), folder, func(name string, d fs.DirEntry, err error) error {
+		if err == nil && (d.Type().IsRegular() || d.Type()&fs.ModeSymlink != 0) { // where a link leads is looked at
+			out = append(out, name)
+		}
+		if len(out) > maxFiles {
+			return fs.SkipAll
+		}
+		return nil
+	})
+	return out
+}
+
+// readBelow reads all files below a folder, of which there must be one at least.
+func readBelow(dir, folder string) ([]runner.Blob, error) {
+	if !filepath.IsLocal(filepath.FromSlash(folder)) || path.Clean(folder) != folder {
+		return nil, fault.New(fault.InvalidRecipe, "%.200q is no path of an output", folder)
+	}
+	names := filesOf(dir, folder+"/**")
+	switch {
+	case len(names) == 0:
+		return nil, fault.New(fault.OutputInvalid, "%s/** is missing: there is no file below %s", folder, folder).WithHint("write at least one")
+	case len(names) > maxFiles:
+		return nil, fault.New(fault.OutputInvalid, "%s/** has more than %d files", folder, maxFiles)
+	}
+	var out []runner.Blob
+	for size := 0; len(out) < len(names); {
+		data, err := read(dir, names[len(out)])
+		if err != nil {
+			return nil, err
+		}
+		if size += len(data); size > 4*maxOutput {
+			return nil, fault.New(fault.OutputInvalid, "%s/** is larger than %d MiB", folder, 4*maxOutput>>20)
+		}
+		out = append(out, runner.Blob{Path: names[len(out)], Data: data})
+	}
+	return out, nil
+}
+
 // read reads a file below a folder. Links that lead out of it are not followed.
 func read(dir, name string) ([]byte, error) {
 	missing := func(why string) error {
@@ -123,20 +186,23 @@ func read(dir, name string) ([]byte, error) {
 
 // inspect holds what an item made against what it promised.
 func (c *Crew) inspect(it runner.Attempt, res runner.Result) error {
-	made := map[string][]byte{}
-	for _, f := range res.Files {
-		made[f.Path] = f.Data
-	}
 	var wrong []string
 	for _, o := range it.Task.Outputs {
-		data, ok := made[o.Path]
-		switch {
-		case !ok:
-			wrong = append(wrong, o.Path+" is missing")
-		case o.Schema != "" && c.Form != nil:
-			if err := c.Form(o.Schema, data); err != nil {
-				wrong = append(wrong, fmt.Sprintf("%s: %v", o.Path, err))
+		made := false
+		for _, f := range res.Files {
+			if !recipe.Covers(o.Path, f.Path) {
+				continue
 			}
+			made = true
+			if o.Schema == "" || c.Form == nil {
+				continue
+			}
+			if err := c.Form(o.Schema, f.Data); err != nil {
+				wrong = append(wrong, fmt.Sprintf("%s: %v", f.Path, err))
+			}
+		}
+		if !made {
+			wrong = append(wrong, o.Path+" is missing")
 		}
 	}
 	return invalid(it, wrong)
