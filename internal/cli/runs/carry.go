@@ -2,6 +2,7 @@ package runs
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"maps"
 	"os"
@@ -112,6 +113,7 @@ type ended struct {
 	Bundle    *string   `json:"bundle"`
 	Items     int       `json:"items"`
 	Artifacts int       `json:"artifacts"`
+	Nothing   bool      `json:"nothing_to_change"` // the pull request would have been empty, and was not opened
 }
 
 func runEnd(store *rundir.Store, n run.Snapshot) ended {
@@ -119,7 +121,29 @@ func runEnd(store *rundir.Store, n run.Snapshot) ended {
 	if n.PR != nil {
 		d.URL, d.Bundle = n.PR.URL, n.PR.Bundle
 	}
+	d.Nothing = n.RunState == run.Done && n.PR == nil && proposesNothing(store, n)
 	return d
+}
+
+// proposesNothing says whether the worker of the pull request found nothing to propose.
+func proposesNothing(store *rundir.Store, n run.Snapshot) bool {
+	files, err := store.OpenFiles(n.RunID)
+	if err != nil {
+		return false
+	}
+	defer files.Close()
+	for _, a := range n.Artifacts {
+		if a.SchemaID != "pr" {
+			continue
+		}
+		var pr struct {
+			Paths []string `json:"affected_paths"`
+		}
+		if data, err := files.Read(a.Path); err == nil && json.Unmarshal(data, &pr) == nil && len(pr.Paths) == 0 {
+			return true
+		}
+	}
+	return false
 }
 
 func (d ended) Text(w *printer.Writer) {
@@ -127,6 +151,8 @@ func (d ended) Text(w *printer.Writer) {
 	switch {
 	case d.URL != nil:
 		w.Line("pull request: %s", *d.URL)
+	case d.Nothing:
+		w.Line("nothing to change: no pull request was opened")
 	case d.Bundle != nil:
 		w.Line("pull request as files: %s", filepath.Join(d.Path, *d.Bundle))
 	}
