@@ -23,6 +23,11 @@ func (logs) Open(ctx context.Context, kind rundir.Kind, dir, runID string, at ru
 	return ndjson.Open(ctx, filepath.Join(dir, "events.ndjson"), known(at, ndjson.Trust)...)
 }
 
+// Remove takes a log out of a server.
+func (logs) Remove(ctx context.Context, kind rundir.Kind, runID string) error {
+	return sqllog.RemoveTable(ctx, string(kind), runID)
+}
+
 func (logs) OpenWriter(ctx context.Context, kind rundir.Kind, dir, runID string, at rundir.Position) (run.Writer, string, error) {
 	switch {
 	case kind.Remote():

@@ -75,6 +75,9 @@ func carry(ctx context.Context, ws *session.Workspace, r runs.Job) (err error) {
 	go c.watch(watch, carried)
 	err = carried.Execute(ctx, r.Plan, func(ctx context.Context) error { return c.serve(ctx, carried) })
 	stop()
+	if c.Session.Now().RunState == run.Failed {
+		c.executor.Forget(c.Session.RunID)
+	}
 	if c.records != nil {
 		c.records.end(ctx, c.Session, err)
 	}
@@ -134,7 +137,7 @@ func (c *carrier) start(ctx context.Context, closing *closers) error {
 
 func (c *carrier) options() runner.Options {
 	o := runner.Options{
-		RunID: c.Session.RunID, Recipe: c.Recipe, Params: c.Params, Agent: string(c.own), Model: c.Model, Log: c.heard(newRunLog(c.Session, c.records)), Folder: c.folder(), Site: c.site,
+		RunID: c.Session.RunID, Recipe: c.Recipe, Params: c.Params, Agent: string(c.own), Model: c.Model, NoCache: c.NoCache, Log: c.heard(newRunLog(c.Session, c.records)), Folder: c.folder(), Site: c.site,
 		Near:  c.near,
 		Gates: &builtin.Gates{Env: c.common.Env, Hide: c.common.Hide, Limits: c.limits, Secrets: c.ws.Secrets},
 		Form:  c.Recipe.Fits, Cancelled: c.cancelled, Watch: c.Watch, Now: time.Now,

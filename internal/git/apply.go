@@ -103,9 +103,9 @@ func ApplyTo(ctx context.Context, t Tree, commit string, patch []byte) (tree str
 	return tree, err
 }
 
-// CommitTree makes a commit of a tree on top of another, in the name of ramet.
-func CommitTree(ctx context.Context, t Tree, tree, parent, message string, date time.Time) (string, error) {
-	return write(ctx, t, tree, message, date, parent)
+// CommitTree makes a commit of a tree on top of another, in somebody's name.
+func CommitTree(ctx context.Context, t Tree, by Identity, tree, parent, message string, date time.Time) (string, error) {
+	return writeBy(ctx, t, by, tree, message, date, parent)
 }
 
 // merge applies what c has as its input.

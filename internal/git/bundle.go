@@ -131,13 +131,18 @@ func Unpack(ctx context.Context, bundle, commit, repo string) error {
 
 // write makes a commit of a tree in our name.
 func write(ctx context.Context, t Tree, tree, message string, date time.Time, parents ...string) (string, error) {
+	return writeBy(ctx, t, ours, tree, message, date, parents...)
+}
+
+// writeBy makes a commit of a tree in somebody's name.
+func writeBy(ctx context.Context, t Tree, by Identity, tree, message string, date time.Time, parents ...string) (string, error) {
 	c, err := t.command()
 	if err != nil {
 		return "", err
 	}
 	when := fmt.Sprintf("@%d +0000", date.Unix())
-	c.Env = append(c.Env, "GIT_AUTHOR_NAME=ramet", "GIT_AUTHOR_EMAIL=ramet@localhost", "GIT_AUTHOR_DATE="+when,
-		"GIT_COMMITTER_NAME=ramet", "GIT_COMMITTER_EMAIL=ramet@localhost", "GIT_COMMITTER_DATE="+when)
+	c.Env = append(c.Env, "GIT_AUTHOR_NAME="+by.Name, "GIT_AUTHOR_EMAIL="+by.Email, "GIT_AUTHOR_DATE="+when,
+		"GIT_COMMITTER_NAME="+by.Name, "GIT_COMMITTER_EMAIL="+by.Email, "GIT_COMMITTER_DATE="+when)
 	c.In = []byte(strings.TrimRight(message, "\n") + "\n")
 	args := []string{"-c", "commit.gpgSign=false", "-c", "i18n.commitEncoding=UTF-8", "commit-tree", tree}
 	for _, p := range parents {

@@ -25,6 +25,8 @@ type RunLogs interface {
 type RunLog struct {
 	RunID   string  `json:"run_id"`
 	State   string  `json:"run_state"`
+	Status  string  `json:"status"` // running, stopped, done, failed, cancelled, kept
+	Reason  *string `json:"reason"` // why it failed or stopped
 	Events  int64   `json:"event_count"`
 	Updated string  `json:"updated_at"`
 	Error   *string `json:"error"`
@@ -137,6 +139,11 @@ func (f runFolder) List(ctx context.Context) ([]RunLog, error) {
 			state, err := r.State(ctx)
 			if err == nil {
 				row.State, row.Events, row.Updated = string(state.RunState), state.EventCount, state.UpdatedAt
+				standing := f.store.Standing(ctx, state)
+				row.Status = string(standing.Status)
+				if standing.Reason != "" {
+					row.Reason = &standing.Reason
+				}
 			}
 			return err
 		})

@@ -3,6 +3,8 @@ package run
 import (
 	"fmt"
 	"sort"
+	"strconv"
+	"strings"
 
 	"ramet/internal/fault"
 )
@@ -60,6 +62,18 @@ type Wishes struct {
 	Redo       []string // work items to do again, completed or not
 	Force      bool     // everything again
 	FromFailed bool     // reopen a FAILED run
+	// LooksUp says whether a worker finds out by itself what came of an effect of which nobody
+	// knows; nil: none does.
+	LooksUp func(worker string) bool
+}
+
+// named says whether a wish means an item: by its id, as it is told to people (without the
+// run), or by that of an earlier attempt.
+func (w Item) named(runID, wish string) bool {
+	worker, rest, ok := strings.Cut(strings.TrimPrefix(wish, runID+":"), ":")
+	number, scope, more := strings.Cut(rest, ":")
+	n, err := strconv.ParseInt(number, 10, 64)
+	return wish == w.WorkItemID || ok && more && err == nil && worker == w.Worker && scope == w.ScopeKey && n >= 1 && n <= w.Attempt
 }
 
 // Disk tells the hash of a file of the run as it is now, and whether it is there.
@@ -73,22 +87,23 @@ func PlanResume(s Snapshot, disk Disk, w Wishes) (Plan, error) {
 	if err := p.entry(s, w); err != nil {
 		return p, err
 	}
-	redo := map[string]bool{}
-	for _, id := range w.Redo {
-		redo[id] = true
-	}
+	found := map[string]bool{}
 	for _, item := range Latest(s.WorkItems) {
+		redo := false
+		for _, id := range w.Redo {
+			if item.named(s.RunID, id) {
+				redo, found[id] = true, true
+			}
+		}
 		// Who reopens a failed run wants what failed to be tried again.
 		reopened := p.Reopen && item.Status == ItemFailed
-		p.decide(s, item, disk, w.Force || redo[item.WorkItemID] || reopened)
-		delete(redo, item.WorkItemID)
+		p.decide(s, item, disk, w, w.Force || redo || reopened)
 	}
 	for _, id := range w.Redo {
-		if !redo[id] {
-			continue
+		if !found[id] {
+			return p, fault.New(fault.NotFound, "no work item %.120q to do again", id).
+				WithHint("`ramet run show` lists the items")
 		}
-		return p, fault.New(fault.NotFound, "no current work item %.120q to do again", id).
-			WithHint("`ramet run show` lists the items; name the latest attempt")
 	}
 	for _, a := range s.Artifacts {
 		if why := compare(disk, a.Path, &a.SHA256); why != "" {
@@ -144,7 +159,7 @@ func Latest(items []Item) []Item {
 	return out
 }
 
-func (p *Plan) decide(s Snapshot, w Item, disk Disk, again bool) {
+func (p *Plan) decide(s Snapshot, w Item, disk Disk, wishes Wishes, again bool) {
 	switch {
 	case again && (w.Status == Completed || w.Status == ItemSkipped):
 		p.again(s, w, askedFor)
@@ -156,6 +171,9 @@ func (p *Plan) decide(s Snapshot, w Item, disk Disk, again bool) {
 		}
 	case w.Status == ItemSkipped:
 		p.Skip = append(p.Skip, Skipped{w.WorkItemID, "skipped before"})
+	case w.Status == InProgress && w.External() && !again && wishes.LooksUp != nil && wishes.LooksUp(w.Worker):
+		p.Discard = append(p.Discard, Discarded{w.WorkItemID})
+		p.again(s, w, "interrupted; whether it happened is looked up first")
 	case w.Status == InProgress && w.External() && !again:
 		p.Unknown = append(p.Unknown, Unknown{w.WorkItemID, unknownWhy(w)})
 	case w.Status == InProgress:

@@ -249,8 +249,9 @@ func TestOnlyTheLatestAttemptCounts(t *testing.T) {
 	if err != nil || len(p.Queue) != 1 || p.Queue[0].Attempt != 3 || len(p.Discard) != 1 || p.Discard[0].WorkItemID != secondTry {
 		t.Errorf("%+v, %v", p, err)
 	}
-	if _, err := run.PlanResume(in(t, run.PlanReady, steps...), intact, run.Wishes{Redo: []string{runtest.Item}}); !fault.Is(err, fault.NotFound) {
-		t.Errorf("redo of an old attempt: %v", err)
+	// The name of an old attempt, which was told to people, means the item.
+	if p, err := run.PlanResume(in(t, run.PlanReady, steps...), intact, run.Wishes{Redo: []string{runtest.Item}}); err != nil || len(p.Queue) != 1 || p.Queue[0].Attempt != 3 {
+		t.Errorf("redo of an old attempt: %+v %v", p, err)
 	}
 }
 
@@ -277,5 +278,42 @@ func TestArtifactsThatAreNotWhatTheLogSaysAreListed(t *testing.T) {
 		if err != nil || fmt.Sprint(p.Artifacts) != c.want {
 			t.Errorf("%s: %v, %v", name, p.Artifacts, err)
 		}
+	}
+}
+
+// Names that are told to people are understood: without the run, and of earlier attempts.
+func TestPrintedNamesAreUnderstood(t *testing.T) {
+	s := run.New("r1")
+	s.RunState = run.Drafting
+	s.WorkItems = []run.Item{{WorkItemID: "r1:push:1:all", Worker: "push", ScopeKey: "all", Attempt: 1, Status: run.ItemFailed},
+		{WorkItemID: "r1:push:2:all", Worker: "push", ScopeKey: "all", Attempt: 2, Status: run.ItemSkipped}, {WorkItemID: "r0:draft:1:a:b", Worker: "draft", ScopeKey: "a:b", Attempt: 1, Status: run.ItemSkipped}}
+	nothing := func(string) (string, bool) { return "", false }
+	for _, name := range []string{"push:2:all", "push:1:all", "r1:push:2:all", "r1:push:1:all", "draft:1:a:b", "r0:draft:1:a:b"} {
+		p, err := run.PlanResume(s, nothing, run.Wishes{Redo: []string{name}})
+		if err != nil || len(p.Queue) != 1 {
+			t.Errorf("%s: %+v %v", name, p.Queue, err)
+		}
+	}
+	for _, name := range []string{"push:3:all", "push:0:all", "push:x:all", "push:1", "push", "", "r2:push:1:all", "draft:1:a"} {
+		if _, err := run.PlanResume(s, nothing, run.Wishes{Redo: []string{name}}); !fault.Is(err, fault.NotFound) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// An effect that its recipe can look up is no unknown outcome.
+func TestAnEffectThatIsLookedUpGoesOn(t *testing.T) {
+	s := run.New("r1")
+	s.RunState = run.Drafting
+	effect := run.EffectExternal
+	s.WorkItems = []run.Item{{WorkItemID: "r1:push:1:all", Worker: "push", ScopeKey: "all", Attempt: 1, Status: run.InProgress, Effect: &effect}}
+	nothing := func(string) (string, bool) { return "", false }
+	p, err := run.PlanResume(s, nothing, run.Wishes{})
+	if err != nil || len(p.Unknown) != 1 {
+		t.Errorf("%+v %v", p, err)
+	}
+	p, err = run.PlanResume(s, nothing, run.Wishes{LooksUp: func(worker string) bool { return worker == "push" }})
+	if err != nil || len(p.Unknown) != 0 || len(p.Discard) != 1 || len(p.Queue) != 1 {
+		t.Errorf("%+v %v", p, err)
 	}
 }

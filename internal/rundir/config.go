@@ -30,11 +30,12 @@ func CheckConfig(text []byte) error {
 // Config is what a run was started with, as far as the engine needs it. The file may say
 // more.
 type Config struct {
-	Recipe string             `yaml:"recipe"`                // its name
-	Text   string             `yaml:"recipe_text,omitempty"` // the recipe itself, as it was at the start
-	Model  string             `yaml:"model,omitempty"`       // vendor/name; empty: the configured one
-	Set    map[string]string  `yaml:"set,omitempty"`
-	Limits map[string]float64 `yaml:"limits,omitempty"` // instead of the recipe's
+	Recipe  string             `yaml:"recipe"`                // its name
+	Text    string             `yaml:"recipe_text,omitempty"` // the recipe itself, as it was at the start
+	Model   string             `yaml:"model,omitempty"`       // vendor/name; empty: the configured one
+	Set     map[string]string  `yaml:"set,omitempty"`
+	NoCache bool               `yaml:"no_cache,omitempty"` // models are asked anew, also when it is resumed
+	Limits  map[string]float64 `yaml:"limits,omitempty"`   // instead of the recipe's
 }
 
 // Format gives the text of run_config.yaml.

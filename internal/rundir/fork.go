@@ -6,8 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 
 	"ramet/internal/durable"
@@ -79,7 +81,8 @@ func (s *Store) fill(ctx context.Context, runID string, kind Kind, config []byte
 }
 
 // Fork makes a run that continues another from one of its events, named by id or
-// by its number in the log. Nothing is copied but the configuration.
+// by its number in the log. The events before it are shared; the configuration and the files
+// that its state vouches for are copied.
 func (s *Store) Fork(ctx context.Context, parentID, at, runID string, kind Kind) (*Session, error) {
 	parent, err := s.Open(ctx, parentID, "")
 	if err != nil {
@@ -111,9 +114,58 @@ func (s *Store) Fork(ctx context.Context, parentID, at, runID string, kind Kind)
 	}
 	return s.build(ctx, runID, kind, config, func(x *Session) error {
 		x.parent, x.fork, x.reducer = parent, fork, run.NewReducer(state)
+		if err := s.keep(parentID, x, state); err != nil {
+			return err
+		}
 		_, err := x.Append(ctx, Request{Type: run.RunForked, Payload: text})
 		return err
 	})
+}
+
+// keep gives a fork the files that its state vouches for, as far as the other run still has
+// them as they were then: so it goes on, and begins nothing again. What is missing is made
+// again when it is resumed.
+func (s *Store) keep(parentID string, x *Session, state run.Snapshot) error {
+	from, err := s.OpenFiles(parentID)
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	to, err := x.store.OpenFiles(x.RunID)
+	if err != nil {
+		return err
+	}
+	defer to.Close()
+	sums := map[string]string{}
+	for _, item := range run.Latest(state.WorkItems) {
+		for _, f := range item.Outputs {
+			if item.Status == run.Completed && f.SHA256 != nil {
+				sums[f.Path] = *f.SHA256
+			}
+		}
+	}
+	for _, a := range state.Artifacts {
+		if sums[a.Path] == "" {
+			sums[a.Path] = a.SHA256
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(sums)) {
+		if have, ok := from.Hash(name); !ok || have != sums[name] || !run.IsPath(name) {
+			continue
+		}
+		data, err := from.Read(name)
+		if err != nil {
+			return err
+		}
+		staged, err := to.Stage(name, data)
+		if err != nil {
+			return err
+		}
+		if err := staged.Commit(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // until replays a run up to and including one event.

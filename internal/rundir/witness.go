@@ -26,14 +26,16 @@ type witness struct {
 	removed   map[string]bool   // taken away since, as the log says
 	inherited int
 	items     []run.Item
+	made      map[string][]run.File // by worker and scope: what the newest attempt made
 }
 
 func newWitness(runID string) *witness {
-	return &witness{runID: runID, sums: map[string]string{}, removed: map[string]bool{}}
+	return &witness{runID: runID, sums: map[string]string{}, removed: map[string]bool{}, made: map[string][]run.File{}}
 }
 
 func (w *witness) note(e run.Event) {
 	var p struct {
+		Item    string     `json:"work_item_id"`
 		Path    string     `json:"path"`
 		SHA256  string     `json:"sha256"`
 		Outputs []run.File `json:"outputs"`
@@ -55,12 +57,30 @@ func (w *witness) note(e run.Event) {
 	for _, gone := range p.Paths {
 		w.removed[gone] = true
 	}
+	w.replaced(p.Item, p.Outputs)
 	for _, f := range p.Outputs {
 		if f.SHA256 != nil {
 			w.sums[f.Path] = *f.SHA256
 			delete(w.removed, f.Path)
 		}
 	}
+}
+
+// replaced forgets what an earlier attempt at an item made and this one did not: of a folder
+// that an item fills only what its newest attempt gave stays.
+func (w *witness) replaced(item string, outputs []run.File) {
+	worker, rest, ok := strings.Cut(strings.TrimPrefix(item, w.runID+":"), ":")
+	_, scope, more := strings.Cut(rest, ":")
+	if !ok || !more {
+		return
+	}
+	of := worker + ":" + scope
+	for _, f := range w.made[of] {
+		if !slices.ContainsFunc(outputs, func(o run.File) bool { return o.Path == f.Path }) {
+			delete(w.sums, f.Path)
+		}
+	}
+	w.made[of] = outputs
 }
 
 func (w *witness) all() int { return len(w.sums) + w.inherited }

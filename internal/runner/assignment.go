@@ -22,7 +22,7 @@ func (r *Run) assignment(w recipe.Worker, e *attempt, t Task) string {
 	}
 	number, most := e.tries+1, r.attempts(w)
 	if w.Each.Issue {
-		number, most = r.fixed[e.scope]+1, r.limits.FixAttempts
+		number = r.fixed[e.scope] + 1
 	}
 	fmt.Fprintf(&b, "[ramet] You are a worker of the recipe %s: item %s, attempt %d of %d%s. Nobody reads along and nobody can be asked.\n",
 		r.Recipe.Name, item, number, max(most, number), within(t.Timeout))
@@ -141,8 +141,11 @@ func (r *Run) refusal(e *attempt, prompt string) string {
 
 // attempts is how often an item of a worker is tried.
 func (r *Run) attempts(w recipe.Worker) int {
-	if w.Attempts > 0 {
+	switch {
+	case w.Attempts > 0:
 		return w.Attempts
+	case w.Each.Issue:
+		return r.limits.FixAttempts
 	}
 	return r.limits.Attempts
 }

@@ -3,6 +3,8 @@ package runner
 import (
 	"context"
 	"encoding/json"
+	"maps"
+	"slices"
 
 	"ramet/internal/fault"
 	"ramet/internal/run"
@@ -50,9 +52,43 @@ func (r *Run) recount(ctx context.Context) error {
 			}
 		default:
 			r.spent.add(e.Type, e.Payload)
+			r.notice(e)
 		}
 	}
 	return nil
+}
+
+// notice keeps what an event leaves open: whoever wrote it may have died then.
+func (r *Run) notice(e run.Entry) {
+	switch e.Type {
+	case run.LLMCallStarted:
+		r.calls[callID(e.Payload)] = e.SpanID
+	case run.LLMCallFinished, run.LLMCallFailed:
+		delete(r.calls, callID(e.Payload))
+	case run.GateRunStarted:
+		r.looking = append(r.looking, gateRun{run.Read[run.GateStart](e.Payload).Gate, e.SpanID})
+	case run.GateRunFinished:
+		gate := run.Read[run.GateEnd](e.Payload).Gate
+		r.looking = slices.DeleteFunc(r.looking, func(g gateRun) bool { return g.gate == gate })
+	}
+}
+
+// closing are the events that end what a crash left open.
+func (r *Run) closing() []Record {
+	var records []Record
+	for _, id := range slices.Sorted(maps.Keys(r.calls)) {
+		e := event(run.LLMCallFailed, run.CallFailure{CallID: id, Class: string(fault.Interrupted), Summary: run.Gone, Retryable: true})
+		e.Span = r.calls[id]
+		records = append(records, e)
+	}
+	for _, g := range r.looking {
+		e := event(run.GateRunFinished, run.GateEnd{Gate: g.gate, Issues: []string{}})
+		e.Span = g.span
+		records = append(records, e)
+	}
+	clear(r.calls)
+	r.looking = nil
+	return records
 }
 
 // fixOf is the issue that an item was to mend.

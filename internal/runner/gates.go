@@ -36,9 +36,8 @@ func (r *Run) validate(ctx context.Context) (run.State, error) {
 		return "", fault.New(fault.GateFailed, "gate %s: %s", issue.Gate, issue.Message).
 			WithHint("nobody can mend that here; remove the cause and `ramet run resume %s --from-failed`", r.RunID)
 	}
-	if n := r.fixed[issue.IssueID]; n >= r.limits.FixAttempts {
-		return "", fault.New(fault.NoProgress, "gate %s: %s (%d attempts to mend it)", issue.Gate, issue.Message, n).
-			WithHint("mend the cause, then `ramet run resume %s --from-failed`", r.RunID)
+	if r.fixed[issue.IssueID] >= r.limits.FixAttempts {
+		return "", r.unmended(issue, "")
 	}
 	if r.rounds >= r.limits.FixRounds {
 		return "", fault.New(fault.NoProgress, "gate %s: %s (%d rounds of mending, and there is still something)", issue.Gate, issue.Message, r.rounds).
@@ -49,10 +48,22 @@ func (r *Run) validate(ctx context.Context) (run.State, error) {
 	return run.Fixing, nil
 }
 
+// unmended is the fault of an issue that stays after its attempts; why is what was wrong with
+// the last of them.
+func (r *Run) unmended(issue run.Issue, why string) error {
+	if why != "" {
+		why = "; the last: " + why
+	}
+	return fault.New(fault.NoProgress, "gate %s: %s (%d attempts to mend it)%s", issue.Gate, issue.Message, r.fixed[issue.IssueID], why).
+		WithHint("mend the cause, then `ramet run resume %s --from-failed`", r.RunID)
+}
+
 // gate runs one gate.
 func (r *Run) gate(ctx context.Context, g recipe.Gate) error {
 	r.mu.Lock()
-	err := r.append(ctx, event(run.GateRunStarted, run.GateStart{Gate: g.Name}))
+	began := event(run.GateRunStarted, run.GateStart{Gate: g.Name})
+	began.Span = Span(fmt.Sprintf("%s gate %s %d", r.RunID, g.Name, r.Log.Now().EventCount))
+	err := r.append(ctx, began)
 	r.mu.Unlock()
 	if err != nil {
 		return err
@@ -87,8 +98,9 @@ func (r *Run) gate(ctx context.Context, g recipe.Gate) error {
 			ok = ok && !blocking(i)
 		}
 	}
-	records = append(records, event(run.GateRunFinished, run.GateEnd{Gate: g.Name, OK: ok, Issues: ids}))
-	return r.append(ctx, records...)
+	ended := event(run.GateRunFinished, run.GateEnd{Gate: g.Name, OK: ok, Issues: ids})
+	ended.Span = began.Span
+	return r.append(ctx, append(records, ended)...)
 }
 
 // found are the events that bring the open issues of a gate to what it found now. The

@@ -212,6 +212,11 @@ func (r *Run) verdict(ctx context.Context, failures []failed) error {
 		return err
 	}
 	first := failures[0]
+	if e := r.byID[first.id]; e != nil && first.failure.Code == string(fault.OutputInvalid) {
+		if w, _ := r.worker(e.worker); w.Each.Issue {
+			return r.unmended(r.issues[e.scope], first.failure.Message)
+		}
+	}
 	hint := "`ramet run resume " + r.RunID + " --redo " + first.id + "` does it again"
 	switch e := r.byID[first.id]; {
 	case fatal[fault.Code(first.failure.Code)]:

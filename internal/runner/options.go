@@ -11,14 +11,15 @@ import (
 
 // Options is what a run is carried out with.
 type Options struct {
-	RunID  string
-	Recipe *recipe.Recipe
-	Params map[string]string // bound, see recipe.Bind
-	Agent  string            // the run's own agent
-	Model  string            // of workers for whom the recipe names none; empty: the configured one
-	Log    Log
-	Folder Folder
-	Site   Site
+	RunID   string
+	Recipe  *recipe.Recipe
+	Params  map[string]string // bound, see recipe.Bind
+	Agent   string            // the run's own agent
+	Model   string            // of workers for whom the recipe names none; empty: the configured one
+	NoCache bool              // every model is asked anew
+	Log     Log
+	Folder  Folder
+	Site    Site
 	// Near takes what must be done on this machine, Far everything else; without Far all
 	// is near.
 	Near, Far Queue

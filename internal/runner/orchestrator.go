@@ -64,6 +64,8 @@ func (r *Run) item(e *attempt) (Attempt, error) {
 	if t.Model == "" {
 		t.Model = r.Model
 	}
+	// An answer that led to nothing would be given again, and so lead to nothing.
+	t.Fresh = r.NoCache || r.anew || w.Each.Issue || e.code != "" && e.code != string(fault.Interrupted)
 	for k, v := range w.With {
 		t.With[k] = r.expand(v, e.scope)
 	}

@@ -13,7 +13,7 @@ import (
 func (r *Run) begin(ctx context.Context, p run.Plan) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	var records []Record
+	records := r.closing()
 	back := run.State("")
 	switch {
 	case p.Reopen:
@@ -56,7 +56,7 @@ func (r *Run) begin(ctx context.Context, p run.Plan) error {
 	}
 	if p.Reopen {
 		clear(r.fixed)
-		r.rounds = 0
+		r.rounds, r.anew = 0, true
 	}
 	return nil
 }

@@ -28,8 +28,11 @@ type Run struct {
 	fixed    map[string]int    // attempts of fixes, since the run was last reopened
 	rounds   int               // of mending, since the run was last reopened
 	mending  string            // the issue that is being mended
+	anew     bool              // the run was reopened: what led to its failure is not asked for again
 	spent    spending
-	reported map[string]bool // ids of reports
+	calls    map[string]string // open model calls, with their spans
+	looking  []gateRun         // gates that began to look and did not end
+	reported map[string]bool   // ids of reports
 
 	backlog     []*attempt // queued in the log, not yet enqueued
 	outstanding int        // enqueued, not settled
@@ -61,6 +64,9 @@ type attempt struct {
 	wanted  bool // the level that is waited for needs it
 	sent    bool // the queue was told of it
 }
+
+// gateRun is one look of a gate.
+type gateRun struct{ gate, span string }
 
 type failed struct {
 	id      string

@@ -248,6 +248,24 @@ func (s *site) artifacts() map[string]string {
 }
 
 // now is the state of the run, read from the disk and verified.
+// events are all events of the log.
+func (s *site) events() []run.Entry {
+	s.t.Helper()
+	r, err := s.store.Open(s.t.Context(), runID, rundir.NDJSON)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer r.Close()
+	var out []run.Entry
+	for e, err := range r.Events(s.t.Context(), 0) {
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		out = append(out, e)
+	}
+	return out
+}
+
 func (s *site) now() run.Snapshot {
 	s.t.Helper()
 	r, err := s.store.Open(s.t.Context(), runID, rundir.NDJSON)
@@ -519,6 +537,90 @@ gates: {look: {command: look}}
 	s.wishes = run.Wishes{Force: true, FromFailed: true}
 	if err := s.execute(t.Context()); err != nil || !slices.Equal(counted, []string{"artifacts/all/b", "artifacts/all/c"}) {
 		t.Error(counted)
+	}
+}
+
+// What a crash left open is closed before anything else: model calls and looks of gates.
+func TestAResumeClosesWhatACrashLeftOpen(t *testing.T) {
+	s := newSite(t, small)
+	s.staff = func(ctx context.Context, it runner.Attempt, d runner.Orchestrator) (runner.Result, error) {
+		call := it.Worker + "." + it.Scope + ".1"
+		payload, _ := json.Marshal(map[string]any{"call_id": call, "model": "m", "provider_base_url": "", "prompt_hash": "x", "temperature": 1, "max_tokens": 1})
+		if it.Worker == "join" {
+			if err := d.Report(ctx, it.ID, runner.Report{ID: it.ID + call, Type: run.LLMCallStarted, Payload: payload}); err != nil {
+				return runner.Result{}, err
+			}
+			if it.Number == 1 {
+				return runner.Result{}, fault.New(fault.StorageIO, "the disk is gone")
+			}
+			payload, _ = json.Marshal(run.CallEnd{CallID: call, FinishReason: "stop", OutputHash: "x"})
+			if err := d.Report(ctx, it.ID, runner.Report{ID: it.ID + call + "end", Type: run.LLMCallFinished, Payload: payload}); err != nil {
+				return runner.Result{}, err
+			}
+		}
+		return s.echo(ctx, it, d)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	s.gate = func(context.Context, recipe.Gate, runner.Site) ([]runner.Issue, error) { cancel(); return nil, nil }
+	if err := s.execute(t.Context()); !fault.Is(err, fault.StorageIO) {
+		t.Fatal(err)
+	}
+	if err := s.execute(ctx); !fault.Is(err, fault.Interrupted) {
+		t.Fatal(err)
+	}
+	s.gate = func(context.Context, recipe.Gate, runner.Site) ([]runner.Issue, error) { return nil, nil }
+	if err := s.execute(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	spans := map[string][]string{}
+	for _, e := range s.events() {
+		switch e.Type {
+		case run.LLMCallStarted, run.LLMCallFinished, run.GateRunStarted, run.GateRunFinished:
+			spans[e.SpanID] = append(spans[e.SpanID], string(e.Type))
+		case run.LLMCallFailed:
+			if p := run.Read[run.CallFailure](e.Payload); p.Class != string(fault.Interrupted) {
+				t.Errorf("%+v", p)
+			}
+			spans[e.SpanID] = append(spans[e.SpanID], string(e.Type))
+		}
+	}
+	var got []string
+	for _, types := range spans {
+		got = append(got, strings.Join(types, " "))
+	}
+	slices.Sort(got)
+	want := []string{"GATE_RUN_STARTED GATE_RUN_FINISHED", "GATE_RUN_STARTED GATE_RUN_FINISHED", "LLM_CALL_STARTED LLM_CALL_FAILED", "LLM_CALL_STARTED LLM_CALL_FINISHED"}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+}
+
+// An answer that led to nothing is not asked for again: not by the next attempt, not by who
+// mends, not after a failed run was reopened.
+func TestWhatLedToNothingIsAskedAnew(t *testing.T) {
+	s := newSite(t, withFix(small))
+	fresh := map[string]bool{}
+	s.staff = func(ctx context.Context, it runner.Attempt, d runner.Orchestrator) (runner.Result, error) {
+		fresh[fmt.Sprintf("%s %d", it.Worker, it.Number)] = it.Task.Fresh
+		if it.Worker == "draft" && it.Number == 1 {
+			return runner.Result{}, nil
+		}
+		return s.echo(ctx, it, d)
+	}
+	s.gate = func(context.Context, recipe.Gate, runner.Site) ([]runner.Issue, error) {
+		return []runner.Issue{{Severity: runner.Error, Code: "E", Message: "stays", Files: []string{"x.md"}}}, nil
+	}
+	if err := s.execute(t.Context()); !fault.Is(err, fault.NoProgress) {
+		t.Fatal(err)
+	}
+	s.wishes = run.Wishes{FromFailed: true, Redo: []string{"draft:1:one"}}
+	if err := s.execute(t.Context()); !fault.Is(err, fault.NoProgress) {
+		t.Fatal(err)
+	}
+	for item, want := range map[string]bool{"draft 1": false, "draft 2": true, "draft 3": true, "join 1": false, "fix 1": true} {
+		if got, did := fresh[item]; !did || got != want {
+			t.Errorf("%s: %t, %t", item, got, did)
+		}
 	}
 }
 

@@ -66,7 +66,11 @@ func (r *Run) afterFailure(e *attempt, f Failure) ([]Record, bool) {
 			r.fixed[e.scope]++
 		}
 	}
-	return records, again && e.tries < r.attempts(w) && r.stopped == nil
+	tries := e.tries
+	if w.Each.Issue {
+		tries = r.fixed[e.scope]
+	}
+	return records, again && tries < r.attempts(w) && r.stopped == nil
 }
 
 // passing says whether a resume tries again what failed: it was neither the task's fault

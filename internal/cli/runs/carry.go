@@ -2,6 +2,7 @@ package runs
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"maps"
 	"os"
@@ -60,6 +61,7 @@ func carry(l *line.Line, ports Ports, ctx context.Context, f *carryFlags, store 
 	if err != nil {
 		return err
 	}
+	wishes.LooksUp = looksUp(r)
 	plan, err := run.PlanResume(x.Now(), store.Disk(x.RunID), wishes)
 	if err != nil {
 		return err
@@ -80,7 +82,7 @@ func carry(l *line.Line, ports Ports, ctx context.Context, f *carryFlags, store 
 			WithHint("use --db postgres://…")
 	}
 	p := progressOf(l, x.Now(), r)
-	job := Job{Store: store, Session: x, Recipe: r, Params: params, Model: config.Model, Plan: plan, NoCache: f.noCache,
+	job := Job{Store: store, Session: x, Recipe: r, Params: params, Model: config.Model, Plan: plan, NoCache: f.noCache || config.NoCache,
 		Leave: f.leave, Watch: p.see, Warn: p.note}
 	if l.Leave != nil && f.detached {
 		l.Print(runMade{x.RunID, store.Dir(x.RunID), x.Now().RunState})
@@ -94,6 +96,14 @@ func carry(l *line.Line, ports Ports, ctx context.Context, f *carryFlags, store 
 	return l.Print(runEnd(store, x.Now()))
 }
 
+// looksUp says which workers of a recipe find out by themselves what came of them.
+func looksUp(r *recipe.Recipe) func(string) bool {
+	return func(name string) bool {
+		w, ok := r.Worker(name)
+		return ok && (w.Lookup != "" || w.Uses != "")
+	}
+}
+
 // ended is the datum of run start and run resume.
 type ended struct {
 	RunID     string    `json:"run_id"`
@@ -103,6 +113,7 @@ type ended struct {
 	Bundle    *string   `json:"bundle"`
 	Items     int       `json:"items"`
 	Artifacts int       `json:"artifacts"`
+	Nothing   bool      `json:"nothing_to_change"` // the pull request would have been empty, and was not opened
 }
 
 func runEnd(store *rundir.Store, n run.Snapshot) ended {
@@ -110,7 +121,29 @@ func runEnd(store *rundir.Store, n run.Snapshot) ended {
 	if n.PR != nil {
 		d.URL, d.Bundle = n.PR.URL, n.PR.Bundle
 	}
+	d.Nothing = n.RunState == run.Done && n.PR == nil && proposesNothing(store, n)
 	return d
+}
+
+// proposesNothing says whether the worker of the pull request found nothing to propose.
+func proposesNothing(store *rundir.Store, n run.Snapshot) bool {
+	files, err := store.OpenFiles(n.RunID)
+	if err != nil {
+		return false
+	}
+	defer files.Close()
+	for _, a := range n.Artifacts {
+		if a.SchemaID != "pr" {
+			continue
+		}
+		var pr struct {
+			Paths []string `json:"affected_paths"`
+		}
+		if data, err := files.Read(a.Path); err == nil && json.Unmarshal(data, &pr) == nil && len(pr.Paths) == 0 {
+			return true
+		}
+	}
+	return false
 }
 
 func (d ended) Text(w *printer.Writer) {
@@ -118,6 +151,8 @@ func (d ended) Text(w *printer.Writer) {
 	switch {
 	case d.URL != nil:
 		w.Line("pull request: %s", *d.URL)
+	case d.Nothing:
+		w.Line("nothing to change: no pull request was opened")
 	case d.Bundle != nil:
 		w.Line("pull request as files: %s", filepath.Join(d.Path, *d.Bundle))
 	}

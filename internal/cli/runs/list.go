@@ -2,6 +2,7 @@ package runs
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -43,6 +44,8 @@ func rowOf(l *line.Line, c *cobra.Command, store *rundir.Store, id string) runRo
 		var state run.Snapshot
 		if state, err = r.State(c.Context()); err == nil {
 			row.State, row.Events, row.Updated = string(state.RunState), state.EventCount, state.UpdatedAt
+			standing := store.Standing(c.Context(), state)
+			row.Status, row.Reason = string(standing.Status), public.Optional(standing.Reason)
 		}
 	}
 	if err != nil {
@@ -59,6 +62,8 @@ type runList struct {
 type runRow struct {
 	RunID   string  `json:"run_id"`
 	State   string  `json:"run_state"`
+	Status  string  `json:"status"` // see rundir.Status
+	Reason  *string `json:"reason"`
 	Events  int64   `json:"event_count"`
 	Updated string  `json:"updated_at"`
 	Error   *string `json:"error"`
@@ -69,13 +74,17 @@ func (l runList) Text(w *printer.Writer) {
 		w.Line("no runs")
 		return
 	}
-	rows := [][]string{{"RUN", "STATE", "EVENTS", "UPDATED"}}
+	rows := [][]string{{"RUN", "STATE", "STATUS", "EVENTS", "UPDATED"}}
 	for _, r := range l.Runs {
-		state := r.State
+		state, status := r.State, r.Status
 		if r.Error != nil {
 			state = *r.Error
 		}
-		rows = append(rows, []string{r.RunID, state, fmt.Sprint(r.Events), r.Updated})
+		if r.Reason != nil {
+			code, _, _ := strings.Cut(*r.Reason, ":")
+			status += ": " + code
+		}
+		rows = append(rows, []string{r.RunID, state, status, fmt.Sprint(r.Events), r.Updated})
 	}
 	w.Table(rows)
 }

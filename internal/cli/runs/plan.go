@@ -6,6 +6,7 @@ import (
 	"ramet/internal/cli/line"
 	"ramet/internal/printer"
 	"ramet/internal/run"
+	"ramet/internal/run/recipe"
 	"ramet/internal/rundir"
 )
 
@@ -18,6 +19,11 @@ func planCommand(l *line.Line, f *runFlags) *cobra.Command {
 				state, err := r.Truth(c.Context())
 				if err != nil {
 					return err
+				}
+				if config, err := store.Config(r.RunID); err == nil { // a run of another program has none
+					if made, err := recipe.Parse([]byte(config.Text)); err == nil {
+						wishes.LooksUp = looksUp(made)
+					}
 				}
 				p, err := run.PlanResume(state, store.Disk(r.RunID), wishes)
 				if err != nil {

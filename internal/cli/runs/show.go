@@ -21,12 +21,12 @@ func showCommand(l *line.Line, f *runFlags, p Ports) *cobra.Command {
 compared with them; if it differs, that is told, and the exit code is 5. --json
 prints the snapshot (its form: "ramet schema snapshot").`,
 		RunE: func(c *cobra.Command, args []string) error {
-			return withReader(l, c, f, args[0], func(_ *rundir.Store, r *rundir.Reader) error {
+			return withReader(l, c, f, args[0], func(store *rundir.Store, r *rundir.Reader) error {
 				state, err := r.Truth(c.Context())
 				if err != nil {
 					return err
 				}
-				return l.Print(runState{state, stuck(l, p, c.Context(), state)})
+				return l.Print(runState{state, stuck(l, p, c.Context(), state), store.Standing(c.Context(), state)})
 			})
 		},
 	}
@@ -54,12 +54,16 @@ func stuck(l *line.Line, p Ports, ctx context.Context, n run.Snapshot) []string 
 // runState is the datum of run show and run replay.
 type runState struct {
 	run.Snapshot
-	stuck []string // see stuck
+	stuck    []string // see stuck
+	standing rundir.Standing
 }
 
 func (d runState) Text(w *printer.Writer) {
 	w.Line("run        %s", d.RunID)
 	w.Line("state      %s", string(d.RunState))
+	if d.standing.Status != "" {
+		w.Line("status     %s%s", string(d.standing.Status), withReason(d.standing.Reason))
+	}
 	w.Line("events     %d, last %s", d.EventCount, d.UpdatedAt)
 	counts := map[run.Status]int{}
 	for _, item := range d.WorkItems {
@@ -107,6 +111,13 @@ func latest(all []run.Item, item run.Item) bool {
 	return !slices.ContainsFunc(all, func(o run.Item) bool {
 		return o.Worker == item.Worker && o.ScopeKey == item.ScopeKey && o.Attempt > item.Attempt
 	})
+}
+
+func withReason(reason string) string {
+	if reason == "" {
+		return ""
+	}
+	return ": " + reason
 }
 
 func because(e *run.ItemError) string {

@@ -148,5 +148,5 @@ func newConfig(l *line.Line, o beginFlags) (rundir.Config, error) {
 			return rundir.Config{}, err
 		}
 	}
-	return rundir.Config{Recipe: r.Name, Text: string(text), Model: o.model, Set: set}, nil
+	return rundir.Config{Recipe: r.Name, Text: string(text), Model: o.model, NoCache: o.noCache, Set: set}, nil
 }

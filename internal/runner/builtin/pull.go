@@ -26,8 +26,11 @@ type pr struct {
 	Bundle        string   `json:"bundle,omitempty"`
 }
 
-// trailer is the line of a commit that says for which key it was made.
-const trailer = "Ramet-Key"
+// The lines of a commit that say for which key it was made, and in which run.
+const (
+	trailer    = "Ramet-Key"
+	runTrailer = "Ramet-Run"
+)
 
 var trailerLine = regexp.MustCompile(`(?m)^` + trailer + `: (.+)$`)
 
@@ -72,15 +75,15 @@ func (j *attempt) pullRequest(ctx context.Context) (runner.Result, error) {
 		return j.encoded("*.json", out)
 	}
 	repo := git.Tree{Dir: j.at("work/" + target.Name)}
-	commit, err := j.commit(ctx, repo, target.Commit, patch, out.Title)
+	to, f, ok, err := j.remote(j.value(target.Name))
+	if err != nil {
+		return runner.Result{}, err
+	}
+	commit, err := j.commit(ctx, repo, git.UserIdentity(ctx, to), target.Commit, patch, out.Title)
 	if err != nil {
 		return runner.Result{}, err
 	}
 	if out.AffectedPaths, err = git.ChangedBetween(ctx, repo, target.Commit, commit); err != nil {
-		return runner.Result{}, err
-	}
-	to, f, ok, err := j.remote(j.value(target.Name))
-	if err != nil {
 		return runner.Result{}, err
 	}
 	if !ok {
@@ -110,8 +113,9 @@ func (j *attempt) text(ctx context.Context, key, name string) ([]byte, error) {
 	return data, err
 }
 
-// commit makes the commit of the branch. It depends on the patch, the base and the key.
-func (j *attempt) commit(ctx context.Context, repo git.Tree, base string, patch []byte, title string) (string, error) {
+// commit makes the commit of the branch, in the user's name. It depends on the patch, the
+// base, the key and the run, which a trailer names.
+func (j *attempt) commit(ctx context.Context, repo git.Tree, by git.Identity, base string, patch []byte, title string) (string, error) {
 	tree, err := git.ApplyTo(ctx, repo, base, patch)
 	if err != nil {
 		return "", err
@@ -120,12 +124,12 @@ func (j *attempt) commit(ctx context.Context, repo git.Tree, base string, patch 
 	if err != nil {
 		return "", err
 	}
-	message := title
+	message := title + "\n\n" + runTrailer + ": " + j.it.RunID
 	if key := strings.Join(strings.Fields(j.it.Task.Key), " "); key != "" {
-		message += "\n\n" + trailer + ": " + key
+		message += "\n" + trailer + ": " + key
 	}
 	// A time that is not ours to choose, and comes after what it is made on.
-	return git.CommitTree(ctx, repo, tree, base, message, about.Date.Add(time.Second))
+	return git.CommitTree(ctx, repo, by, tree, base, message, about.Date.Add(time.Second))
 }
 
 // publish pushes the branch and opens the pull request, as far as that was not done.

@@ -59,7 +59,7 @@ func TestFromARepositoryToAPullRequest(t *testing.T) {
 			if changed := strings.Split(s.git(s.bare, "diff", "--name-only", "main", "ramet/docs"), "\n"); !slices.Equal(changed, p.AffectedPaths) {
 				t.Errorf("%q and %q", changed, p.AffectedPaths)
 			}
-			if log := s.git(s.bare, "log", "--format=%an <%ae> %ad %P%n%B", "--date=unix", "-1", "ramet/docs"); !strings.HasPrefix(log, "ramet <ramet@localhost> 1704164646 "+head) || !strings.Contains(log, "Ramet-Key: pull-request:ramet/docs:"+s.base) {
+			if log := s.git(s.bare, "log", "--format=%an <%ae> %ad %P%n%B", "--date=unix", "-1", "ramet/docs"); !strings.HasPrefix(log, "Ada Love <ada@example.org> 1704164646 "+head) || !strings.Contains(log, "\nRamet-Run: run\n") || !strings.Contains(log, "Ramet-Key: pull-request:ramet/docs:"+s.base) {
 				t.Error(log)
 			}
 			if pulls := s.forge.Pulls(); len(pulls) != 1 || pulls[0].Base != "main" || pulls[0].Body != s.content("artifacts/body.md") {

@@ -50,8 +50,14 @@ func (c *Crew) agent(ctx context.Context, it runner.Attempt, d runner.Orchestrat
 	if err == nil {
 		err = c.inspect(it, res)
 	}
-	if fault.Is(err, fault.OutputInvalid) || fault.Is(err, fault.LoopDetected) {
-		c.unlearn(s)
+	switch {
+	case err == nil:
+		c.learned(s)
+	case ctx.Err() == nil && !fault.Is(err, fault.Interrupted) && !fault.Is(err, fault.Killed) && !fault.Is(err, fault.Fenced):
+		c.unlearn(s.calls.Keys())
+	}
+	if fault.Is(err, fault.OutputInvalid) {
+		err = runner.Refused(err, said)
 	}
 	if fault.Is(err, fault.OutputInvalid) {
 		err = runner.Refused(err, said)
@@ -200,16 +206,32 @@ func short(s string) string {
 	return hex.EncodeToString(sum[:3])
 }
 
-// unlearn takes answers out of the cache that led to nothing: the next attempt asks anew.
-func (c *Crew) unlearn(s *attempt) {
+// unlearn takes answers out of the cache that led to nothing: whoever asks next asks anew.
+func (c *Crew) unlearn(keys []string) {
 	if c.Cache == nil {
 		return
 	}
-	for _, key := range s.calls.Keys() {
+	for _, key := range keys {
 		if err := c.Cache.Drop(key); err != nil {
-			c.note(s, "an answer that was no good stays in the cache: "+err.Error())
+			c.kernel.Events.Publish(loop.Event{Type: loop.Note, Text: "an answer that was no good stays in the cache: " + err.Error()})
 		}
 	}
+}
+
+// learned remembers which answers an item was done with: its run may fail all the same.
+func (c *Crew) learned(s *attempt) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.answers[s.item.RunID] = append(c.answers[s.item.RunID], s.calls.Keys()...)
+}
+
+// Forget takes the answers of a run that failed out of the cache.
+func (c *Crew) Forget(runID string) {
+	c.mu.Lock()
+	keys := c.answers[runID]
+	delete(c.answers, runID)
+	c.mu.Unlock()
+	c.unlearn(keys)
 }
 
 // enter records the item in the ledger before its agent exists.

@@ -97,6 +97,7 @@ type Crew struct {
 	attempts map[id.Agent]*attempt // by the agent of the item
 	runs     map[id.Agent]bool     // the runs' own agents, as far as items were seen
 	folder   int                   // counts those that were made
+	answers  map[string][]string   // keys of answers in the cache, by run
 }
 
 var _ runner.Executor = (*Crew)(nil)
@@ -110,7 +111,7 @@ func New(o Options) *Crew {
 	if o.Redact == nil {
 		o.Redact = func(s string) (string, bool) { return s, false }
 	}
-	return &Crew{Options: o, attempts: map[id.Agent]*attempt{}, runs: map[id.Agent]bool{}}
+	return &Crew{Options: o, attempts: map[id.Agent]*attempt{}, runs: map[id.Agent]bool{}, answers: map[string][]string{}}
 }
 
 // Do carries out one item.

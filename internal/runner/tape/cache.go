@@ -102,7 +102,7 @@ func (c *call) keep() error {
 
 // recall looks for an answer that was given before.
 func (c *call) recall() ([]llm.Event, bool, error) {
-	if c.Cache == nil {
+	if c.Cache == nil || c.Item.Task.Fresh {
 		return nil, false, nil
 	}
 	data, ok, err := c.Cache.Get(c.key)
