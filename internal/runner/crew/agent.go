@@ -59,9 +59,6 @@ func (c *Crew) agent(ctx context.Context, it runner.Attempt, d runner.Orchestrat
 	if fault.Is(err, fault.OutputInvalid) {
 		err = runner.Refused(err, said)
 	}
-	if fault.Is(err, fault.OutputInvalid) {
-		err = runner.Refused(err, said)
-	}
 	return res, err
 }
 
