@@ -181,6 +181,17 @@ type Stop struct {
 	Cost   llm.Money // 0: it does not say
 }
 
+// outcome is how the answer ended, in the words of all models.
+func (s Stop) outcome() string {
+	switch s.Reason {
+	case "max_tokens", "max_turn_requests":
+		return string(llm.Length)
+	case "refusal":
+		return string(llm.Error)
+	}
+	return string(llm.Stop)
+}
+
 // meta is what each entry of a session says.
 func (a About) meta() history.Meta {
 	return history.Meta{Driver: &history.Driver{Name: a.Driver, Version: a.Version, Session: a.Session, Attested: history.Reported}}

@@ -277,7 +277,7 @@ func (r *turn) usage(ctx context.Context, answer Stop, why error) {
 	m := r.about.meta()
 	m.Driver.Used = &history.Used{Input: r.used.Input, Output: r.used.Output, CacheRead: r.used.CacheRead, CacheWrite: r.used.CacheWrite,
 		Reasoning: r.used.Reasoning, Cost: int64(r.cost)}
-	call := &history.Call{Model: Ref(r.about.Driver, "").String(), Outcome: answer.Reason, Attempts: 1, TookMS: time.Since(r.began).Milliseconds()}
+	call := &history.Call{Model: Ref(r.about.Driver, "").String(), Outcome: answer.outcome(), Attempts: 1, TookMS: time.Since(r.began).Milliseconds()}
 	if !r.about.Metered {
 		call.Input, call.Output, call.CacheRead, call.CacheWrite, call.Reasoning = r.used.Input, r.used.Output, r.used.CacheRead, r.used.CacheWrite, r.used.Reasoning
 		call.Cost, call.Priced = int64(r.cost), r.cost > 0
