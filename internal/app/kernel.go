@@ -63,6 +63,8 @@ func kernelFor(ctx context.Context, r request, work *crew.Crew) (*session.Runnin
 	}
 	jobs := local.NewJobs()
 	tools := tools{request: r, environment: environ.For(os.Environ()), hidden: hide, jobs: jobs, person: policy, window: models.window}
+	drivers := &drivers{request: r, root: tools.root}
+	models.drivers = drivers
 	recoverFiles(ctx, r)
 	joins := joining{request: r, tools: &tools}
 	place := r.Peers
@@ -82,7 +84,7 @@ func kernelFor(ctx context.Context, r request, work *crew.Crew) (*session.Runnin
 		SystemFor: func(a agent.Agent, box tool.Box) ([]llm.Message, error) { return overlay(r, a, box, models.window(a)) },
 		Facts:     facts(r),
 		Told:      func(a agent.Agent) string { return told(r, a) },
-		Worktree:  trees, Background: jobs.Running, Abandon: jobs.End,
+		Worktree:  trees, Background: jobs.Running, Abandon: func(a id.Agent) { jobs.End(a); drivers.end(a) },
 		Joins: joins.of,
 		Hooks: hooksOf(r),
 		Role:  r.Workspace.Role,
@@ -132,6 +134,7 @@ func kernelFor(ctx context.Context, r request, work *crew.Crew) (*session.Runnin
 		server.Finish(ctx) // others may have asked for turns that came behind ours
 		k.Stop()
 		jobs.Close()
+		drivers.pool.Close()
 		r.EndFileStates()
 		if k.Owes() {
 			server.Owe()
@@ -143,6 +146,7 @@ func kernelFor(ctx context.Context, r request, work *crew.Crew) (*session.Runnin
 // models opens each model once.
 type models struct {
 	request request
+	drivers *drivers // programs that drive agents instead of a model
 
 	mu    sync.Mutex
 	open  map[llm.Ref]proc.Model
@@ -159,6 +163,11 @@ func (m *models) model(a agent.Agent, asked llm.Ref) (proc.Model, error) {
 	}
 	if asked != (llm.Ref{}) {
 		name = asked.String()
+	}
+	if ref, err := llm.ParseRef(name); err == nil && m.drivers != nil {
+		if foreign, ok, err := m.drivers.model(ref); ok {
+			return foreign, err
+		}
 	}
 	opened, err := m.named(name)
 	if err != nil {

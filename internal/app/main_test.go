@@ -24,7 +24,7 @@ import (
 // name ramet, is ramet.
 func TestMain(m *testing.M) {
 	sandbox.Main() // the command of a tool is started by the test binary too
-	testscript.Main(withServer{m}, map[string]func(){"ramet": ramet, "mcpserver": mcpServer})
+	testscript.Main(withServer{m}, map[string]func(){"ramet": ramet, "mcpserver": mcpServer, "acpagent": acpAgent})
 }
 
 type withServer struct{ m *testing.M }

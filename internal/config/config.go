@@ -15,8 +15,8 @@
 //   - A project's file counts in the bytes that a person accepted, and never sets
 //     what would send data elsewhere (db) or let tools do or see more (allow,
 //     permission, env, hide). It is not read here: who loads gives the text.
-//   - Tables of the user's file ([mcp.NAME], see Server) are checked as strictly; of
-//     tables a project's file has only [[hooks]], which run confined.
+//   - Tables of the user's file ([mcp.NAME], see Server; [driver.NAME], see Driver) are checked
+//     as strictly; of tables a project's file has only [[hooks]], which run confined.
 //   - Set changes one value of the user's file and leaves every other line as
 //     it is; after a crash the file is the old one or the new one.
 //   - Every error is a fault. Nothing here is global: the environment is a
@@ -85,6 +85,8 @@ type Config struct {
 	Servers []Server
 	// Hooks are the commands that run on events: the user's, then those of the project's file.
 	Hooks []Hook
+	// Drivers are what the user's file says of programs that drive agents, by name.
+	Drivers []Driver
 	// Vendors are the user's own, and what he says of others.
 	Vendors []catalog.Vendor
 
@@ -190,12 +192,18 @@ func (c *Config) addText(path, text string, layer Layer) error {
 		if err := c.addServers(path, text); err != nil {
 			return err
 		}
+		if err := c.addDrivers(path, text); err != nil {
+			return err
+		}
 	}
 	for _, e := range entries {
 		if slices.Contains(tables, e.key) {
 			if layer == Project {
-				return fault.New(fault.InvalidConfig, "%s: a project may not set %s", e.where(path), e.key).
-					WithHint("a project names its MCP servers in .mcp.json")
+				hint := "a project names its MCP servers in .mcp.json"
+				if e.key == driversKey {
+					hint = "programs that drive agents stand in your own configuration"
+				}
+				return fault.New(fault.InvalidConfig, "%s: a project may not set %s", e.where(path), e.key).WithHint("%s", hint)
 			}
 			continue
 		}

@@ -36,7 +36,7 @@ type Server struct {
 }
 
 // tables are the keys of the user's file that are no settings.
-var tables = []string{serversKey}
+var tables = []string{serversKey, driversKey}
 
 const serversKey = "mcp"
 

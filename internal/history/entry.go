@@ -75,6 +75,8 @@ type Meta struct {
 
 	Files *State `json:"files,omitempty"` // files
 	Hook  *Hook  `json:"hook,omitempty"`  // command hook
+
+	Driver *Driver `json:"driver,omitempty"` // of another program; nil: of ramet itself
 }
 
 // Then is what the report of a task does.

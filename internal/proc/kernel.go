@@ -66,6 +66,8 @@ type Model struct {
 	Info     llm.Model
 	Provider llm.Provider
 	Others   []Model // that take over, in this order, when its vendor is down
+	// Foreign is another program that carries out the turns instead; nil: ramet's own loop.
+	Foreign Foreign
 }
 
 // Options is what a kernel depends on. Functions without a comment about nil must

@@ -69,7 +69,8 @@ type job struct {
 	entered      bool           // the ledger has it already
 	by           *history.Actor // the person who asks for it; nil: nobody
 	only         func(context.Context, loop.Turn, *loop.Conversation) error
-	done         chan struct{} // closed when result is set
+	foreign      func(context.Context, loop.Turn, *loop.Conversation) (loop.Outcome, error) // nil: ramet's own loop
+	done         chan struct{}                                                              // closed when result is set
 	result       result
 }
 

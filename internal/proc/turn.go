@@ -96,6 +96,9 @@ func (p *process) prepare(a agent.Agent, claim agent.Claim, j *job) (loop.Turn, 
 	if err != nil {
 		return loop.Turn{}, err
 	}
+	if m.Foreign != nil {
+		return p.prepareForeign(a, claim, j, m)
+	}
 	box, err := k.Tools(a)
 	if err != nil {
 		return loop.Turn{}, err
@@ -345,6 +348,10 @@ func (p *process) attempt(ctx context.Context, t loop.Turn, j *job) (outcome loo
 	}()
 	if j.only != nil {
 		return loop.Outcome{}, nil, j.only(ctx, t, p.talk)
+	}
+	if j.foreign != nil {
+		outcome, err = j.foreign(ctx, t, p.talk)
+		return outcome, nil, err
 	}
 	outcome, err = loop.Run(ctx, t, p.talk)
 	return outcome, nil, err

@@ -18,6 +18,7 @@ import (
 	"ramet/internal/ledger/file"
 	"ramet/internal/llm/catalog"
 	"ramet/internal/permit"
+	"ramet/internal/public"
 	"ramet/internal/rundir"
 	"ramet/internal/seal"
 	"ramet/internal/secret"
@@ -51,6 +52,9 @@ type System struct {
 	MCP func(*Workspace) (*mcp.Pool, string, error)
 	// Hooks runs the hooks of a workspace; nil: none run.
 	Hooks func(*Workspace) (program.Runner, error)
+	// Drivers lists the programs that can drive agents, and asks those that are installed who
+	// they are; nil: there are none.
+	Drivers func(ctx context.Context, w *Workspace, ask bool) public.Drivers
 	// Logs opens the event logs of runs.
 	Logs rundir.Logs
 	// Tokens are the variables that hold credentials besides the keys of models.

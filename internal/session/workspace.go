@@ -19,6 +19,7 @@ import (
 	"ramet/internal/permit"
 	"ramet/internal/proc"
 	"ramet/internal/prompt"
+	"ramet/internal/public"
 	"ramet/internal/rundir"
 	"ramet/internal/secret"
 	"ramet/internal/state"
@@ -52,6 +53,8 @@ type Workspace struct {
 	pools   []*mcp.Pool
 
 	runHooks func(*Workspace) (program.Runner, error) // see System
+
+	drivers func(context.Context, *Workspace, bool) public.Drivers // see System
 
 	prompts prompt.Folder
 	own     id.Agent // whose command this process is; empty: a person's

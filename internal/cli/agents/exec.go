@@ -28,7 +28,7 @@ import (
 type execFlags struct {
 	fork, fresh, noWait, resume, all, again, noTools, worktree, clean bool
 
-	name, at, model, effort, schema, maxCost, cwd, role string
+	name, at, model, driver, effort, schema, maxCost, cwd, role string
 
 	search bool
 
@@ -67,6 +67,10 @@ model to it are told so; an answer that does not fit is asked for once more, and
 OUTPUT_INVALID. With --search the model may search the web at its vendor, where that can;
 the answer ends with its sources.
 
+With --driver another program drives the agent: Claude Code, Codex, or any that speaks the
+Agent Client Protocol. It uses its own tools and login; what it says and does stands in the
+history, what it asks is asked here, and the agent is stopped, killed and forked as any other.
+
 With --json every event is one line of JSON.
 
 ` + line.ExitHelp(),
@@ -93,6 +97,7 @@ With --json every event is one line of JSON.
 	flags.BoolVar(&f.all, "all", false, "with --continue: go on with everything that was interrupted")
 	flags.BoolVar(&f.again, "resume", false, "go on with an interrupted task in a new child, forked where it stopped")
 	flags.StringVar(&f.model, "model", "", "vendor/name of the model (see `ramet models`)")
+	flags.StringVar(&f.driver, "driver", "", "let another program drive the agent from now on: claude, codex, … (see `ramet drivers`); --model is its own word then")
 	flags.StringVar(&f.effort, "effort", "", "how hard the model thinks from now on: "+strings.Join(llm.Efforts(), ", "))
 	flags.StringVar(&f.schema, "schema", "", "a file with a JSON Schema: the answer is JSON that fits it, or the command fails")
 	flags.BoolVar(&f.search, "search", false, "let the model search the web at its vendor, which charges for it")
@@ -105,6 +110,7 @@ With --json every event is one line of JSON.
 	flags.StringVar(&f.cwd, "cwd", "", "the folder where tools work, instead of the agent's own")
 	flags.BoolVar(&f.noTools, "no-tools", false, "without the tools that touch this machine")
 	c.RegisterFlagCompletionFunc("model", cobra.NoFileCompletions)
+	c.RegisterFlagCompletionFunc("driver", completeDrivers(l))
 	c.RegisterFlagCompletionFunc("effort", cobra.FixedCompletions(llm.Efforts(), cobra.ShellCompDirectiveNoFileComp))
 	return c
 }
@@ -193,6 +199,11 @@ func exec(l *line.Line, c *cobra.Command, f execFlags, args []string) error {
 	if err := agent.NeedLiving(a); err != nil {
 		return err
 	}
+	if c.Flags().Changed("driver") {
+		if prompt.Model, err = ws.Driver(f.driver, f.model); err != nil {
+			return err
+		}
+	}
 	w := watch(l)
 	kernel.Warn = w.note
 	if err := ws.Start(ctx, kernel); err != nil {
@@ -244,7 +255,7 @@ func exec(l *line.Line, c *cobra.Command, f execFlags, args []string) error {
 func (f *execFlags) prompt(c *cobra.Command) (proc.Prompt, error) {
 	p := proc.Prompt{Fresh: f.fresh, Again: f.resume, Search: f.search}
 	var err error
-	if c.Flags().Changed("model") {
+	if c.Flags().Changed("model") && !c.Flags().Changed("driver") {
 		if p.Model, err = llm.ParseRef(f.model); err != nil {
 			return p, err
 		}

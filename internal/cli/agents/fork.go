@@ -17,7 +17,7 @@ import (
 )
 
 func forkCommand(l *line.Line) *cobra.Command {
-	var name, prompt, at, model, effort string
+	var name, prompt, at, model, program, effort string
 	var role string
 	var apart, clean bool
 	c := &cobra.Command{
@@ -34,7 +34,11 @@ back.
 
 With --at the child begins with a rewind to that message, so that its context
 is the parent's as it was just after it; with --worktree too, the files are what they
-were then.`,
+were then.
+
+With --driver another program goes on with the conversation: in a fork of its own session
+where the parent's is one of that program, at the end of a turn, and the program can fork;
+else it is told the conversation in words.`,
 		Args:              line.Arguments(0, 1),
 		ValidArgsFunction: l.CompleteAgents(1),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -55,10 +59,11 @@ were then.`,
 					return err
 				}
 			}
-			if c.Flags().Changed("model") {
-				if f.Model, err = llm.ParseRef(model); err != nil {
-					return err
-				}
+			if f.Model, err = ws.Driver(program, model); err != nil {
+				return err
+			}
+			if f.Model == (llm.Ref{}) && (c.Flags().Changed("model") || c.Flags().Changed("driver")) {
+				return fault.New(fault.Usage, "fork: --model and --driver need a name")
 			}
 			if f.Effort, err = parseEffort(c, effort); err != nil {
 				return err
@@ -91,11 +96,13 @@ were then.`,
 	c.Flags().StringVar(&prompt, "prompt", "", "first message of the child (- reads standard input)")
 	c.Flags().StringVar(&at, "at", "", "message id at which the child's context ends")
 	c.Flags().StringVar(&model, "model", "", "vendor/name of the child's model (default: its parent's)")
+	c.Flags().StringVar(&program, "driver", "", "let another program drive the child: claude, codex, … (see `ramet drivers`); --model is its own word then")
 	c.Flags().StringVar(&role, "agent", "", "make it by a definition of .agents/agents or .claude/agents: its instructions, tools and model")
 	c.Flags().StringVar(&effort, "effort", "", "how hard the child's model thinks (default: as its parent's)")
 	c.Flags().BoolVar(&apart, "worktree", false, "give the child files of its own: a git worktree and a branch")
 	c.Flags().BoolVar(&clean, "clean", false, "with --worktree: only what is committed")
 	c.RegisterFlagCompletionFunc("model", cobra.NoFileCompletions)
+	c.RegisterFlagCompletionFunc("driver", completeDrivers(l))
 	c.RegisterFlagCompletionFunc("effort", cobra.FixedCompletions(llm.Efforts(), cobra.ShellCompDirectiveNoFileComp))
 	return c
 }

@@ -1,0 +1,321 @@
+package app_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// acpAgent is a program that speaks the Agent Client Protocol as its prompts tell it, well and
+// badly. It is written without the SDK that ramet uses: it judges what ramet sends by the
+// protocol alone. Sessions live in files, as those of real programs do.
+//
+//	ACPAGENT_CAN    what it advertises: resume load fork image
+//	ACPAGENT_AUTH   it wants a login
+//	ACPAGENT_STATE  the folder of its sessions
+func acpAgent() {
+	a := &acpProgram{out: bufio.NewWriter(os.Stdout), asked: map[int]chan json.RawMessage{}, cancelled: make(chan struct{})}
+	in := bufio.NewReader(os.Stdin)
+	for {
+		line, err := in.ReadBytes('\n')
+		if err != nil {
+			os.Exit(0)
+		}
+		var m acpMessage
+		if err := json.Unmarshal(line, &m); err != nil {
+			fmt.Fprintf(os.Stderr, "not a message: %s", line)
+			os.Exit(2)
+		}
+		switch {
+		case m.Method == "":
+			a.answered(m)
+		case m.Method == "session/cancel":
+			a.cancel()
+		default:
+			go a.do(m)
+		}
+	}
+}
+
+type acpMessage struct {
+	ID     json.RawMessage `json:"id,omitempty"`
+	Method string          `json:"method,omitempty"`
+	Params json.RawMessage `json:"params,omitempty"`
+	Result json.RawMessage `json:"result,omitempty"`
+}
+
+type acpProgram struct {
+	mu        sync.Mutex
+	out       *bufio.Writer
+	number    int
+	asked     map[int]chan json.RawMessage
+	cancelled chan struct{}
+	session   string
+}
+
+func (a *acpProgram) can(what string) bool {
+	return strings.Contains(" "+os.Getenv("ACPAGENT_CAN")+" ", " "+what+" ")
+}
+
+func (a *acpProgram) print(line string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.out.WriteString(line + "\n")
+	a.out.Flush()
+}
+
+func (a *acpProgram) send(v any) {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	a.print(string(b))
+}
+
+func (a *acpProgram) cancel() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	select {
+	case <-a.cancelled:
+	default:
+		close(a.cancelled)
+	}
+}
+
+func (a *acpProgram) answered(m acpMessage) {
+	var n int
+	json.Unmarshal(m.ID, &n)
+	a.mu.Lock()
+	c := a.asked[n]
+	a.mu.Unlock()
+	if c != nil {
+		c <- m.Result
+	}
+}
+
+// ask asks ramet something.
+func (a *acpProgram) ask(method string, params any) json.RawMessage {
+	a.mu.Lock()
+	a.number++
+	n := a.number
+	c := make(chan json.RawMessage, 1)
+	a.asked[n] = c
+	a.mu.Unlock()
+	a.send(map[string]any{"jsonrpc": "2.0", "id": n, "method": method, "params": params})
+	return <-c
+}
+
+func (a *acpProgram) update(u map[string]any) {
+	a.send(map[string]any{"jsonrpc": "2.0", "method": "session/update", "params": map[string]any{"sessionId": a.session, "update": u}})
+}
+
+func (a *acpProgram) say(kind, text string) {
+	a.update(map[string]any{"sessionUpdate": kind, "content": map[string]any{"type": "text", "text": text}})
+}
+
+func (a *acpProgram) do(m acpMessage) {
+	reply := func(result any) { a.send(map[string]any{"jsonrpc": "2.0", "id": m.ID, "result": result}) }
+	refuse := func(code int, text string) {
+		a.send(map[string]any{"jsonrpc": "2.0", "id": m.ID, "error": map[string]any{"code": code, "message": text}})
+	}
+	var p struct {
+		SessionID string `json:"sessionId"`
+		Cwd       string `json:"cwd"`
+		Prompt    []struct{ Type, Text string }
+	}
+	json.Unmarshal(m.Params, &p)
+	switch m.Method {
+	case "initialize":
+		sessions := map[string]any{}
+		for _, what := range []string{"resume", "fork"} {
+			if a.can(what) {
+				sessions[what] = map[string]any{}
+			}
+		}
+		reply(map[string]any{"protocolVersion": 1, "agentInfo": map[string]any{"name": "acpagent", "version": "1.2.3"}, "authMethods": []any{},
+			"agentCapabilities": map[string]any{"loadSession": a.can("load"), "sessionCapabilities": sessions, "promptCapabilities": map[string]any{"image": a.can("image")}}})
+	case "session/new":
+		if os.Getenv("ACPAGENT_AUTH") != "" {
+			refuse(-32000, "Authentication required")
+			return
+		}
+		a.session = fmt.Sprintf("s%d-%d", os.Getpid(), time.Now().UnixNano())
+		reply(map[string]any{"sessionId": a.session, "modes": map[string]any{"currentModeId": "wild", "availableModes": []any{
+			map[string]any{"id": "wild", "name": "Wild"}, map[string]any{"id": "careful", "name": "Careful"}}}})
+	case "session/resume", "session/load":
+		if len(a.heard(p.SessionID)) == 0 {
+			refuse(-32602, "no such session")
+			return
+		}
+		if a.session = p.SessionID; m.Method == "session/load" {
+			for _, text := range a.heard(a.session) {
+				a.say("user_message_chunk", text)
+				a.say("agent_message_chunk", "this is the past")
+			}
+		}
+		reply(map[string]any{})
+	case "session/fork":
+		old := a.heard(p.SessionID)
+		if len(old) == 0 {
+			refuse(-32602, "no such session")
+			return
+		}
+		a.session = p.SessionID + "-fork" + fmt.Sprint(os.Getpid())
+		a.keep(append(old, "(forked)")...)
+		reply(map[string]any{"sessionId": a.session})
+	case "session/set_mode":
+		reply(map[string]any{})
+	case "session/prompt":
+		var words []string
+		for _, part := range p.Prompt {
+			words = append(words, part.Text)
+		}
+		text := strings.Join(words, "\n")
+		a.keep(append(a.heard(a.session), text)...)
+		stop := a.turn(text)
+		reply(map[string]any{"stopReason": stop, "usage": map[string]any{"inputTokens": 100, "outputTokens": 20, "totalTokens": 120, "cachedReadTokens": 5}})
+		if strings.Contains(text, "late") {
+			a.say("agent_message_chunk", "too late")
+			a.update(map[string]any{"sessionUpdate": "tool_call", "toolCallId": "late", "title": "too late", "kind": "execute", "status": "completed"})
+		}
+	default:
+		refuse(-32601, "method not found")
+	}
+}
+
+func (a *acpProgram) file(session string) string {
+	return filepath.Join(os.Getenv("ACPAGENT_STATE"), filepath.Base(session)+".json")
+}
+
+func (a *acpProgram) heard(session string) (out []string) {
+	b, _ := os.ReadFile(a.file(session))
+	json.Unmarshal(b, &out)
+	return out
+}
+
+func (a *acpProgram) keep(all ...string) {
+	b, _ := json.Marshal(all)
+	if err := os.WriteFile(a.file(a.session), b, 0o600); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+	}
+}
+
+// call makes a tool call; if it is permitted, do gives its result.
+func (a *acpProgram) call(id, kind, title string, input map[string]any, ask bool, do func() (string, bool)) bool {
+	a.update(map[string]any{"sessionUpdate": "tool_call", "toolCallId": id, "title": title, "kind": kind, "status": "pending", "rawInput": map[string]any{}})
+	if ask {
+		var answer struct {
+			Outcome struct{ Outcome, OptionID string }
+		}
+		raw := a.ask("session/request_permission", map[string]any{"sessionId": a.session,
+			"toolCall": map[string]any{"toolCallId": id, "title": title, "kind": kind, "rawInput": input},
+			"options": []any{map[string]any{"optionId": "always", "name": "Always", "kind": "allow_always"}, map[string]any{"optionId": "yes", "name": "Yes", "kind": "allow_once"},
+				map[string]any{"optionId": "no", "name": "No", "kind": "reject_once"}}})
+		json.Unmarshal(raw, &answer)
+		if answer.Outcome.OptionID != "yes" {
+			a.update(map[string]any{"sessionUpdate": "tool_call_update", "toolCallId": id, "status": "failed",
+				"content": []any{map[string]any{"type": "content", "content": map[string]any{"type": "text", "text": "not permitted: " + answer.Outcome.Outcome + " " + answer.Outcome.OptionID}}}})
+			return false
+		}
+	} else {
+		a.update(map[string]any{"sessionUpdate": "tool_call_update", "toolCallId": id, "status": "in_progress", "rawInput": input})
+	}
+	out, ok := do()
+	status := map[bool]string{true: "completed", false: "failed"}[ok]
+	a.update(map[string]any{"sessionUpdate": "tool_call_update", "toolCallId": id, "status": status,
+		"content": []any{map[string]any{"type": "content", "content": map[string]any{"type": "text", "text": out}}}})
+	return ok
+}
+
+// turn does what the last line of a prompt says.
+func (a *acpProgram) turn(text string) (stop string) {
+	a.mu.Lock()
+	a.cancelled = make(chan struct{})
+	a.mu.Unlock()
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	verb, rest, _ := strings.Cut(lines[len(lines)-1], " ")
+	id := fmt.Sprintf("call-%d", time.Now().UnixNano())
+	shell := func(line string) func() (string, bool) {
+		return func() (string, bool) {
+			out, err := exec.Command("sh", "-c", line).CombinedOutput()
+			return string(out), err == nil
+		}
+	}
+	switch verb {
+	case "say":
+		a.say("agent_thought_chunk", "I was told to ")
+		a.say("agent_thought_chunk", "say something.")
+		a.update(map[string]any{"sessionUpdate": "plan", "entries": []any{map[string]any{"content": "say it", "priority": "high", "status": "in_progress"}}})
+		for word := range strings.FieldsSeq(rest) {
+			a.say("agent_message_chunk", word+" ")
+		}
+	case "run", "runs": // asked for, or not
+		a.say("agent_message_chunk", "I run it.")
+		if a.call(id, "execute", "`"+rest+"`", map[string]any{"command": rest}, verb == "run", shell(rest)) {
+			a.say("agent_message_chunk", "It ran.")
+		} else {
+			a.say("agent_message_chunk", "It did not.")
+		}
+	case "edit":
+		a.call(id, "edit", "Edit "+rest, map[string]any{"file_path": rest}, true, func() (string, bool) {
+			err := os.WriteFile(rest, []byte("edited\n"), 0o600)
+			return "edited", err == nil
+		})
+		a.say("agent_message_chunk", "Done.")
+	case "recall":
+		a.say("agent_message_chunk", "I heard: "+strings.Join(a.heard(a.session), " | "))
+	case "hang": // starts something that leaves its group and session, and hears nothing
+		a.say("agent_message_chunk", "I hang.")
+		signalIgnore()
+		a.call(id, "execute", "hang", map[string]any{"command": rest}, false, func() (string, bool) {
+			cmd := exec.Command("sh", "-c", rest)
+			cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+			cmd.Start()
+			select {}
+		})
+	case "wait": // until it is cancelled, and says something then
+		a.say("agent_message_chunk", "I wait.")
+		<-a.cancelled
+		a.say("agent_message_chunk", " I stop.")
+		return "cancelled"
+	case "die":
+		a.say("agent_message_chunk", "I die.")
+		a.call(id, "execute", "die", map[string]any{"command": "true"}, false, func() (string, bool) {
+			fmt.Fprintln(os.Stderr, "these are my last words")
+			os.Exit(3)
+			return "", false
+		})
+	case "garbage":
+		a.print("this is no message")
+		a.print(`{"jsonrpc":"2.0","id":77777,"result":{}}`)
+		a.print(`{"jsonrpc":"2.0","method":"session/update","params":7}`)
+		a.print(`[1,2,3]`)
+		a.update(map[string]any{"sessionUpdate": "dance", "content": map[string]any{"type": "text", "text": "unheard of"}})
+		a.ask("fs/read_text_file", map[string]any{"sessionId": a.session, "path": "/etc/passwd"})
+		a.send(map[string]any{"jsonrpc": "2.0", "method": "session/update", "params": map[string]any{"sessionId": "another", "update": map[string]any{"sessionUpdate": "agent_message_chunk", "content": map[string]any{"type": "text", "text": "not mine"}}}})
+		a.say("agent_message_chunk", "after garbage")
+	case "flood":
+		for range 20000 {
+			a.say("agent_message_chunk", "x")
+		}
+		for i := range 200 {
+			a.update(map[string]any{"sessionUpdate": "dance", "n": i})
+		}
+	case "long":
+		a.say("agent_message_chunk", strings.Repeat("y", 16<<20))
+		a.print(`{"jsonrpc":"2.0","method":"x","params":"` + strings.Repeat("z", 25<<20) + `"}`)
+		a.say("agent_message_chunk", "end")
+	case "refuse":
+		return "refusal"
+	default:
+		a.say("agent_message_chunk", "I do not know "+verb)
+	}
+	return "end_turn"
+}

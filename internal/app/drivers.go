@@ -1,0 +1,175 @@
+package app
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"ramet/internal/agent"
+	"ramet/internal/driver"
+	"ramet/internal/driver/acp"
+	"ramet/internal/driver/preset"
+	"ramet/internal/environ"
+	"ramet/internal/fault"
+	"ramet/internal/id"
+	"ramet/internal/llm"
+	"ramet/internal/proc"
+	"ramet/internal/public"
+	"ramet/internal/sandbox"
+	"ramet/internal/session"
+)
+
+// surroundings is what ramet puts around the program of one agent.
+type surroundings struct {
+	Env     []string     // addresses of vendors, which point at ramet; they count more than the user's
+	Servers []acp.Server // MCP servers that it is told of
+	Metered bool         // what it spends is counted on the wire
+	End     func()       // is called when the program has ended; nil: nobody is told
+}
+
+// drivers are the programs that drive agents in one kernel.
+type drivers struct {
+	request request
+	root    func(agent.Agent) (string, error)
+	// around is asked before the program of an agent starts; nil: there is nothing around it.
+	around func(ctx context.Context, a agent.Agent, p preset.Preset) (surroundings, error)
+	pool   driver.Pool
+}
+
+// model is the program behind driver/NAME; false: the reference names a model.
+func (d *drivers) model(ref llm.Ref) (proc.Model, bool, error) {
+	name, model, ok := driver.Split(ref)
+	if !ok {
+		return proc.Model{}, false, nil
+	}
+	p, err := preset.Find(name, d.request.Config.Drivers)
+	if err != nil {
+		return proc.Model{}, true, err
+	}
+	if _, found := p.Path(os.Environ()); !found {
+		f := fault.New(fault.NotFound, "%s is not installed: there is no program %.80q", p.Title, p.Command[0])
+		if p.Install != "" {
+			return proc.Model{}, true, f.WithHint("%s", p.Install)
+		}
+		return proc.Model{}, true, f.WithHint("say where it is: command in [driver.%s] of your configuration", p.Name)
+	}
+	return proc.Model{Ref: ref, Foreign: &driver.Driven{Program: d.program(p), Model: model, Pool: &d.pool, Log: d.request.Store, Root: d.root}}, true, nil
+}
+
+// program is how a preset is started for an agent.
+func (d *drivers) program(p preset.Preset) *acp.Program {
+	return &acp.Program{Driver: p.Name, Version: version, Mode: p.Mode, Asks: p.Asks, Login: p.Login,
+		Setup: func(ctx context.Context, a agent.Agent) (acp.Setup, error) { return d.setup(ctx, p, a) }}
+}
+
+func (d *drivers) setup(ctx context.Context, p preset.Preset, a agent.Agent) (acp.Setup, error) {
+	root, err := d.root(a)
+	if err != nil {
+		return acp.Setup{}, err
+	}
+	out := acp.Setup{Args: p.Command, Dir: root, Env: p.Environment(environ.For(os.Environ()), os.Environ())}
+	if mark, ok := a.ID.Bytes(); ok {
+		out.For = (*sandbox.Mark)(&mark)
+	}
+	if p.Boxed() {
+		if out.Box, err = d.box(p, root); err != nil {
+			return out, err
+		}
+	}
+	if a.ID != "" {
+		folder := filepath.Join(d.request.Home, "drivers")
+		if err := os.MkdirAll(folder, 0o700); err != nil {
+			return out, fault.New(fault.StorageIO, "start %s: %w", p.Name, err)
+		}
+		out.Errors = filepath.Join(folder, string(a.ID)+".stderr")
+	}
+	if d.around == nil || a.ID == "" {
+		return out, nil
+	}
+	s, err := d.around(ctx, a, p)
+	if err != nil {
+		return out, err
+	}
+	out.Env = append(out.Env, s.Env...)
+	out.Servers, out.Metered, out.Ended = s.Servers, s.Metered, s.End
+	return out, nil
+}
+
+// box lets a program write its agent's folder and its own; it has the network, because its
+// models are there.
+func (d *drivers) box(p preset.Preset, root string) (*sandbox.Box, error) {
+	if err := sandbox.Available(); err != nil {
+		return nil, fault.New(fault.Denied, "%s does not ask before it changes anything, and cannot be confined here: %w", p.Name, err).
+			WithHint("box = false in [driver.%s] of your configuration lets it run all the same", p.Name)
+	}
+	hide, err := hidden(d.request.Workspace)
+	if err != nil {
+		return nil, err
+	}
+	project := d.request.Place.Project
+	box := &sandbox.Box{Network: true, Hide: hide, Write: []string{root}, Keep: []string{filepath.Join(project, ".ramet")},
+		Guard: quarantine(d.request.Workspace), Guarded: []string{root}, Forbid: databaseFiles(d.request.Place.DB)}
+	for _, folder := range p.Folders() {
+		if info, err := os.Stat(folder); err == nil && info.IsDir() {
+			box.Write = append(box.Write, folder)
+		}
+	}
+	return box, nil
+}
+
+// end ends the program of an agent.
+func (d *drivers) end(a id.Agent) { d.pool.End(a) }
+
+// lookTime is how long a program may take to say who it is.
+const lookTime = 20 * time.Second
+
+// knownDrivers are the programs that can drive agents: those that are found are started to say
+// who they are.
+func knownDrivers(ctx context.Context, ws *session.Workspace, ask bool) public.Drivers {
+	d := &drivers{request: request{Workspace: ws}, root: func(agent.Agent) (string, error) { return ws.Place.Project, nil }}
+	all := preset.All(ws.Config.Drivers)
+	out := public.Drivers{Drivers: make([]public.Driver, len(all))}
+	var work sync.WaitGroup
+	slots := make(chan struct{}, 2)
+	for i, p := range all {
+		one := &out.Drivers[i]
+		*one = public.Driver{Name: p.Name, Title: p.Title, Command: append([]string{}, p.Command...), Install: public.Optional(p.Install),
+			Login: public.Optional(p.Login), Mode: public.Optional(p.Mode), Asks: p.Asks, Boxed: p.Boxed(), State: "missing", Can: []string{}}
+		path, found := p.Path(os.Environ())
+		if p.Off {
+			one.State = "off"
+			continue
+		}
+		if !found {
+			continue
+		}
+		one.State, one.Path = "found", &path
+		if !ask {
+			continue
+		}
+		work.Go(func() {
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			ctx, cancel := context.WithTimeout(ctx, lookTime)
+			defer cancel()
+			g, err := d.program(p).Look(ctx)
+			if err != nil {
+				one.State, one.Why = "unusable", public.Optional(err.Error())
+				return
+			}
+			one.State, one.Version = "ready", public.Optional(g.Version)
+			for _, c := range []struct {
+				word string
+				can  bool
+			}{{"resume", g.Resume}, {"load", g.Load}, {"fork", g.Fork}, {"images", g.Images}, {"mcp-http", g.HTTP}} {
+				if c.can {
+					one.Can = append(one.Can, c.word)
+				}
+			}
+		})
+	}
+	work.Wait()
+	return out
+}

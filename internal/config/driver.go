@@ -1,0 +1,109 @@
+package config
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/BurntSushi/toml"
+
+	"ramet/internal/fault"
+	"ramet/internal/nearest"
+)
+
+// Driver is what the user says of a program that drives agents: the table [driver.NAME] of the
+// configuration. Of one that ramet knows it changes what it names.
+type Driver struct {
+	Name    string            `toml:"-"`
+	Command string            `toml:"command,omitempty"` // a program that speaks the Agent Client Protocol
+	Args    []string          `toml:"args,omitempty"`
+	Env     map[string]string `toml:"env,omitempty"`   // variables that it gets besides the usual ones; $NAME in a value stands for the user's
+	Mode    string            `toml:"mode,omitempty"`  // that its sessions are put into
+	State   []string          `toml:"state,omitempty"` // folders of its own that it may write when it is confined
+	Login   string            `toml:"login,omitempty"` // the command with which its user logs in
+	Asks    *bool             `toml:"asks,omitempty"`  // in that mode it asks before it changes anything
+	Box     *bool             `toml:"box,omitempty"`   // it runs confined; nil: if it does not ask
+	Off     bool              `toml:"off,omitempty"`   // it is not used
+}
+
+const driversKey = "driver"
+
+var driverName = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,31}$`)
+
+// CheckDriverName refuses what is no name of a driver.
+func CheckDriverName(name string) error {
+	if driverName.MatchString(name) && name != "ramet" {
+		return nil
+	}
+	return fault.New(fault.InvalidConfig, "%.80q is no name of a driver", name).
+		WithHint("use a-z 0-9 - _, at most 32; ramet is its own")
+}
+
+// Check refuses what could not be started.
+func (d Driver) Check() error {
+	if err := CheckDriverName(d.Name); err != nil {
+		return err
+	}
+	wrong := func(format string, args ...any) *fault.Error {
+		return fault.New(fault.InvalidConfig, "driver %s: "+format, append([]any{d.Name}, args...)...)
+	}
+	if d.Command == "" && len(d.Args) > 0 {
+		return wrong("args go with a command")
+	}
+	for _, text := range slices.Concat([]string{d.Command, d.Mode, d.Login}, d.Args, d.State, slices.Collect(maps.Values(d.Env))) {
+		if strings.ContainsFunc(text, func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }) {
+			return wrong("%.80q has control characters", text)
+		}
+	}
+	for name := range d.Env {
+		if !envName.MatchString(name) {
+			return wrong("%.80q is no name of a variable", name)
+		}
+	}
+	for _, s := range d.State {
+		if !strings.HasPrefix(s, "~/") && !strings.HasPrefix(s, "/") {
+			return wrong("state cannot hold %.80q", s).WithHint("name it from the root, or from your home (~/…)")
+		}
+	}
+	return nil
+}
+
+// addDrivers reads the drivers of the user's file.
+func (c *Config) addDrivers(path, text string) error {
+	var file struct {
+		Driver map[string]toml.Primitive `toml:"driver"`
+	}
+	meta, err := toml.Decode(text, &file)
+	if err != nil {
+		if kind := meta.Type(driversKey); meta.IsDefined(driversKey) && kind != "Hash" && kind != "" {
+			return fault.New(fault.InvalidConfig, "%s: driver is no setting but tables", path).WithHint("write [driver.NAME]")
+		}
+		return syntaxFault(path, err)
+	}
+	for _, name := range slices.Sorted(maps.Keys(file.Driver)) {
+		where := fmt.Sprintf("%s:%d", path, lineOf(&meta, file.Driver[name]))
+		d := Driver{Name: name}
+		if err := meta.PrimitiveDecode(file.Driver[name], &d); err != nil {
+			return fault.New(fault.InvalidConfig, "%s: driver %s: %v", where, name, err)
+		}
+		if err := d.Check(); err != nil {
+			return at(where, err)
+		}
+		c.Drivers = append(c.Drivers, d)
+	}
+	known := []string{"command", "args", "env", "mode", "state", "login", "asks", "box", "off"}
+	for _, key := range meta.Undecoded() {
+		if len(key) != 3 || key[0] != driversKey || slices.Contains(known, key[2]) {
+			continue
+		}
+		f := fault.New(fault.InvalidConfig, "%s: [driver.%s]: unknown key %q", path, key[1], key[2])
+		if near := nearest.Word(key[2], known); near != "" {
+			return f.WithHint("did you mean %q?", near)
+		}
+		return f.WithHint("known keys: %s", strings.Join(known, ", "))
+	}
+	return nil
+}

@@ -1,0 +1,304 @@
+// Package acp speaks with programs over the Agent Client Protocol: JSON-RPC, one message a
+// line, on the program's streams. The types are those of github.com/coder/acp-go-sdk; lines
+// are read here, because a program may say anything.
+//
+// # Promises
+//
+//   - A program runs in a PID namespace of its own and, if asked, confined (package sandbox):
+//     it ends with ramet, whatever it does, with everything that it started.
+//   - A line that is no message, a message that nobody knows and an update of a new kind are
+//     told as odd and end nothing. A line that is too long is left out, and told.
+//   - What a program replays while a session is loaded or forked is the past: it is told to
+//     nobody. So is what it says of other sessions, and after its answer to a prompt.
+//   - Nobody reads faster than its updates are taken: a flood fills the pipe, not the memory.
+//   - It is offered no files and no terminals of ours: it uses its own, inside its namespace.
+package acp
+
+import (
+	"context"
+	"errors"
+	"os"
+	"time"
+
+	sdk "github.com/coder/acp-go-sdk"
+
+	"ramet/internal/agent"
+	"ramet/internal/driver"
+	"ramet/internal/fault"
+	"ramet/internal/sandbox"
+)
+
+// Server is an MCP server that a program is told of.
+type Server struct {
+	Name    string
+	Command []string          // a program, spoken with over its streams
+	Env     map[string]string // of that program
+	URL     string            // or one that is reached over HTTP
+	Headers map[string]string
+}
+
+// Setup is how the program of one agent is started.
+type Setup struct {
+	Args    []string // the program, looked up in the PATH of Env, and its arguments
+	Env     []string // complete
+	Dir     string   // where the agent works
+	Box     *sandbox.Box
+	For     *sandbox.Mark
+	Errors  string // a file for what it complains; empty: none
+	Servers []Server
+	Metered bool   // what it spends is counted on the wire
+	Ended   func() // is called when the program has ended; nil: nobody is told
+}
+
+// Program is a driver that speaks the protocol.
+type Program struct {
+	Driver  string // its name
+	Version string // of ramet
+	Mode    string // that it is put into; empty: its own
+	Asks    bool   // in that mode it asks before it changes anything
+	Login   string // the command with which its user logs in; empty: not known
+	// Setup is asked before the program is started.
+	Setup func(ctx context.Context, a agent.Agent) (Setup, error)
+}
+
+// Name implements driver.Program.
+func (p *Program) Name() string { return p.Driver }
+
+// startTime is how long a program may take until its session is there.
+const startTime = 2 * time.Minute
+
+// Open implements driver.Program.
+func (p *Program) Open(ctx context.Context, a agent.Agent, model string, at driver.Place) (driver.Session, error) {
+	setup, err := p.Setup(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	s, err := start(p, setup)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, startTime, fault.New(fault.TimedOut, "%s did not begin a session within %s", p.Driver, startTime))
+	defer cancel()
+	if err = s.greet(ctx); err == nil {
+		err = s.settle(ctx, model, at)
+	}
+	if err != nil {
+		err = s.failed(ctx, err)
+		s.End()
+		return nil, err
+	}
+	return s, nil
+}
+
+// Look starts the program, asks it who it is, and ends it.
+func (p *Program) Look(ctx context.Context) (Greeting, error) {
+	setup, err := p.Setup(ctx, agent.Agent{})
+	if err != nil {
+		return Greeting{}, err
+	}
+	s, err := start(p, setup)
+	if err != nil {
+		return Greeting{}, err
+	}
+	defer s.End()
+	if err := s.greet(ctx); err != nil {
+		return Greeting{}, s.failed(ctx, err)
+	}
+	return s.greeting, nil
+}
+
+// Greeting is what a program says of itself.
+type Greeting struct {
+	Name    string
+	Version string
+	Resume  bool // it takes sessions up again
+	Load    bool // and replays them
+	Fork    bool
+	Images  bool
+	HTTP    bool // it reaches MCP servers over HTTP
+	Logins  []string
+}
+
+// greet asks the program who it is.
+func (s *session) greet(ctx context.Context) error {
+	var out sdk.InitializeResponse
+	err := s.wire.call(ctx, sdk.AgentMethodInitialize, sdk.InitializeRequest{
+		ProtocolVersion: sdk.ProtocolVersionNumber,
+		ClientInfo:      &sdk.Implementation{Name: "ramet", Version: s.program.Version},
+	}, &out)
+	if err != nil {
+		return err
+	}
+	if out.ProtocolVersion != sdk.ProtocolVersionNumber {
+		return fault.New(fault.ProviderProtocol, "%s speaks version %d of the protocol, and ramet %d", s.program.Driver, out.ProtocolVersion, sdk.ProtocolVersionNumber)
+	}
+	can := out.AgentCapabilities
+	g := Greeting{Load: can.LoadSession, Resume: can.SessionCapabilities.Resume != nil, Fork: can.SessionCapabilities.Fork != nil,
+		Images: can.PromptCapabilities.Image, HTTP: can.McpCapabilities.Http}
+	if out.AgentInfo != nil {
+		g.Name, g.Version = out.AgentInfo.Name, out.AgentInfo.Version
+	}
+	for _, m := range out.AuthMethods {
+		if m.Agent != nil {
+			g.Logins = append(g.Logins, m.Agent.Name)
+		}
+	}
+	s.greeting = g
+	s.about.Version, s.about.Images = g.Version, g.Images
+	return nil
+}
+
+// settle begins the session at its place, in its mode, with its model.
+func (s *session) settle(ctx context.Context, model string, at driver.Place) error {
+	made, err := s.place(ctx, at)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	s.about.Session = made.SessionID
+	s.mu.Unlock()
+	if m := s.program.Mode; m != "" {
+		if err := s.set(ctx, made, "mode", m); err != nil {
+			return err
+		}
+	}
+	if model != "" {
+		return s.set(ctx, made, "model", model)
+	}
+	return nil
+}
+
+// begun is what a program says of a session that it began. The four methods answer alike.
+type begun struct {
+	SessionID string `json:"sessionId"`
+	Modes     *struct {
+		Current   string `json:"currentModeId"`
+		Available []struct {
+			ID string `json:"id"`
+		} `json:"availableModes"`
+	} `json:"modes"`
+	Models *struct {
+		Current   string `json:"currentModelId"`
+		Available []struct {
+			ID string `json:"modelId"`
+		} `json:"availableModels"`
+	} `json:"models"`
+	Options []struct {
+		ID       string `json:"id"`
+		Category string `json:"category"`
+		Current  any    `json:"currentValue"`
+	} `json:"configOptions"`
+}
+
+// place asks for the session.
+func (s *session) place(ctx context.Context, at driver.Place) (begun, error) {
+	var out begun
+	servers := s.servers()
+	known := func(id string, err error) (begun, error) {
+		if out.SessionID == "" {
+			out.SessionID = id
+		}
+		var said *sdk.RequestError
+		if errors.As(err, &said) && said.Code != codeAuth {
+			return out, fault.New(fault.NotFound, "%s does not know session %s: %w", s.program.Driver, id, err)
+		}
+		return out, err
+	}
+	switch {
+	case at.Resume != "" && s.greeting.Resume:
+		return known(at.Resume, s.wire.call(ctx, sdk.AgentMethodSessionResume, sdk.ResumeSessionRequest{Cwd: s.setup.Dir, McpServers: servers, SessionId: sdk.SessionId(at.Resume)}, &out))
+	case at.Resume != "" && s.greeting.Load:
+		return known(at.Resume, s.wire.call(ctx, sdk.AgentMethodSessionLoad, sdk.LoadSessionRequest{Cwd: s.setup.Dir, McpServers: servers, SessionId: sdk.SessionId(at.Resume)}, &out))
+	case at.Resume != "":
+		return out, fault.New(fault.NotFound, "%s takes up no sessions", s.program.Driver)
+	case at.Fork != "" && s.greeting.Fork:
+		return known("", s.wire.call(ctx, sdk.AgentMethodSessionFork, forkRequest{sdk.LoadSessionRequest{Cwd: s.setup.Dir, McpServers: servers, SessionId: sdk.SessionId(at.Fork)}}, &out))
+	case at.Fork != "":
+		return out, fault.New(fault.NotFound, "%s forks no sessions", s.program.Driver)
+	}
+	err := s.wire.call(ctx, sdk.AgentMethodSessionNew, sdk.NewSessionRequest{Cwd: s.setup.Dir, McpServers: servers}, &out)
+	if err == nil && out.SessionID == "" {
+		err = fault.New(fault.ProviderProtocol, "%s began a session without a name", s.program.Driver)
+	}
+	return out, err
+}
+
+// forkRequest has the members of a load; the SDK's own type names other servers.
+type forkRequest struct{ sdk.LoadSessionRequest }
+
+// set chooses a mode or a model, in whichever way the program offers.
+func (s *session) set(ctx context.Context, made begun, what, value string) error {
+	id := sdk.SessionId(made.SessionID)
+	current, offered := "", []string(nil)
+	switch {
+	case what == "mode" && made.Modes != nil:
+		current = made.Modes.Current
+		for _, m := range made.Modes.Available {
+			offered = append(offered, m.ID)
+		}
+	case what == "model" && made.Models != nil:
+		current = made.Models.Current
+		for _, m := range made.Models.Available {
+			offered = append(offered, m.ID)
+		}
+	}
+	for _, o := range made.Options {
+		if offered == nil && (o.Category == what || o.ID == what) {
+			if o.Current == value {
+				return nil
+			}
+			req := sdk.SetSessionConfigOptionRequest{ValueId: &sdk.SetSessionConfigOptionValueId{ConfigId: sdk.SessionConfigId(o.ID), SessionId: id, Value: sdk.SessionConfigValueId(value)}}
+			return s.refused(what, value, s.wire.call(ctx, sdk.AgentMethodSessionSetConfigOption, req, nil))
+		}
+	}
+	if current == value {
+		return nil
+	}
+	if what == "model" {
+		return s.refused(what, value, s.wire.call(ctx, sdk.AgentMethodSessionSetModel, sdk.UnstableSetSessionModelRequest{ModelId: sdk.UnstableModelId(value), SessionId: id}, nil))
+	}
+	return s.refused(what, value, s.wire.call(ctx, sdk.AgentMethodSessionSetMode, sdk.SetSessionModeRequest{ModeId: sdk.SessionModeId(value), SessionId: id}, nil))
+}
+
+// refused says which choice a program did not take.
+func (s *session) refused(what, value string, err error) error {
+	var said *sdk.RequestError
+	if errors.As(err, &said) {
+		return fault.New(fault.InvalidConfig, "%s takes no %s %.80q: %w", s.program.Driver, what, value, err)
+	}
+	return err
+}
+
+// servers are the MCP servers that the program is told of.
+func (s *session) servers() []sdk.McpServer {
+	out := []sdk.McpServer{}
+	for _, one := range s.setup.Servers {
+		if one.URL != "" {
+			h := &sdk.McpServerHttpInline{Name: one.Name, Type: "http", Url: one.URL, Headers: []sdk.HttpHeader{}}
+			for name, value := range one.Headers {
+				h.Headers = append(h.Headers, sdk.HttpHeader{Name: name, Value: value})
+			}
+			out = append(out, sdk.McpServer{Http: h})
+			continue
+		}
+		io := &sdk.McpServerStdio{Name: one.Name, Command: one.Command[0], Args: append([]string{}, one.Command[1:]...), Env: []sdk.EnvVariable{}}
+		for name, value := range one.Env {
+			io.Env = append(io.Env, sdk.EnvVariable{Name: name, Value: value})
+		}
+		out = append(out, sdk.McpServer{Stdio: io})
+	}
+	return out
+}
+
+// pipes are both ways to a program.
+func pipes() (inR, inW, outR, outW *os.File, err error) {
+	if inR, inW, err = os.Pipe(); err != nil {
+		return nil, nil, nil, nil, fault.New(fault.Failed, "start a driver: %w", err)
+	}
+	if outR, outW, err = os.Pipe(); err != nil {
+		inR.Close()
+		inW.Close()
+		return nil, nil, nil, nil, fault.New(fault.Failed, "start a driver: %w", err)
+	}
+	return inR, inW, outR, outW, nil
+}

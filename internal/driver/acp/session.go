@@ -1,0 +1,280 @@
+package acp
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	sdk "github.com/coder/acp-go-sdk"
+
+	"ramet/internal/driver"
+	"ramet/internal/fault"
+	"ramet/internal/llm"
+	"ramet/internal/sandbox"
+	"ramet/internal/text"
+)
+
+// farewell is how long a program may take to end by itself.
+const farewell = 2 * time.Second
+
+// session is a program that runs, and its one session.
+type session struct {
+	program  *Program
+	setup    Setup
+	greeting Greeting
+	wire     *wire
+	process  *sandbox.Process
+	errors   *complaints
+	kill     context.CancelFunc
+	ended    chan struct{}
+	result   sandbox.Result // when ended is closed
+	broken   error
+	ending   sync.Once
+
+	mu    sync.Mutex
+	about driver.About
+	on    func(driver.Update) // while a prompt is answered
+	calls map[string]*driver.Call
+	cost  llm.Money // of the session so far
+}
+
+// start starts the program.
+func start(p *Program, setup Setup) (*session, error) {
+	inR, inW, outR, outW, err := pipes()
+	if err != nil {
+		return nil, err
+	}
+	life, kill := context.WithCancel(context.Background())
+	s := &session{program: p, setup: setup, kill: kill, ended: make(chan struct{}), errors: newComplaints(setup.Errors)}
+	s.about = driver.About{Driver: p.Driver, Asks: p.Asks, Boxed: setup.Box != nil, Metered: setup.Metered}
+	s.process, err = sandbox.Start(life, sandbox.Command{Args: setup.Args, Dir: setup.Dir, Env: setup.Env, Confine: setup.Box, For: setup.For,
+		Output: s.errors, Speaks: &sandbox.Speech{In: inR, Out: outW}})
+	if err != nil {
+		kill()
+		inW.Close()
+		outR.Close()
+		s.errors.close()
+		if setup.Ended != nil {
+			setup.Ended()
+		}
+		return nil, err
+	}
+	s.wire = &wire{in: inW, out: outR, heard: s.heard, odd: s.odd}
+	go s.follow()
+	return s, nil
+}
+
+// follow hears the program until it and everything that it started are dead.
+func (s *session) follow() {
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		s.wire.read()
+	}()
+	s.result, s.broken = s.process.Wait()
+	s.wire.out.SetReadDeadline(time.Now().Add(farewell)) // it ends with the last who could write it, where that is certain
+	<-read
+	s.kill()
+	s.wire.in.Close()
+	s.wire.out.Close()
+	s.errors.close()
+	if s.setup.Ended != nil {
+		s.setup.Ended()
+	}
+	close(s.ended)
+}
+
+// About implements driver.Session.
+func (s *session) About() driver.About {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.about
+}
+
+// Ended implements driver.Session.
+func (s *session) Ended() <-chan struct{} { return s.ended }
+
+// End implements driver.Session: it asks for the end, then sees to it.
+func (s *session) End() {
+	s.ending.Do(func() {
+		s.process.Terminate()
+		select {
+		case <-s.ended:
+		case <-time.After(farewell):
+			s.process.Kill()
+		}
+	})
+	<-s.ended
+}
+
+// Prompt implements driver.Session.
+func (s *session) Prompt(ctx context.Context, what []llm.Part, on func(driver.Update)) (driver.Stop, error) {
+	id := sdk.SessionId(s.About().Session)
+	req := sdk.PromptRequest{SessionId: id, Prompt: blocks(what)}
+	s.mu.Lock()
+	s.on, s.calls = on, map[string]*driver.Call{}
+	before := s.cost
+	s.mu.Unlock()
+	over := func() { // what follows the answer is not of this turn
+		s.mu.Lock()
+		s.on = nil
+		s.mu.Unlock()
+	}
+	defer over()
+	answer, err := s.wire.ask(sdk.AgentMethodSessionPrompt, req, over)
+	if err != nil {
+		return driver.Stop{}, s.failed(ctx, err)
+	}
+	var m message
+	select {
+	case m = <-answer:
+	case <-ctx.Done():
+		s.wire.tell(sdk.AgentMethodSessionCancel, sdk.CancelNotification{SessionId: id}) // who does not hear it is ended
+		m = <-answer
+	}
+	var out sdk.PromptResponse
+	if err := m.into(&out); err != nil {
+		return driver.Stop{}, s.failed(ctx, err)
+	}
+	stop := driver.Stop{Reason: string(out.StopReason)}
+	if u := out.Usage; u != nil {
+		stop.Usage = llm.Usage{Input: count(&u.InputTokens), Output: count(&u.OutputTokens), CacheRead: count(u.CachedReadTokens),
+			CacheWrite: count(u.CachedWriteTokens), Reasoning: count(u.ThoughtTokens)}
+	}
+	s.mu.Lock()
+	stop.Cost = s.cost - before
+	s.mu.Unlock()
+	return stop, nil
+}
+
+// count is a number of tokens that a program tells; nobody owes us tokens.
+func count(n *int) int64 {
+	if n == nil || *n < 0 {
+		return 0
+	}
+	return min(int64(*n), 1<<50)
+}
+
+// blocks is what is said, as the protocol has it.
+func blocks(what []llm.Part) []sdk.ContentBlock {
+	out := []sdk.ContentBlock{}
+	for _, p := range what {
+		if p.Type == llm.Image {
+			out = append(out, sdk.ImageBlock(base64.StdEncoding.EncodeToString(p.Data), p.MediaType))
+			continue
+		}
+		out = append(out, sdk.TextBlock(p.Text))
+	}
+	return out
+}
+
+// failed is why a program did not do what it was asked.
+func (s *session) failed(ctx context.Context, err error) error {
+	name := s.program.Driver
+	var said *sdk.RequestError
+	switch {
+	case errors.As(err, &said) && said.Code == codeAuth:
+		f := fault.New(fault.ProviderAuth, "%s wants you to log in", name)
+		if s.program.Login != "" {
+			err = f.WithHint("run `%s`; ramet has nothing to do with that login", s.program.Login)
+		} else {
+			err = f.WithHint("log in with the program itself; ramet has nothing to do with that login")
+		}
+	case errors.As(err, &said):
+		if _, ours := fault.Of(err); !ours {
+			err = fault.New(fault.Failed, "%s: %s", name, spoken(said))
+		}
+	case errors.Is(err, errGone):
+		err = s.gone(ctx)
+	default:
+		if _, ours := fault.Of(err); !ours {
+			err = fault.New(fault.ProviderProtocol, "%s: %w", name, err)
+		}
+	}
+	return err
+}
+
+// spoken is an error of a program in one line.
+func spoken(e *sdk.RequestError) string {
+	line := e.Message
+	if e.Data != nil {
+		if raw, err := json.Marshal(e.Data); err == nil {
+			line += " " + string(raw)
+		}
+	}
+	return text.Line(line, 400)
+}
+
+// gone says how the program ended.
+func (s *session) gone(ctx context.Context) error {
+	select {
+	case <-s.ended:
+	case <-time.After(farewell):
+		s.End()
+	}
+	how := fmt.Sprintf("exit code %d", s.result.ExitCode)
+	if s.result.Signal != 0 {
+		how = "signal " + s.result.Signal.String()
+	}
+	if s.broken != nil {
+		how = s.broken.Error()
+	}
+	f := fault.New(fault.Failed, "%s ended in the middle of its work (%s)", s.program.Driver, how)
+	if last := s.errors.last(); last != "" {
+		f = fault.New(fault.Failed, "%s ended in the middle of its work (%s); its last words: %s", s.program.Driver, how, text.Line(last, 400))
+	}
+	return f.WithHint("the next prompt takes its session up again")
+}
+
+// complaints keeps what a program writes to its standard error: a bounded file, and the end of it.
+type complaints struct {
+	mu   sync.Mutex
+	end  []byte
+	file *os.File
+	size int
+}
+
+// mostComplaints is how much is kept in the file.
+const mostComplaints = 1 << 20
+
+func newComplaints(path string) *complaints {
+	c := &complaints{}
+	if path != "" {
+		// Without it the end is still kept.
+		c.file, _ = os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	}
+	return c
+}
+
+func (c *complaints) Write(p []byte) (int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.end = append(c.end, p[max(0, len(p)-4<<10):]...)
+	c.end = c.end[max(0, len(c.end)-4<<10):]
+	if c.file != nil && c.size < mostComplaints {
+		n, _ := c.file.Write(p[:min(len(p), mostComplaints-c.size)])
+		c.size += n
+	}
+	return len(p), nil
+}
+
+func (c *complaints) last() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return strings.TrimSpace(strings.ToValidUTF8(string(c.end[max(0, len(c.end)-400):]), ""))
+}
+
+func (c *complaints) close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.file != nil {
+		c.file.Close()
+		c.file = nil
+	}
+}

@@ -1,0 +1,184 @@
+package driver
+
+import (
+	"context"
+	"encoding/json"
+	"net/url"
+	"path/filepath"
+	"strings"
+
+	"ramet/internal/fault"
+	"ramet/internal/history"
+	"ramet/internal/llm"
+	"ramet/internal/tool"
+)
+
+// asked puts what the program asks through our policy, and to a person. Meanwhile the program
+// may tell other things.
+func (r *turn) asked(ctx context.Context, u Update) {
+	c := r.call(u.Call.ID)
+	if c == nil || c.over {
+		c = &call{id: r.kept(u.Call.ID)}
+		r.calls = append(r.calls, c)
+	}
+	c.Call = merged(c.Call, u.Call)
+	c.ID = c.id
+	r.writeCalls(ctx)
+	if r.failed != nil {
+		u.Reply(Cancel)
+		return
+	}
+	spec, made := r.spec(c)
+	r.asking.Go(func() {
+		_, record, err := r.Guard.Decide(ctx, spec, made)
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		c.record = record
+		switch {
+		case r.failed != nil || ctx.Err() != nil:
+			u.Reply(Cancel)
+		case err == nil:
+			if record != nil && record.By == history.ByPerson { // a yes is durable before anything happens because of it
+				m := r.about.meta()
+				m.Command, m.CallID, m.Permission, m.Actor = history.PermitCommand, c.id, record, record.Actor
+				if r.fail(r.write(ctx, history.Draft{Kind: history.Command, Meta: m})) {
+					u.Reply(Cancel)
+					return
+				}
+			}
+			u.Reply(Allow)
+		case fault.Is(err, fault.Denied):
+			c.denied = true
+			r.out.Denied++
+			u.Reply(Refuse)
+		default:
+			r.fail(err)
+			u.Reply(Cancel)
+		}
+	})
+}
+
+// merged is a call with what is told of it anew.
+func merged(was, now Call) Call {
+	if now.Title == "" {
+		now.Title = was.Title
+	}
+	if now.Kind == "" {
+		now.Kind = was.Kind
+	}
+	if now.Status == "" {
+		now.Status = was.Status
+	}
+	if now.Input == nil {
+		now.Input = was.Input
+	}
+	if now.Output == "" {
+		now.Output = was.Output
+	}
+	if now.Diffs == nil {
+		now.Diffs = was.Diffs
+	}
+	if now.Paths == nil {
+		now.Paths = was.Paths
+	}
+	return now
+}
+
+// spec is a call as our policy judges it: as the tool of ours that does the same, inside the
+// agent's folder; all else as a tool of a server of the driver's name, driver-NAME.
+func (r *turn) spec(c *call) (tool.Spec, tool.Call) {
+	made := tool.Call{Agent: r.Agent, ID: c.id, Args: json.RawMessage("{}"), Output: func([]byte) {}, Model: llm.Model{}}
+	line := c.line()
+	s := tool.Spec{Summary: func(json.RawMessage) string { return line }}
+	subject := func(text string) func(json.RawMessage) string {
+		return func(json.RawMessage) string { return text }
+	}
+	within, inside := r.within(c.paths())
+	switch {
+	case c.command() != "":
+		s.Name, s.Access, s.Subject = "bash", tool.Commands, subject(c.command())
+		if !r.about.Boxed {
+			s.Outside = subject(r.about.Driver + " runs it itself, and not in the box")
+		}
+	case (c.Kind == "read" || c.Kind == "search" || c.Kind == "think") && inside:
+		s.Name, s.Access = "read", tool.Reads
+	case c.Kind == "edit" && inside && within != "":
+		s.Name, s.Access, s.Subject = "edit", tool.Writes, subject(within)
+	case c.Kind == "fetch" && c.host() != "":
+		s.Name, s.Access, s.Subject = "fetch", tool.Fetches, subject(c.host())
+	default:
+		s.Name, s.Access = "driver-"+r.about.Driver+"__"+c.name(), tool.Servers
+	}
+	made.Name = s.Name
+	return s, made
+}
+
+// paths are the files that a call is about.
+func (c *call) paths() []string {
+	out := append([]string(nil), c.Paths...)
+	for _, d := range c.Diffs {
+		out = append(out, d.Path)
+	}
+	var input map[string]json.RawMessage
+	if json.Unmarshal(c.Input, &input) == nil {
+		for _, key := range []string{"file_path", "path", "filePath", "notebook_path", "abs_path", "absolute_path"} {
+			var p string
+			if json.Unmarshal(input[key], &p) == nil && p != "" {
+				out = append(out, p)
+			}
+		}
+	}
+	return out
+}
+
+// within is the first of the paths, relative to the agent's folder; false: one leaves it.
+func (r *turn) within(paths []string) (string, bool) {
+	first := ""
+	root, err := filepath.EvalSymlinks(r.root)
+	if err != nil {
+		return "", false
+	}
+	for _, p := range paths {
+		if !filepath.IsAbs(p) {
+			p = filepath.Join(root, p)
+		}
+		rel, err := filepath.Rel(root, resolved(p))
+		if err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
+			return "", false
+		}
+		if first == "" {
+			first = filepath.ToSlash(rel)
+		}
+	}
+	return first, true
+}
+
+// resolved is a path with its links followed, as far as it exists.
+func resolved(p string) string {
+	p = filepath.Clean(p)
+	rest := ""
+	for dir := p; ; dir = filepath.Dir(dir) {
+		if real, err := filepath.EvalSymlinks(dir); err == nil {
+			return filepath.Join(real, rest)
+		}
+		if dir == filepath.Dir(dir) {
+			return p
+		}
+		rest = filepath.Join(filepath.Base(dir), rest)
+	}
+}
+
+// host is where a call fetches from.
+func (c *call) host() string {
+	var input struct {
+		URL string `json:"url"`
+	}
+	if json.Unmarshal(c.Input, &input) != nil {
+		return ""
+	}
+	u, err := url.Parse(input.URL)
+	if err != nil {
+		return ""
+	}
+	return u.Hostname()
+}

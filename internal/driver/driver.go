@@ -1,0 +1,198 @@
+// Package driver lets other programs drive agents: Claude Code, Codex, or any that speaks
+// a protocol which an adapter knows (driver/acp). Such an agent is a process as every other;
+// only its turns are carried out by a program of its own.
+//
+// # Promises
+//
+//   - What was sent to the program and what it tells stands in the agent's history, each
+//     entry when it is final, with driver, version, session, and that the program said so
+//     (history.Driver). What was shown and not finished is kept as after any interruption.
+//   - Everything that stands in the context before a `driver` command is in the session that
+//     the command names. So a later turn knows what the session has not heard, and nothing
+//     is sent twice, nor replayed into the history.
+//   - A session is continued by its own agent alone. A child goes on in a fork of it where
+//     the program can fork and the point is the end of a turn; else, as after a rewind or
+//     with another driver, in a new session that begins with a bounded rendering of the
+//     history, which says that it is one.
+//   - What the program asks permission for is decided as for our own tools (loop.Guard).
+//   - When a turn is stopped, or its agent killed, nothing of the program is alive when Run
+//     returns: cancel, five seconds, an end that it may handle, two, then none.
+//   - Nothing is prompted by itself. Every call has a result; one that the program did not
+//     tell is said to be unknown.
+package driver
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+
+	"ramet/internal/agent"
+	"ramet/internal/history"
+	"ramet/internal/llm"
+)
+
+// Vendor is what stands in the place of a model's vendor for agents that a program drives:
+// driver/NAME, or driver/NAME/MODEL.
+const Vendor = "driver"
+
+// Ref names a driver, and the model that its program is to use; empty: its own choice.
+func Ref(name, model string) llm.Ref {
+	if model != "" {
+		name += "/" + model
+	}
+	return llm.Ref{Vendor: Vendor, Name: name}
+}
+
+// Split is the driver and the model of a reference; false: no program drives it.
+func Split(r llm.Ref) (name, model string, ok bool) {
+	if r.Vendor != Vendor {
+		return "", "", false
+	}
+	name, model, _ = strings.Cut(r.Name, "/")
+	return name, model, true
+}
+
+// Of is the driver of an agent; empty: ramet's own loop.
+func Of(a agent.Agent) string {
+	name, _, _ := Split(llm.Ref{Vendor: a.Provider, Name: a.Model})
+	return name
+}
+
+// Session is a conversation with a program that runs.
+type Session interface {
+	// About says what the session is.
+	About() About
+	// Prompt says something and returns when the program has answered. on is told what it
+	// does, by one goroutine at a time, before Prompt returns; it may take its time. When ctx
+	// ends the program is told to cancel; Prompt still waits for its answer, or its end.
+	Prompt(ctx context.Context, what []llm.Part, on func(Update)) (Stop, error)
+	// End ends the program, and returns when nothing of it is alive. It may be called at any
+	// time, and more than once.
+	End()
+	// Ended is closed when the program has ended.
+	Ended() <-chan struct{}
+}
+
+// About is what is known of a session.
+type About struct {
+	Driver, Version string
+	Session         string
+	Images          bool // it takes images
+	Boxed           bool // it runs confined
+	Asks            bool // it asks before it changes anything
+	Metered         bool // what it spends is counted on the wire
+}
+
+// Place is where a session begins.
+type Place struct {
+	Resume string // the session that goes on; empty: none
+	Fork   string // the session that it is a fork of; empty: none
+}
+
+// Program opens sessions.
+type Program interface {
+	// Open starts the program for an agent and its session at a place. A session that it does
+	// not know, or a place that it cannot begin at, is NOT_FOUND: then a new one can begin.
+	// PROVIDER_AUTH: it wants its user to log in.
+	Open(ctx context.Context, a agent.Agent, model string, at Place) (Session, error)
+	// Name is that of the driver.
+	Name() string
+}
+
+// UpdateType says what a program tells.
+type UpdateType string
+
+// The updates.
+const (
+	Said    UpdateType = "said"    // Text: a piece of what it says
+	Thought UpdateType = "thought" // Text: a piece of what it thinks
+	Called  UpdateType = "called"  // Call: as it is now
+	Planned UpdateType = "planned" // Plan
+	Used    UpdateType = "used"    // Usage, Cost: of the turn so far
+	Asked   UpdateType = "asked"   // Call, Reply
+	Odd     UpdateType = "odd"     // Text: something that nobody here understands
+)
+
+// Update is one thing that a program tells. Only the fields of its type are set.
+type Update struct {
+	Type  UpdateType
+	Text  string
+	Call  Call
+	Plan  []Step
+	Usage llm.Usage
+	Cost  llm.Money
+	// Reply answers what was asked, once.
+	Reply func(Reply)
+}
+
+// Reply is an answer to a program that asks for permission.
+type Reply string
+
+// The replies. Nothing is ever permitted for longer than once: what is asked again goes
+// through our rules again.
+const (
+	Allow  Reply = "allow"
+	Refuse Reply = "refuse"
+	Cancel Reply = "cancel" // the turn is being stopped
+)
+
+// Call is a use of one of the program's tools.
+type Call struct {
+	ID     string
+	Title  string
+	Kind   string // read, edit, delete, move, search, execute, think, fetch, switch_mode, other
+	Status Status
+	Input  json.RawMessage // as the program tells it; nil: it does not
+	Output string
+	Diffs  []Diff
+	Paths  []string // absolute, that it is about
+}
+
+// Status is how far a call is.
+type Status string
+
+// The states of a call.
+const (
+	Pending Status = "pending"
+	Running Status = "running"
+	Done    Status = "done"
+	Failed  Status = "failed"
+)
+
+// Ended says whether nothing follows.
+func (s Status) Ended() bool { return s == Done || s == Failed }
+
+// Diff is a change of a file.
+type Diff struct {
+	Path     string
+	Old, New string
+}
+
+// Step is one of a plan.
+type Step struct {
+	Text   string
+	Status string // pending, in_progress, completed
+}
+
+// Stop is how a prompt was answered.
+type Stop struct {
+	Reason string // the program's word: end_turn, max_tokens, cancelled, refusal, …
+	Usage  llm.Usage
+	Cost   llm.Money // 0: it does not say
+}
+
+// outcome is how the answer ended, in the words of all models.
+func (s Stop) outcome() string {
+	switch s.Reason {
+	case "max_tokens", "max_turn_requests":
+		return string(llm.Length)
+	case "refusal":
+		return string(llm.Error)
+	}
+	return string(llm.Stop)
+}
+
+// meta is what each entry of a session says.
+func (a About) meta() history.Meta {
+	return history.Meta{Driver: &history.Driver{Name: a.Driver, Version: a.Version, Session: a.Session, Attested: history.Reported}}
+}

@@ -1,0 +1,86 @@
+package driver
+
+import (
+	"context"
+
+	"ramet/internal/history"
+	"ramet/internal/id"
+)
+
+// stand is what a history tells of a driver's session.
+type stand struct {
+	Place
+	mark    id.Message // the newest entry of the session; 0: there is none to go on with
+	unheard []history.Entry
+	cut     bool // the last turn of the session did not end
+}
+
+// lookBack is how many entries are read at once.
+const lookBack = 64
+
+// find reads the end of an agent's history: which session of the driver it can go on with, and
+// what that has not heard. Only as much is read as there is behind the session's last entry.
+func find(ctx context.Context, log history.Log, a id.Agent, driver string) (stand, error) {
+	var out stand
+	ranges, err := history.BuildRanges(ctx, log, a)
+	if err != nil {
+		return out, err
+	}
+	for i := len(ranges) - 1; i >= 0; i-- {
+		r := ranges[i]
+		for {
+			n := 0
+			var last id.Message
+			for e, err := range log.QueryRange(ctx, r, history.Selection{Newest: lookBack, Any: true}) {
+				if err != nil {
+					return out, err
+				}
+				n, last = n+1, e.ID
+				m, err := e.Decode()
+				if err != nil {
+					return out, err
+				}
+				switch {
+				case m.Driver != nil && m.Driver.Name == driver && m.Driver.Session != "":
+					return out.at(ctx, log, a, e, *m.Driver)
+				case e.Kind == history.Assistant, e.Kind == history.Rewind, e.Kind == history.Compact, e.Kind == history.Redact:
+					return out, nil // another one spoke since, or the context is another
+				case e.Kind == history.Interrupted:
+					out.cut = true
+				case e.Kind == history.User, e.Kind == history.Notice, e.Kind == history.System:
+					out.unheard = append([]history.Entry{e}, out.unheard...)
+				}
+			}
+			if n < lookBack || last <= r.Start+1 {
+				break
+			}
+			r.End = history.UpTo(last - 1)
+		}
+	}
+	return out, nil
+}
+
+// at is a session whose newest entry in the context is e.
+func (s stand) at(ctx context.Context, log history.Log, a id.Agent, e history.Entry, d history.Driver) (stand, error) {
+	s.mark, s.cut = e.ID, s.cut || e.Kind != history.Usage // with which each turn ends that ends well
+	if e.Agent == a {
+		s.Resume = d.Session
+		return s, nil
+	}
+	// An ancestor's: it can be forked if it ended a turn there, and has said nothing since.
+	ended := e.Kind == history.Usage
+	for later, err := range log.QueryRange(ctx, history.Range{Agent: e.Agent, Start: e.ID}, history.Selection{Newest: lookBack, Any: true}) {
+		if err != nil {
+			return s, err
+		}
+		m, err := later.Decode()
+		if err != nil {
+			return s, err
+		}
+		ended = ended && m.Driver == nil
+	}
+	if ended {
+		s.Fork = d.Session
+	}
+	return s, nil
+}

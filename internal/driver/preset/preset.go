@@ -1,0 +1,231 @@
+// Package preset knows programs that can drive agents: how they are started, what they need
+// of the environment, where they keep their state, and in which mode they ask before they
+// change anything. What the user's configuration says of one counts more; one that nobody
+// here knows needs a command there.
+//
+// It starts nothing, and knows nothing of any login: programs log in by themselves.
+package preset
+
+import (
+	"cmp"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"ramet/internal/config"
+	"ramet/internal/fault"
+	"ramet/internal/nearest"
+)
+
+// Preset is one program.
+type Preset struct {
+	Name    string
+	Title   string
+	Command []string
+	Install string // how it comes onto a machine
+	Login   string // the command with which its user logs in
+	Mode    string // in which it asks; empty: its own
+	Asks    bool   // it asks before it changes anything
+	Box     *bool  // it runs confined; nil: if it does not ask
+	State   []string
+	Pass    []string          // variables of the user's that it gets; NAME_* means all that begin so
+	Set     map[string]string // variables that it gets, with their values
+	Bases   []Base            // how it is pointed at another address of a vendor
+	Own     bool              // the user's own
+	Off     bool
+}
+
+// Base is a variable that holds the address of a vendor's API: for who counts on the wire what
+// a program spends.
+type Base struct {
+	Variable string
+	Vendor   string // as the table of models calls it
+	Path     string // that the program expects behind the address
+}
+
+var table = []Preset{
+	{
+		Name: "claude", Title: "Claude Code", Command: []string{"claude-agent-acp"},
+		Install: "npm install -g @agentclientprotocol/claude-agent-acp", Login: "claude /login",
+		Mode: "default", Asks: true, State: []string{"~/.claude", "~/.claude.json", "~/.cache/claude", "~/.local/share/claude", "~/.local/state/claude"},
+		Pass:  []string{"ANTHROPIC_*", "CLAUDE_*", "DISABLE_*"},
+		Bases: []Base{{"ANTHROPIC_BASE_URL", "anthropic", ""}},
+	},
+	{
+		Name: "codex", Title: "Codex", Command: []string{"codex-acp"},
+		Install: "npm install -g @agentclientprotocol/codex-acp", Login: "codex login",
+		Mode: "read-only", Asks: true, State: []string{"~/.codex"},
+		Pass:  []string{"OPENAI_*", "CODEX_*"},
+		Bases: []Base{{"OPENAI_BASE_URL", "openai", "/v1"}},
+	},
+	{
+		Name: "opencode", Title: "opencode", Command: []string{"opencode", "acp"},
+		Install: "npm install -g opencode-ai", Login: "opencode auth login", Asks: true,
+		State: []string{"~/.local/share/opencode", "~/.local/state/opencode", "~/.config/opencode", "~/.cache/opencode"},
+		Pass:  []string{"OPENCODE_*", "ANTHROPIC_*", "OPENAI_*", "GEMINI_*", "OPENROUTER_*"},
+		Set:   map[string]string{"OPENCODE_PERMISSION": `{"edit":"ask","bash":"ask","webfetch":"ask"}`},
+	},
+	{
+		Name: "gemini", Title: "Gemini CLI", Command: []string{"gemini", "--experimental-acp"},
+		Install: "npm install -g @google/gemini-cli", Login: "gemini", Mode: "default", Asks: true,
+		State: []string{"~/.gemini", "~/.cache/gemini"},
+		Pass:  []string{"GEMINI_*", "GOOGLE_*"},
+		Bases: []Base{{"GOOGLE_GEMINI_BASE_URL", "gemini", ""}},
+	},
+	{
+		Name: "goose", Title: "goose", Command: []string{"goose", "acp"},
+		Install: "https://block.github.io/goose/docs/getting-started/installation", Login: "goose configure",
+		State: []string{"~/.config/goose", "~/.local/share/goose", "~/.local/state/goose"},
+		Pass:  []string{"GOOSE_*", "ANTHROPIC_*", "OPENAI_*", "GOOGLE_*"},
+	},
+}
+
+// All are the programs that ramet knows, and those of the user's configuration.
+func All(own []config.Driver) []Preset {
+	var out []Preset
+	for _, p := range table {
+		out = append(out, with(p, own))
+	}
+	for _, d := range own {
+		if !slices.ContainsFunc(table, func(p Preset) bool { return p.Name == d.Name }) {
+			out = append(out, with(Preset{Name: d.Name, Title: d.Name, Own: true}, own)) // nobody knows whether it asks
+		}
+	}
+	return out
+}
+
+// with is a preset with what the user says of it.
+func with(p Preset, own []config.Driver) Preset {
+	i := slices.IndexFunc(own, func(d config.Driver) bool { return d.Name == p.Name })
+	if i < 0 {
+		return p
+	}
+	d := own[i]
+	if d.Command != "" {
+		p.Command = append([]string{home(d.Command)}, d.Args...)
+	}
+	p.Mode, p.Login = cmp.Or(d.Mode, p.Mode), cmp.Or(d.Login, p.Login)
+	if len(d.State) > 0 {
+		p.State = d.State
+	}
+	if d.Asks != nil {
+		p.Asks = *d.Asks
+	}
+	if d.Box != nil {
+		p.Box = d.Box
+	}
+	set := map[string]string{}
+	for name, value := range p.Set {
+		set[name] = value
+	}
+	for name, value := range d.Env {
+		set[name] = value
+	}
+	p.Set, p.Off, p.Own = set, d.Off, true
+	return p
+}
+
+// Find finds a program by name. NOT_FOUND: nobody knows it.
+func Find(name string, own []config.Driver) (Preset, error) {
+	all := All(own)
+	var names []string
+	for _, p := range all {
+		if names = append(names, p.Name); p.Name != name {
+			continue
+		}
+		switch {
+		case p.Off:
+			return p, fault.New(fault.NotFound, "driver %s is off in your configuration", name)
+		case len(p.Command) == 0:
+			return p, fault.New(fault.InvalidConfig, "nobody says how driver %s is started", name).
+				WithHint("command = \"…\" in [driver.%s] of your configuration", name)
+		}
+		return p, nil
+	}
+	f := fault.New(fault.NotFound, "no driver %.60q is known", name)
+	if near := nearest.Word(name, names); near != "" {
+		return Preset{}, f.WithHint("did you mean %q?", near)
+	}
+	return Preset{}, f.WithHint("`ramet drivers` lists them; [driver.%.40s] with command = \"…\" in your configuration adds one", name)
+}
+
+// Boxed says whether the program runs confined.
+func (p Preset) Boxed() bool {
+	if p.Box != nil {
+		return *p.Box
+	}
+	return !p.Asks
+}
+
+// Environment is what the program gets of the user's variables, besides those that any
+// process gets (usual), and what is set for it. $NAME in a value stands for the user's.
+func (p Preset) Environment(usual, all []string) []string {
+	set := map[string]bool{}
+	var out []string
+	for name, value := range p.Set {
+		set[name] = true
+		out = append(out, name+"="+os.Expand(value, func(name string) string { return lookup(all, name) }))
+	}
+	slices.Sort(out)
+	for _, pair := range all {
+		name, _, _ := strings.Cut(pair, "=")
+		if set[name] {
+			continue
+		}
+		if slices.Contains(usual, pair) || slices.ContainsFunc(p.Pass, func(want string) bool {
+			start, many := strings.CutSuffix(want, "*")
+			return name == want || many && strings.HasPrefix(name, start)
+		}) {
+			out = append(out, pair)
+		}
+	}
+	return out
+}
+
+// Folders are the program's own, which it may write.
+func (p Preset) Folders() []string {
+	var out []string
+	for _, s := range p.State {
+		out = append(out, home(s))
+	}
+	return out
+}
+
+// Path is where the program lies; false: it is not installed.
+func (p Preset) Path(env []string) (string, bool) {
+	if len(p.Command) == 0 {
+		return "", false
+	}
+	name := p.Command[0]
+	if filepath.IsAbs(name) {
+		info, err := os.Stat(name)
+		return name, err == nil && info.Mode().IsRegular()
+	}
+	for _, dir := range filepath.SplitList(lookup(env, "PATH")) {
+		file := filepath.Join(dir, name)
+		if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
+			return file, true
+		}
+	}
+	return "", false
+}
+
+func lookup(env []string, name string) string {
+	for _, pair := range env {
+		if value, ok := strings.CutPrefix(pair, name+"="); ok {
+			return value
+		}
+	}
+	return ""
+}
+
+// home puts the user's home in place of ~.
+func home(p string) string {
+	if rest, short := strings.CutPrefix(p, "~/"); short {
+		if dir, err := os.UserHomeDir(); err == nil {
+			return filepath.Join(dir, rest)
+		}
+	}
+	return p
+}

@@ -1,0 +1,144 @@
+package driver
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"ramet/internal/chain"
+	"ramet/internal/history"
+	"ramet/internal/id"
+	"ramet/internal/llm"
+)
+
+const (
+	mostRendered  = 48 << 10 // bytes of a rendering
+	mostOfMessage = 4 << 10  // bytes of one message in it
+	mostMessages  = 400      // that are looked at
+)
+
+// rendering is the context of an agent in words, for a program that was not there: its newest
+// messages before those that are about to be said. Empty: there is nothing to tell.
+func rendering(ctx context.Context, log history.Log, a id.Agent, unheard []history.Entry) (string, error) {
+	said := map[id.Message]bool{}
+	for _, e := range unheard {
+		said[e.ID] = true
+	}
+	tail, err := history.Tail(ctx, log, a, mostMessages)
+	if err != nil {
+		return "", err
+	}
+	var lines []string // newest first
+	size, left := 0, 0
+	for i := len(tail) - 1; i >= 0; i-- {
+		e := tail[i]
+		if said[e.ID] {
+			continue
+		}
+		line, err := rendered(ctx, log, e)
+		if err != nil {
+			return "", err
+		}
+		if line == "" {
+			continue
+		}
+		if size+len(line) > mostRendered {
+			left = i + 1
+			break
+		}
+		lines, size = append(lines, line), size+len(line)
+	}
+	if len(lines) == 0 {
+		return "", nil
+	}
+	var b strings.Builder
+	b.WriteString("[ramet] You take over a conversation that you were not part of. What follows, up to the end mark, is a rendering of it in words: shortened, and no memory of yours. Files are as that work left them.\n\n<conversation>\n")
+	if left > 0 || len(tail) == mostMessages {
+		b.WriteString("(what came before is left out)\n")
+	}
+	for i := len(lines) - 1; i >= 0; i-- {
+		b.WriteString(lines[i])
+		b.WriteByte('\n')
+	}
+	b.WriteString("</conversation>\n\n[ramet] This is what you are asked now:\n")
+	return b.String(), nil
+}
+
+// rendered is one message in words.
+func rendered(ctx context.Context, log history.Log, e history.Entry) (string, error) {
+	parts, err := e.Parts()
+	if err != nil {
+		return "", err
+	}
+	if err := history.Fill(parts, func(h chain.Hash) ([]byte, error) { return log.Blob(ctx, h) }); err != nil {
+		return "", err
+	}
+	var words []string
+	for _, p := range parts {
+		switch p.Type {
+		case history.Text:
+			words = append(words, p.Text)
+		case history.ToolCall:
+			words = append(words, fmt.Sprintf("[calls %s %s]", p.Name, p.Args))
+		case history.Result:
+			how := "answers"
+			if p.IsError {
+				how = "fails"
+			}
+			words = append(words, fmt.Sprintf("[%s %s: %s]", p.Name, how, p.Text))
+		case history.Image, history.Document:
+			words = append(words, p.About())
+		}
+	}
+	text := strings.TrimSpace(strings.Join(words, "\n"))
+	if text == "" {
+		return "", nil
+	}
+	who := map[history.Kind]string{history.User: "user", history.Assistant: "assistant", history.ToolResult: "tool", history.System: "system",
+		history.Notice: "ramet", history.Compact: "summary"}[e.Kind]
+	if who == "" {
+		who = string(e.Kind)
+	}
+	return who + ": " + short(text, mostOfMessage), nil
+}
+
+// short is a text with its middle left out, where it is too long.
+func short(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	head, tail := limit*3/4, len(s)-limit/4
+	for head > 0 && !utf8.RuneStart(s[head]) {
+		head--
+	}
+	for tail < len(s) && !utf8.RuneStart(s[tail]) {
+		tail++
+	}
+	return fmt.Sprintf("%s\n[… %d bytes are left out here …]\n%s", s[:head], tail-head, s[tail:])
+}
+
+// words are the parts of what is said to the program.
+func words(ctx context.Context, log history.Log, images bool, entries []history.Entry) ([]llm.Part, error) {
+	var out []llm.Part
+	for _, e := range entries {
+		parts, err := e.Parts()
+		if err != nil {
+			return nil, err
+		}
+		if err := history.Fill(parts, func(h chain.Hash) ([]byte, error) { return log.Blob(ctx, h) }); err != nil {
+			return nil, err
+		}
+		for _, p := range parts {
+			switch {
+			case p.Type == history.Text && p.Text != "":
+				out = append(out, llm.Part{Type: llm.Text, Text: p.Text})
+			case p.Type == history.Image && images:
+				out = append(out, llm.Part{Type: llm.Image, MediaType: p.MediaType, Data: p.Data, Name: p.Name})
+			case p.Type == history.Image, p.Type == history.Document:
+				out = append(out, llm.Part{Type: llm.Text, Text: p.About() + " (the program takes no such files)"})
+			}
+		}
+	}
+	return out, nil
+}

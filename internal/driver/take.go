@@ -1,0 +1,199 @@
+package driver
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"ramet/internal/history"
+	"ramet/internal/loop"
+	"ramet/internal/text"
+)
+
+const (
+	mostText   = 4 << 20   // bytes of one message; what is more is left out
+	mostResult = 256 << 10 // of what a call gave back
+	mostShow   = 8 << 10
+	mostOdd    = 20 // things that nobody understands are kept of one turn
+	mostLine   = 200
+)
+
+// take takes one thing that the program tells.
+func (r *turn) take(ctx context.Context, u Update) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed || r.failed != nil {
+		if u.Reply != nil {
+			u.Reply(Cancel)
+		}
+		return
+	}
+	switch u.Type {
+	case Said:
+		if piece := r.kept(r.say(history.Text, u.Text)); piece != "" {
+			r.shown.add(piece)
+			r.Journal.Streaming(r.shown.words)
+			r.Emit(loop.Event{Type: loop.TextDelta, Agent: r.Agent, Text: piece})
+		}
+	case Thought:
+		if piece := r.kept(r.say(history.Thinking, u.Text)); piece != "" {
+			r.Emit(loop.Event{Type: loop.ThinkingDelta, Agent: r.Agent, Text: piece})
+		}
+	case Called:
+		r.called(ctx, u.Call)
+	case Planned:
+		r.plan = planText(u.Plan)
+	case Used:
+		if u.Usage.Total() > 0 {
+			r.used = u.Usage
+		}
+		if u.Cost > 0 {
+			r.cost = u.Cost
+		}
+	case Asked:
+		r.asked(ctx, u)
+	default:
+		r.oddly(ctx, u.Text)
+	}
+}
+
+// say collects a piece of what the program says or thinks, and returns what there was room
+// for.
+func (r *turn) say(kind history.PartType, piece string) string {
+	if piece == "" || r.held > mostText {
+		return ""
+	}
+	if room := mostText - r.held; len(piece) > room {
+		piece = strings.ToValidUTF8(piece[:room], "") + "\n[the rest is left out: it was too long]"
+		r.held = mostText
+	}
+	r.held += len(piece)
+	if n := len(r.parts); n == 0 || r.parts[n-1].kind != kind {
+		r.parts = append(r.parts, &spoken{kind: kind})
+	}
+	r.parts[len(r.parts)-1].text.WriteString(piece)
+	return piece
+}
+
+// spoken is something that is being said or thought.
+type spoken struct {
+	kind history.PartType
+	text strings.Builder
+}
+
+// speak writes what was said, with the calls that follow it. cut leaves the words to the entry
+// that says that they were interrupted.
+func (r *turn) speak(ctx context.Context, cut bool, calls ...*call) {
+	if cut {
+		r.parts = slices.DeleteFunc(r.parts, func(p *spoken) bool { return p.kind == history.Text })
+	}
+	parts := make([]history.Part, 0, len(r.parts)+len(calls))
+	for _, one := range r.parts {
+		p := history.Part{Type: one.kind, Text: r.kept(one.text.String())}
+		if strings.TrimSpace(p.Text) == "" {
+			continue
+		}
+		if parts = append(parts, p); p.Type == history.Text {
+			r.out.Text = p.Text
+		}
+	}
+	r.parts, r.held = nil, 0
+	var drafts []history.Draft
+	if r.plan != r.planned && r.plan != "" {
+		drafts = append(drafts, history.Draft{Kind: history.Note, Meta: r.about.meta(), Parts: []history.Part{{Type: history.Text, Text: r.kept(r.plan)}}})
+		r.planned = r.plan
+	}
+	drafts = append(drafts, r.files.before(ctx, calls)...)
+	for _, c := range calls {
+		parts = append(parts, c.part(r.kept))
+		c.written = true
+	}
+	if len(parts) > 0 {
+		drafts = append(drafts, history.Draft{Kind: history.Assistant, Meta: r.about.meta(), Parts: parts})
+	}
+	if len(drafts) == 0 {
+		return
+	}
+	if len(calls) > 0 {
+		r.hold(ctx)
+	}
+	r.shown.take()
+	if r.fail(r.write(ctx, drafts...)) {
+		return
+	}
+	for _, c := range calls {
+		r.out.Calls++
+		r.Emit(loop.Event{Type: loop.CallStarted, Agent: r.Agent, CallID: c.ID, Tool: c.name(), Text: text.Line(r.kept(c.line()), mostLine)})
+	}
+}
+
+// oddly keeps something that nobody here understands.
+func (r *turn) oddly(ctx context.Context, what string) {
+	if r.odd++; r.odd > mostOdd {
+		return
+	}
+	if r.odd == mostOdd {
+		what = "further things of this turn that nobody here understands are not kept"
+	}
+	m := r.about.meta()
+	r.fail(r.write(ctx, history.Draft{Kind: history.Note, Meta: m, Parts: []history.Part{{Type: history.Text, Text: r.kept(short(what, 2<<10))}}}))
+}
+
+func planText(steps []Step) string {
+	var b strings.Builder
+	b.WriteString("plan:")
+	for _, s := range steps {
+		box := map[string]string{"completed": "[x]", "in_progress": "[~]"}[s.Status]
+		if box == "" {
+			box = "[ ]"
+		}
+		fmt.Fprintf(&b, "\n%s %s", box, text.Line(s.Text, 400))
+	}
+	return b.String()
+}
+
+// shown is what people saw of a message that is not written yet.
+type shown struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (s *shown) add(piece string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.text.Len() < mostText {
+		s.text.WriteString(piece)
+	}
+}
+
+func (s *shown) words() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.String()
+}
+
+// take gives the words away.
+func (s *shown) take() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := s.text.String()
+	s.text.Reset()
+	return out
+}
+
+// storable is UTF-8 without NUL.
+func storable(s string) string {
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	return strings.ReplaceAll(s, "\x00", "\u2400")
+}
+
+// object is JSON that is an object; anything else is put into one.
+func object(raw json.RawMessage) json.RawMessage {
+	if len(raw) == 0 || !json.Valid(raw) || string(raw) == "null" {
+		return nil
+	}
+	return raw
+}

@@ -1,0 +1,371 @@
+package driver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"ramet/internal/agent"
+	"ramet/internal/fault"
+	"ramet/internal/history"
+	"ramet/internal/id"
+	"ramet/internal/llm"
+	"ramet/internal/loop"
+	"ramet/internal/text"
+)
+
+// Driven carries out turns of agents that a program drives.
+type Driven struct {
+	Program Program
+	Model   string // that the program is to use; empty: its own choice
+	Pool    *Pool
+	Log     history.Viewer
+	// Root is the folder in which an agent works.
+	Root func(agent.Agent) (string, error)
+}
+
+// lastWords is how long a turn that was stopped may take to close its history.
+const lastWords = 5 * time.Second
+
+// turn is a turn under way.
+type turn struct {
+	loop.Turn
+	c     *loop.Conversation
+	about About
+	root  string
+	stop  context.CancelCauseFunc // ends the turn
+	began time.Time
+
+	shown shown // what was said and is not written
+
+	mu      sync.Mutex // guards what follows, and the order of entries and events
+	parts   []*spoken  // in order
+	held    int        // bytes of parts
+	calls   []*call
+	plan    string
+	planned string // the plan that was written last
+	odd     int
+	out     loop.Outcome
+	used    llm.Usage
+	cost    llm.Money
+	mark    id.Message // the newest entry of the session
+	acting  func()     // lets forks pass; nil: they do
+	files   stating
+	failed  error // why nothing can be written any more
+	closed  bool  // the turn is over: what comes late is not of it
+
+	asking sync.WaitGroup
+}
+
+// Run carries out one turn: what waits in the agent's context is said to its program. It
+// returns when the program has answered, or when ctx ends; then nothing of it is alive.
+func (d *Driven) Run(ctx context.Context, a agent.Agent, t loop.Turn, c *loop.Conversation) (loop.Outcome, error) {
+	if t.Clean == nil {
+		t.Clean = func(s string) string { return s }
+	}
+	root, err := d.Root(a)
+	if err != nil {
+		return loop.Outcome{}, err
+	}
+	if _, err := t.Budget.Left(ctx); err != nil {
+		return loop.Outcome{}, err
+	}
+	s, what, err := d.open(ctx, a)
+	if err != nil {
+		return loop.Outcome{}, d.unopened(ctx, t, c, err)
+	}
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	r := &turn{Turn: t, c: c, about: s.session.About(), root: root, stop: stop, began: time.Now()}
+	if err := r.begin(ctx, s.from, s.rendered); err != nil {
+		d.Pool.drop(a.ID)
+		s.session.End()
+		return loop.Outcome{}, err
+	}
+	r.out.Steps = 1
+	answer, err := r.prompt(ctx, s.session, what)
+	err = r.end(ctx, answer, err)
+	if err == nil && r.alive(s.session) {
+		d.Pool.put(a.ID, s.session, r.mark)
+		return r.out, nil
+	}
+	d.Pool.drop(a.ID)
+	s.session.End()
+	return r.out, err
+}
+
+func (r *turn) alive(s Session) bool {
+	select {
+	case <-s.Ended():
+		return false
+	default:
+		return true
+	}
+}
+
+// opened is a session that was found or begun.
+type opened struct {
+	session  Session
+	from     string // that it was forked from
+	rendered bool
+}
+
+// open finds the session of an agent, and what is to be said to it.
+func (d *Driven) open(ctx context.Context, a agent.Agent) (out opened, what []llm.Part, err error) {
+	var at stand
+	var story string
+	look := func(log history.Log) (err error) {
+		if at, err = find(ctx, log, a.ID, d.Program.Name()); err != nil {
+			return err
+		}
+		story, err = rendering(ctx, log, a.ID, at.unheard)
+		return err
+	}
+	if err := d.Log.View(ctx, look); err != nil {
+		return out, nil, err
+	}
+	if out.session = d.Pool.take(a.ID, at.Resume, at.mark); out.session == nil {
+		out.session, err = d.Program.Open(ctx, a, d.Model, at.Place)
+		out.from = at.Fork
+		if fault.Is(err, fault.NotFound) && at.Place != (Place{}) {
+			at.Place, out.from = Place{}, "" // it has forgotten: from the history then
+			out.session, err = d.Program.Open(ctx, a, d.Model, at.Place)
+		}
+		if err != nil {
+			return out, nil, err
+		}
+	}
+	d.Pool.use(a.ID, out.session)
+	err = d.Log.View(ctx, func(log history.Log) (err error) {
+		what, err = words(ctx, log, out.session.About().Images, at.unheard)
+		return err
+	})
+	if err != nil {
+		d.Pool.drop(a.ID)
+		out.session.End()
+		return out, nil, err
+	}
+	switch {
+	case at.Place == (Place{}) && story != "":
+		out.rendered = true
+		what = append([]llm.Part{{Type: llm.Text, Text: story}}, what...)
+	case at.cut && at.Resume != "":
+		what = append([]llm.Part{{Type: llm.Text, Text: "[ramet] Your last turn was interrupted; what you began then may be half done."}}, what...)
+	}
+	if len(what) == 0 {
+		what = []llm.Part{{Type: llm.Text, Text: "Go on."}}
+	}
+	return out, what, nil
+}
+
+// unopened tells in the history that no program could be started: the prompt stands there
+// already.
+func (d *Driven) unopened(ctx context.Context, t loop.Turn, c *loop.Conversation, why error) error {
+	r := &turn{Turn: t, c: c}
+	if ctx.Err() != nil {
+		why = llm.Ended(ctx)
+	}
+	kind := history.Note
+	if ctx.Err() != nil {
+		kind = history.Interrupted
+	}
+	draft := history.Draft{Kind: kind, Meta: history.Meta{Reason: reason(why)}}
+	if kind == history.Note {
+		draft.Parts = []history.Part{{Type: history.Text, Text: r.kept(why.Error())}}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err := r.write(ctx, draft); err != nil {
+		return errors.Join(why, err)
+	}
+	return why
+}
+
+// begin writes that everything so far is about to be in the session.
+func (r *turn) begin(ctx context.Context, from string, rendered bool) error {
+	m := r.about.meta()
+	m.Command, m.Driver.From, m.Driver.Rendered = history.DriverCommand, from, rendered
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.files.look(ctx, r.Turn)
+	return r.write(ctx, history.Draft{Kind: history.Command, Meta: m})
+}
+
+// prompt asks the program and climbs down the ladder when ctx ends.
+func (r *turn) prompt(ctx context.Context, s Session, what []llm.Part) (answer Stop, err error) {
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		answer, err = s.Prompt(ctx, what, func(u Update) { r.take(ctx, u) })
+	}()
+	tick := time.NewTicker(settleTime)
+	defer tick.Stop()
+	for {
+		select {
+		case <-over:
+		case <-tick.C:
+			r.settleCalls(ctx)
+			continue
+		case <-ctx.Done():
+			if !ends(context.WithoutCancel(ctx), over, patience) {
+				s.End()
+			}
+			<-over
+		}
+		r.asking.Wait()
+		return answer, err
+	}
+}
+
+// end closes the turn in the history.
+func (r *turn) end(ctx context.Context, answer Stop, err error) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.closed = true
+	if r.failed != nil {
+		r.leave()
+		return r.failed
+	}
+	stopped := ctx.Err() != nil
+	why := err
+	if stopped {
+		why = ended(ctx)
+	}
+	if lost(why) { // who took the agent closes its history
+		r.leave()
+		return why
+	}
+	shownNow := r.shown.take()
+	r.speak(ctx, why != nil)
+	r.closeCalls(ctx, why)
+	r.usage(ctx, answer, why)
+	if why != nil {
+		r.interrupted(ctx, shownNow, why)
+	}
+	r.files.last(ctx, r)
+	r.leave()
+	if r.failed != nil {
+		return r.failed
+	}
+	if why == nil && answer.Reason == "refusal" {
+		return fault.New(fault.ProviderBadRequest, "%s refused to go on", r.about.Driver).WithHint("say it in other words, or ask another")
+	}
+	return why
+}
+
+// leave lets go of what the turn holds.
+func (r *turn) leave() {
+	for _, c := range r.calls {
+		if c.end != nil {
+			c.end()
+			c.end = nil
+		}
+	}
+	r.release()
+}
+
+// usage writes what the turn used, and that it ended.
+func (r *turn) usage(ctx context.Context, answer Stop, why error) {
+	if answer.Usage.Total() > 0 {
+		r.used = answer.Usage
+	}
+	if answer.Cost > 0 {
+		r.cost = answer.Cost
+	}
+	m := r.about.meta()
+	m.Driver.Used = &history.Used{Input: r.used.Input, Output: r.used.Output, CacheRead: r.used.CacheRead, CacheWrite: r.used.CacheWrite,
+		Reasoning: r.used.Reasoning, Cost: int64(r.cost)}
+	call := &history.Call{Model: Ref(r.about.Driver, "").String(), Outcome: answer.outcome(), Attempts: 1, TookMS: time.Since(r.began).Milliseconds()}
+	if !r.about.Metered {
+		call.Input, call.Output, call.CacheRead, call.CacheWrite, call.Reasoning = r.used.Input, r.used.Output, r.used.CacheRead, r.used.CacheWrite, r.used.Reasoning
+		call.Cost, call.Priced = int64(r.cost), r.cost > 0
+	}
+	if why != nil {
+		m.Reason = reason(why)
+		call.Outcome = string(fault.CodeOf(why))
+	}
+	m.Call = call
+	if r.fail(r.write(ctx, history.Draft{Kind: history.Usage, Meta: m})) {
+		return
+	}
+	r.out.Usage, r.out.Cost = r.used, r.cost
+	r.Emit(loop.Event{Type: loop.Spent, Agent: r.Agent, Usage: r.used, Cost: r.cost})
+}
+
+// interrupted writes that the turn did not end well.
+func (r *turn) interrupted(ctx context.Context, words string, why error) {
+	m := r.about.meta()
+	m.Reason = r.kept(reason(why))
+	var by loop.StoppedBy
+	if errors.As(why, &by) {
+		m.Actor = by.By
+	}
+	d := history.Draft{Kind: history.Interrupted, Meta: m}
+	if words = r.kept(words); words != "" {
+		d.Parts = []history.Part{{Type: history.Text, Text: words}}
+	}
+	r.fail(r.write(ctx, d))
+}
+
+// write appends entries, takes them into the conversation and tells of them. It is finished
+// even when ctx has ended. The caller has the mutex.
+func (r *turn) write(ctx context.Context, drafts ...history.Draft) error {
+	if len(drafts) == 0 {
+		return nil
+	}
+	if ctx.Err() != nil {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), lastWords)
+		defer cancel()
+	} else {
+		ctx = context.WithoutCancel(ctx)
+	}
+	entries, err := r.Journal.Append(ctx, drafts...)
+	if err != nil {
+		return err
+	}
+	if _, err := r.c.Add(ctx, entries...); err != nil {
+		return err
+	}
+	for i := range entries {
+		if m, err := entries[i].Decode(); err == nil && m.Driver != nil {
+			r.mark = entries[i].ID
+		}
+		r.Emit(loop.Event{Type: loop.Recorded, Agent: r.Agent, Entry: &entries[i]})
+	}
+	return nil
+}
+
+// fail notes that nothing can be written, and ends the turn.
+func (r *turn) fail(err error) bool {
+	if err == nil {
+		return r.failed != nil
+	}
+	if r.failed == nil {
+		r.failed = err
+		r.stop(err)
+	}
+	return true
+}
+
+func (r *turn) kept(s string) string { return storable(r.Clean(s)) }
+
+// reason is one line about a failure.
+func reason(err error) string { return text.Line(fmt.Sprintf("%s: %v", fault.CodeOf(err), err), 400) }
+
+// lost says that the agent is no longer ours: nothing more may be written.
+func lost(err error) bool { return fault.Is(err, fault.Fenced) || fault.Is(err, fault.DeadAgent) }
+
+// ended is the fault of a turn whose context ended, with the code of its cause.
+func ended(ctx context.Context) error {
+	cause := context.Cause(ctx)
+	switch f, ok := fault.Of(cause); {
+	case ok:
+		return fault.New(f.Code, "the turn was stopped: %w", cause)
+	case errors.Is(cause, context.DeadlineExceeded):
+		return fault.New(fault.TimedOut, "the turn was stopped: the time allowed ran out: %w", cause)
+	}
+	return fault.New(fault.Cancelled, "the turn was stopped: %w", cause)
+}

@@ -1,0 +1,48 @@
+package session
+
+import (
+	"context"
+	"strings"
+
+	"ramet/internal/driver"
+	"ramet/internal/driver/preset"
+	"ramet/internal/fault"
+	"ramet/internal/llm"
+	"ramet/internal/public"
+)
+
+// Own is the driver that is no other program: ramet's own loop.
+const Own = "ramet"
+
+// Driver is what a person means with a driver and a model, either of which may be empty:
+// driver/NAME with the program's own word for a model, or a model of ramet's own loop. Zero:
+// nothing was said.
+func (w *Workspace) Driver(name, model string) (llm.Ref, error) {
+	switch {
+	case name == "" && model == "":
+		return llm.Ref{}, nil
+	case name == Own && model == "":
+		if model = w.Config.Model; model == "" {
+			return llm.Ref{}, fault.New(fault.Usage, "which model is ramet to ask?").WithHint("--model vendor/name, or `ramet config set model`")
+		}
+		return llm.ParseRef(model)
+	case name == "" || name == Own:
+		return llm.ParseRef(model)
+	}
+	if _, err := preset.Find(name, w.Config.Drivers); err != nil {
+		return llm.Ref{}, err
+	}
+	if strings.ContainsFunc(model, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
+		return llm.Ref{}, fault.New(fault.InvalidConfig, "%.80q names no model", model).WithHint("use the program's own word for it")
+	}
+	return driver.Ref(name, model), nil
+}
+
+// Drivers lists the programs that can drive agents. With ask, those that are installed are
+// started to say who they are.
+func (w *Workspace) Drivers(ctx context.Context, ask bool) public.Drivers {
+	if w.drivers == nil {
+		return public.Drivers{Drivers: []public.Driver{}}
+	}
+	return w.drivers(ctx, w, ask)
+}
