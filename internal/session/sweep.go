@@ -112,7 +112,7 @@ func (t Tree) refusal(err error) string {
 
 // SweepCaches drops answers of models that were kept for runs and are older than a moment, and
 // what commands and servers cached, if nothing of it changed since.
-func (w *Workspace) SweepCaches(_ context.Context, since time.Time, plan bool) (public.SweptPart, error) {
+func (w *Workspace) SweepCaches(ctx context.Context, since time.Time, plan bool) (public.SweptPart, error) {
 	out := part("caches", "not used since "+since.UTC().Format(time.DateOnly)+"; they are made again when needed")
 	if err := w.person(ctx, "drop caches"); err != nil && !plan {
 		return out, err
