@@ -36,6 +36,13 @@ func OpenSQLite(path, params string, connections int) *sql.DB {
 	return db
 }
 
+// halfDone says whether a file cannot be read only because a journal must be rolled back first,
+// which takes the right to write.
+func halfDone(err error) bool {
+	e, ok := errors.AsType[*driver.Error](err)
+	return ok && (e.Code() == lib.SQLITE_READONLY_ROLLBACK || e.Code() == lib.SQLITE_READONLY_RECOVERY)
+}
+
 // SQLiteFault turns an error of the driver into a fault that names the file; what
 // it does not know stays as it is.
 func SQLiteFault(path string, err error) error {

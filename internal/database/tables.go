@@ -49,14 +49,23 @@ func (f File) Foreign() error {
 	return fault.New(fault.StorageForeign, "%s is not %s", f.Path, f.What).WithHint("%s", hint)
 }
 
-// Peek is Version without changing the file: opening one for writing switches it to WAL.
+// Peek is Version without changing the file: opening one for writing switches it to WAL. What
+// a writer left half done when the power failed nobody can read before it is rolled back.
 func (f File) Peek(ctx context.Context) (int, error) {
-	db := OpenSQLite(f.Path, "mode=ro", 1)
+	version, err := f.peek(ctx, "mode=ro")
+	if halfDone(err) {
+		version, err = f.peek(ctx, "mode=rw")
+	}
+	return version, SQLiteFault(f.Path, err)
+}
+
+func (f File) peek(ctx context.Context, mode string) (int, error) {
+	db := OpenSQLite(f.Path, mode, 1)
 	version, err := f.Version(ctx, db)
 	if cerr := db.Close(); err == nil {
 		err = cerr
 	}
-	return version, SQLiteFault(f.Path, err)
+	return version, err
 }
 
 // Migrate makes the tables that are missing, and what belongs to them (also; nil: nothing),

@@ -2,12 +2,14 @@ package httpapi
 
 import (
 	"context"
+	"strings"
 
 	"ramet/internal/public"
 	"ramet/internal/registry"
 	"ramet/internal/session"
 
 	"ramet/internal/agent"
+	"ramet/internal/fault"
 	"ramet/internal/history"
 	"ramet/internal/id"
 	"ramet/internal/mail"
@@ -84,6 +86,9 @@ func (a Agents) list(c *Call, _ None) (AgentList, error) {
 	if err != nil {
 		return out, err
 	}
+	if of := c.Request.URL.Query().Get("of"); of != "" {
+		return a.some(c, strings.Split(of, ","))
+	}
 	nodes, err := a.Verbs.List(c.Context(), all, false)
 	if err != nil {
 		return out, err
@@ -98,16 +103,55 @@ func (a Agents) list(c *Call, _ None) (AgentList, error) {
 	return out, nil
 }
 
+// mostSome is how many agents are listed by their ids.
+const mostSome = 200
+
+// some lists agents by their ids, for whoever knows the others already.
+func (a Agents) some(c *Call, uuids []string) (AgentList, error) {
+	out := AgentList{[]AgentNow{}}
+	if len(uuids) > mostSome {
+		return out, fault.New(fault.Usage, "of names %d agents, %d are the most", len(uuids), mostSome).WithHint("list all of them")
+	}
+	var found []agent.Agent
+	var ids []id.Agent
+	for _, uuid := range uuids {
+		one, err := a.Store.Agent(c.Context(), id.Agent(uuid))
+		if fault.Is(err, fault.NotFound) {
+			continue
+		}
+		if err == nil {
+			err = a.unread(c, &one)
+		}
+		if err != nil {
+			return out, err
+		}
+		found, ids = append(found, one), append(ids, one.ID)
+	}
+	now, err := a.Verbs.States(c.Context(), true, ids...)
+	if err != nil {
+		return out, err
+	}
+	for _, one := range found {
+		out.Agents = append(out.Agents, formatNow(one, now))
+	}
+	return out, nil
+}
+
+// unread counts the letters that wait for an agent.
+func (a Agents) unread(c *Call, one *agent.Agent) error {
+	letters, err := a.Store.Letters(c.Context(), one.ID, mail.Filter{Unread: true})
+	one.Unread = int64(len(letters))
+	return err
+}
+
 func (a Agents) one(c *Call, _ None) (AgentNow, error) {
 	found, err := a.find(c)
 	if err != nil {
 		return AgentNow{}, err
 	}
-	unread, err := a.Store.Letters(c.Context(), found.ID, mail.Filter{Unread: true})
-	if err != nil {
+	if err := a.unread(c, &found); err != nil {
 		return AgentNow{}, err
 	}
-	found.Unread = int64(len(unread))
 	now, err := a.Verbs.States(c.Context(), false, found.ID)
 	return formatNow(found, now), err
 }

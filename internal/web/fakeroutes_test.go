@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -42,8 +43,20 @@ func (f *fake) routes() http.Handler {
 		})
 	}
 	m.HandleFunc("GET /api/v1/events", f.stream)
-	handle("GET /api/v1/agents", func(w http.ResponseWriter, _ *http.Request, _ map[string]any) {
-		answer(w, 200, map[string]any{"agents": f.agents})
+	handle("GET /api/v1/agents", func(w http.ResponseWriter, r *http.Request, _ map[string]any) {
+		of := r.URL.Query().Get("of")
+		if of == "" {
+			answer(w, 200, map[string]any{"agents": f.agents})
+			return
+		}
+		f.seen = append(f.seen, "agents of="+of)
+		some := []map[string]any{}
+		for _, uuid := range strings.Split(of, ",") {
+			if a := f.find(uuid); a != nil {
+				some = append(some, a)
+			}
+		}
+		answer(w, 200, map[string]any{"agents": some})
 	})
 	handle("GET /api/v1/agents/{ref}", func(w http.ResponseWriter, r *http.Request, _ map[string]any) {
 		answer(w, 200, f.find(r.PathValue("ref")))

@@ -36,40 +36,57 @@ export function order(list: Iterable<Agent>): Map<string, string[]> {
   return below;
 }
 
-let reading = false, wanted = false;
+let reading = false;
+
+// wanted is whose rows are to be read next; "all" if nobody knows whose.
+let wanted: Set<string> | "all" = new Set();
+
+// most is how many are read by their ids; of more, all are read.
+const most = 100;
 
 // fresh is what agents did since the reading began: the answer may be older.
 const fresh = new Map<string, State>();
 
-// refresh reads all agents anew. While it reads, further wishes become one; the more
-// it takes, the longer it rests.
-export async function refresh() {
-  if (reading) {
-    wanted = true;
-    return;
-  }
+// refresh reads agents anew: those that are named, or all of them. While it reads, further
+// wishes become one; the more it takes, the longer it rests.
+export function refresh(...uuids: string[]) {
+  if (!uuids.length || agents.get().state !== "ready") wanted = "all";
+  if (wanted !== "all") for (const uuid of uuids) wanted.add(uuid);
+  if (!reading) read();
+}
+
+async function read() {
+  const some = wanted !== "all" && wanted.size <= most ? [...wanted] : null;
+  wanted = new Set();
   reading = true;
   const begin = performance.now();
   fresh.clear();
   try {
-    const list = await api.agents();
-    const all = new Map(list.map((a) => [a.uuid, a]));
-    for (const [uuid, state] of fresh) {
-      const a = all.get(uuid);
-      if (a) all.set(uuid, { ...a, state });
+    const list = some ? await api.some(some) : await api.agents();
+    const all = some ? agents.get().all : new Map<string, Agent>();
+    let below = agents.get().below;
+    const born = list.some((a) => !all.has(a.uuid));
+    for (const a of list) {
+      const state = fresh.get(a.uuid);
+      all.set(a.uuid, state ? { ...a, state } : a);
     }
-    agents.set({ state: "ready", all, below: order(list) });
+    if (born || !some) below = order(all.values());
+    agents.set({ state: "ready", all, below });
   } catch (error) {
     const now = agents.get();
     agents.set(now.all.size ? { ...now } : { ...now, state: "failed", error });
   }
   setTimeout(() => {
     reading = false;
-    if (wanted) {
-      wanted = false;
-      refresh();
-    }
+    if (wanted === "all" || wanted.size) read();
   }, Math.max(100, 5 * (performance.now() - begin)));
+}
+
+// subtree is an agent with all that are known below it.
+function subtree(uuid: string): string[] {
+  const out = [uuid], below = agents.get().below;
+  for (const one of out) out.push(...(below.get(one) ?? []));
+  return out;
 }
 
 export const readAsks = () => api.asks().then((now) => asks.set(now), () => {});
@@ -107,7 +124,7 @@ function take(l: Line) {
       break;
     case "turn_ended":
       readAsks();
-      refresh();
+      reread(who);
       break;
     case "spent":
       change(who, (a) => ({ ...a, spent: {
@@ -116,12 +133,21 @@ function take(l: Line) {
       } }));
       break;
     case "entry":
-      if (l.message && ["fork", "killed", "command"].includes(l.message.kind)) refresh();
+      if (l.message && ["fork", "killed", "command"].includes(l.message.kind)) reread(who);
       change(who, (a) => ({ ...a, own_messages: a.own_messages + 1, head_message_id: l.message?.id ?? a.head_message_id }));
       break;
-    case "forked": case "killed": case "mailed":
-      refresh();
+    case "forked": case "mailed":
+      reread(who, ...(l.children ?? []));
+      break;
+    case "killed":
+      reread(...(who ? subtree(who) : []), ...(l.children ?? []));
   }
+}
+
+// reread reads those anew whom an event is about; all, if it does not say.
+function reread(who?: string, ...more: string[]) {
+  if (who) refresh(who, ...more);
+  else refresh();
 }
 
 // start reads the agents when the stream is there, so that nothing happens in between;

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"syscall"
 
@@ -24,6 +25,7 @@ type header struct {
 	appID      uint32
 	bytes      int
 	walPresent bool
+	unborn     bool // its first transaction was broken off; SQLite makes it empty again
 }
 
 func readHeader(path string) (header, error) {
@@ -49,7 +51,29 @@ func readHeader(path string) (header, error) {
 	if info, err := os.Stat(path + "-wal"); err == nil && info.Size() > 0 {
 		h.walPresent = true
 	}
-	return h, nil
+	h.unborn, err = unborn(path + "-journal")
+	return h, err
+}
+
+// journalMagic begins the journal of a transaction that was not ended.
+const journalMagic = "\xd9\xd5\x05\xf9\x20\xa1\x63\xd7"
+
+// unborn says whether a journal is that of the first transaction of a file: the power failed
+// before there was anything in it.
+func unborn(journal string) (bool, error) {
+	f, err := os.Open(journal)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fault.New(fault.StorageIO, "open %s: %w", journal, err)
+	}
+	defer f.Close()
+	var b [20]byte
+	if _, err := io.ReadFull(f, b[:]); err != nil {
+		return false, nil // it is not begun
+	}
+	return string(b[:8]) == journalMagic && binary.BigEndian.Uint32(b[16:]) == 0, nil
 }
 
 const magic = "SQLite format 3\x00"
@@ -58,7 +82,7 @@ func (h header) check(path string, size int64) error {
 	switch {
 	case size == 0 && h.walPresent:
 		return cut(path) // SQLite would throw the log away
-	case size == 0:
+	case size == 0, h.unborn:
 		return nil // new, or killed before its first commit
 	case h.bytes < 100 && h.magic[:min(h.bytes, len(magic))] == magic[:min(h.bytes, len(magic))]:
 		return cut(path)

@@ -54,6 +54,7 @@ const post = <T>(url: string, body: unknown = {}) => ask<T>("POST", url, body);
 
 export const api = {
   agents: (s?: AbortSignal) => get<{ agents: Agent[] | null }>(at("/agents", { all: 1 }), s).then((x) => x.agents ?? []),
+  some: (uuids: string[], s?: AbortSignal) => get<{ agents: Agent[] | null }>(at("/agents", { of: uuids.join(",") }), s).then((x) => x.agents ?? []),
   agent: (ref: string, s?: AbortSignal) => get<Agent>(at("/agents/" + seg(ref)), s),
   // From after on, or the newest before; not both.
   messages: (ref: string, from: { after: number } | { before: number }, limit: number, s?: AbortSignal) =>

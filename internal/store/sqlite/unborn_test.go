@@ -1,0 +1,57 @@
+package sqlite_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"ramet/internal/database"
+	"ramet/internal/store/sqlite"
+)
+
+// A file whose first transaction was broken off when the power failed, with any part of it on
+// the disk, is a new one.
+func TestAFileThatWasNeverBornIsBegun(t *testing.T) {
+	at := filepath.Join(t.TempDir(), "other.db")
+	db := database.OpenSQLite(at, "_txlock=immediate", 1)
+	defer db.Close()
+	tx, err := db.Begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tx.Rollback()
+	// More than the cache holds, so that some of it is in the file before the commit.
+	if _, err := tx.Exec(`PRAGMA cache_size = 2; CREATE TABLE t (x);
+		INSERT INTO t SELECT zeroblob(3000) FROM (WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200) SELECT i FROM n)`); err != nil {
+		t.Fatal(err)
+	}
+	journal, err := os.ReadFile(at + "-journal")
+	if err != nil || len(journal) < 28 {
+		t.Fatalf("%d bytes %v", len(journal), err)
+	}
+	whole := append([]byte("SQLite format 3\x00\x10\x00"), make([]byte, 4078)...)
+	whole[27], whole[31], whole[95] = 1, 9, 1 // it says that it has nine pages
+	for name, image := range map[string][]byte{"cut": whole, "torn": whole[:512], "zeros": make([]byte, 4096), "short": whole[:40]} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "ramet.db")
+			if err := os.WriteFile(path, image, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if s, err := sqlite.Open(t.Context(), path, sqlite.Options{Cwd: "/"}); err == nil {
+				s.Close()
+				t.Fatal("without its journal it is opened")
+			}
+			if err := os.WriteFile(path+"-journal", journal, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			s, err := sqlite.Open(t.Context(), path, sqlite.Options{Cwd: "/"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			if _, err := s.Audit(t.Context(), nil); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
