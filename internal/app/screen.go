@@ -50,7 +50,8 @@ func screen(stdio Stdio) func(context.Context, *session.Session, cli.Command) er
 			Follow:  conf.Follow == "yes",
 			Now:     time.Now,
 			In:      stdio.In, Out: stdio.Out,
-			Env: os.Environ(),
+			Env:    os.Environ(),
+			Notify: notifier(conf, os.Getenv),
 		})
 	}
 }

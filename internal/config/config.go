@@ -75,6 +75,9 @@ type Config struct {
 	MaxAgents, MaxBehind, MaxStreams, MaxUnread, MaxWakes string
 	Context, Steps, TelemetryDays                         string
 
+	Notify        string // how a person is told who looks elsewhere: auto, osc9, osc777, bell, no
+	NotifyCommand string // a command that does so too
+
 	Wake string // family, all or never: whose letters begin turns
 
 	// Fallback are the models that take over, in this order, when the vendor of Model is

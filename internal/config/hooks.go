@@ -60,14 +60,31 @@ func ParseHooks(path, source string, project bool) ([]Hook, error) {
 		return nil, fault.New(fault.InvalidConfig, "%s: hooks are tables", where).WithHint("[[hooks]], and below it: event = \"…\" and command = \"…\"")
 	}
 	var out []Hook
+	lines := hookLines(source)
 	for i, said := range all {
 		h := Hook{Project: project, Where: where}
+		if len(lines) == len(all) {
+			h.Where = fmt.Sprintf("%s:%d", path, lines[i])
+		}
 		if err := h.take(said); err != nil {
-			return nil, fault.New(fault.InvalidConfig, "%s: hook %d: %v", where, i+1, err)
+			return nil, fault.New(fault.InvalidConfig, "%s: hook %d: %v", h.Where, i+1, err)
 		}
 		out = append(out, h)
 	}
 	return out, nil
+}
+
+// hookLines are the lines that hooks begin in, which the toml package does not tell.
+func hookLines(source string) []int {
+	var out []int
+	n := 0
+	for line := range strings.Lines(source) {
+		n++
+		if strings.HasPrefix(strings.ReplaceAll(line, " ", ""), "[["+hooksKey+"]]") {
+			out = append(out, n)
+		}
+	}
+	return out
 }
 
 // take reads the members of one hook.

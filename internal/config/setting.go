@@ -127,6 +127,16 @@ var settings = []Setting{
 		field: func(c *Config) *string { return &c.Model },
 	},
 	{
+		Key: "notify", Default: "auto", Allowed: []string{"auto", "osc9", "osc777", "bell", "no"}, Env: "RAMET_NOTIFY", UserOnly: true,
+		Help:  "how the terminal tells that an agent asks, ends or fails while you look elsewhere: auto means by what it is known to understand",
+		field: func(c *Config) *string { return &c.Notify },
+	},
+	{
+		Key: "notify_command", Env: "RAMET_NOTIFY_COMMAND", UserOnly: true,
+		Help:  "a command that tells it too: notify-send \"$RAMET_TITLE\" \"$RAMET_MESSAGE\"",
+		field: func(c *Config) *string { return &c.NotifyCommand },
+	},
+	{
 		Key: "orphans", Default: "adopt", Allowed: []string{"adopt", "cascade"}, Env: "RAMET_ORPHANS",
 		Help:  "children of a killed agent: adopt gives them to its parent, cascade kills them too",
 		field: func(c *Config) *string { return &c.Orphans },

@@ -49,7 +49,7 @@ func (m *root) event(e loop.Event) (cmd tea.Cmd, changed bool) {
 	case loop.TurnEnded:
 		s.stopping = false
 		// It may have been one that nobody here asked for, such as a task.
-		return tea.Batch(m.news(e), m.catchUpLater(s), m.next(s)), true
+		return tea.Batch(m.news(e), m.notifyEnd(e), m.catchUpLater(s), m.next(s)), true
 	case loop.Forked, loop.Killed, loop.Mailed, loop.Spent:
 		return m.news(e), true
 	case loop.Note:

@@ -33,6 +33,9 @@ type Options struct {
 	In     io.Reader
 	Out    io.Writer
 	Env    []string
+	// Notify tells a person who looks elsewhere; what it returns is written to the terminal.
+	// nil: nobody is told.
+	Notify func(title, what string) string
 	// Later hands a message over after a while; nil: the usual way.
 	Later func(time.Duration, tea.Msg) tea.Cmd
 }
@@ -47,6 +50,7 @@ type root struct {
 
 	memory memory
 	dirty  bool // memory is older than what is shown
+	away   bool // the terminal said that it is not in front
 	saving bool
 
 	agents  *agents // nil until it was read

@@ -68,7 +68,11 @@ func (m *root) asked(msg askedMsg) tea.Cmd {
 			return nil
 		}
 	}
-	cmds := []tea.Cmd{m.nextQuestion()}
+	said := q.Summary
+	if q.Says != "" {
+		said = q.Says
+	}
+	cmds := []tea.Cmd{m.nextQuestion(), m.notify(m.agents.label(q.Agent) + q.asks() + ": " + said)}
 	if q.over != nil {
 		cmds = append(cmds, over)
 	}

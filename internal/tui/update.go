@@ -27,6 +27,10 @@ func (m *root) follow(msg tea.Msg) tea.Cmd {
 		m.paint()
 	case tea.KeyPressMsg:
 		return m.key(msg)
+	case tea.BlurMsg:
+		m.away = true
+	case tea.FocusMsg:
+		m.away = false
 	case tea.PasteMsg:
 		return m.paste(msg.Content)
 	case tea.MouseWheelMsg:

@@ -18,6 +18,7 @@ func (m *root) View() tea.View {
 	v.AltScreen = true
 	v.MouseMode = tea.MouseModeCellMotion
 	v.WindowTitle = "ramet"
+	v.ReportFocus = m.o.Notify != nil
 	lines, x, y := m.draw()
 	v.Content = strings.Join(lines, "\n")
 	if y >= 0 {
