@@ -90,11 +90,15 @@ func (j *joining) of(a agent.Agent) loop.Join {
 		return nil
 	}
 	return func(_ context.Context, known iter.Seq[json.RawMessage], calls []tool.Call) ([]history.Draft, error) {
-		touched := j.touched(a, calls)
-		if len(touched) == 0 {
+		root, err := j.tools.root(a)
+		if err != nil {
+			return nil, nil // the turn has it, so it was there before
+		}
+		files := touched(root, calls, known)
+		if len(files) == 0 {
 			return nil, nil
 		}
-		words, err := j.request.Joining(a, j.request.Cwd, touched, instruct.Known(known))
+		words, err := j.request.Joining(a, j.request.Cwd, files, instruct.Known(known))
 		if err != nil {
 			j.say(a, "instructions of the folders that were touched are not used: "+err.Error())
 			return nil, nil
@@ -108,27 +112,6 @@ func (j *joining) of(a agent.Agent) loop.Join {
 		}
 		return []history.Draft{draft}, nil
 	}
-}
-
-// touched are the files that calls read or changed, relative to the agent's folder.
-func (j *joining) touched(a agent.Agent, calls []tool.Call) []string {
-	box, err := j.tools.local(a)
-	if err != nil {
-		return nil // the turn has them, so it was made before
-	}
-	var out []string
-	for _, c := range calls {
-		for _, t := range box {
-			s := t.Spec()
-			if s.Name != c.Name || s.Subject == nil || s.Access != tool.Writes && s.Name != "read" {
-				continue
-			}
-			if p := s.Subject(c.Args); p != "" {
-				out = append(out, p)
-			}
-		}
-	}
-	return out
 }
 
 // say tells people something once.

@@ -211,6 +211,7 @@ func (t *tools) served(a agent.Agent) tool.Box {
 	if pool == nil {
 		return nil
 	}
+	pool.Attend(t.person.Inquire)
 	lists, why := pool.Lists(context.Background(), serverPatience)
 	for _, w := range why {
 		t.tell(a, w)

@@ -35,6 +35,15 @@ func mcpServer() {
 	add("write", "Writes a file", func(a args) string { return fmt.Sprint("wrote: ", os.WriteFile(a.Text, []byte("x"), 0o600)) })
 	add("read", "Reads a file", func(a args) string { b, err := os.ReadFile(a.Text); return fmt.Sprint(string(b), err) })
 	add("die", "Dies", func(args) string { note("died"); dieNow(); select {} })
+	if len(os.Args) > 1 && os.Args[1] == "library" {
+		s.AddResource(&sdk.Resource{URI: "note://one", Name: "one"}, func(_ context.Context, r *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
+			return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: r.Params.URI, Text: "remember the milk"}}}, nil
+		})
+		s.AddPrompt(&sdk.Prompt{Name: "greet", Arguments: []*sdk.PromptArgument{{Name: "who", Required: true}}},
+			func(_ context.Context, r *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
+				return &sdk.GetPromptResult{Messages: []*sdk.PromptMessage{{Role: "user", Content: &sdk.TextContent{Text: "Greet " + r.Params.Arguments["who"] + " warmly."}}}}, nil
+			})
+	}
 	if len(os.Args) > 1 && os.Args[1] == "many" {
 		for i := range 60 {
 			add(fmt.Sprintf("thing_%d", i), "does a thing", func(args) string { return "thing" })

@@ -71,10 +71,11 @@ type ForkInput struct {
 	Clean    bool       `json:"clean,omitempty"`    // with worktree: only what is committed
 	Model    string     `json:"model,omitempty"`    // vendor/name; empty: its parent's
 	Effort   string     `json:"effort,omitempty"`   // how hard its model thinks; empty: as its parent's
+	Agent    string     `json:"agent,omitempty"`    // the definition that it is made by; empty: none
 }
 
 func (a Agents) fork(c *Call, in ForkInput) (AgentNow, error) {
-	f := session.Fork{Name: in.Name, At: in.At, Worktree: in.Worktree, Clean: in.Clean, Start: true}
+	f := session.Fork{Name: in.Name, At: in.At, Worktree: in.Worktree, Clean: in.Clean, Role: in.Agent, Start: true}
 	if in.Name != "" {
 		if err := agent.CheckName(in.Name); err != nil {
 			return AgentNow{}, pointed("/name", err)

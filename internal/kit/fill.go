@@ -75,3 +75,6 @@ func Shells(body string) []Shell {
 	}
 	return out
 }
+
+// Words are the words of a line; quotes hold some together.
+func Words(line string) []string { return fields(line) }

@@ -20,6 +20,8 @@ import (
 	"cmp"
 	"slices"
 
+	"ramet/internal/history"
+	"ramet/internal/llm"
 	"ramet/internal/trust"
 )
 
@@ -51,7 +53,8 @@ type Role struct {
 	Model       string   // vendor/name, inherit, or another program's word for one
 	Context     string   // inherit, none; empty: none
 	Worktree    bool
-	Effort      string
+	Effort      llm.Effort      // empty: its parent's
+	Budget      *history.Budget // nil: none of its own
 	Prompt      string
 }
 

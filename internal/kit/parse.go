@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 
+	"ramet/internal/llm"
 	"ramet/internal/text"
 )
 
@@ -58,7 +59,7 @@ func ParseRole(file, data string) (Role, error) {
 		return Role{}, err
 	}
 	r := Role{Name: f.text("name"), Description: f.text("description"), Tools: f.list("tools"), Model: f.text("model"), Context: f.text("context"),
-		Worktree: f.yes("worktree") || f.text("isolation") == "worktree", Effort: f.text("effort"), Prompt: strings.TrimSpace(body)}
+		Worktree: f.yes("worktree") || f.text("isolation") == "worktree", Prompt: strings.TrimSpace(body)}
 	if r.Name == "" {
 		r.Name = strings.TrimSuffix(path.Base(file), ".md")
 	}
@@ -69,7 +70,9 @@ func ParseRole(file, data string) (Role, error) {
 	case r.Context != "" && r.Context != "inherit" && r.Context != "none":
 		return r, fmt.Errorf("context is inherit or none, not %.40q", r.Context)
 	}
-	return r, nil
+	r.Effort, _ = llm.ParseEffort(f.text("effort")) // another program's word for it is none of ours
+	r.Budget, err = parseBudget(f.text("budget"))
+	return r, err
 }
 
 // ParseCommand reads a command from a file below a folder of commands.

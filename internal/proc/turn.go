@@ -35,7 +35,7 @@ func (p *process) turn(ctx context.Context, j *job) (loop.Outcome, error) {
 	err = p.restoreTree(ctx, a)
 	var t loop.Turn
 	if err == nil {
-		t, err = p.prepare(a, claim, j)
+		t, err = p.prepare(ctx, a, claim, j)
 	}
 	if err != nil {
 		// Nothing was written: what could not begin leaves no trace.
@@ -90,7 +90,7 @@ func (p *process) turn(ctx context.Context, j *job) (loop.Outcome, error) {
 }
 
 // prepare finds everything that a turn needs before anything is written.
-func (p *process) prepare(a agent.Agent, claim agent.Claim, j *job) (loop.Turn, error) {
+func (p *process) prepare(ctx context.Context, a agent.Agent, claim agent.Claim, j *job) (loop.Turn, error) {
 	k := p.kernel
 	m, err := k.Model(a, j.prompt.Model)
 	if err != nil {
@@ -99,7 +99,7 @@ func (p *process) prepare(a agent.Agent, claim agent.Claim, j *job) (loop.Turn, 
 	if m.Foreign != nil {
 		return p.prepareForeign(a, claim, j, m)
 	}
-	box, err := k.Tools(a)
+	box, err := p.tools(ctx, a)
 	if err != nil {
 		return loop.Turn{}, err
 	}

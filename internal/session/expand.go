@@ -40,7 +40,7 @@ func (w *Workspace) Expand(ctx context.Context, a agent.Agent, said string) (e E
 	}
 	c, ok := k.Command(name)
 	if !ok {
-		return e, false, nil
+		return w.expandServed(ctx, name, args)
 	}
 	e.Name = c.Name
 	if ref, err := llm.ParseRef(c.Model); err == nil {
@@ -167,5 +167,5 @@ func (w *Workspace) Defined() []kit.Command {
 	if err != nil {
 		return nil // whoever uses one is told
 	}
-	return k.Commands
+	return append(k.Commands, w.servedPrompts()...)
 }

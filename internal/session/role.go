@@ -28,7 +28,7 @@ func (w *Workspace) Role(name string) (process.Role, error) {
 		}
 		return process.Role{}, f.WithHint("definitions lie in .agents/agents and .claude/agents; `ramet trust` lets those of a project count")
 	}
-	out := process.Role{Inherit: r.Context == "inherit", Worktree: r.Worktree}
+	out := process.Role{Inherit: r.Context == "inherit", Worktree: r.Worktree, Effort: r.Effort, Budget: r.Budget}
 	// Another program's word for a model is none of ours: then it is the parent's.
 	if ref, err := llm.ParseRef(r.Model); err == nil {
 		out.Provider, out.Model = ref.Vendor, ref.Name
@@ -49,7 +49,10 @@ func (w *Workspace) play(f *Fork, c *registry.Child) error {
 	if !r.Inherit && f.At == 0 {
 		c.Entries = append(c.Entries, history.NewClear())
 	}
-	c.Entries = append(c.Entries, r.Entry)
+	c.Entries = append(append(c.Entries, r.Spends()...), r.Entry)
+	if f.Effort == "" {
+		f.Effort = r.Effort
+	}
 	f.Worktree = f.Worktree || r.Worktree
 	if f.Model == (llm.Ref{}) {
 		c.Provider, c.Model = r.Provider, r.Model

@@ -60,6 +60,11 @@ func (w *Workspace) Run(ctx context.Context, t Turn) (Ran, error) {
 		return Ran{}, err
 	}
 	t.Prompt.Files = append(t.Prompt.Files, shown...)
+	text, read, err := w.withResources(ctx, t.Prompt.Text)
+	if err != nil {
+		return Ran{}, err
+	}
+	t.Prompt.Text, t.Prompt.Files = text, append(t.Prompt.Files, read...)
 	server, err := w.serving(ctx, t)
 	if err != nil {
 		return Ran{}, err

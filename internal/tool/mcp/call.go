@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -63,6 +64,7 @@ func (p *Pool) call(ctx context.Context, server, name string, args json.RawMessa
 	defer func() { give(broken) }()
 	limited, cancel := context.WithTimeout(ctx, h.server.timeout())
 	defer cancel()
+	defer h.called(ctx)()
 	if len(args) == 0 {
 		args = json.RawMessage("{}")
 	}
@@ -87,6 +89,24 @@ func (p *Pool) call(ctx context.Context, server, name string, args json.RawMessa
 		how = text.Line(err.Error(), 300)
 	}
 	return Result{Outcome: Unknown, Text: fmt.Sprintf("%s was lost during the call: the outcome is unknown. It may have happened; look before you repeat it. [%s]", server, how)}, nil
+}
+
+// called notes for whom the server is called, until that is over.
+func (h *holder) called(ctx context.Context) (over func()) {
+	who, ok := ctx.Value(callerKey{}).(caller)
+	if !ok {
+		return func() {}
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.callers = append(h.callers, who)
+	return func() {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		if i := slices.Index(h.callers, who); i >= 0 {
+			h.callers = slices.Delete(h.callers, i, i+1)
+		}
+	}
 }
 
 // shown is an answer as a model reads it.
@@ -168,7 +188,7 @@ func (r remote) Spec() tool.Spec {
 }
 
 func (r remote) Run(ctx context.Context, c tool.Call) (tool.Answer, error) {
-	out, err := r.pool.Call(ctx, r.server, r.Tool, c.Args)
+	out, err := r.pool.Call(For(ctx, c.Agent, c.ID), r.server, r.Tool, c.Args)
 	if err != nil {
 		return tool.Answer{}, err
 	}

@@ -57,7 +57,11 @@ func (p *Pool) connect(ctx, life context.Context, s Server) (*connection, error)
 		return nil, err
 	}
 	client := sdk.NewClient(&sdk.Implementation{Name: "ramet", Version: p.Version}, &sdk.ClientOptions{
-		Capabilities:           &sdk.ClientCapabilities{}, // it has no roots to show
+		Capabilities: &sdk.ClientCapabilities{ // it has no roots to show
+			Elicitation: &sdk.ElicitationCapabilities{Form: &sdk.FormElicitationCapabilities{}, URL: &sdk.URLElicitationCapabilities{}}},
+		ElicitationHandler: func(ctx context.Context, r *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
+			return p.elicit(ctx, s.Name, r.Params)
+		},
 		ToolListChangedHandler: func(context.Context, *sdk.ToolListChangedRequest) { p.changed(s.Name) },
 	})
 	if c.session, err = client.Connect(ctx, transport, nil); err != nil {

@@ -38,10 +38,14 @@ func (p *Pool) Box(lists []List, most int) tool.Box {
 			size += len(d.Name) + len(d.Description) + len(d.Schema)
 		}
 	}
-	if len(all) <= mostOffered && (most <= 0 || size <= most) {
-		return all
+	var reading tool.Box
+	for _, l := range lists {
+		reading = append(reading, p.libraries(l)...)
 	}
-	return tool.Box{newFinder(all)}
+	if len(all) <= mostOffered && (most <= 0 || size <= most) {
+		return append(all, reading...)
+	}
+	return append(tool.Box{newFinder(all)}, reading...)
 }
 
 // finder is the tool that finds others.

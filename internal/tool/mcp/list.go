@@ -29,7 +29,19 @@ func listed(ctx context.Context, s Server, session *sdk.ClientSession) (List, er
 			left++
 		}
 	}
-	if init := session.InitializeResult(); init == nil || init.Capabilities == nil || init.Capabilities.Tools == nil {
+	init := session.InitializeResult()
+	if init == nil || init.Capabilities == nil {
+		return out, nil
+	}
+	out.Resources = init.Capabilities.Resources != nil
+	if init.Capabilities.Prompts != nil {
+		found, err := prompts(ctx, session)
+		if err != nil {
+			return out, err
+		}
+		out.Prompts = found
+	}
+	if init.Capabilities.Tools == nil {
 		return out, nil // it has none, and some that are asked all the same never answer
 	}
 	params, seen := &sdk.ListToolsParams{}, 0

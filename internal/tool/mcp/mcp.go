@@ -54,7 +54,7 @@ type Server struct {
 
 // Fingerprint names how a server is started: one that is started otherwise may have other tools.
 func (s Server) Fingerprint() string {
-	raw, _ := json.Marshal([]any{1, s.Name, s.Command, s.Dir, s.URL, s.Headers, s.Project}) // of texts
+	raw, _ := json.Marshal([]any{2, s.Name, s.Command, s.Dir, s.URL, s.Headers, s.Project}) // of texts
 	sum := sha256.Sum256(raw)
 	return hex.EncodeToString(sum[:16])
 }
@@ -82,5 +82,7 @@ type List struct {
 	Fingerprint string       `json:"fingerprint"`
 	At          time.Time    `json:"at"`
 	Tools       []Definition `json:"tools"`
+	Resources   bool         `json:"resources,omitempty"` // it has some to read
+	Prompts     []Prompt     `json:"prompts,omitempty"`
 	Notes       []string     `json:"notes,omitempty"` // what was left out or changed, and why
 }

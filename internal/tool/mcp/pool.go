@@ -24,6 +24,8 @@ type Pool struct {
 	held   map[string]*holder
 	lists  map[string]List // of this process, guarded by mu
 	closed bool
+	// inquire asks a person; nil: nobody is asked. Guarded by mu.
+	inquire Inquire
 }
 
 // A server is started at most so often in so long.
@@ -43,6 +45,8 @@ type holder struct {
 	idle   *time.Timer
 	starts []time.Time
 	stale  bool // it said that its tools have changed
+	// callers are those whose calls are under way, the newest last.
+	callers []caller
 }
 
 func (p *Pool) begin() {

@@ -87,6 +87,21 @@ func good() *sdk.Server {
 	sdk.AddTool(s, &sdk.Tool{Name: "long"}, func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {
 		return say("%s", strings.Repeat("0123456789", 20_000)), nil, nil
 	})
+	sdk.AddTool(s, &sdk.Tool{Name: "confirm"}, func(ctx context.Context, r *sdk.CallToolRequest, _ struct{}) (*sdk.CallToolResult, any, error) {
+		if len(r.Params.InputResponses) == 0 {
+			return &sdk.CallToolResult{InputRequests: sdk.InputRequestMap{"q": &sdk.ElicitParams{Message: "Really?", RequestedSchema: json.RawMessage(
+				`{"type":"object","properties":{"sure":{"type":"boolean"},"times":{"type":"integer","description":"how often"}},"required":["sure"]}`)}}}, nil, nil
+		}
+		out := r.Params.InputResponses["q"].(*sdk.ElicitResult)
+		return say("%s %v", out.Action, out.Content), nil, nil
+	})
+	s.AddResource(&sdk.Resource{URI: "note://one", Name: "one", Description: "The first note"}, func(_ context.Context, r *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
+		return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: r.Params.URI, Text: "remember the milk"}}}, nil
+	})
+	s.AddPrompt(&sdk.Prompt{Name: "greet", Description: "Greets", Arguments: []*sdk.PromptArgument{{Name: "who", Required: true}, {Name: "how"}}},
+		func(_ context.Context, r *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
+			return &sdk.GetPromptResult{Messages: []*sdk.PromptMessage{{Role: "user", Content: &sdk.TextContent{Text: fmt.Sprintf("Greet %s, %s.", r.Params.Arguments["who"], r.Params.Arguments["how"])}}}}, nil
+		})
 	return s
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"ramet/internal/fault"
 	"ramet/internal/history"
+	"ramet/internal/llm"
 )
 
 // Role is how a child begins that is made by a definition.
@@ -13,6 +14,16 @@ type Role struct {
 	Provider, Model string        // empty: its parent's
 	Inherit         bool          // it knows its parent's conversation, unless the call says otherwise
 	Worktree        bool
+	Effort          llm.Effort      // empty: its parent's
+	Budget          *history.Budget // what it may spend; nil: what its parent has left
+}
+
+// Spends drafts the budget of a role; none: nothing.
+func (r Role) Spends() []history.Draft {
+	if r.Budget == nil {
+		return nil
+	}
+	return []history.Draft{{Kind: history.Command, Meta: history.Meta{Command: "budget", Budget: r.Budget}}}
 }
 
 // Roles finds definitions of agents by their names; a kernel that has some is one.
@@ -41,6 +52,9 @@ func (f fork) play(c *child) error {
 		c.args.Context = nothing
 	}
 	c.args.Worktree = c.args.Worktree || r.Worktree
+	if c.args.Effort == "" {
+		c.args.Effort = r.Effort
+	}
 	c.child.Provider, c.child.Model = r.Provider, r.Model
 	return nil
 }
@@ -50,5 +64,5 @@ func (c child) begin(entries []history.Draft) []history.Draft {
 	if c.role == nil || len(entries) == 0 {
 		return entries
 	}
-	return slices.Insert(entries, len(entries)-1, c.role.Entry)
+	return slices.Insert(entries, len(entries)-1, append(c.role.Spends(), c.role.Entry)...)
 }
