@@ -82,7 +82,12 @@ func carry(ctx context.Context, ws *session.Workspace, r runs.Job) (err error) {
 		c.records.end(ctx, c.Session, err)
 	}
 	c.waitForHooks(ctx)
-	return errors.Join(err, c.retire(ctx, err))
+	retired := c.retire(ctx, err)
+	if err == nil && fault.Is(retired, fault.StorageUnreachable) {
+		c.Warn("the run is DONE; what it left in the database is cleared later: " + retired.Error())
+		return nil
+	}
+	return errors.Join(err, retired)
 }
 
 // carrier is everything that a run is carried out with.

@@ -40,12 +40,15 @@ type rough struct {
 	mu    sync.Mutex // guards what follows
 	deeds []deed
 	codes map[string]int
+	ended int // sessions, by the server
 }
 
 // For a minute (-short: some seconds; RAMET_SOAK: ten minutes) three hosts work on one
-// database, each over a network that is cut, stalls, is away and loses commits. Afterwards the
-// database is compared with what was said: what is said to be done is there once, what is said
-// not to be done is not there, and nobody was refused for what its own kernel did.
+// database, each over a network that is cut, stalls, is away and loses commits, and the server
+// ends sessions. A fourth one begins runs; there is a worker that takes up what is orphaned.
+// Afterwards the database is compared with what was said: what is said to be done is there
+// once, what is said not to be done is not there, nobody was refused for what its own kernel
+// did, and every run that was begun is DONE, without a hand.
 func TestTheSharedDatabaseStumblesSoak(t *testing.T) {
 	t.Parallel()
 	last := time.Minute
@@ -74,8 +77,13 @@ func TestTheSharedDatabaseStumblesSoak(t *testing.T) {
 			}
 		})
 	}
+	runs := func() {}
+	if !testing.Short() {
+		runs = r.begin(&working, rand.New(rand.NewPCG(seed, 200)))
+	}
 	working.Wait()
-	t.Logf("%d deeds; %v", len(r.deeds), r.codes)
+	t.Logf("%d deeds; %v; the server ended %d sessions", len(r.deeds), r.codes, r.ended)
+	runs()
 	if r.codes[saidDone] == 0 {
 		t.Error("nothing was tested")
 	}
@@ -85,7 +93,7 @@ func TestTheSharedDatabaseStumblesSoak(t *testing.T) {
 // trouble has a network fail, one way after the other.
 func (r *rough) trouble(network *pgtest.Proxy, dice *rand.Rand) {
 	for time.Now().Before(r.until) {
-		switch dice.IntN(6) {
+		switch dice.IntN(7) {
 		case 0:
 			network.Cut()
 		case 1:
@@ -103,6 +111,14 @@ func (r *rough) trouble(network *pgtest.Proxy, dice *rand.Rand) {
 			network.Stall(false)
 		case 5:
 			network.Delay(time.Duration(dice.IntN(20)) * time.Millisecond)
+		case 6:
+			n, err := network.Terminate(context.Background())
+			if err != nil {
+				r.t.Error(err)
+			}
+			r.mu.Lock()
+			r.ended += n
+			r.mu.Unlock()
 		}
 		time.Sleep(time.Duration(50+dice.IntN(500)) * time.Millisecond)
 	}

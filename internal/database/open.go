@@ -4,8 +4,10 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
+	"fmt"
 	"net"
 	"strconv"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -58,13 +60,26 @@ func (pg Postgres) lockTimeout() time.Duration {
 type connector struct {
 	pg      Postgres
 	silence time.Duration
-	met     atomic.Bool  // it has been connected
 	dead    atomic.Int64 // when an idle session was found to be dead, in Unix nanoseconds
 	told    atomic.Int64 // when somebody was told last that it waits, in Unix nanoseconds
 }
 
 // Driver implements driver.Connector.
 func (c *connector) Driver() driver.Driver { return stdlib.GetDefaultDriver() }
+
+// met are the servers that this process has been connected to: whoever met one waits for it,
+// also over another handle.
+var met sync.Map
+
+// Met says whether this process has been connected to a server.
+func Met(pg Postgres) bool {
+	_, ok := met.Load(server(pg.Config))
+	return ok
+}
+
+func server(c *pgx.ConnConfig) string {
+	return fmt.Sprintf("%s@%s:%d/%s", c.User, c.Host, c.Port, c.Database)
+}
 
 // Connect implements driver.Connector.
 func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
@@ -74,10 +89,10 @@ func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		s, err := c.dial(ctx)
 		if err == nil {
-			c.met.Store(true)
+			met.Store(server(c.pg.Config), true)
 			return s, nil
 		}
-		if !c.met.Load() || !passing(c.pg.Place, err) || ctx.Err() != nil || time.Now().Add(pause).After(until) {
+		if !Met(c.pg) || !passing(c.pg.Place, err) || ctx.Err() != nil || time.Now().Add(pause).After(until) {
 			return nil, err
 		}
 		select {

@@ -23,6 +23,7 @@ type Proxy struct {
 
 	listener        net.Listener
 	network, server string
+	direct          *pgx.ConnConfig // past the proxy
 	all             sync.WaitGroup
 
 	mu     sync.Mutex // guards what follows
@@ -51,6 +52,7 @@ const (
 type pair struct {
 	client, server net.Conn
 	doomed         Fate // what becomes of the commit that is under way
+	backend        int  // the server's process; 0: it has not said
 }
 
 func (p *pair) end() {
@@ -83,7 +85,7 @@ func NewProxy(address string) (*Proxy, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Proxy{network: "tcp", server: net.JoinHostPort(config.Host, fmt.Sprint(config.Port)), pairs: map[*pair]bool{}, stall: make(chan struct{})}
+	p := &Proxy{direct: config, network: "tcp", server: net.JoinHostPort(config.Host, fmt.Sprint(config.Port)), pairs: map[*pair]bool{}, stall: make(chan struct{})}
 	close(p.stall)
 	if strings.HasPrefix(config.Host, "/") {
 		p.network, p.server = "unix", fmt.Sprintf("%s/.s.PGSQL.%d", config.Host, config.Port)
@@ -310,8 +312,11 @@ func (p *Proxy) said(one *pair, message []byte) (pass, end bool) {
 }
 
 // answered looks at what the server says.
-func (p *Proxy) answered(one *pair, _ []byte) (pass, end bool) {
+func (p *Proxy) answered(one *pair, message []byte) (pass, end bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if one.backend == 0 {
+		one.backend = backendOf(message)
+	}
 	return one.doomed == 0, one.doomed != 0
 }

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 
+	"ramet/internal/chain"
 	"ramet/internal/durable"
 	"ramet/internal/fault"
 	"ramet/internal/run"
@@ -24,9 +25,29 @@ func (s *Store) Begin(ctx context.Context, runID string, kind Kind, config []byt
 		return nil, err
 	}
 	return s.build(ctx, runID, kind, config, func(x *Session) error {
+		if broken, err := x.brokenOff(ctx, text); broken || err != nil {
+			return err
+		}
 		_, err := x.Append(ctx, Request{Type: run.RunCreated, Payload: text})
 		return err
 	})
+}
+
+// brokenOff says whether a server holds nothing of the run but the first event, as it would be
+// written now: whoever began it lost the server, and left no folder.
+func (x *Session) brokenOff(ctx context.Context, payload []byte) (bool, error) {
+	last, any, err := x.log.Last(ctx)
+	if err != nil || !any {
+		return false, err
+	}
+	want, err := chain.Canonical(payload)
+	if err != nil {
+		return false, err
+	}
+	if last.Line == 1 && last.Type == run.RunCreated && bytes.Equal(last.Payload, want) {
+		return true, nil
+	}
+	return false, exists(x.RunID)
 }
 
 // build makes a run under another name and gives it its own when all of it is
@@ -69,15 +90,16 @@ func (s *Store) fill(ctx context.Context, runID string, kind Kind, config []byte
 	if err != nil {
 		return err
 	}
+	return errors.Join(begin(x), x.Close())
+}
+
+// unbegun refuses a run of which a server has something already.
+func (x *Session) unbegun(ctx context.Context) error {
 	_, any, err := x.log.Last(ctx)
-	switch {
-	case err != nil:
-	case any: // a server may have it already
-		err = exists(runID)
-	default:
-		err = begin(x)
+	if err == nil && any {
+		err = exists(x.RunID)
 	}
-	return errors.Join(err, x.Close())
+	return err
 }
 
 // Fork makes a run that continues another from one of its events, named by id or
@@ -113,6 +135,9 @@ func (s *Store) Fork(ctx context.Context, parentID, at, runID string, kind Kind)
 		return nil, errors.Join(err, parent.Close())
 	}
 	return s.build(ctx, runID, kind, config, func(x *Session) error {
+		if err := x.unbegun(ctx); err != nil {
+			return err
+		}
 		x.parent, x.fork, x.reducer = parent, fork, run.NewReducer(state)
 		if err := s.keep(parentID, x, state); err != nil {
 			return err
@@ -194,6 +219,9 @@ func (s *Store) Import(ctx context.Context, data []byte, kind Kind) (*Session, e
 		return nil, err
 	}
 	return s.build(ctx, drafts[0].RunID, kind, nil, func(x *Session) error {
+		if err := x.unbegun(ctx); err != nil {
+			return err
+		}
 		if _, err := x.w.Append(ctx, drafts...); err != nil {
 			return err
 		}

@@ -92,6 +92,12 @@ const (
 // Dir is the folder of one run.
 func (s *Store) Dir(runID string) string { return filepath.Join(s.Root, runID) }
 
+// Has says whether a run has a folder.
+func (s *Store) Has(runID string) bool {
+	_, err := os.Lstat(s.Dir(runID))
+	return err == nil
+}
+
 // NewID is a run id for a configuration: sortable by time, told apart by content.
 func (s *Store) NewID(config []byte) string {
 	sum := sha256.Sum256(config)

@@ -87,6 +87,7 @@ func carry(l *line.Line, ports Ports, ctx context.Context, f *carryFlags, store 
 	if l.Leave != nil && f.detached {
 		l.Print(runMade{x.RunID, store.Dir(x.RunID), x.Now().RunState})
 		l.Leave(0)
+		f.detached = false // once is enough, should it have to go on
 	}
 	err = ports.Carry(ctx, ws, job)
 	p.end()

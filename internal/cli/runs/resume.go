@@ -63,7 +63,10 @@ is listed, and you are asked; in a script --accept names exactly that.
 			if err != nil || home {
 				return errors.Join(err, x.Close())
 			}
-			return errors.Join(carry(l, p, c.Context(), &o, store, x, wishes), x.Close())
+			if x.Now().RunState == run.Done { // which carry refuses
+				return errors.Join(carry(l, p, c.Context(), &o, store, x, wishes), x.Close())
+			}
+			return carryOn(l, p, c.Context(), &o, store, x, wishes)
 		},
 	}
 	c.Flags().StringArrayVar(&wishes.Redo, "redo", nil, "a work item to do again; repeats")

@@ -3,7 +3,6 @@ package runs
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 
 	"github.com/spf13/cobra"
 
@@ -86,12 +85,22 @@ func start(l *line.Line, p Ports, c *cobra.Command, f *runFlags, o beginFlags) e
 		return err
 	}
 	sum := sha256.Sum256(text)
-	x, err := store.Begin(c.Context(), o.runID, kind, text, map[string]any{
-		"run_id": o.runID, "config_sha256": hex.EncodeToString(sum[:]), "recipe": config.Recipe})
+	var x *rundir.Session
+	made := false
+	err = outlast(c.Context(), l, kind, func() (err error) {
+		if made { // the server was lost behind that
+			x, err = store.OpenSession(c.Context(), o.runID, kind)
+			return err
+		}
+		defer func() { made = err != nil && store.Has(o.runID) }()
+		x, err = store.Begin(c.Context(), o.runID, kind, text, map[string]any{
+			"run_id": o.runID, "config_sha256": hex.EncodeToString(sum[:]), "recipe": config.Recipe})
+		return err
+	})
 	if err != nil {
 		return err
 	}
-	return errors.Join(carry(l, p, c.Context(), &o.carryFlags, store, x, run.Wishes{}), x.Close())
+	return carryOn(l, p, c.Context(), &o.carryFlags, store, x, run.Wishes{})
 }
 
 // logOf is where a new run's log goes: where the agents are, if several hosts share them.

@@ -1,0 +1,65 @@
+package runs
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"ramet/internal/cli/line"
+	"ramet/internal/database"
+	"ramet/internal/fault"
+	"ramet/internal/run"
+	"ramet/internal/rundir"
+)
+
+// How long a run whose server is out of reach tries to go on by itself, and how long it rests
+// in between.
+const (
+	outlastTime  = 2 * time.Minute
+	outlastPause = time.Second
+)
+
+// outlast does something again while a server is out of reach that this process has met. Who
+// has not met it fails at once: the address may be wrong.
+func outlast(ctx context.Context, l *line.Line, kind rundir.Kind, do func() error) error {
+	for until := time.Now().Add(outlastTime); ; {
+		err := do()
+		if !fault.Is(err, fault.StorageUnreachable) || !metAt(kind) || time.Now().After(until) {
+			return err
+		}
+		l.Note("the run goes on when the database is there: " + err.Error())
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(outlastPause):
+		}
+	}
+}
+
+func metAt(kind rundir.Kind) bool {
+	if !kind.Remote() {
+		return false
+	}
+	pg, err := database.ParsePostgres(string(kind))
+	return err == nil && database.Met(pg)
+}
+
+// carryOn carries out a run, and goes on with it when its server was out of reach. It closes
+// the session.
+func carryOn(l *line.Line, ports Ports, ctx context.Context, f *carryFlags, store *rundir.Store, x *rundir.Session, wishes run.Wishes) error {
+	id, kind := x.RunID, x.Kind
+	return outlast(ctx, l, kind, func() (err error) {
+		if x == nil {
+			if x, err = store.OpenAfresh(ctx, id, kind); err != nil {
+				return err
+			}
+		}
+		defer func() { err, x = errors.Join(err, x.Close()), nil }()
+		if x.Now().RunState == run.Done {
+			return l.Print(runEnd(store, x.Now()))
+		}
+		err = carry(l, ports, ctx, f, store, x, wishes)
+		wishes = run.Wishes{}
+		return err
+	})
+}
