@@ -60,19 +60,10 @@ func thenOf(c registry.Child) history.Then {
 	return ""
 }
 
-// then is what the report of an agent's task does; empty: no tool forked it. The task is
-// the first that a user's voice says in its own history.
+// then is what the report of an agent's task does; empty: no tool forked it.
 func (k *Kernel) then(ctx context.Context, a id.Agent) (history.Then, error) {
-	for e, err := range k.Store.QueryRange(ctx, history.Range{Agent: a}, history.Selection{}) {
-		if err != nil {
-			return "", err
-		}
-		if e.Kind == history.User {
-			m, err := e.Decode()
-			return m.Then, err
-		}
-	}
-	return "", nil
+	task, err := registry.TaskOf(ctx, k.Store, a)
+	return task.Then, err
 }
 
 // lookedAt is how far back it is looked for children that were handed over: those of the

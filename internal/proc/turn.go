@@ -115,9 +115,9 @@ func (p *process) prepare(ctx context.Context, a agent.Agent, claim agent.Claim,
 		box = k.Offer(a, box)
 	}
 	box = k.recalling(p.id, m.Info, box)
-	if alone, err := k.alone(j.ctx, a); err != nil {
+	if task, err := registry.TaskOf(j.ctx, k.Store, a.ID); err != nil {
 		return loop.Turn{}, err
-	} else if alone && len(box) > all { // who chose among them knows what it needs
+	} else if task.Alone && !a.IsZero() && len(box) > all { // who chose among them knows what it needs
 		box = acts.Alone(box)
 	}
 	hands.around.box = box

@@ -124,9 +124,14 @@ func (t Tree) State(ctx context.Context) (worktree.State, error) {
 	return t.keep.State(ctx, t.Tree, t.Home)
 }
 
-// Merge brings the work in it into a folder.
-func (t Tree) Merge(ctx context.Context, into string) (worktree.Merged, error) {
-	return t.keep.Merge(ctx, t.Tree, into, t.Label())
+// Bring brings the work in it into a folder, which has all of it then; and removes it, if it is
+// to be. One that cannot be removed stays; the work is safe in both places.
+func (t Tree) Bring(ctx context.Context, into string, remove bool) (done worktree.Merged, cleaned bool, err error) {
+	if done, err = t.keep.Merge(ctx, t.Tree, into, t.Label()); err != nil || !remove {
+		return done, false, err
+	}
+	_, err = t.keep.Remove(ctx, t.in, t.Tree, into, false)
+	return done, err == nil, nil
 }
 
 // Remove removes it, and its branch.

@@ -5,7 +5,9 @@ import (
 
 	"ramet/internal/agent"
 	"ramet/internal/fault"
+	"ramet/internal/registry"
 	"ramet/internal/tool/process"
+	"ramet/internal/worktree"
 )
 
 // Of is the worktree that an agent works in; false: it has none.
@@ -67,17 +69,29 @@ func (t Trees) Merge(ctx context.Context, child, parent agent.Agent) (process.Me
 	if err != nil {
 		return process.Merged{}, err
 	}
-	done, err := tree.Merge(ctx, parent.Cwd)
-	if err != nil {
-		return process.Merged{}, err
+	done, cleaned, err := tree.Bring(ctx, parent.Cwd, true)
+	return process.Merged{Commits: done.Commits, Files: done.Files, Into: done.Into, Cleaned: cleaned}, err
+}
+
+// Merge brings the work of a tree into a folder for a person: not while its agent works. A tree
+// that an agent's fork made is removed once the folder of the parent has all of it; one that a
+// person asked for, if the person says so.
+func (w *Workspace) Merge(ctx context.Context, t Tree, into string, remove bool) (done worktree.Merged, cleaned bool, err error) {
+	if t.Owner != nil {
+		does, err := w.State(ctx, *t.Owner)
+		if err == nil {
+			err = process.AtRest(*t.Owner, does)
+		}
+		if err != nil {
+			return done, false, err
+		}
+		task, err := registry.TaskOf(ctx, w.Store, t.Owner.ID)
+		if err != nil {
+			return done, false, err
+		}
+		remove = remove || task.Then != "" && into == t.Home
 	}
-	out := process.Merged{Commits: done.Commits, Files: done.Files, Into: done.Into}
-	// All of it is in the parent's folder: the tree holds nothing any more. One that cannot
-	// be removed stays; the work is safe in both places.
-	if _, err := tree.keep.Remove(ctx, tree.in, tree.Tree, parent.Cwd, false); err == nil {
-		out.Cleaned = true
-	}
-	return out, nil
+	return t.Bring(ctx, into, remove)
 }
 
 // Restore makes the worktree of an agent anew, from its parent's folder as it is.

@@ -15,12 +15,15 @@ import (
 
 func mergeCommand(l *line.Line) *cobra.Command {
 	var into string
+	var remove bool
 	c := &cobra.Command{
 		Use:   "merge CHILD",
 		Short: "Bring back the work that a child did in its worktree",
 		Long: `Merge the worktree of a child ("ramet fork --worktree") into its parent's folder.
 What the child did not commit is committed first, as it is now; files that git
-ignores stay where they are. The worktree stays: "ramet worktree rm" removes it.
+ignores stay where they are. A worktree that an agent made for its child is removed
+then; one that you made stays until "ramet worktree rm", or with --rm. While the child
+works nothing is merged (CONFLICT).
 
 Where both sides changed the same, or the folder has changes in the way that are
 not committed, the merge is undone and the files are named (CONFLICT, exit 4):
@@ -44,14 +47,15 @@ repository do not run.`,
 					dir = filepath.Join(l.Dir, dir)
 				}
 			}
-			done, err := t.Merge(ctx, dir)
+			done, cleaned, err := ws.Merge(ctx, t, dir, remove)
 			if err != nil {
 				return err
 			}
-			return l.Print(merged{t.Child, t.Label(), done})
+			return l.Print(merged{t.Child, t.Label(), done, cleaned})
 		},
 	}
 	c.Flags().StringVar(&into, "into", "", "a folder of the same repository (default: that of the child's parent)")
+	c.Flags().BoolVar(&remove, "rm", false, "remove the worktree afterwards, also one that you made")
 	return c
 }
 
@@ -60,6 +64,7 @@ type merged struct {
 	child id.Agent
 	label string
 	worktree.Merged
+	cleaned bool
 }
 
 func (m merged) MarshalJSON() ([]byte, error) {
@@ -71,13 +76,17 @@ func (m merged) MarshalJSON() ([]byte, error) {
 		Commits   int      `json:"commits"`
 		Files     []string `json:"files"`
 		Committed bool     `json:"committed"`
-	}{m.child, m.Into, public.Optional(m.Branch), public.Optional(m.Commit), m.Commits, m.Files, m.Committed})
+		Cleaned   bool     `json:"cleaned,omitempty"`
+	}{m.child, m.Into, public.Optional(m.Branch), public.Optional(m.Commit), m.Commits, m.Files, m.Committed, m.cleaned})
 }
 
 func (m merged) Text(w *printer.Writer) {
 	if m.Commit == "" {
 		w.Line("nothing to merge: %s has everything of %s", m.Into, m.label)
-		return
+	} else {
+		w.Line("merged %s of %s into %s, %s changed", text.Count(m.Commits, "commit"), m.label, m.Into, text.Count(len(m.Files), "file"))
 	}
-	w.Line("merged %s of %s into %s, %s changed", text.Count(m.Commits, "commit"), m.label, m.Into, text.Count(len(m.Files), "file"))
+	if m.cleaned {
+		w.Line("its worktree is removed")
+	}
 }

@@ -251,11 +251,7 @@ func (t dialogue) others(m llm.Message) []message {
 	for _, part := range m.Parts {
 		switch part.Type {
 		case llm.ToolResult:
-			text := part.Text
-			if part.IsError {
-				text = "error: " + text // the protocol has no other place for it
-			}
-			out = append(out, message{Role: "tool", Content: text, ToolCallID: t.ids.Of(part.CallID)})
+			out = append(out, message{Role: "tool", Content: part.Failure(), ToolCallID: t.ids.Of(part.CallID)})
 		case llm.Text:
 			if part.Text != "" {
 				pieces = append(pieces, piece{Type: "text", Text: part.Text})

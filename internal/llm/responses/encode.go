@@ -149,11 +149,7 @@ func items(m llm.Message, ids wire.IDs) []any {
 		case llm.ToolCall:
 			out = append(out, call{"function_call", ids.Of(p.CallID), p.Name, string(p.Args)})
 		case llm.ToolResult:
-			text := p.Text
-			if p.IsError {
-				text = "error: " + text // the protocol has no other place for it
-			}
-			out = append(out, output{"function_call_output", ids.Of(p.CallID), text})
+			out = append(out, output{"function_call_output", ids.Of(p.CallID), p.Failure()})
 		}
 		said = nil
 	}

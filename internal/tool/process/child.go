@@ -73,6 +73,9 @@ func (b child) toChild(siblings string) string {
 	}
 	out := fmt.Sprintf("You are the child %s. Your parent is %s; %s. Your task follows; it comes from your parent, within what the user wants. %s",
 		b.title(), parentTitle(b.parent), knows, files)
+	if b.args.Context != nothing { // who knows nothing else is told with the facts
+		out += fmt.Sprintf(" Your depth is %d.", b.parent.Depth+1)
+	}
 	if siblings != "" {
 		out += " " + siblings
 	}

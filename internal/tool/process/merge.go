@@ -9,6 +9,7 @@ import (
 	"ramet/internal/agent"
 	"ramet/internal/fault"
 	"ramet/internal/shape"
+	"ramet/internal/state"
 	"ramet/internal/text"
 	"ramet/internal/tool"
 )
@@ -60,8 +61,8 @@ func (m merge) Run(ctx context.Context, c tool.Call) (tool.Answer, error) {
 	if err != nil {
 		return refuse(ctx, err)
 	}
-	if does := now.Of(child); does.Busy() {
-		return tool.Failed(fmt.Sprintf("%s is still at work (%s). Nothing was merged: wait for it first.", title(child), does)), nil
+	if err := AtRest(child, now.Of(child)); err != nil {
+		return refuse(ctx, err)
 	}
 	done, err := m.kernel.Worktrees().Merge(ctx, child, me)
 	if err != nil {
@@ -72,6 +73,14 @@ func (m merge) Run(ctx context.Context, c tool.Call) (tool.Answer, error) {
 	}
 	return tool.Answer{Text: fmt.Sprintf("Merged %s of %s into your folder, which is committed. Changed: %s.%s Check it: its report is a claim.",
 		text.Count(done.Commits, "commit"), title(child), few(done.Files), cleaned(done))}, nil
+}
+
+// AtRest refuses the work of a child that still does something: CONFLICT.
+func AtRest(child agent.Agent, does state.State) error {
+	if !does.Busy() {
+		return nil
+	}
+	return fault.New(fault.Conflict, "%s is still at work (%s)", title(child), does).WithHint("nothing was merged: wait for it first")
 }
 
 func cleaned(m Merged) string {

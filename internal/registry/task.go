@@ -1,0 +1,34 @@
+package registry
+
+import (
+	"context"
+
+	"ramet/internal/history"
+	"ramet/internal/id"
+)
+
+// Task is how an agent began its work.
+type Task struct {
+	Then  history.Then // what its report does; empty: no agent forked it for a task
+	Alone bool         // it knows nothing but its task, and no definition made it
+}
+
+// TaskOf reads an agent's task: the first that a user's voice says in its own history.
+func TaskOf(ctx context.Context, log history.Log, a id.Agent) (Task, error) {
+	wall, defined := false, false
+	for e, err := range log.QueryRange(ctx, history.Range{Agent: a}, history.Selection{}) {
+		if err != nil {
+			return Task{}, err
+		}
+		switch e.Kind {
+		case history.Clear:
+			wall = true
+		case history.System:
+			defined = true
+		case history.User:
+			m, err := e.Decode()
+			return Task{m.Then, wall && !defined && m.Then != ""}, err
+		}
+	}
+	return Task{}, nil
+}
