@@ -32,7 +32,7 @@ the tools of "ramet mcp serve"; "ramet mcp install" says how they are told of it
 		Args: line.UnknownCommand,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(listCommand(l), addCommand(l), removeCommand(l), toolsCommand(l), callCommand(l),
+	c.AddCommand(listCommand(l), addCommand(l), removeCommand(l), toolsCommand(l), callCommand(l), loginCommand(l), logoutCommand(l),
 		serveCommand(l, p), installCommand(l), tokenCommand(l))
 	return []*cobra.Command{c}
 }

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/auth"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"ramet/internal/fault"
@@ -25,6 +26,7 @@ type connection struct {
 	session *sdk.ClientSession
 	process *sandbox.Process // nil: it is far away
 	words   *lastWords
+	oauth   auth.OAuthHandler // nil: nobody logged in
 }
 
 // lastWords keeps the end of what a server complains.
@@ -52,9 +54,19 @@ func (p *Pool) connect(ctx, life context.Context, s Server) (*connection, error)
 	ctx, cancel := context.WithTimeout(ctx, connectTime)
 	defer cancel()
 	c := &connection{words: &lastWords{}}
+	if s.URL != "" {
+		if one := p.pass(s); one != nil {
+			c.oauth = p.bearer(s, *one)
+		}
+	}
+	return c, p.speak(ctx, life, s, c)
+}
+
+// speak begins to speak with a server.
+func (p *Pool) speak(ctx, life context.Context, s Server, c *connection) error {
 	transport, err := c.reach(life, s)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	client := sdk.NewClient(&sdk.Implementation{Name: "ramet", Version: p.Version}, &sdk.ClientOptions{
 		Capabilities: &sdk.ClientCapabilities{ // it has no roots to show
@@ -66,9 +78,9 @@ func (p *Pool) connect(ctx, life context.Context, s Server) (*connection, error)
 	})
 	if c.session, err = client.Connect(ctx, transport, nil); err != nil {
 		c.close()
-		return nil, c.failure(ctx, s, err)
+		return c.failure(ctx, s, err)
 	}
-	return c, nil
+	return nil
 }
 
 // reach is the way to a server.
@@ -78,7 +90,7 @@ func (c *connection) reach(life context.Context, s Server) (sdk.Transport, error
 		if client == nil {
 			client = &http.Client{}
 		}
-		return &sdk.StreamableClientTransport{Endpoint: s.URL, HTTPClient: headed(client, s.Headers), MaxRetries: -1, MaxEventSize: mostMessage}, nil
+		return &sdk.StreamableClientTransport{Endpoint: s.URL, HTTPClient: headed(client, s.Headers), OAuthHandler: c.oauth, MaxRetries: -1, MaxEventSize: mostMessage}, nil
 	}
 	inR, inW, err := os.Pipe()
 	if err != nil {
@@ -159,7 +171,7 @@ func (c *connection) failure(ctx context.Context, s Server, err error) error {
 	}
 	f := fault.New(fault.Failed, "MCP server %s cannot be used: %s", s.Name, why)
 	if strings.Contains(why, "Unauthorized") || strings.Contains(why, "401") {
-		return f.WithHint("give it a token: headers = { Authorization = \"Bearer $TOKEN\" } in [mcp.%s]", s.Name)
+		return f.WithHint("log in: ramet mcp login %s; or give it a token: headers = { Authorization = \"Bearer $TOKEN\" } in [mcp.%s]", s.Name, s.Name)
 	}
 	return f.WithHint("`ramet mcp tools %s` tries again", s.Name)
 }

@@ -96,7 +96,7 @@ func (p *Pool) take(ctx context.Context, h *holder) (c *connection, give func(br
 			return nil, nil, err
 		}
 		if c, err = p.connect(ctx, p.life, h.server); err != nil {
-			return nil, nil, err
+			return nil, nil, err // what was begun was ended
 		}
 	}
 	h.mu.Lock()
