@@ -77,6 +77,10 @@ func (r *Run) gate(ctx context.Context, g recipe.Gate) error {
 		with[k] = r.expand(v, "all")
 	}
 	g.With = with
+	g.Inputs = slices.Clone(g.Inputs)
+	for i, in := range g.Inputs {
+		g.Inputs[i] = r.expand(in, "all")
+	}
 	look, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	issues, err := r.Gates.Inspect(look, g, r.Site)

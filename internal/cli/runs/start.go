@@ -38,7 +38,8 @@ that the run is DONE.
 ` + line.ExitHelp(),
 		Example: `  ramet run start --repo .
   ramet run start --repo https://example.org/project.git --into ../project-docs
-  ramet run start --recipe examples/review.yaml --repo . --set depth=2`,
+  ramet run start --recipe translate --repo . --set language=German --set to=README.de.md
+  ramet run start --recipe fix --repo . --set issue="Sum of an empty list panics"`,
 		Args: line.Arguments(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
 			if there, err := l.GoOn(c.Context(), o.detached); there {

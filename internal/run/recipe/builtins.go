@@ -75,6 +75,8 @@ var workers = map[string]builtIn{
 	"pull-request": {with: params("branch! base_branch title body repo into"), effect: true,
 		inputs:  []role{pinned, bundle, patched, {pattern: "*.md", may: true}, {pattern: "title.txt", may: true}, {pattern: "*", may: true}},
 		outputs: []role{{pattern: "*.json"}, {pattern: "dir/**"}}},
+	"report": {inputs: []role{{pattern: "findings.json"}, {pattern: "*.diff"}},
+		outputs: []role{{pattern: "*.sarif"}, {pattern: "*.md"}}},
 
 	// Of documentation.
 	"inventory": {with: params("repo into"), inputs: []role{pinned}, outputs: []role{{pattern: "inventory.json"}}},

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 
@@ -36,6 +37,14 @@ type parser struct {
 	workers []*sheet
 	stands  map[run.State][]lined // names of workers
 	all     int                   // scopes so far
+
+	gateInputs []gateInput
+}
+
+// gateInput is what a gate reads, with the lines.
+type gateInput struct {
+	gate   string
+	inputs []lined
 }
 
 func (p *parser) read(root *yaml.Node) {
@@ -159,9 +168,19 @@ func (p *parser) states(m member) {
 
 func (p *parser) gate(m member) {
 	what := "gate " + m.key
-	f := p.fields(m.value, what, "uses", "command", "with", "severity", "timeout")
+	f := p.fields(m.value, what, "uses", "command", "with", "inputs", "severity", "timeout")
+	inputs := p.list(f["inputs"], "inputs of "+what, maxPaths)
+	for _, in := range inputs {
+		if p.path(in, "input", what) && strings.Contains(in.text, "{scope}") {
+			p.say(in.line, "input %.100q of %s names {scope}, which a gate has not: take it out", in.text, what)
+		}
+	}
+	if in, there := f["inputs"]; there && f["uses"].value != nil {
+		p.say(in.line, "%s has inputs, and a built-in gate knows what it looks at: leave them out", what)
+	}
+	p.gateInputs = append(p.gateInputs, gateInput{m.key, inputs})
 	g := Gate{Name: m.key, Line: m.line, Uses: p.word(f["uses"], "uses of "+what, gates), Command: p.text(f["command"], "command of "+what),
-		With:     p.with(f["with"], what),
+		With: p.with(f["with"], what), Inputs: texts(inputs),
 		Severity: p.word(f["severity"], "severity of "+what, severities), Timeout: p.duration(f["timeout"], "timeout of "+what)}
 	p.oneOf(m, f, what, "uses", "command")
 	if s, there := f["severity"]; there && g.Uses != "" {

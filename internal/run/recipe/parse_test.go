@@ -124,7 +124,19 @@ func examples(t testing.TB) map[string]string {
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no examples: %v", err)
 	}
-	all := map[string]string{"docs": string(docsText), "good": good}
+	all := map[string]string{"good": good}
+	for _, name := range Embedded() {
+		text, err := Load(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[name] = string(text)
+	}
+	begun, err := New("begun")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all["new"] = string(begun)
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		if err != nil {

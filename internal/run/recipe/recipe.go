@@ -120,7 +120,8 @@ type Gate struct {
 	Uses     string
 	Command  string
 	With     map[string]string
-	Severity string // of what a command finds: info, warn, error, blocker
+	Inputs   []string // files of the run that a command reads, below $RAMET_INPUTS
+	Severity string   // of what a command finds: info, warn, error, blocker
 	Timeout  time.Duration
 }
 

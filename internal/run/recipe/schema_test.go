@@ -115,7 +115,7 @@ func library(t *testing.T, form, doc string) error {
 }
 
 func TestForms(t *testing.T) {
-	want := []string{"citations", "facts", "inputs", "inventory", "json", "markdown", "plan", "pr", "section", "text"}
+	want := []string{"citations", "facts", "findings", "inputs", "inventory", "json", "markdown", "plan", "pr", "section", "text"}
 	if got := Forms(); !slices.Equal(got, want) {
 		t.Errorf("forms %v", got)
 	}

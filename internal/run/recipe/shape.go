@@ -48,6 +48,7 @@ var Shape = sync.OnceValue(func() *shape.Shape {
 		shape.May("uses", shape.Enum(gates...).With("A built-in. Give one of uses and command.")),
 		shape.May("command", text.With("For sh -c; it only looks.")),
 		shape.May("with", with),
+		shape.May("inputs", shape.List(path).With("Files of the run that the command finds below $RAMET_INPUTS.")),
 		shape.May("severity", shape.Enum(severities...).With("Of what a command finds.")),
 		shape.May("timeout", duration),
 	)

@@ -36,6 +36,7 @@ func (p *parser) together() {
 	g := newGraph(p.recipe)
 	p.sameOutputs(g)
 	p.missing(g)
+	p.missingForGates(g)
 	for _, state := range working {
 		if circle := g.circle(state); circle != nil {
 			w, _ := p.recipe.Worker(circle[0])
@@ -122,6 +123,20 @@ func (p *parser) missing(g *graph) {
 				p.say(in.line, "input %.100q of worker %s is made by nobody: add it to the outputs of a worker in an earlier state or in the same", in.text, s.Name)
 			} else if whys[0] != "" {
 				p.say(in.line, "input %.100q of worker %s is missing: %s: let an earlier worker make it", in.text, s.Name, whys[0])
+			}
+		}
+	}
+}
+
+// missingForGates refuses inputs of gates that nobody makes before they look.
+func (p *parser) missingForGates(g *graph) {
+	for _, one := range p.gateInputs {
+		for _, in := range one.inputs {
+			made := slices.ContainsFunc(p.workers, func(s *sheet) bool {
+				return index(g.first[s.Name]) < index(run.Validating) && g.makes(s.Name, newPattern(in.text, nil))
+			})
+			if !made && !p.given(in.text) {
+				p.say(in.line, "input %.100q of gate %s is made by nobody before %s: add it to the outputs of a worker", in.text, one.gate, run.Validating)
 			}
 		}
 	}

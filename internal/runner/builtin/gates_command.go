@@ -40,7 +40,12 @@ func (g *Gates) command(ctx context.Context, gate recipe.Gate, site runner.Site)
 	if err != nil {
 		return nil, err
 	}
-	env, err := g.environment(gate)
+	inputs, err := supply(gate, site)
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(inputs)
+	env, err := g.environment(gate, inputs)
 	if err != nil {
 		return nil, err
 	}
@@ -84,6 +89,58 @@ func (g *Gates) command(ctx context.Context, gate recipe.Gate, site runner.Site)
 	return append(issues, g.complaints(gate, site, tree, out, result)...), nil
 }
 
+// supply copies the inputs of a gate to where its command may read them, which the run's folder
+// is not; empty: it has none.
+func supply(gate recipe.Gate, site runner.Site) (dir string, err error) {
+	if len(gate.Inputs) == 0 {
+		return "", nil
+	}
+	if dir, err = os.MkdirTemp("", "ramet-gate-"); err != nil {
+		return "", durable.Failure("make a folder for", gate.Name, err)
+	}
+	defer func() {
+		if err != nil {
+			os.RemoveAll(dir)
+		}
+	}()
+	from, err := os.OpenRoot(site.Dir)
+	if err != nil {
+		return dir, durable.Failure("open", site.Dir, err)
+	}
+	defer from.Close()
+	for _, in := range gate.Inputs {
+		folder, all := strings.CutSuffix(in, "/**")
+		if !all {
+			if err := copyInput(from, in, dir); err != nil {
+				return dir, err
+			}
+			continue
+		}
+		err := fs.WalkDir(from.FS(), folder, func(name string, d fs.DirEntry, err error) error {
+			if err != nil || !d.Type().IsRegular() {
+				return err
+			}
+			return copyInput(from, name, dir)
+		})
+		if err != nil {
+			return dir, durable.Failure("read", in, err)
+		}
+	}
+	return dir, nil
+}
+
+func copyInput(from *os.Root, name, dir string) error {
+	data, err := from.ReadFile(filepath.FromSlash(name))
+	if err != nil {
+		return fault.New(fault.NotFound, "read the input %s of the gate: %w", name, err).WithHint("let a worker make it first")
+	}
+	to := filepath.Join(dir, filepath.FromSlash(name))
+	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
+		return durable.Failure("make the folder of", to, err)
+	}
+	return durable.Failure("write", to, os.WriteFile(to, data, 0o600))
+}
+
 // realTree is what a command looks at: the written tree, or where a recipe has none, the
 // folder of the run.
 func realTree(site runner.Site) (string, error) {
@@ -110,7 +167,7 @@ func ofRun(site runner.Site, tree string) bool {
 var gateVariable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // environment is what the command sees.
-func (g *Gates) environment(gate recipe.Gate) ([]string, error) {
+func (g *Gates) environment(gate recipe.Gate, inputs string) ([]string, error) {
 	all := map[string]string{}
 	for _, pair := range g.Env {
 		if name, value, ok := strings.Cut(pair, "="); ok {
@@ -122,6 +179,9 @@ func (g *Gates) environment(gate recipe.Gate) ([]string, error) {
 			return nil, fault.New(fault.InvalidRecipe, "gate %s: %.80q is no name of a variable", gate.Name, name).WithHint("use letters, digits and _")
 		}
 		all[name] = value
+	}
+	if inputs != "" {
+		all["RAMET_INPUTS"] = inputs
 	}
 	if all["PATH"] == "" {
 		all["PATH"] = "/usr/local/bin:/usr/bin:/bin"

@@ -123,6 +123,20 @@ echo "docs/a.md:9: heading"; echo "gone.md:1: no such file"; echo "/etc/passwd:1
 	}
 }
 
+// The run's folder is not a gate's; what it asks for is copied to where it may read.
+func TestACommandFindsTheInputsOfItsGate(t *testing.T) {
+	s := written(t, "artifacts/a.txt", "one", "artifacts/more/b.txt", "two")
+	gate := recipe.Gate{Command: `test "$(cat "$RAMET_INPUTS/artifacts/a.txt" "$RAMET_INPUTS/artifacts/more/b.txt")" = onetwo && ! test -e "$RAMET_INPUTS/artifacts/docs.patch"`,
+		Inputs: []string{"artifacts/a.txt", "artifacts/more/**"}}
+	if got := inspect(t, gates(), gate, s); len(got) != 0 {
+		t.Errorf("%+v", got)
+	}
+	gate.Inputs, gate.Name = []string{"artifacts/none.txt"}, "mine"
+	if _, err := gates().Inspect(t.Context(), gate, s); !fault.Is(err, fault.NotFound) {
+		t.Error(err)
+	}
+}
+
 // What a gate says of the same thing may be different each time.
 func TestAnIssueIsNotItsWords(t *testing.T) {
 	s := written(t)
