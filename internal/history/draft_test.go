@@ -11,7 +11,7 @@ import (
 func TestWhichKindsReachAndShape(t *testing.T) {
 	reach := map[history.Kind]bool{history.System: true, history.User: true, history.Assistant: true, history.ToolResult: true, history.Notice: true}
 	shape := map[history.Kind]bool{history.Clear: true, history.Mark: true, history.Rewind: true, history.Compact: true}
-	if len(history.Kinds()) != 18 {
+	if len(history.Kinds()) != 19 {
 		t.Errorf("%d kinds", len(history.Kinds()))
 	}
 	for _, k := range history.Kinds() {

@@ -77,6 +77,12 @@ type Meta struct {
 	Hook  *Hook  `json:"hook,omitempty"`  // command hook
 
 	Driver *Driver `json:"driver,omitempty"` // of another program; nil: of ramet itself
+
+	Import *Imported `json:"import,omitempty"` // import
+	// What was imported: when it was said, and the bytes of the source that it is made of,
+	// as Bytes writes them.
+	OriginalTime string `json:"original_time,omitempty"`
+	Source       string `json:"source,omitempty"`
 }
 
 // Then is what the report of a task does.

@@ -29,12 +29,13 @@ const (
 	Command     Kind = "command"
 	Note        Kind = "note"
 	Files       Kind = "files"
+	Import      Kind = "import" // what follows was written by another program
 )
 
 // Kinds lists all of them.
 func Kinds() []Kind {
 	return []Kind{System, User, Assistant, ToolResult, Notice, Fork, Clear, Mark, Rewind, Compact, Killed, Usage,
-		Interrupted, Redact, Mail, Command, Note, Files}
+		Interrupted, Redact, Mail, Command, Note, Files, Import}
 }
 
 // Reaches says whether entries of this kind are messages of the context. It

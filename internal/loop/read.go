@@ -118,6 +118,9 @@ func said(parts []llm.Part) []llm.Part {
 // word is a tool's name as vendors accept it: a model may have called something
 // by a name that no tool could have.
 func word(name string) string {
+	if own, ok := ours[name]; ok {
+		return own
+	}
 	ok := func(c rune) bool {
 		return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-'
 	}

@@ -96,6 +96,9 @@ func (c *Cleaned) name(name string) error {
 	return fault.New(fault.InvalidName, "the name holds one of your credentials").WithHint("choose another")
 }
 
+// Drafts are drafts as they would be stored.
+func (c *Cleaned) Drafts(drafts []history.Draft) []history.Draft { return c.drafts(drafts) }
+
 // drafts are copies without credentials; what the caller has stays as it is.
 func (c *Cleaned) drafts(drafts []history.Draft) []history.Draft {
 	if drafts == nil {

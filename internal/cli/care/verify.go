@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"context"
 	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
 	"ramet/internal/cli/line"
 	"ramet/internal/fault"
+	"ramet/internal/foreign"
 	"ramet/internal/printer"
 	"ramet/internal/public"
 	"ramet/internal/registry"
@@ -18,7 +20,7 @@ import (
 )
 
 func verifyCommand(l *line.Line) *cobra.Command {
-	var checkpoint, key string
+	var checkpoint, key, source string
 	c := &cobra.Command{
 		Use:   "verify",
 		Short: "Check every link, commitment, blob and letter",
@@ -28,7 +30,10 @@ is reported with agent and message id, exit code 5.
 
 Without --checkpoint nobody can see that the newest entries were cut off, or
 all of it rewritten, by somebody who can write the database: keep what
-"ramet checkpoint" prints somewhere else, and give it here.`,
+"ramet checkpoint" prints somewhere else, and give it here.
+
+--source FILE also shows that what was imported from that file (ramet import) is
+exactly what it says, entry by entry.`,
 		Args: line.Arguments(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
 			ws, err := l.Open(c.Context())
@@ -48,10 +53,17 @@ all of it rewritten, by somebody who can write the database: keep what
 			if err := sound(c.Context(), ws); err != nil {
 				return err
 			}
-			return l.Print(verified{OK: true, Report: report, Checkpoint: public.Optional(checkpoint)})
+			out := verified{OK: true, Report: report, Checkpoint: public.Optional(checkpoint)}
+			if source != "" {
+				if out.Sources, err = sourced(c.Context(), l, ws, source); err != nil {
+					return err
+				}
+			}
+			return l.Print(out)
 		},
 	}
 	c.Flags().StringVar(&checkpoint, "checkpoint", "", "file made by `ramet checkpoint`")
+	c.Flags().StringVar(&source, "source", "", "`FILE` that was imported")
 	c.Flags().StringVar(&key, "key", "", "verifier key of whoever signed it (default: this home's key)")
 	return c
 }
@@ -109,13 +121,47 @@ func openCheckpoint(l *line.Line, c *cobra.Command, ws *session.Workspace, path,
 type verified struct {
 	OK bool `json:"ok"`
 	registry.Report
-	Checkpoint *string `json:"checkpoint"`
+	Checkpoint *string          `json:"checkpoint"`
+	Sources    []public.Sourced `json:"sources,omitempty"`
+}
+
+// sourced compares imports with their file.
+func sourced(ctx context.Context, l *line.Line, ws *session.Workspace, path string) ([]public.Sourced, error) {
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(l.Dir, path)
+	}
+	found, err := foreign.In(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	var out []public.Sourced
+	for _, f := range found {
+		s, err := ws.Sourced(ctx, f)
+		if fault.Is(err, fault.NotFound) && len(found) > 1 {
+			continue // of a database, others were
+		}
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, public.Sourced{Agent: string(s.Agent.ID), Program: s.Imported.Program, Session: s.Imported.Session, SHA256: s.Imported.SHA256,
+			Entries: s.Entries, Lines: s.Lines, Redacted: s.Redacted, Since: s.Since})
+	}
+	if len(out) == 0 {
+		return nil, fault.New(fault.NotFound, "nothing of %s was imported into this workspace", path).WithHint("`ramet import FILE` does it")
+	}
+	return out, nil
 }
 
 func (v verified) Text(w *printer.Writer) {
 	w.Line("ok: %s, %s, %s, %s", text.Count(v.Agents, "agent"), text.Count(v.Messages, "entry"), text.Count(v.Blobs, "blob"), text.Count(v.Letters, "letter"))
 	if v.Redacted > 0 {
 		w.Line("%s redacted", text.Count(v.Redacted, "entry"))
+	}
+	for _, s := range v.Sources {
+		w.Line("%s of session %s are what the file says (SHA-256 %s)", text.Count(s.Entries, "entry"), s.Session, s.SHA256)
+		if s.Since > 0 {
+			w.Line("the file has grown by %s since: `ramet import` takes them", text.Count(int(s.Since), "byte"))
+		}
 	}
 	if v.Checkpoint != nil {
 		w.Line("all %s of the checkpoint are here", text.Count(v.Heads, "head"))

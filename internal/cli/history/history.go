@@ -9,5 +9,5 @@ import (
 
 // Commands are the commands of this group.
 func Commands(l *line.Line) []*cobra.Command {
-	return []*cobra.Command{appendCommand(l), logCommand(l), clearCommand(l), compactCommand(l), markCommand(l), rewindCommand(l), exportCommand(l)}
+	return []*cobra.Command{appendCommand(l), logCommand(l), clearCommand(l), compactCommand(l), markCommand(l), rewindCommand(l), exportCommand(l), importCommand(l)}
 }

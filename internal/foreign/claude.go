@@ -1,0 +1,213 @@
+package foreign
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+
+	"ramet/internal/history"
+	"ramet/internal/llm/catalog"
+)
+
+// claude is Claude Code: a tree by uuid and parentUuid; each block of an answer is a line
+// of its own, and results are messages of the user.
+type claude struct{}
+
+type claudeLine struct {
+	Type     string  `json:"type"`
+	Subtype  string  `json:"subtype"`
+	UUID     string  `json:"uuid"`
+	Parent   *string `json:"parentUuid"`
+	Logical  string  `json:"logicalParentUuid"`
+	Side     bool    `json:"isSidechain"`
+	Agent    string  `json:"agentId"`
+	Session  string  `json:"sessionId"`
+	Version  string  `json:"version"`
+	Cwd      string  `json:"cwd"`
+	Time     string  `json:"timestamp"`
+	Summary  string  `json:"summary"`
+	Title    string  `json:"customTitle"`
+	Compact  bool    `json:"isCompactSummary"`
+	Meta     bool    `json:"isMeta"`
+	APIError bool    `json:"isApiErrorMessage"`
+	Message  struct {
+		ID      string          `json:"id"`
+		Model   string          `json:"model"`
+		Content json.RawMessage `json:"content"`
+	} `json:"message"`
+}
+
+// claudeSilent are the lines that tell of the program, not of the conversation.
+var claudeSilent = map[string]bool{"summary": true, "system": true, "file-history-snapshot": true, "queue-operation": true, "progress": true,
+	"attachment": true, "custom-title": true, "ai-title": true, "last-prompt": true, "permission-mode": true, "pr-link": true, "mode": true,
+	"worktree-state": true, "agent-name": true, "agent-setting": true, "tag": true, "bridge-session": true, "content-replacement": true}
+
+func (claude) index(line []byte, s *Session) (record, names) {
+	var l claudeLine
+	if decode(line, &l) != nil || l.Type == "" {
+		return record{role: broken}, names{}
+	}
+	n := names{id: l.UUID, group: l.Message.ID}
+	r := record{role: raw, side: l.Side, named: l.UUID != ""}
+	if l.Parent != nil {
+		n.up = *l.Parent
+	} else if n.up = l.Logical; n.up == "" {
+		r.top = l.UUID != ""
+	}
+	switch {
+	case l.Type == "assistant" && !l.APIError:
+		r.role = answer
+		if l.Message.Model != "" && !strings.HasPrefix(l.Message.Model, "<") {
+			s.Model = string(catalog.Anthropic) + "/" + l.Message.Model
+		}
+	case l.Type == "user" && l.Compact:
+		r.role = shape
+	case l.Type == "user" && strings.Contains(string(l.Message.Content), `"tool_result"`):
+		r.role = result
+	case l.Type == "user":
+		r.role = user
+	case claudeSilent[l.Type]:
+		r.role = silent
+	}
+	s.tell(l.Session, l.Version, l.Cwd, l.Time)
+	switch {
+	case l.Title != "":
+		s.Title = l.Title
+	case l.Summary != "" && s.Title == "":
+		s.Title = l.Summary
+	}
+	if r.role == user && s.begins == "" && !l.Meta {
+		if said, err := (claude{}).read(line); err == nil {
+			s.begins = history.Plain(said.Parts)
+		}
+	}
+	if l.Side && l.Agent != "" && strings.Contains(s.Path, "agent-") { // a file of its own
+		s.Of, s.ID = l.Session, "agent-"+l.Agent
+	}
+	if r.side && s.Of != "" {
+		r.side = false // all of it is
+	}
+	return r, n
+}
+
+// tell takes what lines say of their session; the first word on each counts, of the
+// version the last.
+func (s *Session) tell(id, version, cwd, at string) {
+	if s.ID == "" {
+		s.ID = id
+	}
+	if version != "" {
+		s.Version = version
+	}
+	if s.Cwd == "" {
+		s.Cwd = cwd
+	}
+	if t, err := time.Parse(time.RFC3339, at); err == nil && s.Started.IsZero() {
+		s.Started = t
+	}
+}
+
+type claudeBlock struct {
+	Type      string          `json:"type"`
+	Text      string          `json:"text"`
+	Thinking  string          `json:"thinking"`
+	Signature string          `json:"signature"`
+	ID        string          `json:"id"`
+	Name      string          `json:"name"`
+	Input     json.RawMessage `json:"input"`
+	Of        string          `json:"tool_use_id"`
+	Error     bool            `json:"is_error"`
+	Content   json.RawMessage `json:"content"`
+	Source    struct {
+		Media string `json:"media_type"`
+		Data  string `json:"data"`
+	} `json:"source"`
+}
+
+func (claude) read(line []byte) (Said, error) {
+	var l claudeLine
+	if err := decode(line, &l); err != nil {
+		return Said{}, err
+	}
+	out := Said{Kind: history.Note, Time: l.Time}
+	switch {
+	case l.Type == "assistant" && !l.APIError:
+		out.Kind = history.Assistant
+	case l.Type == "user" && l.Compact:
+		out.Kind = history.Compact
+	case l.Type == "user":
+		out.Kind = history.User
+	default:
+		out.Parts = words(string(line))
+		return out, nil
+	}
+	if s := text(l.Message.Content); s != "" {
+		out.Parts = words(s)
+		return out, nil
+	}
+	var blocks []json.RawMessage
+	if err := decode(l.Message.Content, &blocks); err != nil {
+		return Said{}, err
+	}
+	for _, b := range blocks {
+		parts, answers := claudeParts(b)
+		if answers {
+			out.Kind = history.ToolResult
+		}
+		out.Parts = append(out.Parts, parts...)
+	}
+	return out, nil
+}
+
+func claudeParts(rawBlock json.RawMessage) (parts []history.Part, answers bool) {
+	var b claudeBlock
+	if decode(rawBlock, &b) != nil {
+		return words(string(rawBlock)), false
+	}
+	kept := func(t history.PartType, s string) []history.Part {
+		return []history.Part{{Type: t, Text: s, Signature: b.Signature, Opaque: append(json.RawMessage{}, rawBlock...), Origin: string(catalog.Anthropic)}}
+	}
+	switch b.Type {
+	case "text":
+		return words(b.Text), false
+	case "thinking":
+		p := kept(history.Thinking, b.Thinking)
+		p[0].Opaque = nil
+		return p, false
+	case "redacted_thinking":
+		return kept(history.Thinking, ""), false
+	case "server_tool_use", "web_search_tool_result":
+		return kept(history.Search, ""), false
+	case "tool_use":
+		p := call(b.ID, b.Name, b.Input)
+		p.Origin = string(catalog.Anthropic)
+		return []history.Part{p}, false
+	case "image", "document":
+		return []history.Part{picture(b.Type, b.Source.Media, b.Source.Data)}, false
+	case "tool_result":
+		return claudeResult(b), true
+	}
+	return words(string(rawBlock)), false
+}
+
+// claudeResult is a result, and the images that came with it.
+func claudeResult(b claudeBlock) []history.Part {
+	out := []history.Part{{Type: history.Result, CallID: b.Of, Text: text(b.Content), IsError: b.Error}}
+	var blocks []json.RawMessage
+	if decode(b.Content, &blocks) != nil {
+		return out
+	}
+	var said []string
+	for _, one := range blocks {
+		parts, _ := claudeParts(one)
+		for _, p := range parts {
+			if p.Type == history.Text {
+				said = append(said, p.Text)
+			} else if p.Type.IsData() {
+				out = append(out, p)
+			}
+		}
+	}
+	out[0].Text = strings.Join(said, "\n")
+	return out
+}

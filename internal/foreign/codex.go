@@ -1,0 +1,289 @@
+package foreign
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"ramet/internal/history"
+	"ramet/internal/llm/catalog"
+)
+
+// codex is Codex: one line behind the other; what the model says in one go stands in
+// several.
+type codex struct{ group *int }
+
+type codexLine struct {
+	Time    string          `json:"timestamp"`
+	Type    string          `json:"type"`
+	Payload json.RawMessage `json:"payload"`
+}
+
+type codexItem struct {
+	Type      string          `json:"type"`
+	ID        string          `json:"id"`
+	Role      string          `json:"role"`
+	Content   json.RawMessage `json:"content"`
+	Summary   json.RawMessage `json:"summary"`
+	Encrypted string          `json:"encrypted_content"`
+	Phase     string          `json:"phase"`
+	Name      string          `json:"name"`
+	Arguments string          `json:"arguments"`
+	Input     string          `json:"input"`
+	CallID    string          `json:"call_id"`
+	Output    json.RawMessage `json:"output"`
+	Action    json.RawMessage `json:"action"`
+	Message   string          `json:"message"`
+	Turns     int             `json:"num_turns"`
+	Replaced  []codexItem     `json:"replacement_history"`
+}
+
+type codexMeta struct {
+	ID       string          `json:"id"`
+	Cwd      string          `json:"cwd"`
+	Version  string          `json:"cli_version"`
+	Time     string          `json:"timestamp"`
+	Forked   string          `json:"forked_from_id"`
+	Provider string          `json:"model_provider"`
+	Model    string          `json:"model"`
+	Source   json.RawMessage `json:"source"`
+	Base     *struct {
+		Thread string `json:"thread_id"`
+		Bytes  int64  `json:"end_byte_offset"`
+	} `json:"history_base"`
+}
+
+// unwrapped is a line of versions that wrote items without a cover.
+func unwrapped(line []byte) (codexLine, error) {
+	var l codexLine
+	if err := decode(line, &l); err != nil {
+		return l, err
+	}
+	if len(l.Payload) == 0 {
+		l.Payload = line
+		switch l.Type {
+		case "":
+			l.Type = "session_meta"
+		case "message", "reasoning", "function_call", "function_call_output", "custom_tool_call", "custom_tool_call_output", "local_shell_call", "web_search_call":
+			l.Type = "response_item"
+		}
+	}
+	return l, nil
+}
+
+func (c codex) index(line []byte, s *Session) (record, names) {
+	l, err := unwrapped(line)
+	if err != nil {
+		return record{role: broken}, names{}
+	}
+	var it codexItem
+	decode(l.Payload, &it) // what is none is of no type
+	r := record{role: raw}
+	switch l.Type {
+	case "session_meta", "turn_context":
+		r.role = silent
+		c.meta(l, s)
+	case "event_msg":
+		if r.role = silent; it.Type == "thread_rolled_back" {
+			r.role = shape
+		}
+	case "compacted":
+		r.role = shape
+	case "response_item":
+		r.role = codexRole(it)
+	}
+	if r.role != answer && r.role != silent {
+		*c.group++
+	}
+	if r.role == user && s.begins == "" {
+		if said, err := c.read(line); err == nil && !strings.HasPrefix(history.Plain(said.Parts), "<") && !strings.HasPrefix(history.Plain(said.Parts), "# AGENTS.md") {
+			s.begins = history.Plain(said.Parts)
+		}
+	}
+	s.tell("", "", "", l.Time)
+	return r, names{group: fmt.Sprint(*c.group)}
+}
+
+func (codex) meta(l codexLine, s *Session) {
+	var m codexMeta
+	if decode(l.Payload, &m) != nil {
+		return
+	}
+	if m.Model != "" {
+		s.Model = "openai/" + m.Model
+	}
+	if l.Type != "session_meta" || m.ID == "" || s.ID != "" && s.ID != m.ID {
+		return
+	}
+	s.tell(m.ID, m.Version, m.Cwd, m.Time)
+	if m.Base != nil && m.Base.Thread != "" {
+		s.Base = Base{m.Base.Thread, m.Base.Bytes}
+	}
+	var from struct {
+		Sub struct {
+			Spawn struct {
+				Parent string `json:"parent_thread_id"`
+			} `json:"thread_spawn"`
+		} `json:"subagent"`
+	}
+	if decode(m.Source, &from) == nil {
+		s.Of = from.Sub.Spawn.Parent
+	}
+}
+
+func codexRole(it codexItem) role {
+	switch it.Type {
+	case "message":
+		if it.Role == "assistant" {
+			return answer
+		}
+		return user
+	case "reasoning", "function_call", "custom_tool_call", "local_shell_call", "web_search_call":
+		return answer
+	case "function_call_output", "custom_tool_call_output":
+		return result
+	}
+	return raw
+}
+
+func (c codex) read(line []byte) (Said, error) {
+	l, err := unwrapped(line)
+	if err != nil {
+		return Said{}, err
+	}
+	out := Said{Kind: history.Note, Time: l.Time, Parts: words(string(line))}
+	var it codexItem
+	if err := decode(l.Payload, &it); err != nil {
+		return out, nil
+	}
+	switch {
+	case l.Type == "compacted":
+		said := it.Message
+		for _, one := range it.Replaced {
+			if t := codexText(one.Content); said == "" && one.Role == "user" && t != "" {
+				said += t + "\n\n"
+			}
+		}
+		if said = strings.TrimSpace(said); said != "" {
+			out.Kind, out.Parts = history.Compact, words(said)
+		}
+	case l.Type == "event_msg" && it.Type == "thread_rolled_back":
+		out.Kind, out.Parts, out.Turns = history.Rewind, nil, it.Turns
+	case l.Type == "response_item":
+		codexSaid(&out, it, l.Payload)
+	}
+	return out, nil
+}
+
+func codexSaid(out *Said, it codexItem, payload json.RawMessage) {
+	origin := string(catalog.Responses)
+	switch it.Type {
+	case "message":
+		kinds := map[string]history.Kind{"assistant": history.Assistant, "developer": history.System, "system": history.System}
+		if out.Kind = kinds[it.Role]; out.Kind == "" {
+			out.Kind = history.User
+		}
+		out.Parts = codexContent(it.Content)
+		if it.Phase != "" && len(out.Parts) > 0 {
+			if kept, err := json.Marshal(map[string]string{"phase": it.Phase}); err == nil {
+				out.Parts[0].Opaque, out.Parts[0].Origin = kept, origin
+			}
+		}
+	case "reasoning":
+		out.Kind = history.Assistant
+		p := history.Part{Type: history.Thinking, Text: codexText(it.Summary), Origin: origin}
+		if it.Encrypted != "" {
+			p.Opaque = codexThought(it)
+		}
+		out.Parts = []history.Part{p}
+	case "function_call", "custom_tool_call", "local_shell_call":
+		out.Kind = history.Assistant
+		args := json.RawMessage(it.Arguments)
+		switch it.Type {
+		case "custom_tool_call":
+			args, _ = json.Marshal(map[string]string{"input": it.Input})
+		case "local_shell_call":
+			it.Name, args = "local_shell", it.Action
+		}
+		p := call(it.CallID, it.Name, args)
+		p.Origin = origin
+		out.Parts = []history.Part{p}
+	case "web_search_call":
+		out.Kind = history.Assistant
+		out.Parts = []history.Part{{Type: history.Search, Origin: origin, Opaque: append(json.RawMessage{}, payload...)}}
+	case "function_call_output", "custom_tool_call_output":
+		out.Kind = history.ToolResult
+		out.Parts = codexResult(it)
+	}
+}
+
+// codexThought is what the vendor wants back of a thought.
+func codexThought(it codexItem) json.RawMessage {
+	summary := it.Summary
+	if len(summary) == 0 || string(summary) == "null" {
+		summary = json.RawMessage("[]")
+	}
+	kept, err := json.Marshal(map[string]any{"type": "reasoning", "id": it.ID, "summary": summary, "encrypted_content": it.Encrypted})
+	if err != nil {
+		return nil
+	}
+	return kept
+}
+
+// codexContent is the texts and images of a message.
+func codexContent(content json.RawMessage) []history.Part {
+	var list []struct {
+		Type  string `json:"type"`
+		Text  string `json:"text"`
+		Image string `json:"image_url"`
+	}
+	if decode(content, &list) != nil {
+		return words(text(content))
+	}
+	var out []history.Part
+	for _, one := range list {
+		if one.Image != "" {
+			out = append(out, linked(one.Image))
+			continue
+		}
+		out = append(out, words(one.Text)...)
+	}
+	return out
+}
+
+func codexText(content json.RawMessage) string {
+	var out []string
+	for _, p := range codexContent(content) {
+		if p.Type == history.Text && p.Text != "" {
+			out = append(out, p.Text)
+		}
+	}
+	return strings.Join(out, "\n\n")
+}
+
+// codexResult is a result: a text, a list, or an object that holds either.
+func codexResult(it codexItem) []history.Part {
+	out := history.Part{Type: history.Result, CallID: it.CallID, Text: text(it.Output)}
+	var held struct {
+		Content json.RawMessage `json:"content"`
+		Output  string          `json:"output"`
+		Success *bool           `json:"success"`
+	}
+	rest := []history.Part{}
+	switch {
+	case strings.HasPrefix(string(it.Output), "["):
+		for _, p := range codexContent(it.Output) {
+			if p.Type == history.Text {
+				out.Text += p.Text
+			} else {
+				rest = append(rest, p)
+			}
+		}
+	case decode(it.Output, &held) == nil:
+		if out.Text = held.Output; out.Text == "" {
+			out.Text = codexText(held.Content)
+		}
+		out.IsError = held.Success != nil && !*held.Success
+	}
+	return append([]history.Part{out}, rest...)
+}

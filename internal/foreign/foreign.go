@@ -1,0 +1,209 @@
+// Package foreign reads the conversations that other programs keep: Claude Code, Codex,
+// opencode and pi.
+//
+// A source is a sequence of lines of JSON: the file itself or, for a database, its rows
+// written so. It is read twice and never held: once for an index of some 50 bytes a line,
+// which says what each line is and behind which other it stands, and once line by line.
+//
+// It promises that nothing is written where it reads; that every line is either taken into
+// an entry, with its place in the source, or skipped for a reason that is counted; that
+// what it does not know is kept as it came; and that the same bytes give the same entries,
+// so that anybody who has the source can compare. A line that is not yet ended is left for
+// the next time. What was signed or encrypted for a vendor is kept with the name of the
+// protocol that reads it, and so goes to nobody else.
+package foreign
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"os"
+	"time"
+
+	"ramet/internal/fault"
+	"ramet/internal/history"
+)
+
+// Importer is the version of these readers: it grows when the same bytes give other
+// entries than before.
+const Importer = 1
+
+// maxLine is the longest line that is read; a longer one is skipped.
+const maxLine = 64 << 20
+
+// Session is what is known of a conversation before it is read.
+type Session struct {
+	Program string
+	ID      string
+	Path    string // of its file
+	Cwd     string
+	Title   string // that it was given
+	Version string // of the program
+	Model   string // vendor/name that it spoke with last
+	Started time.Time
+	Of      string // the session that it is a part of: a sub-agent; empty: none
+	Base    Base   // the session whose beginning is its own; zero: none
+	Newer   string // a version of the format that nobody here knows; empty: it is known
+
+	begins string // what the person said first
+}
+
+// Called is its title, else how it begins.
+func (s Session) Called() string {
+	if s.Title != "" {
+		return s.Title
+	}
+	return s.begins
+}
+
+// Base is a stretch of another session that one begins with.
+type Base struct {
+	Session string
+	Bytes   int64
+}
+
+// form is how a program writes.
+type form interface {
+	// index reads a line: what it is, and what it tells of the session.
+	index(line []byte, s *Session) (record, names)
+	// read makes an entry of a line that is not silent.
+	read(line []byte) (Said, error)
+}
+
+// names are how lines name themselves and each other; empty: by their order.
+type names struct{ id, up, group string }
+
+// Said is what a line says.
+type Said struct {
+	Kind  history.Kind
+	Parts []history.Part
+	Time  string
+	// Keep is, of a compact, the line with which what was kept begins; empty: nothing was.
+	Keep string
+	// Turns is how many turns a rewind takes back.
+	Turns int
+}
+
+// Source is an open conversation.
+type Source struct {
+	Session
+	Lines   int64
+	Bytes   int64  // up to the end of the last whole line
+	SHA256  string // of these bytes
+	Skipped map[string]int64
+
+	file    *os.File
+	form    form
+	records []record
+	units   []unit
+	roots   []int32
+	loose   []int32 // kept as they came, before any message
+	ids     map[uint64]int32
+}
+
+// Close lets go of the file.
+func (s *Source) Close() error { return s.file.Close() }
+
+// Open indexes a conversation. most bounds how many bytes count, as an earlier import had
+// them; 0: all.
+func Open(ctx context.Context, found Found, most int64) (*Source, error) {
+	file, err := found.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s := &Source{Session: Session{Program: found.Program, Path: found.Path, ID: found.Session}, file: file, form: newForm(found.Program),
+		Skipped: map[string]int64{}, ids: map[uint64]int32{}}
+	if err := s.scan(ctx, most); err != nil {
+		file.Close()
+		return nil, err
+	}
+	s.grow()
+	return s, nil
+}
+
+// scan reads the source once.
+func (s *Source) scan(ctx context.Context, most int64) error {
+	hash := sha256.New()
+	var in io.Reader = s.file
+	if most > 0 {
+		in = io.LimitReader(s.file, most)
+	}
+	lines := bufio.NewReaderSize(in, 1<<20)
+	var long []byte
+	for n := 0; ; n++ {
+		if n%1024 == 0 && ctx.Err() != nil {
+			return fault.New(fault.Cancelled, "read %s: %w", s.Path, context.Cause(ctx))
+		}
+		line, size, err := readLine(lines, &long)
+		if errors.Is(err, io.EOF) {
+			if size > 0 {
+				s.Lines++
+				s.Skipped["not ended"]++
+			}
+			break
+		}
+		if err != nil {
+			return fault.New(fault.StorageIO, "read %s: %w", s.Path, err)
+		}
+		hash.Write(line)
+		s.take(line, size)
+		s.Bytes += size
+	}
+	s.SHA256 = hex.EncodeToString(hash.Sum(nil))
+	return nil
+}
+
+// readLine reads a line with its end. io.EOF: it has none.
+func readLine(in *bufio.Reader, long *[]byte) (line []byte, size int64, err error) {
+	*long = (*long)[:0]
+	for {
+		piece, err := in.ReadSlice('\n')
+		size += int64(len(piece))
+		if err == nil && len(*long) == 0 {
+			return piece, size, nil
+		}
+		*long = append(*long, piece...)
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return *long, size, err
+		}
+	}
+}
+
+// Prefix is the SHA-256 of the first bytes of a source, in hex; false: it is shorter.
+func (s *Source) Prefix(n int64) (string, bool, error) {
+	if n > s.Bytes {
+		return "", false, nil
+	}
+	if n == s.Bytes {
+		return s.SHA256, true, nil
+	}
+	hash := sha256.New()
+	if _, err := io.Copy(hash, io.NewSectionReader(s.file, 0, n)); err != nil {
+		return "", false, fault.New(fault.StorageIO, "read %s: %w", s.Path, err)
+	}
+	return hex.EncodeToString(hash.Sum(nil)), true, nil
+}
+
+// Read makes the entry of some lines.
+func (s *Source) Read(list []history.Bytes) (Said, error) {
+	for _, at := range list {
+		if at.Offset+at.Size > s.Bytes || at.Size > maxLine {
+			return Said{}, unreadable(s.Path, at, io.ErrUnexpectedEOF)
+		}
+	}
+	return s.read(list)
+}
+
+// Stretches are the lines that are in entries, in their order.
+func (s *Source) Stretches() []history.Bytes {
+	var out []history.Bytes
+	for _, r := range s.records {
+		if r.role != silent {
+			out = append(out, r.at)
+		}
+	}
+	return out
+}

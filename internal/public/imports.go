@@ -1,0 +1,60 @@
+package public
+
+// ForeignSession is a session of another program.
+type ForeignSession struct {
+	Program  string  `json:"program"`
+	Session  string  `json:"session"`
+	Path     string  `json:"path"`
+	Cwd      string  `json:"cwd"`
+	Title    string  `json:"title"`
+	Version  string  `json:"version"`
+	Model    string  `json:"model"`
+	Started  string  `json:"started"`
+	Of       *string `json:"of"` // the session that it is a part of
+	Imported bool    `json:"imported"`
+}
+
+// Sessions is what import --list prints.
+type Sessions struct {
+	Sessions []ForeignSession `json:"sessions"`
+}
+
+// Import is what came of importing one.
+type Import struct {
+	ForeignSession
+	Agent    *string          `json:"agent_uuid"`
+	Name     *string          `json:"name"`
+	New      bool             `json:"new"`
+	Entries  int              `json:"entries"`
+	Branches int              `json:"branches"`
+	Lines    int64            `json:"lines"`
+	Taken    int64            `json:"taken"`
+	Skipped  map[string]int64 `json:"skipped"`
+	Notes    []string         `json:"notes"`
+}
+
+// ImportFailure is one that could not be imported.
+type ImportFailure struct {
+	Path    string `json:"path"`
+	Session string `json:"session"`
+	Why     string `json:"why"`
+}
+
+// Imports is what import prints.
+type Imports struct {
+	Imported []Import        `json:"imported"`
+	Failed   []ImportFailure `json:"failed"`
+	Plan     bool            `json:"plan"`
+}
+
+// Sourced is the proof that what was imported is what its file says.
+type Sourced struct {
+	Agent    string `json:"agent_uuid"`
+	Program  string `json:"program"`
+	Session  string `json:"session"`
+	SHA256   string `json:"sha256"`
+	Entries  int    `json:"entries"`
+	Lines    int64  `json:"lines"`
+	Redacted int    `json:"redacted"`
+	Since    int64  `json:"grown_by"` // bytes, since it was imported
+}

@@ -1,0 +1,121 @@
+package session
+
+import (
+	"bytes"
+	"context"
+	"slices"
+
+	"ramet/internal/agent"
+	"ramet/internal/fault"
+	"ramet/internal/foreign"
+	"ramet/internal/history"
+)
+
+// Sourced is the proof that entries are what a file says.
+type Sourced struct {
+	Agent    agent.Agent
+	Imported history.Imported
+	Entries  int // that are exactly what their lines say
+	Lines    int64
+	Redacted int
+	Since    int64 // bytes that the file grew by since
+}
+
+// Sourced compares an import with its file, entry by entry: each is what its lines say, no
+// line is in two, none that says something is in none. HISTORY_DAMAGED: it is not so.
+func (w *Workspace) Sourced(ctx context.Context, f foreign.Found) (Sourced, error) {
+	m, err := w.Imports(ctx)
+	if err != nil {
+		return Sourced{}, err
+	}
+	now, err := foreign.Open(ctx, f, 0)
+	if err != nil {
+		return Sourced{}, err
+	}
+	defer now.Close()
+	list := m.known[now.Program+"/"+now.ID]
+	if len(list) == 0 {
+		return Sourced{}, fault.New(fault.NotFound, "session %s of %s was not imported into this workspace", now.ID, now.Program).
+			WithHint("`ramet import %s` does it", f.Path)
+	}
+	for _, b := range slices.Backward(list) {
+		h, err := m.load(ctx, b)
+		if err != nil {
+			return Sourced{}, err
+		}
+		if sum, ok, err := now.Prefix(h.newest.Bytes); err != nil {
+			return Sourced{}, err
+		} else if !ok || sum != h.newest.SHA256 {
+			continue
+		}
+		out := Sourced{Agent: m.agents[b.agent], Imported: h.newest, Since: now.Bytes - h.newest.Bytes}
+		err = w.compareSource(ctx, now, h, &out)
+		return out, err
+	}
+	return Sourced{}, fault.New(fault.HistoryDamaged, "%s is not the file that was imported: its SHA-256 is another", f.Path).
+		WithHint("it was changed since, or it is another copy; `ramet log --own` of the agent tells which was imported")
+}
+
+// compareSource holds all entries of an import against the source.
+func (w *Workspace) compareSource(ctx context.Context, src *foreign.Source, h *held, out *Sourced) error {
+	seen := map[int64]bool{}
+	for a := range h.tips {
+		for e, err := range w.Store.QueryRange(ctx, history.Range{Agent: a}, history.Selection{}) {
+			if err != nil {
+				return err
+			}
+			meta, err := e.Decode()
+			if err != nil {
+				return err
+			}
+			at, ok := history.ParseBytes(meta.Source)
+			if !ok {
+				continue
+			}
+			for _, one := range at {
+				if seen[one.Offset] {
+					return fault.New(fault.HistoryDamaged, "agent %s message %d: the line at byte %d is in another entry too", a, e.ID, one.Offset)
+				}
+				seen[one.Offset] = true
+			}
+			if e.Content == nil {
+				out.Redacted++
+				continue
+			}
+			if err := w.same(src, e, meta, at); err != nil {
+				return err
+			}
+			out.Entries++
+		}
+	}
+	for _, at := range src.Stretches() {
+		if at.Offset < h.newest.Bytes && !seen[at.Offset] {
+			return fault.New(fault.HistoryDamaged, "the line at byte %d of %s is in no entry", at.Offset, src.Path).
+				WithHint("an import that was interrupted goes on when it is asked for again")
+		}
+	}
+	out.Lines = h.newest.Lines
+	return nil
+}
+
+// same compares one entry with its lines.
+func (w *Workspace) same(src *foreign.Source, e history.Entry, meta history.Meta, at []history.Bytes) error {
+	wrong := fault.New(fault.HistoryDamaged, "agent %s message %d is not what its lines say (bytes %s)", e.Agent, e.ID, meta.Source)
+	said, err := src.Read(at)
+	if err != nil {
+		return wrong
+	}
+	if e.Kind == history.Rewind {
+		if said.Kind != history.Rewind {
+			return wrong
+		}
+		return nil
+	}
+	draft := w.Store.Drafts([]history.Draft{{Kind: said.Kind, Parts: said.Parts}})[0]
+	content, _, err := history.Encode(draft.Parts)
+	shaped := said.Kind == history.Compact && e.Kind == history.User || said.Kind == history.Rewind && e.Kind == history.Note
+	if err != nil || said.Kind != e.Kind && !shaped || said.Time != meta.OriginalTime || said.Kind != history.Rewind && !bytes.Equal(content, e.Content) {
+		return wrong
+	}
+	return nil
+}
