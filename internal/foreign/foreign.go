@@ -15,12 +15,16 @@ package foreign
 
 import (
 	"bufio"
+	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"io"
+	"iter"
 	"os"
+	"slices"
 	"time"
 
 	"ramet/internal/fault"
@@ -121,11 +125,45 @@ func Open(ctx context.Context, found Found, most int64) (*Source, error) {
 		return nil, err
 	}
 	s.grow()
+	if found.Program != Pi { // whose summaries name lines
+		s.ids = nil
+	}
 	return s, nil
+}
+
+// long is how large a source is whose lines are counted first, so that the index is made in
+// its size.
+const long = 64 << 20
+
+// room makes the index as large as it will be.
+func (s *Source) room() error {
+	info, err := s.file.Stat()
+	if err != nil || info.Size() < long {
+		return nil // then there is nothing to be saved, or reading says what is wrong
+	}
+	n, piece := 0, make([]byte, 1<<20)
+	for {
+		got, err := s.file.Read(piece)
+		n += bytes.Count(piece[:got], []byte{'\n'})
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return fault.New(fault.StorageIO, "read %s: %w", s.Path, err)
+		}
+	}
+	s.records, s.ids = make([]record, 0, n), make(map[uint64]int32, n)
+	if _, err := s.file.Seek(0, io.SeekStart); err != nil {
+		return fault.New(fault.StorageIO, "read %s: %w", s.Path, err)
+	}
+	return nil
 }
 
 // scan reads the source once.
 func (s *Source) scan(ctx context.Context, most int64) error {
+	if err := s.room(); err != nil {
+		return err
+	}
 	hash := sha256.New()
 	var in io.Reader = s.file
 	if most > 0 {
@@ -197,13 +235,22 @@ func (s *Source) Read(list []history.Bytes) (Said, error) {
 	return s.read(list)
 }
 
-// Stretches are the lines that are in entries, in their order.
-func (s *Source) Stretches() []history.Bytes {
-	var out []history.Bytes
-	for _, r := range s.records {
-		if r.role != silent {
-			out = append(out, r.at)
+// Stretches are the lines that are in entries, in their order, each with its number in the
+// index.
+func (s *Source) Stretches() iter.Seq2[int, history.Bytes] {
+	return func(yield func(int, history.Bytes) bool) {
+		for i, r := range s.records {
+			if r.role != silent && !yield(i, r.at()) {
+				return
+			}
 		}
 	}
-	return out
+}
+
+// Records is how many lines are in the index.
+func (s *Source) Records() int { return len(s.records) }
+
+// Index is the number of the line that begins at an offset; false: none does.
+func (s *Source) Index(offset int64) (int, bool) {
+	return slices.BinarySearchFunc(s.records, offset, func(r record, at int64) int { return cmp.Compare(r.offset, at) })
 }

@@ -127,7 +127,14 @@ func whole(t testing.TB, s *Source) {
 		}
 	}
 	walk(s.Roots())
-	if int64(len(seen)) != s.Taken() || len(s.Stretches()) != len(seen) {
+	told := 0
+	for i, at := range s.Stretches() {
+		if n, ok := s.Index(at.Offset); !ok || n != i || !seen[at.Offset] {
+			t.Errorf("line %d at %d is not found", i, at.Offset)
+		}
+		told++
+	}
+	if int64(len(seen)) != s.Taken() || told != len(seen) {
 		t.Errorf("%d lines are in entries, %d should be; of %d, skipped %v", len(seen), s.Taken(), s.Lines, s.Skipped)
 	}
 }

@@ -19,20 +19,24 @@ const (
 	raw                // nobody knows: kept as it came
 )
 
-// record is a line as the index keeps it.
+// record is a line as the index keeps it: there may be millions.
 type record struct {
-	at    history.Bytes
-	up    uint64 // hash of the name of the line before it; 0: none
-	group uint64
-	role  role
-	side  bool // of a sub-agent in the same source
-	named bool // it says behind which line it stands
-	top   bool // it says that it stands behind none
-	lost  bool // the line that it names is not there, or stands behind it
-	unit  int32
-	next  int32 // in its unit
-	prev  int32 // the record that stands before it; -1: none
+	offset int64
+	up     uint64 // hash of the name of the line before it; 0: none
+	size   int32
+	group  uint32
+	role   role
+	side   bool // of a sub-agent in the same source
+	named  bool // it says behind which line it stands
+	top    bool // it says that it stands behind none
+	lost   bool // the line that it names is not there, or stands behind it
+	unit   int32
+	next   int32 // in its unit
+	prev   int32 // the record that stands before it; -1: none
 }
+
+// at is where it stands.
+func (r record) at() history.Bytes { return history.Bytes{Offset: r.offset, Size: int64(r.size)} }
 
 func hashed(name string) uint64 {
 	if name == "" {
@@ -60,8 +64,8 @@ func (s *Source) take(line []byte, size int64) {
 		s.Skipped["no JSON of the program"]++
 		return
 	}
-	r.at, r.next, r.prev, r.unit = history.Bytes{Offset: s.Bytes, Size: size}, -1, -1, -1
-	r.up, r.group = hashed(n.up), hashed(n.group)
+	r.offset, r.size, r.next, r.prev, r.unit = s.Bytes, int32(size), -1, -1, -1
+	r.up, r.group = hashed(n.up), uint32(hashed(n.group))
 	if n.id != "" {
 		if _, twice := s.ids[hashed(n.id)]; twice {
 			s.Skipped["the same id twice"]++

@@ -11,13 +11,14 @@ type unit struct {
 	up          int32 // -1: it is a root
 	kid, beside int32 // first unit behind it; next one behind the same
 	newest      int32 // the newest record in it and behind it
-	role        role
-	group       uint64
-	side, lost  bool
 }
+
+// head is the record that a unit begins with: what it is, is that.
+func (s *Source) head(u int32) *record { return &s.records[s.units[u].first] }
 
 // grow makes the tree. Lines that name none stand behind the one before them.
 func (s *Source) grow() {
+	s.units = make([]unit, 0, len(s.records))
 	before := int32(-1)
 	for i := range s.records {
 		r := &s.records[i]
@@ -101,8 +102,10 @@ func (s *Source) put(i int32) {
 		up = s.records[r.prev].unit
 	}
 	var parent *unit
+	answers := false
 	if up >= 0 {
 		parent = &s.units[up]
+		answers = s.head(up).role == answer
 	}
 	switch {
 	case r.role == silent:
@@ -113,15 +116,15 @@ func (s *Source) put(i int32) {
 		s.loose = append(s.loose, i)
 		return
 	case parent == nil:
-	case r.role == answer && parent.role == answer && r.group != 0 && r.group == parent.group:
+	case r.role == answer && answers && r.group != 0 && r.group == s.head(up).group:
 		s.records[parent.last].next, parent.last = i, i
 		r.unit, parent.newest = up, max(parent.newest, i)
 		return
-	case r.role == raw, r.role == result && parent.role == answer:
+	case r.role == raw, r.role == result && answers:
 		s.follow(up, i)
 		return
 	}
-	u := unit{first: i, last: i, more: -1, end: -1, up: -1, kid: -1, beside: -1, newest: i, role: r.role, group: r.group, side: r.side, lost: r.lost}
+	u := unit{first: i, last: i, more: -1, end: -1, up: -1, kid: -1, beside: -1, newest: i}
 	if up >= 0 {
 		u.up = up
 	}
@@ -146,7 +149,7 @@ func (s *Source) tie() {
 	if len(s.loose) > 0 && len(s.units) == 0 {
 		i := s.loose[0]
 		s.loose = s.loose[1:]
-		s.units = append(s.units, unit{first: i, last: i, more: -1, end: -1, up: -1, kid: -1, beside: -1, newest: i, role: raw})
+		s.units = append(s.units, unit{first: i, last: i, more: -1, end: -1, up: -1, kid: -1, beside: -1, newest: i})
 	}
 	for _, i := range s.loose {
 		s.follow(0, i)
@@ -169,10 +172,10 @@ type Node struct {
 }
 
 // Side says that it begins what a sub-agent did, Lost that the line before it is not there.
-func (n Node) Side() bool { return n.tree.units[n.i].side }
+func (n Node) Side() bool { return n.tree.head(n.i).side }
 
 // Lost says that the line that it stands behind is not in the source.
-func (n Node) Lost() bool { return n.tree.units[n.i].lost }
+func (n Node) Lost() bool { return n.tree.head(n.i).lost }
 
 // Newest orders nodes by what was said last behind them.
 func (n Node) Newest() int32 { return n.tree.units[n.i].newest }
@@ -182,11 +185,11 @@ func (n Node) Items() []Item {
 	u, all := n.tree.units[n.i], n.tree.records
 	var whole []history.Bytes
 	for at := u.first; at >= 0; at = all[at].next {
-		whole = append(whole, all[at].at)
+		whole = append(whole, all[at].at())
 	}
 	out := []Item{{whole, n.tree}}
 	for at := u.more; at >= 0; at = all[at].next {
-		out = append(out, Item{[]history.Bytes{all[at].at}, n.tree})
+		out = append(out, Item{[]history.Bytes{all[at].at()}, n.tree})
 	}
 	return out
 }
@@ -215,5 +218,5 @@ func (s *Source) Offset(name string) (int64, bool) {
 	if !ok {
 		return 0, false
 	}
-	return s.records[at].at.Offset, true
+	return s.records[at].offset, true
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"time"
 
@@ -37,6 +38,9 @@ func (m *Imports) Take(ctx context.Context, f foreign.Found, plan bool) (Import,
 	if err := m.ws.person(ctx, "import sessions"); err != nil && !plan {
 		return Import{}, err
 	}
+	// An index of millions of lines lives as long as the import: what is thrown away beside
+	// it is not to take as much again.
+	defer debug.SetGCPercent(debug.SetGCPercent(25))
 	src, err := foreign.Open(ctx, f, 0)
 	if err != nil {
 		return Import{}, err
@@ -81,10 +85,12 @@ func (w *bringer) note(format string, args ...any) {
 func (w *bringer) find(ctx context.Context) error {
 	list := w.known[w.src.Program+"/"+w.src.ID]
 	for _, b := range slices.Backward(list) {
-		h, err := w.load(ctx, b)
+		at := newSpots(w.src)
+		h, err := w.load(ctx, b, at.set)
 		if err != nil {
 			return err
 		}
+		h.spots = at
 		sum, ok, err := w.src.Prefix(h.newest.Bytes)
 		if err != nil {
 			return err
@@ -95,7 +101,7 @@ func (w *bringer) find(ctx context.Context) error {
 			return nil
 		}
 	}
-	w.held = &held{spots: map[int64]spot{}, tips: map[id.Agent]*tip{}}
+	w.held = &held{spots: newSpots(w.src), tips: map[id.Agent]*tip{}}
 	w.out.New = true
 	if len(list) > 0 {
 		w.note("the file was rewritten since it was imported: it becomes a new agent")
@@ -199,15 +205,14 @@ func (w *bringer) where(ctx context.Context) (id.Agent, []history.Draft, error) 
 		w.note("it begins with %d bytes of session %s, which is not imported here", base.Bytes, base.Session)
 		return zero.ID, wall, nil
 	}
-	h, err := w.load(ctx, up)
+	at, last := spot{}, int64(-1)
+	_, err = w.load(ctx, up, func(b history.Bytes, s spot) {
+		if b.Offset < base.Bytes && b.Offset > last {
+			at, last = s, b.Offset
+		}
+	})
 	if err != nil {
 		return "", nil, err
-	}
-	at, last := spot{}, int64(-1)
-	for offset, s := range h.spots {
-		if offset < base.Bytes && offset > last {
-			at, last = s, offset
-		}
 	}
 	if last < 0 || agent.NeedLiving(w.agents[at.agent]) != nil {
 		return zero.ID, wall, nil
@@ -287,7 +292,7 @@ func isFolder(path string) bool {
 func (w *bringer) stored(i foreign.Item) (spot, bool) {
 	var at spot
 	for _, one := range i.At {
-		s, ok := w.held.spots[one.Offset]
+		s, ok := w.held.spots.get(one.Offset)
 		if !ok {
 			return spot{}, false
 		}
@@ -391,11 +396,11 @@ const (
 
 // put writes an entry, sooner or later.
 func (w *bringer) put(ctx context.Context, a id.Agent, item foreign.Item) error {
-	fresh := slices.DeleteFunc(slices.Clone(item.At), func(b history.Bytes) bool { _, ok := w.held.spots[b.Offset]; return ok })
+	fresh := slices.DeleteFunc(slices.Clone(item.At), func(b history.Bytes) bool { _, ok := w.held.spots.get(b.Offset); return ok })
 	w.out.Entries++
 	if w.plan {
 		for _, b := range fresh {
-			w.held.spots[b.Offset] = spot{a, 0}
+			w.held.spots.set(b, spot{a, 0})
 		}
 		return nil
 	}
@@ -435,7 +440,7 @@ func (w *bringer) flush(ctx context.Context, a id.Agent) error {
 	}
 	for i, e := range entries {
 		for _, b := range t.at[i] {
-			w.held.spots[b.Offset] = spot{a, e.ID}
+			w.held.spots.set(b, spot{a, e.ID})
 		}
 		t.last = e.ID
 	}
@@ -468,7 +473,7 @@ func (w *bringer) shape(ctx context.Context, a id.Agent, d history.Draft, said f
 		return d, nil
 	}
 	if at, ok := w.src.Offset(said.Keep); ok {
-		if s, there := w.held.spots[at]; there {
+		if s, there := w.held.spots.get(at); there {
 			n, found := slices.BinarySearchFunc(ids, s.message, func(have, want id.Message) int { return cmp.Compare(have, want) })
 			if found {
 				ids = ids[:n]

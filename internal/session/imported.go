@@ -71,12 +71,6 @@ func (m *Imports) add(a id.Agent, i history.Imported) {
 	m.origin[a] = true
 }
 
-// spot is where a line of a source stands.
-type spot struct {
-	agent   id.Agent
-	message id.Message
-}
-
 // tip is the end of what was imported into an agent.
 type tip struct {
 	last    id.Message
@@ -89,14 +83,15 @@ type tip struct {
 // held is what is stored of a session.
 type held struct {
 	newest history.Imported
-	spots  map[int64]spot // by the offset of the line
+	spots  *spots
 	tips   map[id.Agent]*tip
 	main   id.Agent
 }
 
-// load reads what is stored of a session: its own agent, and those that branch off.
-func (m *Imports) load(ctx context.Context, b brought) (*held, error) {
-	h := &held{newest: b.first, spots: map[int64]spot{}, tips: map[id.Agent]*tip{}, main: b.agent}
+// load reads what is stored of a session, of its own agent and those that branch off, and
+// tells where each line stands.
+func (m *Imports) load(ctx context.Context, b brought, stands func(history.Bytes, spot)) (*held, error) {
+	h := &held{newest: b.first, tips: map[id.Agent]*tip{}, main: b.agent}
 	list := []id.Agent{b.agent}
 	for len(list) > 0 {
 		a := list[0]
@@ -120,7 +115,7 @@ func (m *Imports) load(ctx context.Context, b brought) (*held, error) {
 				continue
 			}
 			for _, one := range at {
-				h.spots[one.Offset] = spot{a, e.ID}
+				stands(one, spot{a, e.ID})
 			}
 			t.last = e.ID
 		}

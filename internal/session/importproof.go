@@ -39,7 +39,7 @@ func (w *Workspace) Sourced(ctx context.Context, f foreign.Found) (Sourced, erro
 			WithHint("`ramet import %s` does it", f.Path)
 	}
 	for _, b := range slices.Backward(list) {
-		h, err := m.load(ctx, b)
+		h, err := m.load(ctx, b, func(history.Bytes, spot) {})
 		if err != nil {
 			return Sourced{}, err
 		}
@@ -58,7 +58,7 @@ func (w *Workspace) Sourced(ctx context.Context, f foreign.Found) (Sourced, erro
 
 // compareSource holds all entries of an import against the source.
 func (w *Workspace) compareSource(ctx context.Context, src *foreign.Source, h *held, out *Sourced) error {
-	seen := map[int64]bool{}
+	seen := make([]bool, src.Records())
 	for a := range h.tips {
 		for e, err := range w.Store.QueryRange(ctx, history.Range{Agent: a}, history.Selection{}) {
 			if err != nil {
@@ -73,10 +73,14 @@ func (w *Workspace) compareSource(ctx context.Context, src *foreign.Source, h *h
 				continue
 			}
 			for _, one := range at {
-				if seen[one.Offset] {
+				i, ok := src.Index(one.Offset)
+				if !ok {
+					return fault.New(fault.HistoryDamaged, "agent %s message %d: no line begins at byte %d", a, e.ID, one.Offset)
+				}
+				if seen[i] {
 					return fault.New(fault.HistoryDamaged, "agent %s message %d: the line at byte %d is in another entry too", a, e.ID, one.Offset)
 				}
-				seen[one.Offset] = true
+				seen[i] = true
 			}
 			if e.Content == nil {
 				out.Redacted++
@@ -88,8 +92,8 @@ func (w *Workspace) compareSource(ctx context.Context, src *foreign.Source, h *h
 			out.Entries++
 		}
 	}
-	for _, at := range src.Stretches() {
-		if at.Offset < h.newest.Bytes && !seen[at.Offset] {
+	for i, at := range src.Stretches() {
+		if at.Offset < h.newest.Bytes && !seen[i] {
 			return fault.New(fault.HistoryDamaged, "the line at byte %d of %s is in no entry", at.Offset, src.Path).
 				WithHint("an import that was interrupted goes on when it is asked for again")
 		}
