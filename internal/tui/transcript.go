@@ -236,7 +236,7 @@ func (t *transcript) landmark(e Entry) string {
 		return "message " + m.Target + " redacted"
 	case history.Mail:
 		return "mail sent"
-	case history.Note, history.Notice:
+	case history.Note, history.Notice, history.Import:
 		return history.Plain(e.Parts)
 	case history.Files:
 		return filesLandmark(m.Files)
