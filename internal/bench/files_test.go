@@ -11,6 +11,7 @@ import (
 	"time"
 
 	states "ramet/internal/files/past"
+	"ramet/internal/files/restore"
 	"ramet/internal/id"
 )
 
@@ -101,6 +102,44 @@ func BenchmarkStatesOfFiles(b *testing.B) {
 			shown(b, name+"/ git add -A on a scratch index", "", ours.at(0.5)/add.at(0.5))
 			shown(b, name+"/ git stash create", "", ours.at(0.5)/stash.at(0.5))
 			atMost(b, name+"kept / bytes changed", "", float64(kept)/float64(bytes), 0.6)
+			forked(b, p, f, root, name)
 		})
+	}
+}
+
+// forked measures what a fork with files costs beside its checkout: it brings what is dirty, not
+// what is there.
+func forked(b *testing.B, p *states.Past, f *states.Folder, root, name string) {
+	b.Helper()
+	dirty, clean := filepath.Join(filepath.Dir(root), filepath.Base(root)+"-dirty"), filepath.Join(filepath.Dir(root), filepath.Base(root)+"-clean")
+	var add, bring, none times
+	have := map[string]states.Committed{}
+	listed := must[[]byte](b)(exec.Command("git", "-C", root, "ls-tree", "-r", "-z", "HEAD").Output())
+	for line := range strings.SplitSeq(strings.TrimSuffix(string(listed), "\x00"), "\x00") {
+		head, path, _ := strings.Cut(line, "\t")
+		have[path] = states.Committed{Oid: strings.Fields(head)[2]}
+	}
+	take := func() states.State {
+		now := must[states.Taken](b)(f.Take(b.Context(), nil))
+		return states.State{Root: now.Root, Step: now.Step}
+	}
+	now := take()
+	before := must[int64](b)(p.Disk())
+	add.of(func() { gitIn(b, root, nil, "worktree", "add", "-q", "--detach", dirty) })
+	var brought int
+	bring.of(func() { brought = len(must[restore.Done](b)(p.Bring(b.Context(), dirty, now, have)).Changed) })
+	stored := must[int64](b)(p.Disk()) - before
+	gitIn(b, root, nil, "checkout", "-q", "--", ".")
+	now = take()
+	gitIn(b, root, nil, "worktree", "add", "-q", "--detach", clean)
+	none.of(func() { must[restore.Done](b)(p.Bring(b.Context(), clean, now, have)) })
+	if brought == 0 || brought > 60 {
+		b.Errorf("%d files were brought", brought)
+	}
+	shown(b, name+"a fork: bringing what is dirty / its checkout", "", bring.at(0.5)/add.at(0.5))
+	shown(b, name+"a fork: bringing nothing / its checkout", "", none.at(0.5)/add.at(0.5))
+	shown(b, name+"a fork: kept for it", "bytes", float64(stored))
+	for _, dir := range []string{dirty, clean} {
+		check(b, os.RemoveAll(dir))
 	}
 }

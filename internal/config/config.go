@@ -60,16 +60,17 @@ type Config struct {
 	Search  string // yes or no: whether models may search the web at their vendors
 	Effort  string // how hard models think
 
-	Background string // yes or no: whether the screen starts a server that stays
-	Follow     string // yes or no: whether the screen moves to the child after a fork
-	FirstByte  string // how long a model's server may take to begin; empty: the usual
-	Files      string // whether states of files are kept: yes, all, no
-	Stall      string // how long it may be silent after that; empty: the usual
-	Permission string // ask or sandbox: what happens to calls that no rule permits
-	Allow      string // rules that permit calls of tools, with ; between them
-	Env        string // variables that commands see besides the usual ones; a list, see Items
-	Hide       string // what confined commands cannot read; a list
-	Parallel   string // how many models are asked at a time; a list, see Parallels
+	Background  string // yes or no: whether the screen starts a server that stays
+	Follow      string // yes or no: whether the screen moves to the child after a fork
+	FirstByte   string // how long a model's server may take to begin; empty: the usual
+	Files       string // whether states of files are kept: yes, all, no
+	FilesShared string // yes or no: whether their contents lie in a shared database too
+	Stall       string // how long it may be silent after that; empty: the usual
+	Permission  string // ask or sandbox: what happens to calls that no rule permits
+	Allow       string // rules that permit calls of tools, with ; between them
+	Env         string // variables that commands see besides the usual ones; a list, see Items
+	Hide        string // what confined commands cannot read; a list
+	Parallel    string // how many models are asked at a time; a list, see Parallels
 
 	// Limits, which are whole numbers; see Number.
 	MaxAgents, MaxBehind, MaxStreams, MaxUnread, MaxWakes string

@@ -81,6 +81,11 @@ var settings = []Setting{
 		field: func(c *Config) *string { return &c.Files },
 	},
 	{
+		Key: "files_shared", Default: "no", Allowed: []string{"yes", "no"}, Env: "RAMET_FILES_SHARED", UserOnly: true,
+		Help:  "whether contents of states of files lie in the shared database (PostgreSQL) too, so that other hosts have them",
+		field: func(c *Config) *string { return &c.FilesShared },
+	},
+	{
 		Key: "first_byte", Env: "RAMET_FIRST_BYTE", Span: true, UserOnly: true,
 		Help:  "how long a model's server may take to begin its answer; empty means 5m, and 10m for a local one",
 		field: func(c *Config) *string { return &c.FirstByte },

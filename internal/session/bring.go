@@ -73,6 +73,9 @@ func (w *Workspace) bring(ctx context.Context, o origin, tree worktree.Tree) (re
 			return restore.Done{}, err
 		}
 		defer f.Save()
+		if _, err := w.RecoverFiles(ctx); err != nil {
+			return restore.Done{}, err
+		}
 		now, err := f.Take(ctx, nil)
 		if err != nil {
 			return restore.Done{}, err

@@ -92,6 +92,9 @@ func (w *Workspace) nowHash(ctx context.Context, a agent.Agent, s history.State)
 		return chain.Hash{}, err
 	}
 	defer f.Save()
+	if _, err := w.RecoverFiles(ctx); err != nil { // what is half restored is nobody's change
+		return chain.Hash{}, err
+	}
 	now, err := f.Take(ctx, nil)
 	return now.Root, err
 }

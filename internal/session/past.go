@@ -12,6 +12,7 @@ import (
 
 	"ramet/internal/agent"
 	"ramet/internal/chain"
+	"ramet/internal/database"
 	"ramet/internal/fault"
 	"ramet/internal/files"
 	"ramet/internal/files/past"
@@ -49,6 +50,9 @@ func (w *Workspace) Past() *past.Past {
 			Hide: []string{w.Home}}
 		if !strings.Contains(w.Place.DB, "://") {
 			o.Hide = append(o.Hide, w.Place.DB, w.Place.DB+"-wal", w.Place.DB+"-shm", w.Place.DB+"-journal")
+		}
+		if database.IsPostgres(w.Place.DB) && w.Config.FilesShared == "yes" {
+			o.Shared, o.Repository = w.Store.Packs(), w.Place.Project
 		}
 		if w.Secrets != nil {
 			o.Secret = func(b []byte) bool { s := string(b); return w.Secrets.Own(s) != s }

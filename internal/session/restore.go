@@ -61,9 +61,14 @@ func (w *Workspace) stateHash(s history.State) (chain.Hash, error) {
 	if _, err := w.Past().Store().Refresh(); err != nil {
 		return h, err
 	}
+	if !w.Past().Store().Has(h) { // another host may have it
+		if err := w.Past().Store().Pull(context.Background()); err != nil {
+			return h, err
+		}
+	}
 	if !w.Past().Store().Has(h) {
 		return h, fault.New(fault.NotFound, "the state %.12s is not kept here", s.Root).
-			WithHint("states lie beside the database of the machine where the agent worked, until `ramet gc --files` drops them")
+			WithHint("states lie beside the database of the machine where the agent worked, until `ramet gc --files` drops them; hosts share them with files_shared")
 	}
 	return h, nil
 }

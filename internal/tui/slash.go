@@ -92,7 +92,7 @@ func (m *root) slash(said string) tea.Cmd {
 		}
 		return m.rewind(said, m.now.agent, optional(c.Label)...)
 	case "diff":
-		return m.run(said, append([]string{"diff", me}, messages(c)...)...)
+		return m.run(said, append([]string{"diff", "--line-numbers", me}, messages(c)...)...)
 	case "undo":
 		return m.undo(said, me)
 	case "clear":

@@ -14,7 +14,8 @@ import (
 )
 
 func diffCommand(l *line.Line) *cobra.Command {
-	return &cobra.Command{
+	var numbers bool
+	c := &cobra.Command{
 		Use:   "diff AGENT [ID [ID]]",
 		Short: "Show how an agent's files changed",
 		Long: `Show how the files of an agent's folder changed, whoever changed them: since its last
@@ -37,13 +38,18 @@ turn began; with an ID, since that message was written; with two, between them.`
 			if err != nil {
 				return err
 			}
-			return l.Print(changeList{session.ShowChanges(changes)})
+			return l.Print(changeList{session.ShowChanges(changes), numbers})
 		},
 	}
+	c.Flags().BoolVar(&numbers, "line-numbers", false, "put the number of each line before it")
+	return c
 }
 
 // changeList is the datum of diff.
-type changeList struct{ public.FileChanges }
+type changeList struct {
+	public.FileChanges
+	numbers bool
+}
 
 // Text of changes: diffs, and a line for each that has none.
 func (d changeList) Text(w *printer.Writer) {
@@ -59,7 +65,11 @@ func (d changeList) Text(w *printer.Writer) {
 			}
 			w.Line("%s %s%v", c.Verb, text.Safe(c.Path), w.Dim(note))
 		}
-		for l := range strings.Lines(c.Diff) {
+		lines := strings.Lines(c.Diff)
+		if d.numbers {
+			lines = numbered(c.Diff)
+		}
+		for l := range lines {
 			w.Line("%s", text.Safe(strings.TrimSuffix(l, "\n")))
 		}
 	}

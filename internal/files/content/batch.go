@@ -1,6 +1,7 @@
 package content
 
 import (
+	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
@@ -162,6 +163,11 @@ func (b *Batch) Commit() (int64, error) {
 	if err != nil {
 		b.remove()
 		b.err = durable.Failure("keep files in", b.store.packDir(), err)
+		return 0, b.err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), sharing)
+	defer cancel()
+	if b.err = b.store.share(ctx, name); b.err != nil {
 		return 0, b.err
 	}
 	b.store.mu.Lock()

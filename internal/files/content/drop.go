@@ -1,6 +1,7 @@
 package content
 
 import (
+	"context"
 	"crypto/rand"
 	"errors"
 	"io/fs"
@@ -66,7 +67,9 @@ func (s *Store) withBases(keep func(chain.Hash) bool) (func(chain.Hash) bool, er
 				break
 			}
 			needed[b] = true
-			p = s.where[b]
+			if p, ok = s.where[b]; !ok {
+				break // another host has it
+			}
 		}
 	}
 	return func(h chain.Hash) bool { return keep(h) || needed[h] }, nil
@@ -97,6 +100,11 @@ func (s *Store) Drop(keep func(chain.Hash) bool, since time.Time) (Dropped, erro
 		}
 	}
 	if err := durable.SyncFolder(s.packDir()); err != nil {
+		return Dropped{}, err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), sharing)
+	defer cancel()
+	if err := s.unshare(ctx, old); err != nil {
 		return Dropped{}, err
 	}
 	_, err = s.Refresh()
@@ -146,7 +154,10 @@ func (s *Store) staying(keep func(chain.Hash) bool, old map[string]bool) map[str
 
 // rewrite copies objects into a pack of their own, as they are.
 func (s *Store) rewrite(repo string, places []place) error {
-	b := &Batch{store: New(s.dir, s.git), repo: repo, held: map[chain.Hash]bool{}}
+	fresh := New(s.dir, s.git)
+	fresh.shared = s.shared
+	fresh.caughtUp.Store(true)
+	b := &Batch{store: fresh, repo: repo, held: map[chain.Hash]bool{}}
 	defer b.Drop()
 	for _, p := range places {
 		payload := make([]byte, p.length)

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"ramet/internal/chain"
 	"ramet/internal/durable"
@@ -22,6 +23,9 @@ type Store struct {
 	dir string
 	// git reads an object of a repository by its id.
 	git func(ctx context.Context, repo, oid string) ([]byte, error)
+
+	shared   Shared      // nil: nobody shares
+	caughtUp atomic.Bool // the others have all that is here
 
 	mu         sync.RWMutex
 	packs      map[string]bool // that were read, by name

@@ -176,6 +176,9 @@ func (p *Past) Forget(ctx context.Context, contents map[chain.Hash]bool) (int, e
 		return 0, err
 	}
 	defer release()
+	if err := p.store.Pull(ctx); err != nil {
+		return 0, err
+	}
 	gone, err := p.store.Drop(func(h chain.Hash) bool { return !contents[h] }, time.Now().Add(time.Hour))
 	return gone.Objects, err
 }

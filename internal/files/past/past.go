@@ -19,12 +19,14 @@ import (
 
 // Options are what the past of a workspace depends on.
 type Options struct {
-	Dir     string   // where it lies; made when needed
-	Home    string   // the user's own: no folder to take states of
-	Hide    []string // ramet's own files and folders
-	Ignored bool     // ignored files too
-	Env     []string
-	Secret  func([]byte) bool // a content that holds a credential of ours; nil: none does
+	Dir        string   // where it lies; made when needed
+	Home       string   // the user's own: no folder to take states of
+	Hide       []string // ramet's own files and folders
+	Ignored    bool     // ignored files too
+	Env        []string
+	Shared     content.Shared    // where hosts share contents; nil: they do not
+	Repository string            // has what git names, where the folder of a state is on another host
+	Secret     func([]byte) bool // a content that holds a credential of ours; nil: none does
 }
 
 // Past is the past of the folders of one workspace. It is safe for concurrent use.
@@ -45,7 +47,10 @@ func Open(o Options) *Past {
 		p.o.Hide[i] = real(h)
 	}
 	p.o.Hide = append(p.o.Hide, real(o.Dir))
-	p.store = content.New(o.Dir, cat)
+	p.store = content.New(o.Dir, p.cat)
+	if o.Shared != nil {
+		p.store.Share(o.Shared)
+	}
 	p.journal = restore.Journal{Dir: filepath.Join(o.Dir, "restores"), Get: p.store.Get}
 	p.calls.path = filepath.Join(o.Dir, "calls")
 	return p
@@ -59,8 +64,11 @@ func real(path string) string {
 	return filepath.Clean(path)
 }
 
-// cat reads an object of a repository.
-func cat(ctx context.Context, repo, oid string) ([]byte, error) {
+// cat reads an object of a repository, or of the one that stands for it here.
+func (p *Past) cat(ctx context.Context, repo, oid string) ([]byte, error) {
+	if _, err := os.Stat(repo); err != nil && p.o.Repository != "" {
+		repo = p.o.Repository
+	}
 	out, err := git.Run(ctx, repo, "cat-file", "blob", oid)
 	return []byte(out), err
 }

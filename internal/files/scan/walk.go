@@ -162,7 +162,8 @@ func namesOf(p Place) ([]string, error) {
 // changed it returns before itself.
 func (w *walk) folder(p Place, rel string, names []string, rules ignore.Folder, st Stat, before *seenFolder) (*seenFolder, error) {
 	space := spaces.Get().(*[]seen)
-	defer func() { clear((*space)[:cap(*space)]); spaces.Put(space) }()
+	used := 0
+	defer func() { clear((*space)[:used]); spaces.Put(space) }()
 	now := &seenFolder{rules: rules.Sum(), ctime: st.Ctime, nodes: (*space)[:0]}
 	trust := before != nil && before.rules == now.rules
 	last := before.inOrder()
@@ -182,7 +183,7 @@ func (w *walk) folder(p Place, rel string, names []string, rules ignore.Folder, 
 		}
 		now.nodes = append(now.nodes, seen{Node: node(name, stat), stat: stat})
 	}
-	*space = now.nodes[:0]
+	*space, used = now.nodes[:0], len(now.nodes)
 	w.of.Add(int64(len(now.nodes)))
 	if err := w.fill(p, rel, rules, now, before); err != nil {
 		return nil, err
