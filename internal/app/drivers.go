@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -58,6 +59,24 @@ func (d *drivers) model(ref llm.Ref) (proc.Model, bool, error) {
 	return proc.Model{Ref: ref, Foreign: &driver.Driven{Program: d.program(p), Model: model, Pool: &d.pool, Log: d.request.Store, Root: d.root}}, true, nil
 }
 
+// named is what stands in the place of a model for an agent that this program drives.
+func (d *drivers) named(name string) (llm.Ref, error) {
+	ref := driver.Ref(name, "")
+	_, _, err := d.model(ref)
+	return ref, err
+}
+
+// installed are the names of the programs that are found.
+func (d *drivers) installed() []string {
+	var out []string
+	for _, p := range preset.All(d.request.Config.Drivers) {
+		if _, found := p.Path(os.Environ()); found && !p.Off {
+			out = append(out, p.Name)
+		}
+	}
+	return out
+}
+
 // program is how a preset is started for an agent.
 func (d *drivers) program(p preset.Preset) *acp.Program {
 	return &acp.Program{Driver: p.Name, Version: version, Mode: p.Mode, Asks: p.Asks, Login: p.Login,
@@ -85,6 +104,9 @@ func (d *drivers) setup(ctx context.Context, p preset.Preset, a agent.Agent) (ac
 		}
 		out.Errors = filepath.Join(folder, string(a.ID)+".stderr")
 	}
+	if a.ID != "" && out.Box == nil {
+		out.Servers = d.ownServer()
+	}
 	if d.around == nil || a.ID == "" {
 		return out, nil
 	}
@@ -93,8 +115,20 @@ func (d *drivers) setup(ctx context.Context, p preset.Preset, a agent.Agent) (ac
 		return out, err
 	}
 	out.Env = append(out.Env, s.Env...)
-	out.Servers, out.Metered, out.Ended = s.Servers, s.Metered, s.End
+	out.Servers = append(out.Servers, s.Servers...)
+	out.Metered, out.Ended = s.Metered, s.End
 	return out, nil
+}
+
+// ownServer is ramet as an MCP server, with which a program forks, mails and waits as its agent:
+// whatever it starts bears the agent's mark. A program in the box cannot reach ramet's home,
+// and where the database has an address there may be a password in it: those go without.
+func (d *drivers) ownServer() []acp.Server {
+	exe, err := os.Executable()
+	if err != nil || strings.Contains(d.request.Place.DB, "://") {
+		return nil
+	}
+	return []acp.Server{{Name: "ramet", Command: []string{exe, "--db", d.request.Place.DB, "--home", d.request.Home, "mcp", "serve"}}}
 }
 
 // box lets a program write its agent's folder and its own; it has the network, because its

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -87,7 +88,7 @@ func kernelFor(ctx context.Context, r request, work *crew.Crew) (*session.Runnin
 		Worktree:  trees, Background: jobs.Running, Abandon: func(a id.Agent) { jobs.End(a); drivers.end(a) },
 		Joins: joins.of,
 		Hooks: hooksOf(r),
-		Role:  r.Workspace.Role,
+		Role:  r.Workspace.Role, Driver: drivers.named, Drivers: drivers.installed,
 		Roles: func() bool { k, err := r.Kit(); return err == nil && len(k.Roles) > 0 },
 		Offer: offer,
 		Gone:  place.Gone,
@@ -259,6 +260,13 @@ func (m *models) taped(work *crew.Crew) func(agent.Agent, llm.Ref) (proc.Model, 
 		opened, err := m.model(a, asked)
 		if err != nil {
 			return opened, err
+		}
+		if opened.Foreign != nil {
+			// Nothing of a run goes unrecorded, and what another program asks its model is.
+			if belongs, err := work.Belongs(a); err != nil || belongs {
+				return proc.Model{}, errors.Join(err, fault.New(fault.Conflict, "items of a run are done by ramet's own agents, not by %s", opened.Ref.Name))
+			}
+			return opened, nil
 		}
 		return work.Model(a, opened)
 	}

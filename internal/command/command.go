@@ -14,6 +14,7 @@ type Command struct {
 	Model    string      // fork --model, model
 	Path     string      // export
 	Role     string      // fork --agent
+	Driver   string      // fork --driver
 	Mode     string      // mode
 	Effort   string      // fork --effort, effort
 	Topic    string      // help: the command asked about
@@ -39,6 +40,7 @@ const (
 	Topic   Kind = "command"
 	Name    Kind = "name"
 	Role    Kind = "role"
+	Driver  Kind = "driver"
 	Message Kind = "message"
 	Number  Kind = "number"
 	Text    Kind = "text"

@@ -39,7 +39,7 @@ func TestComplete(t *testing.T) {
 		{"/send bob-a the fi|", "", ""},
 		{"/fork --n|", "--name", "/fork --name |"},
 		{"/fork --model o|", "offline/offline", "/fork --model offline/offline |"},
-		{"/fork --name x --|", "--agent --at --model --effort --worktree --clean", "/fork --name x --agent |"},
+		{"/fork --name x --|", "--agent --at --model --driver --effort --worktree --clean", "/fork --name x --agent |"},
 		{"/effort m|", "minimal medium max", "/effort minimal |"},
 		{"/fork --effort x|", "xhigh max", "/fork --effort xhigh |"},
 		{"/filter-mail --from |", "0 ada bob-a", "/filter-mail --from 0 |"},

@@ -173,6 +173,8 @@ func (p *parser) set(a Argument, w word) error {
 		c.NewName = w.text
 	case Role:
 		c.Role = w.text
+	case Driver:
+		c.Driver = w.text
 	case Text:
 		return p.text(w.text, w.start)
 	case Topic:

@@ -78,7 +78,7 @@ func TestParseSaysWhereAndWhatInstead(t *testing.T) {
 	for in, want := range map[string]string{
 		``:                               "no command at column 1: /help lists the commands",
 		`/`:                              "no command at column 2: /help lists the commands",
-		`  /frok`:                        `/frok is no command, at column 3: did you mean /fork? usage: /fork [--name NAME] [--agent ROLE] [--at ID] [--model MODEL] [--effort EFFORT] [--worktree] [--clean] ["PROMPT"]`,
+		`  /frok`:                        `/frok is no command, at column 3: did you mean /fork? usage: /fork [--name NAME] [--agent ROLE] [--at ID] [--model MODEL] [--driver PROGRAM] [--effort EFFORT] [--worktree] [--clean] ["PROMPT"]`,
 		`/xyzzy`:                         "/xyzzy is no command, at column 1: /help lists the commands",
 		`/kill --cascde`:                 "/kill, column 7: --cascde is no option of /kill; did you mean --cascade?: usage: /kill [AGENT] [--cascade]",
 		`/kill a --cascade=yes`:          "/kill, column 9: --cascade takes no value: usage: /kill [AGENT] [--cascade]",

@@ -6,9 +6,9 @@ import "slices"
 func Table() []Row { return slices.Clone(table) }
 
 var table = []Row{
-	{"fork", `/fork [--name NAME] [--agent ROLE] [--at ID] [--model MODEL] [--effort EFFORT] [--worktree] [--clean] ["PROMPT"]`, "Fork a child of this agent and go to it",
+	{"fork", `/fork [--name NAME] [--agent ROLE] [--at ID] [--model MODEL] [--driver PROGRAM] [--effort EFFORT] [--worktree] [--clean] ["PROMPT"]`, "Fork a child of this agent and go to it",
 		"The child has this agent's context, as it is now or, with --at, as it was after a message. With a prompt it begins to work at once. Parent and child share the files, unless --worktree gives the child a git worktree of its own, with what is not committed; --clean leaves that out.",
-		[]Argument{{Flag: "--name", Kind: Name}, {Flag: "--agent", Kind: Role}, {Flag: "--at", Kind: Message}, {Flag: "--model", Kind: Model}, {Flag: "--effort", Kind: Effort}, {Flag: "--worktree"}, {Flag: "--clean"}, {Kind: Text}}},
+		[]Argument{{Flag: "--name", Kind: Name}, {Flag: "--agent", Kind: Role}, {Flag: "--at", Kind: Message}, {Flag: "--model", Kind: Model}, {Flag: "--driver", Kind: Driver}, {Flag: "--effort", Kind: Effort}, {Flag: "--worktree"}, {Flag: "--clean"}, {Kind: Text}}},
 	{"kill", "/kill [AGENT] [--cascade]", "End this agent, or another",
 		"With --cascade its whole subtree ends; without, its children live on. Histories can still be read. Agent 0 cannot be killed.",
 		[]Argument{{Kind: Agent}, {Flag: "--cascade"}}},

@@ -69,7 +69,8 @@ type ForkInput struct {
 	At       id.Message `json:"at,omitempty"`       // its context ends with this message
 	Worktree bool       `json:"worktree,omitempty"` // files of its own: a git worktree, with what its parent did not commit
 	Clean    bool       `json:"clean,omitempty"`    // with worktree: only what is committed
-	Model    string     `json:"model,omitempty"`    // vendor/name; empty: its parent's
+	Model    string     `json:"model,omitempty"`    // vendor/name; empty: its parent's. With driver: that program's own word
+	Driver   string     `json:"driver,omitempty"`   // another program that drives it: claude, codex, …; ramet: our own loop; empty: as its parent
 	Effort   string     `json:"effort,omitempty"`   // how hard its model thinks; empty: as its parent's
 	Agent    string     `json:"agent,omitempty"`    // the definition that it is made by; empty: none
 }
@@ -93,13 +94,15 @@ func (a Agents) fork(c *Call, in ForkInput) (AgentNow, error) {
 	if in.At < 0 {
 		return AgentNow{}, pointed("/at", fault.New(fault.InvalidID, "%d is not the id of a message", in.At))
 	}
-	if in.Model != "" {
-		var err error
+	var err error
+	switch {
+	case in.Driver != "":
+		f.Driver, f.Word = in.Driver, in.Model
+	case in.Model != "":
 		if f.Model, err = llm.ParseRef(in.Model); err != nil {
 			return AgentNow{}, pointed("/model", err)
 		}
 	}
-	var err error
 	if f.Effort, err = llm.ParseEffort(in.Effort); err != nil {
 		return AgentNow{}, pointed("/effort", err)
 	}

@@ -205,3 +205,19 @@ func (h verbs) Role(name string) (acts.Role, error) {
 	}
 	return h.Options.Role(name)
 }
+
+// Driver implements acts.Drivers.
+func (h verbs) Driver(name string) (llm.Ref, error) {
+	if h.Options.Driver == nil {
+		return llm.Ref{}, fault.New(fault.NotFound, "no driver %.60q is known", name)
+	}
+	return h.Options.Driver(name)
+}
+
+// Drivers implements acts.Drivers.
+func (h verbs) Drivers() []string {
+	if h.Options.Drivers == nil {
+		return nil
+	}
+	return h.Options.Drivers()
+}

@@ -97,6 +97,10 @@ type Options struct {
 	Role func(name string) (acts.Role, error)
 	// Roles says whether any agent is defined; nil: none is.
 	Roles func() bool
+	// Driver finds a program that drives agents, by name; nil: there are none.
+	Driver func(name string) (llm.Ref, error)
+	// Drivers are the names of those that are installed; nil: there are none.
+	Drivers func() []string
 	// Joins is what the calls of an agent bring into its conversation; nil: nothing.
 	Joins func(a agent.Agent) loop.Join
 	// Hooks are the programs that are told what an agent does; nil, of all or of one: there

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"ramet/internal/agent"
+	"ramet/internal/driver"
 	"ramet/internal/history"
 	"ramet/internal/id"
 	"ramet/internal/mail"
@@ -29,6 +30,7 @@ type Agent struct {
 	HeadMessageID id.Message  `json:"head_message_id"`
 	Provider      *string     `json:"provider"`
 	Model         *string     `json:"model"`
+	Driver        *string     `json:"driver,omitempty"` // another program that drives it; absent: ramet itself
 	Cwd           *string     `json:"cwd"`
 	Lease         *Lease      `json:"lease"`
 	Activity      *string     `json:"activity"` // Working or Interrupted; lists alone tell
@@ -89,6 +91,7 @@ func FormatAgent(a agent.Agent) Agent {
 		Depth: a.Depth, OwnMessages: a.Own, TotalMessages: a.Total, UnreadMail: a.Unread, HeadMessageID: a.Head,
 		Provider: Optional(a.Provider), Model: Optional(a.Model), Cwd: Optional(a.Cwd),
 	}
+	out.Driver = Optional(driver.Of(a))
 	out.Spent = Spent(a.Spent)
 	if n, ok := a.Budget.Tokens.Get(); ok {
 		out.Budget.Tokens = &n

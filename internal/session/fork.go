@@ -25,6 +25,8 @@ type Fork struct {
 	Worktree bool       // files of its own: a git worktree and a branch
 	Clean    bool       // with Worktree: as committed; else with what the parent did not commit
 	Model    llm.Ref    // zero: the parent's
+	Driver   string     // another program that drives it, or Own; empty: as its parent
+	Word     string     // with Driver: that program's own word for a model; empty: its choice
 	Role     string     // the definition that it is made by; empty: none
 	Effort   llm.Effort // empty: the parent's
 	// Start begins a turn for the prompt, where a kernel runs here or holds the parent.
@@ -56,6 +58,12 @@ func CheckPrompt(text string) error {
 // Fork makes a child. It waits for the tools of its parent, until ctx ends. A parent that a
 // kernel of another host holds is forked beside it, at its last final entry.
 func (w *Workspace) Fork(ctx context.Context, f Fork) (Forked, error) {
+	if f.Driver != "" {
+		var err error
+		if f.Model, err = w.Driver(f.Driver, f.Word); err != nil {
+			return Forked{}, err
+		}
+	}
 	child, err := w.child(ctx, &f)
 	if err != nil {
 		return Forked{}, err

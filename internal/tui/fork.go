@@ -28,7 +28,9 @@ func (m *root) fork(c command.Command) tea.Cmd {
 	if c.At != nil {
 		f.At = *c.At
 	}
-	if c.Model != "" {
+	if c.Driver != "" {
+		f.Driver, f.Word = c.Driver, c.Model
+	} else if c.Model != "" {
 		model, err := llm.ParseRef(c.Model)
 		if err != nil {
 			return m.tell(bad, explain(err))

@@ -28,9 +28,9 @@ const (
 //go:embed fork.md
 var forkText string
 
-// forkArguments are what a model can say of a child. Of definitions it is told where there are
-// some.
-func forkArguments(agent shape.Field) *shape.Shape {
+// forkArguments are what a model can say of a child. Of definitions and drivers it is told where
+// there are some.
+func forkArguments(agent, driver shape.Field) *shape.Shape {
 	return shape.Object(
 		shape.Must("prompt", shape.Text(1).With("the goal, what it may change, how to check it, what to report")),
 		shape.May("name", shape.Text(0)),
@@ -38,14 +38,15 @@ func forkArguments(agent shape.Field) *shape.Shape {
 		shape.May("effort", shape.Text(0)),
 		shape.May("then", shape.Enum(string(history.ThenMail), wakes)),
 		shape.May("worktree", shape.Bool()),
-		agent,
+		agent, driver,
 	)
 }
 
 var (
 	byDefinition = shape.May("agent", shape.Text(1).With("a definition you were told of: its instructions, tools, model"))
-	forkPlain    = forkArguments(byDefinition.Untold())
-	forkDefined  = forkArguments(byDefinition)
+	byDriver     = shape.May("driver", shape.Text(1).With("another program that is to drive it"))
+	forkPlain    = forkArguments(byDefinition.Untold(), byDriver.Untold())
+	forkDefined  = forkArguments(byDefinition, byDriver.Untold())
 )
 
 var forkSpec = tool.Spec{
@@ -69,6 +70,7 @@ type forkArgs struct {
 	Worktree bool   `json:"worktree"`
 	Then     string `json:"then"`
 	Agent    string `json:"agent"`
+	Driver   string `json:"driver"`
 
 	Effort llm.Effort `json:"effort"`
 }
@@ -77,18 +79,30 @@ type forkArgs struct {
 // each child.
 type fork struct {
 	actor
-	defined bool // there are definitions of agents
+	defined bool     // there are definitions of agents
+	drivers []string // other programs that can drive children
 }
 
 func newFork(a actor) fork {
 	roles, ok := a.kernel.(Roles)
-	return fork{a, ok && roles.Defined()}
+	out := fork{actor: a, defined: ok && roles.Defined()}
+	if d, ok := a.kernel.(Drivers); ok {
+		out.drivers = d.Drivers()
+	}
+	return out
 }
 
 func (f fork) Spec() tool.Spec {
 	s := forkSpec
 	if f.defined {
 		s.Args = forkDefined
+	}
+	if len(f.drivers) > 0 {
+		agent := byDefinition
+		if !f.defined {
+			agent = agent.Untold()
+		}
+		s.Args = forkArguments(agent, shape.May("driver", shape.Text(1).With("another program that is to drive it: "+strings.Join(f.drivers, ", "))))
 	}
 	return s
 }
@@ -178,6 +192,9 @@ func (f fork) plan(ctx context.Context, parent agent.Agent, calls []tool.Call) (
 		asked[i] = registry.Child{ID: id.NewAgent(), Name: args.Name}
 		children[i] = child{call: c, args: args, child: asked[i], parent: parent}
 		if err := f.play(&children[i]); err != nil {
+			return nil, err
+		}
+		if err := f.drive(&children[i]); err != nil {
 			return nil, err
 		}
 	}
