@@ -16,7 +16,10 @@ type counter struct {
 	mu   sync.Mutex
 	n    int
 	woke map[id.Agent]int // how often letters began a turn of each
-	none chan struct{}    // closed when n falls to 0; made when it leaves 0
+	// before is how often they had, before the process ended whose work goes on here; nil:
+	// this is no work of another process.
+	before func(id.Agent) int
+	none   chan struct{} // closed when n falls to 0; made when it leaves 0
 }
 
 func (t *counter) add() {
@@ -66,18 +69,26 @@ func (t *counter) wakes(a id.Agent, most int) bool {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.woke[a] < most
+	return t.woken(a) < most
+}
+
+// woken is how often letters began a turn of an agent; the caller has the mutex.
+func (t *counter) woken(a id.Agent) int {
+	if t.woke == nil {
+		t.woke = map[id.Agent]int{}
+	}
+	if _, known := t.woke[a]; !known && t.before != nil {
+		t.woke[a] = t.before(a)
+	}
+	return t.woke[a]
 }
 
 // wake counts a turn of an agent that a letter begins, if it may.
 func (t *counter) wake(a id.Agent, most int) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if most > 0 && t.woke[a] >= most {
+	if n := t.woken(a); most > 0 && n >= most {
 		return false
-	}
-	if t.woke == nil {
-		t.woke = map[id.Agent]int{}
 	}
 	t.woke[a]++
 	return true

@@ -181,12 +181,10 @@ type Turn struct{ job *job }
 // ctx ends the turn is stopped; its history says so.
 func (k *Kernel) Exec(ctx context.Context, a id.Agent, prompt Prompt) (*Turn, error) {
 	j := &job{ctx: history.Unattended(ctx), prompt: prompt, task: prompt.Task, entered: prompt.Task, by: history.ActorOf(ctx)}
-	if prompt.Again && !j.task {
-		then, err := k.then(ctx, a)
-		if err != nil {
+	if prompt.Again {
+		if err := k.again(ctx, a, j); err != nil {
 			return &Turn{j}, err
 		}
-		j.task = then != ""
 	}
 	return &Turn{j}, k.submit(a, j)
 }

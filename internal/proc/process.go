@@ -35,6 +35,7 @@ type process struct {
 	pending int          // jobs that were given and are not done
 	mourned bool         // it was killed, and whoever waits for its report is to be told
 	called  bool         // one of them looks for mail
+	asked   report       // what a report asks of that one
 	stop    context.CancelCauseFunc
 	ended   chan struct{}      // closed when the turn that stop ends is over
 	legacy  *loop.Conversation // what a child inherits, until it is first needed

@@ -29,7 +29,8 @@ func (p *process) turn(ctx context.Context, j *job) (loop.Outcome, error) {
 	claim := agent.Held(k.Owner, a.Lease.Epoch)
 	if j.began = time.Now(); j.task && j.owed == "" {
 		if up, ok, err := k.addressee(ctx, a, j.reply); err == nil && ok {
-			k.owe(j, up.ID, p.id, false)
+			wakes, err := k.wanted(ctx, up.ID, p.id)
+			k.owe(j, up.ID, p.id, wakes && err == nil)
 		}
 	}
 	err = p.restoreTree(ctx, a)

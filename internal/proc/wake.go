@@ -89,6 +89,7 @@ func (k *Kernel) call(a id.Agent, j *job) {
 	k.mu.Lock()
 	waits := p.called
 	p.called = true
+	p.asked.merge(j)
 	k.mu.Unlock()
 	if waits {
 		return
@@ -104,6 +105,23 @@ func (k *Kernel) call(a id.Agent, j *job) {
 			k.mu.Unlock()
 		}
 	})
+}
+
+// report is what a report asks of the job that waits in an inbox, whoever put it there: it may
+// be one that looks for other letters.
+type report struct{ came, task bool }
+
+func (r *report) merge(j *job) {
+	if j.reported {
+		*r = report{true, r.task || j.task}
+	}
+}
+
+func (r *report) give(j *job) {
+	if r.came {
+		j.reported, j.task = true, j.task || r.task
+	}
+	*r = report{}
 }
 
 // attend looks for mail of an agent again when the turn is over that runs here.
@@ -156,6 +174,7 @@ func (p *process) woken(j *job) bool {
 	k := p.kernel
 	k.mu.Lock()
 	p.called = false
+	p.asked.give(j)
 	k.mu.Unlock()
 	letters, err := p.callers(k.ctx, j)
 	switch {
@@ -202,10 +221,13 @@ func quoted(l mail.Letter) string {
 // waiting tells of letters that wait, and of whom they are.
 func (p *process) waiting(ctx context.Context, senders []id.Agent) string {
 	if len(senders) == 1 {
-		return "A letter from " + p.kernel.named(ctx, senders[0]) + " waits: read_mail."
+		return "A letter from " + p.kernel.named(ctx, senders[0]) + " waits" + readIt
 	}
-	return fmt.Sprintf("%d letters wait, from %s: read_mail.", len(senders), p.kernel.listed(ctx, senders))
+	return fmt.Sprintf("%d letters wait, from %s", len(senders), p.kernel.listed(ctx, senders)) + readIt
 }
+
+// readIt ends the notice that letters wait.
+const readIt = ": read_mail."
 
 // named is an agent in a sentence.
 func (k *Kernel) named(ctx context.Context, who id.Agent) string {

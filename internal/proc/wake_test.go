@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"ramet/internal/agent"
+	"ramet/internal/history"
 	"ramet/internal/id"
 	"ramet/internal/mail"
 	"ramet/internal/registry"
@@ -184,6 +185,30 @@ func TestWakingEachOtherEnds(t *testing.T) {
 	if most != 7 {
 		t.Errorf("one was woken %d times\n%s\n\n%s", most, strings.Join(b.history(b.zero.ID), "\n"), strings.Join(b.history(b.named("left").ID), "\n"))
 	}
+
+	// A later process knows it from the histories, until a person says something.
+	counted := 0
+	for _, a := range []agent.Agent{b.zero, b.named("left")} {
+		n, err := b.kernel.woken(t.Context(), a.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if counted = max(counted, n); n == 7 {
+			goesOn := &counter{before: func(id.Agent) int { return n }}
+			if goesOn.wakes(a.ID, 7) || goesOn.wake(a.ID, 7) || !goesOn.wake(a.ID, 8) {
+				t.Error("what went on forgot how often letters woke it")
+			}
+		}
+	}
+	if counted != 7 {
+		t.Errorf("the histories tell of %d times", counted)
+	}
+	if _, err := b.store.Append(t.Context(), b.zero.ID, agent.Passing(), said(history.User, "well?")); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := b.kernel.woken(t.Context(), b.zero.ID); err != nil || n != 0 {
+		t.Error(n, err)
+	}
 }
 
 // A report wakes a parent that asked for it, however the task ended; not one that did not.
@@ -312,5 +337,32 @@ func TestManySiblingsCostOneLine(t *testing.T) {
 	b.sameAsReplay(kid.ID)
 	if n := len(b.kernel.lookup(kid.ID).talk.Messages()); n != 4 { // divide, the notice, its task, its answer
 		t.Errorf("%d messages", n)
+	}
+}
+
+// What a crash left open goes on as it was: the parent that handed a child over is not told
+// again that it works, one that did not is, from the moment that it goes on.
+func TestWhatGoesOnIsStillOwed(t *testing.T) {
+	for then, asked := range map[history.Then]int{history.ThenMail: 1, history.ThenWake: 0} {
+		b := newBench(t, `{"when": "work", "repeat": true, "steps": [{"wait": "gate"}, {"text": "done"}]}
+{"repeat": true, "steps": [{"text": "ok"}]}`)
+		b.start()
+		task := said(history.User, "work")
+		task.Meta.Then = then
+		child := b.child("left", task)
+		turn, err := b.kernel.Exec(t.Context(), child.ID, Prompt{Again: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if all, open := b.kernel.owing(b.zero.ID, false), b.kernel.owing(b.zero.ID, true); len(all) != 1 || len(open) != asked {
+			t.Errorf("%s: %v %v", then, all, open)
+		}
+		b.gates.Open("gate")
+		if _, err := turn.Wait(); err != nil {
+			t.Fatal(err)
+		}
+		if err := turn.Tasks(t.Context()); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
