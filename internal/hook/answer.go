@@ -2,7 +2,9 @@ package hook
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -137,7 +139,9 @@ func (r Ran) failure(o Occasion) answer {
 			a.why += ": " + words
 		}
 	}
-	a.tell = fmt.Sprintf("the hook of %s (%s) failed: %s", o.Event, text.Line(r.Hook.Command, 80), a.why)
+	if !errors.Is(r.Failed, context.Canceled) { // else somebody wanted it
+		a.tell = fmt.Sprintf("the hook of %s (%s) failed: %s", o.Event, text.Line(r.Hook.Command, 80), a.why)
+	}
 	guards := o.Event != Stop && o.Event != SubagentStop && o.Event != PreCompact
 	a.denied = (r.Hook.Required || r.Objects && guards) && o.Event.objects() && !o.Shown
 	return a

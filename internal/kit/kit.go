@@ -53,6 +53,7 @@ type Role struct {
 	Model       string   // vendor/name, inherit, or another program's word for one
 	Context     string   // inherit, none; empty: none
 	Worktree    bool
+	Driver      string          // the program that drives it, and then Model is its word; empty: its parent's
 	Effort      llm.Effort      // empty: its parent's
 	Budget      *history.Budget // nil: none of its own
 	Prompt      string

@@ -70,6 +70,7 @@ func ParseRole(file, data string) (Role, error) {
 	case r.Context != "" && r.Context != "inherit" && r.Context != "none":
 		return r, fmt.Errorf("context is inherit or none, not %.40q", r.Context)
 	}
+	r.Driver = text.Line(f.text("driver"), mostName)
 	r.Effort, _ = llm.ParseEffort(f.text("effort")) // another program's word for it is none of ours
 	r.Budget, err = parseBudget(f.text("budget"))
 	return r, err

@@ -9,6 +9,7 @@ import (
 	"ramet/internal/history"
 	"ramet/internal/hook"
 	"ramet/internal/id"
+	"ramet/internal/llm"
 	"ramet/internal/loop"
 	"ramet/internal/permit"
 	"ramet/internal/text"
@@ -136,6 +137,9 @@ func (p *process) submits(ctx context.Context, hooks loop.Hooks, j *job) ([]hist
 		return nil, nil
 	}
 	v := hooks(ctx, hook.Occasion{Event: hook.UserPromptSubmit, Fields: map[string]any{"prompt": j.prompt.Text}})
+	if ctx.Err() != nil {
+		return nil, llm.Ended(ctx) // it was taken back
+	}
 	p.kernel.tellAll(p.id, v)
 	if err := Objection(hook.UserPromptSubmit, v); err != nil {
 		return v.Entries, err

@@ -211,12 +211,16 @@ func (p *process) begin(ctx context.Context, a agent.Agent, claim agent.Claim, j
 	opening := append(p.opens(ctx, hooks, j), p.starts(ctx, hooks, j)...)
 	said, err := p.submits(ctx, hooks, j)
 	if err != nil {
-		if failed := p.append(ctx, claim, append(append(drafts, opening...), said...)...); failed != nil {
-			return failed
+		if told := append(append(drafts, opening...), said...); len(told) > 0 && ctx.Err() == nil {
+			if failed := p.append(ctx, claim, told...); failed != nil {
+				return failed
+			}
 		}
 		return err
 	}
-	drafts = append(drafts, opening...)
+	if !j.prompt.Fresh {
+		drafts, opening = append(drafts, opening...), nil
+	}
 	mended := len(drafts) // behind it is what the person does
 	if b := j.prompt.Budget; b != nil {
 		drafts = append(drafts, history.Draft{Kind: history.Command, Meta: history.Meta{Command: "budget", Budget: b}})
@@ -228,7 +232,7 @@ func (p *process) begin(ctx context.Context, a agent.Agent, claim agent.Claim, j
 		drafts = append(drafts, registry.EffortEntry(e))
 	}
 	if j.prompt.Fresh {
-		drafts = append(drafts, history.NewClear())
+		drafts = append(append(drafts, history.NewClear()), opening...)
 	}
 	if j.only == nil && len(j.letters) == 0 {
 		notice, err := p.unreadNotice(ctx)
@@ -246,6 +250,7 @@ func (p *process) begin(ctx context.Context, a agent.Agent, claim agent.Claim, j
 		words.Parts = append(p.here(j), words.Parts...)
 		drafts = append(drafts, words)
 	}
+	persons := len(drafts)
 	drafts = append(drafts, said...)
 	if len(j.letters) > 0 {
 		if len(drafts) > 0 {
@@ -258,8 +263,10 @@ func (p *process) begin(ctx context.Context, a agent.Agent, claim agent.Claim, j
 	if len(drafts) == 0 {
 		return nil
 	}
-	for i := range drafts[mended:] {
-		drafts[mended+i].Meta.Actor = j.by
+	for i := range drafts[mended:persons] {
+		if d := &drafts[mended+i]; d.Meta.Hook == nil {
+			d.Meta.Actor = j.by
+		}
 	}
 	if ctx.Err() != nil {
 		return llm.Ended(ctx)

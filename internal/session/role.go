@@ -33,6 +33,17 @@ func (w *Workspace) Role(name string) (process.Role, error) {
 	if ref, err := llm.ParseRef(r.Model); err == nil {
 		out.Provider, out.Model = ref.Vendor, ref.Name
 	}
+	if r.Driver != "" {
+		model := r.Model
+		if model == "inherit" {
+			model = ""
+		}
+		ref, err := w.Driver(r.Driver, model)
+		if err != nil {
+			return process.Role{}, err
+		}
+		out.Provider, out.Model = ref.Vendor, ref.Name
+	}
 	out.Entry, err = skill.Entry(r)
 	return out, err
 }
