@@ -147,6 +147,7 @@ func (c *carrier) options() runner.Options {
 		Gates: &builtin.Gates{Env: c.common.Env, Hide: c.common.Hide, Limits: c.limits, Secrets: c.ws.Secrets},
 		Form:  c.Recipe.Fits, Cancelled: c.cancelled, Watch: c.Watch, Now: time.Now,
 	}
+	o.Window = func(model string) int64 { return window(c.ws, model) }
 	if c.hosts != nil {
 		o.Far, o.Hosts, o.Forget, o.Lease, o.Here = c.hosts.queue, c.hosts.others, c.hosts.forget, c.hosts.lease, c.hosts.own
 	}
@@ -251,6 +252,24 @@ func crewOf(ws *session.Workspace, noCache bool) (crew.Options, error) {
 func workFolder(home string) string {
 	sum := sha256.Sum256([]byte(home))
 	return filepath.Join(os.TempDir(), fmt.Sprintf("ramet-work-%d-%x", os.Getuid(), sum[:4]))
+}
+
+// window is how much a model can read, as the catalog knows it: of the configured one where none
+// is named.
+func window(ws *session.Workspace, model string) int64 {
+	if model == "" {
+		model = ws.Config.Model
+	}
+	ref, err := llm.ParseRef(model)
+	if err != nil {
+		return 0
+	}
+	v, err := catalog.Find(ref.Vendor)
+	if err != nil {
+		return 0
+	}
+	m, _ := v.Model(ref.Name)
+	return m.Context
 }
 
 // baseURL is where a model is asked, without what may be secret in it.

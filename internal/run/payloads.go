@@ -177,6 +177,7 @@ type CallStart struct {
 	CallID         string  `json:"call_id"`
 	Model          string  `json:"model"`
 	BaseURL        string  `json:"provider_base_url"`
+	Vendor         string  `json:"provider,omitempty"` // whose model it is, wherever it is asked
 	PromptHash     string  `json:"prompt_hash"`
 	Temperature    float64 `json:"temperature"`
 	MaxTokens      int64   `json:"max_tokens"`

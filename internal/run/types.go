@@ -102,7 +102,7 @@ var payloads = map[Type]*shape.Shape{
 	PullRequestOpened: shape.Either(
 		shape.Object(shape.Must("url", name), shape.May("bundle", name)),
 		shape.Object(shape.Must("bundle", name))),
-	LLMCallStarted: shape.Object(shape.Must("call_id", name), shape.Must("model", name), shape.Must("provider_base_url", shape.Text(0)),
+	LLMCallStarted: shape.Object(shape.Must("call_id", name), shape.Must("model", name), shape.Must("provider_base_url", shape.Text(0)), shape.May("provider", name),
 		shape.Must("prompt_hash", name), shape.Must("temperature", shape.Number(0, 2)), shape.Must("max_tokens", shape.Integer(1)),
 		shape.May("tool_schema_hash", name), shape.May("response_format", name)),
 	LLMCallFinished: shape.Object(shape.Must("call_id", name), shape.Must("latency_ms", shape.Integer(0)),

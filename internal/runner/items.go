@@ -117,6 +117,9 @@ func (r *Run) require(ctx context.Context, u item) ([]Record, error) {
 	case e.status == run.Pending && !slices.Equal(e.inputs, in):
 		records = append(records, r.failing(e, Failure{Code: string(fault.Interrupted), Message: "its inputs changed while it waited", Retryable: true}))
 	}
+	if err := r.roomy(w, e, in); err != nil {
+		return nil, err
+	}
 	e.wanted, e.tries = true, 0
 	r.unsettled++
 	if e.status == run.Pending {
@@ -124,6 +127,36 @@ func (r *Run) require(ctx context.Context, u item) ([]Record, error) {
 		return records, nil
 	}
 	return append(records, r.queue(e, w, in)), nil
+}
+
+// bytesOfToken is about how many bytes of text are one token; fewer in no common language.
+const bytesOfToken = 3
+
+// roomy refuses an item whose prompt would fill more than half of what its model can read:
+// before anything of its level is done. The caller holds mu.
+func (r *Run) roomy(w recipe.Worker, e *attempt, in []Input) error {
+	if w.Prompt == "" || r.Window == nil || len(in) == 0 {
+		return nil
+	}
+	model := w.Model
+	if model == "" {
+		model = r.Model
+	}
+	window := r.Window(model)
+	if window <= 0 {
+		return nil
+	}
+	would := *e
+	would.inputs = in
+	prompt, err := r.prompt(w, &would)
+	if err != nil {
+		return nil // whoever claims it says so
+	}
+	if tokens := int64(len(prompt)) / bytesOfToken; tokens > window/2 {
+		return fault.New(fault.ProviderContext, "%s %s would be given about %d tokens, more than half of the %d that %s can read", e.worker, e.scope, tokens, window, model).
+			WithHint("give it less: more items with `each`, smaller inputs, or tools to read with; or a model that reads more")
+	}
+	return nil
 }
 
 const stillOpen = "the issue is still there after the last attempt"

@@ -11,12 +11,14 @@ import (
 
 // Options is what a run is carried out with.
 type Options struct {
-	RunID   string
-	Recipe  *recipe.Recipe
-	Params  map[string]string // bound, see recipe.Bind
-	Agent   string            // the run's own agent
-	Model   string            // of workers for whom the recipe names none; empty: the configured one
-	NoCache bool              // every model is asked anew
+	RunID  string
+	Recipe *recipe.Recipe
+	Params map[string]string // bound, see recipe.Bind
+	Agent  string            // the run's own agent
+	Model  string            // of workers for whom the recipe names none; empty: the configured one
+	// Window is how many tokens a model can read and write in all; 0: nobody knows. nil: of none.
+	Window  func(model string) int64
+	NoCache bool // every model is asked anew
 	Log     Log
 	Folder  Folder
 	Site    Site

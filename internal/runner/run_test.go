@@ -40,6 +40,7 @@ func (logs) OpenWriter(ctx context.Context, _ rundir.Kind, dir, _ string, _ rund
 
 // site is a run with everything real but its workers.
 type site struct {
+	window int64 // of every model; 0: nobody knows
 	t      *testing.T
 	store  *rundir.Store
 	recipe *recipe.Recipe
@@ -201,7 +202,7 @@ func (s *site) execute(ctx context.Context) error {
 		l.left = &n
 	}
 	o := runner.Options{RunID: runID, Recipe: s.recipe, Params: s.params, Log: l, Folder: folder{files}, Near: q,
-		Gates: s, Site: runner.Site{Dir: s.store.Dir(runID), Params: s.params}, Form: s.fits, Watch: s.seen}
+		Gates: s, Site: runner.Site{Dir: s.store.Dir(runID), Params: s.params}, Form: s.fits, Window: func(string) int64 { return s.window }, Watch: s.seen}
 	if s.far != nil {
 		o.Far, o.Lease, o.Here = s.far(q), 50*time.Millisecond, []string{q.Host()}
 		o.Hosts = func(context.Context) (map[string]bool, error) { return map[string]bool{q.Host(): true}, nil }
@@ -537,6 +538,31 @@ gates: {look: {command: look}}
 	s.wishes = run.Wishes{Force: true, FromFailed: true}
 	if err := s.execute(t.Context()); err != nil || !slices.Equal(counted, []string{"artifacts/all/b", "artifacts/all/c"}) {
 		t.Error(counted)
+	}
+}
+
+// No item gets more than half of what its model can read; that is told before it begins.
+func TestAnInputThatFillsTheWindowIsRefusedFirst(t *testing.T) {
+	s := newSite(t, `
+name: much
+states: {INGESTED: [make], DRAFTING: [read]}
+workers:
+  make: {command: make, outputs: [{path: artifacts/a.txt, answer: true}]}
+  read: {prompt: 'read {{input "artifacts/a.txt"}}', inputs: [artifacts/a.txt], outputs: [{path: artifacts/b.txt, answer: true}]}
+`)
+	s.staff = func(_ context.Context, it runner.Attempt, _ runner.Orchestrator) (runner.Result, error) {
+		return runner.Result{Files: []runner.Blob{{Path: it.Task.Outputs[0].Path, Data: []byte(strings.Repeat("word ", 4000))}}}, nil
+	}
+	s.window = 10_000
+	if err := s.execute(t.Context()); !fault.Is(err, fault.ProviderContext) || !strings.Contains(err.Error(), "read all would be given about 6668 tokens, more than half of the 10000") {
+		t.Fatal(err)
+	}
+	if did := s.did(); len(did) != 1 {
+		t.Error(did)
+	}
+	s.window = 100_000
+	if err := s.execute(t.Context()); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -134,7 +134,7 @@ func (c *call) begin(ctx context.Context) error {
 	if most < 1 {
 		most = c.MaxTokens
 	}
-	return c.report(ctx, run.LLMCallStarted, run.CallStart{CallID: c.id, Model: c.request.Model, BaseURL: c.BaseURL, PromptHash: c.prompt,
+	return c.report(ctx, run.LLMCallStarted, run.CallStart{CallID: c.id, Model: c.request.Model, BaseURL: c.BaseURL, Vendor: c.Vendor, PromptHash: c.prompt,
 		Temperature: temperature, MaxTokens: most, ToolSchemaHash: c.tools}, nil)
 }
 

@@ -121,7 +121,7 @@ func TestACallIsRecorded(t *testing.T) {
 		t.Errorf("%+v", last)
 	}
 	want := `LLM_CALL_STARTED {"call_id":"draft.intro.1","max_tokens":4096,"model":"m1","prompt_hash":"` + sum(`[{"parts":[{"text":"be brief","type":"text"}],"role":"system"},{"parts":[{"text":"hello","type":"text"}],"role":"user"}]`) +
-		`","provider_base_url":"https://api.example/v1","temperature":1,"tool_schema_hash":"` + sum(`[{"description":"reads","name":"read","schema":{"a":1,"type":"object"}}]`) + `"}
+		`","provider":"anthropic","provider_base_url":"https://api.example/v1","temperature":1,"tool_schema_hash":"` + sum(`[{"description":"reads","name":"read","schema":{"a":1,"type":"object"}}]`) + `"}
 LLM_CALL_FINISHED {"api_cost_usd":0.00063,"call_id":"draft.intro.1","finish_reason":"tool_calls","latency_ms":250,"output_hash":"` +
 		sum(`[{"origin":"script","signature":"sig","text":"hm","type":"thinking"},{"text":"Hello","type":"text"},{"args":{"path":"a"},"call_id":"c1","name":"read","type":"tool_call"}]`) +
 		`","token_usage":{"input_tokens":110,"output_tokens":20,"total_tokens":130},"tool_calls_count":1}`

@@ -120,7 +120,7 @@ func (f *Follow) callBegins(e run.Event, at time.Time) *call {
 		}
 	}
 	c := &call{about: fields{"trace_id": e.TraceID, "span_id": e.SpanID, "parent_span_id": or(e.ParentSpan, parent.span), "call_id": line(name, telemetry.MaxRef)}}
-	for field, value := range map[string]string{"model": p.Model, "provider_base_url": p.BaseURL, "prompt_hash": p.PromptHash} {
+	for field, value := range map[string]string{"model": p.Model, "provider_base_url": p.BaseURL, "provider": p.Vendor, "prompt_hash": p.PromptHash} {
 		if value != "" {
 			c.about[field] = line(value, telemetry.MaxRef)
 		}

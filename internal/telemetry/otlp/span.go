@@ -43,6 +43,7 @@ type about struct {
 	CallID       string   `json:"call_id"`
 	Model        string   `json:"model"`
 	BaseURL      string   `json:"provider_base_url"`
+	Provider     string   `json:"provider"` // the vendor, wherever its model is asked
 	Temperature  *float64 `json:"temperature"`
 	MaxTokens    *int64   `json:"max_tokens"`
 	Cached       bool     `json:"cached"`
@@ -155,6 +156,9 @@ func providerOf(a about) (provider, model string) {
 		provider = u.Scheme
 	}
 	vendor, name, ok := strings.Cut(a.Model, "/")
+	if provider == "" {
+		provider = a.Provider
+	}
 	if a.Agent == "" || !ok { // of a run: as it was asked for
 		if provider == "" && err == nil {
 			provider = u.Hostname()
