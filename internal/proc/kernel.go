@@ -34,6 +34,7 @@ import (
 	"ramet/internal/agent"
 	"ramet/internal/bus"
 	"ramet/internal/fault"
+	"ramet/internal/gateway"
 	"ramet/internal/history"
 	"ramet/internal/id"
 	"ramet/internal/ledger"
@@ -175,6 +176,7 @@ type Kernel struct {
 	memory  memory
 	drafts  drafts
 	windows windows
+	purse   *gateway.Purse
 
 	mu   sync.Mutex // guards what follows, and each process's mutable fields
 	live map[id.Agent]*process
