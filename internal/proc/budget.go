@@ -5,7 +5,9 @@ import (
 
 	"ramet/internal/gateway"
 	"ramet/internal/id"
+	"ramet/internal/llm"
 	"ramet/internal/loop"
+	"ramet/internal/registry"
 )
 
 // budget is what an agent may still spend: the least that its own budget and those
@@ -31,6 +33,28 @@ func (b budget) Reserve(ctx context.Context, w loop.Worst) (loop.Reserved, error
 			b.note("what was set aside for a call counts as spent: " + err.Error())
 		}
 	}}, nil
+}
+
+// rest is what an agent may still spend.
+type rest struct {
+	Tokens *int64     // nil: no limit
+	Cost   *llm.Money // nil: no limit
+}
+
+// restOf is the least that the budgets of an agent and its ancestors leave.
+func restOf(ctx context.Context, store registry.Budgets, a id.Agent) (rest, error) {
+	var out rest
+	limits, err := store.Allowances(ctx, a)
+	for _, l := range limits {
+		tokens, cost, bound, priced := l.Left()
+		if bound && (out.Tokens == nil || tokens < *out.Tokens) {
+			out.Tokens = &tokens
+		}
+		if money := llm.Money(cost); priced && (out.Cost == nil || money < *out.Cost) {
+			out.Cost = &money
+		}
+	}
+	return out, err
 }
 
 // notes tells whoever looks at the agent.
