@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -135,6 +136,18 @@ func (d *Door) Close() {
 	delete(d.gate.doors, d.key)
 	d.gate.mu.Unlock()
 	d.cut()
+}
+
+// Cut closes the ways of agents.
+func (g *Gate) Cut(agents ...id.Agent) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for key, d := range g.doors {
+		if slices.Contains(agents, d.Agent) {
+			delete(g.doors, key)
+			d.cut()
+		}
+	}
 }
 
 // find is the door of a path, and what comes behind it. Hashes are looked up, so that how long

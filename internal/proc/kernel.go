@@ -27,6 +27,8 @@ package proc
 import (
 	"context"
 	"errors"
+	"net/http"
+	"net/url"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -151,6 +153,10 @@ type Options struct {
 	Wake      Wake
 	MostWakes int
 	Sleeps    func(agent.Agent) bool
+	// Vendors are other addresses of vendors, for programs that go through the gateway; nil:
+	// the usual ones. MCP answers what an agent's program asks of ramet; nil: nothing does.
+	Vendors map[string]*url.URL
+	MCP     func(w http.ResponseWriter, r *http.Request, by id.Agent)
 	// Resident says that the kernel stays: what others left interrupted may begin turns
 	// here.
 	Resident bool
@@ -177,6 +183,7 @@ type Kernel struct {
 	drafts  drafts
 	windows windows
 	purse   *gateway.Purse
+	gate    gate
 
 	mu   sync.Mutex // guards what follows, and each process's mutable fields
 	live map[id.Agent]*process

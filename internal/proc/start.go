@@ -42,6 +42,7 @@ func Start(ctx context.Context, o Options) (*Kernel, error) {
 // closed in the histories, as after any interruption.
 func (k *Kernel) Stop() {
 	k.cancel(errStopped)
+	k.gate.close()
 	k.work.Wait()
 	k.Events.Close()
 }
