@@ -69,7 +69,7 @@ func (d *Driven) Run(ctx context.Context, a agent.Agent, t loop.Turn, c *loop.Co
 	if err != nil {
 		return loop.Outcome{}, err
 	}
-	if _, err := t.Budget.Left(ctx); err != nil {
+	if err := t.Budget.Left(ctx); err != nil {
 		return loop.Outcome{}, err
 	}
 	s, what, err := d.open(ctx, a)

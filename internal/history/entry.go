@@ -100,9 +100,10 @@ const ThenCommand = "then"
 // Call is what a usage entry tells of one call of a model. Money and tokens are
 // whole numbers below 2^53, which RFC 8785 keeps as they are.
 type Call struct {
-	Model      string `json:"model"`             // vendor/name
-	Request    string `json:"request,omitempty"` // SHA-256 of the bytes sent, in hex
-	Outcome    string `json:"outcome"`           // a finish reason, a fault code, or abandoned
+	Model      string `json:"model"`              // vendor/name
+	Request    string `json:"request,omitempty"`  // SHA-256 of the bytes sent, in hex
+	Response   string `json:"response,omitempty"` // and of the answer, of calls that went through the gateway
+	Outcome    string `json:"outcome"`            // a finish reason, a fault code, or abandoned
 	Input      int64  `json:"input"`
 	Output     int64  `json:"output"`
 	CacheRead  int64  `json:"cache_read"`

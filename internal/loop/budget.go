@@ -39,26 +39,41 @@ func (r *turn) longest() int64 {
 	return most
 }
 
-// allowed is the limit of the next answer in tokens. A limit on money becomes one
-// on tokens by the price of what is written.
+// fewest is what the limit of an answer is not lowered below.
+const fewest = 4096
+
+// mostSearches is how often a model may search the web in one call, at most.
+const mostSearches = 16
+
+// allowed is the limit of the next answer in tokens. What the call may come to is set aside
+// until what it came to is written (spent).
 func (r *turn) allowed(ctx context.Context) (int64, error) {
-	left, err := r.Budget.Left(ctx)
+	longest := r.longest()
+	price, priced := r.price("")
+	w := Worst{Model: r.Ref, Input: r.atMost(), Output: longest, Least: min(longest, fewest), Price: price, Priced: priced}
+	if r.Search {
+		w.Search = mostSearches
+	}
+	got, err := r.Budget.Reserve(ctx, w)
 	if err != nil {
 		return 0, err
 	}
-	r.bound = left.Tokens != nil || left.Cost != nil
-	limit := r.longest()
-	if left.Tokens != nil {
-		limit = min(limit, *left.Tokens)
-	}
-	if price := r.Model.Price.Output; left.Cost != nil && price > 0 {
-		// A price is in thousandths of Money.
-		if tokens := float64(*left.Cost) * 1000 / float64(price); tokens < float64(limit) {
-			limit = int64(tokens)
-		}
-	}
-	return max(1, limit), nil
+	r.bound, r.settle = got.Bound, got.Settle
+	return max(1, got.Output), nil
 }
+
+// atMost is how much the next request can be: no token has less than a byte; and what the
+// vendor counted before is known.
+func (r *turn) atMost() int64 {
+	bytes := r.fixed + r.c.state.size
+	if m := &r.meter; m.tokens > 0 {
+		return min(bytes, m.tokens+m.tokens/8+max(0, r.c.state.size-m.size)) + aside
+	}
+	return bytes + aside
+}
+
+// aside is what vendors add to a request: the words around tools and roles.
+const aside = 1024
 
 // price is what is known of the price: a model without one costs nothing where its
 // vendor is this machine, and an unknown amount elsewhere.
@@ -76,8 +91,12 @@ func (r *turn) full() bool {
 	return window > 0 && r.tokens() > window/100*int64(r.Limits.Fill)
 }
 
-// spent counts and tells what a call cost.
+// spent counts and tells what a call cost, which was just written.
 func (r *turn) spent(c record.Call) {
+	if r.settle != nil {
+		r.settle(context.Background()) // whoever went away meanwhile
+		r.settle = nil
+	}
 	r.out.Usage = r.out.Usage.Plus(c.Usage)
 	r.out.Cost += c.Cost
 	r.emit(Event{Type: Spent, Usage: c.Usage, Cost: c.Cost})

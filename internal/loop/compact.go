@@ -168,12 +168,12 @@ func (r *turn) carryOut(ctx context.Context, s sketch, p plan) error {
 // replace has the items of a plan summarised and writes that. Where they do not fit into one
 // request, those that do are.
 func (r *turn) replace(ctx context.Context, s sketch, p plan) error {
-	limit, err := r.allowed(ctx)
-	if err != nil {
-		return r.refused(ctx, err)
-	}
 	cuts := 1
 	for try := 0; ; try++ {
+		limit, err := r.allowed(ctx)
+		if err != nil {
+			return r.refused(ctx, err)
+		}
 		q := r.inquiry(s, &p, limit, try)
 		said, _, err := r.stream(ctx, q, false)
 		summary := r.kept(said.message.Text())

@@ -244,11 +244,10 @@ func TestLimits(t *testing.T) {
 		t.Errorf("%+v %v\n%s", out, err, s.log())
 	}
 	// Not while somebody is there, nor where a budget binds.
-	tokens := int64(1 << 40)
 	for _, c := range []struct {
 		attended bool
-		left     Allowance
-	}{{true, Allowance{}}, {false, Allowance{Tokens: &tokens}}} {
+		left     int64
+	}{{true, 0}, {false, 1 << 40}} {
 		s = newStage(t, strings.Repeat(`{"steps": [{"call": "act"}]}`+"\n", 5)+`{"steps": [{"text": "done"}]}`, echo("act", tool.Commands))
 		s.turn.Limits.Steps, s.turn.Limits.Attended, s.left = 3, c.attended, c.left
 		if out := s.must(); out.Steps != 6 {
@@ -272,27 +271,20 @@ func TestLimits(t *testing.T) {
 }
 
 func TestAnswersAreLimitedToWhatIsLeft(t *testing.T) {
-	n := func(i int64) *int64 { return &i }
-	m := func(i llm.Money) *llm.Money { return &i }
 	for _, c := range []struct {
-		left  Allowance
+		left  int64
 		model llm.Model
 		want  int64
 	}{
-		{Allowance{}, llm.Model{Output: 1000}, 1000},
-		{Allowance{}, llm.Model{Output: 1000, Context: 100_000}, 1000},
-		{Allowance{}, llm.Model{Output: 100_000, Context: 1600}, 1554}, // the window leaves less
-		{Allowance{}, llm.Model{Context: 1600}, 800},
-		{Allowance{}, llm.Model{}, 32_000},
-		{Allowance{Tokens: n(500)}, llm.Model{Output: 1000}, 500},
-		{Allowance{Tokens: n(5000)}, llm.Model{Output: 1000}, 1000},
-		{Allowance{Tokens: n(5000)}, llm.Model{}, 5000},
-		{Allowance{Tokens: n(50000)}, llm.Model{}, 32_000},
-		{Allowance{Cost: m(15000)}, llm.Model{Output: 1000, Price: llm.Price{Output: 15e6}}, 1}, // $15 a million
-		{Allowance{Cost: m(1e6)}, llm.Model{Output: 1000, Price: llm.Price{Output: 15e6}}, 66},  // a tenth of a cent
-		{Allowance{Cost: m(1)}, llm.Model{Output: 1000, Price: llm.Price{Output: 15e6}}, 1},
-		{Allowance{Cost: m(1)}, llm.Model{Output: 1000}, 1000},
-		{Allowance{Cost: m(1 << 62)}, llm.Model{Output: 1000, Price: llm.Price{Output: 1}}, 1000},
+		{0, llm.Model{Output: 1000}, 1000},
+		{0, llm.Model{Output: 1000, Context: 100_000}, 1000},
+		{0, llm.Model{Output: 100_000, Context: 1600}, 1554}, // the window leaves less
+		{0, llm.Model{Context: 1600}, 800},
+		{0, llm.Model{}, 32_000},
+		{500, llm.Model{Output: 1000}, 500},
+		{5000, llm.Model{Output: 1000}, 1000},
+		{5000, llm.Model{}, 5000},
+		{50000, llm.Model{}, 32_000},
 	} {
 		s := newStage(t, `{"steps": [{"text": "x"}]}`)
 		s.left, s.turn.Model = c.left, c.model
@@ -300,5 +292,29 @@ func TestAnswersAreLimitedToWhatIsLeft(t *testing.T) {
 		if got := s.requests[0].MaxTokens; got != c.want {
 			t.Errorf("%+v: %d, want %d", c, got, c.want)
 		}
+		if w := s.worst[0]; w.Least != min(w.Output, 4096) || w.Input < int64(len("x")) || s.held != 0 {
+			t.Errorf("%+v: %+v, %d not settled", c, w, s.held)
+		}
+	}
+}
+
+// What is set aside is never less than what the request has bytes, until the vendor has
+// counted it; and is given back once a call, however that ends.
+func TestWhatACallMayComeToIsSetAside(t *testing.T) {
+	s := newStage(t, `{"steps": [{"call": "echo", "args": {"text": "a"}}, {"usage": {"input": 70, "output": 10}}]}
+{"steps": [{"error": "PROVIDER_BAD_REQUEST"}]}`)
+	s.run(t.Context())
+	if len(s.worst) != 2 || s.held != 0 {
+		t.Fatalf("%+v, %d not settled", s.worst, s.held)
+	}
+	size := int64(0)
+	for _, m := range s.requests[0].Messages {
+		size += sizeOf(m)
+	}
+	if first := s.worst[0].Input; first < size {
+		t.Errorf("%d are set aside for %d bytes", first, size)
+	}
+	if second := s.worst[1].Input; second < 70 || !s.worst[1].Priced && s.turn.Ref.Vendor == "script" {
+		t.Errorf("%+v", s.worst[1])
 	}
 }

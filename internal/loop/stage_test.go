@@ -42,7 +42,9 @@ type stage struct {
 	record   *history.Permission // of what is permitted
 	deny     map[string]bool
 	broken   func(drafts []history.Draft) error // what Append fails with
-	left     Allowance
+	left     int64                              // that may be written; 0: no limit
+	held     int                                // calls that are not settled
+	worst    []Worst
 	leftErr  error
 	acting   int
 	onEvent  func(Event)
@@ -137,11 +139,23 @@ func (s *stage) Decide(_ context.Context, _ tool.Spec, c tool.Call) (tool.Grant,
 	return tool.Free, s.record, nil
 }
 
-func (s *stage) Left(ctx context.Context) (Allowance, error) {
+func (s *stage) Left(context.Context) error { return s.leftErr }
+
+// Reserve sets aside what is left; what was set aside must be given back before the next.
+func (s *stage) Reserve(ctx context.Context, w Worst) (Reserved, error) {
 	if s.leftErr != nil {
-		return Allowance{}, s.leftErr
+		return Reserved{}, s.leftErr
 	}
-	return s.left, ctx.Err()
+	if s.held != 0 {
+		s.t.Errorf("%d calls are not settled", s.held)
+	}
+	s.held++
+	s.worst = append(s.worst, w)
+	out := Reserved{Output: w.Output, Settle: func(context.Context) { s.held-- }}
+	if s.left > 0 {
+		out.Output, out.Bound = min(w.Output, s.left), true
+	}
+	return out, ctx.Err()
 }
 
 func (s *stage) act(ctx context.Context) (func(), error) {

@@ -40,15 +40,33 @@ type Guard interface {
 
 // Budget knows what may still be spent.
 type Budget interface {
-	// Left is what the agent may still spend, by its own limits and those of its
-	// ancestors. Nothing left is BUDGET_EXCEEDED, which says whose limit it is.
-	Left(ctx context.Context) (Allowance, error)
+	// Reserve sets aside what a call may come to, before it is sent, in the agent's own limits
+	// and those of its ancestors. It may wait for calls of others. What does not fit is
+	// BUDGET_EXCEEDED, which says whose limit it is.
+	Reserve(ctx context.Context, w Worst) (Reserved, error)
+	// Left is BUDGET_EXCEEDED where nothing is left to be spent: for a turn whose calls are
+	// sent by another program.
+	Left(ctx context.Context) error
 }
 
-// Allowance is a remainder.
-type Allowance struct {
-	Tokens *int64     // nil: no limit
-	Cost   *llm.Money // nil: no limit
+// Worst is what a call may come to.
+type Worst struct {
+	Model  llm.Ref
+	Input  int64 // tokens that are read, at most
+	Output int64 // tokens that are written, at most, where nothing binds
+	Least  int64 // what Output may be lowered to
+	Price  llm.Price
+	Priced bool  // Price is known; it may be nothing
+	Search int64 // searches of the web, at most
+}
+
+// Reserved is what was set aside.
+type Reserved struct {
+	Output int64 // what may be written
+	Bound  bool  // a limit binds
+	// Settle gives it back, when what the call came to is written. nil: there is nothing to
+	// give back.
+	Settle func(context.Context)
 }
 
 // Turn is what a turn depends on.

@@ -24,14 +24,15 @@ type turn struct {
 	untold  []string // tools that are carried out, but not offered
 	repeats repeats
 	meter   meter
-	narrow  int64      // a window that was learnt in this turn; 0: none was
-	brief   int64      // how long an answer may be, where a longer one was refused; 0: nothing was
-	fixed   int64      // bytes of each request that are not the conversation
-	task    id.Message // the message of the user that the turn answers; 0: none
-	sent    int        // messages of the conversation in the last request
-	bound   bool       // a budget binds
-	closed  bool       // the history says that the turn was interrupted
-	mending bool       // the last word did not fit, and is asked for once more
+	narrow  int64                 // a window that was learnt in this turn; 0: none was
+	brief   int64                 // how long an answer may be, where a longer one was refused; 0: nothing was
+	fixed   int64                 // bytes of each request that are not the conversation
+	task    id.Message            // the message of the user that the turn answers; 0: none
+	sent    int                   // messages of the conversation in the last request
+	bound   bool                  // a budget binds
+	settle  func(context.Context) // gives back what was set aside for the call under way; nil: nothing was
+	closed  bool                  // the history says that the turn was interrupted
+	mending bool                  // the last word did not fit, and is asked for once more
 	pauses  pauses
 	files   stating
 	asides  []string     // what hooks said of calls whose results were written already

@@ -2,9 +2,8 @@ package proc
 
 import (
 	"context"
-	"fmt"
 
-	"ramet/internal/fault"
+	"ramet/internal/gateway"
 	"ramet/internal/id"
 	"ramet/internal/llm"
 	"ramet/internal/loop"
@@ -14,40 +13,51 @@ import (
 // budget is what an agent may still spend: the least that its own budget and those
 // of its ancestors leave, for each covers everything below it.
 type budget struct {
-	store registry.Budgets
+	purse *gateway.Purse
 	agent id.Agent
+	note  func(string)
 }
 
-func (p budget) Left(ctx context.Context) (loop.Allowance, error) {
-	var left loop.Allowance
-	limits, err := p.store.Allowances(ctx, p.agent)
+// Left implements loop.Budget.
+func (b budget) Left(ctx context.Context) error { return b.purse.Left(ctx, b.agent) }
+
+// Reserve implements loop.Budget.
+func (b budget) Reserve(ctx context.Context, w loop.Worst) (loop.Reserved, error) {
+	held, err := b.purse.Reserve(ctx, gateway.Call{Agent: b.agent, Model: w.Model.String(), Input: w.Input, Output: w.Output, Least: w.Least,
+		Price: w.Price, Priced: w.Priced, Search: w.Search})
 	if err != nil {
-		return left, err
+		return loop.Reserved{}, err
 	}
-	for _, l := range limits {
-		if rest, ok := l.Budget.Tokens.Left(l.Spent.Tokens); ok {
-			if rest == 0 {
-				limit, _ := l.Budget.Tokens.Get()
-				return left, spent(l, fmt.Sprintf("%d of %d tokens", l.Spent.Tokens, limit))
-			}
-			if left.Tokens == nil || rest < *left.Tokens {
-				left.Tokens = &rest
-			}
+	return loop.Reserved{Output: held.Output, Bound: held.Bound, Settle: func(ctx context.Context) {
+		if err := held.Settle(ctx); err != nil {
+			b.note("what was set aside for a call counts as spent: " + err.Error())
 		}
-		if rest, ok := l.Budget.Cost.Left(l.Spent.Cost); ok {
-			if rest == 0 {
-				limit, _ := l.Budget.Cost.Get()
-				return left, spent(l, fmt.Sprintf("%s of %s", llm.Money(l.Spent.Cost), llm.Money(limit)))
-			}
-			if money := llm.Money(rest); left.Cost == nil || money < *left.Cost {
-				left.Cost = &money
-			}
-		}
-	}
-	return left, nil
+	}}, nil
 }
 
-func spent(l registry.Allowance, what string) error {
-	return fault.New(fault.BudgetExceeded, "agent %s and those below it have used up their budget: %s", l.Of.Label(), what).
-		WithHint("give more with --max-cost or --max-tokens, or stop here")
+// rest is what an agent may still spend.
+type rest struct {
+	Tokens *int64     // nil: no limit
+	Cost   *llm.Money // nil: no limit
+}
+
+// restOf is the least that the budgets of an agent and its ancestors leave.
+func restOf(ctx context.Context, store registry.Budgets, a id.Agent) (rest, error) {
+	var out rest
+	limits, err := store.Allowances(ctx, a)
+	for _, l := range limits {
+		tokens, cost, bound, priced := l.Left()
+		if bound && (out.Tokens == nil || tokens < *out.Tokens) {
+			out.Tokens = &tokens
+		}
+		if money := llm.Money(cost); priced && (out.Cost == nil || money < *out.Cost) {
+			out.Cost = &money
+		}
+	}
+	return out, err
+}
+
+// notes tells whoever looks at the agent.
+func (p *process) notes(what string) {
+	p.kernel.Events.Publish(loop.Event{Type: loop.Note, Agent: p.id, Text: what})
 }

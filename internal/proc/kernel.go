@@ -27,6 +27,8 @@ package proc
 import (
 	"context"
 	"errors"
+	"net/http"
+	"net/url"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -34,6 +36,7 @@ import (
 	"ramet/internal/agent"
 	"ramet/internal/bus"
 	"ramet/internal/fault"
+	"ramet/internal/gateway"
 	"ramet/internal/history"
 	"ramet/internal/id"
 	"ramet/internal/ledger"
@@ -150,6 +153,10 @@ type Options struct {
 	Wake      Wake
 	MostWakes int
 	Sleeps    func(agent.Agent) bool
+	// Vendors are other addresses of vendors, for programs that go through the gateway; nil:
+	// the usual ones. MCP answers what an agent's program asks of ramet; nil: nothing does.
+	Vendors map[string]*url.URL
+	MCP     func(w http.ResponseWriter, r *http.Request, by id.Agent)
 	// Resident says that the kernel stays: what others left interrupted may begin turns
 	// here.
 	Resident bool
@@ -175,6 +182,8 @@ type Kernel struct {
 	memory  memory
 	drafts  drafts
 	windows windows
+	purse   *gateway.Purse
+	gate    gate
 
 	mu   sync.Mutex // guards what follows, and each process's mutable fields
 	live map[id.Agent]*process

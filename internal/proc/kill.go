@@ -43,6 +43,7 @@ func (k *Kernel) reap(ctx context.Context, by id.Agent, victims ...id.Agent) {
 	var ending []chan struct{}
 	var tasks []id.Agent
 	defer func() { k.forgive(tasks) }()
+	k.gate.cut(victims) // spending ends first
 	for _, a := range slices.Backward(victims) {
 		k.mu.Lock()
 		p := k.live[a]

@@ -9,7 +9,6 @@ import (
 	"ramet/internal/agent"
 	"ramet/internal/history"
 	"ramet/internal/llm"
-	"ramet/internal/loop"
 	"ramet/internal/tool"
 	acts "ramet/internal/tool/process"
 )
@@ -76,11 +75,11 @@ func (k *Kernel) means(ctx context.Context, a agent.Agent, asked *history.Budget
 	if a.Genesis == 0 || asked != nil { // it is not born yet, or has no other budget of its own any more
 		of = a.Parent
 	}
-	var left loop.Allowance
+	var left rest
 	if of != "" {
 		var err error
-		if left, err = (budget{k.Store, of}).Left(ctx); err != nil {
-			left = loop.Allowance{} // the turn says what is wrong
+		if left, err = restOf(ctx, k.Store, of); err != nil {
+			left = rest{} // the turn says what is wrong
 		}
 	}
 	if asked != nil {
@@ -103,7 +102,7 @@ func (k *Kernel) means(ctx context.Context, a agent.Agent, asked *history.Budget
 }
 
 // within is what is left where a budget comes to it.
-func within(left loop.Allowance, b history.Budget, spent agent.Spending) loop.Allowance {
+func within(left rest, b history.Budget, spent agent.Spending) rest {
 	if rest, ok := agent.MaybeAtMost(b.Tokens).Left(spent.Tokens); ok && (left.Tokens == nil || rest < *left.Tokens) {
 		left.Tokens = &rest
 	}

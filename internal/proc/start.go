@@ -3,6 +3,7 @@ package proc
 import (
 	"context"
 
+	"ramet/internal/gateway"
 	"ramet/internal/history"
 	"ramet/internal/id"
 	"ramet/internal/loop"
@@ -25,6 +26,7 @@ func Start(ctx context.Context, o Options) (*Kernel, error) {
 	k := &Kernel{Options: o, live: map[id.Agent]*process{}, waiters: map[*process]bool{}, mending: map[id.Agent]chan struct{}{}}
 	k.ctx, k.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 	k.drafts.kernel = k
+	k.purse = gateway.NewPurse(o.Store, o.Owner)
 	if err := k.Recover(ctx); err != nil {
 		k.cancel(errStopped)
 		return nil, err
@@ -40,6 +42,7 @@ func Start(ctx context.Context, o Options) (*Kernel, error) {
 // closed in the histories, as after any interruption.
 func (k *Kernel) Stop() {
 	k.cancel(errStopped)
+	k.gate.close()
 	k.work.Wait()
 	k.Events.Close()
 }

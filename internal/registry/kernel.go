@@ -36,6 +36,31 @@ type Allowance struct {
 	Of     agent.Agent // whose limit it is
 	Budget agent.Budget
 	Spent  agent.Spending // by Of and everything below it, the dead included
+	Held   agent.Spending // by calls under way there, at worst (Hold); those of dead kernels too
+}
+
+// Left is what may still be set aside: what neither is spent nor may be. false: no limit.
+func (l Allowance) Left() (tokens, cost int64, tokensLimited, costLimited bool) {
+	used := l.Spent.Plus(l.Held)
+	tokens, tokensLimited = l.Budget.Tokens.Left(used.Tokens)
+	cost, costLimited = l.Budget.Cost.Left(used.Cost)
+	return tokens, cost, tokensLimited, costLimited
+}
+
+// Hold is what a call of a model may come to at worst. It is set aside before the call is
+// sent, and given back when what it came to stands in the history.
+type Hold struct {
+	ID    string // drawn by whoever sends the call
+	Agent id.Agent
+	Owner string // the kernel that sends it
+	Worst agent.Spending
+}
+
+// Short says that a hold does not fit.
+type Short struct{ Allowance Allowance }
+
+func (s Short) Error() string {
+	return "the budget of agent " + s.Allowance.Of.Label() + " does not hold the call"
 }
 
 // Budgets knows what may be spent.
@@ -48,6 +73,14 @@ type Budgets interface {
 	// Spent is what the agent and everything below it, the dead included, spent so
 	// far.
 	Spent(ctx context.Context, a id.Agent) (agent.Spending, error)
+	// Reserve sets a hold aside in every limit that binds its agent, or in none: then it is
+	// Short, and says which limit it does not fit. No two holds are set aside in the same
+	// rest, whoever asks. Without limits it does nothing. The same hold again changes
+	// nothing. A dead agent: DEAD_AGENT.
+	Reserve(ctx context.Context, h Hold) error
+	// Settle gives a hold back. What the call came to was written before, or nothing was
+	// sent; whoever does not know leaves the hold, which then counts as spent.
+	Settle(ctx context.Context, hold string) error
 	// Calls streams the usage entries of all histories, in order of id, since a
 	// moment. Each call of a model is one entry of one history, so forks count
 	// nothing twice. The entries have no content.

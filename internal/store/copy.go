@@ -16,6 +16,7 @@ var tables = []struct{ name, columns, order string }{
 	{"mail", `id, number, from_uuid, to_uuid, body, salt, created_at, read_at, deleted_at, in_reply_to, who, face`, "id"},
 	{"blobs", `hash, size, data`, "hash"},
 	{"blob_refs", `message_id, hash`, "message_id"},
+	{"holds", `id, agent_uuid, owner, tokens, cost, created_at`, "id"},
 }
 
 // Copy brings a whole workspace from one database into the empty tables of

@@ -14,7 +14,8 @@ import (
 // Allowances implements registry.Purses. The walks go one way by genesis_id, so
 // that a damaged tree cannot lead them in a circle. They are several statements,
 // because engines plan one for all as if every agent had limits; what is spent
-// only grows, so that it does not matter when exactly each was read.
+// only grows, so that it does not matter when exactly each was read; what is held is read
+// before, because a hold is given back when what it came to was added to what is spent.
 func (r reader) Allowances(ctx context.Context, a id.Agent) ([]registry.Allowance, error) {
 	givers, err := r.givers(ctx, a)
 	if err != nil {
@@ -29,6 +30,9 @@ func (r reader) Allowances(ctx context.Context, a id.Agent) ([]registry.Allowanc
 		l := registry.Allowance{Of: of, Budget: of.Budget}
 		if l.Budget.IsZero() {
 			continue // taken away since
+		}
+		if l.Held, err = r.heldBelow(ctx, of, ""); err != nil {
+			return nil, r.fail("read holds", err)
 		}
 		if l.Spent, err = r.spentBelow(ctx, of); err != nil {
 			return nil, r.fail("read spending", err)

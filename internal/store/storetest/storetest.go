@@ -81,6 +81,8 @@ func Run(t *testing.T, fresh Factory) {
 		{"spending and budgets", testSpending},
 		{"spending and budgets refused", testSpendingRefuses},
 		{"allowances", testAllowances},
+		{"holds", testHolds},
+		{"no schedule of holds exceeds a budget", testSchedules},
 		{"bell", testBell},
 		{"redact", testRedact},
 		{"redact leaves no bytes", testRedactBytes},

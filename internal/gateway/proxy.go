@@ -1,0 +1,242 @@
+package gateway
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"hash"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+
+	"ramet/internal/fault"
+	"ramet/internal/llm"
+	"ramet/internal/llm/catalog"
+)
+
+// maxBody is the longest request.
+const maxBody = 64 << 20
+
+// serve is the one way through.
+func (g *Gate) serve(w http.ResponseWriter, r *http.Request) {
+	d, name, rest := g.find(r.URL.Path)
+	if d == nil || r.Host != g.listener.Addr().String() || r.Header.Get("Origin") != "" {
+		http.NotFound(w, r)
+		return
+	}
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	defer context.AfterFunc(d.life, cancel)() // a kill cuts what is under way
+	r = r.WithContext(ctx)
+	if name == "mcp" && g.o.MCP != nil && rest == "/" {
+		g.o.MCP(w, r, d.Agent)
+		return
+	}
+	v, known := vendors[name]
+	if !known {
+		http.NotFound(w, r)
+		return
+	}
+	if r.Header.Get("Upgrade") != "" {
+		v.refuse(w, http.StatusNotImplemented, "invalid_request_error", "ramet passes no upgraded connections on: use plain requests")
+		return
+	}
+	ok, metered := v.admits(r.Method, rest)
+	if !ok {
+		v.refuse(w, http.StatusNotFound, "not_found_error", "ramet does not pass "+r.Method+" "+rest+" on")
+		return
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	if err != nil {
+		v.refuse(w, http.StatusRequestEntityTooLarge, "invalid_request_error", "the request is cut off, or too long")
+		return
+	}
+	g.pass(w, r, passage{door: d, vendor: name, rest: rest, body: body, metered: metered})
+}
+
+// passage is one request on its way.
+type passage struct {
+	door         *Door
+	vendor, rest string
+	body         []byte
+	metered      bool
+}
+
+func (g *Gate) pass(w http.ResponseWriter, r *http.Request, p passage) {
+	v := vendors[p.vendor]
+	rec := Record{Agent: p.door.Agent, Vendor: p.vendor, Path: p.rest, Began: time.Now()}
+	var held *Held
+	var price llm.Price
+	if p.metered {
+		plain, err := unpacked(r.Header.Get("Content-Encoding"), p.body)
+		var q request
+		if err == nil {
+			err = json.Unmarshal(plain, &q)
+		}
+		if err != nil {
+			v.refuse(w, http.StatusBadRequest, "invalid_request_error", "ramet cannot read the request, and does not pass it on: "+err.Error())
+			return
+		}
+		rec.Model = v.model(q, p.rest)
+		price, rec.Priced = priceOf(p.vendor, rec.Model)
+		output := v.limit(q)
+		if output <= 0 {
+			output = usualOutput
+		}
+		held, err = g.o.Purse.Reserve(r.Context(), Call{Agent: p.door.Agent, Model: p.vendor + "/" + rec.Model, Input: int64(len(plain)) + margin,
+			Output: output, Least: output, Price: price, Priced: rec.Priced, Search: maxSearches})
+		if err != nil {
+			g.refused(w, v, err)
+			return
+		}
+	}
+	answer, err := g.send(r, p)
+	if err != nil {
+		// It may have reached the vendor all the same, unless nobody was there.
+		if unsent(err) {
+			_ = held.Settle(r.Context()) // else it counts as spent
+		}
+		v.refuse(w, http.StatusBadGateway, "api_error", "the vendor cannot be reached: "+p.vendor)
+		return
+	}
+	defer answer.Body.Close()
+	rec.Status, rec.First = answer.StatusCode, time.Since(rec.Began)
+	m, sum := &meter{events: strings.HasPrefix(answer.Header.Get("Content-Type"), "text/event-stream")}, sha256.New()
+	whole := stream(w, answer, m, sum)
+	if p.metered {
+		g.settle(r, p, rec, held, m, sum, price, whole)
+	}
+	if !whole {
+		panic(http.ErrAbortHandler) // half an answer must not look whole
+	}
+}
+
+// settle records what a call came to, and gives back what was set aside for it. What nobody
+// has counted stays set aside.
+func (g *Gate) settle(r *http.Request, p passage, rec Record, held *Held, m *meter, sum hash.Hash, price llm.Price, whole bool) {
+	sent := sha256.Sum256(p.body)
+	rec.Request, rec.Response, rec.Took = hexOf(sent[:]), hexOf(sum.Sum(nil)), time.Since(rec.Began)
+	rec.Usage, rec.Counted = m.end()
+	rec.Counted = rec.Counted && whole
+	if whole && rec.Status >= 400 && !rec.Counted {
+		rec.Counted = true // refused calls cost nothing
+	}
+	rec.Cost = price.Cost(rec.Usage)
+	if err := g.o.Record(context.WithoutCancel(r.Context()), rec); err == nil && rec.Counted {
+		_ = held.Settle(r.Context()) // else it counts as spent
+	}
+}
+
+// margin is for what a request makes the vendor add: images that are named by address, tools
+// of its own. maxSearches is how often those search.
+const (
+	margin      = 32 << 10
+	maxSearches = 10
+)
+
+func priceOf(vendor, model string) (llm.Price, bool) {
+	v, err := catalog.Find(vendor)
+	if err != nil {
+		return llm.Price{}, false
+	}
+	return v.Price(model)
+}
+
+// refused tells a program that its budget does not hold the call.
+func (g *Gate) refused(w http.ResponseWriter, v vendor, err error) {
+	if f, ok := fault.Of(err); ok {
+		v.refuse(w, http.StatusForbidden, "permission_error", "ramet: "+string(f.Code)+": "+f.Message)
+		return
+	}
+	v.refuse(w, http.StatusInternalServerError, "api_error", "ramet: "+err.Error())
+}
+
+// unpacked is a body as it was before it was packed.
+func unpacked(how string, body []byte) ([]byte, error) {
+	var from io.Reader
+	switch strings.ToLower(how) {
+	case "", "identity":
+		return body, nil
+	case "gzip":
+		z, err := gzip.NewReader(bytes.NewReader(body))
+		if err != nil {
+			return nil, err
+		}
+		from = z
+	case "zstd":
+		z, err := zstd.NewReader(bytes.NewReader(body), zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxBody))
+		if err != nil {
+			return nil, err
+		}
+		defer z.Close()
+		from = z
+	default:
+		return nil, errors.New("it is packed in a way that is not known")
+	}
+	out, err := io.ReadAll(io.LimitReader(from, maxBody+1))
+	if err == nil && len(out) > maxBody {
+		err = errors.New("it is too long")
+	}
+	return out, err
+}
+
+// send sends the request on: the same bytes, the same headers but for those of the connection.
+// Answers are asked for unpacked, so that they can be counted.
+func (g *Gate) send(r *http.Request, p passage) (*http.Response, error) {
+	to, err := g.address(p.vendor)
+	if err != nil {
+		return nil, err
+	}
+	at := *to
+	at.Path, at.RawQuery = strings.TrimSuffix(to.Path, "/")+p.rest, r.URL.RawQuery
+	out, err := http.NewRequestWithContext(r.Context(), r.Method, at.String(), bytes.NewReader(p.body))
+	if err != nil {
+		return nil, err
+	}
+	out.Header = r.Header.Clone()
+	for _, name := range []string{"Connection", "Keep-Alive", "Proxy-Authorization", "Proxy-Connection", "Te", "Trailer", "Transfer-Encoding", "Upgrade", "Cookie"} {
+		out.Header.Del(name)
+	}
+	out.Header.Set("Accept-Encoding", "identity")
+	return g.o.Client.Do(out)
+}
+
+// unsent says that nothing of a request can have reached anybody.
+func unsent(err error) bool {
+	return strings.Contains(err.Error(), "connection refused") || strings.Contains(err.Error(), "no such host")
+}
+
+// stream hands an answer on as it comes, and counts it; true: it came whole and was taken.
+func stream(w http.ResponseWriter, answer *http.Response, m *meter, sum hash.Hash) bool {
+	for name, values := range answer.Header {
+		switch name {
+		case "Connection", "Keep-Alive", "Transfer-Encoding", "Upgrade", "Set-Cookie":
+		default:
+			w.Header()[name] = values
+		}
+	}
+	w.WriteHeader(answer.StatusCode)
+	flush := http.NewResponseController(w)
+	_ = flush.Flush() // the headers are the first word
+	buffer := make([]byte, 16<<10)
+	for {
+		n, err := answer.Body.Read(buffer)
+		if n > 0 {
+			_, _ = m.Write(buffer[:n])
+			sum.Write(buffer[:n])
+			if _, err := w.Write(buffer[:n]); err != nil {
+				return false
+			}
+			_ = flush.Flush() // where nothing can be flushed, it is not kept either
+		}
+		if err != nil {
+			return errors.Is(err, io.EOF)
+		}
+	}
+}

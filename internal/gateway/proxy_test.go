@@ -1,0 +1,239 @@
+package gateway
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+
+	"ramet/internal/agent"
+	"ramet/internal/id"
+	"ramet/internal/llm"
+)
+
+// site is a gate before a vendor of ours.
+type site struct {
+	t       *testing.T
+	store   *model
+	gate    *Gate
+	door    *Door
+	mu      sync.Mutex
+	asked   []*http.Request // with their bodies read
+	bodies  [][]byte
+	records chan Record
+}
+
+func newSite(t *testing.T, b agent.Budget, answer http.HandlerFunc) *site {
+	s := &site{t: t, store: newModel(b), records: make(chan Record, 16)}
+	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		s.mu.Lock()
+		s.asked, s.bodies = append(s.asked, r), append(s.bodies, body)
+		s.mu.Unlock()
+		answer(w, r)
+	}))
+	t.Cleanup(up.Close)
+	at, err := url.Parse(up.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.gate, err = Open(Options{Purse: NewPurse(s.store, "test"), Upstream: map[string]*url.URL{"anthropic": at, "openai": at, "gemini": at},
+		Record: func(_ context.Context, r Record) error {
+			s.store.spend(agent.Spending{Tokens: r.Usage.Total(), Cost: int64(r.Cost)})
+			s.records <- r
+			return nil
+		},
+		MCP: func(w http.ResponseWriter, _ *http.Request, by id.Agent) { io.WriteString(w, string(by)) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.gate.Close() })
+	s.door = s.gate.Door(s.store.root.ID)
+	return s
+}
+
+func (s *site) post(vendor, path, body string, change ...func(*http.Request)) (int, string) {
+	s.t.Helper()
+	base, _ := s.door.Base(vendor)
+	r, err := http.NewRequestWithContext(s.t.Context(), "POST", base+path, strings.NewReader(body))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for _, c := range change {
+		c(r)
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	text, _ := io.ReadAll(answer.Body)
+	return answer.StatusCode, string(text)
+}
+
+func (s *site) requests() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.asked)
+}
+
+const anthropicStream = `event: message_start
+data: {"type":"message_start","message":{"usage":{"input_tokens":10,"cache_creation_input_tokens":3,"cache_read_input_tokens":20,"output_tokens":1}}}
+
+event: content_block_delta
+data: {"type":"content_block_delta","delta":{"text":"usage"}}
+
+event: message_delta
+data: {"type":"message_delta","usage":{"output_tokens":7}}
+
+`
+
+// What goes through is the same bytes both ways, is counted as the vendor counts, and leaves
+// nothing set aside.
+func TestCallsGoThroughAndAreCounted(t *testing.T) {
+	for _, c := range []struct {
+		vendor, path, media, request, answer string
+		want                                 llm.Usage
+	}{
+		{"anthropic", "/v1/messages?beta=true", "text/event-stream", `{"model":"claude-sonnet-4-6","max_tokens":100}`, anthropicStream,
+			llm.Usage{Input: 10, Output: 7, CacheRead: 20, CacheWrite: 3}},
+		{"anthropic", "/v1/messages", "application/json", `{"model":"m","max_tokens":100}`, `{"type":"message","usage":{"input_tokens":4,"output_tokens":5}}`, llm.Usage{Input: 4, Output: 5}},
+		{"openai", "/v1/responses", "text/event-stream", `{"model":"m","max_output_tokens":9}`,
+			"data: {\"type\":\"response.created\",\"response\":{\"usage\":null}}\n\ndata: {\"type\":\"response.completed\",\"response\":{\"usage\":{\"input_tokens\":30,\"input_tokens_details\":{\"cached_tokens\":10},\"output_tokens\":5}}}\n\n",
+			llm.Usage{Input: 20, CacheRead: 10, Output: 5}},
+		{"openai", "/v1/chat/completions", "application/json", `{"model":"m"}`, "{\n  \"choices\": [],\n  \"usage\": {\n    \"prompt_tokens\": 8,\n    \"completion_tokens\": 2\n  }\n}\n", llm.Usage{Input: 8, Output: 2}},
+		{"gemini", "/v1beta/models/gemini-2.5-pro:streamGenerateContent?alt=sse", "text/event-stream", `{"generationConfig":{"maxOutputTokens":50}}`,
+			"data: {\"usageMetadata\":{\"promptTokenCount\":9}}\r\n\r\ndata: {\"usageMetadata\":{\"promptTokenCount\":9,\"candidatesTokenCount\":3,\"thoughtsTokenCount\":2,\"cachedContentTokenCount\":4}}\r\n\r\n",
+			llm.Usage{Input: 5, CacheRead: 4, Output: 5}},
+		{"gemini", "/v1beta/models/m:streamGenerateContent", "application/json", `{}`, "[{\n\"usageMetadata\": {\"promptTokenCount\": 1}\n},\n{\"usageMetadata\": {\"promptTokenCount\": 1, \"candidatesTokenCount\": 6}}]\n", llm.Usage{Input: 1, Output: 6}},
+	} {
+		s := newSite(t, agent.Budget{Tokens: agent.AtMost(1 << 40)}, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", c.media)
+			io.WriteString(w, c.answer)
+		})
+		var packed bytes.Buffer
+		z := gzip.NewWriter(&packed)
+		io.WriteString(z, c.request)
+		z.Close()
+		sent := packed.String()
+		status, got := s.post(c.vendor, c.path, sent, func(r *http.Request) {
+			r.Header.Set("Content-Encoding", "gzip")
+			r.Header.Set("Authorization", "Bearer theirs")
+		})
+		if status != 200 || got != c.answer {
+			t.Errorf("%s: %d %q", c.path, status, got)
+		}
+		rec := <-s.records
+		if rec.Usage != c.want || !rec.Counted || rec.Status != 200 || len(rec.Request) != 64 || len(rec.Response) != 64 {
+			t.Errorf("%s: %+v", c.path, rec)
+		}
+		if up := s.asked[0]; string(s.bodies[0]) != sent || up.Header.Get("Authorization") != "Bearer theirs" || up.URL.String() != c.path {
+			t.Errorf("%s: sent on %q %v %s", c.path, s.bodies[0], up.Header, up.URL)
+		}
+		s.gate.server.Shutdown(t.Context()) // when the handler is over
+		if held := s.store.allowance().Held; held != (agent.Spending{}) {
+			t.Errorf("%s: %+v is still set aside", c.path, held)
+		}
+	}
+}
+
+// What no budget holds is refused in the vendor's own form, and never sent.
+func TestWhatNoBudgetHoldsIsNotSent(t *testing.T) {
+	s := newSite(t, agent.Budget{Tokens: agent.AtMost(50_000)}, func(w http.ResponseWriter, _ *http.Request) {})
+	for vendor, want := range map[string][2]string{
+		"anthropic": {"/v1/messages", `{"error":{"message":"ramet: BUDGET_EXCEEDED: `},
+		"openai":    {"/v1/responses", `{"error":{"code":"permission_error"`},
+		"gemini":    {"/v1beta/models/m:generateContent", `{"error":{"code":403`},
+	} {
+		status, got := s.post(vendor, want[0], `{"model":"m","max_tokens":90000,"max_output_tokens":90000,"generationConfig":{"maxOutputTokens":90000}}`)
+		if status != 403 || !strings.HasPrefix(got, want[1]) || !strings.Contains(got, "BUDGET_EXCEEDED") {
+			t.Errorf("%s: %d %s", vendor, status, got)
+		}
+	}
+	if n := s.requests(); n != 0 {
+		t.Errorf("%d were sent", n)
+	}
+}
+
+// Nothing else goes through.
+func TestNothingElseGoesThrough(t *testing.T) {
+	s := newSite(t, agent.Budget{}, func(w http.ResponseWriter, _ *http.Request) {})
+	good := `{"model":"m"}`
+	for what, try := range map[string]func() (int, string){
+		"another path": func() (int, string) { return s.post("anthropic", "/v1/files", good) },
+		"a way around": func() (int, string) { return s.post("anthropic", "/v1/models/%2e%2e/messages", good) },
+		"another name": func() (int, string) { return s.post("evil", "/v1/messages", good) },
+		"an upgrade": func() (int, string) {
+			return s.post("openai", "/v1/responses", good, func(r *http.Request) { r.Header.Set("Upgrade", "websocket") })
+		},
+		"a page": func() (int, string) {
+			return s.post("openai", "/v1/responses", good, func(r *http.Request) { r.Header.Set("Origin", "http://evil.example") })
+		},
+		"another host": func() (int, string) {
+			return s.post("openai", "/v1/responses", good, func(r *http.Request) { r.Host = "evil.example" })
+		},
+		"another agent": func() (int, string) {
+			return s.post("openai", "/v1/responses", good, func(r *http.Request) { r.URL.Path = strings.Replace(r.URL.Path, "/a/", "/a/x", 1) })
+		},
+		"no JSON": func() (int, string) { return s.post("openai", "/v1/responses", "model=m") },
+	} {
+		if status, got := try(); status < 400 {
+			t.Errorf("%s: %d %s", what, status, got)
+		}
+	}
+	if n := s.requests(); n != 0 {
+		t.Errorf("%d were sent", n)
+	}
+	at, _ := s.door.MCP()
+	if answer, err := http.Post(at, "application/json", strings.NewReader("{}")); err != nil {
+		t.Error(err)
+	} else if text, _ := io.ReadAll(answer.Body); string(text) != string(s.door.Agent) {
+		t.Errorf("%s", text)
+	}
+	if _, err := Open(Options{Upstream: map[string]*url.URL{"openai": {Scheme: "http", Host: "example.com"}}}); err == nil {
+		t.Error("an address without TLS is taken")
+	}
+}
+
+// The first word is not delayed; a kill cuts the answer at once, and what nobody counted stays
+// set aside.
+func TestAKillCutsTheStream(t *testing.T) {
+	gone := make(chan struct{})
+	s := newSite(t, agent.Budget{Tokens: agent.AtMost(1 << 40)}, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		io.WriteString(w, strings.SplitAfterN(anthropicStream, "\n\n", 2)[0])
+		http.NewResponseController(w).Flush()
+		<-r.Context().Done()
+		close(gone)
+	})
+	base, _ := s.door.Base("anthropic")
+	answer, err := http.Post(base+"/v1/messages", "application/json", strings.NewReader(`{"model":"m","max_tokens":5}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	if line, err := bufio.NewReader(answer.Body).ReadString('\n'); err != nil || line != "event: message_start\n" {
+		t.Fatalf("%q %v", line, err)
+	}
+	s.door.Close()
+	if _, err := io.ReadAll(answer.Body); err == nil {
+		t.Error("half an answer looks whole")
+	}
+	<-gone
+	if rec := <-s.records; rec.Counted {
+		t.Errorf("%+v", rec)
+	}
+	if status, _ := s.post("anthropic", "/v1/messages", `{"model":"m"}`); status != 404 {
+		t.Errorf("after the kill: %d", status)
+	}
+	if held := s.store.allowance().Held; held.Tokens == 0 {
+		t.Error("what was cut counts as nothing")
+	}
+}

@@ -1,0 +1,78 @@
+package proc
+
+import (
+	"context"
+	"strconv"
+	"sync"
+
+	"ramet/internal/agent"
+	"ramet/internal/gateway"
+	"ramet/internal/history"
+	"ramet/internal/id"
+)
+
+// gate is the kernel's gateway, which opens with the first program that needs one.
+type gate struct {
+	mu   sync.Mutex
+	open *gateway.Gate // guarded by mu
+	shut bool          // the kernel has stopped; guarded by mu
+}
+
+// Door opens a way to the vendors for the program of an agent: what goes through is set aside
+// in the budgets that bind the agent, counted, and written into its history. It is cut when
+// the agent is killed and when the kernel stops; whoever opened it closes it when the program
+// has ended.
+func (k *Kernel) Door(ctx context.Context, a id.Agent) (*gateway.Door, error) {
+	if _, err := k.living(ctx, a); err != nil {
+		return nil, err
+	}
+	k.gate.mu.Lock()
+	defer k.gate.mu.Unlock()
+	if k.gate.shut {
+		return nil, errStopped
+	}
+	if k.gate.open == nil {
+		open, err := gateway.Open(gateway.Options{Purse: k.purse, Record: k.wired, Upstream: k.Vendors, MCP: k.MCP})
+		if err != nil {
+			return nil, err
+		}
+		k.gate.open = open
+	}
+	return k.gate.open.Door(a), nil
+}
+
+// cut closes the ways of agents that are dead.
+func (g *gate) cut(victims []id.Agent) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.open != nil {
+		g.open.Cut(victims...)
+	}
+}
+
+func (g *gate) close() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.shut = true; g.open != nil {
+		g.open.Close()
+	}
+}
+
+// wired writes a call that went through the gateway into the history of its agent, as our own
+// calls are.
+func (k *Kernel) wired(ctx context.Context, r gateway.Record) error {
+	outcome := "status " + strconv.Itoa(r.Status)
+	switch {
+	case !r.Counted:
+		outcome = "abandoned"
+	case r.Status < 300:
+		outcome = "stop"
+	}
+	call := &history.Call{Model: r.Vendor + "/" + r.Model, Request: r.Request, Response: r.Response, Outcome: outcome, Attempts: 1,
+		Input: r.Usage.Input, Output: r.Usage.Output, CacheRead: r.Usage.CacheRead, CacheWrite: r.Usage.CacheWrite, Reasoning: r.Usage.Reasoning,
+		Cost: int64(r.Cost), Priced: r.Priced, FirstMS: r.First.Milliseconds(), TookMS: r.Took.Milliseconds()}
+	return k.entitled(ctx, r.Agent, func(c agent.Claim) error {
+		_, err := k.Store.Append(ctx, r.Agent, c, history.Draft{Kind: history.Usage, Meta: history.Meta{Call: call}})
+		return err
+	})
+}
