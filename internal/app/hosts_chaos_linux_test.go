@@ -28,7 +28,7 @@ type shown struct {
 	agent id.Agent
 	id    id.Message
 	hash  chain.Hash
-	by    int // the process
+	by    int // the process, each time that it held the agent
 }
 
 // turmoil is hosts that are stopped, continued and killed at random.
@@ -105,6 +105,7 @@ func (m *turmoil) round(h, next *host, number int, name string, at, what int) {
 		return
 	}
 	lines := bufio.NewReader(out)
+	by := -1 - number // until its turn it mends what the dead left, and lets go of that again
 	for n := 0; ; n++ {
 		if n == at {
 			m.happens(cmd, next, number, name, what)
@@ -118,8 +119,11 @@ func (m *turmoil) round(h, next *host, number int, name string, at, what int) {
 			m.t.Errorf("%s: %v", text, err)
 		}
 		if l.Message != nil {
+			if l.Message.Kind == history.User {
+				by = number
+			}
 			m.mu.Lock()
-			m.acked = append(m.acked, shown{l.Message.Agent, l.Message.ID, l.Message.Hash, number})
+			m.acked = append(m.acked, shown{l.Message.Agent, l.Message.ID, l.Message.Hash, by})
 			m.mu.Unlock()
 		}
 	}
