@@ -12,7 +12,7 @@ import (
 )
 
 // patience bounds every wait for a fact.
-const patience = 30 * time.Second
+const patience = 90 * time.Second
 
 // begin starts ramet and lets it run. There is one at a time.
 func begin(ts *testscript.TestScript, _ bool, args []string) {

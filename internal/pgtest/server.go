@@ -91,7 +91,7 @@ func (s *Server) start(ctx context.Context, bin string, user *account) error {
 	}
 	s.cmd = s.command(user, filepath.Join(bin, "postgres"), "-D", data,
 		"-c", "listen_addresses=", "-c", "unix_socket_directories="+s.dir, "-c", "port="+port,
-		"-c", "max_connections=200", "-c", "timezone=UTC", "-c", "log_timezone=UTC",
+		"-c", "max_connections=500", "-c", "timezone=UTC", "-c", "log_timezone=UTC",
 		// Shared memory as files in the data folder: nothing of a killed
 		// server stays in /dev/shm.
 		"-c", "dynamic_shared_memory_type=mmap")

@@ -53,7 +53,7 @@ func TestStopLeavesNothing(t *testing.T) {
 	}
 	defer s.Stop()
 	if got := execute(t, s.URL(), "SELECT current_setting('server_encoding') || ' ' || current_setting('max_connections')"+
-		" || '[' || current_setting('listen_addresses') || ']'"); got != "UTF8 200[]" {
+		" || '[' || current_setting('listen_addresses') || ']'"); got != "UTF8 500[]" {
 		t.Errorf("settings %s", got)
 	}
 	if len(processesIn(s.dir)) == 0 {
