@@ -57,7 +57,12 @@ func TestRequestsShareTheirBeginnings(t *testing.T) {
 	heard := &ear{}
 	b.Options.Model = func(a agent.Agent, asked llm.Ref) (Model, error) {
 		m, err := open(a, asked)
-		heard.Provider, m.Provider = m.Provider, heard
+		heard.mu.Lock() // each agent opens its own; all are the same model
+		defer heard.mu.Unlock()
+		if heard.Provider == nil {
+			heard.Provider = m.Provider
+		}
+		m.Provider = heard
 		return m, err
 	}
 	b.start()

@@ -625,9 +625,12 @@ func TestAResumeClosesWhatACrashLeftOpen(t *testing.T) {
 // mends, not after a failed run was reopened.
 func TestWhatLedToNothingIsAskedAnew(t *testing.T) {
 	s := newSite(t, withFix(small))
+	var mu sync.Mutex // items are done side by side
 	fresh := map[string]bool{}
 	s.staff = func(ctx context.Context, it runner.Attempt, d runner.Orchestrator) (runner.Result, error) {
+		mu.Lock()
 		fresh[fmt.Sprintf("%s %d", it.Worker, it.Number)] = it.Task.Fresh
+		mu.Unlock()
 		if it.Worker == "draft" && it.Number == 1 {
 			return runner.Result{}, nil
 		}
