@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 )
 
@@ -275,9 +274,7 @@ func (a *acpProgram) turn(text string) (stop string) {
 		a.say("agent_message_chunk", "I hang.")
 		signalIgnore()
 		a.call(id, "execute", "hang", map[string]any{"command": rest}, false, func() (string, bool) {
-			cmd := exec.Command("sh", "-c", rest)
-			cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-			cmd.Start()
+			leaves(exec.Command("sh", "-c", rest))
 			select {}
 		})
 	case "wait": // until it is cancelled, and says something then

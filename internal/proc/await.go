@@ -92,6 +92,19 @@ func (p *process) working(ctx context.Context, w acts.Wait) ([]id.Agent, error) 
 	return out, nil
 }
 
+// reporting are the agents here whose turns have ended and are about to be told of.
+func (k *Kernel) reporting() []id.Agent {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	var out []id.Agent
+	for a, p := range k.live {
+		if s := p.doing.seen(); s.Word != "" && !s.Busy() {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
 // others are the agents that work or wait, here or in another kernel, but for one; moving
 // says that one of them does more than to wait.
 func (k *Kernel) others(ctx context.Context, but id.Agent) (busy map[id.Agent]bool, moving bool, err error) {
@@ -100,6 +113,11 @@ func (k *Kernel) others(ctx context.Context, but id.Agent) (busy map[id.Agent]bo
 		if a != but && s.Busy() {
 			busy[a] = true
 			moving = moving || s.Word != state.Waits
+		}
+	}
+	for _, a := range k.reporting() {
+		if a != but && !busy[a] {
+			busy[a], moving = true, true // its letter is on the way
 		}
 	}
 	for _, a := range k.owing(but, false) {
