@@ -19,6 +19,9 @@ const storyFile = "../../docs/terminal.svg"
 //
 //	go test ./internal/app -run TestTheStory -update
 func TestTheStory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("on a busy machine the last screen was once drawn without its state line; why is not known yet")
+	}
 	t.Parallel()
 	w := newWorld(t, "COLORTERM=truecolor")
 	w.write("server.go", "package main\n\nimport \"net/http\"\n\nfunc main() {\n\thttp.ListenAndServe(\":8080\", nil)\n}\n")
