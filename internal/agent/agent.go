@@ -8,13 +8,13 @@ package agent
 
 import (
 	"context"
-	"regexp"
 	"slices"
 	"time"
 
 	"ramet/internal/chain"
 	"ramet/internal/fault"
 	"ramet/internal/id"
+	"ramet/internal/late"
 )
 
 // Status of an agent in the registry.
@@ -68,7 +68,7 @@ func (a Agent) Label() string {
 	return a.ID.Short()
 }
 
-var nameRule = regexp.MustCompile(`^[a-z][a-z0-9._-]{0,62}$`)
+var nameRule = late.Regexp(`^[a-z][a-z0-9._-]{0,62}$`)
 
 // reserved are words that mean somebody else.
 var reserved = []string{"you", "user", "parent", "kernel"}
@@ -79,7 +79,7 @@ func CheckName(name string) error {
 		return fault.New(fault.InvalidName, "no agent can be called %q: the word means somebody else", name).
 			WithHint("choose another name")
 	}
-	if nameRule.MatchString(name) {
+	if nameRule().MatchString(name) {
 		return nil
 	}
 	return fault.New(fault.InvalidName, "%.80q is not a name for an agent", name).

@@ -3,7 +3,6 @@ package config
 import (
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -11,6 +10,7 @@ import (
 	"github.com/BurntSushi/toml"
 
 	"ramet/internal/fault"
+	"ramet/internal/late"
 	"ramet/internal/nearest"
 )
 
@@ -31,11 +31,11 @@ type Driver struct {
 
 const driversKey = "driver"
 
-var driverName = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,31}$`)
+var driverName = late.Regexp(`^[a-z][a-z0-9_-]{0,31}$`)
 
 // CheckDriverName refuses what is no name of a driver.
 func CheckDriverName(name string) error {
-	if driverName.MatchString(name) && name != "ramet" {
+	if driverName().MatchString(name) && name != "ramet" {
 		return nil
 	}
 	return fault.New(fault.InvalidConfig, "%.80q is no name of a driver", name).
@@ -59,7 +59,7 @@ func (d Driver) Check() error {
 		}
 	}
 	for name := range d.Env {
-		if !envName.MatchString(name) {
+		if !envName().MatchString(name) {
 			return wrong("%.80q is no name of a variable", name)
 		}
 	}

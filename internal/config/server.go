@@ -9,7 +9,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -19,6 +18,7 @@ import (
 
 	"ramet/internal/durable"
 	"ramet/internal/fault"
+	"ramet/internal/late"
 	"ramet/internal/nearest"
 )
 
@@ -40,11 +40,11 @@ var tables = []string{serversKey, driversKey}
 
 const serversKey = "mcp"
 
-var serverName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,31}$`)
+var serverName = late.Regexp(`^[a-z0-9][a-z0-9_-]{0,31}$`)
 
 // CheckServerName refuses what is no name of a server: it begins the names of its tools.
 func CheckServerName(name string) error {
-	if serverName.MatchString(name) && !strings.Contains(name, "__") && !strings.HasSuffix(name, "_") {
+	if serverName().MatchString(name) && !strings.Contains(name, "__") && !strings.HasSuffix(name, "_") {
 		return nil
 	}
 	return fault.New(fault.InvalidConfig, "%.80q is no name of an MCP server", name).
@@ -83,14 +83,14 @@ func (s Server) Check() error {
 		}
 	}
 	for name := range s.Env {
-		if !envName.MatchString(name) {
+		if !envName().MatchString(name) {
 			return wrong("%.80q is no name of a variable", name)
 		}
 	}
 	return nil
 }
 
-var envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var envName = late.Regexp(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // addServers reads the servers of the user's file.
 func (c *Config) addServers(path, text string) error {

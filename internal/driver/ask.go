@@ -5,11 +5,11 @@ import (
 	"encoding/json"
 	"net/url"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"ramet/internal/fault"
 	"ramet/internal/history"
+	"ramet/internal/late"
 	"ramet/internal/llm"
 	"ramet/internal/tool"
 )
@@ -101,7 +101,7 @@ func (r *turn) spec(c *call) (tool.Spec, tool.Call) {
 		if !r.about.Boxed {
 			s.Outside = subject(r.about.Driver + " runs it itself, and not in the box")
 		}
-	case ownTool.MatchString(c.Title) && c.name() == "other":
+	case ownTool().MatchString(c.Title) && c.name() == "other":
 		s.Name, s.Access = c.Title, tool.Processes
 	case (c.Kind == "read" || c.Kind == "search" || c.Kind == "think") && inside:
 		s.Name, s.Access = "read", tool.Reads
@@ -118,7 +118,7 @@ func (r *turn) spec(c *call) (tool.Spec, tool.Call) {
 
 // ownTool is a tool of ramet's own server, as programs name it: it acts on agents, within
 // descent and budget, as for our own agents.
-var ownTool = regexp.MustCompile(`^(mcp__)?ramet(__|_|/|\.)[a-z]+$`)
+var ownTool = late.Regexp(`^(mcp__)?ramet(__|_|/|\.)[a-z]+$`)
 
 // paths are the files that a call is about.
 func (c *call) paths() []string {

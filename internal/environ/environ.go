@@ -15,13 +15,13 @@
 package environ
 
 import (
-	"regexp"
 	"runtime"
 	"slices"
 	"strings"
 	"sync/atomic"
 
 	"ramet/internal/fault"
+	"ramet/internal/late"
 )
 
 // For is what a process for a model or a project gets of an environment.
@@ -40,7 +40,7 @@ func choose(env []string, tables ...[]string) []string {
 			continue
 		}
 		known := slices.ContainsFunc(tables, func(t []string) bool { return has(t, name) })
-		if has(named, name) || known && !guarded.MatchString(value) {
+		if has(named, name) || known && !guarded().MatchString(value) {
 			out = append(out, pair)
 		}
 	}
@@ -48,7 +48,7 @@ func choose(env []string, tables ...[]string) []string {
 }
 
 // guarded finds an address with a user in it, and so perhaps a password.
-var guarded = regexp.MustCompile(`[a-zA-Z][a-zA-Z0-9+.-]*://[^/\s?#]*@`)
+var guarded = late.Regexp(`[a-zA-Z][a-zA-Z0-9+.-]*://[^/\s?#]*@`)
 
 // permitted are the names that the user adds. They hold for the whole process, as the
 // environment does, so that no starter of processes can forget them.
@@ -69,11 +69,11 @@ func Permit(names []string) error {
 	return nil
 }
 
-var nameForm = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_()]*\*?$`)
+var nameForm = late.Regexp(`^[A-Za-z_][A-Za-z0-9_()]*\*?$`)
 
 // CheckName refuses what is no name for Permit.
 func CheckName(name string) error {
-	if nameForm.MatchString(name) {
+	if nameForm().MatchString(name) {
 		return nil
 	}
 	return fault.New(fault.InvalidConfig, "%.80q is no name of a variable", name).

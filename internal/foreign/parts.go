@@ -3,7 +3,6 @@ package foreign
 import (
 	"encoding/base64"
 	"encoding/json"
-	"regexp"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -12,6 +11,7 @@ import (
 
 	"ramet/internal/fault"
 	"ramet/internal/history"
+	"ramet/internal/late"
 	"ramet/internal/llm"
 )
 
@@ -67,11 +67,11 @@ func picture(kind, media, data string) history.Part {
 	return history.Part{Type: t, MediaType: media, Data: bytes}
 }
 
-var dataURL = regexp.MustCompile(`^data:([^;,]+);base64,`)
+var dataURL = late.Regexp(`^data:([^;,]+);base64,`)
 
 // linked is an image that a URL holds, or names.
 func linked(url string) history.Part {
-	if m := dataURL.FindStringSubmatch(url); m != nil {
+	if m := dataURL().FindStringSubmatch(url); m != nil {
 		return picture("image", m[1], url[len(m[0]):])
 	}
 	return history.Part{Type: history.Text, Text: "[image " + url + "]"}

@@ -3,12 +3,12 @@ package git
 import (
 	"bytes"
 	"context"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"ramet/internal/fault"
+	"ramet/internal/late"
 )
 
 // Apply changes the tree as a patch says, by merging where a file is not what it was for
@@ -137,7 +137,7 @@ func patched(ctx context.Context, c Command) ([]string, error) {
 	return slices.Compact(files), nil
 }
 
-var preimage = regexp.MustCompile(`(?m)^index ([0-9a-f]{40,64})\.\.[0-9a-f]{40,64}`)
+var preimage = late.Regexp(`(?m)^index ([0-9a-f]{40,64})\.\.[0-9a-f]{40,64}`)
 
 // complete says whether everything that a patch was made from is in the repository. Only
 // then can git merge, and know what is applied already.
@@ -146,7 +146,7 @@ func complete(ctx context.Context, t Tree, patch []byte) bool {
 	if err != nil {
 		return false
 	}
-	for _, m := range preimage.FindAllSubmatch(patch, -1) {
+	for _, m := range preimage().FindAllSubmatch(patch, -1) {
 		if strings.Trim(string(m[1]), "0") != "" {
 			c.In = append(append(c.In, m[1]...), '\n')
 		}

@@ -3,9 +3,9 @@ package kit
 import (
 	"fmt"
 	"path"
-	"regexp"
 	"strings"
 
+	"ramet/internal/late"
 	"ramet/internal/llm"
 	"ramet/internal/text"
 )
@@ -16,7 +16,7 @@ const (
 	mostDescription = 1024
 )
 
-var nameForm = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
+var nameForm = late.Regexp(`^[a-z0-9]+(-[a-z0-9]+)*$`)
 
 // ParseSkill reads a SKILL.md that lies in a folder of this name. What is against the format
 // and can be used all the same is a remark.
@@ -40,7 +40,7 @@ func ParseSkill(folder, data string) (s Skill, err error) {
 	}
 	s.Name = text.Line(s.Name, mostName)
 	switch {
-	case !nameForm.MatchString(s.Name):
+	case !nameForm().MatchString(s.Name):
 		remark("its name %q is not of a-z, 0-9 and single -", s.Name)
 	case s.Name != folder:
 		remark("its name is %s, its folder %s", s.Name, folder)

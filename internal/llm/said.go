@@ -1,12 +1,9 @@
 package llm
 
-import (
-	"regexp"
-	"sync"
-)
+import "ramet/internal/late"
 
 // ended is the last line of a command's output that says how it ended.
-var ended = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\[exit code -?\d+\]\s*$`) })
+var ended = late.Regexp(`\[exit code -?\d+\]\s*$`)
 
 // Failure is a result for protocols that have no other place for saying that it is one of a
 // failure. What a command printed stays as it was printed where its end says so by itself.

@@ -1,9 +1,10 @@
 package permit
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+
+	"ramet/internal/late"
 )
 
 var (
@@ -48,7 +49,7 @@ var outwards = map[string]string{
 // runs are programs that do what a project calls by a name, which may say what it does.
 var runs = strings.Fields("make gmake just task rake npm pnpm yarn bun invoke inv nox tox ant mage gradle gradlew mvn mvnw cargo composer poe mise nx turbo sbt")
 
-var outwardName = regexp.MustCompile(`(?i)(^|[:_./-])(push|publish\w*|release\w*|deploy\w*|upload\w*|destroy|uninstall|ship)([:_./-]|$)`)
+var outwardName = late.Regexp(`(?i)(^|[:_./-])(push|publish\w*|release\w*|deploy\w*|upload\w*|destroy|uninstall|ship)([:_./-]|$)`)
 
 // outward marks what goes to others.
 func (m *marker) outward(name string, rest []arg) {
@@ -62,28 +63,28 @@ func (m *marker) outward(name string, rest []arg) {
 	}
 	for _, a := range rest {
 		switch {
-		case slices.Contains(runs, name) && outwardName.MatchString(a.text) && !strings.HasPrefix(a.text, "-"):
+		case slices.Contains(runs, name) && outwardName().MatchString(a.text) && !strings.HasPrefix(a.text, "-"):
 			m.add(publishes + ", by its name (" + name + " " + a.text + ")")
 		case name == "aws" && (strings.HasPrefix(a.text, "delete-") || strings.HasPrefix(a.text, "put-") || strings.HasPrefix(a.text, "terminate-")):
 			m.add(publishes + " (aws " + a.text + ")")
 		case name == "rsync" && strings.Contains(a.text, ":"):
 			m.add(publishes + " (rsync to or from another machine)")
-		case name == "curl" && sends.MatchString(a.text), name == "wget" && (strings.HasPrefix(a.text, "--post") || strings.HasPrefix(a.text, "--method") || strings.HasPrefix(a.text, "--body")):
+		case name == "curl" && sends().MatchString(a.text), name == "wget" && (strings.HasPrefix(a.text, "--post") || strings.HasPrefix(a.text, "--method") || strings.HasPrefix(a.text, "--body")):
 			m.add(publishes + " (" + name + " " + a.text + ")")
 		}
 	}
 }
 
 // sends are the options with which curl sends more than a question.
-var sends = regexp.MustCompile(`^(-[a-zA-Z]*[dFTX].*|--data.*|--form.*|--json|--upload-file|--request|--url-query)$`)
+var sends = late.Regexp(`^(-[a-zA-Z]*[dFTX].*|--data.*|--form.*|--json|--upload-file|--request|--url-query)$`)
 
 // inline are programs that take code as an argument, with the options that say so.
 var inline = map[string]string{"python": "c", "python2": "c", "python3": "c", "perl": "eE", "ruby": "e", "node": "ep", "nodejs": "ep", "deno": "", "bun": "e",
 	"php": "r", "lua": "e", "awk": "", "gawk": "", "mawk": "", "sed": "", "osascript": "e", "psql": "c", "mysql": "e", "mariadb": "e", "sqlite3": "", "mongosh": "", "mongo": ""}
 
 var (
-	codeDeletes = regexp.MustCompile(`(?i)rmtree|rm_rf?\b|rmSync|rmdirSync|rm\s*\([^)]*recursive|remove_tree|FileUtils\.rm|\bdrop\s+(table|database|schema|index|view)|\btruncate\s+\w|\bdelete\s+from|dropDatabase|deleteMany`)
-	codeRuns    = regexp.MustCompile("(?i)os\\.system|subprocess|popen|child_process|\\bexec\\w*\\b|\\bsystem\\b|\\bspawn|shell_exec|passthru|%x|`|\\beval\\b|do shell script")
+	codeDeletes = late.Regexp(`(?i)rmtree|rm_rf?\b|rmSync|rmdirSync|rm\s*\([^)]*recursive|remove_tree|FileUtils\.rm|\bdrop\s+(table|database|schema|index|view)|\btruncate\s+\w|\bdelete\s+from|dropDatabase|deleteMany`)
+	codeRuns    = late.Regexp("(?i)os\\.system|subprocess|popen|child_process|\\bexec\\w*\\b|\\bsystem\\b|\\bspawn|shell_exec|passthru|%x|`|\\beval\\b|do shell script")
 )
 
 // code marks code that is given as an argument, by what it names.
@@ -102,10 +103,10 @@ func (m *marker) code(name string, rest []arg) {
 		return
 	}
 	for _, a := range rest {
-		if codeDeletes.MatchString(a.text) {
+		if codeDeletes().MatchString(a.text) {
 			m.add(deletes + " (in the code for " + name + ")")
 		}
-		if codeRuns.MatchString(a.text) || a.open && len(rest) == 1 {
+		if codeRuns().MatchString(a.text) || a.open && len(rest) == 1 {
 			m.add(fed + " (the code for " + name + ")")
 		}
 	}

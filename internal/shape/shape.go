@@ -5,8 +5,8 @@ package shape
 
 import (
 	"fmt"
-	"regexp"
-	"sync"
+
+	"ramet/internal/late"
 )
 
 // Shape is what a JSON value must look like.
@@ -74,7 +74,7 @@ func Text(least int) *Shape { return &Shape{kind: stringKind, least: least} }
 // compiled when it is first needed, because shapes are made at every start.
 func Match(expr string) *Shape {
 	expr = `^(?:` + expr + `)$`
-	compiled := sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
+	compiled := late.Regexp(expr)
 	return &Shape{kind: stringKind, expr: expr, match: func(text []byte) bool { return compiled().Match(text) }}
 }
 

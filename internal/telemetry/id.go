@@ -5,12 +5,11 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
-	"regexp"
 	"strings"
-	"sync"
 
 	"ramet/internal/chain"
 	"ramet/internal/fault"
+	"ramet/internal/late"
 )
 
 // namespace keeps our ids apart from those that others make in the same way. It was
@@ -82,7 +81,7 @@ func readJobType(s string) (JobType, *FieldError) { return oneOf(s, jobTypes) }
 
 func readStatus(s string) (Status, *FieldError) { return parseStatus(s) }
 
-var commitForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9a-fA-F]{7,64}$`) })
+var commitForm = late.Regexp(`^[0-9a-fA-F]{7,64}$`)
 
 func readCommit(s string) (string, *FieldError) {
 	if !commitForm().MatchString(s) {

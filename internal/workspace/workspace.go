@@ -11,10 +11,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"ramet/internal/fault"
+	"ramet/internal/late"
 	"ramet/internal/nearest"
 )
 
@@ -128,12 +128,12 @@ func Project(dir string) (string, error) {
 	}
 }
 
-var unfit = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
+var unfit = late.Regexp(`[^A-Za-z0-9._-]+`)
 
 // Name is that of a project's workspace: its folder's, made fit for a file
 // name, and eight hex digits of its path.
 func Name(project string) string {
-	base := strings.Trim(unfit.ReplaceAllString(filepath.Base(project), "-"), "-.")
+	base := strings.Trim(unfit().ReplaceAllString(filepath.Base(project), "-"), "-.")
 	if base == "" {
 		base = "root"
 	}

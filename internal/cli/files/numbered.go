@@ -3,12 +3,13 @@ package files
 import (
 	"fmt"
 	"iter"
-	"regexp"
 	"strconv"
 	"strings"
+
+	"ramet/internal/late"
 )
 
-var hunkForm = regexp.MustCompile(`^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@`)
+var hunkForm = late.Regexp(`^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@`)
 
 // numbered are the lines of a unified diff, each with its number before and after. What is no
 // line of a hunk stands as it is.
@@ -20,7 +21,7 @@ func numbered(diff string) iter.Seq[string] {
 			sides := []int{}
 			switch {
 			case left[0] == 0 && left[1] == 0:
-				if m := hunkForm.FindStringSubmatch(line); m != nil {
+				if m := hunkForm().FindStringSubmatch(line); m != nil {
 					for i := range at {
 						at[i], left[i] = number(m[1+2*i], 0), number(m[2+2*i], 1)
 					}

@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -18,6 +17,7 @@ import (
 	"ramet/internal/cli/line"
 	"ramet/internal/durable"
 	"ramet/internal/fault"
+	"ramet/internal/late"
 	"ramet/internal/ledger"
 	"ramet/internal/ledger/claude"
 	"ramet/internal/printer"
@@ -195,7 +195,7 @@ func readSettings(path string) ([]byte, fs.FileMode, error) {
 	return data, info.Mode().Perm(), nil
 }
 
-var plainWord = regexp.MustCompile(`^[A-Za-z0-9_./:@%+=-]+$`)
+var plainWord = late.Regexp(`^[A-Za-z0-9_./:@%+=-]+$`)
 
 // hookLine is the command line that Claude Code is to run.
 func hookLine(l *line.Line, c *cobra.Command, f *trackFlags, minutes float64) (string, error) {
@@ -234,7 +234,7 @@ func thisProgram() string {
 
 // quoteWord is one word for a POSIX shell.
 func quoteWord(s string) string {
-	if plainWord.MatchString(s) {
+	if plainWord().MatchString(s) {
 		return s
 	}
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"

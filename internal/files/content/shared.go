@@ -5,12 +5,12 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"time"
 
 	"ramet/internal/durable"
 	"ramet/internal/fault"
+	"ramet/internal/late"
 )
 
 // Shared is where the hosts of a workspace share their packs. A pack never changes.
@@ -32,7 +32,7 @@ func (s *Store) Share(with Shared) { s.shared = with }
 // largestShared is the size up to which a pack is shared: a database takes no more at once.
 const largestShared = 256 << 20
 
-var packName = regexp.MustCompile(`^[0-9a-f]{16}-[A-Z0-9]{8}\.pack$`)
+var packName = late.Regexp(`^[0-9a-f]{16}-[A-Z0-9]{8}\.pack$`)
 
 // sharing is how long others are waited for.
 const sharing = time.Minute
@@ -101,7 +101,7 @@ func (s *Store) Pull(ctx context.Context) error {
 		s.mu.RLock()
 		known := s.packs[name]
 		s.mu.RUnlock()
-		if known || !packName.MatchString(name) {
+		if known || !packName().MatchString(name) {
 			continue
 		}
 		data, err := s.shared.Pack(ctx, name)

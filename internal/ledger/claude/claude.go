@@ -17,6 +17,7 @@ import (
 	"strconv"
 
 	"ramet/internal/fault"
+	"ramet/internal/late"
 	"ramet/internal/ledger/ordered"
 )
 
@@ -62,7 +63,7 @@ func Uninstall(settings []byte) (out []byte, changed bool, err error) {
 	}
 	for _, name := range names(hooks) {
 		raw, _ := hooks.Get(name)
-		if !mine.Match(raw) {
+		if !mine().Match(raw) {
 			continue
 		}
 		groups, found, err := without(hooks, name)
@@ -90,7 +91,7 @@ func Uninstall(settings []byte) (out []byte, changed bool, err error) {
 	return append(root.Append(nil, 0), '\n'), true, nil
 }
 
-var mine = regexp.MustCompile(regexp.QuoteMeta(Hook) + `\b`)
+var mine = late.Regexp(regexp.QuoteMeta(Hook) + `\b`)
 
 func names(o ordered.Object) []string {
 	var out []string
@@ -178,7 +179,7 @@ func own(hook []byte) bool {
 	}
 	raw, _ := o.Get("command")
 	command, ok := ordered.Text(raw)
-	return ok && mine.MatchString(command)
+	return ok && mine().MatchString(command)
 }
 
 // group is one element of an event's list.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"ramet/internal/late"
 	"ramet/internal/llm/offline/scribe"
 	"ramet/internal/text"
 )
@@ -246,8 +247,8 @@ func (w *work) readAll(paths []string) ([]reading, bool) {
 }
 
 var (
-	numbered = lazily(`^ *\d+\t`)
-	goFrom   = lazily(`there is more: go on with offset (\d{1,9})`)
+	numbered = late.Regexp(`^ *\d+\t`)
+	goFrom   = late.Regexp(`there is more: go on with offset (\d{1,9})`)
 )
 
 // unnumber takes the numbers of lines off what read shows, and says where to go on.

@@ -4,13 +4,14 @@ import (
 	"strings"
 
 	"ramet/internal/id"
+	"ramet/internal/late"
 )
 
 // strangers is how many letters of others are read while children are awaited.
 const strangers = 8
 
 // agentID is an id as results tell it.
-var agentID = lazily(`\b[A-Za-z0-9][A-Za-z0-9_-]{21}\b`)
+var agentID = late.Regexp(`\b[A-Za-z0-9][A-Za-z0-9_-]{21}\b`)
 
 // fork forks, and waits for what the children have to say.
 func (w *work) fork(s step) bool {

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 
+	"ramet/internal/late"
 	"ramet/internal/text"
 )
 
@@ -38,7 +39,7 @@ func createEmpty(m []string) []step {
 	return nil
 }
 
-var everywhere = lazily(`(?i)^(?:(?:the|all|every|this|my|files?|folders?|directory|project|here|code|source|everything|everywhere|\.)\s*)*$`)
+var everywhere = late.Regexp(`(?i)^(?:(?:the|all|every|this|my|files?|folders?|directory|project|here|code|source|everything|everywhere|\.)\s*)*$`)
 
 func search(what, where string) []step {
 	pattern, quoted := literal(what)

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"ramet/internal/late"
 	"ramet/internal/llm"
 )
 
@@ -15,14 +16,14 @@ type batch struct {
 }
 
 // goOn asks to continue with the order before.
-var goOn = lazily(`(?i)^\s*(?:please\s+)?(?:continue|go on|carry on|resume)[\s.!]*$`)
+var goOn = late.Regexp(`(?i)^\s*(?:please\s+)?(?:continue|go on|carry on|resume)[\s.!]*$`)
 
 // summaryHead begins what stands for messages that were compacted.
 const summaryHead = "This is a summary of the earlier part of this conversation"
 
 // told matches what the user is made to say and never said: the opening of a
 // conversation whose beginning is missing, and results in a text to summarise.
-var told = lazily(`^(?:\(conversation continues\)$|\[[a-z_]+ answers\])`)
+var told = late.Regexp(`^(?:\(conversation continues\)$|\[[a-z_]+ answers\])`)
 
 // newestOrder is what the user asked for last, and what was answered since. What
 // a compaction left of earlier orders is no order.

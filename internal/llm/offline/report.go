@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"ramet/internal/late"
 	"ramet/internal/text"
 )
 
@@ -31,9 +32,9 @@ func notUnderstood(odd string) string {
 	return fmt.Sprintf("I do not understand %q, so I did nothing.\n\n%s", text.Line(odd, 120), Examples)
 }
 
-var asksForHelp = lazily(`(?i)^(?:help|what (?:can|do) you .*|who are you|what are you)\W*$`)
+var asksForHelp = late.Regexp(`(?i)^(?:help|what (?:can|do) you .*|who are you|what are you)\W*$`)
 
-var deniedWord = lazily(`(?i)\bdenied\b|\bnot (?:permitted|allowed)\b|\bUNTRUSTED\b`)
+var deniedWord = late.Regexp(`(?i)\bdenied\b|\bnot (?:permitted|allowed)\b|\bUNTRUSTED\b`)
 
 // tell reports a call.
 func (w *work) tell(o outcome) {

@@ -2,6 +2,8 @@ package offline
 
 import (
 	"strings"
+
+	"ramet/internal/late"
 )
 
 func run(line string, bare bool) []step {
@@ -14,7 +16,7 @@ func run(line string, bare bool) []step {
 	return out
 }
 
-var aside = lazily(`(?i)^\s*(?:(?:in|with|the|a|shell|command|bash|now|again|once|here)\s*)*$`)
+var aside = late.Regexp(`(?i)^\s*(?:(?:in|with|the|a|shell|command|bash|now|again|once|here)\s*)*$`)
 
 // command takes what is quoted, if there is something, else all of it.
 func command(m []string) []step {
@@ -35,4 +37,4 @@ func command(m []string) []step {
 }
 
 // vague begins what tells of a thing and does not name it.
-var vague = lazily(`(?i)^(?:the|an?|all|some|my|our|your|it|this|that|these|those)(?:\s|$)`)
+var vague = late.Regexp(`(?i)^(?:the|an?|all|some|my|our|your|it|this|that|these|those)(?:\s|$)`)

@@ -2,6 +2,8 @@ package offline
 
 import (
 	"strings"
+
+	"ramet/internal/late"
 )
 
 // part is a piece of an order that may be a step.
@@ -13,10 +15,10 @@ type part struct {
 }
 
 var (
-	separator = lazily(`(?i)\s*(?:[;\n]|[.!?]\s|,?\s+(?:and\s+)?then\s)\s*`)
-	bullet    = lazily(`^\s*(?:[-*•]|\d{1,3}[.)])\s+`)
-	polite    = lazily(`(?i)^(?:(?:please|hello|hi|hey|ok|okay|well|now|first|next|also|finally|then|and|afterwards|kindly|just|thanks|thank you|(?:can|could|would|will) you|i want you to|i would like you to|i'd like you to|you (?:should|must|shall)|let us|let's)(?:[\s,:!.]+|$))+`)
-	thanks    = lazily(`(?i)[\s,]+(?:please|for me|thanks|thank you)$`)
+	separator = late.Regexp(`(?i)\s*(?:[;\n]|[.!?]\s|,?\s+(?:and\s+)?then\s)\s*`)
+	bullet    = late.Regexp(`^\s*(?:[-*•]|\d{1,3}[.)])\s+`)
+	polite    = late.Regexp(`(?i)^(?:(?:please|hello|hi|hey|ok|okay|well|now|first|next|also|finally|then|and|afterwards|kindly|just|thanks|thank you|(?:can|could|would|will) you|i want you to|i would like you to|i'd like you to|you (?:should|must|shall)|let us|let's)(?:[\s,:!.]+|$))+`)
+	thanks    = late.Regexp(`(?i)[\s,]+(?:please|for me|thanks|thank you)$`)
 )
 
 // split cuts an order at whatever may separate steps, outside of quotes.
@@ -92,7 +94,7 @@ const (
 )
 
 // readIt reads what a wait or a fork has read already.
-var readIt = lazily(`(?i)^reads? (?:it|them|that)(?: all)?$`)
+var readIt = late.Regexp(`(?i)^reads? (?:it|them|that)(?: all)?$`)
 
 func understandAt(order string, depth int) (steps []step, odd string) {
 	if depth > maxNested || len(order) > maxOrder {
@@ -136,7 +138,7 @@ func understandAt(order string, depth int) (steps []step, odd string) {
 	return settle(steps), ""
 }
 
-var another = lazily(`(?i)^(?:one|another|the (?:other|first|second|third|last)(?: one)?)\s`)
+var another = late.Regexp(`(?i)^(?:one|another|the (?:other|first|second|third|last)(?: one)?)\s`)
 
 // continues says whether what follows belongs to the part before it.
 func continues(p string, next part, got []step, depth int) bool {

@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+
+	"ramet/internal/late"
 )
 
 // kind is how the calls of a step follow each other.
@@ -40,12 +42,6 @@ type rule struct {
 
 // allRules has them compiled.
 var allRules = sync.OnceValue(rules)
-
-// lazily compiles a pattern when it is first needed: other commands than those
-// that ask this model do not wait for it.
-func lazily(pattern string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
-}
 
 // words compiles a pattern of words. In it, a space is any white space, and
 // capitals stand for:
@@ -107,7 +103,7 @@ func parseOne(s string, depth int) []step {
 	return nil
 }
 
-var joint = lazily(`(?i)(?:,\s+(?:and\s+)?|\s+and\s+)`)
+var joint = late.Regexp(`(?i)(?:,\s+(?:and\s+)?|\s+and\s+)`)
 
 // joined cuts at "and" and commas, outside of quotes.
 func joined(s string) []string {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"ramet/internal/late"
 	"ramet/internal/llm"
 )
 
@@ -142,7 +143,7 @@ func (w *work) inTurn(calls []call) bool {
 }
 
 // letterHead begins a letter.
-var letterHead = lazily(`(?m)^Letter \d+ from .*$`)
+var letterHead = late.Regexp(`(?m)^Letter \d+ from .*$`)
 
 // letters waits for letters, which the answer holds, and says who wrote: the first line of
 // each. None: none came.

@@ -7,13 +7,13 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"net/http"
-	"regexp"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 
 	"ramet/internal/fault"
+	"ramet/internal/late"
 )
 
 // Credentials are those of a user of Amazon's cloud.
@@ -24,11 +24,11 @@ type Credentials struct {
 // service is what Bedrock is called in signatures.
 const service = "bedrock"
 
-var host = regexp.MustCompile(`^bedrock-runtime(?:-fips)?\.([a-z0-9-]+)\.amazonaws\.com`)
+var host = late.Regexp(`^bedrock-runtime(?:-fips)?\.([a-z0-9-]+)\.amazonaws\.com`)
 
 // Region is the one that a base URL of Bedrock names; empty if it names none.
 func Region(hostname string) string {
-	if m := host.FindStringSubmatch(hostname); m != nil {
+	if m := host().FindStringSubmatch(hostname); m != nil {
 		return m[1]
 	}
 	return ""

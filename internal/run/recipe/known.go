@@ -2,10 +2,10 @@ package recipe
 
 import (
 	"maps"
-	"regexp"
 	"slices"
 	"time"
 
+	"ramet/internal/late"
 	"ramet/internal/run"
 )
 
@@ -50,12 +50,12 @@ const (
 )
 
 var (
-	nameRule  = regexp.MustCompile(`^[a-z][a-z0-9-]{0,39}$`)
-	paramRule = regexp.MustCompile(`^[a-z][a-z0-9_]{0,39}$`)
-	scopeRule = regexp.MustCompile(`^[A-Za-z0-9._-]{1,80}$`)
-	withRule  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`)
-	braces    = regexp.MustCompile(`\{([a-z_][a-z0-9_]*)\}`)
+	nameRule  = late.Regexp(`^[a-z][a-z0-9-]{0,39}$`)
+	paramRule = late.Regexp(`^[a-z][a-z0-9_]{0,39}$`)
+	scopeRule = late.Regexp(`^[A-Za-z0-9._-]{1,80}$`)
+	withRule  = late.Regexp(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`)
+	braces    = late.Regexp(`\{([a-z_][a-z0-9_]*)\}`)
 )
 
 // ValidScope says whether a scope can name items and files.
-func ValidScope(s string) bool { return scopeRule.MatchString(s) && s != "." && s != ".." }
+func ValidScope(s string) bool { return scopeRule().MatchString(s) && s != "." && s != ".." }

@@ -2,13 +2,13 @@ package recipe
 
 import (
 	"bytes"
-	"regexp"
 	"strconv"
 	"strings"
 	"text/template"
 	"text/template/parse"
 
 	"ramet/internal/fault"
+	"ramet/internal/late"
 	"ramet/internal/text"
 )
 
@@ -136,7 +136,7 @@ func (d RenderData) input(path string) (string, error) {
 	return all.String(), nil
 }
 
-var templateLine = regexp.MustCompile(`^template: [^:]*:([0-9]+):(?:[0-9]+:)? ?`)
+var templateLine = late.Regexp(`^template: [^:]*:([0-9]+):(?:[0-9]+:)? ?`)
 
 // template looks at a prompt without filling it.
 func (p *parser) template(s *sheet, what string) {
@@ -145,7 +145,7 @@ func (p *parser) template(s *sheet, what string) {
 	trees := map[string]*parse.Tree{}
 	if _, err := t.Parse(s.Prompt, "", "", trees); err != nil {
 		line, message := 0, err.Error()
-		if found := templateLine.FindStringSubmatch(message); found != nil {
+		if found := templateLine().FindStringSubmatch(message); found != nil {
 			n, _ := strconv.Atoi(found[1])
 			line, message = n-1, message[len(found[0]):]
 		}

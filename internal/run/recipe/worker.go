@@ -68,7 +68,7 @@ func (p *parser) worker(m member) {
 	w.Lookup = p.text(f["lookup"], of("lookup"))
 	w.Timeout = p.duration(f["timeout"], of("timeout"))
 	w.Attempts = int(p.integer(f["attempts"], of("attempts"), 1, 100))
-	if w.Queue = p.text(f["queue"], of("queue")); w.Queue != "" && !nameRule.MatchString(w.Queue) {
+	if w.Queue = p.text(f["queue"], of("queue")); w.Queue != "" && !nameRule().MatchString(w.Queue) {
 		p.say(f["queue"].value.Line, "%s is %.60q: begin with a small letter, then at most 39 small letters, digits and -", of("queue"), w.Queue)
 	}
 	p.alone(s)
@@ -103,7 +103,7 @@ func (n *notebook) with(m member, what string) map[string]string {
 	}
 	values := map[string]string{}
 	for _, m := range n.members(m.value, "with of "+what) {
-		if !withRule.MatchString(m.key) {
+		if !withRule().MatchString(m.key) {
 			n.say(m.line, "%.60q in with of %s is no name of a variable: use letters, digits and _", m.key, what)
 			continue
 		}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,6 +11,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"ramet/internal/late"
 	"ramet/internal/text"
 )
 
@@ -58,11 +58,11 @@ func (n *notebook) document(data []byte) *yaml.Node {
 	return doc.Content[0]
 }
 
-var yamlLine = regexp.MustCompile(`^(?:yaml: )?(?:line ([0-9]+): )?`)
+var yamlLine = late.Regexp(`^(?:yaml: )?(?:line ([0-9]+): )?`)
 
 // syntax tells what the YAML library found.
 func (n *notebook) syntax(err error) {
-	found := yamlLine.FindStringSubmatch(err.Error())
+	found := yamlLine().FindStringSubmatch(err.Error())
 	at, _ := strconv.Atoi(found[1])
 	n.say(at, "not YAML: %s: correct the line or the one before", text.Line(err.Error()[len(found[0]):], 200))
 }

@@ -8,13 +8,13 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"ramet/internal/docs/check"
 	"ramet/internal/durable"
 	"ramet/internal/fault"
+	"ramet/internal/late"
 	"ramet/internal/run/recipe"
 	"ramet/internal/runner"
 	"ramet/internal/sandbox"
@@ -164,7 +164,7 @@ func ofRun(site runner.Site, tree string) bool {
 	return err == nil && dir == tree
 }
 
-var gateVariable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var gateVariable = late.Regexp(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // environment is what the command sees.
 func (g *Gates) environment(gate recipe.Gate, inputs string) ([]string, error) {
@@ -175,7 +175,7 @@ func (g *Gates) environment(gate recipe.Gate, inputs string) ([]string, error) {
 		}
 	}
 	for name, value := range gate.With {
-		if !gateVariable.MatchString(name) {
+		if !gateVariable().MatchString(name) {
 			return nil, fault.New(fault.InvalidRecipe, "gate %s: %.80q is no name of a variable", gate.Name, name).WithHint("use letters, digits and _")
 		}
 		all[name] = value

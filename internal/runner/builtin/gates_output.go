@@ -11,6 +11,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
+	"ramet/internal/late"
 	"ramet/internal/run/recipe"
 	"ramet/internal/runner"
 	"ramet/internal/sandbox"
@@ -59,7 +60,7 @@ func (g *Gates) complaints(gate recipe.Gate, site runner.Site, tree string, out 
 		s := strings.ToValidUTF8(string(b), "\uFFFD")
 		s = g.redactor().All(text.Safe(ansi.Strip(s)))
 		// Places of this machine would make another issue of the same one.
-		return boxes.ReplaceAllString(strings.ReplaceAll(strings.ReplaceAll(s, tree+string(filepath.Separator), ""), tree, "."), "$$TMPDIR")
+		return boxes().ReplaceAllString(strings.ReplaceAll(strings.ReplaceAll(s, tree+string(filepath.Separator), ""), tree, "."), "$$TMPDIR")
 	}
 	if issues := placedIssues(gate.Name, severity, tree, clean(out.head), out.missed); len(issues) > 0 {
 		return issues
@@ -111,11 +112,11 @@ func placedIssues(gate string, severity runner.Severity, tree, printed string, m
 
 // ruleForm finds the name of the rule that a checker broke off at: a word before a colon, a
 // code such as E501, or a name in brackets at the end.
-var ruleForm = regexp.MustCompile(`^([A-Za-z][A-Za-z_/-]*):\s|^([A-Z]{1,5}[0-9]{2,5})\b|[\[(]([A-Za-z][A-Za-z0-9_/.-]{1,60})[\])]$`)
+var ruleForm = late.Regexp(`^([A-Za-z][A-Za-z_/-]*):\s|^([A-Z]{1,5}[0-9]{2,5})\b|[\[(]([A-Za-z][A-Za-z0-9_/.-]{1,60})[\])]$`)
 
 // ruleOf is the rule that a complaint names; empty: none.
 func ruleOf(message string) string {
-	m := ruleForm.FindStringSubmatch(message)
+	m := ruleForm().FindStringSubmatch(message)
 	if m == nil {
 		return ""
 	}
@@ -140,14 +141,14 @@ func tailOf(s string) string {
 }
 
 var (
-	boxes = regexp.MustCompile(regexp.QuoteMeta(os.TempDir()) + `/ramet-box-[0-9]+/tmp`)
+	boxes = late.Regexp(regexp.QuoteMeta(os.TempDir()) + `/ramet-box-[0-9]+/tmp`)
 	// path:line: message, and with a column.
-	placeForm = regexp.MustCompile(`^\s*(?:\./)?([^\s:][^:]*):([0-9]{1,9})(?::[0-9]{1,9})?:?\s+(\S.*)$`)
+	placeForm = late.Regexp(`^\s*(?:\./)?([^\s:][^:]*):([0-9]{1,9})(?::[0-9]{1,9})?:?\s+(\S.*)$`)
 )
 
 // placed reads a line that names a place in the tree.
 func placed(gate string, severity runner.Severity, tree, line string) (runner.Issue, bool) {
-	m := placeForm.FindStringSubmatch(line)
+	m := placeForm().FindStringSubmatch(line)
 	if m == nil {
 		return runner.Issue{}, false
 	}

@@ -3,7 +3,6 @@ package builtin
 import (
 	"bytes"
 	"context"
-	"regexp"
 	"strings"
 	"time"
 
@@ -11,6 +10,7 @@ import (
 	"ramet/internal/fault"
 	"ramet/internal/forge"
 	"ramet/internal/git"
+	"ramet/internal/late"
 	"ramet/internal/runner"
 	"ramet/internal/text"
 )
@@ -32,11 +32,11 @@ const (
 	runTrailer = "Ramet-Run"
 )
 
-var trailerLine = regexp.MustCompile(`(?m)^` + trailer + `: (.+)$`)
+var trailerLine = late.Regexp(`(?m)^` + trailer + `: (.+)$`)
 
 // keyOf is the key in the text of a commit.
 func keyOf(message string) string {
-	if m := trailerLine.FindAllStringSubmatch(message, -1); len(m) > 0 {
+	if m := trailerLine().FindAllStringSubmatch(message, -1); len(m) > 0 {
 		return m[len(m)-1][1]
 	}
 	return ""

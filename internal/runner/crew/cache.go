@@ -7,10 +7,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 
 	"ramet/internal/durable"
 	"ramet/internal/fault"
+	"ramet/internal/late"
 	"ramet/internal/runner/tape"
 )
 
@@ -21,12 +21,12 @@ type Cache struct{ Dir string }
 
 var _ tape.Cache = Cache{}
 
-var keyForm = regexp.MustCompile(`^[0-9a-f]{64}$`)
+var keyForm = late.Regexp(`^[0-9a-f]{64}$`)
 
 const sumLine = 2*sha256.Size + 1
 
 func (c Cache) path(key string) (string, error) {
-	if !keyForm.MatchString(key) {
+	if !keyForm().MatchString(key) {
 		return "", fault.New(fault.InvalidID, "%.80q is no key of an answer", key)
 	}
 	return filepath.Join(c.Dir, key+".json"), nil

@@ -8,7 +8,6 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -16,6 +15,7 @@ import (
 	"ramet/internal/durable"
 	"ramet/internal/fault"
 	"ramet/internal/id"
+	"ramet/internal/late"
 	"ramet/internal/runner"
 	"ramet/internal/sandbox"
 	"ramet/internal/text"
@@ -211,7 +211,7 @@ func (c *Crew) sh(ctx context.Context, it runner.Attempt, p *workdir, line strin
 	return out, nil
 }
 
-var variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var variable = late.Regexp(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // environment is what a command sees.
 func (c *Crew) environment(it runner.Attempt, p *workdir) ([]string, error) {
@@ -222,7 +222,7 @@ func (c *Crew) environment(it runner.Attempt, p *workdir) ([]string, error) {
 		}
 	}
 	for name, value := range it.Task.With {
-		if !variable.MatchString(name) {
+		if !variable().MatchString(name) {
 			return nil, fault.New(fault.InvalidRecipe, "worker %s: %.80q is no name of a variable", it.Worker, name).
 				WithHint("use letters, digits and _")
 		}

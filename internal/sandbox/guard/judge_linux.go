@@ -5,11 +5,12 @@ import (
 	"io"
 	"os"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"ramet/internal/late"
 )
 
 // judge says why something may not stay; empty: it may.
@@ -121,10 +122,10 @@ func judgeHooks(root *os.Root, at string) string {
 
 // plainAttributes are those that let git run no program: filters, drivers and encodings
 // are defined elsewhere, by the user or by a repository's configuration.
-var plainAttributes = regexp.MustCompile(`^[!-]?(text|eol|crlf|binary|whitespace|conflict-marker-size|delta|export-ignore|export-subst|encoding|ident|linguist-[a-z]+|gitlab-[a-z]+)(=.*)?$|^[!-](diff|merge|filter)$`)
+var plainAttributes = late.Regexp(`^[!-]?(text|eol|crlf|binary|whitespace|conflict-marker-size|delta|export-ignore|export-subst|encoding|ident|linguist-[a-z]+|gitlab-[a-z]+)(=.*)?$|^[!-](diff|merge|filter)$`)
 
 // ownDrivers are the ways to compare and merge that are built into git.
-var ownDrivers = regexp.MustCompile(`^(merge=(text|binary|union)|diff=(ada|bash|bibtex|cpp|csharp|css|dts|elixir|fortran|fountain|golang|html|java|kotlin|markdown|matlab|objc|pascal|perl|php|python|ruby|rust|scheme|tex))$`)
+var ownDrivers = late.Regexp(`^(merge=(text|binary|union)|diff=(ada|bash|bibtex|cpp|csharp|css|dts|elixir|fortran|fountain|golang|html|java|kotlin|markdown|matlab|objc|pascal|perl|php|python|ruby|rust|scheme|tex))$`)
 
 func judgeAttributes(text string) string {
 	for line := range strings.Lines(text) {
@@ -139,7 +140,7 @@ func judgeAttributes(text string) string {
 		}
 		fields := strings.Fields(line)
 		for _, a := range fields[1:] {
-			if !plainAttributes.MatchString(a) && !ownDrivers.MatchString(a) {
+			if !plainAttributes().MatchString(a) && !ownDrivers().MatchString(a) {
 				return fmt.Sprintf("attributes of git that name a program (%.40q)", a)
 			}
 		}

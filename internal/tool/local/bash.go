@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
+	"ramet/internal/late"
 	"ramet/internal/sandbox"
 	"ramet/internal/shape"
 	"ramet/internal/text"
@@ -86,7 +86,7 @@ func (l *Local) runBash(ctx context.Context, c tool.Call) (tool.Answer, error) {
 	}
 	cmd.Output = tee{out, all, c.Output}
 	var asked *tracker
-	if moves.MatchString(args.Command) {
+	if moves().MatchString(args.Command) {
 		var command string
 		command, asked = track(args.Command)
 		asked.next = cmd.Output
@@ -157,14 +157,14 @@ func outcome(result sandbox.Result, err error, timeout time.Duration, g tool.Gra
 }
 
 // refusals are what programs say when a file may not be written, or there is no network.
-var refusals = regexp.MustCompile(`(?i)operation not permitted|permission denied|device or resource busy|read-only file ?system|\bE(PERM|ACCES|ROFS|NETUNREACH|HOSTUNREACH|AI_AGAIN|NOTFOUND|CONNREFUSED)\b|` +
+var refusals = late.Regexp(`(?i)operation not permitted|permission denied|device or resource busy|read-only file ?system|\bE(PERM|ACCES|ROFS|NETUNREACH|HOSTUNREACH|AI_AGAIN|NOTFOUND|CONNREFUSED)\b|` +
 	`network is (unreachable|down)|no route to host|name resolution|resolve (host|address|proxy)|unable to resolve|cannot resolve|could not resolve|name or service not known|no such host|nodename nor servname|` +
 	`unknown host|network error|connection refused|failed to connect|could not connect|can't connect|getaddrinfo`)
 
 // boxed says of a command that failed in the box whether the box may be why.
 func boxed(out string) string {
 	const what = "writing only in the workspace and $TMPDIR, no network"
-	if refusals.MatchString(out) {
+	if refusals().MatchString(out) {
 		return "[the box may be the cause: it ran confined, " + what + "; if it must have more, call it again with outside and say why]"
 	}
 	return "[it ran confined: " + what + "]"

@@ -6,13 +6,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
-	"regexp"
 
+	"ramet/internal/late"
 	"ramet/internal/text"
 )
 
 // moves finds commands that may change their folder. Only these are asked where they end.
-var moves = regexp.MustCompile(`\b(cd|pushd|popd)\b`)
+var moves = late.Regexp(`\b(cd|pushd|popd)\b`)
 
 // tracker asks a shell in which folder it ends: a trap prints that behind a mark, which
 // nobody can guess, on the output as the shell found it. The mark and what follows are no

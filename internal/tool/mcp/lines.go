@@ -5,7 +5,8 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"regexp"
+
+	"ramet/internal/late"
 )
 
 // lines hands on what a server says, one message a line, and drops what is none: banners and
@@ -82,16 +83,16 @@ func (l *lines) next() ([]byte, error) {
 const ends = 4 << 10
 
 var (
-	idFirst = regexp.MustCompile(`^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*([0-9]+|"[^"\\]{1,100}")`)
-	idLast  = regexp.MustCompile(`"id"\s*:\s*([0-9]+|"[^"\\]{1,100}")\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$`)
+	idFirst = late.Regexp(`^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*([0-9]+|"[^"\\]{1,100}")`)
+	idLast  = late.Regexp(`"id"\s*:\s*([0-9]+|"[^"\\]{1,100}")\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$`)
 )
 
 // tooLong is the answer that stands for one that is too long; nothing if nobody can know what
 // it answers.
 func tooLong(head, tail []byte, size int) []byte {
-	m := idFirst.FindSubmatch(head)
+	m := idFirst().FindSubmatch(head)
 	if m == nil {
-		m = idLast.FindSubmatch(tail)
+		m = idLast().FindSubmatch(tail)
 	}
 	if m == nil {
 		return nil
