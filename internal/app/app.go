@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"runtime"
 	"strings"
 	"time"
 
@@ -43,10 +42,7 @@ type Stdio struct {
 // Main carries out one command line and returns the exit code.
 func Main(ctx context.Context, args []string, env func(string) string, stdio Stdio) int {
 	sandbox.Main() // which does not return when this process is to confine a command
-	// Garbage is first collected at twice this size, which few commands reach.
-	// The pages are never touched, so they take no memory.
-	ballast := make([]byte, 32<<20)
-	defer runtime.KeepAlive(ballast)
+	spare()
 	ctx = database.Telling(ctx, func(s string) { fmt.Fprintln(stdio.Err, s) })
 	dir, err := os.Getwd()
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -141,8 +142,9 @@ func AddCompletion(root *cobra.Command) {
 	}
 }
 
-// ExitHelp is the table of exit codes for --help.
-func ExitHelp() string {
+// ExitHelp is the table of exit codes for --help. Twenty commands have it in their text, so it
+// is written once.
+var ExitHelp = sync.OnceValue(func() string {
 	var b strings.Builder
 	b.WriteString("Exit codes: 0 ok")
 	last := 0
@@ -155,4 +157,4 @@ func ExitHelp() string {
 		fmt.Fprintf(&b, ", %s", row.Code)
 	}
 	return b.String()
-}
+})

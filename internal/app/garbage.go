@@ -1,0 +1,39 @@
+package app
+
+import (
+	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
+)
+
+// roomy is the heap below which garbage is not collected. Few commands reach it, so they end
+// without having collected any: a collection costs each of them the pages of all that the
+// program has as data.
+const roomy = 32 << 20
+
+// spare has garbage collected when the heap is at roomy, then whenever it has doubled, or is
+// at roomy again.
+func spare() {
+	debug.SetGCPercent(100 * roomy / smallest)
+	afterEachCollection(func() {
+		live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+		metrics.Read(live)
+		debug.SetGCPercent(int(max(100, 100*roomy/max(live[0].Value.Uint64(), 1)-100)))
+	})
+}
+
+// smallest is the heap at which the runtime collects first, at 100 percent; more percent are as
+// much more.
+const smallest = 4 << 20
+
+// afterEachCollection calls f, until the process ends: an object that nobody has is found by
+// each collection, and then there is another.
+func afterEachCollection(f func()) {
+	type nobodys struct{ _ [16]byte }
+	var next func(*nobodys)
+	next = func(*nobodys) {
+		f()
+		runtime.SetFinalizer(new(nobodys), next)
+	}
+	runtime.SetFinalizer(new(nobodys), next)
+}
