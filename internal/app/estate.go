@@ -44,7 +44,32 @@ func (c *carrier) bequeath(ctx context.Context) error {
 	c.copied = func(path string, data []byte) error {
 		return c.hosts.orchestrator.PutFile(ctx, c.Session.RunID, path, data)
 	}
+	if err := c.copyOld(ctx); err != nil {
+		return err
+	}
 	return c.hosts.orchestrator.PutWill(ctx, c.Session.RunID, text)
+}
+
+// copyOld keeps copies of the files that the run was given before it had an orchestrator, as a
+// fork has them from the run that it continues.
+func (c *carrier) copyOld(ctx context.Context) error {
+	copied, err := c.hosts.orchestrator.Copied(ctx, c.Session.RunID)
+	if err != nil {
+		return err
+	}
+	for path, sum := range rundir.Vouched(c.Session.Now()) {
+		if have, ok := c.files.Hash(path); !ok || have != sum || copied[path] == sum {
+			continue
+		}
+		data, err := c.files.Read(path)
+		if err != nil {
+			return err
+		}
+		if err := c.copied(path, data); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // copying is a run's folder whose files are copied before they have their names.

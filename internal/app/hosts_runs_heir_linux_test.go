@@ -126,3 +126,47 @@ func TestAnOrphanedRunThatActsOutsideWaits(t *testing.T) {
 	}
 	bold.leaves()
 }
+
+// A run that continues another one is taken up where nothing of either is.
+func TestAnOrphanedForkIsTakenUp(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, signed)
+	a := f.worker("a")
+	k := f.start()
+	eventually(t, "it works", a.waits)
+	a.open(1)
+	k.says(t, "done draft:1:i01")
+	f.boss.ramet(0, "run", "cancel", f.run)
+	k.ends(t, 130, "error[CANCELLED]")
+	last := ""
+	for _, e := range f.events() {
+		if last = e.ID; e.Type == "WORK_ITEM_FINISHED" {
+			break
+		}
+	}
+	f.boss.ramet(0, "run", "fork", f.run, "--at", last, "--run-id", "other")
+	f.run = "other"
+	k = f.resume()
+	eventually(t, "it works", a.waits)
+	k.kill()
+	s := f.site("heir")
+	s.lease = "3s"
+	heir := s.work("--orchestrate")
+	heir.says(t, "waits for items")
+	f.aged()
+	heir.says(t, "takes up run "+f.run)
+	a.open(4)
+	heir.open(4)
+	heir.says(t, "run "+f.run+" is DONE")
+	there := filepath.Join(s.dir, ".ramet", "runs", f.run)
+	if text, err := os.ReadFile(filepath.Join(there, "drafts/i01.txt")); err != nil || string(text) != "signed by a" {
+		t.Errorf("what was done before the fork: %q %v", text, err)
+	}
+	s.ramet(0, "run", "verify", f.run)
+	all := f.done(f.resume())
+	if count(all, "WORK_ITEM_QUEUED", "draft:2:i01") != 0 {
+		t.Error("what was done is done again")
+	}
+	a.leaves()
+	heir.leaves()
+}

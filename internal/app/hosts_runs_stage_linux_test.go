@@ -205,6 +205,7 @@ func (w *worker) leaves() {
 
 // happening is one of the run's events.
 type happening struct {
+	ID      string `json:"event_id"`
 	Type    string `json:"type"`
 	Payload struct {
 		ID      string `json:"work_item_id"`

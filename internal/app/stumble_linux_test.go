@@ -118,12 +118,29 @@ func TestAnEndedConnectionIsSaidToBeThat(t *testing.T) {
 	network := h.through()
 	h.ramet(0, "ps")
 	network.Down(true)
+	h.team.db += "&connect_timeout=1"
 	said := h.begin("ps").ends(t, 6, "STORAGE_UNREACHABLE", "check that the server runs")
 	if strings.Contains(said, "password") {
 		t.Error(said)
 	}
 	network.Down(false)
 	h.ramet(0, "ps")
+}
+
+// A command that begins while the server is away is done when that is back.
+func TestACommandBeginsWhileTheServerIsAway(t *testing.T) {
+	t.Parallel()
+	m := newTeam(t)
+	h := m.host("a")
+	network := h.through()
+	network.Down(true)
+	k := h.begin("fork", "--name", "ada")
+	eventually(t, "it is not let in, twice", func() bool { return network.Barred() > 1 })
+	network.Down(false)
+	k.ends(t, 0)
+	if m.agent("ada").Status == agent.Dead {
+		t.Error("there is no ada")
+	}
 }
 
 // A turn goes on over a connection that is lost in the middle of it.

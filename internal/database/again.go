@@ -68,7 +68,7 @@ func nothingDone(err error) bool {
 	}
 	var connect *pgconn.ConnectError
 	if errors.As(err, &connect) {
-		return false // who connects has been patient already, if there was anybody before
+		return false // who connects has been patient already
 	}
 	_, judged := fault.Of(err)
 	return !judged && Lost(err)

@@ -159,7 +159,7 @@ func TestTheVictimOfADeadlockIsRepeated(t *testing.T) {
 
 func TestPersistence(t *testing.T) {
 	p := database.Patience{Place: "the server", Tries: 3}
-	lost := &net{}
+	lost := &netError{}
 	for name, c := range map[string]struct {
 		errs  []error // one after the other
 		tries int
@@ -191,12 +191,12 @@ func TestPersistence(t *testing.T) {
 	}
 }
 
-// net is the error of a network.
-type net struct{}
+// netError is the error of a network.
+type netError struct{}
 
-func (*net) Error() string   { return "no route" }
-func (*net) Timeout() bool   { return false }
-func (*net) Temporary() bool { return false }
+func (*netError) Error() string   { return "no route" }
+func (*netError) Timeout() bool   { return false }
+func (*netError) Temporary() bool { return false }
 
 func TestAListenerConnectsAgain(t *testing.T) {
 	pg, db := server(t)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
+	"errors"
 	"fmt"
 	"net"
 	"strconv"
@@ -20,7 +21,7 @@ import (
 const (
 	// grace is what a server may be silent beyond the time that it waits for locks.
 	grace = 10 * time.Second
-	// patience is how long somebody who was connected goes on trying, when that was lost.
+	// patience is how long somebody goes on trying, when a connection was lost or cannot be had.
 	patience = 8 * time.Second
 )
 
@@ -33,9 +34,10 @@ const (
 //   - Nobody waits without end: 10 s for a connection, and for as long as it waits for locks
 //     and 10 s more for a server that says nothing. One that is busy with a reading, or with
 //     what is done Unhurried, is waited for as long as it says so when asked.
-//   - Who was connected once is given another connection as soon as there is one, within
-//     8 s: a reading that was cut before its first row is done again, and so is a
-//     transaction by Repeat.
+//   - A server that is away for a moment is waited for, 8 s or the connect_timeout of the URL
+//     if that is less: a reading that was cut before its first row is done again, and so is a
+//     transaction by Repeat. Who is refused for what it asked for is not kept waiting, nor is
+//     one whose URL names a host that there is not.
 //   - Who waits for two seconds is told for whom (Telling).
 func (pg Postgres) Open(connections int) *sql.DB {
 	db := sql.OpenDB(&connector{pg: pg, silence: pg.lockTimeout() + grace})
@@ -67,8 +69,7 @@ type connector struct {
 // Driver implements driver.Connector.
 func (c *connector) Driver() driver.Driver { return stdlib.GetDefaultDriver() }
 
-// met are the servers that this process has been connected to: whoever met one waits for it,
-// also over another handle.
+// met are the servers that this process has been connected to, over any handle.
 var met sync.Map
 
 // Met says whether this process has been connected to a server.
@@ -85,14 +86,14 @@ func server(c *pgx.ConnConfig) string {
 func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
 	waiting := time.AfterFunc(tellAfter, func() { c.tell(ctx) })
 	defer waiting.Stop()
-	until := time.Now().Add(patience)
+	until := time.Now().Add(c.pg.patience())
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		s, err := c.dial(ctx)
 		if err == nil {
 			met.Store(server(c.pg.Config), true)
 			return s, nil
 		}
-		if !Met(c.pg) || !passing(c.pg.Place, err) || ctx.Err() != nil || time.Now().Add(pause).After(until) {
+		if !passing(c.pg.Place, err) || ctx.Err() != nil || time.Now().Add(pause).After(until) {
 			return nil, err
 		}
 		select {
@@ -103,13 +104,26 @@ func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
 	}
 }
 
+// patience is how long a server that is away is waited for.
+func (pg Postgres) patience() time.Duration {
+	if within := pg.Config.ConnectTimeout; within > 0 { // the URL says so
+		return min(within, patience)
+	}
+	return patience
+}
+
 // passing says whether a server that cannot be reached may be reached soon. Who is refused
-// for what it asked for is not.
+// for what it asked for is not, a host without an address has no server, and
+// TLS that cannot be used stays so.
 func passing(place string, err error) bool {
 	switch code := stateOf(err); {
 	case code == "57P03", code == "53300", code == "57P01", code == "57P02":
 		return true
 	case code != "":
+		return false
+	}
+	var name *net.DNSError
+	if errors.As(err, &name) && name.IsNotFound || ofTLS(err) {
 		return false
 	}
 	return fault.Is(PostgresFault(place, err), fault.StorageUnreachable)

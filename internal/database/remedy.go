@@ -53,3 +53,9 @@ func remedy(err error) string {
 	}
 	return "check that the server runs and that the URL names it"
 }
+
+// ofTLS says whether somebody cannot be reached for what TLS is used there, or is not.
+func ofTLS(err error) bool {
+	var certificate *tls.CertificateVerificationError
+	return errors.As(err, &certificate) || strings.Contains(reason(err), noTLS) || strings.Contains(err.Error(), "tls: ")
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"net"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -127,6 +128,60 @@ func TestAReadingOutlivesItsConnection(t *testing.T) {
 			t.Error(n, err)
 		}
 	}
+}
+
+func TestAServerThatIsAwayForAMomentIsWaitedFor(t *testing.T) {
+	direct, _ := server(t)
+	proxy := pgtest.Through(t, address(direct))
+	proxy.Down(true)
+	pg, err := database.ParsePostgres(proxy.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	db := pg.Open(1)
+	defer db.Close()
+	answer := make(chan error, 1)
+	go func() { answer <- db.PingContext(t.Context()) }()
+	for proxy.Barred() < 2 { // it was tried again
+		time.Sleep(time.Millisecond)
+	}
+	proxy.Down(false)
+	if err := <-answer; err != nil {
+		t.Error(err)
+	}
+}
+
+// Whoever can only be refused is not kept waiting: by a password, a database, a host that is
+// none; and the URL may say how long a server is waited for.
+func TestWhatDoesNotPassIsNotWaitedFor(t *testing.T) {
+	direct, _ := server(t)
+	for name, change := range map[string]func(*pgx.ConnConfig){
+		"no such database": func(c *pgx.ConnConfig) { c.Database = "there_is_none" },
+		"no such user":     func(c *pgx.ConnConfig) { c.User = "there_is_none" },
+		"no such host":     func(c *pgx.ConnConfig) { c.LookupFunc = nowhere },
+	} {
+		pg := direct
+		pg.Config = direct.Config.Copy()
+		pg.Config.Fallbacks = nil
+		if change(pg.Config); name == "no such host" {
+			pg.Config.Host = "there.is.none.invalid"
+		}
+		tries := 0
+		dial := pg.Config.DialFunc
+		pg.Config.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
+			tries++
+			return dial(ctx, network, address)
+		}
+		db := pg.Open(1)
+		err := db.PingContext(t.Context())
+		if db.Close(); err == nil || tries > 1 {
+			t.Errorf("%s: %d tries: %v", name, tries, err)
+		}
+	}
+}
+
+func nowhere(context.Context, string) ([]string, error) {
+	return nil, &net.DNSError{Err: "no such host", Name: "there.is.none.invalid", IsNotFound: true}
 }
 
 func TestWhatCannotBeAskedIsUnknown(t *testing.T) {

@@ -34,6 +34,7 @@ type Proxy struct {
 	delay  time.Duration
 	passed int // commits seen
 	lost   int // of these, lost
+	barred int // connections that were not let in
 	asked  int // messages of clients, each with all that was sent at once
 	lose   func(commit int) (Fate, bool)
 }
@@ -192,6 +193,13 @@ func (p *Proxy) Asked() int {
 	return p.asked
 }
 
+// Barred is how many connections were not let in.
+func (p *Proxy) Barred() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.barred
+}
+
 // Open is how many connections there are.
 func (p *Proxy) Open() int {
 	p.mu.Lock()
@@ -236,6 +244,7 @@ func (p *Proxy) take(one *pair) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.over || p.down {
+		p.barred++
 		return false
 	}
 	if one != nil {

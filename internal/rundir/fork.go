@@ -104,11 +104,14 @@ func (x *Session) unbegun(ctx context.Context) error {
 
 // Fork makes a run that continues another from one of its events, named by id or
 // by its number in the log. The events before it are shared; the configuration and the files
-// that its state vouches for are copied.
+// that its state vouches for are copied. Without a kind its log is where that of the other is.
 func (s *Store) Fork(ctx context.Context, parentID, at, runID string, kind Kind) (*Session, error) {
 	parent, err := s.Open(ctx, parentID, "")
 	if err != nil {
 		return nil, err
+	}
+	if kind == "" {
+		kind = parent.Kind
 	}
 	state, fork, err := parent.until(ctx, at)
 	if err != nil {
@@ -161,19 +164,7 @@ func (s *Store) keep(parentID string, x *Session, state run.Snapshot) error {
 		return err
 	}
 	defer to.Close()
-	sums := map[string]string{}
-	for _, item := range run.Latest(state.WorkItems) {
-		for _, f := range item.Outputs {
-			if item.Status == run.Completed && f.SHA256 != nil {
-				sums[f.Path] = *f.SHA256
-			}
-		}
-	}
-	for _, a := range state.Artifacts {
-		if sums[a.Path] == "" {
-			sums[a.Path] = a.SHA256
-		}
-	}
+	sums := Vouched(state)
 	for _, name := range slices.Sorted(maps.Keys(sums)) {
 		if have, ok := from.Hash(name); !ok || have != sums[name] || !run.IsPath(name) {
 			continue
@@ -191,6 +182,25 @@ func (s *Store) keep(parentID string, x *Session, state run.Snapshot) error {
 		}
 	}
 	return nil
+}
+
+// Vouched are the files that a state vouches for, by path, with their hashes: the outputs of
+// what is done, and artifacts.
+func Vouched(state run.Snapshot) map[string]string {
+	sums := map[string]string{}
+	for _, item := range run.Latest(state.WorkItems) {
+		for _, f := range item.Outputs {
+			if item.Status == run.Completed && f.SHA256 != nil {
+				sums[f.Path] = *f.SHA256
+			}
+		}
+	}
+	for _, a := range state.Artifacts {
+		if sums[a.Path] == "" {
+			sums[a.Path] = a.SHA256
+		}
+	}
+	return sums
 }
 
 // until replays a run up to and including one event.

@@ -82,13 +82,22 @@ func (r *Reader) findParent(ctx context.Context, depth int) error {
 		if depth == maxForks {
 			return fault.New(fault.EventChainBroken, "run %s has more than %d ancestors", r.RunID, maxForks)
 		}
-		r.parent, err = r.store.open(ctx, r.fork.ParentRunID, "", depth+1)
+		r.parent, err = r.store.open(ctx, r.fork.ParentRunID, r.parentKind(), depth+1)
 		if err != nil {
 			return fault.New(fault.CodeOf(err), "run %s continues run %s: %w", r.RunID, r.fork.ParentRunID, err)
 		}
 		return nil
 	}
 	return nil
+}
+
+// parentKind is where the log of the run that this one continues is looked for: where its folder
+// says; without a folder, as on the host of an heir, in the same server.
+func (r *Reader) parentKind() Kind {
+	if r.Kind.Remote() && !r.store.Has(r.fork.ParentRunID) {
+		return r.Kind
+	}
+	return ""
 }
 
 // Close gives back the logs.

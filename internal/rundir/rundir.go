@@ -156,7 +156,9 @@ func (s *Store) kind(runID string, said Kind) (Kind, error) {
 	case err == nil && kind.Remote() && withoutPassword(kind) != withoutPassword(Kind(s.Server)):
 		return "", fault.New(fault.Untrusted, "the folder of run %s says that its log is at %.200q, where you do not work", runID, withoutPassword(kind)).
 			WithHint("nobody was asked there; give the address with --log if it is right")
-	case err == nil && (kind == NDJSON || kind == SQLite || kind.Remote()):
+	case err == nil && kind.Remote():
+		return Kind(s.Server), nil // the same, with the password that the folder does not have
+	case err == nil && (kind == NDJSON || kind == SQLite):
 		return kind, nil
 	}
 	// A folder from elsewhere: look.

@@ -36,6 +36,12 @@ func (r *Run) begin(ctx context.Context, p run.Plan) error {
 			records = append(records, r.failing(e, interrupted))
 		}
 	}
+	for _, e := range r.inOrder() {
+		// A fork has it from another run, under whose name queues and hosts would look for it.
+		if e.status == run.Pending && !strings.HasPrefix(e.id, r.RunID+":") {
+			records = append(records, r.failing(e, interrupted))
+		}
+	}
 	for _, q := range p.Queue {
 		e := r.items[item{q.Worker, q.ScopeKey}]
 		if e == nil {

@@ -1,10 +1,17 @@
 package line
 
 import (
+	"context"
+	"time"
+
 	"github.com/spf13/cobra"
 
 	"ramet/internal/agent"
 )
+
+// completeWithin is how long a shell is kept waiting for names: less than a command waits for
+// a server that is away.
+const completeWithin = 2 * time.Second
 
 // CompleteAgents completes the first n arguments with names and ids of agents.
 func (l *Line) CompleteAgents(n int) cobra.CompletionFunc {
@@ -12,11 +19,13 @@ func (l *Line) CompleteAgents(n int) cobra.CompletionFunc {
 		if len(args) >= n {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		ws, err := l.Open(c.Context())
+		ctx, cancel := context.WithTimeout(c.Context(), completeWithin)
+		defer cancel()
+		ws, err := l.Open(ctx)
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveError
 		}
-		list, err := ws.Store.Agents(c.Context(), agent.Filter{Brief: true})
+		list, err := ws.Store.Agents(ctx, agent.Filter{Brief: true})
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveError
 		}

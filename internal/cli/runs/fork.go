@@ -17,7 +17,7 @@ func forkCommand(l *line.Line, f *runFlags) *cobra.Command {
 		Short: "Make a run that continues another from one of its events",
 		Long: `Make a run that continues another from one of its events, given as event_id or as
 its number in the log. The events before are shared, not copied, and linked by
-hash.`,
+hash; its log is kept where that of the other is, unless --log says otherwise.`,
 		Args: line.Arguments(1, 1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if at == "" {
@@ -27,7 +27,7 @@ hash.`,
 			if err != nil {
 				return err
 			}
-			kind, err := f.newKind()
+			kind, err := f.kind()
 			if err != nil {
 				return err
 			}

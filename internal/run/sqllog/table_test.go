@@ -168,7 +168,7 @@ func TestPlacesThatAreNoTable(t *testing.T) {
 	if _, err := OpenTableWriter(t.Context(), address, "a/b"); !fault.Is(err, fault.InvalidID) {
 		t.Error(err)
 	}
-	for _, wrong := range []string{"postgres://nobody@127.0.0.1:1/none?sslmode=disable", "postgres://%zz"} {
+	for _, wrong := range []string{"postgres://nobody@127.0.0.1:1/none?sslmode=disable&connect_timeout=1", "postgres://%zz"} {
 		if _, err := OpenTableWriter(t.Context(), wrong, "r"); fault.Exit(err) != 6 && fault.Exit(err) != 2 {
 			t.Error(err)
 		}

@@ -36,6 +36,21 @@ func (c *Client) PutFile(ctx context.Context, runID, path string, data []byte) e
 	})
 }
 
+// Copied are the hashes of the files that copies are kept of, by path.
+func (c *Client) Copied(ctx context.Context, runID string) (sums map[string]string, err error) {
+	err = c.persist(ctx, func(ctx context.Context) error {
+		rows, err := c.pool.Query(ctx, `SELECT path, sha256 FROM files WHERE run_id = $1`, runID)
+		if err != nil {
+			return err
+		}
+		sums = map[string]string{}
+		var path, sum string
+		_, err = pgx.ForEachRow(rows, []any{&path, &sum}, func() error { sums[path] = sum; return nil })
+		return err
+	})
+	return sums, err
+}
+
 func (c *Client) durable(ctx context.Context, query string, args ...any) error {
 	return pgx.BeginFunc(ctx, c.pool, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, durably); err != nil {

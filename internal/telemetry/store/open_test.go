@@ -113,7 +113,7 @@ func TestSchemas(t *testing.T) {
 		t.Error(err)
 	}
 	for wrong, code := range map[string]fault.Code{
-		"postgres://nobody:secret@127.0.0.1:1/none?sslmode=disable": fault.StorageUnreachable,
+		"postgres://nobody:secret@127.0.0.1:1/none?sslmode=disable&connect_timeout=1": fault.StorageUnreachable,
 		"postgres://%zz": fault.InvalidConfig,
 		"postgres://h/d?schema=" + strings.Repeat("x", 60): fault.InvalidConfig,
 	} {
