@@ -56,7 +56,8 @@ func (d *drivers) model(ref llm.Ref) (proc.Model, bool, error) {
 		}
 		return proc.Model{}, true, f.WithHint("say where it is: command in [driver.%s] of your configuration", p.Name)
 	}
-	return proc.Model{Ref: ref, Foreign: &driver.Driven{Program: d.program(p), Model: model, Pool: &d.pool, Log: d.request.Store, Root: d.root}}, true, nil
+	return proc.Model{Ref: ref, Foreign: limitedForeign{
+		&driver.Driven{Program: d.program(p), Model: model, Pool: &d.pool, Log: d.request.Store, Root: d.root}, d.request.Store}}, true, nil
 }
 
 // named is what stands in the place of a model for an agent that this program drives.

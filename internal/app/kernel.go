@@ -302,8 +302,12 @@ func (t *tools) box(a agent.Agent) (tool.Box, error) {
 	if err != nil {
 		return nil, err
 	}
+	limits, err := limitsOf(t.request.Store, a)
+	if err != nil {
+		return nil, err
+	}
 	own = append(own[:len(own):len(own)], t.served(a)...)
-	return append(own, skill.New(k.Skills)), nil
+	return append(own, skill.New(k.Skills, limits...)), nil
 }
 
 func (t *tools) local(a agent.Agent) (tool.Box, error) {
@@ -355,7 +359,15 @@ func (t *tools) chosen(work *crew.Crew) func(agent.Agent) (tool.Box, error) {
 		if !belongs {
 			return t.box(a)
 		}
-		return t.at(a.Cwd, a.ID, nil)
+		box, err := t.at(a.Cwd, a.ID, nil)
+		if err != nil {
+			return nil, err
+		}
+		limits, err := limitsOf(t.request.Store, a)
+		if err != nil || len(limits) == 0 {
+			return box, err
+		}
+		return append(box, skill.New(nil, limits...)), nil
 	}
 }
 

@@ -2,6 +2,7 @@ package history
 
 import (
 	"encoding/json"
+	"strings"
 	"time"
 
 	"ramet/internal/chain"
@@ -73,6 +74,7 @@ type Meta struct {
 	Mode       string      `json:"mode,omitempty"`       // command mode
 	Effort     string      `json:"effort,omitempty"`     // command effort: how hard the model is to think
 
+	Limit *Limit `json:"limit,omitempty"` // command tools
 	Files *State `json:"files,omitempty"` // files
 	Hook  *Hook  `json:"hook,omitempty"`  // command hook
 
@@ -83,6 +85,19 @@ type Meta struct {
 	// as Bytes writes them.
 	OriginalTime string `json:"original_time,omitempty"`
 	Source       string `json:"source,omitempty"`
+}
+
+// Limit is a list of tools that an agent has no more than.
+type Limit struct {
+	By    string   `json:"by"`    // who says so: agent NAME, skill NAME
+	Tools []string `json:"tools"` // as definitions name them
+}
+
+func (l Limit) String() string {
+	if len(l.Tools) == 0 {
+		return "no tools, by " + l.By
+	}
+	return "only the tools " + strings.Join(l.Tools, ", ") + ", by " + l.By
 }
 
 // Then is what the report of a task does.

@@ -97,6 +97,9 @@ func (h verbs) Fork(ctx context.Context, f registry.Fork) ([]agent.Agent, error)
 			c.Provider, c.Model = h.asked.Vendor, h.asked.Name
 		}
 	}
+	if err := h.narrow(ctx, &f); err != nil {
+		return nil, err
+	}
 	if err := h.fire(ctx, f.Parent, h.claim, forking(f)); err != nil {
 		return nil, err
 	}

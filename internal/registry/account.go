@@ -52,6 +52,9 @@ func checkAccount(d history.Draft) error {
 	if err := checkEffort(d); err != nil {
 		return err
 	}
+	if err := checkLimit(d); err != nil {
+		return err
+	}
 	b := d.Meta.Budget
 	if sets := d.Kind == history.Command && d.Meta.Command == BudgetCommand; sets != (b != nil) {
 		return fault.New(fault.InvalidEvent, "an entry of kind %s and command %.40q cannot set a budget, and command %s must",

@@ -25,7 +25,7 @@ var planted = []string{
 	`mkdir -p sub/.ramet; echo 'permission = "sandbox"' > sub/.ramet/config.toml`,
 	`echo "touch $RAN" > .envrc`, `mkdir sub; echo "touch $RAN" > sub/.envrc`, `echo '* filter=evil' > .gitattributes`,
 	`mkdir .vscode; echo '{"tasks":[]}' > .vscode/tasks.json`, `mkdir -p sub/.vscode; echo '{"tasks":[]}' > sub/.vscode/tasks.json`,
-	`echo '{"mcpServers":{}}' > .mcp.json`, `mkdir -p sub/.claude; echo '{}' > sub/.claude/settings.json`, `mkdir -p sub; echo x > sub/.bashrc`,
+	`echo '{"mcpServers":{}}' > .mcp.json`, `mkdir -p sub/.claude; echo '{}' > sub/.claude/settings.json`, `mkdir -p sub/.agents/agents; echo x > sub/.agents/agents/a.md`, `mkdir -p sub; echo x > sub/.bashrc`,
 	`mkdir -p deep/shut; echo "touch $RAN" > deep/shut/.envrc; chmod 0 deep/shut deep`,
 }
 
@@ -53,7 +53,7 @@ func TestNothingThatOthersExecuteIsLeftBehind(t *testing.T) {
 // What had such a name before is read-only, wherever it is.
 func TestWhatOthersExecuteCannotBeChanged(t *testing.T) {
 	r := newRoom(t)
-	for name, text := range map[string]string{"sub/deep/.git/config": "[core]\n", "sub/.envrc": "x", ".vscode/tasks.json": "{}", "sub/.mcp.json": "{}", "hooks/pre-commit": "x"} {
+	for name, text := range map[string]string{"sub/deep/.git/config": "[core]\n", "sub/.envrc": "x", ".vscode/tasks.json": "{}", "sub/.mcp.json": "{}", ".agents/agents/a.md": "x", "hooks/pre-commit": "x"} {
 		at := filepath.Join(r.root, name)
 		if err := os.MkdirAll(filepath.Dir(at), 0o755); err != nil {
 			t.Fatal(err)
@@ -67,7 +67,7 @@ func TestWhatOthersExecuteCannotBeChanged(t *testing.T) {
 	}
 	for _, script := range []string{
 		"echo x > sub/deep/.git/config", "rm -r sub/deep/.git", "mv sub/deep/.git x", "echo x >> sub/.envrc", "rm sub/.envrc", "mv file sub/.envrc", "ln sub/.envrc x",
-		"echo x > .vscode/new", "echo x > .vscode/tasks.json", "echo x > sub/.mcp.json", "echo x > hooks/pre-commit", "echo x > hooks/new", "mv hooks x",
+		"echo x > .vscode/new", "echo x > .vscode/tasks.json", "echo x > sub/.mcp.json", "echo x > .agents/agents/a.md", "echo x > .agents/new", "echo x > hooks/pre-commit", "echo x > hooks/new", "mv hooks x",
 	} {
 		c := sh(r.root, script)
 		c.Confine = r.guarded()

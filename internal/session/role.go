@@ -44,6 +44,9 @@ func (w *Workspace) Role(name string) (process.Role, error) {
 		}
 		out.Provider, out.Model = ref.Vendor, ref.Name
 	}
+	if r.Tools != nil {
+		out.Limit = &history.Limit{By: "agent " + r.Name, Tools: r.Tools}
+	}
 	out.Entry, err = skill.Entry(r)
 	return out, err
 }
@@ -60,7 +63,7 @@ func (w *Workspace) play(f *Fork, c *registry.Child) error {
 	if !r.Inherit && f.At == 0 {
 		c.Entries = append(c.Entries, history.NewClear())
 	}
-	c.Entries = append(append(c.Entries, r.Spends()...), r.Entry)
+	c.Entries = append(append(c.Entries, r.Bounds()...), r.Entry)
 	if f.Effort == "" {
 		f.Effort = r.Effort
 	}

@@ -112,6 +112,13 @@ type Narrower interface {
 	Narrow(Box) Box
 }
 
+// Limiter is a Narrower that says by which lists it narrows for now, so that whoever is born
+// meanwhile has no more than its parent. Lists that stand in the history hold anyway.
+type Limiter interface {
+	Narrower
+	Limits() []history.Limit
+}
+
 // Grant is how a call may act.
 type Grant string
 

@@ -247,6 +247,9 @@ func (t *transcript) landmark(e Entry) string {
 		if m.Effort != "" {
 			return "effort " + m.Effort
 		}
+		if m.Limit != nil {
+			return m.Limit.String()
+		}
 		if m.Hook != nil && m.Hook.Outcome != "passed" {
 			return "hook " + m.Hook.String()
 		}

@@ -188,7 +188,9 @@ func (c *Crew) Tools(a agent.Agent, all tool.Box) tool.Box {
 	}
 	var out tool.Box
 	for _, t := range all {
-		if slices.Contains(s.item.Task.Tools, t.Spec().Name) {
+		if _, narrows := t.(tool.Narrower); narrows {
+			out = append(out, t)
+		} else if slices.Contains(s.item.Task.Tools, t.Spec().Name) {
 			out = append(out, tool.Tell(t))
 		}
 	}

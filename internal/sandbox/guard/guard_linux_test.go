@@ -106,7 +106,7 @@ func TestWhatOthersExecuteIsMovedAway(t *testing.T) {
 		"echo x > .envrc", "mkdir -p a/b; echo x > a/b/.envrc", "ln -s a .envrc", "mkdir .envrc",
 		"echo '*.txt filter=x' > .gitattributes", "mkdir a; echo '\"a b\" merge=x' > a/.gitattributes", "echo 'a diff=x' > .gitattributes", "ln -s a .gitattributes",
 		"mkdir .vscode; echo x > .vscode/tasks.json", "mkdir -p a/.vscode; echo x > a/.vscode/settings.json", "ln -s a .vscode", "mkdir -p .VSCode; echo x > .VSCode/tasks.json",
-		"echo x > .mcp.json", "mkdir .claude; echo x > .claude/settings.json", "mkdir .cursor; echo x > .cursor/mcp.json", "mkdir -p .husky/_; echo x > .husky/_/h",
+		"echo x > .mcp.json", "mkdir .claude; echo x > .claude/settings.json", "mkdir -p .agents/agents; echo x > .agents/agents/a.md", "mkdir -p a/.Agents/skills/s; echo x > a/.Agents/skills/s/run.sh", "mkdir .cursor; echo x > .cursor/mcp.json", "mkdir -p .husky/_; echo x > .husky/_/h",
 		"echo x > .bashrc", "echo x > .exrc", "echo x > .GIT",
 		"mkdir -p shut/in; echo x > shut/in/.envrc; chmod 0 shut/in shut",
 		"mkdir a; echo x > a/.envrc; mv a b", "mkdir -p node_modules/x; echo x > node_modules/x/.envrc",

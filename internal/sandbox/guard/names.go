@@ -18,7 +18,7 @@ const (
 var names = func() map[string]kind {
 	all := map[string]kind{".git": repository, ".gitattributes": attributes, ".ramet": own, ".husky": hooks}
 	// Editors and agents that read a folder when they are opened in it.
-	for _, n := range strings.Fields(".vscode .zed .idea .fleet .claude .cursor .gemini .codex .opencode .windsurf .devcontainer .kiro .aider") {
+	for _, n := range strings.Fields(".vscode .zed .idea .fleet .claude .agents .cursor .gemini .codex .opencode .windsurf .devcontainer .kiro .aider") {
 		all[n] = settings
 	}
 	// Shells, direnv, editors, debuggers and interpreters that execute a file of this name

@@ -6,6 +6,7 @@ import (
 	"ramet/internal/fault"
 	"ramet/internal/history"
 	"ramet/internal/llm"
+	"ramet/internal/registry"
 )
 
 // Role is how a child begins that is made by a definition.
@@ -16,14 +17,19 @@ type Role struct {
 	Worktree        bool
 	Effort          llm.Effort      // empty: its parent's
 	Budget          *history.Budget // what it may spend; nil: what its parent has left
+	Limit           *history.Limit  // what it has of its parent's tools; nil: all
 }
 
-// Spends drafts the budget of a role; none: nothing.
-func (r Role) Spends() []history.Draft {
-	if r.Budget == nil {
-		return nil
+// Bounds drafts what a role may not exceed, its budget and its tools; nothing: as its parent.
+func (r Role) Bounds() []history.Draft {
+	var out []history.Draft
+	if r.Budget != nil {
+		out = append(out, history.Draft{Kind: history.Command, Meta: history.Meta{Command: registry.BudgetCommand, Budget: r.Budget}})
 	}
-	return []history.Draft{{Kind: history.Command, Meta: history.Meta{Command: "budget", Budget: r.Budget}}}
+	if r.Limit != nil {
+		out = append(out, registry.LimitEntry(*r.Limit))
+	}
+	return out
 }
 
 // Roles finds definitions of agents by their names; a kernel that has some is one.
@@ -64,5 +70,5 @@ func (c child) begin(entries []history.Draft) []history.Draft {
 	if c.role == nil || len(entries) == 0 {
 		return entries
 	}
-	return slices.Insert(entries, len(entries)-1, append(c.role.Spends(), c.role.Entry)...)
+	return slices.Insert(entries, len(entries)-1, append(c.role.Bounds(), c.role.Entry)...)
 }

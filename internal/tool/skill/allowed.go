@@ -2,6 +2,7 @@ package skill
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 	"strings"
 
@@ -97,9 +98,13 @@ type limited struct {
 	rules []permit.Rule
 }
 
-func (l limited) Run(ctx context.Context, c tool.Call) (tool.Answer, error) {
+func (l limited) permits(args json.RawMessage) bool {
 	s := l.Spec()
-	if s.Subject == nil || !permit.Permits(l.rules, s.Name, s.Subject(c.Args)) {
+	return s.Subject != nil && permit.Permits(l.rules, s.Name, s.Subject(args))
+}
+
+func (l limited) Run(ctx context.Context, c tool.Call) (tool.Answer, error) {
+	if !l.permits(c.Args) {
 		var said []string
 		for _, r := range l.rules {
 			said = append(said, r.String())
@@ -111,3 +116,23 @@ func (l limited) Run(ctx context.Context, c tool.Call) (tool.Answer, error) {
 
 // Left is what a list of tools leaves of one; nil: nothing.
 func Left(list []string, t tool.Tool) tool.Tool { return allow(list).leave(t) }
+
+// Allows says whether a list leaves this call of a tool.
+func Allows(list []string, spec tool.Spec, args json.RawMessage) bool {
+	switch left := allow(list).leave(specified{spec}).(type) {
+	case nil:
+		return false
+	case limited:
+		return left.permits(args)
+	}
+	return true
+}
+
+// specified is a tool of which nothing but its specification is known.
+type specified struct{ spec tool.Spec }
+
+func (s specified) Spec() tool.Spec { return s.spec }
+
+func (specified) Run(context.Context, tool.Call) (tool.Answer, error) {
+	return tool.Failed("Nothing was done."), nil
+}

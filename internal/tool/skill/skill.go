@@ -2,9 +2,10 @@
 // once it did, or because of the role that it was made for.
 //
 // It promises: what a skill or a role allows is taken from what the agent has; nothing is
-// added. A role stands in the history (see Entry), and holds for the agent and those that
-// inherit its conversation; what a skill leaves holds until the turn ends. With an agent's
-// means to end, to wait and to read its letters nothing is taken away.
+// added. What a role allows stands in the history (registry.Limits), and holds for the agent and
+// all that are born below it; what a skill leaves holds until the turn ends, and for those that
+// are born meanwhile (tool.Limiter). With an agent's means to end, to wait and to read its
+// letters nothing is taken away.
 package skill
 
 import (
@@ -37,17 +38,27 @@ var doc string
 // mostBody is how much of a skill is read at once.
 const mostBody = 64 << 10
 
-// New is the tool for a turn of an agent, with the skills that there are.
-func New(skills []kit.Skill) tool.Tool { return &reader{skills: skills} }
+// New is the tool for a turn of an agent, with the skills that there are and the limits that
+// hold for it.
+func New(skills []kit.Skill, limits ...history.Limit) tool.Tool {
+	r := &reader{skills: skills}
+	for _, l := range limits {
+		r.limits = append(r.limits, allow(l.Tools))
+	}
+	return r
+}
 
 type reader struct {
 	skills []kit.Skill
+	limits []*allowed
 
 	mu     sync.Mutex
-	role   *allowed // guarded by mu, as what follows; nil: everything
+	roles  []*allowed // of old histories; guarded by mu, as what follows
 	active []*allowed
+	now    []history.Limit // what active is made of
 }
 
+// memo is where the tools of a role stood before they were limits.
 type memo struct {
 	Role *role `json:"role,omitempty"`
 }
@@ -59,13 +70,7 @@ type role struct {
 
 // Entry is what an agent that is made for a role is told first.
 func Entry(r kit.Role) (history.Draft, error) {
-	d, err := history.Say(history.System, "You are the agent "+r.Name+", defined in "+r.Path+":\n\n"+r.Prompt)
-	if err != nil {
-		return d, err
-	}
-	m := memo{Role: &role{Name: r.Name, Tools: r.Tools}}
-	d.Parts[0].Memo, err = json.Marshal(m)
-	return d, err
+	return history.Say(history.System, "You are the agent "+r.Name+", defined in "+r.Path+":\n\n"+r.Prompt)
 }
 
 func (r *reader) Spec() tool.Spec {
@@ -106,6 +111,7 @@ func (r *reader) Run(_ context.Context, c tool.Call) (tool.Answer, error) {
 		left := allow(s.Allowed)
 		r.mu.Lock()
 		r.active = append(r.active, left)
+		r.now = append(r.now, history.Limit{By: "skill " + s.Name, Tools: s.Allowed})
 		r.mu.Unlock()
 		said += "\n\n[until this turn ends you have only the tools that the skill allows: " + left.String() + "]"
 	}
@@ -130,32 +136,33 @@ func files(dir string) string {
 	return ": " + text.Line(strings.Join(names, ", "), 1000) + "."
 }
 
-// Recall implements tool.Memory: the newest role counts, and what skills left ended with
-// their turn.
+// Recall implements tool.Memory: roles of old histories, each of which takes away, and what
+// skills left ended with their turn.
 func (r *reader) Recall(memos iter.Seq[json.RawMessage]) {
-	var found *allowed
+	var found []*allowed
 	for raw := range memos {
 		var m memo
-		if json.Unmarshal(raw, &m) == nil && m.Role != nil {
-			found = nil
-			if m.Role.Tools != nil {
-				found = allow(m.Role.Tools)
-			}
+		if json.Unmarshal(raw, &m) == nil && m.Role != nil && m.Role.Tools != nil {
+			found = append(found, allow(m.Role.Tools))
 		}
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.role, r.active = found, nil
+	r.roles, r.active, r.now = found, nil, nil
+}
+
+// Limits implements tool.Limiter.
+func (r *reader) Limits() []history.Limit {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.now)
 }
 
 // Narrow implements tool.Narrower.
 func (r *reader) Narrow(box tool.Box) tool.Box {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	left := r.active
-	if r.role != nil {
-		left = append([]*allowed{r.role}, left...)
-	}
+	left := slices.Concat(r.limits, r.roles, r.active)
 	var out tool.Box
 	for _, t := range box {
 		if t == tool.Tool(r) && len(r.skills) == 0 {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"ramet/internal/history"
 	"ramet/internal/kit"
 	"ramet/internal/tool"
 )
@@ -72,30 +73,64 @@ func TestASkillTakesToolsAwayUntilTheTurnEnds(t *testing.T) {
 	if a := run(t, open[1], `{"command":"rm -rf x"}`); !a.IsError || !strings.Contains(a.Text, "bash(git *)") {
 		t.Errorf("%+v", a)
 	}
+	if now := s.(tool.Limiter).Limits(); len(now) != 1 || now[0].By != "skill git" {
+		t.Errorf("whoever is born now gets %v", now)
+	}
 	s.(tool.Memory).Recall(slices.Values([]json.RawMessage{}))
+	if now := s.(tool.Limiter).Limits(); len(now) != 0 {
+		t.Errorf("in the next turn: %v", now)
+	}
 	if got := names(box.Open()); got != names(box) {
 		t.Errorf("in the next turn: %s", got)
 	}
 }
 
-func TestARoleStandsInTheHistory(t *testing.T) {
-	d, err := Entry(kit.Role{Name: "reviewer", Tools: []string{"Read", "web"}, Prompt: "You review."})
-	if err != nil || !strings.Contains(d.Parts[0].Text, "You review.") {
-		t.Fatal(err)
+func TestLimitsTakeAwayEach(t *testing.T) {
+	reads := history.Limit{By: "agent reviewer", Tools: []string{"Read", "web", "Task"}}
+	for _, c := range []struct {
+		limits []history.Limit
+		want   string
+	}{
+		{nil, names(all)},
+		{[]history.Limit{reads}, "read fork web__get exit"},
+		{[]history.Limit{reads, {By: "agent writer", Tools: []string{"Write", "Read"}}}, "read exit"},
+		{[]history.Limit{reads, {By: "agent all", Tools: []string{"*"}}}, "read fork web__get exit"},
+		{[]history.Limit{{By: "agent none", Tools: []string{}}}, "exit"},
+	} {
+		if got := names(append(slices.Clone(all), New(nil, c.limits...)).Open()); got != c.want {
+			t.Errorf("%v: %s, not %s", c.limits, got, c.want)
+		}
 	}
+}
+
+// Histories of earlier versions have the tools of a role in a memo.
+func TestARoleOfAnOldHistory(t *testing.T) {
 	s := New(nil)
 	box := append(slices.Clone(all), s)
-	if got := names(box.Open()); got != names(all) {
-		t.Errorf("without a role and without skills: %s", got)
-	}
-	s.(tool.Memory).Recall(slices.Values([]json.RawMessage{json.RawMessage(`{"x":1}`), d.Parts[0].Memo}))
+	s.(tool.Memory).Recall(slices.Values([]json.RawMessage{json.RawMessage(`{"x":1}`), json.RawMessage(`{"role":{"name":"r","tools":["Read","web"]}}`),
+		json.RawMessage(`{"role":{"name":"all","tools":null}}`)}))
 	if got := names(box.Open()); got != "read web__get exit" {
 		t.Errorf("with it: %s", got)
 	}
-	free, _ := Entry(kit.Role{Name: "all", Prompt: "x"})
-	s.(tool.Memory).Recall(slices.Values([]json.RawMessage{d.Parts[0].Memo, free.Parts[0].Memo}))
-	if got := names(box.Open()); got != names(all) {
-		t.Errorf("with one that has all: %s", got)
+}
+
+func TestAListAllowsCallsOfOthers(t *testing.T) {
+	bash := plain("bash").Spec()
+	for _, c := range []struct {
+		list []string
+		spec tool.Spec
+		args string
+		want bool
+	}{
+		{[]string{"Read"}, bash, `{"command":"ls"}`, false},
+		{[]string{"Bash"}, bash, `{"command":"ls"}`, true},
+		{[]string{"Bash(git:*)"}, bash, `{"command":"git log"}`, true},
+		{[]string{"Bash(git:*)"}, bash, `{"command":"git log; rm x"}`, false},
+		{[]string{"Read"}, plain("wait").Spec(), `{}`, true},
+	} {
+		if got := Allows(c.list, c.spec, json.RawMessage(c.args)); got != c.want {
+			t.Errorf("%v %s %s: %v", c.list, c.spec.Name, c.args, got)
+		}
 	}
 }
 

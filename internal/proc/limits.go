@@ -1,0 +1,46 @@
+package proc
+
+import (
+	"context"
+	"slices"
+
+	"ramet/internal/agent"
+	"ramet/internal/fault"
+	"ramet/internal/history"
+	"ramet/internal/llm"
+	"ramet/internal/registry"
+	"ramet/internal/tool"
+)
+
+// narrow gives children no more tools than their parent has at this moment. Limits that stand in
+// its history are theirs by birth; what it follows until its turn ends is written into theirs. Tools
+// of another program are not ours to take away: who is limited cannot have a child driven by one.
+func (h verbs) narrow(ctx context.Context, f *registry.Fork) error {
+	var now []history.Draft
+	for _, t := range h.around.box {
+		if l, ok := t.(tool.Limiter); ok {
+			for _, limit := range l.Limits() {
+				now = append(now, registry.LimitEntry(limit))
+			}
+		}
+	}
+	limited := len(now) > 0
+	if !limited {
+		standing, err := registry.Limits(ctx, h.Store, f.Parent)
+		if err != nil {
+			return err
+		}
+		limited = len(standing) > 0
+	}
+	for i := range f.Children {
+		c := &f.Children[i]
+		if limited && c.Provider != "" {
+			if m, err := h.Model(agent.Agent{ID: c.ID, Parent: f.Parent, Provider: c.Provider, Model: c.Model}, llm.Ref{}); err == nil && m.Foreign != nil {
+				return fault.New(fault.Denied, "your tools are limited, and those of %s are not: it cannot drive a child of yours", c.Model).
+					WithHint("none was forked; fork without a driver")
+			}
+		}
+		c.Entries = slices.Concat(now, c.Entries)
+	}
+	return nil
+}
