@@ -127,12 +127,12 @@ func forked(b *testing.B, p *states.Past, f *states.Folder, root, name string) {
 	before := must[int64](b)(p.Disk())
 	add.of(func() { gitIn(b, root, nil, "worktree", "add", "-q", "--detach", dirty) })
 	var brought int
-	bring.of(func() { brought = len(must[restore.Done](b)(p.Bring(b.Context(), dirty, now, have)).Changed) })
+	bring.of(func() { brought = len(must[restore.Done](b)(p.Bring(b.Context(), root, dirty, now, have)).Changed) })
 	stored := must[int64](b)(p.Disk()) - before
 	gitIn(b, root, nil, "checkout", "-q", "--", ".")
 	now = take()
 	gitIn(b, root, nil, "worktree", "add", "-q", "--detach", clean)
-	none.of(func() { must[restore.Done](b)(p.Bring(b.Context(), clean, now, have)) })
+	none.of(func() { must[restore.Done](b)(p.Bring(b.Context(), root, clean, now, have)) })
 	if brought == 0 || brought > 60 {
 		b.Errorf("%d files were brought", brought)
 	}

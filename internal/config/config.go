@@ -167,10 +167,11 @@ func (c *Config) Patience() (first, stall time.Duration) {
 // Get is the value of a key and where it came from; an unknown key is
 // fault.InvalidConfig.
 func (c *Config) Get(key string) (Value, error) {
-	if _, err := lookup(key); err != nil {
+	s, err := lookup(key)
+	if err != nil {
 		return Value{}, err
 	}
-	return c.values[key], nil
+	return c.values[s.Key], nil
 }
 
 // Number is the value of a setting that is a whole number.

@@ -210,6 +210,43 @@ func TestMistakesNameThePlaceAndTheRemedy(t *testing.T) {
 	}
 }
 
+// A setting of two words can be said with a dot.
+func TestSettingsWithADot(t *testing.T) {
+	for text, want := range map[string]string{
+		"files.shared = true\n": "yes", "[files]\nshared = false\n": "no", "files.shared = 'yes'\n": "yes", "files_shared = 'yes'\nfiles = 'all'\n": "yes",
+	} {
+		p := newPlace(t)
+		write(t, p.user, text)
+		c, err := Load(p.options(false))
+		if err != nil || c.FilesShared != want {
+			t.Errorf("%q: %q, %v", text, c.FilesShared, err)
+			continue
+		}
+		if v, err := c.Get("files.shared"); err != nil || v.Text != want || v.Layer != User {
+			t.Errorf("%q: %+v, %v", text, v, err)
+		}
+	}
+	for text, want := range map[string]string{
+		"\nfiles.shared = 'perhaps'\n":          `:2: files_shared cannot be "perhaps": allowed: yes, no`,
+		"files.shared = 3\n":                    `:1: files_shared is not a string`,
+		"files.shared = true\nfiles.keep = 1\n": `:1: files is not a string`,
+		"files = 'all'\nfiles.shared = true\n":  `:2: `,
+	} {
+		p := newPlace(t)
+		write(t, p.user, text)
+		if _, err := Load(p.options(false)); !fault.Is(err, fault.InvalidConfig) || !strings.HasPrefix(err.Error(), p.user+want) {
+			t.Errorf("%q:\n got %v\nwant %s%s", text, err, p.user, want)
+		}
+	}
+	p := newPlace(t)
+	if err := Set(t.Context(), p.user, "files.shared", "yes"); err != nil {
+		t.Fatal(err)
+	}
+	if c, err := Load(p.options(false)); err != nil || c.FilesShared != "yes" {
+		t.Errorf("%v, %v", c, err)
+	}
+}
+
 func TestHomeAndPath(t *testing.T) {
 	wd, err := os.Getwd()
 	if err != nil {

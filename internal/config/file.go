@@ -103,6 +103,10 @@ func parse(path, text string) ([]entry, error) {
 			continue // of a table that was seen already
 		}
 		delete(values, key[0])
+		if several := dotted(&meta, key[0], value); several != nil {
+			entries = append(entries, several...)
+			continue
+		}
 		e := entry{key: key[0], line: lineOf(&meta, value)}
 		e.isText = meta.PrimitiveDecode(value, &e.text) == nil
 		if !e.isText {

@@ -36,7 +36,7 @@ func Set(ctx context.Context, path, key, value string) error {
 	if err := durable.MakeFolder(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	return durable.While(ctx, path, func() error { return change(path, key, value) })
+	return durable.While(ctx, path, func() error { return change(path, s.Key, value) })
 }
 
 // change is Set with the file locked.

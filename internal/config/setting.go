@@ -204,7 +204,7 @@ func Settings() []Setting { return slices.Clone(settings) }
 // lookup finds a key or says which one was perhaps meant.
 func lookup(key string) (Setting, error) {
 	for _, s := range settings {
-		if s.Key == key {
+		if s.Key == key || s.Key == plain(key) {
 			return s, nil
 		}
 	}

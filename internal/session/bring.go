@@ -89,7 +89,7 @@ func (w *Workspace) bring(ctx context.Context, o origin, tree worktree.Tree) (re
 	if err != nil {
 		return restore.Done{}, err
 	}
-	done, err := w.Past().Bring(ctx, tree.Cwd, s, have)
+	done, err := w.Past().Bring(ctx, o.Folder, tree.Cwd, s, have)
 	if err == nil && len(done.Kept) > 0 && o.State != nil {
 		err = fault.New(fault.NotFound, "%s of that state cannot be had any more, such as %s: %s", text.Count(len(done.Kept), "file"),
 			text.Line(done.Kept[0].Path, 200), done.Kept[0].Why)

@@ -10,6 +10,7 @@
 //     What is not committed there is not in it, and Tree.Left says so, until somebody brings
 //     it (NoteBrought): while it is as it came it is the parent's work, which is neither
 //     merged nor counted as the child's.
+//   - Where the file system can, its files share their blocks with the parent's.
 //   - Merge loses nothing: what the child did not commit is committed first; a
 //     conflict is undone and reported with its files, and the folder is as it was
 //     before.
@@ -46,6 +47,8 @@ type Keeper struct {
 	// Accepts says whether the user has accepted a program that the repository's own
 	// configuration names; nil: none.
 	Accepts func(trust.Thing) (bool, error)
+	// Clone makes a file that shares its content with another; nil: reflink.Clone.
+	Clone func(dir *os.Root, name string, perm os.FileMode, src *os.File) error
 }
 
 // Folder is where the worktrees of a workspace lie, by its name.
@@ -113,7 +116,14 @@ func (k Keeper) add(ctx context.Context, r repo, child id.Agent, name, commit st
 	if t.Branch, err = r.free(ctx, name, child); err != nil {
 		return Tree{}, err
 	}
-	_, err = run(ctx, r.top, "worktree", "add", "--quiet", "--no-track", "-b", t.Branch, t.Dir, t.Head)
+	if k.shares(r) {
+		_, err = run(ctx, r.top, "worktree", "add", "--quiet", "--no-track", "--no-checkout", "-b", t.Branch, t.Dir, t.Head)
+		if err == nil {
+			err = k.checkout(ctx, r, t)
+		}
+	} else {
+		_, err = run(ctx, r.top, "worktree", "add", "--quiet", "--no-track", "-b", t.Branch, t.Dir, t.Head)
+	}
 	if err == nil {
 		err = makeFolder(t.Cwd)
 	}

@@ -2,7 +2,9 @@ package past
 
 import (
 	"context"
+	"os"
 	"path"
+	"path/filepath"
 
 	"ramet/internal/files"
 	"ramet/internal/files/restore"
@@ -16,13 +18,15 @@ type Committed struct {
 }
 
 // Bring makes a fresh checkout of a commit what a state holds. Only what differs from the
-// commit is touched; have is what the commit holds. It returns the files that differ.
-func (p *Past) Bring(ctx context.Context, to string, s State, have map[string]Committed) (restore.Done, error) {
+// commit is touched; have is what the commit holds. What the folder that the state is of still
+// has is cloned from there, where the file system can, and copied from there, where it was not
+// kept. It returns the files that differ.
+func (p *Past) Bring(ctx context.Context, from, to string, s State, have map[string]Committed) (restore.Done, error) {
 	oids, err := p.store.Oids()
 	if err != nil {
 		return restore.Done{}, err
 	}
-	wants, left, err := p.differing(s, have, func(n files.Node, c Committed) bool {
+	wants, left, err := p.differing(from, s, have, func(n files.Node, c Committed) bool {
 		return oids[n.Hash] == c.Oid && c.Oid != "" && c.Link == (n.Kind == files.Link) && (c.Link || c.Exec == (n.Mode&0o100 != 0))
 	})
 	if err != nil {
@@ -32,12 +36,12 @@ func (p *Past) Bring(ctx context.Context, to string, s State, have map[string]Co
 	if err != nil {
 		return restore.Done{}, err
 	}
-	plan.Kept = left
+	plan.Kept, plan.Beside = left, from
 	return p.journal.Do(ctx, plan, func(restore.Done) error { return nil })
 }
 
 // differing is what a checkout has to get or lose, and what cannot be had.
-func (p *Past) differing(s State, have map[string]Committed, same func(files.Node, Committed) bool) (wants []restore.Want, left []restore.Left, err error) {
+func (p *Past) differing(from string, s State, have map[string]Committed, same func(files.Node, Committed) bool) (wants []restore.Want, left []restore.Left, err error) {
 	there, folders := map[string]bool{}, map[string]bool{}
 	for name := range have {
 		for dir := path.Dir(name); dir != "." && !folders[dir]; dir = path.Dir(dir) {
@@ -56,7 +60,7 @@ func (p *Past) differing(s State, have map[string]Committed, same func(files.Nod
 		case !n.Known():
 			left = append(left, restore.Left{Path: at, Why: restore.Unknown})
 		case tracked && same(n, c):
-		case !p.store.Has(n.Hash):
+		case !p.store.Has(n.Hash) && !mayBe(from, at, n):
 			left = append(left, restore.Left{Path: at, Why: restore.Unkept})
 		default:
 			wants = append(wants, restore.Want{Path: at, Node: &n})
@@ -72,4 +76,13 @@ func (p *Past) differing(s State, have map[string]Committed, same func(files.Nod
 		}
 	}
 	return wants, left, nil
+}
+
+// mayBe says whether a folder has a file that may still be what a state says.
+func mayBe(folder, at string, n files.Node) bool {
+	if folder == "" || n.Kind != files.File {
+		return false
+	}
+	info, err := os.Lstat(filepath.Join(folder, filepath.FromSlash(at)))
+	return err == nil && info.Mode().IsRegular() && info.Size() == n.Size
 }

@@ -40,6 +40,9 @@ type Plan struct {
 	To    chain.Hash
 	Steps []Step
 	Kept  []Left
+	// Beside is another folder that may have the same files at the same paths: they are cloned
+	// from there, or copied where they were not kept. Empty: there is none.
+	Beside string
 	// Note says in JSON for whom this is, so that whoever finishes it can tell them.
 	Note json.RawMessage
 }

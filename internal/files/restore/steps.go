@@ -1,6 +1,7 @@
 package restore
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/rand"
@@ -32,6 +33,11 @@ func (j Journal) steps(ctx context.Context, p Plan, temp string) (Done, error) {
 	}
 	defer root.Close()
 	w := &work{Journal: j, root: root, temp: temp, twins: p.twins(), touched: map[string]bool{}}
+	if p.Beside != "" {
+		if w.beside, err = os.OpenRoot(p.Beside); err == nil { // without it everything is written
+			defer w.beside.Close()
+		}
+	}
 	steps := slices.SortedStableFunc(slices.Values(p.Steps), func(a, b Step) int {
 		if pa, pb := phase(a), phase(b); pa != pb {
 			return cmp.Compare(pa, pb)
@@ -100,7 +106,9 @@ func phase(s Step) int {
 type work struct {
 	Journal
 	root    *os.Root
-	temp    string // name of files that are being written
+	temp    string   // name of files that are being written
+	beside  *os.Root // has files to be cloned; nil: there is none
+	copies  bool     // the file system cannot clone them
 	twins   map[string]bool
 	touched map[string]bool // folders with new names
 }
@@ -149,7 +157,7 @@ func (w *work) step(ctx context.Context, s Step) (why string, err error) {
 			return Twin, err
 		}
 	}
-	return w.put(ctx, dir, name, now, *s.After)
+	return w.put(ctx, dir, s.Path, now, *s.After)
 }
 
 // folder makes a folder that can be written into, until shut.
@@ -182,27 +190,14 @@ func (w *work) shut(s Step) {
 }
 
 // put puts a file or link in its place, in one step.
-func (w *work) put(ctx context.Context, dir *os.Root, name string, now *files.Node, to files.Node) (string, error) {
-	content, err := w.Get(ctx, to.Hash)
-	switch {
-	case ctx.Err() != nil:
-		return "", llm.Ended(ctx)
-	case fault.Is(err, fault.NotFound), fault.Is(err, fault.StorageCorrupt):
-		return Unkept, nil
-	case err != nil:
-		return "", err
-	}
-	temp := w.temp
+func (w *work) put(ctx context.Context, dir *os.Root, at string, now *files.Node, to files.Node) (string, error) {
+	name, temp := path.Base(at), w.temp
 	dir.Remove(temp)
 	w.crash()
-	if to.Kind == files.Link {
-		err = dir.Symlink(string(content), temp)
-	} else {
-		err = w.write(dir, temp, content, to)
-	}
-	if err != nil {
-		dir.Remove(temp)
-		return explain(err)
+	if !w.clone(dir, temp, at, to) {
+		if why, err := w.make(ctx, dir, temp, at, to); why != "" || err != nil {
+			return why, err
+		}
 	}
 	w.crash()
 	if again, err := look(dir, name); err != nil || !same(again, now) {
@@ -217,13 +212,35 @@ func (w *work) put(ctx context.Context, dir *os.Root, name string, now *files.No
 	return "", nil
 }
 
-func (w *work) write(dir *os.Root, temp string, content []byte, to files.Node) error {
+// make makes a file or link of what was kept.
+func (w *work) make(ctx context.Context, dir *os.Root, temp, at string, to files.Node) (string, error) {
+	content, err := w.Get(ctx, to.Hash)
+	switch {
+	case ctx.Err() != nil:
+		return "", llm.Ended(ctx)
+	case fault.Is(err, fault.NotFound), fault.Is(err, fault.StorageCorrupt):
+		return w.copy(dir, temp, at, to)
+	case err != nil:
+		return "", err
+	}
+	if to.Kind == files.Link {
+		err = dir.Symlink(string(content), temp)
+	} else {
+		err = w.write(dir, temp, bytes.NewReader(content), to)
+	}
+	if err != nil {
+		dir.Remove(temp)
+	}
+	return explain(err)
+}
+
+func (w *work) write(dir *os.Root, temp string, content io.Reader, to files.Node) error {
 	f, err := dir.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	if _, err := f.Write(content); err != nil {
+	if _, err := io.Copy(f, content); err != nil {
 		return err
 	}
 	if err := f.Chmod(to.Perm()); err != nil {
