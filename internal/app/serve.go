@@ -51,7 +51,7 @@ func serve(ctx context.Context, ws *session.Workspace, r agents.Service) (err er
 	keepTurnlog(ctx, ws, r, &routes{ws: ws, note: r.Warn, kept: kept, closing: closing}, closing)
 	server := httpapi.New(httpapi.Options{
 		Version: version, Token: r.Token, Hosts: r.Hosts,
-		Telemetry: kept, RunLogs: httpapi.OverRunDir(r.Runs), Ledger: httpapi.OverLedger(r.Ledger), Usage: ws.Store,
+		Telemetry: kept, RunLogs: httpapi.OverRunDir(r.Runs), Runs: session.Runs{Command: r.Command, Begin: r.Begin}, Ledger: httpapi.OverLedger(r.Ledger), Usage: ws.Store,
 		Agents: httpapi.Agents{Verbs: ws, Store: ws.Store, Events: events, Asks: asks},
 		Gate:   ws,
 		MCP: mcpserver.New(ctx, mcpserver.Options{Version: version, Workspace: ws, Command: r.Command, Begin: r.Begin,

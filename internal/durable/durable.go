@@ -23,6 +23,7 @@ package durable
 
 import (
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -33,8 +34,13 @@ import (
 // WriteFile puts data at path, replacing what was there. The mode is exactly
 // perm, whatever the umask. A symbolic link at path is replaced, not followed.
 func WriteFile(path string, data []byte, perm fs.FileMode) error {
+	return Write(path, perm, whole(data))
+}
+
+// Write is WriteFile for what is not in memory as a whole: content writes it.
+func Write(path string, perm fs.FileMode, content func(io.Writer) error) error {
 	const verb = "write file"
-	t, err := prepare(path, data, perm)
+	t, err := prepare(path, content, perm)
 	if err != nil {
 		return failure(verb, path, err)
 	}
@@ -51,7 +57,7 @@ func WriteFile(path string, data []byte, perm fs.FileMode) error {
 // succeeds, and the others can read its whole content at once.
 func CreateFile(path string, data []byte, perm fs.FileMode) error {
 	const verb = "create file"
-	t, err := prepare(path, data, perm)
+	t, err := prepare(path, whole(data), perm)
 	if err != nil {
 		return failure(verb, path, err)
 	}

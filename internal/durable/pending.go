@@ -1,6 +1,7 @@
 package durable
 
 import (
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -16,7 +17,7 @@ type pending struct {
 }
 
 // prepare writes data to a pending file for path.
-func prepare(path string, data []byte, perm fs.FileMode) (*pending, error) {
+func prepare(path string, content func(io.Writer) error, perm fs.FileMode) (*pending, error) {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"*")
 	if err != nil {
 		return nil, err
@@ -26,11 +27,19 @@ func prepare(path string, data []byte, perm fs.FileMode) (*pending, error) {
 		p.drop()
 		return nil, err
 	}
-	if _, err := f.Write(data); err != nil {
+	if err := content(f); err != nil {
 		p.drop()
 		return nil, err
 	}
 	return p, nil
+}
+
+// whole is the content of a file that is in memory.
+func whole(data []byte) func(io.Writer) error {
+	return func(w io.Writer) error {
+		_, err := w.Write(data)
+		return err
+	}
 }
 
 // replace gives the file its name, whoever had it before.

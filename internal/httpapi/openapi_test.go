@@ -94,6 +94,18 @@ var samples = map[string]func(t *testing.T, s *site) []sample{
 	"GET /api/v1/run-logs/{run_id}/verify": func(*testing.T, *site) []sample {
 		return []sample{{"/api/v1/run-logs/r1/verify", nil, 200}, {"/api/v1/run-logs/bad/verify", nil, 409}, {"/api/v1/run-logs/none/verify", nil, 404}}
 	},
+	"POST /api/v1/run-logs": func(*testing.T, *site) []sample {
+		return []sample{{"/api/v1/run-logs", map[string]any{"recipe": "translate", "repo": ".", "set": map[string]any{"to": "x"}, "no_cache": true}, 202}, {"/api/v1/run-logs", map[string]any{"recipes": "x"}, 422}}
+	},
+	"POST /api/v1/run-logs/{run_id}/resume": func(*testing.T, *site) []sample {
+		return []sample{{"/api/v1/run-logs/r1/resume", map[string]any{"redo": []any{"a:1:all"}, "limits": map[string]any{"calls": "3"}}, 202}, {"/api/v1/run-logs/a%20b/resume", map[string]any{}, 400}}
+	},
+	"POST /api/v1/run-logs/{run_id}/cancel": func(*testing.T, *site) []sample {
+		return []sample{{"/api/v1/run-logs/r1/cancel", map[string]any{"reason": "enough"}, 200}}
+	},
+	"POST /api/v1/run-logs/{run_id}/fork": func(*testing.T, *site) []sample {
+		return []sample{{"/api/v1/run-logs/r1/fork", map[string]any{"at": "1"}, 201}, {"/api/v1/run-logs/r1/fork", map[string]any{"at": ""}, 422}}
+	},
 	"GET /api/v1/track": func(*testing.T, *site) []sample {
 		return []sample{{"/api/v1/track", nil, 200}, {"/api/v1/track?status=completed", nil, 200}, {"/api/v1/track?status=spawnd", nil, 400}}
 	},
@@ -165,6 +177,10 @@ func furnish(t testing.TB) func(*Options) {
 			f(o)
 		}
 		o.RunLogs, o.Ledger, o.Usage = OverRunDir(runs), OverLedger(folder), ws
+		begins := func(_ context.Context, args ...string) (string, error) {
+			return `{"run_id": "r1", "path": "/runs/r1", "run_state": "` + strings.ToUpper(args[1]) + `"}`, nil
+		}
+		o.Runs = session.Runs{Command: begins, Begin: begins}
 		o.Gate = &session.Workspace{Home: filepath.Join(dir, "home"), Place: workspace.Location{Project: t.TempDir()}}
 		o.Page = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "the page") })
 	}

@@ -50,7 +50,10 @@ type EventPage struct {
 }
 
 // runLogs are the routes of runs; without their logs they find nothing.
-type runLogs struct{ logs RunLogs }
+type runLogs struct {
+	logs  RunLogs
+	verbs RunVerbs
+}
 
 func (l runLogs) routes() []Route {
 	const one = "/api/v1/run-logs/{run_id}"
@@ -66,6 +69,14 @@ func (l runLogs) routes() []Route {
 			Param{Name: "after", Form: "integer", About: "how many to leave out; next of the page before"},
 			Param{Name: "limit", Form: "integer", About: "1 to 1000; 100 if absent"})), http.StatusOK, l.events),
 		Does(get(one+"/verify", doc("verifyRunLog", "Check the log of a run: links, hashes, meaning, checkpoints")), http.StatusOK, l.verify),
+		Does(Route{Method: http.MethodPost, Path: "/api/v1/run-logs", Limit: recordBody, Doc: doc("startRun", "Start a run of a recipe; it goes on in a process of its own")},
+			http.StatusAccepted, l.start),
+		Does(Route{Method: http.MethodPost, Path: one + "/resume", Doc: doc("resumeRun", "Go on with a run where its log ends, in a process of its own")},
+			http.StatusAccepted, l.resume),
+		Does(Route{Method: http.MethodPost, Path: one + "/cancel", Doc: doc("cancelRun", "End a run for good, wherever it is carried out")},
+			http.StatusOK, l.cancel),
+		Does(Route{Method: http.MethodPost, Path: one + "/fork", Doc: doc("forkRun", "Make a run that continues another from one of its events")},
+			http.StatusCreated, l.fork),
 	}
 }
 

@@ -18,6 +18,7 @@ type Options struct {
 
 	Telemetry telemetry.Store
 	RunLogs   RunLogs
+	Runs      RunVerbs
 	Ledger    Ledger
 	Usage     Usage
 	Agents    Agents

@@ -7,8 +7,10 @@ import (
 	"ramet/internal/fault"
 	"ramet/internal/httpapi"
 	"ramet/internal/ledger"
+	"ramet/internal/public"
 	"ramet/internal/registry"
 	"ramet/internal/run"
+	"ramet/internal/session"
 	"ramet/internal/shape"
 )
 
@@ -43,49 +45,59 @@ const (
 	eventsRun  = "events"
 	verifyRun  = "verify"
 	startRun   = "start"
+	resumeRun  = "resume"
 	cancelRun  = "cancel"
+	forkRun    = "fork"
 	fewEvents  = 50
 	mostEvents = 1000
 )
 
-// RunMade is what start and cancel of run answer.
-type RunMade struct {
-	RunID string `json:"run_id"`
-	Path  string `json:"path"`
-	State string `json:"run_state"`
-}
-
 type runArgs struct {
-	Do, ID, Recipe, Repo, Model, Reason string
-	After                               int64
-	Limit                               *float64
-	Set                                 map[string]string
+	Do, ID, Recipe, Repo, Into, Model, Reason, At, Accept string
+	After                                                 int64
+	Limit                                                 *float64
+	Set, Limits                                           map[string]string
+	Redo                                                  []string
+	RunID                                                 string `json:"run_id"`
+	FromFailed                                            bool   `json:"from_failed"`
+	NoCache                                               bool   `json:"no_cache"`
+	Force                                                 bool
 }
 
-var runAnswers = []any{httpapi.RunList{}, run.Snapshot{}, httpapi.EventPage{}, httpapi.RunProof{}, RunMade{}}
+var runAnswers = []any{httpapi.RunList{}, run.Snapshot{}, httpapi.EventPage{}, httpapi.RunProof{}, public.RunMade{}}
 
-var runTool = tool{name: "run", about: "Orchestrated runs: list them, show the state of one, read its events, verify its log; start one of a recipe, which goes on in the background, or cancel it for good.",
+var runTool = tool{name: "run", about: "Orchestrated runs: list them, show the state of one, read its events, verify its log; start one of a recipe or resume one, which go on in the background; fork one at an event; cancel one for good.",
 	args: shape.Object(
-		shape.Must("do", shape.Enum(listRuns, showRun, eventsRun, verifyRun, startRun, cancelRun)),
+		shape.Must("do", shape.Enum(listRuns, showRun, eventsRun, verifyRun, startRun, resumeRun, forkRun, cancelRun)),
 		shape.May("id", shape.Text(1).With("of the run; not for list and start")),
 		shape.May("after", shape.Integer(0).With("events: how many to leave out, next of the answer before")),
 		shape.May("limit", shape.Number(1, mostEvents).With("events: how many; 50")),
 		shape.May("recipe", shape.Text(1).With("start: a name, or the path of a file; docs")),
 		shape.May("repo", shape.Text(1).With("start: the repository, a path or a URL")),
-		shape.May("model", shape.Text(1).With("start: vendor/name")),
+		shape.May("into", shape.Text(1).With("start: the repository that is changed, if it is another one")),
 		shape.May("set", shape.Map(shape.Text(0)).With("start: parameters of the recipe")),
+		shape.May("run_id", shape.Text(1).With("start, fork: id of the new run")),
+		shape.May("model", shape.Text(1).With("start, resume: vendor/name")),
+		shape.May("limits", shape.Map(shape.Text(1)).With("start, resume: other limits than the recipe's")),
+		shape.May("no_cache", shape.Bool().With("start, resume: ask the models anew")),
+		shape.May("redo", shape.List(shape.Text(1)).With("resume: work items to do again")),
+		shape.May("force", shape.Bool().With("resume: do everything again")),
+		shape.May("from_failed", shape.Bool().With("resume: reopen a run that FAILED")),
+		shape.May("accept", shape.Text(1).With("resume: consent to a run that is not yours, by its digest")),
+		shape.May("at", shape.Text(1).With("fork: event_id or number of the last event to share")),
 		shape.May("reason", shape.Text(1).With("cancel: why, for the log"))),
 	answers: runAnswers, long: true, destroys: true,
 	run: runs}
 
-func runs(ctx context.Context, s *Server, c Caller, args json.RawMessage) (json.RawMessage, error) {
+func runs(ctx context.Context, s *Server, _ Caller, args json.RawMessage) (json.RawMessage, error) {
 	a, err := decode[runArgs](args)
 	if err != nil {
 		return nil, err
 	}
 	if (a.ID == "") != (a.Do == listRuns || a.Do == startRun) {
-		return nil, fault.New(fault.InvalidField, "run: id goes with show, events, verify and cancel, and with nothing else")
+		return nil, fault.New(fault.InvalidField, "run: id goes with everything but list and start, which have none")
 	}
+	verbs := session.Runs{Command: s.o.Command, Begin: s.o.Begin}
 	switch a.Do {
 	case eventsRun:
 		n := int64(fewEvents)
@@ -94,20 +106,27 @@ func runs(ctx context.Context, s *Server, c Caller, args json.RawMessage) (json.
 		}
 		return s.events(ctx, a.ID, a.After, n)
 	case startRun:
-		return s.start(ctx, c, a)
+		return made(verbs.Start(ctx, public.RunStart{Recipe: a.Recipe, Repo: a.Repo, Into: a.Into, RunID: a.RunID, Model: a.Model, Set: a.Set, Limits: a.Limits, NoCache: a.NoCache}))
+	case resumeRun:
+		return made(verbs.Resume(ctx, a.ID, public.RunResume{Redo: a.Redo, Force: a.Force, FromFailed: a.FromFailed, Accept: a.Accept, Model: a.Model, Limits: a.Limits, NoCache: a.NoCache}))
+	case forkRun:
+		return made(verbs.Fork(ctx, a.ID, public.RunFork{At: a.At, RunID: a.RunID}))
 	case cancelRun:
-		if err := onlyPerson(c, "cancel a run"); err != nil {
-			return nil, err
-		}
-		line := command{words: []string{"run", "cancel"}, rest: []string{a.ID}}
-		line.flag("reason", a.Reason)
-		return s.ask(ctx, line)
+		return made(verbs.Cancel(ctx, a.ID, public.RunCancel{Reason: a.Reason}))
 	}
 	line := command{words: []string{"run", a.Do}}
 	if a.ID != "" {
 		line.rest = []string{a.ID}
 	}
 	return s.ask(ctx, line)
+}
+
+// made is the answer of a verb of runs.
+func made(m public.RunMade, err error) (json.RawMessage, error) {
+	if err != nil {
+		return nil, err
+	}
+	return encode(m)
 }
 
 // events is a page of a run's log.
@@ -123,37 +142,6 @@ func (s *Server) events(ctx context.Context, runID string, after, limit int64) (
 		list = []json.RawMessage{}
 	}
 	return encode(httpapi.EventPage{Events: list, Next: after + int64(len(list))})
-}
-
-// start starts a run in a process of its own. What a recipe does is permitted by whoever
-// names it, so only a person may.
-func (s *Server) start(ctx context.Context, c Caller, a runArgs) (json.RawMessage, error) {
-	if err := onlyPerson(c, "start a run"); err != nil {
-		return nil, err
-	}
-	if s.o.Begin == nil {
-		return nil, fault.New(fault.Usage, "this system cannot carry out runs in the background")
-	}
-	line := command{words: []string{"run", "start", "--detach"}}
-	line.flag("recipe", a.Recipe)
-	line.flag("repo", a.Repo)
-	line.flag("model", a.Model)
-	for name, value := range a.Set {
-		line.flag("set", name+"="+value)
-	}
-	said, err := s.o.Begin(ctx, line.line()...)
-	if err != nil {
-		return nil, err
-	}
-	return json.RawMessage(said), nil
-}
-
-// onlyPerson refuses an agent.
-func onlyPerson(c Caller, what string) error {
-	if c == "" {
-		return nil
-	}
-	return fault.New(fault.Denied, "%s: only a person may, and this is agent %s", what, c.Short()).WithHint("say what is needed; the person can do it")
 }
 
 // Verified is what verify answers.

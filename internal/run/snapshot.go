@@ -178,13 +178,8 @@ func New(runID string) Snapshot {
 // at the end.
 func (s Snapshot) Encode() ([]byte, error) {
 	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	if err := enc.Encode(s); err != nil {
-		return nil, fmt.Errorf("encode snapshot: %w", err)
-	}
-	return b.Bytes(), nil
+	err := s.Write(&b)
+	return b.Bytes(), err
 }
 
 // DecodeSnapshot reads what Encode wrote, and nothing else.

@@ -190,11 +190,7 @@ func (x *Session) draft(q Request) (run.Draft, error) {
 // Settle writes the snapshot and signs the head of the log. The log is never
 // read for this.
 func (x *Session) Settle() error {
-	text, err := x.reducer.Snapshot().Encode()
-	if err != nil {
-		return err
-	}
-	if err := durable.WriteFile(x.path(snapshotFile), text, 0o600); err != nil {
+	if err := durable.Write(x.path(snapshotFile), 0o600, x.reducer.Snapshot().Write); err != nil {
 		return err
 	}
 	return x.sign()
@@ -239,9 +235,5 @@ func (x *Session) PutSnapshot(damaged bool) error {
 			return fault.New(fault.StorageIO, "keep %s: %w", bad, err)
 		}
 	}
-	text, err := x.reducer.Snapshot().Encode()
-	if err != nil {
-		return err
-	}
-	return durable.WriteFile(x.path(snapshotFile), text, 0o600)
+	return durable.Write(x.path(snapshotFile), 0o600, x.reducer.Snapshot().Write)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"ramet/internal/agent"
 	"ramet/internal/cli/line"
 	"ramet/internal/fault"
 	"ramet/internal/id"
@@ -16,8 +17,8 @@ import (
 	"ramet/internal/session"
 )
 
-// cancelTime is how long a live run may take to end.
-const cancelTime = 30 * time.Second
+// cancelTime is how long a live run may take to end, also on a machine that has much to do.
+const cancelTime = 90 * time.Second
 
 func cancelCommand(l *line.Line, f *runFlags) *cobra.Command {
 	var reason string
@@ -64,7 +65,7 @@ func cancelRun(l *line.Line, ctx context.Context, store *rundir.Store, runID str
 	if n.RunState.Terminal() {
 		return n, fault.New(fault.IllegalTransition, "run %s is %s already", runID, n.RunState)
 	}
-	if err := killRun(l, ctx, store, runID, reason); err != nil {
+	if err := killRun(l, ctx, store, runID, reason); err != nil && !fault.Is(err, fault.Leased) {
 		return n, err
 	}
 	deadline, cancel := context.WithTimeout(ctx, cancelTime)
@@ -83,6 +84,10 @@ func cancelRun(l *line.Line, ctx context.Context, store *rundir.Store, runID str
 			return n, fault.New(fault.Locked, "run %s was told to end, and is still being carried out: %w", runID, err).
 				WithHint("look again in a while with `ramet run show %s`", runID)
 		case <-time.After(pollEvery):
+		}
+		// One that has only begun may not have had an agent yet.
+		if err := killRun(l, ctx, store, runID, reason); err != nil && !fault.Is(err, fault.Leased) {
+			return n, err
 		}
 	}
 }
@@ -104,7 +109,8 @@ func writeCancelled(l *line.Line, ctx context.Context, x *rundir.Session, reason
 	return x.Now(), err
 }
 
-// killRun kills the run's agent with all its workers.
+// killRun kills the run's agent with all its workers. LEASED: it is dead, and the process that
+// had it does not say whether it has heard; that one sees it by itself.
 func killRun(l *line.Line, ctx context.Context, store *rundir.Store, runID, reason string) error {
 	name, ok, err := store.Agent(runID)
 	if err != nil || !ok {
@@ -118,7 +124,7 @@ func killRun(l *line.Line, ctx context.Context, store *rundir.Store, runID, reas
 	if fault.Is(err, fault.NotFound) {
 		return nil // of another workspace
 	}
-	if err != nil {
+	if err != nil || agent.NeedLiving(a) != nil {
 		return err
 	}
 	all := true

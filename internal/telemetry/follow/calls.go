@@ -12,7 +12,7 @@ import (
 // call is one call of a model.
 type call struct {
 	record
-	about fields // its context
+	about fields // its context; nil: its end was told
 }
 
 // cut is what changes when a call ends without saying how: nobody wrote its evidence.
@@ -46,9 +46,10 @@ func (f *Follow) call(e run.Event, at time.Time) {
 	f.now.closed(&c.record)
 	end := endOf(e)
 	more := end.fields()
-	if c.ended { // it was taken for cut off, and then it came
+	if c.ended && c.about != nil { // it was taken for cut off, and then it came
 		more["context_json"] = c.about.object()
 	}
+	c.about = nil // all is told of it, and there are many calls
 	f.add(c.end(end.status, at, end.why, more))
 }
 
@@ -142,7 +143,7 @@ func (f *Follow) callBegins(e run.Event, at time.Time) *call {
 	f.calls[e.TraceID+e.SpanID] = c
 	if e.Type != run.LLMCallStarted {
 		endOf(e).finish(&r, at)
-		c.start, c.ended = r.StartTime, true
+		c.start, c.ended, c.about = r.StartTime, true, nil
 	}
 	f.add(create(r))
 	return c

@@ -1,0 +1,113 @@
+package app_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"ramet/internal/public"
+)
+
+const oneWord = `name: word
+description: one word
+states: {DRAFTING: [say]}
+workers:
+  say:
+    prompt: say a word
+    outputs: [{path: drafts/word.txt, answer: true}]
+`
+
+// Runs are started, forked, resumed and cancelled over HTTP and over MCP, as by the command line;
+// they go on in processes of their own.
+func TestRunsAreBegunAndEndedOverHTTPAndMCP(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, binary(t))
+	file := filepath.Join(s.dir, "word.yaml")
+	if err := os.WriteFile(file, []byte(oneWord), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	says := s.script(t, `{"repeat": true, "steps": [{"text": "tree"}]}`)
+	gate, _ := s.pipe(t)
+	waits := s.script(t, `{"repeat": true, "steps": [{"wait": "`+gate+`"}, {"text": "late"}]}`)
+	web := s.serve(t)
+	post := func(want int, path string, body any) (made struct {
+		public.RunMade
+		Code string `json:"code"`
+	}) {
+		t.Helper()
+		text, err := json.Marshal(body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if status := web.ask("POST", "/api/v1/run-logs"+path, string(text), &made); status != want {
+			t.Fatalf("%s %s: %d %+v", path, text, status, made)
+		}
+		return made
+	}
+	const patience = 2 * time.Minute
+	until := func(runID, status string) {
+		t.Helper()
+		var runs struct {
+			Runs []struct {
+				RunID  string `json:"run_id"`
+				Status string
+			}
+		}
+		for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+			web.ask("GET", "/api/v1/run-logs", "", &runs)
+			for _, r := range runs.Runs {
+				if r.RunID == runID && r.Status == status {
+					return
+				}
+			}
+		}
+		t.Fatalf("run %s is not %s: %+v", runID, status, runs)
+	}
+	if made := post(http.StatusAccepted, "", public.RunStart{Recipe: file, RunID: "one", Model: says}); made.RunID != "one" || made.Path == "" {
+		t.Fatalf("%+v", made)
+	}
+	until("one", "done")
+	post(http.StatusCreated, "/one/fork", public.RunFork{At: "2", RunID: "two"})
+	post(http.StatusAccepted, "/two/resume", public.RunResume{Model: says, NoCache: true})
+	until("two", "done")
+	if made := post(http.StatusConflict, "/two/resume", public.RunResume{}); made.Code != "ILLEGAL_TRANSITION" {
+		t.Errorf("%+v", made)
+	}
+	post(http.StatusAccepted, "", public.RunStart{Recipe: file, RunID: "three", Model: waits, NoCache: true})
+	if made := post(http.StatusOK, "/three/cancel", public.RunCancel{Reason: "enough"}); made.State != "CANCELLED" {
+		t.Errorf("%+v", made)
+	}
+	until("three", "cancelled")
+	for path, body := range map[string]any{"": public.RunStart{Recipe: "no-such"}, "/none/resume": public.RunResume{}, "/none/cancel": public.RunCancel{}, "/none/fork": public.RunFork{At: "1"}} {
+		if made := post(http.StatusNotFound, path, body); made.Code != "NOT_FOUND" {
+			t.Errorf("%s: %+v", path, made)
+		}
+	}
+	over := func(token string) *toolbox {
+		return connect(t, &sdk.StreamableClientTransport{Endpoint: web.base + "/mcp", HTTPClient: &http.Client{Transport: bearer(token)}, DisableStandaloneSSE: true})
+	}
+	person := over(web.token)
+	var made public.RunMade
+	person.into("run", `{"do": "fork", "id": "one", "at": "2", "run_id": "four"}`, &made)
+	if made.RunID != "four" {
+		t.Errorf("%+v", made)
+	}
+	person.into("run", `{"do": "resume", "id": "four", "model": "`+waits+`", "no_cache": true}`, &made)
+	person.into("run", `{"do": "cancel", "id": "four"}`, &made)
+	if made.State != "CANCELLED" {
+		t.Errorf("%+v", made)
+	}
+	person.refused("INVALID_FIELD", "run", `{"do": "resume"}`)
+	person.refused("INVALID_FIELD", "run", `{"do": "fork", "id": "one"}`)
+	s.must(t, "fork", "--name", "ada")
+	ada := over(strings.TrimSpace(s.must(t, "mcp", "token", "ada")))
+	for _, args := range []string{`{"do": "start", "recipe": "docs"}`, `{"do": "resume", "id": "one"}`, `{"do": "cancel", "id": "one"}`, `{"do": "fork", "id": "one", "at": "2"}`} {
+		ada.refused("DENIED", "run", args)
+	}
+}
