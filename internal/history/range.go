@@ -110,6 +110,13 @@ type Viewer interface {
 	View(ctx context.Context, look func(Log) error) error
 }
 
+// Proofs is a log whose entries can be read with what proves them.
+type Proofs interface {
+	Log
+	// Records streams the records of a range in ascending order of id.
+	Records(ctx context.Context, r Range) iter.Seq2[Record, error]
+}
+
 // BuildRanges walks from the leaf to the root, or to the most recent clear on
 // the way, and returns what to read, root first.
 func BuildRanges(ctx context.Context, log Log, leaf id.Agent) ([]Range, error) {

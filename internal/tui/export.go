@@ -19,8 +19,10 @@ func (m *root) export(title, path string) tea.Cmd {
 		path = filepath.Join(m.o.Project, path)
 	}
 	format := "md"
-	if strings.HasSuffix(path, ".jsonl") {
-		format = "jsonl"
+	for _, other := range []string{"jsonl", "html"} {
+		if strings.HasSuffix(path, "."+other) {
+			format = other
+		}
 	}
 	me := string(m.now.agent)
 	return m.work(title, func(ctx context.Context, workspace Workspace) (string, error) {

@@ -1,73 +1,142 @@
 package history
 
 import (
+	"bytes"
+	"context"
 	"fmt"
+	"io"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"ramet/internal/agent"
 	"ramet/internal/chain"
 	"ramet/internal/cli/line"
+	"ramet/internal/durable"
 	"ramet/internal/fault"
 	"ramet/internal/history"
 	"ramet/internal/public"
+	"ramet/internal/session"
 	"ramet/internal/text"
 )
 
+type exporting struct {
+	format, output string
+	yes, alone     bool
+	redact         []string
+	noToolOutput   bool
+}
+
 func exportCommand(l *line.Line) *cobra.Command {
-	var format string
+	var o exporting
 	c := &cobra.Command{
 		Use:   "export [AGENT]",
-		Short: "Write an agent's context as JSON lines or Markdown",
-		Long: `Write the context of an agent (agent 0 if none is named) to standard output.
-jsonl has one object a line, of the same shape as log --json; md is for people.`,
+		Short: "Write a conversation as JSON lines, Markdown or one HTML file",
+		Long: `Write the context of an agent (agent 0 if none is named) to standard output, or
+into a new file with --output. jsonl has one object a line, of the same shape as
+log --json; md is for people.
+
+html is one file that needs no network: the conversation of the agent and of
+those below it, the tree, differences, costs, a search, and an address for each
+message. It checks its own hashes in the browser and says whether it is valid.
+Secrets are looked for first: what would go out is told on standard error, and
+what is found stops the export unless --yes is given. --redact PATTERN (a regular
+expression, or the word secrets for all that is found) replaces,
+--no-tool-output leaves the results of calls out; both keep the proof of the
+links.`,
 		Args:              line.Arguments(0, 1),
 		ValidArgsFunction: l.CompleteAgents(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			if format != "jsonl" && format != "md" {
-				return fault.New(fault.Usage, "export: unknown format %q", format).WithHint("use jsonl or md")
+			if err := o.check(c); err != nil {
+				return err
 			}
-			ctx := c.Context()
-			ws, a, err := l.FindOr0(ctx, args)
+			ws, a, err := l.FindOr0(c.Context(), args)
 			if err != nil {
 				return err
 			}
-			if format == "md" && !l.JSON {
-				fmt.Fprintf(l.Stdout, "# Agent %s\n\n%s, %s, %s in the context.\n", a.Label(), a.ID, a.Status,
-					text.Count(int(a.Total), "message"))
+			if o.format == "html" {
+				return o.html(c.Context(), l, ws, a)
 			}
-			return ws.Store.View(ctx, func(log history.Log) error {
-				for e, err := range history.Play(ctx, log, a.ID) {
-					if err != nil {
-						return err
-					}
-					shape, err := public.ReadEntry(e, true, func(h chain.Hash) ([]byte, error) { return ws.Store.Blob(ctx, h) })
-					if err != nil {
-						return err
-					}
-					if err := exportEntry(l, shape, format); err != nil {
-						return err
-					}
-				}
-				return nil
-			})
+			return o.lines(c.Context(), l, ws, a)
 		},
 	}
-	c.Flags().StringVar(&format, "format", "jsonl", "jsonl or md")
-	c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"jsonl", "md"}, cobra.ShellCompDirectiveNoFileComp))
+	f := c.Flags()
+	f.StringVar(&o.format, "format", "jsonl", "jsonl, md or html")
+	f.StringVarP(&o.output, "output", "o", "", "write into this new `FILE`")
+	f.BoolVar(&o.yes, "yes", false, "html: although secrets were found")
+	f.StringArrayVar(&o.redact, "redact", nil, "html: replace what matches `PATTERN`; the word secrets: what is found (may be repeated)")
+	f.BoolVar(&o.noToolOutput, "no-tool-output", false, "html: without the results of calls")
+	f.BoolVar(&o.alone, "alone", false, "html: without the agents below it")
+	c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"jsonl", "md", "html"}, cobra.ShellCompDirectiveNoFileComp))
 	return c
 }
 
-func exportEntry(l *line.Line, e public.Entry, format string) error {
+// check refuses what does not go together.
+func (o exporting) check(c *cobra.Command) error {
+	if o.format != "jsonl" && o.format != "md" && o.format != "html" {
+		return fault.New(fault.Usage, "export: unknown format %q", o.format).WithHint("use jsonl, md or html")
+	}
+	for _, flag := range []string{"yes", "redact", "no-tool-output", "alone"} {
+		if c.Flags().Changed(flag) && o.format != "html" {
+			return fault.New(fault.Usage, "export: --%s goes with --format html", flag)
+		}
+	}
+	return nil
+}
+
+// lines writes the context one entry after the other.
+func (o exporting) lines(ctx context.Context, l *line.Line, ws *session.Workspace, a agent.Agent) error {
+	var out bytes.Buffer
+	to := l.Stdout
+	if o.output != "" {
+		to = &out
+	}
+	if o.format == "md" && !l.JSON {
+		fmt.Fprintf(to, "# Agent %s\n\n%s, %s, %s in the context.\n", a.Label(), a.ID, a.Status, text.Count(int(a.Total), "message"))
+	}
+	err := ws.Store.View(ctx, func(log history.Log) error {
+		for e, err := range history.Play(ctx, log, a.ID) {
+			if err != nil {
+				return err
+			}
+			shape, err := public.ReadEntry(e, true, func(h chain.Hash) ([]byte, error) { return ws.Store.Blob(ctx, h) })
+			if err != nil {
+				return err
+			}
+			if err := exportEntry(l, to, shape, o.format); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil || o.output == "" {
+		return err
+	}
+	if err := durable.CreateFile(o.path(l), out.Bytes(), 0o600); err != nil {
+		return err
+	}
+	return l.Print(exported{public.Exported{Path: o.path(l), Bytes: int64(out.Len()), Agents: 1, Entries: int(a.Total), Findings: []public.ExportFinding{}}})
+}
+
+// path is the file that is to be written.
+func (o exporting) path(l *line.Line) string {
+	if filepath.IsAbs(o.output) {
+		return o.output
+	}
+	return filepath.Join(l.Dir, o.output)
+}
+
+func exportEntry(l *line.Line, to io.Writer, e public.Entry, format string) error {
 	if format == "md" && !l.JSON {
-		return markdown(l, e)
+		return markdown(to, e)
 	}
 	p := l.Printer()
-	p.JSON = true
+	p.JSON, p.Out = true, to
 	return p.PrintLine(entry{e})
 }
 
-func markdown(l *line.Line, e public.Entry) error {
+func markdown(to io.Writer, e public.Entry) error {
 	var b strings.Builder
 	by := e.Permitted()
 	if by != "" {
@@ -86,7 +155,7 @@ func markdown(l *line.Line, e public.Entry) error {
 			fmt.Fprintf(&b, "\n(%s, %s, %d bytes)\n", p.Type, p.MediaType, len(p.Data))
 		}
 	}
-	_, err := fmt.Fprint(l.Stdout, text.Safe(b.String()))
+	_, err := fmt.Fprint(to, text.Safe(b.String()))
 	return err
 }
 
