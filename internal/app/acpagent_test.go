@@ -4,9 +4,12 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -19,6 +22,7 @@ import (
 //	ACPAGENT_CAN    what it advertises: resume load fork image
 //	ACPAGENT_AUTH   it wants a login
 //	ACPAGENT_STATE  the folder of its sessions
+//	ANTHROPIC_BASE_URL, FAKE_LOGIN  where its model is, and with what it logs in there
 func acpAgent() {
 	a := &acpProgram{out: bufio.NewWriter(os.Stdout), asked: map[int]chan json.RawMessage{}, cancelled: make(chan struct{})}
 	in := bufio.NewReader(os.Stdin)
@@ -57,6 +61,8 @@ type acpProgram struct {
 	asked     map[int]chan json.RawMessage
 	cancelled chan struct{}
 	session   string
+	tools     string // where ramet's own are, as it was told
+	told      struct{ in, out int64 }
 }
 
 func (a *acpProgram) can(what string) bool {
@@ -128,8 +134,14 @@ func (a *acpProgram) do(m acpMessage) {
 		SessionID string `json:"sessionId"`
 		Cwd       string `json:"cwd"`
 		Prompt    []struct{ Type, Text string }
+		Servers   []struct{ Type, Name, URL string } `json:"mcpServers"`
 	}
 	json.Unmarshal(m.Params, &p)
+	for _, s := range p.Servers {
+		if s.Type == "http" && s.Name == "ramet" {
+			a.tools = s.URL
+		}
+	}
 	switch m.Method {
 	case "initialize":
 		sessions := map[string]any{}
@@ -139,7 +151,8 @@ func (a *acpProgram) do(m acpMessage) {
 			}
 		}
 		reply(map[string]any{"protocolVersion": 1, "agentInfo": map[string]any{"name": "acpagent", "version": "1.2.3"}, "authMethods": []any{},
-			"agentCapabilities": map[string]any{"loadSession": a.can("load"), "sessionCapabilities": sessions, "promptCapabilities": map[string]any{"image": a.can("image")}}})
+			"agentCapabilities": map[string]any{"loadSession": a.can("load"), "sessionCapabilities": sessions, "promptCapabilities": map[string]any{"image": a.can("image")},
+				"mcpCapabilities": map[string]any{"http": a.can("http")}}})
 	case "session/new":
 		if os.Getenv("ACPAGENT_AUTH") != "" {
 			refuse(-32000, "Authentication required")
@@ -178,8 +191,13 @@ func (a *acpProgram) do(m acpMessage) {
 		}
 		text := strings.Join(words, "\n")
 		a.keep(append(a.heard(a.session), text)...)
+		a.told.in, a.told.out = 0, 0
 		stop := a.turn(text)
-		reply(map[string]any{"stopReason": stop, "usage": map[string]any{"inputTokens": 100, "outputTokens": 20, "totalTokens": 120, "cachedReadTokens": 5}})
+		usage := map[string]any{"inputTokens": 100, "outputTokens": 20, "totalTokens": 120, "cachedReadTokens": 5}
+		if a.told.in > 0 {
+			usage = map[string]any{"inputTokens": a.told.in, "outputTokens": a.told.out, "totalTokens": a.told.in + a.told.out}
+		}
+		reply(map[string]any{"stopReason": stop, "usage": usage})
 		if strings.Contains(text, "late") {
 			a.say("agent_message_chunk", "too late")
 			a.update(map[string]any{"sessionUpdate": "tool_call", "toolCallId": "late", "title": "too late", "kind": "execute", "status": "completed"})
@@ -311,8 +329,90 @@ func (a *acpProgram) turn(text string) (stop string) {
 		a.say("agent_message_chunk", "end")
 	case "refuse":
 		return "refusal"
+	case "ask", "lie": // its model, so often; and reports what that counted, or anything
+		n, _ := strconv.Atoi(rest)
+		for range max(n, 1) {
+			status, said := a.model()
+			if a.say("agent_message_chunk", fmt.Sprintf("%d %s\n", status, said)); status != 200 {
+				break
+			}
+		}
+		if verb == "lie" {
+			a.told.in = 0
+		}
+	case "loop": // asks its model until it is refused
+		for {
+			if status, said := a.model(); status != 200 {
+				a.say("agent_message_chunk", fmt.Sprintf("%d %s\n", status, said))
+				break
+			}
+		}
+	case "tool": // NAME ARGUMENTS: one of ramet's own
+		name, args, _ := strings.Cut(rest, " ")
+		a.call(id, "other", "mcp__ramet__"+name, map[string]any{"arguments": args}, false, func() (string, bool) {
+			said, ok := a.tool(name, args)
+			a.say("agent_message_chunk", said)
+			return said, ok
+		})
 	default:
 		a.say("agent_message_chunk", "I do not know "+verb)
 	}
 	return "end_turn"
+}
+
+// model asks its model something.
+func (a *acpProgram) model() (status int, said string) {
+	r, err := http.NewRequest("POST", os.Getenv("ANTHROPIC_BASE_URL")+"/v1/messages?beta=true", strings.NewReader(`{"model":"claude-sonnet-4-6","max_tokens":100,"stream":true}`))
+	if err != nil {
+		return 0, err.Error()
+	}
+	r.Header.Set("X-Api-Key", os.Getenv("FAKE_LOGIN"))
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return 0, err.Error()
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		return 0, err.Error()
+	}
+	for line := range strings.Lines(string(text)) {
+		var e struct {
+			Type    string
+			Message struct {
+				Usage struct {
+					In int64 `json:"input_tokens"`
+				}
+			}
+			Usage struct {
+				Out int64 `json:"output_tokens"`
+			}
+		}
+		if data, ok := strings.CutPrefix(line, "data: "); ok && json.Unmarshal([]byte(data), &e) == nil {
+			a.told.in += e.Message.Usage.In
+			a.told.out += e.Usage.Out
+		}
+	}
+	return answer.StatusCode, strings.TrimSpace(string(text))
+}
+
+// tool asks ramet's own server over HTTP, by the protocol alone.
+func (a *acpProgram) tool(name, args string) (string, bool) {
+	if a.tools == "" {
+		return "I was told of no tools of ramet", false
+	}
+	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, name, args)
+	r, err := http.NewRequest("POST", a.tools, strings.NewReader(body))
+	if err != nil {
+		return err.Error(), false
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Accept", "application/json, text/event-stream")
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return err.Error(), false
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	return string(text), err == nil && answer.StatusCode == 200
 }

@@ -14,6 +14,7 @@ import (
 	"ramet/internal/driver/preset"
 	"ramet/internal/environ"
 	"ramet/internal/fault"
+	"ramet/internal/gateway"
 	"ramet/internal/id"
 	"ramet/internal/llm"
 	"ramet/internal/proc"
@@ -26,16 +27,18 @@ import (
 type surroundings struct {
 	Env     []string     // addresses of vendors, which point at ramet; they count more than the user's
 	Servers []acp.Server // MCP servers that it is told of
-	Metered bool         // what it spends is counted on the wire
-	End     func()       // is called when the program has ended; nil: nobody is told
+	// Wire is what its calls of models came to so far; nil: nobody counts them.
+	Wire func(context.Context) gateway.Tally
+	End  func() // is called when the program has ended; nil: nobody is told
 }
 
 // drivers are the programs that drive agents in one kernel.
 type drivers struct {
 	request request
 	root    func(agent.Agent) (string, error)
-	// around is asked before the program of an agent starts; nil: there is nothing around it.
-	around func(ctx context.Context, a agent.Agent, p preset.Preset) (surroundings, error)
+	// around is asked before the program of an agent starts, with its environment; nil: there is
+	// nothing around it.
+	around func(ctx context.Context, a agent.Agent, p preset.Preset, env []string) (surroundings, error)
 	pool   driver.Pool
 }
 
@@ -105,31 +108,33 @@ func (d *drivers) setup(ctx context.Context, p preset.Preset, a agent.Agent) (ac
 		}
 		out.Errors = filepath.Join(folder, string(a.ID)+".stderr")
 	}
-	if a.ID != "" && out.Box == nil {
-		out.Servers = d.ownServer()
-	}
 	if d.around == nil || a.ID == "" {
 		return out, nil
 	}
-	s, err := d.around(ctx, a, p)
+	s, err := d.around(ctx, a, p, out.Env)
 	if err != nil {
 		return out, err
 	}
-	out.Env = append(out.Env, s.Env...)
+	out.Env = instead(out.Env, s.Env)
 	out.Servers = append(out.Servers, s.Servers...)
-	out.Metered, out.Ended = s.Metered, s.End
+	if out.Box == nil { // else it cannot reach ramet's home
+		for i := range out.Servers {
+			out.Servers[i].Command = d.ownServer()
+		}
+	}
+	out.Wire, out.Ended = s.Wire, s.End
 	return out, nil
 }
 
-// ownServer is ramet as an MCP server, with which a program forks, mails and waits as its agent:
-// whatever it starts bears the agent's mark. A program in the box cannot reach ramet's home,
-// and where the database has an address there may be a password in it: those go without.
-func (d *drivers) ownServer() []acp.Server {
+// ownServer is ramet as an MCP server in a process of its own, for programs that cannot reach one over
+// HTTP: whatever they start bears the agent's mark. Where the database has an address there may be
+// a password in it: those go without.
+func (d *drivers) ownServer() []string {
 	exe, err := os.Executable()
 	if err != nil || strings.Contains(d.request.Place.DB, "://") {
 		return nil
 	}
-	return []acp.Server{{Name: "ramet", Command: []string{exe, "--db", d.request.Place.DB, "--home", d.request.Home, "mcp", "serve"}}}
+	return []string{exe, "--db", d.request.Place.DB, "--home", d.request.Home, "mcp", "serve"}
 }
 
 // box lets a program write its agent's folder and its own; it has the network, because its

@@ -76,7 +76,9 @@ func kernelFor(ctx context.Context, r request, work *crew.Crew) (*session.Runnin
 		model, box, guard, offer = models.taped(work), tools.chosen(work), work.Guard(policy), work.Tools
 		trees = noTrees(work, trees)
 	}
+	life, end := context.WithCancel(context.WithoutCancel(ctx))
 	k, err := proc.Start(ctx, proc.Options{
+		MCP:   ownTools(life, r),
 		Lease: switches().Lease,
 		Store: r.Store, Owner: server.Owner,
 		Book: r.Book, BookOwner: file.Self(), TaskTime: r.Timeout,
@@ -104,10 +106,12 @@ func kernelFor(ctx context.Context, r request, work *crew.Crew) (*session.Runnin
 		Trees:  treesOf(r, work),
 	})
 	if err != nil {
+		end()
 		server.Close()
 		return nil, err
 	}
 	policy.Ask = k.Asking(r.Ask) // nothing runs yet
+	drivers.around = doors{r, k.Door}.around
 	tools.note = func(a id.Agent, what string) { k.Events.Publish(loop.Event{Type: loop.Note, Agent: a, Text: what}) }
 	joins.note = func(a agent.Agent, what string) {
 		k.Events.Publish(loop.Event{Type: loop.Note, Agent: a.ID, Text: what})
@@ -124,6 +128,7 @@ func kernelFor(ctx context.Context, r request, work *crew.Crew) (*session.Runnin
 	server.Serve(k, &k.Events)
 	if serves {
 		if err := server.Announce(); err != nil {
+			end()
 			k.Stop()
 			server.Close()
 			return nil, err
@@ -133,6 +138,7 @@ func kernelFor(ctx context.Context, r request, work *crew.Crew) (*session.Runnin
 	return &session.Running{Kernel: k, Close: func() {
 		stopPostman()
 		server.Finish(ctx) // others may have asked for turns that came behind ours
+		end()
 		k.Stop()
 		jobs.Close()
 		drivers.pool.Close()

@@ -80,6 +80,7 @@ func Run(ctx context.Context, args []string, e Env) int {
 func newLine(e Env, s *session.Session) *line.Line {
 	l := &line.Line{Streams: e.Streams, Background: e.Background, Session: s}
 	s.Repaired, s.Made = l.TellRepair, l.TellMade
+	s.Command = within(e, l)
 	return l
 }
 
@@ -165,6 +166,7 @@ func within(e Env, l *line.Line) Command {
 			return "", fault.New(fault.Failed, "the workspace is not open yet")
 		}
 		var out, warnings bytes.Buffer
+		e := e // several may be carried out at a time
 		e.Streams = line.Streams{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &warnings}
 		e.Screen = nil
 		sub := newLine(e, l.Within())

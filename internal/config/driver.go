@@ -27,6 +27,13 @@ type Driver struct {
 	Asks    *bool             `toml:"asks,omitempty"`  // in that mode it asks before it changes anything
 	Box     *bool             `toml:"box,omitempty"`   // it runs confined; nil: if it does not ask
 	Off     bool              `toml:"off,omitempty"`   // it is not used
+
+	// Bases are the variables that hold addresses of vendors, with the vendor and what the program
+	// expects behind its address: openai/v1. What it spends there is counted on the way, unless
+	// Gateway is false. Key: ramet's own key of the vendor is put in.
+	Bases   map[string]string `toml:"bases,omitempty"`
+	Gateway *bool             `toml:"gateway,omitempty"`
+	Key     bool              `toml:"key,omitempty"`
 }
 
 const driversKey = "driver"
@@ -53,12 +60,18 @@ func (d Driver) Check() error {
 	if d.Command == "" && len(d.Args) > 0 {
 		return wrong("args go with a command")
 	}
-	for _, text := range slices.Concat([]string{d.Command, d.Mode, d.Login}, d.Args, d.State, slices.Collect(maps.Values(d.Env))) {
+	for _, text := range slices.Concat([]string{d.Command, d.Mode, d.Login}, d.Args, d.State, slices.Collect(maps.Values(d.Env)), slices.Collect(maps.Values(d.Bases))) {
 		if strings.ContainsFunc(text, func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }) {
 			return wrong("%.80q has control characters", text)
 		}
 	}
-	for name := range d.Env {
+	for name, vendor := range d.Bases {
+		if vendor, _, _ = strings.Cut(vendor, "/"); !slices.Contains(wireVendors, vendor) {
+			return wrong("bases: %s names no vendor that programs can be counted at: %.80q", name, vendor).
+				WithHint("known: %s; with what the program expects behind the address, as in openai/v1", strings.Join(wireVendors, ", "))
+		}
+	}
+	for name := range merged(d.Env, d.Bases) {
 		if !envName().MatchString(name) {
 			return wrong("%.80q is no name of a variable", name)
 		}
@@ -69,6 +82,18 @@ func (d Driver) Check() error {
 		}
 	}
 	return nil
+}
+
+// wireVendors are those whose endpoints ramet can stand in front of.
+var wireVendors = []string{"anthropic", "openai", "gemini"}
+
+func merged(a, b map[string]string) map[string]string {
+	out := maps.Clone(a)
+	if out == nil {
+		out = map[string]string{}
+	}
+	maps.Copy(out, b)
+	return out
 }
 
 // addDrivers reads the drivers of the user's file.
@@ -94,7 +119,7 @@ func (c *Config) addDrivers(path, text string) error {
 		}
 		c.Drivers = append(c.Drivers, d)
 	}
-	known := []string{"command", "args", "env", "mode", "state", "login", "asks", "box", "off"}
+	known := []string{"command", "args", "env", "mode", "state", "login", "asks", "box", "off", "bases", "gateway", "key"}
 	for _, key := range meta.Undecoded() {
 		if len(key) != 3 || key[0] != driversKey || slices.Contains(known, key[2]) {
 			continue

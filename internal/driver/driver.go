@@ -27,6 +27,7 @@ import (
 	"strings"
 
 	"ramet/internal/agent"
+	"ramet/internal/gateway"
 	"ramet/internal/history"
 	"ramet/internal/llm"
 )
@@ -80,7 +81,8 @@ type About struct {
 	Images          bool // it takes images
 	Boxed           bool // it runs confined
 	Asks            bool // it asks before it changes anything
-	Metered         bool // what it spends is counted on the wire
+	// Wire is what its calls of models came to so far, as counted on the way; nil: nobody counts.
+	Wire func(context.Context) gateway.Tally
 }
 
 // Place is where a session begins.

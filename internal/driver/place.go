@@ -77,7 +77,7 @@ func (s stand) at(ctx context.Context, log history.Log, a id.Agent, e history.En
 		if err != nil {
 			return s, err
 		}
-		ended = ended && m.Driver == nil
+		ended = ended && (m.Driver == nil || m.Driver.Session == "") // calls on the wire are not of the session
 	}
 	if ended {
 		s.Fork = d.Session

@@ -9,6 +9,7 @@ import (
 
 	"ramet/internal/agent"
 	"ramet/internal/fault"
+	"ramet/internal/gateway"
 	"ramet/internal/history"
 	"ramet/internal/id"
 	"ramet/internal/llm"
@@ -50,8 +51,9 @@ type turn struct {
 	out     loop.Outcome
 	used    llm.Usage
 	cost    llm.Money
-	mark    id.Message // the newest entry of the session
-	acting  func()     // lets forks pass; nil: they do
+	before  gateway.Tally // what went over the wire before the turn
+	mark    id.Message    // the newest entry of the session
+	acting  func()        // lets forks pass; nil: they do
 	files   stating
 	failed  error // why nothing can be written any more
 	closed  bool  // the turn is over: what comes late is not of it
@@ -85,6 +87,9 @@ func (d *Driven) Run(ctx context.Context, a agent.Agent, t loop.Turn, c *loop.Co
 		return loop.Outcome{}, err
 	}
 	r.out.Steps = 1
+	if r.about.Wire != nil {
+		r.before = r.about.Wire(ctx)
+	}
 	answer, err := r.prompt(ctx, s.session, what)
 	err = r.end(ctx, answer, err)
 	if err == nil && r.alive(s.session) {
@@ -264,34 +269,6 @@ func (r *turn) leave() {
 		}
 	}
 	r.release()
-}
-
-// usage writes what the turn used, and that it ended.
-func (r *turn) usage(ctx context.Context, answer Stop, why error) {
-	if answer.Usage.Total() > 0 {
-		r.used = answer.Usage
-	}
-	if answer.Cost > 0 {
-		r.cost = answer.Cost
-	}
-	m := r.about.meta()
-	m.Driver.Used = &history.Used{Input: r.used.Input, Output: r.used.Output, CacheRead: r.used.CacheRead, CacheWrite: r.used.CacheWrite,
-		Reasoning: r.used.Reasoning, Cost: int64(r.cost)}
-	call := &history.Call{Model: Ref(r.about.Driver, "").String(), Outcome: answer.outcome(), Attempts: 1, TookMS: time.Since(r.began).Milliseconds()}
-	if !r.about.Metered {
-		call.Input, call.Output, call.CacheRead, call.CacheWrite, call.Reasoning = r.used.Input, r.used.Output, r.used.CacheRead, r.used.CacheWrite, r.used.Reasoning
-		call.Cost, call.Priced = int64(r.cost), r.cost > 0
-	}
-	if why != nil {
-		m.Reason = reason(why)
-		call.Outcome = string(fault.CodeOf(why))
-	}
-	m.Call = call
-	if r.fail(r.write(ctx, history.Draft{Kind: history.Usage, Meta: m})) {
-		return
-	}
-	r.out.Usage, r.out.Cost = r.used, r.cost
-	r.Emit(loop.Event{Type: loop.Spent, Agent: r.Agent, Usage: r.used, Cost: r.cost})
 }
 
 // interrupted writes that the turn did not end well.

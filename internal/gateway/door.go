@@ -47,6 +47,7 @@ type Options struct {
 // Record is one call as it went over the wire. It holds nothing of what was said.
 type Record struct {
 	Agent    id.Agent
+	Driver   string
 	Vendor   string
 	Model    string
 	Path     string
@@ -65,8 +66,8 @@ type Record struct {
 // Open starts a gate.
 func Open(o Options) (*Gate, error) {
 	for vendor, to := range o.Upstream {
-		if to.Scheme != "https" && !isLoopback(to.Hostname()) {
-			return nil, fault.New(fault.InvalidConfig, "the address of %s is neither https nor on this machine", vendor)
+		if err := checkAddress(vendor, to); err != nil {
+			return nil, err
 		}
 	}
 	if o.Client == nil {
@@ -82,6 +83,15 @@ func Open(o Options) (*Gate, error) {
 	g.server = &http.Server{Handler: http.HandlerFunc(g.serve), ReadHeaderTimeout: 10 * time.Second, MaxHeaderBytes: 64 << 10}
 	go g.server.Serve(l)
 	return g, nil
+}
+
+// checkAddress refuses an address on whose way others could read.
+func checkAddress(vendor string, to *url.URL) error {
+	if to.Scheme == "https" && to.Host != "" || to.Scheme == "http" && isLoopback(to.Hostname()) {
+		return nil
+	}
+	return fault.New(fault.InvalidConfig, "the address of %s is neither https nor on this machine: %.200s", vendor, to.Redacted()).
+		WithHint("give an https address, or one on loopback")
 }
 
 func isLoopback(host string) bool {
@@ -100,25 +110,48 @@ func (g *Gate) Close() error {
 	return g.server.Close()
 }
 
-// Door is the way of one agent.
-type Door struct {
-	Agent id.Agent
-	base  string
-	key   [sha256.Size]byte
-	gate  *Gate
-	life  context.Context
-	cut   context.CancelFunc
+// Way is how the program of one agent goes through.
+type Way struct {
+	Agent  id.Agent
+	Driver string // its name, for the history
+	// Upstream is where its vendors are, where its user says so; it counts more than the gate's.
+	Upstream map[string]Upstream
+	// Keys are of ours and are put in, by vendor, in the place of whatever the program sends. None:
+	// its own login goes on as it is.
+	Keys map[string]string
 }
 
-// Door opens a way for an agent.
-func (g *Gate) Door(a id.Agent) *Door {
+// Upstream is an address of a vendor, in the place of its own.
+type Upstream struct {
+	URL   *url.URL
+	Strip string // what programs ask before the paths that this address has; /v1
+}
+
+// Door is the way of one agent.
+type Door struct {
+	Way
+	base string
+	key  [sha256.Size]byte
+	gate *Gate
+	life context.Context
+	cut  context.CancelFunc
+	tally
+}
+
+// Door opens a way for an agent's program.
+func (g *Gate) Door(w Way) (*Door, error) {
+	for vendor, to := range w.Upstream {
+		if err := checkAddress(vendor, to.URL); err != nil {
+			return nil, err
+		}
+	}
 	secret := rand.Text() + rand.Text()
-	d := &Door{Agent: a, gate: g, key: sha256.Sum256([]byte(secret)), base: "http://" + g.listener.Addr().String() + "/a/" + secret}
+	d := &Door{Way: w, gate: g, key: sha256.Sum256([]byte(secret)), base: "http://" + g.listener.Addr().String() + "/a/" + secret}
 	d.life, d.cut = context.WithCancel(context.Background())
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.doors[d.key] = d
-	return d
+	return d, nil
 }
 
 // Base is the address at which a program finds a vendor; false: it is not offered.

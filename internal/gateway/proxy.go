@@ -44,7 +44,7 @@ func (g *Gate) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if r.Header.Get("Upgrade") != "" {
-		v.refuse(w, http.StatusNotImplemented, "invalid_request_error", "ramet passes no upgraded connections on: use plain requests")
+		v.refuse(w, http.StatusUpgradeRequired, "invalid_request_error", "ramet passes no upgraded connections on: use plain requests") // programs fall back at once
 		return
 	}
 	ok, metered := v.admits(r.Method, rest)
@@ -68,68 +68,106 @@ type passage struct {
 	metered      bool
 }
 
+// pass sends a request on and hands its answer back.
 func (g *Gate) pass(w http.ResponseWriter, r *http.Request, p passage) {
 	v := vendors[p.vendor]
-	rec := Record{Agent: p.door.Agent, Vendor: p.vendor, Path: p.rest, Began: time.Now()}
-	var held *Held
-	var price llm.Price
-	if p.metered {
-		plain, err := unpacked(r.Header.Get("Content-Encoding"), p.body)
-		var q request
-		if err == nil {
-			err = json.Unmarshal(plain, &q)
-		}
+	if !p.metered {
+		answer, err := g.send(r, p)
 		if err != nil {
-			v.refuse(w, http.StatusBadRequest, "invalid_request_error", "ramet cannot read the request, and does not pass it on: "+err.Error())
+			v.unreached(w, p.vendor)
 			return
 		}
-		rec.Model = v.model(q, p.rest)
-		price, rec.Priced = priceOf(p.vendor, rec.Model)
-		output := v.limit(q)
-		if output <= 0 {
-			output = usualOutput
+		defer answer.Body.Close()
+		if !stream(w, answer, io.Discard) {
+			panic(http.ErrAbortHandler) // half an answer must not look whole
 		}
-		held, err = g.o.Purse.Reserve(r.Context(), Call{Agent: p.door.Agent, Model: p.vendor + "/" + rec.Model, Input: int64(len(plain)) + margin,
-			Output: output, Least: output, Price: price, Priced: rec.Priced, Search: maxSearches})
-		if err != nil {
-			g.refused(w, v, err)
-			return
-		}
+		return
 	}
-	answer, err := g.send(r, p)
+	c := &metered{passage: p, v: v, way: p.door.begin(),
+		rec: Record{Agent: p.door.Agent, Driver: p.door.Driver, Vendor: p.vendor, Path: p.rest, Began: time.Now()}}
+	sent := false
+	defer func() {
+		if sent {
+			p.door.end(c.way, &c.rec)
+		} else {
+			p.door.end(c.way, nil)
+		}
+	}()
+	if !g.reserve(w, r, c) {
+		return
+	}
+	answer, err := g.send(r, c.passage)
 	if err != nil {
 		// It may have reached the vendor all the same, unless nobody was there.
 		if unsent(err) {
-			_ = held.Settle(r.Context()) // else it counts as spent
+			_ = c.held.Settle(r.Context()) // else it counts as spent
 		}
-		v.refuse(w, http.StatusBadGateway, "api_error", "the vendor cannot be reached: "+p.vendor)
+		v.unreached(w, p.vendor)
 		return
 	}
 	defer answer.Body.Close()
-	rec.Status, rec.First = answer.StatusCode, time.Since(rec.Began)
+	sent = true
+	c.rec.Status, c.rec.First = answer.StatusCode, time.Since(c.rec.Began)
 	m, sum := &meter{events: strings.HasPrefix(answer.Header.Get("Content-Type"), "text/event-stream")}, sha256.New()
-	whole := stream(w, answer, m, sum)
-	if p.metered {
-		g.settle(r, p, rec, held, m, sum, price, whole)
-	}
+	c.way.told.Store(!m.events) // such an answer is short, and whole at once
+	m.ends = func() { c.way.told.Store(true) }
+	whole := stream(w, answer, io.MultiWriter(m, sum))
+	g.settle(r, c, m, sum, whole)
 	if !whole {
-		panic(http.ErrAbortHandler) // half an answer must not look whole
+		panic(http.ErrAbortHandler)
 	}
+}
+
+// metered is a call of a model on its way.
+type metered struct {
+	passage
+	v     vendor
+	rec   Record
+	held  *Held
+	price llm.Price
+	way   *underway
+}
+
+// reserve sets aside what a call may come to; false: it was refused.
+func (g *Gate) reserve(w http.ResponseWriter, r *http.Request, c *metered) bool {
+	plain, err := unpacked(r.Header.Get("Content-Encoding"), c.body)
+	var q request
+	if err == nil {
+		err = json.Unmarshal(plain, &q)
+	}
+	if err != nil {
+		c.v.refuse(w, http.StatusBadRequest, "invalid_request_error", "ramet cannot read the request, and does not pass it on: "+err.Error())
+		return false
+	}
+	c.rec.Model = c.v.model(q, c.rest)
+	c.price, c.rec.Priced = priceOf(c.vendor, c.rec.Model)
+	output := c.v.limit(q)
+	if output <= 0 {
+		output = usualOutput
+	}
+	c.held, err = g.o.Purse.Reserve(r.Context(), Call{Agent: c.door.Agent, Model: c.vendor + "/" + c.rec.Model, Input: int64(len(plain)) + margin,
+		Output: output, Least: output, Price: c.price, Priced: c.rec.Priced, Search: maxSearches})
+	if err != nil {
+		g.refused(w, c.v, err)
+		return false
+	}
+	return true
 }
 
 // settle records what a call came to, and gives back what was set aside for it. What nobody
 // has counted stays set aside.
-func (g *Gate) settle(r *http.Request, p passage, rec Record, held *Held, m *meter, sum hash.Hash, price llm.Price, whole bool) {
-	sent := sha256.Sum256(p.body)
+func (g *Gate) settle(r *http.Request, c *metered, m *meter, sum hash.Hash, whole bool) {
+	sent := sha256.Sum256(c.body)
+	rec := &c.rec
 	rec.Request, rec.Response, rec.Took = hexOf(sent[:]), hexOf(sum.Sum(nil)), time.Since(rec.Began)
 	rec.Usage, rec.Counted = m.end()
 	rec.Counted = rec.Counted && whole
 	if whole && rec.Status >= 400 && !rec.Counted {
 		rec.Counted = true // refused calls cost nothing
 	}
-	rec.Cost = price.Cost(rec.Usage)
-	if err := g.o.Record(context.WithoutCancel(r.Context()), rec); err == nil && rec.Counted {
-		_ = held.Settle(r.Context()) // else it counts as spent
+	rec.Cost = c.price.Cost(rec.Usage)
+	if err := g.o.Record(context.WithoutCancel(r.Context()), *rec); err == nil && rec.Counted {
+		_ = c.held.Settle(r.Context()) // else it counts as spent
 	}
 }
 
@@ -186,15 +224,14 @@ func unpacked(how string, body []byte) ([]byte, error) {
 	return out, err
 }
 
-// send sends the request on: the same bytes, the same headers but for those of the connection.
-// Answers are asked for unpacked, so that they can be counted.
+// send sends the request on: the same bytes, the same headers but for those of the connection,
+// and a key of ours where the way says so. Answers are asked for unpacked, so that they can be
+// counted.
 func (g *Gate) send(r *http.Request, p passage) (*http.Response, error) {
-	to, err := g.address(p.vendor)
+	at, err := g.address(r, p)
 	if err != nil {
 		return nil, err
 	}
-	at := *to
-	at.Path, at.RawQuery = strings.TrimSuffix(to.Path, "/")+p.rest, r.URL.RawQuery
 	out, err := http.NewRequestWithContext(r.Context(), r.Method, at.String(), bytes.NewReader(p.body))
 	if err != nil {
 		return nil, err
@@ -204,6 +241,9 @@ func (g *Gate) send(r *http.Request, p passage) (*http.Response, error) {
 		out.Header.Del(name)
 	}
 	out.Header.Set("Accept-Encoding", "identity")
+	if key := p.door.Keys[p.vendor]; key != "" {
+		vendors[p.vendor].lend(out.Header, key)
+	}
 	return g.o.Client.Do(out)
 }
 
@@ -213,7 +253,7 @@ func unsent(err error) bool {
 }
 
 // stream hands an answer on as it comes, and counts it; true: it came whole and was taken.
-func stream(w http.ResponseWriter, answer *http.Response, m *meter, sum hash.Hash) bool {
+func stream(w http.ResponseWriter, answer *http.Response, count io.Writer) bool {
 	for name, values := range answer.Header {
 		switch name {
 		case "Connection", "Keep-Alive", "Transfer-Encoding", "Upgrade", "Set-Cookie":
@@ -228,8 +268,7 @@ func stream(w http.ResponseWriter, answer *http.Response, m *meter, sum hash.Has
 	for {
 		n, err := answer.Body.Read(buffer)
 		if n > 0 {
-			_, _ = m.Write(buffer[:n])
-			sum.Write(buffer[:n])
+			_, _ = count.Write(buffer[:n]) // before the program has it; neither meter nor hash fails
 			if _, err := w.Write(buffer[:n]); err != nil {
 				return false
 			}

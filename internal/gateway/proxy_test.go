@@ -55,7 +55,9 @@ func newSite(t *testing.T, b agent.Budget, answer http.HandlerFunc) *site {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.gate.Close() })
-	s.door = s.gate.Door(s.store.root.ID)
+	if s.door, err = s.gate.Door(Way{Agent: s.store.root.ID, Driver: "test"}); err != nil {
+		t.Fatal(err)
+	}
 	return s
 }
 
@@ -111,7 +113,7 @@ func TestCallsGoThroughAndAreCounted(t *testing.T) {
 		{"openai", "/v1/chat/completions", "application/json", `{"model":"m"}`, "{\n  \"choices\": [],\n  \"usage\": {\n    \"prompt_tokens\": 8,\n    \"completion_tokens\": 2\n  }\n}\n", llm.Usage{Input: 8, Output: 2}},
 		{"gemini", "/v1beta/models/gemini-2.5-pro:streamGenerateContent?alt=sse", "text/event-stream", `{"generationConfig":{"maxOutputTokens":50}}`,
 			"data: {\"usageMetadata\":{\"promptTokenCount\":9}}\r\n\r\ndata: {\"usageMetadata\":{\"promptTokenCount\":9,\"candidatesTokenCount\":3,\"thoughtsTokenCount\":2,\"cachedContentTokenCount\":4}}\r\n\r\n",
-			llm.Usage{Input: 5, CacheRead: 4, Output: 5}},
+			llm.Usage{Input: 5, CacheRead: 4, Output: 5, Reasoning: 2}},
 		{"gemini", "/v1beta/models/m:streamGenerateContent", "application/json", `{}`, "[{\n\"usageMetadata\": {\"promptTokenCount\": 1}\n},\n{\"usageMetadata\": {\"promptTokenCount\": 1, \"candidatesTokenCount\": 6}}]\n", llm.Usage{Input: 1, Output: 6}},
 	} {
 		s := newSite(t, agent.Budget{Tokens: agent.AtMost(1 << 40)}, func(w http.ResponseWriter, _ *http.Request) {

@@ -15,7 +15,8 @@ type meter struct {
 	over   bool   // it is too long to be kept
 	got    llm.Usage
 	told   bool
-	last   bool // the vendor has said that this is all
+	last   bool   // the vendor has said that this is all
+	ends   func() // is told that; nil: nobody
 }
 
 // maxLine is the longest event that is read; a longer one goes through all the same.
@@ -58,18 +59,30 @@ func (m *meter) flush() {
 
 // counts are the numbers of all vendors.
 type counts struct {
-	Input      int64 `json:"input_tokens"`
-	Output     int64 `json:"output_tokens"`
-	Written    int64 `json:"cache_creation_input_tokens"`
-	Read       int64 `json:"cache_read_input_tokens"`
+	Input   int64 `json:"input_tokens"`
+	Output  int64 `json:"output_tokens"`
+	Written int64 `json:"cache_creation_input_tokens"`
+	Read    int64 `json:"cache_read_input_tokens"`
+	Kept    struct {
+		Hour int64 `json:"ephemeral_1h_input_tokens"`
+	} `json:"cache_creation"`
+	Server struct {
+		Searches int64 `json:"web_search_requests"`
+	} `json:"server_tool_use"`
 	InputParts struct {
 		Cached int64 `json:"cached_tokens"`
 	} `json:"input_tokens_details"`
+	OutputParts struct {
+		Reasoning int64 `json:"reasoning_tokens"`
+	} `json:"output_tokens_details"`
 	Prompt      int64 `json:"prompt_tokens"`
 	Completion  int64 `json:"completion_tokens"`
 	PromptParts struct {
 		Cached int64 `json:"cached_tokens"`
 	} `json:"prompt_tokens_details"`
+	CompletionParts struct {
+		Reasoning int64 `json:"reasoning_tokens"`
+	} `json:"completion_tokens_details"`
 }
 
 type said struct {
@@ -102,28 +115,35 @@ func (m *meter) read(text []byte) {
 	if json.Unmarshal(text, &s) != nil {
 		return
 	}
+	said := s.Raw != nil
 	for _, c := range []*counts{s.Message.Usage, s.Response.Usage, s.Usage} {
 		if c != nil {
+			said = true
 			m.take(*c)
 		}
 	}
 	if g := s.Raw; g != nil {
-		m.told, m.got = true, llm.Usage{Input: g.Prompt + g.ToolUse - g.Cached, CacheRead: g.Cached, Output: g.Candidates + g.Thoughts}
+		m.told, m.got = true, llm.Usage{Input: g.Prompt + g.ToolUse - g.Cached, CacheRead: g.Cached, Output: g.Candidates + g.Thoughts, Reasoning: g.Thoughts}
 	}
-	m.last = m.last || s.Type != "message_start" && m.told
+	if said && s.Type != "message_start" { // which tells what was read alone
+		if m.last = true; m.ends != nil {
+			m.ends()
+		}
+	}
 }
 
 func (m *meter) take(c counts) {
 	m.told = true
 	if c.Prompt > 0 || c.Completion > 0 {
-		m.got = llm.Usage{Input: c.Prompt - c.PromptParts.Cached, CacheRead: c.PromptParts.Cached, Output: c.Completion}
+		m.got = llm.Usage{Input: c.Prompt - c.PromptParts.Cached, CacheRead: c.PromptParts.Cached, Output: c.Completion, Reasoning: c.CompletionParts.Reasoning}
 		return
 	}
 	if c.Input > 0 || c.InputParts.Cached > 0 {
 		m.got.Input, m.got.CacheRead = c.Input-c.InputParts.Cached, c.InputParts.Cached
 	}
 	m.got.CacheRead, m.got.CacheWrite = max(m.got.CacheRead, c.Read), max(m.got.CacheWrite, c.Written)
-	m.got.Output = max(m.got.Output, c.Output)
+	m.got.CacheHour, m.got.Searches = max(m.got.CacheHour, c.Kept.Hour), max(m.got.Searches, c.Server.Searches)
+	m.got.Output, m.got.Reasoning = max(m.got.Output, c.Output), max(m.got.Reasoning, c.OutputParts.Reasoning)
 }
 
 // end is what was counted; false: the answer ended before the vendor said it.

@@ -13,6 +13,10 @@ type vendor struct {
 	upstream string
 	// plain are paths that cost nothing, metered those of calls; * is one part of a path.
 	plain, metered []string
+	key            string // the header of keys
+	// other is another address of the vendor, for requests of some logins, and what is asked before
+	// the paths that it has; nil: there is none.
+	other func(http.Header) (address, strip string)
 	// limit is where a request says how much may be written.
 	limit   func(body request) int64
 	refusal func(status int, code, message string) any
@@ -33,21 +37,27 @@ type request struct {
 const usualOutput = 128_000
 
 var vendors = map[string]vendor{
-	"anthropic": {upstream: "https://api.anthropic.com",
+	"anthropic": {upstream: "https://api.anthropic.com", key: "X-Api-Key",
 		plain:   []string{"GET /v1/models", "GET /v1/models/*", "POST /v1/messages/count_tokens"},
 		metered: []string{"POST /v1/messages"},
 		limit:   func(r request) int64 { return r.MaxTokens },
 		refusal: func(_ int, code, message string) any {
 			return map[string]any{"type": "error", "error": map[string]any{"type": code, "message": message}}
 		}},
-	"openai": {upstream: "https://api.openai.com",
+	"openai": {upstream: "https://api.openai.com", key: "Authorization",
+		other: func(h http.Header) (string, string) {
+			if h.Get("Chatgpt-Account-Id") != "" { // a subscription's login, which the API does not know
+				return "https://chatgpt.com/backend-api/codex", "/v1"
+			}
+			return "", ""
+		},
 		plain:   []string{"GET /v1/models", "GET /v1/models/*"},
 		metered: []string{"POST /v1/responses", "POST /v1/chat/completions"},
 		limit:   func(r request) int64 { return max(r.MaxOutput, r.MaxCompletion, r.MaxTokens) },
 		refusal: func(_ int, code, message string) any {
 			return map[string]any{"error": map[string]any{"type": code, "code": code, "message": message, "param": nil}}
 		}},
-	"gemini": {upstream: "https://generativelanguage.googleapis.com",
+	"gemini": {upstream: "https://generativelanguage.googleapis.com", key: "X-Goog-Api-Key",
 		plain:   []string{"GET /v1beta/models", "GET /v1beta/models/*", "POST /v1beta/models/*:countTokens"},
 		metered: []string{"POST /v1beta/models/*:generateContent", "POST /v1beta/models/*:streamGenerateContent"},
 		limit:   func(r request) int64 { return r.Config.MaxOutput },
@@ -103,10 +113,45 @@ func (v vendor) refuse(w http.ResponseWriter, status int, code, message string) 
 	_, _ = w.Write(text) // whoever does not take it has gone
 }
 
-// address is where a vendor is.
-func (g *Gate) address(name string) (*url.URL, error) {
-	if to := g.o.Upstream[name]; to != nil {
-		return to, nil
+// unreached tells a program that its vendor is not there.
+func (v vendor) unreached(w http.ResponseWriter, name string) {
+	v.refuse(w, http.StatusBadGateway, "api_error", "the vendor cannot be reached: "+name)
+}
+
+// lend puts a key of ours in the place of whatever a program sends.
+func (v vendor) lend(h http.Header, key string) {
+	for _, name := range []string{"Authorization", "X-Api-Key", "X-Goog-Api-Key"} {
+		h.Del(name)
 	}
-	return url.Parse(vendors[name].upstream)
+	if v.key == "Authorization" {
+		key = "Bearer " + key
+	}
+	h.Set(v.key, key)
+}
+
+// address is where a request goes: to the address that the program's user gave, the gate's, or the
+// vendor's own.
+func (g *Gate) address(r *http.Request, p passage) (*url.URL, error) {
+	v, rest := vendors[p.vendor], p.rest
+	var at url.URL
+	switch to, own := p.door.Upstream[p.vendor], g.o.Upstream[p.vendor]; {
+	case to.URL != nil:
+		at, rest = *to.URL, strings.TrimPrefix(rest, to.Strip)
+	case own != nil:
+		at = *own
+	default:
+		text, strip := v.upstream, ""
+		if v.other != nil {
+			if other, cut := v.other(r.Header); other != "" {
+				text, strip = other, cut
+			}
+		}
+		to, err := url.Parse(text)
+		if err != nil {
+			return nil, err
+		}
+		at, rest = *to, strings.TrimPrefix(rest, strip)
+	}
+	at.Path, at.RawQuery = strings.TrimSuffix(at.Path, "/")+rest, r.URL.RawQuery
+	return &at, nil
 }

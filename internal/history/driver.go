@@ -5,14 +5,17 @@ package history
 type Driver struct {
 	Name     string `json:"name"`              // of the driver, as the user calls it
 	Version  string `json:"version,omitempty"` // of the program, as it says
-	Session  string `json:"session"`           // the program's own name for the conversation
+	Session  string `json:"session,omitempty"` // the program's own name for the conversation; empty of what went over the wire
 	Attested string `json:"attested"`          // Reported or Wire
 
 	// command driver, the begin of a turn: how the session came to be.
 	From     string `json:"from,omitempty"`     // the session that it was forked from
 	Rendered bool   `json:"rendered,omitempty"` // it began with a rendering of the history
 
-	Used *Used `json:"used,omitempty"` // usage: what the program reported
+	// usage, the end of a turn: what the program reported, and what went through our gateway; the calls
+	// of that stand before it, each in an entry of its own.
+	Used *Used `json:"used,omitempty"`
+	Wire *Used `json:"wire,omitempty"`
 }
 
 // How we know what an entry tells.
@@ -25,7 +28,19 @@ const (
 // its session.
 const DriverCommand = "driver"
 
-// Used is what a program reported of a turn.
+// Wired says that an entry is one call that went through our gateway.
+func (m Meta) Wired() bool {
+	return m.Driver != nil && m.Driver.Attested == Wire && m.Driver.Session == "" && m.Call != nil
+}
+
+// Summed says that an entry ends a turn whose calls stand in entries of their own.
+func (m Meta) Summed() bool { return m.Driver != nil && m.Driver.Wire != nil }
+
+// MismatchCommand is the command of a note that a program reported something else than what went
+// over the wire.
+const MismatchCommand = "mismatch"
+
+// Used is what a turn used.
 type Used struct {
 	Input      int64 `json:"input"`
 	Output     int64 `json:"output"`
@@ -34,3 +49,6 @@ type Used struct {
 	Reasoning  int64 `json:"reasoning"`
 	Cost       int64 `json:"cost_nano_usd"`
 }
+
+// Tokens is all tokens, each counted once.
+func (u Used) Tokens() int64 { return u.Input + u.Output + u.CacheRead + u.CacheWrite }

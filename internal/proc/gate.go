@@ -22,8 +22,8 @@ type gate struct {
 // in the budgets that bind the agent, counted, and written into its history. It is cut when
 // the agent is killed and when the kernel stops; whoever opened it closes it when the program
 // has ended.
-func (k *Kernel) Door(ctx context.Context, a id.Agent) (*gateway.Door, error) {
-	if _, err := k.living(ctx, a); err != nil {
+func (k *Kernel) Door(ctx context.Context, w gateway.Way) (*gateway.Door, error) {
+	if _, err := k.living(ctx, w.Agent); err != nil {
 		return nil, err
 	}
 	k.gate.mu.Lock()
@@ -38,7 +38,7 @@ func (k *Kernel) Door(ctx context.Context, a id.Agent) (*gateway.Door, error) {
 		}
 		k.gate.open = open
 	}
-	return k.gate.open.Door(a), nil
+	return k.gate.open.Door(w)
 }
 
 // cut closes the ways of agents that are dead.
@@ -71,8 +71,11 @@ func (k *Kernel) wired(ctx context.Context, r gateway.Record) error {
 	call := &history.Call{Model: r.Vendor + "/" + r.Model, Request: r.Request, Response: r.Response, Outcome: outcome, Attempts: 1,
 		Input: r.Usage.Input, Output: r.Usage.Output, CacheRead: r.Usage.CacheRead, CacheWrite: r.Usage.CacheWrite, Reasoning: r.Usage.Reasoning,
 		Cost: int64(r.Cost), Priced: r.Priced, FirstMS: r.First.Milliseconds(), TookMS: r.Took.Milliseconds()}
-	return k.entitled(ctx, r.Agent, func(c agent.Claim) error {
-		_, err := k.Store.Append(ctx, r.Agent, c, history.Draft{Kind: history.Usage, Meta: history.Meta{Call: call}})
+	meta := history.Meta{Call: call, Driver: &history.Driver{Name: r.Driver, Attested: history.Wire}}
+	err := k.entitled(ctx, r.Agent, func(c agent.Claim) error {
+		_, err := k.Store.Append(ctx, r.Agent, c, history.Draft{Kind: history.Usage, Meta: meta})
 		return err
 	})
+	k.drafts.moved(r.Agent)
+	return err
 }

@@ -11,6 +11,7 @@ import (
 
 	"ramet/internal/agent"
 	"ramet/internal/fault"
+	"ramet/internal/gateway"
 	"ramet/internal/history"
 	"ramet/internal/registry"
 )
@@ -31,7 +32,7 @@ func TestProgramsSpendThroughTheGateway(t *testing.T) {
 	b.start()
 	b.kernel.Vendors = map[string]*url.URL{"anthropic": at} // before the first door
 	kid := b.child("kid")
-	door, err := b.kernel.Door(t.Context(), kid.ID)
+	door, err := b.kernel.Door(t.Context(), gateway.Way{Agent: kid.ID, Driver: "test"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +73,7 @@ func TestProgramsSpendThroughTheGateway(t *testing.T) {
 	if status := call(); status != 404 {
 		t.Errorf("after the kill: %d", status)
 	}
-	if _, err := b.kernel.Door(t.Context(), kid.ID); !fault.Is(err, fault.DeadAgent) {
+	if _, err := b.kernel.Door(t.Context(), gateway.Way{Agent: kid.ID, Driver: "test"}); !fault.Is(err, fault.DeadAgent) {
 		t.Errorf("a door for the dead: %v", err)
 	}
 }

@@ -54,9 +54,37 @@ type SpentRow struct {
 	Cost       llm.Money `json:"cost_nano_usd"`
 	Unpriced   int64     `json:"unpriced"` // calls whose price nobody knows
 	TookMS     int64     `json:"took_ms"`
+	// Of agents that other programs drive: what went through ramet's gateway, and what the programs
+	// reported; absent where there was none. The numbers above count what went over the wire, and
+	// what was reported of turns where nothing did.
+	Wire     *SpentBy `json:"wire,omitempty"`
+	Reported *SpentBy `json:"reported,omitempty"`
 }
 
-func (r *SpentRow) add(c history.Call) {
+// SpentBy is what was spent, by one account.
+type SpentBy struct {
+	Tokens int64     `json:"tokens"`
+	Cost   llm.Money `json:"cost_nano_usd"`
+}
+
+func (s *SpentBy) plus(tokens, cost int64) *SpentBy {
+	if s == nil {
+		s = &SpentBy{}
+	}
+	return &SpentBy{s.Tokens + tokens, s.Cost + llm.Money(cost)}
+}
+
+func (r *SpentRow) add(m history.Meta) {
+	c := *m.Call
+	if m.Wired() {
+		r.Wire = r.Wire.plus(c.Tokens(), c.Cost)
+	}
+	if d := m.Driver; d != nil && d.Used != nil {
+		r.Reported = r.Reported.plus(d.Used.Tokens(), d.Used.Cost)
+	}
+	if m.Summed() {
+		return // its calls were counted
+	}
 	r.Calls++
 	if !slices.Contains([]string{string(llm.Stop), string(llm.Length), string(llm.ToolCalls)}, c.Outcome) {
 		r.Failed++
@@ -110,7 +138,7 @@ func AddUp(ctx context.Context, from Receipts, by string, since time.Time) (Spen
 		}
 	}
 	rows := map[string]int{}
-	count := func(key string, who *id.Agent, c history.Call) {
+	count := func(key string, who *id.Agent, m history.Meta) {
 		index := key
 		if who != nil {
 			index = string(*who) // names may come again
@@ -121,7 +149,7 @@ func AddUp(ctx context.Context, from Receipts, by string, since time.Time) (Spen
 			rows[index] = i
 			out.Rows = append(out.Rows, SpentRow{Key: key, AgentUUID: who})
 		}
-		out.Rows[i].add(c)
+		out.Rows[i].add(m)
 	}
 	for e, err := range from.Calls(ctx, since) {
 		if err != nil {
@@ -134,17 +162,17 @@ func AddUp(ctx context.Context, from Receipts, by string, since time.Time) (Spen
 		if m.Call == nil {
 			continue // an entry that was appended by hand
 		}
-		out.Total.add(*m.Call)
+		out.Total.add(m)
 		switch by {
 		case "model":
-			count(m.Call.Model, nil, *m.Call)
+			count(m.Call.Model, nil, m)
 		case "day":
-			count(e.CreatedAt.UTC().Format(time.DateOnly), nil, *m.Call)
+			count(e.CreatedAt.UTC().Format(time.DateOnly), nil, m)
 		case "agent":
-			count(known[e.Agent].Label(), &e.Agent, *m.Call)
+			count(known[e.Agent].Label(), &e.Agent, m)
 		case "subtree":
 			for a := e.Agent; a != ""; a = known[a].Parent {
-				count(known[a].Label(), &a, *m.Call)
+				count(known[a].Label(), &a, m)
 			}
 		}
 	}

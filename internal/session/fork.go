@@ -160,6 +160,11 @@ func (w *Workspace) child(ctx context.Context, f *Fork) (registry.Child, error) 
 // fork makes the child where the parent is held.
 func (w *Workspace) fork(ctx context.Context, parent id.Agent, c registry.Child, start bool) (agent.Agent, error) {
 	f := registry.Fork{Parent: parent, Claim: agent.Passing(), Children: []registry.Child{c}}
+	if w.asks(ctx) == parent {
+		if born, ok, err := w.forkWithin(ctx, f, start); ok || err != nil {
+			return born, err
+		}
+	}
 	var born []agent.Agent
 	err := w.through(ctx, parent, func() (err error) {
 		if w.Kernel != nil {
@@ -192,6 +197,26 @@ func (w *Workspace) forkBeside(ctx context.Context, f registry.Fork, refused err
 	if parent.Lease.Owner == "" || w.Peers.Near(parent.Lease.Owner) {
 		return nil, refused
 	}
+	return w.forkFinal(ctx, f)
+}
+
+// forkWithin forks an agent that asks for it itself, in the middle of its turn, by a command or a
+// program of its own: nobody can wait until its call is over, for it is this one. false: it has
+// no turn.
+func (w *Workspace) forkWithin(ctx context.Context, f registry.Fork, start bool) (agent.Agent, bool, error) {
+	parent, err := w.Store.Agent(ctx, f.Parent)
+	if err != nil || parent.Lease.Owner == "" || start {
+		return agent.Agent{}, false, err
+	}
+	born, err := w.forkFinal(ctx, f)
+	if err != nil {
+		return agent.Agent{}, true, err
+	}
+	return born[0], true, nil
+}
+
+// forkFinal forks an agent that is held, at its last final entry.
+func (w *Workspace) forkFinal(ctx context.Context, f registry.Fork) ([]agent.Agent, error) {
 	point, err := history.LastFinal(ctx, w.Store, f.Parent)
 	if err != nil {
 		return nil, err

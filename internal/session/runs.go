@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 
 	"ramet/internal/database"
+	"ramet/internal/fault"
 	"ramet/internal/rundir"
 	"ramet/internal/workspace"
 )
@@ -29,6 +30,14 @@ func (s *Session) Runs(dir string) (*rundir.Store, error) {
 		store.Server = place.DB
 	}
 	return store, nil
+}
+
+// RunStore is where the runs of the workspace lie.
+func (w *Workspace) RunStore() (*rundir.Store, error) {
+	if w.runs == nil {
+		return nil, fault.New(fault.NotFound, "this workspace has no runs")
+	}
+	return w.runs()
 }
 
 // MakeRuns makes the project's folder for runs, unless they lie elsewhere.

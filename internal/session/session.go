@@ -77,6 +77,10 @@ type Session struct {
 	Reads bool
 	Made  func(db string)
 
+	// Command carries out a command line in this process, on the workspace that is open, and
+	// returns what it prints; nil: there is no command line.
+	Command func(ctx context.Context, args ...string) (string, error)
+
 	conf *config.Config
 	keys *credential.Store
 	open *Workspace

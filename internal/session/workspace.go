@@ -43,6 +43,8 @@ type Workspace struct {
 
 	// Kernel is the one of this process; nil: there is none.
 	Kernel *proc.Kernel
+	// Command carries out command lines in this process; nil: nobody does. See Session.
+	Command func(ctx context.Context, args ...string) (string, error)
 	// Elsewhere carries what happens in other kernels to turns that were asked for here.
 	Elsewhere bus.Bus[loop.Event]
 

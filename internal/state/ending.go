@@ -74,6 +74,10 @@ func (e Ending) called(m history.Meta) State {
 		return told(m.Reason)
 	case m.Call == nil:
 		return State{Word: Idle}
+	case m.Wired() && e.Born: // one of many calls of a program, which say nothing of its turn
+		return State{Word: Done}
+	case m.Wired():
+		return State{Word: Idle}
 	case m.Call.Outcome == "abandoned" || fault.Code(m.Call.Outcome) == fault.Cancelled:
 		return State{Word: Interrupted}
 	case strings.ToUpper(m.Call.Outcome) == m.Call.Outcome: // a code: the call failed

@@ -186,7 +186,7 @@ func (b *Turnlog) follow(ctx context.Context, e history.Entry) error {
 				return err
 			}
 		}
-		b.call(t, e, *m.Call)
+		b.call(t, e, m)
 	}
 	return nil
 }
@@ -211,10 +211,17 @@ func (b *Turnlog) begin(ctx context.Context, e history.Entry, c history.Call) (*
 	return t, nil
 }
 
-// call records a call; one that does not lead to another ends the turn.
-func (b *Turnlog) call(t *turn, e history.Entry, c history.Call) {
-	b.Put(t.Call(follow.TurnCall{ID: e.Hash.String(), Model: c.Model, Request: c.Request, Outcome: c.Outcome, At: e.CreatedAt, TookMS: c.TookMS,
-		Input: c.Input, Output: c.Output, CacheRead: c.CacheRead, CacheWrite: c.CacheWrite, NanoUSD: c.Cost, Priced: c.Priced})...)
+// call records a call; one that does not lead to another ends the turn. Those of another program
+// that went over the wire never do: its turn ends with an entry that sums them up, and is no call.
+func (b *Turnlog) call(t *turn, e history.Entry, m history.Meta) {
+	c := *m.Call
+	if !m.Summed() {
+		b.Put(t.Call(follow.TurnCall{ID: e.Hash.String(), Model: c.Model, Request: c.Request, Outcome: c.Outcome, At: e.CreatedAt, TookMS: c.TookMS,
+			Input: c.Input, Output: c.Output, CacheRead: c.CacheRead, CacheWrite: c.CacheWrite, NanoUSD: c.Cost, Priced: c.Priced})...)
+	}
+	if m.Wired() {
+		return
+	}
 	end := follow.TurnEnd{At: e.CreatedAt}
 	switch c.Outcome {
 	case "tool_calls":

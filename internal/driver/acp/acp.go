@@ -25,15 +25,16 @@ import (
 	"ramet/internal/agent"
 	"ramet/internal/driver"
 	"ramet/internal/fault"
+	"ramet/internal/gateway"
 	"ramet/internal/sandbox"
 )
 
 // Server is an MCP server that a program is told of.
 type Server struct {
 	Name    string
-	Command []string          // a program, spoken with over its streams
+	URL     string            // where it is reached over HTTP, by programs that can
+	Command []string          // else a program, spoken with over its streams; empty: then it is not offered
 	Env     map[string]string // of that program
-	URL     string            // or one that is reached over HTTP
 	Headers map[string]string
 }
 
@@ -46,8 +47,8 @@ type Setup struct {
 	For     *sandbox.Mark
 	Errors  string // a file for what it complains; empty: none
 	Servers []Server
-	Metered bool   // what it spends is counted on the wire
-	Ended   func() // is called when the program has ended; nil: nobody is told
+	Wire    func(context.Context) gateway.Tally // see driver.About
+	Ended   func()                              // is called when the program has ended; nil: nobody is told
 }
 
 // Program is a driver that speaks the protocol.
@@ -273,12 +274,15 @@ func (s *session) refused(what, value string, err error) error {
 func (s *session) servers() []sdk.McpServer {
 	out := []sdk.McpServer{}
 	for _, one := range s.setup.Servers {
-		if one.URL != "" {
+		if one.URL != "" && s.greeting.HTTP {
 			h := &sdk.McpServerHttpInline{Name: one.Name, Type: "http", Url: one.URL, Headers: []sdk.HttpHeader{}}
 			for name, value := range one.Headers {
 				h.Headers = append(h.Headers, sdk.HttpHeader{Name: name, Value: value})
 			}
 			out = append(out, sdk.McpServer{Http: h})
+			continue
+		}
+		if len(one.Command) == 0 {
 			continue
 		}
 		io := &sdk.McpServerStdio{Name: one.Name, Command: one.Command[0], Args: append([]string{}, one.Command[1:]...), Env: []sdk.EnvVariable{}}

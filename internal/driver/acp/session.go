@@ -52,7 +52,7 @@ func start(p *Program, setup Setup) (*session, error) {
 	}
 	life, kill := context.WithCancel(context.Background())
 	s := &session{program: p, setup: setup, kill: kill, ended: make(chan struct{}), errors: newComplaints(setup.Errors)}
-	s.about = driver.About{Driver: p.Driver, Asks: p.Asks, Boxed: setup.Box != nil, Metered: setup.Metered}
+	s.about = driver.About{Driver: p.Driver, Asks: p.Asks, Boxed: setup.Box != nil, Wire: setup.Wire}
 	s.process, err = sandbox.Start(life, sandbox.Command{Args: setup.Args, Dir: setup.Dir, Env: setup.Env, Confine: setup.Box, For: setup.For,
 		Output: s.errors, Speaks: &sandbox.Speech{In: inR, Out: outW}})
 	if err != nil {

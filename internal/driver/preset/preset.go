@@ -31,17 +31,11 @@ type Preset struct {
 	State   []string
 	Pass    []string          // variables of the user's that it gets; NAME_* means all that begin so
 	Set     map[string]string // variables that it gets, with their values
-	Bases   []Base            // how it is pointed at another address of a vendor
+	Bases   []Base            // how it is pointed at another address of a vendor; none: it cannot be
+	Key     bool              // ramet's key of the vendor is put in, instead of a login of its own
+	Direct  bool              // it goes to its vendors itself: what it spends is known from it alone
 	Own     bool              // the user's own
 	Off     bool
-}
-
-// Base is a variable that holds the address of a vendor's API: for who counts on the wire what
-// a program spends.
-type Base struct {
-	Variable string
-	Vendor   string // as the table of models calls it
-	Path     string // that the program expects behind the address
 }
 
 var table = []Preset{
@@ -50,14 +44,14 @@ var table = []Preset{
 		Install: "npm install -g @agentclientprotocol/claude-agent-acp", Login: "claude /login",
 		Mode: "default", Asks: true, State: []string{"~/.claude", "~/.claude.json", "~/.cache/claude", "~/.local/share/claude", "~/.local/state/claude"},
 		Pass:  []string{"ANTHROPIC_*", "CLAUDE_*", "DISABLE_*"},
-		Bases: []Base{{"ANTHROPIC_BASE_URL", "anthropic", ""}},
+		Bases: []Base{{Variable: "ANTHROPIC_BASE_URL", Vendor: "anthropic", Key: "ANTHROPIC_API_KEY"}},
 	},
 	{
 		Name: "codex", Title: "Codex", Command: []string{"codex-acp"},
 		Install: "npm install -g @agentclientprotocol/codex-acp", Login: "codex login",
 		Mode: "read-only", Asks: true, State: []string{"~/.codex"},
 		Pass:  []string{"OPENAI_*", "CODEX_*"},
-		Bases: []Base{{"OPENAI_BASE_URL", "openai", "/v1"}},
+		Bases: []Base{{Variable: "CODEX_CONFIG", Codex: true, Vendor: "openai", Path: "/v1", Key: "OPENAI_API_KEY"}},
 	},
 	{
 		Name: "opencode", Title: "opencode", Command: []string{"opencode", "acp"},
@@ -71,7 +65,7 @@ var table = []Preset{
 		Install: "npm install -g @google/gemini-cli", Login: "gemini", Mode: "default", Asks: true,
 		State: []string{"~/.gemini", "~/.cache/gemini"},
 		Pass:  []string{"GEMINI_*", "GOOGLE_*"},
-		Bases: []Base{{"GOOGLE_GEMINI_BASE_URL", "gemini", ""}},
+		Bases: []Base{{Variable: "GOOGLE_GEMINI_BASE_URL", Vendor: "gemini", Key: "GEMINI_API_KEY"}},
 	},
 	{
 		Name: "goose", Title: "goose", Command: []string{"goose", "acp"},
@@ -115,6 +109,10 @@ func with(p Preset, own []config.Driver) Preset {
 	if d.Box != nil {
 		p.Box = d.Box
 	}
+	if len(d.Bases) > 0 {
+		p.Bases = bases(d.Bases)
+	}
+	p.Key, p.Direct = d.Key, d.Gateway != nil && !*d.Gateway
 	set := map[string]string{}
 	for name, value := range p.Set {
 		set[name] = value

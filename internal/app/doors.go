@@ -1,0 +1,112 @@
+package app
+
+import (
+	"context"
+	"net/url"
+	"slices"
+	"strings"
+
+	"ramet/internal/agent"
+	"ramet/internal/driver/acp"
+	"ramet/internal/driver/preset"
+	"ramet/internal/fault"
+	"ramet/internal/gateway"
+	"ramet/internal/llm/catalog"
+)
+
+// doors puts the kernel's gateway around the programs that drive agents: their vendors are reached
+// through it, and ramet's own tools.
+type doors struct {
+	request request
+	open    func(context.Context, gateway.Way) (*gateway.Door, error)
+}
+
+// around opens a door for the program of an agent, and points the program at it.
+func (d doors) around(ctx context.Context, a agent.Agent, p preset.Preset, env []string) (surroundings, error) {
+	way := gateway.Way{Agent: a.ID, Driver: p.Name, Upstream: map[string]gateway.Upstream{}, Keys: map[string]string{}}
+	bases := p.Bases
+	if p.Direct {
+		bases = nil
+	}
+	for _, b := range bases {
+		to, err := upstream(b, env)
+		if err != nil {
+			return surroundings{}, err
+		}
+		if to.URL != nil {
+			way.Upstream[b.Vendor] = to
+		}
+		if !p.Key {
+			continue
+		}
+		if way.Keys[b.Vendor], err = d.key(b.Vendor); err != nil {
+			return surroundings{}, err
+		}
+	}
+	door, err := d.open(ctx, way)
+	if err != nil {
+		return surroundings{}, err
+	}
+	out := surroundings{End: door.Close}
+	if at, ok := door.MCP(); ok {
+		out.Servers = []acp.Server{{Name: "ramet", URL: at}}
+	}
+	for _, b := range bases {
+		base, ok := door.Base(b.Vendor)
+		if !ok {
+			continue
+		}
+		pair, err := b.Point(env, base+b.Path)
+		if err != nil {
+			door.Close()
+			return surroundings{}, err
+		}
+		out.Env, out.Wire = append(out.Env, pair), door.Tally
+		if p.Key && b.Key != "" {
+			out.Env = append(out.Env, b.Key+"=ramet") // it wants one; ours is put in on the way
+		}
+	}
+	return out, nil
+}
+
+// upstream is where the user points a program; without a URL: at the vendor itself.
+func upstream(b preset.Base, env []string) (gateway.Upstream, error) {
+	text, err := b.Address(env)
+	if err != nil || text == "" {
+		return gateway.Upstream{}, err
+	}
+	at, err := url.Parse(text)
+	if err != nil || at.Host == "" {
+		return gateway.Upstream{}, fault.New(fault.InvalidConfig, "%s holds no address: %.200q", b.Variable, text)
+	}
+	out := gateway.Upstream{URL: at}
+	if bare, ok := strings.CutSuffix(strings.TrimSuffix(at.Path, "/"), b.Path); ok {
+		at.Path = bare
+	} else {
+		out.Strip = b.Path
+	}
+	return out, nil
+}
+
+// key is ramet's own of a vendor.
+func (d doors) key(vendor string) (string, error) {
+	v, err := catalog.Find(vendor)
+	if err != nil {
+		return "", err
+	}
+	key := d.request.Keys.Access(v).Key
+	if key.IsZero() {
+		return "", fault.New(fault.ProviderAuth, "there is no key of %s to put in", v.Title).
+			WithHint("`ramet login %s`, or key = false where the program has a login of its own", vendor)
+	}
+	return key.Reveal(), nil
+}
+
+// instead is an environment in which some variables have other values.
+func instead(env, pairs []string) []string {
+	named := func(pair string) string { name, _, _ := strings.Cut(pair, "="); return name }
+	env = slices.DeleteFunc(env, func(pair string) bool {
+		return slices.ContainsFunc(pairs, func(p string) bool { return named(p) == named(pair) })
+	})
+	return append(env, pairs...)
+}

@@ -1,0 +1,172 @@
+package app_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// counting answers as Anthropic's API does, and counts what it serves.
+type counting struct {
+	*httptest.Server
+	mu     sync.Mutex
+	logins map[string]int
+	calls  int
+	tokens int64
+}
+
+const (
+	vendorReads  = 40
+	vendorWrites = 7
+)
+
+func newCounting(t *testing.T) *counting {
+	t.Helper()
+	v := &counting{logins: map[string]int{}}
+	v.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		v.mu.Lock()
+		defer v.mu.Unlock()
+		v.calls++
+		v.tokens += vendorReads + vendorWrites
+		v.logins[r.Header.Get("X-Api-Key")]++
+		w.Header().Set("Content-Type", "text/event-stream")
+		fmt.Fprintf(w, "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"usage\":{\"input_tokens\":%d,\"output_tokens\":1}}}\n\n"+
+			"event: message_delta\ndata: {\"type\":\"message_delta\",\"usage\":{\"output_tokens\":%d}}\n\nevent: message_stop\ndata: {\"type\":\"message_stop\"}\n\n", vendorReads, vendorWrites)
+	}))
+	t.Cleanup(v.Close)
+	return v
+}
+
+func (v *counting) served() (calls int, tokens int64) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.calls, v.tokens
+}
+
+// drivenBy is a stage whose agents a program drives that asks this vendor.
+func drivenBy(t *testing.T, v *counting, more string) *stage {
+	t.Helper()
+	s := driven(t)
+	file := filepath.Join(filepath.Dir(s.db), "home", ".config", "ramet", "config.toml")
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text = []byte(strings.Replace(string(text), "asks = true\n", "asks = true\nbases = { ANTHROPIC_BASE_URL = \"anthropic\" }\n"+more, 1))
+	text = []byte(strings.Replace(string(text), `"resume fork"`, `"resume fork http"`, 1))
+	text = append(text, "ANTHROPIC_BASE_URL = \""+v.URL+"\"\nFAKE_LOGIN = \"their-own-login\"\n"...)
+	if err := os.WriteFile(file, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// What a program spends is counted on the way, whatever it reports; its login passes, and stands
+// nowhere.
+func TestADriverSpendsThroughTheGateway(t *testing.T) {
+	t.Parallel()
+	v := newCounting(t)
+	s := drivenBy(t, v, "")
+	s.must(t, "fork", "--name", "kid", "--driver", "fake")
+	s.must(t, "exec", "kid", "ask 3")
+	log := s.must(t, "log", "kid", "--own", "--json")
+	if strings.Contains(log, "mismatch") {
+		t.Errorf("what it reported is what was served:\n%s", log)
+	}
+	s.must(t, "exec", "kid", "lie 1")
+	log = s.must(t, "log", "kid", "--own", "--json")
+	for what, want := range map[string]int{`"attested":"wire","name":"fake"}`: 4, `"command":"mismatch"`: 1, "reported 125 tokens, and 47 went over the wire\",\"parts": 1} {
+		if got := strings.Count(log, what); got != want {
+			t.Errorf("%s stands %d times, not %d:\n%s", what, got, want, log)
+		}
+	}
+	calls, tokens := v.served()
+	if spent := s.spent(t, "kid"); spent.Tokens != tokens || calls != 4 || spent.Cost == 0 {
+		t.Errorf("%+v were counted, and %d served by %d calls", spent, tokens, calls)
+	}
+	if v.logins["their-own-login"] != 4 {
+		t.Errorf("logins: %v", v.logins)
+	}
+	if strings.Contains(log, "their-own-login") {
+		t.Error("the login is recorded")
+	}
+	if usage := s.must(t, "usage", "--json"); !strings.Contains(usage, `"wire":{"tokens":188`) && !strings.Contains(usage, `"tokens": 188`) {
+		t.Errorf("usage:\n%s", usage)
+	}
+	s.must(t, "verify")
+}
+
+type spent struct {
+	Tokens int64
+	Cost   int64 `json:"cost_nano_usd"`
+}
+
+func (s *stage) spent(t *testing.T, name string) spent {
+	t.Helper()
+	var all struct {
+		Agents []struct {
+			Name  *string
+			Spent spent
+		}
+	}
+	if err := json.Unmarshal([]byte(s.must(t, "ps", "--all", "--json")), &all); err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range all.Agents {
+		if a.Name != nil && *a.Name == name {
+			return a.Spent
+		}
+	}
+	t.Fatalf("there is no agent %s", name)
+	return spent{}
+}
+
+// A program that loops stops at the budget of its parent, in its vendor's own words.
+func TestADriverStopsAtTheBudget(t *testing.T) {
+	t.Parallel()
+	v := newCounting(t)
+	s := drivenBy(t, v, "")
+	s.must(t, "fork", "--name", "kid", "--driver", "fake")
+	const limit = 40_000
+	told := s.must(t, "exec", "kid", "--max-tokens", fmt.Sprint(limit), "loop")
+	if !strings.Contains(told, "403") || !strings.Contains(told, `"type":"permission_error"`) || !strings.Contains(told, "BUDGET_EXCEEDED") {
+		t.Errorf("it was told %s", told)
+	}
+	calls, tokens := v.served()
+	if tokens > limit || calls == 0 || s.spent(t, "kid").Tokens != tokens {
+		t.Errorf("%d tokens were served by %d calls, %+v counted", tokens, calls, s.spent(t, "kid"))
+	}
+	s.must(t, "verify")
+}
+
+// A program in the box, too, acts on agents as its agent: it mails, forks, and kills those below it
+// alone.
+func TestADriverUsesRametsTools(t *testing.T) {
+	t.Parallel()
+	for _, box := range []string{"box = false\n", "box = true\n"} {
+		v := newCounting(t)
+		s := drivenBy(t, v, box)
+		s.must(t, "fork", "--name", "elder")
+		s.must(t, "fork", "elder", "--name", "kid", "--driver", "fake")
+		s.must(t, "exec", "kid", `tool send {"to":"elder","body":"a letter of mine"}`)
+		if mail := s.must(t, "mail", "elder", "--json"); !strings.Contains(mail, "a letter of mine") {
+			t.Errorf("%s: the letter did not come: %s\n%s", box, mail, s.must(t, "log", "kid", "--own", "--json"))
+		}
+		if told := s.must(t, "exec", "kid", `tool fork {"name":"grandchild"}`); !strings.Contains(told, "grandchild") {
+			t.Errorf("%s: it forked %s", box, told)
+		}
+		if told := s.must(t, "exec", "kid", `tool kill {"agent":"elder"}`); !strings.Contains(told, "DENIED") {
+			t.Errorf("%s: it killed its parent: %s", box, told)
+		}
+		if told := s.must(t, "exec", "kid", `tool kill {"agent":"grandchild"}`); strings.Contains(told, "error[") {
+			t.Errorf("%s: it kills its child: %s", box, told)
+		}
+		s.must(t, "verify")
+	}
+}

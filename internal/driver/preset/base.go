@@ -1,0 +1,107 @@
+package preset
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+
+	"ramet/internal/fault"
+)
+
+// Base is how a program is told another address of a vendor's API: so that what it spends can be
+// counted on the way.
+type Base struct {
+	Variable string // that holds the address
+	Codex    bool   // it holds Codex's configuration, in JSON, of which the address is a part
+	Vendor   string // as the table of models calls it
+	Path     string // that the program expects behind the address
+	Key      string // the variable that holds a key of the vendor; empty: not known
+}
+
+// bases are those that a user's configuration names: a variable, and the vendor with what the
+// program expects behind its address.
+func bases(own map[string]string) []Base {
+	var out []Base
+	for _, name := range slices.Sorted(maps.Keys(own)) {
+		vendor, path, _ := strings.Cut(own[name], "/")
+		b := Base{Variable: name, Vendor: vendor}
+		if path != "" {
+			b.Path = "/" + path
+		}
+		out = append(out, b)
+	}
+	return out
+}
+
+// Address is where the environment points the program; empty: at the vendor's own.
+func (b Base) Address(env []string) (string, error) {
+	if !b.Codex {
+		return lookup(env, b.Variable), nil
+	}
+	c, err := b.config(env)
+	if err != nil {
+		return "", err
+	}
+	address, _ := c.place()["base_url"].(string)
+	if c.provider() == "" {
+		address, _ = c["openai_base_url"].(string)
+	}
+	return address, nil
+}
+
+// Point is the variable that points the program at an address.
+func (b Base) Point(env []string, address string) (string, error) {
+	if !b.Codex {
+		return b.Variable + "=" + address, nil
+	}
+	c, err := b.config(env)
+	if err != nil {
+		return "", err
+	}
+	if c.provider() == "" {
+		c["openai_base_url"] = address
+	} else {
+		at := c.place()
+		at["base_url"], at["supports_websockets"] = address, false
+	}
+	text, err := json.Marshal(c)
+	return b.Variable + "=" + string(text), err
+}
+
+// codexConfig is what a user set of Codex's configuration.
+type codexConfig map[string]any
+
+func (b Base) config(env []string) (codexConfig, error) {
+	out := codexConfig{}
+	if text := lookup(env, b.Variable); text != "" {
+		if err := json.Unmarshal([]byte(text), &out); err != nil {
+			return nil, fault.New(fault.InvalidConfig, "%s is no object in JSON: %w", b.Variable, err)
+		}
+	}
+	return out, nil
+}
+
+// provider is the one that the user chose instead of the usual one.
+func (c codexConfig) provider() string {
+	name, _ := c["model_provider"].(string)
+	if name == "openai" {
+		return ""
+	}
+	return name
+}
+
+// place is where the chosen provider stands; it is made where it is lacking.
+func (c codexConfig) place() map[string]any {
+	all, ok := c["model_providers"].(map[string]any)
+	if !ok {
+		all = map[string]any{}
+		c["model_providers"] = all
+	}
+	one, ok := all[c.provider()].(map[string]any)
+	if !ok {
+		one = map[string]any{}
+		all[c.provider()] = one
+	}
+	return one
+}
