@@ -2,12 +2,12 @@ package app
 
 import (
 	"context"
-	"regexp"
 	"time"
 
 	"ramet/internal/agent"
 	"ramet/internal/fault"
 	"ramet/internal/history"
+	"ramet/internal/late"
 	"ramet/internal/loop"
 	"ramet/internal/proc"
 	"ramet/internal/registry"
@@ -63,7 +63,7 @@ type limitedGuard struct {
 func (g limitedGuard) Decide(ctx context.Context, spec tool.Spec, call tool.Call) (tool.Grant, *history.Permission, error) {
 	judged := spec
 	if spec.Access == tool.Processes {
-		judged.Name = ownPrefix.ReplaceAllString(spec.Name, "")
+		judged.Name = ownPrefix().ReplaceAllString(spec.Name, "")
 	}
 	for _, l := range g.limits {
 		if !skill.Allows(l.Tools, judged, call.Args) {
@@ -74,4 +74,4 @@ func (g limitedGuard) Decide(ctx context.Context, spec tool.Spec, call tool.Call
 }
 
 // ownPrefix is what programs put before the names of ramet's own tools.
-var ownPrefix = regexp.MustCompile(`^(mcp__)?ramet(__|_|/|\.)`)
+var ownPrefix = late.Regexp(`^(mcp__)?ramet(__|_|/|\.)`)
