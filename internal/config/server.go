@@ -33,6 +33,10 @@ type Server struct {
 	Roots   []string          `toml:"roots,omitempty"`   // folders that it may write, besides a cache of its own
 	Timeout string            `toml:"timeout,omitempty"` // how long a call may take; empty: the usual
 	Off     bool              `toml:"off,omitempty"`     // it is not used
+	// How ramet is known where one logs in at a service that takes no new clients by itself.
+	ClientID     string `toml:"client_id,omitempty"`
+	ClientSecret string `toml:"client_secret,omitempty"` // $NAME as in Env
+	CallbackPort int    `toml:"callback_port,omitempty"` // of the loopback, where such a client has a fixed one
 }
 
 // tables are the keys of the user's file that are no settings.
@@ -68,6 +72,12 @@ func (s Server) Check() error {
 		return wrong("args, env and roots are for one with a command")
 	case s.Command != "" && len(s.Headers) > 0:
 		return wrong("headers are for one with a url")
+	case s.Command != "" && (s.ClientID != "" || s.ClientSecret != "" || s.CallbackPort != 0):
+		return wrong("client_id, client_secret and callback_port are for one with a url")
+	case s.ClientSecret != "" && s.ClientID == "":
+		return wrong("a client_secret needs a client_id")
+	case s.CallbackPort < 0 || s.CallbackPort > 65535:
+		return wrong("callback_port cannot be %d", s.CallbackPort)
 	}
 	if d, err := time.ParseDuration(s.Timeout); s.Timeout != "" && (err != nil || d <= 0) {
 		return wrong("timeout cannot be %.40q", s.Timeout).WithHint("a time such as 90s or 10m")
@@ -77,7 +87,7 @@ func (s Server) Check() error {
 			return wrong("roots cannot hold %.80q", r).WithHint("name it from the root, from your home (~/…) or from the project (./…)")
 		}
 	}
-	for _, text := range slices.Concat([]string{s.Command, s.URL}, s.Args, slices.Collect(maps.Values(s.Env)), slices.Collect(maps.Values(s.Headers))) {
+	for _, text := range slices.Concat([]string{s.Command, s.URL, s.ClientID, s.ClientSecret}, s.Args, slices.Collect(maps.Values(s.Env)), slices.Collect(maps.Values(s.Headers))) {
 		if strings.ContainsFunc(text, func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }) {
 			return wrong("%.80q has control characters", text)
 		}
@@ -122,7 +132,7 @@ func servers(path, text string) ([]Server, error) {
 		}
 		out = append(out, s)
 	}
-	known := []string{"command", "args", "env", "url", "headers", "roots", "timeout", "off"}
+	known := []string{"command", "args", "env", "url", "headers", "roots", "timeout", "off", "client_id", "client_secret", "callback_port"}
 	for _, key := range meta.Undecoded() {
 		if len(key) != 3 || key[0] != serversKey || slices.Contains(known, key[2]) {
 			continue

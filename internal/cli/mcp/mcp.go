@@ -131,6 +131,9 @@ the file. ramet mcp tools NAME asks it for its tools.
 	c.Flags().StringArrayVar(&env, "env", nil, "NAME=VALUE for a program; repeats")
 	c.Flags().StringArrayVar(&headers, "header", nil, "NAME=VALUE for a service; repeats")
 	c.Flags().StringArrayVar(&s.Roots, "root", nil, "a folder that a program may write; repeats")
+	c.Flags().StringVar(&s.ClientID, "client-id", "", "how ramet is known at a service that takes no new clients by itself")
+	c.Flags().StringVar(&s.ClientSecret, "client-secret", "", "the secret of such a client: name a variable, '$NAME'")
+	c.Flags().IntVar(&s.CallbackPort, "callback-port", 0, "the port of the loopback that such a client comes back to (default any)")
 	c.Flags().StringVar(&s.Timeout, "timeout", "", "the longest that a call may take, such as 90s (default 5m)")
 	return c
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"net"
 	"net/http"
@@ -133,7 +134,7 @@ func (p *Pool) Login(ctx context.Context, server string, show func(address strin
 	if s.URL == "" {
 		return false, fault.New(fault.Usage, "MCP server %s is a program: there is nothing to log in at", server)
 	}
-	back, err := listenBack()
+	back, err := listenBack(s.Login.Port)
 	if err != nil {
 		return false, err
 	}
@@ -143,8 +144,7 @@ func (p *Pool) Login(ctx context.Context, server string, show func(address strin
 		client = &http.Client{Timeout: connectTime}
 	}
 	handler, err := auth.NewAuthorizationCodeHandler(&auth.AuthorizationCodeHandlerConfig{
-		DynamicClientRegistrationConfig: &auth.DynamicClientRegistrationConfig{Metadata: &oauthex.ClientRegistrationMetadata{ClientName: "ramet",
-			RedirectURIs: []string{back.address}, GrantTypes: []string{"authorization_code", "refresh_token"}, ResponseTypes: []string{"code"}, TokenEndpointAuthMethod: "none"}},
+		PreregisteredClient: s.Login.known(), DynamicClientRegistrationConfig: introduction(back.address),
 		RedirectURL: back.address, RequestRefreshToken: true, AcceptUnadvertisedIss: true, Client: client,
 		AuthorizationCodeFetcher: func(ctx context.Context, a *auth.AuthorizationArgs) (*auth.AuthorizationResult, error) {
 			asked = true
@@ -161,10 +161,32 @@ func (p *Pool) Login(ctx context.Context, server string, show func(address strin
 	}
 	c := &connection{words: &lastWords{}, oauth: handler}
 	if err := p.speak(ctx, p.life, s, c); err != nil {
-		return asked, fault.New(fault.CodeOf(err), "log in at MCP server %s: %w", server, err)
+		f := fault.New(fault.CodeOf(err), "log in at MCP server %s: %w", server, err)
+		if s.Login.ID == "" && !asked {
+			f = f.WithHint("a service that takes no new clients by itself needs a client_id, which you get there; or give a token with headers")
+		}
+		return asked, f
 	}
 	c.close()
 	return asked, nil
+}
+
+// known is a client that the service knows already; nil: it is not configured.
+func (c Client) known() *oauthex.ClientCredentials {
+	if c.ID == "" {
+		return nil
+	}
+	out := &oauthex.ClientCredentials{ClientID: c.ID}
+	if c.Secret != "" {
+		out.ClientSecretAuth = &oauthex.ClientSecretAuth{ClientSecret: c.Secret}
+	}
+	return out
+}
+
+// introduction is how ramet makes itself known to a service that comes back to this address.
+func introduction(address string) *auth.DynamicClientRegistrationConfig {
+	return &auth.DynamicClientRegistrationConfig{Metadata: &oauthex.ClientRegistrationMetadata{ClientName: "ramet",
+		RedirectURIs: []string{address}, GrantTypes: []string{"authorization_code", "refresh_token"}, ResponseTypes: []string{"code"}, TokenEndpointAuthMethod: "none"}}
 }
 
 // returning is where a browser comes back to.
@@ -175,10 +197,10 @@ type returning struct {
 	failed  chan string
 }
 
-func listenBack() (*returning, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+func listenBack(port int) (*returning, error) {
+	l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
 	if err != nil {
-		return nil, fault.New(fault.Failed, "log in: %w", err)
+		return nil, fault.New(fault.Failed, "log in: %w", err).WithHint("somebody else may have the port: callback_port names it")
 	}
 	b := &returning{address: "http://" + l.Addr().String() + "/callback", came: make(chan *auth.AuthorizationResult, 1), failed: make(chan string, 1)}
 	mux := http.NewServeMux()

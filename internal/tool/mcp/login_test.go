@@ -10,15 +10,21 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"ramet/internal/fault"
 )
 
 // service is an MCP server over HTTP that wants a login, and the place where one logs in.
-func service(t *testing.T) (s *httptest.Server, renewed *atomic.Int64) {
+func service(t *testing.T) (s *httptest.Server, renewed *atomic.Int64) { return serviceFor(t, "") }
+
+// serviceFor is one that knows this client and takes no others; empty: it takes new ones.
+func serviceFor(t *testing.T, known string) (s *httptest.Server, renewed *atomic.Int64) {
 	t.Helper()
 	renewed = &atomic.Int64{}
 	mux := http.NewServeMux()
@@ -41,8 +47,13 @@ func service(t *testing.T) (s *httptest.Server, renewed *atomic.Int64) {
 		tell(w, map[string]any{"resource": s.URL + "/mcp", "authorization_servers": []string{s.URL}})
 	})
 	mux.HandleFunc("/.well-known/oauth-authorization-server", func(w http.ResponseWriter, _ *http.Request) {
-		tell(w, map[string]any{"issuer": s.URL, "authorization_endpoint": s.URL + "/authorize", "token_endpoint": s.URL + "/token", "registration_endpoint": s.URL + "/register",
-			"response_types_supported": []string{"code"}, "code_challenge_methods_supported": []string{"S256"}, "token_endpoint_auth_methods_supported": []string{"none"}})
+		says := map[string]any{"issuer": s.URL, "authorization_endpoint": s.URL + "/authorize", "token_endpoint": s.URL + "/token", "registration_endpoint": s.URL + "/register",
+			"response_types_supported": []string{"code"}, "code_challenge_methods_supported": []string{"S256"}, "token_endpoint_auth_methods_supported": []string{"none"}}
+		if known != "" {
+			delete(says, "registration_endpoint")
+			says["token_endpoint_auth_methods_supported"] = []string{"client_secret_post"}
+		}
+		tell(w, says)
 	})
 	mux.HandleFunc("/register", func(w http.ResponseWriter, r *http.Request) {
 		var in map[string]any
@@ -54,6 +65,9 @@ func service(t *testing.T) (s *httptest.Server, renewed *atomic.Int64) {
 	challenge := ""
 	mux.HandleFunc("/authorize", func(w http.ResponseWriter, r *http.Request) {
 		q := r.URL.Query()
+		if known != "" && q.Get("client_id") != known {
+			t.Errorf("authorize: %v", q)
+		}
 		if challenge = q.Get("code_challenge"); challenge == "" || q.Get("code_challenge_method") != "S256" || !strings.HasPrefix(q.Get("redirect_uri"), "http://127.0.0.1:") {
 			t.Errorf("authorize: %v", q)
 		}
@@ -61,6 +75,9 @@ func service(t *testing.T) (s *httptest.Server, renewed *atomic.Int64) {
 	})
 	mux.HandleFunc("/token", func(w http.ResponseWriter, r *http.Request) {
 		r.ParseForm()
+		if known != "" && (r.Form.Get("client_id") != known || r.Form.Get("client_secret") != "whisper") {
+			t.Errorf("token: %v", r.Form)
+		}
 		switch r.Form.Get("grant_type") {
 		case "authorization_code":
 			if r.Form.Get("code") != "c" || r.Form.Get("code_verifier") == "" {
@@ -84,13 +101,7 @@ func TestAPersonLogsInAtAService(t *testing.T) {
 	if r, err := p.Call(t.Context(), "far", "echo", json.RawMessage(`{"text":"x"}`)); err != nil || r.Outcome != Refused || !strings.Contains(r.Text, "ramet mcp login far") {
 		t.Errorf("before: %+v %v", r, err)
 	}
-	asked, err := p.Login(t.Context(), "far", func(address string) {
-		go func() {
-			if r, err := http.Get(address); err == nil { // as a browser does
-				r.Body.Close()
-			}
-		}()
-	})
+	asked, err := p.Login(t.Context(), "far", browser)
 	if err != nil || !asked {
 		t.Fatal(asked, err)
 	}
@@ -135,4 +146,44 @@ func TestALoginThatIsRefusedSaysSo(t *testing.T) {
 	if _, err := p.Login(ctx, "far", func(string) { cancel() }); err == nil {
 		t.Error("whoever goes away is logged in")
 	}
+}
+
+// browser opens an address as a browser does.
+func browser(address string) {
+	go func() {
+		if r, err := http.Get(address); err == nil {
+			r.Body.Close()
+		}
+	}()
+}
+
+func TestAServiceThatTakesNoNewClients(t *testing.T) {
+	s, renewed := serviceFor(t, "app-7")
+	stranger := &Pool{Servers: []Server{{Name: "far", URL: s.URL + "/mcp"}}, Cache: t.TempDir()}
+	defer stranger.Close()
+	_, err := stranger.Login(t.Context(), "far", func(string) { t.Error("somebody is asked in vain") })
+	if f, ok := fault.Of(err); !ok || !strings.Contains(f.Hint, "client_id") {
+		t.Errorf("%v", err)
+	}
+	p := &Pool{Servers: []Server{{Name: "far", URL: s.URL + "/mcp", Login: Client{ID: "app-7", Secret: "whisper"}}}, Cache: t.TempDir()}
+	defer p.Close()
+	if asked, err := p.Login(t.Context(), "far", browser); err != nil || !asked {
+		t.Fatal(asked, err)
+	}
+	if r, err := p.Call(t.Context(), "far", "echo", json.RawMessage(`{"text":"x"}`)); err != nil || r.Text != "echo: x" || renewed.Load() == 0 {
+		t.Errorf("%+v %v, %d renewals", r, err, renewed.Load())
+	}
+}
+
+func TestALoginComesBackToAFixedPort(t *testing.T) {
+	free, err := listenBack(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u, _ := url.Parse(free.address)
+	port, _ := strconv.Atoi(u.Port())
+	if _, err := listenBack(port); err == nil || !strings.Contains(err.Error(), u.Port()) {
+		t.Errorf("a port that is taken: %v", err)
+	}
+	free.close()
 }

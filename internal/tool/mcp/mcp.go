@@ -46,10 +46,17 @@ type Server struct {
 	Box     *sandbox.Box
 	URL     string
 	Headers map[string]string
+	Login   Client        // how ramet is known where one logs in; zero: it introduces itself
 	Client  *http.Client  // nil: the usual
 	Timeout time.Duration // of a call; 0: five minutes
 	Project bool          // the project names it, and a person accepted that
 	Why     string        // why it cannot be used; empty: it can
+}
+
+// Client is ramet as a service knows it that takes no new clients by itself.
+type Client struct {
+	ID, Secret string
+	Port       int // of the loopback, where a browser comes back to; 0: any
 }
 
 // Fingerprint names how a server is started: one that is started otherwise may have other tools.

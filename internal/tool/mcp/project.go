@@ -24,7 +24,11 @@ type Named struct {
 	URL     string
 	Headers map[string]string
 	Roots   []string // folders of the project that it may write
-	Why     string   `json:"-"` // why it cannot be used; empty: it can
+	OAuth   struct {
+		ClientID     string
+		CallbackPort int
+	}
+	Why string `json:"-"` // why it cannot be used; empty: it can
 }
 
 // ParseProject reads a project's file. What is written there that cannot be used says why.
