@@ -87,6 +87,9 @@ func (r *Run) item(e *attempt) (Attempt, error) {
 			return Attempt{}, err
 		}
 		t.Prompt = prompt
+		if role, ok := r.Recipe.Agents[w.Agent]; ok {
+			t.Role = &role
+		}
 		t.Assignment = r.assignment(w, e, t)
 	}
 	return Attempt{ID: e.id, RunID: r.RunID, Worker: e.worker, Scope: e.scope, Number: e.number, Agent: r.Agent, Inputs: e.inputs, Task: t}, nil

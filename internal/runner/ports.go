@@ -44,6 +44,8 @@ type Task struct {
 	Tools  []string        `json:"tools,omitempty"`  // of an agent; names as in package tool
 	Model  string          `json:"model,omitempty"`  // vendor/name; empty: the configured one
 	Effort string          `json:"effort,omitempty"` // how hard the model thinks; empty: as configured
+	// Role is the definition that the agent is made by; nil: none.
+	Role *recipe.Definition `json:"role,omitempty"`
 	// Fresh says that the model is asked, whatever was answered before.
 	Fresh bool `json:"fresh,omitempty"`
 	// Tree says that the item works in a git worktree of its own, and where it begins.

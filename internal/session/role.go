@@ -1,10 +1,8 @@
 package session
 
 import (
-	"ramet/internal/fault"
 	"ramet/internal/history"
 	"ramet/internal/llm"
-	"ramet/internal/nearest"
 	"ramet/internal/registry"
 	"ramet/internal/tool/process"
 	"ramet/internal/tool/skill"
@@ -16,17 +14,9 @@ func (w *Workspace) Role(name string) (process.Role, error) {
 	if err != nil {
 		return process.Role{}, err
 	}
-	r, ok := k.Role(name)
-	if !ok {
-		var names []string
-		for _, other := range k.Roles {
-			names = append(names, other.Name)
-		}
-		f := fault.New(fault.NotFound, "no agent %.60q is defined", name)
-		if near := nearest.Word(name, names); near != "" {
-			return process.Role{}, f.WithHint("did you mean %q?", near)
-		}
-		return process.Role{}, f.WithHint("definitions lie in .agents/agents and .claude/agents; `ramet trust` lets those of a project count")
+	r, err := defined(k, name)
+	if err != nil {
+		return process.Role{}, err
 	}
 	out := process.Role{Inherit: r.Context == "inherit", Worktree: r.Worktree, Effort: r.Effort, Budget: r.Budget}
 	// Another program's word for a model is none of ours: then it is the parent's.

@@ -77,6 +77,9 @@ func wouldRun(store *rundir.Store, runID string) (string, error) {
 			say(w.Name, "built in", w.Uses)
 		case w.Prompt != "":
 			say(w.Name, "an agent with tools "+strings.Join(w.Tools, ", "), firstLine(w.Prompt))
+			if role, ok := r.Agents[w.Agent]; ok {
+				say(w.Name, "as agent "+role.Name, firstLine(role.Prompt))
+			}
 		case w.External:
 			say(w.Name, "outside the sandbox, with your environment", w.Command)
 		default:

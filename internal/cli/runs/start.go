@@ -1,6 +1,7 @@
 package runs
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 
@@ -60,7 +61,7 @@ that the run is DONE.
 }
 
 func start(l *line.Line, p Ports, c *cobra.Command, f *runFlags, o beginFlags) error {
-	config, err := newConfig(l, o)
+	config, err := newConfig(c.Context(), l, o)
 	if err != nil {
 		return err
 	}
@@ -121,7 +122,7 @@ func logOf(l *line.Line, f *runFlags) (rundir.Kind, error) {
 }
 
 // newConfig checks everything that can be checked before anything is made.
-func newConfig(l *line.Line, o beginFlags) (rundir.Config, error) {
+func newConfig(ctx context.Context, l *line.Line, o beginFlags) (rundir.Config, error) {
 	text, err := loadRecipe(o.recipe)
 	if err != nil {
 		return rundir.Config{}, err
@@ -158,5 +159,30 @@ func newConfig(l *line.Line, o beginFlags) (rundir.Config, error) {
 			return rundir.Config{}, err
 		}
 	}
+	if text, err = withAgents(ctx, l, r, text); err != nil {
+		return rundir.Config{}, err
+	}
 	return rundir.Config{Recipe: r.Name, Text: string(text), Model: o.model, NoCache: o.noCache, Set: set}, nil
+}
+
+// withAgents puts the definitions of agents that workers name into the text of the run's recipe:
+// what they are does not change with the files.
+func withAgents(ctx context.Context, l *line.Line, r *recipe.Recipe, text []byte) ([]byte, error) {
+	names := r.Undefined()
+	if len(names) == 0 {
+		return text, nil
+	}
+	ws, err := l.Open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	agents, err := ws.WorkerRoles(names)
+	if err != nil {
+		return nil, err
+	}
+	if text, err = recipe.Define(text, agents); err != nil {
+		return nil, err
+	}
+	_, err = recipe.Parse(text)
+	return text, err
 }

@@ -17,6 +17,7 @@ func (p *parser) alone(s *sheet) {
 	if s.Uses != "" || s.Command != "" {
 		refuse("tools", "which only agents have")
 		refuse("model", "which only agents have")
+		refuse("agent", "which only agents have")
 		refuse("effort", "which only agents have")
 	}
 	if s.Prompt != "" {

@@ -48,7 +48,7 @@ type gateInput struct {
 }
 
 func (p *parser) read(root *yaml.Node) {
-	f := p.fields(root, "the recipe", "name", "description", "brief", "parameters", "sections", "schemas", "workers", "states", "gates", "limits")
+	f := p.fields(root, "the recipe", "name", "description", "brief", "parameters", "sections", "schemas", "agents", "workers", "states", "gates", "limits")
 	r := p.recipe
 	if r.Name = p.text(f["name"], "name"); r.Name != "" && !nameRule().MatchString(r.Name) {
 		p.say(f["name"].value.Line, "name is %.60q: begin with a small letter, then at most 39 small letters, digits and -", r.Name)
@@ -63,6 +63,7 @@ func (p *parser) read(root *yaml.Node) {
 	p.parameters(f["parameters"])
 	p.sections(f["sections"])
 	p.schemas(f["schemas"])
+	p.agents(f["agents"])
 	for _, m := range p.named(f["workers"], "workers", "worker", maxWorkers) {
 		p.worker(m)
 	}

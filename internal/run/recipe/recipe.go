@@ -52,6 +52,7 @@ type Recipe struct {
 	Workers     []Worker               // in the order of the file
 	Gates       []Gate                 // of VALIDATING, in the order of the file
 	Schemas     map[string]*Schema     // the recipe's own
+	Agents      map[string]Definition  // that workers can be
 	Limits      Limits
 }
 
@@ -83,6 +84,7 @@ type Worker struct {
 	Inputs   []string // paths with names in braces; one ending in /** means all files below
 	Outputs  []Output
 	Tools    []string
+	Agent    string // the definition that it is made by; empty: none
 	Model    string
 	Effort   string   // how hard the model thinks; empty: as configured
 	Any      bool     // expect: any; a patch may be empty

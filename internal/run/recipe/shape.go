@@ -32,7 +32,8 @@ var Shape = sync.OnceValue(func() *shape.Shape {
 			shape.May("patch", yes.With("What it changed in its worktree.")),
 			shape.May("answer", yes.With("Its last answer, or what its command printed.")))))),
 		shape.May("tools", shape.List(shape.Enum(tools...))),
-		shape.May("model", text.With("vendor/name; left out: the configured one.")),
+		shape.May("agent", text.With("A definition of agents, else of .agents/agents or .claude/agents: what it is told first, and what it may use at most.")),
+		shape.May("model", text.With("vendor/name; left out: that of its agent, else the configured one.")),
 		shape.May("effort", shape.Enum(llm.Efforts()...).With("How hard the model thinks; left out: as configured.")),
 		shape.May("worktree", path.With("One of the inputs, a git bundle: it works in a worktree that begins there.")),
 		shape.May("patches", shape.List(path).With("Some of the inputs, applied to the worktree first.")),
@@ -65,6 +66,12 @@ var Shape = sync.OnceValue(func() *shape.Shape {
 		shape.May("sections", shape.Map(shape.Object(
 			shape.May("title", text), shape.May("brief", text), shape.May("claims", texts))).With("Parts of the product that are drafted by themselves.")),
 		shape.May("schemas", shape.Map(shape.Open()).With("Forms of outputs: type, properties, required, additionalProperties, items, enum, minItems, minLength, pattern.")),
+		shape.May("agents", shape.Map(shape.Object(
+			shape.May("from", text.With("Where it was defined; left out: here.")),
+			shape.Must("prompt", text.With("What it is told first.")),
+			shape.May("tools", shape.List(text).With("All that its workers may use, such as read or bash(git *); left out: what they name.")),
+			shape.May("model", text), shape.May("effort", shape.Enum(llm.Efforts()...)),
+			shape.May("tokens", shape.Integer(1)), shape.May("cost_usd", shape.Number(0, maxFloat)))).With("Agents that workers can be.")),
 		shape.Must("workers", shape.Map(worker)),
 		shape.Must("states", shape.Object(states...).With("Which workers stand in which state.")),
 		shape.May("gates", shape.Map(gate).With("The checks of "+string(run.Validating)+".")),

@@ -22,7 +22,7 @@ type sheet struct {
 
 func (p *parser) worker(m member) {
 	what := "worker " + m.key
-	f := p.fields(m.value, what, "uses", "prompt", "command", "with", "each", "inputs", "outputs", "tools", "model", "effort",
+	f := p.fields(m.value, what, "uses", "prompt", "command", "with", "each", "inputs", "outputs", "tools", "agent", "model", "effort",
 		"worktree", "patches", "expect", "effect", "key", "lookup", "timeout", "attempts", "queue")
 	if m.value.Kind != yaml.MappingNode {
 		return
@@ -54,6 +54,10 @@ func (p *parser) worker(m member) {
 		}
 		w.Tools = append(w.Tools, one.text)
 	}
+	if _, there := f["tools"]; there && w.Tools == nil {
+		w.Tools = []string{}
+	}
+	w.Agent = p.text(f["agent"], of("agent"))
 	w.Effort = p.word(f["effort"], of("effort"), llm.Efforts())
 	if w.Model = p.text(f["model"], of("model")); w.Model != "" {
 		if _, err := llm.ParseRef(w.Model); err != nil {
@@ -71,6 +75,7 @@ func (p *parser) worker(m member) {
 	if w.Queue = p.text(f["queue"], of("queue")); w.Queue != "" && !nameRule().MatchString(w.Queue) {
 		p.say(f["queue"].value.Line, "%s is %.60q: begin with a small letter, then at most 39 small letters, digits and -", of("queue"), w.Queue)
 	}
+	p.recipe.plays(w)
 	p.alone(s)
 	p.workers = append(p.workers, s)
 	p.recipe.Workers = append(p.recipe.Workers, *w)

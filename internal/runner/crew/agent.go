@@ -131,7 +131,11 @@ func (c *Crew) fork(ctx context.Context, s *attempt, dir string) error {
 	if err != nil {
 		return err
 	}
-	child := registry.Child{ID: s.agent, Cwd: dir, Entries: []history.Draft{said}}
+	role, err := begins(s.item.Task.Role)
+	if err != nil {
+		return err
+	}
+	child := registry.Child{ID: s.agent, Cwd: dir, Entries: append(role, said)}
 	if s.item.Task.Model != "" {
 		ref, err := llm.ParseRef(s.item.Task.Model)
 		if err != nil {

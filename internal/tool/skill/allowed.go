@@ -3,6 +3,7 @@ package skill
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 
@@ -135,4 +136,22 @@ func (s specified) Spec() tool.Spec { return s.spec }
 
 func (specified) Run(context.Context, tool.Call) (tool.Answer, error) {
 	return tool.Failed("Nothing was done."), nil
+}
+
+// Words is a list of tools in our own words, with what some are limited to; nil: all.
+func Words(list []string) []string {
+	if list == nil || slices.Contains(list, "*") {
+		return nil
+	}
+	a := allow(list)
+	out := []string{}
+	for _, name := range slices.Sorted(maps.Keys(a.names)) {
+		if len(a.rules[name]) == 0 {
+			out = append(out, name)
+		}
+		for _, r := range a.rules[name] {
+			out = append(out, r.String())
+		}
+	}
+	return out
 }

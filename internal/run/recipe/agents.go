@@ -1,0 +1,165 @@
+package recipe
+
+import (
+	"bytes"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"ramet/internal/fault"
+	"ramet/internal/llm"
+)
+
+// Definition is an agent that workers can be: what it is told first, and what it may use at
+// most. One that a recipe names and does not hold is put into its text when a run begins (see
+// Define), so that the run has the same on every host and whenever it is resumed.
+type Definition struct {
+	Name    string   `json:"name"`
+	From    string   `json:"from,omitempty"` // the file where it was defined; empty: the recipe
+	Prompt  string   `json:"prompt"`
+	Tools   []string `json:"tools"` // names, with what they are limited to in brackets; nil: all
+	Model   string   `json:"model,omitempty"`
+	Effort  string   `json:"effort,omitempty"`
+	Tokens  int64    `json:"tokens,omitempty"` // it may use; 0: no limit of its own
+	CostUSD float64  `json:"cost_usd,omitempty"`
+}
+
+// maxAgentName is the longest name of a definition.
+const maxAgentName = 64
+
+func (p *parser) agents(m member) {
+	p.recipe.Agents = map[string]Definition{}
+	if m.value == nil {
+		return
+	}
+	all := p.members(m.value, "agents")
+	if len(all) > maxWorkers {
+		p.say(m.line, "agents has %d entries: at most %d are allowed", len(all), maxWorkers)
+		return
+	}
+	for _, m := range all {
+		what := "agent " + strconv.Quote(m.key)
+		if m.key == "" || len(m.key) > maxAgentName {
+			p.say(m.line, "%.80s has no good name: use 1 to %d bytes", what, maxAgentName)
+			continue
+		}
+		of := func(key string) string { return key + " of " + what }
+		f := p.fields(m.value, what, "from", "prompt", "tools", "model", "effort", "tokens", "cost_usd")
+		d := Definition{Name: m.key, From: p.text(f["from"], of("from")), Prompt: p.text(f["prompt"], of("prompt")), Effort: p.word(f["effort"], of("effort"), llm.Efforts()),
+			Model: p.text(f["model"], of("model")), Tokens: p.integer(f["tokens"], of("tokens"), 1, 1<<53-1), CostUSD: p.amount(f["cost_usd"], of("cost_usd"))}
+		if _, there := f["tools"]; there {
+			d.Tools = append([]string{}, texts(p.list(f["tools"], of("tools"), maxSections))...)
+		}
+		if _, err := llm.ParseRef(d.Model); d.Model != "" && err != nil {
+			p.say(f["model"].value.Line, "%s is %.60q: write vendor/name; `ramet models` lists them", of("model"), d.Model)
+		}
+		if _, there := f["prompt"]; !there && m.value.Kind == yaml.MappingNode {
+			p.say(m.line, "%s has no prompt: add it", what)
+		}
+		p.recipe.Agents[m.key] = d
+	}
+}
+
+// plays gives a worker what its definition says, where the recipe does not, and takes the
+// tools away that the definition leaves out.
+func (r *Recipe) plays(w *Worker) {
+	d, ok := r.Agents[w.Agent]
+	if !ok {
+		return
+	}
+	if w.Model == "" {
+		w.Model = d.Model
+	}
+	if w.Effort == "" {
+		w.Effort = d.Effort
+	}
+	if d.Tools == nil {
+		return
+	}
+	if w.Tools == nil {
+		w.Tools = tools
+	}
+	w.Tools = slices.DeleteFunc(slices.Clone(w.Tools), func(name string) bool {
+		return !slices.ContainsFunc(d.Tools, func(one string) bool {
+			word, _, _ := strings.Cut(one, "(")
+			return word == name || one == "*"
+		})
+	})
+}
+
+// Undefined are the agents that workers name and the recipe does not hold, sorted.
+func (r *Recipe) Undefined() []string {
+	var out []string
+	for _, w := range r.Workers {
+		if _, ok := r.Agents[w.Agent]; w.Agent != "" && !ok && !slices.Contains(out, w.Agent) {
+			out = append(out, w.Agent)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// Define is the text of a recipe with these agents in it besides its own. What it says
+// otherwise stays.
+func Define(text []byte, agents []Definition) ([]byte, error) {
+	if len(agents) == 0 {
+		return text, nil
+	}
+	var doc yaml.Node
+	if err := yaml.Unmarshal(text, &doc); err != nil || len(doc.Content) != 1 || doc.Content[0].Kind != yaml.MappingNode {
+		return nil, fault.New(fault.InvalidRecipe, "put agents into the recipe: it is no mapping")
+	}
+	root := doc.Content[0]
+	var into *yaml.Node
+	for i := 0; i+1 < len(root.Content); i += 2 {
+		if root.Content[i].Value == "agents" {
+			into = root.Content[i+1]
+		}
+	}
+	if into == nil {
+		into = &yaml.Node{Kind: yaml.MappingNode}
+		root.Content = append(root.Content, scalarNode("agents"), into)
+	}
+	for _, d := range agents {
+		into.Content = append(into.Content, scalarNode(d.Name), d.node())
+	}
+	var out bytes.Buffer
+	enc := yaml.NewEncoder(&out)
+	enc.SetIndent(2)
+	if err := enc.Encode(&doc); err != nil {
+		return nil, fault.New(fault.InvalidRecipe, "put agents into the recipe: %w", err)
+	}
+	return out.Bytes(), enc.Close()
+}
+
+func scalarNode(s string) *yaml.Node {
+	var n yaml.Node
+	n.SetString(s)
+	return &n
+}
+
+func (d Definition) node() *yaml.Node {
+	out := &yaml.Node{Kind: yaml.MappingNode}
+	put := func(key string, value *yaml.Node) { out.Content = append(out.Content, scalarNode(key), value) }
+	for _, one := range []struct{ key, value string }{{"from", d.From}, {"prompt", d.Prompt}, {"model", d.Model}, {"effort", d.Effort}} {
+		if one.value != "" {
+			put(one.key, scalarNode(one.value))
+		}
+	}
+	if d.Tools != nil {
+		list := &yaml.Node{Kind: yaml.SequenceNode, Style: yaml.FlowStyle}
+		for _, t := range d.Tools {
+			list.Content = append(list.Content, scalarNode(t))
+		}
+		put("tools", list)
+	}
+	if d.Tokens > 0 {
+		put("tokens", &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!int", Value: strconv.FormatInt(d.Tokens, 10)})
+	}
+	if d.CostUSD > 0 {
+		put("cost_usd", &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!float", Value: strconv.FormatFloat(d.CostUSD, 'f', -1, 64)})
+	}
+	return out
+}

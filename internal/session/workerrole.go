@@ -1,0 +1,62 @@
+package session
+
+import (
+	"ramet/internal/fault"
+	"ramet/internal/kit"
+	"ramet/internal/llm"
+	"ramet/internal/nearest"
+	"ramet/internal/run/recipe"
+	"ramet/internal/tool/skill"
+)
+
+// WorkerRoles are definitions of agents for workers of a recipe, as the user has them and as a
+// person accepted those of the project. One that is not there, or that a run cannot have, is
+// refused.
+func (w *Workspace) WorkerRoles(names []string) ([]recipe.Definition, error) {
+	if len(names) == 0 {
+		return nil, nil
+	}
+	k, err := w.Kit()
+	if err != nil {
+		return nil, err
+	}
+	var out []recipe.Definition
+	for _, name := range names {
+		r, err := defined(k, name)
+		if err != nil {
+			return nil, err
+		}
+		if r.Driver != "" {
+			return nil, fault.New(fault.InvalidRecipe, "agent %s is driven by %s: workers of a run are ramet's own agents", r.Name, r.Driver).
+				WithHint("use a definition without driver")
+		}
+		d := recipe.Definition{Name: r.Name, From: r.Path, Prompt: r.Prompt, Tools: skill.Words(r.Tools), Effort: string(r.Effort)}
+		if _, err := llm.ParseRef(r.Model); err == nil { // another program's word is none of ours
+			d.Model = r.Model
+		}
+		if b := r.Budget; b != nil && b.Tokens != nil {
+			d.Tokens = *b.Tokens
+		}
+		if b := r.Budget; b != nil && b.Cost != nil {
+			d.CostUSD = float64(*b.Cost) / 1e9
+		}
+		out = append(out, d)
+	}
+	return out, nil
+}
+
+// defined finds a definition.
+func defined(k kit.Kit, name string) (kit.Role, error) {
+	if r, ok := k.Role(name); ok {
+		return r, nil
+	}
+	var names []string
+	for _, other := range k.Roles {
+		names = append(names, other.Name)
+	}
+	f := fault.New(fault.NotFound, "no agent %.60q is defined", name)
+	if near := nearest.Word(name, names); near != "" {
+		return kit.Role{}, f.WithHint("did you mean %q?", near)
+	}
+	return kit.Role{}, f.WithHint("definitions lie in .agents/agents and .claude/agents; `ramet trust` lets those of a project count")
+}
