@@ -2,12 +2,10 @@ package app
 
 import (
 	"context"
-	"fmt"
 
 	"ramet/internal/agent"
 	"ramet/internal/loop"
 	"ramet/internal/runner/crew"
-	"ramet/internal/text"
 )
 
 // states takes the states of the folders that agents work in. Agents of runs have none: what
@@ -30,7 +28,7 @@ func states(r request, work *crew.Crew) func(agent.Agent) loop.Files {
 func recoverFiles(ctx context.Context, r request) {
 	done, err := r.RecoverFiles(ctx)
 	for _, d := range done {
-		r.warn(fmt.Sprintf("a restore of files in %s that was interrupted is finished: %s changed, %s kept", d.Root, text.Count(len(d.Changed), "file"), text.Count(len(d.Kept), "file")))
+		r.warn(d.Finished())
 	}
 	if err != nil {
 		r.warn("a restore of files that was interrupted is not finished: " + err.Error())

@@ -79,7 +79,7 @@ func Run(ctx context.Context, args []string, e Env) int {
 
 func newLine(e Env, s *session.Session) *line.Line {
 	l := &line.Line{Streams: e.Streams, Background: e.Background, Session: s}
-	s.Repaired, s.Made = l.TellRepair, l.TellMade
+	s.Repaired, s.Made, s.Finished = l.TellRepair, l.TellMade, l.TellFinished
 	s.Command = within(e, l)
 	return l
 }

@@ -64,7 +64,22 @@ func (s *Session) Open(ctx context.Context) (*Workspace, error) {
 	w.Trees, w.prompts = Trees{w: w}, s.Prompts()
 	w.own, _ = s.by()
 	s.open = w
+	s.finish(ctx, w)
 	return w, nil
+}
+
+// finish finishes what a process that was killed left half restored, whatever this one is for. What
+// cannot be is tried again by whoever needs the files, and they say why.
+func (s *Session) finish(ctx context.Context, w *Workspace) {
+	if !w.Past().Pending() {
+		return
+	}
+	done, _ := w.RecoverFiles(ctx)
+	for _, d := range done {
+		if s.Finished != nil {
+			s.Finished(d)
+		}
+	}
 }
 
 // Over is a workspace of parts that are open already, with a kernel or without: tests of

@@ -13,6 +13,7 @@ import (
 	"ramet/internal/durable"
 	"ramet/internal/environ"
 	"ramet/internal/fault"
+	"ramet/internal/files/restore"
 	"ramet/internal/hook/program"
 	"ramet/internal/id"
 	"ramet/internal/ledger/file"
@@ -76,6 +77,8 @@ type Session struct {
 	// not there is not made. Made is told when one was; nil: nobody is.
 	Reads bool
 	Made  func(db string)
+	// Finished is told when a restore of files that was interrupted is finished; nil: nobody is.
+	Finished func(restore.Done)
 
 	// Command carries out a command line in this process, on the workspace that is open, and
 	// returns what it prints; nil: there is no command line.

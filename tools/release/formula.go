@@ -23,6 +23,9 @@ func (r *Release) formula(made string) error {
 	type archive struct{ Name, Sum string }
 	archives := map[string]*archive{}
 	for _, platform := range r.Platforms {
+		if strings.HasPrefix(platform, "windows/") {
+			continue
+		}
 		name := r.name(platform) + ".tar.gz"
 		data, err := os.ReadFile(filepath.Join(made, name))
 		if err != nil {

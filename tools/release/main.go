@@ -1,6 +1,6 @@
 // Command release builds what people install: for each platform an archive with the
 // program, man pages, completions, units and licences; packages for Debian, Red Hat and
-// Alpine; an image; packages for npm and a formula for Homebrew; a list of what is linked;
+// Alpine; images, alone and with git; packages for npm and a formula for Homebrew; a list of what is linked;
 // and the checksums of all, signed if a key is given.
 //
 // It promises:
@@ -8,7 +8,8 @@
 //   - The same source, version and Go make the same bytes, whatever the folder, the host
 //     or the day: nothing but the commit's date gets in.
 //   - Nothing is linked into ramet for it. It is a module of its own.
-//   - It publishes nothing, and asks the network for nothing but modules.
+//   - It publishes nothing, and asks the network for nothing but modules and, for the image
+//     with git, packages of Debian, each pinned by its SHA-256.
 //   - The folder of the release appears whole or not at all.
 package main
 
@@ -30,6 +31,8 @@ func main() {
 	flag.StringVar(&r.KeyFile, "key", "", "the file of the key that signs the checksums")
 	flag.StringVar(&r.Home, "home", "https://example.com/ramet", "where the project and its downloads are")
 	flag.StringVar(&platforms, "platforms", strings.Join(everywhere, ","), "what to build for, OS/ARCH,…")
+	flag.StringVar(&r.Debian, "debian", "http://deb.debian.org/debian", "the archive of Debian, for the image with git; empty: no such image")
+	flag.StringVar(&r.Debs, "debs", "bin/debs", "the folder where its packages are kept")
 	checked := flag.String("check", "", "check the files of a release in this folder instead, with -verifier")
 	verifier := flag.String("verifier", "", "the public key of who released: ramet+01234567+AbCd…")
 	flag.Parse()

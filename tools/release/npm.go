@@ -7,23 +7,26 @@ import (
 	"strings"
 )
 
-// npmArch are npm's words for ours.
-var npmArch = map[string]string{"amd64": "x64", "arm64": "arm64"}
+// npmArch and npmOS are npm's words for ours.
+var (
+	npmArch = map[string]string{"amd64": "x64", "arm64": "arm64"}
+	npmOS   = map[string]string{"linux": "linux", "darwin": "darwin", "windows": "win32"}
+)
 
 // npmName is the package of a platform; it says where it can be installed, so npm takes
 // just the right one of the optional dependencies, and nothing is downloaded by a script.
 func npmName(platform string) string {
 	goos, arch, _ := strings.Cut(platform, "/")
-	return "ramet-" + goos + "-" + npmArch[arch]
+	return "ramet-" + npmOS[goos] + "-" + npmArch[arch]
 }
 
 func (r *Release) npmPlatform(made, platform string, tree Tree) error {
 	goos, arch, _ := strings.Cut(platform, "/")
 	about := r.npmAbout(npmName(platform))
-	about["os"], about["cpu"] = []string{goos}, []string{npmArch[arch]}
+	about["os"], about["cpu"] = []string{npmOS[goos]}, []string{npmArch[arch]}
 	var content Tree
 	for _, f := range tree {
-		if f.Path == "bin/ramet" || strings.HasPrefix(f.Path, docs) {
+		if f.Path == exe(platform) || strings.HasPrefix(f.Path, docs) {
 			content = append(content, f)
 		}
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 // everywhere is what a release is built for (docs/platforms.md says why not for more).
-var everywhere = []string{"linux/amd64", "linux/arm64", "darwin/amd64", "darwin/arm64"}
+var everywhere = []string{"linux/amd64", "linux/arm64", "darwin/amd64", "darwin/arm64", "windows/amd64", "windows/arm64"}
 
 // Release is one release: what it is made from and where it goes.
 type Release struct {
@@ -20,7 +20,10 @@ type Release struct {
 	KeyFile   string // empty: the checksums are not signed
 	Home      string // of the project, in the metadata of packages
 	Platforms []string
-	Main      string // the package to build; empty: ./cmd/ramet
+	Main      string   // the package to build; empty: ./cmd/ramet
+	Debian    string   // the archive of Debian, for the image with git; empty: there is none
+	Debs      string   // where its packages lie once they were fetched
+	Pinned    []pinned // which packages; nil: those of files/debian.txt
 }
 
 // Make builds everything into a folder beside Out, and gives it its name at the end.
@@ -85,7 +88,7 @@ func (r *Release) tree(platform string, shared Tree, work string) (Tree, []modul
 	if err != nil {
 		return nil, nil, err
 	}
-	tree := slices.Concat(shared, Tree{{Path: "bin/ramet", Mode: 0o755, Data: program}})
+	tree := slices.Concat(shared, Tree{{Path: exe(platform), Mode: 0o755, Data: program}})
 	for _, m := range modules {
 		texts, err := m.licences()
 		if err != nil {
@@ -118,7 +121,15 @@ func (r *Release) wrap(made, work, platform string, tree Tree) error {
 	if err := r.packages(made, work, platform, tree); err != nil {
 		return err
 	}
-	return r.image(made, platform, tree)
+	return r.images(made, platform, tree)
+}
+
+// exe is where the program lies in a tree.
+func exe(platform string) string {
+	if strings.HasPrefix(platform, "windows/") {
+		return "bin/ramet.exe"
+	}
+	return "bin/ramet"
 }
 
 // name is the beginning of the files of a platform.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"archive/tar"
+	"archive/zip"
 	"bytes"
 	"compress/gzip"
 	"crypto/sha256"
@@ -9,10 +10,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -44,7 +48,7 @@ func released(t *testing.T, keyFile string) string {
 		}
 	}
 	r := &Release{Source: source, Out: filepath.Join(t.TempDir(), "out"), Version: "1.2.3-rc.1", KeyFile: keyFile,
-		Home: "https://example.com/ramet", Platforms: []string{"linux/amd64", "darwin/arm64"},
+		Home: "https://example.com/ramet", Platforms: []string{"linux/amd64", "darwin/arm64", "windows/amd64"},
 		Stamp: Stamp{Commit: "abc", Date: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}}
 	if err := r.Make(); err != nil {
 		t.Fatal(err)
@@ -85,6 +89,8 @@ func TestARelease(t *testing.T) {
 	})
 	t.Run("a changed file is found", func(t *testing.T) { changed(t, out, key.Verifier()) })
 	t.Run("the archive", func(t *testing.T) { theArchive(t, out) })
+	t.Run("the archive of Windows", func(t *testing.T) { theZip(t, out) })
+	t.Run("the image with git", func(t *testing.T) { theImageWithGit(t, out) })
 	t.Run("the package of Debian", func(t *testing.T) { theDeb(t, out) })
 	t.Run("the image", func(t *testing.T) { theImage(t, out) })
 	t.Run("the list of what is linked", func(t *testing.T) {
@@ -115,6 +121,9 @@ func TestARelease(t *testing.T) {
 		}
 		if untar(t, out, "ramet-darwin-arm64-1.2.3-rc.1.tgz")["package/bin/ramet"] == "" {
 			t.Error("no program in the package of darwin")
+		}
+		if win := untar(t, out, "ramet-win32-x64-1.2.3-rc.1.tgz"); win["package/bin/ramet.exe"] == "" || !strings.Contains(win["package/package.json"], `"win32"`) {
+			t.Error("no program in the package of Windows")
 		}
 	})
 }
@@ -184,6 +193,80 @@ func theDeb(t *testing.T, out string) {
 	listed, err := exec.Command("dpkg-deb", "--contents", filepath.Join(out, name)).CombinedOutput()
 	if err != nil || !regexp.MustCompile(`-rwxr-xr-x root/root .* 2026-01-02 \S+ \./usr/bin/ramet\n`).Match(listed) {
 		t.Errorf("%v\n%s", err, listed)
+	}
+}
+
+func theZip(t *testing.T, out string) {
+	const name = "ramet-1.2.3-rc.1-windows-amd64"
+	z, err := zip.OpenReader(filepath.Join(out, name+".zip"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer z.Close()
+	f, err := z.Open(name + "/bin/ramet.exe")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	head := make([]byte, 2)
+	if _, err := io.ReadFull(f, head); err != nil || string(head) != "MZ" {
+		t.Errorf("it begins with %q, %v", head, err)
+	}
+}
+
+// theImageWithGit is made of a package that stands for those of Debian: the one of this release.
+func theImageWithGit(t *testing.T, out string) {
+	const name = "ramet_1.2.3~rc.1_amd64.deb"
+	deb := []byte(read(t, out, name))
+	asked := 0
+	mirror := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { asked++; w.Write(deb) }))
+	defer mirror.Close()
+	r := &Release{Version: "1.2.3", Debian: mirror.URL, Debs: t.TempDir(), Stamp: Stamp{Date: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)},
+		Pinned: []pinned{{fmt.Sprintf("%x", sha256.Sum256(deb)), "amd64", "pool/" + name}, {"none", "arm64", "pool/other"}}}
+	tree := Tree{{Path: "bin/ramet", Mode: 0o755, Data: []byte("program")}}
+	made := [2]string{t.TempDir(), t.TempDir()}
+	for _, dir := range made {
+		if err := r.images(dir, "linux/amd64", tree); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const image = "ramet-1.2.3-linux-amd64-git.oci.tar"
+	if asked != 1 || read(t, made[0], image) != read(t, made[1], image) {
+		t.Errorf("asked %d times; the images are the same: %t", asked, read(t, made[0], image) == read(t, made[1], image))
+	}
+	found := false
+	for path, data := range untar(t, made[0], image) {
+		if strings.HasPrefix(path, "blobs/") && strings.HasPrefix(data, "\x1f\x8b") {
+			layer := entries(t, unzip(t, []byte(data)))
+			found = found || layer["usr/lib/systemd/user/ramet-worker.service"] != "" && strings.Contains(layer["etc/passwd"], "65532")
+		}
+	}
+	if !found {
+		t.Error("the package is in no layer")
+	}
+	deb = []byte("something else")
+	r.Debs = t.TempDir()
+	if err := r.images(t.TempDir(), "linux/amd64", tree); err == nil || !strings.Contains(err.Error(), "is not what is pinned") {
+		t.Errorf("another package: %v", err)
+	}
+}
+
+// What is pinned is pinned for every platform that images are made for, and by its sum.
+func TestWhatIsPinned(t *testing.T) {
+	all, err := debian()
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := map[string][]string{}
+	for _, p := range all {
+		if len(p.Sum) != 64 || !strings.HasPrefix(p.Path, "pool/") || !strings.HasSuffix(p.Path, ".deb") {
+			t.Errorf("%+v", p)
+		}
+		name, _, _ := strings.Cut(filepath.Base(p.Path), "_")
+		names[p.Arch] = append(names[p.Arch], name)
+	}
+	if !slices.Contains(names["amd64"], "git") || !slices.Equal(names["amd64"], names["arm64"]) {
+		t.Errorf("%q", names)
 	}
 }
 

@@ -18,6 +18,10 @@ type File struct {
 	Path string
 	Mode fs.FileMode
 	Data []byte
+	Link string // what it points to; empty: it is no link
+	Hard bool   // the link is another name of that file
+	// Owned says that it is an empty folder, of the user of images.
+	Owned bool
 }
 
 // Tree is what is installed, sorted by path.
@@ -58,10 +62,8 @@ func (t Tree) tar(w io.Writer, prefix string, date time.Time) error {
 			return err
 		}
 	}
-	for _, f := range t {
-		err := out.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: path.Join(prefix, f.Path), Mode: int64(f.Mode.Perm()),
-			Size: int64(len(f.Data)), ModTime: date, Format: tar.FormatPAX})
-		if err != nil {
+	for _, f := range slices.Concat(t.that(func(f File) bool { return !f.Hard }), t.that(func(f File) bool { return f.Hard })) {
+		if err := out.WriteHeader(f.header(prefix, date)); err != nil {
 			return err
 		}
 		if _, err := out.Write(f.Data); err != nil {
@@ -70,6 +72,35 @@ func (t Tree) tar(w io.Writer, prefix string, date time.Time) error {
 	}
 	return out.Close()
 }
+
+func (t Tree) that(is func(File) bool) (out Tree) {
+	for _, f := range t {
+		if is(f) {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+func (f File) header(prefix string, date time.Time) *tar.Header {
+	h := &tar.Header{Typeflag: tar.TypeReg, Name: path.Join(prefix, f.Path), Mode: int64(f.Mode.Perm()),
+		Size: int64(len(f.Data)), ModTime: date, Format: tar.FormatPAX}
+	switch {
+	case f.Owned:
+		h.Typeflag, h.Name, h.Uid, h.Gid = tar.TypeDir, h.Name+"/", nobody, nobody
+		if f.Mode&fs.ModeSticky != 0 {
+			h.Mode |= 0o1000
+		}
+	case f.Hard:
+		h.Typeflag, h.Linkname, h.Mode = tar.TypeLink, path.Join(prefix, f.Link), 0o777
+	case f.Link != "":
+		h.Typeflag, h.Linkname, h.Mode = tar.TypeSymlink, f.Link, 0o777
+	}
+	return h
+}
+
+// nobody is the user of images.
+const nobody = 65532
 
 // write puts the tree into a folder of the machine.
 func (t Tree) write(dir string) error {
@@ -100,6 +131,9 @@ func zipped(w io.Writer, write func(io.Writer) error) error {
 // archive is the tree in one folder, compressed.
 func (r *Release) archive(made, platform string, tree Tree) error {
 	name := r.name(platform)
+	if strings.HasPrefix(platform, "windows/") {
+		return create(filepath.Join(made, name+".zip"), func(w io.Writer) error { return tree.zip(w, name, r.Stamp.Date) })
+	}
 	return create(filepath.Join(made, name+".tar.gz"), func(w io.Writer) error {
 		return zipped(w, func(w io.Writer) error { return tree.tar(w, name, r.Stamp.Date) })
 	})

@@ -25,6 +25,8 @@ func platform(goos string) string {
 		return "everything, as far as the kernel allows it"
 	case "darwin":
 		return "no box, so every command is asked for; no PID namespace, so a process that leaves its group survives a kill"
+	case "windows":
+		return "compiled, not tried; no box, so every command is asked for; no groups of processes, so what a command started survives a kill; no states of files"
 	default:
 		return "not tried; no box, so every command is asked for"
 	}

@@ -3,6 +3,7 @@ package line
 import (
 	"fmt"
 
+	"ramet/internal/files/restore"
 	"ramet/internal/text"
 )
 
@@ -12,6 +13,9 @@ var reading = map[string]bool{"ramet ps": true, "ramet show": true, "ramet log":
 	"ramet read": true, "ramet verify": true, "ramet checkpoint": true, "ramet usage": true, "ramet doctor": true,
 	"ramet backup": true, "ramet gc": true, "ramet worktree list": true, "ramet models": true,
 	"ramet __complete": true, "ramet __completeNoDesc": true}
+
+// TellFinished says that a restore of files is finished that another process had begun.
+func (l *Line) TellFinished(d restore.Done) { l.Note(d.Finished()) }
 
 // TellMade says that a database was made.
 func (l *Line) TellMade(db string) {

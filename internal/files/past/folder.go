@@ -74,15 +74,18 @@ func (f *Folder) take(ctx context.Context, stop func() bool, own map[string]id.A
 	if err != nil {
 		return Taken{}, err
 	}
-	n, err := f.note(r.Root, walked{scan.Folders(known, r.Index), f.past.store}, func(path string) id.Agent {
-		if a, ok := own[path]; ok {
-			return a
+	n, err := f.note(r.Root, walked{scan.Folders(known, r.Index), f.past.store}, func(changes []files.Change) func(string) id.Agent {
+		when := scan.When(known, r.Index, changes)
+		return func(path string) id.Agent {
+			if a, ok := own[path]; ok {
+				return a
+			}
+			at, ok := when(path)
+			if !ok {
+				return ""
+			}
+			return whose(spans, f.root, at)
 		}
-		at, ok := r.Index.Changed(path)
-		if !ok {
-			return ""
-		}
-		return whose(spans, f.root, at)
 	})
 	return Taken{Root: r.Root, Step: n.N, Seen: r.Seen, Of: r.Of, Position: f.scanner.Position(), Stored: stored, Changes: n.changes, Before: n.before}, err
 }

@@ -71,6 +71,9 @@ func (f *Folder) taken(ctx context.Context, a id.Agent, d restore.Done) (Taken, 
 	return f.take(ctx, nil, own)
 }
 
+// Pending says whether a restore was begun that is not finished; perhaps somebody is at it.
+func (p *Past) Pending() bool { return p.journal.Pending() }
+
 // Recover finishes what a process that was killed left half restored, and tells of it: for whom
 // it is, by the note of the plan.
 func (p *Past) Recover(ctx context.Context, whose func(note []byte) id.Agent, tell func(*Folder, restore.Done, Taken) error) ([]restore.Done, error) {

@@ -42,6 +42,6 @@ func (f *Folder) Saw(ctx context.Context, path string, content []byte) error {
 	if _, err := batch.Commit(); err != nil {
 		return err
 	}
-	_, err = f.note(root, f.past.store, func(string) id.Agent { return "" })
+	_, err = f.note(root, f.past.store, func([]files.Change) func(string) id.Agent { return func(string) id.Agent { return "" } })
 	return err
 }

@@ -108,8 +108,8 @@ type noted struct {
 }
 
 // note adds a state to the folder's, if it is another than the last. Whose changes are is
-// told by whose.
-func (f *Folder) note(root chain.Hash, src files.Source, whose func(path string) id.Agent) (n noted, err error) {
+// told by whose, once they are known.
+func (f *Folder) note(root chain.Hash, src files.Source, whose func([]files.Change) func(path string) id.Agent) (n noted, err error) {
 	err = durable.While(f.ctx(), f.stepsFile(), func() error {
 		last, err := f.latest()
 		if err != nil {
@@ -129,8 +129,9 @@ func (f *Folder) note(root chain.Hash, src files.Source, whose func(path string)
 				return err
 			default:
 				n.By = map[string]id.Agent{}
+				by := whose(n.changes)
 				for _, c := range n.changes {
-					n.By[url.PathEscape(c.Path)] = whose(c.Path)
+					n.By[url.PathEscape(c.Path)] = by(c.Path)
 				}
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"net/url"
 	"os"
@@ -15,6 +16,7 @@ import (
 	"ramet/internal/durable"
 	"ramet/internal/fault"
 	"ramet/internal/files"
+	"ramet/internal/text"
 )
 
 // Journal is where plans lie while they are carried out: a folder of its own.
@@ -54,6 +56,12 @@ type Done struct {
 	Changed []string // paths that are as they were now, or gone
 }
 
+// Finished says for people what was done by another than who began it.
+func (d Done) Finished() string {
+	return fmt.Sprintf("a restore of files in %s that was interrupted is finished: %s changed, %s kept", d.Root,
+		text.Count(len(d.Changed), "file"), text.Count(len(d.Kept), "file"))
+}
+
 // After tells of what was done. When it fails, the plan stays in the journal, and is finished
 // later: the files are as they shall be, but nobody knows.
 type After func(Done) error
@@ -83,6 +91,12 @@ func (j Journal) Do(ctx context.Context, p Plan, after After) (Done, error) {
 		return err
 	})
 	return out, err
+}
+
+// Pending says whether there is a plan that is not carried out.
+func (j Journal) Pending() bool {
+	names, err := filepath.Glob(filepath.Join(j.Dir, "*.json"))
+	return err == nil && len(names) > 0
 }
 
 // Finish carries out what others left in the middle, tells after, and returns what it did.

@@ -6,7 +6,7 @@ const { spawnSync } = require("node:child_process");
 const name = `ramet-${process.platform}-${process.arch}`;
 let program;
 try {
-  program = require.resolve(`${name}/bin/ramet`);
+  program = require.resolve(`${name}/bin/ramet${process.platform === "win32" ? ".exe" : ""}`);
 } catch {
   console.error(`ramet: the package ${name} is not installed: there is none for this platform, or optional dependencies were left out`);
   process.exit(1);
