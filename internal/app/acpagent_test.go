@@ -330,9 +330,10 @@ func (a *acpProgram) turn(text string) (stop string) {
 	case "refuse":
 		return "refusal"
 	case "ask", "lie": // its model, so often; and reports what that counted, or anything
-		n, _ := strconv.Atoi(rest)
+		number, big, _ := strings.Cut(rest, " ")
+		n, _ := strconv.Atoi(number)
 		for range max(n, 1) {
-			status, said := a.model()
+			status, said := a.model(big != "")
 			if a.say("agent_message_chunk", fmt.Sprintf("%d %s\n", status, said)); status != 200 {
 				break
 			}
@@ -342,7 +343,7 @@ func (a *acpProgram) turn(text string) (stop string) {
 		}
 	case "loop": // asks its model until it is refused
 		for {
-			if status, said := a.model(); status != 200 {
+			if status, said := a.model(false); status != 200 {
 				a.say("agent_message_chunk", fmt.Sprintf("%d %s\n", status, said))
 				break
 			}
@@ -361,8 +362,12 @@ func (a *acpProgram) turn(text string) (stop string) {
 }
 
 // model asks its model something.
-func (a *acpProgram) model() (status int, said string) {
-	r, err := http.NewRequest("POST", os.Getenv("ANTHROPIC_BASE_URL")+"/v1/messages?beta=true", strings.NewReader(`{"model":"claude-sonnet-4-6","max_tokens":100,"stream":true}`))
+func (a *acpProgram) model(big bool) (status int, said string) {
+	body := `{"model":"claude-sonnet-4-6","max_tokens":100,"stream":true}`
+	if big { // with a secret of somebody's
+		body = `{"model":"claude-sonnet-4-6","max_tokens":50000,"stream":true,"system":"sk-` + "ant-api03-" + strings.Repeat("A1b2", 22) + `"}`
+	}
+	r, err := http.NewRequest("POST", os.Getenv("ANTHROPIC_BASE_URL")+"/v1/messages?beta=true", strings.NewReader(body))
 	if err != nil {
 		return 0, err.Error()
 	}

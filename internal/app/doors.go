@@ -110,3 +110,11 @@ func instead(env, pairs []string) []string {
 	})
 	return append(env, pairs...)
 }
+
+// bodies takes the secrets out of what goes through the gateway; nil: it is not kept.
+func bodies(r request) func(string) string {
+	if r.Config.GatewayBodies != "yes" {
+		return nil
+	}
+	return r.Secrets.All
+}

@@ -50,7 +50,7 @@ func (v *counting) served() (calls int, tokens int64) {
 }
 
 // drivenBy is a stage whose agents a program drives that asks this vendor.
-func drivenBy(t *testing.T, v *counting, more string) *stage {
+func drivenBy(t *testing.T, v *counting, more string, settings ...string) *stage {
 	t.Helper()
 	s := driven(t)
 	file := filepath.Join(filepath.Dir(s.db), "home", ".config", "ramet", "config.toml")
@@ -60,6 +60,7 @@ func drivenBy(t *testing.T, v *counting, more string) *stage {
 	}
 	text = []byte(strings.Replace(string(text), "asks = true\n", "asks = true\nbases = { ANTHROPIC_BASE_URL = \"anthropic\" }\n"+more, 1))
 	text = []byte(strings.Replace(string(text), `"resume fork"`, `"resume fork http"`, 1))
+	text = append([]byte(strings.Join(settings, "\n")+"\n"), text...)
 	text = append(text, "ANTHROPIC_BASE_URL = \""+v.URL+"\"\nFAKE_LOGIN = \"their-own-login\"\n"...)
 	if err := os.WriteFile(file, text, 0o600); err != nil {
 		t.Fatal(err)
@@ -96,8 +97,11 @@ func TestADriverSpendsThroughTheGateway(t *testing.T) {
 	if strings.Contains(log, "their-own-login") {
 		t.Error("the login is recorded")
 	}
-	if usage := s.must(t, "usage", "--json"); !strings.Contains(usage, `"wire":{"tokens":188`) && !strings.Contains(usage, `"tokens": 188`) {
+	if usage := s.must(t, "usage"); !strings.Contains(usage, "188 ($") || !strings.Contains(usage, "266 ($") {
 		t.Errorf("usage:\n%s", usage)
+	}
+	if ps := s.must(t, "ps"); !strings.Contains(ps, "fake; 188 tokens on the wire, 266 reported") {
+		t.Errorf("ps:\n%s", ps)
 	}
 	s.must(t, "verify")
 }
@@ -169,4 +173,37 @@ func TestADriverUsesRametsTools(t *testing.T) {
 		}
 		s.must(t, "verify")
 	}
+}
+
+// Where a login refuses another address, what the program reports counts, and that is said.
+func TestADriverGoesAroundTheGateway(t *testing.T) {
+	t.Parallel()
+	v := newCounting(t)
+	s := drivenBy(t, v, "gateway = false\n")
+	s.must(t, "fork", "--name", "kid", "--driver", "fake")
+	s.must(t, "exec", "kid", "ask 3")
+	if ps := s.must(t, "ps"); !strings.Contains(ps, "fake; spending: reported only, 141 reported") {
+		t.Errorf("ps:\n%s", ps)
+	}
+	if got := s.spent(t, "kid").Tokens; got != 141 {
+		t.Errorf("%d are counted", got)
+	}
+}
+
+// Bodies are kept where the user says so, without secrets; a call that does not fit is lowered where
+// the user says so.
+func TestADriversCallsAreKeptAndLowered(t *testing.T) {
+	t.Parallel()
+	v := newCounting(t)
+	s := drivenBy(t, v, "", `gateway_bodies = "yes"`, `budget_clamp = "yes"`)
+	s.must(t, "fork", "--name", "kid", "--driver", "fake")
+	told := s.must(t, "exec", "kid", "--max-tokens", "40000", "ask 1 big")
+	log := s.must(t, "log", "kid", "--own", "--json")
+	if !strings.Contains(told, "200 ") || !strings.Contains(log, `"asked":50000`) || !strings.Contains(log, `\"max_tokens\":4096`) || !strings.Contains(log, "message_start") {
+		t.Errorf("it says %s\n%s", told, log)
+	}
+	if secret := "sk-" + "ant-api03-" + strings.Repeat("A1b2", 22); strings.Contains(log, secret) {
+		t.Error("a secret is kept")
+	}
+	s.must(t, "verify")
 }

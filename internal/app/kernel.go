@@ -79,6 +79,7 @@ func kernelFor(ctx context.Context, r request, work *crew.Crew) (*session.Runnin
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
 	k, err := proc.Start(ctx, proc.Options{
 		MCP:   ownTools(life, r),
+		Clamp: r.Config.BudgetClamp == "yes", Bodies: bodies(r),
 		Lease: switches().Lease,
 		Store: r.Store, Owner: server.Owner,
 		Book: r.Book, BookOwner: file.Self(), TaskTime: r.Timeout,

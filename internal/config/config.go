@@ -60,6 +60,9 @@ type Config struct {
 	Search  string // yes or no: whether models may search the web at their vendors
 	Effort  string // how hard models think
 
+	BudgetClamp   string // yes or no: whether calls of other programs are lowered to what a budget leaves
+	GatewayBodies string // yes or no: whether histories keep what those send and are answered
+
 	Background  string // yes or no: whether the screen starts a server that stays
 	Follow      string // yes or no: whether the screen moves to the child after a fork
 	FirstByte   string // how long a model's server may take to begin; empty: the usual
@@ -197,18 +200,14 @@ func (c *Config) addText(path, text string, layer Layer) error {
 		if err := c.addServers(path, text); err != nil {
 			return err
 		}
-		if err := c.addDrivers(path, text); err != nil {
-			return err
-		}
+	}
+	if err := c.addDrivers(path, text, layer); err != nil {
+		return err
 	}
 	for _, e := range entries {
 		if slices.Contains(tables, e.key) {
-			if layer == Project {
-				hint := "a project names its MCP servers in .mcp.json"
-				if e.key == driversKey {
-					hint = "programs that drive agents stand in your own configuration"
-				}
-				return fault.New(fault.InvalidConfig, "%s: a project may not set %s", e.where(path), e.key).WithHint("%s", hint)
+			if layer == Project && e.key == serversKey {
+				return fault.New(fault.InvalidConfig, "%s: a project may not set %s", e.where(path), e.key).WithHint("a project names its MCP servers in .mcp.json")
 			}
 			continue
 		}

@@ -18,6 +18,7 @@ import (
 // configuration. Of one that ramet knows it changes what it names.
 type Driver struct {
 	Name    string            `toml:"-"`
+	Project bool              `toml:"-"`                 // a project's, which a person accepted; it runs confined
 	Command string            `toml:"command,omitempty"` // a program that speaks the Agent Client Protocol
 	Args    []string          `toml:"args,omitempty"`
 	Env     map[string]string `toml:"env,omitempty"`   // variables that it gets besides the usual ones; $NAME in a value stands for the user's
@@ -96,8 +97,8 @@ func merged(a, b map[string]string) map[string]string {
 	return out
 }
 
-// addDrivers reads the drivers of the user's file.
-func (c *Config) addDrivers(path, text string) error {
+// addDrivers reads the drivers of a file: the user's, or a project's that a person accepted.
+func (c *Config) addDrivers(path, text string, layer Layer) error {
 	var file struct {
 		Driver map[string]toml.Primitive `toml:"driver"`
 	}
@@ -116,6 +117,17 @@ func (c *Config) addDrivers(path, text string) error {
 		}
 		if err := d.Check(); err != nil {
 			return at(where, err)
+		}
+		if d.Project = layer == Project; d.Project {
+			if d.Box != nil && !*d.Box || d.Key {
+				return fault.New(fault.InvalidConfig, "%s: a project's driver runs confined, and with a login of its own: %s", where, name).
+					WithHint("box = false and key = true go into your own configuration")
+			}
+			if slices.ContainsFunc(c.Drivers, func(own Driver) bool { return own.Name == name }) {
+				continue // what the user says counts more
+			}
+			boxed := true
+			d.Box = &boxed
 		}
 		c.Drivers = append(c.Drivers, d)
 	}

@@ -49,6 +49,11 @@ var settings = []Setting{
 		field: func(c *Config) *string { return &c.Background },
 	},
 	{
+		Key: "budget_clamp", Default: "no", Allowed: []string{"no", "yes"}, Env: "RAMET_BUDGET_CLAMP", UserOnly: true,
+		Help:  "whether calls of programs that drive agents are lowered to what a budget leaves (max_tokens, not below 4096), rather than refused",
+		field: func(c *Config) *string { return &c.BudgetClamp },
+	},
+	{
 		Key: "color", Default: "auto", Allowed: []string{"auto", "always", "never"}, Env: "RAMET_COLOR",
 		Switch: Switch{Env: "NO_COLOR", Value: "never"},
 		Help:   "colours in the terminal; NO_COLOR means never, RAMET_COLOR wins over it",
@@ -94,6 +99,11 @@ var settings = []Setting{
 		Key: "follow", Default: "yes", Allowed: []string{"yes", "no"}, Env: "RAMET_FOLLOW",
 		Help:  "whether the screen moves to the child after your own /fork",
 		field: func(c *Config) *string { return &c.Follow },
+	},
+	{
+		Key: "gateway_bodies", Default: "no", Allowed: []string{"no", "yes"}, Env: "RAMET_GATEWAY_BODIES", UserOnly: true,
+		Help:  "whether histories keep what programs that drive agents send to models and are answered, without secrets; at most 1 MiB each",
+		field: func(c *Config) *string { return &c.GatewayBodies },
 	},
 	{
 		Key: "hide", Default: "~/.ssh; ~/.aws; ~/.gnupg; ~/.netrc; ~/.config/gh", Env: "RAMET_HIDE", UserOnly: true, List: true,

@@ -29,13 +29,11 @@ func find(ctx context.Context, log history.Log, a id.Agent, driver string) (stan
 	for i := len(ranges) - 1; i >= 0; i-- {
 		r := ranges[i]
 		for {
-			n := 0
-			var last id.Message
-			for e, err := range log.QueryRange(ctx, r, history.Selection{Newest: lookBack, Any: true}) {
-				if err != nil {
-					return out, err
-				}
-				n, last = n+1, e.ID
+			page, err := newest(ctx, log, r)
+			if err != nil {
+				return out, err
+			}
+			for _, e := range page {
 				m, err := e.Decode()
 				if err != nil {
 					return out, err
@@ -51,11 +49,24 @@ func find(ctx context.Context, log history.Log, a id.Agent, driver string) (stan
 					out.unheard = append([]history.Entry{e}, out.unheard...)
 				}
 			}
-			if n < lookBack || last <= r.Start+1 {
+			if len(page) < lookBack || page[len(page)-1].ID <= r.Start+1 {
 				break
 			}
-			r.End = history.UpTo(last - 1)
+			r.End = history.UpTo(page[len(page)-1].ID - 1)
 		}
+	}
+	return out, nil
+}
+
+// newest are the last entries of a range, the newest first: all of them, before anything else is
+// asked of the store.
+func newest(ctx context.Context, log history.Log, r history.Range) ([]history.Entry, error) {
+	var out []history.Entry
+	for e, err := range log.QueryRange(ctx, r, history.Selection{Newest: lookBack, Any: true}) {
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, e)
 	}
 	return out, nil
 }
@@ -69,10 +80,11 @@ func (s stand) at(ctx context.Context, log history.Log, a id.Agent, e history.En
 	}
 	// An ancestor's: it can be forked if it ended a turn there, and has said nothing since.
 	ended := e.Kind == history.Usage
-	for later, err := range log.QueryRange(ctx, history.Range{Agent: e.Agent, Start: e.ID}, history.Selection{Newest: lookBack, Any: true}) {
-		if err != nil {
-			return s, err
-		}
+	since, err := newest(ctx, log, history.Range{Agent: e.Agent, Start: e.ID})
+	if err != nil {
+		return s, err
+	}
+	for _, later := range since {
 		m, err := later.Decode()
 		if err != nil {
 			return s, err

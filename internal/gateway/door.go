@@ -40,11 +40,15 @@ type Options struct {
 	Upstream map[string]*url.URL
 	// MCP answers what is asked below /mcp of an agent's path; nil: nothing does.
 	MCP func(w http.ResponseWriter, r *http.Request, by id.Agent)
+	// Clamp lowers what requests may have written to what is left of a budget, rather than refuse
+	// them. Bodies keeps what is sent and answered, for Record.
+	Clamp, Bodies bool
 	// Client sends requests on; nil: one without proxies and redirects.
 	Client *http.Client
 }
 
-// Record is one call as it went over the wire. It holds nothing of what was said.
+// Record is one call as it went over the wire. It holds nothing of what was said, unless bodies are
+// kept, and nothing of a login.
 type Record struct {
 	Agent    id.Agent
 	Driver   string
@@ -61,6 +65,9 @@ type Record struct {
 	Began    time.Time
 	First    time.Duration // to the first byte of the answer
 	Took     time.Duration
+	Asked    int64  // what the program wanted to have written at most, where that was lowered; 0: it was not
+	Sent     []byte // the request, unpacked, and the answer; nil: they are not kept, or too long
+	Received []byte
 }
 
 // Open starts a gate.

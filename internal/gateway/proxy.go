@@ -111,7 +111,13 @@ func (g *Gate) pass(w http.ResponseWriter, r *http.Request, p passage) {
 	m, sum := &meter{events: strings.HasPrefix(answer.Header.Get("Content-Type"), "text/event-stream")}, sha256.New()
 	c.way.told.Store(!m.events) // such an answer is short, and whole at once
 	m.ends = func() { c.way.told.Store(true) }
-	whole := stream(w, answer, io.MultiWriter(m, sum))
+	count := []io.Writer{m, sum}
+	kept := &keep{}
+	if g.o.Bodies {
+		count = append(count, kept)
+	}
+	whole := stream(w, answer, io.MultiWriter(count...))
+	c.rec.Received = kept.bytes()
 	g.settle(r, c, m, sum, whole)
 	if !whole {
 		panic(http.ErrAbortHandler)
@@ -145,11 +151,27 @@ func (g *Gate) reserve(w http.ResponseWriter, r *http.Request, c *metered) bool 
 	if output <= 0 {
 		output = usualOutput
 	}
+	least := output
+	if g.o.Clamp {
+		least = min(output, leastOutput)
+	}
 	c.held, err = g.o.Purse.Reserve(r.Context(), Call{Agent: c.door.Agent, Model: c.vendor + "/" + c.rec.Model, Input: int64(len(plain)) + margin,
-		Output: output, Least: output, Price: c.price, Priced: c.rec.Priced, Search: maxSearches})
+		Output: output, Least: least, Price: c.price, Priced: c.rec.Priced, Search: maxSearches})
 	if err != nil {
 		g.refused(w, c.v, err)
 		return false
+	}
+	if c.held.Output < output {
+		if plain, err = c.v.lower(c.rest, plain, c.held.Output); err != nil {
+			_ = c.held.Settle(r.Context()) // it is not sent
+			c.v.refuse(w, http.StatusBadRequest, "invalid_request_error", "ramet cannot lower what the request may have written: "+err.Error())
+			return false
+		}
+		c.rec.Asked, c.body = output, plain
+		r.Header.Del("Content-Encoding")
+	}
+	if g.o.Bodies && len(plain) <= maxKept {
+		c.rec.Sent = plain
 	}
 	return true
 }

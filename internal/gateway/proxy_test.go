@@ -239,3 +239,84 @@ func TestAKillCutsTheStream(t *testing.T) {
 		t.Error("what was cut counts as nothing")
 	}
 }
+
+// With clamp a request is lowered to what is left, whatever form it has, and that is recorded.
+func TestRequestsAreLowered(t *testing.T) {
+	for _, c := range []struct{ vendor, path, body, want string }{
+		{"anthropic", "/v1/messages", `{"model":"m","max_tokens":90000,"thinking":{"type":"enabled","budget_tokens":80000}}`, `{"max_tokens":4096,"model":"m","thinking":{"budget_tokens":2048,"type":"enabled"}}`},
+		{"openai", "/v1/responses", `{"model":"m"}`, `{"max_output_tokens":4096,"model":"m"}`},
+		{"openai", "/v1/chat/completions", `{"max_tokens":90000,"model":"m"}`, `{"max_tokens":4096,"model":"m"}`},
+		{"gemini", "/v1beta/models/m:generateContent", `{"generationConfig":{"maxOutputTokens":90000,"topK":1}}`, `{"generationConfig":{"maxOutputTokens":4096,"topK":1}}`},
+	} {
+		s := newSite(t, agent.Budget{Tokens: agent.AtMost(40_000)}, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			io.WriteString(w, `{"usage":{"input_tokens":1,"output_tokens":1},"usageMetadata":{"promptTokenCount":1}}`)
+		})
+		s.gate.o.Clamp, s.gate.o.Bodies = true, true
+		if status, got := s.post(c.vendor, c.path, c.body); status != 200 {
+			t.Fatalf("%s: %d %s", c.path, status, got)
+		}
+		rec := <-s.records
+		if got := string(s.bodies[0]); got != c.want || rec.Asked < 90000 || string(rec.Sent) != got || len(rec.Received) == 0 {
+			t.Errorf("%s: sent on %s, recorded %d %s", c.path, got, rec.Asked, rec.Sent)
+		}
+	}
+}
+
+// A key of ours stands in the place of whatever the program sends; an address of the user's in that of
+// the vendor's.
+func TestOurKeyIsPutIn(t *testing.T) {
+	s := newSite(t, agent.Budget{}, func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, `{}`) })
+	at := *s.gate.o.Upstream["openai"]
+	at.Path = "/proxy"
+	var err error
+	s.door, err = s.gate.Door(Way{Agent: s.store.root.ID, Keys: map[string]string{"openai": "ours"}, Upstream: map[string]Upstream{"openai": {URL: &at, Strip: "/v1"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.post("openai", "/v1/responses", `{"model":"m"}`, func(r *http.Request) { r.Header.Set("X-Api-Key", "theirs") })
+	if up := s.asked[0]; up.Header.Get("Authorization") != "Bearer ours" || up.Header.Get("X-Api-Key") != "" || up.URL.Path != "/proxy/responses" {
+		t.Errorf("sent on to %s with %v", up.URL, up.Header)
+	}
+	if _, err := s.gate.Door(Way{Upstream: map[string]Upstream{"openai": {URL: &url.URL{Scheme: "http", Host: "example.com"}}}}); err == nil {
+		t.Error("an address without TLS is taken")
+	}
+}
+
+// What the program has heard to the end is counted when somebody asks.
+func TestATallyWaitsForWhatWasHeard(t *testing.T) {
+	release := make(chan struct{})
+	s := newSite(t, agent.Budget{}, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		io.WriteString(w, anthropicStream)
+		http.NewResponseController(w).Flush()
+		<-release
+	})
+	base, _ := s.door.Base("anthropic")
+	answer, err := http.Post(base+"/v1/messages", "application/json", strings.NewReader(`{"model":"m","max_tokens":5}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	in := bufio.NewReader(answer.Body)
+	for line := ""; !strings.Contains(line, "message_delta\",\"usage"); {
+		if line, err = in.ReadString('\n'); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := make(chan Tally)
+	go func() { got <- s.door.Tally(t.Context()) }()
+	close(release)
+	if sum := <-got; sum.Calls != 1 || sum.Usage != (llm.Usage{Input: 10, Output: 7, CacheRead: 20, CacheWrite: 3}) {
+		t.Errorf("%+v", sum)
+	}
+}
+
+// An event that speaks of usage in its words is not the last.
+func TestWordsAreNoCount(t *testing.T) {
+	m := &meter{events: true}
+	io.WriteString(m, strings.SplitAfterN(anthropicStream, "message_delta", 2)[0])
+	if _, counted := m.end(); counted {
+		t.Error("half an answer is counted")
+	}
+}

@@ -17,6 +17,10 @@ type vendor struct {
 	// other is another address of the vendor, for requests of some logins, and what is asked before
 	// the paths that it has; nil: there is none.
 	other func(http.Header) (address, strip string)
+	// most are the members of a request that say how much may be written, the usual one first; nested
+	// is the object that they stand in, if not the request.
+	most   []string
+	nested string
 	// limit is where a request says how much may be written.
 	limit   func(body request) int64
 	refusal func(status int, code, message string) any
@@ -40,6 +44,7 @@ var vendors = map[string]vendor{
 	"anthropic": {upstream: "https://api.anthropic.com", key: "X-Api-Key",
 		plain:   []string{"GET /v1/models", "GET /v1/models/*", "POST /v1/messages/count_tokens"},
 		metered: []string{"POST /v1/messages"},
+		most:    []string{"max_tokens"},
 		limit:   func(r request) int64 { return r.MaxTokens },
 		refusal: func(_ int, code, message string) any {
 			return map[string]any{"type": "error", "error": map[string]any{"type": code, "message": message}}
@@ -52,7 +57,8 @@ var vendors = map[string]vendor{
 			return "", ""
 		},
 		plain:   []string{"GET /v1/models", "GET /v1/models/*"},
-		metered: []string{"POST /v1/responses", "POST /v1/chat/completions"},
+		metered: []string{"POST /v1/responses", "POST /v1/responses/compact", "POST /v1/chat/completions"},
+		most:    []string{"max_output_tokens"},
 		limit:   func(r request) int64 { return max(r.MaxOutput, r.MaxCompletion, r.MaxTokens) },
 		refusal: func(_ int, code, message string) any {
 			return map[string]any{"error": map[string]any{"type": code, "code": code, "message": message, "param": nil}}
@@ -60,7 +66,8 @@ var vendors = map[string]vendor{
 	"gemini": {upstream: "https://generativelanguage.googleapis.com", key: "X-Goog-Api-Key",
 		plain:   []string{"GET /v1beta/models", "GET /v1beta/models/*", "POST /v1beta/models/*:countTokens"},
 		metered: []string{"POST /v1beta/models/*:generateContent", "POST /v1beta/models/*:streamGenerateContent"},
-		limit:   func(r request) int64 { return r.Config.MaxOutput },
+		most:    []string{"maxOutputTokens"}, nested: "generationConfig",
+		limit: func(r request) int64 { return r.Config.MaxOutput },
 		refusal: func(status int, code, message string) any {
 			return map[string]any{"error": map[string]any{"code": status, "status": strings.ToUpper(code), "message": message}}
 		}},

@@ -125,7 +125,8 @@ type Call struct {
 	CacheWrite int64  `json:"cache_write"`
 	Reasoning  int64  `json:"reasoning"`
 	Cost       int64  `json:"cost_nano_usd"`
-	Priced     bool   `json:"priced"` // false: nobody knows the price, and Cost is 0
+	Priced     bool   `json:"priced"`          // false: nobody knows the price, and Cost is 0
+	Asked      int64  `json:"asked,omitempty"` // what another program wanted to have written at most, where the gateway lowered that
 	Attempts   int    `json:"attempts"`
 	FirstMS    int64  `json:"first_ms"`
 	TookMS     int64  `json:"took_ms"`

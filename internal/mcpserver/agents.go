@@ -51,9 +51,9 @@ type Worktree struct {
 }
 
 type forkArgs struct {
-	Agent, Name, Prompt, Model, Effort, Role string
-	At                                       id.Message
-	Worktree                                 bool
+	Agent, Name, Prompt, Model, Driver, Effort, Role string
+	At                                               id.Message
+	Worktree                                         bool
 }
 
 var forkTool = tool{name: "fork", about: "Fork an agent: the child has its whole context. With a prompt the child begins to work at once; how it ended comes as a letter to its parent (mail, read).",
@@ -62,6 +62,7 @@ var forkTool = tool{name: "fork", about: "Fork an agent: the child has its whole
 		shape.May("name", shape.Text(1).With("a name for the child")),
 		shape.May("prompt", shape.Text(1).With("what it is to do; without one it waits")),
 		shape.May("model", shape.Text(1).With("vendor/name; its parent's if absent")),
+		shape.May("driver", shape.Text(1).With("another program that drives it: claude, codex, or ramet itself; as its parent if absent")),
 		shape.May("effort", shape.Enum(llm.Efforts()...).With("how hard its model thinks")),
 		shape.May("role", shape.Text(1).With("a definition of .agents/agents or .claude/agents")),
 		shape.May("at", shape.Integer(1).With("the message with which its context ends")),
@@ -85,6 +86,7 @@ func fork(ctx context.Context, s *Server, c Caller, args json.RawMessage) (json.
 	line := command{words: []string{"fork"}, rest: []string{a.Agent}}
 	line.flag("name", a.Name)
 	line.flag("model", a.Model)
+	line.flag("driver", a.Driver)
 	line.flag("effort", a.Effort)
 	line.flag("agent", a.Role)
 	if a.At != 0 {
@@ -108,12 +110,9 @@ func (s *Server) startable(ctx context.Context, a forkArgs) error {
 	if err := session.CheckPrompt(a.Prompt); err != nil {
 		return err
 	}
-	model := llm.Ref{}
-	if a.Model != "" {
-		var err error
-		if model, err = llm.ParseRef(a.Model); err != nil {
-			return err
-		}
+	model, err := s.o.Workspace.Driver(a.Driver, a.Model)
+	if err != nil {
+		return err
 	}
 	parent, err := s.o.Workspace.Find(ctx, a.Agent)
 	if err != nil {

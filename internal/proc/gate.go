@@ -3,6 +3,7 @@ package proc
 import (
 	"context"
 	"strconv"
+	"strings"
 	"sync"
 
 	"ramet/internal/agent"
@@ -32,7 +33,7 @@ func (k *Kernel) Door(ctx context.Context, w gateway.Way) (*gateway.Door, error)
 		return nil, errStopped
 	}
 	if k.gate.open == nil {
-		open, err := gateway.Open(gateway.Options{Purse: k.purse, Record: k.wired, Upstream: k.Vendors, MCP: k.MCP})
+		open, err := gateway.Open(gateway.Options{Purse: k.purse, Record: k.wired, Upstream: k.Vendors, MCP: k.MCP, Clamp: k.Clamp, Bodies: k.Bodies != nil})
 		if err != nil {
 			return nil, err
 		}
@@ -70,10 +71,16 @@ func (k *Kernel) wired(ctx context.Context, r gateway.Record) error {
 	}
 	call := &history.Call{Model: r.Vendor + "/" + r.Model, Request: r.Request, Response: r.Response, Outcome: outcome, Attempts: 1,
 		Input: r.Usage.Input, Output: r.Usage.Output, CacheRead: r.Usage.CacheRead, CacheWrite: r.Usage.CacheWrite, Reasoning: r.Usage.Reasoning,
-		Cost: int64(r.Cost), Priced: r.Priced, FirstMS: r.First.Milliseconds(), TookMS: r.Took.Milliseconds()}
+		Asked: r.Asked, Cost: int64(r.Cost), Priced: r.Priced, FirstMS: r.First.Milliseconds(), TookMS: r.Took.Milliseconds()}
+	var parts []history.Part
+	for _, body := range [][]byte{r.Sent, r.Received} {
+		if k.Bodies != nil && body != nil {
+			parts = append(parts, history.Part{Type: history.Text, Text: k.Bodies(strings.ToValidUTF8(string(body), "\uFFFD"))})
+		}
+	}
 	meta := history.Meta{Call: call, Driver: &history.Driver{Name: r.Driver, Attested: history.Wire}}
 	err := k.entitled(ctx, r.Agent, func(c agent.Claim) error {
-		_, err := k.Store.Append(ctx, r.Agent, c, history.Draft{Kind: history.Usage, Meta: meta})
+		_, err := k.Store.Append(ctx, r.Agent, c, history.Draft{Kind: history.Usage, Meta: meta, Parts: parts})
 		return err
 	})
 	k.drafts.moved(r.Agent)

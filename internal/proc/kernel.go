@@ -157,6 +157,11 @@ type Options struct {
 	// the usual ones. MCP answers what an agent's program asks of ramet; nil: nothing does.
 	Vendors map[string]*url.URL
 	MCP     func(w http.ResponseWriter, r *http.Request, by id.Agent)
+	// Clamp lowers calls that go through the gateway to what is left of a budget, rather than refuse
+	// them. Bodies takes the secrets out of what is sent and answered there, which is then kept;
+	// nil: it is not.
+	Clamp  bool
+	Bodies func(string) string
 	// Resident says that the kernel stays: what others left interrupted may begin turns
 	// here.
 	Resident bool

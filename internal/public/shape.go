@@ -31,6 +31,7 @@ type Agent struct {
 	Provider      *string     `json:"provider"`
 	Model         *string     `json:"model"`
 	Driver        *string     `json:"driver,omitempty"` // another program that drives it; absent: ramet itself
+	Driven        *Driven     `json:"driven,omitempty"` // of such an agent; lists alone tell
 	Cwd           *string     `json:"cwd"`
 	Lease         *Lease      `json:"lease"`
 	Activity      *string     `json:"activity"` // Working or Interrupted; lists alone tell

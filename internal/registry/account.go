@@ -40,7 +40,7 @@ func checkAccount(d history.Draft) error {
 		if d.Kind != history.Usage {
 			return fault.New(fault.InvalidEvent, "an entry of kind %s tells of no call of a model, usage does", d.Kind)
 		}
-		for _, n := range []int64{c.Input, c.Output, c.CacheRead, c.CacheWrite, c.Reasoning, c.Cost, int64(c.Attempts), c.FirstMS, c.TookMS} {
+		for _, n := range []int64{c.Input, c.Output, c.CacheRead, c.CacheWrite, c.Reasoning, c.Cost, c.Asked, int64(c.Attempts), c.FirstMS, c.TookMS} {
 			if err := checkCount("a call of "+c.Model, n); err != nil {
 				return err
 			}

@@ -61,6 +61,12 @@ type SpentRow struct {
 	Reported *SpentBy `json:"reported,omitempty"`
 }
 
+func (r *SpentRow) account(m history.Meta) {
+	by := Accounts{r.Wire, r.Reported}
+	by.add(m)
+	r.Wire, r.Reported = by.Wire, by.Reported
+}
+
 // SpentBy is what was spent, by one account.
 type SpentBy struct {
 	Tokens int64     `json:"tokens"`
@@ -76,13 +82,7 @@ func (s *SpentBy) plus(tokens, cost int64) *SpentBy {
 
 func (r *SpentRow) add(m history.Meta) {
 	c := *m.Call
-	if m.Wired() {
-		r.Wire = r.Wire.plus(c.Tokens(), c.Cost)
-	}
-	if d := m.Driver; d != nil && d.Used != nil {
-		r.Reported = r.Reported.plus(d.Used.Tokens(), d.Used.Cost)
-	}
-	if m.Summed() {
+	if r.account(m); m.Summed() {
 		return // its calls were counted
 	}
 	r.Calls++

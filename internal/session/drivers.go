@@ -4,11 +4,14 @@ import (
 	"context"
 	"strings"
 
+	"ramet/internal/agent"
 	"ramet/internal/driver"
 	"ramet/internal/driver/preset"
 	"ramet/internal/fault"
+	"ramet/internal/id"
 	"ramet/internal/llm"
 	"ramet/internal/public"
+	"ramet/internal/registry"
 )
 
 // Own is the driver that is no other program: ramet's own loop.
@@ -45,4 +48,32 @@ func (w *Workspace) Drivers(ctx context.Context, ask bool) public.Drivers {
 		return public.Drivers{Drivers: []public.Driver{}}
 	}
 	return w.drivers(ctx, w, ask)
+}
+
+// Driven is what is known of agents that other programs drive; all: of the dead too.
+func (w *Workspace) Driven(ctx context.Context, all bool) (map[id.Agent]*public.Driven, error) {
+	list, err := w.Store.Agents(ctx, agent.Filter{Dead: all, Provider: driver.Vendor})
+	if err != nil {
+		return nil, err
+	}
+	out := map[id.Agent]*public.Driven{}
+	for _, a := range list {
+		by, err := registry.AccountsOf(ctx, w.Store, a.ID)
+		if err != nil {
+			return nil, err
+		}
+		out[a.ID] = w.driven(driver.Of(a), by)
+	}
+	return out, nil
+}
+
+func (w *Workspace) driven(name string, by registry.Accounts) *public.Driven {
+	p, err := preset.Find(name, w.Config.Drivers)
+	if err != nil { // another configuration's
+		return public.FormatDriven(name, by, false)
+	}
+	out := public.FormatDriven(name, by, len(p.Bases) > 0 && !p.Direct)
+	boxed := p.Boxed()
+	out.Asks, out.Boxed = &p.Asks, &boxed
+	return out
 }

@@ -209,7 +209,12 @@ func (r reader) Agents(ctx context.Context, f agent.Filter) ([]agent.Agent, erro
 	case f.OnlyDead:
 		where = `WHERE status = 'dead'`
 	case f.Dead:
-		where = ``
+		where = `WHERE true`
+	}
+	var args []any
+	if f.Provider != "" {
+		where += ` AND provider = $1`
+		args = []any{f.Provider}
 	}
 	// Room for all of them at once: a list that grows is copied again and again.
 	var n int
@@ -220,7 +225,7 @@ func (r reader) Agents(ctx context.Context, f agent.Filter) ([]agent.Agent, erro
 	if f.Brief {
 		columns, scan = treeColumns, scanTree()
 	}
-	list, err := r.collect(ctx, make([]agent.Agent, 0, n), scan, `SELECT `+columns+` FROM agents `+where+` ORDER BY genesis_id`)
+	list, err := r.collect(ctx, make([]agent.Agent, 0, n), scan, `SELECT `+columns+` FROM agents `+where+` ORDER BY genesis_id`, args...)
 	if err != nil {
 		return nil, err
 	}

@@ -111,6 +111,8 @@ func (r reader) QueryRange(ctx context.Context, rg history.Range, s history.Sele
 		query += ` AND ` + shaping + ` ORDER BY id`
 	case s.Orders:
 		query += ` AND kind = 'command' ORDER BY id` // the condition of messages_orders
+	case s.Usage:
+		query += ` AND kind = 'usage' ORDER BY id`
 	case s.States:
 		query += ` AND kind = 'files' ORDER BY id`
 		if s.Newest > 0 {

@@ -8,6 +8,7 @@ import (
 
 	"ramet/internal/agent"
 	"ramet/internal/cli/line"
+	"ramet/internal/id"
 	"ramet/internal/printer"
 	"ramet/internal/public"
 	"ramet/internal/state"
@@ -22,7 +23,9 @@ func psCommand(l *line.Line) *cobra.Command {
 		Long: `Show the tree of agents: name, short id, state, own/total messages, unread mail, age.
 States: working (thinks, writes, runs a tool, compacts), asks (for permission), waits (for mail, of whom),
 idle, done (its task ended), failed (why), interrupted ("ramet exec AGENT --continue" goes on), killed.
-Children of a dead agent hang under their nearest living ancestor.`,
+Children of a dead agent hang under their nearest living ancestor. Of agents that other programs
+drive it says whether those ask before they change anything, and what they spent: on the wire,
+and as they report it.`,
 		Args: line.Arguments(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
 			ws, err := l.Open(c.Context())
@@ -37,7 +40,11 @@ Children of a dead agent hang under their nearest living ancestor.`,
 			if err != nil {
 				return err
 			}
-			return l.Print(tree{nodes, now})
+			driven, err := ws.Driven(c.Context(), all)
+			if err != nil {
+				return err
+			}
+			return l.Print(tree{nodes, now, driven})
 		},
 	}
 	c.Flags().BoolVarP(&all, "all", "a", false, "the dead too")
@@ -46,15 +53,17 @@ Children of a dead agent hang under their nearest living ancestor.`,
 
 // tree is the datum of ps.
 type tree struct {
-	nodes []agent.Node
-	now   state.Now
+	nodes  []agent.Node
+	now    state.Now
+	driven map[id.Agent]*public.Driven // those that another program drives
 }
 
 // List makes the public shapes.
 func (t tree) List() (string, iter.Seq[any]) {
 	return "agents", func(yield func(any) bool) {
 		for _, n := range t.nodes {
-			if !yield(public.FormatNow(*n.Agent, t.now)) {
+			out := public.FormatNow(*n.Agent, t.now)
+			if out.Driven = t.driven[n.ID]; !yield(out) {
 				return
 			}
 		}
@@ -62,7 +71,11 @@ func (t tree) List() (string, iter.Seq[any]) {
 }
 
 func (t tree) Text(w *printer.Writer) {
-	rows := append(make([][]string, 0, len(t.nodes)+1), []string{"NAME", "ID", "STATE", "MESSAGES", "MAIL", "AGE"})
+	head := []string{"NAME", "ID", "STATE", "MESSAGES", "MAIL", "AGE"}
+	if len(t.driven) > 0 {
+		head = append(head, "DRIVER")
+	}
+	rows := append(make([][]string, 0, len(t.nodes)+1), head)
 	branches := drawBranches(t.nodes)
 	for i, n := range t.nodes {
 		mail := "-"
@@ -75,9 +88,34 @@ func (t tree) Text(w *printer.Writer) {
 		}
 		messages := strconv.FormatInt(n.Own, 10) + "/" + strconv.FormatInt(n.Total, 10)
 		now := text.Line(t.now.Of(*n.Agent).String(), maxState)
-		rows = append(rows, []string{branches[i] + name, n.ID.Short(), now, messages, mail, w.Age(n.CreatedAt)})
+		row := []string{branches[i] + name, n.ID.Short(), now, messages, mail, w.Age(n.CreatedAt)}
+		if len(t.driven) > 0 {
+			row = append(row, drivenText(t.driven[n.ID]))
+		}
+		rows = append(rows, row)
 	}
 	w.Table(rows)
+}
+
+// drivenText is what a row says of an agent that another program drives.
+func drivenText(d *public.Driven) string {
+	if d == nil {
+		return "-"
+	}
+	name := d.Driver
+	if d.Asks != nil && !*d.Asks {
+		name += "; asks: no"
+	}
+	if d.Spending == public.ReportedOnly {
+		name += "; spending: " + public.ReportedOnly
+	}
+	if d.Wire != nil {
+		name += "; " + strconv.FormatInt(d.Wire.Tokens, 10) + " tokens on the wire"
+	}
+	if d.Reported != nil {
+		name += ", " + strconv.FormatInt(d.Reported.Tokens, 10) + " reported"
+	}
+	return name
 }
 
 // maxState is how much of a state stands in a row; show has all of it.

@@ -25,7 +25,8 @@ func spendingCommand(l *line.Line) *cobra.Command {
 		Short: "Show what calls of models used and cost",
 		Long: `Add up the calls of models that agents made: how many, tokens read and written,
 tokens read from and put into caches, cost and time. Each call counts once, although
-forks share their histories.
+forks share their histories. Of agents that other programs drive, what went through
+ramet's gateway counts, else what they report; both are shown.
 
 --disk shows instead what the workspace takes of the disk.
 
@@ -73,12 +74,24 @@ func addUp(l *line.Line, ctx context.Context, by string, since time.Time) (spend
 	return spending{out}, err
 }
 
+// spentBy is what one account says of a row.
+func spentBy(s *registry.SpentBy) string {
+	if s == nil {
+		return "-"
+	}
+	return strconv.FormatInt(s.Tokens, 10) + " (" + s.Cost.String() + ")"
+}
+
 func (d spending) Text(w *printer.Writer) {
 	if len(d.Rows) == 0 {
 		w.Line("no calls of models")
 		return
 	}
 	rows := [][]string{{strings.ToUpper(d.By), "CALLS", "INPUT", "OUTPUT", "CACHE READ", "CACHE WRITE", "COST", "TIME"}}
+	driven := d.Total.Wire != nil || d.Total.Reported != nil
+	if driven {
+		rows[0] = append(rows[0], "WIRE", "REPORTED")
+	}
 	for _, r := range append(slices.Clip(d.Rows), d.Total) {
 		calls := strconv.FormatInt(r.Calls, 10)
 		if r.Failed > 0 {
@@ -91,6 +104,9 @@ func (d spending) Text(w *printer.Writer) {
 		rows = append(rows, []string{r.Key, calls, strconv.FormatInt(r.Input, 10), strconv.FormatInt(r.Output, 10),
 			strconv.FormatInt(r.CacheRead, 10), strconv.FormatInt(r.CacheWrite, 10), cost,
 			(time.Duration(r.TookMS) * time.Millisecond).String()})
+		if last := len(rows) - 1; driven {
+			rows[last] = append(rows[last], spentBy(r.Wire), spentBy(r.Reported))
+		}
 	}
 	w.Table(rows)
 }

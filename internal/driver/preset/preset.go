@@ -75,8 +75,12 @@ var table = []Preset{
 	},
 }
 
-// All are the programs that ramet knows, and those of the user's configuration.
+// All are the programs that ramet knows, and those of the configuration. What a project says of one
+// that ramet knows does not count: its name would mean another program than people think.
 func All(own []config.Driver) []Preset {
+	own = slices.DeleteFunc(slices.Clone(own), func(d config.Driver) bool {
+		return d.Project && slices.ContainsFunc(table, func(p Preset) bool { return p.Name == d.Name })
+	})
 	var out []Preset
 	for _, p := range table {
 		out = append(out, with(p, own))

@@ -1,0 +1,40 @@
+package registry
+
+import (
+	"context"
+
+	"ramet/internal/history"
+	"ramet/internal/id"
+)
+
+// Accounts are what an agent that another program drives has spent, by who says so.
+type Accounts struct {
+	Wire     *SpentBy // it went through ramet's gateway; nil: nothing did
+	Reported *SpentBy // the program said so; nil: it said nothing
+}
+
+// AccountsOf reads the own entries of an agent about calls of models.
+func AccountsOf(ctx context.Context, log history.Log, a id.Agent) (out Accounts, err error) {
+	for e, err := range log.QueryRange(ctx, history.Range{Agent: a}, history.Selection{Usage: true}) {
+		if err != nil {
+			return out, err
+		}
+		m, err := e.Decode()
+		if err != nil {
+			return out, err
+		}
+		if e.Kind == history.Usage && m.Call != nil {
+			out.add(m)
+		}
+	}
+	return out, nil
+}
+
+func (s *Accounts) add(m history.Meta) {
+	if m.Wired() {
+		s.Wire = s.Wire.plus(m.Call.Tokens(), m.Call.Cost)
+	}
+	if d := m.Driver; d != nil && d.Used != nil {
+		s.Reported = s.Reported.plus(d.Used.Tokens(), d.Used.Cost)
+	}
+}
