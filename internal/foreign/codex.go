@@ -83,6 +83,8 @@ func (c codex) index(line []byte, s *Session) (record, names) {
 	case "session_meta", "turn_context":
 		r.role = silent
 		c.meta(l, s)
+	case "world_state", "token_usage_record":
+		r.role = silent
 	case "event_msg":
 		if r.role = silent; it.Type == "thread_rolled_back" {
 			r.role = shape

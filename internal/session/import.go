@@ -166,7 +166,7 @@ func (w *bringer) begin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	told := fmt.Sprintf("This conversation was imported from %s %s: session %s, file %s, SHA-256 %s. Proof begins here: that what follows is what the file says is shown by `ramet verify --source`; "+
+	told := fmt.Sprintf(importedNotice+"%s %s: session %s, file %s, SHA-256 %s. Proof begins here: that what follows is what the file says is shown by `ramet verify --source`; "+
 		"what that program did before is not proved. Its tools have other names here, or are not here: use those that you have.",
 		about.Program, about.Version, about.Session, about.Path, about.SHA256)
 	entries = append(entries, history.Draft{Kind: history.Import, Meta: history.Meta{Import: &about}, Parts: wordsOf(about)},

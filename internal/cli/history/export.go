@@ -15,6 +15,7 @@ import (
 	"ramet/internal/cli/line"
 	"ramet/internal/durable"
 	"ramet/internal/fault"
+	"ramet/internal/foreign"
 	"ramet/internal/history"
 	"ramet/internal/public"
 	"ramet/internal/session"
@@ -23,6 +24,7 @@ import (
 
 type exporting struct {
 	format, output string
+	to             string
 	yes, alone     bool
 	redact         []string
 	noToolOutput   bool
@@ -44,7 +46,11 @@ Secrets are looked for first: what would go out is told on standard error, and
 what is found stops the export unless --yes is given. --redact PATTERN (a regular
 expression, or the word secrets for all that is found) replaces,
 --no-tool-output leaves the results of calls out; both keep the proof of the
-links.`,
+links.
+
+--to claude|codex|pi writes the context as a session of that program, where it
+looks for sessions of the agent's folder, and says how it is opened there; with
+--output elsewhere. Thinking goes to its own vendor only.`,
 		Args:              line.Arguments(0, 1),
 		ValidArgsFunction: l.CompleteAgents(1),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -55,7 +61,10 @@ links.`,
 			if err != nil {
 				return err
 			}
-			if o.format == "html" {
+			switch {
+			case o.to != "":
+				return o.session(c.Context(), l, ws, a)
+			case o.format == "html":
 				return o.html(c.Context(), l, ws, a)
 			}
 			return o.lines(c.Context(), l, ws, a)
@@ -63,11 +72,13 @@ links.`,
 	}
 	f := c.Flags()
 	f.StringVar(&o.format, "format", "jsonl", "jsonl, md or html")
+	f.StringVar(&o.to, "to", "", "write a session of another `PROGRAM`: claude, codex or pi")
 	f.StringVarP(&o.output, "output", "o", "", "write into this new `FILE`")
 	f.BoolVar(&o.yes, "yes", false, "html: although secrets were found")
 	f.StringArrayVar(&o.redact, "redact", nil, "html: replace what matches `PATTERN`; the word secrets: what is found (may be repeated)")
 	f.BoolVar(&o.noToolOutput, "no-tool-output", false, "html: without the results of calls")
 	f.BoolVar(&o.alone, "alone", false, "html: without the agents below it")
+	c.RegisterFlagCompletionFunc("to", cobra.FixedCompletions(foreign.Writes(), cobra.ShellCompDirectiveNoFileComp))
 	c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"jsonl", "md", "html"}, cobra.ShellCompDirectiveNoFileComp))
 	return c
 }
@@ -76,6 +87,9 @@ links.`,
 func (o exporting) check(c *cobra.Command) error {
 	if o.format != "jsonl" && o.format != "md" && o.format != "html" {
 		return fault.New(fault.Usage, "export: unknown format %q", o.format).WithHint("use jsonl, md or html")
+	}
+	if o.to != "" && c.Flags().Changed("format") {
+		return fault.New(fault.Usage, "export: --to and --format are two choices").WithHint("leave one of them out")
 	}
 	for _, flag := range []string{"yes", "redact", "no-tool-output", "alone"} {
 		if c.Flags().Changed(flag) && o.format != "html" {
