@@ -32,6 +32,7 @@ import (
 	"ramet/internal/session"
 	"ramet/internal/tool"
 	"ramet/internal/tool/local"
+	"ramet/internal/tool/process"
 	"ramet/internal/tool/skill"
 	"ramet/internal/tool/talk"
 )
@@ -371,24 +372,24 @@ func (t *tools) root(a agent.Agent) (string, error) {
 // noTrees refuses worktrees to agents that work on items of runs: what they make must be
 // in the folder of the item.
 func noTrees(work *crew.Crew, next treeMaker) treeMaker {
-	return func(ctx context.Context, parent agent.Agent, child id.Agent, name string) (string, func(), error) {
+	return func(ctx context.Context, parent agent.Agent, child id.Agent, name string) (process.Place, func(), error) {
 		belongs, err := work.Belongs(parent)
 		if err == nil && belongs {
 			err = fault.New(fault.Denied, "agents of a run share the folder of their item: fork without a worktree")
 		}
 		if err != nil {
-			return "", nil, err
+			return process.Place{}, nil, err
 		}
 		return next(ctx, parent, child, name)
 	}
 }
 
-type treeMaker = func(context.Context, agent.Agent, id.Agent, string) (string, func(), error)
+type treeMaker = func(context.Context, agent.Agent, id.Agent, string) (process.Place, func(), error)
 
 // worktrees gives children files of their own.
 type worktrees struct{ request request }
 
-func (w worktrees) make(ctx context.Context, parent agent.Agent, child id.Agent, name string) (string, func(), error) {
+func (w worktrees) make(ctx context.Context, parent agent.Agent, child id.Agent, name string) (process.Place, func(), error) {
 	folder := parent.Cwd
 	if w.request.Cwd != "" {
 		folder = w.request.Cwd
