@@ -123,12 +123,10 @@ func kernelFor(ctx context.Context, r request, work *crew.Crew) (*session.Runnin
 	answers, serves := r.Ask.(control.Answerer) // whoever takes answers of other processes serves them
 	server.Answers = answers
 	server.Serve(k, &k.Events)
-	if serves {
-		if err := server.Announce(); err != nil {
-			k.Stop()
-			server.Close()
-			return nil, err
-		}
+	if err := announce(server, serves, r.Ask != nil); err != nil {
+		k.Stop()
+		server.Close()
+		return nil, err
 	}
 	stopPostman := startPostman(ctx, r.Workspace)
 	return &session.Running{Kernel: k, Close: func() {
@@ -367,6 +365,17 @@ func (t *tools) root(a agent.Agent) (string, error) {
 		return "", err
 	}
 	return filepath.EvalSymlinks(dir)
+}
+
+// announce tells others of this machine that the kernel is there for them, or stays.
+func announce(s *control.Server, serves, stays bool) error {
+	switch {
+	case serves:
+		return s.Announce()
+	case stays:
+		return s.Stay()
+	}
+	return nil
 }
 
 // noTrees refuses worktrees to agents that work on items of runs: what they make must be
