@@ -32,6 +32,7 @@ import (
 	"ramet/internal/session"
 	"ramet/internal/tool"
 	"ramet/internal/tool/local"
+	"ramet/internal/tool/process"
 	"ramet/internal/tool/skill"
 	"ramet/internal/tool/talk"
 )
@@ -127,13 +128,11 @@ func kernelFor(ctx context.Context, r request, work *crew.Crew) (*session.Runnin
 	answers, serves := r.Ask.(control.Answerer) // whoever takes answers of other processes serves them
 	server.Answers = answers
 	server.Serve(k, &k.Events)
-	if serves {
-		if err := server.Announce(); err != nil {
-			end()
-			k.Stop()
-			server.Close()
-			return nil, err
-		}
+	if err := announce(server, serves, r.Ask != nil); err != nil {
+		end()
+		k.Stop()
+		server.Close()
+		return nil, err
 	}
 	stopPostman := startPostman(ctx, r.Workspace)
 	return &session.Running{Kernel: k, Close: func() {
@@ -387,27 +386,38 @@ func (t *tools) root(a agent.Agent) (string, error) {
 	return filepath.EvalSymlinks(dir)
 }
 
+// announce tells others of this machine that the kernel is there for them, or stays.
+func announce(s *control.Server, serves, stays bool) error {
+	switch {
+	case serves:
+		return s.Announce()
+	case stays:
+		return s.Stay()
+	}
+	return nil
+}
+
 // noTrees refuses worktrees to agents that work on items of runs: what they make must be
 // in the folder of the item.
 func noTrees(work *crew.Crew, next treeMaker) treeMaker {
-	return func(ctx context.Context, parent agent.Agent, child id.Agent, name string) (string, func(), error) {
+	return func(ctx context.Context, parent agent.Agent, child id.Agent, name string) (process.Place, func(), error) {
 		belongs, err := work.Belongs(parent)
 		if err == nil && belongs {
 			err = fault.New(fault.Denied, "agents of a run share the folder of their item: fork without a worktree")
 		}
 		if err != nil {
-			return "", nil, err
+			return process.Place{}, nil, err
 		}
 		return next(ctx, parent, child, name)
 	}
 }
 
-type treeMaker = func(context.Context, agent.Agent, id.Agent, string) (string, func(), error)
+type treeMaker = func(context.Context, agent.Agent, id.Agent, string) (process.Place, func(), error)
 
 // worktrees gives children files of their own.
 type worktrees struct{ request request }
 
-func (w worktrees) make(ctx context.Context, parent agent.Agent, child id.Agent, name string) (string, func(), error) {
+func (w worktrees) make(ctx context.Context, parent agent.Agent, child id.Agent, name string) (process.Place, func(), error) {
 	folder := parent.Cwd
 	if w.request.Cwd != "" {
 		folder = w.request.Cwd

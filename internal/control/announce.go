@@ -65,6 +65,42 @@ func (s *Server) withdraw() {
 	s.post = nil
 }
 
+// A kernel with a person before it stays until the person leaves; there may be several.
+//
+//	<home>/kernels/<workspace>/<instance>.stays
+
+func (p Folder) stays(instance string) string { return filepath.Join(p.dir, instance+".stays") }
+
+// Stay says that the kernel stays, until Close: letters that others write may begin turns here.
+func (s *Server) Stay() error {
+	path := s.place.stays(s.instance)
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		return durable.Failure("write", path, err)
+	}
+	return nil
+}
+
+// Staying reaches a kernel that can begin a turn for a letter: the one that serves, else one
+// that stays; nil: there is none that answers.
+func (p Folder) Staying(ctx context.Context) *Client {
+	if server, err := p.Serving(ctx); err == nil && server != nil {
+		return server
+	}
+	living, err := p.instances()
+	if err != nil {
+		return nil
+	}
+	for _, instance := range living {
+		if _, err := os.Stat(p.stays(instance)); err != nil {
+			continue
+		}
+		if c, err := p.Dial(ctx, p.owner(instance)); err == nil {
+			return c
+		}
+	}
+	return nil
+}
+
 // describe names a kernel for people.
 func (p Folder) describe(owner string) string {
 	if _, ok := p.instance(owner); !ok {

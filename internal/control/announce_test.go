@@ -149,3 +149,44 @@ func TestATurnThatStays(t *testing.T) {
 		t.Errorf("nothing is asked here: %v", err)
 	}
 }
+
+// A kernel that stays is found by who has a letter; the one that serves comes first, and what
+// a dead one left counts for nothing.
+func TestAKernelStays(t *testing.T) {
+	b := newBench(t)
+	if c := b.place.Staying(t.Context()); c != nil {
+		t.Fatal("nobody stays")
+	}
+	passing, staying := b.serve(""), b.serve("")
+	if err := staying.server.Stay(); err != nil {
+		t.Fatal(err)
+	}
+	if c := b.place.Staying(t.Context()); c == nil || !strings.HasSuffix(c.owner, staying.server.instance) {
+		t.Fatalf("%+v", c)
+	}
+	if err := passing.server.Announce(); err != nil {
+		t.Fatal(err)
+	}
+	if c := b.place.Staying(t.Context()); c == nil || c.owner != passing.server.Owner {
+		t.Errorf("%+v", c)
+	}
+	for _, k := range []*served{passing, staying} {
+		k.Stop()
+		k.server.Close()
+	}
+	if _, err := os.Stat(b.place.stays(staying.server.instance)); err == nil {
+		t.Error("it is not taken back")
+	}
+	dead := b.process("")
+	instance, _ := b.place.instance(dead.owner)
+	if err := os.WriteFile(b.place.stays(instance), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	dead.kill()
+	if c := b.place.Staying(t.Context()); c != nil {
+		t.Errorf("%+v", c)
+	}
+	if _, err := os.Stat(b.place.stays(instance)); err == nil {
+		t.Error("what a dead one left is there")
+	}
+}

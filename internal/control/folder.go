@@ -152,6 +152,7 @@ func (p Folder) sweep(instance string) {
 		return
 	}
 	now := time.Now()
+	os.Remove(p.stays(instance))
 	if os.Remove(p.sock(instance)) == nil {
 		os.Chtimes(p.lock(instance), now, now) // it was found dead now
 		return

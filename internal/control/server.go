@@ -180,6 +180,7 @@ func (s *Server) Close() {
 	}
 	s.done.Wait()
 	s.withdraw()
+	os.Remove(s.place.stays(s.instance))
 	os.Remove(s.place.sock(s.instance))
 	if !s.owing {
 		os.Remove(s.place.lock(s.instance))

@@ -277,3 +277,77 @@ func TestForksShareTheirParentsMemory(t *testing.T) {
 	}
 	b.sameAsReplay(children[0].ID)
 }
+
+// A parent that goes on alone is told whom nobody goes on with.
+func TestAParentIsToldWhoWasInterruptedToo(t *testing.T) {
+	b := newBench(t, `{"repeat": true, "steps": [{"text": "I see"}]}`)
+	task := said(history.User, "your part")
+	task.Meta.Then = history.ThenMail
+	left, own := b.child("left", task), b.child("own") // a person's: it works for nobody
+	b.interrupt(left, "there:9:dead", "")
+	b.interrupt(own, "there:9:dead", "")
+	b.interrupt(b.zero, "there:9:dead", "")
+	b.Options.Gone = func(owner string) bool { return owner == "there:9:dead" }
+	b.start()
+	turn, err := b.kernel.Exec(t.Context(), b.zero.ID, Prompt{Again: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := turn.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	got := strings.Join(b.history(b.zero.ID), "\n")
+	if !strings.Contains(got, "notice Interrupted too, and not at work now: left ("+left.ID.Short()+"). A letter from you sets one to work again.") {
+		t.Error(got)
+	}
+	// With everybody else it is not.
+	again := b.child("again", task)
+	b.interrupt(again, "there:9:dead", "")
+	if err := b.kernel.Recover(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var turns []*Turn
+	for _, a := range []id.Agent{left.ID, again.ID, b.zero.ID} {
+		turn, err := b.kernel.Exec(t.Context(), a, Prompt{Again: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		turns = append(turns, turn)
+	}
+	for _, turn := range turns {
+		turn.Wait()
+	}
+	if got := strings.Join(b.history(b.zero.ID), "\n"); strings.Count(got, "Interrupted too") != 1 {
+		t.Error(got)
+	}
+}
+
+// What a turn may still spend is told less what those below it spent.
+func TestABudgetCoversEarlierChildren(t *testing.T) {
+	b := newBench(t, `{"repeat": true, "steps": [{"text": "ok"}, {"usage": {"input": 40, "output": 10}}]}`)
+	b.Options.Facts = func(context.Context, agent.Agent, Model, tool.Box) string { return "Here." }
+	b.start()
+	if _, err := b.exec(b.child("left").ID, "work"); err != nil {
+		t.Fatal(err)
+	}
+	spent, err := b.store.Spent(t.Context(), b.zero.ID)
+	if err != nil || spent.Tokens == 0 {
+		t.Fatalf("%+v %v: the test shows nothing", spent, err)
+	}
+	most := spent.Tokens + 100000
+	turn, err := b.kernel.Exec(t.Context(), b.zero.ID, Prompt{Text: "go on", Budget: &history.Budget{Tokens: &most}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := turn.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range b.kernel.lookup(b.zero.ID).talk.Messages() {
+		for _, p := range m.Parts {
+			if strings.Contains(p.Text, "budget left: 100000 tokens") {
+				return
+			}
+		}
+	}
+	t.Error("it is told something else")
+}

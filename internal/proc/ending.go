@@ -5,11 +5,14 @@ import (
 	"fmt"
 	"slices"
 
+	"ramet/internal/agent"
 	"ramet/internal/history"
 	"ramet/internal/id"
 	"ramet/internal/llm"
 	"ramet/internal/loop"
 	"ramet/internal/mail"
+	"ramet/internal/registry"
+	"ramet/internal/state"
 	"ramet/internal/text"
 	"ramet/internal/tool"
 )
@@ -60,6 +63,46 @@ func (p *process) unreadNotice(ctx context.Context) ([]history.Draft, error) {
 		return nil, err
 	}
 	return []history.Draft{loop.Notice(p.waiting(ctx, senders(unread)))}, nil
+}
+
+// cutToo begins a turn that goes on alone: those who worked for the agent were interrupted too,
+// and nobody goes on with them.
+func (p *process) cutToo(ctx context.Context) ([]history.Draft, error) {
+	k := p.kernel
+	all, err := k.Store.Agents(ctx, agent.Filter{Brief: true})
+	if err != nil {
+		return nil, err
+	}
+	var children []id.Agent
+	for _, a := range all {
+		if a.Parent == p.id {
+			children = append(children, a.ID)
+		}
+	}
+	if len(children) == 0 {
+		return nil, nil
+	}
+	now, err := k.Sources().Look(ctx, false, children...)
+	if err != nil {
+		return nil, err
+	}
+	var cut []id.Agent
+	for _, a := range all {
+		if _, busy := k.busy(a.ID); a.Parent != p.id || busy || now.Of(a).Word != state.Interrupted {
+			continue
+		}
+		task, err := registry.TaskOf(ctx, k.Store, a.ID)
+		if err != nil {
+			return nil, err
+		}
+		if task.Then != "" {
+			cut = append(cut, a.ID)
+		}
+	}
+	if len(cut) == 0 {
+		return nil, nil
+	}
+	return []history.Draft{loop.Notice("Interrupted too, and not at work now: " + k.listed(ctx, cut) + ". A letter from you sets one to work again.")}, nil
 }
 
 func senders(letters []mail.Letter) []id.Agent {

@@ -179,7 +179,7 @@ func (h verbs) Exit(ctx context.Context, _ id.Agent, result string) error {
 	return h.p.exit(ctx, result)
 }
 
-func (h verbs) Worktree(ctx context.Context, parent agent.Agent, child id.Agent, name string) (string, func(), error) {
+func (h verbs) Worktree(ctx context.Context, parent agent.Agent, child id.Agent, name string) (acts.Place, func(), error) {
 	return h.Options.Worktree(ctx, parent, child, name)
 }
 

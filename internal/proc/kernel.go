@@ -121,7 +121,7 @@ type Options struct {
 	Background func(a id.Agent) []string
 	Abandon    func(a id.Agent)
 	// Worktree gives a child a git worktree; undo takes it away.
-	Worktree func(ctx context.Context, parent agent.Agent, child id.Agent, name string) (dir string, undo func(), err error)
+	Worktree func(ctx context.Context, parent agent.Agent, child id.Agent, name string) (at acts.Place, undo func(), err error)
 	// Trees are the worktrees in which agents work; nil: there are none.
 	Trees acts.Trees
 	// Gone says that the process which held leases under this name is known to be

@@ -83,7 +83,11 @@ func (k *Kernel) means(ctx context.Context, a agent.Agent, asked *history.Budget
 		}
 	}
 	if asked != nil {
-		left = within(left, *asked, a.Spent)
+		spent, err := k.Store.Spent(ctx, a.ID) // with what those below it spent
+		if err != nil {
+			spent = a.Spent
+		}
+		left = within(left, *asked, spent)
 	}
 	var out []string
 	if left.Tokens != nil {

@@ -221,6 +221,13 @@ func (p *process) begin(ctx context.Context, a agent.Agent, claim agent.Claim, j
 	if !j.prompt.Fresh {
 		drafts, opening = append(drafts, opening...), nil
 	}
+	if j.prompt.Again {
+		notice, err := p.cutToo(ctx)
+		if err != nil {
+			return err
+		}
+		drafts = append(drafts, notice...)
+	}
 	mended := len(drafts) // behind it is what the person does
 	if b := j.prompt.Budget; b != nil {
 		drafts = append(drafts, history.Draft{Kind: history.Command, Meta: history.Meta{Command: "budget", Budget: b}})

@@ -43,7 +43,10 @@ func (t Trees) makeTree(ctx context.Context, k worktree.Keeper, o origin, child 
 		}
 		return worktree.Tree{}, err
 	}
-	tree.Left = len(done.Kept) > 0
+	tree.Left, tree.Missing = len(done.Kept) > 0, nil
+	for _, left := range done.Kept {
+		tree.Missing = append(tree.Missing, left.Path)
+	}
 	tree.Brought = len(done.Changed)
 	return tree, nil
 }

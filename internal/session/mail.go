@@ -61,8 +61,8 @@ func (w *Workspace) send(ctx context.Context, s registry.Send) (mail.Letter, err
 	if w.Kernel != nil {
 		return w.Kernel.Send(ctx, s)
 	}
-	if server, err := w.Peers.Serving(ctx); err == nil && server != nil {
-		return server.Send(ctx, s) // which can begin a turn for it
+	if kernel := w.Peers.Staying(ctx); kernel != nil {
+		return kernel.Send(ctx, s) // which can begin a turn for it
 	}
 	l, err := w.Store.Send(ctx, s)
 	if err != nil {
@@ -95,7 +95,7 @@ func (w *Workspace) fate(ctx context.Context, from, to id.Agent) (mail.Fate, str
 	if a.Lease.Owner != "" && !w.Peers.Gone(a.Lease.Owner) {
 		return mail.Meets, ""
 	}
-	return mail.Waits, "no server runs that could begin a turn; `ramet exec --continue " + a.Label() + "` lets it read, or `ramet serve` before you write"
+	return mail.Waits, "no server and no terminal runs that could begin a turn; `ramet exec --continue " + a.Label() + "` lets it read, or `ramet serve` before you write"
 }
 
 // Read marks a letter as read: the one with this number, or the oldest that waits (0). ok is

@@ -7,6 +7,7 @@ import (
 	"ramet/internal/agent"
 	"ramet/internal/fault"
 	"ramet/internal/id"
+	"ramet/internal/tool/process"
 	"ramet/internal/trust"
 	"ramet/internal/workspace"
 	"ramet/internal/worktree"
@@ -64,12 +65,13 @@ func (t Trees) unmake(ctx context.Context, folder string, tree worktree.Tree) er
 }
 
 // Child makes a worktree for the kernel; undo takes it away.
-func (t Trees) Child(ctx context.Context, folder string, child id.Agent, name string) (dir string, undo func(), err error) {
+func (t Trees) Child(ctx context.Context, folder string, child id.Agent, name string) (at process.Place, undo func(), err error) {
 	tree, err := t.Make(ctx, origin{Folder: folder}, child, name)
 	if err != nil {
-		return "", nil, err
+		return process.Place{}, nil, err
 	}
-	return tree.Cwd, func() { t.unmake(context.WithoutCancel(ctx), folder, tree) }, nil
+	at = process.Place{Dir: tree.Cwd, Branch: tree.Branch, Base: tree.Head, Brought: tree.Brought, Missing: tree.Missing}
+	return at, func() { t.unmake(context.WithoutCancel(ctx), folder, tree) }, nil
 }
 
 // Find finds a worktree: by the agent whose it is or who works in it, or by the uuid of one

@@ -58,12 +58,13 @@ func Folder(home, workspace string) string {
 
 // Tree is a worktree.
 type Tree struct {
-	Child  id.Agent // whose it is
-	Dir    string   // its folder, real path
-	Branch string   // what is checked out; empty: no branch
-	Head   string   // the commit
-	Cwd    string   // where in it the child works; only from Make
-	Left   bool     // the parent has changes that are not committed, and not here; only from Make
+	Child   id.Agent // whose it is
+	Dir     string   // its folder, real path
+	Branch  string   // what is checked out; empty: no branch
+	Head    string   // the commit
+	Cwd     string   // where in it the child works; only from Make
+	Left    bool     // the parent has changes that are not committed, and not here; only from Make
+	Missing []string // the names of those changes
 	// Brought is how many files came from the parent that are not committed there; whoever
 	// brought them says so.
 	Brought int
@@ -110,9 +111,10 @@ func (k Keeper) add(ctx context.Context, r repo, child id.Agent, name, commit st
 			t.Head = commit
 		}
 	}
-	if t.Left, err = r.dirty(ctx); err != nil {
+	if t.Missing, err = r.changes(ctx); err != nil {
 		return Tree{}, err
 	}
+	t.Left = len(t.Missing) > 0
 	if t.Branch, err = r.free(ctx, name, child); err != nil {
 		return Tree{}, err
 	}

@@ -379,6 +379,9 @@ func turn(l *line.Line, ctx context.Context, ws *session.Workspace, a agent.Agen
 	if err != nil {
 		return err
 	}
+	if p.Again {
+		before = 0 // what came while nobody went on with it is its own
+	}
 	ran, err := ws.Run(ctx, session.Turn{Agent: a.ID, Prompt: p,
 		Here:  len(f.allow) > 0 || f.cwd != "" || f.noTools, // the server has its own way
 		Tasks: !f.noWait, Said: w.early, Show: w.show, Ask: asker(l)})

@@ -28,6 +28,10 @@ func unread(ctx context.Context, ws *session.Workspace, a agent.Agent, before in
 	if err := w.early(o); err != nil {
 		return err
 	}
+	return w.unread(ctx, ws, a, left)
+}
+
+func (w *watcher) unread(ctx context.Context, ws *session.Workspace, a agent.Agent, left []mail.Letter) error {
 	for _, l := range left {
 		if err := w.letter(ctx, ws, l); err != nil {
 			return err
@@ -89,5 +93,12 @@ func continueAll(l *line.Line, ctx context.Context, ws *session.Workspace, w *wa
 		}
 	}
 	w.end()
+	for _, t := range turns { // all reports are in now
+		left, err := ws.Unread(ctx, t.Agent.ID, 0)
+		if err == nil && len(left) > 0 {
+			err = w.unread(ctx, ws, t.Agent, left)
+		}
+		failed = errors.Join(failed, err)
+	}
 	return failed
 }

@@ -19,6 +19,7 @@ type child struct {
 	args   forkArgs
 	child  registry.Child
 	parent agent.Agent
+	at     Place // its worktree, if it has one
 	role   *Role // nil: it is made by no definition
 }
 
@@ -40,7 +41,7 @@ func (b child) shown() string {
 func (b child) toParent(last bool) string {
 	out := b.title() + " is your child and works on its task now, "
 	if b.child.Cwd != "" {
-		out += "in a git worktree of its own: " + b.child.Cwd + "."
+		out += "in a git worktree of its own: " + b.child.Cwd + b.at.begins() + "." + b.at.lacks("your")
 	} else {
 		out += "in your folder: do not both write the same files."
 	}
@@ -51,6 +52,34 @@ func (b child) toParent(last bool) string {
 		out += " Results come as letters: go on with your own work, then wait."
 	}
 	return out + b.thinks()
+}
+
+// begins tells where a worktree begins.
+func (p Place) begins() string {
+	out := ""
+	if p.Branch != "" {
+		out = ", branch " + p.Branch
+	}
+	if len(p.Base) > 8 {
+		out += " from " + p.Base[:8]
+	}
+	if p.Brought > 0 {
+		out += " with " + text.Count(p.Brought, "uncommitted file")
+	}
+	return out
+}
+
+// lacks names the files of the parent that a worktree does not have.
+func (p Place) lacks(whose string) string {
+	const most = 8
+	if len(p.Missing) == 0 {
+		return ""
+	}
+	names, more := p.Missing, ""
+	if len(names) > most {
+		names, more = names[:most], fmt.Sprintf(" and %d more", len(names)-most)
+	}
+	return " It lacks " + whose + " uncommitted changes of " + strings.Join(names, ", ") + more + "."
 }
 
 // thinks says what another effort costs.
@@ -69,7 +98,7 @@ func (b child) toChild(siblings string) string {
 	}
 	files := "You share your parent's folder."
 	if b.child.Cwd != "" {
-		files = "You work in a git worktree of your own, " + b.child.Cwd + "; paths in " + b.parent.Cwd + " are your parent's. What you leave is committed on your branch."
+		files = "You work in a git worktree of your own, " + b.child.Cwd + b.at.begins() + "; paths in " + b.parent.Cwd + " are your parent's. What you leave is committed on your branch." + b.at.lacks("your parent's")
 	}
 	out := fmt.Sprintf("You are the child %s. Your parent is %s; %s. Your task follows; it comes from your parent, within what the user wants. %s",
 		b.title(), parentTitle(b.parent), knows, files)
@@ -87,6 +116,14 @@ func (b child) toSibling() string {
 	return b.title() + " is a sibling of yours. Leave its task to it."
 }
 
+// does is a child's task in some words, for its siblings, unless there are many.
+func (b child) does(of int) string {
+	if of > manySiblings {
+		return ""
+	}
+	return " (" + text.Line(b.args.Prompt, 60) + ")"
+}
+
 // siblingsOf is one line about the others, however many they are.
 func siblingsOf(children []child, but int) string {
 	const most = 6
@@ -100,9 +137,9 @@ func siblingsOf(children []child, but int) string {
 		case len(names) == most:
 			return fmt.Sprintf("Your siblings are %s and %d more; leave their tasks to them.", strings.Join(names, ", "), len(children)-1-most)
 		case b.child.Name != "":
-			names = append(names, b.child.Name)
+			names = append(names, b.child.Name+b.does(len(children)))
 		default:
-			names = append(names, b.child.ID.Short())
+			names = append(names, b.child.ID.Short()+b.does(len(children)))
 		}
 	}
 	return fmt.Sprintf("Your siblings are %s; leave their tasks to them.", strings.Join(names, ", "))

@@ -140,7 +140,7 @@ func (f fork) forkAll(ctx context.Context, calls []tool.Call) (children []child,
 		if !b.args.Worktree {
 			continue
 		}
-		dir, undo, err := f.kernel.Worktree(ctx, parent, b.child.ID, b.child.Name)
+		at, undo, err := f.kernel.Worktree(ctx, parent, b.child.ID, b.child.Name)
 		if err != nil {
 			return nil, err
 		}
@@ -149,7 +149,7 @@ func (f fork) forkAll(ctx context.Context, calls []tool.Call) (children []child,
 				undo()
 			}
 		}()
-		b.child.Cwd = dir
+		b.child.Cwd, b.at = at.Dir, at
 	}
 	verb := registry.Fork{Parent: f.self}
 	before := f.kernel.Before()

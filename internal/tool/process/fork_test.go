@@ -341,3 +341,37 @@ func TestChildrenThatExistKeepTheirWorktrees(t *testing.T) {
 	}
 	w.context(w.zero)
 }
+
+// Both sides are told where a worktree begins, and what it lacks.
+func TestBothKnowWhereAWorktreeBegins(t *testing.T) {
+	w := newWorld(t)
+	calls := w.asks(w.zero, `{"prompt":"a","name":"left","worktree":true}`)
+	answer, err := process.New(seat{w, w.zero}, w.Store, w.zero)[0].Run(t.Context(), calls[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	const begins = ", branch ramet/left from 01234567 with 2 uncommitted files"
+	if !strings.Contains(answer.Text, begins) || !strings.Contains(answer.Text, "It lacks your uncommitted changes of socket.") {
+		t.Error(answer.Text)
+	}
+	left, _, err := w.Store.Named(t.Context(), "left")
+	if err != nil {
+		t.Fatal(err)
+	}
+	told := ""
+	for e, err := range w.Store.QueryRange(t.Context(), history.Range{Agent: left.ID}, history.Selection{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		parts, err := e.Parts()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range parts {
+			told += p.Text + "\n"
+		}
+	}
+	if !strings.Contains(told, begins) || !strings.Contains(told, "It lacks your parent's uncommitted changes of socket.") {
+		t.Error(told)
+	}
+}

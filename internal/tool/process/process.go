@@ -63,13 +63,22 @@ type Kernel interface {
 	// a letter.
 	Exit(ctx context.Context, a id.Agent, result string) error
 	// Worktree gives a child a git worktree of its own; undo takes it away again.
-	Worktree(ctx context.Context, parent agent.Agent, child id.Agent, name string) (dir string, undo func(), err error)
+	Worktree(ctx context.Context, parent agent.Agent, child id.Agent, name string) (at Place, undo func(), err error)
 	// Worktrees are the git worktrees in which agents work; nil: there are none.
 	Worktrees() Trees
 	// Recent reads the newest own entries of an agent, newest first.
 	Recent(ctx context.Context, a id.Agent, most int) ([]history.Entry, error)
 	// Sources is where the states of agents are found out.
 	Sources() state.Sources
+}
+
+// Place is a git worktree that was just made for a child.
+type Place struct {
+	Dir     string // where it works
+	Branch  string
+	Base    string   // the commit that it begins at
+	Brought int      // files that are not committed, and came from its parent
+	Missing []string // files of its parent that are not committed, and did not
 }
 
 // Places knows what a child should know of itself, the place and the moment; a kernel that

@@ -190,16 +190,16 @@ func (w *world) Exit(ctx context.Context, a id.Agent, result string) error {
 	return err
 }
 
-func (w *world) Worktree(_ context.Context, _ agent.Agent, child id.Agent, name string) (string, func(), error) {
+func (w *world) Worktree(_ context.Context, _ agent.Agent, child id.Agent, name string) (process.Place, func(), error) {
 	if name == "unborn" {
-		return "", nil, fault.New(fault.Failed, "%q is no git repository", "/project")
+		return process.Place{}, nil, fault.New(fault.Failed, "%q is no git repository", "/project")
 	}
 	dir, err := os.MkdirTemp(w.t.TempDir(), name)
 	if err != nil {
-		return "", nil, err
+		return process.Place{}, nil, err
 	}
 	w.trees = append(w.trees, dir)
-	return dir, func() {
+	return process.Place{Dir: dir, Branch: "ramet/" + name, Base: "0123456789abcdef", Brought: 2, Missing: []string{"socket"}}, func() {
 		w.undone = append(w.undone, dir)
 		w.trees = slices.DeleteFunc(w.trees, func(d string) bool { return d == dir })
 	}, nil
