@@ -142,6 +142,7 @@ func kernelFor(ctx context.Context, r request, work *crew.Crew) (*session.Runnin
 		k.Stop()
 		jobs.Close()
 		drivers.pool.Close()
+		tools.closeLent()
 		r.EndFileStates()
 		if k.Owes() {
 			server.Owe()
@@ -293,6 +294,8 @@ type tools struct {
 	mu    sync.Mutex
 	boxes map[id.Agent]tool.Box
 	told  map[string]bool // notes about servers
+
+	lending lending // guarded by mu
 }
 
 // box is the tools of this machine and those of servers.

@@ -210,7 +210,7 @@ func (t *tools) served(a agent.Agent) tool.Box {
 		note = "MCP servers are not used: " + err.Error()
 	}
 	t.tell(a, note)
-	if pool == nil {
+	if pool = t.borrowed(context.Background(), a, pool); pool == nil {
 		return nil
 	}
 	pool.Attend(t.person.Inquire)

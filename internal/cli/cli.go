@@ -133,7 +133,7 @@ The workspace is that of the project you stand in; --db, RAMET_DB and
 		id, title string
 		commands  []*cobra.Command
 	}{
-		{"agents", "Agents:", agents.Commands(l, func(ctx context.Context, w *session.Workspace, s agents.Service) error {
+		{"agents", "Agents:", agents.Commands(l, e.MCP.Version, func(ctx context.Context, w *session.Workspace, s agents.Service) error {
 			s.Command, s.Begin = within(e, l), mcp.Begin(l, e.MCP)
 			return e.Serve(ctx, w, s)
 		})},

@@ -155,6 +155,27 @@ func planText(steps []Step) string {
 	return b.String()
 }
 
+// ParsePlan reads the note of a plan; false: it is none.
+func ParsePlan(note string) ([]Step, bool) {
+	rest, ok := strings.CutPrefix(note, "plan:\n")
+	if !ok {
+		return nil, false
+	}
+	var out []Step
+	for line := range strings.Lines(rest) {
+		line = strings.TrimSuffix(line, "\n")
+		if len(line) < 4 || line[3] != ' ' {
+			return nil, false
+		}
+		status, known := map[string]string{"[x]": "completed", "[~]": "in_progress", "[ ]": "pending"}[line[:3]]
+		if !known {
+			return nil, false
+		}
+		out = append(out, Step{Text: line[4:], Status: status})
+	}
+	return out, len(out) > 0
+}
+
 // shown is what people saw of a message that is not written yet.
 type shown struct {
 	mu   sync.Mutex

@@ -22,6 +22,7 @@ const (
 	Page     Face = "page"
 	HTTP     Face = "http"
 	MCP      Face = "mcp" // a program of theirs, over the model context protocol
+	ACP      Face = "acp" // their editor, over the agent client protocol
 )
 
 func (a Actor) String() string {

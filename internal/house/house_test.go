@@ -40,7 +40,7 @@ var rooms = []struct{ name, packages, mayImport string }{
 	{"public", "public", "words domain registry engine public"},
 	{"kernels", "control", "words domain registry engine shared public kernels"},
 	{"person", "session", "words domain registry engine shared tools store public kernels person"},
-	{"edges", "cli demo tui httpapi web turnlog mcpserver", "words domain registry between engine shared store records public kernels person edges"},
+	{"edges", "cli demo tui httpapi web turnlog mcpserver acpagent", "words domain registry between engine shared store records public kernels person edges"},
 	{"composition", "app", "words domain registry between engine models tools shared store logs records queues crew public kernels person edges composition"},
 	{"house", "house bench", ""},
 }

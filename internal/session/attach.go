@@ -30,13 +30,25 @@ func Attach(paths ...string) ([]history.Part, error) {
 		if err != nil {
 			return nil, err
 		}
-		part, _, err := picture.Part(filepath.Base(path), data)
+		part, err := AttachData(filepath.Base(path), data)
 		if err != nil {
-			return nil, fault.New(fault.InvalidText, "%s %w", path, err).WithHint("PNG, JPEG, WebP, GIF and PDF can be shown to a model")
+			return nil, err
 		}
-		out = append(out, history.Part{Type: history.PartType(part.Type), Name: part.Name, MediaType: part.MediaType, Data: part.Data})
+		out = append(out, part)
 	}
 	return out, nil
+}
+
+// AttachData is an image or a document that goes with a prompt, as another program hands it over.
+func AttachData(name string, data []byte) (history.Part, error) {
+	if len(data) > picture.MostFile {
+		return history.Part{}, fault.New(fault.InvalidText, "%s has over %d MiB, too many to be shown", name, picture.MostFile>>20)
+	}
+	part, _, err := picture.Part(name, data)
+	if err != nil {
+		return history.Part{}, fault.New(fault.InvalidText, "%s %w", name, err).WithHint("PNG, JPEG, WebP, GIF and PDF can be shown to a model")
+	}
+	return history.Part{Type: history.PartType(part.Type), Name: part.Name, MediaType: part.MediaType, Data: part.Data}, nil
 }
 
 // readShown reads a whole file that is one, and not too large.

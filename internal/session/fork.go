@@ -28,6 +28,8 @@ type Fork struct {
 	Driver   string     // another program that drives it, or Own; empty: as its parent
 	Word     string     // with Driver: that program's own word for a model; empty: its choice
 	Role     string     // the definition that it is made by; empty: none
+	Fresh    bool       // without its parent's context
+	Cwd      string     // where it works; empty: as its parent, or in its worktree
 	Effort   llm.Effort // empty: the parent's
 	// Start begins a turn for the prompt, where a kernel runs here or holds the parent.
 	Start bool
@@ -119,7 +121,7 @@ func (w *Workspace) mayFork(ctx context.Context, f Fork, c registry.Child) error
 
 // child checks everything that can be checked before anything is made.
 func (w *Workspace) child(ctx context.Context, f *Fork) (registry.Child, error) {
-	c := registry.Child{ID: id.NewAgent(), Name: f.Name, Provider: f.Model.Vendor, Model: f.Model.Name}
+	c := registry.Child{ID: id.NewAgent(), Name: f.Name, Provider: f.Model.Vendor, Model: f.Model.Name, Cwd: f.Cwd}
 	if err := agent.NeedLiving(f.Parent); err != nil {
 		return c, err
 	}
@@ -137,6 +139,9 @@ func (w *Workspace) child(ctx context.Context, f *Fork) (registry.Child, error) 
 			return c, err
 		}
 		c.Entries = append(c.Entries, history.NewRewind(f.At, ""))
+	}
+	if f.Fresh {
+		c.Entries = append(c.Entries, history.NewClear())
 	}
 	if err := w.play(f, &c); err != nil {
 		return c, err

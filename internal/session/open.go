@@ -112,6 +112,13 @@ func (s *Session) Anew() *Session {
 	return &sub
 }
 
+// In is a session at another folder, of which nothing is read yet.
+func (s *Session) In(dir string) *Session {
+	sub := New(s.System, s.Choice)
+	sub.Dir, sub.Repaired, sub.Made = dir, s.Repaired, s.Made
+	return sub
+}
+
 // Start starts the kernel of this process.
 func (w *Workspace) Start(ctx context.Context, k Kernel) error {
 	if w.Kernel != nil {

@@ -84,6 +84,9 @@ type Kernel struct {
 	Warn    func(string)
 	// Attended says that a person at a terminal sees what the kernel does.
 	Attended bool
+	// Lent are MCP servers that whoever started the kernel lends an agent, besides those of the
+	// workspace; nil: none.
+	Lent func(context.Context, id.Agent) []config.Server
 }
 
 // Running is a kernel, and how to end it.

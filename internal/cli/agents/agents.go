@@ -8,7 +8,7 @@ import (
 )
 
 // Commands are the commands of this group; serve serves a workspace.
-func Commands(l *line.Line, serve Serve) []*cobra.Command {
-	return []*cobra.Command{execCommand(l), serveCommand(l, serve), webCommand(l), psCommand(l), showCommand(l), waitCommand(l), forkCommand(l), driversCommand(l),
+func Commands(l *line.Line, version string, serve Serve) []*cobra.Command {
+	return []*cobra.Command{execCommand(l), serveCommand(l, serve), webCommand(l), acpCommand(l, version), psCommand(l), showCommand(l), waitCommand(l), forkCommand(l), driversCommand(l),
 		mergeCommand(l), worktreeCommand(l), killCommand(l), renameCommand(l), modeCommand(l), effortCommand(l), instructionsCommand(l), skillsCommand(l), hooksCommand(l)}
 }

@@ -1,0 +1,211 @@
+package acpagent
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	sdk "github.com/coder/acp-go-sdk"
+
+	"ramet/internal/fault"
+	"ramet/internal/history"
+	"ramet/internal/id"
+	"ramet/internal/llm"
+	"ramet/internal/proc"
+	"ramet/internal/session"
+)
+
+// prompting hears a prompt. Its ticket is there before anything that was said later is heard, so
+// that a cancel finds it.
+func prompting(s *Server, raw json.RawMessage) (func(context.Context) (any, error), error) {
+	r, err := params[sdk.PromptRequest](raw)
+	if err != nil {
+		return nil, err
+	}
+	c, err := s.find(r.SessionId)
+	if err != nil {
+		return nil, err
+	}
+	p, err := said(r.Prompt)
+	if err != nil {
+		return nil, err
+	}
+	p.Ticket = string(id.NewAgent())
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.tickets = append(c.tickets, p.Ticket)
+	return func(ctx context.Context) (any, error) { return c.prompt(ctx, p) }, nil
+}
+
+// prompt runs a turn.
+func (c *conversation) prompt(ctx context.Context, p proc.Prompt) (out sdk.PromptResponse, err error) {
+	defer func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.tickets = slices.DeleteFunc(c.tickets, func(t string) bool { return t == p.Ticket })
+	}()
+	a, err := c.Store.Agent(ctx, c.agent)
+	if err != nil {
+		return out, err
+	}
+	c.mu.Lock()
+	p.Model = c.model
+	here := len(c.lent) > 0
+	c.mu.Unlock()
+	fresh := a.Head == a.Genesis || a.Own == 0
+	if e, defined, err := c.Expand(ctx, a, p.Text); err != nil {
+		return out, err
+	} else if defined {
+		if p.Text = e.Text; p.Model == noModel {
+			p.Model = e.Model
+		}
+	}
+	if len(p.Files) > 0 {
+		if err := c.CheckSees(ctx, a.ID, p.Model); err != nil {
+			return out, err
+		}
+	}
+	ran, err := c.Run(ctx, session.Turn{Agent: c.agent, Prompt: p, Here: here, Stay: true, Ask: asker{c.server}, Show: c.happened})
+	if ran.Turn != nil {
+		c.happen.wait(ran.Turn.ID())
+	}
+	if ran.Said { // now it is the agent's own
+		c.mu.Lock()
+		if c.model == p.Model {
+			c.model = noModel
+		}
+		c.mu.Unlock()
+	}
+	if fresh && ran.Said {
+		c.tellTitle(ctx)
+	}
+	usage := spent(ran.Outcome.Usage)
+	switch {
+	case err == nil:
+		return sdk.PromptResponse{StopReason: sdk.StopReasonEndTurn, Usage: usage}, nil
+	case fault.Is(err, fault.Cancelled), fault.Is(err, fault.Interrupted), ctx.Err() != nil:
+		return sdk.PromptResponse{StopReason: sdk.StopReasonCancelled, Usage: usage}, nil
+	}
+	return out, err
+}
+
+func spent(u llm.Usage) *sdk.Usage {
+	if u.Total() == 0 {
+		return nil
+	}
+	read, write, thought := int(u.CacheRead), int(u.CacheWrite), int(u.Reasoning)
+	return &sdk.Usage{InputTokens: int(u.Input), OutputTokens: int(u.Output), CachedReadTokens: &read, CachedWriteTokens: &write,
+		ThoughtTokens: &thought, TotalTokens: int(u.Total())}
+}
+
+// cancel stops what a session does. Nobody waits for an answer to it: the prompt has one.
+func (s *Server) cancel(m message) {
+	r, err := params[sdk.CancelNotification](m.Params)
+	var c *conversation
+	if err == nil {
+		c, err = s.find(r.SessionId)
+	}
+	if m.asks() { // it is none of those that are only told; but who asks is answered
+		if err != nil {
+			s.wire.answer(m.ID, nil, failure(err))
+			return
+		}
+		defer s.wire.answer(m.ID, struct{}{}, nil)
+	}
+	if err != nil {
+		s.o.Log("cancel: " + err.Error())
+		return
+	}
+	s.asked.Go(func() {
+		if err := c.stop(s.ctx); err != nil {
+			s.o.Log("cancel: " + err.Error())
+		}
+	})
+}
+
+// cancelAll stops what every session does.
+func (s *Server) cancelAll() {
+	for _, c := range s.conversations() {
+		s.asked.Go(func() {
+			if !c.busy() {
+				return
+			}
+			if err := c.stop(s.ctx); err != nil {
+				s.o.Log("stop: " + err.Error())
+			}
+		})
+	}
+}
+
+func (c *conversation) busy() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.tickets) > 0
+}
+
+// stop ends the turn of the session's agent, takes its prompts back that were not said yet, and
+// returns when nothing of it runs.
+func (c *conversation) stop(ctx context.Context) error {
+	c.mu.Lock()
+	tickets := slices.Clone(c.tickets)
+	c.mu.Unlock()
+	stop := proc.Stop{Agent: c.agent}
+	if len(tickets) > 0 {
+		stop.Ticket, stop.Also = tickets[0], tickets[1:]
+	}
+	_, err := c.Stop(ctx, stop)
+	return err
+}
+
+// said is what an editor's user said.
+func said(blocks []sdk.ContentBlock) (p proc.Prompt, err error) {
+	var b strings.Builder
+	var behind []string
+	for _, one := range blocks {
+		switch {
+		case one.Text != nil:
+			b.WriteString(one.Text.Text)
+		case one.Image != nil:
+			part, err := image(*one.Image)
+			if err != nil {
+				return p, err
+			}
+			p.Files = append(p.Files, part)
+		case one.ResourceLink != nil:
+			b.WriteString(mention(one.ResourceLink.Uri, one.ResourceLink.Name))
+		case one.Resource != nil && one.Resource.Resource.TextResourceContents != nil:
+			r := one.Resource.Resource.TextResourceContents
+			b.WriteString(mention(r.Uri, ""))
+			behind = append(behind, "The editor shows "+r.Uri+":\n\n"+r.Text)
+		default:
+			return p, fault.New(fault.InvalidField, "a part of the prompt is nothing that ramet takes").WithHint("it takes texts, images, links and embedded texts")
+		}
+	}
+	p.Text = strings.Join(append([]string{b.String()}, behind...), "\n\n")
+	if strings.TrimSpace(p.Text) == "" && len(p.Files) > 0 {
+		p.Text = "[an image]"
+	}
+	return p, session.CheckPrompt(p.Text)
+}
+
+// mention is a file or an address in what was said.
+func mention(uri, name string) string {
+	if path, ok := strings.CutPrefix(uri, "file://"); ok {
+		return path
+	}
+	if name == "" || name == uri {
+		return uri
+	}
+	return name + " (" + uri + ")"
+}
+
+// image is a picture that goes with a prompt.
+func image(b sdk.ContentBlockImage) (history.Part, error) {
+	data, err := base64.StdEncoding.DecodeString(b.Data)
+	if err != nil {
+		return history.Part{}, fault.New(fault.InvalidField, "an image of the prompt is no base64: %w", err)
+	}
+	return session.AttachData("image", data)
+}

@@ -1,0 +1,33 @@
+package acpagent
+
+import (
+	"context"
+
+	sdk "github.com/coder/acp-go-sdk"
+)
+
+// tellCommands tells which commands the user and the project define.
+func (c *conversation) tellCommands() {
+	all := []sdk.AvailableCommand{}
+	for _, d := range c.Defined() {
+		one := sdk.AvailableCommand{Name: d.Name, Description: d.Description}
+		if d.Hint != "" {
+			one.Input = &sdk.AvailableCommandInput{Unstructured: &sdk.UnstructuredCommandInput{Hint: d.Hint}}
+		}
+		all = append(all, one)
+	}
+	if len(all) > 0 {
+		c.tell(sdk.SessionUpdate{AvailableCommandsUpdate: &sdk.SessionAvailableCommandsUpdate{SessionUpdate: "available_commands_update", AvailableCommands: all}})
+	}
+}
+
+// tellTitle tells what a session is called, when it has begun.
+func (c *conversation) tellTitle(ctx context.Context) {
+	a, err := c.Store.Agent(ctx, c.agent)
+	if err != nil {
+		return
+	}
+	if one, err := c.info(ctx, a); err == nil {
+		c.tell(sdk.SessionUpdate{SessionInfoUpdate: &sdk.SessionSessionInfoUpdate{SessionUpdate: "session_info_update", Title: one.Title, UpdatedAt: one.UpdatedAt}})
+	}
+}
