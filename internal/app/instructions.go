@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"iter"
+	"slices"
 	"strings"
 	"sync"
 
@@ -19,8 +20,11 @@ import (
 // overlay is what stands before every conversation: the instructions of the user, and those
 // of the project in the text that a person accepted. It is asked for every turn, so that what
 // is accepted counts at once, and what is only written never does.
-func overlay(r request, a agent.Agent, box tool.Box, window int64) ([]llm.Message, error) {
-	first, err := r.Prompts().System(box.Told().Names())
+//
+// An agent that works on an item of a run has no skills, so it is told of none; of roles, if it forks.
+func overlay(r request, a agent.Agent, box tool.Box, window func(agent.Agent) int64, works bool) ([]llm.Message, error) {
+	names := box.Told().Names()
+	first, err := r.Prompts().System(names)
 	if err != nil {
 		return nil, err
 	}
@@ -35,15 +39,17 @@ func overlay(r request, a agent.Agent, box tool.Box, window int64) ([]llm.Messag
 		return out, err
 	}
 	add(words.String())
-	if r.NoTools {
+	if r.NoTools || works && !slices.Contains(names, "fork") {
 		return out, nil
 	}
 	k, err := r.Kit()
 	if err != nil {
 		return out, err
 	}
-	most := skillBytes(window)
-	add(skill.List(k.Skills, most))
+	most := skillBytes(window(a))
+	if !works {
+		add(skill.List(k.Skills, most))
+	}
 	add(skill.Roles(k.Roles, most))
 	return out, nil
 }
@@ -59,7 +65,10 @@ func skillBytes(window int64) int {
 }
 
 // told is what people should know of the instructions when a turn begins.
-func told(r request, a agent.Agent) string {
+func told(r request, a agent.Agent, works bool) string {
+	if works {
+		return "" // nobody reads along
+	}
 	words, err := r.Instructions(a, r.Cwd)
 	if err != nil {
 		return "" // overlay says it

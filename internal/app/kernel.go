@@ -78,6 +78,13 @@ func kernelFor(ctx context.Context, r request, work *crew.Crew) (*session.Runnin
 		trees = noTrees(work, trees)
 	}
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
+	works := func(a agent.Agent) bool {
+		if work == nil {
+			return false
+		}
+		yes, err := work.Belongs(a)
+		return err == nil && yes
+	}
 	k, err := proc.Start(ctx, proc.Options{
 		MCP:   ownTools(life, r),
 		Clamp: r.Config.BudgetClamp == "yes", Bodies: bodies(r),
@@ -85,11 +92,13 @@ func kernelFor(ctx context.Context, r request, work *crew.Crew) (*session.Runnin
 		Store: r.Store, Owner: server.Owner,
 		Book: r.Book, BookOwner: file.Self(), TaskTime: r.Timeout,
 		Model: model, Effort: llm.Effort(r.Config.Effort), Search: r.Config.Search == "yes", Tools: box, Guard: guard,
-		System:    func(a agent.Agent) ([]llm.Message, error) { return overlay(r, a, nil, models.window(a)) },
-		SystemFor: func(a agent.Agent, box tool.Box) ([]llm.Message, error) { return overlay(r, a, box, models.window(a)) },
-		Facts:     facts(r),
-		Told:      func(a agent.Agent) string { return told(r, a) },
-		Worktree:  trees, Background: jobs.Running, Abandon: func(a id.Agent) { jobs.End(a); drivers.end(a) },
+		System: func(a agent.Agent) ([]llm.Message, error) { return overlay(r, a, nil, models.window, works(a)) },
+		SystemFor: func(a agent.Agent, box tool.Box) ([]llm.Message, error) {
+			return overlay(r, a, box, models.window, works(a))
+		},
+		Facts:    facts(r),
+		Told:     func(a agent.Agent) string { return told(r, a, works(a)) },
+		Worktree: trees, Background: jobs.Running, Abandon: func(a id.Agent) { jobs.End(a); drivers.end(a) },
 		Joins: joins.of,
 		Hooks: hooksOf(r),
 		Role:  r.Workspace.Role, Driver: drivers.named, Drivers: drivers.installed,

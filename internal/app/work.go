@@ -62,9 +62,10 @@ func work(ctx context.Context, ws *session.Workspace, r runs.Host) (err error) {
 		}
 		beating <- err
 	}()
+	var pace runner.Pace
 	err = h.queue.Serve(alive, r.Queues, r.Parallel, func(ctx context.Context, j runner.Enqueued) error {
 		r.Note("begins " + j.ID)
-		err := runner.Serve(ctx, j, h.queue.Host(), h.orchestrator, executor)
+		err := pace.Serve(ctx, j, h.queue.Host(), h.orchestrator, executor)
 		if err != nil {
 			r.Note("gives back " + j.ID + ": " + err.Error())
 			return err

@@ -221,7 +221,7 @@ func (f *remote) fault(ctx context.Context, a answer) error {
 	case a.status == 404:
 		return fault.New(fault.NotFound, "%s is not there, or not for this token: %s", f, said).WithHint("look at the address, and at what the token may see")
 	case a.status == 409 || a.status == 422:
-		return fault.New(fault.ForgeRefused, "%s does not open the pull request: %s", f, said).WithHint("look at the branches there, then resume the run")
+		return fault.New(fault.ForgeRefused, "%s does not do that: %s", f, said).WithHint("look at the pull request and its branches there, then resume the run")
 	case a.status == 429:
 		hint := "wait a while, then resume the run"
 		if a.after > 0 {

@@ -79,8 +79,9 @@ const aside = 1024
 // vendor is this machine, and an unknown amount elsewhere.
 func (r *turn) price(string) (llm.Price, bool) {
 	free := r.Ref.Vendor == "offline" || r.Ref.Vendor == "script"
-	for _, v := range catalog.Vendors() {
-		free = free || v.Local && v.Name == r.Ref.Vendor
+	if !free {
+		v, err := catalog.Find(r.Ref.Vendor)
+		free = err == nil && v.Local
 	}
 	return r.Model.Price, free || r.Model.Price != llm.Price{}
 }

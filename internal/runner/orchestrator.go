@@ -92,7 +92,7 @@ func (r *Run) item(e *attempt) (Attempt, error) {
 		}
 		t.Assignment = r.assignment(w, e, t)
 	}
-	return Attempt{ID: e.id, RunID: r.RunID, Worker: e.worker, Scope: e.scope, Number: e.number, Agent: r.Agent, Inputs: e.inputs, Task: t}, nil
+	return Attempt{ID: e.id, RunID: r.RunID, Worker: e.worker, Scope: e.scope, Number: e.number, Agent: r.Agent, Inputs: e.inputs, Task: t, Parallel: r.limits.Parallel}, nil
 }
 
 // patches are the inputs of an item that are applied to its worktree first.
@@ -183,10 +183,11 @@ func (r *Run) Report(ctx context.Context, itemID string, p Report) error {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if _, err := r.current(itemID, run.InProgress); err != nil {
+	e, err := r.current(itemID, run.InProgress)
+	if err != nil {
 		return err
 	}
-	if r.reported[p.ID] {
+	if e.reported[p.ID] {
 		return nil
 	}
 	if p.Type == run.LLMCallStarted {
@@ -199,7 +200,10 @@ func (r *Run) Report(ctx context.Context, itemID string, p Report) error {
 	if err := r.append(ctx, record); err != nil {
 		return err
 	}
-	r.reported[p.ID] = true
+	if e.reported == nil {
+		e.reported = map[string]bool{}
+	}
+	e.reported[p.ID] = true
 	r.spent.add(p.Type, p.Payload)
 	return nil
 }

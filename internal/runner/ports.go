@@ -21,6 +21,8 @@ type Attempt struct {
 	// Inputs are files by their paths in the run's folder; contents are fetched by hash.
 	Inputs []Input `json:"inputs"`
 	Task   Task    `json:"task"`
+	// Parallel is how many items of the run one host may do at once; 0: it does not say.
+	Parallel int `json:"parallel,omitempty"`
 }
 
 // Input is a file that an item needs.

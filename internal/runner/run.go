@@ -32,7 +32,6 @@ type Run struct {
 	spent    spending
 	calls    map[string]string // open model calls, with their spans
 	looking  []gateRun         // gates that began to look and did not end
-	reported map[string]bool   // ids of reports
 
 	backlog     []*attempt // queued in the log, not yet enqueued
 	outstanding int        // enqueued, not settled
@@ -63,6 +62,8 @@ type attempt struct {
 	host    string
 	wanted  bool // the level that is waited for needs it
 	sent    bool // the queue was told of it
+	// reported are the ids of reports, while it is in progress.
+	reported map[string]bool
 }
 
 // gateRun is one look of a gate.

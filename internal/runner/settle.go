@@ -32,6 +32,7 @@ func (r *Run) settle(ctx context.Context, e *attempt, res *Result, f *Failure) e
 		*e = done
 		return err
 	}
+	e.reported = nil
 	r.outstanding = max(0, r.outstanding-1)
 	if !again && e.wanted {
 		e.wanted = false
@@ -89,7 +90,10 @@ func (r *Run) finishing(e *attempt, res Result) []Record {
 	}
 	e.outputs = nil
 	for _, b := range res.Files {
-		sum := hashOf(b.Data)
+		sum, known := r.hashes[b.Path] // of what was delivered
+		if !known {
+			sum = hashOf(b.Data)
+		}
 		form := "bytes"
 		for _, o := range w.Outputs {
 			if o.Schema != "" && recipe.Covers(r.expand(o.Path, e.scope), b.Path) {

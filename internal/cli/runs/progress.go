@@ -26,8 +26,8 @@ type progress struct {
 
 	mu       sync.Mutex
 	state    run.State
-	queued   map[string]bool // by unit: attempts of one unit count once
-	done     map[string]bool
+	units    map[string]bool // attempts of one unit count once; true: it is done
+	done     int             // of the units
 	sections map[string]run.SectionState
 	gate     string
 	issues   map[string]bool
@@ -40,11 +40,9 @@ type progress struct {
 
 func progressOf(l *line.Line, n run.Snapshot, _ *recipe.Recipe) *progress {
 	p := &progress{out: l.Stderr, live: l.ErrTerminal && !l.JSON, quiet: l.JSON, now: l.Now, begun: l.Now(), state: n.RunState,
-		queued: map[string]bool{}, done: map[string]bool{}, sections: map[string]run.SectionState{}, issues: map[string]bool{}, over: make(chan struct{})}
+		units: map[string]bool{}, sections: map[string]run.SectionState{}, issues: map[string]bool{}, over: make(chan struct{})}
 	for _, w := range n.WorkItems {
-		u := w.Worker + ":" + w.ScopeKey
-		p.queued[u] = true
-		p.done[u] = w.Status == run.Completed
+		p.unit(w.Worker+":"+w.ScopeKey, w.Status == run.Completed)
 	}
 	for name, st := range n.SectionStates {
 		p.sections[name] = st
@@ -53,6 +51,17 @@ func progressOf(l *line.Line, n run.Snapshot, _ *recipe.Recipe) *progress {
 		go p.tick()
 	}
 	return p
+}
+
+// unit notes how far a unit is.
+func (p *progress) unit(name string, done bool) {
+	switch was := p.units[name]; {
+	case done && !was:
+		p.done++
+	case was && !done:
+		p.done--
+	}
+	p.units[name] = done
 }
 
 // tick keeps the time going while nothing happens.
@@ -123,12 +132,12 @@ func (p *progress) take(kind run.Type, t happened) string {
 		p.state = run.State(t.New)
 		return "state   " + t.New
 	case run.WorkItemQueued:
-		p.queued[t.Worker+":"+t.Scope] = true
+		p.unit(t.Worker+":"+t.Scope, false)
 		if t.Attempt > 1 {
 			return fmt.Sprintf("again   %s, attempt %d", item, t.Attempt)
 		}
 	case run.WorkItemFinished:
-		p.done[unitOf(t.ID)] = true
+		p.unit(unitOf(t.ID), true)
 		if !p.live {
 			return "done    " + item
 		}
@@ -218,13 +227,7 @@ func (p *progress) draw() {
 		return
 	default:
 	}
-	done := 0
-	for u := range p.queued {
-		if p.done[u] {
-			done++
-		}
-	}
-	line := fmt.Sprintf("%s  items %d/%d", p.state, done, len(p.queued))
+	line := fmt.Sprintf("%s  items %d/%d", p.state, p.done, len(p.units))
 	if len(p.sections) > 0 {
 		drafted := 0
 		for _, st := range p.sections {

@@ -1,5 +1,5 @@
 // Package forgetest is a forge on this machine, for tests: it speaks the pull-request
-// APIs of GitHub (/api/v3) and of Gitea and Forgejo (/api/v1), serves the repositories of
+// and comment APIs of GitHub (/api/v3) and of Gitea and Forgejo (/api/v1), serves the repositories of
 // a folder over http, and counts what happened.
 package forgetest
 
@@ -29,6 +29,7 @@ type Server struct {
 	before func(w http.ResponseWriter, r *http.Request) bool
 	after  func() bool
 	pulls  []Pull
+	notes  []Comment
 	posts  int
 	heard  []string
 }
@@ -148,6 +149,10 @@ func (s *Server) api(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
+	if len(parts) > 6 && parts[2] == "repos" && parts[5] == "issues" {
+		s.discuss(w, r, parts[3]+"/"+parts[4], parts[6:], github)
+		return
+	}
 	if len(parts) != 6 || parts[2] != "repos" || parts[5] != "pulls" {
 		say(w, http.StatusNotFound, "Not Found")
 		return

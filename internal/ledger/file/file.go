@@ -21,6 +21,7 @@
 package file
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -171,8 +172,10 @@ func (f *Folder) load() (data []byte, there bool, err error) {
 		return nil, true, err
 	}
 	defer file.Close()
-	data, err = io.ReadAll(file)
-	return data, true, durable.Failure(verb, f.path(), err)
+	var text bytes.Buffer
+	text.Grow(int(min(info.Size(), 1<<24)) + bytes.MinRead)
+	_, err = text.ReadFrom(file)
+	return text.Bytes(), true, durable.Failure(verb, f.path(), err)
 }
 
 // save writes the file, three times if need be. Each time it is another temporary

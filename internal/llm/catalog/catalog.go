@@ -141,12 +141,20 @@ func Vendors() []Vendor {
 
 // Find is the vendor of a name, or NOT_FOUND with what was perhaps meant.
 func Find(name string) (Vendor, error) {
-	all := Vendors()
-	names := make([]string, len(all))
-	for i, v := range all {
+	users, changes := told()
+	for _, v := range vendors { // asked for every turn: not all of them are copied
+		if v.Name == name {
+			return v.with(changes[name]), nil
+		}
+	}
+	for _, v := range users {
 		if v.Name == name {
 			return v, nil
 		}
+	}
+	all := Vendors()
+	names := make([]string, len(all))
+	for i, v := range all {
 		names[i] = v.Name
 	}
 	err := fault.New(fault.NotFound, "no vendor is called %.40q", name)

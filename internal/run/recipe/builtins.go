@@ -77,6 +77,8 @@ var workers = map[string]builtIn{
 		outputs: []role{{pattern: "*.json"}, {pattern: "dir/**"}}},
 	"report": {inputs: []role{{pattern: "findings.json"}, {pattern: "*.diff"}},
 		outputs: []role{{pattern: "*.sarif"}, {pattern: "*.md"}}},
+	"comment": {with: params("repo! pull!"), effect: true,
+		inputs: []role{{pattern: "*.md"}}, outputs: []role{{pattern: "*.json"}}},
 
 	// Of documentation.
 	"inventory": {with: params("repo into"), inputs: []role{pinned}, outputs: []role{{pattern: "inventory.json"}}},

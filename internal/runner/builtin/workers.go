@@ -54,7 +54,7 @@ var works = map[string]func(*attempt, context.Context) (runner.Result, error){
 	"clone": (*attempt).clone, "inventory": (*attempt).inventory, "facts": (*attempt).facts,
 	"plan": (*attempt).plan, "compose": (*attempt).compose,
 	"apply": (*attempt).apply, "pull-request": (*attempt).pullRequest,
-	"report": (*attempt).report,
+	"report": (*attempt).report, "comment": (*attempt).comment,
 }
 
 // Names are the built-in workers.

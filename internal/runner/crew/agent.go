@@ -124,6 +124,9 @@ func told(ctx context.Context, s *attempt, err error) error {
 // fork makes the agent of an item. Its prompt is its first message.
 func (c *Crew) fork(ctx context.Context, s *attempt, dir string) error {
 	words := s.item.Task.Prompt
+	if s.item.Task.Command != "" {
+		words = "[ramet] This agent is a command of the recipe:\n" + s.item.Task.Command
+	}
 	if more := s.item.Task.Assignment; more != "" {
 		words = strings.TrimRight(words, " \n") + "\n\n" + more
 	}
@@ -136,7 +139,7 @@ func (c *Crew) fork(ctx context.Context, s *attempt, dir string) error {
 		return err
 	}
 	child := registry.Child{ID: s.agent, Cwd: dir, Entries: append(role, said)}
-	if s.item.Task.Model != "" {
+	if s.item.Task.Model != "" && s.item.Task.Command == "" {
 		ref, err := llm.ParseRef(s.item.Task.Model)
 		if err != nil {
 			return err

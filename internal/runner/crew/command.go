@@ -35,13 +35,21 @@ func (c *Crew) command(ctx context.Context, it runner.Attempt, d runner.Orchestr
 	if err := p.supply(ctx, it, d); err != nil {
 		return runner.Result{}, err
 	}
-	if it.Task.External {
-		return c.external(ctx, it, p)
-	}
-	if err := sandbox.Available(); err != nil {
+	if err := sandbox.Available(); err != nil && !it.Task.External {
 		return runner.Result{}, fault.New(fault.Denied, "there is no sandbox to run the command of %s in: %w", it.Worker, err).
 			WithHint("run it on a host that has one")
 	}
+	return c.acting(ctx, it, d, p.work, func(ctx context.Context, own id.Agent) (runner.Result, error) {
+		p.agent = own
+		if it.Task.External {
+			return c.external(ctx, it, p)
+		}
+		return c.confined(ctx, it, p)
+	})
+}
+
+// confined runs a command in the sandbox.
+func (c *Crew) confined(ctx context.Context, it runner.Attempt, p *workdir) (runner.Result, error) {
 	out, err := c.sh(ctx, it, p, it.Task.Command)
 	if err != nil {
 		return runner.Result{}, err
@@ -178,8 +186,8 @@ func (c *Crew) sh(ctx context.Context, it runner.Attempt, p *workdir, line strin
 	complaints := filepath.Join(aside, "stderr")
 	kept := &limited{}
 	cmd := sandbox.Command{Args: []string{"sh", "-c", split, "sh", line, complaints}, Dir: p.work, Env: env, Output: kept}
-	// What a project's command says is the run's word, not the person's.
-	if mark, ok := id.Agent(it.Agent).Bytes(); ok {
+	// What a project's command says is its own agent's word, not the person's.
+	if mark, ok := p.agent.Bytes(); ok {
 		cmd.For = (*sandbox.Mark)(&mark)
 	}
 	if !it.Task.External {

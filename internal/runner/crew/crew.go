@@ -13,6 +13,8 @@
 //   - A worktree begins with the commit of its bundle and the patches, whatever git's
 //     configuration says, and runs nothing of the repository: no hook, no filter. The
 //     patch that comes out depends on the two trees alone.
+//   - An item of a command has an agent too, which calls no model: who kills it ends the
+//     command.
 //   - A command finds its inputs below $RAMET_INPUTS, under their paths. It runs inside
 //     the sandbox, unless it acts outside the run; that happens at most once for a call
 //     of Do, is looked up first where that is possible, and what is not known is

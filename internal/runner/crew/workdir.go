@@ -11,6 +11,7 @@ import (
 
 	"ramet/internal/durable"
 	"ramet/internal/fault"
+	"ramet/internal/id"
 	"ramet/internal/loop"
 	"ramet/internal/runner"
 )
@@ -21,6 +22,8 @@ type workdir struct {
 	dir  string // its folder; empty: it has none
 	work string // the worktree, or an empty folder; empty: it has none
 	tree *tree  // nil: no worktree
+	// agent is in whose name a command runs.
+	agent id.Agent
 }
 
 // place makes the folder of an item, if it needs one.
