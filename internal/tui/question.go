@@ -56,9 +56,7 @@ func (m *root) nextQuestion() tea.Cmd {
 func (m *root) asked(msg askedMsg) tea.Cmd {
 	q := &asked{Model: question.New(msg.q.Question, m.typedAt), answer: msg.q.Answer, over: msg.q.Over}
 	m.questions = append(m.questions, q)
-	if b := m.screen(q.Agent).live.asking(q.CallID, q.Tool); b != nil {
-		b.waiting = q.awaits()
-	}
+	m.screen(q.Agent).waits(q, q.awaits())
 	ctx := m.ctx
 	over := func() tea.Msg {
 		select {
@@ -82,14 +80,20 @@ func (m *root) asked(msg askedMsg) tea.Cmd {
 	return tea.Batch(cmds...)
 }
 
+// waits says of the call of a question for what it waits. The call may be stored already.
+func (s *screen) waits(q *asked, what string) {
+	if b := s.live.asking(q.CallID, q.Tool); b != nil {
+		b.waiting = what
+		s.live.settle(&s.transcript)
+	}
+}
+
 // unasked takes a question away that nobody waits for any more.
 func (m *root) unasked(q *asked) tea.Cmd {
 	for i, other := range m.questions {
 		if other == q {
 			m.questions = append(m.questions[:i], m.questions[i+1:]...)
-			if b := m.screen(q.Agent).live.asking(q.CallID, q.Tool); b != nil {
-				b.waiting = ""
-			}
+			m.screen(q.Agent).waits(q, "")
 			break
 		}
 	}
