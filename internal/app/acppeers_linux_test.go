@@ -104,7 +104,7 @@ func TestPeersInspect(t *testing.T) {
 		{"prompt agent=kid text=hello model=" + model, `heard`},
 		{"send to=kid body=hi", `hi`},
 		{"mail agent=kid", `hi`},
-		{"read agent=kid", `hi`},
+		{"read agent=kid number=1", `hi`},
 		{`wait agents=["kid"] timeout=1`, `kid`},
 		{"log agent=kid", `heard`},
 		{"track", `entries`},
