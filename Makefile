@@ -53,7 +53,7 @@ live: ## try each vendor whose key is set (a few cents), into docs/benchmarks/li
 	@mkdir -p docs/benchmarks
 	RAMET_LIVE=$(CURDIR)/docs/benchmarks/live.txt RAMET_LIVE_HEAD="$$($(VERSIONS))" go test -count 1 -timeout 30m -v -run TestLive ./internal/llm/live
 
-peers: ## speak with MCP servers, and let Claude Code drive agents, from npm, as far as they can be had
+peers: ## speak with MCP servers, clients and editors, and let Claude Code drive agents, from npm, as far as they can be had
 	RAMET_TEST_PEERS=$(CURDIR)/bin/peers go test -count 1 -timeout 15m -v -run TestPeers ./internal/tool/mcp ./internal/app
 
 corpus: ## read the definitions for agents that lie in packages of npm and modules of Go

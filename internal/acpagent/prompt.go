@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"sync"
 
 	sdk "github.com/coder/acp-go-sdk"
 
@@ -39,13 +40,14 @@ func prompting(s *Server, raw json.RawMessage) (func(context.Context) (any, erro
 	return func(ctx context.Context) (any, error) { return c.prompt(ctx, p) }, nil
 }
 
-// prompt runs a turn.
-func (c *conversation) prompt(ctx context.Context, p proc.Prompt) (out sdk.PromptResponse, err error) {
+// prompt runs a turn. It is stopped when taken ends, and answered as one that was cancelled.
+func (c *conversation) prompt(taken context.Context, p proc.Prompt) (out sdk.PromptResponse, err error) {
 	defer func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.tickets = slices.DeleteFunc(c.tickets, func(t string) bool { return t == p.Ticket })
 	}()
+	ctx := c.server.talk
 	a, err := c.Store.Agent(ctx, c.agent)
 	if err != nil {
 		return out, err
@@ -67,6 +69,11 @@ func (c *conversation) prompt(ctx context.Context, p proc.Prompt) (out sdk.Promp
 			return out, err
 		}
 	}
+	defer context.AfterFunc(taken, func() { // it was taken back, wherever it runs
+		if err := c.stop(c.server.ctx); err != nil {
+			c.server.o.Log("stop: " + err.Error())
+		}
+	})()
 	ran, err := c.Run(ctx, session.Turn{Agent: c.agent, Prompt: p, Here: here, Stay: true, Ask: asker{c.server}, Show: c.happened})
 	if ran.Turn != nil {
 		c.happen.wait(ran.Turn.ID())
@@ -125,18 +132,21 @@ func (s *Server) cancel(m message) {
 	})
 }
 
-// cancelAll stops what every session does.
-func (s *Server) cancelAll() {
+// hangUp stops the turns of this process, and stops waiting for those that run elsewhere.
+func (s *Server) hangUp() {
+	var stopping sync.WaitGroup
 	for _, c := range s.conversations() {
-		s.asked.Go(func() {
+		stopping.Go(func() {
 			if !c.busy() {
 				return
 			}
-			if err := c.stop(s.ctx); err != nil {
+			if _, err := c.Kernel.Interrupt(s.ctx, c.halting()); err != nil {
 				s.o.Log("stop: " + err.Error())
 			}
 		})
 	}
+	stopping.Wait()
+	s.silence()
 }
 
 func (c *conversation) busy() bool {
@@ -148,15 +158,19 @@ func (c *conversation) busy() bool {
 // stop ends the turn of the session's agent, takes its prompts back that were not said yet, and
 // returns when nothing of it runs.
 func (c *conversation) stop(ctx context.Context) error {
-	c.mu.Lock()
-	tickets := slices.Clone(c.tickets)
-	c.mu.Unlock()
-	stop := proc.Stop{Agent: c.agent}
-	if len(tickets) > 0 {
-		stop.Ticket, stop.Also = tickets[0], tickets[1:]
-	}
-	_, err := c.Stop(ctx, stop)
+	_, err := c.Stop(ctx, c.halting())
 	return err
+}
+
+// halting is what a stop means: the turn, and the prompts that were not said yet.
+func (c *conversation) halting() proc.Stop {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	stop := proc.Stop{Agent: c.agent}
+	if len(c.tickets) > 0 {
+		stop.Ticket, stop.Also = c.tickets[0], slices.Clone(c.tickets[1:])
+	}
+	return stop
 }
 
 // said is what an editor's user said.

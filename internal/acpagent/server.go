@@ -35,6 +35,9 @@ type Server struct {
 	o    Options
 	wire *wire
 	ctx  context.Context // the person's, for as long as the server serves
+	talk context.Context // ends when nobody hears what turns tell any more
+	// silence ends talk.
+	silence context.CancelFunc
 
 	asked sync.WaitGroup // requests that are being answered
 
@@ -42,8 +45,9 @@ type Server struct {
 	place   string
 	desk    *desk // nil: nothing is open
 
-	mu   sync.Mutex
-	open map[sdk.SessionId]*conversation
+	mu       sync.Mutex
+	open     map[sdk.SessionId]*conversation
+	answered map[string]context.CancelFunc // requests that are being answered, by their ids
 }
 
 // New makes a server.
@@ -51,7 +55,7 @@ func New(o Options) *Server {
 	if o.Log == nil {
 		o.Log = func(string) {}
 	}
-	return &Server{o: o, open: map[sdk.SessionId]*conversation{}}
+	return &Server{o: o, open: map[sdk.SessionId]*conversation{}, answered: map[string]context.CancelFunc{}}
 }
 
 // lastWords is how long requests that are being answered may take when the input has ended.
@@ -63,6 +67,8 @@ func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	s.ctx = history.By(ctx, history.Actor{Who: s.o.User, Face: history.ACP})
+	s.talk, s.silence = context.WithCancel(s.ctx)
+	defer s.silence()
 	s.wire = &wire{out: out, broken: end}
 	ended := make(chan struct{})
 	go func() {
@@ -73,7 +79,7 @@ func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	case <-ended:
 	case <-ctx.Done():
 	}
-	s.cancelAll()
+	s.hangUp()
 	answered := make(chan struct{})
 	go func() {
 		defer close(answered)
@@ -97,6 +103,10 @@ func (s *Server) heard(m message) {
 		s.cancel(m)
 		return
 	}
+	if m.Method == cancelRequest {
+		s.takeBack(m)
+		return
+	}
 	if !m.asks() {
 		return // of what else is only told there is nothing that matters here
 	}
@@ -110,8 +120,10 @@ func (s *Server) heard(m message) {
 		s.wire.answer(m.ID, nil, failure(err))
 		return
 	}
+	ctx, done := s.begun(m)
 	s.asked.Go(func() {
-		result, err := work(s.ctx)
+		defer done()
+		result, err := work(ctx)
 		if err != nil {
 			s.wire.answer(m.ID, nil, failure(err))
 			return

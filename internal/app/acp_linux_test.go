@@ -431,13 +431,20 @@ func TestACPCancelLeavesNothingAlive(t *testing.T) {
 
 	// A cancel that is sent with the prompt finds it.
 	gate, _ := s.pipe(t)
-	two := e.begin(s.script(t, `{"steps": [{"text": "x"}, {"wait": "`+gate+`"}]}`))
+	two := e.begin(s.script(t, `{"repeat": true, "steps": [{"text": "x"}, {"wait": "`+gate+`"}]}`))
 	raw := `{"jsonrpc":"2.0","id":"p","method":"session/prompt","params":{"sessionId":"` + string(two) + `","prompt":[{"type":"text","text":"go"}]}}` + "\n" +
 		`{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"` + string(two) + `"}}` + "\n"
 	if _, err := io.WriteString(e.in, raw); err != nil {
 		t.Fatal(err)
 	}
 	e.frame(`"id":"p","result":{"stopReason":"cancelled"`)
+
+	// So does one of the request itself.
+	raw = strings.ReplaceAll(raw[:strings.Index(raw, "\n")+1], `"p"`, `"q"`)
+	if _, err := io.WriteString(e.in, raw+`{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":"q"}}`+"\n"); err != nil {
+		t.Fatal(err)
+	}
+	e.frame(`"id":"q","result":{"stopReason":"cancelled"`)
 }
 
 // frame waits until a message was written that holds some text.

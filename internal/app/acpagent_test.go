@@ -2,6 +2,8 @@ package app_test
 
 import (
 	"bufio"
+	"crypto/sha512"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -361,11 +363,17 @@ func (a *acpProgram) turn(text string) (stop string) {
 	return "end_turn"
 }
 
+// somebodysKey looks like a key of a vendor.
+func somebodysKey() string {
+	sum := sha512.Sum512([]byte("somebody's"))
+	return "sk-" + "ant-api03-" + base64.RawURLEncoding.EncodeToString(sum[:])
+}
+
 // model asks its model something.
 func (a *acpProgram) model(big bool) (status int, said string) {
 	body := `{"model":"claude-sonnet-4-6","max_tokens":100,"stream":true}`
 	if big { // with a secret of somebody's
-		body = `{"model":"claude-sonnet-4-6","max_tokens":50000,"stream":true,"system":"sk-` + "ant-api03-" + strings.Repeat("A1b2", 22) + `"}`
+		body = `{"model":"claude-sonnet-4-6","max_tokens":50000,"stream":true,"system":"` + somebodysKey() + `"}`
 	}
 	r, err := http.NewRequest("POST", os.Getenv("ANTHROPIC_BASE_URL")+"/v1/messages?beta=true", strings.NewReader(body))
 	if err != nil {

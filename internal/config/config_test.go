@@ -388,3 +388,39 @@ func TestVendorsOfTheUser(t *testing.T) {
 		t.Errorf("a project: %v", err)
 	}
 }
+
+// A project's drivers run confined, with a login of their own; what the user says counts more.
+func TestDriversOfAProject(t *testing.T) {
+	home := t.TempDir()
+	env := func(name string) string {
+		return map[string]string{"HOME": home, "XDG_CONFIG_HOME": filepath.Join(home, "c")}[name]
+	}
+	path, err := Path(env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte("[driver.mine]\ncommand = \"mine\"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	load := func(text string) (*Config, error) {
+		return Load(Options{Env: env, Project: ProjectFile{Path: "p.toml", Text: text}})
+	}
+	c, err := load("[driver.mine]\ncommand = \"theirs\"\n[driver.other]\ncommand = \"other\"\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(c.Drivers) != 2 || c.Drivers[0].Command != "mine" || c.Drivers[1].Box == nil || !*c.Drivers[1].Box || !c.Drivers[1].Project {
+		t.Errorf("%+v", c.Drivers)
+	}
+	for _, text := range []string{"box = false", "key = true"} {
+		if _, err := load("[driver.x]\ncommand = \"x\"\n" + text + "\n"); err == nil {
+			t.Errorf("a project may say %s", text)
+		}
+	}
+	if _, err := load("[driver.x]\ncommand = \"x\"\nbases = { A = \"nobody\" }\n"); err == nil {
+		t.Error("an unknown vendor")
+	}
+}

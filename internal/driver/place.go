@@ -39,6 +39,8 @@ func find(ctx context.Context, log history.Log, a id.Agent, driver string) (stan
 					return out, err
 				}
 				switch {
+				case m.Source != "":
+					return out.brought(ctx, log, a, e, driver)
 				case m.Driver != nil && m.Driver.Name == driver && m.Driver.Session != "":
 					return out.at(ctx, log, a, e, *m.Driver)
 				case e.Kind == history.Assistant, e.Kind == history.Rewind, e.Kind == history.Compact, e.Kind == history.Redact:
@@ -93,6 +95,37 @@ func (s stand) at(ctx context.Context, log history.Log, a id.Agent, e history.En
 	}
 	if ended {
 		s.Fork = d.Session
+	}
+	return s, nil
+}
+
+// heading is how many entries of an agent may stand before the one that says that it was
+// imported.
+const heading = 5
+
+// brought is a session of the driver's own program that was imported: its last line is e, and
+// nobody has spoken since. It goes on under its own name, in its own agent; a branch of it, or
+// a part, is told in words.
+func (s stand) brought(ctx context.Context, log history.Log, a id.Agent, e history.Entry, driver string) (stand, error) {
+	if e.Agent != a {
+		return s, nil
+	}
+	n := 0
+	for first, err := range log.QueryRange(ctx, history.Range{Agent: a}, history.Selection{}) {
+		if err != nil {
+			return s, err
+		}
+		if n++; n > heading {
+			break
+		}
+		m, err := first.Decode()
+		if err != nil {
+			return s, err
+		}
+		if m.Import != nil && m.Import.Program == driver && !m.Import.Part() {
+			s.mark, s.Resume = e.ID, m.Import.Session
+			return s, nil
+		}
 	}
 	return s, nil
 }

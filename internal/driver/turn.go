@@ -235,8 +235,11 @@ func (r *turn) end(ctx context.Context, answer Stop, err error) error {
 	}
 	stopped := ctx.Err() != nil
 	why := err
-	if stopped {
+	switch {
+	case stopped:
 		why = ended(ctx)
+	case why != nil && r.wired(ctx).Refused > 0:
+		why = fault.New(fault.BudgetExceeded, "%s was refused a call of its model: %w", r.about.Driver, err).WithHint("give more with --max-cost or --max-tokens, or stop here")
 	}
 	if lost(why) { // who took the agent closes its history
 		r.leave()

@@ -19,7 +19,7 @@ func (codexWriting) cover(w *Writer, kind string, payload any) map[string]any {
 
 func (c codexWriting) head(w *Writer) []any {
 	return []any{c.cover(w, "session_meta", map[string]any{"id": w.ID, "session_id": w.ID, "timestamp": w.stamp(), "cwd": w.Cwd, "originator": "ramet",
-		"cli_version": codexWritten, "source": "cli", "model_provider": "openai", "base_instructions": nil, "git": nil})}
+		"cli_version": codexWritten, "source": "cli"})}
 }
 
 func (c codexWriting) lines(w *Writer, k history.Kind, parts []history.Part) []any {

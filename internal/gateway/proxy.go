@@ -5,7 +5,6 @@ import (
 	"compress/gzip"
 	"context"
 	"crypto/sha256"
-	"encoding/json"
 	"errors"
 	"hash"
 	"io"
@@ -13,6 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/klauspost/compress/zstd"
 
 	"ramet/internal/fault"
@@ -52,12 +53,15 @@ func (g *Gate) serve(w http.ResponseWriter, r *http.Request) {
 		v.refuse(w, http.StatusNotFound, "not_found_error", "ramet does not pass "+r.Method+" "+rest+" on")
 		return
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
-	if err != nil {
+	var body bytes.Buffer
+	if n := r.ContentLength; n > 0 && n <= maxBody {
+		body.Grow(int(n) + bytes.MinRead) // all at once, and what asks for more
+	}
+	if _, err := body.ReadFrom(http.MaxBytesReader(w, r.Body, maxBody)); err != nil {
 		v.refuse(w, http.StatusRequestEntityTooLarge, "invalid_request_error", "the request is cut off, or too long")
 		return
 	}
-	g.pass(w, r, passage{door: d, vendor: name, rest: rest, body: body, metered: metered})
+	g.pass(w, r, passage{door: d, vendor: name, rest: rest, body: body.Bytes(), metered: metered})
 }
 
 // passage is one request on its way.
@@ -139,7 +143,7 @@ func (g *Gate) reserve(w http.ResponseWriter, r *http.Request, c *metered) bool 
 	plain, err := unpacked(r.Header.Get("Content-Encoding"), c.body)
 	var q request
 	if err == nil {
-		err = json.Unmarshal(plain, &q)
+		err = json.Unmarshal(plain, &q, jsontext.AllowInvalidUTF8(true))
 	}
 	if err != nil {
 		c.v.refuse(w, http.StatusBadRequest, "invalid_request_error", "ramet cannot read the request, and does not pass it on: "+err.Error())
@@ -158,6 +162,9 @@ func (g *Gate) reserve(w http.ResponseWriter, r *http.Request, c *metered) bool 
 	c.held, err = g.o.Purse.Reserve(r.Context(), Call{Agent: c.door.Agent, Model: c.vendor + "/" + c.rec.Model, Input: int64(len(plain)) + margin,
 		Output: output, Least: least, Price: c.price, Priced: c.rec.Priced, Search: maxSearches})
 	if err != nil {
+		if fault.Is(err, fault.BudgetExceeded) {
+			c.door.refuse()
+		}
 		g.refused(w, c.v, err)
 		return false
 	}
@@ -211,7 +218,11 @@ func priceOf(vendor, model string) (llm.Price, bool) {
 // refused tells a program that its budget does not hold the call.
 func (g *Gate) refused(w http.ResponseWriter, v vendor, err error) {
 	if f, ok := fault.Of(err); ok {
-		v.refuse(w, http.StatusForbidden, "permission_error", "ramet: "+string(f.Code)+": "+f.Message)
+		how := refusal{http.StatusForbidden, "permission_error"}
+		if v.broke.status != 0 {
+			how = v.broke
+		}
+		v.refuse(w, how.status, how.code, "ramet: "+string(f.Code)+": "+f.Message)
 		return
 	}
 	v.refuse(w, http.StatusInternalServerError, "api_error", "ramet: "+err.Error())

@@ -149,18 +149,24 @@ func TestCallsGoThroughAndAreCounted(t *testing.T) {
 // What no budget holds is refused in the vendor's own form, and never sent.
 func TestWhatNoBudgetHoldsIsNotSent(t *testing.T) {
 	s := newSite(t, agent.Budget{Tokens: agent.AtMost(50_000)}, func(w http.ResponseWriter, _ *http.Request) {})
-	for vendor, want := range map[string][2]string{
-		"anthropic": {"/v1/messages", `{"error":{"message":"ramet: BUDGET_EXCEEDED: `},
-		"openai":    {"/v1/responses", `{"error":{"code":"permission_error"`},
-		"gemini":    {"/v1beta/models/m:generateContent", `{"error":{"code":403`},
+	for vendor, want := range map[string]struct {
+		path, says string
+		status     int
+	}{
+		"anthropic": {"/v1/messages", `{"error":{"message":"ramet: BUDGET_EXCEEDED: `, 402},
+		"openai":    {"/v1/responses", `{"error":{"code":"permission_error"`, 403},
+		"gemini":    {"/v1beta/models/m:generateContent", `{"error":{"code":403`, 403},
 	} {
-		status, got := s.post(vendor, want[0], `{"model":"m","max_tokens":90000,"max_output_tokens":90000,"generationConfig":{"maxOutputTokens":90000}}`)
-		if status != 403 || !strings.HasPrefix(got, want[1]) || !strings.Contains(got, "BUDGET_EXCEEDED") {
+		status, got := s.post(vendor, want.path, `{"model":"m","max_tokens":90000,"max_output_tokens":90000,"generationConfig":{"maxOutputTokens":90000}}`)
+		if status != want.status || !strings.HasPrefix(got, want.says) || !strings.Contains(got, "BUDGET_EXCEEDED") {
 			t.Errorf("%s: %d %s", vendor, status, got)
 		}
 	}
 	if n := s.requests(); n != 0 {
 		t.Errorf("%d were sent", n)
+	}
+	if sum := s.door.Tally(t.Context()); sum.Refused != 3 || sum.Calls != 0 {
+		t.Errorf("%+v", sum)
 	}
 }
 

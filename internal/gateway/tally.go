@@ -13,6 +13,7 @@ import (
 type Tally struct {
 	Calls     int64 // of models, that were sent
 	Uncounted int64 // of them, whose usage nobody knows
+	Refused   int64 // that no budget held, and were not sent
 	Usage     llm.Usage
 	Cost      llm.Money
 }
@@ -21,6 +22,7 @@ type Tally struct {
 func (t Tally) Since(was Tally) Tally {
 	t.Calls -= was.Calls
 	t.Uncounted -= was.Uncounted
+	t.Refused -= was.Refused
 	t.Cost -= was.Cost
 	u, v := t.Usage, was.Usage
 	t.Usage = llm.Usage{Input: u.Input - v.Input, Output: u.Output - v.Output, CacheRead: u.CacheRead - v.CacheRead, CacheWrite: u.CacheWrite - v.CacheWrite,
@@ -50,6 +52,13 @@ func (t *tally) begin() *underway {
 	u := &underway{}
 	t.open[u] = true
 	return u
+}
+
+// refuse counts a call that no budget held.
+func (t *tally) refuse() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.sum.Refused++
 }
 
 // end takes what a call came to; nil: it was not sent, or refused.

@@ -13,7 +13,8 @@ type vendor struct {
 	upstream string
 	// plain are paths that cost nothing, metered those of calls; * is one part of a path.
 	plain, metered []string
-	key            string // the header of keys
+	key            string  // the header of keys
+	broke          refusal // what it answers to who has no money; zero: 403
 	// other is another address of the vendor, for requests of some logins, and what is asked before
 	// the paths that it has; nil: there is none.
 	other func(http.Header) (address, strip string)
@@ -22,16 +23,23 @@ type vendor struct {
 	most   []string
 	nested string
 	// limit is where a request says how much may be written.
-	limit   func(body request) int64
-	refusal func(status int, code, message string) any
+	limit func(body request) int64
+	says  func(status int, code, message string) any
 }
 
-// request is what is read of a call.
+// refusal is a status and the vendor's word for it.
+type refusal struct {
+	status int
+	code   string
+}
+
+// request is what is read of a call. A name that stands twice is refused: nobody knows which of them a
+// vendor would take.
 type request struct {
-	Model         string
-	MaxTokens     int64 `json:"max_tokens"`
-	MaxOutput     int64 `json:"max_output_tokens"`
-	MaxCompletion int64 `json:"max_completion_tokens"`
+	Model         string `json:"model"`
+	MaxTokens     int64  `json:"max_tokens"`
+	MaxOutput     int64  `json:"max_output_tokens"`
+	MaxCompletion int64  `json:"max_completion_tokens"`
 	Config        struct {
 		MaxOutput int64 `json:"maxOutputTokens"`
 	} `json:"generationConfig"`
@@ -41,12 +49,12 @@ type request struct {
 const usualOutput = 128_000
 
 var vendors = map[string]vendor{
-	"anthropic": {upstream: "https://api.anthropic.com", key: "X-Api-Key",
+	"anthropic": {upstream: "https://api.anthropic.com", key: "X-Api-Key", broke: refusal{http.StatusPaymentRequired, "billing_error"},
 		plain:   []string{"GET /v1/models", "GET /v1/models/*", "POST /v1/messages/count_tokens"},
 		metered: []string{"POST /v1/messages"},
 		most:    []string{"max_tokens"},
 		limit:   func(r request) int64 { return r.MaxTokens },
-		refusal: func(_ int, code, message string) any {
+		says: func(_ int, code, message string) any {
 			return map[string]any{"type": "error", "error": map[string]any{"type": code, "message": message}}
 		}},
 	"openai": {upstream: "https://api.openai.com", key: "Authorization",
@@ -60,7 +68,7 @@ var vendors = map[string]vendor{
 		metered: []string{"POST /v1/responses", "POST /v1/responses/compact", "POST /v1/chat/completions"},
 		most:    []string{"max_output_tokens"},
 		limit:   func(r request) int64 { return max(r.MaxOutput, r.MaxCompletion, r.MaxTokens) },
-		refusal: func(_ int, code, message string) any {
+		says: func(_ int, code, message string) any {
 			return map[string]any{"error": map[string]any{"type": code, "code": code, "message": message, "param": nil}}
 		}},
 	"gemini": {upstream: "https://generativelanguage.googleapis.com", key: "X-Goog-Api-Key",
@@ -68,7 +76,7 @@ var vendors = map[string]vendor{
 		metered: []string{"POST /v1beta/models/*:generateContent", "POST /v1beta/models/*:streamGenerateContent"},
 		most:    []string{"maxOutputTokens"}, nested: "generationConfig",
 		limit: func(r request) int64 { return r.Config.MaxOutput },
-		refusal: func(status int, code, message string) any {
+		says: func(status int, code, message string) any {
 			return map[string]any{"error": map[string]any{"code": status, "status": strings.ToUpper(code), "message": message}}
 		}},
 }
@@ -108,10 +116,10 @@ func (v vendor) model(r request, rest string) string {
 
 // refuse answers in the vendor's own form, with a status that programs do not ask again for.
 func (v vendor) refuse(w http.ResponseWriter, status int, code, message string) {
-	if v.refusal == nil {
+	if v.says == nil {
 		v = vendors["openai"]
 	}
-	text, err := json.Marshal(v.refusal(status, code, message))
+	text, err := json.Marshal(v.says(status, code, message))
 	if err != nil {
 		panic(err) // strings alone
 	}

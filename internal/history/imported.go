@@ -26,6 +26,10 @@ type Imported struct {
 	Started  string `json:"started,omitempty"`
 }
 
+// Part says that it is no session that its program could take up by its name: what a
+// sub-agent of Claude Code did.
+func (i Imported) Part() bool { return strings.HasPrefix(i.Session, "agent-") }
+
 // Bytes is a stretch of a source: Size bytes behind the first Offset.
 type Bytes struct{ Offset, Size int64 }
 

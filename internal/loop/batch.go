@@ -2,6 +2,7 @@ package loop
 
 import (
 	"context"
+	"errors"
 
 	"ramet/internal/fault"
 	"ramet/internal/history"
@@ -58,6 +59,9 @@ func (r *turn) batch(ctx context.Context, jobs []*job) error {
 	default:
 		for _, j := range permitted {
 			j.answer = tool.Failed(why.Error())
+			if c := (*tool.Culprit)(nil); errors.As(err, &c) && c.CallID != j.call.CallID {
+				j.answer = tool.Failed(c.Others(j.call.Name))
+			}
 			if err := r.conclude(ctx, j); err != nil {
 				return err
 			}

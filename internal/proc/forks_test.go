@@ -1,6 +1,7 @@
 package proc
 
 import (
+	"strings"
 	"testing"
 
 	"ramet/internal/id"
@@ -42,5 +43,29 @@ func TestForksOfAWorkingAgentAreNotRefused(t *testing.T) {
 	t.Logf("%d forks beside %d turns", forks, turns)
 	if refused > 0 || turns < 10 {
 		t.Errorf("%d of %d were refused, beside %d turns", refused, forks, turns)
+	}
+}
+
+// Of forks of one message that is refused for one of them, that one is told why, and the others
+// whose fault it is.
+func TestTheOthersAreToldWhichForkWasRefused(t *testing.T) {
+	b := newBench(t, `
+{"when": "divide", "steps": [{"call": "fork", "args": {"prompt": "a", "name": "Fix-1"}}, {"call": "fork", "args": {"prompt": "b", "name": "fix1"}}]}
+{"steps": [{"text": "so be it"}]}
+`)
+	b.start()
+	if _, err := b.exec(b.zero.ID, "divide"); err != nil {
+		t.Fatal(err)
+	}
+	const why = `"Fix-1" is not a name for an agent`
+	got := b.history(b.zero.ID)
+	var told []string
+	for _, e := range got {
+		if text, ok := strings.CutPrefix(e, "tool_result "); ok {
+			told = append(told, text)
+		}
+	}
+	if len(told) != 2 || !strings.HasPrefix(told[0], why) || !strings.HasPrefix(told[1], `not carried out, because the fork "Fix-1" of the same message was refused: `+why) {
+		t.Errorf("%q", got)
 	}
 }

@@ -64,7 +64,7 @@ func TestProgramsSpendThroughTheGateway(t *testing.T) {
 	if _, err := b.store.Append(t.Context(), b.zero.ID, agent.Passing(), history.Draft{Kind: history.Command, Meta: history.Meta{Command: "budget", Budget: &history.Budget{Tokens: &limit}}}); err != nil {
 		t.Fatal(err)
 	}
-	if status := call(); status != 403 {
+	if status := call(); status != 402 {
 		t.Errorf("more than the budget of its parent: %d", status)
 	}
 	if _, err := b.kernel.Kill(t.Context(), registry.Kill{Agent: kid.ID}); err != nil {

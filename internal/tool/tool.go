@@ -14,6 +14,7 @@ package tool
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"iter"
 
 	"ramet/internal/history"
@@ -74,8 +75,31 @@ type Batch interface {
 	Tool
 	// RunAll carries out the calls and writes their results into the history
 	// itself, in one transaction. With an error nothing happened, and nothing was
-	// written; one that is a fault becomes the result of each call.
+	// written; one that is a fault becomes the result of each call, one that is a Culprit that
+	// of its call.
 	RunAll(ctx context.Context, calls []Call) error
+}
+
+// Culprit is the error of one call for which a Batch carried out none.
+type Culprit struct {
+	CallID string
+	Name   string // of what it was to make; may be empty
+	Err    error
+}
+
+// Error implements error.
+func (c *Culprit) Error() string { return c.Err.Error() }
+
+// Unwrap implements errors.
+func (c *Culprit) Unwrap() error { return c.Err }
+
+// Others is what those calls are told that were not the cause.
+func (c *Culprit) Others(tool string) string {
+	of := "another " + tool
+	if c.Name != "" {
+		of = fmt.Sprintf("the %s %q", tool, c.Name)
+	}
+	return "not carried out, because " + of + " of the same message was refused: " + c.Error() + ". Call again."
 }
 
 // Memory is a tool that knows of earlier calls only what stands in the history, so that

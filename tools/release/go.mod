@@ -11,6 +11,8 @@ require (
 	ramet v0.0.0-00010101000000-000000000000
 )
 
+require github.com/coder/acp-go-sdk v0.13.0 // indirect
+
 require (
 	dario.cat/mergo v1.0.2 // indirect
 	github.com/AlekSi/pointer v1.2.0 // indirect

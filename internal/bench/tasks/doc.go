@@ -1,5 +1,5 @@
 // Package tasks is work that an agent must finish, on small repositories that are made for
-// it. Each task names what happens on the way: a stream that is cut, a command that goes on in
+// it and on modules from the module cache, where they are in there. Each task names what happens on the way: a stream that is cut, a command that goes on in
 // the background, a process that is killed. Whether it is solved is judged by a program that
 // looks at the files and at facts of the history, never at what a model says of itself.
 //

@@ -14,7 +14,7 @@ import (
 
 // tasks are all of them.
 func tasks(size int) []task {
-	return []task{background(), asking(), seeing(), searching(size), cut(), busy(), narrow(), compacted(), killedAndContinued(), wokenTwice(), conflict(), manyChildren()}
+	return []task{background(), asking(), seeing(), searching(size), cut(), busy(), narrow(), compacted(), killedAndContinued(), wokenTwice(), conflict(), manyChildren(), broken(), declared()}
 }
 
 // wrong says what is not so.

@@ -50,7 +50,7 @@ func carry(l *line.Line, ports Ports, ctx context.Context, f *carryFlags, store 
 	if err != nil {
 		return err
 	}
-	r, err := recipe.Parse([]byte(config.Text))
+	r, err := kept(x.RunID, config)
 	if err != nil {
 		return err
 	}

@@ -11,7 +11,6 @@ import (
 
 	"ramet/internal/cli/line"
 	"ramet/internal/fault"
-	"ramet/internal/run/recipe"
 	"ramet/internal/rundir"
 	"ramet/internal/trust"
 )
@@ -59,7 +58,7 @@ func wouldRun(store *rundir.Store, runID string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	r, err := recipe.Parse([]byte(config.Text))
+	r, err := kept(runID, config)
 	if err != nil {
 		return "", err
 	}

@@ -142,7 +142,7 @@ func (f fork) forkAll(ctx context.Context, calls []tool.Call) (children []child,
 		}
 		at, undo, err := f.kernel.Worktree(ctx, parent, b.child.ID, b.child.Name)
 		if err != nil {
-			return nil, err
+			return nil, &tool.Culprit{CallID: b.call.ID, Name: b.child.Name, Err: err}
 		}
 		defer func() {
 			if !born {
@@ -187,15 +187,16 @@ func (f fork) plan(ctx context.Context, parent agent.Agent, calls []tool.Call) (
 			return nil, err
 		}
 		if err := f.check(ctx, args); err != nil {
-			return nil, err
+			return nil, &tool.Culprit{CallID: c.ID, Name: args.Name, Err: err}
 		}
 		asked[i] = registry.Child{ID: id.NewAgent(), Name: args.Name}
 		children[i] = child{call: c, args: args, child: asked[i], parent: parent}
-		if err := f.play(&children[i]); err != nil {
-			return nil, err
+		err = f.play(&children[i])
+		if err == nil {
+			err = f.drive(&children[i])
 		}
-		if err := f.drive(&children[i]); err != nil {
-			return nil, err
+		if err != nil {
+			return nil, &tool.Culprit{CallID: c.ID, Name: args.Name, Err: err}
 		}
 	}
 	return children, registry.Fork{Parent: f.self, Children: asked}.Check()

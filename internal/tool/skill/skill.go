@@ -58,7 +58,7 @@ type reader struct {
 	now    []history.Limit // what active is made of
 }
 
-// memo is where the tools of a role stood before they were limits.
+// memo is what a role is called, for hooks, and where its tools stood before they were limits.
 type memo struct {
 	Role *role `json:"role,omitempty"`
 }
@@ -70,7 +70,12 @@ type role struct {
 
 // Entry is what an agent that is made for a role is told first.
 func Entry(r kit.Role) (history.Draft, error) {
-	return history.Say(history.System, "You are the agent "+r.Name+", defined in "+r.Path+":\n\n"+r.Prompt)
+	d, err := history.Say(history.System, "You are the agent "+r.Name+", defined in "+r.Path+":\n\n"+r.Prompt)
+	if err != nil {
+		return d, err
+	}
+	d.Parts[0].Memo, err = json.Marshal(memo{Role: &role{Name: r.Name}})
+	return d, err
 }
 
 func (r *reader) Spec() tool.Spec {

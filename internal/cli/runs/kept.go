@@ -1,0 +1,23 @@
+package runs
+
+import (
+	"ramet/internal/fault"
+	"ramet/internal/run/recipe"
+	"ramet/internal/rundir"
+	"ramet/internal/text"
+)
+
+// kept reads the recipe that a run began with. One of an earlier version may use built-ins that are
+// others now: what exactly does not fit is told, and what to do; the run stays as it is.
+func kept(runID string, config rundir.Config) (*recipe.Recipe, error) {
+	r, err := recipe.Parse([]byte(config.Text))
+	if err == nil {
+		return r, nil
+	}
+	again := "ramet run start --recipe " + text.Line(config.Recipe, 60)
+	if repo := config.Set["repo"]; repo != "" {
+		again += " --repo " + text.Line(repo, 200)
+	}
+	return nil, fault.New(fault.InvalidRecipe, "run %s was begun by another version of ramet, with a recipe %s that this one does not carry out: %w", runID, text.Line(config.Recipe, 60), err).
+		WithHint("nothing was changed: go on with the version that began it, or begin anew with `%s`; what it made stays in its folder", again)
+}
