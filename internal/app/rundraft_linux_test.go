@@ -53,8 +53,8 @@ func says(text string) map[string]any { return map[string]any{"text": text} }
 // drafting is a model whose draft of the page is that text; files are others that it writes.
 func drafting(body string, files ...string) *script {
 	s := &script{}
-	page := "<!-- ramet:begin overview -->\n\n# greet\n\nGreets people. <!-- claim: readme.greet -->\n\n" + body + "\n\n<!-- ramet:end overview -->\n"
-	steps := []any{call("write", map[string]any{"path": "docs/index.md", "content": page})}
+	page := "# greet\n\nGreets people. <!-- cite: README.md:3 -->\n\n" + body + "\n"
+	steps := []any{call("write", map[string]any{"path": "ramet-drafts/overview.md", "content": page})}
 	for _, f := range files {
 		steps = append(steps, call("write", map[string]any{"path": f, "content": "# More\n\nWords.\n"}))
 	}
@@ -78,14 +78,14 @@ func (s *script) start(t *testing.T, e *errand, repo, name string, more ...strin
 func TestABrokenLinkIsMended(t *testing.T) {
 	t.Parallel()
 	e := newErrand(t)
-	s := drafting("See [more](missing.md).")
-	s.on("Mend one issue", true, call("read", map[string]any{"path": "docs/index.md"}))
-	s.on("(missing.md)", true, call("edit", map[string]any{"path": "docs/index.md", "old_string": "[more](missing.md)", "new_string": "more"}))
+	s := drafting("See [more](missing.md) and greet people. <!-- cite: README.md:3 -->")
+	s.on("Mend one issue", true, call("read", map[string]any{"path": "ramet-drafts/overview.md"}))
+	s.on("(missing.md)", true, call("edit", map[string]any{"path": "ramet-drafts/overview.md", "old_string": "[more](missing.md)", "new_string": "more"}))
 	r := s.start(t, e, repository(t, greet), "mended")
-	if r.code != 0 || !strings.Contains(r.errs, "state FIXING") || !strings.HasPrefix(r.out, "run mended is DONE") {
+	if r.code != 0 || !strings.Contains(r.errs, "state FIXING") || !strings.Contains(r.errs, "issue evidence: error: FACT_ADDRESS: ") || !strings.HasPrefix(r.out, "run mended is DONE") {
 		t.Fatalf("%d\n%s", r.code, r.errs)
 	}
-	if patch := e.made("mended")["artifacts/docs.patch"]; !strings.Contains(patch, "+See more.") || strings.Contains(patch, "missing.md") {
+	if patch := e.made("mended")["artifacts/docs.patch"]; !strings.Contains(patch, "+See more and greet people.") || strings.Contains(patch, "missing.md") || strings.Contains(patch, "cite") {
 		t.Error(patch)
 	}
 	if shown := e.must(0, "run", "show", "mended", "--json").out; !strings.Contains(shown, `"status": "RESOLVED"`) || strings.Contains(shown, `"status": "OPEN"`) {
@@ -100,19 +100,21 @@ func TestDraftsThatNobodyMends(t *testing.T) {
 	t.Parallel()
 	const key = "ghp_" + "q7Zp2LmVb9Kc8Ws5Yt3FdR6nXhJ4gT1uEoA0"
 	for name, c := range map[string]struct {
-		draft  *script
-		gate   string
-		mended bool // by the offline model
+		draft *script
+		code  string
 	}{
-		"link":   {drafting("See [more](missing.md)."), "links", true},
-		"secret": {drafting("Set `GITHUB_TOKEN=" + key + "` first."), "secrets", true},
-		"path":   {drafting("More.", "cmd/notes.md"), "paths", false},
+		"moon":     {drafting("Quantum encryption on the moon since version 99.7. <!-- cite: README.md:3 -->"), "FACT_NUMBER"},
+		"uncited":  {drafting("## Use\n\nThis is how it is used."), "UNCITED_SECTION"},
+		"link":     {drafting("See [more](missing.md)."), "UNCITED_FACT"},
+		"secret":   {drafting("Set `GITHUB_TOKEN=" + key + "` first. <!-- cite: README.md:3 -->"), "FACT_CODE"},
+		"path":     {drafting("", "cmd/notes.md"), "DRAFT_FOREIGN"},
+		"unwanted": {drafting("", "docs/other.md"), "DRAFT_FOREIGN"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			e := newErrand(t)
 			r := c.draft.start(t, e, repository(t, greet), name)
-			if r.code != 1 || !strings.Contains(r.errs, "error[NO_PROGRESS]: gate "+c.gate+": ") || !strings.Contains(r.errs, "(3 attempts to mend it)") {
+			if r.code != 1 || !strings.Contains(r.errs, "error[NO_PROGRESS]: gate ") || !strings.Contains(r.errs, "(3 attempts to mend it)") || !strings.Contains(r.errs, "issue evidence: error: "+c.code+": ") {
 				t.Fatalf("%d\n%s", r.code, r.errs)
 			}
 			if strings.Contains(r.errs, key) {
@@ -122,21 +124,13 @@ func TestDraftsThatNobodyMends(t *testing.T) {
 				t.Error("it was published")
 			}
 			shown := e.must(0, "run", "show", name, "--json").out
-			if !strings.Contains(shown, `"run_state": "FAILED"`) || !strings.Contains(shown, `"code": "NO_PROGRESS"`) || strings.Contains(shown, key) {
+			if !strings.Contains(shown, `"run_state": "FAILED"`) || !strings.Contains(shown, `"code": "NO_PROGRESS"`) || !strings.Contains(shown, `"error_code": "`+c.code+`"`) || strings.Contains(shown, key) {
 				t.Errorf("%.600s", shown)
 			}
 			if log := e.must(0, "run", "events", name, "--json").out; strings.Contains(log, key) {
 				t.Error("the secret is in the log")
 			}
 			e.must(4, "run", "resume", name)
-
-			// Reopened with a model that knows how to mend it, it goes on.
-			if c.mended {
-				e.must(0, "run", "resume", name, "--from-failed", "--model", "offline/offline")
-				if strings.Contains(e.made(name)["artifacts/docs.patch"], key) {
-					t.Error("the secret is published")
-				}
-			}
 		})
 	}
 }

@@ -74,7 +74,7 @@ func (h *hosted) opened(r ended) {
 	if err := json.Unmarshal([]byte(h.made("pr")["artifacts/pr.json"]), &made); err != nil {
 		h.t.Fatal(err)
 	}
-	if made.URL != url || made.Branch != "ramet/docs" || len(made.Paths) != 3 || len(made.Undo) == 0 || made.Base != git(h.t, bare, "rev-parse", "main") {
+	if made.URL != url || made.Branch != "ramet/docs" || len(made.Paths) != 2 || len(made.Undo) == 0 || made.Base != git(h.t, bare, "rev-parse", "main") {
 		h.t.Errorf("%+v", made)
 	}
 	if n := git(h.t, bare, "rev-list", "--count", "main..ramet/docs"); n != "1" {

@@ -237,7 +237,7 @@ func crewOf(ws *session.Workspace, noCache bool) (crew.Options, error) {
 	}
 	o := crew.Options{
 		Store: ws.Store, Dir: workFolder(ws.Home), Owner: file.Self(),
-		Env: environ.For(os.Environ()), Hide: hide,
+		Env: append(environ.For(os.Environ()), programVariable()...), Hide: hide,
 		Redact:  secret.Remember(ws.Secrets).All,
 		BaseURL: func(ref llm.Ref) string { return baseURL(ws, ref) },
 	}
@@ -245,6 +245,16 @@ func crewOf(ws *session.Workspace, noCache bool) (crew.Options, error) {
 		o.Cache = crew.Cache{Dir: filepath.Join(ws.Home, "cache", "llm")}
 	}
 	return o, nil
+}
+
+// programVariable tells commands where this program is: recipes call programs of theirs that
+// are a part of it.
+func programVariable() []string {
+	self, err := os.Executable()
+	if err != nil {
+		return nil
+	}
+	return []string{"RAMET=" + self}
 }
 
 // workFolder is where items have their folders: outside of ramet's home, which commands

@@ -16,12 +16,14 @@ const inputsFile = "artifacts/inputs.json"
 // once the inputs were cloned.
 func (r *Run) know() {
 	var inputs struct {
-		Base string `json:"base"`
+		Base   string `json:"base"`
+		Source string `json:"source"`
 	}
 	if data, err := r.Folder.Read(inputsFile); err == nil {
 		json.Unmarshal(data, &inputs) // the form of the file was checked when it was written
 	}
 	r.values = r.Recipe.Values(r.Params, inputs.Base)
+	r.begins = map[string]string{"work/source.bundle": inputs.Source}
 }
 
 // expand puts scope and parameters into a path or a value. New has checked that this can

@@ -80,6 +80,9 @@ func (r *Run) item(e *attempt) (Attempt, error) {
 	}
 	if w.Worktree != "" {
 		t.Tree = &Tree{Bundle: r.expand(w.Worktree, e.scope), Commit: r.values["base"], Patches: r.patches(w, e)}
+		if commit := r.begins[t.Tree.Bundle]; commit != "" {
+			t.Tree.Commit = commit
+		}
 	}
 	if w.Prompt != "" {
 		prompt, err := r.prompt(w, e)

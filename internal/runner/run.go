@@ -24,6 +24,7 @@ type Run struct {
 	sections map[string]run.SectionState
 	hashes   map[string]string // of files, as far as known
 	values   map[string]string // of the names in braces
+	begins   map[string]string // commits that worktrees begin at, by bundle, where it is not the base
 	fixes    []string          // scopes of fixes, in the order they were first queued
 	fixed    map[string]int    // attempts of fixes, since the run was last reopened
 	rounds   int               // of mending, since the run was last reopened

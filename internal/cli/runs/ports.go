@@ -22,6 +22,8 @@ type Ports struct {
 	External func(ctx context.Context, db string) (bool, error)
 	// Estates opens what the orchestrators of a PostgreSQL database leave behind.
 	Estates func(ctx context.Context, db string) (Estates, error)
+	// Programs are those of recipes, by recipe and name.
+	Programs map[string]Program
 	// Version is that of the program, for documents.
 	Version string
 }

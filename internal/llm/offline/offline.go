@@ -16,9 +16,8 @@
 //     the newest message of the user is an order.
 //
 // What it understands stands in Examples; the orders are joined by "then", by
-// semicolons, full stops or line breaks. Two orders of runs are understood besides, by
-// their first line: to draft a section of documentation from claims, and to mend an issue
-// in it (see package scribe).
+// semicolons, full stops or line breaks. Of any other order it does what that says for whoever
+// can do no better: a text to write to a file.
 package offline
 
 import (
@@ -80,7 +79,7 @@ func think(r llm.Request) answer {
 		return answer{text: "There is no order to carry out. Say what I shall do next.\n\n" + Examples}
 	}
 	w := newWork(r, since)
-	if !w.answerOrder(order) {
+	if !w.answerFallback(order) {
 		steps, odd := understand(order)
 		if odd != "" {
 			return answer{text: notUnderstood(odd)}

@@ -100,7 +100,6 @@ func TestEveryMistakeIsToldWithItsLine(t *testing.T) {
 		{"who: {default: world}", "who: {required: yes please}", "line 3: required of parameter who is a text: make it true or false"},
 		{"one: {title: One}", "one: {title: 1}", "line 5: title of section one is a number: put it in quotes"},
 		{"one: {title: One}", "One: {title: One}", `line 5: "One" is no name for a section`},
-		{"one: {title: One}", "one: {claims: [a, a]}", `line 5: "a" stands twice in claims of section one`},
 		{"  base:\n", "  [base]:\n", "line 10: a key of workers is a list: make it a word"},
 		// Workers by themselves.
 		{"command: make base", "comand: make base", `line 11: worker base has no key "comand": did you mean command?`},
@@ -119,7 +118,6 @@ func TestEveryMistakeIsToldWithItsLine(t *testing.T) {
 		{"uses: apply", "uses: pull-request", "line 19: worker join has no title: give it one in with, or an input title.txt"},
 		{"uses: apply", "uses: pull-request", "line 19: worker join does not know the repository: add a worker that uses clone, or repo to its with"},
 		{"uses: apply", "command: x", "line 41: gate links looks at what apply wrote, and no worker uses it: add one, or give the gate a command"},
-		{"{uses: links}", "{uses: claims}", "line 41: gate links looks at what compose wrote, and no worker uses it"},
 		{"{uses: links}", "{uses: links, with: {allow: x}}", `line 41: gate links gives links a parameter "allow", which it has not: there is only patch`},
 		{"{uses: links}", "{uses: limits, with: {files: many}}", `line 41: files of gate links is "many": make it a number, 0 for no limit`},
 		{"{uses: links}", "{uses: links, inputs: [artifacts/all.patch]}", "line 41: gate links has inputs, and a built-in gate knows what it looks at: leave them out"},

@@ -56,6 +56,8 @@ func (r role) fits(at string) bool {
 const (
 	pinnedFile = "artifacts/inputs.json" // what was cloned, at which commits
 	baseBundle = "work/base.bundle"      // the files that worktrees begin with
+	// sourceBundle are the files of repo, also where the changes go into another repository.
+	sourceBundle = "work/source.bundle"
 )
 
 var (
@@ -68,7 +70,7 @@ var (
 // workers are the built-ins that `uses` of a worker names.
 var workers = map[string]builtIn{
 	"clone": {with: params("repo! commit into into_commit branch"), once: true,
-		outputs: []role{pinned, {pattern: baseBundle}}},
+		outputs: []role{pinned, {pattern: baseBundle}, {pattern: sourceBundle, may: true}}},
 	"apply": {with: params("files to"), once: true,
 		inputs:  []role{pinned, {pattern: baseBundle}, patches, {pattern: "*", may: true}},
 		outputs: []role{patched}},
@@ -79,16 +81,6 @@ var workers = map[string]builtIn{
 		outputs: []role{{pattern: "*.sarif"}, {pattern: "*.md"}}},
 	"comment": {with: params("repo! pull!"), effect: true,
 		inputs: []role{{pattern: "*.md"}}, outputs: []role{{pattern: "*.json"}}},
-
-	// Of documentation.
-	"inventory": {with: params("repo into"), inputs: []role{pinned}, outputs: []role{{pattern: "inventory.json"}}},
-	"facts": {with: params("name repo into"), inputs: []role{pinned, {pattern: "inventory.json"}},
-		outputs: []role{{pattern: "facts.json"}}},
-	"plan": {with: params("docs_dir title sections repo into"), inputs: []role{pinned, {pattern: "facts.json"}},
-		outputs: []role{{pattern: "artifacts/plan.json"}, {pattern: "sections/**"}}},
-	"compose": {with: params("docs_dir repo into"), once: true,
-		inputs:  []role{pinned, bundle, {pattern: "facts.json"}, {pattern: "plan.json"}, patches},
-		outputs: []role{patched, {pattern: "citations.json"}, {pattern: "body.md"}, {pattern: "title.txt", may: true}}},
 }
 
 // builtInGates are those that `uses` of a gate names, with the built-in worker whose work
@@ -102,8 +94,6 @@ var builtInGates = map[string]struct {
 	"secrets":  {"apply", params("patch")},
 	"paths":    {"apply", params("patch allow")},
 	"limits":   {"apply", params("patch files lines_per_file")},
-	"schema":   {"compose", params("patch")},
-	"claims":   {"compose", params("patch")},
 }
 
 // params reads names, of which those with ! must be given.

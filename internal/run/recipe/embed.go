@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"ramet/internal/fault"
+	"ramet/recipes"
 )
 
 //go:embed shipped/*.yaml
@@ -27,6 +28,13 @@ func Embedded() []string {
 			out = append(out, name)
 		}
 	}
+	if entries, err = recipes.Files.ReadDir("."); err != nil {
+		panic("recipe: " + err.Error())
+	}
+	for _, e := range entries {
+		out = append(out, e.Name())
+	}
+	slices.Sort(out)
 	return out
 }
 
@@ -35,6 +43,9 @@ func Load(name string) ([]byte, error) {
 	if !slices.Contains(Embedded(), name) {
 		return nil, fault.New(fault.NotFound, "no recipe %.60q is built in", name).
 			WithHint("%s; another one is given as the path of its file", instead(name, Embedded()))
+	}
+	if text, err := recipes.Files.ReadFile(path.Join(name, name+".yaml")); err == nil {
+		return text, nil
 	}
 	return shipped.ReadFile(path.Join("shipped", name+".yaml"))
 }

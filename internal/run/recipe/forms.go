@@ -13,7 +13,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// formsText are the built-in forms. Those of package docs must match its types.
+// formsText are the built-in forms.
 //
 //go:embed forms.yaml
 var formsText []byte
@@ -34,7 +34,7 @@ var forms = sync.OnceValue(func() map[string]*Schema {
 })
 
 // Forms are the names of the built-in schemas, sorted: json, markdown, text, and the files
-// of the docs recipe.
+// of built-ins.
 func Forms() []string { return slices.Sorted(maps.Keys(forms())) }
 
 // Form finds a built-in schema.

@@ -67,7 +67,7 @@ func FuzzParse(f *testing.F) {
 // FuzzRender: a prompt that Parse takes is filled or refused, and ends.
 func FuzzRender(f *testing.F) {
 	f.Add(`{{section.Title}} {{param "who"}} {{input "work/base.bundle"}}`, "one", "world")
-	f.Add(`{{range section.Claims}}{{.}}{{else}}{{with scope}}{{.}}{{end}}{{end}}`, "..", "{{scope}}")
+	f.Add(`{{range issue.Files}}{{.}}{{else}}{{with scope}}{{.}}{{end}}{{end}}`, "..", "{{scope}}")
 	f.Add(`{{if and failure (eq scope "one")}}{{$x := len scope}}{{$x}}{{end}}`, "one", "")
 	f.Add(`{{break}}`, "one", "")
 	f.Fuzz(func(t *testing.T, prompt, scope, who string) {
@@ -84,7 +84,7 @@ func FuzzRender(f *testing.F) {
 		if w.Prompt != prompt {
 			t.Fatalf("read %q, not %q", w.Prompt, prompt)
 		}
-		data := RenderData{Scope: scope, Params: map[string]string{"who": who}, Failure: who, Section: &Section{Name: scope, Claims: []string{who, scope}},
+		data := RenderData{Scope: scope, Params: map[string]string{"who": who}, Failure: who, Section: &Section{Name: scope},
 			Read: func(path string) ([]byte, error) {
 				if path != "work/base.bundle" {
 					t.Fatalf("reads %q", path)

@@ -126,14 +126,10 @@ func (p *parser) parameters(m member) {
 func (p *parser) sections(m member) {
 	for _, m := range p.named(m, "sections", "section", maxSections) {
 		what := "section " + m.key
-		f := p.fields(m.value, what, "title", "brief", "claims")
-		one := Section{Name: m.key, Title: p.text(f["title"], "title of "+what), Brief: p.text(f["brief"], "brief of "+what),
-			Claims: texts(p.list(f["claims"], "claims of "+what, maxSections))}
+		f := p.fields(m.value, what, "title", "brief")
+		one := Section{Name: m.key, Title: p.text(f["title"], "title of "+what), Brief: p.text(f["brief"], "brief of "+what)}
 		if one.Title == "" {
 			one.Title = m.key
-		}
-		if one.Claims == nil {
-			one.Claims = []string{}
 		}
 		p.recipe.Sections = append(p.recipe.Sections, one)
 	}

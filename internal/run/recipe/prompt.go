@@ -20,7 +20,7 @@ const maxPrompt = 16 << 20
 var (
 	ownFunctions = []string{"scope", "param", "input", "failure", "section", "issue"}
 	functions    = append([]string{"and", "or", "not", "eq", "ne", "len"}, ownFunctions...)
-	sectionParts = []string{"Name", "Title", "Brief", "Claims"}
+	sectionParts = []string{"Name", "Title", "Brief"}
 	issueParts   = []string{"ID", "Gate", "Severity", "Code", "Message", "Files", "Line", "Fix"}
 )
 

@@ -22,7 +22,7 @@ func files(m map[string]string) func(string) ([]byte, error) {
 func TestRender(t *testing.T) {
 	data := RenderData{
 		Scope: "one", Params: map[string]string{"who": "{{scope}}"}, Failure: "too short",
-		Section: &Section{Name: "one", Title: "One", Brief: "B", Claims: []string{"x", "y"}},
+		Section: &Section{Name: "one", Title: "One", Brief: "B"},
 		Issue:   &Issue{ID: "i", Gate: "links", Severity: "error", Code: "C", Message: "M", Files: []string{"a.md", "b.md"}, Line: 7, Fix: "F"},
 		Inputs:  []string{"drafts/b", "artifacts/x", "drafts/a"},
 		Read:    files(map[string]string{"drafts/a": "A", "drafts/b": "{{B}}\n", "artifacts/one.json": "{}"}),
@@ -31,7 +31,7 @@ func TestRender(t *testing.T) {
 		{"plain {scope}", "plain {scope}"},
 		{`{{scope}} {{param "who"}}`, "one {{scope}}"}, // a value is no template
 		{`{{if failure}}last: {{failure}}{{end}}`, "last: too short"},
-		{`{{section.Name}} {{section.Title}} {{section.Brief}}{{range section.Claims}} {{.}}{{end}}`, "one One B x y"},
+		{`{{section.Name}} {{section.Title}} {{section.Brief}}`, "one One B"},
 		{`{{issue.ID}} {{issue.Gate}} {{issue.Severity}} {{issue.Code}} {{issue.Message}} {{issue.Line}} {{issue.Fix}}{{range issue.Files}} {{.}}{{end}}`, "i links error C M 7 F a.md b.md"},
 		{`{{input "artifacts/{scope}.json"}}`, "{}"},
 		{`{{input "drafts/**"}}`, "==> drafts/b <==\n{{B}}\n==> drafts/a <==\nA\n"},

@@ -22,7 +22,7 @@
 // the recipe's sections as JSON. A prompt is a text/template with the functions scope,
 // param "name", input "path" (its content; of a path that ends in /** all files below, each
 // under a line with its name), failure (what was wrong with the last attempt; empty for the
-// first), section (where each is sections: .Name .Title .Brief .Claims) and issue (where each
+// first), section (where each is sections: .Name .Title .Brief) and issue (where each
 // is issue: .ID .Gate .Severity .Code .Message .Files .Line .Fix). A command is never
 // expanded, so that no shell reads a parameter as code: it gets its `with` values as
 // variables, RAMET_SCOPE and RAMET_KEY besides, and finds its inputs below $RAMET_INPUTS.
@@ -66,10 +66,9 @@ type Parameter struct {
 
 // Section is a part of the product that is drafted by itself.
 type Section struct {
-	Name   string   `json:"name"`
-	Title  string   `json:"title"`
-	Brief  string   `json:"brief"`
-	Claims []string `json:"claims"` // kinds of facts, for the docs recipe; module names may follow a colon
+	Name  string `json:"name"`
+	Title string `json:"title"`
+	Brief string `json:"brief"`
 }
 
 // Worker is a kind of work. Exactly one of Uses, Prompt and Command is set.

@@ -64,7 +64,7 @@ var Shape = sync.OnceValue(func() *shape.Shape {
 		shape.May("parameters", shape.Map(shape.Either(shape.Null(), shape.Object(
 			shape.May("default", scalar), shape.May("required", yes), shape.May("help", text)))).With("What --set gives values to.")),
 		shape.May("sections", shape.Map(shape.Object(
-			shape.May("title", text), shape.May("brief", text), shape.May("claims", texts))).With("Parts of the product that are drafted by themselves.")),
+			shape.May("title", text), shape.May("brief", text))).With("Parts of the product that are drafted by themselves.")),
 		shape.May("schemas", shape.Map(shape.Open()).With("Forms of outputs: type, properties, required, additionalProperties, items, enum, minItems, minLength, pattern.")),
 		shape.May("agents", shape.Map(shape.Object(
 			shape.May("from", text.With("Where it was defined; left out: here.")),

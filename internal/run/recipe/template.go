@@ -34,7 +34,7 @@ func (c *templateCheck) list(l *parse.ListNode, dot bool) {
 			c.branch(&node.BranchNode, dot, true)
 		case *parse.RangeNode:
 			if !c.countable(node.Pipe) {
-				c.wrong(node, "ranges over something else than issue.Files or section.Claims: take it out")
+				c.wrong(node, "ranges over something else than issue.Files: take it out")
 			}
 			c.branch(&node.BranchNode, dot, true)
 		case *parse.TemplateNode:
@@ -55,7 +55,7 @@ func (c *templateCheck) countable(p *parse.PipeNode) bool {
 		return false
 	}
 	chain, ok := p.Cmds[0].Args[0].(*parse.ChainNode)
-	return ok && len(chain.Field) == 1 && (chain.Field[0] == "Files" || chain.Field[0] == "Claims")
+	return ok && len(chain.Field) == 1 && chain.Field[0] == "Files"
 }
 
 func (c *templateCheck) pipe(p *parse.PipeNode, dot bool) {

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"ramet/internal/docs"
 	"ramet/internal/durable"
 	"ramet/internal/fault"
 	"ramet/internal/git"
@@ -19,7 +18,8 @@ import (
 // inputs is artifacts/inputs.json.
 type inputs struct {
 	Inputs []pinned `json:"inputs"`
-	Base   string   `json:"base"` // commit of work/base.bundle
+	Base   string   `json:"base"`             // commit of work/base.bundle
+	Source string   `json:"source,omitempty"` // commit of work/source.bundle, where the recipe asks for it
 }
 
 type pinned struct {
@@ -42,6 +42,7 @@ func (in inputs) target() pinned { return in.Inputs[len(in.Inputs)-1] }
 const (
 	inputsFile = "artifacts/inputs.json"
 	bundleFile = "work/base.bundle"
+	sourceFile = "work/source.bundle" // the files of repo, also where into is another repository
 	treeFolder = "work/tree"
 )
 
@@ -87,7 +88,16 @@ func (j *attempt) clone(ctx context.Context) (runner.Result, error) {
 			return runner.Result{}, err
 		}
 	}
-	list, err := docs.Encode(in)
+	made := map[string][]byte{}
+	if slices.ContainsFunc(j.it.Task.Outputs, func(o runner.Output) bool { return o.Path == sourceFile }) {
+		if in.Source, err = git.Bundle(ctx, git.Tree{Dir: j.at("work/repo")}, in.commit("repo"), j.at(sourceFile)); err != nil {
+			return runner.Result{}, err
+		}
+		if made["source.bundle"], err = os.ReadFile(j.at(sourceFile)); err != nil {
+			return runner.Result{}, durable.Failure("read", sourceFile, err)
+		}
+	}
+	list, err := encode(in)
 	if err != nil {
 		return runner.Result{}, err
 	}
@@ -95,7 +105,8 @@ func (j *attempt) clone(ctx context.Context) (runner.Result, error) {
 	if err != nil {
 		return runner.Result{}, durable.Failure("read", bundleFile, err)
 	}
-	r, err := j.result(map[string][]byte{"inputs.json": list, "base.bundle": bundle})
+	made["inputs.json"], made["base.bundle"] = list, bundle
+	r, err := j.result(made)
 	r.Clones, r.Issues = clones, issues
 	return r, err
 }
@@ -110,7 +121,7 @@ func (j *attempt) pins() (inputs, error) {
 	if err != nil {
 		return in, durable.Failure("read", inputsFile, err)
 	}
-	return in, docs.Decode(data, &in)
+	return in, decode(data, &in)
 }
 
 // left are warnings about what is not in a clone.

@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -10,8 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"ramet/internal/docs/check"
-	"ramet/internal/docs/facts"
+	"ramet/internal/check"
 	"ramet/internal/fault"
 	"ramet/internal/run/recipe"
 	"ramet/internal/runner"
@@ -40,7 +40,6 @@ type Gates struct {
 // The places in the folder of a run, and the names of parameters.
 const (
 	gateTree      = "work/tree"
-	gateRepo      = "work/repo"
 	gateArtifacts = "artifacts"
 	gateBody      = "body.md"
 )
@@ -140,36 +139,26 @@ func (g *Gates) site(gate recipe.Gate, site runner.Site) (*check.Site, func(), e
 		opened = append(opened, root)
 		return root.FS(), nil
 	}
-	s := &check.Site{Patch: inArtifacts(site.Patch), Secrets: g.find, Evidence: facts.Check, Texts: map[string]string{}}
+	s := &check.Site{Secrets: g.find, Texts: map[string]string{}}
 	fail := func(err error) (*check.Site, func(), error) { closeAll(); return nil, nil, err }
 	var err error
 	if s.Tree, err = open(gateTree); err != nil {
 		return fail(err)
 	}
-	if s.Artifacts, err = open(gateArtifacts); err != nil {
+	artifacts, err := open(gateArtifacts)
+	if err != nil {
 		return fail(err)
 	}
-	if gate.Uses == "claims" {
-		if s.Repo, err = open(gateRepo); err != nil {
-			return fail(err)
-		}
-	}
-	if name := gate.With["patch"]; name != "" {
-		s.Patch = inArtifacts(name)
-	}
-	patch, err := fs.ReadFile(s.Artifacts, s.Patch)
+	name := inArtifacts(cmp.Or(gate.With["patch"], site.Patch))
+	patch, err := fs.ReadFile(artifacts, name)
 	if err != nil {
 		return fail(fault.New(fault.NotFound, "read the patch of the run: %w", err).
-			WithHint("the gate %s looks at what changed: let a worker make artifacts/%s first", gate.Name, s.Patch))
+			WithHint("the gate %s looks at what changed: let a worker make artifacts/%s first", gate.Name, name))
 	}
 	if s.Changes, err = check.Changes(patch); err != nil {
 		return fail(err)
 	}
-	// The plan tells gates more of pages; of a recipe that plans something else it is none.
-	if err := s.Load(); err != nil && gate.Uses == "claims" {
-		return fail(err)
-	}
-	if body, err := fs.ReadFile(s.Artifacts, gateBody); err == nil {
+	if body, err := fs.ReadFile(artifacts, gateBody); err == nil {
 		s.Texts["the body of the pull request"] = string(body)
 	}
 	s.Allowed = allowed(gate, site)

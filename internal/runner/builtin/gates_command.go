@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"ramet/internal/docs/check"
+	"ramet/internal/check"
 	"ramet/internal/durable"
 	"ramet/internal/fault"
 	"ramet/internal/late"

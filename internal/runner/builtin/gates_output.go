@@ -114,6 +114,9 @@ func placedIssues(gate string, severity runner.Severity, tree, printed string, m
 // code such as E501, or a name in brackets at the end.
 var ruleForm = late.Regexp(`^([A-Za-z][A-Za-z_/-]*):\s|^([A-Z]{1,5}[0-9]{2,5})\b|[\[(]([A-Za-z][A-Za-z0-9_/.-]{1,60})[\])]$`)
 
+// codeForm is a rule that is a code: a gate that writes PAGE_MISSING: gives its issues that code.
+var codeForm = late.Regexp(`^[A-Z]+(_[A-Z]+)+$`)
+
 // ruleOf is the rule that a complaint names; empty: none.
 func ruleOf(message string) string {
 	m := ruleForm().FindStringSubmatch(message)
@@ -156,13 +159,16 @@ func placed(gate string, severity runner.Severity, tree, line string) (runner.Is
 	if !filepath.IsLocal(m[1]) {
 		return runner.Issue{}, false
 	}
-	if info, err := os.Lstat(filepath.Join(tree, m[1])); err != nil || !info.Mode().IsRegular() {
+	rule := ruleOf(text.Line(m[3], toldLine))
+	code := "GATE_FAILED"
+	if codeForm().MatchString(rule) {
+		code = rule // of a file that is missing, too
+	} else if info, err := os.Lstat(filepath.Join(tree, m[1])); err != nil || !info.Mode().IsRegular() {
 		return runner.Issue{}, false
 	}
 	n, err := strconv.Atoi(m[2])
 	if err != nil {
 		return runner.Issue{}, false
 	}
-	return runner.Issue{Gate: gate, Severity: severity, Code: "GATE_FAILED", Message: text.Line(m[3], toldLine), Files: []string{name}, Line: n,
-		Rule: ruleOf(text.Line(m[3], toldLine))}, true
+	return runner.Issue{Gate: gate, Severity: severity, Code: code, Message: text.Line(m[3], toldLine), Files: []string{name}, Line: n, Rule: rule}, true
 }

@@ -1,11 +1,10 @@
 package builtin
 
 import (
-	"path"
 	"strconv"
 	"strings"
 
-	"ramet/internal/docs/check"
+	"ramet/internal/check"
 	"ramet/internal/fault"
 	"ramet/internal/run/recipe"
 	"ramet/internal/runner"
@@ -21,22 +20,14 @@ func (g *Gates) find(text string) []check.Secret {
 }
 
 // allowed are the patterns of paths that may be changed: what the gate says, else the
-// parameter allowed_paths, else the folder of the documentation, where the recipe has one;
-// else all that are safe.
+// parameter allowed_paths, else all that are safe.
 func allowed(gate recipe.Gate, site runner.Site) []string {
 	for _, list := range []string{gate.With["allow"], site.Params["allowed_paths"]} {
 		if patterns := strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' || r == '\n' || r == '\t' }); len(patterns) > 0 {
 			return patterns
 		}
 	}
-	folder, ok := site.Params["docs_dir"]
-	if !ok {
-		return []string{"**"}
-	}
-	if folder == "" {
-		folder = "docs"
-	}
-	return []string{path.Join(folder, "**")}
+	return []string{"**"}
 }
 
 // gateLimit reads a limit that the gate has of its own.

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"ramet/internal/docs"
 	"ramet/internal/fault"
 	"ramet/internal/forge"
 	"ramet/internal/git"
@@ -228,7 +227,7 @@ func (j *attempt) files(ctx context.Context, repo git.Tree, to git.Remote, commi
 		contents["*/"+name] = data
 	}
 	out.Bundle = folder + "/branch.bundle"
-	if contents["*.json"], err = docs.Encode(out); err != nil {
+	if contents["*.json"], err = encode(out); err != nil {
 		return runner.Result{}, err
 	}
 	r, err := j.result(contents)

@@ -1,11 +1,9 @@
 package builtin
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
 	"io/fs"
 	"maps"
 	"os"
@@ -15,7 +13,6 @@ import (
 	"strings"
 	"testing"
 
-	"ramet/internal/docs"
 	"ramet/internal/fault"
 	"ramet/internal/forge/forgetest"
 	"ramet/internal/git"
@@ -25,7 +22,35 @@ import (
 
 const token = "open-sesame-4711"
 
-// stage is a forge with one repository o/r, and a folder of a run with the docs recipe.
+// changing is a recipe that changes a repository.
+const changing = `
+name: changing
+parameters: {repo: {required: true}, into: {default: ""}, branch: {default: ramet/docs}, base_branch: {default: ""}}
+states: {CLONED_INPUTS: [clone], DRAFTING: [draft], LINKING: [apply], PR_OPENED: [pull-request]}
+workers:
+  clone:
+    uses: clone
+    with: {repo: "{repo}", into: "{into}", branch: "{branch}"}
+    outputs: [{path: artifacts/inputs.json, schema: inputs}, work/base.bundle, work/source.bundle]
+  draft:
+    prompt: Change it.
+    inputs: [work/base.bundle]
+    worktree: work/base.bundle
+    outputs: [{path: drafts/page/changes.patch, patch: true}]
+  apply:
+    uses: apply
+    inputs: [artifacts/inputs.json, work/base.bundle, drafts/**]
+    outputs: [artifacts/docs.patch]
+  pull-request:
+    uses: pull-request
+    with: {branch: "{branch}", base_branch: "{base_branch}", title: "Pages of greet", body: "All of them."}
+    inputs: [artifacts/inputs.json, artifacts/docs.patch, work/base.bundle]
+    outputs: [{path: artifacts/pr.json, schema: pr}, artifacts/pr/**]
+    effect: external
+    key: "pull-request:{branch}:{base}"
+`
+
+// stage is a forge with one repository o/r, and a folder of a run with that recipe.
 type stage struct {
 	t      *testing.T
 	forge  *forgetest.Server
@@ -58,11 +83,8 @@ func newStage(t *testing.T) *stage {
 	s.git(s.source, "-c", "core.attributesFile=/dev/null", "add", "-A")
 	s.git(s.source, "commit", "-q", "-m", "first")
 	s.git(s.source, "clone", "-q", "--bare", s.source, s.bare)
-	text, err := recipe.Load("docs")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if s.recipe, err = recipe.Parse(text); err != nil {
+	var err error
+	if s.recipe, err = recipe.Parse([]byte(changing)); err != nil {
 		t.Fatal(err)
 	}
 	s.begin(s.forge.URL+"/o/r.git", "gitea")
@@ -223,7 +245,7 @@ func (s *stage) do(names ...string) runner.Result {
 		}
 		if name == "clone" {
 			var in inputs
-			if err := docs.Decode([]byte(s.content(inputsFile)), &in); err != nil {
+			if err := decode([]byte(s.content(inputsFile)), &in); err != nil {
 				s.t.Fatal(err)
 			}
 			s.base = in.Base
@@ -249,26 +271,12 @@ func (s *stage) draft(to string, pages map[string]string) {
 	s.file(s.w.Site.Dir, to, string(patch))
 }
 
-// drafts writes every page of the plan with all its claims.
-func (s *stage) drafts() docs.Plan {
+// page is what the drafts write.
+const page = "docs/page.md"
+
+func (s *stage) drafts() {
 	s.t.Helper()
-	var plan docs.Plan
-	if err := docs.Decode([]byte(s.content("artifacts/plan.json")), &plan); err != nil {
-		s.t.Fatal(err)
-	}
-	for _, section := range plan.Sections {
-		pages := map[string]string{}
-		for _, p := range section.Pages {
-			var b bytes.Buffer
-			fmt.Fprintf(&b, "# %s\n\n", p.Title)
-			for _, c := range p.Claims {
-				fmt.Fprintf(&b, "About %s.<!-- claim: %s -->\n\n", strings.ReplaceAll(c, "_", "-"), c)
-			}
-			pages[p.Path] = strings.TrimRight(b.String(), "\n") + "\n"
-		}
-		s.draft("drafts/"+section.Name+"/changes.patch", pages)
-	}
-	return plan
+	s.draft("drafts/page/changes.patch", map[string]string{page: "# Page\n\nAbout it.\n"})
 }
 
 // artifacts are all files of a run that must not depend on where and when it was.

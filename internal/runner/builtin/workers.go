@@ -11,7 +11,6 @@ import (
 	"strings"
 	"sync"
 
-	"ramet/internal/docs"
 	"ramet/internal/fault"
 	"ramet/internal/forge"
 	"ramet/internal/git"
@@ -51,10 +50,8 @@ func (w *Workers) Do(ctx context.Context, it runner.Attempt, d runner.Orchestrat
 
 // works are the built-in workers.
 var works = map[string]func(*attempt, context.Context) (runner.Result, error){
-	"clone": (*attempt).clone, "inventory": (*attempt).inventory, "facts": (*attempt).facts,
-	"plan": (*attempt).plan, "compose": (*attempt).compose,
-	"apply": (*attempt).apply, "pull-request": (*attempt).pullRequest,
-	"report": (*attempt).report, "comment": (*attempt).comment,
+	"clone": (*attempt).clone, "apply": (*attempt).apply, "pull-request": (*attempt).pullRequest, "report": (*attempt).report,
+	"comment": (*attempt).comment,
 }
 
 // Names are the built-in workers.
@@ -104,13 +101,13 @@ func (j *attempt) given(ctx context.Context, name string) ([]byte, bool, error) 
 	return data, err == nil, err
 }
 
-// read reads a declared input in one of the forms of package docs.
+// read reads a declared input.
 func (j *attempt) read(ctx context.Context, name string, into any) error {
 	data, err := j.input(ctx, name)
 	if err != nil {
 		return err
 	}
-	return docs.Decode(data, into)
+	return decode(data, into)
 }
 
 // result makes the files that the item promises of contents by name, in which a star stands

@@ -8,17 +8,14 @@ import (
 	"strings"
 	"testing"
 
-	"ramet/internal/docs"
 	"ramet/internal/fault"
 	"ramet/internal/runner"
 )
 
-var upToDrafts = []string{"clone", "inventory", "facts", "plan"}
-
 func (s *stage) pr() pr {
 	s.t.Helper()
 	var p pr
-	if err := docs.Decode([]byte(s.content("artifacts/pr.json")), &p); err != nil {
+	if err := decode([]byte(s.content("artifacts/pr.json")), &p); err != nil {
 		s.t.Fatal(err)
 	}
 	return p
@@ -34,26 +31,14 @@ func TestFromARepositoryToAPullRequest(t *testing.T) {
 			if len(r.Clones) != 1 || r.Clones[0] != (runner.Clone{Name: "repo", URL: s.forge.URL + "/o/r.git", Commit: head}) || len(r.Issues) > 0 {
 				t.Errorf("%+v", r)
 			}
-			s.do("inventory", "facts", "plan")
-			plan := s.drafts()
-			r = s.do("compose", "apply")
+			s.drafts()
+			r = s.do("apply")
 			if len(r.Issues) > 0 {
 				t.Errorf("%+v", r.Issues)
 			}
-			var cited docs.Citations
-			if err := docs.Decode([]byte(s.content("artifacts/citations.json")), &cited); err != nil || len(cited.Pages) == 0 {
-				t.Fatal(err, cited)
-			}
-			for _, c := range cited.Pages {
-				page := s.content("work/tree/" + c.Path)
-				lines := strings.Split(page, "\n")
-				if strings.Contains(page, "claim:") || len(c.Claims) == 0 || c.Claims[0].Line > len(lines) || !strings.HasPrefix(lines[c.Claims[0].Line-1], "About ") {
-					t.Errorf("%+v\n%s", c, page)
-				}
-			}
 			r = s.do("pull-request")
 			p := s.pr()
-			if p.BaseCommit != head || p.Branch != "ramet/docs" || p.URL == "" || p.URL != r.PR || p.Bundle != "" || len(p.Rollback) == 0 || p.Title != "Documentation of "+plan.Title {
+			if p.BaseCommit != head || p.Branch != "ramet/docs" || p.URL == "" || p.URL != r.PR || p.Bundle != "" || len(p.Rollback) == 0 || p.Title != "Pages of greet" {
 				t.Errorf("%+v %+v", p, r.PR)
 			}
 			if changed := strings.Split(s.git(s.bare, "diff", "--name-only", "main", "ramet/docs"), "\n"); !slices.Equal(changed, p.AffectedPaths) {
@@ -62,7 +47,7 @@ func TestFromARepositoryToAPullRequest(t *testing.T) {
 			if log := s.git(s.bare, "log", "--format=%an <%ae> %ad %P%n%B", "--date=unix", "-1", "ramet/docs"); !strings.HasPrefix(log, "Ada Love <ada@example.org> 1704164646 "+head) || !strings.Contains(log, "\nRamet-Run: run\n") || !strings.Contains(log, "Ramet-Key: pull-request:ramet/docs:"+s.base) {
 				t.Error(log)
 			}
-			if pulls := s.forge.Pulls(); len(pulls) != 1 || pulls[0].Base != "main" || pulls[0].Body != s.content("artifacts/body.md") {
+			if pulls := s.forge.Pulls(); len(pulls) != 1 || pulls[0].Base != "main" || pulls[0].Body != "All of them." {
 				t.Errorf("%+v", pulls)
 			}
 			// Once more, and once more in another run: the same one.
@@ -70,9 +55,9 @@ func TestFromARepositoryToAPullRequest(t *testing.T) {
 			s.do("pull-request")
 			s.same(before, s.artifacts())
 			s.begin(s.forge.URL+"/o/r.git", kind)
-			s.do(upToDrafts...)
+			s.do("clone")
 			s.drafts()
-			s.do("compose", "apply", "pull-request")
+			s.do("apply", "pull-request")
 			s.same(before, s.artifacts())
 			if s.forge.Posts() != 1 {
 				t.Errorf("%d were asked for", s.forge.Posts())
@@ -105,9 +90,9 @@ func TestWithoutAForgeThereAreFiles(t *testing.T) {
 	var before map[string]string
 	for range 2 { // the same bytes, wherever the run's folder is
 		s.begin(s.source, "")
-		s.do(upToDrafts...)
+		s.do("clone")
 		s.drafts()
-		r := s.do("compose", "apply", "pull-request")
+		r := s.do("apply", "pull-request")
 		if p := s.pr(); p.URL != "" || p.Bundle != "artifacts/pr/branch.bundle" || r.PR != p.Bundle {
 			t.Errorf("%+v", p)
 		}
@@ -134,14 +119,14 @@ func TestWithoutAForgeThereAreFiles(t *testing.T) {
 
 func TestWhatIsMissingIsMadeAgain(t *testing.T) {
 	s := newStage(t)
-	s.do(upToDrafts...)
+	s.do("clone")
 	s.drafts()
-	s.do("compose", "apply")
+	s.do("apply")
 	before := s.artifacts()
 	// The source goes on, and the run stays where it is.
 	s.git(s.source, "commit", "-q", "--allow-empty", "-m", "second")
 	s.git(s.source, "push", "-q", s.bare, "main")
-	for _, name := range []string{"inventory", "facts", "plan", "apply", "clone"} {
+	for _, name := range []string{"apply", "clone"} {
 		for _, spoil := range []func(){
 			func() { os.RemoveAll(filepath.Join(s.w.Site.Dir, "work")) },
 			func() {
@@ -152,7 +137,7 @@ func TestWhatIsMissingIsMadeAgain(t *testing.T) {
 			},
 		} {
 			if name != "clone" {
-				s.do("compose", "apply") // its inputs
+				s.do("apply")
 			}
 			spoil()
 			if _, err := os.Stat(filepath.Join(s.w.Site.Dir, bundleFile)); err != nil && name == "apply" {
@@ -164,21 +149,13 @@ func TestWhatIsMissingIsMadeAgain(t *testing.T) {
 	}
 }
 
-// composed puts the drafts together, has them written, and gives what was found on the way.
-func (s *stage) composed() runner.Result {
-	s.t.Helper()
-	s.do("compose", "apply")
-	return s.last["compose"]
-}
-
 func TestConflictsAreIssuesUntilTheyAreMended(t *testing.T) {
 	s := newStage(t)
-	s.do(upToDrafts...)
-	plan := s.drafts()
-	page := plan.Sections[0].Pages[0].Path
+	s.do("clone")
+	s.drafts()
 	s.draft("drafts/zz-other/changes.patch", map[string]string{page: "# Mine\n\nSomething else.\n", "docs/extra.md": "# Extra\n\nFine.\n"})
 	s.file(s.w.Site.Dir, "drafts/zzz-broken/changes.patch", "no patch at all\n")
-	r := s.composed()
+	r := s.do("apply")
 	codes := func(r runner.Result) (out []string) {
 		for _, i := range r.Issues {
 			out = append(out, i.Code)
@@ -191,7 +168,7 @@ func TestConflictsAreIssuesUntilTheyAreMended(t *testing.T) {
 	if !strings.Contains(s.content("work/tree/docs/extra.md"), "Fine.") || strings.Contains(s.content("work/tree/"+page), "<<<<") || strings.Contains(s.content("work/tree/"+page), "Something else") {
 		t.Error("the rest was not applied, or too much")
 	}
-	again := s.composed()
+	again := s.do("apply")
 	a, _ := json.Marshal(r.Issues)
 	b, _ := json.Marshal(again.Issues)
 	if string(a) != string(b) {
@@ -199,24 +176,20 @@ func TestConflictsAreIssuesUntilTheyAreMended(t *testing.T) {
 	}
 	// The fix of the issue, and not that of another one, ends it.
 	s.draft("drafts/fixes/aaa.patch", map[string]string{"docs/fixed.md": "# Fixed\n"})
-	if got := codes(s.composed()); len(got) != 2 {
+	if got := codes(s.do("apply")); len(got) != 2 {
 		t.Errorf("%q", got)
 	}
 	s.draft("drafts/fixes/"+runner.IssueID(r.Issues[0])+".patch", map[string]string{"docs/mended.md": "# Mended\n"})
-	if got := codes(s.composed()); !slices.Equal(got, []string{"PATCH_INVALID"}) {
+	if got := codes(s.do("apply")); !slices.Equal(got, []string{"PATCH_INVALID"}) {
 		t.Errorf("%q", got)
-	}
-	s.draft("drafts/odd/changes.patch", map[string]string{"docs/odd.md": "# Odd\n\nx<!-- claim: -->\n"})
-	if got := s.composed().Issues; len(got) != 2 || got[1].Code != "CLAIM_MARKER" || !slices.Equal(got[1].Files, []string{"docs/odd.md"}) {
-		t.Errorf("%+v", got)
 	}
 }
 
 func TestABranchOfSomebodyElseIsNotTouched(t *testing.T) {
 	s := newStage(t)
-	s.do(upToDrafts...)
+	s.do("clone")
 	s.drafts()
-	s.do("compose", "apply")
+	s.do("apply")
 	s.git(s.source, "checkout", "-q", "-b", "ramet/docs")
 	s.file(s.source, "theirs", "theirs\n")
 	s.git(s.source, "add", "theirs")
@@ -240,12 +213,12 @@ func TestABranchOfSomebodyElseIsNotTouched(t *testing.T) {
 
 func TestAnAttemptThatBroughtSomethingElseIsReplaced(t *testing.T) {
 	s := newStage(t)
-	s.do(upToDrafts...)
-	plan := s.drafts()
-	s.do("compose", "apply", "pull-request")
+	s.do("clone")
+	s.drafts()
+	s.do("apply", "pull-request")
 	first := s.git(s.bare, "rev-parse", "ramet/docs")
-	s.draft("drafts/"+plan.Sections[0].Name+"/changes.patch", map[string]string{plan.Sections[0].Pages[0].Path: "# Another\n"})
-	s.do("compose", "apply", "pull-request")
+	s.draft("drafts/page/changes.patch", map[string]string{page: "# Another\n"})
+	s.do("apply", "pull-request")
 	if now := s.git(s.bare, "rev-parse", "ramet/docs"); now == first || len(s.forge.Pulls()) != 1 {
 		t.Errorf("%s, %+v", now, s.forge.Pulls())
 	}
@@ -261,9 +234,9 @@ func TestAnAttemptThatBroughtSomethingElseIsReplaced(t *testing.T) {
 	// Once all of it is merged, the next run may have the branch.
 	s.git(s.source, "push", "-q", s.bare, "HEAD:main")
 	s.begin(s.forge.URL+"/o/r.git", "gitea")
-	s.do(upToDrafts...)
-	s.draft("drafts/"+plan.Sections[0].Name+"/changes.patch", map[string]string{plan.Sections[0].Pages[0].Path: "# A third\n"})
-	s.do("compose", "apply", "pull-request")
+	s.do("clone")
+	s.draft("drafts/page/changes.patch", map[string]string{page: "# A third\n"})
+	s.do("apply", "pull-request")
 	if s.git(s.bare, "rev-parse", "ramet/docs^") != s.git(s.bare, "rev-parse", "main") {
 		t.Error("the branch does not begin at the default one")
 	}
@@ -271,9 +244,9 @@ func TestAnAttemptThatBroughtSomethingElseIsReplaced(t *testing.T) {
 
 func TestRefusalsOfTheForgeAreFailuresWithACode(t *testing.T) {
 	s := newStage(t)
-	s.do(upToDrafts...)
+	s.do("clone")
 	s.drafts()
-	s.do("compose", "apply")
+	s.do("apply")
 	s.forge.Demand("another") // the API refuses; git does not
 	_, err := s.try("pull-request")
 	s.refuse(err, fault.Denied, "token")
@@ -298,9 +271,13 @@ func TestPagesGoIntoAnotherRepository(t *testing.T) {
 	if len(r.Clones) != 2 || r.Clones[1].Name != "into" || r.Clones[1].Commit != s.git(site, "rev-parse", "HEAD") {
 		t.Errorf("%+v", r.Clones)
 	}
-	s.do("inventory", "facts", "plan")
 	s.drafts()
-	s.do("compose", "apply", "pull-request")
+	s.do("apply", "pull-request")
+	// The files of both are there as bundles.
+	var in inputs
+	if err := decode([]byte(s.content(inputsFile)), &in); err != nil || in.Source == "" || in.Source == in.Base || s.content(sourceFile) == s.content(bundleFile) {
+		t.Errorf("%+v %v", in, err)
+	}
 	if p := s.pr(); p.BaseCommit != r.Clones[1].Commit || slices.Contains(p.AffectedPaths, "greet.go") {
 		t.Errorf("%+v", p)
 	}
@@ -312,10 +289,8 @@ func TestPagesGoIntoAnotherRepository(t *testing.T) {
 
 func TestWithoutAChangeThereIsNoPullRequest(t *testing.T) {
 	s := newStage(t)
-	s.do(upToDrafts...)
+	s.do("clone")
 	s.file(s.w.Site.Dir, "artifacts/docs.patch", "")
-	s.file(s.w.Site.Dir, "artifacts/body.md", "nothing\n")
-	s.file(s.w.Site.Dir, "artifacts/title.txt", "Nothing\n")
 	if r := s.do("pull-request"); r.PR != "" || len(s.pr().AffectedPaths) != 0 || len(s.forge.Pulls()) > 0 {
 		t.Errorf("%+v", r)
 	}

@@ -1,0 +1,41 @@
+package runs
+
+import (
+	"context"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"ramet/internal/cli/line"
+	"ramet/internal/fault"
+)
+
+// Program is a program of a recipe, called by its commands: in the folder where it is called,
+// with its inputs below $RAMET_INPUTS, and variables.
+type Program func(ctx context.Context, dir, inputs string, l *line.Line) error
+
+// programCommand is what commands of built-in recipes call ("$RAMET" run program docs plan);
+// nobody types it. It opens no workspace: in the sandbox there is none.
+func programCommand(l *line.Line, p Ports) *cobra.Command {
+	return &cobra.Command{
+		Use:    "program RECIPE NAME",
+		Short:  "Carry out a program of a recipe",
+		Hidden: true,
+		Args:   line.Arguments(2, 2),
+		RunE: func(c *cobra.Command, args []string) error {
+			do, ok := p.Programs[strings.Join(args, " ")]
+			if !ok {
+				return fault.New(fault.NotFound, "there is no program %.60q of a recipe %.60q", args[1], args[0]).
+					WithHint("there are %s", strings.Join(slices.Sorted(maps.Keys(p.Programs)), ", "))
+			}
+			dir, err := os.Getwd()
+			if err != nil {
+				return fault.New(fault.Failed, "find the folder: %w", err)
+			}
+			return do(c.Context(), dir, l.Getenv("RAMET_INPUTS"), l)
+		},
+	}
+}

@@ -1,0 +1,221 @@
+package docs
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"ramet/internal/fault"
+	"ramet/internal/git"
+	"ramet/recipes/docs/evidence"
+)
+
+// compose makes pages of the drafts, in the worktree that it is called in.
+func compose(ctx context.Context, c Call) error {
+	var in pins
+	var p Plan
+	var refs drafts
+	if err := errors.Join(c.read(inputsFile, &in), c.read(planFile, &p), c.read(refsFile, &refs)); err != nil {
+		return err
+	}
+	source, err := c.unpack(ctx, sourceFile, in.Source)
+	if err != nil {
+		return err
+	}
+	repo, err := evidence.Open(os.DirFS(source.Dir))
+	if err != nil {
+		return fault.New(fault.StorageIO, "read the repository: %w", err)
+	}
+	out := drafts{Pages: map[string]string{}, None: map[string]string{}}
+	if out.Foreign, err = c.apply(ctx, source, in.Source, p); err != nil {
+		return err
+	}
+	for _, page := range p.Pages {
+		text, ok := refs.Pages[page.Path]
+		if page.Draft != "" {
+			data, err := os.ReadFile(filepath.Join(source.Dir, filepath.FromSlash(page.Draft)))
+			if err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return fault.New(fault.StorageIO, "read %s: %w", page.Draft, err)
+			}
+			text, ok = string(data), err == nil
+		}
+		if ok {
+			out.Pages[page.Path] = evidence.Pin(text, repo)
+			continue
+		}
+		if why, err := os.ReadFile(filepath.Join(source.Dir, filepath.FromSlash(none(page)))); err == nil {
+			out.None[page.Path] = strings.Join(strings.Fields(string(why)), " ")
+		}
+	}
+	made, err := published(os.DirFS(c.Dir), p, out)
+	if err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(made)) {
+		if err := c.write(name, made[name]); err != nil {
+			return err
+		}
+	}
+	for name, v := range map[string]any{pagesFile: out, "artifacts/body.md": body(p, out, made), "artifacts/title.txt": []byte("Documentation of " + strings.Join(strings.Fields(p.Title), " ") + "\n")} {
+		if err := c.write(name, v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// apply lays the writers' patches over the source, and says which files they touched that are
+// no drafts of the plan.
+func (c Call) apply(ctx context.Context, source git.Tree, commit string, p Plan) ([]string, error) {
+	var patches []string
+	err := filepath.WalkDir(filepath.Join(c.Inputs, "drafts"), func(name string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() && filepath.Ext(name) == ".patch" {
+			patches = append(patches, name)
+		}
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil // there is no section to write
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fault.New(fault.StorageIO, "read the drafts: %w", err)
+	}
+	slices.SortFunc(patches, func(a, b string) int { // fixes come after what they mend
+		return strings.Compare(order(c.Inputs, a), order(c.Inputs, b))
+	})
+	for _, name := range patches {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			return nil, fault.New(fault.StorageIO, "read %s: %w", name, err)
+		}
+		if _, err := git.Apply(ctx, source, data); err != nil && !fault.Is(err, fault.InvalidText) {
+			return nil, err
+		}
+	}
+	changed, err := git.Changed(ctx, source, commit)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(changed, func(name string) bool {
+		return slices.ContainsFunc(p.Pages, func(page Page) bool {
+			return page.Draft != "" && (name == page.Draft || name == none(page))
+		})
+	}), nil
+}
+
+// none is where a writer says that a page cannot be written.
+func none(page Page) string { return strings.TrimSuffix(page.Draft, ".md") + ".none" }
+
+func order(inputs, name string) string {
+	rel, _ := filepath.Rel(inputs, name)
+	if rel = filepath.ToSlash(rel); strings.HasPrefix(rel, "drafts/fixes/") {
+		return "2" + rel
+	}
+	return "1" + rel
+}
+
+// published are the files that the drafts make of a tree. What is the same as before is left out.
+func published(base fs.FS, p Plan, d drafts) (map[string][]byte, error) {
+	out := map[string][]byte{}
+	for _, page := range p.Pages {
+		draft, ok := d.Pages[page.Path]
+		if !ok {
+			continue
+		}
+		old, err := fs.ReadFile(base, page.Path)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, fault.New(fault.StorageIO, "read %s: %w", page.Path, err)
+		}
+		if err != nil {
+			old = nil
+		}
+		made, err := put(old, page.Path, page.Section, render(p, page, prune(evidence.Strip(draft), p, page, dead(base, p, d))))
+		if err != nil {
+			return nil, err
+		}
+		if old == nil {
+			made = append([]byte(above(p, page)), made...)
+		}
+		if string(made) != string(old) {
+			out[page.Path] = made
+		}
+	}
+	return out, nil
+}
+
+// dead says which planned pages will not be there: their writers gave them up.
+func dead(base fs.FS, p Plan, d drafts) map[string]bool {
+	out := map[string]bool{}
+	for _, page := range p.Pages {
+		_, written := d.Pages[page.Path]
+		if _, err := fs.Stat(base, page.Path); !written && err != nil {
+			out[page.Path] = true
+		}
+	}
+	return out
+}
+
+// prune takes links to pages out that will not be there: an item of a list that is nothing else
+// goes, and of any other link its words stay. A section that is empty then goes too.
+func prune(text string, p Plan, page Page, dead map[string]bool) string {
+	gone := map[string]bool{}
+	for to := range dead {
+		gone[relative(page.Path, to)] = true
+	}
+	if len(gone) == 0 {
+		return text
+	}
+	var out []string
+	for _, line := range strings.Split(text, "\n") {
+		bare := strings.TrimSpace(mdLink().ReplaceAllStringFunc(line, func(whole string) string {
+			if gone[mdLink().FindStringSubmatch(whole)[2]] {
+				return ""
+			}
+			return whole
+		}))
+		if bare == "-" || bare == "*" {
+			continue
+		}
+		out = append(out, mdLink().ReplaceAllStringFunc(line, func(whole string) string {
+			if m := mdLink().FindStringSubmatch(whole); gone[m[2]] {
+				return m[1]
+			}
+			return whole
+		}))
+	}
+	for len(out) > 0 && (out[len(out)-1] == "" || strings.HasPrefix(out[len(out)-1], "## ")) {
+		out = out[:len(out)-1]
+	}
+	return strings.Join(out, "\n") + "\n"
+}
+
+// above is what a new page has above our markers, as its system wants it.
+func above(p Plan, page Page) string {
+	switch {
+	case p.System == "sphinx" && strings.HasSuffix(page.Path, ".rst"):
+		return ":orphan:\n\n"
+	case p.System == "sphinx":
+		return "---\norphan: true\n---\n\n"
+	case p.System == "hugo":
+		return "---\ntitle: \"" + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(page.Title) + "\"\n---\n\n"
+	}
+	return ""
+}
+
+// render is the text between our markers.
+func render(p Plan, page Page, text string) string {
+	if p.System == "hugo" { // the title is in the front matter
+		if first, rest, _ := strings.Cut(text, "\n"); strings.HasPrefix(first, "# ") {
+			text = rest
+		}
+	}
+	if strings.HasSuffix(page.Path, ".rst") {
+		return restructured(text)
+	}
+	return text
+}

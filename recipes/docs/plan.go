@@ -1,0 +1,324 @@
+package docs
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"ramet/internal/fault"
+	"ramet/internal/git"
+	"ramet/internal/late"
+	"ramet/recipes/docs/evidence"
+	"ramet/recipes/docs/reference"
+)
+
+// mostPages is how many pages a reference has; a larger one is for a tool of the language.
+const mostPages = 60
+
+// plan says what pages there are to be. It looks at the source, and at the repository that the
+// pages go into.
+//
+// Values: docs_dir, title, sections (of the recipe, as JSON), repo (for the name).
+func plan(ctx context.Context, c Call) error {
+	var in pins
+	if err := c.read(inputsFile, &in); err != nil {
+		return err
+	}
+	repo, source, err := c.source(ctx, in)
+	if err != nil {
+		return err
+	}
+	dir, target, commit := source.Dir, source, in.Source
+	if in.Base != in.Source {
+		if target, err = c.unpack(ctx, baseFile, in.Base); err != nil {
+			return err
+		}
+		commit = in.Base
+	}
+	m := &planner{repo: repo, target: os.DirFS(target.Dir), refs: drafts{Pages: map[string]string{}}}
+	linked, err := symlinks(ctx, target, commit)
+	if err != nil {
+		return err
+	}
+	if m.system, err = recognise(m.target, linked, c.Value("docs_dir")); err != nil {
+		return err
+	}
+	var wanted []Section
+	if err := json.Unmarshal([]byte(cmp.Or(c.Value("sections"), "[]")), &wanted); err != nil {
+		return fault.New(fault.InvalidRecipe, "the sections are no list: %w", err)
+	}
+	m.Plan = Plan{Title: cmp.Or(c.Value("title"), m.project(c.Value("repo"))), Commit: in.Inputs[0].Commit, System: m.system.name, Dir: m.system.dir,
+		Sections: []Section{}, Pages: []Page{}, Notes: append([]string{}, m.system.notes...)}
+	if err := m.written(wanted); err != nil {
+		return err
+	}
+	if err := m.reference(ctx, dir); err != nil {
+		return err
+	}
+	if len(m.Pages) == 0 {
+		return fault.New(fault.Conflict, "there is no page to write: %s", strings.Join(m.Notes, "; ")).WithHint("name another folder with --set docs_dir=NAME")
+	}
+	return m.deliver(c)
+}
+
+// symlinks are the symbolic links of a commit, and where they lead.
+func symlinks(ctx context.Context, t git.Tree, commit string) (map[string]string, error) {
+	list, err := t.Run(ctx, "ls-tree", "-r", "-z", commit)
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]string{}
+	for one := range strings.SplitSeq(list, "\x00") {
+		about, name, _ := strings.Cut(one, "\t")
+		if fields := strings.Fields(about); len(fields) == 3 && fields[0] == "120000" {
+			if out[name], err = t.Run(ctx, "cat-file", "blob", fields[2]); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return out, nil
+}
+
+// planner makes one plan.
+type planner struct {
+	Plan
+	system system
+	repo   *evidence.Repository
+	target fs.FS
+	refs   drafts
+}
+
+func (m *planner) note(format string, args ...any) {
+	m.Notes = append(m.Notes, fmt.Sprintf(format, args...))
+}
+
+var (
+	goModule    = late.Regexp(`(?m)^module[ \t]+"?([^\s"]+)"?`)
+	quotedName  = late.Regexp(`(?m)^\s*"name"\s*:\s*"([^"]+)"`)
+	assigned    = late.Regexp(`(?m)^\s*name\s*=\s*["']([^"']+)["']`)
+	bareName    = late.Regexp(`(?m)^name\s*=\s*(\S+)`)
+	majorSuffix = late.Regexp(`/v[0-9]+$`)
+)
+
+// project is how the project is called: as its manifest says, or its folder.
+func (m *planner) project(address string) string {
+	if found := goModule().FindStringSubmatch(m.repo.Text("go.mod")); found != nil {
+		return path.Base(majorSuffix().ReplaceAllString(found[1], ""))
+	}
+	for _, one := range []struct {
+		file string
+		form func() *regexp.Regexp
+	}{{"package.json", quotedName}, {"pyproject.toml", assigned}, {"setup.cfg", bareName}, {"Cargo.toml", assigned}} {
+		if found := one.form().FindStringSubmatch(m.repo.Text(one.file)); found != nil {
+			return found[1]
+		}
+	}
+	address = strings.TrimRight(strings.ReplaceAll(address, `\`, "/"), "/")
+	if i := strings.LastIndexAny(address, "/:"); i >= 0 {
+		address = address[i+1:]
+	}
+	return cmp.Or(strings.TrimSuffix(address, ".git"), "project")
+}
+
+// sectionName is what stands in markers and names of files.
+var sectionName = late.Regexp(`^[a-z0-9][a-z0-9-]{0,62}$`)
+
+// written plans the pages that writers write: one for each section of the recipe.
+func (m *planner) written(wanted []Section) error {
+	for _, s := range wanted {
+		if !sectionName().MatchString(s.Name) {
+			return fault.New(fault.InvalidRecipe, "section %.60q: a name has small letters, digits and -", s.Name)
+		}
+		names := []string{s.Name}
+		if s.Name == "overview" {
+			names = []string{"index", "overview"}
+		}
+		at, ok, err := m.free(s.Name, names...)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			m.note("no page %q: %s is somebody else's, and stays as it is", s.Title, path.Join(m.Dir, names[len(names)-1]))
+			continue
+		}
+		title := s.Title
+		if s.Name == "overview" {
+			title = m.Title
+		}
+		m.Sections = append(m.Sections, s)
+		m.Pages = append(m.Pages, Page{Path: at, Title: title, Section: s.Name, Draft: path.Join(draftsDir, s.Name+".md")})
+	}
+	return nil
+}
+
+// free finds a path for a page: one that has our markers already, or else one that nothing like
+// it stands at, whatever the format.
+func (m *planner) free(section string, names ...string) (string, bool, error) {
+	free := ""
+	for _, name := range names {
+		at := path.Join(m.Dir, name)
+		taken := false
+		entries, _ := fs.ReadDir(m.target, path.Dir(at))
+		for _, e := range entries {
+			stem := strings.TrimSuffix(e.Name(), path.Ext(e.Name()))
+			if !strings.EqualFold(stem, path.Base(at)) && !(path.Base(at) == "index" && (strings.EqualFold(stem, "readme") || strings.EqualFold(stem, "summary") || strings.EqualFold(stem, "_index"))) {
+				continue
+			}
+			if taken = true; e.Name() != path.Base(at)+m.system.ext || !e.Type().IsRegular() {
+				continue
+			}
+			page, err := fs.ReadFile(m.target, at+m.system.ext)
+			if err != nil {
+				return "", false, fault.New(fault.StorageIO, "read %s: %w", at, err)
+			}
+			if _, _, ours, err := cut(page, at+m.system.ext, section); err != nil || ours {
+				return at + m.system.ext, err == nil, err
+			}
+		}
+		if !taken && free == "" {
+			free = at + m.system.ext
+		}
+	}
+	return free, free != "", nil
+}
+
+// reference plans the pages that the languages' own tools give.
+func (m *planner) reference(ctx context.Context, dir string) error {
+	pages := reference.Go(m.repo)
+	python, note := reference.Python(ctx, m.repo, dir)
+	if note != "" {
+		m.note("%s", note)
+	}
+	pages = append(pages, python...)
+	m.without(len(pages) > 0)
+	if len(pages) > mostPages {
+		m.note("no reference: it would have %d pages, more than %d", len(pages), mostPages)
+		return nil
+	}
+	for _, p := range pages {
+		name, section, title := "reference/"+p.Short, "reference-"+strings.ToLower(p.Short), p.Name
+		if len(pages) == 1 {
+			name, section = "reference", "reference"
+		}
+		if section = strings.Map(plainRune, section); len(section) > 63 {
+			section = section[:63]
+		}
+		at, ok, err := m.free(section, name)
+		if err != nil {
+			return err
+		}
+		if !ok || slices.ContainsFunc(m.Pages, func(o Page) bool { return strings.EqualFold(o.Path, at) || o.Section == section }) {
+			m.note("no reference of %s: %s is somebody else's", p.Name, path.Join(m.Dir, name))
+			continue
+		}
+		m.Pages = append(m.Pages, Page{Path: at, Title: title, Section: section})
+		m.refs.Pages[at] = "# " + title + "\n\n" + p.Draft
+	}
+	return nil
+}
+
+func plainRune(r rune) rune {
+	if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
+		return r
+	}
+	return '-'
+}
+
+// untold are languages that have no reference here, by their files.
+var untold = map[string]string{".js": "JavaScript", ".mjs": "JavaScript", ".ts": "TypeScript", ".rs": "Rust", ".rb": "Ruby", ".java": "Java", ".c": "C", ".cc": "C++", ".cpp": "C++", ".php": "PHP", ".cs": "C#", ".swift": "Swift", ".kt": "Kotlin"}
+
+// without says for which languages there is no reference.
+func (m *planner) without(some bool) {
+	count := map[string]int{}
+	for _, f := range m.repo.Files {
+		if name := untold[path.Ext(f)]; name != "" {
+			count[name]++
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(count)) {
+		if count[name] >= 3 || !some {
+			m.note("no reference of the %s code: there is no tool here that tells its public names for sure", name)
+		}
+	}
+}
+
+// deliver writes the plan, the reference, and what each writer is given.
+func (m *planner) deliver(c Call) error {
+	if err := c.write(planFile, m.Plan); err != nil {
+		return err
+	}
+	if err := c.write(refsFile, m.refs); err != nil {
+		return err
+	}
+	names := []string{}
+	for _, s := range m.Sections {
+		names = append(names, s.Name)
+		a, starter := m.assignment(s)
+		if err := c.write("artifacts/sections/"+s.Name+".json", a); err != nil {
+			return err
+		}
+		if err := c.write("artifacts/sections/"+s.Name+".md", []byte(starter)); err != nil {
+			return err
+		}
+	}
+	return c.write("artifacts/sections/all.json", names)
+}
+
+// assignment is what a writer is given.
+type assignment struct {
+	Project string            `json:"project"`
+	Title   string            `json:"title"`
+	Brief   string            `json:"brief"`
+	Draft   string            `json:"draft"`             // the file to write
+	Page    string            `json:"page"`              // where it is published
+	Links   map[string]string `json:"links,omitempty"`   // to other pages, with their titles
+	Current string            `json:"current,omitempty"` // what is there now
+}
+
+// assignment is what the writer of a section is given, and a text for one who can do no better.
+func (m *planner) assignment(s Section) (assignment, string) {
+	i := slices.IndexFunc(m.Pages, func(p Page) bool { return p.Section == s.Name })
+	p := m.Pages[i]
+	a := assignment{Project: m.Title, Title: p.Title, Brief: s.Brief, Draft: p.Draft, Page: p.Path, Links: links(m.Plan, p)}
+	if page, err := fs.ReadFile(m.target, p.Path); err == nil {
+		if from, to, ok, err := cut(page, p.Path, s.Name); ok && err == nil {
+			a.Current = string(page[from:to])
+		}
+	}
+	file, text := p.Draft, ""
+	if s.Name == "overview" {
+		text = m.starter(p)
+	}
+	if text == "" {
+		file, text = none(p), "Nobody was there to write it."
+	}
+	return a, fmt.Sprintf("write to `%s` this text:\n\n~~~~~\n%s\n~~~~~\n", file, strings.TrimSpace(text))
+}
+
+// links are the addresses of the other pages, as seen from one.
+func links(p Plan, from Page) map[string]string {
+	out := map[string]string{}
+	for _, other := range p.Pages {
+		if other.Path != from.Path && (other.Section != "reference" && !strings.HasPrefix(other.Section, "reference-") || len(out) < 20) {
+			out[relative(from.Path, other.Path)] = other.Title
+		}
+	}
+	return out
+}
+
+// relative is the way from one page to another.
+func relative(from, to string) string {
+	a, b := strings.Split(path.Dir(from), "/"), strings.Split(path.Dir(to), "/")
+	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
+		a, b = a[1:], b[1:]
+	}
+	return path.Join(strings.Repeat("../", len(a)), path.Join(b...), path.Base(to))
+}
