@@ -222,12 +222,23 @@ func (t *terminal) decide(choice string) {
 		if strings.Contains(t.text(), "❯ "+choice) {
 			break
 		}
-		before := t.text()
+		before := highlight(t.text())
 		t.press(down)
-		t.until("another highlight", func(s string) bool { return s != before })
+		t.until("another highlight", func(s string) bool { return highlight(s) != before })
 	}
 	t.see("❯ " + choice)
 	t.press(enter)
+}
+
+// highlight is the choice of a question that Enter takes: other parts of a screen change by
+// themselves.
+func highlight(screen string) string {
+	for l := range strings.Lines(screen) {
+		if _, choice, ok := strings.Cut(l, "▌ ❯"); ok {
+			return choice
+		}
+	}
+	return ""
 }
 
 // The keys as a terminal sends them.

@@ -35,7 +35,7 @@ func (m *root) event(e loop.Event) (cmd tea.Cmd, changed bool) {
 	}
 	s := m.screen(e.Agent)
 	s.live.take(e, m.o.Now())
-	s.live.settle(&s.transcript) // of a call that is stored, the stored block shows what comes
+	s.join()
 	switch e.Type {
 	case loop.Became:
 		return m.became(s, e), e.State == nil

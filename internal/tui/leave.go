@@ -48,15 +48,22 @@ func (m *root) interrupt() tea.Cmd {
 
 // leave ends the program; where agents work it asks first.
 func (m *root) leave(sure bool) tea.Cmd {
+	n := m.atWork()
+	if n > 0 && !sure {
+		m.over = confirm{text: count(n, "agent") + " at work will be stopped, and can go on later. Leave?", yes: func() tea.Cmd { return tea.Quit },
+			needless: func() bool { return m.atWork() == 0 }}
+		return nil
+	}
+	return tea.Quit
+}
+
+// atWork is how many agents are in a turn.
+func (m *root) atWork() int {
 	n := 0
 	for _, s := range m.screens {
 		if s.working() {
 			n++
 		}
 	}
-	if n > 0 && !sure {
-		m.over = confirm{text: count(n, "agent") + " at work will be stopped, and can go on later. Leave?", yes: func() tea.Cmd { return tea.Quit }}
-		return nil
-	}
-	return tea.Quit
+	return n
 }

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -82,21 +83,25 @@ func (l *live) call(id string) *block {
 
 // settle drops what an entry made durable.
 func (l *live) settle(t *transcript) {
-	kept := l.calls[:0]
+	l.calls = slices.DeleteFunc(l.calls, func(c *block) bool {
+		stored := t.calls[c.callID]
+		return stored != nil && stored.done
+	})
+	l.show(t)
+}
+
+// show has the stored blocks of calls without an answer show what happens in them.
+func (l *live) show(t *transcript) {
 	for _, c := range l.calls {
-		if stored := t.calls[c.callID]; stored != nil {
-			if stored.done {
-				continue
-			}
-			// The call is stored, its answer is not: the stored block shows it.
-			stored.about, stored.waiting = c.about, c.waiting
-			if len(stored.body) != len(c.body) {
-				stored.body = c.body
-			}
+		stored := t.calls[c.callID]
+		if stored == nil || stored.done { // a done one is of another call, whose id a server used again
+			continue
 		}
-		kept = append(kept, c)
+		stored.about, stored.waiting = c.about, c.waiting
+		if len(stored.body) != len(c.body) {
+			stored.body = c.body
+		}
 	}
-	l.calls = kept
 }
 
 // blocks are the blocks that follow the stored ones.

@@ -10,8 +10,19 @@ import (
 
 // confirm is a question with yes and no.
 type confirm struct {
-	text string
-	yes  func() tea.Cmd
+	text     string
+	yes      func() tea.Cmd
+	needless func() bool // whether there is nothing to ask any more: then yes is what was wanted; nil: there always is
+}
+
+// moot does what a question stands before, once there is nothing to ask.
+func (m *root) moot() tea.Cmd {
+	c, ok := m.over.(confirm)
+	if !ok || c.needless == nil || !c.needless() {
+		return nil
+	}
+	m.over = nil
+	return c.yes()
 }
 
 func (c confirm) key(m *root, k tea.KeyPressMsg) tea.Cmd {

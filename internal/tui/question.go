@@ -80,11 +80,35 @@ func (m *root) asked(msg askedMsg) tea.Cmd {
 	return tea.Batch(cmds...)
 }
 
-// waits says of the call of a question for what it waits. The call may be stored already.
+// waits says of the call of a question for what it waits; "" when nobody asks any more.
 func (s *screen) waits(q *asked, what string) {
 	if b := s.live.asking(q.CallID, q.Tool); b != nil {
 		b.waiting = what
-		s.live.settle(&s.transcript)
+	}
+	if s.asks == nil {
+		s.asks = make(map[string]string)
+	}
+	s.asks[q.CallID] = what
+	s.join()
+	if what == "" {
+		delete(s.asks, q.CallID)
+	}
+}
+
+// settle takes what became durable.
+func (s *screen) settle() {
+	s.live.settle(&s.transcript)
+	s.join()
+}
+
+// join brings together what happens, what is asked and what is stored, which come in any
+// order: of a call that is stored, the stored block shows all of it.
+func (s *screen) join() {
+	s.live.show(&s.transcript)
+	for call, what := range s.asks {
+		if b := s.transcript.calls[call]; b != nil {
+			b.waiting = what
+		}
 	}
 }
 

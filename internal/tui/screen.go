@@ -38,6 +38,7 @@ type screen struct {
 	barrier  context.CancelFunc // of a fork that waits for tools
 	shell    context.CancelFunc // of a command of the user's
 	chosen   *key               // the block that is picked with alt+arrows
+	asks     map[string]string  // for what calls wait of which somebody is asked
 
 	seen          []*block // see visible
 	stock, copied int      // how many of them are stored, and of which making
@@ -320,6 +321,6 @@ func (s *screen) stored(entries ...Entry) (stale bool) {
 			}
 		}
 	}
-	s.live.settle(&s.transcript)
+	s.settle()
 	return stale
 }

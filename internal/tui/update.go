@@ -11,7 +11,7 @@ import (
 // Update follows what happened.
 func (m *root) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	cmd := m.follow(msg)
-	return m, tea.Batch(cmd, m.saveSoon(), m.tick())
+	return m, tea.Batch(cmd, m.moot(), m.saveSoon(), m.tick())
 }
 
 func (m *root) follow(msg tea.Msg) tea.Cmd {
@@ -206,11 +206,12 @@ func (m *root) paged(msg pageMsg) tea.Cmd {
 	case msg.span.Before > 0:
 		s.prepend(msg.page)
 		s.rewarm()
+		s.settle()
 		return m.searchOn(s)
 	default:
 		s.reset(msg.page)
 		s.rewarm()
-		s.live.settle(&s.transcript)
+		s.settle()
 	}
 	if s == m.now && s.at == nil {
 		s.trim(4 * pageSize)
