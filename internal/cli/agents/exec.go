@@ -136,7 +136,7 @@ func execArgs(l *line.Line, f *execFlags) cobra.PositionalArgs {
 func slashed(args []string) bool { return len(args) > 1 && strings.HasPrefix(args[0], "/") }
 
 // exec checks everything that can be checked before anything happens.
-func exec(l *line.Line, c *cobra.Command, f execFlags, args []string) error {
+func exec(l *line.Line, c *cobra.Command, f execFlags, args []string) (failed error) {
 	prompt, err := f.prompt(c)
 	if err != nil {
 		return err
@@ -190,6 +190,7 @@ func exec(l *line.Line, c *cobra.Command, f execFlags, args []string) error {
 		}
 		limited, cancel := context.WithTimeout(ctx, f.timeout)
 		defer cancel()
+		defer func() { failed = overdue(limited, failed) }()
 		ctx = limited
 	}
 	ws, a, err := l.Find(ctx, ref)
@@ -249,6 +250,15 @@ func exec(l *line.Line, c *cobra.Command, f execFlags, args []string) error {
 		return err
 	}
 	return turn(l, ctx, ws, a, prompt, f, w)
+}
+
+// overdue says of what ended because the time of the command was over, wherever that was, that
+// it was.
+func overdue(limited context.Context, err error) error {
+	if !errors.Is(err, context.DeadlineExceeded) || limited.Err() == nil || fault.CodeOf(err) != fault.Failed {
+		return err
+	}
+	return fault.New(fault.TimedOut, "the time allowed ran out: %w", err).WithHint("give it more with --timeout")
 }
 
 // prompt reads the flags that say how the turn is to be run.

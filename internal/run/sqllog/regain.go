@@ -51,38 +51,50 @@ func (w *Writer) reopen(ctx context.Context, entries []run.Entry) (bool, error) 
 	if err != nil {
 		return false, err
 	}
-	before := w.pid
 	w.conn = conn
-	if err := w.lock(ctx, w.schema); err != nil {
-		if fault.Is(err, fault.Locked) {
-			return false, w.evict(ctx, before, err)
-		}
-		return false, err
-	}
 	if err := w.know(ctx); err != nil {
 		return false, err
 	}
+	if err := w.relock(ctx); err != nil {
+		return false, err
+	}
+	w.sessions = w.sessions[len(w.sessions)-1:] // no other one holds anything
 	return w.compare(ctx, entries)
 }
 
-// know remembers by which session the run is held.
+// know remembers the session that is to hold the run, before it does: an answer that is lost
+// leaves one behind that does.
 func (w *Writer) know(ctx context.Context) error {
-	return w.conn.QueryRowContext(ctx, `SELECT pg_backend_pid()`).Scan(&w.pid)
+	var pid int
+	err := w.conn.QueryRowContext(ctx, `SELECT pg_backend_pid()`).Scan(&pid)
+	if err == nil {
+		w.sessions = append(w.sessions, pid)
+	}
+	return err
 }
 
-// evict ends our own session that the server has not noticed to be lost. If that is not who
-// has the run, another process has.
-func (w *Writer) evict(ctx context.Context, pid int, held error) error {
+// relock takes the run again. A session of our own that the server has not noticed to be lost is
+// ended; where none is left, and yet the run is held, another process has it.
+func (w *Writer) relock(ctx context.Context) error {
+	held := w.lock(ctx, w.schema)
+	if !fault.Is(held, fault.Locked) {
+		return held
+	}
+	lost := w.sessions[:len(w.sessions)-1]
 	var ended bool
 	err := w.conn.QueryRowContext(ctx, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity a JOIN pg_locks l USING (pid)
-		WHERE pid = $1 AND application_name = $2 AND l.locktype = 'advisory' AND l.granted LIMIT 1`, pid, processName()).Scan(&ended)
+		WHERE pid = ANY($1::int[]) AND application_name = $2 AND l.locktype = 'advisory' AND l.granted LIMIT 1`, lost, processName()).Scan(&ended)
 	switch {
 	case err == nil:
 		return fault.New(fault.StorageUnreachable, "%s: the session that was lost still has it", w.place)
-	case errors.Is(err, sql.ErrNoRows):
+	case !errors.Is(err, sql.ErrNoRows):
+		return err
+	}
+	// The server may have noticed just now: then nobody has the run.
+	if held = w.lock(ctx, w.schema); fault.Is(held, fault.Locked) {
 		return fault.New(fault.Fenced, "%s: another process took it while the connection was lost: %w", w.place, held)
 	}
-	return err
+	return held
 }
 
 // compare finds out whether entries, and nobody else's, follow what was in the log.

@@ -123,10 +123,10 @@ func OpenTableWriter(ctx context.Context, address, runID string, with ...Option)
 		w.conn, err = l.db.Conn(ctx)
 	}
 	if err == nil {
-		err = w.lock(ctx, pg.Schema)
+		err = w.know(ctx)
 	}
 	if err == nil {
-		err = w.know(ctx)
+		err = w.lock(ctx, pg.Schema)
 	}
 	if err == nil {
 		err = w.start(ctx, o)

@@ -18,10 +18,10 @@ import (
 // Writer is a log open for appending. It implements run.Writer.
 type Writer struct {
 	*rows
-	commits *group.Committer
-	conn    *sql.Conn // the only one that writes
-	schema  string    // of a table; empty: it is a file
-	pid     int       // of the server's process for conn
+	commits  *group.Committer
+	conn     *sql.Conn // the only one that writes
+	schema   string    // of a table; empty: it is a file
+	sessions []int     // processes of the server for conn, the last, and for those that were lost
 	// unsure says whether an error leaves open what is in the log.
 	unsure  func(error) bool
 	before  func()       // ends a session's lock, before the session
