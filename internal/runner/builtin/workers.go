@@ -2,9 +2,7 @@ package builtin
 
 import (
 	"context"
-	"io/fs"
 	"maps"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -166,13 +164,4 @@ func (j *attempt) remote(address string) (git.Remote, forge.Forge, bool, error) 
 		r = f.Sign(r)
 	}
 	return r, f, ok, err
-}
-
-// open is the file system of a folder of the run. No link in it leads outside.
-func (j *attempt) open(name string) (fs.FS, func() error, error) {
-	root, err := os.OpenRoot(j.at(name))
-	if err != nil {
-		return nil, nil, fault.New(fault.StorageIO, "open %s of the run: %w", name, err)
-	}
-	return root.FS(), root.Close, nil
 }
