@@ -48,7 +48,7 @@ func rewrite(root, from, to string) (map[string][]byte, error) {
 
 // inGo changes the strings of Go code that are paths of our packages, or hold some.
 func inGo(text []byte, from, to string) []byte {
-	ours := regexp.MustCompile(`(^|[^\w./-])` + regexp.QuoteMeta(from) + `/(internal|cmd|tools)\b`)
+	ours := regexp.MustCompile(`(^|[^\w./-])` + regexp.QuoteMeta(from) + `/(internal|cmd|recipes|tools)\b`)
 	var s scanner.Scanner
 	file := token.NewFileSet().AddFile("", -1, len(text))
 	s.Init(file, text, nil, 0)
