@@ -34,7 +34,7 @@ func (p *process) await(ctx context.Context, w acts.Wait) (acts.Waited, error) {
 	whom := p.whom(ctx, w)
 	p.becomes(func(d *doing) { d.now = state.State{Word: state.Waits, Detail: whom} })
 	if w.All && len(w.From) == 0 {
-		w.From = k.owing(p.id, false)
+		w.From = k.owing(p.id)
 	}
 	for {
 		// Who works first: what they wrote before they ended is there by then.
@@ -98,7 +98,7 @@ func (k *Kernel) reporting() []id.Agent {
 	defer k.mu.Unlock()
 	var out []id.Agent
 	for a, p := range k.live {
-		if s := p.doing.seen(); s.Word != "" && !s.Busy() {
+		if p.reports() {
 			out = append(out, a)
 		}
 	}
@@ -120,7 +120,7 @@ func (k *Kernel) others(ctx context.Context, but id.Agent) (busy map[id.Agent]bo
 			busy[a], moving = true, true // its letter is on the way
 		}
 	}
-	for _, a := range k.owing(but, false) {
+	for _, a := range k.owing(but) {
 		moving = moving || !busy[a] // it died, and that is about to be told
 		busy[a] = true
 	}

@@ -3,6 +3,7 @@ package proc
 import (
 	"context"
 	"slices"
+	"time"
 
 	"ramet/internal/agent"
 	"ramet/internal/history"
@@ -36,18 +37,62 @@ func (k *Kernel) paid(j *job) {
 	j.owed = ""
 }
 
-// owing lists who still works for an agent; asked leaves out those whose reports wake it.
-func (k *Kernel) owing(to id.Agent, asked bool) []id.Agent {
+// owing lists who still works for an agent.
+func (k *Kernel) owing(to id.Agent) []id.Agent {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	var out []id.Agent
-	for by, wakes := range k.debts[to] {
-		if !asked || !wakes {
-			out = append(out, by)
-		}
+	for by := range k.debts[to] {
+		out = append(out, by)
 	}
 	slices.Sort(out)
 	return out
+}
+
+// open lists who still works for an agent that would end its turn, and whose reports wake nobody.
+// Those who report at this moment are waited for: their letters may have been read already.
+func (k *Kernel) open(ctx context.Context, to id.Agent) []id.Agent {
+	ctx, cancel := context.WithTimeout(ctx, lastWords)
+	defer cancel()
+	for {
+		work, report := k.openNow(to)
+		if !report {
+			return work
+		}
+		select {
+		case <-ctx.Done():
+			return work
+		case <-time.After(reportPause):
+		}
+	}
+}
+
+// reportPause is how often it is looked whether a report is over.
+const reportPause = 5 * time.Millisecond
+
+// openNow lists who still works for an agent, and says whether others are about to report.
+func (k *Kernel) openNow(to id.Agent) (work []id.Agent, report bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for by, wakes := range k.debts[to] {
+		p := k.live[by]
+		switch {
+		case wakes:
+		case p != nil && p.reports():
+			report = true
+		default:
+			work = append(work, by)
+		}
+	}
+	slices.Sort(work)
+	return work, report
+}
+
+// reports says whether the agent's turn has ended and is about to be told of; the caller has the
+// mutex.
+func (p *process) reports() bool {
+	s := p.doing.seen()
+	return s.Word != "" && !s.Busy()
 }
 
 // thenOf is what the report of a child that is to be born does.
@@ -95,7 +140,7 @@ func (k *Kernel) wanted(ctx context.Context, parent, child id.Agent) (bool, erro
 // handOver lets the reports of those who still work for the agent wake it.
 func (p *process) handOver(ctx context.Context, claim agent.Claim) ([]id.Agent, error) {
 	k := p.kernel
-	open := k.owing(p.id, false)
+	open := k.owing(p.id)
 	if len(open) == 0 {
 		return nil, nil
 	}

@@ -30,7 +30,7 @@ func (p *process) ending(j *job, box tool.Box) func(context.Context) (string, er
 		if ctx.Err() != nil {
 			return "", llm.Ended(ctx)
 		}
-		if open := p.kernel.owing(p.id, true); len(open) > 0 && !toldWork {
+		if open := p.kernel.open(ctx, p.id); len(open) > 0 && !toldWork {
 			toldWork, toldMail = true, true
 			return p.stillWork(ctx, open), nil
 		}

@@ -354,7 +354,7 @@ func TestWhatGoesOnIsStillOwed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if all, open := b.kernel.owing(b.zero.ID, false), b.kernel.owing(b.zero.ID, true); len(all) != 1 || len(open) != asked {
+		if all, open := b.kernel.owing(b.zero.ID), b.kernel.open(t.Context(), b.zero.ID); len(all) != 1 || len(open) != asked {
 			t.Errorf("%s: %v %v", then, all, open)
 		}
 		b.gates.Open("gate")
