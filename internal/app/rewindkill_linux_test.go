@@ -26,7 +26,7 @@ type rewound struct {
 // A `rewind --files` that is killed with SIGKILL as it enters any call that changes something: the
 // next command, whatever it is for, finds everything as it was, or files and conversation gone back
 // together, and an undo brings the files again. Some points; RAMET_SOAK: all, which are more than 500.
-func TestAKilledRewindIsWholeOrNothing(t *testing.T) {
+func TestAKilledRewindIsWholeOrNothingSoak(t *testing.T) {
 	t.Parallel()
 	s, points := newRewound(t), 3
 	if os.Getenv("RAMET_SOAK") != "" {
