@@ -69,7 +69,7 @@ func newRewound(t *testing.T) *rewound {
 	s := newStage(t, binary(t))
 	files := 12
 	if os.Getenv("RAMET_SOAK") != "" {
-		files = 60
+		files = 140
 	}
 	s.db = filepath.Join(filepath.Dir(s.dir), "db", "ramet.db")
 	for n := range files {

@@ -86,7 +86,7 @@ func TestCanonical(t *testing.T) {
 			t.Errorf("Canonical(%s) = %s, %v; want %s", in, got, err, want)
 		}
 	}
-	for _, in := range []string{``, `{`, `{"a":1,"a":2}`, "\"\xff\"", `1e400`, `[-1e309]`, `{} x`} {
+	for _, in := range []string{``, `{`, `{"a":1,"a":2}`, "\"\xff\"", `1e400`, `[-1e309]`, `{} x`, `{"\"":"1\\","b":1E400}`, `[` + strings.Repeat("9", 310) + `]`} {
 		if got, err := Canonical([]byte(in)); err == nil {
 			t.Errorf("Canonical(%q) = %s, want a refusal", in, got)
 		}

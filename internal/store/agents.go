@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -327,12 +328,48 @@ func (r reader) Names(ctx context.Context) ([]string, error) {
 // tells the database's time.
 func (r reader) lock(ctx context.Context, a id.Agent) (agent.Agent, int64, error) {
 	var now int64
-	row := r.q.QueryRowContext(ctx,
-		`SELECT `+agentColumns+`, `+r.d.Now()+` FROM agents WHERE uuid = $1`+r.d.ForUpdate(), string(a))
 	s := scanAgents(&now)
-	err := s.read(row.Scan)
+	err := r.locked(ctx, s, r.locking(), a)
+	return s.Agent, now, err
+}
+
+func (r reader) locking() string {
+	return `SELECT ` + agentColumns + `, ` + r.d.Now() + ` FROM agents WHERE uuid = $1` + r.d.ForUpdate()
+}
+
+func (r reader) locked(ctx context.Context, s *agentScan, query string, a id.Agent, more ...any) error {
+	err := s.read(r.q.QueryRowContext(ctx, query, append([]any{string(a)}, more...)...).Scan)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = noAgent(a)
 	}
-	return s.Agent, now, err
+	return err
+}
+
+// lockDrawing is lock, with the ids of n entries behind it: in one round trip where there is one.
+func (r reader) lockDrawing(ctx context.Context, tx *sql.Tx, a id.Agent, n int) (agent.Agent, int64, []id.Message, error) {
+	query := r.d.Draws(r.locking())
+	if query == "" {
+		found, now, err := r.lock(ctx, a)
+		if err != nil {
+			return found, now, nil, err
+		}
+		ids, err := r.d.NextMessages(ctx, tx, n)
+		return found, now, ids, err
+	}
+	var now int64
+	var drawn string
+	s := scanAgents(&now, &drawn)
+	if err := r.locked(ctx, s, query, a, n); err != nil {
+		return s.Agent, now, nil, err
+	}
+	w := words{rest: drawn}
+	ids := make([]id.Message, n)
+	for i := range ids {
+		ids[i] = id.Message(w.number())
+	}
+	if w.bad || w.rest != "" {
+		return s.Agent, now, nil, fmt.Errorf("%.200q are no %d ids", drawn, n)
+	}
+	slices.Sort(ids)
+	return s.Agent, now, ids, nil
 }

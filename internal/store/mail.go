@@ -161,11 +161,7 @@ func (s *Store) Send(ctx context.Context, m registry.Send) (mail.Letter, error) 
 		if !m.From.Keeps() {
 			return s.finish(ctx, tx, append([]Statement{post}, tell...))
 		}
-		from, err := s.admit(ctx, tx, m.From, m.Claim)
-		if err != nil {
-			return err
-		}
-		p, err := s.newWriter(ctx, tx, 1)
+		from, p, err := s.admit(ctx, tx, m.From, m.Claim, 1)
 		if err != nil {
 			return err
 		}
@@ -220,11 +216,7 @@ func (s *Store) Read(ctx context.Context, rd registry.Read) (mail.Letter, bool, 
 		if err := registry.CheckDrafts(drafts); err != nil {
 			return err
 		}
-		owner, err := s.admit(ctx, tx, rd.Owner, rd.Claim)
-		if err != nil {
-			return err
-		}
-		p, err := s.newWriter(ctx, tx, len(drafts))
+		owner, p, err := s.admit(ctx, tx, rd.Owner, rd.Claim, len(drafts))
 		if err != nil {
 			return err
 		}

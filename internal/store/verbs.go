@@ -11,16 +11,16 @@ import (
 	"ramet/internal/registry"
 )
 
-// admit locks a living agent and checks the right to write for it.
-func (s *Store) admit(ctx context.Context, tx *sql.Tx, name id.Agent, c agent.Claim) (*agent.Agent, error) {
-	a, now, err := reader{tx, s.d}.lock(ctx, name)
+// admit locks a living agent, checks the right to write for it, and takes the ids of n entries.
+func (s *Store) admit(ctx context.Context, tx *sql.Tx, name id.Agent, c agent.Claim, n int) (*agent.Agent, *writer, error) {
+	a, now, ids, err := reader{tx, s.d}.lockDrawing(ctx, tx, name, n)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := agent.NeedLiving(a); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return &a, s.entitle(ctx, tx, &a, c, now)
+	return &a, s.writes(ctx, tx, ids), s.entitle(ctx, tx, &a, c, now)
 }
 
 // entitle checks the right to write for a locked agent. A passing writer that
@@ -44,11 +44,7 @@ func (s *Store) Append(ctx context.Context, name id.Agent, c agent.Claim, drafts
 	}
 	var out []history.Entry
 	err := s.write(ctx, "append", func(tx *sql.Tx) error {
-		a, err := s.admit(ctx, tx, name, c)
-		if err != nil {
-			return err
-		}
-		p, err := s.newWriter(ctx, tx, len(drafts))
+		a, p, err := s.admit(ctx, tx, name, c, len(drafts))
 		if err != nil {
 			return err
 		}
@@ -75,7 +71,7 @@ func (s *Store) Fork(ctx context.Context, f registry.Fork) ([]agent.Agent, error
 	var born []agent.Agent
 	err := s.write(ctx, "fork", func(tx *sql.Tx) error {
 		born = make([]agent.Agent, len(f.Children)) // again after a deadlock
-		parent, err := s.admit(ctx, tx, f.Parent, f.Claim)
+		parent, p, err := s.admit(ctx, tx, f.Parent, f.Claim, entries)
 		if err != nil {
 			return err
 		}
@@ -83,10 +79,6 @@ func (s *Store) Fork(ctx context.Context, f registry.Fork) ([]agent.Agent, error
 			if err := s.nameFree(ctx, tx, c.Name); err != nil {
 				return err
 			}
-		}
-		p, err := s.newWriter(ctx, tx, entries)
-		if err != nil {
-			return err
 		}
 		for i, c := range f.Children {
 			born[i] = registry.Born(*parent, c, p.at)
@@ -139,7 +131,7 @@ func (s *Store) Rename(ctx context.Context, name id.Agent, c agent.Claim, to str
 	}
 	var out agent.Agent
 	err := s.write(ctx, "rename", func(tx *sql.Tx) error {
-		a, err := s.admit(ctx, tx, name, c)
+		a, p, err := s.admit(ctx, tx, name, c, 1)
 		if err != nil {
 			return err
 		}
@@ -147,10 +139,6 @@ func (s *Store) Rename(ctx context.Context, name id.Agent, c agent.Claim, to str
 			return nil
 		}
 		if err := s.nameFree(ctx, tx, to); err != nil {
-			return err
-		}
-		p, err := s.newWriter(ctx, tx, 1)
-		if err != nil {
 			return err
 		}
 		a.Name = to

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"ramet/internal/agent"
@@ -42,15 +43,19 @@ type ref struct {
 	by id.Message
 }
 
-// newPen reserves ids for n entries. The rows of all agents it will write for
+// newWriter reserves ids for n entries. The rows of all agents it will write for
 // are locked already, so that no lower id can appear later in their histories.
 func (s *Store) newWriter(ctx context.Context, tx *sql.Tx, n int) (*writer, error) {
 	ids, err := s.d.NextMessages(ctx, tx, n)
 	if err != nil {
 		return nil, err
 	}
+	return s.writes(ctx, tx, ids), nil
+}
+
+func (s *Store) writes(ctx context.Context, tx *sql.Tx, ids []id.Message) *writer {
 	return &writer{s: s, tx: tx, at: time.UnixMicro(time.Now().UnixMicro()).UTC(), ids: ids,
-		reshaped: map[*agent.Agent][]id.Message{}, sign: func(d history.Draft) history.Draft { return history.Sign(ctx, d) }}, nil
+		reshaped: map[*agent.Agent][]id.Message{}, sign: func(d history.Draft) history.Draft { return history.Sign(ctx, d) }}
 }
 
 // write appends entries to an agent's history and moves its head and counts.
@@ -179,8 +184,11 @@ func (p *writer) insertRows() {
 	}
 }
 
-// values is ($1,$2,…),($n,…),… for an INSERT.
+// values is ($1,$2,…),($n,…),… for an INSERT. It is made once for each size.
 func values(rows, columns int) string {
+	if known, ok := lists.Load([2]int{rows, columns}); ok {
+		return known.(string)
+	}
 	var b strings.Builder
 	for i := range rows * columns {
 		switch {
@@ -194,8 +202,11 @@ func values(rows, columns int) string {
 		fmt.Fprintf(&b, "$%d", i+1)
 	}
 	b.WriteString(")")
+	lists.Store([2]int{rows, columns}, b.String())
 	return b.String()
 }
+
+var lists sync.Map // of values, by rows and columns
 
 func (p *writer) insertBlobs(ctx context.Context) error {
 	for _, b := range p.blob {

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -54,6 +55,14 @@ func (d *dialect) NextMessages(ctx context.Context, tx *sql.Tx, n int) ([]id.Mes
 	return out, rows.Err()
 }
 
+// Draws: the numbers depend, for the planner, on the row that comes out of the first part: it is
+// locked by then.
+func (d *dialect) Draws(locks string) string {
+	return `WITH locked AS MATERIALIZED (` + locks + `) SELECT locked.*, (
+		SELECT coalesce(string_agg(nextval('message_ids')::text, ' '), '') FROM generate_series(1, $2::int + 0 * (locked IS NULL)::int))
+		FROM locked`
+}
+
 func (d *dialect) NextLetter(ctx context.Context, tx *sql.Tx) (int64, error) {
 	var n int64
 	err := tx.QueryRowContext(ctx, `SELECT nextval('letter_ids')`).Scan(&n)
@@ -90,8 +99,26 @@ func (d *dialect) Finish(ctx context.Context, tx *sql.Tx, statements []store.Sta
 // whether anybody reads them or not; one that only selects must be the last.
 func join(statements []store.Statement) store.Statement {
 	var out store.Statement
+	var key strings.Builder
+	for _, s := range statements {
+		key.WriteString(s.Query)
+		key.WriteByte(0)
+		out.Args = append(out.Args, s.Args...)
+	}
+	known, ok := joined.Load(key.String())
+	if !ok {
+		known, _ = joined.LoadOrStore(key.String(), with(statements))
+	}
+	out.Query = known.(string)
+	return out
+}
+
+// joined holds the texts that with made: they are few, and each is sent often.
+var joined sync.Map
+
+func with(statements []store.Statement) string {
 	var query strings.Builder
-	last := len(statements) - 1
+	before, last := 0, len(statements)-1
 	for i, s := range statements {
 		switch {
 		case i == 0:
@@ -101,11 +128,10 @@ func join(statements []store.Statement) store.Statement {
 		default:
 			query.WriteString(") ")
 		}
-		query.WriteString(renumber(s.Query, len(out.Args)))
-		out.Args = append(out.Args, s.Args...)
+		query.WriteString(renumber(s.Query, before))
+		before += len(s.Args)
 	}
-	out.Query = query.String()
-	return out
+	return query.String()
 }
 
 // renumber moves the placeholders of a statement behind those of others.

@@ -11,9 +11,9 @@ import (
 	"ramet/internal/store/postgres"
 )
 
-// A fork and an append take three round trips to the server: the beginning with the lock, the
+// A fork and an append take two round trips to the server: the beginning with the lock and the
 // ids, and the rows with the commit.
-func TestAForkTakesThreeRoundTrips(t *testing.T) {
+func TestAForkTakesTwoRoundTrips(t *testing.T) {
 	network := pgtest.Through(t, pgtest.URL(t))
 	s, err := postgres.Open(t.Context(), network.URL, postgres.Options{Cwd: "/"})
 	if err != nil {
@@ -46,7 +46,7 @@ func TestAForkTakesThreeRoundTrips(t *testing.T) {
 			}
 			least = min(least, network.Asked()-before)
 		}
-		if least > 3 {
+		if least > 2 {
 			t.Errorf("%s takes %d round trips", name, least)
 		}
 	}
