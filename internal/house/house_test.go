@@ -38,7 +38,7 @@ var rooms = []struct{ name, packages, mayImport string }{
 	{"store", "store", "words domain registry shared store"},
 	{"logs", "run/ndjson run/sqllog run/logtest", "words domain shared"},
 	{"records", "telemetry/store telemetry/outbox telemetry/otlp", "words domain between shared records"},
-	{"public", "public", "words domain registry engine public"},
+	{"public", "public home", "words domain registry engine public"},
 	{"kernels", "control", "words domain registry engine shared public kernels"},
 	{"person", "session", "words domain registry engine shared tools store public kernels person"},
 	{"edges", "cli demo tui httpapi web turnlog mcpserver acpagent", "words domain registry between engine shared store records public kernels person edges"},

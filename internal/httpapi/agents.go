@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	"ramet/internal/home"
 	"ramet/internal/public"
 	"ramet/internal/registry"
 	"ramet/internal/session"
@@ -38,6 +39,7 @@ type Verbs interface {
 	Send(ctx context.Context, l session.Letter) (mail.Letter, error)
 	List(ctx context.Context, all, brief bool) ([]agent.Node, error)
 	States(ctx context.Context, all bool, only ...id.Agent) (state.Now, error)
+	Overview(ctx context.Context) (home.Facts, error)
 	Standing(ctx context.Context, a agent.Agent) (permit.Standing, error)
 	SetMode(ctx context.Context, a agent.Agent, m permit.Mode) error
 }

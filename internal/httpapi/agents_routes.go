@@ -17,6 +17,8 @@ func agentRoutes(a Agents) []Route {
 		Does(Route{Method: http.MethodGet, Path: "/api/v1/agents", Doc: doc("listAgents", "List agents, parents before children",
 			Param{Name: "all", About: "the dead too", Form: "boolean"},
 			Param{Name: "of", About: "only these, dead or not: uuids with commas between them, 200 at most; unknown ones are left out"})}, http.StatusOK, a.list),
+		Does(Route{Method: http.MethodGet, Path: "/api/v1/home", Doc: doc("getHome", "List the living as the screens of all agents show them: by what a person can do about them")},
+			http.StatusOK, a.home),
 		Does(Route{Method: http.MethodGet, Path: one, Doc: doc("getAgent", "Get one agent: 0, a name, a uuid or the beginning of one")},
 			http.StatusOK, a.one),
 		Does(Route{Method: http.MethodGet, Path: one + "/messages", Doc: doc("listMessages", "Read a page of an agent's messages, oldest first",

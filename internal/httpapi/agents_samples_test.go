@@ -21,6 +21,7 @@ func init() {
 	})
 	const zero = "/api/v1/agents/0"
 	for name, give := range map[string]func(*testing.T, *site) []sample{
+		"GET /api/v1/home": func(*testing.T, *site) []sample { return []sample{{"/api/v1/home", nil, 200}} },
 		"GET /api/v1/agents": func(t *testing.T, s *site) []sample {
 			s.prompted(t, strings.Repeat("long ", 4000), loop.TurnEnded)
 			return []sample{{"/api/v1/agents?all=1", nil, 200}}

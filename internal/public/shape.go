@@ -94,12 +94,7 @@ func FormatAgent(a agent.Agent) Agent {
 	}
 	out.Driver = Optional(driver.Of(a))
 	out.Spent = Spent(a.Spent)
-	if n, ok := a.Budget.Tokens.Get(); ok {
-		out.Budget.Tokens = &n
-	}
-	if n, ok := a.Budget.Cost.Get(); ok {
-		out.Budget.Cost = &n
-	}
+	out.Budget = formatBudget(a.Budget)
 	if !a.IsZero() {
 		out.ForkMessageID = &a.ForkMessage
 	}

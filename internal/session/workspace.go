@@ -71,7 +71,10 @@ type Workspace struct {
 	past  states
 	dead  dead
 	ends  state.Memory // how histories end, for the terminal
+	words spoken
 	now   func() time.Time
+
+	changes changes
 }
 
 // Kernel says how a kernel of this process works.

@@ -61,6 +61,7 @@ func Run(t *testing.T, fresh Factory) {
 		{"fork refuses and leaves no trace", testForkRefuses},
 		{"kill", testKill},
 		{"how histories end", testEndings},
+		{"the newest words", testWords},
 		{"cascade", testCascade},
 		{"cascade against forks", testCascadeAgainstForks},
 		{"rename", testRename},

@@ -1,0 +1,104 @@
+package session
+
+import (
+	"context"
+	"strconv"
+	"sync"
+	"time"
+
+	"ramet/internal/agent"
+	"ramet/internal/home"
+	"ramet/internal/id"
+	"ramet/internal/late"
+	"ramet/internal/loop"
+)
+
+// changes remembers what worktrees hold. git takes its time, so it is asked beside those who
+// look, one worktree after the other, and of one that is worked in not without a pause.
+type changes struct {
+	mu    sync.Mutex
+	known map[id.Agent]changedAt
+	asked bool // somebody asks git
+}
+
+type changedAt struct {
+	head id.Message // of the agent, when it was looked
+	at   time.Time
+	home.Change
+}
+
+// changePause lies between two looks at one worktree.
+const changePause = 3 * time.Second
+
+// of is what is known. What is out of date is looked up, and then told of.
+func (c *changes) of(ctx context.Context, w *Workspace, living []agent.Agent) map[id.Agent]home.Change {
+	out := map[id.Agent]home.Change{}
+	k, _, err := w.Trees.Keeper(ctx)
+	if err != nil {
+		return out
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var stale []agent.Agent
+	for _, a := range living {
+		if !k.Holds(a.Cwd) {
+			continue
+		}
+		had, ok := c.known[a.ID]
+		if ok && had.Branch != "" {
+			out[a.ID] = had.Change
+		}
+		if !ok || had.head != a.Head {
+			stale = append(stale, a)
+		}
+	}
+	if len(stale) > 0 && !c.asked {
+		c.asked = true
+		go c.look(context.WithoutCancel(ctx), w, stale)
+	}
+	return out
+}
+
+// look asks git about worktrees.
+func (c *changes) look(ctx context.Context, w *Workspace, stale []agent.Agent) {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	for _, a := range stale {
+		c.mu.Lock()
+		wait := changePause - time.Since(c.known[a.ID].at)
+		c.mu.Unlock()
+		if wait > 0 {
+			time.Sleep(wait)
+		}
+		now := changedAt{head: a.Head, at: time.Now()}
+		if work, ok, err := w.Trees.Look(ctx, a); err == nil && ok {
+			now.Change = home.Change{Branch: work.Branch, Files: len(work.Files)}
+			now.Added, now.Removed = insertions(work.Stat)
+		}
+		c.mu.Lock()
+		if c.known == nil {
+			c.known = map[id.Agent]changedAt{}
+		}
+		c.known[a.ID] = now
+		c.mu.Unlock()
+	}
+	c.mu.Lock()
+	c.asked = false
+	c.mu.Unlock()
+	w.Elsewhere.Publish(loop.Event{Type: loop.Became})
+}
+
+var statWords = late.Regexp(`(\d+) (insertion|deletion)`)
+
+// insertions reads git's short statistics.
+func insertions(stat string) (added, removed int) {
+	for _, m := range statWords().FindAllStringSubmatch(stat, -1) {
+		n, _ := strconv.Atoi(m[1])
+		if m[2] == "insertion" {
+			added = n
+		} else {
+			removed = n
+		}
+	}
+	return added, removed
+}
