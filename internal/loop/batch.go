@@ -42,6 +42,7 @@ func (r *turn) batch(ctx context.Context, jobs []*job) error {
 			continue
 		}
 		j.started = false // nothing happens before all of it does
+		j.made.Note = j.note
 		permitted, calls = append(permitted, j), append(calls, j.made)
 	}
 	if len(calls) == 0 {

@@ -63,6 +63,7 @@ func (r *turn) run(ctx context.Context, j *job) {
 		}
 	}()
 	defer r.writes(j)()
+	j.made.Note = j.note
 	j.answer, j.err = j.tool.Run(ctx, j.made)
 }
 

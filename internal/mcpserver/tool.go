@@ -85,7 +85,7 @@ func (t tool) taken(args json.RawMessage) (json.RawMessage, error) {
 		return nil, fault.New(fault.InvalidField, "%s: %w", t.name, err).WithHint("nothing was done; look at the tool's input schema")
 	}
 	if len(unknown) > 0 {
-		return nil, fault.New(fault.InvalidField, "%s has no argument %s", t.name, strings.Join(unknown, ", ")).WithHint("nothing was done; look at the tool's input schema")
+		return nil, fault.New(fault.InvalidField, "%s has no argument %s", t.name, unknown[0].Path()).WithHint("nothing was done; look at the tool's input schema")
 	}
 	return taken, nil
 }

@@ -20,6 +20,11 @@ type Continued struct {
 	Agent agent.Agent
 	turn  *proc.Turn
 	err   error // it did not begin
+	// Behind is the newest letter of its parent, where that one does not go on itself; what comes
+	// behind it nobody may read.
+	Behind int64
+	// Alone says that its parent does not go on.
+	Alone bool
 }
 
 // Wait returns when the turn and the tasks that came from it are over.
@@ -52,6 +57,13 @@ func (w *Workspace) ContinueAll(ctx context.Context) ([]Continued, error) {
 	}
 	slices.SortStableFunc(cut, func(a, b agent.Agent) int { return cmp.Compare(b.Depth, a.Depth) })
 	out := make([]Continued, len(cut))
+	for i, a := range cut {
+		if out[i].Alone = !a.IsZero() && !slices.ContainsFunc(cut, func(b agent.Agent) bool { return b.ID == a.Parent }); out[i].Alone {
+			if out[i].Behind, err = w.Newest(ctx, a.Parent); err != nil {
+				return nil, err
+			}
+		}
+	}
 	for i, a := range cut {
 		out[i].Agent = a
 		out[i].turn, out[i].err = w.Kernel.Exec(ctx, a.ID, proc.Prompt{Again: true})

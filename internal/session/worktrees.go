@@ -100,7 +100,7 @@ func (t Trees) Restore(ctx context.Context, a, parent agent.Agent) error {
 	if err != nil || !k.Lost(a.Cwd) {
 		return err
 	}
-	_, err = k.Make(ctx, parent.Cwd, a.ID, a.Name)
+	_, err = t.makeTree(ctx, k, origin{Folder: parent.Cwd}, a.ID, a.Name)
 	return err
 }
 

@@ -2,17 +2,34 @@ package shape
 
 import (
 	"bytes"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
 
+// Unknown is a member that an object has and its shape has not.
+type Unknown struct {
+	In   string // where the object stands, as Path tells it; empty: it is the whole
+	Name string
+	Of   *Shape // what the object should look like
+}
+
+// Path is where the member stands: steps[2].state.
+func (u Unknown) Path() string {
+	if u.In == "" {
+		return u.Name
+	}
+	return u.In + "." + u.Name
+}
+
 // Take makes of a JSON object what its writer plainly meant: a number or a word of
-// truth in quotes is taken for what it is, a list or an object in quotes too, null for a
-// member that can be left out means that it is. Members of the object itself that the
-// shape does not have are left out, and named. What has the shape already comes back as it is.
-// The result need not have the shape: Check says.
-func (s *Shape) Take(text []byte) (taken []byte, unknown []string) {
+// truth in quotes is taken for what it is, a list or an object in quotes too, a number where
+// a text should be for its text, one thing for a list of one, and null for a member that can be
+// left out means that it is. Members that the shape does not have are left out, and named.
+// What has the shape already comes back as it is. The result need not have the shape: Check says.
+func (s *Shape) Take(text []byte) (taken []byte, unknown []Unknown) {
 	if s.kind != objectKind || !jsontext.Value(text).IsValid() {
 		return text, nil
 	}
@@ -20,10 +37,10 @@ func (s *Shape) Take(text []byte) (taken []byte, unknown []string) {
 	if kindOf(v) != objectKind {
 		return text, nil
 	}
-	return s.takeObject(v, true)
+	return s.takeObject(v, "")
 }
 
-func (s *Shape) take(v []byte) []byte {
+func (s *Shape) take(v []byte, at string) ([]byte, []Unknown) {
 	k := kindOf(v)
 	if k == stringKind && s.kind != stringKind {
 		plain := bytes.TrimSpace(unquote(v))
@@ -33,11 +50,16 @@ func (s *Shape) take(v []byte) []byte {
 	}
 	switch {
 	case s.kind == objectKind && k == objectKind:
-		v, _ = s.takeObject(v, false)
+		return s.takeObject(v, at)
 	case s.kind == arrayKind && k == arrayKind:
-		v = s.takeArray(v)
+		return s.takeArray(v, at)
+	case s.kind == arrayKind && (s.elem.kind == k || s.elem.kind == stringKind && k == numberKind): // one thing is a list of one
+		one, unknown := s.elem.take(v, at+"[0]")
+		return slices.Concat([]byte{'['}, one, []byte{']'}), unknown
+	case s.kind == stringKind && k == numberKind:
+		return slices.Concat([]byte{'"'}, v, []byte{'"'}), nil
 	}
-	return v
+	return v, nil
 }
 
 // isMeant says whether what stood in quotes is a value of the shape's kind.
@@ -54,17 +76,19 @@ func (s *Shape) isMeant(plain []byte) bool {
 	return false
 }
 
-func (s *Shape) takeObject(v []byte, drop bool) ([]byte, []string) {
+func (s *Shape) takeObject(v []byte, at string) ([]byte, []Unknown) {
 	out := []byte{'{'}
-	var unknown []string
+	var unknown []Unknown
 	same := true
 	for i := skip(v, 1); v[i] != '}'; {
 		var key, value []byte
 		key, i = next(v, i)
 		value, i = next(v, i)
+		here := Unknown{In: at, Name: string(unquote(key)), Of: s}
 		f := s.member(unquote(key))
-		if f == nil && !s.open && drop {
-			unknown = append(unknown, string(unquote(key)))
+		if f == nil && !s.open {
+			unknown = append(unknown, here)
+			same = false
 			continue
 		}
 		taken := value
@@ -73,7 +97,9 @@ func (s *Shape) takeObject(v []byte, drop bool) ([]byte, []string) {
 				same = false
 				continue
 			}
-			taken = f.Shape.take(value)
+			var inside []Unknown
+			taken, inside = f.Shape.take(value, here.Path())
+			unknown = append(unknown, inside...)
 		}
 		same = same && bytes.Equal(taken, value)
 		if len(out) > 1 {
@@ -81,23 +107,25 @@ func (s *Shape) takeObject(v []byte, drop bool) ([]byte, []string) {
 		}
 		out = append(append(append(out, key...), ':'), taken...)
 	}
-	if same && unknown == nil {
+	if same {
 		return v, nil
 	}
 	return append(out, '}'), unknown
 }
 
-func (s *Shape) takeArray(v []byte) []byte {
+func (s *Shape) takeArray(v []byte, at string) ([]byte, []Unknown) {
 	out := []byte{'['}
-	for i := skip(v, 1); v[i] != ']'; {
+	var unknown []Unknown
+	for i, n := skip(v, 1), 0; v[i] != ']'; n++ {
 		var value []byte
 		value, i = next(v, i)
-		if len(out) > 1 {
+		if n > 0 {
 			out = append(out, ',')
 		}
-		out = append(out, s.elem.take(value)...)
+		one, inside := s.elem.take(value, at+"["+strconv.Itoa(n)+"]")
+		out, unknown = append(out, one...), append(unknown, inside...)
 	}
-	return append(out, ']')
+	return append(out, ']'), unknown
 }
 
 func (s *Shape) member(name []byte) *Field {
@@ -111,3 +139,28 @@ func (s *Shape) member(name []byte) *Field {
 
 // Fields are the members that an object can have, in order.
 func (s *Shape) Fields() []Field { return s.fields }
+
+// Elements is the shape of a list's elements; nil: it is no list.
+func (s *Shape) Elements() *Shape { return s.elem }
+
+// Words are the texts that a shape allows; none: it allows all, or is no text.
+func (s *Shape) Words() []string { return s.enum }
+
+// Path is where it stands as a program would write it: steps[2].state.
+func (e *Error) Path() string {
+	var out strings.Builder
+	for step := range strings.SplitSeq(strings.TrimPrefix(e.Pointer, "/"), "/") {
+		step = pointerEscapesUndone.Replace(step)
+		switch _, err := strconv.Atoi(step); {
+		case err == nil && out.Len() > 0:
+			out.WriteString("[" + step + "]")
+		case out.Len() > 0:
+			out.WriteString("." + step)
+		default:
+			out.WriteString(step)
+		}
+	}
+	return out.String()
+}
+
+var pointerEscapesUndone = strings.NewReplacer("~1", "/", "~0", "~")

@@ -2,6 +2,7 @@ package tool
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -94,8 +95,10 @@ type Found struct {
 
 // Find checks a call as the model made it and finds its tool. Arguments whose meaning is
 // plain are taken: a number in quotes, null for nothing. Those that the tool does not have are
-// ignored, which the note says; but not by tools that act on agents. A call that cannot be run is refused with an answer for
-// the model that says why: an unknown name, arguments that are no JSON or have not the shape.
+// ignored, which the note says; but a tool that acts on agents refuses one that is nearly the name
+// of another, because what agents are told to do is not guessed. A call that cannot be run is
+// refused with an answer for the model that says why: an unknown name, arguments that are no JSON
+// or have not the shape.
 func (b Box) Find(call llm.Part) (Found, Answer, bool) {
 	i := slices.IndexFunc(b, func(t Tool) bool { return t.Spec().Name == call.Name })
 	if i < 0 {
@@ -114,16 +117,10 @@ func (b Box) Find(call llm.Part) (Found, Answer, bool) {
 	}
 	form := b[i].Spec().Args
 	args, unknown := form.Take(call.Args)
-	meant := misnamed(call.Name, form, unknown)
-	if b[i].Spec().Access == Processes && len(unknown) > 0 {
-		args = call.Args // what agents are told to do is not guessed, nor can each of their answers bear a note
-	}
-	if err := form.Check(args); err != nil {
-		said := fmt.Sprintf("The arguments of %s are wrong: %v.", call.Name, err)
-		if meant != "" {
-			said += " " + meant + "."
-		}
-		return Found{}, Failed(said + " " + fieldsOf(form) + " Nothing was run."), false
+	meant, near := misnamed(call.Name, unknown)
+	err := form.Check(args)
+	if err != nil || near && b[i].Spec().Access == Processes {
+		return Found{}, wrong(call.Name, form, err, meant), false
 	}
 	found := Found{Tool: b[i], Args: args}
 	if meant != "" {
@@ -132,17 +129,33 @@ func (b Box) Find(call llm.Part) (Found, Answer, bool) {
 	return found, Answer{}, true
 }
 
-// misnamed says of arguments that a tool does not have what they should perhaps be called.
-func misnamed(name string, form *shape.Shape, unknown []string) string {
+// wrong refuses arguments; meant is about those that the tool does not have.
+func wrong(name string, form *shape.Shape, err error, meant string) Answer {
+	said := fmt.Sprintf("The arguments of %s are wrong", name)
+	if e := (*shape.Error)(nil); errors.As(err, &e) && e.Pointer != "" {
+		said += ": " + text.Line(e.Path(), 80) + ": " + e.What
+	} else if err != nil {
+		said += ": " + err.Error()
+	}
+	if meant != "" {
+		said += ". " + meant
+	}
+	return Failed(said + ". " + fieldsOf(form) + " Nothing was run.")
+}
+
+// misnamed says of arguments that a tool does not have what they should perhaps be called; near
+// says that there is such a name.
+func misnamed(name string, unknown []shape.Unknown) (says string, near bool) {
 	var said []string
 	for _, u := range unknown[:min(len(unknown), 5)] {
-		one := fmt.Sprintf("%s is no field of %s", text.Line(u, 40), name)
-		if near := meantField(form, u); near != "" {
-			one += " (did you mean " + near + "?)"
+		one := fmt.Sprintf("%s is no field of %s", text.Line(u.Path(), 80), name)
+		if meant := meantField(u.Of, u.Name); meant != "" {
+			one += " (did you mean " + meant + "?)"
+			near = true
 		}
 		said = append(said, one)
 	}
-	return strings.Join(said, ", ")
+	return strings.Join(said, ", "), near
 }
 
 // meantField is the field whose name is near, or a part of what was written.
@@ -159,17 +172,31 @@ func meantField(form *shape.Shape, unknown string) string {
 	return nearest.Word(unknown, names)
 }
 
+// fieldsOf lists what a tool takes, with the members of what stands in lists.
 func fieldsOf(form *shape.Shape) string {
-	var names []string
-	for _, f := range form.Fields() {
-		if f.Optional {
-			names = append(names, f.Name)
-		} else {
-			names = append(names, f.Name+" (needed)")
-		}
-	}
-	if names == nil {
+	if len(form.Fields()) == 0 {
 		return "It has no fields."
 	}
-	return "Fields: " + strings.Join(names, ", ") + "."
+	return "Fields: " + members(form) + "."
+}
+
+func members(form *shape.Shape) string {
+	var names []string
+	for _, f := range form.Fields() {
+		var about []string
+		if !f.Optional {
+			about = append(about, "needed")
+		}
+		if words := f.Shape.Words(); words != nil {
+			about = append(about, strings.Join(words, " | "))
+		}
+		if each := f.Shape.Elements(); each != nil && len(each.Fields()) > 0 {
+			about = append(about, "each with "+members(each))
+		}
+		if about != nil {
+			f.Name += " (" + strings.Join(about, "; ") + ")"
+		}
+		names = append(names, f.Name)
+	}
+	return strings.Join(names, ", ")
 }

@@ -18,6 +18,8 @@ func (s stub) Run(context.Context, Call) (Answer, error) { return Answer{Text: "
 var box = Box{
 	stub{Spec{Name: "read", Description: "\nRead a <file>.\n\n", Access: Reads,
 		Args: shape.Object(shape.Must("path", shape.Text(1).With("the file")), shape.May("lines", shape.Integer(1)))}},
+	stub{Spec{Name: "plan", Access: Processes, Untold: true, Args: shape.Object(shape.Must("steps", shape.List(shape.Object(
+		shape.Must("step", shape.Text(1)), shape.Must("state", shape.Enum("open", "done"))))), shape.May("quiet", shape.Bool()))}},
 	stub{Spec{Name: "bash", Description: "Run.", Access: Commands, Args: shape.Object(shape.Must("command", shape.Text(1)))}},
 }
 
@@ -67,12 +69,17 @@ func TestFindLetsOnlyGoodCallsPass(t *testing.T) {
 		{"read", `[1]`, "The arguments are no complete JSON object."},
 		{"read", `{}`, "The arguments of read are wrong:"},
 		{"read", ``, "The arguments of read are wrong:"},
-		{"read", `{"path":""}`, "/path"},
-		{"read", `{"path":7}`, "/path"},
-		{"read", `{"path":"a","lines":0}`, "/lines"},
-		{"read", `{"file_path":"a"}`, "/path: is missing. file_path is no field of read (did you mean path?). Fields: path (needed), lines. Nothing was run."},
-		{"read", `{"path":"a","lines":"x"}`, "/lines: must be an integer"},
+		{"read", `{"path":""}`, "path: must not be empty. Fields"},
+		{"read", `{"path":[7]}`, "path: must be a string"},
+		{"read", `{"path":"a","lines":0}`, "lines: must be from 1"},
+		{"read", `{"file_path":"a"}`, "wrong: path: is missing. file_path is no field of read (did you mean path?). Fields: path (needed), lines. Nothing was run."},
+		{"read", `{"path":"a","lines":"x"}`, ": lines: must be an integer"},
 		{"bash", `{"path":"a"}`, "The arguments of bash are wrong:"},
+		{"plan", `{"steps":[{"step":"a","state":"open"},{"step":"b","state":"pending"}]}`,
+			`plan are wrong: steps[1].state: must be one of open, done, not "pending". Fields: steps (needed; each with step (needed), state (needed; open | done)), quiet. Nothing was run.`},
+		{"plan", `{"steps":[{"step":"a","status":"open"}]}`, "steps[0].state: is missing. steps[0].status is no field of plan (did you mean state?). Fields: steps"},
+		{"plan", `{"steps":["a"]}`, "steps[0]: must be an object"},
+		{"plan", `{"steps":[{"step":"a","state":"open"}],"quit":true}`, "plan are wrong. quit is no field of plan (did you mean quiet?). Fields"},
 	} {
 		found, answer, ok := box.Find(llm.NewCall("id", c.name, c.args))
 		if ok != (c.want == "") || ok != (found.Tool != nil) {
@@ -90,12 +97,15 @@ func TestFindLetsOnlyGoodCallsPass(t *testing.T) {
 
 func TestFindTakesWhatIsPlain(t *testing.T) {
 	for args, want := range map[string][2]string{
+		`{"path":7}`: {`{"path":"7"}`, ""},
+		`{"steps":{"step":"a","state":"open","why":"x"},"explanation":"x"}`: {`{"steps":[{"step":"a","state":"open"}]}`,
+			"[note: steps[0].why is no field of plan, explanation is no field of plan and was ignored]"},
 		`{"path":"a","lines":"3"}`:           {`{"path":"a","lines":3}`, ""},
 		`{"path":"a","lines":null}`:          {`{"path":"a"}`, ""},
 		`{"path":"a","description":"why"}`:   {`{"path":"a"}`, "[note: description is no field of read and was ignored]"},
 		`{"path":"a","max_lines":1,"x\n":0}`: {`{"path":"a"}`, "[note: max_lines is no field of read (did you mean lines?), x is no field of read and was ignored]"},
 	} {
-		found, answer, ok := box.Find(llm.NewCall("id", "read", args))
+		found, answer, ok := box.Find(llm.NewCall("id", map[bool]string{false: "read", true: "plan"}[strings.Contains(args, "steps")], args))
 		if !ok || string(found.Args) != want[0] || found.Note != want[1] {
 			t.Errorf("%s: %s %q %+v, want %q", args, found.Args, found.Note, answer, want)
 		}

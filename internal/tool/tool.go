@@ -161,6 +161,9 @@ type Call struct {
 	Grant  Grant
 	Output func([]byte) // takes what a command prints, as it comes; never nil
 	Model  llm.Model    // who will read the answer
+	// Note is for the model, beside the answer: a tool that writes its result itself (Recorded)
+	// puts it there. Empty: nothing.
+	Note string
 }
 
 // Answer is the result of a call.

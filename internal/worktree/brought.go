@@ -10,6 +10,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"ramet/internal/durable"
@@ -83,33 +84,35 @@ func sumOf(path string) string {
 	return hex.EncodeToString(sum[:]) + " " + info.Mode().String()
 }
 
-// changes are the paths that are not committed. Ignored files do not count, nor what is
-// inside of submodules (git would have to run there), nor what is as it came from the parent.
-func (r repo) changes(ctx context.Context) ([]string, error) {
+// changes are the paths that are not committed; of a new folder each file, if all is set or
+// something was brought. Ignored files do not count, nor what is inside of submodules (git would
+// have to run there), nor what is as it came from the parent.
+func (r repo) changes(ctx context.Context, all bool) ([]string, error) {
 	brought, err := r.brought()
 	if err != nil {
 		return nil, err
 	}
-	untracked := "--untracked-files=normal"
-	if len(brought) > 0 {
-		untracked = "--untracked-files=all"
+	untracked := "normal"
+	if all || len(brought) > 0 {
+		untracked = "all"
 	}
-	out, err := run(ctx, r.top, "status", "--porcelain", "-z", "--no-renames", untracked, "--ignore-submodules=dirty")
-	if err != nil {
-		return nil, err
-	}
+	paths, err := r.status(ctx, untracked)
+	return slices.DeleteFunc(paths, func(at string) bool {
+		sum, ok := brought[at]
+		return ok && sum == sumOf(filepath.Join(r.top, filepath.FromSlash(at)))
+	}), err
+}
+
+// status are the paths of which git says that they are not committed.
+func (r repo) status(ctx context.Context, untracked string) ([]string, error) {
+	out, err := run(ctx, r.top, "status", "--porcelain", "-z", "--no-renames", "--untracked-files="+untracked, "--ignore-submodules=dirty")
 	var paths []string
 	for _, entry := range git.Fields(out) {
-		if len(entry) < 4 {
-			continue
+		if len(entry) > 3 {
+			paths = append(paths, entry[3:])
 		}
-		at := entry[3:]
-		if sum, ok := brought[at]; ok && sum == sumOf(filepath.Join(r.top, filepath.FromSlash(at))) {
-			continue
-		}
-		paths = append(paths, at)
 	}
-	return paths, nil
+	return paths, err
 }
 
 // stage puts what is not committed into the index, but for what is as it came from the
@@ -123,7 +126,7 @@ func (r repo) stage(ctx context.Context) error {
 		_, err := run(ctx, r.top, "add", "--all")
 		return err
 	}
-	paths, err := r.changes(ctx)
+	paths, err := r.changes(ctx, false)
 	if err != nil || len(paths) == 0 {
 		return err
 	}

@@ -60,7 +60,7 @@ func (r repo) head(ctx context.Context) (string, error) {
 
 // dirty says whether something is not committed (changes).
 func (r repo) dirty(ctx context.Context) (bool, error) {
-	paths, err := r.changes(ctx)
+	paths, err := r.changes(ctx, false)
 	return len(paths) > 0, err
 }
 

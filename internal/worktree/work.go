@@ -4,10 +4,11 @@ import (
 	"context"
 	"os"
 	"path/filepath"
-	"slices"
+	"strconv"
 	"strings"
 
 	"ramet/internal/git"
+	"ramet/internal/text"
 )
 
 // Trailer names, at the end of a commit that was made for an agent, whose work it is.
@@ -51,7 +52,8 @@ func (k Keeper) Commit(ctx context.Context, t Tree, label, uuid string) error {
 	})
 }
 
-// Work is what a tree holds that the folder it came from has not.
+// Work is what a tree holds that the folder it came from has not, and that is its agent's own:
+// what came from there without being committed, and is as it came, does not count.
 type Work struct {
 	Branch  string
 	Commits int
@@ -70,35 +72,93 @@ func (k Keeper) Work(ctx context.Context, t Tree, into string) (Work, error) {
 	if w.Commits, err = count(ctx, from, "HEAD", "^"+base); err != nil {
 		return w, err
 	}
-	stat, err := run(ctx, from.top, "diff", "--shortstat", "--no-ext-diff", "--no-textconv", base)
-	if err != nil {
+	if w.Files, w.Dirty, err = from.own(ctx, base); err != nil {
 		return w, err
 	}
-	w.Stat = strings.TrimSpace(stat)
-	names, err := run(ctx, from.top, "diff", "--name-only", "-z", "--no-ext-diff", base)
-	if err != nil {
-		return w, err
-	}
-	w.Files = git.Fields(names)
-	w.Dirty, err = from.changed(ctx)
-	for _, name := range w.Dirty {
-		if !slices.Contains(w.Files, name) {
-			w.Files = append(w.Files, name)
-		}
-	}
+	w.Stat, err = from.stat(ctx, base, w.Files)
 	return w, err
 }
 
-// Diff is what changed in a tree since it left the folder it came from, committed or not;
-// of one path, if there is one. New files that are not committed are only named.
+// own are the files that the agent of a tree changed since a commit, and those of them that are
+// not committed.
+func (r repo) own(ctx context.Context, base string) (files, dirty []string, err error) {
+	out, err := run(ctx, r.top, "diff", "--name-only", "-z", "--no-renames", "--no-ext-diff", base, "HEAD")
+	if err != nil {
+		return nil, nil, err
+	}
+	files = git.Fields(out)
+	dirty, err = r.changes(ctx, true)
+	committed := set(files)
+	for _, name := range dirty {
+		if !committed[name] {
+			files = append(files, name)
+		}
+	}
+	return files, dirty, err
+}
+
+func set(names []string) map[string]bool {
+	out := make(map[string]bool, len(names))
+	for _, name := range names {
+		out[name] = true
+	}
+	return out
+}
+
+// stat counts what changed in some files since a commit; files that git does not know yet have
+// no lines for it.
+func (r repo) stat(ctx context.Context, base string, files []string) (string, error) {
+	out, err := run(ctx, r.top, "diff", "--numstat", "-z", "--no-renames", "--no-ext-diff", "--no-textconv", base)
+	if err != nil {
+		return "", err
+	}
+	own, changed, added, removed := set(files), 0, 0, 0
+	for _, line := range git.Fields(out) { // added, removed, name; "-" for what has no lines
+		f := strings.SplitN(line, "\t", 3)
+		if len(f) != 3 || !own[f[2]] {
+			continue
+		}
+		plus, _ := strconv.Atoi(f[0])
+		minus, _ := strconv.Atoi(f[1])
+		changed, added, removed = changed+1, added+plus, removed+minus
+	}
+	if changed == 0 {
+		return "", nil
+	}
+	words := []string{text.Count(changed, "file") + " changed"}
+	if added > 0 || removed == 0 {
+		words = append(words, text.Count(added, "insertion")+"(+)")
+	}
+	if removed > 0 || added == 0 {
+		words = append(words, text.Count(removed, "deletion")+"(-)")
+	}
+	return strings.Join(words, ", "), nil
+}
+
+// Diff is what the agent of a tree changed since it left the folder it came from, committed or
+// not; of one path, if there is one. New files that are not committed are only named.
 func (k Keeper) Diff(ctx context.Context, t Tree, into, path string) (string, error) {
 	from, base, err := k.since(ctx, t, into)
 	if err != nil {
 		return "", err
 	}
-	args := []string{"diff", "--stat", "--patch", "--no-ext-diff", "--no-textconv", "--no-color", base, "--"}
+	files, dirty, err := from.own(ctx, base)
+	if err != nil {
+		return "", err
+	}
+	differ, err := run(ctx, from.top, "diff", "--name-only", "-z", "--no-renames", "--no-ext-diff", base)
+	if err != nil {
+		return "", err
+	}
+	args := []string{"diff", "--stat", "--patch", "--no-ext-diff", "--no-textconv", "--no-color", base, "--", ":(top)"}
 	if path != "" {
-		args = append(args, ":(top,literal)"+path)
+		args[len(args)-1] = ":(top,literal)" + path
+	}
+	mine, open := set(files), set(dirty)
+	for _, name := range git.Fields(differ) {
+		if !mine[name] {
+			args = append(args, ":(top,literal,exclude)"+name)
+		}
 	}
 	out, err := run(ctx, from.top, args...)
 	if err != nil {
@@ -106,7 +166,7 @@ func (k Keeper) Diff(ctx context.Context, t Tree, into, path string) (string, er
 	}
 	fresh, err := run(ctx, from.top, "ls-files", "--others", "--exclude-standard", "-z")
 	for _, name := range git.Fields(fresh) {
-		if path == "" || name == path {
+		if (path == "" || name == path) && open[name] {
 			out += "new, not committed: " + name + "\n"
 		}
 	}
@@ -127,18 +187,6 @@ func (k Keeper) since(ctx context.Context, t Tree, into string) (repo, string, e
 	return from, strings.TrimSpace(base), err
 }
 
-// changed lists what is not committed.
-func (r repo) changed(ctx context.Context) ([]string, error) {
-	out, err := run(ctx, r.top, "status", "--porcelain", "-z", "--untracked-files=all", "--ignore-submodules=dirty", "--no-renames")
-	var files []string
-	for _, line := range git.Fields(out) {
-		if len(line) > 3 {
-			files = append(files, line[3:])
-		}
-	}
-	return files, err
-}
-
 // Stands is the branch that is checked out in a folder, and how many files there are not
 // committed. Programs of the repository are not run: where its configuration names some,
 // nothing is said.
@@ -154,6 +202,6 @@ func Stands(ctx context.Context, dir string) (branch string, changed int, err er
 	if err != nil {
 		return "", 0, err
 	}
-	files, err := r.changed(ctx)
-	return strings.TrimSpace(name), len(files), err
+	out, err := r.status(ctx, "all")
+	return strings.TrimSpace(name), len(out), err
 }

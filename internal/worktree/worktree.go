@@ -111,7 +111,7 @@ func (k Keeper) add(ctx context.Context, r repo, child id.Agent, name, commit st
 			t.Head = commit
 		}
 	}
-	if t.Missing, err = r.changes(ctx); err != nil {
+	if t.Missing, err = r.status(ctx, "normal"); err != nil {
 		return Tree{}, err
 	}
 	t.Left = len(t.Missing) > 0

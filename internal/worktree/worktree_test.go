@@ -3,9 +3,11 @@ package worktree
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+
 	"slices"
 	"strings"
 	"sync"
@@ -409,5 +411,50 @@ func TestVariablesDoNotLeadElsewhere(t *testing.T) {
 		if strings.Contains(pair, other) || strings.Contains(pair, "secret") {
 			t.Error(pair)
 		}
+	}
+}
+
+// What came from the parent is its own until the child changes it: it is not told of as the
+// child's, neither as files that differ, nor as what is not committed, nor in a diff.
+func TestWhatWasBroughtIsNotTheChildsWork(t *testing.T) {
+	g := newGround(t)
+	g.file(g.dir, "c.txt", "c\n")
+	g.save(g.dir, "second")
+	tree := g.make("ada")
+	g.file(tree.Dir, "a.txt", "from the parent\n")
+	g.file(tree.Dir, "b.txt", "from the parent, too\n")
+	g.file(tree.Dir, "notes/new.txt", "notes\n")
+	if err := os.Remove(filepath.Join(tree.Dir, "c.txt")); err != nil {
+		t.Fatal(err)
+	}
+	if err := g.k.NoteBrought(t.Context(), tree, []string{"a.txt", "b.txt", "notes/new.txt", "c.txt"}); err != nil {
+		t.Fatal(err)
+	}
+	work := func(want Work) {
+		t.Helper()
+		want.Branch = "ramet/ada"
+		if w, err := g.k.Work(t.Context(), tree, g.dir); err != nil || fmt.Sprintf("%+v", w) != fmt.Sprintf("%+v", want) {
+			t.Errorf("%+v, %v; want %+v", w, err, want)
+		}
+	}
+	work(Work{})
+	if d, err := g.k.Diff(t.Context(), tree, g.dir, ""); err != nil || d != "" {
+		t.Errorf("%q, %v", d, err)
+	}
+	g.file(tree.Dir, "a.txt", "from the child\nand more\n")
+	g.file(tree.Dir, "notes/own.txt", "own\n")
+	both := []string{"a.txt", "notes/own.txt"}
+	work(Work{Stat: "1 file changed, 2 insertions(+), 1 deletion(-)", Files: both, Dirty: both})
+	d, err := g.k.Diff(t.Context(), tree, g.dir, "")
+	if err != nil || !strings.Contains(d, "+from the child") || !strings.HasSuffix(d, "new, not committed: notes/own.txt\n") ||
+		strings.Contains(d, "b.txt") || strings.Contains(d, "c.txt") || strings.Contains(d, "new.txt") {
+		t.Errorf("%q, %v", d, err)
+	}
+	if err := g.k.Commit(t.Context(), tree, "ada", "u"); err != nil {
+		t.Fatal(err)
+	}
+	work(Work{Commits: 1, Stat: "2 files changed, 3 insertions(+), 1 deletion(-)", Files: both})
+	if d, err := g.k.Diff(t.Context(), tree, g.dir, "b.txt"); err != nil || d != "" {
+		t.Errorf("%q, %v", d, err)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 
@@ -31,7 +32,8 @@ type watcher struct {
 	mu       sync.Mutex // guards what follows, and the order of the output
 	hide     *secret.Redactor
 	answered bool
-	failed   error // of the output
+	parents  []id.Agent // who forked meanwhile, but for root
+	failed   error      // of the output
 }
 
 func watch(l *line.Line) *watcher { return &watcher{l: l, enough: func() {}} }
@@ -59,6 +61,13 @@ func (w *watcher) end() {
 	w.reading.Wait()
 }
 
+// forked are those who had children meanwhile.
+func (w *watcher) forked() []id.Agent {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.parents)
+}
+
 func (w *watcher) note(what string) { w.show(loop.Event{Type: loop.Note, Text: what}) }
 
 // show shows one event.
@@ -68,6 +77,9 @@ func (w *watcher) show(e loop.Event) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if e.Type == loop.Forked && e.Agent != w.root && !slices.Contains(w.parents, e.Agent) {
+		w.parents = append(w.parents, e.Agent)
+	}
 	if w.l.JSON {
 		w.line(public.Format(e))
 		return

@@ -88,6 +88,9 @@ func (l *Local) runRead(ctx context.Context, c tool.Call) (tool.Answer, error) {
 		in.Discard(len(bom))
 	}
 	whole := s.info.Size() <= largest // else the sum is not worth the time
+	if !whole {
+		p.size = s.info.Size()
+	}
 	if err := p.fill(ctx, in, whole); err != nil {
 		return tool.Answer{}, explain(s.rel, err)
 	}
@@ -102,6 +105,7 @@ func (l *Local) runRead(ctx context.Context, c tool.Call) (tool.Answer, error) {
 // page is a part of a file, as it is shown.
 type page struct {
 	first, most int
+	size        int64 // of a file whose lines are not counted; 0: they are
 
 	out     strings.Builder
 	lines   int  // of the file, as far as it was read
@@ -188,9 +192,13 @@ func (p *page) String() string {
 	case p.lines == 0:
 		return "The file is empty."
 	case p.shown == 0 && !p.full:
-		return fmt.Sprintf("The file has only %d lines.", p.lines)
+		return fmt.Sprintf("The file has only %s.", text.Count(p.lines, "line"))
+	case p.full && p.size > 0:
+		notes = append(notes, fmt.Sprintf("lines %d to %d of a file of %d bytes; offset %d goes on", p.first, p.last(), p.size, p.last()+1))
 	case p.full:
-		notes = append(notes, fmt.Sprintf("there is more: go on with offset %d", p.first+p.shown))
+		notes = append(notes, fmt.Sprintf("lines %d to %d of %d; offset %d goes on", p.first, p.last(), p.lines, p.last()+1))
+	case p.first > 1:
+		notes = append(notes, fmt.Sprintf("lines %d to %d of %d", p.first, p.last(), p.lines))
 	}
 	if p.invalid {
 		notes = append(notes, "bytes that are not UTF-8 are shown as \uFFFD")
@@ -208,5 +216,8 @@ func (p *page) brief(rel string) string {
 	if p.shown == 0 {
 		return fmt.Sprintf("%s: nothing to show", show(rel))
 	}
-	return fmt.Sprintf("%s: lines %d to %d", show(rel), p.first, p.first+p.shown-1)
+	return fmt.Sprintf("%s: lines %d to %d", show(rel), p.first, p.last())
 }
+
+// last is the number of the last line on the page.
+func (p *page) last() int { return p.first + p.shown - 1 }

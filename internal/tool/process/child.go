@@ -51,7 +51,10 @@ func (b child) toParent(last bool) string {
 	if last {
 		out += " Results come as letters: go on with your own work, then wait."
 	}
-	return out + b.thinks()
+	if out += b.thinks(); b.call.Note != "" {
+		out += "\n" + b.call.Note
+	}
+	return out
 }
 
 // begins tells where a worktree begins.

@@ -262,10 +262,23 @@ func TestARefusedForkLeavesNoTrace(t *testing.T) {
 			}
 		})
 	}
-	w.refused(w.zero, "fork", `{"prompt":""}`, "/prompt", "empty")
-	w.refused(w.zero, "fork", `{}`, "/prompt", "missing")
+	w.refused(w.zero, "fork", `{"prompt":""}`, ": prompt:", "empty")
+	w.refused(w.zero, "fork", `{}`, ": prompt:", "missing")
 	w.refused(w.zero, "fork", `{"prompt":"a","context":"some"}`, "inherit, none")
-	w.refused(w.zero, "fork", `{"prompt":"a","model":"x"}`, "/model")
+	w.refused(w.zero, "fork", `{"prompt":"a","work_tree":true}`, "work_tree is no field of fork (did you mean worktree?)")
+}
+
+// What a tool that writes its result itself did not understand stands beside it all the same.
+func TestIgnoredArgumentsAreNoted(t *testing.T) {
+	w := newWorld(t)
+	kid := w.child(w.zero, "kid")
+	w.does(kid, "send", `{"to":0,"text":"news"}`)
+	for _, c := range [][2]string{{"fork", `{"prompt":"a","description":"x"}`}, {"wait", `{"agents":"kid","description":"x"}`}} {
+		says := w.does(w.zero, c[0], c[1])
+		if note := "[note: description is no field of " + c[0] + " and was ignored]"; !strings.Contains(says, note) {
+			t.Errorf("%s: %q does not say %q", c[0], says, note)
+		}
+	}
 }
 
 func TestTheMostChildrenOfOneMessage(t *testing.T) {

@@ -38,6 +38,7 @@ func (a actor) read(ctx context.Context, c tool.Call, head string, letters []mai
 	if rest > 0 {
 		head = strings.TrimSpace(head + fmt.Sprintf(" %s more unread: read_mail.", count(rest, "letter")))
 	}
+	head = strings.TrimSpace(c.Note + "\n" + head)
 	order := registry.Read{Owner: a.self, Number: letters[0].Number}
 	for _, l := range letters[1:] {
 		order.Also = append(order.Also, l.Number)

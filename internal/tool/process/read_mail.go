@@ -4,6 +4,7 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
+	"strings"
 
 	"ramet/internal/agent"
 	"ramet/internal/history"
@@ -64,7 +65,7 @@ func (m readMail) Run(ctx context.Context, c tool.Call) (tool.Answer, error) {
 	_, ok, err := m.kernel.Read(ctx, registry.Read{Owner: m.self, Number: int64(args.Number),
 		Entries: func(l mail.Letter) []history.Draft {
 			from := fromWhom(l, names)
-			answer = tool.Answer{Recorded: true, Text: framed(l, from, above(me)),
+			answer = tool.Answer{Recorded: true, Text: strings.TrimSpace(c.Note + "\n\n" + framed(l, from, above(me))),
 				Show: fmt.Sprintf("letter %d from %s: %s", l.Number, from, text.Line(l.Body, maxPreview))}
 			return []history.Draft{{Kind: history.ToolResult, Parts: []history.Part{
 				{Type: history.Result, CallID: c.ID, Name: readMailSpec.Name, Text: answer.Text, Show: answer.Show}}}}

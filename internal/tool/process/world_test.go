@@ -220,7 +220,7 @@ func (w *world) callAs(ctx context.Context, self id.Agent, callID, name, args st
 	if !ok {
 		return refused, nil
 	}
-	return found.Run(ctx, tool.Call{Agent: self, ID: callID, Name: name, Args: found.Args, Grant: tool.Free, Output: func([]byte) {}})
+	return found.Run(ctx, tool.Call{Agent: self, ID: callID, Name: name, Args: found.Args, Grant: tool.Free, Note: found.Note, Output: func([]byte) {}})
 }
 
 // does makes a call that must work and returns its answer.
