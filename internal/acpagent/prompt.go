@@ -57,12 +57,8 @@ func (c *conversation) prompt(taken context.Context, p proc.Prompt) (out sdk.Pro
 	here := len(c.lent) > 0
 	c.mu.Unlock()
 	fresh := a.Head == a.Genesis || a.Own == 0
-	if e, defined, err := c.Expand(ctx, a, p.Text); err != nil {
+	if err := c.Word(ctx, a, &p); err != nil {
 		return out, err
-	} else if defined {
-		if p.Text = e.Text; p.Model == noModel {
-			p.Model = e.Model
-		}
 	}
 	if len(p.Files) > 0 {
 		if err := c.CheckSees(ctx, a.ID, p.Model); err != nil {

@@ -116,20 +116,17 @@ func (d *terminal) Questions(ctx context.Context) <-chan tui.Question { return d
 func (d *terminal) Agents(ctx context.Context) (tui.Agents, error) { return d.Everybody(ctx) }
 
 func (d *terminal) Turn(ctx context.Context, a id.Agent, said string, model llm.Ref, ticket string) (bool, error) {
+	p := proc.Prompt{Text: said, Model: model, Ticket: ticket, Again: said == ""}
 	if strings.HasPrefix(said, "/") {
 		found, err := d.Store.Agent(ctx, a)
+		if err == nil {
+			err = d.Word(ctx, found, &p)
+		}
 		if err != nil {
 			return false, err
-		}
-		e, defined, err := d.Expand(ctx, found, said)
-		if err != nil {
-			return false, err
-		}
-		if defined {
-			said = e.Text
 		}
 	}
-	ran, err := d.Run(ctx, session.Turn{Agent: a, Prompt: proc.Prompt{Text: said, Model: model, Ticket: ticket, Again: said == ""}, Stay: true, Ask: d.asker})
+	ran, err := d.Run(ctx, session.Turn{Agent: a, Prompt: p, Stay: true, Ask: d.asker})
 	return ran.Said, err
 }
 

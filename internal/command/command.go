@@ -73,7 +73,8 @@ func Find(name string) (Row, bool) {
 	return Row{}, false
 }
 
-func names() []string {
+// Names are those of all commands.
+func Names() []string {
 	all := make([]string, len(table))
 	for i, row := range table {
 		all[i] = row.Name

@@ -23,7 +23,7 @@ func Parse(line string) (Command, error) {
 	}
 	if p.row, ok = Find(name); !ok {
 		e := fault.New(fault.Usage, "/%s is no command, at column %d", show(name), p.column(w.start))
-		if near := nearest.Word(strings.ToLower(name), names()); near != "" {
+		if near := nearest.Word(strings.ToLower(name), Names()); near != "" {
 			row, _ := Find(near)
 			return Command{}, e.WithHint("did you mean /%s? usage: %s", near, row.Usage)
 		}
@@ -180,7 +180,7 @@ func (p *parser) set(a Argument, w word) error {
 	case Topic:
 		c.Topic = strings.TrimPrefix(w.text, "/")
 		if _, ok := Find(c.Topic); !ok {
-			if near := nearest.Word(c.Topic, names()); near != "" {
+			if near := nearest.Word(c.Topic, Names()); near != "" {
 				return p.wrong(w.start, "/%s is no command; did you mean /%s?", show(c.Topic), near)
 			}
 			return p.wrong(w.start, "/%s is no command", show(c.Topic))

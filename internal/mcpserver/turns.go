@@ -46,6 +46,9 @@ func prompt(ctx context.Context, s *Server, _ Caller, args json.RawMessage) (jso
 	if err := agent.NeedLiving(to); err != nil {
 		return nil, err
 	}
+	if err := ws.Word(ctx, to, &p); err != nil {
+		return nil, err
+	}
 	turn, err := ws.Launch(ctx, s.life, session.Turn{Agent: to.ID, Prompt: p})
 	if err != nil {
 		return nil, err

@@ -1,6 +1,8 @@
 // Package nearest finds the word a user probably meant.
 package nearest
 
+import "slices"
+
 // longest bounds the work: the measure is quadratic, and to a word that long
 // nothing is near.
 const longest = 100
@@ -19,6 +21,22 @@ func Word(word string, candidates []string) string {
 		}
 	}
 	return best
+}
+
+// Words returns the candidates close enough to be worth suggesting, as Word has it: the closest
+// first, each once, and no more than most.
+func Words(word string, candidates []string, most int) []string {
+	left := slices.Clone(candidates)
+	var out []string
+	for len(out) < most {
+		near := Word(word, left)
+		if near == "" {
+			break
+		}
+		out = append(out, near)
+		left = slices.DeleteFunc(left, func(c string) bool { return c == near })
+	}
+	return out
 }
 
 // distance counts the insertions, deletions, replacements and swaps of

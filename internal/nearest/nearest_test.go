@@ -1,6 +1,9 @@
 package nearest
 
-import "testing"
+import (
+	"slices"
+	"testing"
+)
 
 func TestWord(t *testing.T) {
 	names := []string{"reviewer", "writer", "planner", "a"}
@@ -14,5 +17,15 @@ func TestWord(t *testing.T) {
 	}
 	if got := Word("x", nil); got != "" {
 		t.Errorf("no candidates: %q", got)
+	}
+}
+
+func TestWords(t *testing.T) {
+	names := []string{"reviews", "review", "review", "deploy", "revue"}
+	if got := Words("reviewe", names, 2); !slices.Equal(got, []string{"reviews", "review"}) {
+		t.Errorf("%q", got)
+	}
+	if got := Words("xyzzy", names, 2); got != nil {
+		t.Errorf("%q", got)
 	}
 }

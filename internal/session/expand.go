@@ -10,9 +10,13 @@ import (
 	"strings"
 
 	"ramet/internal/agent"
+	"ramet/internal/command"
 	"ramet/internal/fault"
+	"ramet/internal/history"
 	"ramet/internal/kit"
 	"ramet/internal/llm"
+	"ramet/internal/proc"
+	"ramet/internal/registry"
 	"ramet/internal/text"
 	"ramet/internal/tool"
 	"ramet/internal/tool/skill"
@@ -25,13 +29,14 @@ type Expanded struct {
 	Model llm.Ref // that it asks for; zero: none
 }
 
-// Expand is the prompt that a line such as "/name arguments" stands for; ok is false where no
-// such command is defined, or the line is none. Command lines in it are run as the agent's
-// would be: by rules, or after a question. One that may not run refuses the whole. The kernel
-// of this process must run where there are some.
+// Expand is the prompt that a line such as "/name arguments" stands for; ok is false where the
+// line is meant as it stands (command.Call, command.IsName). A name that nobody defines is USAGE,
+// with the nearest ones. Command lines in it are run as the agent's would be: by rules, or after a
+// question. One that may not run refuses the whole. The kernel of this process must run where
+// there are some.
 func (w *Workspace) Expand(ctx context.Context, a agent.Agent, said string) (e Expanded, ok bool, err error) {
-	name, args, isCommand := slashed(said)
-	if !isCommand {
+	name, args, calls := command.Call(said)
+	if !calls {
 		return e, false, nil
 	}
 	k, err := w.Kit()
@@ -40,7 +45,11 @@ func (w *Workspace) Expand(ctx context.Context, a agent.Agent, said string) (e E
 	}
 	c, ok := k.Command(name)
 	if !ok {
-		return w.expandServed(ctx, name, args)
+		e, ok, err = w.expandServed(ctx, name, args)
+		if err == nil && !ok && command.IsName(name) {
+			err = w.unknown(k, name)
+		}
+		return e, ok, err
 	}
 	e.Name = c.Name
 	if ref, err := llm.ParseRef(c.Model); err == nil {
@@ -54,18 +63,34 @@ func (w *Workspace) Expand(ctx context.Context, a agent.Agent, said string) (e E
 	return e, true, CheckPrompt(e.Text)
 }
 
-// slashed takes a line apart.
-func slashed(said string) (name, args string, ok bool) {
-	said = strings.TrimSpace(said)
-	rest, ok := strings.CutPrefix(said, "/")
-	if !ok {
-		return "", "", false
+// Word makes of a prompt what it stands for, on every face in the same way (Expand).
+func (w *Workspace) Word(ctx context.Context, a agent.Agent, p *proc.Prompt) error {
+	e, defined, err := w.Expand(ctx, a, p.Text)
+	if err != nil || !defined {
+		return err
 	}
-	end := strings.IndexAny(rest, " \t\n")
-	if end < 0 {
-		end = len(rest)
+	if p.Text = e.Text; p.Model == (llm.Ref{}) {
+		p.Model = e.Model
 	}
-	return rest[:end], strings.TrimSpace(rest[end:]), end > 0
+	return nil
+}
+
+// unknown refuses a command that nobody defines, or nobody accepted.
+func (w *Workspace) unknown(k kit.Kit, name string) error {
+	var known []string
+	for _, c := range append(k.Commands, w.servedPrompts()...) {
+		known = append(known, c.Name)
+	}
+	e := command.Unknown(name, known)
+	if row, own := command.Find(name); own {
+		e.Message = "/" + row.Name + " is a command of the terminal, and no prompt"
+	}
+	for _, note := range k.Notes {
+		if strings.Contains(note, "/"+string(kit.Commands)+" ") {
+			e.Hint += "; " + note
+		}
+	}
+	return e
 }
 
 // ran is the text of a command with the output of its command lines in their places. All are
@@ -88,19 +113,24 @@ func (w *Workspace) ran(ctx context.Context, a agent.Agent, c kit.Command) (stri
 			bash = t
 		}
 	}
-	if bash != nil && c.Allowed != nil {
-		if bash = skill.Left(c.Allowed, bash); bash == nil {
-			return "", fault.New(fault.Denied, "/%s runs commands, which its allowed-tools leave out", c.Name)
-		}
-	}
 	if bash == nil {
-		return "", fault.New(fault.Denied, "/%s runs commands, for which there is no tool here", c.Name)
+		return "", fault.New(fault.Denied, "/%s runs commands, for which %s has no tool", c.Name, a.Label())
+	}
+	limits, err := w.left(ctx, a, c)
+	if err != nil {
+		return "", err
 	}
 	calls := make([]tool.Call, len(shells))
 	for i, s := range shells {
 		raw, err := json.Marshal(map[string]string{"command": s.Line})
 		if err != nil {
 			return "", err
+		}
+		for _, l := range limits {
+			if !skill.Allows(l.Tools, bash.Spec(), raw) {
+				return "", fault.New(fault.Denied, "/%s runs %s, which %s leaves out", c.Name, text.Line(s.Line, 80), l.By).
+					WithHint("nothing was run and nothing was said")
+			}
 		}
 		calls[i] = tool.Call{Agent: a.ID, ID: fmt.Sprintf("/%s %d", c.Name, i+1), Name: "bash", Args: raw, Output: func([]byte) {}}
 		if calls[i].Grant, _, err = w.Kernel.Guard.Decide(ctx, bash.Spec(), calls[i]); err != nil {
@@ -118,6 +148,19 @@ func (w *Workspace) ran(ctx context.Context, a agent.Agent, c kit.Command) (stri
 		at = s.End
 	}
 	return b.String() + c.Body[at:], nil
+}
+
+// left are the limits of what a command's text may run: its own, and those of the agent.
+func (w *Workspace) left(ctx context.Context, a agent.Agent, c kit.Command) ([]history.Limit, error) {
+	var out []history.Limit
+	if c.Allowed != nil {
+		out = append(out, history.Limit{By: "its allowed-tools", Tools: c.Allowed})
+	}
+	standing, err := registry.Limits(ctx, w.Store, a.ID)
+	for _, l := range standing {
+		out = append(out, l.Limit)
+	}
+	return out, err
 }
 
 // mostIncluded is how much of files that a prompt names is put behind it.

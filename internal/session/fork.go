@@ -66,6 +66,9 @@ func (w *Workspace) Fork(ctx context.Context, f Fork) (Forked, error) {
 			return Forked{}, err
 		}
 	}
+	if err := w.worded(ctx, &f); err != nil {
+		return Forked{}, err
+	}
 	child, err := w.child(ctx, &f)
 	if err != nil {
 		return Forked{}, err
@@ -109,6 +112,19 @@ func (w *Workspace) Fork(ctx context.Context, f Fork) (Forked, error) {
 	}
 	out.Child = born
 	return out, nil
+}
+
+// worded makes of a person's prompt what it stands for. An agent's words to its child are its own.
+func (w *Workspace) worded(ctx context.Context, f *Fork) error {
+	if f.Prompt == nil || w.asks(ctx) != "" {
+		return nil
+	}
+	p := proc.Prompt{Text: *f.Prompt, Model: f.Model}
+	if err := w.Word(ctx, f.Parent, &p); err != nil {
+		return err
+	}
+	f.Prompt, f.Model = &p.Text, p.Model
+	return nil
 }
 
 // mayFork asks hooks whether the child may be made, and given its prompt.

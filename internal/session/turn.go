@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"ramet/internal/agent"
@@ -168,11 +169,18 @@ func (w *Workspace) Begin(ctx context.Context, a agent.Agent, p proc.Prompt, wor
 	if err := agent.NeedLiving(a); err != nil {
 		return 0, err
 	}
+	if err := w.Word(ctx, a, &p); err != nil {
+		return 0, err
+	}
 	shown, err := w.mentioned(ctx, a.ID, p.Text, false)
 	if err != nil {
 		return 0, err
 	}
-	p.Files = append(p.Files, shown...)
+	text, read, err := w.withResources(ctx, p.Text)
+	if err != nil {
+		return 0, err
+	}
+	p.Text, p.Files = text, slices.Concat(p.Files, shown, read)
 	err = w.through(ctx, a.ID, func() (err error) {
 		n, err = w.beginHere(ctx, a.ID, p)
 		return err

@@ -435,6 +435,23 @@ func TestDefinedCommandsArePromptsAndOwnOnesComeFirst(t *testing.T) {
 	}
 }
 
+// What nobody defines stays in the prompt; what only begins with a slash is said.
+func TestASlashIsNotAlwaysACommand(t *testing.T) {
+	x := perform(t, family(), 80, 24)
+	x.press("/zpa it", "enter")
+	x.shows("/zpa is no command", "did you mean /zap?")
+	if x.now.input.text() != "/zpa it" || len(x.s.said) > 0 {
+		t.Fatalf("prompt %q, said %q", x.now.input.text(), x.s.said)
+	}
+	x.now.input.set("", 0)
+	x.press("/etc/hosts is odd", "enter")
+	x.press(" /zpa it", "enter")
+	x.press("/far:prompt x", "enter") // a server's, perhaps
+	if want := []string{`turn zer "/etc/hosts is odd"`, `turn zer " /zpa it"`, `turn zer "/far:prompt x"`}; !slices.Equal(x.s.said, want) {
+		t.Errorf("said %q", x.s.said)
+	}
+}
+
 // Whoever leaves is asked because somebody works; when nobody does any more there is nothing to
 // ask, and it ends.
 func TestLeavingIsNotAskedForLongerThanSomebodyWorks(t *testing.T) {

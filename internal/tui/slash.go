@@ -3,23 +3,22 @@ package tui
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
 	"ramet/internal/command"
-	"ramet/internal/kit"
 	"ramet/internal/permit"
 )
 
 // slash carries out a command. One that is not understood stays in the prompt.
 func (m *root) slash(said string) tea.Cmd {
-	c, err := command.Parse(said)
-	if err != nil && m.defined(said) {
-		return m.prompt(said)
+	name, _, _ := command.Call(said)
+	if _, own := command.Find(name); !own && name != "" {
+		return m.called(name, said)
 	}
+	c, err := command.Parse(said)
 	if err != nil {
 		return m.tell(bad, explain(err))
 	}
@@ -144,12 +143,23 @@ func (m *root) hide(title string, n *int64) tea.Cmd {
 	})
 }
 
-// defined says whether a line is a command that the user or the project defines. Those of the
-// terminal itself come first.
-func (m *root) defined(said string) bool {
-	name := strings.TrimPrefix(strings.Fields(said)[0], "/")
-	if _, own := command.Find(name); own || m.workspace == nil {
-		return false
+// called says what is none of the terminal's own commands: a prompt by its name, or a text that is
+// meant as it stands. A name that nobody defines stays in the prompt.
+func (m *root) called(name, said string) tea.Cmd {
+	if !command.IsName(name) {
+		return m.prompt(said)
 	}
-	return slices.ContainsFunc(m.workspace.Defined(), func(c kit.Command) bool { return c.Name == name })
+	known := command.Names()
+	if m.workspace != nil {
+		for _, c := range m.workspace.Defined() {
+			if c.Name == name {
+				return m.prompt(said)
+			}
+			known = append(known, c.Name)
+		}
+		if strings.Contains(name, ":") { // a server's, perhaps, that was not asked yet
+			return m.prompt(said)
+		}
+	}
+	return m.tell(bad, explain(command.Unknown(name, known)))
 }

@@ -10,10 +10,13 @@ import (
 
 // submit sends what stands in the prompt.
 func (m *root) submit() tea.Cmd {
-	said := strings.TrimSpace(m.now.input.text())
+	typed := m.now.input.text()
+	said := strings.TrimSpace(typed)
 	switch {
 	case said == "":
 		return m.goOn()
+	case strings.HasPrefix(said, "/") && said[0] != typed[0]:
+		return m.prompt(" " + said) // the slash is meant
 	case strings.HasPrefix(said, "/"):
 		return m.slash(said)
 	case strings.HasPrefix(said, "!") && len(said) > 1:

@@ -165,15 +165,13 @@ func exec(l *line.Line, c *cobra.Command, f execFlags, args []string) (failed er
 	if len(prompt.Files) > 0 && prompt.Text == "" {
 		return fault.New(fault.Usage, "--image goes with a prompt")
 	}
+	form := "" // that the answer is to have, for the model
 	if c.Flags().Changed("schema") {
 		schema, err := f.form()
 		if err != nil {
 			return err
 		}
-		prompt.Schema = schema.Text()
-		if prompt.Text != "" {
-			prompt.Text += "\n\n" + schema.Ask()
-		}
+		prompt.Schema, form = schema.Text(), "\n\n"+schema.Ask()
 	}
 	kernel := session.Kernel{Cwd: f.cwd, NoTools: f.noTools, Timeout: f.timeout, Attended: l.ErrTerminal && !l.JSON}
 	for _, text := range f.allow {
@@ -214,13 +212,11 @@ func exec(l *line.Line, c *cobra.Command, f execFlags, args []string) (failed er
 	if f.all {
 		return continueAll(l, ctx, ws, w)
 	}
-	if e, defined, err := ws.Expand(ctx, a, prompt.Text); err != nil {
+	if err := ws.Word(ctx, a, &prompt); err != nil {
 		return err
-	} else if defined {
-		prompt.Text = e.Text
-		if prompt.Model == (llm.Ref{}) {
-			prompt.Model = e.Model
-		}
+	}
+	if prompt.Text != "" {
+		prompt.Text += form
 	}
 	if err := f.countable(ws.Kernel, a, prompt.Model); err != nil {
 		return err
