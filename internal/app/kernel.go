@@ -236,12 +236,9 @@ func (m *models) named(name string) (proc.Model, error) {
 		options.Access = dial.Access{Project: access.Google.Project, Location: access.Google.Location, Key: access.Key.Reveal(), Base: access.Base, Region: access.AWS.Region,
 			AWS: signed.Credentials{ID: access.AWS.ID, Secret: access.AWS.Secret.Reveal(), Session: access.AWS.Session.Reveal()}}
 		opened.Info, _ = v.Model(ref.Name)
-		if n, ok := askedWindow(v, options.Access.Key, options.Access.Base, ref.Name); ok {
-			opened.Info.Context = n
-		}
 	}
-	if n := m.request.Config.Number("context"); n > 0 {
-		opened.Info.Context = int64(n)
+	if n := reads(m.request.Config, m.request.Keys, ref); n > 0 {
+		opened.Info.Context = n
 	}
 	if opened.Provider, err = dial.Model(ref, options); err != nil {
 		return proc.Model{}, err

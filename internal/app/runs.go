@@ -66,7 +66,7 @@ func carry(ctx context.Context, ws *session.Workspace, r runs.Job) (err error) {
 		return err
 	}
 	c.records = runRecordsOf(ctx, ws, r, closing)
-	carried, err := runner.New(ctx, c.options())
+	carried, err := runner.New(ctx, c.options(ctx))
 	if err != nil {
 		return err
 	}
@@ -140,14 +140,14 @@ func (c *carrier) start(ctx context.Context, closing *closers) error {
 	return nil
 }
 
-func (c *carrier) options() runner.Options {
+func (c *carrier) options(ctx context.Context) runner.Options {
 	o := runner.Options{
 		RunID: c.Session.RunID, Recipe: c.Recipe, Params: c.Params, Agent: string(c.own), Model: c.Model, NoCache: c.NoCache, Log: c.heard(newRunLog(c.Session, c.records)), Folder: c.folder(), Site: c.site,
 		Near:  c.near,
 		Gates: &builtin.Gates{Env: c.common.Env, Hide: c.common.Hide, Limits: c.limits, Secrets: c.ws.Secrets},
 		Form:  c.Recipe.Fits, Cancelled: c.cancelled, Watch: c.Watch, Now: time.Now,
 	}
-	o.Window = func(model string) int64 { return window(c.ws, model) }
+	o.Window = windows(c.ws.Config, c.ws.Keys, modelOf(ctx, c.ws, string(c.own)))
 	if c.hosts != nil {
 		o.Far, o.Hosts, o.Forget, o.Lease, o.Here = c.hosts.queue, c.hosts.others, c.hosts.forget, c.hosts.lease, c.hosts.own
 	}
@@ -262,24 +262,6 @@ func programVariable() []string {
 func workFolder(home string) string {
 	sum := sha256.Sum256([]byte(home))
 	return filepath.Join(os.TempDir(), fmt.Sprintf("ramet-work-%d-%x", os.Getuid(), sum[:4]))
-}
-
-// window is how much a model can read, as the catalog knows it: of the configured one where none
-// is named.
-func window(ws *session.Workspace, model string) int64 {
-	if model == "" {
-		model = ws.Config.Model
-	}
-	ref, err := llm.ParseRef(model)
-	if err != nil {
-		return 0
-	}
-	v, err := catalog.Find(ref.Vendor)
-	if err != nil {
-		return 0
-	}
-	m, _ := v.Model(ref.Name)
-	return m.Context
 }
 
 // baseURL is where a model is asked, without what may be secret in it.

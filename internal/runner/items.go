@@ -25,6 +25,12 @@ func (r *Run) level(ctx context.Context, workers []recipe.Worker) error {
 	if err != nil {
 		return err
 	}
+	r.mu.Lock()
+	err = r.ahead(workers)
+	r.mu.Unlock()
+	if err != nil {
+		return err
+	}
 	if err := r.queueAll(ctx, wanted); err != nil {
 		return err
 	}
@@ -36,7 +42,13 @@ func (r *Run) level(ctx context.Context, workers []recipe.Worker) error {
 		case stopped != nil:
 			return stopped
 		case left == 0:
-			return r.verdict(ctx, failures)
+			if err := r.verdict(ctx, failures); err != nil {
+				return err
+			}
+			for _, w := range workers {
+				r.passed[w.Name] = true
+			}
+			return nil
 		}
 		select {
 		case <-r.wake:
@@ -127,36 +139,6 @@ func (r *Run) require(ctx context.Context, u item) ([]Record, error) {
 		return records, nil
 	}
 	return append(records, r.queue(e, w, in)), nil
-}
-
-// bytesOfToken is about how many bytes of text are one token; fewer in no common language.
-const bytesOfToken = 3
-
-// roomy refuses an item whose prompt would fill more than half of what its model can read:
-// before anything of its level is done. The caller holds mu.
-func (r *Run) roomy(w recipe.Worker, e *attempt, in []Input) error {
-	if w.Prompt == "" || r.Window == nil || len(in) == 0 {
-		return nil
-	}
-	model := w.Model
-	if model == "" {
-		model = r.Model
-	}
-	window := r.Window(model)
-	if window <= 0 {
-		return nil
-	}
-	would := *e
-	would.inputs = in
-	prompt, err := r.prompt(w, &would)
-	if err != nil {
-		return nil // whoever claims it says so
-	}
-	if tokens := int64(len(prompt)) / bytesOfToken; tokens > window/2 {
-		return fault.New(fault.ProviderContext, "%s %s would be given about %d tokens, more than half of the %d that %s can read", e.worker, e.scope, tokens, window, model).
-			WithHint("give it less: more items with `each`, smaller inputs, or tools to read with; or a model that reads more")
-	}
-	return nil
 }
 
 const stillOpen = "the issue is still there after the last attempt"

@@ -15,7 +15,7 @@ func New(ctx context.Context, o Options) (*Run, error) {
 	}
 	r := &Run{Options: o, limits: Limits(o.Recipe.Limits), wake: make(chan struct{}, 1), calls: map[string]string{}, fixed: map[string]int{},
 		items: map[item]*attempt{}, byID: map[string]*attempt{}, issues: map[string]run.Issue{}, gates: map[string]bool{},
-		sections: map[string]run.SectionState{}, hashes: map[string]string{}}
+		sections: map[string]run.SectionState{}, hashes: map[string]string{}, passed: map[string]bool{}}
 	r.load(o.Log.Now())
 	r.know()
 	if r.Site.Patch == "" {

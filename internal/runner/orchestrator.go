@@ -60,6 +60,20 @@ func (r *Run) item(e *attempt) (Attempt, error) {
 	if !ok {
 		return Attempt{}, fault.New(fault.InvalidRecipe, "the recipe has no worker %s", e.worker)
 	}
+	t := r.task(w, e)
+	if w.Prompt != "" {
+		prompt, err := r.prompt(w, e, r.Folder.Read)
+		if err != nil {
+			return Attempt{}, err
+		}
+		t.Prompt = prompt
+		t.Assignment = r.assignment(w, e, t)
+	}
+	return Attempt{ID: e.id, RunID: r.RunID, Worker: e.worker, Scope: e.scope, Number: e.number, Agent: r.Agent, Inputs: e.inputs, Task: t, Parallel: r.limits.Parallel}, nil
+}
+
+// task is what an item has to do, without its prompt.
+func (r *Run) task(w recipe.Worker, e *attempt) Task {
 	t := Task{Uses: w.Uses, Command: w.Command, Tools: w.Tools, Model: w.Model, Effort: w.Effort, Timeout: w.Timeout, External: w.External, With: map[string]string{}}
 	if t.Model == "" {
 		t.Model = r.Model
@@ -84,18 +98,10 @@ func (r *Run) item(e *attempt) (Attempt, error) {
 			t.Tree.Commit = commit
 		}
 	}
-	if w.Prompt != "" {
-		prompt, err := r.prompt(w, e)
-		if err != nil {
-			return Attempt{}, err
-		}
-		t.Prompt = prompt
-		if role, ok := r.Recipe.Agents[w.Agent]; ok {
-			t.Role = &role
-		}
-		t.Assignment = r.assignment(w, e, t)
+	if role, ok := r.Recipe.Agents[w.Agent]; ok && w.Prompt != "" {
+		t.Role = &role
 	}
-	return Attempt{ID: e.id, RunID: r.RunID, Worker: e.worker, Scope: e.scope, Number: e.number, Agent: r.Agent, Inputs: e.inputs, Task: t, Parallel: r.limits.Parallel}, nil
+	return t
 }
 
 // patches are the inputs of an item that are applied to its worktree first.
@@ -113,8 +119,8 @@ func (r *Run) patches(w recipe.Worker, e *attempt) []string {
 	return out
 }
 
-func (r *Run) prompt(w recipe.Worker, e *attempt) (string, error) {
-	data := recipe.RenderData{Scope: e.scope, Params: r.values, Read: r.Folder.Read}
+func (r *Run) prompt(w recipe.Worker, e *attempt, read func(string) ([]byte, error)) (string, error) {
+	data := recipe.RenderData{Scope: e.scope, Params: r.values, Read: read}
 	for _, in := range e.inputs {
 		data.Inputs = append(data.Inputs, in.Path)
 	}

@@ -31,8 +31,11 @@ type Run struct {
 	mending  string            // the issue that is being mended
 	anew     bool              // the run was reopened: what led to its failure is not asked for again
 	spent    spending
-	calls    map[string]string // open model calls, with their spans
-	looking  []gateRun         // gates that began to look and did not end
+	calls    map[string]string      // open model calls, with their spans
+	looking  []gateRun              // gates that began to look and did not end
+	passed   map[string]bool        // workers whose items are done
+	measured map[string]bool        // workers whose items are known not to be given too much
+	makers   map[[2]string][]string // who makes an input of a worker
 
 	backlog     []*attempt // queued in the log, not yet enqueued
 	outstanding int        // enqueued, not settled

@@ -545,19 +545,20 @@ gates: {look: {command: look}}
 func TestAnInputThatFillsTheWindowIsRefusedFirst(t *testing.T) {
 	s := newSite(t, `
 name: much
-states: {INGESTED: [make], DRAFTING: [read]}
+states: {INGESTED: [make], FACTS_READY: [other], DRAFTING: [read]}
 workers:
   make: {command: make, outputs: [{path: artifacts/a.txt, answer: true}]}
+  other: {command: make, inputs: [artifacts/a.txt], outputs: [{path: artifacts/c.txt, answer: true}]}
   read: {prompt: 'read {{input "artifacts/a.txt"}}', inputs: [artifacts/a.txt], outputs: [{path: artifacts/b.txt, answer: true}]}
 `)
 	s.staff = func(_ context.Context, it runner.Attempt, _ runner.Orchestrator) (runner.Result, error) {
 		return runner.Result{Files: []runner.Blob{{Path: it.Task.Outputs[0].Path, Data: []byte(strings.Repeat("word ", 4000))}}}, nil
 	}
 	s.window = 10_000
-	if err := s.execute(t.Context()); !fault.Is(err, fault.ProviderContext) || !strings.Contains(err.Error(), "read all would be given about 6668 tokens, more than half of the 10000") {
+	if err := s.execute(t.Context()); !fault.Is(err, fault.ProviderContext) || !strings.Contains(err.Error(), "read all would be given about 67") || !strings.Contains(err.Error(), "more than half of the 10000 that the configured model can read") {
 		t.Fatal(err)
 	}
-	if did := s.did(); len(did) != 1 {
+	if did := s.did(); len(did) != 1 { // nothing that would be in vain
 		t.Error(did)
 	}
 	s.window = 100_000

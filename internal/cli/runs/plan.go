@@ -1,6 +1,8 @@
 package runs
 
 import (
+	"context"
+
 	"github.com/spf13/cobra"
 
 	"ramet/internal/cli/line"
@@ -8,10 +10,12 @@ import (
 	"ramet/internal/run"
 	"ramet/internal/run/recipe"
 	"ramet/internal/rundir"
+	"ramet/internal/runner"
 )
 
-func planCommand(l *line.Line, f *runFlags) *cobra.Command {
+func planCommand(l *line.Line, f *runFlags, ports Ports) *cobra.Command {
 	var wishes run.Wishes
+	var model string
 	c := &cobra.Command{
 		Use: "plan ID", Short: "Show what a resume would do", Args: line.Arguments(1, 1),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -20,27 +24,55 @@ func planCommand(l *line.Line, f *runFlags) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if config, err := store.Config(r.RunID); err == nil { // a run of another program has none
-					if made, err := recipe.Parse([]byte(config.Text)); err == nil {
-						wishes.LooksUp = looksUp(made)
-					}
+				config, failed := store.Config(r.RunID) // a run of another program has none
+				made, err := recipe.Parse([]byte(config.Text))
+				ours := failed == nil && err == nil
+				if ours {
+					wishes.LooksUp = looksUp(made)
 				}
 				p, err := run.PlanResume(state, store.Disk(r.RunID), wishes)
 				if err != nil {
 					return err
 				}
-				return l.Print(runPlan{p})
+				d := runPlan{Plan: p, Crowded: []runner.Crowded{}}
+				if ours {
+					if model != "" {
+						config.Model = model
+					}
+					if err := d.measure(c.Context(), l, ports, store, config, state); err != nil {
+						return err
+					}
+				}
+				return l.Print(d)
 			})
 		},
 	}
 	c.Flags().StringArrayVar(&wishes.Redo, "redo", nil, "a work item to do again; may be repeated")
 	c.Flags().BoolVar(&wishes.Force, "force", false, "everything again")
 	c.Flags().BoolVar(&wishes.FromFailed, "from-failed", false, "reopen a run that FAILED")
+	c.Flags().StringVar(&model, "model", "", "vendor/name of the model that the resume would have")
+	c.RegisterFlagCompletionFunc("model", cobra.NoFileCompletions)
 	return c
 }
 
 // runPlan is the datum of run plan.
-type runPlan struct{ run.Plan }
+type runPlan struct {
+	run.Plan
+	// Crowded are items that would be refused: they would be given too much.
+	Crowded []runner.Crowded `json:"crowded"`
+}
+
+// measure finds the items that would be refused.
+func (p *runPlan) measure(ctx context.Context, l *line.Line, ports Ports, store *rundir.Store, config rundir.Config, state run.Snapshot) error {
+	files, err := store.OpenFiles(p.RunID)
+	if err != nil {
+		return err
+	}
+	defer files.Close()
+	all, err := crowded(ctx, l, ports, config, files, state, p.Plan)
+	p.Crowded = append(p.Crowded, all...)
+	return err
+}
 
 func (p runPlan) Text(w *printer.Writer) {
 	w.Line("run %s is %s; it goes on from %s", p.RunID, string(p.From), string(p.Resume))
@@ -55,6 +87,9 @@ func (p runPlan) Text(w *printer.Writer) {
 	}
 	for _, x := range p.Unknown {
 		w.Line("UNKNOWN  %s: %s", x.WorkItemID, x.Why)
+	}
+	for _, x := range p.Crowded {
+		w.Line("TOO MUCH %s", x.String())
 	}
 	for _, x := range p.Artifacts {
 		w.Line("artifact %s (%s) %s", x.Name, x.Path, x.Why)

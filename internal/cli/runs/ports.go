@@ -15,6 +15,8 @@ import (
 type Ports struct {
 	// Carry carries out a run until it is over or has to stop; nil only when it is DONE.
 	Carry func(context.Context, *session.Workspace, Job) error
+	// Windows tells how many tokens models can read; 0: nobody knows.
+	Windows func(context.Context, *session.Session) (func(model string) int64, error)
 	// Work takes items of runs from a database until ctx ends.
 	Work func(context.Context, *session.Workspace, Host) error
 	// External says whether a host of a PostgreSQL database is alive that does what acts

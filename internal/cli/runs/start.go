@@ -83,6 +83,9 @@ func start(l *line.Line, p Ports, c *cobra.Command, f *runFlags, o beginFlags) e
 	if err := run.CheckRunID(o.runID); err != nil {
 		return err
 	}
+	if err := fits(c.Context(), l, p, config); err != nil {
+		return err
+	}
 	if err := l.MakeRuns(f.dir); err != nil {
 		return err
 	}

@@ -78,6 +78,19 @@ func newGraph(r *Recipe) *graph {
 	return g
 }
 
+// Makers names the workers that make an input of a worker.
+func (r *Recipe) Makers(w Worker, input string) []string {
+	g := newGraph(r)
+	in := newPattern(input, g.scopes[w.Name])
+	var out []string
+	for _, other := range r.Workers {
+		if other.Name != w.Name && g.makes(other.Name, in) {
+			out = append(out, other.Name)
+		}
+	}
+	return out
+}
+
 // makes says whether a worker makes something that a pattern means.
 func (g *graph) makes(worker string, in pattern) bool {
 	return slices.ContainsFunc(g.outputs[worker], in.meets)

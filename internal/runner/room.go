@@ -1,0 +1,276 @@
+package runner
+
+import (
+	"fmt"
+	"slices"
+
+	"ramet/internal/fault"
+	"ramet/internal/run"
+	"ramet/internal/run/recipe"
+)
+
+// bytesOfToken is about how many bytes of text are one token; fewer in no common language.
+const bytesOfToken = 3
+
+// anyScope stands for scopes that are not known yet.
+const anyScope = "*"
+
+// Crowded is an item that would be given more than half of what its model can read.
+type Crowded struct {
+	Worker string `json:"worker"`
+	Scope  string `json:"scope_key"` // *: whichever
+	Model  string `json:"model"`     // empty: the configured one
+	Tokens int64  `json:"tokens"`    // about, and at least: what is not there yet is not counted
+	Window int64  `json:"window"`
+}
+
+func (c Crowded) String() string {
+	model := c.Model
+	if model == "" {
+		model = "the configured model"
+	}
+	item := c.Worker + " " + c.Scope
+	if c.Scope == anyScope {
+		item = "each item of " + c.Worker
+	}
+	return fmt.Sprintf("%s would be given about %d tokens, more than half of the %d that %s can read", item, c.Tokens, c.Window, model)
+}
+
+// Refuse is the error of items that are crowded; nil of none.
+func Refuse(all []Crowded) error {
+	if len(all) == 0 {
+		return nil
+	}
+	more := ""
+	if n := len(all) - 1; n > 0 {
+		more = fmt.Sprintf(", and %d more", n)
+	}
+	return fault.New(fault.ProviderContext, "%s%s", all[0], more).
+		WithHint("give it less: more items with `each`, smaller inputs, or tools to read with; or a model that reads more (--model; the setting `context`, if this one does)")
+}
+
+// FindCrowded tells which items of a run would be given too much, as far as that is known now: what
+// a resume by the plan would make anew counts as empty. Of the options it needs recipe, parameters,
+// model and window. files is nil for a run that is not made yet.
+func FindCrowded(o Options, files Files, now run.Snapshot, p run.Plan) []Crowded {
+	o.Folder = kept{files}
+	r := &Run{Options: o, limits: Limits(o.Recipe.Limits), items: map[item]*attempt{}, byID: map[string]*attempt{},
+		issues: map[string]run.Issue{}, sections: map[string]run.SectionState{}, hashes: map[string]string{}, passed: map[string]bool{}}
+	r.load(now)
+	r.know()
+	for u := range r.items {
+		r.passed[u.worker] = true
+	}
+	queued := map[item]bool{}
+	for _, q := range p.Queue {
+		queued[item{q.Worker, q.ScopeKey}] = true
+	}
+	for u, e := range r.items {
+		if queued[u] || e.status != run.Completed && e.status != run.ItemSkipped {
+			e.status = run.Pending // it is to be done
+			delete(r.passed, u.worker)
+		}
+	}
+	return r.crowded(r.Recipe.Workers)
+}
+
+// Files are those of a run, for reading.
+type Files interface {
+	Read(path string) ([]byte, error)
+	Below(path string) ([]string, error)
+}
+
+// kept is a folder that nobody writes; of nil it is empty.
+type kept struct{ Files }
+
+var errKept = fault.New(fault.Usage, "these files are only read")
+
+func (k kept) Read(path string) ([]byte, error) {
+	if k.Files == nil {
+		return nil, fault.New(fault.NotFound, "there is no %s", path)
+	}
+	return k.Files.Read(path)
+}
+
+func (k kept) Below(path string) ([]string, error) {
+	if k.Files == nil {
+		return nil, nil
+	}
+	return k.Files.Below(path)
+}
+
+func (k kept) Hash(string) (string, bool)           { return "", false }
+func (k kept) Remove(string) error                  { return errKept }
+func (k kept) Stage(string, []byte) (Staged, error) { return nil, errKept }
+
+// ahead looks at what comes after a level, as far as that is known: work that cannot be finished
+// is not begun. The caller holds mu.
+func (r *Run) ahead(level []recipe.Worker) error {
+	if r.Window == nil || r.state == run.Fixing { // what is mended changes what comes after
+		return nil
+	}
+	var later []recipe.Worker
+	for _, w := range r.Recipe.Workers {
+		now := slices.ContainsFunc(level, func(l recipe.Worker) bool { return l.Name == w.Name })
+		if !now && !r.passed[w.Name] && !r.measured[w.Name] {
+			later = append(later, w)
+		}
+	}
+	return Refuse(r.crowded(later))
+}
+
+// crowded are the items of workers that would be given too much.
+func (r *Run) crowded(workers []recipe.Worker) []Crowded {
+	var out []Crowded
+	for _, w := range workers {
+		if w.Prompt == "" {
+			continue
+		}
+		scopes, whole := r.foreseen(w)
+		for _, scope := range scopes {
+			e := attempt{item: item{w.Name, scope}}
+			if old := r.items[e.item]; old != nil && (old.status == run.Completed || old.status == run.ItemSkipped) {
+				continue
+			}
+			if c, ok := r.measure(w, &e, true); ok {
+				out = append(out, c)
+			}
+		}
+		if whole {
+			r.sized(w)
+		}
+	}
+	return out
+}
+
+// sized remembers that all items of a worker were measured with all that they are given.
+func (r *Run) sized(w recipe.Worker) {
+	if r.measured == nil {
+		r.measured = map[string]bool{}
+	}
+	r.measured[w.Name] = true
+}
+
+// foreseen are scopes of a worker that are worth measuring: all, where all is there that its
+// items are given; else one, for what they have in common.
+func (r *Run) foreseen(w recipe.Worker) (scopes []string, whole bool) {
+	whole = !w.Each.Issue
+	for _, in := range w.Inputs {
+		whole = whole && r.there(w, in)
+	}
+	switch {
+	case w.Each.Issue:
+		return []string{anyScope}, false
+	case w.Each.From != "":
+		whole = whole && r.there(w, w.Each.From)
+	case w.Each.Sections:
+		whole = whole && r.there(w, planFile)
+	}
+	if sections, err := r.sectionNames(); err == nil && (whole || w.Each.From == "") {
+		scopes, err = recipe.Scopes(w, sections, r.Folder.Read)
+		if err != nil {
+			scopes = nil // whoever begins them says so
+		}
+	}
+	if len(scopes) == 0 {
+		return []string{anyScope}, false
+	}
+	if !whole || len(w.Inputs) == 0 {
+		scopes = scopes[:1]
+	}
+	return scopes, whole
+}
+
+// there says whether an input of a worker is made: nobody who makes it has still to do so, or
+// does it again when something is mended.
+func (r *Run) there(w recipe.Worker, input string) bool {
+	key := [2]string{w.Name, input}
+	makers, known := r.makers[key]
+	if !known {
+		makers = r.Recipe.Makers(w, input)
+		if r.makers == nil {
+			r.makers = map[[2]string][]string{}
+		}
+		r.makers[key] = makers
+	}
+	for _, maker := range makers {
+		if !r.passed[maker] || !r.beyond() && slices.Contains(r.Recipe.States[run.Fixing], maker) {
+			return false
+		}
+	}
+	return true
+}
+
+// beyond says whether nothing is mended any more.
+func (r *Run) beyond() bool {
+	all := run.States()
+	return slices.Index(all, r.state) >= slices.Index(all, run.ReadyForPR)
+}
+
+// roomy refuses an item that would be given too much, before anything of its level is done. The
+// caller holds mu.
+func (r *Run) roomy(w recipe.Worker, e *attempt, in []Input) error {
+	if w.Prompt == "" || r.Window == nil || r.measured[w.Name] && e.failure == "" {
+		return nil
+	}
+	would := *e
+	would.inputs = in
+	c, full := r.measure(w, &would, false)
+	if full {
+		return Refuse([]Crowded{c})
+	}
+	if len(w.Inputs) == 0 && !w.Each.Issue {
+		r.sized(w) // one is like the other
+	}
+	return nil
+}
+
+// measure says how much an item would be given, and whether that is too much. With partly what
+// is not there yet is empty.
+func (r *Run) measure(w recipe.Worker, e *attempt, partly bool) (Crowded, bool) {
+	c := Crowded{Worker: w.Name, Scope: e.scope, Model: w.Model}
+	if c.Model == "" {
+		c.Model = r.Model
+	}
+	if c.Window = r.Window(c.Model); c.Window <= 0 {
+		return c, false
+	}
+	read := r.Folder.Read
+	if partly {
+		read = r.foresee(w, e)
+	}
+	prompt, err := r.prompt(w, e, read)
+	if err != nil {
+		return c, false // whoever claims it says so
+	}
+	size := len(r.Recipe.Brief) + len(r.Recipe.Agents[w.Agent].Prompt) + len(prompt) + len(r.assignment(w, e, r.task(w, e)))
+	c.Tokens = int64(size) / bytesOfToken
+	return c, c.Tokens > c.Window/2
+}
+
+// foresee gives an item the inputs that are there, and reads what is not as empty.
+func (r *Run) foresee(w recipe.Worker, e *attempt) func(string) ([]byte, error) {
+	there := map[string]bool{}
+	for _, in := range w.Inputs {
+		if r.there(w, in) {
+			there[r.expand(in, e.scope)] = true
+		} else {
+			e.inputs = append(e.inputs, Input{Path: r.expand(in, e.scope)}) // also a folder: nothing is below it yet
+		}
+	}
+	if paths, err := r.paths(w, e.scope); err == nil {
+		for _, p := range paths {
+			e.inputs = append(e.inputs, Input{Path: p})
+		}
+	}
+	return func(path string) ([]byte, error) {
+		for in := range there {
+			if recipe.Covers(in, path) {
+				if data, err := r.Folder.Read(path); err == nil {
+					return data, nil
+				}
+			}
+		}
+		return nil, nil
+	}
+}
