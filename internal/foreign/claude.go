@@ -1,9 +1,14 @@
 package foreign
 
 import (
+	"bytes"
 	"encoding/json"
 	"strings"
 	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	v2 "github.com/go-json-experiment/json"
 
 	"ramet/internal/history"
 	"ramet/internal/llm/catalog"
@@ -107,6 +112,7 @@ func (s *Session) tell(id, version, cwd, at string) {
 	}
 }
 
+// claudeBlock is a part of a message, with the bytes of the line that it stands in.
 type claudeBlock struct {
 	Type      string          `json:"type"`
 	Text      string          `json:"text"`
@@ -117,16 +123,104 @@ type claudeBlock struct {
 	Input     json.RawMessage `json:"input"`
 	Of        string          `json:"tool_use_id"`
 	Error     bool            `json:"is_error"`
-	Content   json.RawMessage `json:"content"`
+	Content   claudeContent   `json:"content"`
 	Source    struct {
 		Media string `json:"media_type"`
 		Data  string `json:"data"`
 	} `json:"source"`
+
+	from, to int64
+	raw      []byte // of a block that was read by itself
+}
+
+// in is the block as it came.
+func (b claudeBlock) in(line []byte) []byte {
+	if b.raw != nil {
+		return b.raw
+	}
+	return bytes.TrimLeft(line[b.from:b.to], ", \t\r\n")
+}
+
+// claudeContent is a text, or blocks. They are read where they stand, in one go with the line: most of
+// what a session holds is in them.
+type claudeContent struct {
+	text   string
+	blocks []claudeBlock
+}
+
+// UnmarshalJSONFrom implements json.UnmarshalerFrom.
+func (c *claudeContent) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	switch dec.PeekKind() {
+	case '"':
+		return v2.UnmarshalDecode(dec, &c.text)
+	case '[':
+	default:
+		return dec.SkipValue()
+	}
+	if _, err := dec.ReadToken(); err != nil {
+		return err
+	}
+	for dec.PeekKind() != ']' {
+		b := claudeBlock{from: dec.InputOffset()}
+		if err := v2.UnmarshalDecode(dec, &b); err != nil {
+			return err
+		}
+		b.to = dec.InputOffset()
+		c.blocks = append(c.blocks, b)
+	}
+	_, err := dec.ReadToken()
+	return err
+}
+
+// eachAlone reads blocks one by one: what is none of those that are known here keeps no other back.
+func eachAlone(content json.RawMessage) (claudeContent, error) {
+	var raw []json.RawMessage
+	if err := decode(content, &raw); err != nil {
+		return claudeContent{}, err
+	}
+	var out claudeContent
+	for _, one := range raw {
+		b := claudeBlock{}
+		if decode(one, &b) != nil {
+			b = claudeBlock{}
+		}
+		b.raw = one
+		out.blocks = append(out.blocks, b)
+	}
+	return out, nil
+}
+
+// claudeSaid is a line with its content.
+type claudeSaid struct {
+	Type     string `json:"type"`
+	Time     string `json:"timestamp"`
+	Compact  bool   `json:"isCompactSummary"`
+	APIError bool   `json:"isApiErrorMessage"`
+	Message  struct {
+		Content claudeContent `json:"content"`
+	} `json:"message"`
+}
+
+func readClaude(line []byte) (claudeSaid, error) {
+	var l claudeSaid
+	if decode(line, &l) == nil {
+		return l, nil
+	}
+	var slow claudeLine
+	if err := decode(line, &slow); err != nil {
+		return l, err
+	}
+	l = claudeSaid{Type: slow.Type, Time: slow.Time, Compact: slow.Compact, APIError: slow.APIError}
+	var err error
+	if l.Message.Content.text = text(slow.Message.Content); l.Message.Content.text == "" {
+		l.Message.Content, err = eachAlone(slow.Message.Content)
+	}
+	return l, err
 }
 
 func (claude) read(line []byte) (Said, error) {
-	var l claudeLine
-	if err := decode(line, &l); err != nil {
+	l, err := readClaude(line)
+	if err != nil {
 		return Said{}, err
 	}
 	out := Said{Kind: history.Note, Time: l.Time}
@@ -141,16 +235,12 @@ func (claude) read(line []byte) (Said, error) {
 		out.Parts = words(string(line))
 		return out, nil
 	}
-	if s := text(l.Message.Content); s != "" {
+	if s := l.Message.Content.text; s != "" {
 		out.Parts = words(s)
 		return out, nil
 	}
-	var blocks []json.RawMessage
-	if err := decode(l.Message.Content, &blocks); err != nil {
-		return Said{}, err
-	}
-	for _, b := range blocks {
-		parts, answers := claudeParts(b)
+	for _, b := range l.Message.Content.blocks {
+		parts, answers := claudeParts(b, line)
 		if answers {
 			out.Kind = history.ToolResult
 		}
@@ -159,13 +249,9 @@ func (claude) read(line []byte) (Said, error) {
 	return out, nil
 }
 
-func claudeParts(rawBlock json.RawMessage) (parts []history.Part, answers bool) {
-	var b claudeBlock
-	if decode(rawBlock, &b) != nil {
-		return words(string(rawBlock)), false
-	}
+func claudeParts(b claudeBlock, line []byte) (parts []history.Part, answers bool) {
 	kept := func(t history.PartType, s string) []history.Part {
-		return []history.Part{{Type: t, Text: s, Signature: b.Signature, Opaque: append(json.RawMessage{}, rawBlock...), Origin: string(catalog.Anthropic)}}
+		return []history.Part{{Type: t, Text: s, Signature: b.Signature, Opaque: append(json.RawMessage{}, b.in(line)...), Origin: string(catalog.Anthropic)}}
 	}
 	switch b.Type {
 	case "text":
@@ -185,21 +271,23 @@ func claudeParts(rawBlock json.RawMessage) (parts []history.Part, answers bool) 
 	case "image", "document":
 		return []history.Part{picture(b.Type, b.Source.Media, b.Source.Data)}, false
 	case "tool_result":
-		return claudeResult(b), true
+		return claudeResult(b, line), true
 	}
-	return words(string(rawBlock)), false
+	return words(string(b.in(line))), false
 }
 
 // claudeResult is a result, and the images that came with it.
-func claudeResult(b claudeBlock) []history.Part {
-	out := []history.Part{{Type: history.Result, CallID: b.Of, Text: text(b.Content), IsError: b.Error}}
-	var blocks []json.RawMessage
-	if decode(b.Content, &blocks) != nil {
+func claudeResult(b claudeBlock, line []byte) []history.Part {
+	out := []history.Part{{Type: history.Result, CallID: b.Of, Text: b.Content.text, IsError: b.Error}}
+	if b.Content.text != "" {
 		return out
 	}
+	if b.raw != nil { // places are those of the block
+		line = b.raw
+	}
 	var said []string
-	for _, one := range blocks {
-		parts, _ := claudeParts(one)
+	for _, one := range b.Content.blocks {
+		parts, _ := claudeParts(one, line)
 		for _, p := range parts {
 			if p.Type == history.Text {
 				said = append(said, p.Text)

@@ -33,7 +33,7 @@ import (
 
 // Importer is the version of these readers: it grows when the same bytes give other
 // entries than before.
-const Importer = 2
+const Importer = 3
 
 // maxLine is the longest line that is read; a longer one is skipped.
 const maxLine = 64 << 20

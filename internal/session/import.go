@@ -3,6 +3,7 @@ package session
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -58,7 +59,7 @@ func (m *Imports) Take(ctx context.Context, f foreign.Found, plan bool) (Import,
 		return w.out, err
 	}
 	err = w.bring(ctx)
-	return w.out, err
+	return w.out, errors.Join(err, w.settle())
 }
 
 // bringer carries one session over.
@@ -69,6 +70,7 @@ type bringer struct {
 	held *held
 	out  Import
 	jobs []job
+	sent *batch // on its way into the store
 }
 
 // job is a node that stands at the end of an agent.
@@ -136,11 +138,11 @@ func (w *bringer) bring(ctx context.Context) error {
 		}
 	}
 	for a := range w.held.tips {
-		if err := w.flush(ctx, a); err != nil {
+		if err := w.send(ctx, a); err != nil {
 			return err
 		}
 	}
-	return nil
+	return w.settle()
 }
 
 // about is what the import entry tells.
@@ -364,6 +366,9 @@ func (w *bringer) main(kids []foreign.Node, cur id.Agent) int {
 // reach is an agent that ends at a message: the one that has it, or a child that goes back
 // to it.
 func (w *bringer) reach(ctx context.Context, a id.Agent, at spot) (id.Agent, error) {
+	if err := w.settle(); err != nil {
+		return "", err
+	}
 	t := w.held.tips[a]
 	if t.last == at.message && !t.touched && agent.NeedLiving(w.agents[a]) == nil {
 		return a, nil
@@ -387,12 +392,6 @@ func (w *bringer) branch(ctx context.Context, a id.Agent, at spot, ends bool) (i
 	}
 	return w.fork(ctx, parent, "", []history.Draft{history.NewRewind(at.message, "")})
 }
-
-// batch is how much is written at once.
-const (
-	batchDrafts = 512
-	batchBytes  = 4 << 20
-)
 
 // put writes an entry, sooner or later.
 func (w *bringer) put(ctx context.Context, a id.Agent, item foreign.Item) error {
@@ -425,27 +424,7 @@ func (w *bringer) put(ctx context.Context, a id.Agent, item foreign.Item) error 
 	if len(t.drafts) < batchDrafts && t.size < batchBytes {
 		return nil
 	}
-	return w.flush(ctx, a)
-}
-
-// flush writes what waits for an agent.
-func (w *bringer) flush(ctx context.Context, a id.Agent) error {
-	t := w.held.tips[a]
-	if t == nil || len(t.drafts) == 0 {
-		return nil
-	}
-	entries, err := w.ws.Store.Append(ctx, a, agent.Passing(), t.drafts...)
-	if err != nil {
-		return err
-	}
-	for i, e := range entries {
-		for _, b := range t.at[i] {
-			w.held.spots.set(b, spot{a, e.ID})
-		}
-		t.last = e.ID
-	}
-	t.drafts, t.at, t.size = nil, nil, 0
-	return nil
+	return w.send(ctx, a)
 }
 
 // shape gives a compact and a rewind the messages that they are about.

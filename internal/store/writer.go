@@ -167,7 +167,7 @@ func (p *writer) later(query string, args ...any) {
 
 // chunk is how many rows go into one INSERT: enough to make statements rare,
 // few enough for every engine's limit of parameters.
-const chunk = 64
+const chunk = 16
 
 func (p *writer) insertRows() {
 	const columns = 10
