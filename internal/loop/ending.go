@@ -2,8 +2,6 @@ package loop
 
 import (
 	"context"
-
-	"ramet/internal/history"
 )
 
 // goesOn asks, when the model has said its last word, whether the turn may end there. What
@@ -22,9 +20,4 @@ func (r *turn) goesOn(ctx context.Context) (bool, error) {
 		}
 	}
 	return r.mayStop(ctx)
-}
-
-// Notice drafts what the kernel says to an agent.
-func Notice(what string) history.Draft {
-	return history.Draft{Kind: history.Notice, Parts: []history.Part{{Type: history.Text, Text: storable(what)}}}
 }

@@ -39,8 +39,6 @@ func storage(err error) bool {
 }
 
 const (
-	// unknownOutcome answers a call whose result nobody wrote down.
-	unknownOutcome = "interrupted: outcome unknown"
 	// goesOn opens a conversation that the model would open otherwise.
 	goesOn = "(conversation continues)"
 )

@@ -72,3 +72,6 @@ func (g *group) clone() *group {
 	out.after = slices.Clip(g.after)
 	return &out
 }
+
+// unknownOutcome answers a call whose result nobody wrote down.
+const unknownOutcome = "interrupted: outcome unknown"

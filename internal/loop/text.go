@@ -148,3 +148,8 @@ func (s *shown) look(n int) string {
 	}
 	return s.kept.String()
 }
+
+// Notice drafts what the kernel says to an agent.
+func Notice(what string) history.Draft {
+	return history.Draft{Kind: history.Notice, Parts: []history.Part{{Type: history.Text, Text: storable(what)}}}
+}

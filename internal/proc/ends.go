@@ -1,6 +1,7 @@
 package proc
 
 import (
+	"context"
 	"time"
 
 	"ramet/internal/fault"
@@ -20,3 +21,16 @@ var errInterrupted = fault.New(fault.Cancelled, "stopped by the user")
 
 // lastWords is how long a turn that was stopped may take to close its history.
 const lastWords = 5 * time.Second
+
+// linger is a context for writing that outlives ctx by a little.
+func linger(ctx context.Context) (context.Context, context.CancelFunc) {
+	out, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		select {
+		case <-out.Done():
+		case <-time.After(lastWords):
+			cancel()
+		}
+	})
+	return out, func() { stop(); cancel() }
+}

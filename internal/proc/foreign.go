@@ -8,13 +8,6 @@ import (
 	"ramet/internal/loop"
 )
 
-// Foreign is another program that drives agents (package driver).
-type Foreign interface {
-	// Run carries out one turn as loop.Run does; of the turn it uses the journal, the guard,
-	// the budget, the files, the barrier and the events.
-	Run(ctx context.Context, a agent.Agent, t loop.Turn, c *loop.Conversation) (loop.Outcome, error)
-}
-
 // prepareForeign finds what a turn of another program needs.
 func (p *process) prepareForeign(a agent.Agent, claim agent.Claim, j *job, m Model) (loop.Turn, error) {
 	k := p.kernel

@@ -68,16 +68,6 @@ func idsOf(agents []agent.Agent) []id.Agent {
 	return out
 }
 
-// verbs are the kernel as the tools of one agent's turn use it.
-type verbs struct {
-	*Kernel
-	p      *process
-	claim  agent.Claim
-	family *counter
-	asked  llm.Ref // the model that this turn was asked to use; zero: the agent's own
-	around *surroundings
-}
-
 var _ acts.Kernel = verbs{}
 
 // Fork is the fork of a model, in the middle of its turn: the barrier is held

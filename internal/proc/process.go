@@ -129,3 +129,20 @@ func (p *process) waits() *job {
 
 // open is a call that runs.
 type open struct{ id, tool string }
+
+// report is what a report asks of the job that waits in an inbox, whoever put it there: it may
+// be one that looks for other letters.
+type report struct{ came, task bool }
+
+func (r *report) merge(j *job) {
+	if j.reported {
+		*r = report{true, r.task || j.task}
+	}
+}
+
+func (r *report) give(j *job) {
+	if r.came {
+		j.reported, j.task = true, j.task || r.task
+	}
+	*r = report{}
+}

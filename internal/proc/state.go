@@ -15,25 +15,6 @@ import (
 	acts "ramet/internal/tool/process"
 )
 
-// seen is what a process does, whatever lies underneath.
-func (d *doing) seen() state.State {
-	switch {
-	case d.now.Word == "":
-		return state.State{}
-	case d.stopping:
-		return state.State{Word: state.Working, Detail: state.Stopping}
-	case d.asking > 0:
-		tool := ""
-		if n := len(d.calls); n > 0 {
-			if tool = "for permission of " + d.calls[n-1].tool; d.calls[n-1].tool == "ask" {
-				tool = "a question"
-			}
-		}
-		return state.State{Word: state.Asks, Detail: tool}
-	}
-	return d.now
-}
-
 // take follows an event of the turn.
 func (d *doing) take(e loop.Event) {
 	does := func(detail string) { d.now = state.State{Word: state.Working, Detail: detail} }
@@ -186,17 +167,4 @@ func (p *process) whom(ctx context.Context, w acts.Wait) string {
 		a = agent.Agent{ID: w.From[0], Parent: "-"}
 	}
 	return "for mail from " + a.Label()
-}
-
-// becomes changes what a process does, and tells of it where that is seen.
-func (p *process) becomes(change func(*doing)) {
-	p.kernel.mu.Lock()
-	change(&p.doing)
-	now := p.doing.seen()
-	fresh := now != p.doing.shown && now.Word != ""
-	p.doing.shown = now
-	p.kernel.mu.Unlock()
-	if fresh {
-		p.kernel.Events.Publish(loop.Event{Type: loop.Became, Agent: p.id, State: &now})
-	}
 }

@@ -5,7 +5,6 @@ import (
 
 	"ramet/internal/history"
 	"ramet/internal/id"
-	"ramet/internal/llm"
 	"ramet/internal/loop"
 )
 
@@ -28,27 +27,4 @@ func (k *Kernel) Interrupt(ctx context.Context, s Stop) (bool, error) {
 	}
 	stopped, err := k.end(ctx, s.Agent, loop.Stopped(history.ActorOf(ctx), errInterrupted))
 	return stopped || withdrawn, err
-}
-
-// end stops the turn of an agent for a reason and waits until it is over.
-func (k *Kernel) end(ctx context.Context, a id.Agent, why error) (bool, error) {
-	k.mu.Lock()
-	var stop context.CancelCauseFunc
-	var ended chan struct{}
-	p := k.live[a]
-	if p != nil {
-		stop, ended = p.stop, p.ended
-	}
-	k.mu.Unlock()
-	if stop == nil {
-		return false, nil
-	}
-	p.becomes(func(d *doing) { d.stopping = true })
-	stop(why)
-	select {
-	case <-ended:
-		return true, nil
-	case <-ctx.Done():
-		return true, llm.Ended(ctx)
-	}
 }

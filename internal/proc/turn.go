@@ -284,19 +284,6 @@ func (p *process) begin(ctx context.Context, a agent.Agent, claim agent.Claim, j
 	return p.append(writing, claim, drafts...)
 }
 
-// linger is a context for writing that outlives ctx by a little.
-func linger(ctx context.Context) (context.Context, context.CancelFunc) {
-	out, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	stop := context.AfterFunc(ctx, func() {
-		select {
-		case <-out.Done():
-		case <-time.After(lastWords):
-			cancel()
-		}
-	})
-	return out, func() { stop(); cancel() }
-}
-
 // mend drafts the ends of what a crash left open.
 func (p *process) mend(ctx context.Context) ([]history.Draft, error) {
 	var drafts []history.Draft

@@ -107,23 +107,6 @@ func (k *Kernel) call(a id.Agent, j *job) {
 	})
 }
 
-// report is what a report asks of the job that waits in an inbox, whoever put it there: it may
-// be one that looks for other letters.
-type report struct{ came, task bool }
-
-func (r *report) merge(j *job) {
-	if j.reported {
-		*r = report{true, r.task || j.task}
-	}
-}
-
-func (r *report) give(j *job) {
-	if r.came {
-		j.reported, j.task = true, j.task || r.task
-	}
-	*r = report{}
-}
-
 // attend looks for mail of an agent again when the turn is over that runs here.
 func (k *Kernel) attend(a id.Agent) {
 	if family, busy := k.busy(a); busy {
