@@ -14,6 +14,7 @@ import (
 	"ramet/internal/loop"
 	"ramet/internal/public"
 	"ramet/internal/state"
+	"ramet/internal/stir"
 )
 
 // stateWait is how long another kernel may take to say what its agents do: whoever asks
@@ -94,8 +95,14 @@ func (p Folder) Watch(ctx context.Context, but func() string, tell func(loop.Eve
 	defer all.Wait()
 	var mu sync.Mutex
 	known := map[string]bool{}
-	tick := time.NewTicker(watchEvery)
+	every := watchEvery
+	stirred, told := stir.Watch(ctx, p.dir)
+	if told {
+		every = watchAnyway
+	}
+	tick := time.NewTicker(every)
 	defer tick.Stop()
+	again := make(chan struct{}, 1) // one that could not be followed may only have begun
 	for {
 		instances, _ := p.instances() // where they cannot be listed, nobody is there
 		for _, i := range instances {
@@ -115,10 +122,18 @@ func (p Folder) Watch(ctx context.Context, but func() string, tell func(loop.Eve
 				delete(known, i)
 				mu.Unlock()
 				lost()
+				time.AfterFunc(watchEvery, func() {
+					select {
+					case again <- struct{}{}:
+					default:
+					}
+				})
 			})
 		}
 		select {
 		case <-tick.C:
+		case <-stirred:
+		case <-again:
 		case <-ctx.Done():
 			return
 		}
@@ -128,6 +143,9 @@ func (p Folder) Watch(ctx context.Context, but func() string, tell func(loop.Eve
 // watchEvery is how often new kernels are looked for: a face must not be late by more than
 // 200 ms.
 const watchEvery = 100 * time.Millisecond
+
+// watchAnyway is how often where the system tells of changes in the folder.
+const watchAnyway = 5 * time.Second
 
 // follow reads what one kernel tells, until it ends.
 func (p Folder) follow(ctx context.Context, instance string, tell func(loop.Event)) {

@@ -3,14 +3,21 @@ package session
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"time"
 
+	"ramet/internal/database"
 	"ramet/internal/loop"
+	"ramet/internal/stir"
 )
 
 // followEvery is how often the store is asked whether something changed that no kernel of
 // this machine told: a face must not be late by more than 200 ms.
 const followEvery = 150 * time.Millisecond
+
+// followAnyway is how often it is asked where the system tells of changes: leases run out
+// without one.
+const followAnyway = 5 * time.Second
 
 // Follow tells in Elsewhere what agents do that other processes run, until ctx ends. What
 // other kernels of this machine tell comes at once; what happens beside them, at other hosts
@@ -25,7 +32,11 @@ func (w *Workspace) Follow(ctx context.Context) {
 		}
 	}
 	go w.Peers.Watch(ctx, w.owner, tell, look)
-	tick := time.NewTicker(followEvery)
+	every, stirred := followEvery, w.stirred(ctx)
+	if stirred != nil {
+		every = followAnyway
+	}
+	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for before := ""; ; {
 		now, err := w.fingerprint(ctx)
@@ -37,10 +48,25 @@ func (w *Workspace) Follow(ctx context.Context) {
 		}
 		select {
 		case <-tick.C:
+		case <-stirred:
+			select { // one look for all that is written now
+			case <-time.After(followEvery):
+			case <-ctx.Done():
+				return
+			}
 		case <-ctx.Done():
 			return
 		}
 	}
+}
+
+// stirred tells that the files of the database changed; nil: nobody can tell.
+func (w *Workspace) stirred(ctx context.Context) <-chan struct{} {
+	if w.Place.DB == "" || database.IsPostgres(w.Place.DB) {
+		return nil
+	}
+	told, _ := stir.Watch(ctx, filepath.Dir(w.Place.DB))
+	return told
 }
 
 // fingerprint differs when something was written, or a lease changed hands or lost its

@@ -41,8 +41,9 @@ func (m *root) look() tea.Cmd {
 	}
 }
 
-// lookLater looks at everybody again: other processes work with the same agents.
-func (m *root) lookLater() tea.Cmd { return m.later(2*time.Second, lookMsg{}) }
+// lookLater looks at everybody again, although whatever happens is told: nothing may be
+// wrong for long.
+func (m *root) lookLater() tea.Cmd { return m.later(15*time.Second, lookMsg{}) }
 
 type lookMsg struct{}
 

@@ -96,9 +96,14 @@ func Run(ctx context.Context, o Options) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	m := newRoot(ctx, o)
-	p := tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(o.In), tea.WithOutput(o.Out),
-		tea.WithEnvironment(o.Env), tea.WithoutSignalHandler(),
-		tea.WithFPS(120)) // a key waits for the next frame: at 60 that alone takes up to 17 ms
+	var p *tea.Program
+	var renderer rest
+	p = tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(o.In), tea.WithOutput(o.Out),
+		tea.WithEnvironment(o.Env), tea.WithoutSignalHandler(), tea.WithFPS(int(time.Second/frame)),
+		tea.WithFilter(func(_ tea.Model, msg tea.Msg) tea.Msg {
+			renderer.wake(p)
+			return msg
+		}))
 	_, err := p.Run()
 	m.keepNow()
 	cancel()

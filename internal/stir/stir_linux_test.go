@@ -1,0 +1,48 @@
+package stir_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"ramet/internal/stir"
+)
+
+func TestWhatChangesIsTold(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	dir := t.TempDir()
+	file := filepath.Join(dir, "file")
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	told, ok := stir.Watch(ctx, dir)
+	if !ok {
+		t.Skip("this machine has no inotify to give")
+	}
+	wait := func(what string) {
+		t.Helper()
+		select {
+		case <-told:
+		case <-time.After(90 * time.Second):
+			t.Fatal("nobody told that the file was " + what)
+		}
+	}
+	if err := os.WriteFile(file, []byte("one"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	wait("made")
+	for range 3 {
+		if err := os.WriteFile(file, []byte("two"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		wait("written")
+	}
+	os.Remove(file)
+	wait("removed")
+	if _, ok := stir.Watch(ctx, filepath.Join(dir, "none")); ok {
+		t.Error("a folder that is not there is watched")
+	}
+}
