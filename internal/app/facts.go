@@ -29,9 +29,13 @@ func facts(r request) func(context.Context, agent.Agent, proc.Model, tool.Box) s
 		has := func(name string) bool {
 			return slices.ContainsFunc(box, func(t tool.Tool) bool { return t.Spec().Name == name })
 		}
-		lines := []string{runtime.GOOS + "/" + runtime.GOARCH + ", " + time.Now().Format("Monday 2006-01-02") + "."}
+		system := runtime.GOOS + "/" + runtime.GOARCH
+		if has("bash") {
+			system += ", bash"
+		}
+		lines := []string{system + ", " + time.Now().Format("Monday 2006-01-02") + "."}
 		if has("read") || has("bash") {
-			lines = append(lines, "Folder "+dir+stands(ctx, dir)+".")
+			lines = append(lines, "Folder "+dir+builtBy(dir)+stands(ctx, dir)+".")
 		}
 		if has("bash") || has("edit") || has("write") {
 			lines = append(lines, permitted(ctx, r, a))
@@ -43,6 +47,24 @@ func facts(r request) func(context.Context, agent.Agent, proc.Model, tool.Box) s
 		}
 		return strings.Join(lines, " ")
 	}
+}
+
+// builds are files that tell in which language a project is written and what builds it.
+var builds = []string{"go.mod", "package.json", "Cargo.toml", "pyproject.toml", "requirements.txt", "setup.py", "pom.xml", "build.gradle",
+	"build.gradle.kts", "Gemfile", "composer.json", "mix.exs", "pubspec.yaml", "Package.swift", "CMakeLists.txt", "Makefile"}
+
+// builtBy names those that a folder has.
+func builtBy(dir string) string {
+	var found []string
+	for _, name := range builds {
+		if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {
+			found = append(found, name)
+		}
+	}
+	if found == nil {
+		return ""
+	}
+	return " (" + strings.Join(found, ", ") + ")"
 }
 
 // stands is how the folder stands to its repository.

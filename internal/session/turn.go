@@ -113,13 +113,18 @@ func (w *Workspace) runHere(ctx context.Context, t Turn) (*proc.Turn, loop.Outco
 		return nil, loop.Outcome{}, err
 	}
 	outcome, err := turn.Wait()
-	if err == nil && t.Tasks {
-		if t.Said != nil {
+	if t.Tasks && !stoppedBy(ctx, err) { // who works for a turn that failed goes on, too
+		if err == nil && t.Said != nil {
 			err = t.Said(outcome)
 		}
 		err = errors.Join(err, turn.Tasks(ctx))
 	}
 	return turn, outcome, err
+}
+
+// stoppedBy says that somebody wanted the turn to end, and not that it failed.
+func stoppedBy(ctx context.Context, err error) bool {
+	return ctx.Err() != nil || fault.Is(err, fault.Interrupted) || fault.Is(err, fault.Cancelled) || fault.Is(err, fault.TimedOut)
 }
 
 // runThere runs it in another kernel of this machine. What it asks is asked here too. said

@@ -401,8 +401,11 @@ func turn(l *line.Line, ctx context.Context, ws *session.Workspace, a agent.Agen
 		err = errors.Join(w.early(outcome), fault.New(fault.Denied, "every call that the model made was denied (%d)", outcome.Denied).
 			WithHint("permit what it needs with --allow; standard error says which"))
 	}
-	if err == nil && !f.noWait {
-		err = unread(ctx, ws, a, before, outcome, w)
+	if !f.noWait && ctx.Err() == nil { // what was reported to a turn that failed is not lost either
+		lost := unread(ctx, ws, a, before, outcome, w, err == nil)
+		if err == nil || !fault.Is(lost, fault.Unread) {
+			err = errors.Join(err, lost)
+		}
 	}
 	err = errors.Join(w.answer(outcome, err), err)
 	if l.Leave == nil || ran.Turn == nil {

@@ -20,7 +20,7 @@ import (
 
 // unread prints what children reported during a turn and its agent did not read, nor those
 // below it who have children of their own: a result that nobody reads is lost, whatever they said.
-func unread(ctx context.Context, ws *session.Workspace, a agent.Agent, before int64, o loop.Outcome, w *watcher) error {
+func unread(ctx context.Context, ws *session.Workspace, a agent.Agent, before int64, o loop.Outcome, w *watcher, well bool) error {
 	left, err := ws.Unread(ctx, a.ID, before)
 	if err != nil {
 		return err
@@ -29,8 +29,10 @@ func unread(ctx context.Context, ws *session.Workspace, a agent.Agent, before in
 	if err != nil || len(left) == 0 && len(below) == 0 {
 		return err
 	}
-	if err := w.early(o); err != nil {
-		return err
+	if well {
+		if err := w.early(o); err != nil {
+			return err
+		}
 	}
 	var failed error
 	if len(left) > 0 {

@@ -52,7 +52,7 @@ func nearby(body, old string) string {
 	if near := nearest.Word(firstWord(wanted), plain); near != "" {
 		for n, line := range plain {
 			if line == near {
-				return fmt.Sprintf(" Most like its first line is line %d: %q", n+1, lines[n])
+				return fmt.Sprintf(" Most like its first line is line %d: %q.", n+1, lines[n])
 			}
 		}
 	}

@@ -186,6 +186,7 @@ func (f fork) plan(ctx context.Context, parent agent.Agent, calls []tool.Call) (
 		if err != nil {
 			return nil, err
 		}
+		args.Name = strings.ToLower(args.Name) // names have no capitals, and nobody means another by one
 		if err := f.check(ctx, args); err != nil {
 			return nil, &tool.Culprit{CallID: c.ID, Name: args.Name, Err: err}
 		}

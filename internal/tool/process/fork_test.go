@@ -237,7 +237,7 @@ func TestARefusedForkLeavesNoTrace(t *testing.T) {
 	}{
 		{"a taken name", []string{good, `{"prompt":"a","name":"taken"}`}, fault.Conflict, `"taken"`},
 		{"one name twice", []string{`{"prompt":"a","name":"twin"}`, good, `{"prompt":"b","name":"twin"}`}, fault.Conflict, `"twin"`},
-		{"no name", []string{good, `{"prompt":"a","name":"Not a name"}`}, fault.InvalidName, "Not a name"},
+		{"no name", []string{good, `{"prompt":"a","name":"Not a name"}`}, fault.InvalidName, "not a name"},
 		{"the user's name", []string{`{"prompt":"a","name":"you"}`}, fault.InvalidName, `"you"`},
 		{"the parent's name", []string{`{"prompt":"a","name":"parent"}`}, fault.InvalidName, `"parent"`},
 		{"blank", []string{good, `{"prompt":" \n\t"}`}, fault.InvalidText, "empty"},
@@ -273,11 +273,14 @@ func TestIgnoredArgumentsAreNoted(t *testing.T) {
 	w := newWorld(t)
 	kid := w.child(w.zero, "kid")
 	w.does(kid, "send", `{"to":0,"text":"news"}`)
-	for _, c := range [][2]string{{"fork", `{"prompt":"a","description":"x"}`}, {"wait", `{"agents":"kid","description":"x"}`}} {
+	for _, c := range [][2]string{{"fork", `{"prompt":"a","description":"x","name":"Fix-1"}`}, {"wait", `{"agents":"kid","description":"x"}`}} {
 		says := w.does(w.zero, c[0], c[1])
 		if note := "[note: description is no field of " + c[0] + " and was ignored]"; !strings.Contains(says, note) {
 			t.Errorf("%s: %q does not say %q", c[0], says, note)
 		}
+	}
+	if _, ok, err := w.Named(t.Context(), "fix-1"); !ok || err != nil {
+		t.Error("a name with a capital is not taken:", err)
 	}
 }
 
