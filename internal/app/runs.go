@@ -281,6 +281,9 @@ func baseURL(ws *session.Workspace, ref llm.Ref) string {
 // runAgent finds the run's own agent, or forks it from agent 0 behind a clear: what was
 // talked about there is not the run's affair.
 func runAgent(ctx context.Context, w *session.Workspace, r runs.Job) (id.Agent, error) {
+	if err := w.Unlimited(ctx, "carry out a run"); err != nil {
+		return "", err
+	}
 	ws, runID := w.Store, r.Session.RunID
 	if name, ok, err := r.Store.Agent(runID); err != nil {
 		return "", err

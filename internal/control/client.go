@@ -148,6 +148,11 @@ func (c *Client) Fork(ctx context.Context, f registry.Fork, start bool) ([]agent
 	return ask[[]agent.Agent](ctx, c, "/fork", forkRequest{f, start})
 }
 
+// Following are the limits of an agent's tools that end with its turn.
+func (c *Client) Following(ctx context.Context, a id.Agent) ([]history.Limit, error) {
+	return ask[[]history.Limit](ctx, c, "/following", a)
+}
+
 // Send sends a letter of an agent that the kernel holds.
 func (c *Client) Send(ctx context.Context, s registry.Send) (mail.Letter, error) {
 	return ask[mail.Letter](ctx, c, "/send", s)

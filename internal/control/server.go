@@ -34,7 +34,7 @@ import (
 
 // protocol is the version of what is spoken here.
 const (
-	protocol       = "3"
+	protocol       = "4"
 	protocolHeader = "Ramet-Control"
 	maxBody        = history.MaxText * 2
 	maxHeader      = 8 << 10
@@ -50,6 +50,7 @@ type Kernel interface {
 	Exec(ctx context.Context, a id.Agent, p proc.Prompt) (*proc.Turn, error)
 	Interrupt(ctx context.Context, s proc.Stop) (bool, error)
 	States() map[id.Agent]state.State
+	Following(a id.Agent) []history.Limit
 	Order(ctx context.Context, a id.Agent, d history.Draft) (history.Entry, error)
 	Ring(ctx context.Context, r registry.Ring)
 	Forget()
@@ -129,6 +130,7 @@ func (s *Server) Serve(k Kernel, events *bus.Bus[loop.Event]) {
 	mux.HandleFunc("POST /send", answer(k.Send))
 	mux.HandleFunc("POST /interrupt", answer(k.Interrupt))
 	mux.HandleFunc("POST /states", answer(func(context.Context, struct{}) (map[id.Agent]state.State, error) { return k.States(), nil }))
+	mux.HandleFunc("POST /following", answer(func(_ context.Context, a id.Agent) ([]history.Limit, error) { return k.Following(a), nil }))
 	mux.HandleFunc("POST /watch", func(w http.ResponseWriter, r *http.Request) { s.watch(k, events, w, r) })
 	mux.HandleFunc("POST /answer", answer(func(_ context.Context, in answerRequest) (struct{}, error) {
 		if s.Answers == nil {

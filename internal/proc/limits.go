@@ -7,6 +7,7 @@ import (
 	"ramet/internal/agent"
 	"ramet/internal/fault"
 	"ramet/internal/history"
+	"ramet/internal/id"
 	"ramet/internal/llm"
 	"ramet/internal/registry"
 	"ramet/internal/tool"
@@ -17,12 +18,8 @@ import (
 // of another program are not ours to take away: who is limited cannot have a child driven by one.
 func (h verbs) narrow(ctx context.Context, f *registry.Fork) error {
 	var now []history.Draft
-	for _, t := range h.around.box {
-		if l, ok := t.(tool.Limiter); ok {
-			for _, limit := range l.Limits() {
-				now = append(now, registry.LimitEntry(limit))
-			}
-		}
+	for _, limit := range following(h.around.box) {
+		now = append(now, registry.LimitEntry(limit))
 	}
 	limited := len(now) > 0
 	if !limited {
@@ -43,4 +40,34 @@ func (h verbs) narrow(ctx context.Context, f *registry.Fork) error {
 		c.Entries = slices.Concat(now, c.Entries)
 	}
 	return nil
+}
+
+// following are the limits that end with a turn which has these tools.
+func following(box tool.Box) []history.Limit {
+	var out []history.Limit
+	for _, t := range box {
+		if l, ok := t.(tool.Limiter); ok {
+			out = append(out, l.Limits()...)
+		}
+	}
+	return out
+}
+
+// Following are the limits of an agent's tools that end with the turn which it has here; those for
+// good stand in its history.
+func (k *Kernel) Following(a id.Agent) []history.Limit {
+	k.mu.Lock()
+	var box tool.Box
+	if p := k.live[a]; p != nil {
+		box = p.box
+	}
+	k.mu.Unlock()
+	return following(box)
+}
+
+// works notes what the turn of a process has to work with; nil: it is over.
+func (p *process) works(box tool.Box) {
+	p.kernel.mu.Lock()
+	defer p.kernel.mu.Unlock()
+	p.box = box
 }

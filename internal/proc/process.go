@@ -12,6 +12,7 @@ import (
 	"ramet/internal/loop"
 	"ramet/internal/mail"
 	"ramet/internal/state"
+	"ramet/internal/tool"
 )
 
 // process is one live agent.
@@ -39,6 +40,7 @@ type process struct {
 	stop    context.CancelCauseFunc
 	ended   chan struct{}      // closed when the turn that stop ends is over
 	legacy  *loop.Conversation // what a child inherits, until it is first needed
+	box     tool.Box           // what its turn has; nil: there is none
 
 	// Owned by the goroutine.
 	talk     *loop.Conversation

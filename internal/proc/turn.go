@@ -68,7 +68,9 @@ func (p *process) turn(ctx context.Context, j *job) (loop.Outcome, error) {
 	}
 	k.Events.Publish(loop.Event{Type: loop.TurnStarted, Agent: p.id, Turn: j.number, Text: t.Ref.String()})
 	p.becomes(func(d *doing) { d.now.Detail = state.Thinks })
+	p.works(t.Tools)
 	outcome, err := p.run(ctx, a, claim, t, j)
+	p.works(nil)
 	outcome.Began = true
 	if unreachable(err) {
 		p.talk, p.cutOff = nil, true // what the history has of it is not known here

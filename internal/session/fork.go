@@ -76,6 +76,12 @@ func (w *Workspace) Fork(ctx context.Context, f Fork) (Forked, error) {
 	if err := w.may(ctx, "fork", f.Parent); err != nil {
 		return Forked{}, err
 	}
+	if err := w.needs(ctx, "fork", "fork"); err != nil {
+		return Forked{}, err
+	}
+	if err := w.narrow(ctx, &child); err != nil {
+		return Forked{}, err
+	}
 	if f.Start && f.Prompt != nil {
 		if err := w.Startable(f.Parent, f.Model); err != nil {
 			return Forked{}, err

@@ -71,6 +71,9 @@ func (w *Workspace) Kill(ctx context.Context, k Kill) (registry.Killed, error) {
 	if err := w.may(ctx, "kill", k.Agent); err != nil {
 		return registry.Killed{}, err
 	}
+	if err := w.needs(ctx, "kill", "kill"); err != nil {
+		return registry.Killed{}, err
+	}
 	held, err := control.Held(ctx, w.Store)
 	if err != nil {
 		return registry.Killed{}, err

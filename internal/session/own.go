@@ -95,6 +95,9 @@ func (w *Workspace) sender(ctx context.Context, from *agent.Agent) (*agent.Agent
 	if by == "" {
 		return from, nil
 	}
+	if err := w.needs(ctx, "send", "send"); err != nil {
+		return nil, err
+	}
 	if from != nil {
 		return from, w.may(ctx, "send a letter of", *from)
 	}
@@ -115,5 +118,8 @@ func (w *Workspace) mayPrompt(ctx context.Context, a id.Agent) error {
 	if found.ID == own {
 		return w.person(ctx, "prompt the agent whose command this is")
 	}
-	return w.may(ctx, "prompt", found)
+	if err := w.may(ctx, "prompt", found); err != nil {
+		return err
+	}
+	return w.reaches(ctx, "prompt", a)
 }
