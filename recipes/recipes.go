@@ -1,4 +1,5 @@
-// Package recipes holds the texts of recipes that have a folder of their own: recipes/NAME/NAME.yaml.
+// Package recipes holds the texts of all recipes that are built in, each in a folder of its own:
+// recipes/NAME/NAME.yaml; skeleton is what a new one begins with.
 // What they know beyond the language of recipes is in programs beside them, which their commands
 // call as anybody's would.
 package recipes

@@ -9,7 +9,7 @@ import (
 	"ramet/internal/markdown"
 )
 
-// tags are those that GitHub shows and documentation may need.
+// tags are those that GitHub shows and pages may need.
 var tags = set(`a abbr b blockquote br cite code dd del details div dl dt em h1 h2 h3 h4 h5 h6 hr i img ins kbd
 	li mark ol p picture pre q s samp small source span strong sub summary sup table tbody td tfoot th thead tr u ul var wbr`)
 
@@ -37,7 +37,7 @@ var (
 func (l looker) tag(t markdown.Tag) {
 	switch {
 	case harmful[t.Name]:
-		l.add(Error, "MD_HTML_HARMFUL", t.Line, fmt.Sprintf("<%s> does not belong in documentation: leave it out", t.Name), "")
+		l.add(Error, "MD_HTML_HARMFUL", t.Line, fmt.Sprintf("<%s> does not belong in a page: leave it out", t.Name), "")
 		return
 	case !tags[t.Name]:
 		fix := ""

@@ -196,7 +196,7 @@ func schemeOf(to string) (string, bool) {
 func external(to, scheme string, wrong func(code, format string, args ...any), warn func(format string, args ...any)) {
 	switch scheme {
 	case "javascript", "vbscript", "data", "file", "blob", "about":
-		wrong("LINK_FORBIDDEN", "%s: addresses do not belong in documentation; leave it out", scheme)
+		wrong("LINK_FORBIDDEN", "%s: such addresses do not belong in a page; leave it out", scheme)
 		return
 	case "http", "https", "ftp", "ftps":
 		u, err := url.Parse(to)

@@ -16,7 +16,7 @@ func Paths(s *Site) []Finding {
 	var out findings
 	for _, pattern := range s.Allowed {
 		if !doublestar.ValidatePattern(pattern) {
-			out.add(Blocker, "PATH_PATTERN", "", 0, fmt.Sprintf("allowed path %.200q is no pattern: write one like docs/**", pattern), "")
+			out.add(Blocker, "PATH_PATTERN", "", 0, fmt.Sprintf("allowed path %.200q is no pattern: write one like src/**", pattern), "")
 		}
 	}
 	for _, c := range s.Changes {
@@ -97,7 +97,7 @@ func (s *Site) mode(out *findings, c Change) {
 	case c.OldMode != "" && c.NewMode != "" && c.OldMode != c.NewMode:
 		out.add(Error, "PATH_MODE", c.Path, 0, fmt.Sprintf("the mode of the file was changed from %s to %s: leave it as it was", c.OldMode, c.NewMode), "")
 	case c.OldMode == "" && c.NewMode != "" && c.NewMode != "100644":
-		out.add(Error, "PATH_MODE", c.Path, 0, fmt.Sprintf("the new file has mode %s: documentation is not executable, make it 100644", c.NewMode), "")
+		out.add(Error, "PATH_MODE", c.Path, 0, fmt.Sprintf("the new file has mode %s: pages are not executable, make it 100644", c.NewMode), "")
 	case c.Deleted:
 		out.add(Warn, "PATH_DELETED", c.Path, 0, "the file was removed: make sure that nothing else needs it", "")
 		return

@@ -8,7 +8,7 @@ import (
 )
 
 // Secrets looks for secrets in the files that were changed and in the other texts that
-// are published. What only looks random is a warning: documentation is full of hashes.
+// are published. What only looks random is a warning: texts are full of hashes.
 // It needs Tree, Changes and Secrets.
 func Secrets(s *Site) []Finding {
 	var out findings

@@ -1,7 +1,6 @@
 package recipe
 
 import (
-	"embed"
 	"path"
 	"slices"
 	"strings"
@@ -10,29 +9,20 @@ import (
 	"ramet/recipes"
 )
 
-//go:embed shipped/*.yaml
-var shipped embed.FS
-
 // skeleton is what New begins with; it is no recipe by itself.
 const skeleton = "skeleton"
 
 // Embedded are the names of the recipes that are built in.
 func Embedded() []string {
-	entries, err := shipped.ReadDir("shipped")
+	entries, err := recipes.Files.ReadDir(".")
 	if err != nil {
 		panic("recipe: " + err.Error()) // it is in the program
 	}
 	var out []string
 	for _, e := range entries {
-		if name := strings.TrimSuffix(e.Name(), ".yaml"); name != skeleton {
-			out = append(out, name)
+		if e.Name() != skeleton {
+			out = append(out, e.Name())
 		}
-	}
-	if entries, err = recipes.Files.ReadDir("."); err != nil {
-		panic("recipe: " + err.Error())
-	}
-	for _, e := range entries {
-		out = append(out, e.Name())
 	}
 	slices.Sort(out)
 	return out
@@ -44,10 +34,11 @@ func Load(name string) ([]byte, error) {
 		return nil, fault.New(fault.NotFound, "no recipe %.60q is built in", name).
 			WithHint("%s; another one is given as the path of its file", instead(name, Embedded()))
 	}
-	if text, err := recipes.Files.ReadFile(path.Join(name, name+".yaml")); err == nil {
-		return text, nil
-	}
-	return shipped.ReadFile(path.Join("shipped", name+".yaml"))
+	return builtInText(name)
+}
+
+func builtInText(name string) ([]byte, error) {
+	return recipes.Files.ReadFile(path.Join(name, name+".yaml"))
 }
 
 // New is the text of a recipe to begin with, with comments: it changes a repository and opens
@@ -60,6 +51,6 @@ func New(name string) ([]byte, error) {
 	if slices.Contains(Embedded(), name) {
 		return nil, fault.New(fault.Conflict, "there is a recipe %s already", name).WithHint("`ramet run recipe %s` prints it; choose another name", name)
 	}
-	text, err := shipped.ReadFile(path.Join("shipped", skeleton+".yaml"))
-	return []byte(strings.ReplaceAll(string(text), "NAME", name)), err
+	words, err := builtInText(skeleton)
+	return []byte(strings.ReplaceAll(string(words), "NAME", name)), err
 }

@@ -28,7 +28,7 @@ var Shape = sync.OnceValue(func() *shape.Shape {
 		shape.May("inputs", shape.List(path)),
 		shape.May("outputs", shape.List(shape.Either(path, shape.Object(
 			shape.Must("path", path),
-			shape.May("schema", text.With("The form that it must have: json, markdown, text, a form of the docs recipe, or one of schemas.")),
+			shape.May("schema", text.With("The form that it must have: json, markdown, text, a form that is built in, or one of schemas.")),
 			shape.May("patch", yes.With("What it changed in its worktree.")),
 			shape.May("answer", yes.With("Its last answer, or what its command printed.")))))),
 		shape.May("tools", shape.List(shape.Enum(tools...))),

@@ -38,7 +38,7 @@ func (n *notebook) document(data []byte) *yaml.Node {
 	dec := yaml.NewDecoder(bytes.NewReader(data))
 	err := dec.Decode(&doc)
 	if errors.Is(err, io.EOF) || err == nil && doc.Content[0].ShortTag() == "!!null" && doc.Content[0].Value == "" {
-		n.say(1, "the file is empty: `ramet run recipe docs` prints a recipe to begin with")
+		n.say(1, "the file is empty: `ramet run new NAME` writes a recipe to begin with")
 		return nil
 	}
 	if err == nil {
