@@ -42,6 +42,7 @@ type Verbs interface {
 	Overview(ctx context.Context) (home.Facts, error)
 	Standing(ctx context.Context, a agent.Agent) (permit.Standing, error)
 	SetMode(ctx context.Context, a agent.Agent, m permit.Mode) error
+	Search(ctx context.Context, s session.Search) (public.Search, error)
 }
 
 // AgentStore is what routes read of a workspace.

@@ -45,6 +45,7 @@ func agentRoutes(a Agents) []Route {
 		Does(Route{Method: http.MethodPost, Path: one + "/send", Limit: 2 * mail.MaxBody, Doc: doc("sendLetter", "Send an agent a letter, from you")},
 			http.StatusCreated, a.send),
 		a.eventRoute(),
+		a.searchRoute(),
 	}
 	table = append(table, a.fileRoutes()...)
 	return append(append(table, a.permissionRoutes()...), a.modeRoutes()...)

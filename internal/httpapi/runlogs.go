@@ -30,6 +30,13 @@ type RunLog struct {
 	Events  int64   `json:"event_count"`
 	Updated string  `json:"updated_at"`
 	Error   *string `json:"error"`
+
+	Created string  `json:"created_at"`
+	Recipe  *string `json:"recipe"` // of one that ramet carries out
+	Repo    *string `json:"repo"`   // the repository that it works on
+	PR      *string `json:"pr_url"` // its pull request, or the bundle that stands for one
+	Cost    int64   `json:"cost_nano_usd"`
+	Calls   int64   `json:"calls"` // of models
 }
 
 // RunProof is what a check of a run's log found, as `ramet run verify --json` has it.
@@ -137,9 +144,14 @@ func (l runLogs) verify(c *Call, _ None) (RunProof, error) {
 }
 
 // OverRunDir reads the runs of a folder.
-func OverRunDir(store *rundir.Store) RunLogs { return runFolder{store} }
+func OverRunDir(store *rundir.Store) RunLogs {
+	return runFolder{store, &runCosts{known: map[string]runCost{}}}
+}
 
-type runFolder struct{ store *rundir.Store }
+type runFolder struct {
+	store *rundir.Store
+	costs *runCosts
+}
 
 func (f runFolder) List(ctx context.Context) ([]RunLog, error) {
 	ids, err := f.store.List()
@@ -155,6 +167,8 @@ func (f runFolder) List(ctx context.Context) ([]RunLog, error) {
 				if standing.Reason != "" {
 					row.Reason = &standing.Reason
 				}
+				f.describe(&row, state)
+				row.Cost, row.Calls = f.costs.of(ctx, id, r)
 			}
 			return err
 		})

@@ -2,16 +2,19 @@ package web
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"encoding/json"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
 
+	"ramet/internal/tui/markdown"
 	"ramet/internal/web/npmtest"
 )
 
@@ -32,7 +35,7 @@ func TestThePageInABrowser(t *testing.T) {
 	}
 	plan, err := json.Marshal(map[string]any{
 		"ordinary": newFake(t, ordinary), "big": newFake(t, big), "empty": newFake(t, empty), "closed": newFake(t, closed),
-		"chromium": chromium, "shots": shots, "short": testing.Short(), "profile": t.TempDir(),
+		"chromium": chromium, "shots": shots, "short": testing.Short(), "profile": t.TempDir(), "samples": samples(t),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -46,6 +49,48 @@ func TestThePageInABrowser(t *testing.T) {
 	t.Logf("%s", out)
 	if err != nil {
 		t.Fatalf("%s: %v", walk, err)
+	}
+}
+
+// samples are the texts on which the terminal's Markdown is tested, each with what the terminal
+// makes of it, without the marks and the addresses that the page shows otherwise.
+func samples(t *testing.T) (out []map[string]string) {
+	files, err := filepath.Glob("../tui/markdown/testdata/*.md")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no samples", err)
+	}
+	unsaid := regexp.MustCompile(`(?m)\(https?://[^\s)]*\)|^[│ ]*\d+\. |\[x\]`)
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var said strings.Builder
+		for _, line := range markdown.Render(string(text), 4000, markdown.Theme{}) {
+			said.WriteString(line.Text + "\n")
+		}
+		out = append(out, map[string]string{"name": strings.TrimSuffix(filepath.Base(file), ".md"), "text": string(text), "terminal": unsaid.ReplaceAllString(said.String(), " ")})
+	}
+	return out
+}
+
+// TestDistIsSmall keeps the whole page small enough for a slow line.
+func TestDistIsSmall(t *testing.T) {
+	var size int
+	err := fs.WalkDir(Files(), ".", func(name string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		body, err := fs.ReadFile(Files(), name)
+		var packed bytes.Buffer
+		w := gzip.NewWriter(&packed)
+		w.Write(body)
+		w.Close()
+		size += packed.Len()
+		return err
+	})
+	if err != nil || size > 400_000 {
+		t.Errorf("the page takes %d bytes, packed; %v", size, err)
 	}
 }
 

@@ -32,6 +32,7 @@ type fake struct {
 	refuse bool     // the next cursor of the stream
 	// accepted: what lies in the project is as it was accepted.
 	accepted bool
+	standing map[string]string // of runs, if they do not run
 }
 
 type kind int
@@ -45,7 +46,7 @@ const (
 
 func newFake(t *testing.T, k kind) (url string) {
 	t.Helper()
-	f := &fake{talks: map[string][]map[string]any{}, logs: map[string][]map[string]any{}, more: make(chan struct{}), cut: make(chan struct{})}
+	f := &fake{talks: map[string][]map[string]any{}, logs: map[string][]map[string]any{}, standing: map[string]string{}, more: make(chan struct{}), cut: make(chan struct{})}
 	switch k {
 	case ordinary:
 		f.fill()

@@ -120,6 +120,7 @@ func (f *fake) fill() {
 	f.agents[1]["state"] = map[string]any{"word": "working", "detail": "runs tests"}
 	f.agents[2]["state"] = map[string]any{"word": "interrupted"}
 	f.agents[4]["unread_mail"] = 2
+	f.agents[6]["model"], f.agents[6]["provider"] = nil, nil // it never ran
 	dead := f.agents[len(f.agents)-1]
 	dead["status"], dead["end_reason"], dead["state"] = "dead", "killed", map[string]any{"word": "killed"}
 	for i := range 260 { // more than a page
@@ -144,6 +145,8 @@ func (f *fake) fill() {
 	f.fillRuns(3, 4, 3)
 	f.logs["docs-2026"] = eventsOf("docs-2026", 120, 0)
 	f.logs["broken-1"] = eventsOf("broken-1", 40, 5)
+	f.logs["failed-1"], f.standing["failed-1"] = eventsOf("failed-1", 9, 0), "failed"
+	f.logs["done-1"], f.standing["done-1"] = eventsOf("done-1", 9, 0), "done"
 }
 
 // choices are those of a question.

@@ -3,6 +3,7 @@ package web
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"net/http"
 	"slices"
@@ -184,14 +185,47 @@ func (f *fake) routes() http.Handler {
 		w.Header().Set("Content-Type", "application/json")
 		w.Write(f.drawn)
 	})
-	handle("GET /api/v1/run-logs", func(w http.ResponseWriter, _ *http.Request, _ map[string]any) {
-		out := []map[string]any{}
-		for _, id := range []string{"docs-2026", "broken-1"} {
-			if n := len(f.logs[id]); n > 0 {
-				out = append(out, map[string]any{"run_id": id, "run_state": "VALIDATING", "event_count": n, "updated_at": stamp(time.Minute), "error": nil})
+	handle("GET /api/v1/search", func(w http.ResponseWriter, r *http.Request, _ map[string]any) {
+		found := []any{}
+		for _, a := range f.agents {
+			if of := r.URL.Query().Get("agent"); of != "" && of != a["uuid"] {
+				continue
+			}
+			for _, m := range f.talks[a["uuid"].(string)] {
+				text, _ := json.Marshal(m["parts"])
+				if strings.Contains(strings.ToLower(string(text)), strings.ToLower(r.URL.Query().Get("q"))) {
+					found = append(found, map[string]any{"agent_uuid": a["uuid"], "message_id": m["id"], "kind": m["kind"], "created_at": m["created_at"], "around": string(text)})
+				}
 			}
 		}
+		slices.Reverse(found)
+		answer(w, 200, map[string]any{"found": found, "more": false})
+	})
+	handle("GET /api/v1/run-logs", func(w http.ResponseWriter, _ *http.Request, _ map[string]any) {
+		out := []map[string]any{}
+		for _, id := range slices.Sorted(maps.Keys(f.logs)) {
+			out = append(out, f.runRow(id))
+		}
 		answer(w, 200, map[string]any{"runs": out})
+	})
+	for _, verb := range []string{"resume", "cancel", "fork"} {
+		handle("POST /api/v1/run-logs/{id}/"+verb, func(w http.ResponseWriter, r *http.Request, body map[string]any) {
+			said, _ := json.Marshal(body)
+			f.seen = append(f.seen, verb+" "+r.PathValue("id")+" "+string(said))
+			made := r.PathValue("id")
+			if verb == "fork" {
+				made = "forked-1"
+				f.logs[made] = eventsOf(made, 3, 0)
+			}
+			f.standing[made] = map[string]string{"resume": "running", "cancel": "cancelled", "fork": "stopped"}[verb]
+			answer(w, 202, map[string]any{"run_id": made, "path": "", "run_state": "VALIDATING"})
+		})
+	}
+	handle("POST /api/v1/run-logs", func(w http.ResponseWriter, _ *http.Request, body map[string]any) {
+		said, _ := json.Marshal(body)
+		f.seen = append(f.seen, "start "+string(said))
+		f.logs["started-1"], f.standing["started-1"] = eventsOf("started-1", 2, 0), "running"
+		answer(w, 202, map[string]any{"run_id": "started-1", "path": "", "run_state": "CREATED"})
 	})
 	handle("GET /api/v1/run-logs/{id}", func(w http.ResponseWriter, r *http.Request, _ map[string]any) {
 		if len(f.logs[r.PathValue("id")]) == 0 {
@@ -237,6 +271,17 @@ func (f *fake) routes() http.Handler {
 	})
 	handle("POST /_test/refuse", func(http.ResponseWriter, *http.Request, map[string]any) { f.refuse = true })
 	handle("POST /_test/tell", func(_ http.ResponseWriter, _ *http.Request, body map[string]any) { f.tell(body) })
+	handle("POST /_test/standing", func(_ http.ResponseWriter, _ *http.Request, body map[string]any) {
+		f.standing[body["run"].(string)] = body["status"].(string)
+	})
+	handle("POST /_test/state", func(_ http.ResponseWriter, _ *http.Request, body map[string]any) {
+		f.find(body["agent"].(string))["state"] = map[string]any{"word": body["word"]}
+		f.tell(map[string]any{"type": "state", "agent_uuid": body["agent"], "state": map[string]any{"word": body["word"]}})
+	})
+	handle("POST /_test/parts", func(_ http.ResponseWriter, _ *http.Request, body map[string]any) {
+		ref := body["agent"].(string)
+		f.tell(map[string]any{"type": "entry", "agent_uuid": ref, "message": f.message(ref, body["kind"].(string), body["parts"].([]any), map[string]any{})})
+	})
 	handle("POST /_test/child", func(_ http.ResponseWriter, _ *http.Request, body map[string]any) {
 		f.agent("late", body["of"].(string), 0)
 	})
@@ -246,4 +291,20 @@ func (f *fake) routes() http.Handler {
 	})
 	handle("GET /_test/seen", func(w http.ResponseWriter, _ *http.Request, _ map[string]any) { answer(w, 200, f.seen) })
 	return m
+}
+
+// runRow is a run in the list.
+func (f *fake) runRow(id string) map[string]any {
+	row := map[string]any{"run_id": id, "run_state": "VALIDATING", "status": "running", "reason": nil, "event_count": len(f.logs[id]), "created_at": stamp(time.Hour), "updated_at": stamp(time.Minute),
+		"error": nil, "recipe": "docs", "repo": "https://example.org/" + id, "pr_url": nil, "cost_nano_usd": 120_000_000, "calls": 3}
+	if status := f.standing[id]; status != "" {
+		row["status"] = status
+	}
+	switch row["status"] {
+	case "failed":
+		row["run_state"], row["reason"] = "FAILED", "GATE_FAILED: 2 links lead nowhere"
+	case "done":
+		row["run_state"], row["pr_url"] = "DONE", "https://example.org/x/pull/12"
+	}
+	return row
 }

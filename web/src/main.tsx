@@ -9,12 +9,13 @@ import { apply, theme, turn } from "./theme";
 import { AgentView } from "./views/agent";
 import { AgentsView } from "./views/agents";
 import { LogView } from "./views/log";
-import { LedgerView, LogsView } from "./views/logs";
-import { RunsView } from "./views/runs";
+import { LedgerView, RunsView } from "./views/logs";
+import { RecordsView } from "./views/records";
 import { SearchView } from "./views/search";
 import { TimelineView } from "./views/timeline";
 import { UsageView } from "./views/usage";
-import { asks, link, start } from "./world";
+import { money } from "./text/format";
+import { agents, asks, link, start } from "./world";
 import "./style/base.css";
 import "./style/views.css";
 
@@ -37,7 +38,8 @@ function View({ at }: { at: Route }) {
   switch (name) {
     case "agents": return id ? <AgentView uuid={id} /> : <AgentsView />;
     case "runs": return id ? <TimelineView key={id} id={id} /> : <RunsView />;
-    case "logs": return id ? <LogView key={id} id={id} /> : <LogsView />;
+    case "logs": return id ? <LogView key={id} id={id} /> : <RunsView />;
+    case "records": return <RecordsView />;
     case "ledger": return <LedgerView />;
     case "usage": return <UsageView />;
     case "search": return <SearchView />;
@@ -45,7 +47,7 @@ function View({ at }: { at: Route }) {
   }
 }
 
-const places: [string, string][] = [["agents", "Agents"], ["runs", "Runs"], ["logs", "Run logs"], ["usage", "Usage"]];
+const places: [string, string][] = [["agents", "Agents"], ["runs", "Runs"], ["usage", "Usage"]];
 
 function Header({ at }: { at: Route }) {
   const open = useCell(asks), now = useCell(link), look = useCell(theme);
@@ -61,7 +63,7 @@ function Header({ at }: { at: Route }) {
     addEventListener("keydown", key);
     return () => removeEventListener("keydown", key);
   }, []);
-  const here = at.path[0] === "ledger" ? "logs" : at.path[0];
+  const here = ["ledger", "logs", "records"].includes(at.path[0] ?? "") ? "runs" : at.path[0];
   return (
     <header class="top">
       <a class="brand" href={to(["agents"])}>ramet</a>
@@ -73,10 +75,24 @@ function Header({ at }: { at: Route }) {
       <form role="search" class="find" onSubmit={(e) => { e.preventDefault(); go(["search"], { q: typed }); setTyped(""); }}>
         <input ref={box} type="search" aria-label="Search" placeholder="Search" value={typed} onInput={(e) => setTyped(e.currentTarget.value)} aria-keyshortcuts="/" />
       </form>
+      <Counts />
       <span class={"link " + now} role="status"><i aria-hidden="true" /><span class="say">{now === "live" ? "live" : now === "connecting" ? "connecting" : "no connection, trying again"}</span></span>
       <button type="button" class="quiet theme" onClick={turn} title="Change the colours"><span class="hidden">Colours: </span>{look === "system" ? "Auto" : look === "dark" ? "Dark" : "Light"}</button>
     </header>
   );
+}
+
+// Counts is how many ask and work, and what all of them cost, as it is now.
+function Counts() {
+  const world = useCell(agents);
+  if (world.state !== "ready" || world.all.size === 0) return null;
+  let ask = 0, work = 0, cost = 0;
+  for (const a of world.all.values()) {
+    cost += a.spent?.cost_nano_usd ?? 0;
+    if (a.state?.word === "asks") ask++;
+    else if (a.state?.word === "working" || a.state?.word === "waits") work++;
+  }
+  return <span class="counts">{ask > 0 && <><strong>{ask} {ask === 1 ? "asks" : "ask"}</strong> {"\u00b7"} </>}{work} {work === 1 ? "works" : "work"} {"\u00b7"} {money(cost)}</span>;
 }
 
 function SignedOut() {

@@ -1,5 +1,5 @@
-// One agent's conversation: its newest messages, earlier ones on request, and what
-// comes in while it is open.
+// One agent's conversation: a stretch of it that can be moved to its beginning, its end or any
+// entry, and what comes in while it is open.
 import { api } from "./api/client";
 import type { Line, Message } from "./api/types";
 import { Cell } from "./cell";
@@ -12,6 +12,8 @@ export interface Talk {
   error?: unknown;
   messages: Message[];
   whole: boolean; // it begins at the beginning
+  last: boolean; // it ends at the end, and goes on as the agent does
+  behind: number; // entries that came in behind a stretch that does not end at the end
   text: string; // of the reply that is coming in, not durable yet
   thinking: string;
   calls: Call[];
@@ -19,13 +21,11 @@ export interface Talk {
   notice: string; // what the kernel says of the turn
 }
 
-const page = 100, farthest = 5_000, longest = 2_000_000;
-
-// shown is what the open conversation shows, for the search.
-export const shown = new Cell<{ uuid: string; messages: Message[] }>({ uuid: "", messages: [] });
+// A stretch has room for so many messages: the more there are, the more leave at the other end.
+const page = 100, room = 800, longest = 2_000_000;
 
 export class Conversation {
-  readonly now = new Cell<Talk>({ state: "loading", messages: [], whole: false, text: "", thinking: "", calls: [], busy: false, notice: "" });
+  readonly now = new Cell<Talk>({ state: "loading", messages: [], whole: false, last: true, behind: 0, text: "", thinking: "", calls: [], busy: false, notice: "" });
   private stop = new AbortController();
   private deaf: () => void;
   private early: Message[] = []; // entries that came before the first page
@@ -35,7 +35,7 @@ export class Conversation {
   constructor(readonly uuid: string, private aim = 0) {
     this.next = this.now.get();
     this.deaf = hear({ line: (l) => { if (l.agent_uuid === uuid) this.take(l); }, anew: () => { this.catchUp(); } });
-    this.begin();
+    this.retry();
   }
 
   close() {
@@ -50,9 +50,7 @@ export class Conversation {
     this.due = true;
     setTimeout(() => {
       this.due = false;
-      if (this.stop.signal.aborted) return;
-      this.now.set(this.next);
-      shown.set({ uuid: this.uuid, messages: this.next.messages });
+      if (!this.stop.signal.aborted) this.now.set(this.next);
     }, 33);
   }
 
@@ -68,49 +66,76 @@ export class Conversation {
     }
   }
 
-  // before reads a page in front of an id, or several until one id is there.
-  private async before(end: number, aim = 0): Promise<{ list: Message[]; whole: boolean }> {
-    let list: Message[] = [];
-    for (;;) {
-      const got = await api.messages(this.uuid, { before: end }, page, this.stop.signal);
-      const more = got.messages ?? [], first = more[0];
-      list = [...more, ...list];
-      if (!first || !got.previous) return { list, whole: true };
-      if (first.id <= aim || !aim || list.length >= farthest) return { list, whole: false };
-      end = got.previous;
-    }
+  private async before(end: number): Promise<{ list: Message[]; whole: boolean }> {
+    const got = await api.messages(this.uuid, { before: end }, page, this.stop.signal);
+    return { list: got.messages ?? [], whole: !got.previous };
   }
 
-  private async begin() {
+  private async after(at: number): Promise<{ list: Message[]; last: boolean }> {
+    const got = await api.messages(this.uuid, { after: at }, page, this.stop.signal);
+    return { list: got.messages ?? [], last: !got.next };
+  }
+
+  // retry reads the stretch that is wanted first: around the aim, else the end.
+  async retry() {
+    this.put({ state: "loading" });
     try {
-      const { list, whole } = await this.before(Number.MAX_SAFE_INTEGER, this.aim);
-      this.put({ state: "ready", whole, messages: merge(list, this.early) });
+      await (this.aim ? this.around(this.aim) : this.end());
     } catch (error) {
       if (!this.stop.signal.aborted) this.put({ state: "failed", error });
     }
   }
 
+  private async around(at: number) {
+    const [up, down] = await Promise.all([this.before(at + 1), this.after(at)]);
+    this.put({ state: "ready", whole: up.whole, last: down.last, behind: 0, messages: merge(merge(up.list, down.list), down.last ? this.early : []) });
+  }
+
+  // seek goes to an entry, unless it is in the stretch.
+  async seek(at: number) {
+    if (this.next.state === "ready" && !this.next.messages.some((m) => m.id === at)) await this.around(at);
+  }
+
+  // start goes to the beginning, end to the end.
+  async start() {
+    const { list, last } = await this.after(0);
+    this.put({ state: "ready", whole: true, last, behind: 0, messages: list });
+  }
+
+  async end() {
+    const { list, whole } = await this.before(Number.MAX_SAFE_INTEGER);
+    this.put({ state: "ready", whole, last: true, behind: 0, messages: merge(list, this.early) });
+  }
+
   async earlier() {
     const first = this.next.messages[0];
     if (!first) return;
-    const { list, whole } = await this.before(first.id);
-    this.put({ whole, messages: merge(list, this.next.messages) });
+    const { list, whole } = await this.before(first.id), all = merge(list, this.next.messages);
+    this.put({ whole, messages: all.slice(0, room), ...(all.length > room && { last: false }) });
   }
 
-  async retry() {
-    this.put({ state: "loading" });
-    await this.begin();
+  async later() {
+    const end = this.next.messages.at(-1);
+    if (!end) return;
+    const { list, last } = await this.after(end.id), all = merge(this.next.messages, list);
+    this.put({ last, ...(last && { behind: 0 }), messages: all.slice(-room), ...(all.length > room && { whole: false }) });
   }
 
   // catchUp reads what may have been missed.
   async catchUp() {
     try {
-      if (this.next.state !== "ready") return;
+      if (this.next.state !== "ready" || !this.next.last) return;
       const list = await this.behind(this.next.messages.at(-1)?.id ?? 0);
-      if (list.length) this.put({ messages: merge(this.next.messages, list) });
+      if (list.length) this.grow(list);
     } catch {
       // The next event tries again.
     }
+  }
+
+  // grow puts new entries at the end; what is far above goes, and can be read again.
+  private grow(list: Message[]) {
+    const all = merge(this.next.messages, list);
+    this.put({ messages: all.length > 2 * room ? all.slice(-room) : all, ...(all.length > 2 * room && { whole: false }) });
   }
 
   private take(l: Line) {
@@ -151,12 +176,10 @@ export class Conversation {
 
   private entry(m: Message) {
     const done = new Set((m.parts ?? []).filter((p) => p.type === "tool_result").map((p) => p.call_id));
-    this.put({
-      ...(m.kind === "assistant" && { text: "", thinking: "" }),
-      calls: this.next.calls.filter((c) => !done.has(c.id)),
-      ...(this.next.state === "ready" ? { messages: merge(this.next.messages, [m]) } : {}),
-    });
+    this.put({ ...(m.kind === "assistant" && { text: "", thinking: "" }), calls: this.next.calls.filter((c) => !done.has(c.id)) });
     if (this.next.state !== "ready") this.early.push(m);
+    else if (this.next.last) this.grow([m]);
+    else this.put({ behind: this.next.behind + 1 });
   }
 }
 

@@ -1,5 +1,6 @@
 // What the page knows of the workspace: its agents and open questions, read once and
 // then kept up by the live events.
+import { useEffect } from "preact/hooks";
 import { api } from "./api/client";
 import { listen, type Link } from "./api/stream";
 import type { Agent, Ask, Line, State } from "./api/types";
@@ -20,6 +21,19 @@ const hearers = new Set<{ line(l: Line): void; anew(): void }>();
 export function hear(h: { line(l: Line): void; anew(): void }): () => void {
   hearers.add(h);
   return () => { hearers.delete(h); };
+}
+
+// useSpent tells when something was spent, once in two seconds at most.
+export function useSpent(tell: () => void) {
+  useEffect(() => {
+    let due = 0;
+    const later = () => { due ||= window.setTimeout(() => { due = 0; tell(); }, 2000); };
+    const deaf = hear({ line: (l) => { if (l.type === "spent" || l.type === "turn_ended") later(); }, anew: later });
+    return () => {
+      deaf();
+      clearTimeout(due);
+    };
+  }, []);
 }
 
 export function order(list: Iterable<Agent>): Map<string, string[]> {

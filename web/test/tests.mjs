@@ -12,9 +12,9 @@ const views = [
   ["agent-hostile", "#/agents/" + id(7), ".entry.assistant"],
   ["agent-mail", "#/agents/" + id(4) + "?tab=mail", ".letter"],
   ["agent-unknown", "#/agents/nobody", ".failure"],
-  ["runs", "#/runs?kind=worker", "table.list"],
+  ["runs", "#/runs", "table.runs"],
+  ["records", "#/records?kind=worker", "table.list"],
   ["timeline", "#/runs/" + launch, ".frow:not(.head)"],
-  ["logs", "#/logs", "table.list"],
   ["log-events", "#/logs/docs-2026", ".erow .mark.good"],
   ["log-broken", "#/logs/broken-1", ".erow .mark.bad"],
   ["log-items", "#/logs/docs-2026?tab=items", ".sheet table"],
@@ -25,8 +25,8 @@ const views = [
   ["search", "#/search?q=chain", ".found"],
   ["nowhere", "#/nowhere", ".empty"],
 ];
-// Colours are checked once in light and once in dark, the rest where the layout differs.
-const sizes = [["phone", 360, 740, "light", "too"], ["tablet", 1024, 768, "dark", "only"], ["wide", 1600, 1000, "light", "not"]];
+// Colours are checked once in light and once in dark, the rest on the phone.
+const sizes = [["phone", 390, 844, "light", "too"], ["wide", 1440, 900, "dark", "only"]];
 
 export function Tests({ plan, open, sound, accessible, hand }) {
   const base = plan.ordinary, on = hand(base);
@@ -50,7 +50,7 @@ export function Tests({ plan, open, sound, accessible, hand }) {
 
   looking["empty, and signed out"] = async () => {
     const page = await open(plan.empty, { name: "empty" });
-    for (const view of ["agents", "runs", "logs", "ledger", "usage", "search?q=x"]) {
+    for (const view of ["agents", "runs", "records", "ledger", "usage", "search?q=x"]) {
       await page.goto(plan.empty + "/#/" + view);
       await page.locator(".empty").first().waitFor();
       await accessible(page, "empty " + view);
@@ -108,7 +108,10 @@ export function Tests({ plan, open, sound, accessible, hand }) {
       await key("Tab");
     }
     await page.keyboard.type("hello from the keys");
-    await key("Control+Enter");
+    await key("Shift+Enter");
+    assert.equal(await page.locator("#composer").inputValue(), "hello from the keys\n");
+    await key("Backspace");
+    await key("Enter");
     await page.locator(".entry.assistant", { hasText: "echo: hello from the keys" }).waitFor();
     assert.equal(await page.locator("#composer").inputValue(), "");
     await page.locator("h1").focus();
@@ -145,7 +148,7 @@ export function Tests({ plan, open, sound, accessible, hand }) {
     await on.post("entry", { agent: id(3), text: "after the gap" });
     await page.locator(".entry.assistant", { hasText: "after the gap" }).waitFor();
     await on.post("tell", { type: "turn_ended", agent_uuid: id(3) });
-    await page.locator(".titled .badge.good").waitFor();
+    await page.locator(".titled .badge.quiet", { hasText: "idle" }).waitFor();
     // Of those whom an event is about, only the rows are read.
     // The first ones may come while all are read, after the gap.
     while (!(await on.seen()).some((s) => s.startsWith("agents of=") && s.includes(id(5)))) {
@@ -205,13 +208,20 @@ export function Tests({ plan, open, sound, accessible, hand }) {
     // "no" comes first, and what cannot be saved says why.
     assert.equal(await page.locator(".ask [role=group] button").first().textContent(), "No");
     await page.locator(".ask", { hasText: "it deletes" }).waitFor();
-    assert.equal(await page.getByRole("button", { name: "For this project" }).count(), 0);
+    // All choices stand there; one that cannot be chosen says why.
+    assert.ok(await page.getByRole("button", { name: "For this project" }).isDisabled());
+    assert.equal(await page.locator(".ask [role=group] button").count(), 5);
+    assert.match(await page.locator(".ask").textContent(), /refused if nobody answers until \d\d:\d\d/);
+    assert.match(await page.locator(".ask").textContent(), /until it ends, for bash\(rm -rf build\)/);
+    await page.locator(".ask", { hasText: "remove the folder build" }).waitFor();
     await accessible(page, "a question");
     await page.getByRole("button", { name: "No, because" }).click();
     await page.getByLabel("Tell it why").fill("keep it");
     await page.getByRole("button", { name: "Refuse" }).click();
     await page.locator(".ask", { hasText: "make it so" }).waitFor();
     assert.ok((await on.seen()).includes("permission ask-1 because keep it"));
+    // A line that only says the command again is left out.
+    assert.equal(await page.locator(".ask > p, .ask > pre").evaluateAll((all) => all.filter((e) => e.textContent === "make it so").length), 1);
     await page.getByRole("button", { name: "For this project" }).click();
     assert.equal(await page.getByLabel("Rule").inputValue(), "bash(make it so)");
     await page.getByLabel("Rule").fill("bash(make *)");
@@ -256,6 +266,101 @@ export function Tests({ plan, open, sound, accessible, hand }) {
     await page.context().close();
   };
 
+  all["a tool that runs, and a stop"] = async () => {
+    const page = await open(base + "/#/agents/" + id(6), { name: "tool" });
+    await page.getByText("Nothing has been said yet").waitFor();
+    await page.locator(".empty", { hasText: "Enter sends" }).waitFor();
+    assert.equal(await page.locator(".facts dt", { hasText: "Model" }).count(), 0, "nothing is said of a model that nobody knows");
+    const idle = await page.locator(".titled .badge").evaluate((e) => getComputedStyle(e).fontWeight);
+    await on.post("state", { agent: id(6), word: "working" });
+    await page.locator(".titled .badge.busy").waitFor();
+    assert.ok(await page.locator(".titled .badge").evaluate((e) => getComputedStyle(e).fontWeight) > idle, "work is shown stronger than rest");
+    await on.post("parts", { agent: id(6), kind: "user", parts: [{ type: "text", text: "go" }] });
+    await on.post("parts", { agent: id(6), kind: "assistant", parts: [{ type: "tool_call", call_id: "r1", name: "bash", args: { command: "make all" } }] });
+    await page.locator(".call .badge", { hasText: "running" }).waitFor();
+    await on.post("tell", { type: "call_started", agent_uuid: id(6), call_id: "r1", tool: "bash" });
+    await on.post("tell", { type: "call_output", agent_uuid: id(6), call_id: "r1", text: "one line\n" });
+    await page.locator(".call pre", { hasText: "one line" }).waitFor();
+    assert.equal(await page.locator(".call").count(), 1, "a call stands there once");
+    await page.reload(); // in the midst of it
+    await page.locator(".call .badge", { hasText: "running" }).waitFor();
+    await on.post("tell", { type: "text_delta", agent_uuid: id(6), text: "and now" });
+    await page.locator(".coming", { hasText: "and now" }).waitFor();
+    await page.getByRole("button", { name: "Stop" }).click();
+    while (!(await on.seen()).includes("interrupt " + id(6))) await page.waitForTimeout(50);
+    await page.locator("#composer").focus();
+    await page.keyboard.press("Escape");
+    while ((await on.seen()).filter((s) => s === "interrupt " + id(6)).length < 2) await page.waitForTimeout(50);
+    await on.post("state", { agent: id(6), word: "interrupted" });
+    await page.locator(".call .badge", { hasText: "not finished" }).waitFor();
+    await on.post("parts", { agent: id(6), kind: "tool_result", parts: [{ type: "tool_result", call_id: "r1", name: "bash", text: "--- a/x.go\n+++ b/x.go\n@@ -1 +1 @@\n-var a = 1\n+var a = 2\n" }] });
+    await page.locator(".call .badge", { hasText: "done" }).waitFor();
+    await page.locator(".call summary").click();
+    await page.locator(".call .lines tr.added .hljs-keyword", { hasText: "var" }).waitFor();
+    await accessible(page, "tool");
+    await page.context().close();
+  };
+
+  all["markdown"] = async () => {
+    const page = await open(base + "/#/agents/" + id(8), { name: "markdown", permissions: ["clipboard-read", "clipboard-write"] });
+    await page.locator(".empty").waitFor();
+    await on.post("entry", { agent: id(8), text: "1. one\n2. two\n3. three\n\n- bullet\n- other\n\n- [ ] open\n- [x] done\n\n| a | b | c |\n|:--|:-:|--:|\n| 1 | 2 | 3 |\n\n```go\nfunc main() {}\n```\n" });
+    const said = page.locator(".entry.assistant .md");
+    await said.waitFor();
+    assert.equal(await said.locator("ol > li").count(), 3);
+    assert.equal(await said.locator("ul > li").count(), 4, "a list of bullets is none of numbers");
+    assert.deepEqual(await said.locator("li.task input").evaluateAll((all) => all.map((i) => i.checked)), [false, true]);
+    assert.deepEqual(await said.locator("td").evaluateAll((all) => all.map((c) => getComputedStyle(c).textAlign)), ["left", "center", "right"]);
+    await said.locator(".hljs-keyword", { hasText: "func" }).waitFor();
+    await said.getByRole("button", { name: "Copy" }).click();
+    await said.getByRole("button", { name: "Copied" }).waitFor();
+    assert.equal(await page.evaluate(() => navigator.clipboard.readText()), "func main() {}");
+    // The terminal's samples read the same here.
+    const words = (s) => s.normalize("NFC").match(/[\p{L}\p{M}\p{N}]+/gu) ?? [];
+    for (const { name, text, terminal } of plan.samples) {
+      await on.post("entry", { agent: id(8), text: text + "\n\nsample " + name });
+      const one = page.locator(".entry.assistant", { hasText: "sample " + name }).locator(".md");
+      await one.waitFor();
+      const here = await one.evaluate((e) => { for (const x of e.querySelectorAll(".codebox > .of")) x.remove(); return e.innerText; });
+      assert.deepEqual(words(here), words(terminal + " sample " + name), name);
+    }
+    await sound(page, "markdown");
+    await accessible(page, "markdown");
+    await page.context().close();
+  };
+
+  all["runs"] = async () => {
+    const page = await open(base + "/#/runs", { name: "runs" });
+    const row = (run) => page.locator("table.runs tr", { hasText: run });
+    await row("failed-1").getByText("2 links lead nowhere").waitFor();
+    await row("docs-2026").locator(".badge", { hasText: "running" }).waitFor();
+    assert.match(await row("docs-2026").textContent(), /example\.org\/docs-2026.*\$0\.12/);
+    assert.equal(await row("done-1").locator("a", { hasText: "#12" }).getAttribute("href"), "https://example.org/x/pull/12");
+    await on.post("standing", { run: "docs-2026", status: "stopped" }); // nobody reloads
+    await row("docs-2026").locator(".badge", { hasText: "stopped" }).waitFor();
+    await row("failed-1").getByRole("button", { name: "Try again where it failed" }).click();
+    await row("failed-1").locator(".badge", { hasText: "running" }).waitFor();
+    assert.ok((await on.seen()).includes('resume failed-1 {"from_failed":true}'));
+    await row("failed-1").getByRole("button", { name: "Cancel run" }).click();
+    await page.getByRole("button", { name: "Cancel the run" }).click();
+    await row("failed-1").locator(".badge", { hasText: "cancelled" }).waitFor();
+    await page.getByRole("button", { name: "Start a run" }).click();
+    await accessible(page, "start a run");
+    await page.getByLabel("Repository (a path").fill("https://example.org/r");
+    await page.getByLabel("Parameters").fill("tone=plain");
+    await page.getByRole("button", { name: "Start", exact: true }).click();
+    await page.locator("h1", { hasText: "started-1" }).waitFor();
+    assert.ok((await on.seen()).includes('start {"recipe":"docs","repo":"https://example.org/r","set":{"tone":"plain"}}'));
+    await page.locator(".erow").first().click();
+    await page.getByRole("button", { name: "Fork from here" }).click();
+    await page.getByRole("button", { name: "Fork the run" }).click();
+    await page.locator("h1", { hasText: "forked-1" }).waitFor();
+    assert.ok((await on.seen()).includes('fork started-1 {"at":"1"}'));
+    await page.getByRole("button", { name: "Resume", exact: true }).waitFor();
+    await on.post("standing", { run: "docs-2026", status: "" });
+    await page.context().close();
+  };
+
   all["long conversations and large parts"] = async () => {
     const page = await open(base + "/#/agents/" + id(0), { name: "long" });
     const call = page.locator(".call", { hasText: "large.txt" });
@@ -270,7 +375,8 @@ export function Tests({ plan, open, sound, accessible, hand }) {
     await page.getByText("line 259").waitFor();
     assert.equal(await page.getByText("line 3", { exact: true }).count(), 0);
     const end = () => page.evaluate(() => { const t = document.querySelector(".talk"); return t.scrollHeight - t.scrollTop - t.clientHeight < 4; });
-    assert.ok(await end(), "it opens at the end");
+    const atEnd = () => page.waitForFunction(() => { const t = document.querySelector(".talk"); return t.scrollHeight - t.scrollTop - t.clientHeight < 4; });
+    await atEnd();
     for (let i = 0; i < 2; i++) {
       await page.getByRole("button", { name: "Show earlier messages" }).click();
       await page.getByText(`${200 + i * 60} messages here`).waitFor();
@@ -278,6 +384,48 @@ export function Tests({ plan, open, sound, accessible, hand }) {
     await page.getByText("line 3", { exact: true }).waitFor();
     assert.equal(await page.getByRole("button", { name: "Show earlier messages" }).count(), 0);
     assert.ok(!(await end()), "and stays where the reader is");
+    // The beginning and the end, wherever one is.
+    await page.goto(base + "/#/agents/" + id(0));
+    await page.locator(".entry.assistant").first().waitFor();
+    await page.goto(base + "/#/agents/" + id(5));
+    await page.getByText("line 259").waitFor();
+    await page.getByRole("button", { name: "Beginning" }).click();
+    await page.getByText("line 0", { exact: true }).waitFor();
+    assert.equal(await page.getByText("line 259").count(), 0);
+    await page.getByRole("button", { name: "Show later messages" }).waitFor();
+    await on.post("entry", { agent: id(5), text: "meanwhile" });
+    await page.locator(".talktools .unread", { hasText: "1" }).waitFor();
+    await page.locator(".talktools button", { hasText: "End" }).click();
+    await page.getByText("meanwhile").waitFor();
+    await atEnd();
+    // Find looks at all of it, also at what is not here, and each entry has an address.
+    await page.keyboard.press("Control+f");
+    await page.keyboard.type("line 17");
+    await page.locator(".finder", { hasText: "11 messages" }).waitFor();
+    await page.keyboard.press("Enter");
+    await page.locator(".finder", { hasText: "11 of 11" }).waitFor();
+    await page.locator(".aimed", { hasText: "line 179" }).waitFor();
+    for (let i = 10; i > 0; i--) {
+      await page.keyboard.press("Enter");
+      await page.locator(".finder", { hasText: i + " of 11" }).waitFor();
+    }
+    await page.locator(".aimed", { hasText: "line 17" }).waitFor();
+    assert.equal(await page.evaluate(() => document.activeElement.getAttribute("aria-label")), "Find in this conversation", "the focus stays");
+    assert.ok(await page.evaluate(() => CSS.highlights.get("found")?.size > 0), "the words are marked");
+    await accessible(page, "find");
+    const link = await page.locator(".aimed header a", { hasText: "message" }).getAttribute("href");
+    await page.goto(base + "/#/agents");
+    await page.goto(base + "/" + link);
+    await page.locator(".aimed", { hasText: "line 17" }).waitFor();
+    // Enter sends, and one is at the end.
+    await page.locator("#composer").fill("to the end");
+    await page.keyboard.press("Enter");
+    await page.locator(".entry.assistant", { hasText: "echo: to the end" }).waitFor();
+    await atEnd();
+    await page.goto(base + "/#/search?q=line%20201");
+    await page.locator(".found a", { hasText: "message" }).first().click();
+    await page.locator(".aimed", { hasText: "line 201" }).waitFor();
+    await sound(page, "long");
     await page.context().close();
   };
 

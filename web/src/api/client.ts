@@ -1,6 +1,6 @@
 // The API, one function per route. Every failure is a Refusal, which says what to
 // show; 401 is also told to whoever listens (signedOut).
-import type { Agent, Ask, Branch, Choice, FileChange, Letter, LogRow, Message, Mode, Piece, Run, RunEvent, Snapshot, Tracked, Trust, Usage, Verified } from "./types";
+import type { Agent, Ask, Branch, Choice, FileChange, Hit, Letter, LogRow, Message, Mode, Piece, Run, RunEvent, Snapshot, Tracked, Trust, Usage, Verified } from "./types";
 
 export class Refusal extends Error {
   constructor(readonly status: number, readonly code: string, message: string, readonly details: { pointer?: string; message: string; suggestion?: string }[] = []) {
@@ -56,6 +56,8 @@ export const api = {
   agents: (s?: AbortSignal) => get<{ agents: Agent[] | null }>(at("/agents", { all: 1 }), s).then((x) => x.agents ?? []),
   some: (uuids: string[], s?: AbortSignal) => get<{ agents: Agent[] | null }>(at("/agents", { of: uuids.join(",") }), s).then((x) => x.agents ?? []),
   agent: (ref: string, s?: AbortSignal) => get<Agent>(at("/agents/" + seg(ref)), s),
+  search: (q: string, agent: string, limit: number, s?: AbortSignal) =>
+    get<{ found: Hit[] | null; more: boolean }>(at("/search", { q, agent, limit }), s).then((x) => ({ found: x.found ?? [], more: x.more })),
   // From after on, or the newest before; not both.
   messages: (ref: string, from: { after: number } | { before: number }, limit: number, s?: AbortSignal) =>
     get<{ messages: Message[] | null; next: number | null; previous: number | null }>(at("/agents/" + seg(ref) + "/messages", { ...from, limit, own: 0 }), s),
@@ -81,6 +83,11 @@ export const api = {
   tree: (id: string, s?: AbortSignal) => get<Branch>(at("/runs/" + seg(id) + "/tree"), s),
   logs: (s?: AbortSignal) => get<{ runs: LogRow[] | null }>(at("/run-logs"), s).then((x) => x.runs ?? []),
   log: (id: string, s?: AbortSignal) => get<Snapshot>(at("/run-logs/" + seg(id)), s),
+  startRun: (run: { recipe: string; repo: string; into: string; model: string; set: Record<string, string> }) =>
+    post<{ run_id: string }>(at("/run-logs"), Object.fromEntries(Object.entries(run).filter(([, v]) => v !== "" && (typeof v !== "object" || Object.keys(v).length > 0)))),
+  resumeRun: (id: string, how: { from_failed?: boolean; limits?: Record<string, string> }) => post<{ run_id: string }>(at("/run-logs/" + seg(id) + "/resume"), how),
+  cancelRun: (id: string, reason: string) => post<{ run_id: string }>(at("/run-logs/" + seg(id) + "/cancel"), reason ? { reason } : {}),
+  forkRun: (id: string, at_: string, run_id: string) => post<{ run_id: string }>(at("/run-logs/" + seg(id) + "/fork"), { at: at_, ...(run_id && { run_id }) }),
   events: (id: string, after: number, limit: number, s?: AbortSignal) =>
     get<{ events: RunEvent[] | null; next: number | null }>(at("/run-logs/" + seg(id) + "/events", { after, limit }), s),
   verify: (id: string, s?: AbortSignal) => get<Verified>(at("/run-logs/" + seg(id) + "/verify"), s),

@@ -172,6 +172,15 @@ export interface Thing {
   diff: string;
 }
 
+// A message in which words were found.
+export interface Hit {
+  agent_uuid: string;
+  message_id: number;
+  kind: string;
+  created_at: string;
+  around: string;
+}
+
 export interface Fault {
   code: string;
   message: string;
@@ -246,10 +255,18 @@ export interface Branch extends Run {
 
 export interface LogRow {
   run_id: string;
-  run_state: string | null;
+  run_state: string;
+  status: string; // running, stopped, done, failed, cancelled, kept
+  reason: string | null;
   event_count: number;
-  updated_at: string | null;
-  error: Fault | string | null;
+  created_at: string;
+  updated_at: string;
+  error: string | null;
+  recipe: string | null;
+  repo: string | null;
+  pr_url: string | null;
+  cost_nano_usd: number;
+  calls: number;
 }
 
 export interface RunEvent {

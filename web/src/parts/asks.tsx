@@ -1,5 +1,5 @@
 // Questions of agents for permission.
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useId, useState } from "preact/hooks";
 import { api, Refusal } from "../api/client";
 import type { Ask, Choice } from "../api/types";
 import { useCell } from "../cell";
@@ -18,10 +18,13 @@ const words: Record<string, string> = {
 };
 // said is a choice on its button. Those of a question of the model's own are in its words.
 const said = (ask: Ask, c: Choice) => (ask.tool === "ask" ? oneLine(c.text, 200) : words[c.choice] ?? "");
+// repeats says that the line above a command only says the command again.
+const bare = (s: string) => s.replace(/[^\p{L}\p{N}]+/gu, " ").trim().toLowerCase();
+const repeats = (line: string, all: string) => bare(line) === "" || bare(all).includes(bare(line)) || (bare(all) !== "" && bare(line).includes(bare(all)));
 const plain: Choice[] = [{ choice: "no", text: "no" }, { choice: "once", text: "once" }];
 
 function One({ ask }: { ask: Ask }) {
-  const { busy, error, run } = useBusy();
+  const { busy, error, run } = useBusy(), base = useId();
   const [ready, setReady] = useState(false);
   const [open, setOpen] = useState<"" | "because" | "project">("");
   const choices = (ask.choices?.length ? ask.choices : plain).filter((c) => ask.tool === "ask" || c.choice in words);
@@ -43,15 +46,16 @@ function One({ ask }: { ask: Ask }) {
   const what = ask.subject || ask.text;
   return (
     <li class="ask">
-      <p><AgentLink uuid={ask.agent_uuid} /> {ask.tool === "ask" ? "asks" : <>wants to use <strong><Said text={ask.tool} most={60} /></strong></>}{ask.outside && <strong> outside the box</strong>} <span class="soft">{"\u00b7"} asked <Ago at={ask.asked_at} /> ago{ask.until && <>, {ask.tool === "ask" ? "over" : "denied by itself"} at {clock(ask.until)}</>}</span></p>
-      {ask.subject && ask.text && ask.tool !== "ask" && <p class="wrap"><Said text={ask.text} /></p>}
+      <p><AgentLink uuid={ask.agent_uuid} /> {ask.tool === "ask" ? "asks" : <>wants to use <strong><Said text={ask.tool} most={60} /></strong></>}{ask.outside && <strong> outside the box</strong>} <span class="soft">{"\u00b7"} asked <Ago at={ask.asked_at} /> ago{ask.until && <>, {ask.tool === "ask" ? "open until" : "refused if nobody answers until"} {clock(ask.until)}</>}</span></p>
+      {ask.subject && ask.tool !== "ask" && !repeats(ask.text, ask.subject) && <p class="wrap"><Said text={ask.text} /></p>}
       {ask.reason && <p class="wrap">because: <Said text={ask.reason} /></p>}
       {ask.why && <p class="soft small wrap"><Said text={ask.why} /></p>}
       <pre class="plain" tabIndex={0} aria-label={ask.tool === "ask" ? "the question" : "what it wants to do"}>{visible(what)}</pre>
       {what.length > 300 && <p class="small soft">{plural(what.length, "character")}: scroll to read all of it before you answer.</p>}
       <div class="buttons" role="group" aria-label="Answer">
-        {choices.filter((c) => !c.no).map((c) => (
-          <button key={c.choice} type="button" disabled={busy || !ready} {...(c.choice === "no" ? { class: "main" } : {})} {...(c.choice === "because" || c.choice === "project" ? { "aria-expanded": open === c.choice } : {})} onClick={() => choose(c.choice)}>{said(ask, c)}</button>
+        {choices.map((c) => (
+          <button key={c.choice} type="button" disabled={busy || !ready || !!c.no} {...(c.choice === "no" ? { class: "main" } : {})} {...(c.choice === "because" || c.choice === "project" ? { "aria-expanded": open === c.choice } : {})}
+            {...(c.no || c.rule ? { "aria-describedby": `${base}-${c.choice}` } : {})} onClick={() => choose(c.choice)}>{said(ask, c)}</button>
         ))}
       </div>
       {open === "because" && (
@@ -66,8 +70,9 @@ function One({ ask }: { ask: Ask }) {
           <button type="submit" disabled={busy || !rule.trim()}>Save the rule and allow</button>
         </form>
       )}
-      {choices.filter((c) => c.choice === "agent" && c.rule && !c.no).map((c) => <p key="agent" class="soft small wrap">For the agent it holds, until it ends, for <code>{oneLine(c.rule ?? "", 400)}</code></p>)}
-      {choices.filter((c) => c.no).map((c) => <p key={c.choice} class="soft small wrap">{(words[c.choice] ?? "").replace("\u2026", "")}: no. <Said text={c.no ?? ""} most={600} /></p>)}
+      {choices.filter((c) => c.no || (c.rule && (c.choice === "agent" || c.choice === "project"))).map((c) => (
+        <p key={c.choice} id={`${base}-${c.choice}`} class="soft small wrap">{said(ask, c).replace("\u2026", "")}: {c.no ? <>cannot be chosen. <Said text={c.no} most={600} /></> : <>{c.choice === "agent" ? "until it ends, for" : "for always, saved as"} <code>{oneLine(c.rule ?? "", 400)}</code></>}</p>
+      ))}
       {error != null && <Failure error={error} />}
     </li>
   );

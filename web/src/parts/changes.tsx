@@ -2,6 +2,7 @@
 import { useState } from "preact/hooks";
 import { api } from "../api/client";
 import type { FileChange, Message } from "../api/types";
+import { coloured, languageOf } from "../text/code";
 import { diffLines, type DiffLine } from "../text/diff";
 import { plural, whole } from "../text/format";
 import { oneLine, visible } from "../text/visible";
@@ -41,27 +42,38 @@ export function Changes({ agent, m }: { agent: string; m: Message }) {
 const tones: Record<string, Tone> = { added: "good", removed: "bad" };
 
 function One({ change }: { change: FileChange }) {
-  const [all, setAll] = useState(false);
-  const lines = change.diff ? diffLines(change.diff) : [];
   const path = oneLine(change.path, 300);
   return (
     <section class="change" aria-label={path}>
       <p class="of"><code><bdi>{path}</bdi></code> <Badge tone={tones[change.verb] ?? "busy"}>{oneLine(change.verb, 20)}</Badge>{change.note && <span class="soft"> <Said text={change.note} most={200} /></span>}</p>
-      {lines.length > 0 && (
-        <div class="scroll lines" tabIndex={0} role="region" aria-label={"changes of " + path}>
-          <table>
-            <tbody>{(all ? lines : lines.slice(0, most)).map((l, i) => <Row key={i} line={l} />)}</tbody>
-          </table>
-        </div>
-      )}
-      {lines.length > most && !all && <button type="button" class="quiet" onClick={() => setAll(true)}>Show all {whole(lines.length)} lines</button>}
+      {change.diff && <DiffTable lines={diffLines(change.diff)} path={path} above="" />}
     </section>
+  );
+}
+
+// DiffTable is a diff with the numbers of its lines, in the colours of its language.
+export function DiffTable({ lines, path, above }: { lines: DiffLine[]; path: string; above: string }) {
+  const [all, setAll] = useState(false);
+  const language = languageOf(path);
+  if (!lines.length) return null;
+  return (
+    <>
+      {above && <p class="soft wrap">{above}</p>}
+      <div class="scroll lines" tabIndex={0} role="region" aria-label={"changes of " + (path || "a file")}>
+        <table>
+          <tbody>{(all ? lines : lines.slice(0, most)).map((l, i) => <Row key={i} line={l} language={language} />)}</tbody>
+        </table>
+      </div>
+      {lines.length > most && !all && <button type="button" class="quiet" onClick={() => setAll(true)}>Show all {whole(lines.length)} lines</button>}
+    </>
   );
 }
 
 const signs = { same: " ", added: "+", removed: "-", hunk: "" };
 
-function Row({ line }: { line: DiffLine }) {
+function Row({ line, language }: { line: DiffLine; language: string }) {
   if (line.kind === "hunk") return <tr class="hunk"><td colSpan={3}>{oneLine(line.text, 200)}</td></tr>;
-  return <tr class={line.kind}><td class="at">{line.before ?? ""}</td><td class="at">{line.after ?? ""}</td><td class="text">{signs[line.kind] + visible(line.text)}</td></tr>;
+  const text = visible(line.text), number = [<td class="at">{line.before ?? ""}</td>, <td class="at">{line.after ?? ""}</td>];
+  if (!language || text.length > 1000) return <tr class={line.kind}>{number}<td class="text">{signs[line.kind] + text}</td></tr>;
+  return <tr class={line.kind}>{number}<td class="text">{signs[line.kind]}<span dangerouslySetInnerHTML={{ __html: coloured(text, language) }} /></td></tr>;
 }

@@ -1,4 +1,4 @@
-// Where a prompt or a letter is written.
+// Where a prompt or a letter is written. Enter sends it, Shift+Enter begins a line.
 import { useRef, useState } from "preact/hooks";
 import { api } from "../api/client";
 import type { Agent } from "../api/types";
@@ -6,7 +6,7 @@ import { Failure, useBusy } from "./small";
 
 const drafts = new Map<string, string>(); // what was begun stays when one looks elsewhere
 
-export function Composer({ a, mail }: { a: Agent; mail: boolean }) {
+export function Composer({ a, mail, sent, stop }: { a: Agent; mail: boolean; sent: () => void; stop: (() => void) | null }) {
   const key = a.uuid + (mail ? " mail" : "");
   const [, again] = useState({});
   const text = drafts.get(key) ?? "";
@@ -22,6 +22,7 @@ export function Composer({ a, mail }: { a: Agent; mail: boolean }) {
     run(async () => {
       await (mail ? api.send(a.uuid, text) : api.prompt(a.uuid, text));
       if (drafts.get(key) === text) set("");
+      sent();
       box.current?.focus();
     });
   };
@@ -30,10 +31,16 @@ export function Composer({ a, mail }: { a: Agent; mail: boolean }) {
       <label class="hidden" for="composer">{mail ? "Letter" : "Prompt"}</label>
       <textarea id="composer" ref={box} rows={Math.min(10, Math.max(2, text.split("\n").length))} value={text} placeholder={mail ? "Write a letter; it is read when the agent looks" : "Say something to the agent"}
         onInput={(e) => set(e.currentTarget.value)}
-        onKeyDown={(e) => { if (e.key === "Enter" && (e.ctrlKey || e.metaKey) && !e.isComposing) { e.preventDefault(); send(); } }} />
+        onKeyDown={(e) => {
+          if (e.key === "Escape" && stop) stop();
+          if (e.key !== "Enter" || e.shiftKey || e.altKey || e.isComposing) return;
+          e.preventDefault();
+          send();
+        }} />
       <div class="buttons">
-        <button type="submit" class="main" disabled={busy || !text.trim()}>{busy ? "Sending\u2026" : mail ? "Send letter" : "Send prompt"}</button>
-        <span class="soft keyhint"><kbd>Ctrl</kbd>+<kbd>Enter</kbd></span>
+        <button type="submit" class="main" disabled={busy || !text.trim()}>{busy ? "Sending\u2026" : mail ? "Send letter" : "Send"}</button>
+        {stop && <button type="button" onClick={stop}>Stop</button>}
+        <span class="soft keyhint"><kbd>Enter</kbd> sends{stop && <>, <kbd>Esc</kbd> stops</>}</span>
       </div>
       {error != null && <Failure error={error} />}
     </form>

@@ -7,7 +7,10 @@ import type { Call } from "../talk";
 import { lasting, money, plural, short, time, whole } from "../text/format";
 import { Markdown } from "../text/markdown";
 import { oneLine, visible } from "../text/visible";
-import { Changes, filesSaid } from "./changes";
+import { to } from "../route";
+import { diffIn, diffLines } from "../text/diff";
+import { Changes, DiffTable, filesSaid } from "./changes";
+import { Copy } from "./copy";
 import { joined, Searched, Sources } from "./sources";
 import { AgentLink, Badge, Failure, Said, useBusy } from "./small";
 
@@ -33,7 +36,8 @@ export function permitted(p: Permission): string {
 export function Output({ text, size, from }: { text: string; size?: number | undefined; from?: Place | undefined }) {
   const [all, setAll] = useState(false);
   if (!text && size && from) return <Elsewhere size={size} from={from} />;
-  const clean = visible(all ? text : text.slice(0, cut));
+  const clean = visible(all ? text : text.slice(0, cut)), diff = diffIn(text);
+  if (diff) return <DiffTable lines={diffLines(diff.text)} path={diff.path} above={visible(diff.above)} />;
   return (
     <>
       <pre class="plain" tabIndex={0} aria-label="output">{clean || "(nothing)"}</pre>
@@ -72,20 +76,24 @@ function gist(args: unknown): string {
   return "";
 }
 
-export function ToolCall({ part, result, from, answer, permission }: { part: Part; result?: Part | undefined; from: Place; answer?: Place | undefined; permission?: Permission | undefined }) {
-  const failed = result?.is_error;
+// Running is how a call stands that has no result yet; null: its turn is over, and it never had one.
+export type Running = { state: "runs" | "asks"; call?: Call | undefined } | null;
+
+export function ToolCall({ part, result, from, answer, permission, running }: { part: Part; result?: Part | undefined; from: Place; answer?: Place | undefined; permission?: Permission | undefined; running?: Running }) {
+  const failed = result?.is_error || (!result && running?.call?.failed), live = result ? undefined : running?.call;
+  const done = result || live?.done, output = result ? result.show || result.text || "" : live?.text.slice(-cut) ?? "";
   return (
-    <details class={"fold call" + (failed ? " failed" : "")}>
+    <details class={"fold call" + (failed ? " failed" : "")} open={live !== undefined && !live.done && live.text !== ""}>
       <summary>
         <strong class="tool"><Said text={part.name} most={60} /></strong> <span class="gist"><bdi>{gist(part.args)}</bdi></span>
-        {failed ? <Badge tone="bad">failed</Badge> : result ? <Badge tone="good">done</Badge> : <Badge tone="quiet">no result here</Badge>}
+        {failed ? <Badge tone="bad">failed</Badge> : done ? <Badge tone="good">done</Badge> : running?.state === "asks" ? <Badge tone="warn">asks you</Badge> : running ? <Badge tone="busy">running</Badge> : <Badge tone="quiet">not finished</Badge>}
       </summary>
       <div class="inner">
         {permission && <p class="soft wrap permitted">{permitted(permission)}{permission.at && <>, <time dateTime={permission.at}>{time(permission.at)}</time></>}</p>}
         <p class="soft">Arguments</p>
         <Output text={part.malformed ?? (part.cut ? "" : JSON.stringify(part.args ?? {}, null, 2))} size={part.size} from={from} />
-        {result && <p class="soft">Output</p>}
-        {result && <Output text={result.show || result.text || ""} size={result.size} from={answer} />}
+        {(result || output) && <p class="soft between">{done ? "Output" : "Output so far"} {output && <Copy text={() => output} what="the output" />}</p>}
+        {(result || output) && <Output text={output} size={result?.size} from={answer} />}
       </div>
     </details>
   );
@@ -140,7 +148,8 @@ function plainOf(m: Message): string {
   return (m.parts ?? []).filter((p) => p.type === "text").map((p) => p.text ?? "").join("");
 }
 
-export const Entry = memo(function Entry({ m, results, own, aimed }: { m: Message; results: Results; own: string; aimed: boolean }) {
+// Entry is drawn anew when its message, its results or (while it has calls that run) the live calls change.
+export const Entry = memo(function Entry({ m, results, own, aimed, calls, busy, asking }: { m: Message; results: Results; own: string; aimed: boolean; calls: Call[]; busy: boolean; asking: string }) {
   const speaks = m.kind in speakers;
   const id = "m" + m.id;
   const inherited = m.agent_uuid !== own;
@@ -166,7 +175,8 @@ export const Entry = memo(function Entry({ m, results, own, aimed }: { m: Messag
       <header>
         <strong>{speakers[m.kind]}</strong>
         <span class="soft"><time dateTime={m.created_at}>{time(m.created_at)}</time></span>
-        <span class="soft ids">{m.in_context === false && <>no longer in its context {"\u00b7"} </>}{inherited && <>inherited from <AgentLink uuid={m.agent_uuid} /> {"\u00b7"} </>}message {m.id} {"\u00b7"} <code title={"hash " + oneLine(m.hash ?? "", 80)}>{oneLine(m.hash ?? "", 8).replace("\u2026", "")}</code></span>
+        <span class="soft ids">{m.in_context === false && <>no longer in its context {"\u00b7"} </>}{inherited && <>inherited from <AgentLink uuid={m.agent_uuid} /> {"\u00b7"} </>}<a href={to(["agents", own], { at: String(m.id) })}>message {m.id}</a> {"\u00b7"} <code title={"hash " + oneLine(m.hash ?? "", 80)}>{oneLine(m.hash ?? "", 8).replace("\u2026", "")}</code></span>
+        {plainOf(m) && <Copy text={() => plainOf(m)} what={"message " + m.id} />}
       </header>
       {parts.length === 0 && <p class="soft">(no text)</p>}
       {parts.map(({ p, from }) => {
@@ -175,7 +185,9 @@ export const Entry = memo(function Entry({ m, results, own, aimed }: { m: Messag
           case "thinking": return <Thinking key={from.i} text={p.text ?? ""} size={p.size} from={from} />;
           case "tool_call": {
             const r = results.get(p.call_id ?? "");
-            return <ToolCall key={from.i} part={p} result={r?.part} from={from} answer={r && { agent: own, message: r.message, i: r.i }} permission={r?.permission} />;
+            const call = calls.find((c) => c.id === p.call_id);
+            const running: Running = r ? null : p.call_id && p.call_id === asking ? { state: "asks", call } : call || busy ? { state: "runs", call } : null;
+            return <ToolCall key={from.i} part={p} running={running} result={r?.part} from={from} answer={r && { agent: own, message: r.message, i: r.i }} permission={r?.permission} />;
           }
           case "tool_result": return <ToolCall key={from.i} part={{ type: p.type, name: p.name ?? "", args: {} }} result={p} from={from} answer={from} permission={m.meta?.permission} />;
           case "search": return <Searched key={from.i} part={p} />;

@@ -26,7 +26,7 @@ export function Badge({ tone, title, children }: { tone: Tone; title?: string | 
 }
 
 const stateTones: Record<State["word"], Tone> = {
-  working: "busy", asks: "warn", waits: "busy", idle: "good", done: "good", failed: "bad", interrupted: "warn", killed: "quiet",
+  working: "busy", asks: "warn", waits: "busy", idle: "quiet", done: "good", failed: "bad", interrupted: "warn", killed: "quiet",
 };
 
 // stateOf is what an agent does, as the server says it; busy says that it can be stopped.
@@ -39,6 +39,7 @@ export function stateOf(a: Agent): { word: string; more: string; tone: Tone; bus
 
 const tones: Record<string, Tone> = {
   running: "busy", success: "good", failure: "bad", partial: "warn", timeout: "bad", cancelled: "quiet",
+  done: "good", stopped: "warn", kept: "quiet",
   DONE: "good", FAILED: "bad", CANCELLED: "quiet", completed: "good", in_progress: "busy", failed: "bad", skipped: "quiet", pending: "quiet",
   OPEN: "warn", IN_PROGRESS: "busy", RESOLVED: "good", spawned: "busy", timed_out: "bad", interrupted: "warn",
 };

@@ -37,3 +37,14 @@ export function diffLines(diff: string): DiffLine[] {
   }
   return out;
 }
+
+// diffIn finds the unified diff that an output is, or ends with; null: it is none.
+export function diffIn(text: string): { path: string; text: string; above: string } | null {
+  const at = /^(?:--- \S.*\n\+\+\+ \S.*\n)?@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@/m.exec(text.slice(0, 2000));
+  if (!at || text.length > 400_000) return null;
+  const rest = text.slice(at.index), above = text.slice(0, at.index);
+  if (above.split("\n").length > 4) return null;
+  for (const line of rest.split("\n").slice(0, 50)) if (!/^(?:[-+ @\\]|$|diff |index )/.test(line)) return null;
+  const path = /^\+\+\+ (?:b\/)?(\S+)/m.exec(rest)?.[1] ?? "";
+  return { path, text: rest, above: above.trim() };
+}

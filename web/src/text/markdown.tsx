@@ -1,209 +1,149 @@
-// Markdown as models write it, made into elements. There is no HTML in it: what looks
+// Markdown as models write it, read by markdown-it and cleaned by DOMPurify. What looks
 // like a tag is shown as the text that it is. Links lead to http, https and mail only;
-// pictures are not loaded, their links are shown. Anything odd is plain text: no input
-// is an error, and none takes more than a time in proportion to its length.
+// others are shown with their address, and pictures are not loaded. Anything odd is plain
+// text: no input is an error.
+import DOMPurify from "dompurify";
 import type { ComponentChildren, JSX } from "preact";
+import { useMemo } from "preact/hooks";
+import MarkdownIt from "markdown-it";
+import { copied } from "../parts/copy";
 import { memo } from "../parts/memo";
-import { visible } from "./visible";
+import { coloured, escaped } from "./code";
+import { shownMarks } from "./visible";
 
 const longest = 200_000; // characters; what is longer is shown as it is
-const deepest = 6;
+const deepest = 60; // levels; the reader leaves out what is deeper, so the text is shown as it is
 
-export const Markdown = memo(function Markdown({ text }: { text: string }): JSX.Element {
-  const clean = visible(text);
-  if (clean.length > longest) return <pre class="plain" tabIndex={0}>{clean}</pre>;
-  return <div class="md">{blocks(clean.split("\n"), 0)}</div>;
+const address = /^(?:https?:\/\/|mailto:)[^\s<>"'`]+/i;
+
+const md = new MarkdownIt({ html: false, linkify: true, breaks: false });
+type Token = ReturnType<typeof md.parse>[number];
+md.linkify.set({ fuzzyLink: false, fuzzyEmail: false });
+md.validateLink = () => true; // links() decides
+md.core.ruler.push("page", (state) => {
+  for (const [i, t] of state.tokens.entries()) {
+    // To the page, all headings of messages are of one level: who writes a message
+    // does not know what stands before it.
+    if (t.type === "heading_open") t.attrSet("class", "l" + t.tag.slice(1));
+    if (t.type === "heading_open" || t.type === "heading_close") t.tag = "h3";
+    if (t.type === "th_open" || t.type === "td_open") aligned(t);
+    if (t.type === "inline") {
+      task(state.tokens, i);
+      links(t.children ?? []);
+      for (const c of t.children ?? []) if (c.content) c.content = shownMarks(c.content);
+    }
+  }
 });
 
-const fence = /^ {0,3}(`{3,}|~{3,})\s*([^`\s]*)/;
-const heading = /^ {0,3}(#{1,6})\s+(.*?)\s*#*\s*$/;
-const item = /^(\s{0,12})([-*+]|\d{1,9}[.)])\s+(.*)$/;
-const rule = /^ {0,3}(?:(?:- *){3,}|(?:\* *){3,}|(?:_ *){3,})$/;
-const divider = /^\s*\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*$/;
+// aligned says with a class what the reader says with a style, which the policy forbids.
+function aligned(t: Token) {
+  const side = /text-align:(\w+)/.exec(String(t.attrGet("style") ?? ""))?.[1];
+  t.attrs = side ? [["class", side]] : null;
+  if (t.tag === "th") t.attrPush(["scope", "col"]);
+}
 
-function blocks(lines: string[], depth: number): ComponentChildren[] {
-  const out: ComponentChildren[] = [];
-  let said: string[] = [];
-  const flush = () => {
-    if (said.length) out.push(<p key={out.length}>{inline(said.join("\n"), 0)}</p>);
-    said = [];
-  };
-  for (let i = 0; i < lines.length; i++) {
-    const line = lines[i] ?? "";
-    let m: RegExpExecArray | null;
-    if (!line.trim()) {
-      flush();
-    } else if ((m = fence.exec(line))) {
-      flush();
-      const mark = m[1] ?? "```", code: string[] = [];
-      for (i++; i < lines.length && !(lines[i] ?? "").trimStart().startsWith(mark); i++) code.push(lines[i] ?? "");
-      out.push(<Code key={out.length} language={m[2] ?? ""} text={code.join("\n")} />);
-    } else if ((m = heading.exec(line))) {
-      flush();
-      // To the page, all headings of messages are of one level: who writes a message
-      // does not know what stands before it.
-      out.push(<h3 key={out.length} class={"l" + (m[1]?.length ?? 1)}>{inline(m[2] ?? "", 0)}</h3>);
-    } else if (rule.test(line)) {
-      flush();
-      out.push(<hr key={out.length} />);
-    } else if (/^ {0,3}>/.test(line) && depth < deepest) {
-      flush();
-      const inner: string[] = [];
-      for (; i < lines.length && /^ {0,3}>/.test(lines[i] ?? ""); i++) inner.push((lines[i] ?? "").replace(/^ {0,3}> ?/, ""));
-      i--;
-      out.push(<blockquote key={out.length}>{blocks(inner, depth + 1)}</blockquote>);
-    } else if (item.test(line) && depth < deepest) {
-      flush();
-      const end = endOfList(lines, i);
-      out.push(list(lines.slice(i, end), depth, out.length));
-      i = end - 1;
-    } else if (line.includes("|") && divider.test(lines[i + 1] ?? "") && (lines[i + 1] ?? "").includes("-") && (lines[i + 1] ?? "").includes("|")) {
-      flush();
-      const head = cells(line), rows: string[][] = [];
-      for (i += 2; i < lines.length && (lines[i] ?? "").includes("|"); i++) rows.push(cells(lines[i] ?? ""));
-      i--;
-      out.push(<Table key={out.length} head={head} rows={rows} />);
-    } else {
-      said.push(line);
+// task makes a box of [ ] and [x] at the beginning of an item.
+function task(tokens: Token[], i: number) {
+  const item = tokens[i - 2], text = tokens[i]?.children?.[0];
+  const m = item?.type === "list_item_open" && tokens[i - 1]?.type === "paragraph_open" && text?.type === "text" ? /^\[([ xX])\]\s+/.exec(text.content) : null;
+  if (!m || !text) return;
+  text.content = text.content.slice(m[0].length);
+  item!.attrSet("class", m[1] === " " ? "task" : "task done");
+}
+
+// links makes plain text of those that lead elsewhere than into the web, and links of pictures.
+function links(children: Token[]) {
+  const open: Token[] = [];
+  for (const t of children) {
+    if (t.type === "link_open") {
+      const href = String(t.attrGet("href") ?? "");
+      if (address.test(href)) t.attrs = [["href", href], ["title", shownMarks(decoded(href))], ["target", "_blank"], ["rel", "noopener noreferrer nofollow"]];
+      else {
+        t.tag = "span";
+        t.attrs = null;
+        t.meta = { href };
+      }
+      open.push(t);
+    } else if (t.type === "link_close") {
+      const from = open.pop();
+      t.tag = from?.tag ?? "a";
+      t.meta = from?.meta ?? null;
     }
   }
-  flush();
+}
+
+const decoded = (href: string) => {
+  try {
+    return decodeURI(href);
+  } catch {
+    return href;
+  }
+};
+
+const rules = md.renderer.rules;
+rules.link_close = (tokens, i) => {
+  const t = tokens[i]!, href = (t.meta as { href?: string } | null)?.href;
+  return (href ? " (" + escaped(shownMarks(href)) + ")" : "") + "</" + t.tag + ">";
+};
+rules.image = (tokens, i) => {
+  const t = tokens[i]!, href = String(t.attrGet("src") ?? ""), said = escaped(shownMarks("image: " + (t.content || href)));
+  return address.test(href) ? `<a href="${escaped(href)}" target="_blank" rel="noopener noreferrer nofollow">${said}</a>` : "<span>" + said + "</span>";
+};
+rules.list_item_open = (tokens, i) => {
+  const is = String(tokens[i]!.attrGet("class") ?? "");
+  if (!is) return "<li>";
+  const done = is === "task done";
+  return `<li class="${is}"><input type="checkbox" disabled="" ${done ? 'checked="" ' : ""}aria-label="${done ? "done" : "open"}">`;
+};
+rules.table_open = () => '<div class="scroll" tabindex="0" role="group" aria-label="table"><table>';
+rules.table_close = () => "</table></div>";
+rules.s_open = () => "<del>";
+rules.s_close = () => "</del>";
+rules.fence = (tokens, i) => box(tokens[i]!.content, tokens[i]!.info.trim().split(/\s+/)[0] ?? "");
+rules.code_block = (tokens, i) => box(tokens[i]!.content, "");
+
+// box is a block of code with its language and a button that copies it.
+function box(text: string, language: string): string {
+  const clean = shownMarks(text).replace(/\n$/, ""), name = escaped(language.slice(0, 30));
+  return `<div class="codebox"><div class="of"><span>${name}</span><button type="button" class="quiet copy">Copy</button></div>` +
+    `<pre class="code" tabindex="0" aria-label="code${name ? ", " + name : ""}"><code>${coloured(clean, language)}</code></pre></div>`;
+}
+
+// pieces are the top blocks of a text, each as HTML: while a reply comes in, only the last
+// one changes. It is null if the text is to be shown as it is.
+export function pieces(text: string): string[] | null {
+  const clean = text.replace(/\r\n?/g, "\n");
+  if (clean.length > longest) return null;
+  const env = {}, tokens = md.parse(clean, env), out: string[] = [];
+  if (tokens.some((t) => t.level > deepest)) return null;
+  for (let from = 0; from < tokens.length;) {
+    let to = from + 1;
+    for (let level = tokens[from]!.nesting; level > 0 && to < tokens.length; to++) level += tokens[to]!.nesting;
+    out.push(md.renderer.render(tokens.slice(from, to), md.options, env));
+    from = to;
+  }
   return out;
 }
 
-function endOfList(lines: string[], from: number): number {
-  let i = from + 1;
-  for (; i < lines.length; i++) {
-    const line = lines[i] ?? "";
-    if (item.test(line) || /^\s{2,}\S/.test(line)) continue;
-    if (line.trim() === "" && (item.test(lines[i + 1] ?? "") || /^\s{2,}\S/.test(lines[i + 1] ?? ""))) continue;
-    break;
-  }
-  return i;
-}
+export const allowed = {
+  tags: ["p", "h3", "hr", "br", "blockquote", "ul", "ol", "li", "pre", "code", "table", "thead", "tbody", "tr", "th", "td", "strong", "em", "del", "a", "span", "div", "button", "input"],
+  attributes: ["href", "title", "target", "rel", "start", "class", "tabindex", "role", "aria-label", "type", "disabled", "checked", "scope"],
+};
 
-function list(lines: string[], depth: number, key: number): JSX.Element {
-  const first = item.exec(lines[0] ?? "");
-  const indent = first?.[1]?.length ?? 0, ordered = /\d/.test(first?.[2] ?? "");
-  const items: string[][] = [];
-  for (const line of lines) {
-    const m = item.exec(line);
-    if (m && (m[1]?.length ?? 0) <= indent) items.push([m[3] ?? ""]);
-    else items.at(-1)?.push(line.replace(/^ {2,4}/, ""));
-  }
-  const rows = items.map((x, i) => <li key={i}>{x.length === 1 ? inline(x[0] ?? "", 0) : tight(blocks(x, depth + 1), x)}</li>);
-  const begin = parseInt(first?.[2] ?? "1", 10);
-  return ordered ? <ol key={key} start={begin}>{rows}</ol> : <ul key={key}>{rows}</ul>;
-}
+const cleaned = (html: string) => DOMPurify.sanitize(html, {
+  ALLOWED_TAGS: allowed.tags, ALLOWED_ATTR: allowed.attributes, ALLOW_DATA_ATTR: false,
+  ALLOWED_URI_REGEXP: /^(?:https?:\/\/|mailto:)/i, ADD_URI_SAFE_ATTR: allowed.attributes.filter((a) => a !== "href"),
+});
 
-const tight = (made: ComponentChildren[], lines: string[]) => (lines.some((l) => !l.trim()) ? made : <div class="tight">{made}</div>);
+const Piece = memo(function Piece({ html }: { html: string }) {
+  return <div class="piece" dangerouslySetInnerHTML={{ __html: cleaned(html) }} />;
+});
 
-const cells = (line: string) => line.trim().replace(/^\||\|$/g, "").split("|").map((c) => c.trim());
-
-function Table({ head, rows }: { head: string[]; rows: string[][] }) {
-  return (
-    <div class="scroll" tabIndex={0} role="group" aria-label="table">
-      <table>
-        <thead><tr>{head.map((c, i) => <th key={i} scope="col">{inline(c, 0)}</th>)}</tr></thead>
-        <tbody>{rows.map((r, i) => <tr key={i}>{head.map((_, j) => <td key={j}>{inline(r[j] ?? "", 0)}</td>)}</tr>)}</tbody>
-      </table>
-    </div>
-  );
-}
-
-export function Code({ text, language }: { text: string; language?: string }) {
-  return <pre class="code" tabIndex={0} aria-label={language ? "code, " + language : "code"}><code>{text}</code></pre>;
-}
-
-const pairs: [string, "strong" | "em" | "del"][] = [["**", "strong"], ["__", "strong"], ["~~", "del"], ["*", "em"], ["_", "em"]];
-const address = /^(?:https?:\/\/|mailto:)[^\s<>"'`\u27e8]+/i;
-const word = /[\p{L}\p{N}]/u;
-
-// inline reads one paragraph. A mark whose end was looked for in vain is not looked
-// for again, which keeps the time linear.
-function inline(s: string, depth: number): ComponentChildren[] {
-  const out: ComponentChildren[] = [];
-  const vain = new Set<string>();
-  let plain = "";
-  const flush = () => {
-    if (plain) out.push(plain);
-    plain = "";
-  };
-  const put = (x: ComponentChildren) => {
-    flush();
-    out.push(x);
-  };
-  const find = (what: string, from: number) => {
-    if (vain.has(what)) return -1;
-    const at = s.indexOf(what, from);
-    if (at < 0) vain.add(what);
-    return at;
-  };
-  for (let i = 0; i < s.length;) {
-    const c = s[i] ?? "";
-    if (c === "\\" && /[\\`*_{}[\]()#+\-.!|~<>]/.test(s[i + 1] ?? "")) {
-      plain += s[i + 1];
-      i += 2;
-      continue;
-    }
-    if (c === "`") {
-      let n = 1;
-      while (s[i + n] === "`") n++;
-      const mark = "`".repeat(n), end = find(mark, i + n);
-      if (end > 0) {
-        put(<code key={out.length}>{s.slice(i + n, end).replace(/^ (.+) $/, "$1")}</code>);
-        i = end + n;
-      } else {
-        plain += mark;
-        i += n;
-      }
-      continue;
-    }
-    if ((c === "[" || (c === "!" && s[i + 1] === "[")) && depth < deepest) {
-      // Bounded: a link is short, and so is the search for its end.
-      const open = c === "!" ? i + 1 : i;
-      const m = /^\[([^[\]]{0,500})\]\(([^()\s]{0,2000}(?:\([^()\s]{0,200}\)[^()\s]{0,200})?)(?:\s[^()]{0,200})?\)/.exec(s.slice(open, open + 3000));
-      if (m) {
-        const said = m[1] ?? "", href = m[2] ?? "", end = open + m[0].length - 1;
-        put(<Link key={out.length} href={href}>{inline(said || href, depth + 1)}</Link>);
-        i = end + 1;
-        continue;
-      }
-    }
-    if ((c === "h" || c === "H" || c === "m") && !word.test(s[i - 1] ?? " ")) {
-      const m = address.exec(s.slice(i, i + 2000));
-      if (m) {
-        const href = m[0].replace(/[.,;:!?)\]]+$/, "");
-        put(<Link key={out.length} href={href}>{href}</Link>);
-        i += href.length;
-        continue;
-      }
-    }
-    const pair = depth < deepest ? pairs.find(([mark]) => s.startsWith(mark, i)) : undefined;
-    if (pair) {
-      const [mark, Tag] = pair, from = i + mark.length;
-      const opens = /\S/.test(s[from] ?? " ") && !(c === "_" && word.test(s[i - 1] ?? " "));
-      const end = opens ? find(mark, from + 1) : -1;
-      if (end > 0 && /\S/.test(s[end - 1] ?? " ") && !(c === "_" && word.test(s[end + mark.length] ?? " "))) {
-        put(<Tag key={out.length}>{inline(s.slice(from, end), depth + 1)}</Tag>);
-        i = end + mark.length;
-        continue;
-      }
-      plain += mark;
-      i = from;
-      continue;
-    }
-    if (c === "\n") {
-      put(<br key={out.length} />);
-      i++;
-      continue;
-    }
-    plain += c;
-    i++;
-  }
-  flush();
-  return out;
-}
+export const Markdown = memo(function Markdown({ text }: { text: string }): JSX.Element {
+  const made = useMemo(() => pieces(text), [text]);
+  if (!made) return <pre class="plain" tabIndex={0}>{shownMarks(text)}</pre>;
+  return <div class="md" onClick={copied}>{made.map((html, i) => <Piece key={i} html={html} />)}</div>;
+});
 
 export function Link({ href, children }: { href: string; children?: ComponentChildren }) {
   if (!address.test(href)) return <span>{children}</span>;

@@ -16,6 +16,15 @@ export function visible(s: string): string {
   return s.replace(/\r\n?/g, "\n").replace(codes, "").replace(unseen, mark);
 }
 
+// shownMarks is a text of several lines in which nothing is left out: codes of terminals too
+// stand there as signs, as the terminal shows them in what agents say.
+export function shownMarks(s: string): string {
+  return s.replace(/\r\n?/g, "\n").replace(unseen, (c) => {
+    const n = c.codePointAt(0) ?? 0;
+    return n < 0x20 ? String.fromCodePoint(0x2400 + n) : n === 0x7f ? "\u2421" : "\ufffd";
+  });
+}
+
 // brief shortens the hashes in an id: their beginning tells them apart.
 export const brief = (s: string) => s.replace(/[0-9a-f]{20,}/g, (hash) => hash.slice(0, 8) + "\u2026");
 

@@ -1,21 +1,19 @@
 // One agent: what it is, its conversation, its mail, and what can be done with it.
-import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { api } from "../api/client";
 import type { Agent } from "../api/types";
 import { useCell, useLoad } from "../cell";
 import { Acts } from "../parts/acts";
 import { Asks } from "../parts/asks";
-import { Coming, Entry, type Results } from "../parts/entry";
 import { AgentLink, Ago, Badge, Empty, Failure, Loading, Said, Show, stateOf, Title, useBusy } from "../parts/small";
 import { Composer } from "../parts/composer";
 import { ForkDialog, KillDialog } from "../parts/dialogs";
+import { Talking } from "../parts/talking";
 import { Tree } from "../parts/tree";
 import { useWide } from "../parts/wide";
 import { put, route, to } from "../route";
-import { Conversation } from "../talk";
-import { money, plural, short, time } from "../text/format";
+import { money, short, time } from "../text/format";
 import { Markdown } from "../text/markdown";
-import { oneLine } from "../text/visible";
 import { agents, named } from "../world";
 
 export function AgentView({ uuid }: { uuid: string }) {
@@ -34,7 +32,9 @@ function One({ a }: { a: Agent }) {
   const aim = Number(where.query.get("at")) || 0;
   const s = stateOf(a);
   const [dialog, setDialog] = useState<"" | "fork" | "kill">("");
+  const [end, setEnd] = useState(0);
   const stop = useBusy();
+  const interrupt = () => stop.run(async () => { await api.interrupt(a.uuid); });
   return (
     <div class="pane agent">
       <div class="agenthead">
@@ -44,13 +44,13 @@ function One({ a }: { a: Agent }) {
           <span role="status"><Badge tone={stop.busy ? "warn" : s.tone} title={s.more}>{stop.busy ? "stopping" : s.word}</Badge></span>
           <span class="buttons">
             <button type="button" onClick={() => setDialog("fork")} disabled={a.status === "dead"}>Fork{"\u2026"}</button>
-            <button type="button" onClick={() => stop.run(async () => { await api.interrupt(a.uuid); })} disabled={!s.busy || stop.busy}>Interrupt</button>
+            <button type="button" onClick={interrupt} disabled={!s.busy || stop.busy}>Interrupt</button>
             <button type="button" class="danger" onClick={() => setDialog("kill")} disabled={a.status === "dead" || !a.parent_uuid}>Kill{"\u2026"}</button>
           </span>
         </div>
         {stop.error != null && <Failure error={stop.error} />}
         <dl class="facts">
-          <div class="opt"><dt>Model</dt><dd><Said text={a.model || "\u2014"} most={60} /></dd></div>
+          {a.model && <div class="opt"><dt>Model</dt><dd><Said text={a.model} most={60} /></dd></div>}
           <div><dt>Cost</dt><dd>{money(a.spent?.cost_nano_usd)}</dd></div>
           <div class="opt"><dt>Tokens</dt><dd>{short(a.spent?.tokens ?? 0)}</dd></div>
           <div><dt>Age</dt><dd><Ago at={a.created_at} /></dd></div>
@@ -64,9 +64,12 @@ function One({ a }: { a: Agent }) {
         </div>
       </div>
       <Acts when={s.word} />
-      {tab === "mail" ? <Mail a={a} /> : <Talking a={a} aim={aim} />}
+      {tab === "mail" ? <Mail a={a} /> : <Talking a={a} aim={aim} end={end} />}
       <Asks of={a.uuid} />
-      <Composer a={a} mail={tab === "mail"} />
+      <Composer a={a} mail={tab === "mail"} stop={s.busy && !stop.busy ? interrupt : null} sent={() => {
+        if (aim) put({ at: "", find: "" });
+        setEnd((n) => n + 1);
+      }} />
       {dialog === "fork" && <ForkDialog a={a} close={() => setDialog("")} />}
       {dialog === "kill" && <KillDialog a={a} close={() => setDialog("")} />}
     </div>
@@ -90,79 +93,6 @@ function Mode({ a }: { a: Agent }) {
         </select>
         {error != null && <Failure error={error} />}
       </dd>
-    </div>
-  );
-}
-
-const most = 300; // entries drawn at first
-
-function Talking({ a, aim }: { a: Agent; aim: number }) {
-  const talk = useMemo(() => new Conversation(a.uuid, aim), [a.uuid, aim]);
-  useEffect(() => () => talk.close(), [talk]);
-  const t = useCell(talk.now);
-  const box = useRef<HTMLDivElement>(null), stick = useRef(!aim);
-  const [drawn, setDrawn] = useState(most);
-  const [said, setSaid] = useState("");
-  const [usage, setUsage] = useState(false);
-  const [older, setOlder] = useState(false);
-
-  const results = useMemo(() => {
-    const out: Results = new Map(), calls = new Set<string>();
-    for (const m of t.messages) (m.parts ?? []).forEach((part, i) => {
-      if (part.type === "tool_call" && part.call_id) calls.add(part.call_id);
-      if (part.type === "tool_result" && part.call_id) out.set(part.call_id, { part, message: m.id, i, called: calls.has(part.call_id), permission: m.meta?.permission });
-    });
-    return out;
-  }, [t.messages]);
-
-  // Follow the end as long as the reader is there; keep the place when earlier
-  // messages come in above.
-  const kept = useRef({ height: 0, first: 0 });
-  useLayoutEffect(() => {
-    const el = box.current;
-    if (!el) return;
-    const first = t.messages[Math.max(0, t.messages.length - drawn)]?.id ?? 0;
-    if (stick.current) el.scrollTop = el.scrollHeight;
-    else if (kept.current.first && first < kept.current.first) el.scrollTop += el.scrollHeight - kept.current.height;
-    kept.current = { height: el.scrollHeight, first };
-  });
-  useEffect(() => {
-    if (aim && t.state === "ready") document.getElementById("m" + aim)?.scrollIntoView({ block: "center" });
-  }, [aim, t.state]);
-  const busy = useRef(false);
-  useEffect(() => {
-    if (busy.current && !t.busy) setSaid(t.notice ? "The turn ended: " + t.notice : "The agent has answered.");
-    busy.current = t.busy;
-  }, [t.busy]);
-
-  if (t.state !== "ready") return <div class="talk"><div class="column">{t.state === "loading" ? <Loading what="the conversation" /> : <Failure error={t.error} again={() => { talk.retry(); }} />}</div></div>;
-  const list = t.messages.slice(-drawn).filter((m) => (usage || m.kind !== "usage") && !m.meta?.run);
-  const more = t.messages.length > drawn || !t.whole;
-  return (
-    <div class="talk" ref={box} tabIndex={0} role="region" aria-label="Conversation"
-      onScroll={(e) => { const el = e.currentTarget; stick.current = el.scrollHeight - el.scrollTop - el.clientHeight < 60; }}>
-      <div class="column">
-        <h2 class="hidden">Conversation</h2>
-        <div class="tools">
-          {more && <button type="button" class="quiet" disabled={older} onClick={() => {
-            stick.current = false;
-            if (t.messages.length > drawn) setDrawn(drawn + most);
-            else {
-              setOlder(true);
-              setDrawn(drawn + most);
-              talk.earlier().catch(() => {}).finally(() => setOlder(false));
-            }
-          }}>{older ? "Reading\u2026" : "Show earlier messages"}</button>}
-          <label class="check"><input type="checkbox" checked={usage} onChange={(e) => setUsage(e.currentTarget.checked)} /> model calls</label>
-          <span class="soft">{plural(t.messages.length, "message")} here</span>
-        </div>
-        {t.messages.length === 0 && !t.busy && <Empty title="Nothing has been said yet." />}
-        {list.map((m) => <Entry key={m.id} m={m} results={results} own={a.uuid} aimed={m.id === aim} />)}
-        <Coming text={t.text} thinking={t.thinking} calls={t.calls} />
-        {t.busy && !t.text && !t.calls.length && <p class="note"><span class="spin" aria-hidden="true" />Working{"\u2026"}</p>}
-        {t.notice && <p class="note wrap"><bdi>{oneLine(t.notice, 1000)}</bdi></p>}
-        <p class="hidden" role="status">{said}</p>
-      </div>
     </div>
   );
 }

@@ -1,14 +1,16 @@
 // One orchestrated run: its state, what it is made of, and its events with marks that
 // say what was verified.
-import { useEffect, useId, useMemo, useState } from "preact/hooks";
+import { useEffect, useId, useMemo, useRef, useState } from "preact/hooks";
 import { api, Refusal } from "../api/client";
-import type { RunEvent, Snapshot, Verified } from "../api/types";
+import type { LogRow, RunEvent, Snapshot, Verified } from "../api/types";
 import { useCell, useLoad, type Loaded } from "../cell";
 import { Output } from "../parts/entry";
-import { Badge, Empty, Failure, Loading, reason, Said, Show, Status, Title, words } from "../parts/small";
+import { ForkRunDialog, RunActs } from "../parts/runacts";
+import { Ago, Badge, Empty, Failure, Loading, reason, Said, Show, Status, Title, words } from "../parts/small";
 import { useWindow } from "../parts/window";
 import { put, route, to } from "../route";
-import { clock, plural, time, whole } from "../text/format";
+import { useRuns } from "../runs";
+import { clock, money, plural, time, whole } from "../text/format";
 import { check, type Mark } from "../text/proof";
 import { oneLine } from "../text/visible";
 
@@ -17,11 +19,14 @@ const tabs = ["events", "items", "issues", "sections", "gates", "artifacts"] as 
 
 export function LogView({ id }: { id: string }) {
   const [log, again] = useLoad((s) => api.log(id, s), [id]);
-  const [proof] = useLoad((s) => api.verify(id, s), [id]);
+  const events = log.state === "ready" ? log.value.event_count : 0, runs = useRuns();
+  const [proof] = useLoad((s) => api.verify(id, s), [id, Math.ceil(events / 50)]); // not after every event
+  const row = runs.rows.find((r) => r.run_id === id);
+  useEffect(() => { if (row && row.event_count !== events) again(); }, [row?.event_count, row?.status]);
   return (
     <div class="pane runlog">
       {log.state !== "ready" && <Title say="Run log" />}
-      <Show of={log} what="the run" again={again}>{(s) => <One s={s} id={id} proof={proof} again={again} />}</Show>
+      <Show of={log} what="the run" again={again}>{(s) => <One s={s} id={id} proof={proof} row={row} again={again} />}</Show>
     </div>
   );
 }
@@ -37,7 +42,7 @@ function Seal({ proof }: { proof: Loaded<Verified> }) {
   return <><Badge tone="good">verified</Badge> <span class="soft">{plural(v.events, "event")} chained, {whole(v.covered)} of {whole(v.lines)} under a signed checkpoint{v.snapshot === "behind" ? ", snapshot behind" : ""}</span></>;
 }
 
-function One({ s, id, proof, again }: { s: Snapshot; id: string; proof: Loaded<Verified>; again: () => void }) {
+function One({ s, id, proof, row, again }: { s: Snapshot; id: string; proof: Loaded<Verified>; row: LogRow | undefined; again: () => void }) {
   const asked = useCell(route).query.get("tab");
   const tab = tabs.find((t) => t === asked) ?? "events";
   const sections = Object.entries(s.section_states ?? {});
@@ -45,8 +50,15 @@ function One({ s, id, proof, again }: { s: Snapshot; id: string; proof: Loaded<V
   return (
     <>
       <div class="agenthead">
-        <p class="crumbs"><a href={to(["logs"])}>Run logs</a></p>
-        <div class="titled"><Title say={s.run_id}><Said text={s.run_id} most={120} /></Title><Status of={s.run_state} /><span class="buttons"><button type="button" class="quiet" onClick={again}>Reload</button></span></div>
+        <p class="crumbs"><a href={to(["runs"])}>Runs</a></p>
+        <div class="titled"><Title say={s.run_id}><Said text={s.run_id} most={120} /></Title><Status of={row?.status || s.run_state} /></div>
+        {row && <dl class="facts">
+          {row.recipe && <div><dt>Recipe</dt><dd><Said text={row.recipe} most={60} /></dd></div>}
+          {row.repo && <div><dt>Repository</dt><dd><Said text={row.repo} most={120} /></dd></div>}
+          <div><dt>Cost</dt><dd>{money(row.cost_nano_usd)}</dd></div>
+          <div><dt>Changed</dt><dd><Ago at={s.updated_at} /> ago</dd></div>
+        </dl>}
+        {row && <RunActs run={row} after={again} />}
         <p class="seal"><Seal proof={proof} /></p>
         <Way now={s.run_state} from={s.failure?.from_state} />
         {s.failure && <p class="failure"><strong>{oneLine(s.failure.code, 60)}</strong> <bdi class="wrap">{oneLine(s.failure.message, 600)}</bdi></p>}
@@ -80,13 +92,16 @@ const page = 1000;
 function Events({ id, upTo, proof }: { id: string; upTo: number; proof: Loaded<Verified> }) {
   const [got, set] = useState<{ events: RunEvent[]; marks: (Mark | null)[]; done: boolean; error: unknown }>({ events: [], marks: [], done: false, error: null });
   const [open, setOpen] = useState(-1);
-  const [type, setType] = useState("");
+  const [type, setType] = useState(""), [fork, setFork] = useState(false);
+  const had = useRef<{ id: string; events: RunEvent[]; marks: (Mark | null)[] }>({ id, events: [], marks: [] });
   useEffect(() => {
     const stop = new AbortController();
     (async () => {
-      const events: RunEvent[] = [], marks: (Mark | null)[] = [];
+      // What was read stays, and the rest is put behind it.
+      if (had.current.id !== id || had.current.events.length > upTo) had.current = { id, events: [], marks: [] };
+      const { events, marks } = had.current;
       try {
-        for (let after = 0; ;) {
+        for (let after = events.length; ;) {
           const x = await api.events(id, after, page, stop.signal);
           const more = x.events ?? [];
           const seen = await check(more, events.at(-1)?.event_hash ?? null);
@@ -153,6 +168,8 @@ function Events({ id, upTo, proof }: { id: string; upTo: number; proof: Loaded<V
         </div>
         {chosen && <aside class="details" aria-label="Selected event" tabIndex={0}>
           <h2>{words(chosen.e.type)}</h2>
+          <p><button type="button" class="quiet" onClick={() => setFork(true)}>Fork from here{"\u2026"}</button></p>
+          {fork && <ForkRunDialog run={id} at={String(chosen.i + 1)} close={() => setFork(false)} />}
           <dl>
             <div><dt>Number</dt><dd>{chosen.i + 1}</dd></div><div><dt>Time</dt><dd>{time(chosen.e.ts)}</dd></div>
             <div><dt>Check</dt><dd>{got.marks[chosen.i] === "ok" ? "the hash agrees and is linked to the one before" : got.marks[chosen.i] === "hash" ? "the hash is not that of this event" : got.marks[chosen.i] === "link" ? "not linked to the event before" : "not checked in this browser"}</dd></div>

@@ -1,37 +1,86 @@
-// Orchestrated runs and the ledger: what there is.
+// The runs, in one list, and the ledger.
+import { useMemo, useState } from "preact/hooks";
 import { api } from "../api/client";
+import type { LogRow } from "../api/types";
 import { useLoad } from "../cell";
-import { Ago, Empty, Said, Show, Status, Title, words } from "../parts/small";
+import { RunActs, StartRun } from "../parts/runacts";
+import { Ago, Empty, Failure, Loading, Said, Show, Status, Title, words } from "../parts/small";
 import { to } from "../route";
-import { time, whole } from "../text/format";
+import { useRuns, useTicks } from "../runs";
+import { money, plural, time, whole } from "../text/format";
+import { oneLine } from "../text/visible";
 
-const why = (e: unknown) => (typeof e === "string" ? e : e && typeof e === "object" && "message" in e ? String((e as { message: unknown }).message) : "");
-
-export function LogsView() {
-  const [logs, again] = useLoad((s) => api.logs(s), []);
+// RunsView has everything that was launched: runs with a log, and launches that other programs recorded.
+export function RunsView() {
+  const runs = useRuns();
+  const [filter, setFilter] = useState("");
+  const [launches] = useLoad((s) => api.runs({ job_type: "launch", limit: 1000 }, s), [runs.rows]);
+  const recorded = launches.state === "ready" ? launches.value.runs : [];
+  const line = useMemo(() => new Map(recorded.map((r) => [r.run_id, r.event_id])), [recorded]);
+  const own = new Set(runs.rows.map((r) => r.run_id));
+  const others = runs.state === "ready" ? recorded.filter((r) => ![...own].some((id) => r.run_id === id || r.run_id.startsWith(id + "-"))) : [];
+  const q = filter.trim().toLowerCase();
+  const fits = (...s: (string | null | undefined)[]) => !q || s.some((x) => (x ?? "").toLowerCase().includes(q));
+  const rows = runs.rows.filter((r) => fits(r.run_id, r.status, r.repo, r.recipe, r.reason, r.run_state));
+  const more = others.filter((r) => fits(r.run_id, r.status, r.git_repo, r.agent_name));
   return (
     <div class="pane page">
-      <Title say="Run logs" />
-      <div class="tools"><button type="button" class="quiet" onClick={again}>Reload</button><a href={to(["ledger"])}>Ledger of sub-agents</a></div>
-      <Show of={logs} what="run logs" again={again}>
-        {(list) => list.length === 0 ? <Empty title="No orchestrated runs yet."><p><code>ramet run</code> starts one.</p></Empty> : (
-          <table class="list">
-            <thead><tr><th scope="col">Run</th><th scope="col">State</th><th scope="col" class="num">Events</th><th scope="col">Changed</th></tr></thead>
-            <tbody>{list.map((r) => (
-              <tr key={r.run_id}>
-                <td class="grow"><a href={to(["logs", r.run_id])}><Said text={r.run_id} most={120} /></a>{r.error && <div class="bad small"><Said text={why(r.error)} most={200} /></div>}</td>
-                <td>{r.run_state ? <Status of={r.run_state} /> : "\u2014"}</td><td class="num">{whole(r.event_count)}</td><td>{r.updated_at ? <><Ago at={r.updated_at} /> ago</> : "\u2014"}</td>
+      <Title say="Runs" />
+      <div class="tools">
+        <StartRun />
+        <input type="search" aria-label="Filter runs" placeholder="Filter by id, state or repository" value={filter} onInput={(e) => setFilter(e.currentTarget.value)} />
+        <span class="soft" role="status">{plural(rows.length + more.length, "run")}</span>
+        <a href={to(["records"], { kind: "worker" })}>Records</a><a href={to(["ledger"])}>Ledger of sub-agents</a>
+      </div>
+      {runs.state === "loading" && <Loading what="runs" />}
+      {runs.state === "failed" && <Failure error={runs.error} />}
+      {runs.state === "ready" && rows.length + more.length === 0 && <Empty title={q ? "No run fits the filter." : "No runs yet."}>{!q && <p>Start one here, or with <code>ramet run start</code>.</p>}</Empty>}
+      {rows.length + more.length > 0 && (
+        <table class="list runs">
+          <thead><tr><th scope="col">Run</th><th scope="col">State</th><th scope="col" class="opt">Repository</th><th scope="col" class="num">Cost</th><th scope="col" class="opt">Pull request</th><th scope="col">Changed</th></tr></thead>
+          <tbody>
+            {rows.map((r) => <Row key={r.run_id} r={r} timeline={line.get(r.run_id)} />)}
+            {more.map((r) => (
+              <tr key={r.event_id}>
+                <td class="grow"><a href={to(["runs", r.event_id])}><Said text={r.run_id} most={120} /></a><div class="soft small">recorded by <Said text={r.agent_name} most={60} /></div></td>
+                <td><Status of={r.status} /></td><td class="opt"><Said text={r.git_repo ?? ""} most={120} /></td><td class="num"></td><td class="opt"></td><td><Ago at={r.updated_at} /> ago</td>
               </tr>
-            ))}</tbody>
-          </table>
-        )}
-      </Show>
+            ))}
+          </tbody>
+        </table>
+      )}
     </div>
   );
 }
 
+function Row({ r, timeline }: { r: LogRow; timeline: string | undefined }) {
+  return (
+    <tr>
+      <td class="grow">
+        <a href={to(["logs", r.run_id])}><Said text={r.run_id} most={120} /></a> <span class="soft small">{r.recipe && <Said text={r.recipe} most={60} />} {"\u00b7"} {plural(r.event_count, "event")}{timeline && <> {"\u00b7"} <a href={to(["runs", timeline])}>timeline</a></>}</span>
+        {r.error && <div class="bad small"><Said text={r.error} most={200} /></div>}
+        {r.reason && <div class={"small wrap" + (r.status === "failed" ? " bad" : "")}>{oneLine(r.reason, 300)}</div>}
+        {!r.error && r.status !== "done" && r.status !== "cancelled" && r.status !== "kept" && <RunActs run={r} />}
+      </td>
+      <td>{r.status ? <><Status of={r.status} />{!["done", "failed", "cancelled"].includes(r.status) && <div class="soft small">{words(r.run_state)}</div>}</> : "\u2014"}</td>
+      <td class="opt"><Said text={r.repo ?? ""} most={120} /></td>
+      <td class="num" title={whole(r.calls) + " calls of models"}>{money(r.cost_nano_usd)}</td>
+      <td class="opt"><PullRequest url={r.pr_url} /></td>
+      <td>{r.updated_at ? <><Ago at={r.updated_at} /> ago</> : "\u2014"}</td>
+    </tr>
+  );
+}
+
+export function PullRequest({ url }: { url: string | null }) {
+  if (!url) return null;
+  if (!/^https?:\/\//.test(url)) return <Said text={url} most={80} />;
+  const number = /\/(?:pull|pulls|merge_requests)\/(\d+)/.exec(url)?.[1];
+  return <a href={url} rel="noopener noreferrer" target="_blank">{number ? "#" + number : <Said text={url} most={60} />}</a>;
+}
+
 export function LedgerView() {
   const [entries, again] = useLoad((s) => api.track(s), []);
+  useTicks(again, true);
   return (
     <div class="pane page">
       <Title say="Ledger" />

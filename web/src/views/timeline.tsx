@@ -7,7 +7,9 @@ import { Badge, Said, Show, Status, Title, words } from "../parts/small";
 import { useWide } from "../parts/wide";
 import { useWindow } from "../parts/window";
 import { put, route, to } from "../route";
+import { useTicks } from "../runs";
 import { clock, lasting, money, plural, short, time, whole } from "../text/format";
+import { recordTitle } from "../text/record";
 import { brief, oneLine, visible } from "../text/visible";
 
 interface Bar { run: Branch; level: number; kids: number; begin: number; end: number; place: number; of: number; up: number }
@@ -36,9 +38,10 @@ export function bars(root: Branch): { rows: Bar[]; begin: number; end: number } 
 
 export function TimelineView({ id }: { id: string }) {
   const [tree, again] = useLoad((s) => api.tree(id, s), [id]);
+  useTicks(again, tree.state === "ready" && tree.value.status === "running");
   return (
     <div class="pane timeline">
-      <Show of={tree} what="the run" again={again}>{(root) => <Waterfall root={root} again={again} />}</Show>
+      <Show of={tree} what="the run" again={again}>{(root) => <Waterfall root={root} />}</Show>
       {tree.state !== "ready" && <Title say="Run" />}
     </div>
   );
@@ -46,7 +49,7 @@ export function TimelineView({ id }: { id: string }) {
 
 const tone: Record<string, string> = { launch: "k0", orchestrator_node: "k1", worker: "k2", gate: "k3", llm_call: "k4", mcp_tool_call: "k5", commit_service: "k5" };
 
-function Waterfall({ root, again }: { root: Branch; again: () => void }) {
+function Waterfall({ root }: { root: Branch }) {
   const all = useMemo(() => bars(root), [root]);
   const [closed, setClosed] = useState<ReadonlySet<string>>(new Set());
   const [view, setView] = useState<[number, number]>([all.begin, all.end]);
@@ -56,7 +59,11 @@ function Waterfall({ root, again }: { root: Branch; again: () => void }) {
     const timer = setTimeout(() => put({ record: selected }), 300);
     return () => clearTimeout(timer);
   }, [selected]);
-  useEffect(() => setView([all.begin, all.end]), [all]);
+  const before = useRef([all.begin, all.end]); // whoever looks at all of it goes on doing so
+  useEffect(() => {
+    if (view[0] === before.current[0] && view[1] === before.current[1]) setView([all.begin, all.end]);
+    before.current = [all.begin, all.end];
+  }, [all]);
   const rows = useMemo(() => {
     if (!closed.size) return all.rows;
     const out: Bar[] = [];
@@ -143,7 +150,6 @@ function Waterfall({ root, again }: { root: Branch; again: () => void }) {
           <button type="button" class="quiet" onClick={() => pan(0.25)} aria-label="Later">{"\u2192"}</button>
           <button type="button" class="quiet" onClick={() => setView([all.begin, all.end])}>Whole run</button>
           <button type="button" class="quiet" onClick={shutAll}>{closed.size ? "Unfold all" : "Fold all"}</button>
-          <button type="button" class="quiet" onClick={again}>Reload</button>
           <span class="legend" aria-hidden="true">{Object.entries(tone).slice(0, 5).map(([k, c]) => <span key={k}><i class={"bar " + c} />{words(k)}</span>)}</span>
         </div>
       </div>
@@ -164,7 +170,7 @@ function Waterfall({ root, again }: { root: Branch; again: () => void }) {
                   onClick={() => select(i)} onDblClick={() => zoomTo(b)}>
                   <span role="gridcell" class="what" style={{ paddingLeft: Math.min(b.level - 1, 10) * 14 + "px" }}>
                     <span class={"twist" + (b.kids ? "" : " none")} aria-hidden="true" onClick={(e) => { e.stopPropagation(); if (b.kids) fold(b.run.event_id, !shut); }}>{b.kids ? (shut ? "\u25b8" : "\u25be") : ""}</span>
-                    <span class="label"><Said text={title(b, root.run_id)} most={120} /></span>
+                    <span class="label"><Said text={recordTitle(b.run, root.run_id)} most={120} /></span>
                     {b.run.status !== "success" && <Badge tone={b.run.status === "running" ? "busy" : b.run.status === "cancelled" ? "quiet" : b.run.status === "partial" ? "warn" : "bad"}>{words(b.run.status)}</Badge>}
                   </span>
                   <span role="gridcell" class="track">
@@ -181,15 +187,6 @@ function Waterfall({ root, again }: { root: Branch; again: () => void }) {
       </div>
     </>
   );
-}
-
-// title is the part of the id that neither its parents nor its colour say already.
-function title(b: Bar, root: string): string {
-  const r = b.run;
-  let own = r.run_id;
-  for (const said of [r.parent_run_id ?? "", root, r.job_type]) if (said && own.startsWith(said + "-")) own = own.slice(said.length + 1);
-  const model = r.job_type === "llm_call" ? r.context_json?.["model"] : undefined;
-  return typeof model === "string" ? model : brief(own);
 }
 
 function Axis({ begin, end, zero }: { begin: number; end: number; zero: number }) {
@@ -270,7 +267,7 @@ function Details({ b, root, zoom }: { b: Bar; root: string; zoom: () => void }) 
     ["Metrics", r.metrics_json ? JSON.stringify(r.metrics_json, null, 2) : undefined], ["Context", r.context_json ? JSON.stringify(r.context_json, null, 2) : undefined]];
   return (
     <aside class="details" aria-label="Selected record" tabIndex={0}>
-      <h2 class="wrap"><Said text={title(b, root)} most={120} /></h2>
+      <h2 class="wrap"><Said text={recordTitle(b.run, root)} most={120} /></h2>
       <p class="buttons"><Status of={r.status} /><button type="button" class="quiet" onClick={zoom}>Zoom to it</button></p>
       <dl>{facts.filter(([, v]) => v !== null && v !== undefined && v !== "").map(([k, v]) => <div key={k}><dt>{k}</dt><dd class="wrap"><bdi>{oneLine(String(v), 400)}</bdi></dd></div>)}</dl>
       {texts.filter(([, v]) => v).map(([k, v]) => <div key={k}><h3>{k}</h3><pre class="plain" tabIndex={0} aria-label={k}>{visible(v ?? "").slice(0, 20_000)}</pre></div>)}

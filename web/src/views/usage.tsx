@@ -8,7 +8,7 @@ import { AgentLink, Empty, Said, Show, Title } from "../parts/small";
 import { put, route } from "../route";
 import { lasting, money, short, whole } from "../text/format";
 import { oneLine } from "../text/visible";
-import { agents, named } from "../world";
+import { agents, named, useSpent } from "../world";
 
 const spans: [string, string][] = [["", "Since the beginning"], ["24h", "Last 24 hours"], ["7d", "Last 7 days"], ["30d", "Last 30 days"]];
 const parts: [string, string][] = [["day", "By day"], ["model", "By model"], ["agent", "By agent"], ["subtree", "By subtree"]];
@@ -36,6 +36,7 @@ export function UsageView() {
 
 function Part({ by, title, since, of }: { by: string; title: string; since: string; of: "cost" | "tokens" }) {
   const [usage, again] = useLoad((s) => api.usage(by, since, s), [by, since]);
+  useSpent(again);
   return (
     <section class="part" aria-label={title}>
       <h2>{title}</h2>
