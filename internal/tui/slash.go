@@ -55,6 +55,9 @@ func (m *root) slash(said string) tea.Cmd {
 		if c.Mode == "" {
 			return m.run(said, "mode", me)
 		}
+		if m.program() != "" { // it may have one of that name
+			return tea.Sequence(m.run(said, "mode", "--", me, c.Mode), m.look())
+		}
 		mode, err := permit.ParseMode(c.Mode)
 		if err != nil {
 			return m.tell(bad, explain(err))
@@ -151,5 +154,5 @@ func (m *root) defined(said string) bool {
 	if _, own := command.Find(name); own || m.workspace == nil {
 		return false
 	}
-	return slices.ContainsFunc(m.workspace.Defined(), func(c kit.Command) bool { return c.Name == name })
+	return slices.ContainsFunc(m.named(), func(c kit.Command) bool { return c.Name == name })
 }
