@@ -52,13 +52,24 @@ func (c *conversation) choices(ctx context.Context) (out choices, err error) {
 		out.modes.AvailableModes = append(out.modes.AvailableModes, sdk.SessionMode{Id: sdk.SessionModeId(m), Name: m.Title(), Description: &about})
 		modes = append(modes, sdk.SessionConfigSelectOption{Value: sdk.SessionConfigValueId(m), Name: m.Title(), Description: &about})
 	}
+	program, err := c.Program(ctx, a)
+	if err != nil {
+		return out, err
+	}
+	if program != nil { // its own modes can be chosen beside ours; which of ours it is stays in force
+		for _, m := range program.Modes {
+			word, title, about := program.Driver+":"+m.Word, program.Driver+": "+m.Title, m.About
+			out.modes.AvailableModes = append(out.modes.AvailableModes, sdk.SessionMode{Id: sdk.SessionModeId(word), Name: title, Description: &about})
+			modes = append(modes, sdk.SessionConfigSelectOption{Value: sdk.SessionConfigValueId(word), Name: title, Description: &about})
+		}
+	}
 	out.options = append(out.options, option(modeOption, "Mode", sdk.SessionConfigOptionCategoryMode, string(standing.Mode), modes))
 	c.mu.Lock()
 	chosen := c.model
 	c.mu.Unlock()
 	if now, err := c.Model(a, chosen); err == nil {
 		out.models = &sdk.SessionModelState{CurrentModelId: sdk.ModelId(now.Ref.String())}
-		for _, m := range c.offered(ctx, now.Ref) {
+		for _, m := range c.offered(now.Ref) {
 			out.models.AvailableModels = append(out.models.AvailableModels, sdk.ModelInfo{ModelId: sdk.ModelId(m.ref), Name: m.title})
 			models = append(models, sdk.SessionConfigSelectOption{Value: sdk.SessionConfigValueId(m.ref), Name: m.title})
 		}
@@ -96,9 +107,9 @@ func (ch choices) into(out *sdk.UnstableForkSessionResponse) error {
 // offer is a model that can be chosen.
 type offer struct{ ref, title string }
 
-// offered are the models that can be asked, the one in use among them, and the programs that
-// can drive an agent.
-func (c *conversation) offered(ctx context.Context, now llm.Ref) []offer {
+// offered are the models that can be asked, programs that drive agents among them, and the one in
+// use.
+func (c *conversation) offered(now llm.Ref) []offer {
 	var out []offer
 	has := false
 	add := func(ref llm.Ref, title string) {
@@ -110,13 +121,6 @@ func (c *conversation) offered(ctx context.Context, now llm.Ref) []offer {
 	}
 	for _, m := range c.Usable() {
 		add(m.Ref, m.Title)
-	}
-	for _, d := range c.Drivers(ctx, false).Drivers {
-		if d.State == "found" || d.State == "ready" {
-			if ref, err := c.Driver(d.Name, ""); err == nil {
-				add(ref, d.Name+" (drives the agent)")
-			}
-		}
 	}
 	if !has {
 		add(now, "")
@@ -133,15 +137,11 @@ func (s *Server) setMode(ctx context.Context, r sdk.SetSessionModeRequest) (out 
 }
 
 func (c *conversation) chooseMode(ctx context.Context, word string) error {
-	m, err := permit.ParseMode(word)
-	if err != nil {
-		return err
-	}
 	a, err := c.Store.Agent(ctx, c.agent)
 	if err != nil {
 		return err
 	}
-	return c.SetMode(ctx, a, m)
+	return c.ChooseMode(ctx, a, word)
 }
 
 func (s *Server) setModel(ctx context.Context, r sdk.UnstableSetSessionModelRequest) (out sdk.UnstableSetSessionModelResponse, err error) {

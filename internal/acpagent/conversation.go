@@ -87,7 +87,7 @@ func (s *Server) opened(d *desk, a agent.Agent, lent []config.Server) *conversat
 	c.mu.Lock()
 	c.lent = lent
 	c.mu.Unlock()
-	go c.tellCommands()
+	go c.tellCommands(context.Background())
 	return c
 }
 

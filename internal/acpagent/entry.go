@@ -8,7 +8,6 @@ import (
 
 	sdk "github.com/coder/acp-go-sdk"
 
-	"ramet/internal/driver"
 	"ramet/internal/history"
 	"ramet/internal/id"
 	"ramet/internal/session"
@@ -98,12 +97,7 @@ func (c *conversation) entry(e session.Entry, past bool) {
 			c.tell(sdk.SessionUpdate{CurrentModeUpdate: &sdk.SessionCurrentModeUpdate{SessionUpdate: "current_mode_update", CurrentModeId: sdk.SessionModeId(e.About.Mode)}})
 		}
 	case history.Note:
-		said := history.Plain(e.Parts)
-		if steps, ok := driver.ParsePlan(said); ok {
-			c.plan(steps)
-			return
-		}
-		c.remark(said)
+		c.remark(history.Plain(e.Parts))
 	}
 }
 

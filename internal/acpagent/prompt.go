@@ -83,6 +83,7 @@ func (c *conversation) prompt(taken context.Context, p proc.Prompt) (out sdk.Pro
 	}
 	if fresh && ran.Said {
 		c.tellTitle(ctx)
+		c.tellCommands(ctx) // a program tells its own when it runs
 	}
 	usage := spent(ran.Outcome.Usage)
 	switch {

@@ -6,10 +6,15 @@ import (
 	sdk "github.com/coder/acp-go-sdk"
 )
 
-// tellCommands tells which commands the user and the project define.
-func (c *conversation) tellCommands() {
+// tellCommands tells which commands the user and the project define, and the program that drives
+// the agent.
+func (c *conversation) tellCommands(ctx context.Context) {
 	all := []sdk.AvailableCommand{}
-	for _, d := range c.Defined() {
+	defined := c.Defined()
+	if a, err := c.Store.Agent(ctx, c.agent); err == nil {
+		defined = append(defined[:len(defined):len(defined)], c.ProgramCommands(a)...)
+	}
+	for _, d := range defined {
 		one := sdk.AvailableCommand{Name: d.Name, Description: d.Description}
 		if d.Hint != "" {
 			one.Input = &sdk.AvailableCommandInput{Unstructured: &sdk.UnstructuredCommandInput{Hint: d.Hint}}

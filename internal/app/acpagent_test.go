@@ -2,10 +2,13 @@ package app_test
 
 import (
 	"bufio"
+	"bytes"
 	"crypto/sha512"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"image"
+	"image/png"
 	"io"
 	"net/http"
 	"os"
@@ -26,7 +29,7 @@ import (
 //	ACPAGENT_STATE  the folder of its sessions
 //	ANTHROPIC_BASE_URL, FAKE_LOGIN  where its model is, and with what it logs in there
 func acpAgent() {
-	a := &acpProgram{out: bufio.NewWriter(os.Stdout), asked: map[int]chan json.RawMessage{}, cancelled: make(chan struct{})}
+	a := &acpProgram{out: bufio.NewWriter(os.Stdout), asked: map[int]chan json.RawMessage{}, cancelled: make(chan struct{}), mode: "wild", chosen: "small"}
 	in := bufio.NewReader(os.Stdin)
 	for {
 		line, err := in.ReadBytes('\n')
@@ -63,6 +66,8 @@ type acpProgram struct {
 	asked     map[int]chan json.RawMessage
 	cancelled chan struct{}
 	session   string
+	mode      string
+	chosen    string
 	tools     string // where ramet's own are, as it was told
 	told      struct{ in, out int64 }
 }
@@ -135,6 +140,8 @@ func (a *acpProgram) do(m acpMessage) {
 	var p struct {
 		SessionID string `json:"sessionId"`
 		Cwd       string `json:"cwd"`
+		ModeID    string `json:"modeId"`
+		ModelID   string `json:"modelId"`
 		Prompt    []struct{ Type, Text string }
 		Servers   []struct{ Type, Name, URL string } `json:"mcpServers"`
 	}
@@ -162,7 +169,10 @@ func (a *acpProgram) do(m acpMessage) {
 		}
 		a.session = fmt.Sprintf("s%d-%d", os.Getpid(), time.Now().UnixNano())
 		reply(map[string]any{"sessionId": a.session, "modes": map[string]any{"currentModeId": "wild", "availableModes": []any{
-			map[string]any{"id": "wild", "name": "Wild"}, map[string]any{"id": "careful", "name": "Careful"}}}})
+			map[string]any{"id": "wild", "name": "Wild"}, map[string]any{"id": "careful", "name": "Careful"}, map[string]any{"id": "ask", "name": "Ask", "description": "It asks"}}},
+			"models": map[string]any{"currentModelId": "small", "availableModels": []any{map[string]any{"modelId": "small", "name": "Small"}, map[string]any{"modelId": "big", "name": "Big one"}}}})
+		a.update(map[string]any{"sessionUpdate": "available_commands_update", "availableCommands": []any{
+			map[string]any{"name": "zap", "description": "Zaps it", "input": map[string]any{"hint": "what"}}, map[string]any{"name": "compact", "description": "Its own"}}})
 	case "session/resume", "session/load":
 		if len(a.heard(p.SessionID)) == 0 {
 			refuse(-32602, "no such session")
@@ -185,6 +195,13 @@ func (a *acpProgram) do(m acpMessage) {
 		a.keep(append(old, "(forked)")...)
 		reply(map[string]any{"sessionId": a.session})
 	case "session/set_mode":
+		a.mode = p.ModeID
+		reply(map[string]any{})
+	case "session/set_model":
+		if a.chosen = p.ModelID; a.chosen != "big" && a.chosen != "small" {
+			refuse(-32602, "no such model")
+			return
+		}
 		reply(map[string]any{})
 	case "session/prompt":
 		var words []string
@@ -288,6 +305,33 @@ func (a *acpProgram) turn(text string) (stop string) {
 			return "edited", err == nil
 		})
 		a.say("agent_message_chunk", "Done.")
+	case "which": // mode and model
+		a.say("agent_message_chunk", "mode "+a.mode+", model "+a.chosen)
+	case "/zap", "/compact": // its own commands
+		a.say("agent_message_chunk", verb+" did "+rest)
+	case "move": // goes into another mode by itself
+		a.mode = rest
+		a.update(map[string]any{"sessionUpdate": "current_mode_update", "currentModeId": rest})
+		a.say("agent_message_chunk", "moved")
+	case "draw":
+		dot := map[string]any{"type": "image", "mimeType": "image/png", "data": dotPNG()}
+		a.update(map[string]any{"sessionUpdate": "agent_message_chunk", "content": dot})
+		a.update(map[string]any{"sessionUpdate": "tool_call", "toolCallId": id, "title": "shot", "kind": "read", "status": "completed", "rawInput": map[string]any{"n": 1},
+			"content": []any{map[string]any{"type": "content", "content": dot}}})
+	case "change": // FILE OLD NEW: a word of it, told as a difference
+		words := strings.Fields(rest)
+		old, _ := os.ReadFile(words[0])
+		was := ""
+		for line := range strings.Lines(string(old)) {
+			if strings.Contains(line, words[1]) {
+				was = line
+			}
+		}
+		now := strings.ReplaceAll(was, words[1], words[2])
+		os.WriteFile(words[0], []byte(strings.ReplaceAll(string(old), was, now)), 0o600)
+		path, _ := filepath.Abs(words[0])
+		a.update(map[string]any{"sessionUpdate": "tool_call", "toolCallId": id, "title": "Edit " + words[0], "kind": "edit", "status": "completed", "rawInput": map[string]any{"file_path": path},
+			"content": []any{map[string]any{"type": "diff", "path": path, "oldText": was, "newText": now}}})
 	case "recall":
 		a.say("agent_message_chunk", "I heard: "+strings.Join(a.heard(a.session), " | "))
 	case "hang": // starts something that leaves its group and session, and hears nothing
@@ -361,6 +405,15 @@ func (a *acpProgram) turn(text string) (stop string) {
 		a.say("agent_message_chunk", "I do not know "+verb)
 	}
 	return "end_turn"
+}
+
+// dotPNG is a small picture.
+func dotPNG() string {
+	var b bytes.Buffer
+	if err := png.Encode(&b, image.NewGray(image.Rect(0, 0, 2, 2))); err != nil {
+		panic(err)
+	}
+	return base64.StdEncoding.EncodeToString(b.Bytes())
 }
 
 // somebodysKey looks like a key of a vendor.

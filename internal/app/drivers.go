@@ -60,7 +60,8 @@ func (d *drivers) model(ref llm.Ref) (proc.Model, bool, error) {
 		return proc.Model{}, true, f.WithHint("say where it is: command in [driver.%s] of your configuration", p.Name)
 	}
 	return proc.Model{Ref: ref, Foreign: limitedForeign{
-		&driver.Driven{Program: d.program(p), Model: model, Pool: &d.pool, Log: d.request.Store, Root: d.root}, d.request.Store}}, true, nil
+		&driver.Driven{Program: d.program(p), Model: model, Pool: &d.pool, Log: d.request.Store, Root: d.root,
+			Offered: func(o driver.Offer) { _ = d.request.Offers().Keep(p.Name, o) }}, d.request.Store}}, true, nil // faces show less then
 }
 
 // named is what stands in the place of a model for an agent that this program drives.
@@ -83,11 +84,11 @@ func (d *drivers) installed() []string {
 
 // program is how a preset is started for an agent.
 func (d *drivers) program(p preset.Preset) *acp.Program {
-	return &acp.Program{Driver: p.Name, Version: version, Mode: p.Mode, Asks: p.Asks, Login: p.Login,
-		Setup: func(ctx context.Context, a agent.Agent) (acp.Setup, error) { return d.setup(ctx, p, a) }}
+	return &acp.Program{Driver: p.Name, Version: version, Mode: p.Mode, Asks: p.AsksIn, Login: p.Login,
+		Setup: func(ctx context.Context, a agent.Agent, mode string) (acp.Setup, error) { return d.setup(ctx, p, a, mode) }}
 }
 
-func (d *drivers) setup(ctx context.Context, p preset.Preset, a agent.Agent) (acp.Setup, error) {
+func (d *drivers) setup(ctx context.Context, p preset.Preset, a agent.Agent, mode string) (acp.Setup, error) {
 	root, err := d.root(a)
 	if err != nil {
 		return acp.Setup{}, err
@@ -96,7 +97,7 @@ func (d *drivers) setup(ctx context.Context, p preset.Preset, a agent.Agent) (ac
 	if mark, ok := a.ID.Bytes(); ok {
 		out.For = (*sandbox.Mark)(&mark)
 	}
-	if p.Boxed() {
+	if p.Boxed(mode) {
 		if out.Box, err = d.box(p, root); err != nil {
 			return out, err
 		}
@@ -163,7 +164,7 @@ func (d *drivers) box(p preset.Preset, root string) (*sandbox.Box, error) {
 func (d *drivers) end(a id.Agent) { d.pool.End(a) }
 
 // lookTime is how long a program may take to say who it is.
-const lookTime = 20 * time.Second
+const lookTime = 90 * time.Second // on a machine where everybody starts at once
 
 // knownDrivers are the programs that can drive agents: those that are found are started to say
 // who they are.
@@ -176,7 +177,7 @@ func knownDrivers(ctx context.Context, ws *session.Workspace, ask bool) public.D
 	for i, p := range all {
 		one := &out.Drivers[i]
 		*one = public.Driver{Name: p.Name, Title: p.Title, Command: append([]string{}, p.Command...), Install: public.Optional(p.Install),
-			Login: public.Optional(p.Login), Mode: public.Optional(p.Mode), Asks: p.Asks, Boxed: p.Boxed(), State: "missing", Can: []string{}}
+			Login: public.Optional(p.Login), Mode: public.Optional(p.Mode), Asks: p.Asks, Boxed: p.Boxed(""), State: "missing", Can: []string{}}
 		path, found := p.Path(os.Environ())
 		if p.Off {
 			one.State = "off"

@@ -17,9 +17,9 @@ type Candidate struct {
 // Sources are what can be completed besides commands and options. A nil one has
 // nothing.
 type Sources struct {
-	Agents, Labels, Models func() []Candidate
-	Commands               func() []Candidate // defined elsewhere; with their slashes
-	Paths                  func(prefix string) []Candidate
+	Agents, Labels, Models, Modes func() []Candidate
+	Commands                      func() []Candidate // defined elsewhere; with their slashes
+	Paths                         func(prefix string) []Candidate
 }
 
 // Completion says what can stand at the cursor. The bytes of the line from Start to
@@ -116,7 +116,7 @@ func (r Row) complete(line string, from, cursor int, sources Sources) Completion
 
 func (c *Completion) offer(kind Kind, sources Sources) {
 	c.Kind = kind
-	list := map[Kind]func() []Candidate{Agent: sources.Agents, Label: sources.Labels, Model: sources.Models}[kind]
+	list := map[Kind]func() []Candidate{Agent: sources.Agents, Label: sources.Labels, Model: sources.Models, Mode: sources.Modes}[kind]
 	switch {
 	case list != nil:
 		c.Candidates = append(c.Candidates, list()...)

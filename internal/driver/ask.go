@@ -79,6 +79,9 @@ func merged(was, now Call) Call {
 	if now.Diffs == nil {
 		now.Diffs = was.Diffs
 	}
+	if now.Images == nil {
+		now.Images = was.Images
+	}
 	if now.Paths == nil {
 		now.Paths = was.Paths
 	}

@@ -3,11 +3,11 @@ package driver
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"strings"
 	"time"
 
 	"ramet/internal/history"
+	"ramet/internal/llm"
 	"ramet/internal/loop"
 	"ramet/internal/text"
 )
@@ -98,7 +98,7 @@ func (r *turn) writeCalls(ctx context.Context) {
 func (r *turn) answer(ctx context.Context, c *call) {
 	p := history.Part{Type: history.Result, CallID: c.id, Name: c.name(), IsError: c.Status == Failed}
 	p.Text = short(r.kept(c.Output), mostResult)
-	if diff := c.diff(); diff != "" {
+	if diff := r.diff(c); diff != "" {
 		p.Show = short(r.kept(diff), mostShow)
 		if p.Text == "" {
 			p.Text = p.Show
@@ -107,11 +107,25 @@ func (r *turn) answer(ctx context.Context, c *call) {
 	if p.Text == "" {
 		p.Text = string(c.Status)
 	}
-	r.result(ctx, c, p)
+	r.result(ctx, c, append([]history.Part{p}, images(c.Images)...)...)
+}
+
+// images are those that a call gave back.
+func images(all []llm.Part) []history.Part {
+	var out []history.Part
+	size := 0
+	for _, i := range all {
+		if size += len(i.Data); size > mostText {
+			break
+		}
+		out = append(out, history.Part{Type: history.PartType(i.Type), MediaType: i.MediaType, Data: i.Data})
+	}
+	return out
 }
 
 // result writes what came of a call, and tells of it.
-func (r *turn) result(ctx context.Context, c *call, p history.Part) {
+func (r *turn) result(ctx context.Context, c *call, parts ...history.Part) {
+	p := parts[0]
 	m := r.about.meta()
 	m.Permission = c.record
 	if c.end != nil {
@@ -119,7 +133,7 @@ func (r *turn) result(ctx context.Context, c *call, p history.Part) {
 		c.end = nil
 	}
 	c.over = true
-	if r.fail(r.write(ctx, history.Draft{Kind: history.ToolResult, Meta: m, Parts: []history.Part{p}})) {
+	if r.fail(r.write(ctx, history.Draft{Kind: history.ToolResult, Meta: m, Parts: parts})) {
 		return
 	}
 	switch {
@@ -273,18 +287,4 @@ func (c *call) part(kept func(string) string) history.Part {
 		raw, _ = json.Marshal(map[string]any{"kind": c.Kind, "title": short(c.Title, 400)})
 	}
 	return history.Part{Type: history.ToolCall, CallID: c.id, Name: c.name(), Args: text.Strings(raw, kept)}
-}
-
-// diff shows what the call changed in files.
-func (c *call) diff() string {
-	var b strings.Builder
-	for _, d := range c.Diffs {
-		fmt.Fprintf(&b, "--- %s\n+++ %s\n", d.Path, d.Path)
-		for _, side := range []struct{ sign, text string }{{"-", d.Old}, {"+", d.New}} {
-			for line := range strings.Lines(side.text) {
-				b.WriteString(side.sign + strings.TrimSuffix(line, "\n") + "\n")
-			}
-		}
-	}
-	return b.String()
 }

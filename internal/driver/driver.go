@@ -63,6 +63,10 @@ func Of(a agent.Agent) string {
 type Session interface {
 	// About says what the session is.
 	About() About
+	// Offer is what its user can choose, as far as the program told it.
+	Offer() Offer
+	// Choose makes the session work by another wish. false: it cannot be made to; a new process can.
+	Choose(ctx context.Context, w Wish) (bool, error)
 	// Prompt says something and returns when the program has answered. on is told what it
 	// does, by one goroutine at a time, before Prompt returns; it may take its time. When ctx
 	// ends the program is told to cancel; Prompt still waits for its answer, or its end.
@@ -78,6 +82,7 @@ type Session interface {
 type About struct {
 	Driver, Version string
 	Session         string
+	Wish            Wish // by which it works
 	Images          bool // it takes images
 	Boxed           bool // it runs confined
 	Asks            bool // it asks before it changes anything
@@ -96,7 +101,7 @@ type Program interface {
 	// Open starts the program for an agent and its session at a place. A session that it does
 	// not know, or a place that it cannot begin at, is NOT_FOUND: then a new one can begin.
 	// PROVIDER_AUTH: it wants its user to log in.
-	Open(ctx context.Context, a agent.Agent, model string, at Place) (Session, error)
+	Open(ctx context.Context, a agent.Agent, w Wish, at Place) (Session, error)
 	// Name is that of the driver.
 	Name() string
 }
@@ -110,6 +115,8 @@ const (
 	Thought UpdateType = "thought" // Text: a piece of what it thinks
 	Called  UpdateType = "called"  // Call: as it is now
 	Planned UpdateType = "planned" // Plan
+	Drew    UpdateType = "drew"    // Image: that it says something with
+	Moved   UpdateType = "moved"   // Text: the mode of its own into which it went by itself
 	Used    UpdateType = "used"    // Usage, Cost: of the turn so far
 	Asked   UpdateType = "asked"   // Call, Reply
 	Odd     UpdateType = "odd"     // Text: something that nobody here understands
@@ -121,6 +128,7 @@ type Update struct {
 	Text  string
 	Call  Call
 	Plan  []Step
+	Image llm.Part
 	Usage llm.Usage
 	Cost  llm.Money
 	// Reply answers what was asked, once.
@@ -146,6 +154,7 @@ type Call struct {
 	Status Status
 	Input  json.RawMessage // as the program tells it; nil: it does not
 	Output string
+	Images []llm.Part
 	Diffs  []Diff
 	Paths  []string // absolute, that it is about
 }
@@ -164,10 +173,11 @@ const (
 // Ended says whether nothing follows.
 func (s Status) Ended() bool { return s == Done || s == Failed }
 
-// Diff is a change of a file.
+// Diff is a change of a file: of a piece of it, or the whole.
 type Diff struct {
 	Path     string
 	Old, New string
+	Line     int // of the file, at which the piece begins; 0: not known
 }
 
 // Step is one of a plan.

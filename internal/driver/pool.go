@@ -30,8 +30,9 @@ type resting struct {
 	timer   *time.Timer
 }
 
-// take gives out the session of an agent, if it is the one that its history ends with.
-func (p *Pool) take(a id.Agent, session string, mark id.Message) Session {
+// take gives out the session of an agent, if it is the one that its history ends with and can work
+// as is wished.
+func (p *Pool) take(ctx context.Context, a id.Agent, session string, mark id.Message, w Wish) Session {
 	p.mu.Lock()
 	r := p.idle[a]
 	delete(p.idle, a)
@@ -47,7 +48,12 @@ func (p *Pool) take(a id.Agent, session string, mark id.Message) Session {
 	default:
 	}
 	if alive && session != "" && r.session.About().Session == session && r.mark == mark {
-		return r.session
+		if r.session.About().Wish == w {
+			return r.session
+		}
+		if ok, err := r.session.Choose(ctx, w); err == nil && ok {
+			return r.session
+		}
 	}
 	r.session.End()
 	return nil

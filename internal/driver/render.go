@@ -118,8 +118,8 @@ func short(s string, limit int) string {
 	return fmt.Sprintf("%s\n[… %d bytes are left out here …]\n%s", s[:head], tail-head, s[tail:])
 }
 
-// words are the parts of what is said to the program.
-func words(ctx context.Context, log history.Log, images bool, entries []history.Entry) ([]llm.Part, error) {
+// words are the parts of what is said to the program. /NAME:COMMAND is its own /COMMAND.
+func words(ctx context.Context, log history.Log, about About, entries []history.Entry) ([]llm.Part, error) {
 	var out []llm.Part
 	for _, e := range entries {
 		parts, err := e.Parts()
@@ -132,8 +132,12 @@ func words(ctx context.Context, log history.Log, images bool, entries []history.
 		for _, p := range parts {
 			switch {
 			case p.Type == history.Text && p.Text != "":
-				out = append(out, llm.Part{Type: llm.Text, Text: p.Text})
-			case p.Type == history.Image && images:
+				said := p.Text
+				if own, ok := strings.CutPrefix(said, "/"+about.Driver+":"); ok && e.Kind == history.User {
+					said = "/" + own
+				}
+				out = append(out, llm.Part{Type: llm.Text, Text: said})
+			case p.Type == history.Image && about.Images:
 				out = append(out, llm.Part{Type: llm.Image, MediaType: p.MediaType, Data: p.Data, Name: p.Name})
 			case p.Type == history.Image, p.Type == history.Document:
 				out = append(out, llm.Part{Type: llm.Text, Text: p.About() + " (the program takes no such files)"})

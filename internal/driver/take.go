@@ -3,12 +3,12 @@ package driver
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
 
 	"ramet/internal/history"
+	"ramet/internal/llm"
 	"ramet/internal/loop"
 	"ramet/internal/text"
 )
@@ -44,8 +44,12 @@ func (r *turn) take(ctx context.Context, u Update) {
 		}
 	case Called:
 		r.called(ctx, u.Call)
+	case Drew:
+		r.drew(u.Text, u.Image)
 	case Planned:
-		r.plan = planText(u.Plan)
+		r.plan = u.Plan
+	case Moved:
+		r.fail(r.write(ctx, ModeEntry(r.about.Driver, r.kept(u.Text))))
 	case Used:
 		if u.Usage.Total() > 0 {
 			r.used = u.Usage
@@ -78,10 +82,27 @@ func (r *turn) say(kind history.PartType, piece string) string {
 	return piece
 }
 
-// spoken is something that is being said or thought.
+// spoken is something that is being said, thought or drawn.
 type spoken struct {
-	kind history.PartType
-	text strings.Builder
+	kind  history.PartType
+	text  strings.Builder
+	image history.Part
+}
+
+// drew takes an image that the program says something with; words are for whoever cannot see it.
+func (r *turn) drew(words string, image llm.Part) {
+	if r.held+len(image.Data) > mostText {
+		words, image.Data = words+", too large to be kept", nil
+	}
+	words = "[" + words + "]\n"
+	if piece := r.kept(r.say(history.Text, words)); piece != "" {
+		r.shown.add(piece)
+		r.Emit(loop.Event{Type: loop.TextDelta, Agent: r.Agent, Text: piece})
+	}
+	if len(image.Data) > 0 {
+		r.held += len(image.Data)
+		r.parts = append(r.parts, &spoken{kind: history.Image, image: history.Part{Type: history.Image, MediaType: image.MediaType, Name: r.kept(image.Name), Data: image.Data}})
+	}
 }
 
 // speak writes what was said, with the calls that follow it. cut leaves the words to the entry
@@ -93,6 +114,10 @@ func (r *turn) speak(ctx context.Context, cut bool, calls ...*call) {
 	parts := make([]history.Part, 0, len(r.parts)+len(calls))
 	for _, one := range r.parts {
 		p := history.Part{Type: one.kind, Text: r.kept(one.text.String())}
+		if one.kind == history.Image {
+			parts = append(parts, one.image)
+			continue
+		}
 		if strings.TrimSpace(p.Text) == "" {
 			continue
 		}
@@ -101,18 +126,20 @@ func (r *turn) speak(ctx context.Context, cut bool, calls ...*call) {
 		}
 	}
 	r.parts, r.held = nil, 0
-	var drafts []history.Draft
-	if r.plan != r.planned && r.plan != "" {
-		drafts = append(drafts, history.Draft{Kind: history.Note, Meta: r.about.meta(), Parts: []history.Part{{Type: history.Text, Text: r.kept(r.plan)}}})
-		r.planned = r.plan
+	plan := r.newPlan()
+	if plan != nil {
+		parts = append(parts, plan.call)
 	}
-	drafts = append(drafts, r.files.before(ctx, calls)...)
+	drafts := r.files.before(ctx, calls)
 	for _, c := range calls {
 		parts = append(parts, c.part(r.kept))
 		c.written = true
 	}
 	if len(parts) > 0 {
 		drafts = append(drafts, history.Draft{Kind: history.Assistant, Meta: r.about.meta(), Parts: parts})
+	}
+	if plan != nil {
+		drafts = append(drafts, history.Draft{Kind: history.ToolResult, Meta: r.about.meta(), Parts: []history.Part{plan.result}})
 	}
 	if len(drafts) == 0 {
 		return
@@ -123,6 +150,9 @@ func (r *turn) speak(ctx context.Context, cut bool, calls ...*call) {
 	r.shown.take()
 	if r.fail(r.write(ctx, drafts...)) {
 		return
+	}
+	if plan != nil {
+		plan.emit(r)
 	}
 	for _, c := range calls {
 		r.out.Calls++
@@ -140,40 +170,6 @@ func (r *turn) oddly(ctx context.Context, what string) {
 	}
 	m := r.about.meta()
 	r.fail(r.write(ctx, history.Draft{Kind: history.Note, Meta: m, Parts: []history.Part{{Type: history.Text, Text: r.kept(short(what, 2<<10))}}}))
-}
-
-func planText(steps []Step) string {
-	var b strings.Builder
-	b.WriteString("plan:")
-	for _, s := range steps {
-		box := map[string]string{"completed": "[x]", "in_progress": "[~]"}[s.Status]
-		if box == "" {
-			box = "[ ]"
-		}
-		fmt.Fprintf(&b, "\n%s %s", box, text.Line(s.Text, 400))
-	}
-	return b.String()
-}
-
-// ParsePlan reads the note of a plan; false: it is none.
-func ParsePlan(note string) ([]Step, bool) {
-	rest, ok := strings.CutPrefix(note, "plan:\n")
-	if !ok {
-		return nil, false
-	}
-	var out []Step
-	for line := range strings.Lines(rest) {
-		line = strings.TrimSuffix(line, "\n")
-		if len(line) < 4 || line[3] != ' ' {
-			return nil, false
-		}
-		status, known := map[string]string{"[x]": "completed", "[~]": "in_progress", "[ ]": "pending"}[line[:3]]
-		if !known {
-			return nil, false
-		}
-		out = append(out, Step{Text: line[4:], Status: status})
-	}
-	return out, len(out) > 0
 }
 
 // shown is what people saw of a message that is not written yet.

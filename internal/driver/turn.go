@@ -25,6 +25,8 @@ type Driven struct {
 	Log     history.Viewer
 	// Root is the folder in which an agent works.
 	Root func(agent.Agent) (string, error)
+	// Offered is told what the program offers, when that may have changed; nil: nobody is.
+	Offered func(Offer)
 }
 
 // lastWords is how long a turn that was stopped may take to close its history.
@@ -45,8 +47,9 @@ type turn struct {
 	parts   []*spoken  // in order
 	held    int        // bytes of parts
 	calls   []*call
-	plan    string
-	planned string // the plan that was written last
+	plan    []Step // as the program told it last
+	planned []Step // the one that was written last
+	plans   int    // that were written
 	odd     int
 	out     loop.Outcome
 	used    llm.Usage
@@ -92,6 +95,7 @@ func (d *Driven) Run(ctx context.Context, a agent.Agent, t loop.Turn, c *loop.Co
 	}
 	answer, err := r.prompt(ctx, s.session, what)
 	err = r.end(ctx, answer, err)
+	d.offered(s.session)
 	if err == nil && r.alive(s.session) {
 		d.Pool.put(a.ID, s.session, r.mark)
 		return r.out, nil
@@ -99,6 +103,12 @@ func (d *Driven) Run(ctx context.Context, a agent.Agent, t loop.Turn, c *loop.Co
 	d.Pool.drop(a.ID)
 	s.session.End()
 	return r.out, err
+}
+
+func (d *Driven) offered(s Session) {
+	if d.Offered != nil {
+		d.Offered(s.Offer())
+	}
 }
 
 func (r *turn) alive(s Session) bool {
@@ -121,7 +131,11 @@ type opened struct {
 func (d *Driven) open(ctx context.Context, a agent.Agent) (out opened, what []llm.Part, err error) {
 	var at stand
 	var story string
+	var wish Wish
 	look := func(log history.Log) (err error) {
+		if wish, err = d.wish(ctx, log, a.ID); err != nil {
+			return err
+		}
 		if at, err = find(ctx, log, a.ID, d.Program.Name()); err != nil {
 			return err
 		}
@@ -131,20 +145,21 @@ func (d *Driven) open(ctx context.Context, a agent.Agent) (out opened, what []ll
 	if err := d.Log.View(ctx, look); err != nil {
 		return out, nil, err
 	}
-	if out.session = d.Pool.take(a.ID, at.Resume, at.mark); out.session == nil {
-		out.session, err = d.Program.Open(ctx, a, d.Model, at.Place)
+	if out.session = d.Pool.take(ctx, a.ID, at.Resume, at.mark, wish); out.session == nil {
+		out.session, err = d.Program.Open(ctx, a, wish, at.Place)
 		out.from = at.Fork
 		if fault.Is(err, fault.NotFound) && at.Place != (Place{}) {
 			at.Place, out.from = Place{}, "" // it has forgotten: from the history then
-			out.session, err = d.Program.Open(ctx, a, d.Model, at.Place)
+			out.session, err = d.Program.Open(ctx, a, wish, at.Place)
 		}
 		if err != nil {
 			return out, nil, err
 		}
 	}
 	d.Pool.use(a.ID, out.session)
+	d.offered(out.session)
 	err = d.Log.View(ctx, func(log history.Log) (err error) {
-		what, err = words(ctx, log, out.session.About().Images, at.unheard)
+		what, err = words(ctx, log, out.session.About(), at.unheard)
 		return err
 	})
 	if err != nil {

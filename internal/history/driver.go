@@ -28,6 +28,10 @@ const (
 // its session.
 const DriverCommand = "driver"
 
+// DriverModeCommand chooses one of the program's own modes (Mode) for an agent, from its next turn
+// on, and for the children born after it.
+const DriverModeCommand = "driver_mode"
+
 // Wired says that an entry is one call that went through our gateway.
 func (m Meta) Wired() bool {
 	return m.Driver != nil && m.Driver.Attested == Wire && m.Driver.Session == "" && m.Call != nil

@@ -34,7 +34,7 @@ var rooms = []struct{ name, packages, mayImport string }{
 	{"shared", "durable reflink stir run/group database seal secret credential config environ printer prompt workspace rundir worktree git forge pgtest mounttest ledger/file trust picture files/content files/restore instruct kit foreign transcript", "words domain registry shared"},
 	{"queues", "runner/memqueue runner/riverqueue runner/queuetest runner/post", "words domain engine shared queues"},
 	{"crew", "runner/crew runner/builtin", "words domain registry engine shared tools gates crew"},
-	{"tools", "tool/local tool/fetch tool/mcp tool/skill hook/program sandbox files/scan files/past driver/acp driver/preset", "words domain registry engine shared tools"},
+	{"tools", "tool/local tool/fetch tool/mcp tool/skill hook/program sandbox files/scan files/past driver/acp driver/preset driver/offers", "words domain registry engine shared tools"},
 	{"store", "store", "words domain registry shared store"},
 	{"logs", "run/ndjson run/sqllog run/logtest", "words domain shared"},
 	{"records", "telemetry/store telemetry/outbox telemetry/otlp", "words domain between shared records"},

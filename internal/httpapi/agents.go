@@ -41,8 +41,12 @@ type Verbs interface {
 	States(ctx context.Context, all bool, only ...id.Agent) (state.Now, error)
 	Overview(ctx context.Context) (home.Facts, error)
 	Standing(ctx context.Context, a agent.Agent) (permit.Standing, error)
-	SetMode(ctx context.Context, a agent.Agent, m permit.Mode) error
 	Search(ctx context.Context, s session.Search) (public.Search, error)
+	// ChooseMode also chooses a mode of the program that drives the agent, which Program tells of.
+	ChooseMode(ctx context.Context, a agent.Agent, word string) error
+	Program(ctx context.Context, a agent.Agent) (*public.Program, error)
+	// DrivenOf is what such a program spent, and whether it asks.
+	DrivenOf(ctx context.Context, a agent.Agent) (*public.Driven, error)
 }
 
 // AgentStore is what routes read of a workspace.
@@ -101,7 +105,11 @@ func (a Agents) list(c *Call, _ None) (AgentList, error) {
 		return out, err
 	}
 	for _, n := range nodes {
-		out.Agents = append(out.Agents, formatNow(*n.Agent, now))
+		one, err := a.format(c, *n.Agent, now)
+		if err != nil {
+			return out, err
+		}
+		out.Agents = append(out.Agents, one)
 	}
 	return out, nil
 }
@@ -134,8 +142,12 @@ func (a Agents) some(c *Call, uuids []string) (AgentList, error) {
 	if err != nil {
 		return out, err
 	}
-	for _, one := range found {
-		out.Agents = append(out.Agents, formatNow(one, now))
+	for _, f := range found {
+		one, err := a.format(c, f, now)
+		if err != nil {
+			return out, err
+		}
+		out.Agents = append(out.Agents, one)
 	}
 	return out, nil
 }
@@ -156,7 +168,18 @@ func (a Agents) one(c *Call, _ None) (AgentNow, error) {
 		return AgentNow{}, err
 	}
 	now, err := a.Verbs.States(c.Context(), false, found.ID)
-	return formatNow(found, now), err
+	if err != nil {
+		return AgentNow{}, err
+	}
+	return a.format(c, found, now)
+}
+
+// format is an agent with what it does and, where another program drives it, what that spent.
+func (a Agents) format(c *Call, one agent.Agent, now state.Now) (AgentNow, error) {
+	out := formatNow(one, now)
+	var err error
+	out.Driven, err = a.Verbs.DrivenOf(c.Context(), one)
+	return out, err
 }
 
 // formatNow is an agent with what it does.

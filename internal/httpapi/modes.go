@@ -4,8 +4,9 @@ import (
 	"net/http"
 
 	"ramet/internal/agent"
+	"ramet/internal/fault"
 	"ramet/internal/id"
-	"ramet/internal/permit"
+	"ramet/internal/public"
 )
 
 // ModeNow is how the calls of an agent are permitted.
@@ -13,6 +14,8 @@ type ModeNow struct {
 	Mode   string      `json:"mode"`   // ask, edits, box or read-only
 	Of     *id.Agent   `json:"of"`     // whose choice it is; null: the setting
 	Grants []GrantedTo `json:"grants"` // what persons granted it and its ancestors
+	// Program is that which drives the agent, with what it offers; absent: none does.
+	Program *public.Program `json:"program,omitempty"`
 }
 
 // GrantedTo is a rule that a person granted to an agent and those below it.
@@ -24,7 +27,7 @@ type GrantedTo struct {
 
 // ModeInput chooses a mode.
 type ModeInput struct {
-	Mode string `json:"mode"` // ask, edits, box or read-only
+	Mode string `json:"mode"` // ask, edits, box or read-only; or a mode of the program that drives the agent, as NAME:WORD
 }
 
 func (a Agents) modeRoutes() []Route {
@@ -57,6 +60,9 @@ func (a Agents) mode(c *Call, of agent.Agent) (ModeNow, error) {
 		}
 		out.Grants = append(out.Grants, one)
 	}
+	if err == nil {
+		out.Program, err = a.Verbs.Program(c.Context(), of)
+	}
 	return out, err
 }
 
@@ -65,11 +71,10 @@ func (a Agents) setMode(c *Call, in ModeInput) (ModeNow, error) {
 	if err != nil {
 		return ModeNow{}, err
 	}
-	mode, err := permit.ParseMode(in.Mode)
-	if err != nil {
-		return ModeNow{}, pointed("/mode", err)
-	}
-	if err := a.Verbs.SetMode(c.Context(), found, mode); err != nil {
+	if err := a.Verbs.ChooseMode(c.Context(), found, in.Mode); err != nil {
+		if fault.Is(err, fault.InvalidField) {
+			err = pointed("/mode", err)
+		}
 		return ModeNow{}, err
 	}
 	return a.mode(c, found)

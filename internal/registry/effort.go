@@ -21,31 +21,8 @@ func EffortEntry(e llm.Effort) history.Draft {
 // Effort is the effort that an agent was told, itself or before it was born, and by
 // whose history. Nobody was told: both are empty.
 func Effort(ctx context.Context, log history.Log, a id.Agent) (_ llm.Effort, of id.Agent, _ error) {
-	line, err := log.Lineage(ctx, a)
-	if err != nil {
-		return "", "", err
-	}
-	end := history.NoLimit
-	for _, one := range line {
-		told, found := llm.Effort(""), false
-		for e, err := range log.QueryRange(ctx, history.Range{Agent: one.Agent, End: end}, history.Selection{Orders: true}) {
-			if err != nil {
-				return "", "", err
-			}
-			m, err := e.Decode()
-			if err != nil {
-				return "", "", err
-			}
-			if m.Command == EffortCommand {
-				told, found = llm.Effort(m.Effort), true
-			}
-		}
-		if found {
-			return told, one.Agent, nil
-		}
-		end = history.UpTo(one.ForkMessage)
-	}
-	return "", "", nil
+	told, of, err := LastOrder(ctx, log, a, func(m history.Meta) bool { return m.Command == EffortCommand })
+	return llm.Effort(told.Effort), of, err
 }
 
 // checkEffort refuses an effort that no model has.

@@ -58,22 +58,37 @@ func (w *Workspace) Driven(ctx context.Context, all bool) (map[id.Agent]*public.
 	}
 	out := map[id.Agent]*public.Driven{}
 	for _, a := range list {
-		by, err := registry.AccountsOf(ctx, w.Store, a.ID)
-		if err != nil {
+		if out[a.ID], err = w.DrivenOf(ctx, a); err != nil {
 			return nil, err
 		}
-		out[a.ID] = w.driven(driver.Of(a), by)
 	}
 	return out, nil
 }
 
-func (w *Workspace) driven(name string, by registry.Accounts) *public.Driven {
+// DrivenOf is what is known of an agent that another program drives; nil: none does.
+func (w *Workspace) DrivenOf(ctx context.Context, a agent.Agent) (*public.Driven, error) {
+	name := driver.Of(a)
+	if name == "" {
+		return nil, nil
+	}
+	by, err := registry.AccountsOf(ctx, w.Store, a.ID)
+	if err != nil {
+		return nil, err
+	}
+	mode, err := driver.Mode(ctx, w.Store, a.ID, name)
+	if err != nil {
+		return nil, err
+	}
+	return w.driven(name, mode, by), nil
+}
+
+func (w *Workspace) driven(name, mode string, by registry.Accounts) *public.Driven {
 	p, err := preset.Find(name, w.Config.Drivers)
 	if err != nil { // another configuration's
 		return public.FormatDriven(name, by, false)
 	}
 	out := public.FormatDriven(name, by, len(p.Bases) > 0 && !p.Direct)
-	boxed := p.Boxed()
-	out.Asks, out.Boxed = &p.Asks, &boxed
+	asks, boxed := p.AsksIn(mode), p.Boxed(mode)
+	out.Asks, out.Boxed = &asks, &boxed
 	return out
 }

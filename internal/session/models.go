@@ -42,8 +42,8 @@ func (w *Workspace) Model(a agent.Agent, asked llm.Ref) (Model, error) {
 	return out, nil
 }
 
-// Usable lists what can be asked. Local servers that are named are asked for their
-// models first.
+// Usable lists what can be asked, programs that drive agents among it. Local servers that are
+// named are asked for their models first.
 func (w *Workspace) Usable() []Model {
 	if w.learn != nil {
 		w.learn(w.Keys)
@@ -57,7 +57,7 @@ func (w *Workspace) Usable() []Model {
 			out = append(out, Model{Ref: llm.Ref{Vendor: v.Name, Name: m.Name}, Title: m.Title, Context: m.Context, BuiltIn: v.BuiltIn})
 		}
 	}
-	return out
+	return append(out, w.programModels(context.Background())...)
 }
 
 // Found lists the models of servers that answer on this machine although no setting and no

@@ -10,6 +10,7 @@ import (
 	"ramet/internal/config"
 	"ramet/internal/control"
 	"ramet/internal/credential"
+	"ramet/internal/driver/offers"
 	"ramet/internal/hook/program"
 	"ramet/internal/id"
 	"ramet/internal/instruct"
@@ -56,7 +57,9 @@ type Workspace struct {
 
 	runHooks func(*Workspace) (program.Runner, error) // see System
 
-	drivers func(context.Context, *Workspace, bool) public.Drivers // see System
+	drivers  func(context.Context, *Workspace, bool) public.Drivers // see System
+	offering sync.Once
+	offers   *offers.Offers
 
 	prompts prompt.Folder
 	own     id.Agent // whose command this process is; empty: a person's

@@ -99,7 +99,7 @@ func (m *root) sources() command.Sources {
 			if m.workspace == nil {
 				return nil
 			}
-			for _, c := range m.workspace.Defined() {
+			for _, c := range m.named() {
 				out = append(out, command.Candidate{Text: "/" + c.Name, Summary: line(c.Description, 100)})
 			}
 			return out
@@ -113,6 +113,7 @@ func (m *root) sources() command.Sources {
 			}
 			return out
 		},
+		Modes: m.modes,
 		Models: func() []command.Candidate {
 			var out []command.Candidate
 			for _, model := range append(m.workspace.Usable(), m.found...) {

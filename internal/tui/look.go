@@ -7,12 +7,14 @@ import (
 
 	"ramet/internal/id"
 	"ramet/internal/permit"
+	"ramet/internal/public"
 )
 
 type agentsMsg struct {
 	agents *agents
 	of     id.Agent
-	mode   permit.Mode // how the calls of that agent are permitted
+	mode   permit.Mode     // how the calls of that agent are permitted
+	drives *public.Program // the program that drives it; nil: none
 	err    error
 }
 
@@ -37,7 +39,8 @@ func (m *root) look() tea.Cmd {
 		if err != nil {
 			mode = "" // an agent that is gone; nothing is shown
 		}
-		return agentsMsg{agents: newAgents(c), of: a, mode: mode}
+		all := newAgents(c)
+		return agentsMsg{agents: all, of: a, mode: mode, drives: drives(ctx, workspace, all, a)}
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"ramet/internal/llm"
 	"ramet/internal/loop"
 	"ramet/internal/permit"
+	"ramet/internal/public"
 	"ramet/internal/session"
 )
 
@@ -36,6 +37,8 @@ type Histories interface {
 	Timeline(ctx context.Context, a id.Agent) ([]Point, error)
 	// Mode is how the calls of an agent are permitted.
 	Mode(ctx context.Context, a id.Agent) (permit.Mode, error)
+	// Program is what the program that drives an agent offers; nil: none drives it.
+	Program(ctx context.Context, a agent.Agent) (*public.Program, error)
 	// Events begins to listen at once. They end when ctx does.
 	Events(ctx context.Context) iter.Seq[loop.Event]
 	// Questions are about calls that no rule permits.
@@ -60,6 +63,8 @@ type Kernel interface {
 	// Defined are the commands that the user and the project define: prompts by name, which
 	// Turn puts in their places.
 	Defined() []kit.Command
+	// ProgramCommands are those of the program that drives an agent.
+	ProgramCommands(a agent.Agent) []kit.Command
 	// Command carries out a command line of ramet and returns what it prints.
 	Command(ctx context.Context, args ...string) (string, error)
 	// Shell runs a command of the user's in the folder of an agent; output takes what

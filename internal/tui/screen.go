@@ -10,6 +10,7 @@ import (
 	"ramet/internal/id"
 	"ramet/internal/llm"
 	"ramet/internal/permit"
+	"ramet/internal/public"
 	"ramet/internal/tui/markdown"
 )
 
@@ -28,6 +29,7 @@ type screen struct {
 	all    bool            // everything is open
 	model  llm.Ref         // chosen with /model
 	mode   permit.Mode     // how its calls are permitted; empty: not known yet
+	drives *public.Program // the program that drives it; nil: none
 
 	loading  bool
 	behind   bool               // something was stored that was not read

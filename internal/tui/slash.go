@@ -54,6 +54,9 @@ func (m *root) slash(said string) tea.Cmd {
 		if c.Mode == "" {
 			return m.run(said, "mode", me)
 		}
+		if m.program() != "" { // it may have one of that name
+			return tea.Sequence(m.run(said, "mode", "--", me, c.Mode), m.look())
+		}
 		mode, err := permit.ParseMode(c.Mode)
 		if err != nil {
 			return m.tell(bad, explain(err))
@@ -151,7 +154,7 @@ func (m *root) called(name, said string) tea.Cmd {
 	}
 	known := command.Names()
 	if m.workspace != nil {
-		for _, c := range m.workspace.Defined() {
+		for _, c := range m.named() {
 			if c.Name == name {
 				return m.prompt(said)
 			}

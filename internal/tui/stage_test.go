@@ -23,6 +23,7 @@ import (
 	"ramet/internal/llm"
 	"ramet/internal/loop"
 	"ramet/internal/permit"
+	"ramet/internal/public"
 	"ramet/internal/session"
 	"ramet/internal/state"
 	"ramet/internal/tui/markdown"
@@ -168,7 +169,9 @@ func (s *stage) Command(_ context.Context, args ...string) (string, error) {
 func (s *stage) Defined() []kit.Command {
 	return []kit.Command{{Name: "zap", Description: "Zaps it"}, {Name: "help"}}
 }
-func (s *stage) Shell(context.Context, id.Agent, string, func(string)) error { return nil }
+func (s *stage) ProgramCommands(agent.Agent) []kit.Command                     { return nil }
+func (s *stage) Program(context.Context, agent.Agent) (*public.Program, error) { return nil, nil }
+func (s *stage) Shell(context.Context, id.Agent, string, func(string)) error   { return nil }
 func (s *stage) Model(a agent.Agent, asked llm.Ref) (Model, error) {
 	if asked == (llm.Ref{}) {
 		asked = llm.Ref{Vendor: "offline", Name: "offline"}

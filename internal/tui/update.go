@@ -161,6 +161,9 @@ func (m *root) seen(msg agentsMsg) tea.Cmd {
 	case !m.choosing:
 		m.now.mode = msg.mode
 	}
+	if msg.of == m.now.agent {
+		m.now.drives = msg.drives
+	}
 	cmds = append(cmds, m.catchUp(m.now), m.choose(m.now), m.next(m.now))
 	return tea.Batch(cmds...)
 }

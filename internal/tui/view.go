@@ -271,6 +271,9 @@ func (m *root) status(w int) string {
 	if mode := m.now.mode; mode != "" {
 		parts = append(parts, modeStyle(mode).of(mode.Title()))
 	}
+	if own := m.programMode(); own != "" {
+		parts = append(parts, faint.of(own))
+	}
 	if n := len(m.questions); n > 0 && m.question() == nil {
 		parts = append(parts, warn.of(count(n, "question")+": Ctrl+P"))
 	}

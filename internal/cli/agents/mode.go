@@ -28,6 +28,10 @@ func modeCommand(l *line.Line) *cobra.Command {
 The choice holds at once, also for a turn that is under way, and for everybody below
 the agent who has no mode of its own. Without a choice the setting permission counts.
 
+An agent that another program drives has one of that program's own modes besides: MODE may be the
+program's word for it (NAME:WORD where ramet has the same), from the next turn on. In a mode in
+which the program is not known to ask, it runs confined.
+
 ` + line.ExitHelp(),
 		Args: line.Arguments(0, 2),
 		ValidArgsFunction: func(c *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
@@ -52,11 +56,7 @@ the agent who has no mode of its own. Without a choice the setting permission co
 				return err
 			}
 			if len(args) == 2 {
-				mode, err := permit.ParseMode(args[1])
-				if err != nil {
-					return err
-				}
-				if err := ws.SetMode(c.Context(), a, mode); err != nil {
+				if err := ws.ChooseMode(c.Context(), a, args[1]); err != nil {
 					return err
 				}
 			}
@@ -64,7 +64,11 @@ the agent who has no mode of its own. Without a choice the setting permission co
 			if err != nil {
 				return err
 			}
-			return l.Print(formatMode(a.ID, found))
+			out := formatMode(a.ID, found)
+			if out.Program, err = ws.Program(c.Context(), a); err != nil {
+				return err
+			}
+			return l.Print(out)
 		},
 	}
 }
@@ -87,6 +91,8 @@ type modeShape struct {
 	Mode   permit.Mode  `json:"mode"`
 	Of     *id.Agent    `json:"of"` // whose choice it is; null: the setting
 	Grants []grantShape `json:"grants"`
+	// Program is that which drives the agent, with modes of its own; absent: none does.
+	Program *public.Program `json:"program,omitempty"`
 }
 
 // grantShape is what a person permitted an agent and those below it.
@@ -111,5 +117,8 @@ func (m modeShape) Text(w *printer.Writer) {
 			by = *g.By
 		}
 		w.Line("%s granted to %s by %s", g.Rule, g.To.Short(), by)
+	}
+	if m.Program != nil {
+		programText(w, m.Program)
 	}
 }

@@ -55,11 +55,12 @@ type Setup struct {
 type Program struct {
 	Driver  string // its name
 	Version string // of ramet
-	Mode    string // that it is put into; empty: its own
-	Asks    bool   // in that mode it asks before it changes anything
+	Mode    string // that it is put into, where nobody wishes another; empty: its own
 	Login   string // the command with which its user logs in; empty: not known
-	// Setup is asked before the program is started.
-	Setup func(ctx context.Context, a agent.Agent) (Setup, error)
+	// Asks says whether it asks before it changes anything in a mode of its own; empty: in Mode.
+	Asks func(mode string) bool
+	// Setup is asked before the program is started, to work in a mode of its own; empty: in Mode.
+	Setup func(ctx context.Context, a agent.Agent, mode string) (Setup, error)
 }
 
 // Name implements driver.Program.
@@ -69,19 +70,19 @@ func (p *Program) Name() string { return p.Driver }
 const startTime = 2 * time.Minute
 
 // Open implements driver.Program.
-func (p *Program) Open(ctx context.Context, a agent.Agent, model string, at driver.Place) (driver.Session, error) {
-	setup, err := p.Setup(ctx, a)
+func (p *Program) Open(ctx context.Context, a agent.Agent, w driver.Wish, at driver.Place) (driver.Session, error) {
+	setup, err := p.Setup(ctx, a, w.Mode)
 	if err != nil {
 		return nil, err
 	}
-	s, err := start(p, setup)
+	s, err := start(p, setup, w)
 	if err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, startTime, fault.New(fault.TimedOut, "%s did not begin a session within %s", p.Driver, startTime))
 	defer cancel()
 	if err = s.greet(ctx); err == nil {
-		err = s.settle(ctx, model, at)
+		err = s.settle(ctx, at)
 	}
 	if err != nil {
 		err = s.failed(ctx, err)
@@ -93,11 +94,11 @@ func (p *Program) Open(ctx context.Context, a agent.Agent, model string, at driv
 
 // Look starts the program, asks it who it is, and ends it.
 func (p *Program) Look(ctx context.Context) (Greeting, error) {
-	setup, err := p.Setup(ctx, agent.Agent{})
+	setup, err := p.Setup(ctx, agent.Agent{}, "")
 	if err != nil {
 		return Greeting{}, err
 	}
-	s, err := start(p, setup)
+	s, err := start(p, setup, driver.Wish{})
 	if err != nil {
 		return Greeting{}, err
 	}
@@ -149,46 +150,18 @@ func (s *session) greet(ctx context.Context) error {
 	return nil
 }
 
-// settle begins the session at its place, in its mode, with its model.
-func (s *session) settle(ctx context.Context, model string, at driver.Place) error {
+// settle begins the session at its place, and makes it work as is wished.
+func (s *session) settle(ctx context.Context, at driver.Place) error {
 	made, err := s.place(ctx, at)
 	if err != nil {
 		return err
 	}
 	s.mu.Lock()
-	s.about.Session = made.SessionID
+	s.about.Session, s.made = made.SessionID, made
+	s.offer = made.offer(s.greeting.Version).Or(s.offer)
+	w := s.about.Wish
 	s.mu.Unlock()
-	if m := s.program.Mode; m != "" {
-		if err := s.set(ctx, made, "mode", m); err != nil {
-			return err
-		}
-	}
-	if model != "" {
-		return s.set(ctx, made, "model", model)
-	}
-	return nil
-}
-
-// begun is what a program says of a session that it began. The four methods answer alike.
-type begun struct {
-	SessionID string `json:"sessionId"`
-	Modes     *struct {
-		Current   string `json:"currentModeId"`
-		Available []struct {
-			ID string `json:"id"`
-		} `json:"availableModes"`
-	} `json:"modes"`
-	Models *struct {
-		Current   string `json:"currentModelId"`
-		Available []struct {
-			ID string `json:"modelId"`
-		} `json:"availableModels"`
-	} `json:"models"`
-	Options []struct {
-		ID       string `json:"id"`
-		Category string `json:"category"`
-		Current  any    `json:"currentValue"`
-	} `json:"configOptions"`
+	return s.work(ctx, w)
 }
 
 // place asks for the session.
@@ -226,40 +199,6 @@ func (s *session) place(ctx context.Context, at driver.Place) (begun, error) {
 
 // forkRequest has the members of a load; the SDK's own type names other servers.
 type forkRequest struct{ sdk.LoadSessionRequest }
-
-// set chooses a mode or a model, in whichever way the program offers.
-func (s *session) set(ctx context.Context, made begun, what, value string) error {
-	id := sdk.SessionId(made.SessionID)
-	current, offered := "", []string(nil)
-	switch {
-	case what == "mode" && made.Modes != nil:
-		current = made.Modes.Current
-		for _, m := range made.Modes.Available {
-			offered = append(offered, m.ID)
-		}
-	case what == "model" && made.Models != nil:
-		current = made.Models.Current
-		for _, m := range made.Models.Available {
-			offered = append(offered, m.ID)
-		}
-	}
-	for _, o := range made.Options {
-		if offered == nil && (o.Category == what || o.ID == what) {
-			if o.Current == value {
-				return nil
-			}
-			req := sdk.SetSessionConfigOptionRequest{ValueId: &sdk.SetSessionConfigOptionValueId{ConfigId: sdk.SessionConfigId(o.ID), SessionId: id, Value: sdk.SessionConfigValueId(value)}}
-			return s.refused(what, value, s.wire.call(ctx, sdk.AgentMethodSessionSetConfigOption, req, nil))
-		}
-	}
-	if current == value {
-		return nil
-	}
-	if what == "model" {
-		return s.refused(what, value, s.wire.call(ctx, sdk.AgentMethodSessionSetModel, sdk.UnstableSetSessionModelRequest{ModelId: sdk.UnstableModelId(value), SessionId: id}, nil))
-	}
-	return s.refused(what, value, s.wire.call(ctx, sdk.AgentMethodSessionSetMode, sdk.SetSessionModeRequest{ModeId: sdk.SessionModeId(value), SessionId: id}, nil))
-}
 
 // refused says which choice a program did not take.
 func (s *session) refused(what, value string, err error) error {

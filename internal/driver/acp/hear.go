@@ -1,6 +1,7 @@
 package acp
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"math"
 	"strings"
@@ -9,6 +10,7 @@ import (
 
 	"ramet/internal/driver"
 	"ramet/internal/llm"
+	"ramet/internal/picture"
 )
 
 // heard takes what the program asks and tells, in order.
@@ -55,8 +57,8 @@ func (s *session) update(params json.RawMessage) {
 		s.odd("an update that is not readable: " + clip(params))
 		return
 	}
-	if note.SessionID != s.About().Session {
-		return
+	if at := s.About().Session; note.SessionID != at && (at != "" || !strings.HasSuffix(kind.Is, "_update")) {
+		return // before the session has a name here it may tell what can be chosen
 	}
 	ok := true
 	switch kind.Is {
@@ -68,7 +70,9 @@ func (s *session) update(params json.RawMessage) {
 		ok = s.plan(note.Update)
 	case "usage_update":
 		ok = s.usage(note.Update)
-	case "user_message_chunk", "available_commands_update", "current_mode_update", "config_option_update", "session_info_update":
+	case "available_commands_update", "current_mode_update", "config_option_update":
+		ok = s.offers(kind.Is, note.Update)
+	case "user_message_chunk", "session_info_update":
 		// what was said stands in the history; the rest is about the session, not the turn
 	default:
 		ok = false
@@ -84,6 +88,7 @@ type content struct {
 	Text     string `json:"text"`
 	URI      string `json:"uri"`
 	MimeType string `json:"mimeType"`
+	Data     string `json:"data"`
 	Resource struct {
 		URI  string `json:"uri"`
 		Text string `json:"text"`
@@ -102,6 +107,19 @@ func (c content) words() string {
 	return "[" + c.Type + " " + c.MimeType + "]"
 }
 
+// image is the block as one that can be kept and shown, and what it is in a few words.
+func (c content) image() (llm.Part, string, bool) {
+	if c.Type != "image" {
+		return llm.Part{}, "", false
+	}
+	data, err := base64.StdEncoding.DecodeString(c.Data)
+	if err != nil {
+		return llm.Part{}, "", false
+	}
+	part, said, err := picture.Part("", data)
+	return part, "image: " + said, err == nil
+}
+
 func (s *session) chunk(thought bool, raw json.RawMessage) bool {
 	var u struct {
 		Content content `json:"content"`
@@ -112,6 +130,9 @@ func (s *session) chunk(thought bool, raw json.RawMessage) bool {
 	kind := driver.Said
 	if thought {
 		kind = driver.Thought
+	} else if image, said, ok := u.Content.image(); ok {
+		s.tell(driver.Update{Type: driver.Drew, Text: said, Image: image})
+		return true
 	}
 	s.tell(driver.Update{Type: kind, Text: u.Content.words()})
 	return true
@@ -127,6 +148,7 @@ type toolCall struct {
 	RawOutput json.RawMessage `json:"rawOutput"`
 	Locations []struct {
 		Path string `json:"path"`
+		Line int    `json:"line"`
 	} `json:"locations"`
 	Content []struct {
 		Type    string  `json:"type"`
@@ -161,13 +183,17 @@ func (t toolCall) into(c *driver.Call) {
 		}
 	}
 	if t.Content != nil {
-		c.Diffs = nil
+		c.Diffs, c.Images = nil, nil
 		var words []string
 		for _, part := range t.Content {
 			switch part.Type {
 			case "diff":
-				c.Diffs = append(c.Diffs, driver.Diff{Path: part.Path, Old: part.OldText, New: part.NewText})
+				c.Diffs = append(c.Diffs, driver.Diff{Path: part.Path, Old: part.OldText, New: part.NewText, Line: t.line(part.Path)})
 			case "content":
+				if image, said, ok := part.Content.image(); ok {
+					c.Images, words = append(c.Images, image), append(words, said)
+					continue
+				}
 				words = append(words, part.Content.words())
 			}
 		}
@@ -176,6 +202,16 @@ func (t toolCall) into(c *driver.Call) {
 	if c.Output == "" && len(c.Diffs) == 0 {
 		c.Output = output(t.RawOutput)
 	}
+}
+
+// line is where in a file the call is.
+func (t toolCall) line(path string) int {
+	for _, l := range t.Locations {
+		if l.Path == path {
+			return l.Line
+		}
+	}
+	return 0
 }
 
 // output is what a call gave back, where the program tells it in a form of its own.

@@ -39,20 +39,22 @@ type session struct {
 
 	mu    sync.Mutex
 	about driver.About
+	made  begun // the session, as it began
+	offer driver.Offer
 	on    func(driver.Update) // while a prompt is answered
 	calls map[string]*driver.Call
 	cost  llm.Money // of the session so far
 }
 
 // start starts the program.
-func start(p *Program, setup Setup) (*session, error) {
+func start(p *Program, setup Setup, w driver.Wish) (*session, error) {
 	inR, inW, outR, outW, err := pipes()
 	if err != nil {
 		return nil, err
 	}
 	life, kill := context.WithCancel(context.Background())
 	s := &session{program: p, setup: setup, kill: kill, ended: make(chan struct{}), errors: newComplaints(setup.Errors)}
-	s.about = driver.About{Driver: p.Driver, Asks: p.Asks, Boxed: setup.Box != nil, Wire: setup.Wire}
+	s.about = driver.About{Driver: p.Driver, Wish: w, Asks: p.Asks(w.Mode), Boxed: setup.Box != nil, Wire: setup.Wire}
 	s.process, err = sandbox.Start(life, sandbox.Command{Args: setup.Args, Dir: setup.Dir, Env: setup.Env, Confine: setup.Box, For: setup.For,
 		Output: s.errors, Speaks: &sandbox.Speech{In: inR, Out: outW}})
 	if err != nil {

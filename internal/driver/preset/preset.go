@@ -27,6 +27,7 @@ type Preset struct {
 	Login   string // the command with which its user logs in
 	Mode    string // in which it asks; empty: its own
 	Asks    bool   // it asks before it changes anything
+	Asking  []string // other modes of its own in which it asks as well, or changes nothing
 	Box     *bool  // it runs confined; nil: if it does not ask
 	State   []string
 	Pass    []string          // variables of the user's that it gets; NAME_* means all that begin so
@@ -42,7 +43,7 @@ var table = []Preset{
 	{
 		Name: "claude", Title: "Claude Code", Command: []string{"claude-agent-acp"},
 		Install: "npm install -g @agentclientprotocol/claude-agent-acp", Login: "claude /login",
-		Mode: "default", Asks: true, State: []string{"~/.claude", "~/.claude.json", "~/.cache/claude", "~/.local/share/claude", "~/.local/state/claude"},
+		Mode: "default", Asks: true, Asking: []string{"plan"}, State: []string{"~/.claude", "~/.claude.json", "~/.cache/claude", "~/.local/share/claude", "~/.local/state/claude"},
 		Pass:  []string{"ANTHROPIC_*", "CLAUDE_*", "DISABLE_*"},
 		Bases: []Base{{Variable: "ANTHROPIC_BASE_URL", Vendor: "anthropic", Key: "ANTHROPIC_API_KEY"}},
 	},
@@ -55,14 +56,14 @@ var table = []Preset{
 	},
 	{
 		Name: "opencode", Title: "opencode", Command: []string{"opencode", "acp"},
-		Install: "npm install -g opencode-ai", Login: "opencode auth login", Asks: true,
+		Install: "npm install -g opencode-ai", Login: "opencode auth login", Asks: true, Asking: []string{"build", "plan"},
 		State: []string{"~/.local/share/opencode", "~/.local/state/opencode", "~/.config/opencode", "~/.cache/opencode"},
 		Pass:  []string{"OPENCODE_*", "ANTHROPIC_*", "OPENAI_*", "GEMINI_*", "OPENROUTER_*"},
 		Set:   map[string]string{"OPENCODE_PERMISSION": `{"edit":"ask","bash":"ask","webfetch":"ask"}`},
 	},
 	{
 		Name: "gemini", Title: "Gemini CLI", Command: []string{"gemini", "--experimental-acp"},
-		Install: "npm install -g @google/gemini-cli", Login: "gemini", Mode: "default", Asks: true,
+		Install: "npm install -g @google/gemini-cli", Login: "gemini", Mode: "default", Asks: true, Asking: []string{"plan"},
 		State: []string{"~/.gemini", "~/.cache/gemini"},
 		Pass:  []string{"GEMINI_*", "GOOGLE_*"},
 		Bases: []Base{{Variable: "GOOGLE_GEMINI_BASE_URL", Vendor: "gemini", Key: "GEMINI_API_KEY"}},
@@ -152,12 +153,18 @@ func Find(name string, own []config.Driver) (Preset, error) {
 	return Preset{}, f.WithHint("`ramet drivers` lists them; [driver.%.40s] with command = \"…\" in your configuration adds one", name)
 }
 
-// Boxed says whether the program runs confined.
-func (p Preset) Boxed() bool {
+// AsksIn says whether the program asks before it changes anything, in a mode of its own; empty: in
+// the one that it is put into. Of a mode that nobody here knows it is not believed.
+func (p Preset) AsksIn(mode string) bool {
+	return p.Asks && (mode == "" || mode == p.Mode || slices.Contains(p.Asking, mode))
+}
+
+// Boxed says whether the program runs confined in a mode of its own.
+func (p Preset) Boxed(mode string) bool {
 	if p.Box != nil {
 		return *p.Box
 	}
-	return !p.Asks
+	return !p.AsksIn(mode)
 }
 
 // Environment is what the program gets of the user's variables, besides those that any

@@ -40,11 +40,11 @@ func TestBases(t *testing.T) {
 func TestAProjectsDrivers(t *testing.T) {
 	boxed := true
 	own := []config.Driver{{Name: "claude", Command: "evil", Project: true, Box: &boxed}, {Name: "theirs", Command: "tool", Project: true, Box: &boxed, Bases: map[string]string{"X": "openai/v1"}}}
-	if p, err := Find("claude", own); err != nil || p.Command[0] != "claude-agent-acp" || p.Boxed() {
+	if p, err := Find("claude", own); err != nil || p.Command[0] != "claude-agent-acp" || p.Boxed("") {
 		t.Errorf("%+v %v", p, err)
 	}
 	p, err := Find("theirs", own)
-	if err != nil || !p.Boxed() || len(p.Bases) != 1 || p.Bases[0] != (Base{Variable: "X", Vendor: "openai", Path: "/v1"}) {
+	if err != nil || !p.Boxed("") || len(p.Bases) != 1 || p.Bases[0] != (Base{Variable: "X", Vendor: "openai", Path: "/v1"}) {
 		t.Errorf("%+v %v", p, err)
 	}
 }

@@ -29,9 +29,14 @@ const (
 	longestStep = 200
 )
 
-type step struct{ Step, State string }
+type step struct {
+	Step  string `json:"step"`
+	State string `json:"state"`
+}
 
-type planArgs struct{ Steps []step }
+type planArgs struct {
+	Steps []step `json:"steps"`
+}
 
 var planSpec = tool.Spec{
 	Name: "plan", Description: planText, Access: tool.Processes,
@@ -46,6 +51,30 @@ var planSpec = tool.Spec{
 		}
 		return args.brief()
 	},
+}
+
+// Step is one of a plan that another program tells.
+type Step struct {
+	Text        string
+	Begun, Done bool
+}
+
+// Plan is a plan of another program as if it had been told with this tool: the arguments of the call,
+// and the answer. What is more than people read is left out.
+func Plan(steps []Step) (json.RawMessage, tool.Answer, error) {
+	var args planArgs
+	for _, s := range steps[:min(len(steps), mostSteps)] {
+		state := open
+		switch {
+		case s.Done:
+			state = done
+		case s.Begun:
+			state = doing
+		}
+		args.Steps = append(args.Steps, step{text.Line(s.Text, longestStep), state})
+	}
+	raw, err := json.Marshal(args)
+	return raw, tool.Answer{Text: args.brief() + ".", Show: args.list()}, err
 }
 
 // plan is the tool that shows people what the agent means to do.
