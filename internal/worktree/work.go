@@ -188,20 +188,42 @@ func (k Keeper) since(ctx context.Context, t Tree, into string) (repo, string, e
 }
 
 // Stands is the branch that is checked out in a folder, and how many files there are not
-// committed. Programs of the repository are not run: where its configuration names some,
-// nothing is said.
+// committed; none: the folder is in no repository, or on no branch. Programs of the repository are
+// not run: where its configuration names some, nothing is said. Every turn asks this, so git is
+// started twice and not once for each answer.
 func Stands(ctx context.Context, dir string) (branch string, changed int, err error) {
-	r, err := open(ctx, dir)
+	top := above(dir)
+	if top == "" {
+		return "", 0, nil
+	}
+	if err := (repo{top: top}).harmless(ctx, nil); err != nil {
+		return "", 0, err
+	}
+	out, err := run(ctx, top, "status", "--porcelain=v2", "--branch", "-z", "--no-renames", "--untracked-files=all", "--ignore-submodules=dirty")
 	if err != nil {
 		return "", 0, err
 	}
-	if err := r.harmless(ctx, nil); err != nil {
-		return "", 0, err
+	for _, entry := range git.Fields(out) {
+		switch name, head := strings.CutPrefix(entry, "# branch.head "); {
+		case head && name != "(detached)":
+			branch = name
+		case !strings.HasPrefix(entry, "# "):
+			changed++
+		}
 	}
-	name, err := run(ctx, r.top, "symbolic-ref", "--quiet", "--short", "HEAD")
-	if err != nil {
-		return "", 0, err
+	return branch, changed, nil
+}
+
+// above is the next folder, from this one upwards, that has a .git; empty: none has.
+func above(dir string) string {
+	for dir = real(dir); ; {
+		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
+			return dir
+		}
+		up := filepath.Dir(dir)
+		if up == dir {
+			return ""
+		}
+		dir = up
 	}
-	out, err := r.status(ctx, "all")
-	return strings.TrimSpace(name), len(out), err
 }

@@ -458,3 +458,28 @@ func TestWhatWasBroughtIsNotTheChildsWork(t *testing.T) {
 		t.Errorf("%q, %v", d, err)
 	}
 }
+
+func TestWhereAFolderStands(t *testing.T) {
+	g := newGround(t)
+	g.file(g.dir, "sub/x", "x")
+	g.file(g.dir, "sub/a b", "not committed\n")
+	branch := g.git(g.dir, "symbolic-ref", "--short", "HEAD")
+	see := func(dir, want string, files int) {
+		t.Helper()
+		if got, n, err := Stands(t.Context(), dir); err != nil || got != want || n != files {
+			t.Errorf("%s: %q, %d, %v; want %q, %d", dir, got, n, err, want, files)
+		}
+	}
+	see(filepath.Join(g.dir, "sub"), branch, 2)
+	g.save(g.dir, "all")
+	see(g.dir, branch, 0)
+	tree := g.make("ada")
+	see(tree.Cwd, tree.Branch, 0)
+	g.git(g.dir, "checkout", "-q", "--detach")
+	see(g.dir, "", 0)
+	see(t.TempDir(), "", 0)
+	g.git(g.dir, "config", "filter.x.clean", "touch ran")
+	if _, _, err := Stands(t.Context(), g.dir); err == nil {
+		t.Error("programs of a repository are told of, not run")
+	}
+}
