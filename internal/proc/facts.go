@@ -68,7 +68,11 @@ func (p *process) treeFacts(ctx context.Context, a agent.Agent, well bool) []str
 	case len(w.Files) == 0 && w.Commits == 0:
 		return []string{"It changed no file in its worktree."}
 	}
-	out := []string{fmt.Sprintf("Branch %s, %s ahead: %s (%s).", w.Branch, text.Count(w.Commits, "commit"), w.Stat, names(w.Files))}
+	ahead := fmt.Sprintf("Branch %s, %s ahead", w.Branch, text.Count(w.Commits, "commit"))
+	if w.Stat != "" { // else all that it left is new, and not committed
+		ahead += ": " + w.Stat + " (" + names(w.Files) + ")"
+	}
+	out := []string{ahead + "."}
 	if len(w.Dirty) > 0 {
 		out = append(out, "Not committed: "+names(w.Dirty)+".")
 	}

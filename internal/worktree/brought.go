@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -44,7 +45,54 @@ func (k Keeper) NoteBrought(ctx context.Context, t Tree, paths []string) error {
 	if err != nil {
 		return err
 	}
-	return durable.WriteFile(filepath.Join(r.git, broughtFile), text, 0o600)
+	if err := durable.WriteFile(filepath.Join(r.git, broughtFile), text, 0o600); err != nil {
+		return err
+	}
+	return r.keepBrought(ctx, slices.Sorted(maps.Keys(brought)))
+}
+
+// broughtRef, which belongs to the worktree alone and goes with it, is a commit of what the child
+// began with: behind its first one, but with what was brought. It is on no branch; what the child
+// changed is counted from it.
+const broughtRef = "refs/worktree/ramet/brought"
+
+// keepBrought writes that commit. The index of the worktree stays as it is.
+func (r repo) keepBrought(ctx context.Context, paths []string) error {
+	index := filepath.Join(r.git, "ramet-index")
+	defer os.Remove(index)
+	c := git.Command{Dir: r.top, User: true, Env: []string{"GIT_INDEX_FILE=" + index}}
+	if _, err := c.Run(ctx, "read-tree", "HEAD"); err != nil {
+		return err
+	}
+	add := c
+	add.In = []byte(strings.Join(paths, "\x00") + "\x00")
+	if _, err := add.Run(ctx, "update-index", "--add", "--remove", "--replace", "-z", "--stdin"); err != nil {
+		return err
+	}
+	tree, err := c.Run(ctx, "write-tree")
+	if err != nil {
+		return err
+	}
+	who, err := r.signature(ctx)
+	if err != nil {
+		return err
+	}
+	commit, err := c.Run(ctx, append(who, "commit-tree", "--no-gpg-sign", "-p", "HEAD", "-m", "ramet: what was brought", strings.TrimSpace(tree))...)
+	if err != nil {
+		return err
+	}
+	_, err = c.Run(ctx, "update-ref", broughtRef, strings.TrimSpace(commit))
+	return err
+}
+
+// begun is the commit from which an agent's own changes are counted, where it and the folder that
+// it came from parted at base: what was brought, as long as that lies just behind base.
+func (r repo) begun(ctx context.Context, base string) string {
+	out, err := run(ctx, r.top, "rev-list", "--max-count=1", "--parents", broughtRef)
+	if commits := strings.Fields(out); err == nil && len(commits) == 2 && commits[1] == base {
+		return commits[0]
+	}
+	return base
 }
 
 // brought reads what was brought into a worktree.

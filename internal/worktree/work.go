@@ -72,50 +72,71 @@ func (k Keeper) Work(ctx context.Context, t Tree, into string) (Work, error) {
 	if w.Commits, err = count(ctx, from, "HEAD", "^"+base); err != nil {
 		return w, err
 	}
-	if w.Files, w.Dirty, err = from.own(ctx, base); err != nil {
+	own, err := from.own(ctx, base)
+	if err != nil {
 		return w, err
 	}
-	w.Stat, err = from.stat(ctx, base, w.Files)
+	w.Files, w.Dirty = own.files, own.dirty
+	w.Stat, err = from.stat(ctx, own)
 	return w, err
 }
 
-// own are the files that the agent of a tree changed since a commit, and those of them that are
-// not committed.
-func (r repo) own(ctx context.Context, base string) (files, dirty []string, err error) {
-	out, err := run(ctx, r.top, "diff", "--name-only", "-z", "--no-renames", "--no-ext-diff", base, "HEAD")
-	if err != nil {
-		return nil, nil, err
-	}
-	files = git.Fields(out)
-	dirty, err = r.changes(ctx, true)
-	committed := set(files)
-	for _, name := range dirty {
-		if !committed[name] {
-			files = append(files, name)
-		}
-	}
-	return files, dirty, err
+// own is what the agent of a tree changed.
+type own struct {
+	files []string        // since it left the folder it came from
+	dirty []string        // of these, what is not committed
+	fresh map[string]bool // what git does not know; true: of these
+	since string          // the commit to compare with: what was brought is in it
 }
 
-func set(names []string) map[string]bool {
-	out := make(map[string]bool, len(names))
-	for _, name := range names {
-		out[name] = true
+// own finds what the agent of a tree changed since a commit.
+func (r repo) own(ctx context.Context, base string) (own, error) {
+	o := own{fresh: map[string]bool{}, since: r.begun(ctx, base)}
+	out, err := run(ctx, r.top, "diff", "--name-only", "-z", "--no-renames", "--no-ext-diff", base, "HEAD")
+	if err != nil {
+		return o, err
+	}
+	o.files = git.Fields(out)
+	committed := map[string]bool{}
+	for _, name := range o.files {
+		committed[name] = true
+	}
+	if o.dirty, err = r.changes(ctx, true); err != nil {
+		return o, err
+	}
+	open := map[string]bool{}
+	for _, name := range o.dirty {
+		if open[name] = true; !committed[name] {
+			o.files = append(o.files, name)
+		}
+	}
+	others, err := run(ctx, r.top, "ls-files", "--others", "--exclude-standard", "-z")
+	for _, name := range git.Fields(others) {
+		o.fresh[name] = open[name]
+	}
+	return o, err
+}
+
+// counted are the files whose lines can be compared: git knows them, and they are the agent's.
+func (o own) counted() map[string]bool {
+	out := make(map[string]bool, len(o.files))
+	for _, name := range o.files {
+		_, unknown := o.fresh[name]
+		out[name] = !unknown
 	}
 	return out
 }
 
-// stat counts what changed in some files since a commit; files that git does not know yet have
-// no lines for it.
-func (r repo) stat(ctx context.Context, base string, files []string) (string, error) {
-	out, err := run(ctx, r.top, "diff", "--numstat", "-z", "--no-renames", "--no-ext-diff", "--no-textconv", base)
+// stat counts what changed in the files that git knows.
+func (r repo) stat(ctx context.Context, o own) (string, error) {
+	out, err := run(ctx, r.top, "diff", "--numstat", "-z", "--no-renames", "--no-ext-diff", "--no-textconv", o.since)
 	if err != nil {
 		return "", err
 	}
-	own, changed, added, removed := set(files), 0, 0, 0
+	counts, changed, added, removed := o.counted(), 0, 0, 0
 	for _, line := range git.Fields(out) { // added, removed, name; "-" for what has no lines
 		f := strings.SplitN(line, "\t", 3)
-		if len(f) != 3 || !own[f[2]] {
+		if len(f) != 3 || !counts[f[2]] {
 			continue
 		}
 		plus, _ := strconv.Atoi(f[0])
@@ -142,31 +163,27 @@ func (k Keeper) Diff(ctx context.Context, t Tree, into, path string) (string, er
 	if err != nil {
 		return "", err
 	}
-	files, dirty, err := from.own(ctx, base)
+	o, err := from.own(ctx, base)
 	if err != nil {
 		return "", err
 	}
-	differ, err := run(ctx, from.top, "diff", "--name-only", "-z", "--no-renames", "--no-ext-diff", base)
+	differ, err := run(ctx, from.top, "diff", "--name-only", "-z", "--no-renames", "--no-ext-diff", o.since)
 	if err != nil {
 		return "", err
 	}
-	args := []string{"diff", "--stat", "--patch", "--no-ext-diff", "--no-textconv", "--no-color", base, "--", ":(top)"}
+	args := []string{"diff", "--stat", "--patch", "--no-ext-diff", "--no-textconv", "--no-color", o.since, "--", ":(top)"}
 	if path != "" {
 		args[len(args)-1] = ":(top,literal)" + path
 	}
-	mine, open := set(files), set(dirty)
+	counts := o.counted()
 	for _, name := range git.Fields(differ) {
-		if !mine[name] {
+		if !counts[name] {
 			args = append(args, ":(top,literal,exclude)"+name)
 		}
 	}
 	out, err := run(ctx, from.top, args...)
-	if err != nil {
-		return "", err
-	}
-	fresh, err := run(ctx, from.top, "ls-files", "--others", "--exclude-standard", "-z")
-	for _, name := range git.Fields(fresh) {
-		if (path == "" || name == path) && open[name] {
+	for _, name := range o.dirty {
+		if (path == "" || name == path) && o.fresh[name] {
 			out += "new, not committed: " + name + "\n"
 		}
 	}

@@ -441,19 +441,21 @@ func TestWhatWasBroughtIsNotTheChildsWork(t *testing.T) {
 	if d, err := g.k.Diff(t.Context(), tree, g.dir, ""); err != nil || d != "" {
 		t.Errorf("%q, %v", d, err)
 	}
-	g.file(tree.Dir, "a.txt", "from the child\nand more\n")
+	g.file(tree.Dir, "a.txt", "from the parent\nfrom the child\n")
 	g.file(tree.Dir, "notes/own.txt", "own\n")
 	both := []string{"a.txt", "notes/own.txt"}
-	work(Work{Stat: "1 file changed, 2 insertions(+), 1 deletion(-)", Files: both, Dirty: both})
+	work(Work{Stat: "1 file changed, 1 insertion(+)", Files: both, Dirty: both})
 	d, err := g.k.Diff(t.Context(), tree, g.dir, "")
 	if err != nil || !strings.Contains(d, "+from the child") || !strings.HasSuffix(d, "new, not committed: notes/own.txt\n") ||
-		strings.Contains(d, "b.txt") || strings.Contains(d, "c.txt") || strings.Contains(d, "new.txt") {
+		strings.Contains(d, "+from the parent") || strings.Contains(d, "b.txt") || strings.Contains(d, "c.txt") || strings.Contains(d, "new.txt") {
 		t.Errorf("%q, %v", d, err)
 	}
 	if err := g.k.Commit(t.Context(), tree, "ada", "u"); err != nil {
 		t.Fatal(err)
 	}
-	work(Work{Commits: 1, Stat: "2 files changed, 3 insertions(+), 1 deletion(-)", Files: both})
+	work(Work{Commits: 1, Stat: "2 files changed, 2 insertions(+)", Files: both})
+	g.file(tree.Dir, "notes/new.txt", "notes\nof the child\n") // not committed, and not known to git
+	work(Work{Commits: 1, Stat: "2 files changed, 2 insertions(+)", Files: append(both, "notes/new.txt"), Dirty: []string{"notes/new.txt"}})
 	if d, err := g.k.Diff(t.Context(), tree, g.dir, "b.txt"); err != nil || d != "" {
 		t.Errorf("%q, %v", d, err)
 	}

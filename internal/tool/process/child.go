@@ -51,7 +51,7 @@ func (b child) toParent(last bool) string {
 	if last {
 		out += " Results come as letters: go on with your own work, then wait."
 	}
-	if out += b.thinks(); b.call.Note != "" {
+	if out += b.thinks() + b.apart(); b.call.Note != "" {
 		out += "\n" + b.call.Note
 	}
 	return out
@@ -91,6 +91,20 @@ func (b child) thinks() string {
 		return ""
 	}
 	return " It thinks with effort " + string(b.args.Effort) + ": if yours is another, its first request finds less in the cache."
+}
+
+// apart says what it costs that a child which knows the conversation has other tools or another
+// model: what vendors keep of the parent's requests does not fit its own.
+func (b child) apart() string {
+	switch {
+	case b.role == nil || b.args.Context == nothing:
+		return ""
+	case b.role.Model != "":
+		return " It has another model: its first request finds nothing in the cache."
+	case b.role.Limit != nil:
+		return " It has not all of your tools: its first request finds nothing in the cache."
+	}
+	return ""
 }
 
 // toChild begins the child's own life.
