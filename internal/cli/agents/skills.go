@@ -77,6 +77,9 @@ func (d skills) Text(w *printer.Writer) {
 	for _, f := range d.Flaws {
 		w.Line("not used: %s: %s", f.Path, f.Why)
 	}
+	for _, f := range d.Hidden {
+		w.Line("hidden: %s: %s", f.Path, f.Why)
+	}
 	for _, n := range d.Notes {
 		w.Line("note: %s", n)
 	}
