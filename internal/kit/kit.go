@@ -11,8 +11,9 @@
 // It promises:
 //
 //   - Of a project only what a person accepted is read, in exactly these bytes (package trust).
-//   - Bad input is never lost silently: a file that defines nothing is a Flaw, with its path
-//     and why; what is unknown in one that does is passed over.
+//   - Nothing is lost silently: a file that defines nothing is a Flaw, with its path and why, and
+//     so is a place that cannot be looked at; one that stands behind another of the same name is
+//     Hidden; what is unknown in one that is used is passed over.
 //   - A definition narrows what an agent may use, and never widens it.
 package kit
 
@@ -80,6 +81,7 @@ type Kit struct {
 	Roles    []Role
 	Commands []Command
 	Flaws    []Flaw
+	Hidden   []Flaw   // definitions behind another one of the same name, and which
 	Notes    []string // what of the project is not used as it is
 }
 
@@ -133,14 +135,23 @@ func find[T any](all []T, is func(T) bool) (out T, ok bool) {
 	return out, false
 }
 
-// unique keeps the first of each name, sorted.
-func unique[T any](all []T, name func(T) string) []T {
-	seen := map[string]bool{}
+// unique keeps the first of each name, sorted, and tells which others stand behind it.
+func unique[T any](k *Kit, kind string, all []T, of func(T) (string, Origin)) []T {
+	first := map[string]Origin{}
 	out := slices.DeleteFunc(all, func(t T) bool {
-		known := seen[name(t)]
-		seen[name(t)] = true
-		return known
+		name, from := of(t)
+		before, known := first[name]
+		if !known {
+			first[name] = from
+			return false
+		}
+		k.Hidden = append(k.Hidden, Flaw{from.Path, "the " + kind + " " + name + " of " + before.Path + " is used instead"})
+		return true
 	})
-	slices.SortStableFunc(out, func(a, b T) int { return cmp.Compare(name(a), name(b)) })
+	slices.SortStableFunc(out, func(a, b T) int {
+		x, _ := of(a)
+		y, _ := of(b)
+		return cmp.Compare(x, y)
+	})
 	return out
 }

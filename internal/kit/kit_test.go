@@ -1,8 +1,10 @@
 package kit
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -104,10 +106,60 @@ func TestOfAProjectOnlyWhatWasAcceptedIsRead(t *testing.T) {
 	if s, _ := k.Skill("s"); s.Body != "theirs" || !s.Project {
 		t.Errorf("%+v", s)
 	}
+	if want := []Flaw{{filepath.Join(user, "skills/s/SKILL.md"), "the skill s of .claude/skills/s/SKILL.md is used instead"}}; !slices.Equal(k.Hidden, want) {
+		t.Errorf("%+v", k.Hidden)
+	}
 	if _, ok := k.Command("deep:c"); !ok || len(k.Roles) != 1 || len(k.Flaws) != 1 || k.Flaws[0].Path != ".claude/agents/bad.md" || len(k.Notes) != 1 || !strings.Contains(k.Notes[0], "changed since") {
 		t.Errorf("%+v", k)
 	}
 }
+
+// People keep such folders elsewhere and link to them; what cannot be read is told.
+func TestOfAUserLinksAreFollowedAndNothingIsLost(t *testing.T) {
+	user, away := t.TempDir(), t.TempDir()
+	write := func(file string) {
+		t.Helper()
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte("---\ndescription: d\n---\nDo it."), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	link := func(to, at string) {
+		t.Helper()
+		if err := errors.Join(os.MkdirAll(filepath.Dir(at), 0o700), os.Symlink(to, at)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(filepath.Join(away, "one", "SKILL.md"))
+	write(filepath.Join(away, "agents", "r.md"))
+	link(filepath.Join(away, "one"), filepath.Join(user, "skills", "one"))
+	link(filepath.Join(away, "agents"), filepath.Join(user, "agents"))
+	link("nowhere.md", filepath.Join(user, "commands", "gone.md"))
+	link(user, filepath.Join(user, "commands", "round"))
+	if err := os.MkdirAll(filepath.Join(user, "commands", "folder.md"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	write(filepath.Join(user, "commands", "folder.md", "x.md"))
+	k, err := Read(noShelf{}, "", user)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := k.Skill("one"); !ok || len(k.Skills) != 1 || len(k.Roles) != 1 {
+		t.Errorf("%+v", k)
+	}
+	if _, ok := k.Command("folder.md:x"); !ok {
+		t.Errorf("%+v", k.Commands)
+	}
+	if len(k.Flaws) != 2 || !strings.HasSuffix(k.Flaws[0].Path, "round") || !strings.HasSuffix(k.Flaws[1].Path, "gone.md") || !strings.Contains(k.Flaws[1].Why, "no such file") {
+		t.Errorf("%+v", k.Flaws)
+	}
+}
+
+// noShelf is a project in which nothing was accepted.
+type noShelf struct{}
+
+func (noShelf) Paths(trust.Kind) []string { return nil }
+
+func (noShelf) Text(trust.Kind, string) (trust.Text, bool, error) { return trust.Text{}, false, nil }
 
 func FuzzNothingBreaksTheParsers(f *testing.F) {
 	f.Add("---\nname: &a [*a]\n---\nx")

@@ -6,6 +6,8 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 
 	"ramet/internal/text"
@@ -36,9 +38,9 @@ func Read(s Shelf, project string, users ...string) (Kit, error) {
 			}
 		}
 	}
-	k.Skills = unique(k.Skills, func(s Skill) string { return s.Name })
-	k.Roles = unique(k.Roles, func(r Role) string { return r.Name })
-	k.Commands = unique(k.Commands, func(c Command) string { return c.Name })
+	k.Skills = unique(&k, "skill", k.Skills, func(s Skill) (string, Origin) { return s.Name, s.Origin })
+	k.Roles = unique(&k, "agent", k.Roles, func(r Role) (string, Origin) { return r.Name, r.Origin })
+	k.Commands = unique(&k, "command", k.Commands, func(c Command) (string, Origin) { return c.Name, c.Origin })
 	return k, nil
 }
 
@@ -67,7 +69,8 @@ func (k *Kit) project(s Shelf, project string, kind trust.Kind, folder string) e
 		}
 		k.take(kind, rel, string(t.Data), Origin{Path: p, Dir: filepath.Join(project, filepath.FromSlash(path.Dir(p))), Project: true})
 	}
-	for _, rel := range below(filepath.Join(project, filepath.FromSlash(folder)), kind) {
+	there, _ := below(filepath.Join(project, filepath.FromSlash(folder)), kind) // what cannot be looked at `ramet trust` tells
+	for _, rel := range there {
 		if !accepted[folder+"/"+rel] {
 			fresh++
 		}
@@ -83,19 +86,28 @@ func (k *Kit) project(s Shelf, project string, kind trust.Kind, folder string) e
 
 // user reads what a user defines below a folder.
 func (k *Kit) user(folder string, kind trust.Kind) error {
-	for _, rel := range below(folder, kind) {
+	there, flaws := linked(folder, kind)
+	k.Flaws = append(k.Flaws, flaws...)
+	for _, rel := range there {
 		file := filepath.Join(folder, filepath.FromSlash(rel))
 		info, err := os.Stat(file)
+		why := ""
 		switch {
-		case err != nil || !info.Mode().IsRegular():
-			continue
+		case err != nil:
+			why = err.Error()
+		case !info.Mode().IsRegular():
+			why = "it is no regular file"
 		case info.Size() > mostFile:
-			k.Flaws = append(k.Flaws, Flaw{file, "it is too long"})
-			continue
+			why = "it is too long"
 		}
-		data, err := os.ReadFile(file)
-		if err != nil {
-			k.Flaws = append(k.Flaws, Flaw{file, err.Error()})
+		var data []byte
+		if why == "" {
+			if data, err = os.ReadFile(file); err != nil {
+				why = err.Error()
+			}
+		}
+		if why != "" {
+			k.Flaws = append(k.Flaws, Flaw{file, why})
 			continue
 		}
 		k.take(kind, rel, string(data), Origin{Path: file, Dir: filepath.Dir(file)})
@@ -143,15 +155,19 @@ func defines(kind trust.Kind, rel string) bool {
 // mostLooked bounds how many files of a folder are looked at.
 const mostLooked = 20_000
 
-// below are the files below a folder that define something, by their paths with slashes.
-func below(folder string, kind trust.Kind) []string {
-	var out []string
+// below are the files below a folder that define something, by their paths with slashes, and what
+// could not be looked at. No link is followed.
+func below(folder string, kind trust.Kind) (out []string, flaws []Flaw) {
 	n := 0
 	_ = filepath.WalkDir(folder, func(at string, d fs.DirEntry, err error) error {
-		if n++; err != nil || n > mostLooked {
-			if errors.Is(err, fs.ErrPermission) {
-				return nil // what cannot be read defines nothing
+		if err != nil {
+			if !errors.Is(err, fs.ErrNotExist) {
+				flaws = append(flaws, Flaw{at, err.Error()})
 			}
+			return nil
+		}
+		if n++; n > mostLooked {
+			flaws = append(flaws, Flaw{folder, "more than " + strconv.Itoa(mostLooked) + " files lie there: the rest was not looked at"})
 			return fs.SkipAll
 		}
 		if d.IsDir() {
@@ -165,5 +181,55 @@ func below(folder string, kind trust.Kind) []string {
 		}
 		return nil
 	})
+	return out, flaws
+}
+
+// linked is below for a user, who keeps such folders elsewhere and links to them: the folder may be
+// a link, and so may each in it.
+func linked(folder string, kind trust.Kind) (out []string, flaws []Flaw) {
+	real, err := filepath.EvalSymlinks(folder)
+	if err != nil {
+		if !errors.Is(err, fs.ErrNotExist) {
+			flaws = append(flaws, Flaw{folder, err.Error()})
+		}
+		return nil, flaws
+	}
+	out, flaws = below(real, kind)
+	entries, _ := os.ReadDir(real) // what cannot be read is told already
+	for _, e := range entries {
+		if e.Type()&fs.ModeSymlink == 0 {
+			continue
+		}
+		at, err := filepath.EvalSymlinks(filepath.Join(real, e.Name()))
+		if err != nil {
+			continue // one that defines something by its name is told by who reads it
+		}
+		if info, err := os.Stat(at); err != nil || !info.IsDir() {
+			continue
+		}
+		if rel, err := filepath.Rel(at, real); err == nil && filepath.IsLocal(rel) {
+			flaws = append(flaws, Flaw{filepath.Join(folder, e.Name()), "it leads back to where it lies"})
+			continue
+		}
+		there, more := below(at, kind)
+		for _, rel := range there {
+			out = append(out, e.Name()+"/"+rel)
+		}
+		if kind == Skills && slices.Contains(names(at), "SKILL.md") {
+			out = append(out, e.Name()+"/SKILL.md")
+		}
+		flaws = append(flaws, more...)
+	}
+	slices.Sort(out)
+	return out, flaws
+}
+
+// names are those of what lies in a folder.
+func names(folder string) []string {
+	entries, _ := os.ReadDir(folder)
+	out := make([]string, len(entries))
+	for i, e := range entries {
+		out[i] = e.Name()
+	}
 	return out
 }

@@ -7,6 +7,7 @@ import (
 	"iter"
 	"slices"
 	"testing"
+	"time"
 )
 
 func indented(src []byte) string {
@@ -63,4 +64,22 @@ func TestAListingPrintsAsOneValueWithAnElementALine(t *testing.T) {
 			t.Errorf("not JSON: %s", got.String())
 		}
 	}
+}
+
+// A name with a line break in it is one row, and pretends to be no second.
+func TestACellStaysInItsRow(t *testing.T) {
+	var out bytes.Buffer
+	p := &Printer{Out: &out, Now: time.Now}
+	if err := p.Print(forged{}); err != nil {
+		t.Fatal(err)
+	}
+	if got := out.String(); got != "WHAT                       SIZE\na.md␊new  instructions  x  1\n" {
+		t.Errorf("%q", got)
+	}
+}
+
+type forged struct{}
+
+func (forged) Text(w *Writer) {
+	w.Table([][]string{{"WHAT", "SIZE"}, {"a.md\nnew  instructions  x", "1"}})
 }

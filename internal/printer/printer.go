@@ -193,7 +193,7 @@ func (w *Writer) Table(rows [][]string) {
 			if i == len(widths) {
 				widths = append(widths, 0)
 			}
-			row[i] = text.Safe(cell)
+			row[i] = text.Single(cell)
 			widths[i] = max(widths[i], utf8.RuneCountInString(row[i]))
 		}
 	}

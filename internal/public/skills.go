@@ -3,8 +3,9 @@ package public
 // Skills are what agents can read when they need it.
 type Skills struct {
 	Skills []Skill  `json:"skills"`
-	Flaws  []Flaw   `json:"flaws"` // files that define nothing
-	Notes  []string `json:"notes"` // what of the project is not used as it is
+	Flaws  []Flaw   `json:"flaws"`  // files that define nothing
+	Hidden []Flaw   `json:"hidden"` // definitions behind another one of the same name, which is named
+	Notes  []string `json:"notes"`  // what of the project is not used as it is
 }
 
 // Skill is one of them.

@@ -38,7 +38,7 @@ func (w *Workspace) Skills() (public.Skills, error) {
 	if err != nil {
 		return public.Skills{}, err
 	}
-	out := public.Skills{Skills: []public.Skill{}, Flaws: []public.Flaw{}, Notes: append([]string{}, k.Notes...)}
+	out := public.Skills{Skills: []public.Skill{}, Flaws: []public.Flaw{}, Hidden: []public.Flaw{}, Notes: append([]string{}, k.Notes...)}
 	for _, s := range k.Skills {
 		one := public.Skill{Name: s.Name, Description: s.Description, Scope: "user", Path: s.Path, License: public.Optional(s.License),
 			Compatibility: public.Optional(s.Compatibility), Allowed: s.Allowed, Remarks: append([]string{}, s.Remarks...)}
@@ -49,6 +49,9 @@ func (w *Workspace) Skills() (public.Skills, error) {
 	}
 	for _, f := range k.Flaws {
 		out.Flaws = append(out.Flaws, public.Flaw{Path: f.Path, Why: f.Why})
+	}
+	for _, f := range k.Hidden {
+		out.Hidden = append(out.Hidden, public.Flaw{Path: f.Path, Why: f.Why})
 	}
 	return out, nil
 }

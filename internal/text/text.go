@@ -95,6 +95,10 @@ func hostile(r rune) bool {
 		unicode.Is(unicode.Noncharacter_Code_Point, r))
 }
 
+// Single is Safe for what must stay within its line, such as the name of a file: a name with a
+// line break in it could pretend to be two rows of a list.
+func Single(s string) string { return strings.ReplaceAll(Safe(s), "\n", "␊") }
+
 // Line is the text on one line, cut to at most width runes, for lists.
 func Line(s string, width int) string {
 	s = strings.Join(strings.Fields(Safe(s)), " ")

@@ -3,7 +3,9 @@
 package trust
 
 import (
+	"errors"
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -28,5 +30,21 @@ func TestOddFilesDoNotAct(t *testing.T) {
 		if err != nil || got.Data != nil || !strings.Contains(got.Note, "AGENTS.md is not used: ") {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}
+	}
+}
+
+// What is shown of a file begins with its name, on one line.
+func TestANameWithALineBreakForgesNoHeading(t *testing.T) {
+	g := Gate{Home: t.TempDir(), Project: t.TempDir(), Sources: []Source{Below("agents", "defines", 100, 100, ".agents")}}
+	if err := errors.Join(os.Mkdir(filepath.Join(g.Project, ".agents"), 0o700), os.WriteFile(filepath.Join(g.Project, ".agents", "a\n+++ now.md"), []byte("x\n"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	r, err := g.Review()
+	if err != nil || len(r.Items) != 1 {
+		t.Fatal(r.Items, err)
+	}
+	diff, err := r.Diff(r.Items[0])
+	if err != nil || !strings.HasPrefix(diff, "--- accepted/.agents/a␊+++ now.md\n+++ now/.agents/a␊+++ now.md\n@@") {
+		t.Errorf("%q %v", diff, err)
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"io"
 
 	"github.com/aymanbagabas/go-udiff"
+
+	"ramet/internal/text"
 )
 
 // Change is how a thing differs from what was accepted.
@@ -84,5 +86,5 @@ func (r Review) Diff(i Item) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return Reveal(udiff.Unified("accepted/"+i.Path, "now/"+i.Path, string(was), string(i.Data))), nil
+	return Reveal(udiff.Unified("accepted/"+text.Single(i.Path), "now/"+text.Single(i.Path), string(was), string(i.Data))), nil
 }

@@ -70,12 +70,15 @@ func (d skills) Text(w *printer.Writer) {
 	for _, s := range d.Skills.Skills {
 		for _, r := range s.Remarks {
 			if d.check {
-				w.Line("remark: %s: %s", s.Path, r)
+				w.Line("remark: %s: %s", text.Single(s.Path), r)
 			}
 		}
 	}
 	for _, f := range d.Flaws {
-		w.Line("not used: %s: %s", f.Path, f.Why)
+		w.Line("not used: %s: %s", text.Single(f.Path), text.Single(f.Why))
+	}
+	for _, f := range d.Hidden {
+		w.Line("hidden: %s: %s", text.Single(f.Path), text.Single(f.Why))
 	}
 	for _, n := range d.Notes {
 		w.Line("note: %s", n)

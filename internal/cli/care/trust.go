@@ -154,10 +154,10 @@ func (d trusted) list(w *printer.Writer) {
 	for _, t := range d.Things {
 		for n, m := range t.Invisible {
 			if n == mostMarks {
-				w.Line("! %s: and %d more that cannot be seen", t.Path, len(t.Invisible)-n)
+				w.Line("! %s: and %d more that cannot be seen", text.Single(t.Path), len(t.Invisible)-n)
 				break
 			}
-			w.Line("! %s %s", t.Path, m)
+			w.Line("! %s %s", text.Single(t.Path), m)
 		}
 	}
 	for _, t := range d.Things {
@@ -178,7 +178,7 @@ func showDiff(w *printer.Writer, t public.Thing) {
 	}
 	for n, l := range lines {
 		if n == mostLines {
-			w.Line("… %d more lines; read %s", len(lines)-n, t.Path)
+			w.Line("… %d more lines; read %s", len(lines)-n, text.Single(t.Path))
 			return
 		}
 		w.Line("%s", l)

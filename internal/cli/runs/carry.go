@@ -54,9 +54,6 @@ func carry(l *line.Line, ports Ports, ctx context.Context, f *carryFlags, store 
 	if err != nil {
 		return err
 	}
-	if lost := r.Undefined(); len(lost) > 0 {
-		return fault.New(fault.InvalidRecipe, "the run's recipe does not hold agent %.60q, as which a worker is made", lost[0])
-	}
 	if err := limit(&r.Limits, f.limits); err != nil {
 		return err
 	}
