@@ -119,7 +119,7 @@ func (h *heir) carry(ctx context.Context, runID string, legacy Legacy) (err erro
 			h.estates.Offer(ctx, runID) // another host may know better
 		}
 	}()
-	r, params, err := h.read(legacy)
+	r, params, err := h.read(runID, legacy)
 	if err != nil {
 		return err
 	}
@@ -160,12 +160,12 @@ func (h *heir) carry(ctx context.Context, runID string, legacy Legacy) (err erro
 }
 
 // read reads what was left, and refuses what may not be done here.
-func (h *heir) read(legacy Legacy) (*recipe.Recipe, map[string]string, error) {
+func (h *heir) read(runID string, legacy Legacy) (*recipe.Recipe, map[string]string, error) {
 	config, err := rundir.ParseConfig(legacy.Config)
 	if err != nil {
 		return nil, nil, err
 	}
-	r, err := recipe.Parse([]byte(config.Text))
+	r, err := kept(runID, config)
 	if err != nil {
 		return nil, nil, err
 	}
