@@ -56,8 +56,10 @@ live: ## try each vendor whose key is set (a few cents), into docs/benchmarks/li
 peers: ## speak with MCP servers, clients and editors, and let Claude Code drive agents, from npm, as far as they can be had
 	RAMET_TEST_PEERS=$(CURDIR)/bin/peers go test -count 1 -timeout 15m -v -run TestPeers ./internal/tool/mcp ./internal/app
 
-corpus: ## read the definitions for agents that lie in packages of npm and modules of Go
+corpus: ## read definitions, and document repositories, of npm, Go and Debian, into docs/benchmarks/corpus.txt
 	RAMET_TEST_CORPUS=$(CURDIR)/bin/corpus go test -count 1 -timeout 30m -v -run TestCorpus ./internal/kit
+	@mkdir -p docs/benchmarks
+	{ $(VERSIONS) && RAMET_TEST_CORPUS=$(CURDIR)/bin/corpus go test -count 1 -timeout 2h -v -run TestCorpus ./internal/app; } | tee docs/benchmarks/corpus.txt
 
 tasks: ## let a model play internal/bench/tasks (MODEL=vendor/name); without one, scripts do
 	RAMET_TASKS_MODEL=$(MODEL) go test -count 1 -timeout 6h -v -run TestTasks ./internal/bench/tasks

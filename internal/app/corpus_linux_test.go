@@ -32,7 +32,6 @@ var projects = []project{
 		p.followed(t, "sphinx", "docs/index.rst")
 	}},
 	{"debian", "python-click", func(t *testing.T, p *planned) { p.followed(t, "sphinx", "docs/index.rst", "docs/index.md") }},
-	{"debian", "rich", func(t *testing.T, p *planned) { p.followed(t, "sphinx", "docs/source/index.rst") }},
 	{"debian", "flask", func(t *testing.T, p *planned) { p.followed(t, "sphinx", "docs/index.rst") }},
 	{"npm", "commander", func(t *testing.T, p *planned) { p.unplanned(t, `(?i)\b(cli|command-?line|commands)\b`) }},
 	{"npm", "express", func(t *testing.T, p *planned) { p.noReference(t, "JavaScript") }},
@@ -46,6 +45,7 @@ var projects = []project{
 	{"go", "github.com/BurntSushi/toml", func(t *testing.T, p *planned) { p.referenced(t, ".") }},
 	{"go", "github.com/stretchr/testify", func(t *testing.T, p *planned) { p.referenced(t, "assert") }},
 	{"go", "github.com/urfave/cli/v3", func(t *testing.T, p *planned) { p.referenced(t, ".") }},
+	{"debian", "rich", func(t *testing.T, p *planned) { p.followed(t, "sphinx", "docs/source/index.rst") }},
 }
 
 // leastProjects must be had for the result to say something.

@@ -6,7 +6,6 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -80,17 +79,23 @@ func read(t *testing.T, at string) string {
 }
 
 var (
-	anyLink   = regexp.MustCompile(`!?\[([^\[\]]*)\](?:\([^()]*\)|\[[^\]]*\])`)
-	plainText = regexp.MustCompile("^[A-Za-z`*_\"'(][^<>{}\\[\\]|\\\\]*[.!?:]$")
-	numbering = regexp.MustCompile(`^(?:[-*+]|[0-9]+\.) `)
+	anyLink    = regexp.MustCompile(`!?\[([^\[\]]*)\](?:\([^()]*\)|\[[^\]]*\])`)
+	plainText  = regexp.MustCompile("^[A-Za-z`*_\"'(][^<>{}\\[\\]|\\\\]*[.!?:]$")
+	underlined = regexp.MustCompile(`^\s*(===|---|~~~)`)
+	numbering  = regexp.MustCompile(`^(?:[-*+]|[0-9]+\.) `)
 )
 
 // excerpt copies paragraphs and code from below headings that fit, each behind its citation.
 func excerpt(text, file string, under *regexp.Regexp) string {
 	var b strings.Builder
-	heading, written, pieces := "", "", 0
+	heading, at, written, pieces := "", 0, "", 0
 	lines := strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
-	cite := func(from, to int) string { return fmt.Sprintf("<!-- cite: %s:%d-%d -->", file, from+1, to) }
+	cite := func(from, to int) string { // with the heading's line, as the heading is copied, too
+		if heading == "" {
+			return fmt.Sprintf("<!-- cite: %s:%d-%d -->", file, from+1, to)
+		}
+		return fmt.Sprintf("<!-- cite: %s:%d; %[1]s:%[3]d-%d -->", file, at+1, from+1, to)
+	}
 	head := func() {
 		if title := strings.Trim(anyLink.ReplaceAllString(heading, "$1"), "# :"); title != "" && title != written && regexp.MustCompile(`^[\w ,.'-]+$`).MatchString(title) {
 			fmt.Fprintf(&b, "## %s\n\n", title)
@@ -102,7 +107,7 @@ func excerpt(text, file string, under *regexp.Regexp) string {
 		end := i + 1
 		switch {
 		case strings.HasPrefix(line, "#"):
-			heading = line
+			heading, at = line, i
 		case strings.HasPrefix(line, "```"):
 			for end < len(lines) && !strings.HasPrefix(strings.TrimSpace(lines[end]), "```") {
 				end++
@@ -119,7 +124,7 @@ func excerpt(text, file string, under *regexp.Regexp) string {
 				end++
 			}
 			said := strings.Join(strings.Fields(anyLink.ReplaceAllString(strings.Join(lines[i:end], " "), "$1")), " ")
-			if under.MatchString(heading) && !numbering.MatchString(said) && plainText.MatchString(said) && len(strings.Fields(said)) > 3 && !strings.HasPrefix(lines[i], "    ") && !slices.Contains([]string{"===", "---"}, strings.TrimSpace(lines[min(i+1, len(lines)-1)])[:min(3, len(strings.TrimSpace(lines[min(i+1, len(lines)-1)])))]) {
+			if under.MatchString(heading) && !numbering.MatchString(said) && plainText.MatchString(said) && len(strings.Fields(said)) > 3 && !strings.HasPrefix(lines[i], "    ") && !underlined.MatchString(lines[min(i+1, len(lines)-1)]) {
 				head()
 				fmt.Fprintf(&b, "%s %s\n\n", said, cite(i, end))
 				pieces++

@@ -134,3 +134,30 @@ func TestDraftsThatNobodyMends(t *testing.T) {
 		})
 	}
 }
+
+// A judge reads each statement with its lines. What it denies is mended, and judged again; without one
+// nobody is asked.
+func TestAJudgeReadsStatements(t *testing.T) {
+	t.Parallel()
+	e := newErrand(t)
+	s := drafting("It is people who greet. <!-- cite: README.md:3 -->")
+	verdict := func(second string) map[string]any {
+		return says(`{"verdicts": [{"id": 1, "holds": true, "why": ""}` + second + `]}`)
+	}
+	s.on(`"statement": "It is people who greet."`, true, verdict(`, {"id": 2, "holds": false, "why": "the lines say that people are greeted"}`))
+	s.on("Judge statements", true, verdict(""))
+	s.on("Mend one issue", true, call("read", map[string]any{"path": "ramet-drafts/overview.md"}))
+	s.on("It is people who greet", true, call("edit", map[string]any{"path": "ramet-drafts/overview.md", "old_string": "It is people who greet. <!-- cite: README.md:3 -->\n", "new_string": ""}))
+	judge := "judge=script/" + filepath.Join(filepath.Dir(e.dir), "judged.jsonl")
+	r := s.start(t, e, repository(t, greet), "judged", "--set", judge)
+	if r.code != 0 || !strings.Contains(r.errs, `issue evidence: error: JUDGE_DENIED: the cited lines do not say this: the lines say that people are greeted ("It is people who greet.")`) {
+		t.Fatalf("%d\n%s", r.code, r.errs)
+	}
+	if patch := e.made("judged")["artifacts/docs.patch"]; strings.Contains(patch, "people who greet") || !strings.Contains(patch, "+Greets people.") {
+		t.Error(patch)
+	}
+	if r := s.start(t, e, repository(t, greet), "unjudged"); r.code != 0 || strings.Contains(r.errs, "judge") {
+		t.Errorf("%d\n%s", r.code, r.errs)
+	}
+	e.must(2, "run", "start", "--repo", repository(t, greet), "--set", "judge=somebody", "--run-id", "never")
+}

@@ -74,10 +74,7 @@ func (r *Run) item(e *attempt) (Attempt, error) {
 
 // task is what an item has to do, without its prompt.
 func (r *Run) task(w recipe.Worker, e *attempt) Task {
-	t := Task{Uses: w.Uses, Command: w.Command, Tools: w.Tools, Model: w.Model, Effort: w.Effort, Timeout: w.Timeout, External: w.External, With: map[string]string{}}
-	if t.Model == "" {
-		t.Model = r.Model
-	}
+	t := Task{Uses: w.Uses, Command: w.Command, Tools: w.Tools, Model: r.model(w), Effort: w.Effort, Timeout: w.Timeout, External: w.External, With: map[string]string{}}
 	// An answer that led to nothing would be given again, and so lead to nothing.
 	t.Fresh = r.NoCache || r.anew || w.Each.Issue || e.code != "" && e.code != string(fault.Interrupted)
 	for k, v := range w.With {
@@ -102,6 +99,14 @@ func (r *Run) task(w recipe.Worker, e *attempt) Task {
 		t.Role = &role
 	}
 	return t
+}
+
+// model is the one of a worker: its own, which may be a parameter, else that of the run.
+func (r *Run) model(w recipe.Worker) string {
+	if own := r.expand(w.Model, ""); own != "" {
+		return own
+	}
+	return r.Model
 }
 
 // patches are the inputs of an item that are applied to its worktree first.

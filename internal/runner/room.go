@@ -228,10 +228,7 @@ func (r *Run) roomy(w recipe.Worker, e *attempt, in []Input) error {
 // measure says how much an item would be given, and whether that is too much. With partly what
 // is not there yet is empty.
 func (r *Run) measure(w recipe.Worker, e *attempt, partly bool) (Crowded, bool) {
-	c := Crowded{Worker: w.Name, Scope: e.scope, Model: w.Model}
-	if c.Model == "" {
-		c.Model = r.Model
-	}
+	c := Crowded{Worker: w.Name, Scope: e.scope, Model: r.model(w)}
 	if c.Window = r.Window(c.Model); c.Window <= 0 {
 		return c, false
 	}

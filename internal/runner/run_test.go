@@ -666,9 +666,8 @@ func TestAnItemThatFailsForGoodEndsTheRunAndCanBeReopened(t *testing.T) {
 	if err := s.execute(t.Context()); !fault.Is(err, fault.Denied) {
 		t.Fatal(err)
 	}
-	n := s.now()
-	if n.RunState != run.Failed || n.SectionStates["two"] != run.Blocked || n.SectionStates["one"] != run.Drafted {
-		t.Fatal(n.RunState, n.SectionStates)
+	if n := s.now(); n.RunState != run.Failed {
+		t.Fatal(n.RunState)
 	}
 	if err := s.execute(t.Context()); !fault.Is(err, fault.IllegalTransition) {
 		t.Fatal(err)
@@ -680,6 +679,32 @@ func TestAnItemThatFailsForGoodEndsTheRunAndCanBeReopened(t *testing.T) {
 	}
 	if did := s.did(); slices.Contains(did, run.ItemID(runID, "draft", 1, "one")) || !slices.Contains(did, run.ItemID(runID, "draft", 2, "two")) {
 		t.Error(did)
+	}
+}
+
+// A section whose item failed for good is BLOCKED, and no other; when it is mended, it goes the way
+// of the others.
+func TestABlockedSection(t *testing.T) {
+	s := newSite(t, small)
+	broken := true
+	s.staff = func(ctx context.Context, it runner.Attempt, d runner.Orchestrator) (runner.Result, error) {
+		if broken && it.Worker == "draft" && it.Scope == "two" {
+			return runner.Result{}, fault.New(fault.Denied, "not allowed")
+		}
+		return s.echo(ctx, it, d)
+	}
+	if err := s.execute(t.Context()); !fault.Is(err, fault.Denied) {
+		t.Fatal(err)
+	}
+	if n := s.now(); n.SectionStates["two"] != run.Blocked || n.SectionStates["one"] != run.Drafted {
+		t.Fatal(n.SectionStates)
+	}
+	broken, s.wishes.FromFailed = false, true
+	if err := s.execute(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if n := s.now(); n.SectionStates["two"] != run.Validated || n.SectionStates["one"] != run.Validated {
+		t.Fatal(n.SectionStates)
 	}
 }
 

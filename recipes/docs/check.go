@@ -41,6 +41,9 @@ func check(ctx context.Context, c Call) error {
 	}
 	g := &gate{out: c.Stdout.Write, plan: p, drafts: d, base: os.DirFS(base.Dir), tree: os.DirFS(c.Dir)}
 	g.pages(repo)
+	if err := g.judged(c, repo); err != nil {
+		return err
+	}
 	if err := g.files(); err != nil {
 		return err
 	}

@@ -52,6 +52,9 @@ func compose(ctx context.Context, c Call) error {
 			out.None[page.Path] = strings.Join(strings.Fields(string(why)), " ")
 		}
 	}
+	if err := c.accuse(p, out, repo); err != nil {
+		return err
+	}
 	made, err := published(os.DirFS(c.Dir), p, out)
 	if err != nil {
 		return err

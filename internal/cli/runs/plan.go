@@ -8,7 +8,6 @@ import (
 	"ramet/internal/cli/line"
 	"ramet/internal/printer"
 	"ramet/internal/run"
-	"ramet/internal/run/recipe"
 	"ramet/internal/rundir"
 	"ramet/internal/runner"
 )
@@ -25,8 +24,8 @@ func planCommand(l *line.Line, f *runFlags, ports Ports) *cobra.Command {
 					return err
 				}
 				config, failed := store.Config(r.RunID) // a run of another program has none
-				made, err := recipe.Parse([]byte(config.Text))
-				ours := failed == nil && err == nil
+				made, old := kept(r.RunID, config)
+				ours := failed == nil && old == nil
 				if ours {
 					wishes.LooksUp = looksUp(made)
 				}
@@ -35,6 +34,9 @@ func planCommand(l *line.Line, f *runFlags, ports Ports) *cobra.Command {
 					return err
 				}
 				d := runPlan{Plan: p, Crowded: []runner.Crowded{}}
+				if failed == nil && config.Text != "" && old != nil {
+					d.Refused = old.Error()
+				}
 				if ours {
 					if model != "" {
 						config.Model = model
@@ -60,6 +62,8 @@ type runPlan struct {
 	run.Plan
 	// Crowded are items that would be refused: they would be given too much.
 	Crowded []runner.Crowded `json:"crowded"`
+	// Refused is why this version would not carry the run out at all.
+	Refused string `json:"refused,omitempty"`
 }
 
 // measure finds the items that would be refused.
@@ -87,6 +91,9 @@ func (p runPlan) Text(w *printer.Writer) {
 	}
 	for _, x := range p.Unknown {
 		w.Line("UNKNOWN  %s: %s", x.WorkItemID, x.Why)
+	}
+	if p.Refused != "" {
+		w.Line("REFUSED  %s", p.Refused)
 	}
 	for _, x := range p.Crowded {
 		w.Line("TOO MUCH %s", x.String())

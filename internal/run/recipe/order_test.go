@@ -26,7 +26,7 @@ func levels(r *Recipe, s run.State) string {
 
 func TestOrder(t *testing.T) {
 	r := embedded(t)
-	for state, want := range map[run.State]string{run.ClonedInputs: "clone", run.Fixing: "fix | compose | apply", run.DraftReady: "", run.Validating: "", "NONE": ""} {
+	for state, want := range map[run.State]string{run.ClonedInputs: "clone", run.Fixing: "fix | compose | judge apply", run.DraftReady: "", run.Validating: "", "NONE": ""} {
 		if got := levels(r, state); got != want {
 			t.Errorf("%s: %q, want %q", state, got, want)
 		}

@@ -60,8 +60,10 @@ func (p *parser) worker(m member) {
 	w.Agent = p.text(f["agent"], of("agent"))
 	w.Effort = p.word(f["effort"], of("effort"), llm.Efforts())
 	if w.Model = p.text(f["model"], of("model")); w.Model != "" {
-		if _, err := llm.ParseRef(w.Model); err != nil {
-			p.say(f["model"].value.Line, "%s is %.60q: write vendor/name; `ramet models` lists them", of("model"), w.Model)
+		if line := f["model"].value.Line; braces().FindString(w.Model) == w.Model {
+			p.names(line, of("model"), w.Model)
+		} else if _, err := llm.ParseRef(w.Model); err != nil {
+			p.say(line, "%s is %.60q: write vendor/name, or {parameter}; `ramet models` lists them", of("model"), w.Model)
 		}
 	}
 	w.Worktree = p.text(f["worktree"], of("worktree"))

@@ -117,6 +117,9 @@ func supply(gate recipe.Gate, site runner.Site) (dir string, err error) {
 			continue
 		}
 		err := fs.WalkDir(from.FS(), folder, func(name string, d fs.DirEntry, err error) error {
+			if name == folder && errors.Is(err, fs.ErrNotExist) {
+				return nil // nothing is below it
+			}
 			if err != nil || !d.Type().IsRegular() {
 				return err
 			}

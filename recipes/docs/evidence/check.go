@@ -155,7 +155,7 @@ func (c *checker) holds(t token, p proof) bool {
 	case FactAddress:
 		return strings.Contains(p.text, t.text) || strings.Contains(p.text, strings.TrimSuffix(t.text, "/"))
 	}
-	if occurs(p.flat, flatten(t.text), false) {
+	if occurs(p.flat, flatten(t.text), false) || t.raw != "" && t.raw != t.text && occurs(p.flat, t.raw, false) {
 		return true
 	}
 	// A name in capitals may be written otherwise where it is code: HTTP and http, URLs and url.

@@ -19,6 +19,7 @@ var tree = fstest.MapFS{
 	"long.txt":          {Data: []byte(strings.Repeat("moon\n", 400))},
 	"docs/index.md":     {Data: []byte("Theirs.\n<!-- ramet:begin overview -->\nzeppelin flights\n<!-- ramet:end overview -->\n")},
 	"node_modules/x.js": {Data: []byte("hovercraft\n")},
+	"more.md":           {Data: []byte("Look at _examples/ first.\n")},
 	"logo.png":          {Data: []byte{0x89, 'P', 'N', 'G', 0}},
 }
 
@@ -53,6 +54,7 @@ It needs Go 1.22. <!-- cite: README.md:11 -->
 
 - ` + "`Hello`" + ` takes a ` + "`name`" + ` and returns a string. <!-- cite: greet.go:4-5 -->
 - With --loud it uses capital letters. <!-- cite: main.go:3 -->
+- Look at _examples/ first. <!-- cite: more.md:1 -->
 
 | Function | What it does |
 |---|---|

@@ -11,6 +11,7 @@ import (
 type token struct {
 	code string // what it is, as the code of the finding if it is not there
 	text string
+	raw  string // with the marks around it that Markdown has, too: _examples/; empty: the same
 }
 
 // Link says whether an address of a page leads to something that is there, and how that is
@@ -36,7 +37,7 @@ func tokens(text string, link Link) (out []token, hidden string) {
 	}
 	text, spans := codeSpans(text)
 	for _, s := range spans {
-		out = append(out, token{FactCode, s})
+		out = append(out, token{code: FactCode, text: s})
 	}
 	text = autoLink().ReplaceAllString(text, " $1 ")
 	text = linkForm().ReplaceAllStringFunc(text, func(whole string) string {
@@ -46,7 +47,7 @@ func tokens(text string, link Link) (out []token, hidden string) {
 		case m[1] == "" && ok && strings.TrimSpace(m[2]) == title && m[4] == "":
 			return " "
 		case !ok || m[1] != "":
-			out = append(out, token{FactAddress, m[3]})
+			out = append(out, token{code: FactAddress, text: m[3]})
 		}
 		return " " + m[2] + " " + m[4] + " "
 	})
@@ -59,7 +60,7 @@ func tokens(text string, link Link) (out []token, hidden string) {
 	}
 	text = escaped().ReplaceAllString(text, "$1")
 	text = address().ReplaceAllStringFunc(text, func(u string) string {
-		out = append(out, token{FactAddress, strings.TrimRight(u, ".,;:!?)*_'")})
+		out = append(out, token{code: FactAddress, text: strings.TrimRight(u, ".,;:!?)*_'")})
 		return " "
 	})
 	for _, word := range strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune("—–|…", r) }) {
@@ -126,6 +127,7 @@ var (
 // classify says what a word is.
 func classify(word string) []token {
 	called := strings.Contains(word, "()")
+	raw := strings.TrimRight(strings.TrimLeft(word, openers[2:]), closers[2:]) // * and _ may be its own
 	word = strings.TrimRight(strings.TrimLeft(word, openers), closers)
 	for _, end := range []string{"'s", "’s"} {
 		word = strings.TrimSuffix(word, end)
@@ -134,17 +136,18 @@ func classify(word string) []token {
 		return nil
 	}
 	lower := strings.ToLower(word)
+	one := func(code string) []token { return []token{{code, word, raw}} }
 	switch {
 	case common()[lower] && !called:
 		return nil
 	case called:
-		return []token{{FactCode, word}}
+		return one(FactCode)
 	case flagForm().MatchString(word):
-		return []token{{FactFlag, word}}
+		return one(FactFlag)
 	case strings.ContainsFunc(word, unicode.IsNumber):
-		return []token{{FactNumber, word}}
+		return one(FactNumber)
 	case wordForm().MatchString(word):
-		return []token{{named(word), word}}
+		return one(named(word))
 	case partsForm().MatchString(word):
 		var out []token
 		for _, part := range strings.FieldsFunc(word, func(r rune) bool { return r == '-' || r == '/' }) {
@@ -153,13 +156,13 @@ func classify(word string) []token {
 			}
 		}
 		if strings.Contains(word, "/") && len(out) > 0 {
-			return []token{{FactPath, word}}
+			return one(FactPath)
 		}
 		return out
 	case strings.ContainsAny(word, `/\`):
-		return []token{{FactPath, word}}
+		return one(FactPath)
 	}
-	return []token{{FactCode, word}}
+	return one(FactCode)
 }
 
 // named tells names from plain words, by their capital letters.
