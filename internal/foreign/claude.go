@@ -299,3 +299,18 @@ func claudeResult(b claudeBlock, line []byte) []history.Part {
 	out[0].Text = strings.Join(said, "\n")
 	return out
 }
+
+// claudeBeside is what lies beside the file of a sub-agent.
+type claudeBeside struct {
+	Call  string `json:"toolUseId"`  // that it worked for
+	Depth int    `json:"spawnDepth"` // 1: of the session itself
+}
+
+func besideClaude(path string) claudeBeside {
+	var out claudeBeside
+	data, err := first(strings.TrimSuffix(path, ".jsonl")+".meta.json", 64<<10)
+	if err == nil && decode(data, &out) != nil {
+		return claudeBeside{}
+	}
+	return out
+}

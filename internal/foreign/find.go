@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -88,15 +89,19 @@ func files(program, dir, prefix string) ([]Found, error) {
 		return nil
 	})
 	// Those of sub-agents come behind the ones that they are a part of.
-	slices.SortStableFunc(out, func(a, b Found) int { return strings.Compare(order(a.Path), order(b.Path)) })
+	keys := make(map[string]string, len(out))
+	for _, f := range out {
+		keys[f.Path] = order(f.Path)
+	}
+	slices.SortStableFunc(out, func(a, b Found) int { return strings.Compare(keys[a.Path], keys[b.Path]) })
 	return out, err
 }
 
 func order(path string) string {
 	if strings.HasPrefix(filepath.Base(path), "agent-") {
-		return "1" + path
+		return fmt.Sprintf("%03d", max(besideClaude(path).Depth, 1)) + path
 	}
-	return "0" + path
+	return "000" + path
 }
 
 // In finds out which conversations a file holds.

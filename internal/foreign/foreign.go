@@ -49,6 +49,7 @@ type Session struct {
 	Model   string // vendor/name that it spoke with last
 	Started time.Time
 	Of      string // the session that it is a part of: a sub-agent; empty: none
+	Call    string // the call in that session that it worked for, where the program names it
 	Base    Base   // the session whose beginning is its own; zero: none
 	Newer   string // a version of the format that nobody here knows; empty: it is known
 
@@ -62,6 +63,9 @@ func (s Session) Called() string {
 	}
 	return s.begins
 }
+
+// Begins is what the person said first.
+func (s Session) Begins() string { return s.begins }
 
 // Base is a stretch of another session that one begins with.
 type Base struct {
@@ -123,6 +127,9 @@ func Open(ctx context.Context, found Found, most int64) (*Source, error) {
 	if err := s.scan(ctx, most); err != nil {
 		file.Close()
 		return nil, err
+	}
+	if found.Program == Claude && s.Of != "" {
+		s.Call = besideClaude(found.Path).Call
 	}
 	s.grow()
 	if found.Program != Pi { // whose summaries name lines

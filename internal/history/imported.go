@@ -24,6 +24,8 @@ type Imported struct {
 	Model    string `json:"model,omitempty"` // vendor/name, that it spoke with last
 	Title    string `json:"title,omitempty"`
 	Started  string `json:"started,omitempty"`
+	Of       string `json:"of,omitempty"`   // the session that it is a part of: a sub-agent's
+	Call     string `json:"call,omitempty"` // the call in that session that it worked for
 }
 
 // Part says that it is no session that its program could take up by its name: what a

@@ -121,12 +121,16 @@ type Proofs interface {
 // BuildRanges walks from the leaf to the root, or to the most recent clear on
 // the way, and returns what to read, root first.
 func BuildRanges(ctx context.Context, log Log, leaf id.Agent) ([]Range, error) {
+	return rangesUntil(ctx, log, leaf, NoLimit)
+}
+
+// rangesUntil is BuildRanges as it was when the leaf ended with an entry.
+func rangesUntil(ctx context.Context, log Log, leaf id.Agent, end Bound) ([]Range, error) {
 	lineage, err := log.Lineage(ctx, leaf)
 	if err != nil {
 		return nil, err
 	}
 	var ranges []Range
-	end := NoLimit
 	for _, current := range lineage {
 		clear, found, err := log.FindClear(ctx, current.Agent, end)
 		if err != nil {

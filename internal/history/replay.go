@@ -188,7 +188,13 @@ func Shape(ctx context.Context, log Log, ranges []Range) (Outline, error) {
 // Lookup finds the entry that a rewind of the agent may go back to: any of its
 // lineage behind the wall.
 func Lookup(ctx context.Context, log Log, leaf id.Agent, target id.Message) error {
-	ranges, err := BuildRanges(ctx, log, leaf)
+	return LookupAt(ctx, log, leaf, target, NoLimit)
+}
+
+// LookupAt is Lookup for a rewind with which, or before which, the agent's own entries end: a
+// wall behind it is none to it.
+func LookupAt(ctx context.Context, log Log, leaf id.Agent, target id.Message, end Bound) error {
+	ranges, err := rangesUntil(ctx, log, leaf, end)
 	if err != nil {
 		return err
 	}
@@ -205,7 +211,7 @@ func Lookup(ctx context.Context, log Log, leaf id.Agent, target id.Message) erro
 	if err != nil {
 		return err
 	}
-	end := NoLimit
+	end = NoLimit
 	for _, a := range lineage {
 		if a.Agent == e.Agent && end.Admits(target) {
 			return fault.New(fault.Conflict, "message %d lies behind the clear %d", target, ranges[0].Start).

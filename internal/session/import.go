@@ -59,6 +59,9 @@ func (m *Imports) Take(ctx context.Context, f foreign.Found, plan bool) (Import,
 		return w.out, err
 	}
 	err = w.bring(ctx)
+	if w.stale {
+		clear(m.calls)
+	}
 	return w.out, errors.Join(err, w.settle())
 }
 
@@ -71,6 +74,8 @@ type bringer struct {
 	out  Import
 	jobs []job
 	sent *batch // on its way into the store
+
+	stale bool // calls were written since they were read
 }
 
 // job is a node that stands at the end of an agent.
@@ -112,7 +117,11 @@ func (w *bringer) find(ctx context.Context) error {
 }
 
 func (w *bringer) bring(ctx context.Context) error {
-	roots := w.src.Roots()
+	roots, sides := w.src.Roots(), []foreign.Node{}
+	if first := slices.IndexFunc(roots, func(n foreign.Node) bool { return !n.Side() }); first >= 0 { // else all of it is of sub-agents
+		sides = slices.DeleteFunc(slices.Clone(roots), func(n foreign.Node) bool { return !n.Side() })
+		roots = slices.DeleteFunc(roots, foreign.Node.Side)
+	}
 	switch {
 	case w.out.New:
 		if err := w.begin(ctx); err != nil {
@@ -130,10 +139,14 @@ func (w *bringer) bring(ctx context.Context) error {
 			return err
 		}
 	}
-	for len(w.jobs) > 0 {
-		next := w.jobs[0]
-		w.jobs = w.jobs[1:]
-		if err := w.line(ctx, next); err != nil {
+	if err := w.work(ctx); err != nil {
+		return err
+	}
+	for _, side := range sides { // when their calls are there
+		if err := w.root(ctx, side); err != nil {
+			return err
+		}
+		if err := w.work(ctx); err != nil {
 			return err
 		}
 	}
@@ -145,11 +158,23 @@ func (w *bringer) bring(ctx context.Context) error {
 	return w.settle()
 }
 
+// work writes what waits, and what comes of it.
+func (w *bringer) work(ctx context.Context) error {
+	for len(w.jobs) > 0 {
+		next := w.jobs[0]
+		w.jobs = w.jobs[1:]
+		if err := w.line(ctx, next); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // about is what the import entry tells.
 func (w *bringer) about() history.Imported {
 	s := w.src
 	out := history.Imported{Program: s.Program, Version: s.Version, Session: s.ID, Path: s.Path, SHA256: s.SHA256, Bytes: s.Bytes, Lines: s.Lines,
-		Taken: s.Taken(), Skipped: s.Lines - s.Taken(), Importer: foreign.Importer, Cwd: s.Cwd, Model: s.Model, Title: text.Line(s.Called(), 200)}
+		Taken: s.Taken(), Skipped: s.Lines - s.Taken(), Importer: foreign.Importer, Cwd: s.Cwd, Model: s.Model, Title: text.Line(s.Called(), 200), Of: s.Of, Call: s.Call}
 	if !s.Started.IsZero() {
 		out.Started = s.Started.UTC().Format(time.RFC3339)
 	}
@@ -163,14 +188,17 @@ func wordsOf(i history.Imported) []history.Part {
 
 // begin makes the agent of the session.
 func (w *bringer) begin(ctx context.Context) error {
-	about := w.about()
 	parent, entries, err := w.where(ctx)
 	if err != nil {
 		return err
 	}
+	about := w.about()
 	told := fmt.Sprintf(importedNotice+"%s %s: session %s, file %s, SHA-256 %s. Proof begins here: that what follows is what the file says is shown by `ramet verify --source`; "+
 		"what that program did before is not proved. Its tools have other names here, or are not here: use those that you have.",
 		about.Program, about.Version, about.Session, about.Path, about.SHA256)
+	if about.Call != "" {
+		told += fmt.Sprintf(" It is what a sub-agent did for call %s of session %s.", about.Call, about.Of)
+	}
 	entries = append(entries, history.Draft{Kind: history.Import, Meta: history.Meta{Import: &about}, Parts: wordsOf(about)},
 		history.Draft{Kind: history.Notice, Parts: []history.Part{{Type: history.Text, Text: told}}})
 	for _, n := range w.out.Notes {
@@ -195,8 +223,8 @@ func (w *bringer) where(ctx context.Context) (id.Agent, []history.Draft, error) 
 		return "", nil, err
 	}
 	wall := []history.Draft{history.NewClear()}
-	if up, ok := w.of(w.src.Program, w.src.Of); ok && agent.NeedLiving(w.agents[up.agent]) == nil {
-		return up.agent, wall, nil
+	if up, entries, ok, err := w.subAgent(ctx); ok || err != nil {
+		return up, entries, err
 	}
 	base := w.src.Base
 	if base.Session == "" {
@@ -228,17 +256,24 @@ func (w *bringer) root(ctx context.Context, node foreign.Node) error {
 		w.jobs = append(w.jobs, job{at.agent, node})
 		return nil
 	}
-	why := "this part of the file stands behind nothing"
+	why, up, entries := "this part of the file stands behind nothing", w.held.main, []history.Draft{history.NewClear()}
 	switch {
 	case node.Side():
 		why = "this is what a sub-agent did"
+		at, err := w.sideAgent(ctx, node)
+		if err != nil {
+			return err
+		}
+		if at != nil {
+			up, entries = at.agent, behind(*at)
+		}
 	case node.Lost():
 		why = "the line behind which this stands is not in the file"
 	}
 	if !node.Side() {
 		w.note("a part of the conversation has no beginning: it is an agent of its own")
 	}
-	born, err := w.fork(ctx, w.held.main, "", []history.Draft{history.NewClear(), {Kind: history.Note, Parts: []history.Part{{Type: history.Text, Text: why}}}})
+	born, err := w.fork(ctx, up, "", append(entries, history.Draft{Kind: history.Note, Parts: []history.Part{{Type: history.Text, Text: why}}}))
 	if err != nil {
 		return err
 	}
@@ -246,6 +281,9 @@ func (w *bringer) root(ctx context.Context, node foreign.Node) error {
 	w.jobs = append(w.jobs, job{born, node})
 	return nil
 }
+
+// mostNamesakes is how many sessions that begin alike have names.
+const mostNamesakes = 9
 
 // fork makes an agent behind another one.
 func (w *bringer) fork(ctx context.Context, parent id.Agent, name string, entries []history.Draft) (id.Agent, error) {
@@ -262,8 +300,12 @@ func (w *bringer) fork(ctx context.Context, parent id.Agent, name string, entrie
 		child.Name = ""
 	}
 	born, err := w.ws.fork(ctx, parent, child, false)
+	for n := 2; fault.Is(err, fault.Conflict) && child.Name != "" && n <= mostNamesakes; n++ {
+		child.Name = fmt.Sprintf("%s-%d", name, n)
+		born, err = w.ws.fork(ctx, parent, child, false)
+	}
 	if fault.Is(err, fault.Conflict) && child.Name != "" {
-		child.Name = "" // somebody has it
+		child.Name = ""
 		born, err = w.ws.fork(ctx, parent, child, false)
 	}
 	if err != nil {
@@ -407,6 +449,7 @@ func (w *bringer) put(ctx context.Context, a id.Agent, item foreign.Item) error 
 	if err != nil {
 		return err
 	}
+	w.stale = w.stale || gives(said.Parts)
 	d := history.Draft{Kind: said.Kind, Parts: said.Parts, Meta: history.Meta{OriginalTime: said.Time, Source: history.FormatBytes(fresh)}}
 	if said.Kind == history.Compact || said.Kind == history.Rewind {
 		if err := w.flush(ctx, a); err != nil {

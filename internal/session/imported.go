@@ -18,6 +18,7 @@ type Imports struct {
 	below  map[id.Agent][]id.Agent // children of every agent
 	origin map[id.Agent]bool       // agents that an import made for a session
 	agents map[id.Agent]agent.Agent
+	calls  map[id.Agent]*calls // of sessions, that sub-agents were looked for in
 }
 
 // brought is a session that was imported.
@@ -31,7 +32,7 @@ const heading = 5
 
 // Imports looks at what was imported so far.
 func (w *Workspace) Imports(ctx context.Context) (*Imports, error) {
-	m := &Imports{ws: w, known: map[string][]brought{}, below: map[id.Agent][]id.Agent{}, origin: map[id.Agent]bool{}, agents: map[id.Agent]agent.Agent{}}
+	m := &Imports{ws: w, known: map[string][]brought{}, below: map[id.Agent][]id.Agent{}, origin: map[id.Agent]bool{}, agents: map[id.Agent]agent.Agent{}, calls: map[id.Agent]*calls{}}
 	all, err := w.Store.Agents(ctx, agent.Filter{Dead: true})
 	if err != nil {
 		return nil, err

@@ -30,13 +30,16 @@ type writer struct {
 	tell []Statement // what the bell says of it, behind everything else
 	blob []ref
 	// reshaped holds the agents whose context must be counted anew, with the
-	// entries that a rewind must be checked for.
-	reshaped map[*agent.Agent][]id.Message
+	// rewinds that must be checked.
+	reshaped map[*agent.Agent][]rewound
 	sign     func(history.Draft) history.Draft // puts the person in who does this, if one does
 }
 
+// rewound is a rewind: the entry, and where it goes.
+type rewound struct{ by, to id.Message }
+
 // noTargets marks an agent as reshaped without a rewind to check.
-var noTargets = []id.Message{}
+var noTargets = []rewound{}
 
 type ref struct {
 	history.Blob
@@ -55,7 +58,7 @@ func (s *Store) newWriter(ctx context.Context, tx *sql.Tx, n int) (*writer, erro
 
 func (s *Store) writes(ctx context.Context, tx *sql.Tx, ids []id.Message) *writer {
 	return &writer{s: s, tx: tx, at: time.UnixMicro(time.Now().UnixMicro()).UTC(), ids: ids,
-		reshaped: map[*agent.Agent][]id.Message{}, sign: func(d history.Draft) history.Draft { return history.Sign(ctx, d) }}
+		reshaped: map[*agent.Agent][]rewound{}, sign: func(d history.Draft) history.Draft { return history.Sign(ctx, d) }}
 }
 
 // write appends entries to an agent's history and moves its head and counts.
@@ -89,7 +92,7 @@ func (p *writer) write(a *agent.Agent, drafts ...history.Draft) ([]history.Entry
 			if err != nil {
 				return nil, err
 			}
-			p.reshaped[a] = append(p.reshaped[a], target)
+			p.reshaped[a] = append(p.reshaped[a], rewound{r.ID, target})
 		case d.Kind == history.Compact:
 			if p.reshaped[a] == nil {
 				p.reshaped[a] = noTargets
@@ -228,10 +231,10 @@ func (p *writer) insertBlobs(ctx context.Context) error {
 
 // recount finds the size of a context that was rewound or compacted, and
 // refuses rewinds that lead out of the history or behind a wall.
-func (p *writer) recount(ctx context.Context, a *agent.Agent, targets []id.Message) error {
+func (p *writer) recount(ctx context.Context, a *agent.Agent, targets []rewound) error {
 	r := reader{p.tx, p.s.d}
-	for _, target := range targets {
-		if err := history.Lookup(ctx, r, a.ID, target); err != nil {
+	for _, one := range targets {
+		if err := history.LookupAt(ctx, r, a.ID, one.to, history.UpTo(one.by)); err != nil {
 			return err
 		}
 	}

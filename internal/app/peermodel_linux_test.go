@@ -1,0 +1,191 @@
+package app_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"regexp"
+	"strings"
+	"sync"
+	"sync/atomic"
+)
+
+// peerModel is a model for the programs of others, in the wire formats of Anthropic's Messages and OpenAI's
+// Responses. What is said to it is what it does: "call NAME ARGUMENTS" calls a tool, "think" thinks first, with a
+// signature, "hang" never answers; anything else, and results, it answers with "answer N". Usage is always the same.
+type peerModel struct {
+	n    atomic.Int64
+	mu   sync.Mutex
+	last string // request
+}
+
+// What the model says that it used.
+const (
+	peerIn  = 50
+	peerOut = 7
+)
+
+var callLine = regexp.MustCompile(`(?m)^call (\S+) (\{.*\})$`)
+
+// peerHeard is what was said since the model spoke last.
+type peerHeard struct {
+	text    string // of people
+	results bool
+}
+
+// decide is what the model does about it.
+func (h peerHeard) decide() (call []string, think, hang bool) {
+	if m := callLine.FindStringSubmatch(h.text); m != nil && !h.results {
+		call = m[1:]
+	}
+	return call, strings.Contains(h.text, "think"), strings.Contains(h.text, "hang now")
+}
+
+func (m *peerModel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	stream := strings.Contains(string(body), `"stream":true`)
+	switch {
+	case r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/messages") && stream:
+		m.note(body)
+		m.messages(w, r, body)
+	case r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/responses"):
+		m.note(body)
+		m.responses(w, r, body)
+	case strings.HasSuffix(r.URL.Path, "/messages"):
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprintf(w, `{"id":"m%d","type":"message","role":"assistant","model":"m","content":[{"type":"text","text":"a title"}],"stop_reason":"end_turn","usage":{"input_tokens":%d,"output_tokens":%d}}`,
+			m.n.Add(1), peerIn, peerOut)
+	default:
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprint(w, `{"input_tokens":1,"object":"list","data":[],"models":[]}`)
+	}
+}
+
+func (m *peerModel) note(body []byte) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.last = string(body)
+}
+
+// asked is the newest request.
+func (m *peerModel) asked() string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.last
+}
+
+func heardMessages(body []byte) peerHeard {
+	var q struct {
+		Messages []struct {
+			Role    string
+			Content json.RawMessage
+		}
+	}
+	json.Unmarshal(body, &q)
+	var out peerHeard
+	for i := len(q.Messages) - 1; i >= 0 && q.Messages[i].Role != "assistant"; i-- {
+		var parts []struct{ Type, Text string }
+		if content := q.Messages[i].Content; json.Unmarshal(content, &parts) != nil {
+			var text string
+			json.Unmarshal(content, &text)
+			out.text += text + "\n"
+		}
+		for _, p := range parts {
+			out.results = out.results || p.Type == "tool_result"
+			out.text += p.Text + "\n"
+		}
+	}
+	return out
+}
+
+func (m *peerModel) messages(w http.ResponseWriter, r *http.Request, body []byte) {
+	call, think, hang := heardMessages(body).decide()
+	if hang {
+		<-r.Context().Done()
+		return
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	say := func(kind string, rest map[string]any) {
+		rest["type"] = kind
+		raw, _ := json.Marshal(rest)
+		fmt.Fprintf(w, "event: %s\ndata: %s\n\n", kind, raw)
+	}
+	id, at := m.n.Add(1), 0
+	block := func(start map[string]any, deltas ...map[string]any) {
+		say("content_block_start", map[string]any{"index": at, "content_block": start})
+		for _, d := range deltas {
+			say("content_block_delta", map[string]any{"index": at, "delta": d})
+		}
+		say("content_block_stop", map[string]any{"index": at})
+		at++
+	}
+	say("message_start", map[string]any{"message": map[string]any{"id": fmt.Sprintf("msg_%d", id), "type": "message", "role": "assistant", "model": "claude-opus-4-7",
+		"content": []any{}, "stop_reason": nil, "usage": map[string]any{"input_tokens": peerIn, "output_tokens": 1}}})
+	if think {
+		block(map[string]any{"type": "thinking", "thinking": "", "signature": ""}, map[string]any{"type": "thinking_delta", "thinking": "hm"},
+			map[string]any{"type": "signature_delta", "signature": fmt.Sprintf("SIG%d", id)})
+	}
+	stop := "end_turn"
+	if call != nil {
+		stop = "tool_use"
+		block(map[string]any{"type": "tool_use", "id": fmt.Sprintf("toolu_%d", id), "name": call[0], "input": map[string]any{}},
+			map[string]any{"type": "input_json_delta", "partial_json": call[1]})
+	} else {
+		block(map[string]any{"type": "text", "text": ""}, map[string]any{"type": "text_delta", "text": fmt.Sprintf("answer %d", id)})
+	}
+	say("message_delta", map[string]any{"delta": map[string]any{"stop_reason": stop, "stop_sequence": nil}, "usage": map[string]any{"input_tokens": peerIn, "output_tokens": peerOut}})
+	say("message_stop", map[string]any{})
+}
+
+func heardResponses(body []byte) peerHeard {
+	var q struct {
+		Input []struct {
+			Type, Role string
+			Content    json.RawMessage
+		}
+	}
+	json.Unmarshal(body, &q)
+	var out peerHeard
+	for i := len(q.Input) - 1; i >= 0 && q.Input[i].Role != "assistant" && !strings.HasSuffix(q.Input[i].Type, "call"); i-- {
+		var parts []struct{ Type, Text string }
+		json.Unmarshal(q.Input[i].Content, &parts)
+		for _, p := range parts {
+			out.text += p.Text + "\n"
+		}
+		out.results = out.results || strings.HasSuffix(q.Input[i].Type, "_output")
+	}
+	return out
+}
+
+func (m *peerModel) responses(w http.ResponseWriter, r *http.Request, body []byte) {
+	call, think, hang := heardResponses(body).decide()
+	if hang {
+		<-r.Context().Done()
+		return
+	}
+	id := fmt.Sprint(m.n.Add(1))
+	w.Header().Set("Content-Type", "text/event-stream")
+	say := func(v map[string]any) {
+		raw, _ := json.Marshal(v)
+		fmt.Fprintf(w, "event: %s\ndata: %s\n\n", v["type"], raw)
+	}
+	var items []any
+	if think {
+		items = append(items, map[string]any{"type": "reasoning", "id": "rs_" + id, "summary": []any{map[string]any{"type": "summary_text", "text": "hm"}}, "encrypted_content": "ENC" + id})
+	}
+	if call != nil {
+		items = append(items, map[string]any{"type": "function_call", "id": "fc_" + id, "call_id": "call_" + id, "name": call[0], "arguments": call[1], "status": "completed"})
+	} else {
+		items = append(items, map[string]any{"type": "message", "id": "msg_" + id, "role": "assistant", "status": "completed",
+			"content": []any{map[string]any{"type": "output_text", "text": "answer " + id, "annotations": []any{}}}})
+	}
+	say(map[string]any{"type": "response.created", "response": map[string]any{"id": "resp_" + id, "object": "response", "status": "in_progress", "output": []any{}}})
+	for i, item := range items {
+		say(map[string]any{"type": "response.output_item.added", "output_index": i, "item": item})
+		say(map[string]any{"type": "response.output_item.done", "output_index": i, "item": item})
+	}
+	say(map[string]any{"type": "response.completed", "response": map[string]any{"id": "resp_" + id, "object": "response", "status": "completed", "output": items,
+		"usage": map[string]any{"input_tokens": peerIn, "input_tokens_details": map[string]any{"cached_tokens": 10}, "output_tokens": peerOut,
+			"output_tokens_details": map[string]any{"reasoning_tokens": 2}, "total_tokens": peerIn + peerOut}}})
+}
