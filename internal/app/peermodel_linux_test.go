@@ -26,7 +26,7 @@ const (
 	peerOut = 7
 )
 
-var callLine = regexp.MustCompile(`(?m)^call (\S+) (\{.*\})$`)
+var peerCall = regexp.MustCompile(`(?m)^call (\S+) (\{.*\})$`)
 
 // peerHeard is what was said since the model spoke last.
 type peerHeard struct {
@@ -36,7 +36,7 @@ type peerHeard struct {
 
 // decide is what the model does about it.
 func (h peerHeard) decide() (call []string, think, hang bool) {
-	if m := callLine.FindStringSubmatch(h.text); m != nil && !h.results {
+	if m := peerCall.FindStringSubmatch(h.text); m != nil && !h.results {
 		call = m[1:]
 	}
 	return call, strings.Contains(h.text, "think"), strings.Contains(h.text, "hang now")

@@ -197,7 +197,14 @@ type claudeSaid struct {
 	Compact  bool   `json:"isCompactSummary"`
 	APIError bool   `json:"isApiErrorMessage"`
 	Message  struct {
+		Model   string        `json:"model"`
 		Content claudeContent `json:"content"`
+		Usage   *struct {
+			Input  int64 `json:"input_tokens"`
+			Output int64 `json:"output_tokens"`
+			Read   int64 `json:"cache_read_input_tokens"`
+			Write  int64 `json:"cache_creation_input_tokens"`
+		} `json:"usage"`
 	} `json:"message"`
 }
 
@@ -227,6 +234,9 @@ func (claude) read(line []byte) (Said, error) {
 	switch {
 	case l.Type == "assistant" && !l.APIError:
 		out.Kind = history.Assistant
+		if u := l.Message.Usage; u != nil {
+			out.Used = used(string(catalog.Anthropic)+"/"+l.Message.Model, u.Input, u.Output, u.Read, u.Write, 0)
+		}
 	case l.Type == "user" && l.Compact:
 		out.Kind = history.Compact
 	case l.Type == "user":

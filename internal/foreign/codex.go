@@ -11,7 +11,13 @@ import (
 
 // codex is Codex: one line behind the other; what the model says in one go stands in
 // several.
-type codex struct{ group *int }
+type codex struct{ *codexSeen }
+
+// codexSeen is what lines before one told.
+type codexSeen struct {
+	group int
+	spent int64 // tokens, of the whole session: the same is told again and again
+}
 
 type codexLine struct {
 	Time    string          `json:"timestamp"`
@@ -36,6 +42,22 @@ type codexItem struct {
 	Message   string          `json:"message"`
 	Turns     int             `json:"num_turns"`
 	Replaced  []codexItem     `json:"replacement_history"`
+	Info      *codexInfo      `json:"info"`
+}
+
+// codexInfo is what was used: of the last answer, and of the session.
+type codexInfo struct {
+	Last  codexUsage `json:"last_token_usage"`
+	Whole codexUsage `json:"total_token_usage"`
+}
+
+type codexUsage struct {
+	Input   int64 `json:"input_tokens"` // those of the cache included
+	Cached  int64 `json:"cached_input_tokens"`
+	Written int64 `json:"cache_write_input_tokens"`
+	Output  int64 `json:"output_tokens"`
+	Thought int64 `json:"reasoning_output_tokens"`
+	Total   int64 `json:"total_tokens"`
 }
 
 type codexMeta struct {
@@ -86,16 +108,20 @@ func (c codex) index(line []byte, s *Session) (record, names) {
 	case "world_state", "token_usage_record":
 		r.role = silent
 	case "event_msg":
-		if r.role = silent; it.Type == "thread_rolled_back" {
+		r.role = silent
+		switch {
+		case it.Type == "thread_rolled_back":
 			r.role = shape
+		case it.Type == "token_count" && it.Info != nil && it.Info.Whole.Total != c.spent:
+			r.role, c.spent = tally, it.Info.Whole.Total
 		}
 	case "compacted":
 		r.role = shape
 	case "response_item":
 		r.role = codexRole(it)
 	}
-	if r.role != answer && r.role != silent {
-		*c.group++
+	if r.role != answer && r.role != silent && r.role != tally {
+		c.group++
 	}
 	if r.role == user && s.begins == "" {
 		if said, err := c.read(line); err == nil && !strings.HasPrefix(history.Plain(said.Parts), "<") && !strings.HasPrefix(history.Plain(said.Parts), "# AGENTS.md") {
@@ -103,7 +129,7 @@ func (c codex) index(line []byte, s *Session) (record, names) {
 		}
 	}
 	s.tell("", "", "", l.Time)
-	return r, names{group: fmt.Sprint(*c.group)}
+	return r, names{group: fmt.Sprint(c.group)}
 }
 
 func (codex) meta(l codexLine, s *Session) {
@@ -171,6 +197,10 @@ func (c codex) read(line []byte) (Said, error) {
 		}
 	case l.Type == "event_msg" && it.Type == "thread_rolled_back":
 		out.Kind, out.Parts, out.Turns = history.Rewind, nil, it.Turns
+	case l.Type == "event_msg" && it.Type == "token_count" && it.Info != nil:
+		u := it.Info.Last
+		out.Kind, out.Parts = history.Usage, nil
+		out.Used = used("", u.Input-u.Cached-u.Written, u.Output, u.Cached, u.Written, u.Thought)
 	case l.Type == "response_item":
 		codexSaid(&out, it, l.Payload)
 	}

@@ -33,7 +33,7 @@ func newForm(program string) form {
 	case Claude:
 		return claude{}
 	case Codex:
-		return codex{new(int)}
+		return codex{new(codexSeen)}
 	case Pi:
 		return pi{}
 	}

@@ -93,6 +93,8 @@ type Said struct {
 	Keep string
 	// Turns is how many turns a rewind takes back.
 	Turns int
+	// Used is what the answer used, as the program wrote it down; its cost is 0 where it did not.
+	Used *history.Used
 }
 
 // Source is an open conversation.

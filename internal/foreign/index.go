@@ -17,6 +17,7 @@ const (
 	result             // of calls of the answer before it
 	shape              // it changes what was said: compact, rewind
 	raw                // nobody knows: kept as it came
+	tally              // what the answer before it used
 )
 
 // record is a line as the index keeps it: there may be millions.
@@ -109,9 +110,12 @@ func (s *Source) read(list []history.Bytes) (Said, error) {
 			continue
 		}
 		out.Parts = append(out.Parts, one.Parts...)
+		if one.Used != nil { // each line tells of the whole answer
+			out.Used = one.Used
+		}
 	}
 	out.Parts = sound(out.Parts)
-	if len(out.Parts) == 0 && out.Kind != history.Rewind {
+	if len(out.Parts) == 0 && out.Kind != history.Rewind && out.Kind != history.Usage {
 		out.Parts = words("(nothing)")
 	}
 	return out, nil

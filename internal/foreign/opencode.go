@@ -198,6 +198,16 @@ type openPart struct {
 			Encrypted string `json:"reasoningEncryptedContent"`
 		} `json:"openai"`
 	} `json:"metadata"`
+	Cost   float64 `json:"cost"`
+	Tokens struct {
+		Input   int64 `json:"input"`
+		Output  int64 `json:"output"`
+		Thought int64 `json:"reasoning"`
+		Cache   struct {
+			Read  int64 `json:"read"`
+			Write int64 `json:"write"`
+		} `json:"cache"`
+	} `json:"tokens"`
 	State struct {
 		Status string          `json:"status"`
 		Input  json.RawMessage `json:"input"`
@@ -311,8 +321,26 @@ func (opencode) read(line []byte) (Said, error) {
 	}
 	for _, one := range l.Parts {
 		out.Parts = append(out.Parts, openParts(out.Kind, one)...)
+		if out.Kind == history.Assistant || out.Kind == history.Compact {
+			if u := openUsed(l.Model, one); u != nil {
+				out.Used = u
+			}
+		}
 	}
 	return out, nil
+}
+
+// openUsed is what a step used, where a part tells that it ended.
+func openUsed(model string, part json.RawMessage) *history.Used {
+	var p openPart
+	if decode(part, &p) != nil || p.Type != "step-finish" {
+		return nil
+	}
+	out := used(model, p.Tokens.Input, p.Tokens.Output+p.Tokens.Thought, p.Tokens.Cache.Read, p.Tokens.Cache.Write, p.Tokens.Thought)
+	if out != nil {
+		out.Cost = dollars(p.Cost)
+	}
+	return out
 }
 
 func openParts(kind history.Kind, one json.RawMessage) []history.Part {

@@ -3,6 +3,7 @@ package foreign
 import (
 	"encoding/base64"
 	"encoding/json"
+	"math"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -24,6 +25,28 @@ func decode(line []byte, v any) error {
 func unreadable(path string, at history.Bytes, err error) error {
 	return fault.New(fault.StorageIO, "read %s at byte %d: %w", path, at.Offset, err).
 		WithHint("was it changed meanwhile? Import it again")
+}
+
+// used is what an answer used; nil: nothing that could be counted.
+func used(model string, in, out, read, write, thought int64) *history.Used {
+	const most = 1 << 50
+	for _, n := range []int64{in, out, read, write, thought} {
+		if n < 0 || n > most {
+			return nil
+		}
+	}
+	if in+out+read+write == 0 {
+		return nil
+	}
+	return &history.Used{Model: plain(model), Input: in, Output: out, CacheRead: read, CacheWrite: write, Reasoning: thought}
+}
+
+// dollars is an amount that a program wrote, in nano-dollars.
+func dollars(n float64) int64 {
+	if !(n > 0 && n < 1e6) {
+		return 0
+	}
+	return int64(math.Round(n * 1e9))
 }
 
 // words is one text.

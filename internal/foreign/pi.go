@@ -41,6 +41,15 @@ type piMessage struct {
 	Command  string          `json:"command"`
 	Output   string          `json:"output"`
 	Summary  string          `json:"summary"`
+	Usage    *struct {
+		Input  int64 `json:"input"`
+		Output int64 `json:"output"`
+		Read   int64 `json:"cacheRead"`
+		Write  int64 `json:"cacheWrite"`
+		Cost   struct {
+			Total float64 `json:"total"`
+		} `json:"cost"`
+	} `json:"usage"`
 }
 
 var piSilent = map[string]bool{"session": true, "model_change": true, "thinking_level_change": true, "label": true, "session_info": true, "custom": true, "usage": true}
@@ -120,6 +129,11 @@ func (pi) read(line []byte) (Said, error) {
 		out.Kind, out.Parts = history.Note, words(string(line))
 	case m.Role == "assistant":
 		out.Kind, out.Parts = history.Assistant, piContent(m.Content, m)
+		if u := m.Usage; u != nil {
+			if out.Used = used(m.Provider+"/"+m.Model, u.Input, u.Output, u.Read, u.Write, 0); out.Used != nil {
+				out.Used.Cost = dollars(u.Cost.Total)
+			}
+		}
 	case m.Role == "toolResult":
 		out.Kind, out.Parts = history.ToolResult, piResult(m)
 	case m.Role == "bashExecution":

@@ -20,14 +20,15 @@ const (
 
 // FormatDriven is the shape of what is known. metered: what it spends from now on goes through the gateway.
 func FormatDriven(driver string, by registry.Accounts, metered bool) *Driven {
-	d := &Driven{Driver: driver, Spending: ReportedOnly, Wire: spentBy(by.Wire), Reported: spentBy(by.Reported)}
+	d := &Driven{Driver: driver, Spending: ReportedOnly, Wire: FormatSpent(by.Wire), Reported: FormatSpent(by.Reported)}
 	if by.Wire != nil || metered && by.Reported == nil {
 		d.Spending = OnTheWire
 	}
 	return d
 }
 
-func spentBy(s *registry.SpentBy) *Spent {
+// FormatSpent is the shape of what was spent; nil: null.
+func FormatSpent(s *registry.SpentBy) *Spent {
 	if s == nil {
 		return nil
 	}

@@ -30,6 +30,7 @@ type Import struct {
 	Lines    int64            `json:"lines"`
 	Taken    int64            `json:"taken"`
 	Skipped  map[string]int64 `json:"skipped"`
+	Used     *Spent           `json:"used"` // before it was imported, as the file tells; null: it does not
 	Notes    []string         `json:"notes"`
 }
 

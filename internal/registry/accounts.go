@@ -11,6 +11,7 @@ import (
 type Accounts struct {
 	Wire     *SpentBy // it went through ramet's gateway; nil: nothing did
 	Reported *SpentBy // the program said so; nil: it said nothing
+	Imported *SpentBy // before it was imported, as its file tells; nil: that tells nothing
 }
 
 // AccountsOf reads the own entries of an agent about calls of models.
@@ -23,7 +24,7 @@ func AccountsOf(ctx context.Context, log history.Log, a id.Agent) (out Accounts,
 		if err != nil {
 			return out, err
 		}
-		if e.Kind == history.Usage && m.Call != nil {
+		if e.Kind == history.Usage && (m.Call != nil || m.Brought()) {
 			out.add(m)
 		}
 	}
@@ -34,7 +35,11 @@ func (s *Accounts) add(m history.Meta) {
 	if m.Wired() {
 		s.Wire = s.Wire.plus(m.Call.Tokens(), m.Call.Cost)
 	}
-	if d := m.Driver; d != nil && d.Used != nil {
+	switch d := m.Driver; {
+	case d == nil || d.Used == nil:
+	case m.Brought():
+		s.Imported = s.Imported.plus(d.Used.Tokens(), d.Used.Cost)
+	default:
 		s.Reported = s.Reported.plus(d.Used.Tokens(), d.Used.Cost)
 	}
 }

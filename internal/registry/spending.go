@@ -59,12 +59,15 @@ type SpentRow struct {
 	// what was reported of turns where nothing did.
 	Wire     *SpentBy `json:"wire,omitempty"`
 	Reported *SpentBy `json:"reported,omitempty"`
+	// Before sessions were imported, as their files tell; absent where there was none. It is in none
+	// of the numbers above.
+	Imported *SpentBy `json:"imported,omitempty"`
 }
 
 func (r *SpentRow) account(m history.Meta) {
-	by := Accounts{r.Wire, r.Reported}
+	by := Accounts{r.Wire, r.Reported, r.Imported}
 	by.add(m)
-	r.Wire, r.Reported = by.Wire, by.Reported
+	r.Wire, r.Reported, r.Imported = by.Wire, by.Reported, by.Imported
 }
 
 // SpentBy is what was spent, by one account.
@@ -81,10 +84,10 @@ func (s *SpentBy) plus(tokens, cost int64) *SpentBy {
 }
 
 func (r *SpentRow) add(m history.Meta) {
-	c := *m.Call
-	if r.account(m); m.Summed() {
-		return // its calls were counted
+	if r.account(m); m.Summed() || m.Call == nil {
+		return // its calls were counted, or were made elsewhere
 	}
+	c := *m.Call
 	r.Calls++
 	if !slices.Contains([]string{string(llm.Stop), string(llm.Length), string(llm.ToolCalls)}, c.Outcome) {
 		r.Failed++
@@ -118,6 +121,15 @@ func ParseSince(text string, now time.Time) (time.Time, error) {
 	}
 	return time.Time{}, fault.New(fault.Usage, "--since %.40q is neither a date nor an age", text).
 		WithHint("write 2026-11-01, 36h or 7d")
+}
+
+// day is when a call was made.
+func day(e history.Entry, m history.Meta) string {
+	at := e.CreatedAt
+	if t, err := time.Parse(time.RFC3339, m.OriginalTime); err == nil && m.Brought() {
+		at = t
+	}
+	return at.UTC().Format(time.DateOnly)
 }
 
 // AddUp reads the calls and adds them up, in the order in which the keys first came.
@@ -159,15 +171,15 @@ func AddUp(ctx context.Context, from Receipts, by string, since time.Time) (Spen
 		if err != nil {
 			return out, err
 		}
-		if m.Call == nil {
+		if m.Call == nil && !m.Brought() {
 			continue // an entry that was appended by hand
 		}
 		out.Total.add(m)
 		switch by {
 		case "model":
-			count(m.Call.Model, nil, m)
+			count(m.Spoke(), nil, m)
 		case "day":
-			count(e.CreatedAt.UTC().Format(time.DateOnly), nil, m)
+			count(day(e, m), nil, m)
 		case "agent":
 			count(known[e.Agent].Label(), &e.Agent, m)
 		case "subtree":

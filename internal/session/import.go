@@ -30,7 +30,8 @@ type Import struct {
 	Lines    int64
 	Taken    int64
 	Skipped  map[string]int64
-	Notes    []string // what people should know
+	Used     *agent.Spending // there, as the file tells, of what was written; nil: it does not tell
+	Notes    []string        // what people should know
 }
 
 // Take imports a session, or what it grew by since it was imported. Branches become forks,
@@ -461,6 +462,9 @@ func (w *bringer) put(ctx context.Context, a id.Agent, item foreign.Item) error 
 	}
 	t := w.held.tips[a]
 	t.drafts, t.at = append(t.drafts, d), append(t.at, fresh)
+	if said.Used != nil {
+		w.spent(t, said, len(fresh) == len(item.At))
+	}
 	for _, b := range fresh {
 		t.size += int(b.Size)
 	}

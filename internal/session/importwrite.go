@@ -56,7 +56,9 @@ func (w *bringer) settle() error {
 		for _, one := range b.at[i] {
 			w.held.spots.set(one, spot{b.agent, e.ID})
 		}
-		w.held.tips[b.agent].last = e.ID
+		if len(b.at[i]) > 0 {
+			w.held.tips[b.agent].last = e.ID
+		}
 	}
 	return b.err
 }

@@ -11,9 +11,11 @@ import (
 	"ramet/internal/cli/line"
 	"ramet/internal/history"
 	"ramet/internal/id"
+	"ramet/internal/llm"
 	"ramet/internal/mail"
 	"ramet/internal/printer"
 	"ramet/internal/public"
+	"ramet/internal/registry"
 	"ramet/internal/state"
 )
 
@@ -54,6 +56,7 @@ type details struct {
 	lineage []history.Ancestor
 	ranges  []history.Range
 	marks   []history.Label
+	spent   registry.Accounts
 }
 
 func (d *details) read(ctx context.Context, log history.Log) (err error) {
@@ -64,7 +67,11 @@ func (d *details) read(ctx context.Context, log history.Log) (err error) {
 		return err
 	}
 	outline, err := history.Shape(ctx, log, d.ranges)
+	if err != nil {
+		return err
+	}
 	d.marks = outline.Marks()
+	d.spent, err = registry.AccountsOf(ctx, log, d.agent.ID)
 	return err
 }
 
@@ -86,7 +93,8 @@ func (d details) MarshalJSON() ([]byte, error) {
 		Lineage []id.Agent      `json:"lineage"`
 		Ranges  []history.Range `json:"ranges"`
 		Marks   []label         `json:"marks"`
-	}{public.FormatNow(d.agent, d.now), lineage, d.ranges, marks})
+		Before  *public.Spent   `json:"imported_spent"` // before it was imported, as its file tells
+	}{public.FormatNow(d.agent, d.now), lineage, d.ranges, marks, public.FormatSpent(d.spent.Imported)})
 }
 
 func (d details) Text(w *printer.Writer) {
@@ -123,6 +131,9 @@ func (d details) Text(w *printer.Writer) {
 	line("mail", "%d unread", a.Unread)
 	if a.Model != "" {
 		line("model", "%s/%s", a.Provider, a.Model)
+	}
+	if s := d.spent.Imported; s != nil {
+		line("imported", "%d tokens, %s, as its file tells; they count for no budget", s.Tokens, llm.Money(s.Cost))
 	}
 	line("folder", "%s", a.Cwd)
 	if a.Lease.Owner != "" {

@@ -2,6 +2,7 @@ package history
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"ramet/internal/cli/line"
 	"ramet/internal/fault"
 	"ramet/internal/foreign"
+	"ramet/internal/llm"
 	"ramet/internal/printer"
 	"ramet/internal/public"
 	"ramet/internal/session"
@@ -197,6 +199,9 @@ func (o importing) take(ctx context.Context, l *line.Line, found []foreign.Found
 func importOf(i session.Import) public.Import {
 	out := public.Import{ForeignSession: shapeOf(i.Session, true), New: i.New, Entries: i.Entries, Branches: i.Branches, Lines: i.Lines, Taken: i.Taken,
 		Skipped: i.Skipped, Notes: append([]string{}, i.Notes...)}
+	if u := i.Used; u != nil {
+		out.Used = &public.Spent{Tokens: u.Tokens, Cost: u.Cost}
+	}
 	if i.Agent.ID != "" {
 		out.Agent, out.Name = public.Optional(string(i.Agent.ID)), public.Optional(i.Agent.Name)
 	}
@@ -248,6 +253,9 @@ func (i imports) Text(w *printer.Writer) {
 		}
 		for _, why := range sorted(one.Skipped) {
 			w.Line("%v", w.Dim("  skipped "+text.Count(int(one.Skipped[why]), "line")+": "+why))
+		}
+		if u := one.Used; u != nil {
+			w.Line("%v", w.Dim(fmt.Sprintf("  %d tokens, %s were used there", u.Tokens, llm.Money(u.Cost))))
 		}
 		for _, n := range one.Notes {
 			w.Line("  %s", n)

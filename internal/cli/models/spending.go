@@ -92,6 +92,9 @@ func (d spending) Text(w *printer.Writer) {
 	if driven {
 		rows[0] = append(rows[0], "WIRE", "REPORTED")
 	}
+	if d.Total.Imported != nil {
+		rows[0] = append(rows[0], "BEFORE IMPORT")
+	}
 	for _, r := range append(slices.Clip(d.Rows), d.Total) {
 		calls := strconv.FormatInt(r.Calls, 10)
 		if r.Failed > 0 {
@@ -106,6 +109,9 @@ func (d spending) Text(w *printer.Writer) {
 			(time.Duration(r.TookMS) * time.Millisecond).String()})
 		if last := len(rows) - 1; driven {
 			rows[last] = append(rows[last], spentBy(r.Wire), spentBy(r.Reported))
+		}
+		if last := len(rows) - 1; d.Total.Imported != nil {
+			rows[last] = append(rows[last], spentBy(r.Imported))
 		}
 	}
 	w.Table(rows)

@@ -43,17 +43,24 @@ function tree(all, choose) {
   return el("nav", { "aria-label": "agents" }, el("h2", null, "Agents"), list(all.book.agents.filter((a) => !all.agents.has(a.parent))));
 }
 
+// brought is what a call used before the session was imported, as its file tells.
+function brought(meta) {
+  const d = meta.driver;
+  return d && d.attested === "imported" && d.used ? { ...d.used, model: (d.used.model || d.name) + " (imported)", imported: true } : null;
+}
+
 function costs(all) {
   const by = new Map();
   for (const e of all.inOrder) {
-    const c = e.kind === "usage" && e.meta.call;
+    const c = e.kind === "usage" && (e.meta.call ?? brought(e.meta));
     if (!c) continue;
     const sum = by.get(c.model) ?? { calls: 0, input: 0, output: 0, cost: 0 };
-    by.set(c.model, { calls: sum.calls + 1, input: sum.input + c.input + c.cache_read + c.cache_write, output: sum.output + c.output, cost: sum.cost + c.cost_nano_usd });
+    by.set(c.model, { imported: c.imported, calls: sum.calls + 1, input: sum.input + c.input + c.cache_read + c.cache_write, output: sum.output + c.output, cost: sum.cost + c.cost_nano_usd });
   }
   const row = (tag, cells) => el("tr", null, cells.map((c) => el(tag, null, c)));
-  const total = [...by.values()].reduce((n, s) => n + s.cost, 0);
-  return el("details", { class: "cost" }, el("summary", null, "Cost: " + money(total) + (by.size ? "" : " (no calls are counted here)")),
+  const total = (imported) => [...by.values()].reduce((n, s) => n + (!s.imported === !imported ? s.cost : 0), 0);
+  const before = [...by.values()].some((s) => s.imported) ? ", and " + money(total(true)) + " before it was imported" : "";
+  return el("details", { class: "cost" }, el("summary", null, "Cost: " + money(total(false)) + before + (by.size ? "" : " (no calls are counted here)")),
     by.size > 0 && el("table", null, el("thead", null, row("th", ["model", "calls", "tokens in", "out", "cost"])),
       el("tbody", null, [...by].map(([model, s]) => row("td", [oneLine(model, 80), whole(s.calls), whole(s.input), whole(s.output), money(s.cost)])))));
 }

@@ -91,7 +91,7 @@ function happened(e) {
     case "clear": return "cleared: the context begins anew";
     case "mark": return "mark " + oneLine(m.label);
     case "rewind": return "rewound to message " + oneLine(m.target, 30);
-    case "usage": return m.call ? `${oneLine(m.call.model, 60)}: ${whole(m.call.input + m.call.cache_read + m.call.cache_write)} tokens in, ${whole(m.call.output)} out, ${m.call.priced ? money(m.call.cost_nano_usd) : "price unknown"}` : "a call";
+    case "usage": return m.call ? `${oneLine(m.call.model, 60)}: ${whole(m.call.input + m.call.cache_read + m.call.cache_write)} tokens in, ${whole(m.call.output)} out, ${m.call.priced ? money(m.call.cost_nano_usd) : "price unknown"}` : brought(m) ? `${oneLine(brought(m).model, 60)}: ${whole(brought(m).input + brought(m).cache_read + brought(m).cache_write)} tokens in, ${whole(brought(m).output)} out, ${money(brought(m).cost_nano_usd)}` : "a call";
     case "files": return m.files?.changed ? `${whole(m.files.changed)} files changed` : "the state of the files";
     case "command": return "command " + oneLine(m.command, 60);
     case "killed": return "killed" + (m.reason ? ": " + oneLine(m.reason) : "");
