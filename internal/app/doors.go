@@ -56,12 +56,12 @@ func (d doors) around(ctx context.Context, a agent.Agent, p preset.Preset, env [
 		if !ok {
 			continue
 		}
-		pair, err := b.Point(env, base+b.Path)
+		pair, err := b.Point(instead(slices.Clone(env), out.Env), base+b.Path) // several may stand in one variable
 		if err != nil {
 			door.Close()
 			return surroundings{}, err
 		}
-		out.Env, out.Wire = append(out.Env, pair), door.Tally
+		out.Env, out.Wire = instead(out.Env, []string{pair}), door.Tally
 		if p.Key && b.Key != "" {
 			out.Env = append(out.Env, b.Key+"=ramet") // it wants one; ours is put in on the way
 		}

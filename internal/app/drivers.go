@@ -85,7 +85,9 @@ func (d *drivers) installed() []string {
 // program is how a preset is started for an agent.
 func (d *drivers) program(p preset.Preset) *acp.Program {
 	return &acp.Program{Driver: p.Name, Version: version, Mode: p.Mode, Asks: p.AsksIn, Login: p.Login,
-		Setup: func(ctx context.Context, a agent.Agent, mode string) (acp.Setup, error) { return d.setup(ctx, p, a, mode) }}
+		Setup: func(ctx context.Context, a agent.Agent, mode string) (acp.Setup, error) {
+			return d.setup(ctx, p, a, mode)
+		}}
 }
 
 func (d *drivers) setup(ctx context.Context, p preset.Preset, a agent.Agent, mode string) (acp.Setup, error) {

@@ -11,6 +11,7 @@ import (
 
 	"ramet/internal/agent"
 	"ramet/internal/command"
+	"ramet/internal/driver"
 	"ramet/internal/fault"
 	"ramet/internal/history"
 	"ramet/internal/kit"
@@ -46,7 +47,7 @@ func (w *Workspace) Expand(ctx context.Context, a agent.Agent, said string) (e E
 	c, ok := k.Command(name)
 	if !ok {
 		e, ok, err = w.expandServed(ctx, name, args)
-		if err == nil && !ok && command.IsName(name) {
+		if err == nil && !ok && command.IsName(name) && driver.Of(a) == "" { // a program has commands of its own
 			err = w.unknown(k, name)
 		}
 		return e, ok, err
@@ -65,6 +66,9 @@ func (w *Workspace) Expand(ctx context.Context, a agent.Agent, said string) (e E
 
 // Word makes of a prompt what it stands for, on every face in the same way (Expand).
 func (w *Workspace) Word(ctx context.Context, a agent.Agent, p *proc.Prompt) error {
+	if p.Model.Vendor == driver.Vendor {
+		a.Provider, a.Model = p.Model.Vendor, p.Model.Name
+	}
 	e, defined, err := w.Expand(ctx, a, p.Text)
 	if err != nil || !defined {
 		return err

@@ -160,7 +160,7 @@ func (m *root) called(name, said string) tea.Cmd {
 			}
 			known = append(known, c.Name)
 		}
-		if strings.Contains(name, ":") { // a server's, perhaps, that was not asked yet
+		if m.program() != "" || strings.Contains(name, ":") { // a server's, perhaps, that was not asked yet
 			return m.prompt(said)
 		}
 	}

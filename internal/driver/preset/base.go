@@ -14,6 +14,7 @@ import (
 type Base struct {
 	Variable string // that holds the address
 	Codex    bool   // it holds Codex's configuration, in JSON, of which the address is a part
+	In       string // it holds an object in JSON, in which the address is found by these names, with dots between; empty: it holds the address
 	Vendor   string // as the table of models calls it
 	Path     string // that the program expects behind the address
 	Key      string // the variable that holds a key of the vendor; empty: not known
@@ -36,12 +37,17 @@ func bases(own map[string]string) []Base {
 
 // Address is where the environment points the program; empty: at the vendor's own.
 func (b Base) Address(env []string) (string, error) {
-	if !b.Codex {
+	if !b.Codex && b.In == "" {
 		return lookup(env, b.Variable), nil
 	}
 	c, err := b.config(env)
 	if err != nil {
 		return "", err
+	}
+	if b.In != "" {
+		at, last := b.inside(c)
+		address, _ := at[last].(string)
+		return address, nil
 	}
 	address, _ := c.place()["base_url"].(string)
 	if c.provider() == "" {
@@ -52,16 +58,20 @@ func (b Base) Address(env []string) (string, error) {
 
 // Point is the variable that points the program at an address.
 func (b Base) Point(env []string, address string) (string, error) {
-	if !b.Codex {
+	if !b.Codex && b.In == "" {
 		return b.Variable + "=" + address, nil
 	}
 	c, err := b.config(env)
 	if err != nil {
 		return "", err
 	}
-	if c.provider() == "" {
+	switch {
+	case b.In != "":
+		at, last := b.inside(c)
+		at[last] = address
+	case c.provider() == "":
 		c["openai_base_url"] = address
-	} else {
+	default:
 		at := c.place()
 		at["base_url"], at["supports_websockets"] = address, false
 	}
@@ -80,6 +90,22 @@ func (b Base) config(env []string) (codexConfig, error) {
 		}
 	}
 	return out, nil
+}
+
+// inside is the object of a configuration that holds the address, and the address's name in it; objects
+// that are lacking are made.
+func (b Base) inside(c map[string]any) (at map[string]any, last string) {
+	names := strings.Split(b.In, ".")
+	at = c
+	for _, name := range names[:len(names)-1] {
+		next, ok := at[name].(map[string]any)
+		if !ok {
+			next = map[string]any{}
+			at[name] = next
+		}
+		at = next
+	}
+	return at, names[len(names)-1]
 }
 
 // provider is the one that the user chose instead of the usual one.

@@ -23,12 +23,12 @@ type Preset struct {
 	Name    string
 	Title   string
 	Command []string
-	Install string // how it comes onto a machine
-	Login   string // the command with which its user logs in
-	Mode    string // in which it asks; empty: its own
-	Asks    bool   // it asks before it changes anything
+	Install string   // how it comes onto a machine
+	Login   string   // the command with which its user logs in
+	Mode    string   // in which it asks; empty: its own
+	Asks    bool     // it asks before it changes anything
 	Asking  []string // other modes of its own in which it asks as well, or changes nothing
-	Box     *bool  // it runs confined; nil: if it does not ask
+	Box     *bool    // it runs confined; nil: if it does not ask
 	State   []string
 	Pass    []string          // variables of the user's that it gets; NAME_* means all that begin so
 	Set     map[string]string // variables that it gets, with their values
@@ -37,6 +37,12 @@ type Preset struct {
 	Direct  bool              // it goes to its vendors itself: what it spends is known from it alone
 	Own     bool              // the user's own
 	Off     bool
+}
+
+// opencodeBase is where opencode looks for the address of a provider; what its configuration files say of
+// it counts less.
+func opencodeBase(provider, vendor, path, key string) Base {
+	return Base{Variable: "OPENCODE_CONFIG_CONTENT", In: "provider." + provider + ".options.baseURL", Vendor: vendor, Path: path, Key: key}
 }
 
 var table = []Preset{
@@ -60,6 +66,10 @@ var table = []Preset{
 		State: []string{"~/.local/share/opencode", "~/.local/state/opencode", "~/.config/opencode", "~/.cache/opencode"},
 		Pass:  []string{"OPENCODE_*", "ANTHROPIC_*", "OPENAI_*", "GEMINI_*", "OPENROUTER_*"},
 		Set:   map[string]string{"OPENCODE_PERMISSION": `{"edit":"ask","bash":"ask","webfetch":"ask"}`},
+		Bases: []Base{
+			opencodeBase("anthropic", "anthropic", "/v1", "ANTHROPIC_API_KEY"), opencodeBase("openai", "openai", "/v1", "OPENAI_API_KEY"),
+			opencodeBase("google", "gemini", "/v1beta", "GEMINI_API_KEY"),
+		},
 	},
 	{
 		Name: "gemini", Title: "Gemini CLI", Command: []string{"gemini", "--experimental-acp"},
@@ -73,6 +83,10 @@ var table = []Preset{
 		Install: "https://block.github.io/goose/docs/getting-started/installation", Login: "goose configure",
 		State: []string{"~/.config/goose", "~/.local/share/goose", "~/.local/state/goose"},
 		Pass:  []string{"GOOSE_*", "ANTHROPIC_*", "OPENAI_*", "GOOGLE_*"},
+		Bases: []Base{
+			{Variable: "ANTHROPIC_HOST", Vendor: "anthropic", Key: "ANTHROPIC_API_KEY"}, {Variable: "OPENAI_HOST", Vendor: "openai", Key: "OPENAI_API_KEY"},
+			{Variable: "GOOGLE_HOST", Vendor: "gemini", Key: "GOOGLE_API_KEY"},
+		},
 	},
 }
 

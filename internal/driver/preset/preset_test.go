@@ -11,6 +11,7 @@ import (
 // where the gateway sends on.
 func TestBases(t *testing.T) {
 	codex := Base{Variable: "CODEX_CONFIG", Codex: true, Vendor: "openai", Path: "/v1"}
+	deep := opencodeBase("openai", "openai", "/v1", "")
 	plain := Base{Variable: "ANTHROPIC_BASE_URL", Vendor: "anthropic"}
 	for _, c := range []struct {
 		base            Base
@@ -18,6 +19,9 @@ func TestBases(t *testing.T) {
 	}{
 		{plain, "", "", "ANTHROPIC_BASE_URL=http://gate"},
 		{plain, "ANTHROPIC_BASE_URL=https://proxy", "https://proxy", "ANTHROPIC_BASE_URL=http://gate"},
+		{deep, "", "", `OPENCODE_CONFIG_CONTENT={"provider":{"openai":{"options":{"baseURL":"http://gate"}}}}`},
+		{deep, `OPENCODE_CONFIG_CONTENT={"model":"m","provider":{"openai":{"options":{"baseURL":"https://proxy/v1","x":1}}}}`, "https://proxy/v1",
+			`OPENCODE_CONFIG_CONTENT={"model":"m","provider":{"openai":{"options":{"baseURL":"http://gate","x":1}}}}`},
 		{codex, "", "", `CODEX_CONFIG={"openai_base_url":"http://gate"}`},
 		{codex, `CODEX_CONFIG={"model":"m","openai_base_url":"https://proxy/v1"}`, "https://proxy/v1", `CODEX_CONFIG={"model":"m","openai_base_url":"http://gate"}`},
 		{codex, `CODEX_CONFIG={"model_provider":"own","model_providers":{"own":{"base_url":"https://own/v1","env_key":"K"}}}`, "https://own/v1",
