@@ -96,12 +96,21 @@ func newRoot(e Env, l *line.Line) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "ramet",
 		Short: "An operating environment for LLM agents",
-		Long: `ramet runs LLM agents as durable processes: they fork, mail each other, are
-killed with their whole subtree, and come back after a crash where they were.
+		Long: `Work with many LLM agents at once. They are processes that last: they fork, mail each
+other, are killed with their whole subtree, and come back after a crash where they were.
 
-Without a command it opens the terminal: many agents on one screen; F1 or /help
-there shows the keys and commands. Where standard input or output is no terminal
-it prints this help.
+  ramet                           open the terminal: all agents on one screen (F1: keys)
+  ramet exec "why is it flaky?"   one turn without a screen; prints the answer
+  ramet fork --name clock --prompt "look at clock/" --run
+                                  a child that knows all that its parent knows
+  ramet ps                        who is there, and what each does
+  ramet diff clock; ramet merge clock
+                                  what it changed; bring it back
+  ramet serve; ramet web          the same on a page in the browser
+  ramet run start --recipe docs   a job with many agents, written down as it goes
+  ramet demo                      a tour of a minute; it needs no key
+
+Where standard input or output is no terminal, ramet alone prints this help.
 
 The workspace is that of the project you stand in; --db, RAMET_DB and
 --workspace choose another.
@@ -129,6 +138,7 @@ The workspace is that of the project you stand in; --db, RAMET_DB and
 	flags.BoolVar(&l.JSON, "json", false, "print JSON")
 	root.SetFlagErrorFunc(line.BadFlag)
 	root.SetHelpCommand(line.HelpCommand())
+	root.SetHelpFunc(line.Help)
 	for _, g := range []struct {
 		id, title string
 		commands  []*cobra.Command

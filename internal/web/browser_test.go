@@ -21,10 +21,11 @@ import (
 const sources = "../../web"
 
 // patience bounds the whole walk through the browser.
-const patience = 5 * time.Minute
+const patience = 9 * time.Minute
 
 // TestThePageInABrowser walks through all views in Chromium: see web/test/walk.mjs.
-// RAMET_WEB_SHOTS names a folder in which to keep the screenshots.
+// RAMET_WEB_SHOTS names a folder in which to keep the screenshots, RAMET_WEB_ONLY an expression for the
+// names of those tests that are to be run.
 func TestThePageInABrowser(t *testing.T) {
 	readSources(t)
 	npmtest.Install(t, sources)
@@ -35,7 +36,7 @@ func TestThePageInABrowser(t *testing.T) {
 	}
 	plan, err := json.Marshal(map[string]any{
 		"ordinary": newFake(t, ordinary), "big": newFake(t, big), "empty": newFake(t, empty), "closed": newFake(t, closed),
-		"chromium": chromium, "shots": shots, "short": testing.Short(), "profile": t.TempDir(), "samples": samples(t),
+		"chromium": chromium, "shots": shots, "short": testing.Short(), "profile": t.TempDir(), "samples": samples(t), "only": os.Getenv("RAMET_WEB_ONLY"),
 	})
 	if err != nil {
 		t.Fatal(err)

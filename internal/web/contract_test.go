@@ -17,7 +17,7 @@ import (
 var schemas = map[string]string{
 	"Agent": "AgentNow", "Message": "MessageHere", "Piece": "PartContent", "Letter": "Letter", "FileChange": "FileChange", "Ask": "Ask", "Run": "Record", "Branch": "Branch", "Sums": "Sums",
 	"LogRow": "RunLog", "Verified": "RunProof", "UsageRow": "SpentRow", "Usage": "Spending", "Tracked": "Shown",
-	"Trust": "Trust", "Thing": "Thing", "Hit": "Hit",
+	"Trust": "Trust", "Thing": "Thing", "Hit": "Hit", "Home": "Home", "HomeRow": "HomeRow",
 }
 
 type schema struct {

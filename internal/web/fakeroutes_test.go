@@ -185,6 +185,7 @@ func (f *fake) routes() http.Handler {
 		w.Header().Set("Content-Type", "application/json")
 		w.Write(f.drawn)
 	})
+	handle("GET /api/v1/home", func(w http.ResponseWriter, _ *http.Request, _ map[string]any) { answer(w, 200, f.home()) })
 	handle("GET /api/v1/search", func(w http.ResponseWriter, r *http.Request, _ map[string]any) {
 		found := []any{}
 		for _, a := range f.agents {
@@ -307,4 +308,44 @@ func (f *fake) runRow(id string) map[string]any {
 		row["run_state"], row["pr_url"] = "DONE", "https://example.org/x/pull/12"
 	}
 	return row
+}
+
+// home is the screen of all agents; its rows are in the order of the agents.
+func (f *fake) home() map[string]any {
+	rows, living := map[string][]any{}, 0
+	level := map[any]int{}
+	for _, a := range f.agents {
+		if a["status"] == "dead" {
+			continue
+		}
+		living++
+		state := a["state"].(map[string]any)
+		word := state["word"].(string)
+		group := map[string]string{"asks": "needs you", "failed": "needs you", "interrupted": "needs you", "working": "working", "waits": "working", "done": "done"}[word]
+		if group == "" {
+			group = "idle"
+		}
+		for _, ask := range f.asks[:min(1, len(f.asks))] {
+			if ask["agent_uuid"] == a["uuid"] {
+				group, word = "needs you", "asks"
+			}
+		}
+		if parent := a["parent_uuid"]; parent != nil {
+			level[a["uuid"]] = level[parent] + 1
+		}
+		name, said := "", "I looked at it"
+		if name, _ = a["name"].(string); name == hostileName {
+			said = hostile
+		}
+		rows[group] = append(rows[group], map[string]any{"uuid": a["uuid"], "name": name, "group": group, "state": map[string]any{"word": word, "detail": state["detail"]}, "does": word, "indent": level[a["uuid"]], "last": false,
+			"path": []string{}, "parent_uuid": a["parent_uuid"], "asked": "do it", "said": said, "model": a["model"], "driver": nil, "spent": a["spent"], "since": a["created_at"], "ticks": group == "working",
+			"unread_mail": a["unread_mail"], "below": 0, "folded": 0, "change": map[string]any{"branch": "ramet/x", "files": 1, "added": 41, "removed": 7}, "run": nil})
+	}
+	all, groups := []any{}, []any{}
+	for _, g := range []string{"needs you", "working", "done", "idle"} {
+		all = append(all, rows[g]...)
+		groups = append(groups, map[string]any{"group": g, "count": len(rows[g])})
+	}
+	return map[string]any{"rows": all, "groups": groups, "agents": living, "asking": len(f.asks), "spent": map[string]any{"tokens": 1, "cost_nano_usd": 1_610_000_000},
+		"budget": map[string]any{"tokens": nil, "cost_nano_usd": 5_000_000_000}}
 }

@@ -45,8 +45,8 @@ func execCommand(l *line.Line) *cobra.Command {
 		Short: "Run one turn of an agent; print its answer",
 		Long: `Run one turn of an agent (agent 0 if none is named) without a screen: the prompt
 goes into its history, the model answers and calls tools until it is done. The
-answer goes to standard output, progress to standard error. PROMPT - reads
-standard input. /NAME ARGUMENTS stands for a command that you or the project define
+answer goes to standard output, as it comes in where that is a terminal; progress to
+standard error. PROMPT - reads standard input. /NAME ARGUMENTS stands for a command that you or the project define
 (.agents/commands, .claude/commands).
 
 If ` + "`ramet serve`" + ` holds the workspace, the turn runs there, with that process's permissions;
@@ -96,8 +96,8 @@ With --json every event is one line of JSON.
 	flags.BoolVar(&f.resume, "continue", false, "go on with what is there, without a new prompt")
 	flags.BoolVar(&f.all, "all", false, "with --continue: go on with everything that was interrupted")
 	flags.BoolVar(&f.again, "resume", false, "go on with an interrupted task in a new child, forked where it stopped")
-	flags.StringVar(&f.model, "model", "", "vendor/name of the model (see `ramet models`)")
-	flags.StringVar(&f.driver, "driver", "", "let another program drive the agent from now on: claude, codex, … (see `ramet drivers`); --model is its own word then")
+	flags.StringVar(&f.model, "model", "", "vendor/name of the model (see \"ramet models\")")
+	flags.StringVar(&f.driver, "driver", "", "let another program drive the agent from now on: claude, codex, … (see \"ramet drivers\"); --model is its own word then")
 	flags.StringVar(&f.effort, "effort", "", "how hard the model thinks from now on: "+strings.Join(llm.Efforts(), ", "))
 	flags.StringVar(&f.schema, "schema", "", "a file with a JSON Schema: the answer is JSON that fits it, or the command fails")
 	flags.BoolVar(&f.search, "search", false, "let the model search the web at its vendor, which charges for it")
@@ -109,7 +109,7 @@ With --json every event is one line of JSON.
 	flags.BoolVar(&f.noWait, "no-wait", false, "do not wait for the tasks of children")
 	flags.StringVar(&f.cwd, "cwd", "", "the folder where tools work, instead of the agent's own")
 	flags.BoolVar(&f.noTools, "no-tools", false, "without the tools that touch this machine")
-	c.RegisterFlagCompletionFunc("model", cobra.NoFileCompletions)
+	c.RegisterFlagCompletionFunc("model", l.CompleteModels)
 	c.RegisterFlagCompletionFunc("driver", completeDrivers(l))
 	c.RegisterFlagCompletionFunc("effort", cobra.FixedCompletions(llm.Efforts(), cobra.ShellCompDirectiveNoFileComp))
 	return c
@@ -204,6 +204,9 @@ func exec(l *line.Line, c *cobra.Command, f execFlags, args []string) (failed er
 		}
 	}
 	w := watch(l)
+	if l.Terminal && !l.JSON && form == "" {
+		w.live = &live{out: l.Stdout}
+	}
 	kernel.Warn = w.note
 	if err := ws.Start(ctx, kernel); err != nil {
 		return err

@@ -19,7 +19,7 @@ import (
 func forkCommand(l *line.Line) *cobra.Command {
 	var name, prompt, at, model, program, effort string
 	var role string
-	var apart, clean bool
+	var apart, clean, run bool
 	c := &cobra.Command{
 		Use:   "fork [AGENT]",
 		Short: "Fork an agent; print the child's uuid",
@@ -36,12 +36,22 @@ With --at the child begins with a rewind to that message, so that its context
 is the parent's as it was just after it; with --worktree too, the files are what they
 were then.
 
+A prompt is stored as the child's first message; "ramet exec --continue CHILD" lets it
+begin. With --run it begins at once, and the command prints its answer.
+
 With --driver another program goes on with the conversation: in a fork of its own session
 where the parent's is one of that program, at the end of a turn, and the program can fork;
 else it is told the conversation in words.`,
 		Args:              line.Arguments(0, 1),
 		ValidArgsFunction: l.CompleteAgents(1),
 		RunE: func(c *cobra.Command, args []string) error {
+			if run {
+				if !c.Flags().Changed("prompt") {
+					return fault.New(fault.Usage, "fork: --run goes with --prompt: it says what the child is to do")
+				}
+				first := execFlags{fork: true, name: name, at: at, model: model, driver: program, effort: effort, role: role, worktree: apart, clean: clean}
+				return exec(l, c, first, []string{line.Or0(args), prompt})
+			}
 			ctx := c.Context()
 			ws, parent, err := l.FindOr0(ctx, args)
 			if err != nil {
@@ -89,19 +99,23 @@ else it is told the conversation in words.`,
 					fmt.Fprintf(l.Stderr, "%s has changes that are not committed, and that the child does not have\n", text.Safe(parent.Cwd))
 				}
 			}
+			if f.Prompt != nil && !l.JSON {
+				l.Note(fmt.Sprintf("%s has its prompt and has not begun: `ramet exec --continue %s` starts it, or fork with --run", done.Child.Label(), done.Child.Label()))
+			}
 			return l.Print(out)
 		},
 	}
 	c.Flags().StringVar(&name, "name", "", "a name for the child")
-	c.Flags().StringVar(&prompt, "prompt", "", "first message of the child (- reads standard input)")
+	c.Flags().StringVar(&prompt, "prompt", "", "first message of the child (- reads standard input); it is stored, and --run lets the child begin")
+	c.Flags().BoolVar(&run, "run", false, "with --prompt: run the child's first turn and print its answer, as \"ramet exec --fork\" does")
 	c.Flags().StringVar(&at, "at", "", "message id at which the child's context ends")
 	c.Flags().StringVar(&model, "model", "", "vendor/name of the child's model (default: its parent's)")
-	c.Flags().StringVar(&program, "driver", "", "let another program drive the child: claude, codex, … (see `ramet drivers`); --model is its own word then")
+	c.Flags().StringVar(&program, "driver", "", "let another program drive the child: claude, codex, … (see \"ramet drivers\"); --model is its own word then")
 	c.Flags().StringVar(&role, "agent", "", "make it by a definition of .agents/agents or .claude/agents: its instructions, tools and model")
 	c.Flags().StringVar(&effort, "effort", "", "how hard the child's model thinks (default: as its parent's)")
 	c.Flags().BoolVar(&apart, "worktree", false, "give the child files of its own: a git worktree and a branch")
 	c.Flags().BoolVar(&clean, "clean", false, "with --worktree: only what is committed")
-	c.RegisterFlagCompletionFunc("model", cobra.NoFileCompletions)
+	c.RegisterFlagCompletionFunc("model", l.CompleteModels)
 	c.RegisterFlagCompletionFunc("driver", completeDrivers(l))
 	c.RegisterFlagCompletionFunc("effort", cobra.FixedCompletions(llm.Efforts(), cobra.ShellCompDirectiveNoFileComp))
 	return c

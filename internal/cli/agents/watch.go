@@ -34,6 +34,7 @@ type watcher struct {
 	answered bool
 	parents  []id.Agent // who forked meanwhile, but for root
 	failed   error      // of the output
+	live     *live      // the answer as it comes in; nil: it is printed when it is whole
 }
 
 func watch(l *line.Line) *watcher { return &watcher{l: l, enough: func() {}} }
@@ -84,7 +85,11 @@ func (w *watcher) show(e loop.Event) {
 		w.line(public.Format(e))
 		return
 	}
+	if w.live != nil && e.Agent == w.root && !w.answered {
+		w.live.take(e)
+	}
 	if line := w.progress(e); line != "" {
+		w.live.endLine()
 		io.WriteString(w.l.Stderr, text.Line(line, 300)+"\n") // progress that nobody reads is no failure
 	}
 }
@@ -186,6 +191,10 @@ func (w *watcher) say(o loop.Outcome) error {
 		return nil
 	}
 	w.answered = true
+	if rest, ok := w.live.rest(o.Text); ok {
+		_, err := io.WriteString(w.l.Stdout, text.Safe(strings.TrimRight(rest, "\n"))+"\n")
+		return err
+	}
 	_, err := io.WriteString(w.l.Stdout, text.Safe(strings.TrimRight(o.Text, "\n"))+"\n")
 	return err
 }

@@ -62,8 +62,8 @@ exactly what it says, entry by entry.`,
 			return l.Print(out)
 		},
 	}
-	c.Flags().StringVar(&checkpoint, "checkpoint", "", "file made by `ramet checkpoint`")
-	c.Flags().StringVar(&source, "source", "", "`FILE` that was imported")
+	c.Flags().StringVar(&checkpoint, "checkpoint", "", "file made by \"ramet checkpoint\"")
+	c.Flags().StringVar(&source, "source", "", "the file that was imported")
 	c.Flags().StringVar(&key, "key", "", "verifier key of whoever signed it (default: this home's key)")
 	return c
 }

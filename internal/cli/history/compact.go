@@ -41,6 +41,7 @@ messages stay in the history, and a rewind to before the compaction undoes it.`,
 		},
 	}
 	c.Flags().StringVar(&model, "model", "", "vendor/name of the model that writes the summary")
+	c.RegisterFlagCompletionFunc("model", l.CompleteModels)
 	return c
 }
 

@@ -25,7 +25,7 @@ Files stay as they are. With --files they become what they were then; what other
 this agent could have changed since is kept as it is, and listed, unless --force says
 otherwise. --dry-run only says what would happen to them.`,
 		Args:              line.Arguments(1, 2),
-		ValidArgsFunction: l.CompleteAgents(1),
+		ValidArgsFunction: l.CompleteLabels,
 		RunE: func(c *cobra.Command, args []string) error {
 			if !withFiles && (force || dry) {
 				return fault.New(fault.Usage, "rewind: --force and --dry-run go with --files").WithHint("add --files, or leave them out")

@@ -7,11 +7,51 @@ import (
 	"github.com/spf13/cobra"
 
 	"ramet/internal/agent"
+	"ramet/internal/session"
 )
 
 // completeWithin is how long a shell is kept waiting for names: less than a command waits for
 // a server that is away.
 const completeWithin = 2 * time.Second
+
+// complete asks the workspace for words, for a while.
+func (l *Line) complete(c *cobra.Command, words func(context.Context, *session.Workspace) ([]string, error)) ([]string, cobra.ShellCompDirective) {
+	ctx, cancel := context.WithTimeout(c.Context(), completeWithin)
+	defer cancel()
+	ws, err := l.Open(ctx)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	out, err := words(ctx, ws)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	return out, cobra.ShellCompDirectiveNoFileComp
+}
+
+// CompleteModels completes with the models that can be used.
+func (l *Line) CompleteModels(c *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+	return l.complete(c, func(_ context.Context, ws *session.Workspace) (out []string, _ error) {
+		for _, m := range ws.Usable() {
+			out = append(out, m.Ref.String())
+		}
+		return out, nil
+	})
+}
+
+// CompleteLabels completes the argument behind an agent with the labels of its marks.
+func (l *Line) CompleteLabels(c *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+	if len(args) != 1 {
+		return l.CompleteAgents(1)(c, args, begun)
+	}
+	return l.complete(c, func(ctx context.Context, ws *session.Workspace) ([]string, error) {
+		a, err := agent.Find(ctx, ws.Store, args[0])
+		if err != nil {
+			return nil, err
+		}
+		return ws.Labels(ctx, a.ID)
+	})
+}
 
 // CompleteAgents completes the first n arguments with names and ids of agents.
 func (l *Line) CompleteAgents(n int) cobra.CompletionFunc {
@@ -19,27 +59,19 @@ func (l *Line) CompleteAgents(n int) cobra.CompletionFunc {
 		if len(args) >= n {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		ctx, cancel := context.WithTimeout(c.Context(), completeWithin)
-		defer cancel()
-		ws, err := l.Open(ctx)
-		if err != nil {
-			return nil, cobra.ShellCompDirectiveError
-		}
-		list, err := ws.Store.Agents(ctx, agent.Filter{Brief: true})
-		if err != nil {
-			return nil, cobra.ShellCompDirectiveError
-		}
-		var out []string
-		for _, a := range list {
-			name := a.Name
-			if a.IsZero() {
-				name = "0"
+		return l.complete(c, func(ctx context.Context, ws *session.Workspace) (out []string, _ error) {
+			list, err := ws.Store.Agents(ctx, agent.Filter{Brief: true})
+			for _, a := range list {
+				name := a.Name
+				if a.IsZero() {
+					name = "0"
+				}
+				if name == "" {
+					name = string(a.ID)
+				}
+				out = append(out, name)
 			}
-			if name == "" {
-				name = string(a.ID)
-			}
-			out = append(out, name)
-		}
-		return out, cobra.ShellCompDirectiveNoFileComp
+			return out, err
+		})
 	}
 }

@@ -60,6 +60,14 @@ func (l *Line) Find(ctx context.Context, ref string) (*session.Workspace, agent.
 	return w, a, err
 }
 
+// Or0 is the agent that the first argument names, else agent 0.
+func Or0(args []string) string {
+	if len(args) == 0 {
+		return "0"
+	}
+	return args[0]
+}
+
 // FindOr0 takes the agent from the first argument, or agent 0.
 func (l *Line) FindOr0(ctx context.Context, args []string) (*session.Workspace, agent.Agent, error) {
 	if len(args) == 0 {

@@ -1,32 +1,49 @@
 package mail
 
 import (
+	"context"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"ramet/internal/agent"
 	"ramet/internal/cli/line"
+	"ramet/internal/fault"
 	"ramet/internal/id"
 	"ramet/internal/mail"
 	"ramet/internal/printer"
 	"ramet/internal/public"
+	"ramet/internal/session"
 	"ramet/internal/text"
 )
 
 func mailCommand(l *line.Line) *cobra.Command {
-	var unread bool
-	var from string
+	var unread, hidden bool
+	var from, match string
+	var gone []int64
 	c := &cobra.Command{
 		Use:   "mail [AGENT]",
-		Short: "List an agent's mailbox, unread first; marks nothing",
-		Args:  line.Arguments(0, 1), ValidArgsFunction: l.CompleteAgents(1),
+		Short: "List an agent's mailbox, unread first, or delete letters; marks nothing",
+		Long: `List an agent's mailbox (agent 0's if none is named), unread first: all letters, or
+those that --unread, --from and --match choose. Nothing is marked as read.
+
+--delete N takes letter N out of the lists; its text stays in the histories that have
+it, and --deleted lists it again.`,
+		Args: line.Arguments(0, 1), ValidArgsFunction: l.CompleteAgents(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			ws, a, err := l.FindOr0(c.Context(), args)
 			if err != nil {
 				return err
 			}
-			f := mail.Filter{Unread: unread}
+			if len(gone) > 0 {
+				if unread || hidden || match != "" || c.Flags().Changed("from") {
+					return fault.New(fault.Usage, "mail: --delete takes numbers, and nothing else chooses letters then").WithHint("list them first, then delete them by their numbers")
+				}
+				return deleteLetters(l, c.Context(), ws, a, gone)
+			}
+			f := mail.Filter{Unread: unread, Deleted: hidden}
 			if c.Flags().Changed("from") {
 				by, err := sender(c.Context(), ws, from)
 				if err != nil {
@@ -41,6 +58,9 @@ func mailCommand(l *line.Line) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			letters = slices.DeleteFunc(letters, func(one mail.Letter) bool {
+				return match != "" && !strings.Contains(strings.ToLower(one.Body), strings.ToLower(match))
+			})
 			out := mailbox{owner: a, names: map[id.Agent]string{"": you, id.Kernel: kernelName}}
 			for _, l := range letters {
 				if _, known := out.names[l.From]; !known {
@@ -56,9 +76,48 @@ func mailCommand(l *line.Line) *cobra.Command {
 		},
 	}
 	c.Flags().BoolVar(&unread, "unread", false, "only letters that wait")
-	c.Flags().StringVar(&from, "from", "", "only from this agent, or from `you`")
+	c.Flags().StringVar(&from, "from", "", "only from this agent, or from you")
+	c.Flags().StringVar(&match, "match", "", "only letters that hold these words")
+	c.Flags().BoolVar(&hidden, "deleted", false, "those that were deleted too")
+	c.Flags().Int64SliceVar(&gone, "delete", nil, "delete letter N; repeats")
 	c.RegisterFlagCompletionFunc("from", l.CompleteAgents(1<<30))
 	return c
+}
+
+// deleteLetters takes letters out of the lists: all of them, or, if one is unknown, none.
+func deleteLetters(l *line.Line, ctx context.Context, ws *session.Workspace, a agent.Agent, numbers []int64) error {
+	letters, err := ws.Store.Letters(ctx, a.ID, mail.Filter{})
+	if err != nil {
+		return err
+	}
+	out := deleted{Agent: a.ID, Letters: []int64{}}
+	for _, n := range numbers {
+		if !slices.ContainsFunc(letters, func(one mail.Letter) bool { return one.Number == n }) {
+			return fault.New(fault.NotFound, "%s has no letter %d", a.Label(), n).WithHint("`ramet mail %s` lists them; nothing was deleted", a.Label())
+		}
+	}
+	for _, n := range numbers {
+		if slices.Contains(out.Letters, n) {
+			continue
+		}
+		if err := ws.Hide(ctx, a.ID, n); err != nil {
+			return err
+		}
+		out.Letters = append(out.Letters, n)
+	}
+	return l.Print(out)
+}
+
+// deleted is the datum of mail --delete.
+type deleted struct {
+	Agent   id.Agent `json:"agent_uuid"`
+	Letters []int64  `json:"deleted"`
+}
+
+func (d deleted) Text(w *printer.Writer) {
+	for _, n := range d.Letters {
+		w.Line("letter %d is deleted", n)
+	}
 }
 
 // mailbox is the datum of mail.
@@ -86,6 +145,9 @@ func (m mailbox) Text(w *printer.Writer) {
 		state := "read"
 		if l.Unread() {
 			state = "unread"
+		}
+		if !l.DeletedAt.IsZero() {
+			state = "deleted"
 		}
 		rows = append(rows, []string{fmt.Sprint(l.Number), state, m.names[l.From], w.Age(l.CreatedAt), text.Line(l.Body, 60)})
 	}

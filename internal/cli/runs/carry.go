@@ -37,10 +37,10 @@ type carryFlags struct {
 func (f *carryFlags) add(c *cobra.Command) {
 	c.Flags().BoolVar(&f.noCache, "no-cache", false, "ask the models again, also where an answer to the same request is kept")
 	c.Flags().StringArrayVar(&f.limits, "limit", nil, "another limit than the recipe's, such as calls=200 or runtime=2h; repeats")
-	c.Flags().BoolVar(&f.detached, "detach", false, "go on in the background; follow with `ramet run events ID --follow`")
-	c.Flags().StringVar(&f.model, "model", "", "vendor/name of the model (see `ramet models`)")
+	c.Flags().BoolVar(&f.detached, "detach", false, "go on in the background; follow with \"ramet run events ID --follow\"")
+	c.Flags().StringVar(&f.model, "model", "", "vendor/name of the model (see \"ramet models\")")
 	c.RegisterFlagCompletionFunc("model", cobra.NoFileCompletions)
-	c.Flags().BoolVar(&f.leave, "leave-work", false, "leave the items to `ramet worker` hosts of the same PostgreSQL database")
+	c.Flags().BoolVar(&f.leave, "leave-work", false, "leave the items to \"ramet worker\" hosts of the same PostgreSQL database")
 	c.RegisterFlagCompletionFunc("limit", cobra.FixedCompletions(limitNames(), cobra.ShellCompDirectiveNoSpace))
 }
 

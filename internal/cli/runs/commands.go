@@ -1,6 +1,8 @@
 package runs
 
 import (
+	"strings"
+
 	"github.com/spf13/cobra"
 
 	"ramet/internal/cli/line"
@@ -27,5 +29,31 @@ trail: init, append, verify.`,
 	c.PersistentFlags().StringVar(&f.log, "log", "", "where the log is: ndjson, sqlite or postgres://… (default: as the run was made; ndjson for a new one)")
 	c.AddCommand(startCommand(l, f, p), resumeCommand(l, f, p), cancelCommand(l, f), recipesCommand(l), recipeCommand(l), initCommand(l, f), appendCommand(l, f), eventsCommand(l, f), showCommand(l, f, p), listCommand(l, f), replayCommand(l, f), planCommand(l, f, p),
 		verifyCommand(l, f), exportCommand(l, f), importCommand(l, f), forkCommand(l, f), rmCommand(l, f), newCommand(l), programCommand(l, p))
+	for _, sub := range c.Commands() {
+		if strings.Contains(sub.Use, " ID") {
+			sub.ValidArgsFunction = completeRuns(l, f)
+		}
+		if sub.Flags().Lookup("model") != nil {
+			sub.RegisterFlagCompletionFunc("model", l.CompleteModels)
+		}
+	}
 	return c
+}
+
+// completeRuns completes with the ids of runs.
+func completeRuns(l *line.Line, f *runFlags) cobra.CompletionFunc {
+	return func(c *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 0 && !strings.HasSuffix(c.Use, "...") {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		store, err := l.Runs(f.dir)
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveError
+		}
+		ids, err := store.List()
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveError
+		}
+		return ids, cobra.ShellCompDirectiveNoFileComp
+	}
 }

@@ -1,6 +1,6 @@
 // The API, one function per route. Every failure is a Refusal, which says what to
 // show; 401 is also told to whoever listens (signedOut).
-import type { Agent, Ask, Branch, Choice, FileChange, Hit, Letter, LogRow, Message, Mode, Piece, Run, RunEvent, Snapshot, Tracked, Trust, Usage, Verified } from "./types";
+import type { Agent, Ask, Branch, Choice, FileChange, Hit, Home, Letter, LogRow, Message, Mode, Piece, Run, RunEvent, Snapshot, Tracked, Trust, Usage, Verified } from "./types";
 
 export class Refusal extends Error {
   constructor(readonly status: number, readonly code: string, message: string, readonly details: { pointer?: string; message: string; suggestion?: string }[] = []) {
@@ -55,6 +55,7 @@ const post = <T>(url: string, body: unknown = {}) => ask<T>("POST", url, body);
 export const api = {
   agents: (s?: AbortSignal) => get<{ agents: Agent[] | null }>(at("/agents", { all: 1 }), s).then((x) => x.agents ?? []),
   some: (uuids: string[], s?: AbortSignal) => get<{ agents: Agent[] | null }>(at("/agents", { of: uuids.join(",") }), s).then((x) => x.agents ?? []),
+  home: (s?: AbortSignal) => get<Home>(at("/home"), s),
   agent: (ref: string, s?: AbortSignal) => get<Agent>(at("/agents/" + seg(ref)), s),
   search: (q: string, agent: string, limit: number, s?: AbortSignal) =>
     get<{ found: Hit[] | null; more: boolean }>(at("/search", { q, agent, limit }), s).then((x) => ({ found: x.found ?? [], more: x.more })),
@@ -64,6 +65,7 @@ export const api = {
   part: (ref: string, message: number, part: number, offset: number) =>
     get<Piece>(at("/agents/" + seg(ref) + "/messages/" + message + "/parts/" + part, { offset })),
   changes: (ref: string, state: number, s?: AbortSignal) => get<{ changes: FileChange[] | null }>(at("/agents/" + seg(ref) + "/diff", { state }), s).then((x) => x.changes ?? []),
+  lastChanges: (ref: string, s?: AbortSignal) => get<{ changes: FileChange[] | null }>(at("/agents/" + seg(ref) + "/diff"), s).then((x) => x.changes ?? []),
   mail: (ref: string, s?: AbortSignal) => get<{ letters: Letter[] | null }>(at("/agents/" + seg(ref) + "/mail"), s).then((x) => x.letters ?? []),
   prompt: (ref: string, text: string) => post<{ agent_uuid: string; turn: number }>(at("/agents/" + seg(ref) + "/prompt"), { text }),
   send: (ref: string, body: string) => post<Letter>(at("/agents/" + seg(ref) + "/send"), { body }),

@@ -172,6 +172,38 @@ export interface Thing {
   diff: string;
 }
 
+// The screen of all agents.
+export interface Home {
+  rows: HomeRow[];
+  agents: number;
+  asking: number;
+  spent: Money;
+  budget: { tokens: number | null; cost_nano_usd: number | null } | null;
+}
+
+export interface HomeRow {
+  uuid: string;
+  name: string;
+  group: string;
+  state: State;
+  does: string;
+  indent: number;
+  last: boolean;
+  path: string[];
+  asked: string | null;
+  said: string | null;
+  model: string | null;
+  driver: string | null;
+  spent: Money;
+  since: string;
+  ticks: boolean;
+  unread_mail: number;
+  below: number;
+  folded: number;
+  change: { branch: string; files: number; added: number; removed: number } | null;
+  run: { run_id: string; run_state: string; done: number; of: number } | null;
+}
+
 // A message in which words were found.
 export interface Hit {
   agent_uuid: string;

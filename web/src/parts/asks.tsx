@@ -1,8 +1,9 @@
 // Questions of agents for permission.
-import { useEffect, useId, useState } from "preact/hooks";
+import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { api, Refusal } from "../api/client";
 import type { Ask, Choice } from "../api/types";
 import { useCell } from "../cell";
+import { route } from "../route";
 import { clock, plural } from "../text/format";
 import { oneLine, visible } from "../text/visible";
 import { asks, readAsks } from "../world";
@@ -23,7 +24,7 @@ const bare = (s: string) => s.replace(/[^\p{L}\p{N}]+/gu, " ").trim().toLowerCas
 const repeats = (line: string, all: string) => bare(line) === "" || bare(all).includes(bare(line)) || (bare(all) !== "" && bare(line).includes(bare(all)));
 const plain: Choice[] = [{ choice: "no", text: "no" }, { choice: "once", text: "once" }];
 
-function One({ ask }: { ask: Ask }) {
+function One({ ask, alone }: { ask: Ask; alone: boolean }) {
   const { busy, error, run } = useBusy(), base = useId();
   const [ready, setReady] = useState(false);
   const [open, setOpen] = useState<"" | "because" | "project">("");
@@ -33,6 +34,11 @@ function One({ ask }: { ask: Ask }) {
     const later = setTimeout(() => setReady(true), quiet);
     return () => clearTimeout(later);
   }, [ask.id]);
+  // Whoever came to answer stands at the first choice, as soon as it can be chosen.
+  const first = useRef<HTMLButtonElement>(null);
+  useEffect(() => {
+    if (ready && alone && route.get().query.get("write") === "1" && !document.activeElement?.closest("input,textarea")) first.current?.focus();
+  }, [ready]);
   const say = (answer: Choice["choice"], more = {}) => run(async () => {
     try {
       await api.answer(ask.id, answer, more);
@@ -53,8 +59,8 @@ function One({ ask }: { ask: Ask }) {
       <pre class="plain" tabIndex={0} aria-label={ask.tool === "ask" ? "the question" : "what it wants to do"}>{visible(what)}</pre>
       {what.length > 300 && <p class="small soft">{plural(what.length, "character")}: scroll to read all of it before you answer.</p>}
       <div class="buttons" role="group" aria-label="Answer">
-        {choices.map((c) => (
-          <button key={c.choice} type="button" disabled={busy || !ready || !!c.no} {...(c.choice === "no" ? { class: "main" } : {})} {...(c.choice === "because" || c.choice === "project" ? { "aria-expanded": open === c.choice } : {})}
+        {choices.map((c, i) => (
+          <button key={c.choice} ref={i === 0 ? first : null} type="button" disabled={busy || !ready || !!c.no} {...(c.choice === "no" ? { class: "main" } : {})} {...(c.choice === "because" || c.choice === "project" ? { "aria-expanded": open === c.choice } : {})}
             {...(c.no || c.rule ? { "aria-describedby": `${base}-${c.choice}` } : {})} onClick={() => choose(c.choice)}>{said(ask, c)}</button>
         ))}
       </div>
@@ -84,7 +90,7 @@ export function Asks({ of }: { of?: string }) {
   return (
     <section class="asks" aria-label="Requests for permission">
       <h2 class="hidden">Requests for permission</h2>
-      <ul>{open.slice(0, 20).map((a) => <One key={a.id} ask={a} />)}</ul>
+      <ul>{open.slice(0, 20).map((a) => <One key={a.id} ask={a} alone={of !== undefined} />)}</ul>
       {open.length > 20 && <p class="soft">and {open.length - 20} more</p>}
     </section>
   );

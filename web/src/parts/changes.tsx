@@ -33,7 +33,7 @@ export function Changes({ agent, m }: { agent: string; m: Message }) {
         {busy && <Loading what="the files" />}
         {error != null && <Failure error={error} again={read} />}
         {got?.length === 0 && <p class="soft">Nothing that can be shown.</p>}
-        {got?.map((c) => <One key={c.path} change={c} />)}
+        {got?.map((c) => <OneChange key={c.path} change={c} />)}
       </div>
     </details>
   );
@@ -41,7 +41,7 @@ export function Changes({ agent, m }: { agent: string; m: Message }) {
 
 const tones: Record<string, Tone> = { added: "good", removed: "bad" };
 
-function One({ change }: { change: FileChange }) {
+export function OneChange({ change }: { change: FileChange }) {
   const path = oneLine(change.path, 300);
   return (
     <section class="change" aria-label={path}>

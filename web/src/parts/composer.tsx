@@ -1,17 +1,21 @@
 // Where a prompt or a letter is written. Enter sends it, Shift+Enter begins a line.
-import { useRef, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { api } from "../api/client";
 import type { Agent } from "../api/types";
 import { Failure, useBusy } from "./small";
 
 const drafts = new Map<string, string>(); // what was begun stays when one looks elsewhere
 
-export function Composer({ a, mail, sent, stop }: { a: Agent; mail: boolean; sent: () => void; stop: (() => void) | null }) {
+export function Composer({ a, mail, write, sent, stop }: { a: Agent; mail: boolean; write: boolean; sent: () => void; stop: (() => void) | null }) {
   const key = a.uuid + (mail ? " mail" : "");
   const [, again] = useState({});
   const text = drafts.get(key) ?? "";
   const { busy, error, run } = useBusy();
   const box = useRef<HTMLTextAreaElement>(null);
+  // Whoever comes to write finds the cursor here, or at the answers of a question.
+  useEffect(() => {
+    if (write && !document.querySelector(".agent > .asks")) box.current?.focus();
+  }, [write]);
   if (a.status === "dead") return <p class="composer note">This agent is dead. Its history can be read and forked from its parent, but it does not answer.</p>;
   const set = (s: string) => {
     drafts.set(key, s);

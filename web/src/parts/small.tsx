@@ -55,6 +55,20 @@ export function Ago({ at }: { at: string | null | undefined }) {
   return <time dateTime={at} title={time(at)}>{age(at, t)}</time>;
 }
 
+// Second is drawn anew every second, for the time of work under way; it ticks while it is there.
+const second = new Cell(Date.now());
+let tickers = 0, tick = 0;
+export function Second({ of }: { of: (now: number) => string }) {
+  useEffect(() => {
+    if (tickers++ === 0) {
+      second.set(Date.now());
+      tick = window.setInterval(() => { if (!document.hidden) second.set(Date.now()); }, 1000);
+    }
+    return () => { if (--tickers === 0) clearInterval(tick); };
+  }, []);
+  return <span>{of(useCell(second))}</span>;
+}
+
 export function Loading({ what }: { what: string }) {
   return <p class="note" role="status"><span class="spin" aria-hidden="true" />Reading {what}{"\u2026"}</p>;
 }

@@ -19,7 +19,7 @@ export function Talking({ a, aim, end }: { a: Agent; aim: number; end: number })
   const talk = useMemo(() => new Conversation(a.uuid, aim), [a.uuid]);
   useEffect(() => () => talk.close(), [talk]);
   const t = useCell(talk.now), open = useCell(asks);
-  const box = useRef<HTMLDivElement>(null), column = useRef<HTMLDivElement>(null), stick = useRef(!aim);
+  const box = useRef<HTMLDivElement>(null), column = useRef<HTMLDivElement>(null), stick = useRef(!aim), wish = useRef(false); // wish: to be at the end, as soon as it is here
   const [said, setSaid] = useState(""), [usage, setUsage] = useState(false), [reading, setReading] = useState(false), [why, setWhy] = useState<unknown>(null);
 
   const results = useMemo(() => {
@@ -38,6 +38,10 @@ export function Talking({ a, aim, end }: { a: Agent; aim: number; end: number })
     const el = box.current;
     if (!el) return;
     const first = t.messages[0]?.id ?? 0;
+    if (wish.current && t.last) {
+      stick.current = true;
+      wish.current = false;
+    }
     if (stick.current) el.scrollTop = el.scrollHeight;
     else if (kept.current.first && first < kept.current.first) el.scrollTop += el.scrollHeight - kept.current.height;
     kept.current = { height: el.scrollHeight, first };
@@ -70,12 +74,12 @@ export function Talking({ a, aim, end }: { a: Agent; aim: number; end: number })
     what().then(then, setWhy).finally(() => setReading(false));
   };
   const toEnd = () => {
-    stick.current = true;
+    wish.current = stick.current = true;
     if (!t.last) read(() => talk.end());
     else if (box.current) box.current.scrollTop = box.current.scrollHeight;
   };
   const toStart = () => {
-    stick.current = false;
+    wish.current = stick.current = false;
     const top = () => setTimeout(() => { if (box.current) box.current.scrollTop = 0; }, 40);
     if (t.whole) top();
     else read(() => talk.start(), top);
@@ -100,7 +104,7 @@ export function Talking({ a, aim, end }: { a: Agent; aim: number; end: number })
         </div>
       )}
       <div class="talk" ref={box} tabIndex={0} role="region" aria-label="Conversation"
-        onScroll={(e) => { const el = e.currentTarget; stick.current = t.last && el.scrollHeight - el.scrollTop - el.clientHeight < 60; }}>
+        onScroll={(e) => { const el = e.currentTarget; if (!wish.current) stick.current = t.last && el.scrollHeight - el.scrollTop - el.clientHeight < 60; }}>
         <div class="column" ref={column}>
           <h2 class="hidden">Conversation</h2>
           {t.state === "loading" && <Loading what="the conversation" />}

@@ -7,9 +7,10 @@ import { Acts } from "../parts/acts";
 import { Asks } from "../parts/asks";
 import { AgentLink, Ago, Badge, Empty, Failure, Loading, Said, Show, stateOf, Title, useBusy } from "../parts/small";
 import { Composer } from "../parts/composer";
+import { OneChange } from "../parts/changes";
 import { ForkDialog, KillDialog } from "../parts/dialogs";
+import { HomeList } from "../parts/home";
 import { Talking } from "../parts/talking";
-import { Tree } from "../parts/tree";
 import { useWide } from "../parts/wide";
 import { put, route, to } from "../route";
 import { money, short, time } from "../text/format";
@@ -23,12 +24,12 @@ export function AgentView({ uuid }: { uuid: string }) {
   const agent = known ?? (read.state === "ready" ? read.value : null);
   const body = agent ? <One key={agent.uuid} a={agent} /> : read.state === "failed" ? <div class="pane"><Title say="Agent" /><Failure error={read.error} /><p><a href={to(["agents"])}>All agents</a></p></div> : <div class="pane"><Title say="Agent" /><Loading what="the agent" /></div>;
   if (!wide) return body;
-  return <div class="split"><aside class="side" aria-label="All agents"><Tree narrow current={uuid} /></aside>{body}</div>;
+  return <div class="split"><aside class="side" aria-label="All agents"><HomeList narrow current={uuid} /></aside>{body}</div>;
 }
 
 function One({ a }: { a: Agent }) {
   const where = useCell(route);
-  const tab = where.query.get("tab") === "mail" ? "mail" : "talk";
+  const asked = where.query.get("tab"), tab = asked === "mail" || asked === "files" ? asked : "talk";
   const aim = Number(where.query.get("at")) || 0;
   const s = stateOf(a);
   const [dialog, setDialog] = useState<"" | "fork" | "kill">("");
@@ -61,12 +62,13 @@ function One({ a }: { a: Agent }) {
         <div class="tabs" role="group" aria-label="What to show">
           <button type="button" aria-pressed={tab === "talk"} onClick={() => put({ tab: "" })}>Conversation</button>
           <button type="button" aria-pressed={tab === "mail"} onClick={() => put({ tab: "mail" })}>Mail{a.unread_mail > 0 && <span class="unread">{a.unread_mail}<span class="hidden"> unread</span></span>}</button>
+          <button type="button" aria-pressed={tab === "files"} onClick={() => put({ tab: "files" })}>Files</button>
         </div>
       </div>
       <Acts when={s.word} />
-      {tab === "mail" ? <Mail a={a} /> : <Talking a={a} aim={aim} end={end} />}
+      {tab === "mail" ? <Mail a={a} /> : tab === "files" ? <Files a={a} /> : <Talking a={a} aim={aim} end={end} />}
       <Asks of={a.uuid} />
-      <Composer a={a} mail={tab === "mail"} stop={s.busy && !stop.busy ? interrupt : null} sent={() => {
+      <Composer a={a} mail={tab === "mail"} write={where.query.get("write") === "1"} stop={s.busy && !stop.busy ? interrupt : null} sent={() => {
         if (aim) put({ at: "", find: "" });
         setEnd((n) => n + 1);
       }} />
@@ -93,6 +95,21 @@ function Mode({ a }: { a: Agent }) {
         </select>
         {error != null && <Failure error={error} />}
       </dd>
+    </div>
+  );
+}
+
+// Files are what the agent changed since its last turn began.
+function Files({ a }: { a: Agent }) {
+  const [changes, again] = useLoad((s) => api.lastChanges(a.uuid, s), [a.uuid, a.head_message_id]);
+  return (
+    <div class="talk" tabIndex={0} role="region" aria-label="Files">
+      <div class="column">
+        <h2 class="hidden">Files</h2>
+        <Show of={changes} what="the files" again={again}>
+          {(list) => list.length === 0 ? <Empty title="No files were changed since its last turn began." /> : list.map((c) => <OneChange key={c.path} change={c} />)}
+        </Show>
+      </div>
     </div>
   );
 }
