@@ -5,12 +5,14 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"ramet/internal/home"
 	"ramet/internal/id"
 	"ramet/internal/permit"
 )
 
 type agentsMsg struct {
 	agents *agents
+	facts  *home.Facts // with them; nil: nobody is on Home
 	of     id.Agent
 	mode   permit.Mode // how the calls of that agent are permitted
 	err    error
@@ -27,9 +29,18 @@ func (m *root) look() tea.Cmd {
 	}
 	m.looking, m.again = true, false
 	clear(m.fresh)
-	workspace, ctx, a := m.workspace, m.ctx, m.now.agent
+	workspace, ctx, a, all := m.workspace, m.ctx, m.now.agent, m.hall.on
 	return func() tea.Msg {
-		c, err := workspace.Agents(ctx)
+		var c Agents
+		var facts *home.Facts
+		var err error
+		if all {
+			var f home.Facts
+			f, err = workspace.Overview(ctx)
+			facts, c = &f, Agents{All: f.All, States: f.States}
+		} else {
+			c, err = workspace.Agents(ctx)
+		}
 		if err != nil {
 			return agentsMsg{err: err}
 		}
@@ -37,7 +48,7 @@ func (m *root) look() tea.Cmd {
 		if err != nil {
 			mode = "" // an agent that is gone; nothing is shown
 		}
-		return agentsMsg{agents: newAgents(c), of: a, mode: mode}
+		return agentsMsg{agents: newAgents(c), facts: facts, of: a, mode: mode}
 	}
 }
 
