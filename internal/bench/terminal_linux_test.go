@@ -54,7 +54,7 @@ func (s *shell) terminal(b *testing.B, env ...string) *terminal {
 	cmd := exec.Command(s.binary)
 	cmd.Dir = s.project
 	cmd.Env = append([]string{"HOME=" + s.home, "RAMET_HOME=" + s.home, "PATH=" + os.Getenv("PATH"),
-		"TERM=xterm-256color", "LANG=C.UTF-8", "SHELL=/bin/sh"}, env...)
+		"TERM=xterm-256color", "LANG=C.UTF-8", "SHELL=/bin/sh", "RAMET_START=last"}, env...)
 	return onTerminal(b, cmd)
 }
 

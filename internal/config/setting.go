@@ -178,6 +178,11 @@ var settings = []Setting{
 		field: func(c *Config) *string { return &c.Stall },
 	},
 	{
+		Key: "start", Default: "home", Allowed: []string{"home", "last"}, Env: "RAMET_START", UserOnly: true,
+		Help:  "what the screen begins with where more than one agent lives: everybody, or the conversation where you were last",
+		field: func(c *Config) *string { return &c.StartAt },
+	},
+	{
 		Key: "steps", Default: "500", Number: true, Env: "RAMET_STEPS", UserOnly: true,
 		Help:  "how many answers of its model a turn may take while nobody is at a terminal or the page and no budget (--max-cost, --max-tokens) binds it",
 		field: func(c *Config) *string { return &c.Steps },

@@ -81,6 +81,7 @@ type Facts struct {
 	Changes map[id.Agent]Change   // of those that have a worktree
 	Runs    map[id.Agent]Progress // of the agents that runs work with
 	Asks    map[id.Agent]string   // what somebody is asked about, on one line
+	Pinned  map[id.Agent]Group    // who stays in a group although its state is of another
 }
 
 // Row is one agent.
@@ -106,12 +107,14 @@ type Row struct {
 	Folded int // of those, the ones that this row stands for
 	Change Change
 	Run    *Progress // nil: not a run's agent
+
+	own Group // that of its state, wherever it is pinned
 }
 
 // Table is all rows.
 type Table struct {
-	Rows   []Row // by group
-	Counts map[Group]int
+	Rows   []Row          // by group
+	Counts map[Group]int  // by what they do, wherever they are pinned
 	Asking int            // of those who need a person, the ones with a question
 	Agents int            // the living
 	Spent  agent.Spending // by all, the dead included
@@ -138,6 +141,10 @@ func (f Facts) row(a agent.Agent) Row {
 	}
 	if p, ok := f.Runs[a.ID]; ok {
 		r.Run = &p
+	}
+	r.own = r.Group
+	if g, ok := f.Pinned[a.ID]; ok {
+		r.Group = g
 	}
 	if r.Driver != "" {
 		r.Model = ""

@@ -28,7 +28,7 @@ func Make(f Facts) Table {
 			continue
 		}
 		g := r.row.Group
-		t.Counts[g]++
+		t.Counts[r.row.own]++
 		if r.row.State.Word == state.Asks {
 			t.Asking++
 		}
@@ -88,7 +88,7 @@ func (f Facts) rows(nodes []agent.Node) []standing {
 	}
 	for i := range out { // a run works as long as one of its own does
 		if run := out[i].run; run >= 0 && out[i].row.Group == Working && out[run].row.Group == Idle {
-			out[run].row.Group = Working
+			out[run].row.Group, out[run].row.own = Working, Working
 		}
 	}
 	return out

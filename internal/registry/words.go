@@ -78,7 +78,8 @@ func subject(args []byte) string {
 func LastLine(said string) string {
 	for said = strings.TrimSpace(said); said != ""; {
 		at := strings.LastIndexByte(said, '\n')
-		last := strings.Trim(strings.TrimSpace(said[at+1:]), "`*_#>-| ")
+		last := strings.Trim(strings.TrimSpace(said[at+1:]), "`*_#>| ")
+		last = strings.TrimSpace(strings.TrimPrefix(last, "- "))
 		if last != "" {
 			return text.Line(last, mostWords)
 		}

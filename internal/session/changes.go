@@ -2,11 +2,14 @@ package session
 
 import (
 	"context"
+	"fmt"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
 	"ramet/internal/agent"
+	"ramet/internal/fault"
 	"ramet/internal/home"
 	"ramet/internal/id"
 	"ramet/internal/late"
@@ -101,4 +104,30 @@ func insertions(stat string) (added, removed int) {
 		}
 	}
 	return added, removed
+}
+
+// Changed is what an agent changed, as a patch: what its worktree holds that its parent's folder
+// has not, or, where it has none, what became of its files since its last turn began.
+func (w *Workspace) Changed(ctx context.Context, of id.Agent) (string, error) {
+	a, err := w.Store.Agent(ctx, of)
+	if err != nil {
+		return "", err
+	}
+	if tree, ok, err := w.Trees.Of(ctx, a); err != nil || ok {
+		if err != nil {
+			return "", err
+		}
+		return tree.keep.Diff(ctx, tree.Tree, tree.Home, "")
+	}
+	changed, err := w.DiffFiles(ctx, a, 0, 0)
+	if fault.Is(err, fault.NotFound) {
+		return "", nil
+	}
+	var out strings.Builder
+	for _, c := range changed {
+		if out.WriteString(c.Diff); c.Diff == "" {
+			fmt.Fprintf(&out, "%s: %s\n", c.Path, c.Note)
+		}
+	}
+	return out.String(), err
 }

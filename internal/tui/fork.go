@@ -45,19 +45,20 @@ func (m *root) fork(c command.Command) tea.Cmd {
 }
 
 func (m *root) forkNow(parent id.Agent, f session.Fork) tea.Cmd {
-	if m.now.barrier != nil {
+	s := m.screen(parent)
+	if s.barrier != nil {
 		return m.tell(warn, "a fork of this agent is waiting already")
-	}
-	if _, err := m.writable(); err != nil {
-		return m.tell(bad, explain(err))
 	}
 	var known bool
 	if f.Parent, known = m.agents.get(parent); !known {
 		return m.tell(faint, "the workspace is still being opened")
 	}
+	if err := agent.NeedLiving(f.Parent); err != nil {
+		return m.tell(bad, explain(err))
+	}
 	f.Start = true
 	ctx, cancel := context.WithCancel(m.ctx)
-	m.now.barrier = cancel
+	s.barrier = cancel
 	workspace := m.workspace
 	return func() tea.Msg {
 		defer cancel()
@@ -87,14 +88,19 @@ func (m *root) forked(msg forkedMsg) tea.Cmd {
 	} else {
 		said += "; files are shared with " + m.agents.label(msg.parent)
 	}
-	if m.o.Follow && m.now == s && m.over == nil {
-		// It is known before the next look is over.
-		if _, ok := m.agents.get(msg.child.ID); !ok {
-			c := m.agents.Agents
-			c.All = append(c.All[:len(c.All):len(c.All)], msg.child)
-			m.agents = newAgents(c)
-		}
+	if _, ok := m.agents.get(msg.child.ID); !ok { // it is known before the next look is over
+		c := m.agents.Agents
+		c.All = append(c.All[:len(c.All):len(c.All)], msg.child)
+		m.agents = newAgents(c)
+	}
+	switch {
+	case m.hall.on:
+		cmds = append(cmds, m.homeForked(msg.child.ID))
+	case m.o.Follow && m.now == s && m.over == nil:
 		cmds = append(cmds, m.goTo(msg.child.ID))
+	}
+	if len(m.agents.living) == 2 {
+		said += "; Left at an empty prompt shows everybody"
 	}
 	cmds = append(cmds, m.tell(good, said))
 	return tea.Batch(cmds...)

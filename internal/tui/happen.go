@@ -22,6 +22,7 @@ func (m *root) happened(events eventsMsg) tea.Cmd {
 	if look {
 		cmds = append(cmds, m.look())
 	}
+	cmds = append(cmds, m.homeChanged())
 	return tea.Batch(cmds...)
 }
 

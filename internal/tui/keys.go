@@ -5,6 +5,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"ramet/internal/permit/question"
 	"ramet/internal/session"
 )
 
@@ -26,7 +27,13 @@ func (m *root) pressed(k tea.KeyPressMsg) tea.Cmd {
 	if m.over != nil {
 		return m.over.key(m, k)
 	}
+	if m.hall.on {
+		return m.homeKey(k)
+	}
 	q := m.asking()
+	if name == "left" && m.now.input.text() == "" && !m.search.on && m.now.picked() == nil && (q == nil || q.Stage == question.Choosing && q.At == 0) {
+		return m.openHome()
+	}
 	if q != nil {
 		if cmd, taken := q.press(m, k); taken {
 			return cmd
@@ -190,7 +197,7 @@ func (m *root) paste(s string) tea.Cmd {
 		p.paste(s)
 		return nil
 	}
-	if m.over != nil {
+	if m.over != nil || m.hall.on && !m.hall.line {
 		return nil
 	}
 	if q := m.asking(); q != nil && q.Paste(s, m.o.Now()) {

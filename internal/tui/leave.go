@@ -31,6 +31,7 @@ func (m *root) interrupt() tea.Cmd {
 	case m.over != nil:
 		m.over = nil
 		return nil
+	case m.hall.on && !m.hall.line:
 	case m.stoppable() && !m.now.stopping:
 		return m.halt()
 	case m.now.input.text() != "":

@@ -5,6 +5,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"ramet/internal/home"
 	"ramet/internal/id"
 	"ramet/internal/permit"
 	"ramet/internal/public"
@@ -12,6 +13,7 @@ import (
 
 type agentsMsg struct {
 	agents *agents
+	facts  *home.Facts // with them; nil: nobody is on Home
 	of     id.Agent
 	mode   permit.Mode     // how the calls of that agent are permitted
 	drives *public.Program // the program that drives it; nil: none
@@ -29,9 +31,18 @@ func (m *root) look() tea.Cmd {
 	}
 	m.looking, m.again = true, false
 	clear(m.fresh)
-	workspace, ctx, a := m.workspace, m.ctx, m.now.agent
+	workspace, ctx, a, all := m.workspace, m.ctx, m.now.agent, m.hall.on
 	return func() tea.Msg {
-		c, err := workspace.Agents(ctx)
+		var c Agents
+		var facts *home.Facts
+		var err error
+		if all {
+			var f home.Facts
+			f, err = workspace.Overview(ctx)
+			facts, c = &f, Agents{All: f.All, States: f.States}
+		} else {
+			c, err = workspace.Agents(ctx)
+		}
 		if err != nil {
 			return agentsMsg{err: err}
 		}
@@ -40,7 +51,7 @@ func (m *root) look() tea.Cmd {
 			mode = "" // an agent that is gone; nothing is shown
 		}
 		all := newAgents(c)
-		return agentsMsg{agents: all, of: a, mode: mode, drives: drives(ctx, workspace, all, a)}
+		return agentsMsg{agents: all, facts: facts, of: a, mode: mode, drives: drives(ctx, workspace, all, a)}
 	}
 }
 

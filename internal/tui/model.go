@@ -29,10 +29,12 @@ type Options struct {
 	Cascade bool
 	// Follow says that the screen goes to the child after the user's own fork.
 	Follow bool
-	Now    func() time.Time
-	In     io.Reader
-	Out    io.Writer
-	Env    []string
+	// Home says that where more than one agent lives, everybody is shown first.
+	Home bool
+	Now  func() time.Time
+	In   io.Reader
+	Out  io.Writer
+	Env  []string
 	// Notify tells a person who looks elsewhere; what it returns is written to the terminal.
 	// nil: nobody is told.
 	Notify func(title, what string) string
@@ -82,6 +84,7 @@ type root struct {
 	past      past
 	mine      map[id.Agent]bool        // children that the user forked here
 	fresh     map[id.Agent]state.State // what agents did since the last look began
+	hall      hall
 	fatal     error
 }
 

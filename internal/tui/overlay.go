@@ -25,6 +25,8 @@ func (m *root) moot() tea.Cmd {
 	return c.yes()
 }
 
+func (confirm) small() {}
+
 func (c confirm) key(m *root, k tea.KeyPressMsg) tea.Cmd {
 	switch k.String() {
 	case "y", "Y":

@@ -5,6 +5,7 @@ import (
 	"iter"
 
 	"ramet/internal/agent"
+	"ramet/internal/home"
 	"ramet/internal/id"
 	"ramet/internal/kit"
 	"ramet/internal/llm"
@@ -29,6 +30,10 @@ type Workspace interface {
 type Histories interface {
 	// Agents is everybody who lives, in the order of creation, and the dead.
 	Agents(ctx context.Context) (Agents, error)
+	// Overview is everybody with what Home tells of them besides.
+	Overview(ctx context.Context) (home.Facts, error)
+	// Changed is what an agent changed, as a patch: in its worktree, or since its last turn began.
+	Changed(ctx context.Context, a id.Agent) (string, error)
 	// Page reads a stretch of the conversation of an agent, inherited entries
 	// included, back to its last clear. Unknown: NOT_FOUND.
 	Page(ctx context.Context, a id.Agent, s Span) (Page, error)

@@ -74,7 +74,8 @@ func (m *root) asked(msg askedMsg) tea.Cmd {
 	if q.over != nil {
 		cmds = append(cmds, over)
 	}
-	if q.Agent != m.now.agent {
+	cmds = append(cmds, m.homeChanged())
+	if q.Agent != m.now.agent && !m.hall.on {
 		cmds = append(cmds, m.tell(warn, m.agents.label(q.Agent)+q.asks()+": Ctrl+P goes there"))
 	}
 	return tea.Batch(cmds...)
@@ -121,7 +122,7 @@ func (m *root) unasked(q *asked) tea.Cmd {
 			break
 		}
 	}
-	return nil
+	return m.homeChanged()
 }
 
 // question is the one of the current agent.
@@ -137,7 +138,7 @@ func (m *root) question() *asked {
 // asking is the question that the user sees and could answer; nil: something else is in
 // front.
 func (m *root) asking() *asked {
-	if m.over != nil || m.search.on {
+	if m.over != nil || m.search.on || m.hall.on && !m.hall.line {
 		return nil
 	}
 	return m.question()

@@ -18,12 +18,14 @@ import (
 
 	"ramet/internal/agent"
 	"ramet/internal/history"
+	"ramet/internal/home"
 	"ramet/internal/id"
 	"ramet/internal/kit"
 	"ramet/internal/llm"
 	"ramet/internal/loop"
 	"ramet/internal/permit"
 	"ramet/internal/public"
+	"ramet/internal/registry"
 	"ramet/internal/session"
 	"ramet/internal/state"
 	"ramet/internal/tui/markdown"
@@ -50,6 +52,7 @@ type stage struct {
 	found   []Model // servers that nobody named
 	kept    bool    // what fails was said all the same
 	stop    error   // why a stop fails
+	changes map[id.Agent]home.Change
 }
 
 func newStage() *stage {
@@ -110,6 +113,26 @@ func (s *stage) Agents(context.Context) (Agents, error) {
 	}
 	return s.agents, nil
 }
+
+func (s *stage) Overview(ctx context.Context) (home.Facts, error) {
+	all, err := s.Agents(ctx)
+	f := home.Facts{All: all.All, States: all.States, Words: map[id.Agent]registry.Words{}, Changes: s.changes}
+	for _, a := range all.All {
+		w := registry.Words{At: clock.Add(-3 * time.Minute)}
+		for _, e := range s.entries[a.ID] {
+			switch e.Kind {
+			case history.User:
+				w.Asked, w.AskedAt = registry.AskedWords(e.Parts), clock.Add(-5*time.Minute)
+			case history.Assistant:
+				w.Said = registry.SaidWords(e.Parts)
+			}
+		}
+		f.Words[a.ID] = w
+	}
+	return f, err
+}
+
+func (s *stage) Changed(context.Context, id.Agent) (string, error) { return s.answer, s.err }
 
 func (s *stage) Page(_ context.Context, a id.Agent, span Span) (Page, error) {
 	s.pages++
@@ -249,7 +272,7 @@ func (x *show) press(keys ...string) {
 	x.t.Helper()
 	codes := map[string]tea.KeyPressMsg{
 		"enter": {Code: tea.KeyEnter}, "esc": {Code: tea.KeyEscape}, "tab": {Code: tea.KeyTab}, "up": {Code: tea.KeyUp}, "down": {Code: tea.KeyDown}, "left": {Code: tea.KeyLeft}, "right": {Code: tea.KeyRight}, "shift+tab": {Code: tea.KeyTab, Mod: tea.ModShift},
-		"pgup": {Code: tea.KeyPgUp}, "pgdown": {Code: tea.KeyPgDown}, "backspace": {Code: tea.KeyBackspace},
+		"pgup": {Code: tea.KeyPgUp}, "home": {Code: tea.KeyHome}, "end": {Code: tea.KeyEnd}, "pgdown": {Code: tea.KeyPgDown}, "backspace": {Code: tea.KeyBackspace},
 		"ctrl+c": {Code: 'c', Mod: tea.ModCtrl}, "ctrl+t": {Code: 't', Mod: tea.ModCtrl}, "ctrl+g": {Code: 'g', Mod: tea.ModCtrl}, "ctrl+l": {Code: 'l', Mod: tea.ModCtrl},
 		"ctrl+o": {Code: 'o', Mod: tea.ModCtrl}, "ctrl+f": {Code: 'f', Mod: tea.ModCtrl}, "ctrl+p": {Code: 'p', Mod: tea.ModCtrl}, "f1": {Code: tea.KeyF1},
 		"ctrl+up": {Code: tea.KeyUp, Mod: tea.ModCtrl}, "ctrl+down": {Code: tea.KeyDown, Mod: tea.ModCtrl}, "ctrl+left": {Code: tea.KeyLeft, Mod: tea.ModCtrl}, "ctrl+right": {Code: tea.KeyRight, Mod: tea.ModCtrl},

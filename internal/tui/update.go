@@ -82,6 +82,19 @@ func (m *root) follow(msg tea.Msg) tea.Cmd {
 		m.frame++
 	case lookMsg:
 		return tea.Batch(m.look(), m.lookLater())
+	case homeMsg:
+		if m.hall.on && m.hall.stale {
+			m.makeHome()
+		}
+		m.hall.making = false
+	case homeRestMsg:
+		return m.homeRested()
+	case previewMsg:
+		if m.hall.on && m.hall.at == msg.of {
+			return m.previewed()
+		}
+	case sheetMsg:
+		return m.sheeted(msg)
 	case stoppedMsg:
 		return m.stopped(msg)
 	case saveMsg:
@@ -103,7 +116,11 @@ type tickMsg struct{}
 
 // tick lets what moves on the screen move, as long as something does.
 func (m *root) tick() tea.Cmd {
-	if m.ticking || !m.busy(m.now) {
+	if m.hall.on && !m.hall.line && !m.ticking && m.hall.ticks() {
+		m.ticking = true
+		return m.later(time.Second, tickMsg{})
+	}
+	if m.ticking || !m.busy(m.now) || m.hall.on && !m.hall.line {
 		return nil
 	}
 	m.ticking = true
@@ -146,6 +163,9 @@ func (m *root) seen(msg agentsMsg) tea.Cmd {
 	}
 	began := m.agents == nil
 	m.agents = msg.agents
+	if msg.facts != nil {
+		m.hall.facts = msg.facts
+	}
 	for a, now := range m.fresh { // it may have been read before that was so
 		m.agents.States[a] = now
 	}
@@ -154,6 +174,13 @@ func (m *root) seen(msg agentsMsg) tea.Cmd {
 	}
 	if began {
 		m.arrive()
+		if m.o.Home && len(m.agents.living) > 1 && m.typedAt.IsZero() && m.over == nil { // who types already goes on
+			cmds = append(cmds, m.openHome())
+		}
+	}
+	if m.hall.on {
+		m.makeHome()
+		cmds = append(cmds, m.previewed())
 	}
 	switch {
 	case msg.of != m.now.agent:

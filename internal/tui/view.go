@@ -30,6 +30,9 @@ func (m *root) View() tea.View {
 // draw gives exactly h lines, and where the cursor stands; y is -1 where there is
 // none.
 func (m *root) draw() (lines []string, x, y int) {
+	if m.hall.on {
+		return m.drawHome()
+	}
 	w, h := max(m.w, 10), max(m.h, 4)
 	typing, x, y := m.now.input.view(w-2, max(1, min(10, h/3)))
 	for i := range typing {
