@@ -48,6 +48,7 @@ func screen(stdio Stdio) func(context.Context, *session.Session, cli.Command) er
 			Project: place.Project,
 			Cascade: conf.Orphans == "cascade",
 			Follow:  conf.Follow == "yes",
+			Theme:   conf.Theme,
 			Home:    conf.StartAt == "home",
 			Now:     time.Now,
 			In:      stdio.In, Out: stdio.Out,

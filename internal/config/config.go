@@ -64,6 +64,7 @@ type Config struct {
 	GatewayBodies string // yes or no: whether histories keep what those send and are answered
 
 	Background  string // yes or no: whether the screen starts a server that stays
+	Theme       string // auto, light, dark or contrast: the colours of the screen
 	StartAt     string // home or last: what the screen begins with
 	Follow      string // yes or no: whether the screen moves to the child after a fork
 	FirstByte   string // how long a model's server may take to begin; empty: the usual

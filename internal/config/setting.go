@@ -193,6 +193,11 @@ var settings = []Setting{
 		field: func(c *Config) *string { return &c.TelemetryDays },
 	},
 	{
+		Key: "theme", Default: "auto", Allowed: []string{"auto", "light", "dark", "contrast"}, Env: "RAMET_THEME", UserOnly: true,
+		Help:  "the colours of the screen; auto goes by the terminal's own background",
+		field: func(c *Config) *string { return &c.Theme },
+	},
+	{
 		Key: "wake", Default: "family", Allowed: []string{"family", "all", "never"}, Env: "RAMET_WAKE", UserOnly: true,
 		Help:  "whose letters begin a turn of an agent that does nothing: family means yours and its ancestors', all everybody's, never nobody's",
 		field: func(c *Config) *string { return &c.Wake },

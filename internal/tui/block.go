@@ -55,11 +55,33 @@ type block struct {
 
 // foldable says whether opening a block shows more.
 func (b *block) foldable() bool {
-	return b.form == thought || b.form == call || b.form == output && strings.Count(b.body, "\n") > openOutput || b.form == saying && len(b.body) > longSaying
+	return b.form == thought || b.form == call || b.form == output && strings.Count(b.body, "\n") > openOutput || b.form == saying && b.long() < len(b.body)
+}
+
+// long is how much of a prompt is shown while it is folded: a large paste stays one.
+func (b *block) long() int {
+	at := 0
+	for range manyLines {
+		n := strings.IndexByte(b.body[at:], '\n')
+		if n < 0 {
+			return min(len(b.body), longSaying)
+		}
+		at += n + 1
+	}
+	if strings.TrimSpace(b.body[at:]) == "" {
+		return min(len(b.body), longSaying)
+	}
+	at = 0
+	for range fewLines {
+		at += strings.IndexByte(b.body[at:], '\n') + 1
+	}
+	return min(at, longSaying)
 }
 
 const (
 	longSaying = 4000 // a prompt of more bytes is folded
+	manyLines  = 30   // and one of more lines
+	fewLines   = 8    // of which this many are shown
 	openOutput = 40   // output of the user's own commands is shown to this many lines
 )
 
@@ -111,9 +133,10 @@ func rule(word string, w int) string {
 
 func (b *block) laySaying(w int, open bool) []string {
 	body := b.body
-	folded := !open && len(body) > longSaying
+	most := b.long()
+	folded := !open && len(body) > most
 	if folded {
-		body = body[:longSaying]
+		body = body[:most]
 	}
 	var out []string
 	for i, l := range wrap(clean(strings.TrimRight(body, "\n")), w-2) {
@@ -121,12 +144,22 @@ func (b *block) laySaying(w int, open bool) []string {
 		if i == 0 {
 			mark = "› "
 		}
-		out = append(out, yours.of(mark)+bold.of(l))
+		out = append(out, grounded(b.layout.theme.Ground, yours, mark, bold, l, w))
 	}
 	if folded {
-		out = append(out, faint.of(fmt.Sprintf("  … %d bytes more", int64(len(b.body)-longSaying)+b.rest)))
+		rest := b.body[most:]
+		out = append(out, faint.of(fmt.Sprintf("  … %s, %d bytes more", count(strings.Count(strings.TrimRight(rest, "\n"), "\n")+1, "line"), int64(len(rest))+b.rest)))
 	}
 	return append(out, "")
+}
+
+// grounded writes a line on a ground of its own, to its end.
+func grounded(ground markdown.Style, first style, mark string, then style, l string, w int) string {
+	if ground == "" {
+		return first.of(mark) + then.of(l)
+	}
+	on := style(";" + string(ground))
+	return (first + on).of(mark) + (then + on).of(fit(l, max(0, w-width(mark))))
 }
 
 func (b *block) speech(w int) []string {
@@ -202,20 +235,42 @@ func (b *block) layCall(w int, open bool) []string {
 		show, hidden = b.folded(all)
 	}
 	if hidden > 0 && !b.diff && len(show) > 0 {
-		out = append(out, faint.of(fmt.Sprintf("  │ … %s above", count(hidden, "line"))))
+		out = append(out, faint.of(fmt.Sprintf("  │ … %s above%s", count(hidden, "line"), size(all[:hidden]))))
+	}
+	patch := b.diff && !b.isError
+	if patch {
+		show = patched(all)[:len(show)]
 	}
 	for _, l := range show {
 		for _, piece := range pieces(l, w-4, open) {
-			out = append(out, faint.of("  │ ")+b.shade(piece))
+			if !patch {
+				piece = b.shade(piece)
+			}
+			out = append(out, faint.of("  │ ")+piece)
 		}
 	}
 	if hidden > 0 && (b.diff || len(show) == 0) {
-		out = append(out, faint.of(fmt.Sprintf("  └ %s", count(hidden, more(len(show) > 0)))))
+		out = append(out, faint.of(fmt.Sprintf("  └ %s%s", count(hidden, more(len(show) > 0)), size(all[len(all)-hidden:]))))
 	}
 	if b.rest > 0 {
 		out = append(out, faint.of(fmt.Sprintf("  └ %d bytes more are not shown", b.rest)))
 	}
 	return append(out, "")
+}
+
+// size tells how much lines hold, where that is much.
+func size(lines []string) string {
+	n := 0
+	for _, l := range lines {
+		n += len(l) + 1
+	}
+	switch {
+	case n < 1<<10:
+		return ""
+	case n < 1<<20:
+		return fmt.Sprintf(", %d kB", n>>10)
+	}
+	return fmt.Sprintf(", %.1f MB", float64(n)/(1<<20))
 }
 
 func more(some bool) string {

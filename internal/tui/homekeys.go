@@ -352,11 +352,9 @@ func (m *root) sheeted(msg sheetMsg) tea.Cmd {
 		return nil
 	}
 	s := &sheet{title: msg.title}
-	for _, l := range strings.Split(strings.TrimRight(clean(msg.text), "\n"), "\n") {
-		if msg.diff {
-			l = diffTone(l).of(l)
-		}
-		s.lines = append(s.lines, l)
+	s.lines = strings.Split(strings.TrimRight(clean(msg.text), "\n"), "\n")
+	if msg.diff {
+		s.lines = patched(s.lines)
 	}
 	m.over = s
 	return nil

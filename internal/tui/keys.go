@@ -77,7 +77,11 @@ func (m *root) global(name string) (tea.Cmd, bool) {
 	case "ctrl+g":
 		return m.openJump(false), true
 	case "ctrl+r":
+		return m.openPast(), true
+	case "alt+r":
 		return m.goOnAll(), true
+	case "ctrl+x":
+		return m.openEditor(), true
 	case "ctrl+p":
 		return m.toQuestion(), true
 	case "ctrl+l":

@@ -29,6 +29,8 @@ type Options struct {
 	Cascade bool
 	// Follow says that the screen goes to the child after the user's own fork.
 	Follow bool
+	// Theme is light, dark or contrast; anything else: by the terminal's own ground.
+	Theme string
 	// Home says that where more than one agent lives, everybody is shown first.
 	Home bool
 	Now  func() time.Time
@@ -138,11 +140,13 @@ func (m *root) Init() tea.Cmd { return tea.Batch(m.open, tea.RequestBackgroundCo
 // paint chooses the colours of texts by what the terminal can show.
 func (m *root) paint() {
 	switch {
+	case m.profile > colorprofile.ASCII && m.o.Theme == "contrast":
+		m.theme = markdown.Contrast()
 	case m.profile <= colorprofile.ASCII:
 		m.theme = markdown.Mono()
 	case m.profile == colorprofile.ANSI:
 		m.theme = markdown.Basic()
-	case m.light:
+	case m.o.Theme == "light" || m.light && m.o.Theme != "dark":
 		m.theme = markdown.Light()
 	default:
 		m.theme = markdown.Dark()

@@ -40,6 +40,7 @@ type screen struct {
 	barrier  context.CancelFunc // of a fork that waits for tools
 	shell    context.CancelFunc // of a command of the user's
 	chosen   *key               // the block that is picked with alt+arrows
+	finding  bool               // it was found, and its words are marked instead
 	asks     map[string]string  // for what calls wait of which somebody is asked
 
 	seen          []*block // see visible
@@ -198,7 +199,7 @@ func (s *screen) draw(w, h int) (lines []string, of []*block) {
 			if len(lines) == h {
 				break
 			}
-			if s.chosen != nil && *s.chosen == blocks[i].key && l != "" {
+			if s.chosen != nil && *s.chosen == blocks[i].key && l != "" && !s.finding {
 				l = reverse.of(fit(strip(l), w))
 			}
 			lines = append(lines, l)

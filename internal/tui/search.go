@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"fmt"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -14,6 +15,7 @@ type search struct {
 	from    *key // the last place that fits
 	looking bool // an older page is on its way
 	none    bool
+	at, of  int // which of the places that fit, of those that were read; the newest is the first
 }
 
 func (f *search) key(m *root, k tea.KeyPressMsg) tea.Cmd {
@@ -25,12 +27,12 @@ func (f *search) key(m *root, k tea.KeyPressMsg) tea.Cmd {
 	case "backspace":
 		if r := []rune(f.typed); len(r) > 0 {
 			f.typed = string(r[:len(r)-1])
-			f.from, f.none = nil, false
+			f.from, f.none, f.of = nil, false, 0
 		}
 	default:
 		if k.Text != "" {
 			f.typed += k.Text
-			f.from, f.none = nil, false
+			f.from, f.none, f.of = nil, false, 0
 			return f.up(m)
 		}
 	}
@@ -82,6 +84,15 @@ func (f *search) down(m *root) {
 func (f *search) found(m *root, b *block) {
 	k := b.key
 	f.from, f.none = &k, false
+	f.at, f.of = 0, 0
+	for _, other := range m.now.blocks {
+		if f.fits(other) {
+			f.of++
+			if !other.key.before(k) {
+				f.at++
+			}
+		}
+	}
 	m.now.chosen = &k
 	if b.foldable() && b.form != saying {
 		m.now.folds[k.String()] = true // what was looked for may stand in the folded part
@@ -101,6 +112,9 @@ func (m *root) searchOn(s *screen) tea.Cmd {
 
 func (f *search) view(w int) string {
 	state := "Enter next above · ↓ below · Esc ends"
+	if f.of > 0 {
+		state = fmt.Sprintf("%d of %d · ", f.at, f.of) + state
+	}
 	switch {
 	case f.none:
 		state = bad.of("nothing found")
@@ -108,4 +122,25 @@ func (f *search) view(w int) string {
 		state = "reading older messages…"
 	}
 	return spread(accented.of("find: ")+cut(clean(f.typed), w/2)+"▏", faint.of(state), w)
+}
+
+// mark marks the words that are looked for in lines that are shown.
+func (f *search) mark(lines []string) {
+	if !f.on || f.typed == "" {
+		return
+	}
+	want := strings.ToLower(f.typed)
+	for i, l := range lines {
+		bare := strip(l)
+		low := strings.ToLower(bare)
+		if len(low) != len(bare) || !strings.Contains(low, want) { // letters that change their size are not marked
+			continue
+		}
+		var out strings.Builder
+		for at := strings.Index(low, want); at >= 0; at = strings.Index(low, want) {
+			out.WriteString(bare[:at] + reverse.of(bare[at:at+len(want)]))
+			bare, low = bare[at+len(want):], low[at+len(want):]
+		}
+		lines[i] = out.String() + bare
+	}
 }

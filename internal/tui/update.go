@@ -93,6 +93,8 @@ func (m *root) follow(msg tea.Msg) tea.Cmd {
 		if m.hall.on && m.hall.at == msg.of {
 			return m.previewed()
 		}
+	case editedMsg:
+		return m.written(msg)
 	case sheetMsg:
 		return m.sheeted(msg)
 	case stoppedMsg:

@@ -177,7 +177,7 @@ func fill(lines []string, h int) []string {
 // conversation draws the current agent's, from the bottom up.
 func (m *root) conversation(w, h int) []string {
 	s := m.now
-	s.theme = m.theme
+	s.theme, s.finding = m.theme, m.search.on
 	if fresh := s.transcript.read && len(s.visible()) == 0 || !s.transcript.read && m.agents == nil; fresh {
 		s.width, s.height = w, h
 		return fill(m.welcome(w), h)
@@ -186,6 +186,10 @@ func (m *root) conversation(w, h int) []string {
 		return fill([]string{faint.of("reading…")}, h)
 	}
 	lines, hits := s.draw(w, h)
+	if m.search.on {
+		lines = append([]string(nil), lines...)
+		m.search.mark(lines)
+	}
 	if s.at != nil && len(lines) > 0 {
 		lines = append([]string(nil), lines...)
 		lines[len(lines)-1] = faint.of(fit("↓ PgDn goes on, Ctrl+End to the end", w))

@@ -20,6 +20,7 @@ type Theme struct {
 	Plain                                                  Style // code without a language
 	Keyword, String, Comment, Number, Key                  Style
 	Added, Removed, Hunk                                   Style
+	Ground                                                 Style // behind what the user said; empty: none
 }
 
 // Dark is for light text on a dark ground, 256 colours.
@@ -28,7 +29,7 @@ func Dark() Theme {
 		Heading: "1;38;5;111", Strong: "1", Emphasis: "3", Strike: "9", Code: "38;5;180", Link: "4;38;5;75", Address: "38;5;244",
 		Quote: "38;5;245", Bullet: "38;5;111", Rule: "38;5;240", TableHead: "1", TableLine: "38;5;240",
 		Keyword: "38;5;176", String: "38;5;114", Comment: "38;5;245", Number: "38;5;173", Key: "38;5;75",
-		Added: "38;5;114", Removed: "38;5;203", Hunk: "38;5;75",
+		Added: "38;5;114", Removed: "38;5;203", Hunk: "38;5;75", Ground: "48;5;236",
 	}
 }
 
@@ -38,7 +39,18 @@ func Light() Theme {
 		Heading: "1;38;5;25", Strong: "1", Emphasis: "3", Strike: "9", Code: "38;5;130", Link: "4;38;5;25", Address: "38;5;241",
 		Quote: "38;5;241", Bullet: "38;5;25", Rule: "38;5;248", TableHead: "1", TableLine: "38;5;248",
 		Keyword: "38;5;90", String: "38;5;28", Comment: "38;5;243", Number: "38;5;130", Key: "38;5;25",
-		Added: "38;5;28", Removed: "38;5;160", Hunk: "38;5;25",
+		Added: "38;5;28", Removed: "38;5;160", Hunk: "38;5;25", Ground: "48;5;254",
+	}
+}
+
+// Contrast is for those who need strong differences: bold and underlined where others are
+// dim, the palette's own bright colours, no greys.
+func Contrast() Theme {
+	return Theme{
+		Heading: "1;4", Strong: "1", Emphasis: "3;4", Strike: "9", Code: "1;7", Link: "4", Address: "4",
+		Quote: "3", Bullet: "1", TableHead: "1;4",
+		Keyword: "1", String: "4", Comment: "3", Number: "1", Key: "1",
+		Added: "1;92", Removed: "1;91", Hunk: "1;96", Ground: "7",
 	}
 }
 
