@@ -50,14 +50,14 @@ func TestForksOfAWorkingAgentAreNotRefused(t *testing.T) {
 // whose fault it is.
 func TestTheOthersAreToldWhichForkWasRefused(t *testing.T) {
 	b := newBench(t, `
-{"when": "divide", "steps": [{"call": "fork", "args": {"prompt": "a", "name": "Fix-1"}}, {"call": "fork", "args": {"prompt": "b", "name": "fix1"}}]}
+{"when": "divide", "steps": [{"call": "fork", "args": {"prompt": "a", "name": "fix 1"}}, {"call": "fork", "args": {"prompt": "b", "name": "fix1"}}]}
 {"steps": [{"text": "so be it"}]}
 `)
 	b.start()
 	if _, err := b.exec(b.zero.ID, "divide"); err != nil {
 		t.Fatal(err)
 	}
-	const why = `"Fix-1" is not a name for an agent`
+	const why = `"fix 1" is not a name for an agent`
 	got := b.history(b.zero.ID)
 	var told []string
 	for _, e := range got {
@@ -65,7 +65,7 @@ func TestTheOthersAreToldWhichForkWasRefused(t *testing.T) {
 			told = append(told, text)
 		}
 	}
-	if len(told) != 2 || !strings.HasPrefix(told[0], why) || !strings.HasPrefix(told[1], `not carried out, because the fork "Fix-1" of the same message was refused: `+why) {
+	if len(told) != 2 || !strings.HasPrefix(told[0], why) || !strings.HasPrefix(told[1], `not carried out, because the fork "fix 1" of the same message was refused: `+why) {
 		t.Errorf("%q", got)
 	}
 }

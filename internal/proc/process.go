@@ -36,6 +36,7 @@ type process struct {
 	pending int          // jobs that were given and are not done
 	mourned bool         // it was killed, and whoever waits for its report is to be told
 	called  bool         // one of them looks for mail
+	awaited bool         // and finds some, as far as is known
 	asked   report       // what a report asks of that one
 	stop    context.CancelCauseFunc
 	ended   chan struct{}      // closed when the turn that stop ends is over
@@ -62,6 +63,7 @@ type job struct {
 	family       *counter      // the tasks that come from one prompt
 	woken        bool          // a letter begins it, if one still waits
 	reported     bool          // and that may be the report of a child
+	looks        bool          // nobody knows of such a letter yet
 	letters      []mail.Letter // which ones
 	of           *process      // whose it is, while it is pending
 	within       bool          // the family counts it

@@ -24,6 +24,7 @@ func (p *process) report(ctx context.Context, a agent.Agent, j *job, o loop.Outc
 		p.regret(ctx, err)
 	}
 	facts := p.facts(ctx, a, j, o, err)
+	p.heard(ctx, j)
 	// Whoever reads the letter finds an agent that has ended: merge asks.
 	p.becomes(func(d *doing) { *d = doing{now: state.After(err), shown: d.shown} })
 	told, failed := p.tell(ctx, a, j, o, err, facts)

@@ -24,7 +24,8 @@ func (s postal) Send(ctx context.Context, l registry.Send) (mail.Letter, error) 
 }
 
 // Whoever has the report of a child may merge its work at once: the child is not "at work"
-// while its letter already lies there.
+// while its letter already lies there, not even where somebody rings late for a letter that it
+// has read.
 func TestWhoHasReportedIsDone(t *testing.T) {
 	b := newBench(t, `
 {"when": "divide", "steps": [{"call": "fork", "args": {"prompt": "do it", "name": "kid"}}]}
@@ -37,6 +38,7 @@ func TestWhoHasReportedIsDone(t *testing.T) {
 		if l.To != b.zero.ID {
 			return
 		}
+		b.kernel.Ring(context.Background(), registry.Ring{Agent: id.Agent(l.From), What: registry.RingMail})
 		now := b.kernel.States()[id.Agent(l.From)]
 		seen.Store(&now)
 	}}

@@ -58,8 +58,11 @@ func (k *Kernel) doings() map[id.Agent]state.State {
 
 // seen is what a process does, or is about to; the caller has the mutex.
 func (p *process) seen() state.State {
-	s := p.doing.seen()
-	if s.Word == "" && p.pending > 0 || s.Word != "" && !s.Busy() && p.pending > 1 {
+	s, pending := p.doing.seen(), p.pending
+	if p.called && !p.awaited {
+		pending-- // it only looks for mail, and nobody knows of any
+	}
+	if s.Word == "" && pending > 0 || s.Word != "" && !s.Busy() && pending > 1 {
 		return state.State{Word: state.Working, Detail: state.Starts}
 	}
 	return s

@@ -88,7 +88,7 @@ func (k *Kernel) call(a id.Agent, j *job) {
 	defer k.leave(p)
 	k.mu.Lock()
 	waits := p.called
-	p.called = true
+	p.called, p.awaited = true, p.awaited || !j.looks
 	p.asked.merge(j)
 	k.mu.Unlock()
 	if waits {
@@ -101,7 +101,7 @@ func (k *Kernel) call(a id.Agent, j *job) {
 	k.work.Go(func() {
 		if err := k.submit(a, j); err != nil {
 			k.mu.Lock()
-			p.called = false
+			p.called, p.awaited = false, false
 			k.mu.Unlock()
 		}
 	})
@@ -110,7 +110,27 @@ func (k *Kernel) call(a id.Agent, j *job) {
 // attend looks for mail of an agent again when the turn is over that runs here.
 func (k *Kernel) attend(a id.Agent) {
 	if family, busy := k.busy(a); busy {
-		k.call(a, &job{ctx: k.ctx, woken: true, family: family})
+		k.call(a, &job{ctx: k.ctx, woken: true, looks: true, family: family})
+	}
+}
+
+// heard forgets of the job that looks for mail that it finds some, if everything was read: then
+// nothing follows what the agent does now.
+func (p *process) heard(ctx context.Context, j *job) {
+	k := p.kernel
+	k.mu.Lock()
+	before := p.called && p.awaited
+	p.awaited = false // a letter that comes from here on says so again
+	reported := j.reported || p.asked.came
+	k.mu.Unlock()
+	if !before {
+		return
+	}
+	letters, err := p.callers(ctx, &job{reported: reported})
+	if err != nil || len(letters) > 0 {
+		k.mu.Lock()
+		p.awaited = p.called
+		k.mu.Unlock()
 	}
 }
 
@@ -156,7 +176,7 @@ func (p *process) callers(ctx context.Context, j *job) ([]mail.Letter, error) {
 func (p *process) woken(j *job) bool {
 	k := p.kernel
 	k.mu.Lock()
-	p.called = false
+	p.called, p.awaited = false, false
 	p.asked.give(j)
 	k.mu.Unlock()
 	letters, err := p.callers(k.ctx, j)
