@@ -57,8 +57,8 @@ peers: ## speak with MCP servers, clients and editors, and let Claude Code drive
 	RAMET_TEST_PEERS=$(CURDIR)/bin/peers go test -count 1 -timeout 15m -v -run TestPeers ./internal/tool/mcp ./internal/app
 
 corpus: ## read definitions, and document repositories, of npm, Go and Debian, into docs/benchmarks/corpus.txt
-	RAMET_TEST_CORPUS=$(CURDIR)/bin/corpus go test -count 1 -timeout 30m -v -run TestCorpus ./internal/kit
 	@mkdir -p docs/benchmarks
+	{ $(VERSIONS) && RAMET_TEST_CORPUS=$(CURDIR)/bin/corpus go test -count 1 -timeout 30m -v -run TestCorpus ./internal/kit; } | tee docs/benchmarks/definitions.txt
 	{ $(VERSIONS) && RAMET_TEST_CORPUS=$(CURDIR)/bin/corpus go test -count 1 -timeout 2h -v -run TestCorpus ./internal/app; } | tee docs/benchmarks/corpus.txt
 
 tasks: ## let a model play internal/bench/tasks (MODEL=vendor/name); without one, scripts do

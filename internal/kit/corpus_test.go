@@ -19,7 +19,7 @@ import (
 // packages are npm packages of which many bring definitions for agents; those that cannot be had
 // are passed over.
 var packages = strings.Fields(`claude-flow ruflo get-shit-done-cc bmad-method task-master-ai @fission-ai/openspec agentic-qe skills oh-my-opencode
-	@pimzino/claude-code-spec-workflow cc-sdd @tech-leads-club/agent-skills
+	@pimzino/claude-code-spec-workflow cc-sdd
 	@modelcontextprotocol/sdk @modelcontextprotocol/server-everything ai zod next vite react eslint prettier jest vitest playwright-core express
 	fastify hono commander yargs axios undici svelte vue astro nuxt @tanstack/react-query drizzle-orm prisma tailwindcss esbuild rollup turbo nx tsx`)
 
