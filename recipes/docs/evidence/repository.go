@@ -124,6 +124,14 @@ func (r *Repository) all(name string) []string {
 	return lines
 }
 
+// Line is the first line of a citation; empty if there is none.
+func (r *Repository) Line(c Cite) string {
+	if lines, ok := r.lines(c); ok {
+		return lines[0]
+	}
+	return ""
+}
+
 // lines are those of a citation, with their ends.
 func (r *Repository) lines(c Cite) ([]string, bool) {
 	all := r.all(c.File)

@@ -13,6 +13,7 @@ package reference
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"ramet/recipes/docs/evidence"
@@ -30,7 +31,8 @@ type Page struct {
 type entry struct {
 	heading string
 	level   int
-	code    string // as the source has it
+	code    string        // as the source has it
+	line    evidence.Cite // where the name stands: shown if the rest cannot be; zero: none
 	lang    string
 	at      []evidence.Cite
 	doc     []string // blocks of Markdown without citations
@@ -44,6 +46,13 @@ func (e entry) write(b *strings.Builder, r *evidence.Repository) bool {
 		if piece := fmt.Sprintf("```%s\n%s\n```\n%s\n\n", e.lang, try, mark); try != "" && proved(piece, r) {
 			code = piece
 			break
+		}
+	}
+	if e.code != "" && code == "" && e.line.From > 0 {
+		mark = evidence.Mark(append(slices.Clone(e.at), e.line)...)
+		piece := fmt.Sprintf("```%s\n%s\n```\n%s\n\n", e.lang, strings.TrimSpace(r.Line(e.line)), mark)
+		if proved(piece, r) {
+			code = piece
 		}
 	}
 	if e.code != "" && code == "" {

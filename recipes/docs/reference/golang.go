@@ -74,6 +74,7 @@ type goPackage struct {
 	fset *token.FileSet
 	doc  *doc.Package
 	at   map[any]evidence.Cite // declarations and type names, with their comments
+	line map[any]evidence.Cite // of their names
 	code map[*ast.FuncDecl]string
 }
 
@@ -84,12 +85,12 @@ func goPage(r *evidence.Repository, name string, files []string) (page Page, ok 
 			page, ok = Page{}, false
 		}
 	}()
-	p := &goPackage{repo: r, fset: token.NewFileSet(), at: map[any]evidence.Cite{}, code: map[*ast.FuncDecl]string{}}
+	p := &goPackage{repo: r, fset: token.NewFileSet(), at: map[any]evidence.Cite{}, line: map[any]evidence.Cite{}, code: map[*ast.FuncDecl]string{}}
 	var parsed []*ast.File
 	var about []evidence.Cite // go/doc takes the comments away
 	for _, f := range files {
 		file, err := parser.ParseFile(p.fset, f, r.Text(f), parser.ParseComments)
-		if err != nil || file.Name.Name == "main" || ast.IsGenerated(file) || ignored(file) || len(parsed) > 0 && parsed[0].Name.Name != file.Name.Name {
+		if err != nil || file.Name.Name == "main" || ignored(file) || len(parsed) > 0 && parsed[0].Name.Name != file.Name.Name {
 			continue
 		}
 		parsed = append(parsed, file)
@@ -140,11 +141,18 @@ func (p *goPackage) remember(files []*ast.File) []*ast.File {
 				bare := *d
 				bare.Doc, bare.Body = nil, nil
 				p.at[d], p.code[d] = p.place(start(d, d.Doc), d.Type.End()), p.spell(&bare)
+				p.line[d] = p.place(d.Name.Pos(), d.Name.End())
 			case *ast.GenDecl:
 				p.at[d] = p.place(start(d, d.Doc), d.End())
 				for _, s := range d.Specs {
+					if v, ok := s.(*ast.ValueSpec); ok && p.line[d].From == 0 {
+						if i := slices.IndexFunc(v.Names, (*ast.Ident).IsExported); i >= 0 {
+							p.line[d] = p.place(v.Names[i].Pos(), v.Names[i].End())
+						}
+					}
 					if t, ok := s.(*ast.TypeSpec); ok {
 						p.at[t.Name.Name] = p.place(start(t, t.Doc), t.End())
+						p.line[t.Name.Name] = p.place(t.Name.Pos(), t.Name.End())
 						if !d.Lparen.IsValid() {
 							p.at[t.Name.Name] = p.at[d]
 						}
@@ -207,8 +215,8 @@ func (p *goPackage) cite(from, to token.Pos) []evidence.Cite {
 
 // declarations writes all that others can name, and says how many there are.
 func (p *goPackage) declarations(b *strings.Builder) (n int) {
-	add := func(level int, heading, code, text string, at evidence.Cite) {
-		e := entry{heading: heading, level: level, code: code, lang: "go", at: []evidence.Cite{at}, doc: p.blocks(text)}
+	add := func(level int, heading, code, text string, what any) {
+		e := entry{heading: heading, level: level, code: code, lang: "go", at: []evidence.Cite{p.at[what]}, line: p.line[what], doc: p.blocks(text)}
 		if e.write(b, p.repo) {
 			n++
 		}
@@ -216,14 +224,14 @@ func (p *goPackage) declarations(b *strings.Builder) (n int) {
 	values := func(level int, list []*doc.Value) {
 		for _, v := range list {
 			if i := slices.IndexFunc(v.Names, ast.IsExported); i >= 0 {
-				add(level, v.Names[i], p.spell(v.Decl), v.Doc, p.at[v.Decl])
+				add(level, v.Names[i], p.spell(v.Decl), v.Doc, v.Decl)
 			}
 		}
 	}
 	funcs := func(level int, of string, list []*doc.Func) {
 		for _, f := range list {
 			if f.Level == 0 { // not promoted from a field
-				add(level, of+f.Name, p.code[f.Decl], f.Doc, p.at[f.Decl])
+				add(level, of+f.Name, p.code[f.Decl], f.Doc, f.Decl)
 			}
 		}
 	}
@@ -231,7 +239,7 @@ func (p *goPackage) declarations(b *strings.Builder) (n int) {
 	values(2, p.doc.Vars)
 	funcs(2, "", p.doc.Funcs)
 	for _, t := range p.doc.Types {
-		add(2, t.Name, p.spell(t.Decl), t.Doc, p.at[t.Name])
+		add(2, t.Name, p.spell(t.Decl), t.Doc, t.Name)
 		values(3, t.Consts)
 		values(3, t.Vars)
 		funcs(3, "", t.Funcs)
