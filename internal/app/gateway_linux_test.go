@@ -150,7 +150,7 @@ func TestADriverStopsAtTheBudget(t *testing.T) {
 }
 
 // A program in the box, too, acts on agents as its agent: it mails, forks, and kills those below it
-// alone.
+// alone; it ends itself with a letter to its parent.
 func TestADriverUsesRametsTools(t *testing.T) {
 	t.Parallel()
 	for _, box := range []string{"box = false\n", "box = true\n"} {
@@ -170,6 +170,13 @@ func TestADriverUsesRametsTools(t *testing.T) {
 		}
 		if told := s.must(t, "exec", "kid", `tool kill {"agent":"grandchild"}`); strings.Contains(told, "error[") {
 			t.Errorf("%s: it kills its child: %s", box, told)
+		}
+		s.ramet("exec", "kid", `tool exit {"result":"my last words"}`) // it ends in the middle of its turn
+		if mail, all := s.must(t, "mail", "elder", "--json"), s.must(t, "ps"); !strings.Contains(mail, "my last words") || strings.Contains(all, "kid") {
+			t.Errorf("%s: it did not exit: %s\n%s", box, mail, all)
+		}
+		if err := s.quiet(patience); err != nil {
+			t.Error(err)
 		}
 		s.must(t, "verify")
 	}

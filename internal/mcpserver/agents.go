@@ -146,6 +146,27 @@ var killTool = tool{name: "kill", about: "End an agent for good; with cascade ev
 		return s.ask(ctx, c)
 	}}
 
+// Exited is what exit answers.
+type Exited struct {
+	Exited id.Agent `json:"exited"`
+}
+
+var exitTool = tool{name: "exit", about: "End yourself for good; `result` goes to your parent as a letter. Not needed to report. Call it alone.", destroys: true,
+	args:    shape.Object(shape.May("result", shape.Text(0).With("your last words"))),
+	answers: []any{Exited{}},
+	run: func(ctx context.Context, s *Server, c Caller, args json.RawMessage) (json.RawMessage, error) {
+		a, err := decode[struct{ Result string }](args)
+		if err != nil {
+			return nil, err
+		}
+		end, err := s.o.Workspace.Leave(ctx, a.Result)
+		if err != nil {
+			return nil, err
+		}
+		go end() // with it ends whoever waits for the answer
+		return encode(Exited{c})
+	}}
+
 // EntryList is what log answers.
 type EntryList struct {
 	Entries []public.Entry `json:"entries"`

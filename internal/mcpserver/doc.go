@@ -2,7 +2,7 @@
 // agents fork, prompt, mail and kill agents here, and read what happened.
 //
 // It has twelve tools, named as the commands are: ps, fork, prompt, send, mail, read, wait,
-// log, kill, track, run, verify; and resources: agents, histories and the events of runs,
+// log, kill, track, run, verify (an agent has exit instead of track); and resources: agents, histories and the events of runs,
 // with cursors.
 //
 // # Promises

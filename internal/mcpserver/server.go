@@ -68,7 +68,7 @@ func (s *Server) line(c Caller) *sdk.Server {
 	}
 	l := sdk.NewServer(&sdk.Implementation{Name: "ramet", Title: "ramet", Version: s.o.Version},
 		&sdk.ServerOptions{Instructions: about, Capabilities: &sdk.ServerCapabilities{}})
-	for _, t := range tools() {
+	for _, t := range tools(c) {
 		l.AddTool(t.described(), s.handler(c, t))
 	}
 	s.addResources(l, c)

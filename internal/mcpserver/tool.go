@@ -24,9 +24,14 @@ type tool struct {
 	run         func(context.Context, *Server, Caller, json.RawMessage) (json.RawMessage, error)
 }
 
-// tools are all of them, in the order in which they are told.
-func tools() []tool {
-	return []tool{psTool, forkTool, promptTool, sendTool, mailTool, readTool, waitTool, logTool, killTool, trackTool, runTool, verifyTool}
+// tools are those of a caller, in the order in which they are told: an agent can end itself, and has no
+// use for a ledger of others' sub-agents.
+func tools(c Caller) []tool {
+	own := trackTool
+	if c != "" {
+		own = exitTool
+	}
+	return []tool{psTool, forkTool, promptTool, sendTool, mailTool, readTool, waitTool, logTool, killTool, own, runTool, verifyTool}
 }
 
 // described is the tool as clients are told of it.
