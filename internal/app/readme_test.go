@@ -9,22 +9,29 @@ import (
 	"testing"
 )
 
-// Everything that the README's tour prints is printed: each console block is
+// Everything that the README, the tutorial and their relatives print is printed: each console block is
 // carried out by a shell with the built binary, in a home and project that are
 // fresh for each chapter.
 func TestTheReadmesTourIsTrue(t *testing.T) {
-	text, err := os.ReadFile("../../README.md")
-	if err != nil {
-		t.Fatal(err)
+	var text string
+	for _, name := range []string{"README.md", "docs/tutorial.md", "docs/runs.md", "docs/ledger.md"} {
+		page, err := os.ReadFile("../../" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if lines := strings.Count(string(page), "\n"); name == "README.md" && lines > 200 {
+			t.Errorf("%s has %d lines; 200 are the most, the rest belongs to docs", name, lines)
+		}
+		text += "\n## " + name + "\n" + string(page)
 	}
 	bin := t.TempDir()
 	build := exec.Command("go", "build", "-o", filepath.Join(bin, "ramet"), "../../cmd/ramet")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build: %v\n%s", err, out)
 	}
-	steps := tour(string(text))
+	steps := tour(text)
 	if len(steps) < 10 {
-		t.Fatalf("the README has a tour of %d steps", len(steps))
+		t.Fatalf("there is a tour of %d steps", len(steps))
 	}
 	var project, chapter string
 	for _, s := range steps {
@@ -36,7 +43,7 @@ func TestTheReadmesTourIsTrue(t *testing.T) {
 		cmd.Env = []string{"PATH=" + bin + ":" + os.Getenv("PATH"), "HOME=" + filepath.Join(project, "home")}
 		out, _ := cmd.CombinedOutput() // the tour ends with an error, on purpose
 		if got, want := steady(string(out)), steady(s.output); got != want {
-			t.Fatalf("$ %s\nprints\n%s\nand the README says\n%s", s.command, out, s.output)
+			t.Fatalf("$ %s\nprints\n%s\nand the page says\n%s", s.command, out, s.output)
 		}
 	}
 }

@@ -25,8 +25,16 @@ type Step struct {
 	Exit    int    `json:"exit"`
 }
 
-// Run takes the tour, handing each step to show as it is done.
-func Run(ctx context.Context, show func(Step) error) error {
+// Stage is where the tour is given.
+type Stage struct {
+	Show func(Step) error // a step that was done
+	// Next waits between chapters until somebody wants to go on; nil: nobody is there, and the tour
+	// is told without a stop.
+	Next func(ctx context.Context, does string) error
+}
+
+// Run takes the tour.
+func Run(ctx context.Context, on Stage) error {
 	exe, err := os.Executable()
 	if err != nil {
 		return fmt.Errorf("find the ramet binary: %w", err)
@@ -36,18 +44,27 @@ func Run(ctx context.Context, show func(Step) error) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	g := &guide{exe: exe, dir: dir, show: show}
-	for _, chapter := range []func(context.Context) error{g.think, g.survive, g.fork, g.mail, g.crash, g.kill, g.prove} {
+	g := &guide{exe: exe, dir: dir, show: on.Show, next: on.Next}
+	defer g.leave()
+	chapters := []func(context.Context) error{g.think, g.question, g.survive, g.fork, g.mail, g.crash, g.kill, g.prove, g.page}
+	for i, chapter := range chapters {
+		if i > 0 && g.next != nil {
+			if err := g.next(ctx, "Enter goes on"); err != nil {
+				return err
+			}
+		}
 		if err := chapter(ctx); err != nil {
 			return err
 		}
 	}
-	return g.show(Step{Title: "That was a throw-away workspace; it is gone now. Yours begins with `ramet ps` in any project."})
+	return g.home(ctx)
 }
 
 type guide struct {
 	exe, dir string
 	show     func(Step) error
+	next     func(context.Context, string) error // nil: nobody is there
+	server   *exec.Cmd                           // nil: none runs
 }
 
 // command is the binary in the demo's own world: no configuration, database or
@@ -138,18 +155,24 @@ func (g *guide) mail(ctx context.Context) error {
 		[]string{"read", "0"})
 }
 
-// crash kills the binary at random moments of its work.
+// crash kills the binary at random moments of its work: as often before as after it says what it
+// wrote.
 func (g *guide) crash(ctx context.Context) error {
-	const tries = 30
+	const tries = 24
 	if err := g.show(Step{Title: fmt.Sprintf(
 		"Crash: %d times `ramet append bob …` is killed with SIGKILL, at a random moment.", tries)}); err != nil {
 		return err
 	}
+	began := time.Now()
+	if _, exit, err := g.quiet(ctx, "append", "bob", "step 0"); err != nil || exit != 0 {
+		return fmt.Errorf("demo: append ended with %d: %w", exit, err)
+	}
+	usual := time.Since(began)          // how long it takes on this machine
 	acknowledged := map[string]string{} // id to text
 	killed := 0
-	for n := range tries {
+	for n := 0; n < tries || len(acknowledged) == 0 && n < 10*tries; n++ {
 		text := fmt.Sprintf("step %d", n+1)
-		id, dead, err := g.appendAndKill(ctx, text, time.Duration(rand.IntN(12_000))*time.Microsecond)
+		id, dead, err := g.appendAndKill(ctx, text, usual/2+time.Duration(rand.Int64N(int64(usual))))
 		if err != nil {
 			return err
 		}
@@ -169,7 +192,7 @@ func (g *guide) crash(ctx context.Context) error {
 			return fmt.Errorf("demo: message %s (%s) was acknowledged and is lost", id, text)
 		}
 	}
-	if err := g.show(Step{Output: fmt.Sprintf("%d killed in the middle, %d acknowledged before that; all of those are there, nothing is half-done.\n",
+	if err := g.show(Step{Output: fmt.Sprintf("%d were killed in the middle; %d had said the id of what they wrote. All of those are there, nothing is half-done.\n",
 		killed, len(acknowledged))}); err != nil {
 		return err
 	}

@@ -20,8 +20,30 @@ func (g *guide) think(ctx context.Context) error {
 		[]string{"ps"}); err != nil {
 		return err
 	}
-	_, err := g.run(ctx, 7, "exec", "run `rm motto.txt`")
-	return err
+	return nil
+}
+
+// question lets an agent want something that no rule permits. Who is there is asked.
+func (g *guide) question(ctx context.Context) error {
+	if err := g.show(Step{Title: "Question: what no rule permits is asked for; where nobody can be asked it is not done."}); err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(g.dir, "draft.txt"), []byte("not needed any more\n"), 0o600); err != nil {
+		return err
+	}
+	order := "run `rm draft.txt`"
+	if g.next == nil {
+		_, err := g.run(ctx, 7, "exec", order)
+		return err
+	}
+	if _, err := g.serve(ctx); err != nil {
+		return err
+	}
+	defer g.leave()
+	if err := g.show(Step{Command: "ramet " + quoted([]string{"exec", order})}); err != nil {
+		return err
+	}
+	return g.attached(ctx, "exec", order)
 }
 
 // survive kills the process in the middle of a command that an agent runs.

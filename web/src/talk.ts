@@ -165,7 +165,10 @@ export class Conversation {
       case "retrying":
         this.put({ notice: `The model did not answer (${l.attempt?.error?.code ?? "error"}); attempt ${l.attempt?.number ?? "?"} of ${l.attempt?.of ?? "?"}.` });
         break;
-      case "waiting": case "compacting": case "note": case "asking":
+      case "asking":
+        this.put({ notice: "" }); // the question stands below
+        break;
+      case "waiting": case "compacting": case "note":
         this.put({ notice: l.text ?? "" });
         break;
       case "turn_ended":

@@ -39,7 +39,11 @@ export function Tests({ plan, open, sound, accessible, hand }) {
         await page.goto(base + "/" + address);
         await page.locator(ready).first().waitFor();
         if (name === "agent-hostile" || name === "agent") await page.evaluate(() => { for (const d of document.querySelectorAll("details")) d.open = true; });
-        if (name === "usage") await page.locator(".part .figures").nth(3).waitFor();
+        if (name === "usage") {
+          await page.locator(".part .figures").nth(4).waitFor();
+          await page.locator(".budget", { hasText: "$1.61 of $5.00" }).waitFor();
+          await page.locator(".byrun", { hasText: "docs-2026" }).waitFor();
+        }
         if (name.startsWith("log-")) await page.locator(".seal .badge:not(.busy)").waitFor();
         await sound(page, `${name} ${size}`);
         await accessible(page, `${name} ${size} ${scheme}`, colours);

@@ -133,6 +133,7 @@ function happened(m: Message) {
     case "mail": return <>mail sent{meta.to ? <> to <AgentLink uuid={meta.to} /></> : ""}</>;
     case "command":
       if (meta.command === "mode") return <>mode <Said text={meta.mode} most={40} />, by {person(meta.actor)}</>;
+      if (meta.command === "ask") return <>asked for permission</>;
       if (meta.command === "permit" && meta.permission) return <>a call was {permitted(meta.permission)}</>;
       return <>command <Said text={meta.command} most={80} /></>;
     case "usage": {
@@ -190,6 +191,7 @@ export const Entry = memo(function Entry({ m, results, own, aimed, calls, busy, 
             return <ToolCall key={from.i} part={p} running={running} result={r?.part} from={from} answer={r && { agent: own, message: r.message, i: r.i }} permission={r?.permission} />;
           }
           case "tool_result": return <ToolCall key={from.i} part={{ type: p.type, name: p.name ?? "", args: {} }} result={p} from={from} answer={from} permission={m.meta?.permission} />;
+          case "facts": return p.text ? <details key={from.i} class="fold"><summary class="soft">what it is told beside this: where it is, what changed</summary><div class="inner"><Output text={p.text} /></div></details> : null;
           case "search": return <Searched key={from.i} part={p} />;
           case "document": return <p key={from.i} class="soft">A document ({oneLine(p.media_type ?? "", 40)}{p.size ? ", " + whole(p.size) + " bytes" : ""}).</p>;
           case "image": return p.data ? <Picture key={from.i} part={p} /> : p.size ? <Output key={from.i} text="" size={p.size} from={from} /> : <Picture key={from.i} part={p} />;

@@ -4,7 +4,7 @@ import { useEffect, useId, useMemo, useState } from "preact/hooks";
 import type { HomeRow } from "../api/types";
 import { useCell } from "../cell";
 import { useHome, writing } from "../home";
-import { go, to } from "../route";
+import { go } from "../route";
 import { lasting, money, plural, whole } from "../text/format";
 import { oneLine } from "../text/visible";
 import { agents } from "../world";
@@ -111,11 +111,11 @@ export function HomeList({ current, narrow }: { current?: string | undefined; na
               const r = s.row, gist = live.get(r.uuid) ?? (r.group === "working" || r.group === "idle" ? r.said || r.asked : r.said) ?? r.asked ?? "";
               return (
                 <div key={r.uuid} {...told} aria-selected={r.uuid === current} class={"hrow" + (i === index ? " at" : "") + (r.uuid === current ? " current" : "")}
-                  onClick={(e) => { setAt(r.uuid); if (!(e.target as Element).closest("a")) go(["agents", r.uuid]); }}>
+                  onClick={() => { setAt(r.uuid); go(["agents", r.uuid]); }}>
                   <span class="name">
                     {Array.from({ length: Math.min(r.indent, 8) }, (_, k) => <i key={k} class={"step" + (k === Math.min(r.indent, 8) - 1 ? (r.last ? " last" : " mid") : "")} aria-hidden="true" />)}
                     {r.path.length > 0 && <span class="soft path">{oneLine(r.path.join(" \u203a "), 60)} {"\u203a "}</span>}
-                    <a href={to(["agents", r.uuid])} tabIndex={-1} class="label" title={oneLine(r.name, 300)}><Said text={r.name} most={80} /></a>
+                    <span class="label" title={oneLine(r.name, 300)}><Said text={r.name} most={80} /></span>
                     {r.unread_mail > 0 && <span class="unread">{"\u2709 "}{whole(r.unread_mail)}<span class="hidden"> unread</span></span>}
                     {r.folded > 0 && <span class="count">+{whole(r.folded)}</span>}
                   </span>

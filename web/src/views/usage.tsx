@@ -5,7 +5,9 @@ import type { Usage, UsageRow } from "../api/types";
 import { useCell, useLoad } from "../cell";
 import { Bars, Columns } from "../parts/chart";
 import { AgentLink, Empty, Said, Show, Title } from "../parts/small";
-import { put, route } from "../route";
+import { useHome } from "../home";
+import { put, route, to } from "../route";
+import { useRuns } from "../runs";
 import { lasting, money, short, whole } from "../text/format";
 import { oneLine } from "../text/visible";
 import { agents, named, useSpent } from "../world";
@@ -29,8 +31,50 @@ export function UsageView() {
           <button type="button" aria-pressed={of === "tokens"} onClick={() => put({ of: "tokens" })}>Tokens</button>
         </div>
       </form>
+      <Budget />
       {parts.map(([by, title]) => <Part key={by} by={by} title={title} since={since} of={of} />)}
+      {of === "cost" && <ByRun />}
     </div>
+  );
+}
+
+// Budget is what was spent against what may be: the budget is the line.
+function Budget() {
+  const home = useHome().home, most = home?.budget?.cost_nano_usd, spent = home?.spent.cost_nano_usd ?? 0;
+  if (most == null || most <= 0) return null;
+  const full = Math.max(most, spent) * 1.1, says = money(spent) + " of " + money(most);
+  return (
+    <section class="part budget" aria-label="Budget">
+      <h2>Budget</h2>
+      <p>{says} spent, by all agents since the beginning{spent > most && <strong class="bad"> {"\u00b7"} it is used up</strong>}</p>
+      <svg role="img" aria-label={says} viewBox="0 0 1000 28" preserveAspectRatio="none" width="100%" height="28">
+        <rect class="ground" x="0" y="8" width="1000" height="12" />
+        <rect class="value" x="0" y="8" width={(spent / full) * 1000} height="12" />
+        <rect class="limit" x={(most / full) * 1000 - 1} y="0" width="3" height="28" />
+      </svg>
+    </section>
+  );
+}
+
+// ByRun is what the calls of each run cost, since its beginning.
+function ByRun() {
+  const runs = useRuns(), [all, setAll] = useState(false);
+  const rows = runs.rows.filter((r) => r.cost_nano_usd > 0 || r.calls > 0).sort((x, y) => y.cost_nano_usd - x.cost_nano_usd);
+  if (!rows.length) return null;
+  return (
+    <section class="part byrun" aria-label="By run">
+      <h2>By run</h2>
+      <div class="both">
+        <Bars data={rows.slice(0, few).map((r) => ({ key: r.run_id, name: oneLine(r.run_id, 60), value: r.cost_nano_usd, says: money(r.cost_nano_usd) }))} title="By run" />
+        <div class="scroll" tabIndex={0} role="group" aria-label="By run, table">
+          <table class="figures">
+            <thead><tr><th scope="col">Run</th><th scope="col" class="num">Cost</th><th scope="col" class="num">Calls</th><th scope="col">State</th></tr></thead>
+            <tbody>{(all ? rows : rows.slice(0, few)).map((r) => <tr key={r.run_id}><th scope="row"><a href={to(["logs", r.run_id])}><Said text={r.run_id} most={60} /></a></th><td class="num">{money(r.cost_nano_usd)}</td><td class="num">{whole(r.calls)}</td><td>{oneLine(r.status, 20)}</td></tr>)}</tbody>
+          </table>
+          {rows.length > few && <button type="button" class="quiet" onClick={() => setAll(!all)}>{all ? "Show fewer" : "Show all " + whole(rows.length)}</button>}
+        </div>
+      </div>
+    </section>
   );
 }
 
