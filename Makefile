@@ -53,8 +53,8 @@ live: ## try each vendor whose key is set (a few cents), into docs/benchmarks/li
 	@mkdir -p docs/benchmarks
 	RAMET_LIVE=$(CURDIR)/docs/benchmarks/live.txt RAMET_LIVE_HEAD="$$($(VERSIONS))" go test -count 1 -timeout 30m -v -run TestLive ./internal/llm/live
 
-peers: ## speak with MCP servers, clients and editors, and let Claude Code drive agents, from npm, as far as they can be had
-	RAMET_TEST_PEERS=$(CURDIR)/bin/peers go test -count 1 -timeout 15m -v -run TestPeers ./internal/tool/mcp ./internal/app
+peers: ## speak with MCP servers, clients and editors, let Claude Code drive agents, and bring in sessions of other programs, from npm, as far as they can be had
+	RAMET_TEST_PEERS=$(CURDIR)/bin/peers go test -count 1 -timeout 40m -v -run TestPeers ./internal/tool/mcp ./internal/app
 
 corpus: ## read definitions, and document repositories, of npm, Go and Debian, into docs/benchmarks/corpus.txt
 	@mkdir -p docs/benchmarks

@@ -13,17 +13,19 @@ import (
 
 // peerModel is a model for the programs of others, in the wire formats of Anthropic's Messages and OpenAI's
 // Responses. What is said to it is what it does: "call NAME ARGUMENTS" calls a tool, "think" thinks first, with a
-// signature, "hang" never answers; anything else, and results, it answers with "answer N". Usage is always the same.
+// signature, "hang now" never answers, the first time, "be large" says that it read much; anything else, and results, it answers with "answer N".
 type peerModel struct {
 	n    atomic.Int64
+	hung atomic.Bool // once: what was asked then stays in the conversation
 	mu   sync.Mutex
 	last string // request
 }
 
 // What the model says that it used.
 const (
-	peerIn  = 50
-	peerOut = 7
+	peerIn    = 50
+	peerOut   = 7
+	peerLarge = 90_000 // after "be large"
 )
 
 var peerCall = regexp.MustCompile(`(?m)^call (\S+) (\{.*\})$`)
@@ -101,7 +103,7 @@ func heardMessages(body []byte) peerHeard {
 
 func (m *peerModel) messages(w http.ResponseWriter, r *http.Request, body []byte) {
 	call, think, hang := heardMessages(body).decide()
-	if hang {
+	if hang && m.hung.CompareAndSwap(false, true) {
 		<-r.Context().Done()
 		return
 	}
@@ -148,21 +150,31 @@ func heardResponses(body []byte) peerHeard {
 	json.Unmarshal(body, &q)
 	var out peerHeard
 	for i := len(q.Input) - 1; i >= 0 && q.Input[i].Role != "assistant" && !strings.HasSuffix(q.Input[i].Type, "call"); i-- {
+		if out.results = strings.HasSuffix(q.Input[i].Type, "_output"); out.results {
+			break
+		}
 		var parts []struct{ Type, Text string }
 		json.Unmarshal(q.Input[i].Content, &parts)
 		for _, p := range parts {
 			out.text += p.Text + "\n"
 		}
-		out.results = out.results || strings.HasSuffix(q.Input[i].Type, "_output")
+		if q.Input[i].Role == "user" { // the newest; a summary leaves the older ones there
+			break
+		}
 	}
 	return out
 }
 
 func (m *peerModel) responses(w http.ResponseWriter, r *http.Request, body []byte) {
-	call, think, hang := heardResponses(body).decide()
-	if hang {
+	heard := heardResponses(body)
+	call, think, hang := heard.decide()
+	if hang && m.hung.CompareAndSwap(false, true) {
 		<-r.Context().Done()
 		return
+	}
+	in := peerIn
+	if strings.Contains(heard.text, "be large") {
+		in = peerLarge
 	}
 	id := fmt.Sprint(m.n.Add(1))
 	w.Header().Set("Content-Type", "text/event-stream")
@@ -176,6 +188,9 @@ func (m *peerModel) responses(w http.ResponseWriter, r *http.Request, body []byt
 	}
 	if call != nil {
 		items = append(items, map[string]any{"type": "function_call", "id": "fc_" + id, "call_id": "call_" + id, "name": call[0], "arguments": call[1], "status": "completed"})
+		if space, name, ok := strings.Cut(call[0], "/"); ok {
+			items[len(items)-1].(map[string]any)["namespace"], items[len(items)-1].(map[string]any)["name"] = space, name
+		}
 	} else {
 		items = append(items, map[string]any{"type": "message", "id": "msg_" + id, "role": "assistant", "status": "completed",
 			"content": []any{map[string]any{"type": "output_text", "text": "answer " + id, "annotations": []any{}}}})
@@ -186,6 +201,6 @@ func (m *peerModel) responses(w http.ResponseWriter, r *http.Request, body []byt
 		say(map[string]any{"type": "response.output_item.done", "output_index": i, "item": item})
 	}
 	say(map[string]any{"type": "response.completed", "response": map[string]any{"id": "resp_" + id, "object": "response", "status": "completed", "output": items,
-		"usage": map[string]any{"input_tokens": peerIn, "input_tokens_details": map[string]any{"cached_tokens": 10}, "output_tokens": peerOut,
-			"output_tokens_details": map[string]any{"reasoning_tokens": 2}, "total_tokens": peerIn + peerOut}}})
+		"usage": map[string]any{"input_tokens": in, "input_tokens_details": map[string]any{"cached_tokens": 10}, "output_tokens": peerOut,
+			"output_tokens_details": map[string]any{"reasoning_tokens": 2}, "total_tokens": in + peerOut}}})
 }
