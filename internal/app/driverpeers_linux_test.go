@@ -38,9 +38,12 @@ func peer(t *testing.T, name string) (path string) {
 	return path
 }
 
-var runLine = regexp.MustCompile(`(?m)^run (.*)$`)
+var (
+	runLine = regexp.MustCompile(`(?m)^run (.*)$`)
+	useLine = regexp.MustCompile(`(?m)^use (\S+) (.*)$`)
+)
 
-// messagesServer answers as Anthropic's API does: "run COMMAND" with a call of Bash, "loop" with calls of
+// messagesServer answers as Anthropic's API does: "run COMMAND" with a call of Bash, "use TOOL INPUT" with one of that, "loop" with calls of
 // it for ever, anything else with words. served counts the tokens, of which it says that it read so many.
 func messagesServer(t *testing.T, served *atomic.Int64, reads int64) string {
 	t.Helper()
@@ -74,6 +77,7 @@ func messagesServer(t *testing.T, served *atomic.Int64, reads int64) string {
 			parts = append(parts, some...)
 		}
 		line, seen := "", false
+		use := []string(nil)
 		for _, p := range parts {
 			seen = seen || p.Type == "tool_result"
 			if again := strings.TrimSpace(p.Text) == "loop"; again {
@@ -81,6 +85,9 @@ func messagesServer(t *testing.T, served *atomic.Int64, reads int64) string {
 			}
 			if m := runLine.FindStringSubmatch(p.Text); m != nil && p.Type == "text" {
 				line = m[1]
+			}
+			if m := useLine.FindStringSubmatch(p.Text); m != nil && p.Type == "text" {
+				use = m
 			}
 		}
 		if loops.Load() {
@@ -91,11 +98,15 @@ func messagesServer(t *testing.T, served *atomic.Int64, reads int64) string {
 		id := n.Add(1)
 		say("message_start", fmt.Sprintf(`,"message":{"id":"m%d","type":"message","role":"assistant","model":%q,"content":[],"stop_reason":null,"usage":{"input_tokens":%d,"output_tokens":1}}`, id, q.Model, reads))
 		stop := "end_turn"
-		if line != "" && !seen {
+		if (line != "" || use != nil) && !seen {
 			stop = "tool_use"
+			tool := "Bash"
 			input, _ := json.Marshal(map[string]string{"command": line, "description": "run it"})
+			if use != nil {
+				tool, input = use[1], []byte(use[2])
+			}
 			raw, _ := json.Marshal(string(input))
-			say("content_block_start", fmt.Sprintf(`,"index":0,"content_block":{"type":"tool_use","id":"toolu_%d","name":"Bash","input":{}}`, id))
+			say("content_block_start", fmt.Sprintf(`,"index":0,"content_block":{"type":"tool_use","id":"toolu_%d","name":%q,"input":{}}`, id, tool))
 			say("content_block_delta", fmt.Sprintf(`,"index":0,"delta":{"type":"input_json_delta","partial_json":%s}`, raw))
 		} else {
 			say("content_block_start", `,"index":0,"content_block":{"type":"text","text":""}`)
