@@ -398,9 +398,7 @@ func (m *root) previewLater() tea.Cmd {
 func homeHelp(w int) *sheet {
 	s := &sheet{title: "Home: everybody at a glance"}
 	s.lines = append(s.lines, "")
-	for _, l := range wrap("Rows stand by what you can do: those who need you (they ask, failed, or were interrupted), those who work or wait, those who are done, the idle. Children stand under their parents; a run is one row with those who work for it.", w-2) {
-		s.lines = append(s.lines, l)
-	}
+	s.lines = append(s.lines, wrap("Rows stand by what you can do: those who need you (they ask, failed, or were interrupted), those who work or wait, those who are done, the idle. Children stand under their parents; a run is one row with those who work for it.", w-2)...)
 	s.lines = append(s.lines, "")
 	for _, k := range [][2]string{
 		{"↑ ↓ PgUp PgDn", "move; Home and End go to the first and the last"},
