@@ -61,7 +61,7 @@ func (d doors) around(ctx context.Context, a agent.Agent, p preset.Preset, env [
 			door.Close()
 			return surroundings{}, err
 		}
-		out.Env, out.Wire = instead(out.Env, []string{pair}), door.Tally
+		out.Env, out.Wire = instead(out.Env, []string{pair}), door.Total
 		if p.Key && b.Key != "" {
 			out.Env = append(out.Env, b.Key+"=ramet") // it wants one; ours is put in on the way
 		}

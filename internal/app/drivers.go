@@ -28,7 +28,7 @@ type surroundings struct {
 	Env     []string     // addresses of vendors, which point at ramet; they count more than the user's
 	Servers []acp.Server // MCP servers that it is told of
 	// Wire is what its calls of models came to so far; nil: nobody counts them.
-	Wire func(context.Context) gateway.Tally
+	Wire func(context.Context) gateway.Total
 	End  func() // is called when the program has ended; nil: nobody is told
 }
 

@@ -61,7 +61,7 @@ func (w *stopwatch) Fork(ctx context.Context, f registry.Fork) ([]agent.Agent, e
 	return born, err
 }
 
-// Allowances implements registry.Purses. A turn asks before each step.
+// Allowances implements registry.Budgets. A turn asks before each step.
 func (w *stopwatch) Allowances(ctx context.Context, a id.Agent) ([]registry.Allowance, error) {
 	w.mu.Lock()
 	if a == w.agent && !w.begun.IsZero() {

@@ -87,7 +87,7 @@ type About struct {
 	Boxed           bool // it runs confined
 	Asks            bool // it asks before it changes anything
 	// Wire is what its calls of models came to so far, as counted on the way; nil: nobody counts.
-	Wire func(context.Context) gateway.Tally
+	Wire func(context.Context) gateway.Total
 }
 
 // Place is where a session begins.

@@ -47,16 +47,16 @@ func (r *turn) usage(ctx context.Context, answer Stop, why error) {
 }
 
 // wired is what went over the wire in this turn.
-func (r *turn) wired(ctx context.Context) gateway.Tally {
+func (r *turn) wired(ctx context.Context) gateway.Total {
 	if r.about.Wire == nil {
-		return gateway.Tally{}
+		return gateway.Total{}
 	}
 	return r.about.Wire(context.WithoutCancel(ctx)).Since(r.before)
 }
 
 // mismatch is a note where the program reported something else than what went over the wire. What
 // it does not report at all, and what was cut before anybody counted it, is none.
-func (r *turn) mismatch(wire gateway.Tally) []history.Draft {
+func (r *turn) mismatch(wire gateway.Total) []history.Draft {
 	said, counted := r.used.Total(), wire.Usage.Total()
 	if wire.Calls == 0 || wire.Uncounted > 0 || said == 0 || said == counted {
 		return nil

@@ -54,7 +54,7 @@ type turn struct {
 	out     loop.Outcome
 	used    llm.Usage
 	cost    llm.Money
-	before  gateway.Tally // what went over the wire before the turn
+	before  gateway.Total // what went over the wire before the turn
 	mark    id.Message    // the newest entry of the session
 	acting  func()        // lets forks pass; nil: they do
 	files   stating

@@ -113,14 +113,14 @@ func (c codex) index(line []byte, s *Session) (record, names) {
 		case it.Type == "thread_rolled_back":
 			r.role = shape
 		case it.Type == "token_count" && it.Info != nil && it.Info.Whole.Total != c.spent:
-			r.role, c.spent = tally, it.Info.Whole.Total
+			r.role, c.spent = spent, it.Info.Whole.Total
 		}
 	case "compacted":
 		r.role = shape
 	case "response_item":
 		r.role = codexRole(it)
 	}
-	if r.role != answer && r.role != silent && r.role != tally {
+	if r.role != answer && r.role != silent && r.role != spent {
 		c.group++
 	}
 	if r.role == user && s.begins == "" {

@@ -17,7 +17,7 @@ const (
 	result             // of calls of the answer before it
 	shape              // it changes what was said: compact, rewind
 	raw                // nobody knows: kept as it came
-	tally              // what the answer before it used
+	spent              // what the answer before it used
 )
 
 // record is a line as the index keeps it: there may be millions.

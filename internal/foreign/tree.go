@@ -111,7 +111,7 @@ func (s *Source) put(i int32) {
 	case r.role == silent:
 		r.unit = up
 		return
-	case (r.role == raw || r.role == tally) && parent == nil:
+	case (r.role == raw || r.role == spent) && parent == nil:
 		r.unit = up
 		s.loose = append(s.loose, i)
 		return
@@ -120,7 +120,7 @@ func (s *Source) put(i int32) {
 		s.records[parent.last].next, parent.last = i, i
 		r.unit, parent.newest = up, max(parent.newest, i)
 		return
-	case r.role == raw, r.role == tally, r.role == result && answers:
+	case r.role == raw, r.role == spent, r.role == result && answers:
 		s.follow(up, i)
 		return
 	}

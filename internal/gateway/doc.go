@@ -1,7 +1,7 @@
 // Package gateway stands between agents and the vendors of models, so that nothing is spent
 // that no budget holds.
 //
-// A Purse sets aside what a call may come to at worst before it is sent, in every budget
+// A Reserver sets aside what a call may come to at worst before it is sent, in every budget
 // that binds its agent, and gives it back when what it came to stands in the history.
 //
 // # Promises

@@ -32,7 +32,7 @@ type Gate struct {
 
 // Options are what a gate is made of.
 type Options struct {
-	Purse *Purse
+	Reserver *Reserver
 	// Record writes what a call came to, before what was set aside for it is given back. An
 	// error leaves it set aside.
 	Record func(context.Context, Record) error
@@ -142,7 +142,7 @@ type Door struct {
 	gate *Gate
 	life context.Context
 	cut  context.CancelFunc
-	tally
+	counter
 }
 
 // Door opens a way for an agent's program.

@@ -119,7 +119,7 @@ func placesWith(b *testing.B, answer http.HandlerFunc) (direct, through string) 
 		b.Fatal(err)
 	}
 	store := newModel(agent.Budget{Tokens: agent.AtMost(1 << 40)})
-	gate, err := Open(Options{Purse: NewPurse(store, "bench"), Upstream: map[string]*url.URL{"anthropic": at},
+	gate, err := Open(Options{Reserver: NewReserver(store, "bench"), Upstream: map[string]*url.URL{"anthropic": at},
 		Record: func(context.Context, Record) error { return nil }})
 	if err != nil {
 		b.Fatal(err)

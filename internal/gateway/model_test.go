@@ -81,7 +81,7 @@ func schedule(t *testing.T, seed uint64) {
 	r := rand.New(rand.NewPCG(seed, 1))
 	limit := int64(2000 + r.IntN(200_000))
 	m := &model{root: agent.Agent{ID: id.NewAgent(), Name: "root", Budget: agent.Budget{Tokens: agent.AtMost(limit)}}, holds: map[string]agent.Spending{}}
-	p := NewPurse(m, "test")
+	p := NewReserver(m, "test")
 	p.most, p.again = 5*time.Millisecond, time.Millisecond
 	var mu sync.Mutex
 	served := int64(0)

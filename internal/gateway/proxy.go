@@ -159,7 +159,7 @@ func (g *Gate) reserve(w http.ResponseWriter, r *http.Request, c *metered) bool 
 	if g.o.Clamp {
 		least = min(output, leastOutput)
 	}
-	c.held, err = g.o.Purse.Reserve(r.Context(), Call{Agent: c.door.Agent, Model: c.vendor + "/" + c.rec.Model, Input: int64(len(plain)) + margin,
+	c.held, err = g.o.Reserver.Reserve(r.Context(), Call{Agent: c.door.Agent, Model: c.vendor + "/" + c.rec.Model, Input: int64(len(plain)) + margin,
 		Output: output, Least: least, Price: c.price, Priced: c.rec.Priced, Search: maxSearches})
 	if err != nil {
 		if fault.Is(err, fault.BudgetExceeded) {

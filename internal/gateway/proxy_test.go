@@ -44,7 +44,7 @@ func newSite(t *testing.T, b agent.Budget, answer http.HandlerFunc) *site {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.gate, err = Open(Options{Purse: NewPurse(s.store, "test"), Upstream: map[string]*url.URL{"anthropic": at, "openai": at, "gemini": at},
+	s.gate, err = Open(Options{Reserver: NewReserver(s.store, "test"), Upstream: map[string]*url.URL{"anthropic": at, "openai": at, "gemini": at},
 		Record: func(_ context.Context, r Record) error {
 			s.store.spend(agent.Spending{Tokens: r.Usage.Total(), Cost: int64(r.Cost)})
 			s.records <- r
@@ -165,7 +165,7 @@ func TestWhatNoBudgetHoldsIsNotSent(t *testing.T) {
 	if n := s.requests(); n != 0 {
 		t.Errorf("%d were sent", n)
 	}
-	if sum := s.door.Tally(t.Context()); sum.Refused != 3 || sum.Calls != 0 {
+	if sum := s.door.Total(t.Context()); sum.Refused != 3 || sum.Calls != 0 {
 		t.Errorf("%+v", sum)
 	}
 }
@@ -310,8 +310,8 @@ func TestATallyWaitsForWhatWasHeard(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	got := make(chan Tally)
-	go func() { got <- s.door.Tally(t.Context()) }()
+	got := make(chan Total)
+	go func() { got <- s.door.Total(t.Context()) }()
 	close(release)
 	if sum := <-got; sum.Calls != 1 || sum.Usage != (llm.Usage{Input: 10, Output: 7, CacheRead: 20, CacheWrite: 3}) {
 		t.Errorf("%+v", sum)

@@ -13,17 +13,17 @@ import (
 // budget is what an agent may still spend: the least that its own budget and those
 // of its ancestors leave, for each covers everything below it.
 type budget struct {
-	purse *gateway.Purse
+	reserver *gateway.Reserver
 	agent id.Agent
 	note  func(string)
 }
 
 // Left implements loop.Budget.
-func (b budget) Left(ctx context.Context) error { return b.purse.Left(ctx, b.agent) }
+func (b budget) Left(ctx context.Context) error { return b.reserver.Left(ctx, b.agent) }
 
 // Reserve implements loop.Budget.
 func (b budget) Reserve(ctx context.Context, w loop.Worst) (loop.Reserved, error) {
-	held, err := b.purse.Reserve(ctx, gateway.Call{Agent: b.agent, Model: w.Model.String(), Input: w.Input, Output: w.Output, Least: w.Least,
+	held, err := b.reserver.Reserve(ctx, gateway.Call{Agent: b.agent, Model: w.Model.String(), Input: w.Input, Output: w.Output, Least: w.Least,
 		Price: w.Price, Priced: w.Priced, Search: w.Search})
 	if err != nil {
 		return loop.Reserved{}, err

@@ -23,7 +23,7 @@ func (k *Kernel) Door(ctx context.Context, w gateway.Way) (*gateway.Door, error)
 		return nil, errStopped
 	}
 	if k.gate.open == nil {
-		open, err := gateway.Open(gateway.Options{Purse: k.purse, Record: k.wired, Upstream: k.Vendors, MCP: k.MCP, Clamp: k.Clamp, Bodies: k.Bodies != nil})
+		open, err := gateway.Open(gateway.Options{Reserver: k.reserver, Record: k.wired, Upstream: k.Vendors, MCP: k.MCP, Clamp: k.Clamp, Bodies: k.Bodies != nil})
 		if err != nil {
 			return nil, err
 		}

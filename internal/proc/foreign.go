@@ -28,7 +28,7 @@ func (p *process) prepareForeign(a agent.Agent, claim agent.Claim, j *job, m Mod
 	}
 	limits := k.Limits
 	limits.Attended = j.family.attended
-	out := loop.Turn{Agent: p.id, Ref: m.Ref, Model: m.Info, Journal: &journal{p, claim}, Guard: k.Guard, Budget: budget{k.purse, p.id, p.notes},
+	out := loop.Turn{Agent: p.id, Ref: m.Ref, Model: m.Info, Journal: &journal{p, claim}, Guard: k.Guard, Budget: budget{k.reserver, p.id, p.notes},
 		Limits: limits, Acting: p.acting, Clean: k.Clean, Emit: p.emit}
 	if k.Files != nil {
 		out.Files = k.Files(a)

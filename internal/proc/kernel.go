@@ -187,7 +187,7 @@ type Kernel struct {
 	memory  memory
 	drafts  drafts
 	windows windows
-	purse   *gateway.Purse
+	reserver   *gateway.Reserver
 	gate    gate
 
 	mu   sync.Mutex // guards what follows, and each process's mutable fields

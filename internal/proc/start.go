@@ -26,7 +26,7 @@ func Start(ctx context.Context, o Options) (*Kernel, error) {
 	k := &Kernel{Options: o, live: map[id.Agent]*process{}, waiters: map[*process]bool{}, mending: map[id.Agent]chan struct{}{}}
 	k.ctx, k.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 	k.drafts.kernel = k
-	k.purse = gateway.NewPurse(o.Store, o.Owner)
+	k.reserver = gateway.NewReserver(o.Store, o.Owner)
 	if err := k.Recover(ctx); err != nil {
 		k.cancel(errStopped)
 		return nil, err

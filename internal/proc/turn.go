@@ -151,7 +151,7 @@ func (p *process) prepare(ctx context.Context, a agent.Agent, claim agent.Claim,
 		Files: files, Joins: joins, Hooks: k.hooksOf(a), Task: j.task,
 		Others: k.alternatives(m), Schema: schema, Search: k.Search || j.prompt.Search,
 		Agent: p.id, Provider: m.Provider, Ref: m.Ref, Model: m.Info, System: system,
-		Tools: box, Journal: &journal{p, claim}, Guard: k.Guard, Budget: budget{k.purse, p.id, p.notes}, Limits: limits,
+		Tools: box, Journal: &journal{p, claim}, Guard: k.Guard, Budget: budget{k.reserver, p.id, p.notes}, Limits: limits,
 		Acting: p.acting, Ending: p.ending(j, box), Clean: k.Clean, Emit: p.emit,
 		Heard: p.hearing(a, j), Learnt: k.windows.of(m.Ref), Facts: func(ctx context.Context) string { return k.facts(ctx, p.id) },
 	}, nil

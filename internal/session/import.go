@@ -93,12 +93,12 @@ func (w *bringer) note(format string, args ...any) {
 func (w *bringer) find(ctx context.Context) error {
 	list := w.known[w.src.Program+"/"+w.src.ID]
 	for _, b := range slices.Backward(list) {
-		at := newSpots(w.src)
+		at := newPositions(w.src)
 		h, err := w.load(ctx, b, at.set)
 		if err != nil {
 			return err
 		}
-		h.spots = at
+		h.positions = at
 		sum, ok, err := w.src.Prefix(h.newest.Bytes)
 		if err != nil {
 			return err
@@ -109,7 +109,7 @@ func (w *bringer) find(ctx context.Context) error {
 			return nil
 		}
 	}
-	w.held = &held{spots: newSpots(w.src), tips: map[id.Agent]*tip{}}
+	w.held = &held{positions: newPositions(w.src), tips: map[id.Agent]*tip{}}
 	w.out.New = true
 	if len(list) > 0 {
 		w.note("the file was rewritten since it was imported: it becomes a new agent")
@@ -236,8 +236,8 @@ func (w *bringer) where(ctx context.Context) (id.Agent, []history.Draft, error) 
 		w.note("it begins with %d bytes of session %s, which is not imported here", base.Bytes, base.Session)
 		return zero.ID, wall, nil
 	}
-	at, last := spot{}, int64(-1)
-	_, err = w.load(ctx, up, func(b history.Bytes, s spot) {
+	at, last := position{}, int64(-1)
+	_, err = w.load(ctx, up, func(b history.Bytes, s position) {
 		if b.Offset < base.Bytes && b.Offset > last {
 			at, last = s, b.Offset
 		}
@@ -334,12 +334,12 @@ func isFolder(path string) bool {
 }
 
 // stored says where an entry is, if all of it is somewhere.
-func (w *bringer) stored(i foreign.Item) (spot, bool) {
-	var at spot
+func (w *bringer) stored(i foreign.Item) (position, bool) {
+	var at position
 	for _, one := range i.At {
-		s, ok := w.held.spots.get(one.Offset)
+		s, ok := w.held.positions.get(one.Offset)
 		if !ok {
-			return spot{}, false
+			return position{}, false
 		}
 		at = s
 	}
@@ -350,7 +350,7 @@ func (w *bringer) stored(i foreign.Item) (spot, bool) {
 func (w *bringer) line(ctx context.Context, j job) error {
 	cur, node := j.agent, j.node
 	ends := true // cur ends where we are
-	var at spot
+	var at position
 	for {
 		for _, item := range node.Items() {
 			if s, ok := w.stored(item); ok {
@@ -408,7 +408,7 @@ func (w *bringer) main(kids []foreign.Node, cur id.Agent) int {
 
 // reach is an agent that ends at a message: the one that has it, or a child that goes back
 // to it.
-func (w *bringer) reach(ctx context.Context, a id.Agent, at spot) (id.Agent, error) {
+func (w *bringer) reach(ctx context.Context, a id.Agent, at position) (id.Agent, error) {
 	if err := w.settle(); err != nil {
 		return "", err
 	}
@@ -420,7 +420,7 @@ func (w *bringer) reach(ctx context.Context, a id.Agent, at spot) (id.Agent, err
 }
 
 // branch makes an agent that goes another way from where we are.
-func (w *bringer) branch(ctx context.Context, a id.Agent, at spot, ends bool) (id.Agent, error) {
+func (w *bringer) branch(ctx context.Context, a id.Agent, at position, ends bool) (id.Agent, error) {
 	w.out.Branches++
 	if ends {
 		return w.fork(ctx, a, "", nil)
@@ -428,7 +428,7 @@ func (w *bringer) branch(ctx context.Context, a id.Agent, at spot, ends bool) (i
 	parent := a
 	for p := w.agents[parent]; p.Status == agent.Dead && !p.IsZero(); p = w.agents[parent] {
 		parent = p.Parent // the dead have no children; what they said cannot be gone on with
-		at = spot{}
+		at = position{}
 	}
 	if at.message == 0 {
 		return w.fork(ctx, parent, "", []history.Draft{history.NewClear()})
@@ -438,11 +438,11 @@ func (w *bringer) branch(ctx context.Context, a id.Agent, at spot, ends bool) (i
 
 // put writes an entry, sooner or later.
 func (w *bringer) put(ctx context.Context, a id.Agent, item foreign.Item) error {
-	fresh := slices.DeleteFunc(slices.Clone(item.At), func(b history.Bytes) bool { _, ok := w.held.spots.get(b.Offset); return ok })
+	fresh := slices.DeleteFunc(slices.Clone(item.At), func(b history.Bytes) bool { _, ok := w.held.positions.get(b.Offset); return ok })
 	w.out.Entries++
 	if w.plan {
 		for _, b := range fresh {
-			w.held.spots.set(b, spot{a, 0})
+			w.held.positions.set(b, position{a, 0})
 		}
 		return nil
 	}
@@ -499,7 +499,7 @@ func (w *bringer) shape(ctx context.Context, a id.Agent, d history.Draft, said f
 		return d, nil
 	}
 	if at, ok := w.src.Offset(said.Keep); ok {
-		if s, there := w.held.spots.get(at); there {
+		if s, there := w.held.positions.get(at); there {
 			n, found := slices.BinarySearchFunc(ids, s.message, func(have, want id.Message) int { return cmp.Compare(have, want) })
 			if found {
 				ids = ids[:n]

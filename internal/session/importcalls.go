@@ -14,15 +14,15 @@ import (
 
 // calls are the calls of a session that may have begun a sub-agent, and where each stands.
 type calls struct {
-	made    map[string]spot // by the id of the call
-	order   []asked         // those that gave somebody a task, in their order
+	made    map[string]position // by the id of the call
+	order   []asked             // those that gave somebody a task, in their order
 	results []answered
 }
 
 // asked is a call with a task.
 type asked struct {
 	id, task string
-	at       spot
+	at       position
 }
 
 // answered is the result of a call with a task.
@@ -33,7 +33,7 @@ func (m *Imports) callsOf(ctx context.Context, b brought) (*calls, error) {
 	if c, ok := m.calls[b.agent]; ok {
 		return c, nil
 	}
-	c := &calls{made: map[string]spot{}}
+	c := &calls{made: map[string]position{}}
 	for _, a := range m.under(b.agent) {
 		for e, err := range m.ws.Store.QueryRange(ctx, history.Range{Agent: a}, history.Selection{}) {
 			if err != nil {
@@ -58,7 +58,7 @@ func (c *calls) note(e history.Entry) error {
 	for _, p := range parts {
 		switch {
 		case p.Type == history.ToolCall:
-			at := spot{e.Agent, e.ID}
+			at := position{e.Agent, e.ID}
 			c.made[p.CallID] = at
 			if task := taskOf(p.Args); task != "" {
 				c.order = append(c.order, asked{p.CallID, task, at})
@@ -91,7 +91,7 @@ func taskOf(args json.RawMessage) string {
 
 // begun is the call that a sub-agent worked for: the one that its program names; else the one whose result names the
 // sub-agent; else the newest whose task is what the sub-agent was told first. false: nobody can tell.
-func (c *calls) begun(s foreign.Session) (spot, string, bool) {
+func (c *calls) begun(s foreign.Session) (position, string, bool) {
 	if at, ok := c.made[s.Call]; ok && s.Call != "" {
 		return at, s.Call, true
 	}
@@ -106,14 +106,14 @@ func (c *calls) begun(s foreign.Session) (spot, string, bool) {
 }
 
 // gave is the newest call whose task is this.
-func (c *calls) gave(task string) (spot, string, bool) {
+func (c *calls) gave(task string) (position, string, bool) {
 	task = strings.TrimSpace(task)
 	for i := len(c.order) - 1; i >= 0 && task != ""; i-- {
 		if one := c.order[i]; one.task == task {
 			return one.at, one.id, true
 		}
 	}
-	return spot{}, "", false
+	return position{}, "", false
 }
 
 // under is a session's own agent and all below it.
@@ -148,17 +148,17 @@ func (w *bringer) subAgent(ctx context.Context) (id.Agent, []history.Draft, bool
 
 // reachable says that an agent can be made behind a message: whose agent is alive, and has not
 // been cleared since.
-func (w *bringer) reachable(ctx context.Context, at spot) bool {
+func (w *bringer) reachable(ctx context.Context, at position) bool {
 	return agent.NeedLiving(w.agents[at.agent]) == nil && history.Lookup(ctx, w.ws.Store, at.agent, at.message) == nil
 }
 
-// behind is how an agent begins that was called at a spot and knows nothing of what was before.
-func behind(at spot) []history.Draft {
+// behind is how an agent begins that was called at a position and knows nothing of what was before.
+func behind(at position) []history.Draft {
 	return []history.Draft{history.NewRewind(at.message, ""), history.NewClear()}
 }
 
 // sideAgent is the same for a sub-agent in the file of its session; nil: nobody can tell which call it worked for.
-func (w *bringer) sideAgent(ctx context.Context, node foreign.Node) (*spot, error) {
+func (w *bringer) sideAgent(ctx context.Context, node foreign.Node) (*position, error) {
 	if w.plan {
 		return nil, nil
 	}

@@ -83,15 +83,15 @@ type tip struct {
 
 // held is what is stored of a session.
 type held struct {
-	newest history.Imported
-	spots  *spots
-	tips   map[id.Agent]*tip
-	main   id.Agent
+	newest    history.Imported
+	positions *positions
+	tips      map[id.Agent]*tip
+	main      id.Agent
 }
 
 // load reads what is stored of a session, of its own agent and those that branch off, and
 // tells where each line stands.
-func (m *Imports) load(ctx context.Context, b brought, stands func(history.Bytes, spot)) (*held, error) {
+func (m *Imports) load(ctx context.Context, b brought, stands func(history.Bytes, position)) (*held, error) {
 	h := &held{newest: b.first, tips: map[id.Agent]*tip{}, main: b.agent}
 	list := []id.Agent{b.agent}
 	for len(list) > 0 {
@@ -116,7 +116,7 @@ func (m *Imports) load(ctx context.Context, b brought, stands func(history.Bytes
 				continue
 			}
 			for _, one := range at {
-				stands(one, spot{a, e.ID})
+				stands(one, position{a, e.ID})
 			}
 			t.last = e.ID
 		}

@@ -39,7 +39,7 @@ func (w *Workspace) Sourced(ctx context.Context, f foreign.Found) (Sourced, erro
 			WithHint("`ramet import %s` does it", f.Path)
 	}
 	for _, b := range slices.Backward(list) {
-		h, err := m.load(ctx, b, func(history.Bytes, spot) {})
+		h, err := m.load(ctx, b, func(history.Bytes, position) {})
 		if err != nil {
 			return Sourced{}, err
 		}

@@ -54,7 +54,7 @@ func (w *bringer) settle() error {
 	<-b.done
 	for i, e := range b.entries {
 		for _, one := range b.at[i] {
-			w.held.spots.set(one, spot{b.agent, e.ID})
+			w.held.positions.set(one, position{b.agent, e.ID})
 		}
 		if len(b.at[i]) > 0 {
 			w.held.tips[b.agent].last = e.ID

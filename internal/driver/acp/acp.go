@@ -47,7 +47,7 @@ type Setup struct {
 	For     *sandbox.Mark
 	Errors  string // a file for what it complains; empty: none
 	Servers []Server
-	Wire    func(context.Context) gateway.Tally // see driver.About
+	Wire    func(context.Context) gateway.Total // see driver.About
 	Ended   func()                              // is called when the program has ended; nil: nobody is told
 }
 

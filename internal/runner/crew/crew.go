@@ -143,13 +143,13 @@ func (c *Crew) Do(ctx context.Context, it runner.Attempt, d runner.Orchestrator)
 		err = fault.New(fault.InvalidRecipe, "worker %s has nothing to do", it.Worker).WithHint("give it uses, prompt or command")
 	}
 	if err != nil {
-		return runner.Result{}, c.veiled(because(ctx, err))
+		return runner.Result{}, c.masked(because(ctx, err))
 	}
 	return res, nil
 }
 
-// veiled takes secrets out of what goes into the log.
-func (c *Crew) veiled(err error) error {
+// masked takes secrets out of what goes into the log.
+func (c *Crew) masked(err error) error {
 	words, found := c.Redact(err.Error())
 	answer, secret := c.Redact(runner.Answer(err))
 	if !found && !secret {

@@ -11,7 +11,7 @@ import (
 	"ramet/internal/registry"
 )
 
-// Allowances implements registry.Purses. The walks go one way by genesis_id, so
+// Allowances implements registry.Budgets. The walks go one way by genesis_id, so
 // that a damaged tree cannot lead them in a circle. They are several statements,
 // because engines plan one for all as if every agent had limits; what is spent
 // only grows, so that it does not matter when exactly each was read; what is held is read
@@ -42,7 +42,7 @@ func (r reader) Allowances(ctx context.Context, a id.Agent) ([]registry.Allowanc
 	return out, nil
 }
 
-// Spent implements registry.Purses.
+// Spent implements registry.Budgets.
 func (r reader) Spent(ctx context.Context, a id.Agent) (agent.Spending, error) {
 	of, err := r.Agent(ctx, a)
 	if err != nil {
@@ -55,7 +55,7 @@ func (r reader) Spent(ctx context.Context, a id.Agent) (agent.Spending, error) {
 	return s, nil
 }
 
-// Calls implements registry.Purses.
+// Calls implements registry.Budgets.
 func (r reader) Calls(ctx context.Context, since time.Time) iter.Seq2[history.Entry, error] {
 	return func(yield func(history.Entry, error) bool) {
 		rows, err := r.q.QueryContext(ctx, `SELECT id, agent_uuid, meta, created_at FROM messages

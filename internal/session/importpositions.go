@@ -6,14 +6,14 @@ import (
 	"ramet/internal/id"
 )
 
-// spot is where a line of a source stands.
-type spot struct {
+// position is where a line of a source stands.
+type position struct {
 	agent   id.Agent
 	message id.Message
 }
 
-// spots are where the lines of a source stand. There may be millions: one takes 12 bytes.
-type spots struct {
+// positions are where the lines of a source stand. There may be millions: one takes 12 bytes.
+type positions struct {
 	src     *foreign.Source
 	message []id.Message
 	agent   []int32 // of agents, from 1; 0: it stands nowhere
@@ -21,13 +21,13 @@ type spots struct {
 	number  map[id.Agent]int32
 }
 
-func newSpots(src *foreign.Source) *spots {
+func newPositions(src *foreign.Source) *positions {
 	n := src.Records()
-	return &spots{src: src, message: make([]id.Message, n), agent: make([]int32, n), number: map[id.Agent]int32{}}
+	return &positions{src: src, message: make([]id.Message, n), agent: make([]int32, n), number: map[id.Agent]int32{}}
 }
 
 // set says where a line stands; one that is not in the source is passed over.
-func (s *spots) set(at history.Bytes, where spot) {
+func (s *positions) set(at history.Bytes, where position) {
 	i, ok := s.src.Index(at.Offset)
 	if !ok {
 		return
@@ -42,10 +42,10 @@ func (s *spots) set(at history.Bytes, where spot) {
 }
 
 // get says where the line at an offset stands.
-func (s *spots) get(offset int64) (spot, bool) {
+func (s *positions) get(offset int64) (position, bool) {
 	i, ok := s.src.Index(offset)
 	if !ok || s.agent[i] == 0 {
-		return spot{}, false
+		return position{}, false
 	}
-	return spot{s.agents[s.agent[i]-1], s.message[i]}, true
+	return position{s.agents[s.agent[i]-1], s.message[i]}, true
 }

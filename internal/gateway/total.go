@@ -9,8 +9,8 @@ import (
 	"ramet/internal/llm"
 )
 
-// Tally is what went through a door.
-type Tally struct {
+// Total is what went through a door.
+type Total struct {
 	Calls     int64 // of models, that were sent
 	Uncounted int64 // of them, whose usage nobody knows
 	Refused   int64 // that no budget held, and were not sent
@@ -18,8 +18,8 @@ type Tally struct {
 	Cost      llm.Money
 }
 
-// Since is what came after an earlier tally.
-func (t Tally) Since(was Tally) Tally {
+// Since is what came after an earlier total.
+func (t Total) Since(was Total) Total {
 	t.Calls -= was.Calls
 	t.Uncounted -= was.Uncounted
 	t.Refused -= was.Refused
@@ -30,10 +30,10 @@ func (t Tally) Since(was Tally) Tally {
 	return t
 }
 
-// tally adds up what goes through a door.
-type tally struct {
+// counter adds up what goes through a door.
+type counter struct {
 	mu   sync.Mutex
-	sum  Tally              // guarded by mu
+	sum  Total              // guarded by mu
 	open map[*underway]bool // calls that are not recorded yet; guarded by mu
 	news chan struct{}      // closed when one is recorded; guarded by mu
 }
@@ -43,7 +43,7 @@ type underway struct {
 	told atomic.Bool // the program may know already that it is all
 }
 
-func (t *tally) begin() *underway {
+func (t *counter) begin() *underway {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.open == nil {
@@ -55,14 +55,14 @@ func (t *tally) begin() *underway {
 }
 
 // refuse counts a call that no budget held.
-func (t *tally) refuse() {
+func (t *counter) refuse() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.sum.Refused++
 }
 
 // end takes what a call came to; nil: it was not sent, or refused.
-func (t *tally) end(u *underway, r *Record) {
+func (t *counter) end(u *underway, r *Record) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.open, u)
@@ -82,9 +82,9 @@ func (t *tally) end(u *underway, r *Record) {
 // recordTime is how long the record of an answer that a program has may take.
 const recordTime = 5 * time.Second
 
-// Tally is what went through so far. Calls whose whole answer the program may have are waited
+// Total is what went through so far. Calls whose whole answer the program may have are waited
 // for, so that whoever asks after the program has spoken finds all that led to it.
-func (t *tally) Tally(ctx context.Context) Tally {
+func (t *counter) Total(ctx context.Context) Total {
 	late := time.NewTimer(recordTime)
 	defer late.Stop()
 	for {
@@ -103,7 +103,7 @@ func (t *tally) Tally(ctx context.Context) Tally {
 }
 
 // look is the sum; news is nil if nothing has to be waited for.
-func (t *tally) look() (sum Tally, news <-chan struct{}) {
+func (t *counter) look() (sum Total, news <-chan struct{}) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for u := range t.open {

@@ -16,15 +16,15 @@ import (
 	"ramet/internal/registry"
 )
 
-// Budgets is what a purse needs of a store (registry.Budgets).
+// Budgets is what a reserver needs of a store (registry.Budgets).
 type Budgets interface {
 	Allowances(ctx context.Context, a id.Agent) ([]registry.Allowance, error)
 	Reserve(ctx context.Context, h registry.Hold) error
 	Settle(ctx context.Context, hold string) error
 }
 
-// Purse sets aside what calls may come to. One serves a kernel; it is safe for concurrent use.
-type Purse struct {
+// Reserver sets aside what calls may come to. One serves a kernel; it is safe for concurrent use.
+type Reserver struct {
 	store Budgets
 	owner string
 	most  time.Duration // that a call waits for others
@@ -42,9 +42,9 @@ const shares = 4
 // patience is how long a call waits for others to be over.
 const patience = time.Minute
 
-// NewPurse makes a purse for the kernel of that name.
-func NewPurse(store Budgets, owner string) *Purse {
-	return &Purse{store: store, owner: owner, most: patience, again: 100 * time.Millisecond, news: make(chan struct{})}
+// NewReserver makes a reserver for the kernel of that name.
+func NewReserver(store Budgets, owner string) *Reserver {
+	return &Reserver{store: store, owner: owner, most: patience, again: 100 * time.Millisecond, news: make(chan struct{})}
 }
 
 // Held is what was set aside for one call.
@@ -52,8 +52,8 @@ type Held struct {
 	Output int64 // what the call may write
 	Bound  bool  // a budget binds
 
-	purse *Purse
-	id    string // empty: nothing was set aside
+	reserver *Reserver
+	id       string // empty: nothing was set aside
 }
 
 // settleTime is how long giving back may take.
@@ -67,17 +67,17 @@ func (h *Held) Settle(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
 	defer cancel()
-	err := h.purse.store.Settle(ctx, h.id)
+	err := h.reserver.store.Settle(ctx, h.id)
 	if err == nil {
 		h.id = ""
-		h.purse.tell()
+		h.reserver.tell()
 	}
 	return err
 }
 
 // Reserve sets aside what a call may come to, lowered to what is left if it must be. It waits
 // for others that are under way; BUDGET_EXCEEDED: it does not fit, and nothing is set aside.
-func (p *Purse) Reserve(ctx context.Context, c Call) (*Held, error) {
+func (p *Reserver) Reserve(ctx context.Context, c Call) (*Held, error) {
 	if p.alone() {
 		held, short, err := p.try(ctx, c)
 		if err != nil || held != nil {
@@ -91,7 +91,7 @@ func (p *Purse) Reserve(ctx context.Context, c Call) (*Held, error) {
 }
 
 // Left is BUDGET_EXCEEDED where a budget that binds an agent is used up.
-func (p *Purse) Left(ctx context.Context, a id.Agent) error {
+func (p *Reserver) Left(ctx context.Context, a id.Agent) error {
 	limits, err := p.store.Allowances(ctx, a)
 	for _, l := range limits {
 		l.Held = agent.Spending{} // what is under way may come to nothing
@@ -103,14 +103,14 @@ func (p *Purse) Left(ctx context.Context, a id.Agent) error {
 }
 
 // alone says that nobody waits.
-func (p *Purse) alone() bool {
+func (p *Reserver) alone() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return len(p.queue) == 0
 }
 
 // wait tries when its turn has come, until it fits, cannot, or the time is over.
-func (p *Purse) wait(ctx context.Context, c Call) (*Held, error) {
+func (p *Reserver) wait(ctx context.Context, c Call) (*Held, error) {
 	late := time.NewTimer(p.most)
 	defer late.Stop()
 	turn := p.join()
@@ -145,7 +145,7 @@ func (p *Purse) wait(ctx context.Context, c Call) (*Held, error) {
 }
 
 // try looks once. short: it does not fit now.
-func (p *Purse) try(ctx context.Context, c Call) (*Held, *short, error) {
+func (p *Reserver) try(ctx context.Context, c Call) (*Held, *short, error) {
 	limits, err := p.store.Allowances(ctx, c.Agent)
 	if err != nil {
 		return nil, nil, err
@@ -177,7 +177,7 @@ func (p *Purse) try(ctx context.Context, c Call) (*Held, *short, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	return &Held{Output: output, Bound: true, purse: p, id: h.ID}, nil, nil
+	return &Held{Output: output, Bound: true, reserver: p, id: h.ID}, nil, nil
 }
 
 // short is a call that does not fit into a limit.
@@ -219,7 +219,7 @@ func (s *short) used() string {
 }
 
 // join goes to the end of the queue; the channel is closed when it is first.
-func (p *Purse) join() chan struct{} {
+func (p *Reserver) join() chan struct{} {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	turn := make(chan struct{})
@@ -230,7 +230,7 @@ func (p *Purse) join() chan struct{} {
 }
 
 // leave lets the next one try.
-func (p *Purse) leave(turn chan struct{}) {
+func (p *Reserver) leave(turn chan struct{}) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for i, one := range p.queue {
@@ -245,13 +245,13 @@ func (p *Purse) leave(turn chan struct{}) {
 }
 
 // listen is closed when something is given back here.
-func (p *Purse) listen() <-chan struct{} {
+func (p *Reserver) listen() <-chan struct{} {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.news
 }
 
-func (p *Purse) tell() {
+func (p *Reserver) tell() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	close(p.news)

@@ -19,7 +19,7 @@ func newModel(b agent.Budget) *model {
 // One that does not fit because of others waits for them, and those behind it wait for it.
 func TestWhoDoesNotFitWaitsInOrder(t *testing.T) {
 	m := newModel(agent.Budget{Tokens: agent.AtMost(100)})
-	p := NewPurse(m, "test")
+	p := NewReserver(m, "test")
 	first, err := p.Reserve(t.Context(), Call{Input: 60, Output: 20, Least: 20})
 	if err != nil {
 		t.Fatal(err)
@@ -82,7 +82,7 @@ func TestWhatCannotFitIsRefusedAtOnce(t *testing.T) {
 		{"no price", agent.Budget{Cost: agent.AtMost(1 << 40)}, Call{Model: "x/y", Output: 1, Least: 1}, 0, "nobody knows what x/y costs"},
 		{"free", agent.Budget{Cost: agent.AtMost(1)}, Call{Input: 5, Output: 7, Least: 1, Priced: true}, 7, ""},
 	} {
-		p := NewPurse(newModel(c.budget), "test")
+		p := NewReserver(newModel(c.budget), "test")
 		p.most = time.Hour
 		held, err := p.Reserve(t.Context(), c.call)
 		switch {
@@ -97,7 +97,7 @@ func TestWhatCannotFitIsRefusedAtOnce(t *testing.T) {
 // Whoever goes away while it waits holds nothing, and lets others go on.
 func TestWhoGoesAwayWhileItWaitsLeavesTheQueue(t *testing.T) {
 	m := newModel(agent.Budget{Tokens: agent.AtMost(10)})
-	p := NewPurse(m, "test")
+	p := NewReserver(m, "test")
 	if _, err := p.Reserve(t.Context(), Call{Input: 10}); err != nil {
 		t.Fatal(err)
 	}
