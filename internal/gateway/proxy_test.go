@@ -290,7 +290,7 @@ func TestOurKeyIsPutIn(t *testing.T) {
 }
 
 // What the program has heard to the end is counted when somebody asks.
-func TestATallyWaitsForWhatWasHeard(t *testing.T) {
+func TestATotalWaitsForWhatWasHeard(t *testing.T) {
 	release := make(chan struct{})
 	s := newSite(t, agent.Budget{}, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
