@@ -11,16 +11,6 @@ import (
 	"ramet/internal/tui/fuzzy"
 )
 
-// completion is what could stand at the cursor: commands and their arguments behind
-// a slash, files behind an @.
-type completion struct {
-	command.Completion
-	file  bool
-	at    int
-	away  bool // the user does not want it until the prompt changes
-	typed string
-}
-
 func (c *completion) shown() bool { return len(c.Candidates) > 0 && !c.away }
 
 func (c *completion) close() { c.away = true }

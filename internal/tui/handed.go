@@ -101,3 +101,20 @@ func (s *screen) tickets() []string {
 	}
 	return out
 }
+
+// decode reads an entry; whole is false where something of it stands elsewhere.
+func decode(e history.Entry) (Entry, bool) {
+	out := Entry{Entry: e}
+	parts, err := e.Parts()
+	meta, merr := e.Decode()
+	if err != nil || merr != nil {
+		return out, false
+	}
+	out.Parts, out.About = parts, meta
+	for _, p := range parts {
+		if p.Blob != nil {
+			return out, false
+		}
+	}
+	return out, true
+}

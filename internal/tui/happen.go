@@ -1,8 +1,6 @@
 package tui
 
 import (
-	"strings"
-
 	tea "charm.land/bubbletea/v2"
 
 	"ramet/internal/fault"
@@ -83,23 +81,6 @@ func (m *root) recorded(s *screen, e history.Entry) tea.Cmd {
 	return nil
 }
 
-// decode reads an entry; whole is false where something of it stands elsewhere.
-func decode(e history.Entry) (Entry, bool) {
-	out := Entry{Entry: e}
-	parts, err := e.Parts()
-	meta, merr := e.Decode()
-	if err != nil || merr != nil {
-		return out, false
-	}
-	out.Parts, out.About = parts, meta
-	for _, p := range parts {
-		if p.Blob != nil {
-			return out, false
-		}
-	}
-	return out, true
-}
-
 // catchUpLater reads what a turn left, once it is over.
 func (m *root) catchUpLater(s *screen) tea.Cmd {
 	if s.transcript.read {
@@ -138,14 +119,6 @@ func (m *root) news(e loop.Event) tea.Cmd {
 		return m.tell(warn, who+": "+pointed(e.Text))
 	}
 	return nil
-}
-
-func lastLine(o *loop.Outcome) string {
-	if o == nil {
-		return ""
-	}
-	first, _, _ := strings.Cut(strings.TrimSpace(o.Text), "\n")
-	return first
 }
 
 // became takes what an agent does from now on.

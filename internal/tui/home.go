@@ -10,34 +10,9 @@ import (
 	"ramet/internal/agent"
 	"ramet/internal/home"
 	"ramet/internal/id"
+	"ramet/internal/registry"
 	"ramet/internal/state"
 )
-
-// hall is Home: all agents as rows, of which one has the cursor (package home says which rows
-// there are). Either the list has the keys, or the line below it, which is the prompt of the
-// agent under the cursor.
-type hall struct {
-	on    bool
-	facts *home.Facts // nil: not read yet
-	table home.Table
-	lines []homeLine // what is shown: heads, rows, folds
-	at    id.Agent   // who has the cursor; empty: the line numbered fold
-	fold  int
-	top   int // the first line that is shown
-	high  int // lines that are shown
-
-	open      map[home.Group]bool // unfolded by hand
-	filter    string
-	filtering bool     // letters are for the filter
-	closed    bool     // the preview was closed by hand
-	line      bool     // the line has the keys
-	from      id.Agent // who was current before it had
-
-	stale  bool // what is shown is older than what is known
-	making bool // it is made anew in a moment
-	moved  time.Time
-	pinned map[id.Agent]home.Group // who stands still, because the cursor is or was just there
-}
 
 // homeLine is one line of the list: a row, the head of a group, or what is folded of it.
 type homeLine struct {
@@ -291,4 +266,29 @@ func (h *hall) ticks() bool {
 		}
 	}
 	return false
+}
+
+// previewed reads the conversation of the agent under the cursor, where it is shown.
+func (m *root) previewed() tea.Cmd {
+	r, ok := m.hall.row()
+	if !m.hall.on || !ok || !m.previews() {
+		return nil
+	}
+	return m.catchUp(m.screen(r.ID))
+}
+
+// previewLater reads it once the cursor stays: who scrolls by waits for nobody's pages.
+func (m *root) previewLater() tea.Cmd {
+	if !m.previews() || m.hall.at == "" {
+		return nil
+	}
+	return m.later(80*time.Millisecond, previewMsg{m.hall.at})
+}
+
+// lastSaid is the last line of a text that is being said.
+func lastSaid(body string) string {
+	if len(body) > 2000 {
+		body = body[len(body)-2000:]
+	}
+	return registry.LastLine(body)
 }

@@ -360,39 +360,7 @@ func (m *root) sheeted(msg sheetMsg) tea.Cmd {
 	return nil
 }
 
-// diffTone is how a line of a patch is drawn.
-func diffTone(l string) style {
-	switch {
-	case strings.HasPrefix(l, "+++"), strings.HasPrefix(l, "---"), strings.HasPrefix(l, "diff "):
-		return bold
-	case strings.HasPrefix(l, "+"):
-		return good
-	case strings.HasPrefix(l, "-"):
-		return bad
-	case strings.HasPrefix(l, "@@"):
-		return accent
-	}
-	return plain
-}
-
-// previewed reads the conversation of the agent under the cursor, where it is shown.
-func (m *root) previewed() tea.Cmd {
-	r, ok := m.hall.row()
-	if !m.hall.on || !ok || !m.previews() {
-		return nil
-	}
-	return m.catchUp(m.screen(r.ID))
-}
-
 type previewMsg struct{ of id.Agent }
-
-// previewLater reads it once the cursor stays: who scrolls by waits for nobody's pages.
-func (m *root) previewLater() tea.Cmd {
-	if !m.previews() || m.hall.at == "" {
-		return nil
-	}
-	return m.later(80*time.Millisecond, previewMsg{m.hall.at})
-}
 
 // homeHelp is what the keys of Home do.
 func homeHelp(w int) *sheet {

@@ -7,20 +7,11 @@ import (
 
 	"ramet/internal/home"
 	"ramet/internal/llm"
-	"ramet/internal/registry"
 	"ramet/internal/state"
 )
 
 // previewFrom is from how many columns on the agent under the cursor is shown beside the list.
 const previewFrom = 120
-
-// lastSaid is the last line of a text that is being said.
-func lastSaid(body string) string {
-	if len(body) > 2000 {
-		body = body[len(body)-2000:]
-	}
-	return registry.LastLine(body)
-}
 
 // home draws Home: exactly h lines, and where the cursor stands.
 func (m *root) drawHome() (lines []string, x, y int) {

@@ -8,13 +8,6 @@ import (
 	"ramet/internal/fault"
 )
 
-// notice is one line about what happened elsewhere, or why something was not done.
-type notice struct {
-	text   string // harmless
-	style  style
-	number int
-}
-
 // noticeFor is how long a notice stays.
 const noticeFor = 6 * time.Second
 

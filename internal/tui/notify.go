@@ -1,6 +1,8 @@
 package tui
 
 import (
+	"strings"
+
 	tea "charm.land/bubbletea/v2"
 
 	"ramet/internal/fault"
@@ -31,4 +33,12 @@ func (m *root) notifyEnd(e loop.Event) tea.Cmd {
 		return nil
 	}
 	return m.notify(who + " failed: " + e.Err.Error())
+}
+
+func lastLine(o *loop.Outcome) string {
+	if o == nil {
+		return ""
+	}
+	first, _, _ := strings.Cut(strings.TrimSpace(o.Text), "\n")
+	return first
 }

@@ -1,11 +1,5 @@
 package tui
 
-// past are the former prompts, as one walks through them.
-type past struct {
-	at    int
-	draft string // what stood there before
-}
-
 // key recalls a former prompt where the cursor stands at the edge.
 func (p *past) key(m *root, name string) bool {
 	in := &m.now.input

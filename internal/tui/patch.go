@@ -124,3 +124,18 @@ func markedPart(st style, l string, from, to int, mark bool) string {
 	}
 	return st.of(l[:from]) + (st + ";7").of(l[from:to]) + st.of(l[to:])
 }
+
+// diffTone is how a line of a patch is drawn.
+func diffTone(l string) style {
+	switch {
+	case strings.HasPrefix(l, "+++"), strings.HasPrefix(l, "---"), strings.HasPrefix(l, "diff "):
+		return bold
+	case strings.HasPrefix(l, "+"):
+		return good
+	case strings.HasPrefix(l, "-"):
+		return bad
+	case strings.HasPrefix(l, "@@"):
+		return accent
+	}
+	return plain
+}

@@ -12,21 +12,9 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"ramet/internal/history"
-	"ramet/internal/permit"
 	"ramet/internal/permit/question"
 	"ramet/internal/text"
 )
-
-// asked is a question that waits for the user. How keys answer it the model says; here
-// it is drawn and fed.
-type asked struct {
-	*question.Model
-	answer func(permit.Verdict)
-	over   <-chan struct{}
-
-	at   int // first line of what would run that is shown
-	more int // lines of it that do not fit
-}
 
 type (
 	askedMsg   struct{ q Question }

@@ -7,17 +7,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// search looks for a text in the whole conversation, from the end backwards. What
-// was not read yet is read on the way.
-type search struct {
-	on      bool
-	typed   string
-	from    *key // the last place that fits
-	looking bool // an older page is on its way
-	none    bool
-	at, of  int // which of the places that fit, of those that were read; the newest is the first
-}
-
 func (f *search) key(m *root, k tea.KeyPressMsg) tea.Cmd {
 	switch name := k.String(); name {
 	case "enter", "up":
