@@ -92,7 +92,7 @@ func TestNothingOfADriverSurvives(t *testing.T) {
 				t.Errorf("it goes on with %q", told)
 			}
 			log := s.must(t, "log", "kid", "--own", "--json")
-			for what, want := range map[string]int{`"text":"interrupted: outcome unknown"`: 1, `"kind":"interrupted"`: 1, `"kind":"tool_result"`: 1, `"kind":"user"`: 2} {
+			for what, want := range map[string]int{`"text":"interrupted: outcome unknown"`: 1, `"kind":"interrupted"`: 1, `"name":"bash","is_error":true`: 1, `"name":"bash"`: 2, `"kind":"user"`: 2} {
 				if got := strings.Count(log, what); got != want {
 					t.Errorf("%q stands %d times in the history, not %d:\n%s", what, got, want, log)
 				}
