@@ -14,8 +14,8 @@ import (
 // of its ancestors leave, for each covers everything below it.
 type budget struct {
 	reserver *gateway.Reserver
-	agent id.Agent
-	note  func(string)
+	agent    id.Agent
+	note     func(string)
 }
 
 // Left implements loop.Budget.

@@ -181,14 +181,14 @@ type Kernel struct {
 	Options
 	Events bus.Bus[loop.Event]
 
-	ctx     context.Context // ends when the kernel is stopped
-	cancel  context.CancelCauseFunc
-	work    sync.WaitGroup // every goroutine of the kernel
-	memory  memory
-	drafts  drafts
-	windows windows
-	reserver   *gateway.Reserver
-	gate    gate
+	ctx      context.Context // ends when the kernel is stopped
+	cancel   context.CancelCauseFunc
+	work     sync.WaitGroup // every goroutine of the kernel
+	memory   memory
+	drafts   drafts
+	windows  windows
+	reserver *gateway.Reserver
+	gate     gate
 
 	mu   sync.Mutex // guards what follows, and each process's mutable fields
 	live map[id.Agent]*process

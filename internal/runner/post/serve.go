@@ -23,7 +23,7 @@ type counter struct {
 	runID        string
 	owner        uuid.UUID
 	orchestrator runner.Orchestrator
-	done         chan uuid.UUID // requests that are off the hands of those who answered them
+	done         chan uuid.UUID // requests that were answered
 }
 
 // Serve answers the requests of a run until ctx ends. epoch grows with every owner of
@@ -90,11 +90,11 @@ func (s *counter) overtaken() error {
 // work takes requests until ctx ends or the orchestrator is lost.
 func (s *counter) work(ctx context.Context, called <-chan struct{}) error {
 	ctx, stop := context.WithCancel(ctx)
-	var hands sync.WaitGroup
+	var answers sync.WaitGroup
 	inHand := map[uuid.UUID]bool{}
 	defer func() {
 		stop()
-		go func() { hands.Wait(); close(s.done) }()
+		go func() { answers.Wait(); close(s.done) }()
 		for range s.done {
 		}
 	}()
@@ -115,7 +115,7 @@ func (s *counter) work(ctx context.Context, called <-chan struct{}) error {
 			more = len(taken) == free
 			for _, r := range taken {
 				inHand[r.id] = true
-				hands.Go(func() {
+				answers.Go(func() {
 					s.handle(ctx, r)
 					s.done <- r.id
 				})
