@@ -146,12 +146,13 @@ func (s Suite) broken(t *testing.T) {
 func (s Suite) stalled(t *testing.T) {
 	first := events(read(t, "text.sse"))[0]
 	for name, c := range map[string]struct {
-		begin string
-		code  fault.Code
-		after string
+		begin  string
+		limits wire.Options // the one that is meant is short; the other would be a matter of luck
+		code   fault.Code
+		after  string
 	}{
-		"before the answer": {"", fault.ProviderUnreachable, "no byte for 80ms"},
-		"in its middle":     {first, fault.StreamCut, "no byte for 50ms"},
+		"before the answer": {"", wire.Options{First: 80 * time.Millisecond, Stall: time.Minute}, fault.ProviderUnreachable, "no byte for 80ms"},
+		"in its middle":     {first, wire.Options{First: time.Minute, Stall: 50 * time.Millisecond}, fault.StreamCut, "no byte for 50ms"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := s.serverWith(t, func(w http.ResponseWriter, r *http.Request) {
@@ -161,7 +162,7 @@ func (s Suite) stalled(t *testing.T) {
 					io.Copy(io.Discard, r.Body) // then the server sees the client go
 				}
 				<-r.Context().Done()
-			}, wire.Options{First: 80 * time.Millisecond, Stall: 50 * time.Millisecond})
+			}, c.limits)
 			_, _, _, err := collect(t, p, s.request())
 			if !fault.Is(err, c.code) || !strings.Contains(err.Error(), c.after) {
 				t.Errorf("%s %v", fault.CodeOf(err), err)
