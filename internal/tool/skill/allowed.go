@@ -115,9 +115,6 @@ func (l limited) Run(ctx context.Context, c tool.Call) (tool.Answer, error) {
 	return l.Tool.Run(ctx, c)
 }
 
-// Left is what a list of tools leaves of one; nil: nothing.
-func Left(list []string, t tool.Tool) tool.Tool { return allow(list).leave(t) }
-
 // Allows says whether a list leaves this call of a tool.
 func Allows(list []string, spec tool.Spec, args json.RawMessage) bool {
 	switch left := allow(list).leave(specified{spec}).(type) {
