@@ -3,11 +3,14 @@ package app_test
 import (
 	"os"
 	"os/exec"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"time"
 
+	"github.com/gofrs/flock"
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
@@ -76,5 +79,25 @@ func ends(ts *testscript.TestScript, _ bool, args []string) {
 	}
 	if code := b.cmd.ProcessState.ExitCode(); strconv.Itoa(code) != args[0] {
 		ts.Fatalf("exit code is %d, not %s:\n%s", code, args[0], ts.ReadFile("begun"))
+	}
+	if args[0] == "-1" {
+		released(ts)
+	}
+}
+
+// released waits until nobody holds the lock of a kernel that was killed: a command that it was about
+// to start has it for a moment longer, and until then nobody can know that the kernel is dead. Who
+// lives keeps its own, so this has an end.
+func released(ts *testscript.TestScript) {
+	locks, err := filepath.Glob(filepath.Join(ts.Getenv("DATA"), "kernels", "*", "*.lock"))
+	ts.Check(err)
+	held := func(path string) bool {
+		probe := flock.New(path)
+		defer probe.Close()
+		free, err := probe.TryRLock()
+		return err == nil && !free
+	}
+	for end := time.Now().Add(3 * time.Second); slices.ContainsFunc(locks, held) && time.Now().Before(end); {
+		time.Sleep(5 * time.Millisecond)
 	}
 }
