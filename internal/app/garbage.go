@@ -18,8 +18,18 @@ func spare() {
 	afterEachCollection(func() {
 		live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 		metrics.Read(live)
-		debug.SetGCPercent(int(max(100, 100*roomy/max(live[0].Value.Uint64(), 1)-100)))
+		debug.SetGCPercent(growth(live[0].Value.Uint64()))
 	})
+}
+
+// growth is by how many percent a heap of so many living bytes grows until garbage is collected: up to
+// roomy, and above half of that by as much again. It is never less: a negative number, which is what
+// a heap larger than roomy would come to, lets no garbage be collected any more.
+func growth(live uint64) int {
+	if live > roomy/2 {
+		return 100
+	}
+	return int(100*roomy/max(live, 1<<20)) - 100
 }
 
 // smallest is the heap at which the runtime collects first, at 100 percent; more percent are as
