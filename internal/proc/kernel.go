@@ -199,9 +199,10 @@ type Kernel struct {
 	renewed   time.Time // when the leases were renewed last
 	unrenewed bool      // the last renewal failed
 
-	tickets tickets
-	debts   debts
-	waiters map[*process]bool // in the middle of a wait
+	announced map[id.Agent]int64 // the newest letter for which a turn of its receiver was begun
+	tickets   tickets
+	debts     debts
+	waiters   map[*process]bool // in the middle of a wait
 
 	jobs  counter // given and not done
 	turns atomic.Int64

@@ -146,7 +146,8 @@ func (k *Kernel) busy(a id.Agent) (*counter, bool) {
 }
 
 // callers are the unread letters for which a job that was woken begins a turn; none: they
-// were read meanwhile.
+// were read meanwhile, or a turn was begun for them before and left them unread: a bell may
+// come late, and a letter wakes once.
 func (p *process) callers(ctx context.Context, j *job) ([]mail.Letter, error) {
 	a, err := p.kernel.Store.Agent(ctx, p.id)
 	if err != nil {
@@ -156,13 +157,18 @@ func (p *process) callers(ctx context.Context, j *job) ([]mail.Letter, error) {
 	if err != nil {
 		return nil, err
 	}
+	told := p.kernel.announcedTo(p.id)
 	var out []mail.Letter
+	fresh := false
 	for _, l := range unread {
 		if j.reported || p.kernel.sleeps(ctx, l, a) == "" {
-			out = append(out, l)
+			out, fresh = append(out, l), fresh || l.Number > told
 		}
 	}
-	if len(out) > 0 && j.reply == "" && !j.task { // nobody said whose letter it is
+	if !fresh {
+		return nil, nil
+	}
+	if j.reply == "" && !j.task { // nobody said whose letter it is
 		for _, l := range out {
 			if l.From.Keeps() && !j.reported {
 				j.task, j.reply = true, l.From
@@ -170,6 +176,13 @@ func (p *process) callers(ctx context.Context, j *job) ([]mail.Letter, error) {
 		}
 	}
 	return out, nil
+}
+
+// announcedTo is the newest letter for which a turn of its receiver was begun here; 0: none was.
+func (k *Kernel) announcedTo(a id.Agent) int64 {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.announced[a]
 }
 
 // woken says whether a job that was woken begins a turn.
@@ -197,6 +210,11 @@ func (p *process) woken(j *job) bool {
 // announce begins a woken turn: a letter of the user is quoted, with the user's authority,
 // and read thereby; of others it is said that they wait.
 func (p *process) announce(ctx context.Context, claim agent.Claim, letters []mail.Letter) error {
+	p.kernel.mu.Lock()
+	for _, l := range letters {
+		p.kernel.announced[p.id] = max(p.kernel.announced[p.id], l.Number)
+	}
+	p.kernel.mu.Unlock()
 	var senders []id.Agent
 	for _, l := range letters {
 		if l.From != "" {

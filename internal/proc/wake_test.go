@@ -1,6 +1,7 @@
 package proc
 
 import (
+	"context"
 	"strings"
 	"testing"
 
@@ -10,6 +11,7 @@ import (
 	"ramet/internal/mail"
 	"ramet/internal/registry"
 	"ramet/internal/state"
+	"ramet/internal/tool"
 )
 
 const told = `{"when": "Your turn is not over", "repeat": true, "steps": [{"text": "I know"}]}` + "\n"
@@ -137,9 +139,7 @@ func TestWhomLettersDoNotWake(t *testing.T) {
 
 // With wake = all a sibling's letter begins a turn too.
 func TestEverybodyWakesWhereTheUserSaysSo(t *testing.T) {
-	// It reads the letter: one that stays unread may wake it again when the bell is late.
-	b := newBench(t, `{"when": "waits: read_mail", "steps": [{"call": "read_mail", "args": {}}]}
-{"steps": [{"text": "who is there"}]}`)
+	b := newBench(t, `{"steps": [{"text": "who is there"}]}`)
 	b.Options.Wake = WakeAll
 	b.start()
 	for _, name := range []string{"left", "other"} {
@@ -155,6 +155,43 @@ func TestEverybodyWakesWhereTheUserSaysSo(t *testing.T) {
 	}
 	if !b.saw(b.named("left"), "assistant", "who is there") || len(b.letters(b.named("other").ID)) != 1 {
 		t.Errorf("%q, letters of the other %q", b.history(b.named("left").ID), b.letters(b.named("other").ID))
+	}
+}
+
+// A letter that was told of begins no second turn when its bell comes late, though the agent
+// left it unread; the next letter does, and both are told of.
+func TestALetterWakesOnce(t *testing.T) {
+	var k *Kernel
+	var left id.Agent
+	bell := echo{name: "bell", run: func(ctx context.Context, _ string) (tool.Answer, error) {
+		k.Ring(ctx, registry.Ring{Agent: left, What: registry.RingMail})
+		return tool.Answer{Text: "it rang"}, nil
+	}}
+	b := newBench(t, `{"when": "waits: read_mail", "repeat": true, "steps": [{"call": "bell", "args": {}}]}
+{"when": "it rang", "repeat": true, "steps": [{"text": "I leave it"}]}
+{"when": "letters wait, from", "repeat": true, "steps": [{"text": "I leave both"}]}
+`, bell)
+	k = b.start()
+	left = id.NewAgent()
+	if _, err := k.Fork(t.Context(), registry.Fork{Parent: b.zero.ID, Children: []registry.Child{{ID: left}}}, false); err != nil {
+		t.Fatal(err)
+	}
+	for _, body := range []string{"first", "second"} {
+		if l, err := k.Send(t.Context(), registry.Send{From: b.zero.ID, To: left, Body: body}); err != nil || l.Fate != mail.Wakes {
+			t.Fatalf("%+v %v", l, err)
+		}
+		if err := k.Drain(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var notices []string
+	for _, line := range b.history(left) {
+		if strings.HasPrefix(line, "notice") && strings.HasSuffix(line, ": read_mail.") {
+			notices = append(notices, line)
+		}
+	}
+	if len(notices) != 2 || !strings.Contains(notices[1], "2 letters wait") {
+		t.Errorf("%q", notices)
 	}
 }
 
