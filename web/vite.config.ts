@@ -1,10 +1,12 @@
 import { defineConfig } from "vite";
+import { licences } from "./licences.ts";
 
 // One page, one script, one style sheet. Nothing is inlined, for the page's
 // policy allows no inline code; nothing is loaded from elsewhere.
 export default defineConfig({
   base: "/",
   publicDir: "public",
+  plugins: [licences()],
   build: {
     outDir: "../internal/web/dist",
     emptyOutDir: true,

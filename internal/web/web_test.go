@@ -1,10 +1,14 @@
 package web
 
 import (
+	"encoding/json"
+	"errors"
 	"io/fs"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -87,7 +91,7 @@ var foreign = regexp.MustCompile(`(?i)(?:https?|wss?|ftp):(?:\\?/){2}[^\s"'` + "
 
 func TestDistNamesNoForeignHost(t *testing.T) {
 	err := fs.WalkDir(Files(), ".", func(name string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() {
+		if err != nil || e.IsDir() || name == licences {
 			return err
 		}
 		if types[path.Ext(name)] == "" {
@@ -128,3 +132,32 @@ func TestThePageKeepsToItsPolicy(t *testing.T) {
 		t.Error("the policy is too wide")
 	}
 }
+
+// TestTheLicencesGoWithThePage: a build names each library in it, in the version that is pinned,
+// with the text of its licence. A release takes the file from there.
+func TestTheLicencesGoWithThePage(t *testing.T) {
+	told, err := fs.ReadFile(Files(), licences)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := os.ReadFile(filepath.Join(sources, "package.json"))
+	var pinned struct{ Dependencies map[string]string }
+	if err = errors.Join(err, json.Unmarshal(body, &pinned)); err != nil || len(pinned.Dependencies) < 4 {
+		t.Fatal(pinned, err)
+	}
+	for name, version := range pinned.Dependencies {
+		if !strings.Contains(string(told), "\n"+name+" "+version+"\n\n") {
+			t.Errorf("%s lacks %s %s: make web", licences, name, version)
+		}
+	}
+	for _, words := range []string{"Permission is hereby granted", "Redistribution and use in source and binary forms", "Mozilla Public License", "mdurl", "linkify-it", "uc.micro", "entities"} {
+		if !strings.Contains(string(told), words) {
+			t.Errorf("%s does not hold %q", licences, words)
+		}
+	}
+	if got := get(Handler(), "GET", "/"+licences); got.StatusCode != 404 {
+		t.Errorf("it is no page: %s", got.Status)
+	}
+}
+
+const licences = "LICENSES.txt" // made by web/licences.ts
