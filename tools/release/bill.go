@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -18,9 +19,14 @@ type component struct {
 	PURL    string `json:"purl"`
 }
 
-// bill writes what is linked on any of the platforms, as CycloneDX reads it.
-func (r *Release) bill(made string, linked []module) error {
+// bill writes what is linked on any of the platforms, and what is in the page, as CycloneDX
+// reads it.
+func (r *Release) bill(made string, linked []module, page []library) error {
 	seen := map[string]component{}
+	for _, l := range page {
+		url := "pkg:npm/" + strings.Replace(l.Name, "@", "%40", 1) + "@" + l.Version
+		seen[url] = component{Type: "library", Ref: url, Name: l.Name, Version: l.Version, PURL: url}
+	}
 	for _, m := range linked {
 		url := "pkg:golang/" + m.Path + "@" + m.Version
 		seen[url] = component{Type: "library", Ref: url, Name: m.Path, Version: m.Version, PURL: url}

@@ -54,6 +54,11 @@ func (r *Release) fill(made, work string) error {
 	if err != nil {
 		return err
 	}
+	page, licences, err := r.page()
+	if err != nil {
+		return err
+	}
+	shared = append(shared, licences...)
 	var linked []module
 	for _, platform := range r.Platforms {
 		fmt.Println("build", platform)
@@ -66,7 +71,7 @@ func (r *Release) fill(made, work string) error {
 			return fmt.Errorf("%s: %w", platform, err)
 		}
 	}
-	if err := r.bill(made, linked); err != nil {
+	if err := r.bill(made, linked, page); err != nil {
 		return err
 	}
 	if err := r.npmMain(made); err != nil {

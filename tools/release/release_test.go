@@ -35,6 +35,7 @@ var small = map[string]string{
 	"README.md":              "# small\n",
 	"CHANGELOG.md":           "# changes\n",
 	"not-in-the-release.txt": "no\n",
+	dist + "/LICENSES.txt":   "The page holds these libraries:\n\n  some-lib 4.5.6 (MIT)\n  @of/other 7.8.9 ((MPL-2.0 OR Apache-2.0))\n\n====\nsome-lib 4.5.6\n\ntext\n",
 }
 
 // released makes a release of the small program in a new folder.
@@ -101,7 +102,8 @@ func TestARelease(t *testing.T) {
 		if err := json.Unmarshal([]byte(read(t, out, "ramet-1.2.3-rc.1.cdx.json")), &bill); err != nil {
 			t.Fatal(err)
 		}
-		if bill.BOMFormat != "CycloneDX" || len(bill.Components) != 1 || bill.Components[0].Name != "std" {
+		if bill.BOMFormat != "CycloneDX" || len(bill.Components) != 3 || bill.Components[0].Name != "std" ||
+			bill.Components[1].PURL != "pkg:npm/%40of/other@7.8.9" || bill.Components[2].PURL != "pkg:npm/some-lib@4.5.6" {
 			t.Errorf("the bill is %+v", bill)
 		}
 	})
@@ -161,7 +163,7 @@ func theArchive(t *testing.T, out string) {
 	files := untar(t, out, "ramet-1.2.3-rc.1-linux-amd64.tar.gz")
 	const top = "ramet-1.2.3-rc.1-linux-amd64/"
 	for _, name := range []string{"bin/ramet", "share/man/man1/ramet.1", "share/man/man1/ramet-run-show.1", "share/doc/ramet/LICENSE",
-		"share/doc/ramet/licences/std/LICENSE", "share/bash-completion/completions/ramet", "lib/systemd/user/ramet-serve@.service"} {
+		"share/doc/ramet/licences/std/LICENSE", "share/doc/ramet/licences/page.txt", "share/bash-completion/completions/ramet", "lib/systemd/user/ramet-serve@.service"} {
 		if files[top+name] == "" {
 			t.Errorf("no %s", name)
 		}
