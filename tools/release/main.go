@@ -35,6 +35,7 @@ func main() {
 	flag.StringVar(&r.Debs, "debs", "bin/debs", "the folder where its packages are kept")
 	checked := flag.String("check", "", "check the files of a release in this folder instead, with -verifier")
 	verifier := flag.String("verifier", "", "the public key of who released: ramet+01234567+AbCd…")
+	weighed := flag.Bool("weigh", false, "say what each module adds to the program of the first platform instead")
 	flag.Parse()
 	if *checked != "" {
 		n, err := check(*checked, *verifier)
@@ -45,6 +46,12 @@ func main() {
 		return
 	}
 	r.Platforms = strings.Split(platforms, ",")
+	if *weighed {
+		if err := weighing(&r); err != nil {
+			fail(err)
+		}
+		return
+	}
 	if err := run(&r, date); err != nil {
 		fail(err)
 	}
@@ -53,6 +60,15 @@ func main() {
 func fail(err error) {
 	fmt.Fprintln(os.Stderr, "release:", err)
 	os.Exit(1)
+}
+
+func weighing(r *Release) error {
+	work, err := os.MkdirTemp("", "ramet-weigh")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(work)
+	return r.weigh(os.Stdout, r.Platforms[0], work)
 }
 
 func run(r *Release, date string) error {

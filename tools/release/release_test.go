@@ -130,6 +130,30 @@ func TestARelease(t *testing.T) {
 	})
 }
 
+func TestWhatEachModuleWeighs(t *testing.T) {
+	source := t.TempDir()
+	for name, text := range small {
+		path := filepath.Join(source, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var said strings.Builder
+	r := &Release{Source: source}
+	if err := r.weigh(&said, "linux/amd64", t.TempDir()); err != nil || !regexp.MustCompile(`(?s)\| .std. \| go\S+ \| [1-9]\d+ \|.*\n0 modules besides`).MatchString(said.String()) {
+		t.Errorf("%v\n%s", err, said.String())
+	}
+	all := []module{{Path: "example.com/a"}, {Path: "example.com/a/b"}, {Path: "example.com/yaml.v3"}, {Path: "std"}}
+	for symbol, want := range map[string]string{
+		"example.com/a.F": "example.com/a", "example.com/a/b/c.(*T).M": "example.com/a/b", "example.com/ab.F": "std", "fmt.Println": "std",
+		"example.com/yaml%2ev3.Load": "example.com/yaml.v3", "ramet/internal/app.Say": "ramet", "type:.eq.example.com/a.T": "example.com/a",
+	} {
+		if got := r.owner(symbol, all); got != want {
+			t.Errorf("%s is of %s, not %s", symbol, got, want)
+		}
+	}
+}
+
 // changed checks a download of two files as a person would.
 func changed(t *testing.T, out, verifier string) {
 	dir := t.TempDir()
