@@ -270,13 +270,19 @@ func (a *acpProgram) call(id, kind, title string, input map[string]any, ask bool
 	return ok
 }
 
-// turn does what the last line of a prompt says.
+// turn does what the last line of a prompt says, or the last that begins with "please ".
 func (a *acpProgram) turn(text string) (stop string) {
 	a.mu.Lock()
 	a.cancelled = make(chan struct{})
 	a.mu.Unlock()
 	lines := strings.Split(strings.TrimSpace(text), "\n")
-	verb, rest, _ := strings.Cut(lines[len(lines)-1], " ")
+	line := lines[len(lines)-1]
+	for _, one := range lines {
+		if wish, ok := strings.CutPrefix(one, "please "); ok {
+			line = wish
+		}
+	}
+	verb, rest, _ := strings.Cut(line, " ")
 	id := fmt.Sprintf("call-%d", time.Now().UnixNano())
 	shell := func(line string) func() (string, bool) {
 		return func() (string, bool) {

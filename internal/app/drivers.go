@@ -39,7 +39,9 @@ type drivers struct {
 	// around is asked before the program of an agent starts, with its environment; nil: there is
 	// nothing around it.
 	around func(ctx context.Context, a agent.Agent, p preset.Preset, env []string) (surroundings, error)
-	pool   driver.Pool
+	// item says whether an agent works on an item of a run; nil: none does.
+	item func(agent.Agent) (bool, error)
+	pool driver.Pool
 }
 
 // model is the program behind driver/NAME; false: the reference names a model.
@@ -52,15 +54,11 @@ func (d *drivers) model(ref llm.Ref) (proc.Model, bool, error) {
 	if err != nil {
 		return proc.Model{}, true, err
 	}
-	if _, found := p.Path(os.Environ()); !found {
-		f := fault.New(fault.NotFound, "%s is not installed: there is no program %.80q", p.Title, p.Command[0])
-		if p.Install != "" {
-			return proc.Model{}, true, f.WithHint("%s", p.Install)
-		}
-		return proc.Model{}, true, f.WithHint("say where it is: command in [driver.%s] of your configuration", p.Name)
+	if err := p.Installed(os.Environ()); err != nil {
+		return proc.Model{}, true, err
 	}
 	return proc.Model{Ref: ref, Foreign: limitedForeign{
-		&driver.Driven{Program: d.program(p), Model: model, Pool: &d.pool, Log: d.request.Store, Root: d.root,
+		&driver.Driven{Program: d.program(p), Model: model, Pool: &d.pool, Log: d.request.Store, Root: d.folder,
 			Offered: func(o driver.Offer) { _ = d.request.Offers().Keep(p.Name, o) }}, d.request.Store}}, true, nil // faces show less then
 }
 
@@ -91,7 +89,11 @@ func (d *drivers) program(p preset.Preset) *acp.Program {
 }
 
 func (d *drivers) setup(ctx context.Context, p preset.Preset, a agent.Agent, mode string) (acp.Setup, error) {
-	root, err := d.root(a)
+	item, err := d.worksOnItem(a)
+	if err != nil {
+		return acp.Setup{}, err
+	}
+	root, err := d.folder(a)
 	if err != nil {
 		return acp.Setup{}, err
 	}
@@ -99,7 +101,7 @@ func (d *drivers) setup(ctx context.Context, p preset.Preset, a agent.Agent, mod
 	if mark, ok := a.ID.Bytes(); ok {
 		out.For = (*sandbox.Mark)(&mark)
 	}
-	if p.Boxed(mode) {
+	if item || p.Boxed(mode) { // nobody watches who works on an item
 		if out.Box, err = d.box(p, root); err != nil {
 			return out, err
 		}
@@ -119,7 +121,9 @@ func (d *drivers) setup(ctx context.Context, p preset.Preset, a agent.Agent, mod
 		return out, err
 	}
 	out.Env = instead(out.Env, s.Env)
-	out.Servers = append(out.Servers, s.Servers...)
+	if !item { // its work is that item, and no agents
+		out.Servers = append(out.Servers, s.Servers...)
+	}
 	if out.Box == nil { // else it cannot reach ramet's home
 		for i := range out.Servers {
 			out.Servers[i].Command = d.ownServer()
@@ -127,6 +131,25 @@ func (d *drivers) setup(ctx context.Context, p preset.Preset, a agent.Agent, mod
 	}
 	out.Wire, out.Ended = s.Wire, s.End
 	return out, nil
+}
+
+func (d *drivers) worksOnItem(a agent.Agent) (bool, error) {
+	if d.item == nil || a.ID == "" {
+		return false, nil
+	}
+	return d.item(a)
+}
+
+// folder is where the program of an agent works: that of its item, else the agent's own.
+func (d *drivers) folder(a agent.Agent) (string, error) {
+	item, err := d.worksOnItem(a)
+	if err != nil {
+		return "", err
+	}
+	if item {
+		return filepath.EvalSymlinks(a.Cwd)
+	}
+	return d.root(a)
 }
 
 // ownServer is ramet as an MCP server in a process of its own, for programs that cannot reach one over

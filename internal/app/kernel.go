@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -76,6 +75,7 @@ func kernelFor(ctx context.Context, r request, work *crew.Crew) (*session.Runnin
 	if work != nil {
 		model, box, guard, offer = models.taped(work), tools.chosen(work), work.Guard(policy), work.Tools
 		trees = noTrees(work, trees)
+		drivers.item = work.Belongs
 	}
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
 	works := func(a agent.Agent) bool {
@@ -273,13 +273,6 @@ func (m *models) taped(work *crew.Crew) func(agent.Agent, llm.Ref) (proc.Model, 
 		opened, err := m.model(a, asked)
 		if err != nil {
 			return opened, err
-		}
-		if opened.Foreign != nil {
-			// Nothing of a run goes unrecorded, and what another program asks its model is.
-			if belongs, err := work.Belongs(a); err != nil || belongs {
-				return proc.Model{}, errors.Join(err, fault.New(fault.Conflict, "items of a run are done by ramet's own agents, not by %s", opened.Ref.Name))
-			}
-			return opened, nil
 		}
 		return work.Model(a, opened)
 	}

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -26,7 +27,9 @@ func (r *Run) assignment(w recipe.Worker, e *attempt, t Task) string {
 	}
 	fmt.Fprintf(&b, "[ramet] You are a worker of the recipe %s: item %s, attempt %d of %d%s. Nobody reads along and nobody can be asked.\n",
 		r.Recipe.Name, item, number, max(most, number), within(t.Timeout))
-	if len(t.Tools) == 0 {
+	if t.Driver != "" {
+		b.WriteString(driven(t.Tools))
+	} else if len(t.Tools) == 0 {
 		b.WriteString("You have no tools: all that you need is in this message.\n")
 	} else {
 		fmt.Fprintf(&b, "Your tools: %s.%s\n", strings.Join(t.Tools, ", "), confined(t.Tools))
@@ -40,6 +43,15 @@ func (r *Run) assignment(w recipe.Worker, e *attempt, t Task) string {
 	}
 	b.WriteString(r.refusal(e, t.Prompt))
 	return b.String()
+}
+
+// driven is what a program is told of what it may use.
+func driven(tools []string) string {
+	out := "You are confined: you write only in your folder.\n"
+	if tools != nil {
+		out += "Of what you ask for you are permitted: " + strings.Join(append(slices.Clone(tools), "reading"), ", ") + ".\n"
+	}
+	return out
 }
 
 func within(limit time.Duration) string {

@@ -27,6 +27,22 @@ func (r *Run) afford() error {
 	return nil
 }
 
+// left is what the run may still use, as far as the limits go that a program can be held to; nil: it has
+// none. Nothing left is the smallest amount: the call is refused before it begins. The caller holds mu.
+func (r *Run) left() *Left {
+	out := Left{}
+	if r.limits.Tokens > 0 {
+		out.Tokens = max(1, r.limits.Tokens-r.spent.tokens)
+	}
+	if r.limits.CostUSD > 0 {
+		out.CostUSD = max(1e-9, r.limits.CostUSD-r.spent.dollars)
+	}
+	if out == (Left{}) {
+		return nil
+	}
+	return &out
+}
+
 // recount reads from the log what was spent, and how often issues were mended since the
 // run was last reopened.
 func (r *Run) recount(ctx context.Context) error {

@@ -75,6 +75,11 @@ func (r *Run) item(e *attempt) (Attempt, error) {
 // task is what an item has to do, without its prompt.
 func (r *Run) task(w recipe.Worker, e *attempt) Task {
 	t := Task{Uses: w.Uses, Command: w.Command, Tools: w.Tools, Model: r.model(w), Effort: w.Effort, Timeout: w.Timeout, External: w.External, With: map[string]string{}}
+	if w.Prompt != "" {
+		if t.Driver = recipe.DriverOf(t.Model); t.Driver != "" {
+			t.Left = r.left()
+		}
+	}
 	// An answer that led to nothing would be given again, and so lead to nothing.
 	t.Fresh = r.NoCache || r.anew || w.Each.Issue || e.code != "" && e.code != string(fault.Interrupted)
 	for k, v := range w.With {
@@ -103,7 +108,7 @@ func (r *Run) task(w recipe.Worker, e *attempt) Task {
 
 // model is the one of a worker: its own, which may be a parameter, else that of the run.
 func (r *Run) model(w recipe.Worker) string {
-	if own := r.expand(w.Model, ""); own != "" {
+	if own := w.Asks(r.values); own != "" {
 		return own
 	}
 	return r.Model

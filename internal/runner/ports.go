@@ -42,10 +42,14 @@ type Task struct {
 	With    map[string]string `json:"with,omitempty"`
 	Outputs []Output          `json:"outputs"`
 	// Form is the JSON Schema that the last answer of an agent is to fit; empty: any.
-	Form   json.RawMessage `json:"form,omitempty"`
-	Tools  []string        `json:"tools,omitempty"`  // of an agent; names as in package tool
-	Model  string          `json:"model,omitempty"`  // vendor/name; empty: the configured one
-	Effort string          `json:"effort,omitempty"` // how hard the model thinks; empty: as configured
+	Form  json.RawMessage `json:"form,omitempty"`
+	Tools []string        `json:"tools,omitempty"` // of an agent; names as in package tool
+	Model string          `json:"model,omitempty"` // vendor/name; empty: the configured one
+	// Driver is the program that Model names, where one drives the agent; empty: ramet's own loop.
+	Driver string `json:"driver,omitempty"`
+	// Left is what the run may still use, which such a program is held to; nil: no limit.
+	Left   *Left  `json:"left,omitempty"`
+	Effort string `json:"effort,omitempty"` // how hard the model thinks; empty: as configured
 	// Role is the definition that the agent is made by; nil: none.
 	Role *recipe.Definition `json:"role,omitempty"`
 	// Fresh says that the model is asked, whatever was answered before.
@@ -58,6 +62,12 @@ type Task struct {
 	External bool   `json:"external,omitempty"`
 	Key      string `json:"key,omitempty"`
 	Lookup   string `json:"lookup,omitempty"`
+}
+
+// Left is what is left of the limits of a run; 0: there is none.
+type Left struct {
+	Tokens  int64   `json:"tokens,omitempty"`
+	CostUSD float64 `json:"cost_usd,omitempty"`
 }
 
 // Output is a file that an item promises, or any number of files below a folder: then its

@@ -26,12 +26,8 @@ func (w *Workspace) WorkerRoles(names []string) ([]recipe.Definition, error) {
 		if err != nil {
 			return nil, err
 		}
-		if r.Driver != "" {
-			return nil, fault.New(fault.InvalidRecipe, "agent %s is driven by %s: workers of a run are ramet's own agents", r.Name, r.Driver).
-				WithHint("use a definition without driver")
-		}
-		d := recipe.Definition{Name: r.Name, From: r.Path, Prompt: r.Prompt, Tools: skill.Words(r.Tools), Effort: string(r.Effort)}
-		if _, err := llm.ParseRef(r.Model); err == nil { // another program's word is none of ours
+		d := recipe.Definition{Name: r.Name, From: r.Path, Prompt: r.Prompt, Tools: skill.Words(r.Tools), Effort: string(r.Effort), Driver: r.Driver}
+		if _, err := llm.ParseRef(r.Model); err == nil || r.Driver != "" { // else another program's word is none of ours
 			d.Model = r.Model
 		}
 		if b := r.Budget; b != nil && b.Tokens != nil {

@@ -79,12 +79,20 @@ func recipeCommand(l *line.Line) *cobra.Command {
 		Use: "recipe NAME|FILE", Short: "Check a recipe and print it", Args: line.Arguments(1, 1),
 		Long: `Print a recipe as YAML, to be read or to be the beginning of your own; it is checked
 first, and everything that is wrong with it is told with its line.`,
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(c *cobra.Command, args []string) error {
 			text, err := loadRecipe(args[0])
 			if err != nil {
 				return err
 			}
-			if _, err := recipe.Parse(text); err != nil {
+			r, err := recipe.Parse(text)
+			if err != nil {
+				return err
+			}
+			defaults := map[string]string{}
+			for _, p := range r.Parameters {
+				defaults[p.Name] = p.Default
+			}
+			if err := knownDrivers(c.Context(), l, r.Driven(defaults, ""), false); err != nil {
 				return err
 			}
 			return l.Print(recipeText{args[0], string(text)})

@@ -165,6 +165,12 @@ func newConfig(ctx context.Context, l *line.Line, o beginFlags) (rundir.Config, 
 	if text, err = withAgents(ctx, l, r, text); err != nil {
 		return rundir.Config{}, err
 	}
+	if r, err = recipe.Parse(text); err != nil {
+		return rundir.Config{}, err
+	}
+	if err := knownDrivers(ctx, l, r.Driven(params, o.model), !o.leave); err != nil {
+		return rundir.Config{}, err
+	}
 	return rundir.Config{Recipe: r.Name, Text: string(text), Model: o.model, NoCache: o.noCache, Set: set}, nil
 }
 
@@ -183,9 +189,17 @@ func withAgents(ctx context.Context, l *line.Line, r *recipe.Recipe, text []byte
 	if err != nil {
 		return nil, err
 	}
-	if text, err = recipe.Define(text, agents); err != nil {
-		return nil, err
+	return recipe.Define(text, agents)
+}
+
+// knownDrivers refuses workers whose driver nobody knows; with installed, also those whose program is not here.
+func knownDrivers(ctx context.Context, l *line.Line, workers []recipe.DrivenWorker, installed bool) error {
+	if len(workers) == 0 {
+		return nil
 	}
-	_, err = recipe.Parse(text)
-	return text, err
+	ws, err := l.Open(ctx)
+	if err != nil {
+		return err
+	}
+	return ws.CheckDrivers(workers, installed)
 }

@@ -167,6 +167,18 @@ func Find(name string, own []config.Driver) (Preset, error) {
 	return Preset{}, f.WithHint("`ramet drivers` lists them; [driver.%.40s] with command = \"…\" in your configuration adds one", name)
 }
 
+// Installed says that the program is on this machine, or how it comes there.
+func (p Preset) Installed(environ []string) error {
+	if _, found := p.Path(environ); found {
+		return nil
+	}
+	f := fault.New(fault.NotFound, "%s is not installed: there is no program %.80q", p.Title, p.Command[0])
+	if p.Install != "" {
+		return f.WithHint("%s", p.Install)
+	}
+	return f.WithHint("say where it is: command in [driver.%s] of your configuration", p.Name)
+}
+
 // AsksIn says whether the program asks before it changes anything, in a mode of its own; empty: in
 // the one that it is put into. Of a mode that nobody here knows it is not believed.
 func (p Preset) AsksIn(mode string) bool {

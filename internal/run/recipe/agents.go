@@ -19,7 +19,8 @@ type Definition struct {
 	Name    string   `json:"name"`
 	From    string   `json:"from,omitempty"` // the file where it was defined; empty: the recipe
 	Prompt  string   `json:"prompt"`
-	Tools   []string `json:"tools"` // names, with what they are limited to in brackets; nil: all
+	Tools   []string `json:"tools"`            // names, with what they are limited to in brackets; nil: all
+	Driver  string   `json:"driver,omitempty"` // the program that drives it; empty: ramet's own loop
 	Model   string   `json:"model,omitempty"`
 	Effort  string   `json:"effort,omitempty"`
 	Tokens  int64    `json:"tokens,omitempty"` // it may use; 0: no limit of its own
@@ -46,14 +47,14 @@ func (p *parser) agents(m member) {
 			continue
 		}
 		of := func(key string) string { return key + " of " + what }
-		f := p.fields(m.value, what, "from", "prompt", "tools", "model", "effort", "tokens", "cost_usd")
+		f := p.fields(m.value, what, "from", "prompt", "tools", "driver", "model", "effort", "tokens", "cost_usd")
 		d := Definition{Name: m.key, From: p.text(f["from"], of("from")), Prompt: p.text(f["prompt"], of("prompt")), Effort: p.word(f["effort"], of("effort"), llm.Efforts()),
-			Model: p.text(f["model"], of("model")), Tokens: p.integer(f["tokens"], of("tokens"), 1, 1<<53-1), CostUSD: p.amount(f["cost_usd"], of("cost_usd"))}
+			Driver: p.driver(f["driver"], of("driver")), Model: p.text(f["model"], of("model")), Tokens: p.integer(f["tokens"], of("tokens"), 1, 1<<53-1), CostUSD: p.amount(f["cost_usd"], of("cost_usd"))}
 		if _, there := f["tools"]; there {
 			d.Tools = append([]string{}, texts(p.list(f["tools"], of("tools"), maxSections))...)
 		}
-		if _, err := llm.ParseRef(d.Model); d.Model != "" && err != nil {
-			p.say(f["model"].value.Line, "%s is %.60q: write vendor/name; `ramet models` lists them", of("model"), d.Model)
+		if why := badModel(d.Driver, d.Model); d.Model != "" && why != "" {
+			p.say(f["model"].value.Line, "%s is %.60q: %s", of("model"), d.Model, why)
 		}
 		if _, there := f["prompt"]; !there && m.value.Kind == yaml.MappingNode {
 			p.say(m.line, "%s has no prompt: add it", what)
@@ -69,8 +70,8 @@ func (r *Recipe) plays(w *Worker) {
 	if !ok {
 		return
 	}
-	if w.Model == "" {
-		w.Model = d.Model
+	if w.Driver == "" && w.Model == "" {
+		w.Driver, w.Model = d.Driver, d.Model
 	}
 	if w.Effort == "" {
 		w.Effort = d.Effort
@@ -143,7 +144,7 @@ func scalarNode(s string) *yaml.Node {
 func (d Definition) node() *yaml.Node {
 	out := &yaml.Node{Kind: yaml.MappingNode}
 	put := func(key string, value *yaml.Node) { out.Content = append(out.Content, scalarNode(key), value) }
-	for _, one := range []struct{ key, value string }{{"from", d.From}, {"prompt", d.Prompt}, {"model", d.Model}, {"effort", d.Effort}} {
+	for _, one := range []struct{ key, value string }{{"from", d.From}, {"prompt", d.Prompt}, {"driver", d.Driver}, {"model", d.Model}, {"effort", d.Effort}} {
 		if one.value != "" {
 			put(one.key, scalarNode(one.value))
 		}

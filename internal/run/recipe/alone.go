@@ -18,6 +18,7 @@ func (p *parser) alone(s *sheet) {
 		refuse("tools", "which only agents have")
 		refuse("model", "which only agents have")
 		refuse("agent", "which only agents have")
+		refuse("driver", "which only agents have")
 		refuse("effort", "which only agents have")
 	}
 	if s.Prompt != "" {

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"ramet/internal/fault"
-	"ramet/internal/llm"
 	"ramet/internal/text"
 )
 
@@ -41,19 +40,7 @@ func (r *Recipe) Bind(params map[string]string) (map[string]string, error) {
 		return nil, fault.New(fault.Usage, "recipe %s needs a value for %s", r.Name, strings.Join(lacking, ", ")).
 			WithHint("give it with --set %s=…", lacking[0])
 	}
-	return values, r.checkModels(values)
-}
-
-// checkModels looks at parameters that are models.
-func (r *Recipe) checkModels(values map[string]string) error {
-	for _, w := range r.Workers {
-		if name := strings.Trim(w.Model, "{}"); name != w.Model && values[name] != "" {
-			if _, err := llm.ParseRef(values[name]); err != nil {
-				return fault.New(fault.Usage, "parameter %s is %.60q, and worker %s asks that model", name, values[name], w.Name).WithHint("write vendor/name; `ramet models` lists them")
-			}
-		}
-	}
-	return nil
+	return values, r.checkAsked(values)
 }
 
 // Values adds to bound parameters what else names in braces can mean: {sections} and, once

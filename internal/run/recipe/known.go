@@ -52,9 +52,11 @@ const (
 var (
 	nameRule  = late.Regexp(`^[a-z][a-z0-9-]{0,39}$`)
 	paramRule = late.Regexp(`^[a-z][a-z0-9_]{0,39}$`)
-	scopeRule = late.Regexp(`^[A-Za-z0-9._-]{1,80}$`)
-	withRule  = late.Regexp(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`)
-	braces    = late.Regexp(`\{([a-z_][a-z0-9_]*)\}`)
+	// driverRule is what a driver may be called (package config).
+	driverRule = late.Regexp(`^[a-z][a-z0-9_-]{0,31}$`)
+	scopeRule  = late.Regexp(`^[A-Za-z0-9._-]{1,80}$`)
+	withRule   = late.Regexp(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`)
+	braces     = late.Regexp(`\{([a-z_][a-z0-9_]*)\}`)
 )
 
 // ValidScope says whether a scope can name items and files.

@@ -83,8 +83,9 @@ type Worker struct {
 	Inputs   []string // paths with names in braces; one ending in /** means all files below
 	Outputs  []Output
 	Tools    []string
-	Agent    string // the definition that it is made by; empty: none
-	Model    string
+	Agent    string   // the definition that it is made by; empty: none
+	Driver   string   // the program that drives its agents; empty: ramet's own loop
+	Model    string   // vendor/name; of a driver: the program's own word
 	Effort   string   // how hard the model thinks; empty: as configured
 	Any      bool     // expect: any; a patch may be empty
 	Worktree string   // one of the inputs, a bundle: it works in a git worktree that begins there

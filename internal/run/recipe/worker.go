@@ -22,7 +22,7 @@ type sheet struct {
 
 func (p *parser) worker(m member) {
 	what := "worker " + m.key
-	f := p.fields(m.value, what, "uses", "prompt", "command", "with", "each", "inputs", "outputs", "tools", "agent", "model", "effort",
+	f := p.fields(m.value, what, "uses", "prompt", "command", "with", "each", "inputs", "outputs", "tools", "agent", "driver", "model", "effort",
 		"worktree", "patches", "expect", "effect", "key", "lookup", "timeout", "attempts", "queue")
 	if m.value.Kind != yaml.MappingNode {
 		return
@@ -59,11 +59,12 @@ func (p *parser) worker(m member) {
 	}
 	w.Agent = p.text(f["agent"], of("agent"))
 	w.Effort = p.word(f["effort"], of("effort"), llm.Efforts())
+	w.Driver = p.driver(f["driver"], of("driver"))
 	if w.Model = p.text(f["model"], of("model")); w.Model != "" {
 		if line := f["model"].value.Line; braces().FindString(w.Model) == w.Model {
 			p.names(line, of("model"), w.Model)
-		} else if _, err := llm.ParseRef(w.Model); err != nil {
-			p.say(line, "%s is %.60q: write vendor/name, or {parameter}; `ramet models` lists them", of("model"), w.Model)
+		} else if why := badModel(w.Driver, w.Model); why != "" {
+			p.say(line, "%s is %.60q: %s", of("model"), w.Model, why)
 		}
 	}
 	w.Worktree = p.text(f["worktree"], of("worktree"))

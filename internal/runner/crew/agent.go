@@ -65,7 +65,7 @@ func (c *Crew) agent(ctx context.Context, it runner.Attempt, d runner.Orchestrat
 // needsFolder says whether the agent of an item has files at all.
 func needsFolder(it runner.Attempt) bool {
 	file := func(o runner.Output) bool { return !o.Answer }
-	return it.Task.Tree != nil || len(it.Task.Tools) > 0 || slices.ContainsFunc(it.Task.Outputs, file)
+	return it.Task.Driver != "" || it.Task.Tree != nil || len(it.Task.Tools) > 0 || slices.ContainsFunc(it.Task.Outputs, file)
 }
 
 // work forks the agent, lets it take its turn, and gives its last words.
@@ -82,6 +82,9 @@ func (c *Crew) work(ctx context.Context, s *attempt, dir string) (string, error)
 	}
 	forks := slices.Contains(s.item.Task.Tools, "fork")
 	prompt := proc.Prompt{Last: reason, Schema: s.item.Task.Form}
+	if s.item.Task.Driver != "" {
+		prompt.Schema = nil // no program can be asked for one; inspect looks
+	}
 	if forks {
 		prompt.Last = nil // its children may still write files
 	}
@@ -134,7 +137,7 @@ func (c *Crew) fork(ctx context.Context, s *attempt, dir string) error {
 	if err != nil {
 		return err
 	}
-	role, err := begins(s.item.Task.Role)
+	role, err := begins(s.item.Task)
 	if err != nil {
 		return err
 	}

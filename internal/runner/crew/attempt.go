@@ -110,6 +110,12 @@ func (c *Crew) Model(a agent.Agent, m proc.Model) (proc.Model, error) {
 	if err != nil {
 		return proc.Model{}, err
 	}
+	if m.Foreign != nil {
+		if m.Foreign, err = c.driven(s, lane, m); err != nil {
+			return proc.Model{}, err
+		}
+		return m, nil
+	}
 	for i, other := range m.Others {
 		m.Others[i] = c.taped(s, lane, a, other)
 	}
@@ -221,6 +227,8 @@ func (g *guard) Decide(ctx context.Context, spec tool.Spec, call tool.Call) (too
 	switch {
 	case s == nil && !run:
 		return g.next.Decide(ctx, spec, call)
+	case s != nil && !s.over.Load() && s.item.Task.Driver != "" && mayAsk(s.item.Task.Tools, spec):
+		return tool.Confine, g.record(spec), nil // all of the program is confined
 	case s == nil || s.over.Load() || !slices.Contains(s.item.Task.Tools, spec.Name):
 		return "", nil, fault.New(fault.Denied, "%s is no tool of this task", spec.Name)
 	case spec.Access != tool.Commands:

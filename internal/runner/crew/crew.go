@@ -6,8 +6,8 @@
 //   - An item of an agent is done by an agent of its own, forked from the run's, in the
 //     ledger before it starts. It can be killed (KILLED), stopped (INTERRUPTED) and has its
 //     time (TIMEOUT). When Do returns it is dead, and all that it forked.
-//   - Every model call of such an agent, and of all below it, goes through package tape. An
-//     agent below a run that works on no item calls no model.
+//   - Every model call of such an agent, and of all below it, goes through package tape; of one
+//     that another program drives, every turn. An agent below a run that works on no item calls no model.
 //   - An agent has the tools that its task names and no others. Its commands run inside
 //     the sandbox, its files are in a folder of its own.
 //   - A worktree begins with the commit of its bundle and the patches, whatever git's

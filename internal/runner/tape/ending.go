@@ -23,13 +23,22 @@ func (c *call) finish(ctx context.Context, f llm.Finish) error {
 	input := usage.Input + usage.CacheRead + usage.CacheWrite
 	payload := run.CallEnd{CallID: c.id, LatencyMS: c.latency(), FinishReason: reason(f.Reason, message), OutputHash: output,
 		Usage: run.Tokens{Input: input, Output: usage.Output, Total: input + usage.Output}, ToolCalls: len(message.Calls())}
-	if price, ok := c.Price(c.request.Model); ok {
-		cost := float64(price.Cost(usage)) / 1e9
-		payload.CostUSD = &cost
+	if cost, ok := c.cost(usage); ok {
+		dollars := float64(cost) / 1e9
+		payload.CostUSD = &dollars
 	}
 	w := c.witness()
 	w.Answer = &answer{Parts: parts(message), Usage: usage, FinishReason: string(f.Reason), RawReason: f.Raw, OutputHash: output}
 	return c.last(ctx, run.LLMCallFinished, payload, w)
+}
+
+// cost is what the call came to; false: nobody knows.
+func (c *call) cost(used llm.Usage) (llm.Money, bool) {
+	if c.Cost != nil {
+		return c.Cost()
+	}
+	price, ok := c.Price(c.request.Model)
+	return price.Cost(used), ok
 }
 
 // fail records a call that gave no answer. What was shown of one is in the evidence.

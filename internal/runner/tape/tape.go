@@ -40,7 +40,9 @@ type Options struct {
 	Redact func(string) (string, bool)
 	// Price of the vendor's models; nil: nobody knows any.
 	Price func(model string) (llm.Price, bool)
-	Now   func() time.Time // nil: time.Now
+	// Cost is what a call that has ended cost, where that is known otherwise than by a price; nil: it is not.
+	Cost func() (llm.Money, bool)
+	Now  func() time.Time // nil: time.Now
 }
 
 // lastWords is how long the end of a call may take to be recorded after its context
