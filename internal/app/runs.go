@@ -149,7 +149,11 @@ func (c *carrier) options(ctx context.Context) runner.Options {
 	}
 	o.Window = windows(c.ws.Config, c.ws.Keys, modelOf(ctx, c.ws, string(c.own)))
 	if c.hosts != nil {
-		o.Far, o.Hosts, o.Forget, o.Lease, o.Here = c.hosts.queue, c.hosts.others, c.hosts.forget, c.hosts.lease, c.hosts.own
+		o.Far = c.hosts.queue
+		if !c.Leave {
+			o.Far = c.sharing()
+		}
+		o.Hosts, o.Forget, o.Lease, o.Here = c.hosts.others, c.hosts.forget, c.hosts.lease, c.hosts.own
 	}
 	return o
 }
@@ -180,14 +184,18 @@ func (c *carrier) serve(ctx context.Context, orchestrator runner.Orchestrator) e
 			return post.Serve(ctx, c.hosts.orchestrator, c.Session.RunID, c.hosts.epoch, orchestrator)
 		})
 		if !c.Leave {
-			part(2, func() error { return c.hosts.queue.Serve(ctx, queues(c.Recipe), c.limits.Parallel, do) })
-			// What it has put aside is given back when it dies.
+			part(2, func() error {
+				return c.sharing().serve(ctx, queues(c.Recipe), c.limits.Parallel, orchestrator, c.executor)
+			})
+			// Others see who does what the run needs.
 			part(3, func() error { return c.hosts.beat(ctx, queues(c.Recipe), c.limits.Parallel) })
 		}
 	}
 	all.Wait()
 	return errors.Join(errs...)
 }
+
+func (c *carrier) sharing() sharing { return sharing{c.near, c.hosts.queue} }
 
 // retire ends the run's agent, and with it everything below: the run is over, or nobody
 // carries it out any more. What resumes it makes another one. Between hosts somebody else
