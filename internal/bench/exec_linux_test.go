@@ -32,7 +32,14 @@ type used struct {
 	RSS       int64 // bytes, at its peak
 }
 
-var errands = enrol("errand", func(e errand) (used, error) {
+var errands = enrol("errand", runErrand)
+
+func runErrand(e errand) (used, error) {
+	return timed(e, func(out string) bool { return out == e.Want })
+}
+
+// timed runs a command and asks whether it printed what it should.
+func timed(e errand, good func(out string) bool) (used, error) {
 	c := exec.Command(e.Path, e.Args...)
 	c.Dir, c.Env = e.Dir, e.Env
 	var out, errs bytes.Buffer
@@ -40,12 +47,12 @@ var errands = enrol("errand", func(e errand) (used, error) {
 	begin := time.Now()
 	err := c.Run()
 	took := time.Since(begin)
-	if err != nil || out.String() != e.Want {
+	if err != nil || !good(out.String()) {
 		return used{}, fmt.Errorf("%v: %w, it printed %q\n%s", e.Args, err, out.String(), errs.Bytes())
 	}
 	usage := c.ProcessState.SysUsage().(*syscall.Rusage)
 	return used{Wall: took, CPU: c.ProcessState.UserTime() + c.ProcessState.SystemTime(), RSS: usage.Maxrss << 10}, nil
-})
+}
 
 // past is one length of it, and what `ramet exec` needed.
 type past struct {

@@ -18,11 +18,7 @@ import (
 
 	"ramet/internal/cli/agents"
 	"ramet/internal/cli/care"
-	"ramet/internal/cli/files"
-	"ramet/internal/cli/history"
-	"ramet/internal/cli/ledger"
 	"ramet/internal/cli/line"
-	"ramet/internal/cli/mail"
 	"ramet/internal/cli/mcp"
 	"ramet/internal/cli/models"
 	"ramet/internal/cli/runs"
@@ -54,7 +50,7 @@ type Command func(ctx context.Context, args ...string) (string, error)
 func Run(ctx context.Context, args []string, e Env) int {
 	l := newLine(e, session.New(e.System, session.Choice{}))
 	ctx = l.Attended(ctx)
-	root := newRoot(e, l)
+	root := newRoot(e, l, args)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
 	if cerr := l.Close(); err == nil {
@@ -92,7 +88,8 @@ func hasFlag(args []string, flag string) bool {
 	return slices.Contains(args[:end], flag)
 }
 
-func newRoot(e Env, l *line.Line) *cobra.Command {
+// newRoot has the commands that a command line may mean; without one, all.
+func newRoot(e Env, l *line.Line, args []string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "ramet",
 		Short: "An operating environment for LLM agents",
@@ -139,28 +136,11 @@ The workspace is that of the project you stand in; --db, RAMET_DB and
 	root.SetFlagErrorFunc(line.BadFlag)
 	root.SetHelpCommand(line.HelpCommand())
 	root.SetHelpFunc(line.Help)
-	for _, g := range []struct {
-		id, title string
-		commands  []*cobra.Command
-	}{
-		{"agents", "Agents:", agents.Commands(l, e.MCP.Version, func(ctx context.Context, w *session.Workspace, s agents.Service) error {
-			s.Command, s.Begin = within(e, l), mcp.Begin(l, e.MCP)
-			return e.Serve(ctx, w, s)
-		})},
-		{"history", "History:", history.Commands(l)},
-		{"files", "Files:", files.Commands(l)},
-		{"mail", "Mail:", mail.Commands(l)},
-		{"proof", "Proof and care:", care.Proof(l)},
-		{"runs", "Runs:", runs.Commands(l, e.Runs)},
-		{"ledger", "Ledger:", ledger.Commands(l)},
-		{"models", "Models:", models.Commands(l, e.Models)},
-		{"mcp", "Tools from elsewhere and for others:", mcp.Commands(l, e.MCP.With(within(e, l)))},
-		{"", "", care.Rest(l, e.Care)},
-	} {
+	for _, g := range needed(groups(e, l), args) {
 		if g.id != "" {
 			root.AddGroup(&cobra.Group{ID: g.id, Title: g.title})
 		}
-		for _, c := range g.commands {
+		for _, c := range g.commands() {
 			c.GroupID = g.id
 			root.AddCommand(c)
 		}
@@ -181,7 +161,7 @@ func within(e Env, l *line.Line) Command {
 		e.Screen = nil
 		sub := newLine(e, l.Within())
 		chosen := sub.Choice // the flags begin empty
-		root := newRoot(e, sub)
+		root := newRoot(e, sub, args)
 		sub.Choice = chosen
 		root.SetArgs(args)
 		if err := root.ExecuteContext(ctx); err != nil {

@@ -1,0 +1,173 @@
+package bench
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// What packages may do before main: of ours any, ours together, in milliseconds.
+const (
+	anyInit = 0.3
+	allInit = 2
+)
+
+// Nothing of ours is built before it is used: every command is a hook or a step of
+// somebody's script. A busy machine makes any init slow once; the fastest of twenty starts
+// is what it costs.
+func BenchmarkInits(b *testing.B) {
+	sh := newShell(b)
+	fastest := map[string]float64{}
+	for b.Loop() {
+		for range 20 {
+			for name, took := range sh.initsOfEach(b) {
+				if before, ok := fastest[name]; !ok || took < before {
+					fastest[name] = took
+				}
+			}
+		}
+	}
+	var ours, theirs, slowest float64
+	for name, took := range fastest {
+		if !strings.HasPrefix(name, "ramet/") {
+			theirs += took
+			continue
+		}
+		ours, slowest = ours+took, max(slowest, took)
+		if took > anyInit && scale == 1 {
+			b.Errorf("init of %s takes %.2f ms of every start, more than %g: build it when it is used first (package late)", name, took, anyInit)
+		}
+	}
+	if ours > allInit && scale == 1 {
+		b.Errorf("inits of ours take %.2f ms of every start together, more than %d", ours, allInit)
+	}
+	atMost(b, "inits of ours: the slowest", "ms", slowest, anyInit)
+	atMost(b, "inits of ours: all", "ms", ours, allInit)
+	shown(b, "inits of libraries: all", "ms", theirs)
+	byTime := slices.SortedFunc(maps.Keys(fastest), func(x, y string) int { return int(1e6 * (fastest[y] - fastest[x])) })
+	for _, name := range byTime {
+		if !strings.HasPrefix(name, "ramet/") && fastest[name] >= 0.1 {
+			shown(b, "inits of libraries: "+name, "ms", fastest[name])
+		}
+	}
+}
+
+// initsOfEach starts the binary once: what each package did before main, in milliseconds.
+func (s *shell) initsOfEach(b *testing.B) map[string]float64 {
+	b.Helper()
+	c := exec.CommandContext(b.Context(), s.binary, "version")
+	c.Env = append(os.Environ(), "GODEBUG=inittrace=1")
+	var errs bytes.Buffer
+	c.Stderr = &errs
+	check(b, c.Run())
+	took := map[string]float64{}
+	for line := range strings.Lines(errs.String()) {
+		// init internal/bytealg @0.008 ms, 0 ms clock, 0 bytes, 0 allocs
+		if f := strings.Fields(line); len(f) > 5 && f[0] == "init" {
+			took[f[1]] = must[float64](b)(strconv.ParseFloat(f[4], 64))
+		}
+	}
+	if len(took) == 0 {
+		b.Fatalf("the trace names no package:\n%s", errs.Bytes())
+	}
+	return took
+}
+
+// shot is a command that begins, does one thing, and ends.
+type shot struct {
+	title string
+	args  []string
+	env   []string
+	fresh bool    // each time on the same workspace
+	want  string  // what it must print; empty: anything
+	limit float64 // ms by the clock
+	rss   float64 // MB; 0: none
+	used  []used
+}
+
+// A command ends almost as soon as an empty program does, which takes turns with all of
+// them: what a start costs, what opening the workspace adds, what a turn adds whose model
+// answers at once.
+func BenchmarkStart(b *testing.B) {
+	sh, server := newShell(b, "-tags", "rametprobe"), newVendor(b)
+	empty := emptyProgram(b)
+	place := sh.past(b, 10, false)
+	script := filepath.Join(b.TempDir(), "script")
+	check(b, os.WriteFile(script, []byte(`{"repeat": true, "steps": [{"text": "Hello, world."}, {"usage": {"input": 5, "output": 2}}]}`+"\n"), 0o600))
+	shots := []*shot{
+		{title: "`ramet version`", args: []string{"version"}, limit: 6},
+		{title: "`ramet ps`", args: []string{"ps"}, limit: 10},
+		{title: "`ramet show one`", args: []string{"show", "one"}, limit: 10},
+		{title: "`ramet append one hello`", args: []string{"append", "one", "hello"}, fresh: true, limit: 10},
+		{title: "`ramet track list`", args: []string{"track", "list"}, limit: 10},
+		{title: "`ramet exec`, a scripted model", args: []string{"exec", "one", "Go on.", "--model", "script/" + script}, env: []string{"RAMET_TEST_SCRIPTS=1"},
+			fresh: true, want: "Hello, world.\n", limit: 18, rss: 28},
+		{title: "`ramet exec`, a server on loopback", args: []string{"exec", "one", "Go on.", "--model", "anthropic/bench"},
+			env: []string{"ANTHROPIC_API_KEY=none", "ANTHROPIC_BASE_URL=" + server.URL}, fresh: true, want: "Hello, world.\n", limit: 22, rss: 28},
+	}
+	base := []string{"HOME=" + sh.home, "RAMET_HOME=" + sh.home, "PATH=" + os.Getenv("PATH")}
+	sh.load(b, place)
+	var bare []used
+	for b.Loop() {
+		for range max(1, scaled(20)) {
+			bare = append(bare, apart[used](b, shooting, errand{Path: empty, Dir: sh.project, Env: base}))
+			for _, s := range shots {
+				if s.fresh {
+					sh.load(b, place)
+				}
+				s.used = append(s.used, apart[used](b, shooting, errand{Path: sh.binary, Args: s.args, Dir: sh.project, Env: append(slices.Clone(base), s.env...), Want: s.want}))
+			}
+		}
+	}
+	theirs := wall(bare)
+	shown(b, "an empty Go program, wall", "ms", theirs)
+	for _, s := range shots {
+		atMost(b, s.title+", wall", "ms", wall(s.used), s.limit)
+		shown(b, s.title+", wall / an empty program's", "", wall(s.used)/theirs)
+		shown(b, s.title+", CPU", "ms", middle(figures(s.used, func(u used) float64 { return float64(u.CPU) / 1e6 })))
+		if s.rss != 0 {
+			atMost(b, s.title+", peak RSS", "MB", middle(figures(s.used, func(u used) float64 { return float64(u.RSS) / 1e6 })), s.rss)
+		}
+	}
+}
+
+// shooting is an errand whose words are compared where some are wanted.
+var shooting = enrol("shot", func(e errand) (used, error) {
+	if e.Want != "" {
+		return runErrand(e)
+	}
+	return timed(e, func(string) bool { return true })
+})
+
+func wall(u []used) float64 {
+	return middle(figures(u, func(u used) float64 { return float64(u.Wall) / 1e6 }))
+}
+
+func figures(u []used, of func(used) float64) []float64 {
+	out := make([]float64, len(u))
+	for i := range u {
+		out[i] = of(u[i])
+	}
+	return out
+}
+
+// emptyProgram is what the machine and Go's runtime alone take.
+func emptyProgram(b *testing.B) string {
+	b.Helper()
+	dir := must[string](b)(os.MkdirTemp(workshop, "empty-*"))
+	check(b, os.WriteFile(filepath.Join(dir, "main.go"), []byte("package main\n\nfunc main() {}\n"), 0o600))
+	program := filepath.Join(dir, "empty")
+	build := exec.CommandContext(b.Context(), "go", "build", "-trimpath", "-o", program, "main.go")
+	build.Dir, build.Env = dir, append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		b.Fatal(fmt.Errorf("%s: %w\n%s", build, err, out))
+	}
+	return program
+}
