@@ -21,9 +21,9 @@ func Make(f Facts) Table {
 	}
 	rows := f.rows(nodes)
 	t.Agents = len(rows)
-	groups := map[Group][]Row{}
-	at := make(map[id.Agent]int, len(rows)) // places in their groups
-	for _, r := range rows {
+	groups := map[Group][]int{} // places in rows
+	for i := range rows {
+		r := &rows[i]
 		if r.folded() {
 			continue
 		}
@@ -33,19 +33,22 @@ func Make(f Facts) Table {
 			t.Asking++
 		}
 		if r.up >= 0 {
-			if up := rows[r.up]; up.row.Group == g && !up.folded() {
-				r.row.Indent = groups[g][at[up.row.ID]].Indent + 1
+			if up := &rows[r.up]; up.row.Group == g && !up.folded() {
+				r.row.Indent = up.row.Indent + 1
 			} else {
 				r.row.Path = path(rows, r)
 			}
 		}
-		at[r.row.ID] = len(groups[g])
-		groups[g] = append(groups[g], r.row)
+		groups[g] = append(groups[g], i)
 	}
-	groups[Done] = newestFirst(groups[Done])
+	groups[Done] = newestFirst(rows, groups[Done])
+	t.Rows = make([]Row, 0, len(rows))
 	for _, g := range Groups() {
-		mark(groups[g])
-		t.Rows = append(t.Rows, groups[g]...)
+		from := len(t.Rows)
+		for _, i := range groups[g] {
+			t.Rows = append(t.Rows, rows[i].row)
+		}
+		mark(t.Rows[from:])
 	}
 	return t
 }
@@ -95,13 +98,13 @@ func (f Facts) rows(nodes []agent.Node) []standing {
 }
 
 // folded says that the row of its run stands for it.
-func (s standing) folded() bool { return s.run >= 0 && s.row.Group != NeedsYou }
+func (s *standing) folded() bool { return s.run >= 0 && s.row.Group != NeedsYou }
 
 // mostPath is how many of those above a row are named.
 const mostPath = 4
 
 // path names those above a row, root first; of many, the nearest.
-func path(rows []standing, s standing) []string {
+func path(rows []standing, s *standing) []string {
 	var out []string
 	for up := s.up; up >= 0; up = rows[up].up {
 		if len(out) == mostPath {
@@ -116,16 +119,16 @@ func path(rows []standing, s standing) []string {
 
 // newestFirst sorts the families of a group by when their first member last wrote; inside of
 // a family the order stays.
-func newestFirst(rows []Row) []Row {
-	var families [][]Row
-	for _, r := range rows {
-		if r.Indent == 0 || len(families) == 0 {
+func newestFirst(rows []standing, group []int) []int {
+	var families [][]int
+	for _, i := range group {
+		if rows[i].row.Indent == 0 || len(families) == 0 {
 			families = append(families, nil)
 		}
 		last := len(families) - 1
-		families[last] = append(families[last], r)
+		families[last] = append(families[last], i)
 	}
-	slices.SortStableFunc(families, func(a, b []Row) int { return b[0].Since.Compare(a[0].Since) })
+	slices.SortStableFunc(families, func(a, b []int) int { return rows[b[0]].row.Since.Compare(rows[a[0]].row.Since) })
 	return slices.Concat(families...)
 }
 

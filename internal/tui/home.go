@@ -25,6 +25,8 @@ type homeLine struct {
 const (
 	homePause = 100 * time.Millisecond
 	homeRest  = time.Second
+	// homeGlance is how long the cursor stays before somebody's conversation is read.
+	homeGlance = 80 * time.Millisecond
 )
 
 type (
@@ -220,14 +222,27 @@ func (m *root) putHome(to int) tea.Cmd {
 		h.at, h.fold = "", to
 	}
 	h.moved = m.o.Now()
-	return tea.Batch(m.later(homeRest, homeRestMsg{}), m.previewLater())
+	return tea.Batch(m.restLater(homeRest), m.previewLater(homeGlance))
+}
+
+// restLater looks whether the cursor rested; one timer does for any number of keys.
+func (m *root) restLater(d time.Duration) tea.Cmd {
+	if m.hall.rests {
+		return nil
+	}
+	m.hall.rests = true
+	return m.later(d, homeRestMsg{})
 }
 
 // homeRested lets rows go where they belong, once the cursor has been elsewhere for a while.
 func (m *root) homeRested() tea.Cmd {
 	h := &m.hall
-	if !h.on || m.o.Now().Sub(h.moved) < homeRest {
+	h.rests = false
+	if !h.on {
 		return nil
+	}
+	if rested := m.o.Now().Sub(h.moved); rested < homeRest {
+		return m.restLater(homeRest - rested)
 	}
 	for a := range h.pinned {
 		if a != h.at {
@@ -278,11 +293,24 @@ func (m *root) previewed() tea.Cmd {
 }
 
 // previewLater reads it once the cursor stays: who scrolls by waits for nobody's pages.
-func (m *root) previewLater() tea.Cmd {
-	if !m.previews() || m.hall.at == "" {
+func (m *root) previewLater(d time.Duration) tea.Cmd {
+	if m.hall.glance || !m.previews() || m.hall.at == "" {
 		return nil
 	}
-	return m.later(80*time.Millisecond, previewMsg{m.hall.at})
+	m.hall.glance = true
+	return m.later(d, previewMsg{})
+}
+
+// glanced reads the preview, or waits until the cursor stays.
+func (m *root) glanced() tea.Cmd {
+	m.hall.glance = false
+	if !m.hall.on {
+		return nil
+	}
+	if stayed := m.o.Now().Sub(m.hall.moved); stayed < homeGlance {
+		return m.previewLater(homeGlance - stayed)
+	}
+	return m.previewed()
 }
 
 // lastSaid is the last line of a text that is being said.

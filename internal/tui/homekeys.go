@@ -360,7 +360,7 @@ func (m *root) sheeted(msg sheetMsg) tea.Cmd {
 	return nil
 }
 
-type previewMsg struct{ of id.Agent }
+type previewMsg struct{}
 
 // homeHelp is what the keys of Home do.
 func homeHelp(w int) *sheet {

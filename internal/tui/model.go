@@ -87,6 +87,7 @@ type root struct {
 	mine      map[id.Agent]bool        // children that the user forked here
 	fresh     map[id.Agent]state.State // what agents did since the last look began
 	hall      hall
+	drawn     func() // View was called; nil: nobody wants to know
 	fatal     error
 }
 
@@ -103,10 +104,11 @@ func Run(ctx context.Context, o Options) error {
 	m := newRoot(ctx, o)
 	var p *tea.Program
 	var renderer rest
+	m.drawn = renderer.drawn
 	p = tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(o.In), tea.WithOutput(o.Out),
 		tea.WithEnvironment(o.Env), tea.WithoutSignalHandler(), tea.WithFPS(int(time.Second/frame)),
 		tea.WithFilter(func(_ tea.Model, msg tea.Msg) tea.Msg {
-			renderer.wake(p)
+			renderer.wake(p, msg)
 			return msg
 		}))
 	_, err := p.Run()

@@ -44,6 +44,8 @@ type hall struct {
 	stale  bool // what is shown is older than what is known
 	making bool // it is made anew in a moment
 	moved  time.Time
+	rests  bool                    // a timer for the rest of the cursor is under way
+	glance bool                    // and one for the preview
 	pinned map[id.Agent]home.Group // who stands still, because the cursor is or was just there
 }
 

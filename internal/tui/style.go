@@ -2,6 +2,7 @@ package tui
 
 import (
 	"strings"
+	"unicode/utf8"
 
 	"github.com/charmbracelet/x/ansi"
 
@@ -37,7 +38,62 @@ func (st style) of(s string) string {
 }
 
 // width is how many cells a text takes.
-func width(s string) int { return ansi.StringWidth(s) }
+func width(s string) int {
+	if n, ok := narrow(s); ok {
+		return n
+	}
+	return ansi.StringWidth(s)
+}
+
+// narrow counts what most lines consist of without looking for clusters: ASCII, lines, blocks
+// and a few signs, each of one cell whatever stands beside it, and our own styles. A screen
+// is measured at every key.
+func narrow(s string) (n int, ok bool) {
+	for i := 0; i < len(s); n++ {
+		switch c := s[i]; {
+		case c >= ' ' && c < 0x7f:
+			i++
+		case c == 0x1b:
+			end := styleEnd(s[i:])
+			if end == 0 {
+				return 0, false
+			}
+			i, n = i+end, n-1
+		default:
+			r, size := utf8.DecodeRuneInString(s[i:])
+			if !single(r) {
+				return 0, false
+			}
+			i += size
+		}
+	}
+	return n, true
+}
+
+// single are signs beyond ASCII of one cell.
+func single(r rune) bool {
+	switch r {
+	case '·', '…', '›', '−', '❯', '“', '”':
+		return true
+	}
+	return r >= '─' && r <= '▟'
+}
+
+// styleEnd is where the style ends that a text begins with; 0: it is something else.
+func styleEnd(s string) int {
+	if len(s) < 3 || s[1] != '[' {
+		return 0
+	}
+	for i := 2; i < len(s); i++ {
+		switch c := s[i]; {
+		case c == 'm':
+			return i + 1
+		case c != ';' && (c < '0' || c > '9'):
+			return 0
+		}
+	}
+	return 0
+}
 
 // cut shortens a line to w cells.
 func cut(s string, w int) string {
@@ -52,9 +108,13 @@ func cut(s string, w int) string {
 
 // fit makes a line exactly w cells wide.
 func fit(s string, w int) string {
-	s = cut(s, w)
-	if missing := w - width(s); missing > 0 {
-		s += strings.Repeat(" ", missing)
+	n := width(s)
+	if n > w {
+		s = cut(s, w)
+		n = width(s)
+	}
+	if n < w {
+		s += strings.Repeat(" ", w-n)
 	}
 	return s
 }

@@ -90,9 +90,7 @@ func (m *root) follow(msg tea.Msg) tea.Cmd {
 	case homeRestMsg:
 		return m.homeRested()
 	case previewMsg:
-		if m.hall.on && m.hall.at == msg.of {
-			return m.previewed()
-		}
+		return m.glanced()
 	case editedMsg:
 		return m.written(msg)
 	case sheetMsg:

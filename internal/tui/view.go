@@ -14,6 +14,9 @@ import (
 
 // View draws everything.
 func (m *root) View() tea.View {
+	if m.drawn != nil {
+		defer m.drawn()
+	}
 	v := tea.NewView("")
 	v.AltScreen = true
 	v.MouseMode = tea.MouseModeCellMotion
