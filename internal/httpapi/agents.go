@@ -42,6 +42,7 @@ type Verbs interface {
 	Overview(ctx context.Context) (home.Facts, error)
 	Standing(ctx context.Context, a agent.Agent) (permit.Standing, error)
 	Search(ctx context.Context, s session.Search) (public.Search, error)
+	Lineage(ctx context.Context) (public.Lineage, error)
 	// ChooseMode also chooses a mode of the program that drives the agent, which Program tells of.
 	ChooseMode(ctx context.Context, a agent.Agent, word string) error
 	Program(ctx context.Context, a agent.Agent) (*public.Program, error)

@@ -46,6 +46,7 @@ func agentRoutes(a Agents) []Route {
 			http.StatusCreated, a.send),
 		a.eventRoute(),
 		a.searchRoute(),
+		a.lineageRoute(),
 	}
 	table = append(table, a.fileRoutes()...)
 	return append(append(table, a.permissionRoutes()...), a.modeRoutes()...)

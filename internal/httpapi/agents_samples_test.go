@@ -22,6 +22,10 @@ func init() {
 	const zero = "/api/v1/agents/0"
 	for name, give := range map[string]func(*testing.T, *site) []sample{
 		"GET /api/v1/home": func(*testing.T, *site) []sample { return []sample{{"/api/v1/home", nil, 200}} },
+		"GET /api/v1/lineage": func(t *testing.T, s *site) []sample {
+			s.good(t, "POST", "/api/v1/agents/0/send", map[string]string{"body": "dear"}, 201, nil)
+			return []sample{{"/api/v1/lineage", nil, 200}}
+		},
 		"GET /api/v1/search": func(*testing.T, *site) []sample {
 			return []sample{{"/api/v1/search?q=a", nil, 200}, {"/api/v1/search?q=a&agent=0&limit=3", nil, 200}, {"/api/v1/search", nil, 400}}
 		},

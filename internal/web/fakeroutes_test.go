@@ -119,6 +119,9 @@ func (f *fake) routes() http.Handler {
 	})
 	handle("POST /api/v1/agents/{ref}/fork", func(w http.ResponseWriter, r *http.Request, body map[string]any) {
 		name, _ := body["name"].(string)
+		if body["at"] != nil {
+			f.seen = append(f.seen, fmt.Sprint("fork at ", body["at"]))
+		}
 		child := f.agent(name, r.PathValue("ref"), 0)
 		f.tell(map[string]any{"type": "forked", "agent_uuid": r.PathValue("ref"), "children": []any{child["uuid"]}})
 		answer(w, 201, child)
@@ -186,6 +189,7 @@ func (f *fake) routes() http.Handler {
 		w.Write(f.drawn)
 	})
 	handle("GET /api/v1/home", func(w http.ResponseWriter, _ *http.Request, _ map[string]any) { answer(w, 200, f.home()) })
+	handle("GET /api/v1/lineage", func(w http.ResponseWriter, _ *http.Request, _ map[string]any) { answer(w, 200, f.lineage()) })
 	handle("GET /api/v1/search", func(w http.ResponseWriter, r *http.Request, _ map[string]any) {
 		found := []any{}
 		for _, a := range f.agents {

@@ -8,6 +8,7 @@ const launch = "00000000-0000-4000-8000-000000000001";
 const views = [
   ["agents", "#/agents", ".hrow"],
   ["tree", "#/agents?view=tree", ".trow:not(.head)"],
+  ["lineage", "#/agents?view=lineage", ".lane"],
   ["agent", "#/agents/" + id(0), ".entry.assistant"],
   ["agent-aimed", "#/agents/" + id(0) + "?at=3", ".aimed"],
   ["agent-hostile", "#/agents/" + id(7), ".entry.assistant"],
@@ -223,6 +224,45 @@ export function Tests({ plan, open, sound, accessible, hand }) {
     await page.goto(base + "/#/agents/" + id(0) + "?tab=files");
     await page.locator(".change", { hasText: "main.go" }).waitFor();
     await on.post("state", { agent: id(9), word: "idle" });
+    await page.context().close();
+  };
+
+  all["the lineage as a graph"] = async () => {
+    const page = await open(base + "/#/agents?view=lineage", { viewport: { width: 1440, height: 2400 }, name: "lineage" });
+    const lane = (name) => page.locator(".lane", { hasText: name });
+    await lane("parser").waitFor();
+    // Time goes to the right, forks go down, and everything has its words.
+    const words = await lane("root").getAttribute("aria-label");
+    assert.match(words, /^root, .*2 points/);
+    assert.equal(await page.locator("text.point.mark title").textContent().then((s) => s.replace(/, .*/, "")), "root mark before the change");
+    const at = (kind) => page.locator("text.point." + kind).boundingBox();
+    assert.ok((await at("mark")).x < (await at("rewind")).x, "what was later stands to the right");
+    const starts = await page.locator(".drawing .fork").getAttribute("d");
+    const { agents } = await (await fetch(base + "/api/v1/lineage")).json();
+    assert.equal(starts.match(/M/g).length, agents.filter((a) => a.parent_uuid).length, "each child branches off");
+    assert.match(await page.locator(".lineage .tools").textContent(), /agents, \d+ dead . \d+ letters?/);
+    // With Shift it forks where it was clicked, without it reads there.
+    await page.locator("text.point.mark").click({ modifiers: ["Shift"] });
+    await page.locator("dialog", { hasText: "after message 3" }).waitFor();
+    await page.getByRole("textbox", { name: "Name" }).fill("from-the-mark");
+    await page.locator("dialog button[type=submit]").click();
+    await page.locator("h1", { hasText: "from-the-mark" }).waitFor();
+    assert.ok((await on.seen()).includes("fork at 3"));
+    await page.goto(base + "/#/agents?view=lineage");
+    await lane("from-the-mark").waitFor();
+    const before = await page.locator(".lane").count();
+    await on.post("child", { of: id(9) }); // it grows by itself
+    await on.post("tell", { type: "forked", agent_uuid: id(9) });
+    await page.waitForFunction((n) => document.querySelectorAll(".lane").length > n, before);
+    await page.locator("text.point.mark").click();
+    await page.locator(".aimed").waitFor();
+    assert.match(page.url(), /at=3$/);
+    await page.goto(base + "/#/agents?view=lineage");
+    await page.locator(".graph").focus();
+    await page.keyboard.press("End");
+    await page.keyboard.press("Home");
+    await page.keyboard.press("Enter");
+    await page.locator("h1", { hasText: "root" }).waitFor();
     await page.context().close();
   };
 

@@ -62,6 +62,7 @@ func Run(t *testing.T, fresh Factory) {
 		{"kill", testKill},
 		{"how histories end", testEndings},
 		{"the newest words", testWords},
+		{"ties", testTies},
 		{"cascade", testCascade},
 		{"cascade against forks", testCascadeAgainstForks},
 		{"rename", testRename},

@@ -1,6 +1,6 @@
 // The API, one function per route. Every failure is a Refusal, which says what to
 // show; 401 is also told to whoever listens (signedOut).
-import type { Agent, Ask, Branch, Choice, FileChange, Hit, Home, Letter, LogRow, Message, Mode, Piece, Run, RunEvent, Snapshot, Tracked, Trust, Usage, Verified } from "./types";
+import type { Agent, Ask, Branch, Choice, FileChange, Hit, Home, Lineage, Letter, LogRow, Message, Mode, Piece, Run, RunEvent, Snapshot, Tracked, Trust, Usage, Verified } from "./types";
 
 export class Refusal extends Error {
   constructor(readonly status: number, readonly code: string, message: string, readonly details: { pointer?: string; message: string; suggestion?: string }[] = []) {
@@ -56,6 +56,7 @@ export const api = {
   agents: (s?: AbortSignal) => get<{ agents: Agent[] | null }>(at("/agents", { all: 1 }), s).then((x) => x.agents ?? []),
   some: (uuids: string[], s?: AbortSignal) => get<{ agents: Agent[] | null }>(at("/agents", { of: uuids.join(",") }), s).then((x) => x.agents ?? []),
   home: (s?: AbortSignal) => get<Home>(at("/home"), s),
+  lineage: (s?: AbortSignal) => get<Lineage>(at("/lineage"), s),
   agent: (ref: string, s?: AbortSignal) => get<Agent>(at("/agents/" + seg(ref)), s),
   search: (q: string, agent: string, limit: number, s?: AbortSignal) =>
     get<{ found: Hit[] | null; more: boolean }>(at("/search", { q, agent, limit }), s).then((x) => ({ found: x.found ?? [], more: x.more })),
@@ -69,8 +70,8 @@ export const api = {
   mail: (ref: string, s?: AbortSignal) => get<{ letters: Letter[] | null }>(at("/agents/" + seg(ref) + "/mail"), s).then((x) => x.letters ?? []),
   prompt: (ref: string, text: string) => post<{ agent_uuid: string; turn: number }>(at("/agents/" + seg(ref) + "/prompt"), { text }),
   send: (ref: string, body: string) => post<Letter>(at("/agents/" + seg(ref) + "/send"), { body }),
-  fork: (ref: string, name: string, prompt: string) =>
-    post<Agent>(at("/agents/" + seg(ref) + "/fork"), { ...(name && { name }), ...(prompt && { prompt }) }),
+  fork: (ref: string, name: string, prompt: string, after = 0) =>
+    post<Agent>(at("/agents/" + seg(ref) + "/fork"), { ...(name && { name }), ...(prompt && { prompt }), ...(after && { at: after }) }),
   interrupt: (ref: string) => post<unknown>(at("/agents/" + seg(ref) + "/interrupt")),
   victims: (ref: string) => get<{ count: number }>(at("/agents/" + seg(ref) + "/kill-preview")).then((x) => x.count),
   kill: (ref: string, confirm: number) => post<{ count: number }>(at("/agents/" + seg(ref) + "/kill"), { cascade: true, confirm }),

@@ -204,6 +204,49 @@ export interface HomeRow {
   run: { run_id: string; run_state: string; done: number; of: number } | null;
 }
 
+// Everybody who ever was, in time.
+export interface Lineage {
+  agents: LineageAgent[];
+  points: LineagePoint[];
+  letters: LineageLetter[];
+  more: boolean;
+}
+
+export interface LineageAgent {
+  uuid: string;
+  name: string;
+  parent_uuid: string | null;
+  fork_message_id: number | null;
+  state: State;
+  from: string;
+  until: string;
+  killed: boolean;
+  end_reason: string | null;
+  own_messages: number;
+  spent: Money;
+  run: boolean;
+}
+
+export interface LineagePoint {
+  agent_uuid: string;
+  message_id: number;
+  kind: string;
+  at: string;
+  text: string | null;
+  target_id: number | null;
+  target_at: string | null;
+}
+
+export interface LineageLetter {
+  id: number;
+  number: number;
+  from_uuid: string | null;
+  about_uuid: string | null;
+  to_uuid: string;
+  at: string;
+  read: boolean;
+}
+
 // A message in which words were found.
 export interface Hit {
   agent_uuid: string;

@@ -4,7 +4,7 @@ import { useLayoutEffect, useRef, useState } from "preact/hooks";
 
 export interface Datum { key: string; name: string; value: number; says: string }
 
-function useWidth(): [{ current: HTMLDivElement | null }, number] {
+export function useWidth(): [{ current: HTMLDivElement | null }, number] {
   const box = useRef<HTMLDivElement>(null);
   const [width, set] = useState(480);
   useLayoutEffect(() => {

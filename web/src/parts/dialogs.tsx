@@ -10,16 +10,17 @@ import { Dialog, Failure, Loading, useBusy } from "./small";
 
 const called = (a: Agent) => oneLine(named(a), 60);
 
-export function ForkDialog({ a, close }: { a: Agent; close: () => void }) {
+// ForkDialog forks an agent as it is now, or as it was after a message.
+export function ForkDialog({ a, at = 0, close }: { a: Agent; at?: number; close: () => void }) {
   const [name, setName] = useState(""), [prompt, setPrompt] = useState("");
   const { busy, error, run } = useBusy();
   return (
     <Dialog title={"Fork " + called(a)} close={close}>
-      <p>The child knows everything that this agent knows now, and goes its own way from here.</p>
+      <p>{at ? `The child knows what this agent knew after message ${at}, and goes its own way from there.` : "The child knows everything that this agent knows now, and goes its own way from here."}</p>
       <form onSubmit={(e) => {
         e.preventDefault();
         run(async () => {
-          const child = await api.fork(a.uuid, name.trim(), prompt.trim());
+          const child = await api.fork(a.uuid, name.trim(), prompt.trim(), at);
           refresh();
           close();
           go(["agents", child.uuid]);

@@ -10,6 +10,7 @@ import { oneLine } from "../text/visible";
 import { agents } from "../world";
 import { ForkDialog, KillDialog } from "./dialogs";
 import { Ago, Badge, Empty, Failure, Loading, Said, Second, type Tone } from "./small";
+import { useWide } from "./wide";
 import { useWindow } from "./window";
 
 type Shown = { kind: "group"; group: string; count: number; hidden: number; open: boolean } | { kind: "row"; row: HomeRow };
@@ -36,7 +37,8 @@ function lay(rows: HomeRow[], open: ReadonlySet<string>, q: string): Shown[] {
   return out;
 }
 
-export function HomeList({ current, narrow }: { current?: string | undefined; narrow?: boolean | undefined }) {
+export function HomeList({ current, narrow: side }: { current?: string | undefined; narrow?: boolean | undefined }) {
+  const narrow = !useWide(720) || side;
   const now = useHome(), world = useCell(agents), live = useCell(writing);
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
   const [filter, setFilter] = useState(""), [at, setAt] = useState(current ?? "");
@@ -120,9 +122,9 @@ export function HomeList({ current, narrow }: { current?: string | undefined; na
                     {r.folded > 0 && <span class="count">+{whole(r.folded)}</span>}
                   </span>
                   <span class="does"><Badge tone={tones[r.state.word] ?? "quiet"} title={oneLine(r.state.detail ?? r.state.word, 300)}>{oneLine(r.run ? r.run.run_state : r.does, 14)}</Badge></span>
-                  <span class="gist"><bdi>{r.run ? `${r.run.done} of ${r.run.of} done` : oneLine(gist, 200)}</bdi></span>
+                  <span class="gist">{!narrow && !r.run && r.asked && r.asked !== gist && <span class="asked" title={oneLine(r.asked, 600)}><bdi>{oneLine(r.asked, 120)}</bdi></span>}<bdi>{r.run ? `${r.run.done} of ${r.run.of} done` : oneLine(gist, 200)}</bdi></span>
                   <span class="model soft"><Said text={r.driver || r.model || ""} most={40} /></span>
-                  <span class="diff">{r.change && (r.change.files > 0 ? <><span class="good">+{whole(r.change.added)}</span> <span class="bad">{"\u2212"}{whole(r.change.removed)}</span></> : <span class="soft" title={oneLine(r.change.branch, 200)}>no change</span>)}</span>
+                  <span class="diff" title={oneLine(r.change?.branch ?? "", 200)}>{r.change && (r.change.files > 0 ? <><span class="good">+{whole(r.change.added)}</span> <span class="bad">{"\u2212"}{whole(r.change.removed)}</span> </> : <span class="soft">no change </span>)}{r.change && <span class="soft branch">{oneLine(r.change.branch, 60)}</span>}</span>
                   <span class="num cost">{money(r.spent.cost_nano_usd)}</span>
                   <span class="num age">{r.ticks ? <Second of={(t) => lasting(Math.max(0, Math.floor((t - Date.parse(r.since)) / 1000) * 1000))} /> : <Ago at={r.since} />}</span>
                 </div>

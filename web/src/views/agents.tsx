@@ -2,11 +2,12 @@
 import { useCell } from "../cell";
 import { Asks } from "../parts/asks";
 import { HomeList } from "../parts/home";
+import { LineageGraph } from "../parts/lineage";
 import { Title } from "../parts/small";
 import { Tree } from "../parts/tree";
 import { put, route } from "../route";
 
-const looks: [string, string][] = [["", "List"], ["tree", "Tree"]];
+const looks: [string, string][] = [["", "List"], ["tree", "Tree"], ["lineage", "Lineage"]];
 
 export function AgentsView() {
   const look = useCell(route).query.get("view") ?? "";
@@ -17,7 +18,7 @@ export function AgentsView() {
         <div class="tabs" role="group" aria-label="Show as">{looks.map(([key, word]) => <button key={key} type="button" aria-pressed={look === key} onClick={() => put({ view: key })}>{word}</button>)}</div>
       </div>
       <Asks />
-      {look === "tree" ? <Tree /> : <HomeList />}
+      {look === "tree" ? <Tree /> : look === "lineage" ? <LineageGraph /> : <HomeList />}
     </div>
   );
 }
