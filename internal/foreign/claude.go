@@ -16,7 +16,10 @@ import (
 
 // claude is Claude Code: a tree by uuid and parentUuid; each block of an answer is a line
 // of its own, and results are messages of the user.
-type claude struct{}
+type claude struct{ *claudeSeen }
+
+// claudeSeen is what reads them.
+type claudeSeen struct{ reader int }
 
 type claudeLine struct {
 	Type     string  `json:"type"`
@@ -47,7 +50,10 @@ var claudeSilent = map[string]bool{"summary": true, "system": true, "file-histor
 	"attachment": true, "custom-title": true, "ai-title": true, "last-prompt": true, "permission-mode": true, "pr-link": true, "mode": true,
 	"worktree-state": true, "agent-name": true, "agent-setting": true, "tag": true, "bridge-session": true, "content-replacement": true}
 
-func (claude) index(line []byte, s *Session) (record, names) {
+// claudeCounts are more of them, which readers before the fourth kept.
+var claudeCounts = map[string]bool{"api-request": true, "api-request-shape": true, "api-request-blob": true, "atis-latch": true, "tools-used": true, "cost-state": true}
+
+func (c claude) index(line []byte, s *Session) (record, names) {
 	var l claudeLine
 	if decode(line, &l) != nil || l.Type == "" {
 		return record{role: broken}, names{}
@@ -71,8 +77,10 @@ func (claude) index(line []byte, s *Session) (record, names) {
 		r.role = result
 	case l.Type == "user":
 		r.role = user
-	case claudeSilent[l.Type]:
+	case claudeSilent[l.Type], c.reader >= 4 && claudeCounts[l.Type]:
 		r.role = silent
+	case l.Type != "assistant": // in which the program told of an error
+		n.kind = l.Type
 	}
 	s.tell(l.Session, l.Version, l.Cwd, l.Time)
 	switch {
@@ -82,7 +90,7 @@ func (claude) index(line []byte, s *Session) (record, names) {
 		s.Title = l.Summary
 	}
 	if r.role == user && s.begins == "" && !l.Meta {
-		if said, err := (claude{}).read(line); err == nil {
+		if said, err := c.read(line); err == nil {
 			s.begins = history.Plain(said.Parts)
 		}
 	}

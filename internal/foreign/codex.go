@@ -15,8 +15,10 @@ type codex struct{ *codexSeen }
 
 // codexSeen is what lines before one told.
 type codexSeen struct {
-	group int
-	spent int64 // tokens, of the whole session: the same is told again and again
+	reader int
+	group  int
+	spent  int64 // tokens, of the whole session: the same is told again and again
+	copied codexCopy
 }
 
 type codexLine struct {
@@ -43,6 +45,7 @@ type codexItem struct {
 	Turns     int             `json:"num_turns"`
 	Replaced  []codexItem     `json:"replacement_history"`
 	Info      *codexInfo      `json:"info"`
+	Turn      string          `json:"turn_id"`
 }
 
 // codexInfo is what was used: of the last answer, and of the session.
@@ -100,26 +103,23 @@ func (c codex) index(line []byte, s *Session) (record, names) {
 	}
 	var it codexItem
 	decode(l.Payload, &it) // what is none is of no type
-	r := record{role: raw}
+	r, n := record{role: raw}, names{kind: strings.TrimSuffix(l.Type+" "+it.Type, " ")}
 	switch l.Type {
 	case "session_meta", "turn_context":
 		r.role = silent
 		c.meta(l, s)
 	case "world_state", "token_usage_record":
-		r.role = silent
-	case "event_msg":
-		r.role = silent
-		switch {
-		case it.Type == "thread_rolled_back":
-			r.role = shape
-		case it.Type == "token_count" && it.Info != nil && it.Info.Whole.Total != c.spent:
-			r.role, c.spent = spent, it.Info.Whole.Total
+		if c.reader >= 2 {
+			r.role = silent
 		}
+	case "event_msg":
+		r.role, n.why = c.event(it, l.Time)
 	case "compacted":
 		r.role = shape
 	case "response_item":
 		r.role = codexRole(it)
 	}
+	c.copied.see(l, it, r.role)
 	if r.role != answer && r.role != silent && r.role != spent {
 		c.group++
 	}
@@ -129,10 +129,38 @@ func (c codex) index(line []byte, s *Session) (record, names) {
 		}
 	}
 	s.tell("", "", "", l.Time)
-	return r, names{group: fmt.Sprint(c.group)}
+	n.group = fmt.Sprint(c.group)
+	return r, n
 }
 
-func (codex) meta(l codexLine, s *Session) {
+// codexEvents are those that say nothing: what they tell is told by items too, or is of the program.
+var codexEvents = map[string]bool{"user_message": true, "agent_message": true, "agent_reasoning": true, "agent_reasoning_raw_content": true,
+	"agent_reasoning_section_break": true, "item_completed": true, "item_started": true, "token_count": true, "task_started": true, "task_complete": true, "turn_started": true, "turn_complete": true,
+	"turn_aborted": true, "turn_context": true, "thread_settings_applied": true, "thread_goal_updated": true, "thread_name_updated": true, "context_compacted": true, "entered_review_mode": true,
+	"exited_review_mode": true, "patch_apply_begin": true, "patch_apply_end": true, "mcp_tool_call_begin": true, "mcp_tool_call_end": true, "web_search_begin": true, "web_search_end": true,
+	"image_generation_end": true, "sub_agent_activity": true, "exec_command_begin": true, "exec_command_end": true, "view_image_tool_call": true, "undo_completed": true,
+	"warning": true, "error": true, "stream_error": true, "background_event": true, "turn_diff": true, "plan_update": true, "get_history_entry_response": true, "session_configured": true,
+	"dynamic_tool_call_request": true, "dynamic_tool_call_response": true, "collab_agent_spawn_end": true, "collab_agent_interaction_end": true, "collab_waiting_end": true,
+	"collab_close_end": true, "collab_resume_end": true, "guardian_assessment": true, "guardian_warning": true, "model_reroute": true, "deprecation_notice": true}
+
+// event is what an event is, and why it says nothing where there is a reason.
+func (c codex) event(it codexItem, at string) (role, string) {
+	switch {
+	case it.Type == "thread_rolled_back":
+		return shape, ""
+	case it.Type == "token_count" && it.Info != nil && it.Info.Whole.Total != c.spent && c.reader >= 3:
+		c.spent = it.Info.Whole.Total
+		if c.reader >= 4 && c.copied.told(at) {
+			return silent, "is told by its original"
+		}
+		return spent, ""
+	case c.reader < 4 || codexEvents[it.Type]:
+		return silent, ""
+	}
+	return raw, ""
+}
+
+func (c codex) meta(l codexLine, s *Session) {
 	var m codexMeta
 	if decode(l.Payload, &m) != nil {
 		return
@@ -144,6 +172,10 @@ func (codex) meta(l codexLine, s *Session) {
 		return
 	}
 	s.tell(m.ID, m.Version, m.Cwd, m.Time)
+	s.Forked = m.Forked
+	if m.Forked != "" || m.Base != nil {
+		c.copied.begins(m.ID, l.Time, m.Base != nil)
+	}
 	if m.Base != nil && m.Base.Thread != "" {
 		s.Base = Base{m.Base.Thread, m.Base.Bytes}
 	}
@@ -188,7 +220,7 @@ func (c codex) read(line []byte) (Said, error) {
 	case l.Type == "compacted":
 		said := it.Message
 		for _, one := range it.Replaced {
-			if t := codexText(one.Content); said == "" && one.Role == "user" && t != "" {
+			if t := c.text(one.Content); said == "" && one.Role == "user" && t != "" {
 				said += t + "\n\n"
 			}
 		}
@@ -202,12 +234,12 @@ func (c codex) read(line []byte) (Said, error) {
 		out.Kind, out.Parts = history.Usage, nil
 		out.Used = used("", u.Input-u.Cached-u.Written, u.Output, u.Cached, u.Written, u.Thought)
 	case l.Type == "response_item":
-		codexSaid(&out, it, l.Payload)
+		c.said(&out, it, l.Payload)
 	}
 	return out, nil
 }
 
-func codexSaid(out *Said, it codexItem, payload json.RawMessage) {
+func (c codex) said(out *Said, it codexItem, payload json.RawMessage) {
 	origin := string(catalog.Responses)
 	switch it.Type {
 	case "message":
@@ -215,7 +247,7 @@ func codexSaid(out *Said, it codexItem, payload json.RawMessage) {
 		if out.Kind = kinds[it.Role]; out.Kind == "" {
 			out.Kind = history.User
 		}
-		out.Parts = codexContent(it.Content)
+		out.Parts = c.content(it.Content)
 		if it.Phase != "" && len(out.Parts) > 0 {
 			if kept, err := json.Marshal(map[string]string{"phase": it.Phase}); err == nil {
 				out.Parts[0].Opaque, out.Parts[0].Origin = kept, origin
@@ -223,7 +255,7 @@ func codexSaid(out *Said, it codexItem, payload json.RawMessage) {
 		}
 	case "reasoning":
 		out.Kind = history.Assistant
-		p := history.Part{Type: history.Thinking, Text: codexText(it.Summary), Origin: origin}
+		p := history.Part{Type: history.Thinking, Text: c.text(it.Summary), Origin: origin}
 		if it.Encrypted != "" {
 			p.Opaque = codexThought(it)
 		}
@@ -245,7 +277,7 @@ func codexSaid(out *Said, it codexItem, payload json.RawMessage) {
 		out.Parts = []history.Part{{Type: history.Search, Origin: origin, Opaque: append(json.RawMessage{}, payload...)}}
 	case "function_call_output", "custom_tool_call_output":
 		out.Kind = history.ToolResult
-		out.Parts = codexResult(it)
+		out.Parts = c.result(it)
 	}
 }
 
@@ -262,30 +294,37 @@ func codexThought(it codexItem) json.RawMessage {
 	return kept
 }
 
-// codexContent is the texts and images of a message.
-func codexContent(content json.RawMessage) []history.Part {
-	var list []struct {
-		Type  string `json:"type"`
-		Text  string `json:"text"`
-		Image string `json:"image_url"`
-	}
+// content is the texts and images of a message; what is neither is kept as it came.
+func (c codex) content(content json.RawMessage) []history.Part {
+	var list []json.RawMessage
 	if decode(content, &list) != nil {
 		return words(text(content))
 	}
 	var out []history.Part
 	for _, one := range list {
-		if one.Image != "" {
-			out = append(out, linked(one.Image))
-			continue
+		var b struct {
+			Type  string  `json:"type"`
+			Text  *string `json:"text"`
+			Image string  `json:"image_url"`
 		}
-		out = append(out, words(one.Text)...)
+		err := decode(one, &b)
+		switch {
+		case err == nil && b.Image != "":
+			out = append(out, linked(b.Image))
+		case err == nil && b.Text != nil:
+			out = append(out, words(*b.Text)...)
+		case c.reader >= 4:
+			out = append(out, words(string(one))...)
+		default:
+			out = append(out, words("")...)
+		}
 	}
 	return out
 }
 
-func codexText(content json.RawMessage) string {
+func (c codex) text(content json.RawMessage) string {
 	var out []string
-	for _, p := range codexContent(content) {
+	for _, p := range c.content(content) {
 		if p.Type == history.Text && p.Text != "" {
 			out = append(out, p.Text)
 		}
@@ -293,8 +332,8 @@ func codexText(content json.RawMessage) string {
 	return strings.Join(out, "\n\n")
 }
 
-// codexResult is a result: a text, a list, or an object that holds either.
-func codexResult(it codexItem) []history.Part {
+// result is a result: a text, a list, or an object that holds either.
+func (c codex) result(it codexItem) []history.Part {
 	out := history.Part{Type: history.Result, CallID: it.CallID, Text: text(it.Output)}
 	var held struct {
 		Content json.RawMessage `json:"content"`
@@ -304,7 +343,7 @@ func codexResult(it codexItem) []history.Part {
 	rest := []history.Part{}
 	switch {
 	case strings.HasPrefix(string(it.Output), "["):
-		for _, p := range codexContent(it.Output) {
+		for _, p := range c.content(it.Output) {
 			if p.Type == history.Text {
 				out.Text += p.Text
 			} else {
@@ -313,7 +352,7 @@ func codexResult(it codexItem) []history.Part {
 		}
 	case decode(it.Output, &held) == nil:
 		if out.Text = held.Output; out.Text == "" {
-			out.Text = codexText(held.Content)
+			out.Text = c.text(held.Content)
 		}
 		out.IsError = held.Success != nil && !*held.Success
 	}

@@ -27,17 +27,17 @@ const (
 // Programs lists them.
 func Programs() []string { return []string{Claude, Codex, Opencode, Pi} }
 
-// newForm makes the reader of a program; that of Codex counts.
-func newForm(program string) form {
+// newForm makes the reader of a program, of one version; some remember what lines before told.
+func newForm(program string, reader int) form {
 	switch program {
 	case Claude:
-		return claude{}
+		return claude{&claudeSeen{reader}}
 	case Codex:
-		return codex{new(codexSeen)}
+		return codex{&codexSeen{reader: reader}}
 	case Pi:
-		return pi{}
+		return pi{&piSeen{reader: reader}}
 	}
-	return opencode{}
+	return opencode{&openSeen{reader}}
 }
 
 // Found is a conversation that lies somewhere.
@@ -45,6 +45,7 @@ type Found struct {
 	Program string
 	Path    string
 	Session string // in a database; empty: the file is one
+	Reader  int    // the version that reads it; 0: the newest
 }
 
 // Find lists the conversations of a program below a person's home, oldest file first. env
@@ -205,7 +206,7 @@ func Peek(ctx context.Context, f Found) (Session, error) {
 		return s, err
 	}
 	defer file.Close()
-	in, form := bufio.NewReaderSize(file, 64<<10), newForm(f.Program)
+	in, form := bufio.NewReaderSize(file, 64<<10), newForm(f.Program, Importer)
 	var long []byte
 	for range glances {
 		line, _, err := readLine(in, &long)

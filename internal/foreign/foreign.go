@@ -31,10 +31,6 @@ import (
 	"ramet/internal/history"
 )
 
-// Importer is the version of these readers: it grows when the same bytes give other
-// entries than before.
-const Importer = 3
-
 // maxLine is the longest line that is read; a longer one is skipped.
 const maxLine = 64 << 20
 
@@ -51,7 +47,8 @@ type Session struct {
 	Of      string // the session that it is a part of: a sub-agent; empty: none
 	Call    string // the call in that session that it worked for, where the program names it
 	Base    Base   // the session whose beginning is its own; zero: none
-	Newer   string // a version of the format that nobody here knows; empty: it is known
+	Forked  string // the session that it is a copy of, as far as that went then; empty: none
+	Newer   string // in words, that its version is one that nobody here knows; empty: it is known
 
 	begins string // what the person said first
 }
@@ -81,8 +78,9 @@ type form interface {
 	read(line []byte) (Said, error)
 }
 
-// names are how lines name themselves and each other; empty: by their order.
-type names struct{ id, up, group string }
+// names are how lines name themselves and each other; empty: by their order. A line that is
+// kept as it came has a kind, one that says nothing may have a reason.
+type names struct{ id, up, group, kind, why string }
 
 // Said is what a line says.
 type Said struct {
@@ -103,7 +101,9 @@ type Source struct {
 	Lines   int64
 	Bytes   int64  // up to the end of the last whole line
 	SHA256  string // of these bytes
+	Reader  int    // version of the reader
 	Skipped map[string]int64
+	Unknown map[string]int64 // lines that were kept as they came, by their type
 
 	file    *os.File
 	form    form
@@ -120,18 +120,25 @@ func (s *Source) Close() error { return s.file.Close() }
 // Open indexes a conversation. most bounds how many bytes count, as an earlier import had
 // them; 0: all.
 func Open(ctx context.Context, found Found, most int64) (*Source, error) {
+	reader := cmp.Or(found.Reader, Importer)
+	if err := checkReader(reader); err != nil {
+		return nil, err
+	}
 	file, err := found.open(ctx)
 	if err != nil {
 		return nil, err
 	}
-	s := &Source{Session: Session{Program: found.Program, Path: found.Path, ID: found.Session}, file: file, form: newForm(found.Program),
-		Skipped: map[string]int64{}, ids: map[uint64]int32{}}
+	s := &Source{Session: Session{Program: found.Program, Path: found.Path, ID: found.Session}, file: file, form: newForm(found.Program, reader), Reader: reader,
+		Skipped: map[string]int64{}, Unknown: map[string]int64{}, ids: map[uint64]int32{}}
 	if err := s.scan(ctx, most); err != nil {
 		file.Close()
 		return nil, err
 	}
 	if found.Program == Claude && s.Of != "" {
 		s.Call = besideClaude(found.Path).Call
+	}
+	if s.Newer == "" {
+		s.Newer = newer(s.Program, s.Version)
 	}
 	s.grow()
 	if found.Program != Pi { // whose summaries name lines

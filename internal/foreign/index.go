@@ -2,6 +2,7 @@ package foreign
 
 import (
 	"bytes"
+	"cmp"
 	"hash/fnv"
 
 	"ramet/internal/history"
@@ -74,10 +75,28 @@ func (s *Source) take(line []byte, size int64) {
 		}
 		s.ids[hashed(n.id)] = int32(len(s.records))
 	}
-	if r.role == silent {
-		s.Skipped["says nothing"]++
+	switch {
+	case r.role == silent:
+		s.Skipped[cmp.Or(n.why, "says nothing")]++
+	case r.role == raw && n.kind != "":
+		s.unknown(n.kind)
 	}
 	s.records = append(s.records, r)
+}
+
+// mostKinds is how many types that nobody knows are counted each by its name.
+const mostKinds = 50
+
+// unknown counts a line of a type that nobody knows.
+func (s *Source) unknown(kind string) {
+	if len(kind) > 80 {
+		kind = kind[:80]
+	}
+	kind = plain(kind)
+	if _, there := s.Unknown[kind]; !there && len(s.Unknown) >= mostKinds {
+		kind = "others"
+	}
+	s.Unknown[kind]++
 }
 
 // broken is the role of what cannot be read.

@@ -19,7 +19,10 @@ import (
 // opencode is opencode: rows of a database, which are written as lines first: one for each
 // step of an answer, and one for the results of its calls. Of its tables session, message
 // and part are read, and no other.
-type opencode struct{}
+type opencode struct{ *openSeen }
+
+// openSeen is what reads them.
+type openSeen struct{ reader int }
 
 type openLine struct {
 	Type    string            `json:"type"` // session, user, assistant, results, compact
@@ -164,11 +167,18 @@ func partsOf(ctx context.Context, tx *sql.Tx, message string) ([]json.RawMessage
 		if err := list.Scan(&data); err != nil {
 			return nil, err
 		}
-		if json.Valid([]byte(data)) {
-			out = append(out, json.RawMessage(data))
-		}
+		out = append(out, asJSON(data))
 	}
 	return out, list.Err()
+}
+
+// asJSON is what a row holds, as a text where it is no JSON.
+func asJSON(data string) json.RawMessage {
+	if json.Valid([]byte(data)) {
+		return json.RawMessage(data)
+	}
+	out, _ := json.Marshal(plain(data)) // texts always can be
+	return out
 }
 
 type openMessage struct {
@@ -221,7 +231,7 @@ type openPart struct {
 func writeMessage(out *bufio.Writer, id string, at int64, data string, parts []json.RawMessage) (done bool, err error) {
 	var m openMessage
 	if err := decode([]byte(data), &m); err != nil {
-		return true, writeLine(out, openLine{Type: "unknown", ID: id, Parts: []json.RawMessage{json.RawMessage(data)}})
+		return true, writeLine(out, openLine{Type: "unknown", ID: id, Parts: []json.RawMessage{asJSON(data)}})
 	}
 	if m.Role != "assistant" {
 		return true, writeLine(out, openLine{Type: "user", ID: id, Time: at, Parts: parts})
@@ -275,7 +285,7 @@ func writeLine(out *bufio.Writer, l openLine) error {
 	return out.WriteByte('\n')
 }
 
-func (opencode) index(line []byte, s *Session) (record, names) {
+func (o opencode) index(line []byte, s *Session) (record, names) {
 	var l openLine
 	if decode(line, &l) != nil {
 		return record{role: broken}, names{}
@@ -284,9 +294,9 @@ func (opencode) index(line []byte, s *Session) (record, names) {
 	switch l.Type {
 	case "session":
 		r.role = silent
-		if o := l.Session; o != nil {
-			s.ID, s.Of, s.Cwd, s.Title, s.Version = o.ID, o.Parent, o.Directory, o.Title, o.Version
-			s.Started = time.UnixMilli(o.Created).UTC()
+		if t := l.Session; t != nil {
+			s.ID, s.Of, s.Cwd, s.Title, s.Version = t.ID, t.Parent, t.Directory, t.Title, t.Version
+			s.Started = time.UnixMilli(t.Created).UTC()
 		}
 	case "user":
 		r.role = user
@@ -300,13 +310,13 @@ func (opencode) index(line []byte, s *Session) (record, names) {
 	case "compact":
 		r.role = shape
 	}
-	if said, err := (opencode{}).read(line); r.role == user && s.begins == "" && err == nil {
+	if said, err := o.read(line); r.role == user && s.begins == "" && err == nil {
 		s.begins = history.Plain(said.Parts)
 	}
-	return r, names{id: l.ID}
+	return r, names{id: l.ID, kind: l.Type}
 }
 
-func (opencode) read(line []byte) (Said, error) {
+func (o opencode) read(line []byte) (Said, error) {
 	var l openLine
 	if err := decode(line, &l); err != nil {
 		return Said{}, err
@@ -320,7 +330,7 @@ func (opencode) read(line []byte) (Said, error) {
 		out.Time = time.UnixMilli(l.Time).UTC().Format(time.RFC3339Nano)
 	}
 	for _, one := range l.Parts {
-		out.Parts = append(out.Parts, openParts(out.Kind, one)...)
+		out.Parts = append(out.Parts, o.parts(out.Kind, one)...)
 		if out.Kind == history.Assistant || out.Kind == history.Compact {
 			if u := openUsed(l.Model, one); u != nil {
 				out.Used = u
@@ -343,7 +353,7 @@ func openUsed(model string, part json.RawMessage) *history.Used {
 	return out
 }
 
-func openParts(kind history.Kind, one json.RawMessage) []history.Part {
+func (o opencode) parts(kind history.Kind, one json.RawMessage) []history.Part {
 	var p openPart
 	if decode(one, &p) != nil {
 		return words(string(one))
@@ -355,8 +365,8 @@ func openParts(kind history.Kind, one json.RawMessage) []history.Part {
 		out := history.Part{Type: history.Thinking, Text: p.Text}
 		if sig := p.Meta.Anthropic.Signature; sig != "" {
 			out.Signature, out.Origin = sig, string(catalog.Anthropic)
-		} else if o := p.Meta.OpenAI; o.Encrypted != "" {
-			out.Opaque, out.Origin = codexThought(codexItem{ID: o.ID, Encrypted: o.Encrypted}), string(catalog.Responses)
+		} else if t := p.Meta.OpenAI; t.Encrypted != "" {
+			out.Opaque, out.Origin = codexThought(codexItem{ID: t.ID, Encrypted: t.Encrypted}), string(catalog.Responses)
 		}
 		return []history.Part{out}
 	case p.Type == "file":
@@ -373,6 +383,11 @@ func openParts(kind history.Kind, one json.RawMessage) []history.Part {
 		return []history.Part{out}
 	case p.Type == "tool":
 		return []history.Part{call(p.CallID, p.Tool, p.State.Input)}
+	case o.reader >= 4 && !openSilent[p.Type]:
+		return words(string(one))
 	}
-	return nil // snapshots, steps, patches: of the program
+	return nil
 }
+
+// openSilent are the parts that tell of the program, not of the conversation.
+var openSilent = map[string]bool{"step-start": true, "step-finish": true, "snapshot": true, "patch": true, "agent": true, "retry": true, "compaction": true, "subtask": true, "tool": true}

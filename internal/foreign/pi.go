@@ -3,14 +3,22 @@ package foreign
 import (
 	"encoding/json"
 	"fmt"
+	"path/filepath"
 	"strings"
+	"time"
 
 	"ramet/internal/history"
 	"ramet/internal/llm/catalog"
 )
 
-// pi is pi: a tree by id and parentId.
-type pi struct{}
+// pi is pi: a tree by id and parentId. A fork is a copy, whose head names the original.
+type pi struct{ *piSeen }
+
+// piSeen is what lines before one told.
+type piSeen struct {
+	reader int
+	copied time.Time // what is older was said in the original; zero: it is no copy
+}
 
 // piVersion is the newest version of the format that is known here.
 const piVersion = 3
@@ -22,6 +30,7 @@ type piLine struct {
 	Time    string          `json:"timestamp"`
 	Version int             `json:"version"`
 	Cwd     string          `json:"cwd"`
+	Forked  string          `json:"parentSession"` // the file
 	Name    string          `json:"name"`
 	Summary string          `json:"summary"`
 	Keep    string          `json:"firstKeptEntryId"`
@@ -54,7 +63,7 @@ type piMessage struct {
 
 var piSilent = map[string]bool{"session": true, "model_change": true, "thinking_level_change": true, "label": true, "session_info": true, "custom": true, "usage": true}
 
-func (pi) index(line []byte, s *Session) (record, names) {
+func (p pi) index(line []byte, s *Session) (record, names) {
 	var l piLine
 	if decode(line, &l) != nil || l.Type == "" {
 		return record{role: broken}, names{}
@@ -67,7 +76,10 @@ func (pi) index(line []byte, s *Session) (record, names) {
 		n.id = "" // of the session
 		s.tell(l.ID, fmt.Sprint(l.Version), l.Cwd, l.Time)
 		if l.Version > piVersion {
-			s.Newer = fmt.Sprintf("version %d of pi's format", l.Version)
+			s.Newer = fmt.Sprintf("version %d of pi's format is newer than %d, the newest that", l.Version, piVersion)
+		}
+		if _, id, ok := strings.Cut(strings.TrimSuffix(filepath.Base(l.Forked), ".jsonl"), "_"); ok {
+			s.Forked, p.copied = id, s.Started
 		}
 		return r, n
 	case piSilent[l.Type]:
@@ -78,6 +90,9 @@ func (pi) index(line []byte, s *Session) (record, names) {
 		r.role = piRole(l.Message.Role)
 	case l.Type == "custom_message", l.Type == "branch_summary":
 		r.role = user
+	}
+	if n.kind = l.Type; n.kind == "message" {
+		n.kind += " of " + l.Message.Role
 	}
 	if l.Parent != nil {
 		n.up, r.named = *l.Parent, true
@@ -92,7 +107,7 @@ func (pi) index(line []byte, s *Session) (record, names) {
 		s.Title = l.Name
 	}
 	if r.role == user && s.begins == "" {
-		if said, err := (pi{}).read(line); err == nil {
+		if said, err := p.read(line); err == nil {
 			s.begins = history.Plain(said.Parts)
 		}
 	}
@@ -111,7 +126,7 @@ func piRole(name string) role {
 	return raw
 }
 
-func (pi) read(line []byte) (Said, error) {
+func (p pi) read(line []byte) (Said, error) {
 	var l piLine
 	if err := decode(line, &l); err != nil {
 		return Said{}, err
@@ -124,85 +139,107 @@ func (pi) read(line []byte) (Said, error) {
 	case l.Type == "branch_summary":
 		out.Parts = words(l.Summary)
 	case l.Type == "custom_message":
-		out.Parts = piContent(l.Content, m)
+		out.Parts = p.content(l.Content, m)
 	case l.Type != "message" || piRole(m.Role) == raw:
 		out.Kind, out.Parts = history.Note, words(string(line))
 	case m.Role == "assistant":
-		out.Kind, out.Parts = history.Assistant, piContent(m.Content, m)
-		if u := m.Usage; u != nil {
+		out.Kind, out.Parts = history.Assistant, p.content(m.Content, m)
+		if u := m.Usage; u != nil && !p.repeats(l.Time) {
 			if out.Used = used(m.Provider+"/"+m.Model, u.Input, u.Output, u.Read, u.Write, 0); out.Used != nil {
 				out.Used.Cost = dollars(u.Cost.Total)
 			}
 		}
 	case m.Role == "toolResult":
-		out.Kind, out.Parts = history.ToolResult, piResult(m)
+		out.Kind, out.Parts = history.ToolResult, p.result(m)
 	case m.Role == "bashExecution":
 		out.Parts = words("$ " + m.Command + "\n" + m.Output)
 	case m.Summary != "":
 		out.Parts = words(m.Summary)
 	default:
-		out.Parts = piContent(m.Content, m)
+		out.Parts = p.content(m.Content, m)
 	}
 	return out, nil
+}
+
+// repeats says that a line of a copy was written by the original: that tells what it used.
+func (p pi) repeats(at string) bool {
+	t, err := time.Parse(time.RFC3339, at)
+	return err == nil && p.reader >= 4 && t.Before(p.copied)
 }
 
 // origins are the protocols in which pi names them.
 var origins = map[string]catalog.Protocol{"anthropic-messages": catalog.Anthropic, "openai-responses": catalog.Responses, "google-generative-ai": catalog.Gemini}
 
-func piContent(content json.RawMessage, m piMessage) []history.Part {
-	var list []struct {
-		Type      string          `json:"type"`
-		Text      string          `json:"text"`
-		Thinking  string          `json:"thinking"`
-		Signature string          `json:"thinkingSignature"`
-		Redacted  bool            `json:"redacted"`
-		Data      string          `json:"data"`
-		Media     string          `json:"mimeType"`
-		ID        string          `json:"id"`
-		Name      string          `json:"name"`
-		Args      json.RawMessage `json:"arguments"`
-		Thought   string          `json:"thoughtSignature"`
-	}
+// piBlock is a part of a message.
+type piBlock struct {
+	Type      string          `json:"type"`
+	Text      string          `json:"text"`
+	Thinking  string          `json:"thinking"`
+	Signature string          `json:"thinkingSignature"`
+	Redacted  bool            `json:"redacted"`
+	Data      string          `json:"data"`
+	Media     string          `json:"mimeType"`
+	ID        string          `json:"id"`
+	Name      string          `json:"name"`
+	Args      json.RawMessage `json:"arguments"`
+	Thought   string          `json:"thoughtSignature"`
+}
+
+func (p pi) content(content json.RawMessage, m piMessage) []history.Part {
+	var list []json.RawMessage
 	if decode(content, &list) != nil {
 		return words(text(content))
 	}
 	origin := string(origins[m.API])
 	var out []history.Part
 	for _, one := range list {
-		switch one.Type {
-		case "text":
-			out = append(out, words(one.Text)...)
-		case "image":
-			out = append(out, picture("image", one.Media, one.Data))
-		case "thinking":
-			p := history.Part{Type: history.Thinking, Text: one.Thinking, Origin: origin}
-			switch {
-			case origin == "" || one.Redacted: // to nobody we know
-			case strings.HasPrefix(one.Signature, "{"):
-				p.Opaque = json.RawMessage(one.Signature)
-			default:
-				p.Signature = one.Signature
-			}
-			out = append(out, p)
-		case "toolCall":
-			id, _, _ := strings.Cut(one.ID, "|") // behind it stands the item's own
-			p := call(id, one.Name, one.Args)
-			p.Origin, p.Signature = origin, one.Thought
-			out = append(out, p)
+		var b piBlock
+		err := decode(one, &b)
+		part, ok := b.part(origin)
+		if ok && err == nil {
+			out = append(out, part)
+		} else if p.reader >= 4 {
+			out = append(out, words(string(one))...)
 		}
 	}
 	return out
 }
 
-func piResult(m piMessage) []history.Part {
+// part is a block as ours; false: nobody knows it.
+func (b piBlock) part(origin string) (history.Part, bool) {
+	switch b.Type {
+	case "text":
+		return history.Part{Type: history.Text, Text: b.Text}, true
+	case "image":
+		return picture("image", b.Media, b.Data), true
+	case "thinking":
+		p := history.Part{Type: history.Thinking, Text: b.Thinking, Origin: origin}
+		switch {
+		case origin == "" || b.Redacted: // to nobody we know
+		case strings.HasPrefix(b.Signature, "{"):
+			p.Opaque = json.RawMessage(b.Signature)
+		default:
+			p.Signature = b.Signature
+		}
+		return p, true
+	case "toolCall":
+		id, _, _ := strings.Cut(b.ID, "|") // behind it stands the item's own
+		p := call(id, b.Name, b.Args)
+		p.Origin, p.Signature = origin, b.Thought
+		return p, true
+	}
+	return history.Part{}, false
+}
+
+func (p pi) result(m piMessage) []history.Part {
 	id, _, _ := strings.Cut(m.CallID, "|")
 	out := history.Part{Type: history.Result, CallID: id, Name: m.Tool, IsError: m.Error}
 	var rest []history.Part
-	for _, p := range piContent(m.Content, m) {
-		if p.Type == history.Text {
-			out.Text += p.Text
+	for _, part := range p.content(m.Content, m) {
+		if part.Type == history.Text {
+			out.Text += part.Text
 		} else {
-			rest = append(rest, p)
+			rest = append(rest, part)
 		}
 	}
 	return append([]history.Part{out}, rest...)

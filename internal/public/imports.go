@@ -30,7 +30,8 @@ type Import struct {
 	Lines    int64            `json:"lines"`
 	Taken    int64            `json:"taken"`
 	Skipped  map[string]int64 `json:"skipped"`
-	Used     *Spent           `json:"used"` // before it was imported, as the file tells; null: it does not
+	Unknown  map[string]int64 `json:"unknown"` // lines that were kept as they came, by their type; they are among Taken
+	Used     *Spent           `json:"used"`    // before it was imported, as the file tells; null: it does not
 	Notes    []string         `json:"notes"`
 }
 

@@ -30,8 +30,9 @@ type Import struct {
 	Lines    int64
 	Taken    int64
 	Skipped  map[string]int64
-	Used     *agent.Spending // there, as the file tells, of what was written; nil: it does not tell
-	Notes    []string        // what people should know
+	Unknown  map[string]int64 // lines that were kept as they came, by their type
+	Used     *agent.Spending  // there, as the file tells, of what was written; nil: it does not tell
+	Notes    []string         // what people should know
 }
 
 // Take imports a session, or what it grew by since it was imported. Branches become forks,
@@ -43,27 +44,53 @@ func (m *Imports) Take(ctx context.Context, f foreign.Found, plan bool) (Import,
 	// An index of millions of lines lives as long as the import: what is thrown away beside
 	// it is not to take as much again.
 	defer debug.SetGCPercent(debug.SetGCPercent(25))
-	src, err := foreign.Open(ctx, f, 0)
+	w, err := m.open(ctx, f, plan)
 	if err != nil {
 		return Import{}, err
 	}
-	defer src.Close()
-	w := &bringer{Imports: m, src: src, plan: plan}
-	w.out = Import{Session: src.Session, Lines: src.Lines, Taken: src.Taken(), Skipped: src.Skipped}
-	if src.ID == "" || len(src.Roots()) == 0 {
+	defer func() { w.src.Close() }()
+	if w.src.ID == "" || len(w.src.Roots()) == 0 {
 		return w.out, fault.New(fault.NotFound, "there is no conversation in %s", f.Path).WithHint("nothing was imported")
-	}
-	if src.Newer != "" {
-		w.note("%s is not known here: what it has that others have not is kept as it came", src.Newer)
 	}
 	if err := w.find(ctx); err != nil {
 		return w.out, err
+	}
+	if was := w.held.newest.Importer; !w.out.New && was != w.src.Reader { // it goes on as it was begun
+		w.src.Close()
+		f.Reader = was
+		again, err := m.open(ctx, f, plan)
+		if err != nil {
+			return w.out, err
+		}
+		w = again
+		if err := w.find(ctx); err != nil {
+			return w.out, err
+		}
+	}
+	if !plan {
+		if err := m.count(ctx); err != nil {
+			return w.out, err
+		}
 	}
 	err = w.bring(ctx)
 	if w.stale {
 		clear(m.calls)
 	}
 	return w.out, errors.Join(err, w.settle())
+}
+
+// open opens a session to carry it over.
+func (m *Imports) open(ctx context.Context, f foreign.Found, plan bool) (*bringer, error) {
+	src, err := foreign.Open(ctx, f, 0)
+	if err != nil {
+		return nil, err
+	}
+	w := &bringer{Imports: m, src: src, plan: plan}
+	w.out = Import{Session: src.Session, Lines: src.Lines, Taken: src.Taken(), Skipped: src.Skipped, Unknown: src.Unknown}
+	if src.Newer != "" {
+		w.note("%s is known here: what nobody here knows of it is kept as it came", src.Newer)
+	}
+	return w, nil
 }
 
 // bringer carries one session over.
@@ -175,7 +202,7 @@ func (w *bringer) work(ctx context.Context) error {
 func (w *bringer) about() history.Imported {
 	s := w.src
 	out := history.Imported{Program: s.Program, Version: s.Version, Session: s.ID, Path: s.Path, SHA256: s.SHA256, Bytes: s.Bytes, Lines: s.Lines,
-		Taken: s.Taken(), Skipped: s.Lines - s.Taken(), Importer: foreign.Importer, Cwd: s.Cwd, Model: s.Model, Title: text.Line(s.Called(), 200), Of: s.Of, Call: s.Call}
+		Taken: s.Taken(), Skipped: s.Lines - s.Taken(), Importer: s.Reader, Cwd: s.Cwd, Model: s.Model, Title: text.Line(s.Called(), 200), Of: s.Of, Call: s.Call}
 	if !s.Started.IsZero() {
 		out.Started = s.Started.UTC().Format(time.RFC3339)
 	}
@@ -227,28 +254,16 @@ func (w *bringer) where(ctx context.Context) (id.Agent, []history.Draft, error) 
 	if up, entries, ok, err := w.subAgent(ctx); ok || err != nil {
 		return up, entries, err
 	}
-	base := w.src.Base
-	if base.Session == "" {
-		return zero.ID, wall, nil
-	}
-	up, ok := w.of(w.src.Program, base.Session)
-	if !ok {
-		w.note("it begins with %d bytes of session %s, which is not imported here", base.Bytes, base.Session)
-		return zero.ID, wall, nil
-	}
-	at, last := position{}, int64(-1)
-	_, err = w.load(ctx, up, func(b history.Bytes, s position) {
-		if b.Offset < base.Bytes && b.Offset > last {
-			at, last = s, b.Offset
+	if w.src.Base.Session != "" {
+		at, err := w.base(ctx)
+		if err != nil || at != nil {
+			return at.parent(), at.begins(), err
 		}
-	})
-	if err != nil {
-		return "", nil, err
+	} else if up, ok := w.of(w.src.Program, w.src.Forked); ok && agent.NeedLiving(w.agents[up.agent]) == nil {
+		w.note("it is a copy of session %s as that stood then, and went on by itself", w.src.Forked)
+		return up.agent, wall, nil
 	}
-	if last < 0 || agent.NeedLiving(w.agents[at.agent]) != nil {
-		return zero.ID, wall, nil
-	}
-	return at.agent, []history.Draft{history.NewRewind(at.message, "")}, nil
+	return zero.ID, wall, nil
 }
 
 // root gives what stands behind nothing an agent of its own.

@@ -19,6 +19,8 @@ type Imports struct {
 	origin map[id.Agent]bool       // agents that an import made for a session
 	agents map[id.Agent]agent.Agent
 	calls  map[id.Agent]*calls // of sessions, that sub-agents were looked for in
+
+	answers map[answer]id.Agent // that were counted, and for which import; nil: nobody looked yet
 }
 
 // brought is a session that was imported.

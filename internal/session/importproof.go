@@ -49,11 +49,25 @@ func (w *Workspace) Sourced(ctx context.Context, f foreign.Found) (Sourced, erro
 			continue
 		}
 		out := Sourced{Agent: m.agents[b.agent], Imported: h.newest, Since: now.Bytes - h.newest.Bytes}
-		err = w.compareSource(ctx, now, h, &out)
+		src, err := as(ctx, now, f, h.newest.Importer)
+		if err != nil {
+			return out, err
+		}
+		defer src.Close()
+		err = w.compareSource(ctx, src, h, &out)
 		return out, err
 	}
 	return Sourced{}, fault.New(fault.HistoryDamaged, "%s is not the file that was imported: its SHA-256 is another", f.Path).
 		WithHint("it was changed since, or it is another copy; `ramet log --own` of the agent tells which was imported")
+}
+
+// as is a source as the reader of a version reads it: entries are compared with what made them.
+func as(ctx context.Context, src *foreign.Source, f foreign.Found, reader int) (*foreign.Source, error) {
+	if src.Reader == reader {
+		return src, nil
+	}
+	f.Reader = reader
+	return foreign.Open(ctx, f, 0)
 }
 
 // compareSource holds all entries of an import against the source.

@@ -198,7 +198,7 @@ func (o importing) take(ctx context.Context, l *line.Line, found []foreign.Found
 
 func importOf(i session.Import) public.Import {
 	out := public.Import{ForeignSession: shapeOf(i.Session, true), New: i.New, Entries: i.Entries, Branches: i.Branches, Lines: i.Lines, Taken: i.Taken,
-		Skipped: i.Skipped, Notes: append([]string{}, i.Notes...)}
+		Skipped: i.Skipped, Unknown: i.Unknown, Notes: append([]string{}, i.Notes...)}
 	if u := i.Used; u != nil {
 		out.Used = &public.Spent{Tokens: u.Tokens, Cost: u.Cost}
 	}
@@ -253,6 +253,9 @@ func (i imports) Text(w *printer.Writer) {
 		}
 		for _, why := range sorted(one.Skipped) {
 			w.Line("%v", w.Dim("  skipped "+text.Count(int(one.Skipped[why]), "line")+": "+why))
+		}
+		for _, kind := range sorted(one.Unknown) {
+			w.Line("%v", w.Dim("  kept as it came: "+text.Count(int(one.Unknown[kind]), "line")+" of a type that is not known here, "+text.Line(kind, 80)))
 		}
 		if u := one.Used; u != nil {
 			w.Line("%v", w.Dim(fmt.Sprintf("  %d tokens, %s were used there", u.Tokens, llm.Money(u.Cost))))
