@@ -21,7 +21,8 @@ func manual(root *cobra.Command, version string, date time.Time) (tree Tree) {
 
 func page(c *cobra.Command, name, version string, date time.Time) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, ".TH %s 1 %s %s %s\n", quoted(strings.ToUpper(name)), quoted(date.Format("2006-01-02")),
+	// A date is digits and hyphens that stay hyphens: mandoc reads no other.
+	fmt.Fprintf(&b, ".TH %s 1 %q %s %s\n", quoted(strings.ToUpper(name)), date.Format(time.DateOnly),
 		quoted("ramet "+version), quoted("ramet"))
 	// Commands are to be copied from the page: no words are cut, no lines spread.
 	b.WriteString(".nh\n.ad l\n")

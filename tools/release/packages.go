@@ -4,6 +4,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/goreleaser/nfpm/v2"
@@ -26,12 +28,32 @@ func (r *Release) packages(made, work, platform string, tree Tree) error {
 			return err
 		}
 		info := nfpm.WithDefaults(r.info(arch, staged, tree))
+		if format == "apk" { // its descriptions are one line, and what follows would be names and values
+			info.Description, _, _ = strings.Cut(info.Description, "\n")
+			info.Prerelease = apkSuffix(info.Prerelease)
+		}
 		name := filepath.Join(made, filepath.Base(packager.ConventionalFileName(info)))
 		if err := create(name, func(w io.Writer) error { return packager.Package(info, w) }); err != nil {
 			return err
 		}
 	}
 	return os.RemoveAll(staged)
+}
+
+// apkSuffix is a pre-release as Alpine orders them: one of four words and a number. Any other word
+// is before all of them.
+func apkSuffix(prerelease string) string {
+	if prerelease == "" {
+		return ""
+	}
+	word, number, _ := strings.Cut(prerelease, ".")
+	if !slices.Contains([]string{"alpha", "beta", "pre", "rc"}, word) {
+		return "alpha"
+	}
+	if _, err := strconv.ParseUint(number, 10, 32); err != nil {
+		return word
+	}
+	return word + number
 }
 
 func (r *Release) info(arch, staged string, tree Tree) *nfpm.Info {

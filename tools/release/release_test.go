@@ -93,6 +93,7 @@ func TestARelease(t *testing.T) {
 	t.Run("the archive of Windows", func(t *testing.T) { theZip(t, out) })
 	t.Run("the image with git", func(t *testing.T) { theImageWithGit(t, out) })
 	t.Run("the package of Debian", func(t *testing.T) { theDeb(t, out) })
+	t.Run("the package of Alpine", func(t *testing.T) { theApk(t, out) })
 	t.Run("the image", func(t *testing.T) { theImage(t, out) })
 	t.Run("the list of what is linked", func(t *testing.T) {
 		var bill struct {
@@ -219,6 +220,28 @@ func theDeb(t *testing.T, out string) {
 	listed, err := exec.Command("dpkg-deb", "--contents", filepath.Join(out, name)).CombinedOutput()
 	if err != nil || !regexp.MustCompile(`-rwxr-xr-x root/root .* 2026-01-02 \S+ \./usr/bin/ramet\n`).Match(listed) {
 		t.Errorf("%v\n%s", err, listed)
+	}
+}
+
+// theApk looks at what apk reads first: lines of a name and a value.
+func theApk(t *testing.T, out string) {
+	made, err := filepath.Glob(filepath.Join(out, "*.apk"))
+	if err != nil || len(made) != 1 {
+		t.Fatal(made, err)
+	}
+	about := untar(t, out, filepath.Base(made[0]))[".PKGINFO"]
+	if !strings.Contains(about, "pkgname = ramet\npkgver = 1.2.3_rc1\n") {
+		t.Errorf("it is %q", about)
+	}
+	for given, want := range map[string]string{"": "", "rc.12": "rc12", "beta": "beta", "rc.1.2": "rc", "dev": "alpha", "alpha.x": "alpha"} {
+		if got := apkSuffix(given); got != want {
+			t.Errorf("%q is %q, not %q", given, got, want)
+		}
+	}
+	for line := range strings.Lines(about) {
+		if !strings.HasPrefix(line, "#") && !regexp.MustCompile(`^[a-z_]+ = .+\n$`).MatchString(line) {
+			t.Errorf("no name and value: %q", line)
+		}
 	}
 }
 
@@ -374,19 +397,30 @@ func TestWhatMayNotBePassedOnIsNot(t *testing.T) {
 	}
 }
 
-// Every page renders without a warning; groff is asked where it is installed.
+// Every page renders without a warning; groff and mandoc are asked where they are installed.
 func TestTheManPagesRender(t *testing.T) {
 	tree := manual(cli.Tree(), "1.2.3", time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC))
 	if len(tree) < 50 {
 		t.Errorf("only %d pages", len(tree))
 	}
 	var all bytes.Buffer
+	var paths []string
+	dir := t.TempDir()
 	for _, f := range tree {
 		all.Write(f.Data)
+		paths = append(paths, filepath.Join(dir, filepath.Base(f.Path)))
+		if err := os.WriteFile(paths[len(paths)-1], f.Data, 0o644); err != nil {
+			t.Fatal(err)
+		}
 		for line := range bytes.Lines(f.Data) {
 			if bytes.ContainsFunc(line, func(r rune) bool { return r > 0x7e }) {
 				t.Errorf("%s: no escape for a character of %s", f.Path, line)
 			}
+		}
+	}
+	if _, err := exec.LookPath("mandoc"); err == nil {
+		if said, err := exec.Command("mandoc", append([]string{"-T", "lint", "-W", "warning"}, paths...)...).CombinedOutput(); err != nil || len(said) > 0 {
+			t.Errorf("mandoc: %v\n%s", err, said)
 		}
 	}
 	if _, err := exec.LookPath("groff"); err != nil {
