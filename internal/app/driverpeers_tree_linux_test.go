@@ -2,18 +2,22 @@ package app_test
 
 import (
 	"fmt"
+	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
 )
 
-// A tree ramet → Claude Code → Codex: Claude forks Codex with ramet's tool and prompts it; a kill of the tree in the
-// middle of Claude's command leaves nothing of either alive.
+// A tree ramet → Claude Code → Codex: Claude forks Codex with ramet's tool and prompts it, Codex mails up, and a kill of
+// the tree while Codex's command runs, inside Codex's own sandbox inside our namespace, leaves nothing of either alive.
 func TestPeersTree(t *testing.T) {
 	var served atomic.Int64
 	peer(t, "codex-acp")
-	codex := fmt.Sprintf(`{"model":"gpt-5.1-codex","model_provider":"ours","model_providers":{"ours":{"name":"ours","base_url":"%s/v1","wire_api":"responses","env_key":"OUR_KEY"}}}`, responsesServer(t, &served, 50))
+	model := httptest.NewServer(&peerModel{})
+	t.Cleanup(model.Close)
+	codex := fmt.Sprintf(`{"model":"gpt-5.1-codex","model_provider":"ours","model_providers":{"ours":{"name":"ours","base_url":"%s/v1","wire_api":"responses","env_key":"OUR_KEY"}}}`, model.URL)
 	s := peerStage(t, "claude-agent-acp", fmt.Sprintf("[driver.claude.env]\nANTHROPIC_BASE_URL = %q\nANTHROPIC_API_KEY = \"sk-none\"\nCLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC = \"1\"\n", messagesServer(t, &served, 50))+
 		fmt.Sprintf("[driver.codex.env]\nOUR_KEY = \"sk-none\"\nCODEX_CONFIG = '%s'\nCODEX_HOME = %q\n", codex, t.TempDir()))
 	s.must(t, "fork", "--name", "top", "--driver", "claude")
@@ -21,12 +25,21 @@ func TestPeersTree(t *testing.T) {
 	if all := s.must(t, "ps"); !strings.Contains(all, "below") {
 		t.Fatalf("it forked nobody:\n%s\n%s", all, s.must(t, "log", "top", "--own", "--json"))
 	}
-	t.Log(s.must(t, "exec", "top", `use mcp__ramet__prompt {"agent":"below","text":"hello"}`))
-	if log := s.must(t, "log", "below", "--own", "--json"); !strings.Contains(log, "answer r") {
-		t.Errorf("Codex did not answer Claude:\n%s", log)
+	// 9: a letter came up that Claude did not read; then it does.
+	up := s.ramet("exec", "top", `use mcp__ramet__prompt {"agent":"below","text":"call mcp__ramet/send {\"to\":\"top\",\"body\":\"all is well below\"}"}`)
+	if up.code != 9 || !strings.Contains(up.stdout+up.stderr, "all is well below") {
+		t.Errorf("no letter came up: %d %s %s\n%s", up.code, up.stdout, up.stderr, s.must(t, "log", "below", "--own", "--json"))
 	}
-	r := s.exec(t, "top", "--allow", "bash", "run touch above; sleep 777")
-	r.hangs(t, filepath.Join(s.dir, "above"))
+	s.must(t, "exec", "top", `use mcp__ramet__read {}`)
+	if log := s.must(t, "log", "top", "--own", "--json"); !strings.Contains(log, "all is well below") {
+		t.Errorf("Claude did not read it:\n%s", log)
+	}
+	long := fmt.Sprintf("8%d7", os.Getpid()) // seconds; nobody else's
+	r := s.exec(t, "top", fmt.Sprintf(`use mcp__ramet__prompt {"agent":"below","text":"call exec_command {\"cmd\":\"touch below; sleep %s\",\"yield_time_ms\":30000}"}`, long))
+	comesTo(t, func() bool { return len(commandLines("sleep\x00"+long)) > 0 })
+	if _, err := os.Stat(filepath.Join(s.dir, "below")); err == nil {
+		t.Error("Codex's own sandbox let it write")
+	}
 	t.Log(s.must(t, "ps"))
 	s.must(t, "kill", "top", "--cascade")
 	if !r.ends() {
@@ -38,5 +51,19 @@ func TestPeersTree(t *testing.T) {
 	if err := s.quiet(patience); err != nil {
 		t.Error(err)
 	}
+	if left := commandLines(long); len(left) > 0 {
+		t.Errorf("these run: %v", left)
+	}
 	s.must(t, "verify")
+}
+
+// commandLines are the processes whose command line holds a text.
+func commandLines(text string) (out []string) {
+	lines, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, path := range lines {
+		if line, _ := os.ReadFile(path); strings.Contains(string(line), text) {
+			out = append(out, path)
+		}
+	}
+	return out
 }

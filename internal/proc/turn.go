@@ -76,6 +76,7 @@ func (p *process) turn(ctx context.Context, j *job) (loop.Outcome, error) {
 		p.talk, p.cutOff = nil, true // what the history has of it is not known here
 		err = brokenOff(p.id, err)
 	}
+	p.takeBack(ctx, a, claim, j, err)
 	p.close(ctx, j, err)
 	p.brokeOff(a, err)
 	p.report(ctx, a, j, outcome, err)

@@ -203,6 +203,9 @@ type forkRequest struct{ sdk.LoadSessionRequest }
 // refused says which choice a program did not take.
 func (s *session) refused(what, value string, err error) error {
 	var said *sdk.RequestError
+	if errors.As(err, &said) && what == aModel {
+		return fault.New(fault.ProviderNotFound, "%s takes no %s %.80q: %w", s.program.Driver, what, value, err)
+	}
 	if errors.As(err, &said) {
 		return fault.New(fault.InvalidConfig, "%s takes no %s %.80q: %w", s.program.Driver, what, value, err)
 	}
