@@ -175,7 +175,7 @@ func (c *runRecords) end(ctx context.Context, x *rundir.Session, err error) {
 	defer cancel()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if state := x.Now().RunState; err != nil && !state.Terminal() {
+	if state := x.Came(); err != nil && !state.Terminal() {
 		last := c.follow.Stop(string(fault.CodeOf(err)), err.Error(), time.Now())
 		c.put(last)
 		c.otlp.Put(last...)

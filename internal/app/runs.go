@@ -75,7 +75,7 @@ func carry(ctx context.Context, ws *session.Workspace, r runs.Job) (err error) {
 	go c.watch(watch, carried)
 	err = carried.Execute(ctx, r.Plan, func(ctx context.Context) error { return c.serve(ctx, carried) })
 	stop()
-	if c.Session.Now().RunState == run.Failed {
+	if c.Session.Came() == run.Failed {
 		c.executor.Forget(c.Session.RunID)
 	}
 	if c.records != nil {
@@ -204,7 +204,7 @@ func (c *carrier) retire(ctx context.Context, failure error) error {
 	if fault.Is(failure, fault.Fenced) {
 		return nil // also if it is over by now: that is theirs, too
 	}
-	state := c.Session.Now().RunState
+	state := c.Session.Came()
 	if !state.Terminal() && c.hosts != nil && ctx.Err() == nil {
 		return c.settle(ctx, false, failure)
 	}

@@ -130,7 +130,7 @@ func (c *carrier) share(ctx context.Context, closing *closers) error {
 	if c.hosts, err = openHosts(ctx, c.ws.Place.DB, name+"-"+c.Session.RunID, closing); err != nil {
 		return err
 	}
-	c.hosts.epoch = c.Session.Now().EventCount // the log has one writer at a time, and each writes
+	c.hosts.epoch = c.Session.Count() // the log has one writer at a time, and each writes
 	c.hosts.own = append(c.hosts.own, c.near.Host())
 	return nil
 }

@@ -51,6 +51,19 @@ func Write(path string, perm fs.FileMode, content func(io.Writer) error) error {
 	return failure(verb, path, syncFolder(filepath.Dir(path)))
 }
 
+// PutFile is WriteFile for what can be made again, such as an answer in a cache: nobody waits for the
+// disk. Other processes see the old content or the new one; after a power cut it may be neither,
+// and whoever reads it must be able to tell.
+func PutFile(path string, data []byte, perm fs.FileMode) error {
+	const verb = "write file"
+	t, err := prepare(path, whole(data), perm)
+	if err != nil {
+		return failure(verb, path, err)
+	}
+	defer t.drop()
+	return failure(verb, path, t.rename())
+}
+
 // CreateFile is WriteFile for something that is made once: when path exists,
 // even as a dangling link, it is left alone and the error is fault.Conflict
 // (errors.Is fs.ErrExist). Of any number of racing processes exactly one

@@ -47,6 +47,11 @@ func (p *pending) replace() error {
 	if err := p.Sync(); err != nil {
 		return err
 	}
+	return p.rename()
+}
+
+// rename is replace without a word to the disk.
+func (p *pending) rename() error {
 	p.shut = true
 	if err := p.Close(); err != nil {
 		return err

@@ -2,6 +2,7 @@ package run
 
 import (
 	"fmt"
+	"io"
 	"slices"
 	"sort"
 
@@ -36,6 +37,9 @@ func NewReducer(s Snapshot) *Reducer {
 
 // Snapshot is a copy of what was reduced so far.
 func (r *Reducer) Snapshot() Snapshot { return r.s.Clone() }
+
+// Write writes the snapshot without copying it.
+func (r *Reducer) Write(w io.Writer) error { return r.s.Write(w) }
 
 // State is the run's state so far.
 func (r *Reducer) State() State { return r.s.RunState }

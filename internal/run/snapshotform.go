@@ -12,6 +12,8 @@ import (
 // items is written after each of its states, and never stands in memory as text.
 func (s Snapshot) Write(w io.Writer) error {
 	f := &form{to: bufio.NewWriterSize(w, 64<<10)}
+	f.enc = json.NewEncoder(&f.buf)
+	f.enc.SetEscapeHTML(false)
 	f.say("{")
 	writeList(f, "artifacts", s.Artifacts)
 	f.field("created_at", s.CreatedAt)
@@ -42,7 +44,8 @@ type form struct {
 	to     *bufio.Writer
 	member bool // one was written
 	buf    bytes.Buffer
-	err    error // the first
+	enc    *json.Encoder // into buf
+	err    error         // the first
 }
 
 func (f *form) say(text string) {
@@ -71,10 +74,8 @@ func (f *form) value(value any, prefix string) {
 		return
 	}
 	f.buf.Reset()
-	enc := json.NewEncoder(&f.buf)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent(prefix, "  ")
-	if f.err = enc.Encode(value); f.err == nil {
+	f.enc.SetIndent(prefix, "  ")
+	if f.err = f.enc.Encode(value); f.err == nil {
 		_, f.err = f.to.Write(bytes.TrimSuffix(f.buf.Bytes(), []byte("\n")))
 	}
 }

@@ -101,6 +101,12 @@ func (x *Session) path(name string) string { return filepath.Join(x.store.Dir(x.
 // Now is the run's state at the end of the log.
 func (x *Session) Now() run.Snapshot { return x.reducer.Snapshot() }
 
+// Came is the state that the run came to: Now without the rest, which is large where items are many.
+func (x *Session) Came() run.State { return x.reducer.State() }
+
+// Count is how many events the log has.
+func (x *Session) Count() int64 { return x.reducer.Count() }
+
 // Request asks for an event.
 type Request struct {
 	Type       run.Type
@@ -190,7 +196,7 @@ func (x *Session) draft(q Request) (run.Draft, error) {
 // Settle writes the snapshot and signs the head of the log. The log is never
 // read for this.
 func (x *Session) Settle() error {
-	if err := durable.Write(x.path(snapshotFile), 0o600, x.reducer.Snapshot().Write); err != nil {
+	if err := durable.Write(x.path(snapshotFile), 0o600, x.reducer.Write); err != nil {
 		return err
 	}
 	return x.sign()
@@ -235,5 +241,5 @@ func (x *Session) PutSnapshot(damaged bool) error {
 			return fault.New(fault.StorageIO, "keep %s: %w", bad, err)
 		}
 	}
-	return durable.Write(x.path(snapshotFile), 0o600, x.reducer.Snapshot().Write)
+	return durable.Write(x.path(snapshotFile), 0o600, x.reducer.Write)
 }

@@ -62,7 +62,7 @@ func (r *Run) unmended(issue run.Issue, why string) error {
 func (r *Run) gate(ctx context.Context, g recipe.Gate) error {
 	r.mu.Lock()
 	began := event(run.GateRunStarted, run.GateStart{Gate: g.Name})
-	began.Span = Span(fmt.Sprintf("%s gate %s %d", r.RunID, g.Name, r.Log.Now().EventCount))
+	began.Span = Span(fmt.Sprintf("%s gate %s %d", r.RunID, g.Name, r.events()))
 	err := r.append(ctx, began)
 	r.mu.Unlock()
 	if err != nil {

@@ -46,10 +46,13 @@ func (r *Run) Claim(ctx context.Context, itemID, host string) (Attempt, error) {
 		return Attempt{}, fault.New(fault.Fenced, "work item %s cannot be done: %v", itemID, err)
 	}
 	if e.status == run.Pending {
-		if err := r.append(ctx, event(run.WorkItemStarted, run.Started{WorkItemID: itemID}).about(itemID)); err != nil {
+		e.status, e.host = run.InProgress, host
+		e.claimed = r.writing.stage(event(run.WorkItemStarted, run.Started{WorkItemID: itemID}).about(itemID))
+	}
+	if b := e.claimed; b != nil { // told twice, it is waited for twice
+		if err := r.await(ctx, b); err != nil {
 			return Attempt{}, err
 		}
-		e.status, e.host = run.InProgress, host
 	}
 	return it, nil
 }
@@ -206,8 +209,8 @@ func (r *Run) Report(ctx context.Context, itemID string, p Report) error {
 	if err != nil {
 		return err
 	}
-	if e.reported[p.ID] {
-		return nil
+	if b := e.reported[p.ID]; b != nil {
+		return r.await(ctx, b)
 	}
 	if p.Type == run.LLMCallStarted {
 		if err := r.afford(); err != nil {
@@ -216,15 +219,13 @@ func (r *Run) Report(ctx context.Context, itemID string, p Report) error {
 		}
 	}
 	record := Record{Type: p.Type, Payload: p.Payload, Span: Span(itemID + " " + callID(p.Payload)), Parent: Span(itemID)}
-	if err := r.append(ctx, record); err != nil {
-		return err
-	}
+	b := r.writing.stage(record)
 	if e.reported == nil {
-		e.reported = map[string]bool{}
+		e.reported = map[string]*group{}
 	}
-	e.reported[p.ID] = true
+	e.reported[p.ID] = b
 	r.spent.add(p.Type, p.Payload)
-	return nil
+	return r.await(ctx, b)
 }
 
 // keep writes an evidence file, before the event that it belongs to.

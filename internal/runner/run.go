@@ -14,7 +14,7 @@ type Run struct {
 	Options
 	limits recipe.Limits
 
-	mu       sync.Mutex // guards what follows, and the log
+	mu       sync.Mutex // guards what follows
 	state    run.State
 	items    map[item]*attempt
 	byID     map[string]*attempt // the current attempts
@@ -45,6 +45,8 @@ type Run struct {
 	stopped     error         // why work ends early
 	over        bool          // nothing is accepted any more
 	cancel      context.CancelCauseFunc
+
+	writing writing
 }
 
 // item is a worker with a scope: attempts of it follow each other.
@@ -66,8 +68,9 @@ type attempt struct {
 	host    string
 	wanted  bool // the level that is waited for needs it
 	sent    bool // the queue was told of it
-	// reported are the ids of reports, while it is in progress.
-	reported map[string]bool
+	// reported are reports by their ids, and what each was written with, while it is in progress.
+	reported map[string]*group
+	claimed  *group // what its claim was written with, in this process
 }
 
 // gateRun is one look of a gate.
@@ -92,24 +95,6 @@ func (r *Run) newest(u item) *attempt {
 }
 
 func (r *Run) worker(name string) (recipe.Worker, bool) { return r.Recipe.Worker(name) }
-
-// append writes events and tells of them. The caller holds mu. A log that cannot be
-// written ends the work.
-func (r *Run) append(ctx context.Context, records ...Record) error {
-	if len(records) == 0 {
-		return nil
-	}
-	if err := r.Log.Append(context.WithoutCancel(ctx), records...); err != nil {
-		r.stopLocked(err)
-		return err
-	}
-	if r.Watch != nil {
-		for _, e := range records {
-			r.Watch(e)
-		}
-	}
-	return nil
-}
 
 // Stop ends the work: what is being done is interrupted and can be done again.
 func (r *Run) Stop(why error) {

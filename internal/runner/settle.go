@@ -32,7 +32,7 @@ func (r *Run) settle(ctx context.Context, e *attempt, res *Result, f *Failure) e
 		*e = done
 		return err
 	}
-	e.reported = nil
+	e.reported, e.claimed = nil, nil
 	r.outstanding = max(0, r.outstanding-1)
 	if !again && e.wanted {
 		e.wanted = false

@@ -88,7 +88,7 @@ func (w *Workspace) EndRuns(ctx context.Context) error {
 		if err != nil {
 			continue // somebody carries it out
 		}
-		now := x.Now().RunState
+		now := x.Came()
 		if err := x.Close(); err != nil {
 			return err
 		}

@@ -85,7 +85,7 @@ func carry(l *line.Line, ports Ports, ctx context.Context, f *carryFlags, store 
 	job := Job{Store: store, Session: x, Recipe: r, Params: params, Model: config.Model, Plan: plan, NoCache: f.noCache || config.NoCache,
 		Leave: f.leave, Watch: p.see, Warn: p.note}
 	if l.Leave != nil && f.detached {
-		l.Print(runMade{x.RunID, store.Dir(x.RunID), x.Now().RunState})
+		l.Print(runMade{x.RunID, store.Dir(x.RunID), x.Came()})
 		l.Leave(0)
 		f.detached = false // once is enough, should it have to go on
 	}

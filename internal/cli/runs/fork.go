@@ -40,7 +40,7 @@ hash; its log is kept where that of the other is, unless --log says otherwise.`,
 			if err != nil {
 				return err
 			}
-			return errors.Join(l.Print(runMade{x.RunID, store.Dir(x.RunID), x.Now().RunState}), x.Close())
+			return errors.Join(l.Print(runMade{x.RunID, store.Dir(x.RunID), x.Came()}), x.Close())
 		},
 	}
 	c.Flags().StringVar(&at, "at", "", "event_id or number of the last event to share")

@@ -140,7 +140,7 @@ func (h *heir) carry(ctx context.Context, runID string, legacy Legacy) (err erro
 		return err
 	}
 	defer func() { err = errors.Join(err, x.Close()) }()
-	if x.Now().RunState.Terminal() {
+	if x.Came().Terminal() {
 		begun = true
 		return h.estates.Over(ctx, runID)
 	}
@@ -190,7 +190,7 @@ func fetch(ctx context.Context, l *line.Line, p Ports, store *rundir.Store, x *r
 	}
 	defer func() { err = errors.Join(err, estates.Close()) }()
 	n, err := fetchFiles(ctx, estates, store, x.RunID)
-	if err != nil || n == 0 || x.Now().RunState != run.Done {
+	if err != nil || n == 0 || x.Came() != run.Done {
 		return false, err
 	}
 	if err := errors.Join(x.Settle(), estates.Forget(ctx, x.RunID)); err != nil {

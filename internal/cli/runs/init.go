@@ -48,7 +48,7 @@ func initCommand(l *line.Line, f *runFlags) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return errors.Join(l.Print(runMade{runID, store.Dir(runID), x.Now().RunState}), x.Close())
+			return errors.Join(l.Print(runMade{runID, store.Dir(runID), x.Came()}), x.Close())
 		},
 	}
 	c.Flags().StringVar(&runID, "run-id", "", "id of the run (default: made of time and configuration)")

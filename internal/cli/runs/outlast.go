@@ -55,7 +55,7 @@ func carryOn(l *line.Line, ports Ports, ctx context.Context, f *carryFlags, stor
 			}
 		}
 		defer func() { err, x = errors.Join(err, x.Close()), nil }()
-		if x.Now().RunState == run.Done {
+		if x.Came() == run.Done {
 			return l.Print(runEnd(store, x.Now()))
 		}
 		err = carry(l, ports, ctx, f, store, x, wishes)

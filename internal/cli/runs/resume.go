@@ -63,7 +63,7 @@ is listed, and you are asked; in a script --accept names exactly that.
 			if err != nil || home {
 				return errors.Join(err, x.Close())
 			}
-			if x.Now().RunState == run.Done { // which carry refuses
+			if x.Came() == run.Done { // which carry refuses
 				return errors.Join(carry(l, p, c.Context(), &o, store, x, wishes), x.Close())
 			}
 			return carryOn(l, p, c.Context(), &o, store, x, wishes)

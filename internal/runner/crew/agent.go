@@ -276,10 +276,24 @@ func (c *Crew) leave(ctx context.Context, s *attempt, err error) error {
 	if err == nil {
 		err = failed
 	}
+	if err != nil {
+		c.conclude(ctx, s, err)
+		return failed
+	}
+	// Nobody waits for the end of what went well: it is written together with the next beginning.
+	c.ends.Go(func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
+		defer cancel()
+		c.conclude(ctx, s, nil)
+	})
+	return nil
+}
+
+// conclude records in the ledger how an item ended.
+func (c *Crew) conclude(ctx context.Context, s *attempt, err error) {
 	if closing := c.close(ctx, s, err); closing != nil {
 		c.note(s, "its end is not in the ledger: "+closing.Error())
 	}
-	return failed
 }
 
 func (c *Crew) close(ctx context.Context, s *attempt, err error) error {

@@ -60,7 +60,7 @@ func (c Cache) Put(key string, data []byte) error {
 	if err := durable.MakeFolder(c.Dir, 0o700); err != nil {
 		return err
 	}
-	return durable.WriteFile(path, append([]byte(sumOf(data)), data...), 0o600)
+	return durable.PutFile(path, append([]byte(sumOf(data)), data...), 0o600)
 }
 
 // Drop implements tape.Cache.

@@ -5,7 +5,8 @@
 //
 //   - An item of an agent is done by an agent of its own, forked from the run's, in the
 //     ledger before it starts. It can be killed (KILLED), stopped (INTERRUPTED) and has its
-//     time (TIMEOUT). When Do returns it is dead, and all that it forked.
+//     time (TIMEOUT). When Do returns it is dead, and all that it forked; if it went well,
+//     the ledger says so soon after, and before Stop returns.
 //   - Every model call of such an agent, and of all below it, goes through package tape; of one
 //     that another program drives, every turn. An agent below a run that works on no item calls no model.
 //   - An agent has the tools that its task names and no others. Its commands run inside
@@ -94,6 +95,7 @@ type Crew struct {
 	home   string // this host's folder in Dir
 	lock   *durable.Held
 	clones clones
+	ends   sync.WaitGroup // of items, on their way into the ledger
 
 	mu       sync.Mutex
 	attempts map[id.Agent]*attempt // by the agent of the item

@@ -166,6 +166,7 @@ func (s *stage) do(it runner.Attempt) (runner.Result, error) {
 // run, nothing open in the ledger.
 func (s *stage) clean() {
 	s.t.Helper()
+	s.crew.ends.Wait()
 	if left, _ := filepath.Glob(filepath.Join(s.dir, "*", "items", "*")); len(left) > 0 {
 		s.t.Errorf("left of items: %v", left)
 	}

@@ -62,6 +62,9 @@ func (b *Outbox) serve(ctx context.Context) {
 				later.Reset(b.Later)
 				break
 			}
+			if b.few() {
+				b.gather(ctx)
+			}
 		}
 	}
 }
@@ -85,6 +88,13 @@ func (b *Outbox) waiting() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return len(b.queue) > 0
+}
+
+// few says whether something waits, and less than a round sends.
+func (b *Outbox) few() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.queue) > 0 && len(b.queue) < window
 }
 
 // giveUp ends a round that led to nothing.
