@@ -60,6 +60,7 @@ func Main(ctx context.Context, args []string, env func(string) string, stdio Std
 		Care:   care.Ports{Version: about(), Tour: demo.Run, Sandbox: sandbox.Available, Limits: sandbox.DescribeLimits, Telemetry: telemetrySize},
 		MCP:    mcpcli.Ports{Version: version, Again: again},
 		Screen: screen(stdio),
+		Pick:   picks(stdio),
 	})
 }
 

@@ -58,6 +58,16 @@ func screen(stdio Stdio) func(context.Context, *session.Session, cli.Command) er
 	}
 }
 
+// picks is a list to choose from, where there is a terminal on both sides.
+func picks(stdio Stdio) cli.Pick {
+	if screen(stdio) == nil {
+		return nil
+	}
+	return func(ctx context.Context, title string, lines [][2]string) (int, bool, error) {
+		return tui.Pick(ctx, tui.Options{In: stdio.In, Out: stdio.Out, Env: os.Environ()}, title, lines)
+	}
+}
+
 func readsTerminal(in io.Reader) bool {
 	f, ok := in.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))

@@ -143,6 +143,15 @@ func (d *terminal) Compact(ctx context.Context, a id.Agent, model llm.Ref) error
 	return err
 }
 
+// Key stores the key of a vendor, which was asked whether it takes it. It is used from now on.
+func (d *terminal) Key(ctx context.Context, vendor, key string) (string, error) {
+	said, err := d.Command(cli.Given(ctx, key), "auth", "set", "--", vendor)
+	if err != nil {
+		return "", err
+	}
+	return said, d.KeysChanged()
+}
+
 func (d *terminal) Command(ctx context.Context, args ...string) (string, error) {
 	if probed := switches().Command; probed != nil {
 		probed()

@@ -41,6 +41,8 @@ type Env struct {
 	// command carries out a command line in this process, on the workspace that is open
 	// then, and returns what it prints.
 	Screen func(ctx context.Context, s *session.Session, command Command) error
+	// Pick lets a person choose; nil where there is no terminal.
+	Pick Pick
 }
 
 // Command carries out a command line and returns what it prints.
@@ -149,6 +151,19 @@ The workspace is that of the project you stand in; --db, RAMET_DB and
 	return root
 }
 
+type inputKey struct{}
+
+// Given lets a command line that is carried out within the workspace read a text from its
+// standard input, which is empty else.
+func Given(ctx context.Context, input string) context.Context {
+	return context.WithValue(ctx, inputKey{}, input)
+}
+
+func given(ctx context.Context) string {
+	input, _ := ctx.Value(inputKey{}).(string)
+	return input
+}
+
 // within carries out command lines in the workspace that is open.
 func within(e Env, l *line.Line) Command {
 	return func(ctx context.Context, args ...string) (string, error) {
@@ -157,7 +172,7 @@ func within(e Env, l *line.Line) Command {
 		}
 		var out, warnings bytes.Buffer
 		e := e // several may be carried out at a time
-		e.Streams = line.Streams{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &warnings}
+		e.Streams = line.Streams{Stdin: strings.NewReader(given(ctx)), Stdout: &out, Stderr: &warnings}
 		e.Screen = nil
 		sub := newLine(e, l.Within())
 		chosen := sub.Choice // the flags begin empty

@@ -30,12 +30,12 @@ type group struct {
 
 func groups(e Env, l *line.Line) []group {
 	return []group{
-		{"agents", "Agents:", "exec serve web acp ps show wait fork drivers merge worktree kill rename mode effort instructions skills hooks",
+		{"agents", "Agents:", "exec serve web acp ps show wait fork drivers merge worktree kill rename mode effort instructions skills hooks resume",
 			func() []*cobra.Command {
-				return agents.Commands(l, e.MCP.Version, func(ctx context.Context, w *session.Workspace, s agents.Service) error {
+				return append(agents.Commands(l, e.MCP.Version, func(ctx context.Context, w *session.Workspace, s agents.Service) error {
 					s.Command, s.Begin = within(e, l), mcp.Begin(l, e.MCP)
 					return e.Serve(ctx, w, s)
-				})
+				}), resumeCommand(e, l))
 			}},
 		{"history", "History:", "append log clear compact mark rewind export import", func() []*cobra.Command { return history.Commands(l) }},
 		{"files", "Files:", "files diff restore undo", func() []*cobra.Command { return files.Commands(l) }},

@@ -1,6 +1,10 @@
 package command
 
-import "ramet/internal/id"
+import (
+	"strings"
+
+	"ramet/internal/id"
+)
 
 // Command is one line, understood. A field that the command does not have, or that
 // was left out, is empty or nil.
@@ -18,6 +22,10 @@ type Command struct {
 	Mode     string      // mode
 	Effort   string      // fork --effort, effort
 	Topic    string      // help: the command asked about
+	Vendor   string      // key
+	Rule     string      // permissions --remove
+	Setting  string      // config
+	Value    string      // config
 	At       *id.Message // fork --at; rewind, where it names an id
 	Number   *int64      // read-mail, delete-mail
 	Cascade  bool        // kill
@@ -41,6 +49,10 @@ const (
 	Name    Kind = "name"
 	Role    Kind = "role"
 	Driver  Kind = "driver"
+	Vendor  Kind = "vendor"
+	Rule    Kind = "rule"
+	Setting Kind = "setting"
+	Value   Kind = "value"
 	Message Kind = "message"
 	Number  Kind = "number"
 	Text    Kind = "text"
@@ -110,3 +122,6 @@ func (r Row) flags() []string {
 	}
 	return flags
 }
+
+// takes are the arguments as the usage has them.
+func (r Row) takes() string { return strings.TrimPrefix(strings.TrimPrefix(r.Usage, "/"+r.Name), " ") }

@@ -12,12 +12,14 @@ import (
 type Candidate struct {
 	Text    string // as it is shown
 	Summary string // one line beside it; may be empty
+	Takes   string // of a command: its arguments
 }
 
 // Sources are what can be completed besides commands and options. A nil one has
 // nothing.
 type Sources struct {
 	Agents, Labels, Models, Modes func() []Candidate
+	Vendors, Settings             func() []Candidate
 	Commands                      func() []Candidate // defined elsewhere; with their slashes
 	Paths                         func(prefix string) []Candidate
 }
@@ -58,7 +60,7 @@ func Complete(line string, cursor int, sources Sources) Completion {
 	if !ok || first.end == cursor {
 		c := Completion{Start: first.start, End: wordEnd(line, first.start, cursor), Kind: Topic, Word: strings.TrimPrefix(first.text, "/")}
 		for _, row := range table {
-			c.Candidates = append(c.Candidates, Candidate{"/" + row.Name, row.Summary})
+			c.Candidates = append(c.Candidates, Candidate{Text: "/" + row.Name, Summary: row.Summary, Takes: row.takes()})
 		}
 		if sources.Commands != nil {
 			c.Candidates = append(c.Candidates, sources.Commands()...)
@@ -116,7 +118,7 @@ func (r Row) complete(line string, from, cursor int, sources Sources) Completion
 
 func (c *Completion) offer(kind Kind, sources Sources) {
 	c.Kind = kind
-	list := map[Kind]func() []Candidate{Agent: sources.Agents, Label: sources.Labels, Model: sources.Models, Mode: sources.Modes}[kind]
+	list := map[Kind]func() []Candidate{Agent: sources.Agents, Label: sources.Labels, Model: sources.Models, Mode: sources.Modes, Vendor: sources.Vendors, Setting: sources.Settings}[kind]
 	switch {
 	case list != nil:
 		c.Candidates = append(c.Candidates, list()...)
@@ -128,7 +130,7 @@ func (c *Completion) offer(kind Kind, sources Sources) {
 		}
 	case kind == Topic:
 		for _, row := range table {
-			c.Candidates = append(c.Candidates, Candidate{row.Name, row.Summary})
+			c.Candidates = append(c.Candidates, Candidate{Text: row.Name, Summary: row.Summary})
 		}
 	}
 }

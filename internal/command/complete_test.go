@@ -27,7 +27,7 @@ func TestComplete(t *testing.T) {
 		{"|", "", ""},
 		{"/fo|", "/fork /effort", "/fork |"},
 		{"/ma|", "/mark /check-mail /read-mail /filter-mail /delete-mail", "/mark |"},
-		{"/f|ork x", "/fork /filter-mail /diff /effort /verify", "/fork | x"},
+		{"/f|ork x", "/fork /filter-mail /diff /effort /config /verify", "/fork | x"},
 		{"/kill |", "0 ada bob-a", "/kill 0 |"},
 		{"/kill a|", "ada bob-a", "/kill ada |"},
 		{"/kill -|", "--cascade", "/kill --cascade |"},

@@ -175,6 +175,14 @@ func (p *parser) set(a Argument, w word) error {
 		c.Role = w.text
 	case Driver:
 		c.Driver = w.text
+	case Vendor:
+		c.Vendor = w.text
+	case Rule:
+		c.Rule = w.text
+	case Setting:
+		c.Setting = w.text
+	case Value:
+		c.Value = w.text
 	case Text:
 		return p.text(w.text, w.start)
 	case Topic:

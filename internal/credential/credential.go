@@ -18,6 +18,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"ramet/internal/fault"
 	"ramet/internal/llm/catalog"
@@ -110,7 +111,27 @@ func (s *Store) google(v catalog.Vendor) Google {
 type Store struct {
 	env  func(string) string
 	path string
-	file map[string]string // vendor to key
+
+	mu   sync.Mutex
+	file map[string]string // vendor to key; guarded by mu
+}
+
+// Reload reads the stored keys again, after one was changed.
+func (s *Store) Reload() error {
+	file, err := read(s.path)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	s.file = file
+	s.mu.Unlock()
+	return nil
+}
+
+func (s *Store) stored(vendor string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.file[vendor]
 }
 
 // Path is the file of a home folder.
@@ -132,7 +153,7 @@ func (s *Store) Access(v catalog.Vendor) Access {
 	}
 	if value := strings.TrimSpace(s.env(v.KeyVariable())); value != "" {
 		a.Key, a.KeyFrom = Key{value}, v.KeyVariable()
-	} else if value := s.file[v.KeyOwner()]; value != "" {
+	} else if value := s.stored(v.KeyOwner()); value != "" {
 		a.Key, a.KeyFrom = Key{value}, s.path
 	}
 	if base := strings.TrimSpace(s.env(v.BaseVariable())); base != "" {
@@ -168,7 +189,7 @@ func (s *Store) Usable(v catalog.Vendor) (ok bool, why string) {
 }
 
 // Stored says whether the file has a key of this vendor.
-func (s *Store) Stored(vendor string) bool { return s.file[vendor] != "" }
+func (s *Store) Stored(vendor string) bool { return s.stored(vendor) != "" }
 
 // Values is every key by its name, for a redactor.
 func (s *Store) Values() map[string]string {
@@ -186,7 +207,7 @@ func (s *Store) Values() map[string]string {
 		if value := strings.TrimSpace(s.env(name)); value != "" {
 			out[name] = value
 		}
-		if value := s.file[v.KeyOwner()]; value != "" && value != out[name] {
+		if value := s.stored(v.KeyOwner()); value != "" && value != out[name] {
 			if out[name] != "" {
 				name += ".file"
 			}

@@ -20,6 +20,7 @@ type Found struct {
 // Find tells of what All would replace, in the order of lines. Of what only looks random,
 // hashes and versions are not told: texts about software are full of them.
 func (r *Redactor) Find(s string) []Found {
+	r = r.now()
 	rules, markers := known(), r.every()
 	units := unitsIn(s, markers)
 	named, random := rules.assigned(s)

@@ -38,16 +38,18 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 )
 
 // MinValue is the length in bytes below which a value is not looked for.
 const MinValue = 8
 
-// Redactor replaces secrets. It does not change after New.
+// Redactor replaces secrets. It changes only by Renew.
 type Redactor struct {
-	markers []string        // of the own credentials, sorted
-	own     *matcher        // nil when there is no value to look for
-	every   func() []string // the own markers and those of the rules
+	later   atomic.Pointer[Redactor] // what it became; nil: it is as it was made
+	markers []string                 // of the own credentials, sorted
+	own     *matcher                 // nil when there is no value to look for
+	every   func() []string          // the own markers and those of the rules
 }
 
 // New makes a redactor of our own credentials: name to exact value. Of names
@@ -84,8 +86,19 @@ func New(values map[string]string) *Redactor {
 	return r
 }
 
+// Renew lets it know these credentials instead, from now on: a key was stored.
+func (r *Redactor) Renew(values map[string]string) { r.later.Store(New(values)) }
+
+func (r *Redactor) now() *Redactor {
+	if later := r.later.Load(); later != nil {
+		return later
+	}
+	return r
+}
+
 // Own replaces the values of our own credentials and nothing else.
 func (r *Redactor) Own(s string) string {
+	r = r.now()
 	for {
 		next := r.ownOnce(s, r.markers)
 		if next == s {
@@ -99,6 +112,7 @@ func (r *Redactor) Own(s string) string {
 // All replaces what Own replaces, and secrets of known formats. The first call
 // in a process builds the rules, which takes about a millisecond.
 func (r *Redactor) All(s string) string {
+	r = r.now()
 	rules, markers := known(), r.every()
 	for {
 		next := r.ownOnce(s, markers)

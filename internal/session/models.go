@@ -81,3 +81,13 @@ func (w *Workspace) Found(ctx context.Context) []Model {
 	}
 	return out
 }
+
+// KeysChanged lets the workspace use a key that was stored or removed since it was opened, and
+// hide it as it hides the others.
+func (w *Workspace) KeysChanged() error {
+	if err := w.Keys.Reload(); err != nil {
+		return err
+	}
+	w.Secrets.Renew(w.credentials())
+	return nil
+}

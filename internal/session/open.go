@@ -40,6 +40,7 @@ func (s *Session) Open(ctx context.Context) (*Workspace, error) {
 	if w.Secrets, err = s.Secrets(); err != nil {
 		return nil, err
 	}
+	w.credentials = func() map[string]string { return s.credentials(w.Keys) }
 	settings, err := config.Path(s.Getenv)
 	if err != nil {
 		return nil, err

@@ -170,6 +170,10 @@ func (s *Session) Secrets() (*secret.Redactor, error) {
 	if err != nil {
 		return nil, err
 	}
+	return secret.New(s.credentials(keys)), nil
+}
+
+func (s *Session) credentials(keys *credential.Store) map[string]string {
 	values := map[string]string{}
 	maps.Copy(values, keys.Values())
 	for _, name := range s.Tokens {
@@ -177,7 +181,7 @@ func (s *Session) Secrets() (*secret.Redactor, error) {
 			values[name] = v
 		}
 	}
-	return secret.New(values), nil
+	return values
 }
 
 // Place decides which workspace is meant.

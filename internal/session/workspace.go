@@ -51,6 +51,8 @@ type Workspace struct {
 
 	user instruct.User
 
+	credentials func() map[string]string // our own, as they are now
+
 	mcp     func(*Workspace) (*mcp.Pool, string, error) // see System
 	servers sync.Mutex                                  // guards what follows
 	pools   []*mcp.Pool

@@ -96,9 +96,12 @@ func TestWhatIsOnDiskComesBack(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "deep", "state.json")
 	x := perform(t, family(), 80, 24)
 	x.o.State = path
+	x.desk, _ = sit(path)
 	x.press("/switch bob", "enter", "a draft of bob", "ctrl+up", "zero", "pgup", "ctrl+t")
 	x.run(x.save())
+	x.desk.leave()
 	again := newRoot(t.Context(), x.o)
+	defer again.desk.leave()
 	y := &show{again, t, x.s, x.at}
 	y.take(tea.WindowSizeMsg{Width: 80, Height: 24})
 	y.shows("zero") // before anything is open

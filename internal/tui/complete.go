@@ -1,12 +1,14 @@
 package tui
 
 import (
+	"fmt"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
 	"ramet/internal/agent"
 	"ramet/internal/command"
+	"ramet/internal/config"
 	"ramet/internal/id"
 	"ramet/internal/tui/fuzzy"
 )
@@ -104,6 +106,20 @@ func (m *root) sources() command.Sources {
 			return out
 		},
 		Modes: m.modes,
+		Vendors: func() []command.Candidate {
+			var out []command.Candidate
+			for _, v := range keyOwners() {
+				out = append(out, command.Candidate{Text: v.Name, Summary: v.Title})
+			}
+			return out
+		},
+		Settings: func() []command.Candidate {
+			var out []command.Candidate
+			for _, s := range config.Settings() {
+				out = append(out, command.Candidate{Text: s.Key, Summary: line(s.Help, 100)})
+			}
+			return out
+		},
 		Models: func() []command.Candidate {
 			var out []command.Candidate
 			for _, model := range append(m.workspace.Usable(), m.found...) {
@@ -157,14 +173,28 @@ func (c *completion) take(m *root) tea.Cmd {
 	return m.edited()
 }
 
-// view draws the list, the best at the bottom of what is shown above the prompt.
+// view draws the list above the prompt; of more than fit it says how many there are.
 func (c *completion) view(w, h int) []string {
 	room := min(h, 8)
-	from := max(0, min(c.at-room/2, len(c.Candidates)-room))
+	if c.Kind == command.Topic && c.Start == 0 {
+		room = h // all commands, with what they take
+	}
 	var out []string
+	if len(c.Candidates) > room && room > 3 {
+		room--
+		out = append(out, faint.of(cut(fmt.Sprintf(" %d of %d · ↑↓ choose · Tab takes", c.at+1, len(c.Candidates)), w)))
+	}
+	from := max(0, min(c.at-room/2, len(c.Candidates)-room))
 	for i := from; i < len(c.Candidates) && i < from+room; i++ {
 		one := c.Candidates[i]
-		l := fit(" "+fit(line(one.Text, w/2), min(w/2, 24))+" "+line(one.Summary, w), w)
+		name, wide := one.Text, min(w/2, 24)
+		if one.Takes != "" {
+			name += " " + one.Takes
+		}
+		if c.Kind == command.Topic && c.Start == 0 {
+			wide = w / 2
+		}
+		l := fit(" "+fit(line(name, wide), wide)+" "+line(one.Summary, w), w)
 		if i == c.at {
 			l = reverse.of(l)
 		} else {

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"fmt"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -64,16 +65,12 @@ func (m *root) welcome(w int) []string {
 	case model.err != nil:
 		out = append(out, bad.of("No model: "+line(model.err.Error(), 3*w)))
 	case model.BuiltIn:
-		out = append(out, bold.of("Model: "+model.Ref.String())+", which is built in: no key is set. It needs no network, and understands plain orders only.",
-			"For a real one: "+accent.of("export ANTHROPIC_API_KEY=…")+" or "+accent.of("ramet auth set anthropic")+", then start again; /model lists them.")
+		out = append(out, bold.of("Model: "+model.Ref.String())+", which is built in, because no key is set: it carries out plain orders (run, read, write, search, fork, send), without a network, and answers “how do I …?”.",
+			accent.of("/tour")+" shows around in two minutes. For a model that thinks: "+accent.of("/key")+" takes a key and tries it.")
 	default:
 		out = append(out, bold.of("Model: "+model.Ref.String())+", "+model.Why+". /model changes it.")
 	}
-	for i, one := range m.found { // one of each server
-		if i == 0 || m.found[i-1].Ref.Vendor != one.Ref.Vendor {
-			out = append(out, one.Title+" answers on this machine: "+accent.of("/model "+one.Ref.String())+" uses it for this agent.")
-		}
-	}
+	out = append(out, m.whatElse()...)
 	out = append(out, "", "Three things to try:",
 		"  "+accent.of("run go version")+"            it asks before anything runs",
 		"  "+accent.of(`/fork "list the files"`)+"    a child with this context; Ctrl+↑ comes back",
@@ -83,6 +80,48 @@ func (m *root) welcome(w int) []string {
 		lines = append(lines, wrap(l, w)...)
 	}
 	return lines
+}
+
+// whatElse tells which models could be asked besides: of vendors whose keys are there, and of
+// servers that answer on this machine.
+func (m *root) whatElse() []string {
+	var out []string
+	for _, v := range byVendor(m.usable) {
+		if now := m.models[m.now.agent].Ref.Vendor; v[0].BuiltIn || v[0].Ref.Vendor == now {
+			continue
+		}
+		out = append(out, "Also usable: "+line(v[0].Ref.Vendor, 30)+" ("+namesOf(v)+"): "+accent.of("/model "+line(v[0].Ref.String(), 60)))
+	}
+	for _, v := range byVendor(m.found) {
+		out = append(out, line(v[0].Title, 40)+" answers on this machine ("+namesOf(v)+"): "+accent.of("/model "+line(v[0].Ref.String(), 60))+" uses it for this agent.")
+	}
+	return out
+}
+
+// byVendor puts models of one vendor together; they stand beside each other.
+func byVendor(all []Model) [][]Model {
+	var out [][]Model
+	for i, one := range all {
+		if i == 0 || all[i-1].Ref.Vendor != one.Ref.Vendor {
+			out = append(out, nil)
+		}
+		out[len(out)-1] = append(out[len(out)-1], one)
+	}
+	return out
+}
+
+// namesOf names a few models and counts the others.
+func namesOf(all []Model) string {
+	const most = 3
+	var names []string
+	for i, one := range all {
+		if i == most {
+			names = append(names, fmt.Sprintf("%d more", len(all)-most))
+			break
+		}
+		names = append(names, line(one.Ref.Name, 30))
+	}
+	return strings.Join(names, ", ")
 }
 
 // keyHelp is what the keys do, for the help screen.

@@ -15,6 +15,8 @@ func (m *root) escape() tea.Cmd {
 		m.search = search{}
 	case m.now.chosen != nil:
 		m.now.chosen = nil
+	case m.tour.on && m.asking() == nil:
+		m.tour = tour{}
 	case m.stoppable():
 		return m.halt()
 	}

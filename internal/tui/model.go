@@ -52,6 +52,7 @@ type root struct {
 	events    *inbox
 	asks      <-chan Question
 
+	desk   desk
 	memory memory
 	dirty  bool // memory is older than what is shown
 	away   bool // the terminal said that it is not in front
@@ -87,7 +88,9 @@ type root struct {
 	mine      map[id.Agent]bool        // children that the user forked here
 	fresh     map[id.Agent]state.State // what agents did since the last look began
 	hall      hall
-	drawn     func() // View was called; nil: nobody wants to know
+	tour      tour
+	usable    []Model // by vendors that have a key, on the first screen
+	drawn     func()  // View was called; nil: nobody wants to know
 	fatal     error
 }
 
@@ -113,6 +116,7 @@ func Run(ctx context.Context, o Options) error {
 		}))
 	_, err := p.Run()
 	m.keepNow()
+	m.desk.leave()
 	cancel()
 	if m.workspace != nil {
 		m.workspace.Close()
@@ -129,7 +133,8 @@ func Run(ctx context.Context, o Options) error {
 }
 
 func newRoot(ctx context.Context, o Options) *root {
-	m := &root{o: o, ctx: ctx, memory: recall(o.State), screens: map[id.Agent]*screen{}, models: map[id.Agent]chosen{}, mine: map[id.Agent]bool{}, fresh: map[id.Agent]state.State{}, w: 80, h: 24}
+	m := &root{o: o, ctx: ctx, screens: map[id.Agent]*screen{}, models: map[id.Agent]chosen{}, mine: map[id.Agent]bool{}, fresh: map[id.Agent]state.State{}, w: 80, h: 24}
+	m.desk, m.memory = sit(o.State)
 	m.theme = markdown.Basic()
 	m.past.at = len(m.memory.Said)
 	m.visit(m.memory.Current)
@@ -265,14 +270,14 @@ func (m *root) save() tea.Cmd {
 		}
 		copied.Agents[a] = d
 	}
-	path := m.o.State
+	path := m.desk.path
 	return func() tea.Msg { return savedMsg{keep(path, copied)} }
 }
 
 // keepNow writes at the end.
 func (m *root) keepNow() {
 	m.stow(m.now)
-	keep(m.o.State, m.memory) // nobody is there any more to be told
+	keep(m.desk.path, m.memory) // nobody is there any more to be told
 }
 
 // overlay is something in front of the conversation. While it is there, keys are

@@ -86,6 +86,8 @@ type Models interface {
 	// Found lists the models of servers that answer on this machine although nobody named
 	// them: they are offered, and not used before they are chosen.
 	Found(ctx context.Context) []Model
+	// Key stores the key of a vendor, unless that refuses it, and uses it from now on.
+	Key(ctx context.Context, vendor, key string) (string, error)
 	// Clipboard keeps the image on the clipboard in a file, and gives its path.
 	Clipboard(ctx context.Context) (string, error)
 	// Files lists paths below the folder of an agent that may fit a beginning.

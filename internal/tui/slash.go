@@ -9,6 +9,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"ramet/internal/command"
+	"ramet/internal/nearest"
 	"ramet/internal/permit"
 )
 
@@ -62,6 +63,25 @@ func (m *root) slash(said string) tea.Cmd {
 			return m.tell(bad, explain(err))
 		}
 		return m.setMode(mode)
+	case "key":
+		return m.openKey(c.Vendor)
+	case "permissions":
+		if c.Rule != "" {
+			return m.run(said, "rules", "--remove", c.Rule)
+		}
+		return m.run(said, "rules")
+	case "config":
+		switch {
+		case c.Value != "":
+			return m.run(said, "config", "set", "--", c.Setting, c.Value)
+		case c.Setting != "":
+			return m.run(said, "config", "get", "--", c.Setting)
+		}
+		return m.run(said, "config")
+	case "skills":
+		return m.run(said, "skills")
+	case "tour":
+		return m.beginTour()
 	case "mcp":
 		return m.run(said, "mcp", "list")
 	case "usage":
@@ -120,7 +140,14 @@ func optional(s string) []string {
 func (m *root) switchTo(ref string) tea.Cmd {
 	a, ok := m.agents.find(ref)
 	if !ok {
-		return m.tell(bad, "no agent "+ref+"; /ps lists them")
+		var names []string
+		for _, a := range m.agents.All {
+			names = append(names, a.Label())
+		}
+		if near := nearest.Word(ref, names); near != "" {
+			return m.tell(bad, "no agent "+line(ref, 40)+"; did you mean "+near+"?")
+		}
+		return m.tell(bad, "no agent "+line(ref, 40)+"; /ps lists them")
 	}
 	return m.goTo(a.ID)
 }

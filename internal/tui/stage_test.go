@@ -201,6 +201,10 @@ func (s *stage) Model(a agent.Agent, asked llm.Ref) (Model, error) {
 	}
 	return Model{Ref: asked, Context: 200_000, BuiltIn: asked.Vendor == "offline", Why: "set in your configuration"}, nil
 }
+func (s *stage) Key(_ context.Context, vendor, key string) (string, error) {
+	s.said = append(s.said, "key "+vendor+" "+key)
+	return s.answer, s.err
+}
 func (s *stage) Found(context.Context) []Model { return s.found }
 
 func (s *stage) Usable() []Model {

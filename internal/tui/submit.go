@@ -13,6 +13,8 @@ func (m *root) submit() tea.Cmd {
 	typed := m.now.input.text()
 	said := strings.TrimSpace(typed)
 	switch {
+	case said == "" && m.tour.on && !m.busy(m.now):
+		return m.tourOn()
 	case said == "":
 		return m.goOn()
 	case strings.HasPrefix(said, "/") && said[0] != typed[0]:

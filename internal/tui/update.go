@@ -42,6 +42,10 @@ func (m *root) follow(msg tea.Msg) tea.Cmd {
 	case foundMsg:
 		m.found = msg
 		return nil
+	case usableMsg:
+		m.usable = msg
+	case keyMsg:
+		return m.keyed(msg)
 	case agentsMsg:
 		return m.seen(msg)
 	case pageMsg:
@@ -141,10 +145,13 @@ func (m *root) opened(msg openedMsg) tea.Cmd {
 // foundMsg are the models of servers that nobody named.
 type foundMsg []Model
 
+// usableMsg are the models that can be asked.
+type usableMsg []Model
+
 // findServers looks for servers on this machine, to offer them.
 func (m *root) findServers() tea.Cmd {
 	workspace, ctx := m.workspace, m.ctx
-	return func() tea.Msg { return foundMsg(workspace.Found(ctx)) }
+	return tea.Batch(func() tea.Msg { return foundMsg(workspace.Found(ctx)) }, func() tea.Msg { return usableMsg(workspace.Usable()) })
 }
 
 // seen takes who is there.

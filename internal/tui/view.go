@@ -101,8 +101,11 @@ func (m *root) above(w int) []string {
 	if m.search.on {
 		out = append(out, m.search.view(w))
 	}
+	if m.tour.on && m.over == nil && !m.offer.shown() {
+		out = append(out, m.tour.view(w)...)
+	}
 	if m.offer.shown() && m.over == nil {
-		out = append(out, m.offer.view(w, m.h/3)...)
+		out = append(out, m.offer.view(w, m.h/2)...)
 	}
 	return out
 }

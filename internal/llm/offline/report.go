@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"ramet/internal/guide"
 	"ramet/internal/late"
 	"ramet/internal/text"
 )
@@ -28,6 +29,9 @@ const Examples = "I understand plain orders, such as:\n\n" +
 func notUnderstood(odd string) string {
 	if asksForHelp().MatchString(odd) {
 		return "I am the model that is built into ramet, without network and without a mind of my own.\n\n" + Examples
+	}
+	if answer, ok := guide.Answer(odd); ok && guide.Asks(odd) {
+		return answer
 	}
 	return fmt.Sprintf("I do not understand %q, so I did nothing.\n\n%s", text.Line(odd, 120), Examples)
 }

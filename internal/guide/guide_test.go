@@ -1,0 +1,77 @@
+package guide_test
+
+import (
+	"strings"
+	"testing"
+
+	"ramet/internal/guide"
+)
+
+// What newcomers ask, and a part of what they must be told to type.
+var questions = []struct{ asked, typed string }{
+	{"How do I fork an agent?", "/fork"},
+	{"how can I run two agents in parallel", "/fork"},
+	{"How do I stop it?", "Esc"},
+	{"how do i kill an agent and all its children", "/kill AGENT --cascade"},
+	{"Where do I see all my agents?", "Home"},
+	{"how do I switch between agents?", "/switch"},
+	{"How do I set my API key?", "/key"},
+	{"How do I use Claude or GPT?", "/model"},
+	{"Can I use a local model with ollama?", "/model"},
+	{"how do I undo what it did to my files?", "/undo"},
+	{"How do I go back to an earlier point?", "/rewind"},
+	{"What did it change?", "/diff"},
+	{"How do I let it run commands without asking me?", "/mode"},
+	{"who is waiting for me, and how do I answer the question?", "Ctrl+P"},
+	{"How do agents talk to each other?", "/send"},
+	{"How much did this cost?", "/usage"},
+	{"What happens if my computer crashes?", "ramet exec --continue --all"},
+	{"How do I continue the work of yesterday?", "ramet resume"},
+	{"how do I quit", "/exit"},
+	{"Which keys are there? I need a list of shortcuts", "F1"},
+	{"What is ramet?", "/tour"},
+	{"the context is full, what now?", "/compact"},
+	{"How do I start a new conversation?", "/clear"},
+	{"how do I show it a screenshot?", "Ctrl+V"},
+	{"Is there a web page?", "ramet serve"},
+	{"can I use codex inside of it?", "--driver"},
+	{"How do I add an MCP server?", "ramet mcp add"},
+	{"Where do I put skills?", "/skills"},
+	{"How do I change the theme to light?", "ramet config set theme light"},
+	{"where is my data stored?", "ramet doctor"},
+	{"How do I export this conversation?", "/export"},
+	{"How do I give a child its own files?", "--worktree"},
+	{"how do I merge the work of a child", "ramet merge"},
+	{"How can I use it from a script?", "ramet exec"},
+	{"how do I type several lines?", "Alt+Enter"},
+	{"How do I limit what it may spend?", "--max-cost"},
+	{"Something is not working, what shall I do?", "ramet doctor"},
+	{"how do I rename this agent", "/rename"},
+	{"Can I import my old Claude Code sessions?", "ramet import"},
+	{"How do I search in the conversation?", "Ctrl+F"},
+}
+
+func TestNewcomersAreTold(t *testing.T) {
+	for _, q := range questions {
+		if !guide.Asks(q.asked) {
+			t.Errorf("%q is no question", q.asked)
+		}
+		answer, ok := guide.Answer(q.asked)
+		if !ok || !strings.Contains(answer, q.typed) {
+			t.Errorf("%q: %s is not in %q", q.asked, q.typed, answer)
+		}
+	}
+}
+
+func TestWhatIsNoneOfOurBusinessIsNotAnswered(t *testing.T) {
+	for _, q := range []string{"", "?", "What is the capital of France?", "How tall was Napoleon?"} {
+		if answer, ok := guide.Answer(q); ok {
+			t.Errorf("%q: %s", q, answer)
+		}
+	}
+	for _, order := range []string{"run ls", "fork two children", "read README.md"} {
+		if guide.Asks(order) {
+			t.Errorf("%q is an order", order)
+		}
+	}
+}

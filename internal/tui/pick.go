@@ -1,0 +1,65 @@
+package tui
+
+import (
+	"context"
+
+	tea "charm.land/bubbletea/v2"
+)
+
+// Pick shows a list to choose from by a few letters, and gives the one that was chosen; false:
+// none. Lines are texts with a remark each.
+func Pick(ctx context.Context, o Options, title string, lines [][2]string) (int, bool, error) {
+	chosen := &choosing{root: &root{o: o, ctx: ctx, w: 80, h: 24}, at: -1}
+	var choices []choice
+	for i, l := range lines {
+		choices = append(choices, choice{line(l[0], 400), line(l[1], 60), i})
+	}
+	chosen.root.over = newPicker(title, choices, 0, func(_ *root, i int) tea.Cmd {
+		chosen.at = i
+		return nil
+	})
+	_, err := tea.NewProgram(chosen, tea.WithContext(ctx), tea.WithInput(o.In), tea.WithOutput(o.Out), tea.WithEnvironment(o.Env), tea.WithoutSignalHandler()).Run()
+	if ctx.Err() != nil {
+		return 0, false, ctx.Err()
+	}
+	return max(0, chosen.at), chosen.at >= 0, err
+}
+
+// choosing is a picker alone on the screen.
+type choosing struct {
+	root *root
+	at   int
+}
+
+func (c *choosing) Init() tea.Cmd { return nil }
+
+func (c *choosing) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	switch msg := msg.(type) {
+	case tea.WindowSizeMsg:
+		c.root.w, c.root.h = msg.Width, msg.Height
+	case tea.KeyPressMsg:
+		if msg.String() == "ctrl+c" {
+			return c, tea.Quit
+		}
+		if c.root.over.key(c.root, msg); c.root.over == nil {
+			return c, tea.Quit
+		}
+	case tea.PasteMsg:
+		c.root.over.(*picker).paste(msg.Content)
+	}
+	return c, nil
+}
+
+func (c *choosing) View() tea.View {
+	v := tea.NewView("")
+	v.AltScreen = true
+	if c.root.over != nil {
+		for i, l := range fill(c.root.over.view(c.root, max(c.root.w, 10), max(c.root.h, 4)), max(c.root.h, 4)) {
+			if i > 0 {
+				v.Content += "\n"
+			}
+			v.Content += l
+		}
+	}
+	return v
+}
