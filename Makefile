@@ -41,6 +41,7 @@ bench: ## run the benchmarks at full size into docs/benchmarks
 	{ $(VERSIONS) && RAMET_BENCH_SCALE=1 $(WITHPG) go test -timeout 2h -run '^$$' -bench . -benchtime 5x ./internal/bench; } | tee docs/benchmarks/latest.txt
 	{ $(VERSIONS) && RAMET_BENCH_SCALE=1 $(WITHPG) go test -timeout 2h -p 1 -run '^$$' -bench . $$(go list ./... | grep -v /bench$$) | \
 		sed '/no test files/d'; } | tee docs/benchmarks/others.txt
+	{ $(VERSIONS) && RAMET_WEB_BENCH=1 go test -count 1 -timeout 20m -run TestThePageAtFullSize ./internal/web; } | tee docs/benchmarks/page.txt
 
 oracle: ## let gitleaks judge the rules for secrets, into docs/benchmarks/secrets.txt
 	@cd tools/oracle && { date -u +%F && go version && go list -m github.com/zricethezav/gitleaks/v8 && \

@@ -40,6 +40,7 @@ type kind int
 const (
 	ordinary kind = iota
 	big
+	full
 	empty
 	closed
 )
@@ -52,6 +53,8 @@ func newFake(t *testing.T, k kind) (url string) {
 		f.fill()
 	case big:
 		f.fillBig(10_000)
+	case full:
+		f.fillFull()
 	}
 	page, api := Handler(), f.routes()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
