@@ -57,14 +57,11 @@ var table = []Row{
 	{"usage", "/usage", "Show tokens and cost", "", nil},
 	{"verify", "/verify", "Check that no history was changed", "", nil},
 	{"export", "/export [PATH]", "Write this conversation to a file", "", []Argument{{Kind: Path}}},
-<<<<<<< HEAD
 	{"tour", "/tour", "Walk through what can be done here",
 		"Enter on an empty prompt goes on, Esc ends it.", nil},
-=======
 	{"import", "/import [PROGRAM|PATH] [--all]", "Bring in sessions of Claude Code, Codex, opencode and pi",
 		"Without anything it lists those that lie where these programs keep them; a program narrows that. --all takes them, PATH the one of a file. Again, it takes what is new. Nothing begins to work because of it.",
 		[]Argument{{Kind: Path}, {Flag: "--all"}}},
->>>>>>> bring
 	{"help", "/help [COMMAND]", "Show the commands, or one of them", "", []Argument{{Kind: Topic}}},
 	{"exit", "/exit", "Leave; the agents stay as they are", "", nil},
 }
