@@ -38,7 +38,7 @@ fuzz: ## fuzz every target in turn (FUZZTIME=2m each)
 
 bench: ## run the benchmarks at full size into docs/benchmarks
 	@mkdir -p docs/benchmarks
-	{ $(VERSIONS) && RAMET_BENCH_SCALE=1 $(WITHPG) go test -timeout 2h -run '^$$' -bench . -benchtime 5x ./internal/bench; } | tee docs/benchmarks/latest.txt
+	{ $(VERSIONS) && RAMET_BENCH_SCALE=1 RAMET_BENCH_GROWTH=$(CURDIR)/docs/benchmarks $(WITHPG) go test -timeout 2h -run '^$$' -bench . -benchtime 5x ./internal/bench; } | tee docs/benchmarks/latest.txt
 	{ $(VERSIONS) && RAMET_BENCH_SCALE=1 $(WITHPG) go test -timeout 2h -p 1 -run '^$$' -bench . $$(go list ./... | grep -v /bench$$) | \
 		sed '/no test files/d'; } | tee docs/benchmarks/others.txt
 	{ $(VERSIONS) && RAMET_WEB_BENCH=1 go test -count 1 -timeout 20m -run TestThePageAtFullSize ./internal/web; } | tee docs/benchmarks/page.txt

@@ -32,16 +32,17 @@ func (r reader) Endings(ctx context.Context, all bool, only ...id.Agent) (map[id
 	}
 	defer rows.Close()
 	out := map[id.Agent]state.Ending{}
-	var uuid string
-	var newest, killer sql.NullString
-	var born bool
+	var found string
+	var killer sql.NullString
 	for rows.Next() {
-		if err := rows.Scan(&uuid, &newest, &born, &killer); err != nil {
+		if err := rows.Scan(&found, &killer); err != nil {
 			return nil, r.fail("read how histories end", err)
 		}
-		kind, meta, _ := strings.Cut(newest.String, " ")
+		uuid, rest, _ := strings.Cut(found, " ")
+		born, newest, _ := strings.Cut(rest, " ")
+		kind, meta, _ := strings.Cut(newest, " ")
 		by, why := killed(killer.String)
-		out[id.Agent(uuid)] = state.Ending{Kind: history.Kind(kind), Meta: []byte(meta), Born: born, By: by, Reason: why}
+		out[id.Agent(uuid)] = state.Ending{Kind: history.Kind(kind), Meta: []byte(meta), Born: born == "born", By: by, Reason: why}
 	}
 	if err := rows.Err(); err != nil {
 		return nil, r.fail("read how histories end", err)
@@ -51,18 +52,23 @@ func (r reader) Endings(ctx context.Context, all bool, only ...id.Agent) (map[id
 
 // killed is who is named in the meta of a killed entry, and why.
 func killed(meta string) (by id.Agent, why string) {
+	if meta == "" {
+		return "", ""
+	}
 	m, err := history.Entry{Meta: []byte(meta)}.Decode()
-	if meta == "" || err != nil {
+	if err != nil {
 		return "", "" // verify tells of damage
 	}
 	return id.Agent(m.By), m.Reason
 }
 
-var endingsQuery = `SELECT a.uuid,
-	(SELECT m.kind || ' ' || m.meta FROM messages m WHERE m.agent_uuid = a.uuid AND (m.kind IN (` + quoted(state.Telling) + `)
-		OR m.kind IN (` + quoted(state.Reasoned) + `) AND m.meta LIKE '%"reason":%') ORDER BY m.id DESC LIMIT 1),
-	a.parent_uuid IS NOT NULL AND a.created_at = coalesce((SELECT u.created_at FROM messages u
-		WHERE u.agent_uuid = a.uuid AND u.kind = 'user' ORDER BY u.id DESC LIMIT 1), 0),
+// endingsQuery gives few columns, since each costs the SQLite driver as much as a small look: who,
+// whether the last prompt is that of its birth, and kind and meta of what tells how it ended; the
+// meta of its death.
+var endingsQuery = `SELECT a.uuid || CASE WHEN a.parent_uuid IS NOT NULL AND a.created_at = coalesce((SELECT u.created_at FROM messages u
+		WHERE u.agent_uuid = a.uuid AND u.kind = 'user' ORDER BY u.id DESC LIMIT 1), 0) THEN ' born ' ELSE ' - ' END ||
+	coalesce((SELECT m.kind || ' ' || m.meta FROM messages m WHERE m.agent_uuid = a.uuid AND (m.kind IN (` + quoted(state.Telling) + `)
+		OR m.kind IN (` + quoted(state.Reasoned) + `) AND m.meta LIKE '%"reason":%') ORDER BY m.id DESC LIMIT 1), ''),
 	CASE WHEN a.status = 'dead' THEN (SELECT k.meta FROM messages k WHERE k.agent_uuid = a.uuid AND k.kind = 'killed'
 		ORDER BY k.id DESC LIMIT 1) END
 	FROM agents a WHERE `

@@ -72,6 +72,7 @@ func Safe(s string) string {
 }
 
 func clean(s string) bool {
+	s = s[plain(s):]
 	for i, r := range s {
 		if r == utf8.RuneError {
 			if _, n := utf8.DecodeRuneInString(s[i:]); n == 1 {
@@ -83,6 +84,17 @@ func clean(s string) bool {
 		}
 	}
 	return true
+}
+
+// plain is how many bytes of a text, from its start, are printable ASCII, line breaks or tabs: most
+// texts are nothing else, and bytes are looked at faster than runes.
+func plain(s string) int {
+	for i := range len(s) {
+		if c := s[i]; c-0x20 > 0x7e-0x20 && c != '\n' && c != '\t' {
+			return i
+		}
+	}
+	return len(s)
 }
 
 // hostile covers C1 controls, line separators and bidirectional overrides.
