@@ -289,7 +289,7 @@ func firstAnswer(t *testing.T, home, session string) string {
 	return ""
 }
 
-// Codex: thinking and tools, a sub-agent, a picture, a crash, a compaction.
+// Codex: thinking and tools, a sub-agent, a fork, a picture, a crash, a compaction.
 func TestPeersImportCodex(t *testing.T) {
 	a := newAbroad(t, "@openai/codex")
 	a.file(t, filepath.Join(a.home, ".codex", "config.toml"), fmt.Sprintf(`model = "gpt-5.1-codex"
@@ -314,6 +314,7 @@ multi_agent = true
 	id := strings.TrimSuffix(paths[0], ".jsonl")
 	id = id[len(id)-len("01a1e2f2-f42a-7fa1-9d56-5809fbfecbda"):]
 	codex("resume", id, "--skip-git-repo-check", `call multi_agent_v1/spawn_agent {"message":"call exec_command {\"cmd\":\"echo sub\"}"}`)
+	codex("fork", id, "--skip-git-repo-check", "another way")
 	codex("resume", id, "--skip-git-repo-check", "-i", "x.png", "see")
 	codex("resume", id, "--skip-git-repo-check", "be large")
 	codex("resume", id, "--skip-git-repo-check", "after it")
@@ -327,6 +328,15 @@ multi_agent = true
 		}
 	}
 	a.behindItsCall(t, all)
+	for _, one := range all {
+		if one.Of != nil || one.Session == id {
+			continue
+		}
+		own, whole := a.here(t, "log", one.Agent, "--own", "--json"), a.here(t, "log", one.Agent)
+		if !strings.Contains(own, `"kind":"rewind"`) || strings.Contains(own, "cat a.txt") || !strings.Contains(whole, "cat a.txt") || !strings.Contains(whole, "another way") || one.Used.Tokens != 57 {
+			t.Errorf("the fork is none by reference, or counts what its original used: %d tokens\n%s", one.Used.Tokens, own)
+		}
+	}
 	name := a.goesOn(t, root.Agent, "codex")
 	codex("resume", name, "--skip-git-repo-check", "there again")
 	a.heard(t)
