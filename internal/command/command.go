@@ -16,7 +16,7 @@ type Command struct {
 	NewName  string      // fork --name, rename
 	Label    string      // mark, rewind
 	Model    string      // fork --model, model
-	Path     string      // export
+	Path     string      // export; import: a file, or a program
 	Role     string      // fork --agent
 	Driver   string      // fork --driver
 	Mode     string      // mode
@@ -29,6 +29,7 @@ type Command struct {
 	At       *id.Message // fork --at; rewind, where it names an id
 	Number   *int64      // read-mail, delete-mail
 	Cascade  bool        // kill
+	All      bool        // import
 	Worktree bool        // fork
 	Clean    bool        // fork, with Worktree: only what is committed
 }

@@ -116,6 +116,7 @@ func (p *parser) option(w word) (int, error) {
 	p.seen = append(p.seen, name)
 	if flag.Kind == Nothing {
 		p.command.Cascade = p.command.Cascade || name == "--cascade"
+		p.command.All = p.command.All || name == "--all"
 		p.command.Worktree = p.command.Worktree || name == "--worktree"
 		p.command.Clean = p.command.Clean || name == "--clean"
 		return w.end, nil

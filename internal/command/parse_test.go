@@ -61,6 +61,8 @@ func TestParse(t *testing.T) {
 		`/rename`:                               "Name:rename",
 		`/rename bob`:                           "Name:rename,NewName:bob",
 		`/model a/b`:                            "Model:a/b,Name:model",
+		`/import --all codex`:                   "All:true,Name:import,Path:codex",
+		`/import s.jsonl`:                       "Name:import,Path:s.jsonl",
 		`/export my\ file`:                      "Name:export,Path:my file",
 		`/help /fork`:                           "Name:help,Topic:fork",
 		`/help fork`:                            "Name:help,Topic:fork",

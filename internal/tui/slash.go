@@ -90,6 +90,8 @@ func (m *root) slash(said string) tea.Cmd {
 		return m.compact(said)
 	case "export":
 		return m.export(said, c.Path)
+	case "import":
+		return m.bringIn(said, c)
 	case "ps":
 		return m.run(said, "ps")
 	case "verify":
