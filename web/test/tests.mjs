@@ -30,9 +30,9 @@ const views = [
 // Colours are checked once in light and once in dark, the rest on the phone.
 const sizes = [["phone", 390, 844, "light", "too"], ["wide", 1440, 900, "dark", "only"]];
 
-export function Tests({ plan, open, sound, accessible, hand }) {
+export function Tests({ plan, open, sound, boxes, texts, accessible, hand, faults }) {
   const base = plan.ordinary, on = hand(base);
-  const looking = {}, all = {};
+  const looking = {}, all = {}, said = {};
   for (const [size, width, height, scheme, colours] of plan.short ? sizes.slice(0, 1) : sizes) {
     looking[`every view, ${size}, ${scheme}`] = async () => {
       const page = await open(base, { viewport: { width, height }, colorScheme: scheme, name: size });
@@ -47,6 +47,10 @@ export function Tests({ plan, open, sound, accessible, hand }) {
         }
         if (name.startsWith("log-")) await page.locator(".seal .badge:not(.busy)").waitFor();
         await sound(page, `${name} ${size}`);
+        for (const b of await boxes(page)) faults.push(`${name} ${size}: ${b}`);
+        const words = JSON.stringify(await texts(page)); // at 390 pixels a view says what it says at 1440
+        if (said[name] !== undefined && said[name] !== words) faults.push(`${name}: one width says ${words}, the other ${said[name]}`);
+        said[name] = words;
         await accessible(page, `${name} ${size} ${scheme}`, colours);
         await page.screenshot({ path: `${plan.shots}/${name}-${size}-${scheme}.png` });
       }
@@ -65,6 +69,14 @@ export function Tests({ plan, open, sound, accessible, hand }) {
     const out = await open(plan.closed, { name: "signed out" });
     await out.getByText("ramet web").waitFor();
     await accessible(out, "signed out");
+    assert.deepEqual(await boxes(out), []);
+    await out.evaluate(() => { // that it can see
+      const { left, top } = document.querySelector("h1").getBoundingClientRect();
+      Object.assign(document.querySelector("button").style, { position: "fixed", left: left + "px", top: top + "px" });
+    });
+    assert.ok((await boxes(out)).length > 0, "a button over other things is seen");
+    await out.reload();
+    await out.getByText("ramet web").waitFor();
     await out.screenshot({ path: plan.shots + "/signed-out.png" });
     await out.context().close();
   };

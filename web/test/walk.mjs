@@ -47,6 +47,34 @@ async function sound(page, where) {
   for (const w of wrong) faults.push(`${where}: ${w}`);
 }
 
+// boxes says which controls and headings cover each other, of those that are in sight: each is cut to what
+// the boxes around it let through.
+async function boxes(page) {
+  return page.evaluate(() => {
+    const seen = [];
+    for (const e of [...document.querySelectorAll("h1, h2, button, input, select, textarea, summary, nav a, .badge")].slice(0, 250)) {
+      let { left, top, right, bottom } = e.getBoundingClientRect();
+      if (e.closest(".hidden, .skip") || getComputedStyle(e).visibility === "hidden") continue;
+      for (let up = e.parentElement; up; up = up.parentElement) {
+        if (getComputedStyle(up).overflow === "visible" && up !== document.documentElement) continue;
+        const r = up === document.documentElement ? { left: 0, top: 0, right: innerWidth, bottom: innerHeight } : up.getBoundingClientRect();
+        left = Math.max(left, r.left); top = Math.max(top, r.top); right = Math.min(right, r.right); bottom = Math.min(bottom, r.bottom);
+      }
+      if (right - left > 2 && bottom - top > 2) seen.push({ e, left, top, right, bottom });
+    }
+    const out = [], name = (x) => x.e.tagName.toLowerCase() + " " + (x.e.textContent || x.e.getAttribute("aria-label") || "").slice(0, 30);
+    for (let i = 0; i < seen.length; i++) for (let j = i + 1; j < seen.length; j++) {
+      const a = seen[i], b = seen[j];
+      if (a.e.contains(b.e) || b.e.contains(a.e)) continue;
+      if (Math.min(a.right, b.right) - Math.max(a.left, b.left) > 2 && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 2) out.push(name(a) + " covers " + name(b));
+    }
+    return out.slice(0, 5);
+  });
+}
+
+// texts is what a view says in its headings, tabs and columns, whatever the width.
+const texts = (page) => page.evaluate(() => [...document.querySelectorAll("h1, nav a, main .tabs button, main h2:not(.hidden)")].map((e) => e.textContent.replace(/\d[\d,.]*/g, "0").trim()));
+
 // accessible asks axe about WCAG AA and what is good practice: all of it, or of the
 // colours only, or without them.
 async function accessible(page, where, colours = "too") {
@@ -79,7 +107,7 @@ const hand = (base) => ({
 // are timed.
 const wanted = (name) => new RegExp(plan.only ?? "").test(name);
 if (wanted("readers")) await test("readers of foreign text", () => parsers(process.cwd()));
-const { looking, doing } = Tests({ plan, open, sound, accessible, hand });
+const { looking, doing } = Tests({ plan, open, sound, boxes, texts, accessible, hand, faults });
 await Promise.all(Object.entries(looking).filter(([name]) => wanted(name)).map(([name, f]) => test(name, f)));
 for (const [name, f] of Object.entries(doing).filter(([name]) => wanted(name))) await test(name, f);
 await browser.close();

@@ -2,7 +2,7 @@
 // are one picture to a reader.
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 
-export interface Datum { key: string; name: string; value: number; says: string }
+export interface Datum { key: string; name: string; value: number; says: string; limit?: number | undefined }
 
 export function useWidth(): [{ current: HTMLDivElement | null }, number] {
   const box = useRef<HTMLDivElement>(null);
@@ -19,10 +19,10 @@ export function useWidth(): [{ current: HTMLDivElement | null }, number] {
   return [box, width];
 }
 
-// Bars are horizontal, the largest first.
+// Bars are horizontal, the largest first; a limit is a line across its bar.
 export function Bars({ data, title }: { data: Datum[]; title: string }) {
   const [box, width] = useWidth();
-  const top = Math.max(1, ...data.map((d) => d.value)), row = 40, room = 84;
+  const top = Math.max(1, ...data.map((d) => Math.max(d.value, d.limit ?? 0))), row = 40, room = 84;
   return (
     <div class="chart" ref={box}>
       <svg role="img" aria-label={title + ": " + data.slice(0, 5).map((d) => d.name + " " + d.says).join(", ")} width={width} height={data.length * row}>
@@ -31,6 +31,7 @@ export function Bars({ data, title }: { data: Datum[]; title: string }) {
             <text class="name" y={14}>{fit(d.name, width)}</text>
             <rect class="ground" y={20} width={width - room} height={12} rx={2} />
             <rect class="value" y={20} width={Math.max(d.value > 0 ? 2 : 0, (d.value / top) * (width - room))} height={12} rx={2} />
+            {d.limit !== undefined && <rect class="limit" x={(d.limit / top) * (width - room) - 1} y={16} width={3} height={20} />}
             <text class="figure" x={width} y={31} text-anchor="end">{d.says}</text>
           </g>
         ))}

@@ -56,8 +56,8 @@ export function KillDialog({ a, close }: { a: Agent; close: () => void }) {
               await api.kill(a.uuid, count);
             } catch (e) {
               if (!(e instanceof Refusal) || e.status !== 409) throw e;
-              setChanged(true);
               await look();
+              setChanged(true); // with the new number, never beside the old one
               return;
             }
             refresh();

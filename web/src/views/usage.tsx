@@ -102,9 +102,11 @@ function Both({ u, by, of, title }: { u: Usage; by: string; of: "cost" | "tokens
     const a = r.agent_uuid && by !== "model" && by !== "day" ? world.all.get(r.agent_uuid) : undefined;
     return a ? named(a) : r.key;
   };
+  // The budget of an agent binds all below it: its line stands at the subtree.
+  const limit = (r: UsageRow) => (of === "cost" && by === "subtree" && r.agent_uuid ? world.all.get(r.agent_uuid)?.budget?.cost_nano_usd ?? undefined : undefined);
   const sorted = by === "day" ? [...rows].sort((a, b) => (a.key < b.key ? -1 : 1)) : [...rows].sort((a, b) => value(b) - value(a));
   const shown = all ? sorted : by === "day" ? sorted.slice(-few) : sorted.slice(0, few);
-  const data = (by === "day" ? sorted.slice(-60) : sorted.slice(0, few)).map((r) => ({ key: r.key, name: oneLine(name(r), 60), value: value(r), says: write(value(r)) }));
+  const data = (by === "day" ? sorted.slice(-60) : sorted.slice(0, few)).map((r) => ({ key: r.key, name: oneLine(name(r), 60), value: value(r), says: write(value(r)), limit: limit(r) }));
   return (
     <div class="both">
       {by === "day" ? <Columns data={data} title={title} write={write} /> : <Bars data={data} title={title} />}
