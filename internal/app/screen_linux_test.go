@@ -17,7 +17,7 @@ import (
 func TestTheFirstStartShowsWhatToDo(t *testing.T) {
 	t.Parallel()
 	x := newWorld(t).open(80, 24)
-	x.see("offline/offline", "built in", "ramet auth set", "Three things to try", "[0]", "F1 help")
+	x.see("offline/offline", "built in", "/tour", "/key takes a key", "Three things to try", "[0]", "F1 help")
 	x.press("?")
 	x.see("Commands", "/fork")
 	x.press(escape)
