@@ -239,7 +239,7 @@ func (b *block) layCall(w int, open bool) []string {
 	}
 	patch := b.diff && !b.isError
 	if patch {
-		show = patched(all)[:len(show)]
+		show = patched(all, b.layout.theme)[:len(show)]
 	}
 	for _, l := range show {
 		for _, piece := range pieces(l, w-4, open) {

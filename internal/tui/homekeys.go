@@ -354,7 +354,7 @@ func (m *root) sheeted(msg sheetMsg) tea.Cmd {
 	s := &sheet{title: msg.title}
 	s.lines = strings.Split(strings.TrimRight(clean(msg.text), "\n"), "\n")
 	if msg.diff {
-		s.lines = patched(s.lines)
+		s.lines = patched(s.lines, m.theme)
 	}
 	m.over = s
 	return nil

@@ -6,18 +6,27 @@ import (
 	"unicode/utf8"
 
 	"ramet/internal/late"
+	"ramet/internal/tui/markdown"
 )
 
 // hunkHead is the head of a hunk, with where it begins on both sides.
 var hunkHead = late.Regexp(`^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@`)
 
+// patch is drawn line by line.
+type patch struct {
+	theme        markdown.Theme
+	wide         int            // of the numbers
+	was, is      int            // the next line on either side; both 0: outside of a hunk
+	before, then *markdown.Code // of the file; nil: its language is not known
+}
+
 // patched draws the lines of a patch: with the numbers of the new file, or of the old one where
-// a line is gone, and the words marked in which a line differs from the one that it replaces.
-// lines are harmless.
-func patched(lines []string) []string {
+// a line is gone, the code in its colours, and the words marked in which a line differs from the
+// one that it replaces. lines are harmless.
+func patched(lines []string, theme markdown.Theme) []string {
 	out := make([]string, 0, len(lines))
-	was, is, wide := 0, 0, numbersWide(lines)
-	if wide == 0 {
+	p := patch{theme: theme, wide: numbersWide(lines)}
+	if p.wide == 0 {
 		for _, l := range lines {
 			out = append(out, diffTone(l).of(l))
 		}
@@ -25,43 +34,113 @@ func patched(lines []string) []string {
 	}
 	for i := 0; i < len(lines); i++ {
 		l := lines[i]
-		if m := hunkHead().FindStringSubmatch(l); m != nil {
-			fmt.Sscan(m[1], &was)
-			fmt.Sscan(m[2], &is)
-			out = append(out, strings.Repeat(" ", wide+1)+accent.of(l))
-			continue
+		switch {
+		case p.head(l):
+			out = append(out, strings.Repeat(" ", p.wide+1)+diffTone(l).of(l))
+		case l[0] != '-' && l[0] != '+':
+			out = append(out, p.same(l))
+		default:
+			gone := signed(lines[i:], '-')
+			come := signed(lines[i+len(gone):], '+')
+			out = append(out, p.replaced(gone, come)...)
+			i += len(gone) + len(come) - 1
 		}
-		if is == 0 && was == 0 || l == "" || strings.HasPrefix(l, "diff ") || strings.HasPrefix(l, "--- ") || strings.HasPrefix(l, "+++ ") || l[0] == '\\' {
-			if strings.HasPrefix(l, "diff ") || strings.HasPrefix(l, "--- ") {
-				was, is = 0, 0
+	}
+	return out
+}
+
+// head takes a line that belongs to neither side; false: it does.
+func (p *patch) head(l string) bool {
+	if m := hunkHead().FindStringSubmatch(l); m != nil {
+		fmt.Sscan(m[1], &p.was)
+		fmt.Sscan(m[2], &p.is)
+		for _, c := range []*markdown.Code{p.before, p.then} {
+			if c != nil {
+				c.Again()
 			}
-			out = append(out, strings.Repeat(" ", wide+1)+diffTone(l).of(l))
-			continue
 		}
-		if l[0] != '-' && l[0] != '+' {
-			out = append(out, numbered(is, wide, faint.of(l)))
-			was, is = was+1, is+1
-			continue
+		return true
+	}
+	inside := p.was != 0 || p.is != 0
+	switch {
+	case strings.HasPrefix(l, "diff "), strings.HasPrefix(l, "--- "):
+		p.was, p.is, p.before, p.then = 0, 0, nil, nil
+	case strings.HasPrefix(l, "+++ "):
+		file, _, _ := strings.Cut(strings.TrimPrefix(l, "+++ "), "\t")
+		p.before, p.then = markdown.CodeOf(file), markdown.CodeOf(file)
+	case inside && l != "" && l[0] != '\\':
+		return false
+	}
+	return true
+}
+
+// same draws a line that stands on both sides.
+func (p *patch) same(l string) string {
+	n := p.is
+	p.was, p.is = p.was+1, p.is+1
+	if p.then == nil || l[0] != ' ' {
+		return numbered(n, p.wide, faint.of(l))
+	}
+	p.before.Line(l[1:], p.theme)
+	out := " "
+	for _, s := range p.then.Line(l[1:], p.theme) {
+		out += style(s.Style).of(s.Text)
+	}
+	return numbered(n, p.wide, out)
+}
+
+// replaced draws lines that are gone and those that came instead. Where there are as many, only
+// what differs is marked.
+func (p *patch) replaced(gone, come []string) (out []string) {
+	pairs := len(gone) == len(come)
+	part := func(l string, other func() string) (from, to int) {
+		if !pairs {
+			return 1, len(l)
 		}
-		gone, come := signed(lines[i:], '-'), []string(nil)
-		come = signed(lines[i+len(gone):], '+')
-		for j, g := range gone {
-			from, to := 1, len(g)
-			if len(gone) == len(come) { // one for one: only what differs is marked
-				from, to = differs(g, come[j])
+		return differs(l, other())
+	}
+	for i, l := range gone {
+		from, to := part(l, func() string { return come[i] })
+		out = append(out, numbered(p.was, p.wide, p.changed(bad, p.before, p.theme.RemovedGround, l, from, to, pairs)))
+		p.was++
+	}
+	for i, l := range come {
+		from, to := part(l, func() string { return gone[i] })
+		out = append(out, numbered(p.is, p.wide, p.changed(good, p.then, p.theme.AddedGround, l, from, to, pairs)))
+		p.is++
+	}
+	return out
+}
+
+// changed draws a line of one side: its code on a ground that tells which, or all of it in one
+// colour where there is no such ground or the language is not known.
+func (p *patch) changed(st style, code *markdown.Code, ground markdown.Style, l string, from, to int, mark bool) string {
+	if code == nil || ground == "" {
+		return markedPart(st, l, from, to, mark)
+	}
+	mark = mark && from < to && !(from == 1 && to == len(l))
+	on := style(ground)
+	out, at := (st + ";" + on).of(l[:1]), 1
+	for _, s := range code.Line(l[1:], p.theme) {
+		st := on
+		if s.Style != "" {
+			st = style(s.Style) + ";" + on
+		}
+		for text := s.Text; text != ""; {
+			end, marked := len(text), false
+			switch { // up to where the mark begins, or ends
+			case mark && at < from:
+				end = min(end, from-at)
+			case mark && at < to:
+				end, marked = min(end, to-at), true
 			}
-			out = append(out, numbered(was, wide, markedPart(bad, g, from, to, len(gone) == len(come))))
-			was++
-		}
-		for j, c := range come {
-			from, to := 1, len(c)
-			if len(gone) == len(come) {
-				from, to = differs(c, gone[j])
+			if marked {
+				out += (st + ";7").of(text[:end])
+			} else {
+				out += st.of(text[:end])
 			}
-			out = append(out, numbered(is, wide, markedPart(good, c, from, to, len(gone) == len(come))))
-			is++
+			text, at = text[end:], at+end
 		}
-		i += len(gone) + len(come) - 1
 	}
 	return out
 }

@@ -1,6 +1,7 @@
 package follow
 
 import (
+	"hash/fnv"
 	"strconv"
 	"strings"
 	"time"
@@ -148,15 +149,21 @@ func (f *Follow) abandonCalls(it *item, at time.Time) {
 }
 
 // fresh is a unit whose run_id was not given below this launch; else the id of what it
-// stands for tells it apart.
+// stands for tells it apart. Two that have one sum are told apart for nothing, and always alike.
 func (l *launch) fresh(job telemetry.JobType, unit string, attempt int, id string) string {
-	name := telemetry.RunID(l.runID, job, unit, attempt)
+	name := sum(telemetry.RunID(l.runID, job, unit, attempt))
 	if l.names[name] {
 		unit += "~" + spanOf(id)
-		name = telemetry.RunID(l.runID, job, unit, attempt)
+		name = sum(telemetry.RunID(l.runID, job, unit, attempt))
 	}
 	l.names[name] = true
 	return unit
+}
+
+func sum(name string) uint64 {
+	h := fnv.New64a()
+	h.Write([]byte(name))
+	return h.Sum64()
 }
 
 func plural(n int, what string) string {

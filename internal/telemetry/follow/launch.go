@@ -16,8 +16,8 @@ type launch struct {
 	visits   map[run.State]int
 	gates    map[string]*record // that are running
 	gateRuns map[string]int
-	open     []*child // in the order of beginning
-	names    map[string]bool
+	open     []*child        // in the order of beginning
+	names    map[uint64]bool // sums of the run_ids below it: there are many
 	counts   counts
 	resuming bool // only events of a resume so far
 }
@@ -82,7 +82,7 @@ func (f *Follow) launch(from, first run.Event, at time.Time) {
 	if from.Type == run.WorkItemFailed || span == "" { // the span of an item, which has its own record
 		span = spanOf(runID)
 	}
-	l := &launch{visits: map[run.State]int{}, gates: map[string]*record{}, gateRuns: map[string]int{}, names: map[string]bool{}}
+	l := &launch{visits: map[run.State]int{}, gates: map[string]*record{}, gateRuns: map[string]int{}, names: map[uint64]bool{}}
 	l.record = record{eventID: telemetry.EventID(f.run, string(telemetry.Launch), "", strconv.Itoa(f.n)), runID: runID, span: span, start: at}
 	f.now, f.why = l, reason{}
 	about := fields{"trace_id": first.TraceID, "span_id": span, "launch": f.n}

@@ -20,6 +20,7 @@ type Theme struct {
 	Plain                                                  Style // code without a language
 	Keyword, String, Comment, Number, Key                  Style
 	Added, Removed, Hunk                                   Style
+	AddedGround, RemovedGround                             Style // behind code in a patch; empty: such a line has one colour
 	Ground                                                 Style // behind what the user said; empty: none
 }
 
@@ -30,6 +31,7 @@ func Dark() Theme {
 		Quote: "38;5;245", Bullet: "38;5;111", Rule: "38;5;240", TableHead: "1", TableLine: "38;5;240",
 		Keyword: "38;5;176", String: "38;5;114", Comment: "38;5;245", Number: "38;5;173", Key: "38;5;75",
 		Added: "38;5;114", Removed: "38;5;203", Hunk: "38;5;75", Ground: "48;5;236",
+		AddedGround: "48;5;22", RemovedGround: "48;5;52",
 	}
 }
 
@@ -40,6 +42,7 @@ func Light() Theme {
 		Quote: "38;5;241", Bullet: "38;5;25", Rule: "38;5;248", TableHead: "1", TableLine: "38;5;248",
 		Keyword: "38;5;90", String: "38;5;28", Comment: "38;5;243", Number: "38;5;130", Key: "38;5;25",
 		Added: "38;5;28", Removed: "38;5;160", Hunk: "38;5;25", Ground: "48;5;254",
+		AddedGround: "48;5;194", RemovedGround: "48;5;224",
 	}
 }
 
