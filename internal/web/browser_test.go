@@ -60,7 +60,7 @@ func samples(t *testing.T) (out []map[string]string) {
 	if err != nil || len(files) == 0 {
 		t.Fatal("no samples", err)
 	}
-	unsaid := regexp.MustCompile(`(?m)\(https?://[^\s)]*\)|^[│ ]*\d+\. |\[x\]`)
+	unsaid := regexp.MustCompile(`(?m)\(https?://[^\s)]*\)|^[│ ]*\d+\. |^[│ •◦]*╶.*$|\[x\]`)
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		if err != nil {

@@ -56,7 +56,7 @@ func TestARemovedCommentIsNoFileName(t *testing.T) {
 		code, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(l.Text, "  "), "\x1b["), "m")
 		got = append(got, code)
 	}
-	if want := "2 2 36 31  kept \\ No newline at end of file 2 2 36 31 32"; strings.Join(got, " ") != want {
+	if want := "╶ diff 2 2 36 31  kept \\ No newline at end of file 2 2 36 31 32"; strings.Join(got, " ") != want {
 		t.Errorf("%q, want %q", strings.Join(got, " "), want)
 	}
 }

@@ -1,6 +1,9 @@
 package markdown
 
-import "strings"
+import (
+	"strings"
+	"unicode/utf8"
+)
 
 func (m *machine) beginText(body string) {
 	if n := len(m.boxes); n > 0 && m.boxes[n-1].fresh && !m.boxes[n-1].quote {
@@ -52,6 +55,18 @@ func (m *machine) setext(body string) {
 func (m *machine) rule() {
 	r := row{}
 	r.add(strings.Repeat("─", m.room()), m.theme.Rule, m.room())
+	m.show([]row{r})
+}
+
+// codeHead begins a block of code with its language, so that two that follow each other are two.
+// It stands above the code and not beside it: who copies lines copies code.
+func (m *machine) codeHead(language string) {
+	head := "╶ " + language
+	if strings.ContainsFunc(language, func(r rune) bool { return r <= ' ' || r > '~' }) || language == "" || len(language) > m.room()-2 {
+		head = "╶"
+	}
+	r := row{}
+	r.add(head, m.theme.Rule, utf8.RuneCountInString(head))
 	m.show([]row{r})
 }
 

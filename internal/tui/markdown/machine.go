@@ -168,6 +168,7 @@ func (m *machine) block(rest string, depth int) {
 	if fence, info, ok := fenceOf(body); ok {
 		m.closeTo(depth)
 		m.space()
+		m.codeHead(info)
 		m.leaf = leaf{kind: fenced, fence: fence, inset: in, lex: newLexer(info)}
 		return
 	}

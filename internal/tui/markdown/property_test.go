@@ -137,7 +137,7 @@ func TestNoWordIsLost(t *testing.T) {
 		width := rapid.IntRange(8, 100).Draw(t, "width")
 		word := rapid.StringMatching(`[a-z日本é]{1,20}`)
 		around := rapid.SampledFrom([]string{"%s", "**%s**", "*%s*", "`%s`", "~~%s~~", "***%s***"})
-		start := rapid.SampledFrom([]string{"", "\n\n# ", "\n- ", "\n  - ", "\n> ", "\n\n", "\n1. ", "  \n", "\n- [x] ", "\n\n```go\n```\n\n"})
+		start := rapid.SampledFrom([]string{"", "\n\n# ", "\n- ", "\n  - ", "\n> ", "\n\n", "\n1. ", "  \n", "\n- [x] ", "\n\n```C\n```\n\n"})
 		var src, want strings.Builder
 		for range rapid.IntRange(1, 40).Draw(t, "n") {
 			w := word.Draw(t, "word")
