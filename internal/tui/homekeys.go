@@ -139,9 +139,9 @@ func (m *root) homeFilter(k tea.KeyPressMsg) tea.Cmd {
 		}
 		h.filter += clean(k.Text)
 	}
-	m.makeHome()
-	if h.index(h.at) < 0 && len(h.lines) > 1 {
-		return m.putHome(1)
+	was := h.at
+	if m.makeHome(); h.at != was { // the row is left out, and the cursor somewhere else
+		return m.putHome(h.cursor())
 	}
 	return nil
 }

@@ -1,0 +1,112 @@
+package app_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+const homeFile = "../../docs/home.svg"
+
+// cursor is the row of Home that keys are about.
+func cursor(screen string) string {
+	for l := range strings.Lines(screen) {
+		if strings.HasPrefix(l, "▌ ") {
+			return l
+		}
+	}
+	return ""
+}
+
+// Home on a real terminal: who needs you stands first, is answered in place, and the rows follow
+// what happens; a filter, a fork, a letter and a kill from there. The README's moving picture is made of it:
+//
+//	go test ./internal/app -run TestHomeOnTheScreen -update
+func TestHomeOnTheScreen(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "COLORTERM=truecolor")
+	w.write("server.go", "package main\n\nimport \"net/http\"\n\nfunc main() {\n\thttp.ListenAndServe(\":8080\", nil)\n}\n")
+	x := w.open(120, 26)
+	x.see("offline/offline")
+	for _, child := range []struct{ line, ends string }{
+		{`/fork --name docs "search for 8080 in ."`, "done"},
+		{`/fork --name tests "run wc -l server.go"`, "wants to use bash"},
+	} {
+		x.say(child.line)
+		x.see(child.ends)
+		x.press(ctrlUp)
+		x.see("[0]", "↓")
+	}
+	var frames []string
+	shot := func() { frames = append(frames, frame(x)) }
+	to := func(name string) {
+		t.Helper()
+		for range 6 {
+			if strings.Contains(cursor(x.text()), name) {
+				return
+			}
+			before := cursor(x.text())
+			x.press("\x1b[A")
+			x.until("another row than "+before, func(s string) bool { return cursor(s) != before })
+		}
+		t.Fatalf("no row of %s\n%s", name, x.text())
+	}
+
+	x.press("\x1b[D") // Left at an empty prompt
+	x.see("needs you", "tests", "asks", "done", "docs", "idle", "Enter open")
+	if now := cursor(x.text()); !strings.Contains(now, " 0 ") {
+		t.Errorf("the cursor is on %q, not on who was current", now)
+	}
+	shot()
+	to("tests")
+	x.see("? bash wc -l server.go", "waits for your permission") // what it asks, at the right
+	shot()
+	x.press(" ")
+	x.see("tests wants to use bash", "❯ no", "once", "Enter answer", "↑↓ choose")
+	shot()
+	for range 2 {
+		before := highlight(x.text())
+		x.press(down)
+		x.until("another highlight", func(s string) bool { return highlight(s) != before })
+	}
+	x.see("❯ once")
+	shot()
+	x.press(enter)
+	x.see("tests done", "│ 7 server.go", "Ran wc -l server.go") // the row stays where the cursor is
+	shot()
+
+	x.press("/")
+	x.press("docs")
+	x.until("only docs", func(s string) bool { return strings.Contains(s, "docs") && !strings.Contains(s, "tests ") })
+	shot()
+	x.press(escape)
+	x.see("tests", "docs")
+	x.gone("needs you")
+	to("docs")
+	x.press("k")
+	x.see("Kill docs?")
+	shot()
+	x.press("y")
+	x.gone("› docs")
+	x.press(enter)
+	x.leave()
+
+	if *update {
+		if err := os.WriteFile(homeFile, []byte(film(x, frames, 2.2)), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	kept, err := os.ReadFile(homeFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts := strings.Split(string(kept), "<g")[1:]
+	if len(parts) != len(frames) {
+		t.Fatalf("the picture has %d parts, the story %d: go test ./internal/app -run TestHomeOnTheScreen -update", len(parts), len(frames))
+	}
+	for i, says := range []string{"needs you", "waits for your permission", "Enter answer", "once", "done", "docs", "Kill docs"} {
+		if !strings.Contains(words("<g"+parts[i]), says) {
+			t.Errorf("part %d of the picture does not say %q: go test ./internal/app -run TestHomeOnTheScreen -update", i, says)
+		}
+	}
+}
