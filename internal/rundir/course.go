@@ -7,14 +7,11 @@ import (
 	"ramet/internal/run"
 )
 
-// admit refuses an event that cannot follow what is in the log. The log is read for it
-// once, and only when an event comes that needs it.
-func (x *Session) admit(ctx context.Context, d run.Draft) error {
-	if x.course == nil && !run.Minded(d.Type) {
+// admit refuses an event that cannot follow what is in the log, nor what comes with it. The log is
+// read for it once (follow), and only when an event comes that needs it.
+func (x *Session) admit(d run.Draft) error {
+	if x.course == nil { // nothing that comes with it needs it
 		return (&run.Course{}).Admit(x.reducer.State(), d.Type, d.Payload)
-	}
-	if err := x.follow(ctx); err != nil {
-		return err
 	}
 	if err := x.course.Admit(x.reducer.State(), d.Type, d.Payload); err != nil {
 		return err

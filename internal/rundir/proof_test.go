@@ -125,6 +125,34 @@ func TestWhatCannotBeIsNotAppended(t *testing.T) {
 	}
 }
 
+// What is written together is known together, also to a session that reads the log only for what
+// the second of them needs.
+func TestWhatComesTogetherIsNotForgotten(t *testing.T) {
+	started := func(id string) rundir.Request {
+		return rundir.Request{Type: run.LLMCallStarted, Payload: fmt.Appendf(nil, `{"call_id":%q,"model":"m","provider_base_url":"","prompt_hash":"h","temperature":0,"max_tokens":1}`, id)}
+	}
+	failed := func(id string) rundir.Request {
+		return rundir.Request{Type: run.LLMCallFailed, Payload: fmt.Appendf(nil, `{"call_id":%q,"latency_ms":1,"error_class":"X","error_summary":"","retryable":false}`, id)}
+	}
+	s := newStore(t, t.TempDir())
+	x := begin(t, s, "r", rundir.NDJSON)
+	for _, together := range [][]rundir.Request{{started("a")}, {started("b"), failed("a")}, {failed("b")}, {started("c"), failed("c")}} {
+		if len(together) == 2 {
+			x = reopen(t, s, x)
+		}
+		if _, err := x.Append(t.Context(), together...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := x.Append(t.Context(), started("d"), failed("c")); !fault.Is(err, fault.InvalidEvent) {
+		t.Errorf("a call ended twice: %v", err)
+	}
+	if _, err := x.Append(t.Context(), failed("d")); !fault.Is(err, fault.InvalidEvent) {
+		t.Errorf("one that was not written: %v", err)
+	}
+	must(t, x.Close())
+}
+
 // A crash may keep how a run ended and lose the step to that state. Whoever ends it again
 // finishes the job; a run that was reopened may end again.
 func TestAnEndThatACrashCutInHalfIsFinished(t *testing.T) {

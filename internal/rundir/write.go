@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/google/uuid"
@@ -133,8 +134,14 @@ func (x *Session) Append(ctx context.Context, requests ...Request) ([]run.Event,
 	if err != nil {
 		return nil, err
 	}
+	if slices.ContainsFunc(drafts, func(d run.Draft) bool { return run.Minded(d.Type) }) {
+		// Before the first: those that come with it are not in the log yet.
+		if err := x.follow(ctx); err != nil {
+			return nil, err
+		}
+	}
 	for i, d := range drafts {
-		err := x.admit(ctx, d)
+		err := x.admit(d)
 		if err == nil {
 			err = x.reducer.Apply(d.Link(x.reducer.Hash()))
 		}
