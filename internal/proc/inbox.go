@@ -56,7 +56,7 @@ func (p *process) refuse(err error) {
 	for {
 		select {
 		case j := <-p.inbox:
-			if p.kernel.take(j) {
+			if p.kernel.take(j, nothing) {
 				p.over(j, loop.Outcome{}, err)
 			}
 		default:
@@ -67,21 +67,18 @@ func (p *process) refuse(err error) {
 
 // do carries out one job.
 func (p *process) do(j *job) {
-	if !p.kernel.take(j) {
-		return
-	}
-	if j.woken && !p.woken(j) {
+	if j.woken && !p.woken(j) { // nobody takes such a job back
 		j.finish(p.kernel, loop.Outcome{}, nil)
 		p.settled(p.kernel.ctx) // until now it was about to work
 		return
 	}
 	ctx, cancel := context.WithCancelCause(j.ctx)
 	defer cancel(nil)
-	defer context.AfterFunc(p.kernel.ctx, func() { cancel(errStopped) })()
 	ended := make(chan struct{})
-	p.kernel.mu.Lock()
-	p.stop, p.ended, p.tasked, p.family = cancel, ended, j.task, j.family
-	p.kernel.mu.Unlock()
+	if !p.kernel.take(j, func() { p.stop, p.ended, p.tasked, p.family = cancel, ended, j.task, j.family }) {
+		return
+	}
+	defer context.AfterFunc(p.kernel.ctx, func() { cancel(errStopped) })()
 	p.becomes(func(d *doing) { d.now = state.State{Word: state.Working, Detail: state.Starts} })
 	select {
 	case <-p.killed: // between the inbox and here
@@ -112,12 +109,13 @@ func (p *process) do(j *job) {
 // stopped is the error of a turn whose context ended. What only says that it did
 // gives way to why it did.
 func stopped(ctx context.Context, err error) error {
-	if f, told := fault.Of(err); told && f.Code != fault.Cancelled && f.Code != fault.Interrupted {
+	is, known := fault.Of(err)
+	if known && is.Code != fault.Cancelled && is.Code != fault.Interrupted {
 		return err
 	}
 	cause := context.Cause(ctx)
 	switch f, told := fault.Of(cause); {
-	case told && f.Code != fault.Cancelled:
+	case told && (f.Code != fault.Cancelled || !known || is.Code == fault.Interrupted):
 		return cause
 	case errors.Is(cause, context.DeadlineExceeded):
 		return llm.Ended(ctx)
@@ -157,7 +155,7 @@ func (k *Kernel) submit(a id.Agent, j *job) error {
 		err = errStopped
 	}
 	if err != nil {
-		if k.take(j) {
+		if k.take(j, nothing) {
 			j.finish(k, loop.Outcome{}, err)
 		}
 		return err

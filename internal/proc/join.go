@@ -41,7 +41,7 @@ func (p *process) hear(ctx context.Context, a agent.Agent, turn *job) loop.Heard
 			p.ahead = append(p.ahead, j)
 			break
 		}
-		if !p.kernel.take(j) {
+		if !p.kernel.take(j, nothing) {
 			continue // taken back
 		}
 		added, err := p.submits(ctx, p.kernel.hooksOf(a), j)

@@ -1,6 +1,7 @@
 package proc
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -110,5 +111,31 @@ func TestAPromptCanBeTakenBack(t *testing.T) {
 	}
 	if said != 1 {
 		t.Errorf("%d prompts stand in the history", said)
+	}
+}
+
+// A prompt that is taken back while it begins does not begin, or ends: there is no moment in which
+// it neither waits nor can be stopped.
+func TestAPromptIsTakenBackWheneverThatIs(t *testing.T) {
+	b := newBench(t, `{"repeat": true, "steps": [{"text": "one "}, {"wait": "gate"}]}`)
+	b.start()
+	for i := range 60 {
+		ticket := fmt.Sprint("ticket ", i)
+		taken := make(chan error, 1)
+		go func() {
+			time.Sleep(time.Duration(i*20) * time.Microsecond)
+			_, err := b.kernel.Interrupt(t.Context(), Stop{Agent: b.zero.ID, Ticket: ticket})
+			taken <- err
+		}()
+		turn, err := b.kernel.Exec(t.Context(), b.zero.ID, Prompt{Text: "go", Ticket: ticket})
+		if err == nil {
+			_, err = turn.Wait()
+		}
+		if !fault.Is(err, fault.Cancelled) {
+			t.Fatalf("%d: %v (%s)", i, err, fault.CodeOf(err))
+		}
+		if err := <-taken; err != nil {
+			t.Fatal(err)
+		}
 	}
 }

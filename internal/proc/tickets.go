@@ -29,17 +29,23 @@ func (k *Kernel) enlist(j *job, p *process) bool {
 	return true
 }
 
-// take begins a job; false: it was taken back.
-func (k *Kernel) take(j *job) bool {
-	if j.prompt.Ticket == "" {
-		return true
-	}
+// take begins a job; false: it was taken back. begins is called with the mutex, in the moment in
+// which the job waits no more: whoever takes it back from then on finds what it began.
+func (k *Kernel) take(j *job, begins func()) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	_, ok := k.tickets.waiting[j.prompt.Ticket]
-	delete(k.tickets.waiting, j.prompt.Ticket)
-	return ok
+	if name := j.prompt.Ticket; name != "" {
+		if _, ok := k.tickets.waiting[name]; !ok {
+			return false
+		}
+		delete(k.tickets.waiting, name)
+	}
+	begins()
+	return true
 }
+
+// nothing is what a job begins that ends without a turn of its own.
+func nothing() {}
 
 // withdraw ends a job that waits; one that is not known yet is refused when it comes.
 func (k *Kernel) withdraw(ticket string) bool {
