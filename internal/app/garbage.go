@@ -11,7 +11,7 @@ import (
 // program has as data.
 const roomy = 32 << 20
 
-// spare has garbage collected when the heap is at roomy, then whenever it has doubled, or is
+// spare has garbage collected when the heap is at roomy, then whenever it has grown by half, or is
 // at roomy again. Who sets another share meanwhile, as an import does, has it until it is put back.
 func spare() {
 	mine := 100 * roomy / smallest
@@ -29,13 +29,10 @@ func spare() {
 }
 
 // growth is by how many percent a heap of so many living bytes grows until garbage is collected: up to
-// roomy, and above half of that by as much again. It is never less: a negative number, which is what
-// a heap larger than roomy would come to, lets no garbage be collected any more.
+// roomy, and by half at least. It is never less: a negative number, which is what a heap larger than
+// roomy would come to, lets no garbage be collected any more.
 func growth(live uint64) int {
-	if live > roomy/2 {
-		return 100
-	}
-	return int(100*roomy/max(live, 1<<20)) - 100
+	return max(50, int(100*roomy/max(live, 1<<20))-100)
 }
 
 // smallest is the heap at which the runtime collects first, at 100 percent; more percent are as
