@@ -196,12 +196,12 @@ func TestATurnDoesNotWaitForASilentStoreWithoutEnd(t *testing.T) {
 			if told {
 				k.signal(t, syscall.SIGINT)
 				k.ends(t, 130)
-				if took := time.Since(began); took > 12*time.Second {
+				if took := time.Since(began); took > 30*time.Second {
 					t.Errorf("it ended %s after it was told to", took)
 				}
 			} else {
 				k.ends(t, 130, "INTERRUPTED", "could not be renewed")
-				if took := time.Since(began); took > 25*time.Second {
+				if took := time.Since(began); took > 60*time.Second {
 					t.Errorf("it ended after %s", took)
 				}
 			}
