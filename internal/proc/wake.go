@@ -185,6 +185,14 @@ func (k *Kernel) announcedTo(a id.Agent) int64 {
 	return k.announced[a]
 }
 
+func (k *Kernel) announce(to id.Agent, letters []mail.Letter) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, l := range letters {
+		k.announced[to] = max(k.announced[to], l.Number)
+	}
+}
+
 // woken says whether a job that was woken begins a turn.
 func (p *process) woken(j *job) bool {
 	k := p.kernel
@@ -209,12 +217,12 @@ func (p *process) woken(j *job) bool {
 
 // announce begins a woken turn: a letter of the user is quoted, with the user's authority,
 // and read thereby; of others it is said that they wait.
-func (p *process) announce(ctx context.Context, claim agent.Claim, letters []mail.Letter) error {
-	p.kernel.mu.Lock()
-	for _, l := range letters {
-		p.kernel.announced[p.id] = max(p.kernel.announced[p.id], l.Number)
-	}
-	p.kernel.mu.Unlock()
+func (p *process) announce(ctx context.Context, claim agent.Claim, letters []mail.Letter) (err error) {
+	defer func() {
+		if err == nil { // else nobody was told: it may wake again
+			p.kernel.announce(p.id, letters)
+		}
+	}()
 	var senders []id.Agent
 	for _, l := range letters {
 		if l.From != "" {
