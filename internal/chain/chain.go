@@ -142,6 +142,13 @@ func (l Link) Hash() Hash { return Sum(l.Bytes()) }
 // would change silently: duplicate keys, invalid UTF-8, and numbers that no
 // double holds.
 func Canonical(text []byte) ([]byte, error) {
+	if out, ok := flat(text); ok {
+		return out, nil
+	}
+	return canonical(text)
+}
+
+func canonical(text []byte) ([]byte, error) {
 	if err := finite(text); err != nil {
 		return nil, err
 	}

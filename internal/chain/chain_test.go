@@ -94,11 +94,16 @@ func TestCanonical(t *testing.T) {
 }
 
 func FuzzCanonical(f *testing.F) {
-	for _, s := range []string{`{"b":1,"a":[1.5,"x"]}`, `1e400`, `"\ud800"`, `[[[[`, `{"a":{"a":{}}}`} {
+	for _, s := range []string{`{"b":1,"a":[1.5,"x"]}`, `1e400`, `"\ud800"`, `[[[[`, `{"a":{"a":{}}}`,
+		`{"b":"x","a!":["y","z"],"a":[]}`, `{"a":"x","a":"y"}`, `{"a":"x",}`, `{"a":["x",]}`, `{"é":"x","z":"\u0041"}`, "{\"a\":\"\n\"}"} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, in []byte) {
 		once, err := Canonical(in)
+		slow, serr := canonical(in)
+		if string(once) != string(slow) || (err == nil) != (serr == nil) {
+			t.Fatalf("%q -> %q, %v; the long way: %q, %v", in, once, err, slow, serr)
+		}
 		if err != nil {
 			return
 		}
