@@ -337,8 +337,8 @@ func (r reader) locking() string {
 	return `SELECT ` + agentColumns + `, ` + r.d.Now() + ` FROM agents WHERE uuid = $1` + r.d.ForUpdate()
 }
 
-func (r reader) locked(ctx context.Context, s *agentScan, query string, a id.Agent, more ...any) error {
-	err := s.read(r.q.QueryRowContext(ctx, query, append([]any{string(a)}, more...)...).Scan)
+func (r reader) locked(ctx context.Context, s *agentScan, query string, a id.Agent) error {
+	err := s.read(r.q.QueryRowContext(ctx, query, string(a)).Scan)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = noAgent(a)
 	}
@@ -347,7 +347,7 @@ func (r reader) locked(ctx context.Context, s *agentScan, query string, a id.Age
 
 // lockDrawing is lock, with the ids of n entries behind it: in one round trip where there is one.
 func (r reader) lockDrawing(ctx context.Context, tx *sql.Tx, a id.Agent, n int) (agent.Agent, int64, []id.Message, error) {
-	query := r.d.Draws(r.locking())
+	query := r.d.Draws(r.locking(), n)
 	if query == "" {
 		found, now, err := r.lock(ctx, a)
 		if err != nil {
@@ -357,18 +357,14 @@ func (r reader) lockDrawing(ctx context.Context, tx *sql.Tx, a id.Agent, n int) 
 		return found, now, ids, err
 	}
 	var now int64
-	var drawn string
-	s := scanAgents(&now, &drawn)
-	if err := r.locked(ctx, s, query, a, n); err != nil {
-		return s.Agent, now, nil, err
-	}
-	w := words{rest: drawn}
-	ids := make([]id.Message, n)
+	ids, into := make([]id.Message, n), make([]any, 0, 1+n)
+	into = append(into, &now)
 	for i := range ids {
-		ids[i] = id.Message(w.number())
+		into = append(into, &ids[i])
 	}
-	if w.bad || w.rest != "" {
-		return s.Agent, now, nil, fmt.Errorf("%.200q are no %d ids", drawn, n)
+	s := scanAgents(into...)
+	if err := r.locked(ctx, s, query, a); err != nil {
+		return s.Agent, now, nil, err
 	}
 	slices.Sort(ids)
 	return s.Agent, now, ids, nil

@@ -41,10 +41,10 @@ type Dialect interface {
 	// NextMessages reserves n ascending message ids, above all that were
 	// reserved before.
 	NextMessages(ctx context.Context, tx *sql.Tx, n int) ([]id.Message, error)
-	// Draws makes of a SELECT that locks one row one that then reserves $2 message ids, as
-	// NextMessages does, and gives them in a last column, between spaces; "" where a second
-	// question costs nothing.
-	Draws(locks string) string
+	// Draws makes of a SELECT that locks one row one that then reserves n message ids, as
+	// NextMessages does, and gives them in further columns; "" where a second question costs
+	// nothing, or less than this one would.
+	Draws(locks string, n int) string
 	// NextLetter reserves a letter id.
 	NextLetter(ctx context.Context, tx *sql.Tx) (int64, error)
 	// Run carries out statements that write different rows, in any order; where

@@ -55,12 +55,16 @@ func (d *dialect) NextMessages(ctx context.Context, tx *sql.Tx, n int) ([]id.Mes
 	return out, rows.Err()
 }
 
-// Draws: the numbers depend, for the planner, on the row that comes out of the first part: it is
-// locked by then.
-func (d *dialect) Draws(locks string) string {
-	return `WITH locked AS MATERIALIZED (` + locks + `) SELECT locked.*, (
-		SELECT coalesce(string_agg(nextval('message_ids')::text, ' '), '') FROM generate_series(1, $2::int + 0 * (locked IS NULL)::int))
-		FROM locked`
+// fewIds are drawn with the lock; more would make one more text to plan for each number of them.
+const fewIds = 8
+
+// Draws: the numbers are drawn for a row that came out of the first part, and is locked by then.
+func (d *dialect) Draws(locks string, n int) string {
+	if n > fewIds {
+		return ""
+	}
+	return `WITH locked AS MATERIALIZED (` + locks + `) SELECT locked.*` +
+		strings.Repeat(`, nextval('message_ids')`, n) + ` FROM locked`
 }
 
 func (d *dialect) NextLetter(ctx context.Context, tx *sql.Tx) (int64, error) {

@@ -45,7 +45,7 @@ func (d *dialect) NextMessages(ctx context.Context, tx *sql.Tx, n int) ([]id.Mes
 }
 
 // Draws: the database is in this process.
-func (d *dialect) Draws(string) string { return "" }
+func (d *dialect) Draws(string, int) string { return "" }
 
 func (d *dialect) NextLetter(ctx context.Context, tx *sql.Tx) (int64, error) {
 	return next(ctx, tx, "mail")
