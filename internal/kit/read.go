@@ -187,6 +187,10 @@ func below(folder string, kind trust.Kind) (out []string, flaws []Flaw) {
 // linked is below for a user, who keeps such folders elsewhere and links to them: the folder may be
 // a link, and so may each in it.
 func linked(folder string, kind trust.Kind) (out []string, flaws []Flaw) {
+	// Most are not there, which one look tells; to resolve one looks at every folder above it.
+	if _, err := os.Lstat(folder); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
 	real, err := filepath.EvalSymlinks(folder)
 	if err != nil {
 		if !errors.Is(err, fs.ErrNotExist) {

@@ -57,7 +57,7 @@ func Parse(source []byte) (page *Page, err error) {
 			p.starts = append(p.starts, i+1)
 		}
 	}
-	p.Root = parse.Parse(text.NewReader(masked(source, p.Front)))
+	p.Root = grammar().Parse(text.NewReader(masked(source, p.Front)))
 	return p, nil
 }
 

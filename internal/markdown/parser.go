@@ -1,8 +1,10 @@
 package markdown
 
 import (
+	"sync"
+
 	"github.com/yuin/goldmark/ast"
-	"github.com/yuin/goldmark/extension"
+	extension "github.com/yuin/goldmark/extension/ast"
 	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/text"
 	"github.com/yuin/goldmark/util"
@@ -15,38 +17,42 @@ const (
 	closedName = "ramet-closed"
 )
 
-var parse = parser.NewParser(
-	parser.WithBlockParsers(
-		block(parser.NewSetextHeadingParser(), 100),
-		block(parser.NewThematicBreakParser(), 200),
-		block(parser.NewListParser(), 300),
-		block(parser.NewListItemParser(), 400),
-		block(parser.NewCodeBlockParser(), 500),
-		block(parser.NewATXHeadingParser(), 600),
-		util.Prioritized(fence{parser.NewFencedCodeBlockParser()}, 700),
-		block(parser.NewBlockquoteParser(), 800),
-		block(parser.NewHTMLBlockParser(), 900),
-		block(extension.NewFootnoteBlockParser(), 999),
-		block(parser.NewParagraphParser(), 1000),
-	),
-	parser.WithInlineParsers(
-		util.Prioritized(box{noted{extension.NewTaskCheckBoxParser()}}, 0),
-		inline(parser.NewCodeSpanParser(), 100),
-		inline(extension.NewFootnoteParser(), 101),
-		inline(parser.NewLinkParser(), 200),
-		inline(parser.NewAutoLinkParser(), 300),
-		inline(parser.NewRawHTMLParser(), 400),
-		inline(parser.NewEmphasisParser(), 500),
-		inline(extension.NewStrikethroughParser(), 500),
-		inline(extension.NewLinkifyParser(), 999),
-	),
-	parser.WithParagraphTransformers(append(parser.DefaultParagraphTransformers(),
-		util.Prioritized(extension.NewTableParagraphTransformer(), 200))...),
-	parser.WithASTTransformers(
-		util.Prioritized(extension.NewTableASTTransformer(), 0),
-		util.Prioritized(extension.NewFootnoteASTTransformer(), 999),
-	),
-)
+// grammar is what pages are written in. The parts that GitHub has besides those of CommonMark are our
+// own: the library's stand in a package whose expressions would cost every start of the program a
+// tenth of its time.
+var grammar = sync.OnceValue(func() parser.Parser {
+	return parser.NewParser(
+		parser.WithBlockParsers(
+			block(parser.NewSetextHeadingParser(), 100),
+			block(parser.NewThematicBreakParser(), 200),
+			block(parser.NewListParser(), 300),
+			block(parser.NewListItemParser(), 400),
+			block(parser.NewCodeBlockParser(), 500),
+			block(parser.NewATXHeadingParser(), 600),
+			util.Prioritized(fence{parser.NewFencedCodeBlockParser()}, 700),
+			block(parser.NewBlockquoteParser(), 800),
+			block(parser.NewHTMLBlockParser(), 900),
+			block(notes{}, 999),
+			block(parser.NewParagraphParser(), 1000),
+		),
+		parser.WithInlineParsers(
+			inline(boxes{}, 0),
+			inline(parser.NewCodeSpanParser(), 100),
+			inline(references{}, 101),
+			inline(parser.NewLinkParser(), 200),
+			inline(parser.NewAutoLinkParser(), 300),
+			inline(parser.NewRawHTMLParser(), 400),
+			inline(parser.NewEmphasisParser(), 500),
+			inline(strikes{}, 500),
+			inline(addresses{}, 999),
+		),
+		parser.WithParagraphTransformers(append(parser.DefaultParagraphTransformers(), util.Prioritized(tables{}, 200))...),
+		parser.WithASTTransformers(
+			util.Prioritized(bars{}, 0),
+			util.Prioritized(unused{}, 999),
+		),
+	)
+})
 
 // placed is a block parser whose nodes know where they begin.
 type placed struct{ parser.BlockParser }
@@ -109,12 +115,25 @@ type closing struct {
 	parser.CloseBlocker
 }
 
-// box is the parser of check boxes. GitHub wants a space behind one: "- [x](y)" is a link.
-type box struct{ noted }
+// boxes reads check boxes, which items of lists begin with. GitHub wants a space behind one: "- [x](y)"
+// is a link.
+type boxes struct{}
 
-func (b box) Parse(parent ast.Node, r text.Reader, pc parser.Context) ast.Node {
-	if line, _ := r.PeekLine(); len(line) > 3 && !util.IsSpace(line[3]) {
+func (boxes) Trigger() []byte { return []byte{'['} }
+
+func (boxes) Parse(parent ast.Node, r text.Reader, _ parser.Context) ast.Node {
+	item, ok := parent.Parent().(*ast.ListItem)
+	if !ok || item.FirstChild() != parent || parent.HasChildren() {
 		return nil
 	}
-	return b.noted.Parse(parent, r, pc)
+	line, _ := r.PeekLine()
+	if len(line) < 3 || line[2] != ']' || len(line) > 3 && !util.IsSpace(line[3]) {
+		return nil
+	}
+	checked := line[1] == 'x' || line[1] == 'X'
+	if !checked && !util.IsSpace(line[1]) {
+		return nil
+	}
+	r.Advance(3 + util.TrimLeftSpaceLength(line[3:]))
+	return extension.NewTaskCheckBox(checked)
 }

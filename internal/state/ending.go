@@ -49,8 +49,8 @@ func After(err error) State {
 
 // state is what the history tells of an agent that nobody holds.
 func (e Ending) state() State {
-	var m history.Meta
-	if json.Unmarshal(e.Meta, &m) != nil {
+	m, err := tell(e.Meta)
+	if err != nil {
 		return State{Word: Idle} // verify tells of damage
 	}
 	switch e.Kind {
@@ -65,6 +65,32 @@ func (e Ending) state() State {
 		return e.called(m)
 	}
 	return State{Word: Idle}
+}
+
+// tell reads of what an entry says of itself only what tells how a turn ended: to learn all that can
+// be in one takes a command that lists agents longer than to list them.
+func tell(meta []byte) (history.Meta, error) {
+	var of struct {
+		Reason string `json:"reason"`
+		Call   *struct {
+			Outcome string `json:"outcome"`
+		} `json:"call"`
+		Driver *struct {
+			Attested string `json:"attested"`
+			Session  string `json:"session"`
+		} `json:"driver"`
+	}
+	if err := json.Unmarshal(meta, &of); err != nil {
+		return history.Meta{}, err
+	}
+	m := history.Meta{Reason: of.Reason}
+	if of.Call != nil {
+		m.Call = &history.Call{Outcome: of.Call.Outcome}
+	}
+	if of.Driver != nil {
+		m.Driver = &history.Driver{Attested: of.Driver.Attested, Session: of.Driver.Session}
+	}
+	return m, nil
 }
 
 // called is what the record of the last call of a model tells.
