@@ -8,13 +8,11 @@ import (
 	"slices"
 	"time"
 
-	"ramet/internal/agent"
 	"ramet/internal/public"
-	"ramet/internal/workspace"
 )
 
-// Projects lists the workspaces of ramet's home, the last used first. One that cannot be read is
-// left out: `ramet doctor` in its folder says why.
+// Projects lists the workspaces of ramet's home, the last used first, and changes none. One that
+// cannot be read is left out: `ramet doctor` in its folder says why.
 func (s *Session) Projects(ctx context.Context) (public.Projects, error) {
 	out := public.Projects{Projects: []public.Project{}}
 	home, err := s.HomeDir()
@@ -55,24 +53,10 @@ func lastWritten(paths ...string) time.Time {
 
 // project reads what a workspace says of itself.
 func (s *Session) project(ctx context.Context, db string) (public.Project, error) {
-	opened, err := s.System.Open(ctx, workspace.Location{DB: db})
+	seen, err := s.System.Look(ctx, db)
 	if err != nil {
 		return public.Project{}, err
 	}
-	defer opened.Close()
-	all, err := opened.Agents(ctx, agent.Filter{Brief: true})
-	if err != nil {
-		return public.Project{}, err
-	}
-	zero, err := opened.Zero(ctx)
-	if err != nil {
-		return public.Project{}, err
-	}
-	p := public.Project{Folder: zero.Cwd, Agents: len(all)}
-	if words, err := opened.Words(ctx, zero.ID); err == nil {
-		p.Asked = words[zero.ID].Asked
-	}
-	info, err := os.Stat(p.Folder)
-	p.Gone = err != nil || !info.IsDir()
-	return p, nil
+	info, err := os.Stat(seen.Folder)
+	return public.Project{Folder: seen.Folder, Agents: seen.Agents, Asked: seen.Asked, Gone: err != nil || !info.IsDir()}, nil
 }

@@ -37,6 +37,8 @@ type System struct {
 	Now    func() time.Time
 	// Open opens the store of a place.
 	Open func(context.Context, workspace.Location) (*store.Store, error)
+	// Look reads what the workspace in a file says of itself, and changes nothing.
+	Look func(ctx context.Context, path string) (store.Outline, error)
 	// Start starts a kernel on an open workspace.
 	Start func(context.Context, *Workspace, Kernel) (*Running, error)
 	// Agent is the agent for whose command this process was started, by whatever way; false:

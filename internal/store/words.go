@@ -18,10 +18,18 @@ const wordsAtOnce = 500
 // Words implements registry.Speakers: for each agent a look at the end of its own history,
 // backwards to the newest entries of a user's voice and of its own.
 func (r reader) Words(ctx context.Context, of ...id.Agent) (map[id.Agent]registry.Words, error) {
+	out, err := r.wordsOf(ctx, of)
+	if err != nil {
+		return nil, r.fail("read the newest words", err)
+	}
+	return out, nil
+}
+
+func (r reader) wordsOf(ctx context.Context, of []id.Agent) (map[id.Agent]registry.Words, error) {
 	out := make(map[id.Agent]registry.Words, len(of))
 	for some := range slices.Chunk(of, wordsAtOnce) {
 		if err := r.words(ctx, some, out); err != nil {
-			return nil, r.fail("read the newest words", err)
+			return nil, err
 		}
 	}
 	return out, nil

@@ -105,15 +105,14 @@ func Run(ctx context.Context, o Options) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	m := newRoot(ctx, o)
-	var p *tea.Program
-	var renderer rest
-	m.drawn = renderer.drawn
-	p = tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(o.In), tea.WithOutput(o.Out),
+	frames := newFrames()
+	m.drawn = frames.drawn
+	p := tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(o.In), tea.WithOutput(o.Out),
 		tea.WithEnvironment(o.Env), tea.WithoutSignalHandler(), tea.WithFPS(int(time.Second/frame)),
-		tea.WithFilter(func(_ tea.Model, msg tea.Msg) tea.Msg {
-			renderer.wake(p, msg)
-			return msg
-		}))
+		tea.WithFilter(func(_ tea.Model, msg tea.Msg) tea.Msg { return frames.filter(msg) }))
+	if frames.take(p) {
+		go frames.run(ctx, p.Send)
+	}
 	_, err := p.Run()
 	m.keepNow()
 	m.desk.leave()

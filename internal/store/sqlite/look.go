@@ -1,0 +1,51 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"os"
+
+	"ramet/internal/fault"
+	"ramet/internal/store"
+)
+
+// Look reads the outline of the workspace in a file without changing anything: an old one stays
+// old, and no file appears beside it.
+func Look(ctx context.Context, path string) (store.Outline, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return store.Outline{}, fault.New(fault.StorageIO, "look at database: %w", err)
+	}
+	h, err := readHeader(path)
+	if err == nil {
+		err = h.check(path, info.Size())
+	}
+	if err != nil {
+		return store.Outline{}, err
+	}
+	how := "mode=ro"
+	if !h.walPresent { // nobody writes: what lies in the file is all, and SQLite would begin a log to read it
+		how += "&immutable=1"
+	}
+	db := open(path, how, 1)
+	defer db.Close()
+	out, err := look(ctx, path, db)
+	if err != nil {
+		return out, (&dialect{path: path}).Fault(err)
+	}
+	return out, nil
+}
+
+func look(ctx context.Context, path string, db *sql.DB) (store.Outline, error) {
+	f, err := (&dialect{path: path}).file()
+	if err != nil {
+		return store.Outline{}, err
+	}
+	switch version, err := f.Version(ctx, db); {
+	case err != nil:
+		return store.Outline{}, err
+	case version == 0:
+		return store.Outline{}, fault.New(fault.NotFound, "%s holds no workspace yet", path)
+	}
+	return store.Look(ctx, db)
+}
