@@ -80,7 +80,7 @@ type Selection struct {
 	Shaping bool // only kinds that shape (Kind.Shapes)
 	Orders  bool // only commands: what a person ordered
 	States  bool // only states of files; with Newest: from the newest backwards
-	Usage   bool // only what calls of models came to
+	Told    bool // only what other programs told of calls of models, here or before they were imported
 	Newest  int  // from the newest backwards, at most this many that reach the model; 0: all, oldest first
 	Any     bool // with Newest: whether they reach the model or not
 	Words   bool // only those that reach the model, and of them only ID, Agent, Kind and Content; not with the others

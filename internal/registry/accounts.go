@@ -14,9 +14,9 @@ type Accounts struct {
 	Imported *SpentBy // before it was imported, as its file tells; nil: that tells nothing
 }
 
-// AccountsOf reads the own entries of an agent about calls of models.
+// AccountsOf reads what an agent's own entries tell of calls of models by other programs.
 func AccountsOf(ctx context.Context, log history.Log, a id.Agent) (out Accounts, err error) {
-	for e, err := range log.QueryRange(ctx, history.Range{Agent: a}, history.Selection{Usage: true}) {
+	for e, err := range log.QueryRange(ctx, history.Range{Agent: a}, history.Selection{Told: true}) {
 		if err != nil {
 			return out, err
 		}

@@ -78,7 +78,7 @@ func (m *Imports) count(ctx context.Context) error {
 	for _, list := range m.known {
 		for _, b := range list {
 			for _, a := range m.parts(b.agent) {
-				for e, err := range m.ws.Store.QueryRange(ctx, history.Range{Agent: a}, history.Selection{Usage: true}) {
+				for e, err := range m.ws.Store.QueryRange(ctx, history.Range{Agent: a}, history.Selection{Told: true}) {
 					if err != nil {
 						return err
 					}

@@ -21,6 +21,10 @@ var (
 	reaching = kindIn(history.Kind.Reaches)
 )
 
+// told must be the condition of the index messages_told. What is found may tell of no program all
+// the same, with those words in something else.
+const told = `kind = 'usage' AND meta LIKE '%"driver":%'`
+
 // kindIn is the domain's predicate in SQL.
 func kindIn(belongs func(history.Kind) bool) string {
 	var names []string
@@ -111,10 +115,10 @@ func (r reader) QueryRange(ctx context.Context, rg history.Range, s history.Sele
 		query += ` AND ` + shaping + ` ORDER BY id`
 	case s.Orders:
 		query += ` AND kind = 'command' ORDER BY id` // the condition of messages_orders
-	case s.Usage:
-		query += ` AND kind = 'usage' ORDER BY id`
+	case s.Told:
+		query += ` AND ` + told + ` ORDER BY id`
 	case s.States:
-		query += ` AND kind = 'files' ORDER BY id`
+		query += ` AND kind = 'files' ORDER BY id` // the condition of messages_files
 		if s.Newest > 0 {
 			query += ` DESC LIMIT $4`
 			args = append(args, s.Newest)

@@ -154,7 +154,7 @@ func (l *Log) QueryRange(_ context.Context, r history.Range, s history.Selection
 	list := l.entries[r.Agent]
 	var out []history.Entry
 	for _, e := range list[sort.Search(len(list), func(i int) bool { return list[i].ID > r.Start }):] {
-		if r.Holds(e.ID) && (!s.Shaping || e.Kind.Shapes()) && (!s.States || e.Kind == history.Files) && (s.States || s.Newest == 0 || s.Any || e.Kind.Reaches()) {
+		if r.Holds(e.ID) && (!s.Shaping || e.Kind.Shapes()) && (!s.States || e.Kind == history.Files) && (!s.Told || told(e)) && (s.States || s.Newest == 0 || s.Any || e.Kind.Reaches()) {
 			out = append(out, e)
 		}
 	}
@@ -172,6 +172,12 @@ func (l *Log) QueryRange(_ context.Context, r history.Range, s history.Selection
 			}
 		}
 	}
+}
+
+// told says that an entry tells of calls of models by another program.
+func told(e history.Entry) bool {
+	m, err := e.Decode()
+	return err == nil && e.Kind == history.Usage && m.Driver != nil
 }
 
 // Entry implements history.Log.

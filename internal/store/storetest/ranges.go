@@ -75,4 +75,14 @@ func testRanges(t *testing.T, w *Workspace) {
 		break // and the connection is free again
 	}
 	equal(t, "context of the grandchild", d.context(grand.ID), "d")
+
+	said := history.Used{Model: "a/b", Input: 1}
+	told := d.append(kid.ID, usage(5, 5),
+		history.Draft{Kind: history.Usage, Meta: history.Meta{Driver: &history.Driver{Name: "claude", Attested: history.FromFile, Used: &said}}},
+		history.Draft{Kind: history.Files, Meta: history.Meta{Files: &history.State{}}},
+		text(history.User, `"driver":`))
+	all := history.Range{Agent: kid.ID}
+	equal(t, "told by other programs", query(all, history.Selection{Told: true}), ids(told[1]))
+	equal(t, "states of files", query(all, history.Selection{States: true}), ids(told[2]))
+	equal(t, "the newest state", query(all, history.Selection{States: true, Newest: 1}), ids(told[2]))
 }
