@@ -43,6 +43,9 @@ type Stdio struct {
 func Main(ctx context.Context, args []string, env func(string) string, stdio Stdio) int {
 	sandbox.Main() // which does not return when this process is to confine a command
 	spare()
+	if watch := switches().Watch; watch != nil {
+		defer watch()()
+	}
 	ctx = database.Telling(ctx, func(s string) { fmt.Fprintln(stdio.Err, s) })
 	dir, err := os.Getwd()
 	if err != nil {

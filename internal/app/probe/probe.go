@@ -31,6 +31,9 @@ type Switches struct {
 	// Command is called before each command of the terminal UI. RAMET_TEST_PANIC: it
 	// breaks.
 	Command func()
+	// Watch is called at the begin of a process, and what it gives at its end; nil: nobody looks.
+	// RAMET_TEST_PROFILE=FILE: where the processor's time goes, for go tool pprof.
+	Watch func() (stop func())
 }
 
 // Tag is what a ramet with switches is built with.
@@ -50,6 +53,9 @@ func FromEnvironment() Switches {
 	}
 	if os.Getenv("RAMET_TEST_PANIC") != "" {
 		s.Command = func() { panic("the screen breaks, for a test") }
+	}
+	if path := os.Getenv("RAMET_TEST_PROFILE"); path != "" {
+		s.Watch = func() func() { return profile(path) }
 	}
 	return s
 }
