@@ -69,8 +69,17 @@ func PutFile(path string, data []byte, perm fs.FileMode) error {
 // (errors.Is fs.ErrExist). Of any number of racing processes exactly one
 // succeeds, and the others can read its whole content at once.
 func CreateFile(path string, data []byte, perm fs.FileMode) error {
+	return Create(path, perm, whole(data))
+}
+
+// Create is CreateFile for what is not in memory as a whole: content writes it. A fault of content
+// is the error.
+func Create(path string, perm fs.FileMode, content func(io.Writer) error) error {
 	const verb = "create file"
-	t, err := prepare(path, whole(data), perm)
+	t, err := prepare(path, content, perm)
+	if _, told := fault.Of(err); told {
+		return err
+	}
 	if err != nil {
 		return failure(verb, path, err)
 	}

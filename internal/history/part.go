@@ -104,6 +104,9 @@ func (e Entry) Parts() ([]Part, error) {
 	if len(e.Content) == 0 {
 		return nil, nil
 	}
+	if parts, ok := quickParts(e.Content); ok {
+		return parts, nil
+	}
 	var parts []Part
 	if err := json.Unmarshal(e.Content, &parts); err != nil {
 		return nil, damaged(e, "content is not readable: %v", err)

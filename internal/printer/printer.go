@@ -59,7 +59,20 @@ func (p *Printer) PrintLine(d Datum) error {
 	return p.text(d)
 }
 
+// Appender is a datum that writes its JSON form itself: one of which there are many.
+type Appender interface {
+	AppendJSON([]byte) ([]byte, error)
+}
+
 func (p *Printer) encode(d any, lines bool) error {
+	if quick, ok := d.(Appender); ok && !lines {
+		b, err := quick.AppendJSON(nil)
+		if err != nil {
+			return err
+		}
+		_, err = io.WriteString(p.Out, text.JSON(string(append(b, '\n'))))
+		return err
+	}
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)

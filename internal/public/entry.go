@@ -1,6 +1,7 @@
 package public
 
 import (
+	"bytes"
 	"ramet/internal/chain"
 	"ramet/internal/history"
 	"ramet/internal/id"
@@ -19,6 +20,8 @@ type Entry struct {
 	Hash      string         `json:"hash"`
 	InContext bool           `json:"in_context"`
 	Redacted  bool           `json:"redacted"`
+
+	stored []byte // Parts as they are stored; nil: they are not, as those are that stand in blobs
 }
 
 // Raw is JSON that is stored as it is printed.
@@ -32,19 +35,26 @@ func ReadEntry(e history.Entry, inContext bool, blob func(chain.Hash) ([]byte, e
 	if err != nil {
 		return Entry{}, err
 	}
+	stored := e.Content
+	if len(stored) == 0 || bytes.Contains(stored, []byte(`"blob"`)) || bytes.IndexByte(stored, '\n') >= 0 {
+		stored = nil // empty, elsewhere, or not on one line as we write it
+	}
 	if err := history.Fill(parts, blob); err != nil {
 		return Entry{}, err
 	}
 	if parts == nil {
 		parts = []history.Part{}
 	}
-	return Entry{ID: e.ID, AgentUUID: e.Agent, Kind: e.Kind, Content: history.Plain(parts), Parts: parts,
+	return Entry{stored: stored, ID: e.ID, AgentUUID: e.Agent, Kind: e.Kind, Content: history.Plain(parts), Parts: parts,
 		Meta: e.Meta, CreatedAt: Stamp(e.CreatedAt), Hash: e.Hash.String(), InContext: inContext,
 		Redacted: e.Content == nil}, nil
 }
 
 // Permitted is who let a call run, or not, for people; empty: nobody had to.
 func (e Entry) Permitted() string {
+	if !bytes.Contains(e.Meta, []byte(`"permission"`)) {
+		return "" // as of most: nothing has to be decoded
+	}
 	if m, err := (history.Entry{Meta: e.Meta}).Decode(); err == nil && m.Permission != nil {
 		return text.Safe(m.Permission.String())
 	}

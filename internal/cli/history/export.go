@@ -1,7 +1,6 @@
 package history
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -17,6 +16,7 @@ import (
 	"ramet/internal/fault"
 	"ramet/internal/foreign"
 	"ramet/internal/history"
+	"ramet/internal/printer"
 	"ramet/internal/public"
 	"ramet/internal/session"
 	"ramet/internal/text"
@@ -101,36 +101,42 @@ func (o exporting) check(c *cobra.Command) error {
 
 // lines writes the context one entry after the other.
 func (o exporting) lines(ctx context.Context, l *line.Line, ws *session.Workspace, a agent.Agent) error {
-	var out bytes.Buffer
-	to := l.Stdout
-	if o.output != "" {
-		to = &out
+	if o.output == "" {
+		return o.write(ctx, l, ws, a, l.Stdout)
 	}
+	var size counter
+	err := durable.Create(o.path(l), 0o600, func(to io.Writer) error { return o.write(ctx, l, ws, a, io.MultiWriter(to, &size)) })
+	if err != nil {
+		return err
+	}
+	return l.Print(exported{public.Exported{Path: o.path(l), Bytes: int64(size), Agents: 1, Entries: int(a.Total), Findings: []public.ExportFinding{}}})
+}
+
+// counter counts the bytes that are written.
+type counter int64
+
+func (c *counter) Write(b []byte) (int, error) {
+	*c += counter(len(b))
+	return len(b), nil
+}
+
+func (o exporting) write(ctx context.Context, l *line.Line, ws *session.Workspace, a agent.Agent, to io.Writer) error {
 	if o.format == "md" && !l.JSON {
-		fmt.Fprintf(to, "# Agent %s\n\n%s, %s, %s in the context.\n", a.Label(), a.ID, a.Status, text.Count(int(a.Total), "message"))
-	}
-	err := ws.Store.View(ctx, func(log history.Log) error {
-		for e, err := range history.Play(ctx, log, a.ID) {
-			if err != nil {
-				return err
-			}
-			shape, err := public.ReadEntry(e, true, func(h chain.Hash) ([]byte, error) { return ws.Store.Blob(ctx, h) })
-			if err != nil {
-				return err
-			}
-			if err := exportEntry(l, to, shape, o.format); err != nil {
-				return err
-			}
+		_, err := fmt.Fprintf(to, "# Agent %s\n\n%s, %s, %s in the context.\n", a.Label(), a.ID, a.Status, text.Count(int(a.Total), "message"))
+		if err != nil {
+			return err
 		}
-		return nil
+	}
+	blob := func(h chain.Hash) ([]byte, error) { return ws.Store.Blob(ctx, h) }
+	return ws.Store.View(ctx, func(log history.Log) error {
+		return printLines(l, to, history.Play(ctx, log, a.ID), func(p *printer.Printer, e history.Entry) error {
+			shape, err := public.ReadEntry(e, true, blob)
+			if err != nil {
+				return err
+			}
+			return exportEntry(p, shape, o.format)
+		})
 	})
-	if err != nil || o.output == "" {
-		return err
-	}
-	if err := durable.CreateFile(o.path(l), out.Bytes(), 0o600); err != nil {
-		return err
-	}
-	return l.Print(exported{public.Exported{Path: o.path(l), Bytes: int64(out.Len()), Agents: 1, Entries: int(a.Total), Findings: []public.ExportFinding{}}})
 }
 
 // path is the file that is to be written.
@@ -141,12 +147,11 @@ func (o exporting) path(l *line.Line) string {
 	return filepath.Join(l.Dir, o.output)
 }
 
-func exportEntry(l *line.Line, to io.Writer, e public.Entry, format string) error {
-	if format == "md" && !l.JSON {
-		return markdown(to, e)
+func exportEntry(p *printer.Printer, e public.Entry, format string) error {
+	if format == "md" && !p.JSON {
+		return markdown(p.Out, e)
 	}
-	p := l.Printer()
-	p.JSON, p.Out = true, to
+	p.JSON = true
 	return p.PrintLine(entry{e})
 }
 

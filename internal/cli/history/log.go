@@ -78,12 +78,16 @@ type logger struct {
 	last  id.Message // newest entry that was seen
 }
 
-func (l *logger) print(ctx context.Context, e history.Entry, inContext bool) error {
-	shape, err := public.ReadEntry(e, inContext, func(h chain.Hash) ([]byte, error) { return l.ws.Store.Blob(ctx, h) })
-	if err != nil {
-		return err
-	}
-	return l.line.Printer().PrintLine(entry{shape})
+// print prints entries one after the other.
+func (l *logger) print(ctx context.Context, all iter.Seq2[history.Entry, error], in func(history.Entry) bool) error {
+	blob := func(h chain.Hash) ([]byte, error) { return l.ws.Store.Blob(ctx, h) }
+	return printLines(l.line, l.line.Stdout, all, func(p *printer.Printer, e history.Entry) error {
+		shape, err := public.ReadEntry(e, in(e), blob)
+		if err != nil {
+			return err
+		}
+		return p.PrintLine(entry{shape})
+	})
 }
 
 func (l *logger) context(ctx context.Context) error {
@@ -96,22 +100,22 @@ func (l *logger) context(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		for _, e := range tail {
-			if err := l.print(ctx, e, true); err != nil {
-				return err
+		return l.print(ctx, each(slices.Values(tail)), always)
+	}
+	return l.print(ctx, history.Play(ctx, l.log, l.agent.ID), always)
+}
+
+func always(history.Entry) bool { return true }
+
+// each gives what is in memory already.
+func each(list iter.Seq[history.Entry]) iter.Seq2[history.Entry, error] {
+	return func(yield func(history.Entry, error) bool) {
+		for e := range list {
+			if !yield(e, nil) {
+				return
 			}
 		}
-		return nil
 	}
-	for e, err := range history.Play(ctx, l.log, l.agent.ID) {
-		if err != nil {
-			return err
-		}
-		if err := l.print(ctx, e, true); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // head is the newest own entry at the moment that is looked at.
@@ -134,16 +138,21 @@ func (l *logger) own(ctx context.Context) error {
 			return err
 		}
 	}
-	for e, err := range all {
-		if err != nil {
-			return err
+	return l.print(ctx, l.seen(all), in)
+}
+
+// seen keeps the newest entry that passed.
+func (l *logger) seen(all iter.Seq2[history.Entry, error]) iter.Seq2[history.Entry, error] {
+	return func(yield func(history.Entry, error) bool) {
+		for e, err := range all {
+			if err == nil {
+				l.last = e.ID
+			}
+			if !yield(e, err) {
+				return
+			}
 		}
-		if err := l.print(ctx, e, in(e)); err != nil {
-			return err
-		}
-		l.last = e.ID
 	}
-	return nil
 }
 
 // newest reads the last entries and gives them oldest first.
@@ -155,13 +164,8 @@ func (l *logger) newest(ctx context.Context) (iter.Seq2[history.Entry, error], e
 		}
 		list = append(list, e)
 	}
-	return func(yield func(history.Entry, error) bool) {
-		for _, e := range slices.Backward(list) {
-			if !yield(e, nil) {
-				return
-			}
-		}
-	}, nil
+	slices.Reverse(list)
+	return each(slices.Values(list)), nil
 }
 
 // pollEvery is how often follow looks for new entries.
@@ -171,22 +175,21 @@ func (l *logger) follow(ctx context.Context, own bool) error {
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
 	for {
-		for e, err := range l.ws.Store.QueryRange(ctx, history.Range{Agent: l.agent.ID, Start: l.last}, history.Selection{}) {
-			if err != nil {
-				return err
-			}
-			l.last = e.ID
-			if own || e.Kind.Reaches() {
-				if err := l.print(ctx, e, e.Kind.Reaches()); err != nil {
-					return err
+		dead := l.agent.Status == agent.Dead
+		added := func(yield func(history.Entry, error) bool) {
+			for e, err := range l.seen(l.ws.Store.QueryRange(ctx, history.Range{Agent: l.agent.ID, Start: l.last}, history.Selection{})) {
+				if (err != nil || own || e.Kind.Reaches()) && !yield(e, err) {
+					return
+				}
+				if e.Kind == history.Killed {
+					dead = true
+					return
 				}
 			}
-			if e.Kind == history.Killed {
-				return nil
-			}
 		}
-		if l.agent.Status == agent.Dead {
-			return nil
+		err := l.print(ctx, added, func(e history.Entry) bool { return e.Kind.Reaches() })
+		if err != nil || dead {
+			return err
 		}
 		select {
 		case <-ctx.Done():
