@@ -5,7 +5,6 @@ import (
 	"database/sql"
 
 	"ramet/internal/agent"
-	"ramet/internal/history"
 	"ramet/internal/id"
 	"ramet/internal/registry"
 )
@@ -47,35 +46,6 @@ func (r reader) audit(ctx context.Context, u *registry.Auditor) (registry.Report
 
 func (r reader) sizer(ctx context.Context, a agent.Agent) func() (int64, error) {
 	return func() (int64, error) { return r.contextSize(ctx, a.ID) }
-}
-
-func (r reader) auditRecords(ctx context.Context, u *registry.Auditor) error {
-	rows, err := r.q.QueryContext(ctx, `SELECT `+entryColumns+`, salt, commitment, seq, content IS NOT NULL FROM messages ORDER BY id`)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	var share entryScan
-	var e history.Record // and what follows: one place for all rows
-	var agentText, kind, content, meta, hash, salt, commitment sql.RawBytes
-	var created int64
-	var kept bool
-	into := []any{&e.ID, &agentText, &kind, &content, &meta, &created, &hash, &salt, &commitment, &e.Seq, &kept}
-	for rows.Next() {
-		if err := rows.Scan(into...); err != nil {
-			return unreadable(rows, id.Agent(agentText), e.ID, err)
-		}
-		share.share(&e.Entry, agentText, kind, meta)
-		e.Content, e.Salt = content, salt // valid until the next row; the auditor keeps neither
-		if kept && content == nil {
-			e.Content = []byte{} // empty, not redacted: a driver may give no bytes for both
-		}
-		e.CreatedAt, e.Hash, e.Commitment = fromMicros(created), toHash(hash), toHash(commitment)
-		if err := u.Record(e); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
 }
 
 func (r reader) auditLetters(ctx context.Context, u *registry.Auditor) error {

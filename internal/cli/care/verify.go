@@ -46,11 +46,8 @@ exactly what it says, entry by entry.`,
 					return err
 				}
 			}
-			report, err := ws.Store.Audit(c.Context(), heads)
+			report, err := audit(c.Context(), l, ws, heads)
 			if err != nil {
-				return err
-			}
-			if err := sound(c.Context(), ws); err != nil {
 				return err
 			}
 			out := verified{OK: true, Report: report, Checkpoint: public.Optional(checkpoint)}
@@ -66,6 +63,23 @@ exactly what it says, entry by entry.`,
 	c.Flags().StringVar(&source, "source", "", "the file that was imported")
 	c.Flags().StringVar(&key, "key", "", "verifier key of whoever signed it (default: this home's key)")
 	return c
+}
+
+// audit checks the records, and beside that the engine itself. Damage of a record says more.
+func audit(ctx context.Context, l *line.Line, ws *session.Workspace, heads []registry.Head) (registry.Report, error) {
+	told := l.Progress("entries checked")
+	defer told.End()
+	asked, cancel := context.WithCancel(ctx)
+	defer cancel()
+	answer := make(chan error, 1)
+	go func() { answer <- sound(asked, ws) }()
+	report, err := ws.Store.Audit(registry.Watching(ctx, told.Add), heads)
+	if err != nil {
+		cancel()
+		<-answer
+		return report, err
+	}
+	return report, <-answer
 }
 
 // sound asks the engine itself: an index that was damaged changes what is
