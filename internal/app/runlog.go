@@ -29,9 +29,7 @@ func (l runLog) Append(ctx context.Context, records ...runner.Record) error {
 	}
 	events, err := l.session.Append(ctx, requests...)
 	if l.records != nil {
-		for _, e := range events {
-			l.records.tell(e)
-		}
+		l.records.hear(events)
 	}
 	return err
 }

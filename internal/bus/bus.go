@@ -32,6 +32,14 @@ func (b *Bus[T]) Publish(v T) {
 	}
 }
 
+// Heard says whether there is a reader, for publishers that have to find out first what there
+// is to say.
+func (b *Bus[T]) Heard() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.queues) > 0
+}
+
 func (q *queue[T]) ring() {
 	select {
 	case q.wake <- struct{}{}:

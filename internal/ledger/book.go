@@ -13,6 +13,9 @@ type Book interface {
 	// nothing. NOT_FOUND; ILLEGAL_TRANSITION if it has ended otherwise, or is
 	// interrupted and the end is not Failed.
 	Finish(ctx context.Context, id string, how Status, reason string) (Entry, error)
+	// Ended is Finish with Completed for an end that nobody waits for: it is written together with
+	// the next change, soon by itself if there is none, and at once when hurry is closed.
+	Ended(ctx context.Context, id string, hurry <-chan struct{}) error
 	// Interrupt records that it stopped in the middle and can be resumed.
 	Interrupt(ctx context.Context, id string, reason string) (Entry, error)
 	// Resume registers the one that goes on for another, which must be interrupted,

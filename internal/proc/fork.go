@@ -2,6 +2,7 @@ package proc
 
 import (
 	"context"
+	"time"
 
 	"ramet/internal/agent"
 	"ramet/internal/fault"
@@ -19,12 +20,12 @@ import (
 // wait. With start, a turn of each child begins, for the prompt that its entries
 // end with; it is no task: nobody asked for a letter.
 func (k *Kernel) Fork(ctx context.Context, f registry.Fork, start bool) ([]agent.Agent, error) {
-	if _, err := k.living(ctx, f.Parent); err != nil {
-		return nil, err
-	}
 	p, leave := k.visit(f.Parent)
 	defer leave()
-	if p != nil {
+	if p != nil { // else the store says at once if it is dead
+		if _, err := k.living(ctx, f.Parent); err != nil {
+			return nil, err
+		}
 		select {
 		case p.barrier <- struct{}{}:
 		default:
@@ -58,6 +59,16 @@ func (k *Kernel) Fork(ctx context.Context, f registry.Fork, start bool) ([]agent
 		}
 	}
 	return born, nil
+}
+
+// Bear is Fork for children that have their only turn here and now: the kernel holds them from
+// their birth, so that Exec, told since when (Prompt.Held), need not acquire the lease. Whoever
+// does not let them begin ends them.
+func (k *Kernel) Bear(ctx context.Context, f registry.Fork) (since time.Time, err error) {
+	since = time.Now()
+	f.Holder, f.Tenure = k.Owner, k.Lease
+	_, err = k.Fork(ctx, f, false)
+	return since, err
 }
 
 func idsOf(agents []agent.Agent) []id.Agent {

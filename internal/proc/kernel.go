@@ -94,7 +94,7 @@ type Options struct {
 	Offer func(a agent.Agent, all tool.Box) tool.Box
 	// System is what stands before the context.
 	System func(a agent.Agent) ([]llm.Message, error)
-	// SystemFor is System for an agent with these tools; nil: System is asked.
+	// SystemFor is System for an agent with tools of these names; nil: System is asked.
 	SystemFor func(a agent.Agent, tools tool.Box) ([]llm.Message, error)
 	// Role finds the definition of an agent; nil: there are none.
 	Role func(name string) (acts.Role, error)
@@ -206,7 +206,8 @@ type Kernel struct {
 
 	jobs  counter // given and not done
 	turns atomic.Int64
-	owes  atomic.Bool // see Owes
+	owes  atomic.Bool              // see Owes
+	root  atomic.Pointer[id.Agent] // see zero
 
 	forgot atomic.Int64 // how often Forget was called
 }

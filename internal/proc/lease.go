@@ -12,11 +12,20 @@ import (
 )
 
 // hold takes the lease of the agent, also from a kernel that is known to be dead,
-// and reads the agent as it is then.
-func (p *process) hold(ctx context.Context) (agent.Agent, error) {
+// and reads the agent as it is then. It may have had the lease since its birth.
+func (p *process) hold(ctx context.Context, born time.Time) (agent.Agent, error) {
 	k := p.kernel
 	if err := k.mended(ctx, p.id); err != nil {
 		return agent.Agent{}, err
+	}
+	if !born.IsZero() && time.Since(born) < k.Lease/3 {
+		a, err := k.Store.Agent(ctx, p.id)
+		if err == nil && a.Status == agent.Running && a.Lease.Owner == k.Owner {
+			k.mu.Lock()
+			p.lease, p.leased, p.late = &a.Lease, born, false
+			k.mu.Unlock()
+			return a, nil
+		}
 	}
 	began := time.Now()
 	lease, err := k.acquire(ctx, p.id)

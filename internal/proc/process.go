@@ -103,6 +103,9 @@ type Prompt struct {
 	// reason; err is how the turn ended. nil: it stays. Only who starts a turn in its own
 	// process can ask for that.
 	Last func(err error) string `json:"-"`
+	// Held is since when this kernel has the lease, by the agent's birth (Bear); zero: it is
+	// yet to be acquired.
+	Held time.Time `json:"-"`
 }
 
 // doing is what a process does, as its events tell. Guarded by the kernel's mutex.

@@ -88,6 +88,9 @@ func (k *Kernel) Sources() state.Sources {
 // settled tells what an agent is once its turn is over, as its history has it.
 func (p *process) settled(ctx context.Context) {
 	k := p.kernel
+	if !k.Events.Heard() {
+		return
+	}
 	a, err := k.Store.Agent(ctx, p.id)
 	if err != nil {
 		return // the faces look themselves

@@ -4,11 +4,13 @@ import (
 	"context"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"ramet/internal/agent"
 	"ramet/internal/fault"
 	"ramet/internal/history"
+	"ramet/internal/id"
 	"ramet/internal/jsonschema"
 	"ramet/internal/llm"
 	"ramet/internal/loop"
@@ -21,7 +23,7 @@ import (
 // turn carries out one job under the agent's lease.
 func (p *process) turn(ctx context.Context, j *job) (loop.Outcome, error) {
 	k := p.kernel
-	a, err := p.hold(ctx)
+	a, err := p.hold(ctx, j.prompt.Held)
 	if err != nil {
 		return loop.Outcome{}, err
 	}
@@ -55,8 +57,11 @@ func (p *process) turn(ctx context.Context, j *job) (loop.Outcome, error) {
 	if err := p.begin(ctx, a, claim, j, told, t.Hooks); err != nil {
 		return loop.Outcome{}, err
 	}
-	if words, err := k.system(a, loop.Remember(t.Tools, p.talk)); err == nil {
-		t.System = words // of what its role leaves it
+	all := t.Tools.Told().Names() // before it remembers
+	if left := loop.Remember(t.Tools, p.talk); !slices.Equal(left.Told().Names(), all) {
+		if words, err := k.system(a, left); err == nil {
+			t.System = words // of what its role leaves it
+		}
 	}
 	said := loop.Outcome{Began: true}
 	if err := p.talk.Answerable(); err != nil && j.only == nil {
@@ -171,13 +176,25 @@ func (k *Kernel) alternatives(m Model) []loop.Alternative {
 // beginning, and how long ago the agent last did something. What cannot be read is
 // left out: it costs money, not truth.
 func (k *Kernel) warmth(ctx context.Context, a agent.Agent) (tree string, paused time.Duration) {
-	if root, err := k.Store.Zero(ctx); err == nil {
-		tree = "ramet-" + string(root.ID)
+	if root, err := k.zero(ctx); err == nil {
+		tree = "ramet-" + string(root)
 	}
 	if last, err := k.Store.Entry(ctx, a.Head); err == nil {
 		paused = time.Since(last.CreatedAt)
 	}
 	return tree, paused
+}
+
+// zero is agent 0, which is the same for as long as there is a workspace.
+func (k *Kernel) zero(ctx context.Context) (id.Agent, error) {
+	if known := k.root.Load(); known != nil {
+		return *known, nil
+	}
+	root, err := k.Store.Zero(ctx)
+	if err == nil {
+		k.root.Store(&root.ID)
+	}
+	return root.ID, err
 }
 
 // acting holds the barrier.

@@ -51,6 +51,9 @@ type Fork struct {
 	Children []Child
 	Entries  []history.Draft // the parent's, behind its fork entry
 	Run      string          // they are made for this run: no matter of the parent's conversation
+	// Holder has the lease of the children from their birth, for Tenure; empty: nobody has it.
+	Holder string
+	Tenure time.Duration
 }
 
 // Child is one agent to be made.

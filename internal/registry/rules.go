@@ -76,6 +76,9 @@ func (f Fork) Check() error {
 	if err := CheckField("the run", f.Run); err != nil {
 		return err
 	}
+	if err := CheckField("the owner of a lease", f.Holder); err != nil {
+		return err
+	}
 	if err := CheckDrafts(f.Entries); err != nil {
 		return err
 	}

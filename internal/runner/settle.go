@@ -28,7 +28,11 @@ func (r *Run) settle(ctx context.Context, e *attempt, res *Result, f *Failure) e
 		}
 		records = append(records, r.queue(e, w, in))
 	}
-	if err := r.append(ctx, records...); err != nil {
+	write := r.append
+	if f == nil {
+		write = r.share // nothing is enqueued by it
+	}
+	if err := write(ctx, records...); err != nil {
 		*e = done
 		return err
 	}

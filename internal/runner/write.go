@@ -81,6 +81,12 @@ func (r *Run) append(ctx context.Context, records ...Record) error {
 	return err
 }
 
+// share is append together with those who write at the same time: mu, which the caller holds, is
+// given up meanwhile.
+func (r *Run) share(ctx context.Context, records ...Record) error {
+	return r.await(ctx, r.writing.stage(records...))
+}
+
 // await gives up mu, which the caller holds, until a group is durable. A log that cannot be
 // written ends the work.
 func (r *Run) await(ctx context.Context, b *group) error {

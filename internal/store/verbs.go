@@ -20,7 +20,9 @@ func (s *Store) admit(ctx context.Context, tx *sql.Tx, name id.Agent, c agent.Cl
 	if err := agent.NeedLiving(a); err != nil {
 		return nil, nil, err
 	}
-	return &a, s.writes(ctx, tx, ids), s.entitle(ctx, tx, &a, c, now)
+	p := s.writes(ctx, tx, ids)
+	p.now = fromMicros(now)
+	return &a, p, s.entitle(ctx, tx, &a, c, now)
 }
 
 // entitle checks the right to write for a locked agent. A passing writer that
@@ -82,6 +84,11 @@ func (s *Store) Fork(ctx context.Context, f registry.Fork) ([]agent.Agent, error
 		}
 		for i, c := range f.Children {
 			born[i] = registry.Born(*parent, c, p.at)
+			if f.Holder != "" {
+				if born[i].Lease, err = agent.Grant(born[i], f.Holder, p.now, f.Tenure); err != nil {
+					return err
+				}
+			}
 		}
 		head := parent.Head
 		parentEntries := append([]history.Draft{registry.ForkEntry(f.Children, f.Run)}, f.Entries...)

@@ -24,6 +24,7 @@ type writer struct {
 	s    *Store
 	tx   *sql.Tx
 	at   time.Time
+	now  time.Time    // the database's, where an agent was locked
 	ids  []id.Message // reserved for this transaction, not used yet
 	rows []history.Record
 	put  []Statement // put off until send
@@ -288,10 +289,11 @@ func (p *writer) insert(a *agent.Agent, drafts ...history.Draft) error {
 	}
 	p.later(`INSERT INTO agents (genesis_id, uuid, name, parent_uuid, fork_message_id, depth,
 		status, provider, model, cwd, created_at, head_id, head_hash, own, total,
-		spent_tokens, spent_cost, budget_tokens, budget_cost)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)`,
+		spent_tokens, spent_cost, budget_tokens, budget_cost, lease_owner, lease_epoch, lease_until)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22)`,
 		int64(a.Genesis), string(a.ID), null(a.Name), parent, fork, a.Depth, string(a.Status), a.Provider, a.Model, a.Cwd,
 		micros(a.CreatedAt), int64(a.Head), a.HeadHash[:], a.Own, a.Total,
-		a.Spent.Tokens, a.Spent.Cost, nullLimit(a.Budget.Tokens), nullLimit(a.Budget.Cost))
+		a.Spent.Tokens, a.Spent.Cost, nullLimit(a.Budget.Tokens), nullLimit(a.Budget.Cost),
+		null(a.Lease.Owner), a.Lease.Epoch, nullTime(a.Lease.Until))
 	return nil
 }

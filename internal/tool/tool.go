@@ -69,6 +69,20 @@ type Tool interface {
 	Run(ctx context.Context, c Call) (Answer, error)
 }
 
+// Named is a tool whose name is known before its description, which has to be found out.
+type Named interface {
+	Tool
+	Name() string
+}
+
+// NameOf is the name of a tool.
+func NameOf(t Tool) string {
+	if n, ok := t.(Named); ok {
+		return n.Name()
+	}
+	return t.Spec().Name
+}
+
 // Batch is a tool whose calls of one message are carried out together, after all
 // the others of that message.
 type Batch interface {

@@ -21,10 +21,20 @@ type step struct {
 // change makes a change, together with those that wait beside it: whoever has the turn
 // does it for all.
 func (f *Folder) change(ctx context.Context, do func(*ledger.Sheet) (point string, err error)) (Repair, error) {
+	return f.made(ctx, f.wants(do))
+}
+
+// wants lets a change wait. Whoever makes one from now on makes it too.
+func (f *Folder) wants(do func(*ledger.Sheet) (point string, err error)) *step {
 	s := &step{do: do, over: make(chan struct{})}
 	f.mu.Lock()
 	f.waiting = append(f.waiting, s)
 	f.mu.Unlock()
+	return s
+}
+
+// made returns when a change that waits was made.
+func (f *Folder) made(ctx context.Context, s *step) (Repair, error) {
 	// Within one process the first comes first, and waits as long as its caller likes.
 	// Between processes nobody knows how long.
 	select {

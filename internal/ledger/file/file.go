@@ -11,9 +11,11 @@
 //     made again, from a whole temporary file that a killed writer left, else from
 //     summaries/*-SUMMARY.md, else empty.
 //   - Changes that wait for the same lock are written together, in their order: many
-//     sub-agents that begin and end side by side cost a few writes.
+//     sub-agents that begin and end side by side cost a few writes. An end that nobody waits
+//     for (Ended) waits a quarter of a second for another change to be written with.
 //   - The pointer is written after the file and not synced: it says where to look
-//     first, and one that names nobody is repaired by whoever comes next.
+//     first, and one that names nobody is repaired by whoever comes next. An id of the same
+//     length is written over the old one: a file less for every sub-agent that begins.
 //   - Reading takes no lock and writes nothing, unless there is something to repair.
 //
 // The lock is agent-history.json.lock. Tools that do not take it can lose an update
@@ -40,12 +42,13 @@ import (
 
 // Folder is a ledger in a state folder. It is a ledger.Book.
 type Folder struct {
-	dir  string
-	now  func() time.Time
-	wait time.Duration
-	told func(Repair)
-	gate trust.Folder
-	turn chan struct{} // held by the goroutine whose turn it is to wait for the lock
+	dir     string
+	now     func() time.Time
+	wait    time.Duration
+	told    func(Repair)
+	gate    trust.Folder
+	leisure time.Duration // how long an end that nobody waits for is left for others to write with theirs
+	turn    chan struct{} // held by the goroutine whose turn it is to wait for the lock
 
 	mu      sync.Mutex
 	waiting []*step // guarded by mu; in the order in which they came
@@ -67,7 +70,7 @@ type Options struct {
 
 // At is the ledger of a state folder, which need not exist: the first entry makes it.
 func At(dir string, o Options) *Folder {
-	f := &Folder{dir: dir, now: o.Now, wait: o.Wait, told: o.Repaired, gate: trust.Folder{Project: o.Project, Dir: dir, Hint: "make it a folder, or give another with --state"}, turn: make(chan struct{}, 1)}
+	f := &Folder{dir: dir, now: o.Now, wait: o.Wait, told: o.Repaired, gate: trust.Folder{Project: o.Project, Dir: dir, Hint: "make it a folder, or give another with --state"}, leisure: 250 * time.Millisecond, turn: make(chan struct{}, 1)}
 	if f.now == nil {
 		f.now = time.Now
 	}
@@ -258,7 +261,7 @@ func (f *Folder) point(sheet *ledger.Sheet, to string) (repaired bool, err error
 		err = os.Remove(path)
 	case named == "":
 		err = create(path, to)
-	default:
+	case !over(path, named, to):
 		err = replace(path, to)
 	}
 	return repaired, durable.Failure("write pointer", path, err)
@@ -273,6 +276,21 @@ func create(path, text string) error {
 	}
 	_, err = file.WriteString(text)
 	return errors.Join(err, file.Close())
+}
+
+// over writes a pointer over another one of the same length, in the same file, if nothing else has
+// that file.
+func over(path, old, text string) bool {
+	file, err := durable.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return false
+	}
+	info, err := file.Stat()
+	ok := err == nil && len(old) == len(text) && info.Size() == int64(len(text)) && alone(info)
+	if ok {
+		_, err = file.WriteAt([]byte(text), 0)
+	}
+	return errors.Join(err, file.Close()) == nil && ok
 }
 
 // replace writes another one in its place. Neither is synced.

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"time"
 
 	"ramet/internal/fault"
 	"ramet/internal/ledger"
@@ -50,6 +51,27 @@ func (f *Folder) Move(ctx context.Context, id string, to ledger.Status, reason s
 		return "", err
 	})
 	return e, err
+}
+
+// Ended implements ledger.Book.
+func (f *Folder) Ended(ctx context.Context, id string, hurry <-chan struct{}) error {
+	if err := f.there(id); err != nil {
+		return err
+	}
+	s := f.wants(func(s *ledger.Sheet) (string, error) {
+		_, err := s.Move(id, ledger.Completed, "", f.now())
+		return "", err
+	})
+	soon := time.NewTimer(f.leisure)
+	defer soon.Stop()
+	select {
+	case <-s.over:
+	case <-soon.C:
+	case <-hurry:
+	case <-ctx.Done():
+	}
+	_, err := f.made(ctx, s)
+	return err
 }
 
 // there refuses an id before anything is made for it: where no folder is, nobody is.

@@ -81,7 +81,7 @@ func (c *Crew) work(ctx context.Context, s *attempt, dir string) (string, error)
 		return "", err
 	}
 	forks := slices.Contains(s.item.Task.Tools, "fork")
-	prompt := proc.Prompt{Last: reason, Schema: s.item.Task.Form}
+	prompt := proc.Prompt{Last: reason, Schema: s.item.Task.Form, Held: s.held}
 	if s.item.Task.Driver != "" {
 		prompt.Schema = nil // no program can be asked for one; inspect looks
 	}
@@ -154,19 +154,29 @@ func (c *Crew) fork(ctx context.Context, s *attempt, dir string) error {
 	}
 	for _, child.Name = range names(s.item) {
 		fork := registry.Fork{Parent: id.Agent(s.item.Agent), Children: []registry.Child{child}}
-		if _, err = c.kernel.Fork(ctx, fork, false); !fault.Is(err, fault.Conflict) || child.Name == "" {
+		if err = c.bear(ctx, s, fork); !fault.Is(err, fault.Conflict) || child.Name == "" {
 			break
 		}
 		if err := c.clear(ctx, s, child.Name); err != nil {
 			return err
 		}
-		if _, err = c.kernel.Fork(ctx, fork, false); !fault.Is(err, fault.Conflict) {
+		if err = c.bear(ctx, s, fork); !fault.Is(err, fault.Conflict) {
 			break
 		}
 	}
 	if fault.Is(err, fault.DeadAgent) {
 		return fault.New(fault.DeadAgent, "the agent of run %s is dead: nobody can be forked from it: %w", s.item.RunID, err)
 	}
+	return err
+}
+
+// bear makes the agent. One that takes a turn is held from its birth.
+func (c *Crew) bear(ctx context.Context, s *attempt, f registry.Fork) (err error) {
+	if s.item.Task.Command != "" {
+		_, err = c.kernel.Fork(ctx, f, false)
+		return err
+	}
+	s.held, err = c.kernel.Bear(ctx, f)
 	return err
 }
 
@@ -280,20 +290,30 @@ func (c *Crew) leave(ctx context.Context, s *attempt, err error) error {
 		c.conclude(ctx, s, err)
 		return failed
 	}
+	book := c.book(s.item)
+	if book == nil || !s.entered {
+		return nil
+	}
 	// Nobody waits for the end of what went well: it is written together with the next beginning.
 	c.ends.Go(func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
 		defer cancel()
-		c.conclude(ctx, s, nil)
+		if err := book.Ended(ctx, string(s.agent), c.stops); err != nil {
+			c.unended(s, err)
+		}
 	})
 	return nil
 }
 
-// conclude records in the ledger how an item ended.
+// conclude records in the ledger how an item failed.
 func (c *Crew) conclude(ctx context.Context, s *attempt, err error) {
 	if closing := c.close(ctx, s, err); closing != nil {
-		c.note(s, "its end is not in the ledger: "+closing.Error())
+		c.unended(s, closing)
 	}
+}
+
+func (c *Crew) unended(s *attempt, why error) {
+	c.note(s, "its end is not in the ledger: "+why.Error())
 }
 
 func (c *Crew) close(ctx context.Context, s *attempt, err error) error {
@@ -303,8 +323,6 @@ func (c *Crew) close(ctx context.Context, s *attempt, err error) error {
 	}
 	var failed error
 	switch code := fault.CodeOf(err); {
-	case err == nil:
-		_, failed = book.Finish(ctx, string(s.agent), ledger.Completed, "")
 	case code == fault.TimedOut:
 		_, failed = book.Finish(ctx, string(s.agent), ledger.Timeout, text.Line(err.Error(), 200))
 	case code == fault.Cancelled || code == fault.Interrupted || code == fault.Fenced:

@@ -29,8 +29,9 @@ type attempt struct {
 	over         atomic.Bool
 
 	// Of the one goroutine that does the item.
-	entered bool // the ledger has it
-	dead    bool // the agent ended with its turn
+	entered bool      // the ledger has it
+	dead    bool      // the agent ended with its turn
+	held    time.Time // since when the kernel has the agent's lease; zero: it has not
 }
 
 // reading is how long it may take to find out whom an agent works for.
@@ -196,7 +197,7 @@ func (c *Crew) Tools(a agent.Agent, all tool.Box) tool.Box {
 	for _, t := range all {
 		if _, narrows := t.(tool.Narrower); narrows {
 			out = append(out, t)
-		} else if slices.Contains(s.item.Task.Tools, t.Spec().Name) {
+		} else if slices.Contains(s.item.Task.Tools, tool.NameOf(t)) {
 			out = append(out, tool.Tell(t))
 		}
 	}

@@ -62,6 +62,16 @@ func testFork(t *testing.T, w *Workspace) {
 	d.say(none.ID, "later")
 	equal(t, "a grandchild", d.context(grand.ID), "N")
 	equal(t, "its depth", grand.Depth, 3)
+	// Held from its birth.
+	held := must(d.s.Fork(background, registry.Fork{Parent: d.zero, Children: children(""), Holder: "kernel", Tenure: hour}))(t)[0]
+	if row := d.agent(held.ID); row != held || row.Lease.Owner != "kernel" {
+		t.Errorf("returned %+v, stored %+v", held, row)
+	}
+	refused(t, "a child that is held", must2(d.s.Append(background, held.ID, agent.Passing(), says("x")...)), fault.Leased)
+	must(d.s.Append(background, held.ID, agent.Held("kernel", held.Lease.Epoch), says("x")...))(t)
+	if again := must(d.s.Acquire(background, held.ID, "kernel", hour))(t); again.Epoch != held.Lease.Epoch {
+		t.Errorf("the lease is number %d, and was %d", again.Epoch, held.Lease.Epoch)
+	}
 }
 
 func testForkRefuses(t *testing.T, w *Workspace) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	_ "embed"
 	"strings"
+	"sync"
 
 	"ramet/internal/agent"
 	"ramet/internal/fault"
@@ -79,30 +80,40 @@ type forkArgs struct {
 // each child.
 type fork struct {
 	actor
+	around func() surroundings // looked for when somebody is told of the tool
+}
+
+// surroundings are what children can be, beside their parent's like.
+type surroundings struct {
 	defined bool     // there are definitions of agents
 	drivers []string // other programs that can drive children
 }
 
 func newFork(a actor) fork {
-	roles, ok := a.kernel.(Roles)
-	out := fork{actor: a, defined: ok && roles.Defined()}
-	if d, ok := a.kernel.(Drivers); ok {
-		out.drivers = d.Drivers()
-	}
-	return out
+	return fork{a, sync.OnceValue(func() surroundings {
+		roles, ok := a.kernel.(Roles)
+		out := surroundings{defined: ok && roles.Defined()}
+		if d, ok := a.kernel.(Drivers); ok {
+			out.drivers = d.Drivers()
+		}
+		return out
+	})}
 }
 
+// Name implements tool.Named.
+func (fork) Name() string { return forkSpec.Name }
+
 func (f fork) Spec() tool.Spec {
-	s := forkSpec
-	if f.defined {
+	s, around := forkSpec, f.around()
+	if around.defined {
 		s.Args = forkDefined
 	}
-	if len(f.drivers) > 0 {
+	if len(around.drivers) > 0 {
 		agent := byDefinition
-		if !f.defined {
+		if !around.defined {
 			agent = agent.Untold()
 		}
-		s.Args = forkArguments(agent, shape.May("driver", shape.Text(1).With("another program that is to drive it: "+strings.Join(f.drivers, ", "))))
+		s.Args = forkArguments(agent, shape.May("driver", shape.Text(1).With("another program that is to drive it: "+strings.Join(around.drivers, ", "))))
 	}
 	return s
 }
