@@ -96,7 +96,9 @@ func open(path, params string, connections int) *sql.DB {
 	return db
 }
 
-func (d *dialect) close() error { return errors.Join(d.writer.Close(), d.readers.Close()) }
+// close: the writer is the last, since it has synced the folder of the log already; whoever empties the
+// log and has not does so.
+func (d *dialect) close() error { return errors.Join(d.readers.Close(), d.writer.Close()) }
 
 // file is what can be known of a database file before SQLite touches it.
 type file struct {
