@@ -33,6 +33,24 @@ func (m *root) state(a agent.Agent) (string, style) {
 	return now.Short(22), tone(now)
 }
 
+// clock begins anew when an agent does something else: what is told is how long it does that, and the
+// time that a person took to answer is no part of the call that was asked about.
+func (m *root) clock(s *screen) {
+	a, ok := m.agents.get(s.agent)
+	if !ok {
+		return
+	}
+	word, _ := m.state(a)
+	if s.live.doing != "" && s.live.doing != word {
+		s.live.since = m.o.Now()
+	}
+	s.live.doing = word
+}
+
+// moving says whether something on the screen of the current agent moves by itself. Nothing does
+// while a person is asked.
+func (m *root) moving() bool { return m.busy(m.now) && m.question() == nil }
+
 // tone is how a state is drawn.
 func tone(s state.State) style {
 	switch s.Word {

@@ -42,9 +42,9 @@ func family() *stage {
 	return s
 }
 
-// both performs at the two sizes of the golden screens.
-func both(t *testing.T, s func() *stage, name string, act func(*show)) {
-	for _, size := range [][2]int{{80, 24}, {120, 40}} {
+// everySize performs at the three sizes of the golden screens.
+func everySize(t *testing.T, s func() *stage, name string, act func(*show)) {
+	for _, size := range [][2]int{{80, 24}, {120, 40}, {200, 50}} {
 		x := perform(t, s(), size[0], size[1])
 		act(x)
 		x.golden(name)
@@ -73,31 +73,31 @@ func event(x *show, e loop.Event) {
 
 func TestGoldenScreens(t *testing.T) {
 	zero := who("zero")
-	both(t, fresh, "first", func(x *show) {})
-	both(t, beside, "first-servers", func(x *show) { x.run(x.findServers()) })
-	both(t, family, "conversation", func(x *show) {})
-	both(t, family, "open", func(x *show) { x.press("ctrl+o") })
-	both(t, family, "scrolled", func(x *show) { x.screen(); x.press("pgup") })
-	both(t, family, "tree", func(x *show) { x.press("ctrl+t") })
-	both(t, family, "child", func(x *show) { x.press("ctrl+down", "ctrl+left") })
-	both(t, family, "jump", func(x *show) { x.press("ctrl+g") })
-	both(t, family, "jump-typed", func(x *show) { x.press("ctrl+g", "ad") })
-	both(t, family, "help", func(x *show) { x.press("f1") })
-	both(t, family, "help-fork", func(x *show) { x.press("/help fork", "enter") })
-	both(t, family, "model", func(x *show) { x.press("/model", "enter") })
-	both(t, family, "kill", func(x *show) { x.press("/kill ada --cascade", "enter") })
-	both(t, family, "complete", func(x *show) { x.press("/re") })
-	both(t, family, "files", func(x *show) { x.press("look at @tui") })
-	both(t, family, "find", func(x *show) { x.screen(); x.press("ctrl+f", "FAIL") })
-	both(t, family, "usage", func(x *show) {
+	everySize(t, fresh, "first", func(x *show) {})
+	everySize(t, beside, "first-servers", func(x *show) { x.run(x.findServers()) })
+	everySize(t, family, "conversation", func(x *show) {})
+	everySize(t, family, "open", func(x *show) { x.press("ctrl+o") })
+	everySize(t, family, "scrolled", func(x *show) { x.screen(); x.press("pgup") })
+	everySize(t, family, "tree", func(x *show) { x.press("ctrl+t") })
+	everySize(t, family, "child", func(x *show) { x.press("ctrl+down", "ctrl+left") })
+	everySize(t, family, "jump", func(x *show) { x.press("ctrl+g") })
+	everySize(t, family, "jump-typed", func(x *show) { x.press("ctrl+g", "ad") })
+	everySize(t, family, "help", func(x *show) { x.press("f1") })
+	everySize(t, family, "help-fork", func(x *show) { x.press("/help fork", "enter") })
+	everySize(t, family, "model", func(x *show) { x.press("/model", "enter") })
+	everySize(t, family, "kill", func(x *show) { x.press("/kill ada --cascade", "enter") })
+	everySize(t, family, "complete", func(x *show) { x.press("/re") })
+	everySize(t, family, "files", func(x *show) { x.press("look at @tui") })
+	everySize(t, family, "find", func(x *show) { x.screen(); x.press("ctrl+f", "FAIL") })
+	everySize(t, family, "usage", func(x *show) {
 		x.s.answer = "AGENT  CALLS  TOKENS   COST\n0          3   12345  $0.12\n"
 		x.press("/usage", "enter")
 	})
-	both(t, family, "editor", func(x *show) {
+	everySize(t, family, "editor", func(x *show) {
 		x.press("the first line", "alt+enter", "a second 你好", "alt+enter", "third")
 		x.take(tea.PasteMsg{Content: strings.Repeat("pasted\n", 300)})
 	})
-	both(t, family, "working", func(x *show) {
+	everySize(t, family, "working", func(x *show) {
 		event(x, loop.Event{Type: loop.TurnStarted, Agent: zero})
 		event(x, loop.Event{Type: loop.ThinkingDelta, Agent: zero, Text: "Let me see what the user wants."})
 		event(x, loop.Event{Type: loop.TextDelta, Agent: zero, Text: "I look at *both* files:\n\n1. one"})
@@ -107,7 +107,7 @@ func TestGoldenScreens(t *testing.T) {
 		x.s.hold = true
 		x.press("and then lint it", "enter")
 	})
-	both(t, family, "permission", func(x *show) {
+	everySize(t, family, "permission", func(x *show) {
 		event(x, loop.Event{Type: loop.TurnStarted, Agent: zero})
 		event(x, loop.Event{Type: loop.CallStarted, Agent: zero, CallID: "c9", Tool: "bash", Text: "git push"})
 		rule, err := permit.Parse("bash(git log --oneline)")
@@ -116,26 +116,26 @@ func TestGoldenScreens(t *testing.T) {
 		}
 		x.take(askedMsg{Question{Question: permit.Question{Agent: zero, Tool: "bash", Summary: "git push", Subject: "git push origin \x1b[31mmain &&\nrm -rf build", Rule: rule, NoRule: "it pushes (git push)", Why: "there is no sandbox here"}}})
 	})
-	both(t, family, "permission-edit", func(x *show) {
+	everySize(t, family, "permission-edit", func(x *show) {
 		x.s.say("zero", history.Assistant, called("e1", "edit", `{"path":"docs/a.md","old_string":"one\ntwo","new_string":"one\n\u001b[2Jthree"}`))
 		x.run(x.look())
 		x.take(askedMsg{Question{Question: permit.Question{Agent: zero, Tool: "edit", Summary: "edit docs/a.md", Subject: "docs/a.md"}}})
 	})
-	both(t, family, "asks-elsewhere", func(x *show) {
+	everySize(t, family, "asks-elsewhere", func(x *show) {
 		x.take(askedMsg{Question{Question: permit.Question{Agent: who("ada"), Tool: "bash", Subject: "ls"}}})
 	})
-	both(t, family, "interrupted", func(x *show) {
+	everySize(t, family, "interrupted", func(x *show) {
 		x.s.say("ada", history.Interrupted, words("As I was say"))
 		x.s.agents.States[who("ada")] = state.State{Word: state.Interrupted, Detail: "stopped by the user"}
 		x.run(x.look())
 		x.press("/switch ada", "enter")
 	})
-	both(t, family, "dead", func(x *show) {
+	everySize(t, family, "dead", func(x *show) {
 		x.s.agents.All[1].Status, x.s.agents.All[1].EndReason, x.s.agents.All[1].EndedAt = agent.Dead, "killed by the user", clock.Add(-time.Minute).Local()
 		x.run(x.look())
 		x.press("/switch ada", "enter")
 	})
-	both(t, family, "log", func(x *show) {
+	everySize(t, family, "log", func(x *show) {
 		x.s.points = []Point{
 			{Agent: zero, Label: "0", ID: 1, Kind: history.Fork, Text: "the workspace begins"},
 			{Agent: zero, Label: "0", ID: 2, Kind: history.User, Text: "Please look at the tests"},
@@ -148,10 +148,10 @@ func TestGoldenScreens(t *testing.T) {
 		}
 		x.press("/log", "enter", "up")
 	})
-	both(t, family, "notice", func(x *show) {
+	everySize(t, family, "notice", func(x *show) {
 		event(x, loop.Event{Type: loop.TurnEnded, Agent: who("bob"), Outcome: &loop.Outcome{Text: "All is well.\nReally."}})
 	})
-	both(t, family, "trouble", func(x *show) {
+	everySize(t, family, "trouble", func(x *show) {
 		x.press("/nonsense", "enter")
 	})
 }

@@ -14,6 +14,9 @@ func (m *root) happened(events eventsMsg) tea.Cmd {
 	look := false
 	for _, e := range events {
 		cmd, changed := m.event(e)
+		if e.Agent != "" {
+			m.clock(m.screen(e.Agent))
+		}
 		cmds = append(cmds, cmd)
 		look = look || changed
 	}

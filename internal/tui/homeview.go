@@ -147,7 +147,7 @@ func (m *root) homeList(w, h int) []string {
 	if at >= l.top+h {
 		l.top = at - h + 1
 	}
-	c := columnsOf(w, l)
+	c := columnsOf(w, l, m.w >= wide)
 	var out []string
 	for i := l.top; i < len(l.lines) && len(out) < h; i++ {
 		out = append(out, m.homeRow(l.lines[i], i == at, c))
@@ -158,23 +158,29 @@ func (m *root) homeList(w, h int) []string {
 // columns are how wide the parts of a row are; 0: there is no room for it.
 type columns struct{ all, name, does, text, asked, model, cost, age, change int }
 
-// columnsOf shares the room out: who, what, cost and age first, then what changed, then the model.
-func columnsOf(w int, l *hall) columns {
-	longest := 8
+// wide is the terminal from which on rows also tell what changed and by which model.
+const wide = 100
+
+// columnsOf shares the room out: who, what, cost and age first, and in a wide terminal what changed, then
+// the model.
+func columnsOf(w int, l *hall, wide bool) columns {
+	longest, cost, change := 8, 5, 0
 	for i := l.top; i < len(l.lines) && i < l.top+l.high; i++ {
 		if r := l.lines[i].row; r >= 0 {
 			longest = max(longest, width(rowName(l.table.Rows[r], 0)))
+			cost = max(cost, width(money(llm.Money(l.table.Rows[r].Spent.Cost))))
+			change = max(change, width(changeOf(l.table.Rows[r].Change)))
 		}
 	}
-	c := columns{all: w, name: min(longest, max(14, w/4)), does: 11, cost: 8, age: 5}
+	c := columns{all: w, name: min(longest, max(14, w/4)), does: 11, cost: min(cost, 8), age: 5}
 	c.text = w - 2 - c.name - c.does - c.cost - c.age - 3
 	for _, more := range []struct {
-		into *int
-		wide int
-	}{{&c.change, 12}, {&c.model, 17}} {
-		if c.text-more.wide-1 >= 26 {
-			*more.into = more.wide
-			c.text -= more.wide + 1
+		into        *int
+		takes, left int
+	}{{&c.change, min(change, 12), 17}, {&c.model, 17, 26}} {
+		if wide && more.takes > 0 && c.text-more.takes-1 >= more.left {
+			*more.into = more.takes
+			c.text -= more.takes + 1
 		}
 	}
 	if c.text >= 64 {

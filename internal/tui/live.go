@@ -11,7 +11,8 @@ import (
 // live is what an agent says and does at the moment, before it is durable.
 type live struct {
 	working  bool
-	since    time.Time
+	doing    string    // in a word, as far as it was seen
+	since    time.Time // when it began that; zero: before anybody looked
 	thinking *block
 	text     *block
 	calls    []*block

@@ -9,6 +9,7 @@ import (
 
 	"ramet/internal/loop"
 	"ramet/internal/permit"
+	"ramet/internal/state"
 )
 
 // ask puts a question on the screen and collects the answers.
@@ -171,5 +172,31 @@ func TestOneKeyGoesThroughTheModes(t *testing.T) {
 	x.press("/mode plan", "enter")
 	if n := len(x.s.said); x.s.said[n-1] != "command mode -- "+string(who("zero"))+" read-only" {
 		t.Errorf("%q", x.s.said)
+	}
+}
+
+// The clock of a call is that of the call: the time that a person took to permit it is none of it, and
+// while he thinks nothing on the screen moves.
+func TestTheClockOfACallIsItsOwn(t *testing.T) {
+	x := perform(t, family(), 80, 24)
+	busy := func(word state.Word, detail string) {
+		event(x, loop.Event{Type: loop.Became, Agent: who("zero"), State: &state.State{Word: word, Detail: detail}})
+	}
+	ask(x, permit.Question{Subject: "go test ./..."})
+	x.wait(time.Second)
+	if x.moving() {
+		t.Error("something moves while a person is asked")
+	}
+	x.wait(10 * time.Minute)
+	x.press("down", "down", "enter")
+	busy(state.Working, state.Runs("bash"))
+	x.wait(3 * time.Second)
+	if got := strip(x.screen()); !strings.Contains(got, "runs bash 3s") {
+		t.Errorf("the clock of the call:\n%s", got)
+	}
+	busy(state.Working, state.Writes)
+	x.wait(time.Second)
+	if got := strip(x.screen()); !strings.Contains(got, "writes 1s") {
+		t.Errorf("the clock of the reply:\n%s", got)
 	}
 }

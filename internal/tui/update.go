@@ -15,7 +15,7 @@ func (m *root) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 }
 
 func (m *root) follow(msg tea.Msg) tea.Cmd {
-	defer m.noticeQuestion()
+	defer func() { m.noticeQuestion(); m.clock(m.now) }()
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
 		m.w, m.h = msg.Width, msg.Height
@@ -124,7 +124,7 @@ func (m *root) tick() tea.Cmd {
 		m.ticking = true
 		return m.later(time.Second, tickMsg{})
 	}
-	if m.ticking || !m.busy(m.now) || m.hall.on && !m.hall.line {
+	if m.ticking || !m.moving() || m.hall.on && !m.hall.line {
 		return nil
 	}
 	m.ticking = true
