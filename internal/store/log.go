@@ -114,7 +114,7 @@ func (r reader) QueryRange(ctx context.Context, rg history.Range, s history.Sele
 	case s.Shaping:
 		query += ` AND ` + shaping + ` ORDER BY id`
 	case s.Orders:
-		query += ` AND kind = 'command' ORDER BY id` // the condition of messages_orders
+		query += ` AND kind = 'command' AND meta NOT LIKE '%"command":"` + history.DriverCommand + `"%' ORDER BY id` // kind is the condition of messages_orders
 	case s.Told:
 		query += ` AND ` + told + ` ORDER BY id`
 	case s.States:
