@@ -90,12 +90,8 @@ func hasFlag(args []string, flag string) bool {
 	return slices.Contains(args[:end], flag)
 }
 
-// newRoot has the commands that a command line may mean; without one, all.
-func newRoot(e Env, l *line.Line, args []string) *cobra.Command {
-	root := &cobra.Command{
-		Use:   "ramet",
-		Short: "An operating environment for LLM agents",
-		Long: `Work with many LLM agents at once. They are processes that last: they fork, mail each
+// about is what the help of ramet itself begins with.
+const about = `Work with many LLM agents at once. They are processes that last: they fork, mail each
 other, are killed with their whole subtree, and come back after a crash where they were.
 
   ramet                           open the terminal: all agents on one screen (F1: keys)
@@ -114,7 +110,13 @@ Where standard input or output is no terminal, ramet alone prints this help.
 The workspace is that of the project you stand in; --db, RAMET_DB and
 --workspace choose another.
 
-` + line.ExitHelp(),
+`
+
+// newRoot has the commands that a command line may mean; without one, all.
+func newRoot(e Env, l *line.Line, args []string) *cobra.Command {
+	root := &cobra.Command{
+		Use:               "ramet",
+		Short:             "An operating environment for LLM agents",
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		DisableAutoGenTag: true,
@@ -138,7 +140,8 @@ The workspace is that of the project you stand in; --db, RAMET_DB and
 	root.SetFlagErrorFunc(line.BadFlag)
 	root.SetHelpCommand(line.HelpCommand())
 	root.SetHelpFunc(line.Help)
-	for _, g := range needed(groups(e, l), args) {
+	wanted := needed(groups(e, l), args)
+	for _, g := range wanted {
 		if g.id != "" {
 			root.AddGroup(&cobra.Group{ID: g.id, Title: g.title})
 		}
@@ -147,6 +150,11 @@ The workspace is that of the project you stand in; --db, RAMET_DB and
 			root.AddCommand(c)
 		}
 	}
+	if len(wanted) == 1 { // the line names a command: nobody asks what else there is
+		root.CompletionOptions.DisableDefaultCmd = true
+		return root
+	}
+	root.Long = about + line.ExitHelp()
 	line.AddCompletion(root)
 	return root
 }

@@ -45,7 +45,8 @@ func groups(e Env, l *line.Line) []group {
 		{"ledger", "Ledger:", "track", func() []*cobra.Command { return ledger.Commands(l) }},
 		{"models", "Models:", "models auth usage", func() []*cobra.Command { return models.Commands(l, e.Models) }},
 		{"mcp", "Tools from elsewhere and for others:", "mcp", func() []*cobra.Command { return mcp.Commands(l, e.MCP.With(within(e, l))) }},
-		{"", "", "config rules prompt trust doctor demo version", func() []*cobra.Command { return care.Rest(l, e.Care) }},
+		{"", "", "config rules prompt trust doctor demo", func() []*cobra.Command { return care.Rest(l, e.Care) }},
+		{"", "", "version", func() []*cobra.Command { return care.About(l, e.Care) }},
 	}
 }
 

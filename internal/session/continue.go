@@ -71,9 +71,11 @@ func (w *Workspace) ContinueAll(ctx context.Context) ([]Continued, error) {
 	return out, nil
 }
 
-// Newest is the number of the newest letter in a mailbox; 0: it is empty.
+// Newest is the number of the newest letter in a mailbox that was not read; 0: there is none. What comes
+// later has a larger one, so that Unread tells it from what waits already; those that were read, which
+// may be many, tell nothing.
 func (w *Workspace) Newest(ctx context.Context, owner id.Agent) (int64, error) {
-	letters, err := w.Store.Letters(ctx, owner, mail.Filter{Deleted: true})
+	letters, err := w.Store.Letters(ctx, owner, mail.Filter{Unread: true})
 	var newest int64
 	for _, l := range letters {
 		newest = max(newest, l.Number)

@@ -14,7 +14,7 @@ import (
 
 // Ports are what these commands need besides the session.
 type Ports struct {
-	Version Version
+	Version func() Version
 	Tour    Tour
 	// Sandbox says whether commands can be confined here, or why not.
 	Sandbox func() error
@@ -32,5 +32,10 @@ func Proof(l *line.Line) []*cobra.Command {
 
 // Rest are the commands about settings and the program.
 func Rest(l *line.Line, p Ports) []*cobra.Command {
-	return []*cobra.Command{configCommand(l), rulesCommand(l), promptCommand(l), trustCommand(l), doctorCommand(l, p), demoCommand(l, p.Tour), versionCommand(l, p.Version)}
+	return []*cobra.Command{configCommand(l), rulesCommand(l), promptCommand(l), trustCommand(l), doctorCommand(l, p), demoCommand(l, p.Tour)}
+}
+
+// About is the command that tells what this program is, apart from the others: it needs nothing.
+func About(l *line.Line, p Ports) []*cobra.Command {
+	return []*cobra.Command{versionCommand(l, p.Version)}
 }

@@ -127,7 +127,7 @@ func examine(l *line.Line, ctx context.Context, p Ports) checkup {
 		err = fault.New(fault.NotFound, "git does not run: %w", err).WithHint("install git; worktrees and runs need it")
 	}
 	out.add("git", text.Line(string(git), 80), err)
-	examineInstallation(&out, p.Version)
+	examineInstallation(&out, p.Version())
 	return out
 }
 

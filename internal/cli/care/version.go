@@ -49,9 +49,9 @@ func (v Version) source() string {
 	return out
 }
 
-func versionCommand(l *line.Line, v Version) *cobra.Command {
+func versionCommand(l *line.Line, about func() Version) *cobra.Command {
 	return &cobra.Command{
 		Use: "version", Short: "Print the version, and what it was built from", Args: line.Arguments(0, 0),
-		RunE: func(*cobra.Command, []string) error { return l.Print(v) },
+		RunE: func(*cobra.Command, []string) error { return l.Print(about()) },
 	}
 }

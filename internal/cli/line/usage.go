@@ -150,11 +150,13 @@ var ExitHelp = sync.OnceValue(func() string {
 	last := 0
 	for _, row := range fault.Table() {
 		if row.Exit != last {
-			fmt.Fprintf(&b, "\n%5d  %s", row.Exit, row.Code)
+			fmt.Fprintf(&b, "\n%5d  ", row.Exit)
+			b.WriteString(string(row.Code))
 			last = row.Exit
 			continue
 		}
-		fmt.Fprintf(&b, ", %s", row.Code)
+		b.WriteString(", ")
+		b.WriteString(string(row.Code))
 	}
 	return b.String()
 })
