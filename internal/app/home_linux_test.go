@@ -61,6 +61,8 @@ func TestHomeOnTheScreen(t *testing.T) {
 	to("tests")
 	x.see("? bash wc -l server.go", "waits for your permission") // what it asks, at the right
 	shot()
+	album(x, "home", "needs you", "asks", "done", "idle", "Space answer")
+	albumPage(w)
 	x.press(" ")
 	x.see("tests wants to use bash", "❯ no", "once", "Enter answer", "↑↓ choose")
 	shot()
@@ -71,6 +73,7 @@ func TestHomeOnTheScreen(t *testing.T) {
 	}
 	x.see("❯ once")
 	shot()
+	album(x, "answer", "tests wants to use bash", "❯ once", "Enter answer")
 	x.press(enter)
 	x.see("tests done", "│ 7 server.go", "Ran wc -l server.go") // the row stays where the cursor is
 	shot()
@@ -86,13 +89,20 @@ func TestHomeOnTheScreen(t *testing.T) {
 	x.press("k")
 	x.see("Kill docs?")
 	shot()
+	album(x, "kill", "Kill docs?", "tests")
 	x.press("y")
 	x.gone("› docs")
 	x.press(enter)
 	x.leave()
+	x = w.open(100, 14, "resume") // another day, from any folder
+	x.see("project", "2 agents", "Enter goes")
+	album(x, "resume", "type to search", "2 agents", "Enter goes")
+	x.press(enter)
+	x.see("[0]", "forked tests", "offline/offline")
+	x.leave()
 
 	if *update {
-		if err := os.WriteFile(homeFile, []byte(film(x, frames, 2.2)), 0o644); err != nil {
+		if err := os.WriteFile(homeFile, []byte(film(&terminal{w: 120, h: 26}, frames, 2.2)), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}

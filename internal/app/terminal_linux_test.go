@@ -92,9 +92,9 @@ func (w *world) write(path, content string) {
 }
 
 // open starts the terminal UI.
-func (w *world) open(columns, rows int) *terminal {
+func (w *world) open(columns, rows int, args ...string) *terminal {
 	w.t.Helper()
-	cmd := exec.Command(w.exe)
+	cmd := exec.Command(w.exe, args...)
 	cmd.Dir, cmd.Env = w.project, w.env
 	file, err := pty.StartWithSize(cmd, &pty.Winsize{Cols: uint16(columns), Rows: uint16(rows)})
 	if err != nil {

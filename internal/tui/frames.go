@@ -36,6 +36,17 @@ func newFrames() *frames {
 	return &frames{write: make(chan time.Time, 1), keys: make(chan struct{}, 1), drew: make(chan struct{}, 1)}
 }
 
+// program is one that shows a model and writes when these frames say so.
+func (f *frames) program(ctx context.Context, o Options, m tea.Model) *tea.Program {
+	p := tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(o.In), tea.WithOutput(o.Out),
+		tea.WithEnvironment(o.Env), tea.WithoutSignalHandler(), tea.WithFPS(int(time.Second/frame)),
+		tea.WithFilter(func(_ tea.Model, msg tea.Msg) tea.Msg { return f.filter(msg) }))
+	if f.take(p) {
+		go f.run(ctx, p.Send)
+	}
+	return p
+}
+
 // take puts itself in the place of the ticker of a program that has not begun. Where there is no
 // such ticker, the library goes on by its own.
 func (f *frames) take(p *tea.Program) bool {

@@ -107,13 +107,7 @@ func Run(ctx context.Context, o Options) error {
 	m := newRoot(ctx, o)
 	frames := newFrames()
 	m.drawn = frames.drawn
-	p := tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(o.In), tea.WithOutput(o.Out),
-		tea.WithEnvironment(o.Env), tea.WithoutSignalHandler(), tea.WithFPS(int(time.Second/frame)),
-		tea.WithFilter(func(_ tea.Model, msg tea.Msg) tea.Msg { return frames.filter(msg) }))
-	if frames.take(p) {
-		go frames.run(ctx, p.Send)
-	}
-	_, err := p.Run()
+	_, err := frames.program(ctx, o, m).Run()
 	m.keepNow()
 	m.desk.leave()
 	cancel()

@@ -9,7 +9,10 @@ import (
 // Pick shows a list to choose from by a few letters, and gives the one that was chosen; false:
 // none. Lines are texts with a remark each.
 func Pick(ctx context.Context, o Options, title string, lines [][2]string) (int, bool, error) {
-	chosen := &choosing{root: &root{o: o, ctx: ctx, w: 80, h: 24}, at: -1}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	frames := newFrames()
+	chosen := &choosing{root: &root{o: o, ctx: ctx, w: 80, h: 24, drawn: frames.drawn}, at: -1}
 	var choices []choice
 	for i, l := range lines {
 		choices = append(choices, choice{line(l[0], 400), line(l[1], 60), i})
@@ -18,7 +21,7 @@ func Pick(ctx context.Context, o Options, title string, lines [][2]string) (int,
 		chosen.at = i
 		return nil
 	})
-	_, err := tea.NewProgram(chosen, tea.WithContext(ctx), tea.WithInput(o.In), tea.WithOutput(o.Out), tea.WithEnvironment(o.Env), tea.WithoutSignalHandler()).Run()
+	_, err := frames.program(ctx, o, chosen).Run()
 	if ctx.Err() != nil {
 		return 0, false, ctx.Err()
 	}
@@ -51,6 +54,7 @@ func (c *choosing) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 }
 
 func (c *choosing) View() tea.View {
+	defer c.root.drawn()
 	v := tea.NewView("")
 	v.AltScreen = true
 	if c.root.over != nil {
