@@ -15,8 +15,11 @@ type stand struct {
 	cut     bool // the last turn of the session did not end
 }
 
-// lookBack is how many entries are read at once.
-const lookBack = 64
+// How many entries are read at once: mostly the last turn ended with the session, and little was said since.
+const (
+	lookFirst = 8
+	lookBack  = 64
+)
 
 // find reads the end of an agent's history: which session of the driver it can go on with, and
 // what that has not heard. Only as much is read as there is behind the session's last entry.
@@ -28,8 +31,8 @@ func find(ctx context.Context, log history.Log, a id.Agent, driver string) (stan
 	}
 	for i := len(ranges) - 1; i >= 0; i-- {
 		r := ranges[i]
-		for {
-			page, err := newest(ctx, log, r)
+		for many := lookFirst; ; many = lookBack {
+			page, err := newest(ctx, log, r, many)
 			if err != nil {
 				return out, err
 			}
@@ -51,7 +54,7 @@ func find(ctx context.Context, log history.Log, a id.Agent, driver string) (stan
 					out.unheard = append([]history.Entry{e}, out.unheard...)
 				}
 			}
-			if len(page) < lookBack || page[len(page)-1].ID <= r.Start+1 {
+			if len(page) < many || page[len(page)-1].ID <= r.Start+1 {
 				break
 			}
 			r.End = history.UpTo(page[len(page)-1].ID - 1)
@@ -62,9 +65,9 @@ func find(ctx context.Context, log history.Log, a id.Agent, driver string) (stan
 
 // newest are the last entries of a range, the newest first: all of them, before anything else is
 // asked of the store.
-func newest(ctx context.Context, log history.Log, r history.Range) ([]history.Entry, error) {
+func newest(ctx context.Context, log history.Log, r history.Range, many int) ([]history.Entry, error) {
 	var out []history.Entry
-	for e, err := range log.QueryRange(ctx, r, history.Selection{Newest: lookBack, Any: true}) {
+	for e, err := range log.QueryRange(ctx, r, history.Selection{Newest: many, Any: true}) {
 		if err != nil {
 			return nil, err
 		}
@@ -82,7 +85,7 @@ func (s stand) at(ctx context.Context, log history.Log, a id.Agent, e history.En
 	}
 	// An ancestor's: it can be forked if it ended a turn there, and has said nothing since.
 	ended := e.Kind == history.Usage
-	since, err := newest(ctx, log, history.Range{Agent: e.Agent, Start: e.ID})
+	since, err := newest(ctx, log, history.Range{Agent: e.Agent, Start: e.ID}, lookBack)
 	if err != nil {
 		return s, err
 	}

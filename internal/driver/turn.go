@@ -130,16 +130,12 @@ type opened struct {
 // open finds the session of an agent, and what is to be said to it.
 func (d *Driven) open(ctx context.Context, a agent.Agent) (out opened, what []llm.Part, err error) {
 	var at stand
-	var story string
 	var wish Wish
 	look := func(log history.Log) (err error) {
 		if wish, err = d.wish(ctx, log, a.ID); err != nil {
 			return err
 		}
-		if at, err = find(ctx, log, a.ID, d.Program.Name()); err != nil {
-			return err
-		}
-		story, err = rendering(ctx, log, a.ID, at.unheard)
+		at, err = find(ctx, log, a.ID, d.Program.Name())
 		return err
 	}
 	if err := d.Log.View(ctx, look); err != nil {
@@ -158,7 +154,13 @@ func (d *Driven) open(ctx context.Context, a agent.Agent) (out opened, what []ll
 	}
 	d.Pool.use(a.ID, out.session)
 	d.offered(out.session)
+	story := ""
 	err = d.Log.View(ctx, func(log history.Log) (err error) {
+		if at.Place == (Place{}) { // who goes on with a session was there
+			if story, err = rendering(ctx, log, a.ID, at.unheard); err != nil {
+				return err
+			}
+		}
 		what, err = words(ctx, log, out.session.About(), at.unheard)
 		return err
 	})
@@ -168,7 +170,7 @@ func (d *Driven) open(ctx context.Context, a agent.Agent) (out opened, what []ll
 		return out, nil, err
 	}
 	switch {
-	case at.Place == (Place{}) && story != "":
+	case story != "":
 		out.rendered = true
 		what = append([]llm.Part{{Type: llm.Text, Text: story}}, what...)
 	case at.cut && at.Resume != "":

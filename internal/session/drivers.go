@@ -79,7 +79,30 @@ func (w *Workspace) DrivenOf(ctx context.Context, a agent.Agent) (*public.Driven
 	if err != nil {
 		return nil, err
 	}
-	return w.driven(name, mode, by), nil
+	out := w.driven(name, mode, by)
+	if out.Boxed != nil && !*out.Boxed {
+		item, err := w.belowRun(ctx, a)
+		if err != nil {
+			return nil, err
+		}
+		out.Boxed = &item // whatever its preset says: nobody watches an item
+	}
+	return out, nil
+}
+
+// belowRun says whether an agent stands below the agent of a run.
+func (w *Workspace) belowRun(ctx context.Context, a agent.Agent) (bool, error) {
+	for !a.IsZero() {
+		above, err := w.Store.Agent(ctx, a.Parent)
+		if err != nil {
+			return false, err
+		}
+		if strings.HasPrefix(above.Name, RunName) {
+			return true, nil
+		}
+		a = above
+	}
+	return false, nil
 }
 
 func (w *Workspace) driven(name, mode string, by registry.Accounts) *public.Driven {

@@ -25,6 +25,10 @@ var (
 // the same, with those words in something else.
 const told = `kind = 'usage' AND meta LIKE '%"driver":%'`
 
+// ordered must be the condition of the index messages_orders: commands, but not those that each turn of a driver begins with. In a
+// text of somebody's the quotes are escaped.
+const ordered = `kind = 'command' AND meta NOT LIKE '%"command":"` + history.DriverCommand + `"%'`
+
 // kindIn is the domain's predicate in SQL.
 func kindIn(belongs func(history.Kind) bool) string {
 	var names []string
@@ -114,7 +118,7 @@ func (r reader) QueryRange(ctx context.Context, rg history.Range, s history.Sele
 	case s.Shaping:
 		query += ` AND ` + shaping + ` ORDER BY id`
 	case s.Orders:
-		query += ` AND kind = 'command' ORDER BY id` // the condition of messages_orders
+		query += ` AND ` + ordered + ` ORDER BY id`
 	case s.Told:
 		query += ` AND ` + told + ` ORDER BY id`
 	case s.States:

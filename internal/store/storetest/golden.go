@@ -32,7 +32,7 @@ func Format1(t testing.TB) (path string) {
 // with everything that came since.
 func RunFormat1(t *testing.T, w *Workspace) {
 	d := open(t, w)
-	equal(t, "schema", must(d.s.Describe(background))(t).Schema, 5)
+	equal(t, "schema", must(d.s.Describe(background))(t).Schema, 6)
 	equal(t, "report", d.audit(), registry.Report{Agents: 4, Messages: 20, Blobs: 1, Letters: 2, Redacted: 1})
 	bob := must(agent.Find(background, d.s, "bob"))(t)
 	equal(t, "context of agent 0", d.context(d.zero), "hello again")

@@ -39,6 +39,8 @@ func testPersons(t *testing.T, w *Workspace) {
 			t.Errorf("%s entry of nobody: %s, %v", e.Kind, e.Meta, err)
 		}
 	}
+	must(d.s.Append(background, kid, agent.Passing(), history.Draft{Kind: history.Command, Meta: history.Meta{Command: history.DriverCommand,
+		Driver: &history.Driver{Name: "claude", Version: "1", Session: "s", Attested: history.Reported}}}))(t)
 	var orders []string
 	for e, err := range d.s.QueryRange(background, history.Range{Agent: kid}, history.Selection{Orders: true}) {
 		orders = append(orders, must(e.Decode())(t).Command)

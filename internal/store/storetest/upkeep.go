@@ -99,7 +99,7 @@ func testReopen(t *testing.T, w *Workspace) {
 	must(again.s.Append(background, kid.ID, agent.Held("d", lease.Epoch), says("e")...))(t)
 	equal(t, "close", again.s.Close(), nil)
 	what := must(d.s.Describe(background))(t)
-	if what.Schema != 5 || what.ReadOnly || len(what.Problems) > 0 || what.Engine == "" || what.Version == "" || what.Place == "" {
+	if what.Schema != 6 || what.ReadOnly || len(what.Problems) > 0 || what.Engine == "" || what.Version == "" || what.Place == "" {
 		t.Errorf("%+v", what)
 	}
 }
