@@ -54,8 +54,10 @@ live: ## try each vendor whose key is set (a few cents), into docs/benchmarks/li
 	@mkdir -p docs/benchmarks
 	RAMET_LIVE=$(CURDIR)/docs/benchmarks/live.txt RAMET_LIVE_HEAD="$$($(VERSIONS))" go test -count 1 -timeout 30m -v -run TestLive ./internal/llm/live
 
-peers: ## speak with MCP servers, clients and editors, let Claude Code drive agents, and bring in sessions of other programs, from npm, as far as they can be had
-	RAMET_TEST_PEERS=$(CURDIR)/bin/peers go test -count 1 -timeout 40m -v -run TestPeers ./internal/tool/mcp ./internal/app
+peers: ## speak with MCP servers, clients and editors, let other programs drive agents, bring in their sessions, and measure beside them, from npm, as far as they can be had
+	RAMET_TEST_PEERS=$(CURDIR)/bin/peers go test -count 1 -timeout 40m -v -run TestPeers ./internal/tool/mcp
+	RAMET_TEST_PEERS=$(CURDIR)/bin/peers RAMET_TEST_PEERS_TABLE=$(CURDIR)/docs/drivers.md RAMET_TEST_PEERS_BESIDE=$(CURDIR)/docs/benchmarks/peers.md \
+		go test -count 1 -timeout 2h -v -run TestPeers ./internal/app
 
 corpus: ## read definitions, and document repositories, of npm, Go and Debian, into docs/benchmarks/corpus.txt
 	@mkdir -p docs/benchmarks

@@ -10,7 +10,7 @@ import (
 )
 
 // driven is a stage whose agents the program of these tests drives.
-func driven(t *testing.T) *stage {
+func driven(t testing.TB) *stage {
 	t.Helper()
 	s := newStage(t, binary(t))
 	self, err := os.Executable()

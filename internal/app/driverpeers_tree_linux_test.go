@@ -6,36 +6,32 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"testing"
 )
 
 // A tree ramet → Claude Code → Codex: Claude forks Codex with ramet's tool and prompts it, Codex mails up, and a kill of
 // the tree while Codex's command runs, inside Codex's own sandbox inside our namespace, leaves nothing of either alive.
 func TestPeersTree(t *testing.T) {
-	var served atomic.Int64
-	peer(t, "codex-acp")
+	peer(t, foreignPrograms["codex"])
 	model := httptest.NewServer(&peerModel{})
 	t.Cleanup(model.Close)
-	codex := fmt.Sprintf(`{"model":"gpt-5.1-codex","model_provider":"ours","model_providers":{"ours":{"name":"ours","base_url":"%s/v1","wire_api":"responses","env_key":"OUR_KEY"}}}`, model.URL)
-	s := peerStage(t, "claude-agent-acp", fmt.Sprintf("[driver.claude.env]\nANTHROPIC_BASE_URL = %q\nANTHROPIC_API_KEY = \"sk-none\"\nCLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC = \"1\"\n", messagesServer(t, &served, 50))+
-		fmt.Sprintf("[driver.codex.env]\nOUR_KEY = \"sk-none\"\nCODEX_CONFIG = '%s'\nCODEX_HOME = %q\n", codex, t.TempDir()))
+	s := peerStage(t, "claude", foreignPrograms["claude"].config(model.URL, t.TempDir())+foreignPrograms["codex"].config(model.URL, t.TempDir()))
 	s.must(t, "fork", "--name", "top", "--driver", "claude")
-	t.Log(s.must(t, "exec", "top", `use mcp__ramet__fork {"name":"below","driver":"codex"}`))
+	t.Log(s.must(t, "exec", "top", `call mcp__ramet__fork {"name":"below","driver":"codex"}`))
 	if all := s.must(t, "ps"); !strings.Contains(all, "below") {
 		t.Fatalf("it forked nobody:\n%s\n%s", all, s.must(t, "log", "top", "--own", "--json"))
 	}
 	// 9: a letter came up that Claude did not read; then it does.
-	up := s.ramet("exec", "top", `use mcp__ramet__prompt {"agent":"below","text":"call mcp__ramet/send {\"to\":\"top\",\"body\":\"all is well below\"}"}`)
+	up := s.ramet("exec", "top", `call mcp__ramet__prompt {"agent":"below","text":"call mcp__ramet/send {\"to\":\"top\",\"body\":\"all is well below\"}"}`)
 	if up.code != 9 || !strings.Contains(up.stdout+up.stderr, "all is well below") {
 		t.Errorf("no letter came up: %d %s %s\n%s", up.code, up.stdout, up.stderr, s.must(t, "log", "below", "--own", "--json"))
 	}
-	s.must(t, "exec", "top", `use mcp__ramet__read {}`)
+	s.must(t, "exec", "top", `call mcp__ramet__read {}`)
 	if log := s.must(t, "log", "top", "--own", "--json"); !strings.Contains(log, "all is well below") {
 		t.Errorf("Claude did not read it:\n%s", log)
 	}
 	long := fmt.Sprintf("8%d7", os.Getpid()) // seconds; nobody else's
-	r := s.exec(t, "top", fmt.Sprintf(`use mcp__ramet__prompt {"agent":"below","text":"call exec_command {\"cmd\":\"touch below; sleep %s\",\"yield_time_ms\":30000}"}`, long))
+	r := s.exec(t, "top", fmt.Sprintf(`call mcp__ramet__prompt {"agent":"below","text":"call exec_command {\"cmd\":\"touch below; sleep %s\",\"yield_time_ms\":30000}"}`, long))
 	comesTo(t, func() bool { return len(commandLines("sleep\x00"+long)) > 0 })
 	if _, err := os.Stat(filepath.Join(s.dir, "below")); err == nil {
 		t.Error("Codex's own sandbox let it write")

@@ -29,12 +29,18 @@ func newAbroad(t *testing.T, name string) *abroad {
 	t.Helper()
 	node, modules := nodePeers(t, "import", name+"@latest")
 	t.Log(packageVersion(t, modules, name))
+	return abroadWith(t, filepath.Dir(node)+":"+filepath.Join(modules, ".bin"))
+}
+
+// abroadWith gives the programs that lie at a path a home, and a model.
+func abroadWith(t *testing.T, path string) *abroad {
+	t.Helper()
 	m := &peerModel{}
 	srv := httptest.NewServer(m)
 	t.Cleanup(srv.Close)
 	a := &abroad{stage: newStage(t, binary(t)), model: m}
 	a.home = filepath.Join(filepath.Dir(a.db), "abroad")
-	a.env = append(os.Environ(), "HOME="+a.home, "PATH="+filepath.Dir(node)+":"+filepath.Join(modules, ".bin")+":"+os.Getenv("PATH"),
+	a.env = append(os.Environ(), "HOME="+a.home, "PATH="+path+":"+os.Getenv("PATH"),
 		"ANTHROPIC_BASE_URL="+srv.URL, "ANTHROPIC_API_KEY=sk-none-0123456789", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_AUTOUPDATER=1",
 		"OUR_KEY=sk-none", "PI_OFFLINE=1", "CODEX_HOME="+filepath.Join(a.home, ".codex"), "BASE="+srv.URL)
 	a.file(t, filepath.Join(a.dir, "a.txt"), "hello\n")

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"syscall"
 	"testing"
@@ -39,6 +40,7 @@ func (w withServer) Run() int {
 	if underRace {
 		defer preferPlain()()
 	}
+	defer peersSeen.write(runtime.GOOS + " " + runtime.GOARCH)
 	return pgtest.Main(w.m)
 }
 

@@ -16,14 +16,14 @@ import (
 
 // toolbox is ramet's tools, as a client of another program has them.
 type toolbox struct {
-	t       *testing.T
+	t       testing.TB
 	ctx     context.Context
 	session *sdk.ClientSession
 	schemas map[string]*jsonschema.Schema
 }
 
 // connect connects a client, and reads the schemas of all answers.
-func connect(t *testing.T, over sdk.Transport) *toolbox {
+func connect(t testing.TB, over sdk.Transport) *toolbox {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	t.Cleanup(cancel)
@@ -75,7 +75,7 @@ func (b *toolbox) call(name, args string) (answer []byte, refusal string) {
 }
 
 // compact is JSON with its keys in order.
-func compact(t *testing.T, text []byte) []byte {
+func compact(t testing.TB, text []byte) []byte {
 	t.Helper()
 	var v any
 	if err := json.Unmarshal(text, &v); err != nil {

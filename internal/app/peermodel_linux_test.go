@@ -6,19 +6,24 @@ import (
 	"io"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 )
 
 // peerModel is a model for the programs of others, in the wire formats of Anthropic's Messages and OpenAI's
-// Responses. What is said to it is what it does: "call NAME ARGUMENTS" calls a tool, "think" thinks first, with a
-// signature, "hang now" never answers, the first time, "be large" says that it read much; anything else, and results, it answers with "answer N".
+// Responses, and Gemini's. What is said to it is what it does: "call NAME ARGUMENTS" calls a tool, "loop NAME ARGUMENTS" calls it for ever,
+// "think" thinks first, with a signature, "hang now" never answers, the first time, "be large" says that it read much; anything else, and results, it
+// answers with "answer N".
 type peerModel struct {
-	n    atomic.Int64
-	hung atomic.Bool // once: what was asked then stays in the conversation
-	mu   sync.Mutex
-	last string // request
+	n      atomic.Int64
+	served atomic.Int64             // tokens, as it told them
+	reads  atomic.Int64             // that it says it read with each request; 0: peerIn
+	loops  atomic.Pointer[[]string] // what it calls for ever; nil: nothing
+	hung   atomic.Bool              // once: what was asked then stays in the conversation
+	mu     sync.Mutex
+	last   string // request
 }
 
 // What the model says that it used.
@@ -28,12 +33,24 @@ const (
 	peerLarge = 90_000 // after "be large"
 )
 
-var peerCall = regexp.MustCompile(`(?m)^call (\S+) (\{.*\})$`)
+var (
+	peerCall = regexp.MustCompile(`(?m)^call (\S+) (\{.*\})$`)
+	peerLoop = regexp.MustCompile(`(?m)^loop (\S+) (\{.*\})$`)
+)
 
 // peerHeard is what was said since the model spoke last.
 type peerHeard struct {
 	text    string // of people
 	results bool
+}
+
+// hear hears something that was said before the rest; a result of before what is asked for now is of no account: some programs end
+// a turn with a refused call, and no word of the model.
+func (h *peerHeard) hear(text string, result bool) {
+	if result && !peerCall.MatchString(h.text) {
+		h.results = true
+	}
+	h.text += text + "\n"
 }
 
 // decide is what the model does about it.
@@ -42,6 +59,35 @@ func (h peerHeard) decide() (call []string, think, hang bool) {
 		call = m[1:]
 	}
 	return call, strings.Contains(h.text, "think"), strings.Contains(h.text, "hang now")
+}
+
+// decide is what the model does about a request: without tools it calls none, whatever is said in it.
+func (m *peerModel) decide(h peerHeard, tools bool) (call []string, think, hang bool) {
+	call, think, hang = h.decide()
+	if loop := peerLoop.FindStringSubmatch(h.text); loop != nil {
+		loop = loop[1:]
+		m.loops.Store(&loop)
+	}
+	if loop := m.loops.Load(); loop != nil {
+		call = *loop
+	}
+	if !tools {
+		call = nil
+	}
+	return call, think, hang
+}
+
+// read is what the model says that it read.
+func (m *peerModel) read(h peerHeard) int64 {
+	in := int64(peerIn)
+	if n := m.reads.Load(); n > 0 {
+		in = n
+	}
+	if strings.Contains(h.text, "be large") {
+		in = peerLarge
+	}
+	m.served.Add(in + peerOut)
+	return in
 }
 
 func (m *peerModel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -54,10 +100,13 @@ func (m *peerModel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/responses"):
 		m.note(body)
 		m.responses(w, r, body)
+	case strings.HasSuffix(r.URL.Path, "GenerateContent"), strings.HasSuffix(r.URL.Path, ":generateContent"):
+		m.note(body)
+		m.contents(w, r, body)
 	case strings.HasSuffix(r.URL.Path, "/messages"):
 		w.Header().Set("Content-Type", "application/json")
 		fmt.Fprintf(w, `{"id":"m%d","type":"message","role":"assistant","model":"m","content":[{"type":"text","text":"a title"}],"stop_reason":"end_turn","usage":{"input_tokens":%d,"output_tokens":%d}}`,
-			m.n.Add(1), peerIn, peerOut)
+			m.n.Add(1), m.read(peerHeard{}), peerOut)
 	default:
 		w.Header().Set("Content-Type", "application/json")
 		fmt.Fprint(w, `{"input_tokens":1,"object":"list","data":[],"models":[]}`)
@@ -93,16 +142,16 @@ func heardMessages(body []byte) peerHeard {
 			json.Unmarshal(content, &text)
 			out.text += text + "\n"
 		}
-		for _, p := range parts {
-			out.results = out.results || p.Type == "tool_result"
-			out.text += p.Text + "\n"
+		for _, p := range slices.Backward(parts) {
+			out.hear(p.Text, p.Type == "tool_result")
 		}
 	}
 	return out
 }
 
 func (m *peerModel) messages(w http.ResponseWriter, r *http.Request, body []byte) {
-	call, think, hang := heardMessages(body).decide()
+	heard := heardMessages(body)
+	call, think, hang := m.decide(heard, strings.Contains(string(body), `"input_schema"`))
 	if hang && m.hung.CompareAndSwap(false, true) {
 		<-r.Context().Done()
 		return
@@ -113,7 +162,7 @@ func (m *peerModel) messages(w http.ResponseWriter, r *http.Request, body []byte
 		raw, _ := json.Marshal(rest)
 		fmt.Fprintf(w, "event: %s\ndata: %s\n\n", kind, raw)
 	}
-	id, at := m.n.Add(1), 0
+	id, at, in := m.n.Add(1), 0, m.read(heard)
 	block := func(start map[string]any, deltas ...map[string]any) {
 		say("content_block_start", map[string]any{"index": at, "content_block": start})
 		for _, d := range deltas {
@@ -123,7 +172,7 @@ func (m *peerModel) messages(w http.ResponseWriter, r *http.Request, body []byte
 		at++
 	}
 	say("message_start", map[string]any{"message": map[string]any{"id": fmt.Sprintf("msg_%d", id), "type": "message", "role": "assistant", "model": "claude-opus-4-7",
-		"content": []any{}, "stop_reason": nil, "usage": map[string]any{"input_tokens": peerIn, "output_tokens": 1}}})
+		"content": []any{}, "stop_reason": nil, "usage": map[string]any{"input_tokens": in, "output_tokens": 1}}})
 	if think {
 		block(map[string]any{"type": "thinking", "thinking": "", "signature": ""}, map[string]any{"type": "thinking_delta", "thinking": "hm"},
 			map[string]any{"type": "signature_delta", "signature": fmt.Sprintf("SIG%d", id)})
@@ -136,7 +185,7 @@ func (m *peerModel) messages(w http.ResponseWriter, r *http.Request, body []byte
 	} else {
 		block(map[string]any{"type": "text", "text": ""}, map[string]any{"type": "text_delta", "text": fmt.Sprintf("answer %d", id)})
 	}
-	say("message_delta", map[string]any{"delta": map[string]any{"stop_reason": stop, "stop_sequence": nil}, "usage": map[string]any{"input_tokens": peerIn, "output_tokens": peerOut}})
+	say("message_delta", map[string]any{"delta": map[string]any{"stop_reason": stop, "stop_sequence": nil}, "usage": map[string]any{"input_tokens": in, "output_tokens": peerOut}})
 	say("message_stop", map[string]any{})
 }
 
@@ -167,15 +216,12 @@ func heardResponses(body []byte) peerHeard {
 
 func (m *peerModel) responses(w http.ResponseWriter, r *http.Request, body []byte) {
 	heard := heardResponses(body)
-	call, think, hang := heard.decide()
+	call, think, hang := m.decide(heard, true)
 	if hang && m.hung.CompareAndSwap(false, true) {
 		<-r.Context().Done()
 		return
 	}
-	in := peerIn
-	if strings.Contains(heard.text, "be large") {
-		in = peerLarge
-	}
+	in := m.read(heard)
 	id := fmt.Sprint(m.n.Add(1))
 	w.Header().Set("Content-Type", "text/event-stream")
 	say := func(v map[string]any) {

@@ -31,7 +31,7 @@ type stage struct {
 var stages atomic.Int64
 
 // binary is the real one, built once for all tests; see withServer.
-func binary(t *testing.T) string {
+func binary(t testing.TB) string {
 	t.Helper()
 	exe, err := built()
 	if err != nil {
@@ -40,7 +40,7 @@ func binary(t *testing.T) string {
 	return exe
 }
 
-func newStage(t *testing.T, exe string) *stage {
+func newStage(t testing.TB, exe string) *stage {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "project")
 	if err := os.MkdirAll(filepath.Join(dir, ".git"), 0o700); err != nil {
@@ -129,7 +129,7 @@ func (s *stage) ramet(args ...string) outcome {
 }
 
 // must runs a command that must succeed.
-func (s *stage) must(t *testing.T, args ...string) string {
+func (s *stage) must(t testing.TB, args ...string) string {
 	t.Helper()
 	out := s.ramet(args...)
 	if out.code != 0 {

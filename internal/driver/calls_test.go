@@ -1,0 +1,63 @@
+package driver
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"ramet/internal/llm"
+)
+
+// Only what a program says to be a command line is one: a title may be words about it.
+func TestTheCommandOfACall(t *testing.T) {
+	for _, c := range []struct{ kind, title, input, want string }{
+		{"execute", "Run it", `{"command":"make test"}`, "make test"},
+		{"execute", "", `{"command":["bash","-lc","make && rm x"]}`, "make && rm x"},
+		{"execute", "", `{"command":["git","commit","-m","it's done"]}`, `git commit -m 'it'\''s done'`},
+		{"other", "", `{"command":"ls"}`, "ls"},
+		{"execute", "touch harmless", "", ""},
+		{"execute", "touch harmless", `{"description":"touch harmless"}`, ""},
+		{"edit", "", `{"command":"view"}`, ""},
+		{"execute", "", `{"command":[]}`, ""},
+		{"execute", "", `"ls"`, ""},
+	} {
+		got := (&call{Call: Call{Kind: c.kind, Title: c.title, Input: json.RawMessage(c.input)}}).command()
+		if got != c.want {
+			t.Errorf("%+v: %q", c, got)
+		}
+	}
+}
+
+// What is told anew of a call replaces what was told, and what is not told stays.
+func TestWhatIsToldOfACall(t *testing.T) {
+	was := Call{ID: "1", Title: "t", Kind: "edit", Status: Running, Input: json.RawMessage(`{}`), Output: "half", Paths: []string{"/a"}}
+	now := merged(was, Call{ID: "1", Status: Done, Output: "whole"})
+	if now.Title != "t" || now.Kind != "edit" || now.Status != Done || string(now.Input) != "{}" || now.Output != "whole" || len(now.Paths) != 1 {
+		t.Errorf("%+v", now)
+	}
+}
+
+// A long text keeps its ends, whole letters, and says what is missing.
+func TestShort(t *testing.T) {
+	long := strings.Repeat("ж", 5000)
+	got := short(long, 1000)
+	if !utf8.ValidString(got) || len(got) > 1100 || !strings.HasPrefix(got, "жж") || !strings.HasSuffix(got, "жж") || !strings.Contains(got, "bytes are left out here") {
+		t.Errorf("%d bytes: %.80q", len(got), got)
+	}
+	if short("as it is", 1000) != "as it is" {
+		t.Error("a short one was changed")
+	}
+}
+
+// A reference names a driver, and with it the model of its program.
+func TestReferences(t *testing.T) {
+	for _, c := range []struct{ name, model string }{{"claude", ""}, {"claude", "opus"}, {"opencode", "anthropic/claude-opus-4-7"}} {
+		if name, model, ok := Split(Ref(c.name, c.model)); !ok || name != c.name || model != c.model {
+			t.Errorf("%+v: %s %s %v", c, name, model, ok)
+		}
+	}
+	if _, _, ok := Split(llm.Ref{Vendor: "anthropic", Name: "claude"}); ok {
+		t.Error("a model is a driver")
+	}
+}
