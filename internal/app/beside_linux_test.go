@@ -81,12 +81,10 @@ func TestPeersBeside(t *testing.T) {
 		})
 	}
 	for range rounds {
-		for _, m := range besideMeasures {
-			for _, b := range all {
+		for _, b := range all {
+			for _, m := range besideMeasures {
 				b.note(t, m)
 			}
-		}
-		for _, b := range all {
 			b.close()
 		}
 	}

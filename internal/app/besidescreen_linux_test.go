@@ -59,12 +59,12 @@ func (b *beside) on(t *testing.T) (*atPrompt, error) {
 	go p.read()
 	go func() { p.exit <- cmd.Wait() }()
 	for end := began.Add(90 * time.Second); ; {
-		if strings.Contains(p.now(), rareKey) {
+		if strings.Contains(p.text(), rareKey) {
 			p.shown = time.Since(began)
 			break
 		}
 		if time.Now().After(end) {
-			screen := p.now()
+			screen := p.text()
 			b.screen = p
 			b.close()
 			return nil, fmt.Errorf("no key is shown:\n%s", screen)
@@ -76,13 +76,6 @@ func (b *beside) on(t *testing.T) (*atPrompt, error) {
 		p.wait(5 * time.Millisecond)
 	}
 	return p, nil
-}
-
-// now is the screen.
-func (p *atPrompt) now() string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.text()
 }
 
 // wait waits for something that is written, but not long.
@@ -130,9 +123,9 @@ func keyToEcho(_ *testing.T, b *beside) (float64, error) {
 		key := string(rune('ა' + i)) // each once: what shows it is its echo
 		began := time.Now()
 		io.WriteString(p.file, key)
-		for !strings.Contains(p.now(), key) {
+		for !strings.Contains(p.text(), key) {
 			if time.Since(began) > 20*time.Second {
-				return 0, fmt.Errorf("key %d is not shown:\n%s", i, p.now())
+				return 0, fmt.Errorf("key %d is not shown:\n%s", i, p.text())
 			}
 			p.wait(time.Millisecond)
 		}
