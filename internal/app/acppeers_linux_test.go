@@ -50,6 +50,7 @@ func packageVersion(t *testing.T, modules, name string) string {
 
 // The TypeScript SDK of the protocol, as an editor, through twelve cases.
 func TestPeersEditWithRamet(t *testing.T) {
+	peersSeen.tellAfter(t, "the TypeScript SDK of the protocol drives [`ramet acp`](acp.md) through twelve cases")
 	node, modules := nodePeers(t, "acp", "@agentclientprotocol/sdk@2")
 	s := newStage(t, binary(t))
 	gate, _ := s.pipe(t)
@@ -80,6 +81,7 @@ func TestPeersEditWithRamet(t *testing.T) {
 
 // The inspector of the Model Context Protocol lists every tool and resource, and calls each.
 func TestPeersInspect(t *testing.T) {
+	peersSeen.tellAfter(t, "the MCP inspector lists and calls each of the twelve tools of `ramet mcp serve`, and reads its resources")
 	node, modules := nodePeers(t, "inspector", "@modelcontextprotocol/inspector@0")
 	s := newStage(t, binary(t))
 	model := s.script(t, `{"repeat": true, "steps": [{"text": "heard"}]}`)

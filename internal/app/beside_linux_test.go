@@ -142,6 +142,7 @@ func (b *beside) note(t *testing.T, m measure) {
 		return
 	}
 	b.figures[m.what] = append(b.figures[m.what], got)
+	t.Logf("%s: %s: %.1f %s", b.name, m.what, got, m.unit)
 }
 
 // besideTable is what was measured.
