@@ -275,7 +275,8 @@ func (c *Crew) book(it runner.Attempt) ledger.Book {
 func (c *Crew) leave(ctx context.Context, s *attempt, err error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
 	defer cancel()
-	c.shut(s)
+	idle, rest := c.shut(s)
+	defer rest()
 	var failed error
 	if !s.dead {
 		_, failed = c.kernel.Kill(ctx, registry.Kill{Agent: s.agent, By: s.agent, Cascade: true, Reason: reason(err)})
@@ -294,11 +295,12 @@ func (c *Crew) leave(ctx context.Context, s *attempt, err error) error {
 	if book == nil || !s.entered {
 		return nil
 	}
-	// Nobody waits for the end of what went well: it is written together with the next beginning.
+	// Nobody waits for the end of what went well: it is written together with the next beginning,
+	// or at once when there is none.
 	c.ends.Go(func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
 		defer cancel()
-		if err := book.Ended(ctx, string(s.agent), c.stops); err != nil {
+		if err := book.Ended(ctx, string(s.agent), idle); err != nil {
 			c.unended(s, err)
 		}
 	})

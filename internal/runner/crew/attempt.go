@@ -44,11 +44,22 @@ func (c *Crew) open(s *attempt) {
 	c.runs[id.Agent(s.item.Agent)] = true
 }
 
-func (c *Crew) shut(s *attempt) {
+// shut takes an attempt out. idle is closed when it was the last, or another one is; rest says so
+// if it was.
+func (c *Crew) shut(s *attempt) (idle <-chan struct{}, rest func()) {
 	s.over.Store(true)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.attempts, s.agent)
+	now := c.idle
+	return now, func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if len(c.attempts) == 0 && c.idle == now {
+			close(now)
+			c.idle = make(chan struct{})
+		}
+	}
 }
 
 // at finds what is known of an agent here: its item, or that it is a run's own.

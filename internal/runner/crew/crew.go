@@ -96,13 +96,13 @@ type Crew struct {
 	lock   *durable.Held
 	clones clones
 	ends   sync.WaitGroup // of items, on their way into the ledger
-	stops  chan struct{}  // closed when they shall be there soon
 
 	mu       sync.Mutex
 	attempts map[id.Agent]*attempt // by the agent of the item
 	runs     map[id.Agent]bool     // the runs' own agents, as far as items were seen
 	folder   int                   // counts those that were made
 	answers  map[string][]string   // keys of answers in the cache, by run
+	idle     chan struct{}         // closed when no attempt is left, and made anew
 }
 
 var _ runner.Executor = (*Crew)(nil)
@@ -116,7 +116,7 @@ func New(o Options) *Crew {
 	if o.Redact == nil {
 		o.Redact = func(s string) (string, bool) { return s, false }
 	}
-	return &Crew{Options: o, stops: make(chan struct{}), attempts: map[id.Agent]*attempt{}, runs: map[id.Agent]bool{}, answers: map[string][]string{}}
+	return &Crew{Options: o, idle: make(chan struct{}), attempts: map[id.Agent]*attempt{}, runs: map[id.Agent]bool{}, answers: map[string][]string{}}
 }
 
 // Do carries out one item.

@@ -52,7 +52,6 @@ func (c *Crew) Start(ctx context.Context, k *proc.Kernel) error {
 
 // Stop removes the folder. No item may be under way.
 func (c *Crew) Stop() error {
-	close(c.stops)
 	c.ends.Wait()
 	err := removeAll(c.home)
 	if unlock := c.lock.Unlock(); err == nil && !errors.Is(unlock, fs.ErrNotExist) {
