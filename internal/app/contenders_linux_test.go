@@ -94,6 +94,7 @@ trust_level = "trusted"
 		ui:    func(*abroad) []string { return []string{"opencode"} },
 		shell: `bash {"command":%q,"description":"run it"}`,
 		settle: func(t *testing.T, a *abroad) {
+			a.env = append(a.env, "OPENCODE_DISABLE_MODELS_FETCH=1")
 			a.file(t, filepath.Join(a.home, ".config", "opencode", "opencode.json"), fmt.Sprintf(`{"autoupdate":false,"model":%q,"provider":{"anthropic":{"options":{"baseURL":"%s/v1","apiKey":"sk-none"},
 "models":{"claude-opus-4-7":{"name":"x","cost":{"input":5,"output":25},"limit":{"context":200000,"output":8000}}}}},"permission":{"bash":"allow"}}`, besideModel, a.base()))
 		}},

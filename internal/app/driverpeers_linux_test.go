@@ -47,10 +47,13 @@ var foreignPrograms = map[string]foreignProgram{
 		allow: "mcp(driver-gemini)", why: "it asks with words about the command, or the command, and does not say which"},
 }
 
-// rule is one that permits commands of these words, if the program tells them.
+// rule is one that permits commands of these words, if the program tells them; empty: all.
 func (p foreignProgram) rule(words string) string {
 	if p.allow != "" {
 		return p.allow
+	}
+	if words == "" {
+		return "bash"
 	}
 	return "bash(" + words + ")"
 }

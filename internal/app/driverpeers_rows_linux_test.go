@@ -212,7 +212,7 @@ func (d *drive) sleeps(t *testing.T, name string) (*running, string) {
 	t.Helper()
 	d.must(t, "fork", "--name", name, "--driver", d.name)
 	long := fmt.Sprintf("8%d%d", os.Getpid(), stages.Add(1))
-	r := d.exec(t, name, "--allow", d.rule("*"), d.run("true; sleep "+long))
+	r := d.exec(t, name, "--allow", d.rule(""), d.run("true; sleep "+long))
 	comesTo(t, func() bool {
 		if r.cmd.ProcessState != nil {
 			t.Fatalf("it ended before:%s\n%s", r.told(), &r.stderr)
@@ -277,12 +277,15 @@ func isBounded(t *testing.T, d *drive) string {
 	d.model.reads.Store(reads)
 	d.must(t, "fork", "--name", "looping", "--driver", d.name)
 	before := d.model.served.Load()
-	out := d.ramet("exec", "looping", "--allow", d.rule("*"), "--max-tokens", fmt.Sprint(limit), "loop "+fmt.Sprintf(d.shell, "true"))
+	out := d.ramet("exec", "looping", "--allow", d.rule(""), "--max-tokens", fmt.Sprint(limit), "loop "+fmt.Sprintf(d.shell, "true NUMBER"))
 	d.model.loops.Store(nil)
 	t.Logf("it ended with %d: %s %s", out.code, out.stdout, out.stderr)
 	more := d.model.served.Load() - before
 	if more > limit || more < 2*reads || d.spent(t, "looping").Tokens != more {
 		t.Errorf("%d tokens were served, %+v are counted", more, d.spent(t, "looping"))
+	}
+	if log := d.must(t, "log", "looping", "--own", "--json"); !strings.Contains(log+out.stderr, "BUDGET_EXCEEDED") {
+		t.Errorf("something else ended it:\n%s", log)
 	}
 	return fmt.Sprintf("yes, after %d of %d tokens", more, limit)
 }

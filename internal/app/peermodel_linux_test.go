@@ -13,7 +13,7 @@ import (
 )
 
 // peerModel is a model for the programs of others, in the wire formats of Anthropic's Messages and OpenAI's
-// Responses, and Gemini's. What is said to it is what it does: "call NAME ARGUMENTS" calls a tool, "loop NAME ARGUMENTS" calls it for ever,
+// Responses, and Gemini's. What is said to it is what it does: "call NAME ARGUMENTS" calls a tool, "loop NAME ARGUMENTS" calls it for ever, NUMBER being another one each time,
 // "think" thinks first, with a signature, "hang now" never answers, the first time, "be large" says that it read much; anything else, and results, it
 // answers with "answer N".
 type peerModel struct {
@@ -55,7 +55,7 @@ func (h *peerHeard) hear(text string, result bool) {
 
 // decide is what the model does about it.
 func (h peerHeard) decide() (call []string, think, hang bool) {
-	if m := peerCall.FindStringSubmatch(h.text); m != nil && !h.results {
+	if m := peerCall.FindStringSubmatch(h.text); m != nil && !h.results && !strings.Contains(h.text, "what now?") { // some programs forget a call that was cut off
 		call = m[1:]
 	}
 	return call, strings.Contains(h.text, "think"), strings.Contains(h.text, "hang now")
@@ -68,8 +68,8 @@ func (m *peerModel) decide(h peerHeard, tools bool) (call []string, think, hang 
 		loop = loop[1:]
 		m.loops.Store(&loop)
 	}
-	if loop := m.loops.Load(); loop != nil {
-		call = *loop
+	if loop := m.loops.Load(); loop != nil { // some programs end a loop of the same calls themselves
+		call = []string{(*loop)[0], strings.ReplaceAll((*loop)[1], "NUMBER", fmt.Sprint(m.n.Load()))}
 	}
 	if !tools {
 		call = nil
