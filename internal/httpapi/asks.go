@@ -54,6 +54,7 @@ type Ask struct {
 	Why     string    `json:"why,omitempty"`    // why it is asked, if not only because no rule permits it
 	Choices []Choice  `json:"choices"`          // in the order in which they are offered; the first is no
 	Always  []string  `json:"always"`           // the rule that agent grants; none: it cannot be granted
+	Change  *Change   `json:"change,omitempty"` // what the call would write; absent: nothing, or nobody knows
 	AskedAt time.Time `json:"asked_at"`
 	Until   time.Time `json:"until"` // when it is denied, if nobody answers
 }

@@ -14,14 +14,14 @@ import (
 
 // TestThePageAtFullSize measures the page in Chromium with 1,000 agents, 200 runs and a conversation
 // of 10,000 messages, and prints figures: see web/test/bench.mjs. It runs where RAMET_WEB_BENCH=1 asks
-// for it (make bench); nothing fails because of time.
+// for it (make bench); nothing fails because of time. RAMET_WEB_ONLY names the part that is wanted.
 func TestThePageAtFullSize(t *testing.T) {
 	if os.Getenv("RAMET_WEB_BENCH") != "1" {
 		t.Log("not asked for: RAMET_WEB_BENCH=1 does")
 		return
 	}
 	npmtest.Install(t, sources)
-	plan, err := json.Marshal(map[string]any{"base": newFake(t, full), "chromium": need(t, "chromium", "chromium")})
+	plan, err := json.Marshal(map[string]any{"base": newFake(t, full), "chromium": need(t, "chromium", "chromium"), "only": os.Getenv("RAMET_WEB_ONLY")})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,7 +18,7 @@ var schemas = map[string]string{
 	"Agent": "AgentNow", "Message": "MessageHere", "Piece": "PartContent", "Letter": "Letter", "FileChange": "FileChange", "Ask": "Ask", "Run": "Record", "Branch": "Branch", "Sums": "Sums",
 	"LogRow": "RunLog", "Verified": "RunProof", "UsageRow": "SpentRow", "Usage": "Spending", "Tracked": "Shown",
 	"Trust": "Trust", "Thing": "Thing", "Hit": "Hit", "Home": "Home", "HomeRow": "HomeRow",
-	"Lineage": "Lineage", "LineageAgent": "LineageAgent", "LineagePoint": "LineagePoint", "LineageLetter": "LineageLetter",
+	"Program": "Program", "Lineage": "Lineage", "LineageAgent": "LineageAgent", "LineagePoint": "LineagePoint", "LineageLetter": "LineageLetter",
 }
 
 type schema struct {

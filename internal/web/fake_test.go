@@ -33,6 +33,7 @@ type fake struct {
 	// accepted: what lies in the project is as it was accepted.
 	accepted bool
 	standing map[string]string // of runs, if they do not run
+	mode     string            // of the program that drives an agent
 }
 
 type kind int
@@ -47,7 +48,7 @@ const (
 
 func newFake(t *testing.T, k kind) (url string) {
 	t.Helper()
-	f := &fake{talks: map[string][]map[string]any{}, logs: map[string][]map[string]any{}, standing: map[string]string{}, more: make(chan struct{}), cut: make(chan struct{})}
+	f := &fake{mode: "default", talks: map[string][]map[string]any{}, logs: map[string][]map[string]any{}, standing: map[string]string{}, more: make(chan struct{}), cut: make(chan struct{})}
 	switch k {
 	case ordinary:
 		f.fill()

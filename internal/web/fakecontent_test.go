@@ -120,6 +120,7 @@ func (f *fake) fill() {
 	f.agents[1]["state"] = map[string]any{"word": "working", "detail": "runs tests"}
 	f.agents[2]["state"] = map[string]any{"word": "interrupted"}
 	f.agents[4]["unread_mail"] = 2
+	f.agents[11]["driver"], f.agents[11]["provider"], f.agents[11]["model"] = "claude", "driver", "claude/fast"
 	f.agents[6]["model"], f.agents[6]["provider"] = nil, nil // it never ran
 	dead := f.agents[len(f.agents)-1]
 	dead["status"], dead["end_reason"], dead["state"] = "dead", "killed", map[string]any{"word": "killed"}
@@ -141,12 +142,23 @@ func (f *fake) fill() {
 	f.asks = []map[string]any{{"id": "ask-1", "agent_uuid": uuid(1), "tool": "bash", "text": "remove the folder build", "subject": "rm -rf build && " + hostile,
 		"choices": choices("bash(rm -rf build)", "no rule is saved for what cannot be undone or foreseen: it deletes"), "why": "it is outside the project", "asked_at": stamp(time.Minute), "until": stamp(-9 * time.Minute)},
 		{"id": "ask-2", "agent_uuid": uuid(1), "tool": "bash", "text": "make it so", "subject": "make it so", "outside": true, "reason": hostile, "choices": choices("bash(make it so)", ""), "asked_at": stamp(time.Minute)},
-		{"id": "ask-3", "agent_uuid": uuid(1), "tool": "bash", "text": "once is enough", "subject": "once is enough", "choices": choices("bash(once is enough)", ""), "asked_at": stamp(time.Minute)}}
+		{"id": "ask-3", "agent_uuid": uuid(1), "tool": "write", "text": "write main.go", "subject": "main.go", "choices": choices("write(main.go)", ""), "asked_at": stamp(time.Minute),
+			"change": map[string]any{"removed": "old := 1", "added": "func main() {\n<b class=injected>x</b>\n}\n"}}}
 	f.fillRuns(3, 4, 3)
 	f.logs["docs-2026"] = eventsOf("docs-2026", 120, 0)
 	f.logs["broken-1"] = eventsOf("broken-1", 40, 5)
 	f.logs["failed-1"], f.standing["failed-1"] = eventsOf("failed-1", 9, 0), "failed"
 	f.logs["done-1"], f.standing["done-1"] = eventsOf("done-1", 9, 0), "done"
+}
+
+// program is what the program offers that drives the agent.
+func (f *fake) program() map[string]any {
+	offer := func(word, title, about string, hint any) any {
+		return map[string]any{"word": word, "title": title, "about": about, "hint": hint}
+	}
+	return map[string]any{"driver": "claude", "mode": f.mode, "boxed": true, "modes": []any{offer("default", "Ask first", "", nil), offer("plan", "Plan", "reads only", nil)},
+		"models": []any{offer("fast", "Fast", "", nil), offer("large", "Large", "", nil)}, "efforts": []any{},
+		"commands": []any{offer("review", "", "reads what changed <b>", "BRANCH"), offer("compact", "", "forgets", nil)}}
 }
 
 // choices are those of a question.

@@ -108,6 +108,9 @@ func (f *fake) routes() http.Handler {
 		answer(w, 200, map[string]any{"letters": letters})
 	})
 	handle("POST /api/v1/agents/{ref}/prompt", func(w http.ResponseWriter, r *http.Request, body map[string]any) {
+		if body["model"] != nil {
+			f.seen = append(f.seen, fmt.Sprint("prompt model=", body["model"]))
+		}
 		f.turn(r.PathValue("ref"), body["text"].(string))
 		answer(w, 202, map[string]any{"agent_uuid": r.PathValue("ref"), "turn": 1})
 	})
@@ -160,11 +163,18 @@ func (f *fake) routes() http.Handler {
 		f.asks = slices.DeleteFunc(f.asks, func(a map[string]any) bool { return a["id"] == r.PathValue("id") })
 		answer(w, 200, map[string]any{})
 	})
-	handle("GET /api/v1/agents/{ref}/mode", func(w http.ResponseWriter, _ *http.Request, _ map[string]any) {
-		answer(w, 200, map[string]any{"mode": "ask", "of": nil, "grants": []any{}})
+	handle("GET /api/v1/agents/{ref}/mode", func(w http.ResponseWriter, r *http.Request, _ map[string]any) {
+		now := map[string]any{"mode": "ask", "of": nil, "grants": []any{}}
+		if f.find(r.PathValue("ref"))["driver"] != nil {
+			now["program"] = f.program()
+		}
+		answer(w, 200, now)
 	})
 	handle("POST /api/v1/agents/{ref}/mode", func(w http.ResponseWriter, _ *http.Request, body map[string]any) {
 		f.seen = append(f.seen, fmt.Sprint("mode ", body["mode"]))
+		if own, ok := strings.CutPrefix(body["mode"].(string), "claude:"); ok {
+			f.mode = own
+		}
 		answer(w, 200, map[string]any{"mode": body["mode"], "of": nil, "grants": []any{}})
 	})
 	handle("GET /api/v1/runs", func(w http.ResponseWriter, r *http.Request, _ map[string]any) {
@@ -298,9 +308,12 @@ func (f *fake) routes() http.Handler {
 	return m
 }
 
+// begun is when runs began: a row that nothing happens to says the same each time.
+var begun = stamp(time.Minute)
+
 // runRow is a run in the list.
 func (f *fake) runRow(id string) map[string]any {
-	row := map[string]any{"run_id": id, "run_state": "VALIDATING", "status": "running", "reason": nil, "event_count": len(f.logs[id]), "created_at": stamp(time.Hour), "updated_at": stamp(time.Minute),
+	row := map[string]any{"run_id": id, "run_state": "VALIDATING", "status": "running", "reason": nil, "event_count": len(f.logs[id]), "created_at": begun, "updated_at": begun,
 		"error": nil, "recipe": "docs", "repo": "https://example.org/" + id, "pr_url": nil, "cost_nano_usd": 120_000_000, "calls": 3}
 	if status := f.standing[id]; status != "" {
 		row["status"] = status

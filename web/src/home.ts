@@ -2,7 +2,7 @@
 // that may change them, with the line that each agent writes at this moment.
 import { useEffect } from "preact/hooks";
 import { api } from "./api/client";
-import type { Home, Line } from "./api/types";
+import type { Home, HomeRow, Line } from "./api/types";
 import { Cell, useCell } from "./cell";
 import { hear } from "./world";
 
@@ -12,6 +12,15 @@ const now = new Cell<HomeNow>({ state: "loading" });
 export const writing = new Cell<ReadonlyMap<string, string>>(new Map()); // by uuid: the last line of what comes in
 
 let lookers = 0, reading = false, wanted = false, last = "";
+
+// kept is the row as it was before, if it says the same: it is not drawn anew.
+const rows = new Map<string, { text: string; row: HomeRow }>();
+function kept(row: HomeRow): HomeRow {
+  const text = JSON.stringify(row), old = rows.get(row.uuid);
+  if (old?.text === text) return old.row;
+  rows.set(row.uuid, { text, row });
+  return row;
+}
 
 async function read() {
   if (reading) {
@@ -23,7 +32,10 @@ async function read() {
   const begin = performance.now();
   try {
     const home = await api.home(), text = JSON.stringify(home);
-    if (text !== last || now.get().state !== "ready") now.set({ state: "ready", home });
+    if (text !== last || now.get().state !== "ready") {
+      home.rows = home.rows.map(kept);
+      now.set({ state: "ready", home });
+    }
     last = text;
   } catch (error) {
     if (now.get().state !== "ready") now.set({ state: "failed", error });

@@ -8,15 +8,19 @@ import { Cell, useCell } from "./cell";
 export interface Runs { state: "loading" | "ready" | "failed"; rows: LogRow[]; error?: unknown }
 
 const runs = new Cell<Runs>({ state: "loading", rows: [] });
-let lookers = 0, timer = 0, last = "";
+let lookers = 0, timer = 0;
 const every = 1500;
 
 export async function readRuns() {
   try {
     const rows = (await api.logs()).sort((x, y) => ((x.created_at || x.updated_at) < (y.created_at || y.updated_at) ? 1 : -1));
-    const now = JSON.stringify(rows);
-    if (now !== last || runs.get().state !== "ready") runs.set({ state: "ready", rows });
-    last = now;
+    // A row that says what it said before stays the same one, and is not drawn anew.
+    const before = new Map(runs.get().rows.map((r) => [r.run_id, r])), same = rows.map((r) => {
+      const old = before.get(r.run_id);
+      return old && JSON.stringify(old) === JSON.stringify(r) ? old : r;
+    });
+    const now = runs.get();
+    if (now.state !== "ready" || same.length !== now.rows.length || same.some((r, i) => r !== now.rows[i])) runs.set({ state: "ready", rows: same });
   } catch (error) {
     if (runs.get().state !== "ready") runs.set({ state: "failed", rows: [], error });
   }

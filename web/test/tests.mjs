@@ -12,6 +12,7 @@ const views = [
   ["agent", "#/agents/" + id(0), ".entry.assistant"],
   ["agent-aimed", "#/agents/" + id(0) + "?at=3", ".aimed"],
   ["agent-hostile", "#/agents/" + id(7), ".entry.assistant"],
+  ["agent-program", "#/agents/" + id(11), "#program-mode"],
   ["agent-mail", "#/agents/" + id(4) + "?tab=mail", ".letter"],
   ["agent-unknown", "#/agents/nobody", ".failure"],
   ["runs", "#/runs", "table.runs"],
@@ -241,7 +242,7 @@ export function Tests({ plan, open, sound, boxes, texts, accessible, hand, fault
 
   all["the lineage as a graph"] = async () => {
     const page = await open(base + "/#/agents?view=lineage", { viewport: { width: 1440, height: 2400 }, name: "lineage" });
-    const lane = (name) => page.locator(".lane", { hasText: name });
+    const lane = (name) => page.locator(`.lane[aria-label^="${name},"]`);
     await lane("parser").waitFor();
     // Time goes to the right, forks go down, and everything has its words.
     const words = await lane("root").getAttribute("aria-label");
@@ -249,10 +250,16 @@ export function Tests({ plan, open, sound, boxes, texts, accessible, hand, fault
     assert.equal(await page.locator("text.point.mark title").textContent().then((s) => s.replace(/, .*/, "")), "root mark before the change");
     const at = (kind) => page.locator("text.point." + kind).boundingBox();
     assert.ok((await at("mark")).x < (await at("rewind")).x, "what was later stands to the right");
-    const starts = await page.locator(".drawing .fork").getAttribute("d");
+    const starts = (await page.locator(".drawing:not(.through) .fork").evaluateAll((all) => all.map((e) => e.getAttribute("d")))).join("");
     const { agents } = await (await fetch(base + "/api/v1/lineage")).json();
     assert.equal(starts.match(/M/g).length, agents.filter((a) => a.parent_uuid).length, "each child branches off");
     assert.match(await page.locator(".lineage .tools").textContent(), /agents, \d+ dead . \d+ letters?/);
+    // All at a glance are all of them, however low the window is.
+    await page.setViewportSize({ width: 1440, height: 640 });
+    await page.getByRole("button", { name: "All", exact: true }).click();
+    await page.waitForFunction((n) => { const g = document.querySelector(".graph"); return document.querySelectorAll(".lane").length === n && g.scrollHeight <= g.clientHeight + 1; }, agents.length);
+    await page.getByRole("button", { name: "Names" }).click();
+    await page.setViewportSize({ width: 1440, height: 2400 });
     // With Shift it forks where it was clicked, without it reads there.
     await page.locator("text.point.mark").click({ modifiers: ["Shift"] });
     await page.locator("dialog", { hasText: "after message 3" }).waitFor();
@@ -310,7 +317,12 @@ export function Tests({ plan, open, sound, boxes, texts, accessible, hand, fault
     assert.equal(await page.getByLabel("Rule").inputValue(), "bash(make it so)");
     await page.getByLabel("Rule").fill("bash(make *)");
     await page.getByRole("button", { name: "Save the rule and allow" }).click();
-    await page.locator(".ask", { hasText: "once is enough" }).waitFor();
+    // Of a file, the question shows what would be written.
+    await page.locator(".ask", { hasText: "wants to use write" }).waitFor();
+    const written = await page.locator(".ask .lines tr").evaluateAll((all) => all.map((r) => r.className + " " + r.querySelector(".text").textContent));
+    assert.deepEqual(written, ["removed -old := 1", "added +func main() {", "added +<b class=injected>x</b>", "added +}"]);
+    await page.locator(".ask .added .hljs-keyword", { hasText: "func" }).waitFor();
+    await accessible(page, "what would be written");
     assert.ok((await on.seen()).includes("permission ask-2 project bash(make *)"));
     await page.getByRole("button", { name: "Allow once" }).click();
     await page.locator(".ask").waitFor({ state: "detached" });
@@ -382,6 +394,45 @@ export function Tests({ plan, open, sound, boxes, texts, accessible, hand, fault
     await page.locator(".call summary").click();
     await page.locator(".call .lines tr.added .hljs-keyword", { hasText: "var" }).waitFor();
     await accessible(page, "tool");
+    await page.context().close();
+  };
+
+  all["a program that drives an agent"] = async () => {
+    const page = await open(base + "/#/agents/" + id(11), { name: "program" });
+    await page.locator(".facts", { hasText: "Driven by" }).waitFor();
+    assert.deepEqual(await page.getByLabel("claude mode", { exact: true }).locator("option").allTextContents(), ["Ask first", "Plan"]);
+    await page.getByLabel("claude mode", { exact: true }).selectOption("plan");
+    await page.waitForFunction(() => document.querySelector("#program-mode").value === "plan" && !document.querySelector("#program-mode").disabled);
+    assert.ok((await on.seen()).includes("mode claude:plan"));
+    assert.equal(await page.getByLabel("claude model").inputValue(), "fast");
+    await page.getByLabel("claude model").selectOption("large");
+    await page.getByText("holds from what you say next").waitFor();
+    // Its commands stand there when a slash is typed, and are written by a click or a key.
+    await page.locator("#composer").fill("/");
+    const offered = page.locator(".commands button");
+    assert.equal(await offered.count(), 2);
+    await accessible(page, "program");
+    assert.deepEqual(await boxes(page), []);
+    await page.locator("#composer").fill("/rev");
+    assert.match(await offered.textContent(), /^\/review BRANCH reads what changed <b>$/);
+    await page.keyboard.press("Tab");
+    await page.keyboard.press("Enter");
+    assert.equal(await page.locator("#composer").inputValue(), "/review ");
+    await page.locator("#composer").fill("/review main");
+    await page.keyboard.press("Enter");
+    await page.locator(".entry.assistant", { hasText: "echo: /review main" }).waitFor();
+    assert.ok((await on.seen()).includes("prompt model=driver/claude/large"));
+    assert.equal(await page.getByText("holds from what you say next").count(), 0);
+    // A plan is there to be seen; thoughts, diffs and pictures are as those of our own agents.
+    await on.post("parts", { agent: id(11), kind: "assistant", parts: [{ type: "thinking", text: "hm" }, { type: "tool_call", call_id: "p1", name: "plan", args: { steps: [] } }, { type: "tool_call", call_id: "p2", name: "edit", args: { path: "x.go" } }] });
+    await on.post("parts", { agent: id(11), kind: "tool_result", parts: [{ type: "tool_result", call_id: "p1", name: "plan", text: "ok", show: "[x] look\n[ ] mend" }, { type: "tool_result", call_id: "p2", name: "edit", text: "--- a/x.go\n+++ b/x.go\n@@ -1 +1 @@\n-var a = 1\n+var a = 2\n" },
+      { type: "image", media_type: "image/gif", data: "R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7" }] });
+    await page.locator(".call[open] pre", { hasText: "[ ] mend" }).waitFor();
+    await page.locator(".call", { hasText: "x.go" }).locator("summary").click();
+    await page.locator(".call .lines tr.added", { hasText: "var a = 2" }).waitFor();
+    await page.locator(".thinking summary").waitFor();
+    await page.locator("img.picture").waitFor();
+    await sound(page, "program");
     await page.context().close();
   };
 

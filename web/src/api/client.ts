@@ -68,7 +68,7 @@ export const api = {
   changes: (ref: string, state: number, s?: AbortSignal) => get<{ changes: FileChange[] | null }>(at("/agents/" + seg(ref) + "/diff", { state }), s).then((x) => x.changes ?? []),
   lastChanges: (ref: string, s?: AbortSignal) => get<{ changes: FileChange[] | null }>(at("/agents/" + seg(ref) + "/diff"), s).then((x) => x.changes ?? []),
   mail: (ref: string, s?: AbortSignal) => get<{ letters: Letter[] | null }>(at("/agents/" + seg(ref) + "/mail"), s).then((x) => x.letters ?? []),
-  prompt: (ref: string, text: string) => post<{ agent_uuid: string; turn: number }>(at("/agents/" + seg(ref) + "/prompt"), { text }),
+  prompt: (ref: string, text: string, more: { model?: string; effort?: string } = {}) => post<{ agent_uuid: string; turn: number }>(at("/agents/" + seg(ref) + "/prompt"), { text, ...more }),
   send: (ref: string, body: string) => post<Letter>(at("/agents/" + seg(ref) + "/send"), { body }),
   fork: (ref: string, name: string, prompt: string, after = 0) =>
     post<Agent>(at("/agents/" + seg(ref) + "/fork"), { ...(name && { name }), ...(prompt && { prompt }), ...(after && { at: after }) }),

@@ -28,6 +28,7 @@ export interface Agent {
   head_message_id: number | null;
   provider: string | null;
   model: string | null;
+  driver?: string; // the program that drives it
   cwd: string | null;
   state?: State | null;
   spent: Money | null;
@@ -94,7 +95,19 @@ export interface Permission {
 }
 
 // How the calls of an agent are permitted.
-export interface Mode { mode: string; of: string | null; grants: { rule: string; to: string; by: string }[] | null }
+export interface Mode { mode: string; of: string | null; grants: { rule: string; to: string; by: string }[] | null; program?: Program }
+
+// What the program that drives an agent offers, in its own words.
+export interface Program {
+  driver: string;
+  mode: string | null;
+  boxed: boolean | null;
+  modes: Offered[];
+  models: Offered[];
+  efforts: Offered[];
+  commands: Offered[];
+}
+export interface Offered { word: string; title: string; about: string; hint: string | null }
 
 export interface Message {
   id: number;
@@ -141,6 +154,7 @@ export interface Ask {
   reason?: string; // the model's, why it should run there
   choices?: Choice[] | null; // in the order in which they are offered
   why?: string;
+  change?: { removed: string; added: string }; // what it would write
   asked_at: string;
   until?: string;
 }

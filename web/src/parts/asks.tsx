@@ -5,8 +5,10 @@ import type { Ask, Choice } from "../api/types";
 import { useCell } from "../cell";
 import { route } from "../route";
 import { clock, plural } from "../text/format";
+import type { DiffLine } from "../text/diff";
 import { oneLine, visible } from "../text/visible";
 import { asks, readAsks } from "../world";
+import { DiffTable } from "./changes";
 import { AgentLink, Ago, Failure, Said, useBusy } from "./small";
 
 // quiet is how long a question cannot be answered after it appeared: a click that was
@@ -22,6 +24,11 @@ const said = (ask: Ask, c: Choice) => (ask.tool === "ask" ? oneLine(c.text, 200)
 // repeats says that the line above a command only says the command again.
 const bare = (s: string) => s.replace(/[^\p{L}\p{N}]+/gu, " ").trim().toLowerCase();
 const repeats = (line: string, all: string) => bare(line) === "" || bare(all).includes(bare(line)) || (bare(all) !== "" && bare(line).includes(bare(all)));
+// written is what a call would write, as lines: what goes, then what comes.
+function written(c: { removed: string; added: string }): DiffLine[] {
+  const lines = (text: string, kind: "removed" | "added") => (text ? text.replace(/\n$/, "").split("\n").map((line) => ({ kind, text: line })) : []);
+  return [...lines(c.removed, "removed"), ...lines(c.added, "added")];
+}
 const plain: Choice[] = [{ choice: "no", text: "no" }, { choice: "once", text: "once" }];
 
 function One({ ask, alone }: { ask: Ask; alone: boolean }) {
@@ -57,6 +64,7 @@ function One({ ask, alone }: { ask: Ask; alone: boolean }) {
       {ask.reason && <p class="wrap">because: <Said text={ask.reason} /></p>}
       {ask.why && <p class="soft small wrap"><Said text={ask.why} /></p>}
       <pre class="plain" tabIndex={0} aria-label={ask.tool === "ask" ? "the question" : "what it wants to do"}>{visible(what)}</pre>
+      {ask.change && <DiffTable lines={written(ask.change)} path={ask.subject ?? ""} above="" />}
       {what.length > 300 && <p class="small soft">{plural(what.length, "character")}: scroll to read all of it before you answer.</p>}
       <div class="buttons" role="group" aria-label="Answer">
         {choices.map((c, i) => (

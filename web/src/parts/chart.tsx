@@ -4,24 +4,28 @@ import { useLayoutEffect, useRef, useState } from "preact/hooks";
 
 export interface Datum { key: string; name: string; value: number; says: string; limit?: number | undefined }
 
-export function useWidth(): [{ current: HTMLDivElement | null }, number] {
+// useSize is how wide and how high a box is from within.
+export function useSize(): [{ current: HTMLDivElement | null }, number, number] {
   const box = useRef<HTMLDivElement>(null);
-  const [width, set] = useState(480);
+  const [[width, height], set] = useState<[number, number]>([480, 600]);
   useLayoutEffect(() => {
     const el = box.current;
     if (!el) return;
-    const read = () => set(Math.max(200, Math.floor(el.clientWidth)));
+    const read = () => set((old) => {
+      const now: [number, number] = [Math.max(200, Math.floor(el.clientWidth)), el.clientHeight];
+      return old[0] === now[0] && old[1] === now[1] ? old : now;
+    });
     read();
     const sized = new ResizeObserver(read);
     sized.observe(el);
     return () => sized.disconnect();
   }, []);
-  return [box, width];
+  return [box, width, height];
 }
 
 // Bars are horizontal, the largest first; a limit is a line across its bar.
 export function Bars({ data, title }: { data: Datum[]; title: string }) {
-  const [box, width] = useWidth();
+  const [box, width] = useSize();
   const top = Math.max(1, ...data.map((d) => Math.max(d.value, d.limit ?? 0))), row = 40, room = 84;
   return (
     <div class="chart" ref={box}>
@@ -47,7 +51,7 @@ const fit = (s: string, width: number) => {
 
 // Columns are one for each day.
 export function Columns({ data, title, write }: { data: Datum[]; title: string; write: (n: number) => string }) {
-  const [box, width] = useWidth();
+  const [box, width] = useSize();
   const height = 240, left = 56, bottom = 26, high = height - bottom - 10;
   const most = Math.max(0, ...data.map((d) => d.value)), top = most ? nice(most) : 1;
   const step = (width - left - 16) / Math.max(1, data.length), wide = Math.max(1, Math.min(48, step * 0.72));

@@ -1,12 +1,13 @@
 // Where a prompt or a letter is written. Enter sends it, Shift+Enter begins a line.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { api } from "../api/client";
-import type { Agent } from "../api/types";
+import type { Agent, Program } from "../api/types";
+import { Commands, said, wishOf } from "./program";
 import { Failure, useBusy } from "./small";
 
 const drafts = new Map<string, string>(); // what was begun stays when one looks elsewhere
 
-export function Composer({ a, mail, write, sent, stop }: { a: Agent; mail: boolean; write: boolean; sent: () => void; stop: (() => void) | null }) {
+export function Composer({ a, program, mail, write, sent, stop }: { a: Agent; program: Program | undefined; mail: boolean; write: boolean; sent: () => void; stop: (() => void) | null }) {
   const key = a.uuid + (mail ? " mail" : "");
   const [, again] = useState({});
   const text = drafts.get(key) ?? "";
@@ -24,7 +25,8 @@ export function Composer({ a, mail, write, sent, stop }: { a: Agent; mail: boole
   const send = () => {
     if (!text.trim() || busy) return;
     run(async () => {
-      await (mail ? api.send(a.uuid, text) : api.prompt(a.uuid, text));
+      await (mail ? api.send(a.uuid, text) : api.prompt(a.uuid, text, wishOf(a.uuid)));
+      if (!mail) said(a.uuid);
       if (drafts.get(key) === text) set("");
       sent();
       box.current?.focus();
@@ -41,6 +43,7 @@ export function Composer({ a, mail, write, sent, stop }: { a: Agent; mail: boole
           e.preventDefault();
           send();
         }} />
+      {!mail && <Commands p={program} typed={text} choose={(s) => { set(s); box.current?.focus(); }} />}
       <div class="buttons">
         <button type="submit" class="main" disabled={busy || !text.trim()}>{busy ? "Sending\u2026" : mail ? "Send letter" : "Send"}</button>
         {stop && <button type="button" onClick={stop}>Stop</button>}

@@ -83,15 +83,15 @@ export function ToolCall({ part, result, from, answer, permission, running }: { 
   const failed = result?.is_error || (!result && running?.call?.failed), live = result ? undefined : running?.call;
   const done = result || live?.done, output = result ? result.show || result.text || "" : live?.text.slice(-cut) ?? "";
   return (
-    <details class={"fold call" + (failed ? " failed" : "")} open={live !== undefined && !live.done && live.text !== ""}>
+    <details class={"fold call" + (failed ? " failed" : "")} open={(live !== undefined && !live.done && live.text !== "") || (part.name === "plan" && !!done)}>
       <summary>
         <strong class="tool"><Said text={part.name} most={60} /></strong> <span class="gist"><bdi>{gist(part.args)}</bdi></span>
         {failed ? <Badge tone="bad">failed</Badge> : done ? <Badge tone="good">done</Badge> : running?.state === "asks" ? <Badge tone="warn">asks you</Badge> : running ? <Badge tone="busy">running</Badge> : <Badge tone="quiet">not finished</Badge>}
       </summary>
       <div class="inner">
         {permission && <p class="soft wrap permitted">{permitted(permission)}{permission.at && <>, <time dateTime={permission.at}>{time(permission.at)}</time></>}</p>}
-        <p class="soft">Arguments</p>
-        <Output text={part.malformed ?? (part.cut ? "" : JSON.stringify(part.args ?? {}, null, 2))} size={part.size} from={from} />
+        {part.name !== "plan" && <p class="soft">Arguments</p>}
+        {part.name !== "plan" && <Output text={part.malformed ?? (part.cut ? "" : JSON.stringify(part.args ?? {}, null, 2))} size={part.size} from={from} />}
         {(result || output) && <p class="soft between">{done ? "Output" : "Output so far"} {output && <Copy text={() => output} what="the output" />}</p>}
         {(result || output) && <Output text={output} size={result?.size} from={answer} />}
       </div>

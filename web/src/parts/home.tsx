@@ -1,22 +1,21 @@
 // The screen of all agents: who needs a person, who works, who is done, who rests. It is one stop
 // for the Tab key; in it the keys act as on the terminal.
-import { useEffect, useId, useMemo, useState } from "preact/hooks";
+import { useCallback, useEffect, useId, useMemo, useState } from "preact/hooks";
 import type { HomeRow } from "../api/types";
 import { useCell } from "../cell";
 import { useHome, writing } from "../home";
 import { go } from "../route";
-import { lasting, money, plural, whole } from "../text/format";
-import { oneLine } from "../text/visible";
+import { money, plural, whole } from "../text/format";
 import { agents } from "../world";
 import { ForkDialog, KillDialog } from "./dialogs";
-import { Ago, Badge, Empty, Failure, Loading, Said, Second, type Tone } from "./small";
+import { HomeLine, placed } from "./homerow";
+import { Empty, Failure, Loading } from "./small";
 import { useWide } from "./wide";
 import { useWindow } from "./window";
 
 type Shown = { kind: "group"; group: string; count: number; hidden: number; open: boolean } | { kind: "row"; row: HomeRow };
 
 const few = 5; // of those that are done
-const tones: Record<string, Tone> = { working: "busy", asks: "warn", waits: "busy", idle: "quiet", done: "good", failed: "bad", interrupted: "warn", killed: "quiet" };
 
 // lay puts the groups and their rows under each other. What is done is folded after a few, what
 // rests is folded, unless it is opened or looked for.
@@ -38,7 +37,7 @@ function lay(rows: HomeRow[], open: ReadonlySet<string>, q: string): Shown[] {
 }
 
 export function HomeList({ current, narrow: side }: { current?: string | undefined; narrow?: boolean | undefined }) {
-  const narrow = !useWide(720) || side;
+  const narrow = !useWide(720) || !!side;
   const now = useHome(), world = useCell(agents), live = useCell(writing);
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
   const [filter, setFilter] = useState(""), [at, setAt] = useState(current ?? "");
@@ -63,6 +62,10 @@ export function HomeList({ current, narrow: side }: { current?: string | undefin
     setAt(s.kind === "row" ? s.row.uuid : s.group);
     w.show(n);
   };
+  const pick = useCallback((uuid: string) => {
+    setAt(uuid);
+    go(["agents", uuid]);
+  }, []);
   const turn = (group: string) => {
     const next = new Set(open);
     if (!next.delete(group)) next.add(group);
@@ -105,30 +108,9 @@ export function HomeList({ current, narrow: side }: { current?: string | undefin
         <div class="rows" ref={w.box} role="listbox" aria-label="Agents" tabIndex={0} aria-activedescendant={`${base}-${index}`} onKeyDown={key} onFocus={() => w.show(index)}>
           <div class="space" role="presentation" style={{ height: w.height + "px" }}>
             {shown.slice(w.first, w.end).map((s, n) => {
-              const i = w.first + n, place = { transform: `translateY(${i * height}px)`, height: height + "px" };
-              const told = { id: `${base}-${i}`, role: "option" as const, "aria-posinset": i + 1, "aria-setsize": shown.length, style: place };
-              if (s.kind === "group") {
-                return <div key={"group " + s.group} {...told} aria-selected={false} class={"hgroup" + (i === index ? " at" : "")} onClick={() => { setAt(s.group); turn(s.group); }}><strong>{s.group}</strong> <span class="count">{whole(s.count)}</span>{s.hidden > 0 && <span class="soft"> {"\u25b8"} {whole(s.hidden)} folded</span>}</div>;
-              }
-              const r = s.row, gist = live.get(r.uuid) ?? (r.group === "working" || r.group === "idle" ? r.said || r.asked : r.said) ?? r.asked ?? "";
-              return (
-                <div key={r.uuid} {...told} aria-selected={r.uuid === current} class={"hrow" + (i === index ? " at" : "") + (r.uuid === current ? " current" : "")}
-                  onClick={() => { setAt(r.uuid); go(["agents", r.uuid]); }}>
-                  <span class="name">
-                    {Array.from({ length: Math.min(r.indent, 8) }, (_, k) => <i key={k} class={"step" + (k === Math.min(r.indent, 8) - 1 ? (r.last ? " last" : " mid") : "")} aria-hidden="true" />)}
-                    {r.path.length > 0 && <span class="soft path">{oneLine(r.path.join(" \u203a "), 60)} {"\u203a "}</span>}
-                    <span class="label" title={oneLine(r.name, 300)}><Said text={r.name} most={80} /></span>
-                    {r.unread_mail > 0 && <span class="unread">{"\u2709 "}{whole(r.unread_mail)}<span class="hidden"> unread</span></span>}
-                    {r.folded > 0 && <span class="count">+{whole(r.folded)}</span>}
-                  </span>
-                  <span class="does"><Badge tone={tones[r.state.word] ?? "quiet"} title={oneLine(r.state.detail ?? r.state.word, 300)}>{oneLine(r.run ? r.run.run_state : r.does, 14)}</Badge></span>
-                  <span class="gist">{!narrow && !r.run && r.asked && r.asked !== gist && <span class="asked" title={oneLine(r.asked, 600)}><bdi>{oneLine(r.asked, 120)}</bdi></span>}<bdi>{r.run ? `${r.run.done} of ${r.run.of} done` : oneLine(gist, 200)}</bdi></span>
-                  <span class="model soft"><Said text={r.driver || r.model || ""} most={40} /></span>
-                  <span class="diff" title={oneLine(r.change?.branch ?? "", 200)}>{r.change && (r.change.files > 0 ? <><span class="good">+{whole(r.change.added)}</span> <span class="bad">{"\u2212"}{whole(r.change.removed)}</span> </> : <span class="soft">no change </span>)}{r.change && <span class="soft branch">{oneLine(r.change.branch, 60)}</span>}</span>
-                  <span class="num cost">{money(r.spent.cost_nano_usd)}</span>
-                  <span class="num age">{r.ticks ? <Second of={(t) => lasting(Math.max(0, Math.floor((t - Date.parse(r.since)) / 1000) * 1000))} /> : <Ago at={r.since} />}</span>
-                </div>
-              );
+              const i = w.first + n, place = { id: `${base}-${i}`, i, of: shown.length, height, at: i === index };
+              if (s.kind === "row") return <HomeLine key={s.row.uuid} {...place} row={s.row} live={live.get(s.row.uuid)} current={s.row.uuid === current} narrow={narrow} pick={pick} />;
+              return <div key={"group " + s.group} {...placed(place)} aria-selected={false} class={"hgroup" + (i === index ? " at" : "")} onClick={() => { setAt(s.group); turn(s.group); }}><strong>{s.group}</strong> <span class="count">{whole(s.count)}</span>{s.hidden > 0 && <span class="soft"> {"\u25b8"} {whole(s.hidden)} folded</span>}</div>;
             })}
           </div>
         </div>

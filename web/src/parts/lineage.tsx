@@ -1,7 +1,7 @@
 // The lineage as a graph: a lane for each agent, time to the right; forks branch off, letters are arcs,
 // marks, rewinds and kills stand where they happened. A click reads what is there, with Shift it forks.
-import { useId, useMemo, useState } from "preact/hooks";
-import type { Lineage, LineageAgent, LineagePoint } from "../api/types";
+import { useCallback, useId, useMemo, useState } from "preact/hooks";
+import type { Lineage } from "../api/types";
 import { useCell } from "../cell";
 import { useLineage } from "../lineage";
 import { go } from "../route";
@@ -10,26 +10,20 @@ import { picture, ticks, type Lane } from "../text/lineage";
 import { oneLine } from "../text/visible";
 import { agents } from "../world";
 import { ForkDialog, KillDialog } from "./dialogs";
-import { Badge, Empty, Failure, Loading, Said, type Tone } from "./small";
+import { Drawing, glyphs, tones, type Act } from "./drawing";
+import { memo } from "./memo";
+import { Badge, Empty, Failure, Loading, Said } from "./small";
 import { useWide } from "./wide";
 import { useWindow } from "./window";
-import { useWidth } from "./chart";
+import { useSize } from "./chart";
 
-const tones: Record<string, Tone> = { working: "busy", asks: "warn", waits: "busy", idle: "quiet", done: "good", failed: "bad", interrupted: "warn", killed: "quiet" };
-const heights = [4, 10, 26]; // of a lane: all at a glance, closer, with names
-const glyphs: Record<string, string> = { mark: "\u25c6", rewind: "\u21b6", clear: "\u25cb", compact: "\u25a3" };
-const verbs: Record<string, string> = { mark: "mark", rewind: "rewinds", clear: "clears its context", compact: "compacts its context" };
+const heights = [4, 10, 26]; // of a lane, at most: all at a glance, closer, with names
+
+const axis = 28; // pixels
 
 const dayForm = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" });
 // moment is a time on the axis; with its day, where there are several.
 const moment = (t: number, span: number) => (span > 72e6 ? dayForm.format(t) : clock(new Date(t).toISOString()));
-
-// says is a point in words.
-export function says(p: LineagePoint): string {
-  const label = p.text ? " " + oneLine(p.text, 80) : "";
-  if (p.kind === "rewind") return `rewinds to ${p.text ? oneLine(p.text, 80) : "message " + p.target_id}, ${time(p.at)}`;
-  return (verbs[p.kind] ?? p.kind) + label + ", " + time(p.at);
-}
 
 // tells is an agent in words, for readers and titles.
 function tells(lane: Lane, letters: number): string {
@@ -37,6 +31,28 @@ function tells(lane: Lane, letters: number): string {
   return `${oneLine(a.name, 80)}, ${s}, since ${time(a.from)}, ${plural(a.own_messages, "message")}, ${money(a.spent.cost_nano_usd)}`
     + (lane.points.length ? ", " + plural(lane.points.length, "point") : "") + (letters ? ", " + plural(letters, "letter") : "");
 }
+
+interface LaneProps { id: string; lane: Lane; of: number; height: number; here: boolean; chosen: boolean; letters: number; act: Act }
+
+// LaneRow is what can be pointed at of a lane, and what readers are told of it.
+const LaneRow = memo(function LaneRow({ id, lane, of, height, here, chosen, letters, act }: LaneProps) {
+  const a = lane.agent, said = tells(lane, letters);
+  return (
+    <div id={id} role="option" aria-selected={chosen} aria-posinset={lane.row + 1} aria-setsize={of} aria-label={said} title={said}
+      class={"lane" + (here ? " at" : "") + (a.killed ? " dead" : "")} style={{ top: lane.row * height + "px", height: height + "px" }} onClick={(e) => act(e, a)} />
+  );
+});
+
+// Name is what stands before a lane. All names are in one box that stays where it is when one goes along in
+// time: to the browser, each of such boxes is a layer.
+const Name = memo(function Name({ lane, height, width, step }: { lane: Lane; height: number; width: number; step: number }) {
+  const a = lane.agent;
+  return (
+    <span class={"who" + (a.killed ? " dead" : "")} style={{ top: lane.row * height + "px", height: height + "px", width: width + "px", paddingLeft: Math.min(lane.indent, 10) * step + 8 + "px" }}>
+      <Badge tone={tones[a.state.word] ?? "quiet"} /><Said text={a.name} most={80} />
+    </span>
+  );
+});
 
 export function LineageGraph() {
   const now = useLineage();
@@ -56,17 +72,18 @@ function Graph({ lineage }: { lineage: Lineage }) {
     for (const arc of drawn.arcs) for (const lane of [arc.from, arc.to]) if (lane) out.set(lane.agent.uuid, (out.get(lane.agent.uuid) ?? 0) + 1);
     return out;
   }, [drawn]);
-  const height = heights[size]!, named = size === 2, lanes = drawn.lanes;
-  const w = useWindow(lanes.length, height, 28), [box, room] = useWidth();
+  const [box, room, tall] = useSize(), lanes = drawn.lanes, named = size === 2;
+  // All at a glance are all: the more there are, the thinner they become.
+  const height = size > 0 ? heights[size]! : Math.max(0.5, Math.min(heights[0]!, Math.floor(((tall - axis) / lanes.length) * 64) / 64));
+  const w = useWindow(lanes.length, height, axis);
   const left = wide ? 220 : 116, width = Math.max(120, (room - left - 24) * zoom);
   const found = lanes.findIndex((l) => l.agent.uuid === at), index = Math.max(0, found), here = lanes[index];
 
-  const read = (uuid: string, message?: number) => go(["agents", uuid], message ? { at: String(message) } : {});
-  const act = (e: { shiftKey: boolean }, a: LineageAgent, message?: number) => {
+  const act = useCallback<Act>((e, a, message) => {
     setAt(a.uuid);
-    if (!e.shiftKey) read(a.uuid, message);
+    if (!e.shiftKey) go(["agents", a.uuid], message ? { at: String(message) } : {});
     else if (!a.killed) setFork({ uuid: a.uuid, at: message ?? 0 });
-  };
+  }, []);
   const move = (i: number) => {
     const n = Math.max(0, Math.min(lanes.length - 1, i)), lane = lanes[n];
     if (!lane) return;
@@ -91,7 +108,7 @@ function Graph({ lineage }: { lineage: Lineage }) {
     e.preventDefault();
   };
 
-  const y = (row: number) => (row - w.first) * height + height / 2, x = (p: number) => left + p * width;
+  const x = (p: number) => left + p * width;
   const forked = fork && world.all.get(fork.uuid), killed = kill && world.all.get(kill);
   const dead = lanes.filter((l) => l.agent.killed).length;
   return (
@@ -107,68 +124,18 @@ function Graph({ lineage }: { lineage: Lineage }) {
           {ticks(drawn.time, Math.max(1, Math.floor(width / 150))).map((t, i, all) => <span key={i} class={i === all.length - 1 ? "last" : ""} style={{ left: x(drawn.time.x(t)) + "px" }}>{moment(t, all.at(-1)! - all[0]!)}</span>)}
         </div>
         <div class="space" role="presentation" style={{ height: w.height + "px", width: x(1) + 24 + "px" }}>
-          <Drawing lanes={lanes.slice(w.first, w.end)} all={drawn} first={w.first} end={w.end} height={height} x={x} y={y} named={named} act={act} />
+          <Drawing all={drawn} first={w.first} end={w.end} height={height} left={left} width={width} named={named} act={act} />
           {lanes.slice(w.first, w.end).map((lane, n) => {
-            const i = w.first + n, a = lane.agent;
-            return (
-              <div key={a.uuid} id={`${base}-${i}`} role="option" aria-selected={a.uuid === at} aria-posinset={i + 1} aria-setsize={lanes.length} aria-label={tells(lane, post.get(a.uuid) ?? 0)}
-                class={"lane" + (i === index ? " at" : "") + (a.killed ? " dead" : "")} style={{ transform: `translateY(${i * height}px)`, height: height + "px" }} title={tells(lane, post.get(a.uuid) ?? 0)}
-                onClick={(e) => act(e, a)}>
-                {named && <span class="who" style={{ width: left - 8 + "px", paddingLeft: Math.min(lane.indent, 10) * (wide ? 10 : 5) + 8 + "px" }}><Badge tone={tones[a.state.word] ?? "quiet"} /><Said text={a.name} most={80} /></span>}
-              </div>
-            );
+            const i = w.first + n, uuid = lane.agent.uuid;
+            return <LaneRow key={uuid} id={`${base}-${i}`} lane={lane} of={lanes.length} height={height} here={i === index} chosen={uuid === at} letters={post.get(uuid) ?? 0}
+              act={act} />;
           })}
+          {named && <div class={"names" + (zoom > 1 ? " over" : "")} aria-hidden="true">{lanes.slice(w.first, w.end).map((lane) => <Name key={lane.agent.uuid} lane={lane} height={height} width={left - 8} step={wide ? 10 : 5} />)}</div>}
         </div>
       </div>
       <p class="keys soft small" aria-hidden="true">A click reads, <kbd>Shift</kbd>+click forks <kbd>Enter</kbd> read <kbd>f</kbd> fork <kbd>k</kbd> kill</p>
       {forked && fork && <ForkDialog a={forked} at={fork.at} close={() => setFork(null)} />}
       {killed && <KillDialog a={killed} close={() => setKill("")} />}
     </section>
-  );
-}
-
-interface Drawn { lanes: Lane[]; all: ReturnType<typeof picture>; first: number; end: number; height: number; x: (p: number) => number; y: (row: number) => number; named: boolean; act: (e: MouseEvent, a: LineageAgent, message?: number) => void }
-
-// Drawing is the picture of the lanes in sight. Lines of one kind are one path: a thousand agents are
-// a handful of elements.
-function Drawing({ lanes, all, first, end, height, x, y, named, act }: Drawn) {
-  const lines: Record<string, string> = {};
-  let forks = "", kills = "", backs = "";
-  for (const l of lanes) {
-    const tone = l.agent.killed ? "dead" : tones[l.agent.state.word] ?? "quiet";
-    lines[tone] = (lines[tone] ?? "") + `M${x(l.from)} ${y(l.row)}H${Math.max(x(l.until), x(l.from) + 2)}`;
-    if (l.agent.killed) {
-      const r = Math.min(5, height / 2 - 1), cx = x(l.until), cy = y(l.row);
-      kills += `M${cx - r} ${cy - r}L${cx + r} ${cy + r}M${cx - r} ${cy + r}L${cx + r} ${cy - r}`;
-    }
-    for (const p of l.points) if (p.back !== null) backs += `M${x(p.x)} ${y(l.row)}Q${(x(p.x) + x(p.back)) / 2} ${y(l.row) - height * 0.8} ${x(p.back)} ${y(l.row)}`;
-  }
-  // A branch is drawn if any of it is in sight.
-  for (const l of all.lanes) {
-    const up = l.agent.parent_uuid ? all.of.get(l.agent.parent_uuid) : undefined;
-    if (!up || l.row < first || up.row >= end) continue;
-    const at = x(l.from), bend = Math.min(8, height / 2);
-    forks += `M${at - bend} ${y(up.row)}Q${at} ${y(up.row)} ${at} ${y(up.row) + bend}V${y(l.row) - bend}Q${at} ${y(l.row)} ${at + bend} ${y(l.row)}`;
-  }
-  let read = "", unread = "";
-  for (const a of all.arcs) {
-    const from = a.from ?? a.to;
-    if (Math.min(from.row, a.to.row) >= end || Math.max(from.row, a.to.row) < first) continue;
-    const at = x(a.x), bow = 10 + Math.min(60, Math.abs(from.row - a.to.row) * 3);
-    const d = from === a.to ? `M${at - 6} ${y(a.to.row) - height / 2}L${at} ${y(a.to.row)}` : `M${at} ${y(from.row)}Q${at + bow} ${(y(from.row) + y(a.to.row)) / 2} ${at} ${y(a.to.row)}`;
-    if (a.letter.read) read += d;
-    else unread += d;
-  }
-  return (
-    <svg class="drawing" aria-hidden="true" width={x(1) + 24} height={(end - first) * height} style={{ transform: `translateY(${first * height}px)` }}>
-      {all.time.pauses.map((p) => <path key={p} class="pause" d={`M${x(p)} 0V${(end - first) * height}`} />)}
-      <path class="fork" d={forks} />
-      {Object.entries(lines).map(([tone, d]) => <path key={tone} class={"life " + tone} d={d} />)}
-      <path class="mail" d={read} /><path class="mail unread" d={unread} />
-      <path class="back" d={backs} /><path class="kill" d={kills} />
-      {lanes.flatMap((l) => l.points.map(({ point, x: p }) => named
-        ? <text key={point.message_id} class={"point " + point.kind} x={x(p)} y={y(l.row)} onClick={(e) => { e.stopPropagation(); act(e, l.agent, point.message_id); }}><title>{oneLine(l.agent.name, 80) + " " + says(point)}</title>{glyphs[point.kind] ?? "\u25cf"}</text>
-        : <circle key={point.message_id} class={"point " + point.kind} cx={x(p)} cy={y(l.row)} r={Math.max(1.5, height / 4)} />))}
-    </svg>
   );
 }

@@ -59,6 +59,11 @@ export function Ago({ at }: { at: string | null | undefined }) {
 const second = new Cell(Date.now());
 let tickers = 0, tick = 0;
 export function Second({ of }: { of: (now: number) => string }) {
+  const box = useRef<HTMLSpanElement>(null);
+  useEffect(() => second.on(() => { // many tick at once: only their text changes
+    const text = box.current?.firstChild;
+    if (text) text.nodeValue = of(second.get());
+  }), [of]);
   useEffect(() => {
     if (tickers++ === 0) {
       second.set(Date.now());
@@ -66,7 +71,7 @@ export function Second({ of }: { of: (now: number) => string }) {
     }
     return () => { if (--tickers === 0) clearInterval(tick); };
   }, []);
-  return <span>{of(useCell(second))}</span>;
+  return <span ref={box}>{of(second.get())}</span>;
 }
 
 export function Loading({ what }: { what: string }) {

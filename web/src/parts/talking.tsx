@@ -14,6 +14,22 @@ import { Empty, Failure, Loading, stateOf } from "./small";
 const noCalls: Call[] = [], noResults: Results = new Map();
 const calling = (m: Message) => (m.parts ?? []).some((p) => p.type === "tool_call" || p.type === "tool_result");
 
+// grouped puts a few entries together, for the style sheet (.few). One that is in a group stays there,
+// whatever comes before or behind it: known has the group of each.
+function grouped(list: Message[], known: Map<number, number>): { key: number; of: Message[] }[] {
+  const out: { key: number; of: Message[] }[] = [], taken = new Set<number>();
+  for (const m of list) {
+    const last = out.at(-1);
+    let key = known.get(m.id) ?? (last && last.of.length < 4 ? last.key : m.id);
+    if (key !== last?.key && taken.has(key)) key = m.id; // something came into the midst of it
+    known.set(m.id, key);
+    taken.add(key);
+    if (last?.key === key) last.of.push(m);
+    else out.push({ key, of: [m] });
+  }
+  return out;
+}
+
 // Talking shows the end, or the entry that is aimed at. `end` grows when the reader wants to be at the end.
 export function Talking({ a, aim, end }: { a: Agent; aim: number; end: number }) {
   const talk = useMemo(() => new Conversation(a.uuid, aim), [a.uuid]);
@@ -86,7 +102,8 @@ export function Talking({ a, aim, end }: { a: Agent; aim: number; end: number })
   };
   useEffect(() => { if (end) toEnd(); }, [end]);
 
-  const list = t.messages.filter((m) => (usage || m.kind !== "usage") && !m.meta?.run);
+  const known = useRef(new Map<number, number>());
+  const groups = useMemo(() => grouped(t.messages.filter((m) => (usage || m.kind !== "usage") && !m.meta?.run), known.current), [t.messages, usage]);
   const spoken = t.messages.some((m) => m.kind === "user" || m.kind === "assistant");
   const asking = open.find((q) => q.agent_uuid === a.uuid)?.call_id ?? "", works = stateOf(a).busy;
   const last = t.messages.findLast((m) => m.kind === "assistant")?.id;
@@ -113,10 +130,14 @@ export function Talking({ a, aim, end }: { a: Agent; aim: number; end: number })
           {aim > 0 && !there && !reading && t.state === "ready" && <p class="note">Message {aim} is not in this conversation. <button type="button" class="quiet" onClick={() => go(["agents", a.uuid])}>Go to its end</button></p>}
           {!t.whole && t.state === "ready" && <button type="button" class="quiet more" disabled={reading} onClick={() => { stick.current = false; read(() => talk.earlier()); }}>{reading ? "Reading\u2026" : "Show earlier messages"}</button>}
           {!spoken && !works && !t.busy && t.whole && t.state === "ready" && <Empty title={t.messages.length ? "Nobody has said anything to this agent yet." : "Nothing has been said yet."}><p>{a.status === "dead" ? "It was killed before anybody did." : <>Write to it below; <kbd>Enter</kbd> sends.</>}</p>{!a.parent_uuid && a.status !== "dead" && <p>It has the files of this project, and it can fork children that know all it knows.</p>}</Empty>}
-          {list.map((m) => {
-            const calls = calling(m), live = m.id === last && calls;
-            return <Entry key={m.id} m={m} results={calls ? results : noResults} own={a.uuid} aimed={m.id === aim} calls={live ? t.calls : noCalls} busy={live && works} asking={live ? asking : ""} />;
-          })}
+          {groups.map(({ key, of }) => (
+            <div key={key} class={"few" + (there && of.some((m) => m.id === aim) ? " shown" : "")}>
+              {of.map((m) => {
+                const calls = calling(m), live = m.id === last && calls;
+                return <Entry key={m.id} m={m} results={calls ? results : noResults} own={a.uuid} aimed={m.id === aim} calls={live ? t.calls : noCalls} busy={live && works} asking={live ? asking : ""} />;
+              })}
+            </div>
+          ))}
           {t.last && <Coming text={t.text} thinking={t.thinking} calls={coming} />}
           {t.last && t.busy && !t.text && !t.calls.length && <p class="note"><span class="spin" aria-hidden="true" />Working{"\u2026"}</p>}
           {!t.last && <button type="button" class="quiet more" disabled={reading} onClick={() => read(() => talk.later())}>{reading ? "Reading\u2026" : "Show later messages"}</button>}

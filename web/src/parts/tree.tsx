@@ -158,7 +158,7 @@ export function Tree({ current, narrow }: { current?: string | undefined; narrow
               const i = w.first + n, a = r.agent, s = stateOf(a), shut = closed.has(a.uuid);
               return (
                 <div key={a.uuid} id={`${base}-${i}`} role="row" class={"trow" + (i === index ? " at" : "") + (a.uuid === current ? " current" : "") + (a.status === "dead" ? " dead" : "")}
-                  style={{ transform: `translateY(${i * row}px)` }} aria-level={r.level} aria-posinset={r.place} aria-setsize={r.of} aria-rowindex={i + 2}
+                  style={{ top: i * row + "px" }} aria-level={r.level} aria-posinset={r.place} aria-setsize={r.of} aria-rowindex={i + 2}
                   {...(r.kids ? { "aria-expanded": !shut } : {})} aria-selected={a.uuid === current}
                   onClick={(e) => {
                     setAt(a.uuid);

@@ -1,21 +1,23 @@
 // Figures for people. The same figure is written the same way everywhere.
 
+const plain = new Intl.NumberFormat("en"), cents = new Intl.NumberFormat("en", { minimumFractionDigits: 2, maximumFractionDigits: 2 });
+
 export function money(nano: number | null | undefined): string {
   const usd = (nano ?? 0) / 1e9;
   if (usd === 0) return "$0";
   if (usd < 0.0001) return "<$0.0001";
   if (usd < 0.01) return "$" + usd.toPrecision(2).replace(/\.?0+$/, "");
-  return "$" + usd.toLocaleString("en", { minimumFractionDigits: 2, maximumFractionDigits: 2 });
+  return "$" + cents.format(usd);
 }
 
 export function short(n: number): string {
-  if (n < 10_000) return n.toLocaleString("en");
+  if (n < 10_000) return plain.format(n);
   if (n < 1e6) return (n / 1e3).toFixed(n < 1e5 ? 1 : 0) + "k";
   if (n < 1e9) return (n / 1e6).toFixed(n < 1e8 ? 1 : 0) + "M";
   return (n / 1e9).toFixed(1) + "G";
 }
 
-export const whole = (n: number) => n.toLocaleString("en");
+export const whole = (n: number) => plain.format(n);
 
 export function lasting(ms: number): string {
   if (!Number.isFinite(ms) || ms < 0) return "\u2014";

@@ -1,7 +1,7 @@
 // One agent: what it is, its conversation, its mail, and what can be done with it.
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import { api } from "../api/client";
-import type { Agent } from "../api/types";
+import type { Agent, Mode as HowPermitted } from "../api/types";
 import { useCell, useLoad } from "../cell";
 import { Acts } from "../parts/acts";
 import { Asks } from "../parts/asks";
@@ -10,6 +10,7 @@ import { Composer } from "../parts/composer";
 import { OneChange } from "../parts/changes";
 import { ForkDialog, KillDialog } from "../parts/dialogs";
 import { HomeList } from "../parts/home";
+import { ProgramFacts } from "../parts/program";
 import { Talking } from "../parts/talking";
 import { useWide } from "../parts/wide";
 import { put, route, to } from "../route";
@@ -35,6 +36,10 @@ function One({ a }: { a: Agent }) {
   const [dialog, setDialog] = useState<"" | "fork" | "kill">("");
   const [end, setEnd] = useState(0);
   const stop = useBusy();
+  const [now, again] = useLoad((s) => (a.status === "dead" ? Promise.resolve(null) : api.mode(a.uuid, s)), [a.uuid, a.head_message_id]);
+  const had = useRef<HowPermitted | null>(null); // stays while it is read again
+  if (now.state === "ready") had.current = now.value;
+  const mode = had.current;
   const interrupt = () => stop.run(async () => { await api.interrupt(a.uuid); });
   return (
     <div class="pane agent">
@@ -56,7 +61,8 @@ function One({ a }: { a: Agent }) {
           <div class="opt"><dt>Tokens</dt><dd>{short(a.spent?.tokens ?? 0)}</dd></div>
           <div><dt>Age</dt><dd><Ago at={a.created_at} /></dd></div>
           {a.parent_uuid && a.fork_message_id != null && <div><dt>Forked at</dt><dd><a href={to(["agents", a.parent_uuid], { at: String(a.fork_message_id) })}>message {a.fork_message_id}</a></dd></div>}
-          {a.status !== "dead" && <Mode a={a} />}
+          {a.status !== "dead" && <Mode a={a} known={mode?.mode ?? ""} again={again} />}
+          {a.status !== "dead" && mode?.program && <ProgramFacts a={a} p={mode.program} again={again} />}
           {a.end_reason && <div><dt>Ended</dt><dd><Said text={a.end_reason} most={120} /></dd></div>}
         </dl>
         <div class="tabs" role="group" aria-label="What to show">
@@ -68,7 +74,7 @@ function One({ a }: { a: Agent }) {
       <Acts when={s.word} />
       {tab === "mail" ? <Mail a={a} /> : tab === "files" ? <Files a={a} /> : <Talking a={a} aim={aim} end={end} />}
       <Asks of={a.uuid} />
-      <Composer a={a} mail={tab === "mail"} write={where.query.get("write") === "1"} stop={s.busy && !stop.busy ? interrupt : null} sent={() => {
+      <Composer a={a} program={mode?.program} mail={tab === "mail"} write={where.query.get("write") === "1"} stop={s.busy && !stop.busy ? interrupt : null} sent={() => {
         if (aim) put({ at: "", find: "" });
         setEnd((n) => n + 1);
       }} />
@@ -81,10 +87,8 @@ function One({ a }: { a: Agent }) {
 const modes: [string, string][] = [["ask", "ask"], ["edits", "accept edits"], ["box", "box"], ["read-only", "read-only"]];
 
 // Mode is how the calls of the agent are permitted.
-function Mode({ a }: { a: Agent }) {
-  const [now, again] = useLoad((s) => api.mode(a.uuid, s), [a.uuid, a.head_message_id]);
+function Mode({ a, known, again }: { a: Agent; known: string; again: () => void }) {
   const { busy, error, run } = useBusy();
-  const known = now.state === "ready" ? now.value.mode : ""; // the place is kept while it is read
   return (
     <div>
       <dt><label for="mode">Mode</label></dt>

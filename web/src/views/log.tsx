@@ -154,7 +154,7 @@ function Events({ id, upTo, proof }: { id: string; upTo: number; proof: Loaded<V
             {list.slice(w.first, w.end).map(({ e, i }, n) => {
               const m = got.marks[i], signed = own && i - inherited < own.covered;
               return (
-                <div key={e.event_id + i} id={`${base}-${i}`} role="option" aria-selected={i === open} aria-posinset={w.first + n + 1} aria-setsize={list.length} class={"erow" + (i === open ? " at" : "")} style={{ transform: `translateY(${(w.first + n) * row}px)` }} onClick={() => setOpen(i)}>
+                <div key={e.event_id + i} id={`${base}-${i}`} role="option" aria-selected={i === open} aria-posinset={w.first + n + 1} aria-setsize={list.length} class={"erow" + (i === open ? " at" : "")} style={{ top: (w.first + n) * row + "px" }} onClick={() => setOpen(i)}>
                   <span class="num soft nr">{i + 1}</span>
                   <span class={"mark " + (m === "ok" ? "good" : m ? "bad" : "quiet")}><span aria-hidden="true">{m === "ok" ? (signed ? "\u2713\u2713" : "\u2713") : m ? "\u2717" : "\u00b7"}</span><span class="hidden">{m === "ok" ? (signed ? "hash agrees, signed" : "hash agrees") : m === "hash" ? "hash does not agree" : m === "link" ? "not linked" : "not checked"}</span></span>
                   <span class="etype">{words(e.type)}</span>

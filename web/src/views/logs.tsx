@@ -3,6 +3,7 @@ import { useMemo, useState } from "preact/hooks";
 import { api } from "../api/client";
 import type { LogRow } from "../api/types";
 import { useLoad } from "../cell";
+import { memo } from "../parts/memo";
 import { RunActs, StartRun } from "../parts/runacts";
 import { Ago, Empty, Failure, Loading, Said, Show, Status, Title, words } from "../parts/small";
 import { to } from "../route";
@@ -53,7 +54,7 @@ export function RunsView() {
   );
 }
 
-function Row({ r, timeline }: { r: LogRow; timeline: string | undefined }) {
+const Row = memo(function Row({ r, timeline }: { r: LogRow; timeline: string | undefined }) {
   return (
     <tr>
       <td class="grow">
@@ -69,7 +70,7 @@ function Row({ r, timeline }: { r: LogRow; timeline: string | undefined }) {
       <td>{r.updated_at ? <><Ago at={r.updated_at} /> ago</> : "\u2014"}</td>
     </tr>
   );
-}
+});
 
 export function PullRequest({ url }: { url: string | null }) {
   if (!url) return null;

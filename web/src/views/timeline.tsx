@@ -165,7 +165,7 @@ function Waterfall({ root }: { root: Branch }) {
               const i = w.first + n, shut = closed.has(b.run.event_id);
               const left = pos(b.begin), right = pos(b.end), seen = right >= 0 && left <= 100;
               return (
-                <div key={b.run.event_id} id={`${base}-${i}`} role="row" class={"frow" + (i === index ? " at" : "")} style={{ transform: `translateY(${i * row}px)` }}
+                <div key={b.run.event_id} id={`${base}-${i}`} role="row" class={"frow" + (i === index ? " at" : "")} style={{ top: i * row + "px" }}
                   aria-level={b.level} aria-posinset={b.place} aria-setsize={b.of} aria-rowindex={i + 2} aria-selected={i === index} {...(b.kids ? { "aria-expanded": !shut } : {})}
                   onClick={() => select(i)} onDblClick={() => zoomTo(b)}>
                   <span role="gridcell" class="what" style={{ paddingLeft: Math.min(b.level - 1, 10) * 14 + "px" }}>
