@@ -121,6 +121,11 @@ func TestGoldenScreens(t *testing.T) {
 		x.run(x.look())
 		x.take(askedMsg{Question{Question: permit.Question{Agent: zero, Tool: "edit", Summary: "edit docs/a.md", Subject: "docs/a.md"}}})
 	})
+	everySize(t, family, "permission-edits", func(x *show) {
+		x.s.say("zero", history.Assistant, called("e1", "edit", `{"path":"server.go","edits":[{"old_string":"func main() {\n\tserve(\":8080\")\n}","new_string":"func main() {\n\tserve(\":9090\")\n}"},{"old_string":"// old","new_string":""}]}`))
+		x.run(x.look())
+		x.take(askedMsg{Question{Question: permit.Question{Agent: zero, Tool: "edit", Summary: "edit server.go", Subject: "server.go"}}})
+	})
 	everySize(t, family, "asks-elsewhere", func(x *show) {
 		x.take(askedMsg{Question{Question: permit.Question{Agent: who("ada"), Tool: "bash", Subject: "ls"}}})
 	})

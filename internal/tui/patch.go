@@ -154,7 +154,12 @@ func signed(lines []string, sign byte) []string {
 	return lines[:n]
 }
 
-func numbered(n, wide int, l string) string { return faint.of(fmt.Sprintf("%*d ", wide, n)) + l }
+func numbered(n, wide int, l string) string {
+	if wide == 0 {
+		return l
+	}
+	return faint.of(fmt.Sprintf("%*d ", wide, n)) + l
+}
 
 // numbersWide is how many digits the largest number has; 0: no hunk is there.
 func numbersWide(lines []string) int {

@@ -1,17 +1,12 @@
 package tui
 
 import (
-	"encoding/json"
 	"fmt"
-	"path"
-	"slices"
-	"strings"
 	"time"
 	"unicode/utf8"
 
 	tea "charm.land/bubbletea/v2"
 
-	"ramet/internal/history"
 	"ramet/internal/permit/question"
 	"ramet/internal/text"
 )
@@ -229,47 +224,6 @@ func (q *asked) what(agent string) (line, subject string) {
 		line += " outside the box"
 	}
 	return line, subject
-}
-
-// change is what a call would write, as far as its arguments say so: the question
-// itself names only the file.
-func (m *root) change(q *asked, w int) []string {
-	if q.Tool != "write" && q.Tool != "edit" {
-		return nil
-	}
-	for _, e := range slices.Backward(m.now.entries) {
-		if e.Kind != history.Assistant {
-			continue
-		}
-		for _, p := range e.Parts {
-			var args struct {
-				Content string `json:"content"`
-				Old     string `json:"old_string"`
-				New     string `json:"new_string"`
-			}
-			b := m.now.calls[p.CallID]
-			if p.Type != history.ToolCall || p.Name != q.Tool || q.CallID != "" && p.CallID != q.CallID || b == nil || b.done || json.Unmarshal(p.Args, &args) != nil ||
-				!strings.Contains(b.about, path.Base(q.Subject)) {
-				continue
-			}
-			var out []string
-			add := func(sign string, st style, s string) {
-				if s == "" {
-					return
-				}
-				for _, l := range strings.Split(strings.TrimSuffix(clean(s), "\n"), "\n") {
-					for _, piece := range wrap(l, w-2) {
-						out = append(out, st.of(sign+" "+piece))
-					}
-				}
-			}
-			add("-", bad, args.Old)
-			add("+", good, args.New+args.Content)
-			return out
-		}
-		return nil
-	}
-	return nil
 }
 
 // maxWhy is how many lines say why something cannot be chosen.

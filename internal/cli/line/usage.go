@@ -83,7 +83,7 @@ func wanted(kind, value string) string {
 		return "it takes a time with its unit, such as 90s or 10m"
 	case "bool":
 		return "it takes true or false"
-	case "int", "int64", "uint", "float64":
+	case "int", "int64", "uint", "float64", "intSlice":
 		return "it takes a number"
 	}
 	return "it takes a text"

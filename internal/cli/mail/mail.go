@@ -22,7 +22,7 @@ import (
 func mailCommand(l *line.Line) *cobra.Command {
 	var unread, hidden bool
 	var from, match string
-	var gone []int64
+	var gone []int
 	c := &cobra.Command{
 		Use:   "mail [AGENT]",
 		Short: "List an agent's mailbox, unread first, or delete letters; marks nothing",
@@ -79,24 +79,26 @@ it, and --deleted lists it again.`,
 	c.Flags().StringVar(&from, "from", "", "only from this agent, or from you")
 	c.Flags().StringVar(&match, "match", "", "only letters that hold these words")
 	c.Flags().BoolVar(&hidden, "deleted", false, "those that were deleted too")
-	c.Flags().Int64SliceVar(&gone, "delete", nil, "delete letter N; repeats")
+	c.Flags().IntSliceVar(&gone, "delete", nil, "delete letter `N`; repeats")
 	c.RegisterFlagCompletionFunc("from", l.CompleteAgents(1<<30))
 	return c
 }
 
 // deleteLetters takes letters out of the lists: all of them, or, if one is unknown, none.
-func deleteLetters(l *line.Line, ctx context.Context, ws *session.Workspace, a agent.Agent, numbers []int64) error {
+func deleteLetters(l *line.Line, ctx context.Context, ws *session.Workspace, a agent.Agent, numbers []int) error {
 	letters, err := ws.Store.Letters(ctx, a.ID, mail.Filter{})
 	if err != nil {
 		return err
 	}
 	out := deleted{Agent: a.ID, Letters: []int64{}}
-	for _, n := range numbers {
+	for _, number := range numbers {
+		n := int64(number)
 		if !slices.ContainsFunc(letters, func(one mail.Letter) bool { return one.Number == n }) {
 			return fault.New(fault.NotFound, "%s has no letter %d", a.Label(), n).WithHint("`ramet mail %s` lists them; nothing was deleted", a.Label())
 		}
 	}
-	for _, n := range numbers {
+	for _, number := range numbers {
+		n := int64(number)
 		if slices.Contains(out.Letters, n) {
 			continue
 		}
