@@ -9,7 +9,8 @@ import (
 // What calls must look like, made once for all agents: thousands may be idle in one kernel, each with
 // its own tools.
 var (
-	globShape = sync.OnceValue(func() *shape.Shape {
+	fetchShape = sync.OnceValue(func() *shape.Shape { return shape.Object(shape.Must("url", shape.Text(1))) })
+	globShape  = sync.OnceValue(func() *shape.Shape {
 		return shape.Object(
 			shape.Must("pattern", shape.Text(1)),
 			shape.May("path", shape.Text(1)),
