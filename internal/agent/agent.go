@@ -110,7 +110,7 @@ type Directory interface {
 	Agent(ctx context.Context, a id.Agent) (Agent, error)
 	// Zero reads agent 0.
 	Zero(ctx context.Context) (Agent, error)
-	// Agents lists in creation order, with unread counts.
+	// Agents lists in creation order, with unread counts and without the hashes of heads.
 	Agents(ctx context.Context, f Filter) ([]Agent, error)
 	// Named finds the living agent of that name, else the one that died last.
 	Named(ctx context.Context, name string) (Agent, bool, error)

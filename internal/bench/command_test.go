@@ -19,6 +19,7 @@ import (
 const (
 	anyCommand     = 60
 	versionCommand = 25
+	listCommand    = 50 // of 10,000 agents
 )
 
 // shell runs the real binary in a project folder whose workspace is a copy of
@@ -122,6 +123,8 @@ func (l large) commands(b *testing.B) {
 			shown(b, "reads everything: `"+title+"`, CPU", "ms", s.median(title))
 		case title == "ramet version":
 			atMost(b, "`"+title+"`, CPU", "ms", s.median(title), versionCommand)
+		case title == "ramet ps --json":
+			atMost(b, "`"+title+"`, CPU", "ms", s.median(title), listCommand)
 		default:
 			atMost(b, "`"+title+"`, CPU", "ms", s.median(title), anyCommand)
 		}

@@ -31,6 +31,7 @@ type rest struct {
 type rested struct {
 	Agents    int
 	RSS, Peak int64 // bytes
+	Before    int64 // of RSS, with none of them live
 	CPU       time.Duration
 }
 
@@ -45,12 +46,12 @@ var resting = enrol("resting", func(r rest) (rested, error) {
 	defer s.Close()
 	o := ports(s, instant)
 	var mu sync.Mutex
-	boxes := map[id.Agent]tool.Box{}
+	boxes, env := map[id.Agent]tool.Box{}, os.Environ()
 	o.Tools = func(a agent.Agent) (tool.Box, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		if boxes[a.ID] == nil {
-			tools, err := local.New(local.Options{Root: r.Cwd, Env: os.Environ()})
+			tools, err := local.New(local.Options{Root: r.Cwd, Env: env})
 			if err != nil {
 				return nil, err
 			}
@@ -68,6 +69,10 @@ var resting = enrol("resting", func(r rest) (rested, error) {
 	if err != nil {
 		return rested{}, err
 	}
+	before, err := inStatus("VmRSS")
+	if err != nil {
+		return rested{}, err
+	}
 	for _, a := range agents {
 		t, err := k.Exec(ctx, a.ID, proc.Prompt{Text: "Go on."})
 		if err == nil {
@@ -77,9 +82,9 @@ var resting = enrol("resting", func(r rest) (rested, error) {
 			return rested{}, err
 		}
 	}
-	before := cpu()
+	idle := cpu()
 	<-time.After(r.Watch)
-	out := rested{Agents: len(agents), CPU: cpu() - before}
+	out := rested{Agents: len(agents), Before: before, CPU: cpu() - idle}
 	if out.RSS, err = inStatus("VmRSS"); err == nil {
 		out.Peak, err = inStatus("VmHWM")
 	}
@@ -112,7 +117,7 @@ func inStatus(field string) (int64, error) {
 
 // Agents that wait cost little memory and no time.
 func BenchmarkIdleAgents(b *testing.B) {
-	var memory, peak, busy []float64
+	var memory, peak, each, busy []float64
 	watch := time.Duration(scale * float64(12*time.Second)) // leases are looked after every 5 s
 	for b.Loop() {
 		s, place := engines[0].make(b)
@@ -123,9 +128,11 @@ func BenchmarkIdleAgents(b *testing.B) {
 			b.Fatalf("only %d agents", got.Agents)
 		}
 		memory, peak = append(memory, float64(got.RSS)), append(peak, float64(got.Peak))
+		each = append(each, float64(got.RSS-got.Before)/float64(got.Agents))
 		busy = append(busy, 100*float64(got.CPU)/float64(watch))
 	}
 	atMost(b, "10,000 live idle agents: RSS", "MB", middle(memory)/1e6, (1<<30)/1e6)
+	atMost(b, "10,000 live idle agents: RSS of one", "kB", middle(each)/1e3, 10)
 	shown(b, "10,000 live idle agents: RSS at its peak", "MB", middle(peak)/1e6)
 	atMost(b, "10,000 live idle agents: share of one core", "%", middle(busy), 2)
 }

@@ -99,13 +99,21 @@ func (p *Printer) list(l Listing) error {
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	between, end := "\n    ", "]\n}\n"
+	var line []byte
 	for e := range elements {
-		b.Reset()
-		if err := enc.Encode(e); err != nil {
+		var err error
+		if quick, ok := e.(Appender); ok {
+			line, err = quick.AppendJSON(line[:0])
+		} else {
+			b.Reset()
+			err = enc.Encode(e)
+			line = bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+		}
+		if err != nil {
 			return err
 		}
 		out.WriteString(between)
-		out.WriteString(text.JSON(strings.TrimSuffix(b.String(), "\n")))
+		out.WriteString(text.JSON(string(line)))
 		between, end = ",\n    ", "\n  ]\n}\n"
 	}
 	out.WriteString(end)

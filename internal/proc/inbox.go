@@ -29,12 +29,12 @@ func (p *process) serve() {
 	defer idle.Stop()
 	for {
 		if j := p.waits(); j != nil {
-			p.do(j)
+			p.apart(j)
 			continue
 		}
 		select {
 		case j := <-p.inbox:
-			p.do(j)
+			p.apart(j)
 			idle.Reset(p.kernel.Rest)
 		case <-idle.C:
 			if p.rests() {
@@ -49,6 +49,17 @@ func (p *process) serve() {
 			return
 		}
 	}
+}
+
+// apart carries out one job on a stack of its own. What a turn needs of it would be kept as long as the
+// agent is idle, and would be most of the memory of one that is.
+func (p *process) apart(j *job) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		p.do(j)
+	}()
+	<-done
 }
 
 // refuse answers what is still waiting.

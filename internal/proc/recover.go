@@ -2,6 +2,7 @@ package proc
 
 import (
 	"context"
+	"runtime/debug"
 	"time"
 
 	"ramet/internal/agent"
@@ -12,10 +13,14 @@ import (
 func (k *Kernel) renew() {
 	tick := time.NewTicker(k.Lease / 3)
 	defer tick.Stop()
+	var spare tidier
 	for {
 		select {
 		case <-tick.C:
 			k.look(k.ctx)
+			if spare.due(k.turns.Load(), len(k.held()) > 0) {
+				debug.FreeOSMemory()
+			}
 		case <-k.ctx.Done():
 			return
 		}

@@ -8,9 +8,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// AppendJSON appends the JSON form of an entry: the same value as encoding/json writes, in a third of
+// AppendTo appends the JSON form of an entry: the same value as encoding/json writes, in a third of
 // the time. Parts and meta are written as they are stored.
-func (e Entry) AppendJSON(b []byte) ([]byte, error) {
+func (e Entry) AppendTo(b []byte) ([]byte, error) {
 	b = append(b, `{"id":`...)
 	b = strconv.AppendInt(b, int64(e.ID), 10)
 	b = field(b, "agent_uuid", string(e.AgentUUID))
@@ -36,10 +36,14 @@ func (e Entry) AppendJSON(b []byte) ([]byte, error) {
 
 // field appends a field that is a string.
 func field(b []byte, name, value string) []byte {
-	b = append(append(append(b, `,"`...), name...), `":`...)
-	quoted, err := jsontext.AppendQuote(b, value)
+	return quote(append(append(append(b, `,"`...), name...), `":`...), value)
+}
+
+// quote appends a string.
+func quote(b []byte, s string) []byte {
+	quoted, err := jsontext.AppendQuote(b, s)
 	if err != nil { // what is no UTF-8 has one form in encoding/json alone
-		if plain, err := plainJSON(value); err == nil {
+		if plain, err := plainJSON(s); err == nil {
 			return append(b, plain...)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // The form that is written quickly is the one of encoding/json, byte for byte, where it reaches a terminal.
-func TestAppendJSONIsTheFormOfEncodingJSON(t *testing.T) {
+func TestAppendToIsTheFormOfEncodingJSON(t *testing.T) {
 	texts := []string{"", "plain", "a \"b\"\n\t\\ </b> &", "é – \u2028\u2029 \x7f \u202e \x00\x1b\b\f\r", "😀\ufeff\U000e0001"}
 	blob := chain.Sum([]byte("large"))
 	contents := [][]byte{nil, {}, []byte(`[{"type":"image","media_type":"a/b","blob":"` + blob.String() + `","size":5}]`), []byte("[ {\n\"type\":\"text\"} ]")}
@@ -37,7 +37,7 @@ func TestAppendJSONIsTheFormOfEncodingJSON(t *testing.T) {
 		if err := enc.Encode(e); err != nil {
 			t.Fatal(err)
 		}
-		got, err := e.AppendJSON(nil)
+		got, err := e.AppendTo(nil)
 		if err != nil || text.JSON(string(got)+"\n") != text.JSON(want.String()) {
 			t.Errorf("%q:\n%s\n%s %v", content, got, want.String(), err)
 		}

@@ -40,12 +40,14 @@ const (
 	treeColumns  = `concat_ws(' ', ` + treeWords + `)`
 	agentTexts   = `provider, model, cwd, coalesce(end_reason, ''), coalesce(lease_owner, '')`
 	agentColumns = `concat_ws(' ', ` + agentWords + `), head_hash, concat_ws('` + registry.Separator + `', ` + agentTexts + `)`
+	listColumns  = `concat_ws('` + registry.Separator + `', concat_ws(' ', ` + agentWords + `), ` + agentTexts + `)`
 )
 
 // agentScan reads rows of agents, one after the other, into the same place.
 type agentScan struct {
 	agent.Agent
 	brief       bool
+	listed      bool
 	packed      string
 	hash        []byte
 	texts, last string
@@ -59,6 +61,13 @@ func scanAgents(more ...any) *agentScan {
 	return s
 }
 
+// scanList reads listColumns: all but the hash.
+func scanList() *agentScan {
+	s := &agentScan{listed: true}
+	s.into = []any{&s.packed}
+	return s
+}
+
 // scanTree reads treeColumns.
 func scanTree() *agentScan {
 	s := &agentScan{brief: true}
@@ -69,6 +78,9 @@ func scanTree() *agentScan {
 func (s *agentScan) read(scan func(...any) error) error {
 	if err := scan(s.into...); err != nil {
 		return err
+	}
+	if s.listed {
+		s.packed, s.texts, _ = strings.Cut(s.packed, registry.Separator)
 	}
 	w := words{rest: s.packed}
 	s.ID, s.Genesis = id.Agent(w.next()), id.Message(w.number())
@@ -217,12 +229,14 @@ func (r reader) Agents(ctx context.Context, f agent.Filter) ([]agent.Agent, erro
 		where += ` AND provider = $1`
 		args = []any{f.Provider}
 	}
-	// Room for all of them at once: a list that grows is copied again and again.
-	var n int
-	if err := r.q.QueryRowContext(ctx, `SELECT count(*) FROM agents`).Scan(&n); err != nil {
-		return nil, r.fail("read agents", err)
+	n := 0
+	if f.Provider == "" {
+		// Room for all of them at once: a list that grows is copied again and again.
+		if err := r.q.QueryRowContext(ctx, `SELECT count(*) FROM agents`).Scan(&n); err != nil {
+			return nil, r.fail("read agents", err)
+		}
 	}
-	columns, scan := agentColumns, scanAgents()
+	columns, scan := listColumns, scanList()
 	if f.Brief {
 		columns, scan = treeColumns, scanTree()
 	}

@@ -64,11 +64,12 @@ func killed(meta string) (by id.Agent, why string) {
 
 // endingsQuery gives few columns, since each costs the SQLite driver as much as a small look: who,
 // whether the last prompt is that of its birth, and kind and meta of what tells how it ended; the
-// meta of its death.
-var endingsQuery = `SELECT a.uuid || CASE WHEN a.parent_uuid IS NOT NULL AND a.created_at = coalesce((SELECT u.created_at FROM messages u
+// meta of its death. Whoever has said nothing since its birth has no such entry; where the newest words
+// of a user stand, however much followed, messages_words knows.
+var endingsQuery = `SELECT a.uuid || CASE WHEN a.parent_uuid IS NOT NULL AND a.head_id > a.genesis_id AND a.created_at = coalesce((SELECT u.created_at FROM messages u
 		WHERE u.agent_uuid = a.uuid AND u.kind = 'user' ORDER BY u.id DESC LIMIT 1), 0) THEN ' born ' ELSE ' - ' END ||
-	coalesce((SELECT m.kind || ' ' || m.meta FROM messages m WHERE m.agent_uuid = a.uuid AND (m.kind IN (` + quoted(state.Telling) + `)
-		OR m.kind IN (` + quoted(state.Reasoned) + `) AND m.meta LIKE '%"reason":%') ORDER BY m.id DESC LIMIT 1), ''),
+	CASE WHEN a.head_id = a.genesis_id THEN '' ELSE coalesce((SELECT m.kind || ' ' || m.meta FROM messages m WHERE m.agent_uuid = a.uuid AND (m.kind IN (` + quoted(state.Telling) + `)
+		OR m.kind IN (` + quoted(state.Reasoned) + `) AND m.meta LIKE '%"reason":%') ORDER BY m.id DESC LIMIT 1), '') END,
 	CASE WHEN a.status = 'dead' THEN (SELECT k.meta FROM messages k WHERE k.agent_uuid = a.uuid AND k.kind = 'killed'
 		ORDER BY k.id DESC LIMIT 1) END
 	FROM agents a WHERE `

@@ -63,12 +63,18 @@ func (t tree) List() (string, iter.Seq[any]) {
 	return "agents", func(yield func(any) bool) {
 		for _, n := range t.nodes {
 			out := public.FormatNow(*n.Agent, t.now)
-			if out.Driven = t.driven[n.ID]; !yield(out) {
+			if out.Driven = t.driven[n.ID]; !yield(listed{out}) {
 				return
 			}
 		}
 	}
 }
+
+// listed is an agent among many.
+type listed struct{ public.Agent }
+
+// AppendJSON implements printer.Appender.
+func (l listed) AppendJSON(b []byte) ([]byte, error) { return l.AppendTo(b) }
 
 func (t tree) Text(w *printer.Writer) {
 	head := []string{"NAME", "ID", "STATE", "MESSAGES", "MAIL", "AGE"}

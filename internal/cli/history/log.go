@@ -219,6 +219,9 @@ func (r rangeList) Text(w *printer.Writer) {
 // entry is the datum of log: an entry with its id and kind, then what it says.
 type entry struct{ public.Entry }
 
+// AppendJSON implements printer.Appender.
+func (e entry) AppendJSON(b []byte) ([]byte, error) { return e.AppendTo(b) }
+
 // Text implements printer.Datum.
 func (e entry) Text(w *printer.Writer) {
 	label := fmt.Sprintf("%d %s", e.ID, e.Kind)

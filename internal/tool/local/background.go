@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"ramet/internal/sandbox"
-	"ramet/internal/shape"
 	"ramet/internal/text"
 	"ramet/internal/tool"
 )
@@ -31,12 +30,7 @@ type jobArgs struct {
 func (l *Local) job() tool.Tool {
 	return &one{run: l.runJob, spec: tool.Spec{
 		Name: "job", Description: jobDoc, Access: tool.Processes,
-		Args: shape.Object(
-			shape.Must("id", shape.Integer(1)),
-			shape.May("wait", shape.Number(0, l.o.Limits.MaxTimeout.Seconds())),
-			shape.May("until", shape.Text(1)),
-			shape.May("stop", shape.Bool()),
-		),
+		Args: l.commandShapes().job,
 		Summary: func(args json.RawMessage) string {
 			a, _ := parse[jobArgs](args)
 			verb := "look at"

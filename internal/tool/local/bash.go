@@ -13,7 +13,6 @@ import (
 
 	"ramet/internal/late"
 	"ramet/internal/sandbox"
-	"ramet/internal/shape"
 	"ramet/internal/text"
 	"ramet/internal/tool"
 )
@@ -29,16 +28,8 @@ type bashArgs struct {
 }
 
 func (l *Local) bash() tool.Tool {
-	fields := []shape.Field{
-		shape.Must("command", shape.Text(1)),
-		shape.May("timeout", shape.Number(1, l.o.Limits.MaxTimeout.Seconds())),
-		shape.May("outside", shape.Text(1)),
-	}
-	if l.o.Jobs != nil {
-		fields = append(fields, shape.May("background", shape.Bool().With("leave it running, for job")))
-	}
 	return l.remember(l.runBash, tool.Spec{
-		Name: "bash", Description: bashDoc, Access: tool.Commands, Args: shape.Object(fields...),
+		Name: "bash", Description: bashDoc, Access: tool.Commands, Args: l.commandShapes().bash,
 		Subject: func(args json.RawMessage) string {
 			a, _ := parse[bashArgs](args)
 			return a.Command

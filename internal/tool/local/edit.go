@@ -6,7 +6,6 @@ import (
 	_ "embed"
 	"fmt"
 
-	"ramet/internal/shape"
 	"ramet/internal/tool"
 )
 
@@ -27,17 +26,9 @@ type change struct {
 }
 
 func (l *Local) edit() tool.Tool {
-	fields := []shape.Field{
-		shape.May("old_string", shape.Text(1)),
-		shape.May("new_string", shape.Text(0)),
-		shape.May("replace_all", shape.Bool()),
-	}
-	several := shape.Object(
-		shape.Must("old_string", shape.Text(1)), shape.Must("new_string", shape.Text(0)), shape.May("replace_all", shape.Bool()).Untold())
 	return l.remember(l.runEdit, tool.Spec{
 		Name: "edit", Description: editDoc, Access: tool.Writes,
-		Args: shape.Object(append([]shape.Field{shape.Must("path", shape.Text(1))},
-			append(fields, shape.May("edits", shape.List(several)))...)...),
+		Args:    editShape(),
 		Subject: l.subject, Summary: l.summary("edit"),
 	})
 }

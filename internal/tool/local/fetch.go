@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"ramet/internal/shape"
 	"ramet/internal/text"
 	"ramet/internal/tool"
 	"ramet/internal/tool/fetch"
@@ -21,7 +20,7 @@ type fetchArgs struct{ URL string }
 func (l *Local) fetch() tool.Tool {
 	return &one{run: l.shelved("fetch", l.runFetch), spec: tool.Spec{
 		Name: "fetch", Description: fetchDoc, Access: tool.Fetches,
-		Args: shape.Object(shape.Must("url", shape.Text(1))),
+		Args: fetchShape(),
 		Subject: func(args json.RawMessage) string {
 			a, _ := parse[fetchArgs](args)
 			host, _ := fetch.Host(a.URL) // running it says what is wrong

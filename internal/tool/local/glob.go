@@ -14,7 +14,6 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
-	"ramet/internal/shape"
 	"ramet/internal/text"
 	"ramet/internal/tool"
 )
@@ -29,11 +28,7 @@ type globArgs struct{ Pattern, Path, Exclude string }
 func (l *Local) glob() tool.Tool {
 	return &one{run: l.shelved("glob", l.runGlob), spec: tool.Spec{
 		Name: "glob", Description: globDoc, Access: tool.Reads,
-		Args: shape.Object(
-			shape.Must("pattern", shape.Text(1)),
-			shape.May("path", shape.Text(1)),
-			shape.May("exclude", shape.Text(1)).Untold(),
-		),
+		Args:    globShape(),
 		Subject: l.subject,
 		Summary: func(args json.RawMessage) string {
 			a, _ := parse[globArgs](args)

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"sync"
 
-	"ramet/internal/shape"
 	"ramet/internal/text"
 	"ramet/internal/tool"
 )
@@ -35,16 +34,7 @@ type grepArgs struct {
 func (l *Local) grep() tool.Tool {
 	return &one{run: l.shelved("grep", l.runGrep), spec: tool.Spec{
 		Name: "grep", Description: grepDoc, Access: tool.Reads,
-		Args: shape.Object(
-			shape.Must("pattern", shape.Text(1)),
-			shape.May("path", shape.Text(1)),
-			shape.May("include", shape.Text(1)),
-			shape.May("exclude", shape.Text(1)),
-			shape.May("ignore_case", shape.Bool()),
-			shape.May("context", shape.Number(0, mostContext)),
-			shape.May("mode", shape.Enum("lines", "files", "count")),
-			shape.May("multiline", shape.Bool()),
-		),
+		Args:    grepShape(),
 		Subject: l.subject,
 		Summary: func(args json.RawMessage) string {
 			a, _ := parse[grepArgs](args)

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"ramet/internal/shape"
 	"ramet/internal/tool"
 )
 
@@ -22,9 +21,7 @@ const mostNames = 1000
 func (l *Local) list() tool.Tool {
 	return &one{run: l.shelved("list", l.runList), spec: tool.Spec{
 		Name: "list", Untold: true, Description: listDoc, Access: tool.Reads,
-		Args: shape.Object(
-			shape.May("path", shape.Text(1)),
-		),
+		Args:    listShape(),
 		Subject: l.subject, Summary: l.summary("list"),
 	}}
 }

@@ -13,7 +13,6 @@ import (
 	"unicode/utf8"
 
 	"ramet/internal/picture"
-	"ramet/internal/shape"
 	"ramet/internal/text"
 	"ramet/internal/tool"
 )
@@ -35,11 +34,7 @@ type readArgs struct {
 func (l *Local) read() tool.Tool {
 	return l.remember(l.runRead, tool.Spec{
 		Name: "read", Description: readDoc, Access: tool.Reads,
-		Args: shape.Object(
-			shape.Must("path", shape.Text(1)),
-			shape.May("offset", shape.Integer(1)),
-			shape.May("limit", shape.Integer(1)),
-		),
+		Args:    readShape(),
 		Subject: l.subject, Summary: l.summary("read"),
 	})
 }

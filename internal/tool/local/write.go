@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"strings"
 
-	"ramet/internal/shape"
 	"ramet/internal/tool"
 )
 
@@ -19,10 +18,7 @@ type writeArgs struct{ Path, Content string }
 func (l *Local) write() tool.Tool {
 	return l.remember(l.runWrite, tool.Spec{
 		Name: "write", Description: writeDoc, Access: tool.Writes,
-		Args: shape.Object(
-			shape.Must("path", shape.Text(1)),
-			shape.Must("content", shape.Text(0)),
-		),
+		Args:    writeShape(),
 		Subject: l.subject,
 		Summary: func(args json.RawMessage) string {
 			a, _ := parse[writeArgs](args)
