@@ -3,11 +3,13 @@ package permit
 import (
 	"slices"
 	"strings"
+
+	"ramet/internal/late"
 )
 
 // gitKnown are the commands of git whose meaning no configuration changes. Others may be
 // aliases of the user, for whatever.
-var gitKnown = strings.Fields(`add am annotate apply archive bisect blame branch bundle cat-file check-attr check-ignore check-mailmap
+var gitKnown = late.Words(`add am annotate apply archive bisect blame branch bundle cat-file check-attr check-ignore check-mailmap
 	check-ref-format checkout checkout-index cherry cherry-pick clean clone commit commit-graph commit-tree config count-objects
 	describe diff diff-files diff-index diff-tree difftool fast-export fast-import fetch filter-branch for-each-ref format-patch
 	fsck gc grep hash-object help index-pack init interpret-trailers log ls-files ls-remote ls-tree maintenance merge merge-base
@@ -18,10 +20,10 @@ var gitKnown = strings.Fields(`add am annotate apply archive bisect blame branch
 	write-tree lfs svn filter-repo http-push`)
 
 // gitValued are the options of git itself that take the next word.
-var gitValued = strings.Fields("-C -c --git-dir --work-tree --namespace --exec-path --super-prefix --config-env --attr-source")
+var gitValued = late.Words("-C -c --git-dir --work-tree --namespace --exec-path --super-prefix --config-env --attr-source")
 
 // gitForced are the commands of git whose -f forces.
-var gitForced = strings.Fields("add branch checkout clean fetch mv notes pull push rebase replace rm submodule switch tag worktree")
+var gitForced = late.Words("add branch checkout clean fetch mv notes pull push rebase replace rm submodule switch tag worktree")
 
 // git marks a command of git, wherever in the line it stands.
 func (m *marker) git(args []arg, depth int) {
@@ -30,7 +32,7 @@ func (m *marker) git(args []arg, depth int) {
 		if args[i].text == "--config-env" || strings.HasPrefix(args[i].text, "--config-env=") {
 			m.add(fed)
 		}
-		if slices.Contains(gitValued, args[i].text) && i+1 < len(args) {
+		if slices.Contains(gitValued(), args[i].text) && i+1 < len(args) {
 			i++
 		}
 		if strings.Contains(strings.ToLower(args[i].text), "alias.") {
@@ -52,7 +54,7 @@ func (m *marker) git(args []arg, depth int) {
 	long := func(option string, least int) bool {
 		return slices.ContainsFunc(rest, func(a arg) bool { return len(a.text) >= least && strings.HasPrefix(option, a.text) })
 	}
-	if slices.Contains(gitForced, verb) && (short(rest, 'f') || long("--force", 4)) {
+	if slices.Contains(gitForced(), verb) && (short(rest, 'f') || long("--force", 4)) {
 		m.add(forces + " (git " + verb + ")")
 	}
 	switch verb {
@@ -87,7 +89,7 @@ func (m *marker) git(args []arg, depth int) {
 	case "submodule", "bisect", "rebase", "difftool", "mergetool", "config":
 		m.gitRuns(verb, first, rest, depth)
 	}
-	if !slices.Contains(gitKnown, verb) {
+	if !slices.Contains(gitKnown(), verb) {
 		m.add(fed + " (git " + verb + " may be an alias)")
 	}
 }

@@ -47,7 +47,7 @@ var outwards = map[string]string{
 }
 
 // runs are programs that do what a project calls by a name, which may say what it does.
-var runs = strings.Fields("make gmake just task rake npm pnpm yarn bun invoke inv nox tox ant mage gradle gradlew mvn mvnw cargo composer poe mise nx turbo sbt")
+var runs = late.Words("make gmake just task rake npm pnpm yarn bun invoke inv nox tox ant mage gradle gradlew mvn mvnw cargo composer poe mise nx turbo sbt")
 
 var outwardName = late.Regexp(`(?i)(^|[:_./-])(push|publish\w*|release\w*|deploy\w*|upload\w*|destroy|uninstall|ship)([:_./-]|$)`)
 
@@ -63,7 +63,7 @@ func (m *marker) outward(name string, rest []arg) {
 	}
 	for _, a := range rest {
 		switch {
-		case slices.Contains(runs, name) && outwardName().MatchString(a.text) && !strings.HasPrefix(a.text, "-"):
+		case slices.Contains(runs(), name) && outwardName().MatchString(a.text) && !strings.HasPrefix(a.text, "-"):
 			m.add(publishes + ", by its name (" + name + " " + a.text + ")")
 		case name == "aws" && (strings.HasPrefix(a.text, "delete-") || strings.HasPrefix(a.text, "put-") || strings.HasPrefix(a.text, "terminate-")):
 			m.add(publishes + " (aws " + a.text + ")")

@@ -77,7 +77,7 @@ var afterEnd = map[State][]Type{
 }
 
 func (r *Reducer) fits(e Event) error {
-	_, known := payloads[e.Type]
+	_, known := payloads()[e.Type]
 	switch {
 	case r.s.EventCount == 0 && e.Type != RunCreated:
 		return refuse(e, "a run begins with %s", RunCreated)

@@ -2,6 +2,7 @@ package run
 
 import (
 	"fmt"
+	"sync"
 
 	"github.com/go-json-experiment/json"
 
@@ -73,48 +74,51 @@ func issueFields() []shape.Field {
 	}
 }
 
-var payloads = map[Type]*shape.Shape{
-	RunCreated:      shape.Open(shape.Must("run_id", runID), shape.Must("config_sha256", hash256)),
-	RunStateChanged: shape.Object(shape.Must("old_state", runState), shape.Must("new_state", runState), shape.May("reason", shape.Text(0))),
-	RunCompleted:    shape.Object(),
-	RunFailed:       shape.Object(shape.Must("code", name), shape.Must("message", shape.Text(0))),
-	RunCancelled:    shape.Object(shape.Must("reason", shape.Text(0))),
-	RunReopened:     shape.Object(shape.May("reason", shape.Text(0))),
-	RunForked: shape.Object(shape.Must("parent_run_id", runID), shape.Must("event_id", shape.Match(uuidExpr)),
-		shape.Must("event_hash", hash256), shape.Must("event_count", shape.Integer(1))),
-	ResumeRewind: shape.Object(shape.Must("from_state", runState), shape.Must("to_state", runState)),
-	InputsCloned: shape.Object(shape.Must("inputs", shape.List(shape.Object(
-		shape.Must("name", name), shape.Must("url", name), shape.Must("commit", name))))),
-	ArtifactWritten: shape.Object(shape.Must("name", name), shape.Must("path", name), shape.Must("sha256", hash256),
-		shape.Must("schema_id", name), shape.May("writer_worker", name)),
-	WorkItemQueued: shape.Object(shape.Must("work_item_id", name), shape.Must("worker", name),
-		shape.Must("attempt", shape.Integer(1)), shape.Must("scope_key", name), shape.Must("inputs", files),
-		shape.Must("outputs", files), shape.May("effect", shape.Enum("local", "external")), shape.May("idempotency_key", name)),
-	WorkItemStarted:     shape.Object(shape.Must("work_item_id", name)),
-	WorkItemFinished:    shape.Object(shape.Must("work_item_id", name), shape.Must("outputs", files)),
-	WorkItemFailed:      shape.Object(shape.Must("work_item_id", name), shape.Must("error", failure), shape.Must("retryable", shape.Bool())),
-	WorkItemInvalidated: shape.Object(shape.Must("work_item_id", name), shape.May("reason", shape.Text(0))),
-	GateRunStarted:      shape.Object(shape.Must("gate", name)),
-	GateRunFinished:     shape.Object(shape.Must("gate", name), shape.Must("ok", shape.Bool()), shape.Must("issues", shape.List(name))),
-	IssueOpened:         shape.Object(shape.Must("issue", shape.Open(issueFields()...))),
-	IssueResolved:       shape.Object(shape.Must("issue_id", name)),
-	SectionStateChanged: shape.Object(shape.Must("section", name), shape.Must("old_state", section), shape.Must("new_state", section)),
-	PullRequestOpened: shape.Either(
-		shape.Object(shape.Must("url", name), shape.May("bundle", name)),
-		shape.Object(shape.Must("bundle", name))),
-	LLMCallStarted: shape.Object(shape.Must("call_id", name), shape.Must("model", name), shape.Must("provider_base_url", shape.Text(0)), shape.May("provider", name),
-		shape.Must("prompt_hash", name), shape.Must("temperature", shape.Number(0, 2)), shape.Must("max_tokens", shape.Integer(1)),
-		shape.May("tool_schema_hash", name), shape.May("response_format", name)),
-	LLMCallFinished: shape.Object(shape.Must("call_id", name), shape.Must("latency_ms", shape.Integer(0)),
-		shape.Must("token_usage", shape.Object(shape.Must("input_tokens", tokens), shape.Must("output_tokens", tokens),
-			shape.Must("total_tokens", tokens))),
-		shape.Must("finish_reason", shape.Enum("stop", "length", "tool_calls", "error")), shape.Must("output_hash", name),
-		shape.May("api_cost_usd", shape.Number(0, 1e12)), shape.May("tool_calls_count", shape.Integer(0))),
-	LLMCallFailed: shape.Object(shape.Must("call_id", name), shape.Must("latency_ms", shape.Integer(0)),
-		shape.Must("error_class", name), shape.Must("error_summary", shape.Text(0)), shape.Must("retryable", shape.Bool()),
-		shape.May("error_details", shape.Text(0)), shape.May("http_status", shape.Integer(100))),
-	LLMCacheHit: shape.Object(shape.Must("call_id", name), shape.Must("cache_key", name), shape.Must("output_hash", name)),
-}
+// payloads are the shapes of all types.
+var payloads = sync.OnceValue(func() map[Type]*shape.Shape {
+	return map[Type]*shape.Shape{
+		RunCreated:      shape.Open(shape.Must("run_id", runID), shape.Must("config_sha256", hash256)),
+		RunStateChanged: shape.Object(shape.Must("old_state", runState), shape.Must("new_state", runState), shape.May("reason", shape.Text(0))),
+		RunCompleted:    shape.Object(),
+		RunFailed:       shape.Object(shape.Must("code", name), shape.Must("message", shape.Text(0))),
+		RunCancelled:    shape.Object(shape.Must("reason", shape.Text(0))),
+		RunReopened:     shape.Object(shape.May("reason", shape.Text(0))),
+		RunForked: shape.Object(shape.Must("parent_run_id", runID), shape.Must("event_id", shape.Match(uuidExpr)),
+			shape.Must("event_hash", hash256), shape.Must("event_count", shape.Integer(1))),
+		ResumeRewind: shape.Object(shape.Must("from_state", runState), shape.Must("to_state", runState)),
+		InputsCloned: shape.Object(shape.Must("inputs", shape.List(shape.Object(
+			shape.Must("name", name), shape.Must("url", name), shape.Must("commit", name))))),
+		ArtifactWritten: shape.Object(shape.Must("name", name), shape.Must("path", name), shape.Must("sha256", hash256),
+			shape.Must("schema_id", name), shape.May("writer_worker", name)),
+		WorkItemQueued: shape.Object(shape.Must("work_item_id", name), shape.Must("worker", name),
+			shape.Must("attempt", shape.Integer(1)), shape.Must("scope_key", name), shape.Must("inputs", files),
+			shape.Must("outputs", files), shape.May("effect", shape.Enum("local", "external")), shape.May("idempotency_key", name)),
+		WorkItemStarted:     shape.Object(shape.Must("work_item_id", name)),
+		WorkItemFinished:    shape.Object(shape.Must("work_item_id", name), shape.Must("outputs", files)),
+		WorkItemFailed:      shape.Object(shape.Must("work_item_id", name), shape.Must("error", failure), shape.Must("retryable", shape.Bool())),
+		WorkItemInvalidated: shape.Object(shape.Must("work_item_id", name), shape.May("reason", shape.Text(0))),
+		GateRunStarted:      shape.Object(shape.Must("gate", name)),
+		GateRunFinished:     shape.Object(shape.Must("gate", name), shape.Must("ok", shape.Bool()), shape.Must("issues", shape.List(name))),
+		IssueOpened:         shape.Object(shape.Must("issue", shape.Open(issueFields()...))),
+		IssueResolved:       shape.Object(shape.Must("issue_id", name)),
+		SectionStateChanged: shape.Object(shape.Must("section", name), shape.Must("old_state", section), shape.Must("new_state", section)),
+		PullRequestOpened: shape.Either(
+			shape.Object(shape.Must("url", name), shape.May("bundle", name)),
+			shape.Object(shape.Must("bundle", name))),
+		LLMCallStarted: shape.Object(shape.Must("call_id", name), shape.Must("model", name), shape.Must("provider_base_url", shape.Text(0)), shape.May("provider", name),
+			shape.Must("prompt_hash", name), shape.Must("temperature", shape.Number(0, 2)), shape.Must("max_tokens", shape.Integer(1)),
+			shape.May("tool_schema_hash", name), shape.May("response_format", name)),
+		LLMCallFinished: shape.Object(shape.Must("call_id", name), shape.Must("latency_ms", shape.Integer(0)),
+			shape.Must("token_usage", shape.Object(shape.Must("input_tokens", tokens), shape.Must("output_tokens", tokens),
+				shape.Must("total_tokens", tokens))),
+			shape.Must("finish_reason", shape.Enum("stop", "length", "tool_calls", "error")), shape.Must("output_hash", name),
+			shape.May("api_cost_usd", shape.Number(0, 1e12)), shape.May("tool_calls_count", shape.Integer(0))),
+		LLMCallFailed: shape.Object(shape.Must("call_id", name), shape.Must("latency_ms", shape.Integer(0)),
+			shape.Must("error_class", name), shape.Must("error_summary", shape.Text(0)), shape.Must("retryable", shape.Bool()),
+			shape.May("error_details", shape.Text(0)), shape.May("http_status", shape.Integer(100))),
+		LLMCacheHit: shape.Object(shape.Must("call_id", name), shape.Must("cache_key", name), shape.Must("output_hash", name)),
+	}
+})
 
 func texts[S ~string](list []S) []string {
 	out := make([]string, len(list))
@@ -126,7 +130,7 @@ func texts[S ~string](list []S) []string {
 
 // Payload is the shape of a type's payload, and whether this version knows it.
 func Payload(t Type) (*shape.Shape, bool) {
-	s, ok := payloads[t]
+	s, ok := payloads()[t]
 	return s, ok
 }
 
@@ -140,7 +144,7 @@ func CheckPayload(t Type, payload []byte) error {
 }
 
 func checkPayload(t Type, payload []byte, check func(*shape.Shape, []byte) error) error {
-	s, known := payloads[t]
+	s, known := payloads()[t]
 	if !known {
 		s = anObject
 	}

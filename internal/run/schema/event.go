@@ -1,6 +1,8 @@
 package schema
 
 import (
+	"sync"
+
 	"ramet/internal/run"
 	"ramet/internal/shape"
 )
@@ -14,22 +16,24 @@ var (
 )
 
 // envelope is what all events have in common.
-var envelope = shape.Object(
-	shape.Must("event_id", shape.Match(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`).With("A UUID, unique in the run.")),
-	shape.Must("run_id", runID),
-	shape.Must("ts", moment.With("RFC 3339, UTC.")),
-	shape.Must("type", shape.Match(`[A-Z_]+`)),
-	shape.Must("payload", shape.Open()),
-	shape.Must("trace_id", shape.Hex(32).With("One for the whole run.")),
-	shape.Must("span_id", span),
-	shape.May("parent_span_id", span),
-	shape.Must("prev_hash", shape.Match(`(?:[0-9a-f]{64})?`).With("The event_hash of the event before; empty for the first.")),
-	shape.Must("event_hash", hash),
-)
+var envelope = sync.OnceValue(func() *shape.Shape {
+	return shape.Object(
+		shape.Must("event_id", shape.Match(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`).With("A UUID, unique in the run.")),
+		shape.Must("run_id", runID),
+		shape.Must("ts", moment.With("RFC 3339, UTC.")),
+		shape.Must("type", shape.Match(`[A-Z_]+`)),
+		shape.Must("payload", shape.Open()),
+		shape.Must("trace_id", shape.Hex(32).With("One for the whole run.")),
+		shape.Must("span_id", span),
+		shape.May("parent_span_id", span),
+		shape.Must("prev_hash", shape.Match(`(?:[0-9a-f]{64})?`).With("The event_hash of the event before; empty for the first.")),
+		shape.Must("event_hash", hash),
+	)
+})
 
 // eventSchema is the envelope, and for each type the form of its payload.
 func eventSchema() map[string]any {
-	doc := envelope.Schema()
+	doc := envelope().Schema()
 	var rules []any
 	for _, t := range run.Types() {
 		payload, known := run.Payload(t)

@@ -242,9 +242,9 @@ func TestTheShapesNameEveryFieldOfTheSnapshot(t *testing.T) {
 		schema map[string]any
 		value  any
 	}{
-		{snapshot.Schema(), run.Snapshot{}}, {issue.Schema(), run.Issue{}}, {artifact.Schema(), run.Artifact{}},
-		{gate.Schema(), run.Gate{}}, {workItem.Schema(), run.Item{}}, {file.Schema(), run.File{}},
-		{failure.Schema(), run.Failure{}}, {pullRequest.Schema(), run.PR{}}, {itemError.Schema(), run.ItemError{}},
+		{snapshot().Schema(), run.Snapshot{}}, {issue().Schema(), run.Issue{}}, {artifact().Schema(), run.Artifact{}},
+		{gate().Schema(), run.Gate{}}, {workItem().Schema(), run.Item{}}, {file.Schema(), run.File{}},
+		{failure().Schema(), run.Failure{}}, {pullRequest().Schema(), run.PR{}}, {itemError().Schema(), run.ItemError{}},
 	} {
 		var want []string
 		for f := range reflect.TypeOf(c.value).Fields() {

@@ -1,6 +1,10 @@
 package guard
 
-import "strings"
+import (
+	"sync"
+
+	"strings"
+)
 
 // kind is what a name stands for, and so how it is judged.
 type kind string
@@ -15,7 +19,7 @@ const (
 )
 
 // names are the ones that are looked after, in small letters.
-var names = func() map[string]kind {
+var names = sync.OnceValue(func() map[string]kind {
 	all := map[string]kind{".git": repository, ".gitattributes": attributes, ".ramet": own, ".husky": hooks}
 	// Editors and agents that read a folder when they are opened in it.
 	for _, n := range strings.Fields(".vscode .zed .idea .fleet .claude .agents .cursor .gemini .codex .opencode .windsurf .devcontainer .kiro .aider") {
@@ -30,7 +34,7 @@ var names = func() map[string]kind {
 		all[n] = acting
 	}
 	return all
-}()
+})
 
 // harmlessIn are the files of a settings folder that only describe.
 var harmlessIn = map[string]bool{"extensions.json": true, "readme.md": true, ".gitignore": true, ".gitkeep": true}
@@ -47,7 +51,7 @@ func kindOf(name string) (kind, bool) {
 	if name == "" || name[0] != '.' && name[0]|0x20 != 'm' && name[0]|0x20 != 'o' {
 		return "", false
 	}
-	k, ok := names[strings.ToLower(name)]
+	k, ok := names()[strings.ToLower(name)]
 	return k, ok
 }
 

@@ -36,7 +36,7 @@ func OpenFile(ctx context.Context, path string) (*Store, error) {
 			return code == fault.StorageIO || code == fault.StorageCorrupt
 		},
 	}
-	f := database.File{Path: path, ID: applicationID, What: "a database of telemetry", Steps: fileSteps}
+	f := database.File{Path: path, ID: applicationID, What: "a database of telemetry", Steps: fileSteps()}
 	if _, err := f.Peek(ctx); err != nil {
 		return nil, err
 	}

@@ -52,7 +52,7 @@ func OpenServer(ctx context.Context, address string) (*Store, error) {
 		fatal: func(error) bool { return false },
 	}
 	writer, readers := pg.Open(1), pg.Open(4)
-	tables := database.Tables{Place: pg.Place, Schema: pg.Schema, Marker: "telemetry_schema", Steps: serverSteps}
+	tables := database.Tables{Place: pg.Place, Schema: pg.Schema, Marker: "telemetry_schema", Steps: serverSteps()}
 	err = database.Repeat(ctx, func() error { return tables.Migrate(ctx, writer, nil) })
 	var s *Store
 	if err == nil {

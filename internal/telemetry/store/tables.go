@@ -4,10 +4,13 @@ import "strings"
 
 // The steps that make the tables, oldest first. A step that was released is never
 // changed; the number of steps is the version.
-var (
-	fileSteps   = []string{table("INTEGER PRIMARY KEY", "BLOB", "INTEGER") + " STRICT" + indexes}
-	serverSteps = []string{table("BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY", "BYTEA", "BIGINT") + indexes}
-)
+func fileSteps() []string {
+	return []string{table("INTEGER PRIMARY KEY", "BLOB", "INTEGER") + " STRICT" + indexes}
+}
+
+func serverSteps() []string {
+	return []string{table("BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY", "BYTEA", "BIGINT") + indexes}
+}
 
 // table is written once for both engines, which call the same types by other names.
 func table(seq, bytes, integer string) string {
