@@ -106,7 +106,7 @@ func newBeside(t *testing.T, c contender, messages int) *beside {
 	b := &beside{contender: c, figures: map[string][]float64{}, words: map[string]string{}}
 	if c.pack == "" {
 		b.abroad = abroadWith(t, "/usr/bin")
-		b.version = strings.TrimPrefix(strings.Split(strings.TrimSpace(b.must(t, "version")), "\n")[0], "ramet ")
+		b.version = strings.Fields(b.must(t, "version"))[1]
 	} else {
 		node, modules := nodePeers(t, "import", c.pack+"@latest")
 		b.abroad = abroadWith(t, filepath.Dir(node)+":"+filepath.Join(modules, ".bin"))
@@ -148,7 +148,7 @@ func (b *beside) note(t *testing.T, m measure) {
 // besideTable is what was measured.
 func besideTable(all []*beside, rounds int) string {
 	var s strings.Builder
-	fmt.Fprintf(&s, "# Beside others\n\n`make peers`, %s, %s/%s, %d processors: each program beside the same model server on loopback, in turns; medians of %d rounds.\n"+
+	fmt.Fprintf(&s, "# Beside others\n\n`make peers`, %s, %s/%s, %d processors: each program beside the same model server on loopback, in turns; median of each, rounds: %d.\n"+
 		"–: it could not be measured. A headless turn is a process that is started, answers one prompt and ends.\n"+
 		"Sessions of 10,000 messages are written by `ramet export` in the program's own format.\n\n|", time.Now().UTC().Format(time.DateOnly), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), rounds)
 	for _, b := range all {
@@ -225,6 +225,7 @@ func (b *beside) goes(how func(n int, prompt string) [][]string) (float64, error
 
 // leftAlive kills the program while a command of it runs.
 func leftAlive(t *testing.T, b *beside) string {
+	b.close() // its terminal is none of what is left
 	long := fmt.Sprintf("7%d%d", os.Getpid(), stages.Add(1))
 	stdin, line := b.turn(b.abroad, "call "+fmt.Sprintf(b.shell, "true; sleep "+long))
 	c := b.program(stdin, line...)

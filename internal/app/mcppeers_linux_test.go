@@ -40,7 +40,7 @@ func (m *chainModel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		content := []any{map[string]any{"type": "text", "text": next}}
 		one := []any{map[string]any{"type": "message", "role": "user", "content": content}}
-		body, _ = json.Marshal(map[string]any{"stream": true, "messages": one, "input": one})
+		body, _ = json.Marshal(map[string]any{"stream": true, "messages": one, "input": one, "tools": []any{map[string]any{"input_schema": map[string]any{}}}})
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	m.peerModel.ServeHTTP(w, r)
