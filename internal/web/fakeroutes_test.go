@@ -295,7 +295,11 @@ func (f *fake) routes() http.Handler {
 	})
 	handle("POST /_test/parts", func(_ http.ResponseWriter, _ *http.Request, body map[string]any) {
 		ref := body["agent"].(string)
-		f.tell(map[string]any{"type": "entry", "agent_uuid": ref, "message": f.message(ref, body["kind"].(string), body["parts"].([]any), map[string]any{})})
+		meta, ok := body["meta"].(map[string]any)
+		if !ok {
+			meta = map[string]any{}
+		}
+		f.tell(map[string]any{"type": "entry", "agent_uuid": ref, "message": f.message(ref, body["kind"].(string), body["parts"].([]any), meta)})
 	})
 	handle("POST /_test/child", func(_ http.ResponseWriter, _ *http.Request, body map[string]any) {
 		f.agent("late", body["of"].(string), 0)

@@ -380,6 +380,13 @@ export function Tests({ plan, open, sound, boxes, texts, accessible, hand, fault
     assert.equal(await page.locator(".call").count(), 1, "a call stands there once");
     await page.reload(); // in the midst of it
     await page.locator(".call .badge", { hasText: "running" }).waitFor();
+    // It waits for a person, in another program: no question comes here.
+    await on.post("parts", { agent: id(6), kind: "command", parts: [], meta: { command: "ask", call_id: "r1" } });
+    await on.post("state", { agent: id(6), word: "asks" });
+    await page.locator(".call .badge", { hasText: "asks you" }).waitFor();
+    await page.locator(".agent .note", { hasText: "answer it there" }).waitFor();
+    await on.post("state", { agent: id(6), word: "working" });
+    await page.locator(".agent .note", { hasText: "answer it there" }).waitFor({ state: "detached" });
     await on.post("tell", { type: "text_delta", agent_uuid: id(6), text: "and now" });
     await page.locator(".coming", { hasText: "and now" }).waitFor();
     await page.getByRole("button", { name: "Stop" }).click();

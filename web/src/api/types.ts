@@ -66,6 +66,7 @@ export interface Meta {
   mode?: string;
   actor?: Actor;
   permission?: Permission;
+  call_id?: string;
   files?: { none?: string; changed: number; when?: string; seen?: number; of?: number };
   call?: { model: string; outcome: string; input: number; output: number; cache_read: number; cache_write: number; cost_nano_usd: number; priced: boolean; took_ms: number };
 }

@@ -92,6 +92,22 @@ function One({ ask, alone }: { ask: Ask; alone: boolean }) {
   );
 }
 
+// grace is how long a question may be on its way to this page.
+const grace = 2000;
+
+// Elsewhere says of an agent that asks, and has no question here, where it can be answered: in the
+// program that has its turn.
+export function Elsewhere({ of }: { of: string }) {
+  const open = useCell(asks).some((a) => a.agent_uuid === of);
+  const [late, setLate] = useState(false);
+  useEffect(() => {
+    setLate(false);
+    const later = setTimeout(() => setLate(true), grace);
+    return () => clearTimeout(later);
+  }, [of, open]);
+  return late && !open ? <p class="note" role="status">It asks in another program, which began its turn (a terminal, an editor): answer it there, or interrupt it here.</p> : null;
+}
+
 export function Asks({ of }: { of?: string }) {
   const open = useCell(asks).filter((a) => !of || a.agent_uuid === of);
   if (!open.length) return null;

@@ -105,7 +105,9 @@ export function Talking({ a, aim, end }: { a: Agent; aim: number; end: number })
   const known = useRef(new Map<number, number>());
   const groups = useMemo(() => grouped(t.messages.filter((m) => (usage || m.kind !== "usage") && !m.meta?.run), known.current), [t.messages, usage]);
   const spoken = t.messages.some((m) => m.kind === "user" || m.kind === "assistant");
-  const asking = open.find((q) => q.agent_uuid === a.uuid)?.call_id ?? "", works = stateOf(a).busy;
+  // The question may stand in another program, which has this agent's turn: its history says so.
+  const elsewhere = (a.state?.word === "asks" && t.messages.findLast((m) => m.kind === "command" && m.meta?.command === "ask")?.meta?.call_id) || "";
+  const asking = open.find((q) => q.agent_uuid === a.uuid)?.call_id ?? elsewhere, works = stateOf(a).busy;
   const last = t.messages.findLast((m) => m.kind === "assistant")?.id;
   const stored = new Set(t.messages.slice(-20).flatMap((m) => (m.parts ?? []).filter((p) => p.type === "tool_call").map((p) => p.call_id)));
   const coming = t.calls.filter((c) => !stored.has(c.id));

@@ -4,7 +4,7 @@ import { api } from "../api/client";
 import type { Agent, Mode as HowPermitted } from "../api/types";
 import { useCell, useLoad } from "../cell";
 import { Acts } from "../parts/acts";
-import { Asks } from "../parts/asks";
+import { Asks, Elsewhere } from "../parts/asks";
 import { AgentLink, Ago, Badge, Empty, Failure, Loading, Said, Show, stateOf, Title, useBusy } from "../parts/small";
 import { Composer } from "../parts/composer";
 import { OneChange } from "../parts/changes";
@@ -74,6 +74,7 @@ function One({ a }: { a: Agent }) {
       <Acts when={s.word} />
       {tab === "mail" ? <Mail a={a} /> : tab === "files" ? <Files a={a} /> : <Talking a={a} aim={aim} end={end} />}
       <Asks of={a.uuid} />
+      {s.word === "asks" && <Elsewhere of={a.uuid} />}
       <Composer a={a} program={mode?.program} mail={tab === "mail"} write={where.query.get("write") === "1"} stop={s.busy && !stop.busy ? interrupt : null} sent={() => {
         if (aim) put({ at: "", find: "" });
         setEnd((n) => n + 1);
