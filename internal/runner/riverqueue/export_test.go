@@ -33,3 +33,10 @@ func Hasten(tb testing.TB, every, after time.Duration) {
 	tb.Cleanup(func() { look, stray = l, s })
 	look, stray = every, after
 }
+
+// Settle sets how long River's loops may take to begin, until the function is called.
+func Settle(d time.Duration) func() {
+	was := settle
+	settle = d
+	return func() { settle = was }
+}

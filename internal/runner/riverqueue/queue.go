@@ -56,7 +56,7 @@ func Open(ctx context.Context, address, host string) (*Queue, error) {
 	}
 	err = database.Patience{Place: q.place, Tries: openTries}.Persist(ctx, q.migrate)
 	if err == nil {
-		q.client, err = q.newClient(&river.Config{FetchCooldown: told})
+		q.client, err = q.newClient(&river.Config{FetchCooldown: told}, slog.DiscardHandler)
 	}
 	if err != nil {
 		q.pool.Close()
@@ -80,8 +80,8 @@ func connect(ctx context.Context, pg database.Postgres) (*pgxpool.Pool, error) {
 }
 
 // newClient makes a client of River with what all have in common.
-func (q *Queue) newClient(config *river.Config) (*river.Client[pgx.Tx], error) {
-	config.Schema, config.Logger = q.schema, slog.New(slog.DiscardHandler)
+func (q *Queue) newClient(config *river.Config, log slog.Handler) (*river.Client[pgx.Tx], error) {
+	config.Schema, config.Logger = q.schema, slog.New(log)
 	config.FetchPollInterval = poll
 	return river.NewClient(riverpgxv5.New(q.pool), config)
 }

@@ -19,6 +19,9 @@ var (
 	// having been told of new ones.
 	cooldown = 5 * time.Millisecond
 	poll     = 500 * time.Millisecond
+	// settle is how long River's loops may take to begin once it says that it has started: they
+	// need no connection then.
+	settle = 5 * time.Second
 	// look is how often a host compares what River takes for its jobs with what it does.
 	look = 2 * time.Second
 	// stray is how long a job may be ours for River before somebody does it here, or after.
@@ -74,7 +77,7 @@ func (q *Queue) Serve(ctx context.Context, queues []string, parallel int, do fun
 	}
 	workers := river.NewWorkers()
 	river.AddWorker(workers, s)
-	config := &river.Config{
+	config := river.Config{
 		ID: clientName(q.host), Workers: workers, Queues: map[string]river.QueueConfig{},
 		FetchCooldown: cooldown, JobTimeout: -1, RescueStuckJobsAfter: rescue, ReindexerIndexNames: []string{},
 		CompletedJobRetentionPeriod: keep, CancelledJobRetentionPeriod: keep, DiscardedJobRetentionPeriod: keep,
@@ -82,12 +85,11 @@ func (q *Queue) Serve(ctx context.Context, queues []string, parallel int, do fun
 	for _, name := range queues {
 		config.Queues[queueName(name)] = river.QueueConfig{MaxWorkers: parallel}
 	}
-	client, err := q.newClient(config)
-	if err != nil {
-		return q.fail(err)
-	}
-	// River's own context does not end with ours: what is done then is noted.
-	if err := q.persist(s.ctx, func(context.Context) error { return client.Start(context.WithoutCancel(ctx)) }); err != nil {
+	var client *river.Client[pgx.Tx]
+	if err := q.persist(s.ctx, func(ctx context.Context) (err error) {
+		client, err = q.starts(ctx, config)
+		return err
+	}); err != nil {
 		return s.unlessOver(err)
 	}
 	s.watch()

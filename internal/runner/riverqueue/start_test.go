@@ -1,0 +1,59 @@
+package riverqueue_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"ramet/internal/pgtest"
+	"ramet/internal/runner"
+	. "ramet/internal/runner/queuetest"
+	"ramet/internal/runner/riverqueue"
+)
+
+// A host whose connections are cut while it begins to serve, after whatever question, does jobs
+// all the same.
+func TestAHostThatIsCutWhileItStarts(t *testing.T) {
+	address := place(t)
+	boss := open(t, address, "boss")
+	defer riverqueue.Settle(300 * time.Millisecond)()
+	for after := 1; after <= 16; after++ {
+		job, host := NewJob(fmt.Sprintf("r:%d", after)), fmt.Sprintf("host %d", after)
+		network := pgtest.Through(t, address)
+		q, err := riverqueue.Open(t.Context(), network.URL, host)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		done, served := make(chan string, 100), make(chan error, 1)
+		asked := network.Asked()
+		go func() {
+			served <- q.Serve(ctx, []string{"work"}, 1, func(_ context.Context, j runner.Enqueued) error {
+				done <- j.ID
+				return nil
+			})
+		}()
+		for network.Asked() < asked+after && len(served) == 0 {
+			time.Sleep(100 * time.Microsecond)
+		}
+		network.Cut()
+		if err := boss.Enqueue(t.Context(), job); err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case <-done:
+		case err := <-served:
+			t.Fatalf("after %d questions it ends: %v", after, err)
+		case <-time.After(time.Minute):
+			t.Fatalf("cut after %d questions it does nothing", after)
+		}
+		stop()
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+		if err := q.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
