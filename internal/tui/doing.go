@@ -48,8 +48,11 @@ func (m *root) clock(s *screen) {
 }
 
 // moving says whether something on the screen of the current agent moves by itself. Nothing does
-// while a person is asked.
-func (m *root) moving() bool { return m.busy(m.now) && m.question() == nil }
+// while a person is asked, but that keys become the question's when its quiet time is over.
+func (m *root) moving() bool {
+	q := m.question()
+	return m.busy(m.now) && (q == nil || q.Quiet(m.o.Now()))
+}
 
 // tone is how a state is drawn.
 func tone(s state.State) style {

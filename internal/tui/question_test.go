@@ -182,8 +182,15 @@ func TestTheClockOfACallIsItsOwn(t *testing.T) {
 	busy := func(word state.Word, detail string) {
 		event(x, loop.Event{Type: loop.Became, Agent: who("zero"), State: &state.State{Word: word, Detail: detail}})
 	}
+	busy(state.Working, state.Writes)
 	ask(x, permit.Question{Subject: "go test ./..."})
+	if !x.moving() {
+		t.Error("nothing would show when keys are the question's")
+	}
 	x.wait(time.Second)
+	if got := strip(x.screen()); !strings.Contains(got, "↑↓ choose") {
+		t.Errorf("after its quiet time the question says nothing of keys:\n%s", got)
+	}
 	if x.moving() {
 		t.Error("something moves while a person is asked")
 	}
