@@ -202,6 +202,7 @@ func TestWakingEachOtherEnds(t *testing.T) {
 {"when": "works on", "steps": [{"text": "it wakes me"}]}
 {"when": "ping", "steps": [{"text": "pong"}]}
 {"when": "waits: read_mail", "repeat": true, "steps": [{"call": "read_mail", "args": {}}]}
+{"when": "Your turn is not over", "repeat": true, "steps": [{"call": "read_mail", "args": {}}]}
 {"when": "pong", "repeat": true, "steps": [{"call": "send", "args": {"to": "left", "text": "again"}}]}
 {"when": "Sent to left", "repeat": true, "steps": [{"text": "asked again"}]}
 {"when": "again", "repeat": true, "steps": [{"text": "pong"}]}
