@@ -124,6 +124,8 @@ func (f *fake) fill() {
 	f.agents[6]["model"], f.agents[6]["provider"] = nil, nil // it never ran
 	dead := f.agents[len(f.agents)-1]
 	dead["status"], dead["end_reason"], dead["state"] = "dead", "killed", map[string]any{"word": "killed"}
+	over := f.agents[len(f.agents)-2] // it said what it had to say, and nobody killed it
+	over["name"], over["status"], over["end_reason"], over["state"] = "finished", "dead", "done", map[string]any{"word": "done"}
 	for i := range 260 { // more than a page
 		f.say(uuid(5), "user", fmt.Sprintf("line %d", i))
 	}
@@ -143,7 +145,7 @@ func (f *fake) fill() {
 		"choices": choices("bash(rm -rf build)", "no rule is saved for what cannot be undone or foreseen: it deletes"), "why": "it is outside the project", "asked_at": stamp(time.Minute), "until": stamp(-9 * time.Minute)},
 		{"id": "ask-2", "agent_uuid": uuid(1), "tool": "bash", "text": "make it so", "subject": "make it so", "outside": true, "reason": hostile, "choices": choices("bash(make it so)", ""), "asked_at": stamp(time.Minute)},
 		{"id": "ask-3", "agent_uuid": uuid(1), "tool": "write", "text": "write main.go", "subject": "main.go", "choices": choices("write(main.go)", ""), "asked_at": stamp(time.Minute),
-			"change": map[string]any{"removed": "old := 1", "added": "func main() {\n<b class=injected>x</b>\n}\n"}}}
+			"change": map[string]any{"patch": "@@ -7 +7,3 @@\n-old := 1\n+func main() {\n+<b class=injected>x</b>\n+}\n", "removed": "", "added": ""}}}
 	f.fillRuns(3, 4, 3)
 	f.logs["docs-2026"] = eventsOf("docs-2026", 120, 0)
 	f.logs["broken-1"] = eventsOf("broken-1", 40, 5)
@@ -191,7 +193,7 @@ func (f *fake) fillRuns(nodes, workers, calls int) {
 			"created_at": stamp(0), "updated_at": stamp(0), "children": []any{},
 			"sums": map[string]any{"records": 1, "llm_calls": calls, "input_tokens": 1200, "output_tokens": 340, "total_tokens": 1540, "api_cost_usd": 0.0123, "duration_ms": 900}}
 		if parent != nil {
-			r["parent_run_id"], r["run_id"] = parent["run_id"], parent["run_id"].(string)+"-"+name
+			r["parent_run_id"], r["run_id"] = parent["run_id"], fmt.Sprintf("docs-2026-%s-%s-a1", job, name)
 			parent["children"] = append(parent["children"].([]any), r)
 		}
 		all = append(all, r)
@@ -200,7 +202,7 @@ func (f *fake) fillRuns(nodes, workers, calls int) {
 	length := time.Duration(nodes) * time.Minute
 	f.tree = record(nil, "launch", "docs-2026", "partial", 0, length)
 	for n := range nodes {
-		node := record(f.tree, "orchestrator_node", fmt.Sprintf("node-%d", n+1), "success", time.Duration(n)*time.Minute, time.Minute)
+		node := record(f.tree, "orchestrator_node", []string{"CREATED", "CLONED_INPUTS", "PLANNED"}[n%3], "success", time.Duration(n)*time.Minute, time.Minute)
 		for w := range workers {
 			status, job := "success", "worker"
 			if w == 1 {
@@ -210,10 +212,10 @@ func (f *fake) fillRuns(nodes, workers, calls int) {
 				job = "gate"
 			}
 			from := time.Duration(n)*time.Minute + time.Duration(w)*time.Minute/time.Duration(workers+2)
-			worker := record(node, job, fmt.Sprintf("%s-s%d-a1", job, w+1), status, from, time.Minute*2/time.Duration(workers+2))
+			worker := record(node, job, fmt.Sprintf("section-%d-%d", n+1, w+1), status, from, time.Minute*2/time.Duration(workers+2))
 			for c := range calls {
 				step := time.Minute * 2 / time.Duration((workers+2)*(calls+1))
-				call := record(worker, "llm_call", fmt.Sprintf("llm_call-%d-a1", c+1), "success", from+step*time.Duration(c), step)
+				call := record(worker, "llm_call", fmt.Sprintf("%d-%d-%d", n+1, w+1, c+1), "success", from+step*time.Duration(c), step)
 				call["context_json"] = map[string]any{"model": "offline/demo", "prompt_hash": strings.Repeat("ab", 32)}
 				call["metrics_json"] = map[string]any{"input_tokens": 1200, "output_tokens": 340}
 			}

@@ -2,7 +2,7 @@
 // that may change them, with the line that each agent writes at this moment.
 import { useEffect } from "preact/hooks";
 import { api } from "./api/client";
-import type { Home, HomeRow, Line } from "./api/types";
+import type { Home, HomeRow, Line, State } from "./api/types";
 import { Cell, useCell } from "./cell";
 import { hear } from "./world";
 
@@ -22,6 +22,18 @@ function kept(row: HomeRow): HomeRow {
   return row;
 }
 
+// told is what agents do since the reading began, as the events say: the answer may be older, and comes later.
+const told = new Map<string, State>();
+const does = (s: State) => (s.word === "working" && s.detail ? s.detail.split(" ")[0]! : s.word);
+const as = (row: HomeRow, state: State | undefined) => (state && !row.run ? { ...row, state, does: does(state) } : row);
+
+function became(uuid: string, state: State) {
+  told.set(uuid, state);
+  last = ""; // what is shown is no answer of the server any more
+  const { home } = now.get();
+  if (home?.rows.some((r) => r.uuid === uuid && !r.run)) now.set({ state: "ready", home: { ...home, rows: home.rows.map((r) => (r.uuid === uuid ? as(r, state) : r)) } });
+}
+
 async function read() {
   if (reading) {
     wanted = true;
@@ -30,13 +42,14 @@ async function read() {
   reading = true;
   wanted = false;
   const begin = performance.now();
+  told.clear();
   try {
     const home = await api.home(), text = JSON.stringify(home);
-    if (text !== last || now.get().state !== "ready") {
-      home.rows = home.rows.map(kept);
+    if (text !== last || told.size || now.get().state !== "ready") {
+      home.rows = home.rows.map((r) => kept(as(r, told.get(r.uuid))));
       now.set({ state: "ready", home });
     }
-    last = text;
+    last = told.size ? "" : text;
   } catch (error) {
     if (now.get().state !== "ready") now.set({ state: "failed", error });
   }
@@ -44,7 +57,7 @@ async function read() {
   setTimeout(() => {
     reading = false;
     if (wanted && lookers > 0) read();
-  }, Math.max(150, 5 * (performance.now() - begin)));
+  }, Math.max(100, 2 * (performance.now() - begin)));
 }
 
 const changes = new Set(["state", "asking", "answered", "turn_started", "turn_ended", "entry", "forked", "killed", "mailed", "spent"]);
@@ -53,6 +66,7 @@ let due = false;
 
 function take(l: Line) {
   const who = l.agent_uuid ?? "";
+  if (l.type === "state" && l.state) became(who, l.state);
   if (changes.has(l.type)) read();
   if (l.type === "text_delta") texts.set(who, ((texts.get(who) ?? "") + (l.text ?? "")).slice(-600));
   else if (l.type === "turn_ended" || l.type === "turn_started" || l.type === "entry") texts.delete(who);

@@ -22,7 +22,7 @@ export interface Talk {
 }
 
 // A stretch has room for so many messages: the more there are, the more leave at the other end.
-const page = 100, room = 400, longest = 2_000_000;
+const page = 60, room = 300, longest = 2_000_000;
 
 export class Conversation {
   readonly now = new Cell<Talk>({ state: "loading", messages: [], whole: false, last: true, behind: 0, text: "", thinking: "", calls: [], busy: false, notice: "" });

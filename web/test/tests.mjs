@@ -1,5 +1,7 @@
 // What the walk looks at. Each test has a page of its own.
 import assert from "node:assert/strict";
+import { listTests } from "./lists.mjs";
+import { wordTests } from "./words.mjs";
 
 const id = (n) => "agent" + String(n).padStart(17, "0");
 const launch = "00000000-0000-4000-8000-000000000001";
@@ -319,8 +321,8 @@ export function Tests({ plan, open, sound, boxes, texts, accessible, hand, fault
     await page.getByRole("button", { name: "Save the rule and allow" }).click();
     // Of a file, the question shows what would be written.
     await page.locator(".ask", { hasText: "wants to use write" }).waitFor();
-    const written = await page.locator(".ask .lines tr").evaluateAll((all) => all.map((r) => r.className + " " + r.querySelector(".text").textContent));
-    assert.deepEqual(written, ["removed -old := 1", "added +func main() {", "added +<b class=injected>x</b>", "added +}"]);
+    const written = await page.locator(".ask .lines tr:not(.hunk)").evaluateAll((all) => all.map((r) => r.className + " " + [...r.querySelectorAll("td")].map((d) => d.textContent).join("|")));
+    assert.deepEqual(written, ["removed 7||-old := 1", "added |7|+func main() {", "added |8|+<b class=injected>x</b>", "added |9|+}"]);
     await page.locator(".ask .added .hljs-keyword", { hasText: "func" }).waitFor();
     await accessible(page, "what would be written");
     assert.ok((await on.seen()).includes("permission ask-2 project bash(make *)"));
@@ -398,7 +400,12 @@ export function Tests({ plan, open, sound, boxes, texts, accessible, hand, fault
     await page.locator(".call .badge", { hasText: "not finished" }).waitFor();
     await on.post("parts", { agent: id(6), kind: "tool_result", parts: [{ type: "tool_result", call_id: "r1", name: "bash", text: "--- a/x.go\n+++ b/x.go\n@@ -1 +1 @@\n-var a = 1\n+var a = 2\n" }] });
     await page.locator(".call .badge", { hasText: "done" }).waitFor();
-    await page.locator(".call summary").click();
+    // Nothing is denied by itself: it says who did, or that nobody could be asked.
+    await on.post("parts", { agent: id(6), kind: "tool_result", parts: [{ type: "tool_result", call_id: "gone", name: "edit", text: "not permitted", is_error: true }], meta: { permission: { answer: "refused", by: "nobody" } } });
+    const refused = page.locator(".call", { hasText: "not permitted" });
+    await refused.locator("summary").click();
+    assert.match(await refused.locator(".permitted").textContent(), /^refused: nobody could be asked/);
+    await page.locator(".call summary").first().click();
     await page.locator(".call .lines tr.added .hljs-keyword", { hasText: "var" }).waitFor();
     await accessible(page, "tool");
     await page.context().close();
@@ -519,9 +526,9 @@ export function Tests({ plan, open, sound, boxes, texts, accessible, hand, fault
     const end = () => page.evaluate(() => { const t = document.querySelector(".talk"); return t.scrollHeight - t.scrollTop - t.clientHeight < 4; });
     const atEnd = () => page.waitForFunction(() => { const t = document.querySelector(".talk"); return t.scrollHeight - t.scrollTop - t.clientHeight < 4; });
     await atEnd();
-    for (let i = 0; i < 2; i++) {
+    for (const n of [120, 180, 240, 260]) {
       await page.getByRole("button", { name: "Show earlier messages" }).click();
-      await page.getByText(`${200 + i * 60} messages here`).waitFor();
+      await page.getByText(`${n} messages here`).waitFor();
     }
     await page.getByText("line 3", { exact: true }).waitFor();
     assert.equal(await page.getByRole("button", { name: "Show earlier messages" }).count(), 0);
@@ -620,5 +627,6 @@ export function Tests({ plan, open, sound, boxes, texts, accessible, hand, fault
     }
     await page.context().close();
   };
+  Object.assign(all, listTests({ plan, open, launch }), wordTests({ plan, open, hand, id, launch }));
   return { looking, doing: all };
 }

@@ -67,6 +67,9 @@ export interface Meta {
   actor?: Actor;
   permission?: Permission;
   call_id?: string;
+  provider?: string;
+  model?: string;
+  driver?: { name: string; version?: string; session?: string; from?: string; rendered?: boolean };
   files?: { none?: string; changed: number; when?: string; seen?: number; of?: number };
   call?: { model: string; outcome: string; input: number; output: number; cache_read: number; cache_write: number; cost_nano_usd: number; priced: boolean; took_ms: number };
 }
@@ -155,7 +158,7 @@ export interface Ask {
   reason?: string; // the model's, why it should run there
   choices?: Choice[] | null; // in the order in which they are offered
   why?: string;
-  change?: { removed: string; added: string }; // what it would write
+  change?: { patch?: string; removed: string; added: string }; // what it would write
   asked_at: string;
   until?: string;
 }

@@ -5,7 +5,7 @@ import type { Ask, Choice } from "../api/types";
 import { useCell } from "../cell";
 import { route } from "../route";
 import { clock, plural } from "../text/format";
-import type { DiffLine } from "../text/diff";
+import { diffLines, type DiffLine } from "../text/diff";
 import { oneLine, visible } from "../text/visible";
 import { asks, readAsks } from "../world";
 import { DiffTable } from "./changes";
@@ -24,8 +24,9 @@ const said = (ask: Ask, c: Choice) => (ask.tool === "ask" ? oneLine(c.text, 200)
 // repeats says that the line above a command only says the command again.
 const bare = (s: string) => s.replace(/[^\p{L}\p{N}]+/gu, " ").trim().toLowerCase();
 const repeats = (line: string, all: string) => bare(line) === "" || bare(all).includes(bare(line)) || (bare(all) !== "" && bare(line).includes(bare(all)));
-// written is what a call would write, as lines: what goes, then what comes.
-function written(c: { removed: string; added: string }): DiffLine[] {
+// written is what a call would write, as lines: its patch, else what goes, then what comes.
+function written(c: NonNullable<Ask["change"]>): DiffLine[] {
+  if (c.patch) return diffLines(c.patch);
   const lines = (text: string, kind: "removed" | "added") => (text ? text.replace(/\n$/, "").split("\n").map((line) => ({ kind, text: line })) : []);
   return [...lines(c.removed, "removed"), ...lines(c.added, "added")];
 }

@@ -12,6 +12,9 @@ export type Act = (e: { shiftKey: boolean }, a: LineageAgent, message?: number) 
 
 export const tones: Record<string, Tone> = { working: "busy", asks: "warn", waits: "busy", idle: "quiet", done: "good", failed: "bad", interrupted: "warn", killed: "quiet" };
 export const glyphs: Record<string, string> = { mark: "\u25c6", rewind: "\u21b6", clear: "\u25cb", compact: "\u25a3" };
+// stopped says that an agent was killed before it was done: who is done is dead too.
+export const stopped = (a: LineageAgent) => a.killed && a.state.word !== "done";
+
 const verbs: Record<string, string> = { mark: "mark", rewind: "rewinds", clear: "clears its context", compact: "compacts its context" };
 
 // says is a point in words.
@@ -21,17 +24,19 @@ function says(p: LineagePoint): string {
   return (verbs[p.kind] ?? p.kind) + label + ", " + time(p.at);
 }
 
-const many = 16; // lanes of a piece
+const many = 8; // lanes of a piece
 
 interface Place { all: Picture; height: number; left: number; width: number }
 
 // Drawing is the picture of the lanes from first on, before end.
 export function Drawing({ first, end, named, act, ...place }: Place & { first: number; end: number; named: boolean; act: Act }) {
-  const from = Math.floor(first / many), to = Math.ceil(end / many);
+  const from = Math.floor(first / many), to = Math.ceil(end / many), slots = Math.max(16, to - from);
+  // A piece takes over the elements of one that went, as the rows of a list do: none is made or moved.
+  const pieces = Array.from({ length: slots }, (_, slot) => from + ((slot - from % slots + slots) % slots));
   return (
     <>
       <Through {...place} from={from * many} to={to * many} />
-      {Array.from({ length: to - from }, (_, n) => <Piece key={from + n} {...place} from={(from + n) * many} named={named} act={act} />)}
+      {pieces.map((n, slot) => n < to && <Piece key={slot} {...place} from={n * many} named={named} act={act} />)}
     </>
   );
 }
@@ -62,7 +67,7 @@ const Piece = memo(function Piece({ from, named, act, ...place }: Place & { from
     const tone = l.agent.killed ? "dead" : tones[l.agent.state.word] ?? "quiet", up = l.agent.parent_uuid ? all.of.get(l.agent.parent_uuid) : undefined;
     lines[tone] = (lines[tone] ?? "") + `M${x(l.from)} ${y(l.row)}H${Math.max(x(l.until), x(l.from) + 2)}`;
     if (up) forks += branch(up, l, x(l.from), y, bend);
-    if (l.agent.killed) {
+    if (stopped(l.agent)) {
       const r = Math.max(1, Math.min(5, height / 2 - 1)), cx = x(l.until), cy = y(l.row);
       kills += `M${cx - r} ${cy - r}L${cx + r} ${cy + r}M${cx - r} ${cy + r}L${cx + r} ${cy - r}`;
     }

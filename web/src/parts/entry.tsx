@@ -70,6 +70,9 @@ function Thinking({ text, open, size, from }: { text: string; open?: boolean; si
 
 function gist(args: unknown): string {
   if (args && typeof args === "object") {
+    const { steps, title, kind } = args as { steps?: unknown; title?: unknown; kind?: unknown };
+    if (typeof title === "string" && typeof kind === "string") return oneLine(title, 120); // of a program's call
+    if (Array.isArray(steps)) return plural(steps.length, "step");
     for (const value of Object.values(args)) if (typeof value === "string") return oneLine(value, 120);
     return Object.keys(args).length ? oneLine(JSON.stringify(args), 120) : "";
   }
@@ -133,6 +136,9 @@ function happened(m: Message) {
     case "mail": return <>mail sent{meta.to ? <> to <AgentLink uuid={meta.to} /></> : ""}</>;
     case "command":
       if (meta.command === "mode") return <>mode <Said text={meta.mode} most={40} />, by {person(meta.actor)}</>;
+      if (meta.command === "model" && meta.model) return <>model <Said text={(meta.provider && meta.provider !== "driver" ? meta.provider + "/" : "") + meta.model} most={80} />{meta.actor && <>, by {person(meta.actor)}</>}</>;
+      if (meta.command === "driver_mode") return <>{oneLine(meta.driver?.name ?? "its program", 40)} mode <Said text={meta.mode} most={40} />{meta.actor && <>, by {person(meta.actor)}</>}</>;
+      if (meta.command === "driver") return <>{oneLine((meta.driver?.name ?? "a program") + " " + (meta.driver?.version ?? ""), 60)} {meta.driver?.rendered ? "was told in words what was said before" : "goes on in a fork of its session"}</>;
       if (meta.command === "ask") return <>asked for permission</>;
       if (meta.command === "permit" && meta.permission) return <>a call was {permitted(meta.permission)}</>;
       return <>command <Said text={meta.command} most={80} /></>;
@@ -159,6 +165,8 @@ export const Entry = memo(function Entry({ m, results, own, aimed, calls, busy, 
     if (!said) return null;
     return <div class={"happened " + (aimed ? "aimed" : "")} id={id} tabIndex={-1}>{m.meta?.files?.changed ? <Changes agent={own} m={m} /> : <span>{said}</span>}</div>;
   }
+  // Each turn of a program begins so; it is worth a line where its session is a new one.
+  if (m.meta?.command === "driver" && !m.meta.driver?.rendered && !m.meta.driver?.from) return null;
   if (!speaks) {
     const text = m.kind === "usage" ? "" : plainOf(m);
     return (

@@ -1,5 +1,6 @@
 // Find in a conversation, all of it: the server looks, and the page goes from one message to the
-// next. The words are marked in what is drawn.
+// next. The words are marked in what is drawn. Lines that the page writes itself, and the server has not, are
+// looked through in what is here.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { api } from "../api/client";
 import type { Hit } from "../api/types";
@@ -7,7 +8,15 @@ import { useLoad } from "../cell";
 import { put, route } from "../route";
 import { plural } from "../text/format";
 
-export function Find({ uuid, aim }: { uuid: string; aim: number }) {
+export interface SaidLine { message: number; text: string }
+
+// both are what the server found and the messages whose lines hold the words, newest first.
+function both(hits: Hit[], lines: SaidLine[], want: string): number[] {
+  const own = want ? lines.filter((l) => l.text.toLowerCase().includes(want.toLowerCase())).map((l) => l.message) : [];
+  return [...new Set([...hits.map((h) => h.message_id), ...own])].sort((a, b) => b - a);
+}
+
+export function Find({ uuid, aim, lines }: { uuid: string; aim: number; lines: SaidLine[] }) {
   const [typed, setTyped] = useState(route.get().query.get("find") ?? "");
   const [want, setWant] = useState(typed.trim());
   const box = useRef<HTMLInputElement>(null);
@@ -26,12 +35,12 @@ export function Find({ uuid, aim }: { uuid: string; aim: number }) {
     return () => removeEventListener("keydown", key);
   }, []);
   const [found] = useLoad(async (s) => (want ? await api.search(want, uuid, 1000, s) : { found: [], more: false }), [uuid, want]);
-  const hits: Hit[] = found.state === "ready" ? found.value.found : []; // newest first
-  const at = hits.findIndex((h) => h.message_id === aim);
+  const hits = both(found.state === "ready" ? found.value.found : [], lines, want);
+  const at = hits.indexOf(aim);
   // Up is towards the beginning; the first step is to the newest.
   const step = (up: boolean) => {
     const next = hits[at < 0 ? (up ? 0 : hits.length - 1) : (at + (up ? 1 : -1) + hits.length) % hits.length];
-    if (next) put({ at: String(next.message_id), find: want });
+    if (next) put({ at: String(next), find: want });
   };
   useMarks(want);
   return (
@@ -59,7 +68,7 @@ function useMarks(want: string) {
   useEffect(() => {
     const all = CSS.highlights, box = document.querySelector(".talk .column");
     if (!all || !want || !box) return;
-    const low = want.toLowerCase();
+    const low = want.toLowerCase(), opened = new WeakSet<Element>();
     let due = 0;
     const mark = () => {
       due = 0;
@@ -71,13 +80,18 @@ function useMarks(want: string) {
           r.setStart(n, i);
           r.setEnd(n, Math.min(i + low.length, n.textContent!.length));
           ranges.push(r);
+          const shut = n.parentElement?.closest(".aimed details:not([open])");
+          if (shut instanceof HTMLDetailsElement && !opened.has(shut)) { // it can be shut again
+            opened.add(shut);
+            shut.open = true;
+          }
         }
       }
       all.set("found", new Highlight(...ranges));
     };
     mark();
     const changed = new MutationObserver(() => { due ||= window.setTimeout(mark, 100); });
-    changed.observe(box, { childList: true, subtree: true, characterData: true });
+    changed.observe(box, { childList: true, subtree: true, characterData: true, attributes: true, attributeFilter: ["class"] });
     return () => {
       changed.disconnect();
       clearTimeout(due);

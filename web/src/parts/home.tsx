@@ -8,10 +8,11 @@ import { go } from "../route";
 import { money, plural, whole } from "../text/format";
 import { agents } from "../world";
 import { ForkDialog, KillDialog } from "./dialogs";
-import { HomeLine, placed } from "./homerow";
-import { Empty, Failure, Loading } from "./small";
+import { HomeLine, placed, since } from "./homerow";
+import { Rows } from "./rows";
+import { Empty, Failure, Loading, useSecond } from "./small";
 import { useWide } from "./wide";
-import { useWindow } from "./window";
+import { usePlace } from "./window";
 
 type Shown = { kind: "group"; group: string; count: number; hidden: number; open: boolean } | { kind: "row"; row: HomeRow };
 
@@ -45,7 +46,7 @@ export function HomeList({ current, narrow: side }: { current?: string | undefin
   const base = useId(), height = narrow ? 46 : 40;
   const rows = now.home?.rows ?? [], q = filter.trim().toLowerCase();
   const shown = useMemo(() => lay(rows, open, q), [rows, open, q]);
-  const w = useWindow(shown.length, height);
+  const w = usePlace(height), time = useSecond(!narrow && rows.some((r) => r.ticks));
   const found = shown.findIndex((s) => (s.kind === "row" ? s.row.uuid : s.group) === at);
   const index = found >= 0 ? found : Math.max(0, shown.findIndex((s) => s.kind === "row"));
   const here = shown[index], chosen = here?.kind === "row" ? world.all.get(here.row.uuid) : undefined;
@@ -106,12 +107,12 @@ export function HomeList({ current, narrow: side }: { current?: string | undefin
       </div>
       {shown.length === 0 ? <Empty title={rows.length ? "No agent fits the filter." : "No agents yet."}>{!rows.length && <p>Start one with <code>ramet</code> or <code>ramet exec "hello"</code>.</p>}</Empty> : (
         <div class="rows" ref={w.box} role="listbox" aria-label="Agents" tabIndex={0} aria-activedescendant={`${base}-${index}`} onKeyDown={key} onFocus={() => w.show(index)}>
-          <div class="space" role="presentation" style={{ height: w.height + "px" }}>
-            {shown.slice(w.first, w.end).map((s, n) => {
-              const i = w.first + n, place = { id: `${base}-${i}`, i, of: shown.length, height, at: i === index };
-              if (s.kind === "row") return <HomeLine key={s.row.uuid} {...place} row={s.row} live={live.get(s.row.uuid)} current={s.row.uuid === current} narrow={narrow} pick={pick} />;
-              return <div key={"group " + s.group} {...placed(place)} aria-selected={false} class={"hgroup" + (i === index ? " at" : "")} onClick={() => { setAt(s.group); turn(s.group); }}><strong>{s.group}</strong> <span class="count">{whole(s.count)}</span>{s.hidden > 0 && <span class="soft"> {"\u25b8"} {whole(s.hidden)} folded</span>}</div>;
-            })}
+          <div class="space" role="presentation" style={{ height: shown.length * height + "px" }}>
+            <Rows place={w} count={shown.length} row={height} draw={(i) => {
+              const s = shown[i]!, place = { id: `${base}-${i}`, i, of: shown.length, at: i === index };
+              if (s.kind === "row") return <HomeLine {...place} row={s.row} live={live.get(s.row.uuid)} lasts={narrow ? "" : since(s.row, time)} current={s.row.uuid === current} narrow={narrow} pick={pick} />;
+              return <div {...placed(place)} aria-selected={false} class={"hgroup" + (i === index ? " at" : "")} onClick={() => { setAt(s.group); turn(s.group); }}><strong>{s.group}</strong> <span class="count">{whole(s.count)}</span>{s.hidden > 0 && <span class="soft"> {"\u25b8"} {whole(s.hidden)} folded</span>}</div>;
+            }} />
           </div>
         </div>
       )}

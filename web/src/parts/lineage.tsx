@@ -5,16 +5,17 @@ import type { Lineage } from "../api/types";
 import { useCell } from "../cell";
 import { useLineage } from "../lineage";
 import { go } from "../route";
-import { clock, money, plural, time, whole } from "../text/format";
-import { picture, ticks, type Lane } from "../text/lineage";
+import { called, clock, money, plural, time, whole } from "../text/format";
+import { picture, ticks, type Lane, type Picture } from "../text/lineage";
 import { oneLine } from "../text/visible";
 import { agents } from "../world";
 import { ForkDialog, KillDialog } from "./dialogs";
-import { Drawing, glyphs, tones, type Act } from "./drawing";
+import { Drawing, glyphs, stopped, tones, type Act } from "./drawing";
 import { memo } from "./memo";
+import { Blocks } from "./rows";
 import { Badge, Empty, Failure, Loading, Said } from "./small";
 import { useWide } from "./wide";
-import { useWindow } from "./window";
+import { usePlace, useWindow, type Place } from "./window";
 import { useSize } from "./chart";
 
 const heights = [4, 10, 26]; // of a lane, at most: all at a glance, closer, with names
@@ -27,8 +28,8 @@ const moment = (t: number, span: number) => (span > 72e6 ? dayForm.format(t) : c
 
 // tells is an agent in words, for readers and titles.
 function tells(lane: Lane, letters: number): string {
-  const a = lane.agent, s = a.killed ? "killed" + (a.end_reason ? ": " + oneLine(a.end_reason, 80) : "") : a.state.word;
-  return `${oneLine(a.name, 80)}, ${s}, since ${time(a.from)}, ${plural(a.own_messages, "message")}, ${money(a.spent.cost_nano_usd)}`
+  const a = lane.agent, s = stopped(a) ? "killed" + (a.end_reason ? ": " + oneLine(a.end_reason, 80) : "") : a.state.word;
+  return `${oneLine(called(a.name, a.run), 80)}, ${s}, since ${time(a.from)}, ${plural(a.own_messages, "message")}, ${money(a.spent.cost_nano_usd)}`
     + (lane.points.length ? ", " + plural(lane.points.length, "point") : "") + (letters ? ", " + plural(letters, "letter") : "");
 }
 
@@ -38,19 +39,38 @@ interface LaneProps { id: string; lane: Lane; of: number; height: number; here: 
 const LaneRow = memo(function LaneRow({ id, lane, of, height, here, chosen, letters, act }: LaneProps) {
   const a = lane.agent, said = tells(lane, letters);
   return (
-    <div id={id} role="option" aria-selected={chosen} aria-posinset={lane.row + 1} aria-setsize={of} aria-label={said} title={said}
-      class={"lane" + (here ? " at" : "") + (a.killed ? " dead" : "")} style={{ top: lane.row * height + "px", height: height + "px" }} onClick={(e) => act(e, a)} />
+    <div id={here ? id : undefined} role="option" aria-selected={chosen} aria-posinset={lane.row + 1} aria-setsize={of} aria-label={said} title={said}
+      class={"lane" + (here ? " at" : "") + (a.killed ? " dead" : "")} style={{ height: height + "px" }} onClick={(e) => act(e, a)} />
   );
 });
 
 // Name is what stands before a lane. All names are in one box that stays where it is when one goes along in
 // time: to the browser, each of such boxes is a layer.
-const Name = memo(function Name({ lane, height, width, step }: { lane: Lane; height: number; width: number; step: number }) {
+const Name = memo(function Name({ lane, step }: { lane: Lane; step: number }) {
   const a = lane.agent;
   return (
-    <span class={"who" + (a.killed ? " dead" : "")} style={{ top: lane.row * height + "px", height: height + "px", width: width + "px", paddingLeft: Math.min(lane.indent, 10) * step + 8 + "px" }}>
-      <Badge tone={tones[a.state.word] ?? "quiet"} /><Said text={a.name} most={80} />
+    <span class={"who" + (stopped(a) ? " dead" : a.killed ? " over" : "")} style={{ paddingLeft: Math.min(lane.indent, 10) * step + 8 + "px" }}>
+      <Badge tone={tones[a.state.word] ?? "quiet"} /><Said text={called(a.name, a.run)} most={80} />
     </span>
+  );
+});
+
+interface LanesProps { place: Place; all: Picture; height: number; left: number; width: number; named: boolean; over: boolean; step: number; base: string; index: number; at: string; post: ReadonlyMap<string, number>; act: Act }
+
+// Lanes are those that are drawn.
+const Lanes = memo(function Lanes({ place, all, height, left, width, named, over, step, base, index, at, post, act }: LanesProps) {
+  const count = all.lanes.length, w = useWindow(place.box, count, height);
+  const lane = useCallback((i: number) => {
+    const lane = all.lanes[i]!, { uuid } = lane.agent;
+    return <LaneRow id={`${base}-${i}`} lane={lane} of={count} height={height} here={i === index} chosen={uuid === at} letters={post.get(uuid) ?? 0} act={act} />;
+  }, [all, height, base, index, at, post, act]);
+  const name = useCallback((i: number) => <Name lane={all.lanes[i]!} step={step} />, [all, step]);
+  return (
+    <>
+      <Drawing all={all} first={w.first} end={w.end} height={height} left={left} width={width} named={named} act={act} />
+      <Blocks of={w} count={count} row={height} draw={lane} />
+      {named && <div class={"names" + (over ? " over" : "")} aria-hidden="true"><Blocks of={w} count={count} row={height} width={left - 8} draw={name} /></div>}
+    </>
   );
 });
 
@@ -75,7 +95,7 @@ function Graph({ lineage }: { lineage: Lineage }) {
   const [box, room, tall] = useSize(), lanes = drawn.lanes, named = size === 2;
   // All at a glance are all: the more there are, the thinner they become.
   const height = size > 0 ? heights[size]! : Math.max(0.5, Math.min(heights[0]!, Math.floor(((tall - axis) / lanes.length) * 64) / 64));
-  const w = useWindow(lanes.length, height, axis);
+  const w = usePlace(height, axis);
   const left = wide ? 220 : 116, width = Math.max(120, (room - left - 24) * zoom);
   const found = lanes.findIndex((l) => l.agent.uuid === at), index = Math.max(0, found), here = lanes[index];
 
@@ -123,14 +143,8 @@ function Graph({ lineage }: { lineage: Lineage }) {
         <div class="axis" aria-hidden="true" style={{ width: x(1) + 24 + "px" }}>
           {ticks(drawn.time, Math.max(1, Math.floor(width / 150))).map((t, i, all) => <span key={i} class={i === all.length - 1 ? "last" : ""} style={{ left: x(drawn.time.x(t)) + "px" }}>{moment(t, all.at(-1)! - all[0]!)}</span>)}
         </div>
-        <div class="space" role="presentation" style={{ height: w.height + "px", width: x(1) + 24 + "px" }}>
-          <Drawing all={drawn} first={w.first} end={w.end} height={height} left={left} width={width} named={named} act={act} />
-          {lanes.slice(w.first, w.end).map((lane, n) => {
-            const i = w.first + n, uuid = lane.agent.uuid;
-            return <LaneRow key={uuid} id={`${base}-${i}`} lane={lane} of={lanes.length} height={height} here={i === index} chosen={uuid === at} letters={post.get(uuid) ?? 0}
-              act={act} />;
-          })}
-          {named && <div class={"names" + (zoom > 1 ? " over" : "")} aria-hidden="true">{lanes.slice(w.first, w.end).map((lane) => <Name key={lane.agent.uuid} lane={lane} height={height} width={left - 8} step={wide ? 10 : 5} />)}</div>}
+        <div class="space" role="presentation" style={{ height: lanes.length * height + "px", width: x(1) + 24 + "px" }}>
+          <Lanes place={w} all={drawn} height={height} left={left} width={width} named={named} over={zoom > 1} step={wide ? 10 : 5} base={base} index={index} at={at} post={post} act={act} />
         </div>
       </div>
       <p class="keys soft small" aria-hidden="true">A click reads, <kbd>Shift</kbd>+click forks <kbd>Enter</kbd> read <kbd>f</kbd> fork <kbd>k</kbd> kill</p>

@@ -8,21 +8,25 @@ import { Failure, Said, useBusy } from "./small";
 
 export interface Wish { model?: string; effort?: string }
 
-// wishes are what was chosen for agents and not yet said to them.
-const wishes = new Cell<ReadonlyMap<string, Wish>>(new Map());
+// wishes are what was chosen for agents; what was said to them stays, until they tell the same.
+const wishes = new Cell<ReadonlyMap<string, Wish & { said?: boolean }>>(new Map());
 
-export const wishOf = (uuid: string): Wish => wishes.get().get(uuid) ?? {};
+// wishOf is what was chosen and not yet said.
+export function wishOf(uuid: string): Wish {
+  const { said, ...wish } = wishes.get().get(uuid) ?? {};
+  return said ? {} : wish;
+}
 
 function wish(uuid: string, change: Wish) {
   const next = new Map(wishes.get());
-  next.set(uuid, { ...next.get(uuid), ...change });
+  next.set(uuid, { ...next.get(uuid), ...change, said: false });
   wishes.set(next);
 }
 
-// said forgets what went with a prompt: the agent has it now.
+// said notes that it went with a prompt: the agent has it now.
 export function said(uuid: string) {
-  const next = new Map(wishes.get());
-  if (next.delete(uuid)) wishes.set(next);
+  const wish = wishes.get().get(uuid);
+  if (wish && !wish.said) wishes.set(new Map(wishes.get()).set(uuid, { ...wish, said: true }));
 }
 
 const titled = (o: Offered) => oneLine(o.title || o.word, 60);
@@ -46,14 +50,15 @@ function Chooser({ id, label, all, value, busy, choose }: { id: string; label: s
 // ProgramFacts are the program's own choices, beside ours.
 export function ProgramFacts({ a, p, again }: { a: Agent; p: Program; again: () => void }) {
   const { busy, error, run } = useBusy(), chosen = useCell(wishes).get(a.uuid) ?? {};
-  const prefix = p.driver + "/", ref = chosen.model ?? a.model ?? "", model = ref.startsWith("driver/" + prefix) ? ref.slice(7 + prefix.length) : ref.startsWith(prefix) ? ref.slice(prefix.length) : "";
+  const prefix = p.driver + "/", own = (ref = "") => (ref.startsWith("driver/" + prefix) ? ref.slice(7 + prefix.length) : ref.startsWith(prefix) ? ref.slice(prefix.length) : "");
+  const model = (chosen.said && own(a.model ?? "")) || own(chosen.model ?? a.model ?? "");
   return (
     <>
       <div><dt>Driven by</dt><dd><Said text={p.driver} most={60} />{p.boxed && <span class="soft"> in the box</span>}</dd></div>
       {p.modes.length > 0 && <Chooser id="program-mode" label={oneLine(p.driver, 20) + " mode"} all={p.modes} value={p.mode ?? ""} busy={busy} choose={(word) => run(async () => { await api.setMode(a.uuid, p.driver + ":" + word); again(); })} />}
       {p.models.length > 0 && <Chooser id="program-model" label={oneLine(p.driver, 20) + " model"} all={p.models} value={model} choose={(word) => wish(a.uuid, { model: "driver/" + prefix + word })} />}
       {p.efforts.length > 0 && <Chooser id="program-effort" label="Effort" all={p.efforts} value={chosen.effort ?? ""} choose={(effort) => wish(a.uuid, { effort })} />}
-      {(chosen.model || chosen.effort) && <div class="soft"><dt class="hidden">Chosen</dt><dd><span role="status">holds from what you say next</span></dd></div>}
+      {(chosen.model || chosen.effort) && !chosen.said && <div class="soft"><dt class="hidden">Chosen</dt><dd><span role="status">holds from what you say next</span></dd></div>}
       {error != null && <div><dt class="hidden">Refused</dt><dd><Failure error={error} /></dd></div>}
     </>
   );

@@ -55,23 +55,19 @@ export function Ago({ at }: { at: string | null | undefined }) {
   return <time dateTime={at} title={time(at)}>{age(at, t)}</time>;
 }
 
-// Second is drawn anew every second, for the time of work under way; it ticks while it is there.
+// useSecond is the time, by the second while work is under way, else once in a while.
 const second = new Cell(Date.now());
 let tickers = 0, tick = 0;
-export function Second({ of }: { of: (now: number) => string }) {
-  const box = useRef<HTMLSpanElement>(null);
-  useEffect(() => second.on(() => { // many tick at once: only their text changes
-    const text = box.current?.firstChild;
-    if (text) text.nodeValue = of(second.get());
-  }), [of]);
+export function useSecond(works: boolean): number {
   useEffect(() => {
+    if (!works) return;
     if (tickers++ === 0) {
       second.set(Date.now());
       tick = window.setInterval(() => { if (!document.hidden) second.set(Date.now()); }, 1000);
     }
     return () => { if (--tickers === 0) clearInterval(tick); };
-  }, []);
-  return <span ref={box}>{of(second.get())}</span>;
+  }, [works]);
+  return Math.max(useCell(now), useCell(second));
 }
 
 export function Loading({ what }: { what: string }) {

@@ -7,20 +7,20 @@ import { Conversation, type Call } from "../talk";
 import { plural } from "../text/format";
 import { oneLine } from "../text/visible";
 import { asks } from "../world";
-import { Coming, Entry, type Results } from "./entry";
-import { Find } from "./find";
+import { Coming, Entry, permitted, type Results } from "./entry";
+import { Find, type SaidLine } from "./find";
 import { Empty, Failure, Loading, stateOf } from "./small";
 
 const noCalls: Call[] = [], noResults: Results = new Map();
 const calling = (m: Message) => (m.parts ?? []).some((p) => p.type === "tool_call" || p.type === "tool_result");
 
-// grouped puts a few entries together, for the style sheet (.few). One that is in a group stays there,
+// grouped puts a few entries together, for the style sheet (.many). One that is in a group stays there,
 // whatever comes before or behind it: known has the group of each.
 function grouped(list: Message[], known: Map<number, number>): { key: number; of: Message[] }[] {
   const out: { key: number; of: Message[] }[] = [], taken = new Set<number>();
   for (const m of list) {
     const last = out.at(-1);
-    let key = known.get(m.id) ?? (last && last.of.length < 4 ? last.key : m.id);
+    let key = known.get(m.id) ?? (last && last.of.length < 12 ? last.key : m.id);
     if (key !== last?.key && taken.has(key)) key = m.id; // something came into the midst of it
     known.set(m.id, key);
     taken.add(key);
@@ -46,6 +46,16 @@ export function Talking({ a, aim, end }: { a: Agent; aim: number; end: number })
     });
     return out;
   }, [t.messages]);
+
+  // What stands at a call and not in what was said: who let it run, or not. It is drawn with the call, if that is here.
+  const lines = useMemo(() => {
+    const out: SaidLine[] = [];
+    for (const m of t.messages) for (const part of m.parts ?? []) {
+      const of = results.get(part.call_id ?? ""), drawn = part.type === "tool_call" || !of?.called;
+      if (of?.permission && drawn) out.push({ message: m.id, text: permitted(of.permission) });
+    }
+    return out;
+  }, [t.messages, results]);
 
   // Follow the end as long as the reader is there; keep the place when earlier
   // messages come in above.
@@ -117,7 +127,7 @@ export function Talking({ a, aim, end }: { a: Agent; aim: number; end: number })
         <div class="tools talktools">
           <button type="button" class="quiet" disabled={reading} onClick={toStart}>Beginning</button>
           <button type="button" class="quiet" disabled={reading} onClick={toEnd}>End{t.behind > 0 && <span class="unread">{t.behind}<span class="hidden"> new</span></span>}</button>
-          <Find uuid={a.uuid} aim={aim} />
+          <Find uuid={a.uuid} aim={aim} lines={lines} />
           <label class="check"><input type="checkbox" checked={usage} onChange={(e) => setUsage(e.currentTarget.checked)} /> model calls</label>
           <span class="soft">{plural(t.messages.length, "message")} here</span>
         </div>
@@ -133,10 +143,10 @@ export function Talking({ a, aim, end }: { a: Agent; aim: number; end: number })
           {!t.whole && t.state === "ready" && <button type="button" class="quiet more" disabled={reading} onClick={() => { stick.current = false; read(() => talk.earlier()); }}>{reading ? "Reading\u2026" : "Show earlier messages"}</button>}
           {!spoken && !works && !t.busy && t.whole && t.state === "ready" && <Empty title={t.messages.length ? "Nobody has said anything to this agent yet." : "Nothing has been said yet."}><p>{a.status === "dead" ? "It was killed before anybody did." : <>Write to it below; <kbd>Enter</kbd> sends.</>}</p>{!a.parent_uuid && a.status !== "dead" && <p>It has the files of this project, and it can fork children that know all it knows.</p>}</Empty>}
           {groups.map(({ key, of }) => (
-            <div key={key} class={"few" + (there && of.some((m) => m.id === aim) ? " shown" : "")}>
+            <div key={key} class={"many" + (there && of.some((m) => m.id === aim) ? " shown" : "")}>
               {of.map((m) => {
                 const calls = calling(m), live = m.id === last && calls;
-                return <Entry key={m.id} m={m} results={calls ? results : noResults} own={a.uuid} aimed={m.id === aim} calls={live ? t.calls : noCalls} busy={live && works} asking={live ? asking : ""} />;
+                return <div key={m.id} class={m.id === aim ? "one shown" : "one"}><Entry m={m} results={calls ? results : noResults} own={a.uuid} aimed={m.id === aim} calls={live ? t.calls : noCalls} busy={live && works} asking={live ? asking : ""} /></div>;
               })}
             </div>
           ))}

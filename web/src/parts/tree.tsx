@@ -8,7 +8,8 @@ import { money, plural, whole } from "../text/format";
 import { oneLine } from "../text/visible";
 import { agents, named, refresh, type Agents } from "../world";
 import { Ago, Badge, Empty, Failure, Loading, Said, stateOf } from "./small";
-import { useWindow } from "./window";
+import { Rows } from "./rows";
+import { usePlace } from "./window";
 
 interface Row { agent: Agent; level: number; last: boolean[]; kids: number; place: number; of: number }
 
@@ -82,7 +83,7 @@ export function Tree({ current, narrow }: { current?: string | undefined; narrow
       : null;
     return flatten(world, closed, keep, q !== "");
   }, [world, closed, filter, alive]);
-  const w = useWindow(rows.length, row, narrow ? 0 : 34);
+  const w = usePlace(row, narrow ? 0 : 34);
   const index = Math.max(0, rows.findIndex((r) => r.agent.uuid === at));
 
   useEffect(() => {
@@ -153,12 +154,12 @@ export function Tree({ current, narrow }: { current?: string | undefined; narrow
             <span role="columnheader" class="num cost">Cost</span>
             <span role="columnheader" class="num age">Age</span>
           </div>
-          <div role="rowgroup" class="space" style={{ height: w.height + "px" }}>
-            {rows.slice(w.first, w.end).map((r, n) => {
-              const i = w.first + n, a = r.agent, s = stateOf(a), shut = closed.has(a.uuid);
+          <div role="rowgroup" class="space" style={{ height: rows.length * row + "px" }}>
+            <Rows place={w} count={rows.length} row={row} draw={(i) => {
+              const r = rows[i]!, a = r.agent, s = stateOf(a), shut = closed.has(a.uuid);
               return (
-                <div key={a.uuid} id={`${base}-${i}`} role="row" class={"trow" + (i === index ? " at" : "") + (a.uuid === current ? " current" : "") + (a.status === "dead" ? " dead" : "")}
-                  style={{ top: i * row + "px" }} aria-level={r.level} aria-posinset={r.place} aria-setsize={r.of} aria-rowindex={i + 2}
+                <div id={`${base}-${i}`} role="row" class={"trow" + (i === index ? " at" : "") + (a.uuid === current ? " current" : "") + (a.status === "dead" ? " dead" : "")}
+                  aria-level={r.level} aria-posinset={r.place} aria-setsize={r.of} aria-rowindex={i + 2}
                   {...(r.kids ? { "aria-expanded": !shut } : {})} aria-selected={a.uuid === current}
                   onClick={(e) => {
                     setAt(a.uuid);
@@ -178,7 +179,7 @@ export function Tree({ current, narrow }: { current?: string | undefined; narrow
                   <span role="gridcell" class="num age"><Ago at={a.created_at} /></span>
                 </div>
               );
-            })}
+            }} />
           </div>
         </div>
       )}

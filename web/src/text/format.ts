@@ -39,14 +39,19 @@ export function age(since: string, now: number): string {
   return Math.floor(s / 86_400) + " d";
 }
 
-const moment = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "medium" });
-const clockForm = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+const months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+const two = (n: number) => String(n).padStart(2, "0");
+const hour = (d: Date) => `${two(d.getHours())}:${two(d.getMinutes())}:${two(d.getSeconds())}`;
 
-const form = (f: Intl.DateTimeFormat, t: string | null | undefined) => {
+// Moments are many, and Intl takes long for each.
+const form = (f: (d: Date) => string, t: string | null | undefined) => {
   const at = t ? new Date(t) : null;
-  return at && !Number.isNaN(at.getTime()) ? f.format(at) : "\u2014";
+  return at && !Number.isNaN(at.getTime()) ? f(at) : "\u2014";
 };
-export const time = (t: string | null | undefined) => form(moment, t);
-export const clock = (t: string | null | undefined) => form(clockForm, t);
+export const time = (t: string | null | undefined) => form((d) => `${d.getDate()} ${months[d.getMonth()]} ${d.getFullYear()}, ${hour(d)}`, t);
+export const clock = (t: string | null | undefined) => form(hour, t);
+
+// called is the name of an agent: one that has none has a number, or the beginning of its id.
+export const called = (name: string, run = false) => (/^\d+$/.test(name) ? "agent " + name : run && /^[\w-]{8}$/.test(name) ? "run " + name : name);
 
 export const plural = (n: number, one: string, many = one + "s") => whole(n) + " " + (n === 1 ? one : many);

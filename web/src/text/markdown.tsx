@@ -106,8 +106,12 @@ rules.code_block = (tokens, i) => box(tokens[i]!.content, "");
 function box(text: string, language: string): string {
   const clean = shownMarks(text).replace(/\n$/, ""), name = escaped(language.slice(0, 30));
   return `<div class="codebox"><div class="of"><span>${name}</span><button type="button" class="quiet copy">Copy</button></div>` +
-    `<pre class="code" tabindex="0" aria-label="code${name ? ", " + name : ""}"><code>${coloured(clean, language)}</code></pre></div>`;
+    `<pre class="code${fits(clean) ? " fits" : ""}" tabindex="0" aria-label="code${name ? ", " + name : ""}"><code>${coloured(clean, language)}</code></pre></div>`;
 }
+
+// fits says that code is short and narrow enough for a window that is no phone's: nothing has to scroll, and
+// each box that scrolls is a thing of its own to the browser, in every frame.
+const fits = (code: string) => /^(?:[\t -~]{0,60}(?:\n|$)){1,16}$/.test(code) && !/\t.*\t.*\t/.test(code);
 
 // pieces are the top blocks of a text, each as HTML: while a reply comes in, only the last
 // one changes. It is null if the text is to be shown as it is.

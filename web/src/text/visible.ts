@@ -28,8 +28,11 @@ export function shownMarks(s: string): string {
 // brief shortens the hashes in an id: their beginning tells them apart.
 export const brief = (s: string) => s.replace(/[0-9a-f]{20,}/g, (hash) => hash.slice(0, 8) + "\u2026");
 
+const plain = /^[!-~]+(?: [!-~]+)*$/; // nothing to mark, nothing to put together: most texts
+
 // oneLine is a text for a single line, cut where it is too long to be one.
 export function oneLine(s: string, most = 400): string {
+  if (s.length <= most && (s === "" || plain.test(s))) return s;
   const cut = s.length > most ? s.slice(0, most) + "\u2026" : s;
   return visible(cut).replace(/\s+/g, " ").trim();
 }

@@ -7,7 +7,8 @@ import { useCell, useLoad, type Loaded } from "../cell";
 import { Output } from "../parts/entry";
 import { ForkRunDialog, RunActs } from "../parts/runacts";
 import { Ago, Badge, Empty, Failure, Loading, reason, Said, Show, Status, Title, words } from "../parts/small";
-import { useWindow } from "../parts/window";
+import { Rows } from "../parts/rows";
+import { usePlace } from "../parts/window";
 import { put, route, to } from "../route";
 import { useRuns } from "../runs";
 import { clock, money, plural, time, whole } from "../text/format";
@@ -20,8 +21,8 @@ const tabs = ["events", "items", "issues", "sections", "gates", "artifacts"] as 
 export function LogView({ id }: { id: string }) {
   const [log, again] = useLoad((s) => api.log(id, s), [id]);
   const events = log.state === "ready" ? log.value.event_count : 0, runs = useRuns();
-  const [proof] = useLoad((s) => api.verify(id, s), [id, Math.ceil(events / 50)]); // not after every event
-  const row = runs.rows.find((r) => r.run_id === id);
+  const row = runs.rows.find((r) => r.run_id === id), works = !row || row.status === "running";
+  const [proof] = useLoad((s) => api.verify(id, s), [id, works ? Math.ceil(events / 50) : events, works]); // not after every event, while it works
   useEffect(() => { if (row && row.event_count !== events) again(); }, [row?.event_count, row?.status]);
   return (
     <div class="pane runlog">
@@ -120,7 +121,7 @@ function Events({ id, upTo, proof }: { id: string; upTo: number; proof: Loaded<V
   }, [id, upTo]);
   const kinds = useMemo(() => [...new Set(got.events.map((e) => e.type))].sort(), [got.events]);
   const list = useMemo(() => got.events.map((e, i) => ({ e, i })).filter(({ e }) => !type || e.type === type), [got.events, type]);
-  const row = 34, w = useWindow(list.length, row, 0), base = useId();
+  const row = 34, w = usePlace(row), base = useId();
   const chosen = list.find(({ i }) => i === open);
   const place = chosen ? list.indexOf(chosen) : -1;
   const bad = got.marks.filter((m) => m === "hash" || m === "link").length;
@@ -144,17 +145,17 @@ function Events({ id, upTo, proof }: { id: string; upTo: number; proof: Loaded<V
       {got.error != null && <Failure error={got.error} />}
       {got.done && !list.length && got.error == null && <Empty title="No events." />}
       {list.length > 0 && <div class="fallsplit">
-        <div class="rows log" ref={w.box} tabIndex={0} role="listbox" aria-label="Events" {...(place >= w.first && place < w.end ? { "aria-activedescendant": `${base}-${open}` } : {})} onKeyDown={(e) => {
+        <div class="rows log" ref={w.box} tabIndex={0} role="listbox" aria-label="Events" {...(place >= 0 ? { "aria-activedescendant": `${base}-${open}` } : {})} onKeyDown={(e) => {
           const step = { ArrowDown: 1, ArrowUp: -1, PageDown: 15, PageUp: -15, Home: -list.length, End: list.length }[e.key];
           if (step === undefined || e.ctrlKey || e.metaKey || e.altKey) return;
           e.preventDefault();
           move(place < 0 ? (step > 1 ? list.length - 1 : 0) : place + step);
         }}>
-          <div class="space" role="presentation" style={{ height: w.height + "px" }}>
-            {list.slice(w.first, w.end).map(({ e, i }, n) => {
-              const m = got.marks[i], signed = own && i - inherited < own.covered;
+          <div class="space" role="presentation" style={{ height: list.length * row + "px" }}>
+            <Rows place={w} count={list.length} row={row} draw={(n) => {
+              const { e, i } = list[n]!, m = got.marks[i], signed = own && i - inherited < own.covered;
               return (
-                <div key={e.event_id + i} id={`${base}-${i}`} role="option" aria-selected={i === open} aria-posinset={w.first + n + 1} aria-setsize={list.length} class={"erow" + (i === open ? " at" : "")} style={{ top: (w.first + n) * row + "px" }} onClick={() => setOpen(i)}>
+                <div id={`${base}-${i}`} role="option" aria-selected={i === open} aria-posinset={n + 1} aria-setsize={list.length} class={"erow" + (i === open ? " at" : "")} onClick={() => setOpen(i)}>
                   <span class="num soft nr">{i + 1}</span>
                   <span class={"mark " + (m === "ok" ? "good" : m ? "bad" : "quiet")}><span aria-hidden="true">{m === "ok" ? (signed ? "\u2713\u2713" : "\u2713") : m ? "\u2717" : "\u00b7"}</span><span class="hidden">{m === "ok" ? (signed ? "hash agrees, signed" : "hash agrees") : m === "hash" ? "hash does not agree" : m === "link" ? "not linked" : "not checked"}</span></span>
                   <span class="etype">{words(e.type)}</span>
@@ -163,7 +164,7 @@ function Events({ id, upTo, proof }: { id: string; upTo: number; proof: Loaded<V
                   <time class="soft" dateTime={e.ts} title={time(e.ts)}>{clock(e.ts)}</time>
                 </div>
               );
-            })}
+            }} />
           </div>
         </div>
         {chosen && <aside class="details" aria-label="Selected event" tabIndex={0}>

@@ -1,4 +1,5 @@
 // The runs, in one list, and the ledger.
+import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { api } from "../api/client";
 import type { LogRow } from "../api/types";
@@ -37,15 +38,14 @@ export function RunsView() {
       {runs.state === "failed" && <Failure error={runs.error} />}
       {runs.state === "ready" && rows.length + more.length === 0 && <Empty title={q ? "No run fits the filter." : "No runs yet."}>{!q && <p>Start one here, or with <code>ramet run start</code>.</p>}</Empty>}
       {rows.length + more.length > 0 && (
-        <table class="list runs">
-          <thead><tr><th scope="col">Run</th><th scope="col">State</th><th scope="col" class="opt">Repository</th><th scope="col" class="num">Cost</th><th scope="col" class="opt">Pull request</th><th scope="col">Changed</th></tr></thead>
-          <tbody>
+        <table class="list runs" role="table">
+          <thead role="rowgroup"><tr role="row">{columns.map(([word, is]) => <th key={word} scope="col" role="columnheader" class={is}>{word}</th>)}</tr></thead>
+          <tbody role="rowgroup">
             {rows.map((r) => <Row key={r.run_id} r={r} timeline={line.get(r.run_id)} />)}
             {more.map((r) => (
-              <tr key={r.event_id}>
-                <td class="grow"><a href={to(["runs", r.event_id])}><Said text={r.run_id} most={120} /></a><div class="soft small">recorded by <Said text={r.agent_name} most={60} /></div></td>
-                <td><Status of={r.status} /></td><td class="opt"><Said text={r.git_repo ?? ""} most={120} /></td><td class="num"></td><td class="opt"></td><td><Ago at={r.updated_at} /> ago</td>
-              </tr>
+              <Cells key={r.event_id} of={[
+                <><a href={to(["runs", r.event_id])}><Said text={r.run_id} most={120} /></a><div class="soft small">recorded by <Said text={r.agent_name} most={60} /></div></>,
+                <Status of={r.status} />, <Said text={place(r.git_repo)} most={120} />, "", "", <><Ago at={r.updated_at} /> ago</>]} />
             ))}
           </tbody>
         </table>
@@ -54,22 +54,31 @@ export function RunsView() {
   );
 }
 
+// place is a repository without what all of them begin with.
+const place = (repo: string | null | undefined) => (repo ?? "").replace(/^https?:\/\//, "");
+
+const columns = [["Run", "grow"], ["State", ""], ["Repository", "opt repo"], ["Cost", "num"], ["Pull request", "opt"], ["Changed", ""]] as const;
+
+// Cells are a row. The style sheet makes each a box of its own, so that the browser keeps its picture; to readers
+// it is then a row of a table only if it says so.
+function Cells({ of }: { of: ComponentChildren[] }) {
+  return <tr role="row">{of.map((said, i) => <td key={i} role="cell" class={columns[i]![1]}>{said}</td>)}</tr>;
+}
+
 const Row = memo(function Row({ r, timeline }: { r: LogRow; timeline: string | undefined }) {
-  return (
-    <tr>
-      <td class="grow">
-        <a href={to(["logs", r.run_id])}><Said text={r.run_id} most={120} /></a> <span class="soft small">{r.recipe && <Said text={r.recipe} most={60} />} {"\u00b7"} {plural(r.event_count, "event")}{timeline && <> {"\u00b7"} <a href={to(["runs", timeline])}>timeline</a></>}</span>
-        {r.error && <div class="bad small"><Said text={r.error} most={200} /></div>}
-        {r.reason && <div class={"small wrap" + (r.status === "failed" ? " bad" : "")}>{oneLine(r.reason, 300)}</div>}
-        {!r.error && r.status !== "done" && r.status !== "cancelled" && r.status !== "kept" && <RunActs run={r} />}
-      </td>
-      <td>{r.status ? <><Status of={r.status} />{!["done", "failed", "cancelled"].includes(r.status) && <div class="soft small">{words(r.run_state)}</div>}</> : "\u2014"}</td>
-      <td class="opt"><Said text={r.repo ?? ""} most={120} /></td>
-      <td class="num" title={whole(r.calls) + " calls of models"}>{money(r.cost_nano_usd)}</td>
-      <td class="opt"><PullRequest url={r.pr_url} /></td>
-      <td>{r.updated_at ? <><Ago at={r.updated_at} /> ago</> : "\u2014"}</td>
-    </tr>
-  );
+  return <Cells of={[
+    <>
+      <a href={to(["logs", r.run_id])}><Said text={r.run_id} most={120} /></a> <span class="soft small">{r.recipe && <Said text={r.recipe} most={60} />} {"\u00b7"} {plural(r.event_count, "event")}{timeline && <> {"\u00b7"} <a href={to(["runs", timeline])}>timeline</a></>}</span>
+      {r.error && <div class="bad small"><Said text={r.error} most={200} /></div>}
+      {r.reason && <div class={"small wrap" + (r.status === "failed" ? " bad" : "")}>{oneLine(r.reason, 300)}</div>}
+      {!r.error && r.status !== "done" && r.status !== "cancelled" && r.status !== "kept" && <RunActs run={r} />}
+    </>,
+    r.status ? <><Status of={r.status} />{!["done", "failed", "cancelled"].includes(r.status) && <div class="soft small">{words(r.run_state)}</div>}</> : "\u2014",
+    <Said text={place(r.repo)} most={120} />,
+    <span title={whole(r.calls) + " calls of models"}>{money(r.cost_nano_usd)}</span>,
+    <PullRequest url={r.pr_url} />,
+    r.updated_at ? <><Ago at={r.updated_at} /> ago</> : "\u2014",
+  ]} />;
 });
 
 export function PullRequest({ url }: { url: string | null }) {

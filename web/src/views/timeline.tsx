@@ -5,7 +5,8 @@ import type { Branch } from "../api/types";
 import { useLoad } from "../cell";
 import { Badge, Said, Show, Status, Title, words } from "../parts/small";
 import { useWide } from "../parts/wide";
-import { useWindow } from "../parts/window";
+import { Rows } from "../parts/rows";
+import { usePlace } from "../parts/window";
 import { put, route, to } from "../route";
 import { useTicks } from "../runs";
 import { clock, lasting, money, plural, short, time, whole } from "../text/format";
@@ -75,7 +76,7 @@ function Waterfall({ root }: { root: Branch }) {
     }
     return out;
   }, [all, closed]);
-  const row = 28, w = useWindow(rows.length, row, 30), base = useId();
+  const row = 28, w = usePlace(row, 30), base = useId();
   const index = Math.max(0, rows.findIndex((b) => b.run.event_id === selected));
   const at = rows[index];
   const span = view[1] - view[0];
@@ -160,12 +161,12 @@ function Waterfall({ root }: { root: Branch }) {
             <span role="columnheader" class="track"><span class="hidden">Time</span><Axis begin={view[0]} end={view[1]} zero={all.begin} /></span>
             <span role="columnheader" class="num took">Took</span>
           </div>
-          <div role="rowgroup" class="space" style={{ height: w.height + "px" }}>
-            {rows.slice(w.first, w.end).map((b, n) => {
-              const i = w.first + n, shut = closed.has(b.run.event_id);
+          <div role="rowgroup" class="space" style={{ height: rows.length * row + "px" }}>
+            <Rows place={w} count={rows.length} row={row} draw={(i) => {
+              const b = rows[i]!, shut = closed.has(b.run.event_id);
               const left = pos(b.begin), right = pos(b.end), seen = right >= 0 && left <= 100;
               return (
-                <div key={b.run.event_id} id={`${base}-${i}`} role="row" class={"frow" + (i === index ? " at" : "")} style={{ top: i * row + "px" }}
+                <div id={`${base}-${i}`} role="row" class={"frow" + (i === index ? " at" : "")}
                   aria-level={b.level} aria-posinset={b.place} aria-setsize={b.of} aria-rowindex={i + 2} aria-selected={i === index} {...(b.kids ? { "aria-expanded": !shut } : {})}
                   onClick={() => select(i)} onDblClick={() => zoomTo(b)}>
                   <span role="gridcell" class="what" style={{ paddingLeft: Math.min(b.level - 1, 10) * 14 + "px" }}>
@@ -180,7 +181,7 @@ function Waterfall({ root }: { root: Branch }) {
                   <span role="gridcell" class="num took">{lasting(b.end - b.begin)}</span>
                 </div>
               );
-            })}
+            }} />
           </div>
         </div>
         {at && <Details b={at} root={root.run_id} zoom={() => zoomTo(at)} />}

@@ -19,7 +19,8 @@ export const tokens = (r: UsageRow) => r.input + r.output + r.cache_read + r.cac
 export function UsageView() {
   const q = useCell(route).query;
   const span = spans.find(([k]) => k === q.get("since")) ?? spans[0]!;
-  const of = q.get("of") === "tokens" ? "tokens" : "cost";
+  const spent = useHome().home?.spent, free = !!spent && spent.cost_nano_usd === 0 && (spent.tokens ?? 0) > 0; // where nothing costs anything, tokens are what there is to see
+  const of = (q.get("of") ?? (free ? "tokens" : "cost")) === "tokens" ? "tokens" : "cost";
   const since = span[0];
   return (
     <div class="pane page usage">
@@ -27,7 +28,7 @@ export function UsageView() {
       <form class="tools" onSubmit={(e) => e.preventDefault()}>
         <label>Time <select value={since} onChange={(e) => put({ since: e.currentTarget.value })}>{spans.map(([k, w]) => <option key={k} value={k}>{w}</option>)}</select></label>
         <div class="tabs" role="group" aria-label="Show">
-          <button type="button" aria-pressed={of === "cost"} onClick={() => put({ of: "" })}>Cost</button>
+          <button type="button" aria-pressed={of === "cost"} onClick={() => put({ of: "cost" })}>Cost</button>
           <button type="button" aria-pressed={of === "tokens"} onClick={() => put({ of: "tokens" })}>Tokens</button>
         </div>
       </form>
