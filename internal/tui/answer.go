@@ -6,6 +6,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"ramet/internal/fault"
 	"ramet/internal/id"
 )
 
@@ -45,7 +46,7 @@ func (m *root) answered(msg answerMsg) tea.Cmd {
 	s.behind = s.transcript.read
 	cmds := []tea.Cmd{m.look(), m.catchUp(s)}
 	if msg.err != nil {
-		s.tell(&block{form: trouble, body: msg.title + ": " + explain(msg.err)})
+		s.refused(msg.title, msg.err)
 		return tea.Batch(cmds...)
 	}
 	if strings.TrimSpace(msg.text) != "" {
@@ -55,4 +56,14 @@ func (m *root) answered(msg answerMsg) tea.Cmd {
 		cmds = append(cmds, m.goTo(msg.to))
 	}
 	return tea.Batch(cmds...)
+}
+
+// refused tells what came of a line that was typed. One that has a wrong word in it comes back into the
+// prompt, unless somebody typed on: then it is the last of the former ones.
+func (s *screen) refused(said string, err error) {
+	s.tell(&block{form: trouble, body: said + ": " + explain(err)})
+	const misread, nowhere = 2, 3 // as the command line exits
+	if exit := fault.Exit(err); (exit == misread || exit == nowhere) && strings.HasPrefix(said, "/") && s.input.Empty() {
+		s.giveBack(said)
+	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"ramet/internal/history"
 	"ramet/internal/llm"
+	"ramet/internal/llm/catalog"
 	"ramet/internal/registry"
 )
 
@@ -12,7 +13,7 @@ func (m *root) setModel(name string) tea.Cmd {
 	if name == "" {
 		return m.openModels()
 	}
-	model, err := llm.ParseRef(name)
+	model, err := catalog.Parse(name)
 	if err != nil {
 		return m.tell(bad, explain(err))
 	}

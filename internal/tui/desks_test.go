@@ -50,8 +50,8 @@ var errTest = errors.New("the vendor refuses it")
 func TestAKeyIsTakenInPlaceAndNotShown(t *testing.T) {
 	x := perform(t, family(), 80, 24)
 	x.press("/key antropic", "enter")
-	x.shows("did you mean anthropic?")
-	x.press("/key anthropic", "enter", "sk-secret")
+	x.shows(`did you mean "anthropic"?`)
+	x.press("ctrl+c", "/key anthropic", "enter", "sk-secret")
 	x.shows("•••••••••", "not shown")
 	if got := x.screen(); strings.Contains(got, "secret") {
 		t.Errorf("the key is shown:\n%s", got)
@@ -114,5 +114,7 @@ func TestSlashCommandsOfTheProgram(t *testing.T) {
 	x.press("/")
 	x.shows("/fork [--name NAME]", "/kill [AGENT] [--cascade]", "1 of ")
 	x.press("esc", "backspace", "/switch bpb", "enter")
-	x.shows("did you mean bob?")
+	x.shows(`did you mean "bob"?`)
+	x.press("ctrl+c", "/kill adda", "enter")
+	x.shows(`did you mean "ada"?`)
 }

@@ -10,17 +10,19 @@ import (
 	"ramet/internal/fault"
 	"ramet/internal/id"
 	"ramet/internal/llm"
+	"ramet/internal/llm/catalog"
 	"ramet/internal/session"
 )
 
 type forkedMsg struct {
 	parent id.Agent
 	child  agent.Agent
+	said   string // the line that asked for it
 	err    error
 }
 
 // fork makes a child and goes to it.
-func (m *root) fork(c command.Command) tea.Cmd {
+func (m *root) fork(c command.Command, said string) tea.Cmd {
 	f := session.Fork{Name: c.NewName, Worktree: c.Worktree, Clean: c.Clean, Model: m.now.model, Role: c.Role}
 	if c.Text != "" {
 		f.Prompt = &c.Text
@@ -31,7 +33,7 @@ func (m *root) fork(c command.Command) tea.Cmd {
 	if c.Driver != "" {
 		f.Driver, f.Word = c.Driver, c.Model
 	} else if c.Model != "" {
-		model, err := llm.ParseRef(c.Model)
+		model, err := catalog.Parse(c.Model)
 		if err != nil {
 			return m.tell(bad, explain(err))
 		}
@@ -41,10 +43,10 @@ func (m *root) fork(c command.Command) tea.Cmd {
 	if f.Effort, err = llm.ParseEffort(c.Effort); err != nil {
 		return m.tell(bad, explain(err))
 	}
-	return m.forkNow(m.now.agent, f)
+	return m.forkNow(m.now.agent, f, said)
 }
 
-func (m *root) forkNow(parent id.Agent, f session.Fork) tea.Cmd {
+func (m *root) forkNow(parent id.Agent, f session.Fork, said string) tea.Cmd {
 	s := m.screen(parent)
 	if s.barrier != nil {
 		return m.tell(warn, "a fork of this agent is waiting already")
@@ -63,7 +65,7 @@ func (m *root) forkNow(parent id.Agent, f session.Fork) tea.Cmd {
 	return func() tea.Msg {
 		defer cancel()
 		done, err := workspace.Fork(ctx, f)
-		return forkedMsg{parent, done.Child, err}
+		return forkedMsg{parent, done.Child, said, err}
 	}
 }
 
@@ -74,7 +76,7 @@ func (m *root) forked(msg forkedMsg) tea.Cmd {
 	case fault.Is(msg.err, fault.Cancelled):
 		return m.tell(warn, "nothing was forked")
 	case msg.err != nil:
-		s.tell(&block{form: trouble, body: explain(msg.err)})
+		s.refused(msg.said, msg.err)
 		return nil
 	}
 	s.behind = s.transcript.read

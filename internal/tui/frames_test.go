@@ -2,6 +2,7 @@ package tui
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -12,7 +13,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-type still struct{ drawn func() }
+type still struct{ drawn func(drawing) }
 
 func (s still) Init() tea.Cmd { return nil }
 func (s still) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
@@ -23,25 +24,26 @@ func (s still) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 }
 
 func (s still) View() tea.View {
-	defer s.drawn()
-	return tea.NewView("still")
+	s.drawn(drawing{[]string{"still"}, 80, 0, -1})
+	v := tea.NewView(blank)
+	v.AltScreen = true
+	return v
 }
 
 // What was drawn is written although no ticker ticks, and the ticker of the library is where we look
 // for it: after an upgrade this tells.
 func TestWhatWasDrawnIsWritten(t *testing.T) {
-	f := newFrames()
 	written := make(chan string, 1)
-	p := tea.NewProgram(still{f.drawn}, tea.WithContext(t.Context()), tea.WithInput(nil), tea.WithOutput(writes(func(b []byte) {
+	o := Options{Env: []string{"TERM=xterm"}, Out: writes(func(b []byte) {
 		if strings.Contains(string(b), "still") {
 			nudge(written, string(b))
 		}
-	})), tea.WithoutSignalHandler(), tea.WithWindowSize(80, 24),
-		tea.WithFilter(func(_ tea.Model, msg tea.Msg) tea.Msg { return f.filter(msg) }))
-	if !f.take(p) {
+	})}
+	f := newFrames(o)
+	p := f.program(t.Context(), o, still{f.drawn})
+	if !f.taken {
 		t.Fatal("the renderer's ticker is not found: an idle terminal wakes 120 times a second")
 	}
-	go f.run(t.Context(), p.Send)
 	go func() {
 		select {
 		case <-written:
@@ -63,13 +65,16 @@ func (w writes) Write(b []byte) (int, error) { w(b); return len(b), nil }
 func TestKeysGoFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		f := newFrames()
 		began := time.Now()
 		var at []time.Duration
-		go f.run(ctx, func(tea.Msg) { at = append(at, time.Since(began)) })
+		f := newFrames(Options{Out: writes(func([]byte) { at = append(at, time.Since(began)) })})
+		f.canvas.open = true
+		go f.run(ctx, func(tea.Msg) {})
+		n := 0
 		draw := func(msg tea.Msg) {
+			n++
 			f.filter(msg)
-			f.drawn()
+			f.drawn(drawing{[]string{fmt.Sprint(n)}, 80, 0, -1})
 			synctest.Wait()
 		}
 		draw(nil)                        // at once: nothing was written before

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -86,16 +87,25 @@ func (m *root) welcome(w int) []string {
 // servers that answer on this machine.
 func (m *root) whatElse() []string {
 	var out []string
+	now := m.models[m.now.agent].Ref
 	for _, v := range byVendor(m.usable) {
-		if now := m.models[m.now.agent].Ref.Vendor; v[0].BuiltIn || v[0].Ref.Vendor == now {
+		if v[0].Ref.Vendor == now.Vendor {
+			v = slices.DeleteFunc(slices.Clone(v), func(one Model) bool { return one.Ref == now })
+		}
+		if len(v) == 0 || v[0].BuiltIn {
 			continue
 		}
-		out = append(out, "Also usable: "+line(v[0].Ref.Vendor, 30)+" ("+namesOf(v)+"): "+accent.of("/model "+line(v[0].Ref.String(), 60)))
+		out = append(out, "Also usable of "+line(v[0].Ref.Vendor, 30)+": "+namesOf(v), toUse(v[0], "or /model, which lists all"))
 	}
 	for _, v := range byVendor(m.found) {
-		out = append(out, line(v[0].Title, 40)+" answers on this machine ("+namesOf(v)+"): "+accent.of("/model "+line(v[0].Ref.String(), 60))+" uses it for this agent.")
+		out = append(out, line(v[0].Title, 40)+" answers on this machine: "+namesOf(v), toUse(v[0], "uses it for this agent"))
 	}
 	return out
+}
+
+// toUse is a line with the command that chooses a model: one that is never broken is copied whole.
+func toUse(one Model, why string) string {
+	return "  " + accent.of("/model "+line(one.Ref.String(), 60)) + "  " + why
 }
 
 // byVendor puts models of one vendor together; they stand beside each other.

@@ -171,7 +171,11 @@ func TestHomeConfirmsWhatCannotBeUndone(t *testing.T) {
 		t.Errorf("a hasty Enter forked: %q", x.s.said)
 	}
 	x.wait(time.Second)
+	x.hall.rests = false
 	x.press("enter")
+	if !x.hall.rests {
+		t.Error("the row that the cursor left for the child stays where it is")
+	}
 	if got := strings.Join(x.s.said, "\n"); !strings.Contains(got, "fork "+string(who("port")[:3])) {
 		t.Errorf("%q", got)
 	}

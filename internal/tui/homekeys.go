@@ -255,7 +255,7 @@ func (q ways) view(m *root, w, h int) []string {
 func (m *root) homeFork(r home.Row) tea.Cmd {
 	fork := func(worktree bool) func() tea.Cmd {
 		return func() tea.Cmd {
-			return m.forkNow(r.ID, session.Fork{Worktree: worktree, Model: m.screen(r.ID).model})
+			return m.forkNow(r.ID, session.Fork{Worktree: worktree, Model: m.screen(r.ID).model}, "fork")
 		}
 	}
 	m.over = ways{text: "Fork " + r.Name + "? The child knows what " + r.Name + " knows; what it is to do can be said next.", open: m.o.Now(),
@@ -267,10 +267,11 @@ func (m *root) homeFork(r home.Row) tea.Cmd {
 func (m *root) homeForked(child id.Agent) tea.Cmd {
 	m.hall.at = child
 	m.makeHome()
+	rest := m.putHome(m.hall.index(m.hall.at))
 	if m.hall.line || m.over != nil || m.hall.at != child {
-		return nil
+		return rest
 	}
-	return m.homeWrite(child)
+	return tea.Batch(rest, m.homeWrite(child))
 }
 
 // mostNamed is how many victims are named.

@@ -30,7 +30,7 @@ func (m *root) drawHome() (lines []string, x, y int) {
 	case l.line:
 		above = m.above(w)
 	case m.note.text != "":
-		above = []string{m.note.style.of(cut(m.note.text, w))}
+		above = m.note.lines(w)
 	}
 	top := []string{m.homeHead(w)}
 	room := h - len(top) - len(bottom)

@@ -41,10 +41,7 @@ func (m *root) openKey(name string) tea.Cmd {
 		})
 		return nil
 	}
-	if near := nearest.Word(strings.ToLower(name), names); near != "" {
-		return m.tell(bad, line(name, 40)+" is no vendor that takes a key; did you mean "+near+"?")
-	}
-	return m.tell(bad, line(name, 40)+" is no vendor that takes a key; /key lists them")
+	return m.tell(bad, line(name, 40)+" is no vendor that takes a key: "+nearest.Hint(strings.ToLower(name), names, "/key lists them"))
 }
 
 // keyEntry takes a key and shows only how long it is. It is never part of the screen's memory.

@@ -11,9 +11,9 @@ import (
 
 // key follows a key, and remembers when something was typed.
 func (m *root) key(k tea.KeyPressMsg) tea.Cmd {
-	before := m.now.input.text()
+	before, list := m.now.input.text(), m.hall.on && !m.hall.line
 	cmd := m.pressed(k)
-	if k.Text != "" || m.now.input.text() != before {
+	if stepped := list && m.hall.line; !stepped && k.Text != "" || m.now.input.text() != before {
 		m.typing()
 	}
 	return cmd

@@ -19,7 +19,7 @@ func (m *root) kill(c command.Command) tea.Cmd {
 	}
 	switch {
 	case !ok:
-		return m.tell(bad, "no agent "+c.Agent+"; /ps lists them")
+		return m.noAgent(c.Agent)
 	case victim.IsZero():
 		return m.tell(bad, "error[AGENT_ZERO]: agent 0 is the root of the workspace and cannot be killed")
 	}

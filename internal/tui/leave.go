@@ -15,10 +15,14 @@ func (m *root) escape() tea.Cmd {
 		m.search = search{}
 	case m.now.chosen != nil:
 		m.now.chosen = nil
+	case m.memory.Tree && m.w < treeBeside:
+		m.memory.Tree, m.dirty = false, true
 	case m.tour.on && m.asking() == nil:
 		m.tour = tour{}
 	case m.stoppable():
 		return m.halt()
+	case m.memory.Tree: // beside the conversation it hides nothing, and is the last that is closed
+		m.memory.Tree, m.dirty = false, true
 	}
 	return nil
 }

@@ -37,10 +37,10 @@ func (m *root) setMode(mode permit.Mode) tea.Cmd {
 func (m *root) writeMode(a id.Agent, mode permit.Mode) tea.Cmd {
 	m.choosing = true
 	workspace, ctx := m.workspace, m.ctx
-	return func() tea.Msg {
+	return m.alter(a, func() tea.Msg {
 		_, err := workspace.Command(ctx, "mode", "--", string(a), string(mode))
 		return modeMsg{a, mode, err}
-	}
+	})
 }
 
 func (m *root) moded(msg modeMsg) tea.Cmd {

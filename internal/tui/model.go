@@ -89,8 +89,8 @@ type root struct {
 	fresh     map[id.Agent]state.State // what agents did since the last look began
 	hall      hall
 	tour      tour
-	usable    []Model // by vendors that have a key, on the first screen
-	drawn     func()  // View was called; nil: nobody wants to know
+	usable    []Model       // by vendors that have a key, on the first screen
+	drawn     func(drawing) // takes what is drawn; nil: nobody does
 	fatal     error
 }
 
@@ -105,7 +105,7 @@ func Run(ctx context.Context, o Options) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	m := newRoot(ctx, o)
-	frames := newFrames()
+	frames := newFrames(o)
 	m.drawn = frames.drawn
 	_, err := frames.program(ctx, o, m).Run()
 	m.keepNow()

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"context"
+	"slices"
 
 	tea "charm.land/bubbletea/v2"
 )
@@ -11,7 +12,7 @@ import (
 func Pick(ctx context.Context, o Options, title string, lines [][2]string) (int, bool, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	frames := newFrames()
+	frames := newFrames(o)
 	chosen := &choosing{root: &root{o: o, ctx: ctx, w: 80, h: 24, drawn: frames.drawn}, at: -1}
 	var choices []choice
 	for i, l := range lines {
@@ -54,16 +55,12 @@ func (c *choosing) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 }
 
 func (c *choosing) View() tea.View {
-	defer c.root.drawn()
-	v := tea.NewView("")
+	v := tea.NewView(blank)
 	v.AltScreen = true
-	if c.root.over != nil {
-		for i, l := range fill(c.root.over.view(c.root, max(c.root.w, 10), max(c.root.h, 4)), max(c.root.h, 4)) {
-			if i > 0 {
-				v.Content += "\n"
-			}
-			v.Content += l
-		}
+	var lines []string
+	if w, h := max(c.root.w, 10), max(c.root.h, 4); c.root.over != nil {
+		lines = slices.Clone(fill(c.root.over.view(c.root, w, h), h)[:min(h, c.root.h)])
 	}
+	c.root.drawn(drawing{lines, c.root.w, 0, -1})
 	return v
 }

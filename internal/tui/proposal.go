@@ -22,10 +22,14 @@ type replacement struct {
 	New string `json:"new_string"`
 }
 
-// change draws what a call would write: the question itself names only the file.
+// change draws what a call would write: with the numbers of the file's lines where the tool told
+// them, else what its arguments say.
 func (m *root) change(q *asked, w int) []string {
 	if q.Tool != "write" && q.Tool != "edit" {
 		return nil
+	}
+	if q.Patch != "" {
+		return patchOf(q.Patch, w, m.theme)
 	}
 	for _, e := range slices.Backward(m.now.entries) {
 		if e.Kind != history.Assistant {
@@ -43,6 +47,17 @@ func (m *root) change(q *asked, w int) []string {
 		return nil
 	}
 	return nil
+}
+
+// patchOf draws a patch without its head, which names the file once more. Nothing is cut.
+func patchOf(patch string, w int, theme markdown.Theme) (out []string) {
+	lines := strings.Split(strings.TrimRight(clean(patch), "\n"), "\n")
+	for i, l := range patched(lines, theme) {
+		if !strings.HasPrefix(lines[i], "--- ") && !strings.HasPrefix(lines[i], "+++ ") || i > 1 {
+			out = append(out, pieces(l, w, true)...)
+		}
+	}
+	return out
 }
 
 // draw shows each replacement as a patch does. Nothing is cut: one answers for all of it.

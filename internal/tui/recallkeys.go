@@ -62,7 +62,9 @@ func (m *root) openEditor() tea.Cmd {
 	}
 	s := m.now
 	// As git does it: the shell reads words and quotes of the setting.
-	return tea.ExecProcess(exec.Command("sh", "-c", name+` "$@"`, name, f.Name()), func(err error) tea.Msg { return editedMsg{s, f.Name(), err} })
+	editor := exec.Command("sh", "-c", name+` "$@"`, name, f.Name())
+	editor.Stdout = m.o.Out // the terminal itself
+	return tea.ExecProcess(editor, func(err error) tea.Msg { return editedMsg{s, f.Name(), err} })
 }
 
 // written takes what the editor left; where it failed, the prompt stays as it was.

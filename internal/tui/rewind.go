@@ -31,14 +31,14 @@ type rewindMsg struct {
 // rewind goes back to a place. Where that would change files, it is asked what is meant.
 func (m *root) rewind(title string, a id.Agent, to ...string) tea.Cmd {
 	workspace, ctx := m.workspace, m.ctx
-	return func() tea.Msg {
+	return m.alter(a, func() tea.Msg {
 		r := rewinding{agent: a, title: title, to: to}
 		text, err := workspace.Command(ctx, r.args("rewind", "--files", "--dry-run", "--json")...)
 		if err == nil {
 			err = json.Unmarshal([]byte(text), &r.plan)
 		}
 		return rewindMsg{r, err}
-	}
+	})
 }
 
 // args is a command line that goes where it is asked to go.
@@ -53,7 +53,7 @@ func (r rewinding) args(line ...string) []string {
 func (m *root) rewindPlanned(msg rewindMsg) tea.Cmd {
 	r := msg.rewinding
 	if p := r.plan; msg.err != nil || len(p.Restored)+len(p.Removed)+len(p.Kept) == 0 {
-		return m.quiet(r.title, r.args("rewind")...)
+		return m.alter(r.agent, m.quiet(r.title, r.args("rewind")...))
 	}
 	m.over = &r
 	return nil
@@ -106,7 +106,7 @@ func (m *root) undoPlanned(msg undoMsg) tea.Cmd {
 	if msg.err != nil {
 		return m.tell(bad, explain(msg.err))
 	}
-	m.over = confirm{text: "Undo what the last turn did to files?\n" + msg.plan, yes: func() tea.Cmd { return m.run(msg.title, "undo", msg.agent) }}
+	m.over = confirm{text: "Undo what the last turn did to files?\n" + msg.plan, yes: func() tea.Cmd { return m.alter(id.Agent(msg.agent), m.run(msg.title, "undo", msg.agent)) }}
 	return nil
 }
 
@@ -134,13 +134,13 @@ func (r *rewinding) key(m *root, k tea.KeyPressMsg) tea.Cmd {
 		r.scroll(r.high)
 	case "c":
 		m.over = nil
-		return m.quiet(r.title, r.args("rewind")...)
+		return m.alter(r.agent, m.quiet(r.title, r.args("rewind")...))
 	case "b":
 		m.over = nil
-		return m.run(r.title, r.args("rewind", "--files")...)
+		return m.alter(r.agent, m.run(r.title, r.args("rewind", "--files")...))
 	case "f":
 		m.over = nil
-		return m.run(r.title, "restore", string(r.agent), r.plan.State.ID.String())
+		return m.alter(r.agent, m.run(r.title, "restore", string(r.agent), r.plan.State.ID.String()))
 	}
 	return nil
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"sort"
 
+	tea "charm.land/bubbletea/v2"
+
 	"ramet/internal/history"
 	"ramet/internal/id"
 	"ramet/internal/llm"
@@ -20,16 +22,17 @@ const speaking = id.Message(math.MaxInt64)
 // screen is what is kept of one agent: its conversation, and what the user typed.
 type screen struct {
 	transcript
-	agent  id.Agent
-	input  input
-	queue  []string        // typed while it worked
-	handed []handed        // of that, what its kernel has
-	at     *position       // nil: the end, whatever comes
-	folds  map[string]bool // opened or closed by hand
-	all    bool            // everything is open
-	model  llm.Ref         // chosen with /model
-	mode   permit.Mode     // how its calls are permitted; empty: not known yet
-	drives *public.Program // the program that drives it; nil: none
+	agent   id.Agent
+	input   input
+	queue   []string        // typed while it worked
+	handed  []handed        // of that, what its kernel has
+	changes []tea.Cmd       // of the agent, asked for and not over; the first is under way
+	at      *position       // nil: the end, whatever comes
+	folds   map[string]bool // opened or closed by hand
+	all     bool            // everything is open
+	model   llm.Ref         // chosen with /model
+	mode    permit.Mode     // how its calls are permitted; empty: not known yet
+	drives  *public.Program // the program that drives it; nil: none
 
 	loading  bool
 	behind   bool               // something was stored that was not read
@@ -251,9 +254,9 @@ func (s *screen) scroll(n int) (older bool) {
 	return older || s.more && i < 3 && n < 0
 }
 
-// show brings a block into view.
-func (s *screen) show(b *block) {
-	s.at = &position{b.Entry, b.Part, 0}
+// show brings a line of a block into view.
+func (s *screen) show(b *block, line int) {
+	s.at = &position{b.Entry, b.Part, line}
 	s.scroll(-s.height / 3)
 }
 
@@ -295,7 +298,7 @@ func (s *screen) reveal(blocks []*block, at int) {
 		below += len(s.lay(blocks[i]))
 	}
 	if below >= s.height-1 {
-		s.show(blocks[at])
+		s.show(blocks[at], 0)
 	}
 }
 

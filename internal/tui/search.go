@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -28,10 +29,14 @@ func (f *search) key(m *root, k tea.KeyPressMsg) tea.Cmd {
 	return nil
 }
 
-// fits says whether a block holds the text.
+// fits says whether a block holds the text: in what is shown of it, or would be.
 func (f *search) fits(b *block) bool {
+	decided := ""
+	if b.permission != nil {
+		decided = b.permission.String()
+	}
 	want := strings.ToLower(f.typed)
-	return strings.Contains(strings.ToLower(b.body), want) || strings.Contains(strings.ToLower(b.about), want)
+	return slices.ContainsFunc([]string{b.body, b.about, decided}, func(said string) bool { return strings.Contains(strings.ToLower(said), want) })
 }
 
 // up goes to the next fit above.
@@ -83,11 +88,22 @@ func (f *search) found(m *root, b *block) {
 		}
 	}
 	m.now.chosen = &k
-	if b.foldable() && b.form != saying {
+	at := f.line(m.now.lay(b))
+	if b.foldable() && (at < 0 || b.form != saying) {
 		m.now.folds[k.String()] = true // what was looked for may stand in the folded part
+		at = f.line(m.now.lay(b))
 	}
-	m.now.show(b)
+	if at < m.now.height*2/3-1 || m.now.height == 0 { // it is on the screen with the head of its block, or nothing is yet
+		at = 0
+	}
+	m.now.show(b, at)
 	m.dirty = true
+}
+
+// line is the first of lines that holds the text; -1: none does, as where it is broken in two.
+func (f *search) line(lines []string) int {
+	want := strings.ToLower(f.typed)
+	return slices.IndexFunc(lines, func(l string) bool { return strings.Contains(strings.ToLower(strip(l)), want) })
 }
 
 // searchOn goes on after an older page has come.
@@ -111,25 +127,4 @@ func (f *search) view(w int) string {
 		state = "reading older messages…"
 	}
 	return spread(accented.of("find: ")+cut(clean(f.typed), w/2)+"▏", faint.of(state), w)
-}
-
-// mark marks the words that are looked for in lines that are shown.
-func (f *search) mark(lines []string) {
-	if !f.on || f.typed == "" {
-		return
-	}
-	want := strings.ToLower(f.typed)
-	for i, l := range lines {
-		bare := strip(l)
-		low := strings.ToLower(bare)
-		if len(low) != len(bare) || !strings.Contains(low, want) { // letters that change their size are not marked
-			continue
-		}
-		var out strings.Builder
-		for at := strings.Index(low, want); at >= 0; at = strings.Index(low, want) {
-			out.WriteString(bare[:at] + reverse.of(bare[at:at+len(want)]))
-			bare, low = bare[at+len(want):], low[at+len(want):]
-		}
-		lines[i] = out.String() + bare
-	}
 }

@@ -13,7 +13,7 @@ import (
 	"ramet/internal/permit"
 )
 
-// slash carries out a command. One that is not understood stays in the prompt.
+// slash carries out a command. One that is refused stays in the prompt.
 func (m *root) slash(said string) tea.Cmd {
 	name, _, _ := command.Call(said)
 	if _, own := command.Find(name); !own && name != "" {
@@ -29,7 +29,17 @@ func (m *root) slash(said string) tea.Cmd {
 		}
 		return m.tell(faint, "the workspace is still being opened")
 	}
+	s, draft, told := m.now, m.now.input, m.note.number
 	m.sent(said)
+	do := m.carryOut(c, said)
+	if m.note.number != told && m.note.style == bad {
+		s.input = draft
+	}
+	return do
+}
+
+// carryOut does what a command says. A notice that something is bad refuses it.
+func (m *root) carryOut(c command.Command, said string) tea.Cmd {
 	me := string(m.now.agent)
 	switch c.Name {
 	case "exit":
@@ -41,7 +51,7 @@ func (m *root) slash(said string) tea.Cmd {
 	case "switch":
 		return m.switchTo(c.Agent)
 	case "fork":
-		return m.fork(c)
+		return m.fork(c, said)
 	case "kill":
 		return m.kill(c)
 	case "model":
@@ -50,13 +60,13 @@ func (m *root) slash(said string) tea.Cmd {
 		if c.Effort == "" {
 			return m.run(said, "effort", me)
 		}
-		return m.run(said, "effort", "--", me, c.Effort)
+		return m.alter(m.now.agent, m.run(said, "effort", "--", me, c.Effort))
 	case "mode":
 		if c.Mode == "" {
 			return m.run(said, "mode", me)
 		}
 		if m.program() != "" { // it may have one of that name
-			return tea.Sequence(m.run(said, "mode", "--", me, c.Mode), m.look())
+			return m.alter(m.now.agent, m.run(said, "mode", "--", me, c.Mode))
 		}
 		mode, err := permit.ParseMode(c.Mode)
 		if err != nil {
@@ -67,13 +77,13 @@ func (m *root) slash(said string) tea.Cmd {
 		return m.openKey(c.Vendor)
 	case "permissions":
 		if c.Rule != "" {
-			return m.run(said, "rules", "--remove", c.Rule)
+			return m.alter(m.now.agent, m.run(said, "rules", "--remove", c.Rule))
 		}
 		return m.run(said, "rules")
 	case "config":
 		switch {
 		case c.Value != "":
-			return m.run(said, "config", "set", "--", c.Setting, c.Value)
+			return m.alter(m.now.agent, m.run(said, "config", "set", "--", c.Setting, c.Value))
 		case c.Setting != "":
 			return m.run(said, "config", "get", "--", c.Setting)
 		}
@@ -97,7 +107,7 @@ func (m *root) slash(said string) tea.Cmd {
 	case "verify":
 		return m.run(said, "verify")
 	case "rename":
-		return m.run(said, "rename", "--", me, c.NewName)
+		return m.alter(m.now.agent, m.run(said, "rename", "--", me, c.NewName))
 	case "send":
 		return m.run(said, "send", "--", c.Agent, c.Text)
 	case "check-mail":
@@ -107,9 +117,9 @@ func (m *root) slash(said string) tea.Cmd {
 	case "read-mail":
 		return m.run(said, append([]string{"read", me}, number(c.Number)...)...)
 	case "delete-mail":
-		return m.hide(said, c.Number)
+		return m.alter(m.now.agent, m.hide(said, c.Number))
 	case "mark":
-		return m.quiet(said, append([]string{"mark", "--", me}, optional(c.Label)...)...)
+		return m.alter(m.now.agent, m.quiet(said, append([]string{"mark", "--", me}, optional(c.Label)...)...))
 	case "rewind":
 		if c.At != nil {
 			return m.rewind(said, m.now.agent, "--to", c.At.String())
@@ -118,9 +128,9 @@ func (m *root) slash(said string) tea.Cmd {
 	case "diff":
 		return m.run(said, append([]string{"diff", "--line-numbers", me}, messages(c)...)...)
 	case "undo":
-		return m.undo(said, me)
+		return m.alter(m.now.agent, m.undo(said, me))
 	case "clear":
-		return m.quiet(said, "clear", me)
+		return m.alter(m.now.agent, m.quiet(said, "clear", me))
 	}
 	return m.tell(bad, "the terminal does not know "+c.Name)
 }
@@ -142,16 +152,18 @@ func optional(s string) []string {
 func (m *root) switchTo(ref string) tea.Cmd {
 	a, ok := m.agents.find(ref)
 	if !ok {
-		var names []string
-		for _, a := range m.agents.All {
-			names = append(names, a.Label())
-		}
-		if near := nearest.Word(ref, names); near != "" {
-			return m.tell(bad, "no agent "+line(ref, 40)+"; did you mean "+near+"?")
-		}
-		return m.tell(bad, "no agent "+line(ref, 40)+"; /ps lists them")
+		return m.noAgent(ref)
 	}
 	return m.goTo(a.ID)
+}
+
+// noAgent says that nobody is called so, and who was probably meant.
+func (m *root) noAgent(ref string) tea.Cmd {
+	var names []string
+	for _, a := range m.agents.All {
+		names = append(names, a.Label())
+	}
+	return m.tell(bad, "no agent "+line(ref, 40)+": "+nearest.Hint(ref, names, "/ps lists them"))
 }
 
 func (m *root) compact(title string) tea.Cmd {

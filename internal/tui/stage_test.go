@@ -50,6 +50,7 @@ type stage struct {
 	answer  string
 	err     error
 	found   []Model // servers that nobody named
+	keyed   []Model // of a vendor whose key is there; the first is used
 	kept    bool    // what fails was said all the same
 	stop    error   // why a stop fails
 	changes map[id.Agent]home.Change
@@ -198,6 +199,9 @@ func (s *stage) Shell(context.Context, id.Agent, string, func(string)) error   {
 func (s *stage) Model(a agent.Agent, asked llm.Ref) (Model, error) {
 	if asked == (llm.Ref{}) {
 		asked = llm.Ref{Vendor: "offline", Name: "offline"}
+		if len(s.keyed) > 0 {
+			asked = s.keyed[0].Ref
+		}
 	}
 	return Model{Ref: asked, Context: 200_000, BuiltIn: asked.Vendor == "offline", Why: "set in your configuration"}, nil
 }
@@ -208,6 +212,9 @@ func (s *stage) Key(_ context.Context, vendor, key string) (string, error) {
 func (s *stage) Found(context.Context) []Model { return s.found }
 
 func (s *stage) Usable() []Model {
+	if len(s.keyed) > 0 {
+		return s.keyed
+	}
 	return []Model{{Ref: llm.Ref{Vendor: "offline", Name: "offline"}, Context: 200_000}, {Ref: llm.Ref{Vendor: "anthropic", Name: "claude-sonnet-4-5"}, Context: 1_000_000}}
 }
 func (s *stage) Clipboard(context.Context) (string, error) { return "/tmp/a b.png", nil }

@@ -37,6 +37,14 @@ func (st style) of(s string) string {
 	return "\x1b[" + string(st) + "m" + s + "\x1b[m"
 }
 
+// unfaint writes what is faint as plain text, for eyes that cannot read it otherwise.
+func unfaint(l string) string {
+	for _, way := range [][2]string{{"\x1b[2m", "\x1b[m"}, {"\x1b[2;", "\x1b["}} {
+		l = strings.ReplaceAll(l, way[0], way[1])
+	}
+	return l
+}
+
 // width is how many cells a text takes.
 func width(s string) int {
 	if n, ok := narrow(s); ok {

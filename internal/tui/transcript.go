@@ -23,7 +23,7 @@ type transcript struct {
 	live live
 	told int           // how many asides there were
 	made int           // how often the blocks were made anew
-	call *history.Call // the newest call of a model that is known
+	call *history.Call // the newest call of a model of which tokens are known
 	// name is what agents are called; nil: their short ids.
 	name func(id.Agent) string
 }
@@ -171,7 +171,9 @@ func (t *transcript) add(e Entry) {
 		}
 		put(1, &block{form: landmark, body: "interrupted"})
 	case history.Usage:
-		t.call = e.About.Call
+		if c := e.About.Call; c != nil && c.Tokens() > 0 { // one that was cut off may have counted nothing
+			t.call = c
+		}
 	default:
 		if word := t.landmark(e); word != "" {
 			put(0, &block{form: landmark, body: word})

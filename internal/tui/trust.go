@@ -107,10 +107,10 @@ func (r *review) key(m *root, k tea.KeyPressMsg) tea.Cmd {
 	}
 	m.over = nil
 	digest := r.digest
-	return m.work("trust", func(ctx context.Context, workspace Workspace) (string, error) {
+	return m.alter(m.now.agent, m.work("trust", func(ctx context.Context, workspace Workspace) (string, error) {
 		_, err := workspace.Command(ctx, "trust", "--accept", digest)
 		return "accepted; it counts from the next turn on", err
-	})
+	}))
 }
 
 func (r *review) view(m *root, w, h int) []string {

@@ -60,6 +60,8 @@ func (m *root) follow(msg tea.Msg) tea.Cmd {
 		return m.turned(msg)
 	case forkedMsg:
 		return m.forked(msg)
+	case alteredMsg:
+		return m.altered(msg)
 	case answerMsg:
 		return m.answered(msg)
 	case pastedMsg:

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -12,20 +13,16 @@ import (
 	"ramet/internal/state"
 )
 
-// View draws everything.
+// View draws everything. Who writes it is not the library, which gets its modes only.
 func (m *root) View() tea.View {
-	if m.drawn != nil {
-		defer m.drawn()
-	}
-	v := tea.NewView("")
+	v := tea.NewView(blank)
 	v.AltScreen = true
 	v.MouseMode = tea.MouseModeCellMotion
 	v.WindowTitle = "ramet"
 	v.ReportFocus = m.o.Notify != nil
 	lines, x, y := m.draw()
-	v.Content = strings.Join(lines, "\n")
-	if y >= 0 {
-		v.Cursor = tea.NewCursor(x, y)
+	if m.drawn != nil {
+		m.drawn(drawing{slices.Clone(lines[:min(len(lines), m.h)]), m.w, x, y})
 	}
 	return v
 }
@@ -34,8 +31,20 @@ func (m *root) View() tea.View {
 // none.
 func (m *root) draw() (lines []string, x, y int) {
 	if m.hall.on {
-		return m.drawHome()
+		lines, x, y = m.drawHome()
+	} else {
+		lines, x, y = m.drawTalk()
 	}
+	if m.theme.Clear {
+		for i, l := range lines {
+			lines[i] = unfaint(l)
+		}
+	}
+	return lines, x, y
+}
+
+// drawTalk draws a conversation, and what is about it.
+func (m *root) drawTalk() (lines []string, x, y int) {
 	w, h := max(m.w, 10), max(m.h, 4)
 	typing, x, y := m.now.input.view(w-2, max(1, min(10, h/3)))
 	for i := range typing {
@@ -85,7 +94,7 @@ func (m *root) above(w int) []string {
 	if q := m.question(); q != nil && m.over == nil {
 		out = append(out, q.view(m, w, max(4, m.h*2/3-len(out)))...)
 		if m.note.text != "" && m.note.style == bad { // other news can wait
-			out = append(out, m.note.style.of(cut(m.note.text, w)))
+			out = append(out, m.note.lines(w)...)
 		}
 		if m.search.on {
 			out = append(out, m.search.view(w))
@@ -96,7 +105,7 @@ func (m *root) above(w int) []string {
 		out = append(out, l)
 	}
 	if m.note.text != "" {
-		out = append(out, m.note.style.of(cut(m.note.text, w)))
+		out = append(out, m.note.lines(w)...)
 	}
 	if m.search.on {
 		out = append(out, m.search.view(w))
@@ -158,7 +167,7 @@ func (m *root) middle(w, h int) []string {
 	}
 	side := 0
 	if m.memory.Tree {
-		if side = max(38, min(46, w*2/5)); w < 84 {
+		if side = max(38, min(46, w*2/5)); w < treeBeside {
 			return fill(m.tree(w, h), h)
 		}
 	}
@@ -172,6 +181,9 @@ func (m *root) middle(w, h int) []string {
 	}
 	return body
 }
+
+// treeBeside is from how many columns on the tree stands beside the conversation; below, it covers it.
+const treeBeside = 84
 
 func fill(lines []string, h int) []string {
 	for len(lines) < h {

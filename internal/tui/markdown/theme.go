@@ -22,6 +22,7 @@ type Theme struct {
 	Added, Removed, Hunk                                   Style
 	AddedGround, RemovedGround                             Style // behind code in a patch; empty: such a line has one colour
 	Ground                                                 Style // behind what the user said; empty: none
+	Clear                                                  bool  // nothing is faint, on the whole screen
 }
 
 // Dark is for light text on a dark ground, 256 colours.
@@ -53,7 +54,7 @@ func Contrast() Theme {
 		Heading: "1;4", Strong: "1", Emphasis: "3;4", Strike: "9", Code: "1;7", Link: "4", Address: "4",
 		Quote: "3", Bullet: "1", TableHead: "1;4",
 		Keyword: "1", String: "4", Comment: "3", Number: "1", Key: "1",
-		Added: "1;92", Removed: "1;91", Hunk: "1;96", Ground: "7",
+		Added: "1;92", Removed: "1;91", Hunk: "1;96", Ground: "7", Clear: true,
 	}
 }
 

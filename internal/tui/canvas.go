@@ -1,0 +1,239 @@
+package tui
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"runtime"
+	"sync"
+
+	"github.com/charmbracelet/colorprofile"
+	"github.com/charmbracelet/x/ansi"
+)
+
+// drawing is a whole screen: its lines, how wide it is, and where the cursor stands; y is -1 where
+// there is none.
+type drawing struct {
+	lines       []string
+	width, x, y int
+}
+
+// canvas writes drawings to a terminal: of each, the lines that differ from what stands there. The
+// library has every cell of the screen read, cleared, drawn and compared for each key, which was
+// most of a key's time (docs/decisions/068); it keeps everything else of the terminal.
+type canvas struct {
+	out    io.Writer
+	colors bool   // the terminal has some
+	spoilt func() // somebody else wrote: what is shown must be written anew
+
+	mu     sync.Mutex
+	open   bool    // the screen is ours; guarded by mu, as all below
+	shown  drawing // what stands there
+	known  bool    // and it does
+	synced bool    // the terminal shows all of a write at once
+	buf    bytes.Buffer
+}
+
+func newCanvas(out io.Writer, env []string, spoilt func()) *canvas {
+	return &canvas{out: out, colors: colorprofile.Detect(out, env) > colorprofile.ASCII, spoilt: spoilt}
+}
+
+// file is a terminal, as the library looks for it.
+type file interface {
+	io.ReadWriteCloser
+	Fd() uintptr
+}
+
+// output is what the library writes to instead of the terminal.
+func (c *canvas) output() io.Writer {
+	if f, ok := c.out.(file); ok {
+		return through{f, c}
+	}
+	return c
+}
+
+// through is a terminal to which a canvas writes.
+type through struct {
+	file
+	canvas *canvas
+}
+
+func (t through) Write(b []byte) (int, error) { return t.canvas.Write(b) }
+
+// Write passes on what the library writes: modes, questions to the terminal, the way to our screen and
+// back. Behind it nothing is known of what stands there.
+func (c *canvas) Write(b []byte) (int, error) {
+	c.mu.Lock()
+	n, err := c.out.Write(b)
+	enter, leave := bytes.LastIndex(b, []byte(ansi.SetModeAltScreenSaveCursor)), bytes.LastIndex(b, []byte(ansi.ResetModeAltScreenSaveCursor))
+	if enter != leave {
+		c.open = enter > leave
+	}
+	c.known = false
+	open := c.open
+	c.mu.Unlock()
+	if open {
+		c.spoilt()
+	}
+	return n, err
+}
+
+// together says that the terminal can be told where a frame begins and ends.
+func (c *canvas) together() {
+	c.mu.Lock()
+	c.synced = true
+	c.mu.Unlock()
+}
+
+// show writes a drawing, where the screen is ours.
+func (c *canvas) show(d drawing) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.open {
+		return
+	}
+	c.known = c.known && len(d.lines) == len(c.shown.lines) && d.width == c.shown.width
+	c.buf.Reset()
+	if c.known {
+		c.scroll(d)
+	}
+	for y, l := range d.lines {
+		if !c.known || l != c.shown.lines[y] {
+			c.line(y, l, d.width)
+		}
+	}
+	if c.buf.Len() == 0 && c.known && d.x == c.shown.x && d.y == c.shown.y {
+		return
+	}
+	c.shown, c.known = d, true
+	c.out.Write(c.frame(d)) // who cannot write to a terminal is told of it by its hangup
+}
+
+// frame is what is written of a drawing: lines cannot wrap, and the cursor does not run about.
+func (c *canvas) frame(d drawing) []byte {
+	var out bytes.Buffer
+	if c.synced {
+		out.WriteString(ansi.SetModeSynchronizedOutput)
+	}
+	out.WriteString(ansi.ResetModeTextCursorEnable)
+	if c.buf.Len() > 0 {
+		out.WriteString(ansi.ResetModeAutoWrap)
+		out.Write(c.buf.Bytes())
+		out.WriteString(ansi.SetModeAutoWrap)
+	}
+	if d.y >= 0 {
+		fmt.Fprintf(&out, "\x1b[%d;%dH", d.y+1, d.x+1)
+		out.WriteString(ansi.SetModeTextCursorEnable)
+	}
+	if c.synced {
+		out.WriteString(ansi.ResetModeSynchronizedOutput)
+	}
+	return out.Bytes()
+}
+
+// line writes one. A full one must not be erased behind its last cell; one whose width terminals
+// do not agree about is erased before.
+func (c *canvas) line(y int, l string, w int) {
+	fmt.Fprintf(&c.buf, "\x1b[%d;1H", y+1)
+	l = harmless(l)
+	n, sure := narrow(l)
+	if !sure {
+		c.buf.WriteString(ansi.EraseEntireLine)
+	}
+	if c.colors {
+		c.buf.WriteString(l)
+	} else {
+		(&colorprofile.Writer{Forward: &c.buf, Profile: colorprofile.ASCII}).WriteString(l)
+	}
+	c.buf.WriteString(ansi.ResetStyle)
+	if sure && n < w {
+		c.buf.WriteString(ansi.EraseLineRight)
+	}
+}
+
+// scroll moves what stands elsewhere in the new drawing, where that is most of what changed: a
+// conversation that grows is written by a line.
+func (c *canvas) scroll(d drawing) {
+	if runtime.GOOS == "windows" { // its terminal moves the cursor out of the region
+		return
+	}
+	old := c.shown.lines
+	top, bottom := 0, len(old)-1
+	for top <= bottom && old[top] == d.lines[top] {
+		top++
+	}
+	for bottom > top && old[bottom] == d.lines[bottom] {
+		bottom--
+	}
+	by, most := 0, (bottom-top+1)/2
+	for n := top - bottom; n <= bottom-top; n++ {
+		if same := agree(old, d.lines, top, bottom, n); n != 0 && same > most {
+			by, most = n, same
+		}
+	}
+	if by == 0 {
+		return
+	}
+	move := ansi.ScrollUp(by)
+	if by < 0 {
+		move = ansi.ScrollDown(-by)
+	}
+	fmt.Fprintf(&c.buf, "\x1b[m\x1b[%d;%dr%s\x1b[r", top+1, bottom+1, move)
+	moved := append([]string(nil), old...)
+	for y := top; y <= bottom; y++ {
+		moved[y] = ""
+		if from := y + by; from >= top && from <= bottom {
+			moved[y] = old[from]
+		}
+	}
+	c.shown.lines = moved
+}
+
+// agree counts the lines of a region that stood n further below.
+func agree(old, lines []string, top, bottom, n int) (same int) {
+	for y := max(top, top-n); y <= min(bottom, bottom-n); y++ {
+		if lines[y] != "" && lines[y] == old[y+n] {
+			same++
+		}
+	}
+	return same
+}
+
+// harmless keeps the words and the styles of a line. Foreign texts were made harmless before; nothing
+// that moves, asks or sets anything reaches a terminal although one was forgotten.
+func harmless(l string) string {
+	at := 0
+	for at < len(l) {
+		n, ok := styled(l[at:])
+		if !ok {
+			break
+		}
+		at += n
+	}
+	if at == len(l) {
+		return l
+	}
+	out := []byte(l[:at])
+	for at < len(l) {
+		n, ok := styled(l[at:])
+		if ok {
+			out = append(out, l[at:at+n]...)
+		}
+		at += n
+	}
+	return string(out)
+}
+
+// styled is the length of what a line begins with, and whether that is a byte of a text or a style.
+func styled(s string) (n int, ok bool) {
+	switch c := s[0]; {
+	case c == 0x1b:
+		end := styleEnd(s)
+		return max(1, end), end > 0
+	case c == 0xc2 && len(s) > 1 && s[1] < 0xa0: // a control sign of the other kind
+		return 2, false
+	case c < ' ' || c == 0x7f:
+		return 1, false
+	}
+	return 1, true
+}

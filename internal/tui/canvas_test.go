@@ -1,0 +1,127 @@
+package tui
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/charmbracelet/x/ansi"
+	"github.com/charmbracelet/x/vt"
+)
+
+// onPaper is a canvas that writes to a terminal, which is empty.
+func onPaper(w, h int) (*canvas, *vt.Emulator) {
+	screen := vt.NewEmulator(w, h)
+	c := newCanvas(writes(func(b []byte) { screen.Write(b) }), []string{"TERM=xterm-256color", "CLICOLOR_FORCE=1"}, func() {})
+	c.open = true
+	return c, screen
+}
+
+// Whatever came before, what stands on a terminal is what was drawn last, in every cell.
+func TestWhatIsWrittenIsWhatWasDrawn(t *testing.T) {
+	const w, h = 24, 9
+	random := rand.New(rand.NewPCG(1, 2))
+	words := []string{"", "one", bold.of("two"), "├─ three", "日本語", "a\u0301b", strings.Repeat("x", w), faint.of(strings.Repeat("─", w)), "\x1b[48;5;236m" + strings.Repeat(" ", w) + "\x1b[m", "👩‍👩‍👧 family", "(ok)"}
+	line := func() string { return words[random.IntN(len(words))] + fmt.Sprint(random.IntN(3)) }
+	c, screen := onPaper(w, h)
+	lines := make([]string, h)
+	for i := range 250 {
+		lines = slices.Clone(lines)
+		switch random.IntN(4) {
+		case 0: // it grows at its end, above two lines that stay
+			n := 1 + random.IntN(3)
+			copy(lines, lines[n:h-2])
+			for y := h - 2 - n; y < h-2; y++ {
+				lines[y] = line()
+			}
+		case 1: // somebody reads further above
+			copy(lines[1:h-2], lines)
+			lines[0] = line()
+		case 2:
+			lines[random.IntN(h)] = line()
+		case 3:
+			for y := range lines {
+				lines[y] = line()
+			}
+		}
+		for y := range lines {
+			lines[y] = cut(lines[y], w)
+		}
+		d := drawing{lines, w, random.IntN(w), random.IntN(h)}
+		if i%50 == 49 {
+			c.Write([]byte("\x1b[2J\x1b[Hsomebody else")) // and all of it is written again
+		}
+		c.show(d)
+		fresh, want := onPaper(w, h)
+		fresh.show(d)
+		if got, want := screen.Render(), want.Render(); got != want {
+			t.Fatalf("step %d shows\n%s\nnot\n%s", i, got, want)
+		}
+		if at := screen.CursorPosition(); at.X != d.x || at.Y != d.y {
+			t.Fatalf("step %d: the cursor stands at %v, not at %d %d", i, at, d.x, d.y)
+		}
+	}
+}
+
+// A conversation that grows by a line costs little more than that line; what is drawn again, nothing.
+func TestWhatStandsThereIsNotWritten(t *testing.T) {
+	written := 0
+	c := newCanvas(writes(func(b []byte) { written += len(b) }), nil, func() {})
+	c.open = true
+	var lines []string
+	for i := range 40 {
+		lines = append(lines, fmt.Sprint("line ", i, " of a conversation that is read"))
+	}
+	c.show(drawing{lines, 80, 0, 39})
+	written = 0
+	c.show(drawing{slices.Clone(lines), 80, 0, 39})
+	if written > 0 {
+		t.Errorf("the same again took %d bytes", written)
+	}
+	grown := append(slices.Clone(lines[1:38]), "a new line", lines[38], lines[39])
+	if c.show(drawing{grown, 80, 0, 39}); written > 120 {
+		t.Errorf("one line more took %d bytes", written)
+	}
+}
+
+// While another program has the terminal, or before it is ours, nothing is drawn into it.
+func TestOthersScreensAreLeftAlone(t *testing.T) {
+	var got strings.Builder
+	spoilt := 0
+	c := newCanvas(writes(func(b []byte) { got.Write(b) }), nil, func() { spoilt++ })
+	d := drawing{[]string{"ours"}, 80, 0, -1}
+	for _, others := range []string{"", ansi.SetModeAltScreenSaveCursor, ansi.ResetModeAltScreenSaveCursor} {
+		c.Write([]byte(others))
+		got.Reset()
+		c.show(d)
+		if want := others == ansi.SetModeAltScreenSaveCursor; strings.Contains(got.String(), "ours") != want {
+			t.Errorf("behind %q it is written: %v", others, !want)
+		}
+	}
+	if spoilt != 1 {
+		t.Errorf("it was told %d times that it must write again", spoilt)
+	}
+}
+
+// Nothing but words and styles reaches the terminal, and without colours none.
+func TestLinesAreHarmless(t *testing.T) {
+	for said, want := range map[string]string{
+		"plain":                        "plain",
+		bold.of("b") + " ü 日":          bold.of("b") + " ü 日",
+		"a\x1b[2Jb\x1b]0;title\ac\rd":  "a[2Jb]0;titlecd",
+		"\u009b31mx\x7f\x1b[?25lz\x1b": "31mx[?25lz",
+	} {
+		if got := harmless(said); got != want {
+			t.Errorf("%q became %q, not %q", said, got, want)
+		}
+	}
+	var got strings.Builder
+	c := newCanvas(writes(func(b []byte) { got.Write(b) }), []string{"TERM=xterm", "NO_COLOR=1"}, func() {})
+	c.open = true
+	c.show(drawing{[]string{bad.of("red") + bold.of("bold")}, 80, 0, -1})
+	if s := got.String(); strings.Contains(s, "31m") || !strings.Contains(s, "\x1b[1mbold") {
+		t.Errorf("without colours: %q", s)
+	}
+}
