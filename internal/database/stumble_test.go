@@ -50,12 +50,20 @@ func address(pg database.Postgres) string {
 	return text + "?schema=" + pg.Schema
 }
 
-func add(ctx context.Context, db *sql.DB) error {
+func add(ctx context.Context, db *sql.DB) error { return addAfter(ctx, db, nil) }
+
+// addAfter writes after something was read.
+func addAfter(ctx context.Context, db *sql.DB, read func(*sql.Tx) error) error {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}
 	defer tx.Rollback()
+	if read != nil {
+		if err := read(tx); err != nil {
+			return err
+		}
+	}
 	if _, err := tx.ExecContext(ctx, `INSERT INTO numbers VALUES (1)`); err != nil {
 		return err
 	}
@@ -64,20 +72,43 @@ func add(ctx context.Context, db *sql.DB) error {
 
 func TestACommitWhoseAnswerIsLostIsJudged(t *testing.T) {
 	proxy, db, count := stumbling(t, 2)
-	for i, fate := range []pgtest.Fate{pgtest.After, pgtest.Before, pgtest.During, pgtest.After, pgtest.During, pgtest.Before} {
-		before := count()
-		proxy.LoseNext(fate)
-		err := add(t.Context(), db)
-		proxy.Lose(nil)
-		var undone *database.Undone
-		happened := count() - before
-		switch {
-		case proxy.Lost() != i+1:
-			t.Fatalf("%d commits were lost, not %d: the test shows nothing", proxy.Lost(), i+1)
-		case err == nil && happened == 1 && fate != pgtest.Before:
-		case errors.As(err, &undone) && happened == 0 && fate != pgtest.After:
-		default:
-			t.Errorf("fate %d: %v, and it happened %d times", fate, err, happened)
+	row := func(where string, rows int64) func(*sql.Tx) error {
+		return func(tx *sql.Tx) error {
+			var n int64
+			done, err := tx.ExecContext(database.Row(t.Context(), &n), `SELECT 7, `+database.Number+where)
+			if err != nil {
+				return err
+			}
+			if got, _ := done.RowsAffected(); got != rows || n != 7*rows {
+				t.Errorf("%q: %d rows, with %d", where, got, n)
+			}
+			return nil
+		}
+	}
+	lost := 0
+	for name, read := range map[string]func(*sql.Tx) error{"at once": nil, "after a row": row("", 1), "after none": row(" WHERE false", 0)} {
+		for _, fate := range []pgtest.Fate{pgtest.After, pgtest.Before, pgtest.During, pgtest.After, pgtest.During, pgtest.Before} {
+			// A session that was used before, and, the connection having been lost, one that was not.
+			if err := addAfter(t.Context(), db, read); err != nil {
+				t.Fatal(name, err)
+			}
+			for range 2 {
+				before := count()
+				proxy.LoseNext(fate)
+				err := addAfter(t.Context(), db, read)
+				proxy.Lose(nil)
+				lost++
+				var undone *database.Undone
+				happened := count() - before
+				switch {
+				case proxy.Lost() != lost:
+					t.Fatalf("%s: %d commits were lost, not %d: the test shows nothing", name, proxy.Lost(), lost)
+				case err == nil && happened == 1 && fate != pgtest.Before:
+				case errors.As(err, &undone) && happened == 0 && fate != pgtest.After:
+				default:
+					t.Errorf("%s, fate %d: %v, and it happened %d times", name, fate, err, happened)
+				}
+			}
 		}
 	}
 }

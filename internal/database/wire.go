@@ -33,6 +33,15 @@ type wire struct {
 	mu     sync.Mutex // guards what follows
 	until  time.Time  // the deadline that was set from outside; zero: none
 	manner *manner    // nil: nothing is asked now
+	reads  time.Time  // the deadlines that are set now; zero: none
+	writes time.Time
+}
+
+// near says whether a deadline that is set already does for one that is wanted: to set one costs as
+// much as a small answer. Whoever it ends too early waits on.
+func near(set, wanted time.Time) bool {
+	now := time.Now()
+	return set.After(now) && !set.After(wanted) && 2*set.Sub(now) > wanted.Sub(now)
 }
 
 // ask says that from now on something is asked; nil: that nothing is any more.
@@ -48,7 +57,10 @@ func (w *wire) arm(look time.Time) (m *manner, err error) {
 	defer w.mu.Unlock()
 	if !w.until.IsZero() && w.until.Before(look) {
 		look = w.until
+	} else if near(w.reads, look) {
+		return w.manner, nil
 	}
+	w.reads = look
 	return w.manner, w.Conn.SetReadDeadline(look)
 }
 
@@ -56,7 +68,7 @@ func (w *wire) arm(look time.Time) (m *manner, err error) {
 func (w *wire) SetDeadline(t time.Time) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.until = t
+	w.until, w.reads, w.writes = t, t, t
 	return w.Conn.SetDeadline(t)
 }
 
@@ -64,7 +76,7 @@ func (w *wire) SetDeadline(t time.Time) error {
 func (w *wire) SetReadDeadline(t time.Time) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.until = t
+	w.until, w.reads = t, t
 	return w.Conn.SetReadDeadline(t)
 }
 
@@ -79,7 +91,7 @@ func (w *wire) ended() bool {
 func (w *wire) Read(b []byte) (int, error) {
 	wait := silence{began: time.Now()}
 	for {
-		m, err := w.arm(time.Now().Add(wait.next()))
+		m, err := w.arm(wait.look())
 		if err != nil {
 			return 0, err
 		}
@@ -104,11 +116,12 @@ type silence struct {
 // step is how often a wait is looked at after somebody was told of it.
 const step = time.Second
 
-func (s *silence) next() time.Duration {
+// look is when it is looked at next.
+func (s *silence) look() time.Time {
 	if !s.told {
-		return tellAfter
+		return s.began.Add(tellAfter)
 	}
-	return step
+	return time.Now().Add(step)
 }
 
 // judge says whether the wait goes on.
@@ -119,6 +132,9 @@ func (s *silence) judge(m *manner) error {
 	}
 	s.whose = m
 	silent := time.Since(s.began)
+	if silent < tellAfter {
+		return nil
+	}
 	if !s.told && m.tell != nil {
 		m.tell()
 	}
@@ -143,18 +159,40 @@ const probeTime = 5 * time.Second
 
 // Write gives up where the other side takes nothing for as long as it may be silent.
 func (w *wire) Write(b []byte) (int, error) {
+	began, all := time.Now(), 0
+	for {
+		m, err := w.armWrite(began)
+		if err != nil {
+			return all, err
+		}
+		n, err := w.Conn.Write(b[all:])
+		all += n
+		switch {
+		case m == nil || !errors.Is(err, os.ErrDeadlineExceeded) || w.ended():
+			return all, err
+		case n > 0:
+			began = time.Now()
+		case time.Since(began) >= m.silence:
+			return all, fmt.Errorf("%w for %s", ErrSilent, m.silence.Round(time.Second))
+		}
+	}
+}
+
+// armWrite sets the deadline of a write that began at a time; nil: it has none of ours.
+func (w *wire) armWrite(began time.Time) (*manner, error) {
 	w.mu.Lock()
-	m, until := w.manner, w.until
-	w.mu.Unlock()
-	if m == nil || !until.IsZero() {
-		return w.Conn.Write(b)
+	defer w.mu.Unlock()
+	switch {
+	case !w.until.IsZero() || w.manner == nil && w.writes.IsZero():
+		return nil, nil
+	case w.manner == nil:
+		w.writes = time.Time{}
+		return nil, w.Conn.SetWriteDeadline(w.writes)
 	}
-	if err := w.Conn.SetWriteDeadline(time.Now().Add(m.silence)); err != nil {
-		return 0, err
+	until := began.Add(w.manner.silence)
+	if near(w.writes, until) {
+		return w.manner, nil
 	}
-	n, err := w.Conn.Write(b)
-	if errors.Is(err, os.ErrDeadlineExceeded) && !w.ended() {
-		err = fmt.Errorf("%w for %s", ErrSilent, m.silence.Round(time.Second))
-	}
-	return n, err
+	w.writes = until
+	return w.manner, w.Conn.SetWriteDeadline(until)
 }

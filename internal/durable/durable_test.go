@@ -187,6 +187,28 @@ func TestMakeFolderMakesParentsAndKeepsWhatIsThere(t *testing.T) {
 	}
 }
 
+func TestMakeFoldersMakesAllOrSaysWhichNot(t *testing.T) {
+	dir := t.TempDir()
+	all := []string{filepath.Join(dir, "a", "b"), filepath.Join(dir, "a", "c", "d"), filepath.Join(dir, "a", "b"), dir}
+	for range 2 {
+		if err := MakeFolders(0o700, all...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, path := range all {
+		if info, err := os.Stat(path); err != nil || !info.IsDir() {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	file := filepath.Join(dir, "a", "file")
+	if err := WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := MakeFolders(0o700, filepath.Join(dir, "e"), filepath.Join(file, "x")); !fault.Is(err, fault.StorageIO) || !strings.Contains(err.Error(), file) {
+		t.Errorf("a file on the way: %v", err)
+	}
+}
+
 func second(_ *Held, err error) error { return err }
 
 func expect(t *testing.T, path, want string) {

@@ -5,26 +5,50 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 )
 
 // MakeFolder makes path and its missing parents with mode perm, durably. A
 // folder that is already there keeps its mode.
-func MakeFolder(path string, perm fs.FileMode) error {
-	const verb = "make folder"
+func MakeFolder(path string, perm fs.FileMode) error { return MakeFolders(perm, path) }
+
+// MakeFolders is MakeFolder for several. The names are made first and then synced: a file system
+// with a journal writes it once for all of them.
+func MakeFolders(perm fs.FileMode, paths ...string) error {
+	var changed []string // folders with new names, those above first
+	for _, path := range paths {
+		if err := makeFolder(path, perm, &changed); err != nil {
+			return err
+		}
+	}
+	for i, folder := range slices.Backward(changed) {
+		if slices.Contains(changed[i+1:], folder) {
+			continue // synced already
+		}
+		if err := syncFolder(folder); err != nil {
+			return failure(makeVerb, folder, err)
+		}
+	}
+	return nil
+}
+
+const makeVerb = "make folder"
+
+func makeFolder(path string, perm fs.FileMode, changed *[]string) error {
 	info, err := os.Stat(path)
 	if err == nil {
 		if !info.IsDir() {
-			return failure(verb, path, syscall.ENOTDIR)
+			return failure(makeVerb, path, syscall.ENOTDIR)
 		}
 		return nil
 	}
 	if !errors.Is(err, fs.ErrNotExist) {
-		return failure(verb, path, err)
+		return failure(makeVerb, path, err)
 	}
 	parent := filepath.Dir(path)
 	if parent != path {
-		if err := MakeFolder(parent, perm); err != nil {
+		if err := makeFolder(parent, perm, changed); err != nil {
 			return err
 		}
 	}
@@ -32,10 +56,11 @@ func MakeFolder(path string, perm fs.FileMode) error {
 		// Another process may have made it meanwhile; its fsync of the
 		// parent is not ours, so ours still follows.
 		if info, statErr := os.Stat(path); statErr != nil || !info.IsDir() {
-			return failure(verb, path, err)
+			return failure(makeVerb, path, err)
 		}
 	}
-	return failure(verb, path, syncFolder(parent))
+	*changed = append(*changed, parent)
+	return nil
 }
 
 // SyncFolder makes the names in a folder durable, after a rename or a link.

@@ -1,8 +1,11 @@
 package history
 
 import (
+	"bytes"
 	"context"
 	"time"
+
+	"ramet/internal/text"
 )
 
 // Actor is a person who did something, and from where. Every entry that a person
@@ -136,4 +139,16 @@ func (p Permission) String() string {
 		out += ", " + p.At
 	}
 	return out
+}
+
+// Permitted is who let the call run whose result this is, or not, for people; empty: nobody had to.
+func (e Entry) Permitted() string {
+	if !bytes.Contains(e.Meta, []byte(`"permission"`)) {
+		return "" // as of most: nothing has to be decoded
+	}
+	m, err := e.Decode()
+	if err != nil || m.Permission == nil {
+		return ""
+	}
+	return text.Safe(m.Permission.String())
 }

@@ -61,8 +61,5 @@ func ParseWritable(s string) (Kind, error) {
 		}
 	}
 	err := fault.New(fault.InvalidKind, "%.40q is not a kind that can be appended", s)
-	if near := nearest.Word(s, writable); near != "" {
-		return "", err.WithHint("did you mean %q?", near)
-	}
-	return "", err.WithHint("use user, assistant, system, tool_result or note")
+	return "", err.WithHint("%s", nearest.Hint(s, writable, "use user, assistant, system, tool_result or note"))
 }

@@ -97,14 +97,17 @@ const RedactedText = "[redacted]"
 
 // Parts decodes the content. Parts that stand in blobs name them; Fill gets
 // them.
-func (e Entry) Parts() ([]Part, error) {
+func (e Entry) Parts() ([]Part, error) { return e.PartsIn(nil) }
+
+// PartsIn is Parts that lie in space, as far as there is room.
+func (e Entry) PartsIn(space []Part) ([]Part, error) {
 	if e.Content == nil {
 		return []Part{{Type: Text, Text: RedactedText}}, nil
 	}
 	if len(e.Content) == 0 {
 		return nil, nil
 	}
-	if parts, ok := quickParts(e.Content); ok {
+	if parts, ok := parse(e.Content, space); ok {
 		return parts, nil
 	}
 	var parts []Part
@@ -159,6 +162,9 @@ func Plain(parts []Part) string {
 		case Image, Document:
 			out = append(out, p.About())
 		}
+	}
+	if len(sources) == 0 {
+		return strings.Join(out, "\n")
 	}
 	return strings.Join(out, "\n") + llm.Listed(llm.Message{Parts: []llm.Part{{Sources: sources}}}.Sources())
 }

@@ -36,21 +36,22 @@ func Replay(ctx context.Context, log Log, leaf id.Agent) (*Context, error) {
 	return c, nil
 }
 
-// Recall is Replay for a model. The messages are handed out as they are read, and of
-// each only ID, Agent, Kind and Content are: that takes half the time. Summaries are
-// whole.
-func Recall(ctx context.Context, log Log, leaf id.Agent, take func(Entry)) (Outline, error) {
+// Recall is Replay for a model. begin is told the outline and says who takes the messages; they are
+// handed out as they are read, and of each only ID, Agent, Kind and Content are: that takes half the
+// time. Summaries are whole.
+func Recall(ctx context.Context, log Log, leaf id.Agent, begin func(*Outline) (take func(Entry))) error {
 	ranges, outline, err := plan(ctx, log, leaf)
 	if err != nil {
-		return outline, err
+		return err
 	}
+	take := begin(&outline)
 	for e, err := range play(ctx, log, Pieces(ranges, &outline), Selection{Words: true}) {
 		if err != nil {
-			return outline, err
+			return err
 		}
 		take(e)
 	}
-	return outline, nil
+	return nil
 }
 
 // Play streams the messages of the context without holding them.

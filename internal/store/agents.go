@@ -23,24 +23,33 @@ type querier interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 }
 
+// Tx is a transaction, to whom writes within it.
+type Tx interface{ querier }
+
+// Transaction is one to whom began it.
+type Transaction interface {
+	Tx
+	Commit() error
+	Rollback() error
+}
+
 // reader is the reading side, of the database or within a transaction.
 type reader struct {
 	q querier
 	d Dialect
 }
 
-// What cannot hold a space, words and numbers, is read as one column, and so are
-// the texts, between separators that registry.CheckField keeps out of them: the
-// SQLite driver takes as long for a column as for five of these, and a tree has
-// thousands of rows.
+// Words and numbers are read as one column, and so are the texts, between separators
+// that registry.CheckField keeps out of them: the SQLite driver takes as long for a
+// column as for five of these, and a tree has thousands of rows.
 const (
 	treeWords  = `uuid, genesis_id, coalesce(parent_uuid, ''), status, coalesce(name, ''), created_at, own, total`
 	agentWords = treeWords + `, coalesce(fork_message_id, 0), depth, coalesce(ended_at, 0), lease_epoch, coalesce(lease_until, 0),
 		spent_tokens, spent_cost, coalesce(CAST(budget_tokens AS TEXT), ''), coalesce(CAST(budget_cost AS TEXT), ''), head_id`
-	treeColumns  = `concat_ws(' ', ` + treeWords + `)`
+	treeColumns  = `concat_ws('` + registry.Separator + `', ` + treeWords + `)`
 	agentTexts   = `provider, model, cwd, coalesce(end_reason, ''), coalesce(lease_owner, '')`
-	agentColumns = `concat_ws(' ', ` + agentWords + `), head_hash, concat_ws('` + registry.Separator + `', ` + agentTexts + `)`
-	listColumns  = `concat_ws('` + registry.Separator + `', concat_ws(' ', ` + agentWords + `), ` + agentTexts + `)`
+	agentColumns = `concat_ws('` + registry.Separator + `', ` + agentWords + `), head_hash, concat_ws('` + registry.Separator + `', ` + agentTexts + `)`
+	listColumns  = `concat_ws('` + registry.Separator + `', ` + agentWords + `, ` + agentTexts + `)`
 )
 
 // agentScan reads rows of agents, one after the other, into the same place.
@@ -79,9 +88,6 @@ func (s *agentScan) read(scan func(...any) error) error {
 	if err := scan(s.into...); err != nil {
 		return err
 	}
-	if s.listed {
-		s.packed, s.texts, _ = strings.Cut(s.packed, registry.Separator)
-	}
 	w := words{rest: s.packed}
 	s.ID, s.Genesis = id.Agent(w.next()), id.Message(w.number())
 	s.Parent, s.Status, s.Name = id.Agent(w.next()), agent.Status(w.next()), w.next()
@@ -92,7 +98,9 @@ func (s *agentScan) read(scan func(...any) error) error {
 		s.Spent.Tokens, s.Spent.Cost = w.number(), w.number()
 		s.Budget.Tokens, s.Budget.Cost = w.limit(), w.limit()
 		s.Head = id.Message(w.number()) // the last: a NULL before it would leave it without a word
-		s.HeadHash = toHash(s.hash)
+		if s.HeadHash = toHash(s.hash); s.listed {
+			s.texts, w.rest = w.rest, ""
+		}
 		w.bad = w.bad || !s.split()
 	}
 	if w.bad || w.rest != "" {
@@ -115,19 +123,35 @@ func (s *agentScan) split() bool {
 	return true
 }
 
-// words are what stands between single spaces.
+// words are what stands between separators.
 type words struct {
 	rest string
 	bad  bool
 }
 
 func (w *words) next() string {
-	word, rest, _ := strings.Cut(w.rest, " ")
+	word, rest, _ := strings.Cut(w.rest, registry.Separator)
 	w.rest = rest
 	return word
 }
 
-func (w *words) number() int64 { return w.parse(w.next()) }
+// number is a word that is one. Most are short, and are read in one go.
+func (w *words) number() int64 {
+	n, at := int64(0), 0
+	for ; at < len(w.rest) && w.rest[at]-'0' <= 9; at++ {
+		n = n*10 + int64(w.rest[at]-'0')
+	}
+	switch {
+	case at == 0 || at > 18:
+	case at == len(w.rest):
+		w.rest = ""
+		return n
+	case w.rest[at] == registry.Separator[0]:
+		w.rest = w.rest[at+1:]
+		return n
+	}
+	return w.parse(w.next())
+}
 
 func (w *words) parse(word string) int64 {
 	n, err := strconv.ParseInt(word, 10, 64)
@@ -360,7 +384,7 @@ func (r reader) locked(ctx context.Context, s *agentScan, query string, a id.Age
 }
 
 // lockDrawing is lock, with the ids of n entries behind it: in one round trip where there is one.
-func (r reader) lockDrawing(ctx context.Context, tx *sql.Tx, a id.Agent, n int) (agent.Agent, int64, []id.Message, error) {
+func (r reader) lockDrawing(ctx context.Context, tx Tx, a id.Agent, n int) (agent.Agent, int64, []id.Message, error) {
 	query := r.d.Draws(r.locking(), n)
 	if query == "" {
 		found, now, err := r.lock(ctx, a)
@@ -374,12 +398,13 @@ func (r reader) lockDrawing(ctx context.Context, tx *sql.Tx, a id.Agent, n int) 
 	ids, into := make([]id.Message, n), make([]any, 0, 1+n)
 	into = append(into, &now)
 	for i := range ids {
-		into = append(into, &ids[i])
+		into = append(into, (*int64)(&ids[i]))
 	}
 	s := scanAgents(into...)
-	if err := r.locked(ctx, s, query, a); err != nil {
-		return s.Agent, now, nil, err
+	err := s.read(func(into ...any) error { return r.d.Row(ctx, tx, into, query, string(a)) })
+	if errors.Is(err, sql.ErrNoRows) {
+		err = noAgent(a)
 	}
 	slices.Sort(ids)
-	return s.Agent, now, ids, nil
+	return s.Agent, now, ids, err
 }

@@ -117,7 +117,7 @@ func (s *Store) PlanGC(ctx context.Context) (registry.Swept, error) { return s.g
 
 func (s *Store) gc(ctx context.Context, drop bool) (registry.Swept, error) {
 	var out registry.Swept
-	err := s.write(ctx, "gc", func(tx *sql.Tx) error {
+	err := s.write(ctx, "gc", func(tx Tx) error {
 		if err := s.d.LockBlobs(ctx, tx); err != nil {
 			return err
 		}
@@ -134,7 +134,7 @@ func (s *Store) gc(ctx context.Context, drop bool) (registry.Swept, error) {
 
 // Ensure makes agent 0 if the workspace has none. Stores call it while they
 // make the tables, in the same transaction.
-func Ensure(ctx context.Context, tx *sql.Tx, d Dialect, cwd string) error {
+func Ensure(ctx context.Context, tx Tx, d Dialect, cwd string) error {
 	var n int
 	if err := tx.QueryRowContext(ctx, `SELECT count(*) FROM agents WHERE parent_uuid IS NULL`).Scan(&n); err != nil || n > 0 {
 		return err

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 
 	"ramet/internal/registry"
 )
@@ -13,5 +12,5 @@ func (s *Store) Call(ctx context.Context, r registry.Ring) (bool, error) {
 	if len(said) == 0 {
 		return false, nil
 	}
-	return true, s.write(ctx, "ring", func(tx *sql.Tx) error { return s.d.Run(ctx, tx, said) })
+	return true, s.write(ctx, "ring", func(tx Tx) error { return s.d.Run(ctx, tx, said) })
 }

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 	"strings"
+	"sync"
 
 	"ramet/internal/history"
 	"ramet/internal/id"
@@ -14,7 +15,8 @@ import (
 // Endings implements state.Store: for each agent a look at the end of its own history,
 // backwards over the few entries there that tell nothing of how its last turn ended.
 func (r reader) Endings(ctx context.Context, all bool, only ...id.Agent) (map[id.Agent]state.Ending, error) {
-	where, args := `a.status = 'running'`, []any{}
+	// Of the living who said nothing since their birth there is nothing to tell.
+	where, args := `a.status = 'running' AND a.head_id > a.genesis_id`, []any{}
 	switch {
 	case len(only) > 0:
 		marks := make([]string, len(only))
@@ -26,7 +28,7 @@ func (r reader) Endings(ctx context.Context, all bool, only ...id.Agent) (map[id
 	case all:
 		where = `1 = 1`
 	}
-	rows, err := r.q.QueryContext(ctx, endingsQuery+where, args...)
+	rows, err := r.q.QueryContext(ctx, endingsQuery()+where, args...)
 	if err != nil {
 		return nil, r.fail("read how histories end", err)
 	}
@@ -66,13 +68,15 @@ func killed(meta string) (by id.Agent, why string) {
 // whether the last prompt is that of its birth, and kind and meta of what tells how it ended; the
 // meta of its death. Whoever has said nothing since its birth has no such entry; where the newest words
 // of a user stand, however much followed, messages_words knows.
-var endingsQuery = `SELECT a.uuid || CASE WHEN a.parent_uuid IS NOT NULL AND a.head_id > a.genesis_id AND a.created_at = coalesce((SELECT u.created_at FROM messages u
+var endingsQuery = sync.OnceValue(func() string {
+	return `SELECT a.uuid || CASE WHEN a.parent_uuid IS NOT NULL AND a.head_id > a.genesis_id AND a.created_at = coalesce((SELECT u.created_at FROM messages u
 		WHERE u.agent_uuid = a.uuid AND u.kind = 'user' ORDER BY u.id DESC LIMIT 1), 0) THEN ' born ' ELSE ' - ' END ||
 	CASE WHEN a.head_id = a.genesis_id THEN '' ELSE coalesce((SELECT m.kind || ' ' || m.meta FROM messages m WHERE m.agent_uuid = a.uuid AND (m.kind IN (` + quoted(state.Telling) + `)
 		OR m.kind IN (` + quoted(state.Reasoned) + `) AND m.meta LIKE '%"reason":%') ORDER BY m.id DESC LIMIT 1), '') END,
 	CASE WHEN a.status = 'dead' THEN (SELECT k.meta FROM messages k WHERE k.agent_uuid = a.uuid AND k.kind = 'killed'
 		ORDER BY k.id DESC LIMIT 1) END
 	FROM agents a WHERE `
+})
 
 func quoted(kinds []history.Kind) string {
 	out := make([]string, len(kinds))

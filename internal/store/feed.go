@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 
 	"ramet/internal/fault"
 	"ramet/internal/registry"
@@ -20,7 +19,7 @@ type Position struct{ Entry, Letter int64 }
 // Page reads up to limit changes behind a position, entries first, and moves
 // it. within, if not empty, is a further condition on the rows of both tables,
 // with args for its parameters from $3 on.
-func Page(ctx context.Context, tx *sql.Tx, at *Position, limit int, within string, args ...any) ([]registry.Change, error) {
+func Page(ctx context.Context, tx Tx, at *Position, limit int, within string, args ...any) ([]registry.Change, error) {
 	where := ` WHERE id > $1 ` + within + ` ORDER BY id LIMIT $2`
 	var out []registry.Change
 	rows, err := tx.QueryContext(ctx, `SELECT `+entryColumns+` FROM messages`+where, append([]any{at.Entry, limit}, args...)...)

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 
 	"ramet/internal/agent"
 	"ramet/internal/registry"
@@ -11,7 +10,7 @@ import (
 // Reserve implements registry.Budgets. All who share a limit share the topmost one above it,
 // so its row is the one lock; what is read afterwards is what others have committed.
 func (s *Store) Reserve(ctx context.Context, h registry.Hold) error {
-	return s.write(ctx, "reserve", func(tx *sql.Tx) error {
+	return s.write(ctx, "reserve", func(tx Tx) error {
 		r := reader{q: tx, d: s.d}
 		givers, err := r.givers(ctx, h.Agent)
 		if err != nil {
@@ -54,7 +53,7 @@ func (s *Store) Reserve(ctx context.Context, h registry.Hold) error {
 
 // Settle implements registry.Budgets.
 func (s *Store) Settle(ctx context.Context, hold string) error {
-	return s.write(ctx, "settle", func(tx *sql.Tx) error {
+	return s.write(ctx, "settle", func(tx Tx) error {
 		_, err := tx.ExecContext(ctx, `DELETE FROM holds WHERE id = $1`, hold)
 		return err
 	})

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 
 	"ramet/internal/agent"
 	"ramet/internal/id"
@@ -15,7 +14,7 @@ func (s *Store) Kill(ctx context.Context, k registry.Kill) (registry.Killed, err
 	if err := k.Check(); err != nil {
 		return out, err
 	}
-	err := s.write(ctx, "kill", func(tx *sql.Tx) error {
+	err := s.write(ctx, "kill", func(tx Tx) error {
 		out = registry.Killed{}
 		r := reader{tx, s.d}
 		named, _, err := r.lock(ctx, k.Agent)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,17 +15,30 @@ import (
 	"ramet/internal/registry"
 )
 
-// Acquire implements agent.Leases.
-func (s *Store) Acquire(ctx context.Context, name id.Agent, owner string, ttl time.Duration) (agent.Lease, error) {
+// Acquire implements agent.Leases. An agent that nobody holds, which most are, is taken and
+// read in one statement, by what agent.Grant says of such a one.
+func (s *Store) Acquire(ctx context.Context, name id.Agent, owner string, ttl time.Duration) (agent.Agent, error) {
 	if err := registry.CheckField("the owner of a lease", owner); err != nil {
-		return agent.Lease{}, err
+		return agent.Agent{}, err
 	}
-	return s.relet(ctx, "acquire lease", name, func(a agent.Agent, now time.Time) (agent.Lease, error) {
-		if err := agent.NeedLiving(a); err != nil {
-			return a.Lease, err
+	take := `UPDATE agents SET lease_owner = $2, lease_epoch = lease_epoch + 1, lease_until = ` + s.d.Now() + ` + $3
+		WHERE uuid = $1 AND lease_owner IS NULL AND status = 'running' RETURNING ` + agentColumns
+	var held agent.Agent
+	err := s.write(Unsynced(ctx), "acquire lease", func(tx Tx) error {
+		scan := scanAgents()
+		err := scan.read(tx.QueryRowContext(ctx, take, string(name), owner, ttl.Microseconds()).Scan)
+		if held = scan.Agent; !errors.Is(err, sql.ErrNoRows) {
+			return err
 		}
-		return agent.Grant(a, owner, now, ttl)
+		held, err = s.reletIn(ctx, tx, name, func(a agent.Agent, now time.Time) (agent.Lease, error) {
+			if err := agent.NeedLiving(a); err != nil {
+				return a.Lease, err
+			}
+			return agent.Grant(a, owner, now, ttl)
+		})
+		return err
 	})
+	return held, err
 }
 
 // Seize implements agent.Leases.
@@ -49,32 +63,46 @@ func (s *Store) Renew(ctx context.Context, name id.Agent, owner string, epoch in
 
 // Release implements agent.Leases.
 func (s *Store) Release(ctx context.Context, name id.Agent, owner string, epoch int64) error {
-	_, err := s.relet(ctx, "release lease", name, func(a agent.Agent, _ time.Time) (agent.Lease, error) {
-		if a.Lease.Owner != owner || a.Lease.Epoch != epoch {
-			return a.Lease, nil // lost already
+	return s.write(Unsynced(ctx), "release lease", func(tx Tx) error {
+		done, err := tx.ExecContext(ctx, `UPDATE agents SET lease_owner = NULL, lease_until = NULL
+			WHERE uuid = $1 AND lease_owner = $2 AND lease_epoch = $3`, string(name), owner, epoch)
+		if err != nil {
+			return err
 		}
-		return agent.Lease{Epoch: epoch}, nil
+		if n, err := done.RowsAffected(); err != nil || n > 0 {
+			return err
+		}
+		_, _, err = reader{tx, s.d}.lock(ctx, name) // it was lost already, or there is no such agent
+		return err
 	})
-	return err
 }
 
 func (s *Store) relet(ctx context.Context, verb string, name id.Agent,
 	decide func(agent.Agent, time.Time) (agent.Lease, error)) (agent.Lease, error) {
-	var lease agent.Lease
-	err := s.write(ctx, verb, func(tx *sql.Tx) error {
-		a, now, err := reader{tx, s.d}.lock(ctx, name)
-		if err != nil {
-			return err
-		}
-		if lease, err = decide(a, fromMicros(now)); err != nil || lease == a.Lease {
-			return err
-		}
-		return writeLease(ctx, tx, name, lease)
+	var held agent.Agent
+	err := s.write(Unsynced(ctx), verb, func(tx Tx) (err error) {
+		held, err = s.reletIn(ctx, tx, name, decide)
+		return err
 	})
-	return lease, err
+	return held.Lease, err
 }
 
-func writeLease(ctx context.Context, tx *sql.Tx, name id.Agent, l agent.Lease) error {
+// reletIn gives the lease of an agent to whom it is decided, and is the agent as it is then.
+func (s *Store) reletIn(ctx context.Context, tx Tx, name id.Agent,
+	decide func(agent.Agent, time.Time) (agent.Lease, error)) (agent.Agent, error) {
+	a, now, err := reader{tx, s.d}.lock(ctx, name)
+	if err != nil {
+		return a, err
+	}
+	lease, err := decide(a, fromMicros(now))
+	if err == nil && lease != a.Lease {
+		err = writeLease(ctx, tx, name, lease)
+	}
+	a.Lease = lease
+	return a, err
+}
+
+func writeLease(ctx context.Context, tx Tx, name id.Agent, l agent.Lease) error {
 	_, err := tx.ExecContext(ctx, `UPDATE agents SET lease_owner = $2, lease_epoch = $3, lease_until = $4 WHERE uuid = $1`,
 		string(name), null(l.Owner), l.Epoch, nullTime(l.Until))
 	return err
@@ -92,16 +120,16 @@ func (s *Store) RenewAll(ctx context.Context, owner string, ttl time.Duration) (
 			UPDATE agents SET lease_until = ` + s.d.Now() + ` + $2 FROM mine WHERE genesis_id = held`
 	}
 	var held string
-	err := s.write(ctx, "renew leases", func(tx *sql.Tx) error {
+	err := s.write(Unsynced(ctx), "renew leases", func(tx Tx) error {
 		if _, err := tx.ExecContext(ctx, renew, owner, ttl.Microseconds()); err != nil {
 			return err
 		}
-		return tx.QueryRowContext(ctx, `SELECT coalesce(string_agg(uuid || ' ' || lease_epoch, ' '), '')`+mine, owner).Scan(&held)
+		return tx.QueryRowContext(ctx, `SELECT coalesce(string_agg(uuid || '`+registry.Separator+`' || lease_epoch, '`+registry.Separator+`'), '')`+mine, owner).Scan(&held)
 	})
 	if err != nil || held == "" {
 		return nil, err
 	}
-	out := make([]agent.Holding, 0, strings.Count(held, " ")/2+1)
+	out := make([]agent.Holding, 0, strings.Count(held, registry.Separator)/2+1)
 	w := words{rest: held}
 	for w.rest != "" {
 		out = append(out, agent.Holding{Agent: id.Agent(w.next()), Epoch: w.number()})
@@ -116,11 +144,20 @@ func (s *Store) RenewAll(ctx context.Context, owner string, ttl time.Duration) (
 // renewed meanwhile must not look as if it had run out. The order is made here:
 // asked for it, SQLite would walk through all agents in that order.
 func (r reader) Leased(ctx context.Context) ([]agent.Agent, time.Time, error) {
-	var now int64
-	if err := r.q.QueryRowContext(ctx, `SELECT `+r.d.Now()).Scan(&now); err != nil {
+	now, err := r.now(ctx)
+	if err != nil {
 		return nil, time.Time{}, r.fail("read leases", err)
 	}
 	list, err := r.agents(ctx, `WHERE lease_owner IS NOT NULL AND status = 'running'`)
 	slices.SortFunc(list, func(a, b agent.Agent) int { return cmp.Compare(a.Genesis, b.Genesis) })
 	return list, fromMicros(now), err
+}
+
+// now is the database's time.
+func (r reader) now(ctx context.Context) (now int64, err error) {
+	if at, here := r.d.Clock(); here {
+		return micros(at), nil
+	}
+	err = r.q.QueryRowContext(ctx, `SELECT `+r.d.Now()).Scan(&now)
+	return now, err
 }

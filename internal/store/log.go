@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"strings"
+	"sync"
 
 	"ramet/internal/chain"
 	"ramet/internal/fault"
@@ -105,16 +106,17 @@ const (
 
 // QueryRange implements history.Log.
 func (r reader) QueryRange(ctx context.Context, rg history.Range, s history.Selection) iter.Seq2[history.Entry, error] {
-	columns, es := entryColumns, entryScan{}
+	columns, es := entryColumns, entryScan{lends: r.d.Lends()}
 	if s.Words {
 		// The driver takes its time for each column of each row.
-		columns, es = wordColumns, entryScan{words: true, lends: r.d.Lends(), agent: rg.Agent}
+		columns, es.words, es.agent = wordColumns, true, rg.Agent
 	}
 	query := `SELECT ` + columns + ` FROM messages WHERE agent_uuid = $1 AND id > $2 AND id <= $3`
 	args := []any{string(rg.Agent), int64(rg.Start), limit(rg.End)}
 	switch {
 	case s.Words:
-		query += ` AND ` + reaching + ` ORDER BY id`
+		// Of what does not reach the model these are most; the engines take longer to look for each kind.
+		query += ` AND kind <> 'usage' AND kind <> 'files' ORDER BY id`
 	case s.Shaping:
 		query += ` AND ` + shaping + ` ORDER BY id`
 	case s.Orders:
@@ -150,6 +152,9 @@ func (r reader) QueryRange(ctx context.Context, rg history.Range, s history.Sele
 				yield(e, r.fail("read messages", err))
 				return
 			}
+			if s.Words && !e.Kind.Reaches() {
+				continue
+			}
 			if !yield(e, nil) {
 				return
 			}
@@ -180,14 +185,16 @@ type entryScan struct {
 }
 
 func (s *entryScan) scan(rows *sql.Rows) (history.Entry, error) {
-	if s.into == nil && s.words {
-		s.into = []any{(*number)(&s.row.ID), &s.kindText, (*content)(&s.row.Content)}
-		if !s.lends {
-			s.into[2] = (*given)(&s.row.Content)
-		}
-	}
 	if s.into == nil {
-		s.into = []any{&s.row.ID, &s.agentText, &s.kindText, (*content)(&s.row.Content), &s.metaText, &s.created, &s.hash}
+		var bytes sql.Scanner = (*given)(&s.row.Content)
+		if s.lends {
+			bytes = (*content)(&s.row.Content)
+		}
+		if s.words {
+			s.into = []any{(*number)(&s.row.ID), &s.kindText, bytes}
+		} else {
+			s.into = []any{(*number)(&s.row.ID), &s.agentText, &s.kindText, bytes, &s.metaText, &s.created, &s.hash}
+		}
 	}
 	if err := rows.Scan(s.into...); err != nil {
 		who := id.Agent(s.agentText)
@@ -255,17 +262,17 @@ func (s *entryScan) share(e *history.Entry, agentText, kind, meta []byte) {
 	e.Agent, e.Meta, e.Kind = s.agent, s.meta, kindOf(kind)
 }
 
-var kinds = func() map[string]history.Kind {
+var kinds = sync.OnceValue(func() map[string]history.Kind {
 	m := map[string]history.Kind{}
 	for _, k := range history.Kinds() {
 		m[string(k)] = k
 	}
 	return m
-}()
+})
 
 // kindOf spares a copy for every known kind.
 func kindOf(b []byte) history.Kind {
-	if k, ok := kinds[string(b)]; ok {
+	if k, ok := kinds()[string(b)]; ok {
 		return k
 	}
 	return history.Kind(b)
@@ -279,7 +286,7 @@ func (r reader) Entry(ctx context.Context, m id.Message) (history.Entry, error) 
 	}
 	defer rows.Close()
 	if rows.Next() {
-		e, err := new(entryScan).scan(rows)
+		e, err := (&entryScan{lends: r.d.Lends()}).scan(rows)
 		if err != nil {
 			return e, r.fail("read message", err)
 		}

@@ -113,7 +113,7 @@ func (s *Store) Send(ctx context.Context, m registry.Send) (mail.Letter, error) 
 		return mail.Letter{}, err
 	}
 	var out mail.Letter
-	err := s.write(ctx, "send", func(tx *sql.Tx) error {
+	err := s.write(ctx, "send", func(tx Tx) error {
 		r := reader{tx, s.d}
 		// One order for everybody, or two that write to each other would wait
 		// for each other.
@@ -178,7 +178,7 @@ func (s *Store) Send(ctx context.Context, m registry.Send) (mail.Letter, error) 
 func (s *Store) Read(ctx context.Context, rd registry.Read) (mail.Letter, bool, error) {
 	var out mail.Letter
 	var found bool
-	err := s.write(ctx, "read mail", func(tx *sql.Tx) error {
+	err := s.write(ctx, "read mail", func(tx Tx) error {
 		r := reader{tx, s.d}
 		_, now, err := r.lock(ctx, rd.Owner)
 		if err != nil {
@@ -230,7 +230,7 @@ func (s *Store) Read(ctx context.Context, rd registry.Read) (mail.Letter, bool, 
 
 // Hide implements mail.Boxes.
 func (s *Store) Hide(ctx context.Context, owner id.Agent, number int64) error {
-	return s.write(ctx, "delete mail", func(tx *sql.Tx) error {
+	return s.write(ctx, "delete mail", func(tx Tx) error {
 		r := reader{tx, s.d}
 		_, now, err := r.lock(ctx, owner)
 		if err != nil {

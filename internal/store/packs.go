@@ -19,7 +19,7 @@ const packTable = `CREATE TABLE IF NOT EXISTS file_packs (name TEXT PRIMARY KEY,
 // Names lists all packs. Where nobody shared anything, there is none.
 func (p Packs) Names(ctx context.Context) ([]string, error) {
 	var out []string
-	err := p.s.write(ctx, "list shared files", func(tx *sql.Tx) error {
+	err := p.s.write(ctx, "list shared files", func(tx Tx) error {
 		out = nil
 		if _, err := tx.ExecContext(ctx, packTable+p.s.d.Bytes()+` NOT NULL)`); err != nil {
 			return err
@@ -56,7 +56,7 @@ func (p Packs) Pack(ctx context.Context, name string) ([]byte, error) {
 
 // Put shares a pack. One of that name is the same.
 func (p Packs) Put(ctx context.Context, name string, data []byte) error {
-	return p.s.write(ctx, "share files", func(tx *sql.Tx) error {
+	return p.s.write(ctx, "share files", func(tx Tx) error {
 		if _, err := tx.ExecContext(ctx, packTable+p.s.d.Bytes()+` NOT NULL)`); err != nil {
 			return err
 		}
@@ -67,7 +67,7 @@ func (p Packs) Put(ctx context.Context, name string, data []byte) error {
 
 // Drop takes one away.
 func (p Packs) Drop(ctx context.Context, name string) error {
-	return p.s.write(ctx, "drop shared files", func(tx *sql.Tx) error {
+	return p.s.write(ctx, "drop shared files", func(tx Tx) error {
 		if _, err := tx.ExecContext(ctx, packTable+p.s.d.Bytes()+` NOT NULL)`); err != nil {
 			return err
 		}

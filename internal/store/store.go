@@ -20,6 +20,7 @@ import (
 
 	"ramet/internal/agent"
 	"ramet/internal/database"
+	"ramet/internal/deep"
 	"ramet/internal/fault"
 	"ramet/internal/history"
 	"ramet/internal/id"
@@ -33,33 +34,39 @@ type Dialect interface {
 	ForUpdate() string
 	// Now is an expression for the database's time in microseconds.
 	Now() string
+	// Clock is that time where it is also this process's; false: the database must be asked.
+	Clock() (time.Time, bool)
 	// Bytes is the type of a column of bytes.
 	Bytes() string
+	// Begin begins a transaction that writes.
+	Begin(ctx context.Context) (Transaction, error)
 	// Lends says whether bytes that the driver hands out change with the next row,
 	// so that they must be copied to be kept.
 	Lends() bool
 	// NextMessages reserves n ascending message ids, above all that were
 	// reserved before.
-	NextMessages(ctx context.Context, tx *sql.Tx, n int) ([]id.Message, error)
+	NextMessages(ctx context.Context, tx Tx, n int) ([]id.Message, error)
 	// Draws makes of a SELECT that locks one row one that then reserves n message ids, as
 	// NextMessages does, and gives them in further columns; "" where a second question costs
 	// nothing, or less than this one would.
 	Draws(locks string, n int) string
+	// Row asks what Draws made, and has sql.ErrNoRows where there is no row.
+	Row(ctx context.Context, tx Tx, into []any, query string, args ...any) error
 	// NextLetter reserves a letter id.
-	NextLetter(ctx context.Context, tx *sql.Tx) (int64, error)
+	NextLetter(ctx context.Context, tx Tx) (int64, error)
 	// Run carries out statements that write different rows, in any order; where
 	// the database is far away, in few round trips. What Announce made may come
 	// last.
-	Run(ctx context.Context, tx *sql.Tx, statements []Statement) error
+	Run(ctx context.Context, tx Tx, statements []Statement) error
 	// Finish is Run of the last statements of a transaction. ended: it was committed with
 	// them; otherwise that is still to do.
-	Finish(ctx context.Context, tx *sql.Tx, statements []Statement) (ended bool, err error)
+	Finish(ctx context.Context, tx Tx, statements []Statement) (ended bool, err error)
 	// LockBlobs keeps others from naming blobs until the transaction ends, so
 	// that one can be dropped safely.
-	LockBlobs(ctx context.Context, tx *sql.Tx) error
+	LockBlobs(ctx context.Context, tx Tx) error
 	// LockReplies waits for replies that others are keeping and holds off new
 	// ones until the transaction ends, so that none comes back behind it.
-	LockReplies(ctx context.Context, tx *sql.Tx) error
+	LockReplies(ctx context.Context, tx Tx) error
 	// Announce makes the statements that let the listeners of this workspace
 	// hear of agents when the transaction commits; none where nobody can listen.
 	Announce(what string, agents ...id.Agent) []Statement
@@ -93,6 +100,8 @@ type Store struct {
 	writer *sql.DB
 	ended  sync.Map // transactions that were committed with their last statements
 	close  func() error
+
+	opening sync.WaitGroup // connections, see Ready
 }
 
 // New makes a store from its handles. writes go to writer, everything else to
@@ -102,10 +111,22 @@ func New(writer, readers *sql.DB, d Dialect, closing func() error) *Store {
 }
 
 // Close gives back the database. The store is not used afterwards.
-func (s *Store) Close() error { return s.close() }
+func (s *Store) Close() error {
+	s.opening.Wait()
+	return s.close()
+}
+
+// Ready opens what writes, beside whatever the caller does meanwhile, which the first write then
+// finds open. What is wrong with it the first write says.
+func (s *Store) Ready(ctx context.Context) {
+	s.opening.Go(func() {
+		deep.Verb()
+		s.writer.PingContext(ctx)
+	})
+}
 
 // write runs fn in one transaction and commits it.
-func (s *Store) write(ctx context.Context, verb string, fn func(*sql.Tx) error) error {
+func (s *Store) write(ctx context.Context, verb string, fn func(Tx) error) error {
 	if err := database.Repeat(ctx, func() error { return s.once(ctx, fn) }); err != nil {
 		return s.fail(verb, err)
 	}
@@ -122,8 +143,8 @@ func sought(err error, format string, args ...any) error {
 	return f.WithHint("it was done if there is "+format+": look before you repeat it", args...)
 }
 
-func (s *Store) once(ctx context.Context, fn func(*sql.Tx) error) error {
-	tx, err := s.writer.BeginTx(ctx, nil)
+func (s *Store) once(ctx context.Context, fn func(Tx) error) error {
+	tx, err := s.d.Begin(ctx)
 	if err != nil {
 		return err
 	}

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 
 	"ramet/internal/agent"
 	"ramet/internal/fault"
@@ -12,7 +11,7 @@ import (
 )
 
 // admit locks a living agent, checks the right to write for it, and takes the ids of n entries.
-func (s *Store) admit(ctx context.Context, tx *sql.Tx, name id.Agent, c agent.Claim, n int) (*agent.Agent, *writer, error) {
+func (s *Store) admit(ctx context.Context, tx Tx, name id.Agent, c agent.Claim, n int) (*agent.Agent, *writer, error) {
 	a, now, ids, err := reader{tx, s.d}.lockDrawing(ctx, tx, name, n)
 	if err != nil {
 		return nil, nil, err
@@ -27,7 +26,7 @@ func (s *Store) admit(ctx context.Context, tx *sql.Tx, name id.Agent, c agent.Cl
 
 // entitle checks the right to write for a locked agent. A passing writer that
 // finds a lease that ran out shuts its holder out.
-func (s *Store) entitle(ctx context.Context, tx *sql.Tx, a *agent.Agent, c agent.Claim, now int64) error {
+func (s *Store) entitle(ctx context.Context, tx Tx, a *agent.Agent, c agent.Claim, now int64) error {
 	lease, err := agent.Admit(*a, c, fromMicros(now))
 	if err != nil || lease == a.Lease {
 		return err
@@ -45,7 +44,7 @@ func (s *Store) Append(ctx context.Context, name id.Agent, c agent.Claim, drafts
 		return nil, err
 	}
 	var out []history.Entry
-	err := s.write(ctx, "append", func(tx *sql.Tx) error {
+	err := s.write(ctx, "append", func(tx Tx) error {
 		a, p, err := s.admit(ctx, tx, name, c, len(drafts))
 		if err != nil {
 			return err
@@ -71,7 +70,7 @@ func (s *Store) Fork(ctx context.Context, f registry.Fork) ([]agent.Agent, error
 		entries += 1 + len(c.Entries)
 	}
 	var born []agent.Agent
-	err := s.write(ctx, "fork", func(tx *sql.Tx) error {
+	err := s.write(ctx, "fork", func(tx Tx) error {
 		born = make([]agent.Agent, len(f.Children)) // again after a deadlock
 		parent, p, err := s.admit(ctx, tx, f.Parent, f.Claim, entries)
 		if err != nil {
@@ -118,7 +117,7 @@ func (s *Store) Fork(ctx context.Context, f registry.Fork) ([]agent.Agent, error
 }
 
 // nameFree refuses the name of a living agent. The unique index decides races.
-func (s *Store) nameFree(ctx context.Context, tx *sql.Tx, name string) error {
+func (s *Store) nameFree(ctx context.Context, tx Tx, name string) error {
 	if name == "" {
 		return nil
 	}
@@ -137,7 +136,7 @@ func (s *Store) Rename(ctx context.Context, name id.Agent, c agent.Claim, to str
 		}
 	}
 	var out agent.Agent
-	err := s.write(ctx, "rename", func(tx *sql.Tx) error {
+	err := s.write(ctx, "rename", func(tx Tx) error {
 		a, p, err := s.admit(ctx, tx, name, c, 1)
 		if err != nil {
 			return err
@@ -160,7 +159,7 @@ func (s *Store) Rename(ctx context.Context, name id.Agent, c agent.Claim, to str
 
 // Redact implements registry.Registry.
 func (s *Store) Redact(ctx context.Context, name id.Agent, c agent.Claim, m id.Message) error {
-	err := s.write(ctx, "redact", func(tx *sql.Tx) error {
+	err := s.write(ctx, "redact", func(tx Tx) error {
 		r := reader{tx, s.d}
 		a, now, err := r.lock(ctx, name)
 		if err != nil {
@@ -210,7 +209,7 @@ func (s *Store) Redact(ctx context.Context, name id.Agent, c agent.Claim, m id.M
 }
 
 // erase deletes content, salt, and blobs that only this entry names.
-func (s *Store) erase(ctx context.Context, tx *sql.Tx, m id.Message) error {
+func (s *Store) erase(ctx context.Context, tx Tx, m id.Message) error {
 	if err := s.d.LockBlobs(ctx, tx); err != nil {
 		return err
 	}

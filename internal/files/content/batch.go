@@ -111,7 +111,7 @@ func (b *Batch) put(e entry, payload []byte) error {
 	}
 	e.offset, e.length = b.at, len(payload)
 	if _, err := b.file.Write(payload); err != nil {
-		b.err = durable.Failure("keep files in", b.store.packDir(), err)
+		b.err = durable.Failure("keep files in", b.store.PackDir(), err)
 		return b.err
 	}
 	b.at += int64(len(payload))
@@ -124,16 +124,16 @@ func (b *Batch) put(e entry, payload []byte) error {
 }
 
 func (b *Batch) open() error {
-	if err := durable.MakeFolder(b.store.packDir(), 0o700); err != nil {
+	if err := durable.MakeFolder(b.store.PackDir(), 0o700); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(b.store.packDir(), ".pack-*")
+	f, err := os.CreateTemp(b.store.PackDir(), ".pack-*")
 	if err != nil {
-		return durable.Failure("keep files in", b.store.packDir(), err)
+		return durable.Failure("keep files in", b.store.PackDir(), err)
 	}
 	b.file = f
 	if _, err := f.WriteString(magic); err != nil {
-		return durable.Failure("keep files in", b.store.packDir(), err)
+		return durable.Failure("keep files in", b.store.PackDir(), err)
 	}
 	b.at = int64(len(magic))
 	return nil
@@ -153,16 +153,16 @@ func (b *Batch) Commit() (int64, error) {
 		err = b.file.Sync()
 	}
 	if err == nil {
-		err = os.Rename(b.file.Name(), filepath.Join(b.store.packDir(), name))
+		err = os.Rename(b.file.Name(), filepath.Join(b.store.PackDir(), name))
 	}
 	if err == nil {
 		b.file.Close()
 		b.file = nil
-		err = durable.SyncFolder(b.store.packDir())
+		err = durable.SyncFolder(b.store.PackDir())
 	}
 	if err != nil {
 		b.remove()
-		b.err = durable.Failure("keep files in", b.store.packDir(), err)
+		b.err = durable.Failure("keep files in", b.store.PackDir(), err)
 		return 0, b.err
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), sharing)

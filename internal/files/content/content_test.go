@@ -30,7 +30,7 @@ func keep(t *testing.T, s *Store, texts ...string) {
 
 func packs(t *testing.T, s *Store) []string {
 	t.Helper()
-	found, err := filepath.Glob(filepath.Join(s.packDir(), "*"))
+	found, err := filepath.Glob(filepath.Join(s.PackDir(), "*"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +101,7 @@ func TestADamagedPackIsNoticed(t *testing.T) {
 func TestHalfMadePacksAreSweptWhenTheyAreOld(t *testing.T) {
 	s := New(t.TempDir(), noGit)
 	keep(t, s, "one")
-	half := filepath.Join(s.packDir(), ".pack-123")
+	half := filepath.Join(s.PackDir(), ".pack-123")
 	if err := os.WriteFile(half, []byte("half"), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -23,9 +23,9 @@ type Dropped struct {
 // Disk is how much of the disk the packs take.
 func (s *Store) Disk() (int64, error) {
 	var total int64
-	names, err := os.ReadDir(s.packDir())
+	names, err := os.ReadDir(s.PackDir())
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return 0, durable.Failure("read", s.packDir(), err)
+		return 0, durable.Failure("read", s.PackDir(), err)
 	}
 	for _, e := range names {
 		if info, err := e.Info(); err == nil {
@@ -95,11 +95,11 @@ func (s *Store) Drop(keep func(chain.Hash) bool, since time.Time) (Dropped, erro
 		return Dropped{}, err
 	}
 	for name := range old {
-		if err := os.Remove(filepath.Join(s.packDir(), name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := os.Remove(filepath.Join(s.PackDir(), name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return Dropped{}, durable.Failure("remove", name, err)
 		}
 	}
-	if err := durable.SyncFolder(s.packDir()); err != nil {
+	if err := durable.SyncFolder(s.PackDir()); err != nil {
 		return Dropped{}, err
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), sharing)
@@ -121,11 +121,11 @@ func (s *Store) doomed(keep func(chain.Hash) bool, since time.Time) (Dropped, ma
 	defer s.mu.RUnlock()
 	old := map[string]bool{}
 	for name := range s.packs {
-		info, err := os.Stat(filepath.Join(s.packDir(), name))
+		info, err := os.Stat(filepath.Join(s.PackDir(), name))
 		if err != nil || info.ModTime().After(since) {
 			continue
 		}
-		_, entries, err := readIndex(filepath.Join(s.packDir(), name))
+		_, entries, err := readIndex(filepath.Join(s.PackDir(), name))
 		if err != nil {
 			return d, nil, err
 		}
@@ -161,7 +161,7 @@ func (s *Store) rewrite(repo string, places []place) error {
 	defer b.Drop()
 	for _, p := range places {
 		payload := make([]byte, p.length)
-		f, err := os.Open(filepath.Join(s.packDir(), p.pack))
+		f, err := os.Open(filepath.Join(s.PackDir(), p.pack))
 		if err != nil {
 			return durable.Failure("read", p.pack, err)
 		}
@@ -180,13 +180,13 @@ func (s *Store) rewrite(repo string, places []place) error {
 
 // Sweep removes what processes that were killed left half made, if it is old.
 func (s *Store) Sweep(before time.Time) {
-	names, err := os.ReadDir(s.packDir())
+	names, err := os.ReadDir(s.PackDir())
 	if err != nil {
 		return // nothing was kept yet
 	}
 	for _, e := range names {
 		if info, err := e.Info(); err == nil && strings.HasPrefix(e.Name(), ".pack-") && info.ModTime().Before(before) {
-			os.Remove(filepath.Join(s.packDir(), e.Name()))
+			os.Remove(filepath.Join(s.PackDir(), e.Name()))
 		}
 	}
 }

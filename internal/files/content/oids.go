@@ -24,7 +24,7 @@ func (s *Store) Oids() (map[chain.Hash]string, error) {
 	}
 	out := map[chain.Hash]string{}
 	for name, places := range inPack {
-		path := filepath.Join(s.packDir(), name)
+		path := filepath.Join(s.PackDir(), name)
 		whole, err := os.ReadFile(path)
 		if err != nil {
 			return nil, durable.Failure("read", path, err)

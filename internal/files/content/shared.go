@@ -73,7 +73,7 @@ func (s *Store) catchUp(ctx context.Context) error {
 }
 
 func (s *Store) give(ctx context.Context, name string) error {
-	path := filepath.Join(s.packDir(), name)
+	path := filepath.Join(s.PackDir(), name)
 	info, err := os.Stat(path)
 	if err == nil && info.Size() > largestShared {
 		return nil // it stays on this machine
@@ -101,7 +101,7 @@ func (s *Store) Pull(ctx context.Context) error {
 		s.mu.RLock()
 		known := s.packs[name]
 		s.mu.RUnlock()
-		if known || !packName().MatchString(name) {
+		if known || !packName.Get().MatchString(name) {
 			continue
 		}
 		data, err := s.shared.Pack(ctx, name)
@@ -109,10 +109,10 @@ func (s *Store) Pull(ctx context.Context) error {
 			continue // dropped meanwhile
 		}
 		if err == nil {
-			err = durable.MakeFolder(s.packDir(), 0o700)
+			err = durable.MakeFolder(s.PackDir(), 0o700)
 		}
 		if err == nil {
-			err = durable.WriteFile(filepath.Join(s.packDir(), name), data, 0o600)
+			err = durable.WriteFile(filepath.Join(s.PackDir(), name), data, 0o600)
 		}
 		if err != nil {
 			return err

@@ -50,7 +50,8 @@ func New(dir string, git func(ctx context.Context, repo, oid string) ([]byte, er
 // Dir is the folder.
 func (s *Store) Dir() string { return s.dir }
 
-func (s *Store) packDir() string { return filepath.Join(s.dir, "packs") }
+// PackDir is where its packs are.
+func (s *Store) PackDir() string { return filepath.Join(s.dir, "packs") }
 
 // Refresh takes in what other processes did. Its answer changes when something was dropped
 // since: what was there before may be gone.
@@ -69,16 +70,16 @@ func (s *Store) refresh() error {
 	if string(now) != s.generation {
 		s.generation, s.packs, s.where, s.repos = string(now), map[string]bool{}, map[chain.Hash]place{}, nil
 	}
-	names, err := os.ReadDir(s.packDir())
+	names, err := os.ReadDir(s.PackDir())
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return durable.Failure("read", s.packDir(), err)
+		return durable.Failure("read", s.PackDir(), err)
 	}
 	for _, e := range names {
 		name := e.Name()
 		if s.packs[name] || !strings.HasSuffix(name, ".pack") || strings.HasPrefix(name, ".") {
 			continue
 		}
-		repo, entries, err := readIndex(filepath.Join(s.packDir(), name))
+		repo, entries, err := readIndex(filepath.Join(s.PackDir(), name))
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // dropped meanwhile
 		}
@@ -195,7 +196,7 @@ func missing(h chain.Hash) error {
 }
 
 func (s *Store) read(ctx context.Context, p place, repo string) ([]byte, error) {
-	path := filepath.Join(s.packDir(), p.pack)
+	path := filepath.Join(s.PackDir(), p.pack)
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -240,7 +241,7 @@ func (s *Store) base(p place) (chain.Hash, bool, error) {
 	if p.form == zipped || p.form == inGit {
 		return chain.Hash{}, false, nil
 	}
-	path := filepath.Join(s.packDir(), p.pack)
+	path := filepath.Join(s.PackDir(), p.pack)
 	f, err := os.Open(path)
 	if err != nil {
 		return chain.Hash{}, false, durable.Failure("read", path, err)

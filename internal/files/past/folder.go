@@ -3,6 +3,7 @@ package past
 import (
 	"context"
 	"errors"
+	"os"
 	"path/filepath"
 	"sync"
 
@@ -57,7 +58,7 @@ func (f *Folder) Take(ctx context.Context, stop func() bool) (Taken, error) {
 func (f *Folder) take(ctx context.Context, stop func() bool, own map[string]id.Agent) (Taken, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if err := durable.MakeFolder(f.dir, 0o700); err != nil {
+	if err := durable.MakeFolders(0o700, f.dir, f.past.store.PackDir()); err != nil {
 		return Taken{}, err
 	}
 	release, err := f.past.shared(ctx)
@@ -152,7 +153,15 @@ func (f *Folder) Save() {
 func (f *Folder) save() {
 	if f.unsaved && f.index.Save(f.indexFile()) == nil { // a cache: without it, the next one reads more
 		f.unsaved = false
-		durable.WriteFile(filepath.Join(f.dir, "path"), []byte(f.root), 0o600)
+		f.sayRoot()
+	}
+}
+
+// sayRoot tells people whose states these are; nothing reads it, so nobody waits for the disk.
+func (f *Folder) sayRoot() {
+	path := filepath.Join(f.dir, "path")
+	if info, err := os.Lstat(path); err != nil || info.Size() == 0 {
+		durable.PutFile(path, []byte(f.root), 0o600)
 	}
 }
 

@@ -31,13 +31,20 @@ type dialect struct {
 	export func(ctx context.Context, path string, from *sql.Tx) error
 }
 
+func (d *dialect) Begin(ctx context.Context) (store.Transaction, error) {
+	return database.Begin(ctx, d.db)
+}
+
 func (d *dialect) ForUpdate() string { return ` FOR UPDATE` }
 
 func (d *dialect) Now() string { return `(extract(epoch FROM clock_timestamp()) * 1000000)::bigint` }
 
+// Clock: the server may be on another machine.
+func (d *dialect) Clock() (time.Time, bool) { return time.Time{}, false }
+
 // NextMessages: other transactions may draw numbers in between; only the order
 // counts.
-func (d *dialect) NextMessages(ctx context.Context, tx *sql.Tx, n int) ([]id.Message, error) {
+func (d *dialect) NextMessages(ctx context.Context, tx store.Tx, n int) ([]id.Message, error) {
 	rows, err := tx.QueryContext(ctx, `SELECT nextval('message_ids') FROM generate_series(1, $1)`, n)
 	if err != nil {
 		return nil, err
@@ -58,16 +65,41 @@ func (d *dialect) NextMessages(ctx context.Context, tx *sql.Tx, n int) ([]id.Mes
 // fewIds are drawn with the lock; more would make one more text to plan for each number of them.
 const fewIds = 8
 
-// Draws: the numbers are drawn for a row that came out of the first part, and is locked by then.
+// Draws: the numbers are drawn for a row that came out of the inner part, and is locked by then: a part that
+// locks is carried out by itself, never merged into what is around it.
+// The last column is the transaction's own number, which database.Row takes.
 func (d *dialect) Draws(locks string, n int) string {
 	if n > fewIds {
 		return ""
 	}
-	return `WITH locked AS MATERIALIZED (` + locks + `) SELECT locked.*` +
-		strings.Repeat(`, nextval('message_ids')`, n) + ` FROM locked`
+	key := drawing{locks, n}
+	known, ok := draws.Load(key)
+	if !ok {
+		known, _ = draws.LoadOrStore(key, `SELECT locked.*`+strings.Repeat(`, nextval('message_ids')`, n)+`, `+
+			database.Number+` FROM (`+locks+`) AS locked`)
+	}
+	return known.(string)
 }
 
-func (d *dialect) NextLetter(ctx context.Context, tx *sql.Tx) (int64, error) {
+func (d *dialect) Row(ctx context.Context, tx store.Tx, into []any, query string, args ...any) error {
+	done, err := tx.ExecContext(database.Row(ctx, into...), query, args...)
+	if err != nil {
+		return err
+	}
+	if n, err := done.RowsAffected(); err != nil || n > 0 {
+		return err
+	}
+	return sql.ErrNoRows
+}
+
+type drawing struct {
+	locks string
+	n     int
+}
+
+var draws sync.Map // the texts that Draws made
+
+func (d *dialect) NextLetter(ctx context.Context, tx store.Tx) (int64, error) {
 	var n int64
 	err := tx.QueryRowContext(ctx, `SELECT nextval('letter_ids')`).Scan(&n)
 	return n, err
@@ -77,7 +109,7 @@ func (d *dialect) NextLetter(ctx context.Context, tx *sql.Tx) (int64, error) {
 // longer than they take.
 const fewStatements = 5
 
-func (d *dialect) Run(ctx context.Context, tx *sql.Tx, statements []store.Statement) error {
+func (d *dialect) Run(ctx context.Context, tx store.Tx, statements []store.Statement) error {
 	if len(statements) > 1 && len(statements) <= fewStatements {
 		statements = []store.Statement{join(statements)}
 	}
@@ -94,7 +126,7 @@ func (d *dialect) Run(ctx context.Context, tx *sql.Tx, statements []store.Statem
 }
 
 // Finish sends the commit with the last statement.
-func (d *dialect) Finish(ctx context.Context, tx *sql.Tx, statements []store.Statement) (bool, error) {
+func (d *dialect) Finish(ctx context.Context, tx store.Tx, statements []store.Statement) (bool, error) {
 	err := d.Run(database.Last(ctx), tx, statements)
 	return err == nil, err
 }
@@ -102,18 +134,20 @@ func (d *dialect) Finish(ctx context.Context, tx *sql.Tx, statements []store.Sta
 // join makes all but the last part of a WITH. Parts that write are carried out
 // whether anybody reads them or not; one that only selects must be the last.
 func join(statements []store.Statement) store.Statement {
-	var out store.Statement
-	var key strings.Builder
+	var texts [fewStatements]string
+	n := 0
+	for i, s := range statements {
+		texts[i] = s.Query
+		n += len(s.Args)
+	}
+	known, ok := joined.Load(texts)
+	if !ok {
+		known, _ = joined.LoadOrStore(texts, with(statements))
+	}
+	out := store.Statement{Query: known.(string), Args: make([]any, 0, n)}
 	for _, s := range statements {
-		key.WriteString(s.Query)
-		key.WriteByte(0)
 		out.Args = append(out.Args, s.Args...)
 	}
-	known, ok := joined.Load(key.String())
-	if !ok {
-		known, _ = joined.LoadOrStore(key.String(), with(statements))
-	}
-	out.Query = known.(string)
 	return out
 }
 
@@ -160,14 +194,14 @@ func (d *dialect) Lends() bool { return true }
 
 // LockBlobs: every writer of blobs has a weaker lock on the table until it
 // commits, so this waits for them and holds off new ones.
-func (d *dialect) LockBlobs(ctx context.Context, tx *sql.Tx) error {
+func (d *dialect) LockBlobs(ctx context.Context, tx store.Tx) error {
 	_, err := tx.ExecContext(ctx, `LOCK TABLE blobs IN EXCLUSIVE MODE`)
 	return err
 }
 
 // LockReplies: as LockBlobs. Whoever had to wait looks at the agents afterwards,
 // since a statement's snapshot is taken when it has its locks.
-func (d *dialect) LockReplies(ctx context.Context, tx *sql.Tx) error {
+func (d *dialect) LockReplies(ctx context.Context, tx store.Tx) error {
 	_, err := tx.ExecContext(ctx, `LOCK TABLE replies IN EXCLUSIVE MODE`)
 	return err
 }
@@ -257,7 +291,7 @@ func (c cursor) text() (registry.Cursor, error) {
 }
 
 // page reads on within the difference of two snapshots, and moves the cursor.
-func (c *cursor) page(ctx context.Context, tx *sql.Tx, limit int) ([]registry.Change, error) {
+func (c *cursor) page(ctx context.Context, tx store.Tx, limit int) ([]registry.Change, error) {
 	if c.fresh = c.Till == ""; c.fresh {
 		if err := tx.QueryRowContext(ctx, `SELECT pg_current_snapshot()::text`).Scan(&c.Till); err != nil {
 			return nil, err

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	driver "modernc.org/sqlite"
@@ -30,12 +31,19 @@ type dialect struct {
 }
 
 // ForUpdate: a writing transaction is immediate and has the whole file.
+func (d *dialect) Begin(ctx context.Context) (store.Transaction, error) {
+	return d.writer.BeginTx(ctx, nil)
+}
+
 func (d *dialect) ForUpdate() string { return "" }
 
 func (d *dialect) Now() string { return `CAST(unixepoch('now', 'subsec') * 1000000 AS INTEGER)` }
 
+// Clock: SQLite reads the same one.
+func (d *dialect) Clock() (time.Time, bool) { return time.Now(), true }
+
 // NextMessages: rows are never deleted, so the largest id is the last one.
-func (d *dialect) NextMessages(ctx context.Context, tx *sql.Tx, n int) ([]id.Message, error) {
+func (d *dialect) NextMessages(ctx context.Context, tx store.Tx, n int) ([]id.Message, error) {
 	first, err := next(ctx, tx, "messages")
 	out := make([]id.Message, n)
 	for i := range out {
@@ -44,20 +52,37 @@ func (d *dialect) NextMessages(ctx context.Context, tx *sql.Tx, n int) ([]id.Mes
 	return out, err
 }
 
-// Draws: the database is in this process.
-func (d *dialect) Draws(string, int) string { return "" }
+// Draws: the database is in this process, but each question takes the way through database/sql. A
+// transaction that writes has the whole file, so that the numbers behind the largest are its own.
+func (d *dialect) Draws(locks string, n int) string {
+	if n > len(drawn) { // of more, a connection would have too many statements to keep
+		return ""
+	}
+	return `SELECT locked.*` + strings.Join(drawn[:n], "") + ` FROM (` + locks + `) AS locked`
+}
 
-func (d *dialect) NextLetter(ctx context.Context, tx *sql.Tx) (int64, error) {
+func (d *dialect) Row(ctx context.Context, tx store.Tx, into []any, query string, args ...any) error {
+	return tx.QueryRowContext(ctx, query, args...).Scan(into...)
+}
+
+var drawn = [...]string{
+	`, (SELECT coalesce(max(id), 0) FROM messages) + 1`,
+	`, (SELECT coalesce(max(id), 0) FROM messages) + 2`,
+	`, (SELECT coalesce(max(id), 0) FROM messages) + 3`,
+	`, (SELECT coalesce(max(id), 0) FROM messages) + 4`,
+}
+
+func (d *dialect) NextLetter(ctx context.Context, tx store.Tx) (int64, error) {
 	return next(ctx, tx, "mail")
 }
 
-func next(ctx context.Context, tx *sql.Tx, table string) (int64, error) {
+func next(ctx context.Context, tx store.Tx, table string) (int64, error) {
 	var n int64
 	err := tx.QueryRowContext(ctx, `SELECT coalesce(max(id), 0) + 1 FROM `+table).Scan(&n)
 	return n, err
 }
 
-func (d *dialect) Run(ctx context.Context, tx *sql.Tx, statements []store.Statement) error {
+func (d *dialect) Run(ctx context.Context, tx store.Tx, statements []store.Statement) error {
 	for _, s := range statements {
 		if _, err := tx.ExecContext(ctx, s.Query, s.Args...); err != nil {
 			return err
@@ -67,13 +92,13 @@ func (d *dialect) Run(ctx context.Context, tx *sql.Tx, statements []store.Statem
 }
 
 // Finish leaves the commit to the caller: nobody is far away.
-func (d *dialect) Finish(ctx context.Context, tx *sql.Tx, statements []store.Statement) (bool, error) {
+func (d *dialect) Finish(ctx context.Context, tx store.Tx, statements []store.Statement) (bool, error) {
 	return false, d.Run(ctx, tx, statements)
 }
 
-func (d *dialect) LockBlobs(context.Context, *sql.Tx) error { return nil }
+func (d *dialect) LockBlobs(context.Context, store.Tx) error { return nil }
 
-func (d *dialect) LockReplies(context.Context, *sql.Tx) error { return nil }
+func (d *dialect) LockReplies(context.Context, store.Tx) error { return nil }
 
 func (d *dialect) Bytes() string { return "BLOB" }
 
@@ -174,6 +199,12 @@ func blame(path string, err error) error {
 		return (&dialect{path: path}).Fault(err)
 	}
 	return err
+}
+
+// held says whether it is another process that has the database.
+func held(err error) bool {
+	var e *driver.Error
+	return errors.As(err, &e) && e.Code()&0xff == lib.SQLITE_BUSY
 }
 
 // Deliver lets fill write a new file and gives it its name when it is whole

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql/driver"
 	"errors"
+	"time"
 )
 
 // keeping makes connections that keep their statements compiled, since
@@ -13,6 +14,9 @@ type keeping struct{ driver.Connector }
 
 func (k keeping) Connect(ctx context.Context) (driver.Conn, error) {
 	c, err := k.Connector.Connect(ctx)
+	for until := time.Now().Add(busyTimeout * time.Millisecond); held(err) && time.Now().Before(until) && ctx.Err() == nil; c, err = k.Connector.Connect(ctx) {
+		time.Sleep(5 * time.Millisecond) // SQLite does not wait itself while another makes the log of a new file
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -39,7 +43,8 @@ type conn interface {
 // connection: database/sql lets one goroutine use it at a time.
 type keeper struct {
 	conn
-	kept map[string]*kept
+	kept   map[string]*kept
+	unsure bool // whether it waits for the disk
 }
 
 // kept is a compiled statement.

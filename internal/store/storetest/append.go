@@ -90,7 +90,7 @@ func testAppendRefuses(t *testing.T, w *Workspace) {
 	cancel()
 	_, err := d.s.Append(over, kid.ID, agent.Passing(), x)
 	refused(t, "a cancelled context", err, fault.Interrupted)
-	lease := must(d.s.Acquire(background, kid.ID, "kernel", hour))(t)
+	lease := must(d.s.Acquire(background, kid.ID, "kernel", hour))(t).Lease
 	refused(t, "a leased agent", try(kid.ID, agent.Passing(), x), fault.Leased)
 	refused(t, "another owner", try(kid.ID, agent.Held("other", lease.Epoch), x), fault.Fenced)
 	refused(t, "another epoch", try(kid.ID, agent.Held("kernel", lease.Epoch+1), x), fault.Fenced)

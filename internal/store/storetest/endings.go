@@ -33,8 +33,11 @@ func testEndings(t *testing.T, w *Workspace) {
 	must(d.s.Kill(background, registry.Kill{Agent: gone, By: asked, Reason: "no need"}))(t)
 
 	living := must(d.s.Endings(background, false))(t)
-	if _, ok := living[gone]; ok || len(living) != 6 {
+	if _, ok := living[gone]; ok || len(living) != 5 {
 		t.Errorf("of the living: %v", living)
+	}
+	if _, ok := living[empty]; ok {
+		t.Error("of one who said nothing there is something to tell")
 	}
 	all := must(d.s.Endings(background, true))(t)
 	for _, c := range []struct {

@@ -69,7 +69,7 @@ func testFork(t *testing.T, w *Workspace) {
 	}
 	refused(t, "a child that is held", must2(d.s.Append(background, held.ID, agent.Passing(), says("x")...)), fault.Leased)
 	must(d.s.Append(background, held.ID, agent.Held("kernel", held.Lease.Epoch), says("x")...))(t)
-	if again := must(d.s.Acquire(background, held.ID, "kernel", hour))(t); again.Epoch != held.Lease.Epoch {
+	if again := must(d.s.Acquire(background, held.ID, "kernel", hour))(t).Lease; again.Epoch != held.Lease.Epoch {
 		t.Errorf("the lease is number %d, and was %d", again.Epoch, held.Lease.Epoch)
 	}
 }
@@ -109,7 +109,7 @@ func testForkRefuses(t *testing.T, w *Workspace) {
 	refused(t, "a bad entry of the second child", try(d.zero, agent.Passing(), ok, bad), fault.NotFound)
 	refused(t, "a stale head", try(d.zero, agent.Passing().At(1), ok), fault.Conflict)
 	refused(t, "a lease never had", try(d.zero, agent.Held("me", 4), ok), fault.Fenced)
-	lease := must(d.s.Acquire(background, d.zero, "kernel", hour))(t)
+	lease := must(d.s.Acquire(background, d.zero, "kernel", hour))(t).Lease
 	refused(t, "a leased parent", try(d.zero, agent.Passing(), ok), fault.Leased)
 	if after := d.audit(); after != before {
 		t.Errorf("a refused fork left a trace: %+v, before %+v", after, before)

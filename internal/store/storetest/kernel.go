@@ -54,9 +54,9 @@ func testLeasesOfAKernel(t *testing.T, w *Workspace) {
 	want := make([]agent.Holding, many)
 	for i, kid := range kids {
 		// Run out at once: taken by nobody, it stays its owner's.
-		want[i] = agent.Holding{Agent: kid, Epoch: must(d.s.Acquire(background, kid, "a", 0))(t).Epoch}
+		want[i] = agent.Holding{Agent: kid, Epoch: must(d.s.Acquire(background, kid, "a", 0))(t).Lease.Epoch}
 	}
-	other := must(d.s.Acquire(background, d.zero, "b", hour))(t)
+	other := must(d.s.Acquire(background, d.zero, "b", hour))(t).Lease
 	list, now, err := d.s.Leased(background)
 	if err != nil || len(list) != many+1 || list[0].ID != d.zero || !list[0].Lease.Live(now) || list[1].Lease.Live(now) {
 		t.Errorf("leased: %d agents at %s, %v", len(list), now, err)
@@ -96,7 +96,7 @@ func testRenewalsAmongVerbs(t *testing.T, w *Workspace) {
 	var kids []agent.Agent
 	for range agents {
 		kid := d.fork(d.zero, "")[0]
-		kid.Lease = must(d.s.Acquire(background, kid.ID, "k", hour))(t)
+		kid.Lease = must(d.s.Acquire(background, kid.ID, "k", hour))(t).Lease
 		kids = append(kids, kid)
 	}
 	each := 20
@@ -138,7 +138,7 @@ func testSeize(t *testing.T, w *Workspace) {
 	kid := d.fork(d.zero, "kid")[0].ID
 	_, err := d.s.Seize(background, kid, agent.Lease{}, "b", hour)
 	refused(t, "from nobody", err, fault.Conflict)
-	held := must(d.s.Acquire(background, kid, "a", hour))(t)
+	held := must(d.s.Acquire(background, kid, "a", hour))(t).Lease
 	for what, from := range map[string]agent.Lease{
 		"from another owner":  {Owner: "x", Epoch: held.Epoch},
 		"from an older epoch": {Owner: "a", Epoch: held.Epoch - 1},
@@ -176,7 +176,7 @@ func testFenced(t *testing.T, w *Workspace) {
 		lose func(a id.Agent, held agent.Lease)
 	}{
 		{"another acquired it when it had run out", func(a id.Agent, held agent.Lease) {
-			if next := must(d.s.Acquire(background, a, "new", hour))(t); next.Epoch <= held.Epoch {
+			if next := must(d.s.Acquire(background, a, "new", hour))(t).Lease; next.Epoch <= held.Epoch {
 				t.Errorf("epoch %d after %d", next.Epoch, held.Epoch)
 			}
 		}},
@@ -192,7 +192,7 @@ func testFenced(t *testing.T, w *Workspace) {
 		kid := d.fork(d.zero, "")[0].ID
 		entry := d.say(kid, "old")[0]
 		d.send("", kid, "dear")
-		held := must(d.s.Acquire(background, kid, "old", 0))(t)
+		held := must(d.s.Acquire(background, kid, "old", 0))(t).Lease
 		claim := agent.Held("old", held.Epoch)
 		c.lose(kid, held)
 		row, kinds, before := d.agent(kid), d.kinds(kid), d.audit()
@@ -235,8 +235,8 @@ func testMailBetweenKernels(t *testing.T, w *Workspace) {
 	kids := d.fork(d.zero, "a", "b")
 	for round := range 2 { // both orders of locking
 		from, to := kids[round].ID, kids[1-round].ID
-		mine := must(d.s.Acquire(background, from, "here", hour))(t)
-		theirs := must(d.s.Acquire(background, to, "there", hour))(t)
+		mine := must(d.s.Acquire(background, from, "here", hour))(t).Lease
+		theirs := must(d.s.Acquire(background, to, "there", hour))(t).Lease
 		l := must(d.s.Send(background, registry.Send{From: from, Claim: agent.Held("here", mine.Epoch), To: to, Body: "dear"}))(t)
 		equal(t, "number", l.Number, 1)
 		equal(t, "the receiver's lease", d.agent(to).Lease, theirs)

@@ -22,7 +22,7 @@ func testKill(t *testing.T, w *Workspace) {
 	d := open(t, w)
 	kid := d.fork(d.zero, "kid")[0]
 	grand := d.fork(kid.ID, "grand")[0]
-	lease := must(d.s.Acquire(background, kid.ID, "kernel", hour))(t)
+	lease := must(d.s.Acquire(background, kid.ID, "kernel", hour))(t).Lease
 
 	killed := must(d.s.Kill(background, registry.Kill{Agent: kid.ID, By: d.zero, Reason: "done"}))(t)
 	row := d.agent(kid.ID)

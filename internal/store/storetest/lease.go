@@ -12,7 +12,7 @@ import (
 func testLeases(t *testing.T, w *Workspace) {
 	d := open(t, w)
 	kid := d.fork(d.zero, "kid")[0].ID
-	first := must(d.s.Acquire(background, kid, "a", hour))(t)
+	first := must(d.s.Acquire(background, kid, "a", hour))(t).Lease
 	if row := d.agent(kid).Lease; row != first || row.Owner != "a" || row.Epoch != 1 {
 		t.Errorf("granted %+v, stored %+v", first, row)
 	}
@@ -20,7 +20,7 @@ func testLeases(t *testing.T, w *Workspace) {
 	if left := first.Until.Sub(now); left < hour-10*time.Second || left > hour+10*time.Second {
 		t.Errorf("a lease of an hour ends in %s", left)
 	}
-	again := must(d.s.Acquire(background, kid, "a", 2*hour))(t)
+	again := must(d.s.Acquire(background, kid, "a", 2*hour))(t).Lease
 	equal(t, "our own again keeps its epoch", again.Epoch, first.Epoch)
 	if !again.Until.After(first.Until) {
 		t.Error("and is longer")
@@ -40,7 +40,7 @@ func testLeases(t *testing.T, w *Workspace) {
 	_, err = d.s.Append(background, kid, agent.Held("a", first.Epoch), says("x")...)
 	refused(t, "write after release", err, fault.Fenced)
 	d.say(kid, "passing") // a free agent
-	next := must(d.s.Acquire(background, kid, "b", hour))(t)
+	next := must(d.s.Acquire(background, kid, "b", hour))(t).Lease
 	if next.Epoch <= first.Epoch {
 		t.Errorf("epoch %d after %d", next.Epoch, first.Epoch)
 	}
@@ -72,7 +72,7 @@ func testLeasesRunOut(t *testing.T, w *Workspace) {
 			}
 		}
 	}
-	short := must(d.s.Acquire(background, kid, "a", 20*time.Millisecond))(t)
+	short := must(d.s.Acquire(background, kid, "a", 20*time.Millisecond))(t).Lease
 	until("another takes over", func() error { return must2(d.s.Acquire(background, kid, "b", 20*time.Millisecond)) })
 	_, err := d.s.Append(background, kid, agent.Held("a", short.Epoch), says("late")...)
 	refused(t, "the first holder wakes up", err, fault.Fenced)
@@ -83,7 +83,7 @@ func testLeasesRunOut(t *testing.T, w *Workspace) {
 	_, err = d.s.Append(background, kid, agent.Held("b", held), says("late")...)
 	refused(t, "the second holder wakes up", err, fault.Fenced)
 	// A lease that ran out but was taken by nobody is still its holder's.
-	last := must(d.s.Acquire(background, kid, "c", 0))(t)
+	last := must(d.s.Acquire(background, kid, "c", 0))(t).Lease
 	d.append2(kid, agent.Held("c", last.Epoch), "mine")
 	equal(t, "renewed", must(d.s.Renew(background, kid, "c", last.Epoch, hour))(t).Epoch, last.Epoch)
 	equal(t, "context", d.context(kid), "on time mine")

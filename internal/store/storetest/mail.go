@@ -129,7 +129,7 @@ func testMailRefuses(t *testing.T, w *Workspace) {
 	refused(t, "a reply to nothing", send(registry.Send{From: a, To: b, Body: "x", InReplyTo: 9}), fault.NotFound)
 	refused(t, "a reply to another's letter", send(registry.Send{From: b, To: a, Body: "x", InReplyTo: 1}), fault.NotFound)
 	refused(t, "a stale claim", send(registry.Send{From: a, Claim: agent.Held("me", 2), To: b, Body: "x"}), fault.Fenced)
-	lease := must(d.s.Acquire(background, a, "kernel", hour))(t)
+	lease := must(d.s.Acquire(background, a, "kernel", hour))(t).Lease
 	refused(t, "a leased sender", send(registry.Send{From: a, To: b, Body: "x"}), fault.Leased)
 	if after := d.audit(); after != before {
 		t.Errorf("a refused letter left a trace: %+v, before %+v", after, before)
@@ -193,7 +193,7 @@ func testReadWithEntries(t *testing.T, w *Workspace) {
 	fails("an entry that does not fit", bad, fault.NotFound)
 	bad.Entries = func(mail.Letter) []history.Draft { return []history.Draft{{Kind: history.Killed}} }
 	fails("an entry that is not ours to write", bad, fault.InvalidKind)
-	lease := must(d.s.Acquire(background, kid.ID, "kernel", hour))(t)
+	lease := must(d.s.Acquire(background, kid.ID, "kernel", hour))(t).Lease
 	fails("a leased agent", r, fault.Leased)
 	equal(t, "nothing was written", d.kinds(kid.ID), "fork")
 

@@ -345,15 +345,19 @@ func (m *mind) doLease(t *rapid.T) {
 		} else if p.owner != "" && p.owner != owner {
 			code = fault.Leased
 		}
-		lease, err := m.s.Acquire(background, p.id, owner, hour)
+		held, err := m.s.Acquire(background, p.id, owner, hour)
 		if !answer(t, err, code) {
 			return
 		}
 		if p.owner == "" {
 			p.owner, p.epoch = owner, p.epoch+1
 		}
-		if lease.Epoch != p.epoch {
-			t.Fatalf("epoch %d, want %d", lease.Epoch, p.epoch)
+		now, err := m.s.Agent(background, p.id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if held.Lease.Epoch != p.epoch || held != now {
+			t.Fatalf("held %+v, want epoch %d of %+v", held, p.epoch, now)
 		}
 	case "renew":
 		code := fault.Code("")

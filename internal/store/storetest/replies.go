@@ -102,11 +102,11 @@ func testRepliesOver(t *testing.T, w *Workspace) {
 		over func(a id.Agent) registry.Reply
 	}{
 		{"of another epoch", func(a id.Agent) registry.Reply {
-			lease := must(d.s.Acquire(background, a, "k", hour))(t)
+			lease := must(d.s.Acquire(background, a, "k", hour))(t).Lease
 			return registry.Reply{Agent: a, After: d.agent(a).Head, Claim: agent.Held("k", lease.Epoch+1)}
 		}},
 		{"of another owner", func(a id.Agent) registry.Reply {
-			lease := must(d.s.Acquire(background, a, "k", hour))(t)
+			lease := must(d.s.Acquire(background, a, "k", hour))(t).Lease
 			return registry.Reply{Agent: a, After: d.agent(a).Head, Claim: agent.Held("j", lease.Epoch)}
 		}},
 		{"of one that nobody holds", func(a id.Agent) registry.Reply {
@@ -152,7 +152,7 @@ func testRepliesOver(t *testing.T, w *Workspace) {
 	equal(t, "a bad one behind a good one", d.shown(good), "kept")
 
 	// A lease that ran out is still its holder's, and no hindrance to others.
-	held := must(d.s.Acquire(background, good, "k", 0))(t)
+	held := must(d.s.Acquire(background, good, "k", 0))(t).Lease
 	d.keep(registry.Reply{Agent: good, After: d.agent(good).Head, Claim: agent.Held("k", held.Epoch), Text: "mine"})
 	equal(t, "under a lease that ran out", d.shown(good), "mine")
 	d.keep(registry.Reply{Agent: good, After: d.agent(good).Head, Text: "passing"})
@@ -167,7 +167,7 @@ func testRepliesOver(t *testing.T, w *Workspace) {
 	equal(t, "of the dead", d.shown(good), "-")
 	// The next kernel finds what the last one kept, until it writes.
 	kid := d.fork(d.zero, "")[0].ID
-	old := must(d.s.Acquire(background, kid, "old", hour))(t)
+	old := must(d.s.Acquire(background, kid, "old", hour))(t).Lease
 	d.keep(d.reply(kid, "I was just"))
 	taken := must(d.s.Seize(background, kid, old, "new", hour))(t)
 	equal(t, "after a crash", d.shown(kid), "I was just")

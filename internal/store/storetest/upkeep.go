@@ -88,7 +88,7 @@ func testReopen(t *testing.T, w *Workspace) {
 	other.say(kid.ID, "c")
 	equal(t, "one handle", d.context(kid.ID), "a b c")
 	equal(t, "the other", other.context(kid.ID), "a b c")
-	lease := must(d.s.Acquire(background, kid.ID, "d", hour))(t)
+	lease := must(d.s.Acquire(background, kid.ID, "d", hour))(t).Lease
 	_, err := other.s.Append(background, kid.ID, agent.Passing(), says("x")...)
 	refused(t, "a lease of the other handle", err, fault.Leased)
 	equal(t, "close", other.s.Close(), nil)
