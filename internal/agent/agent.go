@@ -14,7 +14,6 @@ import (
 	"ramet/internal/chain"
 	"ramet/internal/fault"
 	"ramet/internal/id"
-	"ramet/internal/late"
 )
 
 // Status of an agent in the registry.
@@ -68,7 +67,22 @@ func (a Agent) Label() string {
 	return a.ID.Short()
 }
 
-var nameRule = late.Regexp(`^[a-z][a-z0-9._-]{0,62}$`)
+// longestName is how long a name may be.
+const longestName = 63
+
+// named says whether a name keeps the rule: [a-z][a-z0-9._-]*. Every command that names an agent
+// asks, so it is no expression that would be compiled for that.
+func named(name string) bool {
+	if name == "" || len(name) > longestName || name[0] < 'a' || name[0] > 'z' {
+		return false
+	}
+	for _, c := range []byte(name) {
+		if (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '.' && c != '_' && c != '-' {
+			return false
+		}
+	}
+	return true
+}
 
 // reserved are words that mean somebody else.
 var reserved = []string{"you", "user", "parent", "kernel"}
@@ -79,7 +93,7 @@ func CheckName(name string) error {
 		return fault.New(fault.InvalidName, "no agent can be called %q: the word means somebody else", name).
 			WithHint("choose another name")
 	}
-	if nameRule().MatchString(name) {
+	if named(name) {
 		return nil
 	}
 	return fault.New(fault.InvalidName, "%.80q is not a name for an agent", name).

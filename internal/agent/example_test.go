@@ -61,7 +61,7 @@ func ExampleLeases() {
 	var leases agent.Leases = s
 	ada, _, _ := s.Named(ctx, "ada")
 
-	first := must(leases.Acquire(ctx, ada.ID, "host-1", time.Minute))
+	first := must(leases.Acquire(ctx, ada.ID, "host-1", time.Minute)).Lease
 	_, err := leases.Acquire(ctx, ada.ID, "host-2", time.Minute)
 	fmt.Println(fault.CodeOf(err))
 

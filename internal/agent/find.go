@@ -79,9 +79,6 @@ const noNames = "`ramet ps --all` lists the agents"
 
 func unknown(ctx context.Context, d Directory, ref string) *fault.Error {
 	err := fault.New(fault.NotFound, "no agent %q", text.Line(ref, 80))
-	names, nerr := d.Names(ctx)
-	if near := nearest.Word(ref, names); nerr == nil && near != "" {
-		return err.WithHint("did you mean %q?", near)
-	}
-	return err.WithHint(noNames)
+	names, _ := d.Names(ctx) // where they cannot be had, none is near
+	return err.WithHint("%s", nearest.Hint(ref, names, noNames))
 }

@@ -136,9 +136,9 @@ type Holding struct {
 // Leases hands out the right to write. Each verb is one transaction in the
 // database's time, so that hosts with wrong clocks agree.
 type Leases interface {
-	// Acquire takes a lease, or prolongs the owner's own. LEASED while
-	// another's is live, DEAD_AGENT for the dead.
-	Acquire(ctx context.Context, a id.Agent, owner string, ttl time.Duration) (Lease, error)
+	// Acquire takes a lease, or prolongs the owner's own, and gives the agent as
+	// it is then. LEASED while another's is live, DEAD_AGENT for the dead.
+	Acquire(ctx context.Context, a id.Agent, owner string, ttl time.Duration) (Agent, error)
 	// Renew prolongs; FENCED if the lease is no longer this one.
 	Renew(ctx context.Context, a id.Agent, owner string, epoch int64, ttl time.Duration) (Lease, error)
 	// Release gives it back. Giving back a lost lease is no error.

@@ -19,6 +19,7 @@ type Bus[T any] struct {
 type queue[T any] struct {
 	waiting []T
 	over    bool          // nothing more is put in
+	quiet   bool          // its reader asks for nothing (Overhear)
 	wake    chan struct{} // has room for one: something changed
 }
 
@@ -33,12 +34,20 @@ func (b *Bus[T]) Publish(v T) {
 }
 
 // Heard says whether there is a reader, for publishers that have to find out first what there
-// is to say.
+// is to say. Those who only overhear are no reason to.
 func (b *Bus[T]) Heard() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return len(b.queues) > 0
+	for q := range b.queues {
+		if !q.quiet {
+			return true
+		}
+	}
+	return false
 }
+
+// mostRoom is how many values a reader keeps room for between two batches.
+const mostRoom = 256
 
 func (q *queue[T]) ring() {
 	select {
@@ -51,7 +60,16 @@ func (q *queue[T]) ring() {
 // end when ctx does; or, after everything that was published before, when enough
 // is called or the bus is closed.
 func (b *Bus[T]) Subscribe(ctx context.Context) (values iter.Seq[T], enough func()) {
-	q := &queue[T]{wake: make(chan struct{}, 1)}
+	return b.listen(ctx, &queue[T]{wake: make(chan struct{}, 1)})
+}
+
+// Overhear is Subscribe for a reader who wants what is said anyway: nobody has to find out
+// something for it.
+func (b *Bus[T]) Overhear(ctx context.Context) (values iter.Seq[T], enough func()) {
+	return b.listen(ctx, &queue[T]{wake: make(chan struct{}, 1), quiet: true})
+}
+
+func (b *Bus[T]) listen(ctx context.Context, q *queue[T]) (values iter.Seq[T], enough func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.queues == nil {
@@ -64,15 +82,20 @@ func (b *Bus[T]) Subscribe(ctx context.Context) (values iter.Seq[T], enough func
 	context.AfterFunc(ctx, func() { b.leave(q) })
 	return func(yield func(T) bool) {
 		defer b.leave(q)
+		var room []T // of the batch before, for the one after this
 		for {
 			b.mu.Lock()
 			batch, over := q.waiting, q.over
-			q.waiting = nil
+			q.waiting = room
 			b.mu.Unlock()
 			for _, v := range batch {
 				if ctx.Err() != nil || !yield(v) {
 					return
 				}
+			}
+			clear(batch) // what was read is not held on to
+			if room = batch[:0]; cap(room) > mostRoom {
+				room = nil
 			}
 			if over {
 				return

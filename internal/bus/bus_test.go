@@ -70,3 +70,25 @@ func TestEnoughLeavesNothingOut(t *testing.T) {
 		t.Errorf("got %v", got)
 	}
 }
+
+func TestWhoOverhearsIsNoReasonToSayMore(t *testing.T) {
+	var b Bus[int]
+	values, enough := b.Overhear(t.Context())
+	if b.Heard() {
+		t.Error("somebody listens")
+	}
+	b.Publish(1)
+	heard, leave := b.Subscribe(t.Context())
+	if !b.Heard() {
+		t.Error("nobody listens")
+	}
+	b.Publish(2)
+	leave()
+	enough()
+	if b.Heard() {
+		t.Error("somebody still listens")
+	}
+	if got, all := slices.Collect(values), slices.Collect(heard); !slices.Equal(got, []int{1, 2}) || !slices.Equal(all, []int{2}) {
+		t.Errorf("got %v and %v", got, all)
+	}
+}

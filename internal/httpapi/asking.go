@@ -8,11 +8,11 @@ import (
 	"ramet/internal/history"
 )
 
-// Change is what a call would write, as far as its arguments say so: a question itself names only the
-// file.
+// Change is what a call would write: the patch that it would make, else what its arguments say.
 type Change struct {
-	Removed string `json:"removed"` // what would go; empty: nothing, or nobody knows
-	Added   string `json:"added"`   // what would come
+	Patch   string `json:"patch,omitempty"` // a unified diff; absent: nobody knows what the file is now
+	Removed string `json:"removed"`         // what would go; empty: nothing, or nobody knows
+	Added   string `json:"added"`           // what would come
 }
 
 // recently is how many messages back the call of a question is looked for: it is in the newest of the
@@ -26,7 +26,7 @@ func (a Agents) asking(ctx context.Context) ([]Ask, error) {
 	}
 	list := a.Asks.List()
 	for i := range list {
-		if one := &list[i]; (one.Tool == "write" || one.Tool == "edit") && one.CallID != "" {
+		if one := &list[i]; (one.Tool == "write" || one.Tool == "edit") && one.CallID != "" && one.Change == nil {
 			one.Change = a.change(ctx, *one)
 		}
 	}

@@ -16,10 +16,12 @@ func TestAQuestionShowsWhatWouldBeWritten(t *testing.T) {
 	f := newFloor(t, "")
 	s := opened(t, f)
 	w := s.watch(t, "", "")
-	for _, c := range []struct{ tool, call, args, removed, added string }{
-		{"write", "c1", `{"path":"a.go","content":"package a\n"}`, "", "package a\n"},
-		{"edit", "c2", `{"path":"a.go","old_string":"a","new_string":"b"}`, "a", "b"},
-		{"bash", "c3", `{"command":"ls"}`, "", ""},
+	patch := "@@ -1 +1 @@\n-a\n+b\n"
+	for _, c := range []struct{ tool, call, args, patch, removed, added string }{
+		{"write", "c1", `{"path":"a.go","content":"package a\n"}`, "", "", "package a\n"},
+		{"edit", "c2", `{"path":"a.go","old_string":"a","new_string":"b"}`, "", "a", "b"},
+		{"edit", "c3", `{"path":"a.go","old_string":"a","new_string":"b"}`, patch, "", ""},
+		{"bash", "c4", `{"command":"ls"}`, "", "", ""},
 	} {
 		e := history.Draft{Kind: history.Assistant, Parts: []history.Part{{Type: history.ToolCall, CallID: c.call, Name: c.tool, Args: json.RawMessage(c.args)}}}
 		if _, err := f.store.Append(t.Context(), f.zero.ID, agent.Passing(), e); err != nil {
@@ -29,7 +31,7 @@ func TestAQuestionShowsWhatWouldBeWritten(t *testing.T) {
 		over := make(chan struct{})
 		go func() {
 			defer close(over)
-			f.Asks.Ask(ctx, permit.Question{Agent: f.zero.ID, CallID: c.call, Tool: c.tool, Subject: "a.go"})
+			f.Asks.Ask(ctx, permit.Question{Agent: f.zero.ID, CallID: c.call, Tool: c.tool, Subject: "a.go", Patch: c.patch})
 		}()
 		w.until(isType(loop.Asking, f.zero.ID))
 		var list AskList
@@ -38,7 +40,7 @@ func TestAQuestionShowsWhatWouldBeWritten(t *testing.T) {
 		if len(list.Asks) == 1 && list.Asks[0].Change != nil {
 			got = *list.Asks[0].Change
 		}
-		if got != (Change{c.removed, c.added}) || len(list.Asks) != 1 {
+		if got != (Change{c.patch, c.removed, c.added}) || len(list.Asks) != 1 {
 			t.Errorf("%s: %+v", c.tool, list)
 		}
 		stop()

@@ -93,6 +93,9 @@ func (a *Asks) Ask(ctx context.Context, q permit.Question) (permit.Verdict, erro
 	one := &ask{Ask{ID: strings.ToLower(rand.Text()[:16]), Agent: q.Agent, Tool: q.Tool, Text: q.Summary, Subject: clip(cmp.Or(q.Subject, q.Says), maxSubject),
 		CallID: q.CallID, Mode: string(q.Mode), Outside: q.Outside, Reason: q.Reason,
 		Always: []string{}, Why: q.Why, AskedAt: now, Until: now.Add(a.timeout)}, q, make(chan permit.Verdict, 1)}
+	if q.Patch != "" && len(q.Patch) <= maxSubject {
+		one.Change = &Change{Patch: q.Patch}
+	}
 	for _, o := range q.Options() {
 		one.Choices = append(one.Choices, Choice{string(o.Choice), o.Text, o.Rule, o.No})
 	}

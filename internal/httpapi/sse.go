@@ -140,8 +140,12 @@ func (e *Events) Publish(one loop.Event) {
 	case one.Type == loop.Forked || one.Type == loop.Killed: // so do the entries
 		e.hurry()
 	}
-	line := EventLine{Line: public.Format(one), Durable: one.Type == loop.Recorded}
 	h := happening{agent: one.Agent, born: one.Children}
+	if data, ok := e.words(one); ok {
+		e.put(data, h)
+		return
+	}
+	line := EventLine{Line: public.Format(one), Durable: one.Type == loop.Recorded}
 	if one.Entry != nil {
 		h = about(*one.Entry)
 	}
@@ -159,8 +163,23 @@ func (e *Events) tell(line EventLine, h happening, entry *history.Entry, other, 
 		}
 		own.put(entry.ID)
 	}
+	e.keep([]byte(data), h)
+}
+
+// put tells an event that is no entry.
+func (e *Events) put(data []byte, h happening) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.keep(data, h)
+}
+
+// keep puts an event behind the others; the caller has the mutex.
+func (e *Events) keep(data []byte, h happening) {
 	n := e.next
-	h.text = append(append(append(e.idLine(n), "data: "...), data...), "\n\n"...)
+	h.text = make([]byte, 0, len("id: -\ndata: \n\n")+len(e.epoch)+20+len(data))
+	h.text = append(append(append(h.text, "id: "...), e.epoch...), '-')
+	h.text = append(append(strconv.AppendInt(h.text, n, 10), "\ndata: "...), data...)
+	h.text = append(h.text, "\n\n"...)
 	for e.next-e.first >= int64(len(e.kept)) || e.next > e.first && e.bytes+len(h.text) > e.o.Bytes {
 		e.drop()
 	}

@@ -11,11 +11,11 @@ import (
 
 // NewConversation reads a context. blob reads large contents, also later.
 func NewConversation(ctx context.Context, c *history.Context, blob func(context.Context, chain.Hash) ([]byte, error)) (*Conversation, error) {
-	r := NewReader()
+	r := NewReader(&c.Outline)
 	for _, e := range c.Messages {
 		r.Take(e)
 	}
-	return r.Conversation(ctx, &c.Outline, blob)
+	return r.Conversation(ctx, blob)
 }
 
 // Add takes entries that were just appended. It returns false when one of them
@@ -55,12 +55,15 @@ func (c *Conversation) State() State {
 
 // Messages is the conversation as a request has it. The slice is the caller's, the
 // parts are not.
-func (c *Conversation) Messages() []llm.Message { return c.upTo(c.outs()) }
+func (c *Conversation) Messages() []llm.Message { return c.behind(nil, c.outs()) }
 
-// upTo is the first so many settled messages, and what is not settled when these
-// are all.
-func (c *Conversation) upTo(n int) []llm.Message {
-	out := make([]llm.Message, n, n+4)
+// behind is some messages and, behind them, the first so many that are settled, with what is not
+// settled when these are all. It is one list from the beginning: most requests are long, and each is
+// made of it.
+func (c *Conversation) behind(head []llm.Message, n int) []llm.Message {
+	all := make([]llm.Message, len(head)+n, len(head)+n+4)
+	copy(all, head)
+	out := all[len(head):]
 	copy(out[min(n, c.base.outEnd()):], c.own.out)
 	for s := c.base; s != nil; s = s.prev {
 		if s.outFirst < n {
@@ -69,9 +72,11 @@ func (c *Conversation) upTo(n int) []llm.Message {
 	}
 	if c.group != nil && n == c.outs() {
 		begun := c.state.begun
-		for _, m := range c.group.settled() {
+		out, begun = follow(out, begun, c.group.message)
+		out, begun = follow(out, begun, c.group.answer())
+		for _, m := range c.group.after {
 			out, begun = follow(out, begun, m)
 		}
 	}
-	return out
+	return append(all[:len(head)], out...) // where they are already, unless they needed more room
 }

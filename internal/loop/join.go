@@ -33,7 +33,8 @@ func (r *turn) join(ctx context.Context, calls []llm.Part) (err error) {
 
 // tell lets the model know of tools from the next request on.
 func (r *turn) tell(open tool.Box) (err error) {
-	r.untold = slices.DeleteFunc(open.Names(), func(name string) bool { return slices.Contains(open.Told().Names(), name) })
+	told := open.Told().Names()
+	r.untold = slices.DeleteFunc(open.Names(), func(name string) bool { return slices.Contains(told, name) })
 	r.offer, err = open.Offer()
 	r.fixed += sizeOfTools(r.offer)
 	return err

@@ -48,9 +48,10 @@ func (c *Conversation) returns(e history.Entry) bool {
 // Aside is the newest facts that stand in the conversation; empty: none do.
 func (c *Conversation) Aside() string {
 	for i := c.Len() - 1; i >= 0; i-- {
-		for _, p := range c.at(i).message.Parts {
-			if p.Aside {
-				return p.Text
+		parts := c.at(i).message.Parts
+		for j := range parts {
+			if parts[j].Aside {
+				return parts[j].Text
 			}
 		}
 	}

@@ -42,26 +42,32 @@ func (c *Conversation) push(it item) {
 
 // answer takes what the model said.
 func (c *Conversation) answer(m llm.Message) {
-	if !slices.ContainsFunc(m.Parts, func(p llm.Part) bool { return p.Type == llm.ToolCall }) {
+	calls := 0
+	for i := range m.Parts {
+		if m.Parts[i].Type == llm.ToolCall {
+			calls++
+		}
+	}
+	if calls == 0 {
 		c.put(m)
 		return
 	}
 	c.state.open = true
-	g := &group{message: m}
+	g := &group{message: m, slots: make([]slot, 0, calls), results: make([]llm.Part, calls)}
 	copied := false
-	for i, p := range m.Parts {
-		if p.Type != llm.ToolCall {
+	for i := range m.Parts {
+		if m.Parts[i].Type != llm.ToolCall {
 			continue
 		}
-		s := slot{id: p.CallID, call: p}
-		delete(c.late, p.CallID) // from here on it names this call
-		if s.call.CallID = c.unique(p.CallID, len(g.slots)); s.call.CallID != p.CallID {
+		was := m.Parts[i].CallID
+		delete(c.late, was) // from here on it names this call
+		if name := c.unique(was, len(g.slots)); name != was {
 			if !copied {
 				g.message.Parts, copied = slices.Clone(m.Parts), true
 			}
-			g.message.Parts[i].CallID = s.call.CallID
+			g.message.Parts[i].CallID = name
 		}
-		g.slots = append(g.slots, s)
+		g.slots = append(g.slots, slot{id: was, part: i})
 	}
 	c.group = g
 }
@@ -90,15 +96,15 @@ func (c *Conversation) unique(name string, slot int) string {
 func (c *Conversation) results(parts []llm.Part) {
 	var extras []llm.Part
 	text, named, taken := "", false, false
-	for _, p := range parts {
-		switch {
+	for i := range parts {
+		switch p := &parts[i]; {
 		case p.Type == llm.ToolResult && p.CallID != "":
 			named = true
 			taken = c.result(p) || taken
 		case p.Type == llm.ToolResult:
 			text += p.Text
 		default:
-			extras = append(extras, p)
+			extras = append(extras, *p)
 		}
 	}
 	g := c.group
@@ -119,13 +125,13 @@ func (c *Conversation) results(parts []llm.Part) {
 	if taken {
 		g.extras = append(g.extras, extras...)
 	}
-	if len(g.open()) == 0 {
+	if len(g.missing()) == 0 {
 		c.settle()
 	}
 }
 
 // result puts a result where it belongs, and says whether that is at the end.
-func (c *Conversation) result(p llm.Part) bool {
+func (c *Conversation) result(p *llm.Part) bool {
 	if c.group != nil {
 		found := false
 		for i := range c.group.slots {
@@ -134,9 +140,8 @@ func (c *Conversation) result(p llm.Part) bool {
 				continue
 			}
 			found = true
-			if s.result == nil {
-				r := s.answered(p)
-				s.result = &r
+			if !s.filled {
+				c.group.fill(i, p)
 				return true
 			}
 		}
@@ -158,10 +163,12 @@ func (c *Conversation) result(p llm.Part) bool {
 
 // sharedLate says whether one of the results belongs into what others share.
 func (c *Conversation) sharedLate(parts []llm.Part) bool {
-	return slices.ContainsFunc(parts, func(p llm.Part) bool {
-		where, ok := c.late[p.CallID]
-		return ok && where.out < c.own.outFirst
-	})
+	for i := range parts {
+		if where, ok := c.late[parts[i].CallID]; ok && where.out < c.own.outFirst {
+			return true
+		}
+	}
+	return false
 }
 
 // expect remembers a call whose result may still come.
@@ -179,15 +186,14 @@ func (c *Conversation) settle() {
 		return
 	}
 	c.group = nil
-	for i, m := range g.settled() {
+	c.put(g.message)
+	for _, i := range g.missing() {
+		c.expect(g.slots[i].id, position{c.outs(), i})
+		c.loose = true
+	}
+	c.put(g.answer())
+	for _, m := range g.after {
 		c.put(m)
-		if i > 0 {
-			continue
-		}
-		for _, j := range g.missing() {
-			c.expect(g.slots[j].id, position{c.outs(), j})
-			c.loose = true
-		}
 	}
 }
 

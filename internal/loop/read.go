@@ -27,7 +27,7 @@ var roles = map[history.Kind]llm.Role{
 func read(ctx context.Context, e history.Entry, blob func(context.Context, chain.Hash) ([]byte, error)) (item, error) {
 	it := item{id: e.ID, kind: e.Kind, first: e.ID, end: e.ID, message: llm.Message{Role: roles[e.Kind]}}
 	var space [4]history.Part // most have one
-	parts, err := partsOf(e, space[:0])
+	parts, err := e.PartsIn(space[:0])
 	if err != nil {
 		return it, err
 	}
@@ -42,12 +42,12 @@ func read(ctx context.Context, e history.Entry, blob func(context.Context, chain
 		parts = []history.Part{{Type: history.Text, Text: summaryHead + history.Plain(parts)}}
 	}
 	list := make([]llm.Part, 0, len(parts))
-	for _, p := range parts {
-		if p.Memo != nil {
-			it.memo = p.Memo
+	for i := range parts {
+		if parts[i].Memo != nil {
+			it.memo = parts[i].Memo
 		}
-		if part, ok := convert(it.message.Role, p); ok {
-			list = append(list, part)
+		if list = append(list, llm.Part{}); !convert(&list[len(list)-1], it.message.Role, &parts[i]) {
+			list = list[:len(list)-1]
 		}
 	}
 	if e.Kind == history.Assistant {
@@ -70,41 +70,41 @@ func replaced(e history.Entry) (first, end id.Message, err error) {
 	return first, end, err
 }
 
-// convert is a part in the words of models, if it may stand in a message of the
-// role.
-func convert(r llm.Role, p history.Part) (llm.Part, bool) {
-	out := llm.Part{Type: llm.PartType(p.Type), Text: p.Text, CallID: p.CallID, Name: p.Name, Args: p.Args,
+// convert writes a part in the words of models, and says whether it may stand in a message of the
+// role. Parts are large, and there are many: they are not handed on by value.
+func convert(out *llm.Part, r llm.Role, p *history.Part) bool {
+	*out = llm.Part{Type: llm.PartType(p.Type), Text: p.Text, CallID: p.CallID, Name: p.Name, Args: p.Args,
 		IsError: p.IsError, MediaType: p.MediaType, Data: p.Data, Malformed: p.Malformed,
 		Signature: p.Signature, Opaque: p.Opaque, Origin: p.Origin, Sources: p.Sources}
 	switch p.Type {
 	case history.Text:
 		signed := r == llm.Assistant && (p.Signature != "" || p.Opaque != nil)
-		return out, signed || strings.TrimSpace(p.Text) != ""
+		return signed || strings.TrimSpace(p.Text) != ""
 	case history.Facts:
 		out.Type, out.Aside = llm.Text, true
-		return out, r == llm.User && strings.TrimSpace(p.Text) != ""
+		return r == llm.User && strings.TrimSpace(p.Text) != ""
 	case history.Image, history.Document:
-		return out, (r == llm.User || r == llm.ToolRole) && len(p.Data) > 0
+		return (r == llm.User || r == llm.ToolRole) && len(p.Data) > 0
 	case history.Thinking, history.Search:
-		return out, r == llm.Assistant
+		return r == llm.Assistant
 	case history.ToolCall:
 		out.Name = word(p.Name)
 		if !bytes.HasPrefix(bytes.TrimLeft(p.Args, " \t\r\n"), []byte("{")) {
 			out.Args = json.RawMessage("{}")
 		}
-		return out, r == llm.Assistant
+		return r == llm.Assistant
 	case history.Result:
-		return out, r == llm.ToolRole
+		return r == llm.ToolRole
 	}
-	return out, false
+	return false
 }
 
 // said is the parts of an answer up to the last that is no thought: vendors
 // refuse an answer that ends in one. Without a text or a call it is none.
 func said(parts []llm.Part) []llm.Part {
 	n, substance := 0, false
-	for i, p := range parts {
-		if p.Type != llm.Thinking && p.Type != llm.Search {
+	for i := range parts {
+		if p := &parts[i]; p.Type != llm.Thinking && p.Type != llm.Search {
 			n = i + 1
 			substance = substance || p.Type == llm.ToolCall || strings.TrimSpace(p.Text) != ""
 		}
@@ -145,12 +145,13 @@ const imageSize = 5000
 
 // documentSize is what a document counts as: text and images of its pages, of which nobody
 // knows how many there are.
-func documentSize(p llm.Part) int64 { return imageSize + int64(len(p.Data))/4 }
+func documentSize(p *llm.Part) int64 { return imageSize + int64(len(p.Data))/4 }
 
 // sizeOf is how much a model has to read, about.
 func sizeOf(m llm.Message) int64 {
 	n := 16
-	for _, p := range m.Parts {
+	for i := range m.Parts {
+		p := &m.Parts[i]
 		n += 16 + len(p.Text) + len(p.Args) + len(p.Name) + len(p.Signature) + len(p.Opaque)
 		switch p.Type {
 		case llm.Image:

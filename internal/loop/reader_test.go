@@ -43,12 +43,12 @@ func TestALongHistoryIsReadInItsOrder(t *testing.T) {
 		}
 		return blobs[h], nil
 	}
-	r := NewReader()
+	r := NewReader(&history.Outline{})
 	for _, e := range entries {
 		r.Take(e)
 	}
 	all = true
-	got, err := r.Conversation(t.Context(), &history.Outline{}, blob)
+	got, err := r.Conversation(t.Context(), blob)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +67,7 @@ func TestWhatCannotBeReadEndsTheReading(t *testing.T) {
 		"damaged": `[{"type":"text","text":`,
 		"a blob":  `[{"type":"text","blob":"` + chain.Sum(nil).String() + `","size":9000}]`,
 	} {
-		r := NewReader()
+		r := NewReader(&history.Outline{})
 		for i := range batchSize + 1 {
 			e := history.Entry{ID: id.Message(i + 1), Kind: history.User, Content: []byte(`[{"type":"text","text":"a"}]`)}
 			if i == batchSize/2 {
@@ -75,7 +75,7 @@ func TestWhatCannotBeReadEndsTheReading(t *testing.T) {
 			}
 			r.Take(e)
 		}
-		c, err := r.Conversation(t.Context(), &history.Outline{}, func(context.Context, chain.Hash) ([]byte, error) { return nil, broken })
+		c, err := r.Conversation(t.Context(), func(context.Context, chain.Hash) ([]byte, error) { return nil, broken })
 		if c != nil || err == nil || errors.Is(err, errLater) || (name == "a blob") != errors.Is(err, broken) {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -59,8 +59,8 @@ func spares(it item) int64 {
 		return 0
 	}
 	n := int64(0)
-	for _, p := range it.message.Parts {
-		ends := shortResult
+	for i := range it.message.Parts {
+		p, ends := &it.message.Parts[i], shortResult
 		switch {
 		case p.Type == llm.Image:
 			n += imageSize - 64

@@ -175,13 +175,13 @@ func (r *turn) ask(ctx context.Context) (reply, error) {
 	}
 	r.out.Steps++
 	r.look(ctx)
-	messages := r.c.Messages()
+	all := r.c.behind(r.System, r.c.outs())
 	size := r.fixed + r.c.state.size
-	q := r.request(messages, limit)
+	q := r.request(all, limit)
 	q.CacheHour = r.pauses.ask(time.Now(), r.Paused)
 	said, shown, err := r.stream(ctx, q, true)
 	r.pauses.answered(time.Now())
-	r.sent, said.sent, said.limit = len(messages), size, limit
+	r.sent, said.sent, said.limit = len(all)-len(r.System), size, limit
 	if err != nil && shown == "" && ctx.Err() == nil && down(err) && len(r.Others) > 0 {
 		if err := r.fallBack(ctx, said.call, err); err != nil {
 			return said, err
@@ -215,11 +215,9 @@ func (r *turn) broken(ctx context.Context, call record.Call, shown string, why e
 	return why
 }
 
-// request is what the model is asked. Up to the end of the system's words, of the
-// last request and of this one it will be sent again.
-func (r *turn) request(messages []llm.Message, limit int64) llm.Request {
-	all := make([]llm.Message, 0, len(r.System)+len(messages))
-	all = append(append(all, r.System...), messages...)
+// request is what the model is asked: the system's words and all that follows. Up to the end
+// of the system's words, of the last request and of this one it will be sent again.
+func (r *turn) request(all []llm.Message, limit int64) llm.Request {
 	out := llm.Request{Model: r.Ref.Name, Messages: all, Tools: r.offer, Untold: r.untold, MaxTokens: limit, CacheKey: r.Tree, Effort: r.Effort.Or(r.Model.Effort),
 		Search: r.Search, NoCalls: r.mending}
 	if r.Schema != nil {

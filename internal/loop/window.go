@@ -1,7 +1,6 @@
 package loop
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -45,7 +44,7 @@ func (r *turn) counted(u llm.Usage, sent int64) (cutAt int64) {
 }
 
 // windowWords are how vendors tell how much a model reads when a request was too long.
-var windowWords = []func() *regexp.Regexp{
+var windowWords = []*late.Expression{
 	late.Regexp(`[0-9](?: tokens?)? > ([0-9][0-9,]{2,9})`),
 	late.Regexp(`(?i)(?:maximum context length is|context (?:length|window|size|limit)|maximum (?:number of )?tokens|n_ctx)[^0-9.]{0,24}([0-9][0-9,]{2,9})`),
 }
@@ -53,7 +52,7 @@ var windowWords = []func() *regexp.Regexp{
 // windowIn is the window that a refusal names.
 func windowIn(said string) (int64, bool) {
 	for _, words := range windowWords {
-		if found := words().FindStringSubmatch(said); found != nil {
+		if found := words.Get().FindStringSubmatch(said); found != nil {
 			n, err := strconv.ParseInt(strings.ReplaceAll(found[1], ",", ""), 10, 64)
 			return n, err == nil && n >= 256
 		}

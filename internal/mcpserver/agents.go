@@ -23,18 +23,20 @@ type AgentList struct {
 	Agents []public.Agent `json:"agents"`
 }
 
-var psTool = tool{name: "ps", about: "List agents, parents before children, and what each of them does.", reads: true,
-	args:    shape.Object(shape.May("all", shape.Bool().With("the dead too"))),
-	answers: []any{AgentList{}},
-	run: func(ctx context.Context, s *Server, _ Caller, args json.RawMessage) (json.RawMessage, error) {
-		a, err := decode[struct{ All bool }](args)
-		if err != nil {
-			return nil, err
-		}
-		c := command{words: []string{"ps"}}
-		c.yes("all", a.All)
-		return s.ask(ctx, c)
-	}}
+func psTool() tool {
+	return tool{name: "ps", about: "List agents, parents before children, and what each of them does.", reads: true,
+		args:    shape.Object(shape.May("all", shape.Bool().With("the dead too"))),
+		answers: []any{AgentList{}},
+		run: func(ctx context.Context, s *Server, _ Caller, args json.RawMessage) (json.RawMessage, error) {
+			a, err := decode[struct{ All bool }](args)
+			if err != nil {
+				return nil, err
+			}
+			c := command{words: []string{"ps"}}
+			c.yes("all", a.All)
+			return s.ask(ctx, c)
+		}}
+}
 
 // Forked is what fork answers.
 type Forked struct {
@@ -56,19 +58,21 @@ type forkArgs struct {
 	Worktree                                         bool
 }
 
-var forkTool = tool{name: "fork", about: "Fork an agent: the child has its whole context. With a prompt the child begins to work at once; how it ended comes as a letter to its parent (mail, read).",
-	args: shape.Object(
-		shape.May("agent", ref("whom; you, if you are an agent, else 0")),
-		shape.May("name", shape.Text(1).With("a name for the child")),
-		shape.May("prompt", shape.Text(1).With("what it is to do; without one it waits")),
-		shape.May("model", shape.Text(1).With("vendor/name; its parent's if absent")),
-		shape.May("driver", shape.Text(1).With("another program that drives it: claude, codex, or ramet itself; as its parent if absent")),
-		shape.May("effort", shape.Enum(llm.Efforts()...).With("how hard its model thinks")),
-		shape.May("role", shape.Text(1).With("a definition of .agents/agents or .claude/agents")),
-		shape.May("at", shape.Integer(1).With("the message with which its context ends")),
-		shape.May("worktree", shape.Bool().With("files of its own: a git worktree and a branch"))),
-	answers: []any{Forked{}},
-	run:     fork}
+func forkTool() tool {
+	return tool{name: "fork", about: "Fork an agent: the child has its whole context. With a prompt the child begins to work at once; how it ended comes as a letter to its parent (mail, read).",
+		args: shape.Object(
+			shape.May("agent", ref("whom; you, if you are an agent, else 0")),
+			shape.May("name", shape.Text(1).With("a name for the child")),
+			shape.May("prompt", shape.Text(1).With("what it is to do; without one it waits")),
+			shape.May("model", shape.Text(1).With("vendor/name; its parent's if absent")),
+			shape.May("driver", shape.Text(1).With("another program that drives it: claude, codex, or ramet itself; as its parent if absent")),
+			shape.May("effort", shape.Enum(llm.Efforts()...).With("how hard its model thinks")),
+			shape.May("role", shape.Text(1).With("a definition of .agents/agents or .claude/agents")),
+			shape.May("at", shape.Integer(1).With("the message with which its context ends")),
+			shape.May("worktree", shape.Bool().With("files of its own: a git worktree and a branch"))),
+		answers: []any{Forked{}},
+		run:     fork}
+}
 
 func fork(ctx context.Context, s *Server, c Caller, args json.RawMessage) (json.RawMessage, error) {
 	a, err := decode[forkArgs](args)
@@ -124,48 +128,52 @@ func (s *Server) startable(ctx context.Context, a forkArgs) error {
 	return s.o.Workspace.Startable(parent, model)
 }
 
-var killTool = tool{name: "kill", about: "End an agent for good; with cascade everything below it too. What it runs is ended before the answer.", destroys: true,
-	args: shape.Object(
-		shape.Must("agent", ref("whom")),
-		shape.May("cascade", shape.Bool().With("everything below it too")),
-		shape.May("reason", shape.Text(1).With("why, for the record"))),
-	answers: []any{public.Killed{}},
-	run: func(ctx context.Context, s *Server, _ Caller, args json.RawMessage) (json.RawMessage, error) {
-		a, err := decode[struct {
-			Agent, Reason string
-			Cascade       *bool
-		}](args)
-		if err != nil {
-			return nil, err
-		}
-		c := command{words: []string{"kill"}, rest: []string{a.Agent}}
-		c.flag("reason", a.Reason)
-		if a.Cascade != nil {
-			c.flag("cascade", strconv.FormatBool(*a.Cascade))
-		}
-		return s.ask(ctx, c)
-	}}
+func killTool() tool {
+	return tool{name: "kill", about: "End an agent for good; with cascade everything below it too. What it runs is ended before the answer.", destroys: true,
+		args: shape.Object(
+			shape.Must("agent", ref("whom")),
+			shape.May("cascade", shape.Bool().With("everything below it too")),
+			shape.May("reason", shape.Text(1).With("why, for the record"))),
+		answers: []any{public.Killed{}},
+		run: func(ctx context.Context, s *Server, _ Caller, args json.RawMessage) (json.RawMessage, error) {
+			a, err := decode[struct {
+				Agent, Reason string
+				Cascade       *bool
+			}](args)
+			if err != nil {
+				return nil, err
+			}
+			c := command{words: []string{"kill"}, rest: []string{a.Agent}}
+			c.flag("reason", a.Reason)
+			if a.Cascade != nil {
+				c.flag("cascade", strconv.FormatBool(*a.Cascade))
+			}
+			return s.ask(ctx, c)
+		}}
+}
 
 // Exited is what exit answers.
 type Exited struct {
 	Exited id.Agent `json:"exited"`
 }
 
-var exitTool = tool{name: "exit", about: "End yourself for good; `result` goes to your parent as a letter. Not needed to report. Call it alone.", destroys: true,
-	args:    shape.Object(shape.May("result", shape.Text(0).With("your last words"))),
-	answers: []any{Exited{}},
-	run: func(ctx context.Context, s *Server, c Caller, args json.RawMessage) (json.RawMessage, error) {
-		a, err := decode[struct{ Result string }](args)
-		if err != nil {
-			return nil, err
-		}
-		end, err := s.o.Workspace.Leave(ctx, a.Result)
-		if err != nil {
-			return nil, err
-		}
-		go end() // with it ends whoever waits for the answer
-		return encode(Exited{c})
-	}}
+func exitTool() tool {
+	return tool{name: "exit", about: "End yourself for good; `result` goes to your parent as a letter. Not needed to report. Call it alone.", destroys: true,
+		args:    shape.Object(shape.May("result", shape.Text(0).With("your last words"))),
+		answers: []any{Exited{}},
+		run: func(ctx context.Context, s *Server, c Caller, args json.RawMessage) (json.RawMessage, error) {
+			a, err := decode[struct{ Result string }](args)
+			if err != nil {
+				return nil, err
+			}
+			end, err := s.o.Workspace.Leave(ctx, a.Result)
+			if err != nil {
+				return nil, err
+			}
+			go end() // with it ends whoever waits for the answer
+			return encode(Exited{c})
+		}}
+}
 
 // EntryList is what log answers.
 type EntryList struct {
@@ -178,29 +186,31 @@ const (
 	mostEntries = 200
 )
 
-var logTool = tool{name: "log", about: "Read the end of an agent's history: its context as a model sees it, or with own the entries that it stored itself, of every kind. For more, read the resource ramet://agents/{ref}/history.", reads: true,
-	args: shape.Object(
-		shape.May("agent", ref("whose; you, if you are an agent, else 0")),
-		shape.May("limit", shape.Number(1, mostEntries).With("how many; 20")),
-		shape.May("own", shape.Bool().With("what it stored itself, of every kind"))),
-	answers: []any{EntryList{}},
-	run: func(ctx context.Context, s *Server, c Caller, args json.RawMessage) (json.RawMessage, error) {
-		a, err := decode[struct {
-			Agent string
-			Limit *float64
-			Own   bool
-		}](args)
-		if err != nil {
-			return nil, err
-		}
-		n := fewEntries
-		if a.Limit != nil {
-			n = int(*a.Limit)
-		}
-		if a.Agent == "" {
-			a.Agent = box(c)
-		}
-		line := command{words: []string{"log", "--limit=" + strconv.Itoa(n)}, rest: []string{a.Agent}}
-		line.yes("own", a.Own)
-		return s.askLines(ctx, line, "entries")
-	}}
+func logTool() tool {
+	return tool{name: "log", about: "Read the end of an agent's history: its context as a model sees it, or with own the entries that it stored itself, of every kind. For more, read the resource ramet://agents/{ref}/history.", reads: true,
+		args: shape.Object(
+			shape.May("agent", ref("whose; you, if you are an agent, else 0")),
+			shape.May("limit", shape.Number(1, mostEntries).With("how many; 20")),
+			shape.May("own", shape.Bool().With("what it stored itself, of every kind"))),
+		answers: []any{EntryList{}},
+		run: func(ctx context.Context, s *Server, c Caller, args json.RawMessage) (json.RawMessage, error) {
+			a, err := decode[struct {
+				Agent string
+				Limit *float64
+				Own   bool
+			}](args)
+			if err != nil {
+				return nil, err
+			}
+			n := fewEntries
+			if a.Limit != nil {
+				n = int(*a.Limit)
+			}
+			if a.Agent == "" {
+				a.Agent = box(c)
+			}
+			line := command{words: []string{"log", "--limit=" + strconv.Itoa(n)}, rest: []string{a.Agent}}
+			line.yes("own", a.Own)
+			return s.askLines(ctx, line, "entries")
+		}}
+}

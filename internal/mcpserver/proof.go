@@ -17,18 +17,20 @@ import (
 // Runs reads orchestrated runs (httpapi.OverRunDir).
 type Runs = httpapi.RunLogs
 
-var trackTool = tool{name: "track", about: "List the ledger of spawned sub-agents of any program, oldest first: who began, who ended and how.", reads: true,
-	args:    shape.Object(shape.May("status", shape.Enum(words(ledger.Statuses())...))),
-	answers: []any{httpapi.TrackList{}},
-	run: func(ctx context.Context, s *Server, _ Caller, args json.RawMessage) (json.RawMessage, error) {
-		a, err := decode[struct{ Status string }](args)
-		if err != nil {
-			return nil, err
-		}
-		c := command{words: []string{"track", "list"}}
-		c.flag("status", a.Status)
-		return s.ask(ctx, c)
-	}}
+func trackTool() tool {
+	return tool{name: "track", about: "List the ledger of spawned sub-agents of any program, oldest first: who began, who ended and how.", reads: true,
+		args:    shape.Object(shape.May("status", shape.Enum(words(ledger.Statuses())...))),
+		answers: []any{httpapi.TrackList{}},
+		run: func(ctx context.Context, s *Server, _ Caller, args json.RawMessage) (json.RawMessage, error) {
+			a, err := decode[struct{ Status string }](args)
+			if err != nil {
+				return nil, err
+			}
+			c := command{words: []string{"track", "list"}}
+			c.flag("status", a.Status)
+			return s.ask(ctx, c)
+		}}
+}
 
 func words[T ~string](list []T) []string {
 	out := make([]string, len(list))
@@ -64,30 +66,34 @@ type runArgs struct {
 	Force                                                 bool
 }
 
-var runAnswers = []any{httpapi.RunList{}, run.Snapshot{}, httpapi.EventPage{}, httpapi.RunProof{}, public.RunMade{}}
+func runAnswers() []any {
+	return []any{httpapi.RunList{}, run.Snapshot{}, httpapi.EventPage{}, httpapi.RunProof{}, public.RunMade{}}
+}
 
-var runTool = tool{name: "run", about: "Orchestrated runs: list them, show the state of one, read its events, verify its log; start one of a recipe or resume one, which go on in the background; fork one at an event; cancel one for good.",
-	args: shape.Object(
-		shape.Must("do", shape.Enum(listRuns, showRun, eventsRun, verifyRun, startRun, resumeRun, forkRun, cancelRun)),
-		shape.May("id", shape.Text(1).With("of the run; not for list and start")),
-		shape.May("after", shape.Integer(0).With("events: how many to leave out, next of the answer before")),
-		shape.May("limit", shape.Number(1, mostEvents).With("events: how many; 50")),
-		shape.May("recipe", shape.Text(1).With("start: a name, or the path of a file; docs")),
-		shape.May("repo", shape.Text(1).With("start: the repository, a path or a URL")),
-		shape.May("into", shape.Text(1).With("start: the repository that is changed, if it is another one")),
-		shape.May("set", shape.Map(shape.Text(0)).With("start: parameters of the recipe")),
-		shape.May("run_id", shape.Text(1).With("start, fork: id of the new run")),
-		shape.May("model", shape.Text(1).With("start, resume: vendor/name")),
-		shape.May("limits", shape.Map(shape.Text(1)).With("start, resume: other limits than the recipe's")),
-		shape.May("no_cache", shape.Bool().With("start, resume: ask the models anew")),
-		shape.May("redo", shape.List(shape.Text(1)).With("resume: work items to do again")),
-		shape.May("force", shape.Bool().With("resume: do everything again")),
-		shape.May("from_failed", shape.Bool().With("resume: reopen a run that FAILED")),
-		shape.May("accept", shape.Text(1).With("resume: consent to a run that is not yours, by its digest")),
-		shape.May("at", shape.Text(1).With("fork: event_id or number of the last event to share")),
-		shape.May("reason", shape.Text(1).With("cancel: why, for the log"))),
-	answers: runAnswers, long: true, destroys: true,
-	run: runs}
+func runTool() tool {
+	return tool{name: "run", about: "Orchestrated runs: list them, show the state of one, read its events, verify its log; start one of a recipe or resume one, which go on in the background; fork one at an event; cancel one for good.",
+		args: shape.Object(
+			shape.Must("do", shape.Enum(listRuns, showRun, eventsRun, verifyRun, startRun, resumeRun, forkRun, cancelRun)),
+			shape.May("id", shape.Text(1).With("of the run; not for list and start")),
+			shape.May("after", shape.Integer(0).With("events: how many to leave out, next of the answer before")),
+			shape.May("limit", shape.Number(1, mostEvents).With("events: how many; 50")),
+			shape.May("recipe", shape.Text(1).With("start: a name, or the path of a file; docs")),
+			shape.May("repo", shape.Text(1).With("start: the repository, a path or a URL")),
+			shape.May("into", shape.Text(1).With("start: the repository that is changed, if it is another one")),
+			shape.May("set", shape.Map(shape.Text(0)).With("start: parameters of the recipe")),
+			shape.May("run_id", shape.Text(1).With("start, fork: id of the new run")),
+			shape.May("model", shape.Text(1).With("start, resume: vendor/name")),
+			shape.May("limits", shape.Map(shape.Text(1)).With("start, resume: other limits than the recipe's")),
+			shape.May("no_cache", shape.Bool().With("start, resume: ask the models anew")),
+			shape.May("redo", shape.List(shape.Text(1)).With("resume: work items to do again")),
+			shape.May("force", shape.Bool().With("resume: do everything again")),
+			shape.May("from_failed", shape.Bool().With("resume: reopen a run that FAILED")),
+			shape.May("accept", shape.Text(1).With("resume: consent to a run that is not yours, by its digest")),
+			shape.May("at", shape.Text(1).With("fork: event_id or number of the last event to share")),
+			shape.May("reason", shape.Text(1).With("cancel: why, for the log"))),
+		answers: runAnswers(), long: true, destroys: true,
+		run: runs}
+}
 
 func runs(ctx context.Context, s *Server, _ Caller, args json.RawMessage) (json.RawMessage, error) {
 	a, err := decode[runArgs](args)
@@ -151,9 +157,11 @@ type Verified struct {
 	Checkpoint *string `json:"checkpoint"`
 }
 
-var verifyTool = tool{name: "verify", about: "Check the whole workspace: every link, commitment, blob and letter. The first damage is an error that says where it is.", reads: true, long: true,
-	args:    shape.Object(),
-	answers: []any{Verified{}},
-	run: func(ctx context.Context, s *Server, _ Caller, _ json.RawMessage) (json.RawMessage, error) {
-		return s.ask(ctx, command{words: []string{"verify"}})
-	}}
+func verifyTool() tool {
+	return tool{name: "verify", about: "Check the whole workspace: every link, commitment, blob and letter. The first damage is an error that says where it is.", reads: true, long: true,
+		args:    shape.Object(),
+		answers: []any{Verified{}},
+		run: func(ctx context.Context, s *Server, _ Caller, _ json.RawMessage) (json.RawMessage, error) {
+			return s.ask(ctx, command{words: []string{"verify"}})
+		}}
+}

@@ -67,7 +67,8 @@ func (s *Server) line(c Caller) *sdk.Server {
 		return known
 	}
 	l := sdk.NewServer(&sdk.Implementation{Name: "ramet", Title: "ramet", Version: s.o.Version},
-		&sdk.ServerOptions{Instructions: about, Capabilities: &sdk.ServerCapabilities{}})
+		&sdk.ServerOptions{Instructions: about, Capabilities: &sdk.ServerCapabilities{},
+			SetCacheable: func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { c.CacheScope = "private" }}) // what there is depends on who asks
 	for _, t := range tools(c) {
 		l.AddTool(t.described(), s.handler(c, t))
 	}

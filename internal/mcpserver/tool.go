@@ -27,11 +27,11 @@ type tool struct {
 // tools are those of a caller, in the order in which they are told: an agent can end itself, and has no
 // use for a ledger of others' sub-agents.
 func tools(c Caller) []tool {
-	own := trackTool
+	own := trackTool()
 	if c != "" {
-		own = exitTool
+		own = exitTool()
 	}
-	return []tool{psTool, forkTool, promptTool, sendTool, mailTool, readTool, waitTool, logTool, killTool, own, runTool, verifyTool}
+	return []tool{psTool(), forkTool(), promptTool(), sendTool(), mailTool(), readTool(), waitTool(), logTool(), killTool(), own, runTool(), verifyTool()}
 }
 
 // described is the tool as clients are told of it.

@@ -15,14 +15,16 @@ import (
 	"ramet/internal/shape"
 )
 
-var promptTool = tool{name: "prompt", about: "Say something to an agent and wait for its answer: one turn, with all its tools. The turn goes on if you do not wait for it.", long: true,
-	args: shape.Object(
-		shape.Must("agent", ref("whom")),
-		shape.Must("text", shape.Text(1).With("what you say")),
-		shape.May("model", shape.Text(1).With("vendor/name; the agent's own if absent")),
-		shape.May("effort", shape.Enum(llm.Efforts()...).With("how hard its model thinks from now on"))),
-	answers: []any{public.Line{}},
-	run:     prompt}
+func promptTool() tool {
+	return tool{name: "prompt", about: "Say something to an agent and wait for its answer: one turn, with all its tools. The turn goes on if you do not wait for it.", long: true,
+		args: shape.Object(
+			shape.Must("agent", ref("whom")),
+			shape.Must("text", shape.Text(1).With("what you say")),
+			shape.May("model", shape.Text(1).With("vendor/name; the agent's own if absent")),
+			shape.May("effort", shape.Enum(llm.Efforts()...).With("how hard its model thinks from now on"))),
+		answers: []any{public.Line{}},
+		run:     prompt}
+}
 
 func prompt(ctx context.Context, s *Server, _ Caller, args json.RawMessage) (json.RawMessage, error) {
 	a, err := decode[struct{ Agent, Text, Model, Effort string }](args)
@@ -72,14 +74,16 @@ const (
 	forAll = "all"
 )
 
-var waitTool = tool{name: "wait", about: "Wait until agents have nothing under way, or a letter comes, or a call that went on is done (handle: its answer is then that of the call). Returns after 45 s in any case; then call it again.", reads: true,
-	args: shape.Object(
-		shape.May("handle", shape.Text(1).With("of a call that was pending; alone")),
-		shape.May("agents", shape.List(shape.Text(1)).With("for whom; without any, for a letter in your mailbox")),
-		shape.May("for", shape.Enum(forAny, forAll).With("any of them, as if absent, or all")),
-		shape.May("timeout", shape.Number(0, 45).With("seconds, 45"))),
-	answers: append([]any{public.Waited{}, Pending{}, public.Line{}, Verified{}}, runAnswers...),
-	run:     wait}
+func waitTool() tool {
+	return tool{name: "wait", about: "Wait until agents have nothing under way, or a letter comes, or a call that went on is done (handle: its answer is then that of the call). Returns after 45 s in any case; then call it again.", reads: true,
+		args: shape.Object(
+			shape.May("handle", shape.Text(1).With("of a call that was pending; alone")),
+			shape.May("agents", shape.List(shape.Text(1)).With("for whom; without any, for a letter in your mailbox")),
+			shape.May("for", shape.Enum(forAny, forAll).With("any of them, as if absent, or all")),
+			shape.May("timeout", shape.Number(0, 45).With("seconds, 45"))),
+		answers: append([]any{public.Waited{}, Pending{}, public.Line{}, Verified{}}, runAnswers()...),
+		run:     wait}
+}
 
 func wait(ctx context.Context, s *Server, c Caller, args json.RawMessage) (json.RawMessage, error) {
 	a, err := decode[struct {

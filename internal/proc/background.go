@@ -38,16 +38,10 @@ func (k *Kernel) CommandsChanged(a id.Agent) {
 
 // beside adds the commands in the background to what agents do.
 func (k *Kernel) beside(all map[id.Agent]state.State) map[id.Agent]state.State {
-	if k.Background == nil {
+	if k.Runners == nil {
 		return all
 	}
-	k.mu.Lock()
-	live := make([]id.Agent, 0, len(k.live))
-	for a := range k.live {
-		live = append(live, a)
-	}
-	k.mu.Unlock()
-	for _, a := range live {
+	for _, a := range k.Runners() {
 		if line := k.commands(a); line != "" {
 			now := all[a]
 			now.Commands = line

@@ -36,10 +36,11 @@ func said(kind history.Kind, text string) history.Draft {
 func (b *bench) interrupt(a agent.Agent, owner string, shown string) agent.Lease {
 	b.t.Helper()
 	ctx := b.t.Context()
-	lease, err := b.store.Acquire(ctx, a.ID, owner, LeaseTTL)
+	held, err := b.store.Acquire(ctx, a.ID, owner, LeaseTTL)
 	if err != nil {
 		b.t.Fatal(err)
 	}
+	lease := held.Lease
 	claim := agent.Held(owner, lease.Epoch)
 	calls := history.Draft{Kind: history.Assistant, Parts: []history.Part{
 		{Type: history.ToolCall, CallID: "c1", Name: "echo", Args: json.RawMessage(`{}`)},
@@ -325,7 +326,7 @@ func TestAParentIsToldWhoWasInterruptedToo(t *testing.T) {
 // What a turn may still spend is told less what those below it spent.
 func TestABudgetCoversEarlierChildren(t *testing.T) {
 	b := newBench(t, `{"repeat": true, "steps": [{"text": "ok"}, {"usage": {"input": 40, "output": 10}}]}`)
-	b.Options.Facts = func(context.Context, agent.Agent, Model, tool.Box) string { return "Here." }
+	b.Options.Facts = func(context.Context, agent.Agent) Place { return func(Model, tool.Box) string { return "Here." } }
 	b.start()
 	if _, err := b.exec(b.child("left").ID, "work"); err != nil {
 		t.Fatal(err)
@@ -342,7 +343,7 @@ func TestABudgetCoversEarlierChildren(t *testing.T) {
 	if _, err := turn.Wait(); err != nil {
 		t.Fatal(err)
 	}
-	for _, m := range b.kernel.lookup(b.zero.ID).talk.Messages() {
+	for _, m := range b.remembered(b.zero.ID).Messages() {
 		for _, p := range m.Parts {
 			if strings.Contains(p.Text, "budget left: 100000 tokens") {
 				return

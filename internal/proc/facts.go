@@ -103,10 +103,14 @@ func (p *process) restoreTree(ctx context.Context, a agent.Agent) error {
 // here is what the turn begins with, before the user's words: the facts, if they are others
 // than those that the agent knows.
 func (p *process) here(j *job) []history.Part {
-	if j.facts == "" || !j.prompt.Fresh && p.talk.Aside() == j.facts {
+	if j.facts == nil {
 		return nil
 	}
-	return []history.Part{{Type: history.Facts, Text: j.facts}}
+	facts := j.facts()
+	if facts == "" || !j.prompt.Fresh && p.talk.Aside() == facts {
+		return nil
+	}
+	return []history.Part{{Type: history.Facts, Text: facts}}
 }
 
 // lasted is how long a task took, where that is worth a word.

@@ -15,7 +15,7 @@ import (
 func TestFactsAreWrittenOnce(t *testing.T) {
 	b := newBench(t, `{"repeat": true, "steps": [{"text": "ok"}]}`)
 	here := "Folder /here."
-	b.Options.Facts = func(context.Context, agent.Agent, Model, tool.Box) string { return here }
+	b.Options.Facts = func(context.Context, agent.Agent) Place { return func(Model, tool.Box) string { return here } }
 	b.start()
 	for _, said := range []string{"one", "two"} {
 		if _, err := b.exec(b.zero.ID, said); err != nil {
@@ -28,7 +28,7 @@ func TestFactsAreWrittenOnce(t *testing.T) {
 	}
 	b.expect(b.zero.ID, "fork", "user one", "assistant ok", "usage", "user two", "assistant ok", "usage", "user three", "assistant ok", "usage")
 	var told []string
-	for _, m := range b.kernel.lookup(b.zero.ID).talk.Messages() {
+	for _, m := range b.remembered(b.zero.ID).Messages() {
 		if len(m.Parts) > 1 {
 			told = append(told, m.Parts[0].Text+m.Words())
 		}

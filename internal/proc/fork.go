@@ -20,28 +20,29 @@ import (
 // wait. With start, a turn of each child begins, for the prompt that its entries
 // end with; it is no task: nobody asked for a letter.
 func (k *Kernel) Fork(ctx context.Context, f registry.Fork, start bool) ([]agent.Agent, error) {
-	p, leave := k.visit(f.Parent)
-	defer leave()
-	if p != nil { // else the store says at once if it is dead
+	p, err := k.process(f.Parent) // also of an idle one, whose turn may begin meanwhile
+	if err != nil {
+		return nil, err
+	}
+	defer k.leave(p)
+	select {
+	case p.barrier <- struct{}{}:
+	default:
 		if _, err := k.living(ctx, f.Parent); err != nil {
 			return nil, err
 		}
+		k.Events.Publish(loop.Event{Type: loop.Waiting, Agent: f.Parent, Text: "fork waits for running tools"})
 		select {
 		case p.barrier <- struct{}{}:
-		default:
-			k.Events.Publish(loop.Event{Type: loop.Waiting, Agent: f.Parent, Text: "fork waits for running tools"})
-			select {
-			case p.barrier <- struct{}{}:
-			case <-ctx.Done():
-				return nil, fault.New(fault.Cancelled, "fork: cancelled while tools of the agent were running; nothing was forked")
-			case <-p.killed:
-				return nil, errKilled
-			}
+		case <-ctx.Done():
+			return nil, fault.New(fault.Cancelled, "fork: cancelled while tools of the agent were running; nothing was forked")
+		case <-p.killed:
+			return nil, errKilled
 		}
-		defer func() { <-p.barrier }()
 	}
+	defer func() { <-p.barrier }()
 	var born []agent.Agent
-	err := k.entitled(ctx, f.Parent, func(c agent.Claim) (err error) {
+	err = k.entitled(ctx, f.Parent, func(c agent.Claim) (err error) {
 		f.Claim = c
 		born, err = k.Store.Fork(ctx, f)
 		return err

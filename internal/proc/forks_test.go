@@ -4,12 +4,13 @@ import (
 	"strings"
 	"testing"
 
+	"ramet/internal/history"
 	"ramet/internal/id"
 	"ramet/internal/registry"
 )
 
-// A user's fork of an agent whose turns begin and end all the time is never refused for the
-// lease that its own kernel takes and gives back.
+// A user's fork of an agent whose turns begin and end all the time, and what the user decides about
+// it, is never refused for the lease that its own kernel takes and gives back.
 func TestForksOfAWorkingAgentAreNotRefused(t *testing.T) {
 	b := newBench(t, `{"repeat": true, "steps": [{"text": "here"}]}`)
 	b.start()
@@ -34,6 +35,10 @@ func TestForksOfAWorkingAgentAreNotRefused(t *testing.T) {
 	for range forks {
 		f := registry.Fork{Parent: b.zero.ID, Children: []registry.Child{{ID: id.NewAgent()}}}
 		if _, err := b.kernel.Fork(t.Context(), f, false); err != nil {
+			t.Log(err)
+			refused++
+		}
+		if _, err := b.kernel.Order(t.Context(), b.zero.ID, history.Draft{Kind: history.Command, Meta: history.Meta{Command: "effort", Effort: "low"}}); err != nil {
 			t.Log(err)
 			refused++
 		}

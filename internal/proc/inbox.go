@@ -3,9 +3,9 @@ package proc
 import (
 	"context"
 	"errors"
-	"time"
 
 	"ramet/internal/agent"
+	"ramet/internal/deep"
 	"ramet/internal/fault"
 	"ramet/internal/history"
 	"ramet/internal/id"
@@ -17,61 +17,80 @@ import (
 // inboxSize is how many jobs can wait before those who give them wait.
 const inboxSize = 4
 
-func newProcess(k *Kernel, a id.Agent) *process {
-	return &process{kernel: k, id: a, inbox: make(chan *job, inboxSize), forgot: k.forgot.Load(), barrier: make(chan struct{}, 1),
-		mail: make(chan struct{}, 1), killed: make(chan struct{})}
+func newProcess(k *Kernel, a id.Agent, was *kept) *process {
+	if was == nil {
+		was = &kept{forgot: k.forgot.Load()}
+	}
+	return &process{kernel: k, id: a, inbox: make(chan *job, inboxSize), barrier: make(chan struct{}, 1),
+		mail: make(chan struct{}, 1), killed: make(chan struct{}), kept: was}
 }
 
-// serve carries out jobs until the agent is killed, the kernel stopped, or nothing was asked
-// for a long time.
+// serve carries out jobs until there are none. Its goroutine ends then, and with it the stack that turns
+// need: it would be most of the memory of an agent that is idle.
 func (p *process) serve() {
-	idle := time.NewTimer(p.kernel.Rest)
-	defer idle.Stop()
+	deep.Turn()
 	for {
-		if j := p.waits(); j != nil {
-			p.apart(j)
-			continue
-		}
 		select {
-		case j := <-p.inbox:
-			p.apart(j)
-			idle.Reset(p.kernel.Rest)
-		case <-idle.C:
-			if p.rests() {
-				return
-			}
-			idle.Reset(p.kernel.Rest)
 		case <-p.killed:
 			p.refuse(errKilled)
-			return
 		case <-p.kernel.ctx.Done():
 			p.refuse(errStopped)
+		default:
+		}
+		if j := p.next(); j != nil {
+			p.do(j)
+		} else if p.done() {
 			return
 		}
 	}
 }
 
-// apart carries out one job on a stack of its own. What a turn needs of it would be kept as long as the
-// agent is idle, and would be most of the memory of one that is.
-func (p *process) apart(j *job) {
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		p.do(j)
-	}()
-	<-done
+// next is the next job; nil: none waits.
+func (p *process) next() *job {
+	if len(p.ahead) > 0 {
+		j := p.ahead[0]
+		p.ahead = p.ahead[1:]
+		return j
+	}
+	select {
+	case j := <-p.inbox:
+		return j
+	default:
+		return nil
+	}
+}
+
+// done says that the goroutine of the agent ends: whoever puts a job into the inbox from then on begins
+// another.
+func (p *process) done() bool {
+	p.kernel.mu.Lock()
+	defer p.kernel.mu.Unlock()
+	if len(p.inbox) > 0 {
+		return false
+	}
+	p.serves = false
+	p.idles()
+	return true
+}
+
+// begins lets a goroutine carry out what is in the inbox, if none does; false: the kernel is stopped, and
+// nobody will.
+func (p *process) begins() bool {
+	k := p.kernel
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if !p.serves && k.ctx.Err() == nil {
+		p.serves = true
+		k.work.Go(p.serve)
+	}
+	return p.serves
 }
 
 // refuse answers what is still waiting.
 func (p *process) refuse(err error) {
-	for {
-		select {
-		case j := <-p.inbox:
-			if p.kernel.take(j, nothing) {
-				p.over(j, loop.Outcome{}, err)
-			}
-		default:
-			return
+	for j := p.next(); j != nil; j = p.next() {
+		if p.kernel.take(j, nothing) {
+			p.over(j, loop.Outcome{}, err)
 		}
 	}
 }
@@ -171,14 +190,8 @@ func (k *Kernel) submit(a id.Agent, j *job) error {
 		}
 		return err
 	}
-	// It may have ended between the check and the put; then nobody empties the
-	// inbox but us.
-	select {
-	case <-p.killed:
-		p.refuse(errKilled)
-	case <-k.ctx.Done():
+	if !p.begins() {
 		p.refuse(errStopped)
-	default:
 	}
 	return nil
 }
@@ -234,7 +247,7 @@ func (k *Kernel) task(child agent.Agent, then history.Then, family *counter) err
 	return k.submit(child.ID, j)
 }
 
-// process finds the goroutine of an agent, or starts it, and keeps it there until it is left.
+// process finds what an agent works with, or makes it, and keeps it there until it is left.
 func (k *Kernel) process(a id.Agent) (*process, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -243,9 +256,9 @@ func (k *Kernel) process(a id.Agent) (*process, error) {
 	}
 	p := k.live[a]
 	if p == nil {
-		p = newProcess(k, a)
+		p = newProcess(k, a, k.idle[a])
 		k.live[a] = p
-		k.work.Go(p.serve)
+		delete(k.idle, a)
 	}
 	p.visits++
 	return p, nil

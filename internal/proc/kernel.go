@@ -1,5 +1,6 @@
-// Package proc is the kernel: it runs live agents. An agent that is being worked
-// with has one light goroutine with an inbox; all others cost nothing.
+// Package proc is the kernel: it runs live agents. An agent that has jobs has one
+// goroutine, which ends with the last of them; of an idle one only its conversation stays
+// in memory, for a while; all others cost nothing.
 //
 // # Promises
 //
@@ -111,14 +112,16 @@ type Options struct {
 	Hooks func(a agent.Agent) loop.Hooks
 	// Facts is what an agent should know of the place and the moment when its turn begins;
 	// with what it should know of itself it is written once, in front of what the user says,
-	// where it differs from what it was told last. nil or empty: nothing.
-	Facts func(ctx context.Context, a agent.Agent, m Model, tools tool.Box) string
+	// where it differs from what it was told last. nil or empty: nothing. What takes long is
+	// looked at beside the turn, which begins meanwhile, and is waited for by what Facts returns.
+	Facts func(ctx context.Context, a agent.Agent) Place
 	// Told is what people should know when a turn begins; nil or empty: nothing.
 	Told  func(a agent.Agent) string
 	Guard loop.Guard
-	// Background are the commands that an agent left running, each on a line; Abandon ends
-	// them, and returns when nothing of them runs. nil: there are none.
+	// Background are the commands that an agent left running, each on a line, and Runners the agents
+	// that left some; Abandon ends them, and returns when nothing of them runs. nil: there are none.
 	Background func(a id.Agent) []string
+	Runners    func() []id.Agent
 	Abandon    func(a id.Agent)
 	// Worktree gives a child a git worktree; undo takes it away.
 	Worktree func(ctx context.Context, parent agent.Agent, child id.Agent, name string) (at acts.Place, undo func(), err error)
@@ -168,7 +171,7 @@ type Options struct {
 	// Lease is how long a lease lasts after the last sign of life; it is renewed
 	// three times as often. 0: LeaseTTL.
 	Lease time.Duration
-	// Rest is how long an agent that nobody asks anything keeps its goroutine and memory.
+	// Rest is how long an agent that nobody asks anything is kept in memory.
 	// 0: ten minutes.
 	Rest time.Duration
 }
@@ -190,8 +193,9 @@ type Kernel struct {
 	reserver *gateway.Reserver
 	gate     gate
 
-	mu   sync.Mutex // guards what follows, and each process's mutable fields
-	live map[id.Agent]*process
+	mu   sync.Mutex            // guards what follows, and each process's mutable fields
+	live map[id.Agent]*process // that have work, or are about to
+	idle map[id.Agent]*kept    // that had; none is in both
 	// mending are the agents whose histories are being closed after another kernel;
 	// a channel is closed when that is done.
 	mending map[id.Agent]chan struct{}
@@ -223,7 +227,7 @@ func (k *Kernel) trouble(ctx context.Context, what string, err error) {
 	}
 }
 
-// lookup finds the goroutine of an agent, if it has one.
+// lookup finds what an agent works with; nil: it is idle.
 func (k *Kernel) lookup(a id.Agent) *process {
 	k.mu.Lock()
 	defer k.mu.Unlock()

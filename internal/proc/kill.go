@@ -46,23 +46,24 @@ func (k *Kernel) reap(ctx context.Context, by id.Agent, victims ...id.Agent) {
 	k.gate.cut(victims) // spending ends first
 	for _, a := range slices.Backward(victims) {
 		k.mu.Lock()
-		p := k.live[a]
-		if p == nil {
-			k.mu.Unlock()
-			continue
-		}
+		p, was := k.live[a], k.idle[a]
 		delete(k.live, a)
-		close(p.killed)
-		if p.stop != nil {
-			p.stop(errKilled)
-			ending = append(ending, p.ended)
-		}
-		if p.tasked {
-			tasks = append(tasks, a)
-			p.mourned = true
+		delete(k.idle, a)
+		if p != nil {
+			close(p.killed)
+			if p.stop != nil {
+				p.stop(errKilled)
+				ending = append(ending, p.ended)
+			}
+			if p.tasked {
+				tasks = append(tasks, a)
+				p.mourned = true
+			}
 		}
 		k.mu.Unlock()
-		k.Events.Publish(loop.Event{Type: loop.Killed, Agent: a})
+		if p != nil || was != nil {
+			k.Events.Publish(loop.Event{Type: loop.Killed, Agent: a})
+		}
 	}
 	for _, ended := range ending {
 		select {

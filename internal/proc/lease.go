@@ -28,18 +28,14 @@ func (p *process) hold(ctx context.Context, born time.Time) (agent.Agent, error)
 		}
 	}
 	began := time.Now()
-	lease, err := k.acquire(ctx, p.id)
+	a, err := k.acquire(ctx, p.id)
 	if err != nil {
 		return agent.Agent{}, err
 	}
 	k.mu.Lock()
-	p.lease, p.leased, p.late = &lease, began, false
+	p.lease, p.leased, p.late = &a.Lease, began, false
 	k.mu.Unlock()
-	a, err := k.Store.Agent(ctx, p.id)
-	if err != nil {
-		p.release(ctx)
-	}
-	return a, err
+	return a, nil
 }
 
 // mended waits until nobody here mends the agent. Both would hold one lease, and
@@ -77,16 +73,23 @@ func (k *Kernel) mend(a id.Agent) (done func(), ok bool) {
 	}, true
 }
 
-func (k *Kernel) acquire(ctx context.Context, name id.Agent) (agent.Lease, error) {
-	lease, err := k.Store.Acquire(ctx, name, k.Owner, k.Lease)
+func (k *Kernel) acquire(ctx context.Context, name id.Agent) (agent.Agent, error) {
+	held, err := k.Store.Acquire(ctx, name, k.Owner, k.Lease)
 	if !fault.Is(err, fault.Leased) {
-		return lease, err
+		return held, err
 	}
 	a, aerr := k.Store.Agent(ctx, name)
 	if aerr != nil || !k.Gone(a.Lease.Owner) {
-		return lease, err
+		return held, err
 	}
-	return k.Store.Seize(ctx, name, a.Lease, k.Owner, k.Lease)
+	if _, err := k.Store.Seize(ctx, name, a.Lease, k.Owner, k.Lease); err != nil {
+		return held, err
+	}
+	// It is ours by now, and read as it is under the lease.
+	if held, err = k.Store.Acquire(ctx, name, k.Owner, k.Lease); err != nil {
+		k.owes.Store(true)
+	}
+	return held, err
 }
 
 // release gives the lease back.

@@ -26,7 +26,7 @@ func TestForksBehindATurnShareTheirMemory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	first, second := newProcess(b.kernel, born[0].ID), newProcess(b.kernel, born[1].ID)
+	first, second := newProcess(b.kernel, born[0].ID, nil), newProcess(b.kernel, born[1].ID, nil)
 	if err := first.recall(t.Context(), born[0]); err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,7 @@ package proc
 import (
 	"context"
 
+	"ramet/internal/agent"
 	"ramet/internal/history"
 	"ramet/internal/id"
 	"ramet/internal/loop"
@@ -13,7 +14,11 @@ func (k *Kernel) Order(ctx context.Context, a id.Agent, d history.Draft) (histor
 	if _, err := k.living(ctx, a); err != nil {
 		return history.Entry{}, err
 	}
-	entries, err := k.Store.Append(ctx, a, k.claim(a), d)
+	var entries []history.Entry
+	err := k.entitled(ctx, a, func(c agent.Claim) (err error) {
+		entries, err = k.Store.Append(ctx, a, c, d)
+		return err
+	})
 	if err != nil {
 		return history.Entry{}, err
 	}

@@ -262,7 +262,6 @@ func TestForkReturnsTwice(t *testing.T) {
 // sameAsReplay compares the conversation in memory with a replay.
 func (b *bench) sameAsReplay(a id.Agent) {
 	b.t.Helper()
-	p := b.kernel.lookup(a)
 	c, err := replay(b.t.Context(), b.store, a)
 	if err != nil {
 		b.t.Fatal(err)
@@ -271,7 +270,7 @@ func (b *bench) sameAsReplay(a id.Agent) {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	have, err1 := json.Marshal(p.talk.Messages())
+	have, err1 := json.Marshal(b.remembered(a).Messages())
 	want, err2 := json.Marshal(anew.Messages())
 	if err1 != nil || err2 != nil || string(have) != string(want) {
 		b.t.Errorf("in memory %s\nreplayed %s\n%v %v", have, want, err1, err2)
@@ -315,7 +314,7 @@ func TestKillEndsTheWholeTree(t *testing.T) {
 			t.Errorf("something was written after the end: %q", h)
 		}
 		if b.kernel.lookup(v) != nil {
-			t.Error("a dead agent has a goroutine")
+			t.Error("a dead agent is at work")
 		}
 	}
 	if _, err := b.kernel.Exec(t.Context(), child.ID, Prompt{Text: "again"}); err == nil {

@@ -15,7 +15,8 @@ import (
 	"ramet/internal/tool"
 )
 
-// process is one live agent.
+// process is an agent that somebody works with, or is about to: while it has jobs, one goroutine carries
+// them out.
 type process struct {
 	kernel *Kernel
 	id     id.Agent
@@ -30,6 +31,7 @@ type process struct {
 	lease   *agent.Lease // while it holds one
 	leased  time.Time    // since when
 	visits  int          // of those who are about to use it
+	serves  bool         // a goroutine carries out its jobs
 	late    bool         // its turn was stopped, because nobody could renew the lease
 	tasked  bool         // what it does is a task
 	family  *counter     // of what it does
@@ -39,18 +41,14 @@ type process struct {
 	awaited bool         // and finds some, as far as is known
 	asked   report       // what a report asks of that one
 	stop    context.CancelCauseFunc
-	ended   chan struct{}      // closed when the turn that stop ends is over
-	legacy  *loop.Conversation // what a child inherits, until it is first needed
-	box     tool.Box           // what its turn has; nil: there is none
+	ended   chan struct{} // closed when the turn that stop ends is over
+	box     tool.Box      // what its turn has; nil: there is none
 
 	// Owned by the goroutine.
-	talk     *loop.Conversation
-	forgot   int64 // Kernel.forgot when talk was made
-	restarts restarts
-	ahead    []*job // taken out of the inbox, and to be done before what is in it
-	joined   []*job // what was said during the turn, and ends with it
-	opened   bool   // hooks were told that a person talks with it
-	cutOff   bool   // its last turn could not reach the store
+	*kept
+	ahead  []*job // taken out of the inbox, and to be done before what is in it
+	joined []*job // what was said during the turn, and ends with it
+	cutOff bool   // its last turn could not reach the store
 }
 
 // job is one piece of work in an inbox.
@@ -68,7 +66,7 @@ type job struct {
 	of           *process      // whose it is, while it is pending
 	within       bool          // the family counts it
 	owed, debtor id.Agent      // who waits for the report, while somebody does, and of whom
-	facts        string        // see Options.Facts
+	facts        func() string // see Options.Facts; nil: a program knows the place itself
 	unbooked     bool          // the ledger does not follow it
 	began        time.Time
 	entered      bool           // the ledger has it already
@@ -122,16 +120,6 @@ func (p *process) ring() {
 	case p.mail <- struct{}{}:
 	default:
 	}
-}
-
-// waits is the next job that was taken out of the inbox and could not join; nil: there is none.
-func (p *process) waits() *job {
-	if len(p.ahead) == 0 {
-		return nil
-	}
-	j := p.ahead[0]
-	p.ahead = p.ahead[1:]
-	return j
 }
 
 // open is a call that runs.

@@ -65,6 +65,11 @@ func (k *Kernel) inherited(ctx context.Context, a agent.Agent) (*loop.Conversati
 // are under way go on with what their model has seen.
 func (k *Kernel) Forget() {
 	k.forgot.Add(1)
+	k.mu.Lock()
+	for _, was := range k.idle {
+		was.talk, was.legacy = nil, nil
+	}
+	k.mu.Unlock()
 	k.memory.mu.Lock()
 	defer k.memory.mu.Unlock()
 	k.memory.parents, k.memory.order = nil, nil
@@ -89,6 +94,9 @@ func (p *process) recall(ctx context.Context, a agent.Agent) error {
 		if p.talk, err = k.inherited(ctx, a); err != nil {
 			return err
 		}
+	}
+	if p.talk != nil && p.talk.Last() == a.Head {
+		return nil // nobody wrote since
 	}
 	if p.talk != nil {
 		entries, err := since(ctx, k.Store, p.id, p.talk.Last())
@@ -116,14 +124,14 @@ func (p *process) recall(ctx context.Context, a agent.Agent) error {
 // restore reads the conversation of an agent as it is at one moment.
 func (k *Kernel) restore(ctx context.Context, a id.Agent) (*loop.Conversation, error) {
 	var reader *loop.Reader
-	var outline history.Outline
-	err := k.Store.View(ctx, func(log history.Log) (err error) {
-		reader = loop.NewReader()
-		outline, err = history.Recall(ctx, log, a, reader.Take)
-		return err
+	err := k.Store.View(ctx, func(log history.Log) error {
+		return history.Recall(ctx, log, a, func(o *history.Outline) func(history.Entry) {
+			reader = loop.NewReader(o)
+			return reader.Take
+		})
 	})
 	if err != nil {
 		return nil, err
 	}
-	return reader.Conversation(ctx, &outline, k.Store.Blob)
+	return reader.Conversation(ctx, k.Store.Blob)
 }

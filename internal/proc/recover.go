@@ -89,7 +89,7 @@ func (k *Kernel) rescue(ctx context.Context, a agent.Agent) error {
 	if err != nil {
 		return err
 	}
-	p := newProcess(k, a.ID) // no goroutine: nothing will run
+	p := newProcess(k, a.ID, nil) // no goroutine: nothing will run
 	p.lease = &lease
 	defer p.release(ctx)
 	if a, err = k.Store.Agent(ctx, a.ID); err != nil {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// An agent that was worked with and is not asked anything keeps neither goroutine nor memory,
+// An agent that was worked with and is not asked anything keeps no memory,
 // and is there again when it is asked.
 func TestAnAgentRests(t *testing.T) {
 	b := newBench(t, `{"repeat": true, "steps": [{"text": "here"}]}`)
@@ -16,7 +16,7 @@ func TestAnAgentRests(t *testing.T) {
 		if outcome, err := b.exec(b.zero.ID, "are you there?"); err != nil || outcome.Text != "here" {
 			t.Fatalf("%+v %v", outcome, err)
 		}
-		for b.kernel.lookup(b.zero.ID) != nil {
+		for b.remembered(b.zero.ID) != nil {
 			time.Sleep(time.Millisecond)
 		}
 	}

@@ -30,16 +30,27 @@ func (h verbs) Facts(ctx context.Context, child agent.Agent) string {
 			m = other
 		}
 	}
-	return h.told(ctx, child, m, h.around.box, nil)
+	return h.told(ctx, h.place(ctx, child), child, m, h.around.box, nil)
+}
+
+// Place says what is known of the place of an agent that has a model and tools.
+type Place func(m Model, tools tool.Box) string
+
+// place begins to look at the place of an agent; nil: nobody knows it.
+func (k *Kernel) place(ctx context.Context, a agent.Agent) Place {
+	if k.Options.Facts == nil {
+		return nil
+	}
+	return k.Options.Facts(ctx, a)
 }
 
 // told is what an agent is told when its turn begins: of itself, the place and the moment.
 // Nothing where nobody knows the place.
-func (k *Kernel) told(ctx context.Context, a agent.Agent, m Model, box tool.Box, asked *history.Budget) string {
-	if k.Options.Facts == nil {
+func (k *Kernel) told(ctx context.Context, place Place, a agent.Agent, m Model, box tool.Box, asked *history.Budget) string {
+	if place == nil {
 		return ""
 	}
-	here := k.Options.Facts(ctx, a, m, box)
+	here := place(m, box)
 	if here == "" {
 		return ""
 	}

@@ -3,6 +3,7 @@ package proc
 import (
 	"context"
 
+	"ramet/internal/deep"
 	"ramet/internal/gateway"
 	"ramet/internal/history"
 	"ramet/internal/id"
@@ -23,7 +24,7 @@ func Start(ctx context.Context, o Options) (*Kernel, error) {
 		o.Rest = restAfter
 	}
 	ctx = history.Unattended(ctx) // what a kernel does by itself no person does
-	k := &Kernel{Options: o, live: map[id.Agent]*process{}, waiters: map[*process]bool{}, announced: map[id.Agent]int64{}, mending: map[id.Agent]chan struct{}{}}
+	k := &Kernel{Options: o, live: map[id.Agent]*process{}, idle: map[id.Agent]*kept{}, waiters: map[*process]bool{}, announced: map[id.Agent]int64{}, mending: map[id.Agent]chan struct{}{}}
 	k.ctx, k.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 	k.drafts.kernel = k
 	k.reserver = gateway.NewReserver(o.Store, o.Owner)
@@ -33,6 +34,7 @@ func Start(ctx context.Context, o Options) (*Kernel, error) {
 	}
 	k.work.Go(k.renew)
 	k.work.Go(k.guard)
+	k.work.Go(k.rest)
 	k.work.Go(k.drafts.flushAll)
 	k.work.Go(k.listen)
 	return k, nil
@@ -41,7 +43,9 @@ func Start(ctx context.Context, o Options) (*Kernel, error) {
 // Stop ends all turns and returns when nothing runs any more. What was open is
 // closed in the histories, as after any interruption.
 func (k *Kernel) Stop() {
+	k.mu.Lock() // whoever starts a goroutine has looked whether it may, and has it
 	k.cancel(errStopped)
+	k.mu.Unlock()
 	k.gate.close()
 	k.work.Wait()
 	k.Events.Close()
@@ -53,7 +57,12 @@ func (k *Kernel) Drain(ctx context.Context) error { return k.jobs.wait(ctx) }
 // listen hears what other processes did to agents.
 func (k *Kernel) listen() {
 	// What a ring leads to may take its time; the bell does not wait for it.
-	err := k.Store.Listen(k.ctx, func(r registry.Ring) { k.work.Go(func() { k.Ring(k.ctx, r) }) })
+	err := k.Store.Listen(k.ctx, func(r registry.Ring) {
+		k.work.Go(func() {
+			deep.Verb()
+			k.Ring(k.ctx, r)
+		})
+	})
 	if err != nil && k.ctx.Err() == nil {
 		k.Events.Publish(loop.Event{Type: loop.Note, Text: "mail and kills of other hosts are noticed late: " + err.Error()})
 	}

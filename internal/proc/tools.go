@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"ramet/internal/agent"
+	"ramet/internal/deep"
 	"ramet/internal/llm"
 	"ramet/internal/tool"
 )
@@ -17,6 +18,7 @@ func (p *process) tools(ctx context.Context, a agent.Agent) (tool.Box, error) {
 	}
 	made := make(chan found, 1)
 	p.kernel.work.Go(func() {
+		deep.Verb()
 		box, err := p.kernel.Tools(a)
 		made <- found{box, err}
 	})

@@ -45,8 +45,8 @@ func (p *process) turn(ctx context.Context, j *job) (loop.Outcome, error) {
 		p.report(ctx, a, j, loop.Outcome{}, err)
 		return loop.Outcome{}, err
 	}
-	t.Tree, t.Paused = k.warmth(ctx, a)
-	told, _, err := registry.Effort(ctx, k.Store, a.ID)
+	t.Tree, t.Paused = p.warmth(ctx, a)
+	told, err := p.effort(ctx, a)
 	if err != nil {
 		return loop.Outcome{}, err
 	}
@@ -95,6 +95,7 @@ func (p *process) turn(ctx context.Context, j *job) (loop.Outcome, error) {
 	if err != nil && lost(err) {
 		p.talk = nil // somebody else may have gone on with it
 	}
+	p.known.idle = time.Now()
 	return outcome, err
 }
 
@@ -107,6 +108,10 @@ func (p *process) prepare(ctx context.Context, a agent.Agent, claim agent.Claim,
 	}
 	if m.Foreign != nil {
 		return p.prepareForeign(a, claim, j, m)
+	}
+	var place Place
+	if j.prompt.Text != "" {
+		place = k.place(ctx, a)
 	}
 	box, err := p.tools(ctx, a)
 	if err != nil {
@@ -124,15 +129,13 @@ func (p *process) prepare(ctx context.Context, a agent.Agent, claim agent.Claim,
 		box = k.Offer(a, box)
 	}
 	box = k.recalling(p.id, m.Info, box)
-	if task, err := registry.TaskOf(j.ctx, k.Store, a.ID); err != nil {
+	if task, err := p.task(j.ctx); err != nil {
 		return loop.Turn{}, err
 	} else if task.Alone && !a.IsZero() && len(box) > all { // who chose among them knows what it needs
 		box = acts.Alone(box)
 	}
 	hands.around.box = box
-	if j.prompt.Text != "" {
-		j.facts = k.told(j.ctx, a, m, box, j.prompt.Budget)
-	}
+	j.facts = func() string { return k.told(j.ctx, place, a, m, box, j.prompt.Budget) }
 	system, err := k.system(a, box)
 	if err != nil {
 		return loop.Turn{}, err
@@ -170,19 +173,6 @@ func (k *Kernel) alternatives(m Model) []loop.Alternative {
 		out = append(out, loop.Alternative{Ref: o.Ref, Model: o.Info, Provider: o.Provider, Learnt: k.windows.of(o.Ref)})
 	}
 	return out
-}
-
-// warmth is what caches of vendors depend on: the tree whose agents share their
-// beginning, and how long ago the agent last did something. What cannot be read is
-// left out: it costs money, not truth.
-func (k *Kernel) warmth(ctx context.Context, a agent.Agent) (tree string, paused time.Duration) {
-	if root, err := k.zero(ctx); err == nil {
-		tree = "ramet-" + string(root)
-	}
-	if last, err := k.Store.Entry(ctx, a.Head); err == nil {
-		paused = time.Since(last.CreatedAt)
-	}
-	return tree, paused
 }
 
 // zero is agent 0, which is the same for as long as there is a workspace.

@@ -375,7 +375,7 @@ func TestManySiblingsCostOneLine(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	b.sameAsReplay(kid.ID)
-	if n := len(b.kernel.lookup(kid.ID).talk.Messages()); n != 4 { // divide, the notice, its task, its answer
+	if n := len(b.remembered(kid.ID).Messages()); n != 4 { // divide, the notice, its task, its answer
 		t.Errorf("%d messages", n)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"ramet/internal/chain"
 	"ramet/internal/history"
 	"ramet/internal/id"
-	"ramet/internal/text"
 )
 
 // Entry is one entry of a history, with its contents.
@@ -51,12 +50,4 @@ func ReadEntry(e history.Entry, inContext bool, blob func(chain.Hash) ([]byte, e
 }
 
 // Permitted is who let a call run, or not, for people; empty: nobody had to.
-func (e Entry) Permitted() string {
-	if !bytes.Contains(e.Meta, []byte(`"permission"`)) {
-		return "" // as of most: nothing has to be decoded
-	}
-	if m, err := (history.Entry{Meta: e.Meta}).Decode(); err == nil && m.Permission != nil {
-		return text.Safe(m.Permission.String())
-	}
-	return ""
-}
+func (e Entry) Permitted() string { return history.Entry{Meta: e.Meta}.Permitted() }

@@ -41,6 +41,9 @@ func field(b []byte, name, value string) []byte {
 
 // quote appends a string.
 func quote(b []byte, s string) []byte {
+	if bare(s) {
+		return append(append(append(b, '"'), s...), '"')
+	}
 	quoted, err := jsontext.AppendQuote(b, s)
 	if err != nil { // what is no UTF-8 has one form in encoding/json alone
 		if plain, err := plainJSON(s); err == nil {
@@ -48,6 +51,16 @@ func quote(b []byte, s string) []byte {
 		}
 	}
 	return quoted
+}
+
+// bare says that a string stands in JSON as it is.
+func bare(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c-0x20 > 0x7e-0x20 || c == '"' || c == '\\' {
+			return false
+		}
+	}
+	return true
 }
 
 // plainJSON is encoding/json's, without escapes for HTML.

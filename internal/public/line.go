@@ -81,8 +81,6 @@ const Result loop.EventType = "result"
 // Unread is the type of a line about a letter that the agent of `ramet exec` did not read.
 const Unread loop.EventType = "unread"
 
-const stampForm = "2006-01-02T15:04:05.000000Z"
-
 // Format is the line of an event.
 func Format(e loop.Event) Line {
 	l := Line{Type: e.Type, Agent: e.Agent, Text: e.Text, CallID: e.CallID, Tool: e.Tool, IsError: e.IsError,

@@ -2,7 +2,6 @@ package public
 
 import (
 	"encoding/json"
-	"time"
 
 	"ramet/internal/agent"
 	"ramet/internal/driver"
@@ -56,13 +55,19 @@ func FormatState(s state.State) *State {
 func FormatNow(a agent.Agent, n state.Now) Agent {
 	out, now := FormatAgent(a), n.Of(a)
 	out.State = FormatState(now)
-	switch n.Held(a.ID) {
-	case state.Kernel:
-		out.Activity = Optional(string(state.Working))
-	case state.Gone:
-		out.Activity = Optional(string(state.Interrupted))
-	}
+	out.Activity = Optional(activity(n.Held(a.ID)))
 	return out
+}
+
+// activity is the older word for what a held agent does.
+func activity(by state.Holder) string {
+	switch by {
+	case state.Kernel:
+		return string(state.Working)
+	case state.Gone:
+		return string(state.Interrupted)
+	}
+	return ""
 }
 
 // Spent is what an agent's own calls of models came to.
@@ -164,12 +169,4 @@ func Optional[T comparable](v T) *T {
 		return nil
 	}
 	return &v
-}
-
-// Stamp is a moment as all shapes have it; none is empty.
-func Stamp(t time.Time) string {
-	if t.IsZero() {
-		return ""
-	}
-	return t.UTC().Format(stampForm)
 }

@@ -95,7 +95,7 @@ var statWords = late.Regexp(`(\d+) (insertion|deletion)`)
 
 // insertions reads git's short statistics.
 func insertions(stat string) (added, removed int) {
-	for _, m := range statWords().FindAllStringSubmatch(stat, -1) {
+	for _, m := range statWords.Get().FindAllStringSubmatch(stat, -1) {
 		n, _ := strconv.Atoi(m[1])
 		if m[2] == "insertion" {
 			added = n

@@ -10,6 +10,7 @@ import (
 	"ramet/internal/fault"
 	"ramet/internal/id"
 	"ramet/internal/llm"
+	"ramet/internal/llm/catalog"
 	"ramet/internal/public"
 	"ramet/internal/registry"
 )
@@ -28,9 +29,9 @@ func (w *Workspace) Driver(name, model string) (llm.Ref, error) {
 		if model = w.Config.Model; model == "" {
 			return llm.Ref{}, fault.New(fault.Usage, "which model is ramet to ask?").WithHint("--model vendor/name, or `ramet config set model`")
 		}
-		return llm.ParseRef(model)
+		return catalog.Parse(model)
 	case name == "" || name == Own:
-		return llm.ParseRef(model)
+		return catalog.Parse(model)
 	}
 	if _, err := preset.Find(name, w.Config.Drivers); err != nil {
 		return llm.Ref{}, err
@@ -56,11 +57,26 @@ func (w *Workspace) Driven(ctx context.Context, all bool) (map[id.Agent]*public.
 	if err != nil {
 		return nil, err
 	}
+	nodes := make([]agent.Node, len(list))
+	for i := range list {
+		nodes[i].Agent = &list[i]
+	}
+	return w.DrivenAmong(ctx, nodes)
+}
+
+// DrivenAmong is what is known of those agents of a list that other programs drive. The list must have
+// been read whole (List, not brief).
+func (w *Workspace) DrivenAmong(ctx context.Context, nodes []agent.Node) (map[id.Agent]*public.Driven, error) {
 	out := map[id.Agent]*public.Driven{}
-	for _, a := range list {
-		if out[a.ID], err = w.DrivenOf(ctx, a); err != nil {
+	for _, n := range nodes {
+		if n.Provider != driver.Vendor {
+			continue
+		}
+		driven, err := w.DrivenOf(ctx, *n.Agent)
+		if err != nil {
 			return nil, err
 		}
+		out[n.ID] = driven
 	}
 	return out, nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"ramet/internal/agent"
-	"ramet/internal/control"
 	"ramet/internal/id"
 	"ramet/internal/llm"
 	"ramet/internal/llm/catalog"
@@ -64,15 +63,5 @@ func (w *Workspace) SetEffort(ctx context.Context, a agent.Agent, e llm.Effort) 
 	if err := w.mended(ctx, a); err != nil {
 		return err
 	}
-	return w.through(ctx, a.ID, func() error {
-		if w.Kernel != nil {
-			_, err := w.Kernel.Order(ctx, a.ID, registry.EffortEntry(e))
-			return err
-		}
-		_, err := w.Store.Append(ctx, a.ID, agent.Passing(), registry.EffortEntry(e))
-		return err
-	}, func(k *control.Client) error {
-		_, err := k.Order(ctx, a.ID, registry.EffortEntry(e))
-		return err
-	})
+	return w.order(ctx, a.ID, registry.EffortEntry(e))
 }

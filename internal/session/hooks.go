@@ -8,7 +8,6 @@ import (
 
 	"ramet/internal/agent"
 	"ramet/internal/config"
-	"ramet/internal/control"
 	"ramet/internal/history"
 	"ramet/internal/hook"
 	"ramet/internal/hook/program"
@@ -109,18 +108,7 @@ func (w *Workspace) fires(ctx context.Context, a agent.Agent, o hook.Occasion) e
 // tells writes entries about hooks, in whichever kernel holds the agent.
 func (w *Workspace) tells(ctx context.Context, a id.Agent, entries []history.Draft) error {
 	for _, e := range entries {
-		err := w.through(ctx, a, func() (err error) {
-			if w.Kernel != nil {
-				_, err = w.Kernel.Order(ctx, a, e)
-				return err
-			}
-			_, err = w.Store.Append(ctx, a, agent.Passing(), e)
-			return err
-		}, func(k *control.Client) error {
-			_, err := k.Order(ctx, a, e)
-			return err
-		})
-		if err != nil {
+		if err := w.order(ctx, a, e); err != nil {
 			return err
 		}
 	}

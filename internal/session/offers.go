@@ -8,7 +8,6 @@ import (
 
 	"ramet/internal/agent"
 	"ramet/internal/command"
-	"ramet/internal/control"
 	"ramet/internal/driver"
 	"ramet/internal/driver/offers"
 	"ramet/internal/driver/preset"
@@ -93,18 +92,7 @@ func (w *Workspace) setProgramMode(ctx context.Context, a agent.Agent, name, mod
 	if err := w.mended(ctx, a); err != nil {
 		return err
 	}
-	entry := driver.ModeEntry(name, mode)
-	return w.through(ctx, a.ID, func() error {
-		if w.Kernel != nil {
-			_, err := w.Kernel.Order(ctx, a.ID, entry)
-			return err
-		}
-		_, err := w.Store.Append(ctx, a.ID, agent.Passing(), entry)
-		return err
-	}, func(k *control.Client) error {
-		_, err := k.Order(ctx, a.ID, entry)
-		return err
-	})
+	return w.order(ctx, a.ID, driver.ModeEntry(name, mode))
 }
 
 // ProgramCommands are the commands of the program that drives an agent, for menus. Where ramet, the

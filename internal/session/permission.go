@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"ramet/internal/agent"
-	"ramet/internal/control"
 	"ramet/internal/history"
 	"ramet/internal/permit"
 )
@@ -44,15 +43,5 @@ func (w *Workspace) SetMode(ctx context.Context, a agent.Agent, m permit.Mode) e
 	if err := w.mended(ctx, a); err != nil {
 		return err
 	}
-	return w.through(ctx, a.ID, func() error {
-		if w.Kernel != nil {
-			_, err := w.Kernel.Order(ctx, a.ID, permit.ModeEntry(m))
-			return err
-		}
-		_, err := w.Store.Append(ctx, a.ID, agent.Passing(), permit.ModeEntry(m))
-		return err
-	}, func(k *control.Client) error {
-		_, err := k.Order(ctx, a.ID, permit.ModeEntry(m))
-		return err
-	})
+	return w.order(ctx, a.ID, permit.ModeEntry(m))
 }

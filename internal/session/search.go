@@ -29,7 +29,7 @@ const (
 	maxSearched = 200             // characters that are looked for
 )
 
-// Search finds the messages in whose text, calls or results some words stand. Contents that are
+// Search finds the messages in whose text, calls or results some words stand, or in who let a call run or not. Contents that are
 // too large to stand in a history are not looked at. Nothing to look for: USAGE.
 func (w *Workspace) Search(ctx context.Context, s Search) (public.Search, error) {
 	out := public.Search{Found: []public.Hit{}}
@@ -98,6 +98,9 @@ func holds(e history.Entry, want string) (around string, ok bool) {
 				return near(said, at, len(want)), true
 			}
 		}
+	}
+	if said := e.Permitted(); strings.Contains(strings.ToLower(said), want) { // as it is shown with the result
+		return text.Line(said, 1000), true
 	}
 	return "", false
 }

@@ -179,16 +179,16 @@ func TestForkedBesideItsHolder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	lease, err := w.Store.Acquire(ctx, ada.ID, "elsewhere:1:000000000000", time.Minute)
+	held, err := w.Store.Acquire(ctx, ada.ID, "elsewhere:1:000000000000", time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}
 	calls := history.Draft{Kind: history.Assistant, Parts: []history.Part{{Type: history.ToolCall, CallID: "c", Name: "bash", Args: []byte(`{}`)}}}
-	entries, err := w.Store.Append(ctx, ada.ID, agent.Held(lease.Owner, lease.Epoch), calls)
+	entries, err := w.Store.Append(ctx, ada.ID, agent.Held(held.Lease.Owner, held.Lease.Epoch), calls)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Store.KeepReplies(ctx, []registry.Reply{{Agent: ada.ID, Claim: agent.Held(lease.Owner, lease.Epoch), After: entries[0].ID, Text: "shown"}}); err != nil {
+	if err := w.Store.KeepReplies(ctx, []registry.Reply{{Agent: ada.ID, Claim: agent.Held(held.Lease.Owner, held.Lease.Epoch), After: entries[0].ID, Text: "shown"}}); err != nil {
 		t.Fatal(err)
 	}
 	if last, err := history.LastFinal(ctx, w.Store, ada.ID); err != nil || last != point.ID {
@@ -199,14 +199,14 @@ func TestForkedBesideItsHolder(t *testing.T) {
 	if err != nil || len(c.Messages) == 0 || c.Messages[len(c.Messages)-1].ID != point.ID {
 		t.Fatalf("context %+v, %v", c, err)
 	}
-	if now := found(t, w, "ada"); now.Lease.Owner != lease.Owner || now.Lease.Epoch != lease.Epoch {
+	if now := found(t, w, "ada"); now.Lease.Owner != held.Lease.Owner || now.Lease.Epoch != held.Lease.Epoch {
 		t.Errorf("the lease is %+v", now.Lease)
 	}
 	if reply, ok, err := w.Store.Reply(ctx, ada.ID); err != nil || !ok || reply.Text != "shown" {
 		t.Errorf("what the holder showed is lost: %+v, %v, %v", reply, ok, err)
 	}
 	result := history.Draft{Kind: history.ToolResult, Parts: []history.Part{{Type: history.Result, CallID: "c", Name: "bash", Text: "done"}}}
-	if _, err := w.Store.Append(ctx, ada.ID, agent.Held(lease.Owner, lease.Epoch), result); err != nil {
+	if _, err := w.Store.Append(ctx, ada.ID, agent.Held(held.Lease.Owner, held.Lease.Epoch), result); err != nil {
 		t.Errorf("the holder is shut out: %v", err)
 	}
 	head := found(t, w, "ada").Head

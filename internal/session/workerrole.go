@@ -51,8 +51,5 @@ func defined(k kit.Kit, name string) (kit.Role, error) {
 		names = append(names, other.Name)
 	}
 	f := fault.New(fault.NotFound, "no agent %.60q is defined", name)
-	if near := nearest.Word(name, names); near != "" {
-		return kit.Role{}, f.WithHint("did you mean %q?", near)
-	}
-	return kit.Role{}, f.WithHint("definitions lie in .agents/agents and .claude/agents; `ramet trust` lets those of a project count")
+	return kit.Role{}, f.WithHint("%s", nearest.Hint(name, names, "definitions lie in .agents/agents and .claude/agents; `ramet trust` lets those of a project count"))
 }

@@ -10,6 +10,7 @@ import (
 	"ramet/internal/fault"
 	"ramet/internal/history"
 	"ramet/internal/id"
+	"ramet/internal/nearest"
 )
 
 // Append writes one message of a kind that a person may write.
@@ -86,16 +87,16 @@ func noMark(who, label string, marks []history.Label) error {
 			WithHint("set one with `ramet mark`, or rewind with --to ID")
 	}
 	err := fault.New(fault.NotFound, "agent %s has no mark %q", who, label)
-	var labels []string
+	var labels, quoted []string
 	for _, m := range marks {
-		if quoted := fmt.Sprintf("%q", m.Label); m.Label != "" && !slices.Contains(labels, quoted) {
-			labels = append(labels, quoted)
+		if m.Label != "" && !slices.Contains(labels, m.Label) {
+			labels, quoted = append(labels, m.Label), append(quoted, fmt.Sprintf("%q", m.Label))
 		}
 	}
 	if len(labels) == 0 {
 		return err.WithHint("it has no labels since its last clear")
 	}
-	return err.WithHint("it has %s", strings.Join(labels, ", "))
+	return err.WithHint("%s", nearest.Hint(label, labels, "it has "+strings.Join(quoted, ", ")))
 }
 
 // Rename gives an agent a name.

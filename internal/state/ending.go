@@ -49,6 +49,11 @@ func After(err error) State {
 
 // state is what the history tells of an agent that nobody holds.
 func (e Ending) state() State {
+	switch e.Kind {
+	case history.Interrupted, history.Note, history.Mail, history.Usage:
+	default:
+		return State{Word: Idle} // whatever stands in its meta
+	}
 	m, err := tell(e.Meta)
 	if err != nil {
 		return State{Word: Idle} // verify tells of damage

@@ -53,7 +53,7 @@ func (m *Memory) endings(ctx context.Context, s Store, agents []agent.Agent) (ma
 		m.known = map[id.Agent]remembered{}
 	}
 	for _, a := range agents {
-		if e, ok := read[a.ID]; ok {
+		if e, ok := read[a.ID]; ok || a.Head == a.Genesis { // or it has said nothing
 			out[a.ID], m.known[a.ID] = e, remembered{a.Head, e}
 		}
 	}

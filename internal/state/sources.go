@@ -15,7 +15,8 @@ type Store interface {
 	// Leased lists the agents that somebody holds, or held; and the database's time.
 	Leased(ctx context.Context) ([]agent.Agent, time.Time, error)
 	// Endings reads how histories end: of those named, else of the living, and of the
-	// dead too where all is set.
+	// dead too where all is set. Living agents that were not named and have said nothing since
+	// their birth are left out: the zero Ending is theirs.
 	Endings(ctx context.Context, all bool, only ...id.Agent) (map[id.Agent]Ending, error)
 }
 
