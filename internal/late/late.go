@@ -6,7 +6,8 @@
 //
 //   - an expression is built once, at its first use, and may be used from several goroutines;
 //   - one that cannot be built panics there, as regexp.MustCompile does; a test of the house
-//     builds every one that stands in the source.
+//     builds every one that stands in the source;
+//   - a variable of a package that is one of these is data of the program: nothing runs for it before main.
 package late
 
 import (
@@ -15,12 +16,34 @@ import (
 	"sync"
 )
 
-// Regexp is the expression of that text, from the first call on.
-func Regexp(text string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
+// Expression is one that is built at its first use.
+type Expression struct {
+	text  string
+	once  sync.Once
+	built *regexp.Regexp
 }
 
-// Words are the words of that text, from the first call on.
-func Words(text string) func() []string {
-	return sync.OnceValue(func() []string { return strings.Fields(text) })
+// Regexp is the expression of that text. It does so little that the compiler can do it.
+func Regexp(text string) *Expression { return &Expression{text: text} }
+
+// Get is the expression, from the first call on.
+func (e *Expression) Get() *regexp.Regexp {
+	e.once.Do(func() { e.built = regexp.MustCompile(e.text) })
+	return e.built
+}
+
+// List are words that are told apart at their first use.
+type List struct {
+	text  string
+	once  sync.Once
+	words []string
+}
+
+// Words are the words of that text.
+func Words(text string) *List { return &List{text: text} }
+
+// Get are the words, from the first call on.
+func (l *List) Get() []string {
+	l.once.Do(func() { l.words = strings.Fields(l.text) })
+	return l.words
 }

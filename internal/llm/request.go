@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"ramet/internal/fault"
+	"ramet/internal/nearest"
+	"ramet/internal/shape"
 )
 
 // Tool is something that a model may call.
@@ -39,7 +41,8 @@ func ParseEffort(s string) (Effort, error) {
 	if e := Effort(s); e == "" || e == Usual || slices.Contains(ladder, e) {
 		return e, nil
 	}
-	return "", fault.New(fault.InvalidConfig, "%.40q is no effort", s).WithHint("%s", strings.Join(Efforts(), ", "))
+	return "", fault.New(fault.InvalidConfig, "%.40q is no effort", s).
+		WithHint("%s", nearest.Hint(s, Efforts(), "one of "+strings.Join(Efforts(), ", ")))
 }
 
 // Efforts are the words that ParseEffort reads.
@@ -105,14 +108,14 @@ func (r Request) Check() error {
 		default:
 			return bad("message %d has the role %.20q", i, m.Role)
 		}
-		for _, p := range m.Parts {
-			if p.Type == ToolCall && !json.Valid(p.Args) {
+		for j := range m.Parts {
+			if p := &m.Parts[j]; p.Type == ToolCall && !shape.Valid(p.Args) {
 				return bad("message %d: the arguments of call %.40q are no JSON", i, p.CallID)
 			}
 		}
 	}
 	for _, t := range r.Tools {
-		if t.Name == "" || !json.Valid(t.Schema) {
+		if t.Name == "" || !shape.Valid(t.Schema) {
 			return bad("tool %.40q has no name or no JSON schema", t.Name)
 		}
 	}

@@ -80,7 +80,7 @@ func (p *Page) behindRow(row *extension.TableRow) (Span, bool) {
 		from := c.Lines().At(0).Start
 		line := p.Line(from)
 		text := p.Text(line)
-		m := comments().FindIndex(text)
+		m := comments.Get().FindIndex(text)
 		if m == nil || !bytes.HasSuffix(text[:m[0]], []byte("|")) || bytes.HasSuffix(text[:m[0]], []byte(`\|`)) {
 			return Span{}, false
 		}
@@ -163,7 +163,7 @@ func (h HTML) Tags() []Tag {
 		all.Write(h.page.Source[s.From:s.To])
 	}
 	var out []Tag
-	for _, m := range tagForm().FindAllStringSubmatchIndex(all.String(), -1) {
+	for _, m := range tagForm.Get().FindAllStringSubmatchIndex(all.String(), -1) {
 		t := Tag{Text: all.String()[m[0]:m[1]]}
 		if m[2] >= 0 {
 			t.Name = strings.ToLower(all.String()[m[2]:m[3]])

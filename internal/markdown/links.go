@@ -46,7 +46,7 @@ func (p *Page) Links() []Link {
 			if tag.Name != "a" && tag.Name != "img" && tag.Name != "source" {
 				continue
 			}
-			for _, m := range pointing().FindAllStringSubmatch(tag.Text, -1) {
+			for _, m := range pointing.Get().FindAllStringSubmatch(tag.Text, -1) {
 				out = append(out, Link{To: html.UnescapeString(m[1] + m[2] + m[3]), Text: tag.Text, Image: tag.Name != "a", Line: tag.Line})
 			}
 		}

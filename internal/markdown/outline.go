@@ -67,7 +67,7 @@ func (p *Page) Anchors() map[string]bool {
 	}
 	for _, piece := range p.HTML() {
 		for _, tag := range piece.Tags() {
-			for _, m := range anchor().FindAllStringSubmatch(tag.Text, -1) {
+			for _, m := range anchor.Get().FindAllStringSubmatch(tag.Text, -1) {
 				out[m[1]+m[2]+m[3]] = true
 			}
 		}

@@ -44,37 +44,66 @@ import (
 // MinValue is the length in bytes below which a value is not looked for.
 const MinValue = 8
 
-// Redactor replaces secrets. It changes only by Renew.
+// Redactor replaces secrets. It changes only by Renew and Also.
 type Redactor struct {
 	later   atomic.Pointer[Redactor] // what it became; nil: it is as it was made
 	markers []string                 // of the own credentials, sorted
 	own     *matcher                 // nil when there is no value to look for
 	every   func() []string          // the own markers and those of the rules
+
+	mu     sync.Mutex
+	values map[string]string // as given; guarded by mu
+	also   []*passing        // the newest last; guarded by mu
 }
+
+// named is a value and what is shown in its place.
+type named struct{ name, value string }
+
+// passing is a value that is secret for a while.
+type passing struct {
+	named
+	over bool
+}
+
+// mostOver is how many values are remembered whose time is over.
+const mostOver = 200
 
 // New makes a redactor of our own credentials: name to exact value. Of names
 // that share a value the first in order is shown.
 func New(values map[string]string) *Redactor {
+	r := of(sorted(values))
+	r.values = values
+	return r
+}
+
+func sorted(values map[string]string) []named {
+	out := make([]named, 0, len(values))
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		out = append(out, named{name, values[name]})
+	}
+	return out
+}
+
+func of(all []named) *Redactor {
 	r := &Redactor{markers: []string{marker(nameless)}}
-	names := slices.Sorted(maps.Keys(values))
-	for _, name := range names {
-		r.markers = append(r.markers, marker(name))
+	for _, one := range all {
+		r.markers = append(r.markers, marker(one.name))
 	}
 	slices.Sort(r.markers)
 	r.markers = slices.Compact(r.markers)
 
 	var patterns []pattern
 	var texts []string
-	for _, name := range names {
-		if len(values[name]) < MinValue {
+	for _, one := range all {
+		if len(one.value) < MinValue {
 			continue
 		}
-		for _, p := range disguises(values[name]) {
+		for _, p := range disguises(one.value) {
 			// Looking for a piece of a marker would never come to an end.
 			if containedIn(p.text, r.markers) {
 				continue
 			}
-			p.label = marker(name)
+			p.label = marker(one.name)
 			patterns = append(patterns, p)
 			texts = append(texts, p.text)
 		}
@@ -87,7 +116,54 @@ func New(values map[string]string) *Redactor {
 }
 
 // Renew lets it know these credentials instead, from now on: a key was stored.
-func (r *Redactor) Renew(values map[string]string) { r.later.Store(New(values)) }
+func (r *Redactor) Renew(values map[string]string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.values = values
+	r.renewed()
+}
+
+// Also lets it know values that are secret for a while, under one name. When their time is over they are
+// still remembered, until many others are: they may be told late.
+func (r *Redactor) Also(name string, values ...string) (over func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var mine []*passing
+	for _, v := range values {
+		mine = append(mine, &passing{named: named{name, v}})
+	}
+	r.also = append(r.also, mine...)
+	r.renewed()
+	return func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		for _, one := range mine {
+			one.over = true
+		}
+	}
+}
+
+// renewed makes what it became. The caller has the mutex.
+func (r *Redactor) renewed() {
+	gone := -mostOver
+	for _, one := range r.also {
+		if one.over {
+			gone++
+		}
+	}
+	r.also = slices.DeleteFunc(r.also, func(one *passing) bool {
+		if gone > 0 && one.over {
+			gone--
+			return true
+		}
+		return false
+	})
+	all := sorted(r.values)
+	for _, one := range r.also {
+		all = append(all, one.named)
+	}
+	r.later.Store(of(all))
+}
 
 func (r *Redactor) now() *Redactor {
 	if later := r.later.Load(); later != nil {

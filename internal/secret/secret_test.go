@@ -2,6 +2,7 @@ package secret
 
 import (
 	"encoding/base64"
+	"fmt"
 	"net/url"
 	"strings"
 	"sync"
@@ -145,4 +146,36 @@ func FuzzRedact(f *testing.F) {
 			}
 		}
 	})
+}
+
+// What is secret for a while is found beside the credentials, also those that come later. Of those whose
+// time is over the oldest are forgotten, and nothing else is.
+func TestAlso(t *testing.T) {
+	r := New(map[string]string{"KEY": apiKey})
+	own := r.Own // as it was given away before
+	over := r.Also("door", "http://here/a/0123456789", "0123456789")
+	r.Also("open", "still-secret")
+	r.Renew(map[string]string{"TOKEN": overlap})
+	for in, want := range map[string]string{
+		"at http://here/a/0123456789/v1": "at [redacted:door]/v1",
+		"0123456789 " + overlap:          "[redacted:door] [redacted:TOKEN]",
+		apiKey:                           apiKey, // no longer one
+	} {
+		if got := own(in); got != want {
+			t.Errorf("%q: %q", in, got)
+		}
+	}
+	over()
+	if got := own("0123456789"); got != "[redacted:door]" {
+		t.Errorf("told late: %q", got)
+	}
+	var all sync.WaitGroup
+	for i := range mostOver {
+		all.Go(func() { r.Also("door", fmt.Sprintf("value-%09d", i))() })
+	}
+	all.Wait()
+	r.Also("door", "the last one")
+	if got := own("0123456789 still-secret value-000000007 " + overlap); got != "0123456789 [redacted:open] [redacted:door] [redacted:TOKEN]" {
+		t.Errorf("%q", got)
+	}
 }

@@ -1,5 +1,7 @@
 package shape
 
+import "encoding/json"
+
 // Brief is the shape as a JSON Schema for a model: with every request it is sent again, so
 // it leaves out what a model does not need to call a tool well, and members that are Untold.
 // Check holds all the same.
@@ -30,6 +32,19 @@ func (s *Shape) Brief() map[string]any {
 		}
 	}
 	return out
+}
+
+// BriefText is Brief as JSON. It is made once: models are told of tools with every turn, and shapes do
+// not change.
+func (s *Shape) BriefText() ([]byte, error) {
+	if known, ok := s.told.Load().([]byte); ok {
+		return known, nil
+	}
+	text, err := json.Marshal(s.Brief())
+	if err == nil {
+		s.told.Store(text)
+	}
+	return text, err
 }
 
 // Untold is a member of which models are not told: it is taken, but seldom of use.

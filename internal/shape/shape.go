@@ -5,6 +5,7 @@ package shape
 
 import (
 	"fmt"
+	"sync/atomic"
 
 	"ramet/internal/late"
 )
@@ -30,6 +31,15 @@ type Shape struct {
 	either []*Shape
 	name   string // references: of what
 	to     *Shape // and that itself
+
+	told atomic.Value // BriefText, as []byte, once it was asked for
+}
+
+// copy is a shape that is about to become another.
+func (s *Shape) copy() *Shape {
+	c := *s
+	c.told = atomic.Value{}
+	return &c
 }
 
 type kind int
@@ -75,7 +85,7 @@ func Text(least int) *Shape { return &Shape{kind: stringKind, least: least} }
 func Match(expr string) *Shape {
 	expr = `^(?:` + expr + `)$`
 	compiled := late.Regexp(expr)
-	return &Shape{kind: stringKind, expr: expr, match: func(text []byte) bool { return compiled().Match(text) }}
+	return &Shape{kind: stringKind, expr: expr, match: func(text []byte) bool { return compiled.Get().Match(text) }}
 }
 
 // Hex is a string of so many hex digits in lower case: hashes are in every event,
@@ -139,38 +149,38 @@ func (s *Shape) OrNull() *Shape {
 	case s.kind == eitherKind:
 		return &Shape{kind: eitherKind, desc: s.desc, either: append(s.either[:len(s.either):len(s.either)], Null())}
 	}
-	c := *s
+	c := s.copy()
 	c.null = true
-	return &c
+	return c
 }
 
 // Format returns a copy of a string's shape that says what its characters mean, as
 // date-time or uuid. It is told, not checked.
 func (s *Shape) Format(name string) *Shape {
-	c := *s
+	c := s.copy()
 	c.format = name
-	return &c
+	return c
 }
 
 // AtMost returns a copy of an array's shape with so many elements at most.
 func (s *Shape) AtMost(elements int) *Shape {
-	c := *s
+	c := s.copy()
 	c.most = elements
-	return &c
+	return c
 }
 
 // AtLeast returns a copy of an object's shape with so many members at least.
 func (s *Shape) AtLeast(members int) *Shape {
-	c := *s
+	c := s.copy()
 	c.least = members
-	return &c
+	return c
 }
 
 // With returns a copy with a description for the published schema.
 func (s *Shape) With(desc string) *Shape {
-	c := *s
+	c := s.copy()
 	c.desc = desc
-	return &c
+	return c
 }
 
 // Error is what is wrong, and where: Pointer is an RFC 6901 JSON pointer, ""

@@ -88,13 +88,32 @@ func clean(s string) bool {
 
 // plain is how many bytes of a text, from its start, are printable ASCII, line breaks or tabs: most
 // texts are nothing else, and bytes are looked at faster than runes.
-func plain(s string) int {
-	for i := range len(s) {
-		if c := s[i]; c-0x20 > 0x7e-0x20 && c != '\n' && c != '\t' {
-			return i
+func plain[T string | []byte](s T) int {
+	i := 0
+	for ; len(s)-i >= 8; i += 8 {
+		x := uint64(s[i]) | uint64(s[i+1])<<8 | uint64(s[i+2])<<16 | uint64(s[i+3])<<24 |
+			uint64(s[i+4])<<32 | uint64(s[i+5])<<40 | uint64(s[i+6])<<48 | uint64(s[i+7])<<56
+		if printable(x) {
+			continue
+		}
+		for k := i; k < i+8; k++ {
+			if !simple(s[k]) {
+				return k
+			}
 		}
 	}
-	return len(s)
+	for ; i < len(s) && simple(s[i]); i++ {
+	}
+	return i
+}
+
+func simple(c byte) bool { return c-0x20 <= 0x7e-0x20 || c == '\n' || c == '\t' }
+
+// printable says whether eight bytes are all from the space to the tilde, with all of them at once: below
+// 0x80, below 0x7f (one more does not reach 0x80), and not below the space (0x60 more does).
+func printable(x uint64) bool {
+	const ones, top = 0x0101010101010101, 0x8080808080808080
+	return x&top == 0 && (x+ones)&top == 0 && (x+(0x80-0x20)*ones)&top == top
 }
 
 // hostile covers C1 controls, line separators and bidirectional overrides.

@@ -132,8 +132,11 @@ type cited struct {
 
 // citations are those of a text, which the server wants back with it.
 func citations(p *llm.Part) []byte {
+	if p.Origin != Origin || p.Opaque == nil {
+		return nil
+	}
 	var kept cited
-	if p.Origin != Origin || p.Opaque == nil || json.Unmarshal(p.Opaque, &kept) != nil || len(kept.Citations) == 0 {
+	if json.Unmarshal(p.Opaque, &kept) != nil || len(kept.Citations) == 0 {
 		return nil
 	}
 	out, err := wire.Marshal(kept.Citations)

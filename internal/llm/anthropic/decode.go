@@ -58,6 +58,12 @@ type usage struct {
 }
 
 func (d *decoder) Next(_ string, data []byte) ([]llm.Event, bool, error) {
+	if index, text, ok := words(data); ok {
+		e := event{Index: index}
+		e.Delta.Type, e.Delta.Text = "text_delta", text
+		err := d.delta(e)
+		return d.parts.Take(), false, err
+	}
 	var e event
 	if err := json.Unmarshal(data, &e); err != nil {
 		return nil, false, wire.Garbled("an event is no JSON: %v", err)

@@ -71,7 +71,8 @@ func looked(messages []llm.Message) (answered int, found map[string]bool) {
 		if m.Role == llm.User {
 			answered = i
 		}
-		for _, p := range m.Parts {
+		for j := range m.Parts {
+			p := &m.Parts[j]
 			if p.Type != llm.Search || p.Origin != Origin {
 				continue
 			}

@@ -157,11 +157,8 @@ func Find(name string) (Vendor, error) {
 	for i, v := range all {
 		names[i] = v.Name
 	}
-	err := fault.New(fault.NotFound, "no vendor is called %.40q", name)
-	if near := nearest.Word(strings.ToLower(name), names); near != "" {
-		return Vendor{}, err.WithHint("did you mean %s?", near)
-	}
-	return Vendor{}, err.WithHint("known: %s", strings.Join(names, ", "))
+	return Vendor{}, fault.New(fault.NotFound, "no vendor is called %.40q", name).
+		WithHint("%s", nearest.Hint(strings.ToLower(name), names, "known: "+strings.Join(names, ", ")))
 }
 
 // Table is the models of one vendor.

@@ -151,6 +151,10 @@ func TestChoose(t *testing.T) {
 			t.Errorf("%q: %s %v, want %s", c.asked, got, err, c.want)
 		}
 	}
+	clear(tables)
+	if _, err := Choose("", only("ollama")); err != nil || len(tables) != 2 {
+		t.Errorf("%d tables were read, %v: those of vendors that cannot be used are not", len(tables), err)
+	}
 }
 
 func TestTheBuiltInModelNeedsNothing(t *testing.T) {

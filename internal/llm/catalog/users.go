@@ -35,7 +35,7 @@ func CheckUser(v Vendor) error {
 	}
 	at := slices.IndexFunc(vendors, func(one Vendor) bool { return one.Name == v.Name })
 	switch {
-	case !vendorName().MatchString(v.Name):
+	case !vendorName.Get().MatchString(v.Name):
 		return bad("its name must be of a-z, 0-9 and -, and begin with a letter")
 	case at >= 0 && vendors[at].BuiltIn, v.Name == "script":
 		return bad("this name is taken")

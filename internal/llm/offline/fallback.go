@@ -9,7 +9,7 @@ var fallback = late.Regexp("(?s)[Ii]f you can do no better, write to `([^`\n]+)`
 // answerFallback carries out an order that has such a text: this model can do no better. ok is
 // false for all others.
 func (w *work) answerFallback(order string) (ok bool) {
-	m := fallback().FindStringSubmatch(order)
+	m := fallback.Get().FindStringSubmatch(order)
 	if m == nil {
 		return false
 	}

@@ -21,7 +21,7 @@ func (w *work) fork(s step) bool {
 	}
 	var children []id.Agent // those that were not heard of; empty: nobody knows its id
 	for _, o := range out {
-		who := agentID().FindString(o.text)
+		who := agentID.Get().FindString(o.text)
 		switch {
 		case o.failed:
 			w.tell(o)

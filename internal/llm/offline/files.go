@@ -26,7 +26,7 @@ func replace(m []string) []step {
 func write(file, content string) []step {
 	file = plain(strings.TrimRight(file, ","))
 	content, quoted := literal(content)
-	if file == "" || !quoted && vague().MatchString(content) {
+	if file == "" || !quoted && vague.Get().MatchString(content) {
 		return nil // "a poem about the sea" is not what is to be written
 	}
 	return one("write", fmt.Sprintf("write %d bytes to %s", len(content), name(file)), map[string]any{"path": file, "content": content})
@@ -52,7 +52,7 @@ func search(what, where string) []step {
 		return nil
 	}
 	args := map[string]any{"pattern": pattern}
-	if where = plain(where); !everywhere().MatchString(where) {
+	if where = plain(where); !everywhere.Get().MatchString(where) {
 		if strings.ContainsAny(where, "*?[{") {
 			args["include"] = where
 		} else {
@@ -84,7 +84,7 @@ func find(what, where string) []step {
 		pattern = "**/" + pattern
 	}
 	args := map[string]any{"pattern": pattern}
-	if where = plain(where); !everywhere().MatchString(where) {
+	if where = plain(where); !everywhere.Get().MatchString(where) {
 		args["path"] = where
 	}
 	return one("glob", act, args)
@@ -98,7 +98,7 @@ func list(m []string) []step {
 		if strings.HasPrefix(where, "-") {
 			return nil
 		}
-		if !everywhere().MatchString(where) {
+		if !everywhere.Get().MatchString(where) {
 			args["path"] = where
 			act += " of " + name(where)
 		}

@@ -35,13 +35,13 @@ const ready = "say I am ready"
 // what each shall do.
 func parseFork(s string, depth int) []step {
 	out := step{kind: forking}
-	if tail := unwaited().FindString(mask(s)); tail != "" {
+	if tail := unwaited.Get().FindString(mask(s)); tail != "" {
 		out.leave = true
 		s = strings.TrimSpace(s[:len(s)-len(tail)])
 	}
-	rest := s[len(forkVerb().FindString(s)):]
+	rest := s[len(forkVerb.Get().FindString(s)):]
 	count := 0
-	if m := counted().FindStringSubmatch(rest); m != nil {
+	if m := counted.Get().FindStringSubmatch(rest); m != nil {
 		count = numbers[strings.ToLower(m[1])]
 		if count == 0 {
 			count, _ = strconv.Atoi(m[1])
@@ -51,13 +51,13 @@ func parseFork(s string, depth int) []step {
 		}
 		rest = rest[len(m[0]):]
 	}
-	rest = rest[len(noun().FindString(rest)):]
+	rest = rest[len(noun.Get().FindString(rest)):]
 	args := map[string]any{}
 	var names []string
 	for again := true; again; {
 		again = false
-		if m := named().FindStringSubmatch(rest); m != nil && names == nil {
-			names = strings.Fields(strings.ToLower(joint().ReplaceAllString(m[1], " ")))
+		if m := named.Get().FindStringSubmatch(rest); m != nil && names == nil {
+			names = strings.Fields(strings.ToLower(joint.Get().ReplaceAllString(m[1], " ")))
 			end := len(m[0])
 			if count < 2 { // what follows is no second name
 				names = names[:1]
@@ -65,14 +65,14 @@ func parseFork(s string, depth int) []step {
 			}
 			rest, again = rest[end:], true
 		}
-		if m := ownTree().FindString(rest); m != "" {
+		if m := ownTree.Get().FindString(rest); m != "" {
 			args["worktree"], rest, again = true, rest[len(m):], true
 		}
-		if m := noContext().FindString(rest); m != "" {
+		if m := noContext.Get().FindString(rest); m != "" {
 			args["context"], rest, again = "none", rest[len(m):], true
 		}
 	}
-	tasks := tasksOf(rest[len(forTask().FindString(rest)):], count, depth)
+	tasks := tasksOf(rest[len(forTask.Get().FindString(rest)):], count, depth)
 	if tasks == nil {
 		return nil
 	}
@@ -103,12 +103,12 @@ func tasksOf(s string, count, depth int) []string {
 		return []string{ready}
 	}
 	// Prompts in quotes are taken as they are: a child may be another model.
-	if quoted, between := allQuoted(s); len(quoted) > 0 && strings.Trim(joint().ReplaceAllString(" "+between+" ", ""), " ,") == "" && s[0] != '`' {
+	if quoted, between := allQuoted(s); len(quoted) > 0 && strings.Trim(joint.Get().ReplaceAllString(" "+between+" ", ""), " ,") == "" && s[0] != '`' {
 		return quoted
 	}
 	var tasks []string
 	hidden := mask(s)
-	if at := perChild().FindAllStringIndex(hidden, -1); at != nil && at[0][0] == 0 {
+	if at := perChild.Get().FindAllStringIndex(hidden, -1); at != nil && at[0][0] == 0 {
 		for i, a := range at {
 			end := len(s)
 			if i+1 < len(at) {
@@ -139,6 +139,6 @@ func tasksOf(s string, count, depth int) []string {
 // imperative makes an order of what somebody does: reads, runs.
 func imperative(s string) string {
 	s = tidy(s)
-	s = searches().ReplaceAllString(s, "search")
-	return thirdPerson().ReplaceAllString(s, "$1")
+	s = searches.Get().ReplaceAllString(s, "search")
+	return thirdPerson.Get().ReplaceAllString(s, "$1")
 }

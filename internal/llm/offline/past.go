@@ -35,10 +35,10 @@ func newestOrder(all []llm.Message) (order string, since []batch) {
 			continue
 		}
 		switch {
-		case told().MatchString(text):
+		case told.Get().MatchString(text):
 		case strings.Contains(text, digestTitle) || strings.HasPrefix(text, summaryHead):
 			at, order = i, ""
-		case at >= 0 && order != "" && goOn().MatchString(text):
+		case at >= 0 && order != "" && goOn.Get().MatchString(text):
 		default:
 			if asked, ok := ordered(text); ok {
 				at, order = i, asked

@@ -27,10 +27,10 @@ const Examples = "I understand plain orders, such as:\n\n" +
 	"Join steps with \"then\". For a model that thinks, `ramet auth set VENDOR` takes a key."
 
 func notUnderstood(odd string) string {
-	if asksForHelp().MatchString(odd) {
+	if asksForHelp.Get().MatchString(odd) {
 		return "I am the model that is built into ramet, without network and without a mind of my own.\n\n" + Examples
 	}
-	if answer, ok := guide.Answer(odd); ok && guide.Asks(odd) {
+	if answer, ok := guide.Meant(odd); ok {
 		return answer
 	}
 	return fmt.Sprintf("I do not understand %q, so I did nothing.\n\n%s", text.Line(odd, 120), Examples)
@@ -44,7 +44,7 @@ var deniedWord = late.Regexp(`(?i)\bdenied\b|\bnot (?:permitted|allowed)\b|\bUNT
 func (w *work) tell(o outcome) {
 	said := quote(o)
 	switch {
-	case o.failed && deniedWord().MatchString(o.text):
+	case o.failed && deniedWord.Get().MatchString(o.text):
 		w.say("Denied: I was not permitted to %s.%s", o.act, said)
 	case o.failed:
 		w.say("Failed: I could not %s.%s", o.act, said)

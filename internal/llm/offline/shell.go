@@ -24,13 +24,13 @@ func command(m []string) []step {
 	if _, whole := literal(m[1]); whole {
 		return run(plain(m[1]), false)
 	}
-	if len(quoted) == 1 && strings.Contains(m[1], "`") && aside().MatchString(rest) {
+	if len(quoted) == 1 && strings.Contains(m[1], "`") && aside.Get().MatchString(rest) {
 		return run(quoted[0], false)
 	}
 	if strings.Contains(mask(m[1]), "`") || len(quoted) > 0 && strings.HasPrefix(strings.TrimSpace(m[1]), "`") {
 		return nil // something around it that was not understood
 	}
-	if vague().MatchString(m[1]) || strings.Contains(strings.ToLower(mask(m[1])), " and ") {
+	if vague.Get().MatchString(m[1]) || strings.Contains(strings.ToLower(mask(m[1])), " and ") {
 		return nil // "the tests": nobody told how. "a and b": the shell does not say it so
 	}
 	return run(m[1], true)

@@ -27,7 +27,7 @@ func split(order string) []part {
 	var out []part
 	start, before := 0, "\n"
 	for from := 0; from < len(order); {
-		at := separator().FindStringIndex(hidden[from:])
+		at := separator.Get().FindStringIndex(hidden[from:])
 		if at == nil {
 			break
 		}
@@ -58,7 +58,7 @@ func separates(s string, start, i, j int) bool {
 
 func add(out []part, s, before string) []part {
 	p := part{text: s, raw: s, before: before}
-	if at := bullet().FindStringIndex(p.text); at != nil {
+	if at := bullet.Get().FindStringIndex(p.text); at != nil {
 		p.text, p.bullet = p.text[at[1]:], true
 	}
 	if p.text = tidy(p.text); p.text == "" {
@@ -71,11 +71,11 @@ func add(out []part, s, before string) []part {
 func tidy(s string) string {
 	for {
 		t := strings.TrimSpace(s)
-		t = t[len(polite().FindString(t)):]
+		t = t[len(polite.Get().FindString(t)):]
 		if n := len(t) - 1; n > 0 && strings.ContainsAny(t[n:], ".!?,") && !strings.ContainsAny(t[n-1:n], ". \t/*?") {
 			t = t[:n]
 		}
-		t = strings.TrimSuffix(t, thanks().FindString(t))
+		t = strings.TrimSuffix(t, thanks.Get().FindString(t))
 		if t == s {
 			return t
 		}
@@ -110,14 +110,14 @@ func understandAt(order string, depth int) (steps []step, odd string) {
 	for i := 0; i < len(parts); i++ {
 		p := parts[i].text
 		// The items of a list under a fork are its tasks.
-		if forkHead().MatchString(p) && strings.HasSuffix(p, ":") {
+		if forkHead.Get().MatchString(p) && strings.HasSuffix(p, ":") {
 			for i+1 < len(parts) && parts[i+1].bullet {
 				i++
 				p += " one " + parts[i].text + ","
 			}
 			p = strings.TrimSuffix(p, ",")
 		}
-		if n := len(steps) - 1; n >= 0 && steps[n].kind >= forking && readIt().MatchString(p) {
+		if n := len(steps) - 1; n >= 0 && steps[n].kind >= forking && readIt.Get().MatchString(p) {
 			continue
 		}
 		got := parse(p, depth)
@@ -143,8 +143,8 @@ var another = late.Regexp(`(?i)^(?:one|another|the (?:other|first|second|third|l
 // continues says whether what follows belongs to the part before it.
 func continues(p string, next part, got []step, depth int) bool {
 	switch {
-	case forkHead().MatchString(p):
-		return another().MatchString(next.text)
+	case forkHead.Get().MatchString(p):
+		return another.Get().MatchString(next.text)
 	case !strings.Contains(next.before, ";") || len(got) != 1 || !got[0].shell:
 		return false
 	}

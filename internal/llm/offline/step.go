@@ -65,7 +65,7 @@ func words(pattern string) *regexp.Regexp {
 // parse understands one part, which may be several steps joined with "and" or
 // commas; depth counts the forks around it. nil: it does not.
 func parse(s string, depth int) []step {
-	if forkHead().MatchString(s) {
+	if forkHead.Get().MatchString(s) {
 		return parseFork(s, depth)
 	}
 	if parts := joined(s); len(parts) > 1 {
@@ -90,7 +90,7 @@ func parseOne(s string, depth int) []step {
 	if s == "" {
 		return nil
 	}
-	if forkHead().MatchString(s) {
+	if forkHead.Get().MatchString(s) {
 		return parseFork(s, depth)
 	}
 	for _, r := range allRules() {
@@ -109,7 +109,7 @@ var joint = late.Regexp(`(?i)(?:,\s+(?:and\s+)?|\s+and\s+)`)
 func joined(s string) []string {
 	var out []string
 	start := 0
-	for _, at := range joint().FindAllStringIndex(mask(s), -1) {
+	for _, at := range joint.Get().FindAllStringIndex(mask(s), -1) {
 		out = append(out, s[start:at[0]])
 		start = at[1]
 	}

@@ -153,7 +153,7 @@ func (w *work) letters(wait call) (heads []string, ok bool) {
 		return nil, ok
 	}
 	o := out[0]
-	if heads = letterHead().FindAllString(o.text, -1); !o.failed && len(heads) > 0 {
+	if heads = letterHead.Get().FindAllString(o.text, -1); !o.failed && len(heads) > 0 {
 		o.tool, o.act = "read_mail", "read a letter"
 	}
 	w.tell(o)

@@ -28,7 +28,7 @@ var host = late.Regexp(`^bedrock-runtime(?:-fips)?\.([a-z0-9-]+)\.amazonaws\.com
 
 // Region is the one that a base URL of Bedrock names; empty if it names none.
 func Region(hostname string) string {
-	if m := host().FindStringSubmatch(hostname); m != nil {
+	if m := host.Get().FindStringSubmatch(hostname); m != nil {
 		return m[1]
 	}
 	return ""

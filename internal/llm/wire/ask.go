@@ -44,7 +44,8 @@ func bodyOf(r llm.Request, value any) ([]byte, error) {
 	}
 	size := 16 << 10 // and what tools say of themselves, about
 	for _, m := range r.Messages {
-		for _, p := range m.Parts {
+		for i := range m.Parts {
+			p := &m.Parts[i]
 			size += 128 + len(p.Text) + len(p.Text)/32 + len(p.Args) + len(p.Signature) + len(p.Opaque) + len(p.Data)*4/3
 		}
 	}

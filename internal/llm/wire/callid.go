@@ -45,8 +45,8 @@ type IDs map[string]string
 func CallIDs(r llm.Request, origin string) IDs {
 	own := IDs{}
 	for _, m := range r.Messages {
-		for _, p := range m.Parts {
-			if p.Type == llm.ToolCall && p.Origin == origin && p.CallID != "" {
+		for i := range m.Parts {
+			if p := &m.Parts[i]; p.Type == llm.ToolCall && p.Origin == origin && p.CallID != "" {
 				own[p.CallID] = p.CallID
 			}
 		}

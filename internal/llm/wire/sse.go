@@ -18,6 +18,7 @@ func scan(in io.Reader, err *error) iter.Seq2[string, []byte] {
 	return func(yield func(string, []byte) bool) {
 		lines := &lineReader{r: bufio.NewReaderSize(in, 16<<10)}
 		name, data, any := "", []byte(nil), false
+		last := "" // the newest name: most events have that of the one before
 		for {
 			line, e := lines.next()
 			if e != nil {
@@ -37,7 +38,10 @@ func scan(in io.Reader, err *error) iter.Seq2[string, []byte] {
 			value = bytes.TrimPrefix(value, []byte(" "))
 			switch string(field) {
 			case "event":
-				name = string(value)
+				if string(value) != last {
+					last = string(value)
+				}
+				name = last
 			case "data":
 				if any {
 					data = append(data, '\n')
