@@ -1,6 +1,7 @@
 package driver
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"net/url"
@@ -23,7 +24,7 @@ func (r *turn) asked(ctx context.Context, u Update) {
 		r.calls = append(r.calls, c)
 	}
 	c.Call = merged(c.Call, u.Call)
-	c.ID = c.id
+	c.ID, c.asked = c.id, true
 	r.writeCalls(ctx)
 	if r.failed != nil {
 		u.Reply(Cancel)
@@ -63,6 +64,9 @@ func (r *turn) asked(ctx context.Context, u Update) {
 func merged(was, now Call) Call {
 	if now.Title == "" {
 		now.Title = was.Title
+	}
+	if now.Tool == "" {
+		now.Tool = was.Tool
 	}
 	if now.Kind == "" {
 		now.Kind = was.Kind
@@ -104,8 +108,8 @@ func (r *turn) spec(c *call) (tool.Spec, tool.Call) {
 		if !r.about.Boxed {
 			s.Outside = subject(r.about.Driver + " runs it itself, and not in the box")
 		}
-	case ownTool().MatchString(c.Title) && c.name() == "other":
-		s.Name, s.Access = c.Title, tool.Processes
+	case ownTool.Get().MatchString(cmp.Or(c.Tool, c.Title)) && c.name() == "other":
+		s.Name, s.Access = cmp.Or(c.Tool, c.Title), tool.Processes
 	case (c.Kind == "read" || c.Kind == "search" || c.Kind == "think") && inside:
 		s.Name, s.Access = "read", tool.Reads
 	case c.Kind == "edit" && inside && within != "":

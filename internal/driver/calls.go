@@ -1,6 +1,7 @@
 package driver
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"strings"
@@ -12,7 +13,8 @@ import (
 	"ramet/internal/text"
 )
 
-// settleTime is how long a call that was announced may still change before it is written.
+// settleTime is how long a call of which nobody tells what it is about may still change before it is
+// written as it is.
 const settleTime = 300 * time.Millisecond
 
 // call is one of the program's calls, as far as the history knows it.
@@ -20,15 +22,46 @@ type call struct {
 	Call
 	id      string // as the history has it
 	since   time.Time
+	told    int  // how often the program told of it
+	asked   bool // it waits for permission, or did
 	written bool
+	said    string // what the history has been told that it does
+	printed tape
 	over    bool // its result is written
 	denied  bool
 	record  *history.Permission
 	end     func() // of what it may write
 }
 
-// called takes a call as it is now.
-func (r *turn) called(ctx context.Context, now Call) {
+// ready says whether the call is to be written now. It must stand in the history before it does
+// anything: so as soon as it is told what it does, or that it does it. What is only announced waits
+// for that, however long the program's model writes at it.
+func (c *call) ready() bool { return c.Status != Pending || c.asked || c.tells() }
+
+// tells says whether it is known what the call does.
+func (c *call) tells() bool {
+	if c.Kind == "execute" { // a folder alone is none
+		return c.command() != ""
+	}
+	return len(c.Input) > len("{}")
+}
+
+// does is what the call does, as far as that is told; empty: it is not.
+func (c *call) does() string {
+	if !c.tells() {
+		return ""
+	}
+	return cmp.Or(c.command(), string(c.Input))
+}
+
+// settled says whether a call that tells nothing is not going to: its program never does, or told
+// of it again without.
+func (c *call) settled() bool {
+	return (c.Input == nil || c.told > 1) && time.Since(c.since) >= settleTime
+}
+
+// called takes a call as it is now, and what it printed since.
+func (r *turn) called(ctx context.Context, now Call, printed string) {
 	c := r.call(now.ID)
 	if c == nil {
 		c = &call{id: r.kept(now.ID), since: time.Now()}
@@ -37,13 +70,13 @@ func (r *turn) called(ctx context.Context, now Call) {
 	if c.over {
 		return // it was answered already
 	}
-	was := c.Status
-	c.Call = now
-	if c.ID = c.id; !c.written && was == Pending && now.Status == Pending {
-		c.since = time.Now()
-	}
-	if now.Status.Ended() || now.Status == Running && len(now.Input) > 2 {
+	c.Call, c.ID = now, c.id
+	c.since = time.Now()
+	if c.told++; c.ready() {
 		r.writeCalls(ctx)
+	}
+	if c.printed.add(printed); printed != "" && c.written && r.failed == nil {
+		r.Emit(loop.Event{Type: loop.CallOutput, Agent: r.Agent, CallID: c.id, Tool: c.name(), Text: r.kept(printed)})
 	}
 	if now.Status.Ended() {
 		r.answer(ctx, c)
@@ -67,7 +100,7 @@ func (r *turn) settleCalls(ctx context.Context) {
 		return
 	}
 	for _, c := range r.calls {
-		if !c.written && time.Since(c.since) >= settleTime {
+		if !c.written && c.settled() {
 			r.writeCalls(ctx)
 			return
 		}
@@ -75,11 +108,15 @@ func (r *turn) settleCalls(ctx context.Context) {
 }
 
 // writeCalls writes the calls that are not written yet, in one message with what was said
-// before them.
+// before them. One that is only announced waits, unless all must be written.
 func (r *turn) writeCalls(ctx context.Context) {
+	r.writeThose(ctx, func(c *call) bool { return c.ready() || c.settled() })
+}
+
+func (r *turn) writeThose(ctx context.Context, which func(*call) bool) {
 	var fresh []*call
 	for _, c := range r.calls {
-		if !c.written {
+		if !c.written && which(c) {
 			fresh = append(fresh, c)
 		}
 	}
@@ -88,16 +125,31 @@ func (r *turn) writeCalls(ctx context.Context) {
 	}
 	r.speak(ctx, false, fresh...)
 	for _, c := range fresh {
+		c.said = c.does()
 		if c.mayWrite() {
 			c.end = r.files.begin(r.Turn)
 		}
 	}
 }
 
+// corrected writes what a call did, where the history was told otherwise, or nothing.
+func (r *turn) corrected(ctx context.Context, c *call) {
+	now := c.does()
+	if now == "" || now == c.said || c.said != "" && c.command() == "" { // what a program adds to its input is not another
+		return
+	}
+	m := r.about.meta()
+	m.CallID = c.id
+	r.fail(r.write(ctx, history.Draft{Kind: history.Note, Meta: m, Parts: []history.Part{{Type: history.Text, Text: "the call was told anew: " + short(r.kept(now), mostShow)}}}))
+}
+
 // answer writes the result of a call.
 func (r *turn) answer(ctx context.Context, c *call) {
+	if r.corrected(ctx, c); r.failed != nil {
+		return
+	}
 	p := history.Part{Type: history.Result, CallID: c.id, Name: c.name(), IsError: c.Status == Failed}
-	p.Text = short(r.kept(c.Output), mostResult)
+	p.Text = short(r.kept(cmp.Or(c.Output, c.printed.text())), mostResult)
 	if diff := r.diff(c); diff != "" {
 		p.Show = short(r.kept(diff), mostShow)
 		if p.Text == "" {
@@ -161,7 +213,7 @@ func (r *turn) closeCalls(ctx context.Context, why error) {
 			return
 		}
 		if !c.written {
-			r.writeCalls(ctx)
+			r.writeThose(ctx, func(*call) bool { return true })
 		}
 		if c.over || r.failed != nil {
 			continue

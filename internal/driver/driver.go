@@ -113,7 +113,7 @@ type UpdateType string
 const (
 	Said    UpdateType = "said"    // Text: a piece of what it says
 	Thought UpdateType = "thought" // Text: a piece of what it thinks
-	Called  UpdateType = "called"  // Call: as it is now
+	Called  UpdateType = "called"  // Call: as it is now; Text: what it printed since
 	Planned UpdateType = "planned" // Plan
 	Drew    UpdateType = "drew"    // Image: that it says something with
 	Moved   UpdateType = "moved"   // Text: the mode of its own into which it went by itself
@@ -150,10 +150,12 @@ const (
 type Call struct {
 	ID     string
 	Title  string
+	Tool   string // the program's name of its tool; empty: it does not tell
 	Kind   string // read, edit, delete, move, search, execute, think, fetch, switch_mode, other
 	Status Status
 	Input  json.RawMessage // as the program tells it; nil: it does not
-	Output string
+	Output string          // what it gave back
+	Prints bool            // the program tells what it prints as it comes
 	Images []llm.Part
 	Diffs  []Diff
 	Paths  []string // absolute, that it is about

@@ -43,7 +43,7 @@ func (r *turn) take(ctx context.Context, u Update) {
 			r.Emit(loop.Event{Type: loop.ThinkingDelta, Agent: r.Agent, Text: piece})
 		}
 	case Called:
-		r.called(ctx, u.Call)
+		r.called(ctx, u.Call, u.Text)
 	case Drew:
 		r.drew(u.Text, u.Image)
 	case Planned:

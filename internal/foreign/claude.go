@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -46,12 +47,16 @@ type claudeLine struct {
 }
 
 // claudeSilent are the lines that tell of the program, not of the conversation.
-var claudeSilent = map[string]bool{"summary": true, "system": true, "file-history-snapshot": true, "queue-operation": true, "progress": true,
-	"attachment": true, "custom-title": true, "ai-title": true, "last-prompt": true, "permission-mode": true, "pr-link": true, "mode": true,
-	"worktree-state": true, "agent-name": true, "agent-setting": true, "tag": true, "bridge-session": true, "content-replacement": true}
+var claudeSilent = sync.OnceValue(func() map[string]bool {
+	return map[string]bool{"summary": true, "system": true, "file-history-snapshot": true, "queue-operation": true, "progress": true,
+		"attachment": true, "custom-title": true, "ai-title": true, "last-prompt": true, "permission-mode": true, "pr-link": true, "mode": true,
+		"worktree-state": true, "agent-name": true, "agent-setting": true, "tag": true, "bridge-session": true, "content-replacement": true}
+})
 
 // claudeCounts are more of them, which readers before the fourth kept.
-var claudeCounts = map[string]bool{"api-request": true, "api-request-shape": true, "api-request-blob": true, "atis-latch": true, "tools-used": true, "cost-state": true}
+var claudeCounts = sync.OnceValue(func() map[string]bool {
+	return map[string]bool{"api-request": true, "api-request-shape": true, "api-request-blob": true, "atis-latch": true, "tools-used": true, "cost-state": true}
+})
 
 func (c claude) index(line []byte, s *Session) (record, names) {
 	var l claudeLine
@@ -77,7 +82,7 @@ func (c claude) index(line []byte, s *Session) (record, names) {
 		r.role = result
 	case l.Type == "user":
 		r.role = user
-	case claudeSilent[l.Type], c.reader >= 4 && claudeCounts[l.Type]:
+	case claudeSilent()[l.Type], c.reader >= 4 && claudeCounts()[l.Type]:
 		r.role = silent
 	case l.Type != "assistant": // in which the program told of an error
 		n.kind = l.Type

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"net/url"
 	"os"
+	"sync"
 	"time"
 
 	_ "modernc.org/sqlite" // the database that opencode keeps
@@ -383,11 +384,13 @@ func (o opencode) parts(kind history.Kind, one json.RawMessage) []history.Part {
 		return []history.Part{out}
 	case p.Type == "tool":
 		return []history.Part{call(p.CallID, p.Tool, p.State.Input)}
-	case o.reader >= 4 && !openSilent[p.Type]:
+	case o.reader >= 4 && !openSilent()[p.Type]:
 		return words(string(one))
 	}
 	return nil
 }
 
 // openSilent are the parts that tell of the program, not of the conversation.
-var openSilent = map[string]bool{"step-start": true, "step-finish": true, "snapshot": true, "patch": true, "agent": true, "retry": true, "compaction": true, "subtask": true, "tool": true}
+var openSilent = sync.OnceValue(func() map[string]bool {
+	return map[string]bool{"step-start": true, "step-finish": true, "snapshot": true, "patch": true, "agent": true, "retry": true, "compaction": true, "subtask": true, "tool": true}
+})

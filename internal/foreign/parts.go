@@ -94,7 +94,7 @@ var dataURL = late.Regexp(`^data:([^;,]+);base64,`)
 
 // linked is an image that a URL holds, or names.
 func linked(url string) history.Part {
-	if m := dataURL().FindStringSubmatch(url); m != nil {
+	if m := dataURL.Get().FindStringSubmatch(url); m != nil {
 		return picture("image", m[1], url[len(m[0]):])
 	}
 	return history.Part{Type: history.Text, Text: "[image " + url + "]"}

@@ -170,6 +170,13 @@ func (d *Door) Base(vendor string) (string, bool) {
 // MCP is the address of ramet's own tools, for this agent; false: they are not offered.
 func (d *Door) MCP() (string, bool) { return d.base + "/mcp", d.gate.o.MCP != nil }
 
+// Secrets are the texts of its address that are nobody's but the program's: whoever knows them spends
+// and acts as its agent.
+func (d *Door) Secrets() []string {
+	secret := d.base[strings.LastIndexByte(d.base, '/')+1:]
+	return []string{d.base, secret, d.gate.listener.Addr().String()}
+}
+
 // Close cuts the way: what goes through ends at once, and nothing goes through any more.
 func (d *Door) Close() {
 	d.gate.mu.Lock()

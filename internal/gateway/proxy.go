@@ -151,15 +151,16 @@ func (g *Gate) reserve(w http.ResponseWriter, r *http.Request, c *metered) bool 
 	}
 	c.rec.Model = c.v.model(q, c.rest)
 	c.price, c.rec.Priced = priceOf(c.vendor, c.rec.Model)
-	output := c.v.limit(q)
-	if output <= 0 {
-		output = usualOutput
+	each := c.v.limit(q)
+	if each <= 0 {
+		each = usualOutput
 	}
+	output := min(each, mostOutput) * q.answers()
 	least := output
 	if g.o.Clamp {
-		least = min(output, leastOutput)
+		least = min(output, leastOutput*q.answers())
 	}
-	c.held, err = g.o.Reserver.Reserve(r.Context(), Call{Agent: c.door.Agent, Model: c.vendor + "/" + c.rec.Model, Input: int64(len(plain)) + margin,
+	c.held, err = g.o.Reserver.Reserve(r.Context(), Call{Agent: c.door.Agent, Model: c.vendor + "/" + c.rec.Model, Input: c.read(q, plain),
 		Output: output, Least: least, Price: c.price, Priced: c.rec.Priced, Search: maxSearches})
 	if err != nil {
 		if fault.Is(err, fault.BudgetExceeded) {
@@ -169,12 +170,12 @@ func (g *Gate) reserve(w http.ResponseWriter, r *http.Request, c *metered) bool 
 		return false
 	}
 	if c.held.Output < output {
-		if plain, err = c.v.lower(c.rest, plain, c.held.Output); err != nil {
+		if plain, err = c.v.lower(c.rest, plain, c.held.Output/q.answers()); err != nil {
 			_ = c.held.Settle(r.Context()) // it is not sent
 			c.v.refuse(w, http.StatusBadRequest, "invalid_request_error", "ramet cannot lower what the request may have written: "+err.Error())
 			return false
 		}
-		c.rec.Asked, c.body = output, plain
+		c.rec.Asked, c.body = each, plain
 		r.Header.Del("Content-Encoding")
 	}
 	if g.o.Bodies && len(plain) <= maxKept {
@@ -199,13 +200,6 @@ func (g *Gate) settle(r *http.Request, c *metered, m *meter, sum hash.Hash, whol
 		_ = c.held.Settle(r.Context()) // else it counts as spent
 	}
 }
-
-// margin is for what a request makes the vendor add: images that are named by address, tools
-// of its own. maxSearches is how often those search.
-const (
-	margin      = 32 << 10
-	maxSearches = 10
-)
 
 func priceOf(vendor, model string) (llm.Price, bool) {
 	v, err := catalog.Find(vendor)

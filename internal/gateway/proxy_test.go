@@ -326,3 +326,39 @@ func TestWordsAreNoCount(t *testing.T) {
 		t.Error("half an answer is counted")
 	}
 }
+
+// What a request makes the vendor read or write beside its own bytes is set aside as well: several answers,
+// what the vendor keeps of before, things that are named.
+func TestWhatARequestOnlyNamesIsSetAside(t *testing.T) {
+	const limit = 200_000
+	much := newSite(t, agent.Budget{Cost: agent.AtMost(1 << 40)}, func(http.ResponseWriter, *http.Request) {})
+	if status, said := much.post("anthropic", "/v1/messages", `{"model":"claude-sonnet-4-6","max_tokens":9000000000000000000}`); status != http.StatusPaymentRequired {
+		t.Errorf("more than a number holds: %d %s", status, said)
+	}
+	for _, c := range []struct {
+		vendor, path, body string
+		fits               bool
+	}{
+		{"openai", "/v1/chat/completions", `{"model":"m","max_tokens":90000}`, true},
+		{"openai", "/v1/chat/completions", `{"model":"m","max_tokens":90000,"n":1}`, true},
+		{"openai", "/v1/chat/completions", `{"model":"m","max_tokens":90000,"n":2}`, false},
+		{"openai", "/v1/chat/completions", `{"model":"m","max_tokens":9000000000000000000,"n":9000000000000000000}`, false},
+		{"gemini", "/v1beta/models/m:generateContent", `{"generationConfig":{"maxOutputTokens":90000,"candidateCount":2}}`, false},
+		{"openai", "/v1/responses", `{"model":"m","max_output_tokens":90000,"previous_response_id":null,"conversation":null}`, true},
+		{"openai", "/v1/responses", `{"model":"m","max_output_tokens":90000,"previous_response_id":"r1"}`, false},
+		{"openai", "/v1/responses", `{"model":"m","max_output_tokens":90000,"conversation":{"id":"c1"}}`, false},
+		{"gemini", "/v1beta/models/m:generateContent", `{"cachedContent":"cachedContents/1","generationConfig":{"maxOutputTokens":90000}}`, false},
+		{"anthropic", "/v1/messages", `{"model":"m","max_tokens":90000,"messages":[{"source":{"type":"url","url":"https://x"}}]}`, true},
+		{"anthropic", "/v1/messages", `{"model":"m","max_tokens":90000,"messages":[{"source":{"type":"url","url":"https://x"}},{"file_id":"f"},{"file_id":"g"}]}`, false},
+		{"anthropic", "/v1/messages", `{"model":"m","max_tokens":90000,"messages":[{"text":"\"file_id\" \"file_id\" \"file_id\" \"file_id\""}]}`, true},
+	} {
+		s := newSite(t, agent.Budget{Tokens: agent.AtMost(limit)}, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			io.WriteString(w, `{"usage":{"input_tokens":4,"output_tokens":5,"prompt_tokens":4,"completion_tokens":5},"usageMetadata":{"promptTokenCount":4,"candidatesTokenCount":5}}`)
+		})
+		status, said := s.post(c.vendor, c.path, c.body)
+		if (status == 200) != c.fits || (s.requests() == 1) != c.fits {
+			t.Errorf("%s: %d %s, %d were sent", c.body, status, said, s.requests())
+		}
+	}
+}

@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"path"
 	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // vendor is what is known of the endpoints that programs ask.
@@ -40,9 +42,25 @@ type request struct {
 	MaxTokens     int64  `json:"max_tokens"`
 	MaxOutput     int64  `json:"max_output_tokens"`
 	MaxCompletion int64  `json:"max_completion_tokens"`
+	Choices       int64  `json:"n"`
 	Config        struct {
-		MaxOutput int64 `json:"maxOutputTokens"`
+		MaxOutput  int64 `json:"maxOutputTokens"`
+		Candidates int64 `json:"candidateCount"`
 	} `json:"generationConfig"`
+	// What the vendor keeps, and reads again with the request.
+	Previous     string         `json:"previous_response_id"`
+	Conversation jsontext.Value `json:"conversation"`
+	Cached       string         `json:"cachedContent"`
+}
+
+// answers is how often an answer is written, each as long as one may be.
+func (q request) answers() int64 {
+	return min(max(1, q.Choices, q.Config.Candidates), mostAnswers)
+}
+
+// continues says whether the vendor reads more than the request holds.
+func (q request) continues() bool {
+	return q.Previous != "" || q.Cached != "" || len(q.Conversation) > 0 && string(q.Conversation) != "null"
 }
 
 // usualOutput is the most that a model writes where the request does not say, and no table does.

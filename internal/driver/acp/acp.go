@@ -57,6 +57,8 @@ type Program struct {
 	Version string // of ramet
 	Mode    string // that it is put into, where nobody wishes another; empty: its own
 	Login   string // the command with which its user logs in; empty: not known
+	// Clean takes secrets out of what it says when something fails.
+	Clean func(string) string
 	// Asks says whether it asks before it changes anything in a mode of its own; empty: in Mode.
 	Asks func(mode string) bool
 	// Setup is asked before the program is started, to work in a mode of its own; empty: in Mode.

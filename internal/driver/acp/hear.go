@@ -157,12 +157,16 @@ type toolCall struct {
 		OldText string  `json:"oldText"`
 		NewText string  `json:"newText"`
 	} `json:"content"`
+	Meta json.RawMessage `json:"_meta"`
 }
 
 // into puts what is new into a call.
 func (t toolCall) into(c *driver.Call) {
 	if t.Title != nil {
 		c.Title = *t.Title
+	}
+	if tool := t.tool(); tool != "" {
+		c.Tool = tool
 	}
 	if t.Kind != nil {
 		c.Kind = *t.Kind
@@ -199,7 +203,8 @@ func (t toolCall) into(c *driver.Call) {
 		}
 		c.Output = strings.Join(words, "\n")
 	}
-	if c.Output == "" && len(c.Diffs) == 0 {
+	c.Prints = c.Prints || t.printed() != ""
+	if c.Output == "" && !c.Prints && len(c.Diffs) == 0 {
 		c.Output = output(t.RawOutput)
 	}
 }
@@ -237,7 +242,7 @@ func (s *session) call(raw json.RawMessage) bool {
 		return false
 	}
 	c := s.merge(t)
-	s.tell(driver.Update{Type: driver.Called, Call: c})
+	s.tell(driver.Update{Type: driver.Called, Call: c, Text: t.printed()})
 	return true
 }
 

@@ -67,7 +67,7 @@ func start(p *Program, setup Setup, w driver.Wish) (*session, error) {
 		}
 		return nil, err
 	}
-	s.wire = &wire{in: inW, out: outR, heard: s.heard, odd: s.odd}
+	s.wire = &wire{in: inW, out: outR, heard: s.heard, odd: s.odd, clean: p.Clean}
 	go s.follow()
 	return s, nil
 }
@@ -229,7 +229,7 @@ func (s *session) gone(ctx context.Context) error {
 	}
 	f := fault.New(fault.Failed, "%s ended in the middle of its work (%s)", s.program.Driver, how)
 	if last := s.errors.last(); last != "" {
-		f = fault.New(fault.Failed, "%s ended in the middle of its work (%s); its last words: %s", s.program.Driver, how, text.Line(last, 400))
+		f = fault.New(fault.Failed, "%s ended in the middle of its work (%s); its last words: %s", s.program.Driver, how, text.Line(s.program.Clean(last), 400))
 	}
 	return f.WithHint("the next prompt takes its session up again")
 }

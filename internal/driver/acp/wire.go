@@ -45,6 +45,7 @@ type wire struct {
 	// reply is for what it asked.
 	heard func(method string, params json.RawMessage, reply func(result any, err *sdk.RequestError))
 	odd   func(what string)
+	clean func(string) string // of what it says when something fails
 
 	writing sync.Mutex
 
@@ -201,7 +202,7 @@ func (w *wire) take(line []byte) {
 		if asked.then != nil {
 			asked.then()
 		}
-		asked.answer <- m
+		asked.answer <- w.cleaned(m)
 		return
 	}
 	var once sync.Once
@@ -217,4 +218,18 @@ func (w *wire) take(line []byte) {
 			w.send(out) // who does not read it has ended, which others notice
 		})
 	})
+}
+
+// cleaned is an answer whose error holds no secrets: errors are shown as they are.
+func (w *wire) cleaned(m message) message {
+	if m.Error == nil {
+		return m
+	}
+	m.Error.Message = w.clean(m.Error.Message)
+	if raw, err := json.Marshal(m.Error.Data); err == nil {
+		if kept := w.clean(string(raw)); kept != string(raw) {
+			m.Error.Data = kept
+		}
+	}
+	return m
 }

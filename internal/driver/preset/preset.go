@@ -8,6 +8,7 @@ package preset
 
 import (
 	"cmp"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -81,6 +82,7 @@ var table = []Preset{
 	{
 		Name: "goose", Title: "goose", Command: []string{"goose", "acp"},
 		Install: "https://block.github.io/goose/docs/getting-started/installation", Login: "goose configure",
+		Mode: "approve", Asks: true, Asking: []string{"chat"},
 		State: []string{"~/.config/goose", "~/.local/share/goose", "~/.local/state/goose"},
 		Pass:  []string{"GOOSE_*", "ANTHROPIC_*", "OPENAI_*", "GOOGLE_*"},
 		Bases: []Base{
@@ -161,10 +163,7 @@ func Find(name string, own []config.Driver) (Preset, error) {
 		return p, nil
 	}
 	f := fault.New(fault.NotFound, "no driver %.60q is known", name)
-	if near := nearest.Word(name, names); near != "" {
-		return Preset{}, f.WithHint("did you mean %q?", near)
-	}
-	return Preset{}, f.WithHint("`ramet drivers` lists them; [driver.%.40s] with command = \"…\" in your configuration adds one", name)
+	return Preset{}, f.WithHint("%s", nearest.Hint(name, names, fmt.Sprintf("`ramet drivers` lists them; [driver.%.40s] with command = \"…\" in your configuration adds one", name)))
 }
 
 // Installed says that the program is on this machine, or how it comes there.
