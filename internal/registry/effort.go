@@ -25,6 +25,24 @@ func Effort(ctx context.Context, log history.Log, a id.Agent) (_ llm.Effort, of 
 	return llm.Effort(told.Effort), of, err
 }
 
+// EffortSince is the effort that an agent was told, of which is known what it was when an entry was its
+// newest: only what it was told since is read.
+func EffortSince(ctx context.Context, log history.Log, a id.Agent, known llm.Effort, at id.Message) (llm.Effort, error) {
+	for e, err := range log.QueryRange(ctx, history.Range{Agent: a, Start: at, End: history.NoLimit}, history.Selection{Orders: true}) {
+		if err != nil {
+			return "", err
+		}
+		m, err := e.Decode()
+		if err != nil {
+			return "", err
+		}
+		if m.Command == EffortCommand {
+			known = llm.Effort(m.Effort)
+		}
+	}
+	return known, nil
+}
+
 // checkEffort refuses an effort that no model has.
 func checkEffort(d history.Draft) error {
 	if sets := d.Kind == history.Command && d.Meta.Command == EffortCommand; sets != (d.Meta.Effort != "") {

@@ -15,10 +15,16 @@ type Task struct {
 
 // TaskOf reads an agent's task: the first that a user's voice says in its own history.
 func TaskOf(ctx context.Context, log history.Log, a id.Agent) (Task, error) {
+	task, _, err := FirstTask(ctx, log, a)
+	return task, err
+}
+
+// FirstTask is TaskOf, and whether a user's voice has spoken: from then on the task stays what it is.
+func FirstTask(ctx context.Context, log history.Log, a id.Agent) (_ Task, told bool, _ error) {
 	wall, defined := false, false
 	for e, err := range log.QueryRange(ctx, history.Range{Agent: a}, history.Selection{}) {
 		if err != nil {
-			return Task{}, err
+			return Task{}, false, err
 		}
 		switch e.Kind {
 		case history.Clear:
@@ -27,8 +33,8 @@ func TaskOf(ctx context.Context, log history.Log, a id.Agent) (Task, error) {
 			defined = true
 		case history.User:
 			m, err := e.Decode()
-			return Task{m.Then, wall && !defined && m.Then != ""}, err
+			return Task{m.Then, wall && !defined && m.Then != ""}, err == nil, err
 		}
 	}
-	return Task{}, nil
+	return Task{}, false, nil
 }

@@ -2,6 +2,7 @@ package telemetry
 
 import (
 	"encoding/json"
+	"sync"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -101,13 +102,13 @@ func Inputs() []Input {
 	return out
 }
 
-var byName = func() map[string]*field {
+var byName = sync.OnceValue(func() map[string]*field {
 	out := map[string]*field{}
 	for i := range fields {
 		out[fields[i].name] = &fields[i]
 	}
 	return out
-}()
+})
 
 // required is a field without which there is no record. A fixed one never changes.
 func required(f field, fixed bool) field {

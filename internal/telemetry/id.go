@@ -84,7 +84,7 @@ func readStatus(s string) (Status, *FieldError) { return parseStatus(s) }
 var commitForm = late.Regexp(`^[0-9a-fA-F]{7,64}$`)
 
 func readCommit(s string) (string, *FieldError) {
-	if !commitForm().MatchString(s) {
+	if !commitForm.Get().MatchString(s) {
 		return "", wrong("must be a commit's hash: 7 to 64 hex digits")
 	}
 	return s, nil

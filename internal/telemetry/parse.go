@@ -28,7 +28,7 @@ func parseNew(body []byte) (New, *Invalid) {
 	n := New{Record: Record{Status: Running}}
 	seen := map[string]bool{}
 	for _, m := range sent {
-		f := byName[m.name]
+		f := byName()[m.name]
 		switch {
 		case f == nil:
 			trouble.add(unknown(m.name, fieldNames()))
@@ -79,7 +79,7 @@ func FormatNew(r Record) ([]byte, error) {
 	}
 	out := map[string]json.RawMessage{}
 	for _, m := range sent {
-		if !byName[m.name].service {
+		if !byName()[m.name].service {
 			out[m.name] = json.RawMessage(m.value)
 		}
 	}
@@ -104,7 +104,7 @@ func parsePatch(body []byte) (Patch, *Invalid) {
 	trouble = &Invalid{}
 	var p Patch
 	for _, m := range sent {
-		f := byName[m.name]
+		f := byName()[m.name]
 		c := change{name: m.name}
 		var complaint *FieldError
 		switch {
@@ -165,7 +165,7 @@ func unknown(name string, known []string) FieldError {
 	return f
 }
 
-func fieldNames() []string { return slices.Sorted(maps.Keys(byName)) }
+func fieldNames() []string { return slices.Sorted(maps.Keys(byName())) }
 
 // changeable are the fields of a patch.
 func changeable() (out []string) {

@@ -9,7 +9,6 @@ import (
 	"maps"
 	"os"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -110,14 +109,14 @@ var (
 
 // project is how the project is called: as its manifest says, or its folder.
 func (m *planner) project(address string) string {
-	if found := goModule().FindStringSubmatch(m.repo.Text("go.mod")); found != nil {
-		return path.Base(majorSuffix().ReplaceAllString(found[1], ""))
+	if found := goModule.Get().FindStringSubmatch(m.repo.Text("go.mod")); found != nil {
+		return path.Base(majorSuffix.Get().ReplaceAllString(found[1], ""))
 	}
 	for _, one := range []struct {
 		file string
-		form func() *regexp.Regexp
+		form *late.Expression
 	}{{"package.json", quotedName}, {"pyproject.toml", assigned}, {"setup.cfg", bareName}, {"Cargo.toml", assigned}} {
-		if found := one.form().FindStringSubmatch(m.repo.Text(one.file)); found != nil {
+		if found := one.form.Get().FindStringSubmatch(m.repo.Text(one.file)); found != nil {
 			return found[1]
 		}
 	}
@@ -134,7 +133,7 @@ var sectionName = late.Regexp(`^[a-z0-9][a-z0-9-]{0,62}$`)
 // written plans the pages that writers write: one for each section of the recipe.
 func (m *planner) written(wanted []Section) error {
 	for _, s := range wanted {
-		if !sectionName().MatchString(s.Name) {
+		if !sectionName.Get().MatchString(s.Name) {
 			return fault.New(fault.InvalidRecipe, "section %.60q: a name has small letters, digits and -", s.Name)
 		}
 		names := []string{s.Name}

@@ -26,7 +26,7 @@ func restructured(text string) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	for i := 0; i < len(lines); i++ {
 		line := lines[i]
-		if m := mdFence().FindStringSubmatch(line); m != nil {
+		if m := mdFence.Get().FindStringSubmatch(line); m != nil {
 			lang := m[3]
 			if lang == "" {
 				lang = "text"
@@ -38,14 +38,14 @@ func restructured(text string) string {
 			out = append(out, "")
 			continue
 		}
-		if m := mdHeading().FindStringSubmatch(line); m != nil {
+		if m := mdHeading.Get().FindStringSubmatch(line); m != nil {
 			head := inlineRST(m[2])
 			out = append(out, head, strings.Repeat(underlines[len(m[1]):len(m[1])+1], len([]rune(head))))
 			continue
 		}
-		if mdRow().MatchString(line) {
+		if mdRow.Get().MatchString(line) {
 			var rows []string
-			for ; i < len(lines) && mdRow().MatchString(lines[i]); i++ {
+			for ; i < len(lines) && mdRow.Get().MatchString(lines[i]); i++ {
 				rows = append(rows, lines[i])
 			}
 			i--
@@ -68,10 +68,10 @@ func restructured(text string) string {
 func table(rows []string) []string {
 	out := []string{"", ".. list-table::", "   :header-rows: 1", ""}
 	for _, row := range rows {
-		if mdRule().MatchString(row) {
+		if mdRule.Get().MatchString(row) {
 			continue
 		}
-		for i, cell := range strings.Split(strings.ReplaceAll(mdRow().FindStringSubmatch(row)[1], `\|`, "\x00"), "|") {
+		for i, cell := range strings.Split(strings.ReplaceAll(mdRow.Get().FindStringSubmatch(row)[1], `\|`, "\x00"), "|") {
 			mark := "     - "
 			if i == 0 {
 				mark = "   * - "
@@ -95,9 +95,9 @@ func inlineRST(line string) string {
 			continue
 		}
 		part = strings.NewReplacer("&lt;", "<", "&gt;", ">", "&quot;", `"`, "&amp;", "&").Replace(part)
-		part = looseEnd().ReplaceAllString(part, `$1\_$2`)
-		b.WriteString(mdLink().ReplaceAllStringFunc(part, func(whole string) string {
-			m := mdLink().FindStringSubmatch(whole)
+		part = looseEnd.Get().ReplaceAllString(part, `$1\_$2`)
+		b.WriteString(mdLink.Get().ReplaceAllStringFunc(part, func(whole string) string {
+			m := mdLink.Get().FindStringSubmatch(whole)
 			if path.Ext(m[2]) == ".rst" && !strings.Contains(m[2], ":") {
 				return ":doc:`" + m[1] + " <" + strings.TrimSuffix(m[2], ".rst") + ">`"
 			}

@@ -3,7 +3,6 @@ package docs
 import (
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -67,8 +66,8 @@ func (m *planner) fromReadme(b *strings.Builder, name string) bool {
 	said, shown := 0, false
 	for _, p := range pieces {
 		cite := evidence.Mark(evidence.Cite{File: name, From: p.from, To: p.to})
-		if !p.code && said < 2 && !useHeading().MatchString(p.under) {
-			text := rstLink().ReplaceAllString(readmeLink().ReplaceAllString(strings.Join(p.lines, " "), "$1"), "$1")
+		if !p.code && said < 2 && !useHeading.Get().MatchString(p.under) {
+			text := rstLink.Get().ReplaceAllString(readmeLink.Get().ReplaceAllString(strings.Join(p.lines, " "), "$1"), "$1")
 			text = strings.Join(strings.Fields(text), " ")
 			if words := len(strings.Fields(text)); words >= 2 && words < 120 && strings.ContainsAny(text[len(text)-1:], ".:!") && m.proved(text+" "+cite) {
 				b.WriteString(strings.TrimSuffix(text, ":") + " " + cite + "\n\n")
@@ -77,7 +76,7 @@ func (m *planner) fromReadme(b *strings.Builder, name string) bool {
 		}
 	}
 	for _, p := range pieces {
-		if p.code && !shown && said > 0 && useHeading().MatchString(p.under) && len(p.lines) <= 30 {
+		if p.code && !shown && said > 0 && useHeading.Get().MatchString(p.under) && len(p.lines) <= 30 {
 			cite := evidence.Mark(evidence.Cite{File: name, From: p.from, To: p.to})
 			text := fmt.Sprintf("## %s\n\n```%s\n%s\n```\n%s\n\n", strings.Trim(p.under, "# "), p.lang, strings.Join(p.lines, "\n"), cite)
 			if shown = m.proved(text); shown {
@@ -136,7 +135,7 @@ func underline(s string) bool {
 
 var described = []struct {
 	file string
-	form func() *regexp.Regexp
+	form *late.Expression
 }{
 	{"package.json", late.Regexp(`^\s*"description"\s*:\s*"([^"\\]+)"`)},
 	{"pyproject.toml", late.Regexp(`^description\s*=\s*"([^"\\]+)"`)},
@@ -150,7 +149,7 @@ func (m *planner) fromManifest(b *strings.Builder) bool {
 		n := 0
 		for line := range strings.Lines(m.repo.Text(d.file)) {
 			n++
-			found := d.form().FindStringSubmatch(strings.TrimRight(line, "\r\n"))
+			found := d.form.Get().FindStringSubmatch(strings.TrimRight(line, "\r\n"))
 			if found == nil {
 				continue
 			}

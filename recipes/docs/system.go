@@ -84,7 +84,7 @@ func known(tree fs.FS) (system, bool) {
 	for _, name := range []string{"mkdocs.yml", "mkdocs.yaml", "docs/mkdocs.yml"} {
 		if conf, ok := read(name); ok {
 			dir := "docs"
-			if m := mkdocsDir().FindStringSubmatch(conf); m != nil {
+			if m := mkdocsDir.Get().FindStringSubmatch(conf); m != nil {
 				dir = m[1]
 			}
 			return system{name: "mkdocs", dir: path.Join(path.Dir(name), dir), ext: ".md"}, true
@@ -104,7 +104,7 @@ func known(tree fs.FS) (system, bool) {
 	for _, root := range []string{".", "docs", "book", "guide", "doc"} {
 		if conf, ok := read(path.Join(root, "book.toml")); ok {
 			src := "src"
-			if m := bookSrc().FindStringSubmatch(conf); m != nil {
+			if m := bookSrc.Get().FindStringSubmatch(conf); m != nil {
 				src = m[1]
 			}
 			return system{name: "mdbook", dir: path.Join(root, src), ext: ".md", notes: []string{

@@ -46,7 +46,7 @@ func (r role) fits(at string) bool {
 		return r.pattern == at
 	}
 	name := path.Base(at)
-	if braces().FindString(name) == name {
+	if braces.Get().FindString(name) == name {
 		return true // a parameter, the user's matter
 	}
 	ok, _ := path.Match(r.pattern, name)
@@ -212,7 +212,7 @@ func (p *parser) declaredTogether() {
 		}
 		p.keys(b.with, g.With, g.Line, g.Line, "gate "+g.Name, g.Uses)
 		for _, key := range []string{"files", "lines_per_file"} {
-			if text := g.With[key]; text != "" && !braces().MatchString(text) {
+			if text := g.With[key]; text != "" && !braces.Get().MatchString(text) {
 				if n, err := strconv.Atoi(text); err != nil || n < 0 {
 					p.say(g.Line, "%s of gate %s is %.40q: make it a number, 0 for no limit", key, g.Name, text)
 				}

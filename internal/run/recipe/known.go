@@ -60,4 +60,4 @@ var (
 )
 
 // ValidScope says whether a scope can name items and files.
-func ValidScope(s string) bool { return scopeRule().MatchString(s) && s != "." && s != ".." }
+func ValidScope(s string) bool { return scopeRule.Get().MatchString(s) && s != "." && s != ".." }

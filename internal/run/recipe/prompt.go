@@ -145,7 +145,7 @@ func (p *parser) template(s *sheet, what string) {
 	trees := map[string]*parse.Tree{}
 	if _, err := t.Parse(s.Prompt, "", "", trees); err != nil {
 		line, message := 0, err.Error()
-		if found := templateLine().FindStringSubmatch(message); found != nil {
+		if found := templateLine.Get().FindStringSubmatch(message); found != nil {
 			n, _ := strconv.Atoi(found[1])
 			line, message = n-1, message[len(found[0]):]
 		}

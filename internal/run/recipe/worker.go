@@ -61,7 +61,7 @@ func (p *parser) worker(m member) {
 	w.Effort = p.word(f["effort"], of("effort"), llm.Efforts())
 	w.Driver = p.driver(f["driver"], of("driver"))
 	if w.Model = p.text(f["model"], of("model")); w.Model != "" {
-		if line := f["model"].value.Line; braces().FindString(w.Model) == w.Model {
+		if line := f["model"].value.Line; braces.Get().FindString(w.Model) == w.Model {
 			p.names(line, of("model"), w.Model)
 		} else if why := badModel(w.Driver, w.Model); why != "" {
 			p.say(line, "%s is %.60q: %s", of("model"), w.Model, why)
@@ -75,7 +75,7 @@ func (p *parser) worker(m member) {
 	w.Lookup = p.text(f["lookup"], of("lookup"))
 	w.Timeout = p.duration(f["timeout"], of("timeout"))
 	w.Attempts = int(p.integer(f["attempts"], of("attempts"), 1, 100))
-	if w.Queue = p.text(f["queue"], of("queue")); w.Queue != "" && !nameRule().MatchString(w.Queue) {
+	if w.Queue = p.text(f["queue"], of("queue")); w.Queue != "" && !nameRule.Get().MatchString(w.Queue) {
 		p.say(f["queue"].value.Line, "%s is %.60q: begin with a small letter, then at most 39 small letters, digits and -", of("queue"), w.Queue)
 	}
 	p.recipe.plays(w)
@@ -111,7 +111,7 @@ func (n *notebook) with(m member, what string) map[string]string {
 	}
 	values := map[string]string{}
 	for _, m := range n.members(m.value, "with of "+what) {
-		if !withRule().MatchString(m.key) {
+		if !withRule.Get().MatchString(m.key) {
 			n.say(m.line, "%.60q in with of %s is no name of a variable: use letters, digits and _", m.key, what)
 			continue
 		}

@@ -62,7 +62,7 @@ var yamlLine = late.Regexp(`^(?:yaml: )?(?:line ([0-9]+): )?`)
 
 // syntax tells what the YAML library found.
 func (n *notebook) syntax(err error) {
-	found := yamlLine().FindStringSubmatch(err.Error())
+	found := yamlLine.Get().FindStringSubmatch(err.Error())
 	at, _ := strconv.Atoi(found[1])
 	n.say(at, "not YAML: %s: correct the line or the one before", text.Line(err.Error()[len(found[0]):], 200))
 }

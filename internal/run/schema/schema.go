@@ -17,6 +17,7 @@ import (
 	"sync"
 
 	"ramet/internal/fault"
+	"ramet/internal/nearest"
 )
 
 // published is one schema: how it is made, what checks a document, and the code of
@@ -59,7 +60,8 @@ func find(name string) (published, error) {
 			return p, nil
 		}
 	}
-	return published{}, fault.New(fault.NotFound, "no schema %.60q", name).WithHint("there are %s", strings.Join(Names(), ", "))
+	return published{}, fault.New(fault.NotFound, "no schema %.60q", name).
+		WithHint("%s", nearest.Hint(name, Names(), "there are "+strings.Join(Names(), ", ")))
 }
 
 // id is the $id of a schema. The number grows when documents that were good are

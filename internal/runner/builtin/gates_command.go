@@ -178,7 +178,7 @@ func (g *Gates) environment(gate recipe.Gate, inputs string) ([]string, error) {
 		}
 	}
 	for name, value := range gate.With {
-		if !gateVariable().MatchString(name) {
+		if !gateVariable.Get().MatchString(name) {
 			return nil, fault.New(fault.InvalidRecipe, "gate %s: %.80q is no name of a variable", gate.Name, name).WithHint("use letters, digits and _")
 		}
 		all[name] = value

@@ -60,7 +60,7 @@ func (g *Gates) complaints(gate recipe.Gate, site runner.Site, tree string, out 
 		s := strings.ToValidUTF8(string(b), "\uFFFD")
 		s = g.redactor().All(text.Safe(ansi.Strip(s)))
 		// Places of this machine would make another issue of the same one.
-		return boxes().ReplaceAllString(strings.ReplaceAll(strings.ReplaceAll(s, tree+string(filepath.Separator), ""), tree, "."), "$$TMPDIR")
+		return boxes.Get().ReplaceAllString(strings.ReplaceAll(strings.ReplaceAll(s, tree+string(filepath.Separator), ""), tree, "."), "$$TMPDIR")
 	}
 	if issues := placedIssues(gate.Name, severity, tree, clean(out.head), out.missed); len(issues) > 0 {
 		return issues
@@ -119,7 +119,7 @@ var codeForm = late.Regexp(`^[A-Z]+(_[A-Z]+)+$`)
 
 // ruleOf is the rule that a complaint names; empty: none.
 func ruleOf(message string) string {
-	m := ruleForm().FindStringSubmatch(message)
+	m := ruleForm.Get().FindStringSubmatch(message)
 	if m == nil {
 		return ""
 	}
@@ -151,7 +151,7 @@ var (
 
 // placed reads a line that names a place in the tree.
 func placed(gate string, severity runner.Severity, tree, line string) (runner.Issue, bool) {
-	m := placeForm().FindStringSubmatch(line)
+	m := placeForm.Get().FindStringSubmatch(line)
 	if m == nil {
 		return runner.Issue{}, false
 	}
@@ -161,7 +161,7 @@ func placed(gate string, severity runner.Severity, tree, line string) (runner.Is
 	}
 	rule := ruleOf(text.Line(m[3], toldLine))
 	code := "GATE_FAILED"
-	if codeForm().MatchString(rule) {
+	if codeForm.Get().MatchString(rule) {
 		code = rule // of a file that is missing, too
 	} else if info, err := os.Lstat(filepath.Join(tree, m[1])); err != nil || !info.Mode().IsRegular() {
 		return runner.Issue{}, false

@@ -35,7 +35,7 @@ var trailerLine = late.Regexp(`(?m)^` + trailer + `: (.+)$`)
 
 // keyOf is the key in the text of a commit.
 func keyOf(message string) string {
-	if m := trailerLine().FindAllStringSubmatch(message, -1); len(m) > 0 {
+	if m := trailerLine.Get().FindAllStringSubmatch(message, -1); len(m) > 0 {
 		return m[len(m)-1][1]
 	}
 	return ""

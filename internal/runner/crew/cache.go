@@ -26,7 +26,7 @@ var keyForm = late.Regexp(`^[0-9a-f]{64}$`)
 const sumLine = 2*sha256.Size + 1
 
 func (c Cache) path(key string) (string, error) {
-	if !keyForm().MatchString(key) {
+	if !keyForm.Get().MatchString(key) {
 		return "", fault.New(fault.InvalidID, "%.80q is no key of an answer", key)
 	}
 	return filepath.Join(c.Dir, key+".json"), nil

@@ -230,7 +230,7 @@ func (c *Crew) environment(it runner.Attempt, p *workdir) ([]string, error) {
 		}
 	}
 	for name, value := range it.Task.With {
-		if !variable().MatchString(name) {
+		if !variable.Get().MatchString(name) {
 			return nil, fault.New(fault.InvalidRecipe, "worker %s: %.80q is no name of a variable", it.Worker, name).
 				WithHint("use letters, digits and _")
 		}

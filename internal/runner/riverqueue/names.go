@@ -17,7 +17,7 @@ var (
 // besides names the schema that belongs to another: "ramet_river" to "ramet".
 func besides(schema string) string {
 	const longest = 46 // of River's, so that its channels have names
-	if name := schema + "_river"; len(name) <= longest && schemaRule().MatchString(name) {
+	if name := schema + "_river"; len(name) <= longest && schemaRule.Get().MatchString(name) {
 		return name
 	}
 	return fmt.Sprintf("ramet_%x_river", sum(schema, 16))
@@ -25,7 +25,7 @@ func besides(schema string) string {
 
 // queueName is what a queue is called in River.
 func queueName(name string) string {
-	if len(name) <= 60 && queueRule().MatchString(name) {
+	if len(name) <= 60 && queueRule.Get().MatchString(name) {
 		return "q-" + name
 	}
 	return fmt.Sprintf("x-%x", sum(name, 16))
@@ -33,7 +33,7 @@ func queueName(name string) string {
 
 // clientName is what a host is called in River: readable, and no other's.
 func clientName(host string) string {
-	plain := oddities().ReplaceAllString(host, "-")
+	plain := oddities.Get().ReplaceAllString(host, "-")
 	return fmt.Sprintf("h-%.60s-%x", plain, sum(host, 8))
 }
 

@@ -6,8 +6,6 @@ import (
 	"math"
 	"strconv"
 	"time"
-
-	"google.golang.org/protobuf/encoding/protowire"
 )
 
 // scope is the name under which the spans were made.
@@ -19,16 +17,16 @@ const scope = "ramet/internal/telemetry"
 func encodeProto(resource []Attribute, spans []span) []byte {
 	var who []byte
 	for _, a := range resource {
-		who = message(who, 1, keyValue(attribute{a.Key, a.Value}))
+		who = data(who, 1, keyValue(attribute{a.Key, a.Value}))
 	}
 	var scoped []byte
-	scoped = message(scoped, 1, text(nil, 1, scope))
+	scoped = data(scoped, 1, data(nil, 1, scope))
 	for _, s := range spans {
-		scoped = message(scoped, 2, s.proto())
+		scoped = data(scoped, 2, s.proto())
 	}
-	all := message(nil, 1, who)
-	all = message(all, 2, scoped)
-	return message(nil, 1, all)
+	all := data(nil, 1, who)
+	all = data(all, 2, scoped)
+	return data(nil, 1, all)
 }
 
 func (s span) proto() []byte {
@@ -37,25 +35,21 @@ func (s span) proto() []byte {
 	if len(s.parent) > 0 {
 		b = data(b, 4, s.parent)
 	}
-	b = text(b, 5, s.name)
-	b = protowire.AppendTag(b, 6, protowire.VarintType)
-	b = protowire.AppendVarint(b, uint64(s.kind()))
-	b = protowire.AppendTag(b, 7, protowire.Fixed64Type)
-	b = protowire.AppendFixed64(b, nano(s.start))
-	b = protowire.AppendTag(b, 8, protowire.Fixed64Type)
-	b = protowire.AppendFixed64(b, nano(s.end))
+	b = data(b, 5, s.name)
+	b = number(b, 6, uint64(s.kind()))
+	b = fixed(b, 7, nano(s.start))
+	b = fixed(b, 8, nano(s.end))
 	for _, a := range s.attributes {
-		b = message(b, 9, keyValue(a))
+		b = data(b, 9, keyValue(a))
 	}
 	var status []byte
 	if s.message != "" {
-		status = text(status, 2, s.message)
+		status = data(status, 2, s.message)
 	}
 	if s.status != 0 {
-		status = protowire.AppendTag(status, 3, protowire.VarintType)
-		status = protowire.AppendVarint(status, uint64(s.status))
+		status = number(status, 3, uint64(s.status))
 	}
-	return message(b, 15, status)
+	return data(b, 15, status)
 }
 
 // kind of the span: internal or client.
@@ -68,36 +62,30 @@ func (s span) kind() int {
 
 func nano(t time.Time) uint64 { return uint64(max(0, t.UnixNano())) }
 
-func keyValue(a attribute) []byte { return message(text(nil, 1, a.key), 2, anyValue(a.value)) }
+func keyValue(a attribute) []byte { return data(data(nil, 1, a.key), 2, anyValue(a.value)) }
 
 func anyValue(v any) []byte {
 	switch v := v.(type) {
 	case bool:
-		return protowire.AppendVarint(protowire.AppendTag(nil, 2, protowire.VarintType), protowire.EncodeBool(v))
+		var yes uint64
+		if v {
+			yes = 1
+		}
+		return number(nil, 2, yes)
 	case int64:
-		return protowire.AppendVarint(protowire.AppendTag(nil, 3, protowire.VarintType), uint64(v))
+		return number(nil, 3, uint64(v))
 	case float64:
-		return protowire.AppendFixed64(protowire.AppendTag(nil, 4, protowire.Fixed64Type), math.Float64bits(v))
+		return fixed(nil, 4, math.Float64bits(v))
 	case []string:
 		var list []byte
 		for _, s := range v {
-			list = message(list, 1, anyValue(s))
+			list = data(list, 1, anyValue(s))
 		}
-		return message(nil, 5, list)
+		return data(nil, 5, list)
 	case string:
-		return text(nil, 1, v)
+		return data(nil, 1, v)
 	}
 	return nil
-}
-
-func message(b []byte, field protowire.Number, inner []byte) []byte { return data(b, field, inner) }
-
-func data(b []byte, field protowire.Number, value []byte) []byte {
-	return protowire.AppendBytes(protowire.AppendTag(b, field, protowire.BytesType), value)
-}
-
-func text(b []byte, field protowire.Number, value string) []byte {
-	return protowire.AppendString(protowire.AppendTag(b, field, protowire.BytesType), value)
 }
 
 type object = map[string]any
@@ -157,36 +145,4 @@ func jsonValue(v any) object {
 		return object{"stringValue": v}
 	}
 	return object{}
-}
-
-// rejected reads how many spans a collector did not take, out of a protobuf answer.
-func rejected(answer []byte) int64 {
-	var n int64
-	each(answer, func(field protowire.Number, kind protowire.Type, value []byte) {
-		if field == 1 && kind == protowire.BytesType {
-			inner, _ := protowire.ConsumeBytes(value)
-			each(inner, func(field protowire.Number, kind protowire.Type, value []byte) {
-				if v, ok := protowire.ConsumeVarint(value); field == 1 && kind == protowire.VarintType && ok > 0 && v < 1<<31 {
-					n = int64(v)
-				}
-			})
-		}
-	})
-	return n
-}
-
-// each goes through the fields of a message, as far as it is one.
-func each(b []byte, do func(protowire.Number, protowire.Type, []byte)) {
-	for len(b) > 0 {
-		field, kind, n := protowire.ConsumeTag(b)
-		if n < 0 {
-			return
-		}
-		b = b[n:]
-		if n = protowire.ConsumeFieldValue(field, kind, b); n < 0 {
-			return
-		}
-		do(field, kind, b[:n])
-		b = b[n:]
-	}
 }

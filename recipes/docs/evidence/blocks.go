@@ -68,7 +68,7 @@ func (s *splitter) add(n int, line string) {
 	}
 	line, cites := s.cites(n, line)
 	bare := strings.TrimSpace(line)
-	switch m := headingForm().FindStringSubmatch(line); {
+	switch m := headingForm.Get().FindStringSubmatch(line); {
 	case bare == "":
 		if len(cites) > 0 {
 			s.attach(n, cites)
@@ -80,19 +80,19 @@ func (s *splitter) add(n int, line string) {
 		s.blocks = append(s.blocks, block{kind: heading, level: len(m[1]), line: n, text: m[2], cites: cites})
 		return
 	}
-	if m := fenceForm().FindStringSubmatch(line); m != nil {
+	if m := fenceForm.Get().FindStringSubmatch(line); m != nil {
 		s.fence = m[1]
 		s.blocks = append(s.blocks, block{kind: code, line: n, lang: strings.TrimSpace(m[2]), cites: cites})
 		s.open = false
 		return
 	}
-	if ruleForm().MatchString(line) || tableRule().MatchString(line) {
+	if ruleForm.Get().MatchString(line) || tableRule.Get().MatchString(line) {
 		if s.open && !strings.Contains(line, "|") {
 			s.say(HiddenText, n, "a line below a text makes a heading of it: write headings with #")
 		}
 		return
 	}
-	if m := itemForm().FindString(line); m != "" {
+	if m := itemForm.Get().FindString(line); m != "" {
 		s.open = false
 		line = line[len(m):]
 	}
@@ -108,8 +108,8 @@ func (s *splitter) add(n int, line string) {
 // cites takes the citations out of a line.
 func (s *splitter) cites(n int, line string) (string, []Cite) {
 	var out []Cite
-	rest := comment().ReplaceAllStringFunc(line, func(whole string) string {
-		got, err := readCites(comment().FindStringSubmatch(whole)[1])
+	rest := comment.Get().ReplaceAllStringFunc(line, func(whole string) string {
+		got, err := readCites(comment.Get().FindStringSubmatch(whole)[1])
 		if err != nil {
 			s.say(CiteForm, n, err.Error())
 		}

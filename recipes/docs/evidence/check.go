@@ -163,7 +163,7 @@ func (c *checker) holds(t token, p proof) bool {
 	if strings.HasSuffix(bare, "s") && strings.ToUpper(bare[:len(bare)-1]) == bare[:len(bare)-1] {
 		bare = bare[:len(bare)-1]
 	}
-	return wordForm().MatchString(bare) && occurs(strings.ToLower(p.flat), strings.ToLower(bare), false)
+	return wordForm.Get().MatchString(bare) && occurs(strings.ToLower(p.flat), strings.ToLower(bare), false)
 }
 
 // word says whether a plain word is known.
@@ -261,8 +261,8 @@ func (c *checker) weight(b block) int {
 	if b.kind == heading {
 		return 0
 	}
-	text := linkForm().ReplaceAllStringFunc(b.text, func(whole string) string {
-		if title, ok := c.link(linkForm().FindStringSubmatch(whole)[3]); ok && strings.HasPrefix(whole, "["+title+"]") {
+	text := linkForm.Get().ReplaceAllStringFunc(b.text, func(whole string) string {
+		if title, ok := c.link(linkForm.Get().FindStringSubmatch(whole)[3]); ok && strings.HasPrefix(whole, "["+title+"]") {
 			return ""
 		}
 		return whole

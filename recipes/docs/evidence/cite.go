@@ -54,7 +54,7 @@ func readCites(inside string) ([]Cite, error) {
 	}
 	var out []Cite
 	for part := range strings.SplitSeq(list, ";") {
-		m := citeForm().FindStringSubmatch(strings.TrimSpace(part))
+		m := citeForm.Get().FindStringSubmatch(strings.TrimSpace(part))
 		if m == nil {
 			return nil, fmt.Errorf("%.100q is no citation: write <!-- cite: FILE:FROM-TO -->, several with ; between them", strings.TrimSpace(part))
 		}
@@ -78,8 +78,8 @@ func hashOf(lines []string) string {
 // Pin gives every citation of a draft the hash of its lines. A hash that a writer gave stays,
 // and Check holds it against the lines. What cannot be read stays as it is.
 func Pin(draft string, r *Repository) string {
-	return comment().ReplaceAllStringFunc(draft, func(whole string) string {
-		cites, err := readCites(comment().FindStringSubmatch(whole)[1])
+	return comment.Get().ReplaceAllStringFunc(draft, func(whole string) string {
+		cites, err := readCites(comment.Get().FindStringSubmatch(whole)[1])
 		if err != nil {
 			return whole
 		}
@@ -95,7 +95,7 @@ func Pin(draft string, r *Repository) string {
 // Cites are all citations of a draft.
 func Cites(draft string) []Cite {
 	var out []Cite
-	for _, m := range comment().FindAllStringSubmatch(draft, -1) {
+	for _, m := range comment.Get().FindAllStringSubmatch(draft, -1) {
 		cites, _ := readCites(m[1])
 		out = append(out, cites...)
 	}
@@ -106,7 +106,7 @@ func Cites(draft string) []Cite {
 func Strip(draft string) string {
 	var out []string
 	for _, line := range strings.Split(draft, "\n") {
-		bare := strings.TrimRight(comment().ReplaceAllString(line, ""), " \t")
+		bare := strings.TrimRight(comment.Get().ReplaceAllString(line, ""), " \t")
 		if bare == "" && strings.TrimSpace(line) != "" {
 			continue // nothing but citations
 		}

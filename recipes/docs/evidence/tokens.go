@@ -39,9 +39,9 @@ func tokens(text string, link Link) (out []token, hidden string) {
 	for _, s := range spans {
 		out = append(out, token{code: FactCode, text: s})
 	}
-	text = autoLink().ReplaceAllString(text, " $1 ")
-	text = linkForm().ReplaceAllStringFunc(text, func(whole string) string {
-		m := linkForm().FindStringSubmatch(whole)
+	text = autoLink.Get().ReplaceAllString(text, " $1 ")
+	text = linkForm.Get().ReplaceAllStringFunc(text, func(whole string) string {
+		m := linkForm.Get().FindStringSubmatch(whole)
 		title, ok := link(m[3])
 		switch {
 		case m[1] == "" && ok && strings.TrimSpace(m[2]) == title && m[4] == "":
@@ -51,15 +51,15 @@ func tokens(text string, link Link) (out []token, hidden string) {
 		}
 		return " " + m[2] + " " + m[4] + " "
 	})
-	if htmlForm().MatchString(text) {
+	if htmlForm.Get().MatchString(text) {
 		return nil, "HTML"
 	}
 	text = plainEnt.Replace(text)
-	if e := entityForm().FindString(text); e != "" {
+	if e := entityForm.Get().FindString(text); e != "" {
 		return nil, "the character reference " + e
 	}
-	text = escaped().ReplaceAllString(text, "$1")
-	text = address().ReplaceAllStringFunc(text, func(u string) string {
+	text = escaped.Get().ReplaceAllString(text, "$1")
+	text = address.Get().ReplaceAllStringFunc(text, func(u string) string {
 		out = append(out, token{code: FactAddress, text: strings.TrimRight(u, ".,;:!?)*_'")})
 		return " "
 	})
@@ -142,13 +142,13 @@ func classify(word string) []token {
 		return nil
 	case called:
 		return one(FactCode)
-	case flagForm().MatchString(word):
+	case flagForm.Get().MatchString(word):
 		return one(FactFlag)
 	case strings.ContainsFunc(word, unicode.IsNumber):
 		return one(FactNumber)
-	case wordForm().MatchString(word):
+	case wordForm.Get().MatchString(word):
 		return one(named(word))
-	case partsForm().MatchString(word):
+	case partsForm.Get().MatchString(word):
 		var out []token
 		for _, part := range strings.FieldsFunc(word, func(r rune) bool { return r == '-' || r == '/' }) {
 			if len(part) > 1 {

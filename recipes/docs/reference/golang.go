@@ -25,7 +25,7 @@ func Go(r *evidence.Repository) []Page {
 	modules, dirs := map[string]string{}, map[string][]string{}
 	for _, f := range r.Files {
 		if path.Base(f) == "go.mod" {
-			if m := moduleForm().FindStringSubmatch(r.Text(f)); m != nil {
+			if m := moduleForm.Get().FindStringSubmatch(r.Text(f)); m != nil {
 				modules[path.Dir(f)] = m[1]
 			}
 		}
