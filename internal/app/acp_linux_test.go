@@ -257,6 +257,12 @@ func told(u sdk.SessionUpdate) string {
 		return out
 	case u.CurrentModeUpdate != nil:
 		return "mode: " + string(u.CurrentModeUpdate.CurrentModeId)
+	case u.AvailableCommandsUpdate != nil:
+		out := "commands:"
+		for _, c := range u.AvailableCommandsUpdate.AvailableCommands {
+			out += " " + c.Name
+		}
+		return out
 	}
 	return "other"
 }

@@ -3,6 +3,7 @@ package app_test
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"crypto/sha512"
 	"encoding/base64"
 	"encoding/json"
@@ -68,6 +69,7 @@ type acpProgram struct {
 	session   string
 	mode      string
 	chosen    string
+	effort    string // empty: low
 	tools     string // where ramet's own are, as it was told
 	told      struct{ in, out int64 }
 }
@@ -142,6 +144,8 @@ func (a *acpProgram) do(m acpMessage) {
 		Cwd       string `json:"cwd"`
 		ModeID    string `json:"modeId"`
 		ModelID   string `json:"modelId"`
+		ConfigID  string `json:"configId"`
+		Value     string
 		Prompt    []struct{ Type, Text string }
 		Servers   []struct{ Type, Name, URL string } `json:"mcpServers"`
 	}
@@ -170,7 +174,8 @@ func (a *acpProgram) do(m acpMessage) {
 		a.session = fmt.Sprintf("s%d-%d", os.Getpid(), time.Now().UnixNano())
 		reply(map[string]any{"sessionId": a.session, "modes": map[string]any{"currentModeId": "wild", "availableModes": []any{
 			map[string]any{"id": "wild", "name": "Wild"}, map[string]any{"id": "careful", "name": "Careful"}, map[string]any{"id": "ask", "name": "Ask", "description": "It asks"}}},
-			"models": map[string]any{"currentModelId": "small", "availableModels": []any{map[string]any{"modelId": "small", "name": "Small"}, map[string]any{"modelId": "big", "name": "Big one"}}}})
+			"models":        map[string]any{"currentModelId": "small", "availableModels": []any{map[string]any{"modelId": "small", "name": "Small"}, map[string]any{"modelId": "big", "name": "Big one"}}},
+			"configOptions": a.options()})
 		a.update(map[string]any{"sessionUpdate": "available_commands_update", "availableCommands": []any{
 			map[string]any{"name": "zap", "description": "Zaps it", "input": map[string]any{"hint": "what"}}, map[string]any{"name": "compact", "description": "Its own"}}})
 	case "session/resume", "session/load":
@@ -184,7 +189,7 @@ func (a *acpProgram) do(m acpMessage) {
 				a.say("agent_message_chunk", "this is the past")
 			}
 		}
-		reply(map[string]any{})
+		reply(map[string]any{"configOptions": a.options()})
 	case "session/fork":
 		old := a.heard(p.SessionID)
 		if len(old) == 0 {
@@ -203,6 +208,13 @@ func (a *acpProgram) do(m acpMessage) {
 			return
 		}
 		reply(map[string]any{})
+	case "session/set_config_option":
+		if p.ConfigID != "thinking" || p.Value != "low" && p.Value != "high" {
+			refuse(-32602, "no such option")
+			return
+		}
+		a.effort = p.Value
+		reply(map[string]any{"configOptions": a.options()})
 	case "session/prompt":
 		var words []string
 		for _, part := range p.Prompt {
@@ -212,6 +224,10 @@ func (a *acpProgram) do(m acpMessage) {
 		a.keep(append(a.heard(a.session), text)...)
 		a.told.in, a.told.out = 0, 0
 		stop := a.turn(text)
+		if why, failed := strings.CutPrefix(stop, "failed: "); failed {
+			a.send(map[string]any{"jsonrpc": "2.0", "id": m.ID, "error": map[string]any{"code": -32603, "message": why, "data": map[string]any{"url": why}}})
+			return
+		}
 		usage := map[string]any{"inputTokens": 100, "outputTokens": 20, "totalTokens": 120, "cachedReadTokens": 5}
 		if a.told.in > 0 {
 			usage = map[string]any{"inputTokens": a.told.in, "outputTokens": a.told.out, "totalTokens": a.told.in + a.told.out}
@@ -312,7 +328,9 @@ func (a *acpProgram) turn(text string) (stop string) {
 		})
 		a.say("agent_message_chunk", "Done.")
 	case "which": // mode and model
-		a.say("agent_message_chunk", "mode "+a.mode+", model "+a.chosen)
+		if a.say("agent_message_chunk", "mode "+a.mode+", model "+a.chosen); a.effort != "" {
+			a.say("agent_message_chunk", ", effort "+a.effort)
+		}
 	case "/zap", "/compact": // its own commands
 		a.say("agent_message_chunk", verb+" did "+rest)
 	case "move": // goes into another mode by itself
@@ -338,6 +356,26 @@ func (a *acpProgram) turn(text string) (stop string) {
 		path, _ := filepath.Abs(words[0])
 		a.update(map[string]any{"sessionUpdate": "tool_call", "toolCallId": id, "title": "Edit " + words[0], "kind": "edit", "status": "completed", "rawInput": map[string]any{"file_path": path},
 			"content": []any{map[string]any{"type": "diff", "path": path, "oldText": was, "newText": now}}})
+	case "blab": // where its model is: in pieces, in what a command prints, and in its error
+		at := os.Getenv("ANTHROPIC_BASE_URL")
+		a.say("agent_message_chunk", "403 url: "+at[:len(at)/2])
+		a.say("agent_message_chunk", at[len(at)/2:]+"/v1/messages, mcp "+a.tools)
+		a.call(id, "execute", "env", map[string]any{"command": "env"}, false, func() (string, bool) { return "ANTHROPIC_BASE_URL=" + at, true })
+		if fmt.Fprintln(os.Stderr, at); rest == "fail" {
+			return "failed: connect " + at
+		}
+	case "slowly": // its model writes long at a call, of which only the folder is known; what it prints comes in pieces, beside it
+		tell := func(u map[string]any) {
+			u["sessionUpdate"], u["toolCallId"] = "tool_call_update", id
+			a.update(u)
+		}
+		a.update(map[string]any{"sessionUpdate": "tool_call", "toolCallId": id, "title": "bash", "kind": "execute", "status": "pending", "rawInput": map[string]any{"cwd": "/"}})
+		time.Sleep(700 * time.Millisecond)
+		tell(map[string]any{"rawInput": map[string]any{"command": rest, "cwd": "/"}, "content": []any{map[string]any{"type": "terminal", "terminalId": id}}})
+		for _, piece := range []string{"one\n", "two\n"} {
+			tell(map[string]any{"_meta": map[string]any{"terminal_output_delta": map[string]any{"data": piece}}})
+		}
+		tell(map[string]any{"status": "failed", "rawOutput": map[string]any{"exit_code": 3}, "_meta": map[string]any{"terminal_exit": map[string]any{"exit_code": 3, "signal": nil}}})
 	case "recall":
 		a.say("agent_message_chunk", "I heard: "+strings.Join(a.heard(a.session), " | "))
 	case "hang": // starts something that leaves its group and session, and hears nothing
@@ -411,6 +449,12 @@ func (a *acpProgram) turn(text string) (stop string) {
 		a.say("agent_message_chunk", "I do not know "+verb)
 	}
 	return "end_turn"
+}
+
+// options are what it offers beside modes and models: how hard it thinks.
+func (a *acpProgram) options() []any {
+	return []any{map[string]any{"id": "thinking", "name": "Thinking", "category": "thought_level", "type": "select", "currentValue": cmp.Or(a.effort, "low"),
+		"options": []any{map[string]any{"value": "low", "name": "Low"}, map[string]any{"value": "high", "name": "High"}}}}
 }
 
 // dotPNG is a small picture.

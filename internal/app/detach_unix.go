@@ -71,6 +71,7 @@ func leave(env func(string) string) func(int) {
 		return nil
 	}
 	syscall.CloseOnExec(answerFD) // no tool holds the user
+	os.Unsetenv(detached)         // and no other ramet that we start takes itself for the one in the background
 	return func(code int) {
 		answer := os.NewFile(answerFD, "answer")
 		if null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0); err == nil {

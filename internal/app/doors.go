@@ -47,7 +47,8 @@ func (d doors) around(ctx context.Context, a agent.Agent, p preset.Preset, env [
 	if err != nil {
 		return surroundings{}, err
 	}
-	out := surroundings{End: door.Close}
+	forget := d.request.Secrets.Also("gateway", door.Secrets()...) // programs put addresses into their errors, and print their environment
+	out := surroundings{End: func() { door.Close(); forget() }}
 	if at, ok := door.MCP(); ok {
 		out.Servers = []acp.Server{{Name: "ramet", URL: at}}
 	}
@@ -58,7 +59,7 @@ func (d doors) around(ctx context.Context, a agent.Agent, p preset.Preset, env [
 		}
 		pair, err := b.Point(instead(slices.Clone(env), out.Env), base+b.Path) // several may stand in one variable
 		if err != nil {
-			door.Close()
+			out.End()
 			return surroundings{}, err
 		}
 		out.Env, out.Wire = instead(out.Env, []string{pair}), door.Total

@@ -12,12 +12,16 @@ import (
 // foreignProgram is a program of others that drives agents here, and how it is tried.
 type foreignProgram struct {
 	title, pack, bin string
+	// holds is where its package has the program, below those of npm; empty: npm makes a link to it.
+	holds string
 	// config points it at a model, and at a folder of its own.
 	config func(base, folder string) string
 	// shell is the call with which its model runs a command; free is the one that wants out of a sandbox of its own.
 	shell, free string
 	// allow is the rule that permits its commands; empty: bash. why is why it is another one.
 	allow, why string
+	// mute: it does not tell what a command printed.
+	mute bool
 }
 
 var foreignPrograms = map[string]foreignProgram{
@@ -44,7 +48,12 @@ var foreignPrograms = map[string]foreignProgram{
 			return fmt.Sprintf("[driver.gemini.env]\nGOOGLE_GEMINI_BASE_URL = %q\nGEMINI_API_KEY = \"sk-none\"\nGEMINI_CLI_TRUST_WORKSPACE = \"true\"\n", base)
 		},
 		shell: `run_shell_command {"command":%q,"description":"run it"}`,
-		allow: "mcp(driver-gemini)", why: "it asks with words about the command, or the command, and does not say which"},
+		allow: "mcp(driver-gemini)", why: "it asks with words about the command, or the command, and does not say which", mute: true},
+	"goose": {title: "goose", pack: "@aaif/goose-binary-linux-x64", bin: "goose-binary-linux-x64", holds: "@aaif/goose-binary-linux-x64/bin",
+		config: func(base, _ string) string {
+			return fmt.Sprintf("[driver.goose.env]\nANTHROPIC_HOST = %q\nANTHROPIC_API_KEY = \"sk-none\"\nGOOSE_PROVIDER = \"anthropic\"\nGOOSE_MODEL = \"claude-opus-4-7\"\nGOOSE_DISABLE_KEYRING = \"1\"\n", base)
+		},
+		shell: `shell {"command":%q}`},
 }
 
 // rule is one that permits commands of these words, if the program tells them; empty: all.
@@ -78,6 +87,9 @@ func peer(t *testing.T, p foreignProgram) (path string) {
 	}
 	dir = filepath.Join(dir, "drivers")
 	path = filepath.Join(dir, "node_modules", "node", "bin") + ":" + filepath.Join(dir, "node_modules", ".bin")
+	if p.holds != "" {
+		path += ":" + filepath.Join(dir, "node_modules", p.holds)
+	}
 	if _, err := os.Stat(filepath.Join(dir, "node_modules", ".bin", p.bin)); err == nil {
 		return path
 	}
@@ -96,6 +108,7 @@ func peerStage(t *testing.T, name, text string) *stage {
 	t.Helper()
 	t.Setenv("PATH", peer(t, foreignPrograms[name])+":"+os.Getenv("PATH"))
 	s := newStage(t, binary(t))
+	s.db = filepath.Join(filepath.Dir(s.dir), "kept", "ramet.db") // of a project that holds the home folder no states are taken
 	config := filepath.Join(filepath.Dir(s.db), "home", ".config", "ramet")
 	if err := os.MkdirAll(config, 0o700); err != nil {
 		t.Fatal(err)
@@ -125,7 +138,7 @@ func newDrive(t *testing.T, name string) *drive {
 
 // Each program through all that it is to do: what it did is the table of docs/drivers.md.
 func TestPeersDrive(t *testing.T) {
-	for _, name := range []string{"claude", "codex", "opencode", "gemini"} {
+	for _, name := range []string{"claude", "codex", "opencode", "gemini", "goose"} {
 		t.Run(name, func(t *testing.T) {
 			d := newDrive(t, name)
 			for _, row := range driveRows {

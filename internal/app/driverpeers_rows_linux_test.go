@@ -99,19 +99,27 @@ func isRefused(t *testing.T, d *drive) string {
 
 func isPermitted(t *testing.T, d *drive) string {
 	d.must(t, "exec", "first", "--allow", d.rule("touch *"), d.asks("touch permitted"))
+	d.must(t, "exec", "first", "--allow", d.rule(""), d.run("seq -s x 41 43"))
 	if !d.exists("permitted") {
 		t.Error("it did not run")
 	}
 	log := d.must(t, "log", "first", "--own", "--json")
-	for _, want := range []string{`"kind":"tool_result"`, `"type":"tool_call"`, "touch permitted", `"kind":"files"`} {
+	for _, want := range []string{`"kind":"tool_result"`, `"type":"tool_call"`, "touch permitted", `"kind":"files"`, `"changed":1`} {
 		if !strings.Contains(log, want) {
 			t.Errorf("its history lacks %s:\n%s", want, log)
 		}
 	}
-	if d.allow != "" {
-		return "yes, with `" + d.allow + "`: " + d.why
+	if told := strings.Contains(log, "41x42x43"); told == d.mute {
+		t.Errorf("what the command printed is told: %v\n%s", told, log)
 	}
-	return "yes"
+	cell := "yes"
+	if d.allow != "" {
+		cell += ", with `" + d.allow + "`: " + d.why
+	}
+	if d.mute {
+		cell += "; what a command printed it does not tell"
+	}
+	return cell
 }
 
 func isTakenUp(t *testing.T, d *drive) string {
@@ -148,13 +156,18 @@ func continues(t *testing.T, d *drive) string {
 	return "in words"
 }
 
-var offeredTool = regexp.MustCompile(`"(mcp__ramet__|ramet_|mcp_ramet_)(fork|send)"|"name":"mcp__ramet"`)
+var offeredTool = regexp.MustCompile(`"(mcp__ramet__|ramet_|ramet__|mcp_ramet_)(fork|send)"|"name":"mcp__ramet"`)
 
 func hasTools(t *testing.T, d *drive) string {
 	d.must(t, "exec", "first", "what can you do?")
 	found := offeredTool.FindString(d.model.asked())
 	if found == "" {
 		t.Errorf("its model was asked\n%s", d.model.asked())
+	}
+	if d.name == "goose" { // it asks for each; those on agents need no rule
+		if d.must(t, "exec", "first", `call ramet__send {"to":"0","body":"from goose"}`); !strings.Contains(d.must(t, "mail", "0", "--json"), "from goose") {
+			t.Errorf("its letter did not come:\n%s", d.must(t, "log", "first", "--own", "--json"))
+		}
 	}
 	return "yes, as " + found
 }
@@ -219,6 +232,7 @@ func (d *drive) sleeps(t *testing.T, name string) (*running, string) {
 		}
 		return len(commandLines("sleep\x00"+long)) > 0
 	})
+	r.need(t, "the call stands in the history", func(l seen) bool { return l.Type == "call_started" }) // Codex tells of it after it began
 	return r, long
 }
 

@@ -82,7 +82,7 @@ func (d *drivers) installed() []string {
 
 // program is how a preset is started for an agent.
 func (d *drivers) program(p preset.Preset) *acp.Program {
-	return &acp.Program{Driver: p.Name, Version: version, Mode: p.Mode, Asks: p.AsksIn, Login: p.Login,
+	return &acp.Program{Driver: p.Name, Version: version, Mode: p.Mode, Asks: p.AsksIn, Login: p.Login, Clean: d.request.Secrets.Own,
 		Setup: func(ctx context.Context, a agent.Agent, mode string) (acp.Setup, error) {
 			return d.setup(ctx, p, a, mode)
 		}}

@@ -14,7 +14,7 @@ const roomy = 32 << 20
 // spare has garbage collected when the heap is at roomy, then whenever it has grown by half, or is
 // at roomy again. Who sets another share meanwhile, as an import does, has it until it is put back.
 func spare() {
-	mine := 100 * roomy / smallest
+	mine := most
 	debug.SetGCPercent(mine)
 	afterEachCollection(func() {
 		live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
@@ -30,14 +30,18 @@ func spare() {
 
 // growth is by how many percent a heap of so many living bytes grows until garbage is collected: up to
 // roomy, and by half at least. It is never less: a negative number, which is what a heap larger than
-// roomy would come to, lets no garbage be collected any more.
+// roomy would come to, lets no garbage be collected any more. It is never more than takes the smallest
+// heap to roomy: one that is nearly empty would grow to four times as much.
 func growth(live uint64) int {
-	return max(50, int(100*roomy/max(live, 1<<20))-100)
+	return min(most, max(50, int(100*roomy/max(live, 1))-100))
 }
 
 // smallest is the heap at which the runtime collects first, at 100 percent; more percent are as
 // much more.
 const smallest = 4 << 20
+
+// most is the share that takes the smallest heap to roomy.
+const most = 100 * roomy / smallest
 
 // afterEachCollection calls f, until the process ends: an object that nobody has is found by
 // each collection, and then there is another.

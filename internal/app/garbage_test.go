@@ -1,17 +1,34 @@
 package app
 
-import "testing"
+import (
+	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
+	"testing"
+)
 
 // Garbage is collected whatever lives: a heap grows to what costs nothing, then by half.
 func TestHowFarAHeapGrows(t *testing.T) {
 	for live, want := range map[uint64]uint64{
-		1 << 20: roomy, 4 << 20: roomy, roomy / 2: roomy, roomy - 1: roomy * 3 / 2, roomy: roomy * 3 / 2, roomy + 1: roomy*3/2 + 1, 20 * roomy: 30 * roomy, 1 << 40: 3 << 39,
+		0: roomy, 1: roomy, 1 << 20: roomy, 2 << 20: roomy, smallest: roomy, roomy / 2: roomy, roomy - 1: roomy * 3 / 2,
+		roomy: roomy * 3 / 2, roomy + 1: roomy*3/2 + 1, 20 * roomy: 30 * roomy, 1 << 40: 3 << 39,
 	} {
-		if got := live + live*uint64(growth(live))/100; growth(live) < 50 || got > want || got < want-want/50 {
-			t.Errorf("%d bytes live: at %d (%d percent), want %d", live, got, growth(live), want)
+		percent := uint64(growth(live))
+		got := max(live+live*percent/100, smallest*percent/100)
+		if percent < 50 || percent > 1<<20 || got > want+smallest || got < want-want/8 { // the runtime keeps it in 32 bits
+			t.Errorf("%d bytes live: at %d (%d percent), want %d", live, got, percent, want)
 		}
 	}
-	if g := growth(0); g < 100 || g > 1<<20 { // the runtime keeps it in 32 bits
-		t.Error(g)
+}
+
+// The runtime agrees: its smallest heap grows with the share, too.
+func TestASmallHeapIsCollectedWhenItIsRoomy(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(growth(1 << 20)))
+	runtime.GC()
+	read := []metrics.Sample{{Name: "/gc/heap/goal:bytes"}, {Name: "/gc/heap/live:bytes"}}
+	metrics.Read(read)
+	goal, live := read[0].Value.Uint64(), read[1].Value.Uint64()
+	if goal > roomy+9*live {
+		t.Errorf("with %d bytes live garbage is collected at %d", live, goal)
 	}
 }

@@ -97,6 +97,14 @@ func TestADriverSpendsThroughTheGateway(t *testing.T) {
 	if strings.Contains(log, "their-own-login") {
 		t.Error("the login is recorded")
 	}
+	// Its way to its model is a secret of its own: programs tell it, and it stands nowhere.
+	out := s.ramet("exec", "kid", "--json", "blab fail")
+	log = s.must(t, "log", "kid", "--own", "--json")
+	for _, all := range []string{out.stderr, log} {
+		if strings.Contains(all, "127.0.0.1") || !strings.Contains(all, "[redacted:gateway]") {
+			t.Errorf("its address is told:\n%s", all)
+		}
+	}
 	if usage := s.must(t, "usage"); !strings.Contains(usage, "188 ($") || !strings.Contains(usage, "266 ($") {
 		t.Errorf("usage:\n%s", usage)
 	}

@@ -83,6 +83,7 @@ func TestHomeOnTheScreen(t *testing.T) {
 	x.until("only docs", func(s string) bool { return strings.Contains(s, "docs") && !strings.Contains(s, "tests ") })
 	shot()
 	x.press(escape)
+	x.gone("Esc show all") // a key that came with the Esc would be another key
 	x.see("tests", "docs")
 	x.gone("needs you")
 	to("docs")

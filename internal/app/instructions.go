@@ -46,6 +46,9 @@ func overlay(r request, a agent.Agent, box tool.Box, window func(agent.Agent) in
 	if err != nil {
 		return out, err
 	}
+	if len(k.Skills)+len(k.Roles) == 0 {
+		return out, nil // how much its model reads is not asked
+	}
 	most := skillBytes(window(a))
 	if !works {
 		add(skill.List(k.Skills, most))

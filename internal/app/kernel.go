@@ -98,7 +98,7 @@ func kernelFor(ctx context.Context, r request, work *crew.Crew) (*session.Runnin
 		},
 		Facts:    facts(r),
 		Told:     func(a agent.Agent) string { return told(r, a, works(a)) },
-		Worktree: trees, Background: jobs.Running, Abandon: func(a id.Agent) { jobs.End(a); drivers.end(a) },
+		Worktree: trees, Background: jobs.Running, Runners: jobs.Agents, Abandon: func(a id.Agent) { jobs.End(a); drivers.end(a) },
 		Joins: joins.of,
 		Hooks: hooksOf(r),
 		Role:  r.Workspace.Role, Driver: drivers.named, Drivers: drivers.installed,
@@ -278,7 +278,7 @@ func (m *models) taped(work *crew.Crew) func(agent.Agent, llm.Ref) (proc.Model, 
 	}
 }
 
-// tools makes the tools of an agent, once: they remember what was read.
+// tools makes the tools of agents.
 type tools struct {
 	request     request
 	environment []string
@@ -290,9 +290,8 @@ type tools struct {
 	jobs   *local.Jobs
 	person talk.Person
 
-	mu    sync.Mutex
-	boxes map[id.Agent]tool.Box
-	told  map[string]bool // notes about servers
+	mu   sync.Mutex
+	told map[string]bool // notes about servers
 
 	lending lending // guarded by mu
 }
@@ -318,24 +317,9 @@ func (t *tools) box(a agent.Agent) (tool.Box, error) {
 	return append(own, skill.New(k.Skills, limits...)), nil
 }
 
+// local are the tools of this machine. They are made for each turn, and nobody keeps them: what they know
+// of earlier calls stands in the history (tool.Memory).
 func (t *tools) local(a agent.Agent) (tool.Box, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if box, ok := t.boxes[a.ID]; ok {
-		return box, nil
-	}
-	box, err := t.make(a)
-	if err != nil {
-		return nil, err
-	}
-	if t.boxes == nil {
-		t.boxes = map[id.Agent]tool.Box{}
-	}
-	t.boxes[a.ID] = box
-	return box, nil
-}
-
-func (t *tools) make(a agent.Agent) (tool.Box, error) {
 	root, err := t.root(a)
 	if err != nil {
 		return nil, err
@@ -357,7 +341,6 @@ func (t *tools) at(root string, a id.Agent, jobs *local.Jobs) (tool.Box, error) 
 }
 
 // chosen gives agents that work on items of runs tools for the folders of their items.
-// These are not kept: each agent has one turn.
 func (t *tools) chosen(work *crew.Crew) func(agent.Agent) (tool.Box, error) {
 	return func(a agent.Agent) (tool.Box, error) {
 		belongs, err := work.Belongs(a)

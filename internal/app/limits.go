@@ -63,7 +63,7 @@ type limitedGuard struct {
 func (g limitedGuard) Decide(ctx context.Context, spec tool.Spec, call tool.Call) (tool.Grant, *history.Permission, error) {
 	judged := spec
 	if spec.Access == tool.Processes {
-		judged.Name = ownPrefix().ReplaceAllString(spec.Name, "")
+		judged.Name = ownPrefix.Get().ReplaceAllString(spec.Name, "")
 	}
 	for _, l := range g.limits {
 		if !skill.Allows(l.Tools, judged, call.Args) {

@@ -114,6 +114,9 @@ func (b *toolbox) resource(uri string, out any) {
 	if err != nil {
 		b.t.Fatalf("%s: %v", uri, err)
 	}
+	if got.CacheScope != "private" {
+		b.t.Errorf("%s may be kept for others: %q", uri, got.CacheScope)
+	}
 	if err := json.Unmarshal([]byte(got.Contents[0].Text), out); err != nil {
 		b.t.Fatalf("%s: %v", uri, err)
 	}

@@ -116,7 +116,9 @@ func (m *peerModel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (m *peerModel) note(body []byte) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.last = string(body)
+	if !strings.Contains(string(body), `"codex_output_schema"`) { // Codex asks for a title, beside what it is told, when it likes
+		m.last = string(body)
+	}
 }
 
 // asked is the newest request.

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"ramet/internal/public"
 )
 
 // wants is a line of a script: the model calls bash.
@@ -206,6 +208,10 @@ func TestServedTurnsKeepGrants(t *testing.T) {
 		if !strings.Contains(log, want) {
 			t.Errorf("the log does not say %q:\n%s", want, log)
 		}
+	}
+	var found public.Search
+	if server.ask("GET", "/api/v1/search?q=refused+by+token&agent=0", "", &found); len(found.Found) != 1 || found.Found[0].Kind != "tool_result" || !strings.HasPrefix(found.Found[0].Around, "refused by token holder (http)") {
+		t.Errorf("who refused it is not found: %+v", found)
 	}
 	var mode struct{ Mode string }
 	if got := server.ask("POST", "/api/v1/agents/0/mode", `{"mode":"read-only"}`, &mode); got != 200 || mode.Mode != "read-only" {

@@ -52,7 +52,7 @@ func TestATurnWithToolsAsksFirst(t *testing.T) {
 		t.Error("it ran although it was refused")
 	}
 	x.say("write 'some words' to notes.txt")
-	x.see("wants to use write", "notes.txt", "+ some words")
+	x.see("wants to use write", "notes.txt", "1 +some words")
 	x.decide("once")
 	x.see("● write", "idle")
 	if got, err := os.ReadFile(filepath.Join(w.project, "notes.txt")); err != nil || !strings.Contains(string(got), "some words") {
@@ -137,6 +137,9 @@ func TestKillCascadeCountsAndAsks(t *testing.T) {
 	x.press(ctrlC)
 	x.say("/kill 0")
 	x.see("AGENT_ZERO")
+	x.see("❯ /kill 0") // it waits to be mended
+	x.press(ctrlC)
+	x.gone("❯ /kill 0")
 	x.leave()
 	if ps := w.ramet("ps"); strings.Contains(ps, "bob") || !strings.Contains(ps, "dee") {
 		t.Errorf("alive are:\n%s", ps)

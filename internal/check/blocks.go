@@ -57,7 +57,7 @@ func (l looker) table(t *extension.Table) {
 		}
 		text := string(l.page.Text(line))
 		// In a list the mark of the item stands before the first row.
-		if bar := strings.Index(text, "|"); bar > 0 && listMark().MatchString(text[:bar]) {
+		if bar := strings.Index(text, "|"); bar > 0 && listMark.Get().MatchString(text[:bar]) {
 			text = text[bar:]
 		}
 		if got := columns(text); got != len(t.Alignments) {
@@ -73,7 +73,7 @@ func (l looker) brokenTable(p *ast.Paragraph) {
 	for i := 1; i < p.Lines().Len(); i++ {
 		s := p.Lines().At(i)
 		text := strings.TrimRight(string(s.Value(l.page.Source)), "\r\n")
-		if delimiter().MatchString(text) {
+		if delimiter.Get().MatchString(text) {
 			l.add(Error, "MD_TABLE_COLUMNS", l.page.Line(s.Start), "a table is not shown as one, since its first two rows differ in their number of columns: give both as many", "")
 			return
 		}

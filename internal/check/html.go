@@ -3,27 +3,19 @@ package check
 import (
 	"fmt"
 	"html"
-	"strings"
+	"slices"
 
 	"ramet/internal/late"
 	"ramet/internal/markdown"
 )
 
 // tags are those that GitHub shows and pages may need.
-var tags = set(`a abbr b blockquote br cite code dd del details div dl dt em h1 h2 h3 h4 h5 h6 hr i img ins kbd
+var tags = late.Words(`a abbr b blockquote br cite code dd del details div dl dt em h1 h2 h3 h4 h5 h6 hr i img ins kbd
 	li mark ol p picture pre q s samp small source span strong sub summary sup table tbody td tfoot th thead tr u ul var wbr`)
 
 // harmful are those that run, load or ask for something.
-var harmful = set(`script iframe object embed applet frame frameset form input button select textarea base link meta style
+var harmful = late.Words(`script iframe object embed applet frame frameset form input button select textarea base link meta style
 	svg math video audio track template slot portal noscript xml title body head html plaintext xmp marquee isindex import`)
-
-func set(words string) map[string]bool {
-	out := map[string]bool{}
-	for w := range strings.FieldsSeq(words) {
-		out[w] = true
-	}
-	return out
-}
 
 var (
 	handler  = late.Regexp(`(?i)[\s"'/]on[a-z]+\s*=`)
@@ -36,24 +28,24 @@ var (
 // tag looks at one tag of HTML.
 func (l looker) tag(t markdown.Tag) {
 	switch {
-	case harmful[t.Name]:
+	case slices.Contains(harmful.Get(), t.Name):
 		l.add(Error, "MD_HTML_HARMFUL", t.Line, fmt.Sprintf("<%s> does not belong in a page: leave it out", t.Name), "")
 		return
-	case !tags[t.Name]:
+	case !slices.Contains(tags.Get(), t.Name):
 		fix := ""
-		if wordLike().MatchString(t.Text) {
+		if wordLike.Get().MatchString(t.Text) {
 			fix = fmt.Sprintf("write `%s` with backticks", t.Text)
 		}
 		l.add(Error, "MD_HTML", t.Line, fmt.Sprintf("%.100s is read as HTML and not shown: put it in backticks, or write &lt; for its <", t.Text), fix)
 		return
 	}
-	if handler().MatchString(quoted().ReplaceAllString(t.Text, `="" `)) {
+	if handler.Get().MatchString(quoted.Get().ReplaceAllString(t.Text, `="" `)) {
 		l.add(Error, "MD_HTML_HARMFUL", t.Line, fmt.Sprintf("<%s> has a handler of events: leave the on… attribute out", t.Name), "")
 	}
-	if styling().MatchString(quoted().ReplaceAllString(t.Text, `="" `)) {
+	if styling.Get().MatchString(quoted.Get().ReplaceAllString(t.Text, `="" `)) {
 		l.add(Warn, "MD_HTML_STYLE", t.Line, fmt.Sprintf("<%s> has a style, which is not shown: leave it out", t.Name), "")
 	}
-	for _, m := range address().FindAllStringSubmatch(t.Text, -1) {
+	for _, m := range address.Get().FindAllStringSubmatch(t.Text, -1) {
 		to := html.UnescapeString(m[1] + m[2] + m[3])
 		if s, ok := schemeOf(to); ok && (s == "javascript" || s == "vbscript" || s == "data") {
 			l.add(Error, "MD_HTML_HARMFUL", t.Line, fmt.Sprintf("<%s> has a %s: address: leave it out", t.Name, s), "")

@@ -120,7 +120,7 @@ func (s *Site) arrive(at, target, anchor string, wrong func(code, format string,
 			return
 		}
 	}
-	if lines := lineAnchor().FindStringSubmatch(anchor); lines != nil {
+	if lines := lineAnchor.Get().FindStringSubmatch(anchor); lines != nil {
 		s.numbered(target, lines, wrong)
 		return
 	}
@@ -186,7 +186,7 @@ func schemeOf(to string) (string, bool) {
 		}
 		return r
 	}, to)
-	if m := scheme().FindStringSubmatch(squeezed); m != nil {
+	if m := scheme.Get().FindStringSubmatch(squeezed); m != nil {
 		return strings.ToLower(m[1]), true
 	}
 	return "", false
@@ -225,7 +225,7 @@ var reference = late.Regexp(`(^|[^\w\])\\!])!?\[([^\[\]\n]+)\]\[([^\[\]\n]*)\]`)
 func undefined(out *findings, p string, page *markdown.Page) {
 	for _, span := range page.Prose() {
 		text := page.Source[span.From:span.To]
-		for _, m := range reference().FindAllSubmatchIndex(text, -1) {
+		for _, m := range reference.Get().FindAllSubmatchIndex(text, -1) {
 			name := string(text[m[6]:m[7]])
 			if name == "" {
 				name = string(text[m[4]:m[5]])

@@ -111,7 +111,7 @@ var conflict = late.Regexp(`^(?:<{7}|>{7}|\|{7})(?: |$)`)
 func (l looker) lines() {
 	inCode := l.codeLines()
 	for n := 1; n <= l.page.Lines(); n++ {
-		if !inCode[n] && conflict().Match(l.page.Text(n)) {
+		if !inCode[n] && conflict.Get().Match(l.page.Text(n)) {
 			l.add(Error, "MD_CONFLICT", n, "a mark of a merge conflict: settle the conflict and remove the marks", "")
 		}
 	}
@@ -224,7 +224,7 @@ func (l looker) html() {
 	}
 	for _, s := range l.page.Prose() {
 		text := l.page.Source[s.From:s.To]
-		if i := placeholder().FindIndex(text); i != nil {
+		if i := placeholder.Get().FindIndex(text); i != nil {
 			l.add(Warn, "MD_PLACEHOLDER", l.page.Line(s.From+i[0]), fmt.Sprintf("%q is left to be written: write it, or leave it out", text[i[0]:i[1]]), "")
 		}
 	}

@@ -98,10 +98,7 @@ func projectNamed(all []public.Project, name string) (public.Project, error) {
 		return public.Project{}, fault.New(fault.Ambiguous, "%d projects are called %.60q", len(fits), name).WithHint("give the whole folder: %s", fits[0].Folder)
 	}
 	f := fault.New(fault.NotFound, "no project %.60q", name)
-	if near := nearest.Word(name, names); near != "" {
-		return public.Project{}, f.WithHint("did you mean %q?", near)
-	}
-	return public.Project{}, f.WithHint("ramet resume lists them")
+	return public.Project{}, f.WithHint("%s", nearest.Hint(name, names, "ramet resume lists them"))
 }
 
 func projectLines(all []public.Project, l *line.Line) [][2]string {

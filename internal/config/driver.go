@@ -43,7 +43,7 @@ var driverName = late.Regexp(`^[a-z][a-z0-9_-]{0,31}$`)
 
 // CheckDriverName refuses what is no name of a driver.
 func CheckDriverName(name string) error {
-	if driverName().MatchString(name) && name != "ramet" {
+	if driverName.Get().MatchString(name) && name != "ramet" {
 		return nil
 	}
 	return fault.New(fault.InvalidConfig, "%.80q is no name of a driver", name).
@@ -73,7 +73,7 @@ func (d Driver) Check() error {
 		}
 	}
 	for name := range merged(d.Env, d.Bases) {
-		if !envName().MatchString(name) {
+		if !envName.Get().MatchString(name) {
 			return wrong("%.80q is no name of a variable", name)
 		}
 	}
@@ -137,10 +137,7 @@ func (c *Config) addDrivers(path, text string, layer Layer) error {
 			continue
 		}
 		f := fault.New(fault.InvalidConfig, "%s: [driver.%s]: unknown key %q", path, key[1], key[2])
-		if near := nearest.Word(key[2], known); near != "" {
-			return f.WithHint("did you mean %q?", near)
-		}
-		return f.WithHint("known keys: %s", strings.Join(known, ", "))
+		return f.WithHint("%s", nearest.Hint(key[2], known, "known keys: "+strings.Join(known, ", ")))
 	}
 	return nil
 }

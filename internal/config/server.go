@@ -48,7 +48,7 @@ var serverName = late.Regexp(`^[a-z0-9][a-z0-9_-]{0,31}$`)
 
 // CheckServerName refuses what is no name of a server: it begins the names of its tools.
 func CheckServerName(name string) error {
-	if serverName().MatchString(name) && !strings.Contains(name, "__") && !strings.HasSuffix(name, "_") {
+	if serverName.Get().MatchString(name) && !strings.Contains(name, "__") && !strings.HasSuffix(name, "_") {
 		return nil
 	}
 	return fault.New(fault.InvalidConfig, "%.80q is no name of an MCP server", name).
@@ -93,7 +93,7 @@ func (s Server) Check() error {
 		}
 	}
 	for name := range s.Env {
-		if !envName().MatchString(name) {
+		if !envName.Get().MatchString(name) {
 			return wrong("%.80q is no name of a variable", name)
 		}
 	}
@@ -138,10 +138,7 @@ func servers(path, text string) ([]Server, error) {
 			continue
 		}
 		f := fault.New(fault.InvalidConfig, "%s: [mcp.%s]: unknown key %q", path, key[1], key[2])
-		if near := nearest.Word(key[2], known); near != "" {
-			return nil, f.WithHint("did you mean %q?", near)
-		}
-		return nil, f.WithHint("known keys: %s", strings.Join(known, ", "))
+		return nil, f.WithHint("%s", nearest.Hint(key[2], known, "known keys: "+strings.Join(known, ", ")))
 	}
 	return out, nil
 }

@@ -233,10 +233,7 @@ func lookup(key string) (Setting, error) {
 	for _, s := range settings {
 		keys = append(keys, s.Key)
 	}
-	if near := nearest.Word(strings.ToLower(key), keys); near != "" {
-		return Setting{}, f.WithHint("did you mean %q?", near)
-	}
-	return Setting{}, f.WithHint("known keys: %s", strings.Join(keys, ", "))
+	return Setting{}, f.WithHint("%s", nearest.Hint(strings.ToLower(key), keys, "known keys: "+strings.Join(keys, ", ")))
 }
 
 // check says whether text may be the setting's value.
@@ -246,7 +243,7 @@ func (s Setting) check(text string) error {
 			return nil
 		}
 		return fault.New(fault.InvalidConfig, "%s cannot be %q", s.Key, text).
-			WithHint("allowed: %s", strings.Join(s.Allowed, ", "))
+			WithHint("%s", nearest.Hint(strings.ToLower(text), s.Allowed, "allowed: "+strings.Join(s.Allowed, ", ")))
 	}
 	if d, err := time.ParseDuration(text); s.Span && text != "" && (err != nil || d <= 0) {
 		return fault.New(fault.InvalidConfig, "%s cannot be %q", s.Key, text).WithHint("a time such as 90s or 10m")

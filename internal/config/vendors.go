@@ -89,10 +89,7 @@ func (c *Config) addVendors(path, source string, layer Layer, e entry) error {
 			set, known := vendorFields[field]
 			if !known {
 				fields := slices.Sorted(maps.Keys(vendorFields))
-				hint := fmt.Sprintf("known: %v", fields)
-				if near := nearest.Word(field, fields); near != "" {
-					hint = fmt.Sprintf("did you mean %q?", near)
-				}
+				hint := nearest.Hint(field, fields, fmt.Sprintf("known: %v", fields))
 				return fault.New(fault.InvalidConfig, "%s: vendor %.40s has no %.40q", e.where(path), name, field).WithHint("%s", hint)
 			}
 			if err := set(&v, said[field]); err != nil {

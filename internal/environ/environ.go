@@ -25,11 +25,11 @@ import (
 )
 
 // For is what a process for a model or a project gets of an environment.
-func For(env []string) []string { return choose(env, work) }
+func For(env []string) []string { return choose(env, work.Get()) }
 
 // Reaching is what git gets of it where it speaks to another repository in the user's
 // name: also the ssh agent, and what helpers need to find the user's credentials.
-func Reaching(env []string) []string { return choose(env, work, reach) }
+func Reaching(env []string) []string { return choose(env, work.Get(), reach.Get()) }
 
 func choose(env []string, tables ...[]string) []string {
 	named := *permitted.Load()
@@ -40,7 +40,7 @@ func choose(env []string, tables ...[]string) []string {
 			continue
 		}
 		known := slices.ContainsFunc(tables, func(t []string) bool { return has(t, name) })
-		if has(named, name) || known && !guarded().MatchString(value) {
+		if has(named, name) || known && !guarded.Get().MatchString(value) {
 			out = append(out, pair)
 		}
 	}
@@ -73,7 +73,7 @@ var nameForm = late.Regexp(`^[A-Za-z_][A-Za-z0-9_()]*\*?$`)
 
 // CheckName refuses what is no name for Permit.
 func CheckName(name string) error {
-	if nameForm().MatchString(name) {
+	if nameForm.Get().MatchString(name) {
 		return nil
 	}
 	return fault.New(fault.InvalidConfig, "%.80q is no name of a variable", name).

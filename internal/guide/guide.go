@@ -11,6 +11,7 @@
 package guide
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -35,7 +36,17 @@ func Asks(said string) bool {
 	if strings.HasSuffix(strings.TrimSpace(said), "?") {
 		return true
 	}
-	return askers[words[0]]
+	return askers[words[0]] || slices.Contains(words, "how")
+}
+
+// Meant answers a text that nobody could carry out: a question, or so few words that they are
+// meant as one, such as undo.
+func Meant(said string) (answer string, ok bool) {
+	const few = 3
+	if !Asks(said) && len(fields(said)) > few {
+		return "", false
+	}
+	return Answer(said)
 }
 
 var askers = set("how what where why who whom which when can could may is are does do did should help explain tell i")

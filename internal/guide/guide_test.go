@@ -49,6 +49,67 @@ var questions = []struct{ asked, typed string }{
 	{"how do I rename this agent", "/rename"},
 	{"Can I import my old Claude Code sessions?", "ramet import"},
 	{"How do I search in the conversation?", "Ctrl+F"},
+	{"how do I make it shut up?", "Esc"},
+	{"it is doing the wrong thing, how do I make it stop", "Esc"},
+	{"how do I stop all of them?", "ramet kill"},
+	{"where are my files?", "ramet doctor"},
+	{"does it send my code to the internet?", "ramet doctor"},
+	{"what does this cost?", "/usage"},
+	{"is this free?", "/usage"},
+	{"how do I get my old code back?", "/undo"},
+	{"can I take that back?", "/undo"},
+	{"can it see my whole computer?", "/mode"},
+	{"how do I say yes to everything?", "/mode"},
+	{"why does it ask me every time?", "/mode"},
+	{"what do I do now?", "/tour"},
+	{"how do I get started?", "/tour"},
+	{"I am lost", "/tour"},
+	{"what is an agent?", "/tour"},
+	{"what is a fork?", "/fork"},
+	{"what does box mean?", "/mode"},
+	{"where did my agent go?", "Home"},
+	{"what is it doing right now?", "Home"},
+	{"how do I go back to the main agent?", "Ctrl+↑"},
+	{"how do I scroll up?", "PgUp"},
+	{"how do I copy the answer?", "Alt+C"},
+	{"can I use it with vscode?", "ramet acp"},
+	{"how do I update ramet?", "ramet version"},
+	{"which version is this?", "ramet version"},
+	{"can two people work on the same project?", "ramet serve"},
+	{"can I open it on my phone?", "ramet serve"},
+	{"can I run it on a server?", "ramet serve"},
+	{"will it keep running in the background?", "ramet serve"},
+	{"how do I wait for all agents?", "ramet wait"},
+	{"how do I make it remember something?", "ramet instructions"},
+	{"how do I delete a conversation?", "/clear"},
+	{"how do I delete a secret from the history?", "ramet redact"},
+	{"how do I make it faster?", "/effort"},
+	{"how do I switch to a cheaper model?", "/model"},
+	{"why is there no model?", "/key"},
+	{"does it work without internet?", "/model"},
+	{"can it commit to git?", "/diff"},
+	{"how do I see what the child did?", "ramet diff"},
+	{"where is the log?", "ramet log"},
+	{"how do I use more than one line", "Alt+Enter"},
+	{"how do I edit my last message?", "Ctrl+R"},
+	{"how do I get the last prompt back?", "Ctrl+R"},
+	{"how do I review a pull request?", "ramet run"},
+	{"can it write documentation for my repo?", "ramet run"},
+	{"what happens when I close the terminal?", "ramet"},
+	{"how do I uninstall this?", "ramet doctor"},
+	{"I cannot read the colours", "theme"},
+}
+
+// A word or two are no order that is known, and no question by their form; they are meant as one.
+func TestAFewWordsAreAQuestion(t *testing.T) {
+	for said, typed := range map[string]string{"undo": "/undo", "undo that please": "/undo", "too expensive": "/usage", "quit": "/exit", "help me": "F1", "compact": "/compact"} {
+		if answer, ok := guide.Meant(said); !ok || !strings.Contains(answer, typed) {
+			t.Errorf("%q: %s is not in %q", said, typed, answer)
+		}
+	}
+	if answer, ok := guide.Meant("undo the sorrows of the whole world"); ok {
+		t.Errorf("more words are an order that is not understood: %s", answer)
+	}
 }
 
 func TestNewcomersAreTold(t *testing.T) {

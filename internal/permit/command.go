@@ -53,7 +53,7 @@ func parseCommand(pattern string) command {
 	}
 	for i := range c.words {
 		// Only a name that is written out is one: the first piece holds it all.
-		if !assignment().MatchString(c.words[i].pieces[0]) {
+		if !assignment.Get().MatchString(c.words[i].pieces[0]) {
 			break
 		}
 		c.words[i].assign = true

@@ -116,7 +116,7 @@ func (m *marker) command(args []arg, depth int) {
 		if strings.HasPrefix(a.text, "-") && !strings.ContainsAny(a.text, " \t\n") {
 			continue
 		}
-		if a.open && !named && name != "find" && !assignment().MatchString(a.text) {
+		if a.open && !named && name != "find" && !assignment.Get().MatchString(a.text) {
 			m.add(fed)
 		}
 		named = true

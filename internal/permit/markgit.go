@@ -32,7 +32,7 @@ func (m *marker) git(args []arg, depth int) {
 		if args[i].text == "--config-env" || strings.HasPrefix(args[i].text, "--config-env=") {
 			m.add(fed)
 		}
-		if slices.Contains(gitValued(), args[i].text) && i+1 < len(args) {
+		if slices.Contains(gitValued.Get(), args[i].text) && i+1 < len(args) {
 			i++
 		}
 		if strings.Contains(strings.ToLower(args[i].text), "alias.") {
@@ -54,7 +54,7 @@ func (m *marker) git(args []arg, depth int) {
 	long := func(option string, least int) bool {
 		return slices.ContainsFunc(rest, func(a arg) bool { return len(a.text) >= least && strings.HasPrefix(option, a.text) })
 	}
-	if slices.Contains(gitForced(), verb) && (short(rest, 'f') || long("--force", 4)) {
+	if slices.Contains(gitForced.Get(), verb) && (short(rest, 'f') || long("--force", 4)) {
 		m.add(forces + " (git " + verb + ")")
 	}
 	switch verb {
@@ -89,7 +89,7 @@ func (m *marker) git(args []arg, depth int) {
 	case "submodule", "bisect", "rebase", "difftool", "mergetool", "config":
 		m.gitRuns(verb, first, rest, depth)
 	}
-	if !slices.Contains(gitKnown(), verb) {
+	if !slices.Contains(gitKnown.Get(), verb) {
 		m.add(fed + " (git " + verb + " may be an alias)")
 	}
 }

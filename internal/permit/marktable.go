@@ -3,6 +3,7 @@ package permit
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	"ramet/internal/late"
 )
@@ -25,26 +26,28 @@ var (
 
 // outwards are words that let a program change what others see, or what no rule brings
 // back; * is the program whatever it is told.
-var outwards = map[string]string{
-	"npm": "publish unpublish deprecate dist-tag owner access", "pnpm": "publish unpublish", "yarn": "publish", "bun": "publish",
-	"lerna": "publish version", "changeset": "publish", "semantic-release": "*", "np": "*", "release-it": "*",
-	"cargo": "publish yank owner", "twine": "upload", "poetry": "publish", "uv": "publish", "hatch": "publish", "flit": "publish",
-	"pdm": "publish", "gem": "push yank", "dotnet": "push", "nuget": "push delete", "mix": "hex.publish", "stack": "upload",
-	"cabal": "upload", "luarocks": "upload", "dart": "publish", "flutter": "publish", "pod": "push", "vsce": "publish",
-	"ovsx": "publish", "snapcraft": "upload push release", "goreleaser": "release", "mvn": "deploy release:perform release:prepare",
-	"docker": "push prune rm rmi --push", "podman": "push prune rm rmi", "nerdctl": "push prune rm rmi", "buildah": "push", "skopeo": "copy delete",
-	"helm":    "push install upgrade uninstall delete rollback",
-	"kubectl": "apply delete replace patch create scale drain cordon rollout edit set annotate label run",
-	"oc":      "apply delete replace patch create", "terraform": "apply destroy import state taint", "tofu": "apply destroy import state taint",
-	"pulumi": "up destroy import", "cdk": "deploy destroy", "sam": "deploy delete", "serverless": "deploy remove", "sls": "deploy remove",
-	"fly": "deploy destroy", "flyctl": "deploy destroy", "vercel": "*", "netlify": "deploy", "firebase": "deploy", "heroku": "*",
-	"wrangler": "deploy publish delete", "gcloud": "deploy delete create", "az": "delete create", "ansible-playbook": "*",
-	"hg": "push", "svn": "commit ci import", "jj": "push", "bzr": "push", "darcs": "push",
-	"gh":   "create merge delete close edit upload run rerun set remove transfer archive rename comment review reopen lock sync --method -X -f -F --field --raw-field --input",
-	"glab": "create merge delete close update upload run set", "hub": "push create merge release pull-request", "arc": "land diff",
-	"aws": "rm cp mv sync", "gsutil": "rm cp mv rsync", "rclone": "sync copy move delete purge", "s3cmd": "put del sync",
-	"scp": "*", "sftp": "*", "ftp": "*", "lftp": "*", "mail": "*", "sendmail": "*", "redis-cli": "flushall flushdb del",
-}
+var outwards = sync.OnceValue(func() map[string]string {
+	return map[string]string{
+		"npm": "publish unpublish deprecate dist-tag owner access", "pnpm": "publish unpublish", "yarn": "publish", "bun": "publish",
+		"lerna": "publish version", "changeset": "publish", "semantic-release": "*", "np": "*", "release-it": "*",
+		"cargo": "publish yank owner", "twine": "upload", "poetry": "publish", "uv": "publish", "hatch": "publish", "flit": "publish",
+		"pdm": "publish", "gem": "push yank", "dotnet": "push", "nuget": "push delete", "mix": "hex.publish", "stack": "upload",
+		"cabal": "upload", "luarocks": "upload", "dart": "publish", "flutter": "publish", "pod": "push", "vsce": "publish",
+		"ovsx": "publish", "snapcraft": "upload push release", "goreleaser": "release", "mvn": "deploy release:perform release:prepare",
+		"docker": "push prune rm rmi --push", "podman": "push prune rm rmi", "nerdctl": "push prune rm rmi", "buildah": "push", "skopeo": "copy delete",
+		"helm":    "push install upgrade uninstall delete rollback",
+		"kubectl": "apply delete replace patch create scale drain cordon rollout edit set annotate label run",
+		"oc":      "apply delete replace patch create", "terraform": "apply destroy import state taint", "tofu": "apply destroy import state taint",
+		"pulumi": "up destroy import", "cdk": "deploy destroy", "sam": "deploy delete", "serverless": "deploy remove", "sls": "deploy remove",
+		"fly": "deploy destroy", "flyctl": "deploy destroy", "vercel": "*", "netlify": "deploy", "firebase": "deploy", "heroku": "*",
+		"wrangler": "deploy publish delete", "gcloud": "deploy delete create", "az": "delete create", "ansible-playbook": "*",
+		"hg": "push", "svn": "commit ci import", "jj": "push", "bzr": "push", "darcs": "push",
+		"gh":   "create merge delete close edit upload run rerun set remove transfer archive rename comment review reopen lock sync --method -X -f -F --field --raw-field --input",
+		"glab": "create merge delete close update upload run set", "hub": "push create merge release pull-request", "arc": "land diff",
+		"aws": "rm cp mv sync", "gsutil": "rm cp mv rsync", "rclone": "sync copy move delete purge", "s3cmd": "put del sync",
+		"scp": "*", "sftp": "*", "ftp": "*", "lftp": "*", "mail": "*", "sendmail": "*", "redis-cli": "flushall flushdb del",
+	}
+})
 
 // runs are programs that do what a project calls by a name, which may say what it does.
 var runs = late.Words("make gmake just task rake npm pnpm yarn bun invoke inv nox tox ant mage gradle gradlew mvn mvnw cargo composer poe mise nx turbo sbt")
@@ -53,7 +56,7 @@ var outwardName = late.Regexp(`(?i)(^|[:_./-])(push|publish\w*|release\w*|deploy
 
 // outward marks what goes to others.
 func (m *marker) outward(name string, rest []arg) {
-	words := strings.Fields(outwards[name])
+	words := strings.Fields(outwards()[name])
 	at := slices.IndexFunc(rest, func(a arg) bool { return slices.Contains(words, a.text) })
 	switch {
 	case slices.Contains(words, "*"):
@@ -63,13 +66,13 @@ func (m *marker) outward(name string, rest []arg) {
 	}
 	for _, a := range rest {
 		switch {
-		case slices.Contains(runs(), name) && outwardName().MatchString(a.text) && !strings.HasPrefix(a.text, "-"):
+		case slices.Contains(runs.Get(), name) && outwardName.Get().MatchString(a.text) && !strings.HasPrefix(a.text, "-"):
 			m.add(publishes + ", by its name (" + name + " " + a.text + ")")
 		case name == "aws" && (strings.HasPrefix(a.text, "delete-") || strings.HasPrefix(a.text, "put-") || strings.HasPrefix(a.text, "terminate-")):
 			m.add(publishes + " (aws " + a.text + ")")
 		case name == "rsync" && strings.Contains(a.text, ":"):
 			m.add(publishes + " (rsync to or from another machine)")
-		case name == "curl" && sends().MatchString(a.text), name == "wget" && (strings.HasPrefix(a.text, "--post") || strings.HasPrefix(a.text, "--method") || strings.HasPrefix(a.text, "--body")):
+		case name == "curl" && sends.Get().MatchString(a.text), name == "wget" && (strings.HasPrefix(a.text, "--post") || strings.HasPrefix(a.text, "--method") || strings.HasPrefix(a.text, "--body")):
 			m.add(publishes + " (" + name + " " + a.text + ")")
 		}
 	}
@@ -79,8 +82,10 @@ func (m *marker) outward(name string, rest []arg) {
 var sends = late.Regexp(`^(-[a-zA-Z]*[dFTX].*|--data.*|--form.*|--json|--upload-file|--request|--url-query)$`)
 
 // inline are programs that take code as an argument, with the options that say so.
-var inline = map[string]string{"python": "c", "python2": "c", "python3": "c", "perl": "eE", "ruby": "e", "node": "ep", "nodejs": "ep", "deno": "", "bun": "e",
-	"php": "r", "lua": "e", "awk": "", "gawk": "", "mawk": "", "sed": "", "osascript": "e", "psql": "c", "mysql": "e", "mariadb": "e", "sqlite3": "", "mongosh": "", "mongo": ""}
+var inline = sync.OnceValue(func() map[string]string {
+	return map[string]string{"python": "c", "python2": "c", "python3": "c", "perl": "eE", "ruby": "e", "node": "ep", "nodejs": "ep", "deno": "", "bun": "e",
+		"php": "r", "lua": "e", "awk": "", "gawk": "", "mawk": "", "sed": "", "osascript": "e", "psql": "c", "mysql": "e", "mariadb": "e", "sqlite3": "", "mongosh": "", "mongo": ""}
+})
 
 var (
 	codeDeletes = late.Regexp(`(?i)rmtree|rm_rf?\b|rmSync|rmdirSync|rm\s*\([^)]*recursive|remove_tree|FileUtils\.rm|\bdrop\s+(table|database|schema|index|view)|\btruncate\s+\w|\bdelete\s+from|dropDatabase|deleteMany`)
@@ -89,10 +94,10 @@ var (
 
 // code marks code that is given as an argument, by what it names.
 func (m *marker) code(name string, rest []arg) {
-	known, ok := inline[name]
+	known, ok := inline()[name]
 	if !ok {
 		if base := strings.TrimRight(name, "0123456789."); base == "python" || base == "ruby" || base == "php" || base == "lua" {
-			known, ok = inline[base]
+			known, ok = inline()[base]
 		}
 	}
 	given := known == ""
@@ -103,10 +108,10 @@ func (m *marker) code(name string, rest []arg) {
 		return
 	}
 	for _, a := range rest {
-		if codeDeletes().MatchString(a.text) {
+		if codeDeletes.Get().MatchString(a.text) {
 			m.add(deletes + " (in the code for " + name + ")")
 		}
-		if codeRuns().MatchString(a.text) || a.open && len(rest) == 1 {
+		if codeRuns.Get().MatchString(a.text) || a.open && len(rest) == 1 {
 			m.add(fed + " (the code for " + name + ")")
 		}
 	}

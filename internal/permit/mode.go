@@ -1,8 +1,10 @@
 package permit
 
 import (
+	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"ramet/internal/fault"
 	"ramet/internal/nearest"
@@ -37,7 +39,18 @@ func (m Mode) Title() string {
 }
 
 // otherNames are what people and older settings call modes.
-var otherNames = map[string]Mode{"sandbox": Box, "plan": ReadOnly, "readonly": ReadOnly, "accept edits": Edits, "accept-edits": Edits, "acceptedits": Edits}
+var otherNames = sync.OnceValue(func() map[string]Mode {
+	return map[string]Mode{"sandbox": Box, "plan": ReadOnly, "readonly": ReadOnly, "accept edits": Edits, "accept-edits": Edits, "acceptedits": Edits}
+})
+
+// ModeNames are all words that ParseMode reads: first our own.
+func ModeNames() []string {
+	var own []string
+	for _, m := range Modes() {
+		own = append(own, string(m))
+	}
+	return append(own, slices.Sorted(maps.Keys(otherNames()))...)
+}
 
 // ParseMode reads a mode.
 func ParseMode(s string) (Mode, error) {
@@ -45,16 +58,10 @@ func ParseMode(s string) (Mode, error) {
 	if m := Mode(word); slices.Contains(Modes(), m) {
 		return m, nil
 	}
-	if m, ok := otherNames[word]; ok {
+	if m, ok := otherNames()[word]; ok {
 		return m, nil
 	}
-	f := fault.New(fault.InvalidField, "%.40q is no mode", s)
-	var names []string
-	for _, m := range Modes() {
-		names = append(names, string(m))
-	}
-	if near := nearest.Word(word, names); near != "" {
-		return "", f.WithHint("did you mean %q?", near)
-	}
-	return "", f.WithHint("the modes are: %s", strings.Join(names, ", "))
+	names := ModeNames()
+	return "", fault.New(fault.InvalidField, "%.40q is no mode", s).
+		WithHint("%s", nearest.Hint(word, names, "the modes are: "+strings.Join(names[:len(Modes())], ", ")))
 }

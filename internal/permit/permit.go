@@ -135,6 +135,9 @@ func (p *Policy) Decide(ctx context.Context, s tool.Spec, c tool.Call) (tool.Gra
 	if decided, err = one.unasked(ctx); decided || err != nil {
 		return one.grant, one.record, err
 	}
+	if s.Preview != nil {
+		one.question.Patch = s.Preview(c.Args)
+	}
 	err = one.ask(ctx)
 	return one.grant, one.record, err
 }

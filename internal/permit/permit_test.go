@@ -125,8 +125,9 @@ func TestTheQuestionSaysEverything(t *testing.T) {
 		Ask: asker(func(_ context.Context, q Question) (Verdict, error) { asked = q; return Verdict{}, nil })}
 	s := bash
 	s.Summary = func(json.RawMessage) string { return "runs\n  it" }
+	s.Preview = func(json.RawMessage) string { return "@@ -1 +1 @@" }
 	p.Decide(t.Context(), s, call("go test x"))
-	if asked.Agent != "a" || asked.Tool != "bash" || asked.Summary != "runs it" || asked.Subject != "go test x" ||
+	if asked.Agent != "a" || asked.Tool != "bash" || asked.Summary != "runs it" || asked.Subject != "go test x" || asked.Patch != "@@ -1 +1 @@" ||
 		asked.Rule.String() != "bash!(go test x)" || !strings.Contains(asked.Why, "no Landlock") || !asked.Outside {
 		t.Errorf("%+v", asked)
 	}

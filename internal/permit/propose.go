@@ -32,7 +32,7 @@ func propose(tool, subject string, outside bool) (Rule, string) {
 		return Rule{}, "the command is too long for a rule"
 	}
 	if commands, ok := takeApart(subject); ok && !outside && len(commands) == 1 {
-		if words := commands[0]; !words[0].assign && !words[0].open && slices.Contains(harmlessPrograms(), words[0].text) {
+		if words := commands[0]; !words[0].assign && !words[0].open && slices.Contains(harmlessPrograms.Get(), words[0].text) {
 			return writable(Rule{Tool: shell, Pattern: words[0].text + " *"}, subject)
 		}
 	}

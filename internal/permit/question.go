@@ -23,6 +23,7 @@ type Question struct {
 	Tool    string
 	Summary string // one line: what would be done
 	Subject string // the whole command line, or the path; may hold anything
+	Patch   string // all that would change in a file; empty: nothing, or nobody knows
 	Mode    Mode   // of the agent
 	Outside bool   // it would run outside the box that the mode puts commands into
 	Reason  string // the model's, why it should

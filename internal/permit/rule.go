@@ -50,10 +50,7 @@ func Parse(s string) (Rule, error) {
 	}
 	if !known {
 		f := fault.New(fault.InvalidConfig, "rule %.80q: there is no tool %.40q", s, name)
-		if near := nearest.Word(strings.ToLower(name), tools); near != "" {
-			return Rule{}, f.WithHint("did you mean %q?", near)
-		}
-		return Rule{}, f.WithHint("the tools are: %s", strings.Join(tools, ", "))
+		return Rule{}, f.WithHint("%s", nearest.Hint(strings.ToLower(name), tools, "the tools are: "+strings.Join(tools, ", ")))
 	}
 	if !patterned {
 		return Rule{Tool: name}, nil

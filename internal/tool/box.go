@@ -18,12 +18,15 @@ type Box []Tool
 
 // Told is the tools of which a model is told.
 func (b Box) Told() Box {
+	var covers []Cover
+	for _, t := range b {
+		if c, ok := t.(Cover); ok {
+			covers = append(covers, c)
+		}
+	}
 	return slices.DeleteFunc(slices.Clone(b), func(t Tool) bool {
 		s := t.Spec()
-		return s.Untold || slices.ContainsFunc(b, func(other Tool) bool {
-			c, ok := other.(Cover)
-			return ok && c.Covers(s.Name)
-		})
+		return s.Untold || slices.ContainsFunc(covers, func(c Cover) bool { return c.Covers(s.Name) })
 	})
 }
 
@@ -61,7 +64,7 @@ func (b Box) Offer() ([]llm.Tool, error) {
 		schema := s.Schema
 		if schema == nil {
 			var err error
-			if schema, err = json.Marshal(s.Args.Brief()); err != nil {
+			if schema, err = s.Args.BriefText(); err != nil {
 				return nil, fmt.Errorf("describe tool %s: %w", s.Name, err)
 			}
 		}

@@ -55,6 +55,9 @@ type Spec struct {
 	// Summary is one line for people about a call: what exactly would be done. nil:
 	// the arguments.
 	Summary func(args json.RawMessage) string
+	// Preview is what a call would change in a file, as a patch with the numbers of its lines; empty:
+	// nothing, or nobody knows. nil: no call changes one. It is asked for when a person is.
+	Preview func(args json.RawMessage) string
 	// Outside is why a call asks to run outside the box; empty: it does not. nil: none
 	// can.
 	Outside func(args json.RawMessage) string

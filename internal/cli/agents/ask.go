@@ -12,6 +12,7 @@ import (
 	"ramet/internal/fault"
 	"ramet/internal/history"
 	"ramet/internal/loop"
+	"ramet/internal/nearest"
 	"ramet/internal/permit"
 	"ramet/internal/text"
 )
@@ -63,6 +64,7 @@ func (a *lineAsker) Ask(ctx context.Context, q permit.Question) (permit.Verdict,
 				v, ok = parseWords(q, said)
 			}
 			if !ok {
+				a.l.Note(noAnswer(said, q.Says != ""))
 				continue
 			}
 			if err := q.Check(v); err != nil {
@@ -103,6 +105,27 @@ func parseWords(q permit.Question, said string) (permit.Verdict, bool) {
 		return permit.Verdict{Choice: permit.Refuse}, true
 	}
 	return permit.Verdict{Choice: permit.Because, Words: said}, said != ""
+}
+
+// noAnswer says what to type to somebody who typed something else: nothing is decided by Enter alone.
+func noAnswer(said string, words bool) string {
+	said = strings.ToLower(strings.TrimSpace(said))
+	near := nearest.Word(said, []string{"once", "agent", "project", "no"})
+	switch {
+	case words:
+		return "Enter alone is no answer"
+	case said == "":
+		return "Enter alone decides nothing: type once, and Enter, to permit this one call; no refuses it"
+	case said == "y" || said == "yes" || said == "ok":
+		near = "once"
+	case said == "n":
+		near = "no"
+	}
+	out := fmt.Sprintf("%.40q is no answer", said)
+	if near != "" {
+		out += fmt.Sprintf("; did you mean %s?", near)
+	}
+	return out
 }
 
 // parseAnswer reads whole words: no letter that begins another line is an answer.

@@ -1,12 +1,15 @@
 package agents
 
 import (
+	"strings"
+
 	"github.com/spf13/cobra"
 
 	"ramet/internal/cli/line"
 	"ramet/internal/fault"
 	"ramet/internal/id"
 	"ramet/internal/llm"
+	"ramet/internal/nearest"
 	"ramet/internal/printer"
 	"ramet/internal/public"
 	"ramet/internal/session"
@@ -38,7 +41,7 @@ after it.
 			}
 			ws, a, err := l.Find(c.Context(), ref)
 			if err != nil && len(args) == 1 {
-				if _, known := llm.ParseEffort(args[0]); known == nil { // effort high is for agent 0
+				if meant(err, args[0], llm.Efforts()) { // effort high is for agent 0
 					args = []string{"0", args[0]}
 					ws, a, err = l.Find(c.Context(), "0")
 				}
@@ -47,9 +50,9 @@ after it.
 				return err
 			}
 			if len(args) == 2 {
-				chosen, err := llm.ParseEffort(args[1])
-				if err != nil || chosen == "" {
-					return fault.New(fault.Usage, "%.40q is no effort", args[1]).WithHint("one of %v", llm.Efforts())
+				chosen, err := readEffort(args[1])
+				if err != nil {
+					return err
 				}
 				if err := ws.SetEffort(c.Context(), a, chosen); err != nil {
 					return err
@@ -69,11 +72,17 @@ func parseEffort(c *cobra.Command, said string) (llm.Effort, error) {
 	if !c.Flags().Changed("effort") {
 		return "", nil
 	}
+	return readEffort(said)
+}
+
+// readEffort reads what a person says; nothing is none.
+func readEffort(said string) (llm.Effort, error) {
 	e, err := llm.ParseEffort(said)
-	if err != nil || e == "" {
-		return "", fault.New(fault.Usage, "--effort %.40q is none", said).WithHint("one of %v", llm.Efforts())
+	if err == nil && e != "" {
+		return e, nil
 	}
-	return e, nil
+	return "", fault.New(fault.Usage, "%.40q is no effort", said).
+		WithHint("%s", nearest.Hint(said, llm.Efforts(), "one of "+strings.Join(llm.Efforts(), ", ")))
 }
 
 // effortShape is the datum of effort.

@@ -191,7 +191,7 @@ func exec(l *line.Line, c *cobra.Command, f execFlags, args []string) (failed er
 		defer func() { failed = overdue(limited, failed) }()
 		ctx = limited
 	}
-	ws, a, err := l.Find(ctx, ref)
+	ws, a, err := l.FindToChange(ctx, ref)
 	if err != nil {
 		return err
 	}
@@ -265,7 +265,7 @@ func (f *execFlags) prompt(c *cobra.Command) (proc.Prompt, error) {
 	p := proc.Prompt{Fresh: f.fresh, Again: f.resume, Search: f.search}
 	var err error
 	if c.Flags().Changed("model") && !c.Flags().Changed("driver") {
-		if p.Model, err = llm.ParseRef(f.model); err != nil {
+		if p.Model, err = catalog.Parse(f.model); err != nil {
 			return p, err
 		}
 	}

@@ -1,10 +1,15 @@
 package agents
 
 import (
+	"errors"
+	"strings"
+
 	"github.com/spf13/cobra"
 
 	"ramet/internal/cli/line"
+	"ramet/internal/fault"
 	"ramet/internal/id"
+	"ramet/internal/nearest"
 	"ramet/internal/permit"
 	"ramet/internal/printer"
 	"ramet/internal/public"
@@ -47,7 +52,7 @@ which the program is not known to ask, it runs confined.
 			}
 			ws, a, err := l.Find(c.Context(), ref)
 			if err != nil && len(args) == 1 {
-				if _, merr := permit.ParseMode(args[0]); merr == nil { // mode box is for agent 0
+				if meant(err, args[0], permit.ModeNames()) { // mode box is for agent 0
 					args = []string{"0", args[0]}
 					ws, a, err = l.Find(c.Context(), "0")
 				}
@@ -71,6 +76,13 @@ which the program is not known to ask, it runs confined.
 			return l.Print(out)
 		},
 	}
+}
+
+// meant says whether a word that names no agent is one of the known ones, or nearly one, where no
+// agent is called nearly so.
+func meant(err error, word string, known []string) bool {
+	near, f := nearest.Word(strings.ToLower(word), known), (*fault.Error)(nil)
+	return near == word || near != "" && errors.As(err, &f) && f.Code == fault.NotFound && !strings.HasPrefix(f.Hint, "did you mean")
 }
 
 func formatMode(a id.Agent, s permit.Standing) modeShape {

@@ -40,7 +40,12 @@ and as they report it.`,
 			if err != nil {
 				return err
 			}
-			driven, err := ws.Driven(c.Context(), all)
+			var driven map[id.Agent]*public.Driven
+			if l.JSON {
+				driven, err = ws.DrivenAmong(c.Context(), nodes)
+			} else {
+				driven, err = ws.Driven(c.Context(), all)
+			}
 			if err != nil {
 				return err
 			}
@@ -61,9 +66,9 @@ type tree struct {
 // List makes the public shapes.
 func (t tree) List() (string, iter.Seq[any]) {
 	return "agents", func(yield func(any) bool) {
+		one := &listed{now: &t.now} // whoever takes it writes it before it takes the next
 		for _, n := range t.nodes {
-			out := public.FormatNow(*n.Agent, t.now)
-			if out.Driven = t.driven[n.ID]; !yield(listed{out}) {
+			if one.Agent, one.driven = n.Agent, t.driven[n.ID]; !yield(one) {
 				return
 			}
 		}
@@ -71,10 +76,16 @@ func (t tree) List() (string, iter.Seq[any]) {
 }
 
 // listed is an agent among many.
-type listed struct{ public.Agent }
+type listed struct {
+	*agent.Agent
+	now    *state.Now
+	driven *public.Driven
+}
 
 // AppendJSON implements printer.Appender.
-func (l listed) AppendJSON(b []byte) ([]byte, error) { return l.AppendTo(b) }
+func (l *listed) AppendJSON(b []byte) ([]byte, error) {
+	return public.AppendNow(b, l.Agent, l.now, l.driven)
+}
 
 func (t tree) Text(w *printer.Writer) {
 	head := []string{"NAME", "ID", "STATE", "MESSAGES", "MAIL", "AGE"}

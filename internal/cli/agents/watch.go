@@ -42,7 +42,7 @@ func watch(l *line.Line) *watcher { return &watcher{l: l, enough: func() {}} }
 // follow shows the events of an agent and its offspring, or of everybody, until end is called.
 func (w *watcher) follow(ctx context.Context, a id.Agent, events *bus.Bus[loop.Event]) {
 	w.root, w.family = a, control.Family{a: true}
-	seen, enough := events.Subscribe(context.WithoutCancel(ctx))
+	seen, enough := events.Overhear(context.WithoutCancel(ctx)) // what an agent becomes is not shown
 	w.enough = enough
 	w.reading.Go(func() {
 		for e := range seen {

@@ -21,7 +21,7 @@ func numbered(diff string) iter.Seq[string] {
 			sides := []int{}
 			switch {
 			case left[0] == 0 && left[1] == 0:
-				if m := hunkForm().FindStringSubmatch(line); m != nil {
+				if m := hunkForm.Get().FindStringSubmatch(line); m != nil {
 					for i := range at {
 						at[i], left[i] = number(m[1+2*i], 0), number(m[2+2*i], 1)
 					}

@@ -6,6 +6,7 @@ import (
 	"ramet/internal/cli/line"
 	"ramet/internal/id"
 	"ramet/internal/llm"
+	"ramet/internal/llm/catalog"
 	"ramet/internal/printer"
 	"ramet/internal/text"
 )
@@ -24,7 +25,7 @@ messages stay in the history, and a rewind to before the compaction undoes it.`,
 			var ref llm.Ref
 			if c.Flags().Changed("model") {
 				var err error
-				if ref, err = llm.ParseRef(model); err != nil {
+				if ref, err = catalog.Parse(model); err != nil {
 					return err
 				}
 			}

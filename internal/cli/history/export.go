@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -16,6 +17,7 @@ import (
 	"ramet/internal/fault"
 	"ramet/internal/foreign"
 	"ramet/internal/history"
+	"ramet/internal/nearest"
 	"ramet/internal/printer"
 	"ramet/internal/public"
 	"ramet/internal/session"
@@ -85,8 +87,8 @@ looks for sessions of the agent's folder, and says how it is opened there; with
 
 // check refuses what does not go together.
 func (o exporting) check(c *cobra.Command) error {
-	if o.format != "jsonl" && o.format != "md" && o.format != "html" {
-		return fault.New(fault.Usage, "export: unknown format %q", o.format).WithHint("use jsonl, md or html")
+	if formats := []string{"jsonl", "md", "html"}; !slices.Contains(formats, o.format) {
+		return fault.New(fault.Usage, "export: unknown format %q", o.format).WithHint("%s", nearest.Hint(o.format, formats, "use jsonl, md or html"))
 	}
 	if o.to != "" && c.Flags().Changed("format") {
 		return fault.New(fault.Usage, "export: --to and --format are two choices").WithHint("leave one of them out")

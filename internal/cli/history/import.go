@@ -14,6 +14,7 @@ import (
 	"ramet/internal/fault"
 	"ramet/internal/foreign"
 	"ramet/internal/llm"
+	"ramet/internal/nearest"
 	"ramet/internal/printer"
 	"ramet/internal/public"
 	"ramet/internal/session"
@@ -87,6 +88,9 @@ func (o importing) find(ctx context.Context, l *line.Line, args []string) ([]for
 			return nil, err
 		}
 		found, err := foreign.In(ctx, path)
+		if f, ok := fault.Of(err); ok && f.Code == fault.NotFound {
+			err = f.WithHint("%s", nearest.Hint(args[0], foreign.Programs(), "name a file of a conversation, or a program: "+strings.Join(foreign.Programs(), ", ")))
+		}
 		if err == nil && len(args) == 2 && len(found) > 0 && found[0].Program != args[0] {
 			err = fault.New(fault.Usage, "%s is a session of %s, not of %s", path, found[0].Program, args[0])
 		}

@@ -234,7 +234,7 @@ func thisProgram() string {
 
 // quoteWord is one word for a POSIX shell.
 func quoteWord(s string) string {
-	if plainWord().MatchString(s) {
+	if plainWord.Get().MatchString(s) {
 		return s
 	}
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 
 	"ramet/internal/agent"
 	"ramet/internal/fault"
@@ -60,6 +61,17 @@ func (l *Line) Find(ctx context.Context, ref string) (*session.Workspace, agent.
 	return w, a, err
 }
 
+// FindToChange is Find for what will be written: the connection for that is opened meanwhile.
+func (l *Line) FindToChange(ctx context.Context, ref string) (*session.Workspace, agent.Agent, error) {
+	w, err := l.Open(ctx)
+	if err != nil {
+		return nil, agent.Agent{}, err
+	}
+	w.Store.Ready(ctx)
+	a, err := w.Find(ctx, ref)
+	return w, a, err
+}
+
 // Or0 is the agent that the first argument names, else agent 0.
 func Or0(args []string) string {
 	if len(args) == 0 {
@@ -101,17 +113,19 @@ func (l *Line) Fail(err error) {
 	(&printer.Printer{Out: l.Stderr, JSON: l.JSON, Color: l.Color(l.ErrTerminal)}).Fail(l.Hide(err))
 }
 
-// Color decides by the configuration, which knows NO_COLOR too. Where it cannot be read,
-// somebody else says so.
-func (l *Line) Color(terminal bool) bool {
-	conf, err := l.Config()
-	switch {
-	case err != nil:
-		return terminal && l.Getenv("NO_COLOR") == ""
-	case conf.Color == "auto":
-		return terminal && l.Getenv("TERM") != "dumb"
-	}
-	return conf.Color == "always"
+// Color decides by the configuration, which knows NO_COLOR too, once something would have colour: much
+// that is shown has none, and needs no configuration. Where it cannot be read, somebody else says so.
+func (l *Line) Color(terminal bool) func() bool {
+	return sync.OnceValue(func() bool {
+		conf, err := l.Config()
+		switch {
+		case err != nil:
+			return terminal && l.Getenv("NO_COLOR") == ""
+		case conf.Color == "auto":
+			return terminal && l.Getenv("TERM") != "dumb"
+		}
+		return conf.Color == "always"
+	})
 }
 
 // Note writes a line about what happens to standard error.

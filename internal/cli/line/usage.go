@@ -126,22 +126,6 @@ func HelpCommand() *cobra.Command {
 	}
 }
 
-// AddCompletion makes cobra's completion command now, to have it refuse other
-// shells as everything else is refused.
-func AddCompletion(root *cobra.Command) {
-	root.InitDefaultCompletionCmd()
-	for _, c := range root.Commands() {
-		if c.Name() != "completion" {
-			continue
-		}
-		c.Args = UnknownCommand
-		c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
-		for _, shell := range c.Commands() {
-			shell.Args = Arguments(0, 0)
-		}
-	}
-}
-
 // ExitHelp is the table of exit codes for --help. Twenty commands have it in their text, so it
 // is written once.
 var ExitHelp = sync.OnceValue(func() string {

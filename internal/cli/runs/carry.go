@@ -17,7 +17,7 @@ import (
 	"ramet/internal/cli/line"
 	"ramet/internal/database"
 	"ramet/internal/fault"
-	"ramet/internal/llm"
+	"ramet/internal/llm/catalog"
 	"ramet/internal/nearest"
 	"ramet/internal/printer"
 	"ramet/internal/run"
@@ -67,7 +67,7 @@ func carry(l *line.Line, ports Ports, ctx context.Context, f *carryFlags, store 
 		return err
 	}
 	if f.model != "" {
-		if _, err := llm.ParseRef(f.model); err != nil {
+		if _, err := catalog.Parse(f.model); err != nil {
 			return err
 		}
 		config.Model = f.model

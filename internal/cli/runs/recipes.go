@@ -9,6 +9,7 @@ import (
 
 	"ramet/internal/cli/line"
 	"ramet/internal/fault"
+	"ramet/internal/nearest"
 	"ramet/internal/printer"
 	"ramet/internal/run/recipe"
 )
@@ -118,7 +119,7 @@ func loadRecipe(name string) ([]byte, error) {
 	text, err := os.ReadFile(name)
 	if err != nil {
 		return nil, fault.New(fault.NotFound, "no recipe %.200q: %w", name, err).
-			WithHint("recipes: %s; or give the path of a file", strings.Join(recipe.Embedded(), ", "))
+			WithHint("%s", nearest.Hint(name, recipe.Embedded(), "recipes: "+strings.Join(recipe.Embedded(), ", ")+"; or give the path of a file"))
 	}
 	return text, nil
 }

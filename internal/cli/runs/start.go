@@ -9,7 +9,7 @@ import (
 
 	"ramet/internal/cli/line"
 	"ramet/internal/database"
-	"ramet/internal/llm"
+	"ramet/internal/llm/catalog"
 	"ramet/internal/run"
 	"ramet/internal/run/recipe"
 	"ramet/internal/rundir"
@@ -158,7 +158,7 @@ func newConfig(ctx context.Context, l *line.Line, o beginFlags) (rundir.Config, 
 		return rundir.Config{}, err
 	}
 	if o.model != "" {
-		if _, err := llm.ParseRef(o.model); err != nil {
+		if _, err := catalog.Parse(o.model); err != nil {
 			return rundir.Config{}, err
 		}
 	}

@@ -77,7 +77,7 @@ func (l *Local) runBash(ctx context.Context, c tool.Call) (tool.Answer, error) {
 	}
 	cmd.Output = tee{out, all, c.Output}
 	var asked *tracker
-	if moves().MatchString(args.Command) {
+	if moves.Get().MatchString(args.Command) {
 		var command string
 		command, asked = track(args.Command)
 		asked.next = cmd.Output
@@ -155,7 +155,7 @@ var refusals = late.Regexp(`(?i)operation not permitted|permission denied|device
 // boxed says of a command that failed in the box whether the box may be why.
 func boxed(out string) string {
 	const what = "writing only in the workspace and $TMPDIR, no network"
-	if refusals().MatchString(out) {
+	if refusals.Get().MatchString(out) {
 		return "[the box may be the cause: it ran confined, " + what + "; if it must have more, call it again with outside and say why]"
 	}
 	return "[it ran confined: " + what + "]"

@@ -29,7 +29,7 @@ func (l *Local) edit() tool.Tool {
 	return l.remember(l.runEdit, tool.Spec{
 		Name: "edit", Description: editDoc, Access: tool.Writes,
 		Args:    editShape(),
-		Subject: l.subject, Summary: l.summary("edit"),
+		Subject: l.subject, Summary: l.summary("edit"), Preview: l.previewEdit,
 	})
 }
 

@@ -19,7 +19,7 @@ func (l *Local) write() tool.Tool {
 	return l.remember(l.runWrite, tool.Spec{
 		Name: "write", Description: writeDoc, Access: tool.Writes,
 		Args:    writeShape(),
-		Subject: l.subject,
+		Subject: l.subject, Preview: l.previewWrite,
 		Summary: func(args json.RawMessage) string {
 			a, _ := parse[writeArgs](args)
 			return fmt.Sprintf("write %s (%s)", show(l.subject(args)), size(a.Content))

@@ -90,9 +90,9 @@ var (
 // tooLong is the answer that stands for one that is too long; nothing if nobody can know what
 // it answers.
 func tooLong(head, tail []byte, size int) []byte {
-	m := idFirst().FindSubmatch(head)
+	m := idFirst.Get().FindSubmatch(head)
 	if m == nil {
-		m = idLast().FindSubmatch(tail)
+		m = idLast.Get().FindSubmatch(tail)
 	}
 	if m == nil {
 		return nil

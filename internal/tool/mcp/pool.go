@@ -73,10 +73,7 @@ func (p *Pool) holder(name string) (*holder, error) {
 		names = append(names, s.Name)
 	}
 	f := fault.New(fault.NotFound, "no MCP server %.80q", name)
-	if near := nearest.Word(name, names); near != "" {
-		return nil, f.WithHint("did you mean %q?", near)
-	}
-	return nil, f.WithHint("`ramet mcp list` lists them")
+	return nil, f.WithHint("%s", nearest.Hint(name, names, "`ramet mcp list` lists them"))
 }
 
 // take gives the connection of a server, which is started if it does not run; give gives it

@@ -52,14 +52,16 @@ type args struct {
 	Offset float64 `json:"offset"`
 }
 
+var form = shape.Object(
+	shape.May("range", shape.Text(0)),
+	shape.May("query", shape.Text(0)),
+	shape.May("offset", shape.Integer(0)).Untold(),
+)
+
 // Spec implements tool.Tool.
 func (r recall) Spec() tool.Spec {
 	return tool.Spec{Name: Name, Description: description, Access: tool.Reads,
-		Args: shape.Object(
-			shape.May("range", shape.Text(0)),
-			shape.May("query", shape.Text(0)),
-			shape.May("offset", shape.Integer(0)).Untold(),
-		),
+		Args: form,
 		Summary: func(raw json.RawMessage) string {
 			var a args
 			json.Unmarshal(raw, &a)
