@@ -28,7 +28,7 @@ func (nod) Run(context.Context, tool.Call) (tool.Answer, error) {
 // as long as a hundred.
 func BenchmarkConcurrentTurns(b *testing.B) {
 	onBoth(b, func(b *testing.B, e engine) {
-		s, _ := e.make(b)
+		s, place := e.make(b)
 		model := must[*script.Model](b)(script.Parse(`
 {"repeat": true, "when": "Go on.", "steps": [{"call": "nod", "args": {}}, {"usage": {"input": 100, "output": 5}}]}
 {"repeat": true, "when": "nodded", "steps": [{"text": "It is done."}, {"usage": {"input": 100, "output": 5}}]}
@@ -39,7 +39,7 @@ func BenchmarkConcurrentTurns(b *testing.B) {
 		var few, many, bare times
 		commit := func() {}
 		if e.name == "SQLite" {
-			commit = bareCommits(b)
+			commit = e.bareTurn(b, place)
 		}
 		hundred, thousand := max(2, scaled(100)), max(20, scaled(1000))
 		for b.Loop() {

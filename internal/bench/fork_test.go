@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"database/sql"
 	"encoding/binary"
 	"os"
 	"testing"
@@ -27,22 +26,7 @@ func BenchmarkForkAgainstBareCommit(b *testing.B) {
 		s, place := e.make(b)
 		parent := child(b, s)
 		fill(b, s, parent, 10)
-		other := place
-		if e.name == "SQLite" {
-			other = fresh(b) // a file of its own, which nobody else locks
-		}
-		bare := e.bare(b, other)
-		_, err := bare.ExecContext(b.Context(), `CREATE TABLE one_row (id BIGINT PRIMARY KEY, content TEXT NOT NULL)`)
-		check(b, err)
-		insert := must[*sql.Stmt](b)(bare.PrepareContext(b.Context(), `INSERT INTO one_row (id, content) VALUES ($1, $2)`))
-		defer insert.Close()
-		n := int64(0)
-		commit := func() {
-			n++
-			if _, err := insert.ExecContext(b.Context(), n, line(int(n))); err != nil {
-				b.Fatal(err)
-			}
-		}
+		commit := e.bareCommit(b, place)
 		// The first hundreds are slower, the bare side's most of all: counting
 		// them would flatter us.
 		for range scaled(500) {

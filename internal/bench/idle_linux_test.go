@@ -7,13 +7,11 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
 
 	"ramet/internal/agent"
-	"ramet/internal/id"
 	"ramet/internal/proc"
 	"ramet/internal/secret"
 	"ramet/internal/store/sqlite"
@@ -45,19 +43,13 @@ var resting = enrol("resting", func(r rest) (rested, error) {
 	}
 	defer s.Close()
 	o := ports(s, instant)
-	var mu sync.Mutex
-	boxes, env := map[id.Agent]tool.Box{}, os.Environ()
-	o.Tools = func(a agent.Agent) (tool.Box, error) {
-		mu.Lock()
-		defer mu.Unlock()
-		if boxes[a.ID] == nil {
-			tools, err := local.New(local.Options{Root: r.Cwd, Env: env})
-			if err != nil {
-				return nil, err
-			}
-			boxes[a.ID] = tools.Tools()
+	env := os.Environ()
+	o.Tools = func(agent.Agent) (tool.Box, error) {
+		tools, err := local.New(local.Options{Root: r.Cwd, Env: env})
+		if err != nil {
+			return nil, err
 		}
-		return boxes[a.ID], nil
+		return tools.Tools(), nil
 	}
 	o.Clean = secret.New(nil).Own
 	k, err := proc.Start(ctx, o)

@@ -60,7 +60,7 @@ func (e engine) reopen(b *testing.B, place string) *store.Store {
 	return s
 }
 
-// bareSQLite is the driver with the settings that our store uses.
+// bareSQLite is the driver with the settings that our store uses; its log is emptied when SQLite thinks fit.
 func bareSQLite(b *testing.B, path string) *sql.DB {
 	b.Helper()
 	db := must[*sql.DB](b)(sql.Open("sqlite", "file:"+path+"?_pragma=busy_timeout(5000)&_txlock=immediate"+
@@ -83,6 +83,27 @@ func barePostgres(b *testing.B, address string) *sql.DB {
 	db.SetMaxOpenConns(1)
 	b.Cleanup(func() { db.Close() })
 	return db
+}
+
+// bareCommit is one commit of a row by the bare driver: beside a workspace of PostgreSQL, in a file of its own,
+// which nobody else locks, for SQLite.
+func (e engine) bareCommit(b *testing.B, place string) func() {
+	b.Helper()
+	if e.name == "SQLite" {
+		place = fresh(b)
+	}
+	bare := e.bare(b, place)
+	_, err := bare.ExecContext(b.Context(), `CREATE TABLE one_row (id BIGINT PRIMARY KEY, content TEXT NOT NULL)`)
+	check(b, err)
+	insert := must[*sql.Stmt](b)(bare.PrepareContext(b.Context(), `INSERT INTO one_row (id, content) VALUES ($1, $2)`))
+	b.Cleanup(func() { insert.Close() })
+	n := 0
+	return func() {
+		n++
+		if _, err := insert.ExecContext(b.Context(), n, line(n)); err != nil {
+			b.Fatal(err)
+		}
+	}
 }
 
 // line is a message as agents write them: a few words, a path, some code.
