@@ -120,8 +120,17 @@ func Listen(p Folder) (*Server, error) {
 	return s, nil
 }
 
-// Serve answers for a kernel until Close.
+// Serve answers for a kernel until Close. Few are ever asked anything: what answers is made when
+// one is.
 func (s *Server) Serve(k Kernel, events *bus.Bus[loop.Event]) {
+	routes := sync.OnceValue(func() http.Handler { return s.routes(k, events) })
+	mux := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { routes().ServeHTTP(w, r) })
+	s.http = http.Server{Handler: s.counted(sameVersion(contained(mux))), ReadHeaderTimeout: slow, IdleTimeout: slow,
+		MaxHeaderBytes: maxHeader, ErrorLog: log.New(io.Discard, "", 0)}
+	s.done.Go(func() { s.http.Serve(s.listener) })
+}
+
+func (s *Server) routes(k Kernel, events *bus.Bus[loop.Event]) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /hello", answer(func(context.Context, struct{}) (struct{}, error) { return struct{}{}, nil }))
 	mux.HandleFunc("POST /fork", answer(func(ctx context.Context, r forkRequest) ([]agent.Agent, error) {
@@ -165,9 +174,7 @@ func (s *Server) Serve(k Kernel, events *bus.Bus[loop.Event]) {
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		refuse(w, fault.New(fault.Usage, "the kernel knows no %s %.80q", r.Method, r.URL.Path))
 	})
-	s.http = http.Server{Handler: s.counted(sameVersion(contained(mux))), ReadHeaderTimeout: slow, IdleTimeout: slow,
-		MaxHeaderBytes: maxHeader, ErrorLog: log.New(io.Discard, "", 0)}
-	s.done.Go(func() { s.http.Serve(s.listener) })
+	return mux
 }
 
 // Close stops answering, takes the socket away and frees the lock. It returns when

@@ -146,7 +146,7 @@ func complete(ctx context.Context, t Tree, patch []byte) bool {
 	if err != nil {
 		return false
 	}
-	for _, m := range preimage().FindAllSubmatch(patch, -1) {
+	for _, m := range preimage.Get().FindAllSubmatch(patch, -1) {
 		if strings.Trim(string(m[1]), "0") != "" {
 			c.In = append(append(c.In, m[1]...), '\n')
 		}

@@ -52,7 +52,7 @@ func Locate(address string) (Remote, error) {
 	if isURL {
 		return locateURL(address, strings.ToLower(before), after, refuse)
 	}
-	if m := scp().FindStringSubmatch(address); m != nil && filepath.VolumeName(address) == "" && !strings.Contains(m[2], "/") {
+	if m := scp.Get().FindStringSubmatch(address); m != nil && filepath.VolumeName(address) == "" && !strings.Contains(m[2], "/") {
 		if strings.HasPrefix(m[1], "-") || strings.HasPrefix(m[2], "-") || strings.HasPrefix(m[3], "-") {
 			return refuse("has a part that begins with a dash", forms)
 		}

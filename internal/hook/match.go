@@ -31,7 +31,7 @@ func (h Hook) Fits(o Occasion) bool {
 	default:
 		return true // there is nothing that could be matched
 	}
-	if plainMatcher().MatchString(h.Matcher) {
+	if plainMatcher.Get().MatchString(h.Matcher) {
 		for one := range strings.SplitSeq(h.Matcher, "|") {
 			if slices.Contains(names, strings.TrimSpace(one)) {
 				return true

@@ -15,7 +15,7 @@ func (c Command) Fill(args string) string {
 	args = strings.TrimSpace(args)
 	given := fields(args)
 	named := false
-	out := placeholder().ReplaceAllStringFunc(c.Body, func(p string) string {
+	out := placeholder.Get().ReplaceAllStringFunc(c.Body, func(p string) string {
 		named = true
 		if p == "$ARGUMENTS" {
 			return args
@@ -71,7 +71,7 @@ var shellForm = late.Regexp("!`([^`\n]+)`")
 // Shells are the command lines of a command's own text, written !`LINE`. Arguments bring none.
 func Shells(body string) []Shell {
 	var out []Shell
-	for _, m := range shellForm().FindAllStringSubmatchIndex(body, -1) {
+	for _, m := range shellForm.Get().FindAllStringSubmatchIndex(body, -1) {
 		out = append(out, Shell{m[0], m[1], body[m[2]:m[3]]})
 	}
 	return out

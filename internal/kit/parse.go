@@ -40,7 +40,7 @@ func ParseSkill(folder, data string) (s Skill, err error) {
 	}
 	s.Name = text.Line(s.Name, mostName)
 	switch {
-	case !nameForm().MatchString(s.Name):
+	case !nameForm.Get().MatchString(s.Name):
 		remark("its name %q is not of a-z, 0-9 and single -", s.Name)
 	case s.Name != folder:
 		remark("its name is %s, its folder %s", s.Name, folder)

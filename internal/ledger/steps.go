@@ -29,7 +29,7 @@ const maxText = 64 << 10
 
 // Check refuses what cannot be recorded.
 func (st Start) Check() error {
-	if !form().MatchString(st.ID) {
+	if !form.Get().MatchString(st.ID) {
 		return fault.New(fault.InvalidID, "%.40q cannot be the id of a sub-agent", st.ID).
 			WithHint("use up to 128 of A-Z a-z 0-9 . _ : @ -, beginning with a letter or digit")
 	}
@@ -212,8 +212,5 @@ func (s *Sheet) Get(id string) (Entry, error) {
 		ids = append(ids, e.ID)
 	}
 	err := fault.New(fault.NotFound, "no sub-agent %.80q in the ledger", id)
-	if near := nearest.Word(id, ids); near != "" {
-		return Entry{}, err.WithHint("did you mean %q?", near)
-	}
-	return Entry{}, err.WithHint("`ramet track list` shows all")
+	return Entry{}, err.WithHint("%s", nearest.Hint(id, ids, "`ramet track list` shows all"))
 }

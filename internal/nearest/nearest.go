@@ -1,7 +1,10 @@
 // Package nearest finds the word a user probably meant.
 package nearest
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+)
 
 // longest bounds the work: the measure is quadratic, and to a word that long
 // nothing is near.
@@ -21,6 +24,15 @@ func Word(word string, candidates []string) string {
 		}
 	}
 	return best
+}
+
+// Hint names the word that was probably meant, for the end of a refusal. Where none is near it says
+// otherwise, which tells what there is.
+func Hint(word string, known []string, otherwise string) string {
+	if near := Word(word, known); near != "" && word != "" {
+		return fmt.Sprintf("did you mean %q?", near)
+	}
+	return otherwise
 }
 
 // Words returns the candidates close enough to be worth suggesting, as Word has it: the closest

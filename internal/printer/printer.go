@@ -36,7 +36,7 @@ type Listing interface {
 type Printer struct {
 	Out   io.Writer
 	JSON  bool
-	Color bool
+	Color func() bool      // nil: never. It is asked when something would have colour
 	Now   func() time.Time // for ages
 }
 
@@ -113,7 +113,11 @@ func (p *Printer) list(l Listing) error {
 			return err
 		}
 		out.WriteString(between)
-		out.WriteString(text.JSON(string(line)))
+		if text.PlainJSON(line) {
+			out.Write(line)
+		} else {
+			out.WriteString(text.JSON(string(line)))
+		}
 		between, end = ",\n    ", "\n  ]\n}\n"
 	}
 	out.WriteString(end)
@@ -159,7 +163,7 @@ type failed struct {
 // Writer collects text. Its methods make texts from outside safe.
 type Writer struct {
 	b     strings.Builder
-	color bool
+	color func() bool
 	now   time.Time
 }
 
@@ -170,7 +174,7 @@ const (
 )
 
 func (w *Writer) style(code, s string) string {
-	if !w.color {
+	if w.color == nil || !w.color() {
 		return s
 	}
 	return "\x1b[" + code + "m" + s + "\x1b[0m"

@@ -6,6 +6,7 @@ import (
 	"os"
 
 	"ramet/internal/fault"
+	"ramet/internal/nearest"
 	"ramet/internal/trust"
 )
 
@@ -47,5 +48,6 @@ func (s *Store) folder() trust.Folder {
 
 // gone is what the folder of a run says that is not there.
 func (s *Store) gone(runID string) error {
-	return fault.New(fault.NotFound, "no run %s in %s", runID, s.Root).WithHint("`ramet run list` lists the runs")
+	runs, _ := s.List() // where they cannot be listed, none is near
+	return fault.New(fault.NotFound, "no run %s in %s", runID, s.Root).WithHint("%s", nearest.Hint(runID, runs, "`ramet run list` lists the runs"))
 }

@@ -98,10 +98,7 @@ func (c Choice) known() (Location, error) {
 		return Location{DB: filepath.Join(c.Home, "workspaces", fits[0], "ramet.db"), Project: project, Name: fits[0]}, err
 	case 0:
 		err := fault.New(fault.NotFound, "no folder and no workspace %q", c.Workspace)
-		if near := nearest.Word(c.Workspace, all); near != "" {
-			return Location{}, err.WithHint("did you mean %q?", near)
-		}
-		return Location{}, err.WithHint("give a project's folder, or a name under %s", filepath.Join(c.Home, "workspaces"))
+		return Location{}, err.WithHint("%s", nearest.Hint(c.Workspace, all, fmt.Sprintf("give a project's folder, or a name under %s", filepath.Join(c.Home, "workspaces"))))
 	}
 	return Location{}, fault.New(fault.Ambiguous, "%q fits several workspaces: %s", c.Workspace, strings.Join(fits, ", ")).
 		WithHint("give the whole name")
@@ -133,7 +130,7 @@ var unfit = late.Regexp(`[^A-Za-z0-9._-]+`)
 // Name is that of a project's workspace: its folder's, made fit for a file
 // name, and eight hex digits of its path.
 func Name(project string) string {
-	base := strings.Trim(unfit().ReplaceAllString(filepath.Base(project), "-"), "-.")
+	base := strings.Trim(unfit.Get().ReplaceAllString(filepath.Base(project), "-"), "-.")
 	if base == "" {
 		base = "root"
 	}

@@ -207,14 +207,16 @@ func (k Keeper) since(ctx context.Context, t Tree, into string) (repo, string, e
 // Stands is the branch that is checked out in a folder, and how many files there are not
 // committed; none: the folder is in no repository, or on no branch. Programs of the repository are
 // not run: where its configuration names some, nothing is said. Every turn asks this, so git is
-// started twice and not once for each answer.
+// started once where the configuration can be seen to name none (tame), and else twice.
 func Stands(ctx context.Context, dir string) (branch string, changed int, err error) {
 	top := above(dir)
 	if top == "" {
 		return "", 0, nil
 	}
-	if err := (repo{top: top}).harmless(ctx, nil); err != nil {
-		return "", 0, err
+	if !tame(top) {
+		if err := (repo{top: top}).harmless(ctx, nil); err != nil {
+			return "", 0, err
+		}
 	}
 	out, err := run(ctx, top, "status", "--porcelain=v2", "--branch", "-z", "--no-renames", "--untracked-files=all", "--ignore-submodules=dirty")
 	if err != nil {
@@ -231,11 +233,14 @@ func Stands(ctx context.Context, dir string) (branch string, changed int, err er
 	return branch, changed, nil
 }
 
-// above is the next folder, from this one upwards, that has a .git; empty: none has.
+// above is the next folder, from this one upwards, that has a .git; empty: none has. A folder of
+// that name without a HEAD is no repository, and git passes it by.
 func above(dir string) string {
 	for dir = real(dir); ; {
-		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
-			return dir
+		if info, err := os.Stat(filepath.Join(dir, ".git")); err == nil {
+			if _, err := os.Lstat(filepath.Join(dir, ".git", "HEAD")); !info.IsDir() || err == nil {
+				return dir
+			}
 		}
 		up := filepath.Dir(dir)
 		if up == dir {

@@ -484,4 +484,69 @@ func TestWhereAFolderStands(t *testing.T) {
 	if _, _, err := Stands(t.Context(), g.dir); err == nil {
 		t.Error("programs of a repository are told of, not run")
 	}
+	g.git(g.dir, "config", "--unset", "filter.x.clean")
+	empty := filepath.Join(g.dir, "sub", "empty", ".git") // git passes it by
+	if err := os.MkdirAll(empty, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	g.git(g.dir, "checkout", "-q", branch)
+	see(filepath.Dir(empty), branch, 0)
+}
+
+// A configuration that is taken to be tame names no program, whatever way git has to write one;
+// an ordinary one is tame.
+func TestWhatIsTameNamesNoProgram(t *testing.T) {
+	g := newGround(t)
+	at := func(name string) string { return filepath.Join(g.dir, ".git", name) }
+	read := func(path string) string {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(data)
+	}
+	g.git(g.dir, "config", "remote.origin.url", "/elsewhere")
+	g.git(g.dir, "config", "branch.main.merge", "refs/heads/main")
+	plain := read(at("config"))
+	if !tame(g.dir) {
+		t.Errorf("asks git of\n%s", plain)
+	}
+	g.file(g.dir, ".git/other", "[filter \"x\"]\n\tclean = touch ran\n")
+	for _, config := range []string{
+		"[filter \"x\"]\nclean = touch ran\n",
+		"[FILTER \"x\"]\nCLEAN = touch ran\n",
+		"[filter.x]\nclean = touch ran\n",
+		"[core] a = b\n[merge \"x\"] driver = touch ran\n",
+		"[core]\na = b \\\n c\n  [filter \"x\"] process = touch ran",
+		"[include]\npath = other\n",
+		"[IncludeIf \"gitdir:/\"]\npath = other\n",
+		"[extensions]\nworktreeConfig = true\n",
+	} {
+		g.file(g.dir, ".git/config", plain+config)
+		g.file(g.dir, ".git/config.worktree", "[filter \"x\"]\n\tclean = touch ran\n")
+		if things, err := (repo{top: g.dir}).programs(t.Context()); err != nil || len(things) == 0 {
+			t.Errorf("%q names no program for git either, %v: it shows nothing", config, err)
+		}
+		if tame(g.dir) {
+			t.Errorf("takes for tame: %q", config)
+		}
+	}
+	g.file(g.dir, ".git/config", plain)
+	head := read(at("HEAD"))
+	for _, odd := range []string{"", "ref: nowhere\n", "0123\n"} { // git looks above it
+		g.file(g.dir, ".git/HEAD", odd)
+		if tame(g.dir) {
+			t.Errorf("takes for a repository what has the HEAD %q", odd)
+		}
+	}
+	g.file(g.dir, ".git/HEAD", head)
+	if tree := g.make("ada"); tame(tree.Dir) {
+		t.Error("a worktree has its configuration elsewhere")
+	}
+	if err := os.Rename(at("refs"), at("refs~")); err != nil {
+		t.Fatal(err)
+	}
+	if tame(g.dir) {
+		t.Error("it is no repository without refs")
+	}
 }

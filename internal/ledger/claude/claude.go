@@ -63,7 +63,7 @@ func Uninstall(settings []byte) (out []byte, changed bool, err error) {
 	}
 	for _, name := range names(hooks) {
 		raw, _ := hooks.Get(name)
-		if !mine().Match(raw) {
+		if !mine.Get().Match(raw) {
 			continue
 		}
 		groups, found, err := without(hooks, name)
@@ -179,7 +179,7 @@ func own(hook []byte) bool {
 	}
 	raw, _ := o.Get("command")
 	command, ok := ordered.Text(raw)
-	return ok && mine().MatchString(command)
+	return ok && mine.Get().MatchString(command)
 }
 
 // group is one element of an event's list.

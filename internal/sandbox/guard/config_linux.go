@@ -21,12 +21,12 @@ var plainURL = late.Regexp(`^((https?|ssh|git|file)://[^-]|/|\.{1,2}/|[A-Za-z0-9
 
 func (s setting) harmless() bool {
 	if strings.HasPrefix(s.name, "remote.") && (strings.HasSuffix(s.name, ".url") || strings.HasSuffix(s.name, ".pushurl")) {
-		return plainURL().MatchString(s.value)
+		return plainURL.Get().MatchString(s.value)
 	}
 	if s.name == "commit.gpgsign" {
 		return s.value == "false"
 	}
-	return harmlessKeys().MatchString(s.name)
+	return harmlessKeys.Get().MatchString(s.name)
 }
 
 var (
@@ -43,7 +43,7 @@ func parseConfig(text string) ([]setting, error) {
 	at := ""
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
-		if m := section().FindStringSubmatch(line); m != nil {
+		if m := section.Get().FindStringSubmatch(line); m != nil {
 			at = strings.ToLower(m[1])
 			if m[2] != "" || strings.Contains(m[0], `"`) {
 				at += "." + m[2]
@@ -53,7 +53,7 @@ func parseConfig(text string) ([]setting, error) {
 		if line == "" || line[0] == '#' || line[0] == ';' {
 			continue
 		}
-		m := key().FindStringSubmatch(line)
+		m := key.Get().FindStringSubmatch(line)
 		// A line that goes on, or a value in quotes, may hide what it means.
 		if m == nil || at == "" || strings.ContainsAny(m[2], "\\") || strings.Count(m[2], `"`)%2 == 1 {
 			return nil, errConfig

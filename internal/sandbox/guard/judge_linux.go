@@ -140,7 +140,7 @@ func judgeAttributes(text string) string {
 		}
 		fields := strings.Fields(line)
 		for _, a := range fields[1:] {
-			if !plainAttributes().MatchString(a) && !ownDrivers().MatchString(a) {
+			if !plainAttributes.Get().MatchString(a) && !ownDrivers.Get().MatchString(a) {
 				return fmt.Sprintf("attributes of git that name a program (%.40q)", a)
 			}
 		}
