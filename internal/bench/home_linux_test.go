@@ -23,6 +23,7 @@ func BenchmarkHome(b *testing.B) {
 	t.see("▌ …")
 	t.press("\r")
 	t.see("Space: write to worker-0004)")
+	bare := newEcho(b)
 	var took times
 	hand := time.NewTicker(37 * time.Millisecond) // no multiple of any frame
 	defer hand.Stop()
@@ -47,9 +48,12 @@ func BenchmarkHome(b *testing.B) {
 				t.press("\x1b[B")
 				t.see("Space: write to worker-0000)")
 			}
+			<-hand.C
+			bare.key()
 		}
 	}
 	t.end()
 	atMost(b, fmt.Sprintf("Home with %d agents: key to screen, p99", many), "ms", took.at(0.99)/1e6, 16)
 	shown(b, fmt.Sprintf("Home with %d agents: key to screen, p50", many), "ms", took.at(0.5)/1e6)
+	bare.show("Home")
 }
