@@ -294,13 +294,9 @@ func (c *cell) stop() {
 	}
 }
 
-// soon is how long the machine of a test may take over what takes a kernel 200 ms (see
-// TestAStopTakesNoTime): processes start, and others run beside it.
-const soon = 5 * time.Second
-
 // over waits until nothing of the turn is left.
 func (c *cell) over(asked time.Time) {
-	until := asked.Add(soon)
+	until := asked.Add(patience)
 	for {
 		silent, at := c.v.quiet()
 		if naps := c.naps(); silent && naps == 0 {
@@ -309,7 +305,7 @@ func (c *cell) over(asked time.Time) {
 			}
 			break
 		} else if time.Now().After(until) {
-			c.t.Fatalf("after %s somebody reads: %t, %d processes%s", soon, !silent, naps, c.shown())
+			c.t.Fatalf("after %s somebody reads: %t, %d processes%s", patience, !silent, naps, c.shown())
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
@@ -329,7 +325,7 @@ func (c *cell) truth() {
 		want = "killed"
 	}
 	word, detail, status := "", "", ""
-	for until := time.Now().Add(soon); word != want && time.Now().Before(until); time.Sleep(20 * time.Millisecond) {
+	for until := time.Now().Add(patience); word != want && time.Now().Before(until); time.Sleep(20 * time.Millisecond) {
 		word, detail, status = c.now(c.here)
 	}
 	if word != want || (status == "dead") != (want == "killed") {

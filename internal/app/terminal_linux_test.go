@@ -158,7 +158,7 @@ func (t *terminal) text() string {
 }
 
 // screenPatience is how long a fact may take on a busy machine.
-const screenPatience = 30 * time.Second
+const screenPatience = patience
 
 // until waits until the screen is as it should be.
 func (t *terminal) until(what string, ok func(screen string) bool) {

@@ -16,7 +16,7 @@ import (
 // soon waits for something that happens by itself.
 func soon(t *testing.T, what string, is func() bool) {
 	t.Helper()
-	for until := time.Now().Add(10 * time.Second); !is(); time.Sleep(time.Millisecond) {
+	for until := time.Now().Add(2 * time.Minute); !is(); time.Sleep(time.Millisecond) {
 		if time.Now().After(until) {
 			t.Fatal(what)
 		}

@@ -1,8 +1,6 @@
 package tui
 
 import (
-	"time"
-
 	tea "charm.land/bubbletea/v2"
 )
 
@@ -27,8 +25,8 @@ func (m *root) escape() tea.Cmd {
 	return nil
 }
 
-// twice is how soon the second Ctrl-C must follow.
-const twice = 3 * time.Second
+// twice is how soon the second Ctrl-C must follow: while it stands there that it leaves.
+const twice = noticeFor
 
 // interrupt is Ctrl-C: it stops what is under way, else clears the prompt, else
 // leaves.

@@ -3,6 +3,9 @@ package tui
 import (
 	"slices"
 	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
 
 	"ramet/internal/loop"
 )
@@ -38,5 +41,23 @@ func TestEscapeClosesBeforeItStops(t *testing.T) {
 		if !stopped() {
 			t.Errorf("%d columns: it is not stopped: %q", wide, x.s.said)
 		}
+	}
+}
+
+// The second Ctrl-C leaves for as long as it stands there that it does.
+func TestTheSecondCtrlCIsWaitedForWhileItIsOffered(t *testing.T) {
+	x := perform(t, family(), 80, 30)
+	now := clock
+	x.o.Now = func() time.Time { return now }
+	x.interrupt()
+	x.shows("Ctrl+C again leaves")
+	now = now.Add(noticeFor)
+	was := x.note.number
+	if x.interrupt(); x.note.number != was+1 { // it is gone, and offered again
+		t.Error("it leaves long after it was offered")
+	}
+	now = now.Add(noticeFor - time.Millisecond)
+	if leaves := x.interrupt(); leaves == nil || leaves() != tea.Quit() {
+		t.Error("it stays")
 	}
 }

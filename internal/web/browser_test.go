@@ -21,11 +21,11 @@ import (
 const sources = "../../web"
 
 // patience bounds the whole walk through the browser.
-const patience = 9 * time.Minute
+const patience = 25 * time.Minute
 
 // TestThePageInABrowser walks through all views in Chromium: see web/test/walk.mjs.
 // RAMET_WEB_SHOTS names a folder in which to keep the screenshots, RAMET_WEB_ONLY an expression for the
-// names of those tests that are to be run.
+// names of those tests that are to be run, RAMET_WEB_LATE how late answers may come (see late).
 func TestThePageInABrowser(t *testing.T) {
 	readSources(t)
 	npmtest.Install(t, sources)

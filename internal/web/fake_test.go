@@ -1,15 +1,20 @@
 package web
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 )
 
 // fake is a server with the API that the page uses (docs/http.md), on loopback, over
@@ -57,7 +62,7 @@ func newFake(t *testing.T, k kind) (url string) {
 	case full:
 		f.fillFull()
 	}
-	page, api := Handler(), f.routes()
+	page, api := Handler(), late(t, f.routes())
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case strings.HasPrefix(r.URL.Path, "/_test/"), k != closed && strings.HasPrefix(r.URL.Path, "/api/"):
@@ -74,6 +79,30 @@ func newFake(t *testing.T, k kind) (url string) {
 		server.Close()
 	})
 	return server.URL
+}
+
+// late holds each answer of the API back, for up to as long as RAMET_WEB_LATE says (300ms): events overtake
+// answers, and answers each other, as on a busy machine. It is how to look for what takes an order for granted.
+func late(t *testing.T, api http.Handler) http.Handler {
+	most, err := time.ParseDuration(cmp.Or(os.Getenv("RAMET_WEB_LATE"), "0s"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if most == 0 {
+		return api
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/api/v1/events" || !strings.HasPrefix(r.URL.Path, "/api/") {
+			api.ServeHTTP(w, r)
+			return
+		}
+		said := httptest.NewRecorder()
+		api.ServeHTTP(said, r)
+		time.Sleep(rand.N(most))
+		maps.Copy(w.Header(), said.Header())
+		w.WriteHeader(said.Code)
+		w.Write(said.Body.Bytes())
+	})
 }
 
 func answer(w http.ResponseWriter, status int, v any) {

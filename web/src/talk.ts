@@ -28,7 +28,10 @@ export class Conversation {
   readonly now = new Cell<Talk>({ state: "loading", messages: [], whole: false, last: true, behind: 0, text: "", thinking: "", calls: [], busy: false, notice: "" });
   private stop = new AbortController();
   private deaf: () => void;
-  private early: Message[] = []; // entries that came before the first page
+  private early: Message[] = []; // entries that came while a page is read: its answer may be older
+  private readers = 0;
+  private wish = 0; // counts the stretches that were wanted: the answer to an earlier wish is not shown
+  private missed = false; // events were, before the first page
   private due = false;
   private next: Talk;
 
@@ -76,6 +79,18 @@ export class Conversation {
     return { list: got.messages ?? [], last: !got.next };
   }
 
+  // during keeps what comes in while something is read; it gives null if another stretch is wanted by then.
+  private async during<T>(read: Promise<T>): Promise<T | null> {
+    const wish = this.wish;
+    if (this.readers++ === 0) this.early = [];
+    try {
+      const got = await read;
+      return wish === this.wish ? got : null;
+    } finally {
+      this.readers--;
+    }
+  }
+
   // retry reads the stretch that is wanted first: around the aim, else the end.
   async retry() {
     this.put({ state: "loading" });
@@ -86,47 +101,65 @@ export class Conversation {
     }
   }
 
-  private async around(at: number) {
-    const [up, down] = await Promise.all([this.before(at + 1), this.after(at)]);
-    this.put({ state: "ready", whole: up.whole, last: down.last, behind: 0, messages: merge(merge(up.list, down.list), down.last ? this.early : []) });
+  // show puts a stretch in the place of what was shown.
+  private show(stretch: { whole: boolean; last: boolean; messages: Message[] }) {
+    this.put({ state: "ready", behind: 0, ...stretch, messages: stretch.last ? merge(stretch.messages, this.early) : stretch.messages });
+    if (this.missed) this.catchUp();
   }
 
-  // seek goes to an entry, unless it is in the stretch.
+  private async around(at: number) {
+    this.wish++;
+    const got = await this.during(Promise.all([this.before(at + 1), this.after(at)]));
+    if (!got) return;
+    const [up, down] = got;
+    this.show({ whole: up.whole, last: down.last, messages: merge(up.list, down.list) });
+  }
+
+  // seek goes to an entry, unless it is in the stretch, or in that which is being read.
   async seek(at: number) {
-    if (this.next.state === "ready" && !this.next.messages.some((m) => m.id === at)) await this.around(at);
+    const { state, messages } = this.next, here = state === "ready" ? messages.some((m) => m.id === at) : at === this.aim;
+    this.aim = at;
+    if (!here && state !== "failed") await this.around(at);
   }
 
   // start goes to the beginning, end to the end.
   async start() {
-    const { list, last } = await this.after(0);
-    this.put({ state: "ready", whole: true, last, behind: 0, messages: list });
+    this.wish++;
+    const got = await this.during(this.after(0));
+    if (got) this.show({ whole: true, last: got.last, messages: got.list });
   }
 
   async end() {
-    const { list, whole } = await this.before(Number.MAX_SAFE_INTEGER);
-    this.put({ state: "ready", whole, last: true, behind: 0, messages: merge(list, this.early) });
+    this.wish++;
+    const got = await this.during(this.before(Number.MAX_SAFE_INTEGER));
+    if (got) this.show({ whole: got.whole, last: true, messages: got.list });
   }
 
   async earlier() {
     const first = this.next.messages[0];
     if (!first) return;
-    const { list, whole } = await this.before(first.id), all = merge(list, this.next.messages);
-    this.put({ whole, messages: all.slice(0, room), ...(all.length > room && { last: false }) });
+    const got = await this.during(this.before(first.id));
+    if (!got) return;
+    const all = merge(got.list, this.next.messages);
+    this.put({ whole: got.whole, messages: all.slice(0, room), ...(all.length > room && { last: false }) });
   }
 
   async later() {
     const end = this.next.messages.at(-1);
     if (!end) return;
-    const { list, last } = await this.after(end.id), all = merge(this.next.messages, list);
+    const got = await this.during(this.after(end.id));
+    if (!got) return;
+    const { list, last } = got, all = merge(merge(this.next.messages, list), last ? this.early : []);
     this.put({ last, ...(last && { behind: 0 }), messages: all.slice(-room), ...(all.length > room && { whole: false }) });
   }
 
   // catchUp reads what may have been missed.
   async catchUp() {
+    this.missed = this.next.state !== "ready";
     try {
-      if (this.next.state !== "ready" || !this.next.last) return;
-      const list = await this.behind(this.next.messages.at(-1)?.id ?? 0);
-      if (list.length) this.grow(list);
+      if (this.missed || !this.next.last) return;
+      const list = await this.during(this.behind(this.next.messages.at(-1)?.id ?? 0));
+      if (list?.length) this.grow(list);
     } catch {
       // The next event tries again.
     }
@@ -180,8 +213,9 @@ export class Conversation {
   private entry(m: Message) {
     const done = new Set((m.parts ?? []).filter((p) => p.type === "tool_result").map((p) => p.call_id));
     this.put({ ...(m.kind === "assistant" && { text: "", thinking: "" }), calls: this.next.calls.filter((c) => !done.has(c.id)) });
-    if (this.next.state !== "ready") this.early.push(m);
-    else if (this.next.last) this.grow([m]);
+    if (this.readers > 0) this.early.push(m);
+    if (this.next.state !== "ready") return;
+    if (this.next.last) this.grow([m]);
     else this.put({ behind: this.next.behind + 1 });
   }
 }

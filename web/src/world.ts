@@ -103,7 +103,16 @@ function subtree(uuid: string): string[] {
   return out;
 }
 
-export const readAsks = () => api.asks().then((now) => asks.set(now), () => {});
+// readAsks reads the open questions. While it reads, further wishes become one: no older answer is put over a
+// newer one, and many events do not keep other questions from the server.
+let asking: Promise<void> | null = null, next: Promise<void> | null = null;
+export function readAsks(): Promise<void> {
+  if (asking) return next ??= asking.then(() => {
+    next = null;
+    return readAsks();
+  });
+  return asking = api.asks().then((open) => asks.set(open), () => {}).finally(() => { asking = null; }); // if it fails, the next event tries again
+}
 
 // change puts a new version of an agent in, and shows it with the next frame.
 let shown = true;

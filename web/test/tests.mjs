@@ -1,6 +1,8 @@
 // What the walk looks at. Each test has a page of its own.
 import assert from "node:assert/strict";
+import { lateTests } from "./late.mjs";
 import { listTests } from "./lists.mjs";
+import { eventually } from "./wait.mjs";
 import { wordTests } from "./words.mjs";
 
 const id = (n) => "agent" + String(n).padStart(17, "0");
@@ -134,7 +136,7 @@ export function Tests({ plan, open, sound, boxes, texts, accessible, hand, fault
     await key("Backspace");
     await key("Enter");
     await page.locator(".entry.assistant", { hasText: "echo: hello from the keys" }).waitFor();
-    assert.equal(await page.locator("#composer").inputValue(), "");
+    await page.waitForFunction(() => document.querySelector("#composer").value === ""); // as soon as it is known that it arrived
     await page.locator("h1").focus();
     await key("/");
     await page.keyboard.type("parser");
@@ -172,10 +174,10 @@ export function Tests({ plan, open, sound, boxes, texts, accessible, hand, fault
     await page.locator(".titled .badge.quiet", { hasText: "idle" }).waitFor();
     // Of those whom an event is about, only the rows are read.
     // The first ones may come while all are read, after the gap.
-    while (!(await on.seen()).some((s) => s.startsWith("agents of=") && s.includes(id(5)))) {
+    await eventually("rows of those alone", async () => {
       await on.post("tell", { type: "turn_ended", agent_uuid: id(5) });
-      await page.waitForTimeout(200);
-    }
+      return (await on.seen()).some((s) => s.startsWith("agents of=") && s.includes(id(5)));
+    });
     await sound(page, "stream");
     await page.context().close();
   };
@@ -330,7 +332,7 @@ export function Tests({ plan, open, sound, boxes, texts, accessible, hand, fault
     await page.locator(".ask").waitFor({ state: "detached" });
     assert.ok((await on.seen()).includes("permission ask-3 once"));
     await page.getByLabel("Mode", { exact: true }).selectOption("read-only");
-    while (!(await on.seen()).includes("mode read-only")) await page.waitForTimeout(50);
+    await eventually("the mode", async () => (await on.seen()).includes("mode read-only"));
     await page.goto(base + "/#/agents/" + id(2));
     await page.locator("h1", { hasText: "tests" }).waitFor();
     const kill = page.getByRole("button", { name: "Kill\u2026" });
@@ -392,10 +394,12 @@ export function Tests({ plan, open, sound, boxes, texts, accessible, hand, fault
     await on.post("tell", { type: "text_delta", agent_uuid: id(6), text: "and now" });
     await page.locator(".coming", { hasText: "and now" }).waitFor();
     await page.getByRole("button", { name: "Stop" }).click();
-    while (!(await on.seen()).includes("interrupt " + id(6))) await page.waitForTimeout(50);
+    const stops = async (n) => (await on.seen()).filter((s) => s === "interrupt " + id(6)).length === n;
+    await eventually("a stop", () => stops(1));
+    await page.getByRole("button", { name: "Stop" }).waitFor(); // it knows that it was heard, and can be told again
     await page.locator("#composer").focus();
     await page.keyboard.press("Escape");
-    while ((await on.seen()).filter((s) => s === "interrupt " + id(6)).length < 2) await page.waitForTimeout(50);
+    await eventually("another stop", () => stops(2));
     await on.post("state", { agent: id(6), word: "interrupted" });
     await page.locator(".call .badge", { hasText: "not finished" }).waitFor();
     await on.post("parts", { agent: id(6), kind: "tool_result", parts: [{ type: "tool_result", call_id: "r1", name: "bash", text: "--- a/x.go\n+++ b/x.go\n@@ -1 +1 @@\n-var a = 1\n+var a = 2\n" }] });
@@ -436,7 +440,7 @@ export function Tests({ plan, open, sound, boxes, texts, accessible, hand, fault
     await page.keyboard.press("Enter");
     await page.locator(".entry.assistant", { hasText: "echo: /review main" }).waitFor();
     assert.ok((await on.seen()).includes("prompt model=driver/claude/large"));
-    assert.equal(await page.getByText("holds from what you say next").count(), 0);
+    await page.getByText("holds from what you say next").waitFor({ state: "detached" });
     // A plan is there to be seen; thoughts, diffs and pictures are as those of our own agents.
     await on.post("parts", { agent: id(11), kind: "assistant", parts: [{ type: "thinking", text: "hm" }, { type: "tool_call", call_id: "p1", name: "plan", args: { steps: [] } }, { type: "tool_call", call_id: "p2", name: "edit", args: { path: "x.go" } }] });
     await on.post("parts", { agent: id(11), kind: "tool_result", parts: [{ type: "tool_result", call_id: "p1", name: "plan", text: "ok", show: "[x] look\n[ ] mend" }, { type: "tool_result", call_id: "p2", name: "edit", text: "--- a/x.go\n+++ b/x.go\n@@ -1 +1 @@\n-var a = 1\n+var a = 2\n" },
@@ -627,6 +631,6 @@ export function Tests({ plan, open, sound, boxes, texts, accessible, hand, fault
     }
     await page.context().close();
   };
-  Object.assign(all, listTests({ plan, open, launch }), wordTests({ plan, open, hand, id, launch }));
+  Object.assign(all, listTests({ plan, open, launch }), lateTests({ plan, open, hand, id }), wordTests({ plan, open, hand, id, launch }));
   return { looking, doing: all };
 }

@@ -1,6 +1,7 @@
 // What the views say in words and marks: the lineage's picture, the seal of a run, the rows of a timeline, who
 // refused a call, and what an agent does, in the list and in its header at once.
 import assert from "node:assert/strict";
+import { eventually } from "./wait.mjs";
 
 export function wordTests({ plan, open, hand, id, launch }) {
   const base = plan.ordinary, on = hand(base), all = {};
@@ -91,7 +92,7 @@ export function wordTests({ plan, open, hand, id, launch }) {
     const row = page.locator(".side .hrow.current .does"), head = page.locator(".titled .badge");
     await row.filter({ hasText: "interrupted" }).waitFor();
     // A server that has much to do: its answers are as old as the question, and come when they are let go.
-    const held = [], until = async (n) => { for (; held.length < n; await page.waitForTimeout(20)); };
+    const held = [], until = (n) => eventually(`question ${n} for the list`, () => held.length >= n);
     await page.route("**/api/v1/home*", async (r) => {
       const answer = await r.fetch();
       await new Promise((go) => held.push(go));

@@ -12,26 +12,31 @@ export function Composer({ a, program, mail, write, sent, stop }: { a: Agent; pr
   const [, again] = useState({});
   const text = drafts.get(key) ?? "";
   const { busy, error, run } = useBusy();
-  const box = useRef<HTMLTextAreaElement>(null);
+  const box = useRef<HTMLTextAreaElement>(null), more = useRef(""); // more: what is to be sent next, when what is being sent has arrived
   // Whoever comes to write finds the cursor here, or at the answers of a question.
   useEffect(() => {
     if (write && !document.querySelector(".agent > .asks")) box.current?.focus();
   }, [write]);
-  if (a.status === "dead") return <p class="composer note">This agent is dead. Its history can be read and forked from its parent, but it does not answer.</p>;
   const set = (s: string) => {
     drafts.set(key, s);
     again({});
   };
   const send = () => {
+    more.current = busy ? text : "";
     if (!text.trim() || busy) return;
     run(async () => {
-      await (mail ? api.send(a.uuid, text) : api.prompt(a.uuid, text, wishOf(a.uuid)));
-      if (!mail) said(a.uuid);
+      const wish = wishOf(a.uuid);
+      await (mail ? api.send(a.uuid, text) : api.prompt(a.uuid, text, wish));
+      if (!mail) said(a.uuid, wish);
       if (drafts.get(key) === text) set("");
       sent();
       box.current?.focus();
     });
   };
+  useEffect(() => {
+    if (!busy && error == null && more.current === text) send();
+  }, [busy]);
+  if (a.status === "dead") return <p class="composer note">This agent is dead. Its history can be read and forked from its parent, but it does not answer.</p>;
   return (
     <form class="composer" onSubmit={(e) => { e.preventDefault(); send(); }}>
       <label class="hidden" for="composer">{mail ? "Letter" : "Prompt"}</label>

@@ -23,10 +23,10 @@ function wish(uuid: string, change: Wish) {
   wishes.set(next);
 }
 
-// said notes that it went with a prompt: the agent has it now.
-export function said(uuid: string) {
-  const wish = wishes.get().get(uuid);
-  if (wish && !wish.said) wishes.set(new Map(wishes.get()).set(uuid, { ...wish, said: true }));
+// said notes what went with a prompt: the agent has it now. What was chosen meanwhile goes with the next.
+export function said(uuid: string, went: Wish) {
+  const now = wishes.get().get(uuid);
+  if (now && !now.said && now.model === went.model && now.effort === went.effort) wishes.set(new Map(wishes.get()).set(uuid, { ...now, said: true }));
 }
 
 const titled = (o: Offered) => oneLine(o.title || o.word, 60);
