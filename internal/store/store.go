@@ -50,8 +50,8 @@ type Dialect interface {
 	// NextMessages does, and gives them in further columns; "" where a second question costs
 	// nothing, or less than this one would.
 	Draws(locks string, n int) string
-	// Row asks what Draws made, and has sql.ErrNoRows where there is no row.
-	Row(ctx context.Context, tx Tx, into []any, query string, args ...any) error
+	// Row asks what Draws made, fills ids, ascending, and has sql.ErrNoRows where there is no row.
+	Row(ctx context.Context, tx Tx, into []any, ids []id.Message, query string, args ...any) error
 	// NextLetter reserves a letter id.
 	NextLetter(ctx context.Context, tx Tx) (int64, error)
 	// Run carries out statements that write different rows, in any order; where

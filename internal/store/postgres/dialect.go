@@ -81,11 +81,15 @@ func (d *dialect) Draws(locks string, n int) string {
 	return known.(string)
 }
 
-func (d *dialect) Row(ctx context.Context, tx store.Tx, into []any, query string, args ...any) error {
+func (d *dialect) Row(ctx context.Context, tx store.Tx, into []any, ids []id.Message, query string, args ...any) error {
+	for i := range ids {
+		into = append(into, (*int64)(&ids[i]))
+	}
 	done, err := tx.ExecContext(database.Row(ctx, into...), query, args...)
 	if err != nil {
 		return err
 	}
+	slices.Sort(ids)
 	if n, err := done.RowsAffected(); err != nil || n > 0 {
 		return err
 	}

@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	driver "modernc.org/sqlite"
@@ -46,30 +45,28 @@ func (d *dialect) Clock() (time.Time, bool) { return time.Now(), true }
 func (d *dialect) NextMessages(ctx context.Context, tx store.Tx, n int) ([]id.Message, error) {
 	first, err := next(ctx, tx, "messages")
 	out := make([]id.Message, n)
-	for i := range out {
-		out[i] = id.Message(first + int64(i))
-	}
+	ascend(out, first)
 	return out, err
 }
 
 // Draws: the database is in this process, but each question takes the way through database/sql. A
-// transaction that writes has the whole file, so that the numbers behind the largest are its own.
-func (d *dialect) Draws(locks string, n int) string {
-	if n > len(drawn) { // of more, a connection would have too many statements to keep
-		return ""
+// transaction that writes has the whole file, so that the numbers behind the largest are its own: the
+// first is asked for, and one statement is compiled for any number of them.
+func (d *dialect) Draws(locks string, _ int) string {
+	return `SELECT locked.*, (SELECT coalesce(max(id), 0) FROM messages) + 1 FROM (` + locks + `) AS locked`
+}
+
+func (d *dialect) Row(ctx context.Context, tx store.Tx, into []any, ids []id.Message, query string, args ...any) error {
+	var first int64
+	err := tx.QueryRowContext(ctx, query, args...).Scan(append(into, &first)...)
+	ascend(ids, first)
+	return err
+}
+
+func ascend(ids []id.Message, first int64) {
+	for i := range ids {
+		ids[i] = id.Message(first + int64(i))
 	}
-	return `SELECT locked.*` + strings.Join(drawn[:n], "") + ` FROM (` + locks + `) AS locked`
-}
-
-func (d *dialect) Row(ctx context.Context, tx store.Tx, into []any, query string, args ...any) error {
-	return tx.QueryRowContext(ctx, query, args...).Scan(into...)
-}
-
-var drawn = [...]string{
-	`, (SELECT coalesce(max(id), 0) FROM messages) + 1`,
-	`, (SELECT coalesce(max(id), 0) FROM messages) + 2`,
-	`, (SELECT coalesce(max(id), 0) FROM messages) + 3`,
-	`, (SELECT coalesce(max(id), 0) FROM messages) + 4`,
 }
 
 func (d *dialect) NextLetter(ctx context.Context, tx store.Tx) (int64, error) {
