@@ -54,6 +54,9 @@ type Dialect interface {
 	Row(ctx context.Context, tx Tx, into []any, ids []id.Message, query string, args ...any) error
 	// NextLetter reserves a letter id.
 	NextLetter(ctx context.Context, tx Tx) (int64, error)
+	// Compile makes statements of the connection that writes ready for their first use, where that is
+	// done in this process. What is wrong with one its first use says.
+	Compile(ctx context.Context, queries ...string)
 	// Run carries out statements that write different rows, in any order; where
 	// the database is far away, in few round trips. What Announce made may come
 	// last.
@@ -122,6 +125,14 @@ func (s *Store) Ready(ctx context.Context) {
 	s.opening.Go(func() {
 		deep.Verb()
 		s.writer.PingContext(ctx)
+	})
+}
+
+// ReadyForTurn is Ready for who will carry out turns: what each of them writes is compiled meanwhile.
+func (s *Store) ReadyForTurn(ctx context.Context) {
+	s.opening.Go(func() {
+		deep.Verb()
+		s.d.Compile(ctx, s.takes(), s.d.Draws(s.locking(), 1), insertsRows(1), changesLiving, insertsRows(2), releases)
 	})
 }
 

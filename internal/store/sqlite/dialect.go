@@ -79,6 +79,22 @@ func next(ctx context.Context, tx store.Tx, table string) (int64, error) {
 	return n, err
 }
 
+func (d *dialect) Compile(ctx context.Context, queries ...string) {
+	c, err := d.writer.Conn(ctx)
+	if err != nil {
+		return
+	}
+	defer c.Close()
+	c.Raw(func(c any) error {
+		for _, q := range queries {
+			if _, err := c.(*keeper).take(ctx, q); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
 func (d *dialect) Run(ctx context.Context, tx store.Tx, statements []store.Statement) error {
 	for _, s := range statements {
 		if _, err := tx.ExecContext(ctx, s.Query, s.Args...); err != nil {
@@ -127,7 +143,7 @@ func (d *dialect) Fault(err error) error {
 // when the content was deleted.
 func (d *dialect) Scrub(ctx context.Context) error {
 	var busy, logged, moved int
-	if err := d.writer.QueryRowContext(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`).Scan(&busy, &logged, &moved); err != nil {
+	if err := d.writer.QueryRowContext(store.Lasting(ctx), `PRAGMA wal_checkpoint(TRUNCATE)`).Scan(&busy, &logged, &moved); err != nil {
 		return err
 	}
 	if busy != 0 {
@@ -179,7 +195,7 @@ func (d *dialect) Backup(ctx context.Context, path string) error {
 		// secure_delete from its source, or stale copies of rows would stay in
 		// its pages, where no later redaction reaches them.
 		db := open(d.path, "mode=ro&_pragma=secure_delete(1)", 1)
-		_, err := db.ExecContext(ctx, `VACUUM INTO $1`, temp)
+		_, err := db.ExecContext(store.Lasting(ctx), `VACUUM INTO $1`, temp)
 		return errors.Join(blame(path, err), db.Close())
 	})
 }
@@ -253,7 +269,7 @@ func (d *dialect) Describe(ctx context.Context) (registry.Description, error) {
 		Scan(&out.Version, &out.Schema); err != nil {
 		return out, err
 	}
-	rows, err := d.readers.QueryContext(ctx, `SELECT quick_check FROM pragma_quick_check LIMIT 20`)
+	rows, err := d.readers.QueryContext(store.Lasting(ctx), `SELECT quick_check FROM pragma_quick_check LIMIT 20`)
 	if err != nil {
 		return out, err
 	}
