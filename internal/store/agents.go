@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -395,16 +394,10 @@ func (r reader) lockDrawing(ctx context.Context, tx Tx, a id.Agent, n int) (agen
 		return found, now, ids, err
 	}
 	var now int64
-	ids, into := make([]id.Message, n), make([]any, 0, 1+n)
-	into = append(into, &now)
-	for i := range ids {
-		into = append(into, (*int64)(&ids[i]))
-	}
-	s := scanAgents(into...)
-	err := s.read(func(into ...any) error { return r.d.Row(ctx, tx, into, query, string(a)) })
+	ids, s := make([]id.Message, n), scanAgents(&now)
+	err := s.read(func(into ...any) error { return r.d.Row(ctx, tx, into, ids, query, string(a)) })
 	if errors.Is(err, sql.ErrNoRows) {
 		err = noAgent(a)
 	}
-	slices.Sort(ids)
 	return s.Agent, now, ids, err
 }

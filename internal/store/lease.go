@@ -21,12 +21,10 @@ func (s *Store) Acquire(ctx context.Context, name id.Agent, owner string, ttl ti
 	if err := registry.CheckField("the owner of a lease", owner); err != nil {
 		return agent.Agent{}, err
 	}
-	take := `UPDATE agents SET lease_owner = $2, lease_epoch = lease_epoch + 1, lease_until = ` + s.d.Now() + ` + $3
-		WHERE uuid = $1 AND lease_owner IS NULL AND status = 'running' RETURNING ` + agentColumns
 	var held agent.Agent
 	err := s.write(Unsynced(ctx), "acquire lease", func(tx Tx) error {
 		scan := scanAgents()
-		err := scan.read(tx.QueryRowContext(ctx, take, string(name), owner, ttl.Microseconds()).Scan)
+		err := scan.read(tx.QueryRowContext(ctx, s.takes(), string(name), owner, ttl.Microseconds()).Scan)
 		if held = scan.Agent; !errors.Is(err, sql.ErrNoRows) {
 			return err
 		}
@@ -39,6 +37,12 @@ func (s *Store) Acquire(ctx context.Context, name id.Agent, owner string, ttl ti
 		return err
 	})
 	return held, err
+}
+
+// takes is the statement that takes an agent which nobody holds.
+func (s *Store) takes() string {
+	return `UPDATE agents SET lease_owner = $2, lease_epoch = lease_epoch + 1, lease_until = ` + s.d.Now() + ` + $3
+		WHERE uuid = $1 AND lease_owner IS NULL AND status = 'running' RETURNING ` + agentColumns
 }
 
 // Seize implements agent.Leases.
@@ -61,11 +65,13 @@ func (s *Store) Renew(ctx context.Context, name id.Agent, owner string, epoch in
 	})
 }
 
+const releases = `UPDATE agents SET lease_owner = NULL, lease_until = NULL
+	WHERE uuid = $1 AND lease_owner = $2 AND lease_epoch = $3`
+
 // Release implements agent.Leases.
 func (s *Store) Release(ctx context.Context, name id.Agent, owner string, epoch int64) error {
 	return s.write(Unsynced(ctx), "release lease", func(tx Tx) error {
-		done, err := tx.ExecContext(ctx, `UPDATE agents SET lease_owner = NULL, lease_until = NULL
-			WHERE uuid = $1 AND lease_owner = $2 AND lease_epoch = $3`, string(name), owner, epoch)
+		done, err := tx.ExecContext(ctx, releases, string(name), owner, epoch)
 		if err != nil {
 			return err
 		}

@@ -50,10 +50,13 @@ type Dialect interface {
 	// NextMessages does, and gives them in further columns; "" where a second question costs
 	// nothing, or less than this one would.
 	Draws(locks string, n int) string
-	// Row asks what Draws made, and has sql.ErrNoRows where there is no row.
-	Row(ctx context.Context, tx Tx, into []any, query string, args ...any) error
+	// Row asks what Draws made, fills ids, ascending, and has sql.ErrNoRows where there is no row.
+	Row(ctx context.Context, tx Tx, into []any, ids []id.Message, query string, args ...any) error
 	// NextLetter reserves a letter id.
 	NextLetter(ctx context.Context, tx Tx) (int64, error)
+	// Compile makes statements of the connection that writes ready for their first use, where that is
+	// done in this process. What is wrong with one its first use says.
+	Compile(ctx context.Context, queries ...string)
 	// Run carries out statements that write different rows, in any order; where
 	// the database is far away, in few round trips. What Announce made may come
 	// last.
@@ -122,6 +125,14 @@ func (s *Store) Ready(ctx context.Context) {
 	s.opening.Go(func() {
 		deep.Verb()
 		s.writer.PingContext(ctx)
+	})
+}
+
+// ReadyForTurn is Ready for who will carry out turns: what each of them writes is compiled meanwhile.
+func (s *Store) ReadyForTurn(ctx context.Context) {
+	s.opening.Go(func() {
+		deep.Verb()
+		s.d.Compile(ctx, s.takes(), s.d.Draws(s.locking(), 1), insertsRows(1), changesLiving, insertsRows(2), releases)
 	})
 }
 

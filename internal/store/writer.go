@@ -172,17 +172,23 @@ func (p *writer) later(query string, args ...any) {
 // few enough for every engine's limit of parameters.
 const chunk = 16
 
+const rowColumns = 10
+
+// insertsRows is the statement that inserts n entries.
+func insertsRows(n int) string {
+	return `INSERT INTO messages
+		(id, agent_uuid, kind, content, meta, created_at, hash, salt, commitment, seq) VALUES ` + values(n, rowColumns)
+}
+
 func (p *writer) insertRows() {
-	const columns = 10
 	for rows := p.rows; len(rows) > 0; {
 		n := min(chunk, len(rows))
-		args := make([]any, 0, n*columns)
+		args := make([]any, 0, n*rowColumns)
 		for _, r := range rows[:n] {
 			args = append(args, int64(r.ID), string(r.Agent), string(r.Kind), r.Content, string(r.Meta),
 				micros(r.CreatedAt), r.Hash[:], r.Salt, r.Commitment[:], r.Seq)
 		}
-		p.later(`INSERT INTO messages
-			(id, agent_uuid, kind, content, meta, created_at, hash, salt, commitment, seq) VALUES `+values(n, columns), args...)
+		p.later(insertsRows(n), args...)
 		rows = rows[n:]
 	}
 }
@@ -259,19 +265,23 @@ func (r reader) contextSize(ctx context.Context, a id.Agent) (int64, error) {
 	return registry.ContextSize(history.Pieces(ranges, &outline), r.seq(ctx))
 }
 
+const (
+	changes = `UPDATE agents SET name = $2, head_id = $3, head_hash = $4, own = $5, total = $6,
+		spent_tokens = $7, spent_cost = $8, budget_tokens = $9, budget_cost = $10, provider = $11, model = $12`
+	changesLiving = changes + ` WHERE uuid = $1`
+)
+
 // update writes what entries change of a row. Its status and lease are written
 // only at its end: they are indexed, and SQLite writes the index of every column
 // that a statement names.
 func (p *writer) update(a *agent.Agent) {
-	const living = `UPDATE agents SET name = $2, head_id = $3, head_hash = $4, own = $5, total = $6,
-		spent_tokens = $7, spent_cost = $8, budget_tokens = $9, budget_cost = $10, provider = $11, model = $12`
 	args := []any{string(a.ID), null(a.Name), int64(a.Head), a.HeadHash[:], a.Own, a.Total,
 		a.Spent.Tokens, a.Spent.Cost, nullLimit(a.Budget.Tokens), nullLimit(a.Budget.Cost), a.Provider, a.Model}
 	if a.Status == agent.Running {
-		p.later(living+` WHERE uuid = $1`, args...)
+		p.later(changesLiving, args...)
 		return
 	}
-	p.later(living+`, status = $13, end_reason = $14, ended_at = $15, lease_owner = $16, lease_epoch = $17, lease_until = $18
+	p.later(changes+`, status = $13, end_reason = $14, ended_at = $15, lease_owner = $16, lease_epoch = $17, lease_until = $18
 		WHERE uuid = $1`, append(args, string(a.Status), null(a.EndReason), nullTime(a.EndedAt),
 		null(a.Lease.Owner), a.Lease.Epoch, nullTime(a.Lease.Until))...)
 }

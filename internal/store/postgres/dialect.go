@@ -81,11 +81,15 @@ func (d *dialect) Draws(locks string, n int) string {
 	return known.(string)
 }
 
-func (d *dialect) Row(ctx context.Context, tx store.Tx, into []any, query string, args ...any) error {
+func (d *dialect) Row(ctx context.Context, tx store.Tx, into []any, ids []id.Message, query string, args ...any) error {
+	for i := range ids {
+		into = append(into, (*int64)(&ids[i]))
+	}
 	done, err := tx.ExecContext(database.Row(ctx, into...), query, args...)
 	if err != nil {
 		return err
 	}
+	slices.Sort(ids)
 	if n, err := done.RowsAffected(); err != nil || n > 0 {
 		return err
 	}
@@ -104,6 +108,9 @@ func (d *dialect) NextLetter(ctx context.Context, tx store.Tx) (int64, error) {
 	err := tx.QueryRowContext(ctx, `SELECT nextval('letter_ids')`).Scan(&n)
 	return n, err
 }
+
+// Compile: the server plans, and keeps its plans.
+func (d *dialect) Compile(context.Context, ...string) {}
 
 // fewStatements go in one round trip, as one statement; more would be planned
 // longer than they take.

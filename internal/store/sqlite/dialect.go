@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	driver "modernc.org/sqlite"
@@ -46,30 +45,28 @@ func (d *dialect) Clock() (time.Time, bool) { return time.Now(), true }
 func (d *dialect) NextMessages(ctx context.Context, tx store.Tx, n int) ([]id.Message, error) {
 	first, err := next(ctx, tx, "messages")
 	out := make([]id.Message, n)
-	for i := range out {
-		out[i] = id.Message(first + int64(i))
-	}
+	ascend(out, first)
 	return out, err
 }
 
 // Draws: the database is in this process, but each question takes the way through database/sql. A
-// transaction that writes has the whole file, so that the numbers behind the largest are its own.
-func (d *dialect) Draws(locks string, n int) string {
-	if n > len(drawn) { // of more, a connection would have too many statements to keep
-		return ""
+// transaction that writes has the whole file, so that the numbers behind the largest are its own: the
+// first is asked for, and one statement is compiled for any number of them.
+func (d *dialect) Draws(locks string, _ int) string {
+	return `SELECT locked.*, (SELECT coalesce(max(id), 0) FROM messages) + 1 FROM (` + locks + `) AS locked`
+}
+
+func (d *dialect) Row(ctx context.Context, tx store.Tx, into []any, ids []id.Message, query string, args ...any) error {
+	var first int64
+	err := tx.QueryRowContext(ctx, query, args...).Scan(append(into, &first)...)
+	ascend(ids, first)
+	return err
+}
+
+func ascend(ids []id.Message, first int64) {
+	for i := range ids {
+		ids[i] = id.Message(first + int64(i))
 	}
-	return `SELECT locked.*` + strings.Join(drawn[:n], "") + ` FROM (` + locks + `) AS locked`
-}
-
-func (d *dialect) Row(ctx context.Context, tx store.Tx, into []any, query string, args ...any) error {
-	return tx.QueryRowContext(ctx, query, args...).Scan(into...)
-}
-
-var drawn = [...]string{
-	`, (SELECT coalesce(max(id), 0) FROM messages) + 1`,
-	`, (SELECT coalesce(max(id), 0) FROM messages) + 2`,
-	`, (SELECT coalesce(max(id), 0) FROM messages) + 3`,
-	`, (SELECT coalesce(max(id), 0) FROM messages) + 4`,
 }
 
 func (d *dialect) NextLetter(ctx context.Context, tx store.Tx) (int64, error) {
@@ -80,6 +77,22 @@ func next(ctx context.Context, tx store.Tx, table string) (int64, error) {
 	var n int64
 	err := tx.QueryRowContext(ctx, `SELECT coalesce(max(id), 0) + 1 FROM `+table).Scan(&n)
 	return n, err
+}
+
+func (d *dialect) Compile(ctx context.Context, queries ...string) {
+	c, err := d.writer.Conn(ctx)
+	if err != nil {
+		return
+	}
+	defer c.Close()
+	c.Raw(func(c any) error {
+		for _, q := range queries {
+			if _, err := c.(*keeper).take(ctx, q); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 func (d *dialect) Run(ctx context.Context, tx store.Tx, statements []store.Statement) error {
@@ -130,7 +143,7 @@ func (d *dialect) Fault(err error) error {
 // when the content was deleted.
 func (d *dialect) Scrub(ctx context.Context) error {
 	var busy, logged, moved int
-	if err := d.writer.QueryRowContext(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`).Scan(&busy, &logged, &moved); err != nil {
+	if err := d.writer.QueryRowContext(store.Lasting(ctx), `PRAGMA wal_checkpoint(TRUNCATE)`).Scan(&busy, &logged, &moved); err != nil {
 		return err
 	}
 	if busy != 0 {
@@ -182,7 +195,7 @@ func (d *dialect) Backup(ctx context.Context, path string) error {
 		// secure_delete from its source, or stale copies of rows would stay in
 		// its pages, where no later redaction reaches them.
 		db := open(d.path, "mode=ro&_pragma=secure_delete(1)", 1)
-		_, err := db.ExecContext(ctx, `VACUUM INTO $1`, temp)
+		_, err := db.ExecContext(store.Lasting(ctx), `VACUUM INTO $1`, temp)
 		return errors.Join(blame(path, err), db.Close())
 	})
 }
@@ -256,7 +269,7 @@ func (d *dialect) Describe(ctx context.Context) (registry.Description, error) {
 		Scan(&out.Version, &out.Schema); err != nil {
 		return out, err
 	}
-	rows, err := d.readers.QueryContext(ctx, `SELECT quick_check FROM pragma_quick_check LIMIT 20`)
+	rows, err := d.readers.QueryContext(store.Lasting(ctx), `SELECT quick_check FROM pragma_quick_check LIMIT 20`)
 	if err != nil {
 		return out, err
 	}

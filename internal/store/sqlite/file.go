@@ -33,7 +33,7 @@ func (d *dialect) fill(ctx context.Context, from *sql.Tx) error {
 		return err
 	}
 	defer tx.Rollback()
-	if err := f.Build(ctx, tx); err != nil {
+	if err := f.Build(store.Lasting(ctx), tx); err != nil {
 		return err
 	}
 	if err := store.Copy(ctx, from, tx); err != nil {

@@ -85,6 +85,7 @@ func (k *keeper) take(ctx context.Context, query string) (*kept, error) {
 }
 
 func (k *keeper) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+	ctx = watched(ctx)
 	s, err := k.take(ctx, query)
 	if err != nil {
 		return nil, err
@@ -96,6 +97,7 @@ func (k *keeper) ExecContext(ctx context.Context, query string, args []driver.Na
 }
 
 func (k *keeper) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	ctx = watched(ctx)
 	s, err := k.take(ctx, query)
 	if err != nil {
 		return nil, err

@@ -179,6 +179,7 @@ func (d *dialect) migrate(ctx context.Context, o Options, begun bool) error {
 		return fault.New(fault.StorageReadOnly, "%s has schema version %d and cannot be brought to %d: it cannot be written", d.path, version, len(f.Steps)).
 			WithHint("check the owner and mode of the file and its folder")
 	}
+	ctx = store.Lasting(ctx) // an index of a long history
 	return f.Migrate(ctx, d.writer, func(tx *sql.Tx) error { return store.Ensure(ctx, tx, d, o.Cwd) })
 }
 

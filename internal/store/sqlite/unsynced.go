@@ -11,6 +11,7 @@ import (
 // BeginTx begins a transaction that is on the disk when it is committed, or, if it may be, in the log
 // only, which the next one syncs.
 func (k *keeper) BeginTx(ctx context.Context, o driver.TxOptions) (driver.Tx, error) {
+	ctx = watched(ctx)
 	if !store.IsUnsynced(ctx) {
 		return k.conn.BeginTx(ctx, o)
 	}
