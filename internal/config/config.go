@@ -125,7 +125,7 @@ type ProjectFile struct {
 // Load reads all layers.
 func Load(o Options) (*Config, error) {
 	c := &Config{values: map[string]Value{}}
-	for _, s := range settings.Get() {
+	for _, s := range settings {
 		c.values[s.Key] = Value{Text: s.Default, Layer: Default}
 	}
 	path, err := Path(o.Env)
@@ -138,7 +138,7 @@ func Load(o Options) (*Config, error) {
 	if err := c.addProject(o.Project); err != nil {
 		return nil, err
 	}
-	for _, s := range settings.Get() {
+	for _, s := range settings {
 		if err := c.addEnvironment(s, o.Env); err != nil {
 			return nil, err
 		}
@@ -146,7 +146,7 @@ func Load(o Options) (*Config, error) {
 	if err := c.addFlags(o.Flags); err != nil {
 		return nil, err
 	}
-	for _, s := range settings.Get() {
+	for _, s := range settings {
 		v := c.values[s.Key]
 		if o.Check != nil && v.Layer != Default {
 			if err := o.Check(s.Key, v.Text); err != nil {

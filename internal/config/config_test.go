@@ -303,7 +303,7 @@ func FuzzLoad(f *testing.F) {
 			return ""
 		}})
 		if err == nil {
-			for _, s := range settings.Get() {
+			for _, s := range settings {
 				if v, err := c.Get(s.Key); err != nil || s.check(v.Text) != nil {
 					t.Errorf("%s let %+v through", s.Key, v)
 				}
