@@ -11,18 +11,21 @@ import (
 
 	"ramet/internal/driver"
 	"ramet/internal/history"
+	"ramet/internal/late"
 	"ramet/internal/text"
 )
 
 // kinds are what tools do, in the editor's words.
-var kinds = map[string]sdk.ToolKind{
-	"read": sdk.ToolKindRead, "edit": sdk.ToolKindEdit, "write": sdk.ToolKindEdit, "bash": sdk.ToolKindExecute, "job": sdk.ToolKindExecute,
-	"grep": sdk.ToolKindSearch, "glob": sdk.ToolKindSearch, "list": sdk.ToolKindSearch, "fetch": sdk.ToolKindFetch, "recall": sdk.ToolKindRead,
-	"delete": sdk.ToolKindDelete, "move": sdk.ToolKindMove, "search": sdk.ToolKindSearch, "execute": sdk.ToolKindExecute, "think": sdk.ToolKindThink,
-}
+var kinds = late.Value[map[string]sdk.ToolKind]{Make: func() map[string]sdk.ToolKind {
+	return map[string]sdk.ToolKind{
+		"read": sdk.ToolKindRead, "edit": sdk.ToolKindEdit, "write": sdk.ToolKindEdit, "bash": sdk.ToolKindExecute, "job": sdk.ToolKindExecute,
+		"grep": sdk.ToolKindSearch, "glob": sdk.ToolKindSearch, "list": sdk.ToolKindSearch, "fetch": sdk.ToolKindFetch, "recall": sdk.ToolKindRead,
+		"delete": sdk.ToolKindDelete, "move": sdk.ToolKindMove, "search": sdk.ToolKindSearch, "execute": sdk.ToolKindExecute, "think": sdk.ToolKindThink,
+	}
+}}
 
 func kindOf(tool string) sdk.ToolKind {
-	if k, ok := kinds[tool]; ok {
+	if k, ok := kinds.Get()[tool]; ok {
 		return k
 	}
 	return sdk.ToolKindOther

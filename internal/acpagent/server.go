@@ -12,6 +12,7 @@ import (
 	"ramet/internal/fault"
 	"ramet/internal/history"
 	"ramet/internal/id"
+	"ramet/internal/late"
 	"ramet/internal/permit"
 	"ramet/internal/session"
 )
@@ -110,7 +111,7 @@ func (s *Server) heard(m message) {
 	if !m.asks() {
 		return // of what else is only told there is nothing that matters here
 	}
-	h, known := handlers[m.Method]
+	h, known := handlers.Get()[m.Method]
 	if !known {
 		s.wire.answer(m.ID, nil, sdk.NewMethodNotFound(m.Method))
 		return
@@ -135,20 +136,22 @@ func (s *Server) heard(m message) {
 // handler reads what is asked, in the order in which it came, and says what is to be done.
 type handler func(*Server, json.RawMessage) (func(context.Context) (any, error), error)
 
-var handlers = map[string]handler{
-	sdk.AgentMethodInitialize:             plain((*Server).initialize),
-	sdk.AgentMethodAuthenticate:           plain((*Server).authenticate),
-	sdk.AgentMethodSessionNew:             plain((*Server).begin),
-	sdk.AgentMethodSessionLoad:            plain((*Server).load),
-	sdk.AgentMethodSessionResume:          plain((*Server).resume),
-	sdk.AgentMethodSessionFork:            plain((*Server).fork),
-	sdk.AgentMethodSessionList:            plain((*Server).list),
-	sdk.AgentMethodSessionClose:           plain((*Server).close),
-	sdk.AgentMethodSessionSetMode:         first((*Server).setMode),
-	sdk.AgentMethodSessionSetModel:        first((*Server).setModel),
-	sdk.AgentMethodSessionSetConfigOption: first((*Server).setOption),
-	sdk.AgentMethodSessionPrompt:          prompting,
-}
+var handlers = late.Value[map[string]handler]{Make: func() map[string]handler {
+	return map[string]handler{
+		sdk.AgentMethodInitialize:             plain((*Server).initialize),
+		sdk.AgentMethodAuthenticate:           plain((*Server).authenticate),
+		sdk.AgentMethodSessionNew:             plain((*Server).begin),
+		sdk.AgentMethodSessionLoad:            plain((*Server).load),
+		sdk.AgentMethodSessionResume:          plain((*Server).resume),
+		sdk.AgentMethodSessionFork:            plain((*Server).fork),
+		sdk.AgentMethodSessionList:            plain((*Server).list),
+		sdk.AgentMethodSessionClose:           plain((*Server).close),
+		sdk.AgentMethodSessionSetMode:         first((*Server).setMode),
+		sdk.AgentMethodSessionSetModel:        first((*Server).setModel),
+		sdk.AgentMethodSessionSetConfigOption: first((*Server).setOption),
+		sdk.AgentMethodSessionPrompt:          prompting,
+	}
+}}
 
 // plain is a handler of what may take its time.
 func plain[P, R any](do func(*Server, context.Context, P) (R, error)) handler {

@@ -24,6 +24,8 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
+
+	"ramet/internal/late"
 )
 
 // Severity of a finding; the words are those of issues.
@@ -75,13 +77,15 @@ type Secret struct {
 }
 
 // Gates are the built-in gates by name.
-var Gates = map[string]func(*Site) []Finding{
-	"markdown": Markdown,
-	"links":    Links,
-	"secrets":  Secrets,
-	"paths":    Paths,
-	"limits":   Size,
-}
+var Gates = late.Value[map[string]func(*Site) []Finding]{Make: func() map[string]func(*Site) []Finding {
+	return map[string]func(*Site) []Finding{
+		"markdown": Markdown,
+		"links":    Links,
+		"secrets":  Secrets,
+		"paths":    Paths,
+		"limits":   Size,
+	}
+}}
 
 // findings collects what a gate finds.
 type findings []Finding

@@ -154,7 +154,7 @@ func newRoot(e Env, l *line.Line, args []string) *cobra.Command {
 		root.CompletionOptions.DisableDefaultCmd = true
 		return root
 	}
-	root.Long = about + line.ExitHelp()
+	root.Long = about + line.ExitHelp.Get()
 	line.AddCompletion(root)
 	return root
 }

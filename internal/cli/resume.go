@@ -27,7 +27,7 @@ func resumeCommand(e Env, l *line.Line) *cobra.Command {
 terminal in the one that is chosen, or in the one that is named by its folder or workspace.
 Where there is no terminal, they are printed.
 
-` + line.ExitHelp(),
+` + line.ExitHelp.Get(),
 		Args: line.Arguments(0, 1),
 		RunE: func(c *cobra.Command, args []string) error {
 			all, err := l.Projects(c.Context())

@@ -10,6 +10,7 @@ import (
 	"github.com/BurntSushi/toml"
 
 	"ramet/internal/fault"
+	"ramet/internal/late"
 	"ramet/internal/nearest"
 )
 
@@ -90,9 +91,9 @@ func hookLines(source string) []int {
 // take reads the members of one hook.
 func (h *Hook) take(said map[string]any) error {
 	for _, name := range slices.Sorted(maps.Keys(said)) {
-		set, ok := hookFields[name]
+		set, ok := hookFields.Get()[name]
 		if !ok {
-			known := slices.Sorted(maps.Keys(hookFields))
+			known := slices.Sorted(maps.Keys(hookFields.Get()))
 			if near := nearest.Word(name, known); near != "" {
 				return fmt.Errorf("unknown key %.40q; did you mean %q?", name, near)
 			}
@@ -111,38 +112,40 @@ func (h *Hook) take(said map[string]any) error {
 	return nil
 }
 
-var hookFields = map[string]func(*Hook, any) error{
-	"event": func(h *Hook, x any) error {
-		s, _ := x.(string)
-		if h.Event = s; !slices.Contains(HookEvents, s) {
-			if near := nearest.Word(s, HookEvents); near != "" {
-				return fmt.Errorf("cannot be %.40q; did you mean %q?", s, near)
+var hookFields = late.Value[map[string]func(*Hook, any) error]{Make: func() map[string]func(*Hook, any) error {
+	return map[string]func(*Hook, any) error{
+		"event": func(h *Hook, x any) error {
+			s, _ := x.(string)
+			if h.Event = s; !slices.Contains(HookEvents, s) {
+				if near := nearest.Word(s, HookEvents); near != "" {
+					return fmt.Errorf("cannot be %.40q; did you mean %q?", s, near)
+				}
+				return fmt.Errorf("cannot be %.40q; it is one of %s", s, strings.Join(HookEvents, ", "))
 			}
-			return fmt.Errorf("cannot be %.40q; it is one of %s", s, strings.Join(HookEvents, ", "))
-		}
-		return nil
-	},
-	"matcher": func(h *Hook, x any) error { return text(&h.Matcher, x) },
-	"command": func(h *Hook, x any) error { return text(&h.Command, x) },
-	"required": func(h *Hook, x any) error {
-		is, ok := x.(bool)
-		if h.Required = is; !ok {
-			return fmt.Errorf("must be true or false")
-		}
-		return nil
-	},
-	"timeout": func(h *Hook, x any) error {
-		switch v := x.(type) {
-		case int64:
-			h.Timeout = time.Duration(min(max(v, -1), 1<<30)) * time.Second
-		case float64:
-			h.Timeout = time.Duration(min(max(v, -1), 1<<30) * float64(time.Second))
-		case string:
-			h.Timeout, _ = time.ParseDuration(v)
-		}
-		if h.Timeout <= 0 || h.Timeout > longestHook {
-			return fmt.Errorf("must be seconds, or a time such as \"10s\", of at most %s", longestHook)
-		}
-		return nil
-	},
-}
+			return nil
+		},
+		"matcher": func(h *Hook, x any) error { return text(&h.Matcher, x) },
+		"command": func(h *Hook, x any) error { return text(&h.Command, x) },
+		"required": func(h *Hook, x any) error {
+			is, ok := x.(bool)
+			if h.Required = is; !ok {
+				return fmt.Errorf("must be true or false")
+			}
+			return nil
+		},
+		"timeout": func(h *Hook, x any) error {
+			switch v := x.(type) {
+			case int64:
+				h.Timeout = time.Duration(min(max(v, -1), 1<<30)) * time.Second
+			case float64:
+				h.Timeout = time.Duration(min(max(v, -1), 1<<30) * float64(time.Second))
+			case string:
+				h.Timeout, _ = time.ParseDuration(v)
+			}
+			if h.Timeout <= 0 || h.Timeout > longestHook {
+				return fmt.Errorf("must be seconds, or a time such as \"10s\", of at most %s", longestHook)
+			}
+			return nil
+		},
+	}
+}}

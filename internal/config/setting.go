@@ -30,6 +30,7 @@ type Setting struct {
 	List     bool     // a file may say it as an array of strings too; see Items
 	Help     string
 
+	words func() []string    // what is allowed, where another package knows it
 	item  func(string) error // of a list: refuses what cannot be one of its parts
 	field func(*Config) *string
 }
@@ -70,7 +71,7 @@ var settings = []Setting{
 		field: func(c *Config) *string { return &c.DB },
 	},
 	{
-		Key: "effort", Default: string(llm.Usual), Allowed: llm.Efforts(), Env: "RAMET_EFFORT",
+		Key: "effort", Default: string(llm.Usual), words: llm.Efforts, Env: "RAMET_EFFORT",
 		Help:  "how hard models think, where an agent was not told; default is what `ramet models` shows for each",
 		field: func(c *Config) *string { return &c.Effort },
 	},
@@ -238,12 +239,16 @@ func lookup(key string) (Setting, error) {
 
 // check says whether text may be the setting's value.
 func (s Setting) check(text string) error {
-	if len(s.Allowed) > 0 {
-		if slices.Contains(s.Allowed, text) {
+	allowed := s.Allowed
+	if s.words != nil {
+		allowed = s.words()
+	}
+	if len(allowed) > 0 {
+		if slices.Contains(allowed, text) {
 			return nil
 		}
 		return fault.New(fault.InvalidConfig, "%s cannot be %q", s.Key, text).
-			WithHint("%s", nearest.Hint(strings.ToLower(text), s.Allowed, "allowed: "+strings.Join(s.Allowed, ", ")))
+			WithHint("%s", nearest.Hint(strings.ToLower(text), allowed, "allowed: "+strings.Join(allowed, ", ")))
 	}
 	if d, err := time.ParseDuration(text); s.Span && text != "" && (err != nil || d <= 0) {
 		return fault.New(fault.InvalidConfig, "%s cannot be %q", s.Key, text).WithHint("a time such as 90s or 10m")

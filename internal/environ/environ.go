@@ -32,7 +32,10 @@ func For(env []string) []string { return choose(env, work.Get()) }
 func Reaching(env []string) []string { return choose(env, work.Get(), reach.Get()) }
 
 func choose(env []string, tables ...[]string) []string {
-	named := *permitted.Load()
+	var named []string
+	if p := permitted.Load(); p != nil {
+		named = *p
+	}
 	out := make([]string, 0, 32)
 	for _, pair := range env {
 		name, value, ok := strings.Cut(pair, "=")
@@ -52,9 +55,7 @@ var guarded = late.Regexp(`[a-zA-Z][a-zA-Z0-9+.-]*://[^/\s?#]*@`)
 
 // permitted are the names that the user adds. They hold for the whole process, as the
 // environment does, so that no starter of processes can forget them.
-var permitted atomic.Pointer[[]string]
-
-func init() { permitted.Store(&[]string{}) }
+var permitted atomic.Pointer[[]string] // nil: none
 
 // Permit sets the names that the user adds to the table: NAME, or NAME_* for all that
 // begin so. INVALID_CONFIG: no such name can be; nothing is changed then.

@@ -10,8 +10,8 @@ import (
 
 func permit(t *testing.T, names ...string) {
 	t.Helper()
-	was := *permitted.Load()
-	t.Cleanup(func() { permitted.Store(&was) })
+	was := permitted.Load()
+	t.Cleanup(func() { permitted.Store(was) })
 	if err := Permit(names); err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +54,7 @@ func TestNamesAreChecked(t *testing.T) {
 			t.Errorf("%q: %v", bad, err)
 		}
 	}
-	if len(*permitted.Load()) != 0 {
+	if permitted.Load() != nil {
 		t.Error("a refused list was taken")
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -12,6 +11,7 @@ import (
 	v2 "github.com/go-json-experiment/json"
 
 	"ramet/internal/history"
+	"ramet/internal/late"
 	"ramet/internal/llm/catalog"
 )
 
@@ -47,16 +47,16 @@ type claudeLine struct {
 }
 
 // claudeSilent are the lines that tell of the program, not of the conversation.
-var claudeSilent = sync.OnceValue(func() map[string]bool {
+var claudeSilent = late.Value[map[string]bool]{Make: func() map[string]bool {
 	return map[string]bool{"summary": true, "system": true, "file-history-snapshot": true, "queue-operation": true, "progress": true,
 		"attachment": true, "custom-title": true, "ai-title": true, "last-prompt": true, "permission-mode": true, "pr-link": true, "mode": true,
 		"worktree-state": true, "agent-name": true, "agent-setting": true, "tag": true, "bridge-session": true, "content-replacement": true}
-})
+}}
 
 // claudeCounts are more of them, which readers before the fourth kept.
-var claudeCounts = sync.OnceValue(func() map[string]bool {
+var claudeCounts = late.Value[map[string]bool]{Make: func() map[string]bool {
 	return map[string]bool{"api-request": true, "api-request-shape": true, "api-request-blob": true, "atis-latch": true, "tools-used": true, "cost-state": true}
-})
+}}
 
 func (c claude) index(line []byte, s *Session) (record, names) {
 	var l claudeLine
@@ -82,7 +82,7 @@ func (c claude) index(line []byte, s *Session) (record, names) {
 		r.role = result
 	case l.Type == "user":
 		r.role = user
-	case claudeSilent()[l.Type], c.reader >= 4 && claudeCounts()[l.Type]:
+	case claudeSilent.Get()[l.Type], c.reader >= 4 && claudeCounts.Get()[l.Type]:
 		r.role = silent
 	case l.Type != "assistant": // in which the program told of an error
 		n.kind = l.Type

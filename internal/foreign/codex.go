@@ -4,9 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"sync"
 
 	"ramet/internal/history"
+	"ramet/internal/late"
 	"ramet/internal/llm/catalog"
 )
 
@@ -135,7 +135,7 @@ func (c codex) index(line []byte, s *Session) (record, names) {
 }
 
 // codexEvents are those that say nothing: what they tell is told by items too, or is of the program.
-var codexEvents = sync.OnceValue(func() map[string]bool {
+var codexEvents = late.Value[map[string]bool]{Make: func() map[string]bool {
 	return map[string]bool{"user_message": true, "agent_message": true, "agent_reasoning": true, "agent_reasoning_raw_content": true,
 		"agent_reasoning_section_break": true, "item_completed": true, "item_started": true, "token_count": true, "task_started": true, "task_complete": true, "turn_started": true, "turn_complete": true,
 		"turn_aborted": true, "turn_context": true, "thread_settings_applied": true, "thread_goal_updated": true, "thread_name_updated": true, "context_compacted": true, "entered_review_mode": true,
@@ -144,7 +144,7 @@ var codexEvents = sync.OnceValue(func() map[string]bool {
 		"warning": true, "error": true, "stream_error": true, "background_event": true, "turn_diff": true, "plan_update": true, "get_history_entry_response": true, "session_configured": true,
 		"dynamic_tool_call_request": true, "dynamic_tool_call_response": true, "collab_agent_spawn_end": true, "collab_agent_interaction_end": true, "collab_waiting_end": true,
 		"collab_close_end": true, "collab_resume_end": true, "guardian_assessment": true, "guardian_warning": true, "model_reroute": true, "deprecation_notice": true}
-})
+}}
 
 // event is what an event is, and why it says nothing where there is a reason.
 func (c codex) event(it codexItem, at string) (role, string) {
@@ -157,7 +157,7 @@ func (c codex) event(it codexItem, at string) (role, string) {
 			return silent, "is told by its original"
 		}
 		return spent, ""
-	case c.reader < 4 || codexEvents()[it.Type]:
+	case c.reader < 4 || codexEvents.Get()[it.Type]:
 		return silent, ""
 	}
 	return raw, ""

@@ -7,13 +7,13 @@ import (
 	"encoding/json"
 	"net/url"
 	"os"
-	"sync"
 	"time"
 
 	_ "modernc.org/sqlite" // the database that opencode keeps
 
 	"ramet/internal/fault"
 	"ramet/internal/history"
+	"ramet/internal/late"
 	"ramet/internal/llm/catalog"
 )
 
@@ -384,13 +384,13 @@ func (o opencode) parts(kind history.Kind, one json.RawMessage) []history.Part {
 		return []history.Part{out}
 	case p.Type == "tool":
 		return []history.Part{call(p.CallID, p.Tool, p.State.Input)}
-	case o.reader >= 4 && !openSilent()[p.Type]:
+	case o.reader >= 4 && !openSilent.Get()[p.Type]:
 		return words(string(one))
 	}
 	return nil
 }
 
 // openSilent are the parts that tell of the program, not of the conversation.
-var openSilent = sync.OnceValue(func() map[string]bool {
+var openSilent = late.Value[map[string]bool]{Make: func() map[string]bool {
 	return map[string]bool{"step-start": true, "step-finish": true, "snapshot": true, "patch": true, "agent": true, "retry": true, "compaction": true, "subtask": true, "tool": true}
-})
+}}

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
-	"sync"
 	"time"
 
 	"ramet/internal/history"
+	"ramet/internal/late"
 	"ramet/internal/llm/catalog"
 )
 
@@ -62,9 +62,9 @@ type piMessage struct {
 	} `json:"usage"`
 }
 
-var piSilent = sync.OnceValue(func() map[string]bool {
+var piSilent = late.Value[map[string]bool]{Make: func() map[string]bool {
 	return map[string]bool{"session": true, "model_change": true, "thinking_level_change": true, "label": true, "session_info": true, "custom": true, "usage": true}
-})
+}}
 
 func (p pi) index(line []byte, s *Session) (record, names) {
 	var l piLine
@@ -85,7 +85,7 @@ func (p pi) index(line []byte, s *Session) (record, names) {
 			s.Forked, p.copied = id, s.Started
 		}
 		return r, n
-	case piSilent()[l.Type]:
+	case piSilent.Get()[l.Type]:
 		r.role = silent
 	case l.Type == "compaction":
 		r.role = shape
@@ -171,9 +171,9 @@ func (p pi) repeats(at string) bool {
 }
 
 // origins are the protocols in which pi names them.
-var origins = sync.OnceValue(func() map[string]catalog.Protocol {
+var origins = late.Value[map[string]catalog.Protocol]{Make: func() map[string]catalog.Protocol {
 	return map[string]catalog.Protocol{"anthropic-messages": catalog.Anthropic, "openai-responses": catalog.Responses, "google-generative-ai": catalog.Gemini}
-})
+}}
 
 // piBlock is a part of a message.
 type piBlock struct {
@@ -195,7 +195,7 @@ func (p pi) content(content json.RawMessage, m piMessage) []history.Part {
 	if decode(content, &list) != nil {
 		return words(text(content))
 	}
-	origin := string(origins()[m.API])
+	origin := string(origins.Get()[m.API])
 	var out []history.Part
 	for _, one := range list {
 		var b piBlock

@@ -14,6 +14,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"ramet/internal/late"
 )
 
 // Topic is something that one can ask about.
@@ -36,7 +38,7 @@ func Asks(said string) bool {
 	if strings.HasSuffix(strings.TrimSpace(said), "?") {
 		return true
 	}
-	return askers[words[0]] || slices.Contains(words, "how")
+	return askers.Get()[words[0]] || slices.Contains(words, "how")
 }
 
 // Meant answers a text that nobody could carry out: a question, or so few words that they are
@@ -49,7 +51,9 @@ func Meant(said string) (answer string, ok bool) {
 	return Answer(said)
 }
 
-var askers = set("how what where why who whom which when can could may is are does do did should help explain tell i")
+var askers = late.Value[map[string]bool]{Make: func() map[string]bool {
+	return set("how what where why who whom which when can could may is are does do did should help explain tell i")
+}}
 
 // Answer finds the topic that a question is about. The title of the answer is its first line.
 func Answer(question string) (answer string, ok bool) {

@@ -20,6 +20,8 @@ import (
 	"encoding/json"
 	"slices"
 	"time"
+
+	"ramet/internal/late"
 )
 
 // Event is an occasion on which hooks run.
@@ -50,7 +52,7 @@ const (
 // Theirs and Ours are the events by whose files may name them; Ours holds all.
 var (
 	Theirs = []Event{PreToolUse, PostToolUse, UserPromptSubmit, Stop, SubagentStart, SubagentStop, SessionStart, Notification, PreCompact}
-	Ours   = append(slices.Clone(Theirs), Fork, Kill, Mail, Interrupted, RunState)
+	Ours   = late.Value[[]Event]{Make: func() []Event { return append(slices.Clone(Theirs), Fork, Kill, Mail, Interrupted, RunState) }}
 )
 
 // objects says whether something is about to happen that a hook can keep from happening.

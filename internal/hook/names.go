@@ -4,21 +4,25 @@ import (
 	"encoding/json"
 	"path/filepath"
 	"strings"
+
+	"ramet/internal/late"
 )
 
 // tools are the other program's names for ours; the first is told, the others match too.
-var tools = map[string][]string{
-	"bash": {"Bash"}, "job": {"BashOutput", "KillShell", "KillBash", "TaskOutput"},
-	"read": {"Read"}, "write": {"Write"}, "edit": {"Edit", "MultiEdit"},
-	"list": {"LS"}, "glob": {"Glob"}, "grep": {"Grep"},
-	"fetch": {"WebFetch"}, "fork": {"Task", "Agent"}, "skill": {"Skill"},
-	"plan": {"TodoWrite"}, "ask": {"AskUserQuestion"},
-}
+var tools = late.Value[map[string][]string]{Make: func() map[string][]string {
+	return map[string][]string{
+		"bash": {"Bash"}, "job": {"BashOutput", "KillShell", "KillBash", "TaskOutput"},
+		"read": {"Read"}, "write": {"Write"}, "edit": {"Edit", "MultiEdit"},
+		"list": {"LS"}, "glob": {"Glob"}, "grep": {"Grep"},
+		"fetch": {"WebFetch"}, "fork": {"Task", "Agent"}, "skill": {"Skill"},
+		"plan": {"TodoWrite"}, "ask": {"AskUserQuestion"},
+	}
+}}
 
 // theirNames are the names that the other program has for a tool. A tool of a server is mcp__ and
 // its name; one that the other program does not have keeps ours.
 func theirNames(tool string, args json.RawMessage) []string {
-	if names, ok := tools[tool]; ok {
+	if names, ok := tools.Get()[tool]; ok {
 		if tool == "edit" && hasMember(args, "edits") { // several at once
 			return []string{"MultiEdit", "Edit"}
 		}
@@ -36,19 +40,23 @@ func hasMember(args json.RawMessage, name string) bool {
 }
 
 // arguments are members of a tool's arguments, ours to theirs.
-var arguments = map[string]map[string]string{
-	"read":  {"path": "file_path"},
-	"write": {"path": "file_path"},
-	"edit":  {"path": "file_path"},
-	"grep":  {"include": "glob", "ignore_case": "-i", "context": "-C", "mode": "output_mode"},
-	"fork":  {"agent": "subagent_type", "name": "description"},
-	"bash":  {"background": "run_in_background"},
-	"skill": {"name": "skill"},
-	"plan":  {"steps": "todos"},
-}
+var arguments = late.Value[map[string]map[string]string]{Make: func() map[string]map[string]string {
+	return map[string]map[string]string{
+		"read":  {"path": "file_path"},
+		"write": {"path": "file_path"},
+		"edit":  {"path": "file_path"},
+		"grep":  {"include": "glob", "ignore_case": "-i", "context": "-C", "mode": "output_mode"},
+		"fork":  {"agent": "subagent_type", "name": "description"},
+		"bash":  {"background": "run_in_background"},
+		"skill": {"name": "skill"},
+		"plan":  {"steps": "todos"},
+	}
+}}
 
 // modes are the forms in which grep answers, ours to theirs.
-var modes = map[string]string{"lines": "content", "files": "files_with_matches", "count": "count"}
+var modes = late.Value[map[string]string]{Make: func() map[string]string {
+	return map[string]string{"lines": "content", "files": "files_with_matches", "count": "count"}
+}}
 
 // toTheirs is a tool's arguments in the other program's words. Files have whole paths there.
 func toTheirs(tool, dir string, args json.RawMessage) json.RawMessage {
@@ -59,14 +67,14 @@ func toTheirs(tool, dir string, args json.RawMessage) json.RawMessage {
 	out := map[string]any{}
 	for name, value := range ours {
 		their := name
-		if known, ok := arguments[tool][name]; ok {
+		if known, ok := arguments.Get()[tool][name]; ok {
 			their = known
 		}
 		switch said, _ := value.(string); {
 		case their == "file_path" && said != "" && !filepath.IsAbs(said):
 			value = filepath.Join(dir, filepath.FromSlash(said))
-		case their == "output_mode" && modes[said] != "":
-			value = modes[said]
+		case their == "output_mode" && modes.Get()[said] != "":
+			value = modes.Get()[said]
 		case tool == "bash" && name == "timeout":
 			if seconds, ok := value.(float64); ok {
 				value = seconds * 1000
@@ -87,7 +95,7 @@ func toOurs(tool, dir string, args json.RawMessage) json.RawMessage {
 		return args
 	}
 	names := map[string]string{}
-	for our, their := range arguments[tool] {
+	for our, their := range arguments.Get()[tool] {
 		names[their] = our
 	}
 	out := map[string]any{}
@@ -102,7 +110,7 @@ func toOurs(tool, dir string, args json.RawMessage) json.RawMessage {
 				value = filepath.ToSlash(rel)
 			}
 		case name == "output_mode":
-			for ourMode, their := range modes {
+			for ourMode, their := range modes.Get() {
 				if their == said {
 					value = ourMode
 				}

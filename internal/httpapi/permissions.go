@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"ramet/internal/fault"
+	"ramet/internal/late"
 	"ramet/internal/permit"
 )
 
@@ -20,7 +21,9 @@ type AnswerInput struct {
 }
 
 // formerly are the answers as they were called before there were five.
-var formerly = map[string]permit.Choice{"allow": permit.Once, "always": permit.ForAgent, "deny": permit.Refuse}
+var formerly = late.Value[map[string]permit.Choice]{Make: func() map[string]permit.Choice {
+	return map[string]permit.Choice{"allow": permit.Once, "always": permit.ForAgent, "deny": permit.Refuse}
+}}
 
 func (a Agents) permissionRoutes() []Route {
 	doc := func(id, summary string) Doc { return Doc{ID: id, Tag: "permissions", Summary: summary} }
@@ -37,7 +40,7 @@ func (a Agents) permissionRoutes() []Route {
 
 func (a Agents) answer(c *Call, in AnswerInput) (None, error) {
 	v := permit.Verdict{Choice: permit.Choice(in.Answer), Words: in.Words, Rule: in.Rule, By: c.actor()}
-	if known, ok := formerly[in.Answer]; ok {
+	if known, ok := formerly.Get()[in.Answer]; ok {
 		v.Choice = known
 	}
 	if err := a.here(); err != nil {

@@ -23,6 +23,7 @@ import (
 	"strings"
 
 	"ramet/internal/fault"
+	"ramet/internal/late"
 	"ramet/internal/shape"
 	"ramet/internal/text"
 )
@@ -96,13 +97,21 @@ func decode(b []byte) (any, error) {
 
 // The keywords, by what stands in them.
 var (
-	one   = words("additionalProperties items contains not if then else propertyNames")
-	lists = words("anyOf oneOf allOf prefixItems")
-	named = words("properties patternProperties $defs definitions dependentSchemas")
-	plain = words("type enum const required minLength maxLength pattern minimum maximum exclusiveMinimum exclusiveMaximum multipleOf " +
-		"minItems maxItems uniqueItems minContains maxContains minProperties maxProperties dependentRequired $ref")
+	one = late.Value[map[string]bool]{Make: func() map[string]bool {
+		return words("additionalProperties items contains not if then else propertyNames")
+	}}
+	lists = late.Value[map[string]bool]{Make: func() map[string]bool { return words("anyOf oneOf allOf prefixItems") }}
+	named = late.Value[map[string]bool]{Make: func() map[string]bool {
+		return words("properties patternProperties $defs definitions dependentSchemas")
+	}}
+	plain = late.Value[map[string]bool]{Make: func() map[string]bool {
+		return words("type enum const required minLength maxLength pattern minimum maximum exclusiveMinimum exclusiveMaximum multipleOf " +
+			"minItems maxItems uniqueItems minContains maxContains minProperties maxProperties dependentRequired $ref")
+	}}
 	// would forbid something, and are not understood
-	others = words("unevaluatedProperties unevaluatedItems $dynamicRef $dynamicAnchor $recursiveRef additionalItems dependencies $anchor")
+	others = late.Value[map[string]bool]{Make: func() map[string]bool {
+		return words("unevaluatedProperties unevaluatedItems $dynamicRef $dynamicAnchor $recursiveRef additionalItems dependencies $anchor")
+	}}
 )
 
 func words(list string) map[string]bool {
@@ -113,7 +122,7 @@ func words(list string) map[string]bool {
 	return out
 }
 
-var types = words("object array string number integer boolean null")
+var types = late.Value[map[string]bool]{Make: func() map[string]bool { return words("object array string number integer boolean null") }}
 
 // read looks at a schema and those within it.
 func (s *Schema) read(v any, at string, depth int) error {
@@ -131,15 +140,15 @@ func (s *Schema) read(v any, at string, depth int) error {
 		here := at + "/" + shape.Escape(key)
 		var err error
 		switch inner := m[key]; {
-		case others[key]:
+		case others.Get()[key]:
 			err = refuse(here, "this keyword is not understood here")
-		case one[key]:
+		case one.Get()[key]:
 			err = s.read(inner, here, depth+1)
-		case lists[key]:
+		case lists.Get()[key]:
 			err = s.readList(inner, here, depth)
-		case named[key]:
+		case named.Get()[key]:
 			err = s.readNamed(key, inner, here, depth)
-		case plain[key]:
+		case plain.Get()[key]:
 			err = s.readPlain(key, inner, here)
 		}
 		if err != nil {
@@ -189,7 +198,7 @@ func (s *Schema) readPlain(key string, v any, at string) error {
 			list = []any{v}
 		}
 		for _, one := range list {
-			if name, ok := one.(string); !ok || !types[name] {
+			if name, ok := one.(string); !ok || !types.Get()[name] {
 				return refuse(at, "%.60s is no type", fmt.Sprintf("%q", one))
 			}
 		}
@@ -229,7 +238,7 @@ func (s *Schema) readPlain(key string, v any, at string) error {
 		}
 	case "const":
 	default: // numbers
-		if n, ok := v.(json.Number); !ok || !finite(n) || counts[key] && (number(n) < 0 || !whole(n)) || key == "multipleOf" && number(n) <= 0 {
+		if n, ok := v.(json.Number); !ok || !finite(n) || counts.Get()[key] && (number(n) < 0 || !whole(n)) || key == "multipleOf" && number(n) <= 0 {
 			return refuse(at, "it must be a number that makes sense here")
 		}
 	}
@@ -237,7 +246,9 @@ func (s *Schema) readPlain(key string, v any, at string) error {
 }
 
 // counts are the keywords whose numbers count something.
-var counts = words("minLength maxLength minItems maxItems minContains maxContains minProperties maxProperties")
+var counts = late.Value[map[string]bool]{Make: func() map[string]bool {
+	return words("minLength maxLength minItems maxItems minContains maxContains minProperties maxProperties")
+}}
 
 func strings0(v any, at string) error {
 	list, ok := v.([]any)

@@ -1,10 +1,10 @@
-// Package late builds expressions and lists when they are first used, not when the program starts:
+// Package late builds expressions, lists and tables when they are first used, not when the program starts:
 // every command is also a hook, a completion, a step of somebody's script, and most need few
-// of the hundred expressions that ramet knows.
+// of the hundreds that ramet knows.
 //
 // Promises:
 //
-//   - an expression is built once, at its first use, and may be used from several goroutines;
+//   - each is built once, at its first use, and may be used from several goroutines;
 //   - one that cannot be built panics there, as regexp.MustCompile does; a test of the house
 //     builds every one that stands in the source;
 //   - a variable of a package that is one of these is data of the program: nothing runs for it before main.
@@ -46,4 +46,26 @@ func Words(text string) *List { return &List{text: text} }
 func (l *List) Get() []string {
 	l.once.Do(func() { l.words = strings.Fields(l.text) })
 	return l.words
+}
+
+// Value is one that is made at its first use. It is written as a literal, with Make: a function that made one
+// would have to run before main.
+type Value[T any] struct {
+	Make  func() T
+	once  sync.Once
+	value T
+}
+
+// Must is for a Make whose only mistakes would be those of the source: it panics there.
+func Must[T any](value T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return value
+}
+
+// Get is the value, from the first call on.
+func (v *Value[T]) Get() T {
+	v.once.Do(func() { v.value = v.Make() })
+	return v.value
 }

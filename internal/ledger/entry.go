@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"ramet/internal/late"
 	"ramet/internal/ledger/ordered"
 )
 
@@ -75,7 +76,7 @@ func (e Entry) Extra() []ordered.Member {
 	}
 	var out []ordered.Member
 	for _, m := range o.Members {
-		if !ours[m.Key] {
+		if !ours.Get()[m.Key] {
 			out = append(out, m)
 		}
 	}
@@ -93,9 +94,11 @@ func (e Entry) Field(key string) string {
 	return s
 }
 
-var ours = map[string]bool{keyID: true, keyType: true, keyDescription: true, keyPlan: true, keyGroup: true, keyAt: true,
-	keyStatus: true, keyEnded: true, keyResumes: true, keyResumedBy: true, keyOwner: true, keyMinutes: true,
-	keyReason: true, keyRecovered: true}
+var ours = late.Value[map[string]bool]{Make: func() map[string]bool {
+	return map[string]bool{keyID: true, keyType: true, keyDescription: true, keyPlan: true, keyGroup: true, keyAt: true,
+		keyStatus: true, keyEnded: true, keyResumes: true, keyResumedBy: true, keyOwner: true, keyMinutes: true,
+		keyReason: true, keyRecovered: true}
+}}
 
 // read takes an entry from its text.
 func read(raw []byte, at int) (Entry, bool) {

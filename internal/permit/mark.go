@@ -107,7 +107,7 @@ func (m *marker) command(args []arg, depth int) {
 	}
 	m.plain(args, depth)
 	name := program(args[0].text)
-	if !slices.Contains(wrappers, name) {
+	if !slices.Contains(wrappers.Get(), name) {
 		return
 	}
 	named := false
@@ -124,7 +124,7 @@ func (m *marker) command(args []arg, depth int) {
 			m.line(a.text, depth+1)
 		}
 		m.plain(rest, depth)
-		if deleted := program(a.text); (name == "xargs" || name == "parallel" || name == "find") && slices.Contains(slices.Concat(deleters, enders), deleted) {
+		if deleted := program(a.text); (name == "xargs" || name == "parallel" || name == "find") && slices.Contains(slices.Concat(deleters.Get(), enders.Get()), deleted) {
 			m.add(deletes + " (" + name + " " + deleted + ")")
 		}
 	}
@@ -138,20 +138,20 @@ func (m *marker) plain(args []arg, depth int) {
 			m.add(forces + " (" + name + " " + a.text + ")")
 		}
 	}
-	if slices.Contains(forcing, name) && short(rest, 'f') {
+	if slices.Contains(forcing.Get(), name) && short(rest, 'f') {
 		m.add(forces + " (" + name + " -f)")
 	}
-	if slices.Contains(powers, name) || name == "chmod" && setsID(rest) || slices.Contains(containers, name) && has(rest, "--privileged") {
+	if slices.Contains(powers.Get(), name) || name == "chmod" && setsID(rest) || slices.Contains(containers.Get(), name) && has(rest, "--privileged") {
 		m.add(privileged + " (" + name + ")")
 	}
 	switch {
-	case slices.Contains(shells, name):
+	case slices.Contains(shells.Get(), name):
 		m.shell(rest, depth)
 	case name == "eval" || name == "trap":
 		m.text(rest, depth)
-	case slices.Contains(deleters, name):
+	case slices.Contains(deleters.Get(), name):
 		m.rm(name, rest)
-	case slices.Contains(enders, name) || strings.HasPrefix(name, "mkfs"):
+	case slices.Contains(enders.Get(), name) || strings.HasPrefix(name, "mkfs"):
 		m.add(deletes + " (" + name + ")")
 	case name == "find" && has(rest, "-delete"):
 		m.add(deletes + " (find -delete)")

@@ -3,30 +3,37 @@ package permit
 import (
 	"slices"
 	"strings"
-	"sync"
 
 	"ramet/internal/late"
 )
 
 var (
 	// wrappers start the program that they are given.
-	wrappers = strings.Fields(`env sudo doas su pkexec runuser gosu su-exec setpriv chroot nsenter unshare nice ionice nohup setsid
+	wrappers = late.Value[[]string]{Make: func() []string {
+		return strings.Fields(`env sudo doas su pkexec runuser gosu su-exec setpriv chroot nsenter unshare nice ionice nohup setsid
 		stdbuf timeout time command builtin exec xargs parallel find watch script flock chrt taskset strace ltrace gdb valgrind ssh
 		busybox toybox npx pnpx bunx dlx docker podman nerdctl kubectl nix-shell nix firejail bwrap systemd-run at batch tmux
 		screen expect unbuffer catchsegv perf entr fd rg caffeinate arch sg`)
-	shells   = strings.Fields("sh bash dash zsh ksh mksh ash fish csh tcsh pwsh powershell cmd")
-	deleters = strings.Fields("rm unlink rmdir rimraf del erase rd remove-item grm")
-	enders   = strings.Fields("shred srm wipefs dropdb dropuser truncate dd fdisk parted sgdisk blkdiscard")
-	powers   = strings.Fields(`sudo doas su pkexec runuser gosu su-exec setpriv chroot nsenter unshare newgrp sg chown chgrp setcap
+	}}
+	shells = late.Value[[]string]{Make: func() []string {
+		return strings.Fields("sh bash dash zsh ksh mksh ash fish csh tcsh pwsh powershell cmd")
+	}}
+	deleters = late.Value[[]string]{Make: func() []string { return strings.Fields("rm unlink rmdir rimraf del erase rd remove-item grm") }}
+	enders   = late.Value[[]string]{Make: func() []string {
+		return strings.Fields("shred srm wipefs dropdb dropuser truncate dd fdisk parted sgdisk blkdiscard")
+	}}
+	powers = late.Value[[]string]{Make: func() []string {
+		return strings.Fields(`sudo doas su pkexec runuser gosu su-exec setpriv chroot nsenter unshare newgrp sg chown chgrp setcap
 		visudo usermod useradd userdel groupadd passwd chpasswd mount umount insmod modprobe rmmod sysctl iptables nft systemctl
 		service launchctl reboot shutdown halt poweroff crontab at systemd-run`)
-	forcing    = strings.Fields("rm mv cp ln unlink npm shred grm")
-	containers = strings.Fields("docker podman nerdctl")
+	}}
+	forcing    = late.Value[[]string]{Make: func() []string { return strings.Fields("rm mv cp ln unlink npm shred grm") }}
+	containers = late.Value[[]string]{Make: func() []string { return strings.Fields("docker podman nerdctl") }}
 )
 
 // outwards are words that let a program change what others see, or what no rule brings
 // back; * is the program whatever it is told.
-var outwards = sync.OnceValue(func() map[string]string {
+var outwards = late.Value[map[string]string]{Make: func() map[string]string {
 	return map[string]string{
 		"npm": "publish unpublish deprecate dist-tag owner access", "pnpm": "publish unpublish", "yarn": "publish", "bun": "publish",
 		"lerna": "publish version", "changeset": "publish", "semantic-release": "*", "np": "*", "release-it": "*",
@@ -47,7 +54,7 @@ var outwards = sync.OnceValue(func() map[string]string {
 		"aws": "rm cp mv sync", "gsutil": "rm cp mv rsync", "rclone": "sync copy move delete purge", "s3cmd": "put del sync",
 		"scp": "*", "sftp": "*", "ftp": "*", "lftp": "*", "mail": "*", "sendmail": "*", "redis-cli": "flushall flushdb del",
 	}
-})
+}}
 
 // runs are programs that do what a project calls by a name, which may say what it does.
 var runs = late.Words("make gmake just task rake npm pnpm yarn bun invoke inv nox tox ant mage gradle gradlew mvn mvnw cargo composer poe mise nx turbo sbt")
@@ -56,7 +63,7 @@ var outwardName = late.Regexp(`(?i)(^|[:_./-])(push|publish\w*|release\w*|deploy
 
 // outward marks what goes to others.
 func (m *marker) outward(name string, rest []arg) {
-	words := strings.Fields(outwards()[name])
+	words := strings.Fields(outwards.Get()[name])
 	at := slices.IndexFunc(rest, func(a arg) bool { return slices.Contains(words, a.text) })
 	switch {
 	case slices.Contains(words, "*"):
@@ -82,10 +89,10 @@ func (m *marker) outward(name string, rest []arg) {
 var sends = late.Regexp(`^(-[a-zA-Z]*[dFTX].*|--data.*|--form.*|--json|--upload-file|--request|--url-query)$`)
 
 // inline are programs that take code as an argument, with the options that say so.
-var inline = sync.OnceValue(func() map[string]string {
+var inline = late.Value[map[string]string]{Make: func() map[string]string {
 	return map[string]string{"python": "c", "python2": "c", "python3": "c", "perl": "eE", "ruby": "e", "node": "ep", "nodejs": "ep", "deno": "", "bun": "e",
 		"php": "r", "lua": "e", "awk": "", "gawk": "", "mawk": "", "sed": "", "osascript": "e", "psql": "c", "mysql": "e", "mariadb": "e", "sqlite3": "", "mongosh": "", "mongo": ""}
-})
+}}
 
 var (
 	codeDeletes = late.Regexp(`(?i)rmtree|rm_rf?\b|rmSync|rmdirSync|rm\s*\([^)]*recursive|remove_tree|FileUtils\.rm|\bdrop\s+(table|database|schema|index|view)|\btruncate\s+\w|\bdelete\s+from|dropDatabase|deleteMany`)
@@ -94,10 +101,10 @@ var (
 
 // code marks code that is given as an argument, by what it names.
 func (m *marker) code(name string, rest []arg) {
-	known, ok := inline()[name]
+	known, ok := inline.Get()[name]
 	if !ok {
 		if base := strings.TrimRight(name, "0123456789."); base == "python" || base == "ruby" || base == "php" || base == "lua" {
-			known, ok = inline()[base]
+			known, ok = inline.Get()[base]
 		}
 	}
 	given := known == ""

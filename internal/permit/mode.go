@@ -4,9 +4,9 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 
 	"ramet/internal/fault"
+	"ramet/internal/late"
 	"ramet/internal/nearest"
 )
 
@@ -39,9 +39,9 @@ func (m Mode) Title() string {
 }
 
 // otherNames are what people and older settings call modes.
-var otherNames = sync.OnceValue(func() map[string]Mode {
+var otherNames = late.Value[map[string]Mode]{Make: func() map[string]Mode {
 	return map[string]Mode{"sandbox": Box, "plan": ReadOnly, "readonly": ReadOnly, "accept edits": Edits, "accept-edits": Edits, "acceptedits": Edits}
-})
+}}
 
 // ModeNames are all words that ParseMode reads: first our own.
 func ModeNames() []string {
@@ -49,7 +49,7 @@ func ModeNames() []string {
 	for _, m := range Modes() {
 		own = append(own, string(m))
 	}
-	return append(own, slices.Sorted(maps.Keys(otherNames()))...)
+	return append(own, slices.Sorted(maps.Keys(otherNames.Get()))...)
 }
 
 // ParseMode reads a mode.
@@ -58,7 +58,7 @@ func ParseMode(s string) (Mode, error) {
 	if m := Mode(word); slices.Contains(Modes(), m) {
 		return m, nil
 	}
-	if m, ok := otherNames()[word]; ok {
+	if m, ok := otherNames.Get()[word]; ok {
 		return m, nil
 	}
 	names := ModeNames()

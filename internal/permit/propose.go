@@ -4,7 +4,6 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
-	"sync"
 
 	"ramet/internal/fault"
 	"ramet/internal/late"
@@ -67,12 +66,12 @@ func final(tool, subject string) string {
 
 // samples are commands that no rule may be saved for. A rule that a person wrote wider
 // must not permit any of them.
-var samples = sync.OnceValue(func() []string {
+var samples = late.Value[[]string]{Make: func() []string {
 	return strings.Split(`rm -rf x|rm -r x|rm x -rf|rm -f x|sudo x|su -c x|doas x|git push|git push origin main|git push --force|git push -f|git -C x push|git reset --hard|git clean -fd|git checkout -- .|
 git branch -D x|npm publish|npm run publish|yarn publish|pnpm publish|cargo publish|twine upload x|gem push x|docker push x|docker run --privileged x|docker system prune|make publish|make deploy|just release|
 gh pr merge|gh release create x|gh api -X DELETE x|kubectl delete x|terraform apply|helm uninstall x|find . -delete|find . -exec rm -rf {} +|xargs rm -rf|env rm -rf x|sh -c "rm -rf x"|bash -c "git push"|eval rm -rf x|
 python3 -c "import shutil; shutil.rmtree('x')"|curl -X POST x|rsync --delete a b|dd of=x|mv -f a b|cp -f a b|ln -sf a b|nohup rm -rf x|timeout 5 rm -rf x|aws s3 rm x|poetry publish|uv publish`, "|")
-})
+}}
 
 // CheckSaved says whether a person may save a rule for a call: it must permit the call,
 // and nothing that no rule is saved for.
@@ -91,7 +90,7 @@ func (q Question) CheckSaved(r Rule) error {
 	case r.Tool != shell || !r.Outside && r.Pattern == exact(q.Subject) || r.Outside:
 		return nil
 	}
-	for _, line := range samples() {
+	for _, line := range samples.Get() {
 		if line = strings.TrimSpace(line); permits([]Rule{r}, shell, line) {
 			return refuse("it would also permit %q", line)
 		}

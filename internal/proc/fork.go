@@ -37,7 +37,7 @@ func (k *Kernel) Fork(ctx context.Context, f registry.Fork, start bool) ([]agent
 		case <-ctx.Done():
 			return nil, fault.New(fault.Cancelled, "fork: cancelled while tools of the agent were running; nothing was forked")
 		case <-p.killed:
-			return nil, errKilled
+			return nil, errKilled.Get()
 		}
 	}
 	defer func() { <-p.barrier }()

@@ -32,9 +32,9 @@ func (p *process) serve() {
 	for {
 		select {
 		case <-p.killed:
-			p.refuse(errKilled)
+			p.refuse(errKilled.Get())
 		case <-p.kernel.ctx.Done():
-			p.refuse(errStopped)
+			p.refuse(errStopped.Get())
 		default:
 		}
 		if j := p.next(); j != nil {
@@ -108,11 +108,11 @@ func (p *process) do(j *job) {
 	if !p.kernel.take(j, func() { p.stop, p.ended, p.tasked, p.family = cancel, ended, j.task, j.family }) {
 		return
 	}
-	defer context.AfterFunc(p.kernel.ctx, func() { cancel(errStopped) })()
+	defer context.AfterFunc(p.kernel.ctx, func() { cancel(errStopped.Get()) })()
 	p.becomes(func(d *doing) { d.now = state.State{Word: state.Working, Detail: state.Starts} })
 	select {
 	case <-p.killed: // between the inbox and here
-		cancel(errKilled)
+		cancel(errKilled.Get())
 	default:
 	}
 	p.cutOff = false
@@ -170,19 +170,19 @@ func (k *Kernel) submit(a id.Agent, j *job) error {
 		return err
 	}
 	if !k.enlist(j, p) {
-		j.finish(k, loop.Outcome{}, errWithdrawn)
-		return errWithdrawn
+		j.finish(k, loop.Outcome{}, errWithdrawn.Get())
+		return errWithdrawn.Get()
 	}
 	select {
 	case p.inbox <- j:
 	case <-j.done: // taken back
-		return errWithdrawn
+		return errWithdrawn.Get()
 	case <-p.killed:
-		err = errKilled
+		err = errKilled.Get()
 	case <-j.ctx.Done():
 		err = llm.Ended(j.ctx)
 	case <-k.ctx.Done():
-		err = errStopped
+		err = errStopped.Get()
 	}
 	if err != nil {
 		if k.take(j, nothing) {
@@ -191,7 +191,7 @@ func (k *Kernel) submit(a id.Agent, j *job) error {
 		return err
 	}
 	if !p.begins() {
-		p.refuse(errStopped)
+		p.refuse(errStopped.Get())
 	}
 	return nil
 }
@@ -252,7 +252,7 @@ func (k *Kernel) process(a id.Agent) (*process, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.ctx.Err() != nil {
-		return nil, errStopped
+		return nil, errStopped.Get()
 	}
 	p := k.live[a]
 	if p == nil {

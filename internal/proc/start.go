@@ -29,7 +29,7 @@ func Start(ctx context.Context, o Options) (*Kernel, error) {
 	k.drafts.kernel = k
 	k.reserver = gateway.NewReserver(o.Store, o.Owner)
 	if err := k.Recover(ctx); err != nil {
-		k.cancel(errStopped)
+		k.cancel(errStopped.Get())
 		return nil, err
 	}
 	k.work.Go(k.renew)
@@ -44,7 +44,7 @@ func Start(ctx context.Context, o Options) (*Kernel, error) {
 // closed in the histories, as after any interruption.
 func (k *Kernel) Stop() {
 	k.mu.Lock() // whoever starts a goroutine has looked whether it may, and has it
-	k.cancel(errStopped)
+	k.cancel(errStopped.Get())
 	k.mu.Unlock()
 	k.gate.close()
 	k.work.Wait()

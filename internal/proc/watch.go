@@ -8,6 +8,7 @@ import (
 	"ramet/internal/fault"
 	"ramet/internal/history"
 	"ramet/internal/id"
+	"ramet/internal/late"
 	"ramet/internal/loop"
 )
 
@@ -16,8 +17,10 @@ import (
 const shortLease = 3 * time.Second
 
 // errUnrenewed is why a turn ends whose lease is about to run out.
-var errUnrenewed = fault.New(fault.Interrupted, "its lease could not be renewed, because the store does not answer").
-	WithHint("what was done so far stands in its history; go on when the store answers")
+var errUnrenewed = late.Value[*fault.Error]{Make: func() *fault.Error {
+	return fault.New(fault.Interrupted, "its lease could not be renewed, because the store does not answer").
+		WithHint("what was done so far stands in its history; go on when the store answers")
+}}
 
 // margin is what of a lease may pass without a renewal.
 func (k *Kernel) margin() time.Duration { return k.Lease * 5 / 6 }
@@ -52,8 +55,8 @@ func (k *Kernel) guard() {
 		select {
 		case <-tick.C:
 			for _, a := range k.overdue(time.Now()) {
-				k.Events.Publish(loop.Event{Type: loop.Note, Agent: a, Text: "the turn is stopped: " + errUnrenewed.Message})
-				k.work.Go(func() { k.end(k.ctx, a, errUnrenewed) })
+				k.Events.Publish(loop.Event{Type: loop.Note, Agent: a, Text: "the turn is stopped: " + errUnrenewed.Get().Message})
+				k.work.Go(func() { k.end(k.ctx, a, errUnrenewed.Get()) })
 			}
 		case <-k.ctx.Done():
 			return

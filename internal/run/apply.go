@@ -5,11 +5,11 @@ import (
 	"io"
 	"slices"
 	"sort"
-	"sync"
 
 	fast "github.com/go-json-experiment/json"
 
 	"ramet/internal/fault"
+	"ramet/internal/late"
 )
 
 // Reducer applies events to a snapshot, in place and with indexes, so that a million
@@ -56,7 +56,7 @@ func (r *Reducer) Apply(e Event) error {
 	if err := r.fits(e); err != nil {
 		return err
 	}
-	if reduce, known := reducers()[e.Type]; known {
+	if reduce, known := reducers.Get()[e.Type]; known {
 		if err := reduce(r, e); err != nil {
 			return err
 		}
@@ -71,16 +71,16 @@ func (r *Reducer) Apply(e Event) error {
 
 // afterEnd are the types that may follow the end of a run: what says how it ended,
 // what goes on from there, and answers that were under way.
-var afterEnd = sync.OnceValue(func() map[State][]Type {
+var afterEnd = late.Value[map[State][]Type]{Make: func() map[State][]Type {
 	return map[State][]Type{
 		Done:      {RunCompleted, RunStateChanged, RunReopened, RunForked, LLMCallFinished, LLMCallFailed},
 		Failed:    {RunFailed, RunStateChanged, RunReopened, RunForked, LLMCallFinished, LLMCallFailed},
 		Cancelled: {RunCancelled, RunStateChanged, RunReopened, RunForked, LLMCallFinished, LLMCallFailed},
 	}
-})
+}}
 
 func (r *Reducer) fits(e Event) error {
-	_, known := payloads()[e.Type]
+	_, known := payloads.Get()[e.Type]
 	switch {
 	case r.s.EventCount == 0 && e.Type != RunCreated:
 		return refuse(e, "a run begins with %s", RunCreated)
@@ -88,7 +88,7 @@ func (r *Reducer) fits(e Event) error {
 		return refuse(e, "the run was created already")
 	case e.RunID != r.s.RunID && e.Type != RunForked:
 		return refuse(e, "it is an event of run %s", e.RunID)
-	case known && r.s.RunState.Terminal() && !slices.Contains(afterEnd()[r.s.RunState], e.Type):
+	case known && r.s.RunState.Terminal() && !slices.Contains(afterEnd.Get()[r.s.RunState], e.Type):
 		return fault.New(fault.InvalidStateTransition, "event %s (%s): the run is %s", e.ID, e.Type, r.s.RunState).
 			WithHint("what is over does not go on; a FAILED run can be reopened")
 	}
@@ -134,7 +134,7 @@ func (r *Reducer) checkReopening(to State) error {
 		WithHint("allowed from FAILED: %s, or %s to do everything again", r.s.Failure.reopensAt(), Created)
 }
 
-var reducers = sync.OnceValue(func() map[Type]func(*Reducer, Event) error {
+var reducers = late.Value[map[Type]func(*Reducer, Event) error]{Make: func() map[Type]func(*Reducer, Event) error {
 	return map[Type]func(*Reducer, Event) error{
 		RunCreated: func(r *Reducer, e Event) error {
 			p, err := payload[Creation](e)
@@ -296,7 +296,7 @@ var reducers = sync.OnceValue(func() map[Type]func(*Reducer, Event) error {
 			return err
 		},
 	}
-})
+}}
 
 func (r *Reducer) findGate(name string) (int, bool) {
 	i := sort.Search(len(r.s.Gates), func(i int) bool { return r.s.Gates[i].Name >= name })

@@ -3,9 +3,9 @@ package run
 import (
 	"slices"
 	"strings"
-	"sync"
 
 	"ramet/internal/fault"
+	"ramet/internal/late"
 )
 
 // State of a run.
@@ -30,18 +30,18 @@ const (
 	Cancelled    State = "CANCELLED"
 )
 
-var onwards = sync.OnceValue(func() map[State][]State {
+var onwards = late.Value[map[State][]State]{Make: func() map[State][]State {
 	return map[State][]State{
 		Created: {ClonedInputs}, ClonedInputs: {Ingested}, Ingested: {FactsReady}, FactsReady: {PlanReady},
 		PlanReady: {Drafting}, Drafting: {DraftReady}, DraftReady: {Linking}, Linking: {Validating},
 		Validating: {Fixing, ReadyForPR}, Fixing: {Validating}, ReadyForPR: {PROpened}, PROpened: {Done},
 	}
-})
+}}
 
 // rewinds are the steps back that a resume may take.
-var rewinds = sync.OnceValue(func() map[State]State {
+var rewinds = late.Value[map[State]State]{Make: func() map[State]State {
 	return map[State]State{Drafting: PlanReady, Linking: DraftReady, Validating: DraftReady, Fixing: DraftReady}
-})
+}}
 
 // The reasons that a RUN_STATE_CHANGED gives for a step that is none forwards.
 const (
@@ -61,13 +61,13 @@ func (s State) Terminal() bool { return s == Done || s == Failed || s == Cancell
 
 // Transitional says whether work is going on in this state, so that a resume
 // has to step back from it.
-func (s State) Transitional() bool { _, ok := rewinds()[s]; return ok }
+func (s State) Transitional() bool { _, ok := rewinds.Get()[s]; return ok }
 
 // Stable says whether a resume can go on from this state as it is.
 func (s State) Stable() bool { return !s.Terminal() && !s.Transitional() }
 
 // RewindTo is the stable state that a resume steps back to.
-func (s State) RewindTo() (State, bool) { to, ok := rewinds()[s]; return to, ok }
+func (s State) RewindTo() (State, bool) { to, ok := rewinds.Get()[s]; return to, ok }
 
 // Next lists the states that may follow, the reason of the step given.
 func (s State) Next(reason string) []State {
@@ -83,8 +83,8 @@ func (s State) Next(reason string) []State {
 	case s.Terminal():
 		return nil
 	}
-	next := slices.Clone(onwards()[s])
-	if to, ok := rewinds()[s]; ok && reason == ReasonRewind {
+	next := slices.Clone(onwards.Get()[s])
+	if to, ok := rewinds.Get()[s]; ok && reason == ReasonRewind {
 		next = append(next, to)
 	}
 	if reason == ReasonForce && s != Created {
@@ -126,7 +126,7 @@ func SectionStates() []SectionState {
 
 // sectionNext: forwards, into BLOCKED from anywhere but the end, out of it to
 // where work goes on; back when a resume or a fix does a part again.
-var sectionNext = sync.OnceValue(func() map[SectionState][]SectionState {
+var sectionNext = late.Value[map[SectionState][]SectionState]{Make: func() map[SectionState][]SectionState {
 	return map[SectionState][]SectionState{
 		NotStarted: {Outlined, Blocked},
 		Outlined:   {Drafted, Blocked},
@@ -135,14 +135,14 @@ var sectionNext = sync.OnceValue(func() map[SectionState][]SectionState {
 		Validated:  {Merged},
 		Blocked:    {Outlined, Drafted, Merged},
 	}
-})
+}}
 
 // SectionPath is the shortest way from one state of a section to another, without the
 // first; nothing if it is there already, or if no way leads there.
 func SectionPath(from, to SectionState) []SectionState {
 	came := map[SectionState]SectionState{from: from}
 	for queue := []SectionState{from}; len(queue) > 0 && came[to] == ""; queue = queue[1:] {
-		for _, next := range sectionNext()[queue[0]] {
+		for _, next := range sectionNext.Get()[queue[0]] {
 			if came[next] == "" && (next != Blocked || to == Blocked) { // nothing is blocked on the way
 				came[next] = queue[0]
 				queue = append(queue, next)
@@ -158,11 +158,11 @@ func SectionPath(from, to SectionState) []SectionState {
 }
 
 func checkSectionStep(section string, from, to SectionState) error {
-	if slices.Contains(sectionNext()[from], to) {
+	if slices.Contains(sectionNext.Get()[from], to) {
 		return nil
 	}
 	return fault.New(fault.InvalidStateTransition, "section %.60q does not go from %s to %s", section, from, to).
-		WithHint("allowed from %s: %s", from, join(sectionNext()[from]))
+		WithHint("allowed from %s: %s", from, join(sectionNext.Get()[from]))
 }
 
 func join[S ~string](list []S) string {

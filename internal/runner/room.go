@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"ramet/internal/fault"
+	"ramet/internal/late"
 	"ramet/internal/run"
 	"ramet/internal/run/recipe"
 )
@@ -83,7 +84,7 @@ type Files interface {
 // kept is a folder that nobody writes; of nil it is empty.
 type kept struct{ Files }
 
-var errKept = fault.New(fault.Usage, "these files are only read")
+var errKept = late.Value[*fault.Error]{Make: func() *fault.Error { return fault.New(fault.Usage, "these files are only read") }}
 
 func (k kept) Read(path string) ([]byte, error) {
 	if k.Files == nil {
@@ -100,8 +101,8 @@ func (k kept) Below(path string) ([]string, error) {
 }
 
 func (k kept) Hash(string) (string, bool)           { return "", false }
-func (k kept) Remove(string) error                  { return errKept }
-func (k kept) Stage(string, []byte) (Staged, error) { return nil, errKept }
+func (k kept) Remove(string) error                  { return errKept.Get() }
+func (k kept) Stage(string, []byte) (Staged, error) { return nil, errKept.Get() }
 
 // ahead looks at what comes after a level, as far as that is known: work that cannot be finished
 // is not begun. The caller holds mu.

@@ -82,7 +82,7 @@ func (r *Run) afterFailure(e *attempt, f Failure) ([]Record, bool) {
 // nor can it have acted. A key is put right, a disk has room again.
 func (r *Run) passing(w recipe.Worker, f Failure) bool {
 	code := fault.Code(f.Code)
-	return !fatal[code] && code != fault.UnknownOutcome && (!w.External || w.Lookup != "" || w.Uses != "")
+	return !fatal.Get()[code] && code != fault.UnknownOutcome && (!w.External || w.Lookup != "" || w.Uses != "")
 }
 
 // finishing are the events of an item that gave back what it promised.

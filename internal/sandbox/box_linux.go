@@ -28,7 +28,7 @@ func (b *Box) resolve() (*inside, error) {
 	slices.Sort(in.Write) // outer folders first
 	hide := b.Hide
 	if !b.Network {
-		hide = slices.Concat(hide, socketFolders)
+		hide = slices.Concat(hide, socketFolders.Get())
 	}
 	for _, pair := range []struct {
 		from []string

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"ramet/internal/fault"
+	"ramet/internal/late"
 )
 
 // room is a folder that may be written, one beside it that may not, and a home that
@@ -223,9 +224,9 @@ func TestWithoutNamespacesNothingIsConfined(t *testing.T) {
 func TestALaterSocketOfASessionIsNotReached(t *testing.T) {
 	r := newRoom(t)
 	session := t.TempDir()
-	was := socketFolders
-	socketFolders = []string{session}
-	defer func() { socketFolders = was }()
+	was := socketFolders.Get()
+	socketFolders = late.Value[[]string]{Make: func() []string { return []string{session} }}
+	defer func() { socketFolders = late.Value[[]string]{Make: func() []string { return was }} }()
 	out := newScreen()
 	c := sh(r.root, `echo ready; while ! test -e go; do sleep 0.01; done; test -z "$(ls -A `+session+`)" && echo empty`)
 	c.Output, c.Confine = out, r.box()

@@ -9,11 +9,15 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"ramet/internal/late"
 )
 
 // socketFolders are where sessions and displays put their sockets. They are covered
 // whole, so that a socket which is bound there later is not seen either.
-var socketFolders = []string{fmt.Sprintf("/run/user/%d", os.Geteuid()), "/tmp/.X11-unix", "/tmp/.ICE-unix"}
+var socketFolders = late.Value[[]string]{Make: func() []string {
+	return []string{fmt.Sprintf("/run/user/%d", os.Geteuid()), "/tmp/.X11-unix", "/tmp/.ICE-unix"}
+}}
 
 // sockets are the paths at which somebody listens, or did.
 func sockets() ([]string, error) {

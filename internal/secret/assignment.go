@@ -33,7 +33,8 @@ type assignment struct {
 // word in the name.
 func assignments(s string) []assignment {
 	var out []assignment
-	var run values
+	sorts := sorts.Get()
+	run := values{sorts: sorts}
 	for i := range len(s) {
 		if sorts[s[i]]&operator == 0 {
 			continue
@@ -42,7 +43,7 @@ func assignments(s string) []assignment {
 		if to < 0 || !canBeKey(s, from, to) {
 			continue
 		}
-		if name, ok := nameBefore(s, i); ok {
+		if name, ok := nameBefore(sorts, s, i); ok {
 			out = append(out, assignment{name, from, to})
 		}
 	}
@@ -51,21 +52,24 @@ func assignments(s string) []assignment {
 
 // values remembers where the last run of value characters ended, so that a run
 // full of operators is walked once.
-type values struct{ end int }
+type values struct {
+	sorts *[256]byte
+	end   int
+}
 
 // assigned is the value that begins at i or a few bytes later; to is -1 when what follows
 // cannot be one. Calls go through s from left to right.
 func (v *values) assigned(s string, i int) (from, to int) {
 	for skipped := 0; skipped <= 5 && i < len(s); skipped++ {
 		if i >= v.end {
-			for v.end = i; v.end < len(s) && sorts[s[v.end]]&inValue != 0; {
+			for v.end = i; v.end < len(s) && v.sorts[s[v.end]]&inValue != 0; {
 				v.end++
 			}
 		}
 		if v.end-i >= minAssigned && s[i] != '=' {
 			return i, v.end
 		}
-		if sorts[s[i]]&beforeValue == 0 {
+		if v.sorts[s[i]]&beforeValue == 0 {
 			if n := scheme(s[i:]); n > 0 {
 				i += n
 				continue
@@ -105,7 +109,7 @@ func canBeKey(s string, from, to int) bool {
 
 // nameBefore is the name before the operator that ends at i, in small letters; ok when
 // one of the rule's words is in it.
-func nameBefore(s string, i int) (name string, ok bool) {
+func nameBefore(sorts *[256]byte, s string, i int) (name string, ok bool) {
 	for n := 0; n < 3 && i > 0 && strings.IndexByte(":=|?", s[i-1]) >= 0; n++ {
 		i--
 	}

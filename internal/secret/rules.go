@@ -3,7 +3,8 @@ package secret
 import (
 	"slices"
 	"strings"
-	"sync"
+
+	"ramet/internal/late"
 )
 
 // genericRule is the one rule that knows no form.
@@ -24,7 +25,7 @@ type namedForm struct {
 }
 
 // known builds the rules at the first call: most commands never need them.
-var known = sync.OnceValue(func() *rules {
+var known = late.Value[*rules]{Make: func() *rules {
 	anywhere := published()
 	r := &rules{anywhere: newIndex(anywhere), named: map[string][]namedForm{}}
 	for _, k := range namedKinds {
@@ -45,7 +46,7 @@ var known = sync.OnceValue(func() *rules {
 	slices.Sort(r.markers)
 	r.markers = slices.Compact(r.markers)
 	return r
-})
+}}
 
 // once is one pass over the known kinds. Those of vendors come first: what they find has
 // the better name.

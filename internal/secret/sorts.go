@@ -1,5 +1,7 @@
 package secret
 
+import "ramet/internal/late"
+
 // What a character can be around an assignment; some are several things.
 const (
 	operator    = 1 << iota // the last character of an operator
@@ -10,7 +12,8 @@ const (
 )
 
 // sorts has what each character can be.
-var sorts = func() (sorts [256]byte) {
+var sorts = late.Value[*[256]byte]{Make: func() *[256]byte {
+	var sorts [256]byte
 	const alnum, space = small + large + digits, " \t\n\v\f\r"
 	for sort, chars := range map[byte]string{
 		operator:    "=>:|,",
@@ -23,5 +26,5 @@ var sorts = func() (sorts [256]byte) {
 			sorts[chars[i]] |= sort
 		}
 	}
-	return sorts
-}()
+	return &sorts
+}}

@@ -7,12 +7,15 @@ import (
 	"ramet/internal/agent"
 	"ramet/internal/files"
 	"ramet/internal/history"
+	"ramet/internal/late"
 	"ramet/internal/public"
 )
 
 // What faces show of states, as docs/json.md has it.
 
-var kindNames = map[files.Kind]string{files.File: "file", files.Link: "link", files.Dir: "folder", files.Repo: "repository", files.Other: "other"}
+var kindNames = late.Value[map[files.Kind]string]{Make: func() map[files.Kind]string {
+	return map[files.Kind]string{files.File: "file", files.Link: "link", files.Dir: "folder", files.Repo: "repository", files.Other: "other"}
+}}
 
 // shown is a path as text; what is no UTF-8 in it is marked.
 func shown(path string) string { return strings.ToValidUTF8(path, "\uFFFD") }
@@ -21,7 +24,7 @@ func shown(path string) string { return strings.ToValidUTF8(path, "\uFFFD") }
 func (w *Workspace) ShowFiles(s history.Stated) (public.FileList, error) {
 	out := public.FileList{FileState: public.FormatFileState(s), Files: []public.File{}}
 	err := w.ListFiles(s.State, func(p string, n files.Node, has bool) error {
-		one := public.File{Path: shown(p), RawPath: public.RawName(p), Kind: kindNames[n.Kind], Mode: mode(&n).String(),
+		one := public.File{Path: shown(p), RawPath: public.RawName(p), Kind: kindNames.Get()[n.Kind], Mode: mode(&n).String(),
 			Size: n.Size, Restorable: has && n.Known()}
 		if n.Known() {
 			one.Hash = n.Hash.String()

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"ramet/internal/late"
 )
 
 // Unknown is a member that an object has and its shape has not.
@@ -150,7 +152,7 @@ func (s *Shape) Words() []string { return s.enum }
 func (e *Error) Path() string {
 	var out strings.Builder
 	for step := range strings.SplitSeq(strings.TrimPrefix(e.Pointer, "/"), "/") {
-		step = pointerEscapesUndone.Replace(step)
+		step = pointerEscapesUndone.Get().Replace(step)
 		switch _, err := strconv.Atoi(step); {
 		case err == nil && out.Len() > 0:
 			out.WriteString("[" + step + "]")
@@ -163,4 +165,4 @@ func (e *Error) Path() string {
 	return out.String()
 }
 
-var pointerEscapesUndone = strings.NewReplacer("~1", "/", "~0", "~")
+var pointerEscapesUndone = late.Value[*strings.Replacer]{Make: func() *strings.Replacer { return strings.NewReplacer("~1", "/", "~0", "~") }}

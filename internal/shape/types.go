@@ -23,30 +23,22 @@ type Types struct {
 // Shaped types say themselves what they look like.
 type Shaped interface{ Shape(*Types) *Shape }
 
-var (
-	timeType   = reflect.TypeFor[time.Time]()
-	rawType    = reflect.TypeFor[json.RawMessage]()
-	shapedType = reflect.TypeFor[Shaped]()
-	textType   = reflect.TypeFor[encoding.TextMarshaler]()
-	jsonType   = reflect.TypeFor[json.Marshaler]()
-)
-
 // Of is the shape of a type.
 func (t *Types) Of(of reflect.Type) *Shape {
 	switch {
 	case of.Kind() == reflect.Pointer:
 		return t.Of(of.Elem()).OrNull()
-	case of == timeType:
+	case of == reflect.TypeFor[time.Time]():
 		return Text(0).Format("date-time")
-	case of == rawType, of.Kind() == reflect.Interface:
+	case of == reflect.TypeFor[json.RawMessage](), of.Kind() == reflect.Interface:
 		return Any()
-	case of.Implements(shapedType):
+	case of.Implements(reflect.TypeFor[Shaped]()):
 		return t.put(of, func() *Shape { return reflect.Zero(of).Interface().(Shaped).Shape(t) })
 	case t.Words[of] != nil:
 		return Enum(t.Words[of]...)
-	case of.Implements(textType):
+	case of.Implements(reflect.TypeFor[encoding.TextMarshaler]()):
 		return Text(0)
-	case of.Implements(jsonType):
+	case of.Implements(reflect.TypeFor[json.Marshaler]()):
 		return Any()
 	}
 	switch of.Kind() {

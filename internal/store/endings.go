@@ -5,10 +5,10 @@ import (
 	"database/sql"
 	"fmt"
 	"strings"
-	"sync"
 
 	"ramet/internal/history"
 	"ramet/internal/id"
+	"ramet/internal/late"
 	"ramet/internal/state"
 )
 
@@ -28,7 +28,7 @@ func (r reader) Endings(ctx context.Context, all bool, only ...id.Agent) (map[id
 	case all:
 		where = `1 = 1`
 	}
-	rows, err := r.q.QueryContext(ctx, endingsQuery()+where, args...)
+	rows, err := r.q.QueryContext(ctx, endingsQuery.Get()+where, args...)
 	if err != nil {
 		return nil, r.fail("read how histories end", err)
 	}
@@ -68,7 +68,7 @@ func killed(meta string) (by id.Agent, why string) {
 // whether the last prompt is that of its birth, and kind and meta of what tells how it ended; the
 // meta of its death. Whoever has said nothing since its birth has no such entry; where the newest words
 // of a user stand, however much followed, messages_words knows.
-var endingsQuery = sync.OnceValue(func() string {
+var endingsQuery = late.Value[string]{Make: func() string {
 	return `SELECT a.uuid || CASE WHEN a.parent_uuid IS NOT NULL AND a.head_id > a.genesis_id AND a.created_at = coalesce((SELECT u.created_at FROM messages u
 		WHERE u.agent_uuid = a.uuid AND u.kind = 'user' ORDER BY u.id DESC LIMIT 1), 0) THEN ' born ' ELSE ' - ' END ||
 	CASE WHEN a.head_id = a.genesis_id THEN '' ELSE coalesce((SELECT m.kind || ' ' || m.meta FROM messages m WHERE m.agent_uuid = a.uuid AND (m.kind IN (` + quoted(state.Telling) + `)
@@ -76,7 +76,7 @@ var endingsQuery = sync.OnceValue(func() string {
 	CASE WHEN a.status = 'dead' THEN (SELECT k.meta FROM messages k WHERE k.agent_uuid = a.uuid AND k.kind = 'killed'
 		ORDER BY k.id DESC LIMIT 1) END
 	FROM agents a WHERE `
-})
+}}
 
 func quoted(kinds []history.Kind) string {
 	out := make([]string, len(kinds))

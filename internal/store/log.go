@@ -7,19 +7,19 @@ import (
 	"fmt"
 	"iter"
 	"strings"
-	"sync"
 
 	"ramet/internal/chain"
 	"ramet/internal/fault"
 	"ramet/internal/history"
 	"ramet/internal/id"
+	"ramet/internal/late"
 )
 
 // shaping must be the condition of the index messages_shaping, or the engines
 // would not use it.
 var (
-	shaping  = kindIn(history.Kind.Shapes)
-	reaching = kindIn(history.Kind.Reaches)
+	shaping  = late.Value[string]{Make: func() string { return kindIn(history.Kind.Shapes) }}
+	reaching = late.Value[string]{Make: func() string { return kindIn(history.Kind.Reaches) }}
 )
 
 // told must be the condition of the index messages_told. What is found may tell of no program all
@@ -80,7 +80,7 @@ func (r reader) Lineage(ctx context.Context, leaf id.Agent) ([]history.Ancestor,
 func (r reader) FindClear(ctx context.Context, a id.Agent, within history.Bound) (id.Message, bool, error) {
 	var m id.Message
 	err := r.q.QueryRowContext(ctx, `
-		SELECT id FROM messages WHERE agent_uuid = $1 AND `+shaping+` AND kind = 'clear' AND id <= $2
+		SELECT id FROM messages WHERE agent_uuid = $1 AND `+shaping.Get()+` AND kind = 'clear' AND id <= $2
 		ORDER BY id DESC LIMIT 1`, string(a), limit(within)).Scan(&m)
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, false, nil
@@ -118,7 +118,7 @@ func (r reader) QueryRange(ctx context.Context, rg history.Range, s history.Sele
 		// Of what does not reach the model these are most; the engines take longer to look for each kind.
 		query += ` AND kind <> 'usage' AND kind <> 'files' ORDER BY id`
 	case s.Shaping:
-		query += ` AND ` + shaping + ` ORDER BY id`
+		query += ` AND ` + shaping.Get() + ` ORDER BY id`
 	case s.Orders:
 		query += ` AND ` + ordered + ` ORDER BY id`
 	case s.Told:
@@ -131,7 +131,7 @@ func (r reader) QueryRange(ctx context.Context, rg history.Range, s history.Sele
 		}
 	case s.Newest > 0:
 		if !s.Any {
-			query += ` AND ` + reaching
+			query += ` AND ` + reaching.Get()
 		}
 		query += ` ORDER BY id DESC LIMIT $4`
 		args = append(args, s.Newest)
@@ -262,17 +262,17 @@ func (s *entryScan) share(e *history.Entry, agentText, kind, meta []byte) {
 	e.Agent, e.Meta, e.Kind = s.agent, s.meta, kindOf(kind)
 }
 
-var kinds = sync.OnceValue(func() map[string]history.Kind {
+var kinds = late.Value[map[string]history.Kind]{Make: func() map[string]history.Kind {
 	m := map[string]history.Kind{}
 	for _, k := range history.Kinds() {
 		m[string(k)] = k
 	}
 	return m
-})
+}}
 
 // kindOf spares a copy for every known kind.
 func kindOf(b []byte) history.Kind {
-	if k, ok := kinds()[string(b)]; ok {
+	if k, ok := kinds.Get()[string(b)]; ok {
 		return k
 	}
 	return history.Kind(b)

@@ -219,12 +219,8 @@ var lists sync.Map // of values, by rows and columns
 
 func (p *writer) insertBlobs(ctx context.Context) error {
 	for _, b := range p.blob {
-		packed, err := pack(b.Data)
-		if err != nil {
-			return err
-		}
 		if _, err := p.tx.ExecContext(ctx, `INSERT INTO blobs (hash, size, data) VALUES ($1, $2, $3)
-			ON CONFLICT (hash) DO UPDATE SET size = excluded.size`, b.Hash[:], len(b.Data), packed); err != nil {
+			ON CONFLICT (hash) DO UPDATE SET size = excluded.size`, b.Hash[:], len(b.Data), pack(b.Data)); err != nil {
 			return err
 		}
 		if _, err := p.tx.ExecContext(ctx, `INSERT INTO blob_refs (message_id, hash) VALUES ($1, $2)

@@ -2,10 +2,11 @@ package telemetry
 
 import (
 	"encoding/json"
-	"sync"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"ramet/internal/late"
 )
 
 // How long fields may be, in bytes. Names stand on one line, summaries and details
@@ -31,48 +32,50 @@ type field struct {
 	empty func(*Record)
 }
 
-var fields = []field{
-	required(id("event_id", func(r *Record) *string { return &r.EventID }, readEventID), true),
-	required(id("run_id", func(r *Record) *string { return &r.RunID }, readRunID), true),
-	id("parent_run_id", func(r *Record) *string { return &r.ParentRunID }, readRunID),
-	required(line("agent_name", MaxName, func(r *Record) *string { return &r.AgentName }), false),
-	required(word("job_type", func(r *Record) *JobType { return &r.JobType }, readJobType), true),
-	word("status", func(r *Record) *Status { return &r.Status }, readStatus),
-	{name: "start_time", must: true, read: func(v jsontext.Value) (func(*Record), *FieldError) {
-		t, complaint := readTime(v)
-		return func(r *Record) { r.StartTime = t }, complaint
-	}},
-	moment("end_time", func(r *Record) **time.Time { return &r.EndTime }),
-	{name: "created_at", service: true},
-	{name: "updated_at", service: true},
-	{name: "duration_ms", form: Count, read: func(v jsontext.Value) (func(*Record), *FieldError) {
-		n, complaint := readCount(v)
-		return func(r *Record) { r.DurationMS = new(n) }, complaint
-	}, empty: func(r *Record) { r.DurationMS = nil }},
-	line("product", MaxName, func(r *Record) *string { return &r.Product }),
-	count("items_discovered", func(r *Record) *int64 { return &r.ItemsDiscovered }),
-	count("items_succeeded", func(r *Record) *int64 { return &r.ItemsSucceeded }),
-	count("items_failed", func(r *Record) *int64 { return &r.ItemsFailed }),
-	count("items_skipped", func(r *Record) *int64 { return &r.ItemsSkipped }),
-	lines("input_summary", MaxSummary, func(r *Record) *string { return &r.InputSummary }),
-	lines("output_summary", MaxSummary, func(r *Record) *string { return &r.OutputSummary }),
-	line("source_ref", MaxRef, func(r *Record) *string { return &r.SourceRef }),
-	line("target_ref", MaxRef, func(r *Record) *string { return &r.TargetRef }),
-	lines("error_summary", MaxSummary, func(r *Record) *string { return &r.ErrorSummary }),
-	lines("error_details", MaxDetails, func(r *Record) *string { return &r.ErrorDetails }),
-	line("git_repo", MaxRef, func(r *Record) *string { return &r.GitRepo }),
-	line("git_branch", MaxName, func(r *Record) *string { return &r.GitBranch }),
-	id("git_commit_hash", func(r *Record) *string { return &r.GitCommitHash }, readCommit),
-	line("git_commit_source", MaxName, func(r *Record) *string { return &r.GitCommitSource }),
-	line("git_commit_author", MaxName, func(r *Record) *string { return &r.GitCommitAuthor }),
-	moment("git_commit_timestamp", func(r *Record) **time.Time { return &r.GitCommitTimestamp }),
-	line("git_run_tag", MaxName, func(r *Record) *string { return &r.GitRunTag }),
-	line("host", MaxName, func(r *Record) *string { return &r.Host }),
-	line("environment", MaxName, func(r *Record) *string { return &r.Environment }),
-	line("trigger_type", MaxName, func(r *Record) *string { return &r.TriggerType }),
-	object("metrics_json", func(r *Record) *json.RawMessage { return &r.Metrics }),
-	object("context_json", func(r *Record) *json.RawMessage { return &r.Context }),
-}
+var fields = late.Value[[]field]{Make: func() []field {
+	return []field{
+		required(id("event_id", func(r *Record) *string { return &r.EventID }, readEventID), true),
+		required(id("run_id", func(r *Record) *string { return &r.RunID }, readRunID), true),
+		id("parent_run_id", func(r *Record) *string { return &r.ParentRunID }, readRunID),
+		required(line("agent_name", MaxName, func(r *Record) *string { return &r.AgentName }), false),
+		required(word("job_type", func(r *Record) *JobType { return &r.JobType }, readJobType), true),
+		word("status", func(r *Record) *Status { return &r.Status }, readStatus),
+		{name: "start_time", must: true, read: func(v jsontext.Value) (func(*Record), *FieldError) {
+			t, complaint := readTime(v)
+			return func(r *Record) { r.StartTime = t }, complaint
+		}},
+		moment("end_time", func(r *Record) **time.Time { return &r.EndTime }),
+		{name: "created_at", service: true},
+		{name: "updated_at", service: true},
+		{name: "duration_ms", form: Count, read: func(v jsontext.Value) (func(*Record), *FieldError) {
+			n, complaint := readCount(v)
+			return func(r *Record) { r.DurationMS = new(n) }, complaint
+		}, empty: func(r *Record) { r.DurationMS = nil }},
+		line("product", MaxName, func(r *Record) *string { return &r.Product }),
+		count("items_discovered", func(r *Record) *int64 { return &r.ItemsDiscovered }),
+		count("items_succeeded", func(r *Record) *int64 { return &r.ItemsSucceeded }),
+		count("items_failed", func(r *Record) *int64 { return &r.ItemsFailed }),
+		count("items_skipped", func(r *Record) *int64 { return &r.ItemsSkipped }),
+		lines("input_summary", MaxSummary, func(r *Record) *string { return &r.InputSummary }),
+		lines("output_summary", MaxSummary, func(r *Record) *string { return &r.OutputSummary }),
+		line("source_ref", MaxRef, func(r *Record) *string { return &r.SourceRef }),
+		line("target_ref", MaxRef, func(r *Record) *string { return &r.TargetRef }),
+		lines("error_summary", MaxSummary, func(r *Record) *string { return &r.ErrorSummary }),
+		lines("error_details", MaxDetails, func(r *Record) *string { return &r.ErrorDetails }),
+		line("git_repo", MaxRef, func(r *Record) *string { return &r.GitRepo }),
+		line("git_branch", MaxName, func(r *Record) *string { return &r.GitBranch }),
+		id("git_commit_hash", func(r *Record) *string { return &r.GitCommitHash }, readCommit),
+		line("git_commit_source", MaxName, func(r *Record) *string { return &r.GitCommitSource }),
+		line("git_commit_author", MaxName, func(r *Record) *string { return &r.GitCommitAuthor }),
+		moment("git_commit_timestamp", func(r *Record) **time.Time { return &r.GitCommitTimestamp }),
+		line("git_run_tag", MaxName, func(r *Record) *string { return &r.GitRunTag }),
+		line("host", MaxName, func(r *Record) *string { return &r.Host }),
+		line("environment", MaxName, func(r *Record) *string { return &r.Environment }),
+		line("trigger_type", MaxName, func(r *Record) *string { return &r.TriggerType }),
+		object("metrics_json", func(r *Record) *json.RawMessage { return &r.Metrics }),
+		object("context_json", func(r *Record) *json.RawMessage { return &r.Context }),
+	}
+}}
 
 // Form is what a field takes beyond what the type of the record's field says.
 type Form string
@@ -95,20 +98,20 @@ type Input struct {
 
 // Inputs are all fields that requests may name.
 func Inputs() []Input {
-	out := make([]Input, len(fields))
-	for i, f := range fields {
+	out := make([]Input, len(fields.Get()))
+	for i, f := range fields.Get() {
 		out[i] = Input{f.name, f.must, f.fixed, f.service, f.empty != nil, f.form}
 	}
 	return out
 }
 
-var byName = sync.OnceValue(func() map[string]*field {
+var byName = late.Value[map[string]*field]{Make: func() map[string]*field {
 	out := map[string]*field{}
-	for i := range fields {
-		out[fields[i].name] = &fields[i]
+	for i := range fields.Get() {
+		out[fields.Get()[i].name] = &fields.Get()[i]
 	}
 	return out
-})
+}}
 
 // required is a field without which there is no record. A fixed one never changes.
 func required(f field, fixed bool) field {

@@ -5,8 +5,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
+
+	"ramet/internal/late"
 )
 
 // How many records a page has.
@@ -16,7 +17,7 @@ const (
 )
 
 // parameters are the fields of a filter, as a query names them.
-var parameters = sync.OnceValue(func() map[string]func(f *Filter, s string) *FieldError {
+var parameters = late.Value[map[string]func(f *Filter, s string) *FieldError]{Make: func() map[string]func(f *Filter, s string) *FieldError {
 	return map[string]func(f *Filter, s string) *FieldError{
 		"agent_name":      func(f *Filter, s string) *FieldError { return plain(&f.AgentName, s) },
 		"run_id":          func(f *Filter, s string) *FieldError { return plain(&f.RunID, s) },
@@ -45,7 +46,7 @@ var parameters = sync.OnceValue(func() map[string]func(f *Filter, s string) *Fie
 			return nil
 		},
 	}
-})
+}}
 
 // ParseFilter reads the parameters of a query (url.Values). An empty parameter is the
 // same as none; one that is there twice is refused.
@@ -53,11 +54,11 @@ func ParseFilter(query map[string][]string) (Filter, error) {
 	var f Filter
 	trouble := &Invalid{}
 	for _, name := range slices.Sorted(maps.Keys(query)) {
-		read, values := parameters()[name], query[name]
+		read, values := parameters.Get()[name], query[name]
 		var complaint *FieldError
 		switch {
 		case read == nil:
-			unknown := unknown(name, slices.Sorted(maps.Keys(parameters())))
+			unknown := unknown(name, slices.Sorted(maps.Keys(parameters.Get())))
 			unknown.Message = "no such parameter"
 			complaint = &unknown
 		case len(values) > 1:

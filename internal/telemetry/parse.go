@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"ramet/internal/chain"
+	"ramet/internal/late"
 	"ramet/internal/nearest"
 )
 
@@ -28,7 +29,7 @@ func parseNew(body []byte) (New, *Invalid) {
 	n := New{Record: Record{Status: Running}}
 	seen := map[string]bool{}
 	for _, m := range sent {
-		f := byName()[m.name]
+		f := byName.Get()[m.name]
 		switch {
 		case f == nil:
 			trouble.add(unknown(m.name, fieldNames()))
@@ -43,7 +44,7 @@ func parseNew(body []byte) (New, *Invalid) {
 			set(&n.Record)
 		}
 	}
-	for _, f := range fields {
+	for _, f := range fields.Get() {
 		if f.must && !seen[f.name] {
 			trouble.add(FieldError{Pointer: "/" + f.name, Message: "is missing"})
 		}
@@ -79,7 +80,7 @@ func FormatNew(r Record) ([]byte, error) {
 	}
 	out := map[string]json.RawMessage{}
 	for _, m := range sent {
-		if !byName()[m.name].service {
+		if !byName.Get()[m.name].service {
 			out[m.name] = json.RawMessage(m.value)
 		}
 	}
@@ -104,7 +105,7 @@ func parsePatch(body []byte) (Patch, *Invalid) {
 	trouble = &Invalid{}
 	var p Patch
 	for _, m := range sent {
-		f := byName()[m.name]
+		f := byName.Get()[m.name]
 		c := change{name: m.name}
 		var complaint *FieldError
 		switch {
@@ -153,11 +154,11 @@ func (r *Record) check(blame string) *FieldError {
 
 func at(name string, complaint *FieldError) FieldError {
 	out := *complaint
-	out.Pointer = "/" + escapes.Replace(name) + out.Pointer
+	out.Pointer = "/" + escapes.Get().Replace(name) + out.Pointer
 	return out
 }
 
-var escapes = strings.NewReplacer("~", "~0", "/", "~1")
+var escapes = late.Value[*strings.Replacer]{Make: func() *strings.Replacer { return strings.NewReplacer("~", "~0", "/", "~1") }}
 
 func unknown(name string, known []string) FieldError {
 	f := at(name, wrong("no such field"))
@@ -165,11 +166,11 @@ func unknown(name string, known []string) FieldError {
 	return f
 }
 
-func fieldNames() []string { return slices.Sorted(maps.Keys(byName())) }
+func fieldNames() []string { return slices.Sorted(maps.Keys(byName.Get())) }
 
 // changeable are the fields of a patch.
 func changeable() (out []string) {
-	for _, f := range fields {
+	for _, f := range fields.Get() {
 		if !f.fixed && !f.service {
 			out = append(out, f.name)
 		}

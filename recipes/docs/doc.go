@@ -24,6 +24,7 @@ import (
 
 	"ramet/internal/fault"
 	"ramet/internal/git"
+	"ramet/internal/late"
 	"ramet/recipes/docs/evidence"
 )
 
@@ -37,7 +38,9 @@ type Call struct {
 }
 
 // Programs are the programs by name.
-var Programs = map[string]func(context.Context, Call) error{"plan": plan, "compose": compose, "check": check}
+var Programs = late.Value[map[string]func(context.Context, Call) error]{Make: func() map[string]func(context.Context, Call) error {
+	return map[string]func(context.Context, Call) error{"plan": plan, "compose": compose, "check": check}
+}}
 
 // Names of files.
 const (

@@ -232,13 +232,15 @@ func plainRune(r rune) rune {
 }
 
 // untold are languages that have no reference here, by their files.
-var untold = map[string]string{".js": "JavaScript", ".mjs": "JavaScript", ".ts": "TypeScript", ".rs": "Rust", ".rb": "Ruby", ".java": "Java", ".c": "C", ".cc": "C++", ".cpp": "C++", ".php": "PHP", ".cs": "C#", ".swift": "Swift", ".kt": "Kotlin"}
+var untold = late.Value[map[string]string]{Make: func() map[string]string {
+	return map[string]string{".js": "JavaScript", ".mjs": "JavaScript", ".ts": "TypeScript", ".rs": "Rust", ".rb": "Ruby", ".java": "Java", ".c": "C", ".cc": "C++", ".cpp": "C++", ".php": "PHP", ".cs": "C#", ".swift": "Swift", ".kt": "Kotlin"}
+}}
 
 // without says for which languages there is no reference.
 func (m *planner) without(some bool) {
 	count := map[string]int{}
 	for _, f := range m.repo.Files {
-		if name := untold[path.Ext(f)]; name != "" {
+		if name := untold.Get()[path.Ext(f)]; name != "" {
 			count[name]++
 		}
 	}

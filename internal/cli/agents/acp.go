@@ -29,7 +29,7 @@ In Zed's settings:
 
   "agent_servers": {"ramet": {"command": "ramet", "args": ["acp"]}}
 
-` + line.ExitHelp(),
+` + line.ExitHelp.Get(),
 		Args: line.Arguments(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
 			server := acpagent.New(acpagent.Options{Version: version, User: l.User, Dir: l.Dir, Log: l.Note,

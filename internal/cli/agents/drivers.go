@@ -29,7 +29,7 @@ folders, which it may write in the box), login, off.
 A program that does not ask runs confined: it writes the agent's folder and its own state
 only. Its login is its own: ramet never touches it.
 
-` + line.ExitHelp(),
+` + line.ExitHelp.Get(),
 		Args: line.Arguments(0, 1),
 		ValidArgsFunction: func(c *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			if len(args) > 0 {

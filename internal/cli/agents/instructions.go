@@ -24,7 +24,7 @@ there. All of it is at most 128 KiB.
 
 What a project says counts only in the bytes that you accepted (ramet trust).
 
-` + line.ExitHelp(),
+` + line.ExitHelp.Get(),
 		Args:              line.Arguments(0, 1),
 		ValidArgsFunction: l.CompleteAgents(1),
 		RunE: func(c *cobra.Command, args []string) error {

@@ -57,7 +57,7 @@ Every route but /health needs the token in $RAMET_HOME/token; ` + "`ramet web`" 
 page that works once. An address that others can reach needs --allow-remote, and the names
 they use, --host NAME.
 
-` + line.ExitHelp(),
+` + line.ExitHelp.Get(),
 		Args: line.Arguments(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
 			for _, h := range hosts {

@@ -37,14 +37,14 @@ of the project, once you accepted them (ramet trust), of your home, and in skill
 your configuration. An agent is told their names and descriptions, and reads one with
 the tool skill. allowed-tools takes tools away until the turn ends, and adds none.
 
-` + line.ExitHelp(),
+` + line.ExitHelp.Get(),
 		Args: line.Arguments(0, 0),
 		RunE: list(false),
 	}
 	c.AddCommand(&cobra.Command{
 		Use:   "check",
 		Short: "Check the skills, and other definitions, against their format",
-		Long:  "Check the skills, agents and commands that the user and the project define. Exit 1 if a\nfile defines nothing.\n\n" + line.ExitHelp(),
+		Long:  "Check the skills, agents and commands that the user and the project define. Exit 1 if a\nfile defines nothing.\n\n" + line.ExitHelp.Get(),
 		Args:  line.Arguments(0, 0),
 		RunE:  list(true),
 	})

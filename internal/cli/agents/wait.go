@@ -25,7 +25,7 @@ letter lies unread in the mailbox of --mail; without an agent, for a letter in t
 agent 0. Nothing is changed, and no letter is marked. Exit code 1 (TIMEOUT) if nothing
 came in time.
 
-` + line.ExitHelp(),
+` + line.ExitHelp.Get(),
 		Args:              line.Arguments(0, 1<<10),
 		ValidArgsFunction: l.CompleteAgents(1 << 10),
 		RunE: func(c *cobra.Command, args []string) error {

@@ -7,17 +7,20 @@ import (
 
 	"ramet/internal/cli/line"
 	"ramet/internal/fault"
+	"ramet/internal/late"
 	"ramet/internal/printer"
 	"ramet/internal/prompt"
 )
 
 // sets are tools that agents have, by who has them.
-var sets = map[string]string{
-	"person": "bash read write edit glob grep fetch job plan ask fork kill send read_mail wait ps look diff merge recall",
-	"alone":  "bash read write edit glob grep fetch job read_mail recall children",
-	"worker": "bash read write edit glob grep recall",
-	"bare":   "",
-}
+var sets = late.Value[map[string]string]{Make: func() map[string]string {
+	return map[string]string{
+		"person": "bash read write edit glob grep fetch job plan ask fork kill send read_mail wait ps look diff merge recall",
+		"alone":  "bash read write edit glob grep fetch job read_mail recall children",
+		"worker": "bash read write edit glob grep recall",
+		"bare":   "",
+	}
+}}
 
 func promptCommand(l *line.Line) *cobra.Command {
 	c := &cobra.Command{
@@ -52,7 +55,7 @@ a person's agent and its children (--for person), a child that knows only its ta
 				}
 				return l.Print(promptText{text, len(text), string(folder)})
 			}
-			list, ok := sets[to]
+			list, ok := sets.Get()[to]
 			if !ok {
 				return fault.New(fault.Usage, "--for %.40q is nobody", to).WithHint("use person, alone, worker or bare")
 			}

@@ -37,7 +37,7 @@ not followed.
 Where standard input is no terminal nobody can be asked: then --yes accepts what is
 there, and --accept only what was listed (see "digest" in --list --json).
 
-` + line.ExitHelp(),
+` + line.ExitHelp.Get(),
 		Args: line.Arguments(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error { return trust(c.Context(), l, f) },
 	}

@@ -17,6 +17,7 @@ import (
 
 	"ramet/internal/cli/line"
 	"ramet/internal/fault"
+	"ramet/internal/late"
 	"ramet/internal/ledger"
 	"ramet/internal/ledger/file"
 )
@@ -183,7 +184,7 @@ func (end ending) verdict(e ledger.Entry) (ledger.Status, string) {
 		return ledger.Interrupted, "ended by signal: " + end.by
 	case end.told != "":
 		return ledger.Interrupted, fmt.Sprintf("exit code %d after signal: %s", end.code, end.told)
-	case signalled[end.code]:
+	case signalled.Get()[end.code]:
 		return ledger.Interrupted, fmt.Sprintf("exit code %d", end.code)
 	}
 	return ledger.Failed, fmt.Sprintf("exit code %d", end.code)
@@ -191,4 +192,4 @@ func (end ending) verdict(e ledger.Entry) (ledger.Status, string) {
 
 // signalled are the exit codes by which shells say that HUP, INT, KILL or TERM ended
 // their command.
-var signalled = map[int]bool{129: true, 130: true, 137: true, 143: true}
+var signalled = late.Value[map[int]bool]{Make: func() map[int]bool { return map[int]bool{129: true, 130: true, 137: true, 143: true} }}

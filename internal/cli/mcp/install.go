@@ -49,7 +49,7 @@ func installCommand(l *line.Line) *cobra.Command {
 codex (~/.codex/config.toml), opencode (opencode.json), cursor (.cursor/mcp.json). What
 is in the file stays; --print shows what belongs there, and writes nothing.
 
-` + line.ExitHelp(),
+` + line.ExitHelp.Get(),
 		Args:      line.Arguments(1, 1),
 		ValidArgs: clientNames(),
 		RunE: func(c *cobra.Command, args []string) error {

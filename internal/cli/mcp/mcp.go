@@ -28,7 +28,7 @@ A call is asked for like a command; the rules mcp(SERVER) and mcp(SERVER__TOOL) 
 ramet is a server too: other people's agents fork, prompt, mail and kill agents here with
 the tools of "ramet mcp serve"; "ramet mcp install" says how they are told of it.
 
-` + line.ExitHelp(),
+` + line.ExitHelp.Get(),
 		Args: line.UnknownCommand,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
@@ -100,7 +100,7 @@ that --root names. Of the environment it gets the usual variables and those of -
 value can name another variable (--env 'TOKEN=$MY_TOKEN'), so that no secret stands in
 the file. ramet mcp tools NAME asks it for its tools.
 
-` + line.ExitHelp(),
+` + line.ExitHelp.Get(),
 		Args: line.Arguments(1, 1<<10),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := l.Person("mcp add"); err != nil {
@@ -227,7 +227,7 @@ func callCommand(l *line.Line) *cobra.Command {
 	return &cobra.Command{
 		Use:   "call SERVER TOOL [JSON|-]",
 		Short: "Call a tool of an MCP server yourself",
-		Long:  "Call a tool of an MCP server with arguments in JSON ({} if none are given; - reads\nstandard input), and print what it answers. Exit 1 if it says that it failed.\n\n" + line.ExitHelp(),
+		Long:  "Call a tool of an MCP server with arguments in JSON ({} if none are given; - reads\nstandard input), and print what it answers. Exit 1 if it says that it failed.\n\n" + line.ExitHelp.Get(),
 		Args:  line.Arguments(2, 3),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := l.Person("mcp call"); err != nil {

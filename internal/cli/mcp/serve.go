@@ -62,7 +62,7 @@ that no rule or mode permits are denied: nobody can be asked here.
 
 "ramet serve" offers the same at /mcp.
 
-` + line.ExitHelp(),
+` + line.ExitHelp.Get(),
 		Args: line.Arguments(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
 			ctx := c.Context()
@@ -129,7 +129,7 @@ bearer): whoever shows it is this agent, may act on it and on those below it, an
 letters in its name. It opens nothing else. It is good while the agent lives and the
 token of ramet's home stays the same.
 
-` + line.ExitHelp(),
+` + line.ExitHelp.Get(),
 		Args:              line.Arguments(1, 1),
 		ValidArgsFunction: l.CompleteAgents(1),
 		RunE: func(c *cobra.Command, args []string) error {

@@ -17,6 +17,7 @@ import (
 	"ramet/internal/cli/line"
 	"ramet/internal/database"
 	"ramet/internal/fault"
+	"ramet/internal/late"
 	"ramet/internal/llm/catalog"
 	"ramet/internal/nearest"
 	"ramet/internal/printer"
@@ -160,30 +161,32 @@ func (d ended) Text(w *printer.Writer) {
 }
 
 // limits by name.
-var limits = map[string]func(l *recipe.Limits, value string) error{
-	"parallel":       whole(func(l *recipe.Limits, n int64) { l.Parallel = int(n) }),
-	"attempts":       whole(func(l *recipe.Limits, n int64) { l.Attempts = int(n) }),
-	"fix_attempts":   whole(func(l *recipe.Limits, n int64) { l.FixAttempts = int(n) }),
-	"fix_rounds":     whole(func(l *recipe.Limits, n int64) { l.FixRounds = int(n) }),
-	"calls":          whole(func(l *recipe.Limits, n int64) { l.Calls = n }),
-	"tokens":         whole(func(l *recipe.Limits, n int64) { l.Tokens = n }),
-	"files":          whole(func(l *recipe.Limits, n int64) { l.Files = int(n) }),
-	"lines_per_file": whole(func(l *recipe.Limits, n int64) { l.LinesPerFile = int(n) }),
-	"cost_usd": func(l *recipe.Limits, value string) (err error) {
-		if l.CostUSD, err = strconv.ParseFloat(value, 64); err == nil && l.CostUSD < 0 {
-			err = errors.New("below 0")
-		}
-		return err
-	},
-	"runtime": func(l *recipe.Limits, value string) (err error) {
-		if l.Runtime, err = time.ParseDuration(value); err == nil && l.Runtime < 0 {
-			err = errors.New("below 0")
-		}
-		return err
-	},
-}
+var limits = late.Value[map[string]func(l *recipe.Limits, value string) error]{Make: func() map[string]func(l *recipe.Limits, value string) error {
+	return map[string]func(l *recipe.Limits, value string) error{
+		"parallel":       whole(func(l *recipe.Limits, n int64) { l.Parallel = int(n) }),
+		"attempts":       whole(func(l *recipe.Limits, n int64) { l.Attempts = int(n) }),
+		"fix_attempts":   whole(func(l *recipe.Limits, n int64) { l.FixAttempts = int(n) }),
+		"fix_rounds":     whole(func(l *recipe.Limits, n int64) { l.FixRounds = int(n) }),
+		"calls":          whole(func(l *recipe.Limits, n int64) { l.Calls = n }),
+		"tokens":         whole(func(l *recipe.Limits, n int64) { l.Tokens = n }),
+		"files":          whole(func(l *recipe.Limits, n int64) { l.Files = int(n) }),
+		"lines_per_file": whole(func(l *recipe.Limits, n int64) { l.LinesPerFile = int(n) }),
+		"cost_usd": func(l *recipe.Limits, value string) (err error) {
+			if l.CostUSD, err = strconv.ParseFloat(value, 64); err == nil && l.CostUSD < 0 {
+				err = errors.New("below 0")
+			}
+			return err
+		},
+		"runtime": func(l *recipe.Limits, value string) (err error) {
+			if l.Runtime, err = time.ParseDuration(value); err == nil && l.Runtime < 0 {
+				err = errors.New("below 0")
+			}
+			return err
+		},
+	}
+}}
 
-func limitNames() []string { return slices.Sorted(maps.Keys(limits)) }
+func limitNames() []string { return slices.Sorted(maps.Keys(limits.Get())) }
 
 func whole(set func(*recipe.Limits, int64)) func(*recipe.Limits, string) error {
 	return func(l *recipe.Limits, value string) error {
@@ -202,7 +205,7 @@ func whole(set func(*recipe.Limits, int64)) func(*recipe.Limits, string) error {
 func limit(l *recipe.Limits, given []string) error {
 	for _, pair := range given {
 		name, value, _ := strings.Cut(pair, "=")
-		set, ok := limits[name]
+		set, ok := limits.Get()[name]
 		if !ok {
 			hint := "limits: " + strings.Join(limitNames(), ", ")
 			if near := nearest.Word(name, limitNames()); near != "" {

@@ -29,7 +29,7 @@ A run is yours if its checkpoints are signed by the key of your home. One that i
 as one that came with a repository, is carried out only after your consent: what would run
 is listed, and you are asked; in a script --accept names exactly that.
 
-` + line.ExitHelp(),
+` + line.ExitHelp.Get(),
 		Args: line.Arguments(1, 1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if there, err := l.GoOn(c.Context(), o.detached); there {

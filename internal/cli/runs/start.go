@@ -36,7 +36,7 @@ those with an external effect outside of it. Look at a recipe with ` + "`ramet r
 Ctrl-C stops the run so that ` + "`ramet run resume`" + ` goes on with it (exit 130). Exit 0 means
 that the run is DONE.
 
-` + line.ExitHelp(),
+` + line.ExitHelp.Get(),
 		Example: `  ramet run start --repo .
   ramet run start --repo https://example.org/project.git --into ../project-docs
   ramet run start --recipe translate --repo . --set language=German --set to=README.de.md

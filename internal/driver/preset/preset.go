@@ -16,6 +16,7 @@ import (
 
 	"ramet/internal/config"
 	"ramet/internal/fault"
+	"ramet/internal/late"
 	"ramet/internal/nearest"
 )
 
@@ -46,64 +47,66 @@ func opencodeBase(provider, vendor, path, key string) Base {
 	return Base{Variable: "OPENCODE_CONFIG_CONTENT", In: "provider." + provider + ".options.baseURL", Vendor: vendor, Path: path, Key: key}
 }
 
-var table = []Preset{
-	{
-		Name: "claude", Title: "Claude Code", Command: []string{"claude-agent-acp"},
-		Install: "npm install -g @agentclientprotocol/claude-agent-acp", Login: "claude /login",
-		Mode: "default", Asks: true, Asking: []string{"plan"}, State: []string{"~/.claude", "~/.claude.json", "~/.cache/claude", "~/.local/share/claude", "~/.local/state/claude"},
-		Pass:  []string{"ANTHROPIC_*", "CLAUDE_*", "DISABLE_*"},
-		Bases: []Base{{Variable: "ANTHROPIC_BASE_URL", Vendor: "anthropic", Key: "ANTHROPIC_API_KEY"}},
-	},
-	{
-		Name: "codex", Title: "Codex", Command: []string{"codex-acp"},
-		Install: "npm install -g @agentclientprotocol/codex-acp", Login: "codex login",
-		Mode: "read-only", Asks: true, State: []string{"~/.codex"},
-		Pass:  []string{"OPENAI_*", "CODEX_*"},
-		Bases: []Base{{Variable: "CODEX_CONFIG", Codex: true, Vendor: "openai", Path: "/v1", Key: "OPENAI_API_KEY"}},
-	},
-	{
-		Name: "opencode", Title: "opencode", Command: []string{"opencode", "acp"},
-		Install: "npm install -g opencode-ai", Login: "opencode auth login", Asks: true, Asking: []string{"build", "plan"},
-		State: []string{"~/.local/share/opencode", "~/.local/state/opencode", "~/.config/opencode", "~/.cache/opencode"},
-		Pass:  []string{"OPENCODE_*", "ANTHROPIC_*", "OPENAI_*", "GEMINI_*", "OPENROUTER_*"},
-		Set:   map[string]string{"OPENCODE_PERMISSION": `{"edit":"ask","bash":"ask","webfetch":"ask"}`},
-		Bases: []Base{
-			opencodeBase("anthropic", "anthropic", "/v1", "ANTHROPIC_API_KEY"), opencodeBase("openai", "openai", "/v1", "OPENAI_API_KEY"),
-			opencodeBase("google", "gemini", "/v1beta", "GEMINI_API_KEY"),
+var table = late.Value[[]Preset]{Make: func() []Preset {
+	return []Preset{
+		{
+			Name: "claude", Title: "Claude Code", Command: []string{"claude-agent-acp"},
+			Install: "npm install -g @agentclientprotocol/claude-agent-acp", Login: "claude /login",
+			Mode: "default", Asks: true, Asking: []string{"plan"}, State: []string{"~/.claude", "~/.claude.json", "~/.cache/claude", "~/.local/share/claude", "~/.local/state/claude"},
+			Pass:  []string{"ANTHROPIC_*", "CLAUDE_*", "DISABLE_*"},
+			Bases: []Base{{Variable: "ANTHROPIC_BASE_URL", Vendor: "anthropic", Key: "ANTHROPIC_API_KEY"}},
 		},
-	},
-	{
-		Name: "gemini", Title: "Gemini CLI", Command: []string{"gemini", "--experimental-acp"},
-		Install: "npm install -g @google/gemini-cli", Login: "gemini", Mode: "default", Asks: true, Asking: []string{"plan"},
-		State: []string{"~/.gemini", "~/.cache/gemini"},
-		Pass:  []string{"GEMINI_*", "GOOGLE_*"},
-		Bases: []Base{{Variable: "GOOGLE_GEMINI_BASE_URL", Vendor: "gemini", Key: "GEMINI_API_KEY"}},
-	},
-	{
-		Name: "goose", Title: "goose", Command: []string{"goose", "acp"},
-		Install: "https://block.github.io/goose/docs/getting-started/installation", Login: "goose configure",
-		Mode: "approve", Asks: true, Asking: []string{"chat"},
-		State: []string{"~/.config/goose", "~/.local/share/goose", "~/.local/state/goose"},
-		Pass:  []string{"GOOSE_*", "ANTHROPIC_*", "OPENAI_*", "GOOGLE_*"},
-		Bases: []Base{
-			{Variable: "ANTHROPIC_HOST", Vendor: "anthropic", Key: "ANTHROPIC_API_KEY"}, {Variable: "OPENAI_HOST", Vendor: "openai", Key: "OPENAI_API_KEY"},
-			{Variable: "GOOGLE_HOST", Vendor: "gemini", Key: "GOOGLE_API_KEY"},
+		{
+			Name: "codex", Title: "Codex", Command: []string{"codex-acp"},
+			Install: "npm install -g @agentclientprotocol/codex-acp", Login: "codex login",
+			Mode: "read-only", Asks: true, State: []string{"~/.codex"},
+			Pass:  []string{"OPENAI_*", "CODEX_*"},
+			Bases: []Base{{Variable: "CODEX_CONFIG", Codex: true, Vendor: "openai", Path: "/v1", Key: "OPENAI_API_KEY"}},
 		},
-	},
-}
+		{
+			Name: "opencode", Title: "opencode", Command: []string{"opencode", "acp"},
+			Install: "npm install -g opencode-ai", Login: "opencode auth login", Asks: true, Asking: []string{"build", "plan"},
+			State: []string{"~/.local/share/opencode", "~/.local/state/opencode", "~/.config/opencode", "~/.cache/opencode"},
+			Pass:  []string{"OPENCODE_*", "ANTHROPIC_*", "OPENAI_*", "GEMINI_*", "OPENROUTER_*"},
+			Set:   map[string]string{"OPENCODE_PERMISSION": `{"edit":"ask","bash":"ask","webfetch":"ask"}`},
+			Bases: []Base{
+				opencodeBase("anthropic", "anthropic", "/v1", "ANTHROPIC_API_KEY"), opencodeBase("openai", "openai", "/v1", "OPENAI_API_KEY"),
+				opencodeBase("google", "gemini", "/v1beta", "GEMINI_API_KEY"),
+			},
+		},
+		{
+			Name: "gemini", Title: "Gemini CLI", Command: []string{"gemini", "--experimental-acp"},
+			Install: "npm install -g @google/gemini-cli", Login: "gemini", Mode: "default", Asks: true, Asking: []string{"plan"},
+			State: []string{"~/.gemini", "~/.cache/gemini"},
+			Pass:  []string{"GEMINI_*", "GOOGLE_*"},
+			Bases: []Base{{Variable: "GOOGLE_GEMINI_BASE_URL", Vendor: "gemini", Key: "GEMINI_API_KEY"}},
+		},
+		{
+			Name: "goose", Title: "goose", Command: []string{"goose", "acp"},
+			Install: "https://block.github.io/goose/docs/getting-started/installation", Login: "goose configure",
+			Mode: "approve", Asks: true, Asking: []string{"chat"},
+			State: []string{"~/.config/goose", "~/.local/share/goose", "~/.local/state/goose"},
+			Pass:  []string{"GOOSE_*", "ANTHROPIC_*", "OPENAI_*", "GOOGLE_*"},
+			Bases: []Base{
+				{Variable: "ANTHROPIC_HOST", Vendor: "anthropic", Key: "ANTHROPIC_API_KEY"}, {Variable: "OPENAI_HOST", Vendor: "openai", Key: "OPENAI_API_KEY"},
+				{Variable: "GOOGLE_HOST", Vendor: "gemini", Key: "GOOGLE_API_KEY"},
+			},
+		},
+	}
+}}
 
 // All are the programs that ramet knows, and those of the configuration. What a project says of one
 // that ramet knows does not count: its name would mean another program than people think.
 func All(own []config.Driver) []Preset {
 	own = slices.DeleteFunc(slices.Clone(own), func(d config.Driver) bool {
-		return d.Project && slices.ContainsFunc(table, func(p Preset) bool { return p.Name == d.Name })
+		return d.Project && slices.ContainsFunc(table.Get(), func(p Preset) bool { return p.Name == d.Name })
 	})
 	var out []Preset
-	for _, p := range table {
+	for _, p := range table.Get() {
 		out = append(out, with(p, own))
 	}
 	for _, d := range own {
-		if !slices.ContainsFunc(table, func(p Preset) bool { return p.Name == d.Name }) {
+		if !slices.ContainsFunc(table.Get(), func(p Preset) bool { return p.Name == d.Name }) {
 			out = append(out, with(Preset{Name: d.Name, Title: d.Name, Own: true}, own)) // nobody knows whether it asks
 		}
 	}

@@ -40,11 +40,7 @@ func (b *Batch) Add(h chain.Hash, content []byte) error {
 	if b.has(h) {
 		return nil
 	}
-	pack, err := packer()
-	if err != nil {
-		return err
-	}
-	return b.put(entry{hash: h, form: zipped, size: int64(len(content))}, pack.EncodeAll(content, nil))
+	return b.put(entry{hash: h, form: zipped, size: int64(len(content))}, packer.Get().EncodeAll(content, nil))
 }
 
 // AddFolder keeps a folder: whole, or as what differs from the one that it was before, where
@@ -63,11 +59,7 @@ func (b *Batch) AddFolder(f, before files.Folder) (chain.Hash, error) {
 			}
 		}
 	}
-	pack, err := packer()
-	if err != nil {
-		return h, err
-	}
-	return h, b.put(entry{hash: h, form: form, size: int64(len(content))}, pack.EncodeAll(content, nil))
+	return h, b.put(entry{hash: h, form: form, size: int64(len(content))}, packer.Get().EncodeAll(content, nil))
 }
 
 // A folder is kept as a delta if it has so many names, and at most so many deltas stand

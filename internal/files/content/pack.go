@@ -5,13 +5,13 @@ import (
 	"encoding/binary"
 	"io"
 	"os"
-	"sync"
 
 	"github.com/klauspost/compress/zstd"
 
 	"ramet/internal/chain"
 	"ramet/internal/durable"
 	"ramet/internal/fault"
+	"ramet/internal/late"
 )
 
 const (
@@ -38,10 +38,12 @@ type entry struct {
 const largest = 1 << 30
 
 var (
-	packer   = sync.OnceValues(func() (*zstd.Encoder, error) { return zstd.NewWriter(nil, zstd.WithEncoderConcurrency(2)) })
-	unpacker = sync.OnceValues(func() (*zstd.Decoder, error) {
-		return zstd.NewReader(nil, zstd.WithDecoderConcurrency(2), zstd.WithDecoderMaxMemory(largest))
-	})
+	packer = late.Value[*zstd.Encoder]{Make: func() *zstd.Encoder {
+		return late.Must(zstd.NewWriter(nil, zstd.WithEncoderConcurrency(2)))
+	}}
+	unpacker = late.Value[*zstd.Decoder]{Make: func() *zstd.Decoder {
+		return late.Must(zstd.NewReader(nil, zstd.WithDecoderConcurrency(2), zstd.WithDecoderMaxMemory(largest)))
+	}}
 )
 
 // writeIndex ends a pack.

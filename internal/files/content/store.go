@@ -213,11 +213,7 @@ func (s *Store) read(ctx context.Context, p place, repo string) ([]byte, error) 
 		}
 		return content, nil
 	}
-	unpack, err := unpacker()
-	if err != nil {
-		return nil, err
-	}
-	content, err := unpack.DecodeAll(payload, make([]byte, 0, min(p.size, 64<<20)))
+	content, err := unpacker.Get().DecodeAll(payload, make([]byte, 0, min(p.size, 64<<20)))
 	if err != nil {
 		return nil, fault.New(fault.StorageCorrupt, "unpack from %s: %w", path, err)
 	}
@@ -251,11 +247,7 @@ func (s *Store) base(p place) (chain.Hash, bool, error) {
 	if _, err := f.ReadAt(payload, p.offset); err != nil {
 		return chain.Hash{}, false, durable.Failure("read", path, err)
 	}
-	unpack, err := unpacker()
-	if err != nil {
-		return chain.Hash{}, false, err
-	}
-	content, err := unpack.DecodeAll(payload, nil)
+	content, err := unpacker.Get().DecodeAll(payload, nil)
 	if err != nil {
 		return chain.Hash{}, false, fault.New(fault.StorageCorrupt, "unpack from %s: %w", path, err)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"ramet/internal/config"
 	"ramet/internal/hook"
+	"ramet/internal/late"
 	"ramet/internal/trust"
 )
 
@@ -115,7 +116,7 @@ func Named(project, command string) []string {
 		for word := range strings.FieldsSeq(line) {
 			name := path.Base(word)
 			switch {
-			case runs && (strings.HasPrefix(word, "-") || strings.Contains(word, "=") || slices.Contains(interpreters, name)):
+			case runs && (strings.HasPrefix(word, "-") || strings.Contains(word, "=") || slices.Contains(interpreters.Get(), name)):
 				continue
 			case !runs && !slices.ContainsFunc(Folders, func(f string) bool { return strings.Contains(word, f+"/") }):
 				continue
@@ -130,8 +131,10 @@ func Named(project, command string) []string {
 }
 
 // interpreters run the file that they are given; the last few only stand before a command.
-var interpreters = strings.Fields(`sh bash zsh dash ksh fish python python2 python3 node nodejs deno bun tsx ts-node npx ruby perl php pwsh
+var interpreters = late.Value[[]string]{Make: func() []string {
+	return strings.Fields(`sh bash zsh dash ksh fish python python2 python3 node nodejs deno bun tsx ts-node npx ruby perl php pwsh
 	uv uvx pipx go run exec env command nice nohup time timeout sudo source . xargs then else do if while until !`)
+}}
 
 // inside is the path in a project of a file that a word names.
 func inside(project, word string) (string, bool) {

@@ -91,7 +91,7 @@ func Uninstall(settings []byte) (out []byte, changed bool, err error) {
 	return append(root.Append(nil, 0), '\n'), true, nil
 }
 
-var mine = late.Regexp(regexp.QuoteMeta(Hook) + `\b`)
+var mine = late.Value[*regexp.Regexp]{Make: func() *regexp.Regexp { return regexp.MustCompile(regexp.QuoteMeta(Hook) + `\b`) }}
 
 func names(o ordered.Object) []string {
 	var out []string

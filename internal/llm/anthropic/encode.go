@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"ramet/internal/jsonschema"
+	"ramet/internal/late"
 	"ramet/internal/llm"
 	"ramet/internal/llm/wire"
 )
@@ -143,7 +144,7 @@ func think(out *request, r llm.Request, known llm.Model) {
 			out.Thinking.Display = "summarized"
 		}
 	default:
-		budget := budgets[r.Effort]
+		budget := budgets.Get()[r.Effort]
 		budget = min(budget, out.MaxTokens/2)
 		if budget < 1024 { // the least that is allowed
 			return
@@ -153,7 +154,9 @@ func think(out *request, r llm.Request, known llm.Model) {
 	out.Temperature = nil // not allowed beside thinking
 }
 
-var budgets = map[llm.Effort]int64{llm.Minimal: 1024, llm.Low: 2048, llm.Medium: 8192, llm.High: 24576, llm.XHigh: 32768, llm.Max: 49152}
+var budgets = late.Value[map[llm.Effort]int64]{Make: func() map[llm.Effort]int64 {
+	return map[llm.Effort]int64{llm.Minimal: 1024, llm.Low: 2048, llm.Medium: 8192, llm.High: 24576, llm.XHigh: 32768, llm.Max: 49152}
+}}
 
 // mended says that the calls whose results come last were not made by a model that
 // thought here: the server refuses to go on with them thinking. Where the model

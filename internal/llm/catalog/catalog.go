@@ -20,6 +20,7 @@ import (
 	"sync"
 
 	"ramet/internal/fault"
+	"ramet/internal/late"
 	"ramet/internal/llm"
 	"ramet/internal/nearest"
 )
@@ -172,7 +173,7 @@ var files embed.FS
 
 var (
 	mu     sync.Mutex
-	tables = map[string]Table{}
+	tables = late.Value[map[string]Table]{Make: func() map[string]Table { return map[string]Table{} }}
 )
 
 // Table is the vendor's; empty where its models are not known.
@@ -180,7 +181,7 @@ func (v Vendor) Table() Table {
 	name := v.owner()
 	mu.Lock()
 	defer mu.Unlock()
-	if t, ok := tables[name]; ok {
+	if t, ok := tables.Get()[name]; ok {
 		return t
 	}
 	t, fresh := updated(name)
@@ -193,7 +194,7 @@ func (v Vendor) Table() Table {
 		t.Models[i].Known = true
 		t.Models[i] = ruled(name, t.Models[i])
 	}
-	tables[name] = t
+	tables.Get()[name] = t
 	return t
 }
 
@@ -201,7 +202,7 @@ func (v Vendor) Table() Table {
 func Learn(v Vendor, t Table) {
 	mu.Lock()
 	defer mu.Unlock()
-	tables[v.owner()] = t
+	tables.Get()[v.owner()] = t
 }
 
 // owner is the vendor whose models these are.

@@ -65,7 +65,7 @@ func TestPricesAreThoseOfTheVendors(t *testing.T) {
 
 // Each rule is about something, and says where that was read and when.
 func TestRulesAreAboutModels(t *testing.T) {
-	for i, r := range Rules() {
+	for i, r := range Rules.Get() {
 		v, err := Find(r.Vendor)
 		if err != nil {
 			t.Fatal(err)
@@ -151,9 +151,9 @@ func TestChoose(t *testing.T) {
 			t.Errorf("%q: %s %v, want %s", c.asked, got, err, c.want)
 		}
 	}
-	clear(tables)
-	if _, err := Choose("", only("ollama")); err != nil || len(tables) != 2 {
-		t.Errorf("%d tables were read, %v: those of vendors that cannot be used are not", len(tables), err)
+	clear(tables.Get())
+	if _, err := Choose("", only("ollama")); err != nil || len(tables.Get()) != 2 {
+		t.Errorf("%d tables were read, %v: those of vendors that cannot be used are not", len(tables.Get()), err)
 	}
 }
 

@@ -3,8 +3,8 @@ package catalog
 import (
 	"encoding/json"
 	"path"
-	"sync"
 
+	"ramet/internal/late"
 	"ramet/internal/llm"
 )
 
@@ -25,7 +25,7 @@ type Rule struct {
 }
 
 // Rules are all of them, in order.
-var Rules = sync.OnceValue(func() []Rule {
+var Rules = late.Value[[]Rule]{Make: func() []Rule {
 	var out []Rule
 	text, err := files.ReadFile("table/rules.json")
 	if err == nil {
@@ -35,7 +35,7 @@ var Rules = sync.OnceValue(func() []Rule {
 		panic("catalog: rules: " + err.Error())
 	}
 	return out
-})
+}}
 
 // Fits says whether a rule is about a model.
 func (r Rule) Fits(vendor, name string) bool {
@@ -53,7 +53,7 @@ func (r Rule) Fits(vendor, name string) bool {
 // EffortRule is the rule that says how hard a model of the vendor is to think where
 // nobody says; ok is false where none does.
 func (v Vendor) EffortRule(m llm.Model) (out Rule, ok bool) {
-	for _, r := range Rules() {
+	for _, r := range Rules.Get() {
 		if r.Effort != "" && r.Fits(v.owner(), m.Name) && m.Effort == r.Effort {
 			out, ok = r, true
 		}
@@ -63,7 +63,7 @@ func (v Vendor) EffortRule(m llm.Model) (out Rule, ok bool) {
 
 // ruled is a model with what the rules say of it.
 func ruled(vendor string, m llm.Model) llm.Model {
-	for _, r := range Rules() {
+	for _, r := range Rules.Get() {
 		if !r.Fits(vendor, m.Name) {
 			continue
 		}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"math"
 
+	"ramet/internal/late"
 	"ramet/internal/llm"
 	"ramet/internal/llm/wire"
 )
@@ -242,10 +243,12 @@ func dollars(n json.Number) llm.Money {
 	return llm.Money(math.Ceil(amount*1e9 - 1e-3))
 }
 
-var reasons = map[string]llm.Reason{
-	"stop": llm.Stop, "eos": llm.Stop, "end_turn": llm.Stop,
-	"[DONE]": llm.Stop, "length": llm.Length, "tool_calls": llm.ToolCalls, "function_call": llm.ToolCalls,
-}
+var reasons = late.Value[map[string]llm.Reason]{Make: func() map[string]llm.Reason {
+	return map[string]llm.Reason{
+		"stop": llm.Stop, "eos": llm.Stop, "end_turn": llm.Stop,
+		"[DONE]": llm.Stop, "length": llm.Length, "tool_calls": llm.ToolCalls, "function_call": llm.ToolCalls,
+	}
+}}
 
 func (d *decoder) Close() ([]llm.Event, llm.Finish, bool) {
 	if d.reason == "" && d.ended {
@@ -262,7 +265,7 @@ func (d *decoder) Close() ([]llm.Event, llm.Finish, bool) {
 	}
 	d.parts.DoneAll()
 	finish := llm.Finish{Reason: llm.Error, Raw: d.reason} // content_filter, error, and what we have not heard of
-	if reason, known := reasons[d.reason]; known {
+	if reason, known := reasons.Get()[d.reason]; known {
 		finish.Reason = reason
 	}
 	switch {

@@ -3,6 +3,8 @@ package offline
 import (
 	"strconv"
 	"strings"
+
+	"ramet/internal/late"
 )
 
 func nothingMore([]string) []step { return []step{} }
@@ -12,7 +14,7 @@ func listAgents([]string) []step {
 }
 
 func killAgent(m []string) []step {
-	if pronoun[strings.ToLower(m[1])] {
+	if pronoun.Get()[strings.ToLower(m[1])] {
 		return nil
 	}
 	args := map[string]any{"agent": m[1]}
@@ -49,7 +51,7 @@ func wait(seconds, from int) func([]string) []step {
 			args["timeout"], _ = strconv.Atoi(m[seconds])
 		}
 		if from > 0 && m[from] != "" {
-			if pronoun[strings.ToLower(m[from])] {
+			if pronoun.Get()[strings.ToLower(m[from])] {
 				return nil
 			}
 			args["agents"] = []string{m[from]}
@@ -59,12 +61,14 @@ func wait(seconds, from int) func([]string) []step {
 }
 
 // pronoun are words that name no agent.
-var pronoun = map[string]bool{"me": true, "us": true, "you": true, "him": true, "her": true, "them": true, "it": true, "a": true, "an": true, "the": true,
-	"my": true, "all": true, "everybody": true, "everyone": true, "to": true, "that": true, "this": true, "mail": true, "yourself": true}
+var pronoun = late.Value[map[string]bool]{Make: func() map[string]bool {
+	return map[string]bool{"me": true, "us": true, "you": true, "him": true, "her": true, "them": true, "it": true, "a": true, "an": true, "the": true,
+		"my": true, "all": true, "everybody": true, "everyone": true, "to": true, "that": true, "this": true, "mail": true, "yourself": true}
+}}
 
 func sendTo(to, body int) func([]string) []step {
 	return func(m []string) []step {
-		if pronoun[strings.ToLower(m[to])] {
+		if pronoun.Get()[strings.ToLower(m[to])] {
 			return nil
 		}
 		return one("send", "send a letter to "+name(m[to]), map[string]any{"to": m[to], "text": plain(m[body])})

@@ -112,7 +112,7 @@ func read(m []string) []step {
 	for _, p := range joined(m[1]) {
 		p = strings.TrimSpace(p)
 		file, quoted := literal(p)
-		if file == "" || !quoted && (strings.ContainsAny(file, " \t\n`\"") || pronoun[strings.ToLower(file)]) {
+		if file == "" || !quoted && (strings.ContainsAny(file, " \t\n`\"") || pronoun.Get()[strings.ToLower(file)]) {
 			return nil
 		}
 		calls = append(calls, call{"read", map[string]any{"path": file}, "read " + name(file)})

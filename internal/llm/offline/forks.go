@@ -26,7 +26,9 @@ var (
 	searches    = late.Regexp(`(?i)^searches\b`)
 )
 
-var numbers = map[string]int{"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8}
+var numbers = late.Value[map[string]int]{Make: func() map[string]int {
+	return map[string]int{"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8}
+}}
 
 // ready is the order of a child that was given none.
 const ready = "say I am ready"
@@ -42,7 +44,7 @@ func parseFork(s string, depth int) []step {
 	rest := s[len(forkVerb.Get().FindString(s)):]
 	count := 0
 	if m := counted.Get().FindStringSubmatch(rest); m != nil {
-		count = numbers[strings.ToLower(m[1])]
+		count = numbers.Get()[strings.ToLower(m[1])]
 		if count == 0 {
 			count, _ = strconv.Atoi(m[1])
 			if count == 0 {

@@ -90,12 +90,14 @@ func oneLine(line string) string {
 	return strings.Repeat(" ", indent) + text.Line(rest, quotedWidth)
 }
 
-var pasts = map[string]string{"run": "Ran", "read": "Read", "write": "Wrote", "send": "Sent"}
+var pasts = late.Value[map[string]string]{Make: func() map[string]string {
+	return map[string]string{"run": "Ran", "read": "Read", "write": "Wrote", "send": "Sent"}
+}}
 
 // past tells what was done: "run `ls`" becomes "Ran `ls`".
 func past(act string) string {
 	verb, rest, _ := strings.Cut(act, " ")
-	done := pasts[verb]
+	done := pasts.Get()[verb]
 	if done == "" {
 		done = strings.ToUpper(verb[:1]) + strings.TrimSuffix(verb[1:], "e") + "ed"
 	}

@@ -3,7 +3,6 @@ package offline
 import (
 	"regexp"
 	"strings"
-	"sync"
 
 	"ramet/internal/late"
 )
@@ -41,7 +40,7 @@ type rule struct {
 }
 
 // allRules has them compiled.
-var allRules = sync.OnceValue(rules)
+var allRules = late.Value[[]rule]{Make: rules}
 
 // words compiles a pattern of words. In it, a space is any white space, and
 // capitals stand for:
@@ -93,7 +92,7 @@ func parseOne(s string, depth int) []step {
 	if forkHead.Get().MatchString(s) {
 		return parseFork(s, depth)
 	}
-	for _, r := range allRules() {
+	for _, r := range allRules.Get() {
 		if m := r.pattern.FindStringSubmatch(s); m != nil {
 			if got := r.make(m); got != nil {
 				return got

@@ -40,7 +40,7 @@ func (c *Client) fetch(ctx context.Context, method, path string, body []byte) ([
 	req.Header.Set("User-Agent", "ramet")
 	transport := c.HTTP
 	if transport == nil {
-		transport = shared
+		transport = shared.Get()
 	}
 	resp, err := transport.RoundTrip(req)
 	if err != nil {

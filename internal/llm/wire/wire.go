@@ -30,6 +30,7 @@ import (
 	"time"
 
 	"ramet/internal/fault"
+	"ramet/internal/late"
 	"ramet/internal/llm"
 )
 
@@ -108,14 +109,16 @@ var errStalled = errors.New("stalled")
 
 // shared keeps connections between calls. Answers are not compressed: a proxy
 // that compresses would hold them back.
-var shared http.RoundTripper = &http.Transport{
-	Proxy:               http.ProxyFromEnvironment,
-	DialContext:         (&net.Dialer{Timeout: 15 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
-	TLSHandshakeTimeout: 15 * time.Second,
-	IdleConnTimeout:     90 * time.Second,
-	ForceAttemptHTTP2:   true,
-	DisableCompression:  true,
-}
+var shared = late.Value[http.RoundTripper]{Make: func() http.RoundTripper {
+	return &http.Transport{
+		Proxy:               http.ProxyFromEnvironment,
+		DialContext:         (&net.Dialer{Timeout: 15 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
+		TLSHandshakeTimeout: 15 * time.Second,
+		IdleConnTimeout:     90 * time.Second,
+		ForceAttemptHTTP2:   true,
+		DisableCompression:  true,
+	}
+}}
 
 // Stream posts a body and decodes the answer.
 func (c *Client) Stream(ctx context.Context, sent llm.Bytes, d Decoder) iter.Seq[llm.Event] {
@@ -271,7 +274,7 @@ func (c *Client) post(ctx context.Context, sent llm.Bytes) (*http.Response, erro
 	}
 	transport := c.HTTP
 	if transport == nil {
-		transport = shared
+		transport = shared.Get()
 	}
 	// A client of our own would follow redirects, and take the key along.
 	resp, err := transport.RoundTrip(req)

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"ramet/internal/late"
 )
 
 // builtIn is what a built-in declares: which parameters it has, what it must be given and
@@ -68,32 +70,38 @@ var (
 )
 
 // workers are the built-ins that `uses` of a worker names.
-var workers = map[string]builtIn{
-	"clone": {with: params("repo! commit into into_commit branch"), once: true,
-		outputs: []role{pinned, {pattern: baseBundle}, {pattern: sourceBundle, may: true}}},
-	"apply": {with: params("files to"), once: true,
-		inputs:  []role{pinned, {pattern: baseBundle}, patches, {pattern: "*", may: true}},
-		outputs: []role{patched}},
-	"pull-request": {with: params("branch! base_branch title body repo into"), effect: true,
-		inputs:  []role{pinned, bundle, patched, {pattern: "*.md", may: true}, {pattern: "title.txt", may: true}, {pattern: "*", may: true}},
-		outputs: []role{{pattern: "*.json"}, {pattern: "dir/**"}}},
-	"report": {inputs: []role{{pattern: "findings.json"}, {pattern: "*.diff"}},
-		outputs: []role{{pattern: "*.sarif"}, {pattern: "*.md"}}},
-	"comment": {with: params("repo! pull!"), effect: true,
-		inputs: []role{{pattern: "*.md"}}, outputs: []role{{pattern: "*.json"}}},
-}
+var workers = late.Value[map[string]builtIn]{Make: func() map[string]builtIn {
+	return map[string]builtIn{
+		"clone": {with: params("repo! commit into into_commit branch"), once: true,
+			outputs: []role{pinned, {pattern: baseBundle}, {pattern: sourceBundle, may: true}}},
+		"apply": {with: params("files to"), once: true,
+			inputs:  []role{pinned, {pattern: baseBundle}, patches, {pattern: "*", may: true}},
+			outputs: []role{patched}},
+		"pull-request": {with: params("branch! base_branch title body repo into"), effect: true,
+			inputs:  []role{pinned, bundle, patched, {pattern: "*.md", may: true}, {pattern: "title.txt", may: true}, {pattern: "*", may: true}},
+			outputs: []role{{pattern: "*.json"}, {pattern: "dir/**"}}},
+		"report": {inputs: []role{{pattern: "findings.json"}, {pattern: "*.diff"}},
+			outputs: []role{{pattern: "*.sarif"}, {pattern: "*.md"}}},
+		"comment": {with: params("repo! pull!"), effect: true,
+			inputs: []role{{pattern: "*.md"}}, outputs: []role{{pattern: "*.json"}}},
+	}
+}}
 
 // builtInGates are those that `uses` of a gate names, with the built-in worker whose work
 // they look at.
-var builtInGates = map[string]struct {
+var builtInGates = late.Value[map[string]builtInGate]{Make: func() map[string]builtInGate {
+	return map[string]builtInGate{
+		"markdown": {"apply", params("patch")},
+		"links":    {"apply", params("patch")},
+		"secrets":  {"apply", params("patch")},
+		"paths":    {"apply", params("patch allow")},
+		"limits":   {"apply", params("patch files lines_per_file")},
+	}
+}}
+
+type builtInGate struct {
 	after string
 	with  []parameter
-}{
-	"markdown": {"apply", params("patch")},
-	"links":    {"apply", params("patch")},
-	"secrets":  {"apply", params("patch")},
-	"paths":    {"apply", params("patch allow")},
-	"limits":   {"apply", params("patch files lines_per_file")},
 }
 
 // params reads names, of which those with ! must be given.
@@ -117,7 +125,7 @@ func parameterNames(list []parameter) []string {
 // declared holds the recipe against what its built-ins declare.
 func (p *parser) declared() {
 	for _, s := range p.workers {
-		if b, ok := workers[s.Uses]; ok {
+		if b, ok := workers.Get()[s.Uses]; ok {
 			p.fits(s, b)
 		}
 	}
@@ -187,7 +195,7 @@ func (p *parser) roles(known []role, paths []string, lines []lined, at int, kind
 func (p *parser) declaredTogether() {
 	of := map[string]*sheet{}
 	for _, s := range p.workers {
-		if b := workers[s.Uses]; b.once && of[s.Uses] != nil {
+		if b := workers.Get()[s.Uses]; b.once && of[s.Uses] != nil {
 			p.say(s.Line, "workers %s and %s both use %s, which a recipe has once: keep one", of[s.Uses].Name, s.Name, s.Uses)
 		}
 		of[s.Uses] = s
@@ -202,7 +210,7 @@ func (p *parser) declaredTogether() {
 		}
 	}
 	for _, g := range p.recipe.Gates {
-		b, ok := builtInGates[g.Uses]
+		b, ok := builtInGates.Get()[g.Uses]
 		if !ok {
 			continue
 		}
@@ -226,7 +234,7 @@ func (p *parser) declaredTogether() {
 func (p *parser) addresses(clone *sheet) {
 	parameter := slices.ContainsFunc(p.recipe.Parameters, func(one Parameter) bool { return one.Name == "repo" })
 	for i, w := range p.recipe.Workers {
-		b, ok := workers[w.Uses]
+		b, ok := workers.Get()[w.Uses]
 		if !ok || w.Uses == "clone" || !slices.Contains(parameterNames(b.with), "repo") {
 			continue
 		}

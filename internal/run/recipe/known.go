@@ -11,8 +11,8 @@ import (
 
 // What recipes can name. Those who do the work have the other half of each list.
 var (
-	builtIns   = slices.Sorted(maps.Keys(workers))
-	gates      = slices.Sorted(maps.Keys(builtInGates))
+	builtIns   = late.Value[[]string]{Make: func() []string { return slices.Sorted(maps.Keys(workers.Get())) }}
+	gates      = late.Value[[]string]{Make: func() []string { return slices.Sorted(maps.Keys(builtInGates.Get())) }}
 	severities = []string{"info", "warn", "error", "blocker"}
 	tools      = []string{"bash", "read", "write", "edit", "glob", "grep", "list",
 		"fork", "kill", "send", "check_mail", "read_mail", "wait", "ps", "exit"}

@@ -176,7 +176,7 @@ func (p *parser) gate(m member) {
 		p.say(in.line, "%s has inputs, and a built-in gate knows what it looks at: leave them out", what)
 	}
 	p.gateInputs = append(p.gateInputs, gateInput{m.key, inputs})
-	g := Gate{Name: m.key, Line: m.line, Uses: p.word(f["uses"], "uses of "+what, gates), Command: p.text(f["command"], "command of "+what),
+	g := Gate{Name: m.key, Line: m.line, Uses: p.word(f["uses"], "uses of "+what, gates.Get()), Command: p.text(f["command"], "command of "+what),
 		With: p.with(f["with"], what), Inputs: texts(inputs),
 		Severity: p.word(f["severity"], "severity of "+what, severities), Timeout: p.duration(f["timeout"], "timeout of "+what)}
 	p.oneOf(m, f, what, "uses", "command")

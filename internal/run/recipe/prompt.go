@@ -19,7 +19,7 @@ const maxPrompt = 16 << 20
 // harmless ones are let in: none that repeats or pads.
 var (
 	ownFunctions = []string{"scope", "param", "input", "failure", "section", "issue"}
-	functions    = append([]string{"and", "or", "not", "eq", "ne", "len"}, ownFunctions...)
+	functions    = late.Value[[]string]{Make: func() []string { return append([]string{"and", "or", "not", "eq", "ne", "len"}, ownFunctions...) }}
 	sectionParts = []string{"Name", "Title", "Brief"}
 	issueParts   = []string{"ID", "Gate", "Severity", "Code", "Message", "Files", "Line", "Fix"}
 )

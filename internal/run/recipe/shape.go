@@ -1,8 +1,7 @@
 package recipe
 
 import (
-	"sync"
-
+	"ramet/internal/late"
 	"ramet/internal/llm"
 	"ramet/internal/run"
 	"ramet/internal/shape"
@@ -11,7 +10,7 @@ import (
 // Shape is the form of a recipe for editors, once YAML is read as JSON. It says less than
 // Parse, which also looks at what the parts have to do with each other, and refuses nothing
 // that Parse takes.
-var Shape = sync.OnceValue(func() *shape.Shape {
+var Shape = late.Value[*shape.Shape]{Make: func() *shape.Shape {
 	text, count, yes := shape.Text(1), shape.Integer(0), shape.Bool()
 	texts := shape.List(text)
 	scalar := shape.Either(shape.Text(0), shape.Number(-maxFloat, maxFloat), yes, shape.Null())
@@ -19,7 +18,7 @@ var Shape = sync.OnceValue(func() *shape.Shape {
 	with := shape.Map(scalar).With("Values for a built-in, or variables of a command; {name} is a parameter, {scope} the item's scope.")
 	path := text.With("A path below work, artifacts, drafts or reports; {name} is a parameter, {scope} the item's scope.")
 	worker := shape.Object(
-		shape.May("uses", shape.Enum(builtIns...).With("A built-in. Give one of uses, prompt and command.")),
+		shape.May("uses", shape.Enum(builtIns.Get()...).With("A built-in. Give one of uses, prompt and command.")),
 		shape.May("prompt", text.With("A text/template for an agent: scope, param, input, failure, section, issue.")),
 		shape.May("command", text.With("For sh -c.")),
 		shape.May("with", with),
@@ -47,7 +46,7 @@ var Shape = sync.OnceValue(func() *shape.Shape {
 		shape.May("queue", text),
 	)
 	gate := shape.Object(
-		shape.May("uses", shape.Enum(gates...).With("A built-in. Give one of uses and command.")),
+		shape.May("uses", shape.Enum(gates.Get()...).With("A built-in. Give one of uses and command.")),
 		shape.May("command", text.With("For sh -c; it only looks.")),
 		shape.May("with", with),
 		shape.May("inputs", shape.List(path).With("Files of the run that the command finds below $RAMET_INPUTS.")),
@@ -82,7 +81,7 @@ var Shape = sync.OnceValue(func() *shape.Shape {
 			shape.May("runtime", duration), shape.May("calls", count), shape.May("tokens", count),
 			shape.May("cost_usd", shape.Number(0, maxFloat)), shape.May("files", count), shape.May("lines_per_file", count))),
 	)
-})
+}}
 
 // maxFloat stands for any number.
 const maxFloat = 1e300

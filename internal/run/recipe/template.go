@@ -78,8 +78,8 @@ func (c *templateCheck) pipe(p *parse.PipeNode, dot bool) {
 func (c *templateCheck) call(f *parse.IdentifierNode, args []parse.Node, piped bool) {
 	name := f.Ident
 	switch {
-	case !slices.Contains(functions, name):
-		c.wrong(f, "calls %.60s, which is no function: %s", name, instead(name, functions))
+	case !slices.Contains(functions.Get(), name):
+		c.wrong(f, "calls %.60s, which is no function: %s", name, instead(name, functions.Get()))
 		return
 	case !slices.Contains(ownFunctions, name):
 		return

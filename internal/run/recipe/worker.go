@@ -33,7 +33,7 @@ func (p *parser) worker(m member) {
 		s.lines[key] = m.line
 	}
 	of := func(key string) string { return key + " of " + what }
-	w.Uses = p.word(f["uses"], of("uses"), builtIns)
+	w.Uses = p.word(f["uses"], of("uses"), builtIns.Get())
 	w.Prompt = p.text(f["prompt"], of("prompt"))
 	if w.Prompt != "" {
 		s.prompt = f["prompt"].value.Line

@@ -14,9 +14,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"sync"
 
 	"ramet/internal/fault"
+	"ramet/internal/late"
 	"ramet/internal/nearest"
 )
 
@@ -30,32 +30,32 @@ type published struct {
 	code  fault.Code
 }
 
-var all = sync.OnceValue(func() []published {
+var all = late.Value[[]published]{Make: func() []published {
 	return []published{
 		{"event", "Event of a run", "One line of events.ndjson. Lines are in RFC 8785 form; event_hash is the SHA-256 of " +
 			"event_id, ts, type, payload and prev_hash, one behind the other. Types that are not listed here have any payload.",
 			eventSchema, checkEvent, fault.InvalidEvent},
-		{"issue", "Issue of a run", "Something that a gate found, as the snapshot keeps it.", issue().Schema, issue().Check, fault.InvalidEvent},
+		{"issue", "Issue of a run", "Something that a gate found, as the snapshot keeps it.", issue.Get().Schema, issue.Get().Check, fault.InvalidEvent},
 		{"recipe", "Recipe of a run", "What a run does in each of its states, for editors: YAML that is read as JSON. `ramet run recipe FILE` " +
 			"looks at more: who makes which input, circles, templates.", recipeSchema, checkRecipe, fault.InvalidRecipe},
 		{"run_config", "Configuration of a run", "What a run is asked to do. It is copied when the run is made; members that " +
-			"are not listed here belong to the recipe.", runConfig().Schema, runConfig().Check, fault.InvalidConfig},
+			"are not listed here belong to the recipe.", runConfig.Get().Schema, runConfig.Get().Check, fault.InvalidConfig},
 		{"snapshot", "Snapshot of a run", "What the first event_count events of a run amount to: a cache, always equal to their replay.",
-			snapshot().Schema, snapshot().Check, fault.InvalidEvent},
+			snapshot.Get().Schema, snapshot.Get().Check, fault.InvalidEvent},
 	}
-})
+}}
 
 // Names lists the schemas, sorted.
 func Names() []string {
-	names := make([]string, len(all()))
-	for i, p := range all() {
+	names := make([]string, len(all.Get()))
+	for i, p := range all.Get() {
 		names[i] = p.name
 	}
 	return names
 }
 
 func find(name string) (published, error) {
-	for _, p := range all() {
+	for _, p := range all.Get() {
 		if p.name == name {
 			return p, nil
 		}

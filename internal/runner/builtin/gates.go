@@ -84,10 +84,10 @@ func (g *Gates) redactor() *secret.Redactor {
 // builtIn looks with a function of package check. It cannot be stopped in the middle, and
 // ends by itself; when the time is over, nobody waits for it.
 func (g *Gates) builtIn(ctx context.Context, gate recipe.Gate, site runner.Site) ([]runner.Issue, error) {
-	look, ok := check.Gates[gate.Uses]
+	look, ok := check.Gates.Get()[gate.Uses]
 	if !ok {
 		return nil, fault.New(fault.InvalidRecipe, "gate %s: there is no built-in gate %.80q", gate.Name, gate.Uses).
-			WithHint("the gates are %s", strings.Join(slices.Sorted(maps.Keys(check.Gates)), ", "))
+			WithHint("the gates are %s", strings.Join(slices.Sorted(maps.Keys(check.Gates.Get())), ", "))
 	}
 	s, closeAll, err := g.site(gate, site)
 	if err != nil {

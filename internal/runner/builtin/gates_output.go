@@ -144,7 +144,9 @@ func tailOf(s string) string {
 }
 
 var (
-	boxes = late.Regexp(regexp.QuoteMeta(os.TempDir()) + `/ramet-box-[0-9]+/tmp`)
+	boxes = late.Value[*regexp.Regexp]{Make: func() *regexp.Regexp {
+		return regexp.MustCompile(regexp.QuoteMeta(os.TempDir()) + `/ramet-box-[0-9]+/tmp`)
+	}}
 	// path:line: message, and with a column.
 	placeForm = late.Regexp(`^\s*(?:\./)?([^\s:][^:]*):([0-9]{1,9})(?::[0-9]{1,9})?:?\s+(\S.*)$`)
 )

@@ -12,6 +12,7 @@ import (
 	"ramet/internal/fault"
 	"ramet/internal/forge"
 	"ramet/internal/git"
+	"ramet/internal/late"
 	"ramet/internal/runner"
 )
 
@@ -26,7 +27,7 @@ type Workers struct {
 
 // Do carries out an item whose task names a built-in.
 func (w *Workers) Do(ctx context.Context, it runner.Attempt, d runner.Orchestrator) (runner.Result, error) {
-	do, ok := works[it.Task.Uses]
+	do, ok := works.Get()[it.Task.Uses]
 	if !ok {
 		return runner.Result{}, fault.New(fault.InvalidRecipe, "there is no built-in worker %.80q", it.Task.Uses).
 			WithHint("the workers are %s", strings.Join(Names(), ", "))
@@ -47,13 +48,15 @@ func (w *Workers) Do(ctx context.Context, it runner.Attempt, d runner.Orchestrat
 }
 
 // works are the built-in workers.
-var works = map[string]func(*attempt, context.Context) (runner.Result, error){
-	"clone": (*attempt).clone, "apply": (*attempt).apply, "pull-request": (*attempt).pullRequest, "report": (*attempt).report,
-	"comment": (*attempt).comment,
-}
+var works = late.Value[map[string]func(*attempt, context.Context) (runner.Result, error)]{Make: func() map[string]func(*attempt, context.Context) (runner.Result, error) {
+	return map[string]func(*attempt, context.Context) (runner.Result, error){
+		"clone": (*attempt).clone, "apply": (*attempt).apply, "pull-request": (*attempt).pullRequest, "report": (*attempt).report,
+		"comment": (*attempt).comment,
+	}
+}}
 
 // Names are the built-in workers.
-func Names() []string { return slices.Sorted(maps.Keys(works)) }
+func Names() []string { return slices.Sorted(maps.Keys(works.Get())) }
 
 // job is one item.
 type attempt struct {

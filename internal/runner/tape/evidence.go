@@ -7,6 +7,7 @@ import (
 
 	"ramet/internal/chain"
 	"ramet/internal/fault"
+	"ramet/internal/late"
 	"ramet/internal/llm"
 	"ramet/internal/runner"
 )
@@ -142,7 +143,7 @@ func (c *call) walk(v any, changed *bool) any {
 	case map[string]any:
 		for k := range v {
 			v[k] = c.walk(v[k], changed)
-			if s, ok := v[k].(string); ok && len(s) <= longestValue && !ours[k] {
+			if s, ok := v[k].(string); ok && len(s) <= longestValue && !ours.Get()[k] {
 				v[k] = c.named(k, s, changed)
 			}
 		}
@@ -154,8 +155,10 @@ func (c *call) walk(v any, changed *bool) any {
 const longestValue = 512
 
 // ours are names of our own whose values are hashes and ids, and no secrets.
-var ours = map[string]bool{"cache_key": true, "prompt_hash": true, "output_hash": true, "sent_sha256": true, "call_id": true,
-	"work_item_id": true, "agent": true, "id": true, "type": true, "name": true, "description": true, "role": true, "text": true}
+var ours = late.Value[map[string]bool]{Make: func() map[string]bool {
+	return map[string]bool{"cache_key": true, "prompt_hash": true, "output_hash": true, "sent_sha256": true, "call_id": true,
+		"work_item_id": true, "agent": true, "id": true, "type": true, "name": true, "description": true, "role": true, "text": true}
+}}
 
 // named looks at a value together with its name.
 func (c *call) named(name, value string, changed *bool) string {

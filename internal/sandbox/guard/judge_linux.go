@@ -34,7 +34,7 @@ func judge(root *os.Root, t thing) string {
 	case own:
 		return judgeFolder(root, t.path, info.IsDir(), "ramet", ofRamet)
 	case settings:
-		return judgeFolder(root, t.path, info.IsDir(), "an editor or agent", func(name string) bool { return harmlessIn[strings.ToLower(name)] })
+		return judgeFolder(root, t.path, info.IsDir(), "an editor or agent", func(name string) bool { return harmlessIn.Get()[strings.ToLower(name)] })
 	case hooks:
 		return "git may run what is in it"
 	}

@@ -1,9 +1,9 @@
 package guard
 
 import (
-	"sync"
-
 	"strings"
+
+	"ramet/internal/late"
 )
 
 // kind is what a name stands for, and so how it is judged.
@@ -19,7 +19,7 @@ const (
 )
 
 // names are the ones that are looked after, in small letters.
-var names = sync.OnceValue(func() map[string]kind {
+var names = late.Value[map[string]kind]{Make: func() map[string]kind {
 	all := map[string]kind{".git": repository, ".gitattributes": attributes, ".ramet": own, ".husky": hooks}
 	// Editors and agents that read a folder when they are opened in it.
 	for _, n := range strings.Fields(".vscode .zed .idea .fleet .claude .agents .cursor .gemini .codex .opencode .windsurf .devcontainer .kiro .aider") {
@@ -34,10 +34,12 @@ var names = sync.OnceValue(func() map[string]kind {
 		all[n] = acting
 	}
 	return all
-})
+}}
 
 // harmlessIn are the files of a settings folder that only describe.
-var harmlessIn = map[string]bool{"extensions.json": true, "readme.md": true, ".gitignore": true, ".gitkeep": true}
+var harmlessIn = late.Value[map[string]bool]{Make: func() map[string]bool {
+	return map[string]bool{"extensions.json": true, "readme.md": true, ".gitignore": true, ".gitkeep": true}
+}}
 
 // ofRamet says whether a name in a folder of ours does nothing by itself: ramet writes
 // such while commands run. Runs are data until somebody resumes them.
@@ -51,7 +53,7 @@ func kindOf(name string) (kind, bool) {
 	if name == "" || name[0] != '.' && name[0]|0x20 != 'm' && name[0]|0x20 != 'o' {
 		return "", false
 	}
-	k, ok := names()[strings.ToLower(name)]
+	k, ok := names.Get()[strings.ToLower(name)]
 	return k, ok
 }
 
@@ -63,7 +65,7 @@ func Acts(path string) bool {
 		k, ok := kindOf(name)
 		switch {
 		case !ok:
-		case k == settings && i == len(parts)-2 && harmlessIn[strings.ToLower(parts[i+1])]:
+		case k == settings && i == len(parts)-2 && harmlessIn.Get()[strings.ToLower(parts[i+1])]:
 		case k == own && i < len(parts)-1 && ofRamet(parts[i+1]):
 		default:
 			return true

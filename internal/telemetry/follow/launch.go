@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"time"
 
+	"ramet/internal/late"
 	"ramet/internal/run"
 	"ramet/internal/telemetry"
 )
@@ -127,7 +128,7 @@ func (f *Follow) enter(e run.Event, state run.State, at time.Time) {
 	r := telemetry.Record{EventID: n.eventID, RunID: n.runID, ParentRunID: l.runID, AgentName: orchestrator, JobType: telemetry.Node,
 		Status: telemetry.Running, StartTime: at,
 		Context: fields{"trace_id": e.TraceID, "span_id": n.span, "parent_span_id": or(e.ParentSpan, l.span), "state": line(string(state), telemetry.MaxName)}.object()}
-	if end, over := ends[state]; over {
+	if end, over := ends.Get()[state]; over {
 		n.ended = true
 		r.Status, r.EndTime = end, &at
 		r.DurationMS = new(int64(0))
@@ -137,7 +138,9 @@ func (f *Follow) enter(e run.Event, state run.State, at time.Time) {
 }
 
 // ends are the states in which a run is over.
-var ends = map[run.State]telemetry.Status{run.Done: telemetry.Success, run.Failed: telemetry.Failure, run.Cancelled: telemetry.Cancelled}
+var ends = late.Value[map[run.State]telemetry.Status]{Make: func() map[run.State]telemetry.Status {
+	return map[run.State]telemetry.Status{run.Done: telemetry.Success, run.Failed: telemetry.Failure, run.Cancelled: telemetry.Cancelled}
+}}
 
 // step leaves a state and enters another.
 func (f *Follow) step(e run.Event, at time.Time) {
@@ -146,7 +149,7 @@ func (f *Follow) step(e run.Event, at time.Time) {
 	if to == "" {
 		return
 	}
-	end, over := ends[to]
+	end, over := ends.Get()[to]
 	why := f.why
 	if over && end != telemetry.Success && why.code == "" {
 		why = reason{string(to), p.Reason, ""}
@@ -181,7 +184,7 @@ func (f *Follow) ending(why reason) {
 		f.why = why
 		return
 	}
-	if end := ends[f.state]; end == telemetry.Failure || end == telemetry.Cancelled {
+	if end := ends.Get()[f.state]; end == telemetry.Failure || end == telemetry.Cancelled {
 		f.add(patch(f.now.eventID, fields{"error_summary": why.summary()}))
 	}
 }

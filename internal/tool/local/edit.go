@@ -28,7 +28,7 @@ type change struct {
 func (l *Local) edit() tool.Tool {
 	return l.remember(l.runEdit, tool.Spec{
 		Name: "edit", Description: editDoc, Access: tool.Writes,
-		Args:    editShape(),
+		Args:    editShape.Get(),
 		Subject: l.subject, Summary: l.summary("edit"), Preview: l.previewEdit,
 	})
 }

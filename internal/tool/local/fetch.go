@@ -20,7 +20,7 @@ type fetchArgs struct{ URL string }
 func (l *Local) fetch() tool.Tool {
 	return &one{run: l.shelved("fetch", l.runFetch), spec: tool.Spec{
 		Name: "fetch", Description: fetchDoc, Access: tool.Fetches,
-		Args: fetchShape(),
+		Args: fetchShape.Get(),
 		Subject: func(args json.RawMessage) string {
 			a, _ := parse[fetchArgs](args)
 			host, _ := fetch.Host(a.URL) // running it says what is wrong

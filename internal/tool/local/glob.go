@@ -28,7 +28,7 @@ type globArgs struct{ Pattern, Path, Exclude string }
 func (l *Local) glob() tool.Tool {
 	return &one{run: l.shelved("glob", l.runGlob), spec: tool.Spec{
 		Name: "glob", Description: globDoc, Access: tool.Reads,
-		Args:    globShape(),
+		Args:    globShape.Get(),
 		Subject: l.subject,
 		Summary: func(args json.RawMessage) string {
 			a, _ := parse[globArgs](args)

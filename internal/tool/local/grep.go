@@ -34,7 +34,7 @@ type grepArgs struct {
 func (l *Local) grep() tool.Tool {
 	return &one{run: l.shelved("grep", l.runGrep), spec: tool.Spec{
 		Name: "grep", Description: grepDoc, Access: tool.Reads,
-		Args:    grepShape(),
+		Args:    grepShape.Get(),
 		Subject: l.subject,
 		Summary: func(args json.RawMessage) string {
 			a, _ := parse[grepArgs](args)

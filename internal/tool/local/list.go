@@ -21,7 +21,7 @@ const mostNames = 1000
 func (l *Local) list() tool.Tool {
 	return &one{run: l.shelved("list", l.runList), spec: tool.Spec{
 		Name: "list", Untold: true, Description: listDoc, Access: tool.Reads,
-		Args:    listShape(),
+		Args:    listShape.Get(),
 		Subject: l.subject, Summary: l.summary("list"),
 	}}
 }

@@ -34,7 +34,7 @@ type readArgs struct {
 func (l *Local) read() tool.Tool {
 	return l.remember(l.runRead, tool.Spec{
 		Name: "read", Description: readDoc, Access: tool.Reads,
-		Args:    readShape(),
+		Args:    readShape.Get(),
 		Subject: l.subject, Summary: l.summary("read"),
 	})
 }

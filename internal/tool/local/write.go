@@ -18,7 +18,7 @@ type writeArgs struct{ Path, Content string }
 func (l *Local) write() tool.Tool {
 	return l.remember(l.runWrite, tool.Spec{
 		Name: "write", Description: writeDoc, Access: tool.Writes,
-		Args:    writeShape(),
+		Args:    writeShape.Get(),
 		Subject: l.subject, Preview: l.previewWrite,
 		Summary: func(args json.RawMessage) string {
 			a, _ := parse[writeArgs](args)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"ramet/internal/late"
 	"ramet/internal/shape"
 	"ramet/internal/tool"
 )
@@ -15,7 +16,9 @@ import (
 //go:embed children.md
 var childrenText string
 
-var childrenSpec = tool.Spec{Name: "children", Description: childrenText, Access: tool.Processes, Args: shape.Object()}
+var childrenSpec = late.Value[tool.Spec]{Make: func() tool.Spec {
+	return tool.Spec{Name: "children", Description: childrenText, Access: tool.Processes, Args: shape.Object()}
+}}
 
 // family are the tools of who has children, or speaks with a person: of little use to one who
 // works alone.
@@ -34,12 +37,12 @@ type childrenMemo struct {
 	Open bool `json:"children"`
 }
 
-func (*children) Spec() tool.Spec { return childrenSpec }
+func (*children) Spec() tool.Spec { return childrenSpec.Get() }
 
 // Covers implements tool.Cover.
 func (c *children) Covers(name string) bool {
 	if c.open.Load() {
-		return name == childrenSpec.Name
+		return name == childrenSpec.Get().Name
 	}
 	return slices.Contains(family, name)
 }

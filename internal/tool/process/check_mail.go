@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"ramet/internal/id"
+	"ramet/internal/late"
 	"ramet/internal/mail"
 	"ramet/internal/shape"
 	"ramet/internal/text"
@@ -22,18 +23,20 @@ const (
 //go:embed check_mail.md
 var checkMailText string
 
-var checkMailSpec = tool.Spec{
-	Name: "check_mail", Untold: true, Description: checkMailText, Access: tool.Processes,
-	Args: shape.Object(
-		shape.May("from", shape.Text(0)),
-	),
-	Summary: summary(func(args fromArgs) string {
-		if args.From != "" {
-			return "look for mail from " + args.From
-		}
-		return "look into the mailbox"
-	}),
-}
+var checkMailSpec = late.Value[tool.Spec]{Make: func() tool.Spec {
+	return tool.Spec{
+		Name: "check_mail", Untold: true, Description: checkMailText, Access: tool.Processes,
+		Args: shape.Object(
+			shape.May("from", shape.Text(0)),
+		),
+		Summary: summary(func(args fromArgs) string {
+			if args.From != "" {
+				return "look for mail from " + args.From
+			}
+			return "look into the mailbox"
+		}),
+	}
+}}
 
 type fromArgs struct {
 	From string `json:"from"`
@@ -42,7 +45,7 @@ type fromArgs struct {
 // checkMail is the tool that lists the mailbox.
 type checkMail struct{ actor }
 
-func (checkMail) Spec() tool.Spec { return checkMailSpec }
+func (checkMail) Spec() tool.Spec { return checkMailSpec.Get() }
 
 // Run implements tool.Tool.
 func (m checkMail) Run(ctx context.Context, c tool.Call) (tool.Answer, error) {

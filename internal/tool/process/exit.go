@@ -5,6 +5,7 @@ import (
 	_ "embed"
 
 	"ramet/internal/fault"
+	"ramet/internal/late"
 	"ramet/internal/mail"
 	"ramet/internal/shape"
 	"ramet/internal/tool"
@@ -13,18 +14,20 @@ import (
 //go:embed exit.md
 var exitText string
 
-var exitSpec = tool.Spec{
-	Name: "exit", Untold: true, Description: exitText, Access: tool.Processes,
-	Args: shape.Object(
-		shape.May("result", shape.Text(0)),
-	),
-	Summary: summary(func(args exitArgs) string {
-		if args.Result != "" {
-			return "exit: " + args.Result
-		}
-		return "exit"
-	}),
-}
+var exitSpec = late.Value[tool.Spec]{Make: func() tool.Spec {
+	return tool.Spec{
+		Name: "exit", Untold: true, Description: exitText, Access: tool.Processes,
+		Args: shape.Object(
+			shape.May("result", shape.Text(0)),
+		),
+		Summary: summary(func(args exitArgs) string {
+			if args.Result != "" {
+				return "exit: " + args.Result
+			}
+			return "exit"
+		}),
+	}
+}}
 
 type exitArgs struct {
 	Result string `json:"result"`
@@ -33,7 +36,7 @@ type exitArgs struct {
 // exit is the tool with which an agent ends itself.
 type exit struct{ actor }
 
-func (exit) Spec() tool.Spec { return exitSpec }
+func (exit) Spec() tool.Spec { return exitSpec.Get() }
 
 // Run implements tool.Tool. After Kernel.Exit the history is closed: the call has
 // no result there, and the answer claims to be recorded so that nobody appends one.

@@ -10,6 +10,7 @@ import (
 	"ramet/internal/fault"
 	"ramet/internal/history"
 	"ramet/internal/id"
+	"ramet/internal/late"
 	"ramet/internal/llm"
 	"ramet/internal/registry"
 	"ramet/internal/shape"
@@ -44,25 +45,31 @@ func forkArguments(agent, driver shape.Field) *shape.Shape {
 }
 
 var (
-	byDefinition = shape.May("agent", shape.Text(1).With("a definition you were told of: its instructions, tools, model"))
-	byDriver     = shape.May("driver", shape.Text(1).With("another program that is to drive it"))
-	forkPlain    = forkArguments(byDefinition.Untold(), byDriver.Untold())
-	forkDefined  = forkArguments(byDefinition, byDriver.Untold())
+	byDefinition = late.Value[shape.Field]{Make: func() shape.Field {
+		return shape.May("agent", shape.Text(1).With("a definition you were told of: its instructions, tools, model"))
+	}}
+	byDriver = late.Value[shape.Field]{Make: func() shape.Field {
+		return shape.May("driver", shape.Text(1).With("another program that is to drive it"))
+	}}
+	forkPlain   = late.Value[*shape.Shape]{Make: func() *shape.Shape { return forkArguments(byDefinition.Get().Untold(), byDriver.Get().Untold()) }}
+	forkDefined = late.Value[*shape.Shape]{Make: func() *shape.Shape { return forkArguments(byDefinition.Get(), byDriver.Get().Untold()) }}
 )
 
-var forkSpec = tool.Spec{
-	Name: "fork", Description: forkText, Access: tool.Processes, Args: forkPlain,
-	Summary: summary(func(args forkArgs) string {
-		line := "fork"
-		if args.Name != "" {
-			line += " " + args.Name
-		}
-		if args.Worktree {
-			line += " in a worktree of its own"
-		}
-		return line + ": " + args.Prompt
-	}),
-}
+var forkSpec = late.Value[tool.Spec]{Make: func() tool.Spec {
+	return tool.Spec{
+		Name: "fork", Description: forkText, Access: tool.Processes, Args: forkPlain.Get(),
+		Summary: summary(func(args forkArgs) string {
+			line := "fork"
+			if args.Name != "" {
+				line += " " + args.Name
+			}
+			if args.Worktree {
+				line += " in a worktree of its own"
+			}
+			return line + ": " + args.Prompt
+		}),
+	}
+}}
 
 type forkArgs struct {
 	Prompt   string `json:"prompt"`
@@ -101,15 +108,15 @@ func newFork(a actor) fork {
 }
 
 // Name implements tool.Named.
-func (fork) Name() string { return forkSpec.Name }
+func (fork) Name() string { return forkSpec.Get().Name }
 
 func (f fork) Spec() tool.Spec {
-	s, around := forkSpec, f.around()
+	s, around := forkSpec.Get(), f.around()
 	if around.defined {
-		s.Args = forkDefined
+		s.Args = forkDefined.Get()
 	}
 	if len(around.drivers) > 0 {
-		agent := byDefinition
+		agent := byDefinition.Get()
 		if !around.defined {
 			agent = agent.Untold()
 		}

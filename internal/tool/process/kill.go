@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"ramet/internal/agent"
+	"ramet/internal/late"
 	"ramet/internal/registry"
 	"ramet/internal/shape"
 	"ramet/internal/tool"
@@ -14,24 +15,26 @@ import (
 //go:embed kill.md
 var killText string
 
-var killSpec = tool.Spec{
-	Name: "kill", Description: killText, Access: tool.Processes,
-	Args: shape.Object(
-		shape.Must("agent", shape.Text(1)),
-		shape.May("cascade", shape.Bool()),
-		shape.May("reason", shape.Text(0)).Untold(),
-	),
-	Summary: summary(func(args killArgs) string {
-		line := "kill " + args.Agent
-		if args.Cascade {
-			line += " and everything below it"
-		}
-		if args.Reason != "" {
-			line += ": " + args.Reason
-		}
-		return line
-	}),
-}
+var killSpec = late.Value[tool.Spec]{Make: func() tool.Spec {
+	return tool.Spec{
+		Name: "kill", Description: killText, Access: tool.Processes,
+		Args: shape.Object(
+			shape.Must("agent", shape.Text(1)),
+			shape.May("cascade", shape.Bool()),
+			shape.May("reason", shape.Text(0)).Untold(),
+		),
+		Summary: summary(func(args killArgs) string {
+			line := "kill " + args.Agent
+			if args.Cascade {
+				line += " and everything below it"
+			}
+			if args.Reason != "" {
+				line += ": " + args.Reason
+			}
+			return line
+		}),
+	}
+}}
 
 type killArgs struct {
 	Agent   string `json:"agent"`
@@ -42,7 +45,7 @@ type killArgs struct {
 // kill is the tool that ends descendants.
 type kill struct{ actor }
 
-func (kill) Spec() tool.Spec { return killSpec }
+func (kill) Spec() tool.Spec { return killSpec.Get() }
 
 // Run implements tool.Tool.
 func (k kill) Run(ctx context.Context, c tool.Call) (tool.Answer, error) {

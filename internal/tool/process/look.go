@@ -9,6 +9,7 @@ import (
 
 	"ramet/internal/fault"
 	"ramet/internal/history"
+	"ramet/internal/late"
 	"ramet/internal/shape"
 	"ramet/internal/text"
 	"ramet/internal/tool"
@@ -24,14 +25,16 @@ const (
 //go:embed look.md
 var lookText string
 
-var lookSpec = tool.Spec{
-	Name: "look", Description: lookText, Access: tool.Processes,
-	Args: shape.Object(
-		shape.Must("agent", shape.Text(1)),
-		shape.May("steps", shape.Number(1, mostSteps)),
-	),
-	Summary: summary(func(args lookArgs) string { return "look at " + args.Agent }),
-}
+var lookSpec = late.Value[tool.Spec]{Make: func() tool.Spec {
+	return tool.Spec{
+		Name: "look", Description: lookText, Access: tool.Processes,
+		Args: shape.Object(
+			shape.Must("agent", shape.Text(1)),
+			shape.May("steps", shape.Number(1, mostSteps)),
+		),
+		Summary: summary(func(args lookArgs) string { return "look at " + args.Agent }),
+	}
+}}
 
 type lookArgs struct {
 	Agent string   `json:"agent"`
@@ -41,7 +44,7 @@ type lookArgs struct {
 // look is the tool that shows what a descendant does.
 type look struct{ actor }
 
-func (look) Spec() tool.Spec { return lookSpec }
+func (look) Spec() tool.Spec { return lookSpec.Get() }
 
 // Run implements tool.Tool.
 func (l look) Run(ctx context.Context, c tool.Call) (tool.Answer, error) {

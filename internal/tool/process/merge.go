@@ -8,6 +8,7 @@ import (
 
 	"ramet/internal/agent"
 	"ramet/internal/fault"
+	"ramet/internal/late"
 	"ramet/internal/shape"
 	"ramet/internal/state"
 	"ramet/internal/text"
@@ -17,25 +18,29 @@ import (
 //go:embed merge.md
 var mergeText string
 
-var mergeSpec = tool.Spec{
-	Name: "merge", Description: mergeText, Access: tool.Writes, As: "edit",
-	Args:    shape.Object(shape.Must("child", shape.Text(1))),
-	Summary: summary(func(args treeArgs) string { return "merge the work of " + args.Child + " into this folder" }),
-}
+var mergeSpec = late.Value[tool.Spec]{Make: func() tool.Spec {
+	return tool.Spec{
+		Name: "merge", Description: mergeText, Access: tool.Writes, As: "edit",
+		Args:    shape.Object(shape.Must("child", shape.Text(1))),
+		Summary: summary(func(args treeArgs) string { return "merge the work of " + args.Child + " into this folder" }),
+	}
+}}
 
 //go:embed diff.md
 var diffText string
 
-var diffSpec = tool.Spec{
-	Name: "diff", Description: diffText, Access: tool.Processes,
-	Args: shape.Object(
-		shape.Must("child", shape.Text(1)),
-		shape.May("path", shape.Text(0)).Untold(),
-	),
-	Summary: summary(func(args treeArgs) string {
-		return strings.TrimSpace("show the changes of " + args.Child + " " + args.Path)
-	}),
-}
+var diffSpec = late.Value[tool.Spec]{Make: func() tool.Spec {
+	return tool.Spec{
+		Name: "diff", Description: diffText, Access: tool.Processes,
+		Args: shape.Object(
+			shape.Must("child", shape.Text(1)),
+			shape.May("path", shape.Text(0)).Untold(),
+		),
+		Summary: summary(func(args treeArgs) string {
+			return strings.TrimSpace("show the changes of " + args.Child + " " + args.Path)
+		}),
+	}
+}}
 
 type treeArgs struct {
 	Child string `json:"child"`
@@ -45,7 +50,7 @@ type treeArgs struct {
 // merge is the tool that brings a child's work back.
 type merge struct{ actor }
 
-func (merge) Spec() tool.Spec { return mergeSpec }
+func (merge) Spec() tool.Spec { return mergeSpec.Get() }
 
 // Run implements tool.Tool.
 func (m merge) Run(ctx context.Context, c tool.Call) (tool.Answer, error) {
@@ -124,7 +129,7 @@ const mostDiff = 24 << 10
 // diff is the tool that shows what a child changed.
 type diff struct{ actor }
 
-func (diff) Spec() tool.Spec { return diffSpec }
+func (diff) Spec() tool.Spec { return diffSpec.Get() }
 
 // Run implements tool.Tool.
 func (d diff) Run(ctx context.Context, c tool.Call) (tool.Answer, error) {

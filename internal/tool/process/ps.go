@@ -10,6 +10,7 @@ import (
 
 	"ramet/internal/agent"
 	"ramet/internal/id"
+	"ramet/internal/late"
 	"ramet/internal/shape"
 	"ramet/internal/state"
 	"ramet/internal/tool"
@@ -23,18 +24,20 @@ const (
 //go:embed ps.md
 var psText string
 
-var psSpec = tool.Spec{
-	Name: "ps", Description: psText, Access: tool.Processes,
-	Args: shape.Object(
-		shape.May("all", shape.Bool()),
-	),
-	Summary: summary(func(args psArgs) string {
-		if args.All {
-			return "list the agents, the dead too"
-		}
-		return "list the agents"
-	}),
-}
+var psSpec = late.Value[tool.Spec]{Make: func() tool.Spec {
+	return tool.Spec{
+		Name: "ps", Description: psText, Access: tool.Processes,
+		Args: shape.Object(
+			shape.May("all", shape.Bool()),
+		),
+		Summary: summary(func(args psArgs) string {
+			if args.All {
+				return "list the agents, the dead too"
+			}
+			return "list the agents"
+		}),
+	}
+}}
 
 type psArgs struct {
 	All bool `json:"all"`
@@ -43,7 +46,7 @@ type psArgs struct {
 // ps is the tool that shows who is there.
 type ps struct{ actor }
 
-func (ps) Spec() tool.Spec { return psSpec }
+func (ps) Spec() tool.Spec { return psSpec.Get() }
 
 // Run implements tool.Tool.
 func (p ps) Run(ctx context.Context, c tool.Call) (tool.Answer, error) {

@@ -9,6 +9,7 @@ import (
 	"ramet/internal/agent"
 	"ramet/internal/history"
 	"ramet/internal/id"
+	"ramet/internal/late"
 	"ramet/internal/mail"
 	"ramet/internal/registry"
 	"ramet/internal/shape"
@@ -19,18 +20,20 @@ import (
 //go:embed read_mail.md
 var readMailText string
 
-var readMailSpec = tool.Spec{
-	Name: "read_mail", Description: readMailText, Access: tool.Processes,
-	Args: shape.Object(
-		shape.May("number", shape.Integer(0)),
-	),
-	Summary: summary(func(args readArgs) string {
-		if args.Number != 0 {
-			return fmt.Sprintf("read letter %d", int64(args.Number))
-		}
-		return "read the oldest unread letter"
-	}),
-}
+var readMailSpec = late.Value[tool.Spec]{Make: func() tool.Spec {
+	return tool.Spec{
+		Name: "read_mail", Description: readMailText, Access: tool.Processes,
+		Args: shape.Object(
+			shape.May("number", shape.Integer(0)),
+		),
+		Summary: summary(func(args readArgs) string {
+			if args.Number != 0 {
+				return fmt.Sprintf("read letter %d", int64(args.Number))
+			}
+			return "read the oldest unread letter"
+		}),
+	}
+}}
 
 type readArgs struct {
 	Number float64 `json:"number"`
@@ -39,7 +42,7 @@ type readArgs struct {
 // readMail is the tool that reads a letter into the context, where it is data.
 type readMail struct{ actor }
 
-func (readMail) Spec() tool.Spec { return readMailSpec }
+func (readMail) Spec() tool.Spec { return readMailSpec.Get() }
 
 // Run implements tool.Tool.
 func (m readMail) Run(ctx context.Context, c tool.Call) (tool.Answer, error) {
@@ -68,7 +71,7 @@ func (m readMail) Run(ctx context.Context, c tool.Call) (tool.Answer, error) {
 			answer = tool.Answer{Recorded: true, Text: strings.TrimSpace(c.Note + "\n\n" + framed(l, from, above(me))),
 				Show: fmt.Sprintf("letter %d from %s: %s", l.Number, from, text.Line(l.Body, maxPreview))}
 			return []history.Draft{{Kind: history.ToolResult, Parts: []history.Part{
-				{Type: history.Result, CallID: c.ID, Name: readMailSpec.Name, Text: answer.Text, Show: answer.Show}}}}
+				{Type: history.Result, CallID: c.ID, Name: readMailSpec.Get().Name, Text: answer.Text, Show: answer.Show}}}}
 		}})
 	if err != nil {
 		return refuse(ctx, err)

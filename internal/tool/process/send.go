@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"fmt"
 
+	"ramet/internal/late"
 	"ramet/internal/mail"
 	"ramet/internal/registry"
 	"ramet/internal/shape"
@@ -14,15 +15,17 @@ import (
 //go:embed send.md
 var sendText string
 
-var sendSpec = tool.Spec{
-	Name: "send", Description: sendText, Access: tool.Processes,
-	Args: shape.Object(
-		shape.Must("to", shape.Text(1).With("name, id, or parent")),
-		shape.Must("text", shape.Text(1)),
-		shape.May("in_reply_to", shape.Integer(0)).Untold(),
-	),
-	Summary: summary(func(args sendArgs) string { return "send to " + args.To + ": " + args.Text }),
-}
+var sendSpec = late.Value[tool.Spec]{Make: func() tool.Spec {
+	return tool.Spec{
+		Name: "send", Description: sendText, Access: tool.Processes,
+		Args: shape.Object(
+			shape.Must("to", shape.Text(1).With("name, id, or parent")),
+			shape.Must("text", shape.Text(1)),
+			shape.May("in_reply_to", shape.Integer(0)).Untold(),
+		),
+		Summary: summary(func(args sendArgs) string { return "send to " + args.To + ": " + args.Text }),
+	}
+}}
 
 // Numbers are read as doubles, because 1.0 and 1e2 are whole numbers of JSON too;
 // the shape keeps them within what a double holds exactly.
@@ -35,7 +38,7 @@ type sendArgs struct {
 // send is the tool that writes letters.
 type send struct{ actor }
 
-func (send) Spec() tool.Spec { return sendSpec }
+func (send) Spec() tool.Spec { return sendSpec.Get() }
 
 // Run implements tool.Tool.
 func (s send) Run(ctx context.Context, c tool.Call) (tool.Answer, error) {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"ramet/internal/id"
+	"ramet/internal/late"
 	"ramet/internal/mail"
 	"ramet/internal/shape"
 	"ramet/internal/tool"
@@ -31,28 +32,30 @@ const wakes = "wake"
 //go:embed wait.md
 var waitText string
 
-var waitSpec = tool.Spec{
-	Name: "wait", Description: waitText, Access: tool.Processes,
-	Args: shape.Object(
-		shape.May("for", shape.Enum(forAny, forAll)),
-		shape.May("agents", shape.List(shape.Text(1))),
-		shape.May("timeout", shape.Number(0, longest)),
-		shape.May("then", shape.Enum(wakes)).Untold(),
-	),
-	Summary: summary(func(args waitArgs) string {
-		if args.Then == wakes {
-			return "let the children's reports wake it"
-		}
-		line := "wait for mail"
-		if len(args.Agents) > 0 {
-			line += " from " + strings.Join(args.Agents, ", ")
-		}
-		if args.For == forAll {
-			line += " until all have ended"
-		}
-		return line + fmt.Sprintf(", at most %s", args.timeout())
-	}),
-}
+var waitSpec = late.Value[tool.Spec]{Make: func() tool.Spec {
+	return tool.Spec{
+		Name: "wait", Description: waitText, Access: tool.Processes,
+		Args: shape.Object(
+			shape.May("for", shape.Enum(forAny, forAll)),
+			shape.May("agents", shape.List(shape.Text(1))),
+			shape.May("timeout", shape.Number(0, longest)),
+			shape.May("then", shape.Enum(wakes)).Untold(),
+		),
+		Summary: summary(func(args waitArgs) string {
+			if args.Then == wakes {
+				return "let the children's reports wake it"
+			}
+			line := "wait for mail"
+			if len(args.Agents) > 0 {
+				line += " from " + strings.Join(args.Agents, ", ")
+			}
+			if args.For == forAll {
+				line += " until all have ended"
+			}
+			return line + fmt.Sprintf(", at most %s", args.timeout())
+		}),
+	}
+}}
 
 type waitArgs struct {
 	For     string   `json:"for"`
@@ -71,7 +74,7 @@ func (w waitArgs) timeout() time.Duration {
 // wait is the tool that sleeps until there is mail, and reads it.
 type wait struct{ actor }
 
-func (wait) Spec() tool.Spec { return waitSpec }
+func (wait) Spec() tool.Spec { return waitSpec.Get() }
 
 // Run implements tool.Tool.
 func (w wait) Run(ctx context.Context, c tool.Call) (tool.Answer, error) {

@@ -18,6 +18,7 @@ import (
 	"ramet/internal/chain"
 	"ramet/internal/history"
 	"ramet/internal/id"
+	"ramet/internal/late"
 	"ramet/internal/shape"
 	"ramet/internal/text"
 	"ramet/internal/tool"
@@ -52,16 +53,18 @@ type args struct {
 	Offset float64 `json:"offset"`
 }
 
-var form = shape.Object(
-	shape.May("range", shape.Text(0)),
-	shape.May("query", shape.Text(0)),
-	shape.May("offset", shape.Integer(0)).Untold(),
-)
+var form = late.Value[*shape.Shape]{Make: func() *shape.Shape {
+	return shape.Object(
+		shape.May("range", shape.Text(0)),
+		shape.May("query", shape.Text(0)),
+		shape.May("offset", shape.Integer(0)).Untold(),
+	)
+}}
 
 // Spec implements tool.Tool.
 func (r recall) Spec() tool.Spec {
 	return tool.Spec{Name: Name, Description: description, Access: tool.Reads,
-		Args: form,
+		Args: form.Get(),
 		Summary: func(raw json.RawMessage) string {
 			var a args
 			json.Unmarshal(raw, &a)

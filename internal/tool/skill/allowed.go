@@ -7,15 +7,18 @@ import (
 	"slices"
 	"strings"
 
+	"ramet/internal/late"
 	"ramet/internal/permit"
 	"ramet/internal/tool"
 )
 
 // others are the names that another program has for tools.
-var others = map[string]string{
-	"read": "read", "write": "write", "edit": "edit", "multiedit": "edit", "notebookedit": "edit", "glob": "glob", "grep": "grep", "ls": "list",
-	"bash": "bash", "bashoutput": "job", "killshell": "job", "task": "fork", "agent": "fork", "webfetch": "fetch", "skill": Name, "askuserquestion": "ask",
-}
+var others = late.Value[map[string]string]{Make: func() map[string]string {
+	return map[string]string{
+		"read": "read", "write": "write", "edit": "edit", "multiedit": "edit", "notebookedit": "edit", "glob": "glob", "grep": "grep", "ls": "list",
+		"bash": "bash", "bashoutput": "job", "killshell": "job", "task": "fork", "agent": "fork", "webfetch": "fetch", "skill": Name, "askuserquestion": "ask",
+	}
+}}
 
 // kept are the tools that nothing takes away.
 var kept = []string{Name, "exit", "wait", "check_mail", "read_mail", "find_tools", "recall"}
@@ -63,7 +66,7 @@ func ours(name string) string {
 	if rest, ok := strings.CutPrefix(name, "mcp__"); ok {
 		return rest
 	}
-	if known, ok := others[strings.ToLower(name)]; ok {
+	if known, ok := others.Get()[strings.ToLower(name)]; ok {
 		return known
 	}
 	return name

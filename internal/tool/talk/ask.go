@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"ramet/internal/fault"
+	"ramet/internal/late"
 	"ramet/internal/permit"
 	"ramet/internal/shape"
 	"ramet/internal/text"
@@ -24,25 +25,27 @@ type askArgs struct {
 	Choices  []string
 }
 
-var askSpec = tool.Spec{
-	Name: "ask", Description: askText, Access: tool.Processes,
-	Args: shape.Object(
-		shape.Must("question", shape.Text(1)),
-		shape.May("choices", shape.List(shape.Text(1))),
-	),
-	Summary: func(raw json.RawMessage) string {
-		args, err := decode[askArgs](raw)
-		if err != nil {
-			return text.Line(string(raw), 120)
-		}
-		return text.Line(args.Question, 200)
-	},
-}
+var askSpec = late.Value[tool.Spec]{Make: func() tool.Spec {
+	return tool.Spec{
+		Name: "ask", Description: askText, Access: tool.Processes,
+		Args: shape.Object(
+			shape.Must("question", shape.Text(1)),
+			shape.May("choices", shape.List(shape.Text(1))),
+		),
+		Summary: func(raw json.RawMessage) string {
+			args, err := decode[askArgs](raw)
+			if err != nil {
+				return text.Line(string(raw), 120)
+			}
+			return text.Line(args.Question, 200)
+		},
+	}
+}}
 
 // ask is the tool that puts a question to the user.
 type ask struct{ person Person }
 
-func (ask) Spec() tool.Spec { return askSpec }
+func (ask) Spec() tool.Spec { return askSpec.Get() }
 
 // Run implements tool.Tool.
 func (a ask) Run(ctx context.Context, c tool.Call) (tool.Answer, error) {
@@ -53,7 +56,7 @@ func (a ask) Run(ctx context.Context, c tool.Call) (tool.Answer, error) {
 	if len(args.Choices) > mostChoices {
 		return tool.Failed(fmt.Sprintf("At most %d choices; there is always a place for other words. Nobody was asked.", mostChoices)), nil
 	}
-	q := permit.Question{Agent: c.Agent, CallID: c.ID, Tool: askSpec.Name, Summary: text.Line(args.Question, 200),
+	q := permit.Question{Agent: c.Agent, CallID: c.ID, Tool: askSpec.Get().Name, Summary: text.Line(args.Question, 200),
 		Says: text.Safe(args.Question), Choices: make([]string, len(args.Choices))}
 	for i, choice := range args.Choices {
 		q.Choices[i] = text.Line(choice, 200)

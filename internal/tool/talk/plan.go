@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"ramet/internal/late"
 	"ramet/internal/shape"
 	"ramet/internal/text"
 	"ramet/internal/tool"
@@ -38,20 +39,22 @@ type planArgs struct {
 	Steps []step `json:"steps"`
 }
 
-var planSpec = tool.Spec{
-	Name: "plan", Description: planText, Access: tool.Processes,
-	Args: shape.Object(shape.Must("steps", shape.List(shape.Object(
-		shape.Must("step", shape.Text(1)),
-		shape.Must("state", shape.Enum(open, doing, done, dropped)),
-	)))),
-	Summary: func(raw json.RawMessage) string {
-		args, err := decode[planArgs](raw)
-		if err != nil {
-			return text.Line(string(raw), 120)
-		}
-		return args.brief()
-	},
-}
+var planSpec = late.Value[tool.Spec]{Make: func() tool.Spec {
+	return tool.Spec{
+		Name: "plan", Description: planText, Access: tool.Processes,
+		Args: shape.Object(shape.Must("steps", shape.List(shape.Object(
+			shape.Must("step", shape.Text(1)),
+			shape.Must("state", shape.Enum(open, doing, done, dropped)),
+		)))),
+		Summary: func(raw json.RawMessage) string {
+			args, err := decode[planArgs](raw)
+			if err != nil {
+				return text.Line(string(raw), 120)
+			}
+			return args.brief()
+		},
+	}
+}}
 
 // Step is one of a plan that another program tells.
 type Step struct {
@@ -80,7 +83,7 @@ func Plan(steps []Step) (json.RawMessage, tool.Answer, error) {
 // plan is the tool that shows people what the agent means to do.
 type plan struct{}
 
-func (plan) Spec() tool.Spec { return planSpec }
+func (plan) Spec() tool.Spec { return planSpec.Get() }
 
 // Run implements tool.Tool.
 func (plan) Run(_ context.Context, c tool.Call) (tool.Answer, error) {
@@ -108,13 +111,15 @@ func (p planArgs) brief() string {
 	return fmt.Sprintf("%d of %d done%s", count[done], len(p.Steps)-count[dropped], now)
 }
 
-var signs = map[string]string{open: "☐", doing: "▶", done: "☑", dropped: "☒"}
+var signs = late.Value[map[string]string]{Make: func() map[string]string {
+	return map[string]string{open: "☐", doing: "▶", done: "☑", dropped: "☒"}
+}}
 
 // list is the plan for people.
 func (p planArgs) list() string {
 	lines := make([]string, len(p.Steps))
 	for i, s := range p.Steps {
-		lines[i] = signs[s.State] + " " + text.Line(s.Step, longestStep)
+		lines[i] = signs.Get()[s.State] + " " + text.Line(s.Step, longestStep)
 	}
 	return strings.Join(lines, "\n")
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"ramet/internal/late"
 )
 
 // Check holds a draft against the repository. Its first line is the title.
@@ -122,9 +124,11 @@ func flatten(text string) string {
 	return strings.Join(out, " ")
 }
 
-var unproved = map[string]string{
-	FactCode: "the name or code", FactNumber: "the number", FactFlag: "the flag", FactPath: "the path", FactAddress: "the address", FactWord: "the word",
-}
+var unproved = late.Value[map[string]string]{Make: func() map[string]string {
+	return map[string]string{
+		FactCode: "the name or code", FactNumber: "the number", FactFlag: "the flag", FactPath: "the path", FactAddress: "the address", FactWord: "the word",
+	}
+}}
 
 // statement holds a text against what it cites.
 func (c *checker) statement(b block, p proof) {
@@ -141,7 +145,7 @@ func (c *checker) statement(b block, p proof) {
 			c.say(t.code, b.line, "the word %q is neither in the cited lines nor elsewhere in the repository: say it in its words, or leave it out", t.text)
 			continue
 		}
-		c.say(t.code, b.line, "%s %.200q is not in the cited lines: cite lines that have it, or leave it out", unproved[t.code], t.text)
+		c.say(t.code, b.line, "%s %.200q is not in the cited lines: cite lines that have it, or leave it out", unproved.Get()[t.code], t.text)
 	}
 }
 

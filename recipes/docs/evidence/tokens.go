@@ -25,7 +25,9 @@ var (
 	htmlForm   = late.Regexp(`<[A-Za-z/!?]`)
 	entityForm = late.Regexp(`&(?:#[0-9]+|#[xX][0-9a-fA-F]+|[A-Za-z][A-Za-z0-9]*);`)
 	escaped    = late.Regexp(`\\([!-/:-@\[-` + "`" + `{-~])`)
-	plainEnt   = strings.NewReplacer("&lt;", "<", "&gt;", ">", "&quot;", `"`, "&amp;", "&")
+	plainEnt   = late.Value[*strings.Replacer]{Make: func() *strings.Replacer {
+		return strings.NewReplacer("&lt;", "<", "&gt;", ">", "&quot;", `"`, "&amp;", "&")
+	}}
 )
 
 // tokens reads a statement. hidden is what a reader would not see as it is written.
@@ -54,7 +56,7 @@ func tokens(text string, link Link) (out []token, hidden string) {
 	if htmlForm.Get().MatchString(text) {
 		return nil, "HTML"
 	}
-	text = plainEnt.Replace(text)
+	text = plainEnt.Get().Replace(text)
 	if e := entityForm.Get().FindString(text); e != "" {
 		return nil, "the character reference " + e
 	}
@@ -138,7 +140,7 @@ func classify(word string) []token {
 	lower := strings.ToLower(word)
 	one := func(code string) []token { return []token{{code, word, raw}} }
 	switch {
-	case common()[lower] && !called:
+	case common.Get()[lower] && !called:
 		return nil
 	case called:
 		return one(FactCode)

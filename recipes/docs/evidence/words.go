@@ -4,15 +4,16 @@ import (
 	_ "embed"
 	"iter"
 	"strings"
-	"sync"
 	"unicode"
+
+	"ramet/internal/late"
 )
 
 //go:embed common.txt
 var commonText string
 
 // common are the stems of words that claim nothing by themselves.
-var common = sync.OnceValue(func() map[string]bool {
+var common = late.Value[map[string]bool]{Make: func() map[string]bool {
 	out := map[string]bool{}
 	for line := range strings.Lines(commonText) {
 		if strings.HasPrefix(line, "#") {
@@ -24,12 +25,12 @@ var common = sync.OnceValue(func() map[string]bool {
 		}
 	}
 	return out
-})
+}}
 
 // Common says whether a word claims nothing by itself.
 func Common(word string) bool {
 	word = strings.ToLower(word)
-	return common()[word] || common()[Stem(word)]
+	return common.Get()[word] || common.Get()[Stem(word)]
 }
 
 // words are the words of a text in small letters; names in camel case and with underscores

@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strings"
 
+	"ramet/internal/late"
 	"ramet/recipes/docs/evidence"
 )
 
@@ -97,14 +98,16 @@ func proved(piece string, r *evidence.Repository) bool {
 	return len(evidence.Check("# x\n\n"+piece, "x", r, none)) == 0
 }
 
-var special = strings.NewReplacer(`\`, `\\`, "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, "<", "&lt;", ">", "&gt;", "&", "&amp;", "#", `\#`, "|", `\|`, "~", `\~`)
+var special = late.Value[*strings.Replacer]{Make: func() *strings.Replacer {
+	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, "<", "&lt;", ">", "&gt;", "&", "&amp;", "#", `\#`, "|", `\|`, "~", `\~`)
+}}
 
 // escape makes Markdown of a plain text. Backticks stay: they mean the same nearly everywhere.
 func escape(text string) string {
 	parts := strings.Split(strings.Join(strings.Fields(text), " "), "`")
 	for i := range parts {
 		if i%2 == 0 || len(parts)%2 == 0 {
-			parts[i] = special.Replace(parts[i])
+			parts[i] = special.Get().Replace(parts[i])
 		}
 	}
 	out := strings.Join(parts, "`")
