@@ -25,7 +25,7 @@ const patience = 25 * time.Minute
 
 // TestThePageInABrowser walks through all views in Chromium: see web/test/walk.mjs.
 // RAMET_WEB_SHOTS names a folder in which to keep the screenshots, RAMET_WEB_ONLY an expression for the
-// names of those tests that are to be run, RAMET_WEB_LATE how late answers may come (see late).
+// names of those tests that are to be run, RAMET_WEB_LATE how late answers may come (see delayed).
 func TestThePageInABrowser(t *testing.T) {
 	readSources(t)
 	npmtest.Install(t, sources)

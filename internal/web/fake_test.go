@@ -62,7 +62,7 @@ func newFake(t *testing.T, k kind) (url string) {
 	case full:
 		f.fillFull()
 	}
-	page, api := Handler(), late(t, f.routes())
+	page, api := Handler(), delayed(t, f.routes())
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case strings.HasPrefix(r.URL.Path, "/_test/"), k != closed && strings.HasPrefix(r.URL.Path, "/api/"):
@@ -81,9 +81,9 @@ func newFake(t *testing.T, k kind) (url string) {
 	return server.URL
 }
 
-// late holds each answer of the API back, for up to as long as RAMET_WEB_LATE says (300ms): events overtake
+// delayed holds each answer of the API back, for up to as long as RAMET_WEB_LATE says (300ms): events overtake
 // answers, and answers each other, as on a busy machine. It is how to look for what takes an order for granted.
-func late(t *testing.T, api http.Handler) http.Handler {
+func delayed(t *testing.T, api http.Handler) http.Handler {
 	most, err := time.ParseDuration(cmp.Or(os.Getenv("RAMET_WEB_LATE"), "0s"))
 	if err != nil {
 		t.Fatal(err)
