@@ -41,7 +41,7 @@ func screen(stdio Stdio) func(context.Context, *session.Session, cli.Command) er
 			return err
 		}
 		ctx = database.Telling(ctx, nil) // the screen is no place for lines
-		ctx = history.By(ctx, history.Actor{Who: s.User, Face: history.Terminal})
+		ctx = history.By(ctx, history.Actor{Who: s.User(), Face: history.Terminal})
 		return tui.Run(ctx, tui.Options{
 			Open:    func(ctx context.Context) (tui.Workspace, error) { return openDesk(ctx, s, command) },
 			State:   stateFile(home, place.DB),

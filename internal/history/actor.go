@@ -3,6 +3,7 @@ package history
 import (
 	"bytes"
 	"context"
+	"sync"
 	"time"
 
 	"ramet/internal/text"
@@ -40,17 +41,29 @@ type actorKey struct{}
 // By says that a person does what ctx is for: stores put the actor into each entry
 // that is written with it. It is set where a person's wish comes in, and ends where a
 // model's work begins (Unattended).
-func By(ctx context.Context, a Actor) context.Context { return context.WithValue(ctx, actorKey{}, &a) }
+func By(ctx context.Context, a Actor) context.Context {
+	return context.WithValue(ctx, actorKey{}, func() *Actor { return &a })
+}
+
+// ByWhom is By for a person whose name is looked up when something is first written: most commands write nothing.
+func ByWhom(ctx context.Context, who func() Actor) context.Context {
+	return context.WithValue(ctx, actorKey{}, sync.OnceValue(func() *Actor {
+		a := who()
+		return &a
+	}))
+}
 
 // Unattended is ctx for what no person does.
 func Unattended(ctx context.Context) context.Context {
-	return context.WithValue(ctx, actorKey{}, (*Actor)(nil))
+	return context.WithValue(ctx, actorKey{}, func() *Actor { return nil })
 }
 
 // ActorOf is the person of ctx; nil: nobody.
 func ActorOf(ctx context.Context) *Actor {
-	a, _ := ctx.Value(actorKey{}).(*Actor)
-	return a
+	if who, ok := ctx.Value(actorKey{}).(func() *Actor); ok {
+		return who()
+	}
+	return nil
 }
 
 // Sign puts the person of ctx into a draft that says nothing about it yet.

@@ -14,7 +14,7 @@ func (s *Session) Attended(ctx context.Context) context.Context {
 	if _, own := s.by(); own || history.ActorOf(ctx) != nil {
 		return ctx
 	}
-	return history.By(ctx, history.Actor{Who: s.User, Face: history.CLI})
+	return history.ByWhom(ctx, func() history.Actor { return history.Actor{Who: s.User(), Face: history.CLI} })
 }
 
 // Standing is how the calls of an agent are permitted: the mode that was chosen for it, or

@@ -32,8 +32,8 @@ import (
 // System is what a session needs of the program around it.
 type System struct {
 	Getenv func(string) string
-	Dir    string // where the command was given
-	User   string // of the operating system
+	Dir    string        // where the command was given
+	User   func() string // of the operating system
 	Now    func() time.Time
 	// Open opens the store of a place.
 	Open func(context.Context, workspace.Location) (*store.Store, error)

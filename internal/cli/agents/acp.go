@@ -32,7 +32,7 @@ In Zed's settings:
 ` + line.ExitHelp.Get(),
 		Args: line.Arguments(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
-			server := acpagent.New(acpagent.Options{Version: version, User: l.User, Dir: l.Dir, Log: l.Note,
+			server := acpagent.New(acpagent.Options{Version: version, User: l.User(), Dir: l.Dir, Log: l.Note,
 				Place: func(dir string) (string, error) {
 					place, err := l.Session.In(dir).Place()
 					return place.DB, err

@@ -71,7 +71,7 @@ func (a *lineAsker) Ask(ctx context.Context, q permit.Question) (permit.Verdict,
 				a.l.Note(err.Error())
 				continue
 			}
-			v.By = history.Actor{Who: a.l.User, Face: history.CLI}
+			v.By = history.Actor{Who: a.l.User(), Face: history.CLI}
 			return v, nil
 		case <-ctx.Done(): // it was answered elsewhere
 			return permit.Verdict{}, ctx.Err()

@@ -88,7 +88,7 @@ func serve(l *line.Line, ctx context.Context, run Serve, addr string, hosts []st
 	if err != nil {
 		return err
 	}
-	service := Service{Listener: listener, Hosts: hosts, Warn: l.Note, User: l.User}
+	service := Service{Listener: listener, Hosts: hosts, Warn: l.Note, User: l.User()}
 	if service.Token, err = httpapi.OpenToken(home); err != nil {
 		return err
 	}

@@ -90,7 +90,7 @@ that no rule or mode permits are denied: nobody can be asked here.
 			life, end := context.WithCancel(ctx)
 			defer end()
 			server := mcpserver.New(life, mcpserver.Options{Version: p.Version, Workspace: ws, Command: p.command, Begin: Begin(l, p),
-				Runs: httpapi.OverRunDir(runs), User: l.User})
+				Runs: httpapi.OverRunDir(runs), User: l.User()})
 			return server.Serve(ctx, by, l.Stdin, l.Stdout)
 		},
 	}
