@@ -118,7 +118,7 @@ func sentence(line []byte, end int) int {
 
 // personAt is the length of the address of somebody that a line begins with; 0: none.
 func (p *inliner) personAt(line []byte) int {
-	if p.at < p.nobody || IsMark(line[0]) {
+	if p.at < p.nobody || isMark(line[0]) {
 		return 0
 	}
 	name := run(line, isName)

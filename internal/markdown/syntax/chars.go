@@ -30,8 +30,8 @@ func isLetter(c byte) bool { return isSmall(c | 0x20) }
 
 func isWord(c byte) bool { return isLetter(c) || isDigit(c) }
 
-// IsMark says whether a backslash makes plain text of c.
-func IsMark(c byte) bool { return c > ' ' && c < 0x7f && !isWord(c) }
+// isMark says whether a backslash makes plain text of c.
+func isMark(c byte) bool { return c > ' ' && c < 0x7f && !isWord(c) }
 
 func isSpaceRune(r rune) bool {
 	return r < 0x80 && isSpace(byte(r)) || r >= 0x80 && unicode.Is(unicode.Zs, r)
@@ -39,7 +39,7 @@ func isSpaceRune(r rune) bool {
 
 func isMarkRune(r rune) bool {
 	if r < 0x80 {
-		return IsMark(byte(r))
+		return isMark(byte(r))
 	}
 	return unicode.IsPunct(r) || unicode.IsSymbol(r)
 }

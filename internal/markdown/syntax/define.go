@@ -109,7 +109,7 @@ loop:
 	for ; i < len(b); i++ {
 		p.looked++
 		switch c := b[i]; {
-		case c == '\\' && i+1 < len(b) && IsMark(b[i+1]):
+		case c == '\\' && i+1 < len(b) && isMark(b[i+1]):
 			i++
 		case c <= ' ' || c == 0x7f:
 			break loop
@@ -135,7 +135,7 @@ func (p *inliner) bracketed(at int) (to Span, behind int) {
 	for i := at; i < len(b); i++ {
 		p.looked++
 		switch c := b[i]; {
-		case c == '\\' && i+1 < len(b) && IsMark(b[i+1]):
+		case c == '\\' && i+1 < len(b) && isMark(b[i+1]):
 			i++
 		case c == '<' || c == '\n':
 			return Span{}, 0
@@ -164,7 +164,7 @@ func (p *inliner) titleAt(at int) (title Span, behind int) {
 	for i := at + 1; i < len(b); i++ {
 		p.looked++
 		switch c := b[i]; {
-		case c == '\\' && i+1 < len(b) && IsMark(b[i+1]):
+		case c == '\\' && i+1 < len(b) && isMark(b[i+1]):
 			i++
 		case c == end:
 			return Span{at + 1, i}, i + 1

@@ -14,7 +14,7 @@ func Unescape(s []byte) []byte {
 	out := make([]byte, 0, len(s))
 	for i := 0; i < len(s); {
 		switch {
-		case s[i] == '\\' && i+1 < len(s) && IsMark(s[i+1]):
+		case s[i] == '\\' && i+1 < len(s) && isMark(s[i+1]):
 			out = append(out, s[i+1])
 			i += 2
 			continue

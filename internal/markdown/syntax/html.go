@@ -60,9 +60,9 @@ func ends(line []byte, e ending) bool {
 	return false
 }
 
-// htmlStart is what a block of HTML ends with that begins with a line. Any tag begins one, if it
-// stands alone on the line and interrupts no text.
-func (m *meter) htmlStart(rest []byte, any bool) (ending, bool) {
+// htmlStart is what a block of HTML ends with that begins with a line. Where it interrupts no text, any
+// tag begins one that stands alone on its line.
+func (m *meter) htmlStart(rest []byte, anyTag bool) (ending, bool) {
 	switch {
 	case bytes.HasPrefix(rest, []byte("<!--")):
 		return atComment, true
@@ -87,7 +87,7 @@ func (m *meter) htmlStart(rest []byte, any bool) (ending, bool) {
 	if (ended || bytes.HasPrefix(behind, []byte("/>"))) && isBlockTag(name) {
 		return atBlank, true
 	}
-	if n := m.tagAt(rest); any && n > 0 && len(bytes.TrimRight(rest[n:], " \t")) == 0 {
+	if n := m.tagAt(rest); anyTag && n > 0 && len(bytes.TrimRight(rest[n:], " \t")) == 0 {
 		return atBlank, true
 	}
 	return 0, false

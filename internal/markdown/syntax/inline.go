@@ -188,7 +188,7 @@ func (p *inliner) backslash() {
 	case p.at == len(p.text):
 	case p.text[p.at] == '\n':
 		p.breakLine(Hard, end)
-	case IsMark(p.text[p.at]):
+	case isMark(p.text[p.at]):
 		p.at++
 	}
 }

@@ -238,7 +238,7 @@ func noteLabel(line []byte) (text []byte, length int) {
 	}
 	for i := 2; i < len(line); i++ {
 		switch c := line[i]; {
-		case c == '\\' && i+1 < len(line) && IsMark(line[i+1]):
+		case c == '\\' && i+1 < len(line) && isMark(line[i+1]):
 			i++
 		case c == '[' || c == '\n':
 			return nil, 0

@@ -122,7 +122,7 @@ func (l *listing) node(n *Node) {
 	case Code, HTML, RawHTML:
 		l.add("%s %q", n.Kind, l.lines(n.Lines))
 	case Fence:
-		l.add("Fence %q %q", long(n.Target), l.lines(n.Lines))
+		l.add("Fence %q %q", n.Target, l.lines(n.Lines))
 	case List:
 		l.add("List %c %d %v", n.Mark, n.Number, n.Tight)
 	case Table:
@@ -265,7 +265,7 @@ func (l *listing) named(n ast.Node) string {
 		if n.Info != nil {
 			info = n.Info.Segment.Value(l.src)
 		}
-		return fmt.Sprintf("Fence %q %q", long(info), l.segments(n.Lines()))
+		return fmt.Sprintf("Fence %q %q", info, l.segments(n.Lines()))
 	case *ast.HTMLBlock:
 		lines := n.Lines()
 		if n.HasClosure() {
@@ -297,14 +297,6 @@ func (l *listing) named(n ast.Node) string {
 	}
 	return map[string]string{"Blockquote": "Quote", "ListItem": "Item", "TableHeader": "Row", "TableRow": "Row", "TableCell": "Cell", "ThematicBreak": "Rule",
 		"CodeSpan": "CodeSpan", "Strikethrough": "Strike", "FootnoteLink": "NoteRef"}[n.Kind().String()]
-}
-
-// long is what stands behind a fence. The library overlooks a single letter at the end of a text.
-func long(info []byte) []byte {
-	if len(info) < 2 {
-		return nil
-	}
-	return info
 }
 
 func aligned(all []extast.Alignment) []Align {

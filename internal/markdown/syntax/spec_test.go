@@ -12,14 +12,14 @@ import (
 	"testing"
 )
 
-// library is the folder of the library that ours is held against, with the examples of CommonMark.
-func library(t *testing.T) string {
+// folders are those of modules that this one needs, as far as they are on this machine.
+func folders(t *testing.T, modules string) []string {
 	t.Helper()
-	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/yuin/goldmark").Output()
+	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", modules).Output()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return strings.TrimSpace(string(out))
+	return strings.Fields(string(out))
 }
 
 type example struct {
@@ -30,7 +30,7 @@ type example struct {
 // examples are those of CommonMark's standard.
 func examples(t *testing.T) []example {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join(library(t), "_test", "spec.json"))
+	data, err := os.ReadFile(filepath.Join(folders(t, "github.com/yuin/goldmark")[0], "_test", "spec.json"))
 	if os.IsNotExist(err) {
 		t.Skip("the library comes without the examples")
 	}
