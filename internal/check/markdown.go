@@ -8,10 +8,9 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/yuin/goldmark/ast"
-
 	"ramet/internal/late"
 	"ramet/internal/markdown"
+	"ramet/internal/markdown/syntax"
 )
 
 // Markdown looks at the form of the changed pages. New ones need one title at their top
@@ -119,30 +118,27 @@ func (l looker) lines() {
 
 func (l looker) codeLines() map[int]bool {
 	out := map[int]bool{}
-	l.walk(func(n ast.Node) {
-		if k := n.Kind(); k == ast.KindFencedCodeBlock || k == ast.KindCodeBlock {
-			for i := range n.Lines().Len() {
-				out[l.page.Line(n.Lines().At(i).Start)] = true
+	l.walk(func(n *syntax.Node) {
+		if n.Kind == syntax.Fence || n.Kind == syntax.Code {
+			for _, line := range n.Lines {
+				out[l.page.Line(line.From)] = true
 			}
 		}
 	})
 	return out
 }
 
-func (l looker) walk(visit func(ast.Node)) {
-	ast.Walk(l.page.Root, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
-		if entering {
-			visit(n)
-		}
-		return ast.WalkContinue, nil
-	})
+func (l looker) walk(visit func(*syntax.Node)) {
+	for n := l.page.Root; n != nil; n = n.After(l.page.Root, true) {
+		visit(n)
+	}
 }
 
 // headings looks at the outline.
 func (l looker) headings(own bool) {
 	titles, before := 0, 0
 	for _, h := range l.page.Headings() {
-		if h.Text == "" && h.Node.ChildCount() == 0 {
+		if h.Empty {
 			l.add(Error, "MD_HEADING_EMPTY", h.Line, "a heading has no text: give it one, or leave it out", "")
 		}
 		if h.Level == 1 {
@@ -161,15 +157,13 @@ func (l looker) headings(own bool) {
 	}
 	if titles == 0 {
 		l.add(Error, "MD_NO_TITLE", 0, "the page has no title: begin it with a heading of the first level", "")
-		if fence, ok := l.page.Root.FirstChild().(*ast.FencedCodeBlock); ok && l.page.Root.ChildCount() == 1 && isMarkdown(string(fence.Language(l.page.Source))) {
+		if n := l.page.Root.First; n != nil && n.Kind == syntax.Fence && n.Next == nil && isMarkdown(string(n.Language())) {
 			l.add(Error, "MD_WRAPPED", 1, "the whole page stands in a code block: take the fences away", "")
 		}
 		return
 	}
-	if first, ok := l.page.Root.FirstChild().(*ast.Heading); !ok || first.Level != 1 {
-		if n := l.firstText(); n != nil {
-			l.add(Error, "MD_TEXT_BEFORE_TITLE", l.page.LineOf(n), "something stands before the title: begin the page with the title", "remove it, or move it below the title")
-		}
+	if n := l.firstText(); n != nil {
+		l.add(Error, "MD_TEXT_BEFORE_TITLE", l.page.LineOf(n), "something stands before the title: begin the page with the title", "remove it, or move it below the title")
 	}
 }
 
@@ -179,12 +173,12 @@ func isMarkdown(language string) bool {
 
 // firstText is the first block, if it is neither the title nor HTML: badges and comments
 // may stand before it.
-func (l looker) firstText() ast.Node {
-	for n := l.page.Root.FirstChild(); n != nil; n = n.NextSibling() {
-		if n.Kind() == ast.KindHTMLBlock {
+func (l looker) firstText() *syntax.Node {
+	for n := l.page.Root.First; n != nil; n = n.Next {
+		switch {
+		case n.Kind == syntax.HTML:
 			continue
-		}
-		if h, ok := n.(*ast.Heading); ok && h.Level == 1 {
+		case n.Kind == syntax.Heading && n.Level == 1:
 			return nil
 		}
 		return n

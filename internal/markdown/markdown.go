@@ -6,20 +6,18 @@
 //   - Places are those of the page: every heading, link and block knows its line.
 //   - Slugs of headings are GitHub's: small letters, marks, digits, "_" and "-" stay,
 //     spaces become "-", the n-th repetition ends in "-n".
-//   - No page brings it down: one that is too large, or that the parser cannot cope
-//     with, is an INVALID_TEXT fault.
+//   - No page brings it down, and none keeps it busy: one that is too large is an
+//     INVALID_TEXT fault, and the time for the others is linear in their size.
 //
-// It reads only. Nothing is rendered, and nothing is fetched.
+// The tree is that of markdown/syntax; here is what can be asked of a page. It reads only. Nothing is rendered, and nothing is fetched.
 package markdown
 
 import (
 	"bytes"
 	"slices"
 
-	"github.com/yuin/goldmark/ast"
-	"github.com/yuin/goldmark/text"
-
 	"ramet/internal/fault"
+	"ramet/internal/markdown/syntax"
 )
 
 // MaxSize is the size in bytes of the largest page that is read. GitHub shows larger
@@ -29,35 +27,25 @@ const MaxSize = 512 << 10
 // Page is a page that was read.
 type Page struct {
 	Source []byte
-	Root   ast.Node
+	Root   *syntax.Node
 	Front  int // bytes of front matter that the page begins with
 
 	starts []int // of the lines
 }
 
 // Parse reads a page.
-func Parse(source []byte) (page *Page, err error) {
+func Parse(source []byte) (*Page, error) {
 	if len(source) > MaxSize {
 		return nil, fault.New(fault.InvalidText, "read page: it has %d bytes, over the limit of %d", len(source), MaxSize).
 			WithHint("split it into several pages")
 	}
-	if err := tangled(source); err != nil {
-		return nil, err
-	}
-	defer func() {
-		// The parser is somebody else's, and pages come from anywhere.
-		if r := recover(); r != nil {
-			page, err = nil, fault.New(fault.InvalidText, "read page: the parser cannot cope with it: %v", r).
-				WithHint("write it more plainly")
-		}
-	}()
 	p := &Page{Source: source, Front: frontMatter(source), starts: []int{0}}
 	for i, c := range source {
 		if c == '\n' && i+1 < len(source) {
 			p.starts = append(p.starts, i+1)
 		}
 	}
-	p.Root = grammar().Parse(text.NewReader(masked(source, p.Front)))
+	p.Root = syntax.Read(masked(source, p.Front), syntax.GitHub)
 	return p, nil
 }
 
@@ -90,46 +78,14 @@ func (p *Page) Text(line int) []byte {
 	return bytes.TrimSuffix(rest, []byte("\r"))
 }
 
-// LineOf is the line that a node begins on, or stands near where the parser does not
-// tell.
-func (p *Page) LineOf(n ast.Node) int { return p.Line(p.offset(n)) }
+// LineOf is the line that a node begins on.
+func (p *Page) LineOf(n *syntax.Node) int { return p.Line(n.From) }
 
-func (p *Page) offset(n ast.Node) int {
-	for ; n != nil; n = n.Parent() {
-		if at, ok := begin(n); ok {
-			return at
-		}
-		for before := n.PreviousSibling(); before != nil; before = before.PreviousSibling() {
-			if at, ok := begin(before); ok {
-				return at
-			}
-		}
+// walk goes through the page from top to bottom, and into a node if visit says so.
+func (p *Page) walk(visit func(*syntax.Node) (inside bool)) {
+	for n := p.Root; n != nil; {
+		n = n.After(p.Root, visit(n))
 	}
-	return p.Front
-}
-
-// begin is where a node begins, as far as it or its children tell.
-func begin(n ast.Node) (int, bool) {
-	if n.Type() == ast.TypeBlock && n.Lines() != nil && n.Lines().Len() > 0 && n.Kind() != ast.KindFencedCodeBlock {
-		return n.Lines().At(0).Start, true
-	}
-	if at, ok := n.AttributeString(placeName); ok {
-		return at.(int), true
-	}
-	switch n := n.(type) {
-	case *ast.Text:
-		return n.Segment.Start, true
-	case *ast.RawHTML:
-		if n.Segments.Len() > 0 {
-			return n.Segments.At(0).Start, true
-		}
-	}
-	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
-		if at, ok := begin(c); ok {
-			return at, true
-		}
-	}
-	return 0, false
 }
 
 // frontMatter is the length of the YAML that a page may begin with.

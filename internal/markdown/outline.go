@@ -5,10 +5,8 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/yuin/goldmark/ast"
-	"github.com/yuin/goldmark/util"
-
 	"ramet/internal/late"
+	"ramet/internal/markdown/syntax"
 )
 
 // Heading is a heading of a page.
@@ -17,16 +15,15 @@ type Heading struct {
 	Text  string // as it is read
 	Slug  string // what a link names it by
 	Line  int
-	Node  *ast.Heading
+	Empty bool // there is nothing in it, not even an image
 }
 
 // Headings are the headings in their order, those in quotes and lists included.
 func (p *Page) Headings() []Heading {
 	var out []Heading
 	seen := map[string]int{}
-	p.walk(func(n ast.Node) bool {
-		h, ok := n.(*ast.Heading)
-		if !ok {
+	p.walk(func(h *syntax.Node) bool {
+		if h.Kind != syntax.Heading {
 			return true
 		}
 		var all strings.Builder
@@ -37,7 +34,7 @@ func (p *Page) Headings() []Heading {
 			slug = fmt.Sprintf("%s-%d", base, n)
 		}
 		seen[base]++
-		out = append(out, Heading{Level: h.Level, Text: strings.TrimSpace(all.String()), Slug: slug, Line: p.LineOf(h), Node: h})
+		out = append(out, Heading{Level: int(h.Level), Text: strings.TrimSpace(all.String()), Slug: slug, Line: p.LineOf(h), Empty: h.First == nil})
 		return false
 	})
 	return out
@@ -77,45 +74,25 @@ func (p *Page) Anchors() map[string]bool {
 }
 
 // Plain is the text below a node as it is read: without marks, and without images.
-func (p *Page) Plain(n ast.Node) string {
+func (p *Page) Plain(n *syntax.Node) string {
 	var b strings.Builder
 	p.plain(&b, n)
 	return strings.TrimSpace(b.String())
 }
 
-func (p *Page) plain(b *strings.Builder, n ast.Node) {
-	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
-		switch c := c.(type) {
-		case *ast.Text:
-			value := c.Segment.Value(p.Source)
-			if !c.IsRaw() {
-				value = unescape(value)
+func (p *Page) plain(b *strings.Builder, root *syntax.Node) {
+	for n := root.First; n != nil; n = n.After(root, n.Kind != syntax.Image) {
+		switch n.Kind {
+		case syntax.Text:
+			value := p.Source[n.From:n.To]
+			if !n.Done {
+				value = syntax.Unescape(value)
 			}
 			b.Write(value)
-			if c.SoftLineBreak() || c.HardLineBreak() {
-				b.WriteByte('\n')
-			}
-		case *ast.String:
-			b.Write(c.Value)
-		case *ast.AutoLink:
-			b.Write(c.Label(p.Source))
-		case *ast.Image, *ast.RawHTML:
-		default:
-			p.plain(b, c)
+		case syntax.Soft, syntax.Hard:
+			b.WriteByte('\n')
+		case syntax.Address:
+			b.Write(p.Source[n.From:n.To])
 		}
 	}
-}
-
-func unescape(s []byte) []byte {
-	return util.ResolveEntityNames(util.ResolveNumericReferences(util.UnescapePunctuations(s)))
-}
-
-// walk goes through the page from top to bottom while visit says so.
-func (p *Page) walk(visit func(ast.Node) (inside bool)) {
-	ast.Walk(p.Root, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
-		if entering && !visit(n) {
-			return ast.WalkSkipChildren, nil
-		}
-		return ast.WalkContinue, nil
-	})
 }

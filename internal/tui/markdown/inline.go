@@ -1,32 +1,15 @@
 package markdown
 
 import (
-	"html"
 	"strings"
 	"sync"
 
-	"github.com/yuin/goldmark/ast"
-	extast "github.com/yuin/goldmark/extension/ast"
-	"github.com/yuin/goldmark/parser"
-	source "github.com/yuin/goldmark/text"
-	"github.com/yuin/goldmark/util"
-
+	"ramet/internal/markdown/syntax"
 	"ramet/internal/text"
 )
 
-// inlines reads the text of one block, which it takes for one paragraph. HTML stays
-// text.
-var inlines = sync.OnceValue(func() parser.Parser {
-	return parser.NewParser(
-		parser.WithBlockParsers(util.Prioritized(parser.NewParagraphParser(), 1000)),
-		parser.WithInlineParsers(
-			util.Prioritized(parser.NewCodeSpanParser(), 100),
-			util.Prioritized(parser.NewLinkParser(), 200),
-			util.Prioritized(parser.NewAutoLinkParser(), 300),
-			util.Prioritized(parser.NewEmphasisParser(), 500),
-			util.Prioritized(strikeParser{}, 500),
-		))
-})
+// readers read the text of one block each, which they take for one paragraph. HTML stays text.
+var readers = sync.Pool{New: func() any { return new(syntax.Reader) }}
 
 // mood is what a stretch of text is, besides text.
 type mood uint8
@@ -54,15 +37,11 @@ func (t Theme) style(base Style, m mood) Style {
 
 // reader collects the spans of one block.
 type reader struct {
-	src   []byte
+	src   string
 	theme Theme
 	base  Style
 	spans []span
 }
-
-// mostBrackets of a block that is read; looking for links costs their number times
-// its length. More than that is no prose, and shown as it is.
-const mostBrackets = 200
 
 // inline reads the text of one block.
 func inline(src string, base Style, theme Theme) []span {
@@ -70,11 +49,13 @@ func inline(src string, base Style, theme Theme) []span {
 	if src == "" {
 		return nil
 	}
-	r := reader{src: []byte(src), theme: theme, base: base}
-	if !strings.ContainsAny(src, "\\`*_~[]<>&!\n") || strings.Count(src, "[") > mostBrackets {
+	r := reader{src: src, theme: theme, base: base}
+	if !strings.ContainsAny(src, "\\`*_~[]<>&!\n") {
 		r.add(src, 0)
 	} else {
-		r.children(inlines().Parse(source.NewReader(r.src)), 0)
+		words := readers.Get().(*syntax.Reader)
+		r.children(words.Read(src), 0)
+		readers.Put(words)
 	}
 	return r.addresses()
 }
@@ -95,66 +76,56 @@ func (r *reader) put(s string, m mood) {
 	r.spans = append(r.spans, span{s, style})
 }
 
-// mark shows a sign of Markdown where the theme cannot show the thing.
-func (r *reader) mark(sign string, shown Style, m mood) {
+func (r *reader) children(n *syntax.Node, m mood) {
+	for c := n.First; c != nil; c = c.Next {
+		r.node(c, m)
+	}
+}
+
+func (r *reader) node(n *syntax.Node, m mood) {
+	switch n.Kind {
+	case syntax.Text:
+		value := r.src[n.From:n.To]
+		if !n.Done {
+			value = plainOf(value)
+		}
+		r.add(value, m)
+	case syntax.Hard:
+		r.put("\n", m)
+	case syntax.Soft:
+		r.put(" ", m)
+	case syntax.CodeSpan:
+		r.marked(n, "`", r.theme.Code, m, code)
+	case syntax.Emphasis:
+		r.marked(n, "*", r.theme.Emphasis, m, emphasis)
+	case syntax.Strong:
+		r.marked(n, "**", r.theme.Strong, m, strong)
+	case syntax.Strike:
+		r.marked(n, "~~", r.theme.Strike, m, strike)
+	case syntax.Link:
+		r.link(n, m)
+	case syntax.Image:
+		r.put("image: ", m|address)
+		r.link(n, m)
+	case syntax.Address:
+		r.add(r.src[n.From:n.To], m|link)
+	}
+}
+
+// marked shows what stands between marks, and these where the theme has no style for it.
+func (r *reader) marked(n *syntax.Node, sign string, shown Style, m, more mood) {
+	if shown == "" {
+		r.put(sign, m)
+	}
+	r.children(n, m|more)
 	if shown == "" {
 		r.put(sign, m)
 	}
 }
 
-func (r *reader) children(n ast.Node, m mood) {
-	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
-		r.node(c, m)
-	}
-}
-
-func (r *reader) node(n ast.Node, m mood) {
-	switch n := n.(type) {
-	case *ast.Text:
-		value := string(n.Segment.Value(r.src))
-		if m&code == 0 {
-			value = plainOf(value)
-		}
-		r.add(value, m)
-		switch {
-		case n.HardLineBreak():
-			r.put("\n", m)
-		case n.SoftLineBreak():
-			r.put(" ", m)
-		}
-	case *ast.String:
-		r.add(string(n.Value), m)
-	case *ast.CodeSpan:
-		r.mark("`", r.theme.Code, m)
-		r.children(n, m|code)
-		r.mark("`", r.theme.Code, m)
-	case *ast.Emphasis:
-		sign, style, more := "*", r.theme.Emphasis, emphasis
-		if n.Level > 1 {
-			sign, style, more = "**", r.theme.Strong, strong
-		}
-		r.mark(sign, style, m)
-		r.children(n, m|more)
-		r.mark(sign, style, m)
-	case *extast.Strikethrough:
-		r.mark("~~", r.theme.Strike, m)
-		r.children(n, m|strike)
-		r.mark("~~", r.theme.Strike, m)
-	case *ast.Link:
-		r.link(n, string(n.Destination), m)
-	case *ast.Image:
-		r.put("image: ", m|address)
-		r.link(n, string(n.Destination), m)
-	case *ast.AutoLink:
-		r.add(string(n.Label(r.src)), m|link)
-	default:
-		r.children(n, m)
-	}
-}
-
 // link shows the text and, where it is another, the address: nobody should be sent
 // where the text does not say.
-func (r *reader) link(n ast.Node, to string, m mood) {
+func (r *reader) link(n *syntax.Node, m mood) {
 	before := len(r.spans)
 	size := 0
 	if before > 0 {
@@ -169,7 +140,7 @@ func (r *reader) link(n ast.Node, to string, m mood) {
 		}
 		shown.WriteString(s)
 	}
-	to = plainOf(to)
+	to := plainOf(string(n.Target))
 	if s := shown.String(); to == "" || s == to || "mailto:"+s == to {
 		return
 	}
@@ -220,38 +191,5 @@ func plainOf(s string) string {
 	if !strings.ContainsAny(s, `\&`) {
 		return s
 	}
-	var b strings.Builder
-	for i := 0; i < len(s); {
-		switch {
-		case s[i] == '\\' && i+1 < len(s) && util.IsPunct(s[i+1]):
-			b.WriteByte(s[i+1])
-			i += 2
-			continue
-		case s[i] == '&':
-			if end := reference(s[i:]); end > 0 {
-				b.WriteString(html.UnescapeString(s[i : i+end]))
-				i += end
-				continue
-			}
-		}
-		b.WriteByte(s[i])
-		i++
-	}
-	return b.String()
-}
-
-// reference is the length of a character reference at the beginning of s, or 0.
-func reference(s string) int {
-	const longestName = 32
-	for i := 1; i < len(s) && i < longestName; i++ {
-		c := s[i]
-		switch {
-		case c == ';' && i > 1:
-			return i + 1
-		case c == '#' && i == 1, c >= '0' && c <= '9', c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z':
-		default:
-			return 0
-		}
-	}
-	return 0
+	return string(syntax.Unescape([]byte(s)))
 }
