@@ -215,19 +215,26 @@ func nowhere(context.Context, string) ([]string, error) {
 	return nil, &net.DNSError{Err: "no such host", Name: "there.is.none.invalid", IsNotFound: true}
 }
 
+// patient is a context for what ends by itself: its own end is reached only when something is wrong.
+func patient(t *testing.T) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	t.Cleanup(cancel)
+	return ctx
+}
+
 func TestWhatCannotBeAskedIsUnknown(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it waits for the judge's deadline")
 	}
 	proxy, db, count := stumbling(t, 2)
 	proxy.LoseAndFall(pgtest.After)
-	began := time.Now()
-	err := database.Repeat(t.Context(), func() error { return add(t.Context(), db) })
+	ctx := patient(t)
+	err := database.Repeat(ctx, func() error { return add(ctx, db) })
 	if !fault.Is(err, fault.UnknownOutcome) || !strings.Contains(err.Error(), "pg_xact_status") {
 		t.Error(err)
 	}
-	if took := time.Since(began); took > 15*time.Second {
-		t.Errorf("it took %s to know nothing", took)
+	if ctx.Err() != nil {
+		t.Error("it did not give up by itself")
 	}
 	if n := count(); n != 1 {
 		t.Errorf("%d rows: the test shows nothing", n)
@@ -240,11 +247,8 @@ func TestASilentServerIsNotWaitedForWithoutEnd(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it waits for deadlines")
 	}
-	for name, c := range map[string]struct {
-		most time.Duration
-		do   func(context.Context, *sql.DB, func()) error
-	}{
-		"connect": {15 * time.Second, func(ctx context.Context, db *sql.DB, silent func()) error {
+	for name, do := range map[string]func(context.Context, *sql.DB, func()) error{
+		"connect": func(ctx context.Context, db *sql.DB, silent func()) error {
 			one, err := db.Conn(ctx) // which leaves no idle one
 			if err != nil {
 				return err
@@ -253,12 +257,12 @@ func TestASilentServerIsNotWaitedForWithoutEnd(t *testing.T) {
 			silent()
 			_, err = db.Conn(ctx)
 			return err
-		}},
-		"idle": {22 * time.Second, func(ctx context.Context, db *sql.DB, silent func()) error {
+		},
+		"idle": func(ctx context.Context, db *sql.DB, silent func()) error {
 			silent()
 			return db.PingContext(ctx)
-		}},
-		"statement": {22 * time.Second, func(ctx context.Context, db *sql.DB, silent func()) error {
+		},
+		"statement": func(ctx context.Context, db *sql.DB, silent func()) error {
 			tx, err := db.BeginTx(ctx, nil)
 			if err != nil {
 				return err
@@ -267,8 +271,8 @@ func TestASilentServerIsNotWaitedForWithoutEnd(t *testing.T) {
 			silent()
 			_, err = tx.ExecContext(ctx, `INSERT INTO numbers VALUES (1)`)
 			return err
-		}},
-		"read": {30 * time.Second, func(ctx context.Context, db *sql.DB, silent func()) error {
+		},
+		"read": func(ctx context.Context, db *sql.DB, silent func()) error {
 			tx, err := db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 			if err != nil {
 				return err
@@ -277,18 +281,19 @@ func TestASilentServerIsNotWaitedForWithoutEnd(t *testing.T) {
 			silent()
 			var n int
 			return tx.QueryRowContext(ctx, `SELECT count(*) FROM numbers`).Scan(&n)
-		}},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			proxy, db, _ := stumbling(t, 2)
 			var told atomic.Pointer[string]
-			ctx := database.Telling(t.Context(), func(s string) { told.Store(&s) })
+			ctx := database.Telling(patient(t), func(s string) { told.Store(&s) })
 			began := time.Now()
-			err := c.do(ctx, db, func() { proxy.Stall(true) })
-			if took := time.Since(began); err == nil || took > c.most {
-				t.Errorf("after %s: %v", took, err)
+			err := do(ctx, db, func() { proxy.Stall(true) })
+			if err == nil || ctx.Err() != nil {
+				t.Errorf("it did not give up by itself: %v", err)
 			}
+			t.Logf("after %s", time.Since(began))
 			if err := database.PostgresFault("the server", err); !fault.Is(err, fault.StorageUnreachable) {
 				t.Error(err)
 			}

@@ -21,10 +21,9 @@ func Serve(ctx context.Context, j Enqueued, host string, d Orchestrator, s Execu
 	if err != nil {
 		return err
 	}
+	// It may be the lease of its agent that was lost, on a machine that had no time: the orchestrator waits for
+	// this attempt then, and hears of it. Where it does not, it says so.
 	result, err := do(ctx, it, d, s)
-	if fault.Is(err, fault.Fenced) {
-		return nil
-	}
 	say, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
 	if ctx.Err() == nil {
 		cancel()
@@ -59,14 +58,15 @@ func failure(ctx context.Context, it Attempt, err error) *Failure {
 	if err == nil {
 		return nil
 	}
+	lost := ctx.Err() != nil || fault.Is(err, fault.Fenced)
 	f := &Failure{Code: string(fault.CodeOf(err)), Message: message(err), Retryable: Retryable(err), Answer: Answer(err)}
 	switch {
 	case fault.Is(err, fault.UnknownOutcome):
 		f.Unknown, f.Retryable = true, false
-	case ctx.Err() != nil && it.Task.External && it.Task.Uses != "":
+	case lost && it.Task.External && it.Task.Uses != "":
 		// A built-in looks first; commands say themselves when nobody knows.
 		f.Code, f.Unknown, f.Retryable = string(fault.UnknownOutcome), true, false
-	case ctx.Err() != nil:
+	case lost:
 		f.Code, f.Retryable = string(fault.Interrupted), true
 	}
 	return f
