@@ -112,10 +112,9 @@ func NeedLiving(a Agent) error {
 
 // Filter chooses agents for Directory.Agents.
 type Filter struct {
-	Dead     bool   // the dead too
-	OnlyDead bool   // none but the dead
-	Provider string // none but those whose models are of this vendor; empty: all
-	Brief    bool   // only what a tree shows: ID, Genesis, Parent, Status, Name, CreatedAt, Own, Total, Unread
+	Dead     bool // the dead too
+	OnlyDead bool // none but the dead
+	Brief    bool // only what a tree shows: ID, Genesis, Parent, Status, Name, CreatedAt, Own, Total, Unread, Provider, Model
 }
 
 // Directory finds agents. It never changes anything.

@@ -112,8 +112,8 @@ type Bell interface {
 	// not begin at all. ring is called by one goroutine at a time, must return
 	// soon, and may be called for the caller's own doings.
 	//
-	// On SQLite nobody outside this process can ring: after the first Ring{}
-	// nothing comes.
+	// On SQLite nobody outside this process can ring, so that nothing can be missed
+	// before it listens: nothing comes.
 	Listen(ctx context.Context, ring func(Ring)) error
 	// Call rings for those who listen. false: nobody outside this process can hear it.
 	Call(ctx context.Context, r Ring) (bool, error)

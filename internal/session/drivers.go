@@ -51,21 +51,7 @@ func (w *Workspace) Drivers(ctx context.Context, ask bool) public.Drivers {
 	return w.drivers(ctx, w, ask)
 }
 
-// Driven is what is known of agents that other programs drive; all: of the dead too.
-func (w *Workspace) Driven(ctx context.Context, all bool) (map[id.Agent]*public.Driven, error) {
-	list, err := w.Store.Agents(ctx, agent.Filter{Dead: all, Provider: driver.Vendor})
-	if err != nil {
-		return nil, err
-	}
-	nodes := make([]agent.Node, len(list))
-	for i := range list {
-		nodes[i].Agent = &list[i]
-	}
-	return w.DrivenAmong(ctx, nodes)
-}
-
-// DrivenAmong is what is known of those agents of a list that other programs drive. The list must have
-// been read whole (List, not brief).
+// DrivenAmong is what is known of those agents of a list that other programs drive.
 func (w *Workspace) DrivenAmong(ctx context.Context, nodes []agent.Node) (map[id.Agent]*public.Driven, error) {
 	out := map[id.Agent]*public.Driven{}
 	for _, n := range nodes {

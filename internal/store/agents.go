@@ -45,7 +45,7 @@ const (
 	treeWords  = `uuid, genesis_id, coalesce(parent_uuid, ''), status, coalesce(name, ''), created_at, own, total`
 	agentWords = treeWords + `, coalesce(fork_message_id, 0), depth, coalesce(ended_at, 0), lease_epoch, coalesce(lease_until, 0),
 		spent_tokens, spent_cost, coalesce(CAST(budget_tokens AS TEXT), ''), coalesce(CAST(budget_cost AS TEXT), ''), head_id`
-	treeColumns  = `concat_ws('` + registry.Separator + `', ` + treeWords + `)`
+	treeColumns  = `concat_ws('` + registry.Separator + `', provider, model, ` + treeWords + `)`
 	agentTexts   = `provider, model, cwd, coalesce(end_reason, ''), coalesce(lease_owner, '')`
 	agentColumns = `concat_ws('` + registry.Separator + `', ` + agentWords + `), head_hash, concat_ws('` + registry.Separator + `', ` + agentTexts + `)`
 	listColumns  = `concat_ws('` + registry.Separator + `', ` + agentWords + `, ` + agentTexts + `)`
@@ -88,6 +88,9 @@ func (s *agentScan) read(scan func(...any) error) error {
 		return err
 	}
 	w := words{rest: s.packed}
+	if s.brief {
+		s.Provider, s.Model = w.next(), w.next()
+	}
 	s.ID, s.Genesis = id.Agent(w.next()), id.Message(w.number())
 	s.Parent, s.Status, s.Name = id.Agent(w.next()), agent.Status(w.next()), w.next()
 	s.CreatedAt, s.Own, s.Total = fromMicros(w.number()), w.number(), w.number()
@@ -247,23 +250,16 @@ func (r reader) Agents(ctx context.Context, f agent.Filter) ([]agent.Agent, erro
 	case f.Dead:
 		where = `WHERE true`
 	}
-	var args []any
-	if f.Provider != "" {
-		where += ` AND provider = $1`
-		args = []any{f.Provider}
-	}
 	n := 0
-	if f.Provider == "" {
-		// Room for all of them at once: a list that grows is copied again and again.
-		if err := r.q.QueryRowContext(ctx, `SELECT count(*) FROM agents`).Scan(&n); err != nil {
-			return nil, r.fail("read agents", err)
-		}
+	// Room for all of them at once: a list that grows is copied again and again.
+	if err := r.q.QueryRowContext(ctx, `SELECT count(*) FROM agents`).Scan(&n); err != nil {
+		return nil, r.fail("read agents", err)
 	}
 	columns, scan := listColumns, scanList()
 	if f.Brief {
 		columns, scan = treeColumns, scanTree()
 	}
-	list, err := r.collect(ctx, make([]agent.Agent, 0, n), scan, `SELECT `+columns+` FROM agents `+where+` ORDER BY genesis_id`, args...)
+	list, err := r.collect(ctx, make([]agent.Agent, 0, n), scan, `SELECT `+columns+` FROM agents `+where+` ORDER BY genesis_id`)
 	if err != nil {
 		return nil, err
 	}

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"sync"
@@ -70,7 +69,7 @@ func (p *writer) write(a *agent.Agent, drafts ...history.Draft) ([]history.Entry
 		if err != nil {
 			return nil, err
 		}
-		meta, err := encodeMeta(d.Meta)
+		meta, err := encodeMeta(&d.Meta)
 		if err != nil {
 			return nil, err
 		}
@@ -112,13 +111,10 @@ func (p *writer) write(a *agent.Agent, drafts ...history.Draft) ([]history.Entry
 	return out, nil
 }
 
-func encodeMeta(m history.Meta) ([]byte, error) {
-	b, err := json.Marshal(m)
-	if err != nil {
-		return nil, fmt.Errorf("encode meta: %w", err)
-	}
-	if string(b) == "{}" {
-		return b, nil
+func encodeMeta(m *history.Meta) ([]byte, error) {
+	b, err := m.Encode()
+	if err != nil || string(b) == "{}" {
+		return b, err
 	}
 	return chain.Canonical(b)
 }

@@ -40,12 +40,7 @@ and as they report it.`,
 			if err != nil {
 				return err
 			}
-			var driven map[id.Agent]*public.Driven
-			if l.JSON {
-				driven, err = ws.DrivenAmong(c.Context(), nodes)
-			} else {
-				driven, err = ws.Driven(c.Context(), all)
-			}
+			driven, err := ws.DrivenAmong(c.Context(), nodes)
 			if err != nil {
 				return err
 			}

@@ -43,10 +43,6 @@ type Past struct {
 // Open is the past in a folder. Nothing is read yet.
 func Open(o Options) *Past {
 	p := &Past{o: o, folders: map[string]*Folder{}}
-	for i, h := range p.o.Hide {
-		p.o.Hide[i] = real(h)
-	}
-	p.o.Hide = append(p.o.Hide, real(o.Dir))
 	p.store = content.New(o.Dir, p.cat)
 	if o.Shared != nil {
 		p.store.Share(o.Shared)
@@ -54,6 +50,15 @@ func Open(o Options) *Past {
 	p.journal = restore.Journal{Dir: filepath.Join(o.Dir, "restores"), Get: p.store.Get}
 	p.calls.path = filepath.Join(o.Dir, "calls")
 	return p
+}
+
+// hidden are the places of ramet's own files, when a folder is looked at first.
+func (p *Past) hidden() []string {
+	out := []string{real(p.o.Dir)}
+	for _, h := range p.o.Hide {
+		out = append(out, real(h))
+	}
+	return out
 }
 
 // real is the one name of a path, as far as it exists.
@@ -94,7 +99,7 @@ func (p *Past) Folder(dir string) (*Folder, error) {
 	}
 	sum := sha256.Sum256([]byte(root))
 	f := &Folder{past: p, root: root, dir: filepath.Join(p.o.Dir, "folders", hex.EncodeToString(sum[:8]))}
-	f.scanner = scan.New(scan.Options{Root: root, Hide: p.o.Hide, Ignored: p.o.Ignored, Env: p.o.Env, Secret: p.o.Secret})
+	f.scanner = scan.New(scan.Options{Root: root, Hide: p.hidden(), Ignored: p.o.Ignored, Env: p.o.Env, Secret: p.o.Secret})
 	p.folders[root] = f
 	return f, nil
 }

@@ -11,11 +11,14 @@ import (
 func testBell(t *testing.T, w *Workspace) {
 	d := open(t, w)
 	ctx, cancel := context.WithCancel(background)
-	rung, ended := make(chan registry.Ring), make(chan error)
+	rung, ended := make(chan registry.Ring, 1), make(chan error)
 	go func() { ended <- d.s.Listen(ctx, func(r registry.Ring) { rung <- r }) }()
-	equal(t, "when it begins", <-rung, registry.Ring{})
+	if w.Files == nil { // a server's
+		equal(t, "when it begins", <-rung, registry.Ring{})
+	}
 	cancel()
 	equal(t, "when it ends", <-ended, nil)
+	equal(t, "nothing else rang", len(rung), 0)
 
 	over, cancel := context.WithCancel(background)
 	cancel()

@@ -89,7 +89,13 @@ func testCascade(t *testing.T, w *Workspace) {
 	equal(t, "again", len(again.Victims), 0)
 	living := must(d.s.Agents(background, agent.Filter{}))(t)
 	equal(t, "the living", len(living), 2)
-	equal(t, "all", len(must(d.s.Agents(background, agent.Filter{Dead: true}))(t)), 8)
+	all := must(d.s.Agents(background, agent.Filter{Dead: true}))(t)
+	equal(t, "all", len(all), 8)
+	for i, brief := range must(d.s.Agents(background, agent.Filter{Dead: true, Brief: true}))(t) {
+		a := all[i]
+		equal(t, "in brief", brief, agent.Agent{ID: a.ID, Genesis: a.Genesis, Parent: a.Parent, Status: a.Status, Name: a.Name, CreatedAt: a.CreatedAt,
+			Own: a.Own, Total: a.Total, Unread: a.Unread, Provider: a.Provider, Model: a.Model})
+	}
 }
 
 // testCascadeAgainstForks kills a subtree while it grows: nothing of it may
