@@ -5,7 +5,8 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
-	"sync"
+
+	"ramet/internal/late"
 )
 
 // Encode writes what is said, as encoding/json does it. That one looks through everything that could be
@@ -13,7 +14,7 @@ import (
 // fields that are there are looked at.
 func (m *Meta) Encode() ([]byte, error) {
 	v, out := reflect.ValueOf(m).Elem(), []byte{'{'}
-	for i, name := range metaNames() {
+	for i, name := range metaNames.Get() {
 		field := v.Field(i)
 		if field.IsZero() || field.Kind() == reflect.Slice && field.Len() == 0 {
 			continue
@@ -32,11 +33,11 @@ func (m *Meta) Encode() ([]byte, error) {
 }
 
 // metaNames are what the fields are called; each is left out where it is empty.
-var metaNames = sync.OnceValue(func() []string {
+var metaNames = late.Value[[]string]{Make: func() []string {
 	t := reflect.TypeFor[Meta]()
 	out := make([]string, t.NumField())
 	for i := range out {
 		out[i], _, _ = strings.Cut(t.Field(i).Tag.Get("json"), ",")
 	}
 	return out
-})
+}}

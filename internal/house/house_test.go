@@ -285,8 +285,7 @@ func importsOf(t *testing.T, root string) map[string][]string {
 
 // mayBegin are the packages of ours of which something runs before main.
 var mayBegin = map[string]bool{
-	"ramet/internal/deep":     true, // gives the first goroutine its stack
-	"ramet/internal/markdown": true, "ramet/internal/tui/markdown": true,
+	"ramet/internal/deep": true, // gives the first goroutine its stack
 }
 
 var initLine = regexp.MustCompile(`(?m)^init (\S+) @\S+ ms, (\S+) ms clock`)

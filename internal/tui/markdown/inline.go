@@ -4,6 +4,7 @@ import (
 	"strings"
 	"sync"
 
+	"ramet/internal/late"
 	"ramet/internal/markdown/syntax"
 	"ramet/internal/text"
 )
@@ -62,10 +63,10 @@ func inline(src string, base Style, theme Theme) []span {
 
 func (r *reader) add(s string, m mood) {
 	// Only now are character references what they stand for.
-	r.put(oneLine.Replace(text.Safe(s)), m)
+	r.put(oneLine.Get().Replace(text.Safe(s)), m)
 }
 
-var oneLine = strings.NewReplacer("\n", " ", "\t", " ")
+var oneLine = late.Value[*strings.Replacer]{Make: func() *strings.Replacer { return strings.NewReplacer("\n", " ", "\t", " ") }}
 
 func (r *reader) put(s string, m mood) {
 	style := r.theme.style(r.base, m)

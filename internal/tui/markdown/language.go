@@ -2,7 +2,8 @@ package markdown
 
 import (
 	"strings"
-	"sync"
+
+	"ramet/internal/late"
 )
 
 // language is what the lexer has to know of one.
@@ -35,23 +36,25 @@ func languageOf(name string) *language {
 	if name == "" {
 		return nil
 	}
-	all := languages()
+	all := languages.Get()
 	if l, ok := all[name]; ok {
 		return l
 	}
-	return all[aliases[name]]
+	return all[aliases.Get()[name]]
 }
 
-var aliases = map[string]string{
-	"golang": "go", "py": "python", "python3": "python", "js": "javascript", "jsx": "javascript", "mjs": "javascript",
-	"ts": "javascript", "tsx": "javascript", "typescript": "javascript", "rs": "rust", "sh": "shell", "bash": "shell",
-	"zsh": "shell", "console": "shell", "dockerfile": "shell", "makefile": "shell", "jsonc": "json", "json5": "json", "ndjson": "json", "yml": "yaml",
-	"toml": "yaml", "c++": "c", "cpp": "c", "h": "c", "java": "c", "cs": "c", "csharp": "c", "kotlin": "c", "kt": "c",
-	"swift": "c", "scala": "c", "dart": "c", "php": "c", "zig": "c", "proto": "c", "postgresql": "sql", "sqlite": "sql",
-	"mysql": "sql", "patch": "diff",
-}
+var aliases = late.Value[map[string]string]{Make: func() map[string]string {
+	return map[string]string{
+		"golang": "go", "py": "python", "python3": "python", "js": "javascript", "jsx": "javascript", "mjs": "javascript",
+		"ts": "javascript", "tsx": "javascript", "typescript": "javascript", "rs": "rust", "sh": "shell", "bash": "shell",
+		"zsh": "shell", "console": "shell", "dockerfile": "shell", "makefile": "shell", "jsonc": "json", "json5": "json", "ndjson": "json", "yml": "yaml",
+		"toml": "yaml", "c++": "c", "cpp": "c", "h": "c", "java": "c", "cs": "c", "csharp": "c", "kotlin": "c", "kt": "c",
+		"swift": "c", "scala": "c", "dart": "c", "php": "c", "zig": "c", "proto": "c", "postgresql": "sql", "sqlite": "sql",
+		"mysql": "sql", "patch": "diff",
+	}
+}}
 
-var languages = sync.OnceValue(func() map[string]*language {
+var languages = late.Value[map[string]*language]{Make: func() map[string]*language {
 	set := func(words string) map[string]bool {
 		m := map[string]bool{}
 		for _, w := range strings.Fields(words) {
@@ -92,4 +95,4 @@ var languages = sync.OnceValue(func() map[string]*language {
 			comments: []string{"--"}, block: star, quotes: []quote{{`'`, `'`, true, true}, double}, fold: true},
 		"diff": {diff: true},
 	}
-})
+}}
