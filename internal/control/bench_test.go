@@ -33,7 +33,7 @@ import (
 )
 
 // patience bounds every wait for a fact.
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 // otherProcess says what this process is to be instead of a test.
 const otherProcess = "RAMET_CONTROL_TEST"

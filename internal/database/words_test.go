@@ -48,7 +48,7 @@ func meet(t *testing.T, params string, answer func(c net.Conn, asked bool)) erro
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	_, err = pgx.ConnectConfig(ctx, pg.Config)
 	return PostgresFault(pg.Place, err)

@@ -33,7 +33,7 @@ import (
 )
 
 // patience bounds every wait for a fact.
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 // floor is a workspace with a kernel on a scripted model, as `ramet serve` holds one.
 type floor struct {

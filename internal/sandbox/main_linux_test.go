@@ -94,7 +94,7 @@ func (s *screen) await(t *testing.T, want string) {
 	for !strings.Contains(s.String(), want) {
 		select {
 		case <-s.more:
-		case <-time.After(30 * time.Second):
+		case <-time.After(2 * time.Minute):
 			t.Fatalf("no %q in %q", want, s)
 		}
 	}
@@ -103,7 +103,7 @@ func (s *screen) await(t *testing.T, want string) {
 // eventually waits for something that nobody tells us of.
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()

@@ -42,7 +42,7 @@ func playPoor() {
 	for !strings.Contains(out.String(), "ready") {
 		<-out.more
 	}
-	for end := time.Now().Add(20 * time.Second); alive(mark) <= 4 && time.Now().Before(end); {
+	for end := time.Now().Add(2 * time.Minute); alive(mark) <= 4 && time.Now().Before(end); {
 		time.Sleep(time.Millisecond)
 	}
 	stood := alive(mark) > 4

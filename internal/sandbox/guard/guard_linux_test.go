@@ -211,7 +211,7 @@ func TestAPatrolMovesWhatStaysBad(t *testing.T) {
 	stop, ended := make(chan struct{}), make(chan struct{})
 	go func() { defer close(ended); w.Patrol(stop, time.Millisecond) }()
 	y.sh("git init -q good; echo x > .envrc; mkdir a; echo x > a/.mcp.json")
-	for end := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(2 * time.Minute); ; time.Sleep(time.Millisecond) {
 		_, one := os.Lstat(filepath.Join(y.dir, ".envrc"))
 		_, two := os.Lstat(filepath.Join(y.dir, "a/.mcp.json"))
 		if one != nil && two != nil {
