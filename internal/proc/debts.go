@@ -78,7 +78,7 @@ func (k *Kernel) openNow(to id.Agent) (work []id.Agent, report bool) {
 		p := k.live[by]
 		switch {
 		case wakes:
-		case p != nil && p.reports():
+		case p == nil || p.reports(): // one that is dead is told of before it owes nothing
 			report = true
 		default:
 			work = append(work, by)
@@ -88,11 +88,11 @@ func (k *Kernel) openNow(to id.Agent) (work []id.Agent, report bool) {
 	return work, report
 }
 
-// reports says whether the agent's turn has ended and is about to be told of; the caller has the
-// mutex.
+// reports says whether the agent's turn has ended, or it exits, and that is about to be told; the
+// caller has the mutex.
 func (p *process) reports() bool {
 	s := p.doing.seen()
-	return s.Word != "" && !s.Busy()
+	return p.exits || s.Word != "" && !s.Busy()
 }
 
 // thenOf is what the report of a child that is to be born does.

@@ -117,11 +117,14 @@ func (p *process) exit(ctx context.Context, result string) error {
 	if result == "" {
 		result = "I have ended."
 	}
+	p.exiting(true) // whoever reads its letter finds that it does not work any more
 	told, err := k.notify(ctx, a, "", k.claim(p.id), cut(result, 0), state.Well)
 	if err != nil {
+		p.exiting(false)
 		return err
 	}
 	if _, err := k.Store.Kill(ctx, registry.Kill{Agent: p.id, By: p.id, Reason: "exited"}); err != nil {
+		p.exiting(false)
 		return err
 	}
 	p.died()
@@ -130,6 +133,12 @@ func (p *process) exit(ctx context.Context, result string) error {
 		k.askedFor(ctx, told, p.id, family)
 	}
 	return nil
+}
+
+func (p *process) exiting(does bool) {
+	p.kernel.mu.Lock()
+	p.exits = does
+	p.kernel.mu.Unlock()
 }
 
 // died says that the agent is dead by what its own turn did: nobody else ends that.

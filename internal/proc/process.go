@@ -37,6 +37,7 @@ type process struct {
 	family  *counter     // of what it does
 	pending int          // jobs that were given and are not done
 	mourned bool         // it was killed, and whoever waits for its report is to be told
+	exits   bool         // it says its last word
 	called  bool         // one of them looks for mail
 	awaited bool         // and finds some, as far as is known
 	asked   report       // what a report asks of that one

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"ramet/internal/id"
+	"ramet/internal/loop"
 	"ramet/internal/mail"
 	"ramet/internal/registry"
 	"ramet/internal/state"
@@ -48,5 +49,54 @@ func TestWhoHasReportedIsDone(t *testing.T) {
 	}
 	if now := seen.Load(); now == nil || now.Word != state.Done {
 		t.Errorf("while the report is delivered the child is %v", now)
+	}
+}
+
+// Whoever has read how a child ended, and ends its turn then, is not told that the child still
+// works: however it ended.
+func TestWhoHasReportedOwesNothing(t *testing.T) {
+	for name, c := range map[string]struct{ does, says string }{
+		"done":   {`{"text": "it is done"}`, "it is done"},
+		"exited": {`{"call": "exit", "args": {"result": "it is done"}}`, "it is done"},
+		"killed": {`{"text": "for ever"}, {"wait": "gate"}`, "was killed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, `
+{"when": "divide", "steps": [{"call": "fork", "args": {"prompt": "do it", "name": "kid"}}]}
+{"when": "do it", "steps": [`+c.does+`]}
+{"when": "works on", "steps": [{"call": "wait", "args": {"for": "all"}}]}
+{"when": "`+c.says+`", "steps": [{"text": "good"}]}
+`)
+			var letters atomic.Int32
+			b.Store = postal{b.store, func(l registry.Send) {
+				if l.To != b.zero.ID {
+					return
+				}
+				letters.Add(1)
+				if work, _ := b.kernel.openNow(b.zero.ID); len(work) > 0 {
+					t.Errorf("while the letter is delivered these still work: %v", work)
+				}
+			}}
+			b.start()
+			if name == "killed" {
+				events, leave := b.kernel.Events.Subscribe(t.Context())
+				go func() {
+					defer leave()
+					for e := range events {
+						if e.Type != loop.TextDelta || e.Agent == b.zero.ID {
+							continue
+						}
+						if _, err := b.kernel.Kill(t.Context(), registry.Kill{Agent: e.Agent, Reason: "enough"}); err != nil {
+							t.Error(err)
+						}
+						return
+					}
+				}()
+			}
+			o, err := b.exec(b.zero.ID, "divide")
+			if err != nil || o.Text != "good" || letters.Load() != 1 {
+				t.Errorf("%+v %v, %d letters", o, err, letters.Load())
+			}
+		})
 	}
 }
