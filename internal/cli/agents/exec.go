@@ -393,7 +393,7 @@ func turn(l *line.Line, ctx context.Context, ws *session.Workspace, a agent.Agen
 	}
 	ran, err := ws.Run(ctx, session.Turn{Agent: a.ID, Prompt: p,
 		Here:  len(f.allow) > 0 || f.cwd != "" || f.noTools, // the server has its own way
-		Tasks: !f.noWait, Said: w.early, Show: w.show, Ask: asker(l)})
+		Tasks: !f.noWait, Said: w.said, Show: w.show, Ask: asker(l)})
 	w.end()
 	if !ran.Began {
 		return err

@@ -28,6 +28,7 @@ type watcher struct {
 	family  control.Family
 	enough  func()
 	reading sync.WaitGroup
+	over    chan struct{} // closed when the end of root's turn, or of all, is shown
 
 	mu       sync.Mutex // guards what follows, and the order of the output
 	hide     *secret.Redactor
@@ -43,14 +44,19 @@ func watch(l *line.Line) *watcher { return &watcher{l: l, enough: func() {}} }
 func (w *watcher) follow(ctx context.Context, a id.Agent, events *bus.Bus[loop.Event]) {
 	w.root, w.family = a, control.Family{a: true}
 	seen, enough := events.Overhear(context.WithoutCancel(ctx)) // what an agent becomes is not shown
-	w.enough = enough
+	w.enough, w.over = enough, make(chan struct{})
 	w.reading.Go(func() {
+		end := sync.OnceFunc(func() { close(w.over) })
+		defer end()
 		for e := range seen {
 			if e.Type == loop.TurnEnded && fault.Is(e.Err, fault.Leased) {
 				continue // it did not begin; another kernel is asked for it
 			}
 			if a == "" || w.family.Knows(e) {
 				w.show(e)
+			}
+			if e.Type == loop.TurnEnded && e.Agent == a {
+				end()
 			}
 		}
 	})
@@ -161,7 +167,14 @@ func told(e loop.Event) string {
 	return e.Tool + ": " + e.Text
 }
 
-// early prints the answer while tasks of children go on.
+// said prints the answer of a turn of this kernel while tasks of children go on, below what the
+// turn did.
+func (w *watcher) said(o loop.Outcome) error {
+	<-w.over
+	return w.early(o)
+}
+
+// early prints the answer before the output ends.
 func (w *watcher) early(o loop.Outcome) error {
 	if w.l.JSON {
 		return nil
