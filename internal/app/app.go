@@ -46,7 +46,9 @@ func Main(ctx context.Context, args []string, env func(string) string, stdio Std
 	if watch := switches().Watch; watch != nil {
 		defer watch()()
 	}
-	ctx = database.Telling(ctx, func(s string) { fmt.Fprintln(stdio.Err, s) })
+	if !switches().Patient {
+		ctx = database.Telling(ctx, func(s string) { fmt.Fprintln(stdio.Err, s) })
+	}
 	dir, err := os.Getwd()
 	if err != nil {
 		dir = "." // the folder is gone; what needs it will say so

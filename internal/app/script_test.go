@@ -63,7 +63,8 @@ func settle(e *testscript.Env, store string) error {
 	e.Values[begunKey{}] = &begun{}
 	e.Setenv("HOME", home)
 	e.Setenv("DATA", filepath.Join(home, ".local", "share", "ramet"))
-	e.Setenv("RAMET_TEST_ALONE", "1") // no script depends on who answers on this machine
+	e.Setenv("RAMET_TEST_ALONE", "1")   // no script depends on who answers on this machine
+	e.Setenv("RAMET_TEST_PATIENT", "1") // nor on how busy it is
 	if store == "postgres" {
 		e.Setenv("RAMET_DB", pgtest.URL(e.T().(testing.TB)))
 	}

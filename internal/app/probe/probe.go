@@ -24,6 +24,7 @@ type Switches struct {
 	Stall   time.Duration // RAMET_TEST_STALL: servers of models that say nothing are given up soon
 	Retry   time.Duration // RAMET_TEST_RETRY: short waits between attempts
 	Alone   bool          // RAMET_TEST_ALONE: nobody is asked for models or about keys
+	Patient bool          // RAMET_TEST_PATIENT: nobody is told for which server is waited
 
 	// Log stands around the log of a run. RAMET_TEST_DIE_AFTER=N: the process is no more
 	// after event N.
@@ -47,6 +48,7 @@ func FromEnvironment() Switches {
 		Stall:   duration("RAMET_TEST_STALL"),
 		Retry:   duration("RAMET_TEST_RETRY"),
 		Alone:   os.Getenv("RAMET_TEST_ALONE") != "",
+		Patient: os.Getenv("RAMET_TEST_PATIENT") != "",
 	}
 	if last, err := strconv.ParseInt(os.Getenv("RAMET_TEST_DIE_AFTER"), 10, 64); err == nil && last > 0 {
 		s.Log = func(l runner.Log) runner.Log { return mortal{l, last} }
