@@ -44,6 +44,9 @@ func TestAListTellsWhatAllTell(t *testing.T) {
 		var names []string
 		for _, n := range nodes {
 			names = append(names, n.Label())
+			if n.Home == "" && !n.IsZero() {
+				t.Errorf("%+v: %s hangs under nobody", want, n.Label())
+			}
 			if got, all := among.Of(*n.Agent), everybody.Of(*n.Agent); got != all {
 				t.Errorf("%+v: %s is %v, among all %v", want, n.Label(), got, all)
 			}
