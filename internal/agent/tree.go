@@ -15,15 +15,16 @@ const none = -1
 // Tree puts agents under their parents, oldest sibling first, parents before
 // children. An agent whose parent is dead, or not among those shown, hangs
 // under its nearest living ancestor, as orphans under init. all must hold
-// every ancestor of those shown; the nodes point into it.
-func Tree(all []Agent, show func(Agent) bool) []Node {
+// every ancestor of those shown: whose way up ends outside of it stands at
+// the top, without a home. The nodes point into all.
+func Tree(all []Agent, show func(*Agent) bool) []Node {
 	at := make(map[id.Agent]int32, len(all))
 	for i := range all {
 		at[all[i].ID] = int32(i)
 	}
 	shown := make([]bool, len(all))
 	for i := range all {
-		shown[i] = show(all[i])
+		shown[i] = show(&all[i])
 	}
 	// home is the nearest shown ancestor of each that is shown.
 	home := func(i int) int32 {

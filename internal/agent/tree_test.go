@@ -8,9 +8,9 @@ import (
 	"ramet/internal/id"
 )
 
-func living(a Agent) bool { return a.Status == Running }
+func living(a *Agent) bool { return a.Status == Running }
 
-func anybody(Agent) bool { return true }
+func anybody(*Agent) bool { return true }
 
 // drawn prints a tree as ps does, with the home of each.
 func drawn(nodes []Node) string {

@@ -12,7 +12,7 @@ import (
 // Make makes the table of what is known.
 func Make(f Facts) Table {
 	t := Table{Counts: map[Group]int{}}
-	nodes := agent.Tree(f.All, func(a agent.Agent) bool { return a.Status == agent.Running })
+	nodes := agent.Tree(f.All, func(a *agent.Agent) bool { return a.Status == agent.Running })
 	for _, a := range f.All {
 		t.Spent = t.Spent.Plus(a.Spent)
 		if a.IsZero() {

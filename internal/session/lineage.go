@@ -35,7 +35,7 @@ func (w *Workspace) Lineage(ctx context.Context) (public.Lineage, error) {
 		return out, err
 	}
 	runs := map[id.Agent]bool{}
-	for _, n := range agent.Tree(all.All, func(agent.Agent) bool { return true }) {
+	for _, n := range agent.Tree(all.All, func(*agent.Agent) bool { return true }) {
 		runs[n.ID] = strings.HasPrefix(n.Name, RunName) || runs[n.Parent]
 		out.Agents = append(out.Agents, public.FormatLineageAgent(*n.Agent, all.States[n.ID], public.Stamp(said[n.ID].At), runs[n.ID]))
 	}

@@ -2,9 +2,9 @@ package session
 
 import (
 	"context"
+	"slices"
 
 	"ramet/internal/agent"
-	"ramet/internal/id"
 )
 
 // List lists agents as a tree: the living, or all. Children of the dead hang under their
@@ -14,26 +14,20 @@ func (w *Workspace) List(ctx context.Context, all, brief bool) ([]agent.Node, er
 	if err != nil {
 		return nil, err
 	}
-	if !all && orphaned(list) {
-		// Only then the dead are needed, to find the way up through them.
-		dead, err := w.Store.Agents(ctx, agent.Filter{OnlyDead: true, Brief: true})
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, dead...)
+	show := func(a *agent.Agent) bool { return all || a.Status == agent.Running }
+	nodes := agent.Tree(list, show)
+	if all || !orphaned(nodes) {
+		return nodes, nil
 	}
-	return agent.Tree(list, func(a agent.Agent) bool { return all || a.Status == agent.Running }), nil
+	// Only then the dead are needed, to find the way up through them.
+	dead, err := w.Store.Agents(ctx, agent.Filter{OnlyDead: true, Brief: true})
+	if err != nil {
+		return nil, err
+	}
+	return agent.Tree(append(list, dead...), show), nil
 }
 
-func orphaned(living []agent.Agent) bool {
-	known := make(map[id.Agent]bool, len(living))
-	for _, a := range living {
-		known[a.ID] = true
-	}
-	for _, a := range living {
-		if !a.IsZero() && !known[a.Parent] {
-			return true
-		}
-	}
-	return false
+// orphaned says whether the parent of somebody is not in the tree.
+func orphaned(nodes []agent.Node) bool {
+	return slices.ContainsFunc(nodes, func(n agent.Node) bool { return n.Home == "" && !n.IsZero() })
 }

@@ -1,12 +1,11 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
-	"strconv"
-	"strings"
+	"slices"
 
 	"ramet/internal/agent"
 	"ramet/internal/chain"
@@ -38,144 +37,16 @@ type reader struct {
 	d Dialect
 }
 
-// Words and numbers are read as one column, and so are the texts, between separators
-// that registry.CheckField keeps out of them: the SQLite driver takes as long for a
-// column as for five of these, and a tree has thousands of rows.
-const (
-	treeWords  = `uuid, genesis_id, coalesce(parent_uuid, ''), status, coalesce(name, ''), created_at, own, total`
-	agentWords = treeWords + `, coalesce(fork_message_id, 0), depth, coalesce(ended_at, 0), lease_epoch, coalesce(lease_until, 0),
-		spent_tokens, spent_cost, coalesce(CAST(budget_tokens AS TEXT), ''), coalesce(CAST(budget_cost AS TEXT), ''), head_id`
-	treeColumns  = `concat_ws('` + registry.Separator + `', provider, model, ` + treeWords + `)`
-	agentTexts   = `provider, model, cwd, coalesce(end_reason, ''), coalesce(lease_owner, '')`
-	agentColumns = `concat_ws('` + registry.Separator + `', ` + agentWords + `), head_hash, concat_ws('` + registry.Separator + `', ` + agentTexts + `)`
-	listColumns  = `concat_ws('` + registry.Separator + `', ` + agentWords + `, ` + agentTexts + `)`
-)
-
-// agentScan reads rows of agents, one after the other, into the same place.
-type agentScan struct {
-	agent.Agent
-	brief       bool
-	listed      bool
-	packed      string
-	hash        []byte
-	texts, last string
-	into        []any
-}
-
-// scanAgents reads agentColumns, and what stands behind them into more.
-func scanAgents(more ...any) *agentScan {
-	s := &agentScan{}
-	s.into = append([]any{&s.packed, &s.hash, &s.texts}, more...)
-	return s
-}
-
-// scanList reads listColumns: all but the hash.
-func scanList() *agentScan {
-	s := &agentScan{listed: true}
-	s.into = []any{&s.packed}
-	return s
-}
-
-// scanTree reads treeColumns.
-func scanTree() *agentScan {
-	s := &agentScan{brief: true}
-	s.into = []any{&s.packed}
-	return s
-}
-
-func (s *agentScan) read(scan func(...any) error) error {
-	if err := scan(s.into...); err != nil {
-		return err
-	}
-	w := words{rest: s.packed}
-	if s.brief {
-		s.Provider, s.Model = w.next(), w.next()
-	}
-	s.ID, s.Genesis = id.Agent(w.next()), id.Message(w.number())
-	s.Parent, s.Status, s.Name = id.Agent(w.next()), agent.Status(w.next()), w.next()
-	s.CreatedAt, s.Own, s.Total = fromMicros(w.number()), w.number(), w.number()
-	if !s.brief {
-		s.ForkMessage, s.Depth, s.EndedAt = id.Message(w.number()), int(w.number()), fromMicros(w.number())
-		s.Lease.Epoch, s.Lease.Until = w.number(), fromMicros(w.number())
-		s.Spent.Tokens, s.Spent.Cost = w.number(), w.number()
-		s.Budget.Tokens, s.Budget.Cost = w.limit(), w.limit()
-		s.Head = id.Message(w.number()) // the last: a NULL before it would leave it without a word
-		if s.HeadHash = toHash(s.hash); s.listed {
-			s.texts, w.rest = w.rest, ""
-		}
-		w.bad = w.bad || !s.split()
-	}
-	if w.bad || w.rest != "" {
-		return fmt.Errorf("%.200q is no row of an agent", s.packed)
-	}
-	return nil
-}
-
-// split takes the texts apart. Most rows have the same as the one before.
-func (s *agentScan) split() bool {
-	if s.texts == s.last && s.last != "" {
-		return true
-	}
-	parts := strings.Split(s.texts, registry.Separator)
-	if len(parts) != 5 {
-		return false
-	}
-	s.Provider, s.Model, s.Cwd, s.EndReason, s.Lease.Owner = parts[0], parts[1], parts[2], parts[3], parts[4]
-	s.last = s.texts
-	return true
-}
-
-// words are what stands between separators.
-type words struct {
-	rest string
-	bad  bool
-}
-
-func (w *words) next() string {
-	word, rest, _ := strings.Cut(w.rest, registry.Separator)
-	w.rest = rest
-	return word
-}
-
-// number is a word that is one. Most are short, and are read in one go.
-func (w *words) number() int64 {
-	n, at := int64(0), 0
-	for ; at < len(w.rest) && w.rest[at]-'0' <= 9; at++ {
-		n = n*10 + int64(w.rest[at]-'0')
-	}
-	switch {
-	case at == 0 || at > 18:
-	case at == len(w.rest):
-		w.rest = ""
-		return n
-	case w.rest[at] == registry.Separator[0]:
-		w.rest = w.rest[at+1:]
-		return n
-	}
-	return w.parse(w.next())
-}
-
-func (w *words) parse(word string) int64 {
-	n, err := strconv.ParseInt(word, 10, 64)
-	w.bad = w.bad || err != nil
-	return n
-}
-
-// limit is a number, or nothing.
-func (w *words) limit() agent.Limit {
-	word := w.next()
-	if word == "" {
-		return agent.Limit{}
-	}
-	return agent.AtMost(w.parse(word))
-}
-
 // unreadable is the fault of a row that holds what the schema never let in. Its
 // first columns say whose it is.
 func unreadable(rows *sql.Rows, a id.Agent, m id.Message, err error) error {
 	if rows.Err() != nil {
 		return rows.Err() // the row was not there to be read
 	}
+	return damaged(a, m, err)
+}
+
+func damaged(a id.Agent, m id.Message, err error) error {
 	return fault.New(fault.HistoryDamaged, "agent %s message %d: its row is not readable: %w", a, m, err).
 		WithHint("somebody or something changed the stored record; compare with a backup")
 }
@@ -189,16 +60,13 @@ func toHash(b []byte) chain.Hash {
 }
 
 func (r reader) agents(ctx context.Context, where string, args ...any) ([]agent.Agent, error) {
-	return r.collect(ctx, nil, scanAgents(), `SELECT `+agentColumns+` FROM agents `+where, args...)
-}
-
-// collect adds the agents of a query to a list.
-func (r reader) collect(ctx context.Context, list []agent.Agent, s *agentScan, query string, args ...any) ([]agent.Agent, error) {
-	rows, err := r.q.QueryContext(ctx, query, args...)
+	rows, err := r.q.QueryContext(ctx, `SELECT `+agentColumns+` FROM agents `+where, args...)
 	if err != nil {
 		return nil, r.fail("read agents", err)
 	}
 	defer rows.Close()
+	var list []agent.Agent
+	s := scanAgents()
 	for rows.Next() {
 		if err := s.read(rows.Scan); err != nil {
 			return nil, r.fail("read agents", unreadable(rows, s.ID, s.Genesis, err))
@@ -250,18 +118,20 @@ func (r reader) Agents(ctx context.Context, f agent.Filter) ([]agent.Agent, erro
 	case f.Dead:
 		where = `WHERE true`
 	}
-	n := 0
-	// Room for all of them at once: a list that grows is copied again and again.
-	if err := r.q.QueryRowContext(ctx, `SELECT count(*) FROM agents`).Scan(&n); err != nil {
-		return nil, r.fail("read agents", err)
-	}
-	columns, scan := listColumns, scanList()
+	columns, row := listColumns, &agentScan{listed: true}
 	if f.Brief {
-		columns, scan = treeColumns, scanTree()
+		columns, row = treeColumns, &agentScan{brief: true}
 	}
-	list, err := r.collect(ctx, make([]agent.Agent, 0, n), scan, `SELECT `+columns+` FROM agents `+where+` ORDER BY genesis_id`)
+	packed, err := r.packed(ctx, `SELECT `+columns+` FROM agents `+where+` ORDER BY genesis_id`)
 	if err != nil {
 		return nil, err
+	}
+	list := make([]agent.Agent, len(packed)) // at once: one that grows is copied again and again
+	for i := range list {
+		if err := row.take(packed[i]); err != nil {
+			return nil, r.fail("read agents", damaged(row.ID, row.Genesis, err))
+		}
+		list[i] = row.Agent
 	}
 	unread, err := r.unread(ctx)
 	if err != nil {
@@ -271,6 +141,29 @@ func (r reader) Agents(ctx context.Context, f agent.Filter) ([]agent.Agent, erro
 		list[i].Unread = unread[list[i].ID]
 	}
 	return list, nil
+}
+
+// packed reads the rows of a query of one column.
+func (r reader) packed(ctx context.Context, query string) (all []string, err error) {
+	rows, err := r.q.QueryContext(ctx, query)
+	if err != nil {
+		return nil, r.fail("read agents", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var one string
+		if err := rows.Scan(&one); err != nil {
+			return nil, r.fail("read agents", cmp.Or(rows.Err(), err))
+		}
+		if len(all) == cap(all) {
+			all = slices.Grow(all, max(64, len(all))) // by itself a long list grows by a quarter: five times its memory in all
+		}
+		all = append(all, one)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, r.fail("read agents", err)
+	}
+	return all, nil
 }
 
 // Heads implements registry.Upkeep.

@@ -26,7 +26,7 @@ func newAgents(c Agents) *agents {
 	for i := range c.All {
 		out.at[c.All[i].ID] = i
 	}
-	out.living = agent.Tree(c.All, func(a agent.Agent) bool { return a.Status == agent.Running })
+	out.living = agent.Tree(c.All, func(a *agent.Agent) bool { return a.Status == agent.Running })
 	for i, n := range out.living {
 		out.row[n.ID] = i
 		if n.Home != "" {

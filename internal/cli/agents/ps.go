@@ -36,7 +36,7 @@ and as they report it.`,
 			if err != nil {
 				return err
 			}
-			now, err := ws.States(c.Context(), all)
+			now, err := ws.StatesAmong(c.Context(), all, nodes)
 			if err != nil {
 				return err
 			}

@@ -63,7 +63,7 @@ func (p ps) Run(ctx context.Context, c tool.Call) (tool.Answer, error) {
 	if err != nil {
 		return refuse(ctx, err)
 	}
-	nodes := agent.Tree(everybody, func(a agent.Agent) bool { return args.All || a.Status == agent.Running })
+	nodes := agent.Tree(everybody, func(a *agent.Agent) bool { return args.All || a.Status == agent.Running })
 	shown := nearest(nodes, p.self, maxLines)
 	lines := make([]string, len(shown), len(shown)+1)
 	for i, n := range shown {
