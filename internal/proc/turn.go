@@ -57,7 +57,7 @@ func (p *process) turn(ctx context.Context, j *job) (loop.Outcome, error) {
 	if err := p.begin(ctx, a, claim, j, told, t.Hooks); err != nil {
 		return loop.Outcome{}, err
 	}
-	all := t.Tools.Told().Names() // before it remembers
+	all := t.Tools.Open().Told().Names() // before it remembers
 	if left := loop.Remember(t.Tools, p.talk); !slices.Equal(left.Told().Names(), all) {
 		if words, err := k.system(a, left); err == nil {
 			t.System = words // of what its role leaves it
@@ -136,7 +136,7 @@ func (p *process) prepare(ctx context.Context, a agent.Agent, claim agent.Claim,
 	}
 	hands.around.box = box
 	j.facts = func() string { return k.told(j.ctx, place, a, m, box, j.prompt.Budget) }
-	system, err := k.system(a, box)
+	system, err := k.system(a, box.Open()) // a conversation that takes none away needs no other
 	if err != nil {
 		return loop.Turn{}, err
 	}
