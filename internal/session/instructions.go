@@ -50,6 +50,9 @@ func (w *Workspace) within(a agent.Agent, instead string) string {
 	if err != nil {
 		return "." // it is not on this machine
 	}
+	if dir == w.Place.Project {
+		return "." // whatever links lead there
+	}
 	if dir, err = filepath.EvalSymlinks(dir); err != nil {
 		return "."
 	}
