@@ -59,7 +59,7 @@ func (p *process) turn(ctx context.Context, j *job) (loop.Outcome, error) {
 	}
 	all := t.Tools.Open().Told().Names() // before it remembers
 	if left := loop.Remember(t.Tools, p.talk); !slices.Equal(left.Told().Names(), all) {
-		if words, err := k.system(a, left); err == nil {
+		if words, _, err := k.system(a, left); err == nil {
 			t.System = words // of what its role leaves it
 		}
 	}
@@ -117,11 +117,6 @@ func (p *process) prepare(ctx context.Context, a agent.Agent, claim agent.Claim,
 	if err != nil {
 		return loop.Turn{}, err
 	}
-	if k.Told != nil {
-		if note := k.Told(a); note != "" {
-			k.Events.Publish(loop.Event{Type: loop.Note, Agent: p.id, Text: note})
-		}
-	}
 	hands := verbs{k, p, claim, j.family, j.prompt.Model, &surroundings{model: m}}
 	box = append(box[:len(box):len(box)], acts.New(hands, k.Store, p.id)...)
 	all := len(box)
@@ -136,10 +131,11 @@ func (p *process) prepare(ctx context.Context, a agent.Agent, claim agent.Claim,
 	}
 	hands.around.box = box
 	j.facts = func() string { return k.told(j.ctx, place, a, m, box, j.prompt.Budget) }
-	system, err := k.system(a, box.Open()) // a conversation that takes none away needs no other
+	system, note, err := k.system(a, box.Open()) // a conversation that takes none away needs no other
 	if err != nil {
 		return loop.Turn{}, err
 	}
+	k.note(p.id, note)
 	limits := k.Limits
 	limits.Attended = j.family.attended
 	var files loop.Files
