@@ -124,10 +124,12 @@ func (p *process) prepare(ctx context.Context, a agent.Agent, claim agent.Claim,
 		box = k.Offer(a, box)
 	}
 	box = k.recalling(p.id, m.Info, box)
-	if task, err := p.task(j.ctx); err != nil {
-		return loop.Turn{}, err
-	} else if task.Alone && !a.IsZero() && len(box) > all { // who chose among them knows what it needs
-		box = acts.Alone(box)
+	if !a.IsZero() && len(box) > all { // who chose among them knows what it needs
+		if task, err := p.task(j.ctx); err != nil {
+			return loop.Turn{}, err
+		} else if task.Alone {
+			box = acts.Alone(box)
+		}
 	}
 	hands.around.box = box
 	j.facts = func() string { return k.told(j.ctx, place, a, m, box, j.prompt.Budget) }
