@@ -11,50 +11,59 @@ import (
 	"ramet/internal/agent"
 	"ramet/internal/history"
 	"ramet/internal/instruct"
+	"ramet/internal/kit"
 	"ramet/internal/llm"
 	"ramet/internal/loop"
+	"ramet/internal/session"
 	"ramet/internal/tool"
 	"ramet/internal/tool/skill"
 )
 
 // overlay is what stands before every conversation: the instructions of the user, and those
 // of the project in the text that a person accepted. It is asked for every turn, so that what
-// is accepted counts at once, and what is only written never does.
+// is accepted counts at once, and what is only written never does. The note tells people of it.
 //
 // An agent that works on an item of a run has no skills, so it is told of none; of roles, if it forks.
-func overlay(r request, a agent.Agent, box tool.Box, window func(agent.Agent) int64, works bool) ([]llm.Message, error) {
+func overlay(r request, a agent.Agent, box tool.Box, window func(agent.Agent) int64, works bool) (out []llm.Message, note string, err error) {
 	names := box.Told().Names()
 	first, err := r.Prompts().System(names)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	out := []llm.Message{llm.Say(llm.System, first)}
+	c, err := r.Charter()
+	if err != nil {
+		return nil, "", err
+	}
+	defer c.Close()
+	out = []llm.Message{llm.Say(llm.System, first)}
 	add := func(text string) {
 		if text != "" {
 			out = append(out, llm.Say(llm.System, text))
 		}
 	}
-	words, err := r.Instructions(a, r.Cwd)
+	words, err := c.Instructions(a, r.Cwd)
 	if err != nil {
-		return out, err
+		return out, "", err
 	}
 	add(words.String())
-	if r.NoTools || works && !slices.Contains(names, "fork") {
-		return out, nil
+	var k kit.Kit
+	if !r.NoTools && (!works || slices.Contains(names, "fork")) {
+		if k, err = c.Kit(); err != nil {
+			return out, "", err
+		}
 	}
-	k, err := r.Kit()
-	if err != nil {
-		return out, err
+	if !works { // else nobody reads along
+		note = notes(c, words, k)
 	}
 	if len(k.Skills)+len(k.Roles) == 0 {
-		return out, nil // how much its model reads is not asked
+		return out, note, nil // how much its model reads is not asked
 	}
 	most := skillBytes(window(a))
 	if !works {
 		add(skill.List(k.Skills, most))
 	}
 	add(skill.Roles(k.Roles, most))
-	return out, nil
+	return out, note, nil
 }
 
 // skillBytes is how much an agent is told of skills that it did not read: a fiftieth of what
@@ -67,23 +76,34 @@ func skillBytes(window int64) int {
 	return int(window * bytesOfToken / 50)
 }
 
-// told is what people should know of the instructions when a turn begins.
+// told is what people should know of the instructions when a turn of another program begins.
 func told(r request, a agent.Agent, works bool) string {
 	if works {
 		return "" // nobody reads along
 	}
-	words, err := r.Instructions(a, r.Cwd)
+	c, err := r.Charter()
 	if err != nil {
-		return "" // overlay says it
+		return ""
 	}
-	notes := words.Notes
-	if k, err := r.Kit(); err == nil && !r.NoTools {
-		notes = append(notes, k.Notes...)
+	defer c.Close()
+	words, err := c.Instructions(a, r.Cwd)
+	if err != nil {
+		return ""
 	}
-	if found, err := r.Workspace.Hooks(); err == nil {
-		notes = append(notes, found.Notes...)
+	var k kit.Kit
+	if defined, err := c.Kit(); err == nil && !r.NoTools {
+		k = defined
 	}
-	return strings.Join(notes, "; ")
+	return notes(c, words, k)
+}
+
+// notes is what people should know of all that is laid down.
+func notes(c session.Charter, words instruct.Words, k kit.Kit) string {
+	all := append(words.Notes[:len(words.Notes):len(words.Notes)], k.Notes...)
+	if found, err := c.Hooks(); err == nil {
+		all = append(all, found.Notes...)
+	}
+	return strings.Join(all, "; ")
 }
 
 // joining brings the instructions of folders into conversations that touch files there.

@@ -92,8 +92,11 @@ func kernelFor(ctx context.Context, r request, work *crew.Crew) (*session.Runnin
 		Store: r.Store, Owner: server.Owner,
 		Book: r.Book, BookOwner: file.Self(), TaskTime: r.Timeout,
 		Model: model, Effort: llm.Effort(r.Config.Effort), Search: r.Config.Search == "yes", Tools: box, Guard: guard,
-		System: func(a agent.Agent) ([]llm.Message, error) { return overlay(r, a, nil, models.window, works(a)) },
-		SystemFor: func(a agent.Agent, box tool.Box) ([]llm.Message, error) {
+		System: func(a agent.Agent) ([]llm.Message, error) {
+			words, _, err := overlay(r, a, nil, models.window, works(a))
+			return words, err
+		},
+		SystemFor: func(a agent.Agent, box tool.Box) ([]llm.Message, string, error) {
 			return overlay(r, a, box, models.window, works(a))
 		},
 		Facts:    facts(r),

@@ -50,5 +50,5 @@ func sizeOfTools(offer []llm.Tool) (n int64) {
 
 // offered says whether the model was told of exactly these tools.
 func offered(offer []llm.Tool, box tool.Box) bool {
-	return slices.EqualFunc(offer, box, func(o llm.Tool, t tool.Tool) bool { return o.Name == t.Spec().Name })
+	return slices.EqualFunc(offer, box, func(o llm.Tool, t tool.Tool) bool { return o.Name == tool.NameOf(t) })
 }

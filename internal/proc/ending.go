@@ -21,7 +21,7 @@ import (
 // others still work for it, and once that letters are unread which it could have read: who
 // ends a turn over them loses them, mostly without knowing.
 func (p *process) ending(j *job, box tool.Box) func(context.Context) (string, error) {
-	waits := slices.ContainsFunc(box, func(t tool.Tool) bool { return t.Spec().Name == "wait" })
+	waits := slices.ContainsFunc(box, func(t tool.Tool) bool { return tool.NameOf(t) == "wait" })
 	if !waits || j.prompt.Leaves || j.only != nil {
 		return nil
 	}

@@ -22,9 +22,7 @@ func (p *process) prepareForeign(a agent.Agent, claim agent.Claim, j *job, m Mod
 		return m.Foreign.Run(ctx, a, t, c)
 	}
 	if k.Told != nil {
-		if note := k.Told(a); note != "" {
-			k.Events.Publish(loop.Event{Type: loop.Note, Agent: p.id, Text: note})
-		}
+		k.note(p.id, k.Told(a))
 	}
 	limits := k.Limits
 	limits.Attended = j.family.attended

@@ -95,8 +95,9 @@ type Options struct {
 	Offer func(a agent.Agent, all tool.Box) tool.Box
 	// System is what stands before the context.
 	System func(a agent.Agent) ([]llm.Message, error)
-	// SystemFor is System for an agent with tools of these names; nil: System is asked.
-	SystemFor func(a agent.Agent, tools tool.Box) ([]llm.Message, error)
+	// SystemFor is System for an agent with these tools, and what people should know of it when a
+	// turn begins; nil: System is asked.
+	SystemFor func(a agent.Agent, tools tool.Box) (words []llm.Message, note string, err error)
 	// Role finds the definition of an agent; nil: there are none.
 	Role func(name string) (acts.Role, error)
 	// Roles says whether any agent is defined; nil: none is.
@@ -115,7 +116,7 @@ type Options struct {
 	// where it differs from what it was told last. nil or empty: nothing. What takes long is
 	// looked at beside the turn, which begins meanwhile, and is waited for by what Facts returns.
 	Facts func(ctx context.Context, a agent.Agent) Place
-	// Told is what people should know when a turn begins; nil or empty: nothing.
+	// Told is what people should know when a turn of another program begins; nil or empty: nothing.
 	Told  func(a agent.Agent) string
 	Guard loop.Guard
 	// Background are the commands that an agent left running, each on a line, and Runners the agents

@@ -4,7 +4,9 @@ import (
 	_ "embed"
 
 	"ramet/internal/agent"
+	"ramet/internal/id"
 	"ramet/internal/llm"
+	"ramet/internal/loop"
 	"ramet/internal/tool"
 )
 
@@ -23,10 +25,19 @@ func System(overlays ...string) []llm.Message {
 	return out
 }
 
-// system is what stands before the context of an agent with these tools.
-func (k *Kernel) system(a agent.Agent, box tool.Box) ([]llm.Message, error) {
+// system is what stands before the context of an agent with these tools, and what people should
+// know of it.
+func (k *Kernel) system(a agent.Agent, box tool.Box) (words []llm.Message, note string, err error) {
 	if k.SystemFor != nil {
 		return k.SystemFor(a, box)
 	}
-	return k.System(a)
+	words, err = k.System(a)
+	return words, "", err
+}
+
+// note tells people something of an agent; empty: nothing.
+func (k *Kernel) note(a id.Agent, what string) {
+	if what != "" {
+		k.Events.Publish(loop.Event{Type: loop.Note, Agent: a, Text: what})
+	}
 }

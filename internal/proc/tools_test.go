@@ -2,10 +2,13 @@ package proc
 
 import (
 	"context"
+	"slices"
 	"testing"
 
 	"ramet/internal/agent"
 	"ramet/internal/fault"
+	"ramet/internal/llm"
+	"ramet/internal/shape"
 	"ramet/internal/tool"
 )
 
@@ -32,5 +35,35 @@ func TestAStoppedTurnDoesNotWaitForItsTools(t *testing.T) {
 	}
 	if !fault.Is(err, fault.Cancelled) {
 		t.Errorf("%v", err)
+	}
+}
+
+// shy is a tool that takes itself away, as that of skills does where there are none.
+type shy struct{}
+
+func (shy) Spec() tool.Spec {
+	return tool.Spec{Name: "shy", Access: tool.Reads, Args: shape.Object()}
+}
+
+func (shy) Run(context.Context, tool.Call) (tool.Answer, error) { return tool.Answer{}, nil }
+
+func (s shy) Narrow(b tool.Box) tool.Box {
+	return slices.DeleteFunc(slices.Clone(b), func(t tool.Tool) bool { return t == tool.Tool(s) })
+}
+
+// What stands before the context is made once in a turn, for the tools that are left.
+func TestTheFirstWordsAreMadeOnce(t *testing.T) {
+	b := newBench(t, `{"when": "go", "steps": [{"text": "done"}]}`)
+	b.Options.Tools = func(agent.Agent) (tool.Box, error) { return tool.Box{shy{}}, nil }
+	made := 0
+	b.Options.SystemFor = func(_ agent.Agent, box tool.Box) ([]llm.Message, string, error) {
+		if made++; slices.Contains(box.Names(), "shy") {
+			t.Error("they are made for a tool that is taken away")
+		}
+		return System(), "", nil
+	}
+	b.start()
+	if _, err := b.exec(b.zero.ID, "go"); err != nil || made != 1 {
+		t.Errorf("made %d times, %v", made, err)
 	}
 }

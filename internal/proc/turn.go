@@ -57,9 +57,9 @@ func (p *process) turn(ctx context.Context, j *job) (loop.Outcome, error) {
 	if err := p.begin(ctx, a, claim, j, told, t.Hooks); err != nil {
 		return loop.Outcome{}, err
 	}
-	all := t.Tools.Told().Names() // before it remembers
+	all := t.Tools.Open().Told().Names() // before it remembers
 	if left := loop.Remember(t.Tools, p.talk); !slices.Equal(left.Told().Names(), all) {
-		if words, err := k.system(a, left); err == nil {
+		if words, _, err := k.system(a, left); err == nil {
 			t.System = words // of what its role leaves it
 		}
 	}
@@ -117,11 +117,6 @@ func (p *process) prepare(ctx context.Context, a agent.Agent, claim agent.Claim,
 	if err != nil {
 		return loop.Turn{}, err
 	}
-	if k.Told != nil {
-		if note := k.Told(a); note != "" {
-			k.Events.Publish(loop.Event{Type: loop.Note, Agent: p.id, Text: note})
-		}
-	}
 	hands := verbs{k, p, claim, j.family, j.prompt.Model, &surroundings{model: m}}
 	box = append(box[:len(box):len(box)], acts.New(hands, k.Store, p.id)...)
 	all := len(box)
@@ -129,17 +124,20 @@ func (p *process) prepare(ctx context.Context, a agent.Agent, claim agent.Claim,
 		box = k.Offer(a, box)
 	}
 	box = k.recalling(p.id, m.Info, box)
-	if task, err := p.task(j.ctx); err != nil {
-		return loop.Turn{}, err
-	} else if task.Alone && !a.IsZero() && len(box) > all { // who chose among them knows what it needs
-		box = acts.Alone(box)
+	if !a.IsZero() && len(box) > all { // who chose among them knows what it needs
+		if task, err := p.task(j.ctx); err != nil {
+			return loop.Turn{}, err
+		} else if task.Alone {
+			box = acts.Alone(box)
+		}
 	}
 	hands.around.box = box
 	j.facts = func() string { return k.told(j.ctx, place, a, m, box, j.prompt.Budget) }
-	system, err := k.system(a, box)
+	system, note, err := k.system(a, box.Open()) // a conversation that takes none away needs no other
 	if err != nil {
 		return loop.Turn{}, err
 	}
+	k.note(p.id, note)
 	limits := k.Limits
 	limits.Attended = j.family.attended
 	var files loop.Files

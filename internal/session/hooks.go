@@ -2,9 +2,6 @@ package session
 
 import (
 	"context"
-	"path/filepath"
-	"slices"
-	"strings"
 
 	"ramet/internal/agent"
 	"ramet/internal/config"
@@ -12,32 +9,10 @@ import (
 	"ramet/internal/hook"
 	"ramet/internal/hook/program"
 	"ramet/internal/id"
-	"ramet/internal/ledger/claude"
 	"ramet/internal/loop"
 	"ramet/internal/proc"
 	"ramet/internal/public"
-	"ramet/internal/trust"
 )
-
-// Hooks are the hooks that count in the workspace, the user's first.
-func (w *Workspace) Hooks() (program.Found, error) {
-	var f program.Found
-	for _, c := range w.Config.Hooks {
-		f.Hooks = append(f.Hooks, ours(c))
-	}
-	if filepath.IsAbs(w.user.Home) {
-		f.OfUser(filepath.Join(w.user.Home, ".claude", "settings.json"))
-	}
-	s, err := trust.Gate{Home: w.Home, Project: w.Place.Project}.Shelf()
-	if err != nil {
-		return program.Found{}, err
-	}
-	defer s.Close()
-	err = f.OfProject(s, w.Place.Project)
-	// Those by which another program's agents land in our ledger: ours do without.
-	f.Hooks = slices.DeleteFunc(f.Hooks, func(h hook.Hook) bool { return strings.Contains(h.Command, claude.Hook) })
-	return f, err
-}
 
 // ours is a hook of a configuration.
 func ours(c config.Hook) hook.Hook {

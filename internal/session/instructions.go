@@ -7,29 +7,17 @@ import (
 	"ramet/internal/agent"
 	"ramet/internal/instruct"
 	"ramet/internal/public"
-	"ramet/internal/trust"
 	"ramet/internal/workspace"
 )
-
-// Instructions are what stands before the conversation of an agent, whose tools may work in
-// another folder instead.
-func (w *Workspace) Instructions(a agent.Agent, instead string) (instruct.Words, error) {
-	s, err := trust.Gate{Home: w.Home, Project: w.Place.Project}.Shelf()
-	if err != nil {
-		return instruct.Words{}, err
-	}
-	defer s.Close()
-	return instruct.Before(w.user, s, w.within(a, instead))
-}
 
 // Joining are the instructions that come with files which tools of an agent touched; their
 // paths are relative to its folder. known is what joined already, bytes by path.
 func (w *Workspace) Joining(a agent.Agent, instead string, touched []string, known map[string]int) (instruct.Words, error) {
-	s, err := trust.Gate{Home: w.Home, Project: w.Place.Project}.Shelf()
+	c, err := w.Charter()
 	if err != nil {
 		return instruct.Words{}, err
 	}
-	defer s.Close()
+	defer c.Close()
 	dir := w.within(a, instead)
 	files := make([]string, len(touched))
 	for i, f := range touched {
@@ -40,7 +28,7 @@ func (w *Workspace) Joining(a agent.Agent, instead string, touched []string, kno
 		used += n
 	}
 	has := func(p string) bool { _, ok := known[p]; return ok }
-	return instruct.Below(s, dir, files, has, used)
+	return instruct.Below(c.s, dir, files, has, used)
 }
 
 // within is the folder of an agent in its project, with slashes. That of a worktree is where
@@ -49,6 +37,9 @@ func (w *Workspace) within(a agent.Agent, instead string) string {
 	dir, err := w.Folder(a, instead)
 	if err != nil {
 		return "." // it is not on this machine
+	}
+	if dir == w.Place.Project {
+		return "." // whatever links lead there
 	}
 	if dir, err = filepath.EvalSymlinks(dir); err != nil {
 		return "."

@@ -5,18 +5,7 @@ import (
 
 	"ramet/internal/kit"
 	"ramet/internal/public"
-	"ramet/internal/trust"
 )
-
-// Kit is what the user and the project define: skills, roles, commands.
-func (w *Workspace) Kit() (kit.Kit, error) {
-	s, err := trust.Gate{Home: w.Home, Project: w.Place.Project}.Shelf()
-	if err != nil {
-		return kit.Kit{}, err
-	}
-	defer s.Close()
-	return kit.Read(s, w.Place.Project, w.definitions()...)
-}
 
 // definitions are the folders where a user keeps definitions.
 func (w *Workspace) definitions() []string {

@@ -103,6 +103,14 @@ func (s *Session) Config() (*config.Config, error) {
 	if err != nil {
 		return nil, err
 	}
+	return s.configOf(project)
+}
+
+// configOf is the configuration in a project, loaded once.
+func (s *Session) configOf(project string) (*config.Config, error) {
+	if s.conf != nil {
+		return s.conf, nil
+	}
 	home, err := s.HomeDir()
 	if err != nil {
 		return nil, err
@@ -192,12 +200,16 @@ func (s *Session) Place() (workspace.Location, error) {
 	if err != nil {
 		return workspace.Location{}, err
 	}
-	choice := workspace.Choice{DB: s.DB, Workspace: s.Workspace, Home: home, Dir: s.Dir}
+	project, err := workspace.Project(s.Dir)
+	if err != nil {
+		return workspace.Location{}, err
+	}
+	choice := workspace.Choice{DB: s.DB, Workspace: s.Workspace, Home: home, Dir: s.Dir, Project: project}
 	if choice.DB == "" {
 		choice.DB = s.Getenv("RAMET_DB")
 	}
 	if choice.DB == "" && choice.Workspace == "" {
-		conf, err := s.Config()
+		conf, err := s.configOf(project)
 		if err != nil {
 			return workspace.Location{}, err
 		}

@@ -25,17 +25,21 @@ func (b Box) Told() Box {
 		}
 	}
 	return slices.DeleteFunc(slices.Clone(b), func(t Tool) bool {
-		s := t.Spec()
-		return s.Untold || slices.ContainsFunc(covers, func(c Cover) bool { return c.Covers(s.Name) })
+		return untold(t) || slices.ContainsFunc(covers, func(c Cover) bool { return c.Covers(NameOf(t)) })
 	})
 }
 
 // Tell is a tool of which models are told, because somebody chose it by its name.
 func Tell(t Tool) Tool {
-	if !t.Spec().Untold {
+	if !untold(t) {
 		return t
 	}
 	return chosen{t}
+}
+
+func untold(t Tool) bool {
+	_, named := t.(Named)
+	return !named && t.Spec().Untold
 }
 
 type chosen struct{ Tool }
@@ -50,7 +54,7 @@ func (c chosen) Spec() Spec {
 func (b Box) Names() []string {
 	out := make([]string, len(b))
 	for i, t := range b {
-		out[i] = t.Spec().Name
+		out[i] = NameOf(t)
 	}
 	return out
 }
@@ -103,7 +107,7 @@ type Found struct {
 // refused with an answer for the model that says why: an unknown name, arguments that are no JSON
 // or have not the shape.
 func (b Box) Find(call llm.Part) (Found, Answer, bool) {
-	i := slices.IndexFunc(b, func(t Tool) bool { return t.Spec().Name == call.Name })
+	i := slices.IndexFunc(b, func(t Tool) bool { return NameOf(t) == call.Name })
 	if i < 0 {
 		names := b.Told().Names()
 		said := fmt.Sprintf("There is no tool %.60q.", call.Name)

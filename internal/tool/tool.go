@@ -72,7 +72,8 @@ type Tool interface {
 	Run(ctx context.Context, c Call) (Answer, error)
 }
 
-// Named is a tool whose name is known before its description, which has to be found out.
+// Named is a tool whose name is known before its description, which has to be found out. It is
+// never Untold.
 type Named interface {
 	Tool
 	Name() string

@@ -25,6 +25,7 @@ type Choice struct {
 	ConfigDB  string // db of the configuration
 	Home      string // ramet's home
 	Dir       string // where the command was given
+	Project   string // that of Dir; empty: it is looked for
 }
 
 // Location is where the workspace is.
@@ -47,9 +48,12 @@ func Locate(c Choice) (Location, error) {
 }
 
 func (c Choice) locate() (Location, error) {
-	project, err := Project(c.Dir)
-	if err != nil {
-		return Location{}, err
+	project := c.Project
+	if project == "" {
+		var err error
+		if project, err = Project(c.Dir); err != nil {
+			return Location{}, err
+		}
 	}
 	switch {
 	case c.DB != "":

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
@@ -52,11 +53,21 @@ func Open(o Options) *Past {
 	return p
 }
 
-// hidden are the places of ramet's own files, when a folder is looked at first.
+// hidden are the places of ramet's own files, when a folder is looked at first; some come later,
+// so that the folder they will be in counts.
 func (p *Past) hidden() []string {
-	out := []string{real(p.o.Dir)}
-	for _, h := range p.o.Hide {
-		out = append(out, real(h))
+	folders := map[string]string{} // most of them lie in one
+	var out []string
+	for _, h := range append([]string{p.o.Dir}, p.o.Hide...) {
+		above := filepath.Dir(filepath.Clean(h))
+		if _, known := folders[above]; !known {
+			folders[above] = real(above)
+		}
+		at := filepath.Join(folders[above], filepath.Base(h))
+		if info, err := os.Lstat(at); err == nil && info.Mode().Type() == fs.ModeSymlink {
+			at = real(h)
+		}
+		out = append(out, at)
 	}
 	return out
 }

@@ -636,3 +636,24 @@ func TestWhatAToolOverwritesIsKeptBefore(t *testing.T) {
 		t.Errorf("%q, %+v", text, done)
 	}
 }
+
+// Ramet's own files are hidden by their real names, be they reached over links, be they not there
+// yet.
+func TestOwnFilesAreHiddenByTheirRealNames(t *testing.T) {
+	top, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := func(name string) string { return filepath.Join(top, name) }
+	for _, err := range []error{os.MkdirAll(in("real/there"), 0o755), os.Symlink("real", in("link")), os.WriteFile(in("elsewhere"), nil, 0o644),
+		os.Symlink(in("elsewhere"), in("real/db")), os.WriteFile(in("real/db-shm"), nil, 0o644), os.Symlink("nowhere", in("real/broken"))} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	p := Open(Options{Dir: in("link/there") + "/", Hide: []string{in("link/db"), in("link/db-shm"), in("link/db-wal"), in("link/broken"), in("link")}})
+	want := []string{in("real/there"), in("elsewhere"), in("real/db-shm"), in("real/db-wal"), in("link/broken"), in("real")}
+	if got := p.hidden(); !slices.Equal(got, want) {
+		t.Errorf("hidden are %q, not %q", got, want)
+	}
+}

@@ -81,7 +81,7 @@ func (a *allowed) String() string {
 
 // leave is what is left of a tool; nil: nothing.
 func (a *allowed) leave(t tool.Tool) tool.Tool {
-	name := t.Spec().Name
+	name := tool.NameOf(t)
 	server, _, isServers := strings.Cut(name, "__")
 	switch {
 	case a.all || slices.Contains(kept, name):
