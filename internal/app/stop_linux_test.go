@@ -78,8 +78,9 @@ func newCell(t *testing.T, face, place, phase string) *cell {
 		far := newWorld(t)
 		far.project = w.project
 		far.env = append(far.env, c.v.env()...)
-		db := "RAMET_DB=" + pgtest.URL(t)
-		w.env, far.env = append(w.env, db), append(far.env, db)
+		// Nobody dies here: a lease that runs out on a busy machine is not what this is about.
+		shared := []string{"RAMET_DB=" + pgtest.URL(t), "RAMET_TEST_LEASE=30s"}
+		w.env, far.env = append(w.env, shared...), append(far.env, shared...)
 		c.there = far
 		if face == "sigint" { // the signal reaches the one who runs it
 			c.here = far

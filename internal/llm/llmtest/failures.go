@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -213,14 +214,26 @@ func (s Suite) cancelled(t *testing.T) {
 	if _, _, _, err := collectContext(t, ctx, p, s.request()); !fault.Is(err, fault.Cancelled) {
 		t.Errorf("cancelled before: %v", err)
 	}
-	h, gone = hang(s.started(t))
-	p = s.server(t, h)
-	short, stop := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer stop()
-	if _, _, _, err := collectContext(t, short, p, s.request()); !fault.Is(err, fault.TimedOut) {
-		t.Errorf("timed out: %v", err)
+	s.timedOut(t)
+}
+
+// timedOut gives a request more time until it has reached the server before that was over.
+func (s Suite) timedOut(t *testing.T) {
+	for most := 50 * time.Millisecond; ; most *= 2 {
+		h, gone := hang(s.started(t))
+		var begun atomic.Bool
+		p := s.server(t, func(w http.ResponseWriter, r *http.Request) { begun.Store(true); h(w, r) })
+		short, stop := context.WithTimeout(t.Context(), most)
+		_, _, _, err := collectContext(t, short, p, s.request())
+		stop()
+		if !fault.Is(err, fault.TimedOut) {
+			t.Fatalf("timed out: %v", err)
+		}
+		if begun.Load() {
+			within(t, "the end of the connection", gone)
+			return
+		}
 	}
-	within(t, "the end of the connection", gone)
 }
 
 func (s Suite) brokenOff(t *testing.T) {
