@@ -27,6 +27,7 @@ import (
 
 // serve serves the HTTP API of a workspace, with a kernel of its own.
 func serve(ctx context.Context, ws *session.Workspace, r agents.Service) (err error) {
+	serves.Store(true)
 	closing := &closers{}
 	defer func() { err = errors.Join(err, closing.close()) }()
 	kept, err := openTelemetry(ctx, ws)
