@@ -151,6 +151,7 @@ func TestAKilledReplyIsKeptSoak(t *testing.T) {
 // sample runs a trial at all points, a few at a time.
 func sample(t *testing.T, width, times int, trial func(*testing.T, *rand.Rand) error) {
 	t.Helper()
+	watchLate()
 	var work sync.WaitGroup
 	slots := make(chan struct{}, width)
 	for n := range times {
