@@ -33,7 +33,7 @@ func databaseFiles(db string) []string {
 	if strings.Contains(db, "://") {
 		return nil
 	}
-	return []string{db, db + "-wal", db + "-shm", db + "-journal"}
+	return []string{db, db + "-wal", db + "-shm", db + "-journal", db + "-spare"}
 }
 
 // confinedCache is where confined commands of a project keep what compilers cache. What

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -42,16 +43,25 @@ func TestPowerLossImagesSoak(t *testing.T) {
 	t.Logf("seed %d; %d calls were recorded", seed, len(d.tape.motions))
 	dice := rand.New(rand.NewPCG(seed, 1))
 	sum, all := 0, d.tape.acknowledged(len(d.tape.motions))
-	for _, kind := range []string{"append", "fork", "send", "run", "init", "ledger", "telemetry"} {
+	for _, kind := range []string{"append", "exec", "fork", "send", "run", "init", "ledger", "telemetry"} {
 		if !all[kind+" "+kind+"-1"] {
 			t.Errorf("nothing is known to have been acknowledged for %s: the test shows nothing", kind)
+		}
+	}
+	var ends []int
+	for i, m := range d.tape.motions {
+		if m.kind == didRemove && strings.HasSuffix(m.name, "-wal") {
+			ends = append(ends, i)
 		}
 	}
 	into := filepath.Join(t.TempDir(), "image")
 	for i := 0; i < images && !t.Failed(); i++ {
 		n := 1 + dice.IntN(len(d.tape.motions))
-		if i == 0 {
+		switch {
+		case i == 0:
 			n = len(d.tape.motions)
+		case i%3 == 0: // the log has ended, and is wiped for the next
+			n = min(len(d.tape.motions), ends[dice.IntN(len(ends))]+1+dice.IntN(8))
 		}
 		d.tape.image(n, into, dice)
 		said, wrong := d.check(n, into, i%20 == 0)
@@ -108,6 +118,7 @@ func (d *day) happen() {
 	for n := range times {
 		token := func(kind string) string { return fmt.Sprintf("%s-%d", kind, n) }
 		d.do("append "+token("append"), "append", "ada", token("append"))
+		d.do("exec "+token("exec"), "exec", "ada", token("exec"), "--no-tools") // a turn commits several times
 		d.do("fork "+token("fork"), "fork", "ada", "--name", token("fork"))
 		d.do("send "+token("send"), "send", "ada", token("send"))
 		d.do("run "+token("run"), "run", "append", "r", "--type", "GATE_RUN_STARTED", "--payload", `{"gate":"`+token("run")+`"}`)
@@ -139,10 +150,10 @@ func (d *day) do(what string, args ...string) {
 // ended waits until strace has written everything down.
 func (d *day) ended(trace string, pid int) {
 	d.t.Helper()
-	end := fmt.Sprintf("%d +++ exited with", pid)
+	end := regexp.MustCompile(fmt.Sprintf(`(?m)^%d +\+\+\+ exited with`, pid)) // short numbers stand before more room
 	eventually(d.t, "the record ends", func() bool {
 		text, err := os.ReadFile(trace)
-		return err == nil && strings.Contains(strings.ReplaceAll(string(text), "  ", " "), end)
+		return err == nil && end.Match(text)
 	})
 }
 
@@ -256,8 +267,8 @@ func (d *day) histories(dir string, there map[string]int) {
 				return
 			}
 			for _, p := range parts {
-				if strings.HasPrefix(p.Text, "append-") {
-					there["append "+p.Text]++
+				if kind, _, ok := strings.Cut(p.Text, "-"); ok && (kind == "append" || kind == "exec") && e.Kind == history.User {
+					there[kind+" "+p.Text]++
 				}
 			}
 		}

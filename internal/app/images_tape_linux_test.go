@@ -390,7 +390,7 @@ func (p *tape) contents(happened []motion, dice *rand.Rand) map[int][]byte {
 			last[m.file] = i
 		}
 	}
-	luck := dice.IntN(4) // how much of the rest: nothing, all, or by chance
+	luck := dice.IntN(5) // how much of the rest: nothing, all, some of what was written at once, or some sectors of it
 	out := map[int][]byte{}
 	for i, m := range happened {
 		if m.kind != didWrite && m.kind != didCut {
@@ -406,9 +406,9 @@ func (p *tape) contents(happened []motion, dice *rand.Rand) map[int][]byte {
 			} else {
 				data = append(data, make([]byte, m.at-int64(len(data)))...)
 			}
-		case m.kind == didWrite && (kept || luck == 1):
+		case m.kind == didWrite && (kept || luck == 1 || luck == 2 && dice.IntN(2) == 0):
 			data = put(data, m.at, m.data)
-		case m.kind == didWrite && luck > 1:
+		case m.kind == didWrite && luck > 2:
 			for from := int64(0); from < int64(len(m.data)); {
 				to := min(int64(len(m.data)), (m.at+from)/sector*sector+sector-m.at)
 				if dice.IntN(3) > 0 {

@@ -49,7 +49,7 @@ func (w *Workspace) Past() *past.Past {
 		o := past.Options{Dir: StatesFolder(w.Home, w.Place), Home: os.Getenv("HOME"), Env: os.Environ(), Ignored: w.Config.Files == "all",
 			Hide: []string{w.Home}}
 		if !strings.Contains(w.Place.DB, "://") {
-			o.Hide = append(o.Hide, w.Place.DB, w.Place.DB+"-wal", w.Place.DB+"-shm", w.Place.DB+"-journal")
+			o.Hide = append(o.Hide, w.Place.DB, w.Place.DB+"-wal", w.Place.DB+"-shm", w.Place.DB+"-journal", w.Place.DB+"-spare")
 		}
 		if database.IsPostgres(w.Place.DB) && w.Config.FilesShared == "yes" {
 			o.Shared, o.Repository = w.Store.Packs(), w.Place.Project

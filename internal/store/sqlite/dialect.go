@@ -149,6 +149,7 @@ func (d *dialect) Scrub(ctx context.Context) error {
 		return fault.New(fault.Locked, "%s-wal still holds the deleted bytes: another process is reading", d.path).
 			WithHint("end it and repeat the command")
 	}
+	rest(d.path) // what somebody who was killed has left
 	return nil
 }
 
@@ -231,7 +232,7 @@ func Deliver(path string, fill func(temp string) error) error {
 	}
 	temp := fmt.Sprintf("%s.%s.tmp", path, id.NewAgent().Short())
 	defer func() {
-		for _, end := range []string{"", "-wal", "-shm", "-journal"} {
+		for _, end := range []string{"", "-wal", "-shm", "-journal", "-spare"} {
 			os.Remove(temp + end)
 		}
 	}()

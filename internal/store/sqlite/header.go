@@ -48,9 +48,7 @@ func readHeader(path string) (header, error) {
 	if binary.BigEndian.Uint32(b[24:]) == binary.BigEndian.Uint32(b[92:]) {
 		h.pages = int64(binary.BigEndian.Uint32(b[28:]))
 	}
-	if info, err := os.Stat(path + "-wal"); err == nil && info.Size() > 0 {
-		h.walPresent = true
-	}
+	h.walPresent = hasLog(path)
 	h.unborn, err = unborn(path + "-journal")
 	return h, err
 }

@@ -104,7 +104,13 @@ func open(path, params string, connections int) *sql.DB {
 
 // close: the writer is the last, since it has synced the folder of the log already; whoever empties the
 // log and has not does so.
-func (d *dialect) close() error { return errors.Join(d.readers.Close(), d.writer.Close()) }
+func (d *dialect) close() error {
+	if !d.readOnly {
+		keep(d.path)
+		defer rest(d.path)
+	}
+	return errors.Join(d.readers.Close(), d.writer.Close())
+}
 
 // file is what can be known of a database file before SQLite touches it.
 type file struct {
@@ -137,7 +143,13 @@ func prepare(path, mark string) (file, error) {
 	if f.begun && info.Size() == 0 && !h.walPresent {
 		return file{}, emptied(path)
 	}
-	return f, h.check(path, info.Size())
+	if err := h.check(path, info.Size()); err != nil {
+		return f, err
+	}
+	if !f.readOnly && info.Size() > 0 {
+		wake(path)
+	}
+	return f, nil
 }
 
 func create(path string) error {
