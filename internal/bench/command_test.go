@@ -2,8 +2,10 @@ package bench
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -67,13 +69,23 @@ func (s *shell) db(b *testing.B) string {
 	return filepath.Join(s.home, "workspaces", workspace.Name(project), "ramet.db")
 }
 
-// load replaces the workspace with a copy of a database file.
+// load replaces the workspace with a copy of a database file. It is one that was used before: what a command
+// leaves for the next (decision 064) stays.
 func (s *shell) load(b *testing.B, from string) {
 	b.Helper()
 	path := s.db(b)
+	kept := s.home + "-spare"
+	os.Rename(path+"-spare", kept) // its blocks, not a copy; the first time there is none
 	check(b, os.RemoveAll(filepath.Dir(path)))
 	check(b, os.MkdirAll(filepath.Dir(path), 0o700))
 	copyFile(b, from, path, 0o600)
+	if err := os.Rename(kept, path+"-spare"); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		b.Fatal(err)
+	}
+}
+
+func (s *shell) env() []string {
+	return []string{"HOME=" + s.home, "RAMET_HOME=" + s.home, "PATH=" + os.Getenv("PATH")}
 }
 
 // run runs one command line and keeps its time under a title. It returns what
@@ -82,7 +94,7 @@ func (s *shell) run(b *testing.B, title string, want int, args ...string) string
 	b.Helper()
 	c := exec.CommandContext(b.Context(), s.binary, args...)
 	c.Dir = s.project
-	c.Env = []string{"HOME=" + s.home, "RAMET_HOME=" + s.home, "PATH=" + os.Getenv("PATH")}
+	c.Env = s.env()
 	var out, errs bytes.Buffer
 	c.Stdout, c.Stderr = &out, &errs
 	c.Run()

@@ -16,9 +16,10 @@ import (
 type vendor struct {
 	*httptest.Server
 
-	mu   sync.Mutex
-	sent int           // bytes of the last request
-	took time.Duration // what the server needed for all answers so far
+	mu    sync.Mutex
+	first time.Time     // when the last request began to arrive
+	sent  int           // its bytes
+	took  time.Duration // what the server needed for all answers so far
 }
 
 func newVendor(b *testing.B) *vendor {
@@ -26,6 +27,7 @@ func newVendor(b *testing.B) *vendor {
 	answer := must[[]byte](b)(os.ReadFile(filepath.Join("..", "llm", "anthropic", "testdata", "text.sse")))
 	v := &vendor{}
 	v.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		arrives := time.Now()
 		n, err := io.Copy(io.Discard, r.Body)
 		if err != nil || r.URL.Path != "/v1/messages" {
 			http.Error(w, "what?", http.StatusBadRequest)
@@ -38,7 +40,7 @@ func newVendor(b *testing.B) *vendor {
 		w.(http.Flusher).Flush()
 		v.mu.Lock()
 		defer v.mu.Unlock()
-		v.sent = int(n)
+		v.first, v.sent = arrives, int(n)
 		v.took += time.Since(begin)
 	}))
 	b.Cleanup(v.Close)
@@ -53,4 +55,11 @@ func (v *vendor) read() (sent int, took time.Duration) {
 	sent, took = v.sent, v.took
 	v.sent, v.took = 0, 0
 	return sent, took
+}
+
+// heard is when the last request began to arrive.
+func (v *vendor) heard() time.Time {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.first
 }
