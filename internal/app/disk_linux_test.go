@@ -17,7 +17,7 @@ import (
 func TestScriptsOnASmallDisk(t *testing.T) {
 	t.Parallel()
 	mounttest.Inside(t, func() {
-		commands["tmpfs"], commands["grow"] = tmpfs, grow
+		commands["tmpfs"], commands["grow"], commands["noise"] = tmpfs, grow, noise
 		runScripts(t, "sqlite", "tmpfs")
 	})
 }
@@ -39,9 +39,7 @@ func tmpfs(ts *testscript.TestScript, _ bool, args []string) {
 // that text, and puts the number of acknowledged messages into GROWN.
 func grow(ts *testscript.TestScript, _ bool, args []string) {
 	for n := 0; ; n++ {
-		noise := make([]byte, 10_000)
-		rand.Read(noise)
-		err := ts.Exec("ramet", "append", "0", hex.EncodeToString(noise))
+		err := ts.Exec("ramet", "append", "0", randomHex(20_000))
 		if err == nil && n < 1000 {
 			continue
 		}
@@ -49,4 +47,17 @@ func grow(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Setenv("GROWN", strconv.Itoa(n))
 		return
 	}
+}
+
+// noise puts that many characters into a variable, of which no compression makes less than half.
+func noise(ts *testscript.TestScript, _ bool, args []string) {
+	n, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	ts.Setenv(args[0], randomHex(n))
+}
+
+func randomHex(n int) string {
+	b := make([]byte, n/2)
+	rand.Read(b)
+	return hex.EncodeToString(b)
 }

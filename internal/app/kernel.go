@@ -49,6 +49,7 @@ type request struct {
 
 // kernelFor is a kernel whose agents may work on items of runs.
 func kernelFor(ctx context.Context, r request, work *crew.Crew) (*session.Running, error) {
+	warm()
 	policy, err := policy(r)
 	if err != nil {
 		return nil, err
@@ -283,6 +284,7 @@ func (m *models) taped(work *crew.Crew) func(agent.Agent, llm.Ref) (proc.Model, 
 
 // tools makes the tools of agents.
 type tools struct {
+	worded      worded
 	request     request
 	environment []string
 	hidden      []string // from confined commands
@@ -308,6 +310,7 @@ func (t *tools) box(a agent.Agent) (tool.Box, error) {
 	if err != nil {
 		return nil, err
 	}
+	t.worded.warm(own)
 	k, err := t.request.Kit()
 	if err != nil {
 		return nil, err
