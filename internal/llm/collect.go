@@ -48,9 +48,9 @@ func (c *Collector) Add(e Event) {
 		c.delta(e, Thinking)
 	case Done:
 		delete(c.open, e.Index)
-		c.parts = append(c.parts, e.Part)
+		c.parts = append(c.parts, *e.Part)
 	case Used:
-		c.usage = e.Usage
+		c.usage = *e.Usage
 	case Finished:
 		c.finish, c.ended = e.Finish, true
 	case Failed:
