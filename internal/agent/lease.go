@@ -117,6 +117,23 @@ func Seized(a Agent, from Lease, owner string, now time.Time, ttl time.Duration)
 	return Lease{Owner: owner, Epoch: from.Epoch + 1, Until: now.Add(ttl)}, nil
 }
 
+// Left is, for one look at many leases, whether one binds nobody any more: it ran out, or its holder is known
+// to be gone. That takes a question of the system, which is asked once for each holder: a kernel holds hundreds.
+func Left(now time.Time, gone func(owner string) bool) func(Lease) bool {
+	known := map[string]bool{}
+	return func(l Lease) bool {
+		if !l.Live(now) {
+			return true
+		}
+		dead, asked := known[l.Owner]
+		if !asked {
+			dead = gone(l.Owner)
+			known[l.Owner] = dead
+		}
+		return dead
+	}
+}
+
 func leased(a Agent) error {
 	return fault.New(fault.Leased, "agent %s is held by %s until %s", a.Label(), a.Lease.Owner,
 		a.Lease.Until.UTC().Format(time.RFC3339)).WithHint("use that process, or wait until it ends")

@@ -133,3 +133,30 @@ func TestSeized(t *testing.T) {
 		})
 	}
 }
+
+func TestEachHolderIsAskedForOnce(t *testing.T) {
+	asked := map[string]int{}
+	left := Left(now, func(owner string) bool {
+		asked[owner]++
+		return owner == "dead"
+	})
+	for range 3 {
+		for _, c := range []struct {
+			lease Lease
+			left  bool
+		}{
+			{Lease{Owner: "dead", Epoch: 3, Until: later}, true},
+			{Lease{Owner: "alive", Epoch: 3, Until: later}, false},
+			{Lease{Owner: "alive", Epoch: 4, Until: ago}, true},
+			{Lease{Owner: "late", Epoch: 3, Until: ago}, true},
+			{Lease{Epoch: 3}, true},
+		} {
+			if got := left(c.lease); got != c.left {
+				t.Errorf("%+v: %t", c.lease, got)
+			}
+		}
+	}
+	if asked["dead"] != 1 || asked["alive"] != 1 || len(asked) != 2 {
+		t.Errorf("asked for %v", asked)
+	}
+}

@@ -37,11 +37,11 @@ func plays(reason llm.Reason, parts ...llm.Part) iter.Seq[llm.Event] {
 			if p.Type == llm.Text && !yield(llm.Event{Type: llm.TextDelta, Index: i, Text: p.Text}) {
 				return
 			}
-			if !yield(llm.Event{Type: llm.Done, Index: i, Part: p}) {
+			if !yield(llm.Event{Type: llm.Done, Index: i, Part: &p}) {
 				return
 			}
 		}
-		if yield(llm.Event{Type: llm.Used, Usage: llm.Usage{Input: 1000, Output: 10}}) {
+		if yield(llm.Event{Type: llm.Used, Usage: &llm.Usage{Input: 1000, Output: 10}}) {
 			yield(llm.Event{Type: llm.Finished, Finish: llm.Finish{Reason: reason}})
 		}
 	}

@@ -47,7 +47,7 @@ func (b *Bus[T]) Heard() bool {
 }
 
 // mostRoom is how many values a reader keeps room for between two batches.
-const mostRoom = 256
+const mostRoom = 512
 
 func (q *queue[T]) ring() {
 	select {
@@ -70,32 +70,15 @@ func (b *Bus[T]) Overhear(ctx context.Context) (values iter.Seq[T], enough func(
 }
 
 func (b *Bus[T]) listen(ctx context.Context, q *queue[T]) (values iter.Seq[T], enough func()) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.queues == nil {
-		b.queues = map[*queue[T]]bool{}
-	}
-	q.over = b.closed
-	if !b.closed {
-		b.queues[q] = true
-	}
-	context.AfterFunc(ctx, func() { b.leave(q) })
+	box := b.join(ctx, q)
 	return func(yield func(T) bool) {
 		defer b.leave(q)
-		var room []T // of the batch before, for the one after this
 		for {
-			b.mu.Lock()
-			batch, over := q.waiting, q.over
-			q.waiting = room
-			b.mu.Unlock()
+			batch, over := box.take()
 			for _, v := range batch {
 				if ctx.Err() != nil || !yield(v) {
 					return
 				}
-			}
-			clear(batch) // what was read is not held on to
-			if room = batch[:0]; cap(room) > mostRoom {
-				room = nil
 			}
 			if over {
 				return
@@ -107,6 +90,54 @@ func (b *Bus[T]) listen(ctx context.Context, q *queue[T]) (values iter.Seq[T], e
 			}
 		}
 	}, func() { b.leave(q) }
+}
+
+// join puts a queue beside the others, until ctx ends.
+func (b *Bus[T]) join(ctx context.Context, q *queue[T]) *Box[T] {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.queues == nil {
+		b.queues = map[*queue[T]]bool{}
+	}
+	q.over = b.closed
+	if !b.closed {
+		b.queues[q] = true
+	}
+	context.AfterFunc(ctx, func() { b.leave(q) })
+	return &Box[T]{bus: b, queue: q}
+}
+
+// Box is what lies ready for a reader that looks when it likes. It is used by one goroutine at a time.
+type Box[T any] struct {
+	bus   *Bus[T]
+	queue *queue[T]
+	batch []T // what was taken last, whose room is for the one after the next
+}
+
+// Box is Subscribe for such a reader: many values may be taken at once, and nobody is woken for each.
+func (b *Bus[T]) Box(ctx context.Context) *Box[T] {
+	return b.join(ctx, &queue[T]{wake: make(chan struct{}, 1)})
+}
+
+// Rings tells, once for all of it, that there is something to take, or that nothing more comes.
+func (x *Box[T]) Rings() <-chan struct{} { return x.queue.wake }
+
+// Take gives what was published since the last Take, in order. It is good until the next one.
+func (x *Box[T]) Take() []T {
+	batch, _ := x.take()
+	return batch
+}
+
+func (x *Box[T]) take() (batch []T, over bool) {
+	clear(x.batch) // what was read is not held on to
+	room := x.batch[:0]
+	if cap(room) > mostRoom {
+		room = nil
+	}
+	x.bus.mu.Lock()
+	defer x.bus.mu.Unlock()
+	x.batch, x.queue.waiting = x.queue.waiting, room
+	return x.batch, x.queue.over
 }
 
 // leave puts nothing more into a queue.

@@ -92,3 +92,32 @@ func TestWhoOverhearsIsNoReasonToSayMore(t *testing.T) {
 		t.Errorf("got %v and %v", got, all)
 	}
 }
+
+func TestABoxGivesEverythingOnce(t *testing.T) {
+	var b Bus[int]
+	box := b.Box(t.Context())
+	if got := box.Take(); len(got) > 0 {
+		t.Errorf("got %v of nothing", got)
+	}
+	var writers sync.WaitGroup
+	for range 4 {
+		writers.Go(func() {
+			for i := range 5_000 {
+				b.Publish(i)
+			}
+		})
+	}
+	sum, n := 0, 0
+	for n < 20_000 {
+		<-box.Rings()
+		for _, v := range box.Take() {
+			sum, n = sum+v, n+1
+		}
+	}
+	writers.Wait()
+	if left := box.Take(); n != 20_000 || sum != 4*5_000*4_999/2 || len(left) > 0 {
+		t.Errorf("got %d values, which sum up to %d, and then %v", n, sum, left)
+	}
+	b.Close()
+	<-box.Rings()
+}

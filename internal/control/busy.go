@@ -20,9 +20,10 @@ func (p Folder) Busy(ctx context.Context, l agent.Leases) (map[id.Agent]string, 
 		return nil, err
 	}
 	out := make(map[id.Agent]string, len(leased))
+	left := agent.Left(now, p.Gone)
 	for _, a := range leased {
 		out[a.ID] = Working
-		if !a.Lease.Live(now) || p.Gone(a.Lease.Owner) {
+		if left(a.Lease) {
 			out[a.ID] = Interrupted
 		}
 	}

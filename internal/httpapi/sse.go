@@ -38,6 +38,10 @@ type Events struct {
 	cancel context.CancelFunc
 	work   sync.WaitGroup
 	look   chan struct{} // has room for one: there may be something in the feed
+	waits  chan struct{} // has room for one: a reader began to wait for the next event
+
+	gathering sync.Mutex             // taken before mu
+	boxes     []*bus.Box[loop.Event] // what was published and is not told yet
 
 	readers atomic.Int64
 
@@ -263,13 +267,15 @@ func isFull(batch []happening) bool {
 	return len(batch) == maxBatch || size >= maxBatchBytes
 }
 
-// after gives what came behind number at, up to number last, or how to wait for it. late
-// says that some of it is gone.
-func (e *Events) after(at int64) (batch []happening, last int64, late bool, wait <-chan struct{}) {
+// after gives what came behind number at, up to number last, in the room that is there, or how to wait for
+// it. late says that some of it is gone.
+func (e *Events) after(at int64, room []happening) (batch []happening, last int64, late bool, wait <-chan struct{}) {
+	batch = room[:0]
+	e.gather()
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if at < e.first-1 {
-		return nil, at, true, nil
+		return batch, at, true, nil
 	}
 	size := 0
 	for n := at + 1; n < e.next && len(batch) < maxBatch && size < maxBatchBytes; n++ {
@@ -278,12 +284,21 @@ func (e *Events) after(at int64) (batch []happening, last int64, late bool, wait
 	}
 	if len(batch) == 0 && e.wake == nil {
 		e.wake = make(chan struct{})
+		ring(e.waits)
 	}
 	return batch, at + int64(len(batch)), false, e.wake
 }
 
+// waited says whether a reader waits for the next event.
+func (e *Events) waited() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.wake != nil
+}
+
 // bounds are the numbers of the first event that is kept and of the last.
 func (e *Events) bounds() (oldest, newest int64) {
+	e.gather()
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.first, e.next - 1
@@ -321,9 +336,12 @@ func about(e history.Entry) happening {
 }
 
 // hurry lets the feed be looked at now.
-func (e *Events) hurry() {
+func (e *Events) hurry() { ring(e.look) }
+
+// ring tells whoever listens to a bell with room for one.
+func ring(bell chan<- struct{}) {
 	select {
-	case e.look <- struct{}{}:
+	case bell <- struct{}{}:
 	default:
 	}
 }

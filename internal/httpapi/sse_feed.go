@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
-	"iter"
 	"time"
 
 	"ramet/internal/public"
@@ -25,29 +24,63 @@ func StartEvents(ctx context.Context, o EventsOptions) (*Events, error) {
 	setDefault(&o.Pace, 25*time.Millisecond)
 	var b [6]byte
 	rand.Read(b[:]) // never fails
-	e := &Events{o: o, epoch: hex.EncodeToString(b[:]), kept: make([]happening, o.Most), first: 1, next: 1, look: make(chan struct{}, 1)}
+	e := &Events{o: o, epoch: hex.EncodeToString(b[:]), kept: make([]happening, o.Most), first: 1, next: 1, look: make(chan struct{}, 1), waits: make(chan struct{}, 1)}
 	e.ctx, e.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	// First the bus, then the feed: what comes between the two comes by the bus.
-	seen, _ := o.Bus.Subscribe(e.ctx)
+	e.boxes = append(e.boxes, o.Bus.Box(e.ctx))
+	if o.Elsewhere != nil {
+		e.boxes = append(e.boxes, o.Elsewhere.Box(e.ctx))
+	}
 	from, err := o.Feed.Latest(ctx)
 	if err != nil {
 		e.cancel()
 		return nil, err
 	}
-	gather := func(seen iter.Seq[loop.Event]) {
-		e.work.Go(func() {
-			for one := range seen {
-				e.Publish(one)
-			}
-		})
-	}
-	gather(seen)
-	if o.Elsewhere != nil {
-		there, _ := o.Elsewhere.Subscribe(e.ctx)
-		gather(there)
-	}
+	e.work.Go(e.gatherOn)
 	e.work.Go(func() { e.follow(from) })
 	return e, nil
+}
+
+// gather tells what was published so far. Whoever looks for events does that first, so that nothing
+// lies in a box while somebody could be told of it.
+func (e *Events) gather() {
+	e.gathering.Lock()
+	defer e.gathering.Unlock()
+	for _, box := range e.boxes {
+		for _, one := range box.Take() {
+			e.Publish(one)
+		}
+	}
+}
+
+// gatherOn gathers when somebody waits for the next event. While nobody does, because all readers were
+// just written to or there are none, it only keeps the boxes from growing: to be woken for each of
+// ten thousand words in a second takes longer than to tell of them.
+func (e *Events) gatherOn() {
+	here, there := e.boxes[0].Rings(), (<-chan struct{})(nil)
+	if len(e.boxes) > 1 {
+		there = e.boxes[1].Rings()
+	}
+	rest := time.NewTimer(e.o.Pace)
+	defer rest.Stop()
+	for {
+		select {
+		case <-here:
+		case <-there:
+		case <-e.ctx.Done():
+			return
+		}
+		if e.gather(); e.waited() {
+			continue
+		}
+		rest.Reset(e.o.Pace)
+		select {
+		case <-rest.C:
+		case <-e.waits:
+		case <-e.ctx.Done():
+			return
+		}
+	}
 }
 
 // follow tells what stands in the feed: entries that nobody published here, of other
@@ -85,6 +118,7 @@ func (e *Events) drain(from registry.Cursor) (registry.Cursor, error) {
 		if err != nil {
 			return from, err
 		}
+		e.gather() // the words of an answer are told before its entry
 		for _, c := range changes {
 			switch {
 			case c.Entry != nil:

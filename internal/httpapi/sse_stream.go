@@ -2,7 +2,9 @@ package httpapi
 
 import (
 	"context"
+	"errors"
 	"net/http"
+	"sync"
 	"time"
 
 	"ramet/internal/agent"
@@ -83,23 +85,17 @@ func (s *stream) run(ctx context.Context) {
 	pace := time.NewTimer(0)
 	defer pace.Stop()
 	for {
-		batch, last, late, wake := s.events.after(s.at)
-		if late {
-			s.lose("it was read too slowly")
-			return
-		}
-		sent, err := s.send(batch)
+		became, wake, err := s.next()
 		if err != nil {
 			return
 		}
-		s.at = last
 		var paced <-chan time.Time
-		switch {
-		case sent && !isFull(batch):
+		switch became {
+		case wrote:
 			silent.Reset(s.events.o.Beat)
 			pace.Reset(s.events.pace())
 			paced, wake = pace.C, nil
-		case len(batch) > 0: // none of it was wanted, or there is more
+		case more:
 			continue
 		}
 		for wake != nil || paced != nil {
@@ -122,18 +118,65 @@ func (s *stream) run(ctx context.Context) {
 	}
 }
 
+// What became of a batch.
+const (
+	none  = iota // there was nothing: the next event is to be waited for
+	wrote        // it was written, and there is no more
+	more         // none of it was wanted, or there is more
+)
+
+// next writes what came since the last time.
+func (s *stream) next() (became int, wake <-chan struct{}, err error) {
+	d := desks.Get().(*desk)
+	defer d.leave()
+	var last int64
+	var late bool
+	if d.batch, last, late, wake = s.events.after(s.at, d.batch); late {
+		return none, nil, errors.Join(errLate, s.lose("it was read too slowly"))
+	}
+	sent, err := s.send(d)
+	if err != nil {
+		return none, nil, err
+	}
+	s.at = last
+	switch {
+	case sent && !isFull(d.batch):
+		return wrote, nil, nil
+	case len(d.batch) > 0:
+		return more, nil, nil
+	}
+	return none, wake, nil
+}
+
+var errLate = errors.New("events are gone")
+
+// desk is where a batch is put together. Readers share them: most are not being written to.
+type desk struct {
+	batch []happening
+	out   []byte
+}
+
+var desks = sync.Pool{New: func() any { return new(desk) }}
+
+func (d *desk) leave() {
+	clear(d.batch) // what is not kept any more is not held on to
+	if cap(d.out) <= 2*maxBatchBytes {
+		desks.Put(d)
+	}
+}
+
 // send writes those of a batch that the reader wants, as one piece.
-func (s *stream) send(batch []happening) (sent bool, err error) {
-	var out []byte
-	for _, h := range batch {
-		if s.to.wants(h) {
-			out = append(out, h.text...)
+func (s *stream) send(d *desk) (sent bool, err error) {
+	d.out = d.out[:0]
+	for i := range d.batch {
+		if h := &d.batch[i]; s.to.wants(h) {
+			d.out = append(d.out, h.text...)
 		}
 	}
-	if len(out) == 0 {
+	if len(d.out) == 0 {
 		return false, nil
 	}
-	return true, s.write(out)
+	return true, s.write(d.out)
 }
 
 // beat is a comment, and where the reader stands: it may have skipped much.
@@ -197,7 +240,7 @@ func (a Agents) audience(c *Call) (audience, error) {
 }
 
 // wants says whether an event is for the reader, and learns who is born.
-func (a audience) wants(h happening) bool {
+func (a audience) wants(h *happening) bool {
 	switch {
 	case a.family == nil || h.agent == "": // about the kernel
 		return true

@@ -25,6 +25,8 @@ func Collect(stream iter.Seq[Event]) (Message, Usage, Finish, error) {
 type Collector struct {
 	parts  []Part
 	open   map[int]*piece // begun and not done, by index
+	last   *piece         // of them, the one that grew last; nil: none
+	at     int            // its index
 	usage  Usage
 	finish Finish
 	err    error
@@ -43,14 +45,15 @@ func (c *Collector) Add(e Event) {
 	}
 	switch e.Type {
 	case TextDelta:
-		c.delta(e, Text)
+		c.delta(&e, Text)
 	case ThinkingDelta:
-		c.delta(e, Thinking)
+		c.delta(&e, Thinking)
 	case Done:
 		delete(c.open, e.Index)
-		c.parts = append(c.parts, e.Part)
+		c.last = nil
+		c.parts = append(c.parts, *e.Part)
 	case Used:
-		c.usage = e.Usage
+		c.usage = *e.Usage
 	case Finished:
 		c.finish, c.ended = e.Finish, true
 	case Failed:
@@ -61,16 +64,17 @@ func (c *Collector) Add(e Event) {
 	}
 }
 
-func (c *Collector) delta(e Event, kind PartType) {
-	if c.open == nil {
-		c.open = map[int]*piece{}
+func (c *Collector) delta(e *Event, kind PartType) {
+	if c.last == nil || c.at != e.Index {
+		if c.open == nil {
+			c.open = map[int]*piece{}
+		}
+		if c.open[e.Index] == nil {
+			c.open[e.Index] = &piece{kind: kind}
+		}
+		c.last, c.at = c.open[e.Index], e.Index
 	}
-	p := c.open[e.Index]
-	if p == nil {
-		p = &piece{kind: kind}
-		c.open[e.Index] = p
-	}
-	p.text.WriteString(e.Text)
+	c.last.text.WriteString(e.Text)
 }
 
 // Result is what Collect returns.

@@ -27,15 +27,15 @@ const (
 )
 
 // Event is one thing that happened in a stream. Only the fields that its type
-// names are set.
+// names are set. It is handed on from room to room for every word, so what few events have is not in it.
 type Event struct {
 	Type   EventType
 	Index  int // which part of the message a delta, start or done is about
 	Text   string
 	CallID string
 	Name   string
-	Part   Part
-	Usage  Usage
+	Part   *Part
+	Usage  *Usage
 	Finish Finish
 	Sent   Bytes
 	Retry  Attempt
@@ -43,11 +43,11 @@ type Event struct {
 }
 
 // Terminal says whether nothing follows.
-func (e Event) Terminal() bool { return e.Type == Finished || e.Type == Failed }
+func (e *Event) Terminal() bool { return e.Type == Finished || e.Type == Failed }
 
 // Content says whether the event shows something of the answer. From then on a
 // call cannot be repeated unnoticed.
-func (e Event) Content() bool {
+func (e *Event) Content() bool {
 	switch e.Type {
 	case TextDelta, ThinkingDelta, ToolStart, ToolDelta, Done:
 		return true

@@ -15,9 +15,9 @@ func TestCollectGivesTheMessage(t *testing.T) {
 	thought := Part{Type: Thinking, Text: "hm", Signature: "s", Origin: "o"}
 	m, usage, finish, err := Collect(slices.Values([]Event{
 		{Type: Sent}, {Type: Retry}, {Type: Sent},
-		{Type: ThinkingDelta, Index: 0, Text: "hm"}, {Type: Done, Index: 0, Part: thought},
-		{Type: ToolStart, Index: 1}, {Type: Done, Index: 1, Part: call},
-		{Type: Used, Usage: Usage{Input: 1}}, {Type: Used, Usage: Usage{Input: 2, Output: 3}},
+		{Type: ThinkingDelta, Index: 0, Text: "hm"}, {Type: Done, Index: 0, Part: &thought},
+		{Type: ToolStart, Index: 1}, {Type: Done, Index: 1, Part: &call},
+		{Type: Used, Usage: &Usage{Input: 1}}, {Type: Used, Usage: &Usage{Input: 2, Output: 3}},
 		{Type: Finished, Finish: Finish{ToolCalls, "tool_use"}},
 		{Type: TextDelta, Text: "after the end"},
 	}))
@@ -28,8 +28,8 @@ func TestCollectGivesTheMessage(t *testing.T) {
 
 func TestAStreamWithoutAnEndIsNoAnswer(t *testing.T) {
 	begun := []Event{
-		{Type: TextDelta, Index: 0, Text: "so"}, {Type: Done, Index: 0, Part: Part{Type: Text, Text: "so"}},
-		{Type: Done, Index: 1, Part: NewCall("c", "rm", "{}")},
+		{Type: TextDelta, Index: 0, Text: "so"}, {Type: Done, Index: 0, Part: &Part{Type: Text, Text: "so"}},
+		{Type: Done, Index: 1, Part: new(NewCall("c", "rm", "{}"))},
 		{Type: TextDelta, Index: 3, Text: "b"}, {Type: ThinkingDelta, Index: 2, Text: "a"}, {Type: TextDelta, Index: 3, Text: "c"},
 	}
 	for name, c := range map[string]struct {

@@ -21,7 +21,7 @@ func TestWhoIsWaitedFor(t *testing.T) {
 					yield(llm.Fail(fault.New(fault.ProviderRateLimit, "busy: %w", &llm.Failure{Status: 429, Again: true})))
 					return
 				}
-				yield(llm.Event{Type: llm.Done, Part: llm.Part{Type: llm.Text, Text: "at last"}})
+				yield(llm.Event{Type: llm.Done, Part: &llm.Part{Type: llm.Text, Text: "at last"}})
 				yield(llm.Event{Type: llm.Finished, Finish: llm.Finish{Reason: llm.Stop}})
 			}
 		}), retry.Options{Attempts: 2, First: 1, Most: 1}), &n

@@ -44,3 +44,18 @@ func TestNoPieceOfAKeyIsHandedOut(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// The journal is told of the first words, and again of those that come after it asked.
+func TestTheJournalIsToldUntilItAsks(t *testing.T) {
+	s := shown{clean: func(text string) string { return text }}
+	for round := range 3 {
+		for i := range 5 {
+			if tell := s.add("word "); tell != (i == 0) {
+				t.Errorf("round %d, piece %d: told %t", round, i, tell)
+			}
+		}
+		if got, want := s.words(), strings.Repeat("word ", 5*(round+1)); got != want {
+			t.Errorf("%q", got)
+		}
+	}
+}

@@ -262,8 +262,9 @@ func (r *turn) stream(ctx context.Context, q llm.Request, aloud bool) (reply, st
 		switch e.Type {
 		case llm.TextDelta:
 			if aloud {
-				seen.add(e.Text)
-				r.Journal.Streaming(seen.words)
+				if seen.add(e.Text) {
+					r.Journal.Streaming(seen.words)
+				}
 				said.show(e.Text)
 			}
 		case llm.ThinkingDelta:

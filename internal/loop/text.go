@@ -105,18 +105,23 @@ type shown struct {
 	mu   sync.Mutex // the journal reads while the model speaks
 	kept strings.Builder
 	rest []byte // not looked at yet
+	told bool   // the journal knows that there is something new
 }
 
-func (s *shown) add(piece string) {
+// add says whether the journal is to be told: it is once, until it asks for the words.
+func (s *shown) add(piece string) (tell bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.rest = append(s.rest, piece...)
+	tell, s.told = !s.told, true
+	return tell
 }
 
 // words are those that have ended.
 func (s *shown) words() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.told = false
 	n := len(s.rest)
 	for n > 0 && len(s.rest)-n < window && s.rest[n-1] > ' ' && s.rest[n-1] < 0x7f {
 		n--

@@ -27,6 +27,7 @@ type Journal interface {
 	Blob(ctx context.Context, h chain.Hash) ([]byte, error)
 	// Streaming takes what was shown of the reply so far, to keep it should the
 	// process die. It returns at once; the text is asked for, and written, within a second.
+	// What is shown after that is told again.
 	Streaming(text func() string)
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"ramet/internal/agent"
 	"ramet/internal/id"
 	"ramet/internal/llm"
 	"ramet/internal/mail"
@@ -125,8 +126,9 @@ func (k *Kernel) others(ctx context.Context, but id.Agent) (busy map[id.Agent]bo
 		busy[a] = true
 	}
 	leased, now, err := k.Store.Leased(ctx)
+	left := agent.Left(now, k.Gone)
 	for _, a := range leased {
-		if a.Lease.Owner != k.Owner && a.Lease.Live(now) && !k.Gone(a.Lease.Owner) {
+		if a.Lease.Owner != k.Owner && !left(a.Lease) {
 			busy[a.ID], moving = true, true
 		}
 	}

@@ -60,18 +60,18 @@ func (k *Kernel) Recover(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	left := rescuedAtOnce
+	left, most := agent.Left(now, k.Gone), rescuedAtOnce
 	for _, a := range leased {
-		if left == 0 {
+		if most == 0 {
 			return nil
 		}
-		if a.Lease.Owner == k.Owner || a.Lease.Live(now) && !k.Gone(a.Lease.Owner) {
+		if a.Lease.Owner == k.Owner || !left(a.Lease) {
 			continue
 		}
 		if err := k.rescue(ctx, a); err != nil && !lost(err) && !fault.Is(err, fault.Conflict) && !fault.Is(err, fault.Leased) {
 			k.trouble(ctx, "mend agent "+a.Label(), err)
 		}
-		left--
+		most--
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"ramet/internal/agent"
 	"ramet/internal/database"
 	"ramet/internal/loop"
 	"ramet/internal/stir"
@@ -80,9 +81,10 @@ func (w *Workspace) fingerprint(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	out := string(latest)
+	out := append([]byte(nil), latest...)
+	left := agent.Left(now, w.Peers.Gone)
 	for _, a := range leased {
-		out += fmt.Sprintf(" %s %s %d %t", a.ID, a.Lease.Owner, a.Lease.Epoch, !a.Lease.Live(now) || w.Peers.Gone(a.Lease.Owner))
+		out = fmt.Appendf(out, " %s %s %d %t", a.ID, a.Lease.Owner, a.Lease.Epoch, left(a.Lease))
 	}
-	return out, nil
+	return string(out), nil
 }

@@ -38,10 +38,12 @@ func (w *Workspace) Launch(ctx, life context.Context, t Turn) (*Launched, error)
 	}
 	began := make(chan struct{})
 	var once sync.Once
-	see := func(e loop.Event) {
-		if e.Type == loop.TurnStarted && e.Agent == t.Agent {
-			once.Do(func() { close(began) })
+	see := func(e loop.Event) bool {
+		if e.Type != loop.TurnStarted || e.Agent != t.Agent {
+			return false
 		}
+		once.Do(func() { close(began) })
+		return true
 	}
 	t.Stay = true
 	t.Show = func(e loop.Event) {
@@ -53,7 +55,9 @@ func (w *Workspace) Launch(ctx, life context.Context, t Turn) (*Launched, error)
 	heard, enough := w.Kernel.Events.Subscribe(work)
 	go func() {
 		for e := range heard {
-			see(e)
+			if see(e) {
+				return // what else happens, to whomever, is nothing to this turn
+			}
 		}
 	}()
 	out := &Launched{done: make(chan struct{})}

@@ -71,9 +71,10 @@ func (s Sources) held(ctx context.Context) (Now, error) {
 	}
 	n := Now{held: map[id.Agent]Holder{}, doing: map[id.Agent]State{}}
 	others := map[string]bool{}
+	left := agent.Left(at, s.Gone)
 	for _, a := range leased {
 		switch owner := a.Lease.Owner; {
-		case !a.Lease.Live(at) || s.Gone(owner):
+		case left(a.Lease):
 			n.held[a.ID] = Gone
 		default:
 			n.held[a.ID] = Kernel

@@ -60,9 +60,10 @@ type usage struct {
 
 func (d *decoder) Next(_ string, data []byte) ([]llm.Event, bool, error) {
 	if index, text, ok := words(data); ok {
-		e := event{Index: index}
-		e.Delta.Type, e.Delta.Text = "text_delta", text
-		err := d.delta(e)
+		i, err := d.goesOn(index)
+		if i >= 0 {
+			d.parts.Add(i, text)
+		}
 		return d.parts.Take(), false, err
 	}
 	var e event
@@ -73,7 +74,7 @@ func (d *decoder) Next(_ string, data []byte) ([]llm.Event, bool, error) {
 	switch e.Type {
 	case "message_start":
 		for i, block := range e.Message.Content { // some proxies send what they have at once
-			at := event{Index: -1 - i, Block: block}
+			at := &event{Index: -1 - i, Block: block}
 			if err := d.start(at); err != nil {
 				return nil, false, err
 			}
@@ -82,11 +83,11 @@ func (d *decoder) Next(_ string, data []byte) ([]llm.Event, bool, error) {
 		d.count(e.Message.Usage)
 		return d.used(), false, nil
 	case "content_block_start":
-		err = d.start(e)
+		err = d.start(&e)
 	case "content_block_delta":
-		err = d.delta(e)
+		err = d.delta(&e)
 	case "content_block_stop":
-		err = d.stop(e)
+		err = d.stop(&e)
 	case "message_delta":
 		if e.Delta.StopReason != "" {
 			d.reason = e.Delta.StopReason
@@ -101,7 +102,7 @@ func (d *decoder) Next(_ string, data []byte) ([]llm.Event, bool, error) {
 	return d.parts.Take(), false, err
 }
 
-func (d *decoder) start(e event) error {
+func (d *decoder) start(e *event) error {
 	var b struct {
 		Type      string          `json:"type"`
 		ID        string          `json:"id"`
@@ -147,13 +148,19 @@ func (d *decoder) start(e event) error {
 	return nil
 }
 
-func (d *decoder) delta(e event) error {
-	i, ok := d.blocks[e.Index]
-	switch {
-	case !ok:
-		return wire.Garbled("content block %d goes on and never began", e.Index)
-	case i < 0:
-		return nil
+// goesOn is our index of a block; -1: it is passed over, or never began.
+func (d *decoder) goesOn(index int) (int, error) {
+	i, ok := d.blocks[index]
+	if !ok {
+		return -1, wire.Garbled("content block %d goes on and never began", index)
+	}
+	return i, nil
+}
+
+func (d *decoder) delta(e *event) error {
+	i, err := d.goesOn(e.Index)
+	if i < 0 {
+		return err
 	}
 	switch e.Delta.Type {
 	case "text_delta":
@@ -174,7 +181,7 @@ func (d *decoder) delta(e event) error {
 	return nil
 }
 
-func (d *decoder) stop(e event) error {
+func (d *decoder) stop(e *event) error {
 	i, ok := d.blocks[e.Index]
 	if !ok {
 		return wire.Garbled("content block %d ends and never began", e.Index)
@@ -200,7 +207,7 @@ func (d *decoder) count(u usage) {
 }
 
 func (d *decoder) used() []llm.Event {
-	return append(d.parts.Take(), llm.Event{Type: llm.Used, Usage: d.usage})
+	return append(d.parts.Take(), llm.Event{Type: llm.Used, Usage: new(d.usage)})
 }
 
 var reasons = late.Value[map[string]llm.Reason]{Make: func() map[string]llm.Reason {

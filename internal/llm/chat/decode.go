@@ -119,7 +119,7 @@ func (d *decoder) Next(_ string, data []byte) ([]llm.Event, bool, error) {
 func (d *decoder) take() []llm.Event {
 	events := d.parts.Take()
 	if d.usage != nil {
-		events = append(events, llm.Event{Type: llm.Used, Usage: *d.usage})
+		events = append(events, llm.Event{Type: llm.Used, Usage: d.usage})
 		d.usage = nil
 	}
 	return events

@@ -93,7 +93,7 @@ func (d *decoder) Next(_ string, data []byte) ([]llm.Event, bool, error) {
 	}
 	events := d.parts.Take()
 	if u := c.Usage; u != nil {
-		events = append(events, llm.Event{Type: llm.Used, Usage: llm.Usage{
+		events = append(events, llm.Event{Type: llm.Used, Usage: &llm.Usage{
 			Input:  wire.Rest(u.Prompt+u.ToolPrompt, u.Cached),
 			Output: u.Candidates + u.Thoughts, CacheRead: u.Cached, Reasoning: u.Thoughts, Searches: d.searched,
 		}})

@@ -55,7 +55,7 @@ func (o *obliging) Stream(ctx context.Context, r llm.Request) iter.Seq[llm.Event
 			if o.except == "search" || o.alone && len(r.Tools) > 0 {
 				sources = nil
 			}
-			yield(llm.Event{Type: llm.Done, Part: llm.Part{Type: llm.Text, Text: "1.26", Sources: sources}})
+			yield(llm.Event{Type: llm.Done, Part: &llm.Part{Type: llm.Text, Text: "1.26", Sources: sources}})
 			yield(llm.Event{Type: llm.Finished, Finish: llm.Finish{Reason: llm.Stop}})
 			return
 		case strings.Contains(last.Text(), "Count"):
@@ -71,11 +71,11 @@ func (o *obliging) Stream(ctx context.Context, r llm.Request) iter.Seq[llm.Event
 			}
 		}
 		if call != nil {
-			yield(llm.Event{Type: llm.Done, Part: *call})
+			yield(llm.Event{Type: llm.Done, Part: call})
 		} else {
-			yield(llm.Event{Type: llm.Done, Part: llm.Part{Type: llm.Text, Text: text}})
+			yield(llm.Event{Type: llm.Done, Part: &llm.Part{Type: llm.Text, Text: text}})
 		}
-		yield(llm.Event{Type: llm.Used, Usage: usage})
+		yield(llm.Event{Type: llm.Used, Usage: &usage})
 		yield(llm.Event{Type: llm.Finished, Finish: llm.Finish{Reason: finish, Raw: string(finish)}})
 	}
 }

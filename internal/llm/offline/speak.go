@@ -49,7 +49,7 @@ func (s *speaker) answer(a answer, asked int, limit int64) {
 		s.text(text)
 		size = len(text)
 	}
-	s.emit(llm.Event{Type: llm.Used, Usage: llm.Usage{Input: tokens(asked), Output: tokens(size)}})
+	s.emit(llm.Event{Type: llm.Used, Usage: &llm.Usage{Input: tokens(asked), Output: tokens(size)}})
 	s.emit(llm.Event{Type: llm.Finished, Finish: llm.Finish{Reason: reason, Raw: string(reason)}})
 }
 
@@ -62,14 +62,14 @@ func (s *speaker) text(text string) {
 		s.emit(llm.Event{Type: llm.TextDelta, Text: next})
 		rest = rest[len(next):]
 	}
-	s.emit(llm.Event{Type: llm.Done, Part: llm.Part{Type: llm.Text, Text: text}})
+	s.emit(llm.Event{Type: llm.Done, Part: &llm.Part{Type: llm.Text, Text: text}})
 	s.index++
 }
 
 func (s *speaker) call(c llm.Part) {
 	s.emit(llm.Event{Type: llm.ToolStart, CallID: c.CallID, Name: c.Name})
 	s.emit(llm.Event{Type: llm.ToolDelta, Text: string(c.Args)})
-	s.emit(llm.Event{Type: llm.Done, Part: c})
+	s.emit(llm.Event{Type: llm.Done, Part: &c})
 	s.index++
 }
 

@@ -75,7 +75,7 @@ func (p *provider) Stream(ctx context.Context, r llm.Request) iter.Seq[llm.Event
 			if e.Type == llm.Sent {
 				hash.begin(e.Sent)
 			}
-			p.note(&c, e)
+			p.note(&c, &e)
 			if e.Terminal() {
 				c.Request = hash.end()
 				if err := p.keep(ctx, c); err != nil {
@@ -125,13 +125,13 @@ func (h *hashing) end() chain.Hash {
 	return h.hash
 }
 
-func (p *provider) note(c *Call, e llm.Event) {
+func (p *provider) note(c *Call, e *llm.Event) {
 	switch e.Type {
 	case llm.Sent:
 		c.Size = len(e.Sent.Body)
 		c.Attempts++
 	case llm.Used:
-		c.Usage = e.Usage
+		c.Usage = *e.Usage
 	case llm.Finished:
 		c.Finish, c.Outcome = e.Finish, string(e.Finish.Reason)
 	case llm.Failed:

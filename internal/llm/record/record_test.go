@@ -37,7 +37,7 @@ func around(k *keeper, events ...llm.Event) llm.Provider {
 var (
 	sent   = llm.Event{Type: llm.Sent, Sent: llm.Bytes{Path: "/p", Body: []byte("body")}}
 	delta  = llm.Event{Type: llm.TextDelta, Text: "a"}
-	used   = llm.Event{Type: llm.Used, Usage: llm.Usage{Input: 10, Output: 5}}
+	used   = llm.Event{Type: llm.Used, Usage: &llm.Usage{Input: 10, Output: 5}}
 	finish = llm.Event{Type: llm.Finished, Finish: llm.Finish{Reason: llm.Stop, Raw: "end"}}
 	ask    = llm.Request{Model: "m"}
 )
@@ -50,7 +50,7 @@ func TestEveryCallLeavesOneRecord(t *testing.T) {
 	}
 	c := k.calls[0]
 	want := Call{Model: llm.Ref{Vendor: "acme", Name: "m"}, Request: sent.Sent.Hash(), Size: 4, Attempts: 2,
-		Started: time.Unix(1001, 0), First: time.Second, Took: 2 * time.Second, Usage: used.Usage, Cost: 20_000, Priced: true,
+		Started: time.Unix(1001, 0), First: time.Second, Took: 2 * time.Second, Usage: *used.Usage, Cost: 20_000, Priced: true,
 		Finish: finish.Finish, Outcome: "stop"}
 	if c != want {
 		t.Errorf("recorded\n%+v, want\n%+v", c, want)

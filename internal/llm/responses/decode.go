@@ -274,7 +274,7 @@ func (d *decoder) end(e event, raw string) []llm.Event {
 	}
 	if e.Response != nil && e.Response.Usage != nil {
 		u := e.Response.Usage
-		events = append(events, llm.Event{Type: llm.Used, Usage: llm.Usage{
+		events = append(events, llm.Event{Type: llm.Used, Usage: &llm.Usage{
 			Input:  wire.Rest(u.Input, u.Details.Cached, u.Details.Written),
 			Output: u.Output, CacheRead: u.Details.Cached, CacheWrite: u.Details.Written,
 			Reasoning: u.OutputDetails.Reasoning, Searches: d.searches,

@@ -65,13 +65,14 @@ func (a *answer) listen(stream iter.Seq[llm.Event], yield func(llm.Event) bool) 
 	for e := range stream {
 		switch {
 		case e.Type == llm.Used:
-			a.now = e.Usage
-			e.Usage = a.used.Plus(a.now)
+			a.now = *e.Usage
+			all := a.used.Plus(a.now)
+			e.Usage = &all
 		case e.Content():
 			e.Index += a.begin
 			a.next = max(a.next, e.Index+1)
 			if e.Type == llm.Done {
-				a.parts = append(a.parts, e.Part)
+				a.parts = append(a.parts, *e.Part)
 			}
 		case e.Type == llm.Finished && e.Finish.Reason == llm.Paused:
 			a.used, a.now, a.begin, a.pause = a.used.Plus(a.now), llm.Usage{}, a.next, e.Finish

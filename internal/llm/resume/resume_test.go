@@ -22,8 +22,8 @@ func (h *halting) Stream(_ context.Context, r llm.Request) iter.Seq[llm.Event] {
 		h.asked = append(h.asked, r)
 		n := len(h.asked)
 		word := fmt.Sprintf("word%d ", n)
-		events := []llm.Event{{Type: llm.Sent}, {Type: llm.TextDelta, Text: word}, {Type: llm.Done, Part: llm.Part{Type: llm.Text, Text: word}},
-			{Type: llm.Used, Usage: llm.Usage{Input: 10, Output: 1}}, {Type: llm.Used, Usage: llm.Usage{Input: 10, Output: 4, Searches: 1}}}
+		events := []llm.Event{{Type: llm.Sent}, {Type: llm.TextDelta, Text: word}, {Type: llm.Done, Part: &llm.Part{Type: llm.Text, Text: word}},
+			{Type: llm.Used, Usage: &llm.Usage{Input: 10, Output: 1}}, {Type: llm.Used, Usage: &llm.Usage{Input: 10, Output: 4, Searches: 1}}}
 		if h.dumb {
 			events = events[:1]
 		}

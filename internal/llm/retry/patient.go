@@ -31,8 +31,13 @@ func (p *provider) endless(ctx context.Context, why *llm.Failure) bool {
 }
 
 // notice remembers that the vendor was reached.
-func (p *provider) notice(e llm.Event) {
-	if why, ok := errors.AsType[*llm.Failure](e.Err); e.Content() || e.Type == llm.Failed && ok && why.Status != 0 {
+func (p *provider) notice(e *llm.Event) {
+	answered := e.Content()
+	if e.Type == llm.Failed {
+		why, ok := errors.AsType[*llm.Failure](e.Err)
+		answered = ok && why.Status != 0
+	}
+	if answered && !p.reached.Load() { // all streams look at it, with every word
 		p.reached.Store(true)
 	}
 }

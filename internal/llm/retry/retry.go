@@ -87,7 +87,7 @@ func (p *provider) Stream(ctx context.Context, r llm.Request) iter.Seq[llm.Event
 func (p *provider) attempt(ctx context.Context, r llm.Request, yield func(llm.Event) bool) (failed llm.Event, over bool) {
 	shown := false
 	for e := range p.next.Stream(ctx, r) {
-		p.notice(e)
+		p.notice(&e)
 		if e.Type == llm.Failed && !shown {
 			return e, false
 		}

@@ -51,7 +51,7 @@ func (p *player) step(ctx context.Context, s step) (over bool) {
 	case s.Call != "":
 		p.call(s)
 	case s.Usage != nil:
-		p.emit(llm.Event{Type: llm.Used, Usage: *s.Usage})
+		p.emit(llm.Event{Type: llm.Used, Usage: s.Usage})
 	case s.Wait != "":
 		if err := p.model.gate(ctx, s.Wait); err != nil {
 			if ctx.Err() != nil {
@@ -98,7 +98,7 @@ func (p *player) shut() {
 	if p.open.Type == llm.Thinking {
 		p.open.Origin = Origin
 	}
-	p.emit(llm.Event{Type: llm.Done, Part: p.open})
+	p.emit(llm.Event{Type: llm.Done, Part: new(p.open)})
 	p.open = llm.Part{}
 	p.index++
 }
@@ -114,7 +114,7 @@ func (p *player) call(s step) {
 	if args != "" {
 		p.emit(llm.Event{Type: llm.ToolDelta, Text: args})
 	}
-	p.emit(llm.Event{Type: llm.Done, Part: llm.NewCall(s.ID, s.Call, args)})
+	p.emit(llm.Event{Type: llm.Done, Part: new(llm.NewCall(s.ID, s.Call, args))})
 	p.index++
 }
 

@@ -31,7 +31,7 @@ func (v *vendor) Stream(_ context.Context, r llm.Request) iter.Seq[llm.Event] {
 			}
 		}
 		_ = yield(llm.Event{Type: llm.TextDelta, Text: "ok"}) &&
-			yield(llm.Event{Type: llm.Done, Part: llm.Part{Type: llm.Text, Text: "ok"}}) &&
+			yield(llm.Event{Type: llm.Done, Part: &llm.Part{Type: llm.Text, Text: "ok"}}) &&
 			yield(llm.Event{Type: llm.Finished, Finish: llm.Finish{Reason: llm.Stop}})
 	}
 }

@@ -31,7 +31,7 @@ func (p *picky) Stream(_ context.Context, r llm.Request) iter.Seq[llm.Event] {
 			yield(llm.Fail(fault.New(fault.ProviderBadRequest, "schema %v", len(r.Schema) > 0)))
 			return
 		}
-		yield(llm.Event{Type: llm.Done, Part: llm.Part{Type: llm.Text, Text: "{}"}})
+		yield(llm.Event{Type: llm.Done, Part: &llm.Part{Type: llm.Text, Text: "{}"}})
 		yield(llm.Event{Type: llm.Finished, Finish: llm.Finish{Reason: llm.Stop}})
 	}
 }

@@ -19,10 +19,12 @@ func Rest(total int64, parts ...int64) int64 {
 // not, and would be booked as a gain.
 func (c *Client) counted(yield func(llm.Event) bool) func(llm.Event) bool {
 	return func(e llm.Event) bool {
-		u := e.Usage
-		if e.Type == llm.Used && min(u.Input, u.Output, u.CacheRead, u.CacheWrite, u.Reasoning) < 0 {
-			yield(llm.Fail(c.garbled("it says that the answer took %d tokens", min(u.Input, u.Output, u.CacheRead, u.CacheWrite, u.Reasoning))))
-			return false
+		if e.Type == llm.Used {
+			u := e.Usage
+			if least := min(u.Input, u.Output, u.CacheRead, u.CacheWrite, u.Reasoning); least < 0 {
+				yield(llm.Fail(c.garbled("it says that the answer took %d tokens", least)))
+				return false
+			}
 		}
 		return yield(e)
 	}

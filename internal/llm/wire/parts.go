@@ -125,14 +125,19 @@ func (p *Parts) hand(i int) {
 	if signed || out.Type != llm.Text { // a thought is nobody else's, nor is the id of a call
 		out.Origin = p.Origin
 	}
-	p.emit(llm.Event{Type: llm.Done, Index: i, Part: out})
+	p.emit(llm.Event{Type: llm.Done, Index: i, Part: &out})
 }
 
 func (p *Parts) emit(e llm.Event) { p.events = append(p.events, e) }
 
-// Take gives the events since the last Take.
+// Take gives the events since the last Take. They are good until the next one begins.
 func (p *Parts) Take() []llm.Event {
 	out := p.events
-	p.events = nil
+	if p.events = out[:0]; cap(out) > keptRoom {
+		p.events = nil
+	}
 	return out
 }
+
+// keptRoom is for how many events the room is used again: most are words, which come alone.
+const keptRoom = 8

@@ -118,7 +118,7 @@ func done(events []llm.Event) []llm.Part {
 	var out []llm.Part
 	for _, e := range events {
 		if e.Type == llm.Done {
-			out = append(out, e.Part)
+			out = append(out, *e.Part)
 		}
 	}
 	return out

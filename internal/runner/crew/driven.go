@@ -40,14 +40,14 @@ func (d *drivenItem) Run(ctx context.Context, a agent.Agent, t loop.Turn, talk *
 	}
 	turn := func(ctx context.Context, _ llm.Request) iter.Seq[llm.Event] {
 		return func(yield func(llm.Event) bool) {
-			if out, err = d.Foreign.Run(ctx, a, t, talk); !yield(llm.Event{Type: llm.Used, Usage: out.Usage}) {
+			if out, err = d.Foreign.Run(ctx, a, t, talk); !yield(llm.Event{Type: llm.Used, Usage: &out.Usage}) {
 				return
 			}
 			if err != nil {
 				yield(llm.Fail(err))
 				return
 			}
-			if yield(llm.Event{Type: llm.Done, Part: llm.Part{Type: llm.Text, Text: out.Text}}) {
+			if yield(llm.Event{Type: llm.Done, Part: &llm.Part{Type: llm.Text, Text: out.Text}}) {
 				yield(llm.Event{Type: llm.Finished, Finish: llm.Finish{Reason: llm.Stop}})
 			}
 		}

@@ -141,7 +141,7 @@ func (c *call) replay(ctx context.Context, events []llm.Event, yield func(llm.Ev
 			return
 		}
 		if e.Type == llm.Used {
-			e.Usage = llm.Usage{} // it was paid for then
+			e.Usage = &llm.Usage{} // it was paid for then
 		}
 		if !yield(e) {
 			return
@@ -155,9 +155,9 @@ func pack(key string, events []llm.Event) ([]byte, error) {
 		out := event{Type: e.Type, Index: e.Index, Text: e.Text, CallID: e.CallID, Name: e.Name}
 		switch e.Type {
 		case llm.Done:
-			out.Part = packed(e.Part)
+			out.Part = packed(*e.Part)
 		case llm.Used:
-			out.Usage = &e.Usage
+			out.Usage = e.Usage
 		case llm.Finished:
 			out.Finish = &e.Finish
 		}
@@ -186,13 +186,14 @@ func unpack(key string, data []byte) ([]llm.Event, error) {
 		case llm.TextDelta, llm.ThinkingDelta, llm.ToolStart, llm.ToolDelta:
 		case llm.Done:
 			if ok {
-				made.Part = e.Part.unpacked()
+				whole := e.Part.unpacked()
+				made.Part = &whole
 				ok = made.Part.Type != llm.ToolCall || json.Valid(made.Part.Args)
 				ok = ok && (len(made.Part.Opaque) == 0 || json.Valid(made.Part.Opaque))
 			}
 		case llm.Used:
 			if ok {
-				made.Usage = *e.Usage
+				made.Usage = e.Usage
 			}
 		case llm.Finished:
 			if ok {

@@ -306,7 +306,7 @@ func TestTheCacheGivesTheSameAnswer(t *testing.T) {
 		case llm.Sent:
 			continue
 		case llm.Used:
-			e.Usage = llm.Usage{}
+			e.Usage = &llm.Usage{}
 		}
 		want = append(want, e)
 	}
@@ -478,8 +478,8 @@ func (broken) Drop(string) error                { return errors.New("no") }
 
 // Whatever is in a cache is refused or is one whole answer.
 func FuzzUnpack(f *testing.F) {
-	good, err := pack("k", []llm.Event{{Type: llm.TextDelta, Text: "a"}, {Type: llm.Done, Part: llm.Part{Type: llm.Text, Text: "a"}},
-		{Type: llm.Used, Usage: llm.Usage{Input: 1}}, {Type: llm.Finished, Finish: llm.Finish{Reason: llm.Stop}}})
+	good, err := pack("k", []llm.Event{{Type: llm.TextDelta, Text: "a"}, {Type: llm.Done, Part: &llm.Part{Type: llm.Text, Text: "a"}},
+		{Type: llm.Used, Usage: &llm.Usage{Input: 1}}, {Type: llm.Finished, Finish: llm.Finish{Reason: llm.Stop}}})
 	if err != nil {
 		f.Fatal(err)
 	}
