@@ -1,6 +1,7 @@
 package markup
 
 import (
+	"bytes"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -13,7 +14,7 @@ import (
 )
 
 // ours is a tree as text: elements and what they hold. Space is left out, and marks of which nothing is shown.
-func ours(b *strings.Builder, n *Node) {
+func ours(b *bytes.Buffer, n *Node) {
 	if n.Name == "" {
 		b.WriteString(bare(n.Text))
 		return
@@ -29,7 +30,7 @@ func ours(b *strings.Builder, n *Node) {
 }
 
 // theirs is the library's tree as the same text.
-func theirs(b *strings.Builder, n *html.Node) {
+func theirs(b *bytes.Buffer, n *html.Node) {
 	name := lower(n.Data)
 	inner := func() {
 		for c := n.FirstChild; c != nil; c = c.NextSibling {
@@ -62,7 +63,7 @@ var leftOut = map[string]bool{"head": true, "title": true, "script": true, "styl
 	"template": true, "form": true}
 
 // opened writes an element, unless it is a format without content: how many of those stand where is of no account.
-func opened(b *strings.Builder, name string, get func(string) (string, bool), inner func()) {
+func opened(b *bytes.Buffer, name string, get func(string) (string, bool), inner func()) {
 	at := b.Len()
 	b.WriteString("\n<" + name)
 	for _, key := range []string{"href", "src", "alt", "class", "hidden", "start", "colspan"} {
@@ -74,9 +75,7 @@ func opened(b *strings.Builder, name string, get func(string) (string, bool), in
 	begin := b.Len()
 	inner()
 	if b.Len() == begin && traitOf(name)&(format|implied) != 0 {
-		text := b.String()[:at]
-		b.Reset()
-		b.WriteString(text)
+		b.Truncate(at)
 		return
 	}
 	b.WriteString("</" + name + ">")
@@ -96,7 +95,7 @@ func differ(t interface{ Fatalf(string, ...any) }, text string) string {
 		}
 		return ""
 	}
-	var a, b strings.Builder
+	var a, b bytes.Buffer
 	ours(&a, mine.Root)
 	theirs(&b, root)
 	left, right := strings.Split(a.String(), "\n"), strings.Split(b.String(), "\n")

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"net/url"
 	"strings"
+	"unicode/utf8"
 
 	"ramet/internal/tool/fetch/markup"
 )
@@ -69,35 +70,37 @@ func encode(s string) string {
 		"`", "%60", "*", "%2A").Replace(s)
 }
 
-// code writes code within a line.
+// code writes code within a line. Two of them side by side are one.
 func (w *writer) code(n *markup.Node) {
 	var b bytes.Buffer
 	verbatim(&b, n)
 	text := b.String()
-	if text != "" && blank(text[0]) {
-		w.space = true
-	}
-	words := strings.FieldsFunc(text, func(r rune) bool { return r < 0x80 && blank(byte(r)) })
+	words := strings.FieldsFunc(text, func(r rune) bool { return r < utf8.RuneSelf && blank(byte(r)) })
 	if len(words) == 0 {
+		w.space = w.space || text != ""
 		return
 	}
-	s, before := strings.Join(words, " "), len(w.line)
-	fence := strings.Repeat("`", ticks(s, 0)+1)
-	goesOn := !w.space && w.goesOn(fence) // two of them side by side are one
-	w.begin('`')
-	goesOn = goesOn && len(w.line) == before
-	if s[0] == '`' || s[len(s)-1] == '`' {
-		s = " " + s + " "
-	}
+	w.space = w.space || blank(text[0])
+	s := strings.Join(words, " ")
 	if w.cell {
 		s = strings.ReplaceAll(s, "|", `\|`)
 	}
-	if goesOn {
-		w.line = append(w.line[:before-len(fence)], s+fence...)
-	} else {
-		w.line = append(w.line, fence+s+fence...)
+	fence := strings.Repeat("`", ticks(s, 0)+1)
+	w.begin('`')
+	switch last := w.last(); {
+	case last == fence && s[0] != '`' && s[len(s)-1] != '`':
+		w.undo()
+	case strings.HasPrefix(last, "`"):
+		w.line = append(w.line, ' ')
+		fallthrough
+	default:
+		w.line = append(w.line, fence...)
+		if s[0] == '`' || s[len(s)-1] == '`' {
+			s = " " + s + " "
+		}
 	}
-	w.closed, w.closer = len(w.line), fence
+	w.line = append(w.line, s...)
+	w.close(fence, fence)
 	w.space = blank(text[len(text)-1])
 }
 
@@ -136,6 +139,9 @@ func verbatim(b *bytes.Buffer, n *markup.Node) {
 			b.WriteString(spaces(c.Text))
 		case c.Name == "br":
 			b.WriteByte('\n')
+		case c.Name == "img":
+			alt, _ := c.Get("alt")
+			b.WriteString(alt)
 		case !Skipped(c):
 			lines := block(c.Name) && n.Name != "code" || c.Name == "tr"
 			if lines && b.Len() > 0 && b.Bytes()[b.Len()-1] != '\n' {

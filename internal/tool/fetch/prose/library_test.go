@@ -15,6 +15,8 @@ import (
 	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/commonmark"
 	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/table"
 	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+	"pgregory.net/rapid"
 
 	"ramet/internal/markdown/syntax"
 	"ramet/internal/tool/fetch/markup"
@@ -61,6 +63,11 @@ func prune(n *html.Node) {
 		}
 		_, leads := as.Get("href")
 		switch {
+		case c.Data == "caption" && n.Data == "table" && n.Parent != nil: // it is read before the table, not behind it
+			n.RemoveChild(c)
+			c.Data, c.DataAtom = "p", atom.P
+			n.Parent.InsertBefore(c, n)
+			prune(c)
 		case c.Type == html.ElementNode && Skipped(as), c.Type == html.CommentNode:
 			n.RemoveChild(c)
 		case c.Type == html.ElementNode && c.Data == "a" && !leads: // the library makes links to the page itself of names
@@ -80,9 +87,15 @@ type seen struct {
 }
 
 func see(text string) (s seen) {
+	s = seeAll(text)
+	s.letters = html.UnescapeString(s.letters) // the library does not escape what looks like a reference
+	return s
+}
+
+func seeAll(text string) (s seen) {
 	source := []byte(text)
 	var letters strings.Builder
-	for n := syntax.Read(source, syntax.Tables|syntax.Strikes); n != nil; {
+	for n := syntax.Read(source, syntax.Tables); n != nil; {
 		switch n.Kind {
 		case syntax.Heading:
 			s.headings = append(s.headings, fmt.Sprint(n.Level, " ", inner(source, n)))
@@ -94,7 +107,7 @@ func see(text string) (s seen) {
 		letters.WriteString(letter(source, n))
 		n = n.After(nil, true)
 	}
-	s.letters = html.UnescapeString(letters.String()) // the library does not escape what looks like a reference
+	s.letters = letters.String()
 	return s
 }
 
@@ -138,8 +151,10 @@ func letter(source []byte, n *syntax.Node) string {
 	return ""
 }
 
-// bare is a text without space.
-func bare(s string) string { return strings.Join(strings.Fields(s), "") }
+// bare is a text without space, and without the tildes that some take for marks even where one stands alone.
+func bare(s string) string {
+	return strings.ReplaceAll(strings.Join(strings.Fields(s), ""), "~", "")
+}
 
 // differ tells where two texts are not seen as the same.
 func differ(a, b seen) string {
@@ -164,7 +179,10 @@ func differ(a, b seen) string {
 }
 
 // onPurpose are pages of which something else is seen.
-var onPurpose = map[string]string{"api/net.html": "code with a bar in a cell: the library cuts it there"}
+var onPurpose = map[string]string{
+	"api/net.html":                  "code with a bar in a cell: the library cuts it there",
+	"tutorial/libxslttutorial.html": "pictures in code: their words are numbers of notes, which the library leaves out",
+}
 
 // Pages of this machine say to a reader what the libraries make them say.
 func TestPagesSayWhatTheLibrariesMakeThemSay(t *testing.T) {
@@ -189,4 +207,78 @@ func TestPagesSayWhatTheLibrariesMakeThemSay(t *testing.T) {
 		})
 	}
 	t.Log(read, "pages")
+}
+
+// Documents that are put together at random say what the libraries make them say.
+func TestDocumentsSayWhatTheLibrariesMakeThemSay(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		text := "<!doctype html><title>t</title><body>" + document(r, 3, false)
+		if s := differ(see(ours(t, text)), see(theirs(t, text))); s != "" {
+			r.Fatalf("%s\n%s\nours:\n%s\ntheirs:\n%s", text, s, ours(t, text), theirs(t, text))
+		}
+	})
+}
+
+// document is a piece of a page, with so many levels. Code in quotes is left out: the library forgets the quote
+// behind its first line.
+func document(r *rapid.T, levels int, quoted bool) string {
+	var b strings.Builder
+	for range rapid.IntRange(1, 4).Draw(r, "blocks") {
+		kind := rapid.SampledFrom([]string{"p", "p", "h2", "pre", "ul", "ol start=7", "blockquote", "div", "table", "hr", "dl"}).Draw(r, "block")
+		name, _, _ := strings.Cut(kind, " ")
+		if name == "pre" && quoted {
+			continue
+		}
+		b.WriteString("<" + kind + ">")
+		switch name {
+		case "p", "h2":
+			b.WriteString(phrase(r, 2))
+		case "pre":
+			b.WriteString("<code class=language-go>if a &lt; b {\n\n\t" + rapid.SampledFrom([]string{"`x`", "*y*", "```", "# z", "<b>bold</b>"}).Draw(r, "code") + "\n}</code>")
+		case "ul", "ol":
+			for range rapid.IntRange(1, 3).Draw(r, "items") {
+				b.WriteString("<li>" + phrase(r, 2))
+				if levels > 0 && rapid.Bool().Draw(r, "nested") {
+					b.WriteString(document(r, levels-1, quoted))
+				}
+			}
+		case "table":
+			for range rapid.IntRange(1, 3).Draw(r, "rows") {
+				b.WriteString("<tr><th>" + phrase(r, 1) + "<td>" + phrase(r, 1))
+			}
+		case "dl":
+			b.WriteString("<dt>" + phrase(r, 1) + "<dd>" + phrase(r, 1))
+		case "blockquote", "div":
+			b.WriteString(phrase(r, 1))
+			if levels > 0 {
+				b.WriteString(document(r, levels-1, quoted || name == "blockquote"))
+			}
+		}
+		if name != "hr" {
+			b.WriteString("</" + name + ">")
+		}
+	}
+	return b.String()
+}
+
+// phrase is text with marks.
+func phrase(r *rapid.T, levels int) string {
+	var b strings.Builder
+	for range rapid.IntRange(1, 4).Draw(r, "words") {
+		word := rapid.SampledFrom([]string{"one", "two", "3", "snake_case", "a*b", "[x]", "café", "x < y"}).Draw(r, "word")
+		kind := rapid.SampledFrom([]string{"", "", "b", "em", "code", "a href='/x?y=1&amp;z'", "a href=#f", "span", "img src=i.png alt"}).Draw(r, "mark")
+		name, _, _ := strings.Cut(kind, " ")
+		switch {
+		case name == "img":
+			b.WriteString("<img src=i.png alt=word>")
+		case kind == "":
+			b.WriteString(html.EscapeString(word))
+		case levels > 0 && name != "code" && name != "a":
+			b.WriteString("<" + kind + ">" + phrase(r, levels-1) + "</" + name + ">")
+		default:
+			b.WriteString("<" + kind + ">" + html.EscapeString(word) + "</" + name + ">")
+		}
+		b.WriteString(" ")
+	}
+	return b.String()
 }

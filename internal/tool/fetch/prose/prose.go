@@ -42,8 +42,8 @@ type writer struct {
 	line   []byte // the text of a block
 	space  bool   // before the next word there is space
 	marks  []mark
-	closed int    // where the last mark was closed in line
-	closer string // which it was
+	closed int      // where the last mark was closed in line
+	closer []string // which it was, behind those that were closed just before it
 
 	one  int  // all is in one line: headings, cells
 	cell bool // of a table, in which lines end with <br>

@@ -17,12 +17,12 @@ func (w *writer) table(n *markup.Node) {
 		w.children(n)
 		return
 	}
-	if g := gridOf(w, rows); g.columns > 0 {
-		w.block(g.String())
-	}
 	if caption != nil {
 		w.children(caption)
 		w.flush()
+	}
+	if g := gridOf(w, rows); g.columns > 0 {
+		w.block(g.String())
 	}
 }
 

@@ -1,7 +1,6 @@
 package prose
 
 import (
-	"strconv"
 	"strings"
 
 	"ramet/internal/tool/fetch/markup"
@@ -68,7 +67,7 @@ func (w *writer) blocks(n *markup.Node) {
 		w.children(n)
 		w.one--
 		if text := w.take(); text != "" {
-			w.block(strings.Repeat("#", int(n.Name[1]-'0')) + " " + text)
+			w.block(strings.Repeat("#", int(n.Name[1]-'0')) + " " + closing(text))
 		}
 	case "hr":
 		w.block("* * *")
@@ -88,48 +87,12 @@ func (w *writer) blocks(n *markup.Node) {
 	}
 }
 
-// list writes items. One that stands in an item follows its text without an empty line.
-func (w *writer) list(n *markup.Node) {
-	if last := len(w.boxes) - 1; last >= 0 && w.boxes[last].used && !strings.HasPrefix(w.boxes[last].rest, ">") {
-		w.tight = true
+// closing escapes what would be left out at the end of a heading.
+func closing(text string) string {
+	if rest := strings.TrimRight(text, "#"); rest != text && (rest == "" || strings.HasSuffix(rest, " ")) {
+		return text[:len(text)-1] + `\#`
 	}
-	number := 1
-	if s, ok := n.Get("start"); ok {
-		if at, err := strconv.Atoi(strings.TrimSpace(s)); err == nil && at >= 0 && at < 1e9 {
-			number = at
-		}
-	}
-	begun := false
-	for c := n.First; c != nil; c = c.Next {
-		bullet := "- "
-		switch {
-		case c.Name == "" || Skipped(c):
-			w.node(c)
-			continue
-		case c.Name == "ul" || c.Name == "ol": // forgotten around it: an item
-			bullet = "  "
-		case n.Name == "ol":
-			if s, ok := c.Get("value"); ok {
-				if at, err := strconv.Atoi(s); err == nil && at >= 0 && at < 1e9 {
-					number = at
-				}
-			}
-			bullet = strconv.Itoa(number) + ". "
-			number++
-		}
-		w.flush()
-		if begun {
-			w.tight = true
-		}
-		before := len(w.out)
-		w.enter(bullet, strings.Repeat(" ", len(bullet)))
-		w.node(c)
-		w.flush()
-		w.leave()
-		begun = begun || len(w.out) > before
-	}
-	w.flush()
-	w.tight = false
+	return text
 }
 
 // Skipped are elements that are not read: what people do not see, and what is no text of the page.

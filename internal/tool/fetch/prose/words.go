@@ -2,9 +2,13 @@ package prose
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
+
+// hard is the end of a line that is one on the page too.
+const hard = "  \n"
 
 // mark is one of emphasis, or a link.
 type mark struct {
@@ -37,7 +41,17 @@ func spaces(s string) string { return strings.ReplaceAll(s, "\u00a0", " ") }
 func blank(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\f' || c == '\r' }
 
 // begin writes what has to stand before the next word, which begins with that sign: space, and the marks that were begun.
+// A mark that was closed just before goes on.
 func (w *writer) begin(next byte) {
+	for i := 0; i < len(w.marks) && !w.space && !w.ends; i++ {
+		if m := &w.marks[i]; !m.open && !m.given {
+			if m.begin == "[" || w.last() != m.begin {
+				break
+			}
+			m.open = true
+			w.undo()
+		}
+	}
 	w.apart(next)
 	for i := range w.marks {
 		m := &w.marks[i]
@@ -45,45 +59,77 @@ func (w *writer) begin(next byte) {
 			continue
 		}
 		m.open = true
-		if m.begin != "[" && w.goesOn(m.begin) {
-			w.line = w.line[:len(w.line)-len(m.begin)]
-			continue
-		}
 		if last := len(w.line) - 1; m.begin == "[" && last >= 0 && w.line[last] == '!' { // it is no picture
 			w.line = append(w.line[:last], `\!`...)
 		}
 		w.line = append(w.line, m.begin...)
 	}
-	w.closed = 0
 }
 
-// apart writes the space before the next word. Where there is none, but the marks of emphasis would not be taken for
-// such without it, there is one: beside punctuation they need it.
+// apart writes the space before the next word. Where there is none, but marks would not be read as such without it,
+// there is one: beside punctuation and beside each other they need it.
 func (w *writer) apart(next byte) {
-	at := len(w.line)
-	begins := false
+	begins := "" // the mark of emphasis that begins
 	for _, m := range w.marks {
-		begins = begins || !m.open && !m.given && m.begin != "["
+		switch {
+		case m.open || m.given:
+		case begins == "" && m.begin != "[":
+			begins = m.begin
+		case begins == "" || begins[0] != m.begin[0]:
+			next = m.begin[0]
+		}
 	}
-	switch {
+	switch at, last := len(w.line), w.last(); {
 	case at == 0:
 	case w.ends:
 		w.line = append(w.line, "<br>"...)
 	case w.line[at-1] == '\n':
 	case w.space,
-		begins && punctuation(next) && alnum(w.line[at-1]),
-		w.closed == at && w.emphasis() && alnum(next) && !begins && punctuation(w.line[at-len(w.closer)-1]):
+		begins != "" && punctuation(next) && alnum(w.line[at-1]),
+		begins != "" && last != "" && last != begins && last[0] == begins[0],
+		begins == "" && alnum(next) && punctuation(w.enclosed()):
 		w.line = append(w.line, ' ')
 	}
 	w.space, w.ends = false, false
 }
 
-// emphasis tells whether the mark that was closed last is one.
-func (w *writer) emphasis() bool { return w.closer == "*" || w.closer == "**" || w.closer == "~~" }
+// enclosed is the last sign within the marks of emphasis that were closed last; a letter where none were.
+func (w *writer) enclosed() byte {
+	switch mark := w.last(); mark {
+	case "*", "**", "~~":
+		if text := bytes.TrimRight(w.line, mark); len(text) > 0 {
+			return text[len(text)-1]
+		}
+	}
+	return 'a'
+}
 
-// goesOn tells whether the mark that begins is the one that was closed just before it.
-func (w *writer) goesOn(mark string) bool {
-	return w.closed > 0 && w.closed == len(w.line) && w.closer == mark
+// last is the mark that was closed just before; empty: something else was written since.
+func (w *writer) last() string {
+	if w.closed == 0 || w.closed != len(w.line) {
+		return ""
+	}
+	return w.closer[len(w.closer)-1]
+}
+
+// close writes the end of a mark.
+func (w *writer) close(mark, end string) {
+	if w.last() == "" {
+		w.closer = w.closer[:0]
+	}
+	w.line = append(w.line, end...)
+	w.closed, w.closer = len(w.line), append(w.closer, mark)
+}
+
+// undo takes the end of the last mark back.
+func (w *writer) undo() {
+	last := len(w.closer) - 1
+	w.line = w.line[:len(w.line)-len(w.closer[last])]
+	if w.closer = w.closer[:last]; last > 0 {
+		w.closed = len(w.line)
+	} else {
+		w.closed = 0
+	}
 }
 
 // marked writes a part of the line between marks. The same mark does not stand in itself.
@@ -103,8 +149,12 @@ func (w *writer) marked(begin, end string, inner func()) {
 		m.open = true
 	}
 	if w.marks = w.marks[:last]; m.open {
-		w.line = append(w.line, m.end...)
-		w.closed, w.closer = len(w.line), m.begin
+		text := bytes.TrimSuffix(w.line, []byte(hard))
+		ended := len(text) < len(w.line)
+		w.line = text
+		if w.close(m.begin, m.end); ended { // the mark ends with the line
+			w.line = append(w.line, hard...)
+		}
 	}
 }
 
@@ -119,7 +169,7 @@ func (w *writer) breakLine() {
 	case w.line[len(w.line)-1] == '\n':
 		w.flush()
 	default:
-		w.line, w.space = append(w.line, "  \n"...), false
+		w.line, w.space = append(w.line, hard...), false
 	}
 }
 
@@ -157,7 +207,7 @@ func (w *writer) word(s string, last bool) {
 	link := w.inLink()
 	for i := range len(s) {
 		c := s[i]
-		if c < utf8.RuneSelf && strings.IndexByte("\\`*_[]<&~|", c) >= 0 {
+		if c < utf8.RuneSelf && strings.IndexByte("\\`*_[]<~|", c) >= 0 {
 			var before, after byte = ' ', ' '
 			if len(w.line) > 0 {
 				before = w.line[len(w.line)-1]
@@ -167,11 +217,28 @@ func (w *writer) word(s string, last bool) {
 			} else if last {
 				after = 0 // something that is not known yet
 			}
-			if w.escaped(c, before, after, s[i:], link) {
+			if w.escaped(c, before, after, link) {
 				w.line = append(w.line, '\\')
 			}
 		}
-		w.line = append(w.line, c)
+		if w.line = append(w.line, c); c == ';' {
+			w.unrefer()
+		}
+	}
+}
+
+// unrefer escapes what became a reference of HTML with its last sign.
+func (w *writer) unrefer() {
+	end := len(w.line) - 1
+	for i := end - 1; i >= 0 && end-i < 34; i-- {
+		switch c := w.line[i]; {
+		case c == '&' && i < end-1:
+			w.line = slices.Insert(w.line, i, '\\')
+			return
+		case c == '#' && i > 0 && w.line[i-1] == '&':
+		case c >= utf8.RuneSelf || !alnum(c):
+			return
+		}
 	}
 }
 
@@ -185,10 +252,10 @@ func (w *writer) inLink() bool {
 }
 
 // escaped tells whether a sign would be a mark where it stands.
-func (w *writer) escaped(c, before, after byte, rest string, link bool) bool {
+func (w *writer) escaped(c, before, after byte, link bool) bool {
 	switch c {
 	case '\\':
-		return after == 0 || punctuation(after)
+		return !alnum(after)
 	case '`':
 		return true
 	case '*':
@@ -201,8 +268,6 @@ func (w *writer) escaped(c, before, after byte, rest string, link bool) bool {
 		return link || after == '(' || after == '[' || after == ':'
 	case '<':
 		return after == 0 || alnum(after) && (after < '0' || after > '9') || after == '/' || after == '!' || after == '?'
-	case '&':
-		return reference(rest)
 	case '~':
 		return before == '~' || after == '~'
 	case '|':
@@ -217,20 +282,6 @@ func alnum(c byte) bool {
 
 func punctuation(c byte) bool {
 	return c > ' ' && c < 0x7f && !alnum(c)
-}
-
-// reference tells whether a text begins like a reference of HTML.
-func reference(s string) bool {
-	for i := 1; i < len(s) && i < 34; i++ {
-		switch c := s[i]; {
-		case c == ';':
-			return i > 1
-		case c == '#' && i == 1:
-		case c >= utf8.RuneSelf || !alnum(c):
-			return false
-		}
-	}
-	return false
 }
 
 // starts escapes what would make a line of text something else by its beginning.
@@ -262,7 +313,11 @@ func start(line string) string {
 		n = 0
 	case c == '>':
 	case c == '+' || c == '-' || c == '=':
-		if !(len(line) == 1 || line[1] == ' ' && c != '=') && strings.Trim(line, "-= ") != "" {
+		if !(len(line) == 1 || line[1] == ' ' && c != '=') && strings.Trim(line, "-=|: ") != "" {
+			return line
+		}
+	case c == '|' || c == ':': // what stands below the head of a table
+		if strings.Trim(line, "-|: ") != "" {
 			return line
 		}
 	case c == '*':
