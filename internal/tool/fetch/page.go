@@ -3,39 +3,26 @@ package fetch
 import (
 	"bytes"
 	"fmt"
+	"net/url"
 	"strings"
 	"unicode/utf8"
 
-	"github.com/JohannesKaufmann/html-to-markdown/v2/converter"
-	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/base"
-	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/commonmark"
-	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/table"
-	"golang.org/x/net/html"
-	"golang.org/x/net/html/atom"
-	"golang.org/x/net/html/charset"
+	"ramet/internal/tool/fetch/charset"
+	"ramet/internal/tool/fetch/markup"
+	"ramet/internal/tool/fetch/prose"
 )
 
 // read makes text of what came.
 func (p *Page) read(body []byte, contentType string) error {
 	switch {
 	case p.Type == "text/html" || p.Type == "application/xhtml+xml":
-		in, err := charset.NewReader(bytes.NewReader(body), contentType)
-		if err != nil {
-			in = bytes.NewReader(body)
-		}
-		root, err := html.Parse(in)
-		if err != nil {
-			return fmt.Errorf("%s is no HTML that can be read: %w", p.URL, err)
-		}
-		return p.markdown(root)
+		return p.markdown(charset.Text(body, contentType))
 	case textual(p.Type) && bytes.IndexByte(body, 0) < 0:
-		if in, err := charset.NewReader(bytes.NewReader(body), contentType); err == nil && !utf8.Valid(body) {
-			var b bytes.Buffer
-			if _, err := b.ReadFrom(in); err == nil {
-				body = b.Bytes()
-			}
+		if utf8.Valid(body) { // whatever it is said to be
+			p.Text = string(body)
+		} else {
+			p.Text = charset.Text(body, contentType)
 		}
-		p.Text = strings.ToValidUTF8(string(body), "\uFFFD")
 		return nil
 	}
 	return fmt.Errorf("%s is %s of %d bytes, which is no text and is not shown. Where it is needed, download it with bash", p.URL, p.Type, len(body))
@@ -52,113 +39,44 @@ func textual(mediaType string) bool {
 	return false
 }
 
-// deepest is how many elements may stand in one another: more is no page for people, and
-// would take a stack for each.
-const deepest = 512
-
 // markdown converts a page. What is around it on every page of a site is left out.
-func (p *Page) markdown(root *html.Node) error {
-	if depth(root) > deepest {
-		return fmt.Errorf("%s is no page for people: its elements stand in one another over %d deep", p.URL, deepest)
-	}
-	if title := find(root, atom.Title); title != nil && title.FirstChild != nil {
-		p.Title = strings.Join(strings.Fields(title.FirstChild.Data), " ")
-	}
-	for _, tag := range []atom.Atom{atom.Main, atom.Article} {
-		if found := find(root, tag); found != nil && words(found) > words(root)/3 {
-			root = found
-			break
-		}
-	}
-	prune(root)
-	made := converter.NewConverter(converter.WithPlugins(base.NewBasePlugin(), commonmark.NewCommonmarkPlugin(), table.NewTablePlugin()))
-	text, err := made.ConvertNode(root, converter.WithDomain(p.URL))
+func (p *Page) markdown(text string) error {
+	page, err := markup.Read(text)
 	if err != nil {
-		return fmt.Errorf("%s could not be made Markdown: %w", p.URL, err)
+		return fmt.Errorf("%s is no page for people: %w (over %d)", p.URL, err, markup.Deepest)
 	}
-	p.Text = strings.TrimSpace(string(text))
+	p.Title = strings.Join(strings.Fields(page.Title), " ")
+	base, err := url.Parse(p.URL)
+	if err != nil {
+		base = nil
+	}
+	if to, err := url.Parse(strings.TrimSpace(page.Base)); err == nil && base != nil {
+		base = base.ResolveReference(to)
+	}
+	p.Text = prose.Write(body(page.Root), base)
 	return nil
 }
 
-// prune takes away what is not to be read.
-func prune(n *html.Node) {
-	for c := n.FirstChild; c != nil; {
-		next := c.NextSibling
-		switch c.DataAtom {
-		case atom.Script, atom.Style, atom.Noscript, atom.Nav, atom.Iframe, atom.Svg, atom.Form, atom.Template, atom.Button, atom.Footer:
-			n.RemoveChild(c)
-		default:
-			if c.Type == html.CommentNode || hidden(c) {
-				n.RemoveChild(c)
-			} else {
-				prune(c)
-			}
-		}
-		c = next
-	}
-}
-
-// hidden is what no person sees: there is no reason to show it to a model.
-func hidden(n *html.Node) bool {
-	for _, a := range n.Attr {
-		switch a.Key {
-		case "hidden":
-			return true
-		case "aria-hidden":
-			return a.Val == "true"
-		case "style":
-			style := strings.ReplaceAll(strings.ToLower(a.Val), " ", "")
-			if strings.Contains(style, "display:none") || strings.Contains(style, "visibility:hidden") {
-				return true
+// body is the part of a page that is its text: what says so, where it has a third of all words.
+func body(root *markup.Node) *markup.Node {
+	for _, name := range []string{"main", "article"} {
+		for n := root; n != nil; n = n.After(root, true) {
+			if n.Name == name {
+				if words(n) > words(root)/3 {
+					return n
+				}
+				break
 			}
 		}
 	}
-	return false
+	return root
 }
 
-func find(n *html.Node, tag atom.Atom) *html.Node {
-	if n.DataAtom == tag {
-		return n
-	}
-	for c := n.FirstChild; c != nil; c = c.NextSibling {
-		if found := find(c, tag); found != nil {
-			return found
+func words(root *markup.Node) (count int) {
+	for n := root; n != nil; n = n.After(root, true) {
+		if n.Name == "" {
+			count += len(strings.Fields(n.Text))
 		}
-	}
-	return nil
-}
-
-func words(n *html.Node) int {
-	if n.DataAtom == atom.Script || n.DataAtom == atom.Style {
-		return 0
-	}
-	count := 0
-	if n.Type == html.TextNode {
-		count = len(strings.Fields(n.Data))
-	}
-	for c := n.FirstChild; c != nil; c = c.NextSibling {
-		count += words(c)
 	}
 	return count
-}
-
-// depth is counted without recursion.
-func depth(root *html.Node) int {
-	deepest, now := 0, 0
-	for n := root; n != nil; {
-		deepest = max(deepest, now)
-		switch {
-		case n.FirstChild != nil:
-			n, now = n.FirstChild, now+1
-			continue
-		}
-		for n != root && n.NextSibling == nil {
-			n, now = n.Parent, now-1
-		}
-		if n == root {
-			break
-		}
-		n = n.NextSibling
-	}
-	return deepest
 }
