@@ -3,7 +3,6 @@ package sqlite
 import (
 	"context"
 	"database/sql"
-	"os"
 
 	"ramet/internal/fault"
 	"ramet/internal/store"
@@ -12,14 +11,7 @@ import (
 // Look reads the outline of the workspace in a file without changing anything: an old one stays
 // old, and no file appears beside it.
 func Look(ctx context.Context, path string) (store.Outline, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return store.Outline{}, fault.New(fault.StorageIO, "look at database: %w", err)
-	}
-	h, err := readHeader(path)
-	if err == nil {
-		err = h.check(path, info.Size())
-	}
+	_, h, err := examine(path)
 	if err != nil {
 		return store.Outline{}, err
 	}

@@ -17,6 +17,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"time"
 
 	driver "modernc.org/sqlite"
 
@@ -122,28 +123,21 @@ type file struct {
 // SQLite file of ours. Switching a stranger's file to WAL would change it, so
 // this looks at the header itself.
 func prepare(path, mark string) (file, error) {
-	info, err := os.Stat(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	info, h, err := examine(path)
+	if errors.Is(err, fs.ErrNotExist) {
 		if err := unmark(mark); err != nil {
 			return file{}, err
 		}
 		return file{}, create(path)
-	case err != nil:
-		return file{}, fault.New(fault.StorageIO, "open database: %w", err).WithHint("choose another place with --db or --home")
-	case !info.Mode().IsRegular():
-		return file{}, fault.New(fault.StorageForeign, "%s is not a file", path).
-			WithHint("--db wants the path of a database file, or a postgres:// URL")
 	}
-	h, err := readHeader(path)
-	if err != nil {
+	if info == nil {
 		return file{}, err
 	}
 	f := file{readOnly: readOnly(path, info), begun: marked(mark)}
 	if f.begun && info.Size() == 0 && !h.walPresent {
 		return file{}, emptied(path)
 	}
-	if err := h.check(path, info.Size()); err != nil {
+	if err != nil {
 		return f, err
 	}
 	if !f.readOnly && info.Size() > 0 {
@@ -151,6 +145,32 @@ func prepare(path, mark string) (file, error) {
 	}
 	return f, nil
 }
+
+// examine looks at a file, and says whether it is a whole one of ours. There is none of it if it could not be looked at.
+//
+// Size, header and log are three looks. Between them another process may carry its log into the file and remove it, so that
+// the header is newer than the size, and nobody sees the log. Then they fit the next time; what was cut stays so.
+func examine(path string) (info os.FileInfo, h header, err error) {
+	for range 5 {
+		if info, err = os.Stat(path); err != nil {
+			return nil, h, fault.New(fault.StorageIO, "open database: %w", err).WithHint("choose another place with --db or --home")
+		}
+		if !info.Mode().IsRegular() {
+			return nil, h, fault.New(fault.StorageForeign, "%s is not a file", path).WithHint("--db wants the path of a database file, or a postgres:// URL")
+		}
+		if h, err = readHeader(path); err != nil {
+			return nil, h, err
+		}
+		if err = h.check(path, info.Size()); !fault.Is(err, fault.StorageCorrupt) {
+			break
+		}
+		meanwhile()
+	}
+	return info, h, err
+}
+
+// meanwhile lets others go on.
+var meanwhile = func() { time.Sleep(10 * time.Millisecond) }
 
 func create(path string) error {
 	if err := durable.MakeFolder(filepath.Dir(path), 0o700); err != nil {

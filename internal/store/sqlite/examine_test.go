@@ -1,0 +1,50 @@
+package sqlite
+
+import (
+	"encoding/binary"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"ramet/internal/fault"
+)
+
+// Another process carries its log into the file while this one looks at it: the header is new, the file
+// not yet as long as it says, and the log is gone when it is looked for. That is no file that was cut.
+func TestAFileThatGrowsIsNotCut(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "ramet.db")
+	s, err := Open(t.Context(), path, Options{Cwd: "/"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var head [100]byte
+	if _, err := f.ReadAt(head[:], 0); err != nil {
+		t.Fatal(err)
+	}
+	pages := binary.BigEndian.Uint32(head[28:])
+	binary.BigEndian.PutUint32(head[28:], pages+1)
+	if _, err := f.WriteAt(head[:], 0); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := examine(path); !fault.Is(err, fault.StorageCorrupt) {
+		t.Errorf("a file that stays too short: %v", err)
+	}
+	before := meanwhile
+	defer func() { meanwhile = before }()
+	meanwhile = func() {
+		if err := f.Truncate(int64(pages+1) * 4096); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, _, err := examine(path); err != nil {
+		t.Errorf("a file that becomes longer: %v", err)
+	}
+}
