@@ -8,10 +8,7 @@ import (
 
 // plain is text without references and without the bytes that are no text.
 func plain(s string) string {
-	if strings.IndexByte(s, 0) >= 0 {
-		s = strings.ReplaceAll(s, "\x00", "")
-	}
-	return html.UnescapeString(s)
+	return strings.ReplaceAll(html.UnescapeString(s), "\x00", "")
 }
 
 // attribute is a value without references. Other than in text, one that has no semicolon counts only where no

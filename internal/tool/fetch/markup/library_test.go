@@ -2,15 +2,13 @@ package markup
 
 import (
 	"bytes"
-	"io/fs"
-	"os"
-	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 
 	"golang.org/x/net/html"
 	"pgregory.net/rapid"
+
+	"ramet/internal/tool/fetch/fetchtest"
 )
 
 // ours is a tree as text: elements and what they hold. Space is left out, and marks of which nothing is shown.
@@ -110,26 +108,13 @@ func differ(t interface{ Fatalf(string, ...any) }, text string) string {
 	return ""
 }
 
-// Pages of this machine are read as the library reads them.
+// Pages of this machine are read as the library reads them; where they do not say which HTML they are, as if they said it.
 func TestPagesAreReadAsTheLibraryDoes(t *testing.T) {
-	read := 0
-	for _, root := range []string{"/usr/share/doc", "/usr/share/gtk-doc", "/usr/lib/node_modules", filepath.Join(runtime.GOROOT(), "src")} {
-		filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-			if err != nil || !d.Type().IsRegular() || !strings.HasSuffix(path, ".html") {
-				return nil // what is not there, or not to be read, is not ours to tell
-			}
-			text, err := os.ReadFile(path)
-			if err != nil || len(text) > 2<<20 {
-				return nil
-			}
-			read++
-			if s := differ(t, "<!doctype html>"+string(text)); s != "" {
-				t.Errorf("%s\n%s", path, s)
-			}
-			return nil
-		})
-	}
-	t.Log(read, "pages")
+	fetchtest.Pages(t, 2<<20, func(path, text string) {
+		if s := differ(t, "<!doctype html>"+text); s != "" {
+			t.Errorf("%s\n%s", path, s)
+		}
+	})
 }
 
 func TestTextsAreReadAsTheLibraryDoes(t *testing.T) {

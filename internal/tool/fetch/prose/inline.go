@@ -87,6 +87,11 @@ func (w *writer) code(n *markup.Node) {
 	}
 	fence := strings.Repeat("`", ticks(s, 0)+1)
 	w.begin('`')
+	if strings.Contains(s, "]:") && w.inLink() { // at the beginning of a line it would be a definition
+		w.word(strings.Join(words, " "), true)
+		w.space = blank(text[len(text)-1])
+		return
+	}
 	switch last := w.last(); {
 	case last == fence && s[0] != '`' && s[len(s)-1] != '`':
 		w.undo()

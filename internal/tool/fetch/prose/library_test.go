@@ -2,11 +2,8 @@ package prose
 
 import (
 	"fmt"
-	"io/fs"
 	"net/url"
-	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -19,6 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"ramet/internal/markdown/syntax"
+	"ramet/internal/tool/fetch/fetchtest"
 	"ramet/internal/tool/fetch/markup"
 )
 
@@ -186,27 +184,28 @@ var onPurpose = map[string]string{
 
 // Pages of this machine say to a reader what the libraries make them say.
 func TestPagesSayWhatTheLibrariesMakeThemSay(t *testing.T) {
-	read := 0
-	for _, root := range []string{"/usr/share/doc", "/usr/share/gtk-doc", "/usr/lib/node_modules", filepath.Join(runtime.GOROOT(), "src")} {
-		filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-			if err != nil || !d.Type().IsRegular() || !strings.HasSuffix(path, ".html") {
-				return nil // what is not there, or not to be read, is not ours to tell
-			}
-			text, err := os.ReadFile(path)
-			if err != nil || len(text) > 256<<10 {
-				return nil
-			}
-			if why := onPurpose[filepath.Base(filepath.Dir(path))+"/"+filepath.Base(path)]; why != "" {
-				return nil
-			}
-			read++
-			if s := differ(see(ours(t, string(text))), see(theirs(t, string(text)))); s != "" {
-				t.Errorf("%s\n%s", path, s)
-			}
-			return nil
-		})
-	}
-	t.Log(read, "pages")
+	fetchtest.Pages(t, 256<<10, func(path, text string) {
+		if onPurpose[filepath.Base(filepath.Dir(path))+"/"+filepath.Base(path)] != "" {
+			return
+		}
+		if s := differ(see(ours(t, text)), see(theirs(t, text))); s != "" {
+			t.Errorf("%s\n%s", path, s)
+		}
+	})
+}
+
+// And all their letters are read in what is written.
+func TestPagesAreReadAsTheyWereMeant(t *testing.T) {
+	fetchtest.Pages(t, 2<<20, func(path, text string) {
+		page, err := markup.Read(text)
+		if err != nil {
+			t.Errorf("%s: %v", path, err)
+			return
+		}
+		if s := differ(seen{letters: shown(page.Root)}, seen{letters: seeAll(Write(page.Root, nil)).letters}); s != "" {
+			t.Errorf("%s\n%s", path, s)
+		}
+	})
 }
 
 // Documents that are put together at random say what the libraries make them say.

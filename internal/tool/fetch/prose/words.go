@@ -69,10 +69,12 @@ func (w *writer) begin(next byte) {
 // apart writes the space before the next word. Where there is none, but marks would not be read as such without it,
 // there is one: beside punctuation and beside each other they need it.
 func (w *writer) apart(next byte) {
-	begins := "" // the mark of emphasis that begins
+	begins := ""    // the mark of emphasis that begins
+	inside := false // one is open
 	for _, m := range w.marks {
 		switch {
 		case m.open || m.given:
+			inside = inside || m.open && m.begin != "["
 		case begins == "" && m.begin != "[":
 			begins = m.begin
 		case begins == "" || begins[0] != m.begin[0]:
@@ -85,9 +87,9 @@ func (w *writer) apart(next byte) {
 		w.line = append(w.line, "<br>"...)
 	case w.line[at-1] == '\n':
 	case w.space,
-		begins != "" && punctuation(next) && alnum(w.line[at-1]),
+		begins != "" && (inside || punctuation(next) && alnum(w.line[at-1])),
 		begins != "" && last != "" && last != begins && last[0] == begins[0],
-		begins == "" && alnum(next) && punctuation(w.enclosed()):
+		begins == "" && alnum(next) && (punctuation(w.enclosed()) || inside && emphasis(last)):
 		w.line = append(w.line, ' ')
 	}
 	w.space, w.ends = false, false
@@ -95,14 +97,15 @@ func (w *writer) apart(next byte) {
 
 // enclosed is the last sign within the marks of emphasis that were closed last; a letter where none were.
 func (w *writer) enclosed() byte {
-	switch mark := w.last(); mark {
-	case "*", "**", "~~":
+	if mark := w.last(); emphasis(mark) {
 		if text := bytes.TrimRight(w.line, mark); len(text) > 0 {
 			return text[len(text)-1]
 		}
 	}
 	return 'a'
 }
+
+func emphasis(mark string) bool { return mark == "*" || mark == "**" || mark == "~~" }
 
 // last is the mark that was closed just before; empty: something else was written since.
 func (w *writer) last() string {
@@ -311,6 +314,11 @@ func start(line string) string {
 			return line
 		}
 		n = 0
+	case c == '[': // a definition
+		end := strings.IndexByte(strings.ReplaceAll(line, `\]`, "  "), ']')
+		if end < 0 || !strings.HasPrefix(line[end+1:], ":") {
+			return line
+		}
 	case c == '>':
 	case c == '+' || c == '-' || c == '=':
 		if !(len(line) == 1 || line[1] == ' ' && c != '=') && strings.Trim(line, "-=|: ") != "" {
