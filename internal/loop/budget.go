@@ -78,12 +78,10 @@ const aside = 1024
 // price is what is known of the price: a model without one costs nothing where its
 // vendor is this machine, and an unknown amount elsewhere.
 func (r *turn) price(string) (llm.Price, bool) {
-	free := r.Ref.Vendor == "offline" || r.Ref.Vendor == "script"
-	if !free {
-		v, err := catalog.Find(r.Ref.Vendor)
-		free = err == nil && v.Local
+	if r.Model.Price != (llm.Price{}) {
+		return r.Model.Price, true
 	}
-	return r.Model.Price, free || r.Model.Price != llm.Price{}
+	return llm.Price{}, r.Ref.Vendor == "offline" || r.Ref.Vendor == "script" || catalog.IsLocal(r.Ref.Vendor)
 }
 
 // full says that room should be made.

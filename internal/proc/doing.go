@@ -35,8 +35,8 @@ func (p *process) becomes(change func(*doing)) {
 	fresh := now != p.doing.shown && now.Word != ""
 	p.doing.shown = now
 	p.kernel.mu.Unlock()
-	if fresh {
-		p.kernel.Events.Publish(loop.Event{Type: loop.Became, Agent: p.id, State: &now})
+	if fresh { // a copy: now would be on the heap for every word
+		p.kernel.Events.Publish(loop.Event{Type: loop.Became, Agent: p.id, State: new(now)})
 	}
 }
 

@@ -142,16 +142,8 @@ func Vendors() []Vendor {
 
 // Find is the vendor of a name, or NOT_FOUND with what was perhaps meant.
 func Find(name string) (Vendor, error) {
-	users, changes := told()
-	for _, v := range vendors { // asked for every turn: not all of them are copied
-		if v.Name == name {
-			return v.with(changes[name]), nil
-		}
-	}
-	for _, v := range users {
-		if v.Name == name {
-			return v, nil
-		}
+	if v, ok := find(name); ok {
+		return v, nil
 	}
 	all := Vendors()
 	names := make([]string, len(all))
@@ -160,6 +152,28 @@ func Find(name string) (Vendor, error) {
 	}
 	return Vendor{}, fault.New(fault.NotFound, "no vendor is called %.40q", name).
 		WithHint("%s", nearest.Hint(strings.ToLower(name), names, "known: "+strings.Join(names, ", ")))
+}
+
+// IsLocal says whether there is such a vendor, and it runs on the user's machine. It is asked for every
+// call, and finds no words for those that are not known.
+func IsLocal(name string) bool {
+	v, ok := find(name)
+	return ok && v.Local
+}
+
+func find(name string) (Vendor, bool) {
+	users, changes := told()
+	for i := range vendors { // asked for every turn: not all of them are copied
+		if vendors[i].Name == name {
+			return vendors[i].with(changes[name]), true
+		}
+	}
+	for _, v := range users {
+		if v.Name == name {
+			return v, true
+		}
+	}
+	return Vendor{}, false
 }
 
 // Table is the models of one vendor.
