@@ -45,8 +45,6 @@ type keeper struct {
 	conn
 	kept   map[string]*kept
 	unsure bool // whether it waits for the disk
-	hasty  bool // a transaction is on its way that does not
-	loose  bool // it does not wait now; whatever is not hasty has that changed first
 }
 
 // kept is a compiled statement.
@@ -88,9 +86,6 @@ func (k *keeper) take(ctx context.Context, query string) (*kept, error) {
 
 func (k *keeper) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
 	ctx = watched(ctx)
-	if err := k.waits(k.hasty); err != nil {
-		return nil, err
-	}
 	s, err := k.take(ctx, query)
 	if err != nil {
 		return nil, err
@@ -103,9 +98,6 @@ func (k *keeper) ExecContext(ctx context.Context, query string, args []driver.Na
 
 func (k *keeper) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
 	ctx = watched(ctx)
-	if err := k.waits(k.hasty); err != nil {
-		return nil, err
-	}
 	s, err := k.take(ctx, query)
 	if err != nil {
 		return nil, err
@@ -119,14 +111,6 @@ func (k *keeper) QueryContext(ctx context.Context, query string, args []driver.N
 	}
 	s.busy = true
 	return &lent{rows, s}, nil
-}
-
-// PrepareContext compiles a statement for somebody who runs it past the keeper.
-func (k *keeper) PrepareContext(ctx context.Context, query string) (driver.Stmt, error) {
-	if err := k.waits(k.hasty); err != nil {
-		return nil, err
-	}
-	return k.conn.PrepareContext(ctx, query)
 }
 
 func (k *keeper) Close() error {

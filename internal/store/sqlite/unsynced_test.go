@@ -34,18 +34,7 @@ func TestOnlyWhatMayBeLostDoesNotWaitForTheDisk(t *testing.T) {
 		if got := levelIn(store.Unsynced(t.Context()), end); got != 1 {
 			t.Errorf("what may be lost: %d", got)
 		}
-		if got := levelIn(store.Unsynced(t.Context()), end); got != 1 {
-			t.Errorf("the same once more: %d", got)
-		}
-		prepared, err := d.writer.Prepare(`PRAGMA synchronous`)
-		if err != nil {
-			t.Fatal(err)
-		}
 		var level int
-		if err := errors.Join(prepared.QueryRow().Scan(&level), prepared.Close()); err != nil || level != 2 {
-			t.Errorf("prepared, after it: %d, %v", level, err)
-		}
-		levelIn(store.Unsynced(t.Context()), end)
 		if err := d.writer.QueryRow(`PRAGMA synchronous`).Scan(&level); err != nil || level != 2 {
 			t.Errorf("on its own, after it: %d, %v", level, err)
 		}
