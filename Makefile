@@ -6,6 +6,8 @@ SHELL := bash
 export CGO_ENABLED ?= 0
 WITHPG := go run ./internal/pgtest/withpg --
 FUZZTIME ?= 2m
+# Rounds of each benchmark of internal/bench; most of them repeat what they measure within a round.
+BENCHTIME ?= 5x
 # What a suite writes under docs/benchmarks begins with when, of which commit and on what it ran.
 VERSIONS := date -u +%FT%RZ && git describe --always --dirty && go version && uname -srm
 
@@ -44,7 +46,7 @@ bin/before:
 
 bench: bin/before ## run the benchmarks at full size into docs/benchmarks
 	@mkdir -p docs/benchmarks
-	{ $(VERSIONS) && RAMET_BENCH_SCALE=1 RAMET_BENCH_BEFORE=$(CURDIR)/bin/before RAMET_BENCH_GROWTH=$(CURDIR)/docs/benchmarks $(WITHPG) go test -timeout 2h -run '^$$' -bench . -benchtime 5x ./internal/bench; } | tee docs/benchmarks/latest.txt
+	{ $(VERSIONS) && RAMET_BENCH_SCALE=1 RAMET_BENCH_BEFORE=$(CURDIR)/bin/before RAMET_BENCH_GROWTH=$(CURDIR)/docs/benchmarks $(WITHPG) go test -timeout 2h -run '^$$' -bench . -benchtime $(BENCHTIME) ./internal/bench; } | tee docs/benchmarks/latest.txt
 	{ $(VERSIONS) && RAMET_BENCH_SCALE=1 $(WITHPG) go test -timeout 2h -p 1 -run '^$$' -bench . $$(go list ./... | grep -v /bench$$) | \
 		sed '/no test files/d'; } | tee docs/benchmarks/others.txt
 	{ $(VERSIONS) && RAMET_WEB_BENCH=1 go test -count 1 -timeout 20m -run TestThePageAtFullSize ./internal/web; } | tee docs/benchmarks/page.txt
