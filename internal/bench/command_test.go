@@ -69,19 +69,18 @@ func (s *shell) db(b *testing.B) string {
 	return filepath.Join(s.home, "workspaces", workspace.Name(project), "ramet.db")
 }
 
-// load replaces the workspace with a copy of a database file. It is one that was used before: what a command
-// leaves for the next (decision 064) stays.
+// load replaces the database of the workspace with a copy of a file. What else the commands before have left
+// there for the next stays, as with every workspace that was used before.
 func (s *shell) load(b *testing.B, from string) {
 	b.Helper()
 	path := s.db(b)
-	kept := s.home + "-spare"
-	os.Rename(path+"-spare", kept) // its blocks, not a copy; the first time there is none
-	check(b, os.RemoveAll(filepath.Dir(path)))
 	check(b, os.MkdirAll(filepath.Dir(path), 0o700))
-	copyFile(b, from, path, 0o600)
-	if err := os.Rename(kept, path+"-spare"); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		b.Fatal(err)
+	for _, end := range []string{"", "-wal", "-shm", "-journal"} {
+		if err := os.Remove(path + end); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			b.Fatal(err)
+		}
 	}
+	copyFile(b, from, path, 0o600)
 }
 
 func (s *shell) env() []string {

@@ -71,7 +71,7 @@ func (s *shell) hosts(b *testing.B, db string, n int) (stop func()) {
 	b.Helper()
 	var all []*exec.Cmd
 	for i := range n {
-		c := s.at(b, filepath.Join(s.home, fmt.Sprintf("host%d", i)), "worker", "--db", db, "--parallel", "1", "--host", fmt.Sprintf("host%d", i))
+		c := s.at(b, filepath.Join(s.home, fmt.Sprintf("host%d", i)), "worker", "--external", "--db", db, "--parallel", "1", "--host", fmt.Sprintf("host%d", i))
 		ready := &until{word: []byte("waits for items"), heard: make(chan struct{})}
 		c.Stderr = ready
 		check(b, c.Start())

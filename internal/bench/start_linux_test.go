@@ -99,19 +99,16 @@ type shot struct {
 // answers at once. Where RAMET_BENCH_BEFORE names the binary of commit 7bae0bd, from whose day the limits
 // are, it takes turns too: machines differ, and one differs from hour to hour, but what is left of its time does not.
 func BenchmarkStart(b *testing.B) {
-	sh, server := newShell(b, "-tags", "rametprobe"), newVendor(b)
+	sh, server := newShell(b), newVendor(b)
 	empty := emptyProgram(b)
 	place := sh.past(b, 10, false)
-	script := filepath.Join(b.TempDir(), "script")
-	check(b, os.WriteFile(script, []byte(`{"repeat": true, "steps": [{"text": "Hello, world."}, {"usage": {"input": 5, "output": 2}}]}`+"\n"), 0o600))
 	shots := []*shot{
 		{title: "`ramet version`", args: []string{"version"}, limit: 6, share: 6. / 16},
 		{title: "`ramet ps`", args: []string{"ps"}, limit: 10, share: 10. / 20},
 		{title: "`ramet show one`", args: []string{"show", "one"}, limit: 10, share: 10. / 20},
 		{title: "`ramet append one hello`", args: []string{"append", "one", "hello"}, fresh: true, limit: 10, share: 10. / 20},
 		{title: "`ramet track list`", args: []string{"track", "list"}, limit: 10},
-		{title: "`ramet exec`, a scripted model", args: []string{"exec", "one", "Go on.", "--model", "script/" + script}, env: []string{"RAMET_TEST_SCRIPTS=1"},
-			fresh: true, want: "Hello, world.\n", limit: 18, rss: 28},
+		{title: "`ramet exec`, the built-in model", args: []string{"exec", "one", "hello", "--model", "offline/offline"}, fresh: true, limit: 18, rss: 28, share: 18. / 34},
 		{title: "`ramet exec`, a server on loopback", args: []string{"exec", "one", "Go on.", "--model", "anthropic/bench"},
 			env: []string{"ANTHROPIC_API_KEY=none", "ANTHROPIC_BASE_URL=" + server.URL}, fresh: true, want: "Hello, world.\n", limit: 22, rss: 28, share: 22. / 44},
 	}
