@@ -234,7 +234,7 @@ func (s *scene) check(t *testing.T, printed, what string) {
 	if printed == "" {
 		command(t, s.exe, s.db, verbs[s.verb]...) // again: it must finish what was begun
 	}
-	for _, end := range []string{"", "-wal"} {
+	for _, end := range []string{"", "-wal", "-spare"} {
 		if data, _ := os.ReadFile(s.db + end); bytes.Contains(data, []byte("opensesame")) {
 			t.Fatalf("%s, the secret is still in ramet.db%s", what, end)
 		}

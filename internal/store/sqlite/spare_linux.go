@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"io"
 	"os"
 
 	"golang.org/x/sys/unix"
@@ -32,8 +33,8 @@ func rest(db string) {
 	})
 }
 
-// spare opens the spare, locks it, and calls use if it is nothing but that. One that others may read or
-// write than the database is let go.
+// spare opens the spare, locks it, and calls use if it is nothing but that. What somebody else has put there, such as
+// a copy of the database, is left alone. A spare that others may read or write than the database is let go.
 func spare(db string, use func(*os.File)) {
 	f, err := os.OpenFile(spareOf(db), os.O_RDWR|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if err != nil {
@@ -45,11 +46,21 @@ func spare(db string, use func(*os.File)) {
 		return
 	}
 	switch {
+	case is.Mode&unix.S_IFMT != unix.S_IFREG, !isLog(f):
 	case is.Mode != of.Mode, is.Uid != of.Uid, is.Gid != of.Gid:
 		os.Remove(spareOf(db))
 	case is.Nlink == 1:
 		use(f)
 	}
+}
+
+// isLog says whether a file begins as a log does: one of SQLite's, in either order of bytes, one at rest, one whose
+// wiping was broken off, or one that is empty.
+func isLog(f *os.File) bool {
+	var head [len(atRest)]byte
+	n, _ := f.ReadAt(head[:], 0)
+	magic := string(head[:4])
+	return blank(head[:n]) || string(head[:n]) == atRest || n == len(head) && (magic == "\x37\x7f\x06\x82" || magic == "\x37\x7f\x06\x83")
 }
 
 func rests(f *os.File) bool {
@@ -58,7 +69,6 @@ func rests(f *os.File) bool {
 	return err == nil && string(head[:]) == atRest
 }
 
-// wipe ends where there is nothing any more: a log is written from its beginning.
 func wipe(f *os.File) error {
 	if _, err := f.WriteAt(make([]byte, len(atRest)), 0); err != nil {
 		return err
@@ -69,19 +79,35 @@ func wipe(f *os.File) error {
 	if info, err := f.Stat(); err == nil && info.Size() > largestSpare {
 		f.Truncate(largestSpare)
 	}
-	piece := make([]byte, 16<<10)
-	for at := int64(len(atRest)); ; at += int64(len(piece)) {
-		n, _ := f.ReadAt(piece, at)
-		if blank(piece[:n]) {
-			break
-		}
-		clear(piece)
-		if _, err := f.WriteAt(piece[:n], at); err != nil {
-			return err
-		}
+	if err := blankPages(f); err != nil {
+		return err
 	}
 	_, err := f.WriteAt([]byte(atRest), 0)
 	return err
+}
+
+// blankPages wipes what is behind the header, up to where there is nothing any more: a log is written from its
+// beginning. The end comes first, so that this holds as well where it was broken off.
+func blankPages(f interface {
+	io.ReaderAt
+	io.WriterAt
+}) error {
+	piece := make([]byte, 16<<10)
+	var sizes []int
+	for {
+		n, _ := f.ReadAt(piece, int64(len(atRest)+len(sizes)*len(piece)))
+		if blank(piece[:n]) {
+			break
+		}
+		sizes = append(sizes, n)
+	}
+	clear(piece)
+	for i := len(sizes) - 1; i >= 0; i-- {
+		if _, err := f.WriteAt(piece[:sizes[i]], int64(len(atRest)+i*len(piece))); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func blank(b []byte) bool {

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"bytes"
 	"database/sql"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -209,6 +210,9 @@ func TestASpareOfSomebodyElse(t *testing.T) {
 		"a folder":     func(spare, _ string) error { return os.Mkdir(spare, 0o700) },
 		"a pipe":       func(spare, _ string) error { return unix.Mkfifo(spare, 0o600) },
 		"an open file": func(spare, _ string) error { return os.WriteFile(spare, []byte("for all"), 0o666) },
+		"a log for all": func(spare, _ string) error {
+			return errors.Join(os.WriteFile(spare, []byte("\x37\x7f\x06\x82"+strings.Repeat("x", 5000)), 0o600), os.Chmod(spare, 0o666))
+		},
 	} {
 		t.Run(what, func(t *testing.T) {
 			dir := t.TempDir()
@@ -238,6 +242,63 @@ func TestASpareOfSomebodyElse(t *testing.T) {
 				t.Error(got)
 			}
 		})
+	}
+}
+
+// Who keeps a copy under that name has it still.
+func TestACopyOfTheDatabaseIsNoSpare(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "ramet.db")
+	l := openLedger(t, path)
+	l.add("precious")
+	l.shut()
+	before := content(t, path)
+	if err := os.WriteFile(spareOf(path), before, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	l = openLedger(t, path)
+	l.add("more")
+	if err := l.Scrub(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	l.shut()
+	if !bytes.Equal(content(t, spareOf(path)), before) {
+		t.Error("the copy was changed")
+	}
+}
+
+// tired breaks off after some writes.
+type tired struct {
+	*os.File
+	left int
+}
+
+func (f *tired) WriteAt(b []byte, at int64) (int, error) {
+	if f.left--; f.left < 0 {
+		return 0, errors.New("killed")
+	}
+	return f.File.WriteAt(b, at)
+}
+
+// A wiping that was broken off is finished by the next, wherever it was.
+func TestAWipingThatWasBrokenOff(t *testing.T) {
+	for writes := range 8 {
+		f, err := os.Create(filepath.Join(t.TempDir(), "log"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		if _, err := f.WriteString(strings.Repeat("x", 100_000)); err != nil {
+			t.Fatal(err)
+		}
+		if err := blankPages(&tired{f, writes}); (err == nil) != (writes == 7) {
+			t.Errorf("%d writes: %v", writes, err)
+		}
+		if err := blankPages(f); err != nil {
+			t.Fatal(err)
+		}
+		if rest := content(t, f.Name())[len(atRest):]; !blank(rest) {
+			t.Errorf("broken off after %d writes, something stays", writes)
+		}
 	}
 }
 
