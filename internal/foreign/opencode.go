@@ -11,6 +11,7 @@ import (
 
 	_ "modernc.org/sqlite" // the database that opencode keeps
 
+	"ramet/internal/database"
 	"ramet/internal/fault"
 	"ramet/internal/history"
 	"ramet/internal/late"
@@ -41,6 +42,7 @@ type openSession struct {
 
 func openDB(path string) (*sql.DB, error) {
 	uri := url.URL{Scheme: "file", Path: path, RawQuery: "mode=ro&_pragma=busy_timeout(5000)&_pragma=query_only(1)"}
+	database.StartSQLite()
 	db, err := sql.Open("sqlite", uri.String())
 	if err != nil {
 		return nil, fault.New(fault.StorageIO, "open %s: %w", path, err)

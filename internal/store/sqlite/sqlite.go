@@ -94,6 +94,7 @@ func (d *dialect) open(ctx context.Context, f file) error {
 
 func open(path, params string, connections int) *sql.DB {
 	dsn := "file:" + (&url.URL{Path: path}).EscapedPath() + fmt.Sprintf("?_pragma=busy_timeout(%d)&", busyTimeout) + params
+	database.StartSQLite()
 	connector, err := driver.NewConnector(dsn)
 	if err != nil {
 		panic(err) // only parameters that are no query string
