@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"ramet/internal/agent"
+	"ramet/internal/deep"
 	"ramet/internal/proc"
 	"ramet/internal/tool"
 	"ramet/internal/worktree"
@@ -39,7 +40,10 @@ func facts(r request) func(context.Context, agent.Agent) proc.Place {
 // beside calls a function in a goroutine of its own; what it returns waits for the answer.
 func beside(f func() string) func() string {
 	answer := make(chan string, 1)
-	go func() { answer <- f() }()
+	go func() {
+		deep.Verb()
+		answer <- f()
+	}()
 	return sync.OnceValue(func() string { return <-answer })
 }
 

@@ -7,6 +7,7 @@ import (
 	"os"
 	"time"
 
+	"ramet/internal/deep"
 	"ramet/internal/session"
 	"ramet/internal/telemetry/outbox"
 )
@@ -27,6 +28,7 @@ func startPostman(ctx context.Context, ws *session.Workspace) (stop func()) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
+		deep.Verb()
 		for waiting(ws) && ctx.Err() == nil {
 			goRound(ctx, ws)
 			select {

@@ -4,6 +4,7 @@ import (
 	"runtime"
 	"sync"
 
+	"ramet/internal/deep"
 	"ramet/internal/history"
 	"ramet/internal/llm/catalog"
 	"ramet/internal/tool"
@@ -16,6 +17,7 @@ import (
 func warm() {
 	if runtime.GOMAXPROCS(0) > 1 {
 		go func() {
+			deep.Verb()
 			_, _ = history.Entry{Meta: []byte("{}")}.Decode()
 			catalog.Rules.Get()
 		}()
@@ -27,6 +29,11 @@ type worded struct{ once sync.Once }
 
 func (w *worded) warm(b tool.Box) {
 	if runtime.GOMAXPROCS(0) > 1 {
-		w.once.Do(func() { go b.Offer() })
+		w.once.Do(func() {
+			go func() {
+				deep.Verb()
+				b.Offer()
+			}()
+		})
 	}
 }

@@ -19,6 +19,7 @@ import (
 
 	"ramet/internal/agent"
 	"ramet/internal/bus"
+	"ramet/internal/deep"
 	"ramet/internal/durable"
 	"ramet/internal/fault"
 	"ramet/internal/history"
@@ -127,7 +128,10 @@ func (s *Server) Serve(k Kernel, events *bus.Bus[loop.Event]) {
 	mux := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { routes().ServeHTTP(w, r) })
 	s.http = http.Server{Handler: s.counted(sameVersion(contained(mux))), ReadHeaderTimeout: slow, IdleTimeout: slow,
 		MaxHeaderBytes: maxHeader, ErrorLog: log.New(io.Discard, "", 0)}
-	s.done.Go(func() { s.http.Serve(s.listener) })
+	s.done.Go(func() {
+		deep.Verb()
+		s.http.Serve(s.listener)
+	})
 }
 
 func (s *Server) routes(k Kernel, events *bus.Bus[loop.Event]) http.Handler {

@@ -32,11 +32,12 @@ func Start(ctx context.Context, o Options) (*Kernel, error) {
 		k.cancel(errStopped.Get())
 		return nil, err
 	}
-	k.work.Go(k.renew)
-	k.work.Go(k.guard)
-	k.work.Go(k.rest)
-	k.work.Go(k.drafts.flushAll)
-	k.work.Go(k.listen)
+	for _, work := range []func(){k.renew, k.guard, k.rest, k.drafts.flushAll, k.listen} {
+		k.work.Go(func() {
+			deep.Verb()
+			work()
+		})
+	}
 	return k, nil
 }
 

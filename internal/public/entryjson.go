@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"strconv"
 
-	"github.com/go-json-experiment/json/jsontext"
+	"ramet/internal/text"
 )
 
 // AppendTo appends the JSON form of an entry: the same value as encoding/json writes, in a third of
@@ -41,26 +41,12 @@ func field(b []byte, name, value string) []byte {
 
 // quote appends a string.
 func quote(b []byte, s string) []byte {
-	if bare(s) {
-		return append(append(append(b, '"'), s...), '"')
-	}
-	quoted, err := jsontext.AppendQuote(b, s)
-	if err != nil { // what is no UTF-8 has one form in encoding/json alone
-		if plain, err := plainJSON(s); err == nil {
-			return append(b, plain...)
-		}
+	quoted, ok := text.AppendQuoted(b, s)
+	if !ok { // what is no UTF-8 has one form in encoding/json alone
+		replaced, _ := plainJSON(s) // a string has always one
+		return append(b, replaced...)
 	}
 	return quoted
-}
-
-// bare says that a string stands in JSON as it is.
-func bare(s string) bool {
-	for i := range len(s) {
-		if c := s[i]; c-0x20 > 0x7e-0x20 || c == '"' || c == '\\' {
-			return false
-		}
-	}
-	return true
 }
 
 // plainJSON is encoding/json's, without escapes for HTML.

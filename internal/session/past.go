@@ -13,6 +13,7 @@ import (
 	"ramet/internal/agent"
 	"ramet/internal/chain"
 	"ramet/internal/database"
+	"ramet/internal/deep"
 	"ramet/internal/fault"
 	"ramet/internal/files"
 	"ramet/internal/files/past"
@@ -162,6 +163,7 @@ func (k *keeping) Take(ctx context.Context) loop.Taking {
 	s.work.Go(func() {
 		defer close(t.done)
 		defer cancel()
+		deep.Verb()
 		t.taken, t.err = k.folder.Take(walking, func() bool {
 			select {
 			case <-t.enough:

@@ -13,6 +13,7 @@ import (
 
 	"ramet/internal/bus"
 	"ramet/internal/control"
+	"ramet/internal/deep"
 	"ramet/internal/fault"
 	"ramet/internal/id"
 	"ramet/internal/loop"
@@ -46,6 +47,7 @@ func (w *watcher) follow(ctx context.Context, a id.Agent, events *bus.Bus[loop.E
 	seen, enough := events.Overhear(context.WithoutCancel(ctx)) // what an agent becomes is not shown
 	w.enough, w.over = enough, make(chan struct{})
 	w.reading.Go(func() {
+		deep.Verb()
 		end := sync.OnceFunc(func() { close(w.over) })
 		defer end()
 		for e := range seen {

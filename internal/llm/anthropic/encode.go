@@ -96,8 +96,16 @@ func (p *provider) encode(r llm.Request) (string, any) {
 	marks := wire.Marks(r.CacheAfter)
 	answered, found := looked(r.Messages)
 	leading := true
+	parts := 0
+	for _, m := range r.Messages {
+		parts += len(m.Parts)
+	}
+	room := make([]block, 0, parts) // one piece for all: there may be ten thousand
+	out.Messages = make([]message, 0, len(r.Messages))
 	for i, m := range r.Messages {
-		blocks := blocksOf(m, leading, ids)
+		begin := len(room)
+		room = appendBlocksOf(room, m, leading, ids)
+		blocks := room[begin:len(room):len(room)]
 		if i < answered {
 			blocks = slices.DeleteFunc(blocks, func(b block) bool { return forgotten(b, found) })
 		}
@@ -204,8 +212,8 @@ func (r *request) add(role llm.Role, blocks []block) {
 	}
 }
 
-func blocksOf(m llm.Message, leading bool, ids wire.IDs) []block {
-	out := make([]block, 0, len(m.Parts))
+// appendBlocksOf appends what a message is sent as.
+func appendBlocksOf(out []block, m llm.Message, leading bool, ids wire.IDs) []block {
 	for i := range m.Parts {
 		p := &m.Parts[i]
 		switch p.Type {

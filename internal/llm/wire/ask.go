@@ -10,6 +10,7 @@ import (
 
 	"ramet/internal/fault"
 	"ramet/internal/llm"
+	"ramet/internal/text"
 )
 
 // Ask checks a request, encodes it, sends it and decodes the answer. encode
@@ -54,17 +55,20 @@ func bodyOf(r llm.Request, value any) ([]byte, error) {
 
 // AppendText appends a string as JSON, without HTML escapes.
 func AppendText(b []byte, s string) []byte {
-	b, _ = jsontext.AppendQuote(b, s) // what is no UTF-8 is replaced, as the library does
+	b, ok := text.AppendQuoted(b, s)
+	if !ok {
+		b, _ = jsontext.AppendQuote(b, s) // what is no UTF-8 is replaced
+	}
 	return b
 }
 
 // AppendMember appends a comma, a name and a text, if there is one.
-func AppendMember(b []byte, name, text string) []byte {
-	if text == "" {
+func AppendMember(b []byte, name, value string) []byte {
+	if value == "" {
 		return b
 	}
 	b = append(append(append(b, `,"`...), name...), `":`...)
-	return AppendText(b, text)
+	return AppendText(b, value)
 }
 
 // Marshal is json.Marshal without HTML escapes, which cost tokens in some
