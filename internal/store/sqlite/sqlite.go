@@ -74,6 +74,11 @@ const fullLog = "2000"
 func (d *dialect) open(ctx context.Context, f file) error {
 	d.writer = open(d.path, "_txlock=immediate&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)"+
 		"&_pragma=foreign_keys(1)&_pragma=secure_delete(1)&_pragma=wal_autocheckpoint("+fullLog+")", 1)
+	if f.begun && !f.readOnly && store.IsBrief(ctx) {
+		d.writer.SetMaxOpenConns(4) // a verb that reads while it writes has another one
+		d.readers = d.writer
+		return nil
+	}
 	d.readers = open(d.path, "_pragma=query_only(1)", 4)
 	if !f.readOnly {
 		return nil
