@@ -40,10 +40,7 @@ func facts(r request) func(context.Context, agent.Agent) proc.Place {
 // beside calls a function in a goroutine of its own; what it returns waits for the answer.
 func beside(f func() string) func() string {
 	answer := make(chan string, 1)
-	go func() {
-		deep.Verb()
-		answer <- f()
-	}()
+	go deep.Verb(func() { answer <- f() })()
 	return sync.OnceValue(func() string { return <-answer })
 }
 

@@ -26,9 +26,8 @@ const (
 func startPostman(ctx context.Context, ws *session.Workspace) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
-	go func() {
+	go deep.Verb(func() {
 		defer close(done)
-		deep.Verb()
 		for waiting(ws) && ctx.Err() == nil {
 			goRound(ctx, ws)
 			select {
@@ -36,7 +35,7 @@ func startPostman(ctx context.Context, ws *session.Workspace) (stop func()) {
 			case <-time.After(nextRound):
 			}
 		}
-	}()
+	})()
 	return func() {
 		cancel()
 		select {

@@ -16,11 +16,10 @@ import (
 // warm makes what is the same for all agents.
 func warm() {
 	if runtime.GOMAXPROCS(0) > 1 {
-		go func() {
-			deep.Verb()
+		go deep.Verb(func() {
 			_, _ = history.Entry{Meta: []byte("{}")}.Decode()
 			catalog.Rules.Get()
-		}()
+		})()
 	}
 }
 
@@ -29,11 +28,6 @@ type worded struct{ once sync.Once }
 
 func (w *worded) warm(b tool.Box) {
 	if runtime.GOMAXPROCS(0) > 1 {
-		w.once.Do(func() {
-			go func() {
-				deep.Verb()
-				b.Offer()
-			}()
-		})
+		w.once.Do(func() { go deep.Verb(func() { b.Offer() })() })
 	}
 }

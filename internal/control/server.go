@@ -128,10 +128,7 @@ func (s *Server) Serve(k Kernel, events *bus.Bus[loop.Event]) {
 	mux := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { routes().ServeHTTP(w, r) })
 	s.http = http.Server{Handler: s.counted(sameVersion(contained(mux))), ReadHeaderTimeout: slow, IdleTimeout: slow,
 		MaxHeaderBytes: maxHeader, ErrorLog: log.New(io.Discard, "", 0)}
-	s.done.Go(func() {
-		deep.Verb()
-		s.http.Serve(s.listener)
-	})
+	s.done.Go(deep.Verb(func() { s.http.Serve(s.listener) }))
 }
 
 func (s *Server) routes(k Kernel, events *bus.Bus[loop.Event]) http.Handler {

@@ -4,8 +4,9 @@
 //
 // Promises:
 //
-//   - after Verb the calling goroutine has room for a verb of the store, down to SQLite's own
-//     calls, after Turn for a turn of an agent: on the way there nothing is copied;
+//   - what Verb returns, called first of all in a goroutine, has room for a verb of the store, down to
+//     SQLite's own calls, what Turn returns for a turn of an agent: on the way there nothing is copied, and
+//     before it the same few frames are, wherever the goroutine began;
 //   - no page of it is touched before it is used; what stays unused goes when garbage is collected;
 //   - the first goroutine has room before other packages begin: some compile expressions then.
 package deep
@@ -19,11 +20,21 @@ const (
 
 func init() { forBegin(0) }
 
-// Verb makes room for a verb of the store.
-func Verb() { forVerb(0) }
+// Verb is f, in a goroutine that has room for a verb of the store.
+func Verb(f func()) func() {
+	return func() {
+		forVerb(0)
+		f()
+	}
+}
 
-// Turn makes room for a turn of an agent.
-func Turn() { forTurn(0) }
+// Turn is f, in a goroutine that has room for a turn of an agent.
+func Turn(f func()) func() {
+	return func() {
+		forTurn(0)
+		f()
+	}
+}
 
 // Each of these has a large frame, which it does not touch: who calls it must have the stack for
 // it. They differ in nothing but the frame, whose size is a constant of the function.

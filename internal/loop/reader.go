@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"ramet/internal/chain"
+	"ramet/internal/deep"
 	"ramet/internal/history"
 	"ramet/internal/id"
 	"ramet/internal/llm"
@@ -58,7 +59,7 @@ func (r *Reader) Take(e history.Entry) {
 	}
 	if !r.busy {
 		r.busy = true
-		r.working.Go(r.work)
+		r.working.Go(deep.Verb(r.work))
 	}
 }
 

@@ -28,7 +28,6 @@ func newProcess(k *Kernel, a id.Agent, was *kept) *process {
 // serve carries out jobs until there are none. Its goroutine ends then, and with it the stack that turns
 // need: it would be most of the memory of an agent that is idle.
 func (p *process) serve() {
-	deep.Turn()
 	for {
 		select {
 		case <-p.killed:
@@ -81,7 +80,7 @@ func (p *process) begins() bool {
 	defer k.mu.Unlock()
 	if !p.serves && k.ctx.Err() == nil {
 		p.serves = true
-		k.work.Go(p.serve)
+		k.work.Go(deep.Turn(p.serve))
 	}
 	return p.serves
 }

@@ -33,10 +33,7 @@ func Start(ctx context.Context, o Options) (*Kernel, error) {
 		return nil, err
 	}
 	for _, work := range []func(){k.renew, k.guard, k.rest, k.drafts.flushAll, k.listen} {
-		k.work.Go(func() {
-			deep.Verb()
-			work()
-		})
+		k.work.Go(deep.Verb(work))
 	}
 	return k, nil
 }
@@ -59,10 +56,7 @@ func (k *Kernel) Drain(ctx context.Context) error { return k.jobs.wait(ctx) }
 func (k *Kernel) listen() {
 	// What a ring leads to may take its time; the bell does not wait for it.
 	err := k.Store.Listen(k.ctx, func(r registry.Ring) {
-		k.work.Go(func() {
-			deep.Verb()
-			k.Ring(k.ctx, r)
-		})
+		k.work.Go(deep.Verb(func() { k.Ring(k.ctx, r) }))
 	})
 	if err != nil && k.ctx.Err() == nil {
 		k.Events.Publish(loop.Event{Type: loop.Note, Text: "mail and kills of other hosts are noticed late: " + err.Error()})

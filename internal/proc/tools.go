@@ -17,11 +17,10 @@ func (p *process) tools(ctx context.Context, a agent.Agent) (tool.Box, error) {
 		err error
 	}
 	made := make(chan found, 1)
-	p.kernel.work.Go(func() {
-		deep.Verb()
+	p.kernel.work.Go(deep.Verb(func() {
 		box, err := p.kernel.Tools(a)
 		made <- found{box, err}
-	})
+	}))
 	select {
 	case f := <-made:
 		return f.box, f.err

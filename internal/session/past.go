@@ -160,10 +160,9 @@ func (k *keeping) Take(ctx context.Context) loop.Taking {
 		s.used = map[string]*past.Folder{}
 	}
 	s.used[k.folder.Root()] = k.folder
-	s.work.Go(func() {
+	s.work.Go(deep.Verb(func() {
 		defer close(t.done)
 		defer cancel()
-		deep.Verb()
 		t.taken, t.err = k.folder.Take(walking, func() bool {
 			select {
 			case <-t.enough:
@@ -172,7 +171,7 @@ func (k *keeping) Take(ctx context.Context) loop.Taking {
 				return false
 			}
 		})
-	})
+	}))
 	return t
 }
 

@@ -122,18 +122,14 @@ func (s *Store) Close() error {
 // Ready opens what writes, beside whatever the caller does meanwhile, which the first write then
 // finds open. What is wrong with it the first write says.
 func (s *Store) Ready(ctx context.Context) {
-	s.opening.Go(func() {
-		deep.Verb()
-		s.writer.PingContext(ctx)
-	})
+	s.opening.Go(deep.Verb(func() { s.writer.PingContext(ctx) }))
 }
 
 // ReadyForTurn is Ready for who will carry out turns: what each of them writes is compiled meanwhile.
 func (s *Store) ReadyForTurn(ctx context.Context) {
-	s.opening.Go(func() {
-		deep.Verb()
+	s.opening.Go(deep.Verb(func() {
 		s.d.Compile(ctx, s.takes(), s.d.Draws(s.locking(), 1), insertsRows(1), changesLiving, insertsRows(2), releases)
-	})
+	}))
 }
 
 // write runs fn in one transaction and commits it.
