@@ -76,8 +76,12 @@ func TestRunsAreBegunAndEndedOverHTTPAndMCP(t *testing.T) {
 	post(http.StatusCreated, "/one/fork", public.RunFork{At: "2", RunID: "two"})
 	post(http.StatusAccepted, "/two/resume", public.RunResume{Model: says, NoCache: true})
 	until("two", "done")
-	if made := post(http.StatusConflict, "/two/resume", public.RunResume{}); made.Code != "ILLEGAL_TRANSITION" {
-		t.Errorf("%+v", made)
+	again := post(http.StatusConflict, "/two/resume", public.RunResume{})
+	for again.Code == "LOCKED" && t.Context().Err() == nil { // it is done before whoever carried it out has let go of it
+		again = post(http.StatusConflict, "/two/resume", public.RunResume{})
+	}
+	if again.Code != "ILLEGAL_TRANSITION" {
+		t.Errorf("%+v", again)
 	}
 	post(http.StatusAccepted, "", public.RunStart{Recipe: file, RunID: "three", Model: waits, NoCache: true})
 	if made := post(http.StatusOK, "/three/cancel", public.RunCancel{Reason: "enough"}); made.State != "CANCELLED" {
