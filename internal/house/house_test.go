@@ -290,6 +290,7 @@ var mayBegin = map[string]bool{
 
 var initLine = regexp.MustCompile(`(?m)^init (\S+) @\S+ ms, (\S+) ms clock`)
 
+// The program is looked at as it is released: what is in it, and what it does before main.
 func TestNoPackageSlowsDownEveryStart(t *testing.T) {
 	// The build below reads the source where go test does not see it; here it
 	// does.
@@ -305,6 +306,15 @@ func TestNoPackageSlowsDownEveryStart(t *testing.T) {
 	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as it is released
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v\n%s", build, err, out)
+	}
+	// Who calls a method by a name that is known when the program runs only, makes the linker keep
+	// all exported methods of all types: reflect's own search for them is there then, too.
+	symbols, err := exec.CommandContext(t.Context(), "go", "tool", "nm", binary).Output()
+	if err != nil || !bytes.Contains(symbols, []byte(" main.main\n")) {
+		t.Fatalf("go tool nm: %v, %d bytes", err, len(symbols))
+	}
+	if bytes.Contains(symbols, []byte(" reflect.(*rtype).MethodByName\n")) {
+		t.Error("something calls methods by name (text/template does), and the program has every method of every type: go build -ldflags=-dumpdep ./cmd/ramet 2>&1 | grep ReflectMethod says who")
 	}
 	// A busy machine makes any init slow once. The fastest of a few runs is
 	// what the init itself costs; of a few more, where one still seems to be slow.

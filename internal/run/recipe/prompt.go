@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"strconv"
 	"strings"
-	"text/template"
 	"text/template/parse"
 
 	"ramet/internal/fault"
@@ -49,12 +48,9 @@ type RenderData struct {
 
 // Render is a worker's prompt for one item. An input that cannot be read is an error.
 func Render(w Worker, d RenderData) (string, error) {
-	t, err := template.New(w.Name).Funcs(d.functions()).Parse(w.Prompt)
+	prompt, err := fill(w.Prompt, d)
 	if err == nil {
-		out := &bounded{}
-		if err = t.Execute(out, nil); err == nil {
-			return out.String(), nil
-		}
+		return prompt, nil
 	}
 	if f, ok := fault.Of(err); ok {
 		return "", fault.New(f.Code, "prompt of worker %s, scope %s: %w", w.Name, d.Scope, f)
@@ -62,41 +58,13 @@ func Render(w Worker, d RenderData) (string, error) {
 	return "", fault.New(fault.InvalidRecipe, "prompt of worker %s, scope %s: %s", w.Name, d.Scope, text.Line(err.Error(), 300))
 }
 
-// bounded refuses to grow for ever.
-type bounded struct{ bytes.Buffer }
-
-func (b *bounded) Write(p []byte) (int, error) {
-	if b.Len()+len(p) > maxPrompt {
-		return 0, fault.New(fault.Failed, "it would have more than %d bytes", maxPrompt).WithHint("name fewer or smaller inputs in it")
+// param is the value of a parameter.
+func (d RenderData) param(name string) (string, error) {
+	value, known := d.Params[name]
+	if !known {
+		return "", fault.New(fault.Usage, "parameter %.60q has no value", name)
 	}
-	return b.Buffer.Write(p)
-}
-
-func (d RenderData) functions() template.FuncMap {
-	return template.FuncMap{
-		"scope":   func() string { return d.Scope },
-		"failure": func() string { return d.Failure },
-		"param": func(name string) (string, error) {
-			value, known := d.Params[name]
-			if !known {
-				return "", fault.New(fault.Usage, "parameter %.60q has no value", name)
-			}
-			return value, nil
-		},
-		"section": func() (Section, error) {
-			if d.Section == nil {
-				return Section{}, fault.New(fault.InvalidRecipe, "there is no section here")
-			}
-			return *d.Section, nil
-		},
-		"issue": func() (Issue, error) {
-			if d.Issue == nil {
-				return Issue{}, fault.New(fault.InvalidRecipe, "there is no issue here")
-			}
-			return *d.Issue, nil
-		},
-		"input": d.input,
-	}
+	return value, nil
 }
 
 // input is the content of a file, or of all below a folder.
