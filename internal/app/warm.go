@@ -6,7 +6,6 @@ import (
 
 	"ramet/internal/deep"
 	"ramet/internal/history"
-	"ramet/internal/llm/catalog"
 	"ramet/internal/tool"
 )
 
@@ -18,7 +17,6 @@ func warm() {
 	if runtime.GOMAXPROCS(0) > 1 {
 		go deep.Verb(func() {
 			_, _ = history.Entry{Meta: []byte("{}")}.Decode()
-			catalog.Rules.Get()
 		})()
 	}
 }

@@ -2,11 +2,10 @@
 // can talk to, where, in which protocol and with which key, and their models with
 // prices and limits.
 //
-// The models stand in table/*.json, one file a vendor, read when first asked
-// for. They are made from charm.land/catwalk by this package's test, which also
+// The models stand in tables.go, as data that costs nothing until it is asked for.
+// They are made from charm.land/catwalk by this package's test, which also
 // fails when the two differ; see table_test.go for the conversion of prices.
-// offline.json is ours, the model that is built in, and rules.json, which says of
-// families of models what no list of models does.
+// rules.go says of families of models what no list of models does.
 //
 // Vendors whose models are not known (Ollama and other local servers) take any
 // name, and cost nothing. A user adds vendors of his own, and changes how the
@@ -14,8 +13,7 @@
 package catalog
 
 import (
-	"embed"
-	"encoding/json"
+	"slices"
 	"strings"
 	"sync"
 
@@ -182,8 +180,21 @@ type Table struct {
 	Models  []llm.Model `json:"models"`
 }
 
-//go:embed table
-var files embed.FS
+// builtIn is the model that is a part of ramet.
+var builtIn = Table{Default: Offline, Models: []llm.Model{{Name: Offline, Title: "built-in offline model", Context: 200_000, Output: 8192}}}
+
+// known is the table of a vendor as it is linked; empty where its models are not known.
+func known(name string) Table {
+	if name == Offline {
+		return builtIn
+	}
+	for i := range catwalks {
+		if catwalks[i].vendor == name {
+			return catwalks[i].table
+		}
+	}
+	return Table{}
+}
 
 var (
 	mu     sync.Mutex
@@ -199,10 +210,9 @@ func (v Vendor) Table() Table {
 		return t
 	}
 	t, fresh := updated(name)
-	if text, err := files.ReadFile("table/" + name + ".json"); err == nil && !fresh {
-		if err := json.Unmarshal(text, &t); err != nil {
-			panic("catalog: table of " + name + ": " + err.Error())
-		}
+	if !fresh {
+		t = known(name)
+		t.Models = slices.Clone(t.Models) // what is linked stays as it is
 	}
 	for i := range t.Models {
 		t.Models[i].Known = true

@@ -1,41 +1,52 @@
 package catalog
 
 import (
-	"encoding/json"
 	"path"
 
-	"ramet/internal/late"
 	"ramet/internal/llm"
 )
 
 // Rule is what holds for the models of a family and stands in no list of models:
 // how hard they are to think where nobody says, and what they want or charge
-// otherwise than others. Rules stand in table/rules.json, each with the page that
-// says so and the day on which it did; of two, the later one wins.
+// otherwise than others. Each has the page that says so and the day on which it did;
+// of two, the later one wins.
 type Rule struct {
-	Vendor   string     `json:"vendor"`
-	Families []string   `json:"families"` // patterns of names, see path.Match; a star ends at a slash
-	Effort   llm.Effort `json:"effort,omitempty"`
-	Quiet    bool       `json:"quiet,omitempty"`
-	Steady   bool       `json:"steady,omitempty"`
-	Long     llm.Long   `json:"long,omitzero"`
-	Search   int64      `json:"search,omitempty"` // it can search the web: what that costs, in pico-dollars
-	Source   string     `json:"source"`
-	Date     string     `json:"date"`
+	Vendor   string
+	Families []string // patterns of names, see path.Match; a star ends at a slash
+	Effort   llm.Effort
+	Quiet    bool
+	Steady   bool
+	Long     llm.Long
+	Search   int64 // it can search the web: what that costs, in pico-dollars
+	Source   string
+	Date     string
+}
+
+var rules = []Rule{
+	{Vendor: "anthropic", Families: []string{"claude-*"}, Effort: llm.High, Source: "https://platform.claude.com/docs/en/build-with-claude/effort", Date: "2026-11-15"},
+	{Vendor: "anthropic", Families: []string{"claude-haiku-*"}, Effort: llm.Medium, Source: "https://platform.claude.com/docs/en/build-with-claude/effort", Date: "2026-11-15"},
+	{Vendor: "anthropic", Families: []string{"claude-opus-4-7*", "claude-opus-4-8*", "claude-opus-5*", "claude-sonnet-5*", "claude-mythos-5*", "claude-fable-5*"}, Quiet: true, Steady: true, Source: "https://openrouter.ai/docs/guides/evaluate-and-optimize/model-migrations/claude-4-7", Date: "2026-11-15"},
+	{Vendor: "bedrock", Families: []string{"*anthropic.claude-*"}, Effort: llm.High, Source: "https://docs.aws.amazon.com/bedrock/latest/userguide/claude-messages-adaptive-thinking.html", Date: "2026-11-15"},
+	{Vendor: "bedrock", Families: []string{"*anthropic.claude-opus-4-7*", "*anthropic.claude-opus-4-8*", "*anthropic.claude-opus-5*", "*anthropic.claude-sonnet-5*", "*anthropic.claude-fable-5*"}, Quiet: true, Steady: true, Source: "https://docs.aws.amazon.com/bedrock/latest/userguide/claude-messages-adaptive-thinking.html", Date: "2026-11-15"},
+	{Vendor: "openai", Families: []string{"gpt-5*", "o[0-9]*"}, Effort: llm.Medium, Steady: true, Source: "https://platform.openai.com/docs/guides/reasoning", Date: "2026-11-15"},
+	{Vendor: "openai", Families: []string{"gpt-5.4", "gpt-5.4-pro", "gpt-5.5", "gpt-5.5-pro"}, Long: llm.Long{Above: 272000, Input: 200, Output: 150}, Source: "https://developers.openai.com/api/docs/pricing", Date: "2026-11-15"},
+	{Vendor: "gemini", Families: []string{"gemini-3*"}, Effort: llm.High, Source: "https://ai.google.dev/gemini-api/docs/thinking", Date: "2026-11-15"},
+	{Vendor: "gemini", Families: []string{"gemini-*-pro*"}, Long: llm.Long{Above: 200000, Input: 200, Output: 150}, Source: "https://ai.google.dev/gemini-api/docs/pricing", Date: "2026-11-15"},
+	{Vendor: "deepseek", Families: []string{"deepseek-*"}, Effort: llm.High, Source: "https://api-docs.deepseek.com", Date: "2026-11-15"},
+	{Vendor: "openrouter", Families: []string{"anthropic/*", "google/*"}, Effort: llm.High, Source: "https://openrouter.ai/docs/use-cases/reasoning-tokens", Date: "2026-11-15"},
+	{Vendor: "openrouter", Families: []string{"openai/*"}, Effort: llm.Medium, Source: "https://openrouter.ai/docs/use-cases/reasoning-tokens", Date: "2026-11-15"},
+	{Vendor: "vertex", Families: []string{"gemini-3*", "claude-*"}, Effort: llm.High, Source: "https://docs.cloud.google.com/vertex-ai/generative-ai/docs/thinking", Date: "2026-11-15"},
+	{Vendor: "vertex", Families: []string{"claude-haiku-*"}, Effort: llm.Medium, Source: "https://platform.claude.com/docs/en/build-with-claude/effort", Date: "2026-11-15"},
+	{Vendor: "vertex", Families: []string{"gemini-*-pro*"}, Long: llm.Long{Above: 200000, Input: 200, Output: 150}, Source: "https://cloud.google.com/vertex-ai/generative-ai/pricing", Date: "2026-11-15"},
+	{Vendor: "anthropic", Families: []string{"claude-*"}, Search: 10000000000, Source: "https://platform.claude.com/docs/en/agents-and-tools/tool-use/web-search-tool", Date: "2026-11-15"},
+	{Vendor: "openai", Families: []string{"gpt-5*", "gpt-4.1", "gpt-4.1-mini", "gpt-4o", "gpt-4o-mini", "o3", "o4-mini"}, Search: 10000000000, Source: "https://developers.openai.com/api/docs/pricing", Date: "2026-11-15"},
+	{Vendor: "gemini", Families: []string{"gemini-2.5*"}, Search: 35000000000, Source: "https://ai.google.dev/gemini-api/docs/pricing", Date: "2026-11-15"},
+	{Vendor: "gemini", Families: []string{"gemini-3*"}, Search: 14000000000, Source: "https://ai.google.dev/gemini-api/docs/pricing", Date: "2026-11-15"},
+	{Vendor: "openrouter", Families: []string{"*/*"}, Search: 20000000000, Source: "https://openrouter.ai/docs/guides/features/plugins/web-search", Date: "2026-11-15"},
 }
 
 // Rules are all of them, in order.
-var Rules = late.Value[[]Rule]{Make: func() []Rule {
-	var out []Rule
-	text, err := files.ReadFile("table/rules.json")
-	if err == nil {
-		err = json.Unmarshal(text, &out)
-	}
-	if err != nil {
-		panic("catalog: rules: " + err.Error())
-	}
-	return out
-}}
+func Rules() []Rule { return rules }
 
 // Fits says whether a rule is about a model.
 func (r Rule) Fits(vendor, name string) bool {
@@ -53,7 +64,7 @@ func (r Rule) Fits(vendor, name string) bool {
 // EffortRule is the rule that says how hard a model of the vendor is to think where
 // nobody says; ok is false where none does.
 func (v Vendor) EffortRule(m llm.Model) (out Rule, ok bool) {
-	for _, r := range Rules.Get() {
+	for _, r := range rules {
 		if r.Effort != "" && r.Fits(v.owner(), m.Name) && m.Effort == r.Effort {
 			out, ok = r, true
 		}
@@ -63,7 +74,7 @@ func (v Vendor) EffortRule(m llm.Model) (out Rule, ok bool) {
 
 // ruled is a model with what the rules say of it.
 func ruled(vendor string, m llm.Model) llm.Model {
-	for _, r := range Rules.Get() {
+	for _, r := range rules {
 		if !r.Fits(vendor, m.Name) {
 			continue
 		}
