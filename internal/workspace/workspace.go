@@ -14,7 +14,6 @@ import (
 	"strings"
 
 	"ramet/internal/fault"
-	"ramet/internal/late"
 	"ramet/internal/nearest"
 )
 
@@ -129,12 +128,10 @@ func Project(dir string) (string, error) {
 	}
 }
 
-var unfit = late.Regexp(`[^A-Za-z0-9._-]+`)
-
 // Name is that of a project's workspace: its folder's, made fit for a file
 // name, and eight hex digits of its path.
 func Name(project string) string {
-	base := strings.Trim(unfit.Get().ReplaceAllString(filepath.Base(project), "-"), "-.")
+	base := strings.Trim(fit(filepath.Base(project)), "-.")
 	if base == "" {
 		base = "root"
 	}
@@ -143,4 +140,23 @@ func Name(project string) string {
 	}
 	sum := sha256.Sum256([]byte(project))
 	return fmt.Sprintf("%s-%x", base, sum[:4])
+}
+
+// fit has one - for each run of what is neither a letter nor a digit of ASCII nor one of the
+// three signs that names have.
+func fit(name string) string {
+	var out strings.Builder
+	for i := range len(name) {
+		switch {
+		case plain(name[i]):
+			out.WriteByte(name[i])
+		case i == 0 || plain(name[i-1]):
+			out.WriteByte('-')
+		}
+	}
+	return out.String()
+}
+
+func plain(c byte) bool {
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '.' || c == '_' || c == '-'
 }
