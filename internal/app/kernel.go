@@ -49,7 +49,6 @@ type request struct {
 
 // kernelFor is a kernel whose agents may work on items of runs.
 func kernelFor(ctx context.Context, r request, work *crew.Crew) (*session.Running, error) {
-	warm()
 	policy, err := policy(r)
 	if err != nil {
 		return nil, err

@@ -1,7 +1,6 @@
 package history
 
 import (
-	"encoding/json"
 	"strings"
 	"time"
 
@@ -144,8 +143,8 @@ type Budget struct {
 
 // Decode reads the meta of an entry.
 func (e Entry) Decode() (Meta, error) {
-	var m Meta
-	if err := json.Unmarshal(e.Meta, &m); err != nil {
+	m, err := readMeta(e.Meta)
+	if err != nil {
 		return m, fault.New(fault.HistoryDamaged, "agent %s message %d: meta is not readable: %w", e.Agent, e.ID, err)
 	}
 	return m, nil

@@ -4,17 +4,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
-	"strings"
-
-	"ramet/internal/late"
 )
 
 // Encode writes what is said, as encoding/json does it. That one looks through everything that could be
 // said before the first time, which takes a small command longer than what it has to say: here only the
 // fields that are there are looked at.
 func (m *Meta) Encode() ([]byte, error) {
-	v, out := reflect.ValueOf(m).Elem(), []byte{'{'}
-	for i, name := range metaNames.Get() {
+	v, out := reflect.ValueOf(m).Elem(), []byte{'{'} // each name is left out where it is empty
+	for i, name := range fieldNames(v.Type()) {
 		field := v.Field(i)
 		if field.IsZero() || field.Kind() == reflect.Slice && field.Len() == 0 {
 			continue
@@ -31,13 +28,3 @@ func (m *Meta) Encode() ([]byte, error) {
 	}
 	return append(out, '}'), nil
 }
-
-// metaNames are what the fields are called; each is left out where it is empty.
-var metaNames = late.Value[[]string]{Make: func() []string {
-	t := reflect.TypeFor[Meta]()
-	out := make([]string, t.NumField())
-	for i := range out {
-		out[i], _, _ = strings.Cut(t.Field(i).Tag.Get("json"), ",")
-	}
-	return out
-}}
