@@ -126,8 +126,10 @@ func Listen(p Folder) (*Server, error) {
 func (s *Server) Serve(k Kernel, events *bus.Bus[loop.Event]) {
 	routes := sync.OnceValue(func() http.Handler { return s.routes(k, events) })
 	mux := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { routes().ServeHTTP(w, r) })
+	var plain http.Protocols // HTTP/2, which no socket speaks, is not prepared
+	plain.SetHTTP1(true)
 	s.http = http.Server{Handler: s.counted(sameVersion(contained(mux))), ReadHeaderTimeout: slow, IdleTimeout: slow,
-		MaxHeaderBytes: maxHeader, ErrorLog: log.New(io.Discard, "", 0)}
+		MaxHeaderBytes: maxHeader, ErrorLog: log.New(io.Discard, "", 0), Protocols: &plain}
 	s.done.Go(deep.Verb(func() { s.http.Serve(s.listener) }))
 }
 

@@ -38,11 +38,7 @@ func (c *Client) fetch(ctx context.Context, method, path string, body []byte) ([
 	}
 	req.Header.Set("Accept", "application/json")
 	req.Header.Set("User-Agent", "ramet")
-	transport := c.HTTP
-	if transport == nil {
-		transport = shared.Get()
-	}
-	resp, err := transport.RoundTrip(req)
+	resp, err := over(c.HTTP, req).RoundTrip(req)
 	if err != nil {
 		why := &llm.Failure{Says: c.hide(bare(err).Error()), Again: true, Err: err}
 		return nil, fault.New(fault.ProviderUnreachable, "ask %s at %s: %w", c.Vendor, c.place(), why).

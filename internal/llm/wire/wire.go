@@ -107,18 +107,43 @@ type Decoder interface {
 
 var errStalled = errors.New("stalled")
 
-// shared keeps connections between calls. Answers are not compressed: a proxy
-// that compresses would hold them back.
+// shared keeps connections between calls.
 var shared = late.Value[http.RoundTripper]{Make: func() http.RoundTripper {
+	t := transport()
+	t.ForceAttemptHTTP2 = true
+	return t
+}}
+
+// near is shared for addresses without TLS, mostly of models on the same machine: they have no
+// HTTP/2, and nothing is prepared for it.
+var near = late.Value[http.RoundTripper]{Make: func() http.RoundTripper {
+	t := transport()
+	t.Protocols = new(http.Protocols)
+	t.Protocols.SetHTTP1(true)
+	return t
+}}
+
+// transport does not have answers compressed: a proxy that compresses would hold them back.
+func transport() *http.Transport {
 	return &http.Transport{
 		Proxy:               http.ProxyFromEnvironment,
 		DialContext:         (&net.Dialer{Timeout: 15 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
 		TLSHandshakeTimeout: 15 * time.Second,
 		IdleConnTimeout:     90 * time.Second,
-		ForceAttemptHTTP2:   true,
 		DisableCompression:  true,
 	}
-}}
+}
+
+// over is what a request goes over: the client's own, or what all of them share.
+func over(own http.RoundTripper, r *http.Request) http.RoundTripper {
+	switch {
+	case own != nil:
+		return own
+	case r.URL.Scheme == "http":
+		return near.Get()
+	}
+	return shared.Get()
+}
 
 // Stream posts a body and decodes the answer.
 func (c *Client) Stream(ctx context.Context, sent llm.Bytes, d Decoder) iter.Seq[llm.Event] {
@@ -272,12 +297,8 @@ func (c *Client) post(ctx context.Context, sent llm.Bytes) (*http.Response, erro
 			return nil, err
 		}
 	}
-	transport := c.HTTP
-	if transport == nil {
-		transport = shared.Get()
-	}
 	// A client of our own would follow redirects, and take the key along.
-	resp, err := transport.RoundTrip(req)
+	resp, err := over(c.HTTP, req).RoundTrip(req)
 	if err != nil {
 		return nil, err
 	}
