@@ -61,7 +61,7 @@ func Main(ctx context.Context, args []string, env func(string) string, stdio Std
 			Tokens: append(forge.Variables(), telemetryToken)},
 		Serve:  serve,
 		Models: modelServers(),
-		Runs:   runs.Ports{Carry: carry, Windows: runWindows, Work: work, External: external, Estates: openEstates, Programs: programs(), Version: version},
+		Runs:   runs.Ports{Carry: carry, Windows: runWindows, Work: work, External: external, Estates: openEstates, Programs: programs, Version: version},
 		Care:   care.Ports{Version: about, Tour: demo.Run, Sandbox: sandbox.Available, Limits: sandbox.DescribeLimits, Telemetry: telemetrySize},
 		MCP:    mcpcli.Ports{Version: version, Again: again},
 		Screen: screen(stdio),

@@ -43,15 +43,20 @@ func choose(env []string, tables ...[]string) []string {
 			continue
 		}
 		known := slices.ContainsFunc(tables, func(t []string) bool { return has(t, name) })
-		if has(named, name) || known && !guarded.Get().MatchString(value) {
+		if has(named, name) || known && !guarded(value) {
 			out = append(out, pair)
 		}
 	}
 	return out
 }
 
-// guarded finds an address with a user in it, and so perhaps a password.
-var guarded = late.Regexp(`[a-zA-Z][a-zA-Z0-9+.-]*://[^/\s?#]*@`)
+// guarded says whether a value has an address with a user in it, and so perhaps a password. Few have an
+// address at all.
+func guarded(value string) bool {
+	return strings.Contains(value, "://") && withUser.Get().MatchString(value)
+}
+
+var withUser = late.Regexp(`[a-zA-Z][a-zA-Z0-9+.-]*://[^/\s?#]*@`)
 
 // permitted are the names that the user adds. They hold for the whole process, as the
 // environment does, so that no starter of processes can forget them.

@@ -25,7 +25,7 @@ type Ports struct {
 	// Estates opens what the orchestrators of a PostgreSQL database leave behind.
 	Estates func(ctx context.Context, db string) (Estates, error)
 	// Programs are those of recipes, by recipe and name.
-	Programs map[string]Program
+	Programs func() map[string]Program
 	// Version is that of the program, for documents.
 	Version string
 }

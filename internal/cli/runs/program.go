@@ -26,10 +26,11 @@ func programCommand(l *line.Line, p Ports) *cobra.Command {
 		Hidden: true,
 		Args:   line.Arguments(2, 2),
 		RunE: func(c *cobra.Command, args []string) error {
-			do, ok := p.Programs[strings.Join(args, " ")]
+			programs := p.Programs()
+			do, ok := programs[strings.Join(args, " ")]
 			if !ok {
 				return fault.New(fault.NotFound, "there is no program %.60q of a recipe %.60q", args[1], args[0]).
-					WithHint("there are %s", strings.Join(slices.Sorted(maps.Keys(p.Programs)), ", "))
+					WithHint("there are %s", strings.Join(slices.Sorted(maps.Keys(programs)), ", "))
 			}
 			dir, err := os.Getwd()
 			if err != nil {
