@@ -49,10 +49,7 @@ var maxTold = []int{8 << 10, 2 << 10, 400, 100}
 //
 // Nothing to compact is CONFLICT.
 func Compact(ctx context.Context, t Turn, c *Conversation, keep int) error {
-	r, err := begin(t, c)
-	if err != nil {
-		return err
-	}
+	r := begin(t, c)
 	s := r.sketch()
 	to, ok := cutAt(s, keep)
 	if !ok {
@@ -67,7 +64,7 @@ func Compact(ctx context.Context, t Turn, c *Conversation, keep int) error {
 		words = r.meter.bytesOf(window) / 4
 	}
 	long, _ := s.longWords(words)
-	err = r.replace(ctx, s, s.upTo(to, words, long))
+	err := r.replace(ctx, s, s.upTo(to, words, long))
 	if err != nil && ctx.Err() != nil && !lost(err) {
 		return ended(ctx)
 	}

@@ -10,12 +10,10 @@ import (
 
 // join writes what the calls of a message brought with them, and tells the model of tools
 // that were opened.
-func (r *turn) join(ctx context.Context, calls []llm.Part) (err error) {
+func (r *turn) join(ctx context.Context, calls []llm.Part) error {
 	if open := r.Tools.Open(); !offered(r.offer, open.Told()) {
 		r.fixed -= sizeOfTools(r.offer)
-		if err = r.tell(open); err != nil {
-			return err
-		}
+		r.tell(open)
 	}
 	if r.Joins == nil {
 		return nil
@@ -32,12 +30,11 @@ func (r *turn) join(ctx context.Context, calls []llm.Part) (err error) {
 }
 
 // tell lets the model know of tools from the next request on.
-func (r *turn) tell(open tool.Box) (err error) {
+func (r *turn) tell(open tool.Box) {
 	told := open.Told().Names()
 	r.untold = slices.DeleteFunc(open.Names(), func(name string) bool { return slices.Contains(told, name) })
-	r.offer, err = open.Offer()
+	r.offer = open.Offer()
 	r.fixed += sizeOfTools(r.offer)
-	return err
 }
 
 // sizeOfTools is how much a model has to read of tools, about.

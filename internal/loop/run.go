@@ -18,14 +18,11 @@ import (
 // When ctx ends, the history gets an interrupted entry, and the fault has the code
 // of the cause. Nothing that the turn started runs on when Run returns.
 func Run(ctx context.Context, t Turn, c *Conversation) (Outcome, error) {
-	r, err := begin(t, c)
-	if err != nil {
-		return Outcome{}, err
-	}
+	r := begin(t, c)
 	if err := c.Answerable(); err != nil {
 		return Outcome{}, err
 	}
-	err = r.steps(ctx)
+	err := r.steps(ctx)
 	r.lastState(ctx, err)
 	if err != nil && ctx.Err() != nil && !lost(err) && !storage(err) {
 		err = r.close(ctx)
@@ -52,7 +49,7 @@ func Remember(box tool.Box, c *Conversation) tool.Box {
 	return box.Open()
 }
 
-func begin(t Turn, c *Conversation) (*turn, error) {
+func begin(t Turn, c *Conversation) *turn {
 	if t.Limits.Steps <= 0 {
 		t.Limits.Steps = 500
 	}
@@ -69,7 +66,7 @@ func begin(t Turn, c *Conversation) (*turn, error) {
 		t.Clean = func(s string) string { return s }
 	}
 	out := &turn{Turn: t, c: c}
-	err := out.tell(Remember(t.Tools, c))
+	out.tell(Remember(t.Tools, c))
 	for _, m := range t.System {
 		out.fixed += sizeOf(m)
 	}
@@ -78,7 +75,7 @@ func begin(t Turn, c *Conversation) (*turn, error) {
 			out.task = it.id
 		}
 	}
-	return out, err
+	return out
 }
 
 func (r *turn) steps(ctx context.Context) error {

@@ -60,21 +60,18 @@ func (b Box) Names() []string {
 }
 
 // Offer is the tools as a model is told of them.
-func (b Box) Offer() ([]llm.Tool, error) {
+func (b Box) Offer() []llm.Tool {
 	b = b.Told()
 	out := make([]llm.Tool, len(b))
 	for i, t := range b {
 		s := t.Spec()
 		schema := s.Schema
 		if schema == nil {
-			var err error
-			if schema, err = s.Args.BriefText(); err != nil {
-				return nil, fmt.Errorf("describe tool %s: %w", s.Name, err)
-			}
+			schema = s.Args.BriefText()
 		}
 		out[i] = llm.Tool{Name: s.Name, Description: strings.TrimSpace(s.Description), Schema: schema}
 	}
-	return out, nil
+	return out
 }
 
 // Open is the tools and those that chests among them have opened, as far as they are left.
