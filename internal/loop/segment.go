@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"iter"
+	"slices"
 
 	"ramet/internal/chain"
 	"ramet/internal/history"
@@ -79,9 +80,18 @@ func (s *segment) cut(n, outs int) *segment {
 // items lists all items, oldest first.
 func (c *Conversation) items() []item {
 	out := make([]item, c.Len())
-	copy(out[c.own.first:], c.own.items)
-	for s := c.base; s != nil; s = s.prev {
+	for _, s := range c.segments() {
 		copy(out[s.first:], s.items)
+	}
+	return out
+}
+
+// segments are what the conversation is made of, newest first. Who goes through all items goes through
+// these: every fork leaves one, and at looks for its item among them.
+func (c *Conversation) segments() []*segment {
+	out := []*segment{&c.own}
+	for s := c.base; s != nil; s = s.prev {
+		out = append(out, s)
 	}
 	return out
 }
@@ -89,9 +99,11 @@ func (c *Conversation) items() []item {
 // memos are what tools kept in their results, oldest first.
 func (c *Conversation) memos() iter.Seq[json.RawMessage] {
 	return func(yield func(json.RawMessage) bool) {
-		for i := range c.Len() {
-			if memo := c.at(i).memo; memo != nil && !yield(memo) {
-				return
+		for _, s := range slices.Backward(c.segments()) {
+			for i := range s.items {
+				if memo := s.items[i].memo; memo != nil && !yield(memo) {
+					return
+				}
 			}
 		}
 	}
