@@ -13,6 +13,7 @@ import (
 	"ramet/internal/history"
 	"ramet/internal/id"
 	"ramet/internal/llm"
+	"ramet/internal/proc"
 	"ramet/internal/registry"
 	"ramet/internal/store"
 	"ramet/internal/tool"
@@ -72,50 +73,67 @@ func (w *stopwatch) Allowances(ctx context.Context, a id.Agent) ([]registry.Allo
 	return w.Store.Allowances(ctx, a)
 }
 
+// divider is an agent that forks in the middle of its turns, and a twin with the same history that forks on
+// the ground floor.
+type divider struct {
+	*stopwatch
+	title  string
+	kernel *proc.Kernel
+	twin   id.Agent
+	ground times
+}
+
+func newDivider(b *testing.B, s *store.Store, name string, messages int) *divider {
+	b.Helper()
+	messages = messages / 4 * 4 // whole exchanges
+	d := &divider{stopwatch: &stopwatch{Store: s, agent: child(b, s)}, twin: child(b, s), title: "SQLite: fork in mid-turn at " + name + " messages, "}
+	discuss(b, s, d.agent, messages)
+	discuss(b, s, d.twin, messages)
+	o := ports(d.stopwatch, forker)
+	o.Guard = d.stopwatch
+	d.kernel = start(b, o)
+	return d
+}
+
+func (d *divider) divide(b *testing.B) {
+	b.Helper()
+	turn(b, d.kernel, d.agent, "Divide.")
+	d.ground.of(func() { check(b, forkAsATool(b, d.Store, d.twin)) })
+}
+
+func (d *divider) show(b *testing.B) {
+	b.Helper()
+	if len(d.whole) != len(d.ground) || len(d.inner) != len(d.ground) {
+		b.Fatalf("saw %d forks and %d calls of %d", len(d.inner), len(d.whole), len(d.ground))
+	}
+	atMost(b, d.title+"transaction / ground floor's, p50", "", d.inner.at(0.5)/d.ground.at(0.5), 1.2)
+	// It reads the parent's row before and the new entries behind, and the child begins.
+	shown(b, d.title+"whole call / ground floor's, p50", "", d.whole.at(0.5)/d.ground.at(0.5))
+	shown(b, d.title+"whole call, p50", "µs", d.whole.at(0.5)/1e3)
+	shown(b, d.title+"ground floor's fork, p50", "µs", d.ground.at(0.5)/1e3)
+}
+
 // A model that forks in the middle of its turn waits no longer than the ground
-// floor's fork takes, however long the history is.
+// floor's fork takes, however long the history is. The short and the long one take turns.
 func BenchmarkForkInMidTurn(b *testing.B) {
 	s, _ := engines[0].make(b)
-	var medians []float64
-	for _, size := range []struct {
-		name     string
-		messages int
-	}{{"10", 10}, {"100,000", max(20, scaled(100_000))}} {
-		b.Run(size.name, func(b *testing.B) {
-			w := &stopwatch{Store: s, agent: child(b, s)}
-			discuss(b, s, w.agent, size.messages/4*4) // whole exchanges
-			twin := child(b, s)
-			discuss(b, s, twin, size.messages/4*4)
-			o := ports(w, forker)
-			o.Guard = w
-			k := start(b, o)
-			var ground times
-			round := func(n int) {
-				for range n {
-					turn(b, k, w.agent, "Divide.")
-					ground.of(func() { check(b, forkAsATool(b, s, twin)) })
-				}
-			}
-			round(scaled(50))
-			w.whole, w.inner, ground = nil, nil, nil
-			for b.Loop() {
-				round(scaled(50))
-			}
-			if len(w.whole) != len(ground) || len(w.inner) != len(ground) {
-				b.Fatalf("saw %d forks and %d calls of %d", len(w.inner), len(w.whole), len(ground))
-			}
-			title := "SQLite: fork in mid-turn at " + size.name + " messages, "
-			atMost(b, title+"transaction / ground floor's, p50", "", w.inner.at(0.5)/ground.at(0.5), 1.2)
-			// It reads the parent's row before and the new entries behind, and the child begins.
-			shown(b, title+"whole call / ground floor's, p50", "", w.whole.at(0.5)/ground.at(0.5))
-			shown(b, title+"whole call, p50", "µs", w.whole.at(0.5)/1e3)
-			shown(b, title+"ground floor's fork, p50", "µs", ground.at(0.5)/1e3)
-			medians = append(medians, w.whole.at(0.5))
-		})
+	short, long := newDivider(b, s, "10", 10), newDivider(b, s, "100,000", max(20, scaled(100_000)))
+	rounds := func() {
+		for range scaled(50) {
+			short.divide(b)
+			long.divide(b)
+		}
 	}
-	if len(medians) == 2 {
-		atMost(b, "SQLite: fork in mid-turn, whole call, at 100,000 messages / at 10, p50", "", medians[1]/medians[0], 1.2)
+	rounds()
+	for _, d := range []*divider{short, long} {
+		d.whole, d.inner, d.ground = nil, nil, nil
 	}
+	for b.Loop() {
+		rounds()
+	}
+	short.show(b)
+	long.show(b)
+	atMost(b, "SQLite: fork in mid-turn, whole call, at 100,000 messages / at 10, p50", "", long.whole.at(0.5)/short.whole.at(0.5), 1.2)
 }
 
 // forkAsATool forks on the ground floor what the tool would: the same entries.

@@ -64,7 +64,9 @@ func (e Effort) Or(other Effort) Effort {
 
 // Request is what a model is asked.
 type Request struct {
-	Model       string    `json:"model"` // the vendor's name for it
+	Model string `json:"model"` // the vendor's name for it
+	// Messages may be the beginning of later requests too, also of others that ask at the same time: whoever
+	// gets them does not change them.
 	Messages    []Message `json:"messages"`
 	Tools       []Tool    `json:"tools,omitempty"`
 	Untold      []string  `json:"-"`                     // tools that would be carried out too; vendors are not told of them

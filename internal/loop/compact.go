@@ -212,7 +212,7 @@ func (r *turn) inquiry(s sketch, p *plan, limit int64, try int) llm.Request {
 		p.keepUpTo(s, to)
 	}
 	for each := min(try, len(maxTold)-1); ; {
-		messages := append(told(r.c.behind(nil, s.items[p.to].outs), maxTold[each]), llm.Say(llm.User, summarise))
+		messages := append(told(r.c.first(s.items[p.to].outs), maxTold[each]), llm.Say(llm.User, summarise))
 		q := r.request(slices.Concat(r.System, messages), limit)
 		// What the tools did is told in words: vendors refuse calls of tools that are not
 		// offered, and a model that has tools would use them.

@@ -55,28 +55,44 @@ func (c *Conversation) State() State {
 
 // Messages is the conversation as a request has it. The slice is the caller's, the
 // parts are not.
-func (c *Conversation) Messages() []llm.Message { return c.behind(nil, c.outs()) }
+func (c *Conversation) Messages() []llm.Message { return c.first(c.outs()) }
 
-// behind is some messages and, behind them, the first so many that are settled, with what is not
-// settled when these are all. It is one list from the beginning: most requests are long, and each is
-// made of it.
-func (c *Conversation) behind(head []llm.Message, n int) []llm.Message {
-	all := make([]llm.Message, len(head)+n, len(head)+n+4)
-	copy(all, head)
-	out := all[len(head):]
-	copy(out[min(n, c.base.outEnd()):], c.own.out)
-	for s := c.base; s != nil; s = s.prev {
-		if s.outFirst < n {
-			copy(out[s.outFirst:], s.out)
-		}
+// first is a list of the first n messages that are settled, with what is not settled when these are all.
+func (c *Conversation) first(n int) []llm.Message {
+	out := make([]llm.Message, n, n+4)
+	c.copySettled(out, 0)
+	if n < c.outs() {
+		return out
 	}
-	if c.group != nil && n == c.outs() {
-		begun := c.state.begun
-		out, begun = follow(out, begun, c.group.message)
-		out, begun = follow(out, begun, c.group.answer())
-		for _, m := range c.group.after {
-			out, begun = follow(out, begun, m)
+	return c.withOpen(out)
+}
+
+// copySettled fills a list with settled messages, from one of them on. What stands before that is not
+// looked at.
+func (c *Conversation) copySettled(to []llm.Message, from int) {
+	part := func(s *segment) {
+		at, out := s.outFirst-from, s.out
+		if at < 0 {
+			at, out = 0, out[min(-at, len(out)):]
 		}
+		copy(to[min(at, len(to)):], out)
 	}
-	return append(all[:len(head)], out...) // where they are already, unless they needed more room
+	part(&c.own)
+	for s := c.base; s != nil && s.outEnd() > from; s = s.prev {
+		part(s)
+	}
+}
+
+// withOpen is a list and, behind it, what is not settled.
+func (c *Conversation) withOpen(out []llm.Message) []llm.Message {
+	if c.group == nil {
+		return out
+	}
+	begun := c.state.begun
+	out, begun = follow(out, begun, c.group.message)
+	out, begun = follow(out, begun, c.group.answer())
+	for _, m := range c.group.after {
+		out, begun = follow(out, begun, m)
+	}
+	return out
 }

@@ -2,6 +2,7 @@ package loop
 
 import (
 	"encoding/json"
+	"slices"
 
 	"ramet/internal/history"
 	"ramet/internal/id"
@@ -47,13 +48,31 @@ func (c *Conversation) returns(e history.Entry) bool {
 
 // Aside is the newest facts that stand in the conversation; empty: none do.
 func (c *Conversation) Aside() string {
-	for i := c.Len() - 1; i >= 0; i-- {
-		parts := c.at(i).message.Parts
-		for j := range parts {
-			if parts[j].Aside {
-				return parts[j].Text
+	for _, s := range c.segments() {
+		for i := len(s.items) - 1; i >= 0; i-- {
+			parts := s.items[i].message.Parts
+			for j := range parts {
+				if parts[j].Aside {
+					return parts[j].Text
+				}
 			}
 		}
 	}
 	return ""
+}
+
+// Newest is the newest message of somebody, as a request has it; false: there is none.
+func (c *Conversation) Newest(r llm.Role) (llm.Message, bool) {
+	lists := [][]llm.Message{c.withOpen(nil)}
+	for _, s := range c.segments() {
+		lists = append(lists, s.out)
+	}
+	for _, list := range lists {
+		for _, m := range slices.Backward(list) {
+			if m.Role == r {
+				return m, true
+			}
+		}
+	}
+	return llm.Message{}, false
 }

@@ -3,6 +3,7 @@ package loop
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"iter"
 	"slices"
 	"testing"
@@ -41,5 +42,31 @@ func TestMemosAreRecalledWhenATurnBegins(t *testing.T) {
 	want := [][]string{nil, {`{"n":1}`, `{"n":2}`}}
 	if !slices.EqualFunc(k.recalled, want, slices.Equal) {
 		t.Errorf("%q, want %q", k.recalled, want)
+	}
+}
+
+// Each fork leaves a segment. Memos are read in one pass through them, however many there are.
+func TestMemosOfAnAgentThatForkedOften(t *testing.T) {
+	b := newBook()
+	_, c := b.replay(t)
+	var want []string
+	for i := range 50 {
+		result := answers("a")
+		result.Parts[0].Memo = json.RawMessage(fmt.Sprintf(`{"n":%d}`, i))
+		grows(t, c, b.write(says(history.User, "q"), calls("", "a"), result))
+		if _, ok := c.Fork(c.Last()); !ok {
+			t.Fatal("not forked")
+		}
+		want = append(want, string(result.Parts[0].Memo))
+	}
+	if n := len(c.segments()); n < 50 {
+		t.Fatal(n, "segments")
+	}
+	var got []string
+	for m := range c.memos() {
+		got = append(got, string(m))
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }

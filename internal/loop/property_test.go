@@ -269,8 +269,20 @@ func same(t *rapid.T, what string, a, b *Conversation) {
 	if err := acceptable(a.Messages()); err != nil {
 		t.Fatalf("%s: %v", what, err)
 	}
-	if list := a.Messages(); a.State() == Open && lastSpeaker(list) == llm.Assistant {
+	list := a.Messages()
+	if a.State() == Open && lastSpeaker(list) == llm.Assistant {
 		t.Fatalf("%s: nothing waits for an answer: %s", what, x)
+	}
+	for _, r := range []llm.Role{llm.System, llm.User, llm.Assistant, llm.ToolRole} {
+		var want llm.Message
+		for _, m := range list {
+			if m.Role == r {
+				want = m
+			}
+		}
+		if got, ok := a.Newest(r); ok != (want.Role == r) || !reflect.DeepEqual(got, want) {
+			t.Fatalf("%s: the newest of %s is %v: %s", what, r, got, x)
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"iter"
+	"slices"
 
 	"ramet/internal/chain"
 	"ramet/internal/history"
@@ -79,9 +80,18 @@ func (s *segment) cut(n, outs int) *segment {
 // items lists all items, oldest first.
 func (c *Conversation) items() []item {
 	out := make([]item, c.Len())
-	copy(out[c.own.first:], c.own.items)
-	for s := c.base; s != nil; s = s.prev {
+	for _, s := range c.segments() {
 		copy(out[s.first:], s.items)
+	}
+	return out
+}
+
+// segments are what the conversation is made of, newest first. Who goes through all items goes through
+// these: every fork leaves one, and at looks for its item among them.
+func (c *Conversation) segments() []*segment {
+	out := []*segment{&c.own}
+	for s := c.base; s != nil; s = s.prev {
+		out = append(out, s)
 	}
 	return out
 }
@@ -89,9 +99,11 @@ func (c *Conversation) items() []item {
 // memos are what tools kept in their results, oldest first.
 func (c *Conversation) memos() iter.Seq[json.RawMessage] {
 	return func(yield func(json.RawMessage) bool) {
-		for i := range c.Len() {
-			if memo := c.at(i).memo; memo != nil && !yield(memo) {
-				return
+		for _, s := range slices.Backward(c.segments()) {
+			for i := range s.items {
+				if memo := s.items[i].memo; memo != nil && !yield(memo) {
+					return
+				}
 			}
 		}
 	}
@@ -124,7 +136,7 @@ func (c *Conversation) Fork(at id.Message) (*Conversation, bool) {
 	fork := &Conversation{blob: c.blob, shaped: c.shaped, last: min(c.last, at)}
 	switch {
 	case n == c.Len():
-		fork.base, fork.state, fork.loose = c.base, c.state, c.loose
+		fork.base, fork.state, fork.loose, fork.sheet = c.base, c.state, c.loose, c.sheet
 		if c.group != nil {
 			fork.group = c.group.clone()
 		}
@@ -140,12 +152,13 @@ func (c *Conversation) Fork(at id.Message) (*Conversation, bool) {
 			k--
 		}
 		from := c.at(k)
-		fork.base, fork.state = c.base.cut(k, from.outs), from.state
+		fork.base, fork.state, fork.sheet = c.base.cut(k, from.outs), from.state, c.sheet.upTo(from.outs)
 		fork.continues()
 		for i := k; i < n; i++ {
 			fork.push(*c.at(i))
 		}
 	}
+	fork.inherited = fork.base.outEnd()
 	return fork, true
 }
 
@@ -168,6 +181,7 @@ func (c *Conversation) continues() {
 // replay makes everything anew, from items.
 func (c *Conversation) replay(items []item) {
 	c.base, c.own, c.state, c.group, c.late, c.loose = nil, segment{}, state{}, nil, nil, false
+	c.sheet, c.inherited = sheet{}, 0
 	for _, it := range items {
 		c.push(it)
 	}
@@ -198,6 +212,9 @@ type Conversation struct {
 	group  *group              // calls that wait for results
 	late   map[string]position // calls whose results are missing in what was settled
 	loose  bool                // there were such calls: what is settled may differ from what was
+
+	sheet     sheet // what requests were made of, as far as that is still what is settled
+	inherited int   // messages that were settled when it was forked: others have them too
 }
 
 // state is what is known at a place of the conversation.

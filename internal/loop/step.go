@@ -175,7 +175,7 @@ func (r *turn) ask(ctx context.Context) (reply, error) {
 	}
 	r.out.Steps++
 	r.look(ctx)
-	all := r.c.behind(r.System, r.c.outs())
+	all := r.c.request(r.System)
 	size := r.fixed + r.c.state.size
 	q := r.request(all, limit)
 	q.CacheHour = r.pauses.ask(time.Now(), r.Paused)

@@ -32,13 +32,8 @@ func (p *process) enter(ctx context.Context, a agent.Agent, j *job) error {
 
 // purpose is the first line of what the task was asked.
 func (p *process) purpose() string {
-	messages := p.talk.Messages()
-	for i := len(messages) - 1; i >= 0; i-- {
-		if messages[i].Role == llm.User {
-			return text.Line(messages[i].Words(), 200)
-		}
-	}
-	return ""
+	asked, _ := p.talk.Newest(llm.User)
+	return text.Line(asked.Words(), 200)
 }
 
 // close records how a task ended. What cannot be recorded is told of: the history
