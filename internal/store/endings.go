@@ -15,7 +15,7 @@ import (
 // Endings implements state.Store: for each agent a look at the end of its own history,
 // backwards over the few entries there that tell nothing of how its last turn ended.
 func (r reader) Endings(ctx context.Context, all bool, only ...id.Agent) (map[id.Agent]state.Ending, error) {
-	// Of the living who said nothing since their birth there is nothing to tell.
+	// Of the living who said nothing since their birth there is nothing to tell; the dead were told of their end.
 	where, args := `a.status = 'running' AND a.head_id > a.genesis_id`, []any{}
 	switch {
 	case len(only) > 0:
@@ -26,7 +26,7 @@ func (r reader) Endings(ctx context.Context, all bool, only ...id.Agent) (map[id
 		}
 		where = `a.uuid IN (` + strings.Join(marks, ", ") + `)`
 	case all:
-		where = `1 = 1`
+		where = `a.head_id > a.genesis_id`
 	}
 	rows, err := r.q.QueryContext(ctx, endingsQuery.Get()+where, args...)
 	if err != nil {
@@ -36,6 +36,7 @@ func (r reader) Endings(ctx context.Context, all bool, only ...id.Agent) (map[id
 	out := map[id.Agent]state.Ending{}
 	var found string
 	var killer sql.NullString
+	var death death
 	for rows.Next() {
 		if err := rows.Scan(&found, &killer); err != nil {
 			return nil, r.fail("read how histories end", err)
@@ -43,8 +44,8 @@ func (r reader) Endings(ctx context.Context, all bool, only ...id.Agent) (map[id
 		uuid, rest, _ := strings.Cut(found, " ")
 		born, newest, _ := strings.Cut(rest, " ")
 		kind, meta, _ := strings.Cut(newest, " ")
-		by, why := killed(killer.String)
-		out[id.Agent(uuid)] = state.Ending{Kind: history.Kind(kind), Meta: []byte(meta), Born: born == "born", By: by, Reason: why}
+		death.read(killer.String)
+		out[id.Agent(uuid)] = state.Ending{Kind: history.Kind(kind), Meta: []byte(meta), Born: born == "born", By: death.by, Reason: death.why}
 	}
 	if err := rows.Err(); err != nil {
 		return nil, r.fail("read how histories end", err)
@@ -52,30 +53,45 @@ func (r reader) Endings(ctx context.Context, all bool, only ...id.Agent) (map[id
 	return out, nil
 }
 
-// killed is who is named in the meta of a killed entry, and why.
-func killed(meta string) (by id.Agent, why string) {
+// death is who ended an agent, and why: what the meta of a killed entry names.
+type death struct {
+	meta string
+	by   id.Agent
+	why  string
+}
+
+// read reads the meta of a killed entry. Those who were ended together have the same.
+func (d *death) read(meta string) {
+	if meta == d.meta {
+		return
+	}
+	*d = death{meta: meta}
 	if meta == "" {
-		return "", ""
+		return // it lives
 	}
 	m, err := history.Entry{Meta: []byte(meta)}.Decode()
 	if err != nil {
-		return "", "" // verify tells of damage
+		return // verify tells of damage
 	}
-	return id.Agent(m.By), m.Reason
+	d.by, d.why = id.Agent(m.By), m.Reason
 }
 
 // endingsQuery gives few columns, since each costs the SQLite driver as much as a small look: who,
 // whether the last prompt is that of its birth, and kind and meta of what tells how it ended; the
 // meta of its death. Whoever has said nothing since its birth has no such entry; where the newest words
-// of a user stand, however much followed, messages_words knows.
+// of a user stand, however much followed, messages_words knows. A death is the last entry of a history, unless something
+// of it was redacted afterwards; what was before it counts only for those who ended themselves or were over, and is
+// looked for only there.
 var endingsQuery = late.Value[string]{Make: func() string {
-	return `SELECT a.uuid || CASE WHEN a.parent_uuid IS NOT NULL AND a.head_id > a.genesis_id AND a.created_at = coalesce((SELECT u.created_at FROM messages u
-		WHERE u.agent_uuid = a.uuid AND u.kind = 'user' ORDER BY u.id DESC LIMIT 1), 0) THEN ' born ' ELSE ' - ' END ||
-	CASE WHEN a.head_id = a.genesis_id THEN '' ELSE coalesce((SELECT m.kind || ' ' || m.meta FROM messages m WHERE m.agent_uuid = a.uuid AND (m.kind IN (` + quoted(state.Telling) + `)
-		OR m.kind IN (` + quoted(state.Reasoned) + `) AND m.meta LIKE '%"reason":%') ORDER BY m.id DESC LIMIT 1), '') END,
-	CASE WHEN a.status = 'dead' THEN (SELECT k.meta FROM messages k WHERE k.agent_uuid = a.uuid AND k.kind = 'killed'
-		ORDER BY k.id DESC LIMIT 1) END
-	FROM agents a WHERE `
+	const untold = `a.head_id = a.genesis_id OR k.meta NOT LIKE '%"by":"' || a.uuid || '"%' AND k.meta NOT LIKE '%"reason":"` + state.Over + `"%'`
+	return `SELECT a.uuid || CASE WHEN ` + untold + ` THEN ' - ' ELSE
+		CASE WHEN a.parent_uuid IS NOT NULL AND a.created_at = coalesce((SELECT u.created_at FROM messages u
+			WHERE u.agent_uuid = a.uuid AND u.kind = 'user' ORDER BY u.id DESC LIMIT 1), 0) THEN ' born ' ELSE ' - ' END ||
+		coalesce((SELECT m.kind || ' ' || m.meta FROM messages m WHERE m.agent_uuid = a.uuid AND (m.kind IN (` + quoted(state.Telling) + `)
+			OR m.kind IN (` + quoted(state.Reasoned) + `) AND m.meta LIKE '%"reason":%') ORDER BY m.id DESC LIMIT 1), '') END,
+	CASE WHEN a.status = 'dead' THEN coalesce(k.meta, (SELECT d.meta FROM messages d WHERE d.agent_uuid = a.uuid AND d.kind = 'killed'
+		ORDER BY d.id DESC LIMIT 1)) END
+	FROM agents a LEFT JOIN messages k ON k.id = CASE WHEN a.status = 'dead' THEN a.head_id END AND k.kind = 'killed' WHERE `
 }}
 
 func quoted(kinds []history.Kind) string {
