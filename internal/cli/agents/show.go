@@ -63,11 +63,8 @@ func (d *details) read(ctx context.Context, log history.Log) (err error) {
 	if d.lineage, err = log.Lineage(ctx, d.agent.ID); err != nil {
 		return err
 	}
-	if d.ranges, err = history.BuildRanges(ctx, log, d.agent.ID); err != nil {
-		return err
-	}
-	outline, err := history.Shape(ctx, log, d.ranges)
-	if err != nil {
+	var outline history.Outline
+	if d.ranges, outline, err = history.SurveyOf(ctx, log, d.lineage); err != nil {
 		return err
 	}
 	d.marks = outline.Marks()
