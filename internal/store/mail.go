@@ -97,7 +97,7 @@ func (r reader) room(ctx context.Context, to agent.Agent, most int) error {
 	}
 	var n int
 	if err := r.q.QueryRowContext(ctx, `SELECT count(*) FROM (SELECT 1 FROM mail WHERE to_uuid = $1 AND read_at IS NULL AND deleted_at IS NULL
-		LIMIT $2) AS waiting`, string(to.ID), most).Scan(&n); err != nil {
+		`+atMost+`$2) AS waiting`, string(to.ID), most).Scan(&n); err != nil {
 		return err
 	}
 	if n < most {
