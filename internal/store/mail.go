@@ -75,6 +75,15 @@ func (r reader) Letters(ctx context.Context, owner id.Agent, f mail.Filter) ([]m
 	return out, nil
 }
 
+// Unread implements mail.Boxes.
+func (r reader) Unread(ctx context.Context, owner id.Agent) (n int64, err error) {
+	err = r.q.QueryRowContext(ctx, `SELECT count(*) FROM mail WHERE to_uuid = $1 AND read_at IS NULL AND deleted_at IS NULL`, string(owner)).Scan(&n)
+	if err != nil {
+		return 0, r.fail("count mail", err)
+	}
+	return n, nil
+}
+
 // letter reads one letter that is not hidden.
 func (r reader) letter(ctx context.Context, owner id.Agent, where string, args ...any) (mail.Letter, bool, error) {
 	row := r.q.QueryRowContext(ctx, `SELECT `+letterColumns+` FROM mail
