@@ -204,11 +204,13 @@ func (w *world) everyEntry(t *rapid.T, a id.Agent, c *history.Context) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	whole, err := history.Shape(context.Background(), w.log, ranges[:1]) // for the wall
-	if err != nil {
-		t.Fatal(err)
+	var whole history.Outline
+	if wall := ranges[0].Start; wall > 0 {
+		if err := whole.Apply(history.Entry{ID: wall, Kind: history.Clear, Meta: []byte(`{}`)}); err != nil {
+			t.Fatal(err)
+		}
 	}
-	for _, r := range ranges[1:] {
+	for _, r := range ranges {
 		for e, err := range w.log.QueryRange(context.Background(), r, history.Selection{}) {
 			if err == nil {
 				err = whole.Apply(e)
@@ -217,6 +219,10 @@ func (w *world) everyEntry(t *rapid.T, a id.Agent, c *history.Context) {
 				t.Fatal(err)
 			}
 		}
+	}
+	surveyed, _, err := history.Survey(context.Background(), w.log, a)
+	if err != nil || !slices.Equal(surveyed, ranges) {
+		t.Fatalf("%s: surveyed %v, built %v: %v", a, surveyed, ranges, err)
 	}
 	if !slices.EqualFunc(whole.Spans(), c.Outline.Spans(), func(a, b history.Span) bool {
 		return a.Start == b.Start && a.End == b.End && (a.Summary == nil) == (b.Summary == nil)

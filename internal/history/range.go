@@ -77,7 +77,7 @@ type Ancestor struct {
 
 // Selection narrows what QueryRange returns.
 type Selection struct {
-	Shaping bool // only kinds that shape (Kind.Shapes)
+	Shaping bool // only kinds that shape (Kind.Shapes); with Newest: from the newest backwards
 	Orders  bool // only commands: what a person ordered; not those that each turn of a driver begins with
 	States  bool // only states of files; with Newest: from the newest backwards
 	Told    bool // only what other programs told of calls of models, here or before they were imported

@@ -3,6 +3,7 @@ package history
 import (
 	"context"
 	"iter"
+	"math"
 	"slices"
 	"sort"
 
@@ -19,7 +20,7 @@ type Context struct {
 
 // Replay reconstructs the context of an agent. It is the only constructor.
 func Replay(ctx context.Context, log Log, leaf id.Agent) (*Context, error) {
-	ranges, outline, err := plan(ctx, log, leaf)
+	ranges, outline, err := Survey(ctx, log, leaf)
 	if err != nil {
 		return nil, err
 	}
@@ -40,7 +41,7 @@ func Replay(ctx context.Context, log Log, leaf id.Agent) (*Context, error) {
 // handed out as they are read, and of each only ID, Agent, Kind and Content are: that takes half the
 // time. Summaries are whole.
 func Recall(ctx context.Context, log Log, leaf id.Agent, begin func(*Outline) (take func(Entry))) error {
-	ranges, outline, err := plan(ctx, log, leaf)
+	ranges, outline, err := Survey(ctx, log, leaf)
 	if err != nil {
 		return err
 	}
@@ -57,7 +58,7 @@ func Recall(ctx context.Context, log Log, leaf id.Agent, begin func(*Outline) (t
 // Play streams the messages of the context without holding them.
 func Play(ctx context.Context, log Log, leaf id.Agent) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
-		ranges, outline, err := plan(ctx, log, leaf)
+		ranges, outline, err := Survey(ctx, log, leaf)
 		if err != nil {
 			yield(Entry{}, err)
 			return
@@ -66,14 +67,46 @@ func Play(ctx context.Context, log Log, leaf id.Agent) iter.Seq2[Entry, error] {
 	}
 }
 
-// plan finds out what to read: only shaping entries are read for that.
-func plan(ctx context.Context, log Log, leaf id.Agent) ([]Range, Outline, error) {
-	ranges, err := BuildRanges(ctx, log, leaf)
+// Survey finds out what to read, root first, and how it is shaped: only shaping entries are read for that.
+func Survey(ctx context.Context, log Log, leaf id.Agent) ([]Range, Outline, error) {
+	lineage, err := log.Lineage(ctx, leaf)
 	if err != nil {
 		return nil, Outline{}, err
 	}
-	outline, err := Shape(ctx, log, ranges)
-	return ranges, outline, err
+	return SurveyOf(ctx, log, lineage)
+}
+
+// SurveyOf is Survey for a lineage that was read. Of each agent one query tells where its newest clear is
+// and what shaped the context since.
+func SurveyOf(ctx context.Context, log Log, lineage []Ancestor) ([]Range, Outline, error) {
+	var ranges []Range
+	var shaping []Entry // newest first
+	end, cleared := NoLimit, id.Message(0)
+	for _, current := range lineage {
+		for e, err := range log.QueryRange(ctx, Range{current.Agent, 0, end}, Selection{Shaping: true, Newest: math.MaxInt}) {
+			if err != nil {
+				return nil, Outline{}, err
+			}
+			if e.Kind == Clear {
+				cleared = e.ID
+				break
+			}
+			shaping = append(shaping, e)
+		}
+		if ranges = append(ranges, Range{current.Agent, cleared, end}); cleared > 0 {
+			break
+		}
+		end = UpTo(current.ForkMessage)
+	}
+	slices.Reverse(ranges)
+	// The walk stopped behind this clear; the wall stands all the same.
+	o := Outline{wall: cleared, open: cleared}
+	for _, e := range slices.Backward(shaping) {
+		if err := o.Apply(e); err != nil {
+			return ranges, o, err
+		}
+	}
+	return ranges, o, nil
 }
 
 func play(ctx context.Context, log Log, pieces []Piece, s Selection) iter.Seq2[Entry, error] {
@@ -99,7 +132,7 @@ func play(ctx context.Context, log Log, pieces []Piece, s Selection) iter.Seq2[E
 
 // Membership tells of any entry of the lineage whether it is in the context.
 func Membership(ctx context.Context, log Log, leaf id.Agent) (func(Entry) bool, error) {
-	ranges, outline, err := plan(ctx, log, leaf)
+	ranges, outline, err := Survey(ctx, log, leaf)
 	if err != nil {
 		return nil, err
 	}
@@ -142,7 +175,7 @@ func (c *Context) Extend(e Entry) (bool, error) {
 
 // Tail returns the last n messages of the context, reading no more than those.
 func Tail(ctx context.Context, log Log, leaf id.Agent, n int) ([]Entry, error) {
-	ranges, outline, err := plan(ctx, log, leaf)
+	ranges, outline, err := Survey(ctx, log, leaf)
 	if err != nil {
 		return nil, err
 	}
@@ -164,26 +197,6 @@ func Tail(ctx context.Context, log Log, leaf id.Agent, n int) ([]Entry, error) {
 	}
 	slices.Reverse(tail)
 	return tail, nil
-}
-
-// Shape reduces the shaping entries of ranges.
-func Shape(ctx context.Context, log Log, ranges []Range) (Outline, error) {
-	var o Outline
-	if len(ranges) > 0 {
-		// The walk stopped behind this clear; the wall stands all the same.
-		o.wall, o.open = ranges[0].Start, ranges[0].Start
-	}
-	for _, r := range ranges {
-		for e, err := range log.QueryRange(ctx, r, Selection{Shaping: true}) {
-			if err != nil {
-				return o, err
-			}
-			if err := o.Apply(e); err != nil {
-				return o, err
-			}
-		}
-	}
-	return o, nil
 }
 
 // Lookup finds the entry that a rewind of the agent may go back to: any of its

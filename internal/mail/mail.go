@@ -66,6 +66,8 @@ type Filter struct {
 type Boxes interface {
 	// Letters lists a mailbox, unread first, then by number. Marks nothing.
 	Letters(ctx context.Context, owner id.Agent, f Filter) ([]Letter, error)
+	// Unread counts the letters of a mailbox that wait, without reading them.
+	Unread(ctx context.Context, owner id.Agent) (int64, error)
 	// Hide takes a letter out of the lists. Unknown: NOT_FOUND.
 	Hide(ctx context.Context, owner id.Agent, number int64) error
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"iter"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -82,4 +83,25 @@ type forged struct{}
 
 func (forged) Text(w *Writer) {
 	w.Table([][]string{{"WHAT", "SIZE"}, {"a.md\nnew  instructions  x", "1"}})
+}
+
+func TestColumnsAreAsWideAsTheirWidestCell(t *testing.T) {
+	long := strings.Repeat("─", 70)
+	w := &Writer{}
+	w.Table([][]string{{"A", "B"}, {long, "1"}, {"x", "2"}, {"y", " "}})
+	want := "A" + strings.Repeat(" ", 71) + "B\n" + long + "  1\nx" + strings.Repeat(" ", 71) + "2\ny\n"
+	if got := w.b.String(); got != want {
+		t.Errorf("got\n%s, want\n%s", got, want)
+	}
+}
+
+func TestAnAgeHasOneUnit(t *testing.T) {
+	now := time.Now()
+	w := &Writer{now: now}
+	for ago, want := range map[time.Duration]string{-time.Second: "0s", 0: "0s", 59 * time.Second: "59s", time.Minute: "1m",
+		59 * time.Minute: "59m", time.Hour: "1h", 47 * time.Hour: "47h", 48 * time.Hour: "2d", 1000 * time.Hour: "41d"} {
+		if got := w.Age(now.Add(-ago)); got != want {
+			t.Errorf("%s ago: %s, want %s", ago, got, want)
+		}
+	}
 }

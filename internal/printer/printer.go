@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -213,15 +214,22 @@ func (w *Writer) Block(indent, s string) {
 // column is not padded.
 func (w *Writer) Table(rows [][]string) {
 	var widths []int
+	size := 0 // what letters of several bytes take more
 	for _, row := range rows {
 		for i, cell := range row {
 			if i == len(widths) {
 				widths = append(widths, 0)
 			}
 			row[i] = text.Single(cell)
-			widths[i] = max(widths[i], utf8.RuneCountInString(row[i]))
+			width := utf8.RuneCountInString(row[i])
+			size += len(row[i]) - width
+			widths[i] = max(widths[i], width)
 		}
 	}
+	for _, width := range widths {
+		size += (width + 2) * len(rows)
+	}
+	w.b.Grow(size)
 	for n, row := range rows {
 		var line strings.Builder
 		if n > 0 {
@@ -230,11 +238,6 @@ func (w *Writer) Table(rows [][]string) {
 		}
 		w.tableRow(&line, widths, row)
 		w.b.WriteString(w.style(dim, strings.TrimSuffix(line.String(), "\n")) + "\n")
-		size := 0
-		for _, width := range widths {
-			size += width + 2
-		}
-		w.b.Grow(size * len(rows))
 	}
 }
 
@@ -249,11 +252,18 @@ func (w *Writer) tableRow(b *strings.Builder, widths []int, row []string) {
 			break
 		}
 		b.WriteString(cell)
-		for range widths[i] - utf8.RuneCountInString(cell) + 2 {
-			b.WriteByte(' ')
-		}
+		pad(b, widths[i]-utf8.RuneCountInString(cell)+2)
 	}
 	b.WriteByte('\n')
+}
+
+// pad writes n spaces.
+func pad(b *strings.Builder, n int) {
+	const spaces = "                                "
+	for ; n > len(spaces); n -= len(spaces) {
+		b.WriteString(spaces)
+	}
+	b.WriteString(spaces[:n])
 }
 
 // Age is how long ago something was, in one unit.
@@ -262,12 +272,14 @@ func (w *Writer) Age(t time.Time) string {
 	case d < 0:
 		return "0s"
 	case d < time.Minute:
-		return fmt.Sprintf("%ds", d/time.Second)
+		return count(d/time.Second, "s")
 	case d < time.Hour:
-		return fmt.Sprintf("%dm", d/time.Minute)
+		return count(d/time.Minute, "m")
 	case d < 48*time.Hour:
-		return fmt.Sprintf("%dh", d/time.Hour)
+		return count(d/time.Hour, "h")
 	default:
-		return fmt.Sprintf("%dd", d/(24*time.Hour))
+		return count(d/(24*time.Hour), "d")
 	}
 }
+
+func count(n time.Duration, unit string) string { return strconv.FormatInt(int64(n), 10) + unit }

@@ -66,11 +66,7 @@ func (w *Workspace) Rewind(ctx context.Context, a agent.Agent, label string) (hi
 
 // mark finds the newest mark of a label; of any, if the label is empty.
 func (w *Workspace) mark(ctx context.Context, a agent.Agent, label string) (history.Label, error) {
-	ranges, err := history.BuildRanges(ctx, w.Store, a.ID)
-	if err != nil {
-		return history.Label{}, err
-	}
-	outline, err := history.Shape(ctx, w.Store, ranges)
+	_, outline, err := history.Survey(ctx, w.Store, a.ID)
 	if err != nil {
 		return history.Label{}, err
 	}

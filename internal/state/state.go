@@ -105,14 +105,14 @@ const (
 // Of is what an agent does. doing is what the kernel tells that holds it; its zero value
 // is of one that cannot be asked.
 func Of(a agent.Agent, by Holder, doing State, last Ending) State {
-	now := of(a, by, doing, last)
+	now := of(&a, by, doing, last)
 	if a.Status != agent.Dead {
 		now.Commands = doing.Commands
 	}
 	return now
 }
 
-func of(a agent.Agent, by Holder, doing State, last Ending) State {
+func of(a *agent.Agent, by Holder, doing State, last Ending) State {
 	switch {
 	case a.Status == agent.Dead:
 		return ended(a, last)
@@ -128,7 +128,7 @@ func of(a agent.Agent, by Holder, doing State, last Ending) State {
 
 // ended is how a dead agent ended. Who ends himself is judged by what he did before; whom
 // others end after the fact, too.
-func ended(a agent.Agent, last Ending) State {
+func ended(a *agent.Agent, last Ending) State {
 	if last.By != a.ID && last.Reason != Over {
 		return State{Word: Killed, Detail: reason(last.Reason)}
 	}

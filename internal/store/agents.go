@@ -21,6 +21,10 @@ type querier interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 }
 
+// atMost stands before the parameter of a limit. Before a bare one SQLite plans the statement for each number
+// anew, and throws away what was compiled.
+const atMost = `LIMIT CAST(0 AS BIGINT) + `
+
 // Tx is a transaction, to whom writes within it.
 type Tx interface{ querier }
 
@@ -225,7 +229,7 @@ func (r reader) Named(ctx context.Context, name string) (agent.Agent, bool, erro
 // Prefixed implements agent.Directory.
 func (r reader) Prefixed(ctx context.Context, prefix string, limit int) ([]agent.Agent, error) {
 	// '~' sorts behind every character of a uuid in both engines' byte order.
-	return r.agents(ctx, `WHERE uuid >= $1 AND uuid < $2 ORDER BY uuid LIMIT $3`, prefix, prefix+"~", limit)
+	return r.agents(ctx, `WHERE uuid >= $1 AND uuid < $2 ORDER BY uuid `+atMost+`$3`, prefix, prefix+"~", limit)
 }
 
 // Names implements agent.Directory.

@@ -3,7 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
-	"fmt"
+	"strconv"
 	"strings"
 
 	"ramet/internal/history"
@@ -15,20 +15,29 @@ import (
 // Endings implements state.Store: for each agent a look at the end of its own history,
 // backwards over the few entries there that tell nothing of how its last turn ended.
 func (r reader) Endings(ctx context.Context, all bool, only ...id.Agent) (map[id.Agent]state.Ending, error) {
-	// Of the living who said nothing since their birth there is nothing to tell.
-	where, args := `a.status = 'running' AND a.head_id > a.genesis_id`, []any{}
-	switch {
-	case len(only) > 0:
+	if all {
+		return r.endings(ctx, endingsOfAll.Get(), only)
+	}
+	// Nearly always they live, and a shorter statement is compiled in half the time.
+	out, err := r.endings(ctx, endingsOfLiving.Get(), only)
+	if err == nil && len(out) < len(only) {
+		return r.endings(ctx, endingsOfAll.Get(), only)
+	}
+	return out, err
+}
+
+// endings reads how the histories of those named end, else of all whom the query knows.
+func (r reader) endings(ctx context.Context, query string, only []id.Agent) (map[id.Agent]state.Ending, error) {
+	// Of the living who said nothing since their birth there is nothing to tell; the dead were told of their end.
+	where, args := ` AND a.head_id > a.genesis_id`, make([]any, len(only))
+	if len(only) > 0 {
 		marks := make([]string, len(only))
 		for i, a := range only {
-			marks[i] = fmt.Sprintf("$%d", i+1)
-			args = append(args, string(a))
+			marks[i], args[i] = "$"+strconv.Itoa(i+1), string(a)
 		}
-		where = `a.uuid IN (` + strings.Join(marks, ", ") + `)`
-	case all:
-		where = `1 = 1`
+		where = ` AND a.uuid IN (` + strings.Join(marks, ", ") + `)`
 	}
-	rows, err := r.q.QueryContext(ctx, endingsQuery.Get()+where, args...)
+	rows, err := r.q.QueryContext(ctx, query+where, args...)
 	if err != nil {
 		return nil, r.fail("read how histories end", err)
 	}
@@ -36,6 +45,7 @@ func (r reader) Endings(ctx context.Context, all bool, only ...id.Agent) (map[id
 	out := map[id.Agent]state.Ending{}
 	var found string
 	var killer sql.NullString
+	var death death
 	for rows.Next() {
 		if err := rows.Scan(&found, &killer); err != nil {
 			return nil, r.fail("read how histories end", err)
@@ -43,8 +53,8 @@ func (r reader) Endings(ctx context.Context, all bool, only ...id.Agent) (map[id
 		uuid, rest, _ := strings.Cut(found, " ")
 		born, newest, _ := strings.Cut(rest, " ")
 		kind, meta, _ := strings.Cut(newest, " ")
-		by, why := killed(killer.String)
-		out[id.Agent(uuid)] = state.Ending{Kind: history.Kind(kind), Meta: []byte(meta), Born: born == "born", By: by, Reason: why}
+		death.read(killer.String)
+		out[id.Agent(uuid)] = state.Ending{Kind: history.Kind(kind), Meta: []byte(meta), Born: born == "born", By: death.by, Reason: death.why}
 	}
 	if err := rows.Err(); err != nil {
 		return nil, r.fail("read how histories end", err)
@@ -52,31 +62,55 @@ func (r reader) Endings(ctx context.Context, all bool, only ...id.Agent) (map[id
 	return out, nil
 }
 
-// killed is who is named in the meta of a killed entry, and why.
-func killed(meta string) (by id.Agent, why string) {
+// death is who ended an agent, and why: what the meta of a killed entry names.
+type death struct {
+	meta string
+	by   id.Agent
+	why  string
+}
+
+// read reads the meta of a killed entry. Those who were ended together have the same.
+func (d *death) read(meta string) {
+	if meta == d.meta {
+		return
+	}
+	*d = death{meta: meta}
 	if meta == "" {
-		return "", ""
+		return // it lives
 	}
 	m, err := history.Entry{Meta: []byte(meta)}.Decode()
 	if err != nil {
-		return "", "" // verify tells of damage
+		return // verify tells of damage
 	}
-	return id.Agent(m.By), m.Reason
+	d.by, d.why = id.Agent(m.By), m.Reason
 }
 
-// endingsQuery gives few columns, since each costs the SQLite driver as much as a small look: who,
+// The queries give few columns, since each costs the SQLite driver as much as a small look: who,
 // whether the last prompt is that of its birth, and kind and meta of what tells how it ended; the
 // meta of its death. Whoever has said nothing since its birth has no such entry; where the newest words
-// of a user stand, however much followed, messages_words knows.
-var endingsQuery = late.Value[string]{Make: func() string {
-	return `SELECT a.uuid || CASE WHEN a.parent_uuid IS NOT NULL AND a.head_id > a.genesis_id AND a.created_at = coalesce((SELECT u.created_at FROM messages u
-		WHERE u.agent_uuid = a.uuid AND u.kind = 'user' ORDER BY u.id DESC LIMIT 1), 0) THEN ' born ' ELSE ' - ' END ||
-	CASE WHEN a.head_id = a.genesis_id THEN '' ELSE coalesce((SELECT m.kind || ' ' || m.meta FROM messages m WHERE m.agent_uuid = a.uuid AND (m.kind IN (` + quoted(state.Telling) + `)
-		OR m.kind IN (` + quoted(state.Reasoned) + `) AND m.meta LIKE '%"reason":%') ORDER BY m.id DESC LIMIT 1), '') END,
-	CASE WHEN a.status = 'dead' THEN (SELECT k.meta FROM messages k WHERE k.agent_uuid = a.uuid AND k.kind = 'killed'
-		ORDER BY k.id DESC LIMIT 1) END
-	FROM agents a WHERE `
-}}
+// of a user stand, however much followed, messages_words knows. A death is the last entry of a history, unless something
+// of it was redacted afterwards; what was before it counts only for those who ended themselves or were over, and is
+// looked for only there.
+var (
+	endingsOfLiving = late.Value[string]{Make: func() string {
+		return `SELECT ` + toldUnless(`a.head_id = a.genesis_id`) + `, NULL FROM agents a WHERE a.status = 'running'`
+	}}
+	endingsOfAll = late.Value[string]{Make: func() string {
+		return `SELECT ` + toldUnless(`a.head_id = a.genesis_id OR k.meta NOT LIKE '%"by":"' || a.uuid || '"%' AND k.meta NOT LIKE '%"reason":"`+state.Over+`"%'`) + `,
+		CASE WHEN a.status = 'dead' THEN coalesce(k.meta, (SELECT d.meta FROM messages d WHERE d.agent_uuid = a.uuid AND d.kind = 'killed'
+			ORDER BY d.id DESC LIMIT 1)) END
+		FROM agents a LEFT JOIN messages k ON k.id = CASE WHEN a.status = 'dead' THEN a.head_id END AND k.kind = 'killed' WHERE true`
+	}}
+)
+
+// toldUnless is what the end of a history tells, unless a condition says that there is nothing to look for.
+func toldUnless(nothing string) string {
+	return `a.uuid || CASE WHEN ` + nothing + ` THEN ' - ' ELSE
+		CASE WHEN a.parent_uuid IS NOT NULL AND a.created_at = coalesce((SELECT u.created_at FROM messages u
+			WHERE u.agent_uuid = a.uuid AND u.kind = 'user' ORDER BY u.id DESC LIMIT 1), 0) THEN ' born ' ELSE ' - ' END ||
+		coalesce((SELECT m.kind || ' ' || m.meta FROM messages m WHERE m.agent_uuid = a.uuid AND (m.kind IN (` + quoted(state.Telling) + `)
+			OR m.kind IN (` + quoted(state.Reasoned) + `) AND m.meta LIKE '%"reason":%') ORDER BY m.id DESC LIMIT 1), '') END`
+}
 
 func quoted(kinds []history.Kind) string {
 	out := make([]string, len(kinds))

@@ -20,7 +20,7 @@ type Position struct{ Entry, Letter int64 }
 // it. within, if not empty, is a further condition on the rows of both tables,
 // with args for its parameters from $3 on.
 func Page(ctx context.Context, tx Tx, at *Position, limit int, within string, args ...any) ([]registry.Change, error) {
-	where := ` WHERE id > $1 ` + within + ` ORDER BY id LIMIT $2`
+	where := ` WHERE id > $1 ` + within + ` ORDER BY id ` + atMost + `$2`
 	var out []registry.Change
 	rows, err := tx.QueryContext(ctx, `SELECT `+entryColumns+` FROM messages`+where, append([]any{at.Entry, limit}, args...)...)
 	if err != nil {

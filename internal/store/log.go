@@ -117,6 +117,9 @@ func (r reader) QueryRange(ctx context.Context, rg history.Range, s history.Sele
 	case s.Words:
 		// Of what does not reach the model these are most; the engines take longer to look for each kind.
 		query += ` AND kind <> 'usage' AND kind <> 'files' ORDER BY id`
+	case s.Shaping && s.Newest > 0:
+		query += ` AND ` + shaping.Get() + ` ORDER BY id DESC ` + atMost + `$4`
+		args = append(args, s.Newest)
 	case s.Shaping:
 		query += ` AND ` + shaping.Get() + ` ORDER BY id`
 	case s.Orders:
@@ -126,14 +129,14 @@ func (r reader) QueryRange(ctx context.Context, rg history.Range, s history.Sele
 	case s.States:
 		query += ` AND kind = 'files' ORDER BY id` // the condition of messages_files
 		if s.Newest > 0 {
-			query += ` DESC LIMIT $4`
+			query += ` DESC ` + atMost + `$4`
 			args = append(args, s.Newest)
 		}
 	case s.Newest > 0:
 		if !s.Any {
 			query += ` AND ` + reaching.Get()
 		}
-		query += ` ORDER BY id DESC LIMIT $4`
+		query += ` ORDER BY id DESC ` + atMost + `$4`
 		args = append(args, s.Newest)
 	default:
 		query += ` ORDER BY id`

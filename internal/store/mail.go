@@ -75,6 +75,15 @@ func (r reader) Letters(ctx context.Context, owner id.Agent, f mail.Filter) ([]m
 	return out, nil
 }
 
+// Unread implements mail.Boxes.
+func (r reader) Unread(ctx context.Context, owner id.Agent) (n int64, err error) {
+	err = r.q.QueryRowContext(ctx, `SELECT count(*) FROM mail WHERE to_uuid = $1 AND read_at IS NULL AND deleted_at IS NULL`, string(owner)).Scan(&n)
+	if err != nil {
+		return 0, r.fail("count mail", err)
+	}
+	return n, nil
+}
+
 // letter reads one letter that is not hidden.
 func (r reader) letter(ctx context.Context, owner id.Agent, where string, args ...any) (mail.Letter, bool, error) {
 	row := r.q.QueryRowContext(ctx, `SELECT `+letterColumns+` FROM mail
@@ -97,7 +106,7 @@ func (r reader) room(ctx context.Context, to agent.Agent, most int) error {
 	}
 	var n int
 	if err := r.q.QueryRowContext(ctx, `SELECT count(*) FROM (SELECT 1 FROM mail WHERE to_uuid = $1 AND read_at IS NULL AND deleted_at IS NULL
-		LIMIT $2) AS waiting`, string(to.ID), most).Scan(&n); err != nil {
+		`+atMost+`$2) AS waiting`, string(to.ID), most).Scan(&n); err != nil {
 		return err
 	}
 	if n < most {

@@ -246,11 +246,7 @@ func (p *writer) recount(ctx context.Context, a *agent.Agent, targets []rewound)
 
 // contextSize counts the messages of a context without reading them.
 func (r reader) contextSize(ctx context.Context, a id.Agent) (int64, error) {
-	ranges, err := history.BuildRanges(ctx, r, a)
-	if err != nil {
-		return 0, err
-	}
-	outline, err := history.Shape(ctx, r, ranges)
+	ranges, outline, err := history.Survey(ctx, r, a)
 	if err != nil {
 		return 0, err
 	}

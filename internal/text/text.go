@@ -5,7 +5,6 @@ package text
 
 import (
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"ramet/internal/fault"
@@ -124,16 +123,36 @@ func hostile(r rune) bool {
 		r == 0x2028 || r == 0x2029 ||
 		r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 ||
 		r == 0xfeff ||
-		unicode.Is(unicode.Noncharacter_Code_Point, r))
+		r >= 0xfdd0 && r <= 0xfdef || r&0xfffe == 0xfffe) // no characters
 }
 
 // Single is Safe for what must stay within its line, such as the name of a file: a name with a
 // line break in it could pretend to be two rows of a list.
-func Single(s string) string { return strings.ReplaceAll(Safe(s), "\n", "␊") }
+func Single(s string) string {
+	s = Safe(s)
+	if strings.IndexByte(s, '\n') < 0 {
+		return s // nearly always
+	}
+	return strings.ReplaceAll(s, "\n", "␊")
+}
+
+// tidy says that a text is printable ASCII with single spaces between its words, as most are in lists.
+func tidy(s string) bool {
+	space := true // before it
+	for i := range len(s) {
+		if c := s[i]; c < 0x20 || c >= 0x7f || c == ' ' && space {
+			return false
+		}
+		space = s[i] == ' '
+	}
+	return !space || s == ""
+}
 
 // Line is the text on one line, cut to at most width runes, for lists.
 func Line(s string, width int) string {
-	s = strings.Join(strings.Fields(Safe(s)), " ")
+	if !tidy(s) {
+		s = strings.Join(strings.Fields(Safe(s)), " ")
+	}
 	if utf8.RuneCountInString(s) <= width {
 		return s
 	}

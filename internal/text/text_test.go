@@ -3,6 +3,7 @@ package text
 import (
 	"strings"
 	"testing"
+	"unicode"
 	"unicode/utf8"
 
 	"ramet/internal/fault"
@@ -81,6 +82,34 @@ func TestPlainLooksAtEachByte(t *testing.T) {
 			if got := plain(line); got != want {
 				t.Fatalf("%q: %d, want %d", line, got, want)
 			}
+		}
+	}
+}
+
+// What is tidy is what would come out of the longer way.
+func TestATidyLineIsTheSame(t *testing.T) {
+	signs := []string{"a", "~", " ", "\t", "\n", "\x1f", "\x7f", "ä", "\xff", "\u00a0"}
+	var try func(s string, more int)
+	try = func(s string, more int) {
+		if got, want := Line(s, 10), strings.Join(strings.Fields(Safe(s)), " "); got != want {
+			t.Fatalf("Line(%q) = %q, want %q", s, got, want)
+		}
+		for i := 0; i < len(signs) && more > 0; i++ {
+			try(s+signs[i], more-1)
+		}
+	}
+	try("", 4)
+}
+
+func TestWhatIsNoCharacterIsHostile(t *testing.T) {
+	for r := rune(0xa0); r <= unicode.MaxRune; r++ {
+		if unicode.Is(unicode.Noncharacter_Code_Point, r) && !hostile(r) {
+			t.Errorf("%U is let through", r)
+		}
+	}
+	for _, r := range "äß€─│日👩\u200d\ufffd" {
+		if hostile(r) {
+			t.Errorf("%U is not let through", r)
 		}
 	}
 }

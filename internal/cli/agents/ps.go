@@ -88,6 +88,7 @@ func (t tree) Text(w *printer.Writer) {
 		head = append(head, "DRIVER")
 	}
 	rows := append(make([][]string, 0, len(t.nodes)+1), head)
+	cells := make([]string, 0, len(head)*len(t.nodes)) // of all rows: one list is cheaper than thousands
 	branches := drawBranches(t.nodes)
 	for i, n := range t.nodes {
 		mail := "-"
@@ -100,11 +101,12 @@ func (t tree) Text(w *printer.Writer) {
 		}
 		messages := strconv.FormatInt(n.Own, 10) + "/" + strconv.FormatInt(n.Total, 10)
 		now := text.Line(t.now.Of(*n.Agent).String(), maxState)
-		row := []string{branches[i] + name, n.ID.Short(), now, messages, mail, w.Age(n.CreatedAt)}
+		begin := len(cells)
+		cells = append(cells, branches[i]+name, n.ID.Short(), now, messages, mail, w.Age(n.CreatedAt))
 		if len(t.driven) > 0 {
-			row = append(row, drivenText(t.driven[n.ID]))
+			cells = append(cells, drivenText(t.driven[n.ID]))
 		}
-		rows = append(rows, row)
+		rows = append(rows, cells[begin:len(cells):len(cells)])
 	}
 	w.Table(rows)
 }

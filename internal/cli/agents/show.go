@@ -12,7 +12,6 @@ import (
 	"ramet/internal/history"
 	"ramet/internal/id"
 	"ramet/internal/llm"
-	"ramet/internal/mail"
 	"ramet/internal/printer"
 	"ramet/internal/public"
 	"ramet/internal/registry"
@@ -32,11 +31,9 @@ func showCommand(l *line.Line) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			unread, err := ws.Store.Letters(ctx, a.ID, mail.Filter{Unread: true})
-			if err != nil {
+			if a.Unread, err = ws.Store.Unread(ctx, a.ID); err != nil {
 				return err
 			}
-			a.Unread = int64(len(unread))
 			out := details{agent: a}
 			if out.now, err = ws.States(ctx, false, a.ID); err != nil {
 				return err
@@ -63,11 +60,8 @@ func (d *details) read(ctx context.Context, log history.Log) (err error) {
 	if d.lineage, err = log.Lineage(ctx, d.agent.ID); err != nil {
 		return err
 	}
-	if d.ranges, err = history.BuildRanges(ctx, log, d.agent.ID); err != nil {
-		return err
-	}
-	outline, err := history.Shape(ctx, log, d.ranges)
-	if err != nil {
+	var outline history.Outline
+	if d.ranges, outline, err = history.SurveyOf(ctx, log, d.lineage); err != nil {
 		return err
 	}
 	d.marks = outline.Marks()

@@ -154,7 +154,7 @@ func (l *Log) QueryRange(_ context.Context, r history.Range, s history.Selection
 	list := l.entries[r.Agent]
 	var out []history.Entry
 	for _, e := range list[sort.Search(len(list), func(i int) bool { return list[i].ID > r.Start }):] {
-		if r.Holds(e.ID) && (!s.Shaping || e.Kind.Shapes()) && (!s.States || e.Kind == history.Files) && (!s.Told || told(e)) && (s.States || s.Newest == 0 || s.Any || e.Kind.Reaches()) {
+		if r.Holds(e.ID) && (!s.Shaping || e.Kind.Shapes()) && (!s.States || e.Kind == history.Files) && (!s.Told || told(e)) && (s.States || s.Shaping || s.Newest == 0 || s.Any || e.Kind.Reaches()) {
 			out = append(out, e)
 		}
 	}

@@ -28,18 +28,29 @@ func testEndings(t *testing.T, w *Workspace) {
 	d.append(done, reasoned(history.Note, state.Well), text(history.Note, "tells nothing"))
 	born := must(d.s.Fork(background, registry.Fork{Parent: d.zero, Children: []registry.Child{{ID: id.NewAgent(), Name: "born", Entries: says("the task")}}}))(t)[0].ID
 	empty := d.fork(d.zero, "empty")[0].ID
-	gone := d.fork(d.zero, "gone")[0].ID
-	d.say(gone, "go")
-	must(d.s.Kill(background, registry.Kill{Agent: gone, By: asked, Reason: "no need"}))(t)
+	ended := func(name string, by id.Agent, why string) (id.Agent, id.Message) {
+		a := d.fork(d.zero, name)[0].ID
+		if by == "" {
+			by = a
+		}
+		said := d.say(a, "go")
+		must(d.s.Kill(background, registry.Kill{Agent: a, By: by, Reason: why}))(t)
+		return a, said[0].ID
+	}
+	gone, _ := ended("gone", asked, "no need")
+	left, _ := ended("left", "", "my task ended")
+	over, _ := ended("over", asked, state.Over)
+	redacted, secret := ended("redacted", asked, "no need")
+	d.redact(redacted, secret) // an entry behind its death
 
 	living := must(d.s.Endings(background, false))(t)
 	if _, ok := living[gone]; ok || len(living) != 5 {
 		t.Errorf("of the living: %v", living)
 	}
-	if _, ok := living[empty]; ok {
+	all := must(d.s.Endings(background, true))(t)
+	if _, ok := living[empty]; ok || all[empty].Kind != "" {
 		t.Error("of one who said nothing there is something to tell")
 	}
-	all := must(d.s.Endings(background, true))(t)
 	for _, c := range []struct {
 		who  id.Agent
 		kind history.Kind
@@ -48,7 +59,8 @@ func testEndings(t *testing.T, w *Workspace) {
 		why  string
 	}{
 		{asked, history.User, false, "", ""}, {failed, history.Note, false, "", ""}, {done, history.Note, false, "", ""},
-		{born, history.User, true, "", ""}, {empty, "", false, "", ""}, {gone, history.User, false, asked, "no need"},
+		{born, history.User, true, "", ""}, {left, history.User, false, left, "my task ended"}, {over, history.User, false, asked, state.Over},
+		{gone, "", false, asked, "no need"}, {redacted, history.User, false, asked, "no need"},
 	} {
 		got, ok := all[c.who]
 		if !ok || got.Kind != c.kind || got.Born != c.born || got.By != c.by || got.Reason != c.why {

@@ -41,6 +41,7 @@ func (d *bench) unread(a id.Agent) int64 {
 	d.t.Helper()
 	for _, o := range must(d.s.Agents(background, agent.Filter{Dead: true}))(d.t) {
 		if o.ID == a {
+			equal(d.t, "unread alone", must(d.s.Unread(background, a))(d.t), o.Unread)
 			return o.Unread
 		}
 	}

@@ -64,6 +64,8 @@ func testRanges(t *testing.T, w *Workspace) {
 	within := history.Range{Agent: d.zero, Start: e[1].ID, End: history.UpTo(e[5].ID)}
 	equal(t, "start exclusive, end inclusive", query(within, history.Selection{}), ids(e[2:6]...))
 	equal(t, "shaping only", query(within, history.Selection{Shaping: true}), ids(e[5]))
+	equal(t, "shaping only, backwards", query(history.Range{Agent: d.zero, End: history.UpTo(e[5].ID)}, history.Selection{Shaping: true, Newest: 9}), ids(e[5], e[1]))
+	equal(t, "the newest that shapes", query(history.Range{Agent: d.zero, End: history.UpTo(e[5].ID)}, history.Selection{Shaping: true, Newest: 1}), ids(e[5]))
 	equal(t, "words", query(within, history.Selection{Words: true}), ids(e[2], e[4]))
 	equal(t, "newest", query(within, history.Selection{Newest: 1}), ids(e[4]))
 	equal(t, "newest, all there are", query(within, history.Selection{Newest: 9}), ids(e[4], e[2]))
