@@ -83,3 +83,38 @@ func TestWhatIsNotInTheContextIsNotRead(t *testing.T) {
 		t.Errorf("a tail of 3 read %d entries", n)
 	}
 }
+
+// What shapes a context is read from its end, some at a time: all of it behind the newest clear, in
+// order, and no more than a page of what stands before that.
+func TestManyMarksAreReadBackToTheClear(t *testing.T) {
+	for _, behind := range []int{0, 1, 63, 64, 65, 128, 300} {
+		log := treetest.NewLog()
+		log.Fork("", "root", 0)
+		next := id.Message(0)
+		add := func(d history.Draft) {
+			next++
+			log.Append("root", next, d)
+		}
+		for range 1000 {
+			add(history.Draft{Kind: history.Mark, Meta: history.Meta{Label: "before"}})
+		}
+		add(history.NewClear())
+		wall := next
+		for i := range behind {
+			add(history.Draft{Kind: history.Mark, Meta: history.Meta{Label: fmt.Sprint("m", i)}})
+		}
+		log.Read()
+		ranges, outline, err := history.Survey(t.Context(), log, "root")
+		if err != nil || len(ranges) != 1 || ranges[0].Start != wall || len(outline.Marks()) != behind {
+			t.Fatalf("%d: %v, %d marks, %v", behind, ranges, len(outline.Marks()), err)
+		}
+		for i, m := range outline.Marks() {
+			if m.Label != fmt.Sprint("m", i) {
+				t.Fatalf("%d: mark %d is %q", behind, i, m.Label)
+			}
+		}
+		if read := log.Read(); read > int64(behind+64) {
+			t.Errorf("%d: read %d", behind, read)
+		}
+	}
+}

@@ -3,7 +3,6 @@ package history
 import (
 	"context"
 	"iter"
-	"math"
 	"slices"
 	"sort"
 
@@ -83,7 +82,7 @@ func SurveyOf(ctx context.Context, log Log, lineage []Ancestor) ([]Range, Outlin
 	var shaping []Entry // newest first
 	end, cleared := NoLimit, id.Message(0)
 	for _, current := range lineage {
-		for e, err := range log.QueryRange(ctx, Range{current.Agent, 0, end}, Selection{Shaping: true, Newest: math.MaxInt}) {
+		for e, err := range shapedBefore(ctx, log, Range{current.Agent, 0, end}) {
 			if err != nil {
 				return nil, Outline{}, err
 			}
@@ -107,6 +106,26 @@ func SurveyOf(ctx context.Context, log Log, lineage []Ancestor) ([]Range, Outlin
 		}
 	}
 	return ranges, o, nil
+}
+
+// aPage is how many shaping entries are asked for at a time: most contexts have fewer, and what stands
+// before a clear is not sent by a server for nothing.
+const aPage = 64
+
+// shapedBefore are the shaping entries of a range, newest first.
+func shapedBefore(ctx context.Context, log Log, r Range) iter.Seq2[Entry, error] {
+	return func(yield func(Entry, error) bool) {
+		for n := aPage; n == aPage; {
+			n = 0
+			for e, err := range log.QueryRange(ctx, r, Selection{Shaping: true, Newest: aPage}) {
+				if !yield(e, err) || err != nil {
+					return
+				}
+				n++
+				r.End = UpTo(e.ID - 1)
+			}
+		}
+	}
 }
 
 func play(ctx context.Context, log Log, pieces []Piece, s Selection) iter.Seq2[Entry, error] {
