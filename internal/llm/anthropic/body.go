@@ -1,6 +1,7 @@
 package anthropic
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -26,12 +27,8 @@ func (b block) rank() int {
 	return 1
 }
 
-// AppendJSON implements wire.Appender. What is short is left to the library.
-func (r request) AppendJSON(b []byte) ([]byte, error) {
-	rest, err := wire.Marshal(r)
-	if err != nil {
-		return nil, err
-	}
+// AppendJSON implements wire.Appender.
+func (r request) AppendJSON(b []byte) (_ []byte, err error) {
 	b = append(b, '{')
 	if r.Version == "" {
 		b = append(wire.AppendText(append(b, `"model":`...), r.Model), ',')
@@ -53,7 +50,77 @@ func (r request) AppendJSON(b []byte) ([]byte, error) {
 		}
 		b = append(b, '}')
 	}
-	return append(append(b, "],"...), rest[1:]...), nil // without its brace; it is never empty
+	return r.appendRest(append(b, ']'))
+}
+
+// appendRest appends what follows the messages, and the end. What is short and seldom is left to the library, which
+// looks through all that a type could have before it writes the first of it.
+func (r request) appendRest(b []byte) (_ []byte, err error) {
+	if len(r.Tools) > 0 {
+		if b, err = appendTools(append(b, `,"tools":[`...), r.Tools); err != nil {
+			return nil, err
+		}
+	}
+	short := func(name string, v any) {
+		var text []byte
+		if err == nil {
+			text, err = wire.Marshal(v)
+		}
+		b = append(append(append(append(b, `,"`...), name...), `":`...), text...)
+	}
+	if r.ToolChoice != nil {
+		short("tool_choice", r.ToolChoice)
+	}
+	if r.Temperature != nil {
+		short("temperature", r.Temperature)
+	}
+	if r.Thinking != nil {
+		short("thinking", r.Thinking)
+	}
+	if r.OutputConfig != nil {
+		short("output_config", r.OutputConfig)
+	}
+	if r.Stream {
+		b = append(b, `,"stream":true`...)
+	}
+	if r.Version != "" {
+		b = wire.AppendMember(b, "anthropic_version", r.Version)
+	}
+	return append(b, '}'), err
+}
+
+func appendTools(b []byte, tools []tool) (_ []byte, err error) {
+	for i, t := range tools {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		if b, err = t.append(b); err != nil {
+			return nil, err
+		}
+	}
+	return append(b, ']'), nil
+}
+
+func (t tool) append(b []byte) ([]byte, error) {
+	b = append(b, '{')
+	if t.Type != "" {
+		b = append(wire.AppendText(append(b, `"type":`...), t.Type), ',')
+	}
+	b = wire.AppendText(append(b, `"name":`...), t.Name)
+	if t.Description != "" {
+		b = wire.AppendMember(b, "description", t.Description)
+	}
+	if len(t.InputSchema) > 0 {
+		schema := bytes.NewBuffer(append(b, `,"input_schema":`...))
+		if err := json.Compact(schema, t.InputSchema); err != nil { // that of a server may have spaces
+			return nil, fmt.Errorf("the schema of tool %s: %w", t.Name, err)
+		}
+		b = schema.Bytes()
+	}
+	if t.MaxUses != 0 {
+		b = strconv.AppendInt(append(b, `,"max_uses":`...), int64(t.MaxUses), 10)
+	}
+	return append(b, '}'), nil
 }
 
 func appendBlocks(b []byte, blocks []block) (_ []byte, err error) {

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"ramet/internal/llm"
 	"ramet/internal/llm/wire"
 )
@@ -180,5 +182,47 @@ func TestSearchesThatNobodyAnsweredAreLeftOut(t *testing.T) {
 		if c.want != "" && !strings.Contains(got, `"id":"`+c.want+`"`) || c.want == "" && (strings.Contains(got, "server_tool_use") || strings.Contains(got, "thinking")) {
 			t.Errorf("%s: %s", name, got)
 		}
+	}
+}
+
+// What follows the messages is what the library would write of it.
+func TestTheRestIsAsTheLibraryWritesIt(t *testing.T) {
+	half := 0.5
+	words := rapid.SampledFrom([]string{"", "a", "<b> & \"c\" \\ \n é", "{}"})
+	rapid.Check(t, func(t *rapid.T) {
+		r := request{Stream: true}
+		for range rapid.IntRange(0, 3).Draw(t, "tools") {
+			one := tool{Type: words.Draw(t, "type"), Name: words.Draw(t, "name"), Description: words.Draw(t, "description"), MaxUses: rapid.IntRange(0, 2).Draw(t, "uses")}
+			if rapid.Bool().Draw(t, "schema") {
+				one.InputSchema = json.RawMessage(rapid.SampledFrom([]string{`{}`, ` { "type" : "object" , "a" : [ 1 , "<x y>" ] } `}).Draw(t, "schema"))
+			}
+			r.Tools = append(r.Tools, one)
+		}
+		if rapid.Bool().Draw(t, "choice") {
+			r.ToolChoice = &toolChoice{Type: "any"}
+		}
+		if rapid.Bool().Draw(t, "temperature") {
+			r.Temperature = &half
+		}
+		if rapid.Bool().Draw(t, "thinking") {
+			r.Thinking = &thinking{Type: "enabled", Budget: 5}
+		}
+		if rapid.Bool().Draw(t, "config") {
+			r.OutputConfig = &outputConfig{Effort: "high", Format: &format{Type: "json_schema", Schema: json.RawMessage(`{"a": 1}`)}}
+		}
+		if rapid.Bool().Draw(t, "version") {
+			r.Version, r.Stream = "bedrock", false
+		}
+		want, err := wire.Marshal(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := r.appendRest(nil); err != nil || string(got[1:]) != string(want[1:]) {
+			t.Fatalf("%s, %v\nnot %s", got, err, want)
+		}
+	})
+	broken := request{Tools: []tool{{Name: "a", InputSchema: json.RawMessage(`{`)}}}
+	if _, err := broken.appendRest(nil); err == nil {
+		t.Error("a schema that is no JSON is sent")
 	}
 }
