@@ -164,9 +164,20 @@ func grounded(ground markdown.Style, first style, mark string, then style, l str
 
 func (b *block) speech(w int) []string {
 	if b.tail == nil {
-		return marked(strings.Trim(b.body, "\n"), w, b.layout.theme)
+		return marked(withoutEnds(b.body), w, b.layout.theme)
 	}
 	return b.tail.laying.lines(b.body, w, b.layout.theme)
+}
+
+// withoutEnds is a text without the ends of lines around it, however they are written.
+func withoutEnds(s string) string {
+	for strings.HasPrefix(s, "\n") || strings.HasPrefix(s, "\r\n") {
+		_, s, _ = strings.Cut(s, "\n")
+	}
+	for strings.HasSuffix(s, "\n") {
+		s = strings.TrimSuffix(s[:len(s)-1], "\r")
+	}
+	return s
 }
 
 func (b *block) layThought(w int, open bool) []string {

@@ -18,6 +18,7 @@ func TestAGrowingSpeechLooksAsTheWholeOne(t *testing.T) {
 		"quotes":  "> said\nlazily\n> > inner\n>\n> ```\n> code\n> ```\n\nout of it",
 		"links":   "See [one], [two][2] and [three](http://x/y).\n\n[one]: http://a/b\n[2]: <http://c> 'a title'\n\nAnd [one] again.[^n]\n\n[^n]: A note.",
 		"setext":  "A title\n=======\n\nAnother\nin two lines\n---\n\n---\ntext\n- item\n---\n",
+		"returns": "\r\nA line\r\nand another\r\n\r\n- one\r\n- two\r\n\r\n",
 		"letters": "日本語のとても長い文章がここにあります。👩\u200d👩\u200d👧 e\u0301 \u202eשלום\x1b[31m red\n**日本** `語` &amp; <b>bold</b>\\\nline",
 	} {
 		for _, piece := range []int{1, 3, 7, len(said)} {
