@@ -118,7 +118,8 @@ func (r reader) QueryRange(ctx context.Context, rg history.Range, s history.Sele
 		// Of what does not reach the model these are most; the engines take longer to look for each kind.
 		query += ` AND kind <> 'usage' AND kind <> 'files' ORDER BY id`
 	case s.Shaping && s.Newest > 0:
-		query += ` AND ` + shaping.Get() + ` ORDER BY id DESC ` + atMost + `$4`
+		// The + keeps engines from going through all that was said, backwards, until they have found as many.
+		query += ` AND ` + shaping.Get() + ` ORDER BY +id DESC ` + atMost + `$4`
 		args = append(args, s.Newest)
 	case s.Shaping:
 		query += ` AND ` + shaping.Get() + ` ORDER BY id`
