@@ -125,7 +125,6 @@ func (w *Workspace) Start(ctx context.Context, k Kernel) error {
 	if w.Kernel != nil {
 		return fault.New(fault.Failed, "a kernel runs here already")
 	}
-	w.Store.ReadyForTurn(ctx)
 	r, err := w.start(ctx, k)
 	if err != nil {
 		return err

@@ -37,11 +37,7 @@ func copyTable(ctx context.Context, from, to *sql.Tx, name, columns, order strin
 	}
 	defer rows.Close()
 	n := strings.Count(columns, ",") + 1
-	insert, err := to.PrepareContext(ctx, `INSERT INTO `+name+` (`+columns+`) VALUES `+values(1, n))
-	if err != nil {
-		return err
-	}
-	defer insert.Close()
+	insert := `INSERT INTO ` + name + ` (` + columns + `) VALUES ` + values(1, n)
 	row, into := make([]any, n), make([]any, n)
 	for i := range row {
 		into[i] = &row[i]
@@ -50,7 +46,7 @@ func copyTable(ctx context.Context, from, to *sql.Tx, name, columns, order strin
 		if err := rows.Scan(into...); err != nil {
 			return err
 		}
-		if _, err := insert.ExecContext(ctx, row...); err != nil {
+		if _, err := to.ExecContext(ctx, insert, row...); err != nil {
 			return err
 		}
 	}

@@ -20,7 +20,6 @@ import (
 
 	"ramet/internal/agent"
 	"ramet/internal/database"
-	"ramet/internal/deep"
 	"ramet/internal/fault"
 	"ramet/internal/history"
 	"ramet/internal/id"
@@ -54,9 +53,6 @@ type Dialect interface {
 	Row(ctx context.Context, tx Tx, into []any, ids []id.Message, query string, args ...any) error
 	// NextLetter reserves a letter id.
 	NextLetter(ctx context.Context, tx Tx) (int64, error)
-	// Compile makes statements of the connection that writes ready for their first use, where that is
-	// done in this process. What is wrong with one its first use says.
-	Compile(ctx context.Context, queries ...string)
 	// Run carries out statements that write different rows, in any order; where
 	// the database is far away, in few round trips. What Announce made may come
 	// last.
@@ -103,8 +99,6 @@ type Store struct {
 	writer *sql.DB
 	ended  sync.Map // transactions that were committed with their last statements
 	close  func() error
-
-	opening sync.WaitGroup // connections, see Ready
 }
 
 // New makes a store from its handles. writes go to writer, everything else to
@@ -115,21 +109,7 @@ func New(writer, readers *sql.DB, d Dialect, closing func() error) *Store {
 
 // Close gives back the database. The store is not used afterwards.
 func (s *Store) Close() error {
-	s.opening.Wait()
 	return s.close()
-}
-
-// Ready opens what writes, beside whatever the caller does meanwhile, which the first write then
-// finds open. What is wrong with it the first write says.
-func (s *Store) Ready(ctx context.Context) {
-	s.opening.Go(deep.Verb(func() { s.writer.PingContext(ctx) }))
-}
-
-// ReadyForTurn is Ready for who will carry out turns: what each of them writes is compiled meanwhile.
-func (s *Store) ReadyForTurn(ctx context.Context) {
-	s.opening.Go(deep.Verb(func() {
-		s.d.Compile(ctx, s.takes(), s.d.Draws(s.locking(), 1), insertsRows(1), changesLiving, insertsRows(2), releases)
-	}))
 }
 
 // write runs fn in one transaction and commits it.

@@ -191,7 +191,7 @@ func exec(l *line.Line, c *cobra.Command, f execFlags, args []string) (failed er
 		defer func() { failed = overdue(limited, failed) }()
 		ctx = limited
 	}
-	ws, a, err := l.FindForTurn(ctx, ref)
+	ws, a, err := l.Find(ctx, ref)
 	if err != nil {
 		return err
 	}

@@ -53,7 +53,7 @@ else it is told the conversation in words.`,
 				return exec(l, c, first, []string{line.Or0(args), prompt})
 			}
 			ctx := c.Context()
-			ws, parent, err := l.FindToChange(ctx, line.Or0(args))
+			ws, parent, err := l.Find(ctx, line.Or0(args))
 			if err != nil {
 				return err
 			}

@@ -51,7 +51,7 @@ killed.`,
 			if err := session.CheckReason(reason); err != nil {
 				return err
 			}
-			ws, a, err := l.FindToChange(c.Context(), args[0])
+			ws, a, err := l.Find(c.Context(), args[0])
 			if err != nil {
 				return err
 			}

@@ -15,7 +15,7 @@ func renameCommand(l *line.Line) *cobra.Command {
 		Args:              line.Arguments(2, 2),
 		ValidArgsFunction: l.CompleteAgents(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			ws, a, err := l.FindToChange(c.Context(), args[0])
+			ws, a, err := l.Find(c.Context(), args[0])
 			if err != nil {
 				return err
 			}

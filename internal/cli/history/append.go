@@ -25,7 +25,7 @@ its id. It is on the disk when the id is printed. TEXT - reads standard input.`,
 			if err != nil {
 				return err
 			}
-			ws, a, err := l.FindToChange(c.Context(), args[0])
+			ws, a, err := l.Find(c.Context(), args[0])
 			if err != nil {
 				return err
 			}

@@ -15,7 +15,7 @@ behind which no rewind goes. Children that were forked before keep theirs.`,
 		Args:              line.Arguments(1, 1),
 		ValidArgsFunction: l.CompleteAgents(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			ws, a, err := l.FindToChange(c.Context(), args[0])
+			ws, a, err := l.Find(c.Context(), args[0])
 			if err != nil {
 				return err
 			}

@@ -21,7 +21,7 @@ func markCommand(l *line.Line) *cobra.Command {
 					return err
 				}
 			}
-			ws, a, err := l.FindToChange(c.Context(), args[0])
+			ws, a, err := l.Find(c.Context(), args[0])
 			if err != nil {
 				return err
 			}

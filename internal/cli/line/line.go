@@ -18,7 +18,6 @@ import (
 	"ramet/internal/ledger/file"
 	"ramet/internal/printer"
 	"ramet/internal/session"
-	"ramet/internal/store"
 	"ramet/internal/text"
 )
 
@@ -58,27 +57,6 @@ func (l *Line) Find(ctx context.Context, ref string) (*session.Workspace, agent.
 	if err != nil {
 		return nil, agent.Agent{}, err
 	}
-	a, err := w.Find(ctx, ref)
-	return w, a, err
-}
-
-// FindToChange is Find for a verb that will write, and then is over.
-func (l *Line) FindToChange(ctx context.Context, ref string) (*session.Workspace, agent.Agent, error) {
-	w, err := l.Open(store.Brief(ctx))
-	if err != nil {
-		return nil, agent.Agent{}, err
-	}
-	a, err := w.Find(ctx, ref)
-	return w, a, err
-}
-
-// FindForTurn is Find for an agent that will work here: the connection that writes is opened meanwhile.
-func (l *Line) FindForTurn(ctx context.Context, ref string) (*session.Workspace, agent.Agent, error) {
-	w, err := l.Open(ctx)
-	if err != nil {
-		return nil, agent.Agent{}, err
-	}
-	w.Store.Ready(ctx)
 	a, err := w.Find(ctx, ref)
 	return w, a, err
 }

@@ -31,7 +31,7 @@ unread one. --peek marks nothing: the agent will find it unread.`,
 				}
 				number = n
 			}
-			ws, a, err := l.FindToChange(c.Context(), args[0])
+			ws, a, err := l.Find(c.Context(), args[0])
 			if err != nil {
 				return err
 			}

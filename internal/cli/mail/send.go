@@ -36,7 +36,7 @@ standard input.`,
 			if err != nil {
 				return err
 			}
-			ws, to, err := l.FindToChange(c.Context(), args[0])
+			ws, to, err := l.Find(c.Context(), args[0])
 			if err != nil {
 				return err
 			}

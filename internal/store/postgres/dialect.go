@@ -109,9 +109,6 @@ func (d *dialect) NextLetter(ctx context.Context, tx store.Tx) (int64, error) {
 	return n, err
 }
 
-// Compile: the server plans, and keeps its plans.
-func (d *dialect) Compile(context.Context, ...string) {}
-
 // fewStatements go in one round trip, as one statement; more would be planned
 // longer than they take.
 const fewStatements = 5

@@ -81,22 +81,6 @@ func next(ctx context.Context, tx store.Tx, table string) (int64, error) {
 	return n, err
 }
 
-func (d *dialect) Compile(ctx context.Context, queries ...string) {
-	c, err := d.writer.Conn(ctx)
-	if err != nil {
-		return
-	}
-	defer c.Close()
-	c.Raw(func(c any) error {
-		for _, q := range queries {
-			if _, err := c.(*keeper).take(ctx, q); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-}
-
 func (d *dialect) Run(ctx context.Context, tx store.Tx, statements []store.Statement) error {
 	for _, s := range statements {
 		if _, err := tx.ExecContext(ctx, s.Query, s.Args...); err != nil {

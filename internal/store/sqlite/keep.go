@@ -13,6 +13,14 @@ import (
 type keeping struct{ driver.Connector }
 
 func (k keeping) Connect(ctx context.Context) (driver.Conn, error) {
+	c, err := k.connect(ctx)
+	if err != nil {
+		return nil, err // and no connection, not even one that is nil
+	}
+	return c, nil
+}
+
+func (k keeping) connect(ctx context.Context) (*keeper, error) {
 	c, err := k.Connector.Connect(ctx)
 	for until := time.Now().Add(busyTimeout * time.Millisecond); held(err) && time.Now().Before(until) && ctx.Err() == nil; c, err = k.Connector.Connect(ctx) {
 		time.Sleep(5 * time.Millisecond) // SQLite does not wait itself while another makes the log of a new file

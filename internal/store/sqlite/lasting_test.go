@@ -3,7 +3,6 @@ package sqlite
 import (
 	"context"
 	"errors"
-	"path/filepath"
 	"testing"
 
 	"ramet/internal/store"
@@ -61,33 +60,5 @@ func TestWhatIsSoonDoneIsNotWatched(t *testing.T) {
 	}
 	if end(); watched(ctx).Err() == nil {
 		t.Error("one that is over would begin")
-	}
-}
-
-func TestCompiledStatementsAreKept(t *testing.T) {
-	d := &dialect{path: filepath.Join(t.TempDir(), "compiled.db")}
-	if err := d.open(t.Context(), file{}); err != nil {
-		t.Fatal(err)
-	}
-	defer d.close()
-	run(t, d.writer, `CREATE TABLE numbers (n INTEGER PRIMARY KEY)`)
-	const insert, none = `INSERT INTO numbers VALUES ($1)`, `INSERT INTO letters VALUES ($1)`
-	d.Compile(t.Context(), insert, none, above) // what cannot be compiled keeps the rest for its use
-	c, err := d.writer.Conn(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = c.Raw(func(c any) error {
-		if kept := c.(*keeper).kept; kept[insert] == nil || kept[none] != nil {
-			t.Error("kept:", kept)
-		}
-		return nil
-	})
-	if err := errors.Join(err, c.Close()); err != nil {
-		t.Fatal(err)
-	}
-	run(t, d.writer, insert, 1)
-	if _, err := d.writer.Exec(none, 1); err == nil {
-		t.Error("nobody says what is wrong with it")
 	}
 }

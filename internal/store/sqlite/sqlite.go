@@ -1,6 +1,6 @@
 // Package sqlite keeps a workspace in one SQLite file, embedded in the binary.
 //
-// One connection writes, a few read (WAL). A commit is on the disk when it
+// One connection writes, a few read (WAL); until both is wanted at once, one does both. A commit is on the disk when it
 // returns (synchronous FULL), that of a lease with the next one (decision 062).
 // The tables, the version and agent 0 are made in one transaction, so that a
 // process killed at first start leaves nothing half-made. Deleted bytes are
@@ -10,6 +10,7 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"embed"
 	"errors"
 	"fmt"
@@ -19,7 +20,7 @@ import (
 	"path/filepath"
 	"time"
 
-	driver "modernc.org/sqlite"
+	"modernc.org/sqlite"
 
 	"ramet/internal/database"
 	"ramet/internal/durable"
@@ -72,15 +73,12 @@ func Open(ctx context.Context, path string, o Options) (*store.Store, error) {
 const fullLog = "2000"
 
 func (d *dialect) open(ctx context.Context, f file) error {
-	d.writer = open(d.path, "_txlock=immediate&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)"+
-		"&_pragma=foreign_keys(1)&_pragma=secure_delete(1)&_pragma=wal_autocheckpoint("+fullLog+")", 1)
-	if f.begun && !f.readOnly && store.IsBrief(ctx) {
-		d.writer.SetMaxOpenConns(4) // a verb that reads while it writes has another one
-		d.readers = d.writer
-		return nil
-	}
-	d.readers = open(d.path, "_pragma=query_only(1)", 4)
 	if !f.readOnly {
+		writes := connector(d.path, "_txlock=immediate&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)"+
+			"&_pragma=foreign_keys(1)&_pragma=secure_delete(1)&_pragma=wal_autocheckpoint("+fullLog+")")
+		common := &shared{keeping: writes}
+		d.writer = handle(&sides{own: writes, common: common}, 1)
+		d.readers = handle(&sides{own: connector(d.path, "_pragma=query_only(1)"), common: common}, 4)
 		return nil
 	}
 	d.writer = open(d.path, "mode=ro&_txlock=deferred", 1)
@@ -98,15 +96,24 @@ func (d *dialect) open(ctx context.Context, f file) error {
 }
 
 func open(path, params string, connections int) *sql.DB {
+	return handle(connector(path, params), connections)
+}
+
+func handle(c driver.Connector, connections int) *sql.DB {
+	db := sql.OpenDB(c)
+	db.SetMaxOpenConns(connections)
+	return db
+}
+
+// connector makes connections to a file; params are the driver's.
+func connector(path, params string) keeping {
 	dsn := "file:" + (&url.URL{Path: path}).EscapedPath() + fmt.Sprintf("?_pragma=busy_timeout(%d)&", busyTimeout) + params
 	database.StartSQLite()
-	connector, err := driver.NewConnector(dsn)
+	c, err := sqlite.NewConnector(dsn)
 	if err != nil {
 		panic(err) // only parameters that are no query string
 	}
-	db := sql.OpenDB(keeping{connector})
-	db.SetMaxOpenConns(connections)
-	return db
+	return keeping{c}
 }
 
 // close: the writer is the last, since it has synced the folder of the log already; whoever empties the
