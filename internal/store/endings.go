@@ -8,7 +8,6 @@ import (
 
 	"ramet/internal/history"
 	"ramet/internal/id"
-	"ramet/internal/late"
 	"ramet/internal/state"
 )
 
@@ -16,12 +15,12 @@ import (
 // backwards over the few entries there that tell nothing of how its last turn ended.
 func (r reader) Endings(ctx context.Context, all bool, only ...id.Agent) (map[id.Agent]state.Ending, error) {
 	if all {
-		return r.endings(ctx, endingsOfAll.Get(), only)
+		return r.endings(ctx, endingsOf(r.d, true), only)
 	}
 	// Nearly always they live, and a shorter statement is compiled in half the time.
-	out, err := r.endings(ctx, endingsOfLiving.Get(), only)
+	out, err := r.endings(ctx, endingsOf(r.d, false), only)
 	if err == nil && len(out) < len(only) {
-		return r.endings(ctx, endingsOfAll.Get(), only)
+		return r.endings(ctx, endingsOf(r.d, true), only)
 	}
 	return out, err
 }
@@ -91,25 +90,21 @@ func (d *death) read(meta string) {
 // of a user stand, however much followed, messages_words knows. A death is the last entry of a history, unless something
 // of it was redacted afterwards; what was before it counts only for those who ended themselves or were over, and is
 // looked for only there.
-var (
-	endingsOfLiving = late.Value[string]{Make: func() string {
-		return `SELECT ` + toldUnless(`a.head_id = a.genesis_id`) + `, NULL FROM agents a WHERE a.status = 'running'`
-	}}
-	endingsOfAll = late.Value[string]{Make: func() string {
-		return `SELECT ` + toldUnless(`a.head_id = a.genesis_id OR k.meta NOT LIKE '%"by":"' || a.uuid || '"%' AND k.meta NOT LIKE '%"reason":"`+state.Over+`"%'`) + `,
-		CASE WHEN a.status = 'dead' THEN coalesce(k.meta, (SELECT d.meta FROM messages d WHERE d.agent_uuid = a.uuid AND d.kind = 'killed'
-			ORDER BY d.id DESC LIMIT 1)) END
+func endingsOf(d Dialect, all bool) string {
+	newest := func(columns, wanted string) string {
+		return `(SELECT ` + columns + ` FROM messages WHERE ` + d.Backwards(`a.uuid`, `0`, `a.head_id`, wanted) + ` LIMIT 1)`
+	}
+	told := func(nothing string) string { // unless a condition says that there is nothing to look for
+		return `a.uuid || CASE WHEN ` + nothing + ` THEN ' - ' ELSE
+			CASE WHEN a.parent_uuid IS NOT NULL AND a.created_at = coalesce(` + newest(`created_at`, ` AND kind = 'user'`) + `, 0) THEN ' born ' ELSE ' - ' END ||
+			coalesce(` + newest(`kind || ' ' || meta`, ` AND (kind IN (`+quoted(state.Telling)+`) OR kind IN (`+quoted(state.Reasoned)+`) AND meta LIKE '%"reason":%')`) + `, '') END`
+	}
+	if !all {
+		return `SELECT ` + told(`a.head_id = a.genesis_id`) + `, NULL FROM agents a WHERE a.status = 'running'`
+	}
+	return `SELECT ` + told(`a.head_id = a.genesis_id OR k.meta NOT LIKE '%"by":"' || a.uuid || '"%' AND k.meta NOT LIKE '%"reason":"`+state.Over+`"%'`) + `,
+		CASE WHEN a.status = 'dead' THEN coalesce(k.meta, ` + newest(`meta`, ` AND kind = 'killed'`) + `) END
 		FROM agents a LEFT JOIN messages k ON k.id = CASE WHEN a.status = 'dead' THEN a.head_id END AND k.kind = 'killed' WHERE true`
-	}}
-)
-
-// toldUnless is what the end of a history tells, unless a condition says that there is nothing to look for.
-func toldUnless(nothing string) string {
-	return `a.uuid || CASE WHEN ` + nothing + ` THEN ' - ' ELSE
-		CASE WHEN a.parent_uuid IS NOT NULL AND a.created_at = coalesce((SELECT u.created_at FROM messages u
-			WHERE u.agent_uuid = a.uuid AND u.kind = 'user' ORDER BY u.id DESC LIMIT 1), 0) THEN ' born ' ELSE ' - ' END ||
-		coalesce((SELECT m.kind || ' ' || m.meta FROM messages m WHERE m.agent_uuid = a.uuid AND (m.kind IN (` + quoted(state.Telling) + `)
-			OR m.kind IN (` + quoted(state.Reasoned) + `) AND m.meta LIKE '%"reason":%') ORDER BY m.id DESC LIMIT 1), '') END`
 }
 
 func quoted(kinds []history.Kind) string {

@@ -80,8 +80,9 @@ func (r reader) openWork(ctx context.Context, a id.Agent) ([]history.Draft, erro
 
 // unanswered are the calls of the newest answer that have no result.
 func (r reader) unanswered(ctx context.Context, a id.Agent) ([]history.Part, error) {
-	rows, err := r.q.QueryContext(ctx, `SELECT id, kind, content FROM messages
-		WHERE agent_uuid = $1 AND kind IN ('user', 'notice', 'assistant', 'tool_result', 'interrupted', 'clear', 'rewind') ORDER BY id DESC`, string(a))
+	answer := `coalesce((SELECT id FROM messages WHERE ` + r.d.Backwards(`$1`, `0`, `$2`, ` AND kind = 'assistant'`) + ` LIMIT 1), 1) - 1`
+	rows, err := r.q.QueryContext(ctx, `SELECT id, kind, content FROM messages WHERE `+
+		r.d.Backwards(`$1`, answer, `$2`, ` AND kind IN ('user', 'notice', 'assistant', 'tool_result', 'interrupted', 'clear', 'rewind')`), string(a), limit(history.Bound{}))
 	if err != nil {
 		return nil, r.fail("read open calls", err)
 	}

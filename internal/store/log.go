@@ -79,9 +79,8 @@ func (r reader) Lineage(ctx context.Context, leaf id.Agent) ([]history.Ancestor,
 // FindClear implements history.Log.
 func (r reader) FindClear(ctx context.Context, a id.Agent, within history.Bound) (id.Message, bool, error) {
 	var m id.Message
-	err := r.q.QueryRowContext(ctx, `
-		SELECT id FROM messages WHERE agent_uuid = $1 AND `+shaping.Get()+` AND kind = 'clear' AND id <= $2
-		ORDER BY id DESC LIMIT 1`, string(a), limit(within)).Scan(&m)
+	err := r.q.QueryRowContext(ctx, `SELECT id FROM messages WHERE `+r.d.Backwards(`$1`, `0`, `$2`, ` AND `+shaping.Get()+` AND kind = 'clear'`)+` LIMIT 1`,
+		string(a), limit(within)).Scan(&m)
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, false, nil
 	}
@@ -111,36 +110,13 @@ func (r reader) QueryRange(ctx context.Context, rg history.Range, s history.Sele
 		// The driver takes its time for each column of each row.
 		columns, es.words, es.agent = wordColumns, true, rg.Agent
 	}
-	query := `SELECT ` + columns + ` FROM messages WHERE agent_uuid = $1 AND id > $2 AND id <= $3`
+	query := `SELECT ` + columns + ` FROM messages WHERE `
 	args := []any{string(rg.Agent), int64(rg.Start), limit(rg.End)}
-	switch {
-	case s.Words:
-		// Of what does not reach the model these are most; the engines take longer to look for each kind.
-		query += ` AND kind <> 'usage' AND kind <> 'files' ORDER BY id`
-	case s.Shaping && s.Newest > 0:
-		// The + keeps engines from going through all that was said, backwards, until they have found as many.
-		query += ` AND ` + shaping.Get() + ` ORDER BY +id DESC ` + atMost + `$4`
+	if s.Newest > 0 && !s.Words {
+		query += r.d.Backwards(`$1`, `$2`, `$3`, selected(s)) + ` ` + atMost + `$4`
 		args = append(args, s.Newest)
-	case s.Shaping:
-		query += ` AND ` + shaping.Get() + ` ORDER BY id`
-	case s.Orders:
-		query += ` AND ` + ordered + ` ORDER BY id`
-	case s.Told:
-		query += ` AND ` + told + ` ORDER BY id`
-	case s.States:
-		query += ` AND kind = 'files' ORDER BY id` // the condition of messages_files
-		if s.Newest > 0 {
-			query += ` DESC ` + atMost + `$4`
-			args = append(args, s.Newest)
-		}
-	case s.Newest > 0:
-		if !s.Any {
-			query += ` AND ` + reaching.Get()
-		}
-		query += ` ORDER BY id DESC ` + atMost + `$4`
-		args = append(args, s.Newest)
-	default:
-		query += ` ORDER BY id`
+	} else {
+		query += `agent_uuid = $1 AND id > $2 AND id <= $3` + selected(s) + ` ORDER BY id`
 	}
 	return func(yield func(history.Entry, error) bool) {
 		rows, err := r.q.QueryContext(ctx, query, args...)
@@ -167,6 +143,26 @@ func (r reader) QueryRange(ctx context.Context, rg history.Range, s history.Sele
 			yield(history.Entry{}, r.fail("read messages", err))
 		}
 	}
+}
+
+// selected is the condition of a selection; where there is an index for it, that of the index.
+func selected(s history.Selection) string {
+	switch {
+	case s.Words:
+		// Of what does not reach the model these are most; the engines take longer to look for each kind.
+		return ` AND kind <> 'usage' AND kind <> 'files'`
+	case s.Shaping:
+		return ` AND ` + shaping.Get()
+	case s.Orders:
+		return ` AND ` + ordered
+	case s.Told:
+		return ` AND ` + told
+	case s.States:
+		return ` AND kind = 'files'`
+	case s.Newest > 0 && !s.Any:
+		return ` AND ` + reaching.Get()
+	}
+	return ""
 }
 
 // entryScan reads entries, one after the other, sharing what repeats from row
@@ -319,8 +315,7 @@ func (r reader) Blob(ctx context.Context, h chain.Hash) ([]byte, error) {
 func (r reader) seq(ctx context.Context) func(id.Agent, history.Bound) (int64, error) {
 	return func(a id.Agent, within history.Bound) (int64, error) {
 		var n int64
-		err := r.q.QueryRowContext(ctx, `SELECT seq FROM messages WHERE agent_uuid = $1 AND id <= $2
-			ORDER BY id DESC LIMIT 1`, string(a), limit(within)).Scan(&n)
+		err := r.q.QueryRowContext(ctx, `SELECT seq FROM messages WHERE `+r.d.Backwards(`$1`, `0`, `$2`, ``)+` LIMIT 1`, string(a), limit(within)).Scan(&n)
 		if errors.Is(err, sql.ErrNoRows) {
 			return 0, nil
 		}

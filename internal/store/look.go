@@ -15,7 +15,7 @@ type Outline struct {
 }
 
 // Look reads the outline of a workspace of any version: what it reads has been there since the first.
-func Look(ctx context.Context, db *sql.DB) (Outline, error) {
+func Look(ctx context.Context, db *sql.DB, d Dialect) (Outline, error) {
 	var out Outline
 	var zero id.Agent
 	err := db.QueryRowContext(ctx, `SELECT uuid, cwd, (SELECT count(*) FROM agents WHERE status = 'running') FROM agents WHERE parent_uuid IS NULL`).
@@ -23,7 +23,7 @@ func Look(ctx context.Context, db *sql.DB) (Outline, error) {
 	if err != nil {
 		return Outline{}, err
 	}
-	words, err := reader{q: db}.wordsOf(ctx, []id.Agent{zero})
+	words, err := reader{q: db, d: d}.wordsOf(ctx, []id.Agent{zero})
 	out.Asked = words[zero].Asked
 	return out, err
 }

@@ -53,6 +53,9 @@ type Dialect interface {
 	Row(ctx context.Context, tx Tx, into []any, ids []id.Message, query string, args ...any) error
 	// NextLetter reserves a letter id.
 	NextLetter(ctx context.Context, tx Tx) (int64, error)
+	// Backwards ends a SELECT of entries of one agent, newest first: the condition that they are its own (an expression), and
+	// above and up to certain ids, whatever else is wanted of them, and the order. What has a limit behind it reads no more of them.
+	Backwards(agent, above, upTo, wanted string) string
 	// Run carries out statements that write different rows, in any order; where
 	// the database is far away, in few round trips. What Announce made may come
 	// last.

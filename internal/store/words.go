@@ -40,7 +40,7 @@ func (r reader) words(ctx context.Context, of []id.Agent, into map[id.Agent]regi
 	for i, a := range of {
 		marks[i], args[i] = fmt.Sprintf("$%d", i+1), string(a)
 	}
-	rows, err := r.q.QueryContext(ctx, wordsQuery+`(`+strings.Join(marks, ", ")+`)`, args...)
+	rows, err := r.q.QueryContext(ctx, newestWords(r.d)+`(`+strings.Join(marks, ", ")+`)`, args...)
 	if err != nil {
 		return err
 	}
@@ -64,9 +64,16 @@ func (r reader) words(ctx context.Context, of []id.Agent, into map[id.Agent]regi
 	return rows.Err()
 }
 
-// A clear has no content: what it ended is not found behind it.
-const wordsQuery = `SELECT a.uuid, u.content, u.created_at, s.content, h.created_at FROM agents a
-	LEFT JOIN messages u ON u.id = (SELECT m.id FROM messages m WHERE m.agent_uuid = a.uuid AND m.kind IN ('user', 'clear') ORDER BY m.id DESC LIMIT 1)
-	LEFT JOIN messages s ON s.id = (SELECT m.id FROM messages m WHERE m.agent_uuid = a.uuid AND m.kind IN ('assistant', 'clear') ORDER BY m.id DESC LIMIT 1)
-	LEFT JOIN messages h ON h.id = a.head_id
-	WHERE a.uuid IN `
+// newestWords: behind a clear nothing is found of what it ended. A user's words may stand far back, before a turn of
+// thousands of calls: two indices know where they and the clear are.
+func newestWords(d Dialect) string {
+	newest := func(above, wanted string) string {
+		return `(SELECT id FROM messages WHERE ` + d.Backwards(`a.uuid`, above, `a.head_id`, wanted) + ` LIMIT 1)`
+	}
+	cleared := `coalesce(` + newest(`0`, ` AND `+shaping.Get()+` AND kind = 'clear'`) + `, 0)`
+	return `SELECT a.uuid, u.content, u.created_at, s.content, h.created_at FROM agents a
+		LEFT JOIN messages u ON u.id = ` + newest(cleared, ` AND kind = 'user'`) + `
+		LEFT JOIN messages s ON s.id = ` + newest(`0`, ` AND kind IN ('assistant', 'clear')`) + `
+		LEFT JOIN messages h ON h.id = a.head_id
+		WHERE a.uuid IN `
+}

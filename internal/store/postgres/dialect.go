@@ -109,6 +109,12 @@ func (d *dialect) NextLetter(ctx context.Context, tx store.Tx) (int64, error) {
 	return n, err
 }
 
+// Backwards: an index has them in this order. So has the one of all ids, and where the server thinks that much of all
+// there is belongs to the agent it walks through what others said since: who knows agents only as a range has one way to put it in order.
+func (d *dialect) Backwards(agent, above, upTo, wanted string) string {
+	return `(agent_uuid, id) > (` + agent + `, ` + above + `) AND (agent_uuid, id) <= (` + agent + `, ` + upTo + `)` + wanted + ` ORDER BY agent_uuid DESC, id DESC`
+}
+
 // fewStatements go in one round trip, as one statement; more would be planned
 // longer than they take.
 const fewStatements = 5

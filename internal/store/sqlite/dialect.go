@@ -81,6 +81,11 @@ func next(ctx context.Context, tx store.Tx, table string) (int64, error) {
 	return n, err
 }
 
+// Backwards: an index has them in this order.
+func (d *dialect) Backwards(agent, above, upTo, wanted string) string {
+	return `agent_uuid = ` + agent + ` AND id > ` + above + ` AND id <= ` + upTo + wanted + ` ORDER BY id DESC`
+}
+
 func (d *dialect) Run(ctx context.Context, tx store.Tx, statements []store.Statement) error {
 	for _, s := range statements {
 		if _, err := tx.ExecContext(ctx, s.Query, s.Args...); err != nil {

@@ -29,7 +29,8 @@ func Look(ctx context.Context, path string) (store.Outline, error) {
 }
 
 func look(ctx context.Context, path string, db *sql.DB) (store.Outline, error) {
-	f, err := (&dialect{path: path}).file()
+	d := &dialect{path: path}
+	f, err := d.file()
 	if err != nil {
 		return store.Outline{}, err
 	}
@@ -39,5 +40,5 @@ func look(ctx context.Context, path string, db *sql.DB) (store.Outline, error) {
 	case version == 0:
 		return store.Outline{}, fault.New(fault.NotFound, "%s holds no workspace yet", path)
 	}
-	return store.Look(ctx, db)
+	return store.Look(ctx, db, d)
 }
