@@ -37,7 +37,7 @@ func tools(c Caller) []tool {
 // described is the tool as clients are told of it.
 func (t tool) described() *sdk.Tool {
 	open := false
-	return &sdk.Tool{Name: t.name, Description: t.about, InputSchema: t.args.Brief(), OutputSchema: t.output(),
+	return &sdk.Tool{Name: t.name, Description: t.about, InputSchema: json.RawMessage(t.args.Brief()), OutputSchema: t.output(),
 		Annotations: &sdk.ToolAnnotations{ReadOnlyHint: t.reads, DestructiveHint: &t.destroys, OpenWorldHint: &open}}
 }
 

@@ -32,7 +32,7 @@ type Shape struct {
 	name   string // references: of what
 	to     *Shape // and that itself
 
-	told atomic.Value // BriefText, as []byte, once it was asked for
+	told atomic.Value // Brief, as []byte, once it was asked for
 }
 
 // copy is a shape that is about to become another.

@@ -67,7 +67,7 @@ func (b Box) Offer() []llm.Tool {
 		s := t.Spec()
 		schema := s.Schema
 		if schema == nil {
-			schema = s.Args.BriefText()
+			schema = s.Args.Brief()
 		}
 		out[i] = llm.Tool{Name: s.Name, Description: strings.TrimSpace(s.Description), Schema: schema}
 	}
