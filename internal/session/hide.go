@@ -1,12 +1,11 @@
 package session
 
 import (
-	"maps"
 	"net/url"
-	"slices"
 	"strings"
 
 	"ramet/internal/fault"
+	"ramet/internal/secret"
 )
 
 // Hide takes the password of a database URL and the keys that were read out of an error,
@@ -17,10 +16,14 @@ func (s *Session) Hide(err error) error {
 		known = append(known, password(s.conf.DB))
 	}
 	if s.keys != nil {
-		known = slices.AppendSeq(known, maps.Values(s.keys.Values()))
+		for _, key := range s.keys.Values() {
+			if len(key) >= secret.MinValue { // who needs none writes "none", which is a word
+				known = append(known, key)
+			}
+		}
 	}
-	for _, secret := range known {
-		if secret == "" || !strings.Contains(err.Error(), secret) {
+	for _, hidden := range known {
+		if hidden == "" || !strings.Contains(err.Error(), hidden) {
 			continue
 		}
 		f, ok := fault.Of(err)
@@ -28,8 +31,8 @@ func (s *Session) Hide(err error) error {
 			f = fault.New(fault.CodeOf(err), "%v", err)
 		}
 		c := *f
-		c.Message = strings.ReplaceAll(c.Message, secret, "****")
-		c.Hint = strings.ReplaceAll(c.Hint, secret, "****")
+		c.Message = strings.ReplaceAll(c.Message, hidden, "****")
+		c.Hint = strings.ReplaceAll(c.Hint, hidden, "****")
 		c.Err = nil
 		err = &c
 	}
