@@ -67,9 +67,9 @@ type statement interface {
 	driver.StmtQueryContext
 }
 
-// maxKept bounds the statements of a connection; all our verbs need fewer,
-// except for INSERTs of every length.
-const maxKept = 128
+// maxKept bounds the statements of a connection, which may be all there is for who reads and who writes; all our
+// verbs need fewer, except for INSERTs of every length.
+const maxKept = 256
 
 // take returns the kept statement of a query, or nil if it has to be run the
 // usual way: it is being used, or there is no room for it.
