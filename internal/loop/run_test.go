@@ -3,6 +3,7 @@ package loop
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -316,5 +317,38 @@ func TestWhatACallMayComeToIsSetAside(t *testing.T) {
 	}
 	if second := s.worst[1].Input; second < 70 || !s.worst[1].Priced && s.turn.Ref.Vendor == "script" {
 		t.Errorf("%+v", s.worst[1])
+	}
+}
+
+// Where a budget binds, what no vendor counted counts with all that it can have been: else a
+// server that tells no usage would have no limit. Where none does, nothing is made up.
+func TestWhatNobodyCountsIsSpentAllTheSame(t *testing.T) {
+	const lines = `{"steps": [{"text": "twelve bytes"}%s]}`
+	for _, c := range []struct {
+		name, steps string
+		left        int64
+		output      int64
+		input       bool
+	}{
+		{"told", `, {"usage": {"input": 7, "output": 3}}`, 9000, 3, true},
+		{"nothing is told", ``, 9000, 12, true},
+		{"nothing binds", ``, 0, 0, false},
+		{"cut before it is told", `, {"error": "PROVIDER_BAD_REQUEST"}`, 9000, 12, true},
+		{"cut in the middle", `, {"usage": {"input": 7, "output": 1}}, {"error": "PROVIDER_BAD_REQUEST"}`, 9000, 12, true},
+	} {
+		s := newStage(t, fmt.Sprintf(lines, c.steps))
+		s.left = c.left
+		out, _ := s.run(t.Context())
+		if s.held != 0 || out.Usage.Output != c.output || (out.Usage.Input > 0) != c.input {
+			t.Errorf("%s: %+v, %d not settled", c.name, out.Usage, s.held)
+		}
+		if strings.Contains(c.steps, "input") && out.Usage.Input != 7 {
+			t.Errorf("%s: %d were read, the vendor says 7", c.name, out.Usage.Input)
+		}
+	}
+	s := newStage(t, `{"steps": [{"error": "PROVIDER_BAD_REQUEST"}]}`)
+	s.left = 9000
+	if out, _ := s.run(t.Context()); out.Usage.Total() != 0 {
+		t.Errorf("a call that was refused took %+v", out.Usage)
 	}
 }

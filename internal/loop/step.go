@@ -21,8 +21,9 @@ type reply struct {
 	message llm.Message
 	finish  llm.Finish
 	call    record.Call
-	sent    int64 // bytes of the request, about
-	limit   int64 // of the answer, in tokens
+	counted llm.Usage // what the vendor says that it took
+	sent    int64     // bytes of the request, about
+	limit   int64     // of the answer, in tokens
 }
 
 // step asks the model once and carries out what it calls. It says whether the
@@ -97,7 +98,7 @@ func (r *turn) hear(ctx context.Context) error {
 
 // measure takes what was counted of an answer.
 func (r *turn) measure(said reply) {
-	if most := r.counted(said.call.Usage, said.sent); most > 0 {
+	if most := r.counted(said.counted, said.sent); most > 0 {
 		r.Learnt.learn(most)
 		r.narrow = most
 		r.emit(Event{Type: Note, Text: fmt.Sprintf("the server of %s reads about %d tokens and cuts what is longer without saying so; from now on room is made before that (`ramet config set context %d` says so beforehand)", r.Ref, most, most)})
@@ -251,8 +252,10 @@ func (r *turn) stream(ctx context.Context, q llm.Request, aloud bool) (reply, st
 	var whole llm.Collector
 	seen := shown{clean: r.Clean}
 	said, thought := wordwise{turn: r, kind: TextDelta}, wordwise{turn: r, kind: ThinkingDelta}
+	var came int64
 	for e := range p.Stream(ctx, q) {
 		whole.Add(e)
+		came += int64(len(e.Text))
 		if e.Type != llm.TextDelta {
 			said.drop()
 		}
@@ -276,11 +279,13 @@ func (r *turn) stream(ctx context.Context, q llm.Request, aloud bool) (reply, st
 		}
 	}
 	message, _, finish, err := whole.Result()
+	counted := keep.call.Usage
+	keep.call = r.uncounted(keep.call, came, err == nil)
 	if err == nil && finish.Reason == llm.Error {
 		err = fault.New(fault.ProviderBadRequest, "the model or its vendor refused to go on (%.200s)", finish.Raw).
 			WithHint("say it in other words, or ask another model")
 	}
-	return reply{message: message, finish: finish, call: keep.call}, seen.whole(), err
+	return reply{message: message, finish: finish, call: keep.call, counted: counted}, seen.whole(), err
 }
 
 // keeper keeps the record of one call.
