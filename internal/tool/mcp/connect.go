@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"ramet/internal/fault"
@@ -129,6 +130,18 @@ func (c *connection) close() {
 		c.process.Wait()
 	}
 }
+
+// alive says whether a server still answers.
+func (c *connection) alive(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, pingTime)
+	defer cancel()
+	var said *jsonrpc.Error // it has no ping, but words
+	err := c.session.Ping(ctx, nil)
+	return err == nil || errors.As(err, &said) && !errors.Is(err, sdk.ErrConnectionClosed)
+}
+
+// pingTime is how long a server may take to say that it is there.
+const pingTime = 2 * time.Second
 
 // ending says how the process ended, if it has; empty: it runs, or is none.
 func (c *connection) ending() string {
