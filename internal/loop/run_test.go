@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"sync"
@@ -350,5 +351,38 @@ func TestWhatNobodyCountsIsSpentAllTheSame(t *testing.T) {
 	s.left = 9000
 	if out, _ := s.run(t.Context()); out.Usage.Total() != 0 {
 		t.Errorf("a call that was refused took %+v", out.Usage)
+	}
+}
+
+// A model that writes a call which its vendor cannot read is asked again, a few times: nobody refused
+// anything. Each try is counted.
+func TestAStumbleIsNoRefusal(t *testing.T) {
+	for _, c := range []struct {
+		stumbles int
+		reason   string
+		code     fault.Code
+		asked    int
+	}{{1, "MALFORMED_FUNCTION_CALL", "", 2}, {9, "UNEXPECTED_TOOL_CALL", fault.ProviderProtocol, cutTries}, {1, "SAFETY", fault.ProviderBadRequest, 1}} {
+		s := newStage(t, `{"steps": [{"text": "done"}, {"usage": {"input": 5, "output": 1}}]}`)
+		asked, well := 0, s.turn.Provider
+		s.turn.Provider = llm.Func(func(ctx context.Context, r llm.Request) iter.Seq[llm.Event] {
+			if asked++; asked > c.stumbles {
+				return well.Stream(ctx, r)
+			}
+			return slices.Values([]llm.Event{{Type: llm.Used, Usage: &llm.Usage{Input: 5, Output: 1}}, {Type: llm.Finished, Finish: llm.Finish{Reason: llm.Error, Raw: c.reason}}})
+		})
+		out, err := s.run(t.Context())
+		if fault.CodeOf(err) != c.code && !(err == nil && c.code == "") || asked != c.asked || out.Usage.Total() != int64(6*asked) {
+			t.Errorf("%+v: asked %d times, %+v, %v", c, asked, out.Usage, err)
+		}
+	}
+}
+
+// A turn that ends without a word says so to whoever watches.
+func TestSilenceIsTold(t *testing.T) {
+	s := newStage(t, `{"steps": []}`)
+	s.must()
+	if !slices.ContainsFunc(s.events, func(e Event) bool { return e.Type == Note && strings.Contains(e.Text, "without a word") }) {
+		t.Errorf("%s", s.told())
 	}
 }

@@ -71,6 +71,9 @@ func (r *turn) step(ctx context.Context) (more bool, err error) {
 		r.emit(Event{Type: Note, Text: "the answer was cut at the longest that the model may write"})
 	}
 	if len(calls) == 0 {
+		if r.out.Text == "" {
+			r.emit(Event{Type: Note, Text: "the model ended its turn without a word"})
+		}
 		return false, nil
 	}
 	if err = r.act(ctx, calls, said.finish.Reason == llm.Length); err == nil && !r.out.Ended {
@@ -138,14 +141,14 @@ func (r *turn) answer(ctx context.Context) (reply, error) {
 // cutTries is how often an answer is asked for that breaks off after its first word.
 const cutTries = 4
 
-// listen asks until an answer is whole: one that broke off after its first word is asked for again,
-// and what was shown of it stays as interrupted. Before the first word, asking again is the
+// listen asks until an answer is whole: one that broke off after its first word, or in which the model
+// stumbled, is asked for again, and what was shown of it stays as interrupted. Before the first word, asking again is the
 // provider's.
 func (r *turn) listen(ctx context.Context) (reply, error) {
 	for try := 1; ; try++ {
 		said, err := r.ask(ctx)
 		why, ok := errors.AsType[*llm.Failure](err)
-		if err == nil || ctx.Err() != nil || !ok || !why.Again || said.call.First == 0 || try == cutTries {
+		if err == nil || ctx.Err() != nil || !ok || !why.Again || said.call.First == 0 && !said.finish.Stumbled() || try == cutTries {
 			return said, err
 		}
 		wait := max(r.Limits.Again<<(try-1), why.After)
@@ -281,7 +284,12 @@ func (r *turn) stream(ctx context.Context, q llm.Request, aloud bool) (reply, st
 	message, _, finish, err := whole.Result()
 	counted := keep.call.Usage
 	keep.call = r.uncounted(keep.call, came, err == nil)
-	if err == nil && finish.Reason == llm.Error {
+	switch {
+	case err != nil:
+	case finish.Stumbled():
+		err = fault.New(fault.ProviderProtocol, "%w", &llm.Failure{Says: fmt.Sprintf("the model made a call that its vendor could not read (%.200s)", finish.Raw), Again: true}).
+			WithHint("try again, or ask another model")
+	case finish.Reason == llm.Error:
 		err = fault.New(fault.ProviderBadRequest, "the model or its vendor refused to go on (%.200s)", finish.Raw).
 			WithHint("say it in other words, or ask another model")
 	}
