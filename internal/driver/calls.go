@@ -6,8 +6,10 @@ import (
 	"encoding/json"
 	"strings"
 	"time"
+	"unicode"
 
 	"ramet/internal/history"
+	"ramet/internal/late"
 	"ramet/internal/llm"
 	"ramet/internal/loop"
 	"ramet/internal/text"
@@ -261,25 +263,43 @@ func (c *call) command() string {
 	if c.Kind != "execute" && c.Kind != "" && c.Kind != "other" {
 		return ""
 	}
+	line, _ := c.inputLine()
+	return line
+}
+
+// hiddenCommand is the command line of a call that the program takes for mere reading; empty: it has
+// none. One word alone is what an editor's tool calls its own verbs.
+func (c *call) hiddenCommand() string {
+	line, words := c.inputLine()
+	if !words && !strings.ContainsFunc(line, unicode.IsSpace) {
+		return ""
+	}
+	return line
+}
+
+// inputLine is the command line in a call's input; words says that it was told as a list of words.
+func (c *call) inputLine() (line string, words bool) {
 	var input struct {
 		Command json.RawMessage `json:"command"`
 	}
 	if json.Unmarshal(c.Input, &input) != nil {
-		return ""
+		return "", false
 	}
-	var line string
 	if json.Unmarshal(input.Command, &line) == nil {
-		return line
+		return line, false
 	}
-	var words []string
-	if json.Unmarshal(input.Command, &words) != nil || len(words) == 0 {
-		return ""
+	var list []string
+	if json.Unmarshal(input.Command, &list) != nil || len(list) == 0 {
+		return "", false
 	}
-	if n := len(words); n == 3 && (words[1] == "-lc" || words[1] == "-c") { // a shell's
-		return words[2]
+	if len(list) == 3 && (list[1] == "-lc" || list[1] == "-c") && shells.Get().MatchString(list[0]) {
+		return list[2], true
 	}
-	return quote(words)
+	return quote(list), true
 }
+
+// shells are the programs whose -c is a command line; that of others is something else.
+var shells = late.Regexp(`^(.*/)?(ba|da|z|k|mk|a|fi)?sh$`)
 
 // quote is a command line of words, as a shell reads it.
 func quote(words []string) string {
