@@ -2,6 +2,7 @@ package loop
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -384,5 +385,32 @@ func TestSilenceIsTold(t *testing.T) {
 	s.must()
 	if !slices.ContainsFunc(s.events, func(e Event) bool { return e.Type == Note && strings.Contains(e.Text, "without a word") }) {
 		t.Errorf("%s", s.told())
+	}
+}
+
+// A limit of an answer that is more than the model may write is lowered to the one that the refusal names, in
+// whatever words; what names none is a refusal.
+func TestTheLimitOfAnAnswerIsLearnt(t *testing.T) {
+	for said, want := range map[string][]int64{
+		"max_tokens: 128000 > 64000, which is the maximum allowed number of output tokens for claude-3-5-x-20241022": {128_000, 64_000},
+		"max_tokens is too large: 128000. This model supports at most 16384 completion tokens":                       {128_000, 16_384},
+		"Invalid max_tokens value, the valid range of max_tokens is [1, 8192]":                                       {128_000, 8192},
+		"a maxOutputTokens value of 128000 but the supported range is from 1 (inclusive) to 65537 (exclusive)":       {128_000, 65_536},
+		"`max_completion_tokens` must be less than or equal to `8,192`":                                              {128_000, 8192},
+		"Unsupported parameter: 'max_tokens' is not supported with this model":                                       {128_000},
+		"messages.512.content: at most 20000 items":                                                                  {128_000},
+	} {
+		quoted, _ := json.Marshal(said)
+		s := newStage(t, `{"steps": [{"error": "PROVIDER_BAD_REQUEST", "message": `+string(quoted)+`}]}
+{"steps": [{"text": "done"}]}`)
+		s.turn.Model = llm.Model{Output: 128_000, Context: 1_000_000}
+		_, err := s.run(t.Context())
+		var asked []int64
+		for _, q := range s.requests {
+			asked = append(asked, q.MaxTokens)
+		}
+		if !slices.Equal(asked, want) || (err == nil) != (len(want) == 2) || s.held != 0 {
+			t.Errorf("%s: %v, %v", said, asked, err)
+		}
 	}
 }

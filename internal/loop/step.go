@@ -121,6 +121,9 @@ func (r *turn) answer(ctx context.Context) (reply, error) {
 	}
 	for try := 1; ; try++ {
 		said, err := r.listen(ctx)
+		if err != nil && ctx.Err() == nil && try < roomTries && r.tooMuch(err, said.limit) {
+			continue
+		}
 		if !fault.Is(err, fault.ProviderContext) || ctx.Err() != nil || try == roomTries {
 			return said, err
 		}
