@@ -27,6 +27,7 @@ type connection struct {
 	session *sdk.ClientSession
 	process *sandbox.Process // nil: it is far away
 	words   *lastWords
+	begun   time.Time
 	oauth   auth.OAuthHandler // nil: nobody logged in
 }
 
@@ -54,7 +55,7 @@ func (w *lastWords) String() string {
 func (p *Pool) connect(ctx, life context.Context, s Server) (*connection, error) {
 	ctx, cancel := context.WithTimeout(ctx, connectTime)
 	defer cancel()
-	c := &connection{words: &lastWords{}}
+	c := &connection{words: &lastWords{}, begun: time.Now()}
 	if s.URL != "" {
 		if one := p.pass(s); one != nil {
 			c.oauth = p.bearer(s, *one)
@@ -173,9 +174,9 @@ func (c *connection) ending() string {
 
 // failure is why a server could not be spoken with.
 func (c *connection) failure(ctx context.Context, s Server, err error) error {
-	why := text.Line(err.Error(), 300)
+	why := s.says(err)
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		why = fmt.Sprintf("it did not answer within %s", connectTime)
+		why = fmt.Sprintf("it did not answer within %s", time.Since(c.begun).Round(time.Second)) // whoever asks may have less patience
 	}
 	if how := c.ending(); how != "" && !strings.HasPrefix(how, "it was ended by signal 9") {
 		why += "; " + how

@@ -1,0 +1,35 @@
+package mcp
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// A key in an address, be it written there or named by $NAME, is shown to nobody: not in lists, not in
+// errors, which models read.
+func TestNoKeyOfAnAddressIsShown(t *testing.T) {
+	for _, c := range []struct{ url, shown, want string }{
+		{"https://h.example/mcp", "", "https://h.example/mcp"},
+		{"https://h.example/mcp?key=s3cret", "https://h.example/mcp?key=$KEY", "https://h.example/mcp?…"},
+		{"https://h.example/mcp?key=s3cret", "", "https://h.example/mcp?…"},
+		{"https://u:s3cret@h.example/mcp", "", "https://h.example/mcp"},
+		{"https://u:s3cret@h.example", "https://u:$KEY@h.example", "https://h.example"},
+		{"https://h.example/s3cret/mcp", "https://h.example/$KEY/mcp", "https://h.example/$KEY/mcp"},
+		{"https://u:s3cret@h.example/s3cret/mcp?a=s3cret", "https://u:$KEY@h.example/$KEY/mcp?a=$KEY", "https://h.example/$KEY/mcp?…"},
+	} {
+		s := Server{URL: c.url, Shown: c.shown}
+		if got := s.Address(); got != c.want {
+			t.Errorf("%s: %s, want %s", c.url, got, c.want)
+		}
+		refused := &http.Client{Transport: refusing{}}
+		_, err := refused.Post(c.url, "", nil)
+		if got := s.says(err); strings.Contains(got, "s3cret") || !strings.Contains(got, c.want) {
+			t.Errorf("%s: %s", c.url, got)
+		}
+	}
+}
+
+type refusing struct{}
+
+func (refusing) RoundTrip(r *http.Request) (*http.Response, error) { return nil, http.ErrServerClosed }
