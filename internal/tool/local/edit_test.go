@@ -118,3 +118,14 @@ func TestWhatWasSeenStandsInTheHistory(t *testing.T) {
 		t.Error(d.get("a"))
 	}
 }
+
+// A pattern for places outside finds nothing, which is not to be taken for there being nothing.
+func TestPatternsThatLeadOut(t *testing.T) {
+	d := newDesk(t, "a/x.go", "package x\n")
+	for _, p := range []string{"/etc/*", "../*", "..", d.root + "x/*"} {
+		d.fails("glob", args{"pattern": p}, "leads out of the workspace")
+		d.fails("grep", args{"pattern": "package", "include": p}, "leads out of the workspace")
+	}
+	d.works("glob", args{"pattern": d.root + "/a/*"}, "a/x.go")
+	d.works("glob", args{"pattern": "..*/**"}, "No file fits")
+}
