@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"os"
 	"strings"
 	"sync"
@@ -92,7 +93,7 @@ func (c *connection) reach(life context.Context, s Server) (sdk.Transport, error
 		if client == nil {
 			client = &http.Client{}
 		}
-		return &sdk.StreamableClientTransport{Endpoint: s.URL, HTTPClient: headed(client, s.Headers), OAuthHandler: c.oauth, MaxRetries: -1, MaxEventSize: mostMessage}, nil
+		return &sdk.StreamableClientTransport{Endpoint: s.URL, HTTPClient: headed(client, s), OAuthHandler: c.oauth, MaxRetries: -1, MaxEventSize: mostMessage}, nil
 	}
 	inR, inW, err := os.Pipe()
 	if err != nil {
@@ -190,25 +191,29 @@ func (c *connection) failure(ctx context.Context, s Server, err error) error {
 	return f.WithHint("`ramet mcp tools %s` tries again", s.Name)
 }
 
-// headed adds headers to each request.
-func headed(c *http.Client, headers map[string]string) *http.Client {
-	if len(headers) == 0 {
+// headed adds the headers of a server to each request that goes to it.
+func headed(c *http.Client, s Server) *http.Client {
+	at, err := url.Parse(s.URL)
+	if len(s.Headers) == 0 || err != nil {
 		return c
 	}
 	out := *c
-	out.Transport = withHeaders{c.Transport, headers}
+	out.Transport = withHeaders{c.Transport, at, s.Headers}
 	return &out
 }
 
 type withHeaders struct {
 	next    http.RoundTripper
+	at      *url.URL
 	headers map[string]string
 }
 
 func (w withHeaders) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
-	for name, value := range w.headers {
-		r.Header.Set(name, value)
+	if r.URL.Scheme == w.at.Scheme && r.URL.Host == w.at.Host { // to wherever it redirects no key goes
+		for name, value := range w.headers {
+			r.Header.Set(name, value)
+		}
 	}
 	if w.next == nil {
 		return http.DefaultTransport.RoundTrip(r)
