@@ -159,13 +159,10 @@ func (c *call) paths() []string {
 	for _, d := range c.Diffs {
 		out = append(out, d.Path)
 	}
-	var input map[string]json.RawMessage
-	if json.Unmarshal(c.Input, &input) == nil {
-		for _, key := range []string{"file_path", "path", "filePath", "notebook_path", "abs_path", "absolute_path"} {
-			var p string
-			if json.Unmarshal(input[key], &p) == nil && p != "" {
-				out = append(out, p)
-			}
+	for _, key := range []string{"file_path", "path", "filePath", "notebook_path", "abs_path", "absolute_path"} {
+		var p string
+		if json.Unmarshal(c.member(key), &p) == nil && p != "" {
+			out = append(out, p)
 		}
 	}
 	return out
@@ -210,13 +207,11 @@ func resolved(p string) string {
 
 // host is where a call fetches from.
 func (c *call) host() string {
-	var input struct {
-		URL string `json:"url"`
-	}
-	if json.Unmarshal(c.Input, &input) != nil {
+	var address string
+	if json.Unmarshal(c.member("url"), &address) != nil {
 		return ""
 	}
-	u, err := url.Parse(input.URL)
+	u, err := url.Parse(address)
 	if err != nil {
 		return ""
 	}

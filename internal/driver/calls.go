@@ -279,23 +279,28 @@ func (c *call) hiddenCommand() string {
 
 // inputLine is the command line in a call's input; words says that it was told as a list of words.
 func (c *call) inputLine() (line string, words bool) {
-	var input struct {
-		Command json.RawMessage `json:"command"`
-	}
-	if json.Unmarshal(c.Input, &input) != nil {
-		return "", false
-	}
-	if json.Unmarshal(input.Command, &line) == nil {
+	told := c.member("command")
+	if json.Unmarshal(told, &line) == nil {
 		return line, false
 	}
 	var list []string
-	if json.Unmarshal(input.Command, &list) != nil || len(list) == 0 {
+	if json.Unmarshal(told, &list) != nil || len(list) == 0 {
 		return "", false
 	}
 	if len(list) == 3 && (list[1] == "-lc" || list[1] == "-c") && shells.Get().MatchString(list[0]) {
 		return list[2], true
 	}
 	return quote(list), true
+}
+
+// member is what a call's input has under exactly this name. A struct would take "Command" for "command",
+// and a model could have one judged and the other run.
+func (c *call) member(name string) json.RawMessage {
+	var input map[string]json.RawMessage
+	if json.Unmarshal(c.Input, &input) != nil {
+		return nil
+	}
+	return input[name]
 }
 
 // shells are the programs whose -c is a command line; that of others is something else.

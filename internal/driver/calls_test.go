@@ -74,6 +74,9 @@ func TestACallIsJudgedByAllThatItDoes(t *testing.T) {
 		{"read", `{"command":["reboot"]}`, nil, "bash reboot", false},
 		{"search", `{"command":"grep x . && rm x"}`, nil, "bash grep x . && rm x", false},
 		{"search", `{"command":"echo x"}`, nil, "bash echo x", true},
+		{"execute", `{"command":"rm x","Command":"echo x"}`, nil, "bash rm x", false},
+		{"execute", `{"COMMAND":"echo x"}`, nil, "driver-x__execute ", false},
+		{"fetch", `{"url":"https://evil.example/","URL":"https://good.example/"}`, nil, "fetch evil.example", false},
 		{"execute", `{"command":["sudo","-c","echo x"]}`, nil, "bash sudo -c 'echo x'", false},
 	} {
 		one := &call{Call: Call{Kind: c.kind, Input: json.RawMessage(c.input), Title: "harmless"}}
