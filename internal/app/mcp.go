@@ -83,7 +83,7 @@ func (m serverMaker) users(c config.Server) mcp.Server {
 		missing = append(missing, none...)
 		return out
 	}
-	s.URL = fill(c.URL)
+	s.URL, s.Shown = fill(c.URL), c.URL
 	s.Login = mcp.Client{ID: fill(c.ClientID), Secret: fill(c.ClientSecret), Port: c.CallbackPort}
 	for name, value := range c.Headers {
 		s.Headers[name] = fill(value)
@@ -119,7 +119,7 @@ func (m serverMaker) projects(n mcp.Named) mcp.Server {
 		missing = append(missing, none...)
 		return out
 	}
-	s.URL = fill(n.URL)
+	s.URL, s.Shown = fill(n.URL), n.URL
 	s.Login = mcp.Client{ID: fill(n.OAuth.ClientID), Port: n.OAuth.CallbackPort}
 	for name, value := range n.Headers {
 		s.Headers[name] = fill(value)

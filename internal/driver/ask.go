@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"ramet/internal/fault"
@@ -30,9 +31,9 @@ func (r *turn) asked(ctx context.Context, u Update) {
 		u.Reply(Cancel)
 		return
 	}
-	spec, made := r.spec(c)
+	specs, made := r.specs(c)
 	r.asking.Go(func() {
-		_, record, err := r.Guard.Decide(ctx, spec, made)
+		record, err := r.decide(ctx, specs, made)
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		c.record = record
@@ -58,6 +59,18 @@ func (r *turn) asked(ctx context.Context, u Update) {
 			u.Reply(Cancel)
 		}
 	})
+}
+
+// decide puts all that a call does through our policy: each must be permitted. A person who says yes has
+// seen the whole call.
+func (r *turn) decide(ctx context.Context, specs []tool.Spec, made tool.Call) (record *history.Permission, err error) {
+	for _, s := range specs {
+		made.Name = s.Name
+		if _, record, err = r.Guard.Decide(ctx, s, made); err != nil || record != nil && record.By == history.ByPerson {
+			break
+		}
+	}
+	return record, err
 }
 
 // merged is a call with what is told of it anew.
@@ -92,9 +105,10 @@ func merged(was, now Call) Call {
 	return now
 }
 
-// spec is a call as our policy judges it: as the tool of ours that does the same, inside the
-// agent's folder; all else as a tool of a server of the driver's name, driver-NAME.
-func (r *turn) spec(c *call) (tool.Spec, tool.Call) {
+// specs are a call as our policy judges it: as the tool of ours that does the same, inside the
+// agent's folder; all else as a tool of a server of the driver's name, driver-NAME. One that changes
+// several files is one of each.
+func (r *turn) specs(c *call) ([]tool.Spec, tool.Call) {
 	made := tool.Call{Agent: r.Agent, ID: c.id, Args: json.RawMessage("{}"), Output: func([]byte) {}, Model: llm.Model{}}
 	line := c.line()
 	s := tool.Spec{Summary: func(json.RawMessage) string { return line }}
@@ -102,25 +116,37 @@ func (r *turn) spec(c *call) (tool.Spec, tool.Call) {
 		return func(json.RawMessage) string { return text }
 	}
 	within, inside := r.within(c.paths())
+	reads := c.Kind == "read" || c.Kind == "search" || c.Kind == "think"
+	command := c.command()
+	if reads {
+		command = c.hiddenCommand()
+	}
 	switch {
-	case c.command() != "":
-		s.Name, s.Access, s.Subject = "bash", tool.Commands, subject(c.command())
+	case command != "":
+		s.Summary = subject(command)
+		s.Name, s.Access, s.Subject = "bash", tool.Commands, subject(command)
 		if !r.about.Boxed {
 			s.Outside = subject(r.about.Driver + " runs it itself, and not in the box")
 		}
 	case ownTool.Get().MatchString(cmp.Or(c.Tool, c.Title)) && c.name() == "other":
 		s.Name, s.Access = cmp.Or(c.Tool, c.Title), tool.Processes
-	case (c.Kind == "read" || c.Kind == "search" || c.Kind == "think") && inside:
+	case reads && inside:
 		s.Name, s.Access = "read", tool.Reads
-	case c.Kind == "edit" && inside && within != "":
-		s.Name, s.Access, s.Subject = "edit", tool.Writes, subject(within)
+	case c.Kind == "edit" && inside && len(within) > 0:
+		specs := make([]tool.Spec, len(within))
+		for i, path := range within {
+			specs[i] = tool.Spec{Name: "edit", Access: tool.Writes, Subject: subject(path), Summary: s.Summary}
+			if len(within) > 1 { // what the program says may be about one of them
+				specs[i].Summary = subject(line + " (" + strings.Join(within, ", ") + ")")
+			}
+		}
+		return specs, made
 	case c.Kind == "fetch" && c.host() != "":
 		s.Name, s.Access, s.Subject = "fetch", tool.Fetches, subject(c.host())
 	default:
 		s.Name, s.Access = "driver-"+r.about.Driver+"__"+c.name(), tool.Servers
 	}
-	made.Name = s.Name
-	return s, made
+	return []tool.Spec{s}, made
 }
 
 // ownTool is a tool of ramet's own server, as programs name it: it acts on agents, within
@@ -133,24 +159,21 @@ func (c *call) paths() []string {
 	for _, d := range c.Diffs {
 		out = append(out, d.Path)
 	}
-	var input map[string]json.RawMessage
-	if json.Unmarshal(c.Input, &input) == nil {
-		for _, key := range []string{"file_path", "path", "filePath", "notebook_path", "abs_path", "absolute_path"} {
-			var p string
-			if json.Unmarshal(input[key], &p) == nil && p != "" {
-				out = append(out, p)
-			}
+	for _, key := range []string{"file_path", "path", "filePath", "notebook_path", "abs_path", "absolute_path"} {
+		var p string
+		if json.Unmarshal(c.member(key), &p) == nil && p != "" {
+			out = append(out, p)
 		}
 	}
 	return out
 }
 
-// within is the first of the paths, relative to the agent's folder; false: one leaves it.
-func (r *turn) within(paths []string) (string, bool) {
-	first := ""
+// within is the paths, relative to the agent's folder, each once; false: one leaves it.
+func (r *turn) within(paths []string) ([]string, bool) {
+	var out []string
 	root, err := filepath.EvalSymlinks(r.root)
 	if err != nil {
-		return "", false
+		return nil, false
 	}
 	for _, p := range paths {
 		if !filepath.IsAbs(p) {
@@ -158,13 +181,13 @@ func (r *turn) within(paths []string) (string, bool) {
 		}
 		rel, err := filepath.Rel(root, resolved(p))
 		if err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
-			return "", false
+			return nil, false
 		}
-		if first == "" {
-			first = filepath.ToSlash(rel)
+		if rel = filepath.ToSlash(rel); !slices.Contains(out, rel) {
+			out = append(out, rel)
 		}
 	}
-	return first, true
+	return out, true
 }
 
 // resolved is a path with its links followed, as far as it exists.
@@ -184,13 +207,11 @@ func resolved(p string) string {
 
 // host is where a call fetches from.
 func (c *call) host() string {
-	var input struct {
-		URL string `json:"url"`
-	}
-	if json.Unmarshal(c.Input, &input) != nil {
+	var address string
+	if json.Unmarshal(c.member("url"), &address) != nil {
 		return ""
 	}
-	u, err := url.Parse(input.URL)
+	u, err := url.Parse(address)
 	if err != nil {
 		return ""
 	}

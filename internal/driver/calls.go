@@ -6,8 +6,10 @@ import (
 	"encoding/json"
 	"strings"
 	"time"
+	"unicode"
 
 	"ramet/internal/history"
+	"ramet/internal/late"
 	"ramet/internal/llm"
 	"ramet/internal/loop"
 	"ramet/internal/text"
@@ -261,25 +263,48 @@ func (c *call) command() string {
 	if c.Kind != "execute" && c.Kind != "" && c.Kind != "other" {
 		return ""
 	}
-	var input struct {
-		Command json.RawMessage `json:"command"`
-	}
-	if json.Unmarshal(c.Input, &input) != nil {
-		return ""
-	}
-	var line string
-	if json.Unmarshal(input.Command, &line) == nil {
-		return line
-	}
-	var words []string
-	if json.Unmarshal(input.Command, &words) != nil || len(words) == 0 {
-		return ""
-	}
-	if n := len(words); n == 3 && (words[1] == "-lc" || words[1] == "-c") { // a shell's
-		return words[2]
-	}
-	return quote(words)
+	line, _ := c.inputLine()
+	return line
 }
+
+// hiddenCommand is the command line of a call that the program takes for mere reading; empty: it has
+// none. One word alone is what an editor's tool calls its own verbs.
+func (c *call) hiddenCommand() string {
+	line, words := c.inputLine()
+	if !words && !strings.ContainsFunc(line, unicode.IsSpace) {
+		return ""
+	}
+	return line
+}
+
+// inputLine is the command line in a call's input; words says that it was told as a list of words.
+func (c *call) inputLine() (line string, words bool) {
+	told := c.member("command")
+	if json.Unmarshal(told, &line) == nil {
+		return line, false
+	}
+	var list []string
+	if json.Unmarshal(told, &list) != nil || len(list) == 0 {
+		return "", false
+	}
+	if len(list) == 3 && (list[1] == "-lc" || list[1] == "-c") && shells.Get().MatchString(list[0]) {
+		return list[2], true
+	}
+	return quote(list), true
+}
+
+// member is what a call's input has under exactly this name. A struct would take "Command" for "command",
+// and a model could have one judged and the other run.
+func (c *call) member(name string) json.RawMessage {
+	var input map[string]json.RawMessage
+	if json.Unmarshal(c.Input, &input) != nil {
+		return nil
+	}
+	return input[name]
+}
+
+// shells are the programs whose -c is a command line; that of others is something else.
+var shells = late.Regexp(`^(.*/)?(ba|da|z|k|mk|a|fi)?sh$`)
 
 // quote is a command line of words, as a shell reads it.
 func quote(words []string) string {

@@ -1,13 +1,17 @@
 package driver
 
 import (
+	"context"
 	"encoding/json"
 	"strings"
 	"testing"
 	"time"
 	"unicode/utf8"
 
+	"ramet/internal/fault"
+	"ramet/internal/history"
 	"ramet/internal/llm"
+	"ramet/internal/tool"
 )
 
 // Only what a program says to be a command line is one: a title may be words about it.
@@ -16,6 +20,9 @@ func TestTheCommandOfACall(t *testing.T) {
 		{"execute", "Run it", `{"command":"make test"}`, "make test"},
 		{"execute", "", `{"command":["bash","-lc","make && rm x"]}`, "make && rm x"},
 		{"execute", "", `{"command":["git","commit","-m","it's done"]}`, `git commit -m 'it'\''s done'`},
+		{"execute", "", `{"command":["/usr/bin/zsh","-c","make"]}`, "make"},
+		{"execute", "", `{"command":["sudo","-c","make"]}`, "sudo -c make"},
+		{"execute", "", `{"command":["python3","-c","make"]}`, "python3 -c make"},
 		{"other", "", `{"command":"ls"}`, "ls"},
 		{"execute", "touch harmless", "", ""},
 		{"execute", "touch harmless", `{"description":"touch harmless"}`, ""},
@@ -26,6 +33,62 @@ func TestTheCommandOfACall(t *testing.T) {
 		got := (&call{Call: Call{Kind: c.kind, Title: c.title, Input: json.RawMessage(c.input)}}).command()
 		if got != c.want {
 			t.Errorf("%+v: %q", c, got)
+		}
+	}
+}
+
+// judged counts what is put to the policy, which permits changes in docs, commands that begin with echo and
+// reading.
+type judged []string
+
+func (j *judged) Decide(_ context.Context, s tool.Spec, c tool.Call) (tool.Grant, *history.Permission, error) {
+	subject := ""
+	if s.Subject != nil {
+		subject = s.Subject(nil)
+	}
+	*j = append(*j, s.Name+" "+subject)
+	if s.Access == tool.Reads || s.Name == "edit" && strings.HasPrefix(subject, "docs/") || s.Name == "bash" && strings.HasPrefix(subject, "echo ") {
+		return tool.Free, nil, nil
+	}
+	return "", nil, fault.New(fault.Denied, "no")
+}
+
+// A call is judged by all that it does, whatever the program calls it: by each of the files that it changes, and by
+// a command also where that is said to read.
+func TestACallIsJudgedByAllThatItDoes(t *testing.T) {
+	root := t.TempDir()
+	for _, c := range []struct {
+		kind, input string
+		diffs       []string
+		want        string
+		permitted   bool
+	}{
+		{"edit", ``, []string{"docs/a"}, "edit docs/a", true},
+		{"edit", ``, []string{"docs/a", "docs/b", "docs/a"}, "edit docs/a, edit docs/b", true},
+		{"edit", ``, []string{"docs/a", "src/b", "docs/c"}, "edit docs/a, edit src/b", false},
+		{"edit", ``, []string{"docs/a", "../b"}, "driver-x__edit ", false},
+		{"edit", `{"path":"src/b"}`, []string{"docs/a"}, "edit docs/a, edit src/b", false},
+		{"read", `{"path":"src/b"}`, nil, "read ", true},
+		{"read", `{"command":"view","path":"src/b"}`, nil, "read ", true},
+		{"read", `{"command":["bash","-lc","rm -rf x"]}`, nil, "bash rm -rf x", false},
+		{"read", `{"command":["reboot"]}`, nil, "bash reboot", false},
+		{"search", `{"command":"grep x . && rm x"}`, nil, "bash grep x . && rm x", false},
+		{"search", `{"command":"echo x"}`, nil, "bash echo x", true},
+		{"execute", `{"command":"rm x","Command":"echo x"}`, nil, "bash rm x", false},
+		{"execute", `{"COMMAND":"echo x"}`, nil, "driver-x__execute ", false},
+		{"fetch", `{"url":"https://evil.example/","URL":"https://good.example/"}`, nil, "fetch evil.example", false},
+		{"execute", `{"command":["sudo","-c","echo x"]}`, nil, "bash sudo -c 'echo x'", false},
+	} {
+		one := &call{Call: Call{Kind: c.kind, Input: json.RawMessage(c.input), Title: "harmless"}}
+		for _, path := range c.diffs {
+			one.Diffs = append(one.Diffs, Diff{Path: path})
+		}
+		var j judged
+		r := &turn{root: root, about: About{Driver: "x"}}
+		r.Guard = &j
+		specs, made := r.specs(one)
+		if _, err := r.decide(t.Context(), specs, made); (err == nil) != c.permitted || strings.Join(j, ", ") != c.want {
+			t.Errorf("%+v: %q, %v", c, j, err)
 		}
 	}
 }

@@ -20,8 +20,8 @@ func (r *turn) diff(c *call) string {
 	var b strings.Builder
 	for _, d := range c.Diffs {
 		name := d.Path
-		if rel, ok := r.within([]string{d.Path}); ok && rel != "" {
-			name = rel
+		if rel, ok := r.within([]string{d.Path}); ok {
+			name = rel[0]
 		}
 		if len(d.Old)+len(d.New) > mostDiffed {
 			fmt.Fprintf(&b, "%s: %d bytes before, %d now\n", name, len(d.Old), len(d.New))
@@ -61,10 +61,11 @@ func (r *turn) begins(d Diff) int {
 
 // content is the text of a file in the agent's folder.
 func (r *turn) content(path string) (string, bool) {
-	rel, ok := r.within([]string{path})
-	if !ok || rel == "" {
+	within, ok := r.within([]string{path})
+	if !ok {
 		return "", false
 	}
+	rel := within[0]
 	root, err := os.OpenRoot(r.root)
 	if err != nil {
 		return "", false

@@ -327,6 +327,30 @@ func TestWordsAreNoCount(t *testing.T) {
 	}
 }
 
+// What a vendor counts in vain is not counted, and stays set aside; more from a cache than was read is nothing
+// read beside.
+func TestCountsThatCannotBe(t *testing.T) {
+	for body, want := range map[string]struct {
+		input   int64
+		counted bool
+	}{
+		`{"usage":{"prompt_tokens":12,"completion_tokens":3}}`:                                              {12, true},
+		`{"usage":{"prompt_tokens":10,"completion_tokens":3,"prompt_tokens_details":{"cached_tokens":90}}}`: {0, true},
+		`{"usageMetadata":{"promptTokenCount":5,"cachedContentTokenCount":9,"candidatesTokenCount":1}}`:     {0, true},
+		`{"usage":{}}`: {0, false},
+		`{"usage":{"prompt_tokens":0,"completion_tokens":0}}`:                           {0, false},
+		`{"usage":{"prompt_tokens":-12,"completion_tokens":3}}`:                         {0, false},
+		`{"usage":{"input_tokens":4611686018427387904,"output_tokens":1}}`:              {0, false},
+		`{"usageMetadata":{"promptTokenCount":7,"candidatesTokenCount":9000000000000}}`: {0, false},
+	} {
+		m := &meter{}
+		io.WriteString(m, body)
+		if got, counted := m.end(); counted != want.counted || got.Input != want.input {
+			t.Errorf("%s: %+v %v", body, got, counted)
+		}
+	}
+}
+
 // What a request makes the vendor read or write beside its own bytes is set aside as well: several answers,
 // what the vendor keeps of before, things that are named.
 func TestWhatARequestOnlyNamesIsSetAside(t *testing.T) {

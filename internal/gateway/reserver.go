@@ -200,6 +200,11 @@ func (s *short) refusal() error {
 	worst := s.call.Worst(s.call.Least)
 	of := s.limit.Of.Label()
 	hint := "give more with --max-cost or --max-tokens, or stop here"
+	if h := s.limit.Held; bound && h.Tokens > 0 { // else it would not be clear where the budget went
+		hint += fmt.Sprintf("; %d tokens are set aside for calls that are under way, or of which nobody knows what they came to", h.Tokens)
+	} else if priced && h.Cost > 0 {
+		hint += fmt.Sprintf("; %s is set aside for calls that are under way, or of which nobody knows what they came to", llm.Money(h.Cost))
+	}
 	switch {
 	case bound && tokens == 0 || priced && cost == 0:
 		return fault.New(fault.BudgetExceeded, "agent %s and those below it have used up their budget: %s", of, s.used()).WithHint("%s", hint)

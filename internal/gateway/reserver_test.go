@@ -94,6 +94,23 @@ func TestWhatCannotFitIsRefusedAtOnce(t *testing.T) {
 	}
 }
 
+// A refusal says what is set aside, of calls under way and of those whose process died: nothing else tells where a
+// budget went that nobody spent.
+func TestARefusalSaysWhatIsSetAside(t *testing.T) {
+	for want, b := range map[string]agent.Budget{"90 tokens are set aside": {Tokens: agent.AtMost(100)}, "is set aside for calls": {Cost: agent.AtMost(2_000_000)}} {
+		p := NewReserver(newModel(b), "test")
+		p.most = time.Millisecond
+		call := Call{Input: 90, Priced: true, Price: llm.Price{Input: 10_000_000}}
+		if _, err := p.Reserve(t.Context(), call); err != nil {
+			t.Fatal(err)
+		}
+		_, err := p.Reserve(t.Context(), call)
+		if f, ok := fault.Of(err); !ok || !strings.Contains(f.Hint, want) {
+			t.Errorf("%v", err)
+		}
+	}
+}
+
 // Whoever goes away while it waits holds nothing, and lets others go on.
 func TestWhoGoesAwayWhileItWaitsLeavesTheQueue(t *testing.T) {
 	m := newModel(agent.Budget{Tokens: agent.AtMost(10)})

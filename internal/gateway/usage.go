@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"ramet/internal/llm"
+	"ramet/internal/llm/wire"
 )
 
 // meter reads what a vendor counted out of an answer as it goes by: a stream of events, or one
@@ -123,7 +124,7 @@ func (m *meter) read(text []byte) {
 		}
 	}
 	if g := s.Raw; g != nil {
-		m.told, m.got = true, llm.Usage{Input: g.Prompt + g.ToolUse - g.Cached, CacheRead: g.Cached, Output: g.Candidates + g.Thoughts, Reasoning: g.Thoughts}
+		m.told, m.got = true, llm.Usage{Input: wire.Rest(g.Prompt+g.ToolUse, g.Cached), CacheRead: g.Cached, Output: g.Candidates + g.Thoughts, Reasoning: g.Thoughts}
 	}
 	if said && s.Type != "message_start" { // which tells what was read alone
 		if m.last = true; m.ends != nil {
@@ -135,19 +136,23 @@ func (m *meter) read(text []byte) {
 func (m *meter) take(c counts) {
 	m.told = true
 	if c.Prompt > 0 || c.Completion > 0 {
-		m.got = llm.Usage{Input: c.Prompt - c.PromptParts.Cached, CacheRead: c.PromptParts.Cached, Output: c.Completion, Reasoning: c.CompletionParts.Reasoning}
+		m.got = llm.Usage{Input: wire.Rest(c.Prompt, c.PromptParts.Cached), CacheRead: c.PromptParts.Cached, Output: c.Completion, Reasoning: c.CompletionParts.Reasoning}
 		return
 	}
 	if c.Input > 0 || c.InputParts.Cached > 0 {
-		m.got.Input, m.got.CacheRead = c.Input-c.InputParts.Cached, c.InputParts.Cached
+		m.got.Input, m.got.CacheRead = wire.Rest(c.Input, c.InputParts.Cached), c.InputParts.Cached
 	}
 	m.got.CacheRead, m.got.CacheWrite = max(m.got.CacheRead, c.Read), max(m.got.CacheWrite, c.Written)
 	m.got.CacheHour, m.got.Searches = max(m.got.CacheHour, c.Kept.Hour), max(m.got.Searches, c.Server.Searches)
 	m.got.Output, m.got.Reasoning = max(m.got.Output, c.Output), max(m.got.Reasoning, c.OutputParts.Reasoning)
 }
 
-// end is what was counted; false: the answer ended before the vendor said it.
+// end is what was counted; false: the answer ended before the vendor said it, or it said what cannot be:
+// that nothing was read and written, or more than any call takes.
 func (m *meter) end() (llm.Usage, bool) {
 	m.flush()
-	return m.got, m.told && m.last
+	if _, ok := wire.Plausible(m.got); !ok {
+		return llm.Usage{}, false
+	}
+	return m.got, m.told && m.last && m.got.Total() > 0
 }

@@ -69,15 +69,23 @@ func (r Ran) read(o Occasion) answer {
 		return r.objection(o, strings.TrimSpace(clip(r.Err)))
 	}
 	out := bytes.TrimSpace(r.Out)
-	var s said
-	if len(out) == 0 || out[0] != '{' || json.Unmarshal(out, &s) != nil {
-		a := answer{outcome: Passed}
-		if o.Event == UserPromptSubmit || o.Event == SessionStart {
-			a.context = clip(out)
+	words := o.Event == UserPromptSubmit || o.Event == SessionStart // they are for the model
+	if len(out) > 0 && out[0] == '{' {
+		var s said
+		err := json.Unmarshal(out, &s)
+		if err == nil {
+			return r.spoken(o, s)
 		}
-		return a
+		if !words || r.Hook.Required { // it may have been a no
+			r.Failed = fmt.Errorf("its answer cannot be read: %w", err)
+			return r.failure(o)
+		}
 	}
-	return r.spoken(o, s)
+	a := answer{outcome: Passed}
+	if words {
+		a.context = clip(out)
+	}
+	return a
 }
 
 // spoken is an answer in JSON.

@@ -119,8 +119,19 @@ func TestAnswersInJSON(t *testing.T) {
 	if v := say(PreToolUse, "plain words"); v.Context != "" {
 		t.Errorf("a tool's: %+v", v)
 	}
-	if v := say(PreToolUse, `{not json`); v.Denied || v.Context != "" {
-		t.Errorf("no JSON: %+v", v)
+	// What begins as an answer and cannot be read may have been a no: it is told, and one that is required objects.
+	for _, garbled := range []string{`{not json`, `{"decision":"block"`, `{"decision":"block"}{}`, `{"decision":5}`} {
+		if v := say(PreToolUse, garbled); v.Denied || v.Context != "" || len(v.Tell) != 1 || !strings.Contains(v.Tell[0], "cannot be read") {
+			t.Errorf("%s: %+v", garbled, v)
+		}
+		for _, e := range []Event{PreToolUse, UserPromptSubmit} {
+			if v := verdict(e, Ran{Out: []byte(garbled), Hook: Hook{Required: true}}); !v.Denied {
+				t.Errorf("%s of %s, required: %+v", garbled, e, v)
+			}
+		}
+	}
+	if v := say(UserPromptSubmit, `{a brace} and words`); v.Context != "{a brace} and words" || len(v.Tell) != 0 {
+		t.Errorf("words for the model: %+v", v)
 	}
 }
 

@@ -39,9 +39,10 @@ type Text struct {
 
 // Words are texts in the order in which an agent reads them, and what people should know.
 type Words struct {
-	Texts []Text
-	Notes []string
-	Size  int // bytes of all bodies
+	Texts  []Text
+	Notes  []string
+	Differ []string // those of Notes about files that are not as a person accepted them; each begins with the file
+	Size   int      // bytes of all bodies
 }
 
 // Reader reads what a person accepted in a project; trust.Shelf is one.
@@ -68,6 +69,11 @@ func (w Words) String() string {
 		b.WriteString(":\n\n" + strings.TrimSpace(t.Body))
 	}
 	return b.String()
+}
+
+// differs notes a file that is not as a person accepted it.
+func (w *Words) differs(note string) {
+	w.Notes, w.Differ = append(w.Notes, note), append(w.Differ, note)
 }
 
 func (w *Words) note(format string, args ...any) {

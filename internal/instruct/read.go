@@ -88,7 +88,7 @@ func (b *builder) folder(r Reader, folder string) error {
 		return err
 	}
 	if t.Note != "" {
-		b.words.Notes = append(b.words.Notes, t.Note)
+		b.words.differs(t.Note)
 	}
 	if t.Data == nil {
 		return nil
@@ -127,7 +127,7 @@ func (b *builder) file(r Reader, t trust.Text, by string, depth int) error {
 			continue // a folder, and the like
 		}
 		if next.Note != "" && !b.seen[next.Path] {
-			b.words.Notes = append(b.words.Notes, next.Note)
+			b.words.differs(next.Note)
 		}
 		if next.Data != nil {
 			if err := b.file(r, next, t.Path, depth+1); err != nil {

@@ -78,6 +78,12 @@ type Finish struct {
 	Raw    string `json:"raw"` // the vendor's own word
 }
 
+// Stumbled says that the model wrote a call that its vendor could not read: the same request may end
+// otherwise. Nobody refused anything.
+func (f Finish) Stumbled() bool {
+	return f.Reason == Error && (f.Raw == "MALFORMED_FUNCTION_CALL" || f.Raw == "UNEXPECTED_TOOL_CALL") // of Gemini
+}
+
 // Bytes is a request as it goes over the wire. There is no key in it.
 type Bytes struct {
 	Path string // with the query, relative to the vendor's base URL

@@ -2,6 +2,7 @@ package loop
 
 import (
 	"context"
+	"fmt"
 
 	"ramet/internal/llm"
 	"ramet/internal/llm/catalog"
@@ -58,8 +59,31 @@ func (r *turn) allowed(ctx context.Context) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	r.bound, r.settle = got.Bound, got.Settle
+	r.bound, r.settle, r.worst = got.Bound, got.Settle, w.Input
 	return max(1, got.Output), nil
+}
+
+// uncounted is a call with what it can have taken at most, where a budget binds and the vendor did
+// not say what it took, or not all of it: else whoever is never told could spend for ever. No token
+// has less than a byte; came is how many of the answer did, whole says that it came to its end.
+func (r *turn) uncounted(c record.Call, came int64, whole bool) record.Call {
+	u := &c.Usage
+	told := u.Total() > 0
+	if !r.bound || whole && told || !whole && c.First == 0 { // what was refused took nothing
+		return c
+	}
+	if u.Input+u.CacheRead+u.CacheWrite == 0 {
+		u.Input = r.worst
+	}
+	u.Output = max(u.Output, came)
+	if price, known := r.price(""); known {
+		c.Cost = price.Cost(*u)
+	}
+	if whole && !r.silent {
+		r.silent = true
+		r.emit(Event{Type: Note, Text: fmt.Sprintf("the server of %s does not say how many tokens its answers take: they count against the budget with all that they can be, a token for each byte", r.Ref)})
+	}
+	return c
 }
 
 // atMost is how much the next request can be: no token has less than a byte; and what the

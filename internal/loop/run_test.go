@@ -2,7 +2,10 @@ package loop
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"sync"
@@ -316,5 +319,98 @@ func TestWhatACallMayComeToIsSetAside(t *testing.T) {
 	}
 	if second := s.worst[1].Input; second < 70 || !s.worst[1].Priced && s.turn.Ref.Vendor == "script" {
 		t.Errorf("%+v", s.worst[1])
+	}
+}
+
+// Where a budget binds, what no vendor counted counts with all that it can have been: else a
+// server that tells no usage would have no limit. Where none does, nothing is made up.
+func TestWhatNobodyCountsIsSpentAllTheSame(t *testing.T) {
+	const lines = `{"steps": [{"text": "twelve bytes"}%s]}`
+	for _, c := range []struct {
+		name, steps string
+		left        int64
+		output      int64
+		input       bool
+	}{
+		{"told", `, {"usage": {"input": 7, "output": 3}}`, 9000, 3, true},
+		{"nothing is told", ``, 9000, 12, true},
+		{"nothing binds", ``, 0, 0, false},
+		{"cut before it is told", `, {"error": "PROVIDER_BAD_REQUEST"}`, 9000, 12, true},
+		{"cut in the middle", `, {"usage": {"input": 7, "output": 1}}, {"error": "PROVIDER_BAD_REQUEST"}`, 9000, 12, true},
+	} {
+		s := newStage(t, fmt.Sprintf(lines, c.steps))
+		s.left = c.left
+		out, _ := s.run(t.Context())
+		if s.held != 0 || out.Usage.Output != c.output || (out.Usage.Input > 0) != c.input {
+			t.Errorf("%s: %+v, %d not settled", c.name, out.Usage, s.held)
+		}
+		if strings.Contains(c.steps, "input") && out.Usage.Input != 7 {
+			t.Errorf("%s: %d were read, the vendor says 7", c.name, out.Usage.Input)
+		}
+	}
+	s := newStage(t, `{"steps": [{"error": "PROVIDER_BAD_REQUEST"}]}`)
+	s.left = 9000
+	if out, _ := s.run(t.Context()); out.Usage.Total() != 0 {
+		t.Errorf("a call that was refused took %+v", out.Usage)
+	}
+}
+
+// A model that writes a call which its vendor cannot read is asked again, a few times: nobody refused
+// anything. Each try is counted.
+func TestAStumbleIsNoRefusal(t *testing.T) {
+	for _, c := range []struct {
+		stumbles int
+		reason   string
+		code     fault.Code
+		asked    int
+	}{{1, "MALFORMED_FUNCTION_CALL", "", 2}, {9, "UNEXPECTED_TOOL_CALL", fault.ProviderProtocol, cutTries}, {1, "SAFETY", fault.ProviderBadRequest, 1}} {
+		s := newStage(t, `{"steps": [{"text": "done"}, {"usage": {"input": 5, "output": 1}}]}`)
+		asked, well := 0, s.turn.Provider
+		s.turn.Provider = llm.Func(func(ctx context.Context, r llm.Request) iter.Seq[llm.Event] {
+			if asked++; asked > c.stumbles {
+				return well.Stream(ctx, r)
+			}
+			return slices.Values([]llm.Event{{Type: llm.Used, Usage: &llm.Usage{Input: 5, Output: 1}}, {Type: llm.Finished, Finish: llm.Finish{Reason: llm.Error, Raw: c.reason}}})
+		})
+		out, err := s.run(t.Context())
+		if fault.CodeOf(err) != c.code && !(err == nil && c.code == "") || asked != c.asked || out.Usage.Total() != int64(6*asked) {
+			t.Errorf("%+v: asked %d times, %+v, %v", c, asked, out.Usage, err)
+		}
+	}
+}
+
+// A turn that ends without a word says so to whoever watches.
+func TestSilenceIsTold(t *testing.T) {
+	s := newStage(t, `{"steps": []}`)
+	s.must()
+	if !slices.ContainsFunc(s.events, func(e Event) bool { return e.Type == Note && strings.Contains(e.Text, "without a word") }) {
+		t.Errorf("%s", s.told())
+	}
+}
+
+// A limit of an answer that is more than the model may write is lowered to the one that the refusal names, in
+// whatever words; what names none is a refusal.
+func TestTheLimitOfAnAnswerIsLearnt(t *testing.T) {
+	for said, want := range map[string][]int64{
+		"max_tokens: 128000 > 64000, which is the maximum allowed number of output tokens for claude-3-5-x-20241022": {128_000, 64_000},
+		"max_tokens is too large: 128000. This model supports at most 16384 completion tokens":                       {128_000, 16_384},
+		"Invalid max_tokens value, the valid range of max_tokens is [1, 8192]":                                       {128_000, 8192},
+		"a maxOutputTokens value of 128000 but the supported range is from 1 (inclusive) to 65537 (exclusive)":       {128_000, 65_536},
+		"`max_completion_tokens` must be less than or equal to `8,192`":                                              {128_000, 8192},
+		"Unsupported parameter: 'max_tokens' is not supported with this model":                                       {128_000},
+		"messages.512.content: at most 20000 items":                                                                  {128_000},
+	} {
+		quoted, _ := json.Marshal(said)
+		s := newStage(t, `{"steps": [{"error": "PROVIDER_BAD_REQUEST", "message": `+string(quoted)+`}]}
+{"steps": [{"text": "done"}]}`)
+		s.turn.Model = llm.Model{Output: 128_000, Context: 1_000_000}
+		_, err := s.run(t.Context())
+		var asked []int64
+		for _, q := range s.requests {
+			asked = append(asked, q.MaxTokens)
+		}
+		if !slices.Equal(asked, want) || (err == nil) != (len(want) == 2) || s.held != 0 {
+			t.Errorf("%s: %v, %v", said, asked, err)
+		}
 	}
 }

@@ -21,8 +21,9 @@ type reply struct {
 	message llm.Message
 	finish  llm.Finish
 	call    record.Call
-	sent    int64 // bytes of the request, about
-	limit   int64 // of the answer, in tokens
+	counted llm.Usage // what the vendor says that it took
+	sent    int64     // bytes of the request, about
+	limit   int64     // of the answer, in tokens
 }
 
 // step asks the model once and carries out what it calls. It says whether the
@@ -70,6 +71,9 @@ func (r *turn) step(ctx context.Context) (more bool, err error) {
 		r.emit(Event{Type: Note, Text: "the answer was cut at the longest that the model may write"})
 	}
 	if len(calls) == 0 {
+		if r.out.Text == "" {
+			r.emit(Event{Type: Note, Text: "the model ended its turn without a word"})
+		}
 		return false, nil
 	}
 	if err = r.act(ctx, calls, said.finish.Reason == llm.Length); err == nil && !r.out.Ended {
@@ -97,7 +101,7 @@ func (r *turn) hear(ctx context.Context) error {
 
 // measure takes what was counted of an answer.
 func (r *turn) measure(said reply) {
-	if most := r.counted(said.call.Usage, said.sent); most > 0 {
+	if most := r.counted(said.counted, said.sent); most > 0 {
 		r.Learnt.learn(most)
 		r.narrow = most
 		r.emit(Event{Type: Note, Text: fmt.Sprintf("the server of %s reads about %d tokens and cuts what is longer without saying so; from now on room is made before that (`ramet config set context %d` says so beforehand)", r.Ref, most, most)})
@@ -117,6 +121,9 @@ func (r *turn) answer(ctx context.Context) (reply, error) {
 	}
 	for try := 1; ; try++ {
 		said, err := r.listen(ctx)
+		if err != nil && ctx.Err() == nil && try < roomTries && r.tooMuch(err, said.limit) {
+			continue
+		}
 		if !fault.Is(err, fault.ProviderContext) || ctx.Err() != nil || try == roomTries {
 			return said, err
 		}
@@ -137,14 +144,14 @@ func (r *turn) answer(ctx context.Context) (reply, error) {
 // cutTries is how often an answer is asked for that breaks off after its first word.
 const cutTries = 4
 
-// listen asks until an answer is whole: one that broke off after its first word is asked for again,
-// and what was shown of it stays as interrupted. Before the first word, asking again is the
+// listen asks until an answer is whole: one that broke off after its first word, or in which the model
+// stumbled, is asked for again, and what was shown of it stays as interrupted. Before the first word, asking again is the
 // provider's.
 func (r *turn) listen(ctx context.Context) (reply, error) {
 	for try := 1; ; try++ {
 		said, err := r.ask(ctx)
 		why, ok := errors.AsType[*llm.Failure](err)
-		if err == nil || ctx.Err() != nil || !ok || !why.Again || said.call.First == 0 || try == cutTries {
+		if err == nil || ctx.Err() != nil || !ok || !why.Again || said.call.First == 0 && !said.finish.Stumbled() || try == cutTries {
 			return said, err
 		}
 		wait := max(r.Limits.Again<<(try-1), why.After)
@@ -251,8 +258,10 @@ func (r *turn) stream(ctx context.Context, q llm.Request, aloud bool) (reply, st
 	var whole llm.Collector
 	seen := shown{clean: r.Clean}
 	said, thought := wordwise{turn: r, kind: TextDelta}, wordwise{turn: r, kind: ThinkingDelta}
+	var came int64
 	for e := range p.Stream(ctx, q) {
 		whole.Add(e)
+		came += int64(len(e.Text))
 		if e.Type != llm.TextDelta {
 			said.drop()
 		}
@@ -276,11 +285,18 @@ func (r *turn) stream(ctx context.Context, q llm.Request, aloud bool) (reply, st
 		}
 	}
 	message, _, finish, err := whole.Result()
-	if err == nil && finish.Reason == llm.Error {
+	counted := keep.call.Usage
+	keep.call = r.uncounted(keep.call, came, err == nil)
+	switch {
+	case err != nil:
+	case finish.Stumbled():
+		err = fault.New(fault.ProviderProtocol, "%w", &llm.Failure{Says: fmt.Sprintf("the model made a call that its vendor could not read (%.200s)", finish.Raw), Again: true}).
+			WithHint("try again, or ask another model")
+	case finish.Reason == llm.Error:
 		err = fault.New(fault.ProviderBadRequest, "the model or its vendor refused to go on (%.200s)", finish.Raw).
 			WithHint("say it in other words, or ask another model")
 	}
-	return reply{message: message, finish: finish, call: keep.call}, seen.whole(), err
+	return reply{message: message, finish: finish, call: keep.call, counted: counted}, seen.whole(), err
 }
 
 // keeper keeps the record of one call.

@@ -1,9 +1,11 @@
 package loop
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 
+	"ramet/internal/fault"
 	"ramet/internal/late"
 	"ramet/internal/llm"
 )
@@ -86,4 +88,37 @@ func (r *turn) tooLong(why error, limit int64) bool {
 	}
 	r.meter.tokens, r.meter.in, r.meter.sent = 0, 0, 0
 	return false
+}
+
+// limitWords are how vendors name the limit of an answer, of which they speak when it is more than the
+// model may write.
+var limitWords = late.Regexp(`(?i)max_?(completion_|output_?)?tokens|completion tokens|output tokens|maximum tokens`)
+
+// numbers are what stands in a refusal as one.
+var numbers = late.Regexp(`[0-9][0-9,]{2,9}`)
+
+// tooMuch learns from a request that was refused because more might have been answered than the model may
+// write: tables can be wrong, and a model in none has the limits of its neighbour. It says whether the same
+// request may be taken with the limit that the refusal names.
+func (r *turn) tooMuch(why error, limit int64) bool {
+	said := why.Error()
+	if !fault.Is(why, fault.ProviderBadRequest) || !limitWords.Get().MatchString(said) {
+		return false
+	}
+	most := int64(0)
+	for _, word := range numbers.Get().FindAllString(said, -1) {
+		n, err := strconv.ParseInt(strings.ReplaceAll(word, ",", ""), 10, 64)
+		if strings.Contains(said, word+" (exclusive)") {
+			n--
+		}
+		if err == nil && n < limit && n > most {
+			most = n
+		}
+	}
+	if most < 256 {
+		return false
+	}
+	r.brief = most
+	r.emit(Event{Type: Note, Text: fmt.Sprintf("%s takes no limit of %d tokens for an answer; it is asked with %d", r.Ref, limit, most)})
+	return true
 }

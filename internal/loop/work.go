@@ -31,6 +31,8 @@ type turn struct {
 	sent    int                   // messages of the conversation in the last request
 	bound   bool                  // a budget binds
 	settle  func(context.Context) // gives back what was set aside for the call under way; nil: nothing was
+	worst   int64                 // tokens that the call under way reads at most
+	silent  bool                  // it was told that the vendor does not count
 	closed  bool                  // the history says that the turn was interrupted
 	mending bool                  // the last word did not fit, and is asked for once more
 	pauses  pauses

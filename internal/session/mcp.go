@@ -47,7 +47,7 @@ func (w *Workspace) Servers() (public.Servers, error) {
 	out := public.Servers{Servers: []public.Server{}}
 	for _, c := range w.Config.Servers {
 		if c.Off {
-			out.Servers = append(out.Servers, public.Server{Name: c.Name, Scope: "user", Command: append([]string{}, c.Command), URL: public.Optional(c.URL), State: "off", Notes: []string{}})
+			out.Servers = append(out.Servers, public.Server{Name: c.Name, Scope: "user", Command: append([]string{}, c.Command), URL: public.Optional(mcp.Server{URL: c.URL}.Address()), State: "off", Notes: []string{}})
 		}
 	}
 	p, note, err := w.Pool()
@@ -59,7 +59,7 @@ func (w *Workspace) Servers() (public.Servers, error) {
 		return out, nil
 	}
 	for _, s := range p.Servers {
-		one := public.Server{Name: s.Name, Scope: "user", Command: s.Command, URL: public.Optional(s.URL), State: "unasked", Confined: s.Box != nil, Why: public.Optional(s.Why), Notes: []string{}}
+		one := public.Server{Name: s.Name, Scope: "user", Command: s.Command, URL: public.Optional(s.Address()), State: "unasked", Confined: s.Box != nil, Why: public.Optional(s.Why), Notes: []string{}}
 		if one.Command == nil {
 			one.Command = []string{}
 		}

@@ -32,7 +32,8 @@ type event struct {
 }
 
 type response struct {
-	Error      json.RawMessage `json:"error"`
+	Error      json.RawMessage   `json:"error"`
+	Output     []json.RawMessage `json:"output"`
 	Incomplete struct {
 		Reason string `json:"reason"`
 	} `json:"incomplete_details"`
@@ -106,10 +107,10 @@ func (d *decoder) Next(_ string, data []byte) ([]llm.Event, bool, error) {
 		err = d.delta(e)
 	case "response.output_item.done":
 		err = d.done(e)
-	case "response.completed":
-		return d.end(e, "completed"), true, nil
-	case "response.incomplete":
-		return d.end(e, "incomplete"), true, nil
+	case "response.completed", "response.incomplete":
+		if err = d.atOnce(e.Response); err == nil {
+			return d.end(e, strings.TrimPrefix(e.Type, "response.")), true, nil
+		}
 	case "response.failed":
 		failed := data
 		if e.Response != nil && len(e.Response.Error) > 0 {
@@ -250,6 +251,19 @@ func (d *decoder) keep(i int, raw json.RawMessage) {
 	if kept, err := wire.Marshal(thought); err == nil {
 		d.parts.Keep(i, kept)
 	}
+}
+
+// atOnce takes the items of an answer that came with its end alone, as some proxies send it.
+func (d *decoder) atOnce(r *response) error {
+	if r == nil || len(d.items) > 0 {
+		return nil
+	}
+	for i, one := range r.Output {
+		if err := d.done(event{OutputIndex: i, Item: one}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (d *decoder) end(e event, raw string) []llm.Event {

@@ -45,6 +45,26 @@ func TestItemsThatComeAtOnce(t *testing.T) {
 	}
 }
 
+// What came with the end alone is the answer; what came before is not told twice.
+func TestAnAnswerThatComesWithItsEnd(t *testing.T) {
+	const output = `"output":[{"type":"message","content":[{"type":"output_text","text":"Hi"}]},{"type":"function_call","call_id":"c","name":"x","arguments":"{}"}]`
+	whole := `{"type":"response.completed","response":{` + output + `}}`
+	for _, before := range [][]string{nil, {`{"type":"response.output_item.done","output_index":0,"item":{"type":"message","content":[{"type":"output_text","text":"Hi"}]}}`,
+		`{"type":"response.output_item.done","output_index":1,"item":{"type":"function_call","call_id":"c","name":"x","arguments":"{}"}}`}} {
+		m, finish, err := play(t, append(before, whole)...)
+		if err != nil || finish.Reason != llm.ToolCalls || m.Text() != "Hi" || len(m.Calls()) != 1 {
+			t.Errorf("%d events before: %+v %+v %v", len(before), m, finish, err)
+		}
+	}
+	m, finish, err := play(t, `{"type":"response.incomplete","response":{"incomplete_details":{"reason":"max_output_tokens"},"output":[{"type":"message","content":[{"type":"output_text","text":"ha"}]}]}}`)
+	if err != nil || finish.Reason != llm.Length || m.Text() != "ha" {
+		t.Errorf("%+v %+v %v", m, finish, err)
+	}
+	if _, finish, _ = play(t, `{"type":"response.completed","response":{"output":[{"type":"message","content":[{"type":"refusal","refusal":"No."}]}]}}`); finish.Reason != llm.Error {
+		t.Errorf("a refusal: %+v", finish)
+	}
+}
+
 func TestPartsOfASummaryAreParagraphs(t *testing.T) {
 	m, _, err := play(t,
 		`{"type":"response.output_item.added","output_index":0,"item":{"type":"reasoning","id":"r"}}`,

@@ -15,14 +15,26 @@ func Rest(total int64, parts ...int64) int64 {
 	return max(0, total)
 }
 
-// counted passes on what is in the protocol: an answer that used less than no tokens is
-// not, and would be booked as a gain.
+// mostTokens is more than any call takes. What it would cost is still a number.
+const mostTokens = 1 << 32
+
+// Plausible says whether what a vendor counted can be a count: less than nothing would be booked as a
+// gain, and more than can be booked ends a turn whose answer is there. wrong is the number that cannot.
+func Plausible(u llm.Usage) (wrong int64, ok bool) {
+	for _, n := range []int64{u.Input, u.Output, u.CacheRead, u.CacheWrite, u.Reasoning} {
+		if n < 0 || n > mostTokens {
+			return n, false
+		}
+	}
+	return 0, true
+}
+
+// counted passes on what is in the protocol: an impossible count is not.
 func (c *Client) counted(yield func(llm.Event) bool) func(llm.Event) bool {
 	return func(e llm.Event) bool {
 		if e.Type == llm.Used {
-			u := e.Usage
-			if least := min(u.Input, u.Output, u.CacheRead, u.CacheWrite, u.Reasoning); least < 0 {
-				yield(llm.Fail(c.garbled("it says that the answer took %d tokens", least)))
+			if wrong, ok := Plausible(*e.Usage); !ok {
+				yield(llm.Fail(c.garbled("it says that the answer took %d tokens", wrong)))
 				return false
 			}
 		}

@@ -10,8 +10,9 @@ import (
 
 var errTooLong = errors.New("event too long")
 
-// scan reads server-sent events: name and data of each. Comments and other
-// fields are passed over. What stands behind the last empty line is only part of
+// scan reads server-sent events: name and data of each. Comments, other
+// fields and events without a byte of data, by which some servers say that they are
+// still there, are passed over. What stands behind the last empty line is only part of
 // an event and is dropped, as the standard demands. When the input ends, err is
 // why, or nil for its proper end. The data is good until the next event.
 func scan(in io.Reader, err *error) iter.Seq2[string, []byte] {
@@ -28,7 +29,7 @@ func scan(in io.Reader, err *error) iter.Seq2[string, []byte] {
 				return
 			}
 			if len(line) == 0 {
-				if any && !yield(name, data) {
+				if len(data) > 0 && !yield(name, data) {
 					return
 				}
 				name, data, any = "", data[:0], false

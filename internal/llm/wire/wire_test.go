@@ -23,6 +23,7 @@ func TestScanReadsServerSentEvents(t *testing.T) {
 		"comments":        {": hi\n\n:\ndata: 1\nid: 7\nretry: 3\n\n", "[|1]"},
 		"several lines":   {"data: a\ndata:b\ndata\n\n", "[|a\nb\n]"},
 		"no data":         {"event: a\n\ndata: 1\n\n", "[|1]"},
+		"empty data":      {"data:\n\nevent: ping\ndata: \n\ndata: 1\n\ndata\n\n", "[|1]"},
 		"not ended":       {"data: 1\n\ndata: 2\n", "[|1]"},
 		"nothing":         {"", ""},
 		"one space only":  {"data:  a \n\n", "[| a ]"},
@@ -138,5 +139,20 @@ func TestCallIDsFitEverybody(t *testing.T) {
 	one, two := NewCallID(), NewCallID()
 	if !IsDrawn(one) || one == two || IsDrawn("call_a") {
 		t.Error("drawn ids")
+	}
+}
+
+// A count that cannot be one is the vendor's fault, and told as such: else the store refuses it, when the
+// answer is there.
+func TestImpossibleCountsAreRefused(t *testing.T) {
+	for _, c := range []struct {
+		n  int64
+		ok bool
+	}{{0, true}, {1 << 32, true}, {-1, false}, {1<<32 + 1, false}, {1 << 62, false}} {
+		var last llm.Event
+		yield := (&Client{Vendor: "v", Base: "http://x"}).counted(func(e llm.Event) bool { last = e; return true })
+		if yield(llm.Event{Type: llm.Used, Usage: &llm.Usage{Output: c.n}}); (last.Type == llm.Used) != c.ok || !c.ok && !fault.Is(last.Err, fault.ProviderProtocol) {
+			t.Errorf("%d: %+v", c.n, last)
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package local
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -64,32 +65,53 @@ func (d *draft) apply(c change) error {
 		return complain("old_string does not stand in the file.%s", nearby(d.body, old))
 	case n > 1 && !c.All:
 		return complain("old_string stands in the file %d times, in lines %s. Add lines around it, or set replace_all.", n, places(d.body, old))
+	case len(d.body)+n*(len(new)-len(old)) > largest: // before it takes the memory
+		return complain("That would make more than %d MiB. Use bash.", largest>>20)
 	}
 	d.places += n
-	for at := 0; n > 0; n-- {
-		at += strings.Index(d.body[at:], old)
-		d.put(span{at, at + len(old)}, new)
-		at += len(new)
-	}
+	d.put(old, new)
 	return nil
 }
 
-// put replaces a part, and moves what was put in before.
-func (d *draft) put(at span, new string) {
-	d.body = d.body[:at.from] + new + d.body[at.to:]
-	grown := len(new) - (at.to - at.from)
-	kept := d.spots[:0]
+// put replaces a text wherever it stands, all at once: there may be a million places. What was
+// put in before moves along.
+func (d *draft) put(old, new string) {
+	var starts []int
+	for at := 0; ; {
+		i := strings.Index(d.body[at:], old)
+		if i < 0 {
+			break
+		}
+		starts = append(starts, at+i)
+		at += i + len(old)
+	}
+	grown := len(new) - len(old)
+	// moved is where a place of the body comes to lie; one within what is replaced, at its beginning
+	// or behind its end.
+	moved := func(at, within int) int {
+		before, _ := slices.BinarySearch(starts, at-len(old)+1) // those that end there or earlier
+		if before < len(starts) && starts[before] < at {
+			return starts[before] + before*grown + within
+		}
+		return at + before*grown
+	}
+	spots := make([]span, 0, len(d.spots)+len(starts))
 	for _, s := range d.spots {
-		if s.from >= at.to {
-			s = span{s.from + grown, s.to + grown}
-		} else if s.to > at.from { // they touch: the new one covers both
-			at.from, at.to = min(at.from, s.from), max(at.to, s.to)
+		spots = append(spots, span{moved(s.from, 0), moved(s.to, len(new))})
+	}
+	for i, at := range starts {
+		spots = append(spots, span{at + i*grown, at + i*grown + len(new)})
+	}
+	slices.SortStableFunc(spots, func(a, b span) int { return cmp.Or(a.from-b.from, a.to-b.to) })
+	d.spots = spots[:0]
+	for _, s := range spots {
+		if last := len(d.spots) - 1; last >= 0 && s.from < d.spots[last].to { // they touch: one covers both
+			d.spots[last].to = max(d.spots[last].to, s.to)
 			continue
 		}
-		kept = append(kept, s)
+		d.spots = append(d.spots, s)
 	}
-	d.spots = append(kept, span{at.from, at.to + grown})
-	slices.SortFunc(d.spots, func(a, b span) int { return a.from - b.from })
+	d.body = strings.ReplaceAll(d.body, old, new)
 }
 
 // mostEcho is how many lines of its work an edit shows.
@@ -100,8 +122,10 @@ func (d *draft) excerpt() string {
 	lines := strings.Split(strings.TrimSuffix(d.body, "\n"), "\n")
 	var out strings.Builder
 	last, shown := -1, 0
+	first, at := 0, 0 // the line of a place
 	for _, s := range d.spots {
-		first := strings.Count(d.body[:s.from], "\n")
+		first += strings.Count(d.body[at:s.from], "\n")
+		at = s.from
 		end := first + strings.Count(strings.TrimSuffix(d.body[s.from:s.to], "\n"), "\n")
 		for n := max(0, first-1, last+1); n <= min(end+1, len(lines)-1); n++ {
 			if shown++; shown > mostEcho {

@@ -33,6 +33,33 @@ func TestEditMakesSeveralChangesOrNone(t *testing.T) {
 		"But for spaces and tabs it stands in lines 7 to 9:\n     7\tfunc two() {\n     8\t\teins()\n     9\t}\n")
 }
 
+// A text that stands in a file very often is replaced in one pass: one after another took minutes, in
+// which nobody could stop it. What would be too large is refused before it takes the memory.
+func TestReplaceAllOfVeryManyPlaces(t *testing.T) {
+	const n = 1 << 20
+	d := newDesk(t, "lines", strings.Repeat("a 1\n", n), "line", strings.Repeat("a,", n))
+	for _, file := range []string{"lines", "line"} {
+		d.works("read", args{"path": file, "limit": 1}, "")
+		d.works("edit", args{"path": file, "old_string": "a", "new_string": "bb", "replace_all": true}, "in 1048576 places")
+		d.works("edit", args{"path": file, "old_string": "b", "new_string": "c", "replace_all": true}, "in 2097152 places")
+		d.fails("edit", args{"path": file, "old_string": "c", "new_string": strings.Repeat("x", 1<<20), "replace_all": true}, "more than 16 MiB")
+	}
+	if d.get("lines") != strings.Repeat("cc 1\n", n) || d.get("line") != strings.Repeat("cc,", n) {
+		t.Error("the files are others")
+	}
+}
+
+// Where a file has both kinds of line ends, which is not to be seen when it is read, that is told.
+func TestLineEndsOfTwoKindsAreTold(t *testing.T) {
+	d := newDesk(t, "a", "zero\none\r\ntwo\r\nthree\n")
+	d.works("read", args{"path": "a"}, "one")
+	d.fails("edit", args{"path": "a", "old_string": "one\ntwo\nthree", "new_string": "x"}, `\r\n in lines 2, 3, \n in others`)
+	d.works("edit", args{"path": "a", "old_string": "one\r\ntwo\r\nthree", "new_string": "x"}, "Edited")
+	if d.get("a") != "zero\nx\n" {
+		t.Errorf("%q", d.get("a"))
+	}
+}
+
 func TestAFileThatChangedElsewhereIsEdited(t *testing.T) {
 	d := newDesk(t, "a", "one\ntwo\nthree\n")
 	d.works("read", args{"path": "a"}, "one")
@@ -90,4 +117,15 @@ func TestWhatWasSeenStandsInTheHistory(t *testing.T) {
 	if strings.Contains(d.get("a"), "x") {
 		t.Error(d.get("a"))
 	}
+}
+
+// A pattern for places outside finds nothing, which is not to be taken for there being nothing.
+func TestPatternsThatLeadOut(t *testing.T) {
+	d := newDesk(t, "a/x.go", "package x\n")
+	for _, p := range []string{"/etc/*", "../*", "..", d.root + "x/*"} {
+		d.fails("glob", args{"pattern": p}, "leads out of the workspace")
+		d.fails("grep", args{"pattern": "package", "include": p}, "leads out of the workspace")
+	}
+	d.works("glob", args{"pattern": d.root + "/a/*"}, "a/x.go")
+	d.works("glob", args{"pattern": "..*/**"}, "No file fits")
 }

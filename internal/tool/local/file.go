@@ -21,7 +21,7 @@ func (s *handle) file() (*os.File, error) {
 	case s.info == nil:
 		return nil, explain(s.rel, fs.ErrNotExist)
 	case s.info.IsDir():
-		return nil, complain("%s is a folder. Use list.", show(s.rel))
+		return nil, complain("%s is a folder. glob finds what is in it.", show(s.rel))
 	case !s.info.Mode().IsRegular():
 		return nil, complain("%s is %s, not a regular file.", show(s.rel), kindOf(s.info.Mode()))
 	}

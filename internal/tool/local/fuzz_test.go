@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -79,6 +80,20 @@ func FuzzEdit(f *testing.F) {
 			}
 		}
 		d.excerpt()
+		if twice := newDraft(file); err == nil && twice.apply(change{old, "\x01" + new + "\x02", all}) == nil && twice.apply(change{"\x01", "", true}) == nil {
+			for _, s := range twice.spots { // what was put in first is still marked
+				if s.from < 0 || s.to > len(twice.body) || s.from > s.to {
+					t.Errorf("%v in %q", s, twice.body)
+				}
+			}
+			if !strings.Contains(file+old+new, "\x02") && len(twice.spots) > 0 {
+				for i := range twice.body {
+					if twice.body[i] == 2 && !slices.ContainsFunc(twice.spots, func(s span) bool { return s.from <= i && i < s.to }) {
+						t.Errorf("%d of %q is not in %v", i, twice.body, twice.spots)
+					}
+				}
+			}
+		}
 		if err != nil {
 			if strings.Count(file, old) == 1 && old != new && old != "" && !strings.Contains(file, "\r\n") && !strings.HasPrefix(file, bom) {
 				t.Errorf("%q in %q: %v", old, file, err)

@@ -47,6 +47,9 @@ func nearby(body, old string) string {
 		if like == len(wanted) {
 			why = "But for spaces and tabs it stands"
 		}
+		if d := dosLines(lines[at:end], at+1); d != "" && strings.Contains(strings.ReplaceAll(body, "\r\n", "\n"), strings.ReplaceAll(old, "\r\n", "\n")) {
+			why = fmt.Sprintf("But for the ends of lines, of which the file has two kinds (\\r\\n in lines %s, \\n in others; write them so, or replace within a line), it stands", d)
+		}
 		return fmt.Sprintf(" %s in lines %d to %d:\n%s", why, at+1, end, out.String())
 	}
 	if near := nearest.Word(firstWord(wanted), plain); near != "" {
@@ -57,6 +60,17 @@ func nearby(body, old string) string {
 		}
 	}
 	return " Read the file again to see what does."
+}
+
+// dosLines are the numbers of lines that end as in DOS, which is not to be seen where they are shown.
+func dosLines(lines []string, first int) string {
+	var out []string
+	for i, l := range lines {
+		if strings.HasSuffix(l, "\r") && len(out) < mostNear {
+			out = append(out, fmt.Sprint(first+i))
+		}
+	}
+	return strings.Join(out, ", ")
 }
 
 // alike finds the place where most lines are the same, and counts these.

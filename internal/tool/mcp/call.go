@@ -82,11 +82,13 @@ func (p *Pool) call(ctx context.Context, server, name string, args json.RawMessa
 		return Result{Outcome: Failed, Text: fmt.Sprintf("%s answers with an error (%d): %s", server, said.Code, bounded(said.Message, mostText))}, nil
 	case limited.Err() != nil:
 		return Result{Outcome: Unknown, Text: fmt.Sprintf("%s did not answer within %s: the outcome is unknown. It may have happened; look before you repeat it.", server, h.server.timeout())}, nil
+	case c.alive(limited):
+		return Result{Outcome: Unknown, Text: fmt.Sprintf("%s answered, and what it says cannot be read (%s): it was carried out, and may have failed. Look before you repeat it.", server, h.server.says(err))}, nil
 	}
 	broken = true
 	how := c.ending()
 	if how == "" {
-		how = text.Line(err.Error(), 300)
+		how = h.server.says(err)
 	}
 	return Result{Outcome: Unknown, Text: fmt.Sprintf("%s was lost during the call: the outcome is unknown. It may have happened; look before you repeat it. [%s]", server, how)}, nil
 }

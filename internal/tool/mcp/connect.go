@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"os"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"ramet/internal/fault"
@@ -26,6 +28,7 @@ type connection struct {
 	session *sdk.ClientSession
 	process *sandbox.Process // nil: it is far away
 	words   *lastWords
+	begun   time.Time
 	oauth   auth.OAuthHandler // nil: nobody logged in
 }
 
@@ -53,7 +56,7 @@ func (w *lastWords) String() string {
 func (p *Pool) connect(ctx, life context.Context, s Server) (*connection, error) {
 	ctx, cancel := context.WithTimeout(ctx, connectTime)
 	defer cancel()
-	c := &connection{words: &lastWords{}}
+	c := &connection{words: &lastWords{}, begun: time.Now()}
 	if s.URL != "" {
 		if one := p.pass(s); one != nil {
 			c.oauth = p.bearer(s, *one)
@@ -90,7 +93,7 @@ func (c *connection) reach(life context.Context, s Server) (sdk.Transport, error
 		if client == nil {
 			client = &http.Client{}
 		}
-		return &sdk.StreamableClientTransport{Endpoint: s.URL, HTTPClient: headed(client, s.Headers), OAuthHandler: c.oauth, MaxRetries: -1, MaxEventSize: mostMessage}, nil
+		return &sdk.StreamableClientTransport{Endpoint: s.URL, HTTPClient: headed(client, s), OAuthHandler: c.oauth, MaxRetries: -1, MaxEventSize: mostMessage}, nil
 	}
 	inR, inW, err := os.Pipe()
 	if err != nil {
@@ -130,6 +133,18 @@ func (c *connection) close() {
 	}
 }
 
+// alive says whether a server still answers.
+func (c *connection) alive(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, pingTime)
+	defer cancel()
+	var said *jsonrpc.Error // it has no ping, but words
+	err := c.session.Ping(ctx, nil)
+	return err == nil || errors.As(err, &said) && !errors.Is(err, sdk.ErrConnectionClosed)
+}
+
+// pingTime is how long a server may take to say that it is there.
+const pingTime = 2 * time.Second
+
 // ending says how the process ended, if it has; empty: it runs, or is none.
 func (c *connection) ending() string {
 	if c.process == nil {
@@ -160,9 +175,9 @@ func (c *connection) ending() string {
 
 // failure is why a server could not be spoken with.
 func (c *connection) failure(ctx context.Context, s Server, err error) error {
-	why := text.Line(err.Error(), 300)
+	why := s.says(err)
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		why = fmt.Sprintf("it did not answer within %s", connectTime)
+		why = fmt.Sprintf("it did not answer within %s", time.Since(c.begun).Round(time.Second)) // whoever asks may have less patience
 	}
 	if how := c.ending(); how != "" && !strings.HasPrefix(how, "it was ended by signal 9") {
 		why += "; " + how
@@ -176,25 +191,29 @@ func (c *connection) failure(ctx context.Context, s Server, err error) error {
 	return f.WithHint("`ramet mcp tools %s` tries again", s.Name)
 }
 
-// headed adds headers to each request.
-func headed(c *http.Client, headers map[string]string) *http.Client {
-	if len(headers) == 0 {
+// headed adds the headers of a server to each request that goes to it.
+func headed(c *http.Client, s Server) *http.Client {
+	at, err := url.Parse(s.URL)
+	if len(s.Headers) == 0 || err != nil {
 		return c
 	}
 	out := *c
-	out.Transport = withHeaders{c.Transport, headers}
+	out.Transport = withHeaders{c.Transport, at, s.Headers}
 	return &out
 }
 
 type withHeaders struct {
 	next    http.RoundTripper
+	at      *url.URL
 	headers map[string]string
 }
 
 func (w withHeaders) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
-	for name, value := range w.headers {
-		r.Header.Set(name, value)
+	if r.URL.Scheme == w.at.Scheme && r.URL.Host == w.at.Host { // to wherever it redirects no key goes
+		for name, value := range w.headers {
+			r.Header.Set(name, value)
+		}
 	}
 	if w.next == nil {
 		return http.DefaultTransport.RoundTrip(r)

@@ -101,10 +101,13 @@ func (p *Pool) elicit(ctx context.Context, server string, q *sdk.ElicitParams) (
 			return decline, nil
 		}
 	}
-	if len(form.Properties) == 0 {
+	switch {
+	case len(form.Properties) == 0:
 		if said, ok, err := e.put(ctx, e.message, "yes"); err != nil || !ok || said != "yes" {
 			return decline, err
 		}
+	case len(content) == 0: // nobody said anything, which accepts nothing
+		return decline, nil
 	}
 	return &sdk.ElicitResult{Action: "accept", Content: content}, nil
 }

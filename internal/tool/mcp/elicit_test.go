@@ -59,6 +59,27 @@ func TestWhatAServerAsksIsAQuestionToThePerson(t *testing.T) {
 	}
 }
 
+// A form of which nothing must be filled in is not accepted by saying nothing: where nobody is there, or a
+// person refuses.
+func TestSilenceAcceptsNothing(t *testing.T) {
+	p := served(t, "good")
+	for _, c := range []struct {
+		name string
+		said permit.Verdict
+		err  error
+		want string
+	}{
+		{"nobody", permit.Verdict{}, fault.New(fault.Denied, "nobody"), "decline map[]"},
+		{"refused", permit.Verdict{Choice: permit.Refuse}, nil, "decline map[]"},
+		{"said", permit.Verdict{Choice: permit.Because, Words: "no"}, nil, "accept map[sure:false why:no]"},
+	} {
+		p.Attend(func(context.Context, permit.Question) (permit.Verdict, error) { return c.said, c.err })
+		if r, err := p.Call(For(t.Context(), "agent", "call"), "srv", "offer", nil); err != nil || r.Text != c.want {
+			t.Errorf("%s: %+v %v", c.name, r, err)
+		}
+	}
+}
+
 func TestResourcesAndPrompts(t *testing.T) {
 	p := served(t, "good")
 	l := ask(t, p)

@@ -3,14 +3,18 @@ package mcp
 import (
 	"bufio"
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
 	"ramet/internal/late"
 )
 
-// lines hands on what a server says, one message a line, and drops what is none: banners and
-// blank lines. A message that is too long becomes an answer that says so, so that the
+// lines hands on what a server says, one message a line, and drops what is none: banners,
+// blank lines, what it logs ("[info] ready", {"level":"info"}). A message that is too long becomes an answer that says so, so that the
 // conversation goes on.
 type lines struct {
 	from io.ReadCloser
@@ -62,10 +66,7 @@ func (l *lines) next() ([]byte, error) {
 		if long > 0 {
 			return tooLong(line, tail, long), err
 		}
-		if trimmed := bytes.TrimSpace(line); len(trimmed) == 0 || trimmed[0] != '{' && trimmed[0] != '[' {
-			return nil, err
-		}
-		if err != nil {
+		if err != nil || !isMessage(bytes.TrimSpace(line)) {
 			return nil, err // a message that was cut off is none
 		}
 		if !bytes.Contains(line[:min(len(line), ends)], []byte(`/list_changed"`)) {
@@ -77,6 +78,23 @@ func (l *lines) next() ([]byte, error) {
 		}
 		return line, nil
 	}
+}
+
+// isMessage says whether a line is a message of the protocol, or several: whatever else would end the
+// conversation.
+func isMessage(line []byte) bool {
+	if len(line) == 0 || line[0] != '{' && line[0] != '[' {
+		return false
+	}
+	if line[0] == '{' {
+		_, err := jsonrpc.DecodeMessage(line)
+		return err == nil
+	}
+	var batch []json.RawMessage
+	return json.Unmarshal(line, &batch) == nil && len(batch) > 0 && !slices.ContainsFunc(batch, func(one json.RawMessage) bool {
+		_, err := jsonrpc.DecodeMessage(one)
+		return err != nil
+	})
 }
 
 // ends is how much of both ends of a message is looked at.

@@ -45,6 +45,7 @@ type Server struct {
 	Env     []string // complete
 	Box     *sandbox.Box
 	URL     string
+	Shown   string // URL as it is configured, with $NAME for what is secret; empty: as it is
 	Headers map[string]string
 	Login   Client        // how ramet is known where one logs in; zero: it introduces itself
 	Client  *http.Client  // nil: the usual

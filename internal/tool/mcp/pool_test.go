@@ -88,6 +88,16 @@ func TestACrashInACallSaysThatTheOutcomeIsUnknown(t *testing.T) {
 	}
 }
 
+// An answer that cannot be read is told as one: the server is there, and what it did is done.
+func TestAnAnswerThatCannotBeRead(t *testing.T) {
+	p := served(t, "garbled")
+	for range mostStarts + 1 { // it is not started anew each time
+		if r := call(t, p, "go", `{}`); r.Outcome != Unknown || !strings.Contains(r.Text, "srv answered, and what it says cannot be read") || !strings.Contains(r.Text, "base64") {
+			t.Fatalf("%+v", r)
+		}
+	}
+}
+
 func TestAnswers(t *testing.T) {
 	p := served(t, "good")
 	if r := call(t, p, "fail", ``); r.Outcome != Failed || !strings.Contains(r.Text, "it is raining") {

@@ -95,6 +95,14 @@ func good() *sdk.Server {
 		out := r.Params.InputResponses["q"].(*sdk.ElicitResult)
 		return say("%s %v", out.Action, out.Content), nil, nil
 	})
+	sdk.AddTool(s, &sdk.Tool{Name: "offer"}, func(ctx context.Context, r *sdk.CallToolRequest, _ struct{}) (*sdk.CallToolResult, any, error) {
+		if len(r.Params.InputResponses) == 0 {
+			return &sdk.CallToolResult{InputRequests: sdk.InputRequestMap{"q": &sdk.ElicitParams{Message: "Delete all?", RequestedSchema: json.RawMessage(
+				`{"type":"object","properties":{"sure":{"type":"boolean"},"why":{"type":"string"}}}`)}}}, nil, nil
+		}
+		out := r.Params.InputResponses["q"].(*sdk.ElicitResult)
+		return say("%s %v", out.Action, out.Content), nil, nil
+	})
 	s.AddResource(&sdk.Resource{URI: "note://one", Name: "one", Description: "The first note"}, func(_ context.Context, r *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
 		return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: r.Params.URI, Text: "remember the milk"}}}, nil
 	})
@@ -115,7 +123,7 @@ func bad(kind string) {
 		out.Flush()
 	}
 	if kind == "banner" {
-		fmt.Fprintf(out, "Welcome!\n\n \x1b[32mserver is running\x1b[0m on stdio\n")
+		fmt.Fprintf(out, "Welcome!\n[2026-01-01] starting\n{\"level\":30}\n\n \x1b[32mserver is running\x1b[0m on stdio\n")
 	}
 	if kind == "exits" {
 		fmt.Fprintln(os.Stderr, "Error: Cannot find module 'x'")
@@ -152,13 +160,18 @@ func bad(kind string) {
 				}
 				out.Flush()
 			}
+		case "ping":
+			answer(m.ID, `{}`)
 		case "tools/call":
 			switch kind {
 			case "huge":
 				answer(m.ID, `{"content":[{"type":"text","text":"`+strings.Repeat("x", 50<<20)+`"}]}`)
 			case "mute":
+			case "garbled":
+				answer(m.ID, `{"content":[{"type":"image","mimeType":"image/png","data":"no base64"}]}`)
 			default:
 				fmt.Fprintln(out, "calling now...")
+				fmt.Fprintln(out, "[info] calling now\n{\"level\":\"info\",\"msg\":\"calling\"}\n[]\n[1]\n{}\n{\"jsonrpc\":\"2.0\"}")
 				answer(m.ID, `{"content":[{"type":"text","text":"ok"}]}`)
 			}
 		}
