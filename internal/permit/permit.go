@@ -64,8 +64,12 @@ import (
 // Policy is what the user permits. Its methods are safe for concurrent use;
 // the fields are set before.
 type Policy struct {
-	Rules []Rule // of the settings and the command line
-	// Mode is that of agents for whom nobody chose one; empty: Ask.
+	Rules []Rule // of the command line
+	// Settings are the rules and the mode of the user's settings as they are now: what is taken
+	// back there counts for the next call. An error: none of them holds, and the question says
+	// why. nil: there are none.
+	Settings func() ([]Rule, Mode, error)
+	// Mode is that of agents for whom nobody chose one, the settings neither; empty: Ask.
 	Mode Mode
 	// Confinable says whether there is a sandbox, or why not. nil: there is none.
 	Confinable func() error
@@ -201,6 +205,9 @@ func (d *decision) unasked(ctx context.Context) (decided bool, err error) {
 			return d.allow(tool.Confine, history.ByMode), nil
 		}
 		q.Why = "there is no sandbox to run it in unasked: " + missing.Error()
+	}
+	if standing.broken != nil && q.Why == "" {
+		q.Why = "the settings cannot be read, so nothing of them permits it: " + standing.broken.Error()
 	}
 	if acts {
 		q.Why = "other programs execute or obey files of this name unasked"

@@ -301,3 +301,31 @@ func TestWhoWaitsForAQuestionCanBeCancelled(t *testing.T) {
 		t.Errorf("asking: %q, %v", g, err)
 	}
 }
+
+// Rules and mode of the settings are those of the moment; where they cannot be read none holds.
+func TestSettingsAreThoseOfTheMoment(t *testing.T) {
+	rules, mode, broken := []Rule{{Tool: "bash"}}, Box, error(nil)
+	p := &Policy{Settings: func() ([]Rule, Mode, error) { return rules, mode, broken }, Confinable: func() error { return nil }}
+	decide := func() (tool.Grant, string) {
+		g, _, err := p.Decide(t.Context(), tool.Spec{Name: "bash", Access: tool.Commands, Subject: func(json.RawMessage) string { return "touch a" }}, tool.Call{Agent: "a"})
+		if err != nil {
+			return g, err.Error()
+		}
+		return g, ""
+	}
+	if g, said := decide(); g != tool.Confine || said != "" {
+		t.Errorf("in the box: %q %s", g, said)
+	}
+	mode = Ask
+	if g, said := decide(); g != tool.Free || said != "" {
+		t.Errorf("by a rule: %q %s", g, said)
+	}
+	rules = nil
+	if g, said := decide(); g != "" || !strings.Contains(said, "no rule permits it") {
+		t.Errorf("taken back: %q %s", g, said)
+	}
+	rules, mode, broken = []Rule{{Tool: "bash"}}, Box, errors.New("line 3")
+	if g, said := decide(); g != "" || !strings.Contains(said, "the settings cannot be read, so nothing of them permits it: line 3") {
+		t.Errorf("unreadable: %q %s", g, said)
+	}
+}
