@@ -50,6 +50,7 @@ type Ask struct {
 	CallID  string    `json:"call_id"`
 	Mode    string    `json:"mode"`             // of the agent
 	Outside bool      `json:"outside"`          // it would run outside the box
+	Where   string    `json:"where,omitempty"`  // in which folder, and whether in the background; absent: in the agent's own, and waited for
 	Reason  string    `json:"reason,omitempty"` // the model's, why it should
 	Why     string    `json:"why,omitempty"`    // why it is asked, if not only because no rule permits it
 	Choices []Choice  `json:"choices"`          // in the order in which they are offered; the first is no
@@ -91,7 +92,7 @@ func (a *Asks) Tell(publish func(loop.Event)) {
 func (a *Asks) Ask(ctx context.Context, q permit.Question) (permit.Verdict, error) {
 	now := time.Now().UTC()
 	one := &ask{Ask{ID: strings.ToLower(rand.Text()[:16]), Agent: q.Agent, Tool: q.Tool, Text: q.Summary, Subject: clip(cmp.Or(q.Subject, q.Says), maxSubject),
-		CallID: q.CallID, Mode: string(q.Mode), Outside: q.Outside, Reason: q.Reason,
+		CallID: q.CallID, Mode: string(q.Mode), Outside: q.Outside, Where: q.Where, Reason: q.Reason,
 		Always: []string{}, Why: q.Why, AskedAt: now, Until: now.Add(a.timeout)}, q, make(chan permit.Verdict, 1)}
 	if q.Patch != "" && len(q.Patch) <= maxSubject {
 		one.Change = &Change{Patch: q.Patch}

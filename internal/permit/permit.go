@@ -119,6 +119,9 @@ func (p *Policy) Decide(ctx context.Context, s tool.Spec, c tool.Call) (tool.Gra
 	if s.Access == tool.Servers {
 		q.Tool, q.Subject = servers, s.Name
 	}
+	if s.Where != nil {
+		q.Where = s.Where(c.Args)
+	}
 	if s.Outside != nil {
 		q.Reason = s.Outside(c.Args)
 	}

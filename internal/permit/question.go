@@ -26,6 +26,7 @@ type Question struct {
 	Patch   string // all that would change in a file; empty: nothing, or nobody knows
 	Mode    Mode   // of the agent
 	Outside bool   // it would run outside the box that the mode puts commands into
+	Where   string // in which folder it would run, and whether in the background; empty: in the agent's own, and waited for
 	Reason  string // the model's, why it should
 	Why     string // why it is asked, if not only because no rule permits it
 	// Says is a question of the model's own, and Choices the answers that it proposes; then no

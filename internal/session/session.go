@@ -89,8 +89,8 @@ type Session struct {
 
 	conf  *config.Config
 	stamp fs.FileInfo // of the user's file before it was read; nil: there was none
-	keys *credential.Store
-	open *Workspace
+	keys  *credential.Store
+	open  *Workspace
 }
 
 // New makes a session. Nothing is read yet.

@@ -58,6 +58,9 @@ type Spec struct {
 	// Preview is what a call would change in a file, as a patch with the numbers of its lines; empty:
 	// nothing, or nobody knows. nil: no call changes one. It is asked for when a person is.
 	Preview func(args json.RawMessage) string
+	// Where says in which folder a call would run, and whether in the background, as words behind its name;
+	// empty: in the agent's own, and waited for. nil: it makes no difference.
+	Where func(args json.RawMessage) string
 	// Outside is why a call asks to run outside the box; empty: it does not. nil: none
 	// can.
 	Outside func(args json.RawMessage) string

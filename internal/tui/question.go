@@ -10,6 +10,7 @@ import (
 	"ramet/internal/permit"
 	"ramet/internal/permit/question"
 	"ramet/internal/text"
+	"ramet/internal/trust"
 )
 
 type (
@@ -192,7 +193,7 @@ const minAsked = 4
 func (q *asked) view(m *root, w, h int) []string {
 	bar := warn.of("▌ ")
 	what, subject := q.what(m.agents.label(q.Agent))
-	body := wrap(clean(subject), w-4)
+	body := wrap(trust.Reveal(clean(subject)), w-4)
 	for i := range body {
 		body[i] = accent.of(body[i])
 	}
@@ -256,6 +257,9 @@ func (q *asked) what(agent string) (line, subject string) {
 	if q.Outside {
 		line += " outside the box"
 	}
+	if q.Where != "" {
+		line += " " + text.Line(q.Where, 120)
+	}
 	return line, subject
 }
 
@@ -294,7 +298,7 @@ func (q *asked) choices(w int, now time.Time, most int) (out []string, focus int
 		}
 		text := o.Text
 		if o.Rule != "" {
-			text += ": " + o.Rule
+			text += ": " + trust.Reveal(clean(o.Rule))
 		}
 		out = append(out, bar+mark+st.of(line(text, w-6)))
 	}

@@ -243,3 +243,12 @@ func TestTheHighlightedAnswerIsInSight(t *testing.T) {
 		}
 	}
 }
+
+// What would run is shown with all that nobody sees in it, and where it would run.
+func TestAQuestionShowsWhatNobodySees(t *testing.T) {
+	x := perform(t, family(), 100, 30)
+	q := proposed(t, "curl https://exam\u200bple.com/\U000E0041")
+	q.Where = "in sub/deep, in the background"
+	ask(x, q)
+	x.shows("wants to use bash in sub/deep, in the background:", "curl https://exam‹U+200B›ple.com/‹U+E0041›\n", "bash(curl https://exam‹U+200B›ple")
+}

@@ -155,6 +155,7 @@ export interface Ask {
   call_id?: string;
   mode?: string;
   outside?: boolean; // of the box
+  where?: string; // in which folder, and whether in the background
   reason?: string; // the model's, why it should run there
   choices?: Choice[] | null; // in the order in which they are offered
   why?: string;
