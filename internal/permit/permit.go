@@ -47,6 +47,7 @@
 package permit
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"slices"
@@ -119,6 +120,7 @@ func (p *Policy) Decide(ctx context.Context, s tool.Spec, c tool.Call) (tool.Gra
 	if s.Access == tool.Servers {
 		q.Tool, q.Subject = servers, s.Name
 	}
+	q.Whole = whole(s, c.Args, q.Subject)
 	if s.Where != nil {
 		q.Where = s.Where(c.Args)
 	}
@@ -352,6 +354,20 @@ func what(q Question) string {
 		return q.Tool
 	}
 	return q.Tool + " (" + q.Summary + ")"
+}
+
+// whole is what a call would do, to its last argument, where its subject does not say it: that of a server's
+// tool is its name, that of a page its host.
+func whole(s tool.Spec, args json.RawMessage, subject string) string {
+	if s.Access != tool.Servers && s.Access != tool.Fetches && subject != "" {
+		return ""
+	}
+	var b bytes.Buffer
+	if json.Indent(&b, args, "", "  ") != nil {
+		b.Reset()
+		b.Write(args)
+	}
+	return s.Name + " " + b.String()
 }
 
 func summary(s tool.Spec, args json.RawMessage, subject string) string {

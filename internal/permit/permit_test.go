@@ -329,3 +329,19 @@ func TestSettingsAreThoseOfTheMoment(t *testing.T) {
 		t.Errorf("unreadable: %q %s", g, said)
 	}
 }
+
+// A question about a call whose subject is only a name holds all of its arguments.
+func TestAQuestionHoldsAllArguments(t *testing.T) {
+	body := strings.Repeat("hello ", 200)
+	args, _ := json.Marshal(map[string]string{"a": body, "do": "DELETE EVERYTHING"})
+	for _, s := range []tool.Spec{{Name: "post__send", Access: tool.Servers}, {Name: "fetch", Access: tool.Fetches, Subject: func(json.RawMessage) string { return "example.com" }}, {Name: "other", Access: tool.Writes}} {
+		var asked Question
+		p := &Policy{Ask: asker(func(_ context.Context, q Question) (Verdict, error) { asked = q; return Verdict{Choice: Refuse}, nil })}
+		if _, _, err := p.Decide(t.Context(), s, tool.Call{Agent: "a", Args: args}); !fault.Is(err, fault.Denied) {
+			t.Error(err)
+		}
+		if does := asked.Does(); !strings.HasPrefix(does, s.Name+" {\n") || !strings.Contains(does, body) || !strings.Contains(does, `"DELETE EVERYTHING"`) {
+			t.Errorf("%s: %q", s.Name, does)
+		}
+	}
+}

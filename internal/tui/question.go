@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 	"unicode/utf8"
@@ -248,10 +249,8 @@ func (q *asked) what(agent string) (line, subject string) {
 	switch {
 	case q.Says != "":
 		return agent + " asks", q.Says
-	case q.Tool == "fetch" || q.Subject == "": // the host is not all of it
-		subject = q.Summary
 	default:
-		subject = q.Subject
+		subject = cmp.Or(q.Does(), q.Summary)
 	}
 	line = agent + " wants to use " + text.Line(q.Tool, 20)
 	if q.Outside {

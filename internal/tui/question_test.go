@@ -252,3 +252,10 @@ func TestAQuestionShowsWhatNobodySees(t *testing.T) {
 	ask(x, q)
 	x.shows("wants to use bash in sub/deep, in the background:", "curl https://exam‹U+200B›ple.com/‹U+E0041›\n", "bash(curl https://exam‹U+200B›ple")
 }
+
+// Of a tool of a server all arguments are shown, not its name alone.
+func TestAQuestionAboutAServersToolShowsItsArguments(t *testing.T) {
+	x := perform(t, family(), 100, 40)
+	ask(x, permit.Question{Subject: "post__send", Whole: "post__send {\n  \"to\": \"bob\",\n  \"do\": \"DELETE EVERYTHING\"\n}"})
+	x.shows("post__send {", `"do": "DELETE EVERYTHING"`)
+}

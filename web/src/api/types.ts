@@ -152,6 +152,7 @@ export interface Ask {
   tool: string;
   text: string; // one line
   subject?: string; // all of it
+  whole?: string; // all that the call would do, if the subject is not
   call_id?: string;
   mode?: string;
   outside?: boolean; // of the box
