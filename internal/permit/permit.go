@@ -367,6 +367,9 @@ func whole(s tool.Spec, args json.RawMessage, subject string) string {
 		b.Reset()
 		b.Write(args)
 	}
+	if bare := strings.TrimSpace(b.String()); (bare == "" || bare == "{}" || bare == "null") && s.Summary != nil {
+		return s.Summary(args) // of another program it may be all that is known
+	}
 	return s.Name + " " + b.String()
 }
 

@@ -340,6 +340,13 @@ func TestAQuestionHoldsAllArguments(t *testing.T) {
 		if _, _, err := p.Decide(t.Context(), s, tool.Call{Agent: "a", Args: args}); !fault.Is(err, fault.Denied) {
 			t.Error(err)
 		}
+		bare := s
+		bare.Summary = func(json.RawMessage) string { return "what another program says of it" }
+		p.Decide(t.Context(), bare, tool.Call{Agent: "a", Args: json.RawMessage("{}")})
+		if does := asked.Does(); does != "what another program says of it" {
+			t.Errorf("%s without arguments: %q", s.Name, does)
+		}
+		p.Decide(t.Context(), s, tool.Call{Agent: "a", Args: args})
 		if does := asked.Does(); !strings.HasPrefix(does, s.Name+" {\n") || !strings.Contains(does, body) || !strings.Contains(does, `"DELETE EVERYTHING"`) {
 			t.Errorf("%s: %q", s.Name, does)
 		}
