@@ -266,3 +266,23 @@ func TestWhatIsTakenBackCountsAtOnce(t *testing.T) {
 	x.say("/config steps 300")
 	x.see("300\n", "goes on with the old one")
 }
+
+// A link that appears where a file was to be written, while the person thinks about it, is not followed: what was
+// permitted is that file.
+func TestAYesIsForTheFileThatWasAskedAbout(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.script(`{"when": "go", "steps": [{"call": "write", "args": {"path": "notes.txt", "content": "evil"}}]}`, `{"when": "", "steps": [{"text": "so be it"}]}`)
+	x := w.open(100, 30)
+	x.see("[0]", "script/")
+	x.say("go")
+	x.see("wants to use write", "notes.txt")
+	if err := os.Symlink(".envrc", filepath.Join(w.project, "notes.txt")); err != nil {
+		t.Fatal(err)
+	}
+	x.decide("once")
+	x.see("What was permitted was notes.txt", "so be it")
+	if _, err := os.Stat(filepath.Join(w.project, ".envrc")); err == nil {
+		t.Error("another file was written")
+	}
+}
