@@ -97,8 +97,8 @@ func asked(q permit.Question, own bool) sdk.ToolCallUpdate {
 	if q.Says != "" {
 		why = q.Says
 	}
-	if !own && q.Subject != "" {
-		why = fenced(q.Subject) + "\n" + why
+	if does := q.Does(); does != "" && (!own || q.Whole != "") {
+		why = fenced(does) + "\n" + why
 	}
 	if why != "" {
 		out.Content = []sdk.ToolCallContent{sdk.ToolContent(sdk.TextBlock(why))}

@@ -114,8 +114,9 @@ func permitted(ctx context.Context, r request, a agent.Agent) string {
 	for _, rule := range r.Allow {
 		rules = append(rules, rule.String())
 	}
-	if r.Config.Allow != "" {
-		rules = append(rules, r.Config.Allow)
+	set, _, _ := r.Unasked() // where they cannot be read none holds
+	for _, rule := range set {
+		rules = append(rules, rule.String())
 	}
 	if len(rules) > 0 {
 		out += "; permitted by rules: " + strings.Join(rules, "; ")

@@ -18,15 +18,10 @@ import (
 
 // policy is what the user permits in a workspace.
 func policy(r request) (*permit.Policy, error) {
-	rules, err := permit.ParseAll(r.Config.Allow)
-	if err != nil {
+	if _, _, err := r.Unasked(); err != nil {
 		return nil, err
 	}
-	mode, err := permit.ParseMode(r.Config.Permission)
-	if err != nil {
-		return nil, err
-	}
-	return &permit.Policy{Acts: guard.Acts, Rules: append(rules, r.Allow...), Mode: mode, Confinable: sandbox.Available, Ask: r.Ask,
+	return &permit.Policy{Acts: guard.Acts, Settings: r.Unasked, Rules: r.Allow, Confinable: sandbox.Available, Ask: r.Ask,
 		Log: r.Store, Book: rulebook{r.Home, r.Place.Project}}, nil
 }
 

@@ -222,3 +222,67 @@ func TestServedTurnsKeepGrants(t *testing.T) {
 	}
 	s.must(t, "verify")
 }
+
+// What the user takes back in the settings counts for the next call of a terminal that is open, whoever took it
+// back; settings that cannot be read permit nothing, and the question says so.
+func TestWhatIsTakenBackCountsAtOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.script(wants("one", "touch a"), wants("two", "touch b"), wants("three", "touch c"), wants("four", "touch d"), wants("five", "touch e"),
+		`{"when": "", "repeat": true, "steps": [{"text": "so be it"}]}`)
+	w.ramet("config", "set", "allow", "bash")
+	x := w.open(110, 40)
+	x.see("[0]", "script/")
+	x.say("one")
+	x.see("allowed by rule bash (settings)", "so be it")
+	x.say("/config allow bash(ls)")
+	x.see("⌘ /config allow bash(ls)\n  bash(ls)\n")
+	x.say("two")
+	x.see("wants to use bash", "touch b")
+	x.decide("no")
+	x.see("did not permit bash (touch b)")
+	w.ramet("config", "set", "allow", "bash(touch c)")
+	x.say("three")
+	x.see("allowed by rule bash(touch c) (settings)")
+	path := strings.TrimSpace(w.ramet("config", "path"))
+	good, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.write(path, "allow = [\"bash\"\nmodel = \n")
+	x.say("four")
+	x.see("wants to use bash", "touch d", "the settings cannot be read")
+	x.decide("no")
+	x.see("did not permit bash (touch d)")
+	w.write(path, string(good))
+	w.ramet("config", "set", "permission", "read-only")
+	x.say("five")
+	x.see("this agent only reads")
+	for name, made := range map[string]bool{"a": true, "b": false, "c": true, "d": false, "e": false} {
+		if _, err := os.Stat(filepath.Join(w.project, name)); (err == nil) != made {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	x.say("/config steps 300")
+	x.see("300\n", "goes on with the old one")
+}
+
+// A link that appears where a file was to be written, while the person thinks about it, is not followed: what was
+// permitted is that file.
+func TestAYesIsForTheFileThatWasAskedAbout(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.script(`{"when": "go", "steps": [{"call": "write", "args": {"path": "notes.txt", "content": "evil"}}]}`, `{"when": "", "steps": [{"text": "so be it"}]}`)
+	x := w.open(100, 30)
+	x.see("[0]", "script/")
+	x.say("go")
+	x.see("wants to use write", "notes.txt")
+	if err := os.Symlink(".envrc", filepath.Join(w.project, "notes.txt")); err != nil {
+		t.Fatal(err)
+	}
+	x.decide("once")
+	x.see("What was permitted was notes.txt", "so be it")
+	if _, err := os.Stat(filepath.Join(w.project, ".envrc")); err == nil {
+		t.Error("another file was written")
+	}
+}

@@ -138,17 +138,19 @@ func (c *Completion) offer(kind Kind, sources Sources) {
 // filter keeps what begins with the word, then what holds it; case is ignored.
 func (c *Completion) filter(typed string) {
 	typed = strings.ToLower(typed)
-	var begin, hold []Candidate
+	var same, begin, hold []Candidate
 	for _, candidate := range c.Candidates {
 		low := strings.ToLower(candidate.Text)
 		switch {
+		case low == typed: // what is typed whole is meant, whatever begins with it
+			same = append(same, candidate)
 		case strings.HasPrefix(low, typed):
 			begin = append(begin, candidate)
 		case strings.Contains(low, strings.TrimPrefix(typed, "/")):
 			hold = append(hold, candidate)
 		}
 	}
-	c.Candidates = append(begin, hold...)
+	c.Candidates = slices.Concat(same, begin, hold)
 }
 
 // wordEnd is where the word that the cursor stands in ends.

@@ -87,3 +87,13 @@ func TestAFolderIsLeftOpen(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// A command that is typed whole is the first that is offered: Enter means it, not a longer one.
+func TestAWholeNameComesFirst(t *testing.T) {
+	for _, row := range table {
+		line := "/" + row.Name
+		if got := Complete(line, len(line), Sources{}); len(got.Candidates) == 0 || got.Candidates[0].Text != line {
+			t.Errorf("%s offers %v first", line, got.Candidates)
+		}
+	}
+}

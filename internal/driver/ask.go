@@ -110,6 +110,9 @@ func merged(was, now Call) Call {
 // several files is one of each.
 func (r *turn) specs(c *call) ([]tool.Spec, tool.Call) {
 	made := tool.Call{Agent: r.Agent, ID: c.id, Args: json.RawMessage("{}"), Output: func([]byte) {}, Model: llm.Model{}}
+	if json.Valid(c.Input) { // a person who is asked sees all of it
+		made.Args = c.Input
+	}
 	line := c.line()
 	s := tool.Spec{Summary: func(json.RawMessage) string { return line }}
 	subject := func(text string) func(json.RawMessage) string {

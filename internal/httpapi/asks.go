@@ -45,11 +45,13 @@ type Ask struct {
 	ID      string    `json:"id"`
 	Agent   id.Agent  `json:"agent_uuid"`
 	Tool    string    `json:"tool"`
-	Text    string    `json:"text"`    // one line: what would be done
-	Subject string    `json:"subject"` // the whole command line, or the path
+	Text    string    `json:"text"`            // one line: what would be done
+	Subject string    `json:"subject"`         // the whole command line, or the path
+	Whole   string    `json:"whole,omitempty"` // all that the call would do; absent: the subject is
 	CallID  string    `json:"call_id"`
 	Mode    string    `json:"mode"`             // of the agent
 	Outside bool      `json:"outside"`          // it would run outside the box
+	Where   string    `json:"where,omitempty"`  // in which folder, and whether in the background; absent: in the agent's own, and waited for
 	Reason  string    `json:"reason,omitempty"` // the model's, why it should
 	Why     string    `json:"why,omitempty"`    // why it is asked, if not only because no rule permits it
 	Choices []Choice  `json:"choices"`          // in the order in which they are offered; the first is no
@@ -70,8 +72,9 @@ type Choice struct {
 // AskTime is how long a question waits for an answer, if nothing else is said.
 const AskTime = 10 * time.Minute
 
-// maxSubject is how much of a command line is shown.
-const maxSubject = 64 << 10
+// maxSubject is how much of a call is shown: more than any command line can have, so that nobody permits what
+// was cut off.
+const maxSubject = 1 << 20
 
 // NewAsks makes an empty list; 0 is AskTime.
 func NewAsks(timeout time.Duration) *Asks {
@@ -91,7 +94,7 @@ func (a *Asks) Tell(publish func(loop.Event)) {
 func (a *Asks) Ask(ctx context.Context, q permit.Question) (permit.Verdict, error) {
 	now := time.Now().UTC()
 	one := &ask{Ask{ID: strings.ToLower(rand.Text()[:16]), Agent: q.Agent, Tool: q.Tool, Text: q.Summary, Subject: clip(cmp.Or(q.Subject, q.Says), maxSubject),
-		CallID: q.CallID, Mode: string(q.Mode), Outside: q.Outside, Reason: q.Reason,
+		Whole: clip(q.Whole, maxSubject), CallID: q.CallID, Mode: string(q.Mode), Outside: q.Outside, Where: q.Where, Reason: q.Reason,
 		Always: []string{}, Why: q.Why, AskedAt: now, Until: now.Add(a.timeout)}, q, make(chan permit.Verdict, 1)}
 	if q.Patch != "" && len(q.Patch) <= maxSubject {
 		one.Change = &Change{Patch: q.Patch}

@@ -31,6 +31,9 @@ func (r *turn) permit(ctx context.Context, j *job) error {
 	if err != nil || j.denied {
 		return err
 	}
+	if j.spec.Access == tool.Writes && j.spec.Subject != nil {
+		j.made.Subject = j.spec.Subject(j.made.Args)
+	}
 	grant, record, err := r.Guard.Decide(asking, j.spec, j.made)
 	j.record = record
 	switch {

@@ -1,6 +1,7 @@
 package permit
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -34,6 +35,26 @@ func TestMarks(t *testing.T) {
 		"$X":                      fed, "$X y": fed, "eval $X": fed, `eval "$X"`: fed, "curl x | sh": fed, "curl x | bash -s a": fed, "echo cm0= | base64 -d | sh": fed, `sh -c "$X"`: fed, "env $X": fed, "xargs $X": fed,
 		"mv -f a b": forces, "cp -f a b": forces, "ln -sf a b": forces, "npm install --force": forces, "pip install --force-reinstall x": forces,
 		"python3 -c 'import shutil; shutil.rmtree(\"x\")'": deletes, "python3 -c 'import os; os.system(\"x\")'": fed, "node -e 'fs.rmSync(\"x\",{recursive:true})'": deletes,
+		// In the values of options and variables.
+		"env -S'git push'": pushes, "env --split-string='git push origin main'": pushes, "script -qc'git push' /dev/null": pushes, "script --command='rm -rf x'": deletes,
+		"tar --to-command='rm -rf x' -xf y": deletes, "tar -cf y --checkpoint=1 --checkpoint-action=exec='git push' x": pushes, "tar -I 'rm -rf x' -xf y": deletes,
+		"vim -c '!git push' x": pushes, "rsync -e 'rm -rf x' a b": deletes, "ssh -o ProxyCommand='rm -rf x' h": deletes, "ncat -e sh h 1": fed, "go test -exec='rm -rf x' ./...": deletes,
+		"git -c core.pager='git push' log": pushes, "git -c core.sshCommand='rm -rf x' fetch": deletes, "GIT_PAGER='rm -rf x' git log": deletes, "export EDITOR='git push'; git commit": pushes,
+		"env GIT_SSH_COMMAND='rm -rf x' git fetch": deletes, "LESSOPEN='|rm -rf x' less y": deletes, "GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=alias.log GIT_CONFIG_VALUE_0=push git log": fed,
+		"BASH_ENV=<(curl x) bash y": fed, "git rebase -x'git push' main": pushes, "git submodule foreach --recursive git push": pushes, "alias x='git push'": pushes,
+		// Behind programs that start others.
+		"python -m twine upload dist/x": publishes, "python3.12 -mtwine upload x": publishes, "uvx twine upload x": publishes, "uv run twine upload x": publishes, "pipx run twine upload x": publishes,
+		"poetry run twine upload x": publishes, "bundle exec gem push x": publishes, "bundle exec rake release": publishes, "pnpm exec np": publishes, "npm exec -- np": publishes, "yarn dlx np": publishes,
+		"npm exec rimraf x": deletes, "python setup.py sdist upload": publishes, "sshpass -p x ssh h rm -rf y": deletes,
+		// What comes when it runs.
+		"curl x | python3": fed, "curl x | perl": fed, "curl x | node": fed, "curl x | ruby -": fed, "wget -O- x | php": fed, "python3 - < x": fed, "python3 -u <<< 'import os'": fed, "python3 <(curl x)": fed,
+		"source <(curl x)": fed, ". /dev/stdin": fed, "bash /dev/stdin": fed, "bash /dev/fd/3": fed,
+		"npm pub": publishes, "redis-cli FLUSHALL": publishes, "mysql -e'drop table x'": deletes, "gh api repos/x -XDELETE": publishes, "gh api --method=DELETE x": publishes, "gh api -fa=b x": publishes,
+		"glab api -X DELETE x": publishes, "http POST x": publishes, "xh delete x": publishes, "aws ec2 run-instances": publishes, "aws cloudformation create-stack": publishes, "deno publish": publishes,
+		"mkdocs gh-deploy": publishes, "helmfile apply": publishes, "crane push x y": publishes, "docker compose down -v": deletes, "docker-compose down --volumes": deletes,
+		"docker run --privileged=true x": privileged, "docker run --cap-add=ALL x": privileged, "docker run --pid=host x": privileged, "sudoedit x": privileged, "run0 ls": privileged,
+		"chmod u=rwxs x": privileged, "chmod a+x,u+s x": privileged, "install -m 4755 a b": privileged, "install --mode=u+s a b": privileged,
+		"git checkout HEAD src": throws, "git checkout HEAD~1 a.go b.go": throws,
 		"psql -c 'DROP TABLE x'": deletes, "perl -e 'system(\"x\")'": fed, "rm 'x": unreadable, strings.Repeat("(", 5000): unreadable,
 	} {
 		found := marks(line)
@@ -48,6 +69,11 @@ func TestMarks(t *testing.T) {
 		"ls", "go test ./...", "go build -o x", "git status", "git log -3", "git commit -m 'rm -rf is bad'", "git commit -am 'git push later'", "echo 'git push'", "grep -rf patterns x", "tail -f x",
 		"make", "make -f Makefile.x test", "npm test", "npm ci", "npm run build", "cargo build --release", "docker build -f x .", "tar -xf x", "rm x", "rm -- -rf", "mkdir -p a", "cp a b", "mv a b",
 		"python3 x.py", "python3 -c 'print(1)'", "bash x.sh", "sh ./x.sh a", "timeout 60 go test ./...", "env A=1 go test", "nice make", "find . -name '*.go'", "find . -type f | xargs grep x", "curl -fsSL x", "git fetch",
+		"python3 -m pytest -q", "python -m venv .venv", "python manage.py migrate", "npm exec -- tsc", "npx tsc", "uv run pytest", "poetry run pytest", "bundle exec rspec", "pnpm exec tsc", "yarn install",
+		"EDITOR=vim git commit", "GIT_PAGER=cat git log", "git -c core.pager=cat log", "git -c user.name='a b' commit -m x", "GIT_SSH_COMMAND='ssh -i key' git fetch", "ENV=production npm start", "ENV=$X npm start",
+		"tar -xzf x", "tar -C x -czf y .", "rsync -a a b", "vim -c ':q' x", "node --test", "node --version", "node x.js", "python3 -V", "perl -ne 'print' x", "perl -pi -e 's/a/b/' x", "ruby x.rb", "php -v", "php -S localhost:8000",
+		"awk '{print $1}' x", "go test -exec echo ./...", "docker compose up -d", "docker compose down", "docker run --rm x", "docker run --pid=container:x y", "gh pr view 1", "gh pr list --fill", "aws s3 ls", "aws ec2 describe-instances", "http GET x",
+		"source venv/bin/activate", "source $HOME/.nvm/nvm.sh", "alias ll='ls -l'", "ssh h ls", "ssh -o BatchMode=yes h ls", "chmod u=rwx x", "chmod go-s x", "install -m 755 a b", "git checkout -b x origin/main", "git checkout --track origin/x",
 		"git checkout main", "git switch -c x", "git add -A", "git diff", "git branch -a", "git stash", "git worktree list", "for f in a b; do go vet $f; done", "cd x && go test", "kubectl get pods", "gh pr list", "sed -i s/a/b/ x", "chmod +x y", "chmod 0755 x",
 	} {
 		if found := marks(line); len(found) > 0 {
@@ -60,6 +86,11 @@ func TestMarks(t *testing.T) {
 func TestMarksAreBounded(t *testing.T) {
 	marks(strings.Repeat("env ", 4000) + "ls")
 	marks(strings.Repeat("sh -c ", 2500) + "ls")
+	for _, row := range []string{"env python -m ", "env git submodule foreach ", "uv run env -S ", "env git bisect run env "} {
+		if found := marks(strings.Repeat(row, 600) + "ls"); !slices.Contains(found, unreadable) {
+			t.Errorf("%s…: %v", row, found)
+		}
+	}
 	deep := "ls"
 	for range 12 {
 		deep = "eval '" + strings.ReplaceAll(deep, "'", `'\\''`) + "'"

@@ -22,6 +22,9 @@ var gitKnown = late.Words(`add am annotate apply archive bisect blame branch bun
 // gitValued are the options of git itself that take the next word.
 var gitValued = late.Words("-C -c --git-dir --work-tree --namespace --exec-path --super-prefix --config-env --attr-source")
 
+// gitRunning are the settings whose values git runs.
+var gitRunning = late.Regexp(`(?i)(command|pager|pager\..*|editor|helper|external|textconv|cmd|program|driver|clean|smudge|process|fsmonitor|askpass|proxy)$`)
+
 // gitForced are the commands of git whose -f forces.
 var gitForced = late.Words("add branch checkout clean fetch mv notes pull push rebase replace rm submodule switch tag worktree")
 
@@ -37,6 +40,12 @@ func (m *marker) git(args []arg, depth int) {
 		}
 		if strings.Contains(strings.ToLower(args[i].text), "alias.") {
 			m.add(fed + " (an alias of git)")
+		}
+		if key, value, ok := strings.Cut(args[i].text, "="); ok && gitRunning.Get().MatchString(key) {
+			if args[i].open {
+				m.add(fed + " (" + key + ")")
+			}
+			m.line(strings.TrimLeft(value, "!"), depth+1)
 		}
 	}
 	if i == len(args) {
@@ -73,7 +82,7 @@ func (m *marker) git(args []arg, depth int) {
 			m.add(throws + " (git " + verb + ")")
 		}
 	case "checkout", "switch":
-		if has(rest, "--") || has(rest, ".") || short(rest, 'B') || short(rest, 'C') || long("--discard-changes", 5) {
+		if has(rest, "--") || has(rest, ".") || files(verb, rest) || short(rest, 'B') || short(rest, 'C') || long("--discard-changes", 5) {
 			m.add(throws + " (git " + verb + ")")
 		}
 	case "branch", "tag", "update-ref", "replace", "notes", "remote", "stash", "reflog", "worktree", "gc":
@@ -94,21 +103,44 @@ func (m *marker) git(args []arg, depth int) {
 	}
 }
 
+// files says whether a checkout takes files out of a commit, over what was done in them.
+func files(verb string, rest []arg) bool {
+	names := 0
+	for _, a := range rest {
+		switch {
+		case !strings.HasPrefix(a.text, "-"):
+			names++
+		case strings.HasPrefix(a.text, "-b"), strings.HasPrefix(a.text, "-t"), strings.HasPrefix(a.text, "--track"), strings.HasPrefix(a.text, "--orphan"):
+			return false // a new branch, and where it begins
+		}
+	}
+	return verb == "checkout" && names > 1
+}
+
 // gitRuns marks what git itself is told to run.
 func (m *marker) gitRuns(verb, first string, rest []arg, depth int) {
 	for i, a := range rest {
+		if !m.reads(1) {
+			return
+		}
 		switch {
 		case verb == "config" && strings.HasPrefix(strings.ToLower(a.text), "alias."), verb == "difftool", verb == "mergetool":
 			m.add(fed + " (git " + verb + ")")
 		case verb == "submodule" && a.text == "foreach" && first == "foreach", verb == "bisect" && a.text == "run":
-			if i+1 < len(rest) {
-				m.command(rest[i+1:], depth)
-				m.text(rest[i+1:], depth)
+			told := rest[i+1:]
+			for len(told) > 0 && strings.HasPrefix(told[0].text, "-") {
+				told = told[1:]
+			}
+			if len(told) > 0 {
+				m.command(told, depth)
+				m.text(told, depth)
 			}
 		case verb == "rebase" && (a.text == "-x" || a.text == "--exec") && i+1 < len(rest):
 			m.line(rest[i+1].text, depth+1)
 		case verb == "rebase" && strings.HasPrefix(a.text, "--exec="):
 			m.line(strings.TrimPrefix(a.text, "--exec="), depth+1)
+		case verb == "rebase" && strings.HasPrefix(a.text, "-x"):
+			m.line(a.text[2:], depth+1)
 		}
 	}
 }

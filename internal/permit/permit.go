@@ -47,6 +47,7 @@
 package permit
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"slices"
@@ -64,8 +65,12 @@ import (
 // Policy is what the user permits. Its methods are safe for concurrent use;
 // the fields are set before.
 type Policy struct {
-	Rules []Rule // of the settings and the command line
-	// Mode is that of agents for whom nobody chose one; empty: Ask.
+	Rules []Rule // of the command line
+	// Settings are the rules and the mode of the user's settings as they are now: what is taken
+	// back there counts for the next call. An error: none of them holds, and the question says
+	// why. nil: there are none.
+	Settings func() ([]Rule, Mode, error)
+	// Mode is that of agents for whom nobody chose one, the settings neither; empty: Ask.
 	Mode Mode
 	// Confinable says whether there is a sandbox, or why not. nil: there is none.
 	Confinable func() error
@@ -114,6 +119,10 @@ func (p *Policy) Decide(ctx context.Context, s tool.Spec, c tool.Call) (tool.Gra
 	q.Summary = summary(s, c.Args, q.Subject)
 	if s.Access == tool.Servers {
 		q.Tool, q.Subject = servers, s.Name
+	}
+	q.Whole = whole(s, c.Args, q.Subject)
+	if s.Where != nil {
+		q.Where = s.Where(c.Args)
 	}
 	if s.Outside != nil {
 		q.Reason = s.Outside(c.Args)
@@ -201,6 +210,9 @@ func (d *decision) unasked(ctx context.Context) (decided bool, err error) {
 			return d.allow(tool.Confine, history.ByMode), nil
 		}
 		q.Why = "there is no sandbox to run it in unasked: " + missing.Error()
+	}
+	if standing.broken != nil && q.Why == "" {
+		q.Why = "the settings cannot be read, so nothing of them permits it: " + standing.broken.Error()
 	}
 	if acts {
 		q.Why = "other programs execute or obey files of this name unasked"
@@ -342,6 +354,23 @@ func what(q Question) string {
 		return q.Tool
 	}
 	return q.Tool + " (" + q.Summary + ")"
+}
+
+// whole is what a call would do, to its last argument, where its subject does not say it: that of a server's
+// tool is its name, that of a page its host.
+func whole(s tool.Spec, args json.RawMessage, subject string) string {
+	if s.Access != tool.Servers && s.Access != tool.Fetches && subject != "" {
+		return ""
+	}
+	var b bytes.Buffer
+	if json.Indent(&b, args, "", "  ") != nil {
+		b.Reset()
+		b.Write(args)
+	}
+	if bare := strings.TrimSpace(b.String()); (bare == "" || bare == "{}" || bare == "null") && s.Summary != nil {
+		return s.Summary(args) // of another program it may be all that is known
+	}
+	return s.Name + " " + b.String()
 }
 
 func summary(s tool.Spec, args json.RawMessage, subject string) string {

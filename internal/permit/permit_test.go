@@ -301,3 +301,54 @@ func TestWhoWaitsForAQuestionCanBeCancelled(t *testing.T) {
 		t.Errorf("asking: %q, %v", g, err)
 	}
 }
+
+// Rules and mode of the settings are those of the moment; where they cannot be read none holds.
+func TestSettingsAreThoseOfTheMoment(t *testing.T) {
+	rules, mode, broken := []Rule{{Tool: "bash"}}, Box, error(nil)
+	p := &Policy{Settings: func() ([]Rule, Mode, error) { return rules, mode, broken }, Confinable: func() error { return nil }}
+	decide := func() (tool.Grant, string) {
+		g, _, err := p.Decide(t.Context(), tool.Spec{Name: "bash", Access: tool.Commands, Subject: func(json.RawMessage) string { return "touch a" }}, tool.Call{Agent: "a"})
+		if err != nil {
+			return g, err.Error()
+		}
+		return g, ""
+	}
+	if g, said := decide(); g != tool.Confine || said != "" {
+		t.Errorf("in the box: %q %s", g, said)
+	}
+	mode = Ask
+	if g, said := decide(); g != tool.Free || said != "" {
+		t.Errorf("by a rule: %q %s", g, said)
+	}
+	rules = nil
+	if g, said := decide(); g != "" || !strings.Contains(said, "no rule permits it") {
+		t.Errorf("taken back: %q %s", g, said)
+	}
+	rules, mode, broken = []Rule{{Tool: "bash"}}, Box, errors.New("line 3")
+	if g, said := decide(); g != "" || !strings.Contains(said, "the settings cannot be read, so nothing of them permits it: line 3") {
+		t.Errorf("unreadable: %q %s", g, said)
+	}
+}
+
+// A question about a call whose subject is only a name holds all of its arguments.
+func TestAQuestionHoldsAllArguments(t *testing.T) {
+	body := strings.Repeat("hello ", 200)
+	args, _ := json.Marshal(map[string]string{"a": body, "do": "DELETE EVERYTHING"})
+	for _, s := range []tool.Spec{{Name: "post__send", Access: tool.Servers}, {Name: "fetch", Access: tool.Fetches, Subject: func(json.RawMessage) string { return "example.com" }}, {Name: "other", Access: tool.Writes}} {
+		var asked Question
+		p := &Policy{Ask: asker(func(_ context.Context, q Question) (Verdict, error) { asked = q; return Verdict{Choice: Refuse}, nil })}
+		if _, _, err := p.Decide(t.Context(), s, tool.Call{Agent: "a", Args: args}); !fault.Is(err, fault.Denied) {
+			t.Error(err)
+		}
+		bare := s
+		bare.Summary = func(json.RawMessage) string { return "what another program says of it" }
+		p.Decide(t.Context(), bare, tool.Call{Agent: "a", Args: json.RawMessage("{}")})
+		if does := asked.Does(); does != "what another program says of it" {
+			t.Errorf("%s without arguments: %q", s.Name, does)
+		}
+		p.Decide(t.Context(), s, tool.Call{Agent: "a", Args: args})
+		if does := asked.Does(); !strings.HasPrefix(does, s.Name+" {\n") || !strings.Contains(does, body) || !strings.Contains(does, `"DELETE EVERYTHING"`) {
+			t.Errorf("%s: %q", s.Name, does)
+		}
+	}
+}

@@ -23,9 +23,11 @@ type Question struct {
 	Tool    string
 	Summary string // one line: what would be done
 	Subject string // the whole command line, or the path; may hold anything
+	Whole   string // all that the call would do, where the subject is not; may hold anything
 	Patch   string // all that would change in a file; empty: nothing, or nobody knows
 	Mode    Mode   // of the agent
 	Outside bool   // it would run outside the box that the mode puts commands into
+	Where   string // in which folder it would run, and whether in the background; empty: in the agent's own, and waited for
 	Reason  string // the model's, why it should
 	Why     string // why it is asked, if not only because no rule permits it
 	// Says is a question of the model's own, and Choices the answers that it proposes; then no
@@ -37,6 +39,14 @@ type Question struct {
 	Rule    Rule
 	NoGrant string // why nothing can be granted but this one call; empty: something can
 	NoRule  string // why nothing can be saved; empty: something can
+}
+
+// Does is all that a person must have seen who permits the call.
+func (q Question) Does() string {
+	if q.Whole != "" {
+		return q.Whole
+	}
+	return q.Subject
 }
 
 // Choice is an answer.

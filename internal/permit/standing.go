@@ -30,7 +30,9 @@ type Standing struct {
 	Of     id.Agent
 	Grants []Grant
 
-	living []id.Agent // the agent and its ancestors that live
+	living  []id.Agent // the agent and its ancestors that live
+	allowed []Rule     // of the settings
+	broken  error      // why these could not be read
 }
 
 // Look reads the standing of an agent: the mode is its own, else that of the nearest
@@ -115,6 +117,15 @@ func (p *Policy) standing(ctx context.Context, a id.Agent) (Standing, error) {
 			return out, err
 		}
 	}
+	if p.Settings != nil {
+		var mode Mode
+		if out.allowed, mode, out.broken = p.Settings(); out.broken != nil {
+			out.allowed, mode = nil, Ask
+		}
+		if out.Mode == "" {
+			out.Mode = mode
+		}
+	}
 	if out.Mode == "" {
 		out.Mode = p.Mode
 	}
@@ -132,7 +143,7 @@ func (p *Policy) standing(ctx context.Context, a id.Agent) (Standing, error) {
 // rules are all that could permit a call of an agent.
 func (p *Policy) rules(s Standing) ([]held, error) {
 	var out []held
-	for _, r := range p.Rules {
+	for _, r := range slices.Concat(s.allowed, p.Rules) {
 		out = append(out, held{Rule: r, from: fromSettings})
 	}
 	if p.Book != nil {

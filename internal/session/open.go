@@ -41,11 +41,12 @@ func (s *Session) Open(ctx context.Context) (*Workspace, error) {
 		return nil, err
 	}
 	w.credentials = func() map[string]string { return s.credentials(w.Keys) }
-	settings, err := config.Path(s.Getenv)
+	path, err := config.Path(s.Getenv)
 	if err != nil {
 		return nil, err
 	}
-	w.user = instruct.User{Dir: filepath.Dir(settings), Home: s.Getenv("HOME")}
+	w.settings = &settings{path: path, conf: w.Config, stamp: s.stamp, load: s.Settings}
+	w.user = instruct.User{Dir: filepath.Dir(path), Home: s.Getenv("HOME")}
 	w.Peers = control.At(w.Home, w.Place.DB)
 	w.Book = book{file.At(filepath.Join(w.Place.Project, ".ramet"), file.Options{Now: s.Now, Repaired: s.Repaired, Project: w.Place.Project}), w.Place.Project}
 	w.start = func(ctx context.Context, k Kernel) (*Running, error) { return s.Start(ctx, w, k) }

@@ -24,11 +24,28 @@ func (w *Workspace) Standing(ctx context.Context, a agent.Agent) (permit.Standin
 	if err != nil || found.Mode != "" {
 		return found, err
 	}
-	found.Mode = permit.Ask
-	if set := w.Config.Permission; set != "" {
-		found.Mode, err = permit.ParseMode(set)
-	}
+	_, found.Mode, err = w.Unasked()
 	return found, err
+}
+
+// Unasked is what the user's settings let be done unasked, and in which mode agents work for whom nobody
+// chose one. They are read when they are asked for, as saved rules are: what a person takes back, here or in
+// another process, counts for the next call.
+func (w *Workspace) Unasked() (rules []permit.Rule, mode permit.Mode, err error) {
+	conf := w.Config
+	if w.settings != nil {
+		if conf, err = w.settings.now(); err != nil {
+			return nil, "", err
+		}
+	}
+	if rules, err = permit.ParseAll(conf.Allow); err != nil {
+		return nil, "", err
+	}
+	mode = permit.Ask
+	if conf.Permission != "" {
+		mode, err = permit.ParseMode(conf.Permission)
+	}
+	return rules, mode, err
 }
 
 // SetMode chooses how the calls of an agent, and of those below it who have no mode of

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -86,9 +87,10 @@ type Session struct {
 	// returns what it prints; nil: there is no command line.
 	Command func(ctx context.Context, args ...string) (string, error)
 
-	conf *config.Config
-	keys *credential.Store
-	open *Workspace
+	conf  *config.Config
+	stamp fs.FileInfo // of the user's file before it was read; nil: there was none
+	keys  *credential.Store
+	open  *Workspace
 }
 
 // New makes a session. Nothing is read yet.
@@ -111,6 +113,29 @@ func (s *Session) configOf(project string) (*config.Config, error) {
 	if s.conf != nil {
 		return s.conf, nil
 	}
+	path, err := config.Path(s.Getenv)
+	if err != nil {
+		return nil, err
+	}
+	s.stamp, _ = os.Stat(path)
+	if s.conf, err = s.settings(project); err == nil {
+		catalog.Use(s.conf.Vendors)
+		err = environ.Permit(config.Items(s.conf.Env))
+	}
+	return s.conf, err
+}
+
+// Settings is the configuration as its files are now. Config is as it was when this process began, and what
+// runs here goes by that, but for what may be done unasked (Workspace.Unasked).
+func (s *Session) Settings() (*config.Config, error) {
+	project, err := workspace.Project(s.Dir)
+	if err != nil {
+		return nil, err
+	}
+	return s.settings(project)
+}
+
+func (s *Session) settings(project string) (*config.Config, error) {
 	home, err := s.HomeDir()
 	if err != nil {
 		return nil, err
@@ -120,12 +145,7 @@ func (s *Session) configOf(project string) (*config.Config, error) {
 		return nil, err
 	}
 	file := config.ProjectFile{Path: filepath.Join(project, trust.ConfigurationFile), Text: string(own.Data), Stale: own.Note != ""}
-	s.conf, err = config.Load(config.Options{Env: s.Getenv, Project: file, Check: CheckSetting})
-	if err == nil {
-		catalog.Use(s.conf.Vendors)
-		err = environ.Permit(config.Items(s.conf.Env))
-	}
-	return s.conf, err
+	return config.Load(config.Options{Env: s.Getenv, Project: file, Check: CheckSetting})
 }
 
 // CheckSetting refuses values that the configuration cannot judge itself.

@@ -52,6 +52,7 @@ type Workspace struct {
 	user instruct.User
 
 	credentials func() map[string]string // our own, as they are now
+	settings    *settings                // as they are now; nil: as they were
 
 	mcp     func(*Workspace) (*mcp.Pool, string, error) // see System
 	servers sync.Mutex                                  // guards what follows

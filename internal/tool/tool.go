@@ -58,6 +58,9 @@ type Spec struct {
 	// Preview is what a call would change in a file, as a patch with the numbers of its lines; empty:
 	// nothing, or nobody knows. nil: no call changes one. It is asked for when a person is.
 	Preview func(args json.RawMessage) string
+	// Where says in which folder a call would run, and whether in the background, as words behind its name;
+	// empty: in the agent's own, and waited for. nil: it makes no difference.
+	Where func(args json.RawMessage) string
 	// Outside is why a call asks to run outside the box; empty: it does not. nil: none
 	// can.
 	Outside func(args json.RawMessage) string
@@ -172,13 +175,16 @@ const (
 
 // Call is one call of a tool.
 type Call struct {
-	Agent  id.Agent
-	ID     string // the model's name for it
-	Name   string
-	Args   json.RawMessage // a JSON object of the tool's shape
-	Grant  Grant
-	Output func([]byte) // takes what a command prints, as it comes; never nil
-	Model  llm.Model    // who will read the answer
+	Agent id.Agent
+	ID    string // the model's name for it
+	Name  string
+	Args  json.RawMessage // a JSON object of the tool's shape
+	Grant Grant
+	// Subject is what was permitted, of a tool that writes files: a link that was put there since leads
+	// nowhere. Empty: whatever it is now.
+	Subject string
+	Output  func([]byte) // takes what a command prints, as it comes; never nil
+	Model   llm.Model    // who will read the answer
 	// Note is for the model, beside the answer: a tool that writes its result itself (Recorded)
 	// puts it there. Empty: nothing.
 	Note string

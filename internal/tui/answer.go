@@ -24,6 +24,17 @@ func (m *root) run(title string, args ...string) tea.Cmd {
 	return m.work(title, func(ctx context.Context, workspace Workspace) (string, error) { return workspace.Command(ctx, args...) })
 }
 
+// configure changes a setting and says from when on it counts.
+func (m *root) configure(title, setting, value string) tea.Cmd {
+	return m.work(title, func(ctx context.Context, workspace Workspace) (string, error) {
+		said, err := workspace.Command(ctx, "config", "set", "--", setting, value)
+		if err == nil && setting != "allow" && setting != "permission" {
+			said += "(what runs already, such as this terminal, goes on with the old one until it is started again)\n"
+		}
+		return said, err
+	})
+}
+
 // quiet is run for what the conversation itself shows.
 func (m *root) quiet(title string, args ...string) tea.Cmd {
 	return m.work(title, func(ctx context.Context, workspace Workspace) (string, error) {

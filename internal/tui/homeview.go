@@ -20,6 +20,11 @@ func (m *root) drawHome() (lines []string, x, y int) {
 	typing, x, y := m.homeLine(w)
 	bottom := append([]string{faint.of(strings.Repeat("─", w))}, typing...)
 	bottom = append(bottom, m.homeFoot(w))
+	top := []string{m.homeHead(w)}
+	if m.asking() != nil && h-len(bottom) < minAsked { // what is asked comes before where one is
+		top = nil
+	}
+	room := h - len(top) - len(bottom)
 	var above []string
 	switch {
 	case m.over != nil:
@@ -28,14 +33,14 @@ func (m *root) drawHome() (lines []string, x, y int) {
 			above = m.over.view(m, w, h/2)
 		}
 	case l.line:
-		above = m.above(w)
+		above = m.above(w, room)
 	case m.note.text != "":
 		above = m.note.lines(w)
 	}
-	top := []string{m.homeHead(w)}
-	room := h - len(top) - len(bottom)
-	above = above[max(0, len(above)-max(0, room-1)):]
-	room -= len(above)
+	if !l.line || m.over != nil {
+		above = above[max(0, len(above)-max(0, room-1)):]
+	}
+	room = max(0, room-len(above))
 	var middle []string
 	if _, small := m.over.(interface{ small() }); m.over != nil && !small {
 		middle = m.over.view(m, w, room)

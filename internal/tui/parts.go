@@ -69,8 +69,9 @@ type asked struct {
 	answer func(permit.Verdict)
 	over   <-chan struct{}
 
-	at   int // first line of what would run that is shown
-	more int // lines of it that do not fit
+	at    int  // first line of what would run that is shown
+	more  int  // lines of it that do not fit
+	blind bool // there is no room for even one of them
 }
 
 // search looks for a text in the whole conversation, from the end backwards. What

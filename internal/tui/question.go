@@ -1,14 +1,17 @@
 package tui
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 	"unicode/utf8"
 
 	tea "charm.land/bubbletea/v2"
 
+	"ramet/internal/permit"
 	"ramet/internal/permit/question"
 	"ramet/internal/text"
+	"ramet/internal/trust"
 )
 
 type (
@@ -162,6 +165,9 @@ func (q *asked) press(m *root, k tea.KeyPressMsg) (cmd tea.Cmd, taken bool) {
 		q.at++
 		return nil, true
 	}
+	if k.String() == "enter" && q.blind && q.permits() {
+		return m.tell(bad, "nothing is permitted unseen: make the window larger"), true
+	}
 	v, taken := q.Press(question.Key{Name: k.String(), Text: k.Text}, m.now.input.text(), m.o.Now())
 	if v != nil {
 		q.answer(*v)
@@ -170,23 +176,52 @@ func (q *asked) press(m *root, k tea.KeyPressMsg) (cmd tea.Cmd, taken bool) {
 	return nil, taken
 }
 
-// view draws the question: everything that would run, if need be in pages.
+// permits says whether what is highlighted lets the call run.
+func (q *asked) permits() bool {
+	if q.Stage == question.Saying || q.Says != "" {
+		return false
+	}
+	c := q.Options[q.At].Choice
+	return c != permit.Refuse && c != permit.Because
+}
+
+// minAsked is how many lines a question wants at least: what would run below a title, an answer, and help.
+const minAsked = 4
+
+// view draws the question in at most h lines: everything that would run, if need be in pages, and the
+// answers. What is highlighted is always among them; where there is little room, first the reasons
+// why something cannot be chosen go, then other answers, then the title.
 func (q *asked) view(m *root, w, h int) []string {
 	bar := warn.of("▌ ")
 	what, subject := q.what(m.agents.label(q.Agent))
-	body := wrap(clean(subject), w-4)
+	body := wrap(trust.Reveal(clean(subject)), w-4)
 	for i := range body {
 		body[i] = accent.of(body[i])
 	}
 	body = append(body, m.change(q, w-4)...)
-	tail := q.choices(w, m.o.Now())
-	room := max(1, h-1-len(tail))
+	title := 1
+	if h < 3 {
+		title = 0
+	}
+	tail, focus := q.choices(w, m.o.Now(), maxWhy)
+	if len(tail) > h-title-1 {
+		tail, focus = q.choices(w, m.o.Now(), 1)
+	}
+	if most := max(1, h-title-1); len(tail) > most {
+		from := max(0, min(focus-most/2, len(tail)-most))
+		tail = tail[from : from+most]
+	}
+	room := max(0, h-title-len(tail))
+	q.blind = room == 0 && len(body) > 0
 	q.more = max(0, len(body)-room)
 	q.at = max(0, min(q.at, q.more))
 	if q.more > 0 {
 		what += fmt.Sprintf(" (lines %d–%d of %d, Shift+↑↓ scrolls)", q.at+1, min(len(body), q.at+room), len(body))
 	}
-	out := []string{bar + bold.of(cut(what+":", w-2))}
+	var out []string
+	if title > 0 {
+		out = append(out, bar+bold.of(cut(what+":", w-2)))
+	}
 	for _, l := range body[q.at:min(len(body), q.at+room)] {
 		out = append(out, bar+"  "+l)
 	}
@@ -214,14 +249,15 @@ func (q *asked) what(agent string) (line, subject string) {
 	switch {
 	case q.Says != "":
 		return agent + " asks", q.Says
-	case q.Tool == "fetch" || q.Subject == "": // the host is not all of it
-		subject = q.Summary
 	default:
-		subject = q.Subject
+		subject = cmp.Or(q.Does(), q.Summary)
 	}
 	line = agent + " wants to use " + text.Line(q.Tool, 20)
 	if q.Outside {
 		line += " outside the box"
+	}
+	if q.Where != "" {
+		line += " " + text.Line(q.Where, 120)
 	}
 	return line, subject
 }
@@ -229,10 +265,10 @@ func (q *asked) what(agent string) (line, subject string) {
 // maxWhy is how many lines say why something cannot be chosen.
 const maxWhy = 3
 
-// choices are the lines below what would run: why it is asked, and what can be answered.
-func (q *asked) choices(w int, now time.Time) []string {
+// choices are the lines below what would run: why it is asked, and what can be answered, each reason
+// why not in so many lines at most; and which of them is highlighted.
+func (q *asked) choices(w int, now time.Time, most int) (out []string, focus int) {
 	bar := warn.of("▌ ")
-	var out []string
 	if q.Reason != "" {
 		for _, l := range wrap("because: "+clean(q.Reason), w-4) {
 			if out = append(out, bar+"  "+l); len(out) == 3 {
@@ -244,16 +280,16 @@ func (q *asked) choices(w int, now time.Time) []string {
 		out = append(out, bar+faint.of(line(q.Why, w-2)))
 	}
 	if q.Stage != question.Choosing {
-		return append(out, q.field(w, now)...)
+		return append(out, q.field(w, now)...), len(out)
 	}
 	for i, o := range q.Options {
 		mark, st := "  ", plain
 		if i == q.At {
-			mark, st = accented.of("❯ "), bold
+			mark, st, focus = accented.of("❯ "), bold, len(out)
 		}
 		if o.No != "" { // why not is said whole, as far as there is room
 			for j, l := range wrap(clean(o.Text+": no. "+o.No), w-6) {
-				if j < maxWhy {
+				if j < most {
 					out = append(out, bar+mark+faint.of(l))
 				}
 			}
@@ -261,7 +297,7 @@ func (q *asked) choices(w int, now time.Time) []string {
 		}
 		text := o.Text
 		if o.Rule != "" {
-			text += ": " + o.Rule
+			text += ": " + trust.Reveal(clean(o.Rule))
 		}
 		out = append(out, bar+mark+st.of(line(text, w-6)))
 	}
@@ -269,7 +305,7 @@ func (q *asked) choices(w int, now time.Time) []string {
 	if !q.Quiet(now) {
 		help = "↑↓ choose · Enter on an empty prompt decides · text goes to the prompt"
 	}
-	return append(out, bar+faint.of(cut(help, w-2)))
+	return append(out, bar+faint.of(cut(help, w-2))), focus
 }
 
 // field is what is said or edited, and what its keys do.

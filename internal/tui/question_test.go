@@ -207,3 +207,55 @@ func TestTheClockOfACallIsItsOwn(t *testing.T) {
 		t.Errorf("the clock of the reply:\n%s", got)
 	}
 }
+
+// However small the window is, the answer that Enter would give is in sight; and where there is no room for
+// a line of what would run, nothing is permitted.
+func TestTheHighlightedAnswerIsInSight(t *testing.T) {
+	long := "the command has several lines, and a rule is one line"
+	for _, size := range [][2]int{{100, 30}, {60, 15}, {40, 10}, {40, 8}, {20, 12}, {20, 6}, {20, 5}, {20, 4}} {
+		for _, atHome := range []bool{false, true} {
+			t.Run(fmt.Sprint(size, atHome), func(t *testing.T) {
+				x := perform(t, family(), size[0], size[1])
+				if atHome {
+					x.home()
+				}
+				got := ask(x, permit.Question{Subject: "touch a", NoGrant: long, NoRule: long, Why: "a hook asks", Reason: strings.Repeat("because ", 40)})
+				if atHome {
+					x.press(" ")
+				} else {
+					x.press("x", "enter") // which waits
+				}
+				x.wait(2 * time.Second)
+				room := size[1] > 4
+				for i, want := range []string{"❯ no", "❯ no, because", "❯ once"} {
+					if i > 0 {
+						x.press("down")
+					}
+					if x.shows(want); room {
+						x.shows("touch a")
+					}
+				}
+				x.press("enter")
+				if room != (len(*got) == 1) {
+					t.Errorf("answers %v\n%s", *got, x.screen())
+				}
+			})
+		}
+	}
+}
+
+// What would run is shown with all that nobody sees in it, and where it would run.
+func TestAQuestionShowsWhatNobodySees(t *testing.T) {
+	x := perform(t, family(), 100, 30)
+	q := proposed(t, "curl https://exam\u200bple.com/\U000E0041")
+	q.Where = "in sub/deep, in the background"
+	ask(x, q)
+	x.shows("wants to use bash in sub/deep, in the background:", "curl https://exam‹U+200B›ple.com/‹U+E0041›\n", "bash(curl https://exam‹U+200B›ple")
+}
+
+// Of a tool of a server all arguments are shown, not its name alone.
+func TestAQuestionAboutAServersToolShowsItsArguments(t *testing.T) {
+	x := perform(t, family(), 100, 40)
+	ask(x, permit.Question{Subject: "post__send", Whole: "post__send {\n  \"to\": \"bob\",\n  \"do\": \"DELETE EVERYTHING\"\n}"})
+	x.shows("post__send {", `"do": "DELETE EVERYTHING"`)
+}

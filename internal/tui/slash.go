@@ -83,7 +83,7 @@ func (m *root) carryOut(c command.Command, said string) tea.Cmd {
 	case "config":
 		switch {
 		case c.Value != "":
-			return m.alter(m.now.agent, m.run(said, "config", "set", "--", c.Setting, c.Value))
+			return m.alter(m.now.agent, m.configure(said, c.Setting, c.Value))
 		case c.Setting != "":
 			return m.run(said, "config", "get", "--", c.Setting)
 		}

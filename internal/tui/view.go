@@ -56,11 +56,8 @@ func (m *root) drawTalk() (lines []string, x, y int) {
 	}
 	bottom := append([]string{m.separator(w)}, typing...)
 	bottom = append(bottom, m.status(w))
-	above := m.above(w)
 	room := h - len(bottom)
-	if len(above) > room-1 {
-		above = above[max(0, len(above)-max(0, room-1)):]
-	}
+	above := m.above(w, room)
 	room -= len(above)
 	lines = append(m.middle(w, room), above...)
 	y += len(lines) + 1
@@ -77,30 +74,50 @@ func (m *root) drawTalk() (lines []string, x, y int) {
 	return lines[:h], x + 2, y
 }
 
-// above are the lines just above the separator: what is asked, offered, waited for.
-func (m *root) above(w int) []string {
-	var out []string
-	s := m.now
-	if c, ok := m.over.(confirm); ok {
-		return c.view(m, w, m.h/2)
+// above are the lines just above the separator: what is asked, offered, waited for. Of h lines that there
+// are for it and the conversation, one stays the conversation's, unless somebody asks.
+func (m *root) above(w, h int) []string {
+	if q := m.question(); q != nil && m.over == nil {
+		return m.aboveAsked(q, w, h)
 	}
-	for i, q := range s.waiting() {
+	out := m.told(w)
+	return out[max(0, len(out)-max(0, h-1)):]
+}
+
+// aboveAsked is a question and what is news beside it. Where there is little room the question has it.
+func (m *root) aboveAsked(q *asked, w, h int) []string {
+	var below []string
+	if m.note.text != "" && m.note.style == bad { // other news can wait
+		below = m.note.lines(w)
+	}
+	if m.search.on {
+		below = append(below, m.search.view(w))
+	}
+	below = below[max(0, len(below)-max(0, h-minAsked)):]
+	queued := m.queued(w)
+	room := min(max(minAsked, m.h*2/3-len(queued)), max(1, h-len(below)))
+	out := append(append(queued, q.view(m, w, room)...), below...)
+	return out[max(0, len(out)-h):]
+}
+
+// queued are what was typed while the agent worked.
+func (m *root) queued(w int) []string {
+	var out []string
+	for i, q := range m.now.waiting() {
 		if i == 3 {
-			out = append(out, faint.of(fmt.Sprintf("  … %d more", len(s.waiting())-3)))
-			break
+			return append(out, faint.of(fmt.Sprintf("  … %d more", len(m.now.waiting())-3)))
 		}
 		out = append(out, faint.of(cut("⏎ "+line(q, w-12)+" (queued)", w)))
 	}
-	if q := m.question(); q != nil && m.over == nil {
-		out = append(out, q.view(m, w, max(4, m.h*2/3-len(out)))...)
-		if m.note.text != "" && m.note.style == bad { // other news can wait
-			out = append(out, m.note.lines(w)...)
-		}
-		if m.search.on {
-			out = append(out, m.search.view(w))
-		}
-		return out
+	return out
+}
+
+// told is what stands above the separator where nobody asks.
+func (m *root) told(w int) []string {
+	if c, ok := m.over.(confirm); ok {
+		return c.view(m, w, m.h/2)
 	}
+	out := m.queued(w)
 	if l := m.progress(w); l != "" {
 		out = append(out, l)
 	}

@@ -119,13 +119,19 @@ function markdown({ pieces, allowed }) {
   for (const bit of ["[", "![", "](", "**a ", "*a ", "_a", "`", "`` ` ", "~~a", "> ", "- ", "|a", "|-", "http://", "[a](", "<", "\n>", "\n- ", "[![a]("]) pieces(bit.repeat(Math.ceil(10_000 / bit.length)));
 }
 
-function seen({ visible, oneLine }) {
+function seen({ visible, oneLine, entire }) {
+  // What a person decides about is there to its last character, whatever a terminal would make of it.
+  for (const hides of ["\x1b]", "\x1b]0;", "\x1bP", "\x1b_", "\x1b^", "\x1bX", "\x1b[", "\x1b[0;", "\x9d", "\r", "\u202e", "\xad"]) {
+    const line = "echo ok #" + hides + "\nrm -rf build";
+    for (const show of [visible, entire]) assert.ok(show(line).includes("rm -rf build"), JSON.stringify([line, show(line)]));
+  }
   for (let i = 0; i < 3000; i++) {
     const text = some(["a", "\n", "\t", "\r", "\x1b[31m", "\x1b]0;x\x07", "\x1b", "\0", "\x7f", "\x9b", "\u202e", "\u2066", "\u200b", "\ufeff", "😀", "\ud800", "\u{e0041}"], 30);
     const clean = visible(text);
     // eslint-disable-next-line no-control-regex
     assert.doesNotMatch(clean, /[\0-\x08\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]|[\u{e0000}-\u{e007f}]/u, JSON.stringify(text));
     assert.doesNotMatch(oneLine(text), /[\n\t]/);
+    assert.equal(entire(text).replace(/\u27e8([0-9A-F]+)\u27e9/g, (_, n) => String.fromCodePoint(parseInt(n, 16))), text);
   }
 }
 

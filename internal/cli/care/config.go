@@ -23,7 +23,7 @@ project's file (after "ramet trust"), the environment, or the default.
 		Args: line.UnknownCommand,
 		RunE: func(*cobra.Command, []string) error {
 			out := settingList{Ignored: []string{}}
-			conf, err := l.Config()
+			conf, err := l.Settings()
 			if err != nil {
 				return err
 			}
@@ -103,7 +103,7 @@ func settingsHelp() string {
 }
 
 func setting(l *line.Line, key string) (settingShape, error) {
-	conf, err := l.Config()
+	conf, err := l.Settings()
 	if err != nil {
 		return settingShape{}, err
 	}

@@ -46,7 +46,7 @@ box, a command that a rule permits still runs confined. bash!(COMMAND) runs outs
 				return err
 			}
 			out.Rules = append(out.Rules, saved...)
-			conf, err := l.Config()
+			conf, err := l.Settings()
 			if err != nil {
 				return err
 			}
@@ -92,7 +92,7 @@ func ConfinedRules(rules ...string) string {
 
 // boxedRules are the rules of the user that permit commands, if these run confined.
 func boxedRules(l *line.Line) (out []string, err error) {
-	conf, err := l.Config()
+	conf, err := l.Settings()
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"ramet/internal/late"
 	"ramet/internal/sandbox"
@@ -36,20 +37,34 @@ func (l *Local) bash() tool.Tool {
 		},
 		Summary: func(args json.RawMessage) string {
 			a, _ := parse[bashArgs](args)
-			line := text.Line(a.Command, 200)
-			if rel, _ := l.folder(); rel != "." {
-				line += " (in " + text.Line(rel, 100) + ")"
+			const most = 200 // what a question shows of it: where it runs must not be cut off
+			where := ""
+			if said := l.where(a); said != "" {
+				where = " (" + said + ")"
 			}
-			if a.Background {
-				line += " (in the background)"
-			}
-			return line
+			return text.Line(a.Command, most-utf8.RuneCountInString(where)) + where
+		},
+		Where: func(args json.RawMessage) string {
+			a, _ := parse[bashArgs](args)
+			return l.where(a)
 		},
 		Outside: func(args json.RawMessage) string {
 			a, _ := parse[bashArgs](args)
 			return a.Outside
 		},
 	})
+}
+
+// where says what a command line does not: in which folder it would run, and whether in the background.
+func (l *Local) where(a bashArgs) string {
+	var out []string
+	if rel, _ := l.folder(); rel != "." {
+		out = append(out, "in "+text.Line(rel, 80))
+	}
+	if a.Background {
+		out = append(out, "in the background")
+	}
+	return strings.Join(out, ", ")
 }
 
 func (l *Local) runBash(ctx context.Context, c tool.Call) (tool.Answer, error) {

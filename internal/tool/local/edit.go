@@ -62,6 +62,9 @@ func (l *Local) runEdit(_ context.Context, c tool.Call) (tool.Answer, error) {
 		return tool.Answer{}, err
 	}
 	defer s.close()
+	if err := s.permitted(c); err != nil {
+		return tool.Answer{}, err
+	}
 	before, stale, err := l.known(s)
 	if err != nil {
 		return tool.Answer{}, err

@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"testing"
 
+	"ramet/internal/llm"
 	"ramet/internal/tool"
 )
 
@@ -168,6 +169,52 @@ func TestAnEndedContextEndsTheCall(t *testing.T) {
 	for _, one := range d.local.Tools() {
 		if _, err := one.Run(ended, tool.Call{Args: json.RawMessage(`{"path":"file","pattern":"x","command":"true"}`), Grant: tool.Free}); err == nil {
 			t.Errorf("%s ran", one.Spec().Name)
+		}
+	}
+}
+
+// A link that is put in the way after a call was permitted leads it nowhere, and makes no folder.
+func TestWhatWasPermittedIsWhatIsWritten(t *testing.T) {
+	d := newDesk(t, "docs/a", "a", "src/main", "m")
+	d.works("read", args{"path": "docs/a"}, "a")
+	d.works("read", args{"path": "src/main"}, "m")
+	run := func(name, subject string, a args) tool.Answer {
+		text, _ := json.Marshal(a)
+		one, _, ok := d.local.Tools().Find(llm.Part{Name: name, Args: text})
+		if !ok {
+			t.Fatal(a)
+		}
+		got, err := one.Run(t.Context(), tool.Call{ID: "1", Name: name, Args: one.Args, Grant: tool.Free, Subject: subject, Output: func([]byte) {}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got
+	}
+	if got := run("write", "docs/a", args{"path": "docs/a", "content": "b"}); got.IsError {
+		t.Error(got)
+	}
+	d.link("../.envrc", "docs/new")
+	d.link("../src/main", "docs/link")
+	d.link("../src", "docs/folder")
+	for _, c := range []struct {
+		name, subject string
+		a             args
+	}{
+		{"write", "docs/new", args{"path": "docs/new", "content": "evil"}},
+		{"write", "docs/link", args{"path": "docs/link", "content": "evil"}},
+		{"edit", "docs/link", args{"path": "docs/link", "old_string": "m", "new_string": "evil"}},
+		{"write", "docs/folder/deep/x", args{"path": "docs/folder/deep/x", "content": "evil"}},
+	} {
+		if got := run(c.name, c.subject, c.a); !got.IsError || !strings.Contains(got.Text, "What was permitted was "+c.subject) {
+			t.Errorf("%s %v: %+v", c.name, c.a, got)
+		}
+	}
+	if d.get("src/main") != "m" {
+		t.Error("another file was written")
+	}
+	for _, name := range []string{".envrc", "src/deep"} {
+		if _, err := os.Lstat(filepath.Join(d.root, name)); err == nil {
+			t.Errorf("%s was made", name)
 		}
 	}
 }

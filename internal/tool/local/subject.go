@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"path"
 	"path/filepath"
+
+	"ramet/internal/tool"
 )
 
 type pathArgs struct{ Path string }
@@ -23,6 +25,26 @@ func (l *Local) subject(args json.RawMessage) string {
 		return rel
 	}
 	return path.Clean(filepath.ToSlash(a.Path))
+}
+
+// permitted refuses a call whose path leads to another file than when it was permitted: whoever was asked about
+// one said nothing about the other.
+func (l *Local) permitted(c tool.Call) error {
+	if now := l.subject(c.Args); c.Subject != "" && now != c.Subject {
+		return elsewhere(c.Subject, now)
+	}
+	return nil
+}
+
+func (s *handle) permitted(c tool.Call) error {
+	if c.Subject != "" && s.rel != c.Subject {
+		return elsewhere(c.Subject, s.rel)
+	}
+	return nil
+}
+
+func elsewhere(was, now string) error {
+	return complain("What was permitted was %s, and by now the path leads to %s. Nothing was written.", show(was), show(now))
 }
 
 // summary is a verb and the file.

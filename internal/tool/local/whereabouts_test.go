@@ -8,7 +8,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"ramet/internal/tool"
 )
@@ -38,6 +40,14 @@ func TestTheFolderIsKept(t *testing.T) {
 		if got.Memo != "" {
 			memos = append(memos, json.RawMessage(got.Memo))
 		}
+	}
+	// However long a line is, where it would run is not cut off.
+	long, _ := json.Marshal(map[string]any{"command": strings.Repeat("make ", 100), "background": true})
+	if line := d.local.bash().Spec().Summary(long); !strings.HasSuffix(line, "… (in sub/in, in the background)") || utf8.RuneCountInString(line) != 200 {
+		t.Errorf("a long line: %q", line)
+	}
+	if where := d.local.bash().Spec().Where(long); where != "in sub/in, in the background" {
+		t.Errorf("where: %q", where)
 	}
 	if line := d.local.bash().Spec().Summary(json.RawMessage(`{"command":"make"}`)); line != "make (in sub/in)" {
 		t.Error(line)

@@ -37,11 +37,17 @@ func (l *Local) runWrite(_ context.Context, c tool.Call) (tool.Answer, error) {
 	}
 	l.writing.Lock()
 	defer l.writing.Unlock()
+	if err := l.permitted(c); err != nil { // before folders are made
+		return tool.Answer{}, err
+	}
 	s, err := l.find(args.Path, toMake)
 	if err != nil {
 		return tool.Answer{}, err
 	}
 	defer s.close()
+	if err := s.permitted(c); err != nil {
+		return tool.Answer{}, err
+	}
 	if s.info == nil {
 		if strings.HasSuffix(args.Path, "/") {
 			return tool.Answer{}, complain("%s names a folder. Give the file a name.", show(args.Path))

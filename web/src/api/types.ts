@@ -152,9 +152,11 @@ export interface Ask {
   tool: string;
   text: string; // one line
   subject?: string; // all of it
+  whole?: string; // all that the call would do, if the subject is not
   call_id?: string;
   mode?: string;
   outside?: boolean; // of the box
+  where?: string; // in which folder, and whether in the background
   reason?: string; // the model's, why it should run there
   choices?: Choice[] | null; // in the order in which they are offered
   why?: string;

@@ -5,7 +5,7 @@ import { api } from "../api/client";
 import type { Thing, Trust } from "../api/types";
 import { useLoad } from "../cell";
 import { plural } from "../text/format";
-import { oneLine, visible } from "../text/visible";
+import { entire, oneLine } from "../text/visible";
 import { Dialog, Failure, useBusy } from "./small";
 
 const differs = (t: Thing) => t.change === "gone" || t.change === "changed" || (t.change === "new" && !t.refused);
@@ -38,7 +38,7 @@ function Review({ trust, changes, close }: { trust: Trust; changes: Thing[]; clo
           <h3 class="wrap"><bdi>{oneLine(t.path, 200)}</bdi> <span class="soft">{t.change}, {t.kind}, {plural(t.size, "byte")}</span></h3>
           <p>It {t.refused ? "does nothing: " + t.refused : t.does || "is gone"}.</p>
           {t.invisible.length > 0 && <ul class="failure">{t.invisible.map((m) => <li key={m}>Cannot be seen: {oneLine(m, 300)}</li>)}</ul>}
-          <pre class="wrap" tabIndex={0}>{visible(t.diff)}</pre>
+          <pre class="wrap" tabIndex={0}>{entire(t.diff)}</pre>
         </section>
       ))}
       {error != null && <Failure error={error} />}

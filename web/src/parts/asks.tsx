@@ -6,7 +6,7 @@ import { useCell } from "../cell";
 import { route } from "../route";
 import { clock, plural } from "../text/format";
 import { diffLines, type DiffLine } from "../text/diff";
-import { oneLine, visible } from "../text/visible";
+import { entire, oneLine } from "../text/visible";
 import { asks, readAsks } from "../world";
 import { DiffTable } from "./changes";
 import { AgentLink, Ago, Failure, Said, useBusy } from "./small";
@@ -57,14 +57,14 @@ function One({ ask, alone }: { ask: Ask; alone: boolean }) {
     await readAsks();
   });
   const choose = (c: Choice["choice"]) => (c === "because" || c === "project" ? setOpen(open === c ? "" : c) : say(c));
-  const what = ask.subject || ask.text;
+  const what = ask.whole || ask.subject || ask.text;
   return (
     <li class="ask">
-      <p><AgentLink uuid={ask.agent_uuid} /> {ask.tool === "ask" ? "asks" : <>wants to use <strong><Said text={ask.tool} most={60} /></strong></>}{ask.outside && <strong> outside the box</strong>} <span class="soft">{"\u00b7"} asked <Ago at={ask.asked_at} /> ago{ask.until && <>, {ask.tool === "ask" ? "open until" : "refused if nobody answers until"} {clock(ask.until)}</>}</span></p>
-      {ask.subject && ask.tool !== "ask" && !repeats(ask.text, ask.subject) && <p class="wrap"><Said text={ask.text} /></p>}
+      <p><AgentLink uuid={ask.agent_uuid} /> {ask.tool === "ask" ? "asks" : <>wants to use <strong><Said text={ask.tool} most={60} /></strong></>}{ask.outside && <strong> outside the box</strong>}{ask.where && <> <Said text={ask.where} most={200} /></>} <span class="soft">{"\u00b7"} asked <Ago at={ask.asked_at} /> ago{ask.until && <>, {ask.tool === "ask" ? "open until" : "refused if nobody answers until"} {clock(ask.until)}</>}</span></p>
+      {ask.subject && ask.tool !== "ask" && !repeats(ask.text, what) && <p class="wrap"><Said text={ask.text} /></p>}
       {ask.reason && <p class="wrap">because: <Said text={ask.reason} /></p>}
       {ask.why && <p class="soft small wrap"><Said text={ask.why} /></p>}
-      <pre class="plain" tabIndex={0} aria-label={ask.tool === "ask" ? "the question" : "what it wants to do"}>{visible(what)}</pre>
+      <pre class="plain" tabIndex={0} aria-label={ask.tool === "ask" ? "the question" : "what it wants to do"}>{entire(what)}</pre>
       {ask.change && <DiffTable lines={written(ask.change)} path={ask.subject ?? ""} above="" />}
       {what.length > 300 && <p class="small soft">{plural(what.length, "character")}: scroll to read all of it before you answer.</p>}
       <div class="buttons" role="group" aria-label="Answer">

@@ -5,7 +5,7 @@ import type { FileChange, Message } from "../api/types";
 import { coloured, languageOf } from "../text/code";
 import { diffLines, type DiffLine } from "../text/diff";
 import { plural, whole } from "../text/format";
-import { oneLine, visible } from "../text/visible";
+import { entire, oneLine } from "../text/visible";
 import { Badge, Failure, Loading, Said, useBusy, type Tone } from "./small";
 
 const most = 1000; // lines of a file that are shown at first
@@ -73,7 +73,7 @@ const signs = { same: " ", added: "+", removed: "-", hunk: "" };
 
 function Row({ line, language }: { line: DiffLine; language: string }) {
   if (line.kind === "hunk") return <tr class="hunk"><td colSpan={3}>{oneLine(line.text, 200)}</td></tr>;
-  const text = visible(line.text), number = [<td class="at">{line.before ?? ""}</td>, <td class="at">{line.after ?? ""}</td>];
+  const text = entire(line.text), number = [<td class="at">{line.before ?? ""}</td>, <td class="at">{line.after ?? ""}</td>];
   if (!language || text.length > 1000) return <tr class={line.kind}>{number}<td class="text">{signs[line.kind] + text}</td></tr>;
   return <tr class={line.kind}>{number}<td class="text">{signs[line.kind]}<span dangerouslySetInnerHTML={{ __html: coloured(text, language) }} /></td></tr>;
 }

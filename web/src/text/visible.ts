@@ -3,7 +3,7 @@
 // control characters, marks that turn the direction of writing, and terminal codes.
 
 // eslint-disable-next-line no-control-regex
-const codes = /\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b[PX^_][^\x1b]*(?:\x1b\\)?|\x1b[@-Z\\-_]/g;
+const colours = /\x1b\[[0-9;:]*m/g; // no other code is left out: what stands between their ends is text, and a shell runs it
 const unseen = /[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]|[\u{e0000}-\u{e007f}]/gu;
 
 function mark(c: string): string {
@@ -13,7 +13,14 @@ function mark(c: string): string {
 
 // visible is a text of several lines.
 export function visible(s: string): string {
-  return s.replace(/\r\n?/g, "\n").replace(codes, "").replace(unseen, mark);
+  return s.replace(/\r\n?/g, "\n").replace(colours, "").replace(unseen, mark);
+}
+
+const hidden = /[\0-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb]|[\u{e0000}-\u{e007f}]/gu;
+
+// entire is a text about which a person decides: every character of it is there, those that nobody sees by their numbers.
+export function entire(s: string): string {
+  return s.replace(hidden, mark);
 }
 
 // shownMarks is a text of several lines in which nothing is left out: codes of terminals too
