@@ -114,14 +114,20 @@ func In(ctx context.Context, path string) ([]Found, error) {
 	if !info.Mode().IsRegular() {
 		return nil, fault.New(fault.Usage, "%s is no file", path).WithHint("name a file of a conversation")
 	}
-	head, err := first(path, 256<<10)
+	f, err := os.Open(path)
 	if err != nil {
-		return nil, err
+		return nil, fault.New(fault.NotFound, "read %s: %w", path, err)
 	}
-	if bytes.HasPrefix(head, []byte("SQLite format 3\x00")) {
+	defer f.Close()
+	in := bufio.NewReaderSize(f, 64<<10)
+	if head, _ := in.Peek(len(magic)); string(head) == magic {
 		return rows(ctx, path)
 	}
-	if program := whose(head); program != "" {
+	program, err := whose(in)
+	if err != nil {
+		return nil, fault.New(fault.StorageIO, "read %s: %w", path, err)
+	}
+	if program != "" {
 		return []Found{{Program: program, Path: path}}, nil
 	}
 	return nil, fault.New(fault.Usage, "%s is no conversation that is known here", path).
@@ -142,36 +148,60 @@ func first(path string, most int64) ([]byte, error) {
 	return head, nil
 }
 
-// whose says which program wrote some lines; empty: nobody can tell.
-func whose(head []byte) string {
-	for line := range bytes.Lines(head) {
-		var l struct {
-			Type       string `json:"type"`
-			Session    string `json:"sessionId"`
-			UUID       string `json:"uuid"`
-			Leaf       string `json:"leafUuid"`
-			MessageID  string `json:"messageId"`
-			Cwd        string `json:"cwd"`
-			ID         string `json:"id"`
-			RecordType string `json:"record_type"`
-			Payload    struct {
-				ID   string `json:"id"`
-				Type string `json:"type"`
-			} `json:"payload"`
+// magic is what a database of SQLite begins with.
+const magic = "SQLite format 3\x00"
+
+// beginning is how many bytes are looked at to tell who wrote a file, and the last line of them
+// to its end: the first may hold an image.
+const beginning = 256 << 10
+
+// whose says which program wrote some lines; empty: nobody can tell by the first of them.
+func whose(in *bufio.Reader) (string, error) {
+	var long []byte
+	for seen := int64(0); seen < beginning; {
+		line, size, err := readLine(in, &long)
+		seen += size
+		if program := writer(line); program != "" {
+			return program, nil
 		}
-		if decode(bytes.TrimSpace(line), &l) != nil {
-			continue
+		if errors.Is(err, io.EOF) {
+			break
 		}
-		switch {
-		case l.Type == "session" && l.ID != "":
-			return Pi
-		case l.Session != "" || l.UUID != "" || l.Leaf != "" || l.MessageID != "" && l.Type == "file-history-snapshot":
-			return Claude
-		case l.Type == "session_meta" || l.Type == "response_item" || l.Type == "event_msg" || l.Payload.Type != "" || l.RecordType != "":
-			return Codex
-		case l.Type == "" && l.ID != "": // versions without covers
-			return Codex
+		if err != nil {
+			return "", err
 		}
+	}
+	return "", nil
+}
+
+// writer says which program wrote a line; empty: nobody can tell.
+func writer(line []byte) string {
+	var l struct {
+		Type       string `json:"type"`
+		Session    string `json:"sessionId"`
+		UUID       string `json:"uuid"`
+		Leaf       string `json:"leafUuid"`
+		MessageID  string `json:"messageId"`
+		Cwd        string `json:"cwd"`
+		ID         string `json:"id"`
+		RecordType string `json:"record_type"`
+		Payload    struct {
+			ID   string `json:"id"`
+			Type string `json:"type"`
+		} `json:"payload"`
+	}
+	if decode(bytes.TrimSpace(line), &l) != nil {
+		return ""
+	}
+	switch {
+	case l.Type == "session" && l.ID != "":
+		return Pi
+	case l.Session != "" || l.UUID != "" || l.Leaf != "" || l.MessageID != "" && l.Type == "file-history-snapshot":
+		return Claude
+	case l.Type == "session_meta" || l.Type == "response_item" || l.Type == "event_msg" || l.Payload.Type != "" || l.RecordType != "":
+		return Codex
+	case l.Type == "" && l.ID != "": // versions without covers
+		return Codex
 	}
 	return ""
 }
