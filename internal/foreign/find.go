@@ -46,10 +46,13 @@ type Found struct {
 	Path    string
 	Session string // in a database; empty: the file is one
 	Reader  int    // the version that reads it; 0: the newest
+
+	unread error // why nobody can look there; then it is a place, and no conversation
 }
 
 // Find lists the conversations of a program below a person's home, oldest file first. env
-// is the environment. What is not there has none.
+// is the environment. What is not there has none; a place that cannot be looked at is listed too,
+// and whoever opens it learns why: it keeps no other back.
 func Find(ctx context.Context, program string, env func(string) string) ([]Found, error) {
 	at := func(variable string, otherwise ...string) string {
 		if dir := env(variable); dir != "" {
@@ -59,31 +62,35 @@ func Find(ctx context.Context, program string, env func(string) string) ([]Found
 	}
 	switch program {
 	case Claude:
-		return files(program, filepath.Join(at("CLAUDE_CONFIG_DIR", ".claude"), "projects"), "")
+		return files(program, filepath.Join(at("CLAUDE_CONFIG_DIR", ".claude"), "projects"), ""), nil
 	case Codex:
-		return files(program, filepath.Join(at("CODEX_HOME", ".codex"), "sessions"), "rollout-")
+		return files(program, filepath.Join(at("CODEX_HOME", ".codex"), "sessions"), "rollout-"), nil
 	case Pi:
-		return files(program, filepath.Join(at("PI_CODING_AGENT_DIR", ".pi", "agent"), "sessions"), "")
+		return files(program, filepath.Join(at("PI_CODING_AGENT_DIR", ".pi", "agent"), "sessions"), ""), nil
 	case Opencode:
 		path := filepath.Join(at("XDG_DATA_HOME", ".local", "share"), "opencode", "opencode.db")
 		if _, err := os.Stat(path); err != nil {
 			return nil, nil
 		}
-		return rows(ctx, path)
+		found, err := rows(ctx, path)
+		if err != nil && ctx.Err() == nil {
+			return []Found{{Program: program, Path: path, unread: err}}, nil
+		}
+		return found, err
 	}
 	return nil, fault.New(fault.Usage, "nobody here reads the conversations of %.40q", program).
 		WithHint("known: %s", strings.Join(Programs(), ", "))
 }
 
 // files lists the lines files below a folder.
-func files(program, dir, prefix string) ([]Found, error) {
+func files(program, dir, prefix string) []Found {
 	var out []Found
-	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+	filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			return nil
 		case err != nil:
-			return fault.New(fault.StorageIO, "look for conversations: %w", err)
+			out = append(out, Found{Program: program, Path: path, unread: fault.New(fault.StorageIO, "look for conversations: %w", err)})
 		case e.Type().IsRegular() && strings.HasSuffix(path, ".jsonl") && strings.HasPrefix(e.Name(), prefix):
 			out = append(out, Found{Program: program, Path: path})
 		}
@@ -95,7 +102,7 @@ func files(program, dir, prefix string) ([]Found, error) {
 		keys[f.Path] = order(f.Path)
 	}
 	slices.SortStableFunc(out, func(a, b Found) int { return strings.Compare(keys[a.Path], keys[b.Path]) })
-	return out, err
+	return out
 }
 
 func order(path string) string {
@@ -208,6 +215,9 @@ func writer(line []byte) string {
 
 // open opens the lines of a conversation.
 func (f Found) open(ctx context.Context) (*os.File, error) {
+	if f.unread != nil {
+		return nil, f.unread
+	}
 	if f.Program == Opencode {
 		return written(ctx, f)
 	}
