@@ -27,6 +27,7 @@ const (
 	Foreign  = "others could have changed it"
 	Unkept   = "its content was not kept"
 	Unknown  = "its content is not known"
+	Unseen   = "whether it was there is not known"
 	Special  = "it is no file, folder or link"
 	Moved    = "it changed meanwhile"
 	Occupied = "something in its way is kept"
@@ -67,8 +68,16 @@ func Make(src files.Source, w Wish) (Plan, error) {
 	if err != nil {
 		return p, err
 	}
+	var closed []string // what was below these then nobody knows
 	for _, c := range changes {
+		if c.After != nil && c.After.Closed() {
+			closed = append(closed, c.Path)
+		}
 		if !files.Within(c.Path, w.Paths) {
+			continue
+		}
+		if c.After == nil && len(closed) > 0 && files.Within(c.Path, closed) {
+			p.Kept = append(p.Kept, Left{c.Path, Unseen})
 			continue
 		}
 		if w.Partial && c.After == nil {
