@@ -41,6 +41,53 @@ func TestWhatNoStateTellsOfIsNotRemoved(t *testing.T) {
 	}
 }
 
+// What was ignored was perhaps there: an agent that takes a rule away and changes such a file in one
+// call does not have it removed by an undo. What no rule of then left out goes.
+func TestWhatWasIgnoredIsNotRemoved(t *testing.T) {
+	b := newBench(t)
+	b.put(".gitignore", ".env\nbuild/\n!kept.log\n")
+	b.put("sub/.gitignore", "*.log\n")
+	b.put(".env", "precious\n")
+	b.put("build/deep/x", "precious\n")
+	b.put("sub/a.log", "precious\n")
+	state := b.take()
+	b.apart()
+	b.acts(ada, func() {
+		b.put(".gitignore", "")
+		b.put(".env", "changed\n")
+		b.put("build/deep/x", "changed\n")
+		b.put("sub/a.log", "changed\n")
+		b.put("sub/new.txt", "new\n")
+		b.put("new/.gitignore", "*.txt\n!new.txt\n")
+		b.put("new/new.txt", "new\n")
+		if err := os.Remove(b.path("sub/.gitignore")); err != nil {
+			t.Fatal(err)
+		}
+	})
+	for _, force := range []bool{false, true} {
+		done, _ := b.restore(Restore{Agent: ada, To: stateOf(state), Force: force})
+		for _, name := range []string{".env", "build/deep/x", "sub/a.log"} {
+			if _, err := os.Stat(b.path(name)); err != nil {
+				t.Errorf("force %v: %v; kept %v", force, err, done.Kept)
+			}
+		}
+		if force {
+			break
+		}
+		if kept := (restore.Left{Path: ".env", Why: restore.Unseen}); !slices.Contains(done.Kept, kept) {
+			t.Errorf("kept %v", done.Kept)
+		}
+		for _, name := range []string{"sub/new.txt", "new"} {
+			if _, err := os.Stat(b.path(name)); err == nil {
+				t.Errorf("%s is left; kept %v", name, done.Kept)
+			}
+		}
+	}
+	if after := b.take(); after.Root != state.Root {
+		t.Error("another state")
+	}
+}
+
 // A fork has what was committed where its parent's folder is a repository of its own now, or
 // cannot be read.
 func TestAForkKeepsWhatNoStateTellsOf(t *testing.T) {

@@ -57,6 +57,8 @@ type Wish struct {
 	// Foreign says that others could have changed a path since; nil: none could.
 	Foreign func(path string) bool
 	Force   bool // foreign paths too
+	// LeftOut says of a path that To does not have that it was left out, as ignored; nil: none was.
+	LeftOut func(path string, dir bool) bool
 	// Has says whether a content can be had.
 	Has func(chain.Hash) bool
 }
@@ -76,7 +78,7 @@ func Make(src files.Source, w Wish) (Plan, error) {
 		if !files.Within(c.Path, w.Paths) {
 			continue
 		}
-		if c.After == nil && len(closed) > 0 && files.Within(c.Path, closed) {
+		if c.After == nil && (len(closed) > 0 && files.Within(c.Path, closed) || w.LeftOut != nil && w.LeftOut(c.Path, c.Before.Kind == files.Dir)) {
 			p.Kept = append(p.Kept, Left{c.Path, Unseen})
 			continue
 		}
