@@ -73,10 +73,8 @@ func Safe(s string) string {
 // Name is Safe for what stands on one line: a line feed in the name of a file would let it say
 // a line of its own.
 func Name(s string) string {
-	return breaks.Replace(Safe(s))
+	return strings.ReplaceAll(strings.ReplaceAll(Safe(s), "\n", "\u240A"), "\t", "\u2409")
 }
-
-var breaks = strings.NewReplacer("\n", "\u240A", "\t", "\u2409")
 
 func clean(s string) bool {
 	s = s[plain(s):]
