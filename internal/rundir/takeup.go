@@ -87,11 +87,7 @@ func (s *Store) TakeUp(ctx context.Context, runID string, kind Kind) (*Session, 
 }
 
 func (x *Session) inherit(ctx context.Context) error {
-	root := x.Reader
-	for root.parent != nil {
-		root = root.parent
-	}
-	began, err := root.began(ctx)
+	began, err := x.began(ctx)
 	if err != nil {
 		return err
 	}
