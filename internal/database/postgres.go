@@ -49,11 +49,14 @@ func IsPostgres(s string) bool {
 // default "ramet". What is refused is not repeated: the URL may hold a password.
 func ParsePostgres(address string) (Postgres, error) {
 	u, err := url.Parse(address)
+	q := url.Values{}
+	if err == nil {
+		q, err = url.ParseQuery(u.RawQuery) // Query would leave out what it cannot read, the schema too
+	}
 	if err != nil {
 		return Postgres{}, fault.New(fault.InvalidConfig, "the PostgreSQL URL is not readable").
 			WithHint("write it as postgres://user@host:5432/database?schema=ramet")
 	}
-	q := u.Query()
 	schema := q.Get("schema")
 	if schema == "" {
 		schema = defaultSchema

@@ -34,6 +34,10 @@ type Node struct {
 // Known says whether the content is known.
 func (n Node) Known() bool { return n.Hash != chain.Hash{} }
 
+// Closed says that a state does not tell what is below it: another repository, or a folder that
+// could not be read.
+func (n Node) Closed() bool { return n.Kind == Repo || n.Kind == Dir && !n.Known() }
+
 // Same says whether two nodes stand for the same thing; nil is nothing.
 func Same(a, b *Node) bool {
 	if a == nil || b == nil {

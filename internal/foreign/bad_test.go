@@ -1,11 +1,16 @@
 package foreign
 
 import (
+	"bytes"
+	"crypto/sha256"
 	"database/sql"
+	"encoding/hex"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -168,5 +173,68 @@ func TestForksOfCodexCountTheirOwn(t *testing.T) {
 		}
 		whole(t, s)
 		s.Close()
+	}
+}
+
+// A line that nobody could want is not held, wherever its end is, and what stands around it is read.
+func TestALineWithoutEndIsNotHeld(t *testing.T) {
+	f := forms[Claude]
+	for name, end := range map[string]string{"ended": "\n", "not ended": ""} {
+		path := filepath.Join(t.TempDir(), "s.jsonl")
+		file, err := os.Create(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum := sha256.New()
+		out := io.Writer(file)
+		if end != "" {
+			out = io.MultiWriter(file, sum)
+		}
+		fmt.Fprintln(io.MultiWriter(file, sum), f.message("1", "", "a"))
+		piece := bytes.Repeat([]byte("x"), 1<<20)
+		for range 3 * maxLine >> 20 {
+			out.Write(piece)
+		}
+		io.WriteString(out, end)
+		if end != "" {
+			fmt.Fprintln(out, f.message("2", "1", "b"))
+		}
+		if err := file.Close(); err != nil {
+			t.Fatal(err)
+		}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		s, err := Open(t.Context(), Found{Program: Claude, Path: path}, 0)
+		runtime.ReadMemStats(&after)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := after.TotalAlloc - before.TotalAlloc; got > 6*maxLine { // growing to maxLine takes some five times as much
+			t.Errorf("%s: %d MB were taken for a line that is skipped", name, got>>20)
+		}
+		if want := hex.EncodeToString(sum.Sum(nil)); s.SHA256 != want {
+			t.Errorf("%s: the sum is %s, not %s", name, s.SHA256, want)
+		}
+		if want := map[string]int64{"ended": 2, "not ended": 1}[name]; s.Taken() != want || s.Skipped["too long"]+s.Skipped["not ended"] != 1 {
+			t.Errorf("%s: %d lines, skipped %v", name, s.Taken(), s.Skipped)
+		}
+		s.Close()
+	}
+}
+
+// Who begins with an image has a first line that is long.
+func TestALongFirstLineTellsWhoWroteIt(t *testing.T) {
+	for program, f := range forms {
+		path := filepath.Join(t.TempDir(), "s.jsonl")
+		text := f.message("1", "", strings.Repeat("x", 1<<20)) + "\n"
+		if program == Pi {
+			text = `{"type":"session","id":"s","version":3,"x":"` + strings.Repeat("x", 1<<20) + `"}` + "\n"
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if found, err := In(t.Context(), path); err != nil || len(found) != 1 || found[0].Program != program {
+			t.Errorf("%s: %v, %v", program, found, err)
+		}
 	}
 }

@@ -46,10 +46,13 @@ type Found struct {
 	Path    string
 	Session string // in a database; empty: the file is one
 	Reader  int    // the version that reads it; 0: the newest
+
+	unread error // why nobody can look there; then it is a place, and no conversation
 }
 
 // Find lists the conversations of a program below a person's home, oldest file first. env
-// is the environment. What is not there has none.
+// is the environment. What is not there has none; a place that cannot be looked at is listed too,
+// and whoever opens it learns why: it keeps no other back.
 func Find(ctx context.Context, program string, env func(string) string) ([]Found, error) {
 	at := func(variable string, otherwise ...string) string {
 		if dir := env(variable); dir != "" {
@@ -59,31 +62,35 @@ func Find(ctx context.Context, program string, env func(string) string) ([]Found
 	}
 	switch program {
 	case Claude:
-		return files(program, filepath.Join(at("CLAUDE_CONFIG_DIR", ".claude"), "projects"), "")
+		return files(program, filepath.Join(at("CLAUDE_CONFIG_DIR", ".claude"), "projects"), ""), nil
 	case Codex:
-		return files(program, filepath.Join(at("CODEX_HOME", ".codex"), "sessions"), "rollout-")
+		return files(program, filepath.Join(at("CODEX_HOME", ".codex"), "sessions"), "rollout-"), nil
 	case Pi:
-		return files(program, filepath.Join(at("PI_CODING_AGENT_DIR", ".pi", "agent"), "sessions"), "")
+		return files(program, filepath.Join(at("PI_CODING_AGENT_DIR", ".pi", "agent"), "sessions"), ""), nil
 	case Opencode:
 		path := filepath.Join(at("XDG_DATA_HOME", ".local", "share"), "opencode", "opencode.db")
 		if _, err := os.Stat(path); err != nil {
 			return nil, nil
 		}
-		return rows(ctx, path)
+		found, err := rows(ctx, path)
+		if err != nil && ctx.Err() == nil {
+			return []Found{{Program: program, Path: path, unread: err}}, nil
+		}
+		return found, err
 	}
 	return nil, fault.New(fault.Usage, "nobody here reads the conversations of %.40q", program).
 		WithHint("known: %s", strings.Join(Programs(), ", "))
 }
 
 // files lists the lines files below a folder.
-func files(program, dir, prefix string) ([]Found, error) {
+func files(program, dir, prefix string) []Found {
 	var out []Found
-	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+	filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			return nil
 		case err != nil:
-			return fault.New(fault.StorageIO, "look for conversations: %w", err)
+			out = append(out, Found{Program: program, Path: path, unread: fault.New(fault.StorageIO, "look for conversations: %w", err)})
 		case e.Type().IsRegular() && strings.HasSuffix(path, ".jsonl") && strings.HasPrefix(e.Name(), prefix):
 			out = append(out, Found{Program: program, Path: path})
 		}
@@ -95,7 +102,7 @@ func files(program, dir, prefix string) ([]Found, error) {
 		keys[f.Path] = order(f.Path)
 	}
 	slices.SortStableFunc(out, func(a, b Found) int { return strings.Compare(keys[a.Path], keys[b.Path]) })
-	return out, err
+	return out
 }
 
 func order(path string) string {
@@ -114,14 +121,20 @@ func In(ctx context.Context, path string) ([]Found, error) {
 	if !info.Mode().IsRegular() {
 		return nil, fault.New(fault.Usage, "%s is no file", path).WithHint("name a file of a conversation")
 	}
-	head, err := first(path, 256<<10)
+	f, err := os.Open(path)
 	if err != nil {
-		return nil, err
+		return nil, fault.New(fault.NotFound, "read %s: %w", path, err)
 	}
-	if bytes.HasPrefix(head, []byte("SQLite format 3\x00")) {
+	defer f.Close()
+	in := bufio.NewReaderSize(f, 64<<10)
+	if head, _ := in.Peek(len(magic)); string(head) == magic {
 		return rows(ctx, path)
 	}
-	if program := whose(head); program != "" {
+	program, err := whose(in)
+	if err != nil {
+		return nil, fault.New(fault.StorageIO, "read %s: %w", path, err)
+	}
+	if program != "" {
 		return []Found{{Program: program, Path: path}}, nil
 	}
 	return nil, fault.New(fault.Usage, "%s is no conversation that is known here", path).
@@ -142,42 +155,69 @@ func first(path string, most int64) ([]byte, error) {
 	return head, nil
 }
 
-// whose says which program wrote some lines; empty: nobody can tell.
-func whose(head []byte) string {
-	for line := range bytes.Lines(head) {
-		var l struct {
-			Type       string `json:"type"`
-			Session    string `json:"sessionId"`
-			UUID       string `json:"uuid"`
-			Leaf       string `json:"leafUuid"`
-			MessageID  string `json:"messageId"`
-			Cwd        string `json:"cwd"`
-			ID         string `json:"id"`
-			RecordType string `json:"record_type"`
-			Payload    struct {
-				ID   string `json:"id"`
-				Type string `json:"type"`
-			} `json:"payload"`
+// magic is what a database of SQLite begins with.
+const magic = "SQLite format 3\x00"
+
+// beginning is how many bytes are looked at to tell who wrote a file, and the last line of them
+// to its end: the first may hold an image.
+const beginning = 256 << 10
+
+// whose says which program wrote some lines; empty: nobody can tell by the first of them.
+func whose(in *bufio.Reader) (string, error) {
+	var long []byte
+	for seen := int64(0); seen < beginning; {
+		line, size, err := readLine(in, &long)
+		seen += size
+		if program := writer(line); program != "" {
+			return program, nil
 		}
-		if decode(bytes.TrimSpace(line), &l) != nil {
-			continue
+		if errors.Is(err, io.EOF) {
+			break
 		}
-		switch {
-		case l.Type == "session" && l.ID != "":
-			return Pi
-		case l.Session != "" || l.UUID != "" || l.Leaf != "" || l.MessageID != "" && l.Type == "file-history-snapshot":
-			return Claude
-		case l.Type == "session_meta" || l.Type == "response_item" || l.Type == "event_msg" || l.Payload.Type != "" || l.RecordType != "":
-			return Codex
-		case l.Type == "" && l.ID != "": // versions without covers
-			return Codex
+		if err != nil {
+			return "", err
 		}
+	}
+	return "", nil
+}
+
+// writer says which program wrote a line; empty: nobody can tell.
+func writer(line []byte) string {
+	var l struct {
+		Type       string `json:"type"`
+		Session    string `json:"sessionId"`
+		UUID       string `json:"uuid"`
+		Leaf       string `json:"leafUuid"`
+		MessageID  string `json:"messageId"`
+		Cwd        string `json:"cwd"`
+		ID         string `json:"id"`
+		RecordType string `json:"record_type"`
+		Payload    struct {
+			ID   string `json:"id"`
+			Type string `json:"type"`
+		} `json:"payload"`
+	}
+	if decode(bytes.TrimSpace(line), &l) != nil {
+		return ""
+	}
+	switch {
+	case l.Type == "session" && l.ID != "":
+		return Pi
+	case l.Session != "" || l.UUID != "" || l.Leaf != "" || l.MessageID != "" && l.Type == "file-history-snapshot":
+		return Claude
+	case l.Type == "session_meta" || l.Type == "response_item" || l.Type == "event_msg" || l.Payload.Type != "" || l.RecordType != "":
+		return Codex
+	case l.Type == "" && l.ID != "": // versions without covers
+		return Codex
 	}
 	return ""
 }
 
 // open opens the lines of a conversation.
 func (f Found) open(ctx context.Context) (*os.File, error) {
+	if f.unread != nil {
+		return nil, f.unread
+	}
 	if f.Program == Opencode {
 		return written(ctx, f)
 	}

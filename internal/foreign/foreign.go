@@ -202,7 +202,9 @@ func (s *Source) scan(ctx context.Context, most int64) error {
 		if err != nil {
 			return fault.New(fault.StorageIO, "read %s: %w", s.Path, err)
 		}
-		hash.Write(line)
+		if err := s.sum(hash, line, size); err != nil {
+			return err
+		}
 		s.take(line, size)
 		s.Bytes += size
 	}
@@ -210,7 +212,20 @@ func (s *Source) scan(ctx context.Context, most int64) error {
 	return nil
 }
 
-// readLine reads a line with its end. io.EOF: it has none.
+// sum adds a line to a hash. One that is too long was not held: it is read once more.
+func (s *Source) sum(hash io.Writer, line []byte, size int64) error {
+	if size == int64(len(line)) {
+		hash.Write(line)
+		return nil
+	}
+	if _, err := io.Copy(hash, io.NewSectionReader(s.file, s.Bytes, size)); err != nil {
+		return fault.New(fault.StorageIO, "read %s: %w", s.Path, err)
+	}
+	return nil
+}
+
+// readLine reads a line with its end, and says how long it is; of one that is longer than maxLine
+// it gives the beginning only. io.EOF: it has no end.
 func readLine(in *bufio.Reader, long *[]byte) (line []byte, size int64, err error) {
 	*long = (*long)[:0]
 	for {
@@ -219,7 +234,9 @@ func readLine(in *bufio.Reader, long *[]byte) (line []byte, size int64, err erro
 		if err == nil && len(*long) == 0 {
 			return piece, size, nil
 		}
-		*long = append(*long, piece...)
+		if len(*long) <= maxLine {
+			*long = append(*long, piece...)
+		}
 		if !errors.Is(err, bufio.ErrBufferFull) {
 			return *long, size, err
 		}

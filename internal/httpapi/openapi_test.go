@@ -26,7 +26,6 @@ import (
 	"ramet/internal/registry"
 	"ramet/internal/run"
 	"ramet/internal/run/ndjson"
-	"ramet/internal/run/runtest"
 	"ramet/internal/rundir"
 	"ramet/internal/seal"
 	"ramet/internal/session"
@@ -141,7 +140,8 @@ func furnish(t testing.TB) func(*Options) {
 	}
 	runs := &rundir.Store{Root: filepath.Join(dir, "runs"), Logs: logs{}, Now: time.Now, Key: func() (*seal.Key, error) { return key, nil }}
 	for _, id := range []string{"r1", "bad"} {
-		x, err := runs.Begin(t.Context(), id, rundir.NDJSON, []byte("{}\n"), map[string]any{"run_id": id, "config_sha256": runtest.Sum})
+		config := []byte("{}\n")
+		x, err := runs.Begin(t.Context(), id, rundir.NDJSON, config, map[string]any{"run_id": id, "config_sha256": fmt.Sprintf("%x", sha256.Sum256(config))})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -210,7 +210,7 @@ func (f runFolder) Events(ctx context.Context, runID string, after, limit int64)
 
 func (f runFolder) Verify(ctx context.Context, runID string) (out RunProof, err error) {
 	err = f.with(ctx, runID, func(r *rundir.Reader) error {
-		out.Proof, err = r.Verify(ctx)
+		out.Proof, err = r.VerifyAll(ctx)
 		out.OK = err == nil
 		return err
 	})

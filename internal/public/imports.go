@@ -17,6 +17,7 @@ type ForeignSession struct {
 // Sessions is what import --list prints.
 type Sessions struct {
 	Sessions []ForeignSession `json:"sessions"`
+	Failed   []ImportFailure  `json:"failed"` // what could not be read
 }
 
 // Import is what came of importing one.
@@ -35,7 +36,7 @@ type Import struct {
 	Notes    []string         `json:"notes"`
 }
 
-// ImportFailure is one that could not be imported.
+// ImportFailure is one that could not be imported, or a place that could not be looked at.
 type ImportFailure struct {
 	Path    string `json:"path"`
 	Session string `json:"session"`

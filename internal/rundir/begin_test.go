@@ -2,6 +2,7 @@ package rundir_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -71,5 +72,38 @@ func TestABeginningThatWasBrokenOffIsGivenAgain(t *testing.T) {
 	}
 	if !s.Has("r") || s.Has("q") {
 		t.Error("its folder is not known")
+	}
+}
+
+// Of several who begin one run at once, one makes it, and the others are told so.
+func TestOneOfManyMakesARun(t *testing.T) {
+	s := newStore(t, t.TempDir())
+	for n := range 20 {
+		name := fmt.Sprintf("r%d", n)
+		made := make(chan error)
+		const many = 4
+		for range many {
+			go func() {
+				x, err := s.Begin(t.Context(), name, rundir.NDJSON, []byte("recipe: x\n"), map[string]any{"run_id": name, "config_sha256": strings.Repeat("1", 64)})
+				if err == nil {
+					err = x.Close()
+				}
+				made <- err
+			}()
+		}
+		good := 0
+		for range many {
+			if err := <-made; err == nil {
+				good++
+			} else if !fault.Is(err, fault.Conflict) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		if _, err := os.Stat(filepath.Join(s.Dir(name), "run_config.yaml")); good != 1 || err != nil {
+			t.Errorf("%s: %d made it: %v", name, good, err)
+		}
+	}
+	if names, err := s.List(); len(names) != 20 || err != nil {
+		t.Errorf("%v: %v", names, err)
 	}
 }

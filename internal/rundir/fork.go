@@ -60,26 +60,38 @@ func (s *Store) build(ctx context.Context, runID string, kind Kind, config []byt
 	if err := s.admitAll(); err != nil {
 		return nil, err
 	}
-	if _, err := os.Lstat(s.Dir(runID)); err == nil {
-		return nil, exists(runID)
-	}
-	aside := &Store{Root: filepath.Join(s.Root, ".new-"+runID), Project: s.Project, Server: s.Server, Logs: s.Logs, Key: s.Key, Now: s.Now}
-	if err := os.RemoveAll(aside.Root); err != nil { // left by one that was killed
-		return nil, fault.New(fault.StorageIO, "remove %s: %w", aside.Root, err)
-	}
-	defer os.RemoveAll(aside.Root)
-	if err := aside.fill(ctx, runID, kind, config, begin); err != nil {
-		return nil, err
-	}
-	if err := os.Rename(aside.Dir(runID), s.Dir(runID)); errors.Is(err, fs.ErrExist) {
-		return nil, exists(runID)
-	} else if err != nil {
-		return nil, fault.New(fault.StorageIO, "name run %s: %w", runID, err)
-	}
-	if err := durable.SyncFolder(s.Root); err != nil {
+	err := s.alone(ctx, func() error {
+		if _, err := os.Lstat(s.Dir(runID)); err == nil {
+			return exists(runID)
+		}
+		aside := &Store{Root: filepath.Join(s.Root, ".new-"+runID), Project: s.Project, Server: s.Server, Logs: s.Logs, Key: s.Key, Now: s.Now}
+		if err := os.RemoveAll(aside.Root); err != nil { // left by one that was killed
+			return fault.New(fault.StorageIO, "remove %s: %w", aside.Root, err)
+		}
+		defer os.RemoveAll(aside.Root)
+		if err := aside.fill(ctx, runID, kind, config, begin); err != nil {
+			return err
+		}
+		if err := os.Rename(aside.Dir(runID), s.Dir(runID)); errors.Is(err, fs.ErrExist) {
+			return exists(runID)
+		} else if err != nil {
+			return fault.New(fault.StorageIO, "name run %s: %w", runID, err)
+		}
+		return durable.SyncFolder(s.Root)
+	})
+	if err != nil {
 		return nil, err
 	}
 	return s.OpenSession(ctx, runID, kind)
+}
+
+// alone makes a run while nobody else makes one in this folder: two of one name would take
+// each other's files for those of one that was killed.
+func (s *Store) alone(ctx context.Context, do func() error) error {
+	if err := durable.MakeFolder(s.Root, 0o700); err != nil {
+		return err
+	}
+	return durable.While(ctx, filepath.Join(s.Root, ".new"), do)
 }
 
 func (s *Store) fill(ctx context.Context, runID string, kind Kind, config []byte, begin func(*Session) error) error {

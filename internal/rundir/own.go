@@ -25,14 +25,12 @@ func (r *Reader) Own(ctx context.Context) error {
 	if why, err := r.foreign(ctx); err != nil || why != "" {
 		return errors.Join(err, untrusted(r.RunID, why))
 	}
-	root := r
-	for root.parent != nil {
-		if why, err := root.parent.foreign(ctx); err != nil || why != "" {
-			return errors.Join(err, untrusted(root.parent.RunID, why))
+	for up := r.parent; up != nil; up = up.parent {
+		if why, err := up.foreign(ctx); err != nil || why != "" {
+			return errors.Join(err, untrusted(up.RunID, why))
 		}
-		root = root.parent
 	}
-	began, err := root.began(ctx)
+	began, err := r.began(ctx)
 	if err != nil {
 		return err
 	}
@@ -88,8 +86,12 @@ func (r *Reader) foreign(ctx context.Context) (why string, err error) {
 	return "", nil
 }
 
-// began is the hash of the configuration that the run's first event names.
+// began is the hash of the configuration that the first event names, of the run that this one
+// continues where it is a fork.
 func (r *Reader) began(ctx context.Context) (string, error) {
+	for r.parent != nil {
+		r = r.parent
+	}
 	for e, err := range r.log.Events(ctx, 0) {
 		if err != nil {
 			return "", err

@@ -23,13 +23,17 @@ type Estate struct {
 
 // Receive makes the folder of a run that was begun elsewhere, if it is not there yet. One that
 // is there with another configuration is CONFLICT.
-func (s *Store) Receive(runID string, e Estate) error {
+func (s *Store) Receive(ctx context.Context, runID string, e Estate) error {
 	if err := run.CheckRunID(runID); err != nil {
 		return err
 	}
 	if err := s.admitAll(); err != nil {
 		return err
 	}
+	return s.alone(ctx, func() error { return s.receive(runID, e) })
+}
+
+func (s *Store) receive(runID string, e Estate) error {
 	if _, err := os.Lstat(s.Dir(runID)); err == nil {
 		return s.received(runID, e)
 	}
@@ -83,11 +87,7 @@ func (s *Store) TakeUp(ctx context.Context, runID string, kind Kind) (*Session, 
 }
 
 func (x *Session) inherit(ctx context.Context) error {
-	root := x.Reader
-	for root.parent != nil {
-		root = root.parent
-	}
-	began, err := root.began(ctx)
+	began, err := x.began(ctx)
 	if err != nil {
 		return err
 	}

@@ -98,6 +98,29 @@ func (r *Reader) Verify(ctx context.Context, elsewhere ...run.Checkpoint) (Proof
 	return p, w.check(r.store, &p)
 }
 
+// VerifyAll is Verify, and holds the configuration against the one that the run began with: what a
+// run did is proved only together with what it was to do. One that came as a log alone has none.
+func (r *Reader) VerifyAll(ctx context.Context, elsewhere ...run.Checkpoint) (Proof, error) {
+	p, err := r.Verify(ctx, elsewhere...)
+	if err != nil {
+		return p, err
+	}
+	began, err := r.began(ctx)
+	if err != nil || began == "" {
+		return p, err
+	}
+	info, err := os.Stat(r.file(configFile))
+	if err != nil || info.Size() == 0 {
+		return p, nil
+	}
+	have, err := r.store.ConfigSum(r.RunID)
+	if err == nil && have != began {
+		err = fault.New(fault.ArtifactChanged, "run %s: %s was changed: its SHA-256 is %.16s…, in the log it is %.16s…", r.RunID, configFile, have, began).
+			WithHint("restore it from a copy; --log-only checks the log alone")
+	}
+	return p, err
+}
+
 // VerifyLog is Verify without the files.
 func (r *Reader) VerifyLog(ctx context.Context, elsewhere ...run.Checkpoint) (Proof, error) {
 	w := newWitness(r.RunID)

@@ -142,7 +142,10 @@ func (r *Run) Lose(ctx context.Context, host string) error {
 		old = append(old, e.id)
 		f := Failure{Code: string(fault.Interrupted), Message: "host " + host + " is gone", Retryable: true}
 		if w, _ := r.worker(e.worker); w.External {
-			f = Failure{Code: string(fault.UnknownOutcome), Message: "host " + host + " is gone; whether it acted is not known", Unknown: true}
+			f.Message += "; whether it acted is not known"
+			if !looks(w) { // else the next attempt finds out
+				f.Code, f.Retryable, f.Unknown = string(fault.UnknownOutcome), false, true
+			}
 		}
 		if err := r.settle(ctx, e, nil, &f); err != nil {
 			r.mu.Unlock()

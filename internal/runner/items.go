@@ -132,7 +132,7 @@ func (r *Run) require(ctx context.Context, u item) ([]Record, error) {
 	if err := r.roomy(w, e, in); err != nil {
 		return nil, err
 	}
-	e.wanted, e.tries = true, 0
+	e.wanted, e.tries, e.unsure = true, 0, 0
 	r.unsettled++
 	if e.status == run.Pending {
 		r.backlog = append(r.backlog, e)

@@ -96,7 +96,7 @@ func (r *Run) outcomes(p run.Plan, records *[]Record) error {
 			continue
 		}
 		w, _ := r.worker(e.worker)
-		if w.Lookup == "" && w.Uses == "" {
+		if !looks(w) {
 			lost = append(lost, u.WorkItemID)
 			continue
 		}

@@ -64,6 +64,7 @@ type attempt struct {
 	inputs  []Input
 	outputs []run.File
 	tries   int    // in this process, without those that were interrupted
+	unsure  int    // in this process: attempts that did not know whether it acted
 	failure string // what was wrong with the attempt before
 	answer  string // what it had answered, where that was refused
 	host    string

@@ -416,6 +416,33 @@ func unitOf(id string) string {
 	return p[1] + ":" + p[3]
 }
 
+// A lookup that never knows is not asked for ever: the run stops and says so, and a resume looks again.
+func TestALookupThatDoesNotKnowEndsTheRun(t *testing.T) {
+	s := newSite(t, small)
+	w := &world{told: map[string]int{}}
+	asked := 0
+	s.staff = func(ctx context.Context, it runner.Attempt, d runner.Orchestrator) (runner.Result, error) {
+		if !it.Task.External {
+			return w.staff(s)(ctx, it, d)
+		}
+		if asked++; asked > 50 {
+			t.Error("it is asked without end")
+			return w.staff(s)(ctx, it, d)
+		}
+		return runner.Result{}, fault.New(fault.UnknownOutcome, "the lookup is broken")
+	}
+	for range 2 { // a resume looks again, as often
+		asked = 0
+		if err := s.execute(t.Context()); !fault.Is(err, fault.UnknownOutcome) || !strings.Contains(err.Error(), "the lookup is broken") || asked != 3 {
+			t.Fatalf("asked %d times: %v", asked, err)
+		}
+	}
+	s.staff = w.staff(s)
+	if err := s.execute(t.Context()); err != nil || w.told["tell-all"] != 1 {
+		t.Fatal(err, w.told)
+	}
+}
+
 func TestAnEffectThatCannotBeLookedUpIsListedAndNotRepeated(t *testing.T) {
 	s := newSite(t, strings.Replace(small, "    lookup: look\n", "", 1))
 	w := &world{told: map[string]int{}}

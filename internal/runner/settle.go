@@ -57,8 +57,11 @@ func (r *Run) settle(ctx context.Context, e *attempt, res *Result, f *Failure) e
 // afterFailure are the events of a failure, and whether the item is tried again.
 func (r *Run) afterFailure(e *attempt, f Failure) ([]Record, bool) {
 	w, _ := r.worker(e.worker)
-	if f.Unknown && w.External && (w.Lookup != "" || w.Uses != "") {
-		f.Retryable, f.Code = true, string(fault.Interrupted) // the next attempt looks first
+	if f.Unknown && w.External && looks(w) {
+		f.Retryable = true // the next attempt looks first
+		if e.unsure++; e.unsure < mostUnsure {
+			f.Code = string(fault.Interrupted)
+		}
 	}
 	again := f.Retryable
 	if r.passing(w, f) {
@@ -75,14 +78,22 @@ func (r *Run) afterFailure(e *attempt, f Failure) ([]Record, bool) {
 	if w.Each.Issue {
 		tries = r.fixed[e.scope]
 	}
-	return records, again && tries < r.attempts(w) && r.stopped == nil
+	return records, again && f.Code != string(fault.UnknownOutcome) && tries < r.attempts(w) && r.stopped == nil
 }
+
+// mostUnsure is how often attempts of one item may end without knowing whether it acted: whoever
+// cannot say three times, as a lookup that is broken, cannot say the next time either.
+const mostUnsure = 3
+
+// looks says whether an attempt of a worker that acts outside the run finds out first whether it
+// has happened.
+func looks(w recipe.Worker) bool { return w.Lookup != "" || w.Uses != "" }
 
 // passing says whether a resume tries again what failed: it was neither the task's fault
 // nor can it have acted. A key is put right, a disk has room again.
 func (r *Run) passing(w recipe.Worker, f Failure) bool {
 	code := fault.Code(f.Code)
-	return !fatal.Get()[code] && code != fault.UnknownOutcome && (!w.External || w.Lookup != "" || w.Uses != "")
+	return !fatal.Get()[code] && code != fault.UnknownOutcome && (!w.External || looks(w))
 }
 
 // finishing are the events of an item that gave back what it promised.

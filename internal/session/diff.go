@@ -15,6 +15,7 @@ import (
 	"ramet/internal/files"
 	"ramet/internal/history"
 	"ramet/internal/id"
+	"ramet/internal/text"
 )
 
 // FileChange is a path at which two states differ, for people.
@@ -120,8 +121,8 @@ func (w *Workspace) diff(ctx context.Context, was, is chain.Hash) ([]FileChange,
 
 // compare shows what changed in a file, or says why not.
 func (w *Workspace) compare(ctx context.Context, c files.Change) (diff, note string, err error) {
-	var text [2]string
-	name := [2]string{"a/" + c.Path, "b/" + c.Path}
+	var content [2]string
+	name := [2]string{"a/" + text.Name(c.Path), "b/" + text.Name(c.Path)}
 	for i, n := range []*files.Node{c.Before, c.After} {
 		switch {
 		case n == nil || n.Kind == files.Dir:
@@ -134,22 +135,22 @@ func (w *Workspace) compare(ctx context.Context, c files.Change) (diff, note str
 		case n.Size > mostDiffed:
 			return "", fmt.Sprintf("%d bytes", n.Size), nil
 		}
-		content, err := w.Past().Store().Get(ctx, n.Hash)
+		kept, err := w.Past().Store().Get(ctx, n.Hash)
 		if fault.Is(err, fault.NotFound) {
 			return "", "the content was not kept", nil
 		}
 		if err != nil {
 			return "", "", err
 		}
-		if bytes.IndexByte(content, 0) >= 0 || !utf8.Valid(content) {
+		if bytes.IndexByte(kept, 0) >= 0 || !utf8.Valid(kept) {
 			return "", fmt.Sprintf("no text, %d bytes", n.Size), nil
 		}
-		text[i] = string(content)
+		content[i] = string(kept)
 	}
 	if b, a := c.Before, c.After; b != nil && a != nil && b.Mode != a.Mode {
 		note = fmt.Sprintf("mode %v → %v", mode(b), mode(a))
 	}
-	return udiff.Unified(name[0], name[1], text[0], text[1]), note, nil
+	return udiff.Unified(name[0], name[1], content[0], content[1]), note, nil
 }
 
 // mode is how ls shows it.

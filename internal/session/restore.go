@@ -149,6 +149,9 @@ func (w *Workspace) Restore(ctx context.Context, r Restoring) (Restored, error) 
 	wish := past.Restore{Agent: r.Agent.ID, Paths: r.Paths, Force: r.Force,
 		To: past.State{Root: root, Step: to.Step, Partial: to.Partial()}}
 	plan, now, err := folder.Plan(ctx, wish)
+	if err == nil {
+		err = w.named(r.Paths, to.State.Folder, now.Root, root)
+	}
 	if err != nil || r.Plan {
 		out.Plan = plan
 		return out, err
@@ -166,6 +169,26 @@ func (w *Workspace) Restore(ctx context.Context, r Restoring) (Restored, error) 
 	})
 	out.Plan, out.Changed = done.Plan, done.Changed
 	return out, err
+}
+
+// named refuses paths that no state knows: who names one from another folder, or mistypes it, must
+// not hear that nothing had to be done.
+func (w *Workspace) named(paths []string, folder string, states ...chain.Hash) error {
+	for _, p := range paths {
+		known := false
+		for _, root := range states {
+			n, err := files.Find(w.Past().Store(), root, p)
+			if err != nil {
+				return err
+			}
+			known = known || n != nil
+		}
+		if !known {
+			return fault.New(fault.NotFound, "there is no %.200q in the agent's files, neither now nor then", p).
+				WithHint("paths begin at %s; `ramet files` lists them; ignored files are left out", folder)
+		}
+	}
+	return nil
 }
 
 // target is the state that is meant.

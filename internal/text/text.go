@@ -70,6 +70,12 @@ func Safe(s string) string {
 	return b.String()
 }
 
+// Name is Safe for what stands on one line: a line feed in the name of a file would let it say
+// a line of its own.
+func Name(s string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(Safe(s), "\n", "\u240A"), "\t", "\u2409")
+}
+
 func clean(s string) bool {
 	s = s[plain(s):]
 	for i, r := range s {

@@ -113,3 +113,11 @@ func TestWhatIsNoCharacterIsHostile(t *testing.T) {
 		}
 	}
 }
+
+func TestNameStandsOnOneLine(t *testing.T) {
+	for name, want := range map[string]string{"a.txt": "a.txt", "a\nkept  b": "a␊kept  b", "a\tb\x1b[2J": "a␉b␛[2J", "é\xff": "é\uFFFD"} {
+		if got := Name(name); got != want {
+			t.Errorf("%q: %q, not %q", name, got, want)
+		}
+	}
+}

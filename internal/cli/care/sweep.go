@@ -89,7 +89,7 @@ func (d sweptParts) Text(w *printer.Writer) {
 	w.Table(rows)
 	for _, p := range d.Parts {
 		for _, k := range p.Kept {
-			w.Line("kept  %s  %v", text.Safe(k.Path), w.Dim(text.Safe(k.Why)))
+			w.Line("kept  %s  %v", text.Name(k.Path), w.Dim(text.Safe(k.Why)))
 		}
 	}
 	w.Line("%s %d bytes", did, d.Bytes)

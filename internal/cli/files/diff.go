@@ -63,7 +63,7 @@ func (d changeList) Text(w *printer.Writer) {
 			if c.Note != "" {
 				note = " (" + c.Note + ")"
 			}
-			w.Line("%s %s%v", c.Verb, text.Safe(c.Path), w.Dim(note))
+			w.Line("%s %s%v", c.Verb, text.Name(c.Path), w.Dim(note))
 		}
 		lines := strings.Lines(c.Diff)
 		if d.numbers {

@@ -87,7 +87,7 @@ func (d listing) Text(w *printer.Writer) {
 		case !f.Restorable:
 			note = "  (not restorable)"
 		}
-		w.Line("%s %9d  %s%v", f.Mode, f.Size, text.Safe(f.Path), w.Dim(note))
+		w.Line("%s %9d  %s%v", f.Mode, f.Size, text.Name(f.Path), w.Dim(note))
 	}
 	if d.Partial {
 		w.Line("%v", w.Dim(fmt.Sprintf("partial: %d of %d", d.Seen, d.Of)))

@@ -100,13 +100,13 @@ type restored struct{ public.Restore }
 func (d restored) Text(w *printer.Writer) {
 	did := map[bool][2]string{false: {"restored", "removed"}, true: {"restore", "remove"}}[d.Plan]
 	for _, p := range d.Restored {
-		w.Line("%-8s  %s", did[0], text.Safe(p))
+		w.Line("%-8s  %s", did[0], text.Name(p))
 	}
 	for _, p := range d.Removed {
-		w.Line("%-8s  %s", did[1], text.Safe(p))
+		w.Line("%-8s  %s", did[1], text.Name(p))
 	}
 	for _, k := range d.Kept {
-		w.Line("%-8s  %s  %v", "kept", text.Safe(k.Path), w.Dim(k.Why))
+		w.Line("%-8s  %s  %v", "kept", text.Name(k.Path), w.Dim(k.Why))
 	}
 	if len(d.Restored)+len(d.Removed)+len(d.Kept) == 0 {
 		w.Line("the files are as they were")

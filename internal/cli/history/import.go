@@ -136,13 +136,15 @@ func (o importing) print(ctx context.Context, l *line.Line, found []foreign.Foun
 	if err != nil {
 		return err
 	}
-	out := public.Sessions{Sessions: []public.ForeignSession{}}
+	out := public.Sessions{Sessions: []public.ForeignSession{}, Failed: []public.ImportFailure{}}
 	for _, f := range found {
 		s, err := foreign.Peek(ctx, f)
-		if err != nil {
+		switch {
+		case err != nil && (ctx.Err() != nil || len(found) == 1):
 			return err
-		}
-		if o.chosen(l, s) {
+		case err != nil:
+			out.Failed = append(out.Failed, public.ImportFailure{Path: f.Path, Session: s.ID, Why: err.Error()})
+		case o.chosen(l, s):
 			out.Sessions = append(out.Sessions, shapeOf(s, known.Has(s)))
 		}
 	}
@@ -217,6 +219,9 @@ type sessions struct{ public.Sessions }
 
 // Text implements printer.Datum.
 func (s sessions) Text(w *printer.Writer) {
+	for _, one := range s.Failed {
+		w.Line("not read: %s: %s", one.Path, one.Why)
+	}
 	if len(s.Sessions.Sessions) == 0 {
 		w.Line("no sessions of other programs were found")
 		return

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -172,7 +173,11 @@ var limits = late.Value[map[string]func(l *recipe.Limits, value string) error]{M
 		"files":          whole(func(l *recipe.Limits, n int64) { l.Files = int(n) }),
 		"lines_per_file": whole(func(l *recipe.Limits, n int64) { l.LinesPerFile = int(n) }),
 		"cost_usd": func(l *recipe.Limits, value string) (err error) {
-			if l.CostUSD, err = strconv.ParseFloat(value, 64); err == nil && l.CostUSD < 0 {
+			l.CostUSD, err = strconv.ParseFloat(value, 64)
+			switch {
+			case err == nil && (math.IsNaN(l.CostUSD) || math.IsInf(l.CostUSD, 0)): // never reached
+				err = errors.New("no amount")
+			case err == nil && l.CostUSD < 0:
 				err = errors.New("below 0")
 			}
 			return err

@@ -126,7 +126,7 @@ func (h *heir) carry(ctx context.Context, runID string, legacy Legacy) (err erro
 	if err := h.MakeRuns(""); err != nil {
 		return err
 	}
-	if err := h.store.Receive(runID, legacy.Estate); err != nil {
+	if err := h.store.Receive(ctx, runID, legacy.Estate); err != nil {
 		return err
 	}
 	if _, err := fetchFiles(ctx, h.estates, h.store, runID); err != nil {

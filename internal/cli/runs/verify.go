@@ -41,7 +41,7 @@ log (RFC 6962).`,
 					}
 					elsewhere = append(elsewhere, one)
 				}
-				verify := r.Verify
+				verify := r.VerifyAll
 				if logOnly {
 					verify = r.VerifyLog
 				}

@@ -43,6 +43,7 @@ func (p *Past) Bring(ctx context.Context, from, to string, s State, have map[str
 // differing is what a checkout has to get or lose, and what cannot be had.
 func (p *Past) differing(from string, s State, have map[string]Committed, same func(files.Node, Committed) bool) (wants []restore.Want, left []restore.Left, err error) {
 	there, folders := map[string]bool{}, map[string]bool{}
+	var closed []string // what is below these nobody knows: it stays as committed
 	for name := range have {
 		for dir := path.Dir(name); dir != "." && !folders[dir]; dir = path.Dir(dir) {
 			folders[dir] = true
@@ -50,9 +51,14 @@ func (p *Past) differing(from string, s State, have map[string]Committed, same f
 	}
 	err = files.List(p.store, s.Root, func(at string, n files.Node) error {
 		there[at] = true
+		if n.Closed() {
+			closed = append(closed, at)
+		}
 		c, tracked := have[at]
 		switch {
 		case n.Kind == files.Repo || n.Kind == files.Other:
+		case n.Closed():
+			left = append(left, restore.Left{Path: at, Why: restore.Unknown})
 		case n.Kind == files.Dir:
 			if !folders[at] {
 				wants = append(wants, restore.Want{Path: at, Node: &n})
@@ -71,7 +77,7 @@ func (p *Past) differing(from string, s State, have map[string]Committed, same f
 		return wants, left, err
 	}
 	for name := range have {
-		if !there[name] {
+		if !there[name] && (len(closed) == 0 || !files.Within(name, closed)) {
 			wants = append(wants, restore.Want{Path: name})
 		}
 	}

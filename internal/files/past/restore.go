@@ -32,17 +32,24 @@ func (f *Folder) Plan(ctx context.Context, r Restore) (restore.Plan, Taken, erro
 	if err != nil {
 		return restore.Plan{}, now, err
 	}
-	p, err := f.plan(r, now)
+	p, err := f.plan(ctx, r, now)
 	return p, now, err
 }
 
-func (f *Folder) plan(r Restore, now Taken) (restore.Plan, error) {
+func (f *Folder) plan(ctx context.Context, r Restore, now Taken) (restore.Plan, error) {
 	foreign, err := f.Foreign(r.Agent, r.To.Step)
 	if err != nil {
 		return restore.Plan{}, err
 	}
+	leftOut := f.scanner.LeftOut(f.past.store, r.To.Root, func(h chain.Hash) []byte {
+		content, err := f.past.store.Get(ctx, h)
+		if err != nil {
+			return nil // then its rules are not known
+		}
+		return content
+	})
 	return restore.Make(f.past.store, restore.Wish{Root: f.root, From: now.Root, To: r.To.Root, Paths: r.Paths,
-		Partial: r.To.Partial, Foreign: foreign, Force: r.Force, Has: f.past.store.Has})
+		Partial: r.To.Partial, Foreign: foreign, Force: r.Force, LeftOut: leftOut, Has: f.past.store.Has})
 }
 
 // Carry carries out a plan, takes the state that comes of it, and tells it. What it changed

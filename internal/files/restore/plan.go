@@ -27,6 +27,7 @@ const (
 	Foreign  = "others could have changed it"
 	Unkept   = "its content was not kept"
 	Unknown  = "its content is not known"
+	Unseen   = "whether it was there is not known"
 	Special  = "it is no file, folder or link"
 	Moved    = "it changed meanwhile"
 	Occupied = "something in its way is kept"
@@ -56,6 +57,8 @@ type Wish struct {
 	// Foreign says that others could have changed a path since; nil: none could.
 	Foreign func(path string) bool
 	Force   bool // foreign paths too
+	// LeftOut says of a path that To does not have that it was left out, as ignored; nil: none was.
+	LeftOut func(path string, dir bool) bool
 	// Has says whether a content can be had.
 	Has func(chain.Hash) bool
 }
@@ -67,8 +70,16 @@ func Make(src files.Source, w Wish) (Plan, error) {
 	if err != nil {
 		return p, err
 	}
+	var closed []string // what was below these then nobody knows
 	for _, c := range changes {
+		if c.After != nil && c.After.Closed() {
+			closed = append(closed, c.Path)
+		}
 		if !files.Within(c.Path, w.Paths) {
+			continue
+		}
+		if c.After == nil && (len(closed) > 0 && files.Within(c.Path, closed) || w.LeftOut != nil && w.LeftOut(c.Path, c.Before.Kind == files.Dir)) {
+			p.Kept = append(p.Kept, Left{c.Path, Unseen})
 			continue
 		}
 		if w.Partial && c.After == nil {

@@ -21,8 +21,9 @@ import (
 	"ramet/internal/llm"
 )
 
-// steps does all steps of a plan: first what is removed, the deepest first; then folders;
-// then files and links; then the modes of folders, which may shut them.
+// steps does all steps of a plan: first folders are opened that were shut; then what is removed,
+// the deepest first; then folders; then files and links; then the modes of folders, which may shut
+// them.
 // Files are written under the name temp first, beside where they belong: what a restore that was
 // killed left there is written over, or swept.
 func (j Journal) steps(ctx context.Context, p Plan, temp string) (Done, error) {
@@ -46,6 +47,9 @@ func (j Journal) steps(ctx context.Context, p Plan, temp string) (Done, error) {
 		}
 		return strings.Compare(a.Path, b.Path)
 	})
+	for _, s := range slices.SortedFunc(slices.Values(p.Steps), func(a, b Step) int { return strings.Compare(a.Path, b.Path) }) {
+		w.unlock(s)
+	}
 	for _, s := range steps {
 		if ctx.Err() != nil {
 			return out, llm.Ended(ctx)
@@ -135,6 +139,9 @@ func (w *work) step(ctx context.Context, s Step) (why string, err error) {
 	if now != nil && s.Before != nil && s.Before.Kind == files.Dir && now.Kind == files.Dir && (s.After == nil || s.After.Kind != files.Dir) {
 		w.crash()
 		if err := dir.Remove(name); err != nil {
+			if now.Mode != s.Before.Mode { // it was opened
+				dir.Chmod(name, s.Before.Perm())
+			}
 			return Occupied, nil
 		}
 		w.touched[path.Dir(s.Path)] = true
@@ -175,6 +182,24 @@ func (w *work) folder(dir *os.Root, name string, now *files.Node, to files.Node)
 		}
 	}
 	return "", nil
+}
+
+// unlock lets its owner write into a folder whose mode is to change, or that is to go: the agent
+// may have shut it. What is not ours stays as it is, and the steps in it say why.
+func (w *work) unlock(s Step) {
+	const all = 0o700
+	if s.Before == nil || s.Before.Kind != files.Dir || s.Before.Mode&all == all {
+		return
+	}
+	dir, close, err := w.enter(path.Dir(s.Path))
+	if err != nil {
+		return
+	}
+	defer close()
+	if now, err := look(dir, path.Base(s.Path)); err == nil && now != nil && now.Kind == files.Dir && now.Mode == s.Before.Mode {
+		w.crash()
+		dir.Chmod(path.Base(s.Path), s.Before.Perm()|all)
+	}
 }
 
 // shut gives a folder its mode.

@@ -193,10 +193,13 @@ func (s *twoSums) oid() string {
 	return hex.EncodeToString(s.gits.Sum(nil))
 }
 
+// mostRules is how long a file of rules may be.
+const mostRules = 1 << 20
+
 // rulesIn is a file of rules in an open folder; nil where there is none.
 func rulesIn(p Place, name string) []byte {
 	st, err := p.Stat(name)
-	if err != nil || st.Kind != files.File || st.Size > 1<<20 {
+	if err != nil || st.Kind != files.File || st.Size > mostRules {
 		return nil
 	}
 	f, err := p.Open(name)
@@ -204,7 +207,7 @@ func rulesIn(p Place, name string) []byte {
 		return nil
 	}
 	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, 1<<20))
+	b, err := io.ReadAll(io.LimitReader(f, mostRules))
 	if err != nil {
 		return nil
 	}

@@ -13,6 +13,8 @@
 //     once; what is sent twice is the same.
 //   - 4xx is never tried again: it goes to the dead letters, with the answer, and is
 //     reported.
+//   - A record of this machine that another run has under the same id is not changed: what would
+//     have been sent goes to the dead letters, and that is reported once.
 //   - An outbox remembers where its deliveries go, and gives them to nobody else: who
 //     opens it with another destination is refused (CONFLICT). Nobody who only knows the
 //     file learns the token; whoever has no way to the destination keeps what waits.

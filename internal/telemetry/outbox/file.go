@@ -1,8 +1,12 @@
 package outbox
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
+	"io/fs"
 	"maps"
+	"net/http"
 	"os"
 	"slices"
 	"strings"
@@ -148,6 +152,31 @@ func (b *Outbox) setAside(l *line, raw []byte, status int, answer string) error 
 		err = cerr
 	}
 	return durable.Failure("write", path, err)
+}
+
+// disowned reads from the dead letters which records are another's.
+func (b *Outbox) disowned() (map[string]bool, error) {
+	out := map[string]bool{}
+	text, err := os.ReadFile(deadPath(b.path))
+	if errors.Is(err, fs.ErrNotExist) {
+		return out, nil
+	}
+	if err != nil {
+		return nil, durable.Failure("read", deadPath(b.path), err)
+	}
+	for row := range bytes.Lines(text) {
+		var l letter
+		if json.Unmarshal(row, &l) != nil || l.Answer != anotherRun || l.Method != http.MethodPost {
+			continue // one that was cut off, too
+		}
+		var made struct {
+			EventID string `json:"event_id"`
+		}
+		if json.Unmarshal(l.Body, &made) == nil {
+			out[made.EventID] = true
+		}
+	}
+	return out, nil
 }
 
 func deadPath(path string) string { return strings.TrimSuffix(path, ".jsonl") + ".dead.jsonl" }

@@ -35,6 +35,10 @@ func (l local) send(ctx context.Context, all []*parcel) error {
 		}
 		var left error
 		for i, r := range results {
+			if fault.Is(r.Err, fault.IDReused) && l.others(ctx, news[i].Record) {
+				whose[i].done, whose[i].refusal = true, &refusal{0, anotherRun}
+				continue
+			}
 			if err := whose[i].settle(r.Err); err != nil {
 				left = err
 			}
@@ -44,6 +48,13 @@ func (l local) send(ctx context.Context, all []*parcel) error {
 		}
 	}
 	return l.patch(ctx, all)
+}
+
+// others says that the record of this id is of something else: runs of two projects may have one
+// name, and so may one that was removed and begun again. A trace tells them apart.
+func (l local) others(ctx context.Context, r telemetry.Record) bool {
+	kept, err := l.store.Get(ctx, r.EventID)
+	return err == nil && r.TraceID() != "" && kept.TraceID() != r.TraceID()
 }
 
 // patch changes records, side by side, so that the store writes many at once; changes of one

@@ -30,6 +30,8 @@ type Outbox struct {
 	wake  chan struct{} // has room for one: there is something to do
 	now   chan struct{} // has room for one: do it at once
 
+	others map[string]bool // records that are another's, by event_id; serve's own
+
 	mu     sync.Mutex // guards what follows, and the file
 	file   *os.File
 	size   int64 // of the file
@@ -45,6 +47,7 @@ type Outbox struct {
 	failed int64 // the last of these that was given up
 	why    error // of that one
 	dead   int
+	told   bool          // that another run has this id
 	err    error         // trouble with the file
 	moved  chan struct{} // closed and made anew when done or failed changes
 	closed bool
@@ -100,6 +103,9 @@ func (b *Outbox) load() error {
 		if err := b.setAside(nil, text, 0, "it cannot be read"); err != nil {
 			return err
 		}
+	}
+	if b.others, err = b.disowned(); err != nil {
+		return err
 	}
 	b.size, b.sent, b.queue, b.marks, b.open, b.to = c.size, c.sent, c.waiting, c.marks, c.open, c.to
 	b.put = int64(len(b.queue))

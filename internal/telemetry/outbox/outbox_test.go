@@ -492,6 +492,50 @@ func TestIntoAStoreOfThisProcess(t *testing.T) {
 	}
 }
 
+// Runs of two projects may have one name: the second is not recorded, says so once, and does not
+// change what is recorded of the first, also when it goes on in another process.
+func TestARecordOfAnotherRunIsNotChanged(t *testing.T) {
+	kept, err := store.OpenFile(t.Context(), filepath.Join(t.TempDir(), "telemetry.sqlite"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer kept.Close()
+	const id = "57b7c78c-399c-517c-b516-c50b770779b6"
+	create := func(trace string) follow.Delivery {
+		return follow.Delivery{Method: "POST", EventID: id, Body: []byte(`{"agent_name":"orchestrator","context_json":{"trace_id":"` + trace + `"},"event_id":"` + id +
+			`","job_type":"launch","run_id":"same","start_time":"2026-01-15T00:00:00Z","status":"running"}`)}
+	}
+	fail := follow.Delivery{Method: "PATCH", EventID: id, Body: []byte(`{"end_time":"2026-01-15T09:00:00Z","status":"failure"}`)}
+	first := open(t, at(t), Options{Local: kept})
+	first.Put(create("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"))
+	flush(t, first)
+
+	var told []string
+	path, o := at(t), Options{Local: kept, Report: func(err error) { told = append(told, err.Error()) }}
+	second := open(t, path, o)
+	second.Put(create("bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"), fail)
+	flush(t, second)
+	second.Put(fail)
+	flush(t, second)
+	if err := second.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if len(told) != 1 || !strings.Contains(told[0], anotherRun) || second.Dead() != 3 {
+		t.Errorf("%d dead, told %q", second.Dead(), told)
+	}
+	again := open(t, path, o)
+	again.Put(fail)
+	flush(t, again)
+	if r, err := kept.Get(t.Context(), id); err != nil || r.Status != telemetry.Running {
+		t.Errorf("%+v %v", r, err)
+	}
+	first.Put(follow.Delivery{Method: "PATCH", EventID: id, Body: []byte(`{"end_time":"2026-01-15T01:00:00Z","status":"success"}`)})
+	flush(t, first)
+	if r, err := kept.Get(t.Context(), id); err != nil || r.Status != telemetry.Success {
+		t.Errorf("%+v %v", r, err)
+	}
+}
+
 func BenchmarkPut(b *testing.B) {
 	s := newService(b)
 	s.answers(func(*http.Request, []byte) int { return 500 })

@@ -3,6 +3,7 @@ package outbox
 import (
 	"context"
 	"errors"
+	"net/http"
 	"time"
 
 	"ramet/internal/fault"
@@ -121,7 +122,11 @@ func (b *Outbox) round(ctx context.Context, down bool) error {
 		pauses = nil
 	}
 	for try := 0; ; try++ {
-		err := b.wire.send(ctx, parcels)
+		err := b.wire.send(ctx, creations(parcels))
+		b.disown(parcels)
+		if err == nil {
+			err = b.wire.send(ctx, parcels)
+		}
 		b.account(entries, parcels)
 		if err == nil || ctx.Err() != nil {
 			return err
@@ -132,6 +137,30 @@ func (b *Outbox) round(ctx context.Context, down bool) error {
 		}
 		if !sleep(ctx, pauses[try]) {
 			return ctx.Err()
+		}
+	}
+}
+
+func creations(all []*parcel) (out []*parcel) {
+	for _, p := range all {
+		if p.Method == http.MethodPost {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// anotherRun is why a record is refused whose id another has. Its changes would be made to that one.
+const anotherRun = "another run of this id is recorded already"
+
+// disown refuses the changes of records that are another's.
+func (b *Outbox) disown(all []*parcel) {
+	for _, p := range all {
+		if p.refusal != nil && p.refusal.answer == anotherRun {
+			b.others[p.EventID] = true
+		}
+		if !p.done && b.others[p.EventID] {
+			p.done, p.refusal = true, &refusal{0, anotherRun}
 		}
 	}
 }
@@ -192,8 +221,15 @@ func (b *Outbox) refused(p *parcel) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.dead++
-	b.Report(fault.New(fault.Conflict, "telemetry %s %s was refused (%d): %.300s", p.Method, p.Path(), p.refusal.status, b.hide(p.refusal.answer)).
-		WithHint("it is kept in %s", deadPath(b.path)))
+	switch {
+	case p.refusal.answer != anotherRun:
+		b.Report(fault.New(fault.Conflict, "telemetry %s %s was refused (%d): %.300s", p.Method, p.Path(), p.refusal.status, b.hide(p.refusal.answer)).
+			WithHint("it is kept in %s", deadPath(b.path)))
+	case !b.told: // once: it is true of all that follows
+		b.told = true
+		b.Report(fault.New(fault.Conflict, "%s: this one is not", anotherRun).
+			WithHint("give it another id; what would have been recorded is kept in %s", deadPath(b.path)))
+	}
 	if err != nil {
 		b.trouble(err)
 	}

@@ -46,7 +46,10 @@ type Folder struct {
 
 // Top is a folder where a walk begins, with the rules of its repository from the folders
 // above. env has HOME and XDG_CONFIG_HOME.
-func Top(dir string, env []string) Folder {
+func Top(dir string, env []string) Folder { return TopWith(dir, env, Read(dir)) }
+
+// TopWith is Top with other files of rules in the folder itself than those that are there.
+func TopWith(dir string, env []string, own func(name string) []byte) Folder {
 	excluded := globalExcludes(env)
 	global := parse(excluded)
 	var above []string
@@ -67,7 +70,11 @@ func Top(dir string, env []string) Folder {
 		if i < len(above)-1 {
 			f.prefix += filepath.Base(above[i]) + "/"
 		}
-		f = f.with(isRepo(above[i]), Read(above[i]))
+		read := own
+		if i > 0 {
+			read = Read(above[i])
+		}
+		f = f.with(isRepo(above[i]), read)
 		if f.layer.repo && i == len(above)-1 {
 			f.layer.base = append(f.layer.base, global)
 		}
