@@ -103,7 +103,7 @@ func (o exporting) check(c *cobra.Command) error {
 
 // lines writes the context one entry after the other.
 func (o exporting) lines(ctx context.Context, l *line.Line, ws *session.Workspace, a agent.Agent) error {
-	if o.output == "" {
+	if o.output == "" || o.output == "-" {
 		return o.write(ctx, l, ws, a, l.Stdout)
 	}
 	var size counter
