@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -203,6 +204,13 @@ func said(blocks []sdk.ContentBlock) (p proc.Prompt, err error) {
 
 // mention is a file or an address in what was said.
 func mention(uri, name string) string {
+	// A path in an address is escaped: the file is called otherwise.
+	if u, err := url.Parse(uri); err == nil && u.Scheme == "file" && (u.Host == "" || u.Host == "localhost") && u.Path != "" {
+		if u.Fragment == "" {
+			return u.Path
+		}
+		return u.Path + "#" + u.Fragment // which lines of it
+	}
 	if path, ok := strings.CutPrefix(uri, "file://"); ok {
 		return path
 	}

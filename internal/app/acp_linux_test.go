@@ -333,7 +333,7 @@ func TestACPAnswersAnEditor(t *testing.T) {
 
 	// Every part of what an editor's user says reaches the agent.
 	two := e.begin(s.script(t, `{"when": "The editor shows file:///x.go", "steps": [{"text": "seen"}]}`))
-	_, err = e.Prompt(e.ctx, sdk.PromptRequest{SessionId: two, Prompt: []sdk.ContentBlock{sdk.TextBlock("look at "), sdk.ResourceLinkBlock("y.go", "file:///y.go"),
+	_, err = e.Prompt(e.ctx, sdk.PromptRequest{SessionId: two, Prompt: []sdk.ContentBlock{sdk.TextBlock("look at "), sdk.ResourceLinkBlock("y z.go", "file:///y%20z%C3%BC.go#L2:7"),
 		sdk.ResourceBlock(sdk.EmbeddedResourceResource{TextResourceContents: &sdk.TextResourceContents{Uri: "file:///x.go", Text: "package x"}})}})
 	if err != nil {
 		t.Fatal(err)
@@ -341,7 +341,7 @@ func TestACPAnswersAnEditor(t *testing.T) {
 	inOrder(t, e.heard(two), "agent: seen")
 	all, err := s.history(string(two))
 	if err != nil || !slices.ContainsFunc(all, func(one entry) bool {
-		return one.Kind == "user" && strings.Contains(one.text(), "look at /y.go") && strings.Contains(one.text(), "package x")
+		return one.Kind == "user" && strings.Contains(one.text(), "look at /y zü.go#L2:7") && strings.Contains(one.text(), "package x")
 	}) {
 		t.Errorf("%v: %+v", err, all)
 	}

@@ -126,6 +126,9 @@ func (w *Workspace) Start(ctx context.Context, k Kernel) error {
 	if w.Kernel != nil {
 		return fault.New(fault.Failed, "a kernel runs here already")
 	}
+	if w.own != "" {
+		k.Ask = nil // an agent answers no question, whatever face it opens
+	}
 	r, err := w.start(ctx, k)
 	if err != nil {
 		return err

@@ -108,6 +108,13 @@ func (t *teller) agent(ctx context.Context, a agent.Agent) error {
 			}
 		}
 	}
+	if own := ranges[len(ranges)-1]; one.Head == "" && own.Start != 0 { // nothing was said since it was cleared
+		e, err := t.log.Entry(ctx, own.Start)
+		if err != nil {
+			return err
+		}
+		one.Head = e.Hash.String()
+	}
 	t.agents[a.ID] = a
 	t.book.Agents = append(t.book.Agents, one)
 	t.ranges = append(t.ranges, ranges...)

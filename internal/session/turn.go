@@ -254,6 +254,9 @@ func (w *Workspace) Compact(ctx context.Context, a agent.Agent, model llm.Ref) (
 	if err := agent.NeedLiving(a); err != nil {
 		return a, err
 	}
+	if err := w.may(ctx, "compact", a); err != nil {
+		return a, err
+	}
 	k := w.Kernel
 	if k == nil {
 		r, err := w.start(ctx, Kernel{NoTools: true})

@@ -10,9 +10,12 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
+	"ramet/internal/chain"
+	"ramet/internal/history"
 	"ramet/internal/web/npmtest"
 )
 
@@ -117,6 +120,13 @@ func TestTheFileInABrowser(t *testing.T) {
 			t.Errorf("%s: %s", name, s.Words)
 		}
 	}
+	// Words that stand for others are told apart where they stand, whatever the data says of them.
+	planted := sample(t, Hiding{})
+	e := &planted.Stretches[0].Entries[4]
+	e.Content, e.Salt, e.Shown = nil, nil, `[{"type":"text","text":"I deleted it"}]`
+	if s := look(written(t, planted), nil); s.Verdict != "valid" || !strings.Contains(s.Page, "these words are not proved") {
+		t.Errorf("planted words: %s\n%s", s.Words, s.Page)
+	}
 
 	begin := strings.Index(page, `id="data"`) + len(`id="data" data-sha256="`)
 	end := begin + strings.Index(page[begin:], "</script>")
@@ -164,6 +174,50 @@ func forgeries(t *testing.T, look func(string, map[string]any) seen) {
 		"a head":           func(b *Book) { b.Agents[0].Head = other },
 		"a commitment":     func(b *Book) { b.Stretches[1].Entries[1].Commitment = other },
 		"a form":           func(b *Book) { b.Format = "ramet/transcript/9" },
+		// Chains of their own, beside heads that are true.
+		"no end": func(b *Book) { b.Stretches[0].Last = false },
+		"another chain under a true head": func(b *Book) {
+			head := b.Agents[1].Head
+			forged := newWriter(t, Hiding{})
+			forged.stretch(kid, 2, b.Stretches[1].Prev, said(history.Fork), said(history.User, words("what the child was never told")))
+			b.Stretches[1], b.Agents[1].Head = forged.book.Stretches[0], head
+			b.Stretches[1].Entries[0].ID, b.Stretches[1].Entries[1].ID, b.Stretches[1].Last = 8, 9, false
+			relink(t, &b.Stretches[1])
+		},
+		"a message twice": func(b *Book) {
+			forged := newWriter(t, Hiding{})
+			forged.stretch(ada, 0, other, said(history.User, words("please delete it")))
+			s := forged.book.Stretches[0]
+			s.Last = false
+			b.Stretches = append(b.Stretches, s)
+		},
+		"a message that no head proves": func(b *Book) {
+			forged := newWriter(t, Hiding{})
+			forged.next = 77
+			forged.stretch(ada, 0, other, said(history.User, words("please delete it")))
+			s := forged.book.Stretches[0]
+			s.Last = false
+			b.Stretches = append(b.Stretches, s)
+		},
+		"an end of nobody": func(b *Book) {
+			forged := newWriter(t, Hiding{})
+			forged.next = 77
+			forged.stretch("CCCCCCCCCCCCCCCCCCCCCC", 0, other, said(history.User, words("please delete it")))
+			b.Stretches = append(b.Stretches, forged.book.Stretches...)
+		},
+		"two ends": func(b *Book) {
+			forged := newWriter(t, Hiding{})
+			forged.next = 77
+			forged.stretch(ada, 0, other, said(history.User, words("please delete it")))
+			b.Stretches = append(forged.book.Stretches, b.Stretches...)
+		},
+		"a message that is not shown": func(b *Book) {
+			b.Agents[0].Ranges = []history.Range{{Agent: ada, End: history.UpTo(4)}, {Agent: ada, Start: 5}}
+		},
+		"a beginning that is not shown": func(b *Book) { b.Agents[1].Ranges = b.Agents[1].Ranges[1:] },
+		"a clear that never was":        func(b *Book) { b.Agents[0].Ranges[0].Start = 3 },
+		"a clear that was a fork":       func(b *Book) { b.Agents[1].Ranges = []history.Range{{Agent: kid, Start: 2}} },
+		"no conversation":               func(b *Book) { b.Agents[1].Ranges = []history.Range{} },
 	} {
 		b := sample(t, Hiding{})
 		forge(b)
@@ -177,6 +231,28 @@ func forgeries(t *testing.T, look func(string, map[string]any) seen) {
 	}
 	if len(s.Proved) != len(books) {
 		t.Errorf("of %d it judges %d", len(books), len(s.Proved))
+	}
+}
+
+// relink makes a stretch a chain of its own again.
+func relink(t *testing.T, s *Stretch) {
+	t.Helper()
+	prev, err := chain.ParseHash(s.Prev)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range s.Entries {
+		e := &s.Entries[i]
+		commitment, err := chain.ParseHash(e.Commitment)
+		if err != nil {
+			t.Fatal(err)
+		}
+		at, err := strconv.ParseInt(e.At, 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		prev = chain.Link{ID: e.ID, CreatedAt: at, Agent: s.Agent, Kind: string(e.Kind), Meta: []byte(*e.Meta), Commitment: commitment, Prev: prev}.Hash()
+		e.Hash = prev.String()
 	}
 }
 

@@ -11,7 +11,9 @@
 //     script keeps it from running, and then the file says that nothing was checked.
 //   - Links are checked as `ramet verify` does (internal/chain): from the hash before the
 //     first entry of each stretch to the head of each agent. What somebody could rewrite as a
-//     whole is told by the heads alone: whoever knows them from elsewhere compares.
+//     whole is told by the heads alone: whoever knows them from elsewhere compares. So every
+//     entry leads to a head that is shown, no message is there twice, and a conversation leaves
+//     none of them out.
 //   - What is left out or replaced for the file keeps its commitment: its place is proved,
 //     and its words are neither shown nor to be guessed.
 package transcript

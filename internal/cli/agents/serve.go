@@ -60,6 +60,9 @@ they use, --host NAME.
 ` + line.ExitHelp.Get(),
 		Args: line.Arguments(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
+			if err := l.Person("serve"); err != nil { // who has the page answers questions and chooses modes
+				return err
+			}
 			for _, h := range hosts {
 				if err := httpapi.CheckHost(h); err != nil {
 					return err
@@ -134,6 +137,9 @@ func webCommand(l *line.Line) *cobra.Command {
 		Short: "Print a link to the page of a running server; it works once",
 		Args:  line.Arguments(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
+			if err := l.Person("web"); err != nil { // the link makes whoever opens it the person
+				return err
+			}
 			home, err := l.HomeDir()
 			if err != nil {
 				return err

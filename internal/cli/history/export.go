@@ -167,7 +167,7 @@ func markdown(to io.Writer, e public.Entry) error {
 	for _, p := range e.Parts {
 		switch p.Type {
 		case history.Text:
-			fmt.Fprintf(&b, "\n%s\n", p.Text)
+			fmt.Fprintf(&b, "\n%s\n", plainly(p.Text))
 		case history.ToolCall:
 			fmt.Fprintf(&b, "\n%s\n", fence("json", fmt.Sprintf("%s %s", p.Name, p.Args)))
 		case history.Result:
@@ -179,6 +179,44 @@ func markdown(to io.Writer, e public.Entry) error {
 	_, err := fmt.Fprint(to, text.Safe(b.String()))
 	return err
 }
+
+// plainly is what somebody said as it stands; or quoted, where a reader could take some of it for another
+// message, or where it would swallow those that follow.
+func plainly(s string) string {
+	open := "" // the marks of a block of code
+	lines := strings.FieldsFunc(strings.ReplaceAll(s, "\r", "\n"), func(r rune) bool { return r == '\n' })
+	for i, line := range lines {
+		bare := strings.TrimSpace(line)
+		marks := bare[:len(bare)-len(strings.TrimLeft(bare, bare[:min(len(bare), 1)]))]
+		indent := line[:len(line)-len(strings.TrimLeft(line, " \t"))]
+		block := len(marks) >= 3 && (marks[0] == '~' || marks[0] == '`' && !strings.Contains(bare[len(marks):], "`")) &&
+			len(indent) < 4 && !strings.Contains(indent, "\t") // as CommonMark has it
+		switch {
+		case open != "":
+			if block && marks[0] == open[0] && len(marks) >= len(open) && marks == bare {
+				open = ""
+			}
+		case block:
+			open = marks
+		case strings.HasPrefix(bare, "<"), hasAny(strings.ToLower(bare), "<!--", "<sub", "<h1", "<h2", "<h3"):
+			return fence("", s)
+		case strings.HasPrefix(bare, "#") && isKind(strings.Trim(bare, "# \t")),
+			i+1 < len(lines) && isKind(bare) && strings.Trim(lines[i+1], "-= \t") == "":
+			return fence("", s)
+		}
+	}
+	if open != "" {
+		return fence("", s)
+	}
+	return s
+}
+
+func hasAny(s string, parts ...string) bool {
+	return slices.ContainsFunc(parts, func(p string) bool { return strings.Contains(s, p) })
+}
+
+// isKind says whether a headline would be that of a message.
+func isKind(s string) bool { return slices.Contains(history.Kinds(), history.Kind(strings.ToLower(s))) }
 
 // fence quotes a text so that no line of it can end the quotation.
 func fence(language, s string) string {

@@ -3,6 +3,9 @@ const verdict = document.getElementById("verdict"), page = document.getElementBy
 const say = (kind, text) => { verdict.className = kind; verdict.textContent = text; };
 const frame = () => new Promise((next) => setTimeout(next, 0));
 
+// unproved is what nothing proves of an entry. It does not rest on the reason that the data gives.
+const unproved = (e) => [e.content === null && e.shown && "these words are not proved", e.meta === null && "its link is not proved"];
+
 // read makes an entry what draw.js draws.
 function read(book, agent, e) {
   const parts = JSON.parse((e.content ?? e.shown ?? "") || "[]");
@@ -12,7 +15,7 @@ function read(book, agent, e) {
     if (data) p.data = b.base64 ?? btoa(b.text);
     else p.text = b.text ?? "(bytes that are no text)";
   }
-  return { ...e, agent, parts, meta: JSON.parse(e.meta ?? (e.shown_meta || "{}")), changes: e.changes ?? [], hidden: e.hidden ?? "" };
+  return { ...e, agent, parts, meta: JSON.parse(e.meta ?? (e.shown_meta || "{}")), changes: e.changes ?? [], hidden: [e.hidden, ...unproved(e)].filter(Boolean).join("; ") };
 }
 
 function open(text) {
@@ -134,7 +137,7 @@ function draw(all) {
       all = open(data.textContent);
       const p = await prove(all.book, async (n) => { say("busy", `Checking\u2026 ${whole(n)} entries`); await frame(); });
       const rest = [p.without && `of ${whole(p.without)} the content is not in this file: their place is proved, their words are not`,
-        p.open && `${whole(p.open)} links are shown in part and not proved`, all.inOrder.some((e) => e.changes.length) && "differences of files are not part of the proof"].filter(Boolean);
+        p.open && `${whole(p.open)} links are shown in part and not proved, nor is what stands before them bound to the head`, all.inOrder.some((e) => e.changes.length) && "differences of files are not part of the proof"].filter(Boolean);
       say("valid", `Valid: ${whole(p.entries)} entries and ${whole(p.contents)} contents fit their hashes` + (rest.length ? "; " + rest.join("; ") : "") + ".");
     } catch (e) {
       say("invalid", "INVALID: " + (e instanceof Broken ? e.message : "it cannot be read: " + oneLine(e.message, 200)) + ". What is shown below is not what was exported.");
