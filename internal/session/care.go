@@ -95,7 +95,7 @@ func (w *Workspace) Disks() ([]Disk, error) {
 		{What: "states of files", Where: StatesFolder(w.Home, w.Place)},
 		{What: "worktrees", Where: worktree.Folder(w.Home, name)},
 		{What: "runs", Where: filepath.Join(w.Place.Project, ".ramet", "runs")},
-		{What: "outputs of tools", Where: filepath.Join(w.Home, "outputs", name)},
+		{What: "outputs of tools", Where: w.Outputs()},
 		{What: "caches of commands", Where: filepath.Join(w.Home, "cache", "confined", name)},
 		{What: "quarantine", Where: filepath.Join(w.Home, "quarantine")},
 	}
@@ -125,6 +125,47 @@ func sizeOf(path string) (total int64, err error) {
 		err = nil
 	}
 	return total, err
+}
+
+// Outputs is where answers of tools lie that are too long for a conversation.
+func (w *Workspace) Outputs() string {
+	return filepath.Join(w.Home, "outputs", workspace.Name(w.Place.Project))
+}
+
+// forgetOutputs removes the files of outputs that the answers of a message name: they hold all
+// of what it shows in part. It comes before the message itself is redacted: who dies in between
+// begins again, and afterwards nobody knows which files they were. A model that only quotes
+// such a name does not have the file removed.
+func (w *Workspace) forgetOutputs(ctx context.Context, a agent.Agent, m id.Message) error {
+	e, err := w.Store.Entry(ctx, m)
+	if err != nil || e.Agent != a.ID || e.Kind != history.ToolResult {
+		return nil // the redaction itself says what is wrong
+	}
+	there, err := os.ReadDir(w.Outputs())
+	if err != nil || len(there) == 0 {
+		return nil // nothing is kept
+	}
+	parts, err := e.Parts()
+	if err != nil {
+		return nil // it is damaged, and can be deleted all the same
+	}
+	if err := history.Fill(parts, func(h chain.Hash) ([]byte, error) { return w.Store.Blob(ctx, h) }); err != nil {
+		return err
+	}
+	var said strings.Builder
+	for _, p := range parts {
+		said.WriteString(p.Text)
+		said.Write(p.Memo)
+	}
+	for _, f := range there {
+		if !strings.Contains(said.String(), f.Name()) {
+			continue
+		}
+		if err := os.Remove(filepath.Join(w.Outputs(), f.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("remove the output that message %d names: %w", m, err)
+		}
+	}
+	return nil
 }
 
 // forgetFiles drops the contents that a state brought, when its entry is redacted; of a
