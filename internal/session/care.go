@@ -132,18 +132,14 @@ func (w *Workspace) Outputs() string {
 	return filepath.Join(w.Home, "outputs", workspace.Name(w.Place.Project))
 }
 
-// forgetOutputs removes the files of outputs that the answers of a message name: they hold all
-// of what it shows in part. It comes before the message itself is redacted: who dies in between
-// begins again, and afterwards nobody knows which files they were. A model that only quotes
-// such a name does not have the file removed.
-func (w *Workspace) forgetOutputs(ctx context.Context, a agent.Agent, m id.Message) error {
+// forgetBeside drops what lies beside the history of a message: the files of outputs that answers
+// of tools name, which hold all of what they show in part, and prompts that terminals would offer
+// again. It comes before the message itself is redacted: who dies in between begins again, and
+// afterwards nobody knows what it was.
+func (w *Workspace) forgetBeside(ctx context.Context, a agent.Agent, m id.Message) error {
 	e, err := w.Store.Entry(ctx, m)
-	if err != nil || e.Agent != a.ID || e.Kind != history.ToolResult {
+	if err != nil || e.Agent != a.ID {
 		return nil // the redaction itself says what is wrong
-	}
-	there, err := os.ReadDir(w.Outputs())
-	if err != nil || len(there) == 0 {
-		return nil // nothing is kept
 	}
 	parts, err := e.Parts()
 	if err != nil {
@@ -157,8 +153,23 @@ func (w *Workspace) forgetOutputs(ctx context.Context, a agent.Agent, m id.Messa
 		said.WriteString(p.Text)
 		said.Write(p.Memo)
 	}
+	switch {
+	case e.Kind == history.ToolResult:
+		return w.forgetOutputs(m, said.String())
+	case e.Kind != history.Assistant && w.unsay != nil:
+		return w.unsay(w, said.String())
+	}
+	return nil
+}
+
+// forgetOutputs removes the outputs that a message names.
+func (w *Workspace) forgetOutputs(m id.Message, said string) error {
+	there, err := os.ReadDir(w.Outputs())
+	if err != nil {
+		return nil // nothing is kept
+	}
 	for _, f := range there {
-		if !strings.Contains(said.String(), f.Name()) {
+		if !strings.Contains(said, f.Name()) {
 			continue
 		}
 		if err := os.Remove(filepath.Join(w.Outputs(), f.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -16,8 +16,8 @@ func redactCommand(l *line.Line) *cobra.Command {
 that no bytes of it stay in free pages or the write-ahead log, and record that.
 The history still verifies; what the message said is gone. Contents of files that the calls
 of the message wrote, or that a files entry brought, are dropped from the states of files; the
-outputs of tools that it shows in part are removed. Copies elsewhere (backups, exports, evidence of runs,
-a server's archives) are not reached.`,
+outputs of tools that it shows in part are removed, and no terminal offers it as a former prompt. Copies elsewhere
+(backups, exports, evidence and cached answers of runs, a server's archives) are not reached.`,
 		Args:              line.Arguments(2, 2),
 		ValidArgsFunction: l.CompleteAgents(1),
 		RunE: func(c *cobra.Command, args []string) error {
