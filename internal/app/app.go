@@ -57,7 +57,7 @@ func Main(ctx context.Context, args []string, env func(string) string, stdio Std
 		Streams: line.Streams{Stdin: stdio.In, Stdout: stdio.Out, Stderr: stdio.Err,
 			Terminal: isTerminal(stdio.Out), ErrTerminal: isTerminal(stdio.Err), Password: password(stdio)},
 		Background: line.Background{Detach: detach(args, stdio), Leave: leave(env)},
-		System: session.System{Getenv: env, Dir: dir, User: self, Now: time.Now, Open: open, Look: sqlite.Look, Start: kernel, Learn: func(k *credential.Store) { new(learner).learn(k, "") }, Find: modelServers().Find, Logs: logs{}, Agent: ownAgent, MCP: pool, Drivers: knownDrivers, Hooks: hookRunner,
+		System: session.System{Getenv: env, Dir: dir, User: self, Now: time.Now, Open: open, Look: sqlite.Look, Start: kernel, Learn: func(k *credential.Store) { new(learner).learn(k, "") }, Find: modelServers().Find, Logs: logs{}, Agent: ownAgent, MCP: pool, Drivers: knownDrivers, Unsay: unsay, Hooks: hookRunner,
 			Tokens: append(forge.Variables(), telemetryToken)},
 		Serve:  serve,
 		Models: modelServers(),

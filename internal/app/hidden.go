@@ -42,11 +42,6 @@ func confinedCache(ws *session.Workspace) string {
 	return filepath.Join(ws.Home, "cache", "confined", workspace.Name(ws.Place.Project))
 }
 
-// outputs is where answers of tools lie that are too long for a conversation.
-func outputs(ws *session.Workspace) string {
-	return filepath.Join(ws.Home, "outputs", workspace.Name(ws.Place.Project))
-}
-
 // quarantine is where files go that a confined command left under a name that other
 // programs execute.
 func quarantine(ws *session.Workspace) string { return filepath.Join(ws.Home, "quarantine") }

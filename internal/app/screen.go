@@ -82,3 +82,8 @@ func stateFile(home, db string) string {
 	sum := sha256.Sum256([]byte(db)) // there may be a password in it
 	return filepath.Join(home, "screens", hex.EncodeToString(sum[:8])+".json")
 }
+
+// unsay takes a message that is redacted out of what terminals keep of prompts.
+func unsay(w *session.Workspace, message string) error {
+	return tui.Unsay(stateFile(w.Home, w.Place.DB), message)
+}

@@ -233,10 +233,7 @@ func appendFile(path string, data []byte) error {
 		return err
 	}
 	_, err = f.Write(data)
-	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return fault.New(fault.StorageIO, "write %s: %w", path, err)
-	}
-	return nil
+	return durable.Failure("write", path, errors.Join(err, f.Sync(), f.Close()))
 }
 
 // PutSnapshot replaces snapshot.json by the replay of all events; a damaged one is

@@ -95,7 +95,7 @@ func (w *Workspace) Disks() ([]Disk, error) {
 		{What: "states of files", Where: StatesFolder(w.Home, w.Place)},
 		{What: "worktrees", Where: worktree.Folder(w.Home, name)},
 		{What: "runs", Where: filepath.Join(w.Place.Project, ".ramet", "runs")},
-		{What: "outputs of tools", Where: filepath.Join(w.Home, "outputs", name)},
+		{What: "outputs of tools", Where: w.Outputs()},
 		{What: "caches of commands", Where: filepath.Join(w.Home, "cache", "confined", name)},
 		{What: "quarantine", Where: filepath.Join(w.Home, "quarantine")},
 	}
@@ -125,6 +125,58 @@ func sizeOf(path string) (total int64, err error) {
 		err = nil
 	}
 	return total, err
+}
+
+// Outputs is where answers of tools lie that are too long for a conversation.
+func (w *Workspace) Outputs() string {
+	return filepath.Join(w.Home, "outputs", workspace.Name(w.Place.Project))
+}
+
+// forgetBeside drops what lies beside the history of a message: the files of outputs that answers
+// of tools name, which hold all of what they show in part, and prompts that terminals would offer
+// again. It comes before the message itself is redacted: who dies in between begins again, and
+// afterwards nobody knows what it was.
+func (w *Workspace) forgetBeside(ctx context.Context, a agent.Agent, m id.Message) error {
+	e, err := w.Store.Entry(ctx, m)
+	if err != nil || e.Agent != a.ID {
+		return nil // the redaction itself says what is wrong
+	}
+	parts, err := e.Parts()
+	if err != nil {
+		return nil // it is damaged, and can be deleted all the same
+	}
+	if err := history.Fill(parts, func(h chain.Hash) ([]byte, error) { return w.Store.Blob(ctx, h) }); err != nil {
+		return err
+	}
+	var said strings.Builder
+	for _, p := range parts {
+		said.WriteString(p.Text)
+		said.Write(p.Memo)
+	}
+	switch {
+	case e.Kind == history.ToolResult:
+		return w.forgetOutputs(m, said.String())
+	case e.Kind != history.Assistant && w.unsay != nil:
+		return w.unsay(w, said.String())
+	}
+	return nil
+}
+
+// forgetOutputs removes the outputs that a message names.
+func (w *Workspace) forgetOutputs(m id.Message, said string) error {
+	there, err := os.ReadDir(w.Outputs())
+	if err != nil {
+		return nil // nothing is kept
+	}
+	for _, f := range there {
+		if !strings.Contains(said, f.Name()) {
+			continue
+		}
+		if err := os.Remove(filepath.Join(w.Outputs(), f.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("remove the output that message %d names: %w", m, err)
+		}
+	}
+	return nil
 }
 
 // forgetFiles drops the contents that a state brought, when its entry is redacted; of a

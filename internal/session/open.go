@@ -23,7 +23,7 @@ func (s *Session) Open(ctx context.Context) (*Workspace, error) {
 	if s.open != nil {
 		return s.open, nil
 	}
-	w := &Workspace{now: s.Now, learn: s.Learn, find: s.Find, mcp: s.MCP, runHooks: s.Hooks, drivers: s.Drivers, Command: s.Command}
+	w := &Workspace{now: s.Now, learn: s.Learn, find: s.Find, mcp: s.MCP, runHooks: s.Hooks, drivers: s.Drivers, unsay: s.Unsay, Command: s.Command}
 	var err error
 	if w.Place, err = s.Place(); err != nil {
 		return nil, err

@@ -59,6 +59,8 @@ type System struct {
 	// Drivers lists the programs that can drive agents, and asks those that are installed who
 	// they are; nil: there are none.
 	Drivers func(ctx context.Context, w *Workspace, ask bool) public.Drivers
+	// Unsay takes what a message said out of what terminals offer again; nil: none keeps anything.
+	Unsay func(w *Workspace, message string) error
 	// Logs opens the event logs of runs.
 	Logs rundir.Logs
 	// Tokens are the variables that hold credentials besides the keys of models.

@@ -1,8 +1,10 @@
 package session
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -74,5 +76,48 @@ func TestCachesGoWhole(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(used, "x")); err != nil {
 		t.Error(err)
+	}
+}
+
+// What a message shows in part lies in a file; whoever redacts the message has that file removed
+// too, and no other: not one that only a model quotes, nor one elsewhere.
+func TestARedactionReachesTheOutputsOfTools(t *testing.T) {
+	w := open(t, nil)
+	ctx, zero := t.Context(), found(t, w, "0")
+	if err := os.MkdirAll(w.Outputs(), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	named, job, quoted := filepath.Join(w.Outputs(), "bash-1.txt"), filepath.Join(w.Outputs(), "job-2.txt"), filepath.Join(w.Outputs(), "bash-3.txt")
+	elsewhere := filepath.Join(t.TempDir(), "mine.txt")
+	for _, name := range []string{named, job, quoted, elsewhere} {
+		if err := os.WriteFile(name, []byte("opensesame"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	memo, err := json.Marshal(map[string]string{"file": job})
+	if err != nil {
+		t.Fatal(err)
+	}
+	long := strings.Repeat("opensesame ", 2000) // kept as a blob
+	for _, d := range []struct {
+		kind history.Kind
+		part history.Part
+	}{
+		{history.ToolResult, history.Part{Type: history.Result, CallID: "a", Text: long + "\nall of it is in " + named + " and in " + elsewhere}},
+		{history.ToolResult, history.Part{Type: history.Result, CallID: "b", Text: "it runs", Memo: memo}},
+		{history.Assistant, history.Part{Type: history.Text, Text: "see " + quoted}},
+	} {
+		made, err := w.Store.Append(ctx, zero.ID, agent.Passing(), history.Draft{Kind: d.kind, Parts: []history.Part{d.part}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Redact(ctx, zero, made[0].ID); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, stays := range map[string]bool{named: false, job: false, quoted: true, elsewhere: true} {
+		if _, err := os.Stat(name); (err == nil) != stays {
+			t.Errorf("%s: %v, stays %t", name, err, stays)
+		}
 	}
 }

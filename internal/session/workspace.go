@@ -64,6 +64,8 @@ type Workspace struct {
 	offering sync.Once
 	offers   *offers.Offers
 
+	unsay func(w *Workspace, message string) error // see System
+
 	prompts prompt.Folder
 	own     id.Agent // whose command this process is; empty: a person's
 	allows  bool     // the kernel of this process has permissions of its own

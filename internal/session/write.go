@@ -121,6 +121,9 @@ func (w *Workspace) Redact(ctx context.Context, a agent.Agent, m id.Message) err
 	if e, err := w.Store.Entry(ctx, m); err == nil && e.Kind == history.Files && e.Agent == a.ID {
 		return w.redactFiles(ctx, a, m)
 	}
+	if err := w.forgetBeside(ctx, a, m); err != nil {
+		return err
+	}
 	if err := w.Store.Redact(ctx, a.ID, agent.Passing(), m); err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"ramet/internal/durable"
@@ -20,6 +21,30 @@ const mostDesks = 32
 type desk struct {
 	path string // empty: nothing is kept
 	held *durable.Held
+	said []string // the prompts that the file held when this terminal last knew
+}
+
+// heed is what is gone from the file of the prompts that it held: they were redacted meanwhile.
+func (d desk) heed() (gone map[string]bool) {
+	there, ok := reread(d.path)
+	if !ok {
+		return nil
+	}
+	gone = map[string]bool{}
+	for _, prompt := range d.said {
+		gone[prompt] = true
+	}
+	for _, prompt := range there.Said {
+		delete(gone, prompt)
+	}
+	return gone
+}
+
+// unsay drops prompts; the list that others may hold stays as it is.
+func (m *memory) unsay(gone map[string]bool) {
+	if len(gone) > 0 {
+		m.Said = slices.DeleteFunc(slices.Clone(m.Said), func(prompt string) bool { return gone[prompt] })
+	}
 }
 
 // sit takes the first desk that is free, and what was left on the others that are.
@@ -37,7 +62,7 @@ func sit(path string) (desk, memory) {
 			}
 		}
 		if err == nil {
-			d = desk{at, held}
+			d = desk{path: at, held: held}
 			break
 		}
 		if !fault.Is(err, fault.Locked) {
@@ -50,6 +75,7 @@ func sit(path string) (desk, memory) {
 		m.Current, m.Tree, m.Said = first.Current, first.Tree, first.Said
 	}
 	d.inherit(path, &m)
+	d.said = recall(d.path).Said
 	return d, m
 }
 

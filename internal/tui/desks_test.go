@@ -118,3 +118,39 @@ func TestSlashCommandsOfTheProgram(t *testing.T) {
 	x.press("ctrl+c", "/kill adda", "enter")
 	x.shows(`did you mean "ada"?`)
 }
+
+// What is redacted is offered by no terminal again: neither by one that is open, nor by the next.
+func TestAPromptThatIsRedactedIsOfferedNoMore(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "screen.json")
+	sits := func() *show {
+		x := perform(t, family(), 80, 24)
+		x.o.State = path
+		y := &show{newRoot(t.Context(), x.o), t, x.s, x.at}
+		y.workspace = x.s
+		y.run(y.look())
+		return y
+	}
+	one := sits()
+	one.press("my key is opensesame", "enter", "something else", "enter")
+	one.run(one.save())
+	two := sits()
+	two.press("of the second", "enter")
+	two.run(two.save())
+	if err := Unsay(path, "my key is opensesame"); err != nil {
+		t.Fatal(err)
+	}
+	one.press("a third", "enter")
+	one.run(one.save())
+	two.keepNow()
+	two.desk.leave()
+	one.keepNow()
+	one.desk.leave()
+	for _, m := range []memory{one.memory, two.memory, recall(path), recall(deskPath(path, 1))} {
+		if slices.ContainsFunc(m.Said, func(s string) bool { return strings.Contains(s, "opensesame") }) {
+			t.Errorf("%q", m.Said)
+		}
+	}
+	if got := recall(path).Said; !slices.Equal(got, []string{"something else", "a third"}) {
+		t.Errorf("%q", got)
+	}
+}

@@ -232,7 +232,11 @@ func (m *root) agent() (agent.Agent, bool) { return m.agents.get(m.now.agent) }
 
 type (
 	saveMsg  struct{}
-	savedMsg struct{ err error }
+	savedMsg struct {
+		said []string        // what is in the file now
+		gone map[string]bool // what was redacted
+		err  error
+	}
 )
 
 // saveSoon lets what changed be written in a moment.
@@ -263,13 +267,18 @@ func (m *root) save() tea.Cmd {
 		}
 		copied.Agents[a] = d
 	}
-	path := m.desk.path
-	return func() tea.Msg { return savedMsg{keep(path, copied)} }
+	at := m.desk
+	return func() tea.Msg {
+		gone := at.heed()
+		copied.unsay(gone)
+		return savedMsg{copied.Said, gone, keep(at.path, copied)}
+	}
 }
 
 // keepNow writes at the end.
 func (m *root) keepNow() {
 	m.stow(m.now)
+	m.memory.unsay(m.desk.heed())
 	keep(m.desk.path, m.memory) // nobody is there any more to be told
 }
 

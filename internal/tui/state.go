@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"ramet/internal/durable"
 	"ramet/internal/fault"
@@ -45,22 +47,53 @@ const (
 
 // recall reads the file. What is missing or unreadable is nothing.
 func recall(path string) memory {
-	m := memory{Version: memoryVersion, Agents: map[id.Agent]desktop{}}
+	m, _ := reread(path)
+	return m
+}
+
+// reread is recall; ok says whether there is a file that can be read.
+func reread(path string) (m memory, ok bool) {
+	m = memory{Version: memoryVersion, Agents: map[id.Agent]desktop{}}
 	if path == "" {
-		return m
+		return m, false
 	}
 	b, err := os.ReadFile(path)
 	if err != nil {
-		return m
+		return m, false
 	}
 	var read memory
 	if json.Unmarshal(b, &read) != nil || read.Version != memoryVersion {
-		return m
+		return m, false
 	}
 	if read.Agents == nil {
 		read.Agents = map[id.Agent]desktop{}
 	}
-	return read
+	return read, true
+}
+
+// Unsay takes the prompts out of the files of all terminals of a workspace that a message holds
+// whole: it is redacted, and nobody is to be offered it again. A terminal that is open heeds that
+// when it writes the next time (desk.heed).
+func Unsay(path, message string) error {
+	for n := range mostDesks {
+		at := deskPath(path, n)
+		m, ok := reread(at)
+		if !ok {
+			continue
+		}
+		said := len(m.Said)
+		m.Said = slices.DeleteFunc(m.Said, func(prompt string) bool {
+			words := strings.TrimSpace(strings.TrimPrefix(prompt, "!")) // as of a command of the user's
+			return words != "" && strings.Contains(message, words)
+		})
+		if len(m.Said) == said {
+			continue
+		}
+		if err := keep(at, m); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // keep writes the file; it is whole or as before.

@@ -107,9 +107,14 @@ func (m *root) follow(msg tea.Msg) tea.Cmd {
 		return m.save()
 	case savedMsg:
 		m.saving = false
+		if len(msg.gone) > 0 {
+			m.memory.unsay(msg.gone)
+			m.past.at = len(m.memory.Said)
+		}
 		if msg.err != nil {
 			return m.tell(bad, "drafts are not kept: "+msg.err.Error())
 		}
+		m.desk.said = msg.said
 	case noticeOverMsg:
 		if int(msg) == m.note.number {
 			m.note.text = ""

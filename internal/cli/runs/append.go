@@ -1,6 +1,8 @@
 package runs
 
 import (
+	"errors"
+
 	"github.com/spf13/cobra"
 
 	"ramet/internal/cli/line"
@@ -28,10 +30,11 @@ state of the run, linked, and on the disk when its id is printed.`,
 			}
 			return withSession(l, c, f, args[0], (*rundir.Store).OpenSession, func(x *rundir.Session) error {
 				events, err := x.Append(c.Context(), rundir.Request{Type: run.Type(kind), Payload: []byte(text), SpanID: span, ParentSpan: parent})
-				if err != nil {
+				if len(events) == 0 {
 					return err
 				}
-				return l.Print(appended{events[0]})
+				// It is in the log, and stays there: what failed is the snapshot or the checkpoint behind it.
+				return errors.Join(l.Print(appended{events[0]}), unsettled(args[0], err))
 			})
 		},
 	}
@@ -45,6 +48,16 @@ state of the run, linked, and on the disk when its id is printed.`,
 	}
 	c.RegisterFlagCompletionFunc("type", cobra.FixedCompletions(types, cobra.ShellCompDirectiveNoFileComp))
 	return c
+}
+
+// unsettled is what follows an event that was written when the folder could not be brought up to
+// it: whoever repeated it would have it twice.
+func unsettled(runID string, err error) error {
+	f, ok := fault.Of(err)
+	if !ok {
+		return err
+	}
+	return f.WithHint("the event is in the log: do not repeat it; `ramet run replay %s` makes the snapshot again once this is mended", runID)
 }
 
 // appended is the datum of run append: the event as it stands in the log.

@@ -1,6 +1,7 @@
 package runs
 
 import (
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -116,10 +117,20 @@ func loadRecipe(name string) ([]byte, error) {
 	if slices.Contains(recipe.Embedded(), name) {
 		return recipe.Load(name)
 	}
-	text, err := os.ReadFile(name)
+	text, err := readRecipe(name)
 	if err != nil {
 		return nil, fault.New(fault.NotFound, "no recipe %.200q: %w", name, err).
 			WithHint("%s", nearest.Hint(name, recipe.Embedded(), "recipes: "+strings.Join(recipe.Embedded(), ", ")+"; or give the path of a file"))
 	}
 	return text, nil
+}
+
+// readRecipe reads no more than shows that it is too long: a device has no end.
+func readRecipe(name string) ([]byte, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, recipe.MaxSize+1))
 }

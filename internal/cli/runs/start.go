@@ -9,6 +9,8 @@ import (
 
 	"ramet/internal/cli/line"
 	"ramet/internal/database"
+	"ramet/internal/fault"
+	"ramet/internal/git"
 	"ramet/internal/llm/catalog"
 	"ramet/internal/run"
 	"ramet/internal/run/recipe"
@@ -154,7 +156,11 @@ func newConfig(ctx context.Context, l *line.Line, o beginFlags) (rundir.Config, 
 	if err != nil {
 		return rundir.Config{}, err
 	}
-	if err := r.CheckPaths(r.Values(params, "")); err != nil {
+	values := r.Values(params, "")
+	if err := r.CheckPaths(values); err != nil {
+		return rundir.Config{}, err
+	}
+	if err := located(r, values); err != nil {
 		return rundir.Config{}, err
 	}
 	if o.model != "" {
@@ -172,6 +178,31 @@ func newConfig(ctx context.Context, l *line.Line, o beginFlags) (rundir.Config, 
 		return rundir.Config{}, err
 	}
 	return rundir.Config{Recipe: r.Name, Text: string(text), Model: o.model, NoCache: o.noCache, Set: set}, nil
+}
+
+// located refuses addresses of repositories that git is never given. The configuration keeps
+// parameters as they are, and nobody can change them there: an address with a password would lie
+// in it, and no resume could help.
+func located(r *recipe.Recipe, values map[string]string) error {
+	for _, w := range r.Workers {
+		if w.Uses == "" {
+			continue
+		}
+		for _, name := range []string{"repo", "into"} {
+			address, err := recipe.ExpandText(w.With[name], "", values)
+			if err != nil {
+				return err
+			}
+			if address == "" {
+				continue
+			}
+			_, err = git.Locate(address)
+			if f, ok := fault.Of(err); ok {
+				return f.WithHint("%s; nothing was started", f.Hint)
+			}
+		}
+	}
+	return nil
 }
 
 // withAgents puts the definitions of agents that workers name into the text of the run's recipe:

@@ -261,7 +261,7 @@ func TestFilesThatAreNoRecipes(t *testing.T) {
 		"NUL":                {"name: a\nb: \x00", "line 2: the text holds NUL"},
 		"not UTF-8":          {"name: a\nb: \xff", "line 2: the text is not UTF-8"},
 		"UTF-16":             {"\xff\xfen\x00a\x00", "line 1: the text is not UTF-8"},
-		"too long":           {"# " + strings.Repeat("x", maxSize), "line 1: the file has 1048578 bytes"},
+		"too long":           {"# " + strings.Repeat("x", MaxSize), "line 1: the file has more than 1048576 bytes"},
 		"two documents":      {"name: a\n---\nname: b\n", "line 2: a second document begins"},
 		"a broken second":    {"name: a\n---\n[", "not YAML"},
 		"not YAML":           {"name: a\nworkers: [\n", "not YAML"},

@@ -30,7 +30,7 @@ var (
 // Limits of recipes themselves. They are far above what anybody writes by hand, and keep
 // the checks, some of which compare each with each, short.
 const (
-	maxSize     = 1 << 20
+	MaxSize     = 1 << 20 // bytes of the file
 	maxWorkers  = 100
 	maxPaths    = 20  // inputs, outputs of one worker
 	maxSections = 500 // gates, parameters, schemas too

@@ -19,8 +19,8 @@ import (
 func (n *notebook) document(data []byte) *yaml.Node {
 	line := func(at int) int { return bytes.Count(data[:at], []byte("\n")) + 1 }
 	switch {
-	case len(data) > maxSize:
-		n.say(1, "the file has %d bytes, at most %d are read: make it shorter", len(data), maxSize)
+	case len(data) > MaxSize:
+		n.say(1, "the file has more than %d bytes, and no more are read: make it shorter", MaxSize)
 		return nil
 	case !utf8.Valid(data):
 		at := 0

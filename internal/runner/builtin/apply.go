@@ -11,6 +11,7 @@ import (
 
 	"ramet/internal/durable"
 	"ramet/internal/fault"
+	"ramet/internal/files"
 	"ramet/internal/git"
 	"ramet/internal/runner"
 )
@@ -80,11 +81,17 @@ func (j *attempt) lay(ctx context.Context, tree git.Tree) error {
 		if !ok {
 			continue
 		}
+		at := path.Join(to, name)
+		// Git reads programs to run there, and ours and that of whoever looks at the tree is in no box.
+		if slices.ContainsFunc(strings.Split(at, "/"), files.IsGit) {
+			return fault.New(fault.OutputInvalid, "%s would become %s in the tree, which is git's own", in.Path, at).
+				WithHint("whoever makes it must leave it out, or put it elsewhere")
+		}
 		data, err := j.orchestrator.Fetch(ctx, j.it.ID, in.SHA256)
 		if err != nil {
 			return err
 		}
-		if err := writeBelow(root, path.Join(to, name), data); err != nil {
+		if err := writeBelow(root, at, data); err != nil {
 			return err
 		}
 	}
