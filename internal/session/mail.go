@@ -129,5 +129,12 @@ func (w *Workspace) Peek(ctx context.Context, owner agent.Agent, number int64) (
 
 // Hide takes a letter out of a mailbox.
 func (w *Workspace) Hide(ctx context.Context, owner id.Agent, number int64) error {
+	a, err := w.Store.Agent(ctx, owner)
+	if err != nil {
+		return err
+	}
+	if err := w.may(ctx, "delete a letter of", a); err != nil {
+		return err
+	}
 	return w.Store.Hide(ctx, owner, number)
 }

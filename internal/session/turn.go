@@ -251,6 +251,9 @@ func (w *Workspace) beginThere(ctx context.Context, other *control.Client, who i
 
 // Compact replaces the older part of a context by a summary.
 func (w *Workspace) Compact(ctx context.Context, a agent.Agent, model llm.Ref) (agent.Agent, error) {
+	if err := w.may(ctx, "compact", a); err != nil {
+		return a, err
+	}
 	if err := agent.NeedLiving(a); err != nil {
 		return a, err
 	}

@@ -77,6 +77,9 @@ func (t Trees) Merge(ctx context.Context, child, parent agent.Agent) (process.Me
 // that an agent's fork made is removed once the folder of the parent has all of it; one that a
 // person asked for, if the person says so.
 func (w *Workspace) Merge(ctx context.Context, t Tree, into string, remove bool) (done worktree.Merged, cleaned bool, err error) {
+	if err := w.mayTree(ctx, "merge the work of", t); err != nil {
+		return done, false, err
+	}
 	if t.Owner != nil {
 		does, err := w.State(ctx, *t.Owner)
 		if err == nil {
@@ -92,6 +95,22 @@ func (w *Workspace) Merge(ctx context.Context, t Tree, into string, remove bool)
 		remove = remove || task.Then != "" && into == t.Home
 	}
 	return t.Bring(ctx, into, remove)
+}
+
+// RemoveTree removes a worktree, and its branch.
+func (w *Workspace) RemoveTree(ctx context.Context, t Tree, force bool) (worktree.Removed, error) {
+	if err := w.mayTree(ctx, "remove the worktree of", t); err != nil {
+		return worktree.Removed{}, err
+	}
+	return t.remove(ctx, force)
+}
+
+// mayTree refuses an agent that reaches for the worktree of another than itself and those below it.
+func (w *Workspace) mayTree(ctx context.Context, what string, t Tree) error {
+	if t.Owner == nil {
+		return w.person(ctx, what+" "+t.Label())
+	}
+	return w.may(ctx, what, *t.Owner)
 }
 
 // Restore makes the worktree of an agent anew, from its parent's folder as it is.

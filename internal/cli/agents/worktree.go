@@ -77,7 +77,7 @@ Files that git ignores go with it. The agent lives on, without a folder.`,
 			if err != nil {
 				return err
 			}
-			done, err := t.Remove(ctx, force)
+			done, err := ws.RemoveTree(ctx, t, force)
 			if err != nil {
 				return err
 			}
