@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // yard is a folder, and a quarantine beside it.
@@ -132,6 +134,65 @@ func TestWhatOthersExecuteIsMovedAway(t *testing.T) {
 		if moved, err := y.begin().End(); err != nil || len(moved) != 0 {
 			t.Errorf("%s: again: %v %v", script, moved, err)
 		}
+	}
+}
+
+// dig makes a folder whose path is longer than any that the kernel takes.
+func (y yard) dig() {
+	y.Helper()
+	dir, err := unix.Open(y.dir, unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	for range 25 {
+		name := strings.Repeat("a", 200)
+		if err == nil {
+			err = unix.Mkdirat(dir, name, 0o755)
+		}
+		inner, failed := unix.Openat(dir, name, unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+		unix.Close(dir)
+		if dir = inner; err != nil || failed != nil {
+			y.Fatal(err, failed)
+		}
+	}
+	file, err := unix.Openat(dir, ".envrc", unix.O_CREAT|unix.O_WRONLY|unix.O_CLOEXEC, 0o644)
+	if err != nil {
+		y.Fatal(err)
+	}
+	unix.Close(file)
+	unix.Close(dir)
+}
+
+// What cannot be looked at does not keep the rest from being looked at.
+func TestWhatLiesTooDeepIsMovedAway(t *testing.T) {
+	const others = "echo x > .envrc; mkdir z; echo x > z/.envrc"
+	for name, hide := range map[string]func(yard){
+		"deep": yard.dig,
+		"shut": func(y yard) {
+			y.sh("for i in $(seq 100); do mkdir n; cd n; done; echo x > .envrc; for i in $(seq 100); do cd ..; chmod 0 n; done")
+		},
+	} {
+		y := newYard(t, "x")
+		w := y.begin()
+		hide(y)
+		y.sh(others)
+		moved, err := w.End()
+		if err != nil || len(moved) != 3 {
+			t.Errorf("%s: %v %v", name, moved, err)
+		}
+		for _, m := range moved {
+			if _, err := os.Lstat(filepath.Join(y.dir, m.Path)); err == nil || m.To == "" {
+				t.Errorf("%s: %v is still there", name, m)
+			}
+		}
+		if moved, err := y.begin().End(); err != nil || len(moved) != 0 {
+			t.Errorf("%s: again: %v %v", name, moved, err)
+		}
+	}
+	// One that was there before is kept as it is.
+	y := newYard(t, "x")
+	y.dig()
+	w := y.begin()
+	y.sh(others)
+	if moved, err := w.End(); err != nil || len(moved) != 2 || len(w.Kept()) != 1 {
+		t.Errorf("%v %v, kept %d", moved, err, len(w.Kept()))
 	}
 }
 

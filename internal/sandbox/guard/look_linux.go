@@ -38,6 +38,10 @@ type folder struct {
 	things []thing
 }
 
+// deepest is how long the path of a folder is that is looked into. What lies deeper is taken
+// as one thing: the kernel takes no path over 4,096 bytes, and a look that fails finds nothing.
+const deepest = 3000
+
 // grain is more than the clock of any file system leaves out.
 const grain = 100 * time.Millisecond
 
@@ -201,6 +205,13 @@ func (f *folder) read(root int, old map[string]*folder) error {
 		}
 		if e.IsDir() {
 			at := path.Join(f.path, name)
+			if len(at) > deepest {
+				if t, err := seen(fd, name, deep); err == nil {
+					t.path = at
+					f.things = append(f.things, t)
+				}
+				continue
+			}
 			sub := old[at]
 			if sub == nil {
 				sub = &folder{path: at}

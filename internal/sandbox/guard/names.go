@@ -16,6 +16,7 @@ const (
 	settings   kind = "settings"   // a folder of which some files act
 	acting     kind = "acting"     // a file that acts
 	hooks      kind = "hooks"      // a folder whose programs git runs
+	deep       kind = "deep"       // a folder that lies so deep that nobody looks into it
 )
 
 // names are the ones that are looked after, in small letters.

@@ -176,10 +176,7 @@ func (p watched) judge(into string, sure func(path string) bool) ([]Moved, error
 		return nil, err
 	}
 	defer root.Close()
-	found, err := p.search(root)
-	if err != nil {
-		return nil, err
-	}
+	found, failed := p.search(root)
 	q := quarantine{root: root, dir: p.index.root, into: into}
 	var out []Moved
 	for _, t := range found {
@@ -195,15 +192,16 @@ func (p watched) judge(into string, sure func(path string) bool) ([]Moved, error
 			out = append(out, q.move(rel, "a file of that name would change the database"))
 		}
 	}
-	return out, nil
+	return out, failed
 }
 
-// search looks again, also into folders that the command has closed.
-func (p watched) search(root *os.Root) ([]thing, error) {
-	for range 64 { // a folder that was closed may hold another one
-		found, shut, err := p.index.look()
-		if err != nil {
-			return nil, err
+// search looks again, also into folders that the command has closed. With an error comes what
+// was found all the same.
+func (p watched) search(root *os.Root) (found []thing, err error) {
+	for range deepest / 2 { // a folder that was closed may hold another one, whose name has a letter at least
+		var shut map[string]identity
+		if found, shut, err = p.index.look(); err != nil {
+			return found, err
 		}
 		opened := false
 		for at, id := range shut {
@@ -215,7 +213,7 @@ func (p watched) search(root *os.Root) ([]thing, error) {
 			return found, nil
 		}
 	}
-	return nil, fmt.Errorf("folders in %s that cannot be opened", p.index.root)
+	return found, fmt.Errorf("folders in %s that cannot be opened", p.index.root)
 }
 
 // below says whether a path lies in a folder.
