@@ -104,6 +104,11 @@ func TestWhatOthersExecuteIsMovedAway(t *testing.T) {
 		"mkdir sub; ln -s ../outside sub/.git",
 		fmt.Sprintf(repo+"printf '[core]\\nbare = false\\nfsmonitor = x\\n' > bare/config", "bare"),
 		fmt.Sprintf(repo+"mkdir deep/er/hooks; echo x > deep/er/hooks/pre-push", "deep/er"),
+		fmt.Sprintf(repo+"printf '[core]\\nbare = false\\nworktree = .\\nfsmonitor = x\\n' > config", "."),
+		fmt.Sprintf(repo+"mkdir hooks; echo x > hooks/post-checkout", "."),
+		"mkdir -p y/objects y/refs sub; printf '[core]\\nfsmonitor = x\\n' > y/config; echo 'ref: refs/heads/main' > sub/HEAD; echo ../y > sub/commondir",
+		"mkdir -p y/objects y/refs; printf '[core]\\nfsmonitor = x\\n' > y/config; echo 'ref: refs/heads/main' > HEAD; echo y > commondir",
+		"mkdir sub; ln -s /tmp sub/objects; ln -s /tmp sub/refs; echo 'ref: refs/heads/main' > sub/HEAD; printf '[core]\\nfsmonitor = x\\n' > sub/config",
 		"mkdir .ramet; echo x > .ramet/config.toml", "mkdir -p a/.ramet; echo x > a/.ramet/config.toml", "echo x > .ramet",
 		"echo x > .envrc", "mkdir -p a/b; echo x > a/b/.envrc", "ln -s a .envrc", "mkdir .envrc",
 		"echo '*.txt filter=x' > .gitattributes", "mkdir a; echo '\"a b\" merge=x' > a/.gitattributes", "echo 'a diff=x' > .gitattributes", "ln -s a .gitattributes",
@@ -160,6 +165,33 @@ func (y yard) dig() {
 	unix.Close(dir)
 }
 
+// The folder itself cannot be moved away. What makes a repository of it is, and nothing that was there before.
+func TestTheFolderItselfBecomesNoRepository(t *testing.T) {
+	y := newYard(t, "objects/mine", "config", "hooks/mine")
+	w := y.begin()
+	y.sh("rm -r hooks; mkdir refs; echo 'ref: refs/heads/main' > HEAD; printf '[core]\\nfsmonitor = x\\n' > config")
+	if moved, err := w.End(); err != nil || len(moved) != 1 || moved[0].Path != "HEAD" {
+		t.Errorf("%v %v", moved, err)
+	}
+	y = newYard(t, "HEAD", "objects/mine", "config")
+	w = y.begin()
+	y.sh("mkdir refs; printf '[core]\\nfsmonitor = x\\n' > config")
+	if moved, err := w.End(); err != nil || len(moved) != 1 || moved[0].Path != "refs" {
+		t.Errorf("%v %v", moved, err)
+	}
+	// One that is there stays as it is.
+	y = newYard(t)
+	y.sh("git init -q --bare .; rm -r hooks")
+	w = y.begin()
+	if got := len(w.Kept()); got != 5 {
+		t.Errorf("%d parts are kept", got)
+	}
+	y.sh("mkdir hooks; echo x > hooks/post-checkout")
+	if moved, err := w.End(); err != nil || len(moved) != 1 || moved[0].Path != "hooks" {
+		t.Errorf("%v %v", moved, err)
+	}
+}
+
 // What cannot be looked at does not keep the rest from being looked at.
 func TestWhatLiesTooDeepIsMovedAway(t *testing.T) {
 	const others = "echo x > .envrc; mkdir z; echo x > z/.envrc"
@@ -200,7 +232,7 @@ func TestTheHarmlessStays(t *testing.T) {
 	for _, script := range []string{
 		"git init -q .", "git init -q a/b; git -C a/b config user.name x; git -C a/b config user.email x@y",
 		"git init -q a; cd a; git remote add origin https://example.com/x.git; git config branch.main.remote origin; git config branch.main.merge refs/heads/main",
-		"git init -q --bare a.git", "git init -q from; git -C from -c user.name=x -c user.email=x commit -q --allow-empty -m x; git clone -q from to; git clone -q --bare from to.git",
+		"git init -q --bare a.git", "git init -q --bare .", "git init -q from; git -C from -c user.name=x -c user.email=x commit -q --allow-empty -m x; git clone -q from to; git clone -q --bare from to.git",
 		"git init -q a; git -C a remote add o git@example.com:a/b.git", "git init -q -b trunk --object-format=sha256 a",
 		"printf '# lines\\n* text=auto eol=lf\\n*.png binary\\n*.go diff=golang\\nvendor/** linguist-vendored -diff\\n\"a b\" text\\n' > .gitattributes",
 		"mkdir .vscode; echo '{}' > .vscode/extensions.json", "mkdir -p .ramet/runs/r1; echo '{}' > .ramet/agent-history.json",

@@ -49,6 +49,9 @@ func Begin(folders, forbidden []string, into string) (*Watch, error) {
 		p := watched{index: x, before: map[identity]bool{}, shut: shut}
 		for _, t := range found {
 			p.before[t.id] = true
+			if t.kind == part {
+				continue // a file like others
+			}
 			p.kept = append(p.kept, filepath.Join(dir, t.path))
 			if t.kind == repository {
 				p.kept = append(p.kept, hooksElsewhere(dir, t.path)...)
