@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"slices"
 	"strings"
 
 	"ramet/internal/late"
@@ -46,6 +47,15 @@ var parts = []string{"head", "objects", "refs", "commondir", "config", "config.w
 // takesForRepository says whether git takes a folder for a repository that has these parts.
 func takesForRepository(has func(part string) bool) bool {
 	return has("head") && (has("commondir") || has("objects") && has("refs"))
+}
+
+// Completes says whether a folder with something of this name in it is one that git takes for a
+// repository, of which the name is a part.
+func Completes(name string, has func(name string) bool) bool {
+	name = strings.ToLower(name)
+	return slices.Contains(parts, name) && takesForRepository(func(part string) bool {
+		return part == name || has(part) || has(strings.ToUpper(part))
+	})
 }
 
 // harmlessIn are the files of a settings folder that only describe.

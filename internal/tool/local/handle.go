@@ -128,6 +128,9 @@ func (l *Local) find(p string, a aim) (found *handle, err error) {
 		if err := refuseName(name, a); err != nil {
 			return nil, err
 		}
+		if a >= toWrite && ofRepository(dir, name) {
+			return nil, complain("%s would be a part of a repository of git, which runs what is written there. Use git itself, with bash.", show(p))
+		}
 		info, err := dir.Lstat(name)
 		if errors.Is(err, fs.ErrNotExist) && len(todo) > 0 && a == toMake {
 			if err := dir.Mkdir(name, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
