@@ -298,6 +298,33 @@ func TestForbiddenPathsDoNotComeIntoBeing(t *testing.T) {
 
 // While a command runs, what is not harmless goes at the second look; what becomes
 // harmless stays.
+// A link on the way does not hide it, whether it leads on by a relative or an absolute path.
+func TestForbiddenPathsAreFoundBehindLinks(t *testing.T) {
+	for script, want := range map[string]string{
+		"mkdir -p .config/ramet; echo x > .config/ramet/config.toml":                              ".config/ramet/config.toml",
+		"mkdir -p x/ramet; echo x > x/ramet/config.toml; ln -s x .config":                         ".config",
+		`mkdir -p x/ramet; echo x > x/ramet/config.toml; ln -s "$PWD/x" .config`:                  ".config",
+		`mkdir -p x .config; echo x > x/config.toml; ln -s "$PWD/x" .config/ramet`:                ".config/ramet",
+		"mkdir -p .config/ramet; echo x > x; ln -s ../../x .config/ramet/config.toml":             ".config/ramet/config.toml",
+		"mkdir -p .config/ramet/config.toml; echo x > .config/ramet/config.toml/whatever; exit 0": ".config/ramet/config.toml",
+	} {
+		y := newYard(t)
+		w := y.begin(filepath.Join(y.dir, ".config/ramet/config.toml"))
+		y.sh(script)
+		if moved, err := w.End(); err != nil || len(moved) != 1 || moved[0].Path != want || moved[0].To == "" {
+			t.Errorf("%s: %v %v", script, moved, err)
+		}
+	}
+	// The user's own link is none of the command's.
+	y := newYard(t, "dots/x")
+	y.sh("ln -s dots .config")
+	w := y.begin(filepath.Join(y.dir, ".config/ramet/config.toml"))
+	y.sh("mkdir dots/ramet; echo x > dots/ramet/config.toml")
+	if moved, err := w.End(); err != nil || len(moved) != 1 || moved[0].Path != "dots/ramet/config.toml" {
+		t.Errorf("%v %v", moved, err)
+	}
+}
+
 func TestAPatrolMovesWhatStaysBad(t *testing.T) {
 	y := newYard(t, "x")
 	w := y.begin()

@@ -58,6 +58,7 @@ func Begin(folders, forbidden []string, into string) (*Watch, error) {
 			}
 		}
 		for _, f := range forbidden {
+			f = Real(f) // a link on the way that comes later is the command's
 			if _, err := os.Lstat(f); below(f, dir) && errors.Is(err, fs.ErrNotExist) {
 				rel, _ := filepath.Rel(dir, f)
 				p.never = append(p.never, rel)
@@ -191,11 +192,30 @@ func (p watched) judge(into string, sure func(path string) bool) ([]Moved, error
 		}
 	}
 	for _, rel := range p.never {
-		if _, err := root.Lstat(rel); err == nil && sure(rel) {
-			out = append(out, q.move(rel, "a file of that name would change the database"))
+		if at, ok := stands(root, p.index.root, rel); ok && sure(at) {
+			out = append(out, q.move(at, "ramet would take it for its own"))
 		}
 	}
 	return out, failed
+}
+
+// stands says whether there is something at a path, and what has to go for it: the path itself, or a
+// link on the way, wherever that leads.
+func stands(root *os.Root, dir, rel string) (at string, ok bool) {
+	if _, err := os.Lstat(filepath.Join(dir, rel)); err != nil {
+		return "", false
+	}
+	for name := range strings.SplitSeq(filepath.ToSlash(rel), "/") {
+		at = path.Join(at, name)
+		info, err := root.Lstat(at)
+		if err != nil {
+			return "", false // it went meanwhile
+		}
+		if info.Mode()&fs.ModeSymlink != 0 {
+			break
+		}
+	}
+	return at, true
 }
 
 // search looks again, also into folders that the command has closed. With an error comes what

@@ -71,6 +71,23 @@ func TestFileToolsMakeAndChangeNoRepository(t *testing.T) {
 	}
 }
 
+// Where the workspace is the user's home, settings that do not exist yet lie in it.
+func TestFileToolsMakeNothingOfRamets(t *testing.T) {
+	d := newDesk(t, "dots/x", "")
+	d.link("dots", ".config")
+	var err error
+	d.local, err = New(Options{Root: d.root, Forbid: []string{filepath.Join(d.root, ".config/ramet/config.toml"), filepath.Join(d.root, ".config/ramet/prompts")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{".config/ramet/config.toml", "dots/ramet/config.toml", ".config/ramet/prompts/system.md"} {
+		if got := d.call("write", args{"path": path, "content": "allow = 'bash'"}); !got.IsError || !strings.Contains(got.Text, "ramet's own") {
+			t.Errorf("%s: %+v", path, got)
+		}
+	}
+	d.works("write", args{"path": ".config/other/config.toml", "content": "x"}, "Made")
+}
+
 func TestLinksInsideAreFollowedAndNamed(t *testing.T) {
 	d := newDesk(t, "src/file", "x", "docs/readme", "y")
 	d.link("../src", "docs/link")

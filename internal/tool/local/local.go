@@ -60,7 +60,7 @@ type Options struct {
 	// Quarantine is where what a confined command leaves under a name that other programs
 	// execute is moved to; empty: it stays.
 	Quarantine string
-	Forbid     []string // files that no confined command may make
+	Forbid     []string // files that neither a confined command nor a tool may make
 	// Outputs is where answers lie that are too long for a conversation: read and grep find
 	// them there. Empty: what is too long is lost.
 	Outputs string
