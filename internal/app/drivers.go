@@ -176,7 +176,7 @@ func (d *drivers) box(p preset.Preset, root string) (*sandbox.Box, error) {
 	}
 	project := d.request.Place.Project
 	box := &sandbox.Box{Network: true, Hide: hide, Write: []string{root}, Keep: []string{filepath.Join(project, ".ramet")},
-		Guard: quarantine(d.request.Workspace), Guarded: []string{root}, Forbid: databaseFiles(d.request.Place.DB)}
+		Guard: quarantine(d.request.Workspace), Guarded: []string{root}, Forbid: reserved(d.request.Workspace)}
 	for _, folder := range p.Folders() {
 		if info, err := os.Stat(folder); err == nil && info.IsDir() {
 			box.Write = append(box.Write, folder)

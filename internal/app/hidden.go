@@ -23,9 +23,23 @@ func hidden(ws *session.Workspace) ([]string, error) {
 			return nil, err
 		}
 	}
-	out := append([]string{ws.Home, settings, runs, session.StatesFolder(ws.Home, ws.Place)}, databaseFiles(ws.Place.DB)...)
+	out := append([]string{ws.Home, settings, prompts(settings), runs, session.StatesFolder(ws.Home, ws.Place)}, databaseFiles(ws.Place.DB)...)
 	return append(out, ws.Config.HiddenPaths(os.Getenv)...), nil
 }
+
+// reserved are files and folders of ramet's that nobody else may make where they do not exist yet:
+// those of the database, and the user's settings and prompts, which lie among the files where the
+// workspace is the user's home.
+func reserved(ws *session.Workspace) []string {
+	out := databaseFiles(ws.Place.DB)
+	if settings, err := config.Path(os.Getenv); err == nil {
+		out = append(out, settings, prompts(settings))
+	}
+	return out
+}
+
+// prompts is the user's folder of prompts, beside the settings.
+func prompts(settings string) string { return filepath.Join(filepath.Dir(settings), "prompts") }
 
 // databaseFiles are the files of a database that is one, those included that SQLite would
 // read if they were there.

@@ -39,7 +39,7 @@ func hookRunner(ws *session.Workspace) (program.Runner, error) {
 			if err != nil {
 				return nil, err
 			}
-			box := &sandbox.Box{Write: []string{root}, Hide: hide, Guard: quarantine(ws), Guarded: []string{root}, Forbid: databaseFiles(ws.Place.DB)}
+			box := &sandbox.Box{Write: []string{root}, Hide: hide, Guard: quarantine(ws), Guarded: []string{root}, Forbid: reserved(ws)}
 			for _, name := range []string{".git", ".ramet", ".claude", ".agents"} {
 				box.Keep = append(box.Keep, filepath.Join(root, name))
 			}

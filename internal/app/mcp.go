@@ -153,7 +153,7 @@ func (m serverMaker) projects(n mcp.Named) mcp.Server {
 func (m serverMaker) hold(s *mcp.Server, env map[string]string, roots []string) {
 	cache := filepath.Join(m.ws.Home, "cache", "mcp", s.Name)
 	box := &sandbox.Box{Network: true, Hide: m.hide, Write: []string{cache}, Keep: []string{filepath.Join(m.ws.Place.Project, ".git"), filepath.Join(m.ws.Place.Project, ".ramet")},
-		Guard: quarantine(m.ws), Forbid: databaseFiles(m.ws.Place.DB)}
+		Guard: quarantine(m.ws), Forbid: reserved(m.ws)}
 	for _, r := range roots {
 		r = home(r)
 		if !filepath.IsAbs(r) {

@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/creack/pty"
+
 	"ramet/internal/fault"
 	"ramet/internal/late"
 )
@@ -125,6 +127,31 @@ func TestAConfinedCommandCannotActOutside(t *testing.T) {
 	}
 	if _, err := os.Lstat("/tmp/ramet-confined"); err == nil {
 		t.Error("it wrote to /tmp")
+	}
+}
+
+// A person types passwords on terminals that are files of theirs.
+func TestAConfinedCommandReadsNoDevice(t *testing.T) {
+	r := newRoom(t)
+	person, terminal, err := pty.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer person.Close()
+	defer terminal.Close()
+	if _, err := person.WriteString("password\n"); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []Command{sh(r.root, "head -c 8 "+terminal.Name()), sh(r.root, ": < /dev/ptmx")} {
+		c.Confine = r.box()
+		if got, out := run(t, c); got.ExitCode == 0 || strings.Contains(out, "pass") {
+			t.Errorf("%s: %+v %q", c.Args, got, out)
+		}
+	}
+	c := sh(r.root, `set -e; cat /dev/null; head -c 1 /dev/zero /dev/full /dev/random /dev/urandom | wc -l > /dev/null; echo x > /dev/null; ! echo x > /dev/full`)
+	c.Confine = r.box()
+	if got, out := run(t, c); got.ExitCode != 0 {
+		t.Errorf("%+v %q", got, out)
 	}
 }
 

@@ -26,7 +26,8 @@ func freshProc() {
 }
 
 // enclose makes all mounts read-only but the folders that may be written, and covers
-// what may not be seen.
+// what may not be seen. No device can be opened but the harmless ones: a terminal is a
+// file of the user that gives away what is typed there, a disk one that holds what is hidden.
 func (b *inside) enclose() error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return err
@@ -62,12 +63,25 @@ func (b *inside) enclose() error {
 			return err
 		}
 	}
-	if err := setReadOnly("/", true, unix.AT_RECURSIVE); err != nil {
+	var harmless []string
+	for _, d := range devices {
+		if err := bind(d, d); err == nil {
+			harmless = append(harmless, d)
+		} else if !gone(err) {
+			return err
+		}
+	}
+	if err := setMount("/", unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY | unix.MOUNT_ATTR_NODEV}, unix.AT_RECURSIVE); err != nil {
 		return err
+	}
+	for _, d := range harmless {
+		if err := setMount(d, unix.MountAttr{Attr_clr: unix.MOUNT_ATTR_NODEV}, 0); err != nil {
+			return err
+		}
 	}
 	for _, w := range open {
 		// This mount only: what is mounted below it may be read-only for a reason.
-		if err := setReadOnly(w, false, 0); err != nil {
+		if err := setReadOnly(w, false); err != nil {
 			return err
 		}
 	}
@@ -82,7 +96,7 @@ func (b *inside) enclose() error {
 		}
 	}
 	freshProc()
-	return setReadOnly("/proc", true, 0)
+	return setReadOnly("/proc", true)
 }
 
 // ways are the folders on the way from a writable folder to what is hidden in it. As
@@ -161,18 +175,21 @@ func cover(path string, writable []string) error {
 			return at(t.path, err)
 		}
 	}
-	return setReadOnly(path, true, 0)
+	return setReadOnly(path, true)
 }
 
 func bind(from, to string) error {
 	return at(to, unix.Mount(from, to, "", unix.MS_BIND|unix.MS_REC, ""))
 }
 
-func setReadOnly(path string, on bool, flags uint) error {
-	attr := unix.MountAttr{Attr_clr: unix.MOUNT_ATTR_RDONLY}
+func setReadOnly(path string, on bool) error {
 	if on {
-		attr = unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY}
+		return setMount(path, unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY}, 0)
 	}
+	return setMount(path, unix.MountAttr{Attr_clr: unix.MOUNT_ATTR_RDONLY}, 0)
+}
+
+func setMount(path string, attr unix.MountAttr, flags uint) error {
 	return at(path, unix.MountSetattr(unix.AT_FDCWD, path, flags, &attr))
 }
 

@@ -12,6 +12,7 @@ import (
 	"ramet/internal/control"
 	"ramet/internal/fault"
 	"ramet/internal/history"
+	"ramet/internal/llm"
 	"ramet/internal/registry"
 	"ramet/internal/store"
 	"ramet/internal/store/sqlite"
@@ -144,13 +145,22 @@ func TestWhatACommandOfAnAgentMayDo(t *testing.T) {
 		"send from":     func(a agent.Agent) error { _, err := w.Send(ctx, Letter{From: &a, To: a, Body: "x"}); return err },
 		"prompt":        func(a agent.Agent) error { return w.mayPrompt(ctx, a.ID) },
 		"redact":        func(a agent.Agent) error { return w.Redact(ctx, a, 1) },
+		"delete a letter": func(a agent.Agent) error {
+			sent, err := w.Send(ctx, Letter{To: a, Body: "x"})
+			if err != nil {
+				return err
+			}
+			return w.Hide(ctx, a.ID, sent.Number)
+		},
+		"merge":           func(a agent.Agent) error { return w.mayTree(ctx, "merge the work of", Tree{Owner: &a}) },
+		"remove worktree": func(a agent.Agent) error { return w.mayTree(ctx, "remove the worktree of", Tree{Owner: &a}) },
 	}
 	never := map[string]bool{"append user": true, "append system": true, "redact": true}
 	for _, c := range []struct {
 		who string
 		may bool
 	}{{"0", false}, {"up", false}, {"sibling", false}, {"me", true}, {"kid", true}, {"grandkid", true}} {
-		for _, verb := range []string{"append user", "append system", "append note", "mark", "rewind", "fork", "read", "send from", "prompt", "redact"} {
+		for _, verb := range []string{"append user", "append system", "append note", "mark", "rewind", "fork", "read", "send from", "prompt", "redact", "delete a letter", "merge", "remove worktree"} {
 			err := verbs[verb](found(t, w, c.who))
 			may := c.may && !never[verb] && !(verb == "prompt" && c.who == "me")
 			if may != (err == nil) || err != nil && !fault.Is(err, fault.Denied) {
@@ -160,6 +170,9 @@ func TestWhatACommandOfAnAgentMayDo(t *testing.T) {
 	}
 	if _, err := w.Kill(ctx, Kill{Agent: found(t, w, "sibling")}); !fault.Is(err, fault.Denied) {
 		t.Errorf("kill of a sibling: %v", err)
+	}
+	if _, err := w.Compact(ctx, found(t, w, "sibling"), llm.Ref{}); !fault.Is(err, fault.Denied) {
+		t.Errorf("compact of a sibling: %v", err)
 	}
 	if _, err := w.Kill(ctx, Kill{Agent: found(t, w, "grandkid")}); err != nil {
 		t.Errorf("kill of one below: %v", err)

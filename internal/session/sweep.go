@@ -74,7 +74,7 @@ func (w *Workspace) SweepTrees(ctx context.Context, plan bool) (public.SweptPart
 			continue
 		}
 		if !plan {
-			if _, err := t.Remove(ctx, false); err != nil {
+			if _, err := t.remove(ctx, false); err != nil {
 				out.Kept = append(out.Kept, public.Kept{Path: t.Dir, Why: t.refusal(err)})
 				continue
 			}

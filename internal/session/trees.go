@@ -136,8 +136,8 @@ func (t Tree) Bring(ctx context.Context, into string, remove bool) (done worktre
 	return done, err == nil, nil
 }
 
-// Remove removes it, and its branch.
-func (t Tree) Remove(ctx context.Context, force bool) (worktree.Removed, error) {
+// remove removes it, and its branch.
+func (t Tree) remove(ctx context.Context, force bool) (worktree.Removed, error) {
 	return t.keep.Remove(ctx, t.in, t.Tree, t.Home, force)
 }
 

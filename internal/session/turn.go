@@ -251,10 +251,10 @@ func (w *Workspace) beginThere(ctx context.Context, other *control.Client, who i
 
 // Compact replaces the older part of a context by a summary.
 func (w *Workspace) Compact(ctx context.Context, a agent.Agent, model llm.Ref) (agent.Agent, error) {
-	if err := agent.NeedLiving(a); err != nil {
+	if err := w.may(ctx, "compact", a); err != nil {
 		return a, err
 	}
-	if err := w.may(ctx, "compact", a); err != nil {
+	if err := agent.NeedLiving(a); err != nil {
 		return a, err
 	}
 	k := w.Kernel

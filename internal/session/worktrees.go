@@ -102,7 +102,7 @@ func (w *Workspace) RemoveTree(ctx context.Context, t Tree, force bool) (worktre
 	if err := w.mayTree(ctx, "remove the worktree of", t); err != nil {
 		return worktree.Removed{}, err
 	}
-	return t.Remove(ctx, force)
+	return t.remove(ctx, force)
 }
 
 // mayTree refuses an agent that reaches for the files of another than itself and those below it.

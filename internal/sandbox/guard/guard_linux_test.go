@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // yard is a folder, and a quarantine beside it.
@@ -102,6 +104,11 @@ func TestWhatOthersExecuteIsMovedAway(t *testing.T) {
 		"mkdir sub; ln -s ../outside sub/.git",
 		fmt.Sprintf(repo+"printf '[core]\\nbare = false\\nfsmonitor = x\\n' > bare/config", "bare"),
 		fmt.Sprintf(repo+"mkdir deep/er/hooks; echo x > deep/er/hooks/pre-push", "deep/er"),
+		fmt.Sprintf(repo+"printf '[core]\\nbare = false\\nworktree = .\\nfsmonitor = x\\n' > config", "."),
+		fmt.Sprintf(repo+"mkdir hooks; echo x > hooks/post-checkout", "."),
+		"mkdir -p y/objects y/refs sub; printf '[core]\\nfsmonitor = x\\n' > y/config; echo 'ref: refs/heads/main' > sub/HEAD; echo ../y > sub/commondir",
+		"mkdir -p y/objects y/refs; printf '[core]\\nfsmonitor = x\\n' > y/config; echo 'ref: refs/heads/main' > HEAD; echo y > commondir",
+		"mkdir sub; ln -s /tmp sub/objects; ln -s /tmp sub/refs; echo 'ref: refs/heads/main' > sub/HEAD; printf '[core]\\nfsmonitor = x\\n' > sub/config",
 		"mkdir .ramet; echo x > .ramet/config.toml", "mkdir -p a/.ramet; echo x > a/.ramet/config.toml", "echo x > .ramet",
 		"echo x > .envrc", "mkdir -p a/b; echo x > a/b/.envrc", "ln -s a .envrc", "mkdir .envrc",
 		"echo '*.txt filter=x' > .gitattributes", "mkdir a; echo '\"a b\" merge=x' > a/.gitattributes", "echo 'a diff=x' > .gitattributes", "ln -s a .gitattributes",
@@ -135,11 +142,97 @@ func TestWhatOthersExecuteIsMovedAway(t *testing.T) {
 	}
 }
 
+// dig makes a folder whose path is longer than any that the kernel takes.
+func (y yard) dig() {
+	y.Helper()
+	dir, err := unix.Open(y.dir, unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	for range 25 {
+		name := strings.Repeat("a", 200)
+		if err == nil {
+			err = unix.Mkdirat(dir, name, 0o755)
+		}
+		inner, failed := unix.Openat(dir, name, unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+		unix.Close(dir)
+		if dir = inner; err != nil || failed != nil {
+			y.Fatal(err, failed)
+		}
+	}
+	file, err := unix.Openat(dir, ".envrc", unix.O_CREAT|unix.O_WRONLY|unix.O_CLOEXEC, 0o644)
+	if err != nil {
+		y.Fatal(err)
+	}
+	unix.Close(file)
+	unix.Close(dir)
+}
+
+// The folder itself cannot be moved away. What makes a repository of it is, and nothing that was there before.
+func TestTheFolderItselfBecomesNoRepository(t *testing.T) {
+	y := newYard(t, "objects/mine", "config", "hooks/mine")
+	w := y.begin()
+	y.sh("rm -r hooks; mkdir refs; echo 'ref: refs/heads/main' > HEAD; printf '[core]\\nfsmonitor = x\\n' > config")
+	if moved, err := w.End(); err != nil || len(moved) != 1 || moved[0].Path != "HEAD" {
+		t.Errorf("%v %v", moved, err)
+	}
+	y = newYard(t, "HEAD", "objects/mine", "config")
+	w = y.begin()
+	y.sh("mkdir refs; printf '[core]\\nfsmonitor = x\\n' > config")
+	if moved, err := w.End(); err != nil || len(moved) != 1 || moved[0].Path != "refs" {
+		t.Errorf("%v %v", moved, err)
+	}
+	// One that is there stays as it is.
+	y = newYard(t)
+	y.sh("git init -q --bare .; rm -r hooks")
+	w = y.begin()
+	if got := len(w.Kept()); got != 5 {
+		t.Errorf("%d parts are kept", got)
+	}
+	y.sh("mkdir hooks; echo x > hooks/post-checkout")
+	if moved, err := w.End(); err != nil || len(moved) != 1 || moved[0].Path != "hooks" {
+		t.Errorf("%v %v", moved, err)
+	}
+}
+
+// What cannot be looked at does not keep the rest from being looked at.
+func TestWhatLiesTooDeepIsMovedAway(t *testing.T) {
+	const others = "echo x > .envrc; mkdir z; echo x > z/.envrc"
+	for name, hide := range map[string]func(yard){
+		"deep": yard.dig,
+		"shut": func(y yard) {
+			y.sh("for i in $(seq 100); do mkdir n; cd n; done; echo x > .envrc; for i in $(seq 100); do cd ..; chmod 0 n; done")
+		},
+	} {
+		y := newYard(t, "x")
+		w := y.begin()
+		hide(y)
+		y.sh(others)
+		moved, err := w.End()
+		if err != nil || len(moved) != 3 {
+			t.Errorf("%s: %v %v", name, moved, err)
+		}
+		for _, m := range moved {
+			if _, err := os.Lstat(filepath.Join(y.dir, m.Path)); err == nil || m.To == "" {
+				t.Errorf("%s: %v is still there", name, m)
+			}
+		}
+		if moved, err := y.begin().End(); err != nil || len(moved) != 0 {
+			t.Errorf("%s: again: %v %v", name, moved, err)
+		}
+	}
+	// One that was there before is kept as it is.
+	y := newYard(t, "x")
+	y.dig()
+	w := y.begin()
+	y.sh(others)
+	if moved, err := w.End(); err != nil || len(moved) != 2 || len(w.Kept()) != 1 {
+		t.Errorf("%v %v, kept %d", moved, err, len(w.Kept()))
+	}
+}
+
 func TestTheHarmlessStays(t *testing.T) {
 	for _, script := range []string{
 		"git init -q .", "git init -q a/b; git -C a/b config user.name x; git -C a/b config user.email x@y",
 		"git init -q a; cd a; git remote add origin https://example.com/x.git; git config branch.main.remote origin; git config branch.main.merge refs/heads/main",
-		"git init -q --bare a.git", "git init -q from; git -C from -c user.name=x -c user.email=x commit -q --allow-empty -m x; git clone -q from to; git clone -q --bare from to.git",
+		"git init -q --bare a.git", "git init -q --bare .", "git init -q from; git -C from -c user.name=x -c user.email=x commit -q --allow-empty -m x; git clone -q from to; git clone -q --bare from to.git",
 		"git init -q a; git -C a remote add o git@example.com:a/b.git", "git init -q -b trunk --object-format=sha256 a",
 		"printf '# lines\\n* text=auto eol=lf\\n*.png binary\\n*.go diff=golang\\nvendor/** linguist-vendored -diff\\n\"a b\" text\\n' > .gitattributes",
 		"mkdir .vscode; echo '{}' > .vscode/extensions.json", "mkdir -p .ramet/runs/r1; echo '{}' > .ramet/agent-history.json",
@@ -205,6 +298,33 @@ func TestForbiddenPathsDoNotComeIntoBeing(t *testing.T) {
 
 // While a command runs, what is not harmless goes at the second look; what becomes
 // harmless stays.
+// A link on the way does not hide it, whether it leads on by a relative or an absolute path.
+func TestForbiddenPathsAreFoundBehindLinks(t *testing.T) {
+	for script, want := range map[string]string{
+		"mkdir -p .config/ramet; echo x > .config/ramet/config.toml":                              ".config/ramet/config.toml",
+		"mkdir -p x/ramet; echo x > x/ramet/config.toml; ln -s x .config":                         ".config",
+		`mkdir -p x/ramet; echo x > x/ramet/config.toml; ln -s "$PWD/x" .config`:                  ".config",
+		`mkdir -p x .config; echo x > x/config.toml; ln -s "$PWD/x" .config/ramet`:                ".config/ramet",
+		"mkdir -p .config/ramet; echo x > x; ln -s ../../x .config/ramet/config.toml":             ".config/ramet/config.toml",
+		"mkdir -p .config/ramet/config.toml; echo x > .config/ramet/config.toml/whatever; exit 0": ".config/ramet/config.toml",
+	} {
+		y := newYard(t)
+		w := y.begin(filepath.Join(y.dir, ".config/ramet/config.toml"))
+		y.sh(script)
+		if moved, err := w.End(); err != nil || len(moved) != 1 || moved[0].Path != want || moved[0].To == "" {
+			t.Errorf("%s: %v %v", script, moved, err)
+		}
+	}
+	// The user's own link is none of the command's.
+	y := newYard(t, "dots/x")
+	y.sh("ln -s dots .config")
+	w := y.begin(filepath.Join(y.dir, ".config/ramet/config.toml"))
+	y.sh("mkdir dots/ramet; echo x > dots/ramet/config.toml")
+	if moved, err := w.End(); err != nil || len(moved) != 1 || moved[0].Path != "dots/ramet/config.toml" {
+		t.Errorf("%v %v", moved, err)
+	}
+}
+
 func TestAPatrolMovesWhatStaysBad(t *testing.T) {
 	y := newYard(t, "x")
 	w := y.begin()

@@ -35,6 +35,18 @@ func judge(root *os.Root, t thing) string {
 		return judgeFolder(root, t.path, info.IsDir(), "ramet", ofRamet)
 	case settings:
 		return judgeFolder(root, t.path, info.IsDir(), "an editor or agent", func(name string) bool { return harmlessIn.Get()[strings.ToLower(name)] })
+	case part:
+		return ""
+	case top:
+		names, err := list(root, ".")
+		if err == nil && !takesForRepository(func(part string) bool {
+			return slices.ContainsFunc(names, func(name string) bool { return strings.ToLower(name) == part })
+		}) {
+			return "" // another part of it is gone
+		}
+		return judgeRepository(root, ".")
+	case deep:
+		return "it lies so deep that nobody can look into it"
 	case hooks:
 		return "git may run what is in it"
 	}

@@ -38,6 +38,10 @@ type folder struct {
 	things []thing
 }
 
+// deepest is how long the path of a folder is that is looked into. What lies deeper is taken
+// as one thing: the kernel takes no path over 4,096 bytes, and a look that fails finds nothing.
+const deepest = 3000
+
 // grain is more than the clock of any file system leaves out.
 const grain = 100 * time.Millisecond
 
@@ -186,11 +190,14 @@ func (f *folder) read(root int, old map[string]*folder) error {
 		f.gone = true
 		return ignoreGone(err)
 	}
-	bare := 0 // of the three by which git takes a folder for a repository
+	var bare map[string]string // parts of a repository to the names that they have here
 	for _, e := range entries {
 		name := e.Name()
-		if name == "HEAD" || e.IsDir() && (name == "objects" || name == "refs") {
-			bare++
+		if part := strings.ToLower(name); slices.Contains(parts, part) {
+			if bare == nil {
+				bare = map[string]string{}
+			}
+			bare[part] = name
 		}
 		if k, ok := kindOf(name); ok {
 			if t, err := seen(fd, name, k); err == nil {
@@ -201,6 +208,13 @@ func (f *folder) read(root int, old map[string]*folder) error {
 		}
 		if e.IsDir() {
 			at := path.Join(f.path, name)
+			if len(at) > deepest {
+				if t, err := seen(fd, name, deep); err == nil {
+					t.path = at
+					f.things = append(f.things, t)
+				}
+				continue
+			}
 			sub := old[at]
 			if sub == nil {
 				sub = &folder{path: at}
@@ -208,10 +222,33 @@ func (f *folder) read(root int, old map[string]*folder) error {
 			f.sub = append(f.sub, sub)
 		}
 	}
-	if bare == 3 && f.path != "." {
+	isRepository := takesForRepository(func(part string) bool { return bare[part] != "" })
+	switch {
+	case f.path == ".":
+		f.things = append(f.things, partsOf(fd, bare, isRepository)...)
+	case isRepository:
 		f.things = append(f.things, thing{path: f.path, kind: repository, id: identity{Dev: f.id.Dev, Ino: f.id.Ino}})
 	}
 	return nil
+}
+
+// partsOf are the parts of a repository in the top folder, which cannot be moved away as a whole.
+func partsOf(dir int, bare map[string]string, isRepository bool) []thing {
+	k := part
+	if isRepository {
+		k = top
+	}
+	var out []thing
+	for i, p := range parts {
+		if bare[p] == "" {
+			continue
+		}
+		if t, err := seen(dir, bare[p], k); err == nil {
+			t.path, t.id.Changed = bare[p], -int64(i)-1 // one part does not come in the place of another
+			out = append(out, t)
+		}
+	}
+	return out
 }
 
 // seen is a thing in an open folder.

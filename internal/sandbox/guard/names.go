@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"slices"
 	"strings"
 
 	"ramet/internal/late"
@@ -16,6 +17,9 @@ const (
 	settings   kind = "settings"   // a folder of which some files act
 	acting     kind = "acting"     // a file that acts
 	hooks      kind = "hooks"      // a folder whose programs git runs
+	top        kind = "top"        // a part of the folder itself, which git takes for a repository
+	part       kind = "part"       // the same, where git does not yet
+	deep       kind = "deep"       // a folder that lies so deep that nobody looks into it
 )
 
 // names are the ones that are looked after, in small letters.
@@ -35,6 +39,24 @@ var names = late.Value[map[string]kind]{Make: func() map[string]kind {
 	}
 	return all
 }}
+
+// parts are the names of which git makes a repository, in small letters: a HEAD, and either objects and
+// refs or a commondir that says where those are. Whatever has the name will do: a link, a file.
+var parts = []string{"head", "objects", "refs", "commondir", "config", "config.worktree", "hooks", "info", "modules", "worktrees"}
+
+// takesForRepository says whether git takes a folder for a repository that has these parts.
+func takesForRepository(has func(part string) bool) bool {
+	return has("head") && (has("commondir") || has("objects") && has("refs"))
+}
+
+// Completes says whether a folder with something of this name in it is one that git takes for a
+// repository, of which the name is a part.
+func Completes(name string, has func(name string) bool) bool {
+	name = strings.ToLower(name)
+	return slices.Contains(parts, name) && takesForRepository(func(part string) bool {
+		return part == name || has(part) || has(strings.ToUpper(part))
+	})
+}
 
 // harmlessIn are the files of a settings folder that only describe.
 var harmlessIn = late.Value[map[string]bool]{Make: func() map[string]bool {

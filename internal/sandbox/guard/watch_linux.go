@@ -49,12 +49,16 @@ func Begin(folders, forbidden []string, into string) (*Watch, error) {
 		p := watched{index: x, before: map[identity]bool{}, shut: shut}
 		for _, t := range found {
 			p.before[t.id] = true
+			if t.kind == part {
+				continue // a file like others
+			}
 			p.kept = append(p.kept, filepath.Join(dir, t.path))
 			if t.kind == repository {
 				p.kept = append(p.kept, hooksElsewhere(dir, t.path)...)
 			}
 		}
 		for _, f := range forbidden {
+			f = Real(f) // a link on the way that comes later is the command's
 			if _, err := os.Lstat(f); below(f, dir) && errors.Is(err, fs.ErrNotExist) {
 				rel, _ := filepath.Rel(dir, f)
 				p.never = append(p.never, rel)
@@ -176,10 +180,7 @@ func (p watched) judge(into string, sure func(path string) bool) ([]Moved, error
 		return nil, err
 	}
 	defer root.Close()
-	found, err := p.search(root)
-	if err != nil {
-		return nil, err
-	}
+	found, failed := p.search(root)
 	q := quarantine{root: root, dir: p.index.root, into: into}
 	var out []Moved
 	for _, t := range found {
@@ -191,19 +192,39 @@ func (p watched) judge(into string, sure func(path string) bool) ([]Moved, error
 		}
 	}
 	for _, rel := range p.never {
-		if _, err := root.Lstat(rel); err == nil && sure(rel) {
-			out = append(out, q.move(rel, "a file of that name would change the database"))
+		if at, ok := stands(root, p.index.root, rel); ok && sure(at) {
+			out = append(out, q.move(at, "ramet would take it for its own"))
 		}
 	}
-	return out, nil
+	return out, failed
 }
 
-// search looks again, also into folders that the command has closed.
-func (p watched) search(root *os.Root) ([]thing, error) {
-	for range 64 { // a folder that was closed may hold another one
-		found, shut, err := p.index.look()
+// stands says whether there is something at a path, and what has to go for it: the path itself, or a
+// link on the way, wherever that leads.
+func stands(root *os.Root, dir, rel string) (at string, ok bool) {
+	if _, err := os.Lstat(filepath.Join(dir, rel)); err != nil {
+		return "", false
+	}
+	for name := range strings.SplitSeq(filepath.ToSlash(rel), "/") {
+		at = path.Join(at, name)
+		info, err := root.Lstat(at)
 		if err != nil {
-			return nil, err
+			return "", false // it went meanwhile
+		}
+		if info.Mode()&fs.ModeSymlink != 0 {
+			break
+		}
+	}
+	return at, true
+}
+
+// search looks again, also into folders that the command has closed. With an error comes what
+// was found all the same.
+func (p watched) search(root *os.Root) (found []thing, err error) {
+	for range deepest / 2 { // a folder that was closed may hold another one, whose name has a letter at least
+		var shut map[string]identity
+		if found, shut, err = p.index.look(); err != nil {
+			return found, err
 		}
 		opened := false
 		for at, id := range shut {
@@ -215,7 +236,7 @@ func (p watched) search(root *os.Root) ([]thing, error) {
 			return found, nil
 		}
 	}
-	return nil, fmt.Errorf("folders in %s that cannot be opened", p.index.root)
+	return found, fmt.Errorf("folders in %s that cannot be opened", p.index.root)
 }
 
 // below says whether a path lies in a folder.

@@ -50,6 +50,45 @@ func TestNoPathLeadsOutside(t *testing.T) {
 	}
 }
 
+// Git takes a folder with these names for a repository, and runs what its configuration names.
+func TestFileToolsMakeAndChangeNoRepository(t *testing.T) {
+	d := newDesk(t, "a.git/HEAD", "ref: refs/heads/main\n", "a.git/objects/x", "", "a.git/refs/x", "", "a.git/config", "[core]\n", "plain/config", "x\n",
+		"b/objects/x", "", "b/HEAD", "ref: refs/heads/main\n", "c/HEAD", "ref: refs/heads/main\n", "e/commondir", "..\n", "refs/x", "", "objects/x", "")
+	d.link("a.git", "link")
+	d.works("read", args{"path": "a.git/config"}, "[core]")
+	for _, path := range []string{"a.git/config", "a.git/hooks/pre-push", "a.git/info/attributes", "link/config", "a.git/Config", "b/refs/x", "b/refs", "c/commondir", "e/HEAD", "HEAD"} {
+		if got := d.call("write", args{"path": path, "content": "evil"}); !got.IsError || !strings.Contains(got.Text, "a repository of git") {
+			t.Errorf("%s: %+v", path, got)
+		}
+	}
+	if got := d.call("edit", args{"path": "a.git/config", "old_string": "[core]", "new_string": "[core]\nfsmonitor = x"}); !got.IsError {
+		t.Errorf("%+v", got)
+	}
+	if _, err := os.Lstat(filepath.Join(d.root, "b", "refs")); err == nil {
+		t.Error("a folder was made")
+	}
+	for _, path := range []string{"plain/HEAD", "plain/objects/x", "b/config", "hooks/x", "a.git/description"} {
+		d.works("write", args{"path": path, "content": "x"}, "Made")
+	}
+}
+
+// Where the workspace is the user's home, settings that do not exist yet lie in it.
+func TestFileToolsMakeNothingOfRamets(t *testing.T) {
+	d := newDesk(t, "dots/x", "")
+	d.link("dots", ".config")
+	var err error
+	d.local, err = New(Options{Root: d.root, Forbid: []string{filepath.Join(d.root, ".config/ramet/config.toml"), filepath.Join(d.root, ".config/ramet/prompts")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{".config/ramet/config.toml", "dots/ramet/config.toml", ".config/ramet/prompts/system.md"} {
+		if got := d.call("write", args{"path": path, "content": "allow = 'bash'"}); !got.IsError || !strings.Contains(got.Text, "ramet's own") {
+			t.Errorf("%s: %+v", path, got)
+		}
+	}
+	d.works("write", args{"path": ".config/other/config.toml", "content": "x"}, "Made")
+}
+
 func TestLinksInsideAreFollowedAndNamed(t *testing.T) {
 	d := newDesk(t, "src/file", "x", "docs/readme", "y")
 	d.link("../src", "docs/link")

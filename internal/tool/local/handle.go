@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"ramet/internal/nearest"
+	"ramet/internal/sandbox/guard"
 	"ramet/internal/text"
 )
 
@@ -75,6 +76,12 @@ func (l *Local) hidden(info fs.FileInfo) bool {
 	return slices.ContainsFunc(l.own, func(own fs.FileInfo) bool { return os.SameFile(own, info) })
 }
 
+// forbids says the same of a path below the root at which nothing may be yet.
+func (l *Local) forbids(rel string) bool {
+	at := filepath.Join(l.o.Root, filepath.FromSlash(rel))
+	return slices.ContainsFunc(l.o.Forbid, func(f string) bool { return guard.Real(f) == at })
+}
+
 // owns is hidden for a walk: it looks closer only where the name fits.
 func (l *Local) owns(dir *os.Root, entry fs.DirEntry) bool {
 	if !slices.ContainsFunc(l.own, func(own fs.FileInfo) bool { return strings.EqualFold(own.Name(), entry.Name()) }) {
@@ -127,6 +134,12 @@ func (l *Local) find(p string, a aim) (found *handle, err error) {
 		}
 		if err := refuseName(name, a); err != nil {
 			return nil, err
+		}
+		if a >= toWrite && ofRepository(dir, name) {
+			return nil, complain("%s would be a part of a repository of git, which runs what is written there. Use git itself, with bash.", show(p))
+		}
+		if a >= toWrite && l.forbids(path.Join(append(slices.Clone(names), name)...)) {
+			return nil, complain("%s is ramet's own, and not for tools.", show(p))
 		}
 		info, err := dir.Lstat(name)
 		if errors.Is(err, fs.ErrNotExist) && len(todo) > 0 && a == toMake {

@@ -8,7 +8,8 @@
 //     must be the folder, not a link, that stood there a moment before. Links are
 //     followed only to places inside the root, and by us.
 //   - They touch nothing named .git, and write nothing named .ramet, at any depth, in
-//     any spelling that a file system could take for it, also through links.
+//     any spelling that a file system could take for it, also through links. They change
+//     no part of a folder that git takes for a repository, and make no folder one.
 //   - Only regular files are read or replaced. Pipes, devices and sockets are refused
 //     without waiting.
 //   - write replaces a file only if the conversation has seen it and it did not change
@@ -59,7 +60,7 @@ type Options struct {
 	// Quarantine is where what a confined command leaves under a name that other programs
 	// execute is moved to; empty: it stays.
 	Quarantine string
-	Forbid     []string // files that no confined command may make
+	Forbid     []string // files that neither a confined command nor a tool may make
 	// Outputs is where answers lie that are too long for a conversation: read and grep find
 	// them there. Empty: what is too long is lost.
 	Outputs string

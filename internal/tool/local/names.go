@@ -1,9 +1,12 @@
 package local
 
 import (
+	"os"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"ramet/internal/sandbox/guard"
 )
 
 // refuseName keeps the file tools from what is not theirs.
@@ -15,6 +18,14 @@ func refuseName(name string, a aim) error {
 		return complain("What is inside .ramet is ramet's own configuration, and is not written by tools.")
 	}
 	return nil
+}
+
+// ofRepository says whether a name in a folder is a part of a repository without .git, or makes one.
+func ofRepository(dir *os.Root, name string) bool {
+	return guard.Completes(plainName(name), func(other string) bool {
+		_, err := dir.Lstat(other)
+		return err == nil
+	})
 }
 
 // isGit knows also the short name that Windows gives to .git.
