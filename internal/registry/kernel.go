@@ -73,6 +73,9 @@ type Budgets interface {
 	// Spent is what the agent and everything below it, the dead included, spent so
 	// far.
 	Spent(ctx context.Context, a id.Agent) (agent.Spending, error)
+	// Held is what their calls may come to at worst that are under way, or of which nobody knows what they
+	// came to.
+	Held(ctx context.Context, a id.Agent) (agent.Spending, error)
 	// Reserve sets a hold aside in every limit that binds its agent, or in none: then it is
 	// Short, and says which limit it does not fit. No two holds are set aside in the same
 	// rest, whoever asks. Without limits it does nothing. The same hold again changes

@@ -55,6 +55,19 @@ func (r reader) Spent(ctx context.Context, a id.Agent) (agent.Spending, error) {
 	return s, nil
 }
 
+// Held implements registry.Budgets.
+func (r reader) Held(ctx context.Context, a id.Agent) (agent.Spending, error) {
+	of, err := r.Agent(ctx, a)
+	if err != nil {
+		return agent.Spending{}, err
+	}
+	s, err := r.heldBelow(ctx, of, "")
+	if err != nil {
+		return s, r.fail("read holds", err)
+	}
+	return s, nil
+}
+
 // Calls implements registry.Budgets.
 func (r reader) Calls(ctx context.Context, since time.Time) iter.Seq2[history.Entry, error] {
 	return func(yield func(history.Entry, error) bool) {

@@ -351,7 +351,8 @@ func (f execFlags) countable(k *proc.Kernel, a agent.Agent, asked llm.Ref) error
 		WithHint("limit it with --max-tokens")
 }
 
-// limit turns what this turn may spend into what the agent may have spent in all.
+// limit turns what this turn may spend into what the agent may have spent in all. What is set aside for calls
+// from before counts as spent: it is no part of what this turn may, also where their process died and it stays so.
 // Without a limit, one that an earlier turn left is lifted.
 func (f execFlags) limit(ctx context.Context, ws *session.Workspace, a agent.Agent, p *proc.Prompt) error {
 	if f.maxCost == "" && f.maxTokens == 0 {
@@ -360,10 +361,15 @@ func (f execFlags) limit(ctx context.Context, ws *session.Workspace, a agent.Age
 		}
 		return nil
 	}
+	held, err := ws.Store.Held(ctx, a.ID)
+	if err != nil {
+		return err
+	}
 	spent, err := ws.Store.Spent(ctx, a.ID)
 	if err != nil {
 		return err
 	}
+	spent = spent.Plus(held)
 	p.Budget = &history.Budget{}
 	if f.maxCost != "" {
 		most, err := parseMoney(f.maxCost)

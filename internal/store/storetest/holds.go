@@ -36,6 +36,7 @@ func testHolds(t *testing.T, w *Workspace) {
 	equal(t, "too many tokens", short(hold("2", a, 41, 0)), "a")
 	equal(t, "too much money, elsewhere", short(hold("2", side, 1, 401)), "0")
 	equal(t, "beside it", hold("3", side, 1_000_000, 400), nil)
+	equal(t, "held below a", must(d.s.Held(background, a))(t), agent.Spending{Tokens: 60, Cost: 600})
 	for _, l := range must(d.s.Allowances(background, b))(t) {
 		equal(t, "held of "+l.Of.Label(), l.Held, map[id.Agent]agent.Spending{a: {Tokens: 60, Cost: 600}, d.zero: {Tokens: 1_000_060, Cost: 1000}}[l.Of.ID])
 	}
