@@ -61,8 +61,10 @@ func TestAKilledToolLoopGoesOnSoak(t *testing.T) {
 	s := newStage(t, exe)
 	r := s.exec(t, "--model", toolLoop(t, s, stubborn, forever), "go")
 	r.need(t, "the last call", prints("last"))
-	if len(s.survivors()) < 5 {
-		t.Fatalf("there is nothing to kill: %v", s.survivors())
+	for begun := time.Now(); len(s.survivors()) < 5; time.Sleep(time.Millisecond) { // they start beside what prints
+		if time.Since(begun) > time.Minute {
+			t.Fatalf("there is nothing to kill: %v", s.survivors())
+		}
 	}
 	at := r.kill()
 	last := len(r.all())
