@@ -1,7 +1,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help build test race lint web fuzz bench oracle story live peers corpus tasks soak ci release demo clean
+.PHONY: help build test race lint web fuzz bench oracle story live peers corpus tasks soak stress ci release demo clean
 
 export CGO_ENABLED ?= 0
 WITHPG := go run ./internal/pgtest/withpg --
@@ -75,10 +75,12 @@ corpus: ## read definitions, and document repositories, of npm, Go and Debian, i
 tasks: ## let a model play internal/bench/tasks (MODEL=vendor/name); without one, scripts do
 	RAMET_TASKS_MODEL=$(MODEL) go test -count 1 -timeout 6h -v -run TestTasks ./internal/bench/tasks
 
-soak: ## run the tests that take hours, into docs/benchmarks/soak.txt
+soak: ## run the tests that take hours, into docs/benchmarks/soak.txt (SEED=n repeats one)
 	@mkdir -p docs/benchmarks
-	{ $(VERSIONS) && RAMET_SOAK=1 $(WITHPG) go test -timeout 2h -count 1 -v -run Soak ./... | sed '/no test files/d; /no tests to run/d' && \
-		RAMET_KILLS=10000 go test -timeout 3h -count 1 -v -run TestKillPointsSoak ./internal/app; } | tee docs/benchmarks/soak.txt
+	{ $(VERSIONS) && RAMET_SOAK=1 RAMET_SEED=$(SEED) ./test -timeout 3h -count 1 -v -run 'Soak$$' ./... | sed '/no test files/d; /no tests to run/d'; } | tee docs/benchmarks/soak.txt
+
+stress: ## run the suite on a busy machine, on one processor, shuffled, then with the race detector (nightly)
+	tools/stress
 
 ci: ## run everything that a change has to pass
 	.ci/run

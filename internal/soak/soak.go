@@ -1,5 +1,8 @@
 // Package soak marks the tests that run for minutes or hours, or that draw their steps at
 // random: `make soak` runs them, `./test` does not.
+//
+// The names of such tests end in Soak. RAMET_SOAK=short, which CI sets, runs a small part of
+// each; RAMET_SOAK=1 runs all of it.
 package soak
 
 import (
@@ -9,16 +12,18 @@ import (
 	"testing"
 )
 
-// On reports whether this is a run of `make soak`, which sets RAMET_SOAK.
-func On() bool { return os.Getenv("RAMET_SOAK") != "" }
+// On reports whether this is a full run of `make soak`.
+func On() bool { return mode() != "" && mode() != "short" }
 
-// Only skips t unless this is a run of `make soak`. The names of such tests end in Soak.
+// Only skips t unless this is a run of `make soak`, full or short.
 func Only(t testing.TB) {
 	t.Helper()
-	if !On() {
+	if mode() == "" {
 		t.Skip("runs in make soak")
 	}
 }
+
+func mode() string { return os.Getenv("RAMET_SOAK") }
 
 // Seed returns the seed in RAMET_SEED, or a random one if it is not set, and logs it. It
 // fails t if RAMET_SEED is not a number.
