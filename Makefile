@@ -1,7 +1,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help build test race lint web fuzz bench oracle story live peers corpus tasks soak stress ci release demo clean
+.PHONY: help build test race lint web fuzz bench oracle story live peers corpus tasks soak stress mutants ci release demo clean
 
 export CGO_ENABLED ?= 0
 WITHPG := go run ./internal/pgtest/withpg --
@@ -81,6 +81,10 @@ soak: ## run the tests that take hours, into docs/benchmarks/soak.txt (SEED=n re
 
 stress: ## run the suite on a busy machine, on one processor, shuffled, then with the race detector (nightly)
 	tools/stress
+
+mutants: ## change core packages at random and count what the tests notice, into docs/benchmarks/mutants.txt (SEED=n)
+	@mkdir -p docs/benchmarks
+	{ $(VERSIONS) && $(WITHPG) go run -C tools ./mutants -n 40 $(if $(SEED),-seed $(SEED)); } | tee docs/benchmarks/mutants.txt
 
 ci: ## run everything that a change has to pass
 	.ci/run

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestEveryKindOfMutantIsFound(t *testing.T) {
+	source := `package p
+
+func f(a int, ok bool, err error) (bool, error) {
+	if ok {
+		a++
+	}
+	a = a + 2
+	return a < 7, err
+}
+`
+	all, err := mutateFile("p.go", []byte(source))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]bool{}
+	for _, m := range all {
+		_, after := m.lines()
+		got[after] = true
+		if text := string(m.apply()); text == source || !strings.HasPrefix(text, "package p") {
+			t.Errorf("%s makes %q", m, text)
+		}
+	}
+	for _, want := range []string{"if !(ok) {", "", "a = a - 2", "a = a + (2 + 1)", "return a <= 7, err", "return a < (7 + 1), err", "return a < 7, nil"} {
+		if !got[want] {
+			t.Errorf("no mutant %q in %v", want, got)
+		}
+	}
+}
+
+// A mutant that a test sees is killed, one that no test sees survives, and the checkout stays as it is.
+func TestJudge(t *testing.T) {
+	root := t.TempDir()
+	source := "package p\n\nfunc Less(a, b int) bool { return a < b }\n"
+	for name, text := range map[string]string{
+		"go.mod":               "module example\n\ngo 1.24\n",
+		"internal/p/p.go":      source,
+		"internal/p/p_test.go": "package p\n\nimport \"testing\"\n\nfunc TestLess(t *testing.T) {\n\tif !Less(1, 2) {\n\t\tt.Fatal()\n\t}\n}\n",
+	} {
+		path := filepath.Join(root, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	at := strings.Index(source, "<")
+	for after, want := range map[string]verdict{"<=": alive, ">": dead, "<<": invalid} {
+		m := mutant{file: "internal/p/p.go", line: 3, start: at, end: at + 1, after: after, source: []byte(source)}
+		if got, out, err := judge(root, m, nil); err != nil || got != want {
+			t.Errorf("%s: verdict %v, %v\n%s", after, got, err, out)
+		}
+	}
+	if text, err := os.ReadFile(filepath.Join(root, "internal/p/p.go")); err != nil || string(text) != source {
+		t.Errorf("the checkout has %q, %v", text, err)
+	}
+}
