@@ -9,7 +9,11 @@ import (
 	"time"
 
 	"ramet/internal/agent"
+	"ramet/internal/control"
+	"ramet/internal/files/past"
 	"ramet/internal/history"
+	"ramet/internal/store"
+	"ramet/internal/store/sqlite"
 )
 
 // The states that the history of an agent names stay as long as all others, also when the
@@ -119,5 +123,38 @@ func TestARedactionReachesTheOutputsOfTools(t *testing.T) {
 		if _, err := os.Stat(name); (err == nil) != stays {
 			t.Errorf("%s: %v, stays %t", name, err, stays)
 		}
+	}
+}
+
+// What histories name cannot be listed: then nothing is dropped, whatever its age.
+func TestNothingIsDroppedIfTheNamedStatesCannotBeListed(t *testing.T) {
+	home := t.TempDir()
+	db := filepath.Join(home, "ramet.db")
+	s, err := sqlite.Open(t.Context(), db, sqlite.Options{Cwd: home})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := Over(store.Clean(s, nil), control.At(home, db), nil)
+	w.Home, w.Place.DB, w.Place.Project = home, db, home
+	ada, dir := child(t, w, "0", "ada"), t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "a"), []byte("one"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := w.FileStates(ada, dir).Take(t.Context()).Done(t.Context(), history.AfterCalls); !ok {
+		t.Fatal("no state was taken")
+	}
+	before, err := w.Past().Disk()
+	if err != nil || before == 0 {
+		t.Fatalf("%d bytes are kept, %v", before, err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	out, err := w.GCFiles(t.Context(), Sweep{Since: time.Now().Add(time.Hour)})
+	if err == nil || out.Swept != (past.Swept{}) {
+		t.Errorf("dropped %+v, %v", out, err)
+	}
+	if after, err := w.Past().Disk(); err != nil || after != before {
+		t.Errorf("%d bytes of %d are left, %v", after, before, err)
 	}
 }
