@@ -1,16 +1,13 @@
 package gateway
 
-import (
-	"encoding/json"
-	"strings"
-)
+import "encoding/json"
 
 // leastOutput is how far the output of a request is lowered at most.
 const leastOutput = 4096
 
-// lower is a request that may have so much written. Nothing else of it changes but for thinking
-// that would not fit.
-func (v vendor) lower(rest string, body []byte, most int64) ([]byte, error) {
+// lower returns the request with its output limited to most, through the members that its path obeys.
+// Nothing else changes, except a budget for thinking that would not fit.
+func (v vendor) lower(limits []string, body []byte, most int64) ([]byte, error) {
 	var all map[string]json.RawMessage
 	if err := json.Unmarshal(body, &all); err != nil {
 		return nil, err
@@ -25,7 +22,7 @@ func (v vendor) lower(rest string, body []byte, most int64) ([]byte, error) {
 		if inner == nil {
 			inner = map[string]json.RawMessage{}
 		}
-		put(inner, v.most, most)
+		put(inner, limits, most)
 		raw, err := json.Marshal(inner)
 		if err != nil {
 			return nil, err
@@ -33,11 +30,7 @@ func (v vendor) lower(rest string, body []byte, most int64) ([]byte, error) {
 		all[v.nested] = raw
 		return json.Marshal(all)
 	}
-	if names := v.most; strings.HasSuffix(rest, "/chat/completions") {
-		put(all, []string{"max_completion_tokens", "max_tokens"}, most)
-	} else {
-		put(all, names, most)
-	}
+	put(all, limits, most)
 	if err := lowerThinking(all, most); err != nil {
 		return nil, err
 	}

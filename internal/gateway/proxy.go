@@ -48,7 +48,7 @@ func (g *Gate) serve(w http.ResponseWriter, r *http.Request) {
 		v.refuse(w, http.StatusUpgradeRequired, "invalid_request_error", "ramet passes no upgraded connections on: use plain requests") // programs fall back at once
 		return
 	}
-	ok, metered := v.admits(r.Method, rest)
+	call, ok := v.admits(r.Method, rest)
 	if !ok {
 		v.refuse(w, http.StatusNotFound, "not_found_error", "ramet does not pass "+r.Method+" "+rest+" on")
 		return
@@ -61,7 +61,7 @@ func (g *Gate) serve(w http.ResponseWriter, r *http.Request) {
 		v.refuse(w, http.StatusRequestEntityTooLarge, "invalid_request_error", "the request is cut off, or too long")
 		return
 	}
-	g.pass(w, r, passage{door: d, vendor: name, rest: rest, body: body.Bytes(), metered: metered})
+	g.pass(w, r, passage{door: d, vendor: name, rest: rest, body: body.Bytes(), call: call})
 }
 
 // passage is one request on its way.
@@ -69,13 +69,13 @@ type passage struct {
 	door         *Door
 	vendor, rest string
 	body         []byte
-	metered      bool
+	call         *endpoint // of a model call; nil: the request costs nothing
 }
 
 // pass sends a request on and hands its answer back.
 func (g *Gate) pass(w http.ResponseWriter, r *http.Request, p passage) {
 	v := vendors.Get()[p.vendor]
-	if !p.metered {
+	if p.call == nil {
 		answer, err := g.send(r, p)
 		if err != nil {
 			v.unreached(w, p.vendor)
@@ -145,19 +145,22 @@ func (g *Gate) reserve(w http.ResponseWriter, r *http.Request, c *metered) bool 
 	if err == nil {
 		err = json.Unmarshal(plain, &q, jsontext.AllowInvalidUTF8(true))
 	}
+	if err == nil {
+		err = q.check()
+	}
 	if err != nil {
 		c.v.refuse(w, http.StatusBadRequest, "invalid_request_error", "ramet cannot read the request, and does not pass it on: "+err.Error())
 		return false
 	}
 	c.rec.Model = c.v.model(q, c.rest)
 	c.price, c.rec.Priced = priceOf(c.vendor, c.rec.Model)
-	each := c.v.limit(q)
+	each := q.limit(c.call.limits)
 	if each <= 0 {
 		each = usualOutput
 	}
 	output := min(each, mostOutput) * q.answers()
 	least := output
-	if g.o.Clamp {
+	if g.o.Clamp && len(c.call.limits) > 0 {
 		least = min(output, leastOutput*q.answers())
 	}
 	c.held, err = g.o.Reserver.Reserve(r.Context(), Call{Agent: c.door.Agent, Model: c.vendor + "/" + c.rec.Model, Input: c.read(q, plain),
@@ -170,7 +173,7 @@ func (g *Gate) reserve(w http.ResponseWriter, r *http.Request, c *metered) bool 
 		return false
 	}
 	if c.held.Output < output {
-		if plain, err = c.v.lower(c.rest, plain, c.held.Output/q.answers()); err != nil {
+		if plain, err = c.v.lower(c.call.limits, plain, c.held.Output/q.answers()); err != nil {
 			_ = c.held.Settle(r.Context()) // it is not sent
 			c.v.refuse(w, http.StatusBadRequest, "invalid_request_error", "ramet cannot lower what the request may have written: "+err.Error())
 			return false

@@ -5,12 +5,14 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"ramet/internal/agent"
@@ -265,6 +267,60 @@ func TestRequestsAreLowered(t *testing.T) {
 		rec := <-s.records
 		if got := string(s.bodies[0]); got != c.want || rec.Asked < 90000 || string(rec.Sent) != got || len(rec.Received) == 0 {
 			t.Errorf("%s: sent on %s, recorded %d %s", c.path, got, rec.Asked, rec.Sent)
+		}
+	}
+}
+
+// A limit counts only if the path that is asked obeys it: parallel calls with a limit that their endpoint
+// ignores never come to more than the budget.
+func TestOnlyLimitsThatThePathObeysCount(t *testing.T) {
+	const budget, written = 600_000, 100_000 // what the vendor writes where nothing limits it
+	for _, c := range []struct {
+		vendor, path, body string
+		obeyed             bool
+	}{
+		{"openai", "/v1/chat/completions", `{"model":"m","max_output_tokens":1}`, false},
+		{"openai", "/v1/chat/completions", `{"model":"m","max_tokens":1}`, true},
+		{"openai", "/v1/chat/completions", `{"model":"m","max_completion_tokens":1}`, true},
+		{"openai", "/v1/chat/completions", `{"model":"m","max_completion_tokens":1,"max_tokens":200000}`, false},
+		{"openai", "/v1/chat/completions", `{"model":"m","generationConfig":{"maxOutputTokens":1}}`, false},
+		{"openai", "/v1/responses", `{"model":"m","max_output_tokens":1}`, true},
+		{"openai", "/v1/responses", `{"model":"m","max_tokens":1,"max_completion_tokens":1}`, false},
+		{"openai", "/v1/responses/compact", `{"model":"m","max_output_tokens":1,"max_tokens":1}`, false},
+		{"anthropic", "/v1/messages", `{"model":"m","max_tokens":1}`, true},
+		{"anthropic", "/v1/messages", `{"model":"m","max_output_tokens":1,"max_completion_tokens":1}`, false},
+		{"gemini", "/v1beta/models/m:generateContent", `{"generationConfig":{"maxOutputTokens":1}}`, true},
+		{"gemini", "/v1beta/models/m:generateContent", `{"max_tokens":1,"max_output_tokens":1,"maxOutputTokens":1}`, false},
+	} {
+		var spent atomic.Int64
+		s := newSite(t, agent.Budget{Tokens: agent.AtMost(budget)}, func(w http.ResponseWriter, _ *http.Request) {
+			out := int64(written)
+			if c.obeyed {
+				out = 1
+			}
+			spent.Add(out)
+			w.Header().Set("Content-Type", "application/json")
+			fmt.Fprintf(w, `{"usage":{"input_tokens":1,"output_tokens":%[1]d},"usageMetadata":{"promptTokenCount":1,"candidatesTokenCount":%[1]d}}`, out)
+		})
+		var calls sync.WaitGroup
+		for range 13 {
+			calls.Go(func() { s.post(c.vendor, c.path, c.body) })
+		}
+		calls.Wait()
+		if got := spent.Load(); got == 0 || got > budget || c.obeyed && got != 13 {
+			t.Errorf("%s %s: %d tokens of %d in %d calls", c.path, c.body, got, budget, s.requests())
+		}
+	}
+}
+
+// Members that Google accepts in a second spelling could limit a call, or multiply it, unseen.
+func TestOtherSpellingsOfGoogleAreRefused(t *testing.T) {
+	s := newSite(t, agent.Budget{Tokens: agent.AtMost(1 << 40)}, func(http.ResponseWriter, *http.Request) {})
+	for _, body := range []string{`{"generation_config":{"candidate_count":8}}`, `{"generationConfig":{},"generation_config":{}}`, `{"cached_content":"c"}`,
+		`{"generationConfig":{"candidate_count":8}}`, `{"generationConfig":{"maxOutputTokens":1,"max_output_tokens":9000}}`} {
+		status, got := s.post("gemini", "/v1beta/models/m:generateContent", body)
+		if status != http.StatusBadRequest || !strings.Contains(got, "generationConfig") || s.requests() != 0 {
+			t.Errorf("%s: %d %s", body, status, got)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"encoding/json"
+	"errors"
 	"net/http"
 	"net/url"
 	"path"
@@ -15,20 +16,24 @@ import (
 // vendor is what is known of the endpoints that programs ask.
 type vendor struct {
 	upstream string
-	// plain are paths that cost nothing, metered those of calls; * is one part of a path.
-	plain, metered []string
-	key            string  // the header of keys
-	broke          refusal // what it answers to who has no money; zero: 403
+	plain    []string   // paths that cost nothing; * matches one part of a path
+	metered  []endpoint // paths of model calls
+	key      string     // the header of keys
+	broke    refusal    // what it answers to who has no money; zero: 403
 	// other is another address of the vendor, for requests of some logins, and what is asked before
 	// the paths that it has; nil: there is none.
-	other func(http.Header) (address, strip string)
-	// most are the members of a request that say how much may be written, the usual one first; nested
-	// is the object that they stand in, if not the request.
-	most   []string
-	nested string
-	// limit is where a request says how much may be written.
-	limit func(body request) int64
-	says  func(status int, code, message string) any
+	other  func(http.Header) (address, strip string)
+	nested string // the object of a request that holds the limits of its output, if it is not the request itself
+	says   func(status int, code, message string) any
+}
+
+// endpoint is a path of model calls.
+type endpoint struct {
+	path string // * matches one part
+	// limits lists the members of a request that this path obeys as a limit of its output, the usual one
+	// first. A member that another path obeys is ignored here by the vendor, and so by us. If it is empty,
+	// no member limits the output.
+	limits []string
 }
 
 // refusal is a status and the vendor's word for it.
@@ -37,8 +42,8 @@ type refusal struct {
 	code   string
 }
 
-// request is what is read of a call. A name that stands twice is refused: nobody knows which of them a
-// vendor would take.
+// request holds the members of a call that decide its cost. A request that names one of them twice is
+// refused, because vendors differ in which of the two they obey.
 type request struct {
 	Model         string `json:"model"`
 	MaxTokens     int64  `json:"max_tokens"`
@@ -48,11 +53,45 @@ type request struct {
 	Config        struct {
 		MaxOutput  int64 `json:"maxOutputTokens"`
 		Candidates int64 `json:"candidateCount"`
+		// Google also accepts these spellings.
+		OtherMaxOutput  jsontext.Value `json:"max_output_tokens"`
+		OtherCandidates jsontext.Value `json:"candidate_count"`
 	} `json:"generationConfig"`
-	// What the vendor keeps, and reads again with the request.
+	// The vendor keeps these and reads them again with the request.
 	Previous     string         `json:"previous_response_id"`
 	Conversation jsontext.Value `json:"conversation"`
 	Cached       string         `json:"cachedContent"`
+	// And these.
+	OtherConfig jsontext.Value `json:"generation_config"`
+	OtherCached jsontext.Value `json:"cached_content"`
+}
+
+// limit returns the largest of the limits that the members with these names set, or 0 if none does.
+func (q request) limit(names []string) int64 {
+	var most int64
+	for _, name := range names {
+		switch name {
+		case "max_tokens":
+			most = max(most, q.MaxTokens)
+		case "max_output_tokens":
+			most = max(most, q.MaxOutput)
+		case "max_completion_tokens":
+			most = max(most, q.MaxCompletion)
+		case "maxOutputTokens":
+			most = max(most, q.Config.MaxOutput)
+		}
+	}
+	return most
+}
+
+// check refuses a request whose limits cannot be read with certainty.
+func (q request) check() error {
+	for _, other := range []jsontext.Value{q.OtherConfig, q.OtherCached, q.Config.OtherMaxOutput, q.Config.OtherCandidates} {
+		if len(other) > 0 {
+			return errors.New("spell members as in generationConfig, not as in generation_config")
+		}
+	}
+	return nil
 }
 
 // answers is how often an answer is written, each as long as one may be.
@@ -72,9 +111,7 @@ var vendors = late.Value[map[string]vendor]{Make: func() map[string]vendor {
 	return map[string]vendor{
 		"anthropic": {upstream: "https://api.anthropic.com", key: "X-Api-Key", broke: refusal{http.StatusPaymentRequired, "billing_error"},
 			plain:   []string{"GET /v1/models", "GET /v1/models/*", "POST /v1/messages/count_tokens"},
-			metered: []string{"POST /v1/messages"},
-			most:    []string{"max_tokens"},
-			limit:   func(r request) int64 { return r.MaxTokens },
+			metered: []endpoint{{"POST /v1/messages", []string{"max_tokens"}}},
 			says: func(_ int, code, message string) any {
 				return map[string]any{"type": "error", "error": map[string]any{"type": code, "message": message}}
 			}},
@@ -85,40 +122,45 @@ var vendors = late.Value[map[string]vendor]{Make: func() map[string]vendor {
 				}
 				return "", ""
 			},
-			plain:   []string{"GET /v1/models", "GET /v1/models/*"},
-			metered: []string{"POST /v1/responses", "POST /v1/responses/compact", "POST /v1/chat/completions"},
-			most:    []string{"max_output_tokens"},
-			limit:   func(r request) int64 { return max(r.MaxOutput, r.MaxCompletion, r.MaxTokens) },
+			plain: []string{"GET /v1/models", "GET /v1/models/*"},
+			metered: []endpoint{
+				{"POST /v1/responses", []string{"max_output_tokens"}},
+				{"POST /v1/responses/compact", nil},
+				{"POST /v1/chat/completions", []string{"max_completion_tokens", "max_tokens"}},
+			},
 			says: func(_ int, code, message string) any {
 				return map[string]any{"error": map[string]any{"type": code, "code": code, "message": message, "param": nil}}
 			}},
 		"gemini": {upstream: "https://generativelanguage.googleapis.com", key: "X-Goog-Api-Key",
-			plain:   []string{"GET /v1beta/models", "GET /v1beta/models/*", "POST /v1beta/models/*:countTokens"},
-			metered: []string{"POST /v1beta/models/*:generateContent", "POST /v1beta/models/*:streamGenerateContent"},
-			most:    []string{"maxOutputTokens"}, nested: "generationConfig",
-			limit: func(r request) int64 { return r.Config.MaxOutput },
+			plain: []string{"GET /v1beta/models", "GET /v1beta/models/*", "POST /v1beta/models/*:countTokens"},
+			metered: []endpoint{
+				{"POST /v1beta/models/*:generateContent", []string{"maxOutputTokens"}},
+				{"POST /v1beta/models/*:streamGenerateContent", []string{"maxOutputTokens"}},
+			},
+			nested: "generationConfig",
 			says: func(status int, code, message string) any {
 				return map[string]any{"error": map[string]any{"code": status, "status": strings.ToUpper(code), "message": message}}
 			}},
 	}
 }}
 
-// admits says whether a request may go on, and whether it is a call of a model.
-func (v vendor) admits(method, rest string) (ok, metered bool) {
+// admits reports whether a request may be passed on; call is the endpoint of a model call, nil if the
+// request costs nothing.
+func (v vendor) admits(method, rest string) (call *endpoint, ok bool) {
 	if rest != path.Clean(rest) || strings.Contains(rest, "..") {
-		return false, false
+		return nil, false
 	}
 	for _, p := range v.plain {
 		if matches(p, method, rest) {
-			return true, false
+			return nil, true
 		}
 	}
-	for _, p := range v.metered {
-		if matches(p, method, rest) {
-			return true, true
+	for _, e := range v.metered {
+		if matches(e.path, method, rest) {
+			return &e, true
 		}
 	}
-	return false, false
+	return nil, false
 }
 
 func matches(pattern, method, rest string) bool {
