@@ -9,7 +9,8 @@
 //	bash(go test *)       commands that fit, word by word
 //	bash!(make install)   this command line, outside the box
 //	write(docs/**)        files that fit; also edit(…), read(…), …
-//	mcp(server)           every tool of an MCP server; mcp(server__tool): one
+//	mcp(server)           every tool of an MCP server; mcp(server__tool): one;
+//	                      mcp(server__tool@digest): one, as long as it is described as it is
 //	fetch(example.com)    pages of this host; *.example.com: of those below it
 //
 //	ask        files and commands are asked for
@@ -188,6 +189,7 @@ func (d *decision) unasked(ctx context.Context) (decided bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	rules, changed := bind(rules, d.spec)
 	by, permitted := matchHeld(rules, q.Tool, q.Subject)
 	if !permitted && d.spec.As != "" {
 		by, permitted = matchHeld(rules, d.spec.As, "")
@@ -214,10 +216,13 @@ func (d *decision) unasked(ctx context.Context) (decided bool, err error) {
 	if standing.broken != nil && q.Why == "" {
 		q.Why = "the settings cannot be read, so nothing of them permits it: " + standing.broken.Error()
 	}
+	if changed != "" && q.Why == "" {
+		q.Why = changed
+	}
 	if acts {
 		q.Why = "other programs execute or obey files of this name unasked"
 	}
-	if q.Rule, q.NoGrant = propose(q.Tool, q.Subject, q.Outside); q.NoGrant == "" {
+	if q.Rule, q.NoGrant = propose(q.Tool, q.Subject, d.spec.Digest, q.Outside); q.NoGrant == "" {
 		q.NoRule = final(q.Tool, q.Subject)
 	} else {
 		q.NoRule = q.NoGrant

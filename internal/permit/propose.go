@@ -13,12 +13,15 @@ import (
 // the one case where a pattern wider than the command is proposed.
 var harmlessPrograms = late.Words("basename cat cmp comm cut df dirname du echo grep head ls md5sum nl od pwd readlink realpath sha1sum sha256sum sha512sum stat tail tr wc")
 
-// propose is the rule that would permit a call again, and hardly anything else; or why
-// there is none. outside asks for one that leaves the box.
-func propose(tool, subject string, outside bool) (Rule, string) {
+// propose returns the rule that would permit a call again, and hardly anything else, or why
+// there is none. A rule for a tool of a server is bound to its digest; outside asks for a rule
+// that leaves the box.
+func propose(tool, subject, digest string, outside bool) (Rule, string) {
 	switch {
 	case !slices.Contains(tools, tool):
 		return Rule{}, "no rule can permit this tool"
+	case tool == servers && digest != "":
+		return writable(Rule{Tool: servers, Pattern: subject + "@" + digest}, subject)
 	case tool == servers:
 		return writable(Rule{Tool: servers, Pattern: subject}, subject)
 	case tool != shell && (!fs.ValidPath(subject) || subject == "."):
@@ -85,6 +88,8 @@ func (q Question) CheckSaved(r Rule) error {
 		return refuse("%s", q.NoRule)
 	case !permits([]Rule{r}, q.Tool, q.Subject):
 		return refuse("it does not permit this call")
+	case q.Tool == servers && strings.Contains(q.Rule.Pattern, "@") && r != q.Rule:
+		return refuse("a rule for a tool of a server is bound to its description: write %s", q.Rule)
 	case q.Outside && !r.Outside:
 		return refuse("it would not let the command out of the box: write bash!(COMMAND)")
 	case r.Tool != shell || !r.Outside && r.Pattern == exact(q.Subject) || r.Outside:

@@ -62,3 +62,55 @@ func TestToolsOfServersAreAskedFor(t *testing.T) {
 		t.Errorf("read-only: %v", err)
 	}
 }
+
+// A rule that is bound to a digest holds for that digest; one that is not, for tools whose server is proven,
+// or if it was given on the command line.
+func TestRulesAreBoundToWhatTheyWereGivenFor(t *testing.T) {
+	spec := func(unproven string) tool.Spec {
+		return tool.Spec{Name: "files__write", Access: tool.Servers, Schema: json.RawMessage("{}"), Digest: "aa11", Unproven: unproven}
+	}
+	call := tool.Call{Name: "files__write", Args: json.RawMessage(`{}`)}
+	for _, c := range []struct {
+		rule, unproven    string
+		settings, command bool
+	}{
+		{"mcp(files__write@aa11)", "", true, true},
+		{"mcp(files__write@aa11)", "it changed", true, true},
+		{"mcp(files__write@bb22)", "", false, false},
+		{"mcp(files__write)", "", true, true},
+		{"mcp(files)", "", true, true},
+		{"mcp(files__write)", "it changed", false, true},
+		{"mcp(files)", "it changed", false, true},
+		{"mcp", "it changed", false, true},
+		{"mcp(files__read@aa11)", "", false, false},
+		{"mcp(files@aa11)", "", false, false},
+	} {
+		rules, err := ParseAll(c.rule)
+		if err != nil {
+			t.Fatal(err)
+		}
+		inSettings := &Policy{Settings: func() ([]Rule, Mode, error) { return rules, Ask, nil }}
+		onCommandLine := &Policy{Rules: rules}
+		for p, want := range map[*Policy]bool{inSettings: c.settings, onCommandLine: c.command} {
+			_, _, err := p.Decide(t.Context(), spec(c.unproven), call)
+			if (err == nil) != want {
+				t.Errorf("%s (%q), on the command line %v: %v", c.rule, c.unproven, p == onCommandLine, err)
+			}
+			if err != nil && c.unproven != "" && !strings.Contains(err.Error(), "it changed") {
+				t.Errorf("%s: it does not say why: %v", c.rule, err)
+			}
+		}
+	}
+	for _, bad := range []string{"mcp(a__b@)", "mcp(a__b@xyz)", "mcp(a__b@aa@bb)"} {
+		if r, err := Parse(bad); err == nil {
+			t.Errorf("%s is %+v", bad, r)
+		}
+	}
+	q := Question{Tool: servers, Subject: "files__write", Rule: Rule{Tool: servers, Pattern: "files__write@aa11"}}
+	for rule, ok := range map[string]bool{"mcp(files__write@aa11)": true, "mcp(files__write)": false, "mcp(files__write@bb22)": false, "mcp(files)": false, "mcp": false} {
+		r, _ := Parse(rule)
+		if err := q.CheckSaved(r); (err == nil) != ok {
+			t.Errorf("%s is saved: %v", rule, err)
+		}
+	}
+}

@@ -98,8 +98,9 @@ func ModeEntry(m Mode) history.Draft {
 // held is a rule and where it stands.
 type held struct {
 	Rule
-	from string
-	by   *history.Actor
+	from  string
+	by    *history.Actor
+	given bool // on the command line of this process
 }
 
 // Where rules stand.
@@ -143,8 +144,11 @@ func (p *Policy) standing(ctx context.Context, a id.Agent) (Standing, error) {
 // rules are all that could permit a call of an agent.
 func (p *Policy) rules(s Standing) ([]held, error) {
 	var out []held
-	for _, r := range slices.Concat(s.allowed, p.Rules) {
+	for _, r := range s.allowed {
 		out = append(out, held{Rule: r, from: fromSettings})
+	}
+	for _, r := range p.Rules {
+		out = append(out, held{Rule: r, from: fromSettings, given: true})
 	}
 	if p.Book != nil {
 		saved, err := p.Book.Rules()

@@ -35,6 +35,8 @@ type ServerTool struct {
 	Description string          `json:"description"`
 	ReadOnly    bool            `json:"read_only"` // says the server
 	Schema      json.RawMessage `json:"schema"`
+	Digest      string          `json:"digest"`  // rules for the tool are bound to it
+	Changed     *string         `json:"changed"` // since the server was first asked; then rules by name do not permit it
 }
 
 // ServerCall is what came of a call.

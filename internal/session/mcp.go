@@ -109,7 +109,8 @@ func (w *Workspace) ServerTools(ctx context.Context, name string) (public.Server
 			return out, err
 		}
 		for _, d := range l.Tools {
-			out.Tools = append(out.Tools, public.ServerTool{Name: d.Name, Server: s.Name, Tool: d.Tool, Description: d.Description, ReadOnly: d.ReadOnly, Schema: d.Schema})
+			out.Tools = append(out.Tools, public.ServerTool{Name: d.Name, Server: s.Name, Tool: d.Tool, Description: d.Description, ReadOnly: d.ReadOnly, Schema: d.Schema,
+				Digest: d.Digest, Changed: public.Optional(d.Changed())})
 		}
 		for _, n := range l.Notes {
 			out.Notes = append(out.Notes, s.Name+": "+n)
@@ -122,6 +123,22 @@ func (w *Workspace) ServerTools(ctx context.Context, name string) (public.Server
 		_, err = p.Ask(ctx, name) // which says what there is instead
 	}
 	return out, err
+}
+
+// AcceptServer makes the tools of a server, as they are now, those that rules by name permit, and
+// returns them.
+func (w *Workspace) AcceptServer(ctx context.Context, name string) (public.ServerTools, error) {
+	p, err := w.pooled()
+	if err != nil {
+		return public.ServerTools{}, err
+	}
+	if _, err := p.Ask(ctx, name); err != nil {
+		return public.ServerTools{}, err
+	}
+	if err := p.Accept(name); err != nil {
+		return public.ServerTools{}, err
+	}
+	return w.ServerTools(ctx, name)
 }
 
 // CallServer calls a tool for a person, who need not be asked.

@@ -122,13 +122,13 @@ func printable(x uint64) bool {
 	return x&top == 0 && (x+ones)&top == 0 && (x+(0x80-0x20)*ones)&top == top
 }
 
-// hostile covers C1 controls, line separators and bidirectional overrides.
-// Joiners stay: emoji and scripts need them.
+// hostile reports whether r is a C1 control, a line separator, a bidirectional override, a tag
+// character or another invisible one. Joiners stay: emoji and scripts need them.
 func hostile(r rune) bool {
 	return r >= 0x80 && (r <= 0x9f || // most texts are ASCII and end here
 		r == 0x2028 || r == 0x2029 ||
 		r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 ||
-		r == 0xfeff ||
+		r == 0xfeff || r == 0x200b || r >= 0x2060 && r <= 0x2064 || r >= 0xe0000 && r <= 0xe007f ||
 		r >= 0xfdd0 && r <= 0xfdef || r&0xfffe == 0xfffe) // no characters
 }
 

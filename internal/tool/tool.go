@@ -44,6 +44,12 @@ type Spec struct {
 	// Schema is a JSON Schema of the arguments that somebody else checks; then Args is nil.
 	Schema json.RawMessage
 	Access Access
+	// Digest identifies a tool of a server: how the server is reached, and the tool's description and
+	// arguments. A rule that is saved for the tool holds for this digest only. Empty: rules hold by name.
+	Digest string
+	// Unproven is why rules that name the tool or its server, and no digest, do not permit it unless they
+	// were given on the command line; empty: they do.
+	Unproven string
 	// Subject is what a permission rule is held against: a path relative to the
 	// workspace with forward slashes, or a command line. nil: nothing.
 	Subject func(args json.RawMessage) string

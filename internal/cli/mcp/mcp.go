@@ -23,7 +23,10 @@ func Commands(l *line.Line, p Ports) []*cobra.Command {
 		Long: `MCP servers are programs and services whose tools agents can use, as server__tool. Yours
 stand in your configuration ([mcp.NAME]); those of a project in its .mcp.json, which
 counts once you accepted it (ramet trust). They start when a tool of theirs is called.
-A call is asked for like a command; the rules mcp(SERVER) and mcp(SERVER__TOOL) permit it.
+A call is asked for like a command; the rules mcp(SERVER) and mcp(SERVER__TOOL) permit it,
+as long as your server describes the tool as it did when it was first asked. What is saved
+for a tool, and any rule for a project's server, names the tool's digest:
+mcp(SERVER__TOOL@DIGEST).
 
 ramet is a server too: other people's agents fork, prompt, mail and kill agents here with
 the tools of "ramet mcp serve"; "ramet mcp install" says how they are told of it.
@@ -32,7 +35,7 @@ the tools of "ramet mcp serve"; "ramet mcp install" says how they are told of it
 		Args: line.UnknownCommand,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(listCommand(l), addCommand(l), removeCommand(l), toolsCommand(l), callCommand(l), loginCommand(l), logoutCommand(l),
+	c.AddCommand(listCommand(l), addCommand(l), removeCommand(l), toolsCommand(l), acceptCommand(l), callCommand(l), loginCommand(l), logoutCommand(l),
 		serveCommand(l, p), installCommand(l), tokenCommand(l))
 	return []*cobra.Command{c}
 }
@@ -206,12 +209,43 @@ func toolsCommand(l *line.Line) *cobra.Command {
 	}
 }
 
+func acceptCommand(l *line.Line) *cobra.Command {
+	return &cobra.Command{
+		Use:   "accept SERVER",
+		Short: "Accept the tools of an MCP server as they are now",
+		Long: `Rules that name your MCP server or one of its tools do not permit a tool that the server
+added or described otherwise since it was first asked. This accepts all its tools as they
+are now, and lists them: read their descriptions ("ramet mcp tools SERVER --json") first.
+
+` + line.ExitHelp.Get(),
+		Args: line.Arguments(1, 1),
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := l.Person("mcp accept"); err != nil {
+				return err
+			}
+			ws, err := l.Open(c.Context())
+			if err != nil {
+				return err
+			}
+			shape, err := ws.AcceptServer(c.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			return l.Print(tools{shape})
+		},
+	}
+}
+
 type tools struct{ public.ServerTools }
 
 func (d tools) Text(w *printer.Writer) {
 	rows := [][]string{{"TOOL", "WHAT IT DOES, AS ITS SERVER SAYS"}}
 	for _, t := range d.Tools {
-		rows = append(rows, []string{t.Name, text.Line(t.Description, 100)})
+		what := text.Line(t.Description, 100)
+		if t.Changed != nil {
+			what = "[" + *t.Changed + "] " + what
+		}
+		rows = append(rows, []string{t.Name, what})
 	}
 	if len(d.Tools) == 0 {
 		w.Line("no tools")

@@ -15,6 +15,7 @@ import (
 	"ramet/internal/picture"
 	"ramet/internal/text"
 	"ramet/internal/tool"
+	"ramet/internal/trust"
 )
 
 // How calls end, in memos and telemetry.
@@ -141,7 +142,7 @@ func shown(a *sdk.CallToolResult) Result {
 			parts = append(parts, string(raw))
 		}
 	}
-	if out.Text = cut(strings.Join(parts, "\n")); strings.TrimSpace(out.Text) == "" {
+	if out.Text = cut(trust.Reveal(strings.Join(parts, "\n"))); strings.TrimSpace(out.Text) == "" {
 		out.Text = "[no output]"
 	}
 	if a.IsError {
@@ -178,6 +179,7 @@ type remote struct {
 	pool   *Pool
 	server string
 	Definition
+	unproven string // see tool.Spec
 }
 
 func (r remote) Spec() tool.Spec {
@@ -185,7 +187,7 @@ func (r remote) Spec() tool.Spec {
 	if about == "" {
 		about = r.Title
 	}
-	return tool.Spec{Name: r.Name, Description: "Of the MCP server " + r.server + ". " + about, Schema: r.Schema, Access: tool.Servers,
+	return tool.Spec{Name: r.Name, Description: "Of the MCP server " + r.server + ". " + about, Schema: r.Schema, Access: tool.Servers, Digest: r.Digest, Unproven: r.unproven,
 		Summary: func(args json.RawMessage) string { return r.Name + " " + string(args) }}
 }
 

@@ -33,8 +33,12 @@ func (p *Pool) Box(lists []List, most int) tool.Box {
 	var all tool.Box
 	size := 0
 	for _, l := range lists {
+		var from Server
+		if h, err := p.holder(l.Server); err == nil {
+			from = h.server
+		}
 		for _, d := range l.Tools {
-			all = append(all, remote{p, l.Server, d})
+			all = append(all, remote{p, l.Server, d, from.unproven(d)})
 			size += len(d.Name) + len(d.Description) + len(d.Schema)
 		}
 	}

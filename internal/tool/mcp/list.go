@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -12,6 +13,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"ramet/internal/text"
+	"ramet/internal/trust"
 )
 
 // mostNotes is how many notes a list has; a bad server would have as many as tools.
@@ -66,7 +68,11 @@ func listed(ctx context.Context, s Server, session *sdk.ClientSession) (List, er
 			if what != "" {
 				note("tool %q: %s", t.Name, what)
 			}
-			d := Definition{Name: name(s.Name, t.Name, taken), Tool: t.Name, Title: text.Line(t.Title, 200), Description: bounded(t.Description, mostText), Schema: schema}
+			if seen := text.Strings(schema, trust.Reveal); !bytes.Equal(seen, schema) || trust.Reveal(t.Name) != t.Name {
+				note("tool %q: it has invisible characters, which are spelled out", t.Name)
+				schema = seen
+			}
+			d := Definition{Name: name(s.Name, t.Name, taken), Tool: t.Name, Title: text.Line(trust.Reveal(t.Title), 200), Description: bounded(t.Description, mostText), Schema: schema}
 			if t.Annotations != nil {
 				d.ReadOnly = t.Annotations.ReadOnlyHint
 			}
@@ -113,9 +119,9 @@ func name(server, tool string, taken map[string]bool) string {
 	return out
 }
 
-// bounded is a text that may come from anybody, cut.
+// bounded returns a text of a server with invisible characters spelled out, cut to at most so many bytes.
 func bounded(s string, most int) string {
-	s = strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", ""), "\uFFFD")
+	s = trust.Reveal(strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", ""), "\uFFFD"))
 	if len(s) <= most {
 		return s
 	}

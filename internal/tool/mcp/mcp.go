@@ -14,6 +14,8 @@
 //   - What a server says is data: names are made words, schemas objects, answers are bounded,
 //     what it prints besides is dropped, and what is left out is said.
 //   - Hints of a server (that a tool only reads) are shown, and permit nothing.
+//   - A tool that was added or described otherwise since its server was first asked says so, and
+//     rules that only name it do not permit it. Invisible characters are spelled out.
 //
 // Whoever makes a Server decides what it may do: the box, the variables, the folders.
 package mcp
@@ -82,6 +84,8 @@ type Definition struct {
 	Description string          `json:"description,omitempty"`
 	Schema      json.RawMessage `json:"schema"`
 	ReadOnly    bool            `json:"read_only,omitempty"` // says the server
+	Digest      string          `json:"digest,omitempty"`    // identifies it as it is now
+	First       string          `json:"first,omitempty"`     // the digest under which it was first seen
 }
 
 // List is what a server offers.

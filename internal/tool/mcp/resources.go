@@ -14,6 +14,7 @@ import (
 	"ramet/internal/picture"
 	"ramet/internal/text"
 	"ramet/internal/tool"
+	"ramet/internal/trust"
 )
 
 // Resource is something that a server has to read.
@@ -148,6 +149,9 @@ func (l library) Spec() tool.Spec {
 		s.Schema = json.RawMessage(`{"type":"object","properties":{"uri":{"type":"string"}},"required":["uri"]}`)
 	}
 	s.Summary = func(args json.RawMessage) string { return l.name + " " + string(args) }
+	if h, err := l.pool.holder(l.server); err == nil {
+		s.Digest, s.Unproven = digestOf(h.server, l.name), h.server.unproven(Definition{})
+	}
 	return s
 }
 
@@ -164,7 +168,7 @@ func (l library) Run(ctx context.Context, c tool.Call) (tool.Answer, error) {
 		if len(found) == 0 {
 			b.WriteString("It has none.")
 		}
-		return tool.Answer{Text: cut(b.String())}, nil
+		return tool.Answer{Text: cut(trust.Reveal(b.String()))}, nil
 	}
 	var args struct{ URI string }
 	if err := json.Unmarshal(c.Args, &args); err != nil || args.URI == "" {

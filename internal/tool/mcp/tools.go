@@ -43,6 +43,8 @@ func (p *Pool) Ask(ctx context.Context, name string) (List, error) {
 	if err != nil {
 		return List{}, c.failure(ctx, h.server, err)
 	}
+	before, _ := p.Known(name)
+	addDigests(h.server, before, l.Tools)
 	p.mu.Lock()
 	p.lists[name] = l
 	p.mu.Unlock()
