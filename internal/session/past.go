@@ -202,6 +202,24 @@ func (t *taking) Done(ctx context.Context, when history.When) (history.Draft, bo
 	return history.NewState(s), true
 }
 
+// draftState drafts the state of an agent's files as they are now. It drafts nothing if the history
+// tells that state already, or if none can be taken: whoever asks can do without.
+func (w *Workspace) draftState(ctx context.Context, a agent.Agent) []history.Draft {
+	k, ok := w.FileStates(a, "").(*keeping)
+	if !ok || k.folder == nil {
+		return nil
+	}
+	defer k.folder.Save()
+	if _, err := w.RecoverFiles(ctx); err != nil {
+		return nil
+	}
+	draft, changed := k.Take(ctx).Done(ctx, history.OnRequest)
+	if !changed || draft.Meta.Files.Root == "" {
+		return nil
+	}
+	return []history.Draft{draft}
+}
+
 // told is the newest state that the agent's history tells; one without a root: there is none.
 func (k *keeping) told(ctx context.Context) (history.State, error) {
 	k.mu.Lock()

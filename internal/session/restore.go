@@ -157,7 +157,7 @@ func (w *Workspace) Restore(ctx context.Context, r Restoring) (Restored, error) 
 		return out, err
 	}
 	out.Plan = plan
-	if err := w.keepState(ctx, r.Agent, folder, now, history.BeforeCalls); err != nil {
+	if err := w.keepState(ctx, r.Agent, folder, now); err != nil {
 		return out, err
 	}
 	if plan.Note, err = w.noteOf(ctx, r); err != nil {
@@ -264,7 +264,7 @@ func lastSaid(ctx context.Context, log history.Log, a id.Agent, before id.Messag
 
 // keepState writes the state as it is before something changes it, if the history does not
 // tell it yet. Whoever holds the agent is met here, before anything happened.
-func (w *Workspace) keepState(ctx context.Context, a agent.Agent, f *past.Folder, now past.Taken, when history.When) error {
+func (w *Workspace) keepState(ctx context.Context, a agent.Agent, f *past.Folder, now past.Taken) error {
 	fresh, err := w.Store.Agent(ctx, a.ID)
 	if err != nil {
 		return err
@@ -285,7 +285,7 @@ func (w *Workspace) keepState(ctx context.Context, a agent.Agent, f *past.Folder
 	if !changed {
 		return nil
 	}
-	s.When = when
+	s.When = history.OnRequest
 	_, err = w.write(ctx, a, history.NewState(s))
 	return err
 }
