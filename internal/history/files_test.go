@@ -129,7 +129,9 @@ func TestAStateOfTheNextTurnIsNotThatOfThisOne(t *testing.T) {
 	calls := func() id.Message {
 		return s.say("top", history.Draft{Kind: history.Assistant, Parts: []history.Part{{Type: history.ToolCall, CallID: "1", Name: "read", Args: json.RawMessage("{}")}}})
 	}
-	state := func(root string, when history.When) { s.put("top", history.Files, &history.State{Root: root, When: when}) }
+	state := func(root string, when history.When) {
+		s.put("top", history.Files, &history.State{Root: root, When: when})
+	}
 	want := map[id.Message]string{}
 	at := func(root string, entries ...id.Message) {
 		for _, e := range entries {

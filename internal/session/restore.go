@@ -80,7 +80,9 @@ func (w *Workspace) ListFiles(s history.State, visit func(path string, n files.N
 		return err
 	}
 	store := w.Past().Store()
-	return files.List(store, h, func(p string, n files.Node) error { return visit(p, n, n.Kind == files.Dir || store.Has(n.Hash)) })
+	return files.List(store, h, func(p string, n files.Node) error {
+		return visit(p, n, n.Kind == files.Dir || n.Kind != files.Repo && store.Has(n.Hash))
+	})
 }
 
 // Restoring asks for an agent's files to be what they were.

@@ -29,6 +29,7 @@ const (
 	Unknown  = "its content is not known"
 	Unseen   = "whether it was there is not known"
 	Special  = "it is no file, folder or link"
+	Nested   = "it belongs to another repository"
 	Moved    = "it changed meanwhile"
 	Occupied = "something in its way is kept"
 	Twin     = "another name differs from it in case only"
@@ -96,10 +97,15 @@ func Make(src files.Source, w Wish) (Plan, error) {
 
 // against says why a path is kept; empty: it is not.
 func (w Wish) against(c files.Change) string {
+	if c.Nested != "" {
+		return Nested
+	}
 	for _, n := range []*files.Node{c.Before, c.After} {
 		switch {
 		case n == nil:
-		case n.Kind == files.Repo || n.Kind == files.Other:
+		case n.Kind == files.Repo:
+			return Nested
+		case n.Kind == files.Other:
 			return Special
 		case !n.Known():
 			return Unknown
