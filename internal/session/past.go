@@ -275,17 +275,20 @@ func addUp(changes []files.Change) (n, bytes int64) {
 	return n, bytes
 }
 
-// Overwrites keeps files that tools are about to overwrite in a folder; nil: no states are
-// taken of it.
-func (w *Workspace) Overwrites(root string) func(path string, content []byte) {
+// Replaces notes what tools of an agent are about to replace in a folder, and with what. It returns
+// nil if no states are taken of the folder.
+func (w *Workspace) Replaces(a id.Agent, root string) func(path string, old, content []byte) {
 	if !w.takesStates(root) {
 		return nil
 	}
-	return func(path string, content []byte) {
+	return func(path string, old, content []byte) {
 		f, err := w.Past().Folder(root)
 		if err != nil {
 			return
 		}
-		f.Saw(context.Background(), path, content) // what cannot be kept hinders nobody
+		if old != nil {
+			f.Saw(context.Background(), a, path, old) // the tool goes on if it cannot be kept
+		}
+		f.Writes(a, path, content)
 	}
 }

@@ -92,7 +92,9 @@ type Restoring struct {
 	Last  bool       // before its last turn, or restore, instead
 	Paths []string   // and what is below; none: all
 	Force bool       // also what others could have changed
-	Plan  bool       // only say what would happen
+	// Commands restores also what changed while a command of the agent was running.
+	Commands bool
+	Plan     bool // only say what would happen
 	// Rewind is an entry that is written when the files are restored; nil: none.
 	Rewind *history.Draft
 }
@@ -115,7 +117,7 @@ func (w *Workspace) Restore(ctx context.Context, r Restoring) (Restored, error) 
 		}
 		r.Paths[i] = clean
 	}
-	if r.Force {
+	if r.Force || r.Commands {
 		if err := w.person(ctx, "restore what others could have changed"); err != nil {
 			return Restored{}, err
 		}
@@ -148,7 +150,7 @@ func (w *Workspace) Restore(ctx context.Context, r Restoring) (Restored, error) 
 	if _, err := w.RecoverFiles(ctx); err != nil {
 		return out, err
 	}
-	wish := past.Restore{Agent: r.Agent.ID, Paths: r.Paths, Force: r.Force,
+	wish := past.Restore{Agent: r.Agent.ID, Paths: r.Paths, Force: r.Force, Commands: r.Commands,
 		To: past.State{Root: root, Step: to.Step, Partial: to.Partial()}}
 	plan, now, err := folder.Plan(ctx, wish)
 	if err == nil {
@@ -165,7 +167,7 @@ func (w *Workspace) Restore(ctx context.Context, r Restoring) (Restored, error) 
 	if plan.Note, err = w.noteOf(ctx, r); err != nil {
 		return out, err
 	}
-	done, _, err := folder.Carry(ctx, r.Agent.ID, plan, func(_ restore.Done, after past.Taken) error {
+	done, _, err := folder.Carry(ctx, plan, func(_ restore.Done, after past.Taken) error {
 		out.Entry, err = w.restored(ctx, r, folder, after)
 		return err
 	})
@@ -296,8 +298,8 @@ func (w *Workspace) keepState(ctx context.Context, a agent.Agent, f *past.Folder
 type Rewinding struct {
 	To    id.Message // 0: to the mark
 	Label string     // of the mark; empty: the newest
-	Force bool
-	Plan  bool
+	// Force, Commands and Plan are as in Restoring.
+	Force, Commands, Plan bool
 }
 
 // RewindFiles goes back to a message or a mark, with the files.
@@ -310,5 +312,5 @@ func (w *Workspace) RewindFiles(ctx context.Context, a agent.Agent, r Rewinding)
 		r.To, r.Label = mark.ID, mark.Label
 	}
 	rewind := history.NewRewind(r.To, r.Label)
-	return w.Restore(ctx, Restoring{Agent: a, At: r.To, Force: r.Force, Plan: r.Plan, Rewind: &rewind})
+	return w.Restore(ctx, Restoring{Agent: a, At: r.To, Force: r.Force, Commands: r.Commands, Plan: r.Plan, Rewind: &rewind})
 }

@@ -73,9 +73,6 @@ func New(o Options) *Scanner {
 	return s
 }
 
-// Largest is the size up to which contents are kept.
-func (s *Scanner) Largest() int64 { return s.o.Largest }
-
 // Result is what a walk found.
 type Result struct {
 	Root  chain.Hash
