@@ -338,7 +338,7 @@ func (t *tools) at(root string, a id.Agent, jobs *local.Jobs) (tool.Box, error) 
 	ws := t.request.Workspace
 	made, err := local.New(local.Options{Root: root, For: a, Env: t.environment, Hide: t.hidden, Cache: confinedCache(ws),
 		Quarantine: quarantine(ws), Forbid: reserved(ws), Outputs: ws.Outputs(), Clean: t.request.Secrets.Own, Jobs: jobs,
-		Overwrites: ws.Overwrites(root)})
+		Replaces: ws.Replaces(a, root)})
 	if err != nil {
 		return nil, err
 	}

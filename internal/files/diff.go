@@ -18,6 +18,7 @@ type Source interface {
 type Change struct {
 	Path          string
 	Before, After *Node
+	Nested        string // the other repository that the path is in; empty: it is in none
 }
 
 // Verb is what happened, for people.
@@ -37,7 +38,8 @@ func (c Change) Verb() string {
 
 // Diff lists where two states differ, in the order of paths, folders before what is in
 // them. Folders that are equal are not read. A folder that is there on both sides is listed
-// where its own mode differs.
+// where its own mode differs. Another repository is listed where it was added or removed; in one
+// that is there on both sides, what changed.
 func Diff(src Source, before, after chain.Hash) ([]Change, error) {
 	d := differ{src: src}
 	err := d.folders("", before, after)
@@ -45,8 +47,9 @@ func Diff(src Source, before, after chain.Hash) ([]Change, error) {
 }
 
 type differ struct {
-	src Source
-	out []Change
+	src    Source
+	out    []Change
+	nested string // the other repository that is being compared
 }
 
 func (d *differ) folders(at string, before, after chain.Hash) error {
@@ -87,10 +90,13 @@ func (d *differ) node(at string, was, is *Node) error {
 		name = is
 	}
 	p := path.Join(at, name.Name)
+	if was != nil && is != nil && was.Kind == Repo && is.Kind == Repo {
+		return d.repository(p, was.Hash, is.Hash)
+	}
 	var before, after chain.Hash
 	folder := func(n *Node) bool { return n != nil && n.Kind == Dir }
 	if !folder(was) || !folder(is) || was.Mode != is.Mode || was.Known() != is.Known() {
-		d.out = append(d.out, Change{p, was, is})
+		d.out = append(d.out, Change{p, was, is, d.nested})
 	}
 	if folder(was) {
 		before = was.Hash
@@ -99,6 +105,18 @@ func (d *differ) node(at string, was, is *Node) error {
 		after = is.Hash
 	}
 	return d.folders(p, before, after)
+}
+
+// repository compares what two states noted of another repository; where one noted nothing, there
+// is nothing to compare.
+func (d *differ) repository(at string, before, after chain.Hash) error {
+	if before == (chain.Hash{}) || after == (chain.Hash{}) {
+		return nil
+	}
+	outer := d.nested
+	d.nested = at
+	defer func() { d.nested = outer }()
+	return d.folders(at, before, after)
 }
 
 // read is a folder; nothing, or one that is not known, is empty.
@@ -117,7 +135,7 @@ func Find(src Source, root chain.Hash, p string) (*Node, error) {
 		if name == "" {
 			break
 		}
-		if at == nil || at.Kind != Dir || !at.Known() {
+		if at == nil || at.Kind != Dir && at.Kind != Repo || !at.Known() {
 			return nil, nil
 		}
 		f, err := src.Folder(at.Hash)

@@ -18,8 +18,9 @@
 //     contents. Equal trees have equal roots, wherever and whenever they were taken.
 //   - States belong to folders, entries to agents. A folder that did not change costs one
 //     hash in the folder above it.
-//   - `.git` is never in a state, at any depth, nor is what is ramet's own. Another
-//     repository below the folder is noted, and not looked into. Pipes, sockets and devices
+//   - `.git` is never in a state, at any depth, nor is what is ramet's own. Of another
+//     repository below the folder the names, sizes and times are noted, so that changes in it can be
+//     listed; no content of it is read, kept or restored. Pipes, sockets and devices
 //     are noted, and never opened.
 //   - What could not be known (no permission, a file that changed while it was read, no
 //     time left) is in the state as unknown: it is neither restored nor removed.
@@ -35,6 +36,7 @@
 //	length of the name (2, big-endian) · name
 //
 // The mode is the twelve bits of chmod(2), 0 where the kind has none; the size of a folder is
-// 0; a hash that is not known is all zeros. These bytes never change: another form would
+// 0; a hash that is not known is all zeros. The hash of another repository is that of a folder in
+// which the hashes of files and links stand for the time of their last change. These bytes never change: another form would
 // have another first line.
 package files

@@ -18,7 +18,7 @@ const (
 	File  Kind = 'f'
 	Link  Kind = 'l'
 	Dir   Kind = 'd'
-	Repo  Kind = 'r' // a folder with a .git of its own
+	Repo  Kind = 'r' // a folder with a .git of its own; List does not go into it
 	Other Kind = 'o' // a pipe, a socket, a device
 )
 

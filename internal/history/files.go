@@ -31,6 +31,7 @@ const (
 	BeforeCalls  When = "before"   // the first call of a turn that may write
 	AfterCalls   When = "after"    // calls that may have written
 	AfterRestore When = "restored" // files were restored
+	OnRequest    When = "kept"     // a person set a mark, or is about to restore files
 )
 
 // Partial says that the state does not hold everything.
@@ -45,23 +46,28 @@ type Stated struct {
 	Entry
 }
 
-// StateAt is the state of an agent's files when a message was written; 0: the newest. It is
-// that of the newest entry up to there, or of the next one where nothing was written between:
-// one that was taken before the first call, or behind the result of a call. false: there is
-// none.
+// StateAt returns the state of an agent's files when a message was written; 0: the newest. That
+// is the newest state up to the message, unless a later one is closer to it: the state taken
+// before the calls of the same turn, or, for the result of a call, the one taken after it.
+// Where there is no earlier state, the first one taken before a call has to do. StateAt reports
+// false if there is none.
 func StateAt(ctx context.Context, log Log, leaf id.Agent, at id.Message) (Stated, bool, error) {
 	lineage, err := log.Lineage(ctx, leaf)
 	if err != nil {
 		return Stated{}, false, err
 	}
-	end := NoLimit
-	if at != 0 {
-		if next, ok, err := nextState(ctx, log, lineage, at); err != nil || ok {
-			return next, ok, err
-		}
-		end = UpTo(at)
+	if at == 0 {
+		return newestIn(ctx, log, lineage, NoLimit)
 	}
-	return newestIn(ctx, log, lineage, end)
+	next, closer, err := nextState(ctx, log, lineage, at)
+	if err != nil || closer {
+		return next, closer, err
+	}
+	found, ok, err := newestIn(ctx, log, lineage, UpTo(at))
+	if err == nil && !ok && next.Root != "" && next.When == BeforeCalls {
+		return next, true, nil
+	}
+	return found, ok, err
 }
 
 // newestIn is the newest state of a lineage up to a bound.
@@ -75,44 +81,49 @@ func newestIn(ctx context.Context, log Log, lineage []Ancestor, end Bound) (Stat
 	return Stated{}, false, nil
 }
 
-// nextState is the first state behind an entry, if it tells what the files were there.
-func nextState(ctx context.Context, log Log, lineage []Ancestor, at id.Message) (Stated, bool, error) {
+// nextState returns the first state after an entry that the same agent wrote, and reports whether
+// it was taken closer to that entry than any state before it.
+func nextState(ctx context.Context, log Log, lineage []Ancestor, at id.Message) (next Stated, closer bool, err error) {
 	asked, err := log.Entry(ctx, at)
-	if err != nil {
+	if err != nil || asked.Kind == Files { // a state is its own
 		return Stated{}, false, err
 	}
-	if asked.Kind == Files {
-		return Stated{}, false, nil // it tells its own
-	}
-	for i := len(lineage) - 1; i >= 0; i-- { // the oldest first
-		r := Range{Agent: lineage[i].Agent, Start: at}
-		if i > 0 {
+	r := Range{Agent: asked.Agent, Start: at}
+	for i, step := range lineage {
+		if step.Agent == asked.Agent && i > 0 { // what a parent did after the fork is not the child's
 			r.End = UpTo(lineage[i-1].ForkMessage)
 		}
-		next, ok, err := firstState(ctx, log, r)
-		if err != nil || !ok {
-			if err != nil {
-				return next, false, err
-			}
-			continue
-		}
-		switch {
-		case next.Root == "" || next.Agent != asked.Agent: // a parent may have gone on meanwhile
-			return next, false, nil
-		case next.When == BeforeCalls:
-			return next, true, nil
-		case next.When != AfterCalls || asked.Kind != ToolResult:
-			return next, false, nil
-		}
-		// The state after the calls stands before the model's next message.
-		for e, err := range log.QueryRange(ctx, Range{Agent: asked.Agent, Start: at, End: UpTo(next.ID)}, Selection{}) {
-			if err != nil || e.Kind == Assistant {
-				return next, false, err
-			}
-		}
-		return next, true, nil
 	}
-	return Stated{}, false, nil
+	next, ok, err := firstState(ctx, log, r)
+	if err != nil || !ok {
+		return Stated{}, false, err
+	}
+	if next.Root == "" || next.When != BeforeCalls && !(next.When == AfterCalls && asked.Kind == ToolResult) {
+		return next, false, nil
+	}
+	if asked.Kind != User && endsTurn(asked) {
+		return next, false, nil
+	}
+	r.End = UpTo(next.ID)
+	for e, err := range log.QueryRange(ctx, r, Selection{}) {
+		if err != nil || endsTurn(e) || e.Kind == Assistant && next.When == AfterCalls { // which may have called further tools
+			return next, false, err
+		}
+	}
+	return next, true, nil
+}
+
+// endsTurn reports whether a turn ends with an entry, or before it: a person may have changed files
+// until the next one.
+func endsTurn(e Entry) bool {
+	switch e.Kind {
+	case User, Interrupted, Killed, Mark, Rewind, Clear:
+		return true
+	case Assistant:
+		calls, err := callsOf(e, map[string]bool{})
+		return err != nil || len(calls) == 0
+	}
+	return false
 }
 
 // StateBefore is the state that an agent's history tells before an entry.

@@ -19,8 +19,13 @@ type shelf struct {
 }
 
 func (s *shelf) put(a id.Agent, k history.Kind, state *history.State) id.Message {
-	meta, _ := json.Marshal(history.Meta{Files: state})
-	e := history.Entry{ID: id.Message(len(s.entries) + 1), Agent: a, Kind: k, Meta: meta}
+	return s.say(a, history.Draft{Kind: k, Meta: history.Meta{Files: state}})
+}
+
+func (s *shelf) say(a id.Agent, d history.Draft) id.Message {
+	meta, _ := json.Marshal(d.Meta)
+	content, _, _ := history.Encode(d.Parts)
+	e := history.Entry{ID: id.Message(len(s.entries) + 1), Agent: a, Kind: d.Kind, Meta: meta, Content: content}
 	s.entries = append(s.entries, e)
 	return e.ID
 }
@@ -113,5 +118,53 @@ func TestTheStateAtAMessage(t *testing.T) {
 	}
 	if _, ok, err := history.StateAt(t.Context(), &shelf{}, "top", 0); ok || err != nil {
 		t.Errorf("%v, %v", ok, err)
+	}
+}
+
+// The files at a message are those of its own turn: what a person changed after that turn, before a
+// mark or before the next prompt, is in no state of it.
+func TestAStateOfTheNextTurnIsNotThatOfThisOne(t *testing.T) {
+	s := &shelf{}
+	put := func(k history.Kind) id.Message { return s.put("top", k, nil) }
+	calls := func() id.Message {
+		return s.say("top", history.Draft{Kind: history.Assistant, Parts: []history.Part{{Type: history.ToolCall, CallID: "1", Name: "read", Args: json.RawMessage("{}")}}})
+	}
+	state := func(root string, when history.When) {
+		s.put("top", history.Files, &history.State{Root: root, When: when})
+	}
+	want := map[id.Message]string{}
+	at := func(root string, entries ...id.Message) {
+		for _, e := range entries {
+			want[e] = root
+		}
+	}
+	at("a", put(history.User), put(history.Assistant), put(history.User)) // two turns that only talk: there is no earlier state
+	at("a", calls(), put(history.ToolResult))
+	state("a", history.BeforeCalls)
+	at("a", calls())
+	at("b", put(history.ToolResult))
+	state("b", history.AfterCalls)
+	at("b", put(history.Assistant), put(history.Usage))
+	state("person", history.OnRequest)
+	at("person", put(history.Mark))
+	state("person 2", history.OnRequest)
+	state("b", history.AfterRestore)
+	at("b", put(history.Notice)) // a message that no person wrote begins the next turn
+	at("b", put(history.Assistant))
+	at("b", put(history.Notice), calls(), put(history.Interrupted))
+	at("person 3", put(history.User), calls(), put(history.ToolResult))
+	state("person 3", history.BeforeCalls)
+	at("person 3", calls())
+	at("c", put(history.ToolResult), put(history.ToolResult))
+	state("c", history.AfterCalls)
+	at("c", calls(), put(history.Assistant))
+	at("c", put(history.User))
+	at("d", put(history.User)) // the first prompt failed, and was repeated
+	state("d", history.BeforeCalls)
+	for e, root := range want {
+		got, ok, err := history.StateAt(t.Context(), s, "top", e)
+		if err != nil || !ok || got.Root != root {
+			t.Errorf("at %d: %q, %v, %v; want %q", e, got.Root, ok, err, root)
+		}
 	}
 }

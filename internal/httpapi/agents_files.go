@@ -116,7 +116,9 @@ type RestoreInput struct {
 	Rewind bool     `json:"rewind,omitempty"`
 	Paths  []string `json:"paths,omitempty"` // and what is below; none: all
 	Force  bool     `json:"force,omitempty"` // also what others could have changed
-	Plan   bool     `json:"plan,omitempty"`  // only say what would happen
+	// Commands restores also what changed while a command of the agent was running.
+	Commands bool `json:"commands,omitempty"`
+	Plan     bool `json:"plan,omitempty"` // only say what would happen
 }
 
 func (in RestoreInput) check() error {
@@ -146,9 +148,9 @@ func (a Agents) restore(c *Call, in RestoreInput) (public.Restore, error) {
 	}
 	var done session.Restored
 	if in.Rewind {
-		done, err = a.Verbs.RewindFiles(c.Context(), found, session.Rewinding{To: in.At, Force: in.Force, Plan: in.Plan})
+		done, err = a.Verbs.RewindFiles(c.Context(), found, session.Rewinding{To: in.At, Force: in.Force, Commands: in.Commands, Plan: in.Plan})
 	} else {
-		done, err = a.Verbs.Restore(c.Context(), session.Restoring{Agent: found, At: in.At, Last: in.Last, Paths: in.Paths, Force: in.Force, Plan: in.Plan})
+		done, err = a.Verbs.Restore(c.Context(), session.Restoring{Agent: found, At: in.At, Last: in.Last, Paths: in.Paths, Force: in.Force, Commands: in.Commands, Plan: in.Plan})
 	}
 	if err != nil {
 		return public.Restore{}, err

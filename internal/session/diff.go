@@ -13,6 +13,7 @@ import (
 	"ramet/internal/chain"
 	"ramet/internal/fault"
 	"ramet/internal/files"
+	"ramet/internal/files/restore"
 	"ramet/internal/history"
 	"ramet/internal/id"
 	"ramet/internal/text"
@@ -128,7 +129,9 @@ func (w *Workspace) compare(ctx context.Context, c files.Change) (diff, note str
 		case n == nil || n.Kind == files.Dir:
 			name[i] = "/dev/null"
 			continue
-		case n.Kind == files.Repo || n.Kind == files.Other:
+		case c.Nested != "" || n.Kind == files.Repo:
+			return "", restore.Nested, nil
+		case n.Kind == files.Other:
 			return "", "no file", nil
 		case !n.Known():
 			return "", "the content is not known", nil

@@ -202,6 +202,24 @@ func (t *taking) Done(ctx context.Context, when history.When) (history.Draft, bo
 	return history.NewState(s), true
 }
 
+// draftState drafts the state of an agent's files as they are now. It drafts nothing if the history
+// tells that state already, or if none can be taken: whoever asks can do without.
+func (w *Workspace) draftState(ctx context.Context, a agent.Agent) []history.Draft {
+	k, ok := w.FileStates(a, "").(*keeping)
+	if !ok || k.folder == nil {
+		return nil
+	}
+	defer k.folder.Save()
+	if _, err := w.RecoverFiles(ctx); err != nil {
+		return nil
+	}
+	draft, changed := k.Take(ctx).Done(ctx, history.OnRequest)
+	if !changed || draft.Meta.Files.Root == "" {
+		return nil
+	}
+	return []history.Draft{draft}
+}
+
 // told is the newest state that the agent's history tells; one without a root: there is none.
 func (k *keeping) told(ctx context.Context) (history.State, error) {
 	k.mu.Lock()
@@ -257,17 +275,20 @@ func addUp(changes []files.Change) (n, bytes int64) {
 	return n, bytes
 }
 
-// Overwrites keeps files that tools are about to overwrite in a folder; nil: no states are
-// taken of it.
-func (w *Workspace) Overwrites(root string) func(path string, content []byte) {
+// Replaces notes what tools of an agent are about to replace in a folder, and with what. It returns
+// nil if no states are taken of the folder.
+func (w *Workspace) Replaces(a id.Agent, root string) func(path string, old, content []byte) {
 	if !w.takesStates(root) {
 		return nil
 	}
-	return func(path string, content []byte) {
+	return func(path string, old, content []byte) {
 		f, err := w.Past().Folder(root)
 		if err != nil {
 			return
 		}
-		f.Saw(context.Background(), path, content) // what cannot be kept hinders nobody
+		if old != nil {
+			f.Saw(context.Background(), a, path, old) // the tool goes on if it cannot be kept
+		}
+		f.Writes(a, path, content)
 	}
 }

@@ -80,7 +80,9 @@ func (w *Workspace) ListFiles(s history.State, visit func(path string, n files.N
 		return err
 	}
 	store := w.Past().Store()
-	return files.List(store, h, func(p string, n files.Node) error { return visit(p, n, n.Kind == files.Dir || store.Has(n.Hash)) })
+	return files.List(store, h, func(p string, n files.Node) error {
+		return visit(p, n, n.Kind == files.Dir || n.Kind != files.Repo && store.Has(n.Hash))
+	})
 }
 
 // Restoring asks for an agent's files to be what they were.
@@ -90,7 +92,9 @@ type Restoring struct {
 	Last  bool       // before its last turn, or restore, instead
 	Paths []string   // and what is below; none: all
 	Force bool       // also what others could have changed
-	Plan  bool       // only say what would happen
+	// Commands restores also what changed while a command of the agent was running.
+	Commands bool
+	Plan     bool // only say what would happen
 	// Rewind is an entry that is written when the files are restored; nil: none.
 	Rewind *history.Draft
 }
@@ -113,7 +117,7 @@ func (w *Workspace) Restore(ctx context.Context, r Restoring) (Restored, error) 
 		}
 		r.Paths[i] = clean
 	}
-	if r.Force {
+	if r.Force || r.Commands {
 		if err := w.person(ctx, "restore what others could have changed"); err != nil {
 			return Restored{}, err
 		}
@@ -146,7 +150,7 @@ func (w *Workspace) Restore(ctx context.Context, r Restoring) (Restored, error) 
 	if _, err := w.RecoverFiles(ctx); err != nil {
 		return out, err
 	}
-	wish := past.Restore{Agent: r.Agent.ID, Paths: r.Paths, Force: r.Force,
+	wish := past.Restore{Agent: r.Agent.ID, Paths: r.Paths, Force: r.Force, Commands: r.Commands,
 		To: past.State{Root: root, Step: to.Step, Partial: to.Partial()}}
 	plan, now, err := folder.Plan(ctx, wish)
 	if err == nil {
@@ -157,13 +161,13 @@ func (w *Workspace) Restore(ctx context.Context, r Restoring) (Restored, error) 
 		return out, err
 	}
 	out.Plan = plan
-	if err := w.keepState(ctx, r.Agent, folder, now, history.BeforeCalls); err != nil {
+	if err := w.keepState(ctx, r.Agent, folder, now); err != nil {
 		return out, err
 	}
 	if plan.Note, err = w.noteOf(ctx, r); err != nil {
 		return out, err
 	}
-	done, _, err := folder.Carry(ctx, r.Agent.ID, plan, func(_ restore.Done, after past.Taken) error {
+	done, _, err := folder.Carry(ctx, plan, func(_ restore.Done, after past.Taken) error {
 		out.Entry, err = w.restored(ctx, r, folder, after)
 		return err
 	})
@@ -264,7 +268,7 @@ func lastSaid(ctx context.Context, log history.Log, a id.Agent, before id.Messag
 
 // keepState writes the state as it is before something changes it, if the history does not
 // tell it yet. Whoever holds the agent is met here, before anything happened.
-func (w *Workspace) keepState(ctx context.Context, a agent.Agent, f *past.Folder, now past.Taken, when history.When) error {
+func (w *Workspace) keepState(ctx context.Context, a agent.Agent, f *past.Folder, now past.Taken) error {
 	fresh, err := w.Store.Agent(ctx, a.ID)
 	if err != nil {
 		return err
@@ -285,7 +289,7 @@ func (w *Workspace) keepState(ctx context.Context, a agent.Agent, f *past.Folder
 	if !changed {
 		return nil
 	}
-	s.When = when
+	s.When = history.OnRequest
 	_, err = w.write(ctx, a, history.NewState(s))
 	return err
 }
@@ -294,8 +298,8 @@ func (w *Workspace) keepState(ctx context.Context, a agent.Agent, f *past.Folder
 type Rewinding struct {
 	To    id.Message // 0: to the mark
 	Label string     // of the mark; empty: the newest
-	Force bool
-	Plan  bool
+	// Force, Commands and Plan are as in Restoring.
+	Force, Commands, Plan bool
 }
 
 // RewindFiles goes back to a message or a mark, with the files.
@@ -308,5 +312,5 @@ func (w *Workspace) RewindFiles(ctx context.Context, a agent.Agent, r Rewinding)
 		r.To, r.Label = mark.ID, mark.Label
 	}
 	rewind := history.NewRewind(r.To, r.Label)
-	return w.Restore(ctx, Restoring{Agent: a, At: r.To, Force: r.Force, Plan: r.Plan, Rewind: &rewind})
+	return w.Restore(ctx, Restoring{Agent: a, At: r.To, Force: r.Force, Commands: r.Commands, Plan: r.Plan, Rewind: &rewind})
 }

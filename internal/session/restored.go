@@ -65,10 +65,9 @@ func (w *Workspace) RecoverFiles(ctx context.Context) ([]restore.Done, error) {
 		json.Unmarshal(note, &n) // of another form: nobody's
 		return n
 	}
-	return w.Past().Recover(ctx, func(note []byte) id.Agent { return read(note).Agent },
-		func(f *past.Folder, d restore.Done, after past.Taken) error {
-			return w.tellRestored(ctx, read(d.Note), f, after)
-		})
+	return w.Past().Recover(ctx, func(f *past.Folder, d restore.Done, after past.Taken) error {
+		return w.tellRestored(ctx, read(d.Note), f, after)
+	})
 }
 
 // tellRestored writes what a restore that was interrupted had to tell, unless it did. An agent

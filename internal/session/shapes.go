@@ -26,7 +26,7 @@ func (w *Workspace) ShowFiles(s history.Stated) (public.FileList, error) {
 	err := w.ListFiles(s.State, func(p string, n files.Node, has bool) error {
 		one := public.File{Path: shown(p), RawPath: public.RawName(p), Kind: kindNames.Get()[n.Kind], Mode: mode(&n).String(),
 			Size: n.Size, Restorable: has && n.Known()}
-		if n.Known() {
+		if n.Known() && n.Kind != files.Repo {
 			one.Hash = n.Hash.String()
 		}
 		out.Files = append(out.Files, one)

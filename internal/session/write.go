@@ -25,13 +25,16 @@ func (w *Workspace) Append(ctx context.Context, a agent.Agent, kind history.Kind
 	return w.write(ctx, a, draft)
 }
 
-// Mark marks the point where the agent is; a label is optional.
+// Mark marks the point where the agent is, with the state of its files; a label is optional.
 func (w *Workspace) Mark(ctx context.Context, a agent.Agent, label string) (history.Entry, error) {
 	draft, err := history.NewMark(label)
 	if err != nil {
 		return history.Entry{}, err
 	}
-	return w.write(ctx, a, draft)
+	if err := w.may(ctx, "write to", a); err != nil {
+		return history.Entry{}, err
+	}
+	return w.write(ctx, a, append(w.draftState(ctx, a), draft)...)
 }
 
 // Clear empties an agent's context.
@@ -134,17 +137,17 @@ func (w *Workspace) Redact(ctx context.Context, a agent.Agent, m id.Message) err
 	return nil
 }
 
-// write appends one entry.
-func (w *Workspace) write(ctx context.Context, a agent.Agent, draft history.Draft) (history.Entry, error) {
+// write appends entries in one transaction, and returns the last.
+func (w *Workspace) write(ctx context.Context, a agent.Agent, drafts ...history.Draft) (history.Entry, error) {
 	if err := w.may(ctx, "write to", a); err != nil {
 		return history.Entry{}, err
 	}
 	if err := w.mended(ctx, a); err != nil {
 		return history.Entry{}, err
 	}
-	entries, err := w.Store.Append(ctx, a.ID, agent.Passing(), draft)
+	entries, err := w.Store.Append(ctx, a.ID, agent.Passing(), drafts...)
 	if err != nil {
 		return history.Entry{}, err
 	}
-	return entries[0], nil
+	return entries[len(entries)-1], nil
 }

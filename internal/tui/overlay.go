@@ -12,7 +12,8 @@ import (
 type confirm struct {
 	text     string
 	yes      func() tea.Cmd
-	needless func() bool // whether there is nothing to ask any more: then yes is what was wanted; nil: there always is
+	keep     func() tea.Cmd // do it, but keep the files in doubt; nil: there is no such choice
+	needless func() bool    // whether there is nothing to ask any more: then yes is what was wanted; nil: there always is
 }
 
 // moot does what a question stands before, once there is nothing to ask.
@@ -32,6 +33,11 @@ func (c confirm) key(m *root, k tea.KeyPressMsg) tea.Cmd {
 	case "y", "Y":
 		m.over = nil
 		return c.yes()
+	case "k", "K":
+		if c.keep != nil {
+			m.over = nil
+			return c.keep()
+		}
 	case "n", "N", "esc", "q":
 		m.over = nil
 	}
@@ -43,7 +49,11 @@ func (c confirm) view(m *root, w, h int) []string {
 	for _, l := range wrap(clean(c.text), w-2) {
 		out = append(out, warn.of("▌ ")+bold.of(l))
 	}
-	return append(out, warn.of("▌ ")+accented.of("y")+" yes   "+accented.of("n")+" no")
+	answers := accented.of("y") + " yes   "
+	if c.keep != nil {
+		answers += accented.of("k") + " keep those files   "
+	}
+	return append(out, warn.of("▌ ")+answers+accented.of("n")+" no")
 }
 
 // sheet is a text that is read.

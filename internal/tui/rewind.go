@@ -3,10 +3,12 @@ package tui
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
 	"ramet/internal/command"
+	"ramet/internal/files/restore"
 	"ramet/internal/history"
 	"ramet/internal/id"
 	"ramet/internal/public"
@@ -74,15 +76,18 @@ func filesLandmark(s *history.State) string {
 	return ""
 }
 
-func (r *rewinding) lines() []string {
+func (r *rewinding) lines() []string { return planLines(r.plan) }
+
+// planLines lists what a restore would do, a line for each file.
+func planLines(plan public.Restore) []string {
 	var out []string
-	for _, p := range r.plan.Restored {
+	for _, p := range plan.Restored {
 		out = append(out, "restore  "+line(p, 300))
 	}
-	for _, p := range r.plan.Removed {
+	for _, p := range plan.Removed {
 		out = append(out, "remove   "+line(p, 300))
 	}
-	for _, k := range r.plan.Kept {
+	for _, k := range plan.Kept {
 		out = append(out, "keep     "+line(k.Path, 300)+"  ("+line(k.Why, 100)+")")
 	}
 	return out
@@ -92,22 +97,57 @@ func (r *rewinding) lines() []string {
 func (m *root) undo(title, me string) tea.Cmd {
 	workspace, ctx := m.workspace, m.ctx
 	return func() tea.Msg {
-		plan, err := workspace.Command(ctx, "undo", me, "--dry-run")
-		return undoMsg{title: title, agent: me, plan: plan, err: err}
+		msg := undoMsg{title: title, agent: me}
+		text, err := workspace.Command(ctx, "undo", me, "--dry-run", "--json")
+		if err == nil {
+			err = json.Unmarshal([]byte(text), &msg.plan)
+		}
+		msg.err = err
+		return msg
 	}
 }
 
 type undoMsg struct {
-	title, agent, plan string
-	err                error
+	title, agent string
+	plan         public.Restore
+	err          error
 }
 
 func (m *root) undoPlanned(msg undoMsg) tea.Cmd {
 	if msg.err != nil {
 		return m.tell(bad, explain(msg.err))
 	}
-	m.over = confirm{text: "Undo what the last turn did to files?\n" + msg.plan, yes: func() tea.Cmd { return m.alter(id.Agent(msg.agent), m.run(msg.title, "undo", msg.agent)) }}
+	lines := planLines(msg.plan)
+	if len(lines) == 0 {
+		return m.tell(good, "the files are as they were")
+	}
+	m.over = m.restoring(msg.title, id.Agent(msg.agent), "Undo what the last turn did to files?\n"+strings.Join(lines, "\n"), msg.plan,
+		func(flags ...string) []string { return append(append([]string{"undo"}, flags...), msg.agent) })
 	return nil
+}
+
+// restoring asks whether to restore files. Those that changed while a command of the agent was
+// running are restored too if the answer is yes: the question says so, and they can be kept.
+func (m *root) restoring(title string, a id.Agent, text string, plan public.Restore, args func(flags ...string) []string) confirm {
+	run := func(flags ...string) func() tea.Cmd {
+		return func() tea.Cmd { return m.alter(a, m.run(title, args(flags...)...)) }
+	}
+	if len(changedDuring(plan)) == 0 {
+		return confirm{text: text, yes: run()}
+	}
+	return confirm{text: text + "\nFiles that changed while a command was running may hold edits of yours. Yes restores them too.",
+		yes: run("--commands"), keep: run("--commands=false")}
+}
+
+// changedDuring lists the files that a plan keeps because they changed while a command was running.
+func changedDuring(plan public.Restore) []string {
+	var out []string
+	for _, k := range plan.Kept {
+		if k.Why == restore.Running {
+			out = append(out, line(k.Path, 300))
+		}
+	}
+	return out
 }
 
 // messages are the ids of a command, as arguments.
@@ -136,12 +176,24 @@ func (r *rewinding) key(m *root, k tea.KeyPressMsg) tea.Cmd {
 		m.over = nil
 		return m.alter(r.agent, m.quiet(r.title, r.args("rewind")...))
 	case "b":
-		m.over = nil
-		return m.alter(r.agent, m.run(r.title, r.args("rewind", "--files")...))
+		return r.restore(m, func(flags ...string) []string { return r.args(append([]string{"rewind", "--files"}, flags...)...) })
 	case "f":
-		m.over = nil
-		return m.alter(r.agent, m.run(r.title, "restore", string(r.agent), r.plan.State.ID.String()))
+		return r.restore(m, func(flags ...string) []string {
+			return append(append([]string{"restore"}, flags...), string(r.agent), r.plan.State.ID.String())
+		})
 	}
+	return nil
+}
+
+// restore restores the files. It asks about those that changed while a command was running.
+func (r *rewinding) restore(m *root, args func(flags ...string) []string) tea.Cmd {
+	doubtful := changedDuring(r.plan)
+	ask := m.restoring(r.title, r.agent, "These files changed while a command was running:\n"+strings.Join(doubtful, "\n"), r.plan, args)
+	if len(doubtful) == 0 {
+		m.over = nil
+		return ask.yes()
+	}
+	m.over = ask
 	return nil
 }
 

@@ -48,3 +48,33 @@ func TestARewindWithoutFilesAsksNothing(t *testing.T) {
 		x.hides("go back:")
 	}
 }
+
+// Files that changed while a command was running are asked about, wherever files are restored.
+func TestFilesThatChangedDuringACommandAreAskedAbout(t *testing.T) {
+	me := string(who("zero"))
+	rewind, undo := "command rewind --files --dry-run --json --to 7 "+me, "command undo "+me+" --dry-run --json"
+	for _, c := range []struct {
+		keys []string
+		want []string
+	}{
+		{[]string{"/rewind 7", "enter", "b", "y"}, []string{rewind, "command rewind --files --commands --to 7 " + me}},
+		{[]string{"/rewind 7", "enter", "b", "k"}, []string{rewind, "command rewind --files --commands=false --to 7 " + me}},
+		{[]string{"/rewind 7", "enter", "f", "y"}, []string{rewind, "command restore --commands " + me + " 5"}},
+		{[]string{"/rewind 7", "enter", "b", "n"}, []string{rewind}},
+		{[]string{"/undo", "enter", "y"}, []string{undo, "command undo --commands " + me}},
+		{[]string{"/undo", "enter", "k"}, []string{undo, "command undo --commands=false " + me}},
+		{[]string{"/undo", "enter", "esc"}, []string{undo}},
+	} {
+		s := family()
+		s.answer = `{"state": {"id": 5}, "restored": ["a.txt"], "removed": [], "kept": [{"path": "notes.txt", "why": "changed while a command was running"}]}`
+		x := perform(t, s, 80, 24)
+		last := len(c.keys) - 1
+		x.press(c.keys[:last]...)
+		x.shows("notes.txt", "keep those files")
+		x.press(c.keys[last])
+		x.hides("keep those files")
+		if !slices.Equal(s.said, c.want) {
+			t.Errorf("%q: %q, want %q", c.keys, s.said, c.want)
+		}
+	}
+}

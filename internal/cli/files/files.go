@@ -82,6 +82,8 @@ func (d listing) Text(w *printer.Writer) {
 		switch {
 		case f.Kind == "folder":
 			continue
+		case f.Kind == "repository":
+			note = "  (another repository: its files are neither kept nor restored)"
 		case f.Hash == "":
 			note = "  (not known)"
 		case !f.Restorable:

@@ -1,11 +1,14 @@
 package files
 
 import (
+	"fmt"
+
 	"github.com/spf13/cobra"
 
 	"ramet/internal/cli/line"
 	"ramet/internal/fault"
 	"ramet/internal/files"
+	"ramet/internal/files/restore"
 	"ramet/internal/id"
 	"ramet/internal/printer"
 	"ramet/internal/public"
@@ -14,12 +17,16 @@ import (
 )
 
 const careful = `What others than this agent could have changed since (other agents, you, programs) is kept
-as it is, and listed; --force restores it too. --dry-run says what would happen. Before
-anything is touched the files are kept as they are: "ramet undo" takes a restore back.
-Git's own files are not touched.`
+as it is, and listed. That includes what changed while a command of the agent was running:
+you may have edited it meanwhile. On a terminal you are asked about these files; elsewhere
+they are kept and the exit code is 4, unless --commands restores them too, or
+--commands=false keeps them. --force restores everything. --dry-run says what would happen.
+
+Before anything is touched the files are kept as they are: "ramet undo" takes a restore back.
+Git's own files and other repositories in the folder are not touched.`
 
 func restoreCommand(l *line.Line) *cobra.Command {
-	var force, dry bool
+	var o Options
 	c := &cobra.Command{
 		Use:   "restore AGENT ID [-- PATH…]",
 		Short: "Make files what they were at a message",
@@ -43,15 +50,17 @@ that are named, and what is below them, or all.
 			if err != nil {
 				return err
 			}
-			return Print(l, dry)(ws.Restore(c.Context(), session.Restoring{Agent: a, At: at, Paths: args[2:], Force: force, Plan: dry}))
+			return o.Carry(l, c, func(o Options) (session.Restored, error) {
+				return ws.Restore(c.Context(), session.Restoring{Agent: a, At: at, Paths: args[2:], Force: o.Force, Commands: o.Commands, Plan: o.DryRun})
+			})
 		},
 	}
-	Flags(c, &force, &dry)
+	o.AddFlags(c)
 	return c
 }
 
 func undoCommand(l *line.Line) *cobra.Command {
-	var force, dry bool
+	var o Options
 	c := &cobra.Command{
 		Use:   "undo [AGENT]",
 		Short: "Take back what an agent's last turn did to files",
@@ -67,30 +76,72 @@ back with both. After a restore, undo takes that back.
 			if err != nil {
 				return err
 			}
-			return Print(l, dry)(ws.Restore(c.Context(), session.Restoring{Agent: a, Last: true, Force: force, Plan: dry}))
+			return o.Carry(l, c, func(o Options) (session.Restored, error) {
+				return ws.Restore(c.Context(), session.Restoring{Agent: a, Last: true, Force: o.Force, Commands: o.Commands, Plan: o.DryRun})
+			})
 		},
 	}
-	Flags(c, &force, &dry)
+	o.AddFlags(c)
 	return c
 }
 
-// Flags are those of commands that restore files.
-func Flags(c *cobra.Command, force, dry *bool) {
-	c.Flags().BoolVar(force, "force", false, "restore also what others could have changed")
-	c.Flags().BoolVar(dry, "dry-run", false, "only say what would happen")
+// Options are the flags of commands that restore files.
+type Options struct {
+	Force, Commands, DryRun bool
 }
 
-// Print prints what a restore did; what it did before an error too.
-func Print(l *line.Line, plan bool) func(session.Restored, error) error {
-	return func(r session.Restored, err error) error {
+// AddFlags adds the flags to a command.
+func (o *Options) AddFlags(c *cobra.Command) {
+	c.Flags().BoolVar(&o.Force, "force", false, "restore also what others could have changed")
+	c.Flags().BoolVar(&o.Commands, "commands", false, "restore also what changed while a command of the agent was running")
+	c.Flags().BoolVar(&o.DryRun, "dry-run", false, "only say what would happen")
+}
+
+// Carry restores files and prints what became of them. If files changed while a command of the agent
+// was running, and no flag says what to do with them, Carry asks on a terminal; elsewhere it keeps
+// them and returns CONFLICT.
+func (o Options) Carry(l *line.Line, c *cobra.Command, restoreFiles func(Options) (session.Restored, error)) error {
+	decided := o.Force || o.DryRun || c.Flags().Changed("commands")
+	if !decided && l.Password != nil && !l.JSON {
+		plan, err := restoreFiles(Options{DryRun: true})
 		if err != nil {
-			if f, ok := fault.Of(err); ok && len(r.Changed) > 0 {
-				return fault.New(f.Code, "%w; %s restored before", err, text.Count(len(r.Changed), "file")).WithHint("%s", f.Hint)
-			}
 			return err
 		}
-		return l.Print(restored{r.Show(plan)})
+		if paths := changedDuring(plan); len(paths) > 0 {
+			for _, p := range paths {
+				fmt.Fprintf(l.Stderr, "  %s\n", text.Name(p))
+			}
+			o.Commands = l.Yes("These files changed while a command of the agent was running. If you edited one of them meanwhile, keep them.\n" +
+				"Restore them too? [y/N] ")
+			decided = true
+		}
 	}
+	r, err := restoreFiles(o)
+	if err != nil {
+		if f, ok := fault.Of(err); ok && len(r.Changed) > 0 {
+			return fault.New(f.Code, "%w; %s restored before", err, text.Count(len(r.Changed), "file")).WithHint("%s", f.Hint)
+		}
+		return err
+	}
+	if err := l.Print(restored{r.Show(o.DryRun)}); err != nil {
+		return err
+	}
+	if paths := changedDuring(r); len(paths) > 0 && !decided {
+		return fault.New(fault.Conflict, "%s changed while a command of the agent was running; kept, because you may have edited it meanwhile", text.Count(len(paths), "file")).
+			WithHint("--commands restores what such commands changed too, --force everything; --commands=false keeps it without this error")
+	}
+	return nil
+}
+
+// changedDuring lists the paths that are kept because they changed while a command was running.
+func changedDuring(r session.Restored) []string {
+	var out []string
+	for _, k := range r.Plan.Kept {
+		if k.Why == restore.Running {
+			out = append(out, k.Path)
+		}
+	}
+	return out
 }
 
 // restored is the datum of restore, undo and rewind --files.

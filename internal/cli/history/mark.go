@@ -11,6 +11,7 @@ func markCommand(l *line.Line) *cobra.Command {
 	return &cobra.Command{
 		Use:               "mark AGENT [LABEL]",
 		Short:             "Mark a point to rewind to; print its id",
+		Long:              "Mark a point to rewind to, and record the state of the agent's files there for \"ramet rewind --files\".",
 		Args:              line.Arguments(1, 2),
 		ValidArgsFunction: l.CompleteAgents(1),
 		RunE: func(c *cobra.Command, args []string) error {

@@ -13,7 +13,8 @@ import (
 
 func rewindCommand(l *line.Line) *cobra.Command {
 	var to string
-	var withFiles, force, dry bool
+	var withFiles bool
+	var o files.Options
 	c := &cobra.Command{
 		Use:   "rewind AGENT [LABEL]",
 		Short: "Go back to a mark or a message; print the entry's id",
@@ -23,12 +24,15 @@ Nothing is deleted, and what was rewound can be reached again. A clear is a wall
 
 Files stay as they are. With --files they become what they were then; what others than
 this agent could have changed since is kept as it is, and listed, unless --force says
-otherwise. --dry-run only says what would happen to them.`,
+otherwise. That includes what changed while a command of the agent was running: you may
+have edited it meanwhile. On a terminal you are asked about these files; elsewhere they
+are kept and the exit code is 4, unless --commands restores them too, or --commands=false
+keeps them. --dry-run only says what would happen to files.`,
 		Args:              line.Arguments(1, 2),
 		ValidArgsFunction: l.CompleteLabels,
 		RunE: func(c *cobra.Command, args []string) error {
-			if !withFiles && (force || dry) {
-				return fault.New(fault.Usage, "rewind: --force and --dry-run go with --files").WithHint("add --files, or leave them out")
+			if !withFiles && (o.Force || o.DryRun || c.Flags().Changed("commands")) {
+				return fault.New(fault.Usage, "rewind: --force, --commands and --dry-run go with --files").WithHint("add --files, or leave them out")
 			}
 			if c.Flags().Changed("to") && len(args) == 2 {
 				return fault.New(fault.Usage, "rewind: both a label and --to").WithHint("leave one of them out")
@@ -52,7 +56,9 @@ otherwise. --dry-run only says what would happen to them.`,
 				return err
 			}
 			if withFiles {
-				return files.Print(l, dry)(ws.RewindFiles(c.Context(), a, session.Rewinding{To: target, Label: label, Force: force, Plan: dry}))
+				return o.Carry(l, c, func(o files.Options) (session.Restored, error) {
+					return ws.RewindFiles(c.Context(), a, session.Rewinding{To: target, Label: label, Force: o.Force, Commands: o.Commands, Plan: o.DryRun})
+				})
 			}
 			if c.Flags().Changed("to") {
 				return written(l)(ws.RewindTo(c.Context(), a, target))
@@ -62,6 +68,6 @@ otherwise. --dry-run only says what would happen to them.`,
 	}
 	c.Flags().StringVar(&to, "to", "", "message id")
 	c.Flags().BoolVar(&withFiles, "files", false, "files too")
-	files.Flags(c, &force, &dry)
+	o.AddFlags(c)
 	return c
 }

@@ -8,17 +8,21 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net/url"
 	"os"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"ramet/internal/chain"
 	"ramet/internal/durable"
 	"ramet/internal/id"
 	"ramet/internal/late"
 )
 
-// calls is the list of calls that may write: a line when one begins, and one when it ends.
+// calls is the list of calls that may write: a line when one begins, and one when it ends; and
+// one for each file that a tool of ours writes.
 // All processes append to one file; lines are short, and so are written whole.
 type calls struct {
 	path string
@@ -27,7 +31,14 @@ type calls struct {
 	offset int64
 	info   os.FileInfo
 	spans  []span
+	wrote  map[string]written // by path, as callLine has it
 	number atomic.Int64
+}
+
+// written is what a tool put at a path last.
+type written struct {
+	agent id.Agent
+	hash  chain.Hash
 }
 
 // span is when a call was open.
@@ -45,6 +56,9 @@ type callLine struct {
 	Agent id.Agent `json:"agent,omitempty"`
 	Root  string   `json:"root,omitempty"`
 	At    int64    `json:"at"`
+	// Wrote is a path, escaped; Hash is that of the content that the agent's tool puts there.
+	Wrote string      `json:"wrote,omitempty"`
+	Hash  *chain.Hash `json:"hash,omitempty"`
 }
 
 // slack is by how much the clock of a file system may be behind.
@@ -57,6 +71,23 @@ func (p *Past) Begin(a id.Agent, root string) (end func()) {
 	name := fmt.Sprintf("%d.%d.%d", os.Getpid(), processStart.Get(), c.number.Add(1))
 	c.write(p.o.Dir, callLine{Begin: name, Agent: a, Root: root, At: now()})
 	return sync.OnceFunc(func() { c.write(p.o.Dir, callLine{End: name, At: now()}) })
+}
+
+// Writes notes what a tool of an agent is about to put at a path of a folder: a change that leads to
+// exactly this content is the agent's own, whatever else changes meanwhile.
+func (f *Folder) Writes(a id.Agent, path string, content []byte) {
+	h := chain.Sum(content)
+	f.past.calls.write(f.past.o.Dir, callLine{Wrote: url.PathEscape(filepath.Join(f.root, path)), Hash: &h, Agent: a, At: now()})
+}
+
+// author returns the agent whose tool put a content at a path, as the last that any tool put there.
+func (c *calls) author(path string, h chain.Hash) id.Agent {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if w := c.wrote[url.PathEscape(path)]; w.hash == h {
+		return w.agent
+	}
+	return ""
 }
 
 // processStart tells two processes of the same number apart: the moment of the first call in this one.
@@ -92,7 +123,7 @@ func (c *calls) read() ([]span, error) {
 		return nil, durable.Failure("read", c.path, err)
 	}
 	if c.info == nil || !os.SameFile(c.info, info) || info.Size() < c.offset {
-		c.offset, c.spans = 0, nil
+		c.offset, c.spans, c.wrote = 0, nil, nil
 	}
 	c.info = info
 	if _, err := f.Seek(c.offset, io.SeekStart); err != nil {
@@ -119,6 +150,13 @@ func (c *calls) read() ([]span, error) {
 func (c *calls) take(text []byte) {
 	var l callLine
 	if json.Unmarshal(text, &l) != nil {
+		return
+	}
+	if l.Wrote != "" && l.Hash != nil {
+		if c.wrote == nil {
+			c.wrote = map[string]written{}
+		}
+		c.wrote[l.Wrote] = written{l.Agent, *l.Hash}
 		return
 	}
 	if l.Begin != "" {

@@ -96,8 +96,11 @@ func TestAForkKeepsWhatNoStateTellsOf(t *testing.T) {
 	state := b.take()
 	batch := b.past.store.Begin("") // a walk of root can read everything
 	defer batch.Drop()
-	var err error
-	if state.Root, err = files.Patch(b.past.store, state.Root, "shut", files.Node{Kind: files.Dir}, batch.AddFolder); err != nil {
+	top, err := b.past.store.Folder(state.Root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if state.Root, err = batch.AddFolder(append(top, files.Node{Name: "shut", Kind: files.Dir}), top); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := batch.Commit(); err != nil {
@@ -145,11 +148,11 @@ func TestAFolderThatWasShutIsRestored(t *testing.T) {
 	})
 	shut := b.take()
 	unprivileged(t, func() {
-		done, after := b.restore(Restore{Agent: ada, To: stateOf(state)})
+		done, after := b.restore(Restore{Agent: ada, To: stateOf(state), Commands: true})
 		if len(done.Kept) > 0 || after.Root != state.Root {
 			t.Errorf("kept %v", done.Kept)
 		}
-		done, after = b.restore(Restore{Agent: ada, To: stateOf(shut)})
+		done, after = b.restore(Restore{Agent: ada, To: stateOf(shut), Commands: true})
 		if len(done.Kept) > 0 || after.Root != shut.Root {
 			t.Errorf("and back: kept %v", done.Kept)
 		}
@@ -157,7 +160,7 @@ func TestAFolderThatWasShutIsRestored(t *testing.T) {
 		os.Chmod(b.path("made"), 0o755)
 		b.put("made/foreign", "mine\n")
 		os.Chmod(b.path("made"), 0o555)
-		done, _ = b.restore(Restore{Agent: ada, To: stateOf(state)})
+		done, _ = b.restore(Restore{Agent: ada, To: stateOf(state), Commands: true})
 		if info, err := os.Stat(b.path("made")); err != nil || info.Mode().Perm() != 0o555 {
 			t.Errorf("%v, %v; kept %v", info, err, done.Kept)
 		}

@@ -67,29 +67,32 @@ func (f *Folder) take(ctx context.Context, stop func() bool, own map[string]id.A
 	}
 	defer release()
 	known := f.index
-	r, stored, err := f.walk(ctx, stop)
-	if err != nil {
-		return Taken{}, err
-	}
-	spans, err := f.past.calls.read()
-	if err != nil {
-		return Taken{}, err
-	}
-	n, err := f.note(r.Root, walked{scan.Folders(known, r.Index), f.past.store}, func(changes []files.Change) func(string) id.Agent {
-		when := scan.When(known, r.Index, changes)
-		return func(path string) id.Agent {
-			if a, ok := own[path]; ok {
-				return a
-			}
-			at, ok := when(path)
-			if !ok {
-				return ""
-			}
-			return whose(spans, f.root, at)
+	for try := 1; ; try++ {
+		last, err := f.latest()
+		if err != nil {
+			return Taken{}, err
 		}
-	})
-	return Taken{Root: r.Root, Step: n.N, Seen: r.Seen, Of: r.Of, Position: f.scanner.Position(), Stored: stored, Changes: n.changes, Before: n.before}, err
+		r, stored, err := f.walk(ctx, stop)
+		if err != nil {
+			return Taken{}, err
+		}
+		since := last.N
+		if try == mostWalks {
+			since = anyStep
+		}
+		n, err := f.note(r.Root, since, walked{scan.Folders(known, r.Index), f.past.store}, func(changes []files.Change) func(files.Change) author {
+			return f.authors(scan.When(known, r.Index, changes), own)
+		})
+		if errors.Is(err, errStale) {
+			continue
+		}
+		return Taken{Root: r.Root, Step: n.N, Seen: r.Seen, Of: r.Of, Position: f.scanner.Position(), Stored: stored, Changes: n.changes, Before: n.before}, err
+	}
 }
+
+// mostWalks is how often a folder is walked because other processes noted states meanwhile. Then
+// what the last walk saw is noted, and some changes may become foreign.
+const mostWalks = 5
 
 // walked are the folders that walks saw; what they did not see is read.
 type walked struct {

@@ -129,7 +129,7 @@ func (m *marking) folder(h chain.Hash) error {
 	for _, n := range f {
 		switch {
 		case !n.Known() || m.seen[n.Hash]:
-		case n.Kind == files.Dir:
+		case n.Kind == files.Dir || n.Kind == files.Repo:
 			if err := m.folder(n.Hash); err != nil {
 				return err
 			}

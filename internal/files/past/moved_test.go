@@ -31,7 +31,7 @@ func TestMovedFoldersComeBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.take()
-	done, _ := b.restore(Restore{Agent: ada, To: stateOf(before)})
+	done, _ := b.restore(Restore{Agent: ada, To: stateOf(before), Commands: true})
 	slices.Sort(done.Changed)
 	if want := []string{"mine/a", "mine/deep/er/b", "mine/edited", "moved/a", "moved/deep", "moved/deep/er", "moved/deep/er/b"}; !slices.Equal(done.Changed, want) {
 		t.Errorf("changed %q, kept %+v", done.Changed, done.Kept)

@@ -75,6 +75,12 @@ func (b *bench) acts(a id.Agent, do func()) {
 	end()
 }
 
+// writes is what a tool of ours does.
+func (b *bench) writes(a id.Agent, name, content string) {
+	b.f.Writes(a, name, []byte(content))
+	b.put(name, content)
+}
+
 // apart lets the clock of the file system go on, so that what follows has another time.
 func (b *bench) apart() {
 	b.t.Helper()
@@ -103,7 +109,7 @@ func (b *bench) restore(r Restore) (restore.Done, Taken) {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	done, after, err := b.f.Carry(b.t.Context(), r.Agent, p, silent)
+	done, after, err := b.f.Carry(b.t.Context(), p, silent)
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -166,7 +172,7 @@ func TestARewindBringsBackWhatAnAgentChanged(t *testing.T) {
 		t.Errorf("%+v", after.Changes)
 	}
 	now := tree(t, b.root)
-	done, _ := b.restore(Restore{Agent: ada, To: stateOf(before)})
+	done, _ := b.restore(Restore{Agent: ada, To: stateOf(before), Commands: true})
 	if len(done.Kept) > 0 || !slices.Equal(done.Changed, []string{"new/b", "new", "a", "gone"}) {
 		t.Errorf("changed %q, kept %+v", done.Changed, done.Kept)
 	}
@@ -202,7 +208,7 @@ func TestWhatOthersCouldHaveChangedIsKept(t *testing.T) {
 	endA()
 	endB()
 	b.take()
-	done, _ := b.restore(Restore{Agent: ada, To: stateOf(before)})
+	done, _ := b.restore(Restore{Agent: ada, To: stateOf(before), Commands: true})
 	if !slices.Equal(done.Changed, []string{"mine"}) {
 		t.Errorf("changed %q", done.Changed)
 	}
@@ -228,8 +234,8 @@ func TestWhatOthersCouldHaveChangedIsKept(t *testing.T) {
 	if err != nil || len(p.Steps) != 0 {
 		t.Errorf("%+v, %v", p.Steps, err) // bob's change was overwritten by ada's restore
 	}
-	foreign, err := f.Foreign(ada, 0)
-	if err != nil || !foreign("mine") {
+	keep, err := f.Keep(ada, 0, true)
+	if err != nil || keep("mine") != restore.Foreign {
 		t.Error("without a step everything is foreign")
 	}
 }
@@ -356,7 +362,7 @@ func TestRewindingOneLeavesTheOthers(t *testing.T) {
 				text, _ := os.ReadFile(b.path(path))
 				now[path] = string(text)
 			}
-			b.restore(Restore{Agent: a, To: before[0]})
+			b.restore(Restore{Agent: a, To: before[0], Commands: true})
 			for path, who := range writers {
 				text, _ := os.ReadFile(b.path(path))
 				alone := len(who) == 1 && who[string(a)]
@@ -561,11 +567,11 @@ func TestNothingIsReadOrWrittenThroughLinks(t *testing.T) {
 	}
 	os.RemoveAll(b2.path("d"))
 	os.Symlink(outside, b2.path("d"))
-	done, _, err := b2.f.Carry(t.Context(), ada, plan, silent)
+	done, _, err := b2.f.Carry(t.Context(), plan, silent)
 	if err != nil || len(done.Kept) != 1 {
 		t.Errorf("%+v, %v", done, err)
 	}
-	if _, _, err := b.f.Carry(t.Context(), ada, p, silent); err != nil {
+	if _, _, err := b.f.Carry(t.Context(), p, silent); err != nil {
 		t.Fatal(err)
 	}
 	if got := readAll(t, b.path("d/x")); got != "inside" {
@@ -609,21 +615,29 @@ func TestWhatAToolOverwritesIsKeptBefore(t *testing.T) {
 	b := newBench(t)
 	b.put("d/a", "old")
 	b.put("d/b", "old")
+	b.put("d/c", "old")
 	before := b.take()
 	b.apart()
 	b.put("d/a", "person")
 	b.apart()
+	b.acts(ada, func() { // two calls, with no state between them
+		b.writes(ada, "d/c", "ada")
+		if err := b.f.Saw(t.Context(), ada, "d/c", []byte("ada")); err != nil {
+			t.Fatal(err)
+		}
+		b.writes(ada, "d/c", "ada again")
+	})
 	b.acts(ada, func() {
 		for name, now := range map[string]string{"d/a": "person", "d/b": "old"} {
-			if err := b.f.Saw(t.Context(), name, []byte(now)); err != nil {
+			if err := b.f.Saw(t.Context(), ada, name, []byte(now)); err != nil {
 				t.Fatal(err)
 			}
-			b.put(name, "ada")
+			b.writes(ada, name, "ada")
 		}
 	})
 	b.take()
 	done, _ := b.restore(Restore{Agent: ada, To: stateOf(before)})
-	if !slices.Equal(done.Changed, []string{"d/b"}) || len(done.Kept) != 1 || done.Kept[0] != (restore.Left{Path: "d/a", Why: restore.Foreign}) {
+	if !slices.Equal(done.Changed, []string{"d/b", "d/c"}) || len(done.Kept) != 1 || done.Kept[0] != (restore.Left{Path: "d/a", Why: restore.Foreign}) {
 		t.Errorf("%+v", done)
 	}
 	found, _, err := b.f.steps(before.Step)

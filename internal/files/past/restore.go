@@ -24,6 +24,8 @@ type Restore struct {
 	To    State
 	Paths []string // and what is below; none: all
 	Force bool     // also what others could have changed
+	// Commands restores also what changed while a command of the agent was running.
+	Commands bool
 }
 
 // Plan takes the state of the folder, and says what a restore would do.
@@ -37,7 +39,7 @@ func (f *Folder) Plan(ctx context.Context, r Restore) (restore.Plan, Taken, erro
 }
 
 func (f *Folder) plan(ctx context.Context, r Restore, now Taken) (restore.Plan, error) {
-	foreign, err := f.Foreign(r.Agent, r.To.Step)
+	keep, err := f.Keep(r.Agent, r.To.Step, r.Commands)
 	if err != nil {
 		return restore.Plan{}, err
 	}
@@ -48,17 +50,19 @@ func (f *Folder) plan(ctx context.Context, r Restore, now Taken) (restore.Plan, 
 		}
 		return content
 	})
-	return restore.Make(f.past.store, restore.Wish{Root: f.root, From: now.Root, To: r.To.Root, Paths: r.Paths,
-		Partial: r.To.Partial, Foreign: foreign, Force: r.Force, LeftOut: leftOut, Has: f.past.store.Has})
+	p, err := restore.Make(f.past.store, restore.Wish{Root: f.root, From: now.Root, To: r.To.Root, Paths: r.Paths,
+		Partial: r.To.Partial, Keep: keep, Force: r.Force, LeftOut: leftOut, Has: f.past.store.Has})
+	p.Agent = r.Agent
+	return p, err
 }
 
 // Carry carries out a plan, takes the state that comes of it, and tells it. What it changed
-// counts as the agent's own. A process that is killed before tell returned has not done it: see
+// counts as the own work of the plan's agent. A process that is killed before tell returned has not done it: see
 // Recover.
-func (f *Folder) Carry(ctx context.Context, a id.Agent, p restore.Plan, tell func(restore.Done, Taken) error) (restore.Done, Taken, error) {
+func (f *Folder) Carry(ctx context.Context, p restore.Plan, tell func(restore.Done, Taken) error) (restore.Done, Taken, error) {
 	var after Taken
 	done, err := f.past.journal.Do(ctx, p, func(d restore.Done) (err error) {
-		if after, err = f.taken(context.WithoutCancel(ctx), a, d); err == nil {
+		if after, err = f.taken(context.WithoutCancel(ctx), d); err == nil {
 			err = tell(d, after)
 		}
 		return err
@@ -67,10 +71,10 @@ func (f *Folder) Carry(ctx context.Context, a id.Agent, p restore.Plan, tell fun
 }
 
 // taken takes the state after a restore.
-func (f *Folder) taken(ctx context.Context, a id.Agent, d restore.Done) (Taken, error) {
+func (f *Folder) taken(ctx context.Context, d restore.Done) (Taken, error) {
 	own := map[string]id.Agent{}
 	for _, s := range d.Steps {
-		own[s.Path] = a
+		own[s.Path] = d.Agent
 	}
 	for _, k := range d.Kept {
 		delete(own, k.Path)
@@ -81,9 +85,8 @@ func (f *Folder) taken(ctx context.Context, a id.Agent, d restore.Done) (Taken, 
 // Pending says whether a restore was begun that is not finished; perhaps somebody is at it.
 func (p *Past) Pending() bool { return p.journal.Pending() }
 
-// Recover finishes what a process that was killed left half restored, and tells of it: for whom
-// it is, by the note of the plan.
-func (p *Past) Recover(ctx context.Context, whose func(note []byte) id.Agent, tell func(*Folder, restore.Done, Taken) error) ([]restore.Done, error) {
+// Recover finishes what a process that was killed left half restored, and tells of it.
+func (p *Past) Recover(ctx context.Context, tell func(*Folder, restore.Done, Taken) error) ([]restore.Done, error) {
 	return p.journal.Finish(ctx, func(d restore.Done) error {
 		if len(d.Note) == 0 {
 			return nil // the files of a child that was never born
@@ -92,7 +95,7 @@ func (p *Past) Recover(ctx context.Context, whose func(note []byte) id.Agent, te
 		if err != nil {
 			return nil // the folder is not there any more
 		}
-		after, err := f.taken(ctx, whose(d.Note), d)
+		after, err := f.taken(ctx, d)
 		if err != nil {
 			return err
 		}

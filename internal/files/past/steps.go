@@ -14,6 +14,7 @@ import (
 	"ramet/internal/durable"
 	"ramet/internal/fault"
 	"ramet/internal/files"
+	"ramet/internal/files/restore"
 	"ramet/internal/id"
 )
 
@@ -24,6 +25,9 @@ type step struct {
 	Root chain.Hash `json:"root"`
 	// By has for each path that changed, escaped, whose change it is; empty: foreign to all.
 	By map[string]id.Agent `json:"by,omitempty"`
+	// During has for paths that changed while a call of one agent was running whose call that was.
+	// The agent may have changed them, or a person; in By they are foreign.
+	During map[string]id.Agent `json:"during,omitempty"`
 	// Lost says that nobody knows what changed.
 	Lost bool `json:"lost,omitempty"`
 }
@@ -107,9 +111,22 @@ type noted struct {
 	changes []files.Change
 }
 
+// author is whose a change is.
+type author struct {
+	agent id.Agent // empty: it is foreign to all
+	sure  bool     // false: it happened while a call of the agent was running
+}
+
+// errStale says that other states were noted since a walk began: what it saw may be older.
+var errStale = errors.New("a newer state is noted")
+
+// anyStep is a since that no state is too new for.
+const anyStep = -1
+
 // note adds a state to the folder's, if it is another than the last. Whose changes are is
-// told by whose, once they are known.
-func (f *Folder) note(root chain.Hash, src files.Source, whose func([]files.Change) func(path string) id.Agent) (n noted, err error) {
+// told by whose, once they are known. If states were added since the step since, nothing is noted:
+// errStale.
+func (f *Folder) note(root chain.Hash, since int64, src files.Source, whose func([]files.Change) func(files.Change) author) (n noted, err error) {
 	err = durable.While(f.ctx(), f.stepsFile(), func() error {
 		last, err := f.latest()
 		if err != nil {
@@ -118,6 +135,9 @@ func (f *Folder) note(root chain.Hash, src files.Source, whose func([]files.Chan
 		if last.N > 0 && last.Root == root {
 			n = noted{step: last, before: root}
 			return nil
+		}
+		if last.N != since && since != anyStep {
+			return errStale
 		}
 		n = noted{step: step{N: last.N + 1, At: now(), Root: root}, before: last.Root}
 		if last.N > 0 {
@@ -128,16 +148,25 @@ func (f *Folder) note(root chain.Hash, src files.Source, whose func([]files.Chan
 			case err != nil:
 				return err
 			default:
-				n.By = map[string]id.Agent{}
-				by := whose(n.changes)
-				for _, c := range n.changes {
-					n.By[url.PathEscape(c.Path)] = by(c.Path)
-				}
+				n.credit(whose(n.changes))
 			}
 		}
 		return f.append(n.step)
 	})
 	return n, err
+}
+
+// credit notes whose each change is.
+func (n *noted) credit(whose func(files.Change) author) {
+	n.By, n.During = map[string]id.Agent{}, map[string]id.Agent{}
+	for _, c := range n.changes {
+		path, by := url.PathEscape(c.Path), whose(c)
+		if n.By[path] = ""; by.sure {
+			n.By[path] = by.agent
+		} else if by.agent != "" {
+			n.During[path] = by.agent
+		}
+	}
 }
 
 func (f *Folder) append(s step) error {
@@ -156,26 +185,33 @@ func (f *Folder) append(s step) error {
 	return nil
 }
 
-// Foreign says of paths whether others than an agent could have changed them since a step.
-func (f *Folder) Foreign(a id.Agent, since int64) (func(path string) bool, error) {
+// Keep returns why an agent's restore is to keep a path that changed since a step, or nothing: all
+// changes are the agent's own. What changed while a command of the agent was running counts as its
+// own if commands is set.
+func (f *Folder) Keep(a id.Agent, since int64, commands bool) (func(path string) string, error) {
 	found, last, err := f.steps(since)
 	if err != nil {
 		return nil, err
 	}
 	lost := since <= 0 || since > last.N || since < last.N && (len(found) == 0 || found[0].N != since+1)
-	own, others := map[string]bool{}, map[string]bool{}
+	why := map[string]string{}
 	for _, s := range found {
 		lost = lost || s.Lost
 		for path, by := range s.By {
-			if by == a && a != "" {
-				own[path] = true
-			} else {
-				others[path] = true
+			switch {
+			case by == a && a != "", s.During[path] == a && commands:
+				why[path] += "" // it is known
+			case s.During[path] == a && why[path] != restore.Foreign:
+				why[path] = restore.Running
+			default:
+				why[path] = restore.Foreign
 			}
 		}
 	}
-	return func(path string) bool {
-		path = url.PathEscape(path)
-		return lost || others[path] || !own[path]
+	return func(path string) string {
+		if reason, known := why[url.PathEscape(path)]; known && !lost {
+			return reason
+		}
+		return restore.Foreign
 	}, nil
 }

@@ -16,6 +16,7 @@ import (
 	"ramet/internal/durable"
 	"ramet/internal/fault"
 	"ramet/internal/files"
+	"ramet/internal/id"
 	"ramet/internal/text"
 )
 
@@ -31,6 +32,7 @@ type Journal struct {
 // page is a plan in the journal. Paths are escaped: they need be no UTF-8.
 type page struct {
 	Root  string          `json:"root"`
+	Agent id.Agent        `json:"agent,omitempty"`
 	Note  json.RawMessage `json:"note,omitempty"`
 	From  chain.Hash      `json:"from"`
 	To    chain.Hash      `json:"to"`
@@ -116,21 +118,12 @@ func (j Journal) Finish(ctx context.Context, after After) ([]Done, error) {
 	defer held.Unlock()
 	var all []Done
 	for _, name := range names {
-		text, err := os.ReadFile(name)
+		p, err := readPlan(name)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // it was finished meanwhile
 		}
 		if err != nil {
-			return all, durable.Failure("read", name, err)
-		}
-		var page page
-		p, bad := Plan{}, json.Unmarshal(text, &page)
-		if bad == nil {
-			p, bad = page.parse()
-		}
-		if bad != nil {
-			return all, fault.New(fault.StorageCorrupt, "the journal of a restore, %s, cannot be read: %w", name, bad).
-				WithHint("some files may be restored and others not; look, then remove that file")
+			return all, err
 		}
 		if _, err := os.Stat(p.Root); errors.Is(err, fs.ErrNotExist) { // nothing is left to restore
 			os.Remove(name)
@@ -143,6 +136,36 @@ func (j Journal) Finish(ctx context.Context, after After) ([]Done, error) {
 		all = append(all, done)
 	}
 	return all, nil
+}
+
+// Underway returns the plans that are being carried out, or that a process that was killed left.
+// What cannot be read is left out.
+func (j Journal) Underway() []Plan {
+	names, _ := filepath.Glob(filepath.Join(j.Dir, "*.json"))
+	var out []Plan
+	for _, name := range names {
+		if p, err := readPlan(name); err == nil {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+func readPlan(name string) (Plan, error) {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return Plan{}, durable.Failure("read", name, err)
+	}
+	var page page
+	p, bad := Plan{}, json.Unmarshal(text, &page)
+	if bad == nil {
+		p, bad = page.parse()
+	}
+	if bad != nil {
+		return p, fault.New(fault.StorageCorrupt, "the journal of a restore, %s, cannot be read: %w", name, bad).
+			WithHint("some files may be restored and others not; look, then remove that file")
+	}
+	return p, nil
 }
 
 // carry does the steps, tells, and removes the journal. When ctx ends in the middle, the
@@ -170,7 +193,7 @@ func (j Journal) crash() {
 }
 
 func format(p Plan) page {
-	out := page{Root: p.Root, Note: p.Note, From: p.From, To: p.To}
+	out := page{Root: p.Root, Agent: p.Agent, Note: p.Note, From: p.From, To: p.To}
 	node := func(n *files.Node) *pageNode {
 		if n == nil {
 			return nil
@@ -184,7 +207,7 @@ func format(p Plan) page {
 }
 
 func (g page) parse() (Plan, error) {
-	p := Plan{Root: g.Root, Note: g.Note, From: g.From, To: g.To}
+	p := Plan{Root: g.Root, Agent: g.Agent, Note: g.Note, From: g.From, To: g.To}
 	for _, s := range g.Steps {
 		at, err := url.PathUnescape(s.Path)
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 
 	"ramet/internal/chain"
 	"ramet/internal/files"
+	"ramet/internal/id"
 )
 
 // Step is one path that is to change; nil is nothing there. Of folders only kind and mode
@@ -25,10 +26,12 @@ type Left struct {
 // The reasons of Left.
 const (
 	Foreign  = "others could have changed it"
+	Running  = "changed while a command was running" // of the agent; a person may have changed it too
 	Unkept   = "its content was not kept"
 	Unknown  = "its content is not known"
 	Unseen   = "whether it was there is not known"
 	Special  = "it is no file, folder or link"
+	Nested   = "it belongs to another repository"
 	Moved    = "it changed meanwhile"
 	Occupied = "something in its way is kept"
 	Twin     = "another name differs from it in case only"
@@ -36,7 +39,8 @@ const (
 
 // Plan is what a restore would do.
 type Plan struct {
-	Root  string // the folder
+	Root  string   // the folder
+	Agent id.Agent // whose restore it is; empty: no agent's
 	From  chain.Hash
 	To    chain.Hash
 	Steps []Step
@@ -54,9 +58,9 @@ type Wish struct {
 	From, To chain.Hash // as it is; as it shall be
 	Paths    []string   // and what is below them; none: all
 	Partial  bool       // the state does not hold everything: nothing is removed
-	// Foreign says that others could have changed a path since; nil: none could.
-	Foreign func(path string) bool
-	Force   bool // foreign paths too
+	// Keep returns why a path is to be kept, or nothing: others could have changed it. nil: none is.
+	Keep  func(path string) string
+	Force bool // do not ask Keep
 	// LeftOut says of a path that To does not have that it was left out, as ignored; nil: none was.
 	LeftOut func(path string, dir bool) bool
 	// Has says whether a content can be had.
@@ -96,10 +100,15 @@ func Make(src files.Source, w Wish) (Plan, error) {
 
 // against says why a path is kept; empty: it is not.
 func (w Wish) against(c files.Change) string {
+	if c.Nested != "" {
+		return Nested
+	}
 	for _, n := range []*files.Node{c.Before, c.After} {
 		switch {
 		case n == nil:
-		case n.Kind == files.Repo || n.Kind == files.Other:
+		case n.Kind == files.Repo:
+			return Nested
+		case n.Kind == files.Other:
 			return Special
 		case !n.Known():
 			return Unknown
@@ -108,8 +117,8 @@ func (w Wish) against(c files.Change) string {
 	if a := c.After; a != nil && a.Kind != files.Dir && !w.Has(a.Hash) {
 		return Unkept
 	}
-	if !w.Force && w.Foreign != nil && w.Foreign(c.Path) {
-		return Foreign
+	if !w.Force && w.Keep != nil {
+		return w.Keep(c.Path)
 	}
 	return ""
 }

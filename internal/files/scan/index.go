@@ -18,11 +18,12 @@ type Index struct {
 
 // seenFolder is a folder as it was.
 type seenFolder struct {
-	rules uint64 // what was ignored by which rules
-	ctime int64
-	hash  chain.Hash
-	nodes []seen   // in order
-	out   []string // ignored names, in order
+	rules  uint64 // what was ignored by which rules
+	ctime  int64
+	nested bool // part of another repository: no file is read; not in the file of the index
+	hash   chain.Hash
+	nodes  []seen   // in order
+	out    []string // ignored names, in order
 }
 
 // seen is a name as it was.
@@ -117,7 +118,8 @@ func (x *Index) Changed(path string) (int64, bool) {
 	return 0, false
 }
 
-// Node is what the last walk saw at a path; false: nothing.
+// Node returns what the last walk saw at a path, and reports whether it saw anything. It does not
+// look into other repositories.
 func (x *Index) Node(path string) (files.Node, bool) {
 	if x == nil || x.top == nil {
 		return files.Node{}, false
@@ -126,7 +128,7 @@ func (x *Index) Node(path string) (files.Node, bool) {
 	parts := strings.Split(path, "/")
 	for i, name := range parts {
 		n := at.find(name)
-		if n == nil || i < len(parts)-1 && n.sub == nil {
+		if n == nil || i < len(parts)-1 && (n.sub == nil || n.Kind == files.Repo) {
 			return files.Node{}, false
 		}
 		if i == len(parts)-1 {

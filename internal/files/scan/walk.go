@@ -5,6 +5,7 @@ import (
 	"errors"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -72,9 +73,6 @@ func New(o Options) *Scanner {
 	return s
 }
 
-// Largest is the size up to which contents are kept.
-func (s *Scanner) Largest() int64 { return s.o.Largest }
-
 // Result is what a walk found.
 type Result struct {
 	Root  chain.Hash
@@ -110,7 +108,7 @@ func (s *Scanner) Walk(ctx context.Context, last *Index, keep Keeper, has func(c
 	if err != nil {
 		return Result{}, durable.Failure("look at", s.o.Root, err)
 	}
-	now, err := w.folder(top, "", names, ignore.Top(s.o.Root, s.o.Env), st, before)
+	now, err := w.folder(top, "", names, ignore.Top(s.o.Root, s.o.Env), st, before, false)
 	if err == nil {
 		err = ctx.Err()
 	}
@@ -160,11 +158,11 @@ func namesOf(p Place) ([]string, error) {
 
 // folder walks an open folder. before is what it was; nil: nobody knows. Where nothing
 // changed it returns before itself.
-func (w *walk) folder(p Place, rel string, names []string, rules ignore.Folder, st Stat, before *seenFolder) (*seenFolder, error) {
+func (w *walk) folder(p Place, rel string, names []string, rules ignore.Folder, st Stat, before *seenFolder, nested bool) (*seenFolder, error) {
 	space := spaces.Get().(*[]seen)
 	used := 0
 	defer func() { clear((*space)[:used]); spaces.Put(space) }()
-	now := &seenFolder{rules: rules.Sum(), ctime: st.Ctime, nodes: (*space)[:0]}
+	now := &seenFolder{rules: rules.Sum(), ctime: st.Ctime, nested: nested, nodes: (*space)[:0]}
 	trust := before != nil && before.rules == now.rules
 	last := before.inOrder()
 	for _, name := range names {
@@ -241,6 +239,11 @@ func (w *walk) fill(p Place, rel string, rules ignore.Folder, now, before *seenF
 		was := last(n.Name)
 		switch n.Kind {
 		case files.File, files.Link:
+			if now.nested {
+				n.Hash = timeHash(n.stat)
+				w.seen.Add(1)
+				continue
+			}
 			if err := w.content(p, rel, n, was); err != nil {
 				note(err)
 			}
@@ -249,7 +252,7 @@ func (w *walk) fill(p Place, rel string, rules ignore.Folder, now, before *seenF
 				continue
 			}
 			sub := func() {
-				if err := w.enter(p, join(rel, n.Name), rules, n, was); err != nil {
+				if err := w.enter(p, join(rel, n.Name), rules, n, was, now.nested); err != nil {
 					note(err)
 				}
 			}
@@ -267,9 +270,12 @@ func (w *walk) fill(p Place, rel string, rules ignore.Folder, now, before *seenF
 	return failed
 }
 
+// timeHash stands for a file of another repository: it differs when the file was changed.
+func timeHash(st Stat) chain.Hash { return chain.Sum(strconv.AppendInt(nil, st.Ctime, 10)) }
+
 // enter walks a folder in another. One that cannot be read is unknown; one with a .git is
-// another repository.
-func (w *walk) enter(p Place, rel string, rules ignore.Folder, n, was *seen) error {
+// another repository, and so is all that is in it (nested).
+func (w *walk) enter(p Place, rel string, rules ignore.Folder, n, was *seen, nested bool) error {
 	next, err := p.Enter(n.Name)
 	if err != nil {
 		w.seen.Add(1)
@@ -284,15 +290,14 @@ func (w *walk) enter(p Place, rel string, rules ignore.Folder, n, was *seen) err
 	has := func(name string) bool { _, ok := slices.BinarySearch(names, name); return ok }
 	if isRepository(next, names) {
 		n.Node = files.Node{Name: n.Name, Kind: files.Repo}
-		w.seen.Add(1)
-		return nil
+		nested = true
 	}
 	inner := rules.Enter(n.Name, has, func(name string) []byte { return rulesIn(next, name) })
 	var before *seenFolder
 	if was != nil {
 		before = was.sub
 	}
-	sub, err := w.folder(next, rel, names, inner, n.stat, before)
+	sub, err := w.folder(next, rel, names, inner, n.stat, before, nested)
 	if err != nil {
 		if kept := (keeping{}); w.ctx.Err() != nil || errors.As(err, &kept) {
 			return err

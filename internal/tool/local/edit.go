@@ -92,8 +92,7 @@ func (l *Local) runEdit(_ context.Context, c tool.Call) (tool.Answer, error) {
 		return tool.Answer{}, complain("That would make more than %d MiB. Use bash.", largest>>20)
 	}
 	seen, _ := l.sight(s.rel)
-	l.overwrites(s, before)
-	if err := l.replace(s, []byte(after)); err != nil {
+	if err := l.replace(s, before, []byte(after)); err != nil {
 		return tool.Answer{}, err
 	}
 	said := fmt.Sprintf("Edited %s.", show(s.rel))

@@ -132,16 +132,12 @@ func (l *Local) unchanged(s *handle) ([]byte, error) {
 	return text, nil
 }
 
-// overwrites tells what a file holds that is about to be replaced.
-func (l *Local) overwrites(s *handle, content []byte) {
-	if l.o.Overwrites != nil {
-		l.o.Overwrites(s.rel, content)
-	}
-}
-
 // replace puts content at a handle, in one step: it is written beside and then
-// renamed. A file that was there keeps its mode and owner.
-func (l *Local) replace(s *handle, content []byte) (err error) {
+// renamed. A file that was there keeps its mode and owner; old is what it held.
+func (l *Local) replace(s *handle, old, content []byte) (err error) {
+	if l.o.Replaces != nil {
+		l.o.Replaces(s.rel, old, content)
+	}
 	perm := fs.FileMode(0o666) // less the umask
 	if s.info != nil {
 		perm = 0o600

@@ -66,9 +66,10 @@ type Options struct {
 	Outputs string
 	// Clean takes ramet's own secrets out of them; nil: there are none.
 	Clean func(string) string
-	// Overwrites is told, before a file is replaced, what it holds; nil: nobody is.
-	Overwrites func(path string, content []byte)
-	Limits     Limits
+	// Replaces is called before a tool writes a file, with what the file holds (nil: there is none)
+	// and what it will hold; may be nil.
+	Replaces func(path string, old, content []byte)
+	Limits   Limits
 	// Jobs is where commands go on that are left in the background; nil: there are none.
 	Jobs  *Jobs
 	Fetch fetch.Options // for tests: the zero value keeps what package fetch promises

@@ -52,7 +52,7 @@ func (l *Local) runWrite(_ context.Context, c tool.Call) (tool.Answer, error) {
 		if strings.HasSuffix(args.Path, "/") {
 			return tool.Answer{}, complain("%s names a folder. Give the file a name.", show(args.Path))
 		}
-		if err := l.replace(s, []byte(args.Content)); err != nil {
+		if err := l.replace(s, nil, []byte(args.Content)); err != nil {
 			return tool.Answer{}, err
 		}
 		return tool.Answer{Text: fmt.Sprintf("Made %s (%s).", show(s.rel), size(args.Content)), Show: diff(s.rel, "", args.Content), Memo: l.sawMemo(s.rel)}, nil
@@ -64,8 +64,7 @@ func (l *Local) runWrite(_ context.Context, c tool.Call) (tool.Answer, error) {
 	if string(old) == args.Content {
 		return tool.Answer{Text: fmt.Sprintf("%s has this content already.", show(s.rel))}, nil
 	}
-	l.overwrites(s, old)
-	if err := l.replace(s, []byte(args.Content)); err != nil {
+	if err := l.replace(s, old, []byte(args.Content)); err != nil {
 		return tool.Answer{}, err
 	}
 	return tool.Answer{Text: fmt.Sprintf("Replaced %s (%s).", show(s.rel), size(args.Content)), Show: diff(s.rel, string(old), args.Content), Memo: l.sawMemo(s.rel)}, nil
