@@ -57,7 +57,7 @@ func (s *stage) edit(t *testing.T) *editor {
 
 func (s *stage) editing(t *testing.T, cmd *exec.Cmd) *editor {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	t.Cleanup(cancel)
 	e := &editor{t: t, ctx: ctx, stage: s, cmd: cmd, stderr: &bytes.Buffer{}, over: make(chan struct{}), news: make(chan struct{}, 1)}
 	cmd.Stderr = e.stderr
@@ -304,6 +304,7 @@ func code(err error) int {
 }
 
 func TestACPAnswersAnEditor(t *testing.T) {
+	t.Parallel()
 	s := newStage(t, binary(t))
 	e := s.editing(t, s.command("acp"))
 	hi, err := e.Initialize(e.ctx, sdk.InitializeRequest{ProtocolVersion: 99})
@@ -348,6 +349,7 @@ func TestACPAnswersAnEditor(t *testing.T) {
 }
 
 func TestACPAsksItsUser(t *testing.T) {
+	t.Parallel()
 	s := newStage(t, binary(t))
 	write := func(path, text string) {
 		if err := os.WriteFile(filepath.Join(s.dir, path), []byte(text), 0o600); err != nil {
@@ -411,6 +413,7 @@ func TestACPAsksItsUser(t *testing.T) {
 }
 
 func TestACPCancelLeavesNothingAlive(t *testing.T) {
+	t.Parallel()
 	s := newStage(t, binary(t))
 	e := s.edit(t)
 	e.choose = func(sdk.RequestPermissionRequest) string { return "once" }
@@ -472,6 +475,7 @@ func (e *editor) frame(want string) {
 }
 
 func TestACPSessionsAreAgents(t *testing.T) {
+	t.Parallel()
 	s := newStage(t, binary(t))
 	e := s.edit(t)
 	e.choose = func(sdk.RequestPermissionRequest) string { return "once" }
@@ -543,6 +547,7 @@ func TestACPSessionsAreAgents(t *testing.T) {
 }
 
 func TestACPBadInputEndsNothing(t *testing.T) {
+	t.Parallel()
 	s := newStage(t, binary(t))
 	e := s.edit(t)
 	one := e.begin(s.script(t, `{"repeat": true, "steps": [{"text": "alive"}]}`))
@@ -583,6 +588,7 @@ func TestACPBadInputEndsNothing(t *testing.T) {
 }
 
 func TestACPEndsWithItsInput(t *testing.T) {
+	t.Parallel()
 	s := newStage(t, binary(t))
 	e := s.edit(t)
 	e.choose = func(sdk.RequestPermissionRequest) string { return "once" }
@@ -594,7 +600,7 @@ func TestACPEndsWithItsInput(t *testing.T) {
 	if code := e.cmd.ProcessState.ExitCode(); code != 0 {
 		t.Errorf("exit code %d: %s", code, e.stderr)
 	}
-	if err := s.quiet(90 * time.Second); err != nil {
+	if err := s.quiet(patience); err != nil {
 		t.Error(err)
 	}
 	all, err := s.history(string(one))
@@ -607,6 +613,7 @@ func TestACPEndsWithItsInput(t *testing.T) {
 }
 
 func TestACPTwoSessionsAndSIGKILL(t *testing.T) {
+	t.Parallel()
 	s := newStage(t, binary(t))
 	e := s.edit(t)
 	gate, open := s.pipe(t)
@@ -633,7 +640,7 @@ func TestACPTwoSessionsAndSIGKILL(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-e.over
-	if err := s.quiet(90 * time.Second); err != nil {
+	if err := s.quiet(patience); err != nil {
 		t.Error(err)
 	}
 
@@ -657,6 +664,7 @@ func TestACPTwoSessionsAndSIGKILL(t *testing.T) {
 
 // A server that the editor lends is its session's alone.
 func TestACPLendsServers(t *testing.T) {
+	t.Parallel()
 	s := newStage(t, binary(t))
 	mcp := mcpsdk.NewServer(&mcpsdk.Implementation{Name: "notes", Version: "1"}, nil)
 	mcpsdk.AddTool(mcp, &mcpsdk.Tool{Name: "keep"}, func(_ context.Context, _ *mcpsdk.CallToolRequest, in struct{ Text string }) (*mcpsdk.CallToolResult, any, error) {

@@ -9,15 +9,30 @@ import (
 	"testing"
 )
 
+// TestPeers runs ramet with programs from npm, each as far as it can be had; a network that
+// fails leaves it out.
+func TestPeers(t *testing.T) {
+	if os.Getenv("RAMET_TEST_PEERS") == "" {
+		t.Skip("runs in make peers")
+	}
+	t.Run("EditWithRamet", peersEditWithRamet)
+	t.Run("Inspect", peersInspect)
+	t.Run("Beside", peersBeside)
+	t.Run("Drive", peersDrive)
+	t.Run("Tree", peersTree)
+	t.Run("ImportClaude", peersImportClaude)
+	t.Run("ImportCodex", peersImportCodex)
+	t.Run("ImportPi", peersImportPi)
+	t.Run("ImportOpencode", peersImportOpencode)
+	t.Run("ClaudeForksOverMCP", peersClaudeForksOverMCP)
+	t.Run("CodexForksOverMCP", peersCodexForksOverMCP)
+}
+
 // nodePeers are packages of npm, with the Node that they want, as `make peers` asks for them; where
 // they cannot be had, that is said and no more.
 func nodePeers(t *testing.T, folder string, packages ...string) (node, modules string) {
 	t.Helper()
-	dir := os.Getenv("RAMET_TEST_PEERS")
-	if dir == "" {
-		t.Skip("make peers runs this")
-	}
-	dir = filepath.Join(dir, folder)
+	dir := filepath.Join(os.Getenv("RAMET_TEST_PEERS"), folder)
 	modules = filepath.Join(dir, "node_modules")
 	node = filepath.Join(modules, "node", "bin", "node")
 	name := packages[0][:strings.LastIndex(packages[0], "@")]
@@ -49,7 +64,7 @@ func packageVersion(t *testing.T, modules, name string) string {
 }
 
 // The TypeScript SDK of the protocol, as an editor, through twelve cases.
-func TestPeersEditWithRamet(t *testing.T) {
+func peersEditWithRamet(t *testing.T) {
 	peersSeen.tellAfter(t, "the TypeScript SDK of the protocol drives [`ramet acp`](acp.md) through twelve cases")
 	node, modules := nodePeers(t, "acp", "@agentclientprotocol/sdk@2")
 	s := newStage(t, binary(t))
@@ -80,7 +95,7 @@ func TestPeersEditWithRamet(t *testing.T) {
 }
 
 // The inspector of the Model Context Protocol lists every tool and resource, and calls each.
-func TestPeersInspect(t *testing.T) {
+func peersInspect(t *testing.T) {
 	peersSeen.tellAfter(t, "the MCP inspector lists and calls each of the twelve tools of `ramet mcp serve`, and reads its resources")
 	node, modules := nodePeers(t, "inspector", "@modelcontextprotocol/inspector@0")
 	s := newStage(t, binary(t))

@@ -14,8 +14,9 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// patience bounds every wait for a fact.
-const patience = 90 * time.Second
+// patience bounds every wait for a condition. It only ends a test that would hang: no machine
+// is as slow as that.
+const patience = 10 * time.Minute
 
 // begin starts ramet and lets it run. There is one at a time.
 func begin(ts *testscript.TestScript, _ bool, args []string) {
@@ -28,9 +29,10 @@ func begin(ts *testscript.TestScript, _ bool, args []string) {
 	for _, name := range []string{"HOME", "RAMET_DB", "PATH", "TMPDIR", "RAMET_TEST_SCRIPTS", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"} {
 		cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
 	}
+	before := kernelLocks(ts)
 	ts.Check(cmd.Start())
 	ended := make(chan struct{})
-	*current(ts) = begun{cmd, ended}
+	*current(ts) = begun{cmd, ended, before}
 	go func() {
 		cmd.Wait() // its exit code is read by ends
 		out.Close()
@@ -44,8 +46,9 @@ func begin(ts *testscript.TestScript, _ bool, args []string) {
 
 // begun is what a script began.
 type begun struct {
-	cmd   *exec.Cmd
-	ended chan struct{}
+	cmd    *exec.Cmd
+	ended  chan struct{}
+	before []string // the locks of kernels that were there before
 }
 
 type begunKey struct{}
@@ -81,23 +84,30 @@ func ends(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Fatalf("exit code is %d, not %s:\n%s", code, args[0], ts.ReadFile("begun"))
 	}
 	if args[0] == "-1" {
-		released(ts)
+		waitForLocks(ts)
 	}
 }
 
-// released waits until nobody holds the lock of a kernel that was killed: a command that it was about
-// to start has it for a moment longer, and until then nobody can know that the kernel is dead. Who
-// lives keeps its own, so this has an end.
-func released(ts *testscript.TestScript) {
-	locks, err := filepath.Glob(filepath.Join(ts.Getenv("DATA"), "kernels", "*", "*.lock"))
-	ts.Check(err)
+// waitForLocks waits until no process holds the lock of a kernel that was killed: a command
+// that the kernel was about to start has it for a moment longer, and until then the kernel
+// cannot be known to be dead.
+func waitForLocks(ts *testscript.TestScript) {
 	held := func(path string) bool {
 		probe := flock.New(path)
 		defer probe.Close()
 		free, err := probe.TryRLock()
-		return err == nil && !free
+		return err == nil && !free && !slices.Contains(current(ts).before, path)
 	}
-	for end := time.Now().Add(3 * time.Second); slices.ContainsFunc(locks, held) && time.Now().Before(end); {
-		time.Sleep(5 * time.Millisecond)
+	for end := time.Now().Add(patience); slices.ContainsFunc(kernelLocks(ts), held); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			ts.Fatalf("the lock of the killed kernel is still held")
+		}
 	}
+}
+
+// kernelLocks lists the locks of the kernels in the script's home.
+func kernelLocks(ts *testscript.TestScript) []string {
+	locks, err := filepath.Glob(filepath.Join(ts.Getenv("DATA"), "kernels", "*", "*.lock"))
+	ts.Check(err)
+	return locks
 }

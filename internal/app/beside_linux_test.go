@@ -62,10 +62,10 @@ var besideMeasures = []measure{
 
 // Each program beside the others: the same model server, the same machine, in turns. RAMET_TEST_PEERS_BESIDE names the file that is
 // written; RAMET_TEST_PEERS_ROUNDS says how often each measure is taken (5).
-func TestPeersBeside(t *testing.T) {
+func peersBeside(t *testing.T) {
 	file := os.Getenv("RAMET_TEST_PEERS_BESIDE")
 	if file == "" {
-		t.Skip("make peers runs this")
+		t.Skip("RAMET_TEST_PEERS_BESIDE names no file")
 	}
 	rounds, messages := 5, 10_000
 	if n, err := strconv.Atoi(os.Getenv("RAMET_TEST_PEERS_ROUNDS")); err == nil {

@@ -10,11 +10,23 @@ import (
 	"testing"
 
 	"ramet/internal/llm/llmtest/strict"
+	"ramet/internal/soak"
 )
 
-// A model with a window that its server enforces works for 500 steps on the real binary:
+// A model with a window that its server enforces works for many steps on the real binary:
 // alone, as a child that inherited nine tenths of the window, as a worker of a run. All of
 // them end well, and every request holds the assignment.
+
+// manySteps are enough to fill the window several times.
+const manySteps = 80
+
+func TestLongWorkSoak(t *testing.T) {
+	soak.Only(t)
+	const steps = 500
+	t.Run("alone", func(t *testing.T) { workAlone(t, steps) })
+	t.Run("child", func(t *testing.T) { workInAChild(t, steps) })
+	t.Run("run", func(t *testing.T) { workInARun(t, steps) })
+}
 
 // strictProject is a project with a file to read, and a server that enforces a window.
 func strictProject(t *testing.T, window int, play func(strict.Asked) strict.Said) (*errand, *strict.Server) {
@@ -43,13 +55,6 @@ func reads(n int) strict.Call {
 	return strict.Call{Name: "read", Args: fmt.Sprintf(`{"path": "f.txt", "offset": %d, "limit": 50}`, 1+n*7%50)}
 }
 
-func longSteps() int {
-	if testing.Short() {
-		return 80
-	}
-	return 500
-}
-
 // worked checks that requests of one agent all hold its assignment, and that room was made.
 func worked(t *testing.T, asked []strict.Asked, assignment string, steps int) {
 	t.Helper()
@@ -69,8 +74,12 @@ func worked(t *testing.T, asked []strict.Asked, assignment string, steps int) {
 
 func TestLongWorkAlone(t *testing.T) {
 	t.Parallel()
+	workAlone(t, manySteps)
+}
+
+func workAlone(t *testing.T, last int) {
 	const assignment = "Read the whole file, again and again. The word is PERIWINKLE."
-	n, last := 0, longSteps()
+	n := 0
 	e, server := strictProject(t, 16384, func(a strict.Asked) strict.Said {
 		switch {
 		case a.Summary():
@@ -104,9 +113,12 @@ func TestLongWorkAlone(t *testing.T) {
 
 func TestLongWorkInAChildThatInheritedAFullContext(t *testing.T) {
 	t.Parallel()
+	workInAChild(t, manySteps)
+}
+
+func workInAChild(t *testing.T, last int) {
 	const window, task = 32768, "CHILD-TASK: read the file to its end, many times."
 	var n, told int
-	last := longSteps()
 	inherited := 0
 	e, server := strictProject(t, window, func(a strict.Asked) strict.Said {
 		child := slices.Contains(a.Users, task)
@@ -150,8 +162,12 @@ func TestLongWorkInAChildThatInheritedAFullContext(t *testing.T) {
 
 func TestLongWorkInAWorkerOfARun(t *testing.T) {
 	t.Parallel()
+	workInARun(t, manySteps)
+}
+
+func workInARun(t *testing.T, last int) {
 	const assignment = "WORKER-ORDER: read the file to its end, many times, and say OK."
-	n, last := 0, longSteps()
+	n := 0
 	e, server := strictProject(t, 16384, func(a strict.Asked) strict.Said {
 		switch {
 		case a.Summary():

@@ -54,7 +54,7 @@ const leastProjects = 12
 func TestCorpus(t *testing.T) {
 	dir := os.Getenv("RAMET_TEST_CORPUS")
 	if dir == "" {
-		t.Skip("make corpus runs this")
+		t.Skip("runs in make corpus")
 	}
 	had := 0
 	for _, p := range projects {

@@ -18,7 +18,7 @@ func TestScriptsOnASmallDisk(t *testing.T) {
 	t.Parallel()
 	mounttest.Inside(t, func() {
 		commands["tmpfs"], commands["grow"], commands["noise"] = tmpfs, grow, noise
-		runScripts(t, "sqlite", "tmpfs")
+		runScripts(t, "sqlite", scripts(t, "tmpfs"))
 	})
 }
 

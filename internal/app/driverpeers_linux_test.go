@@ -81,11 +81,7 @@ func (p foreignProgram) asks(command string) string {
 // peer is a program from npm, with the Node that it wants: where both lie. `make peers` asks for it; where it cannot be had, that is said and no more.
 func peer(t *testing.T, p foreignProgram) (path string) {
 	t.Helper()
-	dir := os.Getenv("RAMET_TEST_PEERS")
-	if dir == "" {
-		t.Skip("make peers runs this")
-	}
-	dir = filepath.Join(dir, "drivers")
+	dir := filepath.Join(os.Getenv("RAMET_TEST_PEERS"), "drivers")
 	path = filepath.Join(dir, "node_modules", "node", "bin") + ":" + filepath.Join(dir, "node_modules", ".bin")
 	if p.holds != "" {
 		path += ":" + filepath.Join(dir, "node_modules", p.holds)
@@ -137,7 +133,7 @@ func newDrive(t *testing.T, name string) *drive {
 }
 
 // Each program through all that it is to do: what it did is the table of docs/drivers.md.
-func TestPeersDrive(t *testing.T) {
+func peersDrive(t *testing.T) {
 	for _, name := range []string{"claude", "codex", "opencode", "gemini", "goose"} {
 		t.Run(name, func(t *testing.T) {
 			d := newDrive(t, name)

@@ -11,7 +11,7 @@ import (
 
 // A tree ramet → Claude Code → Codex: Claude forks Codex with ramet's tool and prompts it, Codex mails up, and a kill of
 // the tree while Codex's command runs, inside Codex's own sandbox inside our namespace, leaves nothing of either alive.
-func TestPeersTree(t *testing.T) {
+func peersTree(t *testing.T) {
 	peersSeen.tellAfter(t, "a tree ramet → Claude Code → Codex: Claude forks and prompts Codex with ramet's tools, Codex mails up, Claude reads; `kill --cascade` in the middle of Codex's command leaves nothing")
 	peer(t, foreignPrograms["codex"])
 	model := httptest.NewServer(&peerModel{})

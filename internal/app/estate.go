@@ -106,7 +106,7 @@ func openEstates(ctx context.Context, db string) (runs.Estates, error) {
 	return &estates{db, client, cmp.Or(switches().Lease, proc.LeaseTTL)}, nil
 }
 
-func (e *estates) Every() time.Duration { return e.lease / 5 }
+func (e *estates) Every() time.Duration { return cmp.Or(switches().Pulse, e.lease/5) }
 
 func (e *estates) Close() error { return e.post.Close() }
 

@@ -21,6 +21,7 @@ import (
 	"ramet/internal/chain"
 	"ramet/internal/history"
 	"ramet/internal/id"
+	"ramet/internal/soak"
 )
 
 // shown is an entry that a process printed: it is acknowledged.
@@ -44,9 +45,9 @@ type turmoil struct {
 // Four hosts work on eight agents. Whatever happens to them, an agent has one writer
 // at a time, and nothing that was printed is lost.
 func TestHostsInTurmoilSoak(t *testing.T) {
-	t.Parallel()
-	rounds := 6
-	if os.Getenv("RAMET_SOAK") != "" {
+	soak.Only(t)
+	rounds := 3
+	if soak.On() {
 		rounds = 400
 	}
 	m := &turmoil{team: newTeam(t), codes: map[string]int{}}
@@ -59,8 +60,7 @@ func TestHostsInTurmoilSoak(t *testing.T) {
 	}
 	m.model = m.script(`{"when": "mark", "repeat": true, "steps": [{"text": "I look"}, {"call": "ps", "args": {}}, {"call": "ps", "args": {}}]}`,
 		`{"repeat": true, "steps": [{"text": "ok"}]}`)
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := soak.Seed(t)
 	var working sync.WaitGroup
 	for n := range 4 {
 		// Each has a neighbour, which takes over what sleeps here.

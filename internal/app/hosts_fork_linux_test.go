@@ -12,7 +12,6 @@ func TestAnAgentOfAnotherHostIsForked(t *testing.T) {
 	t.Parallel()
 	m := newTeam(t)
 	a, b := m.host("a"), m.host("b")
-	a.lease, b.lease = "1h", "1h"
 	a.ramet(0, "fork", "--name", "ada")
 	a.ramet(0, "append", "ada", "the point")
 	began, told := a.fifo()

@@ -31,7 +31,6 @@ func TestAHeldAgentIsReachedThroughItsKernel(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			h := host(t)
-			h.lease = "1h"
 			h.ramet(0, "config", "set", "wake", "never") // the letter below is to be read, not to begin a turn
 			h.ramet(0, "fork", "--name", "ada")
 			gate, open := h.fifo()
@@ -69,7 +68,6 @@ func TestAHeldAgentIsReachedThroughItsKernel(t *testing.T) {
 func TestAHolderThatDoesNotAnswer(t *testing.T) {
 	t.Parallel()
 	h := onFile(t)
-	h.lease = "1h"
 	h.ramet(0, "fork", "--name", "ada")
 	gate, _ := h.fifo()
 	k := h.begin("exec", "ada", "first", "--model", h.script(fmt.Sprintf(`{"steps": [{"wait": %q}]}`, gate)))
@@ -81,7 +79,7 @@ func TestAHolderThatDoesNotAnswer(t *testing.T) {
 	for _, c := range commands {
 		c.ends(t, 4, "error[LEASED]", owner, "does not answer")
 	}
-	// Dead, it is replaced at once, though its lease lasts an hour.
+	// Dead, it is replaced at once, though its lease lasts for hours.
 	k.signal(t, syscall.SIGKILL)
 	k.ends(t, -1)
 	h.begin("exec", "ada", "third", "--model", h.script(`{"steps": [{"text": "mine"}]}`)).ends(t, 0, "mine")

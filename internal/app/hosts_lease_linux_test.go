@@ -16,7 +16,6 @@ func TestAnAgentIsRunByOneHostAtATime(t *testing.T) {
 	t.Parallel()
 	m := newTeam(t)
 	a, b := m.host("a"), m.host("b")
-	a.lease = "15s"
 	a.ramet(0, "fork", "--name", "ada")
 	k, pipe := a.working("ada")
 	owner := fmt.Sprintf(":%d:", k.cmd.Process.Pid)
@@ -42,8 +41,8 @@ func TestAStoppedHostIsReplacedAndWritesNoMore(t *testing.T) {
 	a.ramet(0, "fork", "--name", "ada")
 	k, pipe := a.working("ada")
 	before := m.agent("ada").Lease
-	k.signal(t, syscall.SIGSTOP)
-	eventually(t, "the lease ends", m.expired("ada"))
+	m.stop(k)
+	m.expire("ada")
 	b.begin("exec", "ada", "go on", "--model", m.script(`{"steps": [{"text": "I take over"}]}`)).ends(t, 0, "I take over")
 	after := m.record(m.agent("ada").ID)
 	if !strings.Contains(after, "tool_result interrupted") || !strings.Contains(after, "user go on\nassistant I take over\n") {
@@ -77,6 +76,7 @@ func TestADeadHostsAgentsAreMendedUnasked(t *testing.T) {
 	k, pipe := a.working("ada")
 	k.signal(t, syscall.SIGKILL)
 	k.ends(t, -1)
+	m.expire("ada")
 	eventually(t, "no tool of the dead is alive", func() bool { return len(tools(pipe)) == 0 })
 	zero, err := m.ws.Zero(t.Context())
 	if err != nil {
@@ -101,7 +101,7 @@ func TestMailOfAnotherHostWakes(t *testing.T) {
 	t.Parallel()
 	m := newTeam(t)
 	a, b := m.host("a"), m.host("b")
-	a.lease = "1h" // nothing that looks now and then helps
+	a.pulse = "" // nothing that looks now and then helps
 	k := a.begin("exec", "--json", "listen", "--model", m.script(`{"when": "listen", "steps": [{"call": "wait", "args": {"timeout": 3600, "agents": ["user"]}}]}`,
 		`{"when": "good news", "steps": [{"text": "I heard"}]}`))
 	zero, err := m.ws.Zero(t.Context())
@@ -117,7 +117,7 @@ func TestAKillReachesOtherHosts(t *testing.T) {
 	t.Parallel()
 	m := newTeam(t)
 	a, b := m.host("a"), m.host("b")
-	a.lease = "1h"
+	a.pulse = ""
 	a.ramet(0, "fork", "--name", "ada")
 	a.ramet(0, "fork", "ada", "--name", "eve")
 	ada, pipe1 := a.working("ada")

@@ -14,7 +14,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"ramet/internal/agent"
+	pg "ramet/internal/database"
 	"ramet/internal/history"
 	"ramet/internal/id"
 	"ramet/internal/pgtest"
@@ -62,17 +65,23 @@ func (m *team) open(ws *store.Store, err error) {
 	})
 }
 
-// host is one of them.
+// host is one of them. Its leases last for hours, so that none ends before the test says so;
+// see expire and giveUp. It renews them, and looks for the dead, every pulse.
 type host struct {
 	*team
-	home  string
-	lease string
-	env   []string // besides what all have
+	home         string
+	lease, pulse string
+	env          []string // in addition to what all have
 }
+
+const (
+	testLease = "10h"
+	testPulse = "200ms"
+)
 
 func (m *team) host(name string) *host {
 	m.t.Helper()
-	h := &host{team: m, home: filepath.Join(m.t.TempDir(), name), lease: "1s"}
+	h := &host{team: m, home: filepath.Join(m.t.TempDir(), name), lease: testLease, pulse: testPulse}
 	if err := os.MkdirAll(h.home, 0o700); err != nil {
 		m.t.Fatal(err)
 	}
@@ -182,7 +191,7 @@ func (h *host) try(args ...string) *task {
 	k := &task{over: make(chan struct{})}
 	k.cmd = exec.Command(h.exe, append([]string{"--db", h.db}, args...)...)
 	k.cmd.Dir = h.dir
-	k.cmd.Env = []string{"HOME=" + h.home, "RAMET_HOME=" + filepath.Join(h.home, "data"), "PATH=" + os.Getenv("PATH"), "RAMET_TEST_SCRIPTS=1", "RAMET_TEST_LEASE=" + h.lease}
+	k.cmd.Env = []string{"HOME=" + h.home, "RAMET_HOME=" + filepath.Join(h.home, "data"), "PATH=" + os.Getenv("PATH"), "RAMET_TEST_SCRIPTS=1", "RAMET_TEST_LEASE=" + h.lease, "RAMET_TEST_PULSE=" + h.pulse}
 	k.cmd.Env = append(k.cmd.Env, h.env...)
 	k.cmd.Stdout, k.cmd.Stderr = &k.stdout, &k.stderr
 	if err := k.cmd.Start(); err != nil {
@@ -284,6 +293,55 @@ func (m *team) expired(name string) func() bool {
 		}
 		return true
 	}
+}
+
+// expire ends the lease of an agent. Its holder must be stopped or dead, or it renews the lease.
+func (m *team) expire(name string) {
+	m.t.Helper()
+	m.sql(`UPDATE agents SET lease_until = 1 WHERE name = $1 AND lease_owner IS NOT NULL`, name)
+}
+
+// stop stops a process between two transactions: what one has locked stays locked while it
+// sleeps.
+func (m *team) stop(k *task) {
+	m.t.Helper()
+	for m.t.Context().Err() == nil {
+		k.signal(m.t, syscall.SIGSTOP)
+		for range 10 {
+			if m.number(`SELECT count(*) FROM pg_locks JOIN pg_class c ON c.oid = relation JOIN pg_namespace n ON n.oid = relnamespace
+				WHERE mode = 'RowExclusiveLock' AND nspname LIKE current_schema() || '%'`) == 0 {
+				return
+			}
+		}
+		k.signal(m.t, syscall.SIGCONT)
+	}
+}
+
+// sql changes rows of the database that the hosts share; there must be some.
+func (m *team) sql(statement string, args ...any) {
+	m.t.Helper()
+	if m.number(`WITH changed AS (`+statement+` RETURNING 1) SELECT count(*) FROM changed`, args...) == 0 {
+		m.t.Fatalf("%s changes nothing", statement)
+	}
+}
+
+// number asks the database that the hosts share. RUNS is the schema of what runs need.
+func (m *team) number(query string, args ...any) (n int64) {
+	m.t.Helper()
+	to, err := pg.ParsePostgres(m.db)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	ctx := context.Background()
+	conn, err := pgx.ConnectConfig(ctx, to.Config)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	defer conn.Close(ctx)
+	if err := conn.QueryRow(ctx, strings.ReplaceAll(query, "RUNS", pgx.Identifier{to.Schema + "_runs"}.Sanitize()), args...).Scan(&n); err != nil {
+		m.t.Fatalf("%s: %v", query, err)
+	}
+	return n
 }
 
 // working is a host with an agent whose command runs: it tells that it does, and

@@ -1,34 +1,17 @@
 package app_test
 
 import (
-	"context"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
-
-	"github.com/jackc/pgx/v5"
-
-	pg "ramet/internal/database"
 )
 
-// aged has the orchestrator of the run not been seen for an hour.
-func (f *fleet) aged() {
+// age moves the last sign of life of the run's orchestrator back by more than a lease.
+func (f *fleet) age() {
 	f.t.Helper()
-	to, err := pg.ParsePostgres(f.db)
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	ctx := context.Background()
-	conn, err := pgx.ConnectConfig(ctx, to.Config)
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	defer conn.Close(ctx)
-	if _, err := conn.Exec(ctx, `UPDATE `+pgx.Identifier{to.Schema + "_runs", "desks"}.Sanitize()+` SET seen_at = seen_at - interval '1 hour' WHERE run_id = $1`, f.run); err != nil {
-		f.t.Fatal(err)
-	}
+	f.sql(`UPDATE RUNS.desks SET seen_at = seen_at - interval '1 day' WHERE run_id = $1`, f.run)
 }
 
 // A host that may orchestrates a run whose orchestrator was killed: what was done stays done,
@@ -43,13 +26,12 @@ func TestAnOrphanedRunIsTakenUp(t *testing.T) {
 	k.says(t, "done draft:1:i01")
 	k.kill()
 	s := f.site("heir")
-	s.lease = "3s"
 	heir := s.work("--orchestrate")
 	heir.says(t, "waits for items")
 	if strings.Contains(heir.stderr.String(), "takes up") {
 		t.Error("it was taken up before a lease was over")
 	}
-	f.aged()
+	f.age()
 	heir.says(t, "takes up run "+f.run)
 	a.open(4)
 	heir.open(4)
@@ -82,12 +64,11 @@ func TestAnOrchestratorThatWakesTooLateIsFenced(t *testing.T) {
 	a := f.worker("a")
 	k := f.start()
 	eventually(t, "it works", a.waits)
-	k.signal(t, syscall.SIGSTOP)
+	f.stop(k)
 	s := f.site("heir")
-	s.lease = "3s"
 	heir := s.work("--orchestrate")
 	heir.says(t, "waits for items")
-	f.aged()
+	f.age()
 	heir.says(t, "takes up run "+f.run)
 	a.open(5)
 	heir.open(5)
@@ -109,14 +90,12 @@ func TestAnOrphanedRunThatActsOutsideWaits(t *testing.T) {
 	k.says(t, "state DRAFTING")
 	k.kill()
 	s := f.site("careful")
-	s.lease = "3s"
 	careful := s.work("--orchestrate")
 	careful.says(t, "waits for items")
-	f.aged()
+	f.age()
 	careful.says(t, "leaves run "+f.run+": it acts outside of runs")
 	careful.leaves()
 	s = f.site("bold")
-	s.lease = "3s"
 	bold := s.work("--orchestrate", "--external")
 	bold.open(4)
 	bold.says(t, "run "+f.run+" is DONE")
@@ -150,10 +129,9 @@ func TestAnOrphanedForkIsTakenUp(t *testing.T) {
 	eventually(t, "it works", a.waits)
 	k.kill()
 	s := f.site("heir")
-	s.lease = "3s"
 	heir := s.work("--orchestrate")
 	heir.says(t, "waits for items")
-	f.aged()
+	f.age()
 	heir.says(t, "takes up run "+f.run)
 	a.open(4)
 	heir.open(4)

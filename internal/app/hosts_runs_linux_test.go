@@ -111,11 +111,10 @@ func TestWhatAKilledHostDidIsDoneByAnother(t *testing.T) {
 	k := f.start()
 	f.told(told) // both effects have happened, and nobody knows
 	f.told(told)
-	a.kill()
-	b.kill()
+	f.killWorkers(a, b)
 	c := f.worker("c", "--external")
 	eventually(t, "an agent is at work", c.waits)
-	c.kill()
+	f.killWorkers(c)
 	d := f.worker("d", "--external")
 	d.open(4)
 	all := f.done(k)
@@ -161,7 +160,8 @@ func TestALateResultIsRefused(t *testing.T) {
 	slow := f.worker("slow")
 	k := f.start()
 	eventually(t, "it works", slow.waits)
-	slow.signal(t, syscall.SIGSTOP)
+	f.stop(slow.task)
+	f.giveUp(slow)
 	slow.open(1) // it goes on as soon as it is awake
 	heir := f.worker("heir")
 	eventually(t, "another one has an item", heir.waits)
@@ -200,7 +200,7 @@ func TestAHostThatIsStartedAgainHasLostItsItem(t *testing.T) {
 	w := s.work()
 	k := f.start()
 	eventually(t, "it works", w.waits)
-	w.kill()
+	f.killWorkers(w)
 	w = s.work()
 	w.open(4)
 	all := f.done(k)
@@ -213,7 +213,7 @@ func TestAHostThatLeavesGivesItsItemBack(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, signed)
 	a := f.worker("a")
-	f.boss.lease = "1h" // nothing is found out by looking
+	f.boss.pulse = "" // nothing is found out by looking
 	k := f.start()
 	eventually(t, "it works", a.waits)
 	a.leaves()

@@ -41,7 +41,6 @@ func newFleet(t *testing.T, recipe string) *fleet {
 		}
 	})
 	f.boss = f.site("boss")
-	f.boss.lease = "5s" // after which others are dead; they show every second that they are not
 	f.write(f.boss.dir, "recipe.yaml", recipe)
 	return f
 }
@@ -80,7 +79,6 @@ func (f *fleet) site(name string) *site {
 	if err := os.Mkdir(filepath.Join(h.home, "tmp"), 0o700); err != nil {
 		f.t.Fatal(err)
 	}
-	h.lease = "3s" // a busy machine may stop a process for a second, and its agents are somebody else's then
 	h.env = []string{"TMPDIR=" + filepath.Join(h.home, "tmp")}
 	gate := filepath.Join(s.dir, "gate")
 	err := syscall.Mkfifo(gate, 0o600)
@@ -190,6 +188,21 @@ func holds(pid int, path string) bool {
 
 // ended is how many items a worker says it ended.
 func (w *worker) ended() int { return strings.Count(w.stderr.String(), "\nends ") }
+
+// giveUp ends the lease of a host that is dead, stopped or cut off.
+func (f *fleet) giveUp(w *worker) {
+	f.t.Helper()
+	f.sql(`UPDATE RUNS.hosts SET seen_at = seen_at - interval '1 day' WHERE host LIKE $1 || '#%'`, w.name)
+}
+
+// killWorkers kills workers and ends their leases.
+func (f *fleet) killWorkers(workers ...*worker) {
+	f.t.Helper()
+	for _, w := range workers {
+		w.kill()
+		f.giveUp(w)
+	}
+}
 
 // kill ends a process as a power failure would.
 func (k *task) kill() {

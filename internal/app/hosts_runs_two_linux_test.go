@@ -22,7 +22,6 @@ workers:
 	f := newFleet(t, pages)
 	other := f.site("other")
 	f.write(other.dir, "recipe.yaml", pages)
-	f.boss.lease, other.lease = "300s", "300s" // nobody waits for that
 	begin := func(s *site, run string) *task {
 		k := s.begin("run", "start", "--recipe", "recipe.yaml", "--run-id", run, "--model", "script/model.jsonl")
 		k.told(s)

@@ -205,6 +205,7 @@ func TestAHostThatIsCutOffLosesItsItem(t *testing.T) {
 	k := f.start()
 	eventually(t, "it works", far.waits)
 	wire.fall(true)
+	f.giveUp(far)
 	far.open(1) // it goes on, and has nobody to tell
 	near := f.worker("near")
 	near.open(4)

@@ -19,29 +19,30 @@ import (
 	book "ramet/internal/ledger/file"
 	"ramet/internal/mail"
 	"ramet/internal/run/ndjson"
+	"ramet/internal/soak"
 	"ramet/internal/store/sqlite"
 	records "ramet/internal/telemetry/store"
 )
 
-// Power is lost at 200 moments (RAMET_SOAK: 700) of a day on which ramet was told
+// Power is lost at many moments of a day on which ramet was told
 // of everything that it keeps: histories, forks, letters, the log of a run, the ledger,
 // telemetry. What the programs wrote was recorded; of what they had not waited for, any part
 // may be on the disk. Whatever they had said to be done is there, once; the rest is there once
 // or not at all; and everything verifies.
 func TestPowerLossImagesSoak(t *testing.T) {
-	t.Parallel()
+	soak.Only(t)
 	exe, err := built()
 	if err != nil {
 		t.Fatal(err)
 	}
-	images, seed := 200, uint64(14)
-	if os.Getenv("RAMET_SOAK") != "" {
-		images, seed = 700, rand.Uint64()
+	images := 50
+	if soak.On() {
+		images = 700
 	}
 	d := newDay(t, exe)
 	d.happen()
-	t.Logf("seed %d; %d calls were recorded", seed, len(d.tape.motions))
-	dice := rand.New(rand.NewPCG(seed, 1))
+	t.Logf("%d calls were recorded", len(d.tape.motions))
+	dice := rand.New(rand.NewPCG(soak.Seed(t), 1))
 	sum, all := 0, d.tape.acknowledged(len(d.tape.motions))
 	for _, kind := range []string{"append", "exec", "fork", "send", "run", "init", "ledger", "telemetry"} {
 		if !all[kind+" "+kind+"-1"] {

@@ -242,7 +242,7 @@ func rootOf(t *testing.T, all []taken, id string) taken {
 }
 
 // Claude Code: thinking and tools, a sub-agent, a fork, a picture, going back, a crash, a compaction.
-func TestPeersImportClaude(t *testing.T) {
+func peersImportClaude(t *testing.T) {
 	a := newAbroad(t, "@anthropic-ai/claude-code")
 	claude := func(stdin string, more ...string) string {
 		return a.says(t, stdin, append([]string{"claude", "-p", "--output-format", "json", "--allowedTools", "Bash,Agent,Task"}, more...)...)
@@ -296,7 +296,7 @@ func firstAnswer(t *testing.T, home, session string) string {
 }
 
 // Codex: thinking and tools, a sub-agent, a fork, a picture, a crash, a compaction.
-func TestPeersImportCodex(t *testing.T) {
+func peersImportCodex(t *testing.T) {
 	a := newAbroad(t, "@openai/codex")
 	a.file(t, filepath.Join(a.home, ".codex", "config.toml"), fmt.Sprintf(`model = "gpt-5.1-codex"
 model_provider = "ours"
@@ -349,7 +349,7 @@ multi_agent = true
 }
 
 // pi: thinking and tools, a picture, a fork, a crash.
-func TestPeersImportPi(t *testing.T) {
+func peersImportPi(t *testing.T) {
 	a := newAbroad(t, "@mariozechner/pi-coding-agent")
 	a.file(t, filepath.Join(a.home, ".pi", "agent", "models.json"), fmt.Sprintf(`{"providers":{"ours":{"baseUrl":%q,"api":"anthropic-messages","apiKey":"sk-none","models":[{"id":"claude-opus-4-7","name":"x",
 "reasoning":true,"input":["text","image"],"contextWindow":200000,"maxTokens":8000,"cost":{"input":5,"output":25,"cacheRead":0.5,"cacheWrite":6}}]}}}`, strings.TrimPrefix(setting(a.env, "BASE="), "BASE=")))
@@ -375,7 +375,7 @@ func TestPeersImportPi(t *testing.T) {
 }
 
 // opencode: thinking and tools, a sub-agent, a fork, a crash.
-func TestPeersImportOpencode(t *testing.T) {
+func peersImportOpencode(t *testing.T) {
 	a := newAbroad(t, "opencode-ai")
 	a.file(t, filepath.Join(a.home, ".config", "opencode", "opencode.json"), fmt.Sprintf(`{"autoupdate":false,"model":"anthropic/claude-opus-4-7","provider":{"anthropic":{"options":{"baseURL":"%s/v1","apiKey":"sk-none"},
 "models":{"claude-opus-4-7":{"name":"x","cost":{"input":5,"output":25},"limit":{"context":200000,"output":8000}}}}},"permission":{"bash":"allow","task":"allow"}}`, strings.TrimPrefix(setting(a.env, "BASE="), "BASE=")))

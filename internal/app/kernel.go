@@ -88,7 +88,7 @@ func kernelFor(ctx context.Context, r request, work *crew.Crew) (*session.Runnin
 	k, err := proc.Start(ctx, proc.Options{
 		MCP:   ownTools(life, r),
 		Clamp: r.Config.BudgetClamp == "yes", Bodies: bodies(r),
-		Lease: switches().Lease,
+		Lease: switches().Lease, Pulse: switches().Pulse, Now: switches().Now,
 		Store: r.Store, Owner: server.Owner,
 		Book: r.Book, BookOwner: file.Self(), TaskTime: r.Timeout,
 		Model: model, Effort: llm.Effort(r.Config.Effort), Search: r.Config.Search == "yes", Tools: box, Guard: guard,

@@ -2,13 +2,14 @@ package app_test
 
 import (
 	"context"
+	"flag"
 	"fmt"
-	"log"
 	"os"
 	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"sync"
 	"syscall"
 	"testing"
@@ -30,33 +31,27 @@ func TestMain(m *testing.M) {
 
 type withServer struct{ m *testing.M }
 
-// Run stops the PostgreSQL server that a test may have started.
+// Run stops the PostgreSQL server that a test may have started, and removes what was built.
 func (w withServer) Run() int {
 	defer func() {
-		if builtDir != "" {
-			os.RemoveAll(builtDir)
+		if dir, err := builds(); err == nil {
+			os.RemoveAll(dir)
 		}
 	}()
-	if underRace {
-		defer preferPlain()()
-	}
+	overlapWaits()
 	defer peersSeen.write(runtime.GOOS + " " + runtime.GOARCH)
 	return pgtest.Main(w.m)
 }
 
-// preferPlain lets scripts run a ramet without the race detector, under which
-// a thousand starts take longer than all other tests. What runs concurrently
-// is tested, with it, where it is written.
-func preferPlain() (clean func()) {
-	dir, err := os.MkdirTemp("", "ramet-plain-")
-	if err == nil {
-		err = buildTo(filepath.Join(dir, "ramet"))
+// overlapWaits runs more tests at a time than there are processors, unless -parallel is
+// given: most of them wait for processes and for timeouts.
+func overlapWaits() {
+	flag.Parse()
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
+	if !given {
+		flag.Set("test.parallel", strconv.Itoa(3*runtime.GOMAXPROCS(0)))
 	}
-	if err != nil {
-		log.Fatal(err)
-	}
-	os.Setenv("PATH", dir+string(filepath.ListSeparator)+os.Getenv("PATH"))
-	return func() { os.RemoveAll(dir) }
 }
 
 // buildTo makes the real binary, with the switches of tests.
@@ -75,20 +70,32 @@ func goBuild(exe string, flags ...string) error {
 // builtBinary tells a test that runs once more in another process where it is.
 const builtBinary = "RAMET_TEST_BINARY"
 
-// built builds the real binary on first use, for all tests that want it; it is
-// removed when they have ended.
+// builds is where the real binary is built, in a folder for each kind; it is removed when all
+// tests have ended.
+var builds = sync.OnceValues(func() (string, error) { return os.MkdirTemp("", "ramet-built-") })
+
+// built returns the real binary with the switches of tests, and released the one that is
+// released. Each is built on first use, for all tests.
 var (
-	builtDir string
-	built    = sync.OnceValues(func() (exe string, err error) {
-		if exe = os.Getenv(builtBinary); exe != "" {
+	built = sync.OnceValues(func() (string, error) {
+		if exe := os.Getenv(builtBinary); exe != "" {
 			return exe, nil
 		}
-		if builtDir, err = os.MkdirTemp("", "ramet-built-"); err != nil {
+		dir, err := builds()
+		if err != nil {
 			return "", err
 		}
-		exe = filepath.Join(builtDir, "ramet")
+		exe := filepath.Join(dir, "probed", "ramet")
 		os.Setenv(builtBinary, exe)
 		return exe, buildTo(exe)
+	})
+	released = sync.OnceValues(func() (string, error) {
+		dir, err := builds()
+		if err != nil {
+			return "", err
+		}
+		exe := filepath.Join(dir, "released", "ramet")
+		return exe, goBuild(exe)
 	})
 )
 

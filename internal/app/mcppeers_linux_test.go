@@ -120,7 +120,7 @@ func heardLetter(t *testing.T, a *abroad, model *chainModel) {
 }
 
 // Claude Code as an MCP client forks a child of ramet's, waits, and reads its letter.
-func TestPeersClaudeForksOverMCP(t *testing.T) {
+func peersClaudeForksOverMCP(t *testing.T) {
 	peersSeen.tellAfter(t, "Claude Code, as a client of `ramet mcp serve`, forks a child of ramet's, waits and reads its letter")
 	a, model, server := mcpAbroad(t, "@anthropic-ai/claude-code")
 	config, err := json.Marshal(map[string]any{"mcpServers": map[string]any{"ramet": map[string]any{"command": server[0], "args": server[1:]}}})
@@ -135,7 +135,7 @@ func TestPeersClaudeForksOverMCP(t *testing.T) {
 }
 
 // So does Codex.
-func TestPeersCodexForksOverMCP(t *testing.T) {
+func peersCodexForksOverMCP(t *testing.T) {
 	peersSeen.tellAfter(t, "so does Codex")
 	a, model, server := mcpAbroad(t, "@openai/codex")
 	args, err := json.Marshal(server[1:])

@@ -8,6 +8,7 @@ import (
 // The servers refuse what the documents say is refused: a check that could not fail
 // would show nothing.
 func TestTheModelServersRefuse(t *testing.T) {
+	t.Parallel()
 	call := `{"role":"user","content":[{"type":"text","text":"a"}]},{"role":"assistant","content":[{"type":"tool_use","id":"c1","name":"read","input":{}}]},`
 	answered := `{"role":"user","content":[{"type":"tool_result","tool_use_id":"c1","content":"x"}]}`
 	for _, c := range []struct{ vendor, body, want string }{

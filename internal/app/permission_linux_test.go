@@ -7,10 +7,12 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"ramet/internal/public"
+	"ramet/internal/soak"
 )
 
 // wants is a line of a script: the model calls bash.
@@ -24,15 +26,32 @@ func wants(when, command string, more ...string) string {
 }
 
 // A person types while the model asks for something that cannot be undone: no word is an
-// answer, none is lost. Twenty real terminals side by side.
+// answer, none is lost.
 func TestTypingIsNoPermission(t *testing.T) {
 	t.Parallel()
-	sentences := []string{"wait", "1. do not push", "always ask me first", "yes but later", "no", "2nd thought: keep dist", "a", "y", "n", "r", "3", "run the tests first",
-		"5 minutes please", "ok what is this", "allow nothing", "4 files are missing", "please wait", "what?", "you may not", "n o"}
+	typeInsteadOfAnswering(t, func() time.Duration { return 0 }, "1. do not push", "always ask me first", "y", "3")
+}
+
+// The same, in many terminals side by side and at the pace of people.
+func TestTypingIsNoPermissionSoak(t *testing.T) {
+	soak.Only(t)
+	random := rand.New(rand.NewPCG(soak.Seed(t), 13))
+	var mu sync.Mutex
+	pause := func() time.Duration {
+		mu.Lock()
+		defer mu.Unlock()
+		return time.Second / time.Duration(5+random.IntN(11))
+	}
+	typeInsteadOfAnswering(t, pause, "wait", "1. do not push", "always ask me first", "yes but later", "no", "2nd thought: keep dist", "a", "y", "n", "r", "3", "run the tests first",
+		"5 minutes please", "ok what is this", "allow nothing", "4 files are missing", "please wait", "what?", "you may not", "n o")
+}
+
+// typeInsteadOfAnswering types each sentence into a terminal that asks, with pauses between
+// the keys.
+func typeInsteadOfAnswering(t *testing.T, pause func() time.Duration, sentences ...string) {
 	for i, said := range sentences {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			t.Parallel()
-			random := rand.New(rand.NewPCG(uint64(i), 13))
 			w := newWorld(t)
 			if err := os.Mkdir(filepath.Join(w.project, "build"), 0o700); err != nil {
 				t.Fatal(err)
@@ -42,10 +61,9 @@ func TestTypingIsNoPermission(t *testing.T) {
 			x.see("[0]", "script/")
 			x.say("go")
 			x.see("wants to use bash", "git push --force origin main")
-			time.Sleep(time.Duration(random.IntN(3000)) * time.Millisecond) // a person's
 			for _, r := range said {
+				time.Sleep(pause())
 				x.press(string(r))
-				time.Sleep(time.Second / time.Duration(5+random.IntN(11)))
 			}
 			x.see("wants to use bash", "❯ no", "❯ "+said+"\n")
 			x.press(enter)

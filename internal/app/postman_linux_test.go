@@ -82,6 +82,7 @@ func (e *elsewhere) got() map[string]int {
 // What waits for a service that is down goes there, by the next command that reaches it,
 // and into no other store, whatever runs meanwhile.
 func TestTelemetryThatWaitsKeepsItsDestination(t *testing.T) {
+	t.Parallel()
 	s := newStage(t, binary(t))
 	recipe := filepath.Join(s.dir, "calling.yaml")
 	if err := os.WriteFile(recipe, []byte(calling), 0o600); err != nil {
@@ -148,6 +149,7 @@ func TestTelemetryThatWaitsKeepsItsDestination(t *testing.T) {
 
 // An outbox that came with a project makes nobody send anything.
 func TestAnOutboxInAProjectSendsNothing(t *testing.T) {
+	t.Parallel()
 	s := newStage(t, binary(t))
 	there := newElsewhere(t)
 	there.up()

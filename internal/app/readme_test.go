@@ -13,6 +13,7 @@ import (
 // carried out by a shell with the built binary, in a home and project that are
 // fresh for each chapter.
 func TestTheReadmesTourIsTrue(t *testing.T) {
+	t.Parallel()
 	var text string
 	for _, name := range []string{"README.md", "docs/tutorial.md", "docs/runs.md", "docs/ledger.md"} {
 		page, err := os.ReadFile("../../" + name)
@@ -24,11 +25,11 @@ func TestTheReadmesTourIsTrue(t *testing.T) {
 		}
 		text += "\n## " + name + "\n" + string(page)
 	}
-	bin := t.TempDir()
-	build := exec.Command("go", "build", "-o", filepath.Join(bin, "ramet"), "../../cmd/ramet")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build: %v\n%s", err, out)
+	exe, err := released()
+	if err != nil {
+		t.Fatal(err)
 	}
+	bin := filepath.Dir(exe)
 	steps := tour(text)
 	if len(steps) < 10 {
 		t.Fatalf("there is a tour of %d steps", len(steps))

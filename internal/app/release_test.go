@@ -12,7 +12,7 @@ import (
 
 // everySwitch has each switch of tests set.
 var everySwitch = []string{
-	"RAMET_TEST_SCRIPTS=1", "RAMET_TEST_LEASE=1ms", "RAMET_TEST_STALL=1ms", "RAMET_TEST_RETRY=1ms",
+	"RAMET_TEST_SCRIPTS=1", "RAMET_TEST_LEASE=1ms", "RAMET_TEST_PULSE=1ms", "RAMET_TEST_CLOCK=/etc/hostname", "RAMET_TEST_STALL=1ms", "RAMET_TEST_RETRY=1ms",
 	"RAMET_TEST_DIE_AFTER=1", "RAMET_TEST_PANIC=1",
 }
 
@@ -37,8 +37,9 @@ var smoke = [][]string{
 // The released binary has no switches: it does the same whether or not they are set, and
 // does not know their names. A test's ramet does both, so the test can fail.
 func TestTheReleasedBinaryHasNoSwitches(t *testing.T) {
-	release := filepath.Join(t.TempDir(), "ramet")
-	if err := goBuild(release); err != nil {
+	t.Parallel()
+	release, err := released()
+	if err != nil {
 		t.Fatal(err)
 	}
 	probed, err := built()

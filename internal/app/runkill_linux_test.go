@@ -16,10 +16,12 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+
+	"ramet/internal/soak"
 )
 
-// The real binary carries out a hundred items and dies by SIGKILL right after an event,
-// for every event; resumed, it makes what the undisturbed run made, repeats nothing that
+// The real binary carries out a hundred items and dies by SIGKILL right after an event;
+// resumed, it makes what the undisturbed run made, repeats nothing that
 // was completed, and each effect that has a key and can be looked up has happened once.
 
 // errand is a project in which runs are carried out by the real binary.
@@ -158,8 +160,24 @@ func startHundred(e *errand) []string {
 	return []string{"run", "start", "--recipe", recipe, "--set", "effects=" + e.where, "--run-id", "hundred-run"}
 }
 
-func TestAHundredItemsKilledAfterAnEventSoak(t *testing.T) {
+func TestAHundredItemsKilledAfterAnEvent(t *testing.T) {
 	t.Parallel()
+	killAfterEvents(t, func(events int) int { return events / 2 })
+}
+
+func TestAHundredItemsKilledAfterEveryEventSoak(t *testing.T) {
+	soak.Only(t)
+	killAfterEvents(t, func(events int) int {
+		if soak.On() {
+			return 1
+		}
+		return events / 10
+	})
+}
+
+// killAfterEvents kills a run after the first event, then after each that is a step further,
+// and after the last one, where the effects are.
+func killAfterEvents(t *testing.T, step func(events int) int) {
 	whole := newErrand(t)
 	if r := whole.must(0, startHundred(whole)...); !strings.HasPrefix(r.out, "run hundred-run is DONE: 100 items, 100 artifacts") {
 		t.Fatal(r.out)
@@ -169,7 +187,11 @@ func TestAHundredItemsKilledAfterAnEventSoak(t *testing.T) {
 		t.Fatalf("%d artifacts, %d effects", len(want), len(acted))
 	}
 	whole.needNeutral("hundred-run")
-	for _, n := range sampleOf(events) {
+	var at []int
+	for n := 1; n < events; n += step(events) {
+		at = append(at, n)
+	}
+	for _, n := range append(at, events) {
 		t.Run(strconv.Itoa(n), func(t *testing.T) {
 			t.Parallel()
 			killedAfter(t, n, want, acted)
@@ -205,23 +227,6 @@ func TestTwoResumesAtOnce(t *testing.T) {
 		}
 	}
 	e.must(0, "run", "verify", "hundred-run")
-}
-
-// sampleOf are the events after which a run is killed: all, or some, and the last ones
-// among them, where the effects are.
-func sampleOf(events int) []int {
-	step := 1
-	if os.Getenv("RAMET_SOAK") == "" {
-		step = events / 7
-		if testing.Short() {
-			step = events / 2
-		}
-	}
-	var out []int
-	for n := 1; n < events; n += step {
-		out = append(out, n)
-	}
-	return append(out, events)
 }
 
 func killedAfter(t *testing.T, n int, want map[string]string, acted map[string]int) {

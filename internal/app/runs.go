@@ -155,6 +155,7 @@ func (c *carrier) options(ctx context.Context) runner.Options {
 			o.Far = c.sharing()
 		}
 		o.Hosts, o.Forget, o.Lease, o.Here = c.hosts.others, c.hosts.forget, c.hosts.lease, c.hosts.own
+		o.Look = switches().Pulse
 	}
 	return o
 }

@@ -50,7 +50,6 @@ func TestRunsAreBegunAndEndedOverHTTPAndMCP(t *testing.T) {
 		}
 		return made
 	}
-	const patience = 2 * time.Minute
 	until := func(runID, status string) {
 		t.Helper()
 		var runs struct {

@@ -10,36 +10,47 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"ramet/internal/pgtest"
+	"ramet/internal/soak"
 )
 
 // The scripts in testdata/script run on both stores. Those that are about one
 // of them (a file that is cut, a server that does not answer) stand in
 // testdata/sqlite or testdata/postgres.
 
-func TestScriptsOnSQLite(t *testing.T) { runScripts(t, "sqlite", "script", "sqlite") }
+func TestScriptsOnSQLite(t *testing.T) { runScripts(t, "sqlite", scripts(t, "script", "sqlite")) }
 
-func TestScriptsOnPostgreSQL(t *testing.T) { runScripts(t, "postgres", "script", "postgres") }
+// The verbs are the same code on both stores, which have a suite of their own. So those
+// scripts run on PostgreSQL that say the most about a store, and all of them in the long tests.
+func TestScriptsOnPostgreSQL(t *testing.T) {
+	common := slices.DeleteFunc(scripts(t, "script"), func(name string) bool {
+		base := filepath.Base(name)
+		return !strings.HasPrefix(base, "run") && !slices.Contains(everywhere, base)
+	})
+	runScripts(t, "postgres", append(common, scripts(t, "postgres")...))
+}
 
-// everywhere are the scripts, besides those of runs, that -short runs on PostgreSQL too.
+func TestAllScriptsOnPostgreSQLSoak(t *testing.T) {
+	soak.Only(t)
+	runScripts(t, "postgres", scripts(t, "script", "postgres"))
+}
+
+// everywhere are the scripts, in addition to those of runs, that run on PostgreSQL too.
 var everywhere = []string{"append.txtar", "compact.txtar", "exec-json.txtar", "exec-resume.txtar", "exec-stop.txtar", "fork.txtar", "gc.txtar",
 	"kill.txtar", "log.txtar", "mail.txtar", "ps.txtar", "redact.txtar", "rewind.txtar", "spending.txtar", "verify.txtar"}
 
-func runScripts(t *testing.T, store string, folders ...string) {
-	var files []string
+// scripts lists the scripts in folders of testdata.
+func scripts(t *testing.T, folders ...string) (files []string) {
 	for _, folder := range folders {
 		found, err := filepath.Glob(filepath.Join("testdata", folder, "*.txtar"))
 		if err != nil || len(found) == 0 {
 			t.Fatalf("no scripts in %s: %v", folder, err)
 		}
-		if folder == "script" && store == "postgres" && testing.Short() {
-			// The verbs are the same code on both stores, which share a suite of their own.
-			found = slices.DeleteFunc(found, func(name string) bool {
-				base := filepath.Base(name)
-				return !strings.HasPrefix(base, "run") && !slices.Contains(everywhere, base)
-			})
-		}
 		files = append(files, found...)
 	}
+	return files
+}
+
+func runScripts(t *testing.T, store string, files []string) {
 	testscript.Run(t, testscript.Params{
 		Files: files,
 		Cmds:  commands,
@@ -65,6 +76,15 @@ func settle(e *testscript.Env, store string) error {
 	e.Setenv("DATA", filepath.Join(home, ".local", "share", "ramet"))
 	e.Setenv("RAMET_TEST_ALONE", "1")   // no script depends on who answers on this machine
 	e.Setenv("RAMET_TEST_PATIENT", "1") // nor on how busy it is
+	// The real binary starts in half the time of the test binary, and without the race
+	// detector. With -cover scripts run the test binary, which counts.
+	if testing.CoverMode() == "" {
+		exe, err := built()
+		if err != nil {
+			return err
+		}
+		e.Setenv("PATH", filepath.Dir(exe)+string(filepath.ListSeparator)+e.Getenv("PATH"))
+	}
 	if store == "postgres" {
 		e.Setenv("RAMET_DB", pgtest.URL(e.T().(testing.TB)))
 	}

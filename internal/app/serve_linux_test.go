@@ -160,6 +160,7 @@ workers:
 // For each model call of a run there is one record with the same trace and span, also when
 // the run was killed in the middle and resumed.
 func TestEveryCallOfARunIsOneTelemetryRecord(t *testing.T) {
+	t.Parallel()
 	s := newStage(t, binary(t))
 	recipe := filepath.Join(s.dir, "calling.yaml")
 	if err := os.WriteFile(recipe, []byte(calling), 0o600); err != nil {
@@ -194,6 +195,7 @@ func TestEveryCallOfARunIsOneTelemetryRecord(t *testing.T) {
 // A turn of an agent outside runs is recorded too, whoever ran it, and the page's API shows
 // and drives agents.
 func TestAgentsOverHTTP(t *testing.T) {
+	t.Parallel()
 	s := newStage(t, binary(t))
 	s.must(t, "exec", "say hello", "--model", s.script(t, `{"repeat": true, "steps": [{"text": "hello"}]}`))
 	web := s.serve(t)

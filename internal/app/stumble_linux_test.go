@@ -9,7 +9,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"ramet/internal/agent"
 	"ramet/internal/mail"
@@ -23,6 +22,15 @@ func (h *host) through() *pgtest.Proxy {
 	p := pgtest.Through(h.t, h.db)
 	h.team, copied.db = &copied, p.URL
 	return p
+}
+
+// silent is through for a server that will say nothing: the host waits for it no longer than
+// it must.
+func (h *host) silent() *pgtest.Proxy {
+	h.t.Helper()
+	network := h.through()
+	h.team.db += "&lock_timeout=1s&connect_timeout=5"
+	return network
 }
 
 // The answers to all commits are lost, or the commits themselves are: each verb has happened
@@ -70,12 +78,9 @@ func TestWhatIsDoneInSpiteOfLostAnswersIsDoneOnce(t *testing.T) {
 // What cannot be known is said to be that, with the id to look for.
 func TestAnOutcomeThatNobodyKnowsIsSaidToBeThat(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("it waits for a deadline")
-	}
 	m := newTeam(t)
 	h := m.host("a")
-	network := h.through()
+	network := h.silent()
 	h.ramet(0, "fork", "--name", "ada")
 	network.LoseAndFall(pgtest.After)
 	h.begin("append", "ada", "pay the invoice").ends(t, 4, "UNKNOWN_OUTCOME", "waiting for PostgreSQL at 127.0.0.1", "it was done if there is message ")
@@ -87,12 +92,9 @@ func TestAnOutcomeThatNobodyKnowsIsSaidToBeThat(t *testing.T) {
 // A server that takes connections and says nothing ends a command soon, and the wait is told.
 func TestACommandDoesNotWaitForASilentServerWithoutEnd(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("it waits for a deadline")
-	}
 	m := newTeam(t)
 	h := m.host("a")
-	network := h.through()
+	network := h.silent()
 	h.ramet(0, "ps")
 	network.Stall(true)
 	h.begin("ps").ends(t, 6, "waiting for PostgreSQL at 127.0.0.1", "STORAGE_UNREACHABLE")
@@ -135,17 +137,25 @@ func TestACommandBeginsWhileTheServerIsAway(t *testing.T) {
 	}
 }
 
+// away lets the server be away until a client has asked for it in vain.
+func away(t *testing.T, network *pgtest.Proxy) {
+	t.Helper()
+	before := network.Barred()
+	network.Down(true)
+	eventually(t, "it is not let in", func() bool { return network.Barred() > before })
+	network.Down(false)
+}
+
 // A turn goes on over a connection that is lost in the middle of it.
 func TestATurnOutlivesItsConnections(t *testing.T) {
 	t.Parallel()
 	m := newTeam(t)
 	h := m.host("a")
-	h.lease = "15s"
 	network := h.through()
 	h.ramet(0, "fork", "--name", "ada")
 	for i, stumble := range []func(){
 		network.Cut,
-		func() { network.Down(true); time.AfterFunc(2*time.Second, func() { network.Down(false) }) },
+		func() { away(t, network) },
 		func() { network.Lose(func(n int) (pgtest.Fate, bool) { return pgtest.Fate(1 + n%3), n%2 == 1 }) },
 	} {
 		began, told := h.fifo()
@@ -171,16 +181,14 @@ func TestATurnOutlivesItsConnections(t *testing.T) {
 // interrupted before its lease runs out, and says so; and at once when somebody wants that.
 func TestATurnDoesNotWaitForASilentStoreWithoutEnd(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("it waits for a lease")
-	}
 	for name, told := range map[string]bool{"by itself": false, "told to": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			m := newTeam(t)
 			h := m.host("a")
-			h.lease = "15s"
-			network := h.through()
+			clock := filepath.Join(t.TempDir(), "clock")
+			h.env = []string{"RAMET_TEST_CLOCK=" + clock}
+			network := h.silent()
 			h.ramet(0, "fork", "--name", "ada")
 			k, _ := h.working("ada")
 			network.Stall(true)
@@ -188,10 +196,11 @@ func TestATurnDoesNotWaitForASilentStoreWithoutEnd(t *testing.T) {
 				k.signal(t, syscall.SIGINT)
 				k.ends(t, 130)
 			} else {
+				m.write(filepath.Dir(clock), "clock", testLease) // it passes for this host
 				k.ends(t, 130, "INTERRUPTED", "could not be renewed")
 			}
 			network.Stall(false)
-			eventually(t, "the lease ends", m.expired("ada"))
+			m.expire("ada")
 			model := m.script(`{"steps": [{"text": "I go on"}]}`)
 			h.begin("exec", "ada", "go on", "--model", model).ends(t, 0, "I go on")
 			if record := m.record(m.agent("ada").ID); !strings.Contains(record, "interrupted") {
@@ -207,10 +216,9 @@ func TestAServerOutlivesItsStore(t *testing.T) {
 	t.Parallel()
 	m := newTeam(t)
 	h := m.host("a")
-	h.lease = "15s"
 	h.ramet(0, "fork", "--name", "ada")
 	direct := *h
-	network := h.through()
+	network := h.silent()
 	cmd := exec.Command(h.exe, "--db", h.db, "serve", "--addr", "127.0.0.1:0")
 	cmd.Dir, cmd.Env = h.dir, []string{"HOME=" + h.home, "RAMET_HOME=" + filepath.Join(h.home, "data"), "PATH=" + os.Getenv("PATH")}
 	s := serveWith(t, cmd, filepath.Join(h.home, "data"))
@@ -242,9 +250,6 @@ func TestAServerOutlivesItsStore(t *testing.T) {
 	if !strings.Contains(said.stdout.String(), "telemetry ") {
 		t.Errorf("doctor does not tell what telemetry takes:\n%s", said.stdout.String())
 	}
-	if testing.Short() {
-		return
-	}
 	network.Stall(true)
 	var answer struct {
 		Error struct{ Code string }
@@ -258,7 +263,7 @@ func TestAServerOutlivesItsStore(t *testing.T) {
 	eventually(t, "it is well again", func() bool { return health() == "ok" })
 }
 
-// twelve has items of a model's agents.
+// twelve has items of a model's agents, each of which waits at the gate.
 const twelve = `
 name: twelve
 description: for tests
@@ -267,7 +272,7 @@ states:
 workers:
   draft:
     each: [i01, i02, i03, i04, i05, i06, i07, i08, i09, i10, i11, i12]
-    prompt: 'write {{scope}}'
+    prompt: 'write {{scope}} patiently'
     outputs: [{path: 'drafts/{scope}.txt', answer: true}]
 `
 
@@ -279,7 +284,6 @@ func TestARunGoesOnByItself(t *testing.T) {
 		t.Run(where, func(t *testing.T) {
 			t.Parallel()
 			f := newFleet(t, twelve)
-			f.boss.lease = "15s"
 			network := f.boss.host.through()
 			args := []string{"run", "start", "--recipe", "recipe.yaml", "--run-id", f.run, "--model", "script/model.jsonl"}
 			if where == "postgres" {
@@ -287,33 +291,24 @@ func TestARunGoesOnByItself(t *testing.T) {
 			}
 			k := f.boss.begin(args...)
 			k.told(f.boss)
-			eventually(t, "it works", func() bool {
-				all, err := f.ws.Agents(context.Background(), agent.Filter{Dead: true, Brief: true})
-				return err == nil && len(all) > 2
-			})
-			for i, ended := 0, false; !ended && i < 12; i++ {
-				select {
-				case <-k.over:
-					ended = true
-				case <-time.After(500 * time.Millisecond):
-					switch i % 4 {
-					case 0:
-						network.Cut()
-					case 1:
-						network.Lose(func(n int) (pgtest.Fate, bool) { return pgtest.Fate(1 + n%3), n%4 == 0 })
-					case 2:
-						network.Down(true)
-						time.AfterFunc(400*time.Millisecond, func() { network.Down(false) })
-					case 3:
-						network.Lose(nil)
-					}
+			eventually(t, "it works", func() bool { return holds(k.cmd.Process.Pid, filepath.Join(f.boss.dir, "gate")) })
+			for i := range 12 {
+				switch i % 4 {
+				case 0:
+					network.Cut()
+				case 1:
+					network.Lose(func(n int) (pgtest.Fate, bool) { return pgtest.Fate(1 + n%3), n%4 == 0 })
+				case 2:
+					away(t, network)
+				case 3:
+					network.Lose(nil)
 				}
+				f.boss.open(1)
+				eventually(t, fmt.Sprintf("%d items are done", i+1), func() bool { return strings.Count(k.stderr.String(), "done draft:") > i })
 			}
-			network.Lose(nil)
-			network.Down(false)
 			f.done(k)
 			if network.Lost() == 0 {
-				t.Log("no commit was lost")
+				t.Error("no commit was lost")
 			}
 		})
 	}

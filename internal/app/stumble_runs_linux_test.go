@@ -36,7 +36,7 @@ func (r *rough) begin(working *sync.WaitGroup, dice *rand.Rand) (demand func()) 
 		}
 	})
 	boss, heir := f.site("boss"), f.site("heir")
-	boss.lease, heir.lease = "15s", "15s"
+	boss.lease, heir.lease, boss.pulse, heir.pulse = "15s", "15s", "", ""
 	f.write(boss.dir, "recipe.yaml", six)
 	network := boss.host.through()
 	helper := heir.begin("worker", "--host", "heir", "--orchestrate")
@@ -67,7 +67,7 @@ func (r *rough) begin(working *sync.WaitGroup, dice *rand.Rand) (demand func()) 
 		done := 0
 		for _, id := range begun {
 			var last runs.State
-			for late := time.Now().Add(3 * time.Minute); ; time.Sleep(100 * time.Millisecond) {
+			for late := time.Now().Add(patience); ; time.Sleep(100 * time.Millisecond) {
 				if last = r.stateOf(id); last == runs.Done || last == "" || time.Now().After(late) {
 					break
 				}

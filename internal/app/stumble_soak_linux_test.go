@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"regexp"
 	"strings"
 	"sync"
@@ -15,6 +14,7 @@ import (
 
 	pg "ramet/internal/database"
 	"ramet/internal/pgtest"
+	"ramet/internal/soak"
 )
 
 // What a command said of what it was to do.
@@ -43,30 +43,26 @@ type rough struct {
 	ended int // sessions, by the server
 }
 
-// For a minute (-short: some seconds; RAMET_SOAK: ten minutes) three hosts work on one
+// For half a minute, or ten, three hosts work on one
 // database, each over a network that is cut, stalls, is away and loses commits, and the server
 // ends sessions. A fourth one begins runs; there is a worker that takes up what is orphaned.
 // Afterwards the database is compared with what was said: what is said to be done is there
 // once, what is said not to be done is not there, nobody was refused for what its own kernel
 // did, and every run that was begun is DONE, without a hand.
 func TestTheSharedDatabaseStumblesSoak(t *testing.T) {
-	t.Parallel()
-	last := time.Minute
-	switch {
-	case os.Getenv("RAMET_SOAK") != "":
+	soak.Only(t)
+	last := 30 * time.Second
+	if soak.On() {
 		last = 10 * time.Minute
-	case testing.Short():
-		last = 6 * time.Second
 	}
 	r := &rough{team: newTeam(t), codes: map[string]int{}}
 	r.model = r.script(`{"when": "toil", "repeat": true, "steps": [{"text": "I look"}, {"call": "ps", "args": {}}]}`, `{"repeat": true, "steps": [{"text": "ok"}]}`)
 	r.until = time.Now().Add(last)
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := soak.Seed(t)
 	var working sync.WaitGroup
 	for n := range 3 {
 		h := r.host(fmt.Sprintf("host%d", n))
-		h.lease = "15s"
+		h.lease, h.pulse = "15s", ""
 		h.ramet(0, "fork", "--name", fmt.Sprintf("own%d", n))
 		network := h.through()
 		dice := rand.New(rand.NewPCG(seed, uint64(n)))
@@ -77,10 +73,7 @@ func TestTheSharedDatabaseStumblesSoak(t *testing.T) {
 			}
 		})
 	}
-	runs := func() {}
-	if !testing.Short() {
-		runs = r.begin(&working, rand.New(rand.NewPCG(seed, 200)))
-	}
+	runs := r.begin(&working, rand.New(rand.NewPCG(seed, 200)))
 	working.Wait()
 	t.Logf("%d deeds; %v; the server ended %d sessions", len(r.deeds), r.codes, r.ended)
 	runs()

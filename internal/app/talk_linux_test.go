@@ -87,9 +87,6 @@ func TestAModelAsksOverHTTP(t *testing.T) {
 // ps shows it; Esc in a later turn ends it, and so does the end of the terminal.
 func TestCommandsInTheBackgroundAtTheTerminal(t *testing.T) {
 	t.Parallel()
-	if _, err := exec.LookPath("flock"); err != nil {
-		t.Skip("there is no flock")
-	}
 	w := newWorld(t)
 	serve := func(lock string) string {
 		return `{"call": "bash", "args": {"command": "flock ` + lock + ` sh -c 'echo ready; sleep 1000'", "background": true}}`

@@ -57,7 +57,7 @@ func newWorld(t *testing.T, env ...string) *world {
 		}
 	}
 	w.env = append([]string{"HOME=" + w.home, "RAMET_HOME=" + filepath.Join(w.home, "ramet"), "PATH=" + os.Getenv("PATH"),
-		"TERM=xterm-256color", "LANG=C.UTF-8", "SHELL=/bin/sh", "RAMET_TEST_LEASE=2s", "RAMET_START=last"}, env...)
+		"TERM=xterm-256color", "LANG=C.UTF-8", "SHELL=/bin/sh", "RAMET_TEST_LEASE=" + testLease, "RAMET_TEST_PULSE=600ms", "RAMET_START=last"}, env...)
 	return w
 }
 

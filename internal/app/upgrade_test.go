@@ -88,6 +88,7 @@ func (o *old) printed(args []string, texts ...string) {
 }
 
 func TestAnOldWorkspaceOpensVerifiesAndGoesOn(t *testing.T) {
+	t.Parallel()
 	for store, open := range stores {
 		t.Run(store, func(t *testing.T) {
 			o := newOld(t)
@@ -113,6 +114,7 @@ func TestAnOldWorkspaceOpensVerifiesAndGoesOn(t *testing.T) {
 }
 
 func TestOldRulesRunsAndLedgersGoOn(t *testing.T) {
+	t.Parallel()
 	o := newOld(t)
 	o.says("config get allow", "bash(go test *); write(docs/**)")
 	o.says("run verify R-upgrade", "ok: 2 events")
@@ -126,6 +128,7 @@ func TestOldRulesRunsAndLedgersGoOn(t *testing.T) {
 
 // A workspace of a ramet that is newer than this one is refused, and not touched.
 func TestANewerWorkspaceIsRefused(t *testing.T) {
+	t.Parallel()
 	for store, open := range stores {
 		t.Run(store, func(t *testing.T) {
 			o := newOld(t)

@@ -157,7 +157,7 @@ func (h *hosts) forget(ctx context.Context, name string) error {
 
 // beat shows others that this process is alive, until ctx ends.
 func (h *hosts) beat(ctx context.Context, queues []string, parallel int) error {
-	return h.orchestrator.Beat(ctx, post.Host{Name: h.queue.Host(), Queues: queues, Parallel: parallel, Version: version}, h.lease)
+	return h.orchestrator.Beat(ctx, post.Host{Name: h.queue.Host(), Queues: queues, Parallel: parallel, Version: version}, cmp.Or(3*switches().Pulse, h.lease))
 }
 
 // clear removes what the database held for a run that is over.

@@ -66,7 +66,7 @@ func (k *Kernel) Fork(ctx context.Context, f registry.Fork, start bool) ([]agent
 // their birth, so that Exec, told since when (Prompt.Held), need not acquire the lease. Whoever
 // does not let them begin ends them.
 func (k *Kernel) Bear(ctx context.Context, f registry.Fork) (since time.Time, err error) {
-	since = time.Now()
+	since = k.Now()
 	f.Holder, f.Tenure = k.Owner, k.Lease
 	_, err = k.Fork(ctx, f, false)
 	return since, err

@@ -169,9 +169,13 @@ type Options struct {
 	// Resident says that the kernel stays: what others left interrupted may begin turns
 	// here.
 	Resident bool
-	// Lease is how long a lease lasts after the last sign of life; it is renewed
-	// three times as often. 0: LeaseTTL.
+	// Lease is how long a lease lasts after its last renewal. 0: LeaseTTL.
 	Lease time.Duration
+	// Pulse is how often leases are renewed and the agents of dead kernels are looked for.
+	// 0: three times a lease.
+	Pulse time.Duration
+	// Now returns the time by which leases that cannot be renewed end. nil: time.Now.
+	Now func() time.Time
 	// Rest is how long an agent that nobody asks anything is kept in memory.
 	// 0: ten minutes.
 	Rest time.Duration

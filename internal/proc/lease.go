@@ -18,7 +18,7 @@ func (p *process) hold(ctx context.Context, born time.Time) (agent.Agent, error)
 	if err := k.mended(ctx, p.id); err != nil {
 		return agent.Agent{}, err
 	}
-	if !born.IsZero() && time.Since(born) < k.Lease/3 {
+	if !born.IsZero() && k.Now().Sub(born) < k.Lease/3 {
 		a, err := k.Store.Agent(ctx, p.id)
 		if err == nil && a.Status == agent.Running && a.Lease.Owner == k.Owner {
 			k.mu.Lock()
@@ -27,7 +27,7 @@ func (p *process) hold(ctx context.Context, born time.Time) (agent.Agent, error)
 			return a, nil
 		}
 	}
-	began := time.Now()
+	began := k.Now()
 	a, err := k.acquire(ctx, p.id)
 	if err != nil {
 		return agent.Agent{}, err

@@ -11,7 +11,7 @@ import (
 )
 
 func (k *Kernel) renew() {
-	tick := time.NewTicker(k.Lease / 3)
+	tick := time.NewTicker(k.Pulse)
 	defer tick.Stop()
 	var spare tidier
 	for {

@@ -2,6 +2,7 @@ package proc
 
 import (
 	"context"
+	"time"
 
 	"ramet/internal/deep"
 	"ramet/internal/gateway"
@@ -16,6 +17,12 @@ import (
 func Start(ctx context.Context, o Options) (*Kernel, error) {
 	if o.Lease == 0 {
 		o.Lease = LeaseTTL
+	}
+	if o.Pulse == 0 {
+		o.Pulse = o.Lease / 3
+	}
+	if o.Now == nil {
+		o.Now = time.Now
 	}
 	if o.Wake == "" {
 		o.Wake = WakeFamily

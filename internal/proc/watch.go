@@ -33,7 +33,7 @@ func (k *Kernel) prolong(ctx context.Context) ([]agent.Holding, error) {
 		ctx, cancel = context.WithTimeout(ctx, k.Lease/3)
 		defer cancel()
 	}
-	began := time.Now()
+	began := k.Now()
 	ours, err := k.Store.RenewAll(ctx, k.Owner, k.Lease)
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -49,12 +49,12 @@ func (k *Kernel) guard() {
 	if k.Lease < shortLease {
 		return
 	}
-	tick := time.NewTicker(k.Lease / 15)
+	tick := time.NewTicker(k.Pulse / 5)
 	defer tick.Stop()
 	for {
 		select {
 		case <-tick.C:
-			for _, a := range k.overdue(time.Now()) {
+			for _, a := range k.overdue(k.Now()) {
 				k.Events.Publish(loop.Event{Type: loop.Note, Agent: a, Text: "the turn is stopped: " + errUnrenewed.Get().Message})
 				k.work.Go(func() { k.end(k.ctx, a, errUnrenewed.Get()) })
 			}

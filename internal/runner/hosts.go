@@ -17,7 +17,7 @@ func (r *Run) reap(ctx context.Context) {
 	}
 	// A host shows itself three times a lease, and is looked for twice as often: when it dies,
 	// its items wait for a lease and a sixth at most.
-	tick := time.NewTicker(max(r.Lease/6, 10*time.Millisecond))
+	tick := time.NewTicker(max(cmp.Or(r.Look, r.Lease/6), 10*time.Millisecond))
 	defer tick.Stop()
 	missed := map[string]time.Time{} // since when hosts that have items are on no list
 	remind := time.Now()

@@ -29,12 +29,13 @@ type Options struct {
 	// Form says whether an output has the form of that name.
 	Form func(schema string, data []byte) error
 	// Hosts tells of every host that is known whether it is alive: it was seen within a
-	// lease. Nil: there are no others. It is asked every Lease/6. Forget takes a dead one off
-	// that list, unless it was seen again.
+	// lease. Nil: there are no others. It is asked every Look; 0: every Lease/6. Forget takes
+	// a dead one off that list, unless it was seen again.
 	Hosts  func(ctx context.Context) (map[string]bool, error)
 	Forget func(ctx context.Context, host string) error
 	Here   []string // names of hosts that are this process
 	Lease  time.Duration
+	Look   time.Duration
 	// Cancelled says whether the run was cancelled: its own agent is dead. It is asked when a
 	// worker was killed; nil: nobody can do that.
 	Cancelled func(ctx context.Context) bool

@@ -12,6 +12,7 @@ package probe
 import (
 	"os"
 	"strconv"
+	"strings"
 	"time"
 
 	"ramet/internal/runner"
@@ -20,12 +21,16 @@ import (
 // Switches are what a test changes. The zero value changes nothing.
 type Switches struct {
 	Scripts bool          // RAMET_TEST_SCRIPTS: a file can be a model
-	Lease   time.Duration // RAMET_TEST_LEASE: leases end soon
+	Lease   time.Duration // RAMET_TEST_LEASE: how long leases last
+	Pulse   time.Duration // RAMET_TEST_PULSE: how often leases are renewed and the dead are looked for
 	Stall   time.Duration // RAMET_TEST_STALL: servers of models that say nothing are given up soon
 	Retry   time.Duration // RAMET_TEST_RETRY: short waits between attempts
 	Alone   bool          // RAMET_TEST_ALONE: nobody is asked for models or about keys
 	Patient bool          // RAMET_TEST_PATIENT: nobody is told for which server is waited
 
+	// Now returns the time by which a process judges its own leases. RAMET_TEST_CLOCK=FILE: the
+	// file's content, a duration, is added to the real time; so a test moves the clock.
+	Now func() time.Time
 	// Log stands around the log of a run. RAMET_TEST_DIE_AFTER=N: the process is no more
 	// after event N.
 	Log func(runner.Log) runner.Log
@@ -45,10 +50,14 @@ func FromEnvironment() Switches {
 	s := Switches{
 		Scripts: os.Getenv("RAMET_TEST_SCRIPTS") != "",
 		Lease:   duration("RAMET_TEST_LEASE"),
+		Pulse:   duration("RAMET_TEST_PULSE"),
 		Stall:   duration("RAMET_TEST_STALL"),
 		Retry:   duration("RAMET_TEST_RETRY"),
 		Alone:   os.Getenv("RAMET_TEST_ALONE") != "",
 		Patient: os.Getenv("RAMET_TEST_PATIENT") != "",
+	}
+	if path := os.Getenv("RAMET_TEST_CLOCK"); path != "" {
+		s.Now = func() time.Time { return time.Now().Add(offset(path)) }
 	}
 	if last, err := strconv.ParseInt(os.Getenv("RAMET_TEST_DIE_AFTER"), 10, 64); err == nil && last > 0 {
 		s.Log = func(l runner.Log) runner.Log { return mortal{l, last} }
@@ -60,6 +69,13 @@ func FromEnvironment() Switches {
 		s.Watch = func() func() { return profile(path) }
 	}
 	return s
+}
+
+// offset reads a duration from a file; 0 if there is none.
+func offset(path string) time.Duration {
+	text, _ := os.ReadFile(path)
+	d, _ := time.ParseDuration(strings.TrimSpace(string(text)))
+	return d
 }
 
 func duration(variable string) time.Duration {
