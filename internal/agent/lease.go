@@ -117,21 +117,43 @@ func Seized(a Agent, from Lease, owner string, now time.Time, ttl time.Duration)
 	return Lease{Owner: owner, Epoch: from.Epoch + 1, Until: now.Add(ttl)}, nil
 }
 
-// Left is, for one look at many leases, whether one binds nobody any more: it ran out, or its holder is known
-// to be gone. That takes a question of the system, which is asked once for each holder: a kernel holds hundreds.
-func Left(now time.Time, gone func(owner string) bool) func(Lease) bool {
+// OwnerGone reports whether the owner of a lease is gone: the lease was given back, it ran out in the database's
+// time, or dead knows that the process of that name ended. It is the only function that concludes so, for
+// agents, runs (the lease of their own agent, and that of their desk) and hosts. A lock that happens to be
+// free, a connection that was lost or a process that does not answer prove nothing.
+func OwnerGone(l Lease, now time.Time, dead func(owner string) bool) bool {
+	return !l.Live(now) || dead(l.Owner)
+}
+
+// CannotKnow is the dead of OwnerGone where processes of other hosts are judged: only their leases tell.
+func CannotKnow(string) bool { return false }
+
+// OwnersGone returns OwnerGone for one look at many leases. It asks dead, which has to ask the system, once
+// for each owner: a kernel holds hundreds.
+func OwnersGone(now time.Time, dead func(owner string) bool) func(Lease) bool {
 	known := map[string]bool{}
 	return func(l Lease) bool {
-		if !l.Live(now) {
-			return true
-		}
-		dead, asked := known[l.Owner]
-		if !asked {
-			dead = gone(l.Owner)
-			known[l.Owner] = dead
-		}
-		return dead
+		return OwnerGone(l, now, func(owner string) bool {
+			gone, asked := known[owner]
+			if !asked {
+				gone = dead(owner)
+				known[owner] = gone
+			}
+			return gone
+		})
 	}
+}
+
+// FindHolder reads the lease of an agent as it is now, and reports whether its owner holds it, that is, is not gone.
+// A lease that ran out, or whose owner is dead, is returned too: it can be seized.
+func FindHolder(ctx context.Context, l Leases, a id.Agent, dead func(owner string) bool) (lease Lease, holds bool, err error) {
+	leased, now, err := l.Leased(ctx)
+	for _, row := range leased {
+		if row.ID == a {
+			return row.Lease, !OwnerGone(row.Lease, now, dead), err
+		}
+	}
+	return Lease{}, false, err
 }
 
 func leased(a Agent) error {

@@ -136,7 +136,7 @@ func TestSeized(t *testing.T) {
 
 func TestEachHolderIsAskedForOnce(t *testing.T) {
 	asked := map[string]int{}
-	left := Left(now, func(owner string) bool {
+	left := OwnersGone(now, func(owner string) bool {
 		asked[owner]++
 		return owner == "dead"
 	})

@@ -12,7 +12,6 @@ import (
 	"sync"
 	"time"
 
-	"ramet/internal/agent"
 	"ramet/internal/cli/runs"
 	"ramet/internal/environ"
 	"ramet/internal/fault"
@@ -23,7 +22,6 @@ import (
 	"ramet/internal/llm"
 	"ramet/internal/llm/catalog"
 	"ramet/internal/proc"
-	"ramet/internal/registry"
 	"ramet/internal/run"
 	"ramet/internal/run/recipe"
 	"ramet/internal/rundir"
@@ -34,7 +32,6 @@ import (
 	"ramet/internal/runner/post"
 	"ramet/internal/secret"
 	"ramet/internal/session"
-	"ramet/internal/store"
 	"ramet/internal/store/postgres"
 )
 
@@ -53,7 +50,7 @@ func carry(ctx context.Context, ws *session.Workspace, r runs.Job) (err error) {
 	if err := c.start(ctx, closing); err != nil {
 		return err
 	}
-	if c.own, err = runAgent(ctx, ws, r); err != nil {
+	if err := c.takeAgent(ctx, closing); err != nil {
 		return err
 	}
 	c.near = memqueue.New()
@@ -101,6 +98,7 @@ type carrier struct {
 	common   crew.Options
 	executor *crew.Crew
 	own      id.Agent // the run's own agent
+	kept     proc.Kept
 	near     *memqueue.Queue
 	hosts    *hosts                               // nil: all is done here
 	copied   func(path string, data []byte) error // keeps a copy of a file for an heir; nil: nobody does
@@ -146,7 +144,7 @@ func (c *carrier) options(ctx context.Context) runner.Options {
 		RunID: c.Session.RunID, Recipe: c.Recipe, Params: c.Params, Agent: string(c.own), Model: c.Model, NoCache: c.NoCache, Log: c.heard(newRunLog(c.Session, c.records)), Folder: c.folder(), Site: c.site,
 		Near:  c.near,
 		Gates: &builtin.Gates{Env: c.common.Env, Hide: c.common.Hide, Limits: c.limits, Secrets: c.ws.Secrets},
-		Form:  c.Recipe.Fits, Cancelled: c.cancelled, Watch: c.Watch, Now: time.Now,
+		Form:  c.Recipe.Fits, Ended: c.checkAgent, Watch: c.Watch, Now: time.Now,
 	}
 	o.Window = windows(c.ws.Config, c.ws.Keys, modelOf(ctx, c.ws, string(c.own)))
 	if c.hosts != nil {
@@ -211,7 +209,7 @@ func (c *carrier) retire(ctx context.Context, failure error) error {
 		return c.settle(ctx, false, failure)
 	}
 	ctx = context.WithoutCancel(ctx)
-	err := session.EndRun(ctx, c.ws.Store, c.own, c.Session.RunID, state, failure)
+	err := session.EndRun(ctx, c.ws.Store, c.own, c.kept.Claim(), c.Session.RunID, state, failure)
 	return errors.Join(err, c.settle(ctx, state == run.Done || state == run.Cancelled, failure))
 }
 
@@ -286,118 +284,6 @@ func baseURL(ws *session.Workspace, ref llm.Ref) string {
 		base = access.Base // the call will say so
 	}
 	return withoutUser(base)
-}
-
-// runAgent finds the run's own agent, or forks it from agent 0 behind a clear: what was
-// talked about there is not the run's affair.
-func runAgent(ctx context.Context, w *session.Workspace, r runs.Job) (id.Agent, error) {
-	if err := w.Unlimited(ctx, "carry out a run"); err != nil {
-		return "", err
-	}
-	ws, runID := w.Store, r.Session.RunID
-	if name, ok, err := r.Store.Agent(runID); err != nil {
-		return "", err
-	} else if ok {
-		a, err := ws.Agent(ctx, id.Agent(name))
-		if err == nil && agent.NeedLiving(a) == nil {
-			return a.ID, orphans(ctx, ws, a.ID)
-		}
-		if err != nil && !fault.Is(err, fault.NotFound) {
-			return "", err
-		}
-	}
-	zero, err := agent.Find(ctx, ws, "0")
-	if err != nil {
-		return "", err
-	}
-	child := registry.Child{ID: id.NewAgent(), Name: runName(ctx, ws, runID), Cwd: w.Place.Project, Entries: []history.Draft{history.NewClear()}}
-	if r.Recipe.Brief != "" {
-		said, err := history.Say(history.System, r.Recipe.Brief)
-		if err != nil {
-			return "", err
-		}
-		child.Entries = append(child.Entries, said)
-	}
-	if err := forkWhenFree(ctx, ws, registry.Fork{Parent: zero.ID, Children: []registry.Child{child}, Run: runID}); err != nil {
-		return "", err
-	}
-	return child.ID, r.Store.PutAgent(runID, string(child.ID))
-}
-
-// orphans ends the workers that an earlier process of the run left: their items are done
-// again by others.
-func orphans(ctx context.Context, ws *store.Cleaned, own id.Agent) error {
-	living, err := ws.Agents(ctx, agent.Filter{Brief: true})
-	if err != nil {
-		return err
-	}
-	for _, a := range living {
-		if a.Parent != own {
-			continue
-		}
-		if _, err := ws.Kill(ctx, registry.Kill{Agent: a.ID, Cascade: true, Reason: "its item was interrupted"}); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// runName is a name for the run's agent that no living agent has; empty if there is none.
-func runName(ctx context.Context, ws *store.Cleaned, runID string) string {
-	name := session.RunName + strings.Trim(runID, "-_")
-	if agent.CheckName(name) != nil {
-		name = name[:min(len(name), 24)]
-	}
-	if agent.CheckName(name) != nil {
-		return ""
-	}
-	if _, err := agent.Find(ctx, ws, name); err == nil {
-		return ""
-	}
-	return name
-}
-
-// forkWhenFree waits while agent 0 is in the middle of a turn, for a while.
-func forkWhenFree(ctx context.Context, ws *store.Cleaned, f registry.Fork) error {
-	until := time.Now().Add(busyTime)
-	for {
-		_, err := ws.Fork(ctx, f)
-		if !fault.Is(err, fault.Leased) || time.Now().After(until) {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(100 * time.Millisecond):
-		}
-	}
-}
-
-// busyTime is how long a run waits for agent 0 to have a moment.
-const busyTime = 30 * time.Second
-
-// cancelled says whether the run's agent was killed: that is how a run is cancelled, from
-// wherever.
-func (c *carrier) cancelled(ctx context.Context) bool {
-	a, err := c.ws.Store.Agent(ctx, c.own)
-	return err == nil && agent.NeedLiving(a) != nil
-}
-
-// watch stops a run that was cancelled while nobody worked for it.
-func (c *carrier) watch(ctx context.Context, r *runner.Run) {
-	tick := time.NewTicker(500 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-		if c.cancelled(ctx) {
-			r.Stop(runner.ErrCancelled)
-			return
-		}
-	}
 }
 
 // folder is that of the run, as its orchestrator uses it.

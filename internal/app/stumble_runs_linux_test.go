@@ -4,10 +4,16 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"path/filepath"
 	"strings"
 	"sync"
+	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
+	pg "ramet/internal/database"
+	"ramet/internal/registry"
 	runs "ramet/internal/run"
 	"ramet/internal/run/sqllog"
 )
@@ -108,4 +114,82 @@ func (r *rough) stateOf(id string) runs.State {
 		return ""
 	}
 	return reducer.State()
+}
+
+// A run outlives the loss of all its connections, whatever other commands look at the project meanwhile: its
+// log's lock is free until the orchestrator writes again, and that proves nothing.
+func TestARunWithoutConnectionsIsNobodysToEnd(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, strings.ReplaceAll(six, "write {{scope}}", "write {{scope}} patiently")+"limits: {parallel: 1}\n")
+	f.boss.lease = "10m"
+	network := f.boss.host.through()
+	k := f.boss.begin("run", "start", "--recipe", "recipe.yaml", "--run-id", f.run, "--model", "script/model.jsonl")
+	k.told(f.boss)
+	gate := filepath.Join(f.boss.dir, "gate")
+	eventually(t, "it works", func() bool { return holds(k.cmd.Process.Pid, gate) })
+	if !f.locked(k) {
+		t.Fatal("the log is not locked: the test shows nothing")
+	}
+	network.Cut()
+	eventually(t, "the lock of its log is free", func() bool { return !f.locked(k) })
+	f.boss.ramet(0, "exec", "0", "hello", "--model", "script/model.jsonl")
+	for _, look := range []string{"list", "show"} {
+		args := []string{"run", look, f.run}[:map[string]int{"list": 2, "show": 3}[look]]
+		if said := f.boss.ramet(0, args...); !strings.Contains(said, "running") {
+			t.Errorf("run %s: %s", look, said)
+		}
+	}
+	f.boss.begin("run", "resume", f.run).ends(t, 4, "LOCKED", "is carried out by")
+	if f.locked(k) {
+		t.Error("the orchestrator wrote meanwhile: the test shows nothing")
+	}
+	f.boss.open(6)
+	f.done(k)
+	if said := f.boss.ramet(0, "log", string(f.agent("run-"+f.run).ID), "--json"); strings.Contains(said, `"actor"`) {
+		t.Errorf("a person ended its agent: %s", said)
+	}
+}
+
+// locked reports whether a session of a process holds the lock of a log.
+func (f *fleet) locked(k *task) (yes bool) {
+	f.t.Helper()
+	to, err := pg.ParsePostgres(f.db)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	conn, err := pgx.ConnectConfig(f.t.Context(), to.Config)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	defer conn.Close(context.Background())
+	if err := conn.QueryRow(f.t.Context(), `SELECT EXISTS (SELECT FROM pg_locks l JOIN pg_stat_activity a USING (pid)
+		WHERE l.locktype = 'advisory' AND l.granted AND a.application_name LIKE $1)`, fmt.Sprintf("ramet process %d on %%", k.cmd.Process.Pid)).Scan(&yes); err != nil {
+		f.t.Fatal(err)
+	}
+	return yes
+}
+
+// An orchestrator goes on with another agent when its own was ended, and nobody cancelled the run; a person's
+// kill cancels it, and the log has the person's reason.
+func TestOnlyWhoCancelsARunCancelsIt(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, strings.ReplaceAll(six, "write {{scope}}", "write {{scope}} patiently")+"limits: {attempts: 1}\n")
+	f.boss.lease = "10m"
+	k := f.boss.begin("run", "start", "--recipe", "recipe.yaml", "--run-id", f.run, "--model", "script/model.jsonl")
+	k.told(f.boss)
+	gate := filepath.Join(f.boss.dir, "gate")
+	eventually(t, "it works", func() bool { return holds(k.cmd.Process.Pid, gate) })
+	own := f.agent("run-" + f.run)
+	if _, err := f.ws.Kill(t.Context(), registry.Kill{Agent: own.ID, By: own.ID, Cascade: true, Reason: "run r was interrupted in DRAFTING"}); err != nil {
+		t.Fatal(err)
+	}
+	k.says(t, "goes on with another agent")
+	eventually(t, "it works again", func() bool {
+		return f.agent("run-"+f.run).ID != own.ID && holds(k.cmd.Process.Pid, gate)
+	})
+	f.boss.ramet(0, "kill", "run-"+f.run, "--cascade", "--reason", "it costs too much")
+	k.ends(t, 130, "CANCELLED")
+	if said := f.boss.ramet(0, "run", "events", f.run, "--json"); !strings.Contains(said, `{"reason":"it costs too much"}`) {
+		t.Error(said)
+	}
 }

@@ -87,7 +87,7 @@ func external(ctx context.Context, db string) (found bool, err error) {
 	lease := cmp.Or(switches().Lease, proc.LeaseTTL)
 	listed, err := orchestrator.Hosts(ctx)
 	for _, o := range listed {
-		found = found || o.Seen <= lease && slices.ContainsFunc(o.Queues, runner.IsOutside)
+		found = found || !o.Gone(lease) && slices.ContainsFunc(o.Queues, runner.IsOutside)
 	}
 	return found, err
 }
@@ -143,7 +143,7 @@ func (h *hosts) others(ctx context.Context) (map[string]bool, error) {
 	}
 	out := map[string]bool{}
 	for _, o := range listed {
-		out[o.Name] = o.Seen <= h.lease
+		out[o.Name] = !o.Gone(h.lease)
 	}
 	for _, name := range h.own {
 		out[name] = true

@@ -20,7 +20,7 @@ func (p Folder) Busy(ctx context.Context, l agent.Leases) (map[id.Agent]string, 
 		return nil, err
 	}
 	out := make(map[id.Agent]string, len(leased))
-	left := agent.Left(now, p.Gone)
+	left := agent.OwnersGone(now, p.Gone)
 	for _, a := range leased {
 		out[a.ID] = Working
 		if left(a.Lease) {

@@ -5,6 +5,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"net"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -167,6 +169,12 @@ func (p Folder) sweep(instance string) {
 func unanswered(owner string, cause error) error {
 	err := fault.New(fault.Leased, "the agent is held by %s, which does not answer", owner)
 	if cause != nil {
+		if http, ok := errors.AsType[*url.Error](cause); ok {
+			cause = http.Err
+		}
+		if dial, ok := errors.AsType[*net.OpError](cause); ok {
+			cause = dial.Err // without the path of the socket
+		}
 		err = fault.New(fault.Leased, "the agent is held by %s, which does not answer: %w", owner, cause)
 	}
 	return err.WithHint("use that process, or wait until its lease ends (15 s after it dies)")

@@ -35,8 +35,8 @@ const (
 //     and 10 s more for a server that says nothing. One that is busy with a reading, or with
 //     what is done Unhurried, is waited for as long as it says so when asked.
 //   - A server that is away for a moment is waited for, 8 s or the connect_timeout of the URL
-//     if that is less: a reading that was cut before its first row is done again, and so is a
-//     transaction by Repeat. Who is refused for what it asked for is not kept waiting, nor is
+//     if that is less: a reading that was cut is done again, if what was read of it is the same
+//     then, and so is a transaction by Repeat. Who is refused for what it asked for is not kept waiting, nor is
 //     one whose URL names a host that there is not.
 //   - Who waits for two seconds is told for whom (Telling).
 func (pg Postgres) Open(connections int) *sql.DB {
@@ -84,6 +84,15 @@ func server(c *pgx.ConnConfig) string {
 
 // Connect implements driver.Connector.
 func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
+	s, err := c.session(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// session connects, for as long as the server is waited for.
+func (c *connector) session(ctx context.Context) (*session, error) {
 	waiting := time.AfterFunc(tellAfter, func() { c.tell(ctx) })
 	defer waiting.Stop()
 	until := time.Now().Add(c.pg.patience())

@@ -153,7 +153,9 @@ func PostgresFault(place string, err error) error {
 	switch {
 	case e.Code == "53100":
 		return f(fault.StorageFull).WithHint("nothing was lost; free some space on the server and repeat")
-	case e.Code == "25006" || e.Code == "42501":
+	case e.Code == "25006":
+		return f(fault.StorageReadOnly).WithHint("the server takes no writes: it is a standby, or was set to read only; use the one that takes them")
+	case e.Code == "42501":
 		return f(fault.StorageReadOnly).WithHint("the user needs the right to create and write in this schema")
 	case e.Code == "55P03":
 		return f(fault.Locked).WithHint("wait until the other process ends, then repeat")
@@ -162,9 +164,11 @@ func PostgresFault(place string, err error) error {
 	case strings.HasPrefix(e.Code, "28") || e.Code == "3D000" || strings.HasPrefix(e.Code, "08") || strings.HasPrefix(e.Code, "57P") || e.Code == "53300":
 		return f(fault.StorageUnreachable).WithHint("%s", remedy(err))
 	case strings.HasPrefix(e.Code, "XX"):
-		return f(fault.StorageCorrupt)
+		return f(fault.StorageCorrupt).WithHint("%s", remedy(err))
 	case strings.HasPrefix(e.Code, "58"):
-		return f(fault.StorageIO)
+		return f(fault.StorageIO).WithHint("%s", remedy(err))
+	case strings.HasPrefix(e.Code, "53"):
+		return f(fault.StorageIO).WithHint("%s", remedy(err))
 	}
 	return err
 }

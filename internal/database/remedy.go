@@ -38,8 +38,20 @@ func remedy(err error) string {
 		return lostRemedy
 	case said && strings.HasPrefix(e.Code, "57P"):
 		return "the server is starting or stopping: wait, then repeat"
+	case said && e.Code == "42501":
+		return "the user of the URL needs the right to connect to this database"
+	case said && e.Code == "53100":
+		return "the disk of the server is full: free some space there, then repeat"
+	case said && strings.HasPrefix(e.Code, "53"):
+		return "the server is out of resources: see its log, then repeat"
+	case said && strings.HasPrefix(e.Code, "58"):
+		return "the server cannot use its own files: see its log, and whether its disk is there and whole"
+	case said && strings.HasPrefix(e.Code, "XX"):
+		return "something is wrong inside the server: see its log; its data may be damaged"
+	case said && (strings.HasPrefix(e.Code, "22") || strings.HasPrefix(e.Code, "42")):
+		return "the server does not know a setting of the URL: leave out what the message names"
 	case said:
-		return "check user, password and database of the URL"
+		return "the server refuses connections: see its log"
 	case errors.As(err, &certificate):
 		return "its certificate is not accepted: give its authority with sslrootcert=FILE in the URL, and the host by the name in the certificate"
 	case strings.Contains(reason(err), noTLS):

@@ -23,6 +23,8 @@ type session struct {
 	writes bool         // a transaction that writes is open
 	reads  bool         // one that does not is
 	open   *transaction // that writes
+	level  string       // of isolation, of the one that reads
+	asked  []*question  // in that one
 	used   time.Time
 }
 
@@ -99,8 +101,8 @@ func valuesOf(args []driver.NamedValue) []any {
 }
 
 // QueryContext implements driver.QueryerContext. What is asked outside of a transaction only
-// reads, in ramet: if the connection is lost before there is anything of an answer, it is
-// asked again on another one.
+// reads, in ramet: if the connection is lost, it is asked again on another one, by database/sql
+// before there is anything of an answer, and by reread after that and in transactions that only read.
 func (s *session) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
 	s.asks(ctx)
 	if t := s.open; t != nil && t.ended {
@@ -109,10 +111,26 @@ func (s *session) QueryContext(ctx context.Context, query string, args []driver.
 		return t.query(ctx, query, valuesOf(args))
 	}
 	rows, err := s.Conn.QueryContext(ctx, query, args)
-	if err != nil && !s.writes && !s.reads && Lost(err) && ctx.Err() == nil {
-		err = driver.ErrBadConn
+	if s.writes {
+		return rows, err
 	}
-	return rows, err
+	lost := err != nil && Lost(err) && ctx.Err() == nil
+	if lost && !s.reads {
+		return nil, driver.ErrBadConn
+	}
+	q := newQuestion(query, args)
+	if lost {
+		if _, ok := s.resume(ctx, nil); ok {
+			rows, err = s.Conn.QueryContext(ctx, query, args)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	if s.reads {
+		s.asked = append(s.asked, q)
+	}
+	return s.rereads(ctx, q, rows), nil
 }
 
 // idleReader is how long a transaction that only reads may be silent: who writes an export
@@ -134,9 +152,8 @@ func (s *session) BeginTx(ctx context.Context, o driver.TxOptions) (driver.Tx, e
 		s.open = t // it begins with its first statement
 		return t, nil
 	}
-	s.asks(ctx)
-	_, err = s.plain(ctx, "begin"+level+" read only; set local idle_in_transaction_session_timeout = '"+idleReader+"'")
-	if err != nil {
+	s.level, s.asked = level, nil
+	if err := s.beginReading(ctx); err != nil {
 		if Lost(err) && ctx.Err() == nil {
 			err = driver.ErrBadConn // nothing was done yet
 		}
@@ -144,6 +161,13 @@ func (s *session) BeginTx(ctx context.Context, o driver.TxOptions) (driver.Tx, e
 	}
 	s.reads = true
 	return t, nil
+}
+
+// beginReading begins a transaction that only reads.
+func (s *session) beginReading(ctx context.Context) error {
+	s.asks(ctx)
+	_, err := s.plain(ctx, "begin"+s.level+" read only; set local idle_in_transaction_session_timeout = '"+idleReader+"'")
+	return err
 }
 
 func isolation(level sql.IsolationLevel) (string, error) {
@@ -215,8 +239,10 @@ func (t *transaction) Commit() error {
 	switch {
 	case err == nil && strings.HasPrefix(got.tag, "ROLLBACK"):
 		return &Undone{pgx.ErrTxCommitRollback}
+	case t.reads && Lost(err):
+		return nil // there was nothing to commit
 	case err == nil || t.id == "" || !Lost(err):
-		return err // done, or refused by the server; of a reading there is nothing to know
+		return err // done, or refused by the server
 	}
 	return t.judge(err)
 }
@@ -236,4 +262,4 @@ func (t *transaction) Rollback() error {
 	return nil
 }
 
-func (t *transaction) over() { t.writes, t.reads, t.open = false, false, nil }
+func (t *transaction) over() { t.writes, t.reads, t.open, t.asked = false, false, nil, nil }

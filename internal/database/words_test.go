@@ -106,10 +106,21 @@ func TestWhatAServerSaidHasItsRemedy(t *testing.T) {
 		{"28000", `no pg_hba.conf entry for host "x", user "ada", database "data", no encryption`, "may want TLS"},
 		{"53300", "sorry, too many clients already", "takes no more connections"},
 		{"57P03", "the database system is starting up", "starting or stopping"},
+		{"58P01", `could not open file "global/pg_filenode.map": No such file or directory`, "see its log, and whether its disk"},
+		{"58030", "could not read file", "cannot use its own files"},
+		{"53100", "could not extend file", "disk of the server is full"},
+		{"53200", "out of memory", "out of resources"},
+		{"XX001", "invalid page in block 0", "may be damaged"},
+		{"42501", `permission denied for database "data"`, "right to connect"},
+		{"42704", `unrecognized configuration parameter "x"`, "leave out what the message names"},
+		{"55000", `database "data" is not currently accepting connections`, "refuses connections: see its log"},
 	} {
 		err := meet(t, "sslmode=prefer", said(c.code, c.message))
 		if !fault.Is(err, fault.StorageUnreachable) || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), c.message) {
 			t.Errorf("%s: %v", c.code, err)
+		}
+		if strings.Contains(err.Error(), "password of the URL") != strings.HasPrefix(c.code, "28P") {
+			t.Errorf("%s: who is it to look at a password? %v", c.code, err)
 		}
 	}
 }

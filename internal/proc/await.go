@@ -126,7 +126,7 @@ func (k *Kernel) others(ctx context.Context, but id.Agent) (busy map[id.Agent]bo
 		busy[a] = true
 	}
 	leased, now, err := k.Store.Leased(ctx)
-	left := agent.Left(now, k.Gone)
+	left := agent.OwnersGone(now, k.Gone)
 	for _, a := range leased {
 		if a.Lease.Owner != k.Owner && !left(a.Lease) {
 			busy[a.ID], moving = true, true

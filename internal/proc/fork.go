@@ -18,7 +18,8 @@ import (
 // Fork makes children of an agent, for a user. It waits for the tools that the
 // agent is running, so that no call is separated from its result; ctx ends the
 // wait. With start, a turn of each child begins, for the prompt that its entries
-// end with; it is no task: nobody asked for a letter.
+// end with; it is no task: nobody asked for a letter. A claim agent.Beside forks also an agent that another
+// process holds; any other claim is replaced by the kernel's own.
 func (k *Kernel) Fork(ctx context.Context, f registry.Fork, start bool) ([]agent.Agent, error) {
 	p, err := k.process(f.Parent) // also of an idle one, whose turn may begin meanwhile
 	if err != nil {
@@ -42,11 +43,16 @@ func (k *Kernel) Fork(ctx context.Context, f registry.Fork, start bool) ([]agent
 	}
 	defer func() { <-p.barrier }()
 	var born []agent.Agent
-	err = k.entitled(ctx, f.Parent, func(c agent.Claim) (err error) {
+	fork := func(c agent.Claim) (err error) {
 		f.Claim = c
 		born, err = k.Store.Fork(ctx, f)
 		return err
-	})
+	}
+	if _, _, held := k.claim(f.Parent).Holder(); f.Claim.IsBeside() && !held {
+		err = fork(f.Claim)
+	} else {
+		err = k.entitled(ctx, f.Parent, fork)
+	}
 	if err != nil {
 		return nil, err
 	}

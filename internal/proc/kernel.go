@@ -128,8 +128,8 @@ type Options struct {
 	Worktree func(ctx context.Context, parent agent.Agent, child id.Agent, name string) (at acts.Place, undo func(), err error)
 	// Trees are the worktrees in which agents work; nil: there are none.
 	Trees acts.Trees
-	// Gone says that the process which held leases under this name is known to be
-	// dead. False also where nobody can know.
+	// Gone reports whether the process which held leases under this name is known to be
+	// dead; false if unknown. Only agent.OwnerGone draws conclusions from it.
 	Gone func(owner string) bool
 	// Tell tells the other kernels of the workspace on this machine, and returns
 	// when they have acted upon it.
@@ -204,6 +204,7 @@ type Kernel struct {
 	// mending are the agents whose histories are being closed after another kernel;
 	// a channel is closed when that is done.
 	mending map[id.Agent]chan struct{}
+	keeps   map[id.Agent]agent.Lease // see Keep
 
 	renewed   time.Time // when the leases were renewed last
 	unrenewed bool      // the last renewal failed

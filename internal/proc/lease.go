@@ -78,11 +78,11 @@ func (k *Kernel) acquire(ctx context.Context, name id.Agent) (agent.Agent, error
 	if !fault.Is(err, fault.Leased) {
 		return held, err
 	}
-	a, aerr := k.Store.Agent(ctx, name)
-	if aerr != nil || !k.Gone(a.Lease.Owner) {
+	lease, holds, lerr := agent.FindHolder(ctx, k.Store, name, k.Gone)
+	if lerr != nil || holds || lease.Owner == "" {
 		return held, err
 	}
-	if _, err := k.Store.Seize(ctx, name, a.Lease, k.Owner, k.Lease); err != nil {
+	if _, err := k.Store.Seize(ctx, name, lease, k.Owner, k.Lease); err != nil {
 		return held, err
 	}
 	// It is ours by now, and read as it is under the lease.
@@ -98,8 +98,12 @@ func (p *process) release(ctx context.Context) {
 	k.mu.Lock()
 	lease := p.lease
 	p.lease = nil
+	_, stays := k.keeps[p.id]
 	k.mu.Unlock()
 	k.drafts.forget(p.id)
+	if stays {
+		return
+	}
 	select {
 	case <-p.killed: // the kill took it; asking 10,000 times would take seconds
 		return
@@ -131,6 +135,9 @@ func (k *Kernel) claim(a id.Agent) agent.Claim {
 	defer k.mu.Unlock()
 	if p := k.live[a]; p != nil && p.lease != nil {
 		return agent.Held(k.Owner, p.lease.Epoch)
+	}
+	if lease, ok := k.keeps[a]; ok {
+		return agent.Held(k.Owner, lease.Epoch)
 	}
 	return agent.Passing()
 }
@@ -177,6 +184,11 @@ func (k *Kernel) held() []agent.Holding {
 	for _, p := range k.live {
 		if p.lease != nil {
 			out = append(out, agent.Holding{Agent: p.id, Epoch: p.lease.Epoch})
+		}
+	}
+	for a, lease := range k.keeps {
+		if p := k.live[a]; p == nil || p.lease == nil {
+			out = append(out, agent.Holding{Agent: a, Epoch: lease.Epoch})
 		}
 	}
 	return out

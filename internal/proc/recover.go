@@ -60,7 +60,7 @@ func (k *Kernel) Recover(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	left, most := agent.Left(now, k.Gone), rescuedAtOnce
+	left, most := agent.OwnersGone(now, k.Gone), rescuedAtOnce
 	for _, a := range leased {
 		if most == 0 {
 			return nil
@@ -92,6 +92,9 @@ func (k *Kernel) rescue(ctx context.Context, a agent.Agent) error {
 	p := newProcess(k, a.ID, nil) // no goroutine: nothing will run
 	p.lease = &lease
 	defer p.release(ctx)
+	if k.Sleeps != nil && k.Sleeps(a) {
+		return nil // a run's agent was kept: no turn was interrupted
+	}
 	if a, err = k.Store.Agent(ctx, a.ID); err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"ramet/internal/agent"
 	"ramet/internal/deep"
 	"ramet/internal/gateway"
 	"ramet/internal/history"
@@ -31,7 +32,7 @@ func Start(ctx context.Context, o Options) (*Kernel, error) {
 		o.Rest = restAfter
 	}
 	ctx = history.Unattended(ctx) // what a kernel does by itself no person does
-	k := &Kernel{Options: o, live: map[id.Agent]*process{}, idle: map[id.Agent]*kept{}, waiters: map[*process]bool{}, announced: map[id.Agent]int64{}, mending: map[id.Agent]chan struct{}{}}
+	k := &Kernel{Options: o, live: map[id.Agent]*process{}, idle: map[id.Agent]*kept{}, waiters: map[*process]bool{}, announced: map[id.Agent]int64{}, mending: map[id.Agent]chan struct{}{}, keeps: map[id.Agent]agent.Lease{}}
 	k.ctx, k.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 	k.drafts.kernel = k
 	k.reserver = gateway.NewReserver(o.Store, o.Owner)

@@ -48,6 +48,9 @@ func (k *Kernel) doings() map[id.Agent]state.State {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	out := map[id.Agent]state.State{}
+	for a := range k.keeps {
+		out[a] = state.State{Word: state.Idle}
+	}
 	for a, p := range k.live {
 		if s := p.seen(); s.Word != "" {
 			out[a] = s

@@ -33,8 +33,12 @@ func (k *Kernel) rouse(ctx context.Context, l mail.Letter, family *counter) (mai
 		}
 		return mail.Meets, ""
 	}
-	switch owner := to.Lease.Owner; {
-	case owner != "" && owner != k.Owner && !k.Gone(owner):
+	lease, holds, err := agent.FindHolder(ctx, k.Store, to.ID, k.Gone)
+	switch {
+	case err != nil:
+		k.trouble(ctx, "look who holds a receiver of mail", err)
+		return "", ""
+	case holds && lease.Owner != k.Owner:
 		return mail.Meets, "" // that kernel hears of it
 	case why == "" && !family.wakes(to.ID, k.MostWakes):
 		why = fmt.Sprintf("letters woke it %d times since a person last asked for something (max_wakes)", k.MostWakes)

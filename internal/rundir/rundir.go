@@ -76,8 +76,12 @@ type Store struct {
 	// saying so, as the user works there; empty: none.
 	Server string
 	Logs   Logs
-	Key    func() (*seal.Key, error) // signs checkpoints; asked for when needed
-	Now    func() time.Time
+	// Owner returns who carries out the run that has this agent, "" if no living process but this one does. It is asked
+	// where the log is in a server: a connection can be lost, and with it the lock, while its owner lives.
+	// nil: nobody can tell.
+	Owner func(ctx context.Context, agent string) (string, error)
+	Key   func() (*seal.Key, error) // signs checkpoints; asked for when needed
+	Now   func() time.Time
 }
 
 const (

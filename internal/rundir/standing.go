@@ -26,8 +26,8 @@ type Standing struct {
 	Reason string // why it failed or stopped, CODE: message; empty: nobody knows
 }
 
-// Standing finds out how a run stands that came to a state. Whether somebody carries it out is
-// asked of the lock of its log.
+// Standing finds out how a run stands that came to a state. It is running if it cannot be opened for
+// appending because a process carries it out.
 func (s *Store) Standing(ctx context.Context, n run.Snapshot) Standing {
 	switch n.RunState {
 	case run.Done:

@@ -48,6 +48,9 @@ func (s *Store) openSession(ctx context.Context, runID string, said Kind, trusti
 	if err != nil {
 		return nil, err
 	}
+	if err := s.needOrphan(ctx, runID, kind); err != nil {
+		return nil, err
+	}
 	x := &Session{Reader: &Reader{store: s, RunID: runID, Kind: kind}, trusting: trusting}
 	var at Position
 	r, err := s.Open(ctx, runID, kind)
@@ -72,6 +75,22 @@ func (s *Store) openSession(ctx context.Context, runID string, said Kind, trusti
 	}
 	x.ours = x.reducer.Count() == x.inherited() // it is new
 	return x, nil
+}
+
+// needOrphan refuses with LOCKED a run whose owner lives, before its lock is touched.
+func (s *Store) needOrphan(ctx context.Context, runID string, kind Kind) error {
+	if s.Owner == nil || !kind.Remote() {
+		return nil
+	}
+	agent, ok, err := s.Agent(runID)
+	if err != nil || !ok {
+		return err
+	}
+	owner, err := s.Owner(ctx, agent)
+	if err != nil || owner == "" {
+		return err
+	}
+	return fault.New(fault.Locked, "run %s is carried out by %s", runID, owner).WithHint("wait until it ends, or end it")
 }
 
 // load brings state and tree up to the end of the log.

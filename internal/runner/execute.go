@@ -9,8 +9,13 @@ import (
 	"ramet/internal/run"
 )
 
-// ErrCancelled is the cause of a stop for good: the run becomes CANCELLED.
-var ErrCancelled = errors.New("the run was cancelled")
+// Cancelled is the cause of a stop for good: the run becomes CANCELLED for this reason.
+type Cancelled struct{ Reason string }
+
+func (c *Cancelled) Error() string { return "the run was cancelled: " + c.Reason }
+
+// ErrAgentEnded is the cause of a stop when the run's own agent is dead, though nobody cancelled the run.
+var ErrAgentEnded = errors.New("the run's own agent was ended")
 
 // Execute carries the run out until it is over or has to stop, and returns nil only
 // when it is DONE. serve does the work of queues until its context ends; the caller gives
@@ -65,11 +70,12 @@ func (r *Run) end(ctx context.Context, err error) error {
 	if r.stopped != nil {
 		err = r.stopped
 	}
+	cancelled, ok := errors.AsType[*Cancelled](err)
 	switch code := fault.CodeOf(err); {
 	case err == nil:
 		return nil
-	case errors.Is(err, ErrCancelled):
-		if cerr := r.finish(ctx, run.Cancelled, event(run.RunCancelled, run.Why{Reason: "cancelled by the user"})); cerr != nil {
+	case ok:
+		if cerr := r.finish(ctx, run.Cancelled, event(run.RunCancelled, run.Why{Reason: cancelled.Reason})); cerr != nil {
 			return cerr
 		}
 		return fault.New(fault.Cancelled, "run %s was cancelled", r.RunID)

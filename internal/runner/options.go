@@ -36,9 +36,9 @@ type Options struct {
 	Here   []string // names of hosts that are this process
 	Lease  time.Duration
 	Look   time.Duration
-	// Cancelled says whether the run was cancelled: its own agent is dead. It is asked when a
-	// worker was killed; nil: nobody can do that.
-	Cancelled func(ctx context.Context) bool
+	// Ended returns why the run has to stop because its own agent is dead: a *Cancelled if that was meant to cancel it.
+	// nil: the agent lives. It is asked when a worker was killed; may be nil.
+	Ended func(ctx context.Context) error
 	// Watch is told of every event after it is durable, in order. It must not block.
 	Watch func(Record)
 	Now   func() time.Time

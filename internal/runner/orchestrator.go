@@ -255,8 +255,10 @@ func (r *Run) Deliver(ctx context.Context, itemID string, res Result, f *Failure
 	if err != nil {
 		return err
 	}
-	if f != nil && (f.Code == string(fault.Killed) || f.Code == string(fault.DeadAgent)) && r.Cancelled != nil && r.Cancelled(ctx) {
-		r.Stop(ErrCancelled)
+	if f != nil && (f.Code == string(fault.Killed) || f.Code == string(fault.DeadAgent)) && r.Ended != nil {
+		if why := r.Ended(ctx); why != nil {
+			r.Stop(why)
+		}
 	}
 	if f == nil {
 		if err := r.accept(e.item, res); err != nil {

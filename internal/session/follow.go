@@ -82,7 +82,7 @@ func (w *Workspace) fingerprint(ctx context.Context) (string, error) {
 		return "", err
 	}
 	out := append([]byte(nil), latest...)
-	left := agent.Left(now, w.Peers.Gone)
+	left := agent.OwnersGone(now, w.Peers.Gone)
 	for _, a := range leased {
 		out = fmt.Appendf(out, " %s %s %d %t", a.ID, a.Lease.Owner, a.Lease.Epoch, left(a.Lease))
 	}

@@ -68,6 +68,9 @@ func (m *Imports) Take(ctx context.Context, f foreign.Found, plan bool) (Import,
 		}
 	}
 	if !plan {
+		if _, err := m.ws.takeOver(ctx); err != nil {
+			return w.out, err
+		}
 		if err := m.count(ctx); err != nil {
 			return w.out, err
 		}

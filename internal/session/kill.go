@@ -79,7 +79,7 @@ func (w *Workspace) Kill(ctx context.Context, k Kill) (registry.Killed, error) {
 		return registry.Killed{}, err
 	}
 	ctx = context.WithoutCancel(ctx)
-	order := registry.Kill{Agent: k.Agent.ID, Cascade: w.cascades(k), Reason: k.Reason}
+	order := registry.Kill{Agent: k.Agent.ID, Cascade: w.cascades(k), By: w.asks(ctx), Reason: k.Reason}
 	var done registry.Killed
 	if w.Kernel != nil {
 		done, err = w.Kernel.Kill(ctx, order)

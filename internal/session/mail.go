@@ -92,7 +92,9 @@ func (w *Workspace) fate(ctx context.Context, from, to id.Agent) (mail.Fate, str
 	if !above {
 		return "", "" // it would wake nobody in any case
 	}
-	if a.Lease.Owner != "" && !w.Peers.Gone(a.Lease.Owner) {
+	if _, holds, err := agent.FindHolder(ctx, w.Store, to, w.Peers.Gone); err != nil {
+		return "", ""
+	} else if holds {
 		return mail.Meets, ""
 	}
 	return mail.Waits, "no server and no terminal runs that could begin a turn; `ramet exec --continue " + a.Label() + "` lets it read, or `ramet serve` before you write"

@@ -269,15 +269,11 @@ func lastSaid(ctx context.Context, log history.Log, a id.Agent, before id.Messag
 // keepState writes the state as it is before something changes it, if the history does not
 // tell it yet. Whoever holds the agent is met here, before anything happened.
 func (w *Workspace) keepState(ctx context.Context, a agent.Agent, f *past.Folder, now past.Taken) error {
-	fresh, err := w.Store.Agent(ctx, a.ID)
+	_, holds, err := agent.FindHolder(ctx, w.Store, a.ID, w.Peers.Gone)
 	if err != nil {
 		return err
 	}
-	_, clock, err := w.Store.Leased(ctx)
-	if err != nil {
-		return err
-	}
-	if fresh.Lease.Owner != "" && fresh.Lease.Live(clock) {
+	if holds {
 		return fault.New(fault.Leased, "agent %s is at work: its files are not restored meanwhile", a.Label()).
 			WithHint("wait for it, or stop it")
 	}

@@ -1,10 +1,16 @@
 package session
 
 import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
 	"path/filepath"
 
+	"ramet/internal/agent"
 	"ramet/internal/database"
 	"ramet/internal/fault"
+	"ramet/internal/id"
 	"ramet/internal/rundir"
 	"ramet/internal/workspace"
 )
@@ -29,7 +35,28 @@ func (s *Session) Runs(dir string) (*rundir.Store, error) {
 	if place, err := s.Place(); err == nil && database.IsPostgres(place.DB) {
 		store.Server = place.DB
 	}
+	store.Owner = s.runOwner
 	return store, nil
+}
+
+// runOwner returns the owner of the lease of a run's agent, "" if it is gone, or is this process.
+func (s *Session) runOwner(ctx context.Context, own string) (string, error) {
+	place, err := s.Place()
+	if err != nil {
+		return "", err
+	}
+	if _, err := os.Stat(place.DB); !database.IsPostgres(place.DB) && errors.Is(err, fs.ErrNotExist) {
+		return "", nil // a look makes no database
+	}
+	w, err := s.Open(ctx)
+	if err != nil {
+		return "", err
+	}
+	lease, holds, err := agent.FindHolder(ctx, w.Store, id.Agent(own), w.Peers.Gone)
+	if !holds || lease.Owner == w.owner() {
+		return "", err
+	}
+	return lease.Owner, nil
 }
 
 // RunStore is where the runs of the workspace lie.

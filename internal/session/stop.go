@@ -27,15 +27,13 @@ func (w *Workspace) Stop(ctx context.Context, s proc.Stop) (bool, error) {
 			return stopped, err
 		}
 	}
-	leased, now, err := w.Store.Leased(ctx)
+	lease, holds, err := agent.FindHolder(ctx, w.Store, s.Agent, w.Peers.Gone)
 	if err != nil {
 		return stopped, err
 	}
 	holder := ""
-	for _, a := range leased {
-		if a.ID == s.Agent && a.Lease.Live(now) && a.Lease.Owner != w.owner() && !w.Peers.Gone(a.Lease.Owner) {
-			holder = a.Lease.Owner
-		}
+	if holds && lease.Owner != w.owner() {
+		holder = lease.Owner
 	}
 	if holder != "" && !w.Peers.Near(holder) {
 		return w.stopFar(ctx, s.Agent, holder)

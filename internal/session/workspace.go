@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"ramet/internal/control"
 	"ramet/internal/credential"
 	"ramet/internal/driver/offers"
+	"ramet/internal/fault"
 	"ramet/internal/hook/program"
 	"ramet/internal/id"
 	"ramet/internal/instruct"
@@ -134,25 +136,47 @@ func (w *Workspace) Find(ctx context.Context, ref string) (agent.Agent, error) {
 }
 
 // mended closes what a kernel that died left open in an agent's history, before anything
-// else is written there: what it showed of a reply would be lost. And nobody need wait for
-// the lease of the dead to run out.
+// else is written there: what it showed of a reply would be lost.
 func (w *Workspace) mended(ctx context.Context, a agent.Agent) error {
-	if w.Kernel != nil || a.Lease.Owner == "" || a.Status != agent.Running {
-		return nil // a kernel mends by itself
+	if a.Lease.Owner == "" || a.Status != agent.Running {
+		return nil
 	}
-	_, now, err := w.Store.Leased(ctx)
-	if err != nil || a.Lease.Live(now) && !w.Peers.Gone(a.Lease.Owner) {
-		return err
-	}
-	k, err := w.start(ctx, Kernel{NoTools: true}) // which does so when it starts
-	if err != nil {
-		return err
-	}
-	k.Close()
-	return nil
+	_, err := w.takeOver(ctx, a.ID)
+	return err
 }
 
-// through carries out a verb here or, where a kernel holds the agent, there.
+// takeOver takes agents from kernels that are gone, and reports whether there were any: those named, or any at all.
+// Their histories are closed, and no verb has to wait until the leases of the dead run out.
+func (w *Workspace) takeOver(ctx context.Context, named ...id.Agent) (bool, error) {
+	leased, now, err := w.Store.Leased(ctx)
+	gone := agent.OwnersGone(now, w.Peers.Gone)
+	found := slices.ContainsFunc(leased, func(a agent.Agent) bool {
+		return (len(named) == 0 || slices.Contains(named, a.ID)) && gone(a.Lease)
+	})
+	if err != nil || !found {
+		return false, err
+	}
+	if w.Kernel != nil {
+		return true, w.Kernel.Recover(ctx)
+	}
+	k, err := w.start(ctx, Kernel{NoTools: true}) // which recovers when it starts
+	if err != nil {
+		return false, err
+	}
+	k.Close()
+	return true, nil
+}
+
+// through carries out a verb here or, where a kernel holds the agent, there. An agent that a dead kernel held is taken over first.
 func (w *Workspace) through(ctx context.Context, a id.Agent, here func() error, there func(*control.Client) error) error {
-	return w.Peers.Through(ctx, w.Store, a, here, there)
+	return w.Peers.Through(ctx, w.Store, a, func() error {
+		err := here()
+		if !fault.Is(err, fault.Leased) {
+			return err
+		}
+		if took, terr := w.takeOver(ctx, a); terr != nil || !took {
+			return err
+		}
+		return here()
+	}, there)
 }

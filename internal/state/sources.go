@@ -72,7 +72,7 @@ func (s Sources) held(ctx context.Context) (Now, error) {
 	}
 	n := Now{held: map[id.Agent]Holder{}, doing: map[id.Agent]State{}}
 	others := map[string]bool{}
-	left := agent.Left(at, s.Gone)
+	left := agent.OwnersGone(at, s.Gone)
 	for _, a := range leased {
 		switch owner := a.Lease.Owner; {
 		case left(a.Lease):

@@ -10,6 +10,7 @@ import (
 	"ramet/internal/fault"
 	"ramet/internal/run"
 	"ramet/internal/rundir"
+	"ramet/internal/runner"
 )
 
 // How long a run whose server is out of reach tries to go on by itself, and how long it rests
@@ -19,15 +20,19 @@ const (
 	outlastPause = time.Second
 )
 
-// outlast does something again while a server is out of reach that this process has met. Who
-// has not met it fails at once: the address may be wrong.
+// outlast repeats do while a server is out of reach that this process has met, for outlastTime, and when the run's own
+// agent ended though nobody cancelled the run. A server that was never met fails at once: the address may be wrong.
 func outlast(ctx context.Context, l *line.Line, kind rundir.Kind, do func() error) error {
 	for until := time.Now().Add(outlastTime); ; {
 		err := do()
-		if !fault.Is(err, fault.StorageUnreachable) || !metAt(kind) || time.Now().After(until) {
+		switch {
+		case errors.Is(err, runner.ErrAgentEnded):
+			l.Note("the run goes on with another agent: " + err.Error())
+		case fault.Is(err, fault.StorageUnreachable) && metAt(kind) && time.Now().Before(until):
+			l.Note("the run goes on when the database is there: " + err.Error())
+		default:
 			return err
 		}
-		l.Note("the run goes on when the database is there: " + err.Error())
 		select {
 		case <-ctx.Done():
 			return err

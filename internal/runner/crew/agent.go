@@ -153,7 +153,8 @@ func (c *Crew) fork(ctx context.Context, s *attempt, dir string) error {
 		child.Entries = append([]history.Draft{registry.EffortEntry(llm.Effort(e))}, child.Entries...)
 	}
 	for _, child.Name = range names(s.item) {
-		fork := registry.Fork{Parent: id.Agent(s.item.Agent), Children: []registry.Child{child}}
+		// The orchestrator holds the run's agent, perhaps on another host.
+		fork := registry.Fork{Parent: id.Agent(s.item.Agent), Claim: agent.Beside(), Children: []registry.Child{child}}
 		if err = c.bear(ctx, s, fork); !fault.Is(err, fault.Conflict) || child.Name == "" {
 			break
 		}

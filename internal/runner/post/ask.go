@@ -178,9 +178,15 @@ type state struct {
 }
 
 func (c *Client) look(ctx context.Context, id uuid.UUID, runID string) (a answer, s state, err error) {
-	err = c.pool.QueryRow(ctx, `SELECT r.id IS NOT NULL, a.id IS NOT NULL, d.run_id IS NOT NULL, coalesce(d.seen_at > clock_timestamp() - make_interval(secs => $3), false),
+	var owner *string // nil: the orchestrator said that it leaves
+	var epoch, ago *int64
+	err = c.pool.QueryRow(ctx, `SELECT r.id IS NOT NULL, a.id IS NOT NULL, EXISTS (SELECT FROM desks WHERE run_id = $2), d.*,
 			coalesce(a.code, ''), coalesce(a.message, ''), coalesce(a.hint, ''), coalesce(a.body, '')
-		FROM (VALUES (1)) AS one LEFT JOIN requests r ON r.id = $1 LEFT JOIN answers a ON a.id = $1 LEFT JOIN desks d ON d.run_id = $2`,
-		id, runID, deskLease.Seconds()).Scan(&s.asked, &s.answered, &s.orchestrator, &s.served, &a.code, &a.message, &a.hint, &a.body)
+		FROM (VALUES (1)) AS one LEFT JOIN requests r ON r.id = $1 LEFT JOIN answers a ON a.id = $1
+		LEFT JOIN (SELECT `+deskColumns+` FROM desks WHERE run_id = $2 AND seen_at > '-infinity') d ON true`,
+		id, runID).Scan(&s.asked, &s.answered, &s.orchestrator, &owner, &epoch, &ago, &a.code, &a.message, &a.hint, &a.body)
+	if err == nil && owner != nil {
+		s.served = !desk{*owner, *epoch, time.Duration(*ago) * time.Microsecond}.gone(deskLease)
+	}
 	return a, s, err
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"ramet/internal/agent"
 	"ramet/internal/fault"
 )
 
@@ -66,16 +67,13 @@ func (c *Client) Hosts(ctx context.Context) (hosts []Host, err error) {
 	return hosts, err
 }
 
-// Dead names the hosts that were not seen for a lease.
-func (c *Client) Dead(ctx context.Context, lease time.Duration) ([]string, error) {
-	hosts, err := c.Hosts(ctx)
-	var dead []string
-	for _, h := range hosts {
-		if h.Seen > lease {
-			dead = append(dead, h.Name)
-		}
-	}
-	return dead, err
+// Gone reports whether a host is gone: it was not seen for a lease.
+func (h Host) Gone(lease time.Duration) bool { return gone(h.Name, 0, h.Seen, lease) }
+
+// gone reports whether the owner of a row that was last seen so long ago is gone, for hosts and desks.
+func gone(owner string, epoch int64, seen, lease time.Duration) bool {
+	var now time.Time // only the time since counts: it is by the clock of the database
+	return agent.OwnerGone(agent.Lease{Owner: owner, Epoch: epoch, Until: now.Add(lease - seen)}, now, agent.CannotKnow)
 }
 
 // Forget takes a dead host off the list, when its jobs are given back. One that was

@@ -99,34 +99,67 @@ func (c *Client) Files(ctx context.Context, runID string, there func(path string
 	return taken, err
 }
 
-// Orphans names the runs that an heir may take up: their orchestrators left a will, and have not
-// been seen for a lease. Who said that it leaves has no heir.
+// desk is the row that tells who carries out a run.
+type desk struct {
+	owner string
+	epoch int64
+	seen  time.Duration // ago, by the clock of the database
+}
+
+// deskColumns are those of a desk whose orchestrator did not say that it leaves.
+const deskColumns = `owner::text, epoch, (extract(epoch FROM clock_timestamp() - seen_at) * 1000000)::bigint`
+
+func (d *desk) scan(row pgx.CollectableRow, before ...any) error {
+	var ago int64
+	err := row.Scan(append(before, &d.owner, &d.epoch, &ago)...)
+	d.seen = time.Duration(ago) * time.Microsecond
+	return err
+}
+
+func (d desk) gone(lease time.Duration) bool {
+	return gone(d.owner, d.epoch, d.seen, max(lease, deskLease))
+}
+
+// Orphans names the runs that an heir may take up: their orchestrators left a will, and are gone. One that
+// said that it leaves has no heir.
 func (c *Client) Orphans(ctx context.Context, lease time.Duration) (runs []string, err error) {
 	err = c.persist(ctx, func(ctx context.Context) error {
-		rows, err := c.pool.Query(ctx, `SELECT run_id FROM desks JOIN wills USING (run_id) WHERE `+orphaned+` ORDER BY run_id`, max(lease, deskLease).Seconds())
+		runs = nil
+		rows, err := c.pool.Query(ctx, `SELECT run_id, `+deskColumns+` FROM desks JOIN wills USING (run_id) WHERE seen_at > '-infinity' ORDER BY run_id`)
 		if err != nil {
 			return err
 		}
-		runs, err = pgx.CollectRows(rows, pgx.RowTo[string])
+		_, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (d desk, err error) {
+			var runID string
+			if err = d.scan(row, &runID); err == nil && d.gone(lease) {
+				runs = append(runs, runID)
+			}
+			return d, err
+		})
 		return err
 	})
 	return runs, err
 }
 
-// orphaned is the condition for a desk; $1 are the seconds of a lease.
-const orphaned = `seen_at > '-infinity' AND seen_at < clock_timestamp() - make_interval(secs => $1)`
-
 // Inherit makes the caller the one who may take a run up for a lease, and gives the will. ok is
-// false if somebody else is there. The orchestrator before, if it is alive after all, is
-// refused from now on.
+// false if its orchestrator is not gone, or another heir was quicker. The orchestrator before, if it is alive after
+// all, is refused from now on.
 func (c *Client) Inherit(ctx context.Context, runID string, lease time.Duration) (will []byte, ok bool, err error) {
 	err = c.persist(ctx, func(ctx context.Context) error {
-		err := c.pool.QueryRow(ctx, `WITH claimed AS (UPDATE desks SET seen_at = clock_timestamp(), owner = $3 WHERE run_id = $2 AND `+orphaned+` RETURNING run_id)
-			SELECT body FROM wills JOIN claimed USING (run_id)`, max(lease, deskLease).Seconds(), runID, uuid.New()).Scan(&will)
+		rows, err := c.pool.Query(ctx, `SELECT seen_at, `+deskColumns+` FROM desks WHERE run_id = $1 AND seen_at > '-infinity'`, runID)
+		if err != nil {
+			return err
+		}
+		var at time.Time
+		left, err := pgx.CollectExactlyOneRow(rows, func(row pgx.CollectableRow) (d desk, err error) { return d, d.scan(row, &at) })
+		if err == nil && left.gone(lease) {
+			err = c.pool.QueryRow(ctx, `WITH claimed AS (UPDATE desks SET seen_at = clock_timestamp(), owner = $4 WHERE run_id = $1 AND owner = $2 AND seen_at = $3 RETURNING run_id)
+				SELECT body FROM wills JOIN claimed USING (run_id)`, runID, left.owner, at, uuid.New()).Scan(&will)
+			ok = err == nil
+		}
 		if errors.Is(err, pgx.ErrNoRows) {
 			return nil
 		}
-		ok = err == nil
 		return err
 	})
 	return will, ok, err
