@@ -40,6 +40,9 @@ func (s *Server) gate(w http.ResponseWriter, r *http.Request) {
 		err = s.serve(route, c)
 	}
 	if err != nil {
+		// Send the answer now: net/http would first wait for the rest of the body, longer than
+		// writeTime if the client is slow.
+		_ = http.NewResponseController(w).EnableFullDuplex()
 		s.refuse(out, r, err)
 	}
 }
