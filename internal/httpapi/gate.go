@@ -40,9 +40,9 @@ func (s *Server) gate(w http.ResponseWriter, r *http.Request) {
 		err = s.serve(route, c)
 	}
 	if err != nil {
-		// Send the answer now: net/http would first wait for the rest of the body, longer than
-		// writeTime if the client is slow.
-		_ = http.NewResponseController(w).EnableFullDuplex()
+		// Before it sends the answer, net/http reads the rest of the body: a slow client must not
+		// keep it waiting for longer than writeTime.
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(s.o.HeaderTime))
 		s.refuse(out, r, err)
 	}
 }
