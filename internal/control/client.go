@@ -32,12 +32,14 @@ type Client struct {
 }
 
 // How long a kernel may take to say that it is there, to take news, and to end
-// what it runs of the dead. One that was stopped (SIGSTOP) never does.
-const (
-	helloWait = 2 * time.Second
-	newsWait  = 2 * time.Second
-	endWait   = 30 * time.Second
+// what it runs of the dead. One that was stopped (SIGSTOP) never does. Variables,
+// so that tests need not wait.
+var (
+	helloWait = 5 * time.Second
+	newsWait  = 5 * time.Second
 )
+
+const endWait = 30 * time.Second
 
 // Dial reaches the kernel that holds leases under this name. One that is not of
 // this machine, or does not answer, is LEASED.

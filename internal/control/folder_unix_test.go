@@ -138,6 +138,8 @@ func TestAStoppedKernelIsPassedOver(t *testing.T) {
 	if _, err := syscall.Wait4(p.cmd.Process.Pid, nil, syscall.WUNTRACED, nil); err != nil {
 		t.Fatal(err)
 	}
+	hello, news := helloWait, newsWait
+	helloWait, newsWait = 100*time.Millisecond, 100*time.Millisecond // it never answers
 	var asking sync.WaitGroup
 	asking.Go(func() {
 		_, err := b.place.Dial(t.Context(), p.owner)
@@ -154,6 +156,7 @@ func TestAStoppedKernelIsPassedOver(t *testing.T) {
 	if b.place.Gone(p.owner) {
 		t.Error("it is only asleep")
 	}
+	helloWait, newsWait = hello, news
 	if err := p.cmd.Process.Signal(syscall.SIGCONT); err != nil {
 		t.Fatal(err)
 	}

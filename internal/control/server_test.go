@@ -12,7 +12,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"ramet/internal/public"
 
@@ -24,6 +23,7 @@ import (
 	"ramet/internal/mail"
 	"ramet/internal/proc"
 	"ramet/internal/registry"
+	"ramet/internal/waittest"
 )
 
 func prompt(text string) proc.Prompt { return proc.Prompt{Text: text} }
@@ -409,21 +409,11 @@ func TestTheTurnIsTheOneAskedFor(t *testing.T) {
 // queued returns when so many turns are being answered.
 func (b *bench) queued(k *served, n int) {
 	b.t.Helper()
-	late, look := time.After(patience), time.NewTicker(time.Millisecond)
-	defer look.Stop()
-	for {
-		select {
-		case <-look.C:
-		case <-late:
-			b.t.Fatalf("there never are %d", n)
-		}
+	waittest.Until(b.t, "turns are being answered", func() bool {
 		k.server.mu.Lock()
-		turns := k.server.turns
-		k.server.mu.Unlock()
-		if turns == n {
-			return
-		}
-	}
+		defer k.server.mu.Unlock()
+		return k.server.turns == n
+	})
 }
 
 func TestTheQueueOfTheDeadIsAnswered(t *testing.T) {

@@ -46,7 +46,7 @@ func Repeat(ctx context.Context, do func() error) error {
 		case !nothingDone(err):
 			return err
 		case until.IsZero():
-			until = time.Now().Add(patience)
+			until = time.Now().Add(patience())
 		case time.Now().Add(pause).After(until):
 			return err
 		}

@@ -5,12 +5,12 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"ramet/internal/database"
 	"ramet/internal/pgtest"
+	"ramet/internal/waittest"
 )
 
 // After a crash a server gives numbers again that it had given to transactions which were
@@ -82,17 +82,13 @@ func TestANumberThatWasGivenTwiceIsNotBelieved(t *testing.T) {
 // await connects as soon as somebody answers.
 func await(t *testing.T, config *pgx.ConnConfig) *pgx.Conn {
 	t.Helper()
-	for {
-		conn, err := pgx.ConnectConfig(t.Context(), config)
-		if err == nil {
-			if err = conn.Ping(t.Context()); err == nil {
-				return conn
-			}
+	var conn *pgx.Conn
+	waittest.Until(t, "the server answers", func() (answers bool) {
+		var err error
+		if conn, err = pgx.ConnectConfig(t.Context(), config); err == nil {
+			err = conn.Ping(t.Context())
 		}
-		select {
-		case <-t.Context().Done():
-			t.Fatal(err)
-		case <-time.After(10 * time.Millisecond):
-		}
-	}
+		return err == nil
+	})
+	return conn
 }

@@ -12,8 +12,8 @@ import (
 	"ramet/internal/fault"
 )
 
-// judgeTime is how long a server is asked what came of a commit whose answer was lost.
-const judgeTime = 10 * time.Second
+// judgeTime returns how long to ask a server for the outcome of a commit whose answer was lost.
+func judgeTime() time.Duration { return seconds(10) }
 
 // Undone is the error of a transaction that surely did nothing.
 type Undone struct{ Err error }
@@ -41,9 +41,9 @@ const (
 
 // judge finds out what came of a transaction whose commit was not answered.
 func (t *transaction) judge(cause error) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.ctx), judgeTime)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.ctx), judgeTime())
 	defer cancel()
-	waiting := time.AfterFunc(tellAfter, func() { t.of.tell(ctx) })
+	waiting := time.AfterFunc(tellAfter(), func() { t.of.tell(ctx) })
 	defer waiting.Stop()
 	pid := t.Conn.Conn().PgConn().PID()
 	for pause := firstPause; ; pause = min(2*pause, time.Second) {

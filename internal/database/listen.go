@@ -10,14 +10,14 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// dialPatience is how long it may take to reach a server.
-const dialPatience = 10 * time.Second
+// dialPatience returns how long it may take to reach a server.
+func dialPatience() time.Duration { return seconds(10) }
 
 // Watchful has connections notice within half a minute that a server vanished without a
 // word.
 func Watchful(config *pgx.ConnConfig) {
-	dialer := &net.Dialer{Timeout: dialPatience, KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 15 * time.Second, Interval: 5 * time.Second, Count: 3}}
-	config.DialFunc, config.ConnectTimeout = dialer.DialContext, dialPatience
+	dialer := &net.Dialer{Timeout: dialPatience(), KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 15 * time.Second, Interval: 5 * time.Second, Count: 3}}
+	config.DialFunc, config.ConnectTimeout = dialer.DialContext, dialPatience()
 }
 
 // Channel is a name for notifications about a schema, whose own name may be too long.

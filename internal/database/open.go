@@ -18,12 +18,11 @@ import (
 	"ramet/internal/fault"
 )
 
-const (
-	// grace is what a server may be silent beyond the time that it waits for locks.
-	grace = 10 * time.Second
-	// patience is how long somebody goes on trying, when a connection was lost or cannot be had.
-	patience = 8 * time.Second
-)
+// grace returns how long a server may be silent beyond the time that it waits for locks.
+func grace() time.Duration { return seconds(10) }
+
+// patience returns how long to retry when a connection was lost or cannot be opened.
+func patience() time.Duration { return seconds(8) }
 
 // Open makes a handle; nothing is connected yet. Its connections are those of the driver,
 // and besides:
@@ -40,7 +39,7 @@ const (
 //     one whose URL names a host that there is not.
 //   - Who waits for two seconds is told for whom (Telling).
 func (pg Postgres) Open(connections int) *sql.DB {
-	db := sql.OpenDB(&connector{pg: pg, silence: pg.lockTimeout() + grace})
+	db := sql.OpenDB(&connector{pg: pg})
 	db.SetMaxOpenConns(connections)
 	db.SetMaxIdleConns(connections)
 	return db
@@ -60,10 +59,9 @@ func (pg Postgres) lockTimeout() time.Duration {
 
 // connector makes sessions.
 type connector struct {
-	pg      Postgres
-	silence time.Duration
-	dead    atomic.Int64 // when an idle session was found to be dead, in Unix nanoseconds
-	told    atomic.Int64 // when somebody was told last that it waits, in Unix nanoseconds
+	pg   Postgres
+	dead atomic.Int64 // when an idle session was found to be dead, in Unix nanoseconds
+	told atomic.Int64 // when somebody was told last that it waits, in Unix nanoseconds
 }
 
 // Driver implements driver.Connector.
@@ -93,7 +91,7 @@ func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
 
 // session connects, for as long as the server is waited for.
 func (c *connector) session(ctx context.Context) (*session, error) {
-	waiting := time.AfterFunc(tellAfter, func() { c.tell(ctx) })
+	waiting := time.AfterFunc(tellAfter(), func() { c.tell(ctx) })
 	defer waiting.Stop()
 	until := time.Now().Add(c.pg.patience())
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
@@ -116,9 +114,9 @@ func (c *connector) session(ctx context.Context) (*session, error) {
 // patience is how long a server that is away is waited for.
 func (pg Postgres) patience() time.Duration {
 	if within := pg.Config.ConnectTimeout; within > 0 { // the URL says so
-		return min(within, patience)
+		return min(within, patience())
 	}
-	return patience
+	return patience()
 }
 
 // passing says whether a server that cannot be reached may be reached soon. Who is refused

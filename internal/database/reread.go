@@ -107,7 +107,7 @@ func (r *reread) again() bool {
 		return ok
 	}
 	// A session of its own: whoever has the other one for itself must learn that it is lost.
-	for until := time.Now().Add(patience); time.Now().Before(until); {
+	for until := time.Now().Add(patience()); time.Now().Before(until); {
 		if r.side != nil {
 			r.side.Close()
 		}
@@ -138,7 +138,7 @@ func (r *reread) Close() error {
 // resume goes on with a transaction that only reads on another connection, if everything that was read in it is still
 // the same there. It returns the rows of the last question, which is the one that is open.
 func (s *session) resume(ctx context.Context, open *question) (last driver.Rows, ok bool) {
-	for until := time.Now().Add(patience); time.Now().Before(until); {
+	for until := time.Now().Add(patience()); time.Now().Before(until); {
 		fresh, err := s.of.session(ctx)
 		if err != nil {
 			return nil, false

@@ -38,7 +38,7 @@ var (
 
 // asks says what the server may be silent for while a statement is carried out.
 func (s *session) asks(ctx context.Context) {
-	m := &manner{silence: s.of.silence, tell: func() { s.of.tell(ctx) }}
+	m := &manner{silence: s.of.pg.lockTimeout() + grace(), tell: func() { s.of.tell(ctx) }}
 	if patient, _ := ctx.Value(unhurried{}).(bool); patient || !s.writes {
 		pid := s.Conn.Conn().PgConn().PID()
 		m.working = func() bool { return s.of.working(pid) }
@@ -60,7 +60,7 @@ func (s *session) ResetSession(ctx context.Context) error {
 		return driver.ErrBadConn
 	}
 	s.writes, s.reads, s.open = false, false, nil
-	s.wire.ask(&manner{silence: probeTime, tell: func() { s.of.tell(ctx) }})
+	s.wire.ask(&manner{silence: seconds(5), tell: func() { s.of.tell(ctx) }})
 	err := s.Conn.ResetSession(ctx)
 	if err != nil && ctx.Err() == nil {
 		s.of.dead.Store(time.Now().UnixNano())

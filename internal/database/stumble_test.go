@@ -15,10 +15,11 @@ import (
 	"ramet/internal/database"
 	"ramet/internal/fault"
 	"ramet/internal/pgtest"
+	"ramet/internal/waittest"
 )
 
 // stumbling is a handle on a table of numbers, over a network that fails.
-func stumbling(t *testing.T, connections int) (*pgtest.Proxy, *sql.DB, func() int) {
+func stumbling(t *testing.T, connections int, change ...func(database.Postgres)) (*pgtest.Proxy, *sql.DB, func() int) {
 	t.Helper()
 	direct, db := server(t)
 	if _, err := db.Exec(`CREATE SCHEMA ` + pgx.Identifier{direct.Schema}.Sanitize() + `; CREATE TABLE numbers (n INT)`); err != nil {
@@ -28,6 +29,9 @@ func stumbling(t *testing.T, connections int) (*pgtest.Proxy, *sql.DB, func() in
 	pg, err := database.ParsePostgres(proxy.URL)
 	if err != nil {
 		t.Fatal(err)
+	}
+	for _, f := range change {
+		f(pg)
 	}
 	over := pg.Open(connections)
 	t.Cleanup(func() { over.Close() })
@@ -125,7 +129,7 @@ func TestWhatWasNotDoneIsDoneAgain(t *testing.T) {
 			t.Errorf("after %d: %d", i+1, n)
 		}
 	}
-	// A connection that is cut in the middle, and a server that is away for a second.
+	// A connection that is cut in the middle, and a server that is away for a while.
 	cut := false
 	err := database.Repeat(t.Context(), func() error {
 		tx, err := db.BeginTx(t.Context(), nil)
@@ -135,8 +139,7 @@ func TestWhatWasNotDoneIsDoneAgain(t *testing.T) {
 		defer tx.Rollback()
 		if !cut {
 			cut = true
-			proxy.Down(true)
-			time.AfterFunc(time.Second, func() { proxy.Down(false) })
+			proxy.DownFor(3)
 		}
 		if _, err := tx.Exec(`INSERT INTO numbers VALUES (1)`); err != nil {
 			return err
@@ -152,8 +155,7 @@ func TestWhatWasNotDoneIsDoneAgain(t *testing.T) {
 func TestAReadingOutlivesItsConnection(t *testing.T) {
 	proxy, db, _ := stumbling(t, 2)
 	for range 3 {
-		proxy.Down(true)
-		time.AfterFunc(500*time.Millisecond, func() { proxy.Down(false) })
+		proxy.DownFor(2)
 		var n int
 		if err := db.QueryRow(`SELECT 1`).Scan(&n); err != nil || n != 1 {
 			t.Error(n, err)
@@ -164,21 +166,15 @@ func TestAReadingOutlivesItsConnection(t *testing.T) {
 func TestAServerThatIsAwayForAMomentIsWaitedFor(t *testing.T) {
 	direct, _ := server(t)
 	proxy := pgtest.Through(t, address(direct))
-	proxy.Down(true)
+	proxy.DownFor(2)
 	pg, err := database.ParsePostgres(proxy.URL)
 	if err != nil {
 		t.Fatal(err)
 	}
 	db := pg.Open(1)
 	defer db.Close()
-	answer := make(chan error, 1)
-	go func() { answer <- db.PingContext(t.Context()) }()
-	for proxy.Barred() < 2 { // it was tried again
-		time.Sleep(time.Millisecond)
-	}
-	proxy.Down(false)
-	if err := <-answer; err != nil {
-		t.Error(err)
+	if err := db.PingContext(t.Context()); err != nil || proxy.Barred() != 2 {
+		t.Error(err, proxy.Barred())
 	}
 }
 
@@ -223,11 +219,8 @@ func patient(t *testing.T) context.Context {
 }
 
 func TestWhatCannotBeAskedIsUnknown(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it waits for the judge's deadline")
-	}
 	proxy, db, count := stumbling(t, 2)
-	proxy.LoseAndFall(pgtest.After)
+	proxy.LoseAndFall(pgtest.After, func() { database.Hurry(t) })
 	ctx := patient(t)
 	err := database.Repeat(ctx, func() error { return add(ctx, db) })
 	if !fault.Is(err, fault.UnknownOutcome) || !strings.Contains(err.Error(), "pg_xact_status") {
@@ -244,9 +237,6 @@ func TestWhatCannotBeAskedIsUnknown(t *testing.T) {
 // A server that takes connections and says nothing is not waited for without end, and who
 // waits is told for whom.
 func TestASilentServerIsNotWaitedForWithoutEnd(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it waits for deadlines")
-	}
 	for name, do := range map[string]func(context.Context, *sql.DB, func()) error{
 		"connect": func(ctx context.Context, db *sql.DB, silent func()) error {
 			one, err := db.Conn(ctx) // which leaves no idle one
@@ -284,21 +274,22 @@ func TestASilentServerIsNotWaitedForWithoutEnd(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			proxy, db, _ := stumbling(t, 2)
+			proxy, db, _ := stumbling(t, 2, func(pg database.Postgres) { pg.Config.RuntimeParams["lock_timeout"] = "0" })
 			var told atomic.Pointer[string]
 			ctx := database.Telling(patient(t), func(s string) { told.Store(&s) })
-			began := time.Now()
-			err := do(ctx, db, func() { proxy.Stall(true) })
+			err := do(ctx, db, func() {
+				proxy.Stall(true)
+				database.Hurry(t)
+			})
 			if err == nil || ctx.Err() != nil {
 				t.Errorf("it did not give up by itself: %v", err)
 			}
-			t.Logf("after %s", time.Since(began))
 			if err := database.PostgresFault("the server", err); !fault.Is(err, fault.StorageUnreachable) {
 				t.Error(err)
 			}
-			if s := told.Load(); s == nil || !strings.Contains(*s, "waiting for PostgreSQL at 127.0.0.1") {
-				t.Error("nobody was told for whom")
+			waittest.Until(t, "the caller is told for whom it waits", func() bool { return told.Load() != nil })
+			if s := *told.Load(); !strings.Contains(s, "waiting for PostgreSQL at 127.0.0.1") {
+				t.Error(s)
 			}
 		})
 	}
@@ -306,44 +297,19 @@ func TestASilentServerIsNotWaitedForWithoutEnd(t *testing.T) {
 
 // A reading that takes long is not taken for a silent server.
 func TestABusyServerIsWaitedFor(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it waits longer than a server may be silent")
-	}
 	pg, _ := server(t)
 	pg.Config.RuntimeParams["lock_timeout"] = "0"
 	db := pg.Open(1)
 	defer db.Close()
+	conn, err := db.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	database.Hurry(t) // a server may be silent for 100 ms
 	var n int
-	if err := db.QueryRow(`SELECT 1 FROM pg_sleep(16)`).Scan(&n); err != nil || n != 1 {
+	if err := conn.QueryRowContext(t.Context(), `SELECT 1 FROM pg_sleep(1)`).Scan(&n); err != nil || n != 1 {
 		t.Error(n, err)
-	}
-}
-
-// Rows that keep coming are waited for, however long all of them take.
-func TestProgressCounts(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes as long as a server may be silent")
-	}
-	pg, _ := server(t)
-	pg.Config.RuntimeParams["lock_timeout"] = "1"
-	db := pg.Open(1)
-	defer db.Close()
-	tx, err := db.Begin() // one that writes: nobody asks whether the server is busy
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer tx.Rollback()
-	rows, err := tx.Query(`SELECT repeat('x', 9000), pg_sleep(3) FROM generate_series(1, 4)`)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer rows.Close()
-	n := 0
-	for rows.Next() {
-		n++
-	}
-	if rows.Err() != nil || n != 4 {
-		t.Error(n, rows.Err())
 	}
 }
 

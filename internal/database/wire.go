@@ -6,11 +6,23 @@ import (
 	"net"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
-// tellAfter is how long somebody waits without being told for whom.
-const tellAfter = 2 * time.Second
+// second is the unit of the waits for a server; 0: a real second. Tests shorten it.
+var second atomic.Int64
+
+// seconds returns n units of the waits for a server.
+func seconds(n int64) time.Duration {
+	if unit := second.Load(); unit > 0 {
+		return time.Duration(n * unit)
+	}
+	return time.Duration(n) * time.Second
+}
+
+// tellAfter returns how long a caller waits before it is told for whom.
+func tellAfter() time.Duration { return seconds(2) }
 
 // ErrSilent is the cause where a server did not say anything for too long.
 var ErrSilent = errors.New("the server does not answer")
@@ -113,15 +125,15 @@ type silence struct {
 	whose *manner     // that the wait is judged by
 }
 
-// step is how often a wait is looked at after somebody was told of it.
-const step = time.Second
+// step returns how often a wait is looked at after its caller was told of it.
+func step() time.Duration { return seconds(1) }
 
 // look is when it is looked at next.
 func (s *silence) look() time.Time {
 	if !s.told {
-		return s.began.Add(tellAfter)
+		return s.began.Add(tellAfter())
 	}
-	return time.Now().Add(step)
+	return time.Now().Add(step())
 }
 
 // judge says whether the wait goes on.
@@ -132,7 +144,7 @@ func (s *silence) judge(m *manner) error {
 	}
 	s.whose = m
 	silent := time.Since(s.began)
-	if silent < tellAfter {
+	if silent < tellAfter() {
 		return nil
 	}
 	if !s.told && m.tell != nil {

@@ -7,6 +7,7 @@ import (
 
 	"ramet/internal/id"
 	"ramet/internal/llm"
+	"ramet/internal/waittest"
 )
 
 // idleSession is a program that does nothing.
@@ -107,9 +108,5 @@ func TestPoolEnds(t *testing.T) {
 	short := Pool{Rest: time.Millisecond}
 	s := newIdle("s")
 	short.put(who[0], s, 1)
-	select {
-	case <-s.ended:
-	case <-time.After(90 * time.Second):
-		t.Error("it rests for ever")
-	}
+	waittest.Receive(t, "an idle program ends", s.ended)
 }

@@ -5,12 +5,13 @@ import (
 	"math/rand/v2"
 	"sync"
 	"testing"
-	"time"
+	"testing/synctest"
 
 	"ramet/internal/agent"
 	"ramet/internal/fault"
 	"ramet/internal/id"
 	"ramet/internal/registry"
+	"ramet/internal/soak"
 )
 
 // model is a store in memory: one agent with a limit, and everybody below it.
@@ -59,21 +60,16 @@ func (m *model) spend(s agent.Spending) {
 	m.spent = m.spent.Plus(s)
 }
 
-// 64 children share one budget and call as they like; some die in the middle of a call. In a
-// thousand schedules the server never counts more than the budget, and whoever is refused
-// could not be sure to fit.
-func TestNoScheduleExceedsABudget(t *testing.T) {
-	t.Parallel()
-	var all sync.WaitGroup
-	room := make(chan struct{}, 16)
-	for seed := range uint64(1000) {
-		room <- struct{}{}
-		all.Go(func() {
-			schedule(t, seed)
-			<-room
-		})
+// 64 children share one budget and call as they like; some die in the middle of a call. In no
+// schedule does the server count more than the budget.
+func TestNoScheduleExceedsABudgetSoak(t *testing.T) {
+	schedules := uint64(200)
+	if soak.On() {
+		schedules = 10_000
 	}
-	all.Wait()
+	for seed := range schedules {
+		synctest.Test(t, func(t *testing.T) { schedule(t, seed) })
+	}
 }
 
 // schedule is one of them.
@@ -82,7 +78,6 @@ func schedule(t *testing.T, seed uint64) {
 	limit := int64(2000 + r.IntN(200_000))
 	m := &model{root: agent.Agent{ID: id.NewAgent(), Name: "root", Budget: agent.Budget{Tokens: agent.AtMost(limit)}}, holds: map[string]agent.Spending{}}
 	p := NewReserver(m, "test")
-	p.most, p.again = 5*time.Millisecond, time.Millisecond
 	var mu sync.Mutex
 	served := int64(0)
 	var children sync.WaitGroup

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"ramet/internal/agent"
@@ -18,48 +19,38 @@ func newModel(b agent.Budget) *model {
 
 // One that does not fit because of others waits for them, and those behind it wait for it.
 func TestWhoDoesNotFitWaitsInOrder(t *testing.T) {
-	m := newModel(agent.Budget{Tokens: agent.AtMost(100)})
-	p := NewReserver(m, "test")
-	first, err := p.Reserve(t.Context(), Call{Input: 60, Output: 20, Least: 20})
-	if err != nil {
-		t.Fatal(err)
-	}
-	type result struct {
-		who  string
-		held *Held
-		err  error
-	}
-	got := make(chan result, 2)
-	ask := func(who string, c Call) {
-		held, err := p.Reserve(t.Context(), c)
-		got <- result{who, held, err}
-	}
-	waiting := func(n int) {
-		for range 60_000 {
-			p.mu.Lock()
-			have := len(p.queue)
-			p.mu.Unlock()
-			if have == n {
-				return
-			}
-			time.Sleep(time.Millisecond)
+	synctest.Test(t, func(t *testing.T) {
+		m := newModel(agent.Budget{Tokens: agent.AtMost(100)})
+		p := NewReserver(m, "test")
+		first, err := p.Reserve(t.Context(), Call{Input: 60, Output: 20, Least: 20})
+		if err != nil {
+			t.Fatal(err)
 		}
-		t.Fatalf("nobody waits")
-	}
-	go ask("large", Call{Input: 50, Output: 20, Least: 20})
-	waiting(1)
-	go ask("small", Call{Input: 5, Output: 5, Least: 5}) // it would fit, but came later
-	waiting(2)
-	m.spend(agent.Spending{Tokens: 10})
-	if err := first.Settle(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if a := <-got; a.who != "large" || a.err != nil || a.held.Output != 20 {
-		t.Errorf("%+v", a)
-	}
-	if b := <-got; b.who != "small" || b.err != nil {
-		t.Errorf("%+v", b)
-	}
+		type result struct {
+			who  string
+			held *Held
+			err  error
+		}
+		got := make(chan result, 2)
+		ask := func(who string, c Call) {
+			held, err := p.Reserve(t.Context(), c)
+			got <- result{who, held, err}
+		}
+		go ask("large", Call{Input: 50, Output: 20, Least: 20})
+		synctest.Wait()
+		go ask("small", Call{Input: 5, Output: 5, Least: 5}) // it would fit, but came later
+		synctest.Wait()
+		m.spend(agent.Spending{Tokens: 10})
+		if err := first.Settle(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if a := <-got; a.who != "large" || a.err != nil || a.held.Output != 20 {
+			t.Errorf("%+v", a)
+		}
+		if b := <-got; b.who != "small" || b.err != nil {
+			t.Errorf("%+v", b)
+		}
+	})
 }
 
 // What cannot fit whatever others come to is refused at once, and says whose limit it is.
@@ -97,18 +88,19 @@ func TestWhatCannotFitIsRefusedAtOnce(t *testing.T) {
 // A refusal says what is set aside, of calls under way and of those whose process died: nothing else tells where a
 // budget went that nobody spent.
 func TestARefusalSaysWhatIsSetAside(t *testing.T) {
-	for want, b := range map[string]agent.Budget{"90 tokens are set aside": {Tokens: agent.AtMost(100)}, "is set aside for calls": {Cost: agent.AtMost(2_000_000)}} {
-		p := NewReserver(newModel(b), "test")
-		p.most = time.Millisecond
-		call := Call{Input: 90, Priced: true, Price: llm.Price{Input: 10_000_000}}
-		if _, err := p.Reserve(t.Context(), call); err != nil {
-			t.Fatal(err)
+	synctest.Test(t, func(t *testing.T) {
+		for want, b := range map[string]agent.Budget{"90 tokens are set aside": {Tokens: agent.AtMost(100)}, "is set aside for calls": {Cost: agent.AtMost(2_000_000)}} {
+			p := NewReserver(newModel(b), "test")
+			call := Call{Input: 90, Priced: true, Price: llm.Price{Input: 10_000_000}}
+			if _, err := p.Reserve(t.Context(), call); err != nil {
+				t.Fatal(err)
+			}
+			_, err := p.Reserve(t.Context(), call)
+			if f, ok := fault.Of(err); !ok || !strings.Contains(f.Hint, want) {
+				t.Errorf("%v", err)
+			}
 		}
-		_, err := p.Reserve(t.Context(), call)
-		if f, ok := fault.Of(err); !ok || !strings.Contains(f.Hint, want) {
-			t.Errorf("%v", err)
-		}
-	}
+	})
 }
 
 // Whoever goes away while it waits holds nothing, and lets others go on.

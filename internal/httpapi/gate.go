@@ -40,6 +40,9 @@ func (s *Server) gate(w http.ResponseWriter, r *http.Request) {
 		err = s.serve(route, c)
 	}
 	if err != nil {
+		// Before it sends the answer, net/http reads the rest of the body: a slow client must not
+		// keep it waiting for longer than writeTime.
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(s.o.HeaderTime))
 		s.refuse(out, r, err)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"ramet/internal/fault"
@@ -28,7 +29,7 @@ func drip(t *testing.T, s *site, begin string, drop byte) string {
 		text, _ := io.ReadAll(c) // how it ends is not the question
 		said <- string(text)
 	}()
-	tick := time.NewTicker(20 * time.Millisecond)
+	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	for {
 		select {
@@ -40,25 +41,36 @@ func drip(t *testing.T, s *site, begin string, drop byte) string {
 	}
 }
 
-// A client that sends a byte now and then never stops sending, and yet it is let go.
-func TestSlowClientsAreLetGo(t *testing.T) {
-	s := start(t, func(o *Options) { o.HeaderTime, o.BodyTime = 200*time.Millisecond, 300*time.Millisecond })
-	if got := drip(t, s, "GET /api/v1/runs HTTP/1.1\r\nHost: "+s.host+"\r\nX-Slow: ", 'x'); strings.Contains(got, "200 OK") {
-		t.Errorf("slow header: %s", got)
-	}
-	got := drip(t, s, "POST /api/v1/runs HTTP/1.1\r\nHost: "+s.host+"\r\nAuthorization: Bearer "+s.token+
-		"\r\nContent-Type: application/json\r\nContent-Length: 100000\r\n\r\n{", ' ')
-	if !strings.Contains(got, "408 Request Timeout") || !strings.Contains(got, "REQUEST_TIMEOUT") {
-		t.Errorf("slow body: %s", got)
-	}
-	// Nor is the body of a request that is refused waited for.
-	got = drip(t, s, "POST /api/v1/runs HTTP/1.1\r\nHost: "+s.host+"\r\nContent-Type: application/json\r\nContent-Length: 100000\r\n\r\n{", ' ')
-	if !strings.Contains(got, "401 Unauthorized") {
-		t.Errorf("slow stranger: %s", got)
-	}
-	if n := s.rows(t); n != 0 {
-		t.Errorf("%d records", n)
-	}
+// A client that sends a byte now and then is disconnected although it never stops sending.
+func TestSlowClientsAreDisconnected(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := startInMemory(t)
+		began := time.Now()
+		if got := drip(t, s, "GET /api/v1/runs HTTP/1.1\r\nHost: "+s.host+"\r\nX-Slow: ", 'x'); strings.Contains(got, "200 OK") {
+			t.Errorf("slow header: %s", got)
+		}
+		if took := time.Since(began); took != 5*time.Second {
+			t.Errorf("slow header: disconnected after %s", took)
+		}
+		got := drip(t, s, "POST /api/v1/runs HTTP/1.1\r\nHost: "+s.host+"\r\nAuthorization: Bearer "+s.token+
+			"\r\nContent-Type: application/json\r\nContent-Length: 100000\r\n\r\n{", ' ')
+		if !strings.Contains(got, "408 Request Timeout") || !strings.Contains(got, "REQUEST_TIMEOUT") {
+			t.Errorf("slow body: %s", got)
+		}
+		// Nor does the server wait long for the body of a request that it refuses.
+		c := s.raw(t)
+		began = time.Now()
+		if _, err := io.WriteString(c, "POST /api/v1/runs HTTP/1.1\r\nHost: "+s.host+"\r\nContent-Type: application/json\r\nContent-Length: 100000\r\n\r\n{"); err != nil {
+			t.Fatal(err)
+		}
+		answer, err := http.ReadResponse(bufio.NewReader(c), nil)
+		if took := time.Since(began); err != nil || answer.StatusCode != http.StatusUnauthorized || took != 5*time.Second {
+			t.Errorf("slow stranger: %v %v after %s", answer, err, took)
+		}
+		if n := s.rows(t); n != 0 {
+			t.Errorf("%d records", n)
+		}
+	})
 }
 
 // gated is a store whose reading waits.
@@ -87,20 +99,18 @@ func (g *gated) Metadata(ctx context.Context) (telemetry.Metadata, error) {
 
 // A route may take longer than a client may take to send.
 func TestARouteTakesItsTime(t *testing.T) {
-	g := &gated{entered: make(chan struct{}), let: make(chan struct{})}
-	s := start(t, func(o *Options) {
-		o.HeaderTime, o.BodyTime = 30*time.Millisecond, 30*time.Millisecond
-		o.Telemetry = g
+	synctest.Test(t, func(t *testing.T) {
+		g := &gated{entered: make(chan struct{}), let: make(chan struct{})}
+		s := startInMemory(t, func(o *Options) { o.Telemetry = g })
+		answered := make(chan reply)
+		go func() { answered <- s.ask(t, "GET", "/api/v1/metadata", nil) }()
+		<-g.entered
+		time.Sleep(2 * (s.o.HeaderTime + s.o.BodyTime))
+		close(g.let)
+		if got := <-answered; got.status != 200 {
+			t.Errorf("%d: %s", got.status, got.body)
+		}
 	})
-	answered := make(chan reply)
-	go func() { answered <- s.ask(t, "GET", "/api/v1/metadata", nil) }()
-	<-g.entered
-	wait := time.NewTimer(200 * time.Millisecond) // longer than both together
-	<-wait.C
-	close(g.let)
-	if got := <-answered; got.status != 200 {
-		t.Errorf("%d: %s", got.status, got.body)
-	}
 }
 
 func TestWhatHasBegunEndsBeforeTheServer(t *testing.T) {

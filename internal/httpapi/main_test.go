@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -21,7 +22,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// site is a server on a real listener, over a real store.
+// site is a server over a real store.
 type site struct {
 	*Server
 	base, host string
@@ -29,6 +30,7 @@ type site struct {
 	store      *store.Store
 	clock      *clock
 	client     *http.Client
+	dial       func(ctx context.Context, network, address string) (net.Conn, error)
 	stop       func() error // ends it and gives what Serve returned; more than once is fine
 }
 
@@ -41,12 +43,64 @@ func (c *clock) move(by time.Duration) { c.ahead.Add(int64(by)) }
 // start makes a site. change may alter its options.
 func start(t testing.TB, change ...func(*Options)) *site {
 	t.Helper()
+	l, err := Listen(t.Context(), "127.0.0.1:0", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return startOn(t, l, (&net.Dialer{}).DialContext, change...)
+}
+
+// startInMemory makes a site whose connections are pipes, so that it can run in a
+// synctest bubble.
+func startInMemory(t testing.TB, change ...func(*Options)) *site {
+	t.Helper()
+	l := &pipeListener{accepted: make(chan net.Conn), closed: make(chan struct{})}
+	return startOn(t, l, l.dial, change...)
+}
+
+// pipeListener is a listener in memory.
+type pipeListener struct {
+	accepted chan net.Conn
+	closed   chan struct{}
+	once     sync.Once
+}
+
+func (l *pipeListener) Accept() (net.Conn, error) {
+	select {
+	case c := <-l.accepted:
+		return c, nil
+	case <-l.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (l *pipeListener) Close() error {
+	l.once.Do(func() { close(l.closed) })
+	return nil
+}
+
+func (l *pipeListener) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 80} }
+
+func (l *pipeListener) dial(ctx context.Context, _, _ string) (net.Conn, error) {
+	client, server := net.Pipe()
+	select {
+	case l.accepted <- server:
+		return client, nil
+	case <-l.closed:
+		return nil, net.ErrClosed
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func startOn(t testing.TB, l net.Listener, dial func(ctx context.Context, network, address string) (net.Conn, error), change ...func(*Options)) *site {
+	t.Helper()
 	home := t.TempDir()
 	token, err := OpenToken(home)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &site{token: token.value, clock: &clock{}}
+	s := &site{token: token.value, clock: &clock{}, dial: dial}
 	if s.store, err = store.OpenFile(t.Context(), filepath.Join(home, "telemetry.db")); err != nil {
 		t.Fatal(err)
 	}
@@ -55,10 +109,6 @@ func start(t testing.TB, change ...func(*Options)) *site {
 		f(&o)
 	}
 	s.Server = New(o)
-	l, err := Listen(t.Context(), "127.0.0.1:0", false)
-	if err != nil {
-		t.Fatal(err)
-	}
 	s.base, s.host = URL(l.Addr()), l.Addr().String()
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
@@ -72,7 +122,7 @@ func start(t testing.TB, change ...func(*Options)) *site {
 		<-ended
 		return result
 	}
-	transport := &http.Transport{MaxIdleConnsPerHost: 64}
+	transport := &http.Transport{MaxIdleConnsPerHost: 64, DialContext: dial}
 	s.client = &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	t.Cleanup(func() {
 		transport.CloseIdleConnections()
@@ -169,7 +219,7 @@ func (r reply) refused(t testing.TB, status int, code string) Error {
 // raw opens a connection to write on by hand.
 func (s *site) raw(t testing.TB) net.Conn {
 	t.Helper()
-	c, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", s.host)
+	c, err := s.dial(t.Context(), "tcp", s.host)
 	if err != nil {
 		t.Fatal(err)
 	}

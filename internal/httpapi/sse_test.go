@@ -20,6 +20,7 @@ import (
 	"ramet/internal/loop"
 	"ramet/internal/registry"
 	"ramet/internal/store/sqlite"
+	"ramet/internal/waittest"
 )
 
 func note(n int) loop.Event { return loop.Event{Type: loop.Note, Text: fmt.Sprint("note ", n)} }
@@ -381,19 +382,11 @@ func TestASlowReaderIsCut(t *testing.T) {
 
 // streams waits until so many are open.
 func (s *site) streams(t testing.TB, n int64) {
-	deadline := time.Now().Add(patience)
-	for {
+	waittest.Until(t, fmt.Sprint(n, " streams are open"), func() bool {
 		s.counts.mu.Lock()
-		now := s.counts.streams
-		s.counts.mu.Unlock()
-		if now == n {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("%d streams, not %d", now, n)
-		}
-		<-time.After(time.Millisecond)
-	}
+		defer s.counts.mu.Unlock()
+		return s.counts.streams == n
+	})
 }
 
 func readUntil(in io.Reader, mark string) (string, error) {

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"ramet/internal/fault"
+	_ "ramet/internal/fixedseed"
 )
 
 func parse(t testing.TB, text string) *Schema {

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"ramet/internal/fault"
+	_ "ramet/internal/fixedseed"
 )
 
 // model is the ledger as one would write it without thinking of speed or files: a list,

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	_ "ramet/internal/fixedseed"
 )
 
 // A real shell runs nothing of a permitted line but what was permitted, and writes

@@ -30,6 +30,7 @@ type Proxy struct {
 	pairs  map[*pair]bool
 	over   bool
 	down   bool
+	refuse int           // so many of the next connections are not let in
 	stall  chan struct{} // closed: nothing is held; see Stall
 	delay  time.Duration
 	passed int // commits seen
@@ -131,6 +132,14 @@ func (p *Proxy) Down(down bool) {
 	}
 }
 
+// DownFor ends every connection and refuses the next ones, as many as it is told.
+func (p *Proxy) DownFor(refusals int) {
+	p.mu.Lock()
+	p.refuse = refusals
+	p.mu.Unlock()
+	p.Cut()
+}
+
 // Stall accepts whatever comes and hands on nothing, until it is told that it is over.
 func (p *Proxy) Stall(stall bool) {
 	p.mu.Lock()
@@ -162,12 +171,15 @@ func (p *Proxy) Lose(fate func(commit int) (Fate, bool)) {
 	p.passed, p.lose = 0, fate
 }
 
-// LoseAndFall has one fate for the next commit; from then on nobody is let in, until Down says
-// that it is over.
-func (p *Proxy) LoseAndFall(fate Fate) {
+// LoseAndFall has one fate for the next commit; from then on no connection is let in, until Down
+// says that it is over. also is called at that moment; it must not call the proxy.
+func (p *Proxy) LoseAndFall(fate Fate, also ...func()) {
 	p.Lose(func(commit int) (Fate, bool) {
 		if commit == 1 {
 			p.down = true // mu is held
+			for _, f := range also {
+				f()
+			}
 		}
 		return fate, commit == 1
 	})
@@ -243,6 +255,11 @@ func (p *Proxy) join(client net.Conn) {
 func (p *Proxy) take(one *pair) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.refuse > 0 && one == nil {
+		p.refuse--
+		p.barred++
+		return false
+	}
 	if p.over || p.down {
 		p.barred++
 		return false

@@ -14,7 +14,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
+
+	"ramet/internal/waittest"
 )
 
 // processesIn lists the processes that work in a folder or below, as every
@@ -28,21 +29,6 @@ func processesIn(dir string) []string {
 		}
 	}
 	return found
-}
-
-// await waits until a fact holds.
-func await(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	again := time.NewTicker(5 * time.Millisecond)
-	defer again.Stop()
-	deadline := time.After(patience)
-	for !holds() {
-		select {
-		case <-again.C:
-		case <-deadline:
-			t.Fatalf("not within %v: %s", patience, what)
-		}
-	}
 }
 
 func TestStopLeavesNothing(t *testing.T) {
@@ -102,7 +88,7 @@ func TestTheServerOutlivesTheThreadThatAskedForIt(t *testing.T) {
 		t.Fatal(got.err)
 	}
 	defer got.server.Stop()
-	await(t, "end of the thread", func() bool {
+	waittest.Until(t, "end of the thread", func() bool {
 		_, err := os.Stat(fmt.Sprintf("/proc/self/task/%d", got.thread))
 		return err != nil
 	})
@@ -194,5 +180,5 @@ func TestTheServerDiesWithAKilledProcess(t *testing.T) {
 		t.Fatal(err)
 	}
 	child.Wait()
-	await(t, "end of the server", func() bool { return len(processesIn(dir)) == 0 })
+	waittest.Until(t, "end of the server", func() bool { return len(processesIn(dir)) == 0 })
 }

@@ -129,4 +129,4 @@ func connect(ctx context.Context, server string) (*pgx.Conn, error) {
 }
 
 // patience bounds every wait for the server to answer.
-const patience = 30 * time.Second
+const patience = 5 * time.Minute

@@ -7,13 +7,13 @@ import (
 	"net/url"
 	"strings"
 	"testing"
-	"time"
 
 	"ramet/internal/agent"
 	"ramet/internal/fault"
 	"ramet/internal/gateway"
 	"ramet/internal/history"
 	"ramet/internal/registry"
+	"ramet/internal/waittest"
 )
 
 // A program's calls through the kernel's gateway are in its agent's history and count in its
@@ -51,15 +51,13 @@ func TestProgramsSpendThroughTheGateway(t *testing.T) {
 		t.Fatal(status)
 	}
 	// The entry is written when the answer is over; what follows comes behind it.
-	for until := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+	waittest.Until(t, "the call is counted", func() bool {
 		a, err := b.store.Agent(t.Context(), kid.ID)
-		if err != nil || time.Now().After(until) {
-			t.Fatalf("spent %+v: %v", a.Spent, err)
+		if err != nil {
+			t.Fatal(err)
 		}
-		if a.Spent.Tokens == 42 {
-			break
-		}
-	}
+		return a.Spent.Tokens == 42
+	})
 	limit := int64(100)
 	if _, err := b.store.Append(t.Context(), b.zero.ID, agent.Passing(), history.Draft{Kind: history.Command, Meta: history.Meta{Command: "budget", Budget: &history.Budget{Tokens: &limit}}}); err != nil {
 		t.Fatal(err)

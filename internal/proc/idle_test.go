@@ -4,6 +4,7 @@ import (
 	"context"
 	"runtime"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"ramet/internal/agent"
@@ -11,17 +12,8 @@ import (
 	"ramet/internal/loop"
 	"ramet/internal/registry"
 	"ramet/internal/tool"
+	"ramet/internal/waittest"
 )
-
-// soon waits for something that happens by itself.
-func soon(t *testing.T, what string, is func() bool) {
-	t.Helper()
-	for until := time.Now().Add(2 * time.Minute); !is(); time.Sleep(time.Millisecond) {
-		if time.Now().After(until) {
-			t.Fatal(what)
-		}
-	}
-}
 
 // remembered is the conversation of an agent in memory, whether it has something to do or not.
 func (b *bench) remembered(a id.Agent) *loop.Conversation {
@@ -61,8 +53,8 @@ func TestAnIdleAgentHasNoGoroutine(t *testing.T) {
 			t.Fatalf("%+v %v", o, err)
 		}
 	}
-	soon(t, "idle agents have goroutines", func() bool { return runtime.NumGoroutine() < before+agents/2 })
-	soon(t, "idle agents keep their tools", func() bool { runtime.GC(); return len(gone) > agents/2 })
+	waittest.Until(t, "idle agents have no goroutines", func() bool { return runtime.NumGoroutine() < before+agents/2 })
+	waittest.Until(t, "idle agents drop their tools", func() bool { runtime.GC(); return len(gone) > agents/2 })
 	for _, c := range born {
 		b.sameAsReplay(c.ID)
 	}
@@ -82,47 +74,40 @@ func (s slowly) Fork(ctx context.Context, f registry.Fork) ([]agent.Agent, error
 
 // A turn that begins while an idle agent is forked runs no tool before that is over.
 func TestAForkOfAnIdleAgentHoldsTheBarrier(t *testing.T) {
-	ran := make(chan struct{}, 1)
-	b := newBench(t, `{"when": "begin", "steps": [{"text": "I note it. "}, {"call": "note", "args": {"text": "x"}}]}
-{"repeat": true, "steps": [{"text": "here"}]}`, echo{name: "note", run: func(context.Context, string) (tool.Answer, error) {
-		ran <- struct{}{}
-		return tool.Answer{Text: "noted"}, nil
-	}})
-	slow := slowly{b.Options.Store, make(chan struct{}, 100), make(chan struct{})}
-	b.Options.Store = slow
-	b.start()
-	forked := make(chan error, 1)
-	go func() {
-		_, err := b.kernel.Fork(t.Context(), registry.Fork{Parent: b.zero.ID, Children: []registry.Child{{ID: id.NewAgent()}}}, false)
-		forked <- err
-	}()
-	<-slow.begun
-	turn, err := b.kernel.Exec(t.Context(), b.zero.ID, Prompt{Text: "begin"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	soon(t, "the model was not asked", func() bool {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		for _, e := range b.seen {
-			if e.Type == loop.TextDelta {
-				return true
-			}
+	synctest.Test(t, func(t *testing.T) {
+		ran := make(chan struct{}, 1)
+		b := newBench(t, `{"when": "begin", "steps": [{"text": "I note it. "}, {"call": "note", "args": {"text": "x"}}]}
+	{"repeat": true, "steps": [{"text": "here"}]}`, echo{name: "note", run: func(context.Context, string) (tool.Answer, error) {
+			ran <- struct{}{}
+			return tool.Answer{Text: "noted"}, nil
+		}})
+		slow := slowly{b.Options.Store, make(chan struct{}, 100), make(chan struct{})}
+		b.Options.Store = slow
+		b.start()
+		forked := make(chan error, 1)
+		go func() {
+			_, err := b.kernel.Fork(t.Context(), registry.Fork{Parent: b.zero.ID, Children: []registry.Child{{ID: id.NewAgent()}}}, false)
+			forked <- err
+		}()
+		<-slow.begun
+		turn, err := b.kernel.Exec(t.Context(), b.zero.ID, Prompt{Text: "begin"})
+		if err != nil {
+			t.Fatal(err)
 		}
-		return false
+		synctest.Wait() // the model has been asked, and its call waits
+		select {
+		case <-ran:
+			t.Error("a tool ran while its agent was forked")
+		default:
+		}
+		close(slow.free)
+		if err := <-forked; err != nil {
+			t.Error(err)
+		}
+		if _, err := turn.Wait(); err != nil {
+			t.Error(err)
+		}
 	})
-	select {
-	case <-ran:
-		t.Error("a tool ran while its agent was forked")
-	case <-time.After(50 * time.Millisecond):
-	}
-	close(slow.free)
-	if err := <-forked; err != nil {
-		t.Error(err)
-	}
-	if _, err := turn.Wait(); err != nil {
-		t.Error(err)
-	}
 }
 
 // The commands that an agent left running are seen for as long as they run, also when it rests.
@@ -135,7 +120,7 @@ func TestCommandsOfAnAgentThatRestsAreSeen(t *testing.T) {
 	if _, err := b.exec(b.zero.ID, "are you there?"); err != nil {
 		t.Fatal(err)
 	}
-	soon(t, "it does not rest", func() bool { return b.remembered(b.zero.ID) == nil })
+	waittest.Until(t, "it rests", func() bool { return b.remembered(b.zero.ID) == nil })
 	if got := b.kernel.States()[b.zero.ID].Commands; got != "1 npm run dev" {
 		t.Errorf("it runs %q", got)
 	}
@@ -148,7 +133,7 @@ func TestIdleAgentsForget(t *testing.T) {
 	if _, err := b.exec(b.zero.ID, "are you there?"); err != nil {
 		t.Fatal(err)
 	}
-	soon(t, "it is not idle", func() bool { return b.kernel.lookup(b.zero.ID) == nil })
+	waittest.Until(t, "it is idle", func() bool { return b.kernel.lookup(b.zero.ID) == nil })
 	if b.remembered(b.zero.ID) == nil {
 		t.Fatal("nothing is remembered")
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"ramet/internal/agent"
@@ -61,52 +62,57 @@ func blocking() (echo, chan struct{}) {
 
 // Who cannot renew its leases stops its turns before somebody else may have the agents.
 func TestATurnWhoseLeaseCannotBeRenewedStops(t *testing.T) {
-	block, started := blocking()
-	b := newBench(t, `{"steps": [{"call": "block", "args": {}}]}`, block)
-	f := &faulty{Store: b.store}
-	b.Options.Store, b.Options.Lease = f, shortLease
-	b.start()
-	turn, err := b.kernel.Exec(t.Context(), b.zero.ID, Prompt{Text: "go"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	<-started
-	f.away.Store(true)
-	if _, err := turn.Wait(); !fault.Is(err, fault.Interrupted) || !strings.Contains(err.Error(), "could not be renewed") {
-		t.Errorf("the turn ended with %v", err)
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for _, e := range b.seen {
-		if e.Type == loop.Note && strings.Contains(e.Text, "could not be renewed") {
-			return
+	synctest.Test(t, func(t *testing.T) {
+		block, started := blocking()
+		b := newBench(t, `{"steps": [{"call": "block", "args": {}}]}`, block)
+		f := &faulty{Store: b.store}
+		b.Options.Store, b.Options.Lease = f, shortLease
+		b.start()
+		turn, err := b.kernel.Exec(t.Context(), b.zero.ID, Prompt{Text: "go"})
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
-	t.Error("nobody was told")
+		<-started
+		f.away.Store(true)
+		if _, err := turn.Wait(); !fault.Is(err, fault.Interrupted) || !strings.Contains(err.Error(), "could not be renewed") {
+			t.Errorf("the turn ended with %v", err)
+		}
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		for _, e := range b.seen {
+			if e.Type == loop.Note && strings.Contains(e.Text, "could not be renewed") {
+				return
+			}
+		}
+		t.Error("nobody was told")
+	})
 }
 
 // A renewal that takes long is none that failed.
 func TestASlowRenewalDoesNotStopATurn(t *testing.T) {
-	block, started := blocking()
-	b := newBench(t, `{"steps": [{"call": "block", "args": {}}]}`, block)
-	f := &faulty{Store: b.store}
-	b.Options.Store, b.Options.Lease = f, shortLease
-	b.start()
-	f.slow.Store(true)
-	ctx, cancel := context.WithCancel(t.Context())
-	turn, err := b.kernel.Exec(ctx, b.zero.ID, Prompt{Text: "go"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	<-started
-	time.Sleep(shortLease + shortLease/3) // nothing happens: there is no fact to wait for
-	select {
-	case <-turn.job.done:
-		t.Errorf("the turn ended with %v", turn.job.result.err)
-	default:
-	}
-	cancel()
-	turn.Wait()
+	synctest.Test(t, func(t *testing.T) {
+		block, started := blocking()
+		b := newBench(t, `{"steps": [{"call": "block", "args": {}}]}`, block)
+		f := &faulty{Store: b.store}
+		b.Options.Store, b.Options.Lease = f, shortLease
+		b.start()
+		f.slow.Store(true)
+		ctx, cancel := context.WithCancel(t.Context())
+		turn, err := b.kernel.Exec(ctx, b.zero.ID, Prompt{Text: "go"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		<-started
+		time.Sleep(shortLease + shortLease/3)
+		synctest.Wait()
+		select {
+		case <-turn.job.done:
+			t.Errorf("the turn ended with %v", turn.job.result.err)
+		default:
+		}
+		cancel()
+		turn.Wait()
+	})
 }
 
 // Whatever is lost of the answers to a turn's writing, it stands in the history once.

@@ -12,6 +12,7 @@ import (
 
 	"ramet/internal/chain"
 	"ramet/internal/fault"
+	_ "ramet/internal/fixedseed"
 	"ramet/internal/history"
 	"ramet/internal/id"
 	"ramet/internal/llm"

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"ramet/internal/chain"
+	_ "ramet/internal/fixedseed"
 )
 
 // isCanonical is the short way to the same verdict: bring the text into the form,

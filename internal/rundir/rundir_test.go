@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"ramet/internal/fault"
+	_ "ramet/internal/fixedseed"
 	"ramet/internal/run"
 	"ramet/internal/run/ndjson"
 	"ramet/internal/run/runtest"

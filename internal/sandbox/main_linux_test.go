@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"ramet/internal/waittest"
 )
 
 // role makes the test binary play another program.
@@ -103,17 +105,7 @@ func (s *screen) await(t *testing.T, want string) {
 // eventually waits for something that nobody tells us of.
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	defer cancel()
-	tick := time.NewTicker(2 * time.Millisecond)
-	defer tick.Stop()
-	for !is() {
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			t.Fatal("not in time: " + what)
-		}
-	}
+	waittest.Until(t, what, is)
 }
 
 var path = "PATH=" + os.Getenv("PATH")

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -42,8 +42,8 @@ func playPoor() {
 	for !strings.Contains(out.String(), "ready") {
 		<-out.more
 	}
-	for end := time.Now().Add(2 * time.Minute); alive(mark) <= 4 && time.Now().Before(end); {
-		time.Sleep(time.Millisecond)
+	for alive(mark) <= 4 { // the test that started this process ends it otherwise
+		runtime.Gosched()
 	}
 	stood := alive(mark) > 4
 	p.Kill()

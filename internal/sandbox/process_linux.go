@@ -18,7 +18,7 @@ import (
 )
 
 // patience is how long a helper without namespaces may take to end its descendants.
-const patience = 3 * time.Second
+const patience = 10 * time.Second
 
 // Process is a command that was started.
 type Process struct {
@@ -162,9 +162,14 @@ func (p *Process) leftOver() []int {
 	if p.way.Spaces {
 		return dwellers(p.space)
 	}
+	// One look can miss a process: while it executes another program it has no environment.
+	gone := 0
 	for end := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
 		left := wearers(p.mark)
-		if len(left) == 0 || time.Now().After(end) {
+		if gone++; len(left) > 0 {
+			gone = 0
+		}
+		if gone == 2 || time.Now().After(end) {
 			return left
 		}
 		for _, pid := range left {

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	_ "ramet/internal/fixedseed"
 )
 
 // shapes draws shapes of every kind, with everything that can be said of them.

@@ -5,11 +5,11 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 
 	"ramet/internal/stir"
+	"ramet/internal/waittest"
 )
 
 func TestWhatChangesIsTold(t *testing.T) {
@@ -24,11 +24,7 @@ func TestWhatChangesIsTold(t *testing.T) {
 	}
 	wait := func(what string) {
 		t.Helper()
-		select {
-		case <-told:
-		case <-time.After(90 * time.Second):
-			t.Fatal("nobody told that the file was " + what)
-		}
+		waittest.Receive(t, "the file was "+what, told)
 	}
 	if err := os.WriteFile(file, []byte("one"), 0o600); err != nil {
 		t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"ramet/internal/fault"
+	_ "ramet/internal/fixedseed"
 )
 
 var noon = time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)

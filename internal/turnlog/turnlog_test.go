@@ -99,7 +99,7 @@ func (s *scene) follow(n int) []told {
 	case <-enough:
 	case err := <-done:
 		s.t.Fatal(err)
-	case <-time.After(2 * time.Minute):
+	case <-time.After(5 * time.Minute):
 		mu.Lock()
 		defer mu.Unlock()
 		s.t.Fatalf("%d of %d came: %v", len(out), n, out)

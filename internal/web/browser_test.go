@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"ramet/internal/soak"
 	"ramet/internal/tui/markdown"
 	"ramet/internal/web/npmtest"
 )
@@ -23,10 +24,10 @@ const sources = "../../web"
 // patience bounds the whole walk through the browser.
 const patience = 25 * time.Minute
 
-// TestThePageInABrowser walks through all views in Chromium: see web/test/walk.mjs.
+// TestThePageInABrowserSoak walks through all views in Chromium, in make soak at two sizes: see web/test/walk.mjs.
 // RAMET_WEB_SHOTS names a folder in which to keep the screenshots, RAMET_WEB_ONLY an expression for the
 // names of those tests that are to be run, RAMET_WEB_LATE how late answers may come (see delayed).
-func TestThePageInABrowser(t *testing.T) {
+func TestThePageInABrowserSoak(t *testing.T) {
 	readSources(t)
 	npmtest.Install(t, sources)
 	node, chromium := npmtest.Node(t), need(t, "chromium", "chromium")
@@ -36,7 +37,7 @@ func TestThePageInABrowser(t *testing.T) {
 	}
 	plan, err := json.Marshal(map[string]any{
 		"ordinary": newFake(t, ordinary), "big": newFake(t, big), "empty": newFake(t, empty), "closed": newFake(t, closed),
-		"chromium": chromium, "shots": shots, "short": testing.Short(), "profile": t.TempDir(), "samples": samples(t), "only": os.Getenv("RAMET_WEB_ONLY"),
+		"chromium": chromium, "shots": shots, "short": !soak.On(), "profile": t.TempDir(), "samples": samples(t), "only": os.Getenv("RAMET_WEB_ONLY"),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	_ "ramet/internal/fixedseed"
 )
 
 // Workspaces that there are keep their names.

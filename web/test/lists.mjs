@@ -23,7 +23,7 @@ export function listTests({ plan, open, launch }) {
             if (Number(e?.getAttribute(place)) !== i + first) wrong.push(`at ${box.scrollTop}, row ${i}: ${e?.getAttribute(place)} ${e?.textContent}`);
           }
         }
-        for (let i = 0; i < 100; i++) { // it rests
+        for (let i = 0; i < 3000; i++) { // it rests: the bound is reached only when something is wrong
           await new Promise((go) => setTimeout(go, 20));
           const places = [...document.querySelectorAll(row)].map((e) => Number(e.getAttribute(place)));
           if (places.every((n, i) => i === 0 || n > places[i - 1])) return wrong;

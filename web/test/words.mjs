@@ -81,7 +81,7 @@ export function wordTests({ plan, open, hand, id, launch }) {
     await page.locator(".aimed .call .permitted", { hasText: "refused by rule bash(make publish) (project)" }).waitFor(); // in sight: its fold is open
     await page.waitForFunction(() => CSS.highlights.get("found")?.size > 0); // the words are marked
     await call.locator("summary").click(); // and can be shut
-    await page.waitForTimeout(300);
+    await page.evaluate(() => new Promise((go) => requestAnimationFrame(() => requestAnimationFrame(go)))); // it was drawn
     assert.equal(await call.evaluate((e) => e.open), false);
     await page.context().close();
   };

@@ -24,9 +24,6 @@ func TestTasks(t *testing.T) {
 	var lines []string
 	for _, one := range tasks(size) {
 		t.Run(strings.ReplaceAll(one.name, " ", "-"), func(t *testing.T) {
-			if testing.Short() && one.faults.busy > 0 {
-				t.Skip("it waits, as it should, for most of a minute")
-			}
 			w := settle(t, one)
 			if _, err := binary(); err != nil {
 				t.Fatal(err)

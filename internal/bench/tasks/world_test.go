@@ -10,7 +10,8 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"time"
+
+	"ramet/internal/waittest"
 )
 
 // world is where a task is worked at: a project, a home of its own, a server.
@@ -114,12 +115,7 @@ func (w *world) work() {
 // until waits for a fact.
 func (w *world) until(what string, fact func() bool) {
 	w.Helper()
-	for end := time.Now().Add(10 * time.Minute); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-		if fact() {
-			return
-		}
-	}
-	w.Fatal("it never came to this: " + what)
+	waittest.Until(w, what, fact)
 }
 
 // killed kills a process of ramet as nobody can prevent, and waits for its end.

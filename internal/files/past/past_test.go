@@ -17,6 +17,8 @@ import (
 	"ramet/internal/fault"
 	"ramet/internal/files/restore"
 	"ramet/internal/id"
+	"ramet/internal/soak"
+	"ramet/internal/waittest"
 )
 
 const (
@@ -86,7 +88,7 @@ func (b *bench) apart() {
 	b.t.Helper()
 	probe := filepath.Join(b.t.TempDir(), "probe")
 	begun := time.Now().Add(2 * slack)
-	for {
+	waittest.Until(b.t, "the clock of the file system has moved on", func() bool {
 		if err := os.WriteFile(probe, nil, 0o600); err != nil {
 			b.t.Fatal(err)
 		}
@@ -94,11 +96,8 @@ func (b *bench) apart() {
 		if err != nil {
 			b.t.Fatal(err)
 		}
-		if info.ModTime().After(begun) {
-			return
-		}
-		time.Sleep(time.Millisecond)
-	}
+		return info.ModTime().After(begun)
+	})
 }
 
 func stateOf(t Taken) State { return State{Root: t.Root, Step: t.Step, Partial: t.Partial()} }
@@ -277,49 +276,47 @@ func (r random) change() {
 	}
 }
 
-// Random writes, renames, chmods, deletes and links: going back to any of 200 points gives the
-// same tree.
-func TestEveryPointCanBeReached(t *testing.T) {
-	points, seeds := 200, uint64(1)
-	if testing.Short() {
-		points, seeds = 40, 1
+// Random writes, renames, chmods, deletes and links: going back to any point gives the same
+// tree.
+func TestEveryPointCanBeReachedSoak(t *testing.T) {
+	points, seed := 25, uint64(0)
+	if soak.On() {
+		points, seed = 200, soak.Seed(t)
 	}
-	for seed := range seeds {
-		b := newBench(t)
-		r := random{rand.New(rand.NewPCG(seed, 17)), b}
-		var states []State
-		var trees []string
-		for range points {
-			b.acts(ada, func() {
-				for range 1 + r.IntN(6) {
-					r.change()
-				}
-			})
-			states = append(states, stateOf(b.take()))
-			trees = append(trees, tree(t, b.root))
+	b := newBench(t)
+	r := random{rand.New(rand.NewPCG(seed, 17)), b}
+	var states []State
+	var trees []string
+	for range points {
+		b.acts(ada, func() {
+			for range 1 + r.IntN(6) {
+				r.change()
+			}
+		})
+		states = append(states, stateOf(b.take()))
+		trees = append(trees, tree(t, b.root))
+	}
+	for range points {
+		i := r.IntN(len(states))
+		done, after := b.restore(Restore{Agent: ada, To: states[i], Force: true})
+		if got := tree(t, b.root); got != trees[i] || len(done.Kept) > 0 {
+			t.Fatalf("point %d: kept %+v\n%s\nwant\n%s", i, done.Kept, got, trees[i])
 		}
-		for range points {
-			i := r.IntN(len(states))
-			done, after := b.restore(Restore{Agent: ada, To: states[i], Force: true})
-			if got := tree(t, b.root); got != trees[i] || len(done.Kept) > 0 {
-				t.Fatalf("seed %d, point %d: kept %+v\n%s\nwant\n%s", seed, i, done.Kept, got, trees[i])
-			}
-			if after.Root != states[i].Root {
-				t.Fatalf("seed %d, point %d: the state is another", seed, i)
-			}
+		if after.Root != states[i].Root {
+			t.Fatalf("point %d: the state is another", i)
 		}
 	}
 }
 
 // Three agents and a person write in one folder: rewinding one never changes what another
 // could have written.
-func TestRewindingOneLeavesTheOthers(t *testing.T) {
+func TestRewindingOneLeavesTheOthersSoak(t *testing.T) {
 	agents := []id.Agent{ada, bob, carl}
-	rounds := 6
-	if testing.Short() {
-		rounds = 4
+	rounds, first := uint64(3), uint64(0)
+	if soak.On() {
+		rounds, first = 50, soak.Seed(t)
 	}
-	for seed := range uint64(rounds) {
+	for seed := first; seed < first+rounds; seed++ {
 		b := newBench(t)
 		r := rand.New(rand.NewPCG(seed, 4))
 		for i := range 6 {
@@ -384,13 +381,13 @@ func TestRewindingOneLeavesTheOthers(t *testing.T) {
 var errKilled = errors.New("killed")
 
 // A restore that is killed at any point is finished at the next start.
-func TestKilledRestoresAreFinished(t *testing.T) {
-	wanted := 500
-	if testing.Short() {
-		wanted = 60
+func TestKilledRestoresAreFinishedSoak(t *testing.T) {
+	rounds, first := uint64(1), uint64(0)
+	if soak.On() {
+		rounds, first = 10, soak.Seed(t)
 	}
 	kills := 0
-	for seed := uint64(0); kills < wanted; seed++ {
+	for seed := first; seed < first+rounds; seed++ {
 		b := newBench(t)
 		r := random{rand.New(rand.NewPCG(seed, 5)), b}
 		for range 12 {
@@ -464,7 +461,7 @@ func (b *bench) kill(to State, n int) (killed bool) {
 	return false
 }
 
-// Staged, unstaged and untracked changes: git's own files are the same after 100 rewinds.
+// Staged, unstaged and untracked changes: git's own files are the same after rewinds.
 func TestGitIsNotTouched(t *testing.T) {
 	b := newBench(t)
 	git := func(args ...string) {
@@ -498,7 +495,7 @@ func TestGitIsNotTouched(t *testing.T) {
 	}
 	second := b.take()
 	own := gitTree(t, b.root)
-	for i := range 100 {
+	for i := range 10 {
 		to := first
 		if i%2 == 1 {
 			to = second

@@ -16,6 +16,7 @@ import (
 	"ramet/internal/files"
 	"ramet/internal/files/content"
 	"ramet/internal/git"
+	"ramet/internal/waittest"
 )
 
 // bench is a folder, its store and its scanner.
@@ -158,7 +159,7 @@ func waitUntilQuiet(t *testing.T) {
 	t.Helper()
 	begun := time.Now()
 	probe := filepath.Join(t.TempDir(), "probe")
-	for {
+	waittest.Until(t, "the clock of the file system has moved on", func() bool {
 		if err := os.WriteFile(probe, nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -166,11 +167,8 @@ func waitUntilQuiet(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if info.ModTime().Sub(begun) > 2*quiet {
-			return
-		}
-		time.Sleep(quiet / 5)
-	}
+		return info.ModTime().Sub(begun) > 2*quiet
+	})
 }
 
 func TestCleanFilesAreNamedByGit(t *testing.T) {

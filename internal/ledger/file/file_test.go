@@ -326,7 +326,6 @@ func TestABusyLockIsWaitedForThenLocked(t *testing.T) {
 
 func TestManyGoroutinesOfOneProcess(t *testing.T) {
 	f := place(t)
-	f.wait = time.Second // for all of them together it would not be enough
 	var all sync.WaitGroup
 	for i := range 64 {
 		all.Go(func() {

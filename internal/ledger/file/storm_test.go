@@ -12,15 +12,16 @@ import (
 	"testing"
 
 	"ramet/internal/ledger"
+	"ramet/internal/soak"
 )
 
 // Eight processes write, and are killed with SIGKILL again and again in the middle of it.
 // Every update that was acknowledged is there at the end, and whoever reads meanwhile
 // sees a whole file.
 func TestEightWritersLoseNothingSoak(t *testing.T) {
-	updates := 50
-	if os.Getenv("RAMET_SOAK") != "" {
-		updates = 1000
+	updates, seed := 20, uint64(1)
+	if soak.On() {
+		updates, seed = 1000, soak.Seed(t)
 	}
 	f := At(t.TempDir(), Options{})
 	put(t, f, ledger.FileName, `{"version":"1.0","max_entries":1000000,"entries":[]}`)
@@ -44,8 +45,9 @@ func TestEightWritersLoseNothingSoak(t *testing.T) {
 	for i := range 8 {
 		writers.Go(func() {
 			acknowledged[i] = map[string]ledger.Status{}
+			random := rand.New(rand.NewPCG(seed, uint64(i)))
 			for got, next := 0, 0; got < updates; {
-				more, last := storm(t, f.dir, fmt.Sprintf("w%d", i), next, updates-got, acknowledged[i])
+				more, last := storm(t, f.dir, fmt.Sprintf("w%d", i), next, min(updates-got, 1+random.IntN(20)), acknowledged[i])
 				got += more
 				next = last + 2 // the next number may be in the file already, not acknowledged
 				kills[i]++
@@ -84,12 +86,12 @@ func TestEightWritersLoseNothingSoak(t *testing.T) {
 	t.Logf("%d agents, %d kills, %d reads", total, killed, reads)
 }
 
-// storm lets one writer write until it has acknowledged some updates, at most so many,
-// and kills it. It returns how many that were and the last number that it used.
-func storm(t *testing.T, dir, name string, from, most int, acks map[string]ledger.Status) (got, last int) {
+// storm lets one writer write until it has acknowledged quota updates, and kills it. It
+// returns how many it acknowledged and the last number that it used.
+func storm(t *testing.T, dir, name string, from, quota int, acks map[string]ledger.Status) (got, last int) {
 	p := start(t, "write", dir, name, strconv.Itoa(from))
 	last = from
-	for quota := min(most, 1+rand.IntN(20)); p.lines.Scan(); {
+	for p.lines.Scan() {
 		status, id, ok := strings.Cut(p.lines.Text(), " ")
 		if !ok || status == "error:" {
 			t.Errorf("%s says %q", name, p.lines.Text())

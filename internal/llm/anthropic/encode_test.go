@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	_ "ramet/internal/fixedseed"
 	"ramet/internal/llm"
 	"ramet/internal/llm/wire"
 )

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"go.uber.org/goleak"
@@ -191,27 +192,30 @@ func TestBaseURLs(t *testing.T) {
 	}
 }
 
+// hangs is a server that never answers, and counts how often it is asked.
+type hangs struct{ asked int }
+
+func (h *hangs) RoundTrip(r *http.Request) (*http.Response, error) {
+	h.asked++
+	<-r.Context().Done()
+	return nil, r.Context().Err()
+}
+
 // A local server that is slow to begin would begin anew: it is asked once.
 func TestASlowLocalServerIsAskedOnce(t *testing.T) {
 	for vendor, want := range map[string]int{"vllm": 1, "groq": 2} {
-		asked := 0
-		srv := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-			io.Copy(io.Discard, r.Body)
-			asked++
-			<-r.Context().Done()
-		}))
-		transport := &http.Transport{}
-		p, err := Model(llm.Ref{Vendor: vendor, Name: "m"}, Options{Access: Access{Key: "k", Base: srv.URL}, HTTP: transport,
-			First: 50 * time.Millisecond, Retry: retry.Options{First: time.Nanosecond, Attempts: 2}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, _, _, err = llm.Collect(p.Stream(t.Context(), llm.Request{Model: "m", Messages: []llm.Message{llm.Say(llm.User, "Hi")}}))
-		transport.CloseIdleConnections()
-		srv.Close()
-		if !fault.Is(err, fault.ProviderUnreachable) || asked != want {
-			t.Errorf("%s was asked %d times: %v", vendor, asked, err)
-		}
+		synctest.Test(t, func(t *testing.T) {
+			var server hangs
+			p, err := Model(llm.Ref{Vendor: vendor, Name: "m"}, Options{Access: Access{Key: "k", Base: "http://127.0.0.1:1"}, HTTP: &server,
+				First: time.Minute, Retry: retry.Options{Attempts: 2}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, _, _, err = llm.Collect(p.Stream(t.Context(), llm.Request{Model: "m", Messages: []llm.Message{llm.Say(llm.User, "Hi")}}))
+			if !fault.Is(err, fault.ProviderUnreachable) || server.asked != want {
+				t.Errorf("%s was asked %d times: %v", vendor, server.asked, err)
+			}
+		})
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 
 	"ramet/internal/fault"
+	_ "ramet/internal/fixedseed"
 	"ramet/internal/run"
 	"ramet/internal/run/logtest"
 )

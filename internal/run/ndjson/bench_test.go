@@ -20,6 +20,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	_ "ramet/internal/fixedseed"
 	"ramet/internal/run"
 	"ramet/internal/run/logtest"
 )

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"ramet/internal/fault"
+	_ "ramet/internal/fixedseed"
 	"ramet/internal/run"
 )
 

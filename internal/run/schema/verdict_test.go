@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"ramet/internal/chain"
+	_ "ramet/internal/fixedseed"
 	"ramet/internal/run"
 	"ramet/internal/run/runtest"
 )

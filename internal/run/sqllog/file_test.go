@@ -9,6 +9,7 @@ import (
 
 	"ramet/internal/database"
 	"ramet/internal/fault"
+	_ "ramet/internal/fixedseed"
 	"ramet/internal/run/logtest"
 )
 

@@ -66,6 +66,7 @@ func newStage(t *testing.T) *stage {
 	t.Helper()
 	home := t.TempDir()
 	t.Setenv("HOME", home)
+	t.Chdir(home) // away from the configuration of the repository that holds this test
 	if err := os.WriteFile(filepath.Join(home, ".gitconfig"), []byte("[user]\n\tname = Ada Love\n\temail = ada@example.org\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}

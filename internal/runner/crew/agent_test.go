@@ -292,7 +292,7 @@ func TestAnItemEndsWithItsAgent(t *testing.T) {
 				s.t.Error(err)
 			}
 		}, 0, fault.Interrupted, true, ledger.Interrupted},
-		{"late", func(*stage, id.Agent, context.CancelCauseFunc) {}, time.Second, fault.TimedOut, true, ledger.Timeout},
+		{"late", nil, time.Hour, fault.TimedOut, true, ledger.Timeout},
 		{"cancelled", func(_ *stage, _ id.Agent, cancel context.CancelCauseFunc) { cancel(nil) }, 0, fault.Cancelled, false, ledger.Interrupted},
 		{"signal", func(_ *stage, _ id.Agent, cancel context.CancelCauseFunc) {
 			cancel(fault.New(fault.Interrupted, "signal"))
@@ -305,8 +305,13 @@ func TestAnItemEndsWithItsAgent(t *testing.T) {
 			it.Task.Timeout = c.limit
 			ctx, cancel := context.WithCancelCause(t.Context())
 			defer cancel(nil)
+			fire := s.replaceTimer()
 			a, done := s.begin(ctx, it)
-			c.end(s, a.ID, cancel)
+			if c.end == nil {
+				fire()
+			} else {
+				c.end(s, a.ID, cancel)
+			}
 			err := <-done
 			s.fails(err, c.code)
 			if runner.Retryable(err) != c.again {

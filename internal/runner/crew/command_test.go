@@ -3,6 +3,7 @@ package crew
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 
 	"ramet/internal/fault"
 	"ramet/internal/runner"
+	"ramet/internal/waittest"
 )
 
 var printed = runner.Output{Path: "artifacts/out", Answer: true}
@@ -123,13 +125,27 @@ func TestCommandsThatFail(t *testing.T) {
 			t.Errorf("%s: retryable is %v", c.line, !c.again)
 		}
 	}
-	it := s.command("sleep 1000 & sleep 1000", printed)
-	it.Task.Timeout = 200 * time.Millisecond
-	_, err := s.do(it)
-	s.fails(err, fault.TimedOut)
+	it := s.command("touch begun; sleep 1000 & sleep 1000", printed)
+	it.Task.Timeout = time.Hour
+	fire := s.replaceTimer()
+	late := make(chan error)
+	go func() {
+		_, err := s.do(it)
+		late <- err
+	}()
+	waittest.Until(t, "the command has begun", func() bool {
+		found := false
+		_ = filepath.WalkDir(s.dir, func(path string, _ fs.DirEntry, _ error) error {
+			found = found || filepath.Base(path) == "begun"
+			return nil
+		})
+		return found
+	})
+	fire()
+	s.fails(<-late, fault.TimedOut)
 	it = s.command("true")
 	it.Task.With = map[string]string{"a b": "x"}
-	_, err = s.do(it)
+	_, err := s.do(it)
 	s.fails(err, fault.InvalidRecipe, "no name of a variable")
 	it = s.command("true")
 	it.Task.With = map[string]string{"RAMET_KEY": "mine", "PATH": ""}

@@ -103,6 +103,9 @@ type Crew struct {
 	folder   int                   // counts those that were made
 	answers  map[string][]string   // keys of answers in the cache, by run
 	idle     chan struct{}         // closed when no attempt is left, and made anew
+
+	// withTimeout is context.WithTimeoutCause; tests replace it to end an item's time.
+	withTimeout func(context.Context, time.Duration, error) (context.Context, context.CancelFunc)
 }
 
 var _ runner.Executor = (*Crew)(nil)
@@ -116,7 +119,7 @@ func New(o Options) *Crew {
 	if o.Redact == nil {
 		o.Redact = func(s string) (string, bool) { return s, false }
 	}
-	return &Crew{Options: o, idle: make(chan struct{}), attempts: map[id.Agent]*attempt{}, runs: map[id.Agent]bool{}, answers: map[string][]string{}}
+	return &Crew{Options: o, withTimeout: context.WithTimeoutCause, idle: make(chan struct{}), attempts: map[id.Agent]*attempt{}, runs: map[id.Agent]bool{}, answers: map[string][]string{}}
 }
 
 // Do carries out one item.
@@ -124,7 +127,7 @@ func (c *Crew) Do(ctx context.Context, it runner.Attempt, d runner.Orchestrator)
 	if limit := it.Task.Timeout; limit > 0 {
 		late := fault.New(fault.TimedOut, "the item has taken the %s that it may take: %w", limit, context.DeadlineExceeded)
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, limit, late)
+		ctx, cancel = c.withTimeout(ctx, limit, late)
 		defer cancel()
 	}
 	defer func() {

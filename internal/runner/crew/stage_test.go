@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"ramet/internal/agent"
 	"ramet/internal/fault"
@@ -160,6 +161,23 @@ func (s *stage) input(it *runner.Attempt, path string, data []byte) {
 
 func (s *stage) do(it runner.Attempt) (runner.Result, error) {
 	return s.crew.Do(s.t.Context(), it, s.orchestrator)
+}
+
+// replaceTimer lets the time of items end when the test calls fire, instead of by a timer.
+func (s *stage) replaceTimer() (fire func()) {
+	fired := make(chan struct{})
+	s.crew.withTimeout = func(ctx context.Context, _ time.Duration, cause error) (context.Context, context.CancelFunc) {
+		ctx, cancel := context.WithCancelCause(ctx)
+		go func() {
+			select {
+			case <-fired:
+				cancel(cause)
+			case <-ctx.Done():
+			}
+		}()
+		return ctx, func() { cancel(nil) }
+	}
+	return sync.OnceFunc(func() { close(fired) })
 }
 
 // clean checks that nothing is left of any item: no folder, no living agent below the

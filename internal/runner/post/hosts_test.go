@@ -2,12 +2,14 @@ package post_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"ramet/internal/runner/post"
+	"ramet/internal/waittest"
 )
 
 func contains(text, part string) bool { return strings.Contains(text, part) }
@@ -58,18 +60,15 @@ func TestHostsAreAliveByTheClockOfTheDatabase(t *testing.T) {
 // listed waits until there are so many hosts.
 func listed(t *testing.T, c *post.Client, n int) []post.Host {
 	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); ; {
-		hosts, err := c.Hosts(t.Context())
-		if err != nil {
+	var hosts []post.Host
+	waittest.Until(t, fmt.Sprint(n, " hosts are listed"), func() bool {
+		var err error
+		if hosts, err = c.Hosts(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if len(hosts) == n {
-			return hosts
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("%d hosts, want %d", len(hosts), n)
-		}
-	}
+		return len(hosts) == n
+	})
+	return hosts
 }
 
 func TestABeatOutlivesItsConnections(t *testing.T) {

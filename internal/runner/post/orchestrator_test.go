@@ -17,6 +17,7 @@ import (
 	"ramet/internal/run"
 	"ramet/internal/runner"
 	"ramet/internal/runner/post"
+	"ramet/internal/waittest"
 )
 
 func TestAWorkerReachesTheDesk(t *testing.T) {
@@ -183,9 +184,10 @@ func TestWhatIsWrongInTheTablesIsRefused(t *testing.T) {
 		id := uuid.New()
 		query(t, address, `INSERT INTO requests (id, run_id, item_id, verb, body) VALUES ($1, $2, $3, $4, $5)`, id, runID, c.item, c.verb, []byte(c.body))
 		var rows [][]any
-		for deadline := time.Now().Add(30 * time.Second); len(rows) == 0 && time.Now().Before(deadline); {
+		waittest.Until(t, "it is answered", func() bool {
 			rows = query(t, address, `SELECT code FROM answers WHERE id = $1`, id)
-		}
+			return len(rows) > 0
+		})
 		if len(rows) != 1 || rows[0][0] != string(c.want) {
 			t.Errorf("%s %s %s: %v, want %s", c.item, c.verb, c.body, rows, c.want)
 		}

@@ -19,6 +19,7 @@ import (
 	"ramet/internal/pgtest"
 	"ramet/internal/runner"
 	"ramet/internal/runner/post"
+	"ramet/internal/waittest"
 )
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
@@ -107,13 +108,7 @@ func serve(tb testing.TB, c *post.Client, epoch int64, d runner.Orchestrator) (e
 
 func within[T any](tb testing.TB, c <-chan T) T {
 	tb.Helper()
-	select {
-	case v := <-c:
-		return v
-	case <-time.After(60 * time.Second):
-		tb.Fatal("nothing happened within 60 s")
-		panic("unreachable")
-	}
+	return waittest.Receive(tb, "something happens", c)
 }
 
 // orchestrator is an orchestrator's: it keeps what it was told, and answers what it is set to.

@@ -19,7 +19,7 @@ func TestARunHasOneHeir(t *testing.T) {
 		t.Fatal(err)
 	}
 	lost := func() { query(t, address, `UPDATE desks SET seen_at = seen_at - interval '1 hour'`) }
-	if runs, err := heir.Orphans(t.Context(), time.Second); err != nil || len(runs) != 0 {
+	if runs, err := heir.Orphans(t.Context(), time.Minute); err != nil || len(runs) != 0 {
 		t.Errorf("there is an orchestrator: %v %v", runs, err)
 	}
 	if err := boss.PutWill(t.Context(), runID, []byte("first")); err != nil {
@@ -31,23 +31,23 @@ func TestARunHasOneHeir(t *testing.T) {
 	// Whoever looks first has it: the orchestrator may show itself again in between.
 	for took := false; !took; {
 		lost()
-		if _, err := heir.Orphans(t.Context(), time.Second); err != nil {
+		if _, err := heir.Orphans(t.Context(), time.Minute); err != nil {
 			t.Fatal(err)
 		}
-		will, ok, err := heir.Inherit(t.Context(), runID, time.Second)
+		will, ok, err := heir.Inherit(t.Context(), runID, time.Minute)
 		if err != nil || ok && string(will) != "last" {
 			t.Fatalf("%q %v", will, err)
 		}
 		took = ok
 	}
-	if _, ok, err := other.Inherit(t.Context(), runID, time.Second); ok || err != nil {
+	if _, ok, err := other.Inherit(t.Context(), runID, time.Minute); ok || err != nil {
 		t.Errorf("a second heir: %v %v", ok, err)
 	}
 	if err := <-ended; !fault.Is(err, fault.Fenced) {
 		t.Errorf("the orchestrator: %v", err)
 	}
 	heir.Offer(t.Context(), runID)
-	if _, ok, err := other.Inherit(t.Context(), runID, time.Second); !ok || err != nil {
+	if _, ok, err := other.Inherit(t.Context(), runID, time.Minute); !ok || err != nil {
 		t.Errorf("what was offered: %v %v", ok, err)
 	}
 }
@@ -66,7 +66,7 @@ func TestWhoLeavesHasNoHeir(t *testing.T) {
 	if err := end(); err != nil {
 		t.Fatal(err)
 	}
-	if _, ok, err := boss.Inherit(t.Context(), runID, time.Second); ok || err != nil {
+	if _, ok, err := boss.Inherit(t.Context(), runID, time.Minute); ok || err != nil {
 		t.Errorf("it has one: %v %v", ok, err)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"go.uber.org/goleak"
 
 	"ramet/internal/runner"
+	"ramet/internal/waittest"
 )
 
 // Queue is what is tested.
@@ -60,13 +61,7 @@ func Leakless(t testing.TB) {
 // Within waits for something, not for ever.
 func Within[T any](t testing.TB, c <-chan T) T {
 	t.Helper()
-	select {
-	case v := <-c:
-		return v
-	case <-time.After(60 * time.Second):
-		t.Fatal("nothing happened within 60 s")
-		panic("unreachable")
-	}
+	return waittest.Receive(t, "something happens", c)
 }
 
 // Server is a Serve under way.

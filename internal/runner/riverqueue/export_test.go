@@ -40,3 +40,10 @@ func Settle(d time.Duration) func() {
 	settle = d
 	return func() { settle = was }
 }
+
+// OpenTries limits how often Open tries to reach a server, until a test ends.
+func OpenTries(tb testing.TB, tries int) {
+	old := openTries
+	tb.Cleanup(func() { openTries = old })
+	openTries = tries
+}

@@ -89,9 +89,9 @@ func (q *Queue) newClient(config *river.Config, log slog.Handler) (*river.Client
 // tries is how often a verb is tried while connections are lost. All may be repeated.
 const tries = 30
 
-// openTries is how often it is tried to open the queue: some ten seconds, as whoever opens it
-// has reached the server before.
-const openTries = 12
+// openTries limits how often we try to open the queue: some ten seconds, as the caller has
+// reached the server before. A variable, so that tests need not wait.
+var openTries = 12
 
 // persist does a verb, over and over again while connections are lost.
 func (q *Queue) persist(ctx context.Context, do func(ctx context.Context) error) error {

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"ramet/internal/waittest"
 )
 
 // yard is a folder, and a quarantine beside it.
@@ -331,16 +333,11 @@ func TestAPatrolMovesWhatStaysBad(t *testing.T) {
 	stop, ended := make(chan struct{}), make(chan struct{})
 	go func() { defer close(ended); w.Patrol(stop, time.Millisecond) }()
 	y.sh("git init -q good; echo x > .envrc; mkdir a; echo x > a/.mcp.json")
-	for end := time.Now().Add(2 * time.Minute); ; time.Sleep(time.Millisecond) {
+	waittest.Until(t, "both are moved away", func() bool {
 		_, one := os.Lstat(filepath.Join(y.dir, ".envrc"))
 		_, two := os.Lstat(filepath.Join(y.dir, "a/.mcp.json"))
-		if one != nil && two != nil {
-			break
-		}
-		if time.Now().After(end) {
-			t.Fatal("they stay")
-		}
-	}
+		return one != nil && two != nil
+	})
 	y.put("b/.envrc", "x")
 	close(stop)
 	<-ended

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 
 	"ramet/internal/database"
+	_ "ramet/internal/fixedseed"
 	"ramet/internal/pgtest"
 	"ramet/internal/store"
 	"ramet/internal/store/sqlite"
@@ -57,4 +58,4 @@ BEGIN
 	DROP INDEX agents_zero;
 END $$`
 
-func TestConformance(t *testing.T) { storetest.Run(t, fresh) }
+func TestConformanceSoak(t *testing.T) { storetest.Run(t, fresh) }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"ramet/internal/fault"
+	_ "ramet/internal/fixedseed"
 	"ramet/internal/store"
 	"ramet/internal/store/storetest"
 )
@@ -34,7 +35,7 @@ func fresh(tb testing.TB) *storetest.Workspace {
 	}
 }
 
-func TestConformance(t *testing.T) { storetest.Run(t, fresh) }
+func TestConformanceSoak(t *testing.T) { storetest.Run(t, fresh) }
 
 func TestAFirstStartThatFailsLeavesNothingHalfMade(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "new.db")

@@ -11,6 +11,7 @@ import (
 	"ramet/internal/history"
 	"ramet/internal/id"
 	"ramet/internal/registry"
+	"ramet/internal/soak"
 )
 
 // usage drafts a call that used so many tokens and so much money.
@@ -222,7 +223,7 @@ func testAllowances(t *testing.T, w *Workspace) {
 
 	// A long line.
 	deep := 300
-	if testing.Short() {
+	if !soak.On() {
 		deep = 50
 	}
 	last := fork(d.zero, "top")

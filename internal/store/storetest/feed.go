@@ -10,6 +10,7 @@ import (
 	"ramet/internal/fault"
 	"ramet/internal/id"
 	"ramet/internal/registry"
+	"ramet/internal/soak"
 )
 
 // follower reads a feed and checks that nothing comes twice, and that entries
@@ -121,7 +122,7 @@ func testFeedUnderWriters(t *testing.T, w *Workspace) {
 	d := open(t, w)
 	kids := d.fork(d.zero, "a", "b", "c", "d")
 	each := 40
-	if testing.Short() {
+	if !soak.On() {
 		each = 12
 	}
 	var group sync.WaitGroup

@@ -12,6 +12,7 @@ import (
 	"ramet/internal/history/treetest"
 	"ramet/internal/id"
 	"ramet/internal/registry"
+	"ramet/internal/soak"
 )
 
 func testFork(t *testing.T, w *Workspace) {
@@ -225,7 +226,7 @@ func testClock(t *testing.T, w *Workspace) {
 func testDeep(t *testing.T, w *Workspace) {
 	d := open(t, w)
 	depth := 1000
-	if testing.Short() {
+	if !soak.On() {
 		depth = 300
 	}
 	var want strings.Builder

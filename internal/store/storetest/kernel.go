@@ -14,6 +14,7 @@ import (
 	"ramet/internal/id"
 	"ramet/internal/mail"
 	"ramet/internal/registry"
+	"ramet/internal/soak"
 )
 
 func byAgent(a, b agent.Holding) int { return cmp.Compare(a.Agent, b.Agent) }
@@ -100,7 +101,7 @@ func testRenewalsAmongVerbs(t *testing.T, w *Workspace) {
 		kids = append(kids, kid)
 	}
 	each := 20
-	if testing.Short() {
+	if !soak.On() {
 		each = 6
 	}
 	var group, renewing sync.WaitGroup

@@ -10,6 +10,7 @@ import (
 	"ramet/internal/fault"
 	"ramet/internal/id"
 	"ramet/internal/registry"
+	"ramet/internal/soak"
 )
 
 const hour = time.Hour
@@ -103,7 +104,7 @@ func testCascade(t *testing.T, w *Workspace) {
 func testCascadeAgainstForks(t *testing.T, w *Workspace) {
 	d := open(t, w)
 	rounds := 12
-	if testing.Short() {
+	if !soak.On() {
 		rounds = 4
 	}
 	for round := range rounds {

@@ -15,6 +15,7 @@ import (
 	"ramet/internal/history"
 	"ramet/internal/history/treetest"
 	"ramet/internal/id"
+	"ramet/internal/soak"
 	"ramet/internal/store"
 )
 
@@ -61,7 +62,7 @@ type letter struct {
 func testOracle(t *testing.T, w *Workspace) {
 	d := open(t, w)
 	checks := 40
-	if testing.Short() {
+	if !soak.On() {
 		checks = 10
 	}
 	limitChecks(t, checks)
@@ -86,9 +87,6 @@ func limitChecks(t *testing.T, n int) {
 	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "rapid.checks" })
 	if given {
 		return
-	}
-	if testing.Short() {
-		n *= 5
 	}
 	before := flag.Lookup("rapid.checks").Value.String()
 	set := func(v string) {

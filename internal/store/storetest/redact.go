@@ -13,6 +13,7 @@ import (
 	"ramet/internal/fault"
 	"ramet/internal/history"
 	"ramet/internal/id"
+	"ramet/internal/soak"
 )
 
 func (d *bench) redact(a id.Agent, m id.Message) {
@@ -112,7 +113,7 @@ func testRedactBytes(t *testing.T, w *Workspace) {
 	}
 	var all []*hidden
 	rounds := 6
-	if testing.Short() {
+	if !soak.On() {
 		rounds = 3
 	}
 	for range rounds {

@@ -13,6 +13,7 @@ import (
 	"ramet/internal/fault"
 	"ramet/internal/history"
 	"ramet/internal/id"
+	"ramet/internal/soak"
 )
 
 // tamperer changes rows behind the store's back and puts them back.
@@ -170,7 +171,7 @@ func edits(column string, v any) []any {
 func testEdits(t *testing.T, w *Workspace) {
 	x, _ := scene(t, w)
 	step := 1
-	if testing.Short() {
+	if !soak.On() {
 		step = 5
 	}
 	refusedByEngine, tried := 0, 0

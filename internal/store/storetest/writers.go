@@ -11,6 +11,7 @@ import (
 	"ramet/internal/history"
 	"ramet/internal/id"
 	"ramet/internal/registry"
+	"ramet/internal/soak"
 )
 
 // testManyWriters appends, forks and sends from many goroutines, to one agent
@@ -19,7 +20,7 @@ func testManyWriters(t *testing.T, w *Workspace) {
 	d := open(t, w)
 	const writers = 8
 	each := 25
-	if testing.Short() {
+	if !soak.On() {
 		each = 8
 	}
 	kids := d.fork(d.zero, "a", "b", "c")

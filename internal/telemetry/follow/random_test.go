@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	_ "ramet/internal/fixedseed"
 	"ramet/internal/run"
 	"ramet/internal/run/runtest"
 	"ramet/internal/telemetry"

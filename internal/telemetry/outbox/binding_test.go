@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"ramet/internal/fault"
+	_ "ramet/internal/fixedseed"
 	"ramet/internal/run"
 	"ramet/internal/run/runtest"
 	"ramet/internal/telemetry"

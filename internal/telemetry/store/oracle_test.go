@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"ramet/internal/fault"
+	_ "ramet/internal/fixedseed"
 	"ramet/internal/telemetry"
 )
 

@@ -142,8 +142,9 @@ func (c *connection) alive(ctx context.Context) bool {
 	return err == nil || errors.As(err, &said) && !errors.Is(err, sdk.ErrConnectionClosed)
 }
 
-// pingTime is how long a server may take to say that it is there.
-const pingTime = 2 * time.Second
+// pingTime is how long a server may take to answer a ping, and a process whose connection
+// broke to exit.
+const pingTime = 10 * time.Second
 
 // ending says how the process ended, if it has; empty: it runs, or is none.
 func (c *connection) ending() string {
@@ -168,7 +169,7 @@ func (c *connection) ending() string {
 			how += "; its last words: " + text.Line(words[max(0, len(words)-400):], 400)
 		}
 		return how
-	case <-time.After(2 * time.Second):
+	case <-time.After(pingTime):
 		return ""
 	}
 }

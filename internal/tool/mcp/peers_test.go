@@ -13,17 +13,26 @@ import (
 	"time"
 
 	"ramet/internal/sandbox"
+	"ramet/internal/waittest"
 )
 
 // The servers that everybody knows, from npm, and the one with which the SDK shows that it
 // conforms. `make peers` asks for them; where they cannot be had, that is said and no more.
 
+func TestPeers(t *testing.T) {
+	if os.Getenv("RAMET_TEST_PEERS") == "" {
+		t.Skip("needs servers from npm: make peers runs it")
+	}
+	t.Run("TwentyAgentsShareThreeProcesses", testTwentyAgentsShareThreeProcesses)
+	t.Run("KillInCallIsUnknown", testKillInCallIsUnknown)
+	t.Run("OverHTTP", testPeersOverHTTP)
+	t.Run("ConformanceServer", testConformanceServer)
+}
+
+// peers installs the servers and returns the folder of their programs.
 func peers(t *testing.T) string {
 	t.Helper()
 	dir := os.Getenv("RAMET_TEST_PEERS")
-	if dir == "" {
-		t.Skip("make peers runs this")
-	}
 	if _, err := os.Stat(filepath.Join(dir, "node_modules", ".bin", "mcp-server-memory")); err == nil {
 		return filepath.Join(dir, "node_modules", ".bin")
 	}
@@ -67,7 +76,7 @@ func must(t *testing.T, p *Pool, server, tool, args, want string) Result {
 	return r
 }
 
-func TestPeersTwentyAgentsAndThreeServersAreThreeProcesses(t *testing.T) {
+func testTwentyAgentsShareThreeProcesses(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", "sk-hunter2")
 	p, notes, log := known(t)
 	lists, why := p.Lists(t.Context(), 2*time.Minute)
@@ -104,7 +113,7 @@ func TestPeersTwentyAgentsAndThreeServersAreThreeProcesses(t *testing.T) {
 	}
 }
 
-func TestPeersAKillInACallIsUnknown(t *testing.T) {
+func testKillInCallIsUnknown(t *testing.T) {
 	p, notes, _ := known(t)
 	if _, err := p.Ask(t.Context(), "everything"); err != nil {
 		t.Fatal(err)
@@ -118,15 +127,11 @@ func TestPeersAKillInACallIsUnknown(t *testing.T) {
 		begun <- r
 	}()
 	h := p.held["everything"]
-	for {
+	waittest.Until(t, "the call has begun", func() bool {
 		h.mu.Lock()
-		calls := h.calls
-		h.mu.Unlock()
-		if calls == 1 {
-			break
-		}
-		time.Sleep(time.Millisecond)
-	}
+		defer h.mu.Unlock()
+		return h.calls == 1
+	})
 	h.mu.Lock()
 	process := h.now.process
 	h.mu.Unlock()
@@ -152,20 +157,19 @@ func overHTTP(t *testing.T, path string, command func(port string) *exec.Cmd) *P
 		t.Skip(err)
 	}
 	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
-		if c, err := net.Dial("tcp", "127.0.0.1:"+port); err == nil {
+	waittest.Until(t, "the server listens", func() bool {
+		c, err := net.Dial("tcp", "127.0.0.1:"+port)
+		if err == nil {
 			c.Close()
-			break
-		} else if time.Now().After(deadline) {
-			t.Fatal(err)
 		}
-	}
+		return err == nil
+	})
 	p := &Pool{Servers: []Server{{Name: "far", URL: "http://127.0.0.1:" + port + path}}, Cache: t.TempDir()}
 	t.Cleanup(p.Close)
 	return p
 }
 
-func TestPeersOverHTTP(t *testing.T) {
+func testPeersOverHTTP(t *testing.T) {
 	bin := peers(t)
 	p := overHTTP(t, "/mcp", func(port string) *exec.Cmd {
 		cmd := exec.Command(filepath.Join(bin, "mcp-server-everything"), "streamableHttp")
@@ -178,7 +182,7 @@ func TestPeersOverHTTP(t *testing.T) {
 	must(t, p, "far", "get-sum", `{"a": 2, "b": 3}`, "5")
 }
 
-func TestPeersConformanceServer(t *testing.T) {
+func testConformanceServer(t *testing.T) {
 	peers(t)
 	exe := filepath.Join(t.TempDir(), "everything-server")
 	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", exe, "github.com/modelcontextprotocol/go-sdk/conformance/everything-server").CombinedOutput(); err != nil {

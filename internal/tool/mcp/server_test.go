@@ -46,6 +46,10 @@ func note(file, what string) {
 	}
 }
 
+type sleepArgs struct {
+	Text string `json:"text,omitempty"` // a file to write when the call begins
+}
+
 type echoArgs struct {
 	Text string `json:"text" jsonschema:"what to say"`
 }
@@ -77,7 +81,10 @@ func good() *sdk.Server {
 	sdk.AddTool(s, &sdk.Tool{Name: "fail"}, func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {
 		return nil, nil, fmt.Errorf("it is raining")
 	})
-	sdk.AddTool(s, &sdk.Tool{Name: "sleep"}, func(ctx context.Context, _ *sdk.CallToolRequest, _ struct{}) (*sdk.CallToolResult, any, error) {
+	sdk.AddTool(s, &sdk.Tool{Name: "sleep"}, func(ctx context.Context, _ *sdk.CallToolRequest, a sleepArgs) (*sdk.CallToolResult, any, error) {
+		if a.Text != "" {
+			note(a.Text, "begun")
+		}
 		<-ctx.Done()
 		return nil, nil, ctx.Err()
 	})

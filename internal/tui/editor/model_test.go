@@ -8,6 +8,7 @@ import (
 	"github.com/rivo/uniseg"
 	"pgregory.net/rapid"
 
+	_ "ramet/internal/fixedseed"
 	"ramet/internal/text"
 )
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 	"unicode"
 	"unicode/utf8"
 )
@@ -67,10 +68,28 @@ func many(n int) []string {
 	return files
 }
 
+// Ten thousand files take 10 ms; an allocation for each of them would take longer.
 func BenchmarkFuzzyTenThousand(b *testing.B) {
 	files := many(10_000)
 	for b.Loop() {
-		Find("pkgfile9", files)
+		Find("packfile9", files)
+	}
+	if each := b.Elapsed() / time.Duration(b.N); each > 50*time.Millisecond {
+		b.Errorf("took %s", each)
+	}
+}
+
+func TestAllocationsDoNotGrowWithCandidates(t *testing.T) {
+	cost := func(n int) float64 {
+		files := many(n)
+		return testing.AllocsPerRun(5, func() {
+			if len(Find("packfile9", files)) < n/10 {
+				t.Fatal("too few match to measure")
+			}
+		})
+	}
+	if small, large := cost(100), cost(10_000); large > small+20 { // the list of matches doubles a few times
+		t.Errorf("%.0f allocations for 100 candidates, %.0f for 10,000", small, large)
 	}
 }
 

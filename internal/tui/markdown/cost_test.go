@@ -57,23 +57,41 @@ func nested(n int) string {
 	return b.String()
 }
 
-// Any of them takes a bounded time: seconds would be a fault that a model or a tool
-// could make.
-func TestHostileTextsAreBoundedInTime(t *testing.T) {
+// Rendering any of them is linear work: four times the text makes about four times the
+// allocations. BenchmarkHostile limits the time.
+func TestHostileTextsAreLinearWork(t *testing.T) {
+	cost := func(n int) map[string]float64 {
+		allocations := map[string]float64{}
+		for name, src := range hostile(n) {
+			code := asCode(strings.ReplaceAll(src, "\n", " "), "go")
+			for _, text := range []string{src, code} {
+				if err := wrong(Render(text, 80, Dark()), 80); err != nil {
+					t.Errorf("%s: %v", name, err)
+				}
+				allocations[name] += testing.AllocsPerRun(1, func() { Render(text, 80, Dark()) })
+			}
+		}
+		return allocations
+	}
+	small, large := cost(8<<10), cost(32<<10)
+	for name := range small {
+		if large[name] > 6*small[name] {
+			t.Errorf("%s: %.0f allocations for 8 KB, %.0f for 32 KB", name, small[name], large[name])
+		}
+	}
+}
+
+// Seconds would be a fault that a model or a tool could cause.
+func BenchmarkHostile(b *testing.B) {
 	for name, src := range hostile(64 << 10) {
-		start := time.Now()
-		if err := wrong(Render(src, 80, Dark()), 80); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
-		one := strings.ReplaceAll(src, "\n", " ")
-		if err := wrong(Render(asCode(one, "go"), 80, Dark()), 80); err != nil {
-			t.Errorf("%s as code: %v", name, err)
-		}
-		if took := time.Since(start); took > 5*time.Second {
-			t.Errorf("%s took %s", name, took)
-		} else if testing.Verbose() {
-			t.Log(name, took)
-		}
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				Render(src, 80, Dark())
+			}
+			if each := b.Elapsed() / time.Duration(b.N); each > 5*time.Second {
+				b.Errorf("%s for 64 KB", each)
+			}
+		})
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"pgregory.net/rapid"
 
+	_ "ramet/internal/fixedseed"
 	"ramet/internal/text"
 )
 

@@ -10,6 +10,8 @@ import (
 	library "golang.org/x/net/html/charset"
 	"golang.org/x/text/encoding/htmlindex"
 	"pgregory.net/rapid"
+
+	_ "ramet/internal/fixedseed"
 )
 
 func TestWhatAPageIsWrittenIn(t *testing.T) {

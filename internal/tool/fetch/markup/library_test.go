@@ -8,6 +8,7 @@ import (
 	"golang.org/x/net/html"
 	"pgregory.net/rapid"
 
+	_ "ramet/internal/fixedseed"
 	"ramet/internal/tool/fetch/fetchtest"
 )
 

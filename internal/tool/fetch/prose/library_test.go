@@ -15,6 +15,7 @@ import (
 	"golang.org/x/net/html/atom"
 	"pgregory.net/rapid"
 
+	_ "ramet/internal/fixedseed"
 	"ramet/internal/markdown/syntax"
 	"ramet/internal/tool/fetch/fetchtest"
 	"ramet/internal/tool/fetch/markup"
