@@ -87,6 +87,10 @@ func TestFilesOverHTTP(t *testing.T) {
 	}
 	var done public.Restore
 	s.good(t, "POST", zero+"/restore", RestoreInput{Last: true}, 200, &done)
+	if len(done.Restored)+len(done.Removed) != 0 || len(done.Kept) != 2 || done.Kept[0].Why != "changed while a command was running" {
+		t.Errorf("%+v", done)
+	}
+	s.good(t, "POST", zero+"/restore", RestoreInput{Last: true, Commands: true}, 200, &done)
 	if len(done.Restored) != 1 || len(done.Removed) != 1 || len(done.Kept) != 0 || done.EntryID == nil {
 		t.Errorf("%+v", done)
 	}

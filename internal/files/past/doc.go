@@ -12,16 +12,16 @@
 // It promises:
 //
 //   - A state is on disk, with every content that it names, before Take returns it.
-//   - A change is an agent's own if it happened, by the clock of the file system, while a call
-//     of that agent was open and none of another agent that works in the same folder, one above
-//     or one below. Whatever happened at another time, or with several at work, or that nobody
-//     can know, is foreign to all of them. So a clock that jumps makes changes foreign.
-//   - Restore keeps what is foreign to the agent, unless it is forced, and takes a state first:
-//     a restore can be undone.
+//   - A change is an agent's own if a tool of ours wrote just that content for the agent, or if a
+//     restore for the agent did, by its journal.
+//   - What else changed, by the clock of the file system, while a call of one agent was open and
+//     none of another agent that works in the same folder, one above or one below, is in doubt:
+//     the agent's command changed it, or a person who worked beside it. What happened at another
+//     time, or with several agents at work, or cannot be known, is foreign to all of them. So a
+//     clock that jumps makes changes foreign.
+//   - Restore keeps what is foreign to the agent, unless it is forced, and what is in doubt, unless
+//     it is told that commands changed it. It takes a state first: a restore can be undone.
 //   - What a process that was killed left half restored is finished by Recover.
 //   - Several processes can share it. Losing the index costs time; losing steps or calls makes
 //     changes foreign.
-//
-// What a person changes in a file while a command of an agent runs, and that command changes
-// too, is not told apart from the command's work: the state that a restore takes first has it.
 package past
