@@ -28,7 +28,8 @@ func filesCommand(l *line.Line) *cobra.Command {
 		Long: `List the files of an agent's folder (agent 0 if none is named) as the newest entry of
 its history tells them; with --at ID, as they were when that message was written.
 --states lists the entries instead: a state is taken before the first call of a turn
-that may write, and after all that may have written, if something changed.
+that may write, and after all that may have written, if something changed; a mark and a
+restore record one too.
 
 A file that is too large (50 MB), or that holds one of your keys, or what is over the 1 GB
 that is kept at a time, is known by its hash only and cannot be restored; ignored files are left out ("ramet config get files").`,

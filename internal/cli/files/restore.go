@@ -127,8 +127,8 @@ func (o Options) Carry(l *line.Line, c *cobra.Command, restoreFiles func(Options
 		return err
 	}
 	if paths := changedDuring(r); len(paths) > 0 && !decided {
-		return fault.New(fault.Conflict, "%s changed while a command of the agent was running; kept, because you may have edited it meanwhile", text.Count(len(paths), "file")).
-			WithHint("--commands restores what such commands changed too, --force everything; --commands=false keeps it without this error")
+		return fault.New(fault.Conflict, "%s kept that changed while a command of the agent was running: you may have edited them meanwhile", text.Count(len(paths), "file")).
+			WithHint("--commands restores them too, --force everything; --commands=false keeps them without this error")
 	}
 	return nil
 }

@@ -11,6 +11,8 @@
 //   - Only regular files are opened, and none is waited for.
 //   - A file that changes while it is read is read again, a few times; then its content is
 //     unknown.
+//   - Files of another repository below the root are not read: a change is noticed by the time of
+//     the file's last change.
 //   - Ignored names are left out unless git tracks them or the setting says otherwise. Names
 //     of git and of ramet are never in it.
 //   - A tracked file whose bytes are those that git's index names is not kept but named by
