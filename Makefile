@@ -60,16 +60,16 @@ story: ## make docs/terminal.svg, the README's picture, from a recorded session
 
 live: ## try each vendor whose key is set (a few cents), into docs/benchmarks/live.txt
 	@mkdir -p docs/benchmarks
-	RAMET_LIVE=$(CURDIR)/docs/benchmarks/live.txt RAMET_LIVE_HEAD="$$($(VERSIONS))" go test -count 1 -timeout 30m -v -run TestLive ./internal/llm/live
+	RAMET_LIVE=$(CURDIR)/docs/benchmarks/live.txt RAMET_LIVE_HEAD="$$($(VERSIONS))" go test -tags extern -count 1 -timeout 30m -v -run TestLive ./internal/llm/live
 
 peers: ## speak with MCP servers, clients and editors, let other programs drive agents, bring in their sessions, and measure beside them, from npm, as far as they can be had
-	RAMET_TEST_PEERS=$(CURDIR)/bin/peers go test -count 1 -timeout 40m -v -run TestPeers ./internal/tool/mcp
+	RAMET_TEST_PEERS=$(CURDIR)/bin/peers go test -tags extern -count 1 -timeout 40m -v -run TestPeers ./internal/tool/mcp
 	RAMET_TEST_PEERS=$(CURDIR)/bin/peers RAMET_TEST_PEERS_TABLE=$(CURDIR)/docs/drivers.md RAMET_TEST_PEERS_BESIDE=$(CURDIR)/docs/benchmarks/peers.md \
 		go test -count 1 -timeout 2h -v -run TestPeers ./internal/app
 
 corpus: ## read definitions, and document repositories, of npm, Go and Debian, into docs/benchmarks/corpus.txt
 	@mkdir -p docs/benchmarks
-	{ $(VERSIONS) && RAMET_TEST_CORPUS=$(CURDIR)/bin/corpus go test -count 1 -timeout 30m -v -run TestCorpus ./internal/kit; } | tee docs/benchmarks/definitions.txt
+	{ $(VERSIONS) && RAMET_TEST_CORPUS=$(CURDIR)/bin/corpus go test -tags extern -count 1 -timeout 30m -v -run TestCorpus ./internal/kit; } | tee docs/benchmarks/definitions.txt
 	{ $(VERSIONS) && RAMET_TEST_CORPUS=$(CURDIR)/bin/corpus go test -count 1 -timeout 2h -v -run TestCorpus ./internal/app; } | tee docs/benchmarks/corpus.txt
 
 tasks: ## let a model play internal/bench/tasks (MODEL=vendor/name); without one, scripts do

@@ -1,5 +1,5 @@
-// Package fixedseed makes property tests try the same cases in every run, so that they pass
-// or fail alike on every machine. In make soak they try new ones.
+// Package fixedseed makes property tests try the same few cases in every run, so that they
+// pass or fail alike on every machine. In make soak they try new ones, and more.
 //
 // Test packages that use rapid import it for this effect.
 package fixedseed
@@ -18,10 +18,17 @@ func init() {
 	if seed == "" && !soak.On() {
 		seed = "1"
 	}
-	if seed == "" {
-		return
+	checks := "30"
+	if soak.On() {
+		checks = "1000"
 	}
-	if err := flag.Set("rapid.seed", seed); err != nil {
-		panic(err)
+	for name, value := range map[string]string{"rapid.seed": seed, "rapid.checks": checks} {
+		if value == "" {
+			continue
+		}
+		// Not flag.Set: tests ask whether the command line has set it.
+		if err := flag.Lookup(name).Value.Set(value); err != nil {
+			panic(err)
+		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"ramet/internal/history"
 	"ramet/internal/history/treetest"
 	"ramet/internal/id"
+	"ramet/internal/soak"
 )
 
 // world is a log, the naive model of it, and the live contexts that a kernel
@@ -241,7 +242,11 @@ func manyChecks(t *testing.T) {
 	}
 	before := flag.Lookup("rapid.checks").Value.String()
 	t.Cleanup(func() { flag.Set("rapid.checks", before) })
-	if err := flag.Set("rapid.checks", "300"); err != nil {
+	checks := "60"
+	if soak.On() {
+		checks = "3000"
+	}
+	if err := flag.Set("rapid.checks", checks); err != nil {
 		t.Fatal(err)
 	}
 }

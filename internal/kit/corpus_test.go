@@ -1,3 +1,5 @@
+//go:build extern
+
 package kit_test
 
 import (

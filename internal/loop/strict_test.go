@@ -13,6 +13,7 @@ import (
 	"ramet/internal/llm/chat"
 	windowed "ramet/internal/llm/llmtest/strict"
 	"ramet/internal/llm/wire"
+	"ramet/internal/soak"
 	"ramet/internal/tool"
 )
 
@@ -54,7 +55,11 @@ func output(n int) string {
 
 // A turn of 500 steps ends well whatever its window is and whoever knows it, and its
 // assignment is in every request.
-func TestFiveHundredSteps(t *testing.T) {
+func TestHundredsOfStepsSoak(t *testing.T) {
+	count := 150
+	if soak.On() {
+		count = 500
+	}
 	for _, c := range []struct {
 		name   string
 		server *windowed.Server
@@ -72,11 +77,11 @@ func TestFiveHundredSteps(t *testing.T) {
 			s.book.write(says(history.User, assignment))
 			_, s.c = s.book.replay(t)
 			server := c.server
-			server.Play = steps(500)
+			server.Play = steps(count)
 			s.strict(server)
 			s.turn.Model.Context = c.known
 			out := s.must()
-			if out.Text != "finished" || out.Calls != 500 {
+			if out.Text != "finished" || out.Calls != count {
 				t.Fatalf("%+v", out)
 			}
 			shaped := strings.Count(s.log(), "\ncompact ")
@@ -98,7 +103,7 @@ func TestFiveHundredSteps(t *testing.T) {
 			if server.Hidden {
 				server.Window = server.Window * 3 / 4 // what was learnt is less
 			}
-			onlyGrow(t, asked, server.Window, 500)
+			onlyGrow(t, asked, server.Window, count)
 		})
 	}
 }

@@ -29,7 +29,7 @@ func FuzzIndentAsTheStandardLibrary(f *testing.F) {
 	f.Fuzz(func(t *testing.T, src []byte) {
 		var compact, want bytes.Buffer
 		if json.Compact(&compact, src) != nil {
-			t.Skip("not JSON")
+			return // not JSON
 		}
 		if err := json.Indent(&want, compact.Bytes(), "", "  "); err != nil {
 			t.Fatal(err)

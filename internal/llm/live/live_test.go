@@ -1,3 +1,5 @@
+//go:build extern
+
 package live
 
 import (

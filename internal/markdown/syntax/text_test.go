@@ -12,7 +12,7 @@ func TestAReaderForgets(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	marks := slices.Concat(pieces["marks"], pieces["links"], []string{strings.Repeat("*a* ", 100), "> "})
 	var used Reader
-	for range 5000 {
+	for range 1000 {
 		var b strings.Builder
 		for range 1 + r.IntN(14) {
 			b.WriteString(marks[r.IntN(len(marks))])

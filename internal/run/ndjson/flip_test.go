@@ -52,7 +52,7 @@ func flips(t *testing.T, events, each int) {
 
 func TestFlippedBitsAreToldWithTheirLine(t *testing.T) { flips(t, 8, 7) }
 
-func TestSoakEveryFlippedBit(t *testing.T) {
+func TestEveryFlippedBitSoak(t *testing.T) {
 	if soaking() {
 		flips(t, 40, 1)
 	} else {

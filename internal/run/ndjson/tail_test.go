@@ -11,6 +11,7 @@ import (
 	"ramet/internal/fault"
 	"ramet/internal/run"
 	"ramet/internal/run/logtest"
+	"ramet/internal/soak"
 )
 
 // put writes a log file as it is.
@@ -89,7 +90,7 @@ func repairs(tb testing.TB, path string, want []byte, next run.Draft) {
 // Wherever a log is cut, the longest valid prefix survives and nothing fuses.
 func TestTruncation(t *testing.T) { truncate(t, 200, 1009) }
 
-func TestSoakTruncationAtEveryByte(t *testing.T) {
+func TestTruncationAtEveryByteSoak(t *testing.T) {
 	if soaking() {
 		truncate(t, 200, 1)
 	} else {
@@ -127,7 +128,7 @@ func truncate(t *testing.T, events, each int) {
 	}
 }
 
-func soaking() bool { return os.Getenv("RAMET_SOAK") != "" }
+func soaking() bool { return soak.On() }
 
 func TestNULTails(t *testing.T) {
 	all := logtest.Lines(logtest.Drafts(0, 20)...)

@@ -27,9 +27,9 @@ var (
 	attempt = 30 * time.Second
 )
 
-// openTries is how often it is tried to open the post: some ten seconds, as whoever opens it
-// has reached the server before.
-const openTries = 12
+// openTries limits how often we try to open the post: some ten seconds, as the caller has
+// reached the server before. A variable, so that tests need not wait.
+var openTries = 12
 
 // Client is a connection to the post, for workers and orchestrators alike. For a worker
 // it is the orchestrator.

@@ -11,3 +11,10 @@ func Hasten(tb testing.TB, poll, beat, lease time.Duration) {
 	tb.Cleanup(func() { netPoll, deskBeat, deskLease = p, b, l })
 	netPoll, deskBeat, deskLease = poll, beat, lease
 }
+
+// OpenTries limits how often Open tries to reach a server, until a test ends.
+func OpenTries(tb testing.TB, tries int) {
+	old := openTries
+	tb.Cleanup(func() { openTries = old })
+	openTries = tries
+}

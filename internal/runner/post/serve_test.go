@@ -215,7 +215,8 @@ func TestThoseWhoOpenAtOnceMakeOnePost(t *testing.T) {
 	if _, err := post.Open(t.Context(), address); !fault.Is(err, fault.StorageForeign) {
 		t.Error(err)
 	}
-	if _, err := post.Open(t.Context(), "postgres://ramet:secret@127.0.0.1:1/none"); !fault.Is(err, fault.StorageUnreachable) {
+	post.OpenTries(t, 2)
+	if _, err := post.Open(t.Context(), "postgres://ramet:secret@127.0.0.1:1/none?connect_timeout=1"); !fault.Is(err, fault.StorageUnreachable) {
 		t.Error(err)
 	} else if text := fmt.Sprintf("%v %+v", err, err); len(text) == 0 || contains(text, "secret") {
 		t.Error(text)

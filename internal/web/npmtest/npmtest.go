@@ -28,10 +28,18 @@ func Node(t *testing.T) string {
 
 // Install brings the folder's node_modules to what its package-lock.json says. npm keeps a
 // copy of the lock there, which is newer than the lock when that is so. Several tests may
-// ask at once.
+// ask at once. It skips the test where the packages cannot be had.
 func Install(t *testing.T, folder string) {
 	t.Helper()
 	Node(t)
+	if missing := install(t, folder); missing != "" {
+		t.Skip("left out: " + missing)
+	}
+}
+
+// install returns why the packages cannot be had here, or "" if they are installed.
+func install(t *testing.T, folder string) (missing string) {
+	t.Helper()
 	lock := filepath.Join(folder, "package-lock.json")
 	alone := flock.New(lock)
 	if err := alone.Lock(); err != nil {
@@ -39,20 +47,21 @@ func Install(t *testing.T, folder string) {
 	}
 	defer alone.Close()
 	if current(t, folder, lock) {
-		return
+		return ""
 	}
 	npm := exec.CommandContext(t.Context(), "npm", "install", "--no-save", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error")
 	npm.Dir = folder
 	out, err := npm.CombinedOutput()
 	switch {
 	case err == nil:
+		return ""
 	case errors.Is(err, exec.ErrNotFound):
-		t.Skip("left out: npm is missing; ./test installs it where it may, or apt-get install npm")
+		return "npm is missing; ./test installs it where it may, or apt-get install npm"
 	case offline.Match(out):
-		t.Skipf("left out: the packages cannot be had here:\n%s", out)
-	default:
-		t.Fatalf("%s: %v\n%s", npm, err, out)
+		return "the packages cannot be had here:\n" + string(out)
 	}
+	t.Fatalf("%s: %v\n%s", npm, err, out)
+	return ""
 }
 
 func current(t *testing.T, folder, lock string) bool {

@@ -33,12 +33,8 @@ func TestWithoutARegistryATestIsLeftOut(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	left := false
-	t.Run("offline", func(t *testing.T) {
-		defer func() { left = t.Skipped() }()
-		Install(t, dir)
-	})
-	if !left {
-		t.Error("it was not left out")
+	Node(t)
+	if install(t, dir) == "" {
+		t.Error("packages are said to be installed")
 	}
 }
