@@ -26,9 +26,16 @@ func (b *Box) resolve() (*inside, error) {
 		in.Write = append(in.Write, real)
 	}
 	slices.Sort(in.Write) // outer folders first
-	hide := b.Hide
+	hide := append(slices.Clone(b.Hide), "/run/screen")
+	patterns := commandSockets
 	if !b.Network {
-		hide = slices.Concat(hide, socketFolders.Get())
+		hide = append(hide, socketFolders.Get()...)
+		patterns += " " + agentSockets
+	}
+	for _, path := range temporarySockets(patterns) {
+		if !slices.ContainsFunc(in.Write, func(w string) bool { return w == path || below(w, path) }) {
+			hide = append(hide, path)
+		}
 	}
 	for _, pair := range []struct {
 		from []string
