@@ -315,7 +315,7 @@ func (s *site) still() {
 func (s *site) quiet() {
 	s.t.Helper()
 	s.still()
-	left, err := filepath.Glob(filepath.Join(s.home, "tmp", "ramet-work-*", "*", "items", "*"))
+	left, err := filepath.Glob(filepath.Join(s.home, "tmp", "ramet-items-*", "items", "*"))
 	if err != nil || len(left) > 0 {
 		s.t.Errorf("left: %q %v", left, err)
 	}

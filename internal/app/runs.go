@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"os"
@@ -244,7 +243,7 @@ func crewOf(ws *session.Workspace, noCache bool) (crew.Options, error) {
 		return crew.Options{}, err
 	}
 	o := crew.Options{
-		Store: ws.Store, Dir: workFolder(ws.Home), Owner: file.Self(),
+		Store: ws.Store, Dir: os.TempDir(), Owner: file.Self(),
 		Env: append(environ.For(os.Environ()), programVariable()...), Hide: hide,
 		Redact:  secret.Remember(ws.Secrets).All,
 		BaseURL: func(ref llm.Ref) string { return baseURL(ws, ref) },
@@ -263,13 +262,6 @@ func programVariable() []string {
 		return nil
 	}
 	return []string{"RAMET=" + self}
-}
-
-// workFolder is where items have their folders: outside of ramet's home, which commands
-// in the sandbox cannot read, and not shared with another home.
-func workFolder(home string) string {
-	sum := sha256.Sum256([]byte(home))
-	return filepath.Join(os.TempDir(), fmt.Sprintf("ramet-work-%d-%x", os.Getuid(), sum[:4]))
 }
 
 // baseURL is where a model is asked, without what may be secret in it.

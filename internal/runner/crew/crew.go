@@ -60,8 +60,9 @@ type Store interface {
 // Dir.
 type Options struct {
 	Store Store
-	// Dir is where items have their folders while they are done. Several hosts of one
-	// machine may share it.
+	// Dir is where hosts make the folders in which items are done. It lies outside of
+	// ramet's home, which commands in the sandbox cannot read, and may be shared by
+	// several hosts of one machine and by other accounts.
 	Dir      string
 	Builtins map[string]Builtin
 	// Form says whether an output has the form of that name; the error says what is wrong
