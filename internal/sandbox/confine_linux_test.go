@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"net"
@@ -128,6 +129,31 @@ func TestAConfinedCommandCannotActOutside(t *testing.T) {
 	}
 	if _, err := os.Lstat("/tmp/ramet-confined"); err == nil {
 		t.Error("it wrote to /tmp")
+	}
+}
+
+// A command that may write the parent puts a link in place of the next one's folder.
+func TestNoLinkBecomesAFolderToWrite(t *testing.T) {
+	r := newRoom(t)
+	for _, w := range []string{r.root + "/link", r.root + "/link/folder", r.root + "/../root/link"} {
+		c := sh(r.root, "echo x > ../outside/folder/new")
+		c.Confine = &Box{Write: []string{w}}
+		p, err := Start(t.Context(), c)
+		if p != nil || !fault.Is(err, fault.Denied) || !strings.Contains(err.Error(), w) {
+			t.Errorf("%s: %v", w, err)
+		}
+	}
+	// While a command is prepared.
+	in, err := (&Box{Write: []string{r.root}}).resolve()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.Rename(r.root, r.root+".old"), os.Rename(r.outside, r.root)); err != nil {
+		t.Fatal(err)
+	}
+	p, err := order{Path: "/bin/sh", Args: []string{"sh", "-c", "echo x > new"}, Dir: r.root, Box: in}.start(t.Context(), nil)
+	if p != nil || !strings.Contains(fmt.Sprint(err), "was replaced") {
+		t.Errorf("%v", err)
 	}
 }
 

@@ -88,7 +88,7 @@ func (s *Speech) close() {
 // Box is what a confined command may do. All paths are absolute; what does not
 // exist is left out, but for folders to be written.
 type Box struct {
-	Write   []string // folders below which it may write
+	Write   []string // folders below which it may write, by their real paths: no symbolic link is followed
 	Keep    []string // what it may not write even so
 	Hide    []string // files and folders that it may not read
 	Network bool     // whether it may use the network
