@@ -126,6 +126,7 @@ func (s *site) open(n int) {
 // start begins the run; its items are left to workers.
 func (f *fleet) start(args ...string) *task {
 	f.t.Helper()
+	args = append(args, accepting(f.t, filepath.Join(f.boss.dir, "recipe.yaml"))...)
 	k := f.boss.begin(append([]string{"run", "start", "--recipe", "recipe.yaml", "--run-id", f.run, "--leave-work", "--model", "script/model.jsonl"}, args...)...)
 	k.told(f.boss)
 	return k

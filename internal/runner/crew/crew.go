@@ -76,6 +76,9 @@ type Options struct {
 	// read inside the sandbox: ramet's home and configuration.
 	Env  []string
 	Hide []string
+	// Quarantine is where files go that a command leaves under a name that other programs
+	// execute; empty: names are not looked after.
+	Quarantine string
 	// External lets commands act outside the run, outside the sandbox; else such items
 	// are DENIED, whoever queued them.
 	External bool
