@@ -178,8 +178,11 @@ func (d *drivers) box(p preset.Preset, root string) (*sandbox.Box, error) {
 	box := &sandbox.Box{Network: true, Hide: hide, Write: []string{root}, Keep: []string{filepath.Join(project, ".ramet")},
 		Guard: quarantine(d.request.Workspace), Guarded: []string{root}, Forbid: reserved(d.request.Workspace)}
 	for _, folder := range p.Folders() {
-		if info, err := os.Stat(folder); err == nil && info.IsDir() {
-			box.Write = append(box.Write, folder)
+		real, err := d.request.Writable(folder)
+		if err == nil {
+			box.Write = append(box.Write, real)
+		} else if !fault.Is(err, fault.NotFound) {
+			return nil, err
 		}
 	}
 	return box, nil

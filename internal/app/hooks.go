@@ -35,7 +35,7 @@ func hookRunner(ws *session.Workspace) (program.Runner, error) {
 			if err := sandbox.Available(); err != nil {
 				return nil, err
 			}
-			root, err := filepath.EvalSymlinks(dir)
+			root, err := ws.Writable(dir)
 			if err != nil {
 				return nil, err
 			}

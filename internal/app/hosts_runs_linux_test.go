@@ -255,7 +255,8 @@ func TestAKilledOrchestratorIsResumedWhileHostsAreBusy(t *testing.T) {
 func TestAnOrchestratorThatWorksIsKilled(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, signed)
-	k := f.boss.begin("run", "start", "--recipe", "recipe.yaml", "--run-id", f.run, "--model", "script/model.jsonl", "--limit", "parallel=2")
+	k := f.boss.begin(append([]string{"run", "start", "--recipe", "recipe.yaml", "--run-id", f.run, "--model", "script/model.jsonl", "--limit", "parallel=2"},
+		accepting(f.t, filepath.Join(f.boss.dir, "recipe.yaml"))...)...)
 	eventually(t, "it works", func() bool {
 		return strings.Count(k.stderr.String(), "state DRAFTING") == 1 && holds(k.cmd.Process.Pid, filepath.Join(f.boss.dir, "gate"))
 	})

@@ -126,6 +126,7 @@ func (s *site) open(n int) {
 // start begins the run; its items are left to workers.
 func (f *fleet) start(args ...string) *task {
 	f.t.Helper()
+	args = append(args, accepting(f.t, filepath.Join(f.boss.dir, "recipe.yaml"))...)
 	k := f.boss.begin(append([]string{"run", "start", "--recipe", "recipe.yaml", "--run-id", f.run, "--leave-work", "--model", "script/model.jsonl"}, args...)...)
 	k.told(f.boss)
 	return k
@@ -315,7 +316,7 @@ func (s *site) still() {
 func (s *site) quiet() {
 	s.t.Helper()
 	s.still()
-	left, err := filepath.Glob(filepath.Join(s.home, "tmp", "ramet-work-*", "*", "items", "*"))
+	left, err := filepath.Glob(filepath.Join(s.home, "tmp", "ramet-items-*", "items", "*"))
 	if err != nil || len(left) > 0 {
 		s.t.Errorf("left: %q %v", left, err)
 	}

@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -369,11 +368,7 @@ func (t *tools) chosen(work *crew.Crew) func(agent.Agent) (tool.Box, error) {
 
 // root is the folder of an agent on this machine.
 func (t *tools) root(a agent.Agent) (string, error) {
-	dir, err := t.request.Folder(a, t.request.Cwd)
-	if err != nil {
-		return "", err
-	}
-	return filepath.EvalSymlinks(dir)
+	return t.request.Folder(a, t.request.Cwd)
 }
 
 // announce tells others of this machine that the kernel is there for them, or stays.
@@ -408,9 +403,9 @@ type treeMaker = func(context.Context, agent.Agent, id.Agent, string) (process.P
 type worktrees struct{ request request }
 
 func (w worktrees) make(ctx context.Context, parent agent.Agent, child id.Agent, name string) (process.Place, func(), error) {
-	folder := parent.Cwd
-	if w.request.Cwd != "" {
-		folder = w.request.Cwd
+	folder, err := w.request.Folder(parent, w.request.Cwd)
+	if err != nil {
+		return process.Place{}, nil, err
 	}
 	return w.request.Trees.Child(ctx, folder, child, name)
 }

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"os"
@@ -15,6 +16,7 @@ import (
 	"ramet/internal/environ"
 	"ramet/internal/fault"
 	"ramet/internal/sandbox"
+	"ramet/internal/sandbox/guard"
 	"ramet/internal/session"
 	"ramet/internal/tool"
 	"ramet/internal/tool/mcp"
@@ -133,11 +135,6 @@ func (m serverMaker) projects(n mcp.Named) mcp.Server {
 		for name, value := range n.Env {
 			env[name] = fill(value)
 		}
-		for _, r := range n.Roots {
-			if !filepath.IsLocal(r) && s.Why == "" {
-				s.Why = "a project's server writes in the project only, and not in " + r
-			}
-		}
 		m.hold(&s, env, n.Roots)
 		if m.boxed != nil && s.Why == "" {
 			s.Why = "a project's server runs confined only: " + m.boxed.Error()
@@ -152,14 +149,15 @@ func (m serverMaker) projects(n mcp.Named) mcp.Server {
 // hold puts a program into its box.
 func (m serverMaker) hold(s *mcp.Server, env map[string]string, roots []string) {
 	cache := filepath.Join(m.ws.Home, "cache", "mcp", s.Name)
-	box := &sandbox.Box{Network: true, Hide: m.hide, Write: []string{cache}, Keep: []string{filepath.Join(m.ws.Place.Project, ".git"), filepath.Join(m.ws.Place.Project, ".ramet")},
+	box := &sandbox.Box{Network: true, Hide: m.hide, Write: []string{guard.Real(cache)}, Keep: []string{filepath.Join(m.ws.Place.Project, ".git"), filepath.Join(m.ws.Place.Project, ".ramet")},
 		Guard: quarantine(m.ws), Forbid: reserved(m.ws)}
 	for _, r := range roots {
-		r = home(r)
-		if !filepath.IsAbs(r) {
-			r = filepath.Join(m.ws.Place.Project, r)
+		dir, err := m.root(r, s.Project)
+		if err != nil {
+			s.Why = cmp.Or(s.Why, err.Error())
+			continue
 		}
-		box.Write, box.Guarded = append(box.Write, r), append(box.Guarded, r)
+		box.Write, box.Guarded = append(box.Write, dir), append(box.Guarded, dir)
 	}
 	if len(box.Guarded) == 0 {
 		box.Guard, box.Forbid = "", nil
@@ -175,6 +173,26 @@ func (m serverMaker) hold(s *mcp.Server, env map[string]string, roots []string) 
 	for _, name := range slices.Sorted(maps.Keys(own)) { // the same each time
 		s.Env = append(s.Env, name+"="+own[name])
 	}
+}
+
+// root returns the real path of a folder that a server may write. One that is missing may be made
+// before the server starts; then links are refused.
+func (m serverMaker) root(name string, project bool) (string, error) {
+	dir := home(name)
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(m.ws.Place.Project, dir)
+	}
+	real, err := m.ws.Writable(dir)
+	if fault.Is(err, fault.NotFound) {
+		real, err = filepath.Clean(dir), nil
+	}
+	if err != nil {
+		return "", err
+	}
+	if rel, outside := filepath.Rel(m.ws.Place.Project, real); project && (outside != nil || !filepath.IsLocal(rel)) {
+		return "", fault.New(fault.Denied, "a project's server writes in the project only, and not in %s", name)
+	}
+	return real, nil
 }
 
 // home puts the user's home in place of ~.

@@ -6,6 +6,7 @@ import (
 
 	"ramet/internal/cli/line"
 	"ramet/internal/cli/runs"
+	"ramet/internal/durable"
 	"ramet/recipes/docs"
 )
 
@@ -14,7 +15,12 @@ func programs() map[string]runs.Program {
 	out := map[string]runs.Program{}
 	for name, do := range docs.Programs.Get() {
 		out["docs "+name] = func(ctx context.Context, dir, inputs string, l *line.Line) error {
-			return do(ctx, docs.Call{Dir: dir, Inputs: inputs, Temp: os.TempDir(), Value: l.Getenv, Stdout: l.Stdout})
+			temp, err := os.MkdirTemp("", "ramet-program-")
+			if err != nil {
+				return durable.Failure("make a folder for", name, err)
+			}
+			defer os.RemoveAll(temp)
+			return do(ctx, docs.Call{Dir: dir, Inputs: inputs, Temp: temp, Value: l.Getenv, Stdout: l.Stdout})
 		}
 	}
 	return out

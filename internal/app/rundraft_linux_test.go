@@ -71,7 +71,9 @@ func (s *script) start(t *testing.T, e *errand, repo, name string, more ...strin
 	t.Helper()
 	s.on("", true, says("done"))
 	path := e.file(t, name+".jsonl", strings.Join(*s, "\n")+"\n")
-	args := append([]string{"run", "start", "--recipe", overviewOnly(t, e), "--repo", repo, "--run-id", name, "--model", "script/" + path, "--no-cache"}, more...)
+	overview := overviewOnly(t, e)
+	more = append(more, accepting(t, overview)...)
+	args := append([]string{"run", "start", "--recipe", overview, "--repo", repo, "--run-id", name, "--model", "script/" + path, "--no-cache"}, more...)
 	return e.ramet([]string{"RAMET_TEST_SCRIPTS=1"}, args...)
 }
 

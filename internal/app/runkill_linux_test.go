@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"ramet/internal/trust"
 	"regexp"
 	"slices"
 	"strconv"
@@ -157,7 +158,17 @@ func startHundred(e *errand) []string {
 	if err != nil {
 		e.t.Fatal(err)
 	}
-	return []string{"run", "start", "--recipe", recipe, "--set", "effects=" + e.where, "--run-id", "hundred-run"}
+	return append([]string{"run", "start", "--recipe", recipe, "--set", "effects=" + e.where, "--run-id", "hundred-run"}, accepting(e.t, recipe)...)
+}
+
+// accepting are the words of a person who has looked at a recipe that acts outside of the run.
+func accepting(t testing.TB, recipe string) []string {
+	t.Helper()
+	text, err := os.ReadFile(recipe)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return []string{"--accept", trust.RecipeDigest(string(text))}
 }
 
 func TestAHundredItemsKilledAfterAnEvent(t *testing.T) {

@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"os"
@@ -30,6 +29,7 @@ import (
 	"ramet/internal/runner/crew"
 	"ramet/internal/runner/memqueue"
 	"ramet/internal/runner/post"
+	"ramet/internal/sandbox/guard"
 	"ramet/internal/secret"
 	"ramet/internal/session"
 	"ramet/internal/store/postgres"
@@ -144,7 +144,7 @@ func (c *carrier) options(ctx context.Context) runner.Options {
 		RunID: c.Session.RunID, Recipe: c.Recipe, Params: c.Params, Agent: string(c.own), Model: c.Model, NoCache: c.NoCache, Log: c.heard(newRunLog(c.Session, c.records)), Folder: c.folder(), Site: c.site,
 		Near:  c.near,
 		Gates: &builtin.Gates{Env: c.common.Env, Hide: c.common.Hide, Limits: c.limits, Secrets: c.ws.Secrets},
-		Form:  c.Recipe.Fits, Ended: c.checkAgent, Watch: c.Watch, Now: time.Now,
+		Form:  c.Recipe.Fits, Acting: guard.FirstActing, Ended: c.checkAgent, Watch: c.Watch, Now: time.Now,
 	}
 	o.Window = windows(c.ws.Config, c.ws.Keys, modelOf(ctx, c.ws, string(c.own)))
 	if c.hosts != nil {
@@ -244,7 +244,7 @@ func crewOf(ws *session.Workspace, noCache bool) (crew.Options, error) {
 		return crew.Options{}, err
 	}
 	o := crew.Options{
-		Store: ws.Store, Dir: workFolder(ws.Home), Owner: file.Self(),
+		Store: ws.Store, Dir: os.TempDir(), Owner: file.Self(), Quarantine: quarantine(ws),
 		Env: append(environ.For(os.Environ()), programVariable()...), Hide: hide,
 		Redact:  secret.Remember(ws.Secrets).All,
 		BaseURL: func(ref llm.Ref) string { return baseURL(ws, ref) },
@@ -263,13 +263,6 @@ func programVariable() []string {
 		return nil
 	}
 	return []string{"RAMET=" + self}
-}
-
-// workFolder is where items have their folders: outside of ramet's home, which commands
-// in the sandbox cannot read, and not shared with another home.
-func workFolder(home string) string {
-	sum := sha256.Sum256([]byte(home))
-	return filepath.Join(os.TempDir(), fmt.Sprintf("ramet-work-%d-%x", os.Getuid(), sum[:4]))
 }
 
 // baseURL is where a model is asked, without what may be secret in it.

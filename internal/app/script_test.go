@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,6 +12,7 @@ import (
 
 	"ramet/internal/pgtest"
 	"ramet/internal/soak"
+	"ramet/internal/trust"
 )
 
 // The scripts in testdata/script run on both stores. Those that are about one
@@ -93,28 +95,36 @@ func settle(e *testscript.Env, store string) error {
 
 // The commands of scripts beside those of testscript.
 var commands = map[string]func(ts *testscript.TestScript, neg bool, args []string){
-	"refused": refused,  // refused EXIT TEXT ARGS…
-	"exits":   exits,    // exits EXIT ARGS…
-	"json":    jsonIs,   // json PATH VALUE
-	"jsonl":   jsonlIs,  // jsonl PATH VALUE
-	"keys":    keys,     // keys PATH KEY…
-	"save":    save,     // save NAME [PATH]
-	"raw":     raw,      // raw NAME 'a\x00b'
-	"file":    file,     // file PATH 'a\x00b'
-	"long":    long,     // long NAME CHARACTER COUNT
-	"patch":   patch,    // patch FILE OFFSET 'bytes'
-	"cut":     cut,      // cut FILE SIZE
-	"sql":     sqlDo,    // sql STATEMENT [FILE]
-	"lock":    lock,     // lock [AGENT]: holds the database until the end
-	"schema":  schema,   // schema: makes it, without ramet
-	"server":  server,   // server URL: another user or database
-	"plant":   plant,    // plant UUID NAME
-	"begin":   begin,    // begin ARGS…
-	"until":   until,    // until TEXT: what began has printed it
-	"signal":  signalIt, // signal INT|TERM|KILL: to what began
-	"ends":    ends,     // ends EXIT: what began has ended
-	"never":   never,    // never TEXT
-	"empty":   empty,    // empty DIR
+	"refused":  refused,  // refused EXIT TEXT ARGS…
+	"exits":    exits,    // exits EXIT ARGS…
+	"json":     jsonIs,   // json PATH VALUE
+	"jsonl":    jsonlIs,  // jsonl PATH VALUE
+	"keys":     keys,     // keys PATH KEY…
+	"save":     save,     // save NAME [PATH]
+	"raw":      raw,      // raw NAME 'a\x00b'
+	"file":     file,     // file PATH 'a\x00b'
+	"long":     long,     // long NAME CHARACTER COUNT
+	"patch":    patch,    // patch FILE OFFSET 'bytes'
+	"cut":      cut,      // cut FILE SIZE
+	"sql":      sqlDo,    // sql STATEMENT [FILE]
+	"lock":     lock,     // lock [AGENT]: holds the database until the end
+	"schema":   schema,   // schema: makes it, without ramet
+	"server":   server,   // server URL: another user or database
+	"plant":    plant,    // plant UUID NAME
+	"begin":    begin,    // begin ARGS…
+	"until":    until,    // until TEXT: what began has printed it
+	"signal":   signalIt, // signal INT|TERM|KILL: to what began
+	"ends":     ends,     // ends EXIT: what began has ended
+	"never":    never,    // never TEXT
+	"empty":    empty,    // empty DIR
+	"consents": consents, // consents HOME RECIPE: a person has consented to it
+}
+
+// consents records the consent of a person to a recipe that acts outside of runs.
+func consents(ts *testscript.TestScript, _ bool, args []string) {
+	if err := trust.AcceptRecipe(context.Background(), ts.MkAbs(args[0]), trust.RecipeDigest(ts.ReadFile(args[1]))); err != nil {
+		ts.Fatalf("%v", err)
+	}
 }
 
 // never demands that a text is in neither output of the last command.

@@ -61,8 +61,9 @@ func TestTrustAsksOnATerminal(t *testing.T) {
 	}
 }
 
-// A run of somebody else's is carried out only after a yes to what is listed.
-func TestResumeAsksOnATerminal(t *testing.T) {
+// A recipe that acts outside of the run, and a run of somebody else's, are carried out only after a
+// yes to what is listed.
+func TestRunsAskForConsentOnATerminal(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	outside := filepath.Join(w.home, "outside")
@@ -79,13 +80,34 @@ workers:
     command: 'echo x >> "$OUTSIDE"; echo pushed'
     outputs: [{path: artifacts/pushed.txt, answer: true}]
 `)
-	theirs := exec.Command(w.exe, "--home", filepath.Join(w.home, "theirs"), "run", "start", "--recipe", "recipe.yaml", "--run-id", "r")
+	const question = "Carry it out all the same? [y/N] "
+	const acts = `outside the sandbox, with your environment: echo x >> "$OUTSIDE"`
+	start := []string{"run", "start", "--recipe", "recipe.yaml", "--run-id"}
+	if said, err := w.asks(question, "\r", append(start, "s1")...); err == nil || !strings.Contains(said, acts) {
+		t.Errorf("%v\n%s", err, said)
+	}
+	if _, err := os.Stat(outside); err == nil {
+		t.Error("it acted")
+	}
+	if said, err := w.asks(question, "yes\n", append(start, "s2")...); err != nil || !strings.Contains(said, "run s2 is DONE") {
+		t.Errorf("%v\n%s", err, said)
+	}
+	if got, err := os.ReadFile(outside); string(got) != "x\n" || os.Remove(outside) != nil {
+		t.Errorf("outside is %q %v", got, err)
+	}
+	theirs := exec.Command(w.exe, append([]string{"--home", filepath.Join(w.home, "theirs")}, append(start, "r")...)...)
+	theirs.Dir, theirs.Env = w.project, w.env
+	out, err := theirs.CombinedOutput()
+	_, digest, _ := strings.Cut(string(out), " --accept ")
+	if err == nil || !strings.Contains(string(out), "UNTRUSTED") || len(digest) < 64 {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	theirs = exec.Command(w.exe, append([]string{"--home", filepath.Join(w.home, "theirs")}, append(start, "r", "--accept", digest[:64])...)...)
 	theirs.Dir, theirs.Env = w.project, append(w.env, "RAMET_TEST_DIE_AFTER=3")
 	if out, err := theirs.CombinedOutput(); err == nil {
 		t.Fatalf("it did not die:\n%s", out)
 	}
-	const question = "Carry it out all the same? [y/N] "
-	if said, err := w.asks(question, "\r", "run", "resume", "r"); err == nil || !strings.Contains(said, `outside the sandbox, with your environment: echo x >> "$OUTSIDE"`) {
+	if said, err := w.asks(question, "\r", "run", "resume", "r"); err == nil || !strings.Contains(said, acts) {
 		t.Errorf("%v\n%s", err, said)
 	}
 	if _, err := os.Stat(outside); err == nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"ramet/internal/pgtest"
+	"ramet/internal/trust"
 )
 
 // asleep is a recipe whose items sleep for 300 ms. They act outside the sandbox: what it
@@ -92,7 +93,9 @@ func (s *shell) hosts(b *testing.B, db string, n int) (stop func()) {
 // end.
 func (s *shell) drafting(b *testing.B, db, run string) time.Duration {
 	b.Helper()
-	c := s.at(b, s.home, "run", "start", "--db", db, "--recipe", "asleep.yaml", "--run-id", run, "--leave-work")
+	text, err := os.ReadFile(filepath.Join(s.project, "asleep.yaml"))
+	check(b, err)
+	c := s.at(b, s.home, "run", "start", "--db", db, "--recipe", "asleep.yaml", "--run-id", run, "--leave-work", "--accept", trust.RecipeDigest(string(text)))
 	said := &stamps{at: map[string]time.Time{}}
 	c.Stderr = said
 	if err := c.Run(); err != nil {

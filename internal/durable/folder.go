@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 	"syscall"
+
+	"ramet/internal/fault"
 )
 
 // MakeFolder makes path and its missing parents with mode perm, durably. A
@@ -60,6 +62,20 @@ func makeFolder(path string, perm fs.FileMode, changed *[]string) error {
 		}
 	}
 	*changed = append(*changed, parent)
+	return nil
+}
+
+// CheckPrivate reports whether path is a folder that no other account can have made or can write:
+// it is owned by this user, has mode 0700 and is no symbolic link. Anything else is DENIED.
+func CheckPrivate(path string) error {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return failure("look at", path, err)
+	}
+	if !info.IsDir() || !unchangeable && info.Mode().Perm() != 0o700 || !ownedByUser(info) {
+		return fault.New(fault.Denied, "%s is not a folder that only you can use", path).
+			WithHint("look who made it; it must be a folder of yours with mode 0700")
+	}
 	return nil
 }
 

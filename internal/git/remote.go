@@ -208,12 +208,16 @@ func (r Remote) explain(err error) error {
 	return because(fault.Failed, "is not reached", "look at the network and at the address, then repeat")
 }
 
-// heads is what a remote answers about some references.
+// nowhere is where git runs that needs no repository. Others can write the temporary folder, and
+// git would look for a repository there.
+const nowhere = string(filepath.Separator)
+
+// refs is what a remote answers about some references.
 func (r Remote) refs(ctx context.Context, patterns ...string) (map[string]string, string, error) {
 	if err := r.exists(); err != nil {
 		return nil, "", err
 	}
-	out, err := r.run(ctx, Command{Dir: os.TempDir()}, append([]string{"ls-remote", "--symref", "--quiet", "--", r.at}, patterns...)...)
+	out, err := r.run(ctx, Command{Dir: nowhere}, append([]string{"ls-remote", "--symref", "--quiet", "--", r.at}, patterns...)...)
 	if err != nil {
 		return nil, "", err
 	}
@@ -277,7 +281,7 @@ func RemoteBranch(ctx context.Context, r Remote, branch string) (commit string, 
 
 // checkBranch refuses what cannot be the name of a branch.
 func checkBranch(ctx context.Context, branch string) error {
-	_, err := Run(ctx, os.TempDir(), "check-ref-format", "refs/heads/"+branch)
+	_, err := Run(ctx, nowhere, "check-ref-format", "refs/heads/"+branch)
 	if failure(err) {
 		return err
 	}

@@ -88,7 +88,7 @@ func runTool() tool {
 			shape.May("redo", shape.List(shape.Text(1)).With("resume: work items to do again")),
 			shape.May("force", shape.Bool().With("resume: do everything again")),
 			shape.May("from_failed", shape.Bool().With("resume: reopen a run that FAILED")),
-			shape.May("accept", shape.Text(1).With("resume: consent to a run that is not yours, by its digest")),
+			shape.May("accept", shape.Text(1).With("start, resume: consent to a recipe that acts outside of the run, or to a run that is not yours, by its digest")),
 			shape.May("at", shape.Text(1).With("fork: event_id or number of the last event to share")),
 			shape.May("reason", shape.Text(1).With("cancel: why, for the log"))),
 		answers: runAnswers(), long: true, destroys: true,
@@ -112,7 +112,7 @@ func runs(ctx context.Context, s *Server, _ Caller, args json.RawMessage) (json.
 		}
 		return s.events(ctx, a.ID, a.After, n)
 	case startRun:
-		return made(verbs.Start(ctx, public.RunStart{Recipe: a.Recipe, Repo: a.Repo, Into: a.Into, RunID: a.RunID, Model: a.Model, Set: a.Set, Limits: a.Limits, NoCache: a.NoCache}))
+		return made(verbs.Start(ctx, public.RunStart{Recipe: a.Recipe, Repo: a.Repo, Into: a.Into, RunID: a.RunID, Model: a.Model, Set: a.Set, Limits: a.Limits, Accept: a.Accept, NoCache: a.NoCache}))
 	case resumeRun:
 		return made(verbs.Resume(ctx, a.ID, public.RunResume{Redo: a.Redo, Force: a.Force, FromFailed: a.FromFailed, Accept: a.Accept, Model: a.Model, Limits: a.Limits, NoCache: a.NoCache}))
 	case forkRun:

@@ -17,6 +17,7 @@ type RunStart struct {
 	Model   string            `json:"model,omitempty"`  // vendor/name
 	Set     map[string]string `json:"set,omitempty"`    // parameters of the recipe
 	Limits  map[string]string `json:"limits,omitempty"` // other limits than the recipe's, such as calls: "200"
+	Accept  string            `json:"accept,omitempty"` // consents to a recipe that acts outside of the run, if it has this digest
 	NoCache bool              `json:"no_cache,omitempty"`
 }
 

@@ -28,6 +28,9 @@ type Options struct {
 	Gates     Inspector
 	// Form says whether an output has the form of that name.
 	Form func(schema string, data []byte) error
+	// Acting returns the first of some paths that other programs would execute or obey unasked
+	// in the run's folder, or nothing. exists reports what is there already.
+	Acting func(paths []string, exists func(path string) bool) string
 	// Hosts tells of every host that is known whether it is alive: it was seen within a
 	// lease. Nil: there are no others. It is asked every Look; 0: every Lease/6. Forget takes
 	// a dead one off that list, unless it was seen again.

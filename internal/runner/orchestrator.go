@@ -379,5 +379,28 @@ func (r *Run) accept(u item, res Result) error {
 			return fault.New(fault.OutputInvalid, "it made %.120s, which it did not promise", b.Path)
 		}
 	}
+	return r.refuseActing(res)
+}
+
+// refuseActing refuses files that would act in the run's folder, which is a part of the user's
+// project: a repository with a program in its configuration, settings of an editor.
+func (r *Run) refuseActing(res Result) error {
+	if r.Acting == nil {
+		return nil
+	}
+	paths := make([]string, 0, len(res.Files))
+	for _, b := range res.Files {
+		paths = append(paths, b.Path)
+	}
+	found := r.Acting(paths, func(path string) bool {
+		if _, ok := r.Folder.Hash(path); ok {
+			return true
+		}
+		below, err := r.Folder.Below(path)
+		return err == nil && len(below) > 0
+	})
+	if found != "" {
+		return fault.New(fault.OutputInvalid, "%.120s has a name that other programs execute or obey unasked: give it another one", found)
+	}
 	return nil
 }

@@ -1,7 +1,9 @@
 package sandbox
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
@@ -127,6 +129,31 @@ func TestAConfinedCommandCannotActOutside(t *testing.T) {
 	}
 	if _, err := os.Lstat("/tmp/ramet-confined"); err == nil {
 		t.Error("it wrote to /tmp")
+	}
+}
+
+// A command that may write the parent puts a link in place of the next one's folder.
+func TestNoLinkBecomesAFolderToWrite(t *testing.T) {
+	r := newRoom(t)
+	for _, w := range []string{r.root + "/link", r.root + "/link/folder", r.root + "/../root/link"} {
+		c := sh(r.root, "echo x > ../outside/folder/new")
+		c.Confine = &Box{Write: []string{w}}
+		p, err := Start(t.Context(), c)
+		if p != nil || !fault.Is(err, fault.Denied) || !strings.Contains(err.Error(), w) {
+			t.Errorf("%s: %v", w, err)
+		}
+	}
+	// While a command is prepared.
+	in, err := (&Box{Write: []string{r.root}}).resolve()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.Rename(r.root, r.root+".old"), os.Rename(r.outside, r.root)); err != nil {
+		t.Fatal(err)
+	}
+	p, err := order{Path: "/bin/sh", Args: []string{"sh", "-c", "echo x > new"}, Dir: r.root, Box: in}.start(t.Context(), nil)
+	if p != nil || !strings.Contains(fmt.Sprint(err), "was replaced") {
+		t.Errorf("%v", err)
 	}
 }
 
@@ -272,6 +299,52 @@ func TestALaterSocketOfASessionIsNotReached(t *testing.T) {
 	}
 	if _, err := p.Wait(); err != nil || out.String() != "ready\nempty\n" {
 		t.Errorf("%v %q", err, out)
+	}
+}
+
+// A server of tmux that is started later would type into the user's shell.
+func TestALaterSocketOfTmuxIsNotReached(t *testing.T) {
+	r := newRoom(t)
+	temp := t.TempDir()
+	t.Setenv("TMUX_TMPDIR", temp)
+	agent := filepath.Join(temp, "ssh-x")
+	if err := os.Mkdir(agent, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	tmux := filepath.Join(temp, fmt.Sprintf("tmux-%d", os.Geteuid()))
+	for _, network := range []bool{false, true} {
+		out := newScreen()
+		c := sh(r.root, `echo ready; while ! test -e go; do sleep 0.01; done; rm go; ls `+tmux+" "+agent)
+		c.Output, c.Confine = out, r.box()
+		c.Confine.Network = network
+		p, err := Start(t.Context(), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out.await(t, "ready")
+		for _, dir := range []string{tmux, agent} {
+			l, err := net.Listen("unix", filepath.Join(dir, "socket"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer l.Close()
+		}
+		if err := os.WriteFile(r.root+"/go", nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		want := "ready\n" + agent + ":\n\n" + tmux + ":\n"
+		if network { // a program with the network may use the agent
+			want = "ready\n" + agent + ":\nsocket\n\n" + tmux + ":\n"
+		}
+		if _, err := p.Wait(); err != nil || out.String() != want {
+			t.Errorf("network %t: %v %q, want %q", network, err, out, want)
+		}
+		for _, dir := range []string{tmux, agent} {
+			os.Remove(filepath.Join(dir, "socket"))
+		}
+	}
+	if info, err := os.Lstat(tmux); err != nil || info.Mode() != fs.ModeDir|0o700 {
+		t.Error(info, err)
 	}
 }
 

@@ -48,6 +48,8 @@ func TestMain(m *testing.M) {
 		fmt.Println("eaten", len(much))
 		time.Sleep(time.Hour)
 		runtime.KeepAlive(much)
+	case "boxed":
+		playBoxed(os.Args[1:])
 	case "calls":
 		playCalls()
 	case "listen": // at a path, until it is killed

@@ -46,8 +46,9 @@ type order struct {
 // inside is a Box with what ramet found out for the helper: real paths.
 type inside struct {
 	Write, Keep, Hide []string
-	Sockets           []string // to be covered
-	Temp              string   // the command's own folder; see tempFolder
+	Same              map[string]identity // of the folders of Write
+	Sockets           []string            // to be covered
+	Temp              string              // the command's own folder; see tempFolder
 	Network           bool
 	Limits            Limits // without zeros
 }

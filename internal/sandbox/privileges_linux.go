@@ -10,8 +10,8 @@ var needed = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_SETPCAP}
 
 // kept are the capabilities that a confined root has still: it owns files, and that
 // is all. CAP_DAC_READ_SEARCH is not among them, since it opens files by handle,
-// past every mount.
-const kept = 1<<unix.CAP_CHOWN | 1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CAP_FOWNER | 1<<unix.CAP_FSETID |
+// past every mount. Nor is CAP_FSETID: a setuid program that is overwritten must lose the bit.
+const kept = 1<<unix.CAP_CHOWN | 1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CAP_FOWNER |
 	1<<unix.CAP_KILL | 1<<unix.CAP_SETGID | 1<<unix.CAP_SETUID
 
 // dropAmbient keeps the helper's own capabilities from the command.

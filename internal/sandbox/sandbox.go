@@ -32,7 +32,8 @@
 //   - No network but a loopback of the command's own (Box.Network lifts this), no
 //     System V IPC, no abstract Unix sockets of others. Sockets in the file system that
 //     were bound when the command started are covered (docker, agents), and the folders
-//     where sessions keep theirs are covered whole. One that is bound elsewhere later, or
+//     where sessions keep theirs are covered whole, with the network too those of tmux,
+//     screen and editors, which run commands for the user. One that is bound elsewhere later, or
 //     by a relative path by a process that has changed its folder since, could be
 //     connected to, where the command can see it, with kernels before Landlock 9.
 //   - No process outside can be seen, signalled or traced. No privilege can be
@@ -41,8 +42,9 @@
 //   - Processes, memory and the size of a file are bounded (Box.Limits); Result.Notes says
 //     which limit was hit.
 //   - A filter of system calls (seccomp) refuses keyrings, io_uring, programs in the
-//     kernel, counters, and sockets other than Unix, IP and the netlink of routes. What
-//     is no program of this machine's own architecture does not run.
+//     kernel, counters, and sockets other than Unix, IP and the netlink of routes. It
+//     refuses every mode with a setuid or setgid bit. What is no program of this
+//     machine's own architecture does not run.
 //
 // Landlock alone is not taken for confinement: its network rules know TCP (and only
 // later UDP), and not multipath TCP, so without namespaces the network is open.
@@ -86,7 +88,7 @@ func (s *Speech) close() {
 // Box is what a confined command may do. All paths are absolute; what does not
 // exist is left out, but for folders to be written.
 type Box struct {
-	Write   []string // folders below which it may write
+	Write   []string // folders below which it may write, by their real paths: no symbolic link is followed
 	Keep    []string // what it may not write even so
 	Hide    []string // files and folders that it may not read
 	Network bool     // whether it may use the network

@@ -24,6 +24,10 @@ var refused = []uint32{
 	unix.SYS_FSOPEN, unix.SYS_FSCONFIG, unix.SYS_FSMOUNT, unix.SYS_FSPICK,
 }
 
+// unknown are system calls that the filter answers as an older kernel would: their arguments
+// are in memory, which it cannot read. Programs fall back to openat and clone.
+var unknown = []uint32{unix.SYS_OPENAT2, unix.SYS_CLONE3}
+
 // families are the kinds of sockets that it has, besides that part of netlink which asks
 // for routes and addresses: without it programs do not find their own loopback. Others,
 // such as those between a virtual machine and its host, know no namespaces.
@@ -45,7 +49,9 @@ const (
 	offsetNumber = 0
 	offsetArch   = 4
 	offsetFirst  = 16 // the lower half of the first argument
+	offsetSecond = 24
 	offsetThird  = 32
+	offsetFourth = 40
 )
 
 // filter is the program that the kernel runs before each call of the command.
@@ -64,6 +70,11 @@ func filter() (program, error) {
 	for _, call := range refused {
 		p.on(call, unix.EPERM)
 	}
+	for _, call := range unknown {
+		p.on(call, unix.ENOSYS)
+	}
+	p.refuseSetID(currentModeCalls)
+	p.refuseSetID(olderModeCalls)
 	p.sockets()
 	p.allow()
 	return p, nil
@@ -79,6 +90,7 @@ const (
 	load   = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS
 	equal  = unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K
 	least  = unix.BPF_JMP | unix.BPF_JGE | unix.BPF_K
+	anyBit = unix.BPF_JMP | unix.BPF_JSET | unix.BPF_K
 	result = unix.BPF_RET | unix.BPF_K
 )
 

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"fmt"
 	"io/fs"
 	"os"
@@ -18,6 +19,37 @@ import (
 var socketFolders = late.Value[[]string]{Make: func() []string {
 	return []string{fmt.Sprintf("/run/user/%d", os.Geteuid()), "/tmp/.X11-unix", "/tmp/.ICE-unix"}
 }}
+
+// commandSockets match the names in /tmp under which programs listen that run commands for the
+// user: multiplexers, editors. agentSockets match those of agents that sign for the user.
+const (
+	commandSockets = "tmux-* screens zellij-* vscode-* emacs[0-9]* nvim.* kitty*"
+	agentSockets   = "ssh-*"
+)
+
+// temporarySockets returns what has such a name in a temporary folder and belongs to this user;
+// root can connect to everybody's. Symbolic links are skipped: another account could have anything
+// covered by one. The folder of tmux is made if it is missing, so that a server that starts later
+// listens where a covered folder hides it; tmux accepts it as its own.
+func temporarySockets(patterns string) []string {
+	tmux := cmp.Or(os.Getenv("TMUX_TMPDIR"), "/tmp")
+	os.Mkdir(filepath.Join(tmux, fmt.Sprintf("tmux-%d", os.Geteuid())), 0o700)
+	var out []string
+	for _, dir := range []string{"/tmp", tmux, os.TempDir()} {
+		entries, _ := os.ReadDir(dir)
+		for _, e := range entries {
+			matches := func(pattern string) bool { ok, _ := filepath.Match(pattern, e.Name()); return ok }
+			if e.Type()&fs.ModeSymlink != 0 || !slices.ContainsFunc(strings.Fields(patterns), matches) {
+				continue
+			}
+			if info, err := e.Info(); err == nil && (ours(info) || os.Geteuid() == 0) {
+				out = append(out, filepath.Join(dir, e.Name()))
+			}
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
 
 // sockets are the paths at which somebody listens, or did.
 func sockets() ([]string, error) {

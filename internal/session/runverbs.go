@@ -35,6 +35,7 @@ func (r Runs) Start(ctx context.Context, s public.RunStart) (public.RunMade, err
 	words = flag(words, "repo", s.Repo)
 	words = flag(words, "into", s.Into)
 	words = flag(words, "run-id", s.RunID)
+	words = flag(words, "accept", s.Accept)
 	words = pairs(words, "set", s.Set)
 	return r.carry(ctx, "start a run", carried(words, s.Model, s.Limits, s.NoCache))
 }

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -10,26 +11,24 @@ import (
 	"ramet/internal/fault"
 	"ramet/internal/id"
 	"ramet/internal/sandbox"
+	"ramet/internal/trust"
 )
 
-// Folder is where an agent works: its own folder, or that of the workspace.
+// Folder returns the real path of the folder in which an agent works: instead, its own folder, or
+// that of the workspace. A symbolic link that agents could have made is DENIED.
 func (w *Workspace) Folder(a agent.Agent, instead string) (string, error) {
-	dir := a.Cwd
-	if instead != "" {
-		dir = instead
+	dir := cmp.Or(instead, a.Cwd, w.Place.Project)
+	real, err := w.Writable(dir)
+	if fault.Is(err, fault.NotFound) {
+		return "", fault.New(fault.NotFound, "the folder of agent %s, %s, is not on this machine", a.Label(), dir).
+			WithHint("choose another with --cwd, or work without tools with --no-tools")
 	}
-	if dir == "" {
-		dir = w.Place.Project
-	}
-	abs, err := filepath.Abs(dir)
-	if err == nil {
-		var info os.FileInfo
-		if info, err = os.Stat(abs); err == nil && info.IsDir() {
-			return abs, nil
-		}
-	}
-	return "", fault.New(fault.NotFound, "the folder of agent %s, %s, is not on this machine", a.Label(), dir).
-		WithHint("choose another with --cwd, or work without tools with --no-tools")
+	return real, err
+}
+
+// Writable returns the real path of a folder that a program of this workspace may write.
+func (w *Workspace) Writable(dir string) (string, error) {
+	return trust.WritableFolder(dir, w.Place.Project, filepath.Join(w.Home, "worktrees"))
 }
 
 func (w *Workspace) folder(ctx context.Context, a id.Agent) (string, error) {

@@ -19,6 +19,7 @@ import (
 type record struct {
 	Version int                        `json:"version"` // 2
 	Folders map[string]json.RawMessage `json:"folders"`
+	Recipes []string                   `json:"recipes,omitempty"` // digests of those that may act outside of runs
 }
 
 // consent is what was accepted in one folder.

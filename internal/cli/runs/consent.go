@@ -11,6 +11,7 @@ import (
 
 	"ramet/internal/cli/line"
 	"ramet/internal/fault"
+	"ramet/internal/run/recipe"
 	"ramet/internal/rundir"
 	"ramet/internal/trust"
 )
@@ -34,30 +35,68 @@ func consent(l *line.Line, ctx context.Context, store *rundir.Store, runID strin
 	if err != nil || digest == accept {
 		return digest, err
 	}
-	list, err := wouldRun(store, runID)
+	config, err := store.Config(runID)
 	if err != nil {
 		return "", errors.Join(why, err)
 	}
+	list, err := wouldRun(runID, config)
+	if err != nil {
+		return "", errors.Join(why, err)
+	}
+	f, _ := fault.Of(why)
+	return digest, ask(l, list, f, accept, "ramet run resume "+runID+" --accept "+digest)
+}
+
+// consentToStart asks before a run is started whose recipe is a file that acts outside of the run:
+// it may have come with a repository. Each recipe is asked for once, by its bytes. Recipes that are
+// built in are ramet's own.
+func consentToStart(ctx context.Context, l *line.Line, o beginFlags, runID string, config rundir.Config) error {
+	r, err := kept(runID, config)
+	if err != nil || slices.Contains(recipe.Embedded(), o.recipe) || !slices.ContainsFunc(r.Workers, func(w recipe.Worker) bool { return w.External }) {
+		return err
+	}
+	home, err := l.HomeDir()
+	if err != nil {
+		return err
+	}
+	digest := trust.RecipeDigest(config.Text)
+	if known, err := trust.AcceptsRecipe(home, digest); known || err != nil {
+		return err
+	}
+	if err := l.Person("run start of a recipe that acts outside of the run"); err != nil {
+		return err
+	}
+	if accept := o.accept; accept != digest {
+		list, err := wouldRun(runID, config)
+		if err != nil {
+			return err
+		}
+		f := fault.New(fault.Untrusted, "recipe %s acts outside the sandbox, and you have not consented to it", trust.Reveal(o.recipe))
+		if err := ask(l, list, f, accept, "ramet run start --recipe "+trust.Reveal(o.recipe)+" --accept "+digest); err != nil {
+			return err
+		}
+	}
+	return trust.AcceptRecipe(ctx, home, digest)
+}
+
+// ask shows what a run would do and asks whether it may. Where nobody can answer, the error names
+// the command that consents.
+func ask(l *line.Line, list string, why *fault.Error, accept, command string) error {
 	if !l.JSON {
 		io.WriteString(l.Stderr, list)
 	}
-	f, _ := fault.Of(why)
 	if l.Password == nil || l.JSON || accept != "" {
-		return "", f.WithHint("look at what it would do; to consent: ramet run resume %s --accept %s", runID, digest)
+		return why.WithHint("look at what it would do; to consent: %s", command)
 	}
-	fmt.Fprintln(l.Stderr, f.Message)
+	fmt.Fprintln(l.Stderr, why.Message)
 	if !l.Yes("Carry it out all the same? [y/N] ") {
-		return "", f.WithHint("nothing was done")
+		return why.WithHint("nothing was done")
 	}
-	return digest, nil
+	return nil
 }
 
 // wouldRun lists what a run would do, a line each.
-func wouldRun(store *rundir.Store, runID string) (string, error) {
-	config, err := store.Config(runID)
-	if err != nil {
-		return "", err
-	}
+func wouldRun(runID string, config rundir.Config) (string, error) {
 	r, err := kept(runID, config)
 	if err != nil {
 		return "", err

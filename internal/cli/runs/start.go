@@ -19,8 +19,8 @@ import (
 
 type beginFlags struct {
 	carryFlags
-	recipe, repo, into, runID string
-	set                       []string
+	recipe, repo, into, runID, accept string
+	set                               []string
 }
 
 func startCommand(l *line.Line, f *runFlags, p Ports) *cobra.Command {
@@ -32,8 +32,10 @@ func startCommand(l *line.Line, f *runFlags, p Ports) *cobra.Command {
 log. Without --recipe it is ` + "`docs`" + `: documentation of the repository is written and
 one pull request is opened, or, where no forge is configured, made as files.
 
-What a recipe of yours does, you permit by naming it: its commands run in the sandbox,
-those with an external effect outside of it. Look at a recipe with ` + "`ramet run recipe`" + `.
+Commands of a recipe run in the sandbox, those with an external effect outside of it. A recipe
+from a file that has one is carried out only after your consent, once for each version of the
+file: what would run is listed, and you are asked; in a script --accept names exactly that.
+Look at a recipe with ` + "`ramet run recipe`" + `.
 
 Ctrl-C stops the run so that ` + "`ramet run resume`" + ` goes on with it (exit 130). Exit 0 means
 that the run is DONE.
@@ -57,7 +59,9 @@ that the run is DONE.
 	flags.StringVar(&o.into, "into", "", "the repository that is changed, if it is another one")
 	flags.StringArrayVar(&o.set, "set", nil, "a parameter of the recipe, NAME=VALUE; repeats")
 	flags.StringVar(&o.runID, "run-id", "", "id of the run (default: made of time and configuration)")
+	flags.StringVar(&o.accept, "accept", "", "consent to a recipe that acts outside of the run, if it has this digest")
 	o.carryFlags.add(c)
+	c.RegisterFlagCompletionFunc("accept", cobra.NoFileCompletions)
 	c.RegisterFlagCompletionFunc("recipe", cobra.FixedCompletions(recipe.Embedded(), cobra.ShellCompDirectiveDefault))
 	return c
 }
@@ -86,6 +90,9 @@ func start(l *line.Line, p Ports, c *cobra.Command, f *runFlags, o beginFlags) e
 		return err
 	}
 	if err := fits(c.Context(), l, p, config); err != nil {
+		return err
+	}
+	if err := consentToStart(c.Context(), l, o, o.runID, config); err != nil {
 		return err
 	}
 	if err := l.MakeRuns(f.dir); err != nil {

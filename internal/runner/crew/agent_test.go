@@ -3,6 +3,7 @@ package crew
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"ramet/internal/agent"
+	"ramet/internal/durable"
 	"ramet/internal/fault"
 	"ramet/internal/git"
 	"ramet/internal/id"
@@ -649,6 +651,44 @@ func TestTheNextHostSweepsUp(t *testing.T) {
 	if left, _ := filepath.Glob(filepath.Join(s.dir, prefix+"*")); len(left) != 1 {
 		t.Errorf("%v", left)
 	}
+}
+
+// In a temporary folder that all accounts share, others make folders too.
+func TestAHostUsesNoFolderOfAnotherAccount(t *testing.T) {
+	s := newStage(t, ``)
+	outside := t.TempDir()
+	foreign, link, open := filepath.Join(s.dir, prefix+"foreign"), filepath.Join(s.dir, prefix+"link"), filepath.Join(s.dir, prefix+"open")
+	kept := []string{link, open, filepath.Join(outside, "file")}
+	for _, dir := range []string{foreign, open} {
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(os.Symlink(outside, link), os.WriteFile(kept[2], nil, 0o600), os.Chmod(open, 0o777)); err != nil {
+		t.Fatal(err)
+	}
+	if os.Geteuid() == 0 {
+		if err := os.Chown(foreign, 61234, 61234); err != nil {
+			t.Fatal(err)
+		}
+		kept = append(kept, foreign)
+	}
+	next := New(Options{Store: s.store, Dir: s.dir})
+	if err := next.Start(t.Context(), s.kernel); err != nil {
+		t.Fatal(err)
+	}
+	if err := durable.CheckPrivate(next.home); err != nil || filepath.Dir(next.home) != s.dir {
+		t.Error(next.home, err)
+	}
+	if err := next.Stop(); err != nil {
+		t.Error(err)
+	}
+	for _, path := range kept {
+		if _, err := os.Lstat(path); err != nil {
+			t.Error(err)
+		}
+	}
+	os.Remove(link) // the stage looks for items that are left
 }
 
 // What an agent has started is gone when its item is.

@@ -191,7 +191,8 @@ func (c *Crew) sh(ctx context.Context, it runner.Attempt, p *workdir, line strin
 		cmd.For = (*sandbox.Mark)(&mark)
 	}
 	if !it.Task.External {
-		cmd.Confine = &sandbox.Box{Write: []string{p.work, aside}, Keep: []string{filepath.Join(p.work, ".git")}, Hide: c.Hide}
+		cmd.Confine = &sandbox.Box{Write: []string{p.work, aside}, Keep: []string{filepath.Join(p.work, ".git")}, Hide: c.Hide,
+			Guard: c.Quarantine, Guarded: []string{p.work}}
 	}
 	if ctx.Err() != nil {
 		return nil, ended(ctx)
@@ -204,7 +205,7 @@ func (c *Crew) sh(ctx context.Context, it runner.Attempt, p *workdir, line strin
 	stop := context.AfterFunc(ctx, process.Kill)
 	defer stop()
 	result, err := process.Wait()
-	out := &ran{printed: kept.b.Bytes(), much: kept.more, code: result.ExitCode, words: tail(complaints)}
+	out := &ran{printed: kept.b.Bytes(), much: kept.more, code: result.ExitCode, words: strings.TrimSpace(tail(complaints) + "\n" + text.Safe(result.Notes))}
 	switch {
 	case result.Killed:
 		out.stopped, out.how = true, "was stopped"

@@ -60,8 +60,9 @@ type Store interface {
 // Dir.
 type Options struct {
 	Store Store
-	// Dir is where items have their folders while they are done. Several hosts of one
-	// machine may share it.
+	// Dir is where hosts make the folders in which items are done. It lies outside of
+	// ramet's home, which commands in the sandbox cannot read, and may be shared by
+	// several hosts of one machine and by other accounts.
 	Dir      string
 	Builtins map[string]Builtin
 	// Form says whether an output has the form of that name; the error says what is wrong
@@ -75,6 +76,9 @@ type Options struct {
 	// read inside the sandbox: ramet's home and configuration.
 	Env  []string
 	Hide []string
+	// Quarantine is where files go that a command leaves under a name that other programs
+	// execute; empty: names are not looked after.
+	Quarantine string
 	// External lets commands act outside the run, outside the sandbox; else such items
 	// are DENIED, whoever queued them.
 	External bool

@@ -13,8 +13,9 @@ import (
 	"ramet/internal/proc"
 )
 
-// prefix of the folders of hosts in Options.Dir.
-const prefix = "host-"
+// prefix begins the names of the folders of hosts in Options.Dir. The rest is random: another
+// account that can write there, as in /tmp, must not be able to make the folder first.
+const prefix = "ramet-items-"
 
 // Start makes the folder of this host, removes what dead hosts left, and takes the kernel
 // that items are done with.
@@ -29,24 +30,37 @@ func (c *Crew) Start(ctx context.Context, k *proc.Kernel) error {
 	if err != nil {
 		return fault.New(fault.StorageIO, "open the folder of work items: %w", err)
 	}
-	// One at a time: nobody takes a folder for abandoned that has not been locked yet.
-	lock, err := durable.Lock(ctx, filepath.Join(dir, "lock"))
-	if err != nil {
-		return err
-	}
-	defer lock.Unlock()
 	if err := sweep(dir); err != nil {
 		return err
 	}
+	for c.home == "" {
+		if err := ctx.Err(); err != nil {
+			return fault.New(fault.Cancelled, "make the folder of work items: %w", err)
+		}
+		if err := c.makeHome(dir); err != nil {
+			return err
+		}
+	}
+	c.kernel = k
+	c.clones.dir = filepath.Join(c.home, "clones")
+	return nil
+}
+
+// makeHome makes and locks the folder of this host. It leaves c.home empty if another host swept
+// the folder away before the lock was held.
+func (c *Crew) makeHome(dir string) error {
 	home, err := os.MkdirTemp(dir, prefix)
 	if err != nil {
 		return durable.Failure("make folder", dir, err)
 	}
-	if c.lock, err = durable.TryLock(filepath.Join(home, "lock")); err != nil {
+	lock, err := durable.TryLock(filepath.Join(home, "lock"))
+	if _, gone := os.Lstat(home); errors.Is(gone, fs.ErrNotExist) || fault.Is(err, fault.Locked) {
+		return nil
+	}
+	if err != nil {
 		return err
 	}
-	c.home, c.kernel = home, k
-	c.clones.dir = filepath.Join(home, "clones")
+	c.home, c.lock = home, lock
 	return nil
 }
 
@@ -60,17 +74,18 @@ func (c *Crew) Stop() error {
 	return err
 }
 
-// sweep removes the folders of hosts that are dead: their locks are free.
+// sweep removes the folders of hosts that are dead: their locks are free. What another account
+// made under such a name stays.
 func sweep(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return durable.Failure("read folder", dir, err)
 	}
 	for _, e := range entries {
-		if !e.IsDir() || !strings.HasPrefix(e.Name(), prefix) {
+		home := filepath.Join(dir, e.Name())
+		if !strings.HasPrefix(e.Name(), prefix) || durable.CheckPrivate(home) != nil {
 			continue
 		}
-		home := filepath.Join(dir, e.Name())
 		held, err := durable.TryLock(filepath.Join(home, "lock"))
 		if fault.Is(err, fault.Locked) {
 			continue

@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"path"
 	"slices"
 	"strings"
 
@@ -79,10 +80,34 @@ func kindOf(name string) (kind, bool) {
 	return k, ok
 }
 
+// FirstActing returns the first of some paths, with slashes, that other programs execute or obey
+// unasked once all of them are written, by its name or as a part of a folder that git takes for a
+// repository; empty if none is. exists reports what is there already.
+func FirstActing(paths []string, exists func(path string) bool) string {
+	there := map[string]bool{}
+	for _, p := range paths {
+		for at := p; at != "."; at = path.Dir(at) {
+			there[strings.ToLower(at)] = true
+		}
+	}
+	for _, p := range paths {
+		if Acts(p) {
+			return p
+		}
+		for at := p; at != "."; at = path.Dir(at) {
+			dir, name := path.Split(at)
+			if Completes(name, func(other string) bool { return there[strings.ToLower(dir+other)] || exists(dir+other) }) {
+				return p
+			}
+		}
+	}
+	return ""
+}
+
 // Acts says whether a file of this path, with slashes, is one that other programs execute or
 // obey unasked, or lies in a folder of such.
-func Acts(path string) bool {
-	parts := strings.Split(path, "/")
+func Acts(file string) bool {
+	parts := strings.Split(file, "/")
 	for i, name := range parts {
 		k, ok := kindOf(name)
 		switch {

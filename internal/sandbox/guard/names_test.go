@@ -14,3 +14,18 @@ func TestActs(t *testing.T) {
 		}
 	}
 }
+
+func TestFilesThatActTogetherAreFound(t *testing.T) {
+	there := map[string]bool{"artifacts/half/HEAD": true, "artifacts/half/refs": true}
+	for want, paths := range map[string][]string{
+		"":                         {"artifacts/a.txt", "artifacts/site/config", "artifacts/site/HEAD", "artifacts/HEAD/objects/refs"},
+		"artifacts/.git/config":    {"artifacts/a.txt", "artifacts/.git/config"},
+		"artifacts/sub/.envrc":     {"artifacts/sub/.envrc"},
+		"artifacts/bare/HEAD":      {"artifacts/bare/HEAD", "artifacts/bare/objects/x", "artifacts/bare/refs/y", "artifacts/bare/config"},
+		"artifacts/half/Objects/x": {"artifacts/b.txt", "artifacts/half/Objects/x"},
+	} {
+		if got := FirstActing(paths, func(path string) bool { return there[path] }); got != want {
+			t.Errorf("%q: %q, want %q", paths, got, want)
+		}
+	}
+}

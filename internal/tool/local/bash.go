@@ -224,8 +224,9 @@ func (l *Local) confinement() *sandbox.Box {
 		Guard: l.o.Quarantine, Guarded: []string{l.o.Root}, Forbid: l.o.Forbid,
 	}
 	for _, dir := range append(slices.Clip(l.o.Write), l.o.Cache) {
-		if info, err := os.Stat(dir); err == nil && info.IsDir() {
-			box.Write = append(box.Write, dir)
+		// Their parents are the user's alone: a link on the way is the user's.
+		if real, err := filepath.EvalSymlinks(dir); err == nil && dir != "" {
+			box.Write = append(box.Write, real)
 		}
 	}
 	return box

@@ -17,6 +17,7 @@ import (
 
 	"ramet/internal/fault"
 	"ramet/internal/sandbox"
+	"ramet/internal/sandbox/guard"
 	"ramet/internal/text"
 )
 
@@ -107,7 +108,9 @@ func (c *connection) reach(life context.Context, s Server) (sdk.Transport, error
 	}
 	if s.Box != nil {
 		for _, dir := range s.Box.Write {
-			_ = os.MkdirAll(dir, 0o700) // what is not there cannot be written, which the server says
+			if guard.Real(dir) == dir { // else it would be made where a link leads, and the box refuses it
+				_ = os.MkdirAll(dir, 0o700) // what is not there cannot be written, which the server says
+			}
 		}
 	}
 	c.process, err = sandbox.Start(life, sandbox.Command{Args: s.Command, Dir: s.Dir, Env: s.Env, Confine: s.Box,

@@ -1,0 +1,76 @@
+package app
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"ramet/internal/agent"
+	"ramet/internal/config"
+	"ramet/internal/fault"
+	"ramet/internal/sandbox"
+	"ramet/internal/session"
+	"ramet/internal/tool/mcp"
+	"ramet/internal/workspace"
+)
+
+// Folders that programs may write are reached over no link that a confined command made.
+func TestNoLinkInTheProjectOpensAnotherFolder(t *testing.T) {
+	top, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	project, outside := filepath.Join(top, "project"), filepath.Join(top, "outside")
+	tree := filepath.Join(top, "home", "worktrees", "w", "child")
+	for _, dir := range []string{project + "/build", project + "/sub", outside, tree} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ws := &session.Workspace{}
+	ws.Home, ws.Place = filepath.Join(top, "home"), workspace.Location{Project: project, DB: filepath.Join(top, "ramet.db")}
+	m := serverMaker{ws: ws}
+	named := func(root string) mcp.Server {
+		return m.projects(mcp.Named{Name: "s", Command: "sh", Roots: []string{root}})
+	}
+	for _, root := range []string{"build", project + "/build", "missing"} {
+		if s := named(root); s.Why != "" || len(s.Box.Write) != 2 {
+			t.Errorf("%s: %q %q", root, s.Why, s.Box.Write)
+		}
+	}
+	for _, root := range []string{outside, "../outside", "~/x"} {
+		if s := named(root); !strings.Contains(s.Why, "in the project only") || len(s.Box.Write) != 1 {
+			t.Errorf("%s: %q %q", root, s.Why, s.Box.Write)
+		}
+	}
+	before := named("build")
+	for _, link := range []string{project + "/build", project + "/sub", tree} {
+		if err := os.Remove(link); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(outside, link); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, s := range []mcp.Server{named("build"), named("build/out"), named(project + "/build"), m.users(config.Server{Name: "u", Command: "sh", Roots: []string{"build"}})} {
+		if !strings.Contains(s.Why, "build is a symbolic link") || len(s.Box.Write) != 1 {
+			t.Errorf("%q %q", s.Why, s.Box.Write)
+		}
+	}
+	// A server that was made before, and is started again.
+	before.Box.Write = before.Box.Write[1:]
+	if _, err := sandbox.Start(t.Context(), sandbox.Command{Args: []string{"/bin/true"}, Dir: "/", Confine: before.Box}); !fault.Is(err, fault.Denied) {
+		t.Error(err)
+	}
+	tools := tools{request: request{Workspace: ws, Kernel: session.Kernel{Cwd: project + "/sub"}}}
+	if root, err := tools.root(agent.Agent{}); !fault.Is(err, fault.Denied) {
+		t.Errorf("--cwd: %s %v", root, err)
+	}
+	tools.request.Cwd = ""
+	for _, cwd := range []string{project + "/sub", tree} {
+		if root, err := tools.root(agent.Agent{Cwd: cwd}); !fault.Is(err, fault.Denied) {
+			t.Errorf("agent in %s: %s %v", cwd, root, err)
+		}
+	}
+}
