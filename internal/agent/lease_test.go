@@ -160,3 +160,24 @@ func TestEachHolderIsAskedForOnce(t *testing.T) {
 		t.Errorf("asked for %v", asked)
 	}
 }
+
+func TestAnOwnerIsGoneByItsLeaseOrItsDeath(t *testing.T) {
+	never := func(owner string) bool { t.Errorf("%s was asked for", owner); return false }
+	for _, c := range []struct {
+		what  string
+		lease Lease
+		dead  func(string) bool
+		gone  bool
+	}{
+		{"given back", Lease{Epoch: 3}, never, true},
+		{"ran out", Lease{Owner: "a", Epoch: 3, Until: ago}, never, true},
+		{"ran out now", Lease{Owner: "a", Epoch: 3, Until: now}, never, true},
+		{"live, of a dead process", Lease{Owner: "a", Epoch: 3, Until: later}, func(string) bool { return true }, true},
+		{"live, of a living process", Lease{Owner: "a", Epoch: 3, Until: later}, func(string) bool { return false }, false},
+		{"live, of another host", Lease{Owner: "a", Epoch: 3, Until: later}, CannotKnow, false},
+	} {
+		if got := OwnerGone(c.lease, now, c.dead); got != c.gone {
+			t.Errorf("%s: %t", c.what, got)
+		}
+	}
+}

@@ -93,7 +93,7 @@ func orphans(ctx context.Context, ws *store.Cleaned, own id.Agent) error {
 		if a.Parent != own {
 			continue
 		}
-		if _, err := ws.Kill(ctx, registry.Kill{Agent: a.ID, Cascade: true, Reason: "its item was interrupted"}); err != nil {
+		if _, err := ws.Kill(ctx, registry.Kill{Agent: a.ID, Cascade: true, By: own, Reason: "its item was interrupted"}); err != nil {
 			return err
 		}
 	}

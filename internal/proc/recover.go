@@ -56,6 +56,7 @@ func (k *Kernel) look(ctx context.Context) {
 // gets a letter. Nothing is run again. An agent that cannot be mended is told of
 // and left alone. It does a few at a time, so that nobody waits who needs none of them.
 func (k *Kernel) Recover(ctx context.Context) error {
+	ctx = history.Unattended(ctx) // whatever it is part of
 	leased, now, err := k.Store.Leased(ctx)
 	if err != nil {
 		return err

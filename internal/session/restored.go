@@ -19,6 +19,8 @@ type restoreNote struct {
 	After id.Message `json:"after"` // the agent's newest entry before
 	// Rewind is the message that the conversation goes back to; nil: it stays.
 	Rewind *history.Meta `json:"rewind,omitempty"`
+	// Actor is the person who asked for it; nil: none did.
+	Actor *history.Actor `json:"actor,omitempty"`
 }
 
 func (w *Workspace) noteOf(ctx context.Context, r Restoring) ([]byte, error) {
@@ -26,7 +28,7 @@ func (w *Workspace) noteOf(ctx context.Context, r Restoring) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := restoreNote{Agent: r.Agent.ID, After: fresh.Head}
+	n := restoreNote{Agent: r.Agent.ID, After: fresh.Head, Actor: history.ActorOf(ctx)}
 	if r.Rewind != nil {
 		n.Rewind = &r.Rewind.Meta
 	}
@@ -44,7 +46,8 @@ func (w *Workspace) restored(ctx context.Context, r Restoring, f *past.Folder, a
 	if err != nil {
 		return nil, err
 	}
-	if s, changed := w.stateOf(f, after, nil, last.State); changed {
+	// One that changed nothing is a restore too: undo must not take back the turn before it instead.
+	if s, changed := w.stateOf(f, after, nil, last.State); changed || !r.Last {
 		s.When = history.AfterRestore
 		drafts = append(drafts, history.NewState(s))
 	}
@@ -82,6 +85,10 @@ func (w *Workspace) tellRestored(ctx context.Context, n restoreNote, f *past.Fol
 	}
 	if a.Head != n.After || a.Status != agent.Running {
 		return nil // it is told already, or went on
+	}
+	ctx = history.Unattended(ctx) // who finishes it did not ask for it
+	if n.Actor != nil {
+		ctx = history.By(ctx, *n.Actor)
 	}
 	r := Restoring{Agent: a}
 	if n.Rewind != nil {

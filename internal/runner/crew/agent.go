@@ -190,7 +190,7 @@ func (c *Crew) clear(ctx context.Context, s *attempt, name string) error {
 	if other, _ := c.at(old.ID); other != nil && other.item.ID == s.item.ID {
 		return fault.New(fault.Conflict, "item %s is being done here already", s.item.ID)
 	}
-	_, err = c.kernel.Kill(ctx, registry.Kill{Agent: old.ID, Cascade: true, Reason: "another attempt took its place"})
+	_, err = c.kernel.Kill(ctx, registry.Kill{Agent: old.ID, Cascade: true, By: old.Parent, Reason: "another attempt took its place"})
 	return err
 }
 
