@@ -33,6 +33,7 @@ var verbs = map[string][]string{
 	"send":    {"send", "bob", "--from", "ada", "a new letter"},
 	"read":    {"read", "ada"},
 	"clear":   {"clear", "ada"},
+	"mark":    {"mark", "ada", "there"},
 	"rewind":  {"rewind", "ada", "here"},
 	"rename":  {"rename", "ada", "eve"},
 	"redact":  {"redact", "ada", "5"},

@@ -104,7 +104,7 @@ func TestATurnKilledAtAStepGoesOn(t *testing.T) {
 		return !cmd.ProcessState.Exited()
 	}
 	points := steptest.Record(t, 2, func(variable string) { turn(variable) })
-	for _, p := range selected(points, 1) {
+	for _, p := range selected(points, 2) {
 		steptest.Kill(t, p, turn)
 		if err := s.recovered(t, r, time.Now(), toolLoopSays); err != nil {
 			t.Fatalf("killed at %s: %v", p, err)

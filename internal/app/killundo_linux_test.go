@@ -19,7 +19,7 @@ func TestAKilledUndoIsWholeOrNothing(t *testing.T) {
 	t.Parallel()
 	w := newUndone(t, binary(t))
 	points := w.points()
-	for _, p := range selected(points, 1) {
+	for _, p := range selected(points, 2) {
 		steptest.Kill(t, p, func(variable string) bool {
 			if out := w.ramet([]string{variable}, "undo", "0"); out.killed {
 				return true

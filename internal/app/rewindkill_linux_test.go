@@ -32,7 +32,7 @@ func TestAKilledRewindIsWholeOrNothing(t *testing.T) {
 			t.Fatalf("exit code %d: %s%s\n%s\nwant\n%s", out.code, out.stdout, out.stderr, tree(t, s.dir), s.after)
 		}
 	})
-	for _, p := range selected(points, 1) {
+	for _, p := range selected(points, 2) {
 		var out outcome
 		steptest.Kill(t, p, func(variable string) bool {
 			out = s.rewind(t, variable)

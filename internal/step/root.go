@@ -51,6 +51,13 @@ func (r *Root) Mkdir(name string, perm fs.FileMode) error {
 	return r.Root.Mkdir(name, perm)
 }
 
+func (r *Root) MkdirAll(name string, perm fs.FileMode) error {
+	if err := at("mkdir", name); err != nil {
+		return err
+	}
+	return r.Root.MkdirAll(name, perm)
+}
+
 func (r *Root) Symlink(target, name string) error {
 	if err := at("symlink", name); err != nil {
 		return err

@@ -31,6 +31,7 @@ type (
 // called once, before a database is opened. Temporary files and shared memory, which nothing reads after a crash,
 // are left out.
 func Count() {
+	methodTables = map[methodsOf]*lib.Tsqlite3_io_methods{}
 	database.StartSQLite()
 	tls := libc.NewTLS()
 	defer tls.Close()
@@ -73,9 +74,15 @@ func countFolders(tls *libc.TLS, at uintptr, vfs *lib.Tsqlite3_vfs) {
 	}))
 }
 
-// methodTables are the tables of methods that were made, by the one that each replaces.
+// methodsOf says for what a table of methods was made.
+type methodsOf struct {
+	place    string
+	replaces uintptr
+}
+
+// methodTables are the tables of methods that were made.
 var (
-	methodTables   = map[string]map[uintptr]*lib.Tsqlite3_io_methods{}
+	methodTables   map[methodsOf]*lib.Tsqlite3_io_methods
 	methodTablesMu sync.Mutex
 )
 
@@ -83,13 +90,11 @@ var (
 func counted(methods uintptr, place string) uintptr {
 	methodTablesMu.Lock()
 	defer methodTablesMu.Unlock()
-	if methodTables[place] == nil {
-		methodTables[place] = map[uintptr]*lib.Tsqlite3_io_methods{}
-	}
-	table := methodTables[place][methods]
+	key := methodsOf{place, methods}
+	table := methodTables[key]
 	if table == nil {
 		table = newTable(*pointer[lib.Tsqlite3_io_methods](methods), place)
-		methodTables[place][methods] = table
+		methodTables[key] = table
 	}
 	return uintptr(unsafe.Pointer(table))
 }

@@ -57,7 +57,8 @@ func Fail(label string, n int, errno string) string {
 	return point.FailAt + "=" + point.Point{Label: label, N: n}.String() + "+=" + errno
 }
 
-// Select returns at most so many points of each label: the first, the last, and some between them at equal distances.
+// Select returns at most so many points of each label: the first, then the last, then some between them at equal
+// distances.
 func Select(points []point.Point, most int) []point.Point {
 	count := map[string]int{}
 	for _, p := range points {
@@ -68,7 +69,7 @@ func Select(points []point.Point, most int) []point.Point {
 	for _, p := range points {
 		n, i := count[p.Label], seen[p.Label]
 		seen[p.Label]++
-		if n <= most || i == n-1 || i*(most-1)/(n-1) != (i-1)*(most-1)/(n-1) || i == 0 {
+		if n <= most || i == 0 || i*(most-1)/(n-1) != (i-1)*(most-1)/(n-1) {
 			out = append(out, p)
 		}
 	}
