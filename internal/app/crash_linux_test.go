@@ -14,12 +14,15 @@ import (
 	"ramet/internal/agent"
 	"ramet/internal/history"
 	"ramet/internal/mail"
+	"ramet/internal/soak"
+	"ramet/internal/step/point"
+	"ramet/internal/step/steptest"
 	"ramet/internal/store/sqlite"
 )
 
-// The real binary runs under strace, which kills it with SIGKILL as it enters
-// the n-th call of one kind, for every n, or lets that call fail. Afterwards
-// the workspace must be as it was before the command or as it is after it.
+// The real binary kills itself with SIGKILL before a step by which it changes a
+// file, for every step, or lets it fail. Afterwards the workspace must be as it
+// was before the command or as it is after it.
 
 // verbs are command lines on a workspace that prepare made.
 var verbs = map[string][]string{
@@ -30,6 +33,7 @@ var verbs = map[string][]string{
 	"send":    {"send", "bob", "--from", "ada", "a new letter"},
 	"read":    {"read", "ada"},
 	"clear":   {"clear", "ada"},
+	"mark":    {"mark", "ada", "there"},
 	"rewind":  {"rewind", "ada", "here"},
 	"rename":  {"rename", "ada", "eve"},
 	"redact":  {"redact", "ada", "5"},
@@ -52,42 +56,31 @@ func prepare(t *testing.T, exe, db string) {
 	}
 }
 
-// calls are those by which ramet changes files.
-var calls = []string{"pwrite64", "fsync", "ftruncate", "unlink", "write", "linkat", "mkdirat", "rename"}
-
-func TestAKillAtAnyWriteLeavesNothingHalfDoneSoak(t *testing.T) {
-	exe := build(t)
+func TestAKillAtAnyStepLeavesNothingHalfDone(t *testing.T) {
+	exe := binary(t)
 	for verb := range verbs {
 		t.Run(verb, func(t *testing.T) {
 			t.Parallel()
 			s := newScene(t, exe, verb)
-			kills := 0
-			for _, call := range calls {
-				// strace counts for each thread, so a late call may survive; that
-				// does not end the search.
-				for n, last := 1, s.count(t, call); n <= last; n += stride(call) {
-					out := s.strace(t, os.DevNull, call, fmt.Sprintf("inject=%s:signal=KILL:when=%d", call, n))
-					s.check(t, out.stdout, fmt.Sprintf("killed at %s %d", call, n))
-					if out.killed {
-						kills++
-					}
-				}
+			points := s.points(t)
+			for _, p := range selected(points, 3) {
+				var out outcome
+				steptest.Kill(t, p, func(variable string) bool {
+					out = s.run(t, variable)
+					return out.killed
+				})
+				s.check(t, out.stdout, "killed at "+p.String())
 			}
-			if kills == 0 {
-				t.Fatal("nothing was killed")
-			}
-			t.Logf("%d kills", kills)
 		})
 	}
 }
 
-// stride leaves some out, but never the rare calls, where it is not asked for
-// all of them.
-func stride(call string) int {
-	if os.Getenv("RAMET_SOAK") == "" && call == "pwrite64" {
-		return 7
+// selected returns the points at which a command is killed: all of them in `make soak`, else a few of each label.
+func selected(points []point.Point, most int) []point.Point {
+	if soak.On() {
+		return points
 	}
-	return 1
+	return steptest.Select(points, most)
 }
 
 // afterMade is what is said besides that a workspace was made.
@@ -99,41 +92,45 @@ func afterMade(stderr string) string {
 	return stderr
 }
 
-func TestADiskThatFailsIsNeverAcknowledgedSoak(t *testing.T) {
-	exe := build(t)
-	for name, c := range map[string]struct{ call, errno, code string }{
-		"sync":  {"fsync", "EIO", "STORAGE_IO"},
-		"write": {"pwrite64", "EIO", "STORAGE_IO"},
-		"full":  {"pwrite64", "ENOSPC", "STORAGE_FULL"},
-	} {
-		for verb := range verbs {
-			t.Run(name+"/"+verb, func(t *testing.T) {
-				t.Parallel()
-				s := newScene(t, exe, verb)
-				for n := 1; ; n += stride(c.call) {
-					// From the n-th on: a disk that fails does not come back.
-					out := s.strace(t, os.DevNull, c.call, fmt.Sprintf("inject=%s:error=%s:when=%d+", c.call, c.errno, n))
-					what := fmt.Sprintf("%s at %s %d", c.errno, c.call, n)
+func TestADiskThatFailsIsNeverAcknowledged(t *testing.T) {
+	exe := binary(t)
+	for verb := range verbs {
+		t.Run(verb, func(t *testing.T) {
+			t.Parallel()
+			s := newScene(t, exe, verb)
+			points := s.points(t)
+			for _, c := range []struct{ op, errno, code string }{
+				{"sync", "EIO", "STORAGE_IO"},
+				{"write", "EIO", "STORAGE_IO"},
+				{"write", "ENOSPC", "STORAGE_FULL"},
+			} {
+				for _, p := range selected(only(points, c.op), 3) {
+					// From there on: a disk that fails does not come back.
+					out := s.run(t, steptest.Fail(p.Label, p.N, c.errno))
+					what := fmt.Sprintf("%s from the step %s on", c.errno, p)
 					switch {
 					case out.code == 0 && out.stdout != "":
 					case out.code == 6 && out.stdout == "" && strings.HasPrefix(afterMade(out.stderr), "error["+c.code+"]: "):
-					case out.code == 6 && out.stdout == "" && strings.Contains(out.stderr, shmSize):
 					default:
 						t.Fatalf("%s: exit code %d, printed %q and %q", what, out.code, out.stdout, out.stderr)
 					}
 					s.check(t, out.stdout, what)
-					if out.code == 0 {
-						break
-					}
 				}
-			})
-		}
+			}
+		})
 	}
 }
 
-// shmSize is how SQLite tells that its shared memory could not be made. It
-// does not tell why; ramet looks at the disk, and this one is not really full.
-const shmSize = "disk I/O error (4874)"
+// only returns the points of one operation, counted together.
+func only(points []point.Point, op string) []point.Point {
+	var out []point.Point
+	for _, p := range points {
+		if p.Op() == op {
+			out = append(out, point.Point{Label: op, N: len(out) + 1})
+		}
+	}
+	return out
+}
 
 // scene is one verb, with the states before and after it.
 type scene struct {
@@ -163,18 +160,20 @@ func newScene(t *testing.T, exe, verb string) *scene {
 
 // reset puts the workspace back.
 func (s *scene) reset(t *testing.T) {
-	for _, end := range []string{"", "-wal", "-shm", "-journal"} {
+	for _, end := range []string{"", "-wal", "-shm", "-journal", "-spare"} {
 		os.Remove(s.db + end)
 	}
 	if s.template == "" {
 		return
 	}
-	data, err := os.ReadFile(s.template)
-	if err == nil {
-		err = os.WriteFile(s.db, data, 0o600)
-	}
-	if err != nil {
-		t.Fatal(err)
+	for _, end := range []string{"", "-spare"} {
+		data, err := os.ReadFile(s.template + end)
+		if err == nil {
+			err = os.WriteFile(s.db+end, data, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
@@ -184,46 +183,40 @@ type outcome struct {
 	killed         bool
 }
 
-// strace runs the verb on a fresh copy, tampering with one kind of call, and
-// writes what it sees of them to a file.
-func (s *scene) strace(t *testing.T, file, call string, tamper ...string) outcome {
+// run runs the verb on a fresh copy, with a variable in its environment.
+func (s *scene) run(t *testing.T, variable string) outcome {
 	t.Helper()
 	s.reset(t)
-	args := []string{"-f", "-qq", "-o", file, "-e", "trace=" + call}
-	for _, expression := range tamper {
-		args = append(args, "-e", expression)
-	}
-	args = append(append(args, s.exe, "--db", s.db), verbs[s.verb]...)
-	cmd := exec.CommandContext(t.Context(), "strace", args...)
-	cmd.Env = append(environment(s.db), "GOMAXPROCS=1") // most calls on one thread
+	cmd := exec.CommandContext(t.Context(), s.exe, append([]string{"--db", s.db}, verbs[s.verb]...)...)
+	cmd.Env = append(environment(s.db), variable)
+	return outcomeOf(t, cmd)
+}
+
+// outcomeOf runs a command to its end.
+func outcomeOf(t *testing.T, cmd *exec.Cmd) outcome {
+	t.Helper()
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	err := cmd.Run()
-	if cmd.ProcessState == nil {
+	if err := cmd.Run(); cmd.ProcessState == nil {
 		t.Fatal(err)
 	}
 	return outcome{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode(), !cmd.ProcessState.Exited()}
 }
 
-// count is how many calls of a kind the verb makes.
-func (s *scene) count(t *testing.T, call string) int {
+// points records the steps of the verb.
+func (s *scene) points(t *testing.T) []point.Point {
 	t.Helper()
-	file := s.db + ".trace"
-	if out := s.strace(t, file, call); out.code != 0 {
-		t.Fatalf("strace ended with %d: %s", out.code, out.stderr)
-	}
-	trace, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return bytes.Count(trace, []byte(call+"("))
+	return steptest.Record(t, 1, func(variable string) {
+		if out := s.run(t, variable); out.code != 0 {
+			t.Fatalf("exit code %d: %s", out.code, out.stderr)
+		}
+	})
 }
 
-// check looks at what is left: the next command works, all links hold, and the
+// check looks at what is left: the workspace can be opened, all links hold, and the
 // verb was carried out whole or not at all; whole, if it said so.
 func (s *scene) check(t *testing.T, printed, what string) {
 	t.Helper()
-	command(t, s.exe, s.db, "verify")
 	got := state(t, s.db)
 	if got != s.after && (got != s.before || printed != "") {
 		t.Fatalf("%s, having printed %q, it left\n%s\nbefore\n%s\nafter\n%s", what, printed, got, s.before, s.after)
@@ -250,6 +243,9 @@ func state(t *testing.T, db string) string {
 		t.Fatal(err)
 	}
 	defer ws.Close()
+	if _, err := ws.Audit(ctx, nil); err != nil {
+		t.Fatal(err)
+	}
 	agents, err := ws.Agents(ctx, agent.Filter{Dead: true})
 	if err != nil {
 		t.Fatal(err)
@@ -276,16 +272,6 @@ func state(t *testing.T, db string) string {
 		}
 	}
 	return b.String()
-}
-
-// build gives the path of the real binary.
-func build(t *testing.T) string {
-	t.Helper()
-	exe := filepath.Join(t.TempDir(), "ramet")
-	if err := buildTo(exe); err != nil {
-		t.Fatal(err)
-	}
-	return exe
 }
 
 // command runs ramet, which must succeed.

@@ -6,13 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
+
+	"ramet/internal/soak"
+	"ramet/internal/step/steptest"
 )
 
 // The real binary runs a turn and is killed with SIGKILL at many points. After
@@ -20,11 +21,9 @@ import (
 // there, every call has one result, what was shown for a second is kept, and no
 // process of a tool is alive.
 
-// seed makes the points the same in every run; RAMET_SOAK draws more of them.
-const seed = 20260611
-
-func points() int {
-	if os.Getenv("RAMET_SOAK") != "" {
+// kills is how often a turn is killed at a time drawn by chance.
+func kills() int {
+	if soak.On() {
 		return 1000
 	}
 	return 20
@@ -57,6 +56,7 @@ const (
 
 func TestAKilledToolLoopGoesOnSoak(t *testing.T) {
 	t.Parallel()
+	soak.Only(t)
 	exe := binary(t)
 	s := newStage(t, exe)
 	r := s.exec(t, "--model", toolLoop(t, s, stubborn, forever), "go")
@@ -71,7 +71,7 @@ func TestAKilledToolLoopGoesOnSoak(t *testing.T) {
 	if err := s.recovered(t, r, at, toolLoopSays); err != nil {
 		t.Fatalf("killed at the end: %v", err)
 	}
-	sample(t, 3, points(), func(t *testing.T, random *rand.Rand) error {
+	sample(t, 3, kills(), func(t *testing.T, random *rand.Rand) error {
 		s := newStage(t, exe)
 		n, later := random.IntN(last), time.Duration(random.IntN(4000))*time.Microsecond
 		r := s.exec(t, "--model", toolLoop(t, s, stubborn, forever), "go")
@@ -84,44 +84,39 @@ func TestAKilledToolLoopGoesOnSoak(t *testing.T) {
 	})
 }
 
-// strace kills as ramet enters the n-th call of one kind on one of its threads.
-func TestATurnKilledAtAWriteGoesOnSoak(t *testing.T) {
+// A turn that is killed before any step that changes a file goes on.
+func TestATurnKilledAtAStepGoesOn(t *testing.T) {
 	t.Parallel()
 	exe := binary(t)
-	var kills atomic.Int64
-	sample(t, 2, points()/2, func(t *testing.T, random *rand.Rand) error {
-		s := newStage(t, exe)
+	var s *stage
+	var r *running
+	turn := func(variable string) (killed bool) {
+		s = newStage(t, exe)
 		s.made(t)
-		call, n := "pwrite64", 1+random.IntN(60)
-		if random.IntN(2) == 0 {
-			call, n = "fsync", 1+random.IntN(25)
+		cmd := s.command("exec", "--json", "--allow", "bash", "--model", toolLoop(t, s, "(setsid sleep 1000 &); ", "true"), "go")
+		cmd.Env = append(cmd.Env, variable)
+		if r = s.begin(t, cmd); !r.ends() {
+			t.Fatalf("it does not end:%s", r.told())
 		}
-		tamper := fmt.Sprintf("inject=%s:signal=KILL:when=%d", call, n)
-		cmd := s.wrapped([]string{"strace", "-f", "-qq", "-o", os.DevNull, "-e", "trace=" + call, "-e", tamper},
-			"exec", "--json", "--allow", "bash", "--model", toolLoop(t, s, "(setsid sleep 1000 &); ", "true"), "go")
-		cmd.Env = append(cmd.Env, "GOMAXPROCS=1") // most calls on one thread
-		r := s.begin(t, cmd)
-		if !r.ends() {
-			return fmt.Errorf("it does not end:%s", r.told())
+		if state := cmd.ProcessState; state.Exited() && state.ExitCode() != 0 {
+			t.Fatalf("exit code %d:%s\n%s", state.ExitCode(), r.told(), &r.stderr)
 		}
-		switch state := cmd.ProcessState; {
-		case !state.Exited():
-			kills.Add(1)
-		case state.ExitCode() != 0:
-			return fmt.Errorf("exit code %d:%s\n%s", state.ExitCode(), r.told(), &r.stderr)
-		}
-		return wrap(s.recovered(t, r, time.Now(), toolLoopSays), "killed at %s %d", call, n)
-	})
-	if kills.Load() == 0 {
-		t.Error("nothing was killed")
+		return !cmd.ProcessState.Exited()
 	}
-	t.Logf("%d kills", kills.Load())
+	points := steptest.Record(t, 2, func(variable string) { turn(variable) })
+	for _, p := range selected(points, 2) {
+		steptest.Kill(t, p, turn)
+		if err := s.recovered(t, r, time.Now(), toolLoopSays); err != nil {
+			t.Fatalf("killed at %s: %v", p, err)
+		}
+	}
 }
 
 // Not beside other tests: a second is a second of this machine.
 func TestAKilledReplyIsKeptSoak(t *testing.T) {
+	soak.Only(t)
 	exe := binary(t)
-	sample(t, 7, points(), func(t *testing.T, random *rand.Rand) error {
+	sample(t, 7, kills(), func(t *testing.T, random *rand.Rand) error {
 		s := newStage(t, exe)
 		path, gate := s.pipe(t)
 		steps, says := []string{}, ""
@@ -154,6 +149,7 @@ func TestAKilledReplyIsKeptSoak(t *testing.T) {
 func sample(t *testing.T, width, times int, trial func(*testing.T, *rand.Rand) error) {
 	t.Helper()
 	watchLate()
+	seed := soak.Seed(t)
 	var work sync.WaitGroup
 	slots := make(chan struct{}, width)
 	for n := range times {

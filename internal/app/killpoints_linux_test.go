@@ -1,9 +1,9 @@
 package app_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -17,11 +17,14 @@ import (
 	"ramet/internal/agent"
 	"ramet/internal/history"
 	"ramet/internal/mail"
+	"ramet/internal/soak"
+	"ramet/internal/step/point"
+	"ramet/internal/step/steptest"
 	"ramet/internal/store/sqlite"
 )
 
 // Everything that ramet keeps is killed again and again while it grows: a command is killed
-// as it enters some call that changes a file, chosen by chance; the next one goes on with
+// before some step that changes a file, chosen by chance; the next one goes on with
 // what is left. What was printed is there, once; what was not is there once or not at all;
 // and everything verifies. How many kills: RAMET_KILLS, else 200.
 
@@ -42,10 +45,8 @@ func killsWanted(t *testing.T) int {
 const killsEach = 100
 
 func TestKillPointsSoak(t *testing.T) {
-	exe, err := built()
-	if err != nil {
-		t.Fatal(err)
-	}
+	soak.Only(t)
+	exe, seed := binary(t), soak.Seed(t)
 	want := killsWanted(t)
 	var mu sync.Mutex
 	total := map[string]int{}
@@ -53,7 +54,7 @@ func TestKillPointsSoak(t *testing.T) {
 		for n := 0; n < want; n += killsEach {
 			t.Run(strconv.Itoa(n/killsEach), func(t *testing.T) {
 				t.Parallel()
-				got := newDoomed(t, exe, uint64(n)).suffer(min(killsEach, want-n))
+				got := newDoomed(t, exe, seed+uint64(n)).suffer(min(killsEach, want-n))
 				mu.Lock()
 				defer mu.Unlock()
 				for kind, n := range got {
@@ -80,44 +81,31 @@ type doomed struct {
 	db   string
 	dice *rand.Rand
 	next int
-	// calls are how often a kind of command makes each call.
-	calls map[string]map[string]int
-	sure  map[string]bool // texts that were acknowledged; false: nobody knows
+	sure map[string]bool // texts that were acknowledged; false: nobody knows
 }
 
 // kinds of commands that are killed, by what they change. They are run with a token that
 // nothing else has.
-var doomedKinds = map[string]struct {
-	args  func(token string) []string
-	calls []string
-}{
-	"append": {func(x string) []string { return []string{"append", "ada", x} }, dbCalls},
-	"fork":   {func(x string) []string { return []string{"fork", "ada", "--name", x} }, dbCalls},
-	"send":   {func(x string) []string { return []string{"send", "bob", "--from", "ada", x} }, dbCalls},
-	"read":   {func(string) []string { return []string{"read", "bob", "--json"} }, dbCalls},
-	"run": {func(x string) []string {
+var doomedKinds = map[string]func(token string) []string{
+	"append": func(x string) []string { return []string{"append", "ada", x} },
+	"fork":   func(x string) []string { return []string{"fork", "ada", "--name", x} },
+	"send":   func(x string) []string { return []string{"send", "bob", "--from", "ada", x} },
+	"read":   func(string) []string { return []string{"read", "bob", "--json"} },
+	"run": func(x string) []string {
 		return []string{"run", "append", "r", "--type", "GATE_RUN_STARTED", "--payload", `{"gate":"` + x + `"}`}
-	}, fileCalls},
-	"step": {func(x string) []string {
-		return []string{"run", "init", "--run-id", x}
-	}, fileCalls},
-	"ledger": {func(x string) []string {
+	},
+	"step": func(x string) []string { return []string{"run", "init", "--run-id", x} },
+	"ledger": func(x string) []string {
 		return []string{"track", "spawn", "--type", "t", "--plan", "1", "--group", "g", "--id", x}
-	}, fileCalls},
+	},
 }
-
-var (
-	dbCalls   = []string{"pwrite64", "fsync", "ftruncate", "unlink", "write"}
-	fileCalls = []string{"write", "pwrite64", "fdatasync", "fsync", "renameat", "linkat", "unlinkat", "mkdirat"}
-)
 
 func newDoomed(t *testing.T, exe string, seed uint64) *doomed {
 	dir := t.TempDir()
 	if err := os.Mkdir(filepath.Join(dir, ".git"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	w := &doomed{t: t, exe: exe, dir: dir, db: filepath.Join(dir, "ramet.db"), dice: rand.New(rand.NewPCG(seed, 13)),
-		calls: map[string]map[string]int{}, sure: map[string]bool{}}
+	w := &doomed{t: t, exe: exe, dir: dir, db: filepath.Join(dir, "ramet.db"), dice: rand.New(rand.NewPCG(seed, 13)), sure: map[string]bool{}}
 	for _, args := range [][]string{{"append", "0", "hello"}, {"fork", "--name", "ada"}, {"fork", "--name", "bob"}, {"run", "init", "--run-id", "r"}} {
 		if out := w.ramet(nil, args...); out.code != 0 {
 			t.Fatalf("%v: %s", args, out.stderr)
@@ -126,18 +114,12 @@ func newDoomed(t *testing.T, exe string, seed uint64) *doomed {
 	return w
 }
 
-// ramet runs a command, under another program if that is named.
-func (w *doomed) ramet(under []string, args ...string) outcome {
-	line := append(append(slices.Clone(under), w.exe, "--db", w.db), args...)
-	cmd := exec.Command(line[0], line[1:]...)
-	cmd.Dir, cmd.Env = w.dir, append(environment(w.db), "GOMAXPROCS=1") // most calls on one thread
-	var stdout, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	if err := cmd.Run(); cmd.ProcessState == nil {
-		w.t.Errorf("%v: %v", args, err)
-		return outcome{code: -1}
-	}
-	return outcome{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode(), !cmd.ProcessState.Exited()}
+// ramet runs a command, with variables in its environment.
+func (w *doomed) ramet(variables []string, args ...string) outcome {
+	w.t.Helper()
+	cmd := exec.Command(w.exe, append([]string{"--db", w.db}, args...)...)
+	cmd.Dir, cmd.Env = w.dir, append(environment(w.db), variables...)
+	return outcomeOf(w.t, cmd)
 }
 
 // token is a text, and a name, that nothing else has.
@@ -146,63 +128,32 @@ func (w *doomed) token() string {
 	return fmt.Sprintf("tok-%d-x", w.next)
 }
 
-// learn counts the calls of each kind of command.
-func (w *doomed) learn() {
-	for kind, k := range doomedKinds {
-		trace := filepath.Join(w.dir, "trace")
+// learn records the steps of a kind of command, as the world is now.
+func (w *doomed) learn(kind string) []point.Point {
+	w.t.Helper()
+	return steptest.Record(w.t, 1, func(variable string) {
 		token := w.token()
-		out := w.ramet([]string{"strace", "-f", "-qq", "-o", trace, "-e", "trace=" + strings.Join(k.calls, ",")}, k.args(token)...)
-		w.judge(kind, token, out, "traced")
-		text, err := os.ReadFile(trace)
-		if err != nil || out.code != 0 {
-			w.t.Fatalf("%s: %v %s", kind, err, out.stderr)
-		}
-		w.calls[kind] = map[string]int{}
-		for _, call := range k.calls {
-			if n := strings.Count(string(text), call+"("); n > 0 {
-				w.calls[kind][call] = n
-			}
-		}
-	}
+		w.judge(kind, token, w.ramet([]string{variable}, doomedKinds[kind](token)...), "recorded")
+	})
 }
 
 // suffer kills so many commands, and tells of which kinds.
 func (w *doomed) suffer(kills int) map[string]int {
-	w.learn()
-	kinds := slices.Sorted(func(yield func(string) bool) {
-		for kind := range doomedKinds {
-			if !yield(kind) {
-				return
-			}
-		}
-	})
-	done, sum := map[string]int{}, 0
-	for tries := 0; sum < kills && !w.t.Failed(); tries++ {
-		if tries > 20*kills {
-			w.t.Errorf("%d tries led to %d kills", tries, sum)
-		}
-		kind := kinds[tries%len(kinds)]
-		call := doomedKinds[kind].calls[w.dice.IntN(len(doomedKinds[kind].calls))]
-		most := w.calls[kind][call]
-		if most == 0 {
-			continue
-		}
-		token, n := w.token(), 1+w.dice.IntN(most)
-		out := w.ramet([]string{"strace", "-f", "-qq", "-o", os.DevNull, "-e", "trace=" + call, "-e",
-			fmt.Sprintf("inject=%s:signal=KILL:when=%d", call, n)}, doomedKinds[kind].args(token)...)
-		what := fmt.Sprintf("%s killed at %s %d", kind, call, n)
-		w.judge(kind, token, out, what)
-		if !out.killed {
-			continue
-		}
-		sum++
+	kinds, done := slices.Sorted(maps.Keys(doomedKinds)), map[string]int{}
+	for n := 0; n < kills && !w.t.Failed(); n++ {
+		kind := kinds[n%len(kinds)]
+		points := w.learn(kind)
+		p := points[w.dice.IntN(len(points))]
+		what := fmt.Sprintf("%s killed at %s", kind, p)
+		steptest.Kill(w.t, p, func(variable string) bool {
+			token := w.token()
+			out := w.ramet([]string{variable}, doomedKinds[kind](token)...)
+			w.judge(kind, token, out, what)
+			return out.killed
+		})
 		done[kind]++
 		again := w.token()
-		if plain := w.ramet(nil, doomedKinds[kind].args(again)...); plain.code != 0 {
-			w.t.Errorf("%s: the next one ended with %d: %s", what, plain.code, plain.stderr)
-		} else {
-			w.judge(kind, again, plain, what+", the next one")
-		}
+		w.judge(kind, again, w.ramet(nil, doomedKinds[kind](again)...), what+", the next one")
 	}
 	w.verify()
 	return done

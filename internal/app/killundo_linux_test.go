@@ -3,65 +3,44 @@ package app_test
 import (
 	"fmt"
 	"io/fs"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"ramet/internal/step/point"
+	"ramet/internal/step/steptest"
 )
 
-// An undo that is killed at any call that changes the disk has happened or has not, when the
+// An undo that is killed at any step that changes the disk has happened or has not, when the
 // next command looked: never half of it; and it can be undone itself.
 func TestAKilledUndoIsWholeOrNothing(t *testing.T) {
-	exe, err := built()
-	if err != nil {
-		t.Fatal(err)
-	}
-	kills := 6
-	if os.Getenv("RAMET_KILLS") != "" {
-		kills = killsWanted(t)
-	}
-	w := newUndone(t, exe)
-	calls := []string{"renameat", "unlinkat", "fsync", "mkdirat", "symlinkat", "pwrite64", "write"}
-	count := w.learn(calls)
-	calls = slices.DeleteFunc(calls, func(call string) bool { return count[call] == 0 })
-	dice, done := rand.New(rand.NewPCG(17, 1)), map[string]int{}
-	for tries := 0; len(calls) > 0 && tries < 4*kills && sum(done) < kills; tries++ {
-		call := calls[tries%len(calls)]
-		n := 1 + dice.IntN(count[call])
-		out := w.ramet([]string{"strace", "-f", "-qq", "-o", os.DevNull, "-e", "trace=" + call, "-e",
-			fmt.Sprintf("inject=%s:signal=KILL:when=%d", call, n)}, "undo", "0")
-		what := fmt.Sprintf("killed at %s %d", call, n)
-		if out.killed {
-			done[call]++
-		} else if out.code != 0 {
-			t.Fatalf("%s: %s", what, out.stderr)
-		}
+	t.Parallel()
+	w := newUndone(t, binary(t))
+	points := w.points()
+	for _, p := range selected(points, 2) {
+		steptest.Kill(t, p, func(variable string) bool {
+			if out := w.ramet([]string{variable}, "undo", "0"); out.killed {
+				return true
+			} else if out.code != 0 {
+				t.Fatal(out.stderr)
+			}
+			return false
+		})
 		if plan := w.ramet(nil, "undo", "0", "--dry-run"); plan.code != 0 { // it finishes what was begun
-			t.Fatalf("%s: the next one: %s", what, plan.stderr)
+			t.Fatalf("killed at %s: the next one: %s", p, plan.stderr)
 		}
-		is := w.which(what)
+		is := w.which("killed at " + p.String())
 		if again := w.ramet(nil, "undo", "0"); again.code != 0 {
-			t.Fatalf("%s: the next undo: %s", what, again.stderr)
-		} else if now := w.which(what + ", and undone"); now == is {
-			t.Fatalf("%s: the next undo changed nothing: %s", what, again.stdout)
+			t.Fatalf("killed at %s: the next undo: %s", p, again.stderr)
+		} else if now := w.which("killed at " + p.String() + ", and undone"); now == is {
+			t.Fatalf("killed at %s: the next undo changed nothing: %s", p, again.stdout)
 		}
-	}
-	if sum(done) < kills {
-		t.Errorf("%d kills, not %d", sum(done), kills)
 	}
 	if out := w.ramet(nil, "verify"); out.code != 0 {
 		t.Error(out.stderr)
 	}
-	t.Logf("%v", done)
-}
-
-func sum(of map[string]int) (n int) {
-	for _, m := range of {
-		n += m
-	}
-	return n
 }
 
 // undone is a folder that a turn of agent 0 changed.
@@ -85,7 +64,7 @@ func newUndone(t *testing.T, exe string) *undone {
 		}
 	}
 	w.trees[0] = w.tree()
-	if out := w.ramet([]string{"env", "RAMET_TEST_SCRIPTS=1"}, "exec", "--allow", "bash", "--model", "script/"+model, "go"); out.code != 0 {
+	if out := w.ramet([]string{"RAMET_TEST_SCRIPTS=1"}, "exec", "--allow", "bash", "--model", "script/"+model, "go"); out.code != 0 {
 		t.Fatal(out.stderr)
 	}
 	w.trees[1] = w.tree()
@@ -95,26 +74,15 @@ func newUndone(t *testing.T, exe string) *undone {
 	return w
 }
 
-// learn counts the calls of an undo, and takes it back.
-func (w *undone) learn(calls []string) map[string]int {
+// points records the steps of an undo in either direction, those that both have.
+func (w *undone) points() []point.Point {
 	w.t.Helper()
-	trace := filepath.Join(filepath.Dir(w.db), "trace")
-	out := w.ramet([]string{"strace", "-f", "-qq", "-o", trace, "-e", "trace=" + strings.Join(calls, ",")}, "undo", "0")
-	text, err := os.ReadFile(trace)
-	if err != nil || out.code != 0 {
-		w.t.Fatalf("%v %s", err, out.stderr)
-	}
-	if w.which("traced") != 0 {
-		w.t.Fatal("an undo changed nothing")
-	}
-	if out := w.ramet(nil, "undo", "0"); out.code != 0 || w.which("undone") != 1 {
-		w.t.Fatal("an undo of an undo changed nothing: " + out.stderr)
-	}
-	count := map[string]int{}
-	for _, call := range calls {
-		count[call] = strings.Count(string(text), call+"(")
-	}
-	return count
+	return steptest.Record(w.t, 2, func(variable string) {
+		is := w.which("before an undo")
+		if out := w.ramet([]string{variable}, "undo", "0"); out.code != 0 || w.which("after an undo") == is {
+			w.t.Fatal("an undo changed nothing: " + out.stderr)
+		}
+	})
 }
 
 // which says which of the two trees is there.

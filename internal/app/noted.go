@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"ramet/internal/durable"
+	"ramet/internal/step"
 	"ramet/internal/telemetry/outbox"
 )
 
@@ -34,7 +35,7 @@ func (n noteOf) keep(home string) {
 	_ = durable.WriteFile(n.file(home), append(text, '\n'), 0o600)
 }
 
-func (n noteOf) forget(home string) { os.Remove(n.file(home)) }
+func (n noteOf) forget(home string) { step.Remove(n.file(home)) }
 
 // noted are all that are remembered.
 func noted(home string) []noteOf {

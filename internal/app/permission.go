@@ -14,6 +14,7 @@ import (
 	"ramet/internal/permit"
 	"ramet/internal/sandbox"
 	"ramet/internal/sandbox/guard"
+	"ramet/internal/step"
 )
 
 // policy is what the user permits in a workspace.
@@ -56,7 +57,7 @@ func tellOnce(home, what string, say func()) {
 	}
 	say()
 	if durable.MakeFolder(filepath.Dir(mark), 0o700) == nil {
-		_ = os.WriteFile(mark, nil, 0o600) // else it is said again
+		_ = step.WriteFile(mark, nil, 0o600) // else it is said again
 	}
 }
 

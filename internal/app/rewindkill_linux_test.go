@@ -1,20 +1,18 @@
 package app_test
 
 import (
-	"bytes"
 	"fmt"
 	"io/fs"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-)
 
-// rewindCalls are those by which a rewind with files changes something.
-var rewindCalls = []string{"renameat", "unlinkat", "mkdirat", "symlinkat", "fchmodat", "fchmod", "write", "pwrite64", "fsync", "ftruncate"}
+	"ramet/internal/soak"
+	"ramet/internal/step/steptest"
+)
 
 // rewound is a project whose agent made files, changed some and removed some after a mark.
 type rewound struct {
@@ -23,52 +21,35 @@ type rewound struct {
 	before, after string // its files
 }
 
-// A `rewind --files` that is killed with SIGKILL as it enters any call that changes something: the
+// A `rewind --files` that is killed with SIGKILL before any step that changes something: the
 // next command, whatever it is for, finds everything as it was, or files and conversation gone back
-// together, and an undo brings the files again. Some points; RAMET_SOAK: all, which are more than 500.
-func TestAKilledRewindIsWholeOrNothingSoak(t *testing.T) {
+// together, and an undo brings the files again.
+func TestAKilledRewindIsWholeOrNothing(t *testing.T) {
 	t.Parallel()
-	s, points := newRewound(t), 3
-	if os.Getenv("RAMET_SOAK") != "" {
-		points = 1 << 30
-	}
-	type point struct {
-		call string
-		n    int
-	}
-	var all []point
-	counted := s.count(t)
-	for _, call := range rewindCalls {
-		for n := range counted[call] {
-			all = append(all, point{call, n + 1})
+	s := newRewound(t)
+	points := steptest.Record(t, 1, func(variable string) {
+		if out := s.rewind(t, variable); out.code != 0 || tree(t, s.dir) != s.after {
+			t.Fatalf("exit code %d: %s%s\n%s\nwant\n%s", out.code, out.stdout, out.stderr, tree(t, s.dir), s.after)
 		}
-	}
-	rand.New(rand.NewPCG(seed, 17)).Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
-	kills, halves := 0, 0
-	for _, p := range all {
-		if kills == points || t.Failed() {
+	})
+	for _, p := range selected(points, 2) {
+		var out outcome
+		steptest.Kill(t, p, func(variable string) bool {
+			out = s.rewind(t, variable)
+			return out.killed
+		})
+		s.judge(t, out, "killed at "+p.String())
+		if t.Failed() {
 			break
 		}
-		out := s.rewind(t, os.DevNull, p.call, fmt.Sprintf("inject=%s:signal=KILL:when=%d", p.call, p.n))
-		if !out.killed {
-			continue // strace counts for each thread
-		}
-		kills++
-		if s.judge(t, out, fmt.Sprintf("killed at %s %d of %d kinds", p.call, p.n, len(rewindCalls))) {
-			halves++
-		}
 	}
-	if kills < min(points, 500) {
-		t.Errorf("%d kills at %d points", kills, len(all))
-	}
-	t.Logf("%d kills, %d of them with the rewind under way or done", kills, halves)
 }
 
 func newRewound(t *testing.T) *rewound {
 	t.Helper()
 	s := newStage(t, binary(t))
 	files := 12
-	if os.Getenv("RAMET_SOAK") != "" {
+	if soak.On() {
 		files = 140
 	}
 	s.db = filepath.Join(filepath.Dir(s.dir), "db", "ramet.db")
@@ -107,44 +88,17 @@ func (r *rewound) copy(t *testing.T, from, to string) {
 	}
 }
 
-// rewind goes back under strace, from the beginning.
-func (r *rewound) rewind(t *testing.T, trace, call string, tamper ...string) outcome {
+// rewind goes back from the beginning, with a variable in its environment.
+func (r *rewound) rewind(t *testing.T, variable string) outcome {
 	t.Helper()
 	r.copy(t, r.kept, filepath.Dir(r.dir))
-	under := []string{"strace", "-f", "-qq", "-o", trace, "-e", "trace=" + call}
-	for _, one := range tamper {
-		under = append(under, "-e", one)
-	}
-	cmd := r.wrapped(under, "rewind", "0", "here", "--files")
-	cmd.Env = append(cmd.Env, "GOMAXPROCS=1") // most calls on one thread
-	var stdout, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	if err := cmd.Run(); cmd.ProcessState == nil {
-		t.Fatal(err)
-	}
-	return outcome{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode(), !cmd.ProcessState.Exited()}
+	cmd := r.command("rewind", "0", "here", "--files")
+	cmd.Env = append(cmd.Env, variable)
+	return outcomeOf(t, cmd)
 }
 
-// count is how often a rewind makes each call.
-func (r *rewound) count(t *testing.T) map[string]int {
-	t.Helper()
-	trace := filepath.Join(filepath.Dir(r.dir), "trace")
-	if out := r.rewind(t, trace, strings.Join(rewindCalls, ",")); out.code != 0 || tree(t, r.dir) != r.after {
-		t.Fatalf("exit code %d: %s%s\n%s\nwant\n%s", out.code, out.stdout, out.stderr, tree(t, r.dir), r.after)
-	}
-	text, err := os.ReadFile(trace)
-	if err != nil {
-		t.Fatal(err)
-	}
-	out := map[string]int{}
-	for _, call := range rewindCalls {
-		out[call] = bytes.Count(text, []byte(" "+call+"("))
-	}
-	return out
-}
-
-// judge looks at what a kill left, and says whether the rewind came about.
-func (r *rewound) judge(t *testing.T, out outcome, what string) bool {
+// judge looks at what a kill left.
+func (r *rewound) judge(t *testing.T, out outcome, what string) {
 	t.Helper()
 	said := r.must(t, "log", "0") // any command will do
 	gone := !strings.Contains(said, "said later")
@@ -153,17 +107,16 @@ func (r *rewound) judge(t *testing.T, out outcome, what string) bool {
 	case got == r.before && !gone && out.stdout == "":
 	default:
 		t.Errorf("%s, having printed %q: the conversation went back: %t, and the files are\n%s\nbefore\n%s\nafter\n%s", what, out.stdout, gone, got, r.before, r.after)
-		return gone
+		return
 	}
 	r.must(t, "verify")
 	if !gone {
-		return false
+		return
 	}
 	undone := r.must(t, "undo", "0")
 	if got := tree(t, r.dir); got != r.before {
 		t.Errorf("%s: undo said %s and made\n%s\nwant\n%s", what, undone, got, r.before)
 	}
-	return true
 }
 
 func write(t *testing.T, path, text string) {

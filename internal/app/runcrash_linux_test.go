@@ -1,17 +1,17 @@
 package app_test
 
 import (
-	"bytes"
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"ramet/internal/step/steptest"
 )
 
-// A run is killed as the agents' workspace is: at every call that changes a file.
+// A run is killed as the agents' workspace is: at every step that changes a file.
 // Afterwards an acknowledged event is in the log, every command works, the log and
 // its checkpoints verify, and the next event can be appended.
 
@@ -24,41 +24,26 @@ var runVerbs = map[string][]string{
 	"import":     {"run", "import", "export.ndjson"},
 }
 
-// runCalls are those by which a run's folder changes.
-var runCalls = []string{"write", "pwrite64", "fdatasync", "fsync", "ftruncate", "renameat", "linkat", "unlinkat", "mkdirat"}
-
-func TestAKilledRunGoesOnSoak(t *testing.T) {
-	exe := build(t)
+func TestAKilledRunGoesOn(t *testing.T) {
+	exe := binary(t)
 	for verb, args := range runVerbs {
 		t.Run(verb, func(t *testing.T) {
 			t.Parallel()
-			kills, template := 0, newRunScene(t, exe)
-			for _, call := range runCalls {
-				for n := 1; ; n += runStride() {
-					s := template.copy()
-					acknowledged, killed := s.kill(args, call, n)
-					s.comesBack(verb, acknowledged, fmt.Sprintf("killed at %s %d", call, n))
-					os.RemoveAll(s.dir)
-					if !killed {
-						break
-					}
-					kills++
-				}
+			template := newRunScene(t, exe)
+			points := steptest.Record(t, 1, func(variable string) { template.copy().run(variable, args) })
+			for _, p := range selected(points, 2) {
+				var s *runScene
+				var out outcome
+				steptest.Kill(t, p, func(variable string) bool {
+					s = template.copy()
+					out = s.run(variable, args)
+					return out.killed
+				})
+				s.comesBack(verb, strings.TrimSpace(out.stdout), "killed at "+p.String())
+				os.RemoveAll(s.dir)
 			}
-			if kills == 0 {
-				t.Fatal("nothing was killed")
-			}
-			t.Logf("%d kills", kills)
 		})
 	}
-}
-
-// runStride takes a sample where it is not asked for all.
-func runStride() int {
-	if os.Getenv("RAMET_SOAK") == "" {
-		return 3
-	}
-	return 1
 }
 
 type runScene struct {
@@ -99,7 +84,7 @@ const keyFile = ".local/share/ramet/keys/log.ed25519"
 func (s *runScene) command(name string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(s.t.Context(), name, args...)
 	cmd.Dir = s.dir
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + s.dir, "GOMAXPROCS=1"} // most calls on one thread
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + s.dir}
 	return cmd
 }
 
@@ -112,18 +97,16 @@ func (s *runScene) must(args ...string) string {
 	return string(out)
 }
 
-// kill runs a command that is killed at its n-th call of a kind, and returns what
-// it had printed.
-func (s *runScene) kill(args []string, call string, n int) (printed string, killed bool) {
-	trace := append([]string{"-f", "-qq", "-o", os.DevNull, "-e", "trace=" + call,
-		"-e", fmt.Sprintf("inject=%s:signal=KILL:when=%d", call, n), s.exe}, args...)
-	cmd := s.command("strace", trace...)
-	var stdout bytes.Buffer
-	cmd.Stdout = &stdout
-	if err := cmd.Run(); cmd.ProcessState == nil {
-		s.t.Fatal(err)
+// run runs a command with a variable in its environment.
+func (s *runScene) run(variable string, args []string) outcome {
+	s.t.Helper()
+	cmd := s.command(s.exe, args...)
+	cmd.Env = append(cmd.Env, variable)
+	out := outcomeOf(s.t, cmd)
+	if !out.killed && out.code != 0 {
+		s.t.Fatalf("%v: exit code %d: %s", args, out.code, out.stderr)
 	}
-	return strings.TrimSpace(stdout.String()), !cmd.ProcessState.Exited()
+	return out
 }
 
 func (s *runScene) comesBack(verb, acknowledged, what string) {

@@ -4,4 +4,7 @@ package app
 
 import "ramet/internal/app/probe"
 
-func init() { switches = probe.FromEnvironment }
+func init() {
+	switches = probe.FromEnvironment
+	probe.CountSteps()
+}

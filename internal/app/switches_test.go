@@ -3,4 +3,7 @@ package app
 import "ramet/internal/app/probe"
 
 // The test binary, which scripts run as ramet, has the switches without the tag.
-func init() { switches = probe.FromEnvironment }
+func init() {
+	switches = probe.FromEnvironment
+	probe.CountSteps()
+}

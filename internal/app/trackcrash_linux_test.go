@@ -3,15 +3,17 @@ package app_test
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"ramet/internal/step/point"
+	"ramet/internal/step/steptest"
 )
 
-// The ledger is killed as the agents' workspace is: at every call that changes a file.
+// The ledger is killed as the agents' workspace is: at every step that changes a file.
 // Afterwards it is as before the command or as after it, as after it if that was said,
 // and the next command works.
 
@@ -30,89 +32,57 @@ var trackVerbs = map[string]struct {
 
 const trackBefore = "a:completed b:interrupted c:spawned"
 
-var trackCalls = []string{"write", "fsync", "renameat", "linkat", "unlinkat", "mkdirat"}
-
-func TestAKilledLedgerIsWholeSoak(t *testing.T) {
-	exe, err := built()
-	if err != nil {
-		t.Fatal(err)
-	}
+func TestAKilledLedgerIsWhole(t *testing.T) {
+	exe := binary(t)
 	for verb := range trackVerbs {
 		t.Run(verb, func(t *testing.T) {
 			t.Parallel()
-			kills := 0
-			for _, call := range trackCalls {
-				// strace counts for each thread, so one call may survive; that does not end
-				// the search.
-				for n, misses := 1, 0; misses < 3; n++ {
-					s := newTrackScene(t, exe, verb)
-					out := s.strace(call, fmt.Sprintf("inject=%s:signal=KILL:when=%d", call, n))
-					s.check(out.stdout != "", fmt.Sprintf("killed at %s %d", call, n))
-					if misses++; out.killed {
-						kills, misses = kills+1, 0
-					}
+			points := steptest.Record(t, 1, func(variable string) {
+				if out := newTrackScene(t, exe, verb).run(variable); out.code != 0 {
+					t.Fatal(out.stderr)
 				}
+			})
+			for _, p := range selected(points, 4) {
+				var s *trackScene
+				var out outcome
+				steptest.Kill(t, p, func(variable string) bool {
+					s = newTrackScene(t, exe, verb)
+					out = s.run(variable)
+					return out.killed
+				})
+				s.check(out.stdout != "", "killed at "+p.String())
 			}
-			if kills < 5 {
-				t.Fatalf("only %d kills", kills)
-			}
-			t.Logf("%d kills", kills)
 		})
 	}
 }
 
-// trackDone is trackBefore with the command carried out.
-const trackDone = "a:completed b:interrupted c:completed"
-
-func TestALedgerOnAFailingDiskTriesThreeTimesSoak(t *testing.T) {
-	exe, err := built()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range []struct {
-		call, errno, code string
-		when              string
-		exit              int
-	}{
-		{"fsync", "EIO", "", "1", 0},
-		{"fsync", "EIO", "", "1..2", 0},
-		{"fsync", "EIO", "STORAGE_IO", "1..3", 6},
-		{"renameat", "EIO", "", "1", 0},
-		{"renameat", "EIO", "STORAGE_IO", "1+", 6},
-		{"fsync", "ENOSPC", "STORAGE_FULL", "1+", 6},
-		{"write", "ENOSPC", "STORAGE_FULL", "1+", 6},
+func TestALedgerOnAFailingDiskTriesThreeTimes(t *testing.T) {
+	exe := binary(t)
+	for failure, code := range map[string]string{
+		"sync:1=EIO":                       "",
+		"sync:1=EIO,sync:2=EIO":            "",
+		"sync:1=EIO,sync:2=EIO,sync:3=EIO": "STORAGE_IO",
+		"rename:1=EIO":                     "",
+		"rename:1+=EIO":                    "STORAGE_IO",
+		"sync:1+=ENOSPC":                   "STORAGE_FULL",
+		"ledger/file/write:1+=ENOSPC":      "STORAGE_FULL", // not even the lock can be signed
+		"ledger/file/write:2+=ENOSPC":      "STORAGE_FULL",
+		"ledger/file/write:2=EIO":          "",
+		"sync:2=EIO,sync:4=EIO,sync:6=EIO": "STORAGE_IO",
 	} {
-		t.Run(c.call+c.errno+c.when, func(t *testing.T) {
+		t.Run(failure, func(t *testing.T) {
 			t.Parallel()
 			s := newTrackScene(t, exe, "complete")
-			inject := fmt.Sprintf("inject=%s:error=%s:when=%s", c.call, c.errno, c.when)
-			out := s.strace(c.call, inject)
-			// strace counts the calls of each thread: where the tries are on different
-			// ones, each is the first, and all fail. That is no success to be had then.
-			for range 20 {
-				if c.exit == 6 || out.code != 6 {
-					break
-				}
-				// If it was the folder's sync that failed last, the new file had its name
-				// already: the command says that it does not know, and the file is whole.
-				if got := s.entries(); got != trackBefore && got != trackDone {
-					t.Errorf("a refused command left it as %s", got)
-				}
-				s = newTrackScene(t, exe, "complete")
-				out = s.strace(c.call, inject)
-			}
-			if c.call == "write" && c.exit == 6 {
-				// Not even the error can be printed on such a disk.
-				if out.code != 6 || out.stdout != "" {
-					t.Fatalf("exit code %d, printed %q", out.code, out.stdout)
-				}
-			} else if out.code != c.exit || c.exit == 6 && !strings.HasPrefix(out.stderr, "error["+c.code+"]: ") {
+			out := s.run(point.FailAt + "=" + failure)
+			if code == "" && out.code != 0 || code != "" && (out.code != 6 || !strings.HasPrefix(out.stderr, "error["+code+"]: ")) {
 				t.Fatalf("exit code %d, %q", out.code, out.stderr)
 			}
-			if got := s.entries(); c.exit == 6 && got != trackBefore {
+			// If it was the folder's sync that failed, the file has its name already: the command
+			// says that it does not know, and the file is whole.
+			if got := s.entries(); code != "" && got != trackBefore && !strings.HasPrefix(failure, "sync:2") {
 				t.Errorf("a refused command changed it: %s", got)
 			}
-			s.check(out.stdout != "", "failed "+c.when)
+			s.check(out.stdout != "", "failed "+failure)
 		})
 	}
 }
@@ -152,19 +122,16 @@ func newTrackScene(t *testing.T, exe, verb string) *trackScene {
 func (s *trackScene) command(name string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(s.t.Context(), name, args...)
 	cmd.Dir = s.dir
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + s.home, "GOMAXPROCS=1"} // most calls on one thread
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + s.home}
 	return cmd
 }
 
-func (s *trackScene) strace(call, tamper string) outcome {
-	args := append([]string{"-f", "-qq", "-o", os.DevNull, "-e", "trace=" + call, "-e", tamper, s.exe}, trackVerbs[s.verb].args...)
-	cmd := s.command("strace", args...)
-	var stdout, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	if err := cmd.Run(); cmd.ProcessState == nil {
-		s.t.Fatal(err)
-	}
-	return outcome{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode(), !cmd.ProcessState.Exited()}
+// run runs the verb with a variable in its environment.
+func (s *trackScene) run(variable string) outcome {
+	s.t.Helper()
+	cmd := s.command(s.exe, trackVerbs[s.verb].args...)
+	cmd.Env = append(cmd.Env, variable)
+	return outcomeOf(s.t, cmd)
 }
 
 // state is the flag that says which folder the verb works on.

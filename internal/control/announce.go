@@ -11,6 +11,7 @@ import (
 
 	"ramet/internal/durable"
 	"ramet/internal/fault"
+	"ramet/internal/step"
 )
 
 // One kernel of a workspace may announce that it serves: others give it their turns,
@@ -42,12 +43,12 @@ func (s *Server) Announce() error {
 	}
 	// By a new name, so that nobody reads half of it.
 	temp := s.place.postName() + "." + s.instance
-	err = os.WriteFile(temp, []byte(s.Owner), 0o600)
+	err = step.WriteFile(temp, []byte(s.Owner), 0o600)
 	if err == nil {
-		err = os.Rename(temp, s.place.postName())
+		err = step.Rename(temp, s.place.postName())
 	}
 	if err != nil {
-		os.Remove(temp)
+		step.Remove(temp)
 		post.Close()
 		return durable.Failure("write", s.place.postName(), err)
 	}
@@ -60,7 +61,7 @@ func (s *Server) withdraw() {
 	if s.post == nil {
 		return
 	}
-	os.Remove(s.place.postName())
+	step.Remove(s.place.postName())
 	s.post.Close()
 	s.post = nil
 }
@@ -74,7 +75,7 @@ func (p Folder) stays(instance string) string { return filepath.Join(p.dir, inst
 // Stay says that the kernel stays, until Close: letters that others write may begin turns here.
 func (s *Server) Stay() error {
 	path := s.place.stays(s.instance)
-	if err := os.WriteFile(path, nil, 0o600); err != nil {
+	if err := step.WriteFile(path, nil, 0o600); err != nil {
 		return durable.Failure("write", path, err)
 	}
 	return nil
@@ -155,6 +156,6 @@ func (p Folder) clearPost(dead string) {
 		return
 	}
 	if now, err := os.ReadFile(p.postName()); err == nil && string(now) == dead {
-		os.Remove(p.postName())
+		step.Remove(p.postName())
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"ramet/internal/database"
 	"ramet/internal/durable"
 	"ramet/internal/fault"
+	"ramet/internal/step"
 )
 
 // Folder is the folder where the kernels of one workspace on this machine meet.
@@ -154,13 +155,13 @@ func (p Folder) sweep(instance string) {
 		return
 	}
 	now := time.Now()
-	os.Remove(p.stays(instance))
-	if os.Remove(p.sock(instance)) == nil {
+	step.Remove(p.stays(instance))
+	if step.Remove(p.sock(instance)) == nil {
 		os.Chtimes(p.lock(instance), now, now) // it was found dead now
 		return
 	}
 	if info, err := os.Stat(p.lock(instance)); err == nil && now.Sub(info.ModTime()) > swept {
-		os.Remove(p.lock(instance))
+		step.Remove(p.lock(instance))
 	}
 }
 

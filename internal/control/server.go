@@ -9,7 +9,6 @@ import (
 	"log"
 	"net"
 	"net/http"
-	"os"
 	"sync"
 	"time"
 
@@ -30,6 +29,7 @@ import (
 	"ramet/internal/proc"
 	"ramet/internal/registry"
 	"ramet/internal/state"
+	"ramet/internal/step"
 	"ramet/internal/text"
 )
 
@@ -95,7 +95,7 @@ func Listen(p Folder) (*Server, error) {
 	if err := durable.MakeFolder(p.dir, 0o700); err != nil {
 		return nil, err
 	}
-	if err := os.Chmod(p.dir, 0o700); err != nil { // whoever made it
+	if err := step.Chmod(p.dir, 0o700); err != nil { // whoever made it
 		return nil, durable.Failure("guard folder", p.dir, err)
 	}
 	s := &Server{place: p, instance: newInstance(), none: make(chan struct{})}
@@ -112,7 +112,7 @@ func Listen(p Folder) (*Server, error) {
 		}
 		l.SetUnlinkOnClose(false) // Close removes it by its own name
 		s.listener = l
-		return os.Chmod(p.sock(s.instance), 0o600)
+		return step.Chmod(p.sock(s.instance), 0o600)
 	})
 	if err != nil {
 		s.Close()
@@ -192,10 +192,10 @@ func (s *Server) Close() {
 	}
 	s.done.Wait()
 	s.withdraw()
-	os.Remove(s.place.stays(s.instance))
-	os.Remove(s.place.sock(s.instance))
+	step.Remove(s.place.stays(s.instance))
+	step.Remove(s.place.sock(s.instance))
 	if !s.owing {
-		os.Remove(s.place.lock(s.instance))
+		step.Remove(s.place.lock(s.instance))
 	}
 	s.lock.Close()
 }

@@ -25,10 +25,10 @@ import (
 	"errors"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 
 	"ramet/internal/fault"
+	"ramet/internal/step"
 )
 
 // WriteFile puts data at path, replacing what was there. The mode is exactly
@@ -89,7 +89,7 @@ func Create(path string, perm fs.FileMode, content func(io.Writer) error) error 
 	}
 	// link(2) refuses an existing name, and the name appears with its content;
 	// O_EXCL on path itself would show an empty file first.
-	if err := os.Link(t.Name(), path); errors.Is(err, fs.ErrExist) {
+	if err := step.Link(t.Name(), path); errors.Is(err, fs.ErrExist) {
 		return fault.New(fault.Conflict, "%s %s: %w", verb, path, bare(err))
 	} else if err != nil {
 		return failure(verb, path, err)
@@ -102,7 +102,7 @@ func Create(path string, perm fs.FileMode, content func(io.Writer) error) error 
 
 // OpenFile is os.OpenFile for a file of our own: where the name is a link, it is not
 // followed, and the error is fault.Denied.
-func OpenFile(path string, flag int, perm fs.FileMode) (*os.File, error) {
-	f, err := os.OpenFile(path, flag|noFollow, perm)
+func OpenFile(path string, flag int, perm fs.FileMode) (*step.File, error) {
+	f, err := step.OpenFile(path, flag|noFollow, perm)
 	return f, failure("open", path, err)
 }

@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	"ramet/internal/fault"
+	"ramet/internal/step"
 )
 
 // MakeFolder makes path and its missing parents with mode perm, durably. A
@@ -54,7 +55,7 @@ func makeFolder(path string, perm fs.FileMode, changed *[]string) error {
 			return err
 		}
 	}
-	if err := os.Mkdir(path, perm); err != nil {
+	if err := step.Mkdir(path, perm); err != nil {
 		// Another process may have made it meanwhile; its fsync of the
 		// parent is not ours, so ours still follows.
 		if info, statErr := os.Stat(path); statErr != nil || !info.IsDir() {
@@ -92,7 +93,7 @@ func syncFolder(path string) error {
 		return err
 	}
 	defer d.Close()
-	err = d.Sync()
+	err = step.Of(d).Sync()
 	// Some network and FUSE file systems have no fsync for folders and say so.
 	// There is nothing to wait for then; any other answer is a failed fsync.
 	if errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.ENOTSUP) {

@@ -9,6 +9,8 @@ import (
 	"os"
 	"syscall"
 	"time"
+
+	"ramet/internal/step"
 )
 
 // owner is the line a holder leaves in its lock file. It is for humans: it may
@@ -49,7 +51,7 @@ func disown(path string) error {
 // stays: only the first line counts, and cutting a file costs more than all the rest,
 // because some file systems write it out at once then.
 func overwrite(path string, line []byte) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|noFollow, 0)
+	f, err := step.OpenFile(path, os.O_WRONLY|noFollow, 0)
 	if err != nil {
 		return err
 	}

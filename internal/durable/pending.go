@@ -3,14 +3,15 @@ package durable
 import (
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
+
+	"ramet/internal/step"
 )
 
 // pending is a file that has no name of its own yet: a temporary one beside the name that
 // it is to get, since only there a rename is certain to stay on one file system.
 type pending struct {
-	*os.File
+	*step.File
 	path string
 	gone bool // renamed, or removed
 	shut bool
@@ -18,7 +19,7 @@ type pending struct {
 
 // prepare writes data to a pending file for path.
 func prepare(path string, content func(io.Writer) error, perm fs.FileMode) (*pending, error) {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"*")
+	f, err := step.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"*")
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +57,7 @@ func (p *pending) rename() error {
 	if err := p.Close(); err != nil {
 		return err
 	}
-	if err := os.Rename(p.Name(), p.path); err != nil {
+	if err := step.Rename(p.Name(), p.path); err != nil {
 		return err
 	}
 	p.gone = true
@@ -73,5 +74,5 @@ func (p *pending) drop() error {
 		return nil
 	}
 	p.gone = true
-	return os.Remove(p.Name())
+	return step.Remove(p.Name())
 }

@@ -3,12 +3,12 @@ package rundir
 import (
 	"context"
 	"errors"
-	"os"
 	"path/filepath"
 
 	"ramet/internal/durable"
 	"ramet/internal/fault"
 	"ramet/internal/run"
+	"ramet/internal/step"
 )
 
 // Remover takes logs away that do not lie in the folder of their run. Logs that are kept
@@ -47,16 +47,16 @@ func (s *Store) Remove(ctx context.Context, runID string, anyway bool) error {
 	}
 	// Under another name first: what is half removed is no run.
 	gone := filepath.Join(s.Root, ".gone-"+runID)
-	if err := os.RemoveAll(gone); err != nil {
+	if err := step.RemoveAll(gone); err != nil {
 		return durable.Failure("remove", gone, err)
 	}
-	if err := os.Rename(s.Dir(runID), gone); err != nil {
+	if err := step.Rename(s.Dir(runID), gone); err != nil {
 		return durable.Failure("remove", s.Dir(runID), err)
 	}
 	if err := durable.SyncFolder(s.Root); err != nil {
 		return err
 	}
-	return durable.Failure("remove", gone, os.RemoveAll(gone))
+	return durable.Failure("remove", gone, step.RemoveAll(gone))
 }
 
 func conflict(runID, child string) error {

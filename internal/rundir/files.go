@@ -15,13 +15,14 @@ import (
 
 	"ramet/internal/durable"
 	"ramet/internal/fault"
+	"ramet/internal/step"
 )
 
 // Files are what a run made, below its folder. Paths are relative, with slashes; none
 // leads out of the folder, also not over a symbolic link.
 type Files struct {
 	dir  string
-	root *os.Root
+	root *step.Root
 }
 
 // OpenFiles opens the files of a run.
@@ -33,7 +34,7 @@ func (s *Store) OpenFiles(runID string) (*Files, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Files{s.Dir(runID), root}, nil
+	return &Files{s.Dir(runID), step.In(root)}, nil
 }
 
 // Close gives back the folder.

@@ -16,6 +16,7 @@ import (
 	"ramet/internal/durable"
 	"ramet/internal/fault"
 	"ramet/internal/run"
+	"ramet/internal/step"
 )
 
 // Begin makes a new run: its folder, its configuration and RUN_CREATED.
@@ -65,14 +66,14 @@ func (s *Store) build(ctx context.Context, runID string, kind Kind, config []byt
 			return exists(runID)
 		}
 		aside := &Store{Root: filepath.Join(s.Root, ".new-"+runID), Project: s.Project, Server: s.Server, Logs: s.Logs, Key: s.Key, Now: s.Now}
-		if err := os.RemoveAll(aside.Root); err != nil { // left by one that was killed
+		if err := step.RemoveAll(aside.Root); err != nil { // left by one that was killed
 			return fault.New(fault.StorageIO, "remove %s: %w", aside.Root, err)
 		}
-		defer os.RemoveAll(aside.Root)
+		defer step.RemoveAll(aside.Root)
 		if err := aside.fill(ctx, runID, kind, config, begin); err != nil {
 			return err
 		}
-		if err := os.Rename(aside.Dir(runID), s.Dir(runID)); errors.Is(err, fs.ErrExist) {
+		if err := step.Rename(aside.Dir(runID), s.Dir(runID)); errors.Is(err, fs.ErrExist) {
 			return exists(runID)
 		} else if err != nil {
 			return fault.New(fault.StorageIO, "name run %s: %w", runID, err)

@@ -8,13 +8,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 
 	"golang.org/x/mod/sumdb/tlog"
 
 	"ramet/internal/durable"
 	"ramet/internal/fault"
 	"ramet/internal/run"
+	"ramet/internal/step"
 )
 
 // Own says whether a run is this home's: every checkpoint in its folder is signed by the
@@ -146,7 +146,7 @@ func (x *Session) Adopt(ctx context.Context, consent string) error {
 		return fault.New(fault.Untrusted, "run %s has changed since you were asked", x.RunID).WithHint("nothing was done; look again")
 	}
 	path := x.path(checkpointFile)
-	if err := os.Rename(path, path+".foreign"); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := step.Rename(path, path+".foreign"); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return durable.Failure("rename", path, err)
 	}
 	x.ours = true

@@ -11,6 +11,7 @@ import (
 	"ramet/internal/durable"
 	"ramet/internal/fault"
 	"ramet/internal/run"
+	"ramet/internal/step"
 )
 
 // Estate is what the folder of a run begins with whose log is in a server, on another host
@@ -38,17 +39,17 @@ func (s *Store) receive(runID string, e Estate) error {
 		return s.received(runID, e)
 	}
 	aside := &Store{Root: filepath.Join(s.Root, ".new-"+runID), Project: s.Project}
-	if err := os.RemoveAll(aside.Root); err != nil { // left by one that was killed
+	if err := step.RemoveAll(aside.Root); err != nil { // left by one that was killed
 		return durable.Failure("remove", aside.Root, err)
 	}
-	defer os.RemoveAll(aside.Root)
+	defer step.RemoveAll(aside.Root)
 	if err := aside.create(runID, e.Kind, e.Config); err != nil {
 		return err
 	}
 	if err := aside.receiveAgent(runID, e); err != nil {
 		return err
 	}
-	if err := os.Rename(aside.Dir(runID), s.Dir(runID)); err != nil {
+	if err := step.Rename(aside.Dir(runID), s.Dir(runID)); err != nil {
 		return durable.Failure("name run", s.Dir(runID), err)
 	}
 	return durable.SyncFolder(s.Root)

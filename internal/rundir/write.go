@@ -15,6 +15,7 @@ import (
 	"ramet/internal/durable"
 	"ramet/internal/fault"
 	"ramet/internal/run"
+	"ramet/internal/step"
 )
 
 // Session is a run, open for appending, by one holder at a time.
@@ -260,7 +261,7 @@ func appendFile(path string, data []byte) error {
 func (x *Session) PutSnapshot(damaged bool) error {
 	if damaged {
 		bad := x.path(snapshotFile) + ".bad-" + x.store.Now().UTC().Format("20060102T150405Z")
-		if err := os.Rename(x.path(snapshotFile), bad); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := step.Rename(x.path(snapshotFile), bad); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fault.New(fault.StorageIO, "keep %s: %w", bad, err)
 		}
 	}

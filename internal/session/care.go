@@ -16,6 +16,7 @@ import (
 	"ramet/internal/files/past"
 	"ramet/internal/history"
 	"ramet/internal/id"
+	"ramet/internal/step"
 	"ramet/internal/workspace"
 	"ramet/internal/worktree"
 )
@@ -172,7 +173,7 @@ func (w *Workspace) forgetOutputs(m id.Message, said string) error {
 		if !strings.Contains(said, f.Name()) {
 			continue
 		}
-		if err := os.Remove(filepath.Join(w.Outputs(), f.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := step.Remove(filepath.Join(w.Outputs(), f.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("remove the output that message %d names: %w", m, err)
 		}
 	}

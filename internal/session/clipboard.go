@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"time"
@@ -13,6 +12,7 @@ import (
 	"ramet/internal/durable"
 	"ramet/internal/fault"
 	"ramet/internal/picture"
+	"ramet/internal/step"
 )
 
 // clipboards are the programs that print the image on the clipboard, on the systems that
@@ -56,7 +56,7 @@ func (w *Workspace) keepPasted(data []byte) (string, error) {
 	}
 	sum := sha256.Sum256(data)
 	path := filepath.Join(dir, hex.EncodeToString(sum[:8])+".png")
-	if err := os.WriteFile(path, data, 0o600); err != nil {
+	if err := step.WriteFile(path, data, 0o600); err != nil {
 		return "", fault.New(fault.StorageIO, "keep the image: %w", err)
 	}
 	return path, nil

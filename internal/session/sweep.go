@@ -15,6 +15,7 @@ import (
 	"ramet/internal/fault"
 	"ramet/internal/public"
 	"ramet/internal/rundir"
+	"ramet/internal/step"
 	"ramet/internal/text"
 	"ramet/internal/workspace"
 )
@@ -127,7 +128,7 @@ func (w *Workspace) SweepCaches(ctx context.Context, since time.Time, plan bool)
 			continue
 		}
 		if !plan {
-			if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			if err := step.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return out, durable.Failure("remove", name, err)
 			}
 		}
@@ -178,11 +179,11 @@ func weigh(dir string) (size int64, newest time.Time) {
 func clearFolder(dir string) error {
 	filepath.WalkDir(dir, func(p string, e fs.DirEntry, err error) error {
 		if err == nil && e.IsDir() {
-			os.Chmod(p, 0o700)
+			step.Chmod(p, 0o700)
 		}
 		return nil
 	})
-	return durable.Failure("remove", dir, os.RemoveAll(dir))
+	return durable.Failure("remove", dir, step.RemoveAll(dir))
 }
 
 // SweepRun takes away the evidence of a run that ended, and with artifacts every file that its

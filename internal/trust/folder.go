@@ -9,6 +9,7 @@ import (
 
 	"ramet/internal/durable"
 	"ramet/internal/fault"
+	"ramet/internal/step"
 )
 
 // Folder is a folder that ramet keeps its own files in: runs, a ledger. One inside of a
@@ -57,7 +58,7 @@ func (f Folder) Make(perm fs.FileMode) (*os.Root, error) {
 	for _, part := range strings.Split(rel, string(filepath.Separator)) {
 		above := at
 		at = filepath.Join(at, part)
-		err := root.Mkdir(at, perm)
+		err := step.In(root).Mkdir(at, perm)
 		if errors.Is(err, fs.ErrExist) {
 			continue
 		}
@@ -161,5 +162,5 @@ func syncNames(root *os.Root, dir string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(d.Sync(), d.Close())
+	return errors.Join(step.Of(d).Sync(), d.Close())
 }

@@ -17,6 +17,7 @@ import (
 	"ramet/internal/durable"
 	"ramet/internal/fault"
 	"ramet/internal/git"
+	"ramet/internal/step"
 )
 
 // broughtFile, in what git keeps of a worktree, tells which files came from the parent without
@@ -59,7 +60,7 @@ const broughtRef = "refs/worktree/ramet/brought"
 // keepBrought writes that commit. The index of the worktree stays as it is.
 func (r repo) keepBrought(ctx context.Context, paths []string) error {
 	index := filepath.Join(r.git, "ramet-index")
-	defer os.Remove(index)
+	defer step.Remove(index)
 	c := git.Command{Dir: r.top, User: true, Env: []string{"GIT_INDEX_FILE=" + index}}
 	if _, err := c.Run(ctx, "read-tree", "HEAD"); err != nil {
 		return err

@@ -11,6 +11,7 @@ import (
 	"ramet/internal/durable"
 	"ramet/internal/git"
 	"ramet/internal/reflink"
+	"ramet/internal/step"
 )
 
 // checkout puts the files of its commit into a tree that has none yet: those that are as committed
@@ -62,7 +63,7 @@ func (k Keeper) shares(r repo) bool {
 		return false
 	}
 	defer head.Close()
-	to, err := os.OpenRoot(k.Dir)
+	to, err := step.OpenRoot(k.Dir)
 	if err != nil {
 		return false
 	}
@@ -70,7 +71,7 @@ func (k Keeper) shares(r repo) bool {
 	const probe = ".probe" // nobody else makes worktrees here now
 	to.Remove(probe)
 	defer to.Remove(probe)
-	return k.clone(to, probe, 0o600, head) == nil
+	return k.clone(to.Root, probe, 0o600, head) == nil
 }
 
 // tracked is a file of a commit.
@@ -122,7 +123,7 @@ func (k Keeper) cloneOne(from, to *os.Root, f tracked) error {
 	}
 	defer src.Close()
 	if dir := path.Dir(f.path); dir != "." {
-		if err := to.MkdirAll(dir, 0o777); err != nil {
+		if err := step.In(to).MkdirAll(dir, 0o777); err != nil {
 			return err
 		}
 	}

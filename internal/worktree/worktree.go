@@ -38,6 +38,7 @@ import (
 	"ramet/internal/fault"
 	"ramet/internal/git"
 	"ramet/internal/id"
+	"ramet/internal/step"
 	"ramet/internal/trust"
 )
 
@@ -141,7 +142,7 @@ func (k Keeper) add(ctx context.Context, r repo, child id.Agent, name, commit st
 
 // makeFolder makes the child's folder, where nothing in the parent's is committed.
 func makeFolder(dir string) error {
-	if err := os.MkdirAll(dir, 0o777); err != nil {
+	if err := step.MkdirAll(dir, 0o777); err != nil {
 		return fault.New(fault.StorageIO, "make the child's folder: %w", err)
 	}
 	return nil
@@ -165,7 +166,7 @@ func (r repo) undo(ctx context.Context, t Tree) error {
 	if f := (*git.Failed)(nil); err != nil && !(errors.As(err, &f) && strings.Contains(f.Stderr, "is not a working tree")) {
 		return err
 	}
-	if err := os.RemoveAll(t.Dir); err != nil {
+	if err := step.RemoveAll(t.Dir); err != nil {
 		return fault.New(fault.StorageIO, "remove worktree: %w", err)
 	}
 	if taken, err := r.taken(ctx, t.Branch); err != nil || !taken {

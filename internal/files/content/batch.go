@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
-	"os"
 	"path/filepath"
 	"sync"
 	"time"
@@ -13,6 +12,7 @@ import (
 	"ramet/internal/chain"
 	"ramet/internal/durable"
 	"ramet/internal/files"
+	"ramet/internal/step"
 )
 
 // Batch is objects that are to be kept together. It is safe for concurrent use until it is
@@ -22,7 +22,7 @@ type Batch struct {
 	repo  string
 
 	mu      sync.Mutex
-	file    *os.File // nil: nothing was added yet
+	file    *step.File // nil: nothing was added yet
 	at      int64
 	entries []entry
 	held    map[chain.Hash]bool
@@ -119,7 +119,7 @@ func (b *Batch) open() error {
 	if err := durable.MakeFolder(b.store.PackDir(), 0o700); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(b.store.PackDir(), ".pack-*")
+	f, err := step.CreateTemp(b.store.PackDir(), ".pack-*")
 	if err != nil {
 		return durable.Failure("keep files in", b.store.PackDir(), err)
 	}
@@ -145,7 +145,7 @@ func (b *Batch) Commit() (int64, error) {
 		err = b.file.Sync()
 	}
 	if err == nil {
-		err = os.Rename(b.file.Name(), filepath.Join(b.store.PackDir(), name))
+		err = step.Rename(b.file.Name(), filepath.Join(b.store.PackDir(), name))
 	}
 	if err == nil {
 		b.file.Close()
@@ -178,7 +178,7 @@ func (b *Batch) Drop() {
 func (b *Batch) remove() {
 	if b.file != nil {
 		b.file.Close()
-		os.Remove(b.file.Name())
+		step.Remove(b.file.Name())
 		b.file = nil
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"ramet/internal/chain"
 	"ramet/internal/durable"
+	"ramet/internal/step"
 )
 
 // Dropped is what Drop would free, or freed.
@@ -95,7 +96,7 @@ func (s *Store) Drop(keep func(chain.Hash) bool, since time.Time) (Dropped, erro
 		return Dropped{}, err
 	}
 	for name := range old {
-		if err := os.Remove(filepath.Join(s.PackDir(), name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := step.Remove(filepath.Join(s.PackDir(), name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return Dropped{}, durable.Failure("remove", name, err)
 		}
 	}
@@ -186,7 +187,7 @@ func (s *Store) Sweep(before time.Time) {
 	}
 	for _, e := range names {
 		if info, err := e.Info(); err == nil && strings.HasPrefix(e.Name(), ".pack-") && info.ModTime().Before(before) {
-			os.Remove(filepath.Join(s.PackDir(), e.Name()))
+			step.Remove(filepath.Join(s.PackDir(), e.Name()))
 		}
 	}
 }

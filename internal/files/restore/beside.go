@@ -9,11 +9,12 @@ import (
 	"ramet/internal/chain"
 	"ramet/internal/files"
 	"ramet/internal/reflink"
+	"ramet/internal/step"
 )
 
 // clone makes a file that shares its content with the one beside, if that is the same and the
 // file system can. false: it is to be written, and nothing is there.
-func (w *work) clone(dir *os.Root, temp, at string, to files.Node) bool {
+func (w *work) clone(dir *step.Root, temp, at string, to files.Node) bool {
 	if w.copies {
 		return false
 	}
@@ -22,7 +23,7 @@ func (w *work) clone(dir *os.Root, temp, at string, to files.Node) bool {
 		return false
 	}
 	defer src.Close()
-	err := reflink.Clone(dir, temp, 0o600, src)
+	err := reflink.Clone(dir.Root, temp, 0o600, src)
 	if err == nil {
 		err = w.settle(dir, temp, to)
 	}
@@ -31,7 +32,7 @@ func (w *work) clone(dir *os.Root, temp, at string, to files.Node) bool {
 }
 
 // copy makes a file of the one beside, where its content was not kept.
-func (w *work) copy(dir *os.Root, temp, at string, to files.Node) (string, error) {
+func (w *work) copy(dir *step.Root, temp, at string, to files.Node) (string, error) {
 	src := w.same(at, to)
 	if src == nil {
 		return Unkept, nil
@@ -69,7 +70,7 @@ var errOther = errors.New("it is another content")
 
 // settle holds a clone against what it shall be, and puts it on disk. What is something else is
 // removed.
-func (w *work) settle(dir *os.Root, temp string, to files.Node) (err error) {
+func (w *work) settle(dir *step.Root, temp string, to files.Node) (err error) {
 	defer func() {
 		if err != nil {
 			dir.Remove(temp)

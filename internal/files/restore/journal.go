@@ -17,6 +17,7 @@ import (
 	"ramet/internal/fault"
 	"ramet/internal/files"
 	"ramet/internal/id"
+	"ramet/internal/step"
 	"ramet/internal/text"
 )
 
@@ -126,7 +127,7 @@ func (j Journal) Finish(ctx context.Context, after After) ([]Done, error) {
 			return all, err
 		}
 		if _, err := os.Stat(p.Root); errors.Is(err, fs.ErrNotExist) { // nothing is left to restore
-			os.Remove(name)
+			step.Remove(name)
 			continue
 		}
 		done, err := j.carry(ctx, p, name, after)
@@ -180,7 +181,7 @@ func (j Journal) carry(ctx context.Context, p Plan, name string, after After) (D
 		return out, err
 	}
 	j.crash()
-	if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := step.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return out, durable.Failure("remove", name, err)
 	}
 	return out, durable.SyncFolder(j.Dir)

@@ -3,11 +3,11 @@ package restore
 import (
 	"errors"
 	"io/fs"
-	"os"
 	"path"
 
 	"ramet/internal/durable"
 	"ramet/internal/files"
+	"ramet/internal/step"
 )
 
 // Want is a path as it shall be; nil: nothing there.
@@ -20,7 +20,7 @@ type Want struct {
 // uses yet.
 func Lay(root string, wants []Want) (Plan, error) {
 	p := Plan{Root: root}
-	dir, err := os.OpenRoot(root)
+	dir, err := step.OpenRoot(root)
 	if err != nil {
 		return p, durable.Failure("open", root, err)
 	}

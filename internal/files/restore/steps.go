@@ -19,6 +19,7 @@ import (
 	"ramet/internal/fault"
 	"ramet/internal/files"
 	"ramet/internal/llm"
+	"ramet/internal/step"
 )
 
 // steps does all steps of a plan: first folders are opened that were shut; then what is removed,
@@ -28,7 +29,7 @@ import (
 // killed left there is written over, or swept.
 func (j Journal) steps(ctx context.Context, p Plan, temp string) (Done, error) {
 	out := Done{Plan: p}
-	root, err := os.OpenRoot(p.Root)
+	root, err := step.OpenRoot(p.Root)
 	if err != nil {
 		return out, durable.Failure("open", p.Root, err)
 	}
@@ -109,7 +110,7 @@ func phase(s Step) int {
 // work is a restore under way.
 type work struct {
 	Journal
-	root    *os.Root
+	root    *step.Root
 	temp    string   // name of files that are being written
 	beside  *os.Root // has files to be cloned; nil: there is none
 	copies  bool     // the file system cannot clone them
@@ -168,7 +169,7 @@ func (w *work) step(ctx context.Context, s Step) (why string, err error) {
 }
 
 // folder makes a folder that can be written into, until shut.
-func (w *work) folder(dir *os.Root, name string, now *files.Node, to files.Node) (string, error) {
+func (w *work) folder(dir *step.Root, name string, now *files.Node, to files.Node) (string, error) {
 	w.crash()
 	if now != nil && now.Kind != files.Dir {
 		if err := dir.Remove(name); err != nil {
@@ -215,7 +216,7 @@ func (w *work) shut(s Step) {
 }
 
 // put puts a file or link in its place, in one step.
-func (w *work) put(ctx context.Context, dir *os.Root, at string, now *files.Node, to files.Node) (string, error) {
+func (w *work) put(ctx context.Context, dir *step.Root, at string, now *files.Node, to files.Node) (string, error) {
 	name, temp := path.Base(at), w.temp
 	dir.Remove(temp)
 	w.crash()
@@ -238,7 +239,7 @@ func (w *work) put(ctx context.Context, dir *os.Root, at string, now *files.Node
 }
 
 // make makes a file or link of what was kept.
-func (w *work) make(ctx context.Context, dir *os.Root, temp, at string, to files.Node) (string, error) {
+func (w *work) make(ctx context.Context, dir *step.Root, temp, at string, to files.Node) (string, error) {
 	content, err := w.Get(ctx, to.Hash)
 	switch {
 	case ctx.Err() != nil:
@@ -259,7 +260,7 @@ func (w *work) make(ctx context.Context, dir *os.Root, temp, at string, to files
 	return explain(err)
 }
 
-func (w *work) write(dir *os.Root, temp string, content io.Reader, to files.Node) error {
+func (w *work) write(dir *step.Root, temp string, content io.Reader, to files.Node) error {
 	f, err := dir.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
@@ -275,7 +276,7 @@ func (w *work) write(dir *os.Root, temp string, content io.Reader, to files.Node
 }
 
 // folds says whether the disk takes names that differ in case for one.
-func (w *work) folds(dir *os.Root) (bool, error) {
+func (w *work) folds(dir *step.Root) (bool, error) {
 	temp := ".ramet-" + strings.ToLower(rand.Text())
 	f, err := dir.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -288,12 +289,12 @@ func (w *work) folds(dir *os.Root) (bool, error) {
 }
 
 // enter opens a folder below the root, one after the other, none of them through a link.
-func (w *work) enter(rel string) (dir *os.Root, close func(), err error) {
+func (w *work) enter(rel string) (dir *step.Root, close func(), err error) {
 	dir, close = w.root, func() {}
 	if rel == "." {
 		return dir, close, nil
 	}
-	var open []*os.Root
+	var open []*step.Root
 	close = func() {
 		for _, r := range open {
 			r.Close()
@@ -314,7 +315,7 @@ func (w *work) enter(rel string) (dir *os.Root, close func(), err error) {
 // errLink is a link or a file where a folder should be.
 var errLink = errors.New("no folder")
 
-func openFolder(dir *os.Root, name string) (*os.Root, error) {
+func openFolder(dir *step.Root, name string) (*step.Root, error) {
 	info, err := dir.Lstat(name)
 	if err != nil {
 		return nil, err
@@ -334,7 +335,7 @@ func openFolder(dir *os.Root, name string) (*os.Root, error) {
 }
 
 // look is what stands at a name; nil: nothing.
-func look(dir *os.Root, name string) (*files.Node, error) {
+func look(dir *step.Root, name string) (*files.Node, error) {
 	info, err := dir.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -361,7 +362,7 @@ func look(dir *os.Root, name string) (*files.Node, error) {
 	return n, err
 }
 
-func sum(dir *os.Root, name string) (h chain.Hash, err error) {
+func sum(dir *step.Root, name string) (h chain.Hash, err error) {
 	f, err := dir.OpenFile(name, os.O_RDONLY|nonblock, 0)
 	if err != nil {
 		return h, err

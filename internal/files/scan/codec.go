@@ -10,6 +10,7 @@ import (
 
 	"ramet/internal/durable"
 	"ramet/internal/files"
+	"ramet/internal/step"
 )
 
 // An index in a file is a cache: what cannot be read is as good as none. It is
@@ -34,11 +35,11 @@ func (x *Index) Save(path string) error {
 
 // replace puts a content at a path in one step, and does not wait for the disk.
 func replace(path string, content []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), ".index-*")
+	f, err := step.CreateTemp(filepath.Dir(path), ".index-*")
 	if err != nil {
 		return err
 	}
-	defer os.Remove(f.Name()) // where it was not renamed
+	defer step.Remove(f.Name()) // where it was not renamed
 	_, err = f.Write(content)
 	if shut := f.Close(); err == nil {
 		err = shut
@@ -46,7 +47,7 @@ func replace(path string, content []byte) error {
 	if err != nil {
 		return err
 	}
-	return os.Rename(f.Name(), path)
+	return step.Rename(f.Name(), path)
 }
 
 // Load reads an index; nil: there is none that can be used.

@@ -9,9 +9,9 @@ import (
 	"ramet/internal/ledger"
 )
 
-// step is a change that waits to be made. do returns the id that the pointer shall name,
+// pendingChange is a change that waits to be made. do returns the id that the pointer shall name,
 // if it is to name another one; with an error it has changed nothing.
-type step struct {
+type pendingChange struct {
 	do     func(*ledger.Sheet) (point string, err error)
 	repair Repair
 	err    error
@@ -25,8 +25,8 @@ func (f *Folder) change(ctx context.Context, do func(*ledger.Sheet) (point strin
 }
 
 // wants lets a change wait. Whoever makes one from now on makes it too.
-func (f *Folder) wants(do func(*ledger.Sheet) (point string, err error)) *step {
-	s := &step{do: do, over: make(chan struct{})}
+func (f *Folder) wants(do func(*ledger.Sheet) (point string, err error)) *pendingChange {
+	s := &pendingChange{do: do, over: make(chan struct{})}
 	f.mu.Lock()
 	f.waiting = append(f.waiting, s)
 	f.mu.Unlock()
@@ -34,7 +34,7 @@ func (f *Folder) wants(do func(*ledger.Sheet) (point string, err error)) *step {
 }
 
 // made returns when a change that waits was made.
-func (f *Folder) made(ctx context.Context, s *step) (Repair, error) {
+func (f *Folder) made(ctx context.Context, s *pendingChange) (Repair, error) {
 	// Within one process the first comes first, and waits as long as its caller likes.
 	// Between processes nobody knows how long.
 	select {
@@ -52,7 +52,7 @@ func (f *Folder) made(ctx context.Context, s *step) (Repair, error) {
 }
 
 // withdraw takes a step back; false: somebody is making it.
-func (f *Folder) withdraw(s *step) bool {
+func (f *Folder) withdraw(s *pendingChange) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	i := slices.Index(f.waiting, s)
@@ -63,7 +63,7 @@ func (f *Folder) withdraw(s *step) bool {
 }
 
 // serve makes the steps that wait, if the one of the caller is among them.
-func (f *Folder) serve(ctx context.Context, own *step) {
+func (f *Folder) serve(ctx context.Context, own *pendingChange) {
 	f.mu.Lock()
 	steps := f.waiting
 	if !slices.Contains(steps, own) {
@@ -79,9 +79,9 @@ func (f *Folder) serve(ctx context.Context, own *step) {
 	if fault.Is(err, fault.Cancelled) && len(steps) > 1 {
 		// It was the caller who would not wait for the lock. The others will.
 		f.mu.Lock()
-		f.waiting = append(slices.DeleteFunc(slices.Clone(steps), func(s *step) bool { return s == own }), f.waiting...)
+		f.waiting = append(slices.DeleteFunc(slices.Clone(steps), func(s *pendingChange) bool { return s == own }), f.waiting...)
 		f.mu.Unlock()
-		steps = []*step{own}
+		steps = []*pendingChange{own}
 	}
 	for _, s := range steps {
 		if s.repair = repair; s.err == nil {
@@ -92,7 +92,7 @@ func (f *Folder) serve(ctx context.Context, own *step) {
 }
 
 // together reads, repairs, changes and writes under the lock.
-func (f *Folder) together(ctx context.Context, steps []*step) (r Repair, err error) {
+func (f *Folder) together(ctx context.Context, steps []*pendingChange) (r Repair, err error) {
 	ctx, cancel := context.WithTimeout(ctx, f.wait)
 	defer cancel()
 	if err := f.gate.Stays(); err != nil {

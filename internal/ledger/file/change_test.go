@@ -80,19 +80,19 @@ func TestChangesThatWaitTogether(t *testing.T) {
 
 // The pointer is where it would be if each change had been made alone.
 func TestThePointerAfterChangesThatWereMadeTogether(t *testing.T) {
-	spawn := func(id string) *step {
-		return &step{do: func(s *ledger.Sheet) (string, error) {
+	spawn := func(id string) *pendingChange {
+		return &pendingChange{do: func(s *ledger.Sheet) (string, error) {
 			e, err := s.Spawn(ledger.Start{ID: id, Description: "x"}, time.Unix(1, 0))
 			return e.ID, err
 		}}
 	}
-	end := func(id string) *step {
-		return &step{do: func(s *ledger.Sheet) (string, error) {
+	end := func(id string) *pendingChange {
+		return &pendingChange{do: func(s *ledger.Sheet) (string, error) {
 			_, err := s.Move(id, ledger.Completed, "", time.Unix(2, 0))
 			return "", err
 		}}
 	}
-	for name, steps := range map[string][]*step{
+	for name, steps := range map[string][]*pendingChange{
 		"begins and ends":        {spawn("a"), end("a")},
 		"another ends":           {spawn("a"), end("stays")},
 		"the last that begins":   {spawn("a"), spawn("b"), end("a")},
@@ -108,7 +108,7 @@ func TestThePointerAfterChangesThatWereMadeTogether(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, s := range steps {
-			if _, err := alone.together(t.Context(), []*step{s}); err != nil {
+			if _, err := alone.together(t.Context(), []*pendingChange{s}); err != nil {
 				t.Fatal(err)
 			}
 		}

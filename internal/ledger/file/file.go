@@ -37,6 +37,7 @@ import (
 	"ramet/internal/durable"
 	"ramet/internal/fault"
 	"ramet/internal/ledger"
+	"ramet/internal/step"
 	"ramet/internal/trust"
 )
 
@@ -51,7 +52,7 @@ type Folder struct {
 	turn    chan struct{} // held by the goroutine whose turn it is to wait for the lock
 
 	mu      sync.Mutex
-	waiting []*step // guarded by mu; in the order in which they came
+	waiting []*pendingChange // guarded by mu; in the order in which they came
 }
 
 var _ ledger.Book = (*Folder)(nil)
@@ -202,7 +203,7 @@ func (f *Folder) save(data []byte) error {
 func (f *Folder) sweep() {
 	for _, path := range leftovers(f.dir) {
 		if strings.HasPrefix(filepath.Base(path), ".") { // ours
-			os.Remove(path) // if not: nothing reads it
+			step.Remove(path) // if not: nothing reads it
 		}
 	}
 }
@@ -258,7 +259,7 @@ func (f *Folder) point(sheet *ledger.Sheet, to string) (repaired bool, err error
 	case to == named:
 		return false, nil
 	case to == "":
-		err = os.Remove(path)
+		err = step.Remove(path)
 	case named == "":
 		err = create(path, to)
 	case !over(path, named, to):
@@ -270,7 +271,7 @@ func (f *Folder) point(sheet *ledger.Sheet, to string) (repaired bool, err error
 // create writes a pointer where there is none. Whoever reads it while it is still empty
 // looks again under the lock.
 func create(path, text string) error {
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	file, err := step.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
 		return err
 	}
@@ -296,17 +297,17 @@ func over(path, old, text string) bool {
 // replace writes another one in its place. Neither is synced.
 func replace(path, text string) error {
 	temp := path + ".tmp"
-	os.Remove(temp) // a killed writer's; or a link, which is not to be followed
-	file, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	step.Remove(temp) // a killed writer's; or a link, which is not to be followed
+	file, err := step.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
 		return err
 	}
 	_, err = file.WriteString(text)
 	if err = errors.Join(err, file.Close()); err == nil {
-		err = os.Rename(temp, path)
+		err = step.Rename(temp, path)
 	}
 	if err != nil {
-		os.Remove(temp)
+		step.Remove(temp)
 	}
 	return err
 }

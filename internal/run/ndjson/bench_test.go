@@ -23,6 +23,7 @@ import (
 	_ "ramet/internal/fixedseed"
 	"ramet/internal/run"
 	"ramet/internal/run/logtest"
+	"ramet/internal/step"
 )
 
 // scaled is a full size at the scale of this run (RAMET_BENCH_SCALE).
@@ -120,7 +121,7 @@ func BenchmarkAppendOneWriter(b *testing.B) {
 				if _, err := f.Write(line); err != nil {
 					b.Fatal(err)
 				}
-				if err := datasync(f); err != nil {
+				if err := datasync(step.Of(f)); err != nil {
 					b.Fatal(err)
 				}
 			}

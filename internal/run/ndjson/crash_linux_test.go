@@ -8,22 +8,23 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
-	"runtime"
 	"strconv"
 	"strings"
 	"testing"
 
 	"ramet/internal/fault"
 	"ramet/internal/run/logtest"
+	"ramet/internal/step/point"
+	"ramet/internal/step/steptest"
 )
 
 // helper makes this test binary append events to the log that it names, and say
-// after each what was acknowledged. Tests run it under strace.
+// after each what was acknowledged. Tests kill it, or fail its disk, at its steps.
 const helper = "RAMET_TEST_APPEND_TO"
 
 func TestMain(m *testing.M) {
 	if path := os.Getenv(helper); path != "" {
+		point.FromEnvironment()
 		os.Exit(appendAll(path))
 	}
 	os.Exit(m.Run())
@@ -32,7 +33,6 @@ func TestMain(m *testing.M) {
 // appendAll writes "ack N" for each event that is durable, "failed CODE" for each
 // that is not, and tries on.
 func appendAll(path string) int {
-	runtime.LockOSThread() // strace counts the calls of each thread
 	ctx := context.Background()
 	w, err := OpenWriter(ctx, path)
 	if err != nil {
@@ -54,72 +54,53 @@ func appendAll(path string) int {
 	return code
 }
 
-// traced runs the helper under strace and returns what it said, its exit code
-// (137 if it was killed) and the trace.
-func traced(t *testing.T, path string, options ...string) (said []string, code int, trace string) {
+// runHelper runs the helper with a variable in its environment, and returns what it said and its exit code, which is
+// -1 if it was killed.
+func runHelper(t *testing.T, path, variable string) (said []string, code int) {
 	t.Helper()
 	exe, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	log := filepath.Join(t.TempDir(), "trace")
-	cmd := exec.CommandContext(t.Context(), "strace", append(append([]string{"-f", "-qq", "-o", log}, options...), exe)...)
-	cmd.Env = append(os.Environ(), helper+"="+path, "GOMAXPROCS=1", "GODEBUG=asyncpreemptoff=1", "GOGC=off")
-	var out, errs bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &errs
-	err = cmd.Run()
-	if cmd.ProcessState == nil {
-		t.Fatalf("strace is needed (apt-get install strace): %v", err)
+	cmd := exec.CommandContext(t.Context(), exe)
+	cmd.Env = append(os.Environ(), helper+"="+path, variable)
+	var out bytes.Buffer
+	cmd.Stdout = &out
+	if err := cmd.Run(); cmd.ProcessState == nil {
+		t.Fatal(err)
 	}
 	for s := bufio.NewScanner(&out); s.Scan(); {
 		said = append(said, s.Text())
 	}
-	code = cmd.ProcessState.ExitCode()
-	if code < 0 {
-		code = 137
-	}
-	text, err := os.ReadFile(log)
-	if err != nil {
-		t.Fatalf("%v: %s", err, errs.Bytes())
-	}
-	return said, code, string(text)
+	return said, cmd.ProcessState.ExitCode()
 }
-
-var syscalls = regexp.MustCompile(`(?m)^\d+ +(pwrite64|write|fdatasync|fsync|renameat|renameat2|rename|linkat|ftruncate)\(`)
 
 // A process that is killed at any of its writes, syncs, links and cuts leaves a
 // log that holds what it acknowledged, and that goes on.
-func TestKilledAtEveryCall(t *testing.T) {
+func TestKilledAtEveryStep(t *testing.T) {
 	// Two logs to begin with: none, and one with a torn tail.
 	all := logtest.Lines(logtest.Drafts(0, 6)...)
 	for name, begin := range map[string][]byte{"new": nil, "torn": all[:len(all)-40]} {
-		counts := map[string]int{}
-		_, code, trace := traced(t, start(t, begin))
-		if code != 0 {
-			t.Fatalf("%s: exit %d", name, code)
-		}
-		for _, m := range syscalls.FindAllStringSubmatch(trace, -1) {
-			counts[m[1]]++
-		}
-		if counts["pwrite64"] < 4 || counts["fdatasync"] < 4 {
-			t.Fatalf("%s: the trace shows %v", name, counts)
-		}
-		for call, n := range counts {
-			killed := 0
-			for when := 1; when <= n; when++ {
-				path := start(t, begin)
-				said, code, _ := traced(t, path, "-e", "trace="+call, "-e", fmt.Sprintf("inject=%s:signal=KILL:when=%d", call, when))
-				if code == 0 {
-					continue // one call less on that thread
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			points := steptest.Record(t, 1, func(variable string) {
+				if _, code := runHelper(t, start(t, begin), variable); code != 0 {
+					t.Fatalf("exit %d", code)
 				}
-				killed++
-				survives(t, fmt.Sprintf("%s, %s %d", name, call, when), path, said)
+			})
+			for _, p := range points {
+				var path string
+				var said []string
+				steptest.Kill(t, p, func(variable string) bool {
+					path = start(t, begin)
+					var code int
+					said, code = runHelper(t, path, variable)
+					return code < 0
+				})
+				survives(t, fmt.Sprintf("killed at %s", p), path, said)
 			}
-			if killed == 0 {
-				t.Errorf("%s: nothing was killed at any of %d calls of %s", name, n, call)
-			}
-			t.Logf("%s: killed at %d of %d calls of %s", name, killed, n, call)
-		}
+			t.Logf("%d kills: %v", len(points), points)
+		})
 	}
 }
 
@@ -158,32 +139,66 @@ func survives(t *testing.T, what, path string, said []string) {
 	}
 }
 
+// The steps of the log itself.
+const (
+	logWrite    = "run/ndjson/write"
+	logSync     = "run/ndjson/sync"
+	logTruncate = "run/ndjson/truncate"
+)
+
+// writes returns the points at which the helper writes its four events into a new log; each is followed by a sync.
+func writes(t *testing.T) (writes, syncs []point.Point) {
+	t.Helper()
+	made := steptest.Record(t, 1, func(variable string) { runHelper(t, start(t, nil), variable) })
+	for i, p := range made[1:] {
+		if made[i].Label == logWrite && p.Label == logSync {
+			writes, syncs = append(writes, made[i]), append(syncs, p)
+		}
+	}
+	n := len(syncs) - 4 // the first is that of the empty file
+	if n != 1 {
+		t.Fatalf("these are not four events: %v", made)
+	}
+	return writes[n:], syncs[n:]
+}
+
 // When a sync fails, nothing is acknowledged any more, nothing is synced again,
 // and the exit code says so.
 func TestFailedSyncIsTheEnd(t *testing.T) {
-	for when := 1; when <= 3; when++ {
-		path := start(t, nil)
-		said, code, trace := traced(t, path, "-e", "trace=fdatasync", "-e", fmt.Sprintf("inject=fdatasync:error=EIO:when=%d", when))
+	_, syncs := writes(t)
+	for n := range 3 {
+		path, steps := start(t, nil), filepath.Join(t.TempDir(), "steps")
+		fail := point.FailAt + "=" + syncs[n].String() + "=EIO"
+		t.Setenv(point.Steps, steps)
+		said, code := runHelper(t, path, fail)
 		if code != 6 || len(said) != 4 {
-			t.Fatalf("sync %d: exit %d, said %q", when, code, said)
+			t.Fatalf("sync %d: exit %d, said %q", n, code, said)
 		}
-		for n, line := range said {
-			if want := "failed STORAGE_IO"; n >= when-1 && line != want || n < when-1 && line != fmt.Sprint("ack ", n) {
-				t.Errorf("sync %d: event %d: %s", when, n, line)
+		for i, line := range said {
+			if want := "failed STORAGE_IO"; i >= n && line != want || i < n && line != fmt.Sprint("ack ", i) {
+				t.Errorf("sync %d: event %d: %s", n, i, line)
 			}
 		}
-		if n := strings.Count(trace, "fdatasync("); n != when {
-			t.Errorf("sync %d: %d syncs\n%s", when, n, trace)
+		points, err := point.ReadFile(steps)
+		if err != nil {
+			t.Fatal(err)
 		}
-		survives(t, fmt.Sprintf("sync %d", when), path, said)
+		for _, p := range points {
+			if p.Label == logSync && p.N > syncs[n].N {
+				t.Errorf("sync %d: it was synced again: %v", n, points)
+			}
+		}
+		survives(t, fmt.Sprintf("sync %d", n), path, said)
 	}
 }
 
 // A write that fails is taken back, and the next one is as if it had not been.
 func TestFailedWriteIsTakenBack(t *testing.T) {
+	events, _ := writes(t)
+	second := events[1].String()
 	for _, c := range []struct{ errno, code string }{{"ENOSPC", "STORAGE_FULL"}, {"EIO", "STORAGE_IO"}} {
 		path := start(t, nil)
-		said, _, _ := traced(t, path, "-e", "trace=pwrite64", "-e", fmt.Sprintf("inject=pwrite64:error=%s:when=2", c.errno))
+		said, _ := runHelper(t, path, point.FailAt+"="+second+"="+c.errno)
 		if len(said) != 4 || said[0] != "ack 0" || said[1] != "failed "+c.code || said[2] != "ack 2" || said[3] != "ack 3" {
 			t.Errorf("%s: said %q", c.errno, said)
 		}
@@ -193,8 +208,7 @@ func TestFailedWriteIsTakenBack(t *testing.T) {
 		}
 		// If it cannot be taken back either, it is the end.
 		path = start(t, nil)
-		said, code, _ := traced(t, path, "-e", "trace=pwrite64,ftruncate", "-e", fmt.Sprintf("inject=pwrite64:error=%s:when=2", c.errno),
-			"-e", "inject=ftruncate:error=EIO")
+		said, code := runHelper(t, path, point.FailAt+"="+second+"="+c.errno+","+logTruncate+":1+=EIO")
 		if code != 6 || len(said) != 4 || said[0] != "ack 0" || said[1] != "failed STORAGE_IO" || said[3] != "failed STORAGE_IO" {
 			t.Errorf("%s: exit %d, said %q", c.errno, code, said)
 		}

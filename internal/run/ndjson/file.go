@@ -4,24 +4,24 @@ import (
 	"context"
 	"errors"
 	"iter"
-	"os"
 
 	"ramet/internal/durable"
 	"ramet/internal/fault"
 	"ramet/internal/run"
 	"ramet/internal/run/verified"
+	"ramet/internal/step"
 )
 
 // file is a log open for reading. It implements run.Log.
 type file struct {
 	path string
-	f    *os.File
+	f    *step.File
 	options
 	// size is how much of the file counts.
 	size func() (int64, error)
 }
 
-func newFile(path string, f *os.File, with []Option) *file {
+func newFile(path string, f *step.File, with []Option) *file {
 	l := &file{path: path, f: f}
 	for _, set := range with {
 		set(&l.options)

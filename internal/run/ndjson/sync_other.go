@@ -2,7 +2,7 @@
 
 package ndjson
 
-import "os"
+import "ramet/internal/step"
 
 // datasync makes content and size durable.
-func datasync(f *os.File) error { return f.Sync() }
+func datasync(f *step.File) error { return f.Sync() }

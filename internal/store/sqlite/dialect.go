@@ -20,6 +20,7 @@ import (
 	"ramet/internal/fault"
 	"ramet/internal/id"
 	"ramet/internal/registry"
+	"ramet/internal/step"
 	"ramet/internal/store"
 )
 
@@ -224,17 +225,17 @@ func Deliver(path string, fill func(temp string) error) error {
 	temp := fmt.Sprintf("%s.%s.tmp", path, id.NewAgent().Short())
 	defer func() {
 		for _, end := range []string{"", "-wal", "-shm", "-journal", "-spare"} {
-			os.Remove(temp + end)
+			step.Remove(temp + end)
 		}
 	}()
 	if err := fill(temp); err != nil {
 		return err
 	}
-	if err := errors.Join(os.Chmod(temp, 0o600), sync(temp)); err != nil {
+	if err := errors.Join(step.Chmod(temp, 0o600), sync(temp)); err != nil {
 		return unwritable(path, err)
 	}
 	// A link, not a rename: it fails if somebody made the file meanwhile.
-	if err := os.Link(temp, path); errors.Is(err, fs.ErrExist) {
+	if err := step.Link(temp, path); errors.Is(err, fs.ErrExist) {
 		return exists(path)
 	} else if err != nil {
 		return unwritable(path, err)
@@ -251,7 +252,7 @@ func sync(path string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(f.Sync(), f.Close())
+	return errors.Join(step.Of(f).Sync(), f.Close())
 }
 
 func (d *dialect) Describe(ctx context.Context) (registry.Description, error) {

@@ -8,6 +8,7 @@ import (
 
 	"ramet/internal/durable"
 	"ramet/internal/fault"
+	"ramet/internal/step"
 )
 
 // A new file is empty for a moment, and a first start that is killed leaves it so. A
@@ -33,7 +34,7 @@ func unmark(mark string) error {
 	if mark == "" {
 		return nil
 	}
-	if err := os.Remove(mark); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := step.Remove(mark); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return durable.Failure("remove", mark, err)
 	}
 	return nil

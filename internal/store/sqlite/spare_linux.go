@@ -5,28 +5,30 @@ import (
 	"os"
 
 	"golang.org/x/sys/unix"
+
+	"ramet/internal/step"
 )
 
 // wake gives the spare the name of the log, before SQLite looks for one.
 func wake(db string) {
-	spare(db, func(f *os.File) {
+	spare(db, func(f *step.File) {
 		if !rests(f) && wipe(f) != nil {
 			return
 		}
-		os.Link(spareOf(db), logOf(db)) // somebody may have made one meanwhile
+		step.Link(spareOf(db), logOf(db)) // somebody may have made one meanwhile
 	})
 }
 
 // keep gives the log its second name, before SQLite removes the first.
 func keep(db string) {
 	if info, err := os.Lstat(logOf(db)); err == nil && info.Mode().IsRegular() && info.Size() > 0 && info.Size() <= largestSpare {
-		os.Link(logOf(db), spareOf(db)) // mostly there is one
+		step.Link(logOf(db), spareOf(db)) // mostly there is one
 	}
 }
 
 // rest wipes the log of which only the spare is left.
 func rest(db string) {
-	spare(db, func(f *os.File) {
+	spare(db, func(f *step.File) {
 		if !rests(f) {
 			wipe(f)
 		}
@@ -35,8 +37,8 @@ func rest(db string) {
 
 // spare opens the spare, locks it, and calls use if it is nothing but that. What somebody else has put there, such as
 // a copy of the database, is left alone. A spare that others may read or write than the database is let go.
-func spare(db string, use func(*os.File)) {
-	f, err := os.OpenFile(spareOf(db), os.O_RDWR|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+func spare(db string, use func(*step.File)) {
+	f, err := step.OpenFile(spareOf(db), os.O_RDWR|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if err != nil {
 		return
 	}
@@ -48,7 +50,7 @@ func spare(db string, use func(*os.File)) {
 	switch {
 	case is.Mode&unix.S_IFMT != unix.S_IFREG, !isLog(f):
 	case is.Mode != of.Mode, is.Uid != of.Uid, is.Gid != of.Gid:
-		os.Remove(spareOf(db))
+		step.Remove(spareOf(db))
 	case is.Nlink == 1:
 		use(f)
 	}
@@ -56,24 +58,24 @@ func spare(db string, use func(*os.File)) {
 
 // isLog says whether a file begins as a log does: one of SQLite's, in either order of bytes, one at rest, one whose
 // wiping was broken off, or one that is empty.
-func isLog(f *os.File) bool {
+func isLog(f *step.File) bool {
 	var head [len(atRest)]byte
 	n, _ := f.ReadAt(head[:], 0)
 	magic := string(head[:4])
 	return blank(head[:n]) || string(head[:n]) == atRest || n == len(head) && (magic == "\x37\x7f\x06\x82" || magic == "\x37\x7f\x06\x83")
 }
 
-func rests(f *os.File) bool {
+func rests(f *step.File) bool {
 	var head [len(atRest)]byte
 	_, err := f.ReadAt(head[:], 0)
 	return err == nil && string(head[:]) == atRest
 }
 
-func wipe(f *os.File) error {
+func wipe(f *step.File) error {
 	if _, err := f.WriteAt(make([]byte, len(atRest)), 0); err != nil {
 		return err
 	}
-	if err := unix.Fsync(int(f.Fd())); err != nil {
+	if err := f.Sync(); err != nil {
 		return err
 	}
 	if info, err := f.Stat(); err == nil && info.Size() > largestSpare {

@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"ramet/internal/step"
 	"ramet/internal/store"
 )
 
@@ -164,7 +165,7 @@ func TestASpareOfAnotherDayIsNotRead(t *testing.T) {
 
 // rested says whether the spare is at rest.
 func (d *dialect) rested() bool {
-	f, err := os.Open(spareOf(d.path))
+	f, err := step.OpenFile(spareOf(d.path), os.O_RDONLY, 0)
 	if err != nil {
 		return false
 	}

@@ -14,6 +14,7 @@ import (
 
 	"ramet/internal/durable"
 	"ramet/internal/fault"
+	"ramet/internal/step"
 	"ramet/internal/telemetry/follow"
 )
 
@@ -33,7 +34,7 @@ type Outbox struct {
 	others map[string]bool // records that are another's, by event_id; serve's own
 
 	mu     sync.Mutex // guards what follows, and the file
-	file   *os.File
+	file   *step.File
 	size   int64 // of the file
 	sent   int   // of the deliveries in the file, how many are done
 	torn   bool  // the file could not be written, and has not been written anew since

@@ -18,6 +18,7 @@ import (
 	"go.uber.org/goleak"
 
 	"ramet/internal/fault"
+	"ramet/internal/step"
 	"ramet/internal/telemetry"
 	"ramet/internal/telemetry/follow"
 	"ramet/internal/telemetry/store"
@@ -435,7 +436,7 @@ func TestAFileThatCannotBeWritten(t *testing.T) {
 	}
 	b.mu.Lock()
 	b.file.Close()
-	b.file, _ = os.Open(path) // which cannot be written
+	b.file, _ = step.OpenFile(path, os.O_RDONLY, 0) // which cannot be written
 	b.mu.Unlock()
 	b.PutMarked("run", 2, want[3:6]...)
 	b.PutMarked("run", 3, want[6:9]...)

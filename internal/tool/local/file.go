@@ -9,6 +9,8 @@ import (
 	"io/fs"
 	"os"
 	"sync"
+
+	"ramet/internal/step"
 )
 
 // largest is the size up to which files are compared, edited and searched.
@@ -143,14 +145,15 @@ func (l *Local) replace(s *handle, old, content []byte) (err error) {
 		perm = 0o600
 	}
 	temp := ".ramet-" + rand.Text()
-	f, err := s.dir.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
+	dir := step.In(s.dir)
+	f, err := dir.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
 	if err != nil {
 		return explain(s.rel, err)
 	}
 	defer func() {
 		if err != nil {
 			f.Close()
-			s.dir.Remove(temp)
+			dir.Remove(temp)
 			err = explain(s.rel, err)
 		}
 	}()
@@ -158,7 +161,7 @@ func (l *Local) replace(s *handle, old, content []byte) (err error) {
 		return err
 	}
 	if s.info != nil {
-		keepOwner(f, s.info)
+		keepOwner(f.File, s.info)
 		if err = f.Chmod(s.info.Mode() & (fs.ModePerm | fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky)); err != nil {
 			return err
 		}
@@ -172,7 +175,7 @@ func (l *Local) replace(s *handle, old, content []byte) (err error) {
 	if err = s.same(); err != nil {
 		return err
 	}
-	if err = s.dir.Rename(temp, s.name); err != nil {
+	if err = dir.Rename(temp, s.name); err != nil {
 		return err
 	}
 	l.saw(s.rel, content)

@@ -11,6 +11,7 @@ import (
 
 	"ramet/internal/nearest"
 	"ramet/internal/sandbox/guard"
+	"ramet/internal/step"
 	"ramet/internal/text"
 )
 
@@ -143,7 +144,7 @@ func (l *Local) find(p string, a aim) (found *handle, err error) {
 		}
 		info, err := dir.Lstat(name)
 		if errors.Is(err, fs.ErrNotExist) && len(todo) > 0 && a == toMake {
-			if err := dir.Mkdir(name, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
+			if err := step.In(dir).Mkdir(name, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
 				return nil, explain(p, err)
 			}
 			info, err = dir.Lstat(name)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"ramet/internal/step"
 	"ramet/internal/tool"
 )
 
@@ -90,11 +91,11 @@ func (s *spool) close() string {
 		raw, err := os.ReadFile(name)
 		if err == nil {
 			if clean := s.l.o.Clean(string(raw)); clean != string(raw) {
-				err = os.WriteFile(name, []byte(clean), 0o600)
+				err = step.WriteFile(name, []byte(clean), 0o600)
 			}
 		}
 		if err != nil {
-			os.Remove(name)
+			step.Remove(name)
 			return ""
 		}
 	}
@@ -103,7 +104,7 @@ func (s *spool) close() string {
 
 // shelve makes a file on the shelf.
 func (l *Local) shelve(name string) (*os.File, error) {
-	if err := os.MkdirAll(l.o.Outputs, 0o700); err != nil {
+	if err := step.MkdirAll(l.o.Outputs, 0o700); err != nil {
 		return nil, err
 	}
 	dir, err := filepath.EvalSymlinks(l.o.Outputs)
@@ -129,7 +130,7 @@ func tidy(dir string) {
 	}
 	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return int(age(a)/1e6 - age(b)/1e6) })
 	for _, e := range entries[:len(entries)-mostShelfs+1] {
-		os.Remove(filepath.Join(dir, e.Name()))
+		step.Remove(filepath.Join(dir, e.Name()))
 	}
 }
 

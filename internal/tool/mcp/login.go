@@ -21,6 +21,7 @@ import (
 
 	"ramet/internal/durable"
 	"ramet/internal/fault"
+	"ramet/internal/step"
 	"ramet/internal/text"
 )
 
@@ -70,7 +71,7 @@ func (p *Pool) Logout(server string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	err = os.Remove(p.passFile(h.server))
+	err = step.Remove(p.passFile(h.server))
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}

@@ -1,0 +1,73 @@
+package step
+
+import (
+	"io/fs"
+	"os"
+)
+
+// Root is an os.Root in which changes are steps.
+type Root struct{ *os.Root }
+
+// OpenRoot is os.OpenRoot.
+func OpenRoot(path string) (*Root, error) { return entered(os.OpenRoot(path)) }
+
+// In returns a root that was opened by other means.
+func In(r *os.Root) *Root { return &Root{r} }
+
+func entered(r *os.Root, err error) (*Root, error) {
+	if err != nil {
+		return nil, err
+	}
+	return &Root{r}, nil
+}
+
+// OpenRoot opens a folder in this one.
+func (r *Root) OpenRoot(name string) (*Root, error) { return entered(r.Root.OpenRoot(name)) }
+
+func (r *Root) OpenFile(name string, flag int, perm fs.FileMode) (*File, error) {
+	return opened(r.Root.OpenFile(name, flag, perm))
+}
+
+func (r *Root) Open(name string) (*File, error) { return r.OpenFile(name, os.O_RDONLY, 0) }
+
+func (r *Root) Remove(name string) error {
+	if err := at("remove", name); err != nil {
+		return err
+	}
+	return r.Root.Remove(name)
+}
+
+func (r *Root) Rename(from, to string) error {
+	if err := At("rename"); err != nil {
+		return &os.LinkError{Op: "renameat", Old: from, New: to, Err: err}
+	}
+	return r.Root.Rename(from, to)
+}
+
+func (r *Root) Mkdir(name string, perm fs.FileMode) error {
+	if err := at("mkdir", name); err != nil {
+		return err
+	}
+	return r.Root.Mkdir(name, perm)
+}
+
+func (r *Root) MkdirAll(name string, perm fs.FileMode) error {
+	if err := at("mkdir", name); err != nil {
+		return err
+	}
+	return r.Root.MkdirAll(name, perm)
+}
+
+func (r *Root) Symlink(target, name string) error {
+	if err := at("symlink", name); err != nil {
+		return err
+	}
+	return r.Root.Symlink(target, name)
+}
+
+func (r *Root) Chmod(name string, mode fs.FileMode) error {
+	if err := at("chmod", name); err != nil {
+		return err
+	}
+	return r.Root.Chmod(name, mode)
+}
