@@ -1,0 +1,32 @@
+//go:build unix
+
+package trash
+
+import (
+	"io/fs"
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// rename moves a name from one open folder to another.
+func rename(from *os.Root, name string, to *os.Root, as string) error {
+	src, err := from.Open(".")
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	dst, err := to.Open(".")
+	if err != nil {
+		return err
+	}
+	defer dst.Close()
+	return unix.Renameat(int(src.Fd()), name, int(dst.Fd()), as)
+}
+
+// ownedByUser reports whether a file belongs to the user of this process.
+func ownedByUser(info fs.FileInfo) bool {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	return ok && int(st.Uid) == os.Geteuid()
+}
