@@ -77,7 +77,19 @@ func (m merged) MarshalJSON() ([]byte, error) {
 		Files     []string `json:"files"`
 		Committed bool     `json:"committed"`
 		Cleaned   bool     `json:"cleaned,omitempty"`
-	}{m.child, m.Into, public.Optional(m.Branch), public.Optional(m.Commit), m.Commits, m.Files, m.Committed, m.cleaned})
+		Trashed   []string `json:"trashed,omitempty"` // ids in the trash
+	}{m.child, m.Into, public.Optional(m.Branch), public.Optional(m.Commit), m.Commits, m.Files, m.Committed, m.cleaned, m.trashed()})
+}
+
+// trashed lists what the merge moved to the trash.
+func (m merged) trashed() (out []string) {
+	for _, e := range m.Trashed {
+		out = append(out, e.Name())
+	}
+	if m.TreeTrashed != "" {
+		out = append(out, m.TreeTrashed)
+	}
+	return out
 }
 
 func (m merged) Text(w *printer.Writer) {
@@ -86,7 +98,13 @@ func (m merged) Text(w *printer.Writer) {
 	} else {
 		w.Line("merged %s of %s into %s, %s changed", text.Count(m.Commits, "commit"), m.label, m.Into, text.Count(len(m.Files), "file"))
 	}
+	for _, e := range m.Trashed {
+		w.Line("%s was ignored by git and in the way: it is in the trash (%s)", text.Name(e.Path), e.Name())
+	}
 	if m.cleaned {
 		w.Line("its worktree is removed")
+	}
+	if m.TreeTrashed != "" {
+		w.Line("%v", w.Dim("it had files that git does not have; they are in the trash: "+m.TreeTrashed))
 	}
 }
