@@ -23,7 +23,8 @@ func hidden(ws *session.Workspace) ([]string, error) {
 			return nil, err
 		}
 	}
-	out := append([]string{ws.Home, settings, prompts(settings), runs, session.StatesFolder(ws.Home, ws.Place)}, databaseFiles(ws.Place.DB)...)
+	trash := filepath.Join(ws.Place.Project, ".ramet", "trash")
+	out := append([]string{ws.Home, settings, prompts(settings), runs, trash, session.StatesFolder(ws.Home, ws.Place)}, databaseFiles(ws.Place.DB)...)
 	return append(out, ws.Config.HiddenPaths(os.Getenv)...), nil
 }
 

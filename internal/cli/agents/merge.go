@@ -21,7 +21,8 @@ func mergeCommand(l *line.Line) *cobra.Command {
 		Short: "Bring back the work that a child did in its worktree",
 		Long: `Merge the worktree of a child ("ramet fork --worktree") into its parent's folder.
 What the child did not commit is committed first, as it is now; files that git
-ignores stay where they are. A worktree that an agent made for its child is removed
+ignores stay where they are, and one in the folder that is in the way of a merged file
+is moved to the trash ("ramet trash"). A worktree that an agent made for its child is removed
 then; one that you made stays until "ramet worktree rm", or with --rm. While the child
 works nothing is merged (CONFLICT).
 

@@ -29,6 +29,8 @@ type Options struct {
 	Shared     content.Shared    // where hosts share contents; nil: they do not
 	Repository string            // has what git names, where the folder of a state is on another host
 	Secret     func([]byte) bool // a content that holds a credential of ours; nil: none does
+	// Largest and Most limit what is kept, as in scan.Options; 0: their defaults.
+	Largest, Most int64
 }
 
 // Past is the past of the folders of one workspace. It is safe for concurrent use.
@@ -121,7 +123,8 @@ func (p *Past) Folder(dir string) (*Folder, error) {
 	}
 	sum := sha256.Sum256([]byte(root))
 	f := &Folder{past: p, root: root, dir: filepath.Join(p.o.Dir, "folders", hex.EncodeToString(sum[:8]))}
-	f.scanner = scan.New(scan.Options{Root: root, Hide: p.hidden(), Ignored: p.o.Ignored, Env: p.o.Env, Secret: p.o.Secret})
+	f.scanner = scan.New(scan.Options{Root: root, Hide: p.hidden(), Ignored: p.o.Ignored, Env: p.o.Env, Secret: p.o.Secret,
+		Largest: p.o.Largest, Most: p.o.Most})
 	p.folders[root] = f
 	return f, nil
 }
