@@ -116,5 +116,5 @@ func (w *Workspace) EmptyTrash(ctx context.Context, e Emptying) (public.TrashEmp
 
 // trashPlaces lists the folders that hold what is in the trash.
 func (w *Workspace) trashPlaces() []string {
-	return []string{filepath.Join(w.Past().Trash().Dir, "items"), filepath.Join(w.Place.Project, ".ramet", "trash")}
+	return []string{filepath.Join(w.Past().Trash().Dir, "items"), trash.InProject(w.Place.Project)}
 }

@@ -60,6 +60,7 @@ func (f *Folder) plan(ctx context.Context, r Restore, now Taken) (restore.Plan, 
 	if err == nil {
 		p.Agent = r.Agent
 		err = f.past.markForTrash(ctx, &p)
+		p.CountRoom(f.past.store.Has)
 	}
 	return p, err
 }

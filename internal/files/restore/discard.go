@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	"ramet/internal/chain"
+	"ramet/internal/fault"
 	"ramet/internal/files"
 	"ramet/internal/files/trash"
 )
@@ -43,10 +44,30 @@ func (s Step) TakesAway() bool {
 // Trashes lists the paths whose content would go to the trash.
 func (p Plan) Trashes() []string { return p.paths(func(s Step) bool { return s.Trash > 0 }) }
 
+// blockSize is what a file system takes for a small file, more or less.
+const blockSize = 4 << 10
+
+// CountRoom counts the bytes that a plan writes: files that are stored. What it removes for good
+// makes room first.
+func (p *Plan) CountRoom(stored func(chain.Hash) bool) {
+	for _, s := range p.Steps {
+		if a := s.After; a != nil && a.Kind == files.File && (s.Before == nil || s.Before.Hash != a.Hash) && stored(a.Hash) {
+			p.Room += (a.Size + blockSize - 1) / blockSize * blockSize
+		}
+		if s.After == nil && s.Before.Kind == files.File && s.Trash == 0 {
+			p.Room -= s.Before.Size / blockSize * blockSize
+		}
+	}
+}
+
 // begin records in the trash what a plan moves there: what cannot be brought back, and files
 // that another process has open for writing, because it could go on to write into a file
 // without a name. It refuses before anything is touched.
 func (j Journal) begin(p *Plan) error {
+	if free, known := freeSpace(p.Root); known && p.Room > free {
+		return fault.New(fault.StorageFull, "the files take %d bytes more, and %s has room for %d", p.Room, p.Root, free).
+			WithHint("nothing was touched; free some space and repeat")
+	}
 	p.markForTrash(func(s Step) bool {
 		return s.Before.Kind == files.File && openForWriting(filepath.Join(p.Root, filepath.FromSlash(s.Path)))
 	})

@@ -54,6 +54,7 @@ type Plan struct {
 	// Verb says in the trash which act moved something there.
 	Verb  string
 	Trash string // the act in the trash; empty: there is none
+	Room  int64  // bytes that it needs on the disk; 0: unknown
 	// Note says in JSON for whom this is, so that whoever finishes it can tell them.
 	Note json.RawMessage
 }

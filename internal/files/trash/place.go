@@ -17,13 +17,18 @@ import (
 	"ramet/internal/workspace"
 )
 
+// InProject returns the place of a trash in the project of a folder.
+func InProject(root string) string {
+	project, err := workspace.Project(root)
+	if err != nil {
+		project = root
+	}
+	return filepath.Join(project, ".ramet", "trash")
+}
+
 // places lists the folders that can hold items of a root, the preferred one first.
 func (t Trash) places(root string) []string {
-	out := []string{filepath.Join(t.Dir, "items")}
-	if project, err := workspace.Project(root); err == nil {
-		out = append(out, filepath.Join(project, ".ramet", "trash"))
-	}
-	return out
+	return []string{filepath.Join(t.Dir, "items"), InProject(root)}
 }
 
 // Begin records that items of a folder are about to be moved, and returns the act. Items whose
@@ -31,7 +36,8 @@ func (t Trash) places(root string) []string {
 // STORAGE_IO), before anything is touched.
 func (t Trash) Begin(verb string, a Act) (Act, error) {
 	a.ID, a.At, a.Verb = strings.ToLower(rand.Text()[:8]), time.Now().UTC(), verb
-	var refusals error
+	var refusals []string
+	var last error
 	for _, place := range t.places(a.Root) {
 		a.Place = place
 		err := t.prepare(a)
@@ -42,11 +48,14 @@ func (t Trash) Begin(verb string, a Act) (Act, error) {
 			return a, nil
 		}
 		os.Remove(filepath.Join(place, a.ID))
-		refusals = errors.Join(refusals, err)
+		why := err.Error()
+		if f, ok := fault.Of(err); ok {
+			why = f.Message
+		}
+		refusals, last = append(refusals, why), err
 	}
-	code := fault.CodeOf(refusals)
-	return a, fault.New(code, "what would be removed cannot be moved to the trash: %w", refusals).
-		WithHint("nothing was touched; free some space, or make a folder on the same file system writable: %s", strings.Join(t.places(a.Root), " or "))
+	return a, fault.New(fault.CodeOf(last), "what would be removed cannot be moved to the trash, so nothing was touched: %s", strings.Join(refusals, "; ")).
+		WithHint("the trash has to be on the same file system: look at %s", a.Place)
 }
 
 // prepare makes the folder of an act, and tries to rename a file into it from each folder that

@@ -9,6 +9,7 @@ import (
 	"path"
 	"path/filepath"
 	"strconv"
+	"syscall"
 	"time"
 
 	"ramet/internal/chain"
@@ -112,6 +113,10 @@ func (t Trash) Restore(e Entry, to string) (string, error) {
 	err = renameNew(dir, strconv.Itoa(e.N), folder, filepath.Base(to))
 	if errors.Is(err, fs.ErrExist) {
 		return to, fault.New(fault.Conflict, "there is something at %s", to).WithHint("nothing was touched; choose another path with --to")
+	}
+	if errors.Is(err, syscall.EXDEV) {
+		return to, fault.New(fault.StorageIO, "%s is on another file system than the trash", to).
+			WithHint("nothing was touched; restore it to %s, and copy it from there", filepath.Dir(e.Original()))
 	}
 	if err == nil {
 		err = syncFolder(folder)
