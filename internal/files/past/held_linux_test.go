@@ -26,7 +26,7 @@ func TestAFileThatIsOpenGoesOnInTheTrash(t *testing.T) {
 		defer f.Close()
 		open[name] = f
 	}
-	b.restore(Restore{Agent: ada, To: stateOf(before)})
+	b.restore(Restore{Agent: ada, To: stateOf(before), Commands: true})
 	for _, f := range open {
 		if _, err := f.WriteString(" and more"); err != nil {
 			t.Fatal(err)
@@ -36,7 +36,7 @@ func TestAFileThatIsOpenGoesOnInTheTrash(t *testing.T) {
 		t.Errorf("in the trash: %v", got)
 	}
 	// An undo brings back what was, and not what was written since.
-	done, _ := b.restore(Restore{Agent: ada, To: stateOf(after)})
+	done, _ := b.restore(Restore{Agent: ada, To: stateOf(after), Commands: true})
 	if len(done.Kept) != 1 || done.Kept[0] != (restore.Left{Path: "unkept", Why: restore.Unkept}) {
 		t.Errorf("kept: %+v", done.Kept)
 	}

@@ -83,18 +83,18 @@ func TestWhatIsNotKeptGoesToTheTrashAndComesBack(t *testing.T) {
 	})
 	after := b.take()
 	changed := tree(t, b.root)
-	plan, _, err := b.f.Plan(t.Context(), Restore{Agent: ada, To: stateOf(before)})
+	plan, _, err := b.f.Plan(t.Context(), Restore{Agent: ada, To: stateOf(before), Commands: true})
 	if err != nil || !slices.Equal(plan.Trashes(), []string{"dir/.env", "new"}) {
 		t.Fatalf("%q, %v", plan.Trashes(), err) // huge has nothing to go back to
 	}
-	done, _ := b.restore(Restore{Agent: ada, To: stateOf(before)})
+	done, _ := b.restore(Restore{Agent: ada, To: stateOf(before), Commands: true})
 	if len(done.Trashed) != 2 || done.Trashed[0].Agent != ada || done.Trashed[0].Root != b.root {
 		t.Errorf("%+v", done.Trashed)
 	}
 	if _, err := os.Lstat(b.path("dir")); err == nil {
 		t.Error("dir is still there")
 	}
-	done, _ = b.restore(Restore{Agent: ada, To: stateOf(after)})
+	done, _ = b.restore(Restore{Agent: ada, To: stateOf(after), Commands: true})
 	if got := tree(t, b.root); got != changed || len(done.Kept) > 0 {
 		t.Errorf("kept %+v\n%s\nwant\n%s", done.Kept, got, changed)
 	}
@@ -112,7 +112,7 @@ func TestForgottenContentsAreGoneFromTheTrash(t *testing.T) {
 	b.apart()
 	b.acts(ada, func() { b.put("a", "secret one"); b.put("b", "secret two") })
 	b.take()
-	b.restore(Restore{Agent: ada, To: stateOf(before)})
+	b.restore(Restore{Agent: ada, To: stateOf(before), Commands: true})
 	n, err := b.past.Forget(t.Context(), map[chain.Hash]bool{chain.Sum([]byte("secret one")): true})
 	if err != nil || n != 1 {
 		t.Fatalf("%d, %v", n, err)
@@ -146,7 +146,7 @@ func TestADamagedPackSavesNothing(t *testing.T) {
 			}
 		}
 	}
-	b.restore(Restore{Agent: ada, To: stateOf(before)})
+	b.restore(Restore{Agent: ada, To: stateOf(before), Commands: true})
 	if got := b.inTrash(); len(got) != 1 {
 		t.Errorf("in the trash: %v", got)
 	}
@@ -174,9 +174,9 @@ func TestARestoreWithoutATrashIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	now := tree(t, b.root)
-	p, _, err := b.f.Plan(t.Context(), Restore{Agent: ada, To: stateOf(before)})
+	p, _, err := b.f.Plan(t.Context(), Restore{Agent: ada, To: stateOf(before), Commands: true})
 	if err == nil {
-		_, _, err = b.f.Carry(t.Context(), ada, p, silent)
+		_, _, err = b.f.Carry(t.Context(), p, silent)
 	}
 	if err == nil || !strings.Contains(err.Error(), "link") {
 		t.Errorf("%v", err)
@@ -191,7 +191,7 @@ func TestARestoreWithoutATrashIsRefused(t *testing.T) {
 	if err := os.Mkdir(b.path(".ramet/trash"), 0o777); err != nil {
 		t.Fatal(err)
 	}
-	done, _ := b.restore(Restore{Agent: ada, To: stateOf(before)})
+	done, _ := b.restore(Restore{Agent: ada, To: stateOf(before), Commands: true})
 	if len(done.Trashed) != 1 || done.Trashed[0].Place != b.path(".ramet/trash") || !b.inTrash()["secret"] {
 		t.Errorf("%+v", done.Trashed)
 	}
@@ -268,7 +268,7 @@ func (h *hoarder) act() string {
 		_, err = b.past.trash.Restore(e, "")
 		return fmt.Sprintf("trash restore of %s: %v", e.Path, err)
 	}
-	b.restore(Restore{Agent: ada, To: to, Force: h.IntN(2) == 0})
+	b.restore(Restore{Agent: ada, To: to, Force: h.IntN(2) == 0, Commands: h.IntN(2) == 0})
 	return "a restore"
 }
 
@@ -434,7 +434,7 @@ func TestTheTrashOverwritesNothing(t *testing.T) {
 	b.apart()
 	b.acts(ada, func() { b.put("d/a", "secret"); b.put("d/b", "secret, too") })
 	b.take()
-	b.restore(Restore{Agent: ada, To: stateOf(before)})
+	b.restore(Restore{Agent: ada, To: stateOf(before), Commands: true})
 	b.put("d/a", "another")
 	found, err := b.past.trash.Find("d/a")
 	if err != nil || len(found) != 1 {
