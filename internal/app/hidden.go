@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"ramet/internal/config"
+	"ramet/internal/files/trash"
 	"ramet/internal/session"
 	"ramet/internal/workspace"
 )
@@ -23,7 +24,7 @@ func hidden(ws *session.Workspace) ([]string, error) {
 			return nil, err
 		}
 	}
-	out := append([]string{ws.Home, settings, prompts(settings), runs, session.StatesFolder(ws.Home, ws.Place)}, databaseFiles(ws.Place.DB)...)
+	out := append([]string{ws.Home, settings, prompts(settings), runs, trash.InProject(ws.Place.Project), session.StatesFolder(ws.Home, ws.Place)}, databaseFiles(ws.Place.DB)...)
 	return append(out, ws.Config.HiddenPaths(os.Getenv)...), nil
 }
 

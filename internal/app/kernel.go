@@ -13,6 +13,7 @@ import (
 	"ramet/internal/credential"
 	"ramet/internal/environ"
 	"ramet/internal/fault"
+	"ramet/internal/files/trash"
 	"ramet/internal/id"
 	"ramet/internal/ledger/file"
 	"ramet/internal/llm"
@@ -335,7 +336,7 @@ func (t *tools) local(a agent.Agent) (tool.Box, error) {
 // at are the tools for a folder; without jobs commands end with their calls.
 func (t *tools) at(root string, a id.Agent, jobs *local.Jobs) (tool.Box, error) {
 	ws := t.request.Workspace
-	made, err := local.New(local.Options{Root: root, For: a, Env: t.environment, Hide: t.hidden, Cache: confinedCache(ws),
+	made, err := local.New(local.Options{Root: root, For: a, Env: t.environment, Hide: append(slices.Clip(t.hidden), trash.InProject(root)), Cache: confinedCache(ws),
 		Quarantine: quarantine(ws), Forbid: reserved(ws), Outputs: ws.Outputs(), Clean: t.request.Secrets.Own, Jobs: jobs,
 		Replaces: ws.Replaces(a, root)})
 	if err != nil {

@@ -38,7 +38,7 @@ func groups(e Env, l *line.Line) []group {
 				}), resumeCommand(e, l))
 			}},
 		{"history", "History:", "append log clear compact mark rewind export import", func() []*cobra.Command { return history.Commands(l) }},
-		{"files", "Files:", "files diff restore undo", func() []*cobra.Command { return files.Commands(l) }},
+		{"files", "Files:", "files diff restore undo trash", func() []*cobra.Command { return files.Commands(l) }},
 		{"mail", "Mail:", "send mail read", func() []*cobra.Command { return mail.Commands(l) }},
 		{"proof", "Proof and care:", "verify checkpoint key redact gc backup", func() []*cobra.Command { return care.Proof(l) }},
 		{"runs", "Runs:", "run worker schema", func() []*cobra.Command { return runs.Commands(l, e.Runs) }},

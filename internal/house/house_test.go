@@ -31,7 +31,7 @@ var rooms = []struct{ name, packages, mayImport string }{
 	{"between", "telemetry/follow", "words domain"}, // two domains; neither knows the other
 	{"engine", "tool loop permit proc gateway tool/process tool/recall tool/talk runner hook driver", "words domain registry engine models"},
 	{"models", "llm/wire llm/anthropic llm/responses llm/chat llm/gemini llm/script llm/retry llm/queue llm/record llm/dial llm/roster llm/live llm/signed llm/google llm/structured llm/resume llm/sight llm/offline llm/llmtest", "words models"},
-	{"shared", "durable reflink stir fixedseed run/group database seal secret credential config environ printer prompt workspace rundir worktree git forge pgtest mounttest soak ledger/file trust picture files/content files/restore instruct kit foreign transcript", "words domain registry shared"},
+	{"shared", "durable reflink stir fixedseed run/group database seal secret credential config environ printer prompt workspace rundir worktree git forge pgtest mounttest soak ledger/file trust picture files/content files/restore files/trash instruct kit foreign transcript", "words domain registry shared"},
 	{"queues", "runner/memqueue runner/riverqueue runner/queuetest runner/post", "words domain engine shared queues"},
 	{"crew", "runner/crew runner/builtin", "words domain registry engine shared tools gates crew"},
 	{"tools", "tool/local tool/fetch tool/mcp tool/skill hook/program sandbox files/scan files/past driver/acp driver/preset driver/offers", "words domain registry engine shared tools"},

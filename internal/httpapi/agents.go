@@ -31,6 +31,7 @@ type Agents struct {
 // Verbs is what a person asks over HTTP (package session). A kernel runs there.
 type Verbs interface {
 	FileVerbs
+	TrashVerbs
 	Begin(ctx context.Context, a agent.Agent, p proc.Prompt, work func(func(context.Context))) (int64, error)
 	Fork(ctx context.Context, f session.Fork) (session.Forked, error)
 	Victims(ctx context.Context, k session.Kill) (n int, cascade bool, err error)

@@ -56,6 +56,14 @@ func init() {
 		return []sample{{fmt.Sprint(zero, "/diff?state=", last), nil, 200}, {zero + "/diff", nil, 200}, {zero + "/diff?to=3", nil, 400},
 			{zero + "/diff?state=1", nil, 404}, {fmt.Sprint(zero, "/diff?state=3&from=", last), nil, 400}}
 	}
+	samples["GET /api/v1/trash"] = sampleAt("/api/v1/trash")
+	samples["POST /api/v1/trash/restore"] = func(*testing.T, *site) []sample {
+		return []sample{{"/api/v1/trash/restore", RestoreTrashInput{}, 422}, {"/api/v1/trash/restore", RestoreTrashInput{ID: "none.1"}, 404}}
+	}
+	samples["POST /api/v1/trash/empty"] = func(*testing.T, *site) []sample {
+		return []sample{{"/api/v1/trash/empty", EmptyTrashInput{}, 422}, {"/api/v1/trash/empty", EmptyTrashInput{Older: "soon"}, 422},
+			{"/api/v1/trash/empty", EmptyTrashInput{All: true, Plan: true}, 200}, {"/api/v1/trash/empty", EmptyTrashInput{Older: "30d", Over: 1}, 200}}
+	}
 	samples["POST /api/v1/agents/{ref}/restore"] = func(*testing.T, *site) []sample {
 		return []sample{{zero + "/restore", RestoreInput{}, 422}, {zero + "/restore", RestoreInput{Last: true, Paths: []string{"../x"}}, 422},
 			{zero + "/restore", RestoreInput{Last: true, Rewind: true}, 422}, {zero + "/restore", RestoreInput{At: 999999}, 404},

@@ -48,6 +48,6 @@ func agentRoutes(a Agents) []Route {
 		a.searchRoute(),
 		a.lineageRoute(),
 	}
-	table = append(table, a.fileRoutes()...)
+	table = append(append(table, a.fileRoutes()...), a.trashRoutes()...)
 	return append(append(table, a.permissionRoutes()...), a.modeRoutes()...)
 }

@@ -81,8 +81,9 @@ type Restore struct {
 	State    FileState `json:"state"`    // that was gone back to
 	Restored []string  `json:"restored"` // paths that got a content or a mode
 	Removed  []string  `json:"removed"`
-	Kept     []Kept    `json:"kept"` // and were not touched
-	Plan     bool      `json:"plan"` // nothing was done
+	Kept     []Kept    `json:"kept"`    // and were not touched
+	Trashed  []Trashed `json:"trashed"` // of those restored or removed: their content before is in the trash
+	Plan     bool      `json:"plan"`    // nothing was done
 	EntryID  *int64    `json:"entry_id"`
 }
 

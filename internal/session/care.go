@@ -100,11 +100,20 @@ func (w *Workspace) Disks() ([]Disk, error) {
 		{What: "caches of commands", Where: filepath.Join(w.Home, "cache", "confined", name)},
 		{What: "quarantine", Where: filepath.Join(w.Home, "quarantine")},
 	}
+	for _, place := range w.trashPlaces() {
+		places = append(places, Disk{What: "trash", Where: place})
+	}
 	if !strings.Contains(w.Place.DB, "://") {
 		places = append([]Disk{{What: "database", Where: w.Place.DB}}, places...)
 	}
 	for i := range places {
 		var err error
+		if places[i].Where == StatesFolder(w.Home, w.Place) { // the trash is in it
+			if places[i].Bytes, err = w.Past().Disk(); err != nil {
+				return nil, err
+			}
+			continue
+		}
 		if places[i].Bytes, err = sizeOf(places[i].Where); err != nil {
 			return nil, err
 		}

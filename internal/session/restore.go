@@ -9,6 +9,7 @@ import (
 	"ramet/internal/files"
 	"ramet/internal/files/past"
 	"ramet/internal/files/restore"
+	"ramet/internal/files/trash"
 	"ramet/internal/history"
 	"ramet/internal/id"
 )
@@ -80,8 +81,12 @@ func (w *Workspace) ListFiles(s history.State, visit func(path string, n files.N
 		return err
 	}
 	store := w.Past().Store()
+	inTrash, err := w.Past().Trash().Contents()
+	if err != nil {
+		return err
+	}
 	return files.List(store, h, func(p string, n files.Node) error {
-		return visit(p, n, n.Kind == files.Dir || n.Kind != files.Repo && store.Has(n.Hash))
+		return visit(p, n, n.Kind == files.Dir || n.Kind != files.Repo && store.Has(n.Hash) || len(inTrash[n.Hash]) > 0)
 	})
 }
 
@@ -104,6 +109,7 @@ type Restored struct {
 	To      history.Stated
 	Plan    restore.Plan
 	Changed []string       // as they were again, or gone; of a plan: none
+	Trashed []trash.Entry  // what could not have been brought back
 	Entry   *history.Entry // the last that was written; nil: nothing had to be
 }
 
@@ -160,6 +166,7 @@ func (w *Workspace) Restore(ctx context.Context, r Restoring) (Restored, error) 
 		out.Plan = plan
 		return out, err
 	}
+	plan.Verb = r.verb()
 	out.Plan = plan
 	if err := w.keepState(ctx, r.Agent, folder, now); err != nil {
 		return out, err
@@ -171,8 +178,19 @@ func (w *Workspace) Restore(ctx context.Context, r Restoring) (Restored, error) 
 		out.Entry, err = w.restored(ctx, r, folder, after)
 		return err
 	})
-	out.Plan, out.Changed = done.Plan, done.Changed
+	out.Plan, out.Changed, out.Trashed = done.Plan, done.Changed, done.Trashed
 	return out, err
+}
+
+// verb is what the trash calls a restore.
+func (r Restoring) verb() string {
+	switch {
+	case r.Rewind != nil:
+		return "rewind"
+	case r.Last:
+		return "undo"
+	}
+	return "restore"
 }
 
 // named refuses paths that no state knows: who names one from another folder, or mistypes it, must

@@ -56,7 +56,7 @@ func ShowChanges(all []FileChange) public.FileChanges {
 
 // Show is what a restore did; plan: what it would do.
 func (r Restored) Show(plan bool) public.Restore {
-	out := public.Restore{State: public.FormatFileState(r.To), Restored: []string{}, Removed: []string{}, Kept: []public.Kept{}, Plan: plan}
+	out := public.Restore{State: public.FormatFileState(r.To), Restored: []string{}, Removed: []string{}, Kept: []public.Kept{}, Trashed: []public.Trashed{}, Plan: plan}
 	changed := map[string]bool{}
 	for _, p := range r.Changed {
 		changed[p] = true
@@ -73,6 +73,14 @@ func (r Restored) Show(plan bool) public.Restore {
 	}
 	for _, k := range r.Plan.Kept {
 		out.Kept = append(out.Kept, public.Kept{Path: shown(k.Path), Why: k.Why})
+	}
+	if plan {
+		for _, p := range r.Plan.Trashes() {
+			out.Trashed = append(out.Trashed, public.Trashed{Path: shown(p)})
+		}
+	}
+	for _, e := range r.Trashed {
+		out.Trashed = append(out.Trashed, public.Trashed{Path: shown(e.Path), ID: e.Name()})
 	}
 	if r.Entry != nil {
 		n := int64(r.Entry.ID)

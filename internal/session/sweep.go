@@ -47,7 +47,7 @@ func part(what, why string) public.SweptPart {
 // SweepTrees removes the worktrees of agents that ended, and of children that were never born.
 // What is not committed, or merged nowhere, stays; and so does one in which somebody works.
 func (w *Workspace) SweepTrees(ctx context.Context, plan bool) (public.SweptPart, error) {
-	out := part("worktrees", "their agents ended, and all that is in them is committed and merged")
+	out := part("worktrees", "their agents ended, and all that is in them is committed and merged; what git does not have goes to the trash")
 	if err := w.person(ctx, "remove worktrees"); err != nil && !plan {
 		return out, err
 	}
@@ -74,14 +74,18 @@ func (w *Workspace) SweepTrees(ctx context.Context, plan bool) (public.SweptPart
 			out.Kept = append(out.Kept, public.Kept{Path: t.Dir, Why: why})
 			continue
 		}
-		if !plan {
-			if _, err := t.remove(ctx, false); err != nil {
-				out.Kept = append(out.Kept, public.Kept{Path: t.Dir, Why: t.refusal(err)})
-				continue
-			}
+		trashed, err := t.keep.HoldsMore(ctx, t.Tree, t.Home)
+		if err == nil && !plan {
+			_, err = t.remove(ctx, false)
+		}
+		if err != nil {
+			out.Kept = append(out.Kept, public.Kept{Path: t.Dir, Why: t.refusal(err)})
+			continue
 		}
 		out.Count++
-		out.Bytes += size
+		if !trashed { // else it takes as much in the trash
+			out.Bytes += size
+		}
 	}
 	return out, nil
 }

@@ -29,7 +29,11 @@ func (t Trees) Keeper(ctx context.Context) (k worktree.Keeper, project string, e
 		project = t.w.Place.Project
 	}
 	accepts := trust.Gate{Home: t.w.Home, Project: project}.Accepts
-	return worktree.Keeper{Dir: worktree.Folder(t.w.Home, workspace.Name(project)), Accepts: accepts}, project, nil
+	k = worktree.Keeper{Dir: worktree.Folder(t.w.Home, workspace.Name(project)), Accepts: accepts}
+	if t.w.Place.DB != "" {
+		k.Trash = t.w.Past().Trash()
+	}
+	return k, project, nil
 }
 
 // Make makes the worktree of a child that is to be born, from the files of its parent.
@@ -132,7 +136,8 @@ func (t Tree) Bring(ctx context.Context, into string, remove bool) (done worktre
 	if done, err = t.keep.Merge(ctx, t.Tree, into, t.Label()); err != nil || !remove {
 		return done, false, err
 	}
-	_, err = t.keep.Remove(ctx, t.in, t.Tree, into, false)
+	removed, err := t.keep.Remove(ctx, t.in, t.Tree, into, false)
+	done.TreeTrashed = removed.Trashed
 	return done, err == nil, nil
 }
 

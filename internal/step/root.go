@@ -37,6 +37,13 @@ func (r *Root) Remove(name string) error {
 	return r.Root.Remove(name)
 }
 
+func (r *Root) RemoveAll(name string) error {
+	if err := at("remove", name); err != nil {
+		return err
+	}
+	return r.Root.RemoveAll(name)
+}
+
 func (r *Root) Rename(from, to string) error {
 	if err := At("rename"); err != nil {
 		return &os.LinkError{Op: "renameat", Old: from, New: to, Err: err}

@@ -80,12 +80,16 @@ func (r *rewinding) lines() []string { return planLines(r.plan) }
 
 // planLines lists what a restore would do, a line for each file.
 func planLines(plan public.Restore) []string {
+	trashed := map[string]string{}
+	for _, t := range plan.Trashed {
+		trashed[t.Path] = "  (the present content goes to the trash)"
+	}
 	var out []string
 	for _, p := range plan.Restored {
-		out = append(out, "restore  "+line(p, 300))
+		out = append(out, "restore  "+line(p, 300)+trashed[p])
 	}
 	for _, p := range plan.Removed {
-		out = append(out, "remove   "+line(p, 300))
+		out = append(out, "remove   "+line(p, 300)+trashed[p])
 	}
 	for _, k := range plan.Kept {
 		out = append(out, "keep     "+line(k.Path, 300)+"  ("+line(k.Why, 100)+")")

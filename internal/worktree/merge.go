@@ -8,17 +8,22 @@ import (
 	"strings"
 
 	"ramet/internal/fault"
+	"ramet/internal/files/trash"
 	"ramet/internal/git"
 )
 
 // Merged is what a merge did.
 type Merged struct {
-	Into      string   // the folder, real path
-	Branch    string   // where it came from; empty: no branch
-	Commit    string   // the merge; empty: there was nothing to merge
-	Commits   int      // that came over
-	Files     []string // that changed in the folder
-	Committed bool     // the child had changes that were not committed, and now are
+	Into      string        // the folder, real path
+	Branch    string        // where it came from; empty: no branch
+	Commit    string        // the merge; empty: there was nothing to merge
+	Commits   int           // that came over
+	Files     []string      // that changed in the folder
+	Committed bool          // the child had changes that were not committed, and now are
+	Trashed   []trash.Entry // ignored files in the folder that were in its way
+	// TreeTrashed is what the trash calls the folder of the tree, if it was removed and held more
+	// than git has.
+	TreeTrashed string
 }
 
 // Merge brings the work of a tree into a folder of the same repository. What is
@@ -36,14 +41,14 @@ func (k Keeper) Merge(ctx context.Context, t Tree, into, label string) (Merged, 
 	}
 	var m Merged
 	err = k.alone(ctx, func() (err error) {
-		m, err = merge(ctx, from, to, label)
+		m, err = k.merge(ctx, from, to, label)
 		return err
 	})
 	m.Branch = t.Branch
 	return m, err
 }
 
-func merge(ctx context.Context, from, to repo, label string) (Merged, error) {
+func (k Keeper) merge(ctx context.Context, from, to repo, label string) (Merged, error) {
 	m := Merged{Into: to.top, Files: []string{}}
 	before, err := compare(ctx, from, to)
 	if err != nil {
@@ -75,9 +80,17 @@ func merge(ctx context.Context, from, to repo, label string) (Merged, error) {
 	if m.Commits, err = count(ctx, from, there, "^"+here); err != nil || m.Commits == 0 {
 		return m, err
 	}
+	if m.Trashed, err = k.makeWay(ctx, to, here, there); err != nil {
+		k.giveBack(m.Trashed)
+		return m, err
+	}
 	if _, err := run(ctx, to.top, append(who, "merge", "--no-ff", "--commit", "--no-squash", "--no-autostash", "--no-edit",
 		"--no-stat", "--quiet", "--no-verify", "--no-gpg-sign", "-m", "ramet: merge of "+label, there)...); err != nil {
-		return m, to.clash(ctx, err, there, label)
+		err = to.clash(ctx, err, there, label)
+		if left := k.giveBack(m.Trashed); len(left) > 0 {
+			err = fault.New(fault.CodeOf(err), "%w; %s is in the trash: `ramet trash restore %s`", err, left[0].Original(), left[0].Act.ID)
+		}
+		return m, err
 	}
 	if m.Commit, err = to.head(ctx); err != nil {
 		return m, err

@@ -210,9 +210,11 @@ func TestRemoveThrowsNothingAwayUnasked(t *testing.T) {
 	}
 	_, err = remove(g.dir, false)
 	refuse(t, err, fault.Conflict, "merged nowhere")
-	if r, err := remove(g.dir, true); err != nil || !r.BranchDeleted {
+	branch := find().Branch
+	if r, err := remove(g.dir, true); err != nil || r.BranchDeleted {
 		t.Errorf("%+v, %v", r, err)
 	}
+	g.git(g.dir, "rev-parse", "--verify", branch) // its commits are nowhere else
 
 	// The agent went over to a branch of the user's: that one stays.
 	tree = g.make("ada")

@@ -14,15 +14,17 @@
 //   - Merge loses nothing: what the child did not commit is committed first; a
 //     conflict is undone and reported with its files, and the folder is as it was
 //     before.
-//   - Remove refuses while something would be lost, unless forced.
+//   - Remove refuses while something is not committed or merged nowhere, unless forced. What git
+//     does not have, ignored files included, is moved to the trash; commits that are merged
+//     nowhere stay on their branch.
+//   - What a merge would overwrite without a word, because git ignores it, is moved to the trash.
 //   - What fails leaves no trace. One change at a time for each Keeper's folder, also
 //     between processes.
 //   - Hooks of the repository never run. Programs that its own configuration names
 //     (filters, merge drivers) run only if a person accepted them; else UNTRUSTED. No other
 //     repository is asked for anything. Variables GIT_… count for nothing.
 //
-// Files that git ignores are nobody's work here: they are not merged, and are
-// removed with the worktree. Git says what is wrong in its own words where nothing
+// Files that git ignores are nobody's work here: they are not merged. Git says what is wrong in its own words where nothing
 // better is known.
 package worktree
 
@@ -36,6 +38,7 @@ import (
 
 	"ramet/internal/durable"
 	"ramet/internal/fault"
+	"ramet/internal/files/trash"
 	"ramet/internal/git"
 	"ramet/internal/id"
 	"ramet/internal/step"
@@ -48,6 +51,9 @@ type Keeper struct {
 	// Accepts says whether the user has accepted a program that the repository's own
 	// configuration names; nil: none.
 	Accepts func(trust.Thing) (bool, error)
+	// Trash gets what git does not have, when a tree is removed or a merge needs its place; one
+	// without Dir: a folder in Dir.
+	Trash trash.Trash
 	// Clone makes a file that shares its content with another; nil: reflink.Clone.
 	Clone func(dir *os.Root, name string, perm os.FileMode, src *os.File) error
 }

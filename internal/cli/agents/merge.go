@@ -21,7 +21,8 @@ func mergeCommand(l *line.Line) *cobra.Command {
 		Short: "Bring back the work that a child did in its worktree",
 		Long: `Merge the worktree of a child ("ramet fork --worktree") into its parent's folder.
 What the child did not commit is committed first, as it is now; files that git
-ignores stay where they are. A worktree that an agent made for its child is removed
+ignores stay where they are, and one in the folder that is in the way of a merged file
+is moved to the trash ("ramet trash"). A worktree that an agent made for its child is removed
 then; one that you made stays until "ramet worktree rm", or with --rm. While the child
 works nothing is merged (CONFLICT).
 
@@ -77,7 +78,19 @@ func (m merged) MarshalJSON() ([]byte, error) {
 		Files     []string `json:"files"`
 		Committed bool     `json:"committed"`
 		Cleaned   bool     `json:"cleaned,omitempty"`
-	}{m.child, m.Into, public.Optional(m.Branch), public.Optional(m.Commit), m.Commits, m.Files, m.Committed, m.cleaned})
+		Trashed   []string `json:"trashed,omitempty"` // ids in the trash
+	}{m.child, m.Into, public.Optional(m.Branch), public.Optional(m.Commit), m.Commits, m.Files, m.Committed, m.cleaned, m.trashed()})
+}
+
+// trashed lists what the merge moved to the trash.
+func (m merged) trashed() (out []string) {
+	for _, e := range m.Trashed {
+		out = append(out, e.Name())
+	}
+	if m.TreeTrashed != "" {
+		out = append(out, m.TreeTrashed)
+	}
+	return out
 }
 
 func (m merged) Text(w *printer.Writer) {
@@ -86,7 +99,13 @@ func (m merged) Text(w *printer.Writer) {
 	} else {
 		w.Line("merged %s of %s into %s, %s changed", text.Count(m.Commits, "commit"), m.label, m.Into, text.Count(len(m.Files), "file"))
 	}
+	for _, e := range m.Trashed {
+		w.Line("%s was ignored by git and in the way: it is in the trash (%s)", text.Name(e.Path), e.Name())
+	}
 	if m.cleaned {
 		w.Line("its worktree is removed")
+	}
+	if m.TreeTrashed != "" {
+		w.Line("%v", w.Dim("it had files that git does not have; they are in the trash: "+m.TreeTrashed))
 	}
 }

@@ -63,8 +63,9 @@ func worktreeRm(l *line.Line) *cobra.Command {
 		Use:   "rm CHILD",
 		Short: "Remove the worktree of an agent, and its branch",
 		Long: `Remove the worktree of an agent, and its branch. Refused (CONFLICT, exit 4) while
-it holds changes that are not committed, or commits that are merged nowhere.
-Files that git ignores go with it. The agent lives on, without a folder.`,
+it holds changes that are not committed, or commits that are merged nowhere. If it holds
+files that git does not have, ignored ones too, its folder is moved to the trash ("ramet
+trash"). The agent lives on, without a folder.`,
 		Args:              line.Arguments(1, 1),
 		ValidArgsFunction: l.CompleteAgents(1),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -81,10 +82,10 @@ Files that git ignores go with it. The agent lives on, without a folder.`,
 			if err != nil {
 				return err
 			}
-			return l.Print(treeRemoved{t.Child, t.Dir, public.Optional(t.Branch), done.BranchDeleted})
+			return l.Print(treeRemoved{t.Child, t.Dir, public.Optional(t.Branch), done.BranchDeleted, public.Optional(done.Trashed)})
 		},
 	}
-	c.Flags().BoolVar(&force, "force", false, "throw away what is not committed or not merged")
+	c.Flags().BoolVar(&force, "force", false, "also with changes that are not committed, which go to the trash, or commits that are merged nowhere, whose branch stays")
 	return c
 }
 
@@ -150,10 +151,14 @@ type treeRemoved struct {
 	Dir           string   `json:"dir"`
 	Branch        *string  `json:"branch"`
 	BranchDeleted bool     `json:"branch_deleted"`
+	Trashed       *string  `json:"trashed"` // its id in the trash; null: git has all that was in it
 }
 
 func (r treeRemoved) Text(w *printer.Writer) {
 	w.Line("removed %s", r.Dir)
+	if r.Trashed != nil {
+		w.Line("it is in the trash, because it had files that git does not have: %s", *r.Trashed)
+	}
 	switch {
 	case r.BranchDeleted:
 		w.Line("deleted branch %s", *r.Branch)

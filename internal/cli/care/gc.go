@@ -27,7 +27,8 @@ stays, and so does what was kept in the last hour. Entries that name a state tha
 dropped stay as they are; its files can be restored no more.
 
 --worktrees removes the worktrees of agents that ended. What is not committed there, or is
-merged nowhere, stays, and is listed. --caches drops answers of models and what commands
+merged nowhere, stays, and is listed; what git ignores goes to the trash, which "ramet trash empty"
+empties. --caches drops answers of models and what commands
 cached, not used within --keep.
 
 --evidence RUN takes away what was asked and answered in a run that ended, --artifacts RUN

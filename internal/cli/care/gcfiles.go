@@ -2,7 +2,6 @@ package care
 
 import (
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -36,24 +35,8 @@ func limits(l *line.Line, keep, most string) (since time.Time, limit int64, err 
 	if since, err = registry.ParseSince(keep, l.Now()); err != nil || keep == "" {
 		return since, 0, fault.New(fault.Usage, "--keep %.40q is neither a date nor an age", keep).WithHint("write 30d, 36h or 2026-11-01")
 	}
-	limit, err = parseSize(most)
+	limit, err = line.ParseSize("max", most)
 	return since, limit, err
-}
-
-// parseSize reads a size such as 500MB.
-func parseSize(s string) (int64, error) {
-	number, factor := strings.ToUpper(strings.TrimSpace(s)), int64(1)
-	for suffix, f := range map[string]int64{"KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12} {
-		if rest, ok := strings.CutSuffix(number, suffix); ok {
-			number, factor = strings.TrimSpace(rest), f
-			break
-		}
-	}
-	n, err := strconv.ParseInt(number, 10, 64)
-	if err != nil || n < 0 || n > (1<<62)/factor {
-		return 0, fault.New(fault.Usage, "--max %.40q is no size", s).WithHint("write 500MB or 2GB")
-	}
-	return n * factor, nil
 }
 
 // sweptFiles is the datum of gc --files.

@@ -15,8 +15,8 @@ func redactCommand(l *line.Line) *cobra.Command {
 		Long: `Delete the content of a message, its salt and its blobs from the database, so
 that no bytes of it stay in free pages or the write-ahead log, and record that.
 The history still verifies; what the message said is gone. Contents of files that the calls
-of the message wrote, or that a files entry brought, are dropped from the states of files; the
-outputs of tools that it shows in part are removed, and no terminal offers it as a former prompt. Copies elsewhere
+of the message wrote, or that a files entry brought, are dropped from the states of files and
+deleted from the trash; the outputs of tools that it shows in part are removed, and no terminal offers it as a former prompt. Copies elsewhere
 (backups, exports, evidence and cached answers of runs, a server's archives) are not reached.`,
 		Args:              line.Arguments(2, 2),
 		ValidArgsFunction: l.CompleteAgents(1),

@@ -16,7 +16,7 @@ import (
 
 // Commands are the commands of this group.
 func Commands(l *line.Line) []*cobra.Command {
-	return []*cobra.Command{filesCommand(l), diffCommand(l), restoreCommand(l), undoCommand(l)}
+	return []*cobra.Command{filesCommand(l), diffCommand(l), restoreCommand(l), undoCommand(l), trashCommand(l)}
 }
 
 func filesCommand(l *line.Line) *cobra.Command {
@@ -31,8 +31,9 @@ its history tells them; with --at ID, as they were when that message was written
 that may write, and after all that may have written, if something changed; a mark and a
 restore record one too.
 
-A file that is too large (50 MB), or that holds one of your keys, or what is over the 1 GB
-that is kept at a time, is known by its hash only and cannot be restored; ignored files are left out ("ramet config get files").`,
+A file over 50 MB, a file that contains one of your keys, and what is over the 1 GB that is kept
+at a time are known by their hash only. They can be restored while they are in the trash ("ramet
+trash"). Ignored files are left out ("ramet config get files").`,
 		Args:              line.Arguments(0, 1),
 		ValidArgsFunction: l.CompleteAgents(1),
 		RunE: func(c *cobra.Command, args []string) error {

@@ -23,7 +23,8 @@ they are kept and the exit code is 4, unless --commands restores them too, or
 --commands=false keeps them. --force restores everything. --dry-run says what would happen.
 
 Before anything is touched the files are kept as they are: "ramet undo" takes a restore back.
-Git's own files and other repositories in the folder are not touched.`
+What cannot be kept (files over 50 MB, files that contain a key) is moved to the trash: see "ramet
+trash". Git's own files and other repositories in the folder are not touched.`
 
 func restoreCommand(l *line.Line) *cobra.Command {
 	var o Options
@@ -150,11 +151,24 @@ type restored struct{ public.Restore }
 // Text of a restore.
 func (d restored) Text(w *printer.Writer) {
 	did := map[bool][2]string{false: {"restored", "removed"}, true: {"restore", "remove"}}[d.Plan]
+	trashed := map[string]string{}
+	for _, t := range d.Trashed {
+		trashed[t.Path] = "in the trash: " + t.ID
+		if d.Plan {
+			trashed[t.Path] = "goes to the trash"
+		}
+	}
+	note := func(path, what string) printer.Styled {
+		if trashed[path] == "" {
+			return ""
+		}
+		return w.Dim("  " + what + trashed[path])
+	}
 	for _, p := range d.Restored {
-		w.Line("%-8s  %s", did[0], text.Name(p))
+		w.Line("%-8s  %s%v", did[0], text.Name(p), note(p, "the old content "+map[bool]string{false: "is "}[d.Plan]))
 	}
 	for _, p := range d.Removed {
-		w.Line("%-8s  %s", did[1], text.Name(p))
+		w.Line("%-8s  %s%v", did[1], text.Name(p), note(p, ""))
 	}
 	for _, k := range d.Kept {
 		w.Line("%-8s  %s  %v", "kept", text.Name(k.Path), w.Dim(k.Why))

@@ -8,6 +8,7 @@ import (
 
 	"ramet/internal/agent"
 	"ramet/internal/session"
+	"ramet/internal/text"
 )
 
 // completeWithin is how long a shell is kept waiting for names: less than a command waits for
@@ -50,6 +51,20 @@ func (l *Line) CompleteLabels(c *cobra.Command, args []string, begun string) ([]
 			return nil, err
 		}
 		return ws.Labels(ctx, a.ID)
+	})
+}
+
+// CompleteTrash completes with the ids of items in the trash.
+func (l *Line) CompleteTrash(c *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return l.complete(c, func(ctx context.Context, ws *session.Workspace) (out []string, _ error) {
+		all, err := ws.ShowTrash(ctx)
+		for _, i := range all.Items {
+			out = append(out, i.ID+"\t"+text.Name(i.Path))
+		}
+		return out, err
 	})
 }
 

@@ -37,3 +37,22 @@ func (s *Store) Oids() (map[chain.Hash]string, error) {
 	}
 	return out, nil
 }
+
+// InGit returns the repository and git's id of a content that only a repository has; false if
+// the store itself has it, or does not know it.
+func (s *Store) InGit(h chain.Hash) (repo, oid string, ok bool) {
+	p, repo, ok, err := s.find(h)
+	if err != nil || !ok || p.form != inGit {
+		return "", "", false
+	}
+	f, err := os.Open(filepath.Join(s.PackDir(), p.pack))
+	if err != nil {
+		return "", "", false
+	}
+	defer f.Close()
+	payload := make([]byte, p.length)
+	if _, err := f.ReadAt(payload, p.offset); err != nil {
+		return "", "", false
+	}
+	return repo, hex.EncodeToString(payload), true
+}

@@ -65,7 +65,7 @@ func TestWhatWasIgnoredIsNotRemoved(t *testing.T) {
 		}
 	})
 	for _, force := range []bool{false, true} {
-		done, _ := b.restore(Restore{Agent: ada, To: stateOf(state), Force: force})
+		done, _ := b.restore(Restore{Agent: ada, To: stateOf(state), Force: force, Commands: true})
 		for _, name := range []string{".env", "build/deep/x", "sub/a.log"} {
 			if _, err := os.Stat(b.path(name)); err != nil {
 				t.Errorf("force %v: %v; kept %v", force, err, done.Kept)

@@ -165,8 +165,8 @@ func (p *Past) lastStates() ([]Named, error) {
 	return out, nil
 }
 
-// Forget drops the contents of files, wherever states name them: they can be restored no more.
-// It returns how many there were.
+// Forget drops the contents of files, wherever states name them, and deletes them from the trash:
+// they can be restored no more. It returns how many there were.
 func (p *Past) Forget(ctx context.Context, contents map[chain.Hash]bool) (int, error) {
 	if len(contents) == 0 {
 		return 0, nil
@@ -179,8 +179,12 @@ func (p *Past) Forget(ctx context.Context, contents map[chain.Hash]bool) (int, e
 	if err := p.store.Pull(ctx); err != nil {
 		return 0, err
 	}
+	inTrash, err := p.trash.Forget(contents)
+	if err != nil {
+		return inTrash, err
+	}
 	gone, err := p.store.Drop(func(h chain.Hash) bool { return !contents[h] }, time.Now().Add(time.Hour))
-	return gone.Objects, err
+	return gone.Objects + inTrash, err
 }
 
 // alone keeps everybody else from the contents.

@@ -15,6 +15,7 @@ import (
 	"ramet/internal/files/content"
 	"ramet/internal/files/restore"
 	"ramet/internal/files/scan"
+	"ramet/internal/files/trash"
 	"ramet/internal/git"
 )
 
@@ -28,12 +29,15 @@ type Options struct {
 	Shared     content.Shared    // where hosts share contents; nil: they do not
 	Repository string            // has what git names, where the folder of a state is on another host
 	Secret     func([]byte) bool // a content that holds a credential of ours; nil: none does
+	// Largest and Most limit what is kept, as in scan.Options; 0: their defaults.
+	Largest, Most int64
 }
 
 // Past is the past of the folders of one workspace. It is safe for concurrent use.
 type Past struct {
 	o       Options
 	store   *content.Store
+	trash   trash.Trash
 	journal restore.Journal
 	calls   calls
 
@@ -48,7 +52,8 @@ func Open(o Options) *Past {
 	if o.Shared != nil {
 		p.store.Share(o.Shared)
 	}
-	p.journal = restore.Journal{Dir: filepath.Join(o.Dir, "restores"), Get: p.store.Get}
+	p.trash = trash.Trash{Dir: filepath.Join(o.Dir, "trash")}
+	p.journal = restore.Journal{Dir: filepath.Join(o.Dir, "restores"), Get: p.store.Get, Trash: p.trash}
 	p.calls.path = filepath.Join(o.Dir, "calls")
 	return p
 }
@@ -82,12 +87,20 @@ func real(path string) string {
 
 // cat reads an object of a repository, or of the one that stands for it here.
 func (p *Past) cat(ctx context.Context, repo, oid string) ([]byte, error) {
-	if _, err := os.Stat(repo); err != nil && p.o.Repository != "" {
-		repo = p.o.Repository
-	}
-	out, err := git.Run(ctx, repo, "cat-file", "blob", oid)
+	out, err := git.Run(ctx, p.repository(repo), "cat-file", "blob", oid)
 	return []byte(out), err
 }
+
+// repository returns a repository, or the one that stands for it on this host.
+func (p *Past) repository(repo string) string {
+	if _, err := os.Stat(repo); err != nil && p.o.Repository != "" {
+		return p.o.Repository
+	}
+	return repo
+}
+
+// Trash is where files go that a restore takes away and could not bring back.
+func (p *Past) Trash() trash.Trash { return p.trash }
 
 // Store has the contents of states.
 func (p *Past) Store() *content.Store { return p.store }
@@ -110,7 +123,8 @@ func (p *Past) Folder(dir string) (*Folder, error) {
 	}
 	sum := sha256.Sum256([]byte(root))
 	f := &Folder{past: p, root: root, dir: filepath.Join(p.o.Dir, "folders", hex.EncodeToString(sum[:8]))}
-	f.scanner = scan.New(scan.Options{Root: root, Hide: p.hidden(), Ignored: p.o.Ignored, Env: p.o.Env, Secret: p.o.Secret})
+	f.scanner = scan.New(scan.Options{Root: root, Hide: p.hidden(), Ignored: p.o.Ignored, Env: p.o.Env, Secret: p.o.Secret,
+		Largest: p.o.Largest, Most: p.o.Most})
 	p.folders[root] = f
 	return f, nil
 }
@@ -121,12 +135,15 @@ func inside(path, folder string) bool {
 	return err == nil && (rel == "." || filepath.IsLocal(rel))
 }
 
-// Disk is how much of the disk the past takes.
+// Disk is how much of the disk the past takes, without the trash.
 func (p *Past) Disk() (int64, error) {
 	var total int64
-	err := filepath.WalkDir(p.o.Dir, func(_ string, e os.DirEntry, err error) error {
+	err := filepath.WalkDir(p.o.Dir, func(at string, e os.DirEntry, err error) error {
 		if err != nil {
 			return nil // it went away
+		}
+		if at == p.trash.Dir {
+			return fs.SkipDir
 		}
 		if info, err := e.Info(); err == nil && info.Mode().IsRegular() {
 			total += info.Size()

@@ -50,9 +50,18 @@ func (f *Folder) plan(ctx context.Context, r Restore, now Taken) (restore.Plan, 
 		}
 		return content
 	})
+	inTrash, err := f.past.trash.Contents()
+	if err != nil {
+		return restore.Plan{}, err
+	}
+	has := func(h chain.Hash) bool { return f.past.store.Has(h) || len(inTrash[h]) > 0 }
 	p, err := restore.Make(f.past.store, restore.Wish{Root: f.root, From: now.Root, To: r.To.Root, Paths: r.Paths,
-		Partial: r.To.Partial, Keep: keep, Force: r.Force, LeftOut: leftOut, Has: f.past.store.Has})
-	p.Agent = r.Agent
+		Partial: r.To.Partial, Keep: keep, Force: r.Force, LeftOut: leftOut, Has: has})
+	if err == nil {
+		p.Agent = r.Agent
+		err = f.past.markForTrash(ctx, &p)
+		p.CountRoom(f.past.store.Has)
+	}
 	return p, err
 }
 

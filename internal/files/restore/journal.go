@@ -16,6 +16,7 @@ import (
 	"ramet/internal/durable"
 	"ramet/internal/fault"
 	"ramet/internal/files"
+	"ramet/internal/files/trash"
 	"ramet/internal/id"
 	"ramet/internal/step"
 	"ramet/internal/text"
@@ -26,6 +27,8 @@ type Journal struct {
 	Dir string
 	// Get reads a content.
 	Get func(context.Context, chain.Hash) ([]byte, error)
+	// Trash gets what could not be brought back.
+	Trash trash.Trash
 	// Crash is called before each thing that is done to the disk, for tests; nil: nothing is.
 	Crash func()
 }
@@ -37,6 +40,7 @@ type page struct {
 	Note  json.RawMessage `json:"note,omitempty"`
 	From  chain.Hash      `json:"from"`
 	To    chain.Hash      `json:"to"`
+	Trash string          `json:"trash,omitempty"`
 	Steps []pageStep      `json:"steps"`
 }
 
@@ -44,6 +48,7 @@ type pageStep struct {
 	Path   string    `json:"path"`
 	Before *pageNode `json:"before,omitempty"`
 	After  *pageNode `json:"after,omitempty"`
+	Trash  int       `json:"trash,omitempty"`
 }
 
 type pageNode struct {
@@ -57,12 +62,17 @@ type pageNode struct {
 type Done struct {
 	Plan
 	Changed []string // paths that are as they were now, or gone
+	Trashed []trash.Entry
 }
 
 // Finished says for people what was done by another than who began it.
 func (d Done) Finished() string {
-	return fmt.Sprintf("a restore of files in %s that was interrupted is finished: %s changed, %s kept", d.Root,
+	out := fmt.Sprintf("a restore of files in %s that was interrupted is finished: %s changed, %s kept", d.Root,
 		text.Count(len(d.Changed), "file"), text.Count(len(d.Kept), "file"))
+	if n := len(d.Trashed); n > 0 {
+		out += fmt.Sprintf(", %d in the trash", n)
+	}
+	return out
 }
 
 // After tells of what was done. When it fails, the plan stays in the journal, and is finished
@@ -81,6 +91,11 @@ func (j Journal) Do(ctx context.Context, p Plan, after After) (Done, error) {
 	}
 	var out Done
 	err := durable.While(ctx, filepath.Join(j.Dir, "restore"), func() error {
+		j.crash()
+		if err := j.begin(&p); err != nil {
+			out.Plan = p
+			return err
+		}
 		text, err := json.Marshal(format(p))
 		if err != nil {
 			return err
@@ -194,7 +209,7 @@ func (j Journal) crash() {
 }
 
 func format(p Plan) page {
-	out := page{Root: p.Root, Agent: p.Agent, Note: p.Note, From: p.From, To: p.To}
+	out := page{Root: p.Root, Agent: p.Agent, Note: p.Note, From: p.From, To: p.To, Trash: p.Trash}
 	node := func(n *files.Node) *pageNode {
 		if n == nil {
 			return nil
@@ -202,13 +217,13 @@ func format(p Plan) page {
 		return &pageNode{string(rune(n.Kind)), n.Mode, n.Size, n.Hash}
 	}
 	for _, s := range p.Steps {
-		out.Steps = append(out.Steps, pageStep{url.PathEscape(s.Path), node(s.Before), node(s.After)})
+		out.Steps = append(out.Steps, pageStep{url.PathEscape(s.Path), node(s.Before), node(s.After), s.Trash})
 	}
 	return out
 }
 
 func (g page) parse() (Plan, error) {
-	p := Plan{Root: g.Root, Agent: g.Agent, Note: g.Note, From: g.From, To: g.To}
+	p := Plan{Root: g.Root, Agent: g.Agent, Note: g.Note, From: g.From, To: g.To, Trash: g.Trash}
 	for _, s := range g.Steps {
 		at, err := url.PathUnescape(s.Path)
 		if err != nil {
@@ -224,7 +239,7 @@ func (g page) parse() (Plan, error) {
 			}
 			return &files.Node{Name: name, Kind: files.Kind(n.Kind[0]), Mode: n.Mode, Size: n.Size, Hash: n.Hash}
 		}
-		p.Steps = append(p.Steps, Step{at, node(s.Before), node(s.After)})
+		p.Steps = append(p.Steps, Step{at, node(s.Before), node(s.After), s.Trash})
 	}
 	return p, nil
 }

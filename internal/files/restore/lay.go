@@ -7,6 +7,7 @@ import (
 
 	"ramet/internal/durable"
 	"ramet/internal/files"
+	"ramet/internal/files/trash"
 	"ramet/internal/step"
 )
 
@@ -32,7 +33,7 @@ func Lay(root string, wants []Want) (Plan, error) {
 			return p, durable.Failure("look at", want.Path, err)
 		}
 		if !same(now, want.Node) {
-			p.Steps = append(p.Steps, Step{want.Path, now, want.Node})
+			p.Steps = append(p.Steps, Step{Path: want.Path, Before: now, After: want.Node})
 		}
 	}
 	return p, nil
@@ -41,7 +42,7 @@ func Lay(root string, wants []Want) (Plan, error) {
 // at is what stands at a path; nil: nothing.
 func (w *work) at(p string) (*files.Node, error) {
 	dir, close, err := w.enter(path.Dir(p))
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errLink) {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, trash.ErrNoFolder) {
 		return nil, nil
 	}
 	if err != nil {

@@ -15,6 +15,9 @@ type Step struct {
 	Path   string
 	Before *files.Node // as it is
 	After  *files.Node // as it shall be
+	// Trash is the number of the item in the trash that Before becomes; 0: none, because it can
+	// be brought back.
+	Trash int
 }
 
 // Left is a path that is kept as it is, and why.
@@ -48,6 +51,10 @@ type Plan struct {
 	// Beside is another folder that may have the same files at the same paths: they are cloned
 	// from there, or copied where they were not kept. Empty: there is none.
 	Beside string
+	// Verb says in the trash which act moved something there.
+	Verb  string
+	Trash string // the act in the trash; empty: there is none
+	Room  int64  // bytes that it needs on the disk; 0: unknown
 	// Note says in JSON for whom this is, so that whoever finishes it can tell them.
 	Note json.RawMessage
 }
@@ -93,7 +100,7 @@ func Make(src files.Source, w Wish) (Plan, error) {
 			p.Kept = append(p.Kept, Left{c.Path, why})
 			continue
 		}
-		p.Steps = append(p.Steps, Step{c.Path, c.Before, c.After})
+		p.Steps = append(p.Steps, Step{Path: c.Path, Before: c.Before, After: c.After})
 	}
 	return p, nil
 }

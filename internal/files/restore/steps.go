@@ -18,6 +18,7 @@ import (
 	"ramet/internal/durable"
 	"ramet/internal/fault"
 	"ramet/internal/files"
+	"ramet/internal/files/trash"
 	"ramet/internal/llm"
 	"ramet/internal/step"
 )
@@ -35,6 +36,11 @@ func (j Journal) steps(ctx context.Context, p Plan, temp string) (Done, error) {
 	}
 	defer root.Close()
 	w := &work{Journal: j, root: root, temp: temp, twins: p.twins(), touched: map[string]bool{}}
+	if p.Trash != "" {
+		if w.act, err = j.Trash.Act(p.Trash); err != nil {
+			return out, err
+		}
+	}
 	if p.Beside != "" {
 		if w.beside, err = os.OpenRoot(p.Beside); err == nil { // without it everything is written
 			defer w.beside.Close()
@@ -72,6 +78,7 @@ func (j Journal) steps(ctx context.Context, p Plan, temp string) (Done, error) {
 		}
 	}
 	w.sweep(steps)
+	out.Trashed = w.act.Present()
 	return out, w.sync()
 }
 
@@ -116,6 +123,9 @@ type work struct {
 	copies  bool     // the file system cannot clone them
 	twins   map[string]bool
 	touched map[string]bool // folders with new names
+	act     trash.Act       // what goes to the trash
+	// contents are the files in the trash; nil: not looked at yet.
+	contents map[chain.Hash][]trash.Entry
 }
 
 // step does one step, or says why not. An error ends the restore: the disk failed.
@@ -155,30 +165,29 @@ func (w *work) step(ctx context.Context, s Step) (why string, err error) {
 	w.touched[path.Dir(s.Path)] = true
 	switch {
 	case s.After == nil:
-		w.crash()
-		return explain(dir.Remove(name))
+		return explain(w.discard(dir, s))
 	case s.After.Kind == files.Dir:
-		return w.folder(dir, name, now, *s.After)
+		return w.folder(dir, s, now)
 	}
 	if w.twins[s.Path] {
 		if folds, err := w.folds(dir); err != nil || folds {
 			return Twin, err
 		}
 	}
-	return w.put(ctx, dir, s.Path, now, *s.After)
+	return w.put(ctx, dir, s, now)
 }
 
 // folder makes a folder that can be written into, until shut.
-func (w *work) folder(dir *step.Root, name string, now *files.Node, to files.Node) (string, error) {
-	w.crash()
+func (w *work) folder(dir *step.Root, s Step, now *files.Node) (string, error) {
 	if now != nil && now.Kind != files.Dir {
-		if err := dir.Remove(name); err != nil {
+		if err := w.discard(dir, s); err != nil {
 			return explain(err)
 		}
 		now = nil
 	}
+	w.crash()
 	if now == nil {
-		if err := dir.Mkdir(name, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		if err := dir.Mkdir(path.Base(s.Path), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 			return explain(err)
 		}
 	}
@@ -216,12 +225,16 @@ func (w *work) shut(s Step) {
 }
 
 // put puts a file or link in its place, in one step.
-func (w *work) put(ctx context.Context, dir *step.Root, at string, now *files.Node, to files.Node) (string, error) {
-	name, temp := path.Base(at), w.temp
+func (w *work) put(ctx context.Context, dir *step.Root, s Step, now *files.Node) (string, error) {
+	name, temp, at, to := path.Base(s.Path), w.temp, s.Path, *s.After
 	dir.Remove(temp)
 	w.crash()
 	if !w.clone(dir, temp, at, to) {
-		if why, err := w.make(ctx, dir, temp, at, to); why != "" || err != nil {
+		why, err := w.make(ctx, dir, temp, at, to)
+		if why == Unkept {
+			return w.takeBack(dir, s, now)
+		}
+		if why != "" || err != nil {
 			return why, err
 		}
 	}
@@ -230,7 +243,7 @@ func (w *work) put(ctx context.Context, dir *step.Root, at string, now *files.No
 		dir.Remove(temp)
 		return Moved, nil
 	}
-	if err := dir.Rename(temp, name); err != nil {
+	if err := w.replace(dir, s, now, func() error { return dir.Rename(temp, name) }); err != nil {
 		dir.Remove(temp)
 		return explain(err)
 	}
@@ -301,7 +314,7 @@ func (w *work) enter(rel string) (dir *step.Root, close func(), err error) {
 		}
 	}
 	for name := range strings.SplitSeq(rel, "/") {
-		next, err := openFolder(dir, name)
+		next, err := trash.OpenFolder(dir, name)
 		if err != nil {
 			close()
 			return nil, nil, err
@@ -310,28 +323,6 @@ func (w *work) enter(rel string) (dir *step.Root, close func(), err error) {
 		dir = next
 	}
 	return dir, close, nil
-}
-
-// errLink is a link or a file where a folder should be.
-var errLink = errors.New("no folder")
-
-func openFolder(dir *step.Root, name string) (*step.Root, error) {
-	info, err := dir.Lstat(name)
-	if err != nil {
-		return nil, err
-	}
-	if !info.IsDir() {
-		return nil, errLink
-	}
-	next, err := dir.OpenRoot(name)
-	if err != nil {
-		return nil, err
-	}
-	if now, err := next.Stat("."); err != nil || !os.SameFile(info, now) {
-		next.Close()
-		return nil, errLink
-	}
-	return next, nil
 }
 
 // look is what stands at a name; nil: nothing.
@@ -406,7 +397,7 @@ func explain(err error) (string, error) {
 	switch {
 	case err == nil:
 		return "", nil
-	case errors.Is(err, errLink):
+	case errors.Is(err, trash.ErrNoFolder):
 		return Occupied, nil
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrExist):
 		return Moved, nil

@@ -65,9 +65,10 @@ var harmlessIn = late.Value[map[string]bool]{Make: func() map[string]bool {
 }}
 
 // ofRamet says whether a name in a folder of ours does nothing by itself: ramet writes
-// such while commands run. Runs are data until somebody resumes them.
+// such while commands run. Runs are data until somebody resumes them; the trash is not read by
+// what it holds.
 func ofRamet(name string) bool {
-	return name == "runs" || name == ".gitignore" || strings.HasPrefix(strings.TrimPrefix(name, "."), "agent-history.")
+	return name == "runs" || name == "trash" || name == ".gitignore" || strings.HasPrefix(strings.TrimPrefix(name, "."), "agent-history.")
 }
 
 // kindOf is the kind of a name, as a file system could take it that does not tell

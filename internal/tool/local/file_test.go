@@ -183,6 +183,29 @@ func TestSearchesAreSortedAndBounded(t *testing.T) {
 	d.fails("list", args{"path": "b.go"}, "not a folder")
 }
 
+// The trash may be made while the tools are in use.
+func TestTheTrashIsNotForTools(t *testing.T) {
+	d := newDesk(t, "other.txt", "marker", ".ramet/config.toml", "")
+	d.put(".ramet/trash/act/1", "marker")
+	d.link(".ramet/trash", "link")
+	for _, path := range []string{".ramet/trash/act/1", ".ramet/Trash/act/1", "link/act/1", ".ramet/x/../trash/act/1"} {
+		d.fails("read", args{"path": path}, "")
+	}
+	d.fails("list", args{"path": ".ramet/trash"}, "ramet's own")
+	d.fails("grep", args{"path": ".ramet/trash/act", "pattern": "marker"}, "ramet's own")
+	if got := d.works("list", args{"path": ".ramet"}, "config.toml"); strings.Contains(got.Text, "trash") {
+		t.Error(got.Text)
+	}
+	for name, a := range map[string]args{"grep": {"pattern": "marker"}, "glob": {"pattern": "**/*"}} {
+		if got := d.works(name, a, "other.txt"); strings.Contains(got.Text, "act") {
+			t.Errorf("%s: %s", name, got.Text)
+		}
+	}
+	if got := d.call("glob", args{"pattern": "**/*", "path": ".ramet"}); strings.Contains(got.Text, "act") {
+		t.Error(got.Text)
+	}
+}
+
 func TestWhatIsRametsOwnIsNotForTools(t *testing.T) {
 	d := newDesk(t, "data/ramet/credentials.toml", "marker", "config.toml", "marker", "other.toml", "marker")
 	d.link("data/ramet", "link")

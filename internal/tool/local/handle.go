@@ -136,6 +136,9 @@ func (l *Local) find(p string, a aim) (found *handle, err error) {
 		if err := refuseName(name, a); err != nil {
 			return nil, err
 		}
+		if len(names) > 0 && isTrash(names[len(names)-1], name) {
+			return nil, complain("%s is ramet's own, and not for tools.", show(p))
+		}
 		if a >= toWrite && ofRepository(dir, name) {
 			return nil, complain("%s would be a part of a repository of git, which runs what is written there. Use git itself, with bash.", show(p))
 		}

@@ -54,7 +54,7 @@ func (l *Local) runList(_ context.Context, c tool.Call) (tool.Answer, error) {
 	if err != nil {
 		return tool.Answer{}, explain(s.rel, err)
 	}
-	entries = slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return isGit(plainName(e.Name())) })
+	entries = slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return isGit(plainName(e.Name())) || isTrash(s.rel, e.Name()) })
 	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return cmp.Compare(a.Name(), b.Name()) })
 	if len(entries) == 0 {
 		return tool.Answer{Text: "The folder is empty."}, nil

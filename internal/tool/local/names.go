@@ -2,6 +2,7 @@ package local
 
 import (
 	"os"
+	"path"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -26,6 +27,12 @@ func ofRepository(dir *os.Root, name string) bool {
 		_, err := dir.Lstat(other)
 		return err == nil
 	})
+}
+
+// isTrash reports whether a name in a folder is the trash of a project. It may have been made
+// after the tools were.
+func isTrash(folder, name string) bool {
+	return plainName(name) == "trash" && plainName(path.Base(folder)) == ".ramet"
 }
 
 // isGit knows also the short name that Windows gives to .git.

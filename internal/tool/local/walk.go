@@ -137,7 +137,7 @@ func (w *walk) enter(ctx context.Context, f *folder, rules ignore.Folder) {
 	for _, e := range entries {
 		w.visited++
 		switch {
-		case gitName(e.Name()), w.l.owns(f.dir, e):
+		case gitName(e.Name()), isTrash(f.rel, e.Name()), w.l.owns(f.dir, e):
 		case rules.Ignores(e.Name(), e.IsDir()):
 			w.ignored = true
 		case e.IsDir():
