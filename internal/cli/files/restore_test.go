@@ -1,0 +1,66 @@
+package files
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"ramet/internal/cli/line"
+	"ramet/internal/fault"
+	"ramet/internal/files/restore"
+	"ramet/internal/session"
+)
+
+// About files that changed while a command was running a person is asked, unless a flag decides; where
+// nobody can be asked, they are kept, and the command fails.
+func TestFilesThatChangedDuringACommandAreAskedAbout(t *testing.T) {
+	plan, do, all, force := Options{DryRun: true}, Options{}, Options{Commands: true}, Options{Force: true}
+	for _, c := range []struct {
+		name     string
+		flags    []string
+		terminal bool
+		answer   string
+		want     []Options // of the calls
+		code     fault.Code
+	}{
+		{"yes", nil, true, "y\n", []Options{plan, all}, ""},
+		{"no", nil, true, "n\n", []Options{plan, do}, ""},
+		{"no answer", nil, true, "", []Options{plan, do}, ""},
+		{"nobody", nil, false, "y\n", []Options{do}, fault.Conflict},
+		{"nobody, dry", []string{"--dry-run"}, false, "", []Options{plan}, ""},
+		{"commands", []string{"--commands"}, true, "", []Options{all}, ""},
+		{"no commands", []string{"--commands=false"}, false, "", []Options{do}, ""},
+		{"force", []string{"--force"}, true, "", []Options{force}, ""},
+	} {
+		var o Options
+		var calls []Options
+		var out, said bytes.Buffer
+		l := &line.Line{Session: &session.Session{System: session.System{Now: time.Now, Getenv: func(string) string { return "" }}}}
+		l.Stdin, l.Stdout, l.Stderr = strings.NewReader(c.answer), &out, &said
+		if c.terminal {
+			l.Password = func(string) (string, error) { return "", nil }
+		}
+		cmd := &cobra.Command{}
+		o.AddFlags(cmd)
+		if err := cmd.ParseFlags(c.flags); err != nil {
+			t.Fatal(err)
+		}
+		err := o.Carry(l, cmd, func(o Options) (r session.Restored, err error) {
+			calls = append(calls, o)
+			if !o.Commands && !o.Force {
+				r.Plan.Kept = []restore.Left{{Path: "notes.txt", Why: restore.Running}}
+			}
+			return r, nil
+		})
+		if !slices.Equal(calls, c.want) || (err == nil) != (c.code == "") || err != nil && fault.CodeOf(err) != c.code {
+			t.Errorf("%s: %+v, %v", c.name, calls, err)
+		}
+		if asked := strings.Contains(said.String(), "notes.txt"); asked != (len(calls) == 2) {
+			t.Errorf("%s: said %q", c.name, said.String())
+		}
+	}
+}
