@@ -46,7 +46,7 @@ func TestNoWriteBypassesTheStepCounterSoak(t *testing.T) {
 	t.Run("rewind", func(t *testing.T) {
 		t.Parallel()
 		s := newRewound(t)
-		noBypass(t, filepath.Dir(s.dir), s.command("rewind", "0", "here", "--files"))
+		noBypass(t, filepath.Dir(s.dir), s.command("rewind", "0", "here", "--files", "--commands"))
 		noBypass(t, filepath.Dir(s.dir), s.command("undo", "0"))
 	})
 	t.Run("day", func(t *testing.T) {

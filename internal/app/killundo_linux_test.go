@@ -21,18 +21,18 @@ func TestAKilledUndoIsWholeOrNothing(t *testing.T) {
 	points := w.points()
 	for _, p := range selected(points, 2) {
 		steptest.Kill(t, p, func(variable string) bool {
-			if out := w.ramet([]string{variable}, "undo", "0"); out.killed {
+			if out := w.ramet([]string{variable}, "undo", "0", "--commands"); out.killed {
 				return true
 			} else if out.code != 0 {
 				t.Fatal(out.stderr)
 			}
 			return false
 		})
-		if plan := w.ramet(nil, "undo", "0", "--dry-run"); plan.code != 0 { // it finishes what was begun
+		if plan := w.ramet(nil, "undo", "0", "--commands", "--dry-run"); plan.code != 0 { // it finishes what was begun
 			t.Fatalf("killed at %s: the next one: %s", p, plan.stderr)
 		}
 		is := w.which("killed at " + p.String())
-		if again := w.ramet(nil, "undo", "0"); again.code != 0 {
+		if again := w.ramet(nil, "undo", "0", "--commands"); again.code != 0 {
 			t.Fatalf("killed at %s: the next undo: %s", p, again.stderr)
 		} else if now := w.which("killed at " + p.String() + ", and undone"); now == is {
 			t.Fatalf("killed at %s: the next undo changed nothing: %s", p, again.stdout)
@@ -79,7 +79,7 @@ func (w *undone) points() []point.Point {
 	w.t.Helper()
 	return steptest.Record(w.t, 2, func(variable string) {
 		is := w.which("before an undo")
-		if out := w.ramet([]string{variable}, "undo", "0"); out.code != 0 || w.which("after an undo") == is {
+		if out := w.ramet([]string{variable}, "undo", "0", "--commands"); out.code != 0 || w.which("after an undo") == is {
 			w.t.Fatal("an undo changed nothing: " + out.stderr)
 		}
 	})

@@ -92,7 +92,7 @@ func (r *rewound) copy(t *testing.T, from, to string) {
 func (r *rewound) rewind(t *testing.T, variable string) outcome {
 	t.Helper()
 	r.copy(t, r.kept, filepath.Dir(r.dir))
-	cmd := r.command("rewind", "0", "here", "--files")
+	cmd := r.command("rewind", "0", "here", "--files", "--commands")
 	cmd.Env = append(cmd.Env, variable)
 	return outcomeOf(t, cmd)
 }
