@@ -2,6 +2,7 @@ package app_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -9,27 +10,39 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 )
 
 // elsewhere is another telemetry service, which can be down.
 type elsewhere struct {
-	t    *testing.T
-	addr string
+	t      *testing.T
+	addr   string
+	socket *os.File
 
 	mu    sync.Mutex
 	calls map[string]int
 	asked int
 }
 
+// newElsewhere returns a service that is down: its port is taken, so that nothing else answers
+// there.
 func newElsewhere(t *testing.T) *elsewhere {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := &elsewhere{t: t, addr: l.Addr().String(), calls: map[string]int{}}
-	l.Close()
+	e := &elsewhere{t: t, socket: os.NewFile(uintptr(fd), "socket"), calls: map[string]int{}}
+	t.Cleanup(func() { e.socket.Close() })
+	if err := syscall.Bind(fd, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
+		t.Fatal(err)
+	}
+	at, err := syscall.Getsockname(fd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.addr = fmt.Sprintf("127.0.0.1:%d", at.(*syscall.SockaddrInet4).Port)
 	return e
 }
 
@@ -38,7 +51,11 @@ func (e *elsewhere) url() string { return "http://" + e.addr }
 // up makes it answer, on the address that it was down on.
 func (e *elsewhere) up() {
 	e.t.Helper()
-	l, err := net.Listen("tcp", e.addr)
+	err := syscall.Listen(int(e.socket.Fd()), 16)
+	var l net.Listener
+	if err == nil {
+		l, err = net.FileListener(e.socket)
+	}
 	if err != nil {
 		e.t.Fatal(err)
 	}
@@ -79,6 +96,27 @@ func (e *elsewhere) got() map[string]int {
 	return out
 }
 
+// noted reports whether the outboxes of a run contain all these calls.
+func (s *stage) noted(t *testing.T, run string, calls map[string]bool) bool {
+	t.Helper()
+	boxes, err := filepath.Glob(filepath.Join(s.dir, ".ramet", "runs", run, "telemetry_outbox*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all strings.Builder
+	for _, box := range boxes {
+		text, _ := os.ReadFile(box)
+		all.Write(text)
+	}
+	for call := range calls {
+		_, span, _ := strings.Cut(call, " ")
+		if !strings.Contains(all.String(), span) {
+			return false
+		}
+	}
+	return true
+}
+
 // What waits for a service that is down goes there, by the next command that reaches it,
 // and into no other store, whatever runs meanwhile.
 func TestTelemetryThatWaitsKeepsItsDestination(t *testing.T) {
@@ -97,12 +135,19 @@ func TestTelemetryThatWaitsKeepsItsDestination(t *testing.T) {
 	}
 
 	// Half of a run goes there, the rest into the store of this home.
-	half := s.command("run", "start", "--recipe", recipe, "--run-id", "half", "--model", model, "--no-cache")
-	half.Env = append(half.Env, "RAMET_TEST_DIE_AFTER=20", "TELEMETRY_API_URL="+there.url())
-	if err := half.Run(); err == nil {
-		t.Fatal("it was not killed")
-	}
-	before := s.logged(t, "half")
+	path, gate := s.pipe(t)
+	waits := s.script(t, `{"when": "say 4", "repeat": true, "steps": [{"wait": "`+path+`"}, {"text": "said"}]}`, `{"repeat": true, "steps": [{"text": "said"}]}`)
+	half := s.command("run", "start", "--recipe", recipe, "--run-id", "half", "--model", waits, "--no-cache", "--limit", "parallel=1")
+	half.Env = append(half.Env, "TELEMETRY_API_URL="+there.url())
+	r := s.begin(t, half)
+	eventually(t, "it waits", func() bool { return holds(half.Process.Pid, path) })
+	var before map[string]bool
+	eventually(t, "all that it logged is in an outbox", func() bool {
+		before = s.logged(t, "half")
+		return s.noted(t, "half", before)
+	})
+	r.kill()
+	gate.Write([]byte("."))
 	s.must(t, "run", "resume", "half", "--no-cache")
 	after := s.logged(t, "half")
 

@@ -24,15 +24,6 @@ func (h *host) through() *pgtest.Proxy {
 	return p
 }
 
-// silent is through for a server that will say nothing: the host waits for it no longer than
-// it must.
-func (h *host) silent() *pgtest.Proxy {
-	h.t.Helper()
-	network := h.through()
-	h.team.db += "&lock_timeout=1s&connect_timeout=5"
-	return network
-}
-
 // The answers to all commits are lost, or the commits themselves are: each verb has happened
 // once, and says so.
 func TestWhatIsDoneInSpiteOfLostAnswersIsDoneOnce(t *testing.T) {
@@ -80,7 +71,7 @@ func TestAnOutcomeThatNobodyKnowsIsSaidToBeThat(t *testing.T) {
 	t.Parallel()
 	m := newTeam(t)
 	h := m.host("a")
-	network := h.silent()
+	network := h.through()
 	h.ramet(0, "fork", "--name", "ada")
 	network.LoseAndFall(pgtest.After)
 	h.begin("append", "ada", "pay the invoice").ends(t, 4, "UNKNOWN_OUTCOME", "waiting for PostgreSQL at 127.0.0.1", "it was done if there is message ")
@@ -94,7 +85,7 @@ func TestACommandDoesNotWaitForASilentServerWithoutEnd(t *testing.T) {
 	t.Parallel()
 	m := newTeam(t)
 	h := m.host("a")
-	network := h.silent()
+	network := h.through()
 	h.ramet(0, "ps")
 	network.Stall(true)
 	h.begin("ps").ends(t, 6, "waiting for PostgreSQL at 127.0.0.1", "STORAGE_UNREACHABLE")
@@ -188,7 +179,7 @@ func TestATurnDoesNotWaitForASilentStoreWithoutEnd(t *testing.T) {
 			h := m.host("a")
 			clock := filepath.Join(t.TempDir(), "clock")
 			h.env = []string{"RAMET_TEST_CLOCK=" + clock}
-			network := h.silent()
+			network := h.through()
 			h.ramet(0, "fork", "--name", "ada")
 			k, _ := h.working("ada")
 			network.Stall(true)
@@ -218,7 +209,7 @@ func TestAServerOutlivesItsStore(t *testing.T) {
 	h := m.host("a")
 	h.ramet(0, "fork", "--name", "ada")
 	direct := *h
-	network := h.silent()
+	network := h.through()
 	cmd := exec.Command(h.exe, "--db", h.db, "serve", "--addr", "127.0.0.1:0")
 	cmd.Dir, cmd.Env = h.dir, []string{"HOME=" + h.home, "RAMET_HOME=" + filepath.Join(h.home, "data"), "PATH=" + os.Getenv("PATH")}
 	s := serveWith(t, cmd, filepath.Join(h.home, "data"))
