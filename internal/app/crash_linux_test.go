@@ -75,6 +75,20 @@ func TestAKillAtAnyStepLeavesNothingHalfDone(t *testing.T) {
 	}
 }
 
+// ./test kills at some points of each label; a full `make soak` at all of them.
+func TestAKillAtEveryPointSoak(t *testing.T) {
+	if !soak.On() {
+		t.Skip("./test has killed at some points of each label")
+	}
+	for name, test := range map[string]func(*testing.T){
+		"verbs": TestAKillAtAnyStepLeavesNothingHalfDone, "disk": TestADiskThatFailsIsNeverAcknowledged,
+		"runs": TestAKilledRunGoesOn, "ledger": TestAKilledLedgerIsWhole, "undo": TestAKilledUndoIsWholeOrNothing,
+		"rewind": TestAKilledRewindIsWholeOrNothing, "turn": TestATurnKilledAtAStepGoesOn,
+	} {
+		t.Run(name, test)
+	}
+}
+
 // selected returns the points at which a command is killed: all of them in `make soak`, else a few of each label.
 func selected(points []point.Point, most int) []point.Point {
 	if soak.On() {
