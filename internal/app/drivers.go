@@ -107,7 +107,11 @@ func (d *drivers) setup(ctx context.Context, p preset.Preset, a agent.Agent, mod
 	if mark, ok := a.ID.Bytes(); ok {
 		out.For = (*sandbox.Mark)(&mark)
 	}
-	if item || p.Boxed(mode) { // nobody watches who works on an item
+	confined, err := d.belowConfined(ctx, a)
+	if err != nil {
+		return out, err
+	}
+	if item || confined || p.Boxed(mode) { // nobody watches who works on an item
 		if out.Box, err = d.box(p, root); err != nil {
 			return out, err
 		}
@@ -171,7 +175,7 @@ func (d *drivers) ownServer() []string {
 // models are there.
 func (d *drivers) box(p preset.Preset, root string) (*sandbox.Box, error) {
 	if err := sandbox.Available(); err != nil {
-		return nil, fault.New(fault.Denied, "%s does not ask before it changes anything, and cannot be confined here: %w", p.Name, err).
+		return nil, fault.New(fault.Denied, "%s has to be confined, because it does not ask before it changes anything or its parent is confined; that is not possible here: %w", p.Name, err).
 			WithHint("box = false in [driver.%s] of your configuration lets it run all the same", p.Name)
 	}
 	hide, err := hidden(d.request.Workspace)

@@ -10,12 +10,15 @@ import (
 	"os"
 	"path/filepath"
 
+	"ramet/internal/agent"
+	"ramet/internal/driver"
 	"ramet/internal/driver/acp"
 	"ramet/internal/driver/preset"
 	"ramet/internal/durable"
 	"ramet/internal/environ"
 	"ramet/internal/fault"
 	"ramet/internal/launch"
+	"ramet/internal/permit"
 	"ramet/internal/trust"
 )
 
@@ -49,6 +52,29 @@ func (d *drivers) settle(p preset.Preset, root string, out *acp.Setup) error {
 		return err
 	}
 	return out.Check()
+}
+
+// belowConfined reports whether an agent's parent is confined: its commands run in the sandbox by its
+// mode, or it is driven by a program that does. Then so is the program of the agent.
+func (d *drivers) belowConfined(ctx context.Context, a agent.Agent) (bool, error) {
+	for up := a.Parent; up != ""; {
+		parent, err := d.request.Store.Agent(ctx, up)
+		if err != nil {
+			return false, err
+		}
+		if up == a.Parent {
+			if s, err := d.request.Standing(ctx, parent); err != nil || s.Mode == permit.Box {
+				return err == nil, err
+			}
+		}
+		if name := driver.Of(parent); name != "" {
+			if p, err := preset.Find(name, d.request.Config.Drivers); err == nil && p.Boxed("") {
+				return true, nil
+			}
+		}
+		up = parent.Parent
+	}
+	return false, nil
 }
 
 // acceptedProgram refuses a driver of the project whose files in the project nobody accepted.
