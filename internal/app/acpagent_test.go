@@ -148,6 +148,7 @@ func (a *acpProgram) do(m acpMessage) {
 		Value     string
 		Prompt    []struct{ Type, Text string }
 		Servers   []struct{ Type, Name, URL string } `json:"mcpServers"`
+		Meta      json.RawMessage                    `json:"_meta"`
 	}
 	json.Unmarshal(m.Params, &p)
 	for _, s := range p.Servers {
@@ -157,6 +158,8 @@ func (a *acpProgram) do(m acpMessage) {
 	}
 	switch m.Method {
 	case "initialize":
+		here, _ := os.Getwd()
+		obey(here, "", ".opencode/plugin/*")
 		sessions := map[string]any{}
 		for _, what := range []string{"resume", "fork"} {
 			if a.can(what) {
@@ -167,6 +170,7 @@ func (a *acpProgram) do(m acpMessage) {
 			"agentCapabilities": map[string]any{"loadSession": a.can("load"), "sessionCapabilities": sessions, "promptCapabilities": map[string]any{"image": a.can("image")},
 				"mcpCapabilities": map[string]any{"http": a.can("http")}}})
 	case "session/new":
+		obey(p.Cwd, string(p.Meta), obeyedFiles...)
 		if os.Getenv("ACPAGENT_AUTH") != "" {
 			refuse(-32000, "Authentication required")
 			return

@@ -18,7 +18,7 @@ func peersTree(t *testing.T) {
 	t.Cleanup(model.Close)
 	s := peerStage(t, "claude", foreignPrograms["claude"].config(model.URL, t.TempDir())+foreignPrograms["codex"].config(model.URL, t.TempDir()))
 	s.must(t, "fork", "--name", "top", "--driver", "claude")
-	t.Log(s.must(t, "exec", "top", `call mcp__ramet__fork {"name":"below","driver":"codex"}`))
+	t.Log(s.must(t, "exec", "top", "--allow", "fork(codex)", `call mcp__ramet__fork {"name":"below","driver":"codex"}`))
 	if all := s.must(t, "ps"); !strings.Contains(all, "below") {
 		t.Fatalf("it forked nobody:\n%s\n%s", all, s.must(t, "log", "top", "--own", "--json"))
 	}

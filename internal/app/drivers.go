@@ -89,6 +89,9 @@ func (d *drivers) program(p preset.Preset) *acp.Program {
 }
 
 func (d *drivers) setup(ctx context.Context, p preset.Preset, a agent.Agent, mode string) (acp.Setup, error) {
+	if a.ID == "" {
+		return d.probe(p)
+	}
 	item, err := d.worksOnItem(a)
 	if err != nil {
 		return acp.Setup{}, err
@@ -98,22 +101,27 @@ func (d *drivers) setup(ctx context.Context, p preset.Preset, a agent.Agent, mod
 		return acp.Setup{}, err
 	}
 	out := acp.Setup{Args: p.Command, Dir: root, Env: p.Environment(environ.For(os.Environ()), os.Environ())}
+	if err := d.settle(p, root, &out); err != nil {
+		return out, err
+	}
 	if mark, ok := a.ID.Bytes(); ok {
 		out.For = (*sandbox.Mark)(&mark)
 	}
-	if item || p.Boxed(mode) { // nobody watches who works on an item
+	confined, err := d.belowConfined(ctx, a)
+	if err != nil {
+		return out, err
+	}
+	if item || confined || p.Boxed(mode) { // nobody watches who works on an item
 		if out.Box, err = d.box(p, root); err != nil {
 			return out, err
 		}
 	}
-	if a.ID != "" {
-		folder := filepath.Join(d.request.Home, "drivers")
-		if err := os.MkdirAll(folder, 0o700); err != nil {
-			return out, fault.New(fault.StorageIO, "start %s: %w", p.Name, err)
-		}
-		out.Errors = filepath.Join(folder, string(a.ID)+".stderr")
+	folder := filepath.Join(d.request.Home, "drivers")
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return out, fault.New(fault.StorageIO, "start %s: %w", p.Name, err)
 	}
-	if d.around == nil || a.ID == "" {
+	out.Errors = filepath.Join(folder, string(a.ID)+".stderr")
+	if d.around == nil {
 		return out, nil
 	}
 	s, err := d.around(ctx, a, p, out.Env)
@@ -167,15 +175,19 @@ func (d *drivers) ownServer() []string {
 // models are there.
 func (d *drivers) box(p preset.Preset, root string) (*sandbox.Box, error) {
 	if err := sandbox.Available(); err != nil {
-		return nil, fault.New(fault.Denied, "%s does not ask before it changes anything, and cannot be confined here: %w", p.Name, err).
+		return nil, fault.New(fault.Denied, "%s has to be confined, because it does not ask before it changes anything or its parent is confined; that is not possible here: %w", p.Name, err).
 			WithHint("box = false in [driver.%s] of your configuration lets it run all the same", p.Name)
 	}
 	hide, err := hidden(d.request.Workspace)
 	if err != nil {
 		return nil, err
 	}
-	project := d.request.Place.Project
-	box := &sandbox.Box{Network: true, Hide: hide, Write: []string{root}, Keep: []string{filepath.Join(project, ".ramet")},
+	keep, err := readOnly(d.request.Workspace, root)
+	if err != nil {
+		return nil, err
+	}
+	keep = append(keep[1:], filepath.Join(d.request.Place.Project, ".ramet")) // it commits, as it is used to
+	box := &sandbox.Box{Network: true, Hide: hide, Write: []string{root}, Keep: keep,
 		Guard: quarantine(d.request.Workspace), Guarded: []string{root}, Forbid: reserved(d.request.Workspace)}
 	for _, folder := range p.Folders() {
 		real, err := d.request.Writable(folder)
@@ -194,10 +206,10 @@ func (d *drivers) end(a id.Agent) { d.pool.End(a) }
 // lookTime is how long a program may take to say who it is.
 const lookTime = 90 * time.Second // on a machine where everybody starts at once
 
-// knownDrivers are the programs that can drive agents: those that are found are started to say
-// who they are.
+// knownDrivers lists the programs that can drive agents. With ask, those that are found say who they
+// are, outside of the project; a program that the project names is not started for that.
 func knownDrivers(ctx context.Context, ws *session.Workspace, ask bool) public.Drivers {
-	d := &drivers{request: request{Workspace: ws}, root: func(agent.Agent) (string, error) { return ws.Place.Project, nil }}
+	d := &drivers{request: request{Workspace: ws}}
 	all := preset.All(ws.Config.Drivers)
 	out := public.Drivers{Drivers: make([]public.Driver, len(all))}
 	var work sync.WaitGroup
@@ -215,7 +227,7 @@ func knownDrivers(ctx context.Context, ws *session.Workspace, ask bool) public.D
 			continue
 		}
 		one.State, one.Path = "found", &path
-		if !ask {
+		if !ask || p.Project {
 			continue
 		}
 		work.Go(func() {
@@ -223,7 +235,7 @@ func knownDrivers(ctx context.Context, ws *session.Workspace, ask bool) public.D
 			defer func() { <-slots }()
 			ctx, cancel := context.WithTimeout(ctx, lookTime)
 			defer cancel()
-			g, err := d.program(p).Look(ctx)
+			g, err := d.look(ctx, p, path)
 			if err != nil {
 				one.State, one.Why = "unusable", public.Optional(err.Error())
 				return

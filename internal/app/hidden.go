@@ -6,8 +6,13 @@ import (
 	"strings"
 
 	"ramet/internal/config"
+	"ramet/internal/driver/preset"
+	"ramet/internal/fault"
 	"ramet/internal/files/trash"
+	"ramet/internal/hook/program"
+	"ramet/internal/launch"
 	"ramet/internal/session"
+	"ramet/internal/trust"
 	"ramet/internal/workspace"
 )
 
@@ -26,6 +31,42 @@ func hidden(ws *session.Workspace) ([]string, error) {
 	}
 	out := append([]string{ws.Home, settings, prompts(settings), runs, trash.InProject(ws.Place.Project), session.StatesFolder(ws.Home, ws.Place)}, databaseFiles(ws.Place.DB)...)
 	return append(out, ws.Config.HiddenPaths(os.Getenv)...), nil
+}
+
+// acceptedFiles refuses a command line of the project that runs files of it which are not what a
+// person accepted.
+func acceptedFiles(ws *session.Workspace, what string, lines ...[]string) error {
+	project, err := filepath.EvalSymlinks(ws.Place.Project)
+	if err != nil {
+		return err
+	}
+	for _, line := range lines {
+		_, first, err := trust.Gate{Home: ws.Home, Project: project}.Unaccepted(project, launch.ProjectFiles(project, line))
+		if err != nil {
+			return err
+		}
+		if first != "" {
+			return fault.New(fault.Untrusted, "%s, which %s runs, is not what you accepted", first, what).WithHint("look at it and accept it with `ramet trust`")
+		}
+	}
+	return nil
+}
+
+// readOnly returns what no confined command may write below a folder that has the project's files:
+// what programs execute or obey there because a person accepted it.
+func readOnly(ws *session.Workspace, root string) ([]string, error) {
+	s, err := trust.Gate{Home: ws.Home, Project: ws.Place.Project}.Shelf()
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	out := []string{filepath.Join(root, ".git"), filepath.Join(root, ".ramet")}
+	for _, kind := range []trust.Kind{trust.Servers, trust.Obeyed, program.Kind, preset.Programs} {
+		for _, p := range s.Paths(kind) {
+			out = append(out, filepath.Join(root, filepath.FromSlash(p)))
+		}
+	}
+	return out, nil
 }
 
 // reserved are files and folders of ramet's that nobody else may make where they do not exist yet:

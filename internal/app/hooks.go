@@ -40,10 +40,9 @@ func hookRunner(ws *session.Workspace) (program.Runner, error) {
 				return nil, err
 			}
 			box := &sandbox.Box{Write: []string{root}, Hide: hide, Guard: quarantine(ws), Guarded: []string{root}, Forbid: reserved(ws)}
-			for _, name := range []string{".git", ".ramet", ".claude", ".agents"} {
-				box.Keep = append(box.Keep, filepath.Join(root, name))
-			}
-			return box, nil
+			keep, err := readOnly(ws, root)
+			box.Keep = append(keep, filepath.Join(root, ".claude"), filepath.Join(root, ".agents"))
+			return box, err
 		},
 		Accepted: func(command string) error {
 			s, err := trust.Gate{Home: ws.Home, Project: project}.Shelf()

@@ -336,7 +336,11 @@ func (t *tools) local(a agent.Agent) (tool.Box, error) {
 // at are the tools for a folder; without jobs commands end with their calls.
 func (t *tools) at(root string, a id.Agent, jobs *local.Jobs) (tool.Box, error) {
 	ws := t.request.Workspace
-	made, err := local.New(local.Options{Root: root, For: a, Env: t.environment, Hide: append(slices.Clip(t.hidden), trash.InProject(root)), Cache: confinedCache(ws),
+	keep, err := readOnly(ws, root)
+	if err != nil {
+		return nil, err
+	}
+	made, err := local.New(local.Options{Root: root, Keep: keep, For: a, Env: t.environment, Hide: append(slices.Clip(t.hidden), trash.InProject(root)), Cache: confinedCache(ws),
 		Quarantine: quarantine(ws), Forbid: reserved(ws), Outputs: ws.Outputs(), Clean: t.request.Secrets.Own, Jobs: jobs,
 		Replaces: ws.Replaces(a, root)})
 	if err != nil {

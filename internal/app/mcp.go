@@ -43,7 +43,11 @@ func mcpServers(ws *session.Workspace) (out []mcp.Server, note string, err error
 	if err != nil {
 		return nil, "", err
 	}
-	m := serverMaker{ws: ws, hide: hide, boxed: sandbox.Available()}
+	keep, err := readOnly(ws, ws.Place.Project)
+	if err != nil {
+		return nil, "", err
+	}
+	m := serverMaker{ws: ws, hide: hide, keep: keep, boxed: sandbox.Available()}
 	taken := map[string]bool{}
 	for _, c := range ws.Config.Servers {
 		if !c.Off {
@@ -73,7 +77,8 @@ func ourselves(n mcp.Named) bool {
 type serverMaker struct {
 	ws    *session.Workspace
 	hide  []string
-	boxed error // why nothing can be confined; nil: it can
+	keep  []string // what no server may write
+	boxed error    // why nothing can be confined; nil: it can
 }
 
 func (m serverMaker) users(c config.Server) mcp.Server {
@@ -97,6 +102,7 @@ func (m serverMaker) users(c config.Server) mcp.Server {
 			env[name] = fill(value)
 		}
 		m.hold(&s, env, c.Roots)
+		s.Roots = slices.Concat(s.Box.Guarded, []string{m.ws.Place.Project})
 		if m.boxed != nil {
 			s.Box = nil // the user's own program, which nothing here can confine
 		}
@@ -136,6 +142,8 @@ func (m serverMaker) projects(n mcp.Named) mcp.Server {
 			env[name] = fill(value)
 		}
 		m.hold(&s, env, n.Roots)
+		s.Roots = slices.Concat(s.Box.Guarded, []string{m.ws.Place.Project})
+		s.Check = func() error { return acceptedFiles(m.ws, "MCP server "+n.Name, n.Line(), s.Command) }
 		if m.boxed != nil && s.Why == "" {
 			s.Why = "a project's server runs confined only: " + m.boxed.Error()
 		}
@@ -149,7 +157,7 @@ func (m serverMaker) projects(n mcp.Named) mcp.Server {
 // hold puts a program into its box.
 func (m serverMaker) hold(s *mcp.Server, env map[string]string, roots []string) {
 	cache := filepath.Join(m.ws.Home, "cache", "mcp", s.Name)
-	box := &sandbox.Box{Network: true, Hide: m.hide, Write: []string{guard.Real(cache)}, Keep: []string{filepath.Join(m.ws.Place.Project, ".git"), filepath.Join(m.ws.Place.Project, ".ramet")},
+	box := &sandbox.Box{Network: true, Hide: m.hide, Write: []string{guard.Real(cache)}, Keep: m.keep,
 		Guard: quarantine(m.ws), Forbid: reserved(m.ws)}
 	for _, r := range roots {
 		dir, err := m.root(r, s.Project)

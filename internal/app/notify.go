@@ -3,12 +3,13 @@ package app
 import (
 	"context"
 	"os"
-	"os/exec"
 	"strings"
 	"time"
 
 	"ramet/internal/config"
 	"ramet/internal/environ"
+	"ramet/internal/launch"
+	"ramet/internal/sandbox"
 )
 
 // notifier tells a person who looks elsewhere, as the settings say: what it returns is for the
@@ -58,8 +59,11 @@ const notifyTime = 10 * time.Second
 func notifyBy(command, title, what string) {
 	ctx, cancel := context.WithTimeout(context.Background(), notifyTime)
 	defer cancel()
-	c := exec.CommandContext(ctx, "sh", "-c", command)
-	c.Env = append(environ.Reaching(os.Environ()), "RAMET_TITLE="+title, "RAMET_MESSAGE="+what)
+	c, err := launch.Command(ctx, launch.Program{Purpose: launch.Notification, Command: sandbox.Command{Args: []string{"sh", "-c", command},
+		Env: append(environ.Reaching(os.Environ()), "RAMET_TITLE="+title, "RAMET_MESSAGE="+what)}})
+	if err != nil {
+		return // the terminal shows it all the same
+	}
 	c.WaitDelay = time.Second
-	_ = c.Run() // whoever misses it looks at the terminal
+	_ = c.Run()
 }

@@ -97,6 +97,13 @@ func merged(a, b map[string]string) map[string]string {
 	return out
 }
 
+// ParseDrivers reads the drivers of a file's text.
+func ParseDrivers(path, text string, layer Layer) ([]Driver, error) {
+	var c Config
+	err := c.addDrivers(path, text, layer)
+	return c.Drivers, err
+}
+
 // addDrivers reads the drivers of a file: the user's, or a project's that a person accepted.
 func (c *Config) addDrivers(path, text string, layer Layer) error {
 	var file struct {

@@ -27,10 +27,13 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"time"
 
 	"ramet/internal/fault"
+	"ramet/internal/launch"
+	"ramet/internal/sandbox"
 	"ramet/internal/secret"
 	"ramet/internal/text"
 )
@@ -99,8 +102,11 @@ func (c Command) Run(ctx context.Context, args ...string) (string, error) {
 	if !c.User {
 		all = append(all, alone...)
 	}
-	cmd := exec.CommandContext(ctx, "git", append(all, args...)...)
-	cmd.Env = append(environment(os.Environ(), c.User, c.Allow), c.Env...)
+	cmd, err := launch.Command(ctx, launch.Program{Purpose: launch.Git, Command: sandbox.Command{
+		Args: slices.Concat([]string{"git"}, all, args), Env: append(environment(os.Environ(), c.User, c.Allow), c.Env...)}})
+	if err != nil {
+		return "", err
+	}
 	// Git removes its lock files when it is asked to end, and not when it is killed.
 	cmd.Cancel = func() error {
 		if err := cmd.Process.Signal(os.Interrupt); err != nil {
@@ -114,8 +120,7 @@ func (c Command) Run(ctx context.Context, args ...string) (string, error) {
 	if c.Out != nil {
 		cmd.Stdout = c.Out
 	}
-	err := cmd.Run()
-	if err == nil {
+	if err = cmd.Run(); err == nil {
 		return out.String(), nil
 	}
 	if ctx.Err() != nil {

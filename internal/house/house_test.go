@@ -26,26 +26,27 @@ import (
 var rooms = []struct{ name, packages, mayImport string }{
 	{"words", "id chain fault text late step deep nearest guide shape jsonschema llm bus markdown/syntax soak waittest", "words"},
 	{"domain", "agent history mail ledger run telemetry command files", "words texts"},
-	{"gates", "check markdown", "words gates"}, // what built-in gates look at: files and Markdown
+	{"launch", "launch sandbox", "words launch"}, // how other programs are started
+	{"gates", "check markdown", "words gates"},   // what built-in gates look at: files and Markdown
 	{"registry", "registry state", "words domain"},
 	{"between", "telemetry/follow", "words domain"}, // two domains; neither knows the other
 	{"engine", "tool loop permit proc gateway tool/process tool/recall tool/talk runner hook driver", "words domain registry engine models"},
-	{"models", "llm/wire llm/anthropic llm/responses llm/chat llm/gemini llm/script llm/retry llm/queue llm/record llm/dial llm/roster llm/live llm/signed llm/google llm/structured llm/resume llm/sight llm/offline llm/llmtest", "words models"},
-	{"shared", "durable reflink stir fixedseed run/group database seal secret credential config environ printer prompt workspace rundir worktree git forge pgtest mounttest soak ledger/file trust picture files/content files/restore files/trash instruct kit foreign transcript", "words domain registry shared"},
+	{"models", "llm/wire llm/anthropic llm/responses llm/chat llm/gemini llm/script llm/retry llm/queue llm/record llm/dial llm/roster llm/live llm/signed llm/google llm/structured llm/resume llm/sight llm/offline llm/llmtest", "words launch models"},
+	{"shared", "durable reflink stir fixedseed run/group database seal secret credential config environ printer prompt workspace rundir worktree git forge pgtest mounttest soak ledger/file trust picture files/content files/restore files/trash instruct kit foreign transcript", "words launch domain registry shared"},
 	{"queues", "runner/memqueue runner/riverqueue runner/queuetest runner/post", "words domain engine shared queues"},
-	{"crew", "runner/crew runner/builtin", "words domain registry engine shared tools gates crew"},
-	{"tools", "tool/local tool/fetch tool/mcp tool/skill hook/program sandbox files/scan files/past driver/acp driver/preset driver/offers", "words domain registry engine shared tools"},
+	{"crew", "runner/crew runner/builtin", "words launch domain registry engine shared tools gates crew"},
+	{"tools", "tool/local tool/fetch tool/mcp tool/skill hook/program files/scan files/past driver/acp driver/preset driver/offers", "words launch domain registry engine shared tools"},
 	{"store", "store", "words domain registry shared store"},
 	{"logs", "run/ndjson run/sqllog run/logtest", "words domain shared"},
 	{"records", "telemetry/store telemetry/outbox telemetry/otlp", "words domain between shared records"},
 	{"public", "public home", "words domain registry engine public"},
 	{"kernels", "control", "words domain registry engine shared public kernels"},
-	{"person", "session", "words domain registry engine shared tools store public kernels person"},
-	{"edges", "cli demo tui httpapi web turnlog mcpserver acpagent", "words domain registry between engine shared store records public kernels person edges"},
-	{"composition", "app", "words domain registry between engine models tools shared store logs records queues crew public kernels person edges recipes composition"},
+	{"person", "session", "words launch domain registry engine shared tools store public kernels person"},
+	{"edges", "cli demo tui httpapi web turnlog mcpserver acpagent", "words launch domain registry between engine shared store records public kernels person edges"},
+	{"composition", "app", "words launch domain registry between engine models tools shared store logs records queues crew public kernels person edges recipes composition"},
 	{"house", "house bench", ""},
-	{"texts", "recipes", ""},                            // the recipes that are built in, as files
-	{"recipes", "recipes/docs", "words shared recipes"}, // programs of theirs, which commands call
+	{"texts", "recipes", ""},                                   // the recipes that are built in, as files
+	{"recipes", "recipes/docs", "words launch shared recipes"}, // programs of theirs, which commands call
 }
 
 // outside is what words may use besides the standard library.

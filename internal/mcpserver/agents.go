@@ -5,12 +5,16 @@ import (
 	"encoding/json"
 	"strconv"
 
+	"ramet/internal/driver"
+	"ramet/internal/fault"
 	"ramet/internal/id"
 	"ramet/internal/llm"
 	"ramet/internal/proc"
 	"ramet/internal/public"
 	"ramet/internal/session"
 	"ramet/internal/shape"
+	engine "ramet/internal/tool"
+	"ramet/internal/tool/process"
 )
 
 // ref is an argument that names an agent.
@@ -87,6 +91,9 @@ func fork(ctx context.Context, s *Server, c Caller, args json.RawMessage) (json.
 			return nil, err
 		}
 	}
+	if err := s.permitDriver(ctx, c, a, args); err != nil {
+		return nil, err
+	}
 	line := command{words: []string{"fork"}, rest: []string{a.Agent}}
 	line.flag("name", a.Name)
 	line.flag("model", a.Model)
@@ -107,6 +114,28 @@ func fork(ctx context.Context, s *Server, c Caller, args json.RawMessage) (json.
 	}
 	_, err = s.o.Workspace.Launch(ctx, s.life, session.Turn{Agent: born.UUID, Prompt: proc.Prompt{Text: a.Prompt, Task: true}})
 	return out, err
+}
+
+// permitDriver decides whether an agent may start another program for a child, as for the agents' own
+// tool: a person is asked. What a person's own client calls is that person's word.
+func (s *Server) permitDriver(ctx context.Context, c Caller, a forkArgs, args json.RawMessage) error {
+	ref, err := s.o.Workspace.Driver(a.Driver, a.Model)
+	if err == nil && a.Role != "" && ref == (llm.Ref{}) {
+		var role process.Role
+		role, err = s.o.Workspace.Role(a.Role)
+		ref = llm.Ref{Vendor: role.Provider, Name: role.Model}
+	}
+	name, _, starts := driver.Split(ref)
+	if err != nil || c == "" || !starts {
+		return nil // what is wrong with it is said where it is done
+	}
+	if s.o.Workspace.Kernel == nil {
+		return fault.New(fault.Denied, "an agent cannot start %s from here: nobody can be asked", name).
+			WithHint("the user can: ramet fork --driver %s", name)
+	}
+	spec := engine.Spec{Name: "fork", Access: engine.Processes, Starts: func(json.RawMessage) string { return name }}
+	_, _, err = s.o.Workspace.Kernel.Guard.Decide(ctx, spec, engine.Call{Agent: c, ID: "mcp-fork", Name: spec.Name, Args: args})
+	return err
 }
 
 // startable refuses what could not begin, before a child is made for it.

@@ -1,6 +1,7 @@
 // Package permit decides whether a tool call may run.
 //
-// Tools that only read, and those that act on agents, run unasked. A call that
+// Tools that only read, and those that act on agents, run unasked; but a call that would start
+// another program for an agent is asked for, in every mode. A call that
 // changes files or runs programs is decided by the mode of its agent, by rules, and
 // by a person who is asked.
 //
@@ -11,6 +12,7 @@
 //	write(docs/**)        files that fit; also edit(…), read(…), …
 //	mcp(server)           every tool of an MCP server; mcp(server__tool): one;
 //	                      mcp(server__tool@digest): one, as long as it is described as it is
+//	fork(claude)          children that this program drives
 //	fetch(example.com)    pages of this host; *.example.com: of those below it
 //
 //	ask        files and commands are asked for
@@ -110,7 +112,11 @@ type Book interface {
 // reads. It asks the user where the policy says so. The record says who decided; it
 // is nil where there was nothing to decide.
 func (p *Policy) Decide(ctx context.Context, s tool.Spec, c tool.Call) (tool.Grant, *history.Permission, error) {
-	if _, must := insisted(ctx); !must && (s.Access == tool.Reads || s.Access == tool.Processes) {
+	starts := ""
+	if s.Access == tool.Processes && s.Starts != nil {
+		starts = s.Starts(c.Args)
+	}
+	if _, must := insisted(ctx); !must && starts == "" && (s.Access == tool.Reads || s.Access == tool.Processes) {
 		return tool.Free, nil, nil
 	}
 	q := Question{Agent: c.Agent, CallID: c.ID, Tool: s.Name}
@@ -122,6 +128,9 @@ func (p *Policy) Decide(ctx context.Context, s tool.Spec, c tool.Call) (tool.Gra
 		q.Tool, q.Subject = servers, s.Name
 	}
 	q.Whole = whole(s, c.Args, q.Subject)
+	if starts != "" {
+		q.Tool, q.Subject = forks, starts
+	}
 	if s.Where != nil {
 		q.Where = s.Where(c.Args)
 	}
@@ -218,6 +227,9 @@ func (d *decision) unasked(ctx context.Context) (decided bool, err error) {
 	}
 	if changed != "" && q.Why == "" {
 		q.Why = changed
+	}
+	if q.Tool == forks {
+		q.Why = "it starts another program, which works by its own rules: " + q.Subject
 	}
 	if acts {
 		q.Why = "other programs execute or obey files of this name unasked"

@@ -12,7 +12,7 @@ import (
 )
 
 // tools are the names that a rule can begin with.
-var tools = []string{"bash", "write", "edit", "read", "glob", "grep", "list", "fetch", "merge", servers}
+var tools = []string{"bash", "write", "edit", "read", "glob", "grep", "list", "fetch", "merge", forks, servers}
 
 // shell is the tool whose subject is a command line; that of the others is a path, or the
 // host of fetch.
@@ -21,6 +21,9 @@ const shell = "bash"
 // servers is the name under which rules permit the tools of MCP servers: mcp(SERVER), all of
 // one, or mcp(SERVER__TOOL).
 const servers = "mcp"
+
+// forks is the tool whose calls start another program for an agent: fork(DRIVER).
+const forks = "fork"
 
 // maxPattern bounds what matching can cost.
 const maxPattern = 1024

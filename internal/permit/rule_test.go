@@ -27,7 +27,7 @@ func TestWrongRulesSayWhereAndWhat(t *testing.T) {
 		"bsh(go test)":     `there is no tool "bsh": did you mean "bash"?`,
 		"Write(x)":         `there is no tool "Write": did you mean "write"?`,
 		" bash":            `there is no tool " bash"`,
-		"fork":             `there is no tool "fork"`,
+		"kill":             `there is no tool "kill"`,
 		"bash(go test":     "no closing parenthesis at character 13",
 		"bash(go) test":    "something behind the closing parenthesis at character 9",
 		"bash(a(b)":        "a parenthesis without a backslash at character 7",

@@ -129,7 +129,7 @@ func start(t *testing.T, w way, c Command) *Process {
 }
 
 func startIn(ctx context.Context, w way, c Command) (*Process, error) {
-	file, err := lookPath(c.Args[0], c.Dir, c.Env)
+	file, err := LookPath(c.Args[0], c.Dir, c.Env)
 	if err != nil {
 		return nil, err
 	}

@@ -109,8 +109,8 @@ type Result struct {
 	Notes    string         // what else there is to say about it, in lines
 }
 
-// lookPath finds a program as the command would.
-func lookPath(name, dir string, env []string) (string, error) {
+// LookPath finds a program as a command with this folder and environment would.
+func LookPath(name, dir string, env []string) (string, error) {
 	if strings.ContainsRune(name, filepath.Separator) || filepath.IsAbs(name) {
 		return name, nil
 	}

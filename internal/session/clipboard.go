@@ -11,7 +11,9 @@ import (
 
 	"ramet/internal/durable"
 	"ramet/internal/fault"
+	"ramet/internal/launch"
 	"ramet/internal/picture"
+	"ramet/internal/sandbox"
 	"ramet/internal/step"
 )
 
@@ -35,7 +37,11 @@ func (w *Workspace) Clipboard(ctx context.Context) (string, error) {
 		}
 		found = true
 		var out bytes.Buffer
-		cmd := exec.CommandContext(ctx, program, args[1:]...)
+		cmd, err := launch.Command(ctx, launch.Program{Purpose: launch.Clipboard, Project: w.Place.Project,
+			Command: sandbox.Command{Args: append([]string{program}, args[1:]...)}})
+		if err != nil {
+			return "", err
+		}
 		cmd.Stdout = &limited{Buffer: &out}
 		if cmd.Run() != nil || !picture.IsImage(picture.TypeOf(out.Bytes())) {
 			continue

@@ -10,6 +10,7 @@ import (
 	"ramet/internal/agent"
 	"ramet/internal/fault"
 	"ramet/internal/id"
+	"ramet/internal/launch"
 	"ramet/internal/sandbox"
 	"ramet/internal/trust"
 )
@@ -50,7 +51,8 @@ func (w *Workspace) Shell(ctx context.Context, a id.Agent, line string, output f
 	if shell == "" {
 		shell = "sh"
 	}
-	p, err := sandbox.Start(ctx, sandbox.Command{Args: []string{shell, "-c", line}, Dir: dir, Env: os.Environ(), Output: lines(output)})
+	p, err := launch.Start(ctx, launch.Program{Purpose: launch.UserCommand,
+		Command: sandbox.Command{Args: []string{shell, "-c", line}, Dir: dir, Env: os.Environ(), Output: lines(output)}})
 	if err != nil {
 		return err
 	}

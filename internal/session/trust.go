@@ -4,10 +4,12 @@ import (
 	"context"
 	"slices"
 
+	"ramet/internal/driver/preset"
 	"ramet/internal/fault"
 	"ramet/internal/hook/program"
 	"ramet/internal/kit"
 	"ramet/internal/public"
+	"ramet/internal/tool/mcp"
 	"ramet/internal/trust"
 	"ramet/internal/workspace"
 	"ramet/internal/worktree"
@@ -25,7 +27,7 @@ func (s *Session) Gate(ctx context.Context) (trust.Gate, error) {
 }
 
 func gate(ctx context.Context, home, project string) trust.Gate {
-	return trust.Gate{Home: home, Project: project, Sources: slices.Concat(trust.Standard(), kit.Sources(), []trust.Source{program.Source(), worktree.Programs(ctx)})}
+	return trust.Gate{Home: home, Project: project, Sources: slices.Concat(trust.Standard(), kit.Sources(), []trust.Source{program.Source(), mcp.Source(), preset.Source(), worktree.Programs(ctx)})}
 }
 
 // Trust lists what acts in the project of the workspace.

@@ -67,6 +67,9 @@ type Spec struct {
 	// Where says in which folder a call would run, and whether in the background, as words behind its name;
 	// empty: in the agent's own, and waited for. nil: it makes no difference.
 	Where func(args json.RawMessage) string
+	// Starts returns what other program a call would start for an agent, although its tool acts on
+	// agents only; empty if none. nil: no call does.
+	Starts func(args json.RawMessage) string
 	// Outside is why a call asks to run outside the box; empty: it does not. nil: none
 	// can.
 	Outside func(args json.RawMessage) string

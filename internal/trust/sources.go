@@ -22,6 +22,7 @@ func Standard() []Source {
 		Files(Configuration, "changes settings of ramet in this project", mostConfiguration, ConfigurationFile),
 		instructions(),
 		Files(Servers, "names programs and services whose tools agents may ask for; programs start with the network, and write caches and the folders named", mostConfiguration, ".mcp.json"),
+		obeyed(),
 	}
 }
 

@@ -66,6 +66,11 @@ func find(g *Ground, sources []Source) ([]Thing, error) {
 			out = append(out, t)
 		}
 	}
+	listed := map[string]bool{}
+	for _, t := range out {
+		listed[t.Path] = listed[t.Path] || t.Kind != Obeyed
+	}
+	out = slices.DeleteFunc(out, func(t Thing) bool { return t.Kind == Obeyed && listed[t.Path] })
 	slices.SortFunc(out, func(a, b Thing) int { return compareNames(a.name(), b.name()) })
 	return out, nil
 }

@@ -1,12 +1,15 @@
 package tui
 
 import (
+	"context"
 	"os"
-	"os/exec"
 	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
+
+	"ramet/internal/launch"
+	"ramet/internal/sandbox"
 )
 
 // openPast lets the user find a former prompt by a few letters; the newest is at the top.
@@ -62,7 +65,12 @@ func (m *root) openEditor() tea.Cmd {
 	}
 	s := m.now
 	// As git does it: the shell reads words and quotes of the setting.
-	editor := exec.Command("sh", "-c", name+` "$@"`, name, f.Name())
+	editor, err := launch.Command(context.Background(), launch.Program{Purpose: launch.Editor,
+		Command: sandbox.Command{Args: []string{"sh", "-c", name + ` "$@"`, name, f.Name()}}})
+	if err != nil {
+		os.Remove(f.Name())
+		return m.tell(bad, explain(err))
+	}
 	editor.Stdout = m.o.Out // the terminal itself
 	return tea.ExecProcess(editor, func(err error) tea.Msg { return editedMsg{s, f.Name(), err} })
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"time"
 
@@ -12,7 +11,9 @@ import (
 
 	"ramet/internal/cli/line"
 	"ramet/internal/fault"
+	"ramet/internal/launch"
 	"ramet/internal/printer"
+	"ramet/internal/sandbox"
 	"ramet/internal/text"
 )
 
@@ -122,7 +123,11 @@ func examine(l *line.Line, ctx context.Context, p Ports) checkup {
 
 	examineDisk(l, ctx, &out)
 
-	git, err := exec.CommandContext(ctx, "git", "--version").Output()
+	var git []byte
+	cmd, err := launch.Command(ctx, launch.Program{Purpose: launch.Probe, Command: sandbox.Command{Args: []string{"git", "--version"}}})
+	if err == nil {
+		git, err = cmd.Output()
+	}
 	if err != nil {
 		err = fault.New(fault.NotFound, "git does not run: %w", err).WithHint("install git; worktrees and runs need it")
 	}

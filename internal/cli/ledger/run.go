@@ -18,8 +18,10 @@ import (
 	"ramet/internal/cli/line"
 	"ramet/internal/fault"
 	"ramet/internal/late"
+	"ramet/internal/launch"
 	"ramet/internal/ledger"
 	"ramet/internal/ledger/file"
+	"ramet/internal/sandbox"
 )
 
 // grace is how long a command that used up its time has to end by itself.
@@ -82,10 +84,13 @@ func runTracked(l *line.Line, c *cobra.Command, f *trackFlags, flags *startFlags
 	if err != nil {
 		return err
 	}
-	cmd := exec.Command(path, args[1:]...)
+	cmd, err := launch.Command(context.Background(), launch.Program{Purpose: launch.UserCommand, Command: sandbox.Command{
+		Args: append([]string{path}, args[1:]...), Dir: l.Dir, Env: append(os.Environ(), "RAMET_TRACK_ID="+e.ID, "RAMET_TRACK_STATE="+folder.Dir())}})
+	if err != nil {
+		return err
+	}
 	cmd.Args[0] = args[0]
-	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = l.Dir, l.Stdin, l.Stdout, l.Stderr
-	cmd.Env = append(os.Environ(), "RAMET_TRACK_ID="+e.ID, "RAMET_TRACK_STATE="+folder.Dir())
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = l.Stdin, l.Stdout, l.Stderr
 	end := attend(cmd, signals, isTerminal(l.Stdin), time.Duration(e.Minutes*float64(time.Minute)))
 	status, reason := end.verdict(e)
 	// The record is due also when a signal has cancelled everything else.

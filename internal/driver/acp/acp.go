@@ -26,6 +26,7 @@ import (
 	"ramet/internal/driver"
 	"ramet/internal/fault"
 	"ramet/internal/gateway"
+	"ramet/internal/launch"
 	"ramet/internal/sandbox"
 )
 
@@ -40,9 +41,11 @@ type Server struct {
 
 // Setup is how the program of one agent is started.
 type Setup struct {
-	Args    []string // the program, looked up in the PATH of Env, and its arguments
-	Env     []string // complete
-	Dir     string   // where the agent works
+	Args    []string       // the program, looked up in the PATH of Env, and its arguments
+	Env     []string       // complete
+	Dir     string         // where the agent works
+	Check   func() error   // refuses the start
+	Meta    map[string]any // is sent with every session that begins; nil: nothing
 	Box     *sandbox.Box
 	For     *sandbox.Mark
 	Errors  string // a file for what it complains; empty: none
@@ -77,7 +80,7 @@ func (p *Program) Open(ctx context.Context, a agent.Agent, w driver.Wish, at dri
 	if err != nil {
 		return nil, err
 	}
-	s, err := start(p, setup, w)
+	s, err := start(p, setup, w, launch.Driver)
 	if err != nil {
 		return nil, err
 	}
@@ -94,13 +97,13 @@ func (p *Program) Open(ctx context.Context, a agent.Agent, w driver.Wish, at dri
 	return s, nil
 }
 
-// Look starts the program, asks it who it is, and ends it.
+// Look starts the program in an empty folder, asks it who it is, and ends it.
 func (p *Program) Look(ctx context.Context) (Greeting, error) {
 	setup, err := p.Setup(ctx, agent.Agent{}, "")
 	if err != nil {
 		return Greeting{}, err
 	}
-	s, err := start(p, setup, driver.Wish{})
+	s, err := start(p, setup, driver.Wish{}, launch.Probe)
 	if err != nil {
 		return Greeting{}, err
 	}
@@ -182,17 +185,17 @@ func (s *session) place(ctx context.Context, at driver.Place) (begun, error) {
 	}
 	switch {
 	case at.Resume != "" && s.greeting.Resume:
-		return known(at.Resume, s.wire.call(ctx, sdk.AgentMethodSessionResume, sdk.ResumeSessionRequest{Cwd: s.setup.Dir, McpServers: servers, SessionId: sdk.SessionId(at.Resume)}, &out))
+		return known(at.Resume, s.wire.call(ctx, sdk.AgentMethodSessionResume, sdk.ResumeSessionRequest{Meta: s.setup.Meta, Cwd: s.setup.Dir, McpServers: servers, SessionId: sdk.SessionId(at.Resume)}, &out))
 	case at.Resume != "" && s.greeting.Load:
-		return known(at.Resume, s.wire.call(ctx, sdk.AgentMethodSessionLoad, sdk.LoadSessionRequest{Cwd: s.setup.Dir, McpServers: servers, SessionId: sdk.SessionId(at.Resume)}, &out))
+		return known(at.Resume, s.wire.call(ctx, sdk.AgentMethodSessionLoad, sdk.LoadSessionRequest{Meta: s.setup.Meta, Cwd: s.setup.Dir, McpServers: servers, SessionId: sdk.SessionId(at.Resume)}, &out))
 	case at.Resume != "":
 		return out, fault.New(fault.NotFound, "%s takes up no sessions", s.program.Driver)
 	case at.Fork != "" && s.greeting.Fork:
-		return known("", s.wire.call(ctx, sdk.AgentMethodSessionFork, forkRequest{sdk.LoadSessionRequest{Cwd: s.setup.Dir, McpServers: servers, SessionId: sdk.SessionId(at.Fork)}}, &out))
+		return known("", s.wire.call(ctx, sdk.AgentMethodSessionFork, forkRequest{sdk.LoadSessionRequest{Meta: s.setup.Meta, Cwd: s.setup.Dir, McpServers: servers, SessionId: sdk.SessionId(at.Fork)}}, &out))
 	case at.Fork != "":
 		return out, fault.New(fault.NotFound, "%s forks no sessions", s.program.Driver)
 	}
-	err := s.wire.call(ctx, sdk.AgentMethodSessionNew, sdk.NewSessionRequest{Cwd: s.setup.Dir, McpServers: servers}, &out)
+	err := s.wire.call(ctx, sdk.AgentMethodSessionNew, sdk.NewSessionRequest{Meta: s.setup.Meta, Cwd: s.setup.Dir, McpServers: servers}, &out)
 	if err == nil && out.SessionID == "" {
 		err = fault.New(fault.ProviderProtocol, "%s began a session without a name", s.program.Driver)
 	}

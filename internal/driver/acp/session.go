@@ -15,6 +15,7 @@ import (
 
 	"ramet/internal/driver"
 	"ramet/internal/fault"
+	"ramet/internal/launch"
 	"ramet/internal/llm"
 	"ramet/internal/sandbox"
 	"ramet/internal/text"
@@ -47,7 +48,7 @@ type session struct {
 }
 
 // start starts the program.
-func start(p *Program, setup Setup, w driver.Wish) (*session, error) {
+func start(p *Program, setup Setup, w driver.Wish, why launch.Purpose) (*session, error) {
 	inR, inW, outR, outW, err := pipes()
 	if err != nil {
 		return nil, err
@@ -55,8 +56,8 @@ func start(p *Program, setup Setup, w driver.Wish) (*session, error) {
 	life, kill := context.WithCancel(context.Background())
 	s := &session{program: p, setup: setup, kill: kill, ended: make(chan struct{}), errors: newComplaints(setup.Errors)}
 	s.about = driver.About{Driver: p.Driver, Wish: w, Asks: p.Asks(w.Mode), Boxed: setup.Box != nil, Wire: setup.Wire}
-	s.process, err = sandbox.Start(life, sandbox.Command{Args: setup.Args, Dir: setup.Dir, Env: setup.Env, Confine: setup.Box, For: setup.For,
-		Output: s.errors, Speaks: &sandbox.Speech{In: inR, Out: outW}})
+	s.process, err = launch.Start(life, launch.Program{Purpose: why, Check: setup.Check, Command: sandbox.Command{
+		Args: setup.Args, Dir: setup.Dir, Env: setup.Env, Confine: setup.Box, For: setup.For, Output: s.errors, Speaks: &sandbox.Speech{In: inR, Out: outW}}})
 	if err != nil {
 		kill()
 		inW.Close()

@@ -38,6 +38,7 @@ type Preset struct {
 	Key     bool              // ramet's key of the vendor is put in, instead of a login of its own
 	Direct  bool              // it goes to its vendors itself: what it spends is known from it alone
 	Own     bool              // the user's own
+	Project bool              // the project names it
 	Off     bool
 }
 
@@ -144,7 +145,7 @@ func with(p Preset, own []config.Driver) Preset {
 	for name, value := range d.Env {
 		set[name] = value
 	}
-	p.Set, p.Off, p.Own = set, d.Off, true
+	p.Set, p.Off, p.Own, p.Project = set, d.Off, true, d.Project
 	return p
 }
 
@@ -240,6 +241,9 @@ func (p Preset) Path(env []string) (string, bool) {
 		return name, err == nil && info.Mode().IsRegular()
 	}
 	for _, dir := range filepath.SplitList(lookup(env, "PATH")) {
+		if !filepath.IsAbs(dir) {
+			continue // it would be another program in every folder
+		}
 		file := filepath.Join(dir, name)
 		if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
 			return file, true

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"ramet/internal/config"
+	"ramet/internal/launch"
 )
 
 // A program is pointed at another address where it looks for one, and what its user set there is
@@ -37,6 +38,15 @@ func TestBases(t *testing.T) {
 	}
 	if _, err := codex.Point([]string{"CODEX_CONFIG=model = 7"}, "http://gate"); err == nil || !strings.Contains(err.Error(), "no object") {
 		t.Errorf("no JSON: %v", err)
+	}
+}
+
+// A program that ramet knows has a row that says what it obeys, whatever its version is.
+func TestEveryProgramHasARow(t *testing.T) {
+	for _, p := range All(nil) {
+		if row := launch.RowOf(p.Name, "", ""); row.Tried == "" {
+			t.Errorf("nothing says what %s obeys in its folder: add a row to internal/launch/rows.go", p.Name)
+		}
 	}
 }
 

@@ -3,8 +3,8 @@
 // It promises:
 //
 //   - A hook of the project runs confined, as its commands do, without the network; where nothing can
-//     be confined it does not run, and has failed. The user's own run free. Both have the
-//     environment of any process for a project (package environ) and none of ramet's keys.
+//     be confined it does not run, and has failed. The user's own run free, and start in an empty
+//     folder: the event names the agent's folder as cwd. Both have the environment of any process for a project (package environ) and none of ramet's keys.
 //   - A hook of the project runs only in the words that a person accepted, and only if the files of
 //     the project that its command names, and those beside them in a folder of hooks, are the
 //     bytes that were accepted. One whose files are others has failed; before something that it
@@ -26,6 +26,7 @@ import (
 
 	"ramet/internal/fault"
 	"ramet/internal/hook"
+	"ramet/internal/launch"
 	"ramet/internal/sandbox"
 )
 
@@ -92,30 +93,28 @@ func (r Runner) run(ctx context.Context, h hook.Hook, o hook.Occasion, p hook.Pl
 }
 
 // command is a hook as it may run.
-func (r Runner) command(h hook.Hook, o hook.Occasion, p hook.Place) (sandbox.Command, error) {
+func (r Runner) command(h hook.Hook, o hook.Occasion, p hook.Place) (launch.Program, error) {
 	dir := p.Dir
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 		dir = r.Project
 	}
 	env := append(slices.Clone(r.Env), "CLAUDE_PROJECT_DIR="+r.Project, "RAMET_PROJECT="+r.Project, "RAMET_HOOK="+string(o.Event), "RAMET_AGENT="+p.Agent)
-	cmd := sandbox.Command{Args: []string{shell(r.Env), "-c", h.Command}, Dir: dir, Env: env}
+	cmd := launch.Program{Purpose: launch.UserHook, Project: r.Project, Command: sandbox.Command{Args: []string{shell(r.Env), "-c", h.Command}, Dir: dir, Env: env}}
 	if !h.Project {
 		cmd.Env = append(cmd.Env, r.Free...)
 		return cmd, nil
-	}
-	if err := r.Accepted(h.Command); err != nil {
-		return cmd, err
 	}
 	box, err := r.Box(dir)
 	if err != nil {
 		return cmd, fault.New(fault.Failed, "a project's hook runs confined only: %w", err)
 	}
-	cmd.Confine = box
-	return cmd, nil
+	cmd.Purpose, cmd.Confine = launch.ProjectHook, box
+	cmd.Check = func() error { return r.Accepted(h.Command) }
+	return cmd, cmd.Check()
 }
 
 // speak runs a command that is told something, and keeps what it says.
-func speak(ctx context.Context, cmd sandbox.Command, input []byte, out *hook.Ran) (sandbox.Result, error) {
+func speak(ctx context.Context, cmd launch.Program, input []byte, out *hook.Ran) (sandbox.Result, error) {
 	inR, inW, err := os.Pipe()
 	if err != nil {
 		return sandbox.Result{}, err
@@ -128,7 +127,7 @@ func speak(ctx context.Context, cmd sandbox.Command, input []byte, out *hook.Ran
 	}
 	said, complained := &bounded{}, &bounded{}
 	cmd.Output, cmd.Speaks = complained, &sandbox.Speech{In: inR, Out: outW}
-	p, err := sandbox.Start(ctx, cmd)
+	p, err := launch.Start(ctx, cmd)
 	if err != nil {
 		inW.Close()
 		outR.Close()

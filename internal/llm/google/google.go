@@ -23,12 +23,13 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"os/exec"
 	"strings"
 	"sync"
 	"time"
 
 	"ramet/internal/fault"
+	"ramet/internal/launch"
+	"ramet/internal/sandbox"
 	"ramet/internal/text"
 )
 
@@ -113,8 +114,11 @@ func (s *Source) ask(ctx context.Context, now time.Time) (string, time.Duration,
 }
 
 func (s *Source) run(ctx context.Context) (string, time.Duration, error) {
-	c := exec.CommandContext(ctx, "sh", "-c", s.Command)
-	c.Env, c.WaitDelay = s.Env, time.Second
+	c, err := launch.Command(ctx, launch.Program{Purpose: launch.Credential, Command: sandbox.Command{Args: []string{"sh", "-c", s.Command}, Env: s.Env}})
+	if err != nil {
+		return "", 0, err
+	}
+	c.WaitDelay = time.Second
 	var out, said bytes.Buffer
 	c.Stdout, c.Stderr = &out, &said
 	if err := c.Run(); err != nil {

@@ -15,6 +15,7 @@ import (
 	"ramet/internal/durable"
 	"ramet/internal/fault"
 	"ramet/internal/late"
+	"ramet/internal/launch"
 	"ramet/internal/run/recipe"
 	"ramet/internal/runner"
 	"ramet/internal/sandbox"
@@ -58,10 +59,10 @@ func (g *Gates) command(ctx context.Context, gate recipe.Gate, site runner.Site)
 		return nil, err
 	}
 	out := &gateOutput{}
-	process, err := sandbox.Start(ctx, sandbox.Command{
+	process, err := launch.Start(ctx, launch.Program{Purpose: launch.RunCommand, Command: sandbox.Command{
 		Args: []string{"sh", "-c", homely, "sh", gate.Command}, Dir: tree, Env: env, Output: out,
 		Confine: &sandbox.Box{Hide: hide},
-	})
+	}})
 	if fault.Is(err, fault.Denied) {
 		return blocker("GATE_UNCONFINED", "the command was not run: "+err.Error(),
 			"run it where commands can be confined, or take the gate out of the recipe"), nil

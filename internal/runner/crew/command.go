@@ -16,6 +16,7 @@ import (
 	"ramet/internal/fault"
 	"ramet/internal/id"
 	"ramet/internal/late"
+	"ramet/internal/launch"
 	"ramet/internal/runner"
 	"ramet/internal/sandbox"
 	"ramet/internal/text"
@@ -198,7 +199,7 @@ func (c *Crew) sh(ctx context.Context, it runner.Attempt, p *workdir, line strin
 		return nil, ended(ctx)
 	}
 	// Started under ctx, it could have begun and be refused all the same.
-	process, err := sandbox.Start(context.WithoutCancel(ctx), cmd)
+	process, err := launch.Start(context.WithoutCancel(ctx), launch.Program{Purpose: launch.RunCommand, Command: cmd})
 	if err != nil {
 		return nil, err
 	}

@@ -27,12 +27,12 @@ const (
 var names = late.Value[map[string]kind]{Make: func() map[string]kind {
 	all := map[string]kind{".git": repository, ".gitattributes": attributes, ".ramet": own, ".husky": hooks}
 	// Editors and agents that read a folder when they are opened in it.
-	for _, n := range strings.Fields(".vscode .zed .idea .fleet .claude .agents .cursor .gemini .codex .opencode .windsurf .devcontainer .kiro .aider") {
+	for _, n := range strings.Fields(".vscode .zed .idea .fleet .claude .agents .cursor .gemini .codex .opencode .goose .windsurf .devcontainer .kiro .aider") {
 		all[n] = settings
 	}
 	// Shells, direnv, editors, debuggers and interpreters that execute a file of this name
 	// where they stand, and what a shell executes in a home.
-	for _, n := range strings.Fields(`.envrc .autoenv .mcp.json mcp.json opencode.json .devcontainer.json
+	for _, n := range strings.Fields(`.envrc .autoenv .mcp.json mcp.json opencode.json opencode.jsonc .devcontainer.json
 		.exrc .vimrc .nvimrc .nvim.lua .lvimrc .dir-locals.el .gdbinit .lldbinit .rprofile .irbrc .pryrc .psqlrc .sqliterc
 		.bashrc .bash_profile .bash_login .bash_logout .profile .zshrc .zshenv .zprofile .zlogin .zlogout .cshrc .tcshrc .login .kshrc .inputrc
 		.gitconfig .tmux.conf .screenrc .xinitrc .xprofile .xsession .xsessionrc .pam_environment`) {

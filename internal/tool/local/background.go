@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"time"
 
+	"ramet/internal/launch"
 	"ramet/internal/sandbox"
 	"ramet/internal/text"
 	"ramet/internal/tool"
@@ -168,7 +169,7 @@ func (l *Local) launch(g tool.Grant, one *job, timeout time.Duration) error {
 	if timeout > 0 {
 		alive, one.release = context.WithTimeout(jobs.ctx, timeout)
 	}
-	p, err := sandbox.Start(alive, cmd)
+	p, err := launch.Start(alive, launch.Program{Purpose: launch.AgentCommand, Command: cmd})
 	if err != nil {
 		one.release()
 		return complain("Nothing was run: %w", err)

@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"ramet/internal/late"
+	"ramet/internal/launch"
 	"ramet/internal/sandbox"
 	"ramet/internal/text"
 	"ramet/internal/tool"
@@ -98,7 +99,7 @@ func (l *Local) runBash(ctx context.Context, c tool.Call) (tool.Answer, error) {
 		asked.next = cmd.Output
 		cmd.Args, cmd.Output = l.shell(command), asked
 	}
-	p, err := sandbox.Start(timed, cmd)
+	p, err := launch.Start(timed, launch.Program{Purpose: launch.AgentCommand, Command: cmd})
 	if err != nil {
 		return tool.Answer{}, complain("Nothing was run: %w", err)
 	}
@@ -219,7 +220,7 @@ func (l *Local) cached(env []string) []string {
 func (l *Local) confinement() *sandbox.Box {
 	box := &sandbox.Box{
 		Write: []string{l.o.Root},
-		Keep:  []string{filepath.Join(l.o.Root, ".git"), filepath.Join(l.o.Root, ".ramet")},
+		Keep:  append([]string{filepath.Join(l.o.Root, ".git"), filepath.Join(l.o.Root, ".ramet")}, l.o.Keep...),
 		Hide:  l.o.Hide,
 		Guard: l.o.Quarantine, Guarded: []string{l.o.Root}, Forbid: l.o.Forbid,
 	}

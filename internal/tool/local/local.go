@@ -48,6 +48,8 @@ import (
 type Options struct {
 	Root string   // the agent's folder: absolute, a real path
 	Env  []string // the complete environment of commands; see package environ
+	// Keep is what confined commands may not write, besides .git and .ramet.
+	Keep []string
 	// Hide is ramet's home, database and configuration, and what the user hides: confined
 	// commands may not read it, and file tools do not touch it where it lies in the root.
 	Hide []string

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"ramet/internal/launch"
 	"ramet/internal/sandbox"
 )
 
@@ -28,9 +29,9 @@ func (l *Local) candidates(ctx context.Context, start string, m *matcher) (found
 		return nil, false // it would heed other rules than we do
 	}
 	out := &names{}
-	p, err := sandbox.Start(ctx, sandbox.Command{Dir: l.o.Root, Env: l.o.Env, Output: out, Args: []string{program,
+	p, err := launch.Start(ctx, launch.Program{Purpose: launch.Reader, Command: sandbox.Command{Dir: l.o.Root, Env: l.o.Env, Output: out, Args: []string{program,
 		"--no-config", "--fixed-strings", "--files-with-matches", "--null", "--no-messages", "--hidden", "--text", "--encoding", "none", "--case-sensitive",
-		"--no-ignore-parent", "--no-require-git", "--glob", "!.git", "--max-filesize", strconv.Itoa(largest), "--regexp", string(m.must), "./"}})
+		"--no-ignore-parent", "--no-require-git", "--glob", "!.git", "--max-filesize", strconv.Itoa(largest), "--regexp", string(m.must), "./"}}})
 	if err != nil {
 		return nil, false
 	}

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -16,6 +17,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"ramet/internal/fault"
+	"ramet/internal/launch"
 	"ramet/internal/sandbox"
 	"ramet/internal/sandbox/guard"
 	"ramet/internal/text"
@@ -73,18 +75,31 @@ func (p *Pool) speak(ctx, life context.Context, s Server, c *connection) error {
 		return err
 	}
 	client := sdk.NewClient(&sdk.Implementation{Name: "ramet", Version: p.Version}, &sdk.ClientOptions{
-		Capabilities: &sdk.ClientCapabilities{ // it has no roots to show
+		Capabilities: &sdk.ClientCapabilities{
+			RootsV2:     roots(s),
 			Elicitation: &sdk.ElicitationCapabilities{Form: &sdk.FormElicitationCapabilities{}, URL: &sdk.URLElicitationCapabilities{}}},
 		ElicitationHandler: func(ctx context.Context, r *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
 			return p.elicit(ctx, s.Name, r.Params)
 		},
 		ToolListChangedHandler: func(context.Context, *sdk.ToolListChangedRequest) { p.changed(s.Name) },
 	})
+	for _, dir := range s.Roots {
+		//lint:ignore SA1019 servers of today ask for roots
+		client.AddRoots(&sdk.Root{Name: filepath.Base(dir), URI: (&url.URL{Scheme: "file", Path: filepath.ToSlash(dir)}).String()})
+	}
 	if c.session, err = client.Connect(ctx, transport, nil); err != nil {
 		c.close()
 		return c.failure(ctx, s, err)
 	}
 	return nil
+}
+
+// roots says that a server can ask for roots, if there are some.
+func roots(s Server) *sdk.RootCapabilities {
+	if len(s.Roots) == 0 {
+		return nil
+	}
+	return &sdk.RootCapabilities{}
 }
 
 // reach is the way to a server.
@@ -113,8 +128,12 @@ func (c *connection) reach(life context.Context, s Server) (sdk.Transport, error
 			}
 		}
 	}
-	c.process, err = sandbox.Start(life, sandbox.Command{Args: s.Command, Dir: s.Dir, Env: s.Env, Confine: s.Box,
-		Output: c.words, Speaks: &sandbox.Speech{In: inR, Out: outW}})
+	program := launch.Program{Purpose: launch.UserServer, Check: s.Check, Command: sandbox.Command{Args: s.Command, Dir: s.Dir, Env: s.Env, Confine: s.Box,
+		Output: c.words, Speaks: &sandbox.Speech{In: inR, Out: outW}}}
+	if s.Project {
+		program.Purpose = launch.ProjectServer
+	}
+	c.process, err = launch.Start(life, program)
 	if err != nil {
 		inW.Close()
 		outR.Close()

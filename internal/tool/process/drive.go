@@ -1,6 +1,9 @@
 package process
 
 import (
+	"encoding/json"
+
+	"ramet/internal/driver"
 	"ramet/internal/fault"
 	"ramet/internal/llm"
 )
@@ -12,6 +15,23 @@ type Drivers interface {
 	Driver(name string) (llm.Ref, error)
 	// Drivers are the names of those that are installed.
 	Drivers() []string
+}
+
+// starts returns the program that a call would start for its child: the one that it names, or that
+// the definition names.
+func (f fork) starts(args json.RawMessage) string {
+	a, err := decode[forkArgs](args)
+	if err != nil {
+		return ""
+	}
+	if roles, ok := f.kernel.(Roles); ok && a.Driver == "" && a.Agent != "" {
+		r, err := roles.Role(a.Agent)
+		if err != nil {
+			return ""
+		}
+		a.Driver, _, _ = driver.Split(llm.Ref{Vendor: r.Provider, Name: r.Model})
+	}
+	return a.Driver
 }
 
 // drive lets another program drive a planned child.

@@ -112,6 +112,7 @@ func (fork) Name() string { return forkSpec.Get().Name }
 
 func (f fork) Spec() tool.Spec {
 	s, around := forkSpec.Get(), f.around()
+	s.Starts = f.starts
 	if around.defined {
 		s.Args = forkDefined.Get()
 	}

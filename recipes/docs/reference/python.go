@@ -6,11 +6,12 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
-	"os/exec"
 	"path"
 	"slices"
 	"strings"
 
+	"ramet/internal/launch"
+	"ramet/internal/sandbox"
 	"ramet/recipes/docs/evidence"
 )
 
@@ -37,8 +38,11 @@ func Python(ctx context.Context, r *evidence.Repository, dir string) (pages []Pa
 	if err != nil {
 		return nil, err.Error()
 	}
-	cmd := exec.CommandContext(ctx, "python3", "-I", "-c", pythonScript)
-	cmd.Dir, cmd.Stdin = dir, bytes.NewReader(list)
+	cmd, err := launch.Command(ctx, launch.Program{Purpose: launch.Reader, Command: sandbox.Command{Args: []string{"python3", "-I", "-c", pythonScript}, Dir: dir}})
+	if err != nil {
+		return nil, err.Error()
+	}
+	cmd.Stdin = bytes.NewReader(list)
 	var said bytes.Buffer
 	cmd.Stderr = &said
 	out, err := cmd.Output()

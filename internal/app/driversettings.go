@@ -1,0 +1,174 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"ramet/internal/agent"
+	"ramet/internal/driver"
+	"ramet/internal/driver/acp"
+	"ramet/internal/driver/preset"
+	"ramet/internal/durable"
+	"ramet/internal/environ"
+	"ramet/internal/fault"
+	"ramet/internal/launch"
+	"ramet/internal/permit"
+	"ramet/internal/trust"
+)
+
+// settle decides what a driver obeys in its folder. Files that a person accepted in these bytes
+// count. With others, or none, the program is told to obey no file of the folder, if it can be told so;
+// else it does not start. This is decided again right before the start.
+func (d *drivers) settle(p preset.Preset, root string, out *acp.Setup) error {
+	if p.Project {
+		if err := d.acceptedProgram(p); err != nil {
+			return err
+		}
+	}
+	path, _ := p.Path(out.Env)
+	pack, version := launch.PackageOf(path)
+	row := launch.RowOf(p.Name, pack, version)
+	found, unaccepted, err := d.unaccepted(root, row.Obeys)
+	if err != nil {
+		return err
+	}
+	if row.Off && (!found || unaccepted != "") {
+		out.Check = func() error { return nil } // whatever comes into the folder until then
+		out.Meta, err = d.switchedOff()
+		return err
+	}
+	out.Check = func() error {
+		_, unaccepted, err := d.unaccepted(root, row.Obeys)
+		if err == nil && unaccepted != "" {
+			err = fault.New(fault.Untrusted, "%s would obey %s, and nobody has accepted that file", p.Title, unaccepted).
+				WithHint("look at it and accept it with `ramet trust`, or move it away")
+		}
+		return err
+	}
+	return out.Check()
+}
+
+// belowConfined reports whether an agent's parent is confined: its commands run in the sandbox by its
+// mode, or it is driven by a program that does. Then so is the program of the agent.
+func (d *drivers) belowConfined(ctx context.Context, a agent.Agent) (bool, error) {
+	for up := a.Parent; up != ""; {
+		parent, err := d.request.Store.Agent(ctx, up)
+		if err != nil {
+			return false, err
+		}
+		if up == a.Parent {
+			if s, err := d.request.Standing(ctx, parent); err != nil || s.Mode == permit.Box {
+				return err == nil, err
+			}
+		}
+		if name := driver.Of(parent); name != "" {
+			if p, err := preset.Find(name, d.request.Config.Drivers); err == nil && p.Boxed("") {
+				return true, nil
+			}
+		}
+		up = parent.Parent
+	}
+	return false, nil
+}
+
+// acceptedProgram refuses a driver of the project whose files in the project nobody accepted.
+func (d *drivers) acceptedProgram(p preset.Preset) error {
+	return acceptedFiles(d.request.Workspace, "driver "+p.Name, p.Command)
+}
+
+// unaccepted looks for files with some names in the folder of an agent and in those above it, up to
+// the project's: whether there are any, and the first that nobody accepted.
+func (d *drivers) unaccepted(root string, names []string) (found bool, first string, err error) {
+	project, err := filepath.EvalSymlinks(d.request.Place.Project)
+	if err != nil {
+		return false, "", err
+	}
+	gate := trust.Gate{Home: d.request.Home, Project: project}
+	for dir := root; ; dir = filepath.Dir(dir) {
+		some, path, err := gate.Unaccepted(dir, names)
+		if err != nil {
+			return false, "", err
+		}
+		nested, err := filepath.Rel(project, dir)
+		inside := err == nil && filepath.IsLocal(nested) && nested != "."
+		if some && inside { // what was accepted is the project's own, at its top
+			path = filepath.Join(dir, path)
+		}
+		if found = found || some; path != "" {
+			return true, path, nil
+		}
+		if !inside {
+			return found, "", nil
+		}
+	}
+}
+
+// switchedOff is what tells Claude Code to load the user's settings alone. It reads no CLAUDE.md of the
+// project then, so that it is told the one that a person accepted.
+func (d *drivers) switchedOff() (map[string]any, error) {
+	s, err := trust.Gate{Home: d.request.Home, Project: d.request.Place.Project}.Shelf()
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	text, _, err := s.Text(trust.Instructions, "CLAUDE.md")
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]any{}
+	for key, value := range launch.ClaudeOff.Get() {
+		out[key] = value
+	}
+	if len(text.Data) > 0 {
+		out["systemPrompt"] = map[string]any{"append": string(text.Data)}
+	}
+	return out, nil
+}
+
+// look asks a program who it is, in an empty folder. The answer is kept while the program's file has
+// this path, size and time of change; the version is that of its package, if it has one.
+func (d *drivers) look(ctx context.Context, p preset.Preset, path string) (acp.Greeting, error) {
+	_, version := launch.PackageOf(path)
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return acp.Greeting{}, err
+	}
+	info, err := os.Stat(real)
+	if err != nil {
+		return acp.Greeting{}, err
+	}
+	key := sha256.Sum256(fmt.Appendf(nil, "%q %q %d %d %s", p.Command, real, info.Size(), info.ModTime().UnixNano(), version))
+	file := filepath.Join(d.request.Home, "drivers", "looks", hex.EncodeToString(key[:16])+".json")
+	var g acp.Greeting
+	if data, err := os.ReadFile(file); err == nil && json.Unmarshal(data, &g) == nil {
+		return g, nil
+	}
+	if g, err = d.program(p).Look(ctx); err != nil {
+		return g, err
+	}
+	g.Version = cmp.Or(version, g.Version)
+	if data, err := json.Marshal(g); err == nil && os.MkdirAll(filepath.Dir(file), 0o700) == nil {
+		_ = durable.WriteFile(file, data, 0o600) // else it is asked again
+	}
+	return g, nil
+}
+
+// probe is how a program is started that is only asked who it is.
+func (d *drivers) probe(p preset.Preset) (acp.Setup, error) {
+	out := acp.Setup{Args: p.Command, Dir: d.request.Place.Project, Env: p.Environment(environ.For(os.Environ()), os.Environ())}
+	if !p.Boxed("") {
+		return out, nil
+	}
+	box, err := d.box(p, "")
+	if err == nil {
+		box.Write, box.Guard, box.Guarded, box.Forbid = box.Write[1:], "", nil, nil
+	}
+	out.Box = box
+	return out, err
+}

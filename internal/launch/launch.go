@@ -1,0 +1,206 @@
+// Package launch starts every program that is not ramet itself: drivers, MCP servers, hooks,
+// git, commands of agents and runs, and the small helpers of the user's desktop.
+//
+// A Program says what is started, why, in which folder, what it may write and whether it has
+// the network. What follows from the purpose is decided here, in one place:
+//
+//   - A program of the user's own (a server, a hook, a notification, an editor) starts in an empty folder. Interpreters and package runners obey what lies in the folder
+//     where they start; in a project that is whatever a clone brought along. The project is
+//     named by the variables RAMET_PROJECT and CLAUDE_PROJECT_DIR, and none of its folders is
+//     on PATH, NODE_PATH or PYTHONPATH.
+//   - A driver or a program that a project names starts only after its check: what it obeys in
+//     its folder (Rows) was accepted in exactly these bytes, or is switched off.
+//   - Everything else starts where its caller says.
+//
+// Package sandbox carries it out; Command is for programs that use ramet's own streams.
+package launch
+
+import (
+	"cmp"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"ramet/internal/fault"
+	"ramet/internal/sandbox"
+	"ramet/internal/sandbox/guard"
+)
+
+// Purpose says why a program is started.
+type Purpose string
+
+// The purposes.
+const (
+	Driver        Purpose = "driver"
+	UserServer    Purpose = "MCP server of the user"
+	ProjectServer Purpose = "MCP server of the project"
+	UserHook      Purpose = "hook of the user"
+	ProjectHook   Purpose = "hook of the project"
+	Notification  Purpose = "notification"
+	Clipboard     Purpose = "clipboard"
+	Credential    Purpose = "credential helper"
+	Probe         Purpose = "version probe"
+	Git           Purpose = "git"
+	AgentCommand  Purpose = "command of an agent"
+	RunCommand    Purpose = "command of a run"
+	UserCommand   Purpose = "command of the user"
+	Editor        Purpose = "editor"
+	Reader        Purpose = "reader of files"
+)
+
+// Program describes a program that is to be started. Dir is the folder that it works for, and
+// where it starts unless its purpose says otherwise.
+type Program struct {
+	sandbox.Command
+	Purpose Purpose
+	Project string // the project that it works for; empty: Dir
+	// Check refuses the start. A driver and the programs of a project must have one.
+	Check func() error
+}
+
+// rule says how programs of a purpose start.
+type rule struct {
+	neutral bool // in an empty folder
+	checked bool // only after a check
+}
+
+func ruleOf(p Purpose) (rule, bool) {
+	switch p {
+	case Driver, ProjectServer, ProjectHook:
+		return rule{checked: true}, true
+	case UserServer, UserHook, Notification, Clipboard, Credential, Editor, Probe:
+		return rule{neutral: true}, true
+	case Git, AgentCommand, RunCommand, UserCommand, Reader:
+		return rule{}, true
+	}
+	return rule{}, false
+}
+
+// Start starts a program that is ended with everything it started, confined if it has a box.
+func Start(ctx context.Context, p Program) (*sandbox.Process, error) {
+	c, err := p.prepare()
+	if err != nil {
+		if p.Speaks != nil {
+			p.Speaks.In.Close()
+			p.Speaks.Out.Close()
+		}
+		return nil, err
+	}
+	return sandbox.Start(ctx, c)
+}
+
+// Command prepares a program for os/exec. Its caller sets the streams and runs it.
+func Command(ctx context.Context, p Program) (*exec.Cmd, error) {
+	c, err := p.prepare()
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.CommandContext(ctx, c.Args[0], c.Args[1:]...)
+	cmd.Dir, cmd.Env = c.Dir, c.Env
+	if r, _ := ruleOf(p.Purpose); r.neutral && runtime.GOOS != "windows" {
+		if cmd.Path, cmd.Err = sandbox.LookPath(c.Args[0], c.Dir, c.Env); cmd.Err != nil {
+			return nil, cmd.Err
+		}
+	}
+	return cmd, nil
+}
+
+// prepare decides folder, environment and refusal.
+func (p Program) prepare() (sandbox.Command, error) {
+	c := p.Command
+	r, known := ruleOf(p.Purpose)
+	switch {
+	case len(c.Args) == 0:
+		return c, fault.New(fault.Usage, "start %s: no program is named", p.Purpose)
+	case !known || r.checked && p.Check == nil:
+		return c, fault.New(fault.Failed, "start %s: nothing says whether a %s may start", c.Args[0], p.Purpose)
+	case p.Check != nil:
+		if err := p.Check(); err != nil {
+			return c, err
+		}
+	}
+	if !r.neutral {
+		return c, nil
+	}
+	project := cmp.Or(p.Project, c.Dir)
+	if project == "" {
+		project, _ = os.Getwd() // programs that work for no project start from wherever ramet did
+	}
+	dir, err := NeutralFolder(project)
+	if err != nil {
+		return c, err
+	}
+	if c.Env == nil {
+		c.Env = os.Environ()
+	}
+	c.Dir, c.Env = dir, outsideOf(project, c.Env)
+	return c, nil
+}
+
+// NeutralFolder returns an empty folder that only the user can write, outside of the project.
+func NeutralFolder(project string) (string, error) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return filepath.VolumeName(project) + string(filepath.Separator), nil
+	}
+	dir := filepath.Join(cache, "ramet", "neutral")
+	if within(project, dir) { // a program that looks upwards would find the project
+		return filepath.VolumeName(dir) + string(filepath.Separator), nil
+	}
+	if err = os.MkdirAll(dir, 0o700); err == nil {
+		err = os.Chmod(dir, 0o700)
+	}
+	info, statErr := os.Lstat(dir)
+	if err = cmp.Or(err, statErr); err == nil && !info.IsDir() {
+		err = fault.New(fault.Denied, "%s is not a folder", dir)
+	}
+	if err != nil {
+		return "", fault.New(fault.StorageIO, "make an empty folder to start programs in: %w", err)
+	}
+	return dir, nil
+}
+
+// within reports whether a path is the folder or below it, also where links lead there.
+func within(folder, path string) bool {
+	if folder == "" || path == "" {
+		return false
+	}
+	rel, err := filepath.Rel(guard.Real(folder), guard.Real(path))
+	return err == nil && filepath.IsLocal(rel)
+}
+
+// ofProject reports whether a folder is the project's and not the user's: where the home is part
+// of the project, what is below the home is the user's.
+func ofProject(project, dir string) bool {
+	home, _ := os.UserHomeDir()
+	return within(project, dir) && !(within(project, home) && within(home, dir))
+}
+
+// outsideOf returns an environment for a program that must not execute what lies in a project.
+func outsideOf(project string, env []string) []string {
+	out := make([]string, 0, len(env)+3)
+	for _, pair := range env {
+		name, value, _ := strings.Cut(pair, "=")
+		switch name {
+		case "PATH", "NODE_PATH", "PYTHONPATH":
+			folders := slices.DeleteFunc(filepath.SplitList(value), func(dir string) bool {
+				return !filepath.IsAbs(dir) || ofProject(project, dir)
+			})
+			pair = name + "=" + strings.Join(folders, string(filepath.ListSeparator))
+		case "PYTHONSAFEPATH", "INIT_CWD", "PWD", "OLDPWD":
+			continue
+		}
+		out = append(out, pair)
+	}
+	out = append(out, "PYTHONSAFEPATH=1")
+	for _, name := range []string{"RAMET_PROJECT", "CLAUDE_PROJECT_DIR"} {
+		if project != "" && !slices.ContainsFunc(out, func(pair string) bool { return strings.HasPrefix(pair, name+"=") }) {
+			out = append(out, name+"="+project)
+		}
+	}
+	return out
+}

@@ -1,0 +1,153 @@
+package launch
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"ramet/internal/fault"
+	"ramet/internal/sandbox"
+	"ramet/internal/sandbox/guard"
+)
+
+func TestMain(m *testing.M) {
+	sandbox.Main()
+	os.Exit(m.Run())
+}
+
+// hostile is a project that brings programs along, and a home outside of it.
+func hostile(t *testing.T, files map[string]string) string {
+	t.Helper()
+	t.Setenv("HOME", t.TempDir())
+	t.Setenv("XDG_CACHE_HOME", "")
+	project := t.TempDir()
+	for name, text := range files {
+		file := filepath.Join(project, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte(text), 0o700)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return project
+}
+
+func TestTheUsersProgramsObeyNothingOfTheProject(t *testing.T) {
+	if _, err := exec.LookPath("python3"); err != nil {
+		t.Skip("there is no python3")
+	}
+	project := hostile(t, map[string]string{
+		"json/__init__.py": "", "json/tool.py": "open('" + "PWNED" + "', 'w')", "node_modules/.bin/helper": "#!/bin/sh\ntouch \"$RAMET_PROJECT/PWNED\"\n"})
+	env := []string{"HOME=" + os.Getenv("HOME"), "PATH=node_modules/.bin:" + filepath.Join(project, "node_modules", ".bin") + ":" + os.Getenv("PATH")}
+	for _, purpose := range []Purpose{Notification, Credential, Clipboard, Editor, Probe} {
+		if c, err := (Program{Purpose: purpose, Command: sandbox.Command{Args: []string{"true"}, Dir: project}}).prepare(); err != nil || within(project, c.Dir) {
+			t.Errorf("%s starts in %s: %v", purpose, c.Dir, err)
+		}
+	}
+	for _, purpose := range []Purpose{UserServer, UserHook} {
+		cmd, err := Command(t.Context(), Program{Purpose: purpose, Command: sandbox.Command{Dir: project, Env: env,
+			Args: []string{"sh", "-c", `pwd; echo "$RAMET_PROJECT"; echo '{}' | python3 -m json.tool; helper`}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, _ := cmd.Output() // helper is not found
+		if lines := strings.Split(string(out), "\n"); lines[1] != project || lines[0] == project || lines[2] != "{}" {
+			t.Errorf("%s: %q", purpose, out)
+		}
+		found, _ := filepath.Glob(filepath.Join(project, "*PWNED"))
+		if left, _ := os.ReadDir(cmd.Dir); len(found) > 0 || len(left) > 0 {
+			t.Fatalf("%s executed a file of the project: %v %v", purpose, found, left)
+		}
+		if info, err := os.Stat(cmd.Dir); err != nil || info.Mode().Perm() != 0o700 {
+			t.Errorf("%s starts in %v, %v", purpose, info, err)
+		}
+	}
+}
+
+// Where the home is in the project, the user's own tools stay on PATH, and the empty folder is outside.
+func TestAProjectThatHoldsTheHome(t *testing.T) {
+	project := hostile(t, nil)
+	t.Setenv("HOME", filepath.Join(project, "home"))
+	bin := filepath.Join(project, "home", "bin")
+	env := outsideOf(project, []string{"PATH=" + bin + ":" + filepath.Join(project, "bin") + "::."})
+	if !slices.Contains(env, "PATH="+bin) {
+		t.Errorf("%q", env)
+	}
+	if dir, err := NeutralFolder(project); err != nil || within(project, dir) {
+		t.Errorf("%s %v", dir, err)
+	}
+}
+
+func TestNothingStartsUnchecked(t *testing.T) {
+	refused := errors.New("refused")
+	cmd := sandbox.Command{Args: []string{"true"}, Dir: t.TempDir()}
+	for _, purpose := range []Purpose{Driver, ProjectServer, ProjectHook} {
+		if _, err := Start(t.Context(), Program{Purpose: purpose, Command: cmd}); !fault.Is(err, fault.Failed) {
+			t.Errorf("%s: %v", purpose, err)
+		}
+		if _, err := Start(t.Context(), Program{Purpose: purpose, Command: cmd, Check: func() error { return refused }}); !errors.Is(err, refused) {
+			t.Errorf("%s: %v", purpose, err)
+		}
+	}
+	if _, err := Command(t.Context(), Program{Purpose: "something new", Command: cmd}); !fault.Is(err, fault.Failed) {
+		t.Errorf("a purpose without a rule: %v", err)
+	}
+}
+
+// What a driver obeys, the sandbox's guard looks after too: no confined command leaves such a file.
+func TestTheGuardKnowsWhatDriversObey(t *testing.T) {
+	for _, r := range Rows() {
+		if len(r.Obeys) == 0 || r.Tried == "" {
+			t.Errorf("%s: the row is not whole", r.Program)
+		}
+		for _, name := range r.Obeys {
+			if !r.Neutral && !guard.Acts(strings.TrimSuffix(name, "/")+map[bool]string{true: "/x"}[strings.HasSuffix(name, "/")]) {
+				t.Errorf("%s obeys %s, and the guard does not know it", r.Program, name)
+			}
+		}
+	}
+}
+
+func TestRowsAreFoundByVersion(t *testing.T) {
+	const pack = "@agentclientprotocol/claude-agent-acp"
+	for _, c := range []struct {
+		program, pack, version string
+		off                    bool
+	}{
+		{"claude", pack, "0.49.0", true}, {"claude", pack, "0.52.3", true}, {"claude", pack, "0.48.9", false}, {"claude", pack, "1.0.0", false},
+		{"claude", pack, "0.50.0-beta", false}, {"claude", pack, "", false}, {"claude", "evil", "0.49.0", false}, {"codex", "@agentclientprotocol/codex-acp", "2.6.0", false},
+	} {
+		if row := RowOf(c.program, c.pack, c.version); row.Off != c.off || row.Program != c.program || len(row.Obeys) == 0 {
+			t.Errorf("%+v: %+v", c, row)
+		}
+	}
+	if row := RowOf("unheard-of", "", ""); !slices.Equal(row.Obeys, ObeyedNames()) {
+		t.Errorf("%+v", row)
+	}
+}
+
+func TestFilesOfACommandLine(t *testing.T) {
+	project := hostile(t, map[string]string{"server.py": "", "pkg/__init__.py": "", "pkg/serve.py": "", "package.json": "{}", "node_modules/.bin/tool": "", "dist/index.js": "", "pyproject.toml": "", "run.sh": "", "notes/a": ""})
+	for line, want := range map[string]string{
+		"python3 server.py":    "server.py",
+		"python3 -m pkg.serve": "pkg/__init__.py pkg/serve.py",
+		"npx -y tool":          "node_modules/.bin/tool package.json",
+		"node dist":            "dist/index.js",
+		"node ${CLAUDE_PROJECT_DIR}/dist/index.js":    "dist/index.js",
+		"node " + project + "/dist/index.js --x":      "dist/index.js",
+		"uv run --with=x serve":                       "pyproject.toml",
+		"tool --config=notes/a":                       "node_modules/.bin/tool notes/a",
+		"npx server-filesystem notes ../other /etc/x": "package.json",
+	} {
+		got := ProjectFiles(project, strings.Fields(line))
+		slices.Sort(got)
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s: %q, want %q", line, got, want)
+		}
+	}
+	if got := ProjectFiles(project, []string{"sh", "-c", "cd . && exec './run.sh' now"}); !slices.Contains(got, "run.sh") {
+		t.Errorf("%q", got)
+	}
+}
