@@ -23,7 +23,7 @@ func TestFilesAreUndoneInTheTerminal(t *testing.T) {
 	x.say("/diff")
 	x.see("+++ b/made", "-old", "+new")
 	x.say("/undo")
-	x.see("Undo what the last turn did to files?", "restore   mine", "remove    made")
+	x.see("Undo what the last turn did to files?", "keep     made  (changed while a command was running)", "keep those files")
 	x.press("y")
 	x.see("restored  mine", "removed   made")
 	if text, err := os.ReadFile(mine); err != nil || string(text) != "old\n" {
@@ -34,8 +34,10 @@ func TestFilesAreUndoneInTheTerminal(t *testing.T) {
 	x.press("y")
 	x.see("restored  made")
 	x.say("/rewind before")
-	x.see("go back: /rewind before", "restore  mine", "remove   made", "conversation", "both")
+	x.see("go back: /rewind before", "keep     made", "conversation", "both")
 	x.press("b")
+	x.see("These files changed while a command was running:")
+	x.press("y")
 	x.see("rewound to before")
 	if _, err := os.Stat(filepath.Join(w.project, "made")); !os.IsNotExist(err) {
 		t.Errorf("made is still there: %v", err)

@@ -4,6 +4,7 @@
 package text
 
 import (
+	"fmt"
 	"strings"
 	"unicode/utf8"
 
@@ -60,6 +61,8 @@ func Safe(s string) string {
 			b.WriteRune('\u2400' + r) // the picture of that control character
 		case r == 0x7f:
 			b.WriteRune('\u2421')
+		case invisible(r):
+			fmt.Fprintf(&b, "‹U+%04X›", r)
 		case hostile(r):
 			b.WriteRune('\uFFFD')
 		default:
@@ -123,13 +126,19 @@ func printable(x uint64) bool {
 }
 
 // hostile reports whether r is a C1 control, a line separator, a bidirectional override, a tag
-// character or another invisible one. Joiners stay: emoji and scripts need them.
+// character or has no width. Joiners stay: emoji and scripts need them.
 func hostile(r rune) bool {
 	return r >= 0x80 && (r <= 0x9f || // most texts are ASCII and end here
 		r == 0x2028 || r == 0x2029 ||
 		r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 ||
-		r == 0xfeff || r == 0x200b || r >= 0x2060 && r <= 0x2064 || r >= 0xe0000 && r <= 0xe007f ||
+		r == 0xfeff || invisible(r) ||
 		r >= 0xfdd0 && r <= 0xfdef || r&0xfffe == 0xfffe) // no characters
+}
+
+// invisible reports whether r is a tag character or has no width. Models read such characters, and
+// people do not see them.
+func invisible(r rune) bool {
+	return r == 0x200b || r >= 0x2060 && r <= 0x2064 || r >= 0xe0000 && r <= 0xe007f
 }
 
 // Single is Safe for what must stay within its line, such as the name of a file: a name with a
