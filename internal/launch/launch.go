@@ -4,10 +4,10 @@
 // A Program says what is started, why, in which folder, what it may write and whether it has
 // the network. What follows from the purpose is decided here, in one place:
 //
-//   - A program of the user's own (a server, a hook, a notification, an editor) starts in an empty folder. Interpreters and package runners obey what lies in the folder
-//     where they start; in a project that is whatever a clone brought along. The project is
-//     named by the variables RAMET_PROJECT and CLAUDE_PROJECT_DIR, and none of its folders is
-//     on PATH, NODE_PATH or PYTHONPATH.
+//   - A program of the user's own (a server, a hook, a notification, an editor) starts in an empty
+//     folder. Interpreters and package runners obey what lies in the folder where they start; in a
+//     project that is whatever a clone brought along. The project is named by the variables
+//     RAMET_PROJECT and CLAUDE_PROJECT_DIR, and none of its folders is on PATH, NODE_PATH or PYTHONPATH.
 //   - A driver or a program that a project names starts only after its check: what it obeys in
 //     its folder (Rows) was accepted in exactly these bytes, or is switched off.
 //   - Everything else starts where its caller says.

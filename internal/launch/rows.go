@@ -42,11 +42,11 @@ var rows = late.Value[[]Row]{Make: func() []Row {
 			Tried: "1.18.33: plugins and servers ran; with OPENCODE_DISABLE_PROJECT_CONFIG and OPENCODE_PURE a plugin of .opencode still ran at the first prompt. .env and bunfig.toml did nothing."},
 		{Program: "gemini", Package: "@google/gemini-cli", Obeys: []string{".gemini/"},
 			Tried: "0.61.0: nothing ran in a folder that Gemini itself does not trust; with GEMINI_CLI_TRUST_WORKSPACE=true a server of .gemini/settings.json ran. GEMINI_CLI_TRUST_WORKSPACE=false does not undo the user's own trust."},
-		{Program: "goose", Obeys: []string{".goose/", ".agents/", ".mcp.json"}, Tried: "not tried: from its documentation"},
+		{Program: "goose", Obeys: []string{".goose/", ".agents/", ".mcp.json"}, Tried: "not tried: every name that its users are told of"},
 
-		{Program: "npx", Neutral: true, Obeys: []string{"node_modules/", "package.json", ".npmrc"}, Tried: "npm 10: npx -y NAME ran node_modules/NAME of the folder"},
-		{Program: "uv", Neutral: true, Obeys: []string{"pyproject.toml", "uv.toml", ".venv/", ".python-version"}, Tried: "from its documentation"},
-		{Program: "python", Neutral: true, Obeys: []string{"*.py", "*/"}, Tried: "Python 3.12: python3 -m json.tool ran json/tool.py of the folder; with PYTHONSAFEPATH=1 it did not"},
+		{Program: "npx", Neutral: true, Obeys: []string{"node_modules/", "package.json", ".npmrc"}, Tried: "npx -y NAME ran node_modules/NAME of the folder"},
+		{Program: "uv", Neutral: true, Obeys: []string{"pyproject.toml", "uv.toml", ".venv/", ".python-version"}, Tried: "not tried: every name that its users are told of"},
+		{Program: "python", Neutral: true, Obeys: []string{"*.py", "*/"}, Tried: "python3 -m json.tool ran json/tool.py of the folder; with PYTHONSAFEPATH=1 it did not"},
 	}
 }}
 
