@@ -6,11 +6,15 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"ramet/internal/session"
 )
 
-// age moves the last sign of life of the run's orchestrator back by more than a lease.
+// age moves the last sign of life of the run's orchestrator back by more than a lease, and ends its
+// lease on the run's own agent.
 func (f *fleet) age() {
 	f.t.Helper()
+	f.sql(`UPDATE agents SET lease_until = 1 WHERE name = $1 AND lease_owner IS NOT NULL`, session.RunName+f.run)
 	f.sql(`UPDATE RUNS.desks SET seen_at = seen_at - interval '1 day' WHERE run_id = $1`, f.run)
 }
 
@@ -57,7 +61,8 @@ func TestAnOrphanedRunIsTakenUp(t *testing.T) {
 	heir.quiet()
 }
 
-// An orchestrator that was only stopped finds the run taken from it, and writes nothing more.
+// An orchestrator that was only stopped finds the run taken from it, and writes nothing more: its
+// next event is refused, or it sees first that the run is done.
 func TestAnOrchestratorThatWakesTooLateIsFenced(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, signed)
@@ -73,8 +78,15 @@ func TestAnOrchestratorThatWakesTooLateIsFenced(t *testing.T) {
 	a.open(5)
 	heir.open(5)
 	heir.says(t, "run "+f.run+" is DONE")
+	before := len(f.events())
 	k.signal(t, syscall.SIGCONT)
-	k.ends(t, 4, "FENCED")
+	<-k.over
+	if all := k.stdout.String() + k.stderr.String(); !strings.Contains(all, "error[FENCED]") && !strings.Contains(all, "run "+f.run+" is DONE:") {
+		t.Errorf("it says:\n%s", all)
+	}
+	if after := len(f.events()); after != before {
+		t.Errorf("it wrote %d events", after-before)
+	}
 	f.done(f.resume())
 	a.leaves()
 	heir.leaves()
