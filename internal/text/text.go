@@ -4,7 +4,6 @@
 package text
 
 import (
-	"fmt"
 	"strings"
 	"unicode/utf8"
 
@@ -61,8 +60,6 @@ func Safe(s string) string {
 			b.WriteRune('\u2400' + r) // the picture of that control character
 		case r == 0x7f:
 			b.WriteRune('\u2421')
-		case invisible(r):
-			fmt.Fprintf(&b, "‹U+%04X›", r)
 		case hostile(r):
 			b.WriteRune('\uFFFD')
 		default:
@@ -125,20 +122,14 @@ func printable(x uint64) bool {
 	return x&top == 0 && (x+ones)&top == 0 && (x+(0x80-0x20)*ones)&top == top
 }
 
-// hostile reports whether r is a C1 control, a line separator, a bidirectional override, a tag
-// character or has no width. Joiners stay: emoji and scripts need them.
+// hostile covers C1 controls, line separators and bidirectional overrides.
+// Joiners stay: emoji and scripts need them.
 func hostile(r rune) bool {
 	return r >= 0x80 && (r <= 0x9f || // most texts are ASCII and end here
 		r == 0x2028 || r == 0x2029 ||
 		r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 ||
-		r == 0xfeff || invisible(r) ||
+		r == 0xfeff ||
 		r >= 0xfdd0 && r <= 0xfdef || r&0xfffe == 0xfffe) // no characters
-}
-
-// invisible reports whether r is a tag character or has no width. Models read such characters, and
-// people do not see them.
-func invisible(r rune) bool {
-	return r == 0x200b || r >= 0x2060 && r <= 0x2064 || r >= 0xe0000 && r <= 0xe007f
 }
 
 // Single is Safe for what must stay within its line, such as the name of a file: a name with a
