@@ -200,9 +200,17 @@ func (f *fleet) giveUp(w *worker) {
 func (f *fleet) killWorkers(workers ...*worker) {
 	f.t.Helper()
 	for _, w := range workers {
-		w.kill()
+		f.killIdle(w.task)
 		f.giveUp(w)
 	}
+}
+
+// killIdle kills a process between two transactions: the server would carry out the last sign of life
+// of one that is killed within a transaction, after the test has ended its lease.
+func (f *fleet) killIdle(k *task) {
+	f.t.Helper()
+	f.stop(k)
+	k.kill()
 }
 
 // kill ends a process as a power failure would.
