@@ -81,7 +81,7 @@ func TestNoSetIDBitLeavesTheBox(t *testing.T) {
 		if err != nil || !strings.HasSuffix(out, "end\n") {
 			t.Fatalf("%v %s", err, out)
 		}
-		err = filepath.WalkDir(root, func(at string, d fs.DirEntry, err error) error {
+		err = filepath.WalkDir(root, func(at string, d fs.DirEntry, _ error) error {
 			info, err := d.Info()
 			if err == nil && info.Mode()&(fs.ModeSetuid|fs.ModeSetgid) != 0 {
 				t.Errorf("as %d: %s is %s", uid, at, info.Mode())
