@@ -46,7 +46,7 @@ type drivers struct {
 
 // model is the program behind driver/NAME; false: the reference names a model.
 func (d *drivers) model(ref llm.Ref) (proc.Model, bool, error) {
-	name, model, ok := driver.Split(ref)
+	name, model, ok := agent.SplitDriver(ref.Vendor, ref.Name)
 	if !ok {
 		return proc.Model{}, false, nil
 	}

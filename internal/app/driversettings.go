@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 
 	"ramet/internal/agent"
-	"ramet/internal/driver"
 	"ramet/internal/driver/acp"
 	"ramet/internal/driver/preset"
 	"ramet/internal/durable"
@@ -67,7 +66,7 @@ func (d *drivers) belowConfined(ctx context.Context, a agent.Agent) (bool, error
 				return err == nil, err
 			}
 		}
-		if name := driver.Of(parent); name != "" {
+		if name := parent.Driver(); name != "" {
 			if p, err := preset.Find(name, d.request.Config.Drivers); err == nil && p.Boxed("") {
 				return true, nil
 			}

@@ -38,8 +38,6 @@ import (
 	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
-
-	"ramet/internal/id"
 )
 
 // Format is the word that opens every hashed link.
@@ -111,9 +109,9 @@ func Commit(salt Salt, content []byte) Hash {
 
 // Link is what the hash of one entry covers.
 type Link struct {
-	ID         id.Message
-	CreatedAt  int64 // microseconds since 1970, UTC
-	Agent      id.Agent
+	ID         int64  // id.Message
+	CreatedAt  int64  // microseconds since 1970, UTC
+	Agent      string // id.Agent
 	Kind       string
 	Meta       []byte // a JSON object in RFC 8785 form
 	Commitment Hash
@@ -126,7 +124,7 @@ type Link struct {
 func (l Link) Bytes() []byte {
 	b := make([]byte, 0, 256+len(l.Meta))
 	b = append(b, `["`+Format+`","`...)
-	b = append(strconv.AppendInt(b, int64(l.ID), 10), `","`...)
+	b = append(strconv.AppendInt(b, l.ID, 10), `","`...)
 	b = append(strconv.AppendInt(b, l.CreatedAt, 10), `","`...)
 	b = append(append(b, l.Agent...), `","`...)
 	b = append(append(b, l.Kind...), `",`...)

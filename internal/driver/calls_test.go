@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"ramet/internal/agent"
 	"ramet/internal/fault"
 	"ramet/internal/history"
 	"ramet/internal/llm"
@@ -117,11 +118,11 @@ func TestShort(t *testing.T) {
 // A reference names a driver, and with it the model of its program.
 func TestReferences(t *testing.T) {
 	for _, c := range []struct{ name, model string }{{"claude", ""}, {"claude", "opus"}, {"opencode", "anthropic/claude-opus-4-7"}} {
-		if name, model, ok := Split(Ref(c.name, c.model)); !ok || name != c.name || model != c.model {
+		if name, model, ok := split(Ref(c.name, c.model)); !ok || name != c.name || model != c.model {
 			t.Errorf("%+v: %s %s %v", c, name, model, ok)
 		}
 	}
-	if _, _, ok := Split(llm.Ref{Vendor: "anthropic", Name: "claude"}); ok {
+	if _, _, ok := split(llm.Ref{Vendor: "anthropic", Name: "claude"}); ok {
 		t.Error("a model is a driver")
 	}
 }
@@ -168,3 +169,5 @@ func TestTheTapeOfACall(t *testing.T) {
 		t.Errorf("%q, %d bytes", short.text(), len(got))
 	}
 }
+
+func split(r llm.Ref) (name, model string, ok bool) { return agent.SplitDriver(r.Vendor, r.Name) }

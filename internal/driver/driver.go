@@ -24,7 +24,6 @@ package driver
 import (
 	"context"
 	"encoding/json"
-	"strings"
 
 	"ramet/internal/agent"
 	"ramet/internal/gateway"
@@ -32,31 +31,12 @@ import (
 	"ramet/internal/llm"
 )
 
-// Vendor is what stands in the place of a model's vendor for agents that a program drives:
-// driver/NAME, or driver/NAME/MODEL.
-const Vendor = "driver"
-
 // Ref names a driver, and the model that its program is to use; empty: its own choice.
 func Ref(name, model string) llm.Ref {
 	if model != "" {
 		name += "/" + model
 	}
-	return llm.Ref{Vendor: Vendor, Name: name}
-}
-
-// Split is the driver and the model of a reference; false: no program drives it.
-func Split(r llm.Ref) (name, model string, ok bool) {
-	if r.Vendor != Vendor {
-		return "", "", false
-	}
-	name, model, _ = strings.Cut(r.Name, "/")
-	return name, model, true
-}
-
-// Of is the driver of an agent; empty: ramet's own loop.
-func Of(a agent.Agent) string {
-	name, _, _ := Split(llm.Ref{Vendor: a.Provider, Name: a.Model})
-	return name
+	return llm.Ref{Vendor: agent.DriverVendor, Name: name}
 }
 
 // Session is a conversation with a program that runs.

@@ -165,7 +165,7 @@ const MaxLabel = 64
 
 // Say drafts a message of one text.
 func Say(k Kind, s string) (Draft, error) {
-	if err := text.Check(fault.InvalidText, "the message", s, MaxText); err != nil {
+	if err := fault.CheckText(fault.InvalidText, "the message", s, MaxText); err != nil {
 		return Draft{}, err
 	}
 	return Draft{Kind: k, Parts: []Part{{Type: Text, Text: s}}}, nil
@@ -187,7 +187,7 @@ func NewMark(label string) (Draft, error) {
 
 // CheckLabel refuses labels that could not be typed or shown.
 func CheckLabel(label string) error {
-	if err := text.Check(fault.InvalidLabel, "the label", label, MaxLabel); err != nil {
+	if err := fault.CheckText(fault.InvalidLabel, "the label", label, MaxLabel); err != nil {
 		return err
 	}
 	if text.Line(label, MaxLabel) != label {

@@ -21,7 +21,6 @@ import (
 	"time"
 
 	"ramet/internal/agent"
-	"ramet/internal/driver"
 	"ramet/internal/id"
 	"ramet/internal/registry"
 	"ramet/internal/state"
@@ -124,7 +123,7 @@ type Table struct {
 // row makes the row of an agent; what depends on others is filled in by Make.
 func (f Facts) row(a agent.Agent) Row {
 	s, w := f.States[a.ID], f.Words[a.ID]
-	r := Row{ID: a.ID, Name: a.Label(), Group: Of(s), State: s, Does: Does(s), Asked: w.Asked, Said: w.Said, Model: a.Model, Driver: driver.Of(a),
+	r := Row{ID: a.ID, Name: a.Label(), Group: Of(s), State: s, Does: Does(s), Asked: w.Asked, Said: w.Said, Model: a.Model, Driver: a.Driver(),
 		Spent: a.Spent, Since: w.At, Unread: a.Unread, Change: f.Changes[a.ID]}
 	if asks := f.Asks[a.ID]; asks != "" {
 		r.Group, r.Said, r.Does = NeedsYou, asks, string(state.Asks)

@@ -7,7 +7,6 @@ import (
 	"ramet/internal/late"
 	"ramet/internal/ledger/ordered"
 	"ramet/internal/nearest"
-	"ramet/internal/text"
 )
 
 // Start is what is known of a sub-agent before it starts.
@@ -39,7 +38,7 @@ func (st Start) Check() error {
 		if f.s == "" {
 			continue
 		}
-		if err := text.Check(fault.InvalidText, f.what, f.s, maxText); err != nil {
+		if err := fault.CheckText(fault.InvalidText, f.what, f.s, maxText); err != nil {
 			return err
 		}
 	}

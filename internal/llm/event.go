@@ -4,8 +4,6 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"time"
-
-	"ramet/internal/chain"
 )
 
 // EventType says what happened in a stream.
@@ -91,11 +89,11 @@ type Bytes struct {
 }
 
 // Hash identifies the request: SHA-256 of the path, a line feed and the body.
-func (r Bytes) Hash() chain.Hash {
+func (r Bytes) Hash() [sha256.Size]byte {
 	h := sha256.New()
 	h.Write(append([]byte(r.Path), '\n'))
 	h.Write(r.Body) // megabytes, of which no copy is made
-	return chain.Hash(h.Sum(nil))
+	return [sha256.Size]byte(h.Sum(nil))
 }
 
 // Attempt tells of a call that failed and will be repeated.

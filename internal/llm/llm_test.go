@@ -89,11 +89,11 @@ func TestMoney(t *testing.T) {
 }
 
 func TestTheHashIsOfPathAndBody(t *testing.T) {
-	golden := Bytes{Path: "/v1/messages", Body: []byte("{}")}.Hash().String()
+	golden := fmt.Sprintf("%x", Bytes{Path: "/v1/messages", Body: []byte("{}")}.Hash())
 	if golden != "1f769eeddb585e40fdf6b55e826112b5a419588412d31082d6c3ef147fd423ad" {
 		t.Errorf("hash %s", golden)
 	}
-	if (Bytes{Path: "/v1/messages{", Body: []byte("}")}).Hash().String() == golden {
+	if fmt.Sprintf("%x", (Bytes{Path: "/v1/messages{", Body: []byte("}")}).Hash()) == golden {
 		t.Error("the line between path and body is not hashed")
 	}
 }

@@ -11,7 +11,6 @@ import (
 	"ramet/internal/history"
 	"ramet/internal/hook"
 	"ramet/internal/llm"
-	"ramet/internal/permit"
 	"ramet/internal/text"
 	"ramet/internal/tool"
 )
@@ -75,7 +74,7 @@ func (r *turn) objected(ctx context.Context, j *job) (context.Context, error) {
 		if v.Why != "" {
 			why += ": " + text.Line(v.Why, 300)
 		}
-		ctx = permit.Insist(ctx, why)
+		ctx = tool.Insist(ctx, why)
 	}
 	return ctx, nil
 }

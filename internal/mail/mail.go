@@ -10,7 +10,6 @@ import (
 
 	"ramet/internal/fault"
 	"ramet/internal/id"
-	"ramet/internal/text"
 )
 
 // MaxBody is the largest letter.
@@ -52,7 +51,9 @@ const MostUnread = 1000
 func (l Letter) Unread() bool { return l.ReadAt.IsZero() }
 
 // CheckBody refuses what is no letter.
-func CheckBody(body string) error { return text.Check(fault.InvalidText, "the letter", body, MaxBody) }
+func CheckBody(body string) error {
+	return fault.CheckText(fault.InvalidText, "the letter", body, MaxBody)
+}
 
 // Filter chooses letters of one mailbox.
 type Filter struct {

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"strconv"
 
-	"ramet/internal/driver"
+	"ramet/internal/agent"
 	"ramet/internal/fault"
 	"ramet/internal/id"
 	"ramet/internal/llm"
@@ -125,7 +125,7 @@ func (s *Server) permitDriver(ctx context.Context, c Caller, a forkArgs, args js
 		role, err = s.o.Workspace.Role(a.Role)
 		ref = llm.Ref{Vendor: role.Provider, Name: role.Model}
 	}
-	name, _, starts := driver.Split(ref)
+	name, _, starts := agent.SplitDriver(ref.Vendor, ref.Name)
 	if err != nil || c == "" || !starts {
 		return nil // what is wrong with it is said where it is done
 	}

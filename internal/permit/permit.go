@@ -116,7 +116,7 @@ func (p *Policy) Decide(ctx context.Context, s tool.Spec, c tool.Call) (tool.Gra
 	if s.Access == tool.Processes && s.Starts != nil {
 		starts = s.Starts(c.Args)
 	}
-	if _, must := insisted(ctx); !must && starts == "" && (s.Access == tool.Reads || s.Access == tool.Processes) {
+	if _, must := tool.Insisted(ctx); !must && starts == "" && (s.Access == tool.Reads || s.Access == tool.Processes) {
 		return tool.Free, nil, nil
 	}
 	q := Question{Agent: c.Agent, CallID: c.ID, Tool: s.Name}
@@ -185,7 +185,7 @@ func (d *decision) unasked(ctx context.Context) (decided bool, err error) {
 		return true, fault.New(fault.Denied, "%s was not permitted: this agent only reads (mode %s)", what(*q), ReadOnly).
 			WithHint("look, and write down what you would do; the user can change the mode")
 	}
-	if why, must := insisted(ctx); must {
+	if why, must := tool.Insisted(ctx); must {
 		q.Why, q.NoGrant, q.NoRule, q.Rule = why, "a hook asks each time", "a hook asks each time", Rule{}
 		q.Outside = d.mode == Box && d.spec.Access == tool.Commands
 		return false, nil

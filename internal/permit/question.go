@@ -6,7 +6,6 @@ import (
 	"ramet/internal/fault"
 	"ramet/internal/history"
 	"ramet/internal/id"
-	"ramet/internal/text"
 )
 
 // Asker asks the user about calls.
@@ -109,7 +108,7 @@ const maxWords = 4 << 10
 // Check refuses an answer that the question does not offer; then it still waits.
 func (q Question) Check(v Verdict) error {
 	if v.Words != "" {
-		if err := text.Check(fault.InvalidText, "the words", v.Words, maxWords); err != nil {
+		if err := fault.CheckText(fault.InvalidText, "the words", v.Words, maxWords); err != nil {
 			return err
 		}
 	}

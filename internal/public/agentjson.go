@@ -4,7 +4,6 @@ import (
 	"strconv"
 
 	"ramet/internal/agent"
-	"ramet/internal/driver"
 	"ramet/internal/state"
 )
 
@@ -36,7 +35,7 @@ func AppendNow(b []byte, a *agent.Agent, n *state.Now, driven *Driven) ([]byte, 
 	b = strconv.AppendInt(append(b, `,"head_message_id":`...), int64(a.Head), 10)
 	b = orNull(append(b, `,"provider":`...), a.Provider)
 	b = orNull(append(b, `,"model":`...), a.Model)
-	b, err := appendDriven(b, driver.Of(*a), driven)
+	b, err := appendDriven(b, a.Driver(), driven)
 	if err != nil {
 		return nil, err
 	}

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"ramet/internal/agent"
-	"ramet/internal/driver"
 	"ramet/internal/history"
 	"ramet/internal/id"
 	"ramet/internal/state"
@@ -59,7 +58,7 @@ func TestAListedAgentHasTheFormOfEncodingJSON(t *testing.T) {
 		set(reflect.ValueOf(&a).Elem(), &n, none)
 		var driven *Driven
 		if none%3 == 0 {
-			driven, a.Provider = &Driven{}, driver.Vendor
+			driven, a.Provider = &Driven{}, agent.DriverVendor
 			set(reflect.ValueOf(driven).Elem(), &n, none)
 		}
 		from := state.Sources{Store: held{a}, Gone: func(string) bool { return none%2 == 0 }}

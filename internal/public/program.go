@@ -1,7 +1,5 @@
 package public
 
-import "ramet/internal/driver"
-
 // Program is what the program that drives an agent offers its user, by the program's own words, as
 // it told when it ran last.
 type Program struct {
@@ -20,17 +18,4 @@ type Choice struct {
 	Title string  `json:"title"`
 	About string  `json:"about"`
 	Hint  *string `json:"hint"` // what a command wants to be told; null: nothing
-}
-
-// FormatProgram is the shape of an offer.
-func FormatProgram(name string, o driver.Offer) *Program {
-	return &Program{Driver: name, Modes: choices(o.Modes), Models: choices(o.Models), Efforts: choices(o.Efforts), Commands: choices(o.Commands)}
-}
-
-func choices(all []driver.Choice) []Choice {
-	out := make([]Choice, len(all))
-	for i, c := range all {
-		out[i] = Choice{c.Word, c.Title, c.About, Optional(c.Hint)}
-	}
-	return out
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 
 	"ramet/internal/agent"
-	"ramet/internal/driver"
 	"ramet/internal/history"
 	"ramet/internal/id"
 	"ramet/internal/mail"
@@ -97,7 +96,7 @@ func FormatAgent(a agent.Agent) Agent {
 		Depth: a.Depth, OwnMessages: a.Own, TotalMessages: a.Total, UnreadMail: a.Unread, HeadMessageID: a.Head,
 		Provider: Optional(a.Provider), Model: Optional(a.Model), Cwd: Optional(a.Cwd),
 	}
-	out.Driver = Optional(driver.Of(a))
+	out.Driver = Optional(a.Driver())
 	out.Spent = Spent(a.Spent)
 	out.Budget = formatBudget(a.Budget)
 	if !a.IsZero() {

@@ -138,7 +138,7 @@ func (u *Auditor) Record(r history.Record) error {
 			return err
 		}
 	}
-	link := chain.Link{ID: r.ID, CreatedAt: r.CreatedAt.UnixMicro(), Agent: r.Agent, Kind: string(r.Kind),
+	link := chain.Link{ID: int64(r.ID), CreatedAt: r.CreatedAt.UnixMicro(), Agent: string(r.Agent), Kind: string(r.Kind),
 		Meta: r.Meta, Commitment: r.Commitment, Prev: a.prev}
 	if link.Hash() != r.Hash {
 		return damage(r.Agent, r.ID, "its hash does not fit what is stored and what stands before it")

@@ -89,7 +89,7 @@ func (d *desk) write(tb testing.TB, who int, m id.Message, draft history.Draft) 
 }
 
 func (d *desk) link(r *history.Record, prev chain.Hash) {
-	r.Hash = chain.Link{ID: r.ID, CreatedAt: r.CreatedAt.UnixMicro(), Agent: r.Agent, Kind: string(r.Kind), Meta: r.Meta,
+	r.Hash = chain.Link{ID: int64(r.ID), CreatedAt: r.CreatedAt.UnixMicro(), Agent: string(r.Agent), Kind: string(r.Kind), Meta: r.Meta,
 		Commitment: r.Commitment, Prev: prev}.Hash()
 }
 

@@ -11,7 +11,6 @@ import (
 	"ramet/internal/history"
 	"ramet/internal/id"
 	"ramet/internal/mail"
-	"ramet/internal/text"
 )
 
 // The entries that verbs write of themselves. Stores call these, so that both
@@ -143,7 +142,7 @@ func CheckField(what, s string) error {
 	if strings.Contains(s, Separator) {
 		return fault.New(fault.InvalidText, "%s holds a unit separator (0x1f)", what).WithHint("leave it out")
 	}
-	return text.Check(fault.InvalidText, what, s, maxField)
+	return fault.CheckText(fault.InvalidText, what, s, maxField)
 }
 
 // Check refuses a kill that could not be recorded.

@@ -55,7 +55,7 @@ func (w *Workspace) Drivers(ctx context.Context, ask bool) public.Drivers {
 func (w *Workspace) DrivenAmong(ctx context.Context, nodes []agent.Node) (map[id.Agent]*public.Driven, error) {
 	out := map[id.Agent]*public.Driven{}
 	for _, n := range nodes {
-		if n.Provider != driver.Vendor {
+		if n.Provider != agent.DriverVendor {
 			continue
 		}
 		driven, err := w.DrivenOf(ctx, *n.Agent)
@@ -69,7 +69,7 @@ func (w *Workspace) DrivenAmong(ctx context.Context, nodes []agent.Node) (map[id
 
 // DrivenOf is what is known of an agent that another program drives; nil: none does.
 func (w *Workspace) DrivenOf(ctx context.Context, a agent.Agent) (*public.Driven, error) {
-	name := driver.Of(a)
+	name := a.Driver()
 	if name == "" {
 		return nil, nil
 	}

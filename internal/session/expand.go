@@ -11,7 +11,6 @@ import (
 
 	"ramet/internal/agent"
 	"ramet/internal/command"
-	"ramet/internal/driver"
 	"ramet/internal/fault"
 	"ramet/internal/history"
 	"ramet/internal/kit"
@@ -47,7 +46,7 @@ func (w *Workspace) Expand(ctx context.Context, a agent.Agent, said string) (e E
 	c, ok := k.Command(name)
 	if !ok {
 		e, ok, err = w.expandServed(ctx, name, args)
-		if err == nil && !ok && command.IsName(name) && driver.Of(a) == "" { // a program has commands of its own
+		if err == nil && !ok && command.IsName(name) && a.Driver() == "" { // a program has commands of its own
 			err = w.unknown(k, name)
 		}
 		return e, ok, err
@@ -66,7 +65,7 @@ func (w *Workspace) Expand(ctx context.Context, a agent.Agent, said string) (e E
 
 // Word makes of a prompt what it stands for, on every face in the same way (Expand).
 func (w *Workspace) Word(ctx context.Context, a agent.Agent, p *proc.Prompt) error {
-	if p.Model.Vendor == driver.Vendor {
+	if p.Model.Vendor == agent.DriverVendor {
 		a.Provider, a.Model = p.Model.Vendor, p.Model.Name
 	}
 	e, defined, err := w.Expand(ctx, a, p.Text)

@@ -24,7 +24,7 @@ type Kill struct {
 
 // CheckReason refuses what is no reason.
 func CheckReason(reason string) error {
-	return text.Check(fault.InvalidText, "the reason", reason, maxReason)
+	return fault.CheckText(fault.InvalidText, "the reason", reason, maxReason)
 }
 
 // Victims counts the agents that a kill would end now.

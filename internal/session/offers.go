@@ -25,7 +25,7 @@ func (w *Workspace) Offers() *offers.Offers {
 
 // Program is what is known of the program that drives an agent; nil: none does.
 func (w *Workspace) Program(ctx context.Context, a agent.Agent) (*public.Program, error) {
-	name := driver.Of(a)
+	name := a.Driver()
 	if name == "" {
 		return nil, nil
 	}
@@ -34,7 +34,7 @@ func (w *Workspace) Program(ctx context.Context, a agent.Agent) (*public.Program
 	if err != nil {
 		return nil, err
 	}
-	out := public.FormatProgram(name, o)
+	out := formatProgram(name, o)
 	p, err := preset.Find(name, w.Config.Drivers)
 	if mode == "" && err == nil {
 		mode = p.Mode
@@ -52,7 +52,7 @@ func (w *Workspace) Program(ctx context.Context, a agent.Agent) (*public.Program
 // ChooseMode chooses how an agent's calls are permitted, or one of the modes of the program that
 // drives it: by the program's own word, or NAME:WORD where ramet has the same.
 func (w *Workspace) ChooseMode(ctx context.Context, a agent.Agent, word string) error {
-	name := driver.Of(a)
+	name := a.Driver()
 	o, _ := w.Offers().Of(name)
 	if own, ok := strings.CutPrefix(word, name+":"); ok && name != "" {
 		if !driver.Has(o.Modes, own) {
@@ -98,7 +98,7 @@ func (w *Workspace) setProgramMode(ctx context.Context, a agent.Agent, name, mod
 // ProgramCommands are the commands of the program that drives an agent, for menus. Where ramet, the
 // user or the project has one of the same name, it is NAME:COMMAND.
 func (w *Workspace) ProgramCommands(a agent.Agent) []kit.Command {
-	name := driver.Of(a)
+	name := a.Driver()
 	if name == "" {
 		return nil
 	}
@@ -130,6 +130,20 @@ func (w *Workspace) programModels(ctx context.Context) []Model {
 				out = append(out, Model{Ref: driver.Ref(d.Name, m.Word), Title: d.Title + ": " + m.Title})
 			}
 		}
+	}
+	return out
+}
+
+// formatProgram converts an offer to its public shape.
+func formatProgram(name string, o driver.Offer) *public.Program {
+	return &public.Program{Driver: name, Modes: formatChoices(o.Modes), Models: formatChoices(o.Models),
+		Efforts: formatChoices(o.Efforts), Commands: formatChoices(o.Commands)}
+}
+
+func formatChoices(all []driver.Choice) []public.Choice {
+	out := make([]public.Choice, len(all))
+	for i, c := range all {
+		out[i] = public.Choice{Word: c.Word, Title: c.Title, About: c.About, Hint: public.Optional(c.Hint)}
 	}
 	return out
 }

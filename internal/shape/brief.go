@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"ramet/internal/text"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Brief is the shape as a JSON Schema for a model: with every request it is sent again, so
@@ -167,7 +167,7 @@ func (s *Shape) appendType(b []byte) []byte {
 // appendText appends a string as encoding/json writes it, which escapes what HTML could take for its own.
 func appendText(b []byte, s string) []byte {
 	if !strings.ContainsAny(s, "<>&\u2028\u2029") {
-		if out, ok := text.AppendQuoted(b, s); ok {
+		if out, err := jsontext.AppendQuote(b, s); err == nil {
 			return out
 		}
 	}

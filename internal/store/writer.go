@@ -76,7 +76,7 @@ func (p *writer) write(a *agent.Agent, drafts ...history.Draft) ([]history.Entry
 		salt := chain.NewSalt()
 		r := history.Record{Salt: salt[:], Commitment: chain.Commit(salt, content)}
 		r.ID, r.Agent, r.Kind, r.Content, r.Meta, r.CreatedAt = p.ids[0], a.ID, d.Kind, content, meta, p.at
-		r.Hash = chain.Link{ID: r.ID, CreatedAt: micros(p.at), Agent: a.ID, Kind: string(d.Kind), Meta: meta,
+		r.Hash = chain.Link{ID: int64(r.ID), CreatedAt: micros(p.at), Agent: string(a.ID), Kind: string(d.Kind), Meta: meta,
 			Commitment: r.Commitment, Prev: a.HeadHash}.Hash()
 		p.ids = p.ids[1:]
 		a.Head, a.HeadHash = r.ID, r.Hash

@@ -1,44 +1,11 @@
-// Package text says which texts from outside are accepted, and makes texts
-// safe for a terminal. The first keeps both stores able to hold them and every
-// provider able to take them; the second keeps data from driving a screen.
+// Package text shortens, quotes and counts texts, and makes them safe for a
+// terminal, so that data cannot drive a screen.
 package text
 
 import (
 	"strings"
 	"unicode/utf8"
-
-	"ramet/internal/fault"
 )
-
-// Check accepts a text of 1 to limit bytes of UTF-8 without NUL. what names
-// it in the refusal, code is the fault's code.
-func Check(code fault.Code, what, s string, limit int) error {
-	switch {
-	case s == "":
-		return fault.New(code, "%s is empty", what).WithHint("write something")
-	case len(s) > limit:
-		return fault.New(code, "%s has %d bytes, over the limit of %d", what, len(s), limit).
-			WithHint("make it shorter, or say it in several pieces")
-	case !utf8.ValidString(s):
-		return fault.New(code, "%s is not valid UTF-8 at byte %d", what, badByte(s)).
-			WithHint("convert it first, for instance with iconv")
-	case strings.IndexByte(s, 0) >= 0:
-		return fault.New(code, "%s holds a NUL at byte %d", what, strings.IndexByte(s, 0)).
-			WithHint("binary data belongs in a file")
-	}
-	return nil
-}
-
-func badByte(s string) int {
-	for i, r := range s {
-		if r == utf8.RuneError {
-			if _, n := utf8.DecodeRuneInString(s[i:]); n == 1 {
-				return i
-			}
-		}
-	}
-	return 0
-}
 
 // Safe returns s with nothing in it that a terminal would obey: control
 // characters (but line feed and tab), bytes that are not UTF-8, and the marks

@@ -251,7 +251,7 @@ func relink(t *testing.T, s *Stretch) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		prev = chain.Link{ID: e.ID, CreatedAt: at, Agent: s.Agent, Kind: string(e.Kind), Meta: []byte(*e.Meta), Commitment: commitment, Prev: prev}.Hash()
+		prev = chain.Link{ID: int64(e.ID), CreatedAt: at, Agent: string(s.Agent), Kind: string(e.Kind), Meta: []byte(*e.Meta), Commitment: commitment, Prev: prev}.Hash()
 		e.Hash = prev.String()
 	}
 }

@@ -70,7 +70,7 @@ func (w *writer) stretch(a id.Agent, on id.Message, prev string, drafts ...histo
 		salt := chain.NewSalt()
 		r := history.Record{Salt: salt[:], Commitment: chain.Commit(salt, content)}
 		r.Entry = history.Entry{ID: w.next, Agent: a, Kind: d.Kind, Content: content, Meta: meta, CreatedAt: time.UnixMicro(1_767_225_600_000_001).UTC()}
-		r.Hash = chain.Link{ID: r.ID, CreatedAt: r.CreatedAt.UnixMicro(), Agent: a, Kind: string(r.Kind), Meta: meta, Commitment: r.Commitment, Prev: hash}.Hash()
+		r.Hash = chain.Link{ID: int64(r.ID), CreatedAt: r.CreatedAt.UnixMicro(), Agent: string(a), Kind: string(r.Kind), Meta: meta, Commitment: r.Commitment, Prev: hash}.Hash()
 		hash = r.Hash
 		w.next++
 		e, err := w.book.Record(r, w.hide, func(h chain.Hash) ([]byte, error) { return w.blobs[h], nil })

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"ramet/internal/command"
-	"ramet/internal/driver"
 	"ramet/internal/id"
 	"ramet/internal/kit"
 	"ramet/internal/permit"
@@ -17,7 +16,7 @@ func (m *root) program() string {
 	if !ok {
 		return ""
 	}
-	return driver.Of(a)
+	return a.Driver()
 }
 
 // named are the commands that the user and the project define, and those of the program that drives
@@ -33,7 +32,7 @@ func (m *root) named() []kit.Command {
 // drives reads what the program that drives an agent offers; nil: none drives it, or nobody can tell.
 func drives(ctx context.Context, w Workspace, all *agents, who id.Agent) *public.Program {
 	a, ok := all.get(who)
-	if !ok || driver.Of(a) == "" {
+	if !ok || a.Driver() == "" {
 		return nil
 	}
 	p, err := w.Program(ctx, a)

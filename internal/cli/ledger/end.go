@@ -6,7 +6,6 @@ import (
 	"ramet/internal/cli/line"
 	"ramet/internal/fault"
 	"ramet/internal/ledger"
-	"ramet/internal/text"
 )
 
 func completeCommand(l *line.Line, f *trackFlags) *cobra.Command {
@@ -40,7 +39,7 @@ Exit codes: 3 NOT_FOUND, 4 ILLEGAL_TRANSITION (the legal ones are named), 6 STOR
 		}),
 		RunE: func(c *cobra.Command, args []string) error {
 			if c.Flags().Changed("reason") {
-				if err := text.Check(fault.InvalidText, "the reason", reason, 64<<10); err != nil {
+				if err := fault.CheckText(fault.InvalidText, "the reason", reason, 64<<10); err != nil {
 					return err
 				}
 			}

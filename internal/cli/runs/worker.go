@@ -10,7 +10,6 @@ import (
 	"ramet/internal/database"
 	"ramet/internal/fault"
 	"ramet/internal/runner"
-	"ramet/internal/text"
 )
 
 func workerCommand(l *line.Line, p Ports) *cobra.Command {
@@ -49,7 +48,7 @@ The models' keys are those of this host. Ctrl-C gives back what is being done.`,
 				}
 				host = name + "-" + strconv.Itoa(os.Getpid())
 			}
-			if err := text.Check(fault.InvalidName, "--host", host, 120); err != nil {
+			if err := fault.CheckText(fault.InvalidName, "--host", host, 120); err != nil {
 				return err
 			}
 			place, err := l.Place()

@@ -113,7 +113,7 @@ func (h *hashing) begin(sent llm.Bytes) {
 	h.done = make(chan struct{})
 	go func() {
 		defer close(h.done)
-		h.hash = sent.Hash()
+		h.hash = chain.Hash(sent.Hash())
 	}()
 }
 

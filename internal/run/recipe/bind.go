@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"ramet/internal/fault"
-	"ramet/internal/text"
 )
 
 // Bind gives each parameter its value: the one that was set, else its default. An unknown
@@ -31,7 +30,7 @@ func (r *Recipe) Bind(params map[string]string) (map[string]string, error) {
 			return nil, fault.New(fault.Usage, "recipe %s has no parameter %.60q", r.Name, name).WithHint("%s", instead(name, known))
 		}
 		if value := params[name]; value != "" {
-			if err := text.Check(fault.Usage, "parameter "+name, value, 64<<10); err != nil {
+			if err := fault.CheckText(fault.Usage, "parameter "+name, value, 64<<10); err != nil {
 				return nil, err
 			}
 		}

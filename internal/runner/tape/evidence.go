@@ -55,7 +55,7 @@ func (c *call) witness() *evidence {
 	w := &evidence{CallID: c.id, ItemID: c.Item.ID, Attempt: c.Item.Number, Agent: c.Agent, Provider: c.Vendor, BaseURL: c.BaseURL,
 		CacheKey: c.key, Sent: c.times, PromptHash: c.prompt, Request: seen(c.request)}
 	if c.times > 0 {
-		w.Bytes = c.sent.Hash().String()
+		w.Bytes = chain.Hash(c.sent.Hash()).String()
 		w.Wire = settings(c.sent.Body)
 	}
 	return w

@@ -3,7 +3,7 @@ package process
 import (
 	"encoding/json"
 
-	"ramet/internal/driver"
+	"ramet/internal/agent"
 	"ramet/internal/fault"
 	"ramet/internal/llm"
 )
@@ -29,7 +29,7 @@ func (f fork) starts(args json.RawMessage) string {
 		if err != nil {
 			return ""
 		}
-		a.Driver, _, _ = driver.Split(llm.Ref{Vendor: r.Provider, Name: r.Model})
+		a.Driver, _, _ = agent.SplitDriver(r.Provider, r.Model)
 	}
 	return a.Driver
 }

@@ -14,7 +14,6 @@ import (
 	"ramet/internal/llm"
 	"ramet/internal/registry"
 	"ramet/internal/shape"
-	"ramet/internal/text"
 	"ramet/internal/tool"
 )
 
@@ -226,7 +225,7 @@ func (f fork) check(ctx context.Context, args forkArgs) error {
 	if strings.TrimSpace(args.Prompt) == "" {
 		return fault.New(fault.InvalidText, "the prompt of a child is empty").WithHint("say what it shall do")
 	}
-	if err := text.Check(fault.InvalidText, "the prompt of a child", args.Prompt, history.MaxText); err != nil {
+	if err := fault.CheckText(fault.InvalidText, "the prompt of a child", args.Prompt, history.MaxText); err != nil {
 		return err
 	}
 	if _, err := llm.ParseEffort(string(args.Effort)); err != nil {
