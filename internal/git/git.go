@@ -102,7 +102,7 @@ func (c Command) Run(ctx context.Context, args ...string) (string, error) {
 	if !c.User {
 		all = append(all, alone...)
 	}
-	cmd, err := launch.Command(ctx, launch.Program{Purpose: launch.Git, Command: sandbox.Command{
+	cmd, err := launch.Command(ctx, launch.Program{Purpose: launch.Git, Project: c.Dir, Command: sandbox.Command{
 		Args: slices.Concat([]string{"git"}, all, args), Env: append(environment(os.Environ(), c.User, c.Allow), c.Env...)}})
 	if err != nil {
 		return "", err

@@ -10,6 +10,7 @@
 //     RAMET_PROJECT and CLAUDE_PROJECT_DIR, and none of its folders is on PATH, NODE_PATH or PYTHONPATH.
 //   - A driver or a program that a project names starts only after its check: what it obeys in
 //     its folder (Rows) was accepted in exactly these bytes, or is switched off.
+//   - A driver, git and ripgrep are not looked up in the project, whatever PATH says.
 //   - Everything else starts where its caller says.
 //
 // Package sandbox carries it out; Command is for programs that use ramet's own streams.
@@ -65,16 +66,21 @@ type Program struct {
 // rule says how programs of a purpose start.
 type rule struct {
 	neutral bool // in an empty folder
+	outside bool // found, with the interpreter that it names, outside of the project
 	checked bool // only after a check
 }
 
 func ruleOf(p Purpose) (rule, bool) {
 	switch p {
-	case Driver, ProjectServer, ProjectHook:
+	case Driver:
+		return rule{checked: true, outside: true}, true
+	case ProjectServer, ProjectHook:
 		return rule{checked: true}, true
 	case UserServer, UserHook, Notification, Clipboard, Credential, Editor, Probe:
 		return rule{neutral: true}, true
-	case Git, AgentCommand, RunCommand, UserCommand, Reader:
+	case Git, Reader:
+		return rule{outside: true}, true
+	case AgentCommand, RunCommand, UserCommand:
 		return rule{}, true
 	}
 	return rule{}, false
@@ -101,7 +107,7 @@ func Command(ctx context.Context, p Program) (*exec.Cmd, error) {
 	}
 	cmd := exec.CommandContext(ctx, c.Args[0], c.Args[1:]...)
 	cmd.Dir, cmd.Env = c.Dir, c.Env
-	if r, _ := ruleOf(p.Purpose); r.neutral && runtime.GOOS != "windows" {
+	if r, _ := ruleOf(p.Purpose); (r.neutral || r.outside) && runtime.GOOS != "windows" {
 		if cmd.Path, cmd.Err = sandbox.LookPath(c.Args[0], c.Dir, c.Env); cmd.Err != nil {
 			return nil, cmd.Err
 		}
@@ -123,19 +129,28 @@ func (p Program) prepare() (sandbox.Command, error) {
 			return c, err
 		}
 	}
-	if !r.neutral {
+	if !r.neutral && !r.outside {
 		return c, nil
 	}
 	project := cmp.Or(p.Project, c.Dir)
 	if project == "" {
 		project, _ = os.Getwd() // programs that work for no project start from wherever ramet did
 	}
+	if c.Env == nil {
+		c.Env = os.Environ()
+	}
+	if r.outside {
+		c.Env = slices.Clone(c.Env)
+		for i, pair := range c.Env {
+			if name, value, _ := strings.Cut(pair, "="); name == "PATH" {
+				c.Env[i] = "PATH=" + foldersOutside(project, value)
+			}
+		}
+		return c, nil
+	}
 	dir, err := NeutralFolder(project)
 	if err != nil {
 		return c, err
-	}
-	if c.Env == nil {
-		c.Env = os.Environ()
 	}
 	c.Dir, c.Env = dir, outsideOf(project, c.Env)
 	return c, nil
@@ -174,10 +189,19 @@ func within(folder, path string) bool {
 }
 
 // ofProject reports whether a folder is the project's and not the user's: where the home is part
-// of the project, what is below the home is the user's.
+// of the project, what is below the home is the user's. Nothing is of a project that is the root of
+// the file system.
 func ofProject(project, dir string) bool {
 	home, _ := os.UserHomeDir()
-	return within(project, dir) && !(within(project, home) && within(home, dir))
+	return filepath.Dir(project) != project && within(project, dir) && !(within(project, home) && within(home, dir))
+}
+
+// foldersOutside returns a list of folders, such as PATH, without relative ones and those of a project.
+func foldersOutside(project, list string) string {
+	folders := slices.DeleteFunc(filepath.SplitList(list), func(dir string) bool {
+		return !filepath.IsAbs(dir) || ofProject(project, dir)
+	})
+	return strings.Join(folders, string(filepath.ListSeparator))
 }
 
 // outsideOf returns an environment for a program that must not execute what lies in a project.
@@ -187,10 +211,7 @@ func outsideOf(project string, env []string) []string {
 		name, value, _ := strings.Cut(pair, "=")
 		switch name {
 		case "PATH", "NODE_PATH", "PYTHONPATH":
-			folders := slices.DeleteFunc(filepath.SplitList(value), func(dir string) bool {
-				return !filepath.IsAbs(dir) || ofProject(project, dir)
-			})
-			pair = name + "=" + strings.Join(folders, string(filepath.ListSeparator))
+			pair = name + "=" + foldersOutside(project, value)
 		case "PYTHONSAFEPATH", "INIT_CWD", "PWD", "OLDPWD":
 			continue
 		}

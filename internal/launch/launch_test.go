@@ -66,6 +66,41 @@ func TestTheUsersProgramsObeyNothingOfTheProject(t *testing.T) {
 	}
 }
 
+// A PATH with folders of the project, as some users have it, finds no program there.
+func TestDriversAndGitAreNotLookedUpInTheProject(t *testing.T) {
+	const trap = "#!/bin/sh\necho PWNED\n"
+	project := hostile(t, map[string]string{"bin/git": trap, "bin/rg": trap, "bin/agent": trap, "bin/node": trap})
+	tools := t.TempDir()
+	for _, name := range []string{"git", "rg", "agent", "node"} {
+		script := "#!/bin/sh\nexec node\n"
+		if name == "node" {
+			script = "#!/bin/sh\necho fine\n"
+		}
+		if err := os.WriteFile(filepath.Join(tools, name), []byte(script), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	accepted := func() error { return nil }
+	for purpose, name := range map[Purpose]string{Driver: "agent", Git: "git", Reader: "rg"} {
+		env := []string{"PATH=bin:./bin::" + filepath.Join(project, "bin") + ":" + tools}
+		cmd, err := Command(t.Context(), Program{Purpose: purpose, Check: accepted, Command: sandbox.Command{Dir: project, Env: env, Args: []string{name}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if out, err := cmd.CombinedOutput(); string(out) != "fine\n" || cmd.Dir != project {
+			t.Errorf("%s in %s: %q %v", purpose, cmd.Dir, out, err)
+		}
+		var said strings.Builder
+		process, err := Start(t.Context(), Program{Purpose: purpose, Check: accepted, Command: sandbox.Command{Dir: project, Env: env, Args: []string{name}, Output: &said}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := process.Wait(); err != nil || said.String() != "fine\n" {
+			t.Errorf("%s: %q %v", purpose, said.String(), err)
+		}
+	}
+}
+
 // Where the home is in the project, the user's own tools stay on PATH, and the empty folder is outside.
 func TestAProjectThatHoldsTheHome(t *testing.T) {
 	project := hostile(t, nil)
@@ -77,6 +112,9 @@ func TestAProjectThatHoldsTheHome(t *testing.T) {
 	}
 	if dir, err := NeutralFolder(project); err != nil || within(project, dir) {
 		t.Errorf("%s %v", dir, err)
+	}
+	if env := outsideOf("/", []string{"PATH=/usr/bin:/bin"}); !slices.Contains(env, "PATH=/usr/bin:/bin") {
+		t.Errorf("a project at the root: %q", env)
 	}
 }
 
