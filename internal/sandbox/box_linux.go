@@ -53,6 +53,7 @@ func (b *Box) resolve() (*inside, error) {
 		}
 		slices.Sort(*pair.to)
 	}
+	in.Fixed = slices.Clone(in.Keep)
 	var err error
 	if !b.Network {
 		if in.Sockets, err = sockets(); err != nil {

@@ -158,6 +158,30 @@ func TestNoLinkBecomesAFolderToWrite(t *testing.T) {
 }
 
 // A person types passwords on terminals that are files of theirs.
+// A folder on the way to a kept file cannot be renamed either: another file would lie at its path.
+func TestNothingTakesThePlaceOfAKeptFile(t *testing.T) {
+	r := newRoom(t)
+	if err := os.MkdirAll(r.root+"/tools/dist", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	kept := r.root + "/tools/dist/server"
+	if err := os.WriteFile(kept, []byte("accepted"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	c := sh(r.root, `for at in tools/dist tools; do
+	mv -T $at moved; mkdir -p other/dist; echo evil > other/server; echo evil > other/dist/server
+	mv -T --exchange other $at; rm -rf $at; mv -T other $at; done
+echo fine > tools/dist/more; mv tools/dist/more tools/dist/renamed; cat tools/dist/renamed`)
+	c.Confine = r.box()
+	c.Confine.Keep = append(c.Confine.Keep, kept)
+	if _, out := run(t, c); !strings.HasSuffix(out, "fine\n") {
+		t.Errorf("it cannot write next to the file: %s", out)
+	}
+	if text, err := os.ReadFile(kept); string(text) != "accepted" {
+		t.Errorf("%q %v", text, err)
+	}
+}
+
 func TestAConfinedCommandReadsNoDevice(t *testing.T) {
 	r := newRoom(t)
 	person, terminal, err := pty.Open()

@@ -99,11 +99,11 @@ func (b *inside) enclose() error {
 	return setReadOnly("/proc", true)
 }
 
-// ways are the folders on the way from a writable folder to what is hidden in it. As
-// mounts they cannot be renamed, with what is hidden in them.
+// ways are the folders on the way from a writable folder to what is hidden or kept in it. As
+// mounts they cannot be renamed, with what is in them.
 func (b *inside) ways() []string {
 	var out []string
-	for _, h := range b.Hide {
+	for _, h := range slices.Concat(b.Hide, b.Fixed) {
 		for _, w := range b.Write {
 			kept := func(dir string) bool {
 				return slices.ContainsFunc(b.Keep, func(k string) bool { return dir == k || below(dir, k) })

@@ -46,6 +46,7 @@ type order struct {
 // inside is a Box with what ramet found out for the helper: real paths.
 type inside struct {
 	Write, Keep, Hide []string
+	Fixed             []string            // of Keep, what also stays at its path: all but what the guard found
 	Same              map[string]identity // of the folders of Write
 	Sockets           []string            // to be covered
 	Temp              string              // the command's own folder; see tempFolder

@@ -26,7 +26,7 @@
 //     folder of the command's own (TMPDIR, removed afterwards, and /dev/shm). Landlock
 //     and read-only mounts both see to it, so neither is trusted alone.
 //   - Box.Keep, inside Box.Write, is read-only: it is a mount, so it cannot be renamed
-//     away either. Only what exists when the command starts can be kept; for names that
+//     away either, nor can the folders above it. Only what exists when the command starts can be kept; for names that
 //     other programs execute, see Box.Guard. Below a writable folder other file systems
 //     that are mounted there stay read-only.
 //   - No network but a loopback of the command's own (Box.Network lifts this), no
