@@ -155,8 +155,20 @@ func (s *session) greet(ctx context.Context) error {
 	return nil
 }
 
+// check refuses what has come into the program's folder since it started: some programs obey files
+// there only when a session begins or at a prompt.
+func (s *session) check() error {
+	if s.setup.Check == nil {
+		return nil
+	}
+	return s.setup.Check()
+}
+
 // settle begins the session at its place, and makes it work as is wished.
 func (s *session) settle(ctx context.Context, at driver.Place) error {
+	if err := s.check(); err != nil {
+		return err
+	}
 	made, err := s.place(ctx, at)
 	if err != nil {
 		return err

@@ -118,6 +118,9 @@ func (s *session) End() {
 
 // Prompt implements driver.Session.
 func (s *session) Prompt(ctx context.Context, what []llm.Part, on func(driver.Update)) (driver.Stop, error) {
+	if err := s.check(); err != nil {
+		return driver.Stop{}, err
+	}
 	id := sdk.SessionId(s.About().Session)
 	req := sdk.PromptRequest{SessionId: id, Prompt: blocks(what)}
 	s.mu.Lock()
