@@ -53,9 +53,9 @@ func peersHostile(t *testing.T) {
 				return
 			}
 			d.must(t, "trust", "--yes")
-			d.ramet("exec", "--driver", name, "the fruit is a plum")
+			out = d.ramet("exec", "--driver", name, "the fruit is a plum")
 			if left, _ := os.ReadDir(mark); len(left) == 0 {
-				t.Error("what was accepted is not obeyed: the clone is not hostile to this version")
+				t.Errorf("what was accepted is not obeyed: the clone is not hostile to this version: %d %s %s", out.code, out.stdout, out.stderr)
 			}
 		})
 	}

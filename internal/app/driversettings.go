@@ -6,7 +6,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -81,31 +83,47 @@ func (d *drivers) acceptedProgram(p preset.Preset) error {
 	return acceptedFiles(d.request.Workspace, "driver "+p.Name, p.Command)
 }
 
-// unaccepted looks for files with some names in the folder of an agent and in those above it, up to
-// the project's: whether there are any, and the first that nobody accepted.
+// unaccepted looks for files with some names in the folder of an agent and in those above it, where
+// programs look too: whether there are any, and the first that nobody accepted. It goes up to the
+// repository that the folder is in, at least to the project, and never to the user's home. What lies
+// above the project counts as accepted if it was in its own folder.
 func (d *drivers) unaccepted(root string, names []string) (found bool, first string, err error) {
 	project, err := filepath.EvalSymlinks(d.request.Place.Project)
 	if err != nil {
 		return false, "", err
 	}
-	gate := trust.Gate{Home: d.request.Home, Project: project}
+	home, _ := os.UserHomeDir()
 	for dir := root; ; dir = filepath.Dir(dir) {
+		gate, above := trust.Gate{Home: d.request.Home, Project: project}, dir != project && isBelow(project, dir)
+		if above {
+			gate.Project = dir
+		}
 		some, path, err := gate.Unaccepted(dir, names)
+		if above && errors.Is(err, fs.ErrPermission) {
+			return found, "", nil
+		}
 		if err != nil {
 			return false, "", err
 		}
-		nested, err := filepath.Rel(project, dir)
-		inside := err == nil && filepath.IsLocal(nested) && nested != "."
-		if some && inside { // what was accepted is the project's own, at its top
+		nested := dir != project && isBelow(dir, project)
+		if some && nested || path != "" && above { // what was accepted is the project's own, at its top
 			path = filepath.Join(dir, path)
 		}
 		if found = found || some; path != "" {
 			return true, path, nil
 		}
-		if !inside {
+		_, git := os.Lstat(filepath.Join(dir, ".git"))
+		parent := filepath.Dir(dir)
+		if !nested && (git == nil || parent == dir || isBelow(home, parent)) {
 			return found, "", nil
 		}
 	}
+}
+
+// isBelow reports whether a path is a folder or lies below it.
+func isBelow(path, folder string) bool {
+	rel, err := filepath.Rel(folder, path)
+	return err == nil && filepath.IsLocal(rel)
 }
 
 // switchedOff is what tells Claude Code to load the user's settings alone. It reads no CLAUDE.md of the

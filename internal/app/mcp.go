@@ -21,6 +21,7 @@ import (
 	"ramet/internal/tool"
 	"ramet/internal/tool/mcp"
 	"ramet/internal/trust"
+	"ramet/internal/workspace"
 )
 
 // mcpServers are the MCP servers of a workspace: the user's, and those that the project names
@@ -157,6 +158,9 @@ func (m serverMaker) projects(n mcp.Named) mcp.Server {
 // hold puts a program into its box.
 func (m serverMaker) hold(s *mcp.Server, env map[string]string, roots []string) {
 	cache := filepath.Join(m.ws.Home, "cache", "mcp", s.Name)
+	if s.Project { // what it leaves there must not be run by a server of the user's, or of another project
+		cache = filepath.Join(m.ws.Home, "cache", "mcp-projects", workspace.Name(m.ws.Place.Project), s.Name)
+	}
 	box := &sandbox.Box{Network: true, Hide: m.hide, Write: []string{guard.Real(cache)}, Keep: m.keep,
 		Guard: quarantine(m.ws), Forbid: reserved(m.ws)}
 	for _, r := range roots {

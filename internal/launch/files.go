@@ -13,20 +13,38 @@ const MostProgram = 8 << 20
 
 // ProjectFiles returns the files of a project that a command line executes or that say what it
 // executes, by their paths in the project: words of it that are files, modules of Python, what a folder
-// or a package is started by, and what its runner obeys. What those load in turn is not among them.
+// or a package is started by, and what its runner obeys. Words count from the project's folder, and from
+// each folder that the line names, as with make -C. What those files load in turn is not among them.
 func ProjectFiles(project string, args []string) []string {
 	var out []string
-	add := func(word string) {
-		if rel, ok := inProject(project, word); ok && !slices.Contains(out, rel) {
-			out = append(out, rel)
+	words := commandWords(project, args)
+	for _, base := range append([]string{"."}, foldersIn(project, words)...) {
+		for _, name := range namedFiles(project, words) {
+			if !filepath.IsAbs(name) {
+				name = filepath.Join(base, name)
+			}
+			if rel, ok := inProject(project, name); ok && !slices.Contains(out, rel) {
+				out = append(out, rel)
+			}
 		}
 	}
-	words := commandWords(project, args)
+	return out
+}
+
+// namedFiles returns what words may name, whether or not it exists.
+func namedFiles(project string, words []string) []string {
+	var out []string
 	for i, word := range words {
-		if _, value, ok := strings.Cut(word, "="); ok {
-			add(value)
+		if name, ok := strings.CutPrefix(word, "file://"); ok {
+			word = name
 		}
-		add(word)
+		if _, value, ok := strings.Cut(word, "="); ok {
+			out = append(out, value)
+		}
+		out = append(out, word, "node_modules/.bin/"+word)
+		for _, suffix := range []string{".js", ".cjs", ".mjs", ".ts", ".json"} { // node finds them without
+			out = append(out, word+suffix)
+		}
 		module, joined := strings.CutPrefix(word, "-m")
 		if word == "-m" && i+1 < len(words) {
 			module = words[i+1]
@@ -36,17 +54,30 @@ func ProjectFiles(project string, args []string) []string {
 				var name string
 				name, rest, _ = strings.Cut(rest, "/")
 				part = path.Join(part, name)
-				add(part + ".py")
-				add(part + "/__init__.py")
-				add(part + "/__main__.py")
+				out = append(out, part+".py", part+"/__init__.py", part+"/__main__.py")
 			}
 		}
-		add("node_modules/.bin/" + word)
-		for _, name := range startedBy(project, word) {
-			add(name)
+		out = append(out, startedBy(project, word)...)
+		out = append(out, obeyedByRunner(path.Base(word))...)
+	}
+	return out
+}
+
+// foldersIn returns the folders of a project that words name, also as the value of an option.
+func foldersIn(project string, words []string) []string {
+	var out []string
+	for _, word := range words {
+		if _, value, ok := strings.Cut(word, "="); ok {
+			word = value
 		}
-		for _, name := range obeyedByRunner(path.Base(word)) {
-			add(name)
+		if filepath.IsAbs(word) {
+			word, _ = filepath.Rel(project, word)
+		}
+		if word == "" || word == "." || !filepath.IsLocal(word) || slices.Contains(out, word) {
+			continue
+		}
+		if info, err := os.Stat(filepath.Join(project, word)); err == nil && info.IsDir() {
+			out = append(out, word)
 		}
 	}
 	return out

@@ -167,7 +167,7 @@ func TestRowsAreFoundByVersion(t *testing.T) {
 }
 
 func TestFilesOfACommandLine(t *testing.T) {
-	project := hostile(t, map[string]string{"server.py": "", "pkg/__init__.py": "", "pkg/serve.py": "", "package.json": "{}", "node_modules/.bin/tool": "", "dist/index.js": "", "pyproject.toml": "", "run.sh": "", "notes/a": ""})
+	project := hostile(t, map[string]string{"server.py": "", "pkg/__init__.py": "", "pkg/serve.py": "", "package.json": "{}", "node_modules/.bin/tool": "", "dist/index.js": "", "pyproject.toml": "", "run.sh": "", "notes/a": "", "sub/Makefile": "", "sub/run.sh": ""})
 	for line, want := range map[string]string{
 		"python3 server.py":    "server.py",
 		"python3 -m pkg.serve": "pkg/__init__.py pkg/serve.py",
@@ -175,6 +175,10 @@ func TestFilesOfACommandLine(t *testing.T) {
 		"node dist":            "dist/index.js",
 		"node ${CLAUDE_PROJECT_DIR}/dist/index.js":    "dist/index.js",
 		"node " + project + "/dist/index.js --x":      "dist/index.js",
+		"node dist/index":                             "dist/index.js",
+		"node file://" + project + "/dist/index.js":   "dist/index.js",
+		"make -C sub serve":                           "sub/Makefile",
+		"uv run --directory=sub run.sh":               "pyproject.toml run.sh sub/run.sh",
 		"uv run --with=x serve":                       "pyproject.toml",
 		"tool --config=notes/a":                       "node_modules/.bin/tool notes/a",
 		"npx server-filesystem notes ../other /etc/x": "package.json",
@@ -185,7 +189,7 @@ func TestFilesOfACommandLine(t *testing.T) {
 			t.Errorf("%s: %q, want %q", line, got, want)
 		}
 	}
-	if got := ProjectFiles(project, []string{"sh", "-c", "cd . && exec './run.sh' now"}); !slices.Contains(got, "run.sh") {
+	if got := ProjectFiles(project, []string{"sh", "-c", "cd sub && exec './run.sh' now"}); !slices.Contains(got, "sub/run.sh") {
 		t.Errorf("%q", got)
 	}
 }

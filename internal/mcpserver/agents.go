@@ -7,6 +7,7 @@ import (
 
 	"ramet/internal/agent"
 	"ramet/internal/fault"
+	"ramet/internal/history"
 	"ramet/internal/id"
 	"ramet/internal/llm"
 	"ramet/internal/proc"
@@ -134,7 +135,12 @@ func (s *Server) permitDriver(ctx context.Context, c Caller, a forkArgs, args js
 			WithHint("the user can: ramet fork --driver %s", name)
 	}
 	spec := engine.Spec{Name: "fork", Access: engine.Processes, Starts: func(json.RawMessage) string { return name }}
-	_, _, err = s.o.Workspace.Kernel.Guard.Decide(ctx, spec, engine.Call{Agent: c, ID: "mcp-fork", Name: spec.Name, Args: args})
+	call := engine.Call{Agent: c, ID: "mcp-fork", Name: spec.Name, Args: args}
+	_, record, err := s.o.Workspace.Kernel.Guard.Decide(ctx, spec, call)
+	if err == nil && record != nil && record.By == history.ByPerson { // a yes is durable before anything happens because of it
+		_, err = s.o.Workspace.Kernel.Order(ctx, c, history.Draft{Kind: history.Command, Meta: history.Meta{
+			Command: history.PermitCommand, CallID: call.ID, Permission: record, Actor: record.Actor}})
+	}
 	return err
 }
 

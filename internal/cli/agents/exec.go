@@ -103,7 +103,7 @@ With --json every event is one line of JSON.
 	flags.BoolVar(&f.search, "search", false, "let the model search the web at its vendor, which charges for it")
 	flags.StringVar(&f.maxCost, "max-cost", "", "the most that this turn and its children may cost, in dollars")
 	flags.Int64Var(&f.maxTokens, "max-tokens", 0, "the most tokens that this turn and its children may use")
-	flags.StringArrayVar(&f.allow, "allow", nil, "permit calls of a tool: bash, 'bash(go test *)', 'write(docs/**)'; repeats")
+	flags.StringArrayVar(&f.allow, "allow", nil, "permit calls of a tool: bash, 'bash(go test *)', 'write(docs/**)', 'mcp(SERVER)', 'fork(DRIVER)'; repeats")
 	flags.StringArrayVar(&f.images, "image", nil, "an image or a PDF that goes with the prompt; repeats. @FILE in the prompt does the same")
 	flags.DurationVar(&f.timeout, "timeout", 0, "the longest that it may take, such as 90s or 10m")
 	flags.BoolVar(&f.noWait, "no-wait", false, "do not wait for the tasks of children")

@@ -2,6 +2,8 @@ package mcp
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"ramet/internal/launch"
 	"ramet/internal/trust"
@@ -37,10 +39,15 @@ func Source() trust.Source {
 	}}
 }
 
-// Line returns the command line of a server as it is written; nil if it is reached over HTTP.
+// Line returns the command line of a server as it is written, and its variables, which may name files
+// to be loaded (NODE_OPTIONS=--require ./x.js); nil if it is reached over HTTP.
 func (n Named) Line() []string {
 	if n.Command == "" {
 		return nil
 	}
-	return append([]string{n.Command}, n.Args...)
+	out := append([]string{n.Command}, n.Args...)
+	for _, name := range slices.Sorted(maps.Keys(n.Env)) {
+		out = append(out, name+"="+n.Env[name])
+	}
+	return out
 }
