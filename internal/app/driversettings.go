@@ -48,7 +48,7 @@ func (d *drivers) settle(p preset.Preset, root string, out *acp.Setup) error {
 		_, unaccepted, err := d.unaccepted(root, row.Obeys)
 		if err == nil && unaccepted != "" {
 			err = fault.New(fault.Untrusted, "%s would obey %s, and nobody has accepted that file", p.Title, unaccepted).
-				WithHint("look at it and accept it with `ramet trust`, or move it away")
+				WithHint("look at it and accept it with `ramet trust` in its folder, or move it away")
 		}
 		return err
 	}

@@ -26,6 +26,7 @@ import (
 	"slices"
 	"strings"
 
+	"ramet/internal/durable"
 	"ramet/internal/fault"
 	"ramet/internal/sandbox"
 	"ramet/internal/sandbox/guard"
@@ -167,11 +168,7 @@ func NeutralFolder(project string) (string, error) {
 		return filepath.VolumeName(dir) + string(filepath.Separator), nil
 	}
 	if err = os.MkdirAll(dir, 0o700); err == nil {
-		err = os.Chmod(dir, 0o700)
-	}
-	info, statErr := os.Lstat(dir)
-	if err = cmp.Or(err, statErr); err == nil && !info.IsDir() {
-		err = fault.New(fault.Denied, "%s is not a folder", dir)
+		err = durable.CheckPrivate(dir)
 	}
 	if err != nil {
 		return "", fault.New(fault.StorageIO, "make an empty folder to start programs in: %w", err)

@@ -1,0 +1,73 @@
+package launch
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"ramet/internal/fault"
+	"ramet/internal/sandbox"
+)
+
+// account is one that is neither root nor anybody's.
+const account = 61234
+
+func needRoot(t *testing.T) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("only root can act as another account")
+	}
+}
+
+func TestAnOrdinaryUserStartsPrograms(t *testing.T) {
+	needRoot(t)
+	dir, err := os.MkdirTemp("", "ramet-launch") // not t.TempDir(), which others cannot reach
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	if err := os.Chown(dir, account, account); err != nil {
+		t.Fatal(err)
+	}
+	again := exec.Command("/proc/self/exe", "-test.run=^(TestTheUsersPrograms|TestDriversAndGit|TestNothingStartsUnchecked)")
+	again.Dir = "/"
+	again.Env = []string{"TMPDIR=" + dir, "HOME=" + dir, "PATH=/usr/local/bin:/usr/bin:/bin"}
+	again.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: account, Gid: account}}
+	if out, err := again.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// Where the cache is in a place that accounts share, another one may have made the folder first.
+func TestNoProgramStartsInAFolderOfAnotherAccount(t *testing.T) {
+	needRoot(t)
+	project := hostile(t, nil)
+	for name, take := range map[string]func(dir string) error{
+		"another account's": func(dir string) error { return os.Chown(dir, account, account) },
+		"open to everyone":  func(dir string) error { return os.Chmod(dir, 0o777) },
+		"a link": func(dir string) error {
+			if err := os.Remove(dir); err != nil {
+				return err
+			}
+			return os.Symlink(project, dir)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cache := t.TempDir()
+			t.Setenv("XDG_CACHE_HOME", cache)
+			dir := filepath.Join(cache, "ramet", "neutral")
+			if err := os.MkdirAll(dir, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := take(dir); err != nil {
+				t.Fatal(err)
+			}
+			_, err := Command(t.Context(), Program{Purpose: UserHook, Command: sandbox.Command{Dir: t.TempDir(), Args: []string{"true"}}})
+			if !fault.Is(err, fault.StorageIO) {
+				t.Errorf("it would start there: %v", err)
+			}
+		})
+	}
+}
