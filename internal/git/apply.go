@@ -108,6 +108,20 @@ func CommitTree(ctx context.Context, t Tree, by Identity, tree, parent, message 
 	return writeBy(ctx, t, by, tree, message, date, parent)
 }
 
+// PatchedFiles returns the files that a patch changes, by their paths in the tree. A text that is no
+// patch is INVALID_TEXT.
+func PatchedFiles(ctx context.Context, t Tree, patch []byte) ([]string, error) {
+	if len(bytes.TrimSpace(patch)) == 0 {
+		return nil, nil
+	}
+	c, err := t.command()
+	if err != nil {
+		return nil, err
+	}
+	c.In = patch
+	return patched(ctx, c)
+}
+
 // merge applies what c has as its input.
 func merge(ctx context.Context, c Command, args ...string) error {
 	_, err := c.Run(ctx, append([]string{"-c", "merge.conflictStyle=merge", "apply", "--3way", "--index", "--whitespace=nowarn"}, args...)...)

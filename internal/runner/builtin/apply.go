@@ -14,6 +14,7 @@ import (
 	"ramet/internal/files"
 	"ramet/internal/git"
 	"ramet/internal/runner"
+	"ramet/internal/sandbox/guard"
 )
 
 // apply is the one writer. It makes work/tree anew: the base, the patches among the inputs in
@@ -109,6 +110,17 @@ func writeBelow(root *os.Root, file string, data []byte) error {
 	return nil
 }
 
+// actingFile returns the first file of a patch that other programs would execute or obey unasked in
+// the tree; empty if there is none. Attributes of git run nothing by themselves.
+func actingFile(ctx context.Context, tree git.Tree, patch []byte) (string, error) {
+	names, err := git.PatchedFiles(ctx, tree, patch)
+	names = slices.DeleteFunc(names, func(name string) bool { return strings.EqualFold(path.Base(name), ".gitattributes") })
+	return guard.FirstActing(names, func(name string) bool {
+		_, err := os.Lstat(filepath.Join(tree.Dir, filepath.FromSlash(name)))
+		return err == nil
+	}), err
+}
+
 // merge applies the patches among the inputs. What does not fit is an issue, until the
 // fix of that issue fits.
 func (j *attempt) merge(ctx context.Context, tree git.Tree) ([]runner.Issue, error) {
@@ -122,9 +134,17 @@ func (j *attempt) merge(ctx context.Context, tree git.Tree) ([]runner.Issue, err
 		if err != nil {
 			return nil, err
 		}
-		conflicts, err := git.Apply(ctx, tree, patch)
 		who := author(in.Path)
+		var conflicts []string
+		acting, err := actingFile(ctx, tree, patch)
+		if err == nil && acting == "" {
+			conflicts, err = git.Apply(ctx, tree, patch)
+		}
 		switch {
+		case acting != "":
+			issues = append(issues, runner.Issue{Gate: j.it.Worker, Severity: runner.Error, Code: "PATCH_ACTS",
+				Message: "what " + who + " changed is left out: other programs execute or obey files of this name unasked", Files: []string{acting}, Rule: in.Path,
+				Fix: "make it again without " + acting})
 		case fault.Is(err, fault.InvalidText):
 			issues = append(issues, runner.Issue{Gate: j.it.Worker, Severity: runner.Error, Code: "PATCH_INVALID",
 				Message: "what " + who + " changed cannot be read as a patch", Rule: in.Path, Fix: "make it again"})

@@ -149,6 +149,24 @@ func TestWhatIsMissingIsMadeAgain(t *testing.T) {
 	}
 }
 
+// A patch that was written by hand, and not made in a sandbox that looks after names, plants nothing.
+func TestNoPatchPlantsAFileThatActs(t *testing.T) {
+	s := newStage(t)
+	s.do("clone")
+	s.drafts()
+	for _, name := range []string{".envrc", "docs/.vscode/tasks.json", ".claude/settings.json"} {
+		s.file(s.w.Site.Dir, "drafts/zz-evil/changes.patch",
+			"diff --git a/"+name+" b/"+name+"\nnew file mode 100644\n--- /dev/null\n+++ b/"+name+"\n@@ -0,0 +1 @@\n+touch ran\n")
+		r := s.do("apply")
+		if len(r.Issues) != 1 || r.Issues[0].Code != "PATCH_ACTS" || !slices.Equal(r.Issues[0].Files, []string{name}) {
+			t.Errorf("%s: %+v", name, r.Issues)
+		}
+		if _, err := os.Lstat(filepath.Join(s.w.Site.Dir, "work/tree", name)); err == nil {
+			t.Errorf("%s is in the tree", name)
+		}
+	}
+}
+
 func TestConflictsAreIssuesUntilTheyAreMended(t *testing.T) {
 	s := newStage(t)
 	s.do("clone")
