@@ -26,7 +26,6 @@ import (
 	"slices"
 	"strings"
 
-	"ramet/internal/durable"
 	"ramet/internal/fault"
 	"ramet/internal/sandbox"
 	"ramet/internal/sandbox/guard"
@@ -168,7 +167,10 @@ func NeutralFolder(project string) (string, error) {
 		return filepath.VolumeName(dir) + string(filepath.Separator), nil
 	}
 	if err = os.MkdirAll(dir, 0o700); err == nil {
-		err = durable.CheckPrivate(dir)
+		var info os.FileInfo
+		if info, err = os.Lstat(dir); err == nil && (!info.IsDir() || !isPrivate(info)) {
+			err = fault.New(fault.Denied, "%s is not a folder that only you can use", dir).WithHint("look who made it, and remove it")
+		}
 	}
 	if err != nil {
 		return "", fault.New(fault.StorageIO, "make an empty folder to start programs in: %w", err)

@@ -34,12 +34,12 @@ var rows = late.Value[[]Row]{Make: func() []Row {
 		".claude/agents/", ".claude/commands/", ".claude/hooks/", ".claude/plugins/", ".claude/skills/"}
 	return []Row{
 		{Program: "claude", Package: "@agentclientprotocol/claude-agent-acp", From: "0.49.0", Below: "1.0.0", Obeys: claude, Off: true,
-			Tried: "0.49.0 with hooks, env, apiKeyHelper, statusLine, permissions, .mcp.json, .env and bunfig.toml: hooks, servers and helper ran and the key went to env's address; with settingSources [user] nothing ran or was sent. .env and bunfig.toml did nothing either way."},
+			Tried: "0.49.0 with hooks, env, apiKeyHelper, statusLine, permissions, .mcp.json, .env and bunfig.toml: hooks, servers and helper ran and the key went to env's address; with settingSources [user] nothing ran or was sent. .env and bunfig.toml did nothing either way. 0.99.1: nothing ran or was sent with settingSources [user]."},
 		{Program: "claude", Obeys: claude, Tried: "versions that nobody tried: taken to obey everything"},
 		{Program: "codex", Package: "@agentclientprotocol/codex-acp", Obeys: []string{".codex/"},
 			Tried: "2.6.0: a server of .codex/config.toml was started; the adapter declares every folder of a session trusted, whatever CODEX_CONFIG says of it"},
 		{Program: "opencode", Package: "opencode-ai", Obeys: []string{"opencode.json", "opencode.jsonc", ".opencode/"},
-			Tried: "1.18.33: plugins and servers ran; with OPENCODE_DISABLE_PROJECT_CONFIG and OPENCODE_PURE a plugin of .opencode still ran at the first prompt. .env and bunfig.toml did nothing."},
+			Tried: "1.18.33: plugins and servers ran; with OPENCODE_DISABLE_PROJECT_CONFIG and OPENCODE_PURE a plugin of .opencode still ran at the first prompt. Plugins of a folder above ran, too, where there was no repository. .env and bunfig.toml did nothing."},
 		{Program: "gemini", Package: "@google/gemini-cli", Obeys: []string{".gemini/"},
 			Tried: "0.61.0: nothing ran in a folder that Gemini itself does not trust; with GEMINI_CLI_TRUST_WORKSPACE=true a server of .gemini/settings.json ran. GEMINI_CLI_TRUST_WORKSPACE=false does not undo the user's own trust."},
 		{Program: "goose", Obeys: []string{".goose/", ".agents/", ".mcp.json"}, Tried: "not tried: every name that its users are told of"},
