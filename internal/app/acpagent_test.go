@@ -368,13 +368,12 @@ func (a *acpProgram) turn(text string) (stop string) {
 		if fmt.Fprintln(os.Stderr, at); rest == "fail" {
 			return "failed: connect " + at
 		}
-	case "slowly": // its model writes long at a call, of which only the folder is known; what it prints comes in pieces, beside it
+	case "slowly": // a call of which first only the folder is known; what it prints comes in pieces
 		tell := func(u map[string]any) {
 			u["sessionUpdate"], u["toolCallId"] = "tool_call_update", id
 			a.update(u)
 		}
 		a.update(map[string]any{"sessionUpdate": "tool_call", "toolCallId": id, "title": "bash", "kind": "execute", "status": "pending", "rawInput": map[string]any{"cwd": "/"}})
-		time.Sleep(700 * time.Millisecond)
 		tell(map[string]any{"rawInput": map[string]any{"command": rest, "cwd": "/"}, "content": []any{map[string]any{"type": "terminal", "terminalId": id}}})
 		for _, piece := range []string{"one\n", "two\n"} {
 			tell(map[string]any{"_meta": map[string]any{"terminal_output_delta": map[string]any{"data": piece}}})

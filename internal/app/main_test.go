@@ -54,8 +54,8 @@ func overlapWaits() {
 	}
 }
 
-// buildTo makes the real binary, with the switches of tests.
-func buildTo(exe string) error { return goBuild(exe, "-tags", probe.Tag) }
+// buildTo makes the real binary, with the switches of tests and without data for debuggers.
+func buildTo(exe string) error { return goBuild(exe, "-tags", probe.Tag, "-ldflags=-s -w") }
 
 // goBuild makes the real binary; without flags it is the one that is released.
 func goBuild(exe string, flags ...string) error {

@@ -24,6 +24,22 @@ func (h *host) through() *pgtest.Proxy {
 	return p
 }
 
+// hurries returns a function that says whether the processes of a host wait for a database server only for a moment. It is
+// for when the server has become silent: one that is slow must not be taken for that.
+func (h *host) hurries() (set func(bool)) {
+	h.t.Helper()
+	path := filepath.Join(h.t.TempDir(), "hurry")
+	h.env = append(h.env, "RAMET_TEST_HURRY="+path)
+	return func(on bool) {
+		h.t.Helper()
+		if !on {
+			os.Remove(path)
+		} else if err := os.WriteFile(path, nil, 0o600); err != nil {
+			h.t.Error(err)
+		}
+	}
+}
+
 // The answers to all commits are lost, or the commits themselves are: each verb has happened
 // once, and says so.
 func TestWhatIsDoneInSpiteOfLostAnswersIsDoneOnce(t *testing.T) {
@@ -73,7 +89,8 @@ func TestAnOutcomeThatNobodyKnowsIsSaidToBeThat(t *testing.T) {
 	h := m.host("a")
 	network := h.through()
 	h.ramet(0, "fork", "--name", "ada")
-	network.LoseAndFall(pgtest.After)
+	hurry := h.hurries()
+	network.LoseAndFall(pgtest.After, func() { hurry(true) })
 	h.begin("append", "ada", "pay the invoice").ends(t, 4, "UNKNOWN_OUTCOME", "waiting for PostgreSQL at 127.0.0.1", "it was done if there is message ")
 	if said := strings.Count(m.record(m.agent("ada").ID), "pay the invoice"); said != 1 {
 		t.Errorf("it was said %d times: the test shows nothing", said)
@@ -87,8 +104,11 @@ func TestACommandDoesNotWaitForASilentServerWithoutEnd(t *testing.T) {
 	h := m.host("a")
 	network := h.through()
 	h.ramet(0, "ps")
+	hurry := h.hurries()
 	network.Stall(true)
+	hurry(true)
 	h.begin("ps").ends(t, 6, "waiting for PostgreSQL at 127.0.0.1", "STORAGE_UNREACHABLE")
+	hurry(false)
 	waiting := h.begin("ps")
 	eventually(t, "it tells for whom it waits", func() bool { return strings.Contains(waiting.stderr.String(), "waiting for") })
 	waiting.signal(t, syscall.SIGINT)
@@ -179,10 +199,12 @@ func TestATurnDoesNotWaitForASilentStoreWithoutEnd(t *testing.T) {
 			h := m.host("a")
 			clock := filepath.Join(t.TempDir(), "clock")
 			h.env = []string{"RAMET_TEST_CLOCK=" + clock}
+			hurry := h.hurries()
 			network := h.through()
 			h.ramet(0, "fork", "--name", "ada")
 			k, _ := h.working("ada")
 			network.Stall(true)
+			hurry(!told)
 			if told {
 				k.signal(t, syscall.SIGINT)
 				k.ends(t, 130)
@@ -191,6 +213,7 @@ func TestATurnDoesNotWaitForASilentStoreWithoutEnd(t *testing.T) {
 				k.ends(t, 130, "INTERRUPTED", "could not be renewed")
 			}
 			network.Stall(false)
+			hurry(false)
 			m.expire("ada")
 			model := m.script(`{"steps": [{"text": "I go on"}]}`)
 			h.begin("exec", "ada", "go on", "--model", model).ends(t, 0, "I go on")
@@ -209,9 +232,10 @@ func TestAServerOutlivesItsStore(t *testing.T) {
 	h := m.host("a")
 	h.ramet(0, "fork", "--name", "ada")
 	direct := *h
+	hurry := h.hurries()
 	network := h.through()
 	cmd := exec.Command(h.exe, "--db", h.db, "serve", "--addr", "127.0.0.1:0")
-	cmd.Dir, cmd.Env = h.dir, []string{"HOME=" + h.home, "RAMET_HOME=" + filepath.Join(h.home, "data"), "PATH=" + os.Getenv("PATH")}
+	cmd.Dir, cmd.Env = h.dir, append([]string{"HOME=" + h.home, "RAMET_HOME=" + filepath.Join(h.home, "data"), "PATH=" + os.Getenv("PATH")}, h.env...)
 	s := serveWith(t, cmd, filepath.Join(h.home, "data"))
 	health := func() string {
 		var said struct{ Status string }
@@ -242,6 +266,7 @@ func TestAServerOutlivesItsStore(t *testing.T) {
 		t.Errorf("doctor does not tell what telemetry takes:\n%s", said.stdout.String())
 	}
 	network.Stall(true)
+	hurry(true)
 	var answer struct {
 		Error struct{ Code string }
 		Code  string
@@ -251,6 +276,7 @@ func TestAServerOutlivesItsStore(t *testing.T) {
 	}
 	eventually(t, "it is unreachable", func() bool { return health() == "unreachable" })
 	network.Stall(false)
+	hurry(false)
 	eventually(t, "it is well again", func() bool { return health() == "ok" })
 }
 

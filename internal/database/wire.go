@@ -10,13 +10,23 @@ import (
 	"time"
 )
 
-// second is the unit of the waits for a server; 0: a real second. Tests shorten it.
-var second atomic.Int64
+// second returns the unit of the waits for a server; nil: a real second.
+var second atomic.Pointer[func() time.Duration]
+
+// SetSecond lets tests shorten the waits for a server: unit is asked at the beginning of each wait how long a second of
+// it lasts. nil: a real second.
+func SetSecond(unit func() time.Duration) {
+	if unit == nil {
+		second.Store(nil)
+		return
+	}
+	second.Store(&unit)
+}
 
 // seconds returns n units of the waits for a server.
 func seconds(n int64) time.Duration {
-	if unit := second.Load(); unit > 0 {
-		return time.Duration(n * unit)
+	if unit := second.Load(); unit != nil {
+		return time.Duration(n) * (*unit)()
 	}
 	return time.Duration(n) * time.Second
 }

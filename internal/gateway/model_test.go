@@ -62,7 +62,7 @@ func (m *model) spend(s agent.Spending) {
 
 // 64 children share one budget and call as they like; some die in the middle of a call. In no
 // schedule does the server count more than the budget.
-func TestNoScheduleExceedsABudgetSoak(t *testing.T) {
+func TestNoScheduleExceedsABudget(t *testing.T) {
 	schedules := uint64(200)
 	if soak.On() {
 		schedules = 10_000
@@ -70,6 +70,11 @@ func TestNoScheduleExceedsABudgetSoak(t *testing.T) {
 	for seed := range schedules {
 		synctest.Test(t, func(t *testing.T) { schedule(t, seed) })
 	}
+}
+
+func TestNoScheduleExceedsABudgetSoak(t *testing.T) {
+	soak.Only(t)
+	TestNoScheduleExceedsABudget(t)
 }
 
 // schedule is one of them.

@@ -24,7 +24,7 @@ func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 
 // 64 children of two kernels share one budget in a real store, call as they like, and some die in the middle of a
 // call: the server never counts more than the budget. One schedule each; 50 in make soak.
-func TestNoScheduleExceedsABudgetInAStoreSoak(t *testing.T) {
+func TestNoScheduleExceedsABudgetInAStore(t *testing.T) {
 	t.Parallel()
 	schedules := uint64(1)
 	if soak.On() {
@@ -50,6 +50,11 @@ func TestNoScheduleExceedsABudgetInAStoreSoak(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestNoScheduleExceedsABudgetInAStoreSoak(t *testing.T) {
+	soak.Only(t)
+	TestNoScheduleExceedsABudgetInAStore(t)
 }
 
 // family makes an agent with a limit and its children, and the limit.

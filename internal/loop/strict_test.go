@@ -55,7 +55,7 @@ func output(n int) string {
 
 // A turn of 500 steps ends well whatever its window is and whoever knows it, and its
 // assignment is in every request.
-func TestHundredsOfStepsSoak(t *testing.T) {
+func TestHundredsOfSteps(t *testing.T) {
 	count := 150
 	if soak.On() {
 		count = 500
@@ -106,6 +106,11 @@ func TestHundredsOfStepsSoak(t *testing.T) {
 			onlyGrow(t, asked, server.Window, count)
 		})
 	}
+}
+
+func TestHundredsOfStepsSoak(t *testing.T) {
+	soak.Only(t)
+	TestHundredsOfSteps(t)
 }
 
 // onlyGrow checks that requests begin as the one before did, but for those that follow room

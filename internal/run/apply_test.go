@@ -3,6 +3,7 @@ package run_test
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -408,5 +409,19 @@ func TestTheZeroSnapshotTakesEventsToo(t *testing.T) {
 	}
 	if _, err := runtest.Apply(run.Snapshot{}, d.Link("")); err == nil {
 		t.Error("the run of no name takes events")
+	}
+}
+
+// The form of a payload is checked before an event is applied; where that was left out, no event is lost silently.
+func TestAPayloadOfAnotherFormIsRefused(t *testing.T) {
+	unread := []run.Type{run.RunCreated, run.RunCompleted, run.LLMCallStarted, run.LLMCallFinished, run.LLMCallFailed, run.LLMCacheHit, run.InputsCloned} // nothing is taken from these
+	for kind := range runtest.Examples() {
+		if slices.Contains(unread, kind) {
+			continue
+		}
+		r := run.NewReducer(must(t))
+		if err := r.Apply(run.Event{ID: "x", RunID: runtest.RunID, Type: kind, Payload: []byte("7")}); err == nil {
+			t.Errorf("%s is applied", kind)
+		}
 	}
 }

@@ -138,7 +138,7 @@ while :; do sleep 100000; done
 // alive counts the processes with a text in their environment.
 func alive(mark string) int { return len(wearers(mark)) }
 
-func TestManyStubbornTreesAreGoneSoak(t *testing.T) {
+func TestManyStubbornTreesAreGone(t *testing.T) {
 	many := 12
 	if soak.On() {
 		many = 64
@@ -167,6 +167,11 @@ func TestManyStubbornTreesAreGoneSoak(t *testing.T) {
 			t.Errorf("%+v: %d processes are left", w, n)
 		}
 	}
+}
+
+func TestManyStubbornTreesAreGoneSoak(t *testing.T) {
+	soak.Only(t)
+	TestManyStubbornTreesAreGone(t)
 }
 
 func TestTheEndOfTheContextKills(t *testing.T) {

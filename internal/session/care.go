@@ -146,11 +146,7 @@ func (w *Workspace) Outputs() string {
 // of tools name, which hold all of what they show in part, and prompts that terminals would offer
 // again. It comes before the message itself is redacted: who dies in between begins again, and
 // afterwards nobody knows what it was.
-func (w *Workspace) forgetBeside(ctx context.Context, a agent.Agent, m id.Message) error {
-	e, err := w.Store.Entry(ctx, m)
-	if err != nil || e.Agent != a.ID {
-		return nil // the redaction itself says what is wrong
-	}
+func (w *Workspace) forgetBeside(ctx context.Context, e history.Entry) error {
 	parts, err := e.Parts()
 	if err != nil {
 		return nil // it is damaged, and can be deleted all the same
@@ -165,7 +161,7 @@ func (w *Workspace) forgetBeside(ctx context.Context, a agent.Agent, m id.Messag
 	}
 	switch {
 	case e.Kind == history.ToolResult:
-		return w.forgetOutputs(m, said.String())
+		return w.forgetOutputs(e.ID, said.String())
 	case e.Kind != history.Assistant && w.unsay != nil:
 		return w.unsay(w, said.String())
 	}

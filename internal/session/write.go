@@ -121,11 +121,17 @@ func (w *Workspace) Redact(ctx context.Context, a agent.Agent, m id.Message) err
 	if err := w.mended(ctx, a); err != nil {
 		return err
 	}
-	if e, err := w.Store.Entry(ctx, m); err == nil && e.Kind == history.Files && e.Agent == a.ID {
-		return w.redactFiles(ctx, a, m)
-	}
-	if err := w.forgetBeside(ctx, a, m); err != nil {
+	switch e, err := w.Store.Entry(ctx, m); {
+	case fault.Is(err, fault.NotFound): // the redaction itself says what is wrong
+	case err != nil:
 		return err
+	case e.Agent != a.ID: // likewise
+	case e.Kind == history.Files:
+		return w.redactFiles(ctx, a, m)
+	default:
+		if err := w.forgetBeside(ctx, e); err != nil {
+			return err
+		}
 	}
 	if err := w.Store.Redact(ctx, a.ID, agent.Passing(), m); err != nil {
 		return err

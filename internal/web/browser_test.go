@@ -24,10 +24,10 @@ const sources = "../../web"
 // patience bounds the whole walk through the browser.
 const patience = 25 * time.Minute
 
-// TestThePageInABrowserSoak walks through all views in Chromium, in make soak at two sizes: see web/test/walk.mjs.
+// TestThePageInABrowser walks through all views in Chromium, in make soak at two sizes: see web/test/walk.mjs.
 // RAMET_WEB_SHOTS names a folder in which to keep the screenshots, RAMET_WEB_ONLY an expression for the
 // names of those tests that are to be run, RAMET_WEB_LATE how late answers may come (see delayed).
-func TestThePageInABrowserSoak(t *testing.T) {
+func TestThePageInABrowser(t *testing.T) {
 	readSources(t)
 	npmtest.Install(t, sources)
 	node, chromium := npmtest.Node(t), need(t, "chromium", "chromium")
@@ -52,6 +52,11 @@ func TestThePageInABrowserSoak(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%s: %v", walk, err)
 	}
+}
+
+func TestThePageInABrowserSoak(t *testing.T) {
+	soak.Only(t)
+	TestThePageInABrowser(t)
 }
 
 // samples are the texts on which the terminal's Markdown is tested, each with what the terminal

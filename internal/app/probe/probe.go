@@ -7,6 +7,9 @@
 // binaries, and into a ramet that is built with the tag rametprobe:
 //
 //	go build -tags rametprobe ./cmd/ramet
+//
+// Besides the switches there is RAMET_TEST_HURRY=FILE: as long as the file exists, no database server is waited for longer
+// than a moment. A test makes it when a server has become silent.
 package probe
 
 import (
@@ -15,6 +18,7 @@ import (
 	"strings"
 	"time"
 
+	"ramet/internal/database"
 	"ramet/internal/runner"
 )
 
@@ -59,6 +63,9 @@ func FromEnvironment() Switches {
 	if path := os.Getenv("RAMET_TEST_CLOCK"); path != "" {
 		s.Now = func() time.Time { return time.Now().Add(offset(path)) }
 	}
+	if path := os.Getenv("RAMET_TEST_HURRY"); path != "" {
+		database.SetSecond(func() time.Duration { return unit(path) })
+	}
 	if last, err := strconv.ParseInt(os.Getenv("RAMET_TEST_DIE_AFTER"), 10, 64); err == nil && last > 0 {
 		s.Log = func(l runner.Log) runner.Log { return mortal{l, last} }
 	}
@@ -69,6 +76,14 @@ func FromEnvironment() Switches {
 		s.Watch = func() func() { return profile(path) }
 	}
 	return s
+}
+
+// unit returns how long a second of the waits for a database server lasts.
+func unit(path string) time.Duration {
+	if _, err := os.Stat(path); err != nil {
+		return time.Second
+	}
+	return 50 * time.Millisecond
 }
 
 // offset reads a duration from a file; 0 if there is none.

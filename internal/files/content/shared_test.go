@@ -151,6 +151,14 @@ func TestDeltasOfFoldersAreBounded(t *testing.T) {
 	if deepest != mostDeltas || whole != 3 {
 		t.Errorf("the deepest of %d states is %d deltas from a whole one (want %d), %d are whole (want 3)", len(states), deepest, mostDeltas, whole)
 	}
+	// What is kept can be read after all else was dropped: its bases stay.
+	last := states[len(states)-1]
+	if dropped, err := s.Drop(func(h chain.Hash) bool { return h == last.Hash() }, time.Now().Add(time.Hour)); err != nil || dropped.Objects == 0 {
+		t.Fatalf("%+v, %v", dropped, err)
+	}
+	if got, err := New(s.dir, noGit).Folder(last.Hash()); err != nil || string(got.Bytes()) != string(last.Bytes()) {
+		t.Errorf("the state that is kept: %v", err)
+	}
 }
 
 // Contents that only git keeps are read from there, and Oids names them.

@@ -278,7 +278,7 @@ func (r random) change() {
 
 // Random writes, renames, chmods, deletes and links: going back to any point gives the same
 // tree.
-func TestEveryPointCanBeReachedSoak(t *testing.T) {
+func TestEveryPointCanBeReached(t *testing.T) {
 	points, seed := 25, uint64(0)
 	if soak.On() {
 		points, seed = 200, soak.Seed(t)
@@ -308,9 +308,14 @@ func TestEveryPointCanBeReachedSoak(t *testing.T) {
 	}
 }
 
+func TestEveryPointCanBeReachedSoak(t *testing.T) {
+	soak.Only(t)
+	TestEveryPointCanBeReached(t)
+}
+
 // Three agents and a person write in one folder: rewinding one never changes what another
 // could have written.
-func TestRewindingOneLeavesTheOthersSoak(t *testing.T) {
+func TestRewindingOneLeavesTheOthers(t *testing.T) {
 	agents := []id.Agent{ada, bob, carl}
 	rounds, first := uint64(3), uint64(0)
 	if soak.On() {
@@ -377,11 +382,16 @@ func TestRewindingOneLeavesTheOthersSoak(t *testing.T) {
 	}
 }
 
+func TestRewindingOneLeavesTheOthersSoak(t *testing.T) {
+	soak.Only(t)
+	TestRewindingOneLeavesTheOthers(t)
+}
+
 // errKilled stands for a kill.
 var errKilled = errors.New("killed")
 
 // A restore that is killed at any point is finished at the next start.
-func TestKilledRestoresAreFinishedSoak(t *testing.T) {
+func TestKilledRestoresAreFinished(t *testing.T) {
 	rounds, first := uint64(1), uint64(0)
 	if soak.On() {
 		rounds, first = 10, soak.Seed(t)
@@ -429,6 +439,11 @@ func TestKilledRestoresAreFinishedSoak(t *testing.T) {
 		}
 	}
 	t.Logf("%d kills", kills)
+}
+
+func TestKilledRestoresAreFinishedSoak(t *testing.T) {
+	soak.Only(t)
+	TestKilledRestoresAreFinished(t)
 }
 
 // kill restores, and is killed when that was about to do something for the nth time. false:

@@ -18,7 +18,7 @@ import (
 // Eight processes write, and are killed with SIGKILL again and again in the middle of it.
 // Every update that was acknowledged is there at the end, and whoever reads meanwhile
 // sees a whole file.
-func TestEightWritersLoseNothingSoak(t *testing.T) {
+func TestEightWritersLoseNothing(t *testing.T) {
 	updates, seed := 20, uint64(1)
 	if soak.On() {
 		updates, seed = 1000, soak.Seed(t)
@@ -84,6 +84,11 @@ func TestEightWritersLoseNothingSoak(t *testing.T) {
 		killed += kills[i]
 	}
 	t.Logf("%d agents, %d kills, %d reads", total, killed, reads)
+}
+
+func TestEightWritersLoseNothingSoak(t *testing.T) {
+	soak.Only(t)
+	TestEightWritersLoseNothing(t)
 }
 
 // storm lets one writer write until it has acknowledged quota updates, and kills it. It

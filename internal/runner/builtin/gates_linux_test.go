@@ -16,6 +16,7 @@ import (
 	"ramet/internal/run/recipe"
 	"ramet/internal/runner"
 	"ramet/internal/secret"
+	"ramet/internal/waittest"
 )
 
 const patchOfA = "diff --git a/docs/a.md b/docs/a.md\nnew file mode 100644\nindex 0000000..%s\n--- /dev/null\n+++ b/docs/a.md\n@@ -0,0 +1,3 @@\n+# A\n+\n+Text.\n"
@@ -256,11 +257,27 @@ func TestACommandSeesNoKeyAndNoNetwork(t *testing.T) {
 func TestACommandThatHangsIsKilledWhole(t *testing.T) {
 	s := written(t)
 	mark := fmt.Sprintf("ramet-gate-%d", os.Getpid())
-	gate := recipe.Gate{Name: "slow", Timeout: 700 * time.Millisecond,
-		Command: fmt.Sprintf(`trap '' TERM INT; (setsid sh -c ': %s; while :; do sleep 1000; done' &) ; sh -c ': %s; sleep 1000' & sleep 1000`, mark, mark)}
+	gate := recipe.Gate{Name: "slow", Timeout: time.Millisecond, Command: "sleep 1000"}
 	got, err := gates().Inspect(t.Context(), gate, s)
-	if err != nil || len(got) != 1 || got[0].Code != "GATE_TIMEOUT" || got[0].Severity != runner.Blocker || got[0].Message != "the gate took longer than 700ms" {
+	if err != nil || len(got) != 1 || got[0].Code != "GATE_TIMEOUT" || got[0].Severity != runner.Blocker || got[0].Message != "the gate took longer than 1ms" {
 		t.Errorf("%+v %v", got, err)
+	}
+	// Its processes are killed in the same way when the time is over and when it is cancelled: the latter can wait
+	// until they run.
+	gate.Timeout = 0
+	gate.Command = fmt.Sprintf(`trap '' TERM INT; (setsid sh -c ': %s leaves; while :; do sleep 1000; done' &) ; sh -c ': %s stays; while :; do sleep 1000; done' & sleep 1000`, mark, mark)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() {
+		_, err := gates().Inspect(ctx, gate, s)
+		ended <- err
+	}()
+	waittest.Until(t, "both processes run", func() bool {
+		return len(running(t, "sh\x00-c\x00: "+mark+" leaves")) > 0 && len(running(t, "sh\x00-c\x00: "+mark+" stays")) > 0
+	})
+	cancel()
+	if err := <-ended; !fault.Is(err, fault.Cancelled) {
+		t.Error(err)
 	}
 	if left := running(t, mark); len(left) > 0 {
 		t.Errorf("still running: %v", left)

@@ -93,7 +93,7 @@ func TestAJobOfALivingHostIsNeverHandedOutTwice(t *testing.T) {
 	close(long)
 }
 
-func TestThreeHostsShareJobsSoak(t *testing.T) {
+func TestThreeHostsShareJobs(t *testing.T) {
 	address := place(t)
 	jobs := 200
 	if soak.On() {
@@ -131,7 +131,12 @@ func TestThreeHostsShareJobsSoak(t *testing.T) {
 	}
 }
 
-func TestManyJobsWaitSoak(t *testing.T) {
+func TestThreeHostsShareJobsSoak(t *testing.T) {
+	soak.Only(t)
+	TestThreeHostsShareJobs(t)
+}
+
+func TestManyJobsWait(t *testing.T) {
 	address := place(t)
 	q := open(t, address, "one")
 	jobs := 2000
@@ -164,4 +169,9 @@ func TestManyJobsWaitSoak(t *testing.T) {
 	if n := query(t, address, `SELECT count(*) FROM `+table(t, address))[0][0]; n != int64(0) {
 		t.Errorf("%v are left", n)
 	}
+}
+
+func TestManyJobsWaitSoak(t *testing.T) {
+	soak.Only(t)
+	TestManyJobsWait(t)
 }

@@ -11,6 +11,7 @@ import (
 	"ramet/internal/database"
 	_ "ramet/internal/fixedseed"
 	"ramet/internal/pgtest"
+	"ramet/internal/soak"
 	"ramet/internal/store"
 	"ramet/internal/store/sqlite"
 	"ramet/internal/store/storetest"
@@ -58,4 +59,9 @@ BEGIN
 	DROP INDEX agents_zero;
 END $$`
 
-func TestConformanceSoak(t *testing.T) { storetest.Run(t, fresh) }
+func TestConformance(t *testing.T) { storetest.Run(t, fresh) }
+
+func TestConformanceSoak(t *testing.T) {
+	soak.Only(t)
+	TestConformance(t)
+}

@@ -157,7 +157,16 @@ func (t taking) Rollback() error {
 	return t.Tx.Rollback()
 }
 
+// Before is called before each statement, if it is not nil. The statement is not carried out if it returns an error, which
+// is then the statement's. Only tests set it.
+var Before func(query string) error
+
 func (s *side) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+	if Before != nil {
+		if err := Before(query); err != nil {
+			return nil, err
+		}
+	}
 	k, err := s.take(ctx)
 	if err != nil {
 		return nil, err
@@ -167,6 +176,11 @@ func (s *side) ExecContext(ctx context.Context, query string, args []driver.Name
 }
 
 func (s *side) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	if Before != nil {
+		if err := Before(query); err != nil {
+			return nil, err
+		}
+	}
 	k, err := s.take(ctx)
 	if err != nil {
 		return nil, err

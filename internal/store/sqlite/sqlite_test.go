@@ -7,6 +7,7 @@ import (
 
 	"ramet/internal/fault"
 	_ "ramet/internal/fixedseed"
+	"ramet/internal/soak"
 	"ramet/internal/store"
 	"ramet/internal/store/storetest"
 )
@@ -35,7 +36,12 @@ func fresh(tb testing.TB) *storetest.Workspace {
 	}
 }
 
-func TestConformanceSoak(t *testing.T) { storetest.Run(t, fresh) }
+func TestConformance(t *testing.T) { storetest.Run(t, fresh) }
+
+func TestConformanceSoak(t *testing.T) {
+	soak.Only(t)
+	TestConformance(t)
+}
 
 func TestAFirstStartThatFailsLeavesNothingHalfMade(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "new.db")

@@ -5,7 +5,7 @@
 //
 // A store's own tests call Run with a factory of fresh workspaces:
 //
-//	func TestConformanceSoak(t *testing.T) { storetest.Run(t, fresh) }
+//	func TestConformance(t *testing.T) { storetest.Run(t, fresh) }
 //
 // Every test ends with an audit of the workspace it used, except where it has
 // tampered with it.
