@@ -363,6 +363,7 @@ func (t *tools) chosen(work *crew.Crew) func(agent.Agent) (tool.Box, error) {
 		if err != nil {
 			return nil, err
 		}
+		box = append(box, talk.New(t.person)...)
 		limits, err := limitsOf(t.request.Store, a)
 		if err != nil || len(limits) == 0 {
 			return box, err
