@@ -25,7 +25,7 @@ func (kernel) Worktrees() process.Trees { return struct{ process.Trees }{} }
 
 // allTools returns every built-in tool.
 func allTools(t *testing.T) tool.Box {
-	l, err := local.New(local.Options{Root: t.TempDir(), Jobs: local.NewJobs()})
+	l, err := local.New(local.Options{Root: t.TempDir(), Jobs: local.NewJobs(nil)})
 	if err != nil {
 		t.Fatal(err)
 	}
