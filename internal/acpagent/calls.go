@@ -5,28 +5,25 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	sdk "github.com/coder/acp-go-sdk"
 
 	"ramet/internal/driver"
 	"ramet/internal/history"
-	"ramet/internal/late"
 	"ramet/internal/text"
+	"ramet/internal/toolinfo"
 )
 
-// kinds are what tools do, in the editor's words.
-var kinds = late.Value[map[string]sdk.ToolKind]{Make: func() map[string]sdk.ToolKind {
-	return map[string]sdk.ToolKind{
-		"read": sdk.ToolKindRead, "edit": sdk.ToolKindEdit, "write": sdk.ToolKindEdit, "bash": sdk.ToolKindExecute, "job": sdk.ToolKindExecute,
-		"grep": sdk.ToolKindSearch, "glob": sdk.ToolKindSearch, "list": sdk.ToolKindSearch, "fetch": sdk.ToolKindFetch, "recall": sdk.ToolKindRead,
-		"delete": sdk.ToolKindDelete, "move": sdk.ToolKindMove, "search": sdk.ToolKindSearch, "execute": sdk.ToolKindExecute, "think": sdk.ToolKindThink,
-	}
-}}
-
+// kindOf returns what a tool does, in the editor's words. Calls of other programs are named after
+// their kind.
 func kindOf(tool string) sdk.ToolKind {
-	if k, ok := kinds.Get()[tool]; ok {
-		return k
+	if info := toolinfo.Find(tool); info != nil {
+		return sdk.ToolKind(info.Kind)
+	}
+	if slices.Contains(toolinfo.Kinds(), tool) {
+		return sdk.ToolKind(tool)
 	}
 	return sdk.ToolKindOther
 }

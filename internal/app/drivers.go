@@ -19,6 +19,7 @@ import (
 	"ramet/internal/llm"
 	"ramet/internal/proc"
 	"ramet/internal/public"
+	"ramet/internal/runner/crew"
 	"ramet/internal/sandbox"
 	"ramet/internal/session"
 )
@@ -35,13 +36,11 @@ type surroundings struct {
 // drivers are the programs that drive agents in one kernel.
 type drivers struct {
 	request request
-	root    func(agent.Agent) (string, error)
 	// around is asked before the program of an agent starts, with its environment; nil: there is
 	// nothing around it.
 	around func(ctx context.Context, a agent.Agent, p preset.Preset, env []string) (surroundings, error)
-	// item says whether an agent works on an item of a run; nil: none does.
-	item func(agent.Agent) (bool, error)
-	pool driver.Pool
+	work   *crew.Crew // nil: no agent works on items of runs
+	pool   driver.Pool
 }
 
 // model is the program behind driver/NAME; false: the reference names a model.
@@ -142,10 +141,10 @@ func (d *drivers) setup(ctx context.Context, p preset.Preset, a agent.Agent, mod
 }
 
 func (d *drivers) worksOnItem(a agent.Agent) (bool, error) {
-	if d.item == nil || a.ID == "" {
+	if d.work == nil || a.ID == "" {
 		return false, nil
 	}
-	return d.item(a)
+	return d.work.Belongs(a)
 }
 
 // folder is where the program of an agent works: that of its item, else the agent's own.
@@ -157,7 +156,7 @@ func (d *drivers) folder(a agent.Agent) (string, error) {
 	if item {
 		return filepath.EvalSymlinks(a.Cwd)
 	}
-	return d.root(a)
+	return d.request.root(a)
 }
 
 // ownServer is ramet as an MCP server in a process of its own, for programs that cannot reach one over

@@ -10,6 +10,7 @@ import (
 
 	"ramet/internal/agent"
 	"ramet/internal/history"
+	"ramet/internal/id"
 	"ramet/internal/instruct"
 	"ramet/internal/kit"
 	"ramet/internal/llm"
@@ -109,8 +110,7 @@ func notes(c session.Charter, words instruct.Words, k kit.Kit) string {
 // joining brings the instructions of folders into conversations that touch files there.
 type joining struct {
 	request request
-	tools   *tools
-	note    func(agent.Agent, string) // tells people something; set before a turn begins
+	note    func(id.Agent, string) // tells people something
 
 	mu   sync.Mutex
 	said map[string]bool // notes, guarded by mu
@@ -122,7 +122,7 @@ func (j *joining) of(a agent.Agent) loop.Join {
 		return nil
 	}
 	return func(_ context.Context, known iter.Seq[json.RawMessage], calls []tool.Call) ([]history.Draft, error) {
-		root, err := j.tools.root(a)
+		root, err := j.request.root(a)
 		if err != nil {
 			return nil, nil // the turn has it, so it was there before
 		}
@@ -156,6 +156,6 @@ func (j *joining) say(a agent.Agent, what string) {
 	j.said[what] = true
 	j.mu.Unlock()
 	if !known && j.note != nil {
-		j.note(a, what)
+		j.note(a.ID, what)
 	}
 }

@@ -8,10 +8,8 @@ import (
 	"sync"
 
 	"ramet/internal/agent"
-	"ramet/internal/cli/care"
 	"ramet/internal/control"
 	"ramet/internal/credential"
-	"ramet/internal/environ"
 	"ramet/internal/fault"
 	"ramet/internal/files/trash"
 	"ramet/internal/id"
@@ -24,7 +22,6 @@ import (
 	"ramet/internal/llm/retry"
 	"ramet/internal/llm/signed"
 	"ramet/internal/loop"
-	"ramet/internal/permit"
 	"ramet/internal/proc"
 	"ramet/internal/registry"
 	"ramet/internal/runner/crew"
@@ -47,9 +44,15 @@ type request struct {
 	session.Kernel
 }
 
-// kernelFor is a kernel whose agents may work on items of runs.
+// root returns the folder of an agent on this machine.
+func (r request) root(a agent.Agent) (string, error) { return r.Folder(a, r.Cwd) }
+
+// kernelFor starts a kernel whose agents may work on items of runs.
 func kernelFor(ctx context.Context, r request, work *crew.Crew) (*session.Running, error) {
-	policy, err := policy(r)
+	if _, _, err := r.Unasked(); err != nil {
+		return nil, err
+	}
+	hide, err := hidden(r.Workspace)
 	if err != nil {
 		return nil, err
 	}
@@ -57,89 +60,39 @@ func kernelFor(ctx context.Context, r request, work *crew.Crew) (*session.Runnin
 	if err != nil {
 		return nil, err
 	}
-	models := models{request: r, open: map[llm.Ref]proc.Model{}, queue: queue.New(r.Config.Parallels())}
-	hide, err := hidden(r.Workspace)
-	if err != nil {
-		return nil, err
-	}
-	jobs := local.NewJobs()
-	tools := tools{request: r, environment: environ.For(os.Environ()), hidden: hide, jobs: jobs, person: policy, window: models.window}
-	drivers := &drivers{request: r, root: tools.root}
-	models.drivers = drivers
 	recoverFiles(ctx, r)
-	joins := joining{request: r, tools: &tools}
-	place := r.Peers
-	trees := worktrees{r}.make
-	model, box, guard := models.model, tools.box, loop.Guard(policy)
-	var offer func(agent.Agent, tool.Box) tool.Box
-	if work != nil {
-		model, box, guard, offer = models.taped(work), tools.chosen(work), work.Guard(policy), work.Tools
-		trees = noTrees(work, trees)
-		drivers.item = work.Belongs
-	}
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
-	works := func(a agent.Agent) bool {
-		if work == nil {
-			return false
-		}
-		yes, err := work.Belongs(a)
-		return err == nil && yes
-	}
+	var p *parts
 	k, err := proc.Start(ctx, proc.Options{
-		MCP:   ownTools(life, r),
-		Clamp: r.Config.BudgetClamp == "yes", Bodies: bodies(r),
-		Lease: switches().Lease, Pulse: switches().Pulse, Now: switches().Now,
 		Store: r.Store, Owner: server.Owner,
-		Book: r.Book, BookOwner: file.Self(), TaskTime: r.Timeout,
-		Model: model, Effort: llm.Effort(r.Config.Effort), Search: r.Config.Search == "yes", Tools: box, Guard: guard,
-		System: func(a agent.Agent) ([]llm.Message, error) {
-			words, _, err := overlay(r, a, nil, models.window, works(a))
-			return words, err
+		Assemble: func(k *proc.Kernel) proc.Parts {
+			p = newParts(r, work, hide, k)
+			return p.forKernel()
 		},
-		SystemFor: func(a agent.Agent, box tool.Box) ([]llm.Message, string, error) {
-			return overlay(r, a, box, models.window, works(a))
+		Peers: proc.Peers{
+			Gone:  r.Peers.Gone,
+			Tell:  func(ctx context.Context, rings ...registry.Ring) { r.Peers.Tell(ctx, server.Owner, rings...) },
+			There: r.Peers.States,
 		},
-		Facts:    facts(r),
-		Told:     func(a agent.Agent) string { return told(r, a, works(a)) },
-		Worktree: trees, Background: jobs.Running, Runners: jobs.Agents, Abandon: func(a id.Agent) { jobs.End(a); drivers.end(a) },
-		Joins: joins.of,
-		Hooks: hooksOf(r),
-		Role:  r.Workspace.Role, Driver: drivers.named, Drivers: drivers.installed,
-		Roles: func() bool { k, err := r.Kit(); return err == nil && len(k.Roles) > 0 },
-		Offer: offer,
-		Gone:  place.Gone,
-		Tell:  func(ctx context.Context, rings ...registry.Ring) { place.Tell(ctx, server.Owner, rings...) },
-		There: place.States,
-		Clean: r.Secrets.Own,
-		Files: states(r, work),
-
-		Limits: loop.Limits{Steps: r.Config.Number("steps"), Again: switches().Retry}, Attended: r.Attended,
-		MostAgents: r.Config.Number("max_agents"), MostUnread: r.Config.Number("max_unread"),
-		Wake: proc.Wake(r.Config.Wake), MostWakes: r.Config.Number("max_wakes"), Resident: r.Ask != nil,
-		Sleeps: func(a agent.Agent) bool { return strings.HasPrefix(a.Name, session.RunName) },
-		Trees:  treesOf(r, work),
+		Tasks: proc.Tasks{Book: r.Book, BookOwner: file.Self(), TaskTime: r.Timeout},
+		Mail: proc.Mail{
+			MostUnread: r.Config.Number("max_unread"), Wake: proc.Wake(r.Config.Wake), MostWakes: r.Config.Number("max_wakes"),
+			Sleeps: func(a agent.Agent) bool { return strings.HasPrefix(a.Name, session.RunName) },
+		},
+		Gateway:  proc.Gateway{MCP: ownTools(life, r), Clamp: r.Config.BudgetClamp == "yes", Bodies: bodies(r)},
+		Timing:   proc.Timing{Lease: switches().Lease, Pulse: switches().Pulse, Now: switches().Now},
+		Limits:   loop.Limits{Steps: r.Config.Number("steps"), Again: switches().Retry},
+		Clean:    r.Secrets.Own,
+		Attended: r.Attended,
+		Resident: r.Ask != nil,
 	})
 	if err != nil {
 		end()
 		server.Close()
 		return nil, err
 	}
-	policy.Ask = k.Asking(r.Ask) // nothing runs yet
-	drivers.around = doors{r, k.Door}.around
-	tools.note = func(a id.Agent, what string) { k.Events.Publish(loop.Event{Type: loop.Note, Agent: a, Text: what}) }
-	joins.note = func(a agent.Agent, what string) {
-		k.Events.Publish(loop.Event{Type: loop.Note, Agent: a.ID, Text: what})
-	}
-	jobs.Changed = k.CommandsChanged
-	policy.Warn = func(a id.Agent, what string) { k.Events.Publish(loop.Event{Type: loop.Note, Agent: a, Text: what}) }
-	policy.Boxed = func(a id.Agent, rule permit.Rule) {
-		tellOnce(r.Home, "rules-are-confined", func() {
-			k.Events.Publish(loop.Event{Type: loop.Note, Agent: a, Text: care.ConfinedRules(rule.String())})
-		})
-	}
 	answers, serves := r.Ask.(control.Answerer) // whoever takes answers of other processes serves them
-	server.Answers = answers
-	server.Serve(k, &k.Events)
+	server.Serve(k, &k.Events, answers)
 	if err := announce(server, serves, r.Ask != nil); err != nil {
 		end()
 		k.Stop()
@@ -152,9 +105,7 @@ func kernelFor(ctx context.Context, r request, work *crew.Crew) (*session.Runnin
 		server.Finish(ctx) // others may have asked for turns that came behind ours
 		end()
 		k.Stop()
-		jobs.Close()
-		drivers.pool.Close()
-		tools.closeLent()
+		p.close()
 		r.EndFileStates()
 		if k.Owes() {
 			server.Owe()
@@ -325,7 +276,7 @@ func (t *tools) box(a agent.Agent) (tool.Box, error) {
 // local are the tools of this machine. They are made for each turn, and nobody keeps them: what they know
 // of earlier calls stands in the history (tool.Memory).
 func (t *tools) local(a agent.Agent) (tool.Box, error) {
-	root, err := t.root(a)
+	root, err := t.request.root(a)
 	if err != nil {
 		return nil, err
 	}
@@ -363,17 +314,13 @@ func (t *tools) chosen(work *crew.Crew) func(agent.Agent) (tool.Box, error) {
 		if err != nil {
 			return nil, err
 		}
+		box = append(box, talk.New(t.person)...)
 		limits, err := limitsOf(t.request.Store, a)
 		if err != nil || len(limits) == 0 {
 			return box, err
 		}
 		return append(box, skill.New(nil, limits...)), nil
 	}
-}
-
-// root is the folder of an agent on this machine.
-func (t *tools) root(a agent.Agent) (string, error) {
-	return t.request.Folder(a, t.request.Cwd)
 }
 
 // announce tells others of this machine that the kernel is there for them, or stays.
@@ -408,7 +355,7 @@ type treeMaker = func(context.Context, agent.Agent, id.Agent, string) (process.P
 type worktrees struct{ request request }
 
 func (w worktrees) make(ctx context.Context, parent agent.Agent, child id.Agent, name string) (process.Place, func(), error) {
-	folder, err := w.request.Folder(parent, w.request.Cwd)
+	folder, err := w.request.root(parent)
 	if err != nil {
 		return process.Place{}, nil, err
 	}

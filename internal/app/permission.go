@@ -9,21 +9,23 @@ import (
 	"path/filepath"
 	"strconv"
 
+	"ramet/internal/cli/care"
 	"ramet/internal/config"
 	"ramet/internal/durable"
+	"ramet/internal/id"
 	"ramet/internal/permit"
 	"ramet/internal/sandbox"
 	"ramet/internal/sandbox/guard"
 	"ramet/internal/step"
 )
 
-// policy is what the user permits in a workspace.
-func policy(r request) (*permit.Policy, error) {
-	if _, _, err := r.Unasked(); err != nil {
-		return nil, err
-	}
-	return &permit.Policy{Acts: guard.Acts, Settings: r.Unasked, Rules: r.Allow, Confinable: sandbox.Available, Ask: r.Ask,
-		Log: r.Store, Book: rulebook{r.Home, r.Place.Project}}, nil
+// policy returns what the user permits in a workspace. note tells people something about an agent.
+func policy(r request, ask permit.Asker, note func(id.Agent, string)) *permit.Policy {
+	return &permit.Policy{Acts: guard.Acts, Settings: r.Unasked, Rules: r.Allow, Confinable: sandbox.Available, Ask: ask,
+		Log: r.Store, Book: rulebook{r.Home, r.Place.Project}, Warn: note,
+		Boxed: func(a id.Agent, rule permit.Rule) {
+			tellOnce(r.Home, "rules-are-confined", func() { note(a, care.ConfinedRules(rule.String())) })
+		}}
 }
 
 // rulebook is the rules that the user saved for a project.

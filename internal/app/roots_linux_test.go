@@ -63,13 +63,13 @@ func TestNoLinkInTheProjectOpensAnotherFolder(t *testing.T) {
 	if _, err := sandbox.Start(t.Context(), sandbox.Command{Args: []string{"/bin/true"}, Dir: "/", Confine: before.Box}); !fault.Is(err, fault.Denied) {
 		t.Error(err)
 	}
-	tools := tools{request: request{Workspace: ws, Kernel: session.Kernel{Cwd: project + "/sub"}}}
-	if root, err := tools.root(agent.Agent{}); !fault.Is(err, fault.Denied) {
+	r := request{Workspace: ws, Kernel: session.Kernel{Cwd: project + "/sub"}}
+	if root, err := r.root(agent.Agent{}); !fault.Is(err, fault.Denied) {
 		t.Errorf("--cwd: %s %v", root, err)
 	}
-	tools.request.Cwd = ""
+	r.Cwd = ""
 	for _, cwd := range []string{project + "/sub", tree} {
-		if root, err := tools.root(agent.Agent{Cwd: cwd}); !fault.Is(err, fault.Denied) {
+		if root, err := r.root(agent.Agent{Cwd: cwd}); !fault.Is(err, fault.Denied) {
 			t.Errorf("agent in %s: %s %v", cwd, root, err)
 		}
 	}

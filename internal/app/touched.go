@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"ramet/internal/tool"
+	"ramet/internal/toolinfo"
 )
 
 // mostWords is how many words of a command line are looked at.
@@ -30,12 +31,16 @@ func touched(root string, calls []tool.Call, known iter.Seq[json.RawMessage]) []
 		if json.Unmarshal(c.Args, &args) != nil {
 			continue
 		}
-		switch c.Name {
-		case "read", "write", "edit":
+		info := toolinfo.Find(c.Name)
+		if info == nil {
+			continue
+		}
+		switch info.Subject {
+		case toolinfo.File:
 			add(args.Path)
-		case "list", "grep", "glob":
+		case toolinfo.Folder:
 			add(lies(root, ".", args.Path))
-		case "bash":
+		case toolinfo.Command:
 			dir := commandsRunIn(known)
 			if dir != "." {
 				add(lies(root, ".", dir))

@@ -57,14 +57,15 @@ func (allow) Decide(context.Context, tool.Spec, tool.Call) (tool.Grant, *history
 // ports are what a kernel stands on here: nothing but the store and a model.
 func ports(s proc.Store, p llm.Provider) proc.Options {
 	return proc.Options{
-		Store: s, Owner: "bench:1:" + string(id.NewAgent()), Guard: allow{},
-		Model: func(agent.Agent, llm.Ref) (proc.Model, error) {
-			return proc.Model{Ref: llm.Ref{Vendor: "bench", Name: "instant"}, Info: llm.Model{Name: "instant"}, Provider: p}, nil
+		Store: s, Owner: "bench:1:" + string(id.NewAgent()),
+		Parts: proc.Parts{
+			Models: proc.Models{Model: func(agent.Agent, llm.Ref) (proc.Model, error) {
+				return proc.Model{Ref: llm.Ref{Vendor: "bench", Name: "instant"}, Info: llm.Model{Name: "instant"}, Provider: p}, nil
+			}},
+			Toolbox: proc.Toolbox{Tools: func(agent.Agent) (tool.Box, error) { return nil, nil }, Guard: allow{}},
+			Prompts: proc.Prompts{System: func(agent.Agent) ([]llm.Message, error) { return proc.System(), nil }},
 		},
-		Tools:  func(agent.Agent) (tool.Box, error) { return nil, nil },
-		System: func(agent.Agent) ([]llm.Message, error) { return proc.System(), nil },
-		Gone:   func(string) bool { return false },
-		Tell:   func(context.Context, ...registry.Ring) {},
+		Peers: proc.Peers{Gone: func(string) bool { return false }, Tell: func(context.Context, ...registry.Ring) {}},
 	}
 }
 

@@ -74,7 +74,7 @@ func other(role string) error {
 	if err != nil {
 		return err
 	}
-	server.Serve(k, &k.Events)
+	server.Serve(k, &k.Events, nil)
 	fmt.Println(server.Owner)
 	io.Copy(io.Discard, os.Stdin)
 	server.Finish(ctx)
@@ -96,15 +96,16 @@ func newKernel(ctx context.Context, s *store.Store, owner, replies string, gate 
 		return nil, err
 	}
 	return proc.Start(ctx, proc.Options{
-		Store: s, Owner: owner, Guard: allow{},
-		Model: func(agent.Agent, llm.Ref) (proc.Model, error) {
-			return proc.Model{Ref: llm.Ref{Vendor: "script", Name: "test"}, Info: llm.Model{Name: "test"}, Provider: model}, nil
+		Store: s, Owner: owner,
+		Mail: proc.Mail{Wake: proc.WakeNever},
+		Parts: proc.Parts{
+			Models: proc.Models{Model: func(agent.Agent, llm.Ref) (proc.Model, error) {
+				return proc.Model{Ref: llm.Ref{Vendor: "script", Name: "test"}, Info: llm.Model{Name: "test"}, Provider: model}, nil
+			}},
+			Toolbox: proc.Toolbox{Tools: func(agent.Agent) (tool.Box, error) { return nil, nil }, Guard: allow{}},
+			Prompts: proc.Prompts{System: func(agent.Agent) ([]llm.Message, error) { return proc.System(), nil }},
 		},
-		Tools:  func(agent.Agent) (tool.Box, error) { return nil, nil },
-		System: func(agent.Agent) ([]llm.Message, error) { return proc.System(), nil },
-		Gone:   func(string) bool { return false },
-		Tell:   func(context.Context, ...registry.Ring) {},
-		Wake:   proc.WakeNever,
+		Peers: proc.Peers{Gone: func(string) bool { return false }, Tell: func(context.Context, ...registry.Ring) {}},
 	})
 }
 
@@ -163,7 +164,7 @@ func (b *bench) serveAs(replies string, as func(*proc.Kernel) Kernel) *served {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	server.Serve(as(k), &k.Events)
+	server.Serve(as(k), &k.Events, nil)
 	b.t.Cleanup(func() {
 		k.Stop()
 		server.Close()

@@ -69,9 +69,6 @@ type Answerer interface {
 // Server is a kernel's end of its socket.
 type Server struct {
 	Owner string // the name under which the kernel holds leases
-	// Answers takes answers; set before Serve. nil: nothing is asked here.
-	Answers Answerer
-
 	place    Folder
 	instance string
 	lock     *flock.Flock
@@ -121,10 +118,10 @@ func Listen(p Folder) (*Server, error) {
 	return s, nil
 }
 
-// Serve answers for a kernel until Close. Few are ever asked anything: what answers is made when
-// one is.
-func (s *Server) Serve(k Kernel, events *bus.Bus[loop.Event]) {
-	routes := sync.OnceValue(func() http.Handler { return s.routes(k, events) })
+// Serve answers for a kernel until Close. Answers to questions of its agents go to answers; nil:
+// nothing is asked here. Few kernels are ever asked anything: the handler is made when one is.
+func (s *Server) Serve(k Kernel, events *bus.Bus[loop.Event], answers Answerer) {
+	routes := sync.OnceValue(func() http.Handler { return s.routes(k, events, answers) })
 	mux := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { routes().ServeHTTP(w, r) })
 	var plain http.Protocols // HTTP/2, which no socket speaks, is not prepared
 	plain.SetHTTP1(true)
@@ -133,7 +130,7 @@ func (s *Server) Serve(k Kernel, events *bus.Bus[loop.Event]) {
 	s.done.Go(deep.Verb(func() { s.http.Serve(s.listener) }))
 }
 
-func (s *Server) routes(k Kernel, events *bus.Bus[loop.Event]) http.Handler {
+func (s *Server) routes(k Kernel, events *bus.Bus[loop.Event], answers Answerer) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /hello", answer(func(context.Context, struct{}) (struct{}, error) { return struct{}{}, nil }))
 	mux.HandleFunc("POST /fork", answer(func(ctx context.Context, r forkRequest) ([]agent.Agent, error) {
@@ -145,14 +142,14 @@ func (s *Server) routes(k Kernel, events *bus.Bus[loop.Event]) http.Handler {
 	mux.HandleFunc("POST /following", answer(func(_ context.Context, a id.Agent) ([]history.Limit, error) { return k.Following(a), nil }))
 	mux.HandleFunc("POST /watch", func(w http.ResponseWriter, r *http.Request) { s.watch(k, events, w, r) })
 	mux.HandleFunc("POST /answer", answer(func(_ context.Context, in answerRequest) (struct{}, error) {
-		if s.Answers == nil {
+		if answers == nil {
 			return struct{}{}, fault.New(fault.NotFound, "the kernel %s asks nobody", s.Owner)
 		}
-		return struct{}{}, s.Answers.Answer(in.Ask, in.Verdict)
+		return struct{}{}, answers.Answer(in.Ask, in.Verdict)
 	}))
 	mux.HandleFunc("POST /question", answer(func(_ context.Context, ask string) (permit.Question, error) {
-		if s.Answers != nil {
-			if q, ok := s.Answers.Question(ask); ok {
+		if answers != nil {
+			if q, ok := answers.Question(ask); ok {
 				return q, nil
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -13,6 +14,7 @@ import (
 	"ramet/internal/llm"
 	"ramet/internal/loop"
 	"ramet/internal/text"
+	"ramet/internal/toolinfo"
 )
 
 // settleTime is how long a call of which nobody tells what it is about may still change before it is
@@ -251,8 +253,7 @@ func (c *call) name() string {
 	if c.command() != "" {
 		return "bash"
 	}
-	switch c.Kind {
-	case "read", "edit", "delete", "move", "search", "execute", "think", "fetch", "switch_mode":
+	if slices.Contains(toolinfo.Kinds(), c.Kind) {
 		return c.Kind
 	}
 	return "other"

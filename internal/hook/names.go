@@ -3,30 +3,21 @@ package hook
 import (
 	"encoding/json"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"ramet/internal/late"
+	"ramet/internal/toolinfo"
 )
-
-// tools are the other program's names for ours; the first is told, the others match too.
-var tools = late.Value[map[string][]string]{Make: func() map[string][]string {
-	return map[string][]string{
-		"bash": {"Bash"}, "job": {"BashOutput", "KillShell", "KillBash", "TaskOutput"},
-		"read": {"Read"}, "write": {"Write"}, "edit": {"Edit", "MultiEdit"},
-		"list": {"LS"}, "glob": {"Glob"}, "grep": {"Grep"},
-		"fetch": {"WebFetch"}, "fork": {"Task", "Agent"}, "skill": {"Skill"},
-		"plan": {"TodoWrite"}, "ask": {"AskUserQuestion"},
-	}
-}}
 
 // theirNames are the names that the other program has for a tool. A tool of a server is mcp__ and
 // its name; one that the other program does not have keeps ours.
 func theirNames(tool string, args json.RawMessage) []string {
-	if names, ok := tools.Get()[tool]; ok {
+	if info := toolinfo.Find(tool); info != nil && len(info.Names) > 0 {
 		if tool == "edit" && hasMember(args, "edits") { // several at once
 			return []string{"MultiEdit", "Edit"}
 		}
-		return names
+		return slices.Clip(info.Names)
 	}
 	if strings.Contains(tool, "__") {
 		return []string{"mcp__" + tool}
@@ -39,19 +30,13 @@ func hasMember(args json.RawMessage, name string) bool {
 	return json.Unmarshal(args, &members) == nil && members[name] != nil
 }
 
-// arguments are members of a tool's arguments, ours to theirs.
-var arguments = late.Value[map[string]map[string]string]{Make: func() map[string]map[string]string {
-	return map[string]map[string]string{
-		"read":  {"path": "file_path"},
-		"write": {"path": "file_path"},
-		"edit":  {"path": "file_path"},
-		"grep":  {"include": "glob", "ignore_case": "-i", "context": "-C", "mode": "output_mode"},
-		"fork":  {"agent": "subagent_type", "name": "description"},
-		"bash":  {"background": "run_in_background"},
-		"skill": {"name": "skill"},
-		"plan":  {"steps": "todos"},
+// argumentsOf returns the arguments of a tool that the other program calls otherwise, ours to theirs.
+func argumentsOf(tool string) map[string]string {
+	if info := toolinfo.Find(tool); info != nil {
+		return info.Arguments
 	}
-}}
+	return nil
+}
 
 // modes are the forms in which grep answers, ours to theirs.
 var modes = late.Value[map[string]string]{Make: func() map[string]string {
@@ -67,7 +52,7 @@ func toTheirs(tool, dir string, args json.RawMessage) json.RawMessage {
 	out := map[string]any{}
 	for name, value := range ours {
 		their := name
-		if known, ok := arguments.Get()[tool][name]; ok {
+		if known, ok := argumentsOf(tool)[name]; ok {
 			their = known
 		}
 		switch said, _ := value.(string); {
@@ -95,7 +80,7 @@ func toOurs(tool, dir string, args json.RawMessage) json.RawMessage {
 		return args
 	}
 	names := map[string]string{}
-	for our, their := range arguments.Get()[tool] {
+	for our, their := range argumentsOf(tool) {
 		names[their] = our
 	}
 	out := map[string]any{}

@@ -68,7 +68,7 @@ func other(role string) error {
 	if err != nil {
 		return err
 	}
-	server.Serve(k, &k.Events)
+	server.Serve(k, &k.Events, nil)
 	fmt.Println(server.Owner)
 	io.Copy(io.Discard, os.Stdin)
 	k.Stop()

@@ -75,7 +75,6 @@ func newFloorAt(t testing.TB, home, db, replies string, change ...func(*EventsOp
 	if f.server, err = control.Listen(f.Place); err != nil {
 		t.Fatal(err)
 	}
-	f.server.Answers = f.Asks
 	if f.Kernel, err = startKernel(t.Context(), s, f.server.Owner, replies, f.gates.Wait, f.Asks, f.Place, f.ran); err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +82,7 @@ func newFloorAt(t testing.TB, home, db, replies string, change ...func(*EventsOp
 	ws.Home, ws.Place.DB = home, db
 	f.Verbs = ws
 	f.Asks.Tell(f.Kernel.Events.Publish)
-	f.server.Serve(f.Kernel, &f.Kernel.Events)
+	f.server.Serve(f.Kernel, &f.Kernel.Events, f.Asks)
 	o := EventsOptions{Bus: &f.Kernel.Events, Elsewhere: &ws.Elsewhere, Feed: s, Look: 10 * time.Millisecond, Pace: time.Millisecond}
 	for _, c := range change {
 		c(&o)
@@ -104,26 +103,24 @@ func startKernel(ctx context.Context, s *store.Store, owner, replies string, gat
 	if err != nil {
 		return nil, err
 	}
-	policy := &permit.Policy{}
-	k, err := proc.Start(ctx, proc.Options{
-		Store: s, Owner: owner, Guard: policy,
-		Model: func(_ agent.Agent, asked llm.Ref) (proc.Model, error) {
-			ref := llm.Ref{Vendor: "script", Name: "test"}
-			if asked != (llm.Ref{}) {
-				ref = asked
+	return proc.Start(ctx, proc.Options{
+		Store: s, Owner: owner,
+		Mail: proc.Mail{Wake: proc.WakeNever},
+		Assemble: func(k *proc.Kernel) proc.Parts {
+			return proc.Parts{
+				Models: proc.Models{Model: func(_ agent.Agent, asked llm.Ref) (proc.Model, error) {
+					ref := llm.Ref{Vendor: "script", Name: "test"}
+					if asked != (llm.Ref{}) {
+						ref = asked
+					}
+					return proc.Model{Ref: ref, Info: llm.Model{Name: ref.Name}, Provider: model}, nil
+				}},
+				Toolbox: proc.Toolbox{Tools: func(agent.Agent) (tool.Box, error) { return tool.Box{bash{ran}}, nil }, Guard: &permit.Policy{Ask: k.Asking(ask)}},
+				Prompts: proc.Prompts{System: func(agent.Agent) ([]llm.Message, error) { return proc.System(), nil }},
 			}
-			return proc.Model{Ref: ref, Info: llm.Model{Name: ref.Name}, Provider: model}, nil
 		},
-		Tools:  func(agent.Agent) (tool.Box, error) { return tool.Box{bash{ran}}, nil },
-		System: func(agent.Agent) ([]llm.Message, error) { return proc.System(), nil },
-		Gone:   place.Gone,
-		Tell:   func(ctx context.Context, rings ...registry.Ring) { place.Tell(ctx, owner, rings...) },
-		Wake:   proc.WakeNever,
+		Peers: proc.Peers{Gone: place.Gone, Tell: func(ctx context.Context, rings ...registry.Ring) { place.Tell(ctx, owner, rings...) }},
 	})
-	if err == nil {
-		policy.Ask = k.Asking(ask)
-	}
-	return k, err
 }
 
 // bash is a tool that needs permission, and only says what it was asked for.

@@ -12,6 +12,7 @@ import (
 	"ramet/internal/id"
 	"ramet/internal/late"
 	"ramet/internal/llm"
+	"ramet/internal/toolinfo"
 )
 
 // summaryHead is what the model is told about a summary.
@@ -119,10 +120,11 @@ func said(parts []llm.Part) []llm.Part {
 }
 
 // word is a tool's name as vendors accept it: a model may have called something
-// by a name that no tool could have.
+// by a name that no tool could have. What other programs call our tools has our name: in an
+// imported conversation a model goes on calling what it called before.
 func word(name string) string {
-	if own, ok := ours.Get()[name]; ok {
-		return own
+	if own := toolinfo.FindForeign(name); own != nil {
+		return own.Name
 	}
 	ok := func(c rune) bool {
 		return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-'

@@ -18,7 +18,7 @@ var harmlessPrograms = late.Words("basename cat cmp comm cut df dirname du echo 
 // that leaves the box.
 func propose(tool, subject, digest string, outside bool) (Rule, string) {
 	switch {
-	case !slices.Contains(tools, tool):
+	case !slices.Contains(toolNames.Get(), tool):
 		return Rule{}, "no rule can permit this tool"
 	case tool == servers && digest != "":
 		return writable(Rule{Tool: servers, Pattern: subject + "@" + digest}, subject)

@@ -1,6 +1,7 @@
 package permit
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -8,11 +9,22 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 
 	"ramet/internal/fault"
+	"ramet/internal/late"
 	"ramet/internal/nearest"
+	"ramet/internal/toolinfo"
 )
 
-// tools are the names that a rule can begin with.
-var tools = []string{"bash", "write", "edit", "read", "glob", "grep", "list", "fetch", "merge", forks, servers}
+// toolNames lists the names that a rule can begin with.
+var toolNames = late.Value[[]string]{Make: func() []string {
+	out := []string{servers}
+	for _, t := range toolinfo.All() {
+		if t.Subject != toolinfo.None {
+			out = append(out, t.Name)
+		}
+	}
+	slices.Sort(out)
+	return out
+}}
 
 // shell is the tool whose subject is a command line; that of the others is a path, or the
 // host of fetch.
@@ -47,11 +59,7 @@ func Parse(s string) (Rule, error) {
 		return Rule{}, fault.New(fault.InvalidConfig, "rule %.80q: only %s!(COMMAND) runs outside the box", s, shell).
 			WithHint("write the very command between the parentheses")
 	}
-	known := false
-	for _, t := range tools {
-		known = known || t == name
-	}
-	if !known {
+	if tools := toolNames.Get(); !slices.Contains(tools, name) {
 		f := fault.New(fault.InvalidConfig, "rule %.80q: there is no tool %.40q", s, name)
 		return Rule{}, f.WithHint("%s", nearest.Hint(strings.ToLower(name), tools, "the tools are: "+strings.Join(tools, ", ")))
 	}

@@ -28,8 +28,6 @@ package proc
 import (
 	"context"
 	"errors"
-	"net/http"
-	"net/url"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -40,14 +38,11 @@ import (
 	"ramet/internal/gateway"
 	"ramet/internal/history"
 	"ramet/internal/id"
-	"ramet/internal/ledger"
 	"ramet/internal/llm"
 	"ramet/internal/loop"
 	"ramet/internal/mail"
 	"ramet/internal/registry"
 	"ramet/internal/state"
-	"ramet/internal/tool"
-	acts "ramet/internal/tool/process"
 )
 
 // Store is what the kernel needs of a workspace.
@@ -72,113 +67,6 @@ type Model struct {
 	Others   []Model // that take over, in this order, when its vendor is down
 	// Foreign is another program that carries out the turns instead; nil: ramet's own loop.
 	Foreign Foreign
-}
-
-// Options is what a kernel depends on. Functions without a comment about nil must
-// be there.
-type Options struct {
-	Store Store
-	// Owner is the name under which leases are held; no two kernels share one.
-	Owner string
-	// Model opens the model of an agent's turn; asked is zero where nobody asked for
-	// one.
-	Model func(a agent.Agent, asked llm.Ref) (Model, error)
-	// Effort is how hard models are to think where the agent was not told; empty: as
-	// their table says.
-	Effort llm.Effort
-	// Search lets models search the web at their vendors.
-	Search bool
-	// Tools are the tools that act on the machine, for an agent and its folder.
-	Tools func(a agent.Agent) (tool.Box, error)
-	// Offer chooses among all that an agent would have, the tools that act on agents
-	// included. nil: it has them all.
-	Offer func(a agent.Agent, all tool.Box) tool.Box
-	// System is what stands before the context.
-	System func(a agent.Agent) ([]llm.Message, error)
-	// SystemFor is System for an agent with these tools, and what people should know of it when a
-	// turn begins; nil: System is asked.
-	SystemFor func(a agent.Agent, tools tool.Box) (words []llm.Message, note string, err error)
-	// Role finds the definition of an agent; nil: there are none.
-	Role func(name string) (acts.Role, error)
-	// Roles says whether any agent is defined; nil: none is.
-	Roles func() bool
-	// Driver finds a program that drives agents, by name; nil: there are none.
-	Driver func(name string) (llm.Ref, error)
-	// Drivers are the names of those that are installed; nil: there are none.
-	Drivers func() []string
-	// Joins is what the calls of an agent bring into its conversation; nil: nothing.
-	Joins func(a agent.Agent) loop.Join
-	// Hooks are the programs that are told what an agent does; nil, of all or of one: there
-	// are none.
-	Hooks func(a agent.Agent) loop.Hooks
-	// Facts is what an agent should know of the place and the moment when its turn begins;
-	// with what it should know of itself it is written once, in front of what the user says,
-	// where it differs from what it was told last. nil or empty: nothing. What takes long is
-	// looked at beside the turn, which begins meanwhile, and is waited for by what Facts returns.
-	Facts func(ctx context.Context, a agent.Agent) Place
-	// Told is what people should know when a turn of another program begins; nil or empty: nothing.
-	Told  func(a agent.Agent) string
-	Guard loop.Guard
-	// Background are the commands that an agent left running, each on a line, and Runners the agents
-	// that left some; Abandon ends them, and returns when nothing of them runs. nil: there are none.
-	Background func(a id.Agent) []string
-	Runners    func() []id.Agent
-	Abandon    func(a id.Agent)
-	// Worktree gives a child a git worktree; undo takes it away.
-	Worktree func(ctx context.Context, parent agent.Agent, child id.Agent, name string) (at acts.Place, undo func(), err error)
-	// Trees are the worktrees in which agents work; nil: there are none.
-	Trees acts.Trees
-	// Gone reports whether the process which held leases under this name is known to be
-	// dead; false if unknown. Only agent.OwnerGone draws conclusions from it.
-	Gone func(owner string) bool
-	// Tell tells the other kernels of the workspace on this machine, and returns
-	// when they have acted upon it.
-	Tell func(context.Context, ...registry.Ring)
-	// There asks another kernel of this machine what its agents do; nil: none can be asked.
-	There func(ctx context.Context, owner string) (map[id.Agent]state.State, bool)
-	// Book is the ledger of tasks; nil: none is kept. BookOwner is this process in it.
-	// TaskTime is how long a task may take, for the ledger; 0: as long as it takes.
-	Book      ledger.Book
-	BookOwner *ledger.Owner
-	TaskTime  time.Duration
-	Clean     func(string) string // see loop.Turn; nil: nothing to hide
-	Limits    loop.Limits
-	Attended  bool // a person at a terminal sees what this kernel does
-	// Files takes the states of the folder that an agent works in; nil, of all or of one:
-	// none are taken.
-	Files func(a agent.Agent) loop.Files
-	// MostAgents is how many agents that models forked may work or wait at a time below
-	// one prompt of a person, MostUnread how many letters may wait in a mailbox. 0: any
-	// number.
-	MostAgents, MostUnread int
-	// Wake says whose letters begin a turn of an agent that does nothing; empty:
-	// WakeFamily. MostWakes is how often that may happen to one agent below one prompt of a person; 0:
-	// any number. Sleeps are agents that nobody wakes; nil: none.
-	Wake      Wake
-	MostWakes int
-	Sleeps    func(agent.Agent) bool
-	// Vendors are other addresses of vendors, for programs that go through the gateway; nil:
-	// the usual ones. MCP answers what an agent's program asks of ramet; nil: nothing does.
-	Vendors map[string]*url.URL
-	MCP     func(w http.ResponseWriter, r *http.Request, by id.Agent)
-	// Clamp lowers calls that go through the gateway to what is left of a budget, rather than refuse
-	// them. Bodies takes the secrets out of what is sent and answered there, which is then kept;
-	// nil: it is not.
-	Clamp  bool
-	Bodies func(string) string
-	// Resident says that the kernel stays: what others left interrupted may begin turns
-	// here.
-	Resident bool
-	// Lease is how long a lease lasts after its last renewal. 0: LeaseTTL.
-	Lease time.Duration
-	// Pulse is how often leases are renewed and the agents of dead kernels are looked for.
-	// 0: three times a lease.
-	Pulse time.Duration
-	// Now returns the time by which leases that cannot be renewed end. nil: time.Now.
-	Now func() time.Time
-	// Rest is how long an agent that nobody asks anything is kept in memory.
-	// 0: ten minutes.
-	Rest time.Duration
 }
 
 // LeaseTTL is how long a lease lasts, as the spec has it.

@@ -74,14 +74,15 @@ func newBench(t *testing.T, replies string, tools ...tool.Tool) *bench {
 		t.Fatal(err)
 	}
 	b.Options = Options{
-		Store: s, Owner: "here:1:a", Guard: allow{},
-		Model: func(agent.Agent, llm.Ref) (Model, error) {
-			return Model{Ref: llm.Ref{Vendor: "script", Name: "test"}, Info: llm.Model{Name: "test"}, Provider: model}, nil
+		Store: s, Owner: "here:1:a",
+		Parts: Parts{
+			Models: Models{Model: func(agent.Agent, llm.Ref) (Model, error) {
+				return Model{Ref: llm.Ref{Vendor: "script", Name: "test"}, Info: llm.Model{Name: "test"}, Provider: model}, nil
+			}},
+			Toolbox: Toolbox{Tools: func(agent.Agent) (tool.Box, error) { return tools, nil }, Guard: allow{}},
+			Prompts: Prompts{System: func(agent.Agent) ([]llm.Message, error) { return System(), nil }},
 		},
-		Tools:  func(agent.Agent) (tool.Box, error) { return tools, nil },
-		System: func(agent.Agent) ([]llm.Message, error) { return System(), nil },
-		Gone:   func(string) bool { return false },
-		Tell:   func(context.Context, ...registry.Ring) {},
+		Peers: Peers{Gone: func(string) bool { return false }, Tell: func(context.Context, ...registry.Ring) {}},
 	}
 	return b
 }

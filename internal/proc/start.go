@@ -35,6 +35,9 @@ func Start(ctx context.Context, o Options) (*Kernel, error) {
 	k := &Kernel{Options: o, live: map[id.Agent]*process{}, idle: map[id.Agent]*kept{}, waiters: map[*process]bool{}, announced: map[id.Agent]int64{}, mending: map[id.Agent]chan struct{}{}, keeps: map[id.Agent]agent.Lease{}}
 	k.ctx, k.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 	k.drafts.kernel = k
+	if o.Assemble != nil {
+		k.Parts = o.Assemble(k)
+	}
 	k.reserver = gateway.NewReserver(o.Store, o.Owner)
 	if err := k.Recover(ctx); err != nil {
 		k.cancel(errStopped.Get())

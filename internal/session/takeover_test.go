@@ -29,7 +29,7 @@ func deadOwner(t *testing.T, w *Workspace) string {
 // kernels lets a workspace start kernels that recover what dead ones left.
 func kernels(w *Workspace) {
 	w.start = func(ctx context.Context, _ Kernel) (*Running, error) {
-		k, err := proc.Start(ctx, proc.Options{Store: w.Store, Owner: "rescuer", Gone: w.Peers.Gone, Tell: func(context.Context, ...registry.Ring) {}})
+		k, err := proc.Start(ctx, proc.Options{Store: w.Store, Owner: "rescuer", Peers: proc.Peers{Gone: w.Peers.Gone, Tell: func(context.Context, ...registry.Ring) {}}})
 		if err != nil {
 			return nil, err
 		}

@@ -115,7 +115,7 @@ func (s *Store) GC(ctx context.Context) (registry.Swept, error) { return s.gc(ct
 // PlanGC implements registry.Auditor.
 func (s *Store) PlanGC(ctx context.Context) (registry.Swept, error) { return s.gc(ctx, false) }
 
-func (s *Store) gc(ctx context.Context, drop bool) (registry.Swept, error) {
+func (s *core) gc(ctx context.Context, drop bool) (registry.Swept, error) {
 	var out registry.Swept
 	ctx = Lasting(ctx)
 	err := s.write(ctx, "gc", func(tx Tx) error {
@@ -143,7 +143,7 @@ func Ensure(ctx context.Context, tx Tx, d Dialect, cwd string) error {
 	if err := registry.CheckField("the folder of agent 0", cwd); err != nil {
 		return err
 	}
-	p, err := (&Store{reader: reader{d: d}}).newWriter(ctx, tx, 1)
+	p, err := (&core{reader: reader{d: d}}).newWriter(ctx, tx, 1)
 	if err != nil {
 		return err
 	}

@@ -17,7 +17,7 @@ import (
 
 // Acquire implements agent.Leases. An agent that nobody holds, which most are, is taken and
 // read in one statement, by what agent.Grant says of such a one.
-func (s *Store) Acquire(ctx context.Context, name id.Agent, owner string, ttl time.Duration) (agent.Agent, error) {
+func (s leases) Acquire(ctx context.Context, name id.Agent, owner string, ttl time.Duration) (agent.Agent, error) {
 	if err := registry.CheckField("the owner of a lease", owner); err != nil {
 		return agent.Agent{}, err
 	}
@@ -40,13 +40,13 @@ func (s *Store) Acquire(ctx context.Context, name id.Agent, owner string, ttl ti
 }
 
 // takes is the statement that takes an agent which nobody holds.
-func (s *Store) takes() string {
+func (s *core) takes() string {
 	return `UPDATE agents SET lease_owner = $2, lease_epoch = lease_epoch + 1, lease_until = ` + s.d.Now() + ` + $3
 		WHERE uuid = $1 AND lease_owner IS NULL AND status = 'running' RETURNING ` + agentColumns
 }
 
 // Seize implements agent.Leases.
-func (s *Store) Seize(ctx context.Context, name id.Agent, from agent.Lease, owner string, ttl time.Duration) (agent.Lease, error) {
+func (s leases) Seize(ctx context.Context, name id.Agent, from agent.Lease, owner string, ttl time.Duration) (agent.Lease, error) {
 	if err := registry.CheckField("the owner of a lease", owner); err != nil {
 		return agent.Lease{}, err
 	}
@@ -59,7 +59,7 @@ func (s *Store) Seize(ctx context.Context, name id.Agent, from agent.Lease, owne
 }
 
 // Renew implements agent.Leases.
-func (s *Store) Renew(ctx context.Context, name id.Agent, owner string, epoch int64, ttl time.Duration) (agent.Lease, error) {
+func (s leases) Renew(ctx context.Context, name id.Agent, owner string, epoch int64, ttl time.Duration) (agent.Lease, error) {
 	return s.relet(ctx, "renew lease", name, func(a agent.Agent, now time.Time) (agent.Lease, error) {
 		return agent.Renewed(a, owner, epoch, now, ttl)
 	})
@@ -69,7 +69,7 @@ const releases = `UPDATE agents SET lease_owner = NULL, lease_until = NULL
 	WHERE uuid = $1 AND lease_owner = $2 AND lease_epoch = $3`
 
 // Release implements agent.Leases.
-func (s *Store) Release(ctx context.Context, name id.Agent, owner string, epoch int64) error {
+func (s leases) Release(ctx context.Context, name id.Agent, owner string, epoch int64) error {
 	return s.write(Unsynced(ctx), "release lease", func(tx Tx) error {
 		done, err := tx.ExecContext(ctx, releases, string(name), owner, epoch)
 		if err != nil {
@@ -83,7 +83,7 @@ func (s *Store) Release(ctx context.Context, name id.Agent, owner string, epoch 
 	})
 }
 
-func (s *Store) relet(ctx context.Context, verb string, name id.Agent,
+func (s *core) relet(ctx context.Context, verb string, name id.Agent,
 	decide func(agent.Agent, time.Time) (agent.Lease, error)) (agent.Lease, error) {
 	var held agent.Agent
 	err := s.write(Unsynced(ctx), verb, func(tx Tx) (err error) {
@@ -94,7 +94,7 @@ func (s *Store) relet(ctx context.Context, verb string, name id.Agent,
 }
 
 // reletIn gives the lease of an agent to whom it is decided, and is the agent as it is then.
-func (s *Store) reletIn(ctx context.Context, tx Tx, name id.Agent,
+func (s *core) reletIn(ctx context.Context, tx Tx, name id.Agent,
 	decide func(agent.Agent, time.Time) (agent.Lease, error)) (agent.Agent, error) {
 	a, now, err := reader{tx, s.d}.lock(ctx, name)
 	if err != nil {
@@ -118,7 +118,7 @@ func writeLease(ctx context.Context, tx Tx, name id.Agent, l agent.Lease) error 
 // Send locks its two, so that neither waits for the other in a circle. What is
 // held comes back as one text: ten thousand rows would take longer to hand over
 // than to write.
-func (s *Store) RenewAll(ctx context.Context, owner string, ttl time.Duration) ([]agent.Holding, error) {
+func (s leases) RenewAll(ctx context.Context, owner string, ttl time.Duration) ([]agent.Holding, error) {
 	const mine = ` FROM agents WHERE lease_owner = $1 AND status = 'running'`
 	renew := `UPDATE agents SET lease_until = ` + s.d.Now() + ` + $2 WHERE lease_owner = $1 AND status = 'running'`
 	if lock := s.d.ForUpdate(); lock != "" {

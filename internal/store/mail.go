@@ -117,7 +117,7 @@ func (r reader) room(ctx context.Context, to agent.Agent, most int) error {
 }
 
 // Send implements registry.Registry.
-func (s *Store) Send(ctx context.Context, m registry.Send) (mail.Letter, error) {
+func (s letters) Send(ctx context.Context, m registry.Send) (mail.Letter, error) {
 	if err := mail.CheckBody(m.Body); err != nil {
 		return mail.Letter{}, err
 	}
@@ -184,7 +184,7 @@ func (s *Store) Send(ctx context.Context, m registry.Send) (mail.Letter, error) 
 }
 
 // Read implements registry.Registry.
-func (s *Store) Read(ctx context.Context, rd registry.Read) (mail.Letter, bool, error) {
+func (s letters) Read(ctx context.Context, rd registry.Read) (mail.Letter, bool, error) {
 	var out mail.Letter
 	var found bool
 	err := s.write(ctx, "read mail", func(tx Tx) error {
@@ -238,7 +238,7 @@ func (s *Store) Read(ctx context.Context, rd registry.Read) (mail.Letter, bool, 
 }
 
 // Hide implements mail.Boxes.
-func (s *Store) Hide(ctx context.Context, owner id.Agent, number int64) error {
+func (s letters) Hide(ctx context.Context, owner id.Agent, number int64) error {
 	return s.write(ctx, "delete mail", func(tx Tx) error {
 		r := reader{tx, s.d}
 		_, now, err := r.lock(ctx, owner)

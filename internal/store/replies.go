@@ -49,7 +49,7 @@ func batchReplies(replies []registry.Reply) [][]registry.Reply {
 	return out
 }
 
-func (s *Store) keep(ctx context.Context, tx Tx, replies []registry.Reply) error {
+func (s *core) keep(ctx context.Context, tx Tx, replies []registry.Reply) error {
 	const columns = 5
 	var shown strings.Builder
 	args := make([]any, 0, columns*len(replies))
@@ -97,7 +97,7 @@ func (r reader) Reply(ctx context.Context, a id.Agent) (registry.Reply, bool, er
 
 // dropReply leaves nothing of an agent's reply, over or not: it may say what is
 // redacted.
-func (s *Store) dropReply(ctx context.Context, tx Tx, a id.Agent) error {
+func (s *core) dropReply(ctx context.Context, tx Tx, a id.Agent) error {
 	if err := s.d.LockReplies(ctx, tx); err != nil {
 		return err
 	}

@@ -98,16 +98,30 @@ type Statement struct {
 // Store is a workspace in a database. It implements the ports of agent,
 // history, mail and registry and is safe for concurrent use.
 type Store struct {
+	*core
+	leases
+	letters
+}
+
+// core is the handles that the parts of a store share.
+type core struct {
 	reader
 	writer *sql.DB
 	ended  sync.Map // transactions that were committed with their last statements
 	close  func() error
 }
 
+// leases is who works with which agent.
+type leases struct{ *core }
+
+// letters is what is done to mailboxes.
+type letters struct{ *core }
+
 // New makes a store from its handles. writes go to writer, everything else to
 // readers; they may be the same. closing gives them back.
 func New(writer, readers *sql.DB, d Dialect, closing func() error) *Store {
-	return &Store{reader: reader{q: readers, d: d}, writer: writer, close: closing}
+	c := &core{reader: reader{q: readers, d: d}, writer: writer, close: closing}
+	return &Store{c, leases{c}, letters{c}}
 }
 
 // Close gives back the database. The store is not used afterwards.
@@ -116,7 +130,7 @@ func (s *Store) Close() error {
 }
 
 // write runs fn in one transaction and commits it.
-func (s *Store) write(ctx context.Context, verb string, fn func(Tx) error) error {
+func (s *core) write(ctx context.Context, verb string, fn func(Tx) error) error {
 	if err := database.Repeat(ctx, func() error { return s.once(ctx, fn) }); err != nil {
 		return s.fail(verb, err)
 	}
@@ -133,7 +147,7 @@ func sought(err error, format string, args ...any) error {
 	return f.WithHint("it was done if there is "+format+": look before you repeat it", args...)
 }
 
-func (s *Store) once(ctx context.Context, fn func(Tx) error) error {
+func (s *core) once(ctx context.Context, fn func(Tx) error) error {
 	tx, err := s.d.Begin(ctx)
 	if err != nil {
 		return err
@@ -206,7 +220,7 @@ func (s *Store) View(ctx context.Context, look func(history.Log) error) error {
 }
 
 // snapshot begins a transaction that sees one moment.
-func (s *Store) snapshot(ctx context.Context) (*sql.Tx, error) {
+func (s *core) snapshot(ctx context.Context) (*sql.Tx, error) {
 	return s.q.(*sql.DB).BeginTx(ctx, s.d.Snapshot())
 }
 

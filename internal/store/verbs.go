@@ -11,7 +11,7 @@ import (
 )
 
 // admit locks a living agent, checks the right to write for it, and takes the ids of n entries.
-func (s *Store) admit(ctx context.Context, tx Tx, name id.Agent, c agent.Claim, n int) (*agent.Agent, *writer, error) {
+func (s *core) admit(ctx context.Context, tx Tx, name id.Agent, c agent.Claim, n int) (*agent.Agent, *writer, error) {
 	a, now, ids, err := reader{tx, s.d}.lockDrawing(ctx, tx, name, n)
 	if err != nil {
 		return nil, nil, err
@@ -26,7 +26,7 @@ func (s *Store) admit(ctx context.Context, tx Tx, name id.Agent, c agent.Claim, 
 
 // entitle checks the right to write for a locked agent. A passing writer that
 // finds a lease that ran out shuts its holder out.
-func (s *Store) entitle(ctx context.Context, tx Tx, a *agent.Agent, c agent.Claim, now int64) error {
+func (s *core) entitle(ctx context.Context, tx Tx, a *agent.Agent, c agent.Claim, now int64) error {
 	lease, err := agent.Admit(*a, c, fromMicros(now))
 	if err != nil || lease == a.Lease {
 		return err
@@ -117,7 +117,7 @@ func (s *Store) Fork(ctx context.Context, f registry.Fork) ([]agent.Agent, error
 }
 
 // nameFree refuses the name of a living agent. The unique index decides races.
-func (s *Store) nameFree(ctx context.Context, tx Tx, name string) error {
+func (s *core) nameFree(ctx context.Context, tx Tx, name string) error {
 	if name == "" {
 		return nil
 	}
@@ -209,7 +209,7 @@ func (s *Store) Redact(ctx context.Context, name id.Agent, c agent.Claim, m id.M
 }
 
 // erase deletes content, salt, and blobs that only this entry names.
-func (s *Store) erase(ctx context.Context, tx Tx, m id.Message) error {
+func (s *core) erase(ctx context.Context, tx Tx, m id.Message) error {
 	if err := s.d.LockBlobs(ctx, tx); err != nil {
 		return err
 	}

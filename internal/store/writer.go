@@ -19,7 +19,7 @@ import (
 // links, and keeps the heads and counts of the agents it writes for. Entries
 // are collected and go to the database in few statements, at flush.
 type writer struct {
-	s    *Store
+	s    *core
 	tx   Tx
 	at   time.Time
 	now  time.Time    // the database's, where an agent was locked
@@ -47,7 +47,7 @@ type ref struct {
 
 // newWriter reserves ids for n entries. The rows of all agents it will write for
 // are locked already, so that no lower id can appear later in their histories.
-func (s *Store) newWriter(ctx context.Context, tx Tx, n int) (*writer, error) {
+func (s *core) newWriter(ctx context.Context, tx Tx, n int) (*writer, error) {
 	ids, err := s.d.NextMessages(ctx, tx, n)
 	if err != nil {
 		return nil, err
@@ -55,7 +55,7 @@ func (s *Store) newWriter(ctx context.Context, tx Tx, n int) (*writer, error) {
 	return s.writes(ctx, tx, ids), nil
 }
 
-func (s *Store) writes(ctx context.Context, tx Tx, ids []id.Message) *writer {
+func (s *core) writes(ctx context.Context, tx Tx, ids []id.Message) *writer {
 	return &writer{s: s, tx: tx, at: time.UnixMicro(time.Now().UnixMicro()).UTC(), ids: ids,
 		reshaped: map[*agent.Agent][]rewound{}, sign: func(d history.Draft) history.Draft { return history.Sign(ctx, d) }}
 }
@@ -144,7 +144,7 @@ func (p *writer) flush(ctx context.Context, agents ...*agent.Agent) error {
 }
 
 // finish carries out the last statements of a transaction.
-func (s *Store) finish(ctx context.Context, tx Tx, statements []Statement) error {
+func (s *core) finish(ctx context.Context, tx Tx, statements []Statement) error {
 	ended, err := s.d.Finish(ctx, tx, statements)
 	if ended {
 		s.ended.Store(tx, true)

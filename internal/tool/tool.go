@@ -3,7 +3,7 @@
 //
 // A tool promises:
 //
-//   - Its description, for the model, is a .md file beside its code.
+//   - Its description, and what other packages know of it, is a file of package toolinfo.
 //   - It answers twice: for the model and for the person who watches.
 //   - What goes wrong in it is an answer (IsError), which the model reads and can
 //     act upon. An error is returned only where the turn itself cannot go on: the
@@ -21,19 +21,20 @@ import (
 	"ramet/internal/id"
 	"ramet/internal/llm"
 	"ramet/internal/shape"
+	"ramet/internal/toolinfo"
 )
 
-// Access is what a tool can do to the world; permission hangs on it.
-type Access string
+// Access is what a tool can do to the world; permission depends on it.
+type Access = toolinfo.Access
 
 // The kinds of access.
 const (
-	Reads     Access = "reads"     // looks at files of the workspace: runs unasked
-	Writes    Access = "writes"    // changes files of the workspace
-	Commands  Access = "commands"  // runs programs
-	Servers   Access = "servers"   // asks a program of somebody else's, which does what it likes
-	Fetches   Access = "fetches"   // reads of other hosts: permitted by host
-	Processes Access = "processes" // acts on agents: unasked, within budget and descent
+	Reads     = toolinfo.Reads
+	Writes    = toolinfo.Writes
+	Commands  = toolinfo.Commands
+	Servers   = toolinfo.Servers
+	Fetches   = toolinfo.Fetches
+	Processes = toolinfo.Processes
 )
 
 // Spec is what is known of a tool without running it.
@@ -73,6 +74,17 @@ type Spec struct {
 	// Outside is why a call asks to run outside the box; empty: it does not. nil: none
 	// can.
 	Outside func(args json.RawMessage) string
+}
+
+// Describe fills in the name, the description and the access of a built-in tool (package toolinfo).
+// It panics if there is no such tool.
+func Describe(name string, s Spec) Spec {
+	info := toolinfo.Find(name)
+	if info == nil {
+		panic("internal/toolinfo/" + name + ".md is missing")
+	}
+	s.Name, s.Description, s.Access = info.Name, info.Description, info.Access
+	return s
 }
 
 // Tool is something that a model can call.

@@ -135,6 +135,8 @@ func TestEveryMistakeIsToldWithItsLine(t *testing.T) {
 		{"uses: apply", "uses: apply\n    with: {a: [1]}", "line 21: a in with of worker join is a list: make it a text"},
 		{"each: issue", "each: issue\n    with: {a: b}", "line 25: worker fix has with, which a prompt does not see"},
 		{"each: issue", "each: issue\n    tools: [read, rad]", `line 25: worker fix names no tool "rad": did you mean read?`},
+		{"each: issue", "each: issue\n    tools: [read, job]", `line 25: worker fix cannot use job, because commands of a run end with their call`},
+		{"each: issue", "each: issue\n    tools: [ask]", `line 25: worker fix cannot use ask, because nobody watches a run`},
 		{"each: issue", "each: issue\n    tools: [read, read]", `line 25: "read" stands twice in tools of worker fix`},
 		{"each: issue", "each: issue\n    model: claude", `line 25: model of worker fix is "claude": write vendor/name`},
 		{"each: issue", "each: issue\n    timeout: soon", `line 25: timeout of worker fix is "soon": write a duration`},

@@ -7,6 +7,7 @@ import (
 
 	"ramet/internal/late"
 	"ramet/internal/run"
+	"ramet/internal/toolinfo"
 )
 
 // What recipes can name. Those who do the work have the other half of each list.
@@ -14,8 +15,15 @@ var (
 	builtIns   = late.Value[[]string]{Make: func() []string { return slices.Sorted(maps.Keys(workers.Get())) }}
 	gates      = late.Value[[]string]{Make: func() []string { return slices.Sorted(maps.Keys(builtInGates.Get())) }}
 	severities = []string{"info", "warn", "error", "blocker"}
-	tools      = []string{"bash", "read", "write", "edit", "glob", "grep", "list",
-		"fork", "kill", "send", "check_mail", "read_mail", "wait", "ps", "exit"}
+	tools      = late.Value[[]string]{Make: func() []string {
+		var out []string
+		for _, t := range toolinfo.All() {
+			if t.NotInRecipes == "" {
+				out = append(out, t.Name)
+			}
+		}
+		return out
+	}}
 	// working are the states that may hold workers.
 	working = []run.State{run.ClonedInputs, run.Ingested, run.FactsReady, run.PlanReady, run.Drafting, run.DraftReady,
 		run.Linking, run.Fixing, run.ReadyForPR, run.PROpened}

@@ -214,7 +214,7 @@ workers:
     each: [1, b.c, 0x10]
     inputs: ["{c}", "artifacts/{b}/in.md"]
     outputs: ["reports/{scope}.md", {path: "reports/{scope}.json", schema: json, answer: true}]
-    tools: [read, bash]
+    tools: [read, bash, fetch, recall, plan, look]
     model: Anthropic/claude
     effort: max
     timeout: 1m30s
@@ -227,7 +227,7 @@ gates: {g: {command: "true"}}
 `)
 	w, _ := r.Worker("w")
 	if got := fmt.Sprintln(w.Each.List, w.Tools, w.Model, w.Effort, w.Timeout, w.Attempts, w.Queue, w.Line, w.Outputs[1]); got !=
-		"[1 b.c 0x10] [read bash] Anthropic/claude max 1m30s 5 big 4 {reports/{scope}.json json false true}\n" {
+		"[1 b.c 0x10] [read bash fetch recall plan look] Anthropic/claude max 1m30s 5 big 4 {reports/{scope}.json json false true}\n" {
 		t.Error(got)
 	}
 	x, _ := r.Worker("x")

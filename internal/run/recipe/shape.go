@@ -30,7 +30,7 @@ var Shape = late.Value[*shape.Shape]{Make: func() *shape.Shape {
 			shape.May("schema", text.With("The form that it must have: json, markdown, text, a form that is built in, or one of schemas.")),
 			shape.May("patch", yes.With("What it changed in its worktree.")),
 			shape.May("answer", yes.With("Its last answer, or what its command printed.")))))),
-		shape.May("tools", shape.List(shape.Enum(tools...))),
+		shape.May("tools", shape.List(shape.Enum(tools.Get()...))),
 		shape.May("agent", text.With("A definition of agents, else of .agents/agents or .claude/agents: what it is told first, and what it may use at most.")),
 		shape.May("driver", text.With("The program that drives its agents, as `ramet drivers` lists them; left out: ramet itself.")),
 		shape.May("model", text.With("vendor/name, of a driver the program's own word; left out: that of its agent, else the configured one.")),

@@ -9,6 +9,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"ramet/internal/llm"
+	"ramet/internal/toolinfo"
 )
 
 // sheet is a worker with the lines of what stands in it.
@@ -49,8 +50,10 @@ func (p *parser) worker(m member) {
 	w.Inputs = texts(s.inputs)
 	p.outputs(s, f["outputs"], what)
 	for _, one := range p.list(f["tools"], of("tools"), maxPaths) {
-		if !slices.Contains(tools, one.text) {
-			p.say(one.line, "%s names no tool %.60q: %s", what, one.text, instead(one.text, tools))
+		if t := toolinfo.Find(one.text); t == nil {
+			p.say(one.line, "%s names no tool %.60q: %s", what, one.text, instead(one.text, tools.Get()))
+		} else if t.NotInRecipes != "" {
+			p.say(one.line, "%s cannot use %s, because %s: leave it out", what, t.Name, t.NotInRecipes)
 		}
 		w.Tools = append(w.Tools, one.text)
 	}

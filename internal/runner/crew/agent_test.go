@@ -400,6 +400,21 @@ func TestAnAgentHasTheToolsOfItsTaskAndNoOthers(t *testing.T) {
 	}
 }
 
+// Every agent with tools is offered recall: what was left out of its context is its own.
+func TestAnAgentOfAnItemMayRecall(t *testing.T) {
+	s := newStage(t, `
+{"when": "Try", "steps": [{"call": "recall", "args": {"query": "Try"}}]}
+{"when": "no tool of this task", "steps": [{"text": "refused"}]}
+{"repeat": true, "steps": [{"text": "recalled"}]}
+`)
+	it := s.item("Try.", runner.Output{Path: "b", Answer: true})
+	it.Task.Tools = []string{"read"}
+	res, err := s.do(it)
+	if err != nil || string(res.Files[0].Data) != "recalled" {
+		t.Fatalf("%q %v", res.Files, err)
+	}
+}
+
 func TestAgentsOfARunThatWorkOnNoItemCallNoModel(t *testing.T) {
 	s := newStage(t, `{"repeat": true, "steps": [{"text": "done"}]}`)
 	zero, err := s.store.Zero(t.Context())

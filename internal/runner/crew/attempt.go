@@ -18,6 +18,7 @@ import (
 	"ramet/internal/runner/tape"
 	"ramet/internal/sandbox"
 	"ramet/internal/tool"
+	"ramet/internal/tool/recall"
 )
 
 // attempt is an item that is being done by an agent.
@@ -241,7 +242,7 @@ func (g *guard) Decide(ctx context.Context, spec tool.Spec, call tool.Call) (too
 		return g.next.Decide(ctx, spec, call)
 	case s != nil && !s.over.Load() && s.item.Task.Driver != "" && mayAsk(s.item.Task.Tools, spec):
 		return tool.Confine, g.record(spec), nil // all of the program is confined
-	case s == nil || s.over.Load() || !slices.Contains(s.item.Task.Tools, spec.Name):
+	case s == nil || s.over.Load() || spec.Name != recall.Name && !slices.Contains(s.item.Task.Tools, spec.Name):
 		return "", nil, fault.New(fault.Denied, "%s is no tool of this task", spec.Name)
 	case spec.Access != tool.Commands:
 		return tool.Free, g.record(spec), nil

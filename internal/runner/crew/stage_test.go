@@ -92,15 +92,15 @@ func newStage(t testing.TB, replies string, change ...func(*Options)) *stage {
 	}
 	s.crew = New(o)
 	if s.kernel, err = proc.Start(t.Context(), proc.Options{
-		Store: s.store, Owner: "here:1:a", Guard: s.crew.Guard(deny{}),
-		Model: func(a agent.Agent, _ llm.Ref) (proc.Model, error) {
-			return s.crew.Model(a, proc.Model{Ref: llm.Ref{Vendor: "script", Name: "test"}, Info: llm.Model{Name: "test"}, Provider: s.model})
+		Store: s.store, Owner: "here:1:a",
+		Parts: proc.Parts{
+			Models: proc.Models{Model: func(a agent.Agent, _ llm.Ref) (proc.Model, error) {
+				return s.crew.Model(a, proc.Model{Ref: llm.Ref{Vendor: "script", Name: "test"}, Info: llm.Model{Name: "test"}, Provider: s.model})
+			}},
+			Toolbox: proc.Toolbox{Tools: s.tools, Guard: s.crew.Guard(deny{}), Offer: s.crew.Tools},
+			Prompts: proc.Prompts{System: func(agent.Agent) ([]llm.Message, error) { return proc.System(), nil }},
 		},
-		Tools:  s.tools,
-		Offer:  s.crew.Tools,
-		System: func(agent.Agent) ([]llm.Message, error) { return proc.System(), nil },
-		Gone:   func(string) bool { return false },
-		Tell:   func(context.Context, ...registry.Ring) {},
+		Peers: proc.Peers{Gone: func(string) bool { return false }, Tell: func(context.Context, ...registry.Ring) {}},
 	}); err != nil {
 		t.Fatal(err)
 	}

@@ -2,7 +2,6 @@ package local
 
 import (
 	"context"
-	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,9 +12,6 @@ import (
 	"ramet/internal/text"
 	"ramet/internal/tool"
 )
-
-//go:embed job.md
-var jobDoc string
 
 // prompt is how soon a command in the background must fail to be told at once.
 const prompt = 300 * time.Millisecond
@@ -29,8 +25,7 @@ type jobArgs struct {
 
 // job is the tool that looks after commands in the background.
 func (l *Local) job() tool.Tool {
-	return &one{run: l.runJob, spec: tool.Spec{
-		Name: "job", Description: jobDoc, Access: tool.Processes,
+	return &one{run: l.runJob, spec: tool.Describe("job", tool.Spec{
 		Args: l.commandShapes().job,
 		Summary: func(args json.RawMessage) string {
 			a, _ := parse[jobArgs](args)
@@ -40,7 +35,7 @@ func (l *Local) job() tool.Tool {
 			}
 			return fmt.Sprintf("%s command %.0f in the background", verb, a.ID)
 		},
-	}}
+	})}
 }
 
 func (l *Local) runJob(ctx context.Context, c tool.Call) (tool.Answer, error) {

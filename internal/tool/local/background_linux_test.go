@@ -77,7 +77,7 @@ func holder(t *testing.T, l *Local) (command string, gone func()) {
 }
 
 func TestACommandGoesOnInTheBackground(t *testing.T) {
-	jobs := NewJobs()
+	jobs := NewJobs(nil)
 	defer jobs.Close()
 	l := yard(t, jobs, worker)
 	a := call(t, l, "bash", map[string]any{"command": "echo ready; read x < door; echo bye $x; exit 3", "background": true})
@@ -125,7 +125,7 @@ func TestWhatIsStoppedIsGone(t *testing.T) {
 		"the kernel ends": func(_ *testing.T, j *Jobs, _ *Local) { j.Close() },
 	} {
 		t.Run(name, func(t *testing.T) {
-			jobs := NewJobs()
+			jobs := NewJobs(nil)
 			defer jobs.Close()
 			l := yard(t, jobs, worker)
 			command, gone := holder(t, l)
@@ -139,7 +139,7 @@ func TestWhatIsStoppedIsGone(t *testing.T) {
 }
 
 func TestAfterTheEndNothingBegins(t *testing.T) {
-	jobs := NewJobs()
+	jobs := NewJobs(nil)
 	l := yard(t, jobs, worker)
 	jobs.Close()
 	if a := call(t, l, "bash", map[string]any{"command": "sleep 1000", "background": true}); !a.IsError {
@@ -148,7 +148,7 @@ func TestAfterTheEndNothingBegins(t *testing.T) {
 }
 
 func TestCommandsInTheBackgroundAreLimited(t *testing.T) {
-	jobs := NewJobs()
+	jobs := NewJobs(nil)
 	defer jobs.Close()
 	l := yard(t, jobs, worker)
 	for range mostJobs {
@@ -166,7 +166,7 @@ func TestCommandsInTheBackgroundAreLimited(t *testing.T) {
 }
 
 func TestATimeoutHoldsInTheBackground(t *testing.T) {
-	jobs := NewJobs()
+	jobs := NewJobs(nil)
 	defer jobs.Close()
 	l := yard(t, jobs, worker)
 	call(t, l, "bash", map[string]any{"command": "echo a; sleep 1000", "background": true, "timeout": 1})
@@ -177,13 +177,13 @@ func TestATimeoutHoldsInTheBackground(t *testing.T) {
 
 // Another process, and a fork, know of the command what the history tells.
 func TestWhatOthersKnowOfACommand(t *testing.T) {
-	jobs := NewJobs()
+	jobs := NewJobs(nil)
 	defer jobs.Close()
 	l := yard(t, jobs, worker)
 	a := call(t, l, "bash", map[string]any{"command": "echo some output; sleep 1000", "background": true})
 	call(t, l, "job", map[string]any{"id": 1, "wait": 60, "until": "some output"})
 	memos := func() iter.Seq[json.RawMessage] { return slices.Values([]json.RawMessage{json.RawMessage(a.Memo)}) }
-	later := NewJobs()
+	later := NewJobs(nil)
 	defer later.Close()
 	again := yard(t, later, worker)
 	child := yard(t, later, id.Agent("BBBBBBBBBBBBBBBBBBBBBA"))
@@ -211,7 +211,7 @@ func TestWhatOthersKnowOfACommand(t *testing.T) {
 }
 
 func TestAWaitEndsWithItsTurn(t *testing.T) {
-	jobs := NewJobs()
+	jobs := NewJobs(nil)
 	defer jobs.Close()
 	l := yard(t, jobs, worker)
 	call(t, l, "bash", map[string]any{"command": "sleep 1000", "background": true})

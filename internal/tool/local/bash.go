@@ -2,7 +2,6 @@ package local
 
 import (
 	"context"
-	_ "embed"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -19,9 +18,6 @@ import (
 	"ramet/internal/tool"
 )
 
-//go:embed bash.md
-var bashDoc string
-
 type bashArgs struct {
 	Command    string
 	Timeout    float64
@@ -30,8 +26,8 @@ type bashArgs struct {
 }
 
 func (l *Local) bash() tool.Tool {
-	return l.remember(l.runBash, tool.Spec{
-		Name: "bash", Description: bashDoc, Access: tool.Commands, Args: l.commandShapes().bash,
+	return l.remember(l.runBash, tool.Describe("bash", tool.Spec{
+		Args: l.commandShapes().bash,
 		Subject: func(args json.RawMessage) string {
 			a, _ := parse[bashArgs](args)
 			return a.Command
@@ -53,7 +49,7 @@ func (l *Local) bash() tool.Tool {
 			a, _ := parse[bashArgs](args)
 			return a.Outside
 		},
-	})
+	}))
 }
 
 // where says what a command line does not: in which folder it would run, and whether in the background.

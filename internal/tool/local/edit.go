@@ -3,14 +3,10 @@ package local
 import (
 	"context"
 	"crypto/sha256"
-	_ "embed"
 	"fmt"
 
 	"ramet/internal/tool"
 )
-
-//go:embed edit.md
-var editDoc string
 
 type editArgs struct {
 	Path string
@@ -26,11 +22,10 @@ type change struct {
 }
 
 func (l *Local) edit() tool.Tool {
-	return l.remember(l.runEdit, tool.Spec{
-		Name: "edit", Description: editDoc, Access: tool.Writes,
+	return l.remember(l.runEdit, tool.Describe("edit", tool.Spec{
 		Args:    editShape.Get(),
 		Subject: l.subject, Summary: l.summary("edit"), Preview: l.previewEdit,
-	})
+	}))
 }
 
 // changes are what a call asks for.

@@ -2,7 +2,6 @@ package local
 
 import (
 	"context"
-	_ "embed"
 	"encoding/json"
 	"fmt"
 
@@ -11,15 +10,11 @@ import (
 	"ramet/internal/tool/fetch"
 )
 
-//go:embed fetch.md
-var fetchDoc string
-
 type fetchArgs struct{ URL string }
 
 // fetch is the tool that reads a page of the web.
 func (l *Local) fetch() tool.Tool {
-	return &one{run: l.shelved("fetch", l.runFetch), spec: tool.Spec{
-		Name: "fetch", Description: fetchDoc, Access: tool.Fetches,
+	return &one{run: l.shelved("fetch", l.runFetch), spec: tool.Describe("fetch", tool.Spec{
 		Args: fetchShape.Get(),
 		Subject: func(args json.RawMessage) string {
 			a, _ := parse[fetchArgs](args)
@@ -30,7 +25,7 @@ func (l *Local) fetch() tool.Tool {
 			a, _ := parse[fetchArgs](args)
 			return "fetch " + text.Line(a.URL, 400)
 		},
-	}}
+	})}
 }
 
 func (l *Local) runFetch(ctx context.Context, c tool.Call) (tool.Answer, error) {

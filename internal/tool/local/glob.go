@@ -3,7 +3,6 @@ package local
 import (
 	"cmp"
 	"context"
-	_ "embed"
 	"encoding/json"
 	"fmt"
 	"path"
@@ -18,23 +17,19 @@ import (
 	"ramet/internal/tool"
 )
 
-//go:embed glob.md
-var globDoc string
-
 const mostPaths = 1000
 
 type globArgs struct{ Pattern, Path, Exclude string }
 
 func (l *Local) glob() tool.Tool {
-	return &one{run: l.shelved("glob", l.runGlob), spec: tool.Spec{
-		Name: "glob", Description: globDoc, Access: tool.Reads,
+	return &one{run: l.shelved("glob", l.runGlob), spec: tool.Describe("glob", tool.Spec{
 		Args:    globShape.Get(),
 		Subject: l.subject,
 		Summary: func(args json.RawMessage) string {
 			a, _ := parse[globArgs](args)
 			return fmt.Sprintf("find %s in %s", text.Line(a.Pattern, 100), show(l.subject(args)))
 		},
-	}}
+	})}
 }
 
 func (l *Local) runGlob(ctx context.Context, c tool.Call) (tool.Answer, error) {

@@ -2,7 +2,6 @@ package local
 
 import (
 	"context"
-	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,9 +13,6 @@ import (
 	"ramet/internal/text"
 	"ramet/internal/tool"
 )
-
-//go:embed grep.md
-var grepDoc string
 
 const (
 	mostMatches = 200
@@ -32,15 +28,14 @@ type grepArgs struct {
 }
 
 func (l *Local) grep() tool.Tool {
-	return &one{run: l.shelved("grep", l.runGrep), spec: tool.Spec{
-		Name: "grep", Description: grepDoc, Access: tool.Reads,
+	return &one{run: l.shelved("grep", l.runGrep), spec: tool.Describe("grep", tool.Spec{
 		Args:    grepShape.Get(),
 		Subject: l.subject,
 		Summary: func(args json.RawMessage) string {
 			a, _ := parse[grepArgs](args)
 			return fmt.Sprintf("search %s for %s", show(l.subject(args)), text.Line(a.Pattern, 100))
 		},
-	}}
+	})}
 }
 
 func (l *Local) runGrep(ctx context.Context, c tool.Call) (tool.Answer, error) {

@@ -25,8 +25,7 @@ const (
 // agent (End), with the kernel (Close), and however the process ends (package sandbox). It is
 // safe for concurrent use.
 type Jobs struct {
-	// Changed is told whose commands began or ended. nil: nobody is.
-	Changed func(id.Agent)
+	changed func(id.Agent) // nil: nothing is called
 
 	ctx  context.Context // ends with Close
 	stop context.CancelFunc
@@ -36,9 +35,10 @@ type Jobs struct {
 	closed bool
 }
 
-// NewJobs is an empty table.
-func NewJobs() *Jobs {
-	j := &Jobs{of: map[id.Agent][]*job{}}
+// NewJobs returns an empty table. It calls changed with the agent whose commands began or ended; nil:
+// nothing is called.
+func NewJobs(changed func(id.Agent)) *Jobs {
+	j := &Jobs{changed: changed, of: map[id.Agent][]*job{}}
 	j.ctx, j.stop = context.WithCancel(context.Background())
 	return j
 }
@@ -276,7 +276,7 @@ func (j *Jobs) Close() {
 }
 
 func (j *Jobs) told(a id.Agent) {
-	if j.Changed != nil {
-		j.Changed(a)
+	if j.changed != nil {
+		j.changed(a)
 	}
 }

@@ -3,7 +3,6 @@ package local
 import (
 	"cmp"
 	"context"
-	_ "embed"
 	"fmt"
 	"io/fs"
 	"os"
@@ -13,17 +12,14 @@ import (
 	"ramet/internal/tool"
 )
 
-//go:embed list.md
-var listDoc string
-
 const mostNames = 1000
 
 func (l *Local) list() tool.Tool {
-	return &one{run: l.shelved("list", l.runList), spec: tool.Spec{
-		Name: "list", Untold: true, Description: listDoc, Access: tool.Reads,
+	return &one{run: l.shelved("list", l.runList), spec: tool.Describe("list", tool.Spec{
+		Untold:  true,
 		Args:    listShape.Get(),
 		Subject: l.subject, Summary: l.summary("list"),
-	}}
+	})}
 }
 
 func (l *Local) runList(_ context.Context, c tool.Call) (tool.Answer, error) {

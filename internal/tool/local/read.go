@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
-	_ "embed"
 	"errors"
 	"fmt"
 	"io"
@@ -16,9 +15,6 @@ import (
 	"ramet/internal/text"
 	"ramet/internal/tool"
 )
-
-//go:embed read.md
-var readDoc string
 
 const (
 	mostLines  = 2000
@@ -32,11 +28,10 @@ type readArgs struct {
 }
 
 func (l *Local) read() tool.Tool {
-	return l.remember(l.runRead, tool.Spec{
-		Name: "read", Description: readDoc, Access: tool.Reads,
+	return l.remember(l.runRead, tool.Describe("read", tool.Spec{
 		Args:    readShape.Get(),
 		Subject: l.subject, Summary: l.summary("read"),
-	})
+	}))
 }
 
 func (l *Local) runRead(ctx context.Context, c tool.Call) (tool.Answer, error) {

@@ -2,7 +2,6 @@ package local
 
 import (
 	"context"
-	_ "embed"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -10,21 +9,17 @@ import (
 	"ramet/internal/tool"
 )
 
-//go:embed write.md
-var writeDoc string
-
 type writeArgs struct{ Path, Content string }
 
 func (l *Local) write() tool.Tool {
-	return l.remember(l.runWrite, tool.Spec{
-		Name: "write", Description: writeDoc, Access: tool.Writes,
+	return l.remember(l.runWrite, tool.Describe("write", tool.Spec{
 		Args:    writeShape.Get(),
 		Subject: l.subject, Preview: l.previewWrite,
 		Summary: func(args json.RawMessage) string {
 			a, _ := parse[writeArgs](args)
 			return fmt.Sprintf("write %s (%s)", show(l.subject(args)), size(a.Content))
 		},
-	})
+	}))
 }
 
 func (l *Local) runWrite(_ context.Context, c tool.Call) (tool.Answer, error) {

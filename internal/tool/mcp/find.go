@@ -3,7 +3,6 @@ package mcp
 import (
 	"cmp"
 	"context"
-	_ "embed"
 	"encoding/json"
 	"fmt"
 	"iter"
@@ -23,9 +22,6 @@ const (
 	mostOffered = 40
 	bestFound   = 5
 )
-
-//go:embed find_tools.md
-var findDoc string
 
 // Box is the tools of lists, for one agent. If there are many, or their definitions have more
 // than so many bytes (0: any number), the model gets one tool with which it finds them.
@@ -85,10 +81,9 @@ func (f *finder) Spec() tool.Spec {
 	for i, n := range names {
 		names[i] = fmt.Sprintf("%s (%d)", n, servers[n])
 	}
-	return tool.Spec{Name: "find_tools", Access: tool.Reads,
-		Description: strings.TrimSpace(findDoc) + " There are " + text.Count(len(f.all), "tool") + ", of: " + strings.Join(names, ", ") + ".",
-		Args:        shape.Object(shape.Must("query", shape.Text(1).With("what the tool should do, in a few words"))),
-	}
+	s := tool.Describe("find_tools", tool.Spec{Args: shape.Object(shape.Must("query", shape.Text(1).With("what the tool should do, in a few words")))})
+	s.Description += " There are " + text.Count(len(f.all), "tool") + ", of: " + strings.Join(names, ", ") + "."
+	return s
 }
 
 func (f *finder) Run(_ context.Context, c tool.Call) (tool.Answer, error) {

@@ -2,27 +2,19 @@ package process
 
 import (
 	"context"
-	_ "embed"
 	"encoding/json"
 	"iter"
-	"slices"
 	"sync/atomic"
 
 	"ramet/internal/late"
 	"ramet/internal/shape"
 	"ramet/internal/tool"
+	"ramet/internal/toolinfo"
 )
 
-//go:embed children.md
-var childrenText string
-
 var childrenSpec = late.Value[tool.Spec]{Make: func() tool.Spec {
-	return tool.Spec{Name: "children", Description: childrenText, Access: tool.Processes, Args: shape.Object()}
+	return tool.Describe("children", tool.Spec{Args: shape.Object()})
 }}
-
-// family are the tools of who has children, or speaks with a person: of little use to one who
-// works alone.
-var family = []string{"fork", "kill", "send", "check_mail", "wait", "ps", "look", "exit", "diff", "merge", "ask", "plan", "list"}
 
 // Alone is the box of an agent that works on a task of its own, of which it alone knows: it is
 // told of what it needs for that, and of one tool by which it is told of the rest.
@@ -44,7 +36,8 @@ func (c *children) Covers(name string) bool {
 	if c.open.Load() {
 		return name == childrenSpec.Get().Name
 	}
-	return slices.Contains(family, name)
+	info := toolinfo.Find(name)
+	return info != nil && !info.Alone
 }
 
 // Recall implements tool.Memory.

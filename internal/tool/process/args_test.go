@@ -3,7 +3,6 @@ package process_test
 import (
 	"context"
 	"encoding/json"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -40,9 +39,8 @@ func TestTheBoxIsToldWithSchemas(t *testing.T) {
 				t.Errorf("%s does not take %s", o.Name, name)
 			}
 		}
-		file, err := os.ReadFile(o.Name + ".md")
-		if err != nil || strings.TrimSpace(string(file)) != o.Description || len(o.Description) < 40 {
-			t.Errorf("%s: %v, %q", o.Name, err, o.Description)
+		if len(o.Description) < 40 {
+			t.Errorf("%s: %q", o.Name, o.Description)
 		}
 		if s := box[i].Spec(); s.Access != tool.Processes || s.Subject != nil {
 			t.Errorf("%s: %+v", o.Name, s)

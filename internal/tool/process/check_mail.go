@@ -2,7 +2,6 @@ package process
 
 import (
 	"context"
-	_ "embed"
 	"fmt"
 	"slices"
 	"strings"
@@ -20,12 +19,9 @@ const (
 	maxPreview = 80 // characters
 )
 
-//go:embed check_mail.md
-var checkMailText string
-
 var checkMailSpec = late.Value[tool.Spec]{Make: func() tool.Spec {
-	return tool.Spec{
-		Name: "check_mail", Untold: true, Description: checkMailText, Access: tool.Processes,
+	return tool.Describe("check_mail", tool.Spec{
+		Untold: true,
 		Args: shape.Object(
 			shape.May("from", shape.Text(0)),
 		),
@@ -35,7 +31,7 @@ var checkMailSpec = late.Value[tool.Spec]{Make: func() tool.Spec {
 			}
 			return "look into the mailbox"
 		}),
-	}
+	})
 }}
 
 type fromArgs struct {

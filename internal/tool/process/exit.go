@@ -2,7 +2,6 @@ package process
 
 import (
 	"context"
-	_ "embed"
 
 	"ramet/internal/fault"
 	"ramet/internal/late"
@@ -11,12 +10,9 @@ import (
 	"ramet/internal/tool"
 )
 
-//go:embed exit.md
-var exitText string
-
 var exitSpec = late.Value[tool.Spec]{Make: func() tool.Spec {
-	return tool.Spec{
-		Name: "exit", Untold: true, Description: exitText, Access: tool.Processes,
+	return tool.Describe("exit", tool.Spec{
+		Untold: true,
 		Args: shape.Object(
 			shape.May("result", shape.Text(0)),
 		),
@@ -26,7 +22,7 @@ var exitSpec = late.Value[tool.Spec]{Make: func() tool.Spec {
 			}
 			return "exit"
 		}),
-	}
+	})
 }}
 
 type exitArgs struct {

@@ -2,7 +2,6 @@ package process
 
 import (
 	"context"
-	_ "embed"
 	"strings"
 	"sync"
 
@@ -25,9 +24,6 @@ const (
 	inherit = "inherit"
 	nothing = "none"
 )
-
-//go:embed fork.md
-var forkText string
 
 // forkArguments are what a model can say of a child. Of definitions and drivers it is told where
 // there are some.
@@ -55,8 +51,8 @@ var (
 )
 
 var forkSpec = late.Value[tool.Spec]{Make: func() tool.Spec {
-	return tool.Spec{
-		Name: "fork", Description: forkText, Access: tool.Processes, Args: forkPlain.Get(),
+	return tool.Describe("fork", tool.Spec{
+		Args: forkPlain.Get(),
 		Summary: summary(func(args forkArgs) string {
 			line := "fork"
 			if args.Name != "" {
@@ -67,7 +63,7 @@ var forkSpec = late.Value[tool.Spec]{Make: func() tool.Spec {
 			}
 			return line + ": " + args.Prompt
 		}),
-	}
+	})
 }}
 
 type forkArgs struct {

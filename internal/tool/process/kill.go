@@ -2,7 +2,6 @@ package process
 
 import (
 	"context"
-	_ "embed"
 	"fmt"
 
 	"ramet/internal/agent"
@@ -12,12 +11,8 @@ import (
 	"ramet/internal/tool"
 )
 
-//go:embed kill.md
-var killText string
-
 var killSpec = late.Value[tool.Spec]{Make: func() tool.Spec {
-	return tool.Spec{
-		Name: "kill", Description: killText, Access: tool.Processes,
+	return tool.Describe("kill", tool.Spec{
 		Args: shape.Object(
 			shape.Must("agent", shape.Text(1)),
 			shape.May("cascade", shape.Bool()),
@@ -33,7 +28,7 @@ var killSpec = late.Value[tool.Spec]{Make: func() tool.Spec {
 			}
 			return line
 		}),
-	}
+	})
 }}
 
 type killArgs struct {

@@ -2,7 +2,6 @@ package process
 
 import (
 	"context"
-	_ "embed"
 	"fmt"
 	"slices"
 	"strings"
@@ -22,18 +21,14 @@ const (
 	entriesOfStep = 12
 )
 
-//go:embed look.md
-var lookText string
-
 var lookSpec = late.Value[tool.Spec]{Make: func() tool.Spec {
-	return tool.Spec{
-		Name: "look", Description: lookText, Access: tool.Processes,
+	return tool.Describe("look", tool.Spec{
 		Args: shape.Object(
 			shape.Must("agent", shape.Text(1)),
 			shape.May("steps", shape.Number(1, mostSteps)),
 		),
 		Summary: summary(func(args lookArgs) string { return "look at " + args.Agent }),
-	}
+	})
 }}
 
 type lookArgs struct {

@@ -2,7 +2,6 @@ package process
 
 import (
 	"context"
-	_ "embed"
 	"fmt"
 	"strings"
 
@@ -15,23 +14,16 @@ import (
 	"ramet/internal/tool"
 )
 
-//go:embed merge.md
-var mergeText string
-
 var mergeSpec = late.Value[tool.Spec]{Make: func() tool.Spec {
-	return tool.Spec{
-		Name: "merge", Description: mergeText, Access: tool.Writes, As: "edit",
+	return tool.Describe("merge", tool.Spec{
+		As:      "edit",
 		Args:    shape.Object(shape.Must("child", shape.Text(1))),
 		Summary: summary(func(args treeArgs) string { return "merge the work of " + args.Child + " into this folder" }),
-	}
+	})
 }}
 
-//go:embed diff.md
-var diffText string
-
 var diffSpec = late.Value[tool.Spec]{Make: func() tool.Spec {
-	return tool.Spec{
-		Name: "diff", Description: diffText, Access: tool.Processes,
+	return tool.Describe("diff", tool.Spec{
 		Args: shape.Object(
 			shape.Must("child", shape.Text(1)),
 			shape.May("path", shape.Text(0)).Untold(),
@@ -39,7 +31,7 @@ var diffSpec = late.Value[tool.Spec]{Make: func() tool.Spec {
 		Summary: summary(func(args treeArgs) string {
 			return strings.TrimSpace("show the changes of " + args.Child + " " + args.Path)
 		}),
-	}
+	})
 }}
 
 type treeArgs struct {

@@ -3,7 +3,6 @@ package process
 import (
 	"cmp"
 	"context"
-	_ "embed"
 	"fmt"
 	"slices"
 	"strings"
@@ -21,12 +20,8 @@ const (
 	maxIndent = 16 // generations that are drawn by indentation
 )
 
-//go:embed ps.md
-var psText string
-
 var psSpec = late.Value[tool.Spec]{Make: func() tool.Spec {
-	return tool.Spec{
-		Name: "ps", Description: psText, Access: tool.Processes,
+	return tool.Describe("ps", tool.Spec{
 		Args: shape.Object(
 			shape.May("all", shape.Bool()),
 		),
@@ -36,7 +31,7 @@ var psSpec = late.Value[tool.Spec]{Make: func() tool.Spec {
 			}
 			return "list the agents"
 		}),
-	}
+	})
 }}
 
 type psArgs struct {

@@ -2,7 +2,6 @@ package process
 
 import (
 	"context"
-	_ "embed"
 	"fmt"
 	"strings"
 
@@ -17,12 +16,8 @@ import (
 	"ramet/internal/tool"
 )
 
-//go:embed read_mail.md
-var readMailText string
-
 var readMailSpec = late.Value[tool.Spec]{Make: func() tool.Spec {
-	return tool.Spec{
-		Name: "read_mail", Description: readMailText, Access: tool.Processes,
+	return tool.Describe("read_mail", tool.Spec{
 		Args: shape.Object(
 			shape.May("number", shape.Integer(0)),
 		),
@@ -32,7 +27,7 @@ var readMailSpec = late.Value[tool.Spec]{Make: func() tool.Spec {
 			}
 			return "read the oldest unread letter"
 		}),
-	}
+	})
 }}
 
 type readArgs struct {

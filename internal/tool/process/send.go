@@ -2,7 +2,6 @@ package process
 
 import (
 	"context"
-	_ "embed"
 	"fmt"
 
 	"ramet/internal/late"
@@ -12,19 +11,15 @@ import (
 	"ramet/internal/tool"
 )
 
-//go:embed send.md
-var sendText string
-
 var sendSpec = late.Value[tool.Spec]{Make: func() tool.Spec {
-	return tool.Spec{
-		Name: "send", Description: sendText, Access: tool.Processes,
+	return tool.Describe("send", tool.Spec{
 		Args: shape.Object(
 			shape.Must("to", shape.Text(1).With("name, id, or parent")),
 			shape.Must("text", shape.Text(1)),
 			shape.May("in_reply_to", shape.Integer(0)).Untold(),
 		),
 		Summary: summary(func(args sendArgs) string { return "send to " + args.To + ": " + args.Text }),
-	}
+	})
 }}
 
 // Numbers are read as doubles, because 1.0 and 1e2 are whole numbers of JSON too;

@@ -2,7 +2,6 @@ package process
 
 import (
 	"context"
-	_ "embed"
 	"fmt"
 	"slices"
 	"strings"
@@ -29,12 +28,8 @@ const (
 // wakes is what a report does that was asked for.
 const wakes = "wake"
 
-//go:embed wait.md
-var waitText string
-
 var waitSpec = late.Value[tool.Spec]{Make: func() tool.Spec {
-	return tool.Spec{
-		Name: "wait", Description: waitText, Access: tool.Processes,
+	return tool.Describe("wait", tool.Spec{
 		Args: shape.Object(
 			shape.May("for", shape.Enum(forAny, forAll)),
 			shape.May("agents", shape.List(shape.Text(1))),
@@ -54,7 +49,7 @@ var waitSpec = late.Value[tool.Spec]{Make: func() tool.Spec {
 			}
 			return line + fmt.Sprintf(", at most %s", args.timeout())
 		}),
-	}
+	})
 }}
 
 type waitArgs struct {

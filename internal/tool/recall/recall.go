@@ -8,7 +8,6 @@ package recall
 
 import (
 	"context"
-	_ "embed"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -23,9 +22,6 @@ import (
 	"ramet/internal/text"
 	"ramet/internal/tool"
 )
-
-//go:embed recall.md
-var description string
 
 // Name is the tool's name.
 const Name = "recall"
@@ -63,14 +59,14 @@ var form = late.Value[*shape.Shape]{Make: func() *shape.Shape {
 
 // Spec implements tool.Tool.
 func (r recall) Spec() tool.Spec {
-	return tool.Spec{Name: Name, Description: description, Access: tool.Reads,
+	return tool.Describe(Name, tool.Spec{
 		Args: form.Get(),
 		Summary: func(raw json.RawMessage) string {
 			var a args
 			json.Unmarshal(raw, &a)
 			return strings.TrimSpace("recall " + a.Range + " " + a.Query)
 		},
-	}
+	})
 }
 
 // Run implements tool.Tool.

@@ -7,21 +7,10 @@ import (
 	"slices"
 	"strings"
 
-	"ramet/internal/late"
 	"ramet/internal/permit"
 	"ramet/internal/tool"
+	"ramet/internal/toolinfo"
 )
-
-// others are the names that another program has for tools.
-var others = late.Value[map[string]string]{Make: func() map[string]string {
-	return map[string]string{
-		"read": "read", "write": "write", "edit": "edit", "multiedit": "edit", "notebookedit": "edit", "glob": "glob", "grep": "grep", "ls": "list",
-		"bash": "bash", "bashoutput": "job", "killshell": "job", "task": "fork", "agent": "fork", "webfetch": "fetch", "skill": Name, "askuserquestion": "ask",
-	}
-}}
-
-// kept are the tools that nothing takes away.
-var kept = []string{Name, "exit", "wait", "check_mail", "read_mail", "find_tools", "recall"}
 
 // allowed are tools by their names, some of them only for what rules fit.
 type allowed struct {
@@ -66,10 +55,16 @@ func ours(name string) string {
 	if rest, ok := strings.CutPrefix(name, "mcp__"); ok {
 		return rest
 	}
-	if known, ok := others.Get()[strings.ToLower(name)]; ok {
-		return known
+	if known := toolinfo.FindForeign(name); known != nil {
+		return known.Name
 	}
 	return name
+}
+
+// removable reports whether a list can take a tool away.
+func removable(name string) bool {
+	info := toolinfo.Find(name)
+	return info == nil || info.Removable
 }
 
 func (a *allowed) String() string {
@@ -84,7 +79,7 @@ func (a *allowed) leave(t tool.Tool) tool.Tool {
 	name := tool.NameOf(t)
 	server, _, isServers := strings.Cut(name, "__")
 	switch {
-	case a.all || slices.Contains(kept, name):
+	case a.all || !removable(name):
 		return t
 	case isServers && a.names[server]: // all of one server
 		return t

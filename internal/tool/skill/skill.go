@@ -10,7 +10,6 @@ package skill
 
 import (
 	"context"
-	_ "embed"
 	"encoding/json"
 	"fmt"
 	"io/fs"
@@ -31,9 +30,6 @@ import (
 
 // Name is the tool's.
 const Name = "skill"
-
-//go:embed skill.md
-var doc string
 
 // mostBody is how much of a skill is read at once.
 const mostBody = 64 << 10
@@ -79,14 +75,14 @@ func Entry(r kit.Role) (history.Draft, error) {
 }
 
 func (r *reader) Spec() tool.Spec {
-	return tool.Spec{Name: Name, Description: doc, Access: tool.Reads,
+	return tool.Describe(Name, tool.Spec{
 		Args: shape.Object(shape.Must("name", shape.Text(1).With("the name of the skill"))),
 		Summary: func(args json.RawMessage) string {
 			var a struct{ Name string }
 			_ = json.Unmarshal(args, &a)
 			return a.Name
 		},
-	}
+	})
 }
 
 func (r *reader) Run(_ context.Context, c tool.Call) (tool.Answer, error) {

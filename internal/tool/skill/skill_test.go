@@ -148,3 +148,11 @@ func TestTheListFits(t *testing.T) {
 		t.Error("no skills are listed")
 	}
 }
+
+func TestAListNamesToolsAsOtherProgramsDo(t *testing.T) {
+	for given, ours := range map[string]string{"TodoWrite": "plan", "todowrite": "plan", "KillBash": "job", "Agent": "fork", "update_plan": "plan"} {
+		if !Allows([]string{given}, tool.Spec{Name: ours}, nil) {
+			t.Errorf("allowed-tools: %s does not allow %s", given, ours)
+		}
+	}
+}

@@ -2,7 +2,6 @@ package talk
 
 import (
 	"context"
-	_ "embed"
 	"encoding/json"
 	"fmt"
 
@@ -14,9 +13,6 @@ import (
 	"ramet/internal/tool"
 )
 
-//go:embed ask.md
-var askText string
-
 // mostChoices is how many answers a model may propose.
 const mostChoices = 4
 
@@ -26,8 +22,7 @@ type askArgs struct {
 }
 
 var askSpec = late.Value[tool.Spec]{Make: func() tool.Spec {
-	return tool.Spec{
-		Name: "ask", Description: askText, Access: tool.Processes,
+	return tool.Describe("ask", tool.Spec{
 		Args: shape.Object(
 			shape.Must("question", shape.Text(1)),
 			shape.May("choices", shape.List(shape.Text(1))),
@@ -39,7 +34,7 @@ var askSpec = late.Value[tool.Spec]{Make: func() tool.Spec {
 			}
 			return text.Line(args.Question, 200)
 		},
-	}
+	})
 }}
 
 // ask is the tool that puts a question to the user.

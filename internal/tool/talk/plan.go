@@ -2,7 +2,6 @@ package talk
 
 import (
 	"context"
-	_ "embed"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -12,9 +11,6 @@ import (
 	"ramet/internal/text"
 	"ramet/internal/tool"
 )
-
-//go:embed plan.md
-var planText string
 
 // The states of a step.
 const (
@@ -40,8 +36,7 @@ type planArgs struct {
 }
 
 var planSpec = late.Value[tool.Spec]{Make: func() tool.Spec {
-	return tool.Spec{
-		Name: "plan", Description: planText, Access: tool.Processes,
+	return tool.Describe("plan", tool.Spec{
 		Args: shape.Object(shape.Must("steps", shape.List(shape.Object(
 			shape.Must("step", shape.Text(1)),
 			shape.Must("state", shape.Enum(open, doing, done, dropped)),
@@ -53,7 +48,7 @@ var planSpec = late.Value[tool.Spec]{Make: func() tool.Spec {
 			}
 			return args.brief()
 		},
-	}
+	})
 }}
 
 // Step is one of a plan that another program tells.

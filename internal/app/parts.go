@@ -1,0 +1,93 @@
+package app
+
+import (
+	"os"
+
+	"ramet/internal/agent"
+	"ramet/internal/environ"
+	"ramet/internal/id"
+	"ramet/internal/llm"
+	"ramet/internal/llm/queue"
+	"ramet/internal/loop"
+	"ramet/internal/permit"
+	"ramet/internal/proc"
+	"ramet/internal/runner/crew"
+	"ramet/internal/tool"
+	"ramet/internal/tool/local"
+)
+
+// parts is what the turns of one kernel are made of.
+type parts struct {
+	request request
+	work    *crew.Crew // nil: no agent works on items of runs
+	policy  *permit.Policy
+	jobs    *local.Jobs
+	drivers *drivers
+	models  *models
+	tools   *tools
+	joins   *joining
+}
+
+// newParts makes the parts of a kernel that runs nothing yet. hide is what confined commands may not
+// read.
+func newParts(r request, work *crew.Crew, hide []string, k *proc.Kernel) *parts {
+	note := func(a id.Agent, what string) { k.Events.Publish(loop.Event{Type: loop.Note, Agent: a, Text: what}) }
+	policy := policy(r, k.Asking(r.Ask), note)
+	jobs := local.NewJobs(k.CommandsChanged)
+	drivers := &drivers{request: r, around: doors{r, k.Door}.around, work: work}
+	models := &models{request: r, drivers: drivers, open: map[llm.Ref]proc.Model{}, queue: queue.New(r.Config.Parallels())}
+	return &parts{
+		request: r, work: work, policy: policy, jobs: jobs, drivers: drivers, models: models,
+		tools: &tools{request: r, environment: environ.For(os.Environ()), hidden: hide, jobs: jobs, person: policy, window: models.window, note: note},
+		joins: &joining{request: r, note: note},
+	}
+}
+
+// forKernel returns the parts as the kernel uses them.
+func (p *parts) forKernel() proc.Parts {
+	r := p.request
+	out := proc.Parts{
+		Models:  proc.Models{Model: p.models.model, Effort: llm.Effort(r.Config.Effort), Search: r.Config.Search == "yes"},
+		Toolbox: proc.Toolbox{Tools: p.tools.box, Guard: p.policy, Hooks: hooksOf(r), Files: states(r, p.work)},
+		Prompts: proc.Prompts{
+			System: func(a agent.Agent) ([]llm.Message, error) {
+				words, _, err := overlay(r, a, nil, p.models.window, p.worksOnItem(a))
+				return words, err
+			},
+			SystemFor: func(a agent.Agent, box tool.Box) ([]llm.Message, string, error) {
+				return overlay(r, a, box, p.models.window, p.worksOnItem(a))
+			},
+			Facts: facts(r),
+			Told:  func(a agent.Agent) string { return told(r, a, p.worksOnItem(a)) },
+			Joins: p.joins.of,
+		},
+		Children: proc.Children{
+			Role: r.Workspace.Role, Driver: p.drivers.named, Drivers: p.drivers.installed,
+			Roles:    func() bool { k, err := r.Kit(); return err == nil && len(k.Roles) > 0 },
+			Worktree: worktrees{r}.make, Trees: treesOf(r, p.work),
+			MostAgents: r.Config.Number("max_agents"),
+		},
+		Commands: proc.Commands{Background: p.jobs.Running, Runners: p.jobs.Agents, Abandon: func(a id.Agent) { p.jobs.End(a); p.drivers.end(a) }},
+	}
+	if p.work != nil {
+		out.Model, out.Worktree = p.models.taped(p.work), noTrees(p.work, out.Worktree)
+		out.Tools, out.Guard, out.Offer = p.tools.chosen(p.work), p.work.Guard(p.policy), p.work.Tools
+	}
+	return out
+}
+
+// worksOnItem reports whether an agent works on an item of a run; false if unknown.
+func (p *parts) worksOnItem(a agent.Agent) bool {
+	if p.work == nil {
+		return false
+	}
+	belongs, err := p.work.Belongs(a)
+	return err == nil && belongs
+}
+
+// close ends what the parts keep running.
+func (p *parts) close() {
+	p.jobs.Close()
+	p.drivers.pool.Close()
+	p.tools.closeLent()
+}
