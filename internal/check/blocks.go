@@ -4,21 +4,24 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/yuin/goldmark/ast"
+	extension "github.com/yuin/goldmark/extension/ast"
+
 	"ramet/internal/late"
-	"ramet/internal/markdown/syntax"
+	"ramet/internal/markdown"
 )
 
 var delimiter = late.Regexp(`^[ \t>]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)+\|?[ \t]*$|^[ \t>]*\|[ \t]*:?-+:?[ \t]*\|[ \t]*$`)
 
 // blocks looks at code and tables.
 func (l looker) blocks() {
-	l.walk(func(n *syntax.Node) {
-		switch n.Kind {
-		case syntax.Fence:
+	l.walk(func(n ast.Node) {
+		switch n := n.(type) {
+		case *ast.FencedCodeBlock:
 			l.fence(n)
-		case syntax.Table:
+		case *extension.Table:
 			l.table(n)
-		case syntax.Paragraph:
+		case *ast.Paragraph:
 			l.brokenTable(n)
 		}
 	})
@@ -41,19 +44,24 @@ func columns(line string) int {
 	return n
 }
 
-func (l looker) table(t *syntax.Node) {
-	for row := t.First; row != nil; row = row.Next {
-		if row.First == nil {
+func (l looker) table(t *extension.Table) {
+	for row := t.FirstChild(); row != nil; row = row.NextSibling() {
+		line := 0
+		for c := row.FirstChild(); c != nil && line == 0; c = c.NextSibling() {
+			if c.Lines() != nil && c.Lines().Len() > 0 {
+				line = l.page.Line(c.Lines().At(0).Start)
+			}
+		}
+		if line == 0 {
 			continue
 		}
-		line := l.page.LineOf(row)
 		text := string(l.page.Text(line))
 		// In a list the mark of the item stands before the first row.
 		if bar := strings.Index(text, "|"); bar > 0 && listMark.Get().MatchString(text[:bar]) {
 			text = text[bar:]
 		}
-		if got := columns(text); got != len(t.Columns) {
-			l.add(Error, "MD_TABLE_COLUMNS", line, fmt.Sprintf("a row has %d cells and the table %d columns: give all rows as many, and write \\| for a bar in a cell: %.80s", got, len(t.Columns), strings.TrimSpace(text)), "")
+		if got := columns(text); got != len(t.Alignments) {
+			l.add(Error, "MD_TABLE_COLUMNS", line, fmt.Sprintf("a row has %d cells and the table %d columns: give all rows as many, and write \\| for a bar in a cell: %.80s", got, len(t.Alignments), strings.TrimSpace(text)), "")
 		}
 	}
 }
@@ -61,19 +69,20 @@ func (l looker) table(t *syntax.Node) {
 var listMark = late.Regexp(`^[ \t>]*(?:[-*+]|[0-9]+[.)])[ \t]+$`)
 
 // brokenTable finds what was meant as a table and is none.
-func (l looker) brokenTable(p *syntax.Node) {
-	for i := 1; i < len(p.Lines); i++ {
-		s := p.Lines[i]
-		if delimiter.Get().Match(l.page.Source[s.From:s.To]) {
-			l.add(Error, "MD_TABLE_COLUMNS", l.page.Line(s.From), "a table is not shown as one, since its first two rows differ in their number of columns: give both as many", "")
+func (l looker) brokenTable(p *ast.Paragraph) {
+	for i := 1; i < p.Lines().Len(); i++ {
+		s := p.Lines().At(i)
+		text := strings.TrimRight(string(s.Value(l.page.Source)), "\r\n")
+		if delimiter.Get().MatchString(text) {
+			l.add(Error, "MD_TABLE_COLUMNS", l.page.Line(s.Start), "a table is not shown as one, since its first two rows differ in their number of columns: give both as many", "")
 			return
 		}
 	}
 }
 
 // fence looks at whether code ends where it should.
-func (l looker) fence(n *syntax.Node) {
-	if !n.Done {
+func (l looker) fence(n *ast.FencedCodeBlock) {
+	if !markdown.IsClosed(n) {
 		l.add(Error, "MD_FENCE_OPEN", l.page.LineOf(n), "a code block is not closed: end it with a line of the same fence", "")
 	}
 }

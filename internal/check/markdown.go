@@ -8,9 +8,10 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/yuin/goldmark/ast"
+
 	"ramet/internal/late"
 	"ramet/internal/markdown"
-	"ramet/internal/markdown/syntax"
 )
 
 // Markdown looks at the form of the changed pages. New ones need one title at their top
@@ -118,20 +119,23 @@ func (l looker) lines() {
 
 func (l looker) codeLines() map[int]bool {
 	out := map[int]bool{}
-	l.walk(func(n *syntax.Node) {
-		if n.Kind == syntax.Fence || n.Kind == syntax.Code {
-			for _, line := range n.Lines {
-				out[l.page.Line(line.From)] = true
+	l.walk(func(n ast.Node) {
+		if k := n.Kind(); k == ast.KindFencedCodeBlock || k == ast.KindCodeBlock {
+			for i := range n.Lines().Len() {
+				out[l.page.Line(n.Lines().At(i).Start)] = true
 			}
 		}
 	})
 	return out
 }
 
-func (l looker) walk(visit func(*syntax.Node)) {
-	for n := l.page.Root; n != nil; n = n.After(l.page.Root, true) {
-		visit(n)
-	}
+func (l looker) walk(visit func(ast.Node)) {
+	ast.Walk(l.page.Root, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if entering {
+			visit(n)
+		}
+		return ast.WalkContinue, nil
+	})
 }
 
 // headings looks at the outline.
@@ -157,13 +161,15 @@ func (l looker) headings(own bool) {
 	}
 	if titles == 0 {
 		l.add(Error, "MD_NO_TITLE", 0, "the page has no title: begin it with a heading of the first level", "")
-		if n := l.page.Root.First; n != nil && n.Kind == syntax.Fence && n.Next == nil && isMarkdown(string(n.Language())) {
+		if fence, ok := l.page.Root.FirstChild().(*ast.FencedCodeBlock); ok && l.page.Root.ChildCount() == 1 && isMarkdown(string(fence.Language(l.page.Source))) {
 			l.add(Error, "MD_WRAPPED", 1, "the whole page stands in a code block: take the fences away", "")
 		}
 		return
 	}
-	if n := l.firstText(); n != nil {
-		l.add(Error, "MD_TEXT_BEFORE_TITLE", l.page.LineOf(n), "something stands before the title: begin the page with the title", "remove it, or move it below the title")
+	if first, ok := l.page.Root.FirstChild().(*ast.Heading); !ok || first.Level != 1 {
+		if n := l.firstText(); n != nil {
+			l.add(Error, "MD_TEXT_BEFORE_TITLE", l.page.LineOf(n), "something stands before the title: begin the page with the title", "remove it, or move it below the title")
+		}
 	}
 }
 
@@ -173,12 +179,12 @@ func isMarkdown(language string) bool {
 
 // firstText is the first block, if it is neither the title nor HTML: badges and comments
 // may stand before it.
-func (l looker) firstText() *syntax.Node {
-	for n := l.page.Root.First; n != nil; n = n.Next {
-		switch {
-		case n.Kind == syntax.HTML:
+func (l looker) firstText() ast.Node {
+	for n := l.page.Root.FirstChild(); n != nil; n = n.NextSibling() {
+		if n.Kind() == ast.KindHTMLBlock {
 			continue
-		case n.Kind == syntax.Heading && n.Level == 1:
+		}
+		if h, ok := n.(*ast.Heading); ok && h.Level == 1 {
 			return nil
 		}
 		return n

@@ -111,11 +111,11 @@ func TestMarkdown(t *testing.T) {
 		"conflict":          {page("<<<<<<< HEAD\na\n=======\nb\n>>>>>>> x"), "MD_CONFLICT:3 MD_CONFLICT:7 MD_MANY_TITLES:3"},
 		"to do":             {page("Use it. TODO: say how."), "MD_PLACEHOLDER:3"},
 		"deep":              {page(strings.Repeat("> ", 400) + "x"), ""},
-		"very deep":         {page(strings.Repeat("> ", 200_000) + "x"), ""},
-		"very deep list":    {page(strings.Repeat("1. ", 150_000)), ""},
+		"very deep":         {page(strings.Repeat("> ", 200_000) + "x"), "MD_UNREADABLE:0"},
+		"very deep list":    {page(strings.Repeat("1. ", 150_000)), "MD_UNREADABLE:0"},
 		"a long rule":       {page(strings.Repeat("-", 2000)), ""},
-		"tangled":           {page(strings.Repeat("_a*", 100_000)), ""},
-		"tangled brackets":  {page(strings.Repeat("[a](", 100_000)), ""},
+		"tangled":           {page(strings.Repeat("_a*", 100_000)), "MD_UNREADABLE:0"},
+		"tangled brackets":  {page(strings.Repeat("[a](", 100_000)), "MD_UNREADABLE:0"},
 		"too large":         {page(strings.Repeat("word ", 200_000)), "MD_UNREADABLE:0"},
 	} {
 		t.Run(name, func(t *testing.T) {

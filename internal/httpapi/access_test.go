@@ -87,7 +87,7 @@ func TestNoRouteIsOpenToAttacks(t *testing.T) {
 
 // refusesForms tries what is wrong with a request of somebody who may ask.
 func (s *site) refusesForms(t *testing.T, r Route) {
-	here, _ := s.tree.find(s.request(t, r.Method, somewhere(r), nil).URL)
+	here, _ := s.router.find(s.request(t, r.Method, somewhere(r), nil).URL)
 	for _, method := range []string{"GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "BREW"} {
 		if here[method] != nil {
 			continue

@@ -66,7 +66,7 @@ func (s *Server) admit(w *answer, r *http.Request) (*Route, *Call, error) {
 	if err := s.hosts.check(r); err != nil {
 		return nil, nil, err
 	}
-	here, params := s.tree.find(r.URL)
+	here, params := s.router.find(r.URL)
 	route := here[r.Method]
 	if route == nil && r.Method == http.MethodHead {
 		if get := here[http.MethodGet]; get != nil && !get.Stream && !get.Once {

@@ -26,7 +26,7 @@ func New(o Options) *Server {
 	s := &Server{o: o, access: newAccess(o.Token, o.Now), pulse: newPulse(o.Reach)}
 	s.stop, s.stopped = context.WithCancel(context.Background())
 	s.table = s.routes()
-	s.tree = plant(s.table)
+	s.router = newRouter(s.table)
 	return s
 }
 

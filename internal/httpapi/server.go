@@ -40,7 +40,7 @@ type Options struct {
 type Server struct {
 	o       Options
 	table   []Route // all that it answers
-	tree    *node
+	router  *router
 	access  *access
 	pulse   *pulse
 	hosts   hosts // set by Serve, before the first request

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"strings"
 
+	"github.com/yuin/goldmark/ast"
+	extension "github.com/yuin/goldmark/extension/ast"
+
 	"ramet/internal/late"
-	"ramet/internal/markdown/syntax"
 )
 
 // HTML is a piece of raw HTML: a block, or what stands within a line.
@@ -34,17 +36,29 @@ type Tag struct {
 // HTML are the pieces of raw HTML, top to bottom but for rows of tables, where comments behind a row come first.
 func (p *Page) HTML() []HTML {
 	var out []HTML
-	p.walk(func(n *syntax.Node) bool {
-		h := HTML{page: p, Block: n.Kind == syntax.HTML}
-		switch n.Kind {
-		case syntax.RawHTML, syntax.HTML:
-			for _, l := range n.Lines {
-				h.Spans = append(h.Spans, l.Span)
+	p.walk(func(n ast.Node) bool {
+		h := HTML{page: p}
+		switch n := n.(type) {
+		case *ast.RawHTML:
+			for i := range n.Segments.Len() {
+				s := n.Segments.At(i)
+				h.Spans = append(h.Spans, Span{s.Start, s.Stop})
 			}
-		case syntax.Row:
+		case *ast.HTMLBlock:
+			h.Block = true
+			for i := range n.Lines().Len() {
+				s := n.Lines().At(i)
+				h.Spans = append(h.Spans, Span{s.Start, s.Stop})
+			}
+			if n.HasClosure() {
+				h.Spans = append(h.Spans, Span{n.ClosureLine.Start, n.ClosureLine.Stop})
+			}
+		case *extension.TableRow:
 			if at, ok := p.behindRow(n); ok {
 				h.Spans = append(h.Spans, at)
 			}
+		default:
+			return true
 		}
 		if len(h.Spans) > 0 {
 			out = append(out, h)
@@ -58,18 +72,27 @@ var comments = late.Regexp(`(?:[ \t]*<!--(?:[^-]|-[^-]|--[^>])*-->)+[ \t]*$`)
 
 // behindRow finds comments behind the last bar of a row. They are a cell too many, which
 // the parser drops.
-func (p *Page) behindRow(row *syntax.Node) (Span, bool) {
-	line := p.LineOf(row)
-	text := p.Text(line)
-	m := comments.Get().FindIndex(text)
-	if m == nil || !bytes.HasSuffix(text[:m[0]], []byte("|")) || bytes.HasSuffix(text[:m[0]], []byte(`\|`)) {
-		return Span{}, false
+func (p *Page) behindRow(row *extension.TableRow) (Span, bool) {
+	for c := row.FirstChild(); c != nil; c = c.NextSibling() {
+		if c.Lines() == nil || c.Lines().Len() == 0 {
+			continue
+		}
+		from := c.Lines().At(0).Start
+		line := p.Line(from)
+		text := p.Text(line)
+		m := comments.Get().FindIndex(text)
+		if m == nil || !bytes.HasSuffix(text[:m[0]], []byte("|")) || bytes.HasSuffix(text[:m[0]], []byte(`\|`)) {
+			return Span{}, false
+		}
+		at := Span{p.starts[line-1] + m[0], p.starts[line-1] + m[1]}
+		for ; c != nil; c = c.NextSibling() {
+			if l := c.Lines(); l != nil && l.Len() > 0 && l.At(0).Stop > at.From {
+				return Span{}, false // it is a cell of the table
+			}
+		}
+		return at, true
 	}
-	at := Span{From: p.starts[line-1] + m[0], To: p.starts[line-1] + m[1]}
-	if row.Last != nil && row.Last.To > at.From {
-		return Span{}, false // it is a cell of the table
-	}
-	return at, true
+	return Span{}, false
 }
 
 // pieces splits the HTML into comments and the rest.
@@ -84,11 +107,11 @@ func (h HTML) pieces() (comments []Comment, rest []Span) {
 			if open < 0 {
 				i := bytes.Index(line, []byte("<!--"))
 				if i < 0 {
-					rest = append(rest, Span{From: at, To: s.To})
+					rest = append(rest, Span{at, s.To})
 					break
 				}
 				if i > 0 {
-					rest = append(rest, Span{From: at, To: at + i})
+					rest = append(rest, Span{at, at + i})
 				}
 				open, oneLine = at+i, true
 				text.Reset()
@@ -97,7 +120,7 @@ func (h HTML) pieces() (comments []Comment, rest []Span) {
 				for _, short := range []string{">", "->"} {
 					if bytes.HasPrefix(src[at:s.To], []byte(short)) {
 						at += len(short)
-						comments = append(comments, Comment{Span: Span{From: open, To: at}, OneLine: true})
+						comments = append(comments, Comment{Span: Span{open, at}, OneLine: true})
 						open = -1
 						break
 					}
@@ -112,12 +135,12 @@ func (h HTML) pieces() (comments []Comment, rest []Span) {
 			}
 			text.Write(line[:i])
 			at += i + len("-->")
-			comments = append(comments, Comment{Span: Span{From: open, To: at}, Text: text.String(), OneLine: oneLine})
+			comments = append(comments, Comment{Span: Span{open, at}, Text: text.String(), OneLine: oneLine})
 			open = -1
 		}
 	}
 	if open >= 0 {
-		comments = append(comments, Comment{Span: Span{From: open, To: h.Spans[len(h.Spans)-1].To}, Text: text.String(), Unclosed: true})
+		comments = append(comments, Comment{Span: Span{open, h.Spans[len(h.Spans)-1].To}, Text: text.String(), Unclosed: true})
 	}
 	return comments, rest
 }
@@ -136,7 +159,7 @@ func (h HTML) Tags() []Tag {
 	var all strings.Builder
 	var places []Span // From: in the page, To: in all
 	for _, s := range rest {
-		places = append(places, Span{From: s.From, To: all.Len()})
+		places = append(places, Span{s.From, all.Len()})
 		all.Write(h.page.Source[s.From:s.To])
 	}
 	var out []Tag

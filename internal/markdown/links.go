@@ -2,9 +2,12 @@ package markdown
 
 import (
 	"html"
+	"strings"
+
+	"github.com/yuin/goldmark/ast"
 
 	"ramet/internal/late"
-	"ramet/internal/markdown/syntax"
+	"ramet/internal/text"
 )
 
 // Link is something that points elsewhere.
@@ -22,15 +25,20 @@ var pointing = late.Regexp(`(?i)\s(?:href|src)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\
 // Links are the links and images of a page, those of HTML included.
 func (p *Page) Links() []Link {
 	var out []Link
-	p.walk(func(n *syntax.Node) bool {
-		switch n.Kind {
-		case syntax.Link, syntax.Image:
-			l := Link{To: string(syntax.Unescape(n.Target)), Text: p.Plain(n), Image: n.Kind == syntax.Image, Line: p.LineOf(n)}
-			l.Empty = l.Text == "" && (l.Image || !holdsImage(n))
-			out = append(out, l)
-		case syntax.Address:
-			label := string(p.Source[n.From:n.To])
-			out = append(out, Link{To: n.Scheme() + label, Text: label, Auto: true, Line: p.LineOf(n)})
+	p.walk(func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.Link:
+			words := p.Plain(n)
+			out = append(out, Link{To: text.UnescapeMarkdown(string(n.Destination)), Text: words, Line: p.LineOf(n), Empty: words == "" && !holdsImage(n)})
+		case *ast.Image:
+			words := p.Plain(n)
+			out = append(out, Link{To: text.UnescapeMarkdown(string(n.Destination)), Text: words, Image: true, Line: p.LineOf(n), Empty: words == ""})
+		case *ast.AutoLink:
+			to := string(n.URL(p.Source))
+			if n.AutoLinkType == ast.AutoLinkEmail && !strings.HasPrefix(strings.ToLower(to), "mailto:") {
+				to = "mailto:" + to
+			}
+			out = append(out, Link{To: to, Text: string(n.Label(p.Source)), Auto: true, Line: p.LineOf(n)})
 		}
 		return true
 	})
@@ -47,29 +55,35 @@ func (p *Page) Links() []Link {
 	return out
 }
 
-// holdsImage: there is something to click on besides text. HTML may be an image.
-func holdsImage(link *syntax.Node) bool {
-	for n := link.First; n != nil; n = n.After(link, true) {
-		if n.Kind == syntax.Image || n.Kind == syntax.RawHTML {
+func holdsImage(n ast.Node) bool {
+	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
+		switch c := c.(type) {
+		case *ast.Image:
 			return true
+		case *ast.RawHTML: // which may be one
+			return true
+		default:
+			if holdsImage(c) {
+				return true
+			}
 		}
 	}
 	return false
 }
 
 // Span is a piece of a page.
-type Span = syntax.Span
+type Span struct{ From, To int }
 
 // Prose are the pieces of text that are neither code, nor HTML, nor part of a link, with
 // neighbours in one piece.
 func (p *Page) Prose() []Span {
 	var out []Span
-	p.walk(func(n *syntax.Node) bool {
-		switch n.Kind {
-		case syntax.CodeSpan, syntax.Link, syntax.Image:
+	p.walk(func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.CodeSpan, *ast.Link, *ast.Image, *ast.AutoLink:
 			return false
-		case syntax.Text:
-			at := n.Span
+		case *ast.Text:
+			at := Span{n.Segment.Start, n.Segment.Stop}
 			if last := len(out) - 1; last >= 0 && out[last].To == at.From {
 				out[last].To = at.To
 				return true

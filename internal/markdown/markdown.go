@@ -6,18 +6,20 @@
 //   - Places are those of the page: every heading, link and block knows its line.
 //   - Slugs of headings are GitHub's: small letters, marks, digits, "_" and "-" stay,
 //     spaces become "-", the n-th repetition ends in "-n".
-//   - No page brings it down, and none keeps it busy: one that is too large is an
-//     INVALID_TEXT fault, and the time for the others is linear in their size.
+//   - No page brings it down: one that is too large, or that the parser cannot cope
+//     with, is an INVALID_TEXT fault.
 //
-// The tree is that of markdown/syntax; here is what can be asked of a page. It reads only. Nothing is rendered, and nothing is fetched.
+// It reads only. Nothing is rendered, and nothing is fetched.
 package markdown
 
 import (
 	"bytes"
 	"slices"
 
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/text"
+
 	"ramet/internal/fault"
-	"ramet/internal/markdown/syntax"
 )
 
 // MaxSize is the size in bytes of the largest page that is read. GitHub shows larger
@@ -27,25 +29,35 @@ const MaxSize = 512 << 10
 // Page is a page that was read.
 type Page struct {
 	Source []byte
-	Root   *syntax.Node
+	Root   ast.Node
 	Front  int // bytes of front matter that the page begins with
 
 	starts []int // of the lines
 }
 
 // Parse reads a page.
-func Parse(source []byte) (*Page, error) {
+func Parse(source []byte) (page *Page, err error) {
 	if len(source) > MaxSize {
 		return nil, fault.New(fault.InvalidText, "read page: it has %d bytes, over the limit of %d", len(source), MaxSize).
 			WithHint("split it into several pages")
 	}
+	if err := checkCost(source); err != nil {
+		return nil, err
+	}
+	defer func() {
+		// Pages come from anywhere, and the parser may panic.
+		if r := recover(); r != nil {
+			page, err = nil, fault.New(fault.InvalidText, "read page: the parser cannot cope with it: %v", r).
+				WithHint("write it more plainly")
+		}
+	}()
 	p := &Page{Source: source, Front: frontMatter(source), starts: []int{0}}
 	for i, c := range source {
 		if c == '\n' && i+1 < len(source) {
 			p.starts = append(p.starts, i+1)
 		}
 	}
-	p.Root = syntax.Read(masked(source, p.Front), syntax.GitHub)
+	p.Root = gitHub().Parse(text.NewReader(masked(source, p.Front)))
 	return p, nil
 }
 
@@ -78,15 +90,8 @@ func (p *Page) Text(line int) []byte {
 	return bytes.TrimSuffix(rest, []byte("\r"))
 }
 
-// LineOf is the line that a node begins on.
-func (p *Page) LineOf(n *syntax.Node) int { return p.Line(n.From) }
-
-// walk goes through the page from top to bottom, and into a node if visit says so.
-func (p *Page) walk(visit func(*syntax.Node) (inside bool)) {
-	for n := p.Root; n != nil; {
-		n = n.After(p.Root, visit(n))
-	}
-}
+// LineOf returns the line that a node begins on.
+func (p *Page) LineOf(n ast.Node) int { return p.Line(max(n.Pos(), p.Front)) }
 
 // frontMatter is the length of the YAML that a page may begin with.
 func frontMatter(source []byte) int {

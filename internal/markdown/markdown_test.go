@@ -76,19 +76,19 @@ func TestFrontMatter(t *testing.T) {
 	}
 }
 
-func TestOnlySizeIsRefused(t *testing.T) {
-	if _, err := Parse([]byte(strings.Repeat("x", MaxSize+1))); err == nil {
-		t.Error("a page that is too large was read")
-	}
-	for name, text := range map[string]string{"deep": strings.Repeat(">", MaxSize), "marks": strings.Repeat("[", MaxSize), "rule": strings.Repeat("-", MaxSize),
-		"columns and rows": strings.Repeat("|a", MaxSize/6) + "\n" + strings.Repeat("|-", MaxSize/6) + "\n" + strings.Repeat("a\n", MaxSize/6)} {
-		page, err := Parse([]byte(text))
-		if err != nil {
-			t.Fatal(name, err)
+func TestPagesThatCostTooMuchAreRefused(t *testing.T) {
+	for name, text := range map[string]string{
+		"size": strings.Repeat("x", MaxSize+1), "depth": strings.Repeat(">", maxDepth+1), "marks": strings.Repeat("[", maxMarks+1),
+		"many paragraphs":  strings.Repeat(strings.Repeat("_a*", maxMarks/4)+"\n\n", 20),
+		"columns and rows": strings.Repeat("|a", 1000) + "\n" + strings.Repeat("|-", 1000) + "\n" + strings.Repeat("a\n", 1000),
+	} {
+		if _, err := Parse([]byte(text)); err == nil {
+			t.Errorf("%s: it was read", name)
 		}
-		page.Links()
-		page.Headings()
-		page.HTML()
-		page.Prose()
+	}
+	for name, text := range map[string]string{"rule": strings.Repeat("-", MaxSize), "paragraphs": strings.Repeat(strings.Repeat("*a*", 50)+"\n\n", 600)} {
+		if _, err := Parse([]byte(text)); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }

@@ -5,8 +5,10 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/yuin/goldmark/ast"
+
 	"ramet/internal/late"
-	"ramet/internal/markdown/syntax"
+	"ramet/internal/text"
 )
 
 // Heading is a heading of a page.
@@ -22,8 +24,9 @@ type Heading struct {
 func (p *Page) Headings() []Heading {
 	var out []Heading
 	seen := map[string]int{}
-	p.walk(func(h *syntax.Node) bool {
-		if h.Kind != syntax.Heading {
+	p.walk(func(n ast.Node) bool {
+		h, ok := n.(*ast.Heading)
+		if !ok {
 			return true
 		}
 		var all strings.Builder
@@ -34,7 +37,7 @@ func (p *Page) Headings() []Heading {
 			slug = fmt.Sprintf("%s-%d", base, n)
 		}
 		seen[base]++
-		out = append(out, Heading{Level: int(h.Level), Text: strings.TrimSpace(all.String()), Slug: slug, Line: p.LineOf(h), Empty: h.First == nil})
+		out = append(out, Heading{Level: h.Level, Text: strings.TrimSpace(all.String()), Slug: slug, Line: p.LineOf(h), Empty: !h.HasChildren()})
 		return false
 	})
 	return out
@@ -74,25 +77,41 @@ func (p *Page) Anchors() map[string]bool {
 }
 
 // Plain is the text below a node as it is read: without marks, and without images.
-func (p *Page) Plain(n *syntax.Node) string {
+func (p *Page) Plain(n ast.Node) string {
 	var b strings.Builder
 	p.plain(&b, n)
 	return strings.TrimSpace(b.String())
 }
 
-func (p *Page) plain(b *strings.Builder, root *syntax.Node) {
-	for n := root.First; n != nil; n = n.After(root, n.Kind != syntax.Image) {
-		switch n.Kind {
-		case syntax.Text:
-			value := p.Source[n.From:n.To]
-			if !n.Done {
-				value = syntax.Unescape(value)
+func (p *Page) plain(b *strings.Builder, n ast.Node) {
+	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
+		switch c := c.(type) {
+		case *ast.Text:
+			value := c.Segment.Value(p.Source)
+			if !c.IsRaw() {
+				value = []byte(text.UnescapeMarkdown(string(value)))
 			}
 			b.Write(value)
-		case syntax.Soft, syntax.Hard:
-			b.WriteByte('\n')
-		case syntax.Address:
-			b.Write(p.Source[n.From:n.To])
+			if c.SoftLineBreak() || c.HardLineBreak() {
+				b.WriteByte('\n')
+			}
+		case *ast.String:
+			b.Write(c.Value)
+		case *ast.AutoLink:
+			b.Write(c.Label(p.Source))
+		case *ast.Image, *ast.RawHTML:
+		default:
+			p.plain(b, c)
 		}
 	}
+}
+
+// walk goes through the page from top to bottom while visit says so.
+func (p *Page) walk(visit func(ast.Node) (inside bool)) {
+	ast.Walk(p.Root, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if entering && !visit(n) {
+			return ast.WalkSkipChildren, nil
+		}
+		return ast.WalkContinue, nil
+	})
 }

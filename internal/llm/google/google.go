@@ -11,14 +11,8 @@ package google
 import (
 	"bytes"
 	"context"
-	"crypto"
-	"crypto/rand"
-	"crypto/rsa"
-	"crypto/sha256"
-	"crypto/x509"
-	"encoding/base64"
 	"encoding/json"
-	"encoding/pem"
+	"errors"
 	"io"
 	"net/http"
 	"net/url"
@@ -26,6 +20,9 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"golang.org/x/oauth2"
+	"golang.org/x/oauth2/jwt"
 
 	"ramet/internal/fault"
 	"ramet/internal/launch"
@@ -74,7 +71,7 @@ func (s *Source) Token(ctx context.Context) (string, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	token, lasts, err := s.ask(ctx, now())
+	token, lasts, err := s.ask(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -103,12 +100,12 @@ func refuse(format string, args ...any) *fault.Error {
 		WithHint("set GOOGLE_APPLICATION_CREDENTIALS to the file of a service account, or token_command of the vendor in your configuration")
 }
 
-func (s *Source) ask(ctx context.Context, now time.Time) (string, time.Duration, error) {
+func (s *Source) ask(ctx context.Context) (string, time.Duration, error) {
 	switch {
 	case s.Command != "":
 		return s.run(ctx)
 	case s.File != "":
-		return s.fromFile(ctx, now)
+		return s.fromFile(ctx)
 	}
 	return s.fromMetadata(ctx)
 }
@@ -140,7 +137,7 @@ type credentials struct {
 	Refresh  string `json:"refresh_token"`
 }
 
-func (s *Source) fromFile(ctx context.Context, now time.Time) (string, time.Duration, error) {
+func (s *Source) fromFile(ctx context.Context) (string, time.Duration, error) {
 	b, err := os.ReadFile(s.File)
 	if err != nil {
 		return "", 0, refuse("%v", err)
@@ -152,53 +149,32 @@ func (s *Source) fromFile(ctx context.Context, now time.Time) (string, time.Dura
 	if c.TokenURI == "" {
 		c.TokenURI = "https://oauth2.googleapis.com/token"
 	}
-	form := url.Values{}
+	transport := s.HTTP
+	if transport == nil {
+		transport = http.DefaultTransport
+	}
+	ctx = context.WithValue(ctx, oauth2.HTTPClient, &http.Client{Transport: transport,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}) // redirects would take the secrets along
+	var tokens oauth2.TokenSource
 	switch c.Type {
 	case "service_account":
-		signed, err := assertion(c, now)
-		if err != nil {
-			return "", 0, refuse("%s: %v", s.File, err)
-		}
-		form.Set("grant_type", "urn:ietf:params:oauth:grant-type:jwt-bearer")
-		form.Set("assertion", signed)
+		signer := jwt.Config{Email: c.Email, PrivateKey: []byte(c.Key), PrivateKeyID: c.KeyID, Scopes: []string{scope}, TokenURL: c.TokenURI}
+		tokens = signer.TokenSource(ctx)
 	case "authorized_user":
-		form = url.Values{"grant_type": {"refresh_token"}, "client_id": {c.Client}, "client_secret": {c.Secret}, "refresh_token": {c.Refresh}}
+		user := oauth2.Config{ClientID: c.Client, ClientSecret: c.Secret, Endpoint: oauth2.Endpoint{TokenURL: c.TokenURI, AuthStyle: oauth2.AuthStyleInParams}}
+		tokens = user.TokenSource(ctx, &oauth2.Token{RefreshToken: c.Refresh})
 	default:
 		return "", 0, refuse("%s is of type %.40q: a service account or a user is known here", s.File, c.Type)
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.TokenURI, strings.NewReader(form.Encode()))
-	if err != nil {
-		return "", 0, refuse("%s has no address for tokens", s.File)
+	token, err := tokens.Token()
+	var answered *oauth2.RetrieveError
+	switch {
+	case errors.As(err, &answered):
+		return "", 0, refuseAnswer(answered.Response, answered.Body)
+	case err != nil:
+		return "", 0, refuse("%s: %s", s.File, text.Line(err.Error(), 200))
 	}
-	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	return s.fetch(req)
-}
-
-// assertion is what a service account signs to be given a token (RFC 7523).
-func assertion(c credentials, now time.Time) (string, error) {
-	block, _ := pem.Decode([]byte(c.Key))
-	if block == nil {
-		return "", fault.New(fault.ProviderAuth, "its private_key is none")
-	}
-	parsed, err := x509.ParsePKCS8PrivateKey(block.Bytes)
-	if err != nil {
-		return "", fault.New(fault.ProviderAuth, "its private_key is none")
-	}
-	key, ok := parsed.(*rsa.PrivateKey)
-	if !ok {
-		return "", fault.New(fault.ProviderAuth, "its private_key is not of RSA")
-	}
-	head, _ := json.Marshal(map[string]string{"alg": "RS256", "typ": "JWT", "kid": c.KeyID})
-	claims, _ := json.Marshal(map[string]any{"iss": c.Email, "scope": scope, "aud": c.TokenURI,
-		"iat": now.Unix(), "exp": now.Add(time.Hour).Unix()})
-	encode := base64.RawURLEncoding.EncodeToString
-	body := encode(head) + "." + encode(claims)
-	sum := sha256.Sum256([]byte(body))
-	signature, err := rsa.SignPKCS1v15(rand.Reader, key, crypto.SHA256, sum[:])
-	if err != nil {
-		return "", fault.New(fault.ProviderAuth, "its private_key cannot sign")
-	}
-	return body + "." + encode(signature), nil
+	return token.AccessToken, max(time.Until(token.Expiry)-early, time.Minute), nil
 }
 
 func (s *Source) fromMetadata(ctx context.Context) (string, time.Duration, error) {
@@ -235,13 +211,20 @@ func (s *Source) fetch(req *http.Request) (string, time.Duration, error) {
 	var out struct {
 		Token string `json:"access_token"`
 		Lasts int64  `json:"expires_in"`
-		Error any    `json:"error"`
-		Says  string `json:"error_description"`
 	}
 	json.Unmarshal(b, &out) // what is no JSON has no token
 	if resp.StatusCode != http.StatusOK || out.Token == "" {
-		why, _ := out.Error.(string)
-		return "", 0, refuse("%s answers with status %d: %s", req.URL.Host, resp.StatusCode, text.Line(strings.TrimSpace(why+" "+out.Says), 200))
+		return "", 0, refuseAnswer(resp, b)
 	}
 	return out.Token, max(time.Duration(out.Lasts)*time.Second-early, time.Minute), nil
+}
+
+func refuseAnswer(resp *http.Response, body []byte) error {
+	var out struct {
+		Error any    `json:"error"`
+		Says  string `json:"error_description"`
+	}
+	json.Unmarshal(body, &out) // what is no JSON says nothing
+	why, _ := out.Error.(string)
+	return refuse("%s answers with status %d: %s", resp.Request.URL.Host, resp.StatusCode, text.Line(strings.TrimSpace(why+" "+out.Says), 200))
 }

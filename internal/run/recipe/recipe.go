@@ -19,11 +19,12 @@
 //
 // In paths, keys and `with` values {scope} is the scope of an item and {name} a parameter;
 // in keys and `with` values {base} is the commit that worktrees begin at, and {sections}
-// the recipe's sections as JSON. A prompt is a text/template with the functions scope,
+// the recipe's sections as JSON. A prompt has placeholders in double braces: scope,
 // param "name", input "path" (its content; of a path that ends in /** all files below, each
 // under a line with its name), failure (what was wrong with the last attempt; empty for the
 // first), section (where each is sections: .Name .Title .Brief) and issue (where each
-// is issue: .ID .Gate .Severity .Code .Message .Files .Line .Fix). A command is never
+// is issue: .ID .Gate .Severity .Code .Message .Files .Line .Fix). {{if VALUE}}, {{else}} and
+// {{end}} leave text out, and {{range issue.Files}} repeats it with {{.}} for each file. A command is never
 // expanded, so that no shell reads a parameter as code: it gets its `with` values as
 // variables, RAMET_SCOPE and RAMET_KEY besides, and finds its inputs below $RAMET_INPUTS.
 //

@@ -19,7 +19,7 @@ var Shape = late.Value[*shape.Shape]{Make: func() *shape.Shape {
 	path := text.With("A path below work, artifacts, drafts or reports; {name} is a parameter, {scope} the item's scope.")
 	worker := shape.Object(
 		shape.May("uses", shape.Enum(builtIns.Get()...).With("A built-in. Give one of uses, prompt and command.")),
-		shape.May("prompt", text.With("A text/template for an agent: scope, param, input, failure, section, issue.")),
+		shape.May("prompt", text.With("The task of an agent, with the placeholders scope, param, input, failure, section and issue.")),
 		shape.May("command", text.With("For sh -c.")),
 		shape.May("with", with),
 		shape.May("each", shape.Either(text, shape.List(scalar), shape.Object(shape.Must("from", path))).

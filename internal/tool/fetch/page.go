@@ -7,28 +7,38 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"ramet/internal/tool/fetch/charset"
-	"ramet/internal/tool/fetch/markup"
-	"ramet/internal/tool/fetch/prose"
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+	"golang.org/x/net/html/charset"
 )
 
-// read makes text of what came.
+// read sets the text of the page from a response body.
 func (p *Page) read(body []byte, contentType string) error {
 	switch {
 	case p.Type == "text/html" || p.Type == "application/xhtml+xml":
-		return p.markdown(charset.Text(body, contentType))
-	case textual(p.Type) && bytes.IndexByte(body, 0) < 0:
-		if utf8.Valid(body) { // whatever it is said to be
-			p.Text = string(body)
-		} else {
-			p.Text = charset.Text(body, contentType)
+		return p.readHTML(decodeText(body, contentType))
+	case isTextual(p.Type) && bytes.IndexByte(body, 0) < 0:
+		if p.Text = string(body); !utf8.Valid(body) { // valid UTF-8 is UTF-8, whatever the server declares
+			p.Text = decodeText(body, contentType)
 		}
 		return nil
 	}
 	return fmt.Errorf("%s is %s of %d bytes, which is no text and is not shown. Where it is needed, download it with bash", p.URL, p.Type, len(body))
 }
 
-func textual(mediaType string) bool {
+// decodeText converts a body to UTF-8: by its byte order mark, the server's header, the page's own declaration, or
+// else as UTF-8 if it is valid and as windows-1252 if not.
+func decodeText(body []byte, contentType string) string {
+	encoding, name, certain := charset.DetermineEncoding(body, contentType)
+	if name != "utf-8" && (certain || !utf8.Valid(body)) {
+		if decoded, err := encoding.NewDecoder().Bytes(body); err == nil {
+			body = decoded
+		}
+	}
+	return strings.ToValidUTF8(strings.TrimPrefix(string(body), "\uFEFF"), "\uFFFD")
+}
+
+func isTextual(mediaType string) bool {
 	if strings.HasPrefix(mediaType, "text/") || strings.HasSuffix(mediaType, "+json") || strings.HasSuffix(mediaType, "+xml") {
 		return true
 	}
@@ -39,44 +49,63 @@ func textual(mediaType string) bool {
 	return false
 }
 
-// markdown converts a page. What is around it on every page of a site is left out.
-func (p *Page) markdown(text string) error {
-	page, err := markup.Read(text)
-	if err != nil {
-		return fmt.Errorf("%s is no page for people: %w (over %d)", p.URL, err, markup.Deepest)
+// readHTML converts the main part of an HTML page to Markdown. It refuses pages whose elements nest too deep.
+func (p *Page) readHTML(text string) error {
+	root, err := html.Parse(strings.NewReader(text))
+	if err != nil { // the parser limits the depth to 512
+		return fmt.Errorf("%s is no page for people: %w", p.URL, err)
 	}
-	p.Title = strings.Join(strings.Fields(page.Title), " ")
-	base, err := url.Parse(p.URL)
-	if err != nil {
-		base = nil
+	if title := findElement(root, atom.Title); title != nil && title.FirstChild != nil {
+		p.Title = strings.Join(strings.Fields(title.FirstChild.Data), " ")
 	}
-	if to, err := url.Parse(strings.TrimSpace(page.Base)); err == nil && base != nil {
-		base = base.ResolveReference(to)
+	base := p.URL
+	if at, err := url.Parse(p.URL); err == nil {
+		if to, err := url.Parse(strings.TrimSpace(attribute(findElement(root, atom.Base), "href"))); err == nil {
+			base = at.ResolveReference(to).String()
+		}
 	}
-	p.Text = prose.Write(body(page.Root), base)
+	cleanTree(root, 0)
+	if p.Text, err = convertToMarkdown(mainPart(root), base); err != nil {
+		return fmt.Errorf("%s could not be converted to Markdown: %w", p.URL, err)
+	}
 	return nil
 }
 
-// body is the part of a page that is its text: what says so, where it has a third of all words.
-func body(root *markup.Node) *markup.Node {
-	for _, name := range []string{"main", "article"} {
-		for n := root; n != nil; n = n.After(root, true) {
-			if n.Name == name {
-				if words(n) > words(root)/3 {
-					return n
-				}
-				break
-			}
+// mainPart returns the main or article element if it has over a third of the words, or else the whole page.
+func mainPart(root *html.Node) *html.Node {
+	for _, tag := range []atom.Atom{atom.Main, atom.Article} {
+		if found := findElement(root, tag); found != nil && countWords(found) > countWords(root)/3 {
+			return found
 		}
 	}
 	return root
 }
 
-func words(root *markup.Node) (count int) {
-	for n := root; n != nil; n = n.After(root, true) {
-		if n.Name == "" {
-			count += len(strings.Fields(n.Text))
+func findElement(root *html.Node, tag atom.Atom) *html.Node {
+	for n := range root.Descendants() {
+		if n.DataAtom == tag {
+			return n
+		}
+	}
+	return nil
+}
+
+func countWords(root *html.Node) (count int) {
+	for n := range root.Descendants() {
+		if n.Type == html.TextNode {
+			count += len(strings.Fields(n.Data))
 		}
 	}
 	return count
+}
+
+func attribute(n *html.Node, key string) string {
+	if n != nil {
+		for _, a := range n.Attr {
+			if a.Key == key {
+				return a.Val
+			}
+		}
+	}
+	return ""
 }

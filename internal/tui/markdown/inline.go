@@ -4,13 +4,29 @@ import (
 	"strings"
 	"sync"
 
-	"ramet/internal/late"
-	"ramet/internal/markdown/syntax"
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/extension"
+	extast "github.com/yuin/goldmark/extension/ast"
+	"github.com/yuin/goldmark/parser"
+	source "github.com/yuin/goldmark/text"
+	"github.com/yuin/goldmark/util"
+
 	"ramet/internal/text"
 )
 
-// readers read the text of one block each, which they take for one paragraph. HTML stays text.
-var readers = sync.Pool{New: func() any { return new(syntax.Reader) }}
+// inlines reads the text of one block, which it takes for one paragraph. HTML stays
+// text.
+var inlines = sync.OnceValue(func() parser.Parser {
+	return parser.NewParser(
+		parser.WithBlockParsers(util.Prioritized(parser.NewParagraphParser(), 1000)),
+		parser.WithInlineParsers(
+			util.Prioritized(parser.NewCodeSpanParser(), 100),
+			util.Prioritized(parser.NewLinkParser(), 200),
+			util.Prioritized(parser.NewAutoLinkParser(), 300),
+			util.Prioritized(parser.NewEmphasisParser(), 500),
+			util.Prioritized(extension.NewStrikethroughParser(), 500),
+		))
+})
 
 // mood is what a stretch of text is, besides text.
 type mood uint8
@@ -38,11 +54,15 @@ func (t Theme) style(base Style, m mood) Style {
 
 // reader collects the spans of one block.
 type reader struct {
-	src   string
+	src   []byte
 	theme Theme
 	base  Style
 	spans []span
 }
+
+// mostBrackets of a block that is read; looking for links costs their number times
+// its length. More than that is no prose, and shown as it is.
+const mostBrackets = 200
 
 // inline reads the text of one block.
 func inline(src string, base Style, theme Theme) []span {
@@ -50,23 +70,21 @@ func inline(src string, base Style, theme Theme) []span {
 	if src == "" {
 		return nil
 	}
-	r := reader{src: src, theme: theme, base: base}
-	if !strings.ContainsAny(src, "\\`*_~[]<>&!\n") {
+	r := reader{src: []byte(src), theme: theme, base: base}
+	if !strings.ContainsAny(src, "\\`*_~[]<>&!\n") || strings.Count(src, "[") > mostBrackets {
 		r.add(src, 0)
 	} else {
-		words := readers.Get().(*syntax.Reader)
-		r.children(words.Read(src), 0)
-		readers.Put(words)
+		r.children(inlines().Parse(source.NewReader(r.src)), 0)
 	}
 	return r.addresses()
 }
 
 func (r *reader) add(s string, m mood) {
 	// Only now are character references what they stand for.
-	r.put(oneLine.Get().Replace(text.Safe(s)), m)
+	r.put(oneLine.Replace(text.Safe(s)), m)
 }
 
-var oneLine = late.Value[*strings.Replacer]{Make: func() *strings.Replacer { return strings.NewReplacer("\n", " ", "\t", " ") }}
+var oneLine = strings.NewReplacer("\n", " ", "\t", " ")
 
 func (r *reader) put(s string, m mood) {
 	style := r.theme.style(r.base, m)
@@ -77,56 +95,66 @@ func (r *reader) put(s string, m mood) {
 	r.spans = append(r.spans, span{s, style})
 }
 
-func (r *reader) children(n *syntax.Node, m mood) {
-	for c := n.First; c != nil; c = c.Next {
+// mark shows a sign of Markdown where the theme cannot show the thing.
+func (r *reader) mark(sign string, shown Style, m mood) {
+	if shown == "" {
+		r.put(sign, m)
+	}
+}
+
+func (r *reader) children(n ast.Node, m mood) {
+	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
 		r.node(c, m)
 	}
 }
 
-func (r *reader) node(n *syntax.Node, m mood) {
-	switch n.Kind {
-	case syntax.Text:
-		value := r.src[n.From:n.To]
-		if !n.Done {
-			value = plainOf(value)
+func (r *reader) node(n ast.Node, m mood) {
+	switch n := n.(type) {
+	case *ast.Text:
+		value := string(n.Segment.Value(r.src))
+		if m&code == 0 {
+			value = text.UnescapeMarkdown(value)
 		}
 		r.add(value, m)
-	case syntax.Hard:
-		r.put("\n", m)
-	case syntax.Soft:
-		r.put(" ", m)
-	case syntax.CodeSpan:
-		r.marked(n, "`", r.theme.Code, m, code)
-	case syntax.Emphasis:
-		r.marked(n, "*", r.theme.Emphasis, m, emphasis)
-	case syntax.Strong:
-		r.marked(n, "**", r.theme.Strong, m, strong)
-	case syntax.Strike:
-		r.marked(n, "~~", r.theme.Strike, m, strike)
-	case syntax.Link:
-		r.link(n, m)
-	case syntax.Image:
+		switch {
+		case n.HardLineBreak():
+			r.put("\n", m)
+		case n.SoftLineBreak():
+			r.put(" ", m)
+		}
+	case *ast.String:
+		r.add(string(n.Value), m)
+	case *ast.CodeSpan:
+		r.mark("`", r.theme.Code, m)
+		r.children(n, m|code)
+		r.mark("`", r.theme.Code, m)
+	case *ast.Emphasis:
+		sign, style, more := "*", r.theme.Emphasis, emphasis
+		if n.Level > 1 {
+			sign, style, more = "**", r.theme.Strong, strong
+		}
+		r.mark(sign, style, m)
+		r.children(n, m|more)
+		r.mark(sign, style, m)
+	case *extast.Strikethrough:
+		r.mark("~~", r.theme.Strike, m)
+		r.children(n, m|strike)
+		r.mark("~~", r.theme.Strike, m)
+	case *ast.Link:
+		r.link(n, string(n.Destination), m)
+	case *ast.Image:
 		r.put("image: ", m|address)
-		r.link(n, m)
-	case syntax.Address:
-		r.add(r.src[n.From:n.To], m|link)
-	}
-}
-
-// marked shows what stands between marks, and these where the theme has no style for it.
-func (r *reader) marked(n *syntax.Node, sign string, shown Style, m, more mood) {
-	if shown == "" {
-		r.put(sign, m)
-	}
-	r.children(n, m|more)
-	if shown == "" {
-		r.put(sign, m)
+		r.link(n, string(n.Destination), m)
+	case *ast.AutoLink:
+		r.add(string(n.Label(r.src)), m|link)
+	default:
+		r.children(n, m)
 	}
 }
 
 // link shows the text and, where it is another, the address: nobody should be sent
 // where the text does not say.
-func (r *reader) link(n *syntax.Node, m mood) {
+func (r *reader) link(n ast.Node, to string, m mood) {
 	before := len(r.spans)
 	size := 0
 	if before > 0 {
@@ -141,7 +169,7 @@ func (r *reader) link(n *syntax.Node, m mood) {
 		}
 		shown.WriteString(s)
 	}
-	to := plainOf(string(n.Target))
+	to = text.UnescapeMarkdown(to)
 	if s := shown.String(); to == "" || s == to || "mailto:"+s == to {
 		return
 	}
@@ -185,12 +213,4 @@ func (r *reader) addresses() []span {
 		}
 	}
 	return out
-}
-
-// plainOf resolves backslashes and character references.
-func plainOf(s string) string {
-	if !strings.ContainsAny(s, `\&`) {
-		return s
-	}
-	return string(syntax.Unescape([]byte(s)))
 }

@@ -16,7 +16,7 @@
 // that knows which blocks are open and shows a block when it ends. What it showed
 // never changes. That is why there are no link definitions (`[1]: address`): a line
 // at the end must not change one at the beginning. They are shown as they stand, as
-// is HTML. What stands in a block is read by markdown/syntax, block by block.
+// is HTML. The inline text of a block is parsed by goldmark, block by block.
 package markdown
 
 // Line is one line of the terminal.
